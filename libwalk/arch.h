@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ARCH_H
+#define SW_ARCH_H
+
+#include "memory.h"
+
+#include <snapwalk/walk.h>
+
+/*
+ * What depends on the processor. Only arch_*.c knows registers and instructions; the rest works in
+ * DWARF register numbers. x86-64 is the first and so far the only one.
+ * Source: System V AMD64 psABI 1.0, figure 3.36 (DWARF register numbers).
+ */
+enum {
+	SW_X86_64_RAX = 0,
+	SW_X86_64_RDX = 1,
+	SW_X86_64_RCX = 2,
+	SW_X86_64_RBX = 3,
+	SW_X86_64_RSI = 4,
+	SW_X86_64_RDI = 5,
+	SW_X86_64_RBP = 6,
+	SW_X86_64_RSP = 7,
+	SW_X86_64_R8 = 8,
+	SW_X86_64_R15 = 15,
+	SW_X86_64_RA = 16,
+	SW_ARCH_SP = SW_X86_64_RSP,
+	SW_ARCH_FP = SW_X86_64_RBP,
+	SW_ARCH_RA = SW_X86_64_RA,
+	/* Bytes below sp that a leaf function may use: psABI 1.0, §3.2.2 "red zone". */
+	SW_ARCH_RED_ZONE = 128,
+	/* Longest CALL that arch_call_before() looks for. */
+	SW_ARCH_CALL_MAX = 7,
+};
+
+static inline bool sw_regs_get(const struct sw_regs *regs, unsigned number, uint64_t *ret)
+{
+	if (number == SW_ARCH_SP)
+		*ret = regs->sp_avma;
+	else if (number == SW_ARCH_RA)
+		*ret = regs->pc_avma;
+	else if (number < SW_REGS_MAX && (regs->known & (UINT32_C(1) << number)))
+		*ret = regs->val[number];
+	else
+		return false;
+	return true;
+}
+
+static inline void sw_regs_set(struct sw_regs *regs, unsigned number, uint64_t value)
+{
+	if (number >= SW_REGS_MAX)
+		return;
+	regs->val[number] = value;
+	regs->known |= UINT32_C(1) << number;
+	if (number == SW_ARCH_SP)
+		regs->sp_avma = value;
+	if (number == SW_ARCH_RA)
+		regs->pc_avma = value;
+}
+
+static inline void sw_regs_forget(struct sw_regs *regs, unsigned number)
+{
+	if (number < SW_REGS_MAX)
+		regs->known &= ~(UINT32_C(1) << number);
+}
+
+/* What comes before a return address. */
+enum sw_call {
+	SW_CALL_NONE,     /* no CALL ends there */
+	SW_CALL_DIRECT,   /* CALL rel32: *ret_target_avma is where it goes */
+	SW_CALL_INDIRECT, /* CALL through a register or memory: the target is not known */
+};
+
+/* Decode the instruction that ends at return_avma, from memory. */
+enum sw_call sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
+				 uint64_t *ret_target_avma);
+
+/* A pushed-and-set-up, or not yet or no longer set-up, frame pointer at pc: what the instructions at
+ * pc say about where the return address is. */
+enum sw_fp_place {
+	SW_FP_IN_BODY,  /* [rbp], [rbp+8] hold the caller's */
+	SW_FP_AT_ENTRY, /* nothing pushed yet: return address at [rsp] */
+	SW_FP_PUSHED,   /* push %rbp done, rbp not yet set: return address at [rsp+8] */
+};
+enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma);
+
+#endif

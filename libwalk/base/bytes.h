@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BASE_BYTES_H
+#define SW_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * A bounds-checked, little-endian view of bytes that somebody else wrote. Every getter returns
+ * false, and leaves *ret alone, when the field does not lie wholly inside. Offsets are uint64_t, so
+ * that a value from the data can be passed without a cast that could cut it.
+ */
+struct sw_bytes {
+	const uint8_t *data; /* borrowed */
+	size_t size;
+};
+
+static inline bool sw_bytes_has(struct sw_bytes b, uint64_t offset, uint64_t length)
+{
+	return offset <= b.size && length <= b.size - offset;
+}
+
+/* The part [offset, offset + length). */
+static inline bool sw_bytes_sub(struct sw_bytes b, uint64_t offset, uint64_t length,
+				struct sw_bytes *ret)
+{
+	if (!sw_bytes_has(b, offset, length))
+		return false;
+	*ret = (struct sw_bytes){b.data + offset, (size_t) length};
+	return true;
+}
+
+static inline bool sw_bytes_copy(struct sw_bytes b, uint64_t offset, void *to, size_t length)
+{
+	if (!sw_bytes_has(b, offset, length))
+		return false;
+	memcpy(to, b.data + offset, length);
+	return true;
+}
+
+static inline bool sw_bytes_u8(struct sw_bytes b, uint64_t offset, uint8_t *ret)
+{
+	return sw_bytes_copy(b, offset, ret, sizeof(*ret));
+}
+
+/* x86-64 only for now: memory order is host order. A big-endian port swaps in these three. */
+static inline bool sw_bytes_u16(struct sw_bytes b, uint64_t offset, uint16_t *ret)
+{
+	return sw_bytes_copy(b, offset, ret, sizeof(*ret));
+}
+
+static inline bool sw_bytes_u32(struct sw_bytes b, uint64_t offset, uint32_t *ret)
+{
+	return sw_bytes_copy(b, offset, ret, sizeof(*ret));
+}
+
+static inline bool sw_bytes_u64(struct sw_bytes b, uint64_t offset, uint64_t *ret)
+{
+	return sw_bytes_copy(b, offset, ret, sizeof(*ret));
+}
+
+/* A NUL-terminated string that ends inside; *ret is borrowed from the bytes. */
+static inline bool sw_bytes_str(struct sw_bytes b, uint64_t offset, const char **ret)
+{
+	if (offset >= b.size || memchr(b.data + offset, '\0', b.size - (size_t) offset) == NULL)
+		return false;
+	*ret = (const char *) b.data + offset;
+	return true;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CAPTURE_H
+#define SW_CAPTURE_H
+
+#include <snapwalk/walk.h>
+
+/*
+ * What unwinders' prepare and capture hooks may do. The target's memory is copied into room that
+ * was set aside before the stop; when the room is used up, copies fail and a warning says so.
+ */
+struct sw_capture {
+	const struct sw_snapshot *snap; /* maps, places and threads as known so far; in capture()
+					      also the threads' registers */
+	struct sw_capture_room *room;   /* snapshot_capture.c's own */
+};
+
+/* prepare(): this range will be copied in the stop. Bounded by SW_CAPTURE_WANT_BYTES in all. */
+int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes);
+
+/* capture(): copy [avma, avma + bytes) now; *ret_data is the copy, which will be one of the
+ * snapshot's ranges. False when it cannot be read or the room is used up. */
+bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
+		     const uint8_t **ret_data);
+
+/* capture(): read without keeping, to follow a pointer. */
+bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
+
+enum {
+	SW_CAPTURE_WANT_BYTES = 1 << 20, /* of all prepare hooks together */
+	SW_CAPTURE_ROOM_BYTES =
+		4 << 20,          /* of all capture hooks together, reserved before the stop */
+	SW_CAPTURE_RANGES = 4096, /* ranges in one snapshot */
+};
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_WALK_H
+#define SNAPWALK_WALK_H
+
+/*
+ * libwalk: capture the stacks of all threads of a process and unwind them.
+ *
+ *	sw_context_create -> sw_target_open -> sw_snapshot_take -> sw_walk_all
+ *
+ * Only sw_snapshot_take() stops the process, for milliseconds; when it returns the process runs
+ * again and is not needed any more (unless a stack was deeper than what was copied).
+ * The library prints nothing, never exits, has no global state and leaves signals alone. Objects of
+ * one context belong to one thread at a time.
+ */
+
+#include <snapwalk/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	SW_COMM_MAX = 64,     /* bytes of a thread's name with NUL; kernel threads have long ones */
+	SW_BUILD_ID_MAX = 64, /* bytes; sha1 has 20 */
+	SW_MAX_FRAMES = 65536,    /* hard limit of frames in one stack */
+	SW_DEFAULT_FRAMES = 1024, /* frames in one stack when the caller does not say */
+};
+
+/* ---- context: what outlives one snapshot -------------------------------------------------- */
+
+struct sw_context; /* modules by device:inode + build-id, compiled rules */
+
+/** @return 0; -SW_E_NOMEM. Free with sw_context_destroy(), after every snapshot made with it. */
+SW_PUBLIC int sw_context_create(struct sw_context **ret, struct sw_error *err);
+SW_PUBLIC void sw_context_destroy(struct sw_context *ctx);
+
+/* ---- modules ------------------------------------------------------------------------------ */
+
+enum sw_module_kind {
+	SW_MODULE_ELF,  /* an ELF file, or an ELF image in memory whose file is gone */
+	SW_MODULE_VDSO, /* the kernel's image */
+	SW_MODULE_PE,
+	SW_MODULE_JIT,
+	SW_MODULE_ANON, /* executable memory that nothing is known of */
+};
+
+struct sw_module; /* the context's; shared by snapshots */
+
+/** Path as the target names it, without " (deleted)"; "[vdso]"; "" for ANON. Static lifetime of
+ * the context. */
+SW_PUBLIC const char *sw_module_path(const struct sw_module *module);
+SW_PUBLIC enum sw_module_kind sw_module_kind(const struct sw_module *module);
+/** True when the file was deleted or replaced since it was mapped. */
+SW_PUBLIC bool sw_module_deleted(const struct sw_module *module);
+/** Build-id bytes, borrowed; NULL and 0 when it has none. Opens the image on first use. */
+SW_PUBLIC const uint8_t *sw_module_build_id(struct sw_module *module, size_t *ret_length);
+/** The image: the mapped file, or the bytes copied from the target's memory. Borrowed; NULL with
+ * *ret_size 0 when neither could be had. File layout, as in ELF's p_offset. Hostile bytes. */
+SW_PUBLIC const void *sw_module_image(struct sw_module *module, size_t *ret_size);
+/** Why there is no image, in words, or NULL. Static lifetime of the context. */
+SW_PUBLIC const char *sw_module_problem(struct sw_module *module);
+
+/* ---- snapshot ----------------------------------------------------------------------------- */
+
+enum { SW_MAP_READ = 1, SW_MAP_WRITE = 2, SW_MAP_EXEC = 4, SW_MAP_SHARED = 8 };
+
+/** One line of /proc/PID/maps. */
+struct sw_map {
+	uint64_t start_avma, end_avma; /* [start, end) */
+	uint64_t file_off;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint32_t prot;    /* SW_MAP_* */
+	int32_t place;    /* index into places[], -1 when it belongs to no module */
+	const char *path; /* "" when anonymous; the snapshot's */
+};
+
+/** Where a module is mapped. */
+struct sw_place {
+	struct sw_module *module;      /* borrowed from the context */
+	uint64_t start_avma, end_avma; /* [start, end) over all its mappings */
+	uint64_t bias;                 /* avma = svma + bias; valid for the places of frames */
+	signed char resolved;          /* 0 bias not asked for yet, 1 valid, -1 unknown */
+};
+
+enum { SW_REGS_MAX = 17 };
+
+/** Registers in DWARF numbering of the architecture (x86-64: 7 is rsp, 16 the return address). */
+struct sw_regs {
+	uint32_t known; /* bit N: val[N] is valid; pc and sp are always valid */
+	uint64_t val[SW_REGS_MAX];
+	uint64_t pc_avma;
+	uint64_t sp_avma;
+};
+
+struct sw_thread {
+	pid_t tid;
+	char comm[SW_COMM_MAX];
+	char state;       /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
+	bool captured;    /* registers and stack are here */
+	int reason;       /* SW_E_* why not captured; 0 when captured */
+	uint32_t flags;   /* PF_* word of /proc/PID/stat */
+	char wchan[64];   /* kernel function it waits in, before the stop; "" when none */
+	int64_t syscall;  /* number of the system call it is in, -1 when in none or unknown */
+	bool interrupted; /* its system call returns EINTR because of us */
+	int64_t cpu_ns;   /* CPU time used, -1 when unknown */
+	int64_t stop_ns;  /* time it was held, -1 when never */
+	struct sw_regs regs;
+	uint64_t fs_base, gs_base;
+	uint64_t stack_avma;     /* first byte of the copied stack */
+	uint64_t stack_end_avma; /* end of the mapping that holds sp; 0 when sp is in no mapping */
+	size_t stack_bytes;      /* how much was copied */
+	const uint8_t *stack;    /* the snapshot's */
+};
+
+/** Memory copied while the target was stopped that is not a stack. */
+struct sw_range {
+	uint64_t start_avma;
+	size_t bytes;
+	const uint8_t *data; /* the snapshot's */
+};
+
+struct sw_process {
+	pid_t pid, ppid;
+	uid_t uid;
+	uint64_t starttime; /* clock ticks since boot, field 22 of /proc/PID/stat */
+	int64_t uptime_ms;  /* age of the process, -1 when unknown */
+	int elf_class;      /* 64 */
+	char comm[SW_COMM_MAX];
+	const char *exe;    /* path, "" when unknown; the snapshot's */
+	const char *cgroup; /* path, "" when unknown; the snapshot's */
+};
+
+/** All times are CLOCK_MONOTONIC differences in ns; 0 for core files. */
+struct sw_times {
+	int64_t attach_ns;         /* SEIZE of all threads (they run on meanwhile) */
+	int64_t stopped_ns;        /* first thread interrupted until last one released */
+	int64_t longest_thread_ns; /* longest time one thread was held */
+	int64_t copy_ns;           /* registers and memory, part of stopped_ns */
+	int64_t take_ns;           /* all of sw_snapshot_take() */
+};
+
+enum sw_warning_code {
+	SW_WARN_STOP_TIMEOUT,   /* --max-stop was reached, some threads or memory are missing */
+	SW_WARN_THREAD_MISSING, /* one thread could not be captured; tid and reason say which, why */
+	SW_WARN_INTERRUPTED,    /* a system call in the target returns EINTR because of the stop */
+	SW_WARN_STACK_LIMIT,    /* a stack was longer than what may be copied */
+	SW_WARN_MEMORY,         /* something could not be read */
+	SW_WARN_MODULE,         /* a module's file could not be used */
+	SW_WARN_PARTIAL,        /* a core file or fixture is incomplete */
+	SW_WARN_CAPTURE,        /* an unwinder's capture hook failed */
+	SW_WARN_TIMEOUT,        /* names or walks were cut by the time limit */
+};
+
+struct sw_warning {
+	enum sw_warning_code code;
+	pid_t tid;           /* 0 when it is about the process */
+	int reason;          /* SW_E_*, 0 when none */
+	const char *message; /* the snapshot's */
+};
+
+/** Immutable once taken. Everything in it but the modules is its own. */
+struct sw_snapshot {
+	struct sw_context *ctx; /* borrowed; must outlive the snapshot */
+	struct sw_process process;
+	int64_t time_ns; /* CLOCK_REALTIME of the stop; of the core file's modification for cores */
+	struct sw_thread *threads; /* by tid */
+	size_t n_threads;
+	struct sw_map *maps; /* by address */
+	size_t n_maps;
+	struct sw_place *places; /* by start */
+	size_t n_places;
+	struct sw_range *ranges; /* by start */
+	size_t n_ranges;
+	struct sw_warning *warnings;
+	size_t n_warnings;
+	struct sw_times times;
+	size_t interrupted_calls;
+	bool live; /* taken from a running process (not a core or fixture) */
+	struct sw_snapshot_priv *priv;
+};
+
+SW_PUBLIC void sw_snapshot_destroy(struct sw_snapshot *snap);
+
+/** The map that holds address, or NULL. */
+SW_PUBLIC const struct sw_map *sw_snapshot_map(const struct sw_snapshot *snap, uint64_t avma);
+/** The module that holds address, or NULL. */
+SW_PUBLIC const struct sw_place *sw_snapshot_place(const struct sw_snapshot *snap, uint64_t avma);
+/** The thread, or NULL. */
+SW_PUBLIC const struct sw_thread *sw_snapshot_thread(const struct sw_snapshot *snap, pid_t tid);
+/** The wire name of a warning ("stop_timeout"); static. */
+SW_PUBLIC const char *sw_warning_name(enum sw_warning_code code);
+
+/* ---- target ------------------------------------------------------------------------------- */
+
+struct sw_target; /* pid, pidfd, /proc/PID directory, start time */
+
+/**
+ * Hold on to a running process, without touching it.
+ *
+ * @param pid  A process id in our own pid namespace. A thread id gives that thread's process.
+ * @return 0; -SW_E_NO_PROCESS, -SW_E_ZOMBIE, -SW_E_KERNEL_THREAD, -SW_E_SELF, -SW_E_NOT_PERMITTED,
+ *         -SW_E_ARCH (a 32-bit process), -SW_E_NOMEM. Free with sw_target_close().
+ */
+SW_PUBLIC int sw_target_open(pid_t pid, struct sw_target **ret, struct sw_error *err);
+SW_PUBLIC void sw_target_close(struct sw_target *target);
+SW_PUBLIC pid_t sw_target_pid(const struct sw_target *target);
+
+enum sw_restart {
+	SW_RESTART_INFINITE, /* hide the stop from blocked calls that have no time limit */
+	SW_RESTART_NONE,     /* touch no register */
+	SW_RESTART_ALL,      /* also calls with a limit: each stop begins the limit anew */
+};
+
+/** Zero-initialised means the defaults. */
+struct sw_snapshot_options {
+	uint32_t max_stop_ms; /* default 100 */
+	size_t stack_bytes;   /* per thread, default 256 KiB */
+	size_t total_bytes;   /* all copied memory, default 512 MiB */
+	size_t max_threads;   /* default 32768 */
+	enum sw_restart restart;
+	bool no_realtime;  /* do not use SCHED_FIFO during the stop */
+	const pid_t *tids; /* only these threads are stopped; NULL means all */
+	size_t n_tids;
+	bool running_only; /* only threads in state R are stopped */
+};
+
+/**
+ * Stop all threads, copy registers and stacks, let them go.
+ *
+ * A thread that cannot be stopped is in the snapshot with its reason: not an error.
+ * @return 0; -SW_E_NOT_PERMITTED, -SW_E_TRACED (no thread could be captured), -SW_E_EXITED,
+ *         -SW_E_CHANGED, -SW_E_STOP_TIMEOUT (nothing stopped), -SW_E_NOMEM, -SW_E_IO.
+ */
+SW_PUBLIC int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
+			       const struct sw_snapshot_options *options, struct sw_snapshot **ret,
+			       struct sw_error *err);
+
+/**
+ * A snapshot from an ELF core file.
+ * @param exe_path  The program, NULL to find it by the core's own notes.
+ * @return 0; -SW_E_IO, -SW_E_FORMAT, -SW_E_ARCH, -SW_E_NOMEM. A core cut short is no error:
+ *         the snapshot has a warning.
+ */
+SW_PUBLIC int sw_snapshot_from_core(struct sw_context *ctx, const char *core_path,
+				    const char *exe_path, struct sw_snapshot **ret,
+				    struct sw_error *err);
+
+/**
+ * Write a snapshot as a directory that walks the same elsewhere: registers, copied memory, maps
+ * and the module files. The directory is created by rename: it is whole or not there.
+ * @return 0; -SW_E_IO (also: it exists), -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_snapshot_save(const struct sw_snapshot *snap, const char *directory,
+			       struct sw_error *err);
+/** @return 0; -SW_E_IO, -SW_E_FORMAT, -SW_E_LIMIT, -SW_E_NOMEM. */
+SW_PUBLIC int sw_snapshot_load(struct sw_context *ctx, const char *directory,
+			       struct sw_snapshot **ret, struct sw_error *err);
+
+/* ---- walking ------------------------------------------------------------------------------ */
+
+/** How a frame's pc was found, best first. */
+enum sw_trust {
+	SW_TRUST_CONTEXT,       /* the thread's own registers */
+	SW_TRUST_CFI,           /* DWARF call frame information */
+	SW_TRUST_UNWIND_INFO,   /* PE unwind information */
+	SW_TRUST_RUNTIME,       /* a runtime's own tables */
+	SW_TRUST_JIT,           /* a JIT's published tables */
+	SW_TRUST_FRAME_POINTER, /* a chain of saved frame pointers */
+	SW_TRUST_SCAN_VERIFIED, /* found on the stack; the call before it leads to its callee */
+	SW_TRUST_SCAN,          /* found on the stack, a call comes before it: a guess */
+};
+
+enum sw_end {
+	SW_END_COMPLETE, /* the thread's first frame was reached, and that is proven */
+	SW_END_FRAME_LIMIT,
+	SW_END_STACK_LIMIT, /* the copy ended and the rest could not be read */
+	SW_END_MEMORY,      /* memory that is needed could not be read */
+	SW_END_NO_UNWIND_INFO,
+	SW_END_BAD_UNWIND_INFO,
+	SW_END_NO_PROGRESS, /* the same frame again, or a stack that grows the wrong way */
+	SW_END_SCAN_LIMIT,
+	SW_END_TIMEOUT,
+	SW_END_INTERNAL,
+};
+
+enum {
+	SW_FRAME_EXACT_PC = 1,  /* pc is the next instruction, not a return address */
+	SW_FRAME_SIGNAL = 2,    /* a signal trampoline; the next frame was interrupted */
+	SW_FRAME_LIVE_READ = 4, /* found with memory read after the target ran again */
+	SW_FRAME_MAY_MISS = 8,  /* frames between this one and its callee may be missing */
+};
+
+struct sw_frame {
+	uint64_t pc_avma;
+	uint64_t sp_avma;
+	const struct sw_place *place; /* borrowed from the snapshot; NULL when in no module */
+	uint64_t cookie;              /* the unwinder's own, for sw_walk_describe() */
+	uint8_t by;                   /* index for sw_unwinder_name() */
+	uint8_t trust;                /* enum sw_trust */
+	uint16_t flags;               /* SW_FRAME_* */
+};
+
+struct sw_walk {
+	const struct sw_thread *thread; /* borrowed from the snapshot */
+	struct sw_frame *frames;        /* innermost first */
+	size_t n_frames;
+	enum sw_end end;
+	const char
+		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
+};
+
+/** Walks of one snapshot: one for each captured thread, in the snapshot's order. */
+struct sw_walks {
+	const struct sw_snapshot *snap; /* borrowed */
+	struct sw_walk *walks;
+	size_t n_walks;
+	int64_t walk_ns;
+	size_t live_reads;
+	struct sw_walks_priv *priv;
+};
+
+enum sw_walk_mode {
+	SW_WALK_HYBRID,    /* tables, then frame pointer, then scan */
+	SW_WALK_TABLES,    /* only what tables say */
+	SW_WALK_SCAN,      /* only the scan: shows every return address there may be */
+	SW_WALK_LIBUNWIND, /* libunwind over the same snapshot: the second opinion */
+};
+
+/** Zero-initialised means the defaults. */
+struct sw_walk_options {
+	enum sw_walk_mode mode;
+	size_t max_frames;   /* default SW_DEFAULT_FRAMES, at most SW_MAX_FRAMES */
+	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. Later walks end with SW_END_TIMEOUT */
+};
+
+/**
+ * Unwind every captured thread of a snapshot. Broken and cut stacks are no error: see sw_walk.end.
+ *
+ * @param snap  Borrowed; must outlive *ret.
+ * @return 0; -SW_E_NOMEM; -SW_E_UNSUPPORTED (SW_WALK_LIBUNWIND built without or not live).
+ */
+SW_PUBLIC int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *options,
+			  struct sw_walks **ret, struct sw_error *err);
+SW_PUBLIC void sw_walks_destroy(struct sw_walks *walks);
+
+/** The pc to look names and lines up with: pc - 1 for return addresses, else pc. */
+static inline uint64_t sw_frame_lookup_avma(const struct sw_frame *frame)
+{
+	return frame->pc_avma - !(frame->flags & SW_FRAME_EXACT_PC);
+}
+
+/** Wire names; static. Unknown values give "unknown". */
+SW_PUBLIC const char *sw_unwinder_name(unsigned by);
+SW_PUBLIC const char *sw_trust_name(unsigned trust);
+SW_PUBLIC const char *sw_end_name(unsigned end);
+SW_PUBLIC const char *sw_module_kind_name(unsigned kind);
+
+/**
+ * The name a runtime or JIT unwinder gives to a frame it found.
+ * @return 1 and the name in buffer (cut to fit); 0 when it knows none.
+ */
+SW_PUBLIC int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
+			       char *buffer, size_t size);
+
+/**
+ * Everything the unwinders know of an address, in words, several lines.
+ * @param ret_text  Owned by the caller; free().
+ * @return 0; -SW_E_NOT_FOUND (the address is not mapped); -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text,
+			 struct sw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_SNAPSHOT_H
+#define SW_SNAPSHOT_H
+
+#include "arena.h"
+
+#include <snapwalk/walk.h>
+
+/* What only the makers of snapshots (live, core, fixture) see. */
+struct sw_snapshot_priv {
+	struct sw_arena arena; /* strings, small arrays */
+	uint8_t *pool;         /* owned mmap: copied stacks and ranges */
+	size_t pool_bytes;
+	uint8_t *file; /* owned mmap: core file or fixture memory that stacks point into */
+	size_t file_bytes;
+	int mem_fd;     /* owned: /proc/PID/mem. Bound to the address space, so that neither a
+				   reused pid nor an exec can make it read another program's memory */
+	bool live_dead; /* a live read failed because the process is gone: ask no more */
+	size_t warnings_capacity;
+};
+
+/* An empty snapshot. Makers fill the public fields from priv->arena and finish with
+ * sw_snapshot_index(). */
+int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct sw_error *err);
+
+/* Sorts threads, maps, places, ranges for the lookups; drops overlapping maps. */
+void sw_snapshot_index(struct sw_snapshot *snap);
+
+/* Adds a warning. Out of memory loses it: a warning is never worth a failure. */
+__attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *snap,
+							    enum sw_warning_code code, pid_t tid,
+							    int reason, const char *fmt, ...);
+
+enum { SW_MAPS_MAX = 262144, SW_WARNINGS_MAX = 4096 };
+
+/*
+ * Parse the text of /proc/PID/maps (proc(5)). A line that cannot be read is skipped and counted.
+ * Arrays and strings come from the arena. 0, -SW_E_NOMEM, -SW_E_LIMIT.
+ */
+int sw_maps_parse(struct sw_arena *arena, const char *text, size_t size, struct sw_map **ret_maps,
+		  size_t *ret_n, size_t *ret_bad_lines);
+
+/* Strips " (deleted)" as the kernel appends it (a file may really be named so: the opener finds
+ * out by identity). True when it was there; *ret_length is the path without it. */
+bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length);
+
+/*
+ * How a maker of snapshots gets at the file behind a mapping. All maps of one file (same device,
+ * inode and path, in sequence) are asked for once, by the first of them that is executable.
+ */
+struct sw_opener {
+	/* An open fd that was checked to be the mapped file; -1 when there is none (the image is
+	 * then put together from memory). *ret_deleted: the name no longer leads to that file. */
+	int (*open)(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted);
+	/* Reads memory for images whose file is gone. */
+	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
+	void *arg;
+};
+
+/*
+ * Find the modules of snap->maps and where they lie: fills snap->places and maps[].place. Opens but
+ * does not parse. A file that cannot be opened is a warning and a module without image.
+ */
+int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *opener,
+			    struct sw_error *err);
+
+/*
+ * The bias of a place, computed on first use from the image's program headers (parses, therefore
+ * not done while privileges are held). False when the image is missing or does not fit.
+ */
+bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The walk loop. It alone appends frames, sets trust, checks progress and limits; unwinders are
+ * asked for one step at a time, in the order of sw_unwinders[].
+ */
+#include "arch.h"
+#include "cleanup.h"
+#include "clock.h"
+#include "errors.h"
+#include "snapshot.h"
+#include "unwinder.h"
+#include "walk_libunwind.h"
+#include "walker.h"
+
+#include <string.h>
+
+enum { WALK_DEADLINE_EVERY = 64, WALK_FIRST_FRAMES = 64 };
+
+/* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
+struct walker {
+	const struct sw_walk_options *options;
+	struct sw_walks *walks;
+	void **states; /* per unwinder, from attach */
+	struct sw_snapshot_memory memory;
+	struct sw_cursor cursor;
+	struct sw_frame *frames; /* owned, reused for the next thread */
+	size_t n_frames, capacity;
+	size_t max_frames;
+	enum sw_end end;
+	const char *why;
+	bool failed_nomem;
+};
+
+static bool frame_append(struct walker *w, const struct sw_frame *frame)
+{
+	if (w->n_frames == w->capacity) {
+		size_t capacity = w->capacity == 0 ? WALK_FIRST_FRAMES : w->capacity * 2;
+		struct sw_frame *grown = reallocarray(w->frames, capacity, sizeof(*grown));
+		if (grown == NULL) {
+			w->failed_nomem = true;
+			return false;
+		}
+		w->frames = grown;
+		w->capacity = capacity;
+	}
+	w->frames[w->n_frames++] = *frame;
+	return true;
+}
+
+static void finish(struct walker *w, enum sw_end end, const char *why)
+{
+	w->end = end;
+	w->why = why;
+}
+
+/* Points the cursor at the frame that regs describe. */
+static void cursor_aim(struct walker *w, const struct sw_regs *regs, bool exact_pc)
+{
+	struct sw_cursor *c = &w->cursor;
+	c->regs = *regs;
+	c->exact_pc = exact_pc;
+	c->lookup_avma = regs->pc_avma - !exact_pc;
+	struct sw_place *place = (struct sw_place *) sw_snapshot_place(c->snap, c->lookup_avma);
+	if (place != NULL)
+		(void) sw_place_resolve(place, c->snap); /* unknown bias: the unwinders decline */
+	c->place = place;
+	c->depth = w->n_frames;
+}
+
+static uint32_t code_kind(const struct sw_place *place)
+{
+	return UINT32_C(1) << (place == NULL ? SW_MODULE_ANON : sw_module_kind(place->module));
+}
+
+static bool mode_allows(enum sw_walk_mode mode, const struct sw_unwinder_ops *ops)
+{
+	if (mode == SW_WALK_TABLES)
+		return ops->trust < SW_TRUST_FRAME_POINTER;
+	if (mode == SW_WALK_SCAN)
+		return ops->trust >= SW_TRUST_SCAN_VERIFIED;
+	return true;
+}
+
+/*
+ * A frame may follow only if it is executable memory and the stack went on. Equal sp is legal once
+ * (a signal frame's interrupted leaf, an inlined trampoline) as long as the pc differs; a stack that
+ * goes down is legal where stacks are switched, so that only a repetition proves a loop.
+ */
+static bool progress_made(const struct walker *w, const struct sw_stepped *s, bool was_signal)
+{
+	const struct sw_frame *last = &w->frames[w->n_frames - 1];
+	if (s->regs.sp_avma > last->sp_avma)
+		return true;
+	if (was_signal)
+		return true; /* from the alternate signal stack back: either direction */
+	bool same_stack = s->regs.sp_avma >= w->cursor.thread->stack_avma &&
+			  last->sp_avma < w->cursor.thread->stack_end_avma;
+	return !same_stack && s->regs.sp_avma != last->sp_avma;
+}
+
+static bool is_executable(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	return map != NULL && (map->prot & SW_MAP_EXEC);
+}
+
+/* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
+static bool step_accept(struct walker *w, unsigned index, const struct sw_stepped *s,
+			size_t live_before)
+{
+	const struct sw_unwinder_ops *ops = sw_unwinders[index];
+	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
+	if (s->callee_signal)
+		w->frames[w->n_frames - 1].flags |= SW_FRAME_SIGNAL;
+	if (!progress_made(w, s, s->callee_signal)) {
+		finish(w, SW_END_NO_PROGRESS, "the caller's frame is not above its callee's");
+		return false;
+	}
+	if (!exact_pc && s->regs.pc_avma == 0) {
+		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
+		return false;
+	}
+	if (!s->callee_signal && !is_executable(w->cursor.snap, s->regs.pc_avma - !exact_pc)) {
+		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
+		return false;
+	}
+	uint64_t callee_avma = w->cursor.regs.pc_avma;
+	cursor_aim(w, &s->regs, exact_pc);
+	w->cursor.callee_avma = callee_avma;
+	struct sw_frame frame = {
+		.pc_avma = s->regs.pc_avma,
+		.sp_avma = s->regs.sp_avma,
+		.place = w->cursor.place,
+		.cookie = s->cookie,
+		.by = (uint8_t) (index + 1),
+		.trust = (uint8_t) (s->weak ? ops->weak_trust : ops->trust),
+		.flags = (uint16_t) (s->flags & (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS)),
+	};
+	if (w->memory.live_reads != live_before)
+		frame.flags |= SW_FRAME_LIVE_READ;
+	if (!frame_append(w, &frame))
+		return false;
+	w->cursor.depth = w->n_frames;
+	return true;
+}
+
+/* One frame further. False: the walk has ended, for the reason in end and why. */
+static bool step(struct walker *w)
+{
+	struct sw_cursor *c = &w->cursor;
+	uint32_t kind = code_kind(c->place);
+	enum sw_end first_end = SW_END_NO_UNWIND_INFO;
+	const char *first_why = NULL;
+
+	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+		const struct sw_unwinder_ops *ops = sw_unwinders[i];
+		if (!(ops->kinds & kind) || !mode_allows(w->options->mode, ops))
+			continue;
+		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
+		size_t live_before = w->memory.live_reads;
+		switch (ops->step(w->states[i], c, &s)) {
+		case SW_STEP_OK: return step_accept(w, i, &s, live_before);
+		case SW_STEP_END: finish(w, SW_END_COMPLETE, NULL); return false;
+		case SW_STEP_DECLINE: break;
+		case SW_STEP_FAIL:
+			if (first_why == NULL) {
+				first_end = s.end;
+				first_why = s.why;
+			}
+			break;
+		}
+	}
+	if (first_why == NULL)
+		first_why = c->place == NULL ? "code that belongs to no module"
+					     : "the module has no unwind information for this code";
+	finish(w, first_end, first_why);
+	return false;
+}
+
+static void walk_frames(struct walker *w)
+{
+	const struct sw_walk_options *o = w->options;
+	for (size_t n = 1;; n++) {
+		if (w->n_frames >= w->max_frames) {
+			finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
+			return;
+		}
+		if (o->deadline_ns != 0 && n % WALK_DEADLINE_EVERY == 0 &&
+		    sw_clock_ns() > o->deadline_ns) {
+			finish(w, SW_END_TIMEOUT, "the time limit was reached while walking");
+			return;
+		}
+		if (!step(w))
+			return;
+	}
+}
+
+static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
+{
+	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
+	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
+				       .thread = thread,
+				       .memory = sw_snapshot_memory(&w->memory)};
+	w->n_frames = 0;
+	w->why = NULL;
+	w->end = SW_END_INTERNAL;
+	cursor_aim(w, &thread->regs, true);
+	struct sw_frame first = {.pc_avma = thread->regs.pc_avma,
+				 .sp_avma = thread->regs.sp_avma,
+				 .place = w->cursor.place,
+				 .trust = SW_TRUST_CONTEXT,
+				 .flags = SW_FRAME_EXACT_PC};
+	if (!frame_append(w, &first))
+		return;
+	w->cursor.depth = w->n_frames;
+	if (w->options->deadline_ns != 0 && sw_clock_ns() > w->options->deadline_ns)
+		finish(w, SW_END_TIMEOUT, "the time limit was reached before this thread");
+	else
+		walk_frames(w);
+
+	struct sw_arena *arena = &w->walks->priv->arena;
+	walk->thread = thread;
+	walk->end = w->end;
+	walk->why = w->why;
+	walk->n_frames = w->n_frames;
+	walk->frames = sw_arena_alloc(arena, w->n_frames * sizeof(*w->frames));
+	if (walk->frames == NULL)
+		w->failed_nomem = true;
+	else
+		memcpy(walk->frames, w->frames, w->n_frames * sizeof(*w->frames));
+	w->walks->live_reads += w->memory.live_reads;
+}
+
+static int walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
+			struct sw_error *err)
+{
+	struct walker w = {.options = options, .walks = walks, .states = walks->priv->states};
+	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
+	if (w.max_frames > SW_MAX_FRAMES)
+		w.max_frames = SW_MAX_FRAMES;
+	for (size_t i = 0; i < walks->snap->n_threads && !w.failed_nomem; i++)
+		if (walks->snap->threads[i].captured)
+			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
+	free(w.frames);
+	return w.failed_nomem ? sw_fail_nomem(err) : 0;
+}
+
+static int walks_create(const struct sw_snapshot *snap, struct sw_walks **ret, struct sw_error *err)
+{
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = calloc(1, sizeof(*walks));
+	if (walks == NULL)
+		return sw_fail_nomem(err);
+	walks->snap = snap;
+	walks->priv = calloc(1, sizeof(*walks->priv));
+	walks->walks = calloc(snap->n_threads + 1, sizeof(*walks->walks));
+	if (walks->priv == NULL || walks->walks == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		if (sw_unwinders[i]->attach == NULL)
+			continue;
+		int r = sw_unwinders[i]->attach(snap, &walks->priv->states[i]);
+		if (r < 0)
+			return sw_fail(err, -r, "%s: %s", sw_unwinders[i]->name, sw_error_text(r));
+	}
+	*ret = sw_take_ptr(walks);
+	return 0;
+}
+
+int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *options,
+		struct sw_walks **ret, struct sw_error *err)
+{
+	static const struct sw_walk_options defaults = {0};
+	const struct sw_walk_options *o = options != NULL ? options : &defaults;
+	int64_t begin_ns = sw_clock_ns();
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
+	int r = walks_create(snap, &walks, err);
+	if (r < 0)
+		return r;
+	r = o->mode == SW_WALK_LIBUNWIND ? sw_walk_libunwind(walks, o, err)
+					 : walk_threads(walks, o, err);
+	if (r < 0)
+		return r;
+	walks->walk_ns = sw_clock_ns() - begin_ns;
+	*ret = sw_take_ptr(walks);
+	return 0;
+}
+
+void sw_walks_destroy(struct sw_walks *walks)
+{
+	if (walks == NULL)
+		return;
+	if (walks->priv != NULL) {
+		for (size_t i = 0; i < sw_n_unwinders; i++)
+			if (sw_unwinders[i]->detach != NULL)
+				sw_unwinders[i]->detach(walks->priv->states[i]);
+		sw_arena_deinit(&walks->priv->arena);
+	}
+	free(walks->priv);
+	free(walks->walks);
+	free(walks);
+}
+
+int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame, char *buffer,
+		     size_t size)
+{
+	if (frame->by == 0 || frame->by > sw_n_unwinders)
+		return 0;
+	const struct sw_unwinder_ops *ops = sw_unwinders[frame->by - 1];
+	if (ops->describe == NULL)
+		return 0;
+	return ops->describe(walks->priv->states[frame->by - 1], frame, buffer, size);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_PROTOCOL_H
+#define SNAPWALK_PROTOCOL_H
+
+/*
+ * What the outside sees: the report, and its writers. The JSON shape is described by
+ * snapwalk-dump.schema.json and snapwalk-dump(5).
+ */
+
+#include <snapwalk/symbolize.h>
+#include <snapwalk/walk.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SW_DUMP_SCHEMA "snapwalk.dump/1"
+
+/** A frame as reported: an inlined call, or a real frame. */
+struct sw_report_frame {
+	uint64_t pc_avma;
+	int32_t module;       /* index into modules[], -1 for none */
+	uint64_t offset;      /* pc - bias of the module (svma); valid with a module */
+	const char *function; /* NULL: unknown */
+	uint64_t function_offset;
+	const char *file;    /* NULL: unknown */
+	uint32_t line;       /* 0: unknown */
+	int32_t line_offset; /* -1: unknown */
+	const char *kind;    /* "native", "jit", ... static */
+	const char *by;      /* static */
+	const char *trust;   /* static */
+	bool inlined;
+	bool signal; /* a signal trampoline */
+	bool live_read;
+	bool may_miss;
+};
+
+/** A distinct stack. */
+struct sw_report_stack {
+	uint64_t id;           /* XXH3-64, see snapwalk-dump(5) */
+	const size_t *threads; /* indices into threads[] */
+	size_t n_threads;
+	const char *end; /* static */
+	const char *why; /* NULL when complete */
+	const struct sw_report_frame *frames;
+	size_t n_frames;
+};
+
+struct sw_report_thread {
+	pid_t tid;
+	const char *comm;
+	char state;
+	bool captured;
+	const char *reason; /* wire name, NULL when captured */
+	const char *reason_text;
+	const char *wchan;   /* NULL: none */
+	const char *syscall; /* name or number; NULL: none */
+	bool interrupted;
+	int64_t cpu_ns;  /* -1: unknown */
+	int64_t stop_us; /* -1: never held */
+	int32_t stack;   /* index into stacks[], -1 when not captured */
+};
+
+struct sw_report_module {
+	const char *path;
+	const char *build_id; /* hex; NULL: none */
+	uint64_t start_avma, end_avma;
+	const char *format;  /* static: "elf", "vdso" ... */
+	const char *symbols; /* static: "dwarf" ... */
+	const char *problem; /* why its image could not be used; NULL: it could */
+	bool deleted;
+};
+
+struct sw_report_warning {
+	const char *code; /* static */
+	pid_t tid;        /* 0: the process */
+	const char *message;
+};
+
+/** One arena; copies its strings; outlives snapshot, walks and symbols. */
+struct sw_report {
+	const char *id; /* unique: time, pid, random */
+	uint64_t seq;
+	int64_t time_ns;    /* CLOCK_REALTIME */
+	const char *reason; /* NULL: none given */
+	const char *host_name, *host_kernel, *host_machine;
+	struct {
+		pid_t pid, ppid;
+		uid_t uid;
+		uint64_t starttime;
+		int64_t uptime_ms;
+		int elf_class;
+		const char *comm, *exe, *cgroup;
+		const char *unit, *container; /* NULL: none */
+	} process;
+	struct {
+		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;
+		int64_t symbolize_us, total_us;
+		size_t interrupted_calls;
+	} timings;
+	struct sw_report_thread *threads;
+	size_t n_threads;
+	struct sw_report_stack *stacks; /* most threads first */
+	size_t n_stacks;
+	struct sw_report_module *modules; /* only those that frames are in */
+	size_t n_modules;
+	struct sw_report_warning *warnings;
+	size_t n_warnings;
+	bool complete; /* nothing is missing: exit status 0 rather than 3 */
+	struct sw_report_priv *priv;
+};
+
+struct sw_report_options {
+	const char *reason;
+	uint64_t seq;
+	int64_t begin_ns; /* CLOCK_MONOTONIC when the command began, for total_us; 0: unknown */
+};
+
+/**
+ * @param symbols  NULL when names were not asked for.
+ * @return 0; -SW_E_NOMEM. Free with sw_report_destroy().
+ */
+SW_PUBLIC int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbols,
+			      const struct sw_report_options *options, struct sw_report **ret,
+			      struct sw_error *err);
+SW_PUBLIC void sw_report_destroy(struct sw_report *report);
+
+/** The dump as JSON text of one line. *ret_text is the caller's; free(). -SW_E_NOMEM. */
+SW_PUBLIC int sw_report_json(const struct sw_report *report, char **ret_text, size_t *ret_size,
+			     struct sw_error *err);
+
+struct sw_text_options {
+	bool color;
+	bool no_group; /* one stack per thread, in tid order */
+	bool verbose;  /* addresses, offsets, trust and unwinder of every frame, modules, timings */
+};
+
+/** The dump for people. */
+SW_PUBLIC int sw_report_text(const struct sw_report *report, const struct sw_text_options *options,
+			     char **ret_text, size_t *ret_size, struct sw_error *err);
+
+/** Folded stacks for flame graphs: "comm;outermost;...;innermost COUNT". */
+SW_PUBLIC int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
+			       struct sw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

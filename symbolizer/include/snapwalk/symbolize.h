@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_SYMBOLIZE_H
+#define SNAPWALK_SYMBOLIZE_H
+
+/*
+ * Frames to names, files, lines and inlined calls. Never touches the target: works on the modules
+ * of a snapshot, after the walk.
+ */
+
+#include <snapwalk/walk.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What outlives one snapshot: open debug files, results by module and offset. Belongs to one
+ * context and must be destroyed before it. */
+struct sw_symbolizer;
+
+SW_PUBLIC int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer **ret,
+				   struct sw_error *err);
+SW_PUBLIC void sw_symbolizer_destroy(struct sw_symbolizer *symbolizer);
+
+enum sw_symbol_level {
+	SW_SYMBOLS_LINES, /* names, then files, lines and inlined calls */
+	SW_SYMBOLS_NAMES,
+	SW_SYMBOLS_NONE,
+};
+
+/** Zero-initialised means the defaults. */
+struct sw_symbolize_options {
+	enum sw_symbol_level level;
+	bool no_inlines;
+	bool no_demangle;
+	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. What is there by then is the result */
+	const char *debug_dir; /* default "/usr/lib/debug" */
+};
+
+/** Where a module's names came from; the best of what was used. */
+enum sw_symbol_source {
+	SW_SOURCE_NONE,
+	SW_SOURCE_DYNSYM,
+	SW_SOURCE_MINIDEBUG, /* .gnu_debugdata */
+	SW_SOURCE_SYMTAB,
+	SW_SOURCE_DEBUGFILE, /* .symtab of a separate debug file */
+	SW_SOURCE_DWARF,
+	SW_SOURCE_RUNTIME,
+	SW_SOURCE_JIT,
+};
+
+/** One source-level frame. An address has one, or several when calls were inlined there. */
+struct sw_symbol {
+	const char *function;     /* demangled; NULL when unknown */
+	const char *mangled;      /* the linkage name; NULL when it is the same or unknown */
+	const char *file;         /* NULL when unknown */
+	uint64_t function_offset; /* bytes from the function's start; of the outermost function also
+				     for inlined frames */
+	uint32_t line;            /* 0 when unknown */
+	int32_t line_offset;      /* line minus the function's first line; -1 when unknown */
+	bool inlined;             /* was inlined into the next one */
+	enum sw_symbol_source source;
+};
+
+/** Result for one snapshot. */
+struct sw_symbols {
+	int64_t symbolize_ns;
+	size_t n_addresses;  /* distinct ones that were asked for */
+	size_t n_unfinished; /* not looked up, or without lines, because the deadline came */
+	struct sw_symbols_priv *priv;
+};
+
+/**
+ * Name all frames of the walks, each distinct address once.
+ *
+ * @param walks  Borrowed; must outlive *ret.
+ * @return 0; -SW_E_NOMEM. What cannot be named is no error. Free with sw_symbols_destroy().
+ */
+SW_PUBLIC int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
+			   const struct sw_symbolize_options *options, struct sw_symbols **ret,
+			   struct sw_error *err);
+SW_PUBLIC void sw_symbols_destroy(struct sw_symbols *symbols);
+
+/**
+ * The symbols of a frame, innermost inlined call first; the last is the function that the frame
+ * really is. Borrowed from symbols.
+ * @return their number; 0 when nothing is known (module + offset is always left).
+ */
+SW_PUBLIC size_t sw_symbols_find(const struct sw_symbols *symbols, const struct sw_frame *frame,
+				 const struct sw_symbol **ret);
+
+/** Best source used for a place's module so far. */
+SW_PUBLIC enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
+						  const struct sw_place *place);
+/** Wire name ("dwarf"); static. */
+SW_PUBLIC const char *sw_symbol_source_name(enum sw_symbol_source source);
+
+/** Demangle a C++ or Rust name. @return malloc'ed text, or NULL when it is not mangled. */
+SW_PUBLIC char *sw_demangle(const char *mangled);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

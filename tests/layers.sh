@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Layering: no '../' in an include, and each room really cannot see the others' internal headers
+# (proved by compiling a probe that must fail, once for each foreign header).
+set -uo pipefail
+cc=$1 cflags=$2
+shift 2
+status=0
+probes=0
+
+if grep -nE '^\s*#\s*include\s*["<][^">]*\.\./' -r libwalk symbolizer protocol daemon cli; then
+	echo "layers: an include reaches out of its room with '../'" >&2
+	status=1
+fi
+
+declare -A includes
+rooms=()
+while [ $# -gt 1 ]; do
+	rooms+=("$1")
+	includes[$1]=$2
+	shift 2
+done
+
+for room in "${rooms[@]}"; do
+	for other in "${rooms[@]}"; do
+		[ "$room" = "$other" ] && continue
+		# base is everybody's; everything else is internal to its room
+		[ "$other" = libwalk/base ] && continue
+		for header in "$other"/*.h; do
+			[ -e "$header" ] || continue
+			probes=$((probes + 1))
+			# shellcheck disable=SC2086
+			if echo "#include \"$(basename "$header")\"" |
+				$cc $cflags ${includes[$room]} -fsyntax-only -x c - >/dev/null 2>&1; then
+				echo "layers: $room can include $header" >&2
+				status=1
+			fi
+		done
+	done
+done
+
+[ $probes -gt 0 ] || { echo "layers: nothing was probed" >&2; status=1; }
+[ $status = 0 ] && echo "layers: ok ($probes forbidden includes are refused)"
+exit $status

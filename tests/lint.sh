@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What a compiler does not see: man pages, shell scripts, comments and words that must not be there.
+set -uo pipefail
+status=0
+
+complain() {
+	echo "lint: $1" >&2
+	status=1
+}
+
+for page in man/*.[1-8]; do
+	[ -e "$page" ] || continue
+	mandoc -T lint -W warning "$page" || complain "$page: mandoc has warnings"
+done
+
+# shellcheck disable=SC2046
+shellcheck $(git ls-files '*.sh' '.ci/run') || complain "shellcheck has warnings"
+
+code=(libwalk symbolizer protocol daemon cli)
+if grep -nE '(^|[^:"])//' -r "${code[@]}" --include='*.[ch]' | grep -v 'http'; then
+	complain "'//' comments mean 'not for commit'"
+fi
+if grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -r "${code[@]}" tests/unit tests/fuzz --include='*.[ch]'; then
+	complain "unfinished business"
+fi
+if grep -nE 'PTRACE_ATTACH|PTRACE_O_EXITKILL|waitpid\(-1|SIGSTOP\)' -r "${code[@]}" --include='*.[ch]' |
+	grep -vE '^[^:]+:[0-9]+:\s*(\*|/\*)'; then
+	complain "ways to hurt a target"
+fi
+for file in $(git ls-files '*.c' '*.h'); do
+	head -n 2 "$file" | grep -q 'SPDX-License-Identifier' || complain "$file: no SPDX line"
+done
+[ $status = 0 ] && echo "lint: ok"
+exit $status

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Run test programs that speak TAP and count their cases; closes with 'N passed, N failed'.
+
+A program that dies, times out, prints no result or fewer results than its plan counts as failed.
+Exit status 77 of a program without a single result is a skip of the whole program.
+"""
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+RESULT = re.compile(r"^(not )?ok\b[ \d]*-?\s*(.*)$")
+PLAN = re.compile(r"^1\.\.(\d+)")
+
+
+class Totals:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.failures = []
+        self.skips = []
+
+
+def command_of(path, fuzz):
+    if path.endswith(".py"):
+        return [sys.executable, path]
+    if fuzz:
+        corpus = os.path.join("tests", "fuzz", "corpus", os.path.basename(path))
+        return [path, corpus]
+    return [path]
+
+
+def run_one(path, environment, limit, fuzz):
+    """Output and status; the whole process group of a program that hangs is ended."""
+    child = subprocess.Popen(command_of(path, fuzz), stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+    try:
+        out, _ = child.communicate(timeout=limit)
+        return out.decode("utf-8", "replace"), child.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        out, _ = child.communicate()
+        return out.decode("utf-8", "replace") + f"\ntimed out after {limit} s\n", -1
+
+
+def count(path, output, status, totals):
+    """Adds a program's results to the totals; True when all is well."""
+    name = os.path.basename(path)
+    passed = failed = skipped = 0
+    planned = None
+    for line in output.splitlines():
+        plan = PLAN.match(line)
+        if plan:
+            planned = int(plan.group(1))
+            skip_all = re.search(r"# SKIP (.*)", line)
+            if planned == 0 and skip_all:
+                skipped += 1
+                totals.skips.append(f"{name}: {skip_all.group(1)}")
+        result = RESULT.match(line)
+        if not result:
+            continue
+        if result.group(1):
+            failed += 1
+            totals.failures.append(f"{name}: {result.group(2)}")
+        elif re.search(r"# SKIP", result.group(2), re.I):
+            skipped += 1
+            totals.skips.append(f"{name}: {result.group(2)}")
+        else:
+            passed += 1
+    seen = passed + failed + skipped
+    if status == 77 and seen == 0:
+        skipped, status = 1, 0
+        totals.skips.append(f"{name}: {output.strip().splitlines()[-1] if output.strip() else ''}")
+    elif seen == 0 or (planned and seen < planned) or (status != 0 and failed == 0):
+        failed += 1
+        totals.failures.append(f"{name}: ended with status {status} after {seen} results"
+                               f"{f' of {planned}' if planned else ''}")
+    totals.passed += passed
+    totals.failed += failed
+    totals.skipped += skipped
+    return failed == 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--unit", nargs="*", default=[])
+    parser.add_argument("--fuzz", nargs="*", default=[])
+    parser.add_argument("--live", nargs="*", default=[])
+    parser.add_argument("--limit", type=int, default=600, help="seconds for one program")
+    parser.add_argument("--no-skip", action="store_true", help="a skip is a failure")
+    args = parser.parse_args()
+
+    environment = dict(os.environ, SNAPWALK_BUILD=os.path.abspath(args.build),
+                       CMOCKA_MESSAGE_OUTPUT="TAP", PYTHONDONTWRITEBYTECODE="1",
+                       PYTHONPATH=os.path.abspath("tests/live"))
+    totals = Totals()
+    for path in args.unit + args.fuzz + args.live:
+        begin = time.monotonic()
+        output, status = run_one(path, environment, args.limit, path in args.fuzz)
+        good = count(path, output, status, totals)
+        print(f"{'ok  ' if good else 'FAIL'} {os.path.basename(path):32s} "
+              f"{time.monotonic() - begin:6.1f} s", flush=True)
+        if not good:
+            print("".join(f"    | {line}\n" for line in output.splitlines()[-60:]), flush=True)
+    for skip in totals.skips:
+        print(f"skipped: {skip}")
+    if args.no_skip and totals.skipped:
+        totals.failed += totals.skipped
+        totals.failures += [f"{s} (may not be skipped here)" for s in totals.skips]
+        totals.skipped = 0
+    for failure in totals.failures:
+        print(f"failed: {failure}")
+    skipped = f", {totals.skipped} skipped" if totals.skipped else ""
+    print(f"{totals.passed} passed, {totals.failed} failed{skipped}")
+    return 1 if totals.failed or totals.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Tests: unit/test_*.c -> one program each; fuzz/fuzz_*.c -> a libFuzzer target that is also a plain
+# program running its corpus; live/test_*.py -> scripts over real processes; targets/ -> the
+# programs they look at (targets/targets.mk). Everything speaks TAP; run.py counts.
+
+UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+LIVE  := $(sort $(wildcard tests/live/test_*.py))
+TESTS_CFLAGS = $(ALL_CFLAGS) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
+TESTS_LIBS   = $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+
+# Shared by unit tests: fake memory, snapshot builders.
+UNIT_COMMON := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(TESTS_CFLAGS) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
+		$(ARCHIVES) $(TESTS_LIBS) -lcmocka
+
+# The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/unit/*.h) $(UNIT_COMMON) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(ARCHIVES) $(TESTS_LIBS)
+
+-include tests/targets/targets.mk
+
+.PHONY: tests-build check-run check-asan check-runtimes bench fuzz
+tests-build: $(UNIT) $(FUZZ) targets
+
+check-run:
+	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE)
+
+# Unit tests, fuzz corpora and hostile input under ASan and UBSan.
+check-asan: deps-check
+	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 all tests-build
+	@$(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
+check-asan-run:
+	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py
+
+# Real runtimes that are packages: installs them and skips nothing.
+check-runtimes: deps-check deps-bench
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
+
+bench: deps-bench
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
+
+# Coverage-guided, clang only: make fuzz FUZZ_SECONDS=60
+FUZZ_SECONDS ?= 30
+fuzz:
+	@tests/fuzz/libfuzzer.sh $(FUZZ_SECONDS) "$(INC_TESTS)" "$(TESTS_LIBS)"
