@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What live tests share: TAP output, starting and ending targets, running snapwalk.
+
+    from harness import Tap, Target, snapwalk, dump
+    tap = Tap()
+    with Target("threads", "4") as target:         # waits for its line "ready"
+        report = dump(target.pid)                  # parsed JSON
+        tap.check(report["threads"], "has threads")
+    tap.done()
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+
+BUILD = os.environ.get("SNAPWALK_BUILD", os.path.abspath("build"))
+SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
+# Targets are built once, without sanitizers, also for the sanitized run.
+TARGETS = os.path.join(BUILD, "tests", "targets")
+
+
+class Tap:
+    """Counts and prints results; done() exits with the status."""
+
+    def __init__(self):
+        self.number = 0
+        self.failed = 0
+
+    def check(self, condition, name, detail=""):
+        self.number += 1
+        if condition:
+            print(f"ok {self.number} - {name}", flush=True)
+        else:
+            self.failed += 1
+            print(f"not ok {self.number} - {name}", flush=True)
+            for line in str(detail).splitlines()[:40]:
+                print(f"# {line}", flush=True)
+        return bool(condition)
+
+    def equal(self, got, wanted, name):
+        return self.check(got == wanted, name, f"got    {got!r}\nwanted {wanted!r}")
+
+    def skip(self, name, reason):
+        self.number += 1
+        print(f"ok {self.number} - {name} # SKIP {reason}", flush=True)
+
+    def guard(self, function, *args):
+        """Runs a test function; an exception is a failure of its own."""
+        try:
+            function(self, *args)
+        except Exception:  # noqa: BLE001 - reported, not swallowed
+            self.check(False, function.__name__, traceback.format_exc())
+
+    def done(self):
+        print(f"1..{self.number}", flush=True)
+        sys.exit(1 if self.failed or not self.number else 0)
+
+
+def wait_until(condition, what, seconds=20.0):
+    """Waits for an event; what is said when it does not come."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise TimeoutError(f"waited {seconds} s for {what}")
+
+
+class Target:
+    """A program started by the test. It prints lines until 'ready'; they are in .lines.
+
+    Ended by SIGKILL to exactly the pid that was started.
+    """
+
+    def __init__(self, name, *args, path=None, ready="ready", env=None, **popen):
+        self.command = [path or os.path.join(TARGETS, name), *map(str, args)]
+        self.ready = ready
+        self.popen = popen
+        self.env = env
+        self.lines = []
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=self.env,
+                                        **self.popen)
+        self.pid = self.process.pid
+        if self.ready:
+            for line in self.process.stdout:
+                line = line.rstrip("\n")
+                if line == self.ready:
+                    return self
+                self.lines.append(line)
+            raise RuntimeError(f"{self.command}: ended before '{self.ready}'")
+        return self
+
+    def readline(self):
+        return self.process.stdout.readline().rstrip("\n")
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def __exit__(self, *exc):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def snapwalk(*args, timeout=120, **run):
+    """Runs the command; result has returncode, stdout, stderr as text."""
+    run.setdefault("capture_output", True)
+    return subprocess.run([SNAPWALK, *map(str, args)], text=True, timeout=timeout, **run)
+
+
+def dump(target, *args, status=(0,)):
+    """The JSON dump of a pid (or of other TARGET words) as Python data."""
+    words = [target] if not isinstance(target, (list, tuple)) else list(target)
+    result = snapwalk("dump", "--json", *args, *words)
+    if result.returncode not in status:
+        raise RuntimeError(f"snapwalk dump {words}: status {result.returncode}\n{result.stderr}")
+    return json.loads(result.stdout)
+
+
+def state_of(pid, tid=None):
+    """State letter of a thread, '' when it is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{tid or pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def tool(name):
+    """Path of a program, None when it is not installed."""
+    return shutil.which(name)
