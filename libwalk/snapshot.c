@@ -98,6 +98,7 @@ void sw_snapshot_index(struct sw_snapshot *snap)
 		qsort(snap->threads, snap->n_threads, sizeof(*snap->threads), compare_threads);
 	if (snap->n_ranges > 0)
 		qsort(snap->ranges, snap->n_ranges, sizeof(*snap->ranges), compare_ranges);
+	sw_snapshot_index_copies(snap);
 	/* Places are indices held by maps: sw_snapshot_find_places() made them in map order. */
 	if (snap->n_maps == 0)
 		return;

@@ -17,6 +17,8 @@ struct sw_snapshot_priv {
 				   reused pid nor an exec can make it read another program's memory */
 	bool live_dead; /* a live read failed because the process is gone: ask no more */
 	size_t warnings_capacity;
+	struct sw_range *copies; /* all stacks and ranges by start, without overlaps */
+	size_t n_copies;
 };
 
 /* An empty snapshot. Makers fill the public fields from priv->arena and finish with
@@ -25,6 +27,9 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 
 /* Sorts threads, maps, places, ranges for the lookups; drops overlapping maps. */
 void sw_snapshot_index(struct sw_snapshot *snap);
+
+/* Part of sw_snapshot_index(): what sw_snapshot_memory() searches. */
+void sw_snapshot_index_copies(struct sw_snapshot *snap);
 
 /* Adds a warning. Out of memory loses it: a warning is never worth a failure. */
 __attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *snap,

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_PROC_H
+#define SW_PROC_H
+
+#include <snapwalk/walk.h>
+
+/* The files of /proc/PID, proc(5). All parsers take hostile text: a thread names itself. */
+
+/* Bits of the flags word, field 9 of stat. Source: linux include/linux/sched.h, v6.1. */
+enum { SW_PF_IO_WORKER = 0x10, SW_PF_KTHREAD = 0x200000 };
+
+struct sw_proc_stat {
+	char comm[SW_COMM_MAX];
+	char state;
+	pid_t ppid;
+	uint32_t flags;
+	uint64_t cpu_ticks; /* user + system */
+	uint64_t starttime;
+	uint64_t vsize_bytes;
+};
+
+/* The text of /proc/PID/stat or /proc/PID/task/TID/stat. */
+bool sw_proc_stat_parse(const char *text, size_t size, struct sw_proc_stat *ret);
+
+/* The same, read from name below dirfd. False when it is gone. */
+bool sw_proc_stat_read(int dirfd, const char *name, struct sw_proc_stat *ret);
+
+/* First number after "key:" at the start of a line, as in /proc/PID/status. */
+bool sw_proc_status_number(const char *text, const char *key, uint64_t *ret);
+
+/* The path in /proc/PID/cgroup: of the unified hierarchy (0::), else of name=systemd, else the
+ * first. *ret is borrowed from text, not terminated. */
+bool sw_proc_cgroup_find(const char *text, const char **ret, size_t *ret_length);
+
+/*
+ * Thread ids below an open /proc/PID/task, in the kernel's order (oldest first). Allocates nothing:
+ * may run while the target is stopped. Fills at most max, *ret_n is how many there were.
+ */
+bool sw_proc_tids(int task_fd, pid_t *tids, size_t max, size_t *ret_n);
+
+/* Whole files of /proc that fit a small buffer; NUL-terminated. Length, or -1 with errno. */
+ssize_t sw_proc_read_small(int dirfd, const char *name, char *buffer, size_t size);
+
+#endif
