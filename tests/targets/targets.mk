@@ -6,10 +6,76 @@
 T := $(BUILD)/tests/targets
 TARGET_CFLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread
 TARGETS := $(patsubst tests/targets/%.c,$(T)/%,$(sort $(wildcard tests/targets/*.c)))
+TARGET_DEPS := $(wildcard tests/targets/*.h) tests/targets/targets.mk
 
-$(T)/%: tests/targets/%.c $(wildcard tests/targets/*.h) tests/targets/targets.mk
+$(T)/%: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -o $@ $< -lm -lrt
 
+# ---- one plain chain of calls, built in many ways ----------------------------------------------
+CHAIN_pie         := -fPIE -pie
+CHAIN_nopie       := -fno-pie -no-pie
+CHAIN_static      := -fno-pie -static
+CHAIN_static_pie  := -fPIE -static-pie
+CHAIN_O0          := -O0
+CHAIN_Os          := -Os
+CHAIN_framepointer := -fno-omit-frame-pointer
+CHAIN_debug_frame := -fno-asynchronous-unwind-tables -fno-unwind-tables
+CHAIN_nohdr       := -Wl,--no-eh-frame-hdr
+CHAIN_cet         := -fcf-protection=full -Wl,-z,ibtplt
+CHAIN_prelinked   := -fno-pie -no-pie -Wl,-Ttext-segment=0x7000000
+CHAINS := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet prelinked
+CHAIN_TARGETS := $(addprefix $(T)/chain_,$(CHAINS) clang musl musl_static stripped separate)
+
+$(addprefix $(T)/chain_,$(CHAINS)): $(T)/chain_%: tests/targets/chain.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) $(CHAIN_$*) -o $@ $<
+$(T)/chain_clang: tests/targets/chain.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	clang $(TARGET_CFLAGS) -o $@ $<
+$(T)/chain_musl: tests/targets/chain.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	musl-gcc $(TARGET_CFLAGS) -o $@ $<
+$(T)/chain_musl_static: tests/targets/chain.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	musl-gcc $(TARGET_CFLAGS) -static -o $@ $<
+$(T)/chain_stripped: $(T)/chain_pie
+	strip -o $@ $<
+# Debug information in a file of its own, found by debuglink (and by build-id where installed).
+$(T)/chain_separate: $(T)/chain_pie
+	objcopy --only-keep-debug $< $@.debug
+	strip -o $@ $<
+	cd $(@D) && objcopy --add-gnu-debuglink=$(@F).debug $(@F)
+
+# ---- more than one source, or special linking --------------------------------------------------
+$(T)/assembly: tests/targets/assembly.c tests/targets/lib/assembly_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -o $@ $< tests/targets/lib/assembly_frames.S
+$(T)/exceptions: tests/targets/exceptions.cc $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread -o $@ $<
+$(T)/plugin.so: tests/targets/lib/plugin.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+# Lazy binding: the first call goes through the PLT stub and the dynamic linker's resolver.
+$(T)/stepped: tests/targets/stepped.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -fno-builtin -Wl,-z,lazy -o $@ $<
+$(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
+
+# ---- programs of the benchmark, drivers of the live tests --------------------------------------
+BENCH_PROGRAMS := $(T)/threads $(T)/floor
+$(BENCH_PROGRAMS): $(T)/%: tests/bench/%.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -o $@ $<
+
+DRIVERS := $(patsubst tests/live/%.c,$(T)/%,$(sort $(wildcard tests/live/drive_*.c)))
+$(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(TESTS_CFLAGS) -o $@ $< $(ARCHIVES) $(TESTS_LIBS)
+
 .PHONY: targets
-targets: $(TARGETS)
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/exceptions $(T)/plugin.so $(T)/stepped_cet \
+	$(BENCH_PROGRAMS) $(DRIVERS)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Deep recursion: deep DEPTH, half a KiB of locals in each frame. */
+#include "target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static NOINLINE int descend(int depth)
+{
+	volatile char room[512];
+	room[0] = (char) depth;
+	if (depth == 1)
+		block();
+	else
+		return descend(depth - 1) + room[0];
+	return room[0];
+}
+
+int main(int argc, char **argv)
+{
+	int depth = argc > 1 ? atoi(argv[1]) : 200;
+	printf("stack %ld block", syscall(SYS_gettid));
+	for (int i = 0; i < depth; i++)
+		printf(" descend");
+	printf(" main\n");
+	ready();
+	return descend(depth);
+}
