@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Names from the module's own tables: .symtab when it was not stripped, .dynsym as what is left.
+ */
+#include "symtab.h"
+
+static int symtab_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,
+			const struct sw_request *request)
+{
+	(void) slot; /* nothing to keep: the image is mapped anyway */
+	const struct sw_elf *elf = sw_unit_elf(unit);
+	struct sw_symtab table;
+	if (elf != NULL && sw_symtab_find(elf, SHT_SYMTAB, SW_SOURCE_SYMTAB, &table))
+		(void) sw_symtab_scan(&table, wants, n, request->deadline_ns);
+	return 0;
+}
+
+static int dynsym_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,
+			const struct sw_request *request)
+{
+	(void) slot; /* as above */
+	const struct sw_elf *elf = sw_unit_elf(unit);
+	struct sw_symtab table;
+	if (elf == NULL || sw_wants_settled(wants, n))
+		return 0;
+	if (sw_symtab_find(elf, SHT_DYNSYM, SW_SOURCE_DYNSYM, &table) ||
+	    (elf->n_sections == 0 &&
+	     sw_symtab_find_dynamic(elf, unit->bias, SW_SOURCE_DYNSYM, &table)))
+		(void) sw_symtab_scan(&table, wants, n, request->deadline_ns);
+	return 0;
+}
+
+const struct sw_provider_ops sw_prov_symtab = {
+	.name = "symtab",
+	.kinds = 1 << SW_MODULE_ELF | 1 << SW_MODULE_VDSO,
+	.names = symtab_names,
+};
+
+const struct sw_provider_ops sw_prov_dynsym = {
+	.name = "dynsym",
+	.kinds = 1 << SW_MODULE_ELF | 1 << SW_MODULE_VDSO,
+	.names = dynsym_names,
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "provider.h"
+#include "cleanup.h"
+
+/*
+ * In order of preference. The symbol tables come from complete to partial: a separate file is only
+ * looked for, and .gnu_debugdata only decompressed, when an address is still without a name.
+ */
+const struct sw_provider_ops *const sw_providers[] = {
+	&sw_prov_runtime, &sw_prov_symtab, &sw_prov_debugfile, &sw_prov_dynsym, &sw_prov_minidebug,
+};
+const size_t sw_n_providers = SW_ARRAY_SIZE(sw_providers);
+
+_Static_assert(SW_ARRAY_SIZE(sw_providers) <= SW_PROVIDERS_MAX, "units have a slot for each");

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * All frames of a snapshot to names: each distinct address once, grouped by module, names for every
+ * module before lines for any.
+ */
+#include "unit.h"
+#include "cleanup.h"
+#include "deadline.h"
+#include "errors.h"
+
+#include <string.h>
+
+/* Results kept for later snapshots. A process that makes new code all day must not fill memory. */
+enum { CACHE_ENTRIES_MAX = 1 << 20 };
+
+static const char DEFAULT_DEBUG_DIR[] = "/usr/lib/debug";
+
+struct sw_symbolizer {
+	struct sw_context *ctx;    /* borrowed */
+	struct sw_arena arena;     /* the strings of all results */
+	struct sw_map64 by_module; /* module pointer -> index */
+	struct sw_unit **units;    /* owned */
+	size_t n_units, capacity;
+	size_t n_entries;    /* of all units, since the cache was last emptied */
+	size_t n_borrowers;  /* sw_symbols not destroyed yet */
+	uint64_t generation; /* counts calls */
+};
+
+/* One distinct address of a snapshot, or one managed frame. */
+struct result {
+	uint64_t avma, cookie; /* of the frame: a hash that collides must not give a wrong name */
+	struct sw_unit *unit;  /* NULL: named by the frame itself, or in no module */
+	size_t entry;          /* of unit */
+	const struct sw_symbol *symbols;
+	size_t n_symbols;
+};
+
+struct sw_symbols_priv {
+	struct sw_symbolizer *symbolizer; /* borrowed */
+	struct sw_arena arena;            /* what is not kept for the next snapshot */
+	struct sw_map64 by_frame;         /* key_of() -> index */
+	struct result *results;           /* owned */
+	size_t n_results, capacity;
+	struct sw_unit **units; /* owned array of those that this call asks for */
+	size_t n_units;
+};
+
+static void units_clear(struct sw_symbolizer *s)
+{
+	for (size_t i = 0; i < s->n_units; i++)
+		sw_unit_destroy(s->units[i]);
+	s->n_units = 0;
+	s->n_entries = 0;
+	sw_map64_deinit(&s->by_module);
+	sw_arena_deinit(&s->arena);
+}
+
+int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer **ret, struct sw_error *err)
+{
+	struct sw_symbolizer *s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return sw_fail_nomem(err);
+	s->ctx = ctx;
+	*ret = s;
+	return 0;
+}
+
+void sw_symbolizer_destroy(struct sw_symbolizer *symbolizer)
+{
+	if (symbolizer == NULL)
+		return;
+	units_clear(symbolizer);
+	free(symbolizer->units);
+	free(symbolizer);
+}
+
+static struct sw_unit *unit_get(struct sw_symbolizer *s, struct sw_module *module)
+{
+	uint64_t index;
+	if (sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) module, &index))
+		return s->units[index];
+	if (s->n_units == s->capacity) {
+		size_t capacity = s->capacity == 0 ? 32 : s->capacity * 2;
+		struct sw_unit **grown = reallocarray(s->units, capacity, sizeof(*grown));
+		if (grown == NULL)
+			return NULL;
+		s->units = grown;
+		s->capacity = capacity;
+	}
+	struct sw_unit *unit = sw_unit_create(module);
+	if (unit == NULL ||
+	    sw_map64_put(&s->by_module, (uint64_t) (uintptr_t) module, s->n_units) < 0) {
+		sw_unit_destroy(unit);
+		return NULL;
+	}
+	s->units[s->n_units++] = unit;
+	return unit;
+}
+
+/* Code has one name wherever it is seen; managed and interpreted frames have one per frame. */
+static uint64_t key_of(const struct sw_frame *frame)
+{
+	if (frame->cookie == 0)
+		return sw_frame_lookup_avma(frame);
+	return sw_mix64(sw_frame_lookup_avma(frame) ^ sw_mix64(frame->cookie ^ frame->by));
+}
+
+static struct result *result_find(const struct sw_symbols_priv *priv, const struct sw_frame *frame)
+{
+	uint64_t index;
+	if (!sw_map64_get(&priv->by_frame, key_of(frame), &index))
+		return NULL;
+	struct result *result = &priv->results[index];
+	bool same = result->avma == sw_frame_lookup_avma(frame) && result->cookie == frame->cookie;
+	return same ? result : NULL;
+}
+
+static struct result *result_add(struct sw_symbols_priv *priv, const struct sw_frame *frame)
+{
+	if (priv->n_results == priv->capacity) {
+		size_t capacity = priv->capacity == 0 ? 256 : priv->capacity * 2;
+		struct result *grown = reallocarray(priv->results, capacity, sizeof(*grown));
+		if (grown == NULL)
+			return NULL;
+		priv->results = grown;
+		priv->capacity = capacity;
+	}
+	if (sw_map64_put(&priv->by_frame, key_of(frame), priv->n_results) < 0)
+		return NULL;
+	struct result *result = &priv->results[priv->n_results++];
+	*result = (struct result){.avma = sw_frame_lookup_avma(frame), .cookie = frame->cookie};
+	return result;
+}
+
+/* 1 when a provider knows the frame by more than its address, 0, or -SW_E_NOMEM. */
+static int frame_describe(struct sw_symbols_priv *priv, const struct sw_walks *walks,
+			  const struct sw_frame *frame, struct result *result)
+{
+	struct sw_symbol symbol;
+	int r = 0;
+	for (size_t i = 0; i < sw_n_providers && r == 0; i++)
+		if (sw_providers[i]->frame != NULL)
+			r = sw_providers[i]->frame(walks, frame, &priv->arena, &symbol);
+	if (r <= 0)
+		return r;
+	struct sw_symbol *kept = sw_arena_alloc(&priv->arena, sizeof(*kept));
+	if (kept == NULL)
+		return -SW_E_NOMEM;
+	*kept = symbol;
+	result->symbols = kept;
+	result->n_symbols = 1;
+	return 1;
+}
+
+/* Asks for the frame's address in its module. */
+static int frame_want(struct sw_symbols_priv *priv, const struct sw_frame *frame,
+		      struct result *result)
+{
+	struct sw_symbolizer *s = priv->symbolizer;
+	const struct sw_place *place = frame->place;
+	struct sw_unit *unit = unit_get(s, place->module);
+	if (unit == NULL)
+		return -SW_E_NOMEM;
+	unit->bias = place->bias;
+	size_t before = unit->n_entries;
+	int r = sw_unit_entry(unit, result->avma - place->bias, &result->entry);
+	if (r < 0)
+		return r;
+	s->n_entries += unit->n_entries - before;
+	result->unit = unit;
+	unit->entries[result->entry].generation = s->generation;
+	if (unit->generation != s->generation) {
+		unit->generation = s->generation;
+		struct sw_unit **grown =
+			reallocarray(priv->units, priv->n_units + 1, sizeof(struct sw_unit *));
+		if (grown == NULL)
+			return -SW_E_NOMEM;
+		priv->units = grown;
+		priv->units[priv->n_units++] = unit;
+	}
+	return 0;
+}
+
+static int frame_collect(struct sw_symbols_priv *priv, const struct sw_walks *walks,
+			 const struct sw_frame *frame)
+{
+	if (result_find(priv, frame) != NULL)
+		return 0;
+	struct result *result = result_add(priv, frame);
+	if (result == NULL)
+		return -SW_E_NOMEM;
+	int r = frame_describe(priv, walks, frame, result);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (frame->place == NULL || frame->place->resolved != 1)
+		return 0;
+	return frame_want(priv, frame, result);
+}
+
+static int frames_collect(struct sw_symbols_priv *priv, const struct sw_walks *walks)
+{
+	for (size_t i = 0; i < walks->n_walks; i++) {
+		const struct sw_walk *walk = &walks->walks[i];
+		for (size_t k = 0; k < walk->n_frames; k++) {
+			int r = frame_collect(priv, walks, &walk->frames[k]);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* More addresses first: when time runs out, most frames have what they can have. */
+static int unit_compare(const void *a, const void *b)
+{
+	const struct sw_unit *const *x = a, *const *y = b;
+	return ((*x)->n_entries < (*y)->n_entries) - ((*x)->n_entries > (*y)->n_entries);
+}
+
+static int units_look_up(struct sw_symbols_priv *priv, enum sw_symbol_level level,
+			 const struct sw_request *request)
+{
+	int r = 0;
+	if (priv->n_units > 0)
+		qsort(priv->units, priv->n_units, sizeof(*priv->units), unit_compare);
+	for (size_t i = 0; i < priv->n_units && r == 0; i++)
+		r = sw_unit_names(priv->units[i], request);
+	if (level != SW_SYMBOLS_LINES)
+		return r;
+	for (size_t i = 0; i < priv->n_units && r == 0; i++)
+		r = sw_unit_lines(priv->units[i], request);
+	return r;
+}
+
+/* The same symbols under their linkage names. */
+static const struct sw_symbol *symbols_mangle(struct sw_arena *arena,
+					      const struct sw_symbol *symbols, size_t n)
+{
+	struct sw_symbol *copy = sw_arena_calloc(arena, n, sizeof(*copy));
+	if (copy == NULL)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = symbols[i];
+		if (copy[i].mangled != NULL)
+			copy[i].function = copy[i].mangled;
+		copy[i].mangled = NULL;
+	}
+	return copy;
+}
+
+static int result_finish(struct sw_symbols *symbols, struct result *result,
+			 const struct sw_symbolize_options *o)
+{
+	if (result->unit == NULL)
+		return 0;
+	const struct sw_entry *entry = &result->unit->entries[result->entry];
+	if (!entry->named || (o->level == SW_SYMBOLS_LINES && !entry->lined))
+		symbols->n_unfinished++;
+	result->symbols = entry->symbols;
+	result->n_symbols = entry->n_symbols;
+	if (o->no_inlines && result->n_symbols > 1) {
+		result->symbols += result->n_symbols - 1;
+		result->n_symbols = 1;
+	}
+	if (o->no_demangle && result->n_symbols > 0) {
+		result->symbols =
+			symbols_mangle(&symbols->priv->arena, result->symbols, result->n_symbols);
+		if (result->symbols == NULL)
+			return -SW_E_NOMEM;
+	}
+	return 0;
+}
+
+static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks,
+			const struct sw_symbolize_options *o)
+{
+	struct sw_symbols_priv *priv = symbols->priv;
+	struct sw_request request = {
+		.arena = &priv->symbolizer->arena,
+		.debug_dir = o->debug_dir != NULL ? o->debug_dir : DEFAULT_DEBUG_DIR,
+		.deadline_ns = o->deadline_ns,
+	};
+	int r = frames_collect(priv, walks);
+	if (r == 0)
+		r = units_look_up(priv, o->level, &request);
+	symbols->n_addresses = priv->n_results;
+	for (size_t i = 0; i < priv->n_results && r == 0; i++)
+		r = result_finish(symbols, &priv->results[i], o);
+	return r;
+}
+
+SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
+
+int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
+		 const struct sw_symbolize_options *options, struct sw_symbols **ret,
+		 struct sw_error *err)
+{
+	static const struct sw_symbolize_options defaults = {0};
+	const struct sw_symbolize_options *o = options != NULL ? options : &defaults;
+	int64_t begin_ns = sw_now_ns();
+	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = calloc(1, sizeof(*symbols));
+	if (symbols == NULL)
+		return sw_fail_nomem(err);
+	symbols->priv = calloc(1, sizeof(*symbols->priv));
+	if (symbols->priv == NULL)
+		return sw_fail_nomem(err);
+	if (symbolizer->n_entries > CACHE_ENTRIES_MAX && symbolizer->n_borrowers == 0)
+		units_clear(symbolizer);
+	symbols->priv->symbolizer = symbolizer;
+	symbolizer->n_borrowers++;
+	symbolizer->generation++;
+	if (o->level != SW_SYMBOLS_NONE && symbols_fill(symbols, walks, o) < 0)
+		return sw_fail_nomem(err);
+	symbols->symbolize_ns = sw_now_ns() - begin_ns;
+	*ret = sw_take_ptr(symbols);
+	return 0;
+}
+
+void sw_symbols_destroy(struct sw_symbols *symbols)
+{
+	if (symbols == NULL)
+		return;
+	struct sw_symbols_priv *priv = symbols->priv;
+	if (priv != NULL) {
+		if (priv->symbolizer != NULL)
+			priv->symbolizer->n_borrowers--;
+		sw_arena_deinit(&priv->arena);
+		sw_map64_deinit(&priv->by_frame);
+		free(priv->results);
+		free(priv->units);
+	}
+	free(priv);
+	free(symbols);
+}
+
+size_t sw_symbols_find(const struct sw_symbols *symbols, const struct sw_frame *frame,
+		       const struct sw_symbol **ret)
+{
+	const struct result *result = result_find(symbols->priv, frame);
+	if (result == NULL || result->n_symbols == 0)
+		return 0;
+	*ret = result->symbols;
+	return result->n_symbols;
+}
+
+enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
+					const struct sw_place *place)
+{
+	const struct sw_symbolizer *s = symbols->priv->symbolizer;
+	uint64_t index;
+	if (!sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) place->module, &index))
+		return SW_SOURCE_NONE;
+	return s->units[index]->source;
+}
+
+const char *sw_symbol_source_name(enum sw_symbol_source source)
+{
+	static const char *const names[] = {
+		[SW_SOURCE_NONE] = "none",           [SW_SOURCE_DYNSYM] = "dynsym",
+		[SW_SOURCE_MINIDEBUG] = "minidebug", [SW_SOURCE_SYMTAB] = "symtab",
+		[SW_SOURCE_DEBUGFILE] = "debugfile", [SW_SOURCE_DWARF] = "dwarf",
+		[SW_SOURCE_RUNTIME] = "runtime",     [SW_SOURCE_JIT] = "jit",
+	};
+	return (size_t) source < SW_ARRAY_SIZE(names) ? names[source] : "unknown";
+}

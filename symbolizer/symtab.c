@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "symtab.h"
+#include "deadline.h"
+
+enum {
+	SYMTAB_DEADLINE_EVERY = 1 << 16, /* symbols */
+	SYMTAB_MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
+	DYNAMIC_ENTRIES_MAX = 4096,
+	SYMBOL_NAME_MAX = 1 << 20, /* bytes; longer names are cut by nobody's linker */
+};
+
+struct symbol {
+	uint32_t name;
+	uint8_t info;
+	uint16_t section;
+	uint64_t start_svma, size_bytes;
+};
+
+/* Executable sections of the file as a set, so that NOTYPE symbols of data are told apart. */
+struct scan {
+	const struct sw_symtab *table;
+	struct sw_want *wants;
+	size_t n;
+	size_t matches;
+	/* The last section asked about: symbols of one section stand together. */
+	uint32_t cached_index;
+	struct sw_elf_section cached;
+	bool cached_valid;
+};
+
+/* Fewer is better; see symtab.h. Names are compared only when this is equal. */
+static uint32_t symbol_rank(const struct symbol *s)
+{
+	uint32_t rank = 0;
+	if (ELF64_ST_TYPE(s->info) == STT_NOTYPE)
+		rank += 4;
+	switch (ELF64_ST_BIND(s->info)) {
+	case STB_GLOBAL:
+	case STB_GNU_UNIQUE: break;
+	case STB_WEAK: rank += 1; break;
+	default: rank += 2; break;
+	}
+	return rank;
+}
+
+/* The name without its version ("memcpy@@GLIBC_2.14"). False when there is none. */
+static bool symbol_name(const struct scan *scan, const struct symbol *s, const char **ret,
+			size_t *ret_bytes)
+{
+	struct sw_bytes strings = scan->table->strings;
+	if (s->name >= strings.size)
+		return false;
+	const char *name = (const char *) strings.data + s->name;
+	size_t max = strings.size - s->name;
+	if (max > SYMBOL_NAME_MAX)
+		max = SYMBOL_NAME_MAX;
+	size_t bytes = strnlen(name, max);
+	const char *version = memchr(name, '@', bytes);
+	if (version != NULL)
+		bytes = (size_t) (version - name);
+	if (bytes == 0 || bytes == max)
+		return false;
+	*ret = name;
+	*ret_bytes = bytes;
+	return true;
+}
+
+static size_t underscores(const char *name, size_t bytes)
+{
+	size_t n = 0;
+	while (n < bytes && name[n] == '_')
+		n++;
+	return n;
+}
+
+static bool name_better(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+	size_t a_lead = underscores(a, a_bytes), b_lead = underscores(b, b_bytes);
+	if (a_lead != b_lead)
+		return a_lead < b_lead;
+	if (a_bytes != b_bytes)
+		return a_bytes < b_bytes;
+	return memcmp(a, b, a_bytes) < 0;
+}
+
+static void consider_sized(struct scan *scan, const struct symbol *s, struct sw_want *want)
+{
+	uint32_t rank = symbol_rank(s);
+	if (want->name != NULL) {
+		if (s->start_svma != want->start_svma) {
+			if (s->start_svma < want->start_svma)
+				return;
+		} else if (rank != want->rank) {
+			if (rank > want->rank)
+				return;
+		} else if (s->size_bytes > want->size_bytes) {
+			return;
+		}
+	}
+	const char *name;
+	size_t bytes;
+	if (!symbol_name(scan, s, &name, &bytes))
+		return;
+	bool tie = want->name != NULL && s->start_svma == want->start_svma && rank == want->rank &&
+		   s->size_bytes == want->size_bytes;
+	if (tie && !name_better(name, bytes, want->name, want->name_bytes))
+		return;
+	want->name = name;
+	want->name_bytes = bytes;
+	want->start_svma = s->start_svma;
+	want->size_bytes = s->size_bytes;
+	want->rank = rank;
+	want->source = scan->table->source;
+}
+
+static const struct sw_elf_section *section_of(struct scan *scan, uint32_t index)
+{
+	if (!scan->cached_valid || scan->cached_index != index) {
+		scan->cached_index = index;
+		scan->cached_valid = true;
+		if (!sw_elf_section(scan->table->elf, index, &scan->cached))
+			scan->cached = (struct sw_elf_section){0};
+	}
+	return &scan->cached;
+}
+
+/* Keeps the last start before the address, and the best symbol of size 0 that starts there. */
+static void consider_label(struct scan *scan, const struct symbol *s, struct sw_label *label)
+{
+	if (label->seen && s->start_svma < label->start_svma)
+		return;
+	bool same = label->seen && s->start_svma == label->start_svma;
+	if (!same)
+		*label = (struct sw_label){.seen = true, .start_svma = s->start_svma};
+	if (s->size_bytes != 0)
+		return;
+	uint32_t rank = symbol_rank(s);
+	const char *name;
+	size_t bytes;
+	if ((label->name != NULL && rank > label->rank) || !symbol_name(scan, s, &name, &bytes))
+		return;
+	if (label->name != NULL && rank == label->rank &&
+	    !name_better(name, bytes, label->name, label->name_bytes))
+		return;
+	/* Without a size only an executable section got it past is_function(). */
+	const struct sw_elf_section *section = section_of(scan, s->section);
+	label->end_svma = section->svma + section->size;
+	label->name = name;
+	label->name_bytes = bytes;
+	label->rank = rank;
+	label->source = scan->table->source;
+}
+
+/*
+ * Symbols without a type or without a size could be anything: they count only in an executable
+ * section. A file without section headers cannot say; then only typed ones with a size count.
+ */
+static bool is_function(struct scan *scan, const struct symbol *s)
+{
+	uint8_t type = ELF64_ST_TYPE(s->info);
+	if (s->section == SHN_UNDEF || s->section == SHN_COMMON)
+		return false;
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return false;
+	if (type != STT_NOTYPE && s->size_bytes != 0)
+		return true;
+	if (s->section >= SHN_LORESERVE)
+		return false;
+	return section_of(scan, s->section)->flags & SHF_EXECINSTR;
+}
+
+/* Index of the first want at or after svma. */
+static size_t wants_from(const struct scan *scan, uint64_t svma)
+{
+	size_t low = 0, high = scan->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (scan->wants[middle].svma < svma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void consider(struct scan *scan, const struct symbol *s)
+{
+	size_t first = wants_from(scan, s->start_svma);
+	if (first == scan->n || !is_function(scan, s))
+		return;
+	/* Only at the first want that it precedes: labels_spread() carries it on to the others. */
+	consider_label(scan, s, &scan->wants[first].label);
+	for (size_t i = first; i < scan->n; i++) {
+		if (scan->wants[i].svma - s->start_svma >= s->size_bytes)
+			break;
+		scan->matches++;
+		consider_sized(scan, s, &scan->wants[i]);
+	}
+}
+
+/* A want whose nearest symbol lies before the previous want shares that one's. */
+static void labels_spread(struct sw_want *wants, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (!wants[i].label.seen ||
+		    (wants[i - 1].label.seen &&
+		     wants[i - 1].label.start_svma > wants[i].label.start_svma))
+			wants[i].label = wants[i - 1].label;
+}
+
+static bool scan_symbols(struct scan *scan, int64_t deadline_ns)
+{
+	struct sw_bytes symbols = scan->table->symbols;
+	size_t n = symbols.size / sizeof(Elf64_Sym);
+	for (size_t i = 1; i < n; i++) {
+		if (i % SYMTAB_DEADLINE_EVERY == 0 && sw_deadline_passed(deadline_ns))
+			return false;
+		if (scan->matches > SYMTAB_MATCHES_MAX)
+			return false;
+		struct sw_bytes raw = {symbols.data + i * sizeof(Elf64_Sym), sizeof(Elf64_Sym)};
+		struct symbol s = {0};
+		/* The entry is whole: none of these can fail. */
+		(void) sw_bytes_u32(raw, offsetof(Elf64_Sym, st_name), &s.name);
+		(void) sw_bytes_u8(raw, offsetof(Elf64_Sym, st_info), &s.info);
+		(void) sw_bytes_u16(raw, offsetof(Elf64_Sym, st_shndx), &s.section);
+		(void) sw_bytes_u64(raw, offsetof(Elf64_Sym, st_value), &s.start_svma);
+		(void) sw_bytes_u64(raw, offsetof(Elf64_Sym, st_size), &s.size_bytes);
+		consider(scan, &s);
+	}
+	return true;
+}
+
+bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t n,
+		    int64_t deadline_ns)
+{
+	struct scan scan = {.table = table, .wants = wants, .n = n};
+	if (n == 0)
+		return true;
+	bool whole = scan_symbols(&scan, deadline_ns);
+	labels_spread(wants, n);
+	return whole;
+}
+
+bool sw_symtab_find(const struct sw_elf *elf, uint32_t section_type, enum sw_symbol_source source,
+		    struct sw_symtab *ret)
+{
+	struct sw_elf_section section, strings;
+	struct sw_symtab table = {.elf = elf, .source = source};
+	if (!sw_elf_section_typed(elf, section_type, &section) ||
+	    section.entry_bytes != sizeof(Elf64_Sym) || (section.flags & SHF_COMPRESSED) ||
+	    !sw_elf_section_bytes(elf, &section, &table.symbols) ||
+	    !sw_elf_section(elf, section.link, &strings) || strings.type != SHT_STRTAB ||
+	    (strings.flags & SHF_COMPRESSED) ||
+	    !sw_elf_section_bytes(elf, &strings, &table.strings))
+		return false;
+	*ret = table;
+	return true;
+}
+
+/* The number of symbols is nowhere: linkers put the strings right behind them, and a reader may not
+ * go further than that (the way of eu-readelf -D and gdb; DT_GNU_HASH would need a walk). */
+static void symbols_bound(struct sw_bytes *symbols, struct sw_bytes strings)
+{
+	if (strings.data > symbols->data && (size_t) (strings.data - symbols->data) < symbols->size)
+		symbols->size = (size_t) (strings.data - symbols->data);
+}
+
+struct dynamic {
+	uint64_t symbols, strings, strings_bytes;
+};
+
+static void dynamic_read(struct sw_bytes bytes, struct dynamic *ret)
+{
+	for (uint64_t i = 0; i < DYNAMIC_ENTRIES_MAX; i++) {
+		uint64_t tag, value;
+		if (!sw_bytes_u64(bytes, i * sizeof(Elf64_Dyn), &tag) || tag == DT_NULL ||
+		    !sw_bytes_u64(bytes, i * sizeof(Elf64_Dyn) + sizeof(tag), &value))
+			return;
+		if (tag == DT_SYMTAB)
+			ret->symbols = value;
+		else if (tag == DT_STRTAB)
+			ret->strings = value;
+		else if (tag == DT_STRSZ)
+			ret->strings_bytes = value;
+	}
+}
+
+bool sw_symtab_find_dynamic(const struct sw_elf *elf, uint64_t bias, enum sw_symbol_source source,
+			    struct sw_symtab *ret)
+{
+	struct sw_elf_segment segment = {0};
+	struct sw_bytes bytes;
+	for (uint32_t i = 0; i < elf->n_segments && segment.type != PT_DYNAMIC; i++)
+		(void) sw_elf_segment(elf, i, &segment); /* i is in range */
+	if (segment.type != PT_DYNAMIC || !sw_elf_loaded(elf, segment.svma, &bytes))
+		return false;
+	struct dynamic dynamic = {0};
+	dynamic_read(bytes, &dynamic);
+	struct sw_symtab table = {.elf = elf, .source = source};
+	if (!sw_elf_loaded(elf, dynamic.symbols, &table.symbols) &&
+	    !sw_elf_loaded(elf, dynamic.symbols - bias, &table.symbols))
+		return false;
+	if (!sw_elf_loaded(elf, dynamic.strings, &table.strings) &&
+	    !sw_elf_loaded(elf, dynamic.strings - bias, &table.strings))
+		return false;
+	symbols_bound(&table.symbols, table.strings);
+	if (dynamic.strings_bytes < table.strings.size)
+		table.strings.size = (size_t) dynamic.strings_bytes;
+	*ret = table;
+	return true;
+}
+
+bool sw_wants_settled(const struct sw_want *wants, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (wants[i].name == NULL)
+			return false;
+	return true;
+}
