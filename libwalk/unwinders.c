@@ -3,6 +3,7 @@
 #include "unwinder.h"
 
 #include "cleanup.h"
+#include "walk_libunwind.h"
 
 extern const struct sw_unwinder_ops sw_unwind_elf;
 extern const struct sw_unwinder_ops sw_unwind_fp;
@@ -22,5 +23,7 @@ const char *sw_unwinder_name(unsigned by)
 {
 	if (by == 0)
 		return "context";
+	if (by == SW_BY_LIBUNWIND)
+		return "libunwind";
 	return by <= sw_n_unwinders ? sw_unwinders[by - 1]->name : "unknown";
 }

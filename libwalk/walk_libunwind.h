@@ -4,6 +4,9 @@
 
 #include <snapwalk/walk.h>
 
+/* sw_frame.by of its frames: it is no entry of the unwinder table. */
+enum { SW_BY_LIBUNWIND = 255 };
+
 /* The second opinion: fill walks by libunwind over the same snapshot. */
 int sw_walk_libunwind(struct sw_walks *walks, const struct sw_walk_options *options,
 		      struct sw_error *err);
