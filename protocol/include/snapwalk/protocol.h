@@ -20,7 +20,8 @@ extern "C" {
 struct sw_report_frame {
 	uint64_t pc_avma;
 	int32_t module;       /* index into modules[], -1 for none */
-	uint64_t offset;      /* pc - bias of the module (svma); valid with a module */
+	bool has_offset;      /* the module's load address is known */
+	uint64_t offset;      /* pc - bias of the module (svma); valid with has_offset */
 	const char *function; /* NULL: unknown */
 	uint64_t function_offset;
 	const char *file;    /* NULL: unknown */

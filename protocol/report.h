@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_REPORT_H
+#define SW_REPORT_H
+
+#include "arena.h"
+#include "map.h"
+
+#include <snapwalk/protocol.h>
+
+struct sw_report_priv {
+	struct sw_arena arena; /* everything the report points to */
+};
+
+/* A report in the making. */
+struct sw_report_builder {
+	const struct sw_walks *walks;
+	const struct sw_symbols *symbols; /* NULL: names were not asked for */
+	struct sw_report *report;
+	struct sw_arena *arena; /* the report's */
+	struct sw_map64 copies; /* owned; our copy of a string by the address it was copied from */
+	int32_t *
+		modules_by_place; /* owned; index into report->modules, -1 when no frame is there */
+	const struct sw_walk **ends; /* owned; the walk each stack was made from */
+	bool failed;                 /* out of memory; asked once at the end */
+};
+
+/* Arena copies. NULL gives NULL; no memory sets failed and gives NULL. */
+const char *sw_report_copy(struct sw_report_builder *b, const char *s);
+/* The same for strings that many frames share, and that live as long as the walks and symbols. */
+const char *sw_report_copy_shared(struct sw_report_builder *b, const char *s);
+/* Zeroed, or NULL with failed set. Never asked for 0 elements in vain: gives a valid pointer. */
+void *sw_report_calloc(struct sw_report_builder *b, size_t count, size_t size);
+
+/* The index into modules[] of the place a frame is in; -1 for none. */
+int32_t sw_report_module_index(const struct sw_report_builder *b, const struct sw_place *place);
+
+void sw_report_build_process(struct sw_report_builder *b, const struct sw_report_options *options);
+void sw_report_build_modules(struct sw_report_builder *b);
+void sw_report_build_threads(struct sw_report_builder *b);
+void sw_report_build_stacks(struct sw_report_builder *b); /* after modules and threads */
+void sw_report_build_warnings(struct sw_report_builder *b);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The frames of one stack in the text. */
+#include "report_text.h"
+#include "utf8.h"
+
+#include <string.h>
+
+enum {
+	NAME_COLUMNS = 44,     /* longer names push the rest of the line to the right */
+	NAME_SHOWN_BYTES = 72, /* longer names lose their middle, unless verbose */
+	NAME_TAIL_BYTES = 24,
+	PERIOD_MAX = 8, /* calls in one round of a recursion */
+	FOLD_MIN = 6,   /* frames left out, at least */
+};
+
+const char *sw_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+const char *sw_guess_name(const char *trust)
+{
+	static const struct {
+		const char *trust, *name;
+	} guesses[] = {
+		{"frame_pointer", "frame pointer"},
+		{"scan_verified", "scan, verified"},
+		{"scan", "scan"},
+	};
+	for (size_t i = 0; i < sizeof(guesses) / sizeof(guesses[0]); i++)
+		if (strcmp(trust, guesses[i].trust) == 0)
+			return guesses[i].name;
+	return NULL;
+}
+
+void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
+			 const struct sw_report_frame *frame)
+{
+	if (frame->module >= 0 && frame->has_offset) {
+		const char *base = sw_base_name(report->modules[frame->module].path);
+		sw_utf8_append_plain(text, base, strlen(base));
+		sw_text_printf(text, "+%#llx", (unsigned long long) frame->offset);
+	} else {
+		sw_text_printf(text, "%#llx", (unsigned long long) frame->pc_avma);
+	}
+}
+
+/* Cuts at characters: a tail never begins inside of one. */
+static void name_shorten(struct sw_text *text, const char *name, size_t size)
+{
+	size_t head = NAME_SHOWN_BYTES - NAME_TAIL_BYTES, tail = size - NAME_TAIL_BYTES;
+	while (head > 0 && ((unsigned char) name[head] & 0xc0) == 0x80)
+		head--;
+	while (tail < size && ((unsigned char) name[tail] & 0xc0) == 0x80)
+		tail++;
+	sw_utf8_append_plain(text, name, head);
+	sw_text_append(text, "…", strlen("…"));
+	sw_utf8_append_plain(text, name + tail, size - tail);
+}
+
+/* The first column, without colour: "main+42", "libc.so.6+0x29d90". */
+static void name_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
+		      struct sw_text *ret)
+{
+	ret->size = 0;
+	if (f->function == NULL || f->function[0] == '\0') {
+		sw_frame_place_name(ret, w->report, f);
+		return;
+	}
+	size_t size = strlen(f->function);
+	if (size > NAME_SHOWN_BYTES && !w->options->verbose)
+		name_shorten(ret, f->function, size);
+	else
+		sw_utf8_append_plain(ret, f->function, size);
+	/* The offset of an inlined call is that of the function around it. */
+	if (!f->inlined)
+		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
+}
+
+static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	if (f->inlined)
+		sw_put_styled(w, SW_STYLE_DIM, "(inlined)");
+	else if (f->module >= 0)
+		sw_put_foreign(w, sw_base_name(w->report->modules[f->module].path));
+	else
+		sw_put_styled(w, SW_STYLE_DIM, "(no module)");
+	if (f->file == NULL)
+		return;
+	sw_put(w, "  ");
+	sw_put_foreign(w, w->options->verbose ? f->file : sw_base_name(f->file));
+	if (f->line > 0)
+		sw_put(w, ":%u", f->line);
+}
+
+static void put_marks(struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	const char *guess = sw_guess_name(f->trust);
+	if (guess != NULL)
+		sw_put_styled(w, SW_STYLE_GUESS, "  [guess: %s]", guess);
+	if (f->live_read)
+		sw_put_styled(w, SW_STYLE_GUESS, "  [read after the stop]");
+	if (f->signal)
+		sw_put_styled(w, SW_STYLE_BOLD, "  [signal handler called]");
+}
+
+static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f, size_t number,
+		      size_t name_columns, struct sw_text *name)
+{
+	bool guess = sw_guess_name(f->trust) != NULL;
+	if (f->may_miss)
+		sw_put_styled(w, SW_STYLE_GUESS, "       … frames may be missing here\n");
+	name_text(w, f, name);
+	w->text.failed |= name->failed;
+	if (name->failed)
+		return;
+	sw_put_styled(w, SW_STYLE_DIM, "  #%-3zu", number);
+	sw_put(w, "%s", guess ? "?" : " ");
+	sw_style_begin(w, guess ? SW_STYLE_GUESS : SW_STYLE_BOLD);
+	sw_text_append(&w->text, name->data, name->size);
+	sw_style_end(w);
+	sw_put_gap(w, sw_utf8_columns(name->data, name->size), name_columns + 2);
+	put_place(w, f);
+	put_marks(w, f);
+	sw_put(w, "\n");
+	if (!w->options->verbose || f->inlined)
+		return;
+	sw_style_begin(w, SW_STYLE_DIM);
+	sw_put(w, "        pc %#llx", (unsigned long long) f->pc_avma);
+	if (f->has_offset)
+		sw_put(w, ", offset %#llx", (unsigned long long) f->offset);
+	sw_put(w, ", %s, by %s, trust %s", f->kind, f->by, f->trust);
+	if (f->line_offset >= 0)
+		sw_put(w, ", line %d of the function", f->line_offset + 1);
+	sw_style_end(w);
+	sw_put(w, "\n");
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Looks the same in the text. */
+static bool same_frame(const struct sw_report_frame *a, const struct sw_report_frame *b)
+{
+	return a->module == b->module && same_text(a->function, b->function) &&
+	       (a->function != NULL || a->pc_avma == b->pc_avma) && a->line == b->line &&
+	       same_text(a->file, b->file) && a->inlined == b->inlined && a->signal == b->signal &&
+	       a->live_read == b->live_read && a->may_miss == b->may_miss &&
+	       (a->function_offset == b->function_offset || a->inlined) &&
+	       strcmp(a->trust, b->trust) == 0;
+}
+
+/* Rounds of a recursion after the first, when frames repeat from at on in rounds of period. */
+static size_t rounds(const struct sw_report_stack *s, size_t at, size_t period)
+{
+	size_t same = 0;
+	while (at + period + same < s->n_frames &&
+	       same_frame(&s->frames[at + same], &s->frames[at + period + same]))
+		same++;
+	return same / period;
+}
+
+/* The frames that can be left out after the first round of a recursion; 0 when it is none. */
+static size_t fold(const struct sw_report_stack *s, size_t at, size_t *ret_period)
+{
+	for (size_t period = 1; period <= PERIOD_MAX; period++) {
+		size_t folded = rounds(s, at, period) * period;
+		if (folded < FOLD_MIN)
+			continue;
+		*ret_period = period;
+		return folded;
+	}
+	return 0;
+}
+
+static void put_folded(struct sw_text_writer *w, size_t from, size_t folded, size_t period)
+{
+	sw_style_begin(w, SW_STYLE_DIM);
+	if (period == 1)
+		sw_put(w, "       … %zu more of the same (#%zu to #%zu)\n", folded, from,
+		       from + folded - 1);
+	else
+		sw_put(w, "       … %zu more rounds of these %zu (#%zu to #%zu)\n", folded / period,
+		       period, from, from + folded - 1);
+	sw_style_end(w);
+}
+
+static size_t widest_name(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+			  struct sw_text *name)
+{
+	size_t widest = 0;
+	for (size_t i = 0; i < stack->n_frames && widest < NAME_COLUMNS; i++) {
+		name_text(w, &stack->frames[i], name);
+		if (name->failed)
+			break;
+		size_t columns = sw_utf8_columns(name->data, name->size);
+		widest = columns > widest ? columns : widest;
+	}
+	return widest < NAME_COLUMNS ? widest : NAME_COLUMNS;
+}
+
+void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
+{
+	struct sw_text name = {0};
+	size_t columns = widest_name(w, stack, &name);
+	for (size_t at = 0; at < stack->n_frames;) {
+		size_t period = 1;
+		size_t folded = w->options->verbose ? 0 : fold(stack, at, &period);
+		for (size_t i = 0; i < period; i++)
+			put_frame(w, &stack->frames[at + i], at + i, columns, &name);
+		at += period;
+		if (folded > 0)
+			put_folded(w, at, folded, period);
+		at += folded;
+	}
+	sw_text_deinit(&name);
+	if (strcmp(stack->end, "complete") == 0)
+		return;
+	sw_style_begin(w, SW_STYLE_ALARM);
+	sw_put(w, "       the stack is cut here (%s)", stack->end);
+	if (stack->why != NULL) {
+		sw_put(w, ": ");
+		sw_put_foreign(w, stack->why);
+	}
+	sw_style_end(w);
+	sw_put(w, "\n");
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is missing, in words, and if something is missing at all. */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4 };
+
+/* The stacks that ended early for one reason. */
+struct cut {
+	size_t n_threads;
+	pid_t tids[TIDS_SHOWN]; /* the first ones */
+	const char *why;        /* of the stack with most threads */
+};
+
+static void add(struct sw_report_builder *b, const char *code, pid_t tid, const char *message)
+{
+	b->failed |= message == NULL;
+	b->report->warnings[b->report->n_warnings++] =
+		(struct sw_report_warning){.code = code, .tid = tid, .message = message};
+}
+
+static void count_cuts(const struct sw_report_builder *b, struct cut cuts[ENDS_MAX])
+{
+	const struct sw_report *report = b->report;
+	for (size_t i = 0; i < report->n_stacks; i++) {
+		const struct sw_report_stack *stack = &report->stacks[i];
+		unsigned end = b->ends[i]->end;
+		if (end == SW_END_COMPLETE || end >= ENDS_MAX)
+			continue;
+		struct cut *cut = &cuts[end];
+		if (cut->why == NULL)
+			cut->why = stack->why;
+		for (size_t t = 0; t < stack->n_threads; t++, cut->n_threads++)
+			if (cut->n_threads < TIDS_SHOWN)
+				cut->tids[cut->n_threads] = report->threads[stack->threads[t]].tid;
+	}
+}
+
+static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
+{
+	const char *why = cut->why != NULL ? cut->why : "";
+	const char *colon = cut->why != NULL ? ": " : "";
+	if (cut->n_threads == 1)
+		return sw_arena_printf(b->arena, "the stack of thread %d ends early%s%s",
+				       (int) cut->tids[0], colon, why);
+	char tids[TIDS_SHOWN * 16] = "";
+	for (size_t i = 0; i < TIDS_SHOWN && i < cut->n_threads; i++) {
+		size_t used = strlen(tids);
+		(void) snprintf(tids + used, sizeof(tids) - used, "%s%d", i > 0 ? ", " : "",
+				(int) cut->tids[i]); /* fits: 13 bytes each */
+	}
+	return sw_arena_printf(b->arena, "the stacks of %zu threads (%s%s) end early%s%s",
+			       cut->n_threads, tids, cut->n_threads > TIDS_SHOWN ? ", …" : "",
+			       colon, why);
+}
+
+/* Of these codes it is the code that says that something is missing. The others tell of trouble
+ * that shows in a stack's end or a thread's reason, if it made a difference at all. */
+static bool means_missing(enum sw_warning_code code)
+{
+	return code == SW_WARN_STOP_TIMEOUT || code == SW_WARN_PARTIAL || code == SW_WARN_TIMEOUT;
+}
+
+/* A thread that has no user stack, or was gone before it could be stopped, leaves no gap. */
+static bool thread_missing(const struct sw_thread *thread)
+{
+	switch (thread->captured ? 0 : thread->reason) {
+	case 0:
+	case SW_E_ZOMBIE:
+	case SW_E_EXITED:
+	case SW_E_KERNEL_THREAD:
+	case SW_E_IO_WORKER: return false;
+	default: return true;
+	}
+}
+
+static bool is_complete(const struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	for (size_t i = 0; i < snap->n_threads; i++)
+		if (thread_missing(&snap->threads[i]))
+			return false;
+	for (size_t i = 0; i < b->report->n_stacks; i++)
+		if (b->ends[i]->end != SW_END_COMPLETE)
+			return false;
+	for (size_t i = 0; i < snap->n_warnings; i++)
+		if (means_missing(snap->warnings[i].code))
+			return false;
+	return b->symbols == NULL || b->symbols->n_unfinished == 0;
+}
+
+void sw_report_build_warnings(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	struct cut cuts[ENDS_MAX] = {0};
+	size_t most = snap->n_warnings + ENDS_MAX + 1;
+	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
+	if (b->report->warnings == NULL)
+		return;
+	for (size_t i = 0; i < snap->n_warnings; i++) {
+		const struct sw_warning *w = &snap->warnings[i];
+		add(b, sw_warning_name(w->code), w->tid, sw_report_copy(b, w->message));
+	}
+	count_cuts(b, cuts);
+	for (unsigned end = 0; end < ENDS_MAX; end++)
+		if (cuts[end].n_threads > 0)
+			add(b, sw_end_name(end), cuts[end].n_threads == 1 ? cuts[end].tids[0] : 0,
+			    cut_text(b, &cuts[end]));
+	if (b->symbols != NULL && b->symbols->n_unfinished > 0)
+		add(b, sw_warning_name(SW_WARN_TIMEOUT), 0,
+		    sw_arena_printf(b->arena,
+				    "the time limit was reached: %zu of %zu addresses are "
+				    "without name or line",
+				    b->symbols->n_unfinished, b->symbols->n_addresses));
+	b->report->complete = is_complete(b);
+}

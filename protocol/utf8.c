@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "utf8.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A lead byte: how many bytes follow, and what the first of those may be (Unicode 15.0, table 3-7).
+ * Restricting the second byte is what excludes overlong forms, surrogates and > U+10FFFF. */
+struct lead {
+	uint8_t follow, low, high;
+};
+
+static struct lead lead_of(uint8_t byte)
+{
+	if (byte >= 0xc2 && byte <= 0xdf)
+		return (struct lead){1, 0x80, 0xbf};
+	if (byte == 0xe0)
+		return (struct lead){2, 0xa0, 0xbf};
+	if (byte == 0xed)
+		return (struct lead){2, 0x80, 0x9f};
+	if (byte >= 0xe1 && byte <= 0xef)
+		return (struct lead){2, 0x80, 0xbf};
+	if (byte == 0xf0)
+		return (struct lead){3, 0x90, 0xbf};
+	if (byte >= 0xf1 && byte <= 0xf3)
+		return (struct lead){3, 0x80, 0xbf};
+	if (byte == 0xf4)
+		return (struct lead){3, 0x80, 0x8f};
+	return (struct lead){0};
+}
+
+size_t sw_utf8_decode(const char *s, size_t size, uint32_t *ret_char)
+{
+	uint8_t first = (uint8_t) s[0];
+	if (first < 0x80) {
+		*ret_char = first;
+		return 1;
+	}
+	struct lead lead = lead_of(first);
+	*ret_char = SW_UTF8_REPLACEMENT;
+	if (lead.follow == 0)
+		return 1;
+	uint32_t value = first & (0x3fU >> lead.follow);
+	for (size_t i = 1; i <= lead.follow; i++) {
+		uint8_t byte = i < size ? (uint8_t) s[i] : 0;
+		uint8_t low = i == 1 ? lead.low : 0x80, high = i == 1 ? lead.high : 0xbf;
+		if (byte < low || byte > high)
+			return i;
+		value = value << 6 | (byte & 0x3fU);
+	}
+	*ret_char = value;
+	return lead.follow + 1U;
+}
+
+/* Appends runs of unchanged bytes at once; change() says how a character is written instead. */
+static void append_changed(struct sw_text *text, const char *s, size_t size,
+			   bool (*change)(uint32_t value, char *ret, size_t ret_size))
+{
+	size_t run = 0;
+	for (size_t at = 0; at < size;) {
+		uint32_t value;
+		size_t length = sw_utf8_decode(s + at, size - at, &value);
+		char other[16];
+		if (change(value, other, sizeof(other))) {
+			sw_text_append(text, s + run, at - run);
+			sw_text_append(text, other, strlen(other));
+			run = at + length;
+		}
+		at += length;
+	}
+	sw_text_append(text, s + run, size - run);
+}
+
+/* U+FFFD itself is written again, which changes nothing. */
+static bool change_ill_formed(uint32_t value, char *ret, size_t ret_size)
+{
+	if (value != SW_UTF8_REPLACEMENT)
+		return false;
+	(void) snprintf(ret, ret_size, "\xef\xbf\xbd"); /* fits: 4 of 16 bytes */
+	return true;
+}
+
+/* C0, DEL, C1; line and paragraph separators; the characters that change the direction of writing
+ * (Unicode 15.0 §23.2), with which one name can be made to look like another. */
+static bool steers_terminal(uint32_t value)
+{
+	return value < 0x20 || (value >= 0x7f && value <= 0x9f) || value == 0x61c ||
+	       value == 0x200e || value == 0x200f || (value >= 0x2028 && value <= 0x202e) ||
+	       (value >= 0x2066 && value <= 0x2069);
+}
+
+static bool change_for_people(uint32_t value, char *ret, size_t ret_size)
+{
+	if (!steers_terminal(value))
+		return change_ill_formed(value, ret, ret_size);
+	(void) snprintf(ret, ret_size, value < 0x100 ? "\\x%02x" : "\\u%04x", value); /* fits */
+	return true;
+}
+
+void sw_utf8_append(struct sw_text *text, const char *s, size_t size)
+{
+	append_changed(text, s, size, change_ill_formed);
+}
+
+void sw_utf8_append_plain(struct sw_text *text, const char *s, size_t size)
+{
+	append_changed(text, s, size, change_for_people);
+}
+
+size_t sw_utf8_columns(const char *s, size_t size)
+{
+	size_t columns = 0;
+	for (size_t at = 0; at < size;) {
+		uint32_t value;
+		char other[16];
+		at += sw_utf8_decode(s + at, size - at, &value);
+		bool one = value == SW_UTF8_REPLACEMENT ||
+			   !change_for_people(value, other, sizeof(other));
+		columns += one ? 1 : strlen(other);
+	}
+	return columns;
+}
