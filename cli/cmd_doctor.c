@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which gate stands in the way of a capture, and what to do about it. */
+#include "cleanup.h"
+#include "commands.h"
+#include "complain.h"
+#include "doctor.h"
+#include "errors.h"
+#include "select.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { STATUS_FILE_MAX = 64 * 1024 };
+
+void sw_doctor_say(struct sw_doctor *d, enum sw_verdict verdict, const char *gate,
+		   const char *remedy, const char *fmt, ...)
+{
+	static const char *const words[] = {[SW_VERDICT_OK] = "ok",
+					    [SW_VERDICT_NOTE] = "note",
+					    [SW_VERDICT_REFUSED] = "refused"};
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	(void) vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine: it is prose */
+	va_end(ap);
+	sw_text_printf(&d->report, "%-8s %-11s %s\n", words[verdict], gate, text);
+	if (remedy != NULL)
+		sw_text_printf(&d->report, "%-20s -> %s\n", "", remedy);
+	d->n_refused += verdict == SW_VERDICT_REFUSED;
+}
+
+int64_t sw_status_field(const struct sw_text *status, const char *name, int base)
+{
+	size_t length = strlen(name);
+	for (const char *line = status->data; line != NULL && *line != '\0';) {
+		if (strncmp(line, name, length) == 0 && line[length] == ':')
+			return strtoll(line + length + 1, NULL, base);
+		line = strchr(line, '\n');
+		line = line != NULL ? line + 1 : NULL;
+	}
+	return -1;
+}
+
+/* The kernel's own rule: that file opens with the right that ptrace needs (fs/proc/base.c,
+ * mem_open(): PTRACE_MODE_ATTACH). A process without memory gives none: that is not a refusal. */
+static int probe(int proc_fd)
+{
+	sw_cleanup(sw_close_p) int fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	return fd < 0 && (errno == EACCES || errno == EPERM) ? errno : 0;
+}
+
+static int open_target(struct sw_doctor *d, struct sw_error *err)
+{
+	char path[32];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) d->pid);
+	d->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->proc_fd < 0 && kill(d->pid, 0) < 0 && errno == ESRCH)
+		return sw_fail(err, SW_E_NO_PROCESS, "no such process");
+	if (d->proc_fd < 0)
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "it exists, but /proc hides it (mount option hidepid)");
+	d->probe_errno = probe(d->proc_fd);
+	if (sw_text_read_at(&d->other, d->proc_fd, "status", STATUS_FILE_MAX) < 0 ||
+	    d->other.size == 0)
+		return sw_fail(err, SW_E_EXITED, "it ended meanwhile");
+	return 0;
+}
+
+static void open_self(struct sw_doctor *d)
+{
+	(void) sw_text_read_at(&d->self, AT_FDCWD, "/proc/self/status", STATUS_FILE_MAX);
+	int64_t effective = sw_status_field(&d->self, "CapEff", 16);
+	int64_t bounding = sw_status_field(&d->self, "CapBnd", 16);
+	d->cap_eff = effective < 0 ? 0 : (uint64_t) effective; /* without /proc: nothing is known */
+	d->cap_bnd = bounding < 0 ? 0 : (uint64_t) bounding;
+}
+
+static int examine(struct sw_doctor *d, const char *name)
+{
+	struct sw_error err = {0};
+	open_self(d);
+	if (d->pid != 0 && open_target(d, &err) < 0)
+		return sw_complain_error(name, &err);
+	sw_gates_general(d);
+	if (d->pid != 0)
+		sw_gates_target(d);
+	if (d->n_refused > 0)
+		sw_text_printf(&d->report, "\n%s cannot be captured: %u refused\n", name,
+			       d->n_refused);
+	else
+		sw_text_printf(&d->report, "\n%s can be captured\n", name);
+	if (d->report.failed) {
+		(void) sw_fail_nomem(&err);
+		return sw_complain_error(name, &err);
+	}
+	sw_print_visible(stdout, d->report.data);
+	return d->n_refused > 0 ? SW_STATUS_DENIED : SW_STATUS_COMPLETE;
+}
+
+int sw_cmd_doctor(const struct sw_options *options)
+{
+	struct sw_doctor d = {.proc_fd = -EBADF};
+	struct sw_subject subject = {0};
+	const char *name = geteuid() == 0 ? "every process" : "a process of this user";
+	if (options->n_wants > 0) {
+		int status = sw_select_one(options, &subject);
+		if (status != SW_STATUS_COMPLETE)
+			return status;
+		d.pid = subject.pid;
+		name = subject.name;
+	}
+	int status = examine(&d, name);
+	sw_close_p(&d.proc_fd);
+	sw_text_deinit(&d.self);
+	sw_text_deinit(&d.other);
+	sw_text_deinit(&d.report);
+	return status;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is known of an address: module, unwinders' entries, symbol. */
+#include "commands.h"
+#include "complain.h"
+#include "errors.h"
+#include "obtain.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Only the maps are of interest: hold one thread, copy little. A leader that has exited cannot be
+ * held; then all are. */
+static int obtain_maps(struct sw_session *session, const struct sw_subject *subject,
+		       const struct sw_options *options, struct sw_snapshot **ret,
+		       struct sw_error *err)
+{
+	struct sw_options narrow = *options;
+	if (subject->kind == SW_WANT_PID && narrow.snapshot.tids == NULL) {
+		narrow.snapshot.tids = &subject->pid;
+		narrow.snapshot.n_tids = 1;
+		if (sw_obtain_snapshot(session, subject, &narrow, ret, err) == 0)
+			return 0;
+	}
+	return sw_obtain_snapshot(session, subject, options, ret, err);
+}
+
+static void append_symbol(struct sw_text *text, const struct sw_symbol *s)
+{
+	sw_text_printf(text, "symbol    %s", s->function != NULL ? s->function : "?");
+	if (!s->inlined)
+		sw_text_printf(text, "+0x%" PRIx64, s->function_offset);
+	if (s->file != NULL)
+		sw_text_printf(text, " at %s:%" PRIu32, s->file, s->line);
+	sw_text_printf(text, " (%s)%s\n", sw_symbol_source_name(s->source),
+		       s->inlined ? ", inlined into" : "");
+}
+
+/* The symbolizer names the frames of walks; the address becomes a walk of one frame. */
+static int append_names(struct sw_session *session, const struct sw_snapshot *snap,
+			const struct sw_options *options, struct sw_text *text,
+			struct sw_error *err)
+{
+	struct sw_frame frame = {
+		.pc_avma = options->address_avma,
+		.place = sw_snapshot_place(snap, options->address_avma),
+		.flags = SW_FRAME_EXACT_PC,
+	};
+	struct sw_walk walk = {.frames = &frame, .n_frames = 1, .end = SW_END_COMPLETE};
+	struct sw_walks walks = {.snap = snap, .walks = &walk, .n_walks = 1};
+	struct sw_symbolize_options symbolize = options->symbolize;
+	symbolize.deadline_ns = sw_deadline_ns(options, options->begin_ns);
+	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
+	int r = sw_symbolize(session->symbolizer, &walks, &symbolize, &symbols, err);
+	if (r < 0)
+		return r;
+	const struct sw_symbol *found = NULL;
+	size_t n = sw_symbols_find(symbols, &frame, &found);
+	for (size_t i = 0; i < n; i++)
+		append_symbol(text, &found[i]);
+	if (n == 0)
+		sw_text_printf(text, "symbol    none\n");
+	return 0;
+}
+
+static int explain(struct sw_session *session, const struct sw_subject *subject,
+		   const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
+	if (obtain_maps(session, subject, options, &snap, &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	sw_cleanup(sw_free_p) char *text = NULL;
+	int r = sw_explain(snap, options->address_avma, &text, &err);
+	if (r == -SW_E_NOT_FOUND) {
+		sw_complain(options->address, err.message, sw_error_wire(r),
+			    "give an address inside a line of /proc/PID/maps");
+		return SW_STATUS_NOTHING;
+	}
+	if (r == 0) {
+		struct sw_text all = {0};
+		sw_text_append(&all, text, strlen(text));
+		if (session->symbolizer != NULL)
+			r = append_names(session, snap, options, &all, &err);
+		if (r == 0 && all.failed)
+			r = sw_fail_nomem(&err);
+		if (r == 0)
+			sw_print_visible(stdout, all.data);
+		sw_text_deinit(&all);
+	}
+	return r < 0 ? sw_complain_error(subject->name, &err) : SW_STATUS_COMPLETE;
+}
+
+int sw_cmd_explain(const struct sw_options *options)
+{
+	struct sw_subject subject;
+	int status = sw_select_one(options, &subject);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	struct sw_session session;
+	struct sw_error err = {0};
+	if (sw_session_init(&session, options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	status = explain(&session, &subject, options);
+	sw_session_deinit(&session);
+	return status;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The second opinion: one snapshot, walked by us and by libunwind, compared frame by frame. */
+#include "commands.h"
+#include "complain.h"
+#include "errors.h"
+#include "obtain.h"
+#include "text.h"
+
+#include <inttypes.h>
+
+struct verifier {
+	const struct sw_options *options;
+	struct sw_session session;
+	struct sw_snapshot *snap;
+	struct sw_walks *ours, *theirs;
+	struct sw_symbols *our_names, *their_names; /* NULL with --symbols none */
+	size_t n_same, n_different;
+	struct sw_text text; /* the whole answer */
+};
+
+static const struct sw_frame *frame_at(const struct sw_walk *w, size_t i)
+{
+	return i < w->n_frames ? &w->frames[i] : NULL;
+}
+
+/* Index of the first frame that differs; the number of frames when none does. */
+static size_t first_difference(const struct sw_walk *a, const struct sw_walk *b)
+{
+	size_t i = 0;
+	while (i < a->n_frames && i < b->n_frames && a->frames[i].pc_avma == b->frames[i].pc_avma)
+		i++;
+	return i;
+}
+
+static void print_frame(struct sw_text *text, const char *who, const struct sw_frame *f,
+			const struct sw_symbols *names, const struct sw_walk *walk)
+{
+	if (f == NULL) {
+		sw_text_printf(text, "    %-10s no frame (%s%s%s)\n", who, sw_end_name(walk->end),
+			       walk->why != NULL ? ": " : "", walk->why != NULL ? walk->why : "");
+		return;
+	}
+	const struct sw_symbol *symbol = NULL;
+	size_t n = names != NULL ? sw_symbols_find(names, f, &symbol) : 0;
+	const char *function = n > 0 ? symbol[n - 1].function : NULL;
+	sw_text_printf(text, "    %-10s 0x%" PRIx64 " %s %s (%s, %s)\n", who, f->pc_avma,
+		       function != NULL ? function : "?",
+		       f->place != NULL ? sw_module_path(f->place->module) : "in no module",
+		       sw_unwinder_name(f->by), sw_trust_name(f->trust));
+}
+
+static void compare_thread(struct verifier *v, const struct sw_walk *ours,
+			   const struct sw_walk *theirs)
+{
+	size_t i = first_difference(ours, theirs);
+	sw_text_printf(&v->text, "%d %s: ", (int) ours->thread->tid, ours->thread->comm);
+	if (i == ours->n_frames && i == theirs->n_frames) {
+		v->n_same++;
+		sw_text_printf(&v->text, "same (%zu frames)\n", ours->n_frames);
+		return;
+	}
+	v->n_different++;
+	sw_text_printf(&v->text, "different at frame %zu (%zu frames, libunwind %zu)\n", i,
+		       ours->n_frames, theirs->n_frames);
+	print_frame(&v->text, "snapwalk", frame_at(ours, i), v->our_names, ours);
+	print_frame(&v->text, "libunwind", frame_at(theirs, i), v->their_names, theirs);
+}
+
+static int walk(struct verifier *v, enum sw_walk_mode mode, struct sw_walks **ret_walks,
+		struct sw_symbols **ret_names, struct sw_error *err)
+{
+	struct sw_walk_options walk = v->options->walk;
+	struct sw_symbolize_options symbolize = v->options->symbolize;
+	walk.mode = mode;
+	walk.deadline_ns = symbolize.deadline_ns = sw_deadline_ns(v->options, sw_now_ns());
+	int r = sw_walk_all(v->snap, &walk, ret_walks, err);
+	if (r < 0 || v->session.symbolizer == NULL)
+		return r;
+	return sw_symbolize(v->session.symbolizer, *ret_walks, &symbolize, ret_names, err);
+}
+
+static int verify(struct verifier *v, const struct sw_subject *subject)
+{
+	struct sw_error err = {0};
+	if (sw_obtain_snapshot(&v->session, subject, v->options, &v->snap, &err) < 0 ||
+	    walk(v, SW_WALK_HYBRID, &v->ours, &v->our_names, &err) < 0 ||
+	    walk(v, SW_WALK_LIBUNWIND, &v->theirs, &v->their_names, &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	/* Both have one walk for each captured thread, in the snapshot's order. */
+	for (size_t i = 0; i < v->ours->n_walks && i < v->theirs->n_walks; i++)
+		compare_thread(v, &v->ours->walks[i], &v->theirs->walks[i]);
+	size_t missing = v->snap->n_threads - v->ours->n_walks;
+	sw_text_printf(&v->text, "%zu threads: %zu same, %zu different", v->snap->n_threads,
+		       v->n_same, v->n_different);
+	if (missing > 0)
+		sw_text_printf(&v->text, ", %zu not captured", missing);
+	sw_text_printf(&v->text, "\n");
+	if (v->text.failed) {
+		(void) sw_fail_nomem(&err);
+		return sw_complain_error(subject->name, &err);
+	}
+	sw_print_visible(stdout, v->text.data);
+	return v->n_different + missing == 0 ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
+}
+
+int sw_cmd_verify(const struct sw_options *options)
+{
+	struct sw_subject subject;
+	int status = sw_select_one(options, &subject);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	struct verifier v = {.options = options};
+	struct sw_error err = {0};
+	if (sw_session_init(&v.session, options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	status = verify(&v, &subject);
+	if (v.our_names != NULL)
+		sw_symbols_destroy(v.our_names);
+	if (v.their_names != NULL)
+		sw_symbols_destroy(v.their_names);
+	if (v.ours != NULL)
+		sw_walks_destroy(v.ours);
+	if (v.theirs != NULL)
+		sw_walks_destroy(v.theirs);
+	if (v.snap != NULL)
+		sw_snapshot_destroy(v.snap);
+	sw_text_deinit(&v.text);
+	sw_session_deinit(&v.session);
+	return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_COMMANDS_H
+#define SW_CLI_COMMANDS_H
+
+#include "options.h"
+
+/* One per file cmd_NAME.c; main.c has the table. Each returns an exit status. */
+int sw_cmd_dump(const struct sw_options *options);
+int sw_cmd_sample(const struct sw_options *options);
+int sw_cmd_explain(const struct sw_options *options);
+int sw_cmd_verify(const struct sw_options *options);
+int sw_cmd_record(const struct sw_options *options);
+int sw_cmd_doctor(const struct sw_options *options);
+
+#endif

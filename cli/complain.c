@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Everything that is said on standard error. */
+#include "complain.h"
+#include "cleanup.h"
+#include "text.h"
+
+#include <string.h>
+
+enum { WARNINGS_SHOWN = 10 };
+
+int sw_status_worse(int a, int b)
+{
+	static const int worst_first[] = {SW_STATUS_USAGE, SW_STATUS_DENIED, SW_STATUS_NOTHING,
+					  SW_STATUS_MISSING};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(worst_first); i++)
+		if (a == worst_first[i] || b == worst_first[i])
+			return worst_first[i];
+	return SW_STATUS_COMPLETE;
+}
+
+int sw_status_of(const struct sw_error *err)
+{
+	return err->code == SW_E_NOT_PERMITTED ? SW_STATUS_DENIED : SW_STATUS_NOTHING;
+}
+
+/* Bytes of the control character at s, 0 when it is none: C0, DEL, and C1 in UTF-8 (U+0080 to
+ * U+009F), which terminals obey, too. */
+static size_t control_length(const char *s)
+{
+	unsigned char c = (unsigned char) s[0], next = (unsigned char) s[1];
+	if (c < 0x20 || c == 0x7f)
+		return 1;
+	return c == 0xc2 && next >= 0x80 && next <= 0x9f ? 2 : 0;
+}
+
+/* A process may be called "\033[2J": nothing of that may reach a terminal. */
+static void append_visible(struct sw_text *line, const char *s, bool keep_newlines)
+{
+	while (*s != '\0') {
+		size_t control = *s == '\n' && keep_newlines ? 0 : control_length(s);
+		if (control == 0)
+			sw_text_append(line, s++, 1);
+		for (; control > 0; control--)
+			sw_text_printf(line, "\\x%02x", (unsigned char) *s++);
+	}
+}
+
+void sw_print_visible(FILE *to, const char *text)
+{
+	struct sw_text visible = {0};
+	append_visible(&visible, text, true);
+	if (!visible.failed && visible.size > 0)
+		(void) fwrite(visible.data, 1, visible.size, to); /* main() checks at the end */
+	sw_text_deinit(&visible);
+}
+
+static void write_line(struct sw_text *line)
+{
+	sw_text_append(line, "\n", 1);
+	if (!line->failed)
+		(void) fwrite(line->data, 1, line->size, stderr); /* nowhere left to complain */
+	sw_text_deinit(line);
+}
+
+void sw_complain(const char *about, const char *message, const char *code, const char *remedy)
+{
+	struct sw_text line = {0};
+	sw_text_printf(&line, "snapwalk: ");
+	append_visible(&line, about, false);
+	sw_text_printf(&line, ": ");
+	append_visible(&line, message, false);
+	sw_text_printf(&line, " (%s)", code);
+	if (remedy[0] != '\0')
+		sw_text_printf(&line, ": ");
+	append_visible(&line, remedy, false);
+	write_line(&line);
+}
+
+int sw_complain_error(const char *about, const struct sw_error *err)
+{
+	const char *wire = sw_error_wire(err->code);
+	sw_complain(about, err->message, wire, sw_remedy(wire));
+	return sw_status_of(err);
+}
+
+void sw_complain_warnings(const char *about, const struct sw_report *report, bool all)
+{
+	size_t shown = report->n_warnings;
+	if (!all && shown > WARNINGS_SHOWN)
+		shown = WARNINGS_SHOWN;
+	for (size_t i = 0; i < shown; i++) {
+		const struct sw_report_warning *w = &report->warnings[i];
+		char who[128];
+		if (w->tid != 0)
+			(void) snprintf(who, sizeof(who), "%s, thread %d", about, (int) w->tid);
+		else
+			(void) snprintf(who, sizeof(who), "%s", about);
+		sw_complain(who, w->message, w->code, sw_remedy(w->code));
+	}
+	if (report->n_warnings > shown) {
+		char message[64];
+		(void) snprintf(message, sizeof(message), "and %zu more warnings",
+				report->n_warnings - shown);
+		sw_complain(about, message, "warnings", "see them all with -v or --json");
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_COMPLAIN_H
+#define SW_CLI_COMPLAIN_H
+
+#include <snapwalk/protocol.h>
+
+#include <stdio.h>
+
+/* Exit statuses: an interface that scripts rely on. */
+enum sw_status {
+	SW_STATUS_COMPLETE = 0,
+	SW_STATUS_NOTHING = 1,
+	SW_STATUS_USAGE = 2,
+	SW_STATUS_MISSING = 3,
+	SW_STATUS_DENIED = 77,
+};
+
+/* Of several targets the worst counts: usage, denied, nothing, missing, complete. */
+int sw_status_worse(int a, int b);
+/* The status that an error means for its target. */
+int sw_status_of(const struct sw_error *err);
+
+/* "snapwalk: ABOUT: MESSAGE (CODE): REMEDY" on standard error; control characters are made visible,
+ * because names and paths come from outside. remedy may be "". */
+void sw_complain(const char *about, const char *message, const char *code, const char *remedy);
+/* Names come from outside: nothing in them may reach a terminal as a command. Newlines stay. */
+void sw_print_visible(FILE *to, const char *text);
+
+/* The same for an error, with its remedy; returns its exit status. */
+int sw_complain_error(const char *about, const struct sw_error *err);
+/* The warnings of a dump, the first few; all of them when asked to. */
+void sw_complain_warnings(const char *about, const struct sw_report *report, bool all);
+
+/* What to do about an error or warning, by its wire name; "" when there is nothing. Static. */
+const char *sw_remedy(const char *wire);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "commands.h"
+#include "complain.h"
+#include "errors.h"
+#include "obtain.h"
+
+#include <signal.h>
+
+/* The first is what "snapwalk PID" means. A new command is one line here and one file. */
+static const struct sw_command commands[] = {
+	{"dump", SW_FOR_DUMP, "TARGET...", "All threads, once; 'snapwalk PID' is short for it",
+	 sw_cmd_dump},
+	{"sample", SW_FOR_SAMPLE, "TARGET", "Capture repeatedly and add up the stacks",
+	 sw_cmd_sample},
+	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
+	 sw_cmd_explain},
+	{"verify", SW_FOR_VERIFY, "TARGET", "Compare with libunwind, frame by frame",
+	 sw_cmd_verify},
+	{"record", SW_FOR_RECORD, "TARGET -o DIR", "Keep a snapshot, to walk it elsewhere",
+	 sw_cmd_record},
+	{"doctor", SW_FOR_DOCTOR, "[TARGET]", "Say what stands in the way of a capture",
+	 sw_cmd_doctor},
+	{0},
+};
+
+/* A file that is mapped while its names are read may be cut short by an upgrade or a full disk.
+ * The target runs long since; only async-signal-safe functions here. */
+static void on_sigbus(int signal_number)
+{
+	static const char line[] = "snapwalk: a file changed its size while it was read (io): "
+				   "try again\n";
+	(void) signal_number;
+	(void) !write(STDERR_FILENO, line, sizeof(line) - 1); /* nowhere left to complain */
+	_exit(SW_STATUS_NOTHING);
+}
+
+static void prepare_process(void)
+{
+	/* libdw would ask servers for debug files by itself: the answer must not wait for that. */
+	(void) unsetenv("DEBUGINFOD_URLS"); /* fails only for bad names */
+	struct sigaction bus = {.sa_handler = on_sigbus};
+	struct sigaction pipe = {.sa_handler = SIG_IGN};
+	(void) sigaction(SIGBUS, &bus, NULL); /* fail only for bad numbers */
+	(void) sigaction(SIGPIPE, &pipe, NULL);
+}
+
+static int run(const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	int status = SW_STATUS_COMPLETE;
+	if (options->help)
+		sw_options_help(stdout, commands, options->command);
+	else if (options->version)
+		puts("snapwalk " SW_VERSION);
+	else
+		status = options->command->run(options);
+	/* A reader that closed the pipe has read enough; a full disk is an error. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
+		(void) sw_fail_errno(&err, SW_E_IO, "writing failed");
+		status = sw_status_worse(status, sw_complain_error("standard output", &err));
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct sw_options options;
+	struct sw_usage usage;
+	int64_t begin_ns = sw_now_ns();
+	prepare_process();
+	int status = SW_STATUS_USAGE;
+	if (sw_options_parse(argc, argv, commands, &options, &usage)) {
+		options.begin_ns = begin_ns;
+		status = run(&options);
+	} else
+		sw_complain(usage.about, usage.message, "usage", usage.remedy);
+	sw_options_deinit(&options);
+	return status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_SELECT_H
+#define SW_CLI_SELECT_H
+
+#include "options.h"
+
+/* One thing to capture: a process, a core file or a fixture. */
+struct sw_subject {
+	enum sw_want_kind kind; /* SW_WANT_PID, _CORE or _FIXTURE */
+	pid_t pid;
+	const char *path; /* borrowed from argv; core or fixture */
+	char name[128];   /* for messages: the pid, or the path (cut) */
+	char comm[32];    /* "" when unknown */
+};
+
+struct sw_selection {
+	struct sw_subject *subjects; /* owned */
+	size_t n_subjects;
+	size_t capacity;
+};
+
+/*
+ * The processes, core files and fixtures that the TARGET words mean, each process once.
+ *
+ * @return 0; -SW_E_NOT_FOUND (a selector matches none), -SW_E_LIMIT, -SW_E_INVALID (a container id
+ *         that means several), -SW_E_IO (no /proc), -SW_E_NOMEM. *ret is valid either way.
+ * @param ret_about  The word that an error is about.
+ */
+int sw_select(const struct sw_options *options, struct sw_selection *ret, const char **ret_about,
+	      struct sw_error *err);
+void sw_selection_deinit(struct sw_selection *selection);
+
+/*
+ * For commands with one target. Complains by itself.
+ * @return SW_STATUS_*.
+ */
+int sw_select_one(const struct sw_options *options, struct sw_subject *ret);
+
+/* Does the text of /proc/PID/cgroup match? text is changed. */
+bool sw_cgroup_matches(char *text, const char *path);
+bool sw_cgroup_has_unit(char *text, const char *unit);
+/* True when a container's id begins with prefix; ret_id gets its 64 digits and a NUL. */
+bool sw_cgroup_has_container(const char *text, const char *prefix, char ret_id[static 65]);
+
+#endif
