@@ -152,9 +152,10 @@ static void set_threads(struct reader *r)
 	for (size_t i = 0; i < n->n_threads; i++) {
 		struct sw_thread *t = &n->threads[i];
 		set_stack(r, t);
-		/* The notes know one state and one name: of the thread that was dumped, which comes
-		 * first, and of the process. */
-		if (i == 0 && n->state != '\0')
+		/* The notes know one name and one state: the process's and its first thread's. That
+		 * state is what the dump made of it (waiting for the dump, or traced), except when
+		 * the kernel dumps because of that very thread, which comes first then. */
+		if (i == 0 && t->tid == n->pid && n->state != '\0' && n->state != 't')
 			t->state = n->state;
 		if (t->tid == n->pid)
 			memcpy(t->comm, n->comm, sizeof(t->comm));

@@ -48,24 +48,28 @@ static const struct sw_place *place_of(const struct opinion *o, uint64_t avma)
 	return sw_snapshot_place(o->walks->snap, avma);
 }
 
+/* Whatever libunwind says of an address that it has no row for. Not -UNW_ENOINFO: it would then
+ * guess by frame pointer, and find frames where there are none. */
+enum { NO_ROW = -UNW_EINVALIDIP };
+
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info,
 			  int need_unwind_info, void *arg)
 {
 	struct opinion *o = arg;
 	const struct sw_place *place = place_of(o, ip);
 	struct sw_memory memory = sw_snapshot_memory(&o->memory);
-	o->no_info = true;
 	if (place == NULL)
-		return -UNW_ENOINFO;
+		return NO_ROW;
 	struct sw_libunwind_table *table = &o->tables[place - o->walks->snap->places];
-	/* The search asserts that ip is inside. */
+	/* The search takes for granted that ip is inside. */
 	if (!sw_libunwind_table_find(table, o->walks->snap, place, memory) ||
 	    ip < table->info.start_ip || ip >= table->info.end_ip)
-		return -UNW_ENOINFO;
+		return NO_ROW;
 	int r = o->lib->dwarf_search_unwind_table(as, ip, &table->info, info, need_unwind_info, o);
+	if (r == -UNW_ENOINFO)
+		return NO_ROW;
 	if (r < 0)
 		return r;
-	o->no_info = false;
 	if (need_unwind_info && !sw_libunwind_instructions_ok(info, memory)) {
 		o->bad_info = true;
 		return -UNW_EBADFRAME;
@@ -160,7 +164,7 @@ static void finish_failed(struct opinion *o, int r)
 		finish(o, SW_END_STACK_LIMIT, "the stack goes on beyond its copy");
 	else if (o->unreadable)
 		finish(o, SW_END_MEMORY, "libunwind wanted memory that could not be read");
-	else if (o->no_info || r == -UNW_ENOINFO)
+	else if (r == NO_ROW)
 		finish(o, SW_END_NO_UNWIND_INFO, "libunwind found no unwind information");
 	else if (r == -UNW_EBADFRAME)
 		finish(o, SW_END_NO_PROGRESS, "libunwind says: the same frame again");
@@ -191,14 +195,18 @@ static bool step_accept(struct opinion *o, unw_cursor_t *cursor, size_t live_bef
 		finish(o, SW_END_NO_PROGRESS, "the caller's frame is not above its callee's");
 		return false;
 	}
+	const struct sw_map *map = sw_snapshot_map(o->walks->snap, pc - !signal);
+	if (!signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
+		finish(o, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
+		return false;
+	}
 	struct sw_frame frame = {
 		.pc_avma = pc,
 		.sp_avma = sp,
 		.by = SW_BY_LIBUNWIND,
-		.trust = o->no_info ? SW_TRUST_FRAME_POINTER : SW_TRUST_CFI,
+		.trust = SW_TRUST_CFI,
 		.flags =
 			(uint16_t) ((signal ? SW_FRAME_EXACT_PC : 0) |
-				    (o->no_info ? SW_FRAME_MAY_MISS : 0) |
 				    (o->memory.live_reads != live_before ? SW_FRAME_LIVE_READ : 0)),
 	};
 	frame.place = place_of(o, sw_frame_lookup_avma(&frame));
@@ -209,11 +217,11 @@ static bool step(struct opinion *o, unw_cursor_t *cursor)
 {
 	size_t live_before = o->memory.live_reads;
 	o->step_reads = 0;
-	o->no_info = o->bad_info = o->unreadable = false;
+	o->bad_info = o->unreadable = false;
 	int r = o->lib->step(cursor);
 	if (r > 0)
 		return step_accept(o, cursor, live_before);
-	if (r == 0 && !o->no_info)
+	if (r == 0)
 		finish(o, SW_END_COMPLETE, NULL); /* the return address is undefined */
 	else
 		finish_failed(o, r);
