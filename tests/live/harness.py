@@ -130,7 +130,7 @@ def dump(target, *args, status=(0,)):
 def state_of(pid, tid=None):
     """State letter of a thread, '' when it is gone."""
     try:
-        with open(f"/proc/{pid}/task/{tid or pid}/stat") as stat:
+        with open(f"/proc/{pid}/task/{tid or pid}/stat", errors="replace") as stat:
             return stat.read().rpartition(")")[2].split()[0]
     except OSError:
         return ""
@@ -139,3 +139,69 @@ def state_of(pid, tid=None):
 def tool(name):
     """Path of a program, None when it is not installed."""
     return shutil.which(name)
+
+
+def wait_blocked(pid, calls=(34,), tids=None):
+    """Waits until every thread sleeps in one of these system calls (34: pause)."""
+    def blocked(tid):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/syscall") as call:
+                number = call.read().split()[0]
+        except OSError:
+            return False
+        return number.isdigit() and int(number) in calls and state_of(pid, tid) == "S"
+
+    def all_blocked():
+        return all(blocked(tid) for tid in tids or os.listdir(f"/proc/{pid}/task"))
+
+    wait_until(all_blocked, f"all threads of {pid} to wait in {calls}")
+
+
+def expected_stacks(lines):
+    """{tid: [function, ...]} of the "stack TID f f f" lines that targets print, innermost first."""
+    stacks = {}
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word == "stack":
+            tid, _, functions = rest.partition(" ")
+            stacks[int(tid)] = functions.split(" ")
+    return stacks
+
+
+def stack_of(report, tid):
+    """The stack of a thread in a report, None when it was not captured."""
+    thread = next(t for t in report["threads"] if t["tid"] == tid)
+    return None if thread["stack"] is None else report["stacks"][thread["stack"]]
+
+
+def module_of(report, frame):
+    """Path of a frame's module, "" when it is in none."""
+    return "" if frame["module"] is None else report["modules"][frame["module"]]["path"]
+
+
+def pcs_of(report, tid):
+    """The program counters of a thread's real frames, innermost first."""
+    return [int(f["pc"], 16) for f in stack_of(report, tid)["frames"] if not f["inlined"]]
+
+
+# What a C library puts outside a thread's first function; in the program itself when it is static.
+STARTUP = {"_start", "_start_c", "__libc_start_main", "__libc_start_main_impl",
+           "__libc_start_call_main", "libc_start_main_stage2", "start_thread", "start", "clone3",
+           "__clone3", "clone", "__clone"}
+
+
+def own_functions(report, tid, modules=()):
+    """A stack as targets print it: the functions of the program and of the modules named, without
+    libraries and start-up code; "<signal>", "<null>" and "inlined:" as in target.h."""
+    names = []
+    for frame in stack_of(report, tid)["frames"]:
+        path = module_of(report, frame)
+        own = path == report["process"]["exe"] or os.path.basename(path) in modules
+        function = frame["function"]
+        if frame.get("signal"):
+            names.append("<signal>")
+        elif int(frame["pc"], 16) == 0:
+            names.append("<null>")
+        elif own and function not in STARTUP:
+            names.append(("inlined:" if frame["inlined"] else "") + (function or "?"))
+    return names

@@ -66,7 +66,7 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
 # ---- programs of the benchmark, drivers of the live tests --------------------------------------
-BENCH_PROGRAMS := $(T)/threads $(T)/floor
+BENCH_PROGRAMS := $(T)/threads $(T)/floor $(T)/measure
 $(BENCH_PROGRAMS): $(T)/%: tests/bench/%.c tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -o $@ $<

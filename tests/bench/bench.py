@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The benchmark: snapwalk next to eu-stack, gdb and the floor program, in one run.
+
+Tools take turns, answers are medians. Each bar says what must be reached; ratios count more than
+milliseconds, because they hold on other machines. Exit status 1 when a bar is missed.
+"""
+import argparse
+import os
+import shutil
+import sys
+
+import bench_programs as programs
+from bench_measure import Tools, compare, frames_of
+
+NAMES, LINES, TEXT = "snapwalk --json, names", "snapwalk --json", "snapwalk"
+PEERS = [tool for tool in ("eu-stack", "eu-stack -q", "gdb") if shutil.which(tool.split()[0])]
+FLOOR_1000_MS = 17  # what the floor program took where the bars were set
+
+
+class Bench:
+    def __init__(self, build, runs, quiet):
+        self.build, self.runs, self.quiet = build, runs, quiet
+        self.tools = Tools(build)
+        self.bars = []      # (work, reached, bar, met)
+        self.commands = []  # (work, results)
+        self.stops = []     # (threads, results)
+        self.doublings = []  # (work, [(size, results)])
+
+    def say(self, text):
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def bar(self, work, reached, bar, unit, at_least=False, note=""):
+        met = reached >= bar if at_least else reached <= bar
+        sign = "≥" if at_least else "≤"
+        self.bars.append((work, f"{reached:.3g}{unit}", f"{sign} {bar:.3g}{unit}{note}", met))
+
+    # ---- the synthetic workload --------------------------------------------------------------
+
+    def run_workloads(self):
+        for threads in (1, 10, 100, 1000):
+            self.say(f"{threads} threads")
+            runs = self.runs if threads >= 100 else 2 * self.runs
+            with programs.workload(self.build, threads, 30) as program:
+                program.settle()
+                results = compare(self.tools, program.pid, [TEXT, LINES, NAMES, "floor", *PEERS],
+                                  runs)
+            self.commands.append((f"{threads} threads", results))
+            self.stops.append((threads, results))
+            if threads >= 100:
+                self.judge_workload(threads, results)
+
+    def judge_workload(self, threads, results):
+        floor = results.wall("floor")
+        if threads == 1000:
+            self.bar("stopped, 1000 threads", results.pause_us(NAMES) / results.pause_us("floor"),
+                     1.15, " × floor's pause")
+            scale = max(1.0, floor / FLOOR_1000_MS)
+            note = f" (50 ms where floor takes {FLOOR_1000_MS}, here {floor:.1f})"
+            for tool in (NAMES, LINES):
+                self.bar(f"{tool}, 1000 threads", results.wall(tool), 50 * scale, " ms", note=note)
+            self.bar("memory, 1000 threads", results.rss(LINES), 48, " MB")
+            faster = 10
+        else:
+            for tool in (NAMES, LINES):
+                self.bar(f"{tool}, 100 threads", results.wall(tool), 12, " ms")
+            faster = 5
+        if "eu-stack" in results:
+            self.bar(f"faster than eu-stack, {threads} threads",
+                     results.wall("eu-stack") / results.wall(NAMES), faster, " ×", at_least=True)
+
+    # ---- doubling ----------------------------------------------------------------------------
+
+    def run_doubling(self, work, sizes):
+        """sizes: [(label, threads, frames)]. Sizes take turns, too."""
+        rows = []
+        for label, threads, frames in sizes:
+            self.say(f"doubling: {label}")
+            with programs.workload(self.build, threads, frames) as program:
+                program.settle()
+                rows.append((label, compare(self.tools, program.pid, [NAMES, "floor"], self.runs)))
+        self.doublings.append((work, rows))
+        worst = max(self.cost(after) / self.cost(before)
+                    for (_, before), (_, after) in zip(rows, rows[1:]))
+        self.bar(f"twice the {work}", worst, 2.0, " × the CPU time")
+
+    @staticmethod
+    def cost(results):
+        return results.cpu(NAMES)
+
+    # ---- real programs -----------------------------------------------------------------------
+
+    def run_real(self):
+        for name in programs.REAL:
+            missing = programs.installed(name)
+            if missing:
+                self.say(f"{name}: left out, {missing} is not installed")
+                continue
+            self.say(name)
+            with programs.start(name, self.build) as program:
+                program.settle()
+                results = compare(self.tools, program.pid, [TEXT, LINES, NAMES, "floor", *PEERS],
+                                  self.runs)
+            report = results.last(NAMES)["report"]
+            frames, complete, threads = frames_of(report)
+            self.say(f"  {threads} threads, {frames} frames, {complete} complete")
+            self.commands.append((f"{name}, {threads} threads", results))
+            self.bar(f"{name} with names", results.wall(NAMES), 30, " ms")
+            self.bar(f"{name} with lines", results.wall(LINES), 100, " ms")
+            if name == "chromium":
+                self.bar("memory, chromium", results.rss(LINES), 64, " MB")
+
+    # ---- output ------------------------------------------------------------------------------
+
+    def tables(self):
+        yield table(("work", "reached", "bar", ""),
+                    [(work, reached, bar, "PASS" if met else "MISS")
+                     for work, reached, bar, met in self.bars])
+        tools = [TEXT, LINES, NAMES, "floor", *PEERS]
+        if self.commands:
+            yield "Whole command: wall clock ms (CPU ms, peak MB)."
+            yield table(("work", *tools),
+                        [(work, *(f"{r.wall(t):.1f} ({r.cpu(t):.1f}, {r.rss(t):.0f})"
+                                  for t in tools)) for work, r in self.commands])
+            yield "Where the time of snapwalk --json with names goes, µs."
+            steps = ("attach_us", "stopped_us", "copy_us", "unwind_us", "symbolize_us", "total_us")
+            yield table(("work", *(s[:-3] for s in steps)),
+                        [(work, *(f"{r.timing_us(NAMES, s):.0f}" for s in steps))
+                         for work, r in self.commands])
+        if self.stops:
+            yield "Time stopped, µs."
+            yield table(("threads", "snapwalk", "floor", "ratio"),
+                        [(n, f"{r.pause_us(NAMES):.0f}", f"{r.pause_us('floor'):.0f}",
+                          f"{r.pause_us(NAMES) / r.pause_us('floor'):.2f}") for n, r in self.stops])
+        for work, rows in self.doublings:
+            yield f"Twice the {work}: snapwalk --json with names."
+            yield table(("size", "wall ms", "CPU ms", "peak MB", "stopped µs"),
+                        [(label, f"{r.wall(NAMES):.1f}", f"{r.cpu(NAMES):.1f}",
+                          f"{r.rss(NAMES):.1f}", f"{r.pause_us(NAMES):.0f}") for label, r in rows])
+
+
+def table(header, rows):
+    cells = [[str(c) for c in row] for row in (header, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |" for row in cells]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--only", default="workloads,doubling,real",
+                        help="parts, separated by commas: workloads, doubling, real")
+    parser.add_argument("--markdown", action="store_true",
+                        help="only the tables, between the marks that the README has")
+    args = parser.parse_args()
+    parts = args.only.split(",")
+    bench = Bench(os.path.abspath(args.build), args.runs, args.markdown)
+    if "workloads" in parts:
+        bench.run_workloads()
+    if "doubling" in parts:
+        bench.run_doubling("threads", [(f"{n} threads", n, 30) for n in (125, 250, 500, 1000, 2000)])
+        bench.run_doubling("frames", [(f"{n} frames", 200, n) for n in (15, 30, 60, 120, 240)])
+    if "real" in parts:
+        bench.run_real()
+    text = "\n\n".join(bench.tables())
+    print(f"<!-- bench table -->\n{text}\n<!-- /bench table -->" if args.markdown else text)
+    return 1 if not all(met for *_, met in bench.bars) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * drive_step PID BEGIN END [START-END ...]: single-steps a process from BEGIN to END and walks its
+ * stack at every instruction. The oracle is a shadow stack: each call instruction pushes its return
+ * address, and what the stack pointer has passed is popped. The walk must equal it, by tables alone.
+ *
+ * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
+ * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
+ * was in one (PLT stubs). Prints "armed" when the process may run towards BEGIN, then
+ *
+ *	mismatch ...
+ *	steps N mismatches N ranges N
+ */
+#include <snapwalk/walk.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+enum { SHADOW_MAX = 256, MISMATCHES_SHOWN = 10, STEPS_MAX = 200000, INSTRUCTION_MAX = 15 };
+
+struct stepper {
+	pid_t pid;
+	struct sw_context *ctx;
+	struct sw_target *target;
+	struct {
+		uint64_t slot, address;
+	} shadow[SHADOW_MAX]; /* outermost first */
+	size_t depth;
+	struct user_regs_struct regs;
+	uint8_t code[INSTRUCTION_MAX + 1];
+	size_t steps, mismatches;
+};
+
+static void die(const char *what)
+{
+	printf("error %s\n", what);
+	exit(1);
+}
+
+static void read_memory(const struct stepper *s, uint64_t address, void *buffer, size_t bytes)
+{
+	struct iovec to = {buffer, bytes}, from = {(void *) address, bytes};
+	if (process_vm_readv(s->pid, &to, 1, &from, 1, 0) < 1)
+		die("process_vm_readv");
+}
+
+static void wait_stop(const struct stepper *s)
+{
+	int status;
+	if (waitpid(s->pid, &status, __WALL) != s->pid || !WIFSTOPPED(status))
+		die("waitpid");
+}
+
+static void hold(const struct stepper *s)
+{
+	if (ptrace(PTRACE_SEIZE, s->pid, NULL, NULL) != 0)
+		die("PTRACE_SEIZE");
+	ptrace(PTRACE_INTERRUPT, s->pid, NULL, NULL);
+	wait_stop(s);
+}
+
+static char state_of(const struct stepper *s)
+{
+	char path[64], line[512] = "";
+	snprintf(path, sizeof(path), "/proc/%d/stat", s->pid);
+	FILE *file = fopen(path, "re");
+	if (file == NULL || fgets(line, sizeof(line), file) == NULL)
+		die("stat");
+	fclose(file);
+	return strrchr(line, ')')[2];
+}
+
+/* Let go so that not one instruction runs: the signal is delivered first. */
+static void let_go_stopped(const struct stepper *s)
+{
+	if (ptrace(PTRACE_DETACH, s->pid, NULL, (void *) (long) SIGSTOP) != 0)
+		die("PTRACE_DETACH");
+	while (state_of(s) != 'T')
+		continue;
+}
+
+static void run_to(const struct stepper *s, uint64_t address)
+{
+	long word = ptrace(PTRACE_PEEKTEXT, s->pid, (void *) address, NULL);
+	ptrace(PTRACE_POKETEXT, s->pid, (void *) address, (void *) ((word & ~0xffL) | 0xcc));
+	ptrace(PTRACE_CONT, s->pid, NULL, NULL);
+	printf("armed\n");
+	fflush(stdout);
+	wait_stop(s);
+	ptrace(PTRACE_POKETEXT, s->pid, (void *) address, (void *) word);
+	struct user_regs_struct regs;
+	ptrace(PTRACE_GETREGS, s->pid, NULL, &regs);
+	if (regs.rip != address + 1)
+		die("the breakpoint was not reached");
+	regs.rip = address;
+	ptrace(PTRACE_SETREGS, s->pid, NULL, &regs);
+}
+
+static void look(struct stepper *s)
+{
+	ptrace(PTRACE_GETREGS, s->pid, NULL, &s->regs);
+	memset(s->code, 0, sizeof(s->code));
+	read_memory(s, s->regs.rip, s->code, INSTRUCTION_MAX);
+}
+
+/* Intel SDM vol. 2: CALL is E8 or FF /2, behind any of these prefixes. */
+static bool is_call(const uint8_t *code)
+{
+	while (*code == 0x66 || *code == 0xf2 || *code == 0x3e || (*code & 0xf0) == 0x40)
+		code++;
+	return code[0] == 0xe8 || (code[0] == 0xff && (code[1] & 0x38) == 0x10);
+}
+
+static void push(struct stepper *s, uint64_t slot)
+{
+	uint64_t address;
+	if (s->depth == SHADOW_MAX)
+		die("the shadow stack is full");
+	read_memory(s, slot, &address, sizeof(address));
+	s->shadow[s->depth].slot = slot;
+	s->shadow[s->depth++].address = address;
+}
+
+static void step(struct stepper *s)
+{
+	bool call = is_call(s->code);
+	if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL) != 0)
+		die("PTRACE_SINGLESTEP");
+	wait_stop(s);
+	look(s);
+	while (s->depth > 0 && s->shadow[s->depth - 1].slot < s->regs.rsp)
+		s->depth--;
+	if (call)
+		push(s, s->regs.rsp);
+	s->steps++;
+}
+
+static bool walk_equals(const struct stepper *s, const struct sw_walk *walk)
+{
+	if (walk->end != SW_END_COMPLETE || walk->n_frames != s->depth + 1 ||
+	    walk->frames[0].pc_avma != s->regs.rip)
+		return false;
+	for (size_t i = 0; i < s->depth; i++)
+		if (walk->frames[i + 1].pc_avma != s->shadow[s->depth - 1 - i].address ||
+		    walk->frames[i + 1].trust != SW_TRUST_CFI)
+			return false;
+	return true;
+}
+
+static void print_mismatch(struct stepper *s, const struct sw_walk *walk)
+{
+	if (s->mismatches++ >= MISMATCHES_SHOWN)
+		return;
+	printf("mismatch step %zu end %s %s\n", s->steps, sw_end_name(walk->end),
+	       walk->why == NULL ? "" : walk->why);
+	for (size_t i = 0; i < walk->n_frames || i < s->depth + 1; i++) {
+		const struct sw_frame *frame = i < walk->n_frames ? &walk->frames[i] : NULL;
+		uint64_t wanted = i == 0          ? s->regs.rip
+				  : i <= s->depth ? s->shadow[s->depth - i].address
+						  : 0;
+		printf("mismatch   got %#llx %s %s+%#llx wanted %#llx\n",
+		       frame == NULL ? 0ULL : (unsigned long long) frame->pc_avma,
+		       frame == NULL ? "-" : sw_trust_name(frame->trust),
+		       frame == NULL || frame->place == NULL ? "-"
+							     : sw_module_path(frame->place->module),
+		       frame == NULL || frame->place == NULL
+			       ? 0ULL
+			       : (unsigned long long) (frame->pc_avma - frame->place->bias),
+		       (unsigned long long) wanted);
+	}
+}
+
+/* The first walk gives what lies outside BEGIN: from then on the shadow stack is independent. */
+static void adopt(struct stepper *s, const struct sw_walk *walk)
+{
+	for (size_t i = walk->n_frames - 1; i >= 2 && s->depth < SHADOW_MAX; i--) {
+		s->shadow[s->depth].slot = walk->frames[i].sp_avma - 8;
+		s->shadow[s->depth++].address = walk->frames[i].pc_avma;
+	}
+	push(s, s->regs.rsp);
+}
+
+static void compare(struct stepper *s)
+{
+	struct sw_error err = {0};
+	struct sw_snapshot *snap = NULL;
+	struct sw_walks *walks = NULL;
+	if (sw_snapshot_take(s->ctx, s->target, NULL, &snap, &err) != 0 ||
+	    sw_walk_all(snap, NULL, &walks, &err) != 0)
+		die(err.message);
+	if (walks->n_walks != 1)
+		die("the thread was not captured");
+	if (s->steps == 0)
+		adopt(s, &walks->walks[0]);
+	if (!walk_equals(s, &walks->walks[0]))
+		print_mismatch(s, &walks->walks[0]);
+	sw_walks_destroy(walks);
+	sw_snapshot_destroy(snap);
+}
+
+static bool in_ranges(uint64_t pc, char **ranges)
+{
+	for (; *ranges != NULL; ranges++) {
+		char *dash;
+		uint64_t start = strtoull(*ranges, &dash, 16);
+		if (pc >= start && pc < strtoull(dash + 1, NULL, 16))
+			return true;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct sw_error err = {0};
+	if (argc < 4)
+		return 2;
+	struct stepper s = {.pid = atoi(argv[1])};
+	uint64_t end = strtoull(argv[3], NULL, 16);
+	if (sw_context_create(&s.ctx, &err) != 0 || sw_target_open(s.pid, &s.target, &err) != 0)
+		die(err.message);
+	hold(&s);
+	run_to(&s, strtoull(argv[2], NULL, 16));
+	look(&s);
+	size_t counted = 0;
+	while (s.steps < STEPS_MAX && s.regs.rip != end) {
+		let_go_stopped(&s);
+		compare(&s);
+		hold(&s);
+		step(&s);
+		counted += in_ranges(s.regs.rip, argv + 4);
+	}
+	let_go_stopped(&s);
+	printf("steps %zu mismatches %zu ranges %zu\n", s.steps, s.mismatches, counted);
+	sw_target_close(s.target);
+	sw_context_destroy(s.ctx);
+	return s.steps == STEPS_MAX;
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Busy programs stopped at random instants: every walk is complete, by tables alone, and every
+function on a stack was called by one that calls it."""
+import os
+import subprocess
+
+from harness import TARGETS, Tap, Target
+
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "2000"))
+
+
+def drive(pid, stops, gap_us):
+    """The driver's lines as (first word, count or '', rest)."""
+    run = subprocess.run([os.path.join(TARGETS, "drive_stop"), str(pid), str(stops), str(gap_us)],
+                         capture_output=True, text=True, timeout=300)
+    if run.returncode != 0:
+        raise RuntimeError(f"drive_stop: status {run.returncode}\n{run.stdout[-2000:]}{run.stderr}")
+    return [line.split(" ") for line in run.stdout.splitlines()]
+
+
+def said(target, word):
+    return {tuple(line.split(" ")[1:]) for line in target.lines if line.startswith(word + " ")}
+
+
+def wrong_calls(chain, edges, roots):
+    """What is wrong with "COMM innermost ... outermost"; the outermost must be the thread's root."""
+    comm, *functions = chain
+    if not functions or (comm, functions[-1]) not in roots:
+        return [f"{comm} begins with {functions[-1:]}"]
+    wrong = []
+    for callee, caller in zip(functions, functions[1:]):
+        # A signal may interrupt anything; what it calls is said by an edge, too.
+        if callee != "<signal>" and (caller, callee) not in edges:
+            wrong.append(f"{caller} does not call {callee}")
+    return wrong
+
+
+def check(tap, name, stops, gap_us):
+    with Target(name) as target:
+        lines = drive(target.pid, stops, gap_us)
+        edges, roots = said(target, "edge"), said(target, "root")
+    bad = [" ".join(line) for line in lines if line[0] == "bad"]
+    tap.check(not bad, f"{name}: every walk of {stops} stops is complete and by tables alone",
+              "\n".join(bad))
+    chains = [line[2:] for line in lines if line[0] == "chain"]
+    wrong = [(w, chain) for chain in chains for w in wrong_calls(chain, edges, roots)]
+    tap.check(not wrong, f"{name}: all calls on {len(chains)} distinct stacks are calls it makes",
+              "\n".join(map(str, wrong[:10])))
+    outer = [" ".join(line[2:]) for line in lines if line[0] == "outer"]
+    tap.equal(len(outer), len(roots), f"{name}: a thread has one way to its first function")
+    functions = {f for chain in chains for f in chain[1:]}
+    missing = {callee for _, callee in edges} - functions
+    tap.check(not missing, f"{name}: every function was met", missing)
+    tops = {os.path.basename(line[2]): int(line[1]) for line in lines if line[0] == "top"}
+    print(f"# {name}: stopped in {tops}")
+    total = next(line for line in lines if line[0] == "stops")
+    tap.check(int(total[3]) >= stops * len(roots), f"{name}: {total[3]} walks")
+    return tops
+
+
+def test_busy(tap):
+    tops = check(tap, "busy", STOPS, 3000)
+    tap.check(tops.get("libc.so.6", 0) > 0 and tops.get("libm.so.6", 0) > 0,
+              "busy: was stopped in libc and libm", tops)
+
+
+def test_clock(tap):
+    tops = check(tap, "clock", max(STOPS // 5, 100), 1000)
+    tap.check(tops.get("[vdso]", 0) > 0, "clock: was stopped in the vdso", tops)
+
+
+def main():
+    tap = Tap()
+    tap.guard(test_busy)
+    tap.guard(test_clock)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

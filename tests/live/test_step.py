@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A walk at every single instruction of a program: PLT stubs that bind lazily, the dynamic linker's
+resolver, prologues, epilogues. A shadow stack of its calls says what each walk must be."""
+import os
+import re
+import subprocess
+
+from harness import TARGETS, Tap, Target, state_of, wait_until
+
+
+def plt_ranges(path):
+    """[(start, end)] in the file of the sections with stubs."""
+    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"\] (\.plt\S*)\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", out)
+    return [(int(start, 16), int(start, 16) + int(size, 16)) for _, start, size in found]
+
+
+def load_bias(pid, path):
+    with open(f"/proc/{pid}/maps") as maps:
+        return min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path))
+
+
+def walk_everywhere(tap, name):
+    path = os.path.join(TARGETS, name)
+    with Target(name) as target:
+        address = dict(line.split(" ") for line in target.lines)
+        bias = load_bias(target.pid, path)
+        ranges = [f"{start + bias:x}-{end + bias:x}" for start, end in plt_ranges(path)]
+        wait_until(lambda: state_of(target.pid) == "S", f"{name} to read")
+        with subprocess.Popen([os.path.join(TARGETS, "drive_step"), str(target.pid),
+                               address["begin"], address["end"], *ranges],
+                              stdout=subprocess.PIPE, text=True) as driver:
+            first = driver.stdout.readline().strip()
+            target.send("go")
+            rest = driver.stdout.read().splitlines()
+        if not tap.check(first == "armed", f"{name}: the driver holds it", first):
+            return
+        totals = re.fullmatch(r"steps (\d+) mismatches (\d+) ranges (\d+)", rest[-1])
+        if not tap.check(totals, f"{name}: the driver came to the end", "\n".join(rest)):
+            return
+        steps, mismatches, in_plt = map(int, totals.groups())
+        tap.check(steps > 2000, f"{name}: {steps} instructions")
+        tap.check(in_plt >= 20, f"{name}: {in_plt} of them in PLT stubs")
+        tap.check(mismatches == 0, f"{name}: each walk equals the shadow stack",
+                  f"{mismatches} do not\n" + "\n".join(rest))
+
+
+def main():
+    tap = Tap()
+    for name in ("stepped", "stepped_cet"):
+        tap.guard(lambda t, n=name: walk_everywhere(t, n))
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Unwinding real processes: functions, end reason and trust of every frame, as the target says."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import (TARGETS, Tap, Target, dump, expected_stacks, module_of, own_functions,
+                     stack_of, wait_blocked)
+
+# Targets whose every stack must be found by tables alone, to its proven end.
+PLAIN = [
+    *(f"chain_{how}" for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
+                                 "framepointer", "debug_frame", "nohdr", "cet", "prelinked",
+                                 "clang", "separate")),
+    "variable", "tailcall", "noreturn", "inlines", "signals", "exceptions",
+]
+
+
+def trusts(stack):
+    return [frame["trust"] for frame in stack["frames"]]
+
+
+def by_tables(tap, report, tid, functions, name, modules=()):
+    """The functions are these, the walk is complete and no frame is less than CFI."""
+    stack = stack_of(report, tid)
+    tap.equal(own_functions(report, tid, modules), functions, f"{name}: functions")
+    tap.equal((stack["end"], stack["why"]), ("complete", None), f"{name}: end")
+    real = [f["trust"] for f in stack["frames"]]
+    inner = sum(1 for f in stack["frames"] if f["pc"] == stack["frames"][0]["pc"])
+    tap.equal(real, ["context"] * inner + ["cfi"] * (len(real) - inner), f"{name}: trust")
+
+
+def test_plain(tap):
+    for name in PLAIN:
+        with Target(name) as target:
+            wait_blocked(target.pid)
+            report = dump(target.pid)
+            stacks = expected_stacks(target.lines)
+            for tid, functions in stacks.items():
+                by_tables(tap, report, tid, functions, f"{name} {functions[-1]}")
+            tap.equal(sorted(t["tid"] for t in report["threads"]), sorted(stacks),
+                      f"{name}: threads")
+            if name == "noreturn":
+                tap.check("return-address-is-next-function 1" in target.lines,
+                          "noreturn: the return address belongs to the next function")
+
+
+def test_signal_frames(tap):
+    """The trampoline is marked, and what it interrupted is looked up by the exact pc."""
+    with Target("signals") as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid)
+        for tid, functions in expected_stacks(target.lines).items():
+            frames = stack_of(report, tid)["frames"]
+            marked = [i for i, f in enumerate(frames) if f.get("signal")]
+            tap.equal(len(marked), functions.count("<signal>"), f"{functions[-1]}: signal frames")
+            after = frames[marked[-1] + 1]
+            if after["function"] == "faulting":
+                tap.equal(after["function_offset"], 0, "interrupted at its first instruction")
+
+
+def test_deep(tap):
+    with Target("deep", 200) as target:
+        wait_blocked(target.pid)
+        functions = expected_stacks(target.lines)[target.pid]
+        report = dump(target.pid)
+        by_tables(tap, report, target.pid, functions, "deep 200")
+        tap.check(not any(f.get("live_read") for f in stack_of(report, target.pid)["frames"]),
+                  "deep 200: nothing is read from the running process")
+
+        report = dump(target.pid, "--stack-bytes", 65536)
+        by_tables(tap, report, target.pid, functions, "deep 200, 64 KiB copied")
+        live = [bool(f.get("live_read")) for f in stack_of(report, target.pid)["frames"]]
+        first = live.index(True) if True in live else len(live)
+        tap.check(90 <= first <= 130, "deep 200, 64 KiB copied: about 110 frames are in the copy",
+                  first)
+        tap.check(all(live[first:-4]), "deep 200, 64 KiB copied: the rest is marked live_read")
+
+        report = dump(target.pid, "--depth", 50, status=(3,))
+        stack = stack_of(report, target.pid)
+        tap.equal((stack["end"], len(stack["frames"])), ("frame_limit", 50), "deep 200, --depth 50")
+        tap.check(stack["why"], "deep 200, --depth 50: says why")
+
+    with Target("deep", 900) as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid)
+        by_tables(tap, report, target.pid, expected_stacks(target.lines)[target.pid], "deep 900")
+    with Target("deep", 10000) as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid, status=(3,))
+        stack = stack_of(report, target.pid)
+        tap.equal((stack["end"], len(stack["frames"])), ("frame_limit", 1024), "deep 10000")
+        report = dump(target.pid, "--depth", 20000)
+        by_tables(tap, report, target.pid, expected_stacks(target.lines)[target.pid],
+                  "deep 10000, --depth 20000")
+
+
+def test_leaf(tap):
+    """A leaf without a frame, stopped at whatever instruction."""
+    with Target("leaf") as target:
+        good = 0
+        for _ in range(30):
+            report = dump(target.pid)
+            stack = stack_of(report, target.pid)
+            good += (own_functions(report, target.pid) == ["spin", "caller", "main"]
+                     and stack["end"] == "complete" and trusts(stack)[1:] == ["cfi"] * 5)
+        tap.equal(good, 30, "leaf: 30 of 30 stacks are right")
+
+
+def test_assembly(tap):
+    """With CFI; with a frame pointer only; with neither: the trust says which it was."""
+    with Target("assembly") as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid)
+        for tid, functions in expected_stacks(target.lines).items():
+            name = functions[-1]
+            if name in ("with_cfi", "main"):
+                by_tables(tap, report, tid, functions, f"assembly {name}")
+                continue
+            stack = stack_of(report, tid)
+            tap.equal(own_functions(report, tid), functions, f"assembly {name}: functions")
+            tap.equal(stack["end"], "complete", f"assembly {name}: end")
+            found = {f["function"]: f["trust"] for f in stack["frames"]}
+            wanted = {"with_frame_pointer": "frame_pointer", "bare": "scan",
+                      "bare_direct": "scan_verified"}[name]
+            tap.equal(found[name], wanted, f"assembly {name}: trust of the frame it found")
+            others = {f["trust"] for f in stack["frames"][1:] if f["function"] != name}
+            tap.equal(others, {"cfi"}, f"assembly {name}: trust of the others")
+
+
+def test_stripped(tap):
+    """Without any symbol the frames are the same: offsets belong to the twin's functions."""
+    table = subprocess.run(["nm", "-S", "--defined-only", os.path.join(TARGETS, "chain_pie")],
+                           capture_output=True, text=True, check=True).stdout
+    ranges = [(int(w[0], 16), int(w[1], 16), w[3]) for w in map(str.split, table.splitlines())
+              if len(w) == 4]
+    with Target("chain_stripped") as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid)
+        for tid, functions in expected_stacks(target.lines).items():
+            stack = stack_of(report, tid)
+            names = []
+            for i, frame in enumerate(stack["frames"]):
+                if module_of(report, frame) != report["process"]["exe"]:
+                    continue
+                tap.equal(frame["function"], None, f"stripped {functions[-1]}: no name is invented")
+                offset = int(frame["offset"], 16) - (i > 0)
+                names += [n for start, size, n in ranges if start <= offset < start + size]
+            tap.equal([n for n in names if n != "_start"], functions,
+                      f"stripped {functions[-1]}: offsets")
+            tap.equal(stack["end"], "complete", f"stripped {functions[-1]}: end")
+
+
+def test_library(tap):
+    """dlopen'ed, there and deleted from the disk."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = shutil.copy(os.path.join(TARGETS, "plugin.so"), directory)
+        for words in ((path,), (path, "delete")):
+            with Target("plugin_user", *words) as target:
+                wait_blocked(target.pid)
+                report = dump(target.pid)
+                name = " ".join(("library", *words[1:]))
+                by_tables(tap, report, target.pid, expected_stacks(target.lines)[target.pid],
+                          name, modules=("plugin.so",))
+                if len(words) > 1:
+                    tap.check(not os.path.exists(path), "library delete: it is gone")
+
+
+def test_deleted_program(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        for how in ("chain_pie", "chain_nopie", "chain_static"):
+            path = shutil.copy(os.path.join(TARGETS, how), directory)
+            with Target(how, path=path) as target:
+                wait_blocked(target.pid)
+                os.unlink(path)
+                report = dump(target.pid)
+                for tid, functions in expected_stacks(target.lines).items():
+                    by_tables(tap, report, tid, functions, f"deleted {how} {functions[-1]}")
+
+
+def test_null_call(tap):
+    """Address 0 is in no code: its caller is on top of the stack, as the call left it."""
+    with Target("nullcall") as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid, status=(0, 3))
+        stack = stack_of(report, target.pid)
+        tap.equal(own_functions(report, target.pid), expected_stacks(target.lines)[target.pid],
+                  "null call: functions")
+        tap.equal(stack["end"], "complete", "null call: end")
+        frames = stack["frames"]
+        zero = next((i for i, f in enumerate(frames) if int(f["pc"], 16) == 0), None)
+        if tap.check(zero is not None, "null call: address 0 is shown"):
+            tap.equal(frames[zero]["module"], None, "null call: address 0 is in no module")
+            tap.check(frames[zero + 1]["trust"].startswith("scan"),
+                      "null call: the caller is marked as found on the stack", frames[zero + 1])
+
+
+def test_coroutine(tap):
+    """glibc pushes the start of __start_context as a return address: pc - 1 lies before it, where
+    no CFI is. The end is not proven, so that it must not be called complete."""
+    with Target("coroutine") as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid, status=(3,))
+        for tid, functions in expected_stacks(target.lines).items():
+            if functions[-1] == "returned":
+                by_tables(tap, report, tid, functions, "coroutine: the thread that came back")
+                continue
+            stack = stack_of(report, tid)
+            tap.equal(own_functions(report, tid), functions, "coroutine: functions")
+            tap.check(stack["end"] != "complete", "coroutine: the end is not said to be proven",
+                      stack["end"])
+            tap.check(stack["why"], "coroutine: says why it ends")
+            tap.equal(trusts(stack)[:4], ["context", "cfi", "cfi", "cfi"], "coroutine: trust")
+            tap.check(all(t.startswith("scan") for t in trusts(stack)[4:]),
+                      "coroutine: what follows is marked as a guess", trusts(stack))
+
+
+def test_musl(tap):
+    """Debian's musl has no CFI: the program's own frames are proven, what lies outside is not."""
+    for how in ("chain_musl", "chain_musl_static"):
+        with Target(how) as target:
+            wait_blocked(target.pid)
+            report = dump(target.pid, status=(0, 3))
+            for tid, functions in expected_stacks(target.lines).items():
+                name = f"{how} {functions[-1]}"
+                stack = stack_of(report, tid)
+                tap.equal(own_functions(report, tid)[:len(functions)], functions,
+                          f"{name}: functions")
+                own = len(functions) + 1  # the return address into musl is in our CFI, too
+                tap.equal(trusts(stack)[:own], ["context"] + ["cfi"] * (own - 1), f"{name}: trust")
+                tap.check("cfi" not in trusts(stack)[own:], f"{name}: no frame of musl by CFI",
+                          trusts(stack))
+                tap.check(stack["end"] == "complete" or stack["why"], f"{name}: says why it ends")
+
+
+def test_names(tap):
+    with Target("named", 30) as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid)
+        comms = {t["tid"]: t["comm"] for t in report["threads"]}
+        said = [line.split(" ") for line in target.lines if line.startswith("name ")]
+        tap.equal(len(said), 30, "names: all threads spoke")
+        for _, tid, raw in said:
+            wanted = bytes.fromhex(raw).decode("utf-8", "replace")
+            tap.equal(comms[int(tid)], wanted, f"name of {tid} ({wanted!a})")
+        for tid, functions in expected_stacks(target.lines).items():
+            if own_functions(report, tid) != functions:
+                tap.check(False, f"names: stack of {tid}", own_functions(report, tid))
+        tap.equal(len(report["stacks"]), 2, "names: 31 threads have two distinct stacks")
+
+
+def main():
+    tap = Tap()
+    for test in (test_plain, test_signal_frames, test_deep, test_leaf, test_assembly,
+                 test_stripped, test_library, test_deleted_program, test_null_call,
+                 test_coroutine, test_musl, test_names):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

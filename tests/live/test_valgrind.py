@@ -1,0 +1,35 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One dump under valgrind: no error, nothing leaked."""
+import json
+import subprocess
+
+from harness import SNAPWALK, Tap, Target, tool, wait_blocked
+
+
+def test_dump(tap, *options):
+    with Target("inlines") as target:
+        wait_blocked(target.pid)
+        run = subprocess.run(["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all",
+                              "--errors-for-leak-kinds=definite,indirect,possible",
+                              "--error-exitcode=99", SNAPWALK, "dump", *options,
+                              str(target.pid)], capture_output=True, text=True, timeout=300)
+        name = " ".join(("dump", *options))
+        tap.equal(run.returncode, 0, f"valgrind: {name}") or print(
+            "".join(f"# {line}\n" for line in run.stderr.splitlines()[:60]))
+        if "--json" in options:
+            tap.check(json.loads(run.stdout)["stacks"], f"valgrind: {name} has a stack")
+
+
+def main():
+    tap = Tap()
+    if not tool("valgrind"):
+        tap.skip("valgrind", "it is not installed")
+        tap.done()
+    for options in (("--json",), ("--json", "--walk", "libunwind"), ("--format", "folded"), ("-v",)):
+        tap.guard(lambda t, o=options: test_dump(t, *o))
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
