@@ -9,7 +9,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-JAVA_THREADS = 40
+JAVA_THREADS = 52
 PYTHON_THREADS = 20
 
 

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Real programs: a JVM, node, CPython, chromium. Every thread's walk is complete or says why not, a
+guess is marked as one, and on threads that are blocked the program counters equal eu-stack's where
+eu-stack reaches an end."""
+import os
+import re
+import sys
+
+import oracles
+from harness import BUILD, Tap, dump, module_of, pcs_of, stack_of, tool
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
+import bench_programs as programs  # noqa: E402 - the path above
+
+PROVEN = {"context", "cfi"}
+
+
+def check_honest(tap, name, report):
+    """Ends have reasons, captured threads have stacks, complete ones end in start-up code."""
+    silent = [s for s in report["stacks"] if s["end"] != "complete" and not s["why"]]
+    tap.check(not silent, f"{name}: every stack that is not complete says why", silent[:2])
+    lost = [t for t in report["threads"] if not t["captured"]]
+    tap.check(not lost, f"{name}: all {len(report['threads'])} threads are captured", lost)
+    odd = []
+    for stack in report["stacks"]:
+        last = stack["frames"][-1]
+        path = os.path.basename(module_of(report, last))
+        at_start = path.startswith("libc.so") or path == os.path.basename(report["process"]["exe"])
+        if stack["end"] == "complete" and not (at_start and last["trust"] in PROVEN):
+            odd.append((path, last))
+    tap.check(not odd, f"{name}: complete stacks end in start-up code, proven", odd[:3])
+    complete = sum(stack_of(report, t["tid"])["end"] == "complete" for t in report["threads"])
+    print(f"# {name}: {complete} of {len(report['threads'])} complete")
+    return complete
+
+
+def steady(first, second):
+    """Threads whose stacks are the same in both reports: blocked all the time."""
+    tids = {t["tid"] for t in first["threads"]} & {t["tid"] for t in second["threads"]}
+    return sorted(t for t in tids if pcs_of(first, t) == pcs_of(second, t))
+
+
+def check_peer(tap, name, pid):
+    before = dump(pid, "--symbols", "none", status=(0, 3))
+    theirs, complaints = oracles.eu_stack(pid)
+    after = dump(pid, "--symbols", "none", status=(0, 3))
+    gave_up = {int(tid) for tid in re.findall(r"dwfl_thread_getframes tid (\d+)", complaints)}
+    blocked = steady(before, after)
+    tap.check(len(blocked) * 2 > len(before["threads"]), f"{name}: most threads are blocked")
+    differ = [(tid, pcs_of(after, tid), theirs[tid]) for tid in blocked
+              if tid not in gave_up and theirs.get(tid) and pcs_of(after, tid) != theirs[tid]]
+    count = len([t for t in blocked if t not in gave_up])
+    tap.check(not differ, f"{name}: the same frames as eu-stack on {count} blocked threads",
+              "\n".join(f"{tid}\n ours   {' '.join(map(hex, ours))}\n theirs {' '.join(map(hex, eu))}"
+                        for tid, ours, eu in differ[:3]))
+    worse = [tid for tid in blocked if tid in gave_up
+             and len(pcs_of(after, tid)) < len(theirs[tid])]
+    tap.check(not worse, f"{name}: nowhere fewer frames than eu-stack, which gave up on "
+              f"{len(gave_up)} threads", worse)
+
+
+def check_program(tap, name, all_complete):
+    with programs.start(name, BUILD) as program:
+        program.settle()
+        report = dump(program.pid, status=(0, 3))
+        complete = check_honest(tap, name, report)
+        if all_complete:
+            tap.equal(complete, len(report["threads"]), f"{name}: every walk is complete")
+        named = sum(f["function"] is not None for s in report["stacks"] for f in s["frames"])
+        frames = sum(len(s["frames"]) for s in report["stacks"])
+        print(f"# {name}: {named} of {frames} frames of distinct stacks have a name")
+        if tool("eu-stack"):
+            check_peer(tap, name, program.pid)
+        else:
+            tap.skip(f"{name}: comparison", "eu-stack is not installed")
+
+
+def main():
+    tap = Tap()
+    # Code that a JVM makes has no tables of ours yet: its threads may end early, honestly.
+    for name, all_complete in (("python3", True), ("node", True), ("chromium", True),
+                               ("java", False)):
+        missing = programs.installed(name)
+        if missing:
+            tap.skip(name, f"{missing} is not installed")
+            continue
+        tap.guard(lambda t, n=name, c=all_complete: check_program(t, n, c))
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
