@@ -207,6 +207,11 @@ const void *sw_module_image(struct sw_module *module, size_t *ret_size)
 	return module->image;
 }
 
+int sw_module_fd(const struct sw_module *module)
+{
+	return module->fd;
+}
+
 const char *sw_module_problem(struct sw_module *module)
 {
 	size_t size;

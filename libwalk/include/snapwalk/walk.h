@@ -62,6 +62,8 @@ SW_PUBLIC const uint8_t *sw_module_build_id(struct sw_module *module, size_t *re
 /** The image: the mapped file, or the bytes copied from the target's memory. Borrowed; NULL with
  * *ret_size 0 when neither could be had. File layout, as in ELF's p_offset. Hostile bytes. */
 SW_PUBLIC const void *sw_module_image(struct sw_module *module, size_t *ret_size);
+/** The file the image is mapped from, borrowed; negative when there is none. */
+SW_PUBLIC int sw_module_fd(const struct sw_module *module);
 /** Why there is no image, in words, or NULL. Static lifetime of the context. */
 SW_PUBLIC const char *sw_module_problem(struct sw_module *module);
 
