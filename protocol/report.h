@@ -6,6 +6,7 @@
 #include "map.h"
 
 #include <snapwalk/protocol.h>
+#include <string.h>
 
 struct sw_report_priv {
 	struct sw_arena arena; /* everything the report points to */
@@ -39,5 +40,10 @@ void sw_report_build_modules(struct sw_report_builder *b);
 void sw_report_build_threads(struct sw_report_builder *b);
 void sw_report_build_stacks(struct sw_report_builder *b); /* after modules and threads */
 void sw_report_build_warnings(struct sw_report_builder *b);
+
+static inline bool sw_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
 
 #endif

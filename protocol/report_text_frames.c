@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The frames of one stack in the text. */
+#include "report.h"
 #include "report_text.h"
 #include "utf8.h"
 
@@ -137,18 +138,14 @@ static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f,
 	sw_put(w, "\n");
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 /* Looks the same in the text. */
 static bool same_frame(const struct sw_report_frame *a, const struct sw_report_frame *b)
 {
-	return a->module == b->module && same_text(a->function, b->function) &&
+	return a->module == b->module && sw_same_text(a->function, b->function) &&
 	       (a->function != NULL || a->pc_avma == b->pc_avma) && a->line == b->line &&
-	       same_text(a->file, b->file) && a->inlined == b->inlined && a->signal == b->signal &&
-	       a->live_read == b->live_read && a->may_miss == b->may_miss &&
+	       sw_same_text(a->file, b->file) && a->inlined == b->inlined &&
+	       a->signal == b->signal && a->live_read == b->live_read &&
+	       a->may_miss == b->may_miss &&
 	       (a->function_offset == b->function_offset || a->inlined) &&
 	       strcmp(a->trust, b->trust) == 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The heading of a stack in the text: how many threads, which, and what they wait for. */
+#include "report.h"
 #include "report_text.h"
 
 #include <stdio.h>
@@ -111,15 +112,10 @@ void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 	}
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static bool same_wait(const struct sw_report_thread *a, const struct sw_report_thread *b)
 {
-	return a->state == b->state && same_text(a->wchan, b->wchan) &&
-	       same_text(a->syscall, b->syscall);
+	return a->state == b->state && sw_same_text(a->wchan, b->wchan) &&
+	       sw_same_text(a->syscall, b->syscall);
 }
 
 static void put_waits(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
