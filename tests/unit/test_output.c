@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "output.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+struct place {
+	char directory[32];
+	char file[64];
+};
+
+static int set_up(void **state)
+{
+	static struct place p;
+	strcpy(p.directory, "/tmp/snapwalk-XXXXXX");
+	if (mkdtemp(p.directory) == NULL)
+		return -1;
+	(void) snprintf(p.file, sizeof(p.file), "%s/out", p.directory);
+	*state = &p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	(void) unlink(p->file);
+	return rmdir(p->directory); /* fails when something was left behind */
+}
+
+static void content_is(const char *path, const char *wanted)
+{
+	char got[64] = "";
+	int fd = open(path, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_true(read(fd, got, sizeof(got) - 1) >= 0);
+	close(fd);
+	assert_string_equal(got, wanted);
+}
+
+static void test_appears_at_commit(void **state)
+{
+	struct place *p = *state;
+	struct sw_output out;
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_write(&out, "one\n", 4, NULL), 0);
+	assert_int_equal(access(p->file, F_OK), -1);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	sw_output_deinit(&out);
+	content_is(p->file, "one\n");
+}
+
+static void test_old_file_survives(void **state)
+{
+	struct place *p = *state;
+	struct sw_output out;
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_write(&out, "old", 3, NULL), 0);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	sw_output_deinit(&out);
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_write(&out, "new", 3, NULL), 0);
+	sw_output_deinit(&out);
+	content_is(p->file, "old");
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_write(&out, "new", 3, NULL), 0);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	sw_output_deinit(&out);
+	content_is(p->file, "new");
+}
+
+static void test_no_directory(void **state)
+{
+	(void) state;
+	struct sw_output out;
+	struct sw_error err;
+	assert_int_equal(sw_output_open(&out, "/nonexistent/x", &err), -SW_E_IO);
+	assert_string_equal(err.message, "cannot write there: No such file or directory");
+	sw_output_deinit(&out);
+	assert_int_equal(sw_output_open(&out, "/tmp", &err), -SW_E_IO);
+	assert_string_equal(err.message, "it is a directory");
+	sw_output_deinit(&out);
+}
+
+static void test_full_disk(void **state)
+{
+	(void) state;
+	struct sw_output out;
+	struct sw_error err;
+	struct stat before, after;
+	assert_int_equal(stat("/dev/full", &before), 0);
+	assert_int_equal(sw_output_open(&out, "/dev/full", &err), 0);
+	assert_int_equal(sw_output_write(&out, "x", 1, &err), -SW_E_IO);
+	assert_string_equal(err.message, "writing failed: No space left on device");
+	sw_output_deinit(&out);
+	/* a device is written to, never replaced */
+	assert_int_equal(stat("/dev/full", &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_true(S_ISCHR(after.st_mode));
+}
+
+static void test_reader_gone(void **state)
+{
+	struct place *p = *state;
+	struct sw_output out;
+	(void) signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(mkfifo(p->file, 0600), 0);
+	int reader = open(p->file, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	close(reader);
+	assert_int_equal(sw_output_write(&out, "x", 1, NULL), 0);
+	assert_true(out.reader_gone);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	sw_output_deinit(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_appears_at_commit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_old_file_survives, set_up, tear_down),
+		cmocka_unit_test(test_no_directory),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test_setup_teardown(test_reader_gone, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
