@@ -14,6 +14,7 @@
  *	io_worker        an io_uring worker thread
  *	undumpable       PR_SET_DUMPABLE 0
  *	trace PID        is a tracer of PID
+ *	parent           has a child ("child PID") and says on "count" what it was told of it
  */
 #include <err.h>
 #include <errno.h>
@@ -317,6 +318,43 @@ static void trace(char **argv)
 	wait_for_input();
 }
 
+static atomic_int sigchlds;
+
+static void on_sigchld(int signo)
+{
+	(void) signo;
+	sigchlds++;
+}
+
+/* Waits for stops and continuations too, as a shell or a supervisor does. */
+static void *wait_for_child(void *arg)
+{
+	static atomic_int events;
+	int status;
+	while (waitpid(*(pid_t *) arg, &status, WUNTRACED | WCONTINUED) > 0)
+		printf("event %d %#x\n", ++events, (unsigned) status);
+	return NULL;
+}
+
+static void parent(char **argv)
+{
+	static pid_t child;
+	(void) argv;
+	child = fork();
+	if (child == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		start(wait_forever, NULL);
+		(void) wait_forever(NULL);
+	}
+	struct sigaction action = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART};
+	(void) sigaction(SIGCHLD, &action, NULL);
+	start(wait_for_child, &child);
+	printf("child %d\nready\n", child);
+	char line[32];
+	while (fgets(line, sizeof(line), stdin) != NULL)
+		printf("sigchld %d\n", sigchlds);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -336,6 +374,7 @@ int main(int argc, char **argv)
 		{"io_worker", 0, io_worker},
 		{"undumpable", 0, undumpable},
 		{"trace", 1, trace},
+		{"parent", 0, parent},
 	};
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++)

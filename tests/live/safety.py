@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests on the safety of the target share."""
+import json
+import os
+import subprocess
+import threading
+import time
+
+from harness import SNAPWALK, snapwalk, state_of
+
+# Exit statuses of a capture that gave something, and of one that gave nothing, with a reason.
+GAVE = (0, 3)
+ANSWERED = (0, 1, 3)
+
+
+def tasks(pid):
+    """Thread ids, [] when the process is gone."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
+
+
+def status_field(pid, tid, field):
+    """A field of /proc/PID/task/TID/status as text, '' when it is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/status", errors="replace") as status:
+            for line in status:
+                if line.startswith(field + ":"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return ""
+
+
+def held(pid):
+    """Threads that are in a stop or have a tracer: [(tid, state, tracer)]."""
+    result = []
+    for tid in tasks(pid):
+        state, tracer = state_of(pid, tid), status_field(pid, tid, "TracerPid")
+        if state in ("T", "t") or tracer not in ("", "0"):
+            result.append((tid, state, tracer))
+    return result
+
+
+def let_go(pid, seconds=5.0):
+    """Waits until no thread is held; what is still held, [] when all is well."""
+    end = time.monotonic() + seconds
+    while True:
+        left = held(pid)
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.001)
+
+
+def run(*args, limit=20, command=None, **popen):
+    """(status, stdout, stderr, seconds) of a snapwalk run, bytes decoded as UTF-8 strictly."""
+    begin = time.monotonic()
+    result = subprocess.run([*(command or [SNAPWALK]), *map(str, args)], capture_output=True,
+                            timeout=limit, **popen)
+    return (result.returncode, result.stdout.decode("utf-8"),
+            result.stderr.decode("utf-8"), time.monotonic() - begin)
+
+
+def frames_of(report, key=("pc", "function", "trust", "by")):
+    """Thread id -> (end, frames), for comparing two dumps of a process that stands still."""
+    result = {}
+    for thread in report["threads"]:
+        if thread["stack"] is None:
+            result[thread["tid"]] = None
+            continue
+        stack = report["stacks"][thread["stack"]]
+        result[thread["tid"]] = (stack["end"], tuple(
+            tuple(frame[k] for k in key) for frame in stack["frames"]))
+    return result
+
+
+def functions(report, tid):
+    """Names of the functions of a thread's stack, innermost first."""
+    for thread in report["threads"]:
+        if thread["tid"] == tid and thread["stack"] is not None:
+            return [f["function"] for f in report["stacks"][thread["stack"]]["frames"]]
+    return []
+
+
+def thread_of(report, tid):
+    return next((t for t in report["threads"] if t["tid"] == tid), None)
+
+
+def warned(report, code):
+    return [w for w in report["warnings"] if w["code"] == code]
+
+
+def parse(text):
+    """The report, after a check that the text holds no raw control character."""
+    bad = [c for c in text if ord(c) < 0x20 and c != "\n" or 0x7f <= ord(c) < 0xa0]
+    if bad:
+        raise ValueError(f"raw control characters in the JSON: {bad[:5]!r}")
+    return json.loads(text)
+
+
+def capture(pid, *args, status=GAVE, **more):
+    """The parsed dump, whose exit status must be one of those given."""
+    code, out, err, _ = run("dump", "--json", *args, pid, **more)
+    if code not in status:
+        raise RuntimeError(f"status {code}, wanted one of {status}\n{err}")
+    return parse(out)
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def run_time(pid, *args, times=7):
+    """Median seconds that a run takes here and now."""
+    return median([run("dump", "--json", *args, pid)[3] for _ in range(times)])
+
+
+class Lines:
+    """Collects a target's output lines while the test does other things."""
+
+    def __init__(self, target):
+        self.lines = []
+        self.target = target
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        try:
+            for line in self.target.process.stdout:
+                self.lines.append(line.rstrip("\n"))
+        except ValueError:
+            pass  # closed by the test's end
+
+
+__all__ = ["GAVE", "ANSWERED", "tasks", "status_field", "held", "let_go", "run", "frames_of",
+           "functions", "thread_of", "warned", "parse", "capture", "median", "run_time", "Lines",
+           "snapwalk"]

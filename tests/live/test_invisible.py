@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the target feels: a thread in each blocking call, dumped again and again.
+
+A call without a time limit must not return. Afterwards its event is sent and it must return that
+event: the restart was real. With --markdown the result is printed as the table of the README.
+"""
+import sys
+import time
+
+from harness import Tap, Target, state_of, wait_until
+from safety import Lines, capture
+
+DUMPS = 20
+LIMIT_MS = 300000
+SLEEP_MS = 12000
+MODES = ("none", "infinite", "all")
+EINTR = 4
+
+# System call that each thread is seen in; a delay that a stop interrupted shows restart_syscall.
+RESTART_SYSCALL = 219
+SYSCALLS = {
+    "epoll_wait(-1)": 232, "epoll_wait(timeout)": 232, "epoll_pwait(-1)": 281,
+    "epoll_pwait2(NULL)": 441, "epoll_pwait2(timeout)": 441, "nanosleep": 35,
+    "clock_nanosleep_relative": 230, "clock_nanosleep_absolute": 230, "usleep": 230,
+    "futex_WAIT": 202, "futex_WAIT_timeout": 202, "futex_WAIT_BITSET_absolute": 202,
+    "sem_wait": 202, "sem_timedwait": 202, "read_pipe": 0, "write_pipe_full": 1,
+    "write_pipe_partial": 1, "read_unix_socket": 0, "recvmsg": 47, "recv_SO_RCVTIMEO": 45,
+    "accept": 43, "accept_SO_RCVTIMEO": 43, "poll(-1)": 7, "poll(timeout)": 7,
+    "ppoll(timeout)": 271, "select(NULL)": 270, "select(timeout)": 270, "pselect(timeout)": 270,
+    "semop": 65, "semtimedop(NULL)": 220, "semtimedop(timeout)": 220, "msgrcv": 70,
+    "mq_receive": 243, "mq_timedreceive": 243, "io_getevents(NULL)": 208,
+    "io_getevents(timeout)": 208, "io_pgetevents(NULL)": 333, "io_uring_enter": 426,
+    "sigtimedwait": 128, "sigwaitinfo": 128, "pause": 34, "sigsuspend": 130, "read_inotify": 0,
+    "read_eventfd": 0, "read_timerfd": 0, "wait4": 61, "waitid": 247, "flock": 73,
+    "fcntl_F_SETLKW": 72, "open_fifo": 257, "connect_tcp": 42, "connect_unix": 42,
+}
+# glibc implements some calls by others, and not all versions alike.
+ALSO = {"semop": {220}, "nanosleep": {230}, "usleep": {35}, "select(NULL)": {23},
+        "select(timeout)": {23}, "poll(-1)": {271}, "poll(timeout)": {271}}
+
+
+class Call:
+    def __init__(self, words):
+        self.name, self.tid, self.kind = words[1], int(words[2]), words[3]
+        self.want = (int(words[4]), int(words[5]))
+        self.returned = None  # (result, errno, ms)
+        self.flagged = False  # a dump said that it interrupts this call
+
+
+class Blocked:
+    """A running target with its calls, all of them seen to wait."""
+
+    def __init__(self, limit_ms, sleep_ms, names=()):
+        self.target = Target("blocking", limit_ms, sleep_ms, *names)
+
+    def __enter__(self):
+        self.target.__enter__()
+        self.pid = self.target.pid
+        words = [line.split() for line in self.target.lines]
+        self.calls = {w[1]: Call(w) for w in words if w[0] == "call"}
+        self.by_tid = {call.tid: call for call in self.calls.values()}
+        self.missing = {w[1]: int(w[2]) for w in words if w[0] == "unavailable"}
+        self.early = [w for w in words if w[0] == "return"]
+        self.output = Lines(self.target)
+        self.seen = 0
+        wait_until(lambda: all(self.waits(call) for call in self.calls.values()),
+                   "every thread to wait in its call")
+        return self
+
+    def __exit__(self, *exc):
+        self.target.__exit__(*exc)
+
+    def waits(self, call):
+        try:
+            with open(f"/proc/{self.pid}/task/{call.tid}/syscall") as file:
+                number = file.read().split()[0]
+        except OSError:
+            return False
+        allowed = {SYSCALLS[call.name], RESTART_SYSCALL} | ALSO.get(call.name, set())
+        return (state_of(self.pid, call.tid) == "S" and number != "running"
+                and int(number) in allowed)
+
+    def update(self):
+        """Takes in what has returned up to now."""
+        lines = self.output.lines
+        while self.seen < len(lines):
+            words = lines[self.seen].split()
+            self.seen += 1
+            if words[0] == "return":
+                self.calls[words[1]].returned = tuple(int(w) for w in words[2:5])
+        return self
+
+    def dump(self, mode):
+        """One dump; marks the calls that it says it interrupts, returns their number."""
+        report = capture(self.pid, "--restart", mode, "--symbols", "none")
+        flagged = [t["tid"] for t in report["threads"] if t.get("interrupted")]
+        for tid in flagged:
+            self.by_tid[tid].flagged = True
+        return report["timings"]["interrupted_calls"], len(flagged)
+
+    def settled(self):
+        """True when every call has returned or waits again."""
+        self.update()
+        return all(c.returned or self.waits(c) for c in self.calls.values())
+
+    def release(self, call):
+        self.target.send(f"release {call.name}")
+
+
+def feel(tap, mode, collect):
+    """DUMPS dumps over all calls, then their events."""
+    with Blocked(LIMIT_MS, SLEEP_MS) as blocked:
+        if mode == MODES[0]:
+            for name, error in blocked.missing.items():
+                tap.skip(name, f"not offered here, errno {error}")
+        calls = blocked.calls.values()
+        begin = time.monotonic()
+        counted = []
+        for _ in range(DUMPS):
+            counted.append(blocked.dump(mode))
+            wait_until(blocked.settled, "every call to return or to wait again")
+        if time.monotonic() - begin > SLEEP_MS / 1000:
+            raise RuntimeError("the dumps took longer than the delays last")
+
+        interrupted = {c.name for c in calls if c.returned and c.returned[1] == EINTR}
+        collect[mode] = {c.name: c.returned for c in calls}
+        tap.equal(sorted(c.name for c in calls if c.flagged), sorted(interrupted),
+                  f"{mode}: exactly the calls that returned EINTR were marked as interrupted")
+        tap.equal([n for n, _ in counted], [flags for _, flags in counted],
+                  f"{mode}: interrupted_calls counts the marked threads")
+        tap.equal(sum(n for n, _ in counted), len(interrupted),
+                  f"{mode}: interrupted_calls adds up to the calls that returned EINTR")
+        check_returns(tap, mode, calls)
+        check_events(tap, mode, blocked)
+
+
+def check_returns(tap, mode, calls):
+    for call in calls:
+        if call.kind == "none" and mode != "none" or call.kind == "sleep" or mode == "all" and (
+                call.kind == "limit"):
+            tap.equal(call.returned, None, f"{mode}: {call.name} did not return")
+    if mode == "none":
+        visible = [c.name for c in calls if c.kind == "none" and c.returned]
+        tap.check(visible, "none: the stop is visible when no register is touched, so that these "
+                           "tests can tell")
+
+
+def check_events(tap, mode, blocked):
+    """What still waits must return its event, and a delay its full length."""
+    waiting = [c for c in blocked.calls.values() if not c.returned]
+    for call in waiting:
+        if call.kind != "sleep":
+            blocked.release(call)
+    try:
+        wait_until(lambda: all(c.returned for c in blocked.update().calls.values()),
+                   "every call to return its event", 60)
+    except TimeoutError:
+        pass  # shown below, call by call
+    for call in waiting:
+        got = call.returned and call.returned[:2]
+        tap.equal(got, call.want, f"{mode}: {call.name} returned its event afterwards")
+        if call.kind == "sleep" and call.returned:
+            ms = call.returned[2]
+            tap.check(SLEEP_MS <= ms <= SLEEP_MS + 1000,
+                      f"{mode}: {call.name} lasted as long as asked", f"{ms} of {SLEEP_MS} ms")
+
+
+DEADLINE_MS = 1500
+SLACK_MS = 1000  # scheduling on a busy machine
+# (result, errno) when the limit is reached
+EXPIRED = {
+    "epoll_wait(timeout)": (0, 0), "epoll_pwait2(timeout)": (0, 0),
+    "futex_WAIT_timeout": (-1, 110), "futex_WAIT_BITSET_absolute": (-1, 110),
+    "sem_timedwait": (-1, 110), "recv_SO_RCVTIMEO": (-1, 11), "accept_SO_RCVTIMEO": (-1, 11),
+    "poll(timeout)": (0, 0), "ppoll(timeout)": (0, 0), "select(timeout)": (0, 0),
+    "pselect(timeout)": (0, 0), "semtimedop(timeout)": (-1, 11), "mq_timedreceive": (-1, 110),
+    "io_getevents(timeout)": (0, 0), "sigtimedwait": (-1, 11), "nanosleep": (0, 0),
+    "clock_nanosleep_relative": (0, 0), "clock_nanosleep_absolute": (0, 0), "usleep": (0, 0),
+}
+
+
+def deadlines(tap, mode, visible):
+    """Dumps all the time while limits run down: no call may wait longer than its limit (with
+    --restart all those that would return EINTR begin anew, as documented)."""
+    with Blocked(DEADLINE_MS, DEADLINE_MS, EXPIRED) as blocked:
+        begin = time.monotonic()
+        dumps = 0
+        while time.monotonic() - begin < DEADLINE_MS / 1000 * 0.7:
+            blocked.dump(mode)
+            dumps += 1
+        last_ms = (time.monotonic() - begin) * 1000
+        wait_until(lambda: all(c.returned for c in blocked.update().calls.values()),
+                   "every limit to be reached", 30)
+        tap.check(dumps >= 5, f"{mode}: {dumps} dumps while the limits ran")
+        for call in blocked.calls.values():
+            result, error, ms = call.returned
+            if mode != "all" and error == EINTR:
+                tap.check(call.name in visible and ms <= DEADLINE_MS + SLACK_MS,
+                          f"{mode}: {call.name} returned EINTR before its limit", call.returned)
+                continue
+            most = DEADLINE_MS + SLACK_MS + (last_ms if call.name in visible else 0)
+            tap.check((result, error) == EXPIRED[call.name] and DEADLINE_MS <= ms <= most,
+                      f"{mode}: {call.name} kept its limit",
+                      f"{call.returned}, at most {most:.0f} ms")
+
+
+def cell(call, returned):
+    if returned is None:
+        return "not noticed"
+    if returned[1] == EINTR:
+        return "`EINTR`"
+    return "short write" if call == "write_pipe_partial" else f"returned {returned[0]}"
+
+
+LIMITS = {"none": "no", "limit": "yes", "sleep": "a delay", "partial": "no"}
+
+
+def markdown(collect, kinds):
+    print("| blocked in | time limit | `--restart none` (like other tools) | default | "
+          "`--restart all` |\n|---|---|---|---|---|")
+    for name, kind in kinds.items():
+        cells = [cell(name, collect[mode][name]) for mode in MODES]
+        print(f"| {name.replace('_', ' ')} | {LIMITS[kind]} | {' | '.join(cells)} |")
+
+
+class Quiet(Tap):
+    """For --markdown: only failures are said, and not on stdout."""
+
+    def check(self, condition, name, detail=""):
+        if not condition:
+            print(f"failed: {name}\n{detail}", file=sys.stderr)
+            self.failed += 1
+        return bool(condition)
+
+    def skip(self, name, reason):
+        print(f"skipped: {name}: {reason}", file=sys.stderr)
+
+
+def main():
+    table = "--markdown" in sys.argv
+    tap = Quiet() if table else Tap()
+    collect = {}
+    for mode in MODES:
+        tap.guard(feel, mode, collect)
+    if table:
+        with Blocked(LIMIT_MS, SLEEP_MS) as blocked:
+            markdown(collect, {c.name: c.kind for c in blocked.calls.values()})
+        sys.exit(1 if tap.failed else 0)
+    visible = {name for name, returned in collect.get("none", {}).items()
+               if returned and returned[1] == EINTR}
+    for mode in ("infinite", "all"):
+        tap.guard(deadlines, mode, visible)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

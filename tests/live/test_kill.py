@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""snapwalk is killed at random instants: the target goes on as if nothing had been.
+
+The target receives numbered signals all the while and keeps books (targets/signal_storm.c).
+"""
+import random
+import subprocess
+import time
+
+from harness import SNAPWALK, Tap, Target, wait_until
+from safety import capture, let_go, run_time, status_field, tasks
+
+THREADS = 12
+RATE = 1000
+KILLS = 300
+AIMED_KILLS = 100
+CHECK_EVERY = 20
+
+
+class Storm(Target):
+    """The books of the target: two sync() calls in a row show that every thread goes on."""
+
+    def __init__(self, threads=THREADS, rate=RATE):
+        super().__init__("signal_storm", threads, rate)
+
+    def sync(self):
+        """(sent, received, wrong, beats)"""
+        self.send("sync")
+        words = self.readline().split()
+        numbers = [int(w) for w in words if w.lstrip("-").isdigit()]
+        return numbers[:4], numbers[4:8], numbers[8], numbers[9:]
+
+    def check(self, tap, before, what):
+        """All that was sent has arrived and every thread has gone on since before."""
+        sent, received, wrong, beats = self.sync()
+        wait_until(lambda: all(now > then for now, then in zip(self.sync()[3], before)),
+                   "every thread of the target to go on")
+        tap.equal(received, sent, f"{what}: every signal sent was received, none twice")
+        tap.equal(wrong, 0, f"{what}: values in order, each once, from the real sender")
+        return beats, sum(sent)
+
+
+def start(pid, *args):
+    return subprocess.Popen([SNAPWALK, "dump", "--json", *args, str(pid)],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_exact(seconds):
+    """Finer than a sleep: the instants are to fall everywhere in a run of milliseconds."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def kill_at(process, seconds):
+    """True when it was killed, False when it had ended before."""
+    wait_exact(seconds)
+    process.kill()
+    return process.wait() == -9
+
+
+def random_instants(tap):
+    generator = random.Random(20261120)
+    with Storm() as storm:
+        seconds = run_time(storm.pid)
+        beats, _ = storm.check(tap, [0] * THREADS, "before")
+        killed, stuck = 0, []
+        for n in range(1, KILLS + 1):
+            killed += kill_at(start(storm.pid), generator.uniform(0, seconds))
+            left = let_go(storm.pid)
+            if left:
+                stuck.append((n, left))
+            if n % CHECK_EVERY == 0:
+                beats, total = storm.check(tap, beats, f"after {n} kills")
+        tap.equal(stuck, [], f"no thread stayed stopped or traced after {KILLS} kills")
+        tap.check(killed >= KILLS * 2 // 3, "most kills came during the run",
+                  f"{killed} of {KILLS}, run time {seconds * 1000:.1f} ms")
+        tap.check(total > 4 * 1000, "thousands of signals were sent meanwhile", total)
+        tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid,
+                  "and it can be captured whole afterwards")
+
+
+def while_traced(pid, process, leader):
+    """True as soon as the target has a tracer, False when the run ended without."""
+    while process.poll() is None:
+        if status_field(pid, leader, "TracerPid") not in ("", "0"):
+            return True
+    return False
+
+
+def aimed_instants(tap):
+    """Kills while the target is held: the instants that hurt if any do."""
+    generator = random.Random(2)
+    with Storm() as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "before aimed kills")
+        hits, stuck = 0, []
+        for n in range(1, AIMED_KILLS + 1):
+            process = start(storm.pid)
+            leader = generator.choice(tasks(storm.pid))
+            if while_traced(storm.pid, process, leader):
+                wait_exact(generator.uniform(0, 0.0015))
+                process.kill()
+                hits += 1
+            process.wait()
+            left = let_go(storm.pid)
+            if left:
+                stuck.append((n, left))
+        storm.check(tap, beats, f"after {hits} kills while traced")
+        tap.equal(stuck, [], "no thread stayed stopped or traced after kills while traced")
+        tap.check(hits >= AIMED_KILLS // 4, "kills came while the target was traced",
+                  f"{hits} of {AIMED_KILLS}")
+
+
+def restart_written(tap):
+    """The registers of hidden restarts are written in the stop: a kill right there, too."""
+    generator = random.Random(3)
+    names = ("epoll_wait(-1)", "semop", "sigwaitinfo", "io_getevents(NULL)", "futex_WAIT",
+             "read_pipe", "poll(-1)")
+    with Target("blocking", 300000, 300000, *names) as target:
+        calls = [line.split() for line in target.lines if line.startswith("call ")]
+        seconds = run_time(target.pid)
+        for _ in range(AIMED_KILLS):
+            kill_at(start(target.pid), generator.uniform(0, seconds))
+            if let_go(target.pid):
+                break
+        tap.equal(let_go(target.pid), [], "blocked threads: none stayed stopped or traced")
+        for call in calls:
+            target.send(f"release {call[1]}")
+        got = {}
+        for _ in calls:
+            words = target.readline().split()
+            got[words[1]] = words[2:4]
+        # A kill between the stop and the write of the register leaves the EINTR that any tracer
+        # causes: the call may return it, but nothing else than its event or that.
+        odd = {c[1]: got[c[1]] for c in calls if got[c[1]] not in (c[4:6], ["-1", "4"])}
+        tap.equal(odd, {}, "blocked calls returned their event or EINTR, nothing else")
+        never = [c[1] for c in calls if c[1] in ("futex_WAIT", "read_pipe", "poll(-1)")
+                 and got[c[1]] != c[4:6]]
+        tap.equal(never, [], "calls that the kernel restarts returned their event")
+
+
+def main():
+    tap = Tap()
+    tap.guard(random_instants)
+    tap.guard(aimed_instants)
+    tap.guard(restart_written)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Processes and threads that cannot be stopped, or change while they are: an answer, in time, with
+the reason, and nothing left behind."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+from harness import SNAPWALK, Tap, Target, state_of, wait_until
+from safety import (ANSWERED, capture, functions, held, let_go, parse, run, status_field, tasks,
+                    thread_of, warned)
+
+# Far above the default --max-stop, far below what "hangs" means.
+SOON_S = 3.0
+
+
+def zombie_leader(tap):
+    with Target("states", "zombie_leader") as target:
+        wait_until(lambda: state_of(target.pid) == "Z", "the leader to become a zombie")
+        report = capture(target.pid, status=(0,))
+        others = [t for t in report["threads"] if t["tid"] != target.pid]
+        tap.equal([t["captured"] for t in others], [True, True],
+                  "zombie leader: the live threads are captured")
+        for thread in others:
+            tap.check("wait_forever" in functions(report, thread["tid"]),
+                      "zombie leader: their functions are named", functions(report, thread["tid"]))
+        tap.equal(thread_of(report, target.pid)["reason"], "zombie",
+                  "zombie leader: it is listed with the reason")
+        tap.check(report["process"]["exe"].endswith("/states"),
+                  "zombie leader: the program is known", report["process"]["exe"])
+        tap.equal(held(target.pid), [], "zombie leader: nothing held afterwards")
+
+
+def zombie_process(tap):
+    process = subprocess.Popen(["/bin/true"])
+    wait_until(lambda: state_of(process.pid) == "Z", "the child to exit")
+    code, out, err, seconds = run("dump", process.pid)
+    tap.equal((code, out), (1, ""), "zombie process: exit status 1")
+    tap.check("(zombie)" in err and seconds < SOON_S, "zombie process: says so", err)
+    process.wait()
+    code, out, err, _ = run("dump", process.pid)
+    tap.equal((code, out), (1, ""), "no such process: exit status 1")
+    tap.check("(no_such_process)" in err, "no such process: says so", err)
+
+
+def kernel_thread(tap):
+    found = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_kernel_thread(pid)]
+    if not found:
+        tap.skip("kernel thread", "none is visible here")
+        return
+    code, out, err, _ = run("dump", found[0])
+    tap.equal((code, out), (1, ""), "kernel thread: exit status 1")
+    tap.check("(kernel_thread)" in err, "kernel thread: says so", err)
+
+
+def is_kernel_thread(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return int(stat.read().rpartition(")")[2].split()[6]) & 0x200000 != 0  # PF_KTHREAD
+    except OSError:
+        return False
+
+
+def vfork_parent(tap):
+    with Target("states", "vfork_parent") as target:
+        wait_until(lambda: "D" in [state_of(target.pid, t) for t in tasks(target.pid)],
+                   "the parent to wait in vfork")
+        stuck = next(t for t in tasks(target.pid) if state_of(target.pid, t) == "D")
+        code, out, err, seconds = run("dump", "--json", target.pid)
+        report = parse(out)
+        thread = thread_of(report, stuck)
+        tap.equal(code, 3, "vfork parent: exit status 3")
+        tap.check(seconds < SOON_S, "vfork parent: nothing waits for it", f"{seconds:.2f} s")
+        tap.equal((thread["captured"], thread["state"], thread["reason"]),
+                  (False, "D", "stop_timeout"), "vfork parent: listed with state and reason")
+        tap.check(thread["wchan"], "vfork parent: with what it waits in", thread)
+        tap.check(str(stuck) in err and err.startswith("snapwalk: "),
+                  "vfork parent: standard error says so", err)
+        tap.equal([t["captured"] for t in report["threads"] if t["tid"] != stuck],
+                  [True] * (len(report["threads"]) - 1), "vfork parent: the others are captured")
+        target.send("go")
+        tap.equal(target.readline(), "vfork returned", "vfork parent: it goes on afterwards")
+        tap.equal(let_go(target.pid), [], "vfork parent: nothing held")
+        tap.equal([t["captured"] for t in capture(target.pid, status=(0,))["threads"]],
+                  [True] * 3, "vfork parent: captured whole when the child has gone")
+
+
+def other_tracer(tap):
+    with Target("states", "plain", 2) as target, Target("states", "trace", target.pid) as tracer:
+        code, out, err, seconds = run("dump", "--json", target.pid)
+        thread = None
+        if out:
+            thread = thread_of(parse(out), target.pid)
+            tap.equal((code, thread["captured"], thread["reason"]), (3, False, "already_traced"),
+                      "another tracer: the traced thread is listed with the reason")
+            tap.check(str(tracer.pid) in err + thread["reason_text"],
+                      "another tracer: it is named by its pid", err)
+        else:
+            tap.check(False, "another tracer: the other threads are captured", err)
+        tap.check(seconds < SOON_S, "another tracer: answered soon", f"{seconds:.2f} s")
+        tap.equal(status_field(target.pid, target.pid, "TracerPid"), str(tracer.pid),
+                  "another tracer: it keeps its thread")
+    with Target("states", "plain", 0) as target, Target("states", "trace", target.pid) as tracer:
+        code, out, err, _ = run("dump", "--json", target.pid)
+        tap.check(code in (1, 3, 77) and str(tracer.pid) in err and "(already_traced)" in err,
+                  "another tracer of the only thread: named, with its pid", f"{code}\n{err}")
+
+
+def churn(tap):
+    with Target("states", "churn") as target:
+        target.send("count")
+        before = int(target.readline())
+        odd, partial = [], 0
+        for n in range(100):
+            code, out, err, seconds = run("dump", "--json", "--symbols", "none", target.pid)
+            if code not in (0, 3) or seconds > SOON_S:
+                odd.append((n, code, seconds, err))
+            elif not parse(out)["threads"]:
+                odd.append((n, "no thread"))
+            partial += code == 3
+        target.send("count")
+        made = int(target.readline()) - before
+        tap.check(made > 1000, f"churn: {made} threads were created meanwhile")
+        tap.equal(odd, [], "churn: 100 dumps end with status 0 or 3, soon")
+        tap.check(partial < 100, "churn: some dumps are complete", partial)
+        tap.equal(let_go(target.pid), [], "churn: no thread stayed stopped or traced")
+        target.send("count")
+        tap.check(int(target.readline()) > before + made, "churn: it goes on")
+
+
+def replaced_program(tap):
+    count = 300
+    with Target("states", "exec", count) as target:
+        target.send("go")
+        codes, odd = [], []
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            code, out, err, seconds = run("dump", "--json", "--symbols", "none", target.pid)
+            codes.append(code)
+            if code not in ANSWERED or seconds > SOON_S or (code == 1 and "snapwalk: " not in err):
+                odd.append((code, seconds, err))
+            if code in (0, 3):
+                parse(out)
+            left = let_go(target.pid)
+            if left:
+                odd.append(left)
+            if finished(target):
+                break
+        tap.equal(odd, [], f"exec: {len(codes)} dumps ended with status 0, 1 or 3, soon")
+        tap.check(len(codes) > 10, "exec: there were dumps meanwhile", codes)
+        tap.equal(target.readline(), "exec done", f"exec: all {count} took place")
+        tap.equal(capture(target.pid, status=(0,))["process"]["pid"], target.pid,
+                  "exec: captured whole afterwards")
+
+
+def finished(target):
+    """True when the last program of the chain runs: it waits for nothing any more."""
+    try:
+        with open(f"/proc/{target.pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+    except OSError:
+        return True
+    return words[2:3] == [b"0"]
+
+
+def dying(tap, how):
+    """The target ends, by SIGKILL or by itself, at any instant of a dump."""
+    generator = random.Random(5)
+    codes, odd = [], []
+    for n in range(60):
+        mode = ("plain", "8") if how == "killed" else ("brief", generator.randrange(0, 12))
+        with Target("states", *mode) as target:
+            process = subprocess.Popen([SNAPWALK, "dump", "--json", "--symbols", "none",
+                                        str(target.pid)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
+            if how == "killed":
+                end = time.perf_counter() + generator.uniform(0, 0.008)
+                while time.perf_counter() < end:
+                    pass
+                os.kill(target.pid, signal.SIGKILL)
+            begin = time.monotonic()
+            out, err = process.communicate(timeout=20)
+            seconds = time.monotonic() - begin
+            code, err = process.returncode, err.decode()
+            codes.append(code)
+            if code not in ANSWERED or seconds > SOON_S:
+                odd.append((n, code, seconds, err))
+            elif code == 1 and not (err.startswith("snapwalk: ") and not out):
+                odd.append((n, code, out[:80], err))
+            elif code != 1:
+                parse(out.decode())
+            # Its real parent learns of the end at once: nobody else may keep the zombie.
+            ended = target.process.wait(5)
+            if ended != (-9 if how == "killed" else 5):
+                odd.append((n, "ended with", ended))
+    tap.equal(odd, [], f"target {how} during 60 dumps: a clear answer, soon, and its parent "
+                       "sees the end")
+    tap.check(set(codes) & {0, 3}, f"target {how}: some dumps came in time", codes)
+
+
+def seccomp_strict(tap):
+    with Target("states", "seccomp") as target:
+        wait_until(lambda: any(status_field(target.pid, t, "Seccomp") == "1"
+                               and state_of(target.pid, t) == "S" for t in tasks(target.pid)),
+                   "a thread in strict mode to wait")
+        strict = next(t for t in tasks(target.pid)
+                      if status_field(target.pid, t, "Seccomp") == "1")
+        report = capture(target.pid, status=(0,))
+        tap.check("strict" in functions(report, strict), "seccomp strict: captured and named",
+                  functions(report, strict))
+        tap.equal((held(target.pid), len(tasks(target.pid))), ([], 2),
+                  "seccomp strict: it lives on")
+
+
+def io_worker(tap):
+    with Target("states", "io_worker") as target:
+        if any(line.startswith("unavailable") for line in target.lines):
+            tap.skip("io_uring worker", "io_uring is not offered here")
+            return
+        wait_until(lambda: len(tasks(target.pid)) > 1, "the worker thread")
+        worker = next(t for t in tasks(target.pid) if t != target.pid)
+        code, out, err, seconds = run("dump", "--json", target.pid)
+        report = parse(out)
+        thread = thread_of(report, worker)
+        tap.equal((code, thread["captured"], thread["reason"]), (0, False, "io_worker"),
+                  "io_uring worker: listed, with the reason, and nothing is missing")
+        tap.check(thread_of(report, target.pid)["captured"] and seconds < SOON_S,
+                  "io_uring worker: its process is captured", err)
+        tap.equal(let_go(target.pid), [], "io_uring worker: nothing held")
+
+
+def slow_to_stop(tap):
+    """A SCHED_IDLE thread whose CPU is taken: it gets no turn to stop in."""
+    cpu = max(os.sched_getaffinity(0))
+    with Target("states", "idle", cpu) as target:
+        outcomes, odd = [], []
+        for _ in range(30):
+            code, out, err, seconds = run("dump", "--json", "--max-stop", "2", "--symbols", "none",
+                                          target.pid)
+            if code not in ANSWERED or seconds > SOON_S or (left := let_go(target.pid, 10)):
+                odd.append((code, seconds, err, left))
+                continue
+            report = parse(out) if out else None
+            late = code == 3 and warned(report, "stop_timeout")
+            if code == 3 and not late:
+                odd.append((code, report["warnings"]))
+            if code == 3 and report["timings"]["stopped_us"] > 500000:
+                odd.append(("stopped", report["timings"]))
+            outcomes.append("late" if late else code)
+        tap.equal(odd, [], "slow to stop: status 0, or 3 with stop_timeout, everything released")
+        tap.check("late" in outcomes, "slow to stop: --max-stop 2 was too short at least once",
+                  outcomes)
+
+
+def frozen(tap):
+    """A frozen cgroup (version 1: nothing in it stops; version 2: stops work)."""
+    roots = {"1": "/sys/fs/cgroup/freezer", "2": "/sys/fs/cgroup/unified"}
+    if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        roots["2"] = "/sys/fs/cgroup"
+    for version, root in roots.items():
+        group = os.path.join(root, f"snapwalk-test-{os.getpid()}")
+        try:
+            os.mkdir(group)
+        except OSError as error:
+            tap.skip(f"frozen cgroup, version {version}", f"{group}: {error.strerror}")
+            continue
+        try:
+            with Target("states", "plain", 3) as target:
+                try:
+                    frozen_in(tap, version, group, target)
+                finally:
+                    thaw(version, group)
+        finally:
+            wait_until(lambda: remove_group(group), "the cgroup to be empty")
+
+
+def remove_group(group):
+    try:
+        os.rmdir(group)
+        return True
+    except OSError:
+        return False
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def thaw(version, group):
+    if version == "1":
+        write(f"{group}/freezer.state", "THAWED")
+    else:
+        write(f"{group}/cgroup.freeze", "0")
+
+
+def frozen_in(tap, version, group, target):
+    write(f"{group}/cgroup.procs", str(target.pid))
+    if version == "1":
+        write(f"{group}/freezer.state", "FROZEN")
+        wait_until(lambda: read(f"{group}/freezer.state") == "FROZEN\n", "the freezer")
+    else:
+        write(f"{group}/cgroup.freeze", "1")
+        wait_until(lambda: "frozen 1" in read(f"{group}/cgroup.events"), "the freezer")
+    code, out, err, seconds = run("dump", "--json", target.pid)
+    name = f"frozen cgroup, version {version}"
+    tap.check(code in ANSWERED and seconds < SOON_S, f"{name}: answered soon",
+              f"{code} {seconds:.2f} {err}")
+    if out:
+        report = parse(out)
+        missing = [t for t in report["threads"] if not t["captured"]]
+        tap.check(all(t["reason"] == "stop_timeout" for t in missing) and bool(missing) == (
+            code == 3), f"{name}: threads are captured, or have the reason", report["threads"])
+    else:
+        tap.check("(stop_timeout)" in err, f"{name}: says that nothing stopped", err)
+    thaw(version, group)
+    wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
+               "it to go on after the thaw")
+    tap.equal(let_go(target.pid), [], f"{name}: goes on after the thaw, nothing held")
+    tap.equal([t["captured"] for t in capture(target.pid, status=(0,))["threads"]], [True] * 4,
+              f"{name}: captured whole after the thaw")
+
+
+def main():
+    tap = Tap()
+    for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, churn,
+                 replaced_program, seccomp_strict, io_worker, slow_to_stop, frozen):
+        tap.guard(test)
+    tap.guard(dying, "killed")
+    tap.guard(dying, "exiting")
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
