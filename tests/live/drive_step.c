@@ -56,11 +56,14 @@ static void wait_stop(const struct stepper *s)
 		die("waitpid");
 }
 
-static void hold(const struct stepper *s)
+/* A stopped process traps by itself when it is seized; an interrupt would be a second trap, in place
+ * of the next instruction. */
+static void hold(const struct stepper *s, bool running)
 {
 	if (ptrace(PTRACE_SEIZE, s->pid, NULL, NULL) != 0)
 		die("PTRACE_SEIZE");
-	ptrace(PTRACE_INTERRUPT, s->pid, NULL, NULL);
+	if (running)
+		ptrace(PTRACE_INTERRUPT, s->pid, NULL, NULL);
 	wait_stop(s);
 }
 
@@ -178,6 +181,8 @@ static void print_mismatch(struct stepper *s, const struct sw_walk *walk)
 /* The first walk gives what lies outside BEGIN: from then on the shadow stack is independent. */
 static void adopt(struct stepper *s, const struct sw_walk *walk)
 {
+	if (walk->n_frames < 3)
+		die("the first walk does not reach main");
 	for (size_t i = walk->n_frames - 1; i >= 2 && s->depth < SHADOW_MAX; i--) {
 		s->shadow[s->depth].slot = walk->frames[i].sp_avma - 8;
 		s->shadow[s->depth++].address = walk->frames[i].pc_avma;
@@ -223,14 +228,14 @@ int main(int argc, char **argv)
 	uint64_t end = strtoull(argv[3], NULL, 16);
 	if (sw_context_create(&s.ctx, &err) != 0 || sw_target_open(s.pid, &s.target, &err) != 0)
 		die(err.message);
-	hold(&s);
+	hold(&s, true);
 	run_to(&s, strtoull(argv[2], NULL, 16));
 	look(&s);
 	size_t counted = 0;
 	while (s.steps < STEPS_MAX && s.regs.rip != end) {
 		let_go_stopped(&s);
 		compare(&s);
-		hold(&s);
+		hold(&s, false);
 		step(&s);
 		counted += in_ranges(s.regs.rip, argv + 4);
 	}
