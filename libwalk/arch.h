@@ -26,10 +26,13 @@ enum {
 	SW_ARCH_SP = SW_X86_64_RSP,
 	SW_ARCH_FP = SW_X86_64_RBP,
 	SW_ARCH_RA = SW_X86_64_RA,
+	SW_ARCH_WORD = 8, /* bytes of a return address on the stack */
 	/* Bytes below sp that a leaf function may use: psABI 1.0, §3.2.2 "red zone". */
 	SW_ARCH_RED_ZONE = 128,
-	/* Longest CALL that arch_call_before() looks for. */
+	/* Longest CALL that arch_call_before() looks for, without prefixes. */
 	SW_ARCH_CALL_MAX = 7,
+	/* Bytes of code from an entry point in which its only call must lie. */
+	SW_ARCH_ENTRY_MAX = 64,
 };
 
 static inline bool sw_regs_get(const struct sw_regs *regs, unsigned number, uint64_t *ret)
@@ -63,24 +66,52 @@ static inline void sw_regs_forget(struct sw_regs *regs, unsigned number)
 		regs->known &= ~(UINT32_C(1) << number);
 }
 
-/* What comes before a return address. */
+/* "rbp"; static. Unknown numbers give "r?". */
+const char *sw_arch_reg_name(unsigned number);
+
+/* The register numbers that a function leaves as they were (psABI 1.0, figure 3.4), as a mask. */
+uint32_t sw_arch_preserved(void);
+
+/* What comes before a return address: bits, since bytes can be read both ways. */
 enum sw_call {
-	SW_CALL_NONE,     /* no CALL ends there */
-	SW_CALL_DIRECT,   /* CALL rel32: *ret_target_avma is where it goes */
-	SW_CALL_INDIRECT, /* CALL through a register or memory: the target is not known */
+	SW_CALL_NONE = 0,     /* no CALL ends there */
+	SW_CALL_DIRECT = 1,   /* CALL rel32: *ret_target_avma is where it goes */
+	SW_CALL_INDIRECT = 2, /* CALL through a register or memory: the target is not known */
 };
 
-/* Decode the instruction that ends at return_avma, from memory. */
-enum sw_call sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
-				 uint64_t *ret_target_avma);
+/* Decode the instruction that ends at return_avma, from memory. Bits of enum sw_call. */
+unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
+			     uint64_t *ret_target_avma);
+
+/* A jump through memory, as PLT entries are: true and the address of the word that holds the
+ * target. */
+bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma);
 
 /* A pushed-and-set-up, or not yet or no longer set-up, frame pointer at pc: what the instructions at
  * pc say about where the return address is. */
 enum sw_fp_place {
 	SW_FP_IN_BODY,  /* [rbp], [rbp+8] hold the caller's */
-	SW_FP_AT_ENTRY, /* nothing pushed yet: return address at [rsp] */
-	SW_FP_PUSHED,   /* push %rbp done, rbp not yet set: return address at [rsp+8] */
+	SW_FP_AT_ENTRY, /* nothing pushed yet or any more: return address at [rsp], rbp is the
+			   caller's */
+	SW_FP_PUSHED,   /* caller's rbp at [rsp], return address at [rsp+8] */
 };
 enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma);
+
+/* Code that is known by its instructions, because it never has, or often lacks, usable tables. */
+enum sw_known_code {
+	SW_CODE_UNKNOWN,
+	SW_CODE_SIGRETURN,    /* the kernel's signal frame is at sp */
+	SW_CODE_THREAD_START, /* nothing called it: the thread's or process's first code */
+};
+
+/*
+ * @param code   Reads code; any address space as long as the addresses are of the same.
+ * @param pc     The frame's pc (a return address, or exact).
+ * @param entry  The program's entry point, 0 when not known.
+ */
+enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64_t entry);
+
+/* Where the kernel's signal frame keeps register number, from the sp of the trampoline's frame. */
+unsigned sw_arch_sigframe_off(unsigned number);
 
 #endif

@@ -58,6 +58,15 @@ int sw_context_module_memory(struct sw_context *ctx, enum sw_module_kind kind, c
 			     bool deleted, uint8_t *image, size_t image_size, const char *problem,
 			     struct sw_module **ret);
 
+/* Where ops keeps what it knows of the module; NULL when ops is not in the table. */
+static inline void **sw_module_slot(struct sw_module *module, const struct sw_unwinder_ops *ops)
+{
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (sw_unwinders[i] == ops)
+			return &module->slot[i];
+	return NULL;
+}
+
 /* The ELF handle over the image, NULL when there is none. */
 Elf *sw_module_elf(struct sw_module *module);
 

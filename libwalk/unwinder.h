@@ -30,8 +30,8 @@ enum sw_step {
 	SW_STEP_OK,      /* *ret is the caller's frame */
 	SW_STEP_DECLINE, /* not mine: ask the next unwinder */
 	SW_STEP_END,     /* proven: this is the thread's first frame */
-	SW_STEP_FAIL, /* mine, but it cannot be done; ret->end and ret->why say why. The walker may
-			    still try unwinders of lower trust, and marks what they find */
+	SW_STEP_FAIL,    /* mine, but it cannot be done; ret->end and ret->why say why. Unwinders of
+			    lower trust are still asked, unless memory is what is missing */
 };
 
 /* What a step may see. The walker owns it; memory reads are counted and marked there. */
@@ -46,6 +46,25 @@ struct sw_cursor {
 	size_t depth;         /* frames so far, 1 for the first step */
 	uint64_t callee_avma; /* pc of the frame before this one; 0 for the first */
 };
+
+/* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */
+static inline enum sw_end sw_cursor_memory_end(const struct sw_cursor *cursor, uint64_t avma)
+{
+	const struct sw_thread *t = cursor->thread;
+	return avma >= t->stack_avma && avma < t->stack_end_avma ? SW_END_STACK_LIMIT
+								 : SW_END_MEMORY;
+}
+
+/* End of the stack that the frame is on: of the mapping that holds sp; sp when there is none. */
+static inline uint64_t sw_cursor_stack_end(const struct sw_cursor *cursor)
+{
+	const struct sw_thread *t = cursor->thread;
+	uint64_t sp = cursor->regs.sp_avma;
+	if (sp >= t->stack_avma && sp < t->stack_end_avma)
+		return t->stack_end_avma;
+	const struct sw_map *map = sw_snapshot_map(cursor->snap, sp);
+	return map != NULL ? map->end_avma : sp;
+}
 
 /* What a step answers. The walker zeroes it before. */
 struct sw_stepped {

@@ -14,7 +14,12 @@
 
 #include <string.h>
 
-enum { WALK_DEADLINE_EVERY = 64, WALK_FIRST_FRAMES = 64 };
+enum {
+	WALK_DEADLINE_EVERY = 64,
+	WALK_FIRST_FRAMES = 64,
+	/* Times that one walk may leave a stack for another: signal stacks, coroutines, Wine. */
+	WALK_SWITCHES_MAX = 64,
+};
 
 /* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
 struct walker {
@@ -26,6 +31,8 @@ struct walker {
 	struct sw_frame *frames; /* owned, reused for the next thread */
 	size_t n_frames, capacity;
 	size_t max_frames;
+	size_t switches;          /* of stacks so far */
+	const struct sw_map *map; /* the last one found: code is where it was before */
 	enum sw_end end;
 	const char *why;
 	bool failed_nomem;
@@ -53,6 +60,13 @@ static void finish(struct walker *w, enum sw_end end, const char *why)
 	w->why = why;
 }
 
+static const struct sw_map *map_at(struct walker *w, uint64_t avma)
+{
+	if (w->map == NULL || avma < w->map->start_avma || avma >= w->map->end_avma)
+		w->map = sw_snapshot_map(w->cursor.snap, avma);
+	return w->map;
+}
+
 /* Points the cursor at the frame that regs describe. */
 static void cursor_aim(struct walker *w, const struct sw_regs *regs, bool exact_pc)
 {
@@ -60,11 +74,14 @@ static void cursor_aim(struct walker *w, const struct sw_regs *regs, bool exact_
 	c->regs = *regs;
 	c->exact_pc = exact_pc;
 	c->lookup_avma = regs->pc_avma - !exact_pc;
-	struct sw_place *place = (struct sw_place *) sw_snapshot_place(c->snap, c->lookup_avma);
-	if (place != NULL)
-		(void) sw_place_resolve(place, c->snap); /* unknown bias: the unwinders decline */
-	c->place = place;
-	c->depth = w->n_frames;
+	c->place = NULL;
+	const struct sw_map *map = map_at(w, c->lookup_avma);
+	if (map != NULL && map->place >= 0 && (size_t) map->place < c->snap->n_places) {
+		struct sw_place *place = &c->snap->places[map->place];
+		if (place->resolved == 0)
+			(void) sw_place_resolve(place, c->snap); /* else unwinders decline */
+		c->place = place;
+	}
 }
 
 static uint32_t code_kind(const struct sw_place *place)
@@ -81,27 +98,25 @@ static bool mode_allows(enum sw_walk_mode mode, const struct sw_unwinder_ops *op
 	return true;
 }
 
-/*
- * A frame may follow only if it is executable memory and the stack went on. Equal sp is legal once
- * (a signal frame's interrupted leaf, an inlined trampoline) as long as the pc differs; a stack that
- * goes down is legal where stacks are switched, so that only a repetition proves a loop.
- */
-static bool progress_made(const struct walker *w, const struct sw_stepped *s, bool was_signal)
+static bool on_thread_stack(const struct sw_thread *t, uint64_t sp_avma)
 {
-	const struct sw_frame *last = &w->frames[w->n_frames - 1];
-	if (s->regs.sp_avma > last->sp_avma)
-		return true;
-	if (was_signal)
-		return true; /* from the alternate signal stack back: either direction */
-	bool same_stack = s->regs.sp_avma >= w->cursor.thread->stack_avma &&
-			  last->sp_avma < w->cursor.thread->stack_end_avma;
-	return !same_stack && s->regs.sp_avma != last->sp_avma;
+	return sp_avma >= t->stack_avma && sp_avma < t->stack_end_avma;
 }
 
-static bool is_executable(const struct sw_snapshot *snap, uint64_t avma)
+/*
+ * Callers' frames lie above. Going down is legal only between stacks (back from the alternate signal
+ * stack, coroutines), and only so often: two stacks that lead to each other would never end.
+ */
+static bool progress_made(struct walker *w, const struct sw_stepped *s)
 {
-	const struct sw_map *map = sw_snapshot_map(snap, avma);
-	return map != NULL && (map->prot & SW_MAP_EXEC);
+	const struct sw_thread *thread = w->cursor.thread;
+	uint64_t last = w->frames[w->n_frames - 1].sp_avma, next = s->regs.sp_avma;
+	if (next > last)
+		return true;
+	if (!s->callee_signal &&
+	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
+		return false;
+	return ++w->switches <= WALK_SWITCHES_MAX;
 }
 
 /* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
@@ -112,7 +127,7 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
 	if (s->callee_signal)
 		w->frames[w->n_frames - 1].flags |= SW_FRAME_SIGNAL;
-	if (!progress_made(w, s, s->callee_signal)) {
+	if (!progress_made(w, s)) {
 		finish(w, SW_END_NO_PROGRESS, "the caller's frame is not above its callee's");
 		return false;
 	}
@@ -120,7 +135,10 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
 		return false;
 	}
-	if (!s->callee_signal && !is_executable(w->cursor.snap, s->regs.pc_avma - !exact_pc)) {
+	/* Nothing is tried instead: tables that lead astray have made sp a guess, too. After a
+	 * signal any pc is possible, also the wild one that caused it. */
+	const struct sw_map *map = map_at(w, s->regs.pc_avma - !exact_pc);
+	if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 		return false;
 	}
@@ -163,6 +181,11 @@ static bool step(struct walker *w)
 		case SW_STEP_END: finish(w, SW_END_COMPLETE, NULL); return false;
 		case SW_STEP_DECLINE: break;
 		case SW_STEP_FAIL:
+			if (s.end == SW_END_MEMORY || s.end == SW_END_STACK_LIMIT ||
+			    s.end == SW_END_INTERNAL) {
+				finish(w, s.end, s.why);
+				return false;
+			}
 			if (first_why == NULL) {
 				first_end = s.end;
 				first_why = s.why;
@@ -202,6 +225,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory)};
 	w->n_frames = 0;
+	w->switches = 0;
 	w->why = NULL;
 	w->end = SW_END_INTERNAL;
 	cursor_aim(w, &thread->regs, true);
@@ -245,6 +269,26 @@ static int walk_threads(struct sw_walks *walks, const struct sw_walk_options *op
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }
 
+int sw_states_attach(const struct sw_snapshot *snap, void *states[SW_UNWINDERS_MAX],
+		     struct sw_error *err)
+{
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		if (sw_unwinders[i]->attach == NULL)
+			continue;
+		int r = sw_unwinders[i]->attach(snap, &states[i]);
+		if (r < 0)
+			return sw_fail(err, -r, "%s: %s", sw_unwinders[i]->name, sw_error_text(r));
+	}
+	return 0;
+}
+
+void sw_states_detach(void *states[SW_UNWINDERS_MAX])
+{
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (sw_unwinders[i]->detach != NULL)
+			sw_unwinders[i]->detach(states[i]);
+}
+
 static int walks_create(const struct sw_snapshot *snap, struct sw_walks **ret, struct sw_error *err)
 {
 	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = calloc(1, sizeof(*walks));
@@ -255,13 +299,9 @@ static int walks_create(const struct sw_snapshot *snap, struct sw_walks **ret, s
 	walks->walks = calloc(snap->n_threads + 1, sizeof(*walks->walks));
 	if (walks->priv == NULL || walks->walks == NULL)
 		return sw_fail_nomem(err);
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		if (sw_unwinders[i]->attach == NULL)
-			continue;
-		int r = sw_unwinders[i]->attach(snap, &walks->priv->states[i]);
-		if (r < 0)
-			return sw_fail(err, -r, "%s: %s", sw_unwinders[i]->name, sw_error_text(r));
-	}
+	int r = sw_states_attach(snap, walks->priv->states, err);
+	if (r < 0)
+		return r;
 	*ret = sw_take_ptr(walks);
 	return 0;
 }
@@ -290,9 +330,7 @@ void sw_walks_destroy(struct sw_walks *walks)
 	if (walks == NULL)
 		return;
 	if (walks->priv != NULL) {
-		for (size_t i = 0; i < sw_n_unwinders; i++)
-			if (sw_unwinders[i]->detach != NULL)
-				sw_unwinders[i]->detach(walks->priv->states[i]);
+		sw_states_detach(walks->priv->states);
 		sw_arena_deinit(&walks->priv->arena);
 	}
 	free(walks->priv);

@@ -11,6 +11,11 @@ struct sw_walks_priv {
 	void *states[SW_UNWINDERS_MAX]; /* per unwinder, from attach; freed by its detach */
 };
 
+/* The unwinders' states for a snapshot. Zeroed before; also after a failure they must be detached. */
+int sw_states_attach(const struct sw_snapshot *snap, void *states[SW_UNWINDERS_MAX],
+		     struct sw_error *err);
+void sw_states_detach(void *states[SW_UNWINDERS_MAX]);
+
 SW_DEFINE_CLEANUP(struct sw_walks *, sw_walks_destroy);
 
 #endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "call_site.h"
+#include "arch.h"
+#include "elf_function.h"
+
+bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	return map != NULL && (map->prot & SW_MAP_EXEC);
+}
+
+static bool callee_start(struct sw_callee *callee)
+{
+	if (callee->tried)
+		return callee->known;
+	callee->tried = true;
+	const struct sw_cursor *c = callee->cursor;
+	const struct sw_place *place = c->place;
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	if (cfi == NULL ||
+	    !sw_elf_function_start(cfi, c->lookup_avma - place->bias, &callee->start_avma))
+		return false;
+	callee->start_avma += place->bias;
+	callee->known = true;
+	return true;
+}
+
+/* A target inside the function is one of its other entries. */
+static bool leads_to_callee(const struct sw_callee *callee, uint64_t target_avma)
+{
+	return target_avma >= callee->start_avma && target_avma <= callee->cursor->regs.pc_avma;
+}
+
+static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	if (target_avma == c->regs.pc_avma)
+		return SW_SITE_VERIFIED; /* nothing of the function has run yet */
+	if (!sw_is_executable(c->snap, target_avma))
+		return SW_SITE_NONE;
+	if (!callee_start(callee))
+		return SW_SITE_POSSIBLE;
+	if (leads_to_callee(callee, target_avma))
+		return SW_SITE_VERIFIED;
+	uint64_t slot_avma;
+	if (!sw_arch_jump_slot(c->memory, target_avma, &slot_avma))
+		return SW_SITE_OTHER;
+	if (!sw_memory_u64(c->memory, slot_avma, &target_avma))
+		return SW_SITE_POSSIBLE;
+	return leads_to_callee(callee, target_avma) ? SW_SITE_VERIFIED : SW_SITE_OTHER;
+}
+
+enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	if (return_avma == 0 || !sw_is_executable(c->snap, return_avma - 1))
+		return SW_SITE_NONE;
+	uint64_t target_avma;
+	unsigned call = sw_arch_call_before(c->memory, return_avma, &target_avma);
+	enum sw_call_site site = SW_SITE_NONE;
+	if (call & SW_CALL_DIRECT)
+		site = direct_check(callee, target_avma);
+	if ((call & SW_CALL_INDIRECT) && site < SW_SITE_POSSIBLE)
+		site = SW_SITE_POSSIBLE;
+	return site;
+}

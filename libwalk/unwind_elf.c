@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * ELF code by its call frame information: libdw finds the row, elf_cfi.c keeps it as a rule, here it
+ * is applied. Sources: DWARF 5, §6.4; LSB 5.0 core, §10.6 (.eh_frame); psABI 1.0, §3.7.
+ */
+#include "arch.h"
+#include "elf_cfi.h"
+#include "elf_function.h"
+#include "walker.h"
+
+#include <inttypes.h>
+
+static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
+{
+	ret->end = end;
+	ret->why = why;
+	return SW_STEP_FAIL;
+}
+
+static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) state;
+	const struct sw_place *place = cursor->place;
+	if (place == NULL || place->resolved != 1)
+		return SW_STEP_DECLINE;
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(place->module);
+	if (cfi == NULL)
+		return SW_STEP_DECLINE;
+	const struct sw_cfi_rule *rule;
+	switch (sw_elf_cfi_row(cfi, cursor->lookup_avma - place->bias, &rule)) {
+	case SW_ELF_ROW_FOUND: break;
+	case SW_ELF_ROW_NONE: return SW_STEP_DECLINE;
+	case SW_ELF_ROW_BAD:
+		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
+	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
+	}
+
+	struct sw_cfi_env env = {.regs = &cursor->regs,
+				 .memory = cursor->memory,
+				 .bias = place->bias};
+	switch (sw_cfi_rule_apply(rule, &env, &ret->regs)) {
+	case SW_CFI_OK: break;
+	case SW_CFI_END: return SW_STEP_END;
+	case SW_CFI_BAD:
+		return fail(ret, SW_END_BAD_UNWIND_INFO,
+			    "an expression of the call frame information is malformed");
+	case SW_CFI_UNKNOWN_REG:
+		return fail(ret, SW_END_NO_UNWIND_INFO,
+			    "the call frame information needs a register that was lost");
+	case SW_CFI_UNREADABLE:
+		return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
+			    "the return address could not be read");
+	}
+	ret->callee_signal = rule->signal;
+	if (rule->signal)
+		ret->flags = SW_FRAME_EXACT_PC;
+	return SW_STEP_OK;
+}
+
+static void explain_place(const struct sw_place *place, struct sw_elf_cfi *cfi, uint64_t svma,
+			  struct sw_text *text)
+{
+	const char *table = sw_elf_cfi_table(cfi, svma);
+	struct sw_elf_entry entry;
+	if (table == NULL)
+		sw_text_printf(text, "table: none covers it\n");
+	else if (sw_elf_entry_find(cfi, svma, &entry))
+		sw_text_printf(text,
+			       "table: %s, entry at svma 0x%" PRIx64 " for [0x%" PRIx64
+			       ", 0x%" PRIx64 "), svma 0x%" PRIx64 "..0x%" PRIx64 "\n",
+			       table, entry.entry_svma, entry.start_svma + place->bias,
+			       entry.end_svma + place->bias, entry.start_svma, entry.end_svma);
+	else
+		sw_text_printf(text, "table: %s\n", table);
+}
+
+static void elf_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+			struct sw_text *text)
+{
+	(void) state;
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	if (cfi == NULL) {
+		sw_text_printf(text, "no ELF image\n");
+		return;
+	}
+	uint64_t svma = avma - place->bias;
+	explain_place(place, cfi, svma, text);
+	const struct sw_cfi_rule *rule;
+	switch (sw_elf_cfi_row(cfi, svma, &rule)) {
+	case SW_ELF_ROW_NONE: sw_text_printf(text, "rule: none\n"); return;
+	case SW_ELF_ROW_BAD: sw_text_printf(text, "rule: malformed\n"); return;
+	case SW_ELF_ROW_NOMEM: sw_text_printf(text, "rule: not enough memory\n"); return;
+	case SW_ELF_ROW_FOUND: break;
+	}
+	if (rule->end_svma == 0)
+		sw_text_printf(text, "rule: known by its instructions\n");
+	else
+		sw_text_printf(text, "rule: for [0x%" PRIx64 ", 0x%" PRIx64 ")\n",
+			       rule->start_svma + place->bias, rule->end_svma + place->bias);
+	sw_text_printf(text, "rule: ");
+	sw_cfi_rule_print(rule, text);
+	sw_text_printf(text, "\nsignal frame: %s\n", rule->signal ? "yes" : "no");
+}
+
+const struct sw_unwinder_ops sw_unwind_elf = {
+	.name = "elf-cfi",
+	.trust = SW_TRUST_CFI,
+	.weak_trust = SW_TRUST_CFI,
+	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
+	.step = elf_step,
+	.explain = elf_explain,
+	.module_forget = sw_elf_cfi_forget,
+};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Code without tables that keeps frame pointers: rbp -> [caller's rbp][return address].
+ * Source: psABI 1.0, §3.2.2 and figure 3.3.
+ *
+ * rbp is a general register in code that does not use it so, and may then hold anything, also a
+ * caller's honest frame pointer. So nothing is believed that is not confirmed: the chain must lie in
+ * the thread's stack and go up, the return address must come after a CALL, and no call that is known
+ * to lead into this very function may have left its return address below.
+ * rbp = 0 marks the deepest frame (psABI 1.0, §3.4.1) only in code that keeps frame pointers, which
+ * nothing says of this code: it proves no end. Entry code that is known by its instructions ends in
+ * elf_cfi.c.
+ */
+#include "arch.h"
+#include "call_site.h"
+
+enum {
+	FP_WORDS_MAX = 1024, /* of the frame, searched for return addresses that rbp skips */
+};
+
+static bool on_stack(const struct sw_cursor *c, uint64_t avma)
+{
+	uint64_t end_avma = sw_cursor_stack_end(c);
+	return avma >= c->regs.sp_avma && avma % SW_ARCH_WORD == 0 && avma < end_avma &&
+	       end_avma - avma >= 2 * SW_ARCH_WORD;
+}
+
+/* Where the two words are: [at] caller's rbp, [at + 8] the return address. */
+static bool pair_find(const struct sw_cursor *c, uint64_t rbp, uint64_t *ret_at_avma)
+{
+	*ret_at_avma = rbp;
+	if (!c->exact_pc)
+		return on_stack(c, rbp);
+	switch (sw_arch_fp_place(c->memory, c->regs.pc_avma)) {
+	case SW_FP_IN_BODY: return on_stack(c, rbp);
+	case SW_FP_PUSHED: *ret_at_avma = c->regs.sp_avma; return true;
+	case SW_FP_AT_ENTRY: *ret_at_avma = c->regs.sp_avma - SW_ARCH_WORD; return true;
+	}
+	return false;
+}
+
+/* What lies between sp and the pair. */
+enum skipped {
+	SKIPPED_NOTHING,
+	SKIPPED_MAYBE,    /* a return address into code without tables: frames may be missing */
+	SKIPPED_VERIFIED, /* this function's own return address: rbp is not this function's */
+};
+
+static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	enum skipped found = SKIPPED_NOTHING;
+	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
+	for (size_t n = 0; n < FP_WORDS_MAX && at < end_avma; n++, at += SW_ARCH_WORD) {
+		uint64_t word;
+		if (!sw_memory_u64(c->memory, at, &word))
+			break;
+		enum sw_call_site site = sw_call_site_check(callee, word);
+		if (site == SW_SITE_VERIFIED)
+			return SKIPPED_VERIFIED;
+		const struct sw_place *place =
+			site == SW_SITE_NONE ? NULL : sw_snapshot_place(c->snap, word - 1);
+		bool tables = site == SW_SITE_NONE ||
+			      (place != NULL && sw_module_kind(place->module) != SW_MODULE_JIT &&
+			       sw_module_kind(place->module) != SW_MODULE_ANON);
+		if (!tables)
+			found = SKIPPED_MAYBE;
+	}
+	return found;
+}
+
+static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) state;
+	uint64_t rbp, at, words[2];
+	bool rbp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &rbp);
+	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
+	    !pair_find(cursor, rbp, &at))
+		return SW_STEP_DECLINE;
+	if (at < cursor->regs.sp_avma) { /* at entry: rbp is the caller's already */
+		words[0] = rbp;
+		if (!sw_memory_u64(cursor->memory, at + SW_ARCH_WORD, &words[1]))
+			return SW_STEP_DECLINE;
+	} else if (!sw_memory_read(cursor->memory, at, words, sizeof(words))) {
+		return SW_STEP_DECLINE;
+	}
+	uint64_t cfa = at + sizeof(words);
+	struct sw_callee callee = sw_callee_of(cursor);
+	if (sw_call_site_check(&callee, words[1]) == SW_SITE_NONE)
+		return SW_STEP_DECLINE;
+	enum skipped skipped = skipped_look(&callee, at);
+	if (skipped == SKIPPED_VERIFIED)
+		return SW_STEP_DECLINE; /* the scan finds it */
+
+	/* What else the function saved, and where, is not known. */
+	ret->regs = cursor->regs;
+	ret->regs.known = 0;
+	sw_regs_set(&ret->regs, SW_ARCH_FP, words[0]);
+	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, words[1]);
+	if (skipped == SKIPPED_MAYBE)
+		ret->flags = SW_FRAME_MAY_MISS;
+	return SW_STEP_OK;
+}
+
+static void fp_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+		       struct sw_text *text)
+{
+	(void) state;
+	if (!sw_is_executable(snap, avma)) {
+		sw_text_printf(text, "not executable: not tried\n");
+		return;
+	}
+	struct sw_snapshot_memory memory = {.snap = snap};
+	switch (sw_arch_fp_place(sw_snapshot_memory(&memory), avma)) {
+	case SW_FP_IN_BODY:
+		sw_text_printf(text,
+			       "if no table helps: rbp = [rbp], ra = [rbp+8], CFA = rbp+16\n");
+		break;
+	case SW_FP_AT_ENTRY:
+		sw_text_printf(text, "if no table helps, when stopped exactly here: ra = [rsp], "
+				     "CFA = rsp+8; as a caller: ra = [rbp+8]\n");
+		break;
+	case SW_FP_PUSHED:
+		sw_text_printf(text, "if no table helps, when stopped exactly here: rbp = [rsp], "
+				     "ra = [rsp+8], CFA = rsp+16; as a caller: ra = [rbp+8]\n");
+		break;
+	}
+}
+
+const struct sw_unwinder_ops sw_unwind_fp = {
+	.name = "frame-pointer",
+	.trust = SW_TRUST_FRAME_POINTER,
+	.weak_trust = SW_TRUST_FRAME_POINTER,
+	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.step = fp_step,
+	.explain = fp_explain,
+};
