@@ -6,7 +6,7 @@
 
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
-	libxxhash-dev libiberty-dev liblzma-dev
+	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang libclang-rt-14-dev util-linux bash-completion man-db
 PACKAGES_LINT  := clang-format clang mandoc shellcheck
@@ -34,7 +34,7 @@ endif
 
 LIBS_WALK     := -ldw -lelf
 LIBS_UNWIND   := -lunwind-ptrace -lunwind-generic
-LIBS_SYM      := -ldw -lelf -llzma -liberty
+LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash
 
 # ---- rooms: each is compiled with its own -I list, so that nobody reaches into another's -------

@@ -12,7 +12,7 @@ struct sw_debugfile {
 };
 
 /* The unit's separate debug file, looked for once; NULL when there is none. */
-const struct sw_elf *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir);
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir);
 
 /* debug_dir/.build-id/ab/cdef….debug, if it has that build-id itself. image is the caller's. */
 bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,

@@ -20,10 +20,12 @@ static const uint64_t IMAGE_BYTES_MAX = UINT64_C(16) << 30;
 
 void sw_image_deinit(struct sw_image *image)
 {
-	if (image->mapped)
+	if (image->mapped) {
 		(void) munmap((void *) image->bytes.data, image->bytes.size); /* ours */
-	else
+		sw_close_p(&image->fd);
+	} else {
 		free((void *) image->bytes.data);
+	}
 	*image = (struct sw_image){0};
 }
 
@@ -38,7 +40,7 @@ bool sw_image_map(struct sw_image *image, const char *path)
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return false;
-	*image = (struct sw_image){{p, (size_t) st.st_size}, true};
+	*image = (struct sw_image){{p, (size_t) st.st_size}, true, sw_take_fd(fd)};
 	return true;
 }
 
@@ -144,7 +146,7 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, cons
 			    &file->elf);
 }
 
-const struct sw_elf *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)
 {
 	void **slot = sw_unit_slot(unit, &sw_prov_debugfile);
 	struct sw_debugfile *file = *slot;
@@ -155,7 +157,7 @@ const struct sw_elf *sw_unit_debugfile(struct sw_unit *unit, const char *debug_d
 		*slot = file;
 		file->found = debugfile_open(unit, file, debug_dir);
 	}
-	return file->found ? &file->elf : NULL;
+	return file->found ? file : NULL;
 }
 
 static void debugfile_forget(void *slot)
@@ -172,8 +174,8 @@ static int debugfile_names(struct sw_unit *unit, void **slot, struct sw_want *wa
 	struct sw_symtab table;
 	if (sw_wants_settled(wants, n))
 		return 0;
-	const struct sw_elf *elf = sw_unit_debugfile(unit, request->debug_dir);
-	if (elf != NULL && sw_symtab_find(elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
+	const struct sw_debugfile *file = sw_unit_debugfile(unit, request->debug_dir);
+	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
 		(void) sw_symtab_scan(&table, wants, n, request->deadline_ns);
 	return 0;
 }

@@ -51,7 +51,7 @@ static bool decompress_all(lzma_stream *stream, struct sw_image *ret, int64_t de
 		if (r != LZMA_OK)
 			return false;
 	}
-	*ret = (struct sw_image){{sw_take_ptr(data), bytes}, false};
+	*ret = (struct sw_image){.bytes = {sw_take_ptr(data), bytes}};
 	return true;
 }
 

@@ -66,6 +66,7 @@ struct sw_request {
 struct sw_image {
 	struct sw_bytes bytes;
 	bool mapped; /* munmap, else free */
+	int fd;      /* owned; of a mapped file, to map it once more */
 };
 
 void sw_image_deinit(struct sw_image *image);

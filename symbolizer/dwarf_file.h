@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DWARF_FILE_H
+#define SW_DWARF_FILE_H
+
+#include "provider.h"
+
+#include <elfutils/libdw.h>
+
+/*
+ * An ELF file opened for lines and inlined calls.
+ *
+ * dwarf_begin_elf() decompresses every debug section it knows, which for libc's debug file is most of
+ * the time of a whole dump. It is given a private mapping instead, whose section headers show only
+ * what we read, decompressed by us into memory behind the file:
+ *
+ *	region:  | file, copy on write | .debug_info | .debug_line | ... | a page of zeros |
+ *
+ * All section headers were checked to lie inside; a string without end, or a number cut short, runs
+ * into another section or the zeros, never out of the region.
+ */
+struct sw_dwarf_file {
+	uint8_t *region; /* owned; NULL when closed */
+	size_t region_bytes;
+	Elf *elf; /* owned, over region */
+	Dwarf *dwarf;
+	struct sw_bytes aranges;   /* .debug_aranges in region; empty when there is none */
+	struct sw_dwarf_file *alt; /* owned; what dwz moved out of it */
+};
+
+enum sw_dwarf_open {
+	SW_DWARF_OPENED,
+	SW_DWARF_NONE, /* no debug information, or not usable */
+	SW_DWARF_LATE, /* the deadline does not allow it */
+};
+
+/* elf is a view of the file's whole contents; both are only used during the call. */
+enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
+				      const struct sw_request *request);
+void sw_dwarf_file_close(struct sw_dwarf_file *file);
+
+#endif

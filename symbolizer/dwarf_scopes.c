@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "dwarf_scopes.h"
+#include "deadline.h"
+
+#include <dwarf.h>
+
+enum {
+	NESTING_MAX = 64, /* namespaces in namespaces */
+	DIES_MAX = 1 << 26,
+	DIES_DEADLINE_EVERY = 4096,
+	FUNCTION_RANGES_MAX = 1 << 16,
+};
+
+struct search {
+	const struct sw_dwarf_want *wants;
+	size_t n, n_found;
+	struct sw_scopes *scopes;
+	int64_t deadline_ns;
+	uint32_t dies; /* looked at */
+	bool stopped;
+};
+
+/* Counts a DIE. False ends the search. */
+static bool search_goes_on(struct search *s)
+{
+	if (++s->dies % DIES_DEADLINE_EVERY == 0)
+		s->stopped = s->dies >= DIES_MAX || sw_deadline_passed(s->deadline_ns);
+	return !s->stopped && s->n_found < s->n;
+}
+
+/* The child that holds the address and may hold inlined calls; false when there is none. */
+static bool scope_below(struct search *s, Dwarf_Die *parent, uint64_t svma, Dwarf_Die *ret)
+{
+	Dwarf_Die child;
+	if (dwarf_child(parent, &child) != 0)
+		return false;
+	do {
+		if (!search_goes_on(s))
+			return false;
+		int tag = dwarf_tag(&child);
+		bool scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+			     tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+		if (scope && dwarf_haspc(&child, svma) == 1) {
+			*ret = child;
+			return true;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+/* Goes down from the function to the innermost inlined call at the address. */
+static void function_enter(struct search *s, Dwarf_Die *function, size_t i)
+{
+	struct sw_scopes *scopes = &s->scopes[i];
+	Dwarf_Die scope = *function;
+	scopes->function = *function;
+	while (scope_below(s, &scope, s->wants[i].svma, &scope)) {
+		if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine)
+			continue;
+		if (scopes->n_inlined == SW_INLINES_MAX)
+			break;
+		scopes->inlined[scopes->n_inlined++] = scope;
+	}
+	scopes->found = true;
+	s->n_found++;
+}
+
+static void function_match(struct search *s, Dwarf_Die *function)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	for (int k = 0; k < FUNCTION_RANGES_MAX; k++) {
+		at = dwarf_ranges(function, at, &base, &start, &end);
+		if (at <= 0)
+			return;
+		for (size_t i = 0; i < s->n && s->wants[i].svma < end; i++)
+			if (s->wants[i].svma >= start && !s->scopes[i].found)
+				function_enter(s, function, i);
+	}
+}
+
+static bool has_code(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+static void functions_search(struct search *s, Dwarf_Die *parent, int nesting)
+{
+	Dwarf_Die child;
+	if (nesting == NESTING_MAX || dwarf_child(parent, &child) != 0)
+		return;
+	do {
+		if (!search_goes_on(s))
+			return;
+		switch (dwarf_tag(&child)) {
+		case DW_TAG_subprogram:
+			if (has_code(&child))
+				function_match(s, &child);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module: functions_search(s, &child, nesting + 1); break;
+		default: break;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+}
+
+bool sw_dwarf_scopes_find(Dwarf_Die *unit, const struct sw_dwarf_want *wants, size_t n,
+			  struct sw_scopes *scopes, int64_t deadline_ns)
+{
+	struct search search = {.wants = wants,
+				.n = n,
+				.scopes = scopes,
+				.deadline_ns = deadline_ns};
+	functions_search(&search, unit, 0);
+	return !search.stopped;
+}
