@@ -99,6 +99,24 @@ static const char *file_name(const struct unit_job *job, uint32_t index)
 		       : NULL;
 }
 
+/* The file a function is declared in, by the table of the unit that says so: with link-time
+ * optimization and dwz that is another one. (dwarf_decl_file() takes index 0 for none, which is the
+ * unit's own file since DWARF 5.) */
+static const char *declared_in(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word index;
+	Dwarf_Die unit;
+	Dwarf_Files *files;
+	size_t n_files;
+	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attr) == NULL ||
+	    dwarf_formudata(&attr, &index) != 0 ||
+	    dwarf_cu_die(attr.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL ||
+	    dwarf_getsrcfiles(&unit, &files, &n_files) != 0 || index >= n_files)
+		return NULL;
+	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
 /*
  * The line minus the function's first, when both are in the same file. die is the function, or the
  * inlined call whose origin is one.
@@ -106,8 +124,8 @@ static const char *file_name(const struct unit_job *job, uint32_t index)
 static int32_t line_offset(Dwarf_Die *die, const char *path, uint32_t line)
 {
 	uint32_t first = attr_number(die, DW_AT_decl_line);
-	const char *declared = first != 0 && path != NULL ? dwarf_decl_file(die) : NULL;
-	if (declared == NULL || line < first || strcmp(declared, path) != 0)
+	const char *declared = first != 0 && line >= first ? declared_in(die) : NULL;
+	if (declared == NULL || strcmp(declared, path) != 0)
 		return -1;
 	return (int32_t) (line - first);
 }
