@@ -127,7 +127,8 @@ static void put_missing(struct sw_text_writer *w)
 	const struct sw_report *r = w->report;
 	size_t threads = 0, stacks = 0;
 	for (size_t i = 0; i < r->n_threads; i++)
-		threads += !r->threads[i].captured;
+		threads += !r->threads[i].captured &&
+			   strcmp(r->threads[i].reason, "not_requested") != 0;
 	for (size_t i = 0; i < r->n_stacks; i++)
 		if (strcmp(r->stacks[i].end, "complete") != 0)
 			stacks += r->stacks[i].n_threads;

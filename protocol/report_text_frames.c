@@ -7,11 +7,17 @@
 #include <string.h>
 
 enum {
-	NAME_COLUMNS = 44,     /* longer names push the rest of the line to the right */
+	NAME_COLUMNS = 44, /* longer names push the rest of the line to the right */
+	PLACE_COLUMNS = 20,
 	NAME_SHOWN_BYTES = 72, /* longer names lose their middle, unless verbose */
 	NAME_TAIL_BYTES = 24,
 	PERIOD_MAX = 8, /* calls in one round of a recursion */
 	FOLD_MIN = 6,   /* frames left out, at least */
+};
+
+/* Widths of the table of one stack. */
+struct columns {
+	size_t name, place;
 };
 
 const char *sw_base_name(const char *path)
@@ -79,17 +85,26 @@ static void name_text(const struct sw_text_writer *w, const struct sw_report_fra
 		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
 }
 
-static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f)
+/* Whose code it is: the second column. */
+static const char *place_text(const struct sw_text_writer *w, const struct sw_report_frame *f)
 {
 	if (f->inlined)
-		sw_put_styled(w, SW_STYLE_DIM, "(inlined)");
-	else if (f->module >= 0)
-		sw_put_foreign(w, sw_base_name(w->report->modules[f->module].path));
+		return "(inlined)";
+	if (f->module < 0)
+		return "(no module)";
+	return sw_base_name(w->report->modules[f->module].path);
+}
+
+static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f, size_t columns)
+{
+	const char *place = place_text(w, f);
+	if (f->inlined || f->module < 0)
+		sw_put_styled(w, SW_STYLE_DIM, "%s", place);
 	else
-		sw_put_styled(w, SW_STYLE_DIM, "(no module)");
+		sw_put_foreign(w, place);
 	if (f->file == NULL)
 		return;
-	sw_put(w, "  ");
+	sw_put_gap(w, sw_utf8_columns(place, strlen(place)), columns + 2);
 	sw_put_foreign(w, w->options->verbose ? f->file : sw_base_name(f->file));
 	if (f->line > 0)
 		sw_put(w, ":%u", f->line);
@@ -106,8 +121,21 @@ static void put_marks(struct sw_text_writer *w, const struct sw_report_frame *f)
 		sw_put_styled(w, SW_STYLE_BOLD, "  [signal handler called]");
 }
 
+static void put_details(struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	sw_style_begin(w, SW_STYLE_DIM);
+	sw_put(w, "        pc %#llx", (unsigned long long) f->pc_avma);
+	if (f->has_offset)
+		sw_put(w, ", offset %#llx", (unsigned long long) f->offset);
+	sw_put(w, ", %s, by %s, trust %s", f->kind, f->by, f->trust);
+	if (f->line_offset >= 0)
+		sw_put(w, ", line %d of the function", f->line_offset + 1);
+	sw_style_end(w);
+	sw_put(w, "\n");
+}
+
 static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f, size_t number,
-		      size_t name_columns, struct sw_text *name)
+		      const struct columns *columns, struct sw_text *name)
 {
 	bool guess = sw_guess_name(f->trust) != NULL;
 	if (f->may_miss)
@@ -121,21 +149,12 @@ static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f,
 	sw_style_begin(w, guess ? SW_STYLE_GUESS : SW_STYLE_BOLD);
 	sw_text_append(&w->text, name->data, name->size);
 	sw_style_end(w);
-	sw_put_gap(w, sw_utf8_columns(name->data, name->size), name_columns + 2);
-	put_place(w, f);
+	sw_put_gap(w, sw_utf8_columns(name->data, name->size), columns->name + 2);
+	put_place(w, f, columns->place);
 	put_marks(w, f);
 	sw_put(w, "\n");
-	if (!w->options->verbose || f->inlined)
-		return;
-	sw_style_begin(w, SW_STYLE_DIM);
-	sw_put(w, "        pc %#llx", (unsigned long long) f->pc_avma);
-	if (f->has_offset)
-		sw_put(w, ", offset %#llx", (unsigned long long) f->offset);
-	sw_put(w, ", %s, by %s, trust %s", f->kind, f->by, f->trust);
-	if (f->line_offset >= 0)
-		sw_put(w, ", line %d of the function", f->line_offset + 1);
-	sw_style_end(w);
-	sw_put(w, "\n");
+	if (w->options->verbose && !f->inlined)
+		put_details(w, f);
 }
 
 /* Looks the same in the text. */
@@ -185,29 +204,37 @@ static void put_folded(struct sw_text_writer *w, size_t from, size_t folded, siz
 	sw_style_end(w);
 }
 
-static size_t widest_name(const struct sw_text_writer *w, const struct sw_report_stack *stack,
-			  struct sw_text *name)
+static size_t wider(size_t columns, size_t other, size_t limit)
 {
-	size_t widest = 0;
-	for (size_t i = 0; i < stack->n_frames && widest < NAME_COLUMNS; i++) {
-		name_text(w, &stack->frames[i], name);
+	size_t widest = columns > other ? columns : other;
+	return widest < limit ? widest : limit;
+}
+
+static struct columns measure(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+			      struct sw_text *name)
+{
+	struct columns c = {0};
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		const struct sw_report_frame *f = &stack->frames[i];
+		const char *place = place_text(w, f);
+		name_text(w, f, name);
 		if (name->failed)
 			break;
-		size_t columns = sw_utf8_columns(name->data, name->size);
-		widest = columns > widest ? columns : widest;
+		c.name = wider(c.name, sw_utf8_columns(name->data, name->size), NAME_COLUMNS);
+		c.place = wider(c.place, sw_utf8_columns(place, strlen(place)), PLACE_COLUMNS);
 	}
-	return widest < NAME_COLUMNS ? widest : NAME_COLUMNS;
+	return c;
 }
 
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
 {
 	struct sw_text name = {0};
-	size_t columns = widest_name(w, stack, &name);
+	struct columns columns = measure(w, stack, &name);
 	for (size_t at = 0; at < stack->n_frames;) {
 		size_t period = 1;
 		size_t folded = w->options->verbose ? 0 : fold(stack, at, &period);
 		for (size_t i = 0; i < period; i++)
-			put_frame(w, &stack->frames[at + i], at + i, columns, &name);
+			put_frame(w, &stack->frames[at + i], at + i, &columns, &name);
 		at += period;
 		if (folded > 0)
 			put_folded(w, at, folded, period);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "cleanup.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct sw_report_frame named(const char *function, uint32_t line)
+{
+	return (struct sw_report_frame){.module = 0,
+					.has_offset = true,
+					.function = function,
+					.line = line,
+					.file = "f.c",
+					.line_offset = -1,
+					.kind = "native",
+					.by = "elf-cfi",
+					.trust = "cfi"};
+}
+
+static void test_lines(void **state)
+{
+	(void) state;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_folded(&sample_report, &text, &size, NULL), 0);
+	assert_string_equal(
+		text,
+		"ser\\x1b[31mver;[cut: no_unwind_info];[unknown] [guess];"
+		"libc.so.6+0x20000 [guess];[unknown] 1\n"
+		"worker-12;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 1\n"
+		"worker-1;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 1\n");
+	assert_int_equal(size, strlen(text));
+	free(text);
+}
+
+/* Stacks that differ in addresses only are one line; ';' and newlines never come from a name. */
+static void test_merges(void **state)
+{
+	(void) state;
+	struct sw_report_frame first[2] = {named("a;b\nc", 1), named("main", 2)};
+	struct sw_report_frame second[2] = {named("a;b\nc", 3), named("main", 4)};
+	static const size_t pair[] = {1, 1}, single[] = {1};
+	struct sw_report_stack stacks[2] = {
+		{.threads = pair,
+		 .n_threads = 2,
+		 .end = "complete",
+		 .frames = first,
+		 .n_frames = 2},
+		{.threads = single,
+		 .n_threads = 1,
+		 .end = "complete",
+		 .frames = second,
+		 .n_frames = 2},
+	};
+	struct sw_report report = sample_report;
+	report.stacks = stacks;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
+	assert_string_equal(text, "worker-1;main;a:b\\x0ac 3\n");
+	free(text);
+}
+
+static void test_nothing(void **state)
+{
+	(void) state;
+	struct sw_report report = sample_report;
+	report.n_stacks = 0;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(size, 0);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_merges),
+		cmocka_unit_test(test_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

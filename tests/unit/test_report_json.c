@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "cleanup.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+#include <json-c/json.h>
+
+static const char wanted[] =
+	"{\"schema\":\"snapwalk.dump/1\",\"id\":\"20261120T103550.084579-4242-0badcafe\",\"seq\":3,"
+	"\"time\":\"2026-11-20T10:35:50.084579Z\",\"uptime_ms\":81234,\"reason\":null,"
+	"\"complete\":false,"
+	"\"host\":{\"name\":\"web1\",\"kernel\":\"6.1.0\",\"machine\":\"x86_64\"},"
+	"\"process\":{\"pid\":4242,\"starttime\":998877,\"ppid\":1,\"uid\":1000,"
+	"\"comm\":\"server\",\"exe\":\"/usr/bin/server\","
+	"\"cgroup\":\"/system.slice/x.service\",\"unit\":\"x.service\",\"container\":null,"
+	"\"elf_class\":64,\"runtimes\":[]},"
+	"\"timings\":{\"stopped_us\":850,\"longest_thread_stop_us\":840,\"attach_us\":300,"
+	"\"copy_us\":90,\"unwind_us\":900,\"symbolize_us\":2100,\"total_us\":5200,"
+	"\"interrupted_calls\":1},"
+	"\"threads\":["
+	"{\"tid\":4242,\"comm\":\"ser\\u001b[31mver\",\"state\":\"R\",\"captured\":true,"
+	"\"wchan\":null,\"syscall\":null,\"cpu_ns\":1500000000,\"stack\":1,\"stop_us\":850},"
+	"{\"tid\":4243,\"comm\":\"worker-1\",\"state\":\"S\",\"captured\":true,"
+	"\"wchan\":\"futex_wait_queue\",\"syscall\":\"futex\",\"cpu_ns\":20000000,\"stack\":0,"
+	"\"stop_us\":800},"
+	"{\"tid\":4244,\"comm\":\"worker-12\",\"state\":\"S\",\"captured\":true,"
+	"\"wchan\":\"futex_wait_queue\",\"syscall\":\"futex\",\"cpu_ns\":30000000,\"stack\":0,"
+	"\"stop_us\":700,\"interrupted\":true},"
+	"{\"tid\":4250,\"comm\":\"bad\xef\xbf\xbd;name\",\"state\":\"D\",\"captured\":false,"
+	"\"wchan\":\"folio_wait_bit\",\"syscall\":null,\"cpu_ns\":null,\"stack\":null,"
+	"\"reason\":\"stop_timeout\",\"reason_text\":\"it did not stop in time\"}],"
+	"\"stacks\":["
+	"{\"id\":\"00f3c2a77b1d04e5\",\"threads\":[4243,4244],\"end\":\"complete\",\"why\":null,"
+	"\"frames\":["
+	"{\"pc\":\"0x7f0000083117\",\"module\":1,\"offset\":\"0x83117\","
+	"\"function\":\"__futex_abstimed_wait_common\",\"function_offset\":199,"
+	"\"file\":\"./nptl/futex-internal.c\",\"line\":57,\"line_offset\":12,"
+	"\"kind\":\"native\",\"by\":\"context\",\"trust\":\"context\",\"inlined\":false},"
+	"{\"pc\":\"0x401234\",\"module\":0,\"offset\":\"0x1234\","
+	"\"function\":\"Queue<int>::pop(int&)\",\"function_offset\":20,"
+	"\"file\":\"/src/queue.h\",\"line\":30,\"line_offset\":0,"
+	"\"kind\":\"native\",\"by\":\"elf-cfi\",\"trust\":\"cfi\",\"inlined\":true},"
+	"{\"pc\":\"0x401234\",\"module\":0,\"offset\":\"0x1234\","
+	"\"function\":\"worker(void*)\",\"function_offset\":20,"
+	"\"file\":\"/src/main.cc\",\"line\":99,\"line_offset\":4,"
+	"\"kind\":\"native\",\"by\":\"elf-cfi\",\"trust\":\"cfi\",\"inlined\":false}]},"
+	"{\"id\":\"ffffffffffffffff\",\"threads\":[4242],\"end\":\"no_unwind_info\","
+	"\"why\":\"code that belongs to no module\","
+	"\"frames\":["
+	"{\"pc\":\"0x400100\",\"module\":0,\"offset\":null,\"function\":null,"
+	"\"function_offset\":null,\"file\":null,\"line\":null,\"line_offset\":null,"
+	"\"kind\":\"native\",\"by\":\"context\",\"trust\":\"context\",\"inlined\":false},"
+	"{\"pc\":\"0x7f0000020000\",\"module\":1,\"offset\":\"0x20000\",\"function\":null,"
+	"\"function_offset\":null,\"file\":null,\"line\":null,\"line_offset\":null,"
+	"\"kind\":\"native\",\"by\":\"scan\",\"trust\":\"scan\",\"inlined\":false,"
+	"\"signal\":true,\"live_read\":true,\"may_miss\":true},"
+	"{\"pc\":\"0xdead0000\",\"module\":null,\"offset\":null,\"function\":null,"
+	"\"function_offset\":null,\"file\":null,\"line\":null,\"line_offset\":null,"
+	"\"kind\":\"unknown\",\"by\":\"frame-pointer\",\"trust\":\"frame_pointer\","
+	"\"inlined\":false}]}],"
+	"\"modules\":["
+	"{\"path\":\"/usr/bin/server\",\"build_id\":\"ab12\",\"start\":\"0x400000\","
+	"\"end\":\"0x500000\",\"format\":\"elf\",\"symbols\":\"dwarf\"},"
+	"{\"path\":\"/lib/libc.so.6\",\"build_id\":null,\"start\":\"0x7f0000000000\","
+	"\"end\":\"0x7f0000200000\",\"format\":\"elf\",\"symbols\":\"none\",\"deleted\":true,"
+	"\"problem\":\"it cannot be read\"}],"
+	"\"warnings\":["
+	"{\"code\":\"stop_timeout\",\"tid\":4250,\"message\":\"one \\\"thread\\\" is missing\"},"
+	"{\"code\":\"no_unwind_info\",\"tid\":null,\"message\":\"stacks are cut\"}]}\n";
+
+static void test_every_byte(void **state)
+{
+	(void) state;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_json(&sample_report, &text, &size, NULL), 0);
+	assert_string_equal(text, wanted);
+	assert_int_equal(size, strlen(text));
+	free(text);
+}
+
+/* Somebody else's parser takes it, at its strictest. */
+static void test_strict_parser(void **state)
+{
+	(void) state;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_json(&sample_report, &text, &size, NULL), 0);
+	struct json_tokener *tokener = json_tokener_new();
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	struct json_object *dump = json_tokener_parse_ex(tokener, text, (int) size - 1);
+	assert_int_equal(json_tokener_get_error(tokener), json_tokener_success);
+	struct json_object *threads = json_object_object_get(dump, "threads");
+	assert_int_equal(json_object_array_length(threads), 4);
+	struct json_object *comm =
+		json_object_object_get(json_object_array_get_idx(threads, 0), "comm");
+	assert_string_equal(json_object_get_string(comm), "ser\033[31mver");
+	json_object_put(dump);
+	json_tokener_free(tokener);
+	free(text);
+}
+
+/* A frame that was written before is taken from there, but only if all of it is the same. */
+static void test_repeated_frames(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[4] = {sample_waiting[0], sample_waiting[0], sample_waiting[0],
+					    sample_waiting[0]};
+	frames[2].trust = "scan";
+	frames[3].inlined = true;
+	struct sw_report_stack stack = {.threads = sample_busy_threads,
+					.n_threads = 1,
+					.end = "complete",
+					.frames = frames,
+					.n_frames = 4};
+	struct sw_report report = sample_report;
+	report.stacks = &stack;
+	report.n_stacks = 1;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_json(&report, &text, &size, NULL), 0);
+	struct json_object *dump = json_tokener_parse(text);
+	struct json_object *got = json_object_object_get(
+		json_object_array_get_idx(json_object_object_get(dump, "stacks"), 0), "frames");
+	assert_int_equal(json_object_array_length(got), 4);
+	static const char *const trusts[] = {"context", "context", "scan", "context"};
+	for (size_t i = 0; i < 4; i++) {
+		struct json_object *frame = json_object_array_get_idx(got, i);
+		assert_string_equal(json_object_get_string(json_object_object_get(frame, "trust")),
+				    trusts[i]);
+		assert_int_equal(json_object_get_boolean(json_object_object_get(frame, "inlined")),
+				 i == 3);
+		assert_string_equal(json_object_get_string(json_object_object_get(frame, "pc")),
+				    "0x7f0000083117");
+	}
+	json_object_put(dump);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_byte),
+		cmocka_unit_test(test_strict_parser),
+		cmocka_unit_test(test_repeated_frames),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "cleanup.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void assert_text(const struct sw_report *report, const struct sw_text_options *options,
+			const char *wanted)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_text(report, options, &text, &size, NULL), 0);
+	assert_string_equal(text, wanted);
+	assert_int_equal(size, strlen(text));
+	free(text);
+}
+
+static char *text_of(const struct sw_report *report, const struct sw_text_options *options)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_text(report, options, &text, &size, NULL), 0);
+	return text;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+#define HEAD                                                                                    \
+	"server, pid 4242: 4 threads, 2 distinct stacks, /usr/bin/server\n"                     \
+	"uid 1000, parent 1, unit x.service, up 81 s\n"                                         \
+	"2026-11-20 10:35:50.084 UTC on web1, stopped for 0.85 ms, 1 system call interrupted\n" \
+	"Not complete: 1 thread not captured; stacks of 1 thread cut short; see the end\n"
+
+#define BUSY                                                                        \
+	"\n1 thread  ser\\x1b[31mver  (4242)\n"                                     \
+	"  running; 1.50 s CPU\n"                                                   \
+	"  #0   0x400100           server\n"                                        \
+	"       … frames may be missing here\n"                                   \
+	"  #1  ?libc.so.6+0x20000  libc.so.6  [guess: scan]  [read after the stop]" \
+	"  [signal handler called]\n"                                               \
+	"  #2  ?0xdead0000         (no module)  [guess: frame pointer]\n"           \
+	"       the stack is cut here (no_unwind_info): code that belongs to no module\n"
+
+#define FRAMES                                                                      \
+	"  #0   __futex_abstimed_wait_common+199  libc.so.6  futex-internal.c:57\n" \
+	"  #1   Queue<int>::pop(int&)             (inlined)  queue.h:30\n"          \
+	"  #2   worker(void*)+20                  server     main.cc:99\n"
+
+#define TAIL                                                                    \
+	"\nThreads without a stack\n"                                           \
+	"  4250 bad\xef\xbf\xbd;name: it did not stop in time (stop_timeout); " \
+	"in uninterruptible sleep (folio_wait_bit)\n"                           \
+	"\nWarnings\n"                                                          \
+	"  stop_timeout: one \"thread\" is missing (thread 4250)\n"             \
+	"  no_unwind_info: stacks are cut\n"
+
+static void test_grouped(void **state)
+{
+	(void) state;
+	assert_text(&sample_report, NULL,
+		    HEAD "\n2 threads  worker-*  (4243 4244)\n"
+			 "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES BUSY TAIL);
+}
+
+static void test_not_grouped(void **state)
+{
+	(void) state;
+	assert_text(&sample_report, &(struct sw_text_options){.no_group = true},
+		    HEAD BUSY "\n1 thread  worker-1  (4243)\n"
+			      "  sleeping in futex (futex_wait_queue); 0.02 s CPU\n" FRAMES
+			      "\n1 thread  worker-12  (4244)\n"
+			      "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
+}
+
+static void test_verbose(void **state)
+{
+	(void) state;
+	char *text = text_of(&sample_report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text,
+			"  #2   worker(void*)+20                  server     /src/main.cc:99\n"
+			"        pc 0x401234, offset 0x1234, native, by elf-cfi, trust cfi, "
+			"line 5 of the function\n");
+	assert_contains(text, "\nModules\n"
+			      "  0x000000400000-0x000000500000  /usr/bin/server\n"
+			      "      elf, build-id ab12, names from dwarf\n"
+			      "  0x7f0000000000-0x7f0000200000  /lib/libc.so.6 (deleted)\n"
+			      "      elf, build-id none, names from none; it cannot be read\n");
+	assert_contains(text, "\nTimings\n"
+			      "  attach 0.30 ms, stopped 0.85 ms (one thread at most 0.84 ms), "
+			      "copy 0.09 ms,\n"
+			      "  unwind 0.90 ms, names 2.10 ms, in all 5.20 ms; "
+			      "dump 20261120T103550.084579-4242-0badcafe\n");
+	free(text);
+}
+
+/* Takes the escape sequences that are ours out of a text; fails at any other control character. */
+static void remove_colors(char *text)
+{
+	static const char *const ours[] = {"\033[0m", "\033[1m", "\033[2m", "\033[33m",
+					   "\033[1;31m"};
+	char *to = text;
+	for (const char *from = text; *from != '\0';) {
+		size_t skip = 0;
+		for (size_t i = 0; i < SW_ARRAY_SIZE(ours); i++)
+			if (strncmp(from, ours[i], strlen(ours[i])) == 0)
+				skip = strlen(ours[i]);
+		if (skip == 0) {
+			assert_true((unsigned char) *from >= 0x20 || *from == '\n');
+			*to++ = *from++;
+		}
+		from += skip;
+	}
+	*to = '\0';
+}
+
+/* Colour changes nothing else, and no byte of the target steers the terminal. */
+static void test_color(void **state)
+{
+	(void) state;
+	char *colored = text_of(&sample_report, &(struct sw_text_options){.color = true});
+	char *plain = text_of(&sample_report, NULL);
+	assert_null(strchr(plain, '\033'));
+	assert_contains(colored, "\033[33mlibc.so.6+0x20000\033[0m");
+	assert_contains(colored, "\033[1;31m       the stack is cut here");
+	remove_colors(colored);
+	assert_string_equal(colored, plain);
+	free(colored);
+	free(plain);
+}
+
+enum { DEEP = 40 };
+
+static struct sw_report one_stack(struct sw_report_stack *stack, struct sw_report_frame *frames,
+				  size_t n_frames)
+{
+	*stack = (struct sw_report_stack){.threads = sample_busy_threads,
+					  .n_threads = 1,
+					  .end = "complete",
+					  .frames = frames,
+					  .n_frames = n_frames};
+	struct sw_report report = sample_report;
+	report.stacks = stack;
+	report.n_stacks = 1;
+	return report;
+}
+
+static struct sw_report_frame named(const char *function, uint32_t line)
+{
+	return (struct sw_report_frame){.module = 0,
+					.has_offset = true,
+					.function = function,
+					.line = line,
+					.file = "f.c",
+					.line_offset = -1,
+					.kind = "native",
+					.by = "elf-cfi",
+					.trust = "cfi"};
+}
+
+/* Depth is not lost: the fold says which frames it stands for. */
+static void test_recursion(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[DEEP];
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, DEEP);
+	for (size_t i = 0; i < DEEP; i++)
+		frames[i] = i == 0   ? named("leaf", 1)
+			    : i < 30 ? named("recurse", 2)
+				     : named(i % 2 ? "odd" : "even", 3);
+	frames[DEEP - 1] = named("main", 9);
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   leaf+0     server  f.c:1\n"
+			      "  #1   recurse+0  server  f.c:2\n"
+			      "       … 28 more of the same (#2 to #29)\n"
+			      "  #30  even+0     server  f.c:3\n"
+			      "  #31  odd+0      server  f.c:3\n"
+			      "       … 3 more rounds of these 2 (#32 to #37)\n"
+			      "  #38  even+0     server  f.c:3\n"
+			      "  #39  main+0     server  f.c:9\n");
+	free(text);
+
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_null(strstr(text, "more"));
+	free(text);
+
+	/* a guess in the middle is shown */
+	frames[15].trust = "scan";
+	text = text_of(&report, NULL);
+	assert_contains(text, "  #15 ?recurse+0  server  f.c:2  [guess: scan]\n");
+	free(text);
+}
+
+static void test_long_name(void **state)
+{
+	(void) state;
+	char name[201];
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	name[199] = 'Z';
+	struct sw_report_frame frames[2] = {named(name, 1), named("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 2);
+	char *text = text_of(&report, NULL);
+	assert_contains(text,
+			"  #0   nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…"
+			"nnnnnnnnnnnnnnnnnnnnnnnZ+0  server  f.c:1\n"
+			"  #1   main+0                                        server  f.c:2\n");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, name);
+	free(text);
+}
+
+enum { MANY = 40 };
+
+/* A heading stays short, however many threads there are. */
+static void test_many_threads(void **state)
+{
+	(void) state;
+	struct sw_report_thread threads[MANY];
+	size_t indices[MANY];
+	static const char *const comms[] = {"pool-7", "pool-8", "io", "gc1", "other", "more"};
+	static const char *const calls[] = {"read", "futex", "poll", "accept", NULL};
+	for (size_t i = 0; i < MANY; i++) {
+		threads[i] = sample_threads[1];
+		threads[i].tid = (pid_t) (100 + i);
+		threads[i].comm = comms[i % 6];
+		threads[i].syscall = calls[i % 5];
+		threads[i].wchan = NULL;
+		indices[i] = i;
+	}
+	struct sw_report_frame frames[1] = {named("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	stack.threads = indices;
+	stack.n_threads = MANY;
+	report.threads = threads;
+	report.n_threads = MANY;
+	char *text = text_of(&report, NULL);
+	assert_contains(
+		text,
+		"\n40 threads  pool-* ×14, io ×7, gc1 ×7, 12 others"
+		"  (100 101 102 103 104 105 +34 more)\n"
+		"  8 sleeping in read, 8 sleeping in futex, 8 sleeping in poll, 16 otherwise; "
+		"0.80 s CPU\n");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, " 138 139)\n");
+	free(text);
+}
+
+static void test_nothing(void **state)
+{
+	(void) state;
+	static const struct sw_report empty = {.host_name = "h",
+					       .process = {.pid = 1, .uptime_ms = -1, .comm = "c"},
+					       .complete = true};
+	assert_text(&empty, NULL,
+		    "c, pid 1: 0 threads, 0 distinct stacks\n"
+		    "uid 0, parent 0\n"
+		    "1970-01-01 00:00:00.000 UTC on h\n");
+}
+
+static void test_not_asked_for(void **state)
+{
+	(void) state;
+	struct sw_report_thread threads[4];
+	memcpy(threads, sample_threads, sizeof(threads));
+	threads[3].reason = "not_requested";
+	threads[3].reason_text = "it was not asked for";
+	struct sw_report report = sample_report;
+	report.threads = threads;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\n1 thread was not asked for\n");
+	assert_null(strstr(text, "Threads without a stack"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grouped),       cmocka_unit_test(test_not_grouped),
+		cmocka_unit_test(test_verbose),       cmocka_unit_test(test_color),
+		cmocka_unit_test(test_recursion),     cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_many_threads),  cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_not_asked_for), cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_folded_merges), cmocka_unit_test(test_folded_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
