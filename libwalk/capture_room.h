@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CAPTURE_ROOM_H
+#define SW_CAPTURE_ROOM_H
+
+#include "capture.h"
+#include "stop.h"
+
+#include <sys/uio.h>
+
+enum {
+	SW_CAPTURE_BATCH = 1024,             /* ranges in one process_vm_readv(): IOV_MAX */
+	SW_CAPTURE_BATCH_BYTES = 16 << 20,   /* bytes in one, so that the deadline is seen */
+	SW_CAPTURE_PREFAULT_BYTES = 16384,   /* of a stack, whose pages are there before the stop */
+	SW_CAPTURE_UNKNOWN_BYTES = 64 << 10, /* of a stack whose mapping is not known */
+};
+
+/* One piece of memory to copy. */
+struct sw_piece {
+	uint64_t avma;
+	size_t bytes; /* wanted; then what was read */
+	uint8_t *to;
+	int32_t thread; /* whose stack this is; -1: a range of its own */
+};
+
+/* Memory for what is copied in a stop, set aside before it. Stacks are packed one after the other
+ * into one large mapping, of which only what is used becomes real. */
+struct sw_capture_room {
+	struct sw_snapshot *snap; /* borrowed */
+	struct sw_stop *stop;     /* borrowed */
+	size_t stack_bytes;       /* most of one stack */
+	size_t used, size;        /* of snap->priv->pool */
+	size_t kept;              /* of the pool's end, for the capture hooks */
+	struct sw_piece *pieces;  /* owned by the snapshot's arena */
+	size_t n_pieces, pieces_max;
+	size_t n_want, want_bytes; /* the first pieces: what prepare hooks wanted */
+	size_t ranges_max;         /* of snap->ranges */
+	struct iovec remote[SW_CAPTURE_BATCH];
+	const struct sw_map *main_stack; /* borrowed: "[stack]" */
+	bool no_vm_readv;                /* it is refused: read mem_fd instead */
+	bool room_short;                 /* a range was not copied as there was no room */
+	bool out_of_time;
+};
+
+/* Allocates for n_threads; runs the unwinders' prepare hooks. */
+int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
+			   const struct sw_snapshot_options *options, size_t n_threads,
+			   struct sw_capture_room **ret, struct sw_error *err);
+
+/* sw_stop.stopped: copies stacks and ranges, runs capture hooks. arg is the room. */
+void sw_capture_room_fill(void *arg, struct sw_stop *stop);
+
+/* Target running again: hands the copies to threads and ranges, warns of what is missing, gives
+ * unused memory back. */
+void sw_capture_room_finish(struct sw_capture_room *room);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "errors.h"
+#include "module.h"
+#include "snapshot.h"
+
+#include <gelf.h>
+#include <string.h>
+
+enum {
+	IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */
+	IMAGE_COPY_TOTAL = 256 << 20, /* of all such images of a snapshot */
+	IMAGE_PHDRS_MAX = 4096,
+	IMAGE_PAGE = 4096,
+};
+
+/* Mappings of one file in a row: maps[first..last], with anonymous ones (bss) maybe between. */
+struct group {
+	size_t first, last;
+	const struct sw_map *exec; /* the first executable one; NULL when there is none */
+};
+
+struct finder {
+	struct sw_snapshot *snap;
+	const struct sw_opener *opener;
+	uint64_t copy_max; /* bytes the next image from memory may have */
+	size_t copied;     /* bytes of those so far */
+};
+
+static bool is_vdso(const struct sw_map *map)
+{
+	return strcmp(map->path, "[vdso]") == 0;
+}
+
+/* "[stack]", "[heap]", "[anon:name]" are no files. */
+static bool has_file(const struct sw_map *map)
+{
+	return map->path[0] != '\0' && map->path[0] != '[';
+}
+
+static bool same_file(const struct sw_map *a, const struct sw_map *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
+}
+
+/* The group that begins at maps[first]. The same file from its start again is a second copy of
+ * the module (dlmopen, a file that is also read as data). */
+static struct group group_at(const struct sw_snapshot *snap, size_t first)
+{
+	const struct sw_map *begin = &snap->maps[first];
+	struct group g = {.first = first, .last = first};
+	for (size_t i = first; i < snap->n_maps; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		if (map->path[0] == '\0')
+			continue;
+		if (!same_file(map, begin) || (i > first && map->file_off == 0))
+			break;
+		g.last = i;
+		if (g.exec == NULL && (map->prot & SW_MAP_EXEC))
+			g.exec = map;
+	}
+	return g;
+}
+
+/* An image in file layout from the mappings of a group; holes stay zero. */
+static uint8_t *image_from_memory(const struct finder *f, const struct group *g, size_t *ret_size,
+				  const char **ret_problem)
+{
+	const struct sw_snapshot *snap = f->snap;
+	uint64_t size = 0;
+	for (size_t i = g->first; i <= g->last; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		uint64_t end;
+		if (map->path[0] == '\0')
+			continue;
+		uint64_t length = map->end_avma - map->start_avma;
+		if (__builtin_add_overflow(map->file_off, length, &end) || end > f->copy_max) {
+			*ret_problem = "its file is gone and it is too large to copy from memory";
+			return NULL;
+		}
+		if (end > size)
+			size = end;
+	}
+	uint8_t *image = calloc(1, size);
+	bool any = false;
+	for (size_t i = g->first; image != NULL && i <= g->last; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		if (map->path[0] == '\0' || !(map->prot & SW_MAP_READ))
+			continue;
+		any |= f->opener->read(f->opener->arg, map->start_avma, image + map->file_off,
+				       map->end_avma - map->start_avma);
+	}
+	if (!any) {
+		free(image);
+		*ret_problem = "its file is gone and its memory could not be read";
+		return NULL;
+	}
+	*ret_size = size;
+	return image;
+}
+
+/* What the first bytes say; nothing more is looked at. */
+static enum sw_module_kind kind_of(const uint8_t *magic, size_t size)
+{
+	if (size >= 4 && memcmp(magic, ELFMAG, SELFMAG) == 0)
+		return SW_MODULE_ELF;
+	if (size >= 2 && magic[0] == 'M' && magic[1] == 'Z')
+		return SW_MODULE_PE;
+	return SW_MODULE_ANON;
+}
+
+static int module_of_file(struct sw_snapshot *snap, const char *path, bool deleted, int fd,
+			  struct sw_module **ret)
+{
+	struct stat st;
+	uint8_t magic[4];
+	ssize_t n = pread(fd, magic, sizeof(magic), 0);
+	if (fstat(fd, &st) < 0) {
+		(void) close(fd); /* read only */
+		return -SW_E_IO;
+	}
+	return sw_context_module_file(snap->ctx, kind_of(magic, n > 0 ? (size_t) n : 0), path,
+				      deleted, fd, &st, ret);
+}
+
+static int module_of_memory(struct finder *f, const struct group *g, const char *path, bool deleted,
+			    struct sw_module **ret)
+{
+	const struct sw_map *first = &f->snap->maps[g->first];
+	const char *problem = "its file could not be opened";
+	size_t size = 0;
+	uint8_t magic[4], *image = NULL;
+	enum sw_module_kind kind = SW_MODULE_ELF;
+	if (first->file_off == 0 &&
+	    f->opener->read(f->opener->arg, first->start_avma, magic, sizeof(magic)))
+		kind = is_vdso(first) ? SW_MODULE_VDSO : kind_of(magic, sizeof(magic));
+	/* What a JIT compiler maps from a file without a name is code, but no image. */
+	if (kind != SW_MODULE_ANON) {
+		f->copy_max = IMAGE_COPY_TOTAL - f->copied;
+		if (f->copy_max > IMAGE_COPY_MAX)
+			f->copy_max = IMAGE_COPY_MAX;
+		image = image_from_memory(f, g, &size, &problem);
+		f->copied += size;
+		if (image == NULL)
+			sw_snapshot_warn(f->snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND, "%s: %s", path,
+					 problem);
+	}
+	return sw_context_module_memory(f->snap->ctx, kind, path, deleted, image, size, problem,
+					ret);
+}
+
+static int group_module(struct finder *f, const struct group *g, struct sw_module **ret)
+{
+	size_t length;
+	bool deleted = sw_map_path_deleted(g->exec, &length);
+	sw_cleanup(sw_free_p) char *path = strndup(g->exec->path, length);
+	if (path == NULL)
+		return -SW_E_NOMEM;
+	if (!is_vdso(g->exec)) {
+		int fd = f->opener->open(f->opener->arg, g->exec, path, &deleted);
+		if (fd >= 0)
+			return module_of_file(f->snap, path, deleted, fd, ret);
+	}
+	return module_of_memory(f, g, path, deleted, ret);
+}
+
+/* Counts first, so that places never move while maps point to them by index. */
+static size_t groups_count(const struct sw_snapshot *snap)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		if (!has_file(&snap->maps[i]) && !is_vdso(&snap->maps[i]))
+			continue;
+		struct group g = group_at(snap, i);
+		n += g.exec != NULL;
+		i = g.last;
+	}
+	return n;
+}
+
+int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *opener,
+			    struct sw_error *err)
+{
+	struct finder f = {.snap = snap, .opener = opener};
+	size_t n = groups_count(snap);
+	snap->n_places = 0;
+	snap->places = sw_arena_calloc(&snap->priv->arena, n, sizeof(*snap->places));
+	if (snap->places == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		if (!has_file(&snap->maps[i]) && !is_vdso(&snap->maps[i]))
+			continue;
+		struct group g = group_at(snap, i);
+		i = g.last;
+		if (g.exec == NULL)
+			continue;
+		struct sw_place *place = &snap->places[snap->n_places];
+		*place = (struct sw_place){.start_avma = snap->maps[g.first].start_avma,
+					   .end_avma = snap->maps[g.last].end_avma};
+		int r = group_module(&f, &g, &place->module);
+		if (r == -SW_E_NOMEM)
+			return sw_fail_nomem(err);
+		if (r < 0) {
+			sw_snapshot_warn(snap, SW_WARN_MODULE, 0, -r, "%s: %s", g.exec->path,
+					 sw_error_text(r));
+			continue;
+		}
+		for (size_t k = g.first; k <= g.last; k++)
+			if (snap->maps[k].path[0] != '\0')
+				snap->maps[k].place = (int32_t) snap->n_places;
+		snap->n_places++;
+	}
+	return 0;
+}
+
+/* The load segment that the mapping at file_off came from; its address for that offset.
+ * Segments are mapped in whole pages. */
+static bool segment_svma(Elf *elf, const struct sw_map *map, uint64_t *ret)
+{
+	size_t n;
+	if (elf_getphdrnum(elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n && i < IMAGE_PHDRS_MAX; i++) {
+		GElf_Phdr phdr;
+		if (gelf_getphdr(elf, (int) i, &phdr) == NULL)
+			return false;
+		if (phdr.p_type != PT_LOAD)
+			continue;
+		if ((map->prot & SW_MAP_EXEC) && !(phdr.p_flags & PF_X))
+			continue;
+		uint64_t begin = phdr.p_offset & -(uint64_t) IMAGE_PAGE, end;
+		if (__builtin_add_overflow(phdr.p_offset, phdr.p_filesz, &end) ||
+		    map->file_off < begin || map->file_off >= end)
+			continue;
+		*ret = phdr.p_vaddr + (map->file_off - phdr.p_offset);
+		return true;
+	}
+	return false;
+}
+
+bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
+{
+	if (place->resolved != 0)
+		return place->resolved > 0;
+	place->resolved = -1;
+	Elf *elf = place->module->kind == SW_MODULE_ELF || place->module->kind == SW_MODULE_VDSO
+			   ? sw_module_elf(place->module)
+			   : NULL;
+	if (elf == NULL)
+		return false;
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		uint64_t svma;
+		if (map->place < 0 || &snap->places[map->place] != place ||
+		    !(map->prot & SW_MAP_EXEC) || !segment_svma(elf, map, &svma))
+			continue;
+		place->bias = map->start_avma - svma;
+		place->resolved = 1;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "stop.h"
+#include "cleanup.h"
+#include "clock.h"
+#include "errors.h"
+#include "proc.h"
+
+#include <elf.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "restart.h"
+
+enum {
+	LIST_PASSES_MAX = 8,           /* listings until no thread is new */
+	WAIT_SLEEP_MIN_NS = 10 * 1000, /* between two looks at threads that have not stopped */
+	WAIT_SLEEP_MAX_NS = 500 * 1000,
+	HELPER_SLACK_MS = 50, /* beyond max_stop without any progress: the helper is stuck */
+};
+
+static const int64_t NS_PER_MS = 1000000;
+
+static void lose(struct sw_tracee *t, int reason)
+{
+	t->phase = SW_TRACEE_LOST;
+	t->reason = reason;
+}
+
+static void seize(struct sw_stop *s, size_t from)
+{
+	for (size_t i = from; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		if (t->phase != SW_TRACEE_LISTED)
+			continue;
+		/* No options: EXITKILL would kill the target with us. */
+		if (ptrace(PTRACE_SEIZE, t->tid, 0, 0) == 0)
+			t->phase = SW_TRACEE_SEIZED;
+		else
+			lose(t, errno == ESRCH ? SW_E_EXITED : SW_E_NOT_PERMITTED);
+		atomic_fetch_add(&s->progress, 1);
+	}
+}
+
+static void interrupt(struct sw_stop *s, size_t from)
+{
+	for (size_t i = from; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		if (t->phase != SW_TRACEE_SEIZED)
+			continue;
+		int64_t now_ns = sw_clock_ns();
+		if (s->deadline_ns == 0)
+			s->deadline_ns = now_ns + s->max_stop_ns;
+		/* Letting go takes as long as interrupting: that half of the time is kept for it. */
+		if (now_ns > s->deadline_ns - s->max_stop_ns / 2) {
+			s->timed_out = true;
+			t->reason = SW_E_STOP_TIMEOUT;
+			continue;
+		}
+		t->interrupt_ns = now_ns;
+		t->phase = SW_TRACEE_INTERRUPTED;
+		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
+			lose(t, SW_E_EXITED);
+		atomic_fetch_add(&s->progress, 1);
+	}
+}
+
+/* One look. False: not stopped yet. */
+static bool look(struct sw_tracee *t)
+{
+	int status;
+	pid_t r = waitpid(t->tid, &status, __WALL | WNOHANG);
+	if (r == 0 || (r < 0 && errno == EINTR))
+		return false;
+	if (r < 0 || !WIFSTOPPED(status)) {
+		lose(t, SW_E_EXITED);
+		return true;
+	}
+	/* PTRACE_EVENT_STOP is our stop, or a group stop in which the thread was anyway. All else
+	 * is a signal on its way to the thread, which our stop follows. */
+	if (status >> 16 != PTRACE_EVENT_STOP)
+		t->signal = WSTOPSIG(status);
+	t->phase = SW_TRACEE_STOPPED;
+	return true;
+}
+
+static void sleep_ns(int64_t ns)
+{
+	const struct timespec t = {.tv_nsec = ns};
+	(void) clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL); /* woken early: looks again */
+}
+
+/* One look at each pending thread; the number of them that are left. */
+static size_t look_at_all(struct sw_stop *s, size_t n, bool *ret_only_d, bool *ret_any_stopped)
+{
+	size_t left = 0;
+	*ret_only_d = true;
+	for (size_t i = 0; i < n; i++) {
+		struct sw_tracee *t = &s->tracees[s->pending[i]];
+		if (look(t)) {
+			*ret_any_stopped |= t->phase == SW_TRACEE_STOPPED;
+			continue;
+		}
+		*ret_only_d &= t->uninterruptible;
+		s->pending[left++] = s->pending[i];
+	}
+	return left;
+}
+
+/*
+ * Each thread by its own id: waitpid(-1) searches a list of all of them at every call. By looking
+ * and sleeping, as a blocking wait knows no time limit.
+ */
+static void wait_stopped(struct sw_stop *s, size_t from)
+{
+	size_t n = 0;
+	bool any_stopped = false;
+	for (size_t i = from; i < s->n; i++)
+		if (s->tracees[i].phase == SW_TRACEE_INTERRUPTED)
+			s->pending[n++] = (uint32_t) i;
+	int64_t sleep = WAIT_SLEEP_MIN_NS, last_ns = sw_clock_ns();
+	while (n > 0) {
+		bool only_d;
+		size_t before = n;
+		n = look_at_all(s, n, &only_d, &any_stopped);
+		if (n == 0)
+			break;
+		int64_t now_ns = sw_clock_ns();
+		if (n < before) {
+			last_ns = now_ns;
+			sleep = WAIT_SLEEP_MIN_NS;
+		}
+		if (now_ns >= s->deadline_ns) {
+			s->timed_out = true;
+			break;
+		}
+		/* The others must not be held for one that may never come (vfork parent, frozen
+		 * cgroup, dead disk). */
+		if (only_d && any_stopped && now_ns - last_ns > SW_STOP_D_GRACE_MS * NS_PER_MS)
+			break;
+		sleep_ns(sleep);
+		sleep = sleep * 2 > WAIT_SLEEP_MAX_NS ? WAIT_SLEEP_MAX_NS : sleep * 2;
+	}
+	for (size_t i = 0; i < n; i++)
+		s->tracees[s->pending[i]].reason = SW_E_STOP_TIMEOUT;
+}
+
+/* How many of the threads that we know of are not known to be gone. */
+static size_t alive_count(const struct sw_stop *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += !(s->tracees[i].phase == SW_TRACEE_LOST &&
+		       s->tracees[i].reason == SW_E_EXITED);
+	return n;
+}
+
+/* The directory's link count is 2 + the number of threads: fs/proc/base.c, proc_task_getattr().
+ * Listing it takes a microsecond a thread, this takes one. */
+static bool all_known(const struct sw_stop *s)
+{
+	struct stat st;
+	return fstat(s->task_fd, &st) == 0 && st.st_nlink >= 2 && st.st_nlink - 2 == alive_count(s);
+}
+
+/* Adds threads that are not known yet. The kernel lists in order of creation, as we keep them: the
+ * search goes on where it last was. */
+static void list_new(struct sw_stop *s)
+{
+	size_t listed;
+	if (!sw_proc_tids(s->task_fd, s->tids, s->capacity, &listed))
+		return;
+	s->overflow |= listed > s->capacity;
+	if (listed > s->capacity)
+		listed = s->capacity;
+	size_t known = s->n, at = 0;
+	for (size_t i = 0; i < listed; i++) {
+		size_t steps = 0;
+		while (steps < known && s->tracees[at % known].tid != s->tids[i]) {
+			steps++;
+			at++;
+		}
+		if (steps < known)
+			continue;
+		if (s->n == s->capacity) {
+			s->overflow = true;
+			return;
+		}
+		s->tracees[s->n++] = (struct sw_tracee){.tid = s->tids[i], .fresh = true};
+	}
+}
+
+/* Before the stop: everything runs, so that this is only the bulk. */
+static void attach(struct sw_stop *s)
+{
+	seize(s, 0);
+	for (int pass = 0; s->new_threads && pass < LIST_PASSES_MAX && !all_known(s); pass++) {
+		size_t from = s->n;
+		list_new(s);
+		if (s->n == from)
+			break;
+		seize(s, from);
+	}
+}
+
+/* While all known threads stand still, only the few unknown ones can make more. */
+static void stop_new_threads(struct sw_stop *s)
+{
+	for (int pass = 0; s->new_threads && pass < LIST_PASSES_MAX && !all_known(s); pass++) {
+		size_t from = s->n;
+		list_new(s);
+		if (s->n == from || s->timed_out)
+			break;
+		seize(s, from);
+		interrupt(s, from);
+		wait_stopped(s, from);
+	}
+}
+
+/*
+ * A thread that ended after it was listed gave its id free, maybe to a thread of another program,
+ * which we then hold. This shows as a wrong count; the directory of the process tells which.
+ */
+static void drop_strangers(struct sw_stop *s)
+{
+	if (all_known(s))
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		char name[16];
+		if (t->phase != SW_TRACEE_STOPPED)
+			continue;
+		char *p = name + sizeof(name) - 1;
+		*p = '\0';
+		for (unsigned v = (unsigned) t->tid; v > 0; v /= 10)
+			*--p = (char) ('0' + v % 10);
+		if (faccessat(s->task_fd, p, F_OK, 0) == 0 || errno != ENOENT)
+			continue;
+		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* gone when it fails */
+		lose(t, SW_E_EXITED);
+	}
+}
+
+/* After an execve the memory that was opened before has no address space any more: a read gives 0
+ * bytes. (An error only says that this address is not mapped.) */
+static bool same_program(const struct sw_stop *s)
+{
+	char byte;
+	return s->mem_fd < 0 || pread(s->mem_fd, &byte, 1, (off_t) s->known_avma) != 0;
+}
+
+static void registers_read(struct sw_stop *s, struct sw_tracee *t)
+{
+	struct iovec room = {&t->regs, sizeof(t->regs)};
+	const struct user_regs_struct *r = &t->regs;
+	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &room) < 0) {
+		lose(t, SW_E_EXITED); /* killed while stopped: nothing to let go */
+		return;
+	}
+	if (room.iov_len != sizeof(t->regs)) {
+		t->reason = SW_E_ARCH; /* runs 32-bit code: 68 bytes came */
+		return;
+	}
+	t->has_regs = true;
+	const uint64_t args[6] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
+	switch (sw_restart_decide((int64_t) r->orig_rax, (int64_t) r->rax, args, s->restart)) {
+	case SW_RESTART_NOTHING: break;
+	case SW_RESTART_HIDE: t->hide_stop = true; break;
+	case SW_RESTART_VISIBLE: t->visible = t->signal == 0; break; /* else the signal's doing */
+	}
+}
+
+/* The register is changed only now, so that there is no moment at which we could be killed and
+ * leave more behind than a call that begins again. */
+static void release(struct sw_stop *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		/* One that comes too late for the copy still has its call restarted. */
+		if (t->phase == SW_TRACEE_INTERRUPTED && look(t) && t->phase == SW_TRACEE_STOPPED) {
+			registers_read(s, t);
+			t->has_regs = false;
+		}
+		if (t->phase != SW_TRACEE_STOPPED)
+			continue;
+		if (t->hide_stop)
+			(void) ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.rax),
+				      (long) -SW_ERESTARTNOHAND);   /* fails when it was killed */
+		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* likewise */
+		t->release_ns = sw_clock_ns();
+		t->phase = SW_TRACEE_RELEASED;
+		atomic_fetch_add(&s->progress, 1);
+	}
+}
+
+static void realtime_on(void)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then it takes a quarter longer. */
+	(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
+}
+
+static int64_t realtime_clock_ns(void)
+{
+	struct timespec t;
+	(void) clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int session(void *arg)
+{
+	struct sw_stop *s = arg;
+	int64_t begin_ns = sw_clock_ns();
+	(void) prctl(PR_SET_TIMERSLACK, 1); /* sleeps of 10 us shall not take 60 */
+	attach(s);
+	s->attach_ns = sw_clock_ns() - begin_ns;
+	if (s->realtime)
+		realtime_on();
+	begin_ns = sw_clock_ns();
+	interrupt(s, 0);
+	wait_stopped(s, 0);
+	stop_new_threads(s);
+	s->time_ns = realtime_clock_ns();
+	drop_strangers(s);
+	s->changed = !same_program(s);
+	if (!s->changed) {
+		int64_t copy_ns = sw_clock_ns();
+		for (size_t i = 0; i < s->n; i++)
+			if (s->tracees[i].phase == SW_TRACEE_STOPPED)
+				registers_read(s, &s->tracees[i]);
+		s->stopped(s->arg, s);
+		s->copy_ns = sw_clock_ns() - copy_ns;
+	}
+	release(s);
+	s->stopped_ns = sw_clock_ns() - begin_ns;
+	return 0;
+}
+
+int sw_stop_run(struct sw_stop *stop, struct sw_error *err)
+{
+	bool killed = false;
+	int patience_ms = (int) (stop->max_stop_ns / NS_PER_MS) + HELPER_SLACK_MS;
+	int r = sw_helper_run(session, stop, &stop->progress, patience_ms, &killed, err);
+	stop->timed_out |= killed;
+	return r;
+}
