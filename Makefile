@@ -33,7 +33,8 @@ BUILD     := $(BUILD)-asan
 endif
 
 LIBS_WALK     := -ldw -lelf
-LIBS_UNWIND   := -lunwind-ptrace -lunwind-generic
+# Loaded when a second opinion is asked for (libwalk/walk_libunwind_load.h), never linked.
+LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash
 
