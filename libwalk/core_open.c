@@ -190,9 +190,12 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 	if (name == path && path[0] != '/')
 		return -1; /* "[heap]" and the like, and what a hostile core would have us open */
 	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(name);
-	if (fd < 0 || !is_the_file(o, map, fd, name, deleted && name == path))
+	if (fd < 0)
 		return -1;
-	return sw_take_fd(fd);
+	if (is_the_file(o, map, fd, name, deleted && name == path))
+		return sw_take_fd(fd);
+	*ret_deleted = true;
+	return -1;
 }
 
 struct sw_opener sw_core_opener(struct sw_core_opener *o)
