@@ -291,8 +291,7 @@ int main(void)
 		cmocka_unit_test(test_verbose),       cmocka_unit_test(test_color),
 		cmocka_unit_test(test_recursion),     cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_many_threads),  cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_not_asked_for), cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_folded_merges), cmocka_unit_test(test_folded_nothing),
+		cmocka_unit_test(test_not_asked_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
