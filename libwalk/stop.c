@@ -9,22 +9,22 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "restart.h"
 
 enum {
-	LIST_PASSES_MAX = 8,           /* listings until no thread is new */
-	WAIT_SLEEP_MIN_NS = 10 * 1000, /* between two looks at threads that have not stopped */
-	WAIT_SLEEP_MAX_NS = 500 * 1000,
-	HELPER_SLACK_MS = 50, /* beyond max_stop without any progress: the helper is stuck */
+	LIST_PASSES_MAX = 8,   /* listings until no thread is new */
+	ALARM_AGAIN_US = 1000, /* after the first alarm */
+	HELPER_SLACK_MS = 50,  /* beyond max_stop without any progress: the helper is stuck */
+	NS_PER_US = 1000,
+	NS_PER_MS = 1000000,
+	NS_PER_S = 1000000000,
 };
-
-static const int64_t NS_PER_MS = 1000000;
 
 static void lose(struct sw_tracee *t, int reason)
 {
@@ -70,11 +70,20 @@ static void interrupt(struct sw_stop *s, size_t from)
 	}
 }
 
-/* One look. False: not stopped yet. */
-static bool look(struct sw_tracee *t)
+static bool any_stopped(const struct sw_stop *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->tracees[i].phase == SW_TRACEE_STOPPED)
+			return true;
+	return false;
+}
+
+/* One look; without WNOHANG it lasts until the thread stops or the alarm rings. False: not stopped
+ * yet. */
+static bool look(struct sw_tracee *t, int flags)
 {
 	int status;
-	pid_t r = waitpid(t->tid, &status, __WALL | WNOHANG);
+	pid_t r = waitpid(t->tid, &status, __WALL | flags);
 	if (r == 0 || (r < 0 && errno == EINTR))
 		return false;
 	if (r < 0 || !WIFSTOPPED(status)) {
@@ -89,65 +98,80 @@ static bool look(struct sw_tracee *t)
 	return true;
 }
 
-static void sleep_ns(int64_t ns)
+/* From ns on, SIGALRM ends system calls of the helper with EINTR; again and again, as the first
+ * one may come just before a call blocks. 0: no more. */
+static void alarm_set(int64_t ns)
 {
-	const struct timespec t = {.tv_nsec = ns};
-	(void) clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL); /* woken early: looks again */
+	const struct itimerval t = {
+		.it_interval = {.tv_usec = ns > 0 ? ALARM_AGAIN_US : 0},
+		.it_value = {.tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / 1000},
+	};
+	(void) setitimer(ITIMER_REAL, &t, NULL); /* the helper's own; cannot fail */
 }
 
-/* One look at each pending thread; the number of them that are left. */
-static size_t look_at_all(struct sw_stop *s, size_t n, bool *ret_only_d, bool *ret_any_stopped)
+static void alarm_rings(int number)
 {
-	size_t left = 0;
-	*ret_only_d = true;
-	for (size_t i = 0; i < n; i++) {
-		struct sw_tracee *t = &s->tracees[s->pending[i]];
-		if (look(t)) {
-			*ret_any_stopped |= t->phase == SW_TRACEE_STOPPED;
-			continue;
-		}
-		*ret_only_d &= t->uninterruptible;
-		s->pending[left++] = s->pending[i];
-	}
-	return left;
+	(void) number; /* being interrupted is all */
+}
+
+/* The helper's signal handlers and timers are not the caller's: it shares memory only. */
+static void alarm_prepare(void)
+{
+	const struct sigaction action = {.sa_handler = alarm_rings};
+	sigset_t set;
+	(void) sigaction(SIGALRM, &action, NULL); /* cannot fail */
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	(void) sigprocmask(SIG_UNBLOCK, &set, NULL); /* cannot fail */
 }
 
 /*
- * Each thread by its own id: waitpid(-1) searches a list of all of them at every call. By looking
- * and sleeping, as a blocking wait knows no time limit.
+ * Waits for the first n pending threads until end_ns, last one first: when it has stopped, most
+ * others have too, and we are not woken for each of them. Returns how many did not stop; they are
+ * the first of the pending ones.
  */
+static size_t wait_until(struct sw_stop *s, size_t n, int64_t end_ns)
+{
+	size_t left = 0;
+	bool late = false;
+	if (n > 0)
+		alarm_set(end_ns > sw_clock_ns() + NS_PER_US ? end_ns - sw_clock_ns() : NS_PER_US);
+	for (size_t i = n; i-- > 0;) {
+		struct sw_tracee *t = &s->tracees[s->pending[i]];
+		while (!look(t, late ? WNOHANG : 0) && !late)
+			late = sw_clock_ns() >= end_ns;
+		if (t->phase == SW_TRACEE_INTERRUPTED)
+			s->pending[n - ++left] = s->pending[i];
+	}
+	if (n > 0)
+		alarm_set(0);
+	for (size_t i = 0; i < left; i++) /* they were gathered at the end, in place */
+		s->pending[i] = s->pending[n - left + i];
+	return left;
+}
+
+/* Looks at all; then waits for each by its own id: waitpid(-1) searches a list of all of them at
+ * every call. */
 static void wait_stopped(struct sw_stop *s, size_t from)
 {
-	size_t n = 0;
-	bool any_stopped = false;
-	for (size_t i = from; i < s->n; i++)
-		if (s->tracees[i].phase == SW_TRACEE_INTERRUPTED)
-			s->pending[n++] = (uint32_t) i;
-	int64_t sleep = WAIT_SLEEP_MIN_NS, last_ns = sw_clock_ns();
-	while (n > 0) {
-		bool only_d;
-		size_t before = n;
-		n = look_at_all(s, n, &only_d, &any_stopped);
-		if (n == 0)
-			break;
-		int64_t now_ns = sw_clock_ns();
-		if (n < before) {
-			last_ns = now_ns;
-			sleep = WAIT_SLEEP_MIN_NS;
-		}
-		if (now_ns >= s->deadline_ns) {
-			s->timed_out = true;
-			break;
+	for (int d = 0; d <= 1; d++) {
+		size_t n = 0;
+		for (size_t i = from; i < s->n; i++) {
+			struct sw_tracee *t = &s->tracees[i];
+			if (t->phase == SW_TRACEE_INTERRUPTED && t->uninterruptible == d)
+				s->pending[n++] = (uint32_t) i;
 		}
 		/* The others must not be held for one that may never come (vfork parent, frozen
 		 * cgroup, dead disk). */
-		if (only_d && any_stopped && now_ns - last_ns > SW_STOP_D_GRACE_MS * NS_PER_MS)
-			break;
-		sleep_ns(sleep);
-		sleep = sleep * 2 > WAIT_SLEEP_MAX_NS ? WAIT_SLEEP_MAX_NS : sleep * 2;
+		int64_t end_ns = s->deadline_ns;
+		int64_t grace_ns = sw_clock_ns() + SW_STOP_D_GRACE_MS * NS_PER_MS;
+		if (d && any_stopped(s) && grace_ns < end_ns)
+			end_ns = grace_ns;
+		n = wait_until(s, n, end_ns);
+		for (size_t i = 0; i < n; i++)
+			s->tracees[s->pending[i]].reason = SW_E_STOP_TIMEOUT;
+		s->timed_out |= n > 0 && end_ns == s->deadline_ns;
 	}
-	for (size_t i = 0; i < n; i++)
-		s->tracees[s->pending[i]].reason = SW_E_STOP_TIMEOUT;
 }
 
 /* How many of the threads that we know of are not known to be gone. */
@@ -282,7 +306,8 @@ static void release(struct sw_stop *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct sw_tracee *t = &s->tracees[i];
 		/* One that comes too late for the copy still has its call restarted. */
-		if (t->phase == SW_TRACEE_INTERRUPTED && look(t) && t->phase == SW_TRACEE_STOPPED) {
+		if (t->phase == SW_TRACEE_INTERRUPTED && look(t, WNOHANG) &&
+		    t->phase == SW_TRACEE_STOPPED) {
 			registers_read(s, t);
 			t->has_regs = false;
 		}
@@ -316,7 +341,7 @@ static int session(void *arg)
 {
 	struct sw_stop *s = arg;
 	int64_t begin_ns = sw_clock_ns();
-	(void) prctl(PR_SET_TIMERSLACK, 1); /* sleeps of 10 us shall not take 60 */
+	alarm_prepare();
 	attach(s);
 	s->attach_ns = sw_clock_ns() - begin_ns;
 	if (s->realtime)
