@@ -61,28 +61,13 @@ static const char *output_name(const struct sw_options *o)
 	return o->output != NULL && strcmp(o->output, "-") != 0 ? o->output : "standard output";
 }
 
-/* How many stacks are not whole. */
-static size_t count_cut(const struct sw_report *report)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < report->n_stacks; i++)
-		n += strcmp(report->stacks[i].end, "complete") != 0;
-	return n;
-}
-
+/* Text on a terminal has it all: saying it twice helps nobody. */
 static void say_what_is_missing(const struct sw_options *o, const struct sw_subject *subject,
 				const struct sw_report *report)
 {
-	if (report->complete && !o->verbose)
-		return;
-	sw_complain_warnings(subject->name, report, o->verbose);
-	size_t cut = count_cut(report);
-	if (cut == 0)
-		return;
-	char message[80];
-	(void) snprintf(message, sizeof(message), "%zu of %zu stacks are not complete", cut,
-			report->n_stacks);
-	sw_complain(subject->name, message, "incomplete", "each says at its end why");
+	bool seen = o->format == SW_FORMAT_TEXT && o->output == NULL && isatty(STDOUT_FILENO);
+	if (!seen && (!report->complete || o->verbose))
+		sw_complain_warnings(subject->name, report, o->verbose);
 }
 
 static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)

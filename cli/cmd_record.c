@@ -21,7 +21,7 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 	       "Walk it with: snapwalk dump --fixture %s\n",
 	       options->output, captured, snap->n_threads, (double) snap->times.stopped_ns / 1e6,
 	       options->output);
-	return captured == snap->n_threads ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
+	return sw_count_missing(snap) == 0 ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 
 int sw_cmd_record(const struct sw_options *options)

@@ -52,6 +52,18 @@ int sw_obtain_snapshot(struct sw_session *session, const struct sw_subject *subj
 	return sw_snapshot_take(session->ctx, target, &options->snapshot, ret, err);
 }
 
+size_t sw_count_missing(const struct sw_snapshot *snap)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		bool has_stack = t->reason != SW_E_IO_WORKER && t->reason != SW_E_KERNEL_THREAD &&
+				 t->reason != SW_E_ZOMBIE && t->reason != SW_E_EXITED;
+		n += !t->captured && t->reason != 0 && has_stack;
+	}
+	return n;
+}
+
 int sw_obtain_report(struct sw_session *session, const struct sw_subject *subject,
 		     const struct sw_options *options, int64_t begin_ns, uint64_t seq,
 		     struct sw_obtained *ret, struct sw_error *err)

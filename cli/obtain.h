@@ -24,6 +24,9 @@ int sw_obtain_snapshot(struct sw_session *session, const struct sw_subject *subj
 		       const struct sw_options *options, struct sw_snapshot **ret,
 		       struct sw_error *err);
 
+/* Threads without registers although they were asked for and have a user stack. */
+size_t sw_count_missing(const struct sw_snapshot *snap);
+
 /* A capture seen through to its report; everything is freed by sw_obtained_deinit(). */
 struct sw_obtained {
 	struct sw_snapshot *snap;

@@ -32,10 +32,17 @@ static const struct {
 	{"not_found", "check the value"},
 	{"unsupported", "see snapwalk(1) for what is supported"},
 	{"internal", "please report it with the command and its output"},
-	/* warnings; those with the name of an error are above */
+	/* ends of stacks; those with the name of an error are above */
+	{"frame_limit", "show more with --depth"},
+	{"stack_limit", "copy more with --stack-bytes"},
+	{"memory", "copy more with --stack-bytes"},
+	{"no_unwind_info", "see what is known with 'snapwalk explain PID ADDRESS'"},
+	{"bad_unwind_info", "compare with 'snapwalk verify PID'"},
+	{"no_progress", "compare with 'snapwalk verify PID'"},
+	{"scan_limit", "see what there may be with --walk scan"},
+	/* warnings */
 	{"thread_missing", "'snapwalk doctor PID' says why"},
 	{"interrupted_call", "hide it with --restart all, or see --restart in snapwalk(1)"},
-	{"stack_limit", "copy more with --stack-bytes"},
 	{"module_unusable", "without that file, frames in it are found by frame pointer or scan"},
 	{"partial_input", "the rest of the input is missing, make it again"},
 	{"capture_incomplete", "try again, or allow more with --max-stop"},

@@ -30,6 +30,14 @@ static void test_every_warning_has_a_remedy(void **state)
 	assert_string_equal(sw_remedy("never heard of"), "");
 }
 
+static void test_every_end_has_a_remedy(void **state)
+{
+	(void) state;
+	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
+		if (sw_remedy(sw_end_name(end))[0] == '\0')
+			fail_msg("end %s has no remedy", sw_end_name(end));
+}
+
 static void test_worst_status(void **state)
 {
 	(void) state;
@@ -67,6 +75,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_error_has_a_remedy),
 		cmocka_unit_test(test_every_warning_has_a_remedy),
+		cmocka_unit_test(test_every_end_has_a_remedy),
 		cmocka_unit_test(test_worst_status),
 		cmocka_unit_test(test_status_of_errors),
 		cmocka_unit_test(test_control_characters_are_shown),
