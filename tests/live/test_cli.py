@@ -1,0 +1,492 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command line: what is said, where it is written, and the exit status."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from harness import BUILD, SNAPWALK, Tap, Target, snapwalk, state_of, tool, wait_until
+
+NOBODY = 65534
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ONE_LINE = re.compile(r"^snapwalk: [^\n]+: [^\n]+ \([a-z_]+\)(: [^\n]+)?\n$")
+
+
+def said(tap, result, status, pattern, name):
+    """One clear line on standard error, nothing on standard output, that status."""
+    good = (result.returncode == status and re.search(pattern, result.stderr)
+            and ONE_LINE.match(result.stderr) and result.stdout == "")
+    return tap.check(good, name, f"status {result.returncode}\nout {result.stdout[:200]!r}\n"
+                                 f"err {result.stderr!r}\nwanted {status} {pattern!r}")
+
+
+def bad_lines(tap):
+    for words, pattern in (
+            ([], r"no target is given \(usage\): give a process id"),
+            (["dump"], r"dump: no target is given \(usage\)"),
+            (["1", "--depth", "abc"],
+             r"--depth: 'abc' is not a number \(usage\): give 1 to 65536"),
+            (["1", "--timeout", "1e3"], r"--timeout: '1e3' is not a number"),
+            (["1", "--stack-bytes", "4Q"], r"--stack-bytes: '4Q' is not a size"),
+            (["1", "--format", "xml"], r"--format: 'xml' is unknown .*text\|json\|folded"),
+            (["1", "--nonsense"], r"--nonsense: no such option"),
+            (["1", "-o"], r"--output: a value is missing"),
+            (["one"], r"one: neither a command nor a process id \(usage\): .*--comm one"),
+            (["1", "--via", "daemon"], r"--via: this version has no daemon"),
+            (["doctor", "1", "--json"], r"--json: is no option of doctor"),
+            (["explain", "1"], r"explain: no address is given"),
+            (["record", "1"], r"record: no directory is given"),
+            (["verify", "1", "2"], r"verify: several targets are given"),
+            (["1\n2\x1b[2J"], r"1\\x0a2\\x1b\[2J: neither")):
+        said(tap, snapwalk(*words), 2, pattern, "refuses: snapwalk " + repr(words))
+
+
+def no_such_target(tap):
+    child = subprocess.Popen(["true"])
+    child.wait()
+    said(tap, snapwalk(child.pid), 1, rf"^snapwalk: {child.pid}: .*\(no_such_process\): ",
+         "a process that is gone")
+    said(tap, snapwalk("doctor", child.pid), 1, r"\(no_such_process\)", "doctor: it is gone")
+    said(tap, snapwalk("--comm", "no-such-name"), 1, r"no process matches \(not_found\)",
+         "a name that nobody has")
+    said(tap, snapwalk("--unit", "no-such-unit"), 1, r"\(not_found\)", "a unit that is not there")
+    said(tap, snapwalk("--container", "feedfacefeed"), 1, r"\(not_found\)", "no such container")
+    said(tap, snapwalk("--core", "/nonexistent"), 1, r"/nonexistent: .*\(io\)", "no such core")
+    said(tap, snapwalk("--core", SNAPWALK), 1, r"\((bad_format|io)\)", "a core that is none")
+    said(tap, snapwalk("--fixture", "/nonexistent"), 1, r"\(io\)", "no such fixture")
+
+
+def itself(tap):
+    """exec keeps the pid, so that snapwalk is asked for its own."""
+    result = subprocess.run(["sh", "-c", 'exec "$0" $$', SNAPWALK], capture_output=True, text=True)
+    said(tap, result, 1, r"\(self\)", "its own pid")
+
+
+def kernel_thread(tap):
+    try:
+        with open("/proc/2/stat") as stat:
+            is_kernel = int(stat.read().rpartition(")")[2].split()[6]) & 0x200000
+    except OSError:
+        is_kernel = False
+    if not is_kernel:
+        tap.skip("a kernel thread", "pid 2 is none here (pid namespace)")
+        return
+    said(tap, snapwalk(2), 1, r"^snapwalk: 2: .*\(kernel_thread\): ", "a kernel thread")
+    result = snapwalk("doctor", 2)
+    tap.check(result.returncode == 77 and "kernel thread" in result.stdout,
+              "doctor: a kernel thread", result.stdout)
+
+
+def zombie(tap):
+    child = subprocess.Popen(["true"])
+    wait_until(lambda: state_of(child.pid) == "Z", "the zombie")
+    said(tap, snapwalk(child.pid), 1, rf"^snapwalk: {child.pid}: .*\(zombie\): ", "a zombie")
+    result = snapwalk("doctor", child.pid)
+    tap.check(result.returncode == 77 and "zombie" in result.stdout, "doctor: a zombie",
+              result.stdout + result.stderr)
+    child.wait()
+
+
+def not_permitted(tap):
+    """An unprivileged user and a target of root."""
+    if os.geteuid() != 0:
+        tap.skip("not permitted", "needs root to become somebody else")
+        return
+    with tempfile.TemporaryDirectory() as directory, Target("demo") as target:
+        # The build directory may not be open to that user.
+        os.chmod(directory, 0o755)
+        command = shutil.copy(SNAPWALK, directory)
+        become = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "capture_output": True,
+                  "text": True, "timeout": 60}
+        said(tap, subprocess.run([command, str(target.pid)], **become), 77,
+             rf"^snapwalk: {target.pid}: .*\(not_permitted\): .*doctor", "not permitted")
+        result = subprocess.run([command, "doctor", str(target.pid)], **become)
+        tap.check(result.returncode == 77
+                  and re.search(r"^refused +permission +the kernel refuses it", result.stdout, re.M)
+                  and re.search(r"^refused +uid +it runs as uid 0", result.stdout, re.M),
+                  "doctor: says which gate refuses", result.stdout + result.stderr)
+        # Each gate that refuses says what to do, in the line below.
+        lines = result.stdout.splitlines()
+        mute = [a for a, b in zip(lines, lines[1:] + [""])
+                if a.startswith("refused") and "->" not in b]
+        tap.equal(mute, [], "doctor: a remedy for each")
+        two = subprocess.run([command, str(target.pid), "999999999"], **become)
+        tap.check(two.returncode == 77 and len(two.stderr.splitlines()) == 2,
+                  "two targets: the worst status", two.stderr)
+
+
+def doctor_good(tap):
+    with Target("demo") as target:
+        result = snapwalk("doctor", target.pid)
+        tap.check(result.returncode == 0 and f"{target.pid} can be captured" in result.stdout,
+                  "doctor: nothing stands in the way", result.stdout + result.stderr)
+        tap.check(re.search(r"^ok +tracer +no other tracer", result.stdout, re.M)
+                  and re.search(r"^ok +kind +a 64-bit program", result.stdout, re.M)
+                  and re.search(r"^ok +threads +7$", result.stdout, re.M),
+                  "doctor: looks at the target", result.stdout)
+        tap.equal(state_of(target.pid), "S", "doctor: the target is as before")
+    tap.equal(snapwalk("doctor").returncode, 0, "doctor: in general")
+
+
+def other_tracer(tap):
+    if tool("gdb") is None:
+        tap.skip("another tracer", "gdb is not installed")
+        return
+    with Target("demo") as target:
+        gdb = subprocess.Popen(["gdb", "-q", "-nx", "-p", str(target.pid)], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: state_of(target.pid) == "t", "gdb to attach")
+            said(tap, snapwalk(target.pid), 1, r"\(already_traced\): ", "another tracer")
+            result = snapwalk("doctor", target.pid)
+            tap.check(result.returncode == 77
+                      and re.search(rf"^refused +tracer +thread {target.pid} is traced by "
+                                    rf"{gdb.pid} \(gdb\)", result.stdout, re.M),
+                      "doctor: names the tracer", result.stdout)
+        finally:
+            gdb.kill()
+            gdb.communicate()
+
+
+def output_file(tap):
+    with tempfile.TemporaryDirectory() as directory, Target("demo") as target:
+        path = os.path.join(directory, "out.json")
+        result = snapwalk(target.pid, "--json", "-o", path)
+        with open(path) as file:
+            report = json.load(file)
+        tap.check(result.returncode == 0 and result.stdout == ""
+                  and report["process"]["pid"] == target.pid, "-o writes the file", result.stderr)
+        tap.equal(os.listdir(directory), ["out.json"], "-o leaves nothing beside it")
+        before = os.stat(path).st_ino
+        said(tap, snapwalk(999999999, "--json", "-o", path), 1, r"\(no_such_process\)",
+             "-o with nothing captured")
+        tap.equal(os.stat(path).st_ino, before, "-o keeps the old file then")
+        snapwalk(target.pid, "-o", path)
+        tap.check(os.stat(path).st_ino != before, "-o replaces it by rename")
+        missing = os.path.join(directory, "none", "x")
+        said(tap, snapwalk(target.pid, "-o", missing), 1,
+             r"none/x: cannot write there: No such file or directory \(io\): ", "-o into nowhere")
+        said(tap, snapwalk(target.pid, "-o", directory), 1, r"it is a directory \(io\)",
+             "-o to a directory")
+        said(tap, snapwalk(target.pid, "-o", "/dev/full"), 1, r"No space left on device \(io\)",
+             "-o to a full disk")
+        tap.check(not os.path.isfile("/dev/full"), "-o leaves devices alone")
+        tap.check(snapwalk(target.pid, "-o", "-").stdout.startswith("demo, pid"),
+                  "-o - is standard output")
+
+
+def full_file_system(tap):
+    """A file system of one page, which the dump does not fit into."""
+    if os.geteuid() != 0 or tool("mount") is None or tool("unshare") is None:
+        tap.skip("a full file system", "needs root and mount")
+        return
+    with tempfile.TemporaryDirectory() as directory, Target("demo") as target:
+        script = ('mount -t tmpfs -o size=4096 none "$1" && "$0" "$2" --json -o "$1/out";'
+                  ' s=$?; ls -A "$1"; exit $s')
+        result = subprocess.run(["unshare", "-m", "sh", "-c", script, SNAPWALK, directory,
+                                 str(target.pid)], capture_output=True, text=True)
+        if "mount" in result.stderr:
+            tap.skip("a full file system", result.stderr.strip().splitlines()[0])
+            return
+        said(tap, result, 1, r"No space left on device \(io\)",
+             "a full file system: an error, and nothing is left")
+
+
+def standard_output(tap):
+    with Target("demo") as target:
+        with open("/dev/full", "w") as full:
+            result = snapwalk(target.pid, stdout=full, stderr=subprocess.PIPE,
+                              capture_output=False)
+        tap.check(result.returncode == 1
+                  and re.match(r"snapwalk: standard output: .*No space left .*\(io\)",
+                               result.stderr), "a full standard output", result.stderr)
+        with open("/dev/full", "w") as full:
+            result = snapwalk("doctor", target.pid, stdout=full, stderr=subprocess.PIPE,
+                              capture_output=False)
+        tap.check(result.returncode == 1 and "No space left" in result.stderr,
+                  "a full standard output of doctor", result.stderr)
+        for words in ([str(target.pid), "--json"], ["doctor", str(target.pid)]):
+            reader, writer = os.pipe()
+            os.close(reader)
+            result = snapwalk(*words, stdout=writer, stderr=subprocess.PIPE, capture_output=False)
+            os.close(writer)
+            tap.check(result.returncode == 0 and result.stderr == "",
+                      f"a reader that left is no error: {words[0]}", result)
+        closed = subprocess.run(["sh", "-c", '"$0" "$1" >&-', SNAPWALK, str(target.pid)],
+                                capture_output=True, text=True)
+        tap.check(closed.returncode == 1 and ONE_LINE.match(closed.stderr),
+                  "a closed standard output is an error", closed)
+
+
+def formats(tap):
+    with Target("demo") as target:
+        text = snapwalk(target.pid)
+        tap.check(text.returncode == 0 and text.stdout.startswith(f"demo, pid {target.pid}: 7")
+                  and "query_database" in text.stdout and "\033" not in text.stdout,
+                  "text", text.stdout + text.stderr)
+        tap.check("\033[" in snapwalk(target.pid, "--color", "always").stdout, "--color always")
+        folded = snapwalk(target.pid, "--format", "folded")
+        tap.check(re.search(r"^listener;.*start_thread;listener;.*accept 1$", folded.stdout, re.M),
+                  "folded", folded.stdout)
+        two = snapwalk(target.pid, target.pid, "--json")
+        tap.equal(len(two.stdout.splitlines()), 1, "the same process twice is one target")
+        with Target("demo") as other:
+            both = snapwalk("dump", target.pid, other.pid, "--json")
+            pids = [json.loads(line)["process"]["pid"] for line in both.stdout.splitlines()]
+            tap.equal(pids, [target.pid, other.pid], "two targets: one line of JSON for each")
+            half = snapwalk(target.pid, 999999999, other.pid, "--json")
+            tap.check(half.returncode == 1 and len(half.stdout.splitlines()) == 2,
+                      "one of three is gone: the others are there", half.stderr)
+        report = json.loads(snapwalk(target.pid, "--json", "--reason", "a\x1b\xe4").stdout)
+        tap.equal(report["reason"], "a\x1b\xe4", "--reason is kept")
+        limited = snapwalk(target.pid, "--depth", "1", "--json")
+        tap.check(limited.returncode == 3 and "(frame_limit): show more with --depth"
+                  in limited.stderr, "--depth 1: status 3 and why", limited.stderr)
+        bare = json.loads(snapwalk(target.pid, "--json", "--symbols", "none").stdout)
+        functions = {f.get("function") for s in bare["stacks"] for f in s["frames"]}
+        tap.equal(functions, {None}, "--symbols none")
+        running = json.loads(snapwalk(target.pid, "--json", "--threads", "running").stdout)
+        stopped = {t["comm"] for t in running["threads"] if t["captured"]}
+        tap.equal(stopped, {"auditor"}, "--threads running")
+        tid = next(t["tid"] for t in running["threads"] if t["comm"] == "listener")
+        one = json.loads(snapwalk(target.pid, "--json", "--threads", tid).stdout)
+        stopped = {t["comm"] for t in one["threads"] if t["captured"]}
+        tap.equal(stopped, {"listener"}, "--threads TID")
+        by_tid = json.loads(snapwalk(tid, "--json").stdout)
+        tap.equal(by_tid["process"]["pid"], target.pid, "a thread's id means its process")
+
+
+def selectors(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        name = f"sw{os.getpid()}"
+        demo = shutil.copy(os.path.join(BUILD, "tests", "targets", "demo"),
+                           os.path.join(directory, name))
+        with Target(name, path=demo) as first, Target(name, path=demo) as second:
+            result = snapwalk("--comm", name, "--json")
+            pids = sorted(json.loads(line)["process"]["pid"]
+                          for line in result.stdout.splitlines())
+            tap.equal(pids, sorted([first.pid, second.pid]), "--comm takes all of that name")
+            said(tap, snapwalk("verify", "--comm", name), 2,
+                 rf"{name}: 2 processes match: \d+ {name}, \d+ {name} \(usage\): choose one",
+                 "one is needed: lists both")
+            cgroup_selector(tap, first.pid)
+        long = shutil.copy(demo, os.path.join(directory, "sw-name-of-20-bytes"))
+        with Target("long", path=long) as target:
+            result = snapwalk("--comm", "sw-name-of-20-bytes", "--json")
+            tap.check(result.returncode == 0
+                      and json.loads(result.stdout)["process"]["pid"] == target.pid,
+                      "--comm longer than the kernel keeps", result.stderr)
+
+
+def cgroup_selector(tap, pid):
+    """A cgroup of our own, with the names that units and containers have."""
+    container = "ab" * 32
+    base = next((d for d in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd",
+                             "/sys/fs/cgroup/freezer", "/sys/fs/cgroup/pids")
+                 if os.path.exists(os.path.join(d, "cgroup.procs"))), None)
+    unit = f"swtest{os.getpid()}"
+    slice_path = os.path.join(base or "", f"{unit}.service")
+    inner = os.path.join(slice_path, f"docker-{container}.scope")
+    try:
+        if base is None:
+            raise OSError("no cgroup file system")
+        os.makedirs(inner)
+    except OSError as error:
+        tap.skip("--unit, --cgroup, --container", str(error))
+        return
+    try:
+        with open(os.path.join(inner, "cgroup.procs"), "w") as procs:
+            procs.write(str(pid))
+        for words in (["--unit", unit], ["--unit", unit + ".service"], ["--cgroup", slice_path],
+                      ["--cgroup", f"/{unit}.service"], ["--container", container[:12]]):
+            result = snapwalk(*words, "--json")
+            tap.check(result.returncode == 0
+                      and [json.loads(line)["process"]["pid"]
+                           for line in result.stdout.splitlines()] == [pid],
+                      " ".join(words), result.stderr)
+    finally:
+        with open(os.path.join(base, "cgroup.procs"), "w") as procs:
+            procs.write(str(pid))
+        os.rmdir(inner)
+        os.rmdir(slice_path)
+
+
+def explain_and_verify(tap):
+    with Target("demo") as target:
+        report = json.loads(snapwalk(target.pid, "--json").stdout)
+        frame = next(f for s in report["stacks"] for f in s["frames"]
+                     if f["function"] == "handle_order")
+        result = snapwalk("explain", target.pid, frame["pc"])
+        tap.check(result.returncode == 0 and re.search(r"^symbol +handle_order\+0x", result.stdout,
+                                                       re.M), "explain", result)
+        again = snapwalk("explain", target.pid, frame["pc"][2:])
+        tap.equal(again.stdout, result.stdout, "explain: an address without 0x")
+        said(tap, snapwalk("explain", target.pid, "0x10"), 1, r"^snapwalk: 0x10: .*\(not_found\)",
+             "explain: an address that is not mapped")
+        result = snapwalk("verify", target.pid, "--threads",
+                          ",".join(str(t["tid"]) for t in report["threads"]
+                                   if t["comm"] != "auditor"))
+        tap.check(result.returncode == 0 and result.stdout.endswith(
+            "6 threads: 6 same, 0 different\n"), "verify", result.stdout + result.stderr)
+
+
+def record(tap):
+    with tempfile.TemporaryDirectory() as directory, Target("demo") as target:
+        place = os.path.join(directory, "fixture")
+        result = snapwalk("record", target.pid, "-o", place)
+        tap.check(result.returncode == 0 and f"{place}: 7 of 7 threads" in result.stdout,
+                  "record", result)
+        loaded = snapwalk("dump", "--fixture", place, "--json")
+        live = json.loads(snapwalk(target.pid, "--json").stdout)
+        blocked = sorted(t["tid"] for t in live["threads"] if t["comm"] != "auditor")
+
+        def stacks(report):
+            return {t["tid"]: report["stacks"][t["stack"]]["id"] for t in report["threads"]
+                    if t["tid"] in blocked}
+        tap.check(loaded.returncode == 0 and stacks(json.loads(loaded.stdout)) == stacks(live),
+                  "the fixture has the same stacks", loaded.stderr)
+        said(tap, snapwalk("record", target.pid, "-o", place), 1, r"\(io\)",
+             "record: the directory must be new")
+
+
+def sample(tap):
+    with Target("demo") as target:
+        result = snapwalk("sample", target.pid, "--duration", 1, "--rate", 10)
+        lines = dict(line.rsplit(" ", 1) for line in result.stdout.splitlines())
+        samples = int(re.match(r"(\d+) samples", result.stderr).group(1))
+        waiting = [int(n) for stack, n in lines.items() if stack.endswith("accept")]
+        tap.check(result.returncode == 0 and 2 <= samples <= 10 and waiting == [samples],
+                  "sample: folded", result)
+        result = snapwalk("sample", target.pid, "--duration", 1, "--format", "text")
+        tap.check(re.match(r" +self +total +function\n", result.stdout)
+                  and re.search(r"^ +\d+\.\d% +\d+\.\d% +auditor$", result.stdout, re.M),
+                  "sample: text", result)
+        child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "60"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: "0000000000004002" in status_of(child.pid, "SigBlk"), "it to sample")
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+        tap.check(child.returncode in (0, 1) and (out == "") == (child.returncode == 1),
+                  "sample: Control-C gives what is there", (child.returncode, err))
+
+
+def status_of(pid, field):
+    with open(f"/proc/{pid}/status") as file:
+        return next(line for line in file if line.startswith(field + ":"))
+
+
+def help_options():
+    return re.findall(r"^  (?:-(\w), )?--([a-z-]+)", snapwalk("--help").stdout, re.M)
+
+
+def words_for_users(tap):
+    """Help, manual page and completion know the same options."""
+    options = help_options()
+    tap.check(len(options) > 25, "--help lists the options", options)
+    with open(os.path.join(ROOT, "man", "snapwalk.1")) as file:
+        page = file.read()
+    missing = [name for _, name in options if not re.search(rf"Fl Fl {name}\b", page)]
+    tap.equal(missing, [], "snapwalk(1) has every option")
+    strange = [name for name in re.findall(r"^\.It .*Fl Fl ([a-z-]+)", page, re.M)
+               if name not in [n for _, n in options]]
+    tap.equal(strange, [], "snapwalk(1) has no other option")
+    commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
+                          .split("Targets:")[0], re.M)
+    tap.equal(commands, ["dump", "sample", "explain", "verify", "record", "doctor"],
+              "--help lists the commands")
+    for command in commands:
+        result = snapwalk(command, "--help")
+        tap.check(result.returncode == 0
+                  and result.stdout.startswith(f"Usage: snapwalk {command} "),
+                  f"{command} --help", result)
+        tap.check(f".It Cm {command}" in page, f"snapwalk(1) has {command}")
+    result = snapwalk("--version")
+    tap.check(re.match(r"snapwalk \d+\.\d+\.\d+\n$", result.stdout), "--version", result)
+
+
+def complete(*words):
+    """What bash would offer for the last word."""
+    script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+              '_snapwalk "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    result = subprocess.run(["bash", "-c", script, "bash",
+                             os.path.join(ROOT, "cli", "completion.bash"), SNAPWALK, *words],
+                            capture_output=True, text=True, timeout=60)
+    return result.stdout.split()
+
+
+def completion(tap):
+    offered = complete("-")
+    wanted = [f"--{name}" for _, name in help_options()]
+    wanted += [f"-{letter}" for letter, _ in help_options() if letter]
+    tap.equal(sorted(offered), sorted(wanted), "completion has every option")
+    tap.equal(complete("do"), ["doctor"], "completion of a command")
+    tap.equal(complete("dump", "--format", ""), ["text", "json", "folded"],
+              "completion of a value")
+    tap.equal(complete("dump", "--format", "=", "j"), ["json"], "completion behind =")
+    tap.check("--rate" not in complete("dump", "--") and "--rate" in complete("sample", "--"),
+              "completion knows which command takes what")
+    tap.check(str(os.getpid()) in complete(""), "completion of process ids")
+    tap.equal(complete("7", "-o", "/etc/host"),
+              sorted("/etc/" + n for n in os.listdir("/etc") if n.startswith("host")),
+              "completion of files")
+
+
+def manual_example(tap):
+    """The example of libwalk(3) compiles without warnings and works."""
+    with open(os.path.join(ROOT, "man", "libwalk.3")) as file:
+        page = file.read()
+    with open(os.path.join(ROOT, "libwalk", "include", "snapwalk", "error_codes.def")) as file:
+        codes = re.findall(r"^SW_ERROR\((\w+),", file.read(), re.M)
+    tap.equal([c for c in codes if f"Dv SW_E_{c}\n" not in page], [], "libwalk(3) has every error")
+    example = page.split('example begin\n.Bd -literal\n')[1].split('.Ed\n')[0].replace("\\e", "\\")
+    if tool("cc") is None:
+        tap.skip("the example of libwalk(3)", "no compiler")
+        return
+    with tempfile.TemporaryDirectory() as directory, Target("demo") as target:
+        source = os.path.join(directory, "example.c")
+        program = os.path.join(directory, "example")
+        libraries = os.path.join(BUILD, "lib")
+        with open(source, "w") as file:
+            file.write(example)
+        flags = ["-Wall", "-Wextra", "-Werror", *(f"-I{ROOT}/{room}/include" for room in
+                                                ("libwalk", "symbolizer", "protocol"))]
+        if BUILD.endswith("-asan"):
+            flags.append("-fsanitize=address,undefined")
+        built = subprocess.run(["cc", *flags, "-o", program, source, f"-L{libraries}",
+                                "-lsnapwalk-symbolizer", "-lwalk", f"-Wl,-rpath,{libraries}"],
+                               capture_output=True, text=True)
+        if not tap.check(built.returncode == 0, "the example of libwalk(3) compiles",
+                         built.stderr):
+            return
+        result = subprocess.run([program, str(target.pid)], capture_output=True, text=True)
+        tap.check(result.returncode == 0 and "  query_database\n  reserve_stock\n  handle_order\n"
+                  in result.stdout, "the example of libwalk(3) works", result)
+
+
+def hostile_environment(tap):
+    """Debug servers are never asked: an address where nobody answers would take its time."""
+    with Target("demo") as target:
+        environment = dict(os.environ, DEBUGINFOD_URLS="http://192.0.2.1/", NO_COLOR="1", TERM="")
+        result = snapwalk(target.pid, "--json", env=environment)
+        total_us = json.loads(result.stdout)["timings"]["total_us"]
+        tap.check(result.returncode == 0 and total_us < 2000000, "DEBUGINFOD_URLS is ignored",
+                  total_us)
+
+
+def main():
+    tap = Tap()
+    for function in (bad_lines, no_such_target, itself, kernel_thread, zombie, not_permitted,
+                     doctor_good, other_tracer, output_file, full_file_system, standard_output,
+                     formats, selectors, explain_and_verify, record, sample, words_for_users,
+                     completion, manual_example, hostile_environment):
+        tap.guard(function)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
