@@ -76,7 +76,9 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 	if (symbol == NULL)
 		return;
 	ret->function = sw_report_copy_shared(b, symbol->function);
-	ret->function_offset = symbol->function_offset;
+	/* Names are looked up at the call; offsets are told of the pc, as everywhere else. */
+	ret->function_offset =
+		symbol->function_offset + (from->pc_avma - sw_frame_lookup_avma(from));
 	ret->file = sw_report_copy_shared(b, symbol->file);
 	ret->line = symbol->line;
 	ret->line_offset = symbol->line_offset;

@@ -72,7 +72,8 @@ static bool thread_missing(const struct sw_thread *thread)
 	case SW_E_ZOMBIE:
 	case SW_E_EXITED:
 	case SW_E_KERNEL_THREAD:
-	case SW_E_IO_WORKER: return false;
+	case SW_E_IO_WORKER:
+	case SW_E_SKIPPED: return false;
 	default: return true;
 	}
 }

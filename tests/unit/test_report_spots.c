@@ -92,6 +92,14 @@ static void scene_deinit(struct scene *s)
 	fake_snapshot_destroy(s->snap);
 }
 
+static uint32_t get_exact(struct scene *s, uint64_t pc)
+{
+	struct sw_frame *frame = sw_arena_calloc(&s->arena, 1, sizeof(*frame));
+	assert_non_null(frame);
+	*frame = (struct sw_frame){.pc_avma = pc, .place = s->exe, .flags = SW_FRAME_EXACT_PC};
+	return sw_spots_get(&s->spots, frame);
+}
+
 static uint32_t get(struct scene *s, const struct sw_place *place, uint64_t pc, uint64_t cookie)
 {
 	/* the set keeps the frame it saw first: the caller's walks live longer */
@@ -120,7 +128,7 @@ static void test_inlined(void **state)
 	assert_int_equal(f[0].line_offset, 1);
 	assert_true(f[0].inlined);
 	assert_string_equal(f[1].function, "outer");
-	assert_int_equal(f[1].function_offset, 9);
+	assert_int_equal(f[1].function_offset, 10); /* of the return address, not of the call */
 	assert_int_equal(f[1].line_offset, -1);
 	assert_false(f[1].inlined);
 	for (size_t i = 0; i < 2; i++) {
@@ -129,6 +137,8 @@ static void test_inlined(void **state)
 		assert_int_equal(f[i].offset, INLINED_PC - EXE_AVMA);
 		assert_string_equal(f[i].trust, "cfi");
 	}
+	index = get_exact(&s, INLINED_PC);
+	assert_int_equal(s.spots.spots[index].frames[1].function_offset, 9);
 	scene_deinit(&s);
 }
 

@@ -23,13 +23,14 @@ struct sw_report_frame {
 	bool has_offset;      /* the module's load address is known */
 	uint64_t offset;      /* pc - bias of the module (svma); valid with has_offset */
 	const char *function; /* NULL: unknown */
-	uint64_t function_offset;
-	const char *file;    /* NULL: unknown */
-	uint32_t line;       /* 0: unknown */
-	int32_t line_offset; /* -1: unknown */
-	const char *kind;    /* "native", "jit", ... static */
-	const char *by;      /* static */
-	const char *trust;   /* static */
+	uint64_t
+		function_offset; /* pc minus the function's start; inlined: as the function around it */
+	const char *file;        /* NULL: unknown */
+	uint32_t line;           /* 0: unknown */
+	int32_t line_offset;     /* -1: unknown */
+	const char *kind;        /* "native", "jit", ... static */
+	const char *by;          /* static */
+	const char *trust;       /* static */
 	bool inlined;
 	bool signal; /* a signal trampoline */
 	bool live_read;
