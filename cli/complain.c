@@ -90,12 +90,8 @@ void sw_complain_warnings(const char *about, const struct sw_report *report, boo
 		shown = WARNINGS_SHOWN;
 	for (size_t i = 0; i < shown; i++) {
 		const struct sw_report_warning *w = &report->warnings[i];
-		char who[128];
-		if (w->tid != 0)
-			(void) snprintf(who, sizeof(who), "%s, thread %d", about, (int) w->tid);
-		else
-			(void) snprintf(who, sizeof(who), "%s", about);
-		sw_complain(who, w->message, w->code, sw_remedy(w->code));
+		/* the message names the thread */
+		sw_complain(about, w->message, w->code, sw_remedy(w->code));
 	}
 	if (report->n_warnings > shown) {
 		char message[64];

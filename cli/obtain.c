@@ -57,9 +57,10 @@ size_t sw_count_missing(const struct sw_snapshot *snap)
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
-		bool has_stack = t->reason != SW_E_IO_WORKER && t->reason != SW_E_KERNEL_THREAD &&
-				 t->reason != SW_E_ZOMBIE && t->reason != SW_E_EXITED;
-		n += !t->captured && t->reason != 0 && has_stack;
+		bool expected = t->reason == 0 || t->reason == SW_E_SKIPPED ||
+				t->reason == SW_E_IO_WORKER || t->reason == SW_E_KERNEL_THREAD ||
+				t->reason == SW_E_ZOMBIE || t->reason == SW_E_EXITED;
+		n += !t->captured && !expected;
 	}
 	return n;
 }

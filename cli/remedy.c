@@ -32,6 +32,7 @@ static const struct {
 	{"not_found", "check the value"},
 	{"unsupported", "see snapwalk(1) for what is supported"},
 	{"internal", "please report it with the command and its output"},
+	{"not_requested", "leave --threads away"},
 	/* ends of stacks; those with the name of an error are above */
 	{"frame_limit", "show more with --depth"},
 	{"stack_limit", "copy more with --stack-bytes"},

@@ -140,7 +140,7 @@ def other_tracer(tap):
         gdb = subprocess.Popen(["gdb", "-q", "-nx", "-p", str(target.pid)], stdin=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_until(lambda: state_of(target.pid) == "t", "gdb to attach")
+            wait_until(lambda: states(target.pid) == ["t"] * 7, "gdb to attach")
             said(tap, snapwalk(target.pid), 1, r"\(already_traced\): ", "another tracer")
             result = snapwalk("doctor", target.pid)
             tap.check(result.returncode == 77
@@ -249,6 +249,8 @@ def formats(tap):
         bare = json.loads(snapwalk(target.pid, "--json", "--symbols", "none").stdout)
         functions = {f.get("function") for s in bare["stacks"] for f in s["frames"]}
         tap.equal(functions, {None}, "--symbols none")
+        # A stop makes blocked threads runnable for an instant.
+        wait_until(lambda: states(target.pid).count("S") == 6, "the threads to block again")
         running = json.loads(snapwalk(target.pid, "--json", "--threads", "running").stdout)
         stopped = {t["comm"] for t in running["threads"] if t["captured"]}
         tap.equal(stopped, {"auditor"}, "--threads running")
@@ -258,6 +260,10 @@ def formats(tap):
         tap.equal(stopped, {"listener"}, "--threads TID")
         by_tid = json.loads(snapwalk(tid, "--json").stdout)
         tap.equal(by_tid["process"]["pid"], target.pid, "a thread's id means its process")
+
+
+def states(pid):
+    return [state_of(pid, tid) for tid in os.listdir(f"/proc/{pid}/task")]
 
 
 def selectors(tap):
@@ -431,7 +437,7 @@ def completion(tap):
     tap.check("--rate" not in complete("dump", "--") and "--rate" in complete("sample", "--"),
               "completion knows which command takes what")
     tap.check(str(os.getpid()) in complete(""), "completion of process ids")
-    tap.equal(complete("7", "-o", "/etc/host"),
+    tap.equal(sorted(complete("7", "-o", "/etc/host")),
               sorted("/etc/" + n for n in os.listdir("/etc") if n.startswith("host")),
               "completion of files")
 
