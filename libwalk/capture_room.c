@@ -29,8 +29,7 @@ static void prefault(uint8_t *pool, size_t bytes)
 		((volatile uint8_t *) pool)[i] = 0;
 }
 
-static int pool_create(struct sw_capture_room *room, size_t bytes, size_t n_threads,
-		       struct sw_error *err)
+static int pool_create(struct sw_capture_room *room, size_t bytes, struct sw_error *err)
 {
 	struct sw_snapshot_priv *priv = room->snap->priv;
 	for (bytes = page_up(bytes);; bytes = page_up(bytes / 2)) {
@@ -47,21 +46,13 @@ static int pool_create(struct sw_capture_room *room, size_t bytes, size_t n_thre
 	priv->pool_bytes = bytes;
 	room->size = bytes;
 	room->kept = bytes / 4 < SW_CAPTURE_ROOM_BYTES ? bytes / 4 : SW_CAPTURE_ROOM_BYTES;
-	size_t warm = n_threads * SW_CAPTURE_PREFAULT_BYTES;
-	prefault(priv->pool, warm < bytes ? warm : bytes);
 	return 0;
 }
 
-static void prepare_run(struct sw_capture_room *room)
+void sw_capture_room_warm(struct sw_capture_room *room, size_t n_threads)
 {
-	struct sw_capture capture = {.snap = room->snap, .room = room};
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		int r = sw_unwinders[i]->prepare != NULL ? sw_unwinders[i]->prepare(&capture) : 0;
-		if (r < 0)
-			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s",
-					 sw_unwinders[i]->name, sw_error_text(r));
-	}
-	room->n_want = room->n_pieces;
+	size_t warm = n_threads * SW_CAPTURE_PREFAULT_BYTES;
+	prefault(room->snap->priv->pool, warm < room->size ? warm : room->size);
 }
 
 static const struct sw_map *main_stack_find(const struct sw_snapshot *snap)
@@ -83,7 +74,6 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	room->snap = snap;
 	room->stop = stop;
 	room->stack_bytes = options->stack_bytes;
-	room->main_stack = main_stack_find(snap);
 	room->pieces_max = 2 * stop->capacity + SW_CAPTURE_RANGES;
 	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
 	room->ranges_max = stop->capacity + SW_CAPTURE_RANGES;
@@ -94,13 +84,24 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
 	    bytes > options->total_bytes)
 		bytes = options->total_bytes;
-	int r = pool_create(room, bytes + SW_CAPTURE_ROOM_BYTES + SW_CAPTURE_WANT_BYTES, n_threads,
-			    err);
+	int r = pool_create(room, bytes + SW_CAPTURE_ROOM_BYTES + SW_CAPTURE_WANT_BYTES, err);
 	if (r < 0)
 		return r;
-	prepare_run(room);
 	*ret = room;
 	return 0;
+}
+
+void sw_capture_room_prepare(struct sw_capture_room *room)
+{
+	room->main_stack = main_stack_find(room->snap);
+	struct sw_capture capture = {.snap = room->snap, .room = room};
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		int r = sw_unwinders[i]->prepare != NULL ? sw_unwinders[i]->prepare(&capture) : 0;
+		if (r < 0)
+			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s",
+					 sw_unwinders[i]->name, sw_error_text(r));
+	}
+	room->n_want = room->n_pieces;
 }
 
 int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes)

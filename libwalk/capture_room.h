@@ -41,10 +41,16 @@ struct sw_capture_room {
 	bool out_of_time;
 };
 
-/* Allocates for n_threads; runs the unwinders' prepare hooks. */
+/* Sets memory aside for n_threads. Needs no maps yet. */
 int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 			   const struct sw_snapshot_options *options, size_t n_threads,
 			   struct sw_capture_room **ret, struct sw_error *err);
+
+/* Makes the part of it real that is likely to be used. From any thread. */
+void sw_capture_room_warm(struct sw_capture_room *room, size_t n_threads);
+
+/* Once maps and threads are known: runs the unwinders' prepare hooks. */
+void sw_capture_room_prepare(struct sw_capture_room *room);
 
 /* sw_stop.stopped: copies stacks and ranges, runs capture hooks. arg is the room. */
 void sw_capture_room_fill(void *arg, struct sw_stop *stop);

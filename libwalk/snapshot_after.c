@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "snapshot_take.h"
+#include "clock.h"
+#include "errors.h"
+
+static void warn_missing(struct sw_take *take, const struct sw_thread *t)
+{
+	struct sw_snapshot *snap = take->snap;
+	const char *in = t->wchan[0] != '\0' ? " in " : "";
+	switch (t->reason) {
+	case SW_E_STOP_TIMEOUT:
+		sw_snapshot_warn(snap, SW_WARN_THREAD_MISSING, t->tid, t->reason,
+				 "thread %d (%s) did not stop in time: state %c%s%s", t->tid,
+				 t->comm, t->state, in, t->wchan);
+		break;
+	case SW_E_TRACED:
+	case SW_E_NOT_PERMITTED: {
+		struct sw_error why;
+		(void) sw_target_denied(take->target, t->tid, &why); /* fills why */
+		sw_snapshot_warn(snap, SW_WARN_THREAD_MISSING, t->tid, t->reason,
+				 "thread %d (%s): %s", t->tid, t->comm, why.message);
+		break;
+	}
+	default:
+		sw_snapshot_warn(snap, SW_WARN_THREAD_MISSING, t->tid, t->reason,
+				 "thread %d (%s): %s", t->tid, t->comm, sw_error_text(t->reason));
+	}
+}
+
+/* What became of a thread in the stop. */
+static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_tracee *tracee)
+{
+	struct sw_snapshot *snap = take->snap;
+	struct sw_proc_stat stat;
+	int64_t end_ns = tracee->release_ns != 0 ? tracee->release_ns : sw_clock_ns();
+	if (tracee->fresh && sw_take_describe(take, t, &stat) && (t->flags & SW_PF_IO_WORKER)) {
+		tracee->has_regs = false;
+		tracee->reason = SW_E_IO_WORKER;
+	}
+	t->captured = tracee->has_regs;
+	t->reason = tracee->reason;
+	if (t->captured || tracee->release_ns != 0)
+		t->stop_ns = end_ns - tracee->interrupt_ns;
+	if (t->stop_ns > snap->times.longest_thread_ns)
+		snap->times.longest_thread_ns = t->stop_ns;
+	if (!t->captured && t->reason == 0)
+		t->reason = SW_E_STOP_TIMEOUT;
+	if (t->reason == SW_E_NOT_PERMITTED)
+		t->reason = -sw_target_denied(take->target, t->tid, NULL);
+	if (t->reason != 0 && t->reason != SW_E_SKIPPED && t->reason != SW_E_IO_WORKER)
+		warn_missing(take, t);
+	if (!tracee->visible)
+		return;
+	t->interrupted = true;
+	snap->interrupted_calls++;
+	sw_snapshot_warn(snap, SW_WARN_INTERRUPTED, t->tid, 0,
+			 "thread %d (%s): its system call %ld returns EINTR because of the stop",
+			 t->tid, t->comm, (long) t->syscall);
+}
+
+static void warn_limits(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	if (take->stop.overflow)
+		sw_snapshot_warn(snap, SW_WARN_THREAD_MISSING, 0, SW_E_LIMIT,
+				 "more threads than the limit of %zu", take->options.max_threads);
+	if (take->stop.timed_out)
+		sw_snapshot_warn(snap, SW_WARN_STOP_TIMEOUT, 0, SW_E_STOP_TIMEOUT,
+				 "the limit of %u ms for the stop was reached: everything was "
+				 "released",
+				 take->options.max_stop_ms);
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if (t->captured && t->stack_bytes == 0)
+			sw_snapshot_warn(snap, SW_WARN_MEMORY, t->tid, SW_E_MEMORY,
+					 "thread %d (%s): its stack was not copied", t->tid,
+					 t->comm);
+		else if (t->captured && t->stack_bytes >= take->options.stack_bytes)
+			sw_snapshot_warn(snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
+					 "thread %d (%s): only the first %zu bytes of its stack "
+					 "were copied",
+					 t->tid, t->comm, t->stack_bytes);
+	}
+}
+
+/* The maps were read before the stop. When they changed since, the newer ones are better: what
+ * was mapped at the stop is nearly always still there. */
+static bool maps_are_old(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	struct sw_proc_stat stat;
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if (!t->captured)
+			continue;
+		const struct sw_map *code = sw_snapshot_map(snap, t->regs.pc_avma);
+		if (t->stack_end_avma == 0 || code == NULL || !(code->prot & SW_MAP_EXEC))
+			return true;
+	}
+	return sw_proc_stat_read(take->live_fd, "stat", &stat) &&
+	       stat.vsize_bytes != take->vsize_bytes;
+}
+
+static int maps_renew(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	struct sw_map *maps = snap->maps;
+	struct sw_place *places = snap->places;
+	size_t n_maps = snap->n_maps, n_places = snap->n_places;
+	char byte;
+	int r = sw_take_maps(take);
+	if (r == -SW_E_NOMEM)
+		return r;
+	/* Gone or another program by now: the older ones it is. */
+	if (r < 0 || pread(snap->priv->mem_fd, &byte, 1, (off_t) take->stop.known_avma) == 0) {
+		snap->maps = maps;
+		snap->n_maps = n_maps;
+		snap->places = places;
+		snap->n_places = n_places;
+	}
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		struct sw_thread *t = &snap->threads[i];
+		const struct sw_map *map = sw_snapshot_map(snap, t->regs.sp_avma);
+		if (t->captured && t->stack_end_avma == 0 && map != NULL)
+			t->stack_end_avma = map->end_avma;
+	}
+	return 0;
+}
+
+/* Nothing was captured: the error is what kept us from the first thread that was asked for. */
+static int fail_all(struct sw_take *take)
+{
+	const struct sw_snapshot *snap = take->snap;
+	int reason = 0;
+	pid_t pid = take->target->pid, tid = pid;
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if (t->captured || t->reason == SW_E_SKIPPED)
+			return 0;
+		if (reason == 0 || reason == SW_E_EXITED || reason == SW_E_ZOMBIE ||
+		    reason == SW_E_IO_WORKER) {
+			reason = t->reason;
+			tid = t->tid;
+		}
+	}
+	if (take->stop.changed)
+		return sw_fail(take->err, SW_E_CHANGED,
+			       "process %d became another program meanwhile", pid);
+	switch (reason) {
+	case SW_E_TRACED:
+	case SW_E_NOT_PERMITTED: return sw_target_denied(take->target, tid, take->err);
+	case SW_E_STOP_TIMEOUT: {
+		const struct sw_thread *t = NULL;
+		for (size_t i = 0; i < snap->n_threads; i++)
+			if (snap->threads[i].tid == tid)
+				t = &snap->threads[i];
+		return sw_fail(take->err, SW_E_STOP_TIMEOUT,
+			       "process %d: no thread stopped within %u ms (state %c %s)", pid,
+			       take->options.max_stop_ms, t->state, t->wchan);
+	}
+	case SW_E_ARCH:
+		return sw_fail(take->err, SW_E_ARCH,
+			       "process %d runs 32-bit code: only 64-bit x86 code can be captured",
+			       pid);
+	default: return sw_fail(take->err, SW_E_EXITED, "process %d exited meanwhile", pid);
+	}
+}
+
+int sw_take_after(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	struct sw_stop *s = &take->stop;
+	snap->n_threads = s->n;
+	snap->time_ns = s->time_ns;
+	snap->times.attach_ns = s->attach_ns;
+	snap->times.stopped_ns = s->stopped_ns;
+	snap->times.copy_ns = s->copy_ns;
+	for (size_t i = 0; i < s->n; i++) {
+		snap->threads[i].tid = s->tracees[i].tid;
+		thread_finish(take, &snap->threads[i], &s->tracees[i]);
+	}
+	sw_capture_room_finish(take->room);
+	int r = fail_all(take);
+	if (r < 0)
+		return r;
+	warn_limits(take);
+	if (maps_are_old(take))
+		r = maps_renew(take);
+	sw_snapshot_index(snap);
+	return r;
+}
