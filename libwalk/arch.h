@@ -111,6 +111,15 @@ enum sw_known_code {
  */
 enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64_t entry);
 
+/* Between the system call of clone() and the branch behind it there is no table that could hold for
+ * both: the parent returns to its caller, the child has nothing on its stack. */
+enum sw_clone_side {
+	SW_CLONE_NONE,   /* not there */
+	SW_CLONE_PARENT, /* the return address is at [rsp], the preserved registers hold */
+	SW_CLONE_CHILD,  /* nothing called it: the thread's first code */
+};
+enum sw_clone_side sw_arch_clone_side(struct sw_memory code, uint64_t pc, uint64_t rax);
+
 /* Where the kernel's signal frame keeps register number, from the sp of the trampoline's frame. */
 unsigned sw_arch_sigframe_off(unsigned number);
 

@@ -177,6 +177,39 @@ enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64
 }
 
 /*
+ * glibc 2.36 sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S end the table before the system
+ * call and begin it again at the child's first instruction ("the child needs to have undefined
+ * RIP"). pc may be at each of the instructions between; jumps are short or near.
+ */
+enum sw_clone_side sw_arch_clone_side(struct sw_memory code, uint64_t pc, uint64_t rax)
+{
+	enum { SYSCALL, TEST, JL, JE, RET, N };
+	for (unsigned form = 0; form < 4; form++) {
+		bool near_jl = form & 1, near_je = form & 2;
+		const size_t length[N] = {2, 3, near_jl ? 6 : 2, near_je ? 6 : 2, 1};
+		size_t size = 0, begin[N];
+		uint8_t bytes[18];
+		for (int i = SYSCALL; i < N; i++) {
+			begin[i] = size;
+			size += length[i];
+		}
+		for (int i = SYSCALL; i < N; i++) {
+			if (!sw_memory_read(code, pc - begin[i], bytes, size) ||
+			    memcmp(bytes, "\x0f\x05\x48\x85\xc0", 5) != 0 ||
+			    memcmp(bytes + begin[JL], near_jl ? "\x0f\x8c" : "\x7c",
+				   near_jl + 1U) ||
+			    memcmp(bytes + begin[JE], near_je ? "\x0f\x84" : "\x74",
+				   near_je + 1U) ||
+			    bytes[begin[RET]] != 0xc3)
+				continue;
+			return i != SYSCALL && i != RET && rax == 0 ? SW_CLONE_CHILD
+								    : SW_CLONE_PARENT;
+		}
+	}
+	return SW_CLONE_NONE;
+}
+
+/*
  * At rt_sigreturn sp points at the kernel's struct ucontext: uc_flags, uc_link, uc_stack (40 bytes),
  * then struct sigcontext_64. Source: Linux 6.1, arch/x86/include/uapi/asm/{ucontext,sigcontext}.h.
  */

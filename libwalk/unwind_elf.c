@@ -17,6 +17,28 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
+/* No table covers the code: a thread that was just made, or makes one, can be told all the same. */
+static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	uint64_t rax, caller;
+	if (!cursor->exact_pc || !sw_regs_get(r, SW_X86_64_RAX, &rax))
+		return SW_STEP_DECLINE;
+	switch (sw_arch_clone_side(cursor->memory, r->pc_avma, rax)) {
+	case SW_CLONE_NONE: return SW_STEP_DECLINE;
+	case SW_CLONE_CHILD: return SW_STEP_END;
+	case SW_CLONE_PARENT: break;
+	}
+	if (!sw_memory_u64(cursor->memory, r->sp_avma, &caller))
+		return fail(ret, sw_cursor_memory_end(cursor, r->sp_avma),
+			    "the return address could not be read");
+	ret->regs = *r;
+	ret->regs.known &= sw_arch_preserved();
+	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
+	return SW_STEP_OK;
+}
+
 static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
@@ -29,7 +51,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	const struct sw_cfi_rule *rule;
 	switch (sw_elf_cfi_row(cfi, cursor->lookup_avma - place->bias, &rule)) {
 	case SW_ELF_ROW_FOUND: break;
-	case SW_ELF_ROW_NONE: return SW_STEP_DECLINE;
+	case SW_ELF_ROW_NONE: return clone_step(cursor, ret);
 	case SW_ELF_ROW_BAD:
 		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
 	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
