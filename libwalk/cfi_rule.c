@@ -5,6 +5,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+enum { RBX = 3 }; /* psABI figure 3.36 */
+
 /* A rule in the making, at its largest. */
 struct draft {
 	struct sw_cfi_rule rule;
@@ -100,9 +102,12 @@ static int compile_column(struct draft *d, Dwarf_Frame *frame, unsigned reg, int
 		d->rule.ra_undefined = true;
 		return 0;
 	}
-	/* libdw's defaults for x86-64 (elfutils 0.188) keep rax, which holds return values, and what
-	 * psABI figure 3.4 says; only the latter can be relied on. */
-	if (ops == NULL && (sw_arch_preserved() & (UINT32_C(1) << reg)))
+	/*
+	 * Not mentioned means: as psABI figure 3.4 says. libdw's table of that keeps rax where it
+	 * means rbx (elfutils 0.188, backends/x86_64_cfi.c), so that rbx comes as "undefined". No
+	 * compiler says that of rbx, and _dl_runtime_resolve's CFA is rbx + 32.
+	 */
+	if ((ops == NULL || reg == RBX) && (sw_arch_preserved() & (UINT32_C(1) << reg)))
 		d->rule.same_mask |= UINT32_C(1) << reg;
 	return 0;
 }
