@@ -29,7 +29,7 @@ static void append_symbol(struct sw_text *text, const struct sw_symbol *s)
 {
 	sw_text_printf(text, "symbol    %s", s->function != NULL ? s->function : "?");
 	if (!s->inlined)
-		sw_text_printf(text, "+0x%" PRIx64, s->function_offset);
+		sw_text_printf(text, "+%" PRIu64, s->function_offset);
 	if (s->file != NULL)
 		sw_text_printf(text, " at %s:%" PRIu32, s->file, s->line);
 	sw_text_printf(text, " (%s)%s\n", sw_symbol_source_name(s->source),

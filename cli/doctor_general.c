@@ -103,13 +103,13 @@ static void gate_lsm(struct sw_doctor *d)
 		return;
 	}
 	if (!read_line("/sys/kernel/security/lsm", modules, sizeof(modules)))
-		(void) snprintf(modules, sizeof(modules), "unknown security modules");
+		(void) snprintf(modules, sizeof(modules), "not known");
 	if (!read_line("/proc/self/attr/current", label, sizeof(label)))
-		(void) snprintf(label, sizeof(label), "no label");
+		(void) snprintf(label, sizeof(label), "none");
 	bool confined = strstr(label, "(enforce)") != NULL; /* AppArmor's form: "profile (mode)" */
 	sw_doctor_say(d, confined ? SW_VERDICT_NOTE : SW_VERDICT_OK, "lsm",
 		      confined ? "if it is refused, allow ptrace in that profile" : NULL,
-		      "%s; we are %s", modules, label);
+		      "security modules: %s; our label: %s", modules, label);
 }
 
 /* A seccomp filter answers EPERM or ENOSYS; reading ourselves needs no permission. */
