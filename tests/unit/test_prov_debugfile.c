@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Separate debug files: found by build-id and by debuglink, and refused when they are another's.
+ */
+#include "elf_make.h"
+#include "fake.h"
+
+#include <snapwalk/symbolize.h>
+
+#include <limits.h>
+#include <lzma.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { TEXT = 0x1000, BIAS = 0x400000 };
+
+static const uint8_t id[] = {0xab, 0xcd, 0xef, 0x01, 0x23};
+static const uint8_t other_id[] = {0xab, 0xcd, 0xef, 0x01, 0x24};
+
+struct fixture {
+	char dir[64];
+	struct elf_make stripped, debug;
+	struct sw_snapshot *snap;
+	struct sw_place *place;
+	struct sw_symbolizer *symbolizer;
+	struct sw_symbols *symbols;
+};
+
+static char *path_of(const struct fixture *f, const char *name, char *ret)
+{
+	assert_true(snprintf(ret, PATH_MAX, "%s/%s", f->dir, name) < PATH_MAX);
+	return ret;
+}
+
+static void make_dir(const struct fixture *f, const char *name)
+{
+	char path[PATH_MAX];
+	assert_int_equal(mkdir(path_of(f, name, path), 0700), 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	strcpy(f->dir, "/tmp/sw-debugfile-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	make_dir(f, ".build-id");
+	make_dir(f, ".build-id/ab");
+	elf_make_init(&f->stripped);
+	elf_make_init(&f->debug);
+	(void) elf_make_section(&f->stripped, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+				TEXT, NULL, 0x100);
+	uint32_t text = elf_make_section(&f->debug, ".text", SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR,
+					 TEXT, NULL, 0x100);
+	elf_make_symbol(&f->debug, "in_debug_file", STB_LOCAL, STT_FUNC, (uint16_t) text, TEXT,
+			0x40);
+	elf_make_symtab(&f->debug, SHT_SYMTAB);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+	sw_symbols_destroy(f->symbols);
+	sw_symbolizer_destroy(f->symbolizer);
+	fake_snapshot_destroy(f->snap);
+	assert_true(snprintf(command, sizeof(command), "rm -r %s", f->dir) > 0);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+/* The symbol of an address of the stripped module at path, or NULL. */
+static const struct sw_symbol *look_up(struct fixture *f, const char *path)
+{
+	elf_make_finish(&f->stripped);
+	f->snap = fake_snapshot_create();
+	f->place = fake_snapshot_module(f->snap, SW_MODULE_ELF, path, BIAS, BIAS + TEXT,
+					BIAS + TEXT + 0x1000, f->stripped.bytes, f->stripped.size);
+	struct sw_frame frame = {.pc_avma = BIAS + TEXT + 8,
+				 .flags = SW_FRAME_EXACT_PC,
+				 .place = f->place};
+	f->place->resolved = 1;
+	struct sw_walk walk = {.frames = &frame, .n_frames = 1};
+	struct sw_walks walks = {.walks = &walk, .n_walks = 1};
+	struct sw_symbolize_options o = {.debug_dir = f->dir};
+	const struct sw_symbol *found = NULL;
+	assert_int_equal(sw_symbolizer_create(f->snap->ctx, &f->symbolizer, NULL), 0);
+	assert_int_equal(sw_symbolize(f->symbolizer, &walks, &o, &f->symbols, NULL), 0);
+	assert_int_equal(f->symbols->n_unfinished, 0);
+	return sw_symbols_find(f->symbols, &frame, &found) > 0 ? found : NULL;
+}
+
+static void expect_found(struct fixture *f, const struct sw_symbol *symbol)
+{
+	assert_non_null(symbol);
+	assert_string_equal(symbol->function, "in_debug_file");
+	assert_int_equal(symbol->function_offset, 8);
+	assert_int_equal(symbol->source, SW_SOURCE_DEBUGFILE);
+	assert_int_equal(sw_symbols_source(f->symbols, f->place), SW_SOURCE_DEBUGFILE);
+}
+
+static void write_debug(struct fixture *f, const char *name)
+{
+	char path[PATH_MAX];
+	elf_make_write(&f->debug, path_of(f, name, path));
+}
+
+static void test_build_id(void **state)
+{
+	struct fixture *f = *state;
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	elf_make_build_id(&f->debug, id, sizeof(id));
+	elf_make_finish(&f->debug);
+	write_debug(f, ".build-id/ab/cdef0123.debug");
+	expect_found(f, look_up(f, "/bin/x"));
+}
+
+static void test_build_id_of_another(void **state)
+{
+	struct fixture *f = *state;
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	elf_make_build_id(&f->debug, other_id, sizeof(other_id));
+	elf_make_finish(&f->debug);
+	write_debug(f, ".build-id/ab/cdef0123.debug");
+	assert_null(look_up(f, "/bin/x"));
+	assert_int_equal(sw_symbols_source(f->symbols, f->place), SW_SOURCE_NONE);
+}
+
+static void link_to(struct fixture *f, const char *name, uint32_t wrong)
+{
+	elf_make_finish(&f->debug);
+	elf_make_debuglink(&f->stripped, name,
+			   lzma_crc32(f->debug.bytes, f->debug.size, 0) ^ wrong);
+}
+
+static void test_debuglink_beside_it(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	link_to(f, "x.debug", 0);
+	write_debug(f, "x.debug");
+	expect_found(f, look_up(f, path_of(f, "x", path)));
+}
+
+static void test_debuglink_in_subdirectory(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	link_to(f, "x.debug", 0);
+	make_dir(f, ".debug");
+	write_debug(f, ".debug/x.debug");
+	expect_found(f, look_up(f, path_of(f, "x", path)));
+}
+
+static void test_debuglink_below_debug_dir(void **state)
+{
+	struct fixture *f = *state;
+	link_to(f, "x.debug", 0);
+	make_dir(f, "opt");
+	make_dir(f, "opt/tool");
+	write_debug(f, "opt/tool/x.debug");
+	expect_found(f, look_up(f, "/opt/tool/x"));
+}
+
+static void test_debuglink_wrong_crc(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	link_to(f, "x.debug", 1);
+	write_debug(f, "x.debug");
+	assert_null(look_up(f, path_of(f, "x", path)));
+}
+
+/* Build-ids that differ refuse it even if the checksum is right. */
+static void test_debuglink_other_build_id(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	elf_make_build_id(&f->debug, other_id, sizeof(other_id));
+	link_to(f, "x.debug", 0);
+	write_debug(f, "x.debug");
+	assert_null(look_up(f, path_of(f, "x", path)));
+}
+
+/* A link must be a name, not a way out of the directory; and not a FIFO that blocks whoever opens. */
+static void test_debuglink_hostile(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	make_dir(f, "in");
+	link_to(f, "../x.debug", 0);
+	write_debug(f, "x.debug");
+	assert_null(look_up(f, path_of(f, "in/x", path)));
+}
+
+static void test_debuglink_fifo(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	link_to(f, "x.debug", 0);
+	assert_int_equal(mkfifo(path_of(f, "x.debug", path), 0600), 0);
+	assert_null(look_up(f, path_of(f, "x", path)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_build_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_id_of_another, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_beside_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_in_subdirectory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_below_debug_dir, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_wrong_crc, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_other_build_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_fifo, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Lines and inlined calls of this program's own functions, whose lines the preprocessor knows.
+ */
+#include "module.h"
+
+#include <snapwalk/symbolize.h>
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+extern const char __executable_start[]; /* of the linker: svma 0 of a PIE */
+
+static uint64_t probed_pc;
+static int line_of_probe, line_of_inner, line_of_outer, line_of_middle_call, line_of_inner_call;
+
+__attribute__((noinline)) static void probe(void)
+{
+	probed_pc = (uint64_t) (uintptr_t) __builtin_return_address(0);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* clang-format off */
+static inline __attribute__((always_inline)) void inner(void)
+{ line_of_inner = __LINE__ - 1;
+	line_of_probe = __LINE__; probe();
+	__asm__ volatile("" ::: "memory");
+}
+
+static inline __attribute__((always_inline)) void middle(void)
+{
+	line_of_inner_call = __LINE__; inner();
+}
+
+__attribute__((noinline)) static void outer(void)
+{ line_of_outer = __LINE__ - 1;
+	__asm__ volatile("" ::: "memory");
+	line_of_middle_call = __LINE__; middle();
+	__asm__ volatile("" ::: "memory");
+}
+/* clang-format on */
+
+struct fixture {
+	struct sw_context *ctx;
+	struct sw_module *module;
+	struct sw_symbolizer *symbolizer;
+	struct sw_place place;
+	struct sw_frame frame;
+	struct sw_walk walk;
+	struct sw_walks walks;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct stat st;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_non_null(f);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(sw_context_create(&f->ctx, NULL), 0);
+	assert_int_equal(sw_context_module_file(f->ctx, SW_MODULE_ELF, "/bin/self", false, fd, &st,
+						&f->module),
+			 0);
+	assert_int_equal(sw_symbolizer_create(f->ctx, &f->symbolizer, NULL), 0);
+	outer();
+	f->place = (struct sw_place){.module = f->module,
+				     .end_avma = UINT64_MAX,
+				     .bias = (uint64_t) (uintptr_t) __executable_start,
+				     .resolved = 1};
+	f->frame = (struct sw_frame){.pc_avma = probed_pc, .place = &f->place};
+	f->walk = (struct sw_walk){.frames = &f->frame, .n_frames = 1};
+	f->walks = (struct sw_walks){.walks = &f->walk, .n_walks = 1};
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	sw_symbolizer_destroy(f->symbolizer);
+	sw_context_destroy(f->ctx);
+	free(f);
+	return 0;
+}
+
+static void expect_here(const struct sw_symbol *symbol, const char *function, int line, int first)
+{
+	assert_string_equal(symbol->function, function);
+	assert_null(symbol->mangled);
+	assert_non_null(symbol->file);
+	const char *slash = strrchr(symbol->file, '/');
+	assert_non_null(slash);
+	assert_int_equal(symbol->file[0], '/');
+	assert_string_equal(slash + 1, "test_prov_dwarf.c");
+	assert_int_equal(symbol->line, line);
+	assert_int_equal(symbol->line_offset, line - first);
+	assert_int_equal(symbol->source, SW_SOURCE_DWARF);
+}
+
+static void test_inlined_chain(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_symbols *symbols;
+	const struct sw_symbol *found;
+	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, NULL, &symbols, NULL), 0);
+	assert_int_equal(symbols->n_addresses, 1);
+	assert_int_equal(symbols->n_unfinished, 0);
+	assert_int_equal(sw_symbols_find(symbols, &f->frame, &found), 3);
+	expect_here(&found[0], "inner", line_of_probe, line_of_inner);
+	assert_true(found[0].inlined);
+	expect_here(&found[1], "middle", line_of_inner_call, line_of_inner_call - 2);
+	assert_true(found[1].inlined);
+	expect_here(&found[2], "outer", line_of_middle_call, line_of_outer);
+	assert_false(found[2].inlined);
+	uint64_t offset = probed_pc - 1 - (uint64_t) (uintptr_t) outer;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(found[i].function_offset, offset);
+	assert_int_equal(sw_symbols_source(symbols, &f->place), SW_SOURCE_DWARF);
+	sw_symbols_destroy(symbols);
+}
+
+static void test_no_inlines(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_symbols *symbols;
+	const struct sw_symbol *found;
+	struct sw_symbolize_options o = {.no_inlines = true};
+	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, &o, &symbols, NULL), 0);
+	assert_int_equal(sw_symbols_find(symbols, &f->frame, &found), 1);
+	expect_here(&found[0], "outer", line_of_middle_call, line_of_outer);
+	sw_symbols_destroy(symbols);
+}
+
+/* Names alone, then lines for the same address by the same symbolizer, then names again. */
+static void test_levels(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_symbols *symbols;
+	const struct sw_symbol *found;
+	struct sw_symbolize_options names = {.level = SW_SYMBOLS_NAMES};
+	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, &names, &symbols, NULL), 0);
+	assert_int_equal(sw_symbols_find(symbols, &f->frame, &found), 1);
+	assert_string_equal(found->function, "outer");
+	assert_null(found->file);
+	assert_int_equal(found->line, 0);
+	assert_int_equal(found->line_offset, -1);
+	assert_int_equal(found->source, SW_SOURCE_SYMTAB);
+	assert_int_equal(sw_symbols_source(symbols, &f->place), SW_SOURCE_SYMTAB);
+	sw_symbols_destroy(symbols);
+	test_inlined_chain(state);
+
+	struct sw_symbolize_options none = {.level = SW_SYMBOLS_NONE};
+	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, &none, &symbols, NULL), 0);
+	assert_int_equal(sw_symbols_find(symbols, &f->frame, &found), 0);
+	sw_symbols_destroy(symbols);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_inlined_chain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_inlines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_levels, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

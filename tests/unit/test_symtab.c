@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf_make.h"
+#include "symtab.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { TEXT = 0x1000, TEXT_BYTES = 0x1000, DATA = 0x3000 };
+
+static struct elf_make made;
+static uint32_t text, data;
+
+static int setup(void **state)
+{
+	(void) state;
+	elf_make_init(&made);
+	text = elf_make_section(&made, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, NULL,
+				TEXT_BYTES);
+	data = elf_make_section(&made, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, DATA, NULL,
+				64);
+	return 0;
+}
+
+static void function(const char *name, int bind, int type, uint64_t svma, uint64_t size)
+{
+	elf_make_symbol(&made, name, bind, type, (uint16_t) text, svma, size);
+}
+
+/* Scans the file that was made for the addresses, which must be sorted. */
+static void scan(struct sw_want *wants, size_t n)
+{
+	struct sw_elf elf;
+	struct sw_symtab table;
+	elf_make_symtab(&made, SHT_SYMTAB);
+	elf_make_finish(&made);
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){made.bytes, made.size}));
+	assert_true(sw_symtab_find(&elf, SHT_SYMTAB, SW_SOURCE_SYMTAB, &table));
+	assert_true(sw_symtab_scan(&table, wants, n, 0));
+}
+
+static void expect(const struct sw_want *want, const char *name, uint64_t start)
+{
+	assert_non_null(want->name);
+	assert_int_equal(want->name_bytes, strlen(name));
+	assert_memory_equal(want->name, name, strlen(name));
+	assert_int_equal(want->start_svma, start);
+}
+
+static void test_bounds(void **state)
+{
+	(void) state;
+	function("f", STB_GLOBAL, STT_FUNC, TEXT + 0x10, 0x20);
+	function("g", STB_GLOBAL, STT_FUNC, TEXT + 0x40, 0x10);
+	struct sw_want wants[] = {{.svma = TEXT + 0xf},  {.svma = TEXT + 0x10},
+				  {.svma = TEXT + 0x2f}, {.svma = TEXT + 0x30},
+				  {.svma = TEXT + 0x40}, {.svma = TEXT + 0x4f},
+				  {.svma = TEXT + 0x50}};
+	scan(wants, 7);
+	assert_null(wants[0].name);
+	expect(&wants[1], "f", TEXT + 0x10);
+	expect(&wants[2], "f", TEXT + 0x10);
+	assert_null(wants[3].name); /* between two functions: neither */
+	assert_null(wants[3].label.name);
+	expect(&wants[4], "g", TEXT + 0x40);
+	expect(&wants[5], "g", TEXT + 0x40);
+	assert_null(wants[6].name);
+	assert_int_equal(wants[1].source, SW_SOURCE_SYMTAB);
+	assert_int_equal(wants[1].size_bytes, 0x20);
+}
+
+static void test_innermost_of_nested(void **state)
+{
+	(void) state;
+	function("inner", STB_LOCAL, STT_FUNC, TEXT + 0x20, 0x10);
+	function("outer", STB_GLOBAL, STT_FUNC, TEXT, 0x100);
+	struct sw_want wants[] = {{.svma = TEXT + 0x1f},
+				  {.svma = TEXT + 0x20},
+				  {.svma = TEXT + 0x30}};
+	scan(wants, 3);
+	expect(&wants[0], "outer", TEXT);
+	expect(&wants[1], "inner", TEXT + 0x20);
+	expect(&wants[2], "outer", TEXT);
+}
+
+/* The same names in any order of the table. */
+static void test_aliases(void **state)
+{
+	(void) state;
+	struct alias {
+		const char *name;
+		int bind, type;
+		uint64_t size;
+	};
+	static const struct alias aliases[] = {
+		{"__GI_poll", STB_LOCAL, STT_FUNC, 16},   {"poll", STB_WEAK, STT_FUNC, 16},
+		{"___poll", STB_GLOBAL, STT_FUNC, 16},    {"__poll", STB_GLOBAL, STT_FUNC, 16},
+		{"__pol2", STB_GLOBAL, STT_FUNC, 16},     {"a", STB_GLOBAL, STT_NOTYPE, 16},
+		{"poll_large", STB_GLOBAL, STT_FUNC, 32},
+	};
+	enum { N = sizeof(aliases) / sizeof(aliases[0]) };
+	for (size_t first = 0; first < N; first++) {
+		(void) setup(NULL);
+		for (size_t i = 0; i < N; i++) {
+			const struct alias *a = &aliases[(first + i) % N];
+			function(a->name, a->bind, a->type, TEXT, a->size);
+		}
+		struct sw_want want = {.svma = TEXT + 3};
+		scan(&want, 1);
+		expect(&want, "__pol2", TEXT); /* global, typed, smallest, then by name */
+	}
+}
+
+static void test_version_is_cut(void **state)
+{
+	(void) state;
+	function("memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, TEXT, 16);
+	function("old@GLIBC_2.2.5", STB_GLOBAL, STT_GNU_IFUNC, TEXT + 16, 16);
+	struct sw_want wants[] = {{.svma = TEXT}, {.svma = TEXT + 16}};
+	scan(wants, 2);
+	expect(&wants[0], "memcpy", TEXT);
+	expect(&wants[1], "old", TEXT + 16);
+}
+
+static void test_labels(void **state)
+{
+	(void) state;
+	function("sized", STB_GLOBAL, STT_FUNC, TEXT + 0x100, 0x10);
+	function("asm_loop", STB_LOCAL, STT_NOTYPE, TEXT + 0x40, 0);
+	function("asm_entry", STB_GLOBAL, STT_FUNC, TEXT + 0x40, 0);
+	struct sw_want wants[] = {{.svma = TEXT + 0x3f},  {.svma = TEXT + 0x40},
+				  {.svma = TEXT + 0x80},  {.svma = TEXT + 0x90},
+				  {.svma = TEXT + 0x100}, {.svma = TEXT + 0x110}};
+	scan(wants, 6);
+	assert_null(wants[0].label.name);
+	for (int i = 1; i <= 3; i++) {
+		assert_null(wants[i].name);
+		assert_int_equal(wants[i].label.name_bytes, 9);
+		assert_memory_equal(wants[i].label.name, "asm_entry", 9);
+		assert_int_equal(wants[i].label.start_svma, TEXT + 0x40);
+		assert_int_equal(wants[i].label.end_svma, TEXT + TEXT_BYTES);
+	}
+	expect(&wants[4], "sized", TEXT + 0x100);
+	/* A function starts between the label and this address. */
+	assert_null(wants[5].label.name);
+	assert_true(wants[5].label.seen);
+}
+
+static void test_not_functions(void **state)
+{
+	(void) state;
+	function("object", STB_GLOBAL, STT_OBJECT, TEXT, 0x1000);
+	function("file.c", STB_LOCAL, STT_FILE, TEXT, 0x1000);
+	elf_make_symbol(&made, "undefined", STB_GLOBAL, STT_FUNC, SHN_UNDEF, TEXT, 0x1000);
+	elf_make_symbol(&made, "data_label", STB_GLOBAL, STT_NOTYPE, (uint16_t) data, TEXT, 0);
+	elf_make_symbol(&made, "absolute", STB_GLOBAL, STT_NOTYPE, SHN_ABS, TEXT, 0x1000);
+	function("", STB_GLOBAL, STT_FUNC, TEXT, 0x1000);
+	struct sw_want want = {.svma = TEXT + 8};
+	scan(&want, 1);
+	assert_null(want.name);
+	assert_null(want.label.name);
+}
+
+/* A size that reaches past the end of the address space. */
+static void test_size_overflow(void **state)
+{
+	(void) state;
+	function("wide", STB_GLOBAL, STT_FUNC, TEXT, UINT64_MAX);
+	struct sw_want wants[] = {{.svma = TEXT - 1}, {.svma = TEXT}, {.svma = UINT64_MAX}};
+	scan(wants, 3);
+	assert_null(wants[0].name);
+	expect(&wants[1], "wide", TEXT);
+	expect(&wants[2], "wide", TEXT);
+}
+
+static void test_bad_names(void **state)
+{
+	(void) state;
+	function("good", STB_WEAK, STT_FUNC, TEXT, 16);
+	function("bad", STB_GLOBAL, STT_FUNC, TEXT, 16);
+	made.symbols[made.n_symbols - 1].st_name = 0xffffff; /* outside the strings */
+	struct sw_want want = {.svma = TEXT};
+	scan(&want, 1);
+	expect(&want, "good", TEXT);
+}
+
+static void test_string_without_end(void **state)
+{
+	(void) state;
+	function("cut", STB_GLOBAL, STT_FUNC, TEXT, 16);
+	made.strings_bytes--; /* the table ends before the NUL */
+	struct sw_want want = {.svma = TEXT};
+	scan(&want, 1);
+	assert_null(want.name);
+}
+
+static void test_two_tables(void **state)
+{
+	(void) state;
+	struct sw_elf elf;
+	struct sw_symtab table;
+	function("dynamic", STB_GLOBAL, STT_FUNC, TEXT, 0x20);
+	elf_make_symtab(&made, SHT_DYNSYM);
+	function("hidden", STB_LOCAL, STT_FUNC, TEXT + 0x20, 0x20);
+	elf_make_symtab(&made, SHT_SYMTAB);
+	elf_make_finish(&made);
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){made.bytes, made.size}));
+	struct sw_want wants[] = {{.svma = TEXT + 1}, {.svma = TEXT + 0x21}};
+	assert_true(sw_symtab_find(&elf, SHT_DYNSYM, SW_SOURCE_DYNSYM, &table));
+	assert_true(sw_symtab_scan(&table, wants, 2, 0));
+	assert_false(sw_wants_settled(wants, 2));
+	assert_true(sw_symtab_find(&elf, SHT_SYMTAB, SW_SOURCE_MINIDEBUG, &table));
+	assert_true(sw_symtab_scan(&table, wants, 2, 0));
+	assert_true(sw_wants_settled(wants, 2));
+	assert_int_equal(wants[0].source, SW_SOURCE_DYNSYM);
+	assert_int_equal(wants[1].source, SW_SOURCE_MINIDEBUG);
+	expect(&wants[1], "hidden", TEXT + 0x20);
+}
+
+static void test_deadline(void **state)
+{
+	(void) state;
+	/* A table long enough that the clock is looked at: all of it one symbol, repeated. */
+	enum { N = 1 << 17 };
+	Elf64_Sym *symbols = calloc(N, sizeof(*symbols));
+	assert_non_null(symbols);
+	struct sw_symtab table = {
+		.symbols = {(const uint8_t *) symbols, N * sizeof(*symbols)},
+		.strings = {(const uint8_t *) "", 1},
+	};
+	struct sw_want want = {.svma = TEXT};
+	assert_true(sw_symtab_scan(&table, &want, 1, 0));
+	assert_false(sw_symtab_scan(&table, &want, 1, 1)); /* the first ns after boot is over */
+	free(symbols);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_bounds, setup),
+		cmocka_unit_test_setup(test_innermost_of_nested, setup),
+		cmocka_unit_test_setup(test_aliases, setup),
+		cmocka_unit_test_setup(test_version_is_cut, setup),
+		cmocka_unit_test_setup(test_labels, setup),
+		cmocka_unit_test_setup(test_not_functions, setup),
+		cmocka_unit_test_setup(test_size_overflow, setup),
+		cmocka_unit_test_setup(test_bad_names, setup),
+		cmocka_unit_test_setup(test_string_without_end, setup),
+		cmocka_unit_test_setup(test_two_tables, setup),
+		cmocka_unit_test(test_deadline),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
