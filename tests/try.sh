@@ -57,12 +57,14 @@ if [ -n "$demo" ]; then
 	echo "Three workers wait for a lock; the fourth holds it, inside query_database()."
 	echo
 fi
-cat <<END
-Try next:
-  sudo make try PID=n                     another process
-  sudo $snapwalk PID --json        for programs
-  sudo $snapwalk PID -v            addresses, and how each frame is known
-  sudo $snapwalk sample PID        where it spends its time
-  $snapwalk doctor PID             what stands in the way, if it is refused
-  $snapwalk --help                 the rest; man man/snapwalk.1
+echo "Try next:"
+while IFS='|' read -r command what; do
+	printf '  %-42s %s\n' "$command" "$what"
+done <<END
+sudo make try PID=n|another process
+sudo $snapwalk PID --json|for programs
+sudo $snapwalk PID -v|addresses, and how each frame is known
+sudo $snapwalk sample PID|where it spends its time
+$snapwalk doctor PID|what stands in the way, if it is refused
+$snapwalk --help|the rest; also: man man/snapwalk.1
 END

@@ -474,6 +474,28 @@ def manual_example(tap):
                   in result.stdout, "the example of libwalk(3) works", result)
 
 
+def first_try(tap):
+    """What "make try" runs: nothing of it stays behind."""
+    with tempfile.TemporaryDirectory() as directory:
+        environment = dict(os.environ, TMPDIR=directory)
+        script = os.path.join(ROOT, "tests", "try.sh")
+        result = subprocess.run([script, SNAPWALK], capture_output=True, text=True, cwd=ROOT,
+                                env=environment, timeout=120)
+        tap.check(result.returncode == 0 and "query_database" in result.stdout
+                  and "Try next:" in result.stdout, "make try shows the stacks", result)
+        pid = re.search(r"started as process (\d+)", result.stdout).group(1)
+        tap.check(os.listdir(directory) == [] and state_of(pid) == "", "make try cleans up")
+        with Target("demo") as target:
+            result = subprocess.run([script, SNAPWALK, str(target.pid)], capture_output=True,
+                                    text=True, cwd=ROOT, env=environment, timeout=120)
+            tap.check(result.returncode == 0 and f"demo, pid {target.pid}:" in result.stdout
+                      and state_of(target.pid) != "", "make try PID=n", result)
+        result = subprocess.run([script, SNAPWALK, "999999999"], capture_output=True, text=True,
+                                cwd=ROOT, env=environment, timeout=120)
+        tap.check(result.returncode == 1 and "(no_such_process)" in result.stderr,
+                  "make try PID=n, gone", result)
+
+
 def hostile_environment(tap):
     """Debug servers are never asked: an address where nobody answers would take its time."""
     with Target("demo") as target:
@@ -489,7 +511,7 @@ def main():
     for function in (bad_lines, no_such_target, itself, kernel_thread, zombie, not_permitted,
                      doctor_good, other_tracer, output_file, full_file_system, standard_output,
                      formats, selectors, explain_and_verify, record, sample, words_for_users,
-                     completion, manual_example, hostile_environment):
+                     completion, manual_example, first_try, hostile_environment):
         tap.guard(function)
     tap.done()
 
