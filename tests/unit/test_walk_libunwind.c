@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* walk_libunwind.c, walk_libunwind_table.c and walk_libunwind_load.c. */
+#include "arch.h"
+#include "cleanup.h"
+#include "fake.h"
+#include "walk_libunwind.h"
+#include "walk_libunwind_table.h"
+#include "walker.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+/*
+ * A module made by hand, mapped at BASE:
+ *
+ *	0x000	ELF header, program headers
+ *	0x200	.eh_frame_hdr
+ *	0x240	.eh_frame: CIE, CIE of signal frames, an FDE for each function
+ *	0x400	work: push %rbp (1 byte), the rest. CFA is rsp+8, after the push rsp+16
+ *	0x440	start: the return address is undefined
+ *	0x480	trampoline: a signal frame; CFA rsp+8
+ *	0x4c0	code without unwind information
+ */
+enum {
+	BASE = 0x400000,
+	HDR = 0x200,
+	EH_FRAME = 0x240,
+	WORK = 0x400,
+	START = 0x440,
+	TRAMPOLINE = 0x480,
+	BARE = 0x4c0,
+	FUNCTION_BYTES = 0x40,
+	IMAGE_BYTES = 0x1000,
+};
+
+struct image {
+	uint8_t bytes[IMAGE_BYTES];
+	size_t at; /* end of .eh_frame so far */
+	size_t fdes[8];
+	int32_t functions[8];
+	size_t n_fdes;
+};
+
+static void put32(uint8_t *to, int64_t value)
+{
+	int32_t v = (int32_t) value;
+	memcpy(to, &v, sizeof(v));
+}
+
+/* Adds a length-prefixed record, padded with DW_CFA_nop; returns where it is. */
+static size_t put_record(struct image *i, const uint8_t *body, size_t size)
+{
+	size_t at = i->at, padded = (size + 3) & ~(size_t) 3;
+	put32(i->bytes + at, (int64_t) padded);
+	memcpy(i->bytes + at + 4, body, size);
+	i->at = at + 4 + padded;
+	return at;
+}
+
+/* code align 1, data align -8, return address in r16, pointers pcrel|sdata4;
+ * def_cfa r7+8, offset r16 at cfa-8 */
+static size_t put_cie(struct image *i, bool signal)
+{
+	static const uint8_t plain[] = {0,    0,  0, 0,    1,    'z', 'R', 0,    1,
+					0x78, 16, 1, 0x1b, 0x0c, 7,   8,   0x90, 1};
+	static const uint8_t signals[] = {0,    0,  0, 0,    1,    'z', 'R', 'S',  0, 1,
+					  0x78, 16, 1, 0x1b, 0x0c, 7,   8,   0x90, 1};
+	return signal ? put_record(i, signals, sizeof(signals))
+		      : put_record(i, plain, sizeof(plain));
+}
+
+static void put_fde(struct image *i, size_t cie, int32_t function, const char *instructions,
+		    size_t size)
+{
+	uint8_t body[64] = {0};
+	put32(body, (int64_t) (i->at + 4) - (int64_t) cie);
+	put32(body + 4, function - (int64_t) (i->at + 8));
+	put32(body + 8, FUNCTION_BYTES);
+	memcpy(body + 13, instructions, size);
+	i->functions[i->n_fdes] = function;
+	i->fdes[i->n_fdes++] = put_record(i, body, 13 + size);
+}
+
+static void put_headers(struct image *i)
+{
+	Elf64_Ehdr ehdr = {.e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_phoff = sizeof(ehdr),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 2};
+	memcpy(ehdr.e_ident, ELFMAG, SELFMAG);
+	ehdr.e_ident[EI_CLASS] = ELFCLASS64;
+	Elf64_Phdr phdrs[] = {
+		{.p_type = PT_LOAD,
+		 .p_flags = PF_R | PF_X,
+		 .p_filesz = IMAGE_BYTES,
+		 .p_memsz = IMAGE_BYTES},
+		{.p_type = PT_GNU_EH_FRAME,
+		 .p_offset = HDR,
+		 .p_vaddr = HDR,
+		 .p_memsz = 12 + 8 * i->n_fdes},
+	};
+	memcpy(i->bytes, &ehdr, sizeof(ehdr));
+	memcpy(i->bytes + sizeof(ehdr), phdrs, sizeof(phdrs));
+	static const uint8_t encodings[] = {1, 0x1b, 0x03, 0x3b};
+	memcpy(i->bytes + HDR, encodings, sizeof(encodings));
+	put32(i->bytes + HDR + 4, EH_FRAME - (HDR + 4));
+	put32(i->bytes + HDR + 8, (int64_t) i->n_fdes);
+	for (size_t k = 0; k < i->n_fdes; k++) {
+		put32(i->bytes + HDR + 12 + 8 * k, i->functions[k] - HDR);
+		put32(i->bytes + HDR + 16 + 8 * k, (int64_t) i->fdes[k] - HDR);
+	}
+}
+
+/* work's instructions may be others, to be hostile. */
+static void make_image(struct image *i, const char *work, size_t work_size)
+{
+	*i = (struct image){.at = EH_FRAME};
+	size_t cie = put_cie(i, false), signals = put_cie(i, true);
+	put_fde(i, cie, WORK, work, work_size);
+	put_fde(i, cie, START, "\x07\x10", 2); /* undefined r16 */
+	put_fde(i, signals, TRAMPOLINE, "", 0);
+	put_headers(i);
+}
+
+/* advance_loc 1, def_cfa_offset 16, offset r6 at cfa-16 */
+#define WORK_CFI "\x41\x0e\x10\x86\x02"
+
+static struct sw_snapshot *make_snapshot(const struct image *i, uint64_t pc, const uint64_t *stack,
+					 size_t n)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/hand/made", BASE, BASE,
+				    BASE + IMAGE_BYTES, i->bytes, IMAGE_BYTES);
+	struct sw_thread *t = fake_snapshot_stack(snap, 1, BASE + pc, stack, n);
+	sw_regs_set(&t->regs, SW_ARCH_FP, 0x1111);
+	fake_snapshot_finish(snap);
+	return snap;
+}
+
+struct expected {
+	uint64_t pc, sp_words; /* sp above the stack's begin */
+	unsigned flags;
+};
+
+static void assert_walk(const struct image *image, uint64_t pc, const uint64_t *stack, size_t n,
+			const struct expected *frames, size_t n_frames, enum sw_end end,
+			const char *why)
+{
+	struct sw_snapshot *snap = make_snapshot(image, pc, stack, n);
+	const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND, .max_frames = 10};
+	struct sw_walks *walks;
+	struct sw_error err = {0};
+	int r = sw_walk_all(snap, &options, &walks, &err);
+	assert_string_equal(err.message, "");
+	assert_int_equal(r, 0);
+	assert_int_equal(walks->n_walks, 1);
+	const struct sw_walk *w = &walks->walks[0];
+	for (size_t i = 0; i < n_frames && i < w->n_frames; i++) {
+		const struct sw_frame *f = &w->frames[i];
+		assert_int_equal(f->pc_avma, frames[i].pc);
+		assert_int_equal(f->sp_avma - w->thread->regs.sp_avma, 8 * frames[i].sp_words);
+		assert_int_equal(f->flags, frames[i].flags);
+		assert_int_equal(f->trust, i == 0 ? SW_TRUST_CONTEXT : SW_TRUST_CFI);
+		assert_string_equal(sw_unwinder_name(f->by), i == 0 ? "context" : "libunwind");
+		assert_int_equal(f->place != NULL, 1);
+	}
+	assert_int_equal(w->n_frames, n_frames);
+	assert_string_equal(sw_end_name(w->end), sw_end_name(end));
+	if (why != NULL)
+		assert_string_equal(w->why, why);
+	else
+		assert_null(w->why);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
+static void test_complete(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	static const uint64_t stack[] = {0x2222, BASE + WORK + 9, 0x3333, BASE + START + 5, 0};
+	static const struct expected frames[] = {
+		{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC},
+		{BASE + WORK + 9, 2, 0},
+		{BASE + START + 5, 4, 0},
+	};
+	assert_walk(&image, WORK + 5, stack, 5, frames, 3, SW_END_COMPLETE, NULL);
+}
+
+/* The row at the exact pc for the first frame: nothing is pushed yet. A return address right behind
+ * a function belongs to that function. */
+static void test_row_edges(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	static const uint64_t stack[] = {BASE + WORK + FUNCTION_BYTES, 0x2222, BASE + START + 5, 0};
+	static const struct expected frames[] = {
+		{BASE + WORK, 0, SW_FRAME_EXACT_PC},
+		{BASE + WORK + FUNCTION_BYTES, 1, 0},
+		{BASE + START + 5, 3, 0},
+	};
+	assert_walk(&image, WORK, stack, 4, frames, 3, SW_END_COMPLETE, NULL);
+}
+
+/* What a signal interrupted is looked up at its exact pc, the first instruction of work here. */
+static void test_signal(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	static const uint64_t stack[] = {0x2222, BASE + TRAMPOLINE, BASE + WORK, BASE + START + 5,
+					 0};
+	/* The trampoline is itself looked up at pc - 1, which is start: as libc's has a nop in front
+	 * of it that its FDE covers, so have ours. */
+	static const uint64_t covered[] = {0x2222, BASE + TRAMPOLINE + 1, BASE + WORK,
+					   BASE + START + 5, 0};
+	static const struct expected frames[] = {
+		{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC},
+		{BASE + TRAMPOLINE + 1, 2, SW_FRAME_SIGNAL},
+		{BASE + WORK, 3, SW_FRAME_EXACT_PC},
+		{BASE + START + 5, 4, 0},
+	};
+	assert_walk(&image, WORK + 5, covered, 5, frames, 4, SW_END_COMPLETE, NULL);
+	static const struct expected uncovered[] = {
+		{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC},
+		{BASE + TRAMPOLINE, 2, 0},
+	};
+	assert_walk(&image, WORK + 5, stack, 5, uncovered, 2, SW_END_COMPLETE, NULL);
+}
+
+/* No guess: libunwind would go on by frame pointer. */
+static void test_no_unwind_info(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	static const uint64_t stack[] = {BASE + WORK + 9, 0x2222, BASE + START + 5, 0};
+	static const struct expected frames[] = {{BASE + BARE + 1, 0, SW_FRAME_EXACT_PC}};
+	assert_walk(&image, BARE + 1, stack, 4, frames, 1, SW_END_NO_UNWIND_INFO,
+		    "libunwind found no unwind information");
+	memset(image.bytes + HDR, 0xff, 1); /* a version that is not known */
+	static const struct expected work[] = {{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC}};
+	assert_walk(&image, WORK + 5, stack, 4, work, 1, SW_END_NO_UNWIND_INFO,
+		    "libunwind found no unwind information");
+}
+
+static void test_broken_stacks(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	static const struct expected frames[] = {
+		{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC},
+		{BASE + WORK + 9, 2, 0},
+	};
+	static const uint64_t zero[] = {0x2222, BASE + WORK + 9, 0x3333, 0};
+	assert_walk(&image, WORK + 5, zero, 4, frames, 2, SW_END_BAD_UNWIND_INFO,
+		    "the return address is 0, which proves no end");
+	static const uint64_t data[] = {0x2222, BASE + WORK + 9, 0x3333, 0x10100000};
+	assert_walk(&image, WORK + 5, data, 4, frames, 2, SW_END_BAD_UNWIND_INFO,
+		    "the return address is not in executable memory");
+	static const uint64_t cut[] = {0x2222, BASE + WORK + 9, 0x3333};
+	assert_walk(&image, WORK + 5, cut, 3, frames, 2, SW_END_MEMORY,
+		    "libunwind wanted memory that could not be read");
+}
+
+static void test_frame_limit(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	uint64_t stack[40];
+	struct expected frames[10];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(stack); i++)
+		stack[i] = i % 2 == 0 ? 0x2222 : BASE + WORK + 9;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(frames); i++)
+		frames[i] = (struct expected){BASE + WORK + (i == 0 ? 5 : 9), 2 * i,
+					      i == 0 ? SW_FRAME_EXACT_PC : 0};
+	assert_walk(&image, WORK + 5, stack, SW_ARRAY_SIZE(stack), frames, SW_ARRAY_SIZE(frames),
+		    SW_END_FRAME_LIMIT, "more frames than --depth allows");
+}
+
+/* What would make libunwind read outside its arrays or loop for ever. */
+static void test_hostile_instructions(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *cfi;
+		size_t size;
+		const char *why;
+	} cases[] = {
+		/* register r6 in r17, in a huge one */
+		{"\x09\x06\x11", 3, "call frame instructions that are out of range"},
+		{"\x09\x06\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11,
+		 "call frame instructions that are out of range"},
+		/* def_cfa_expression: skip -3, for ever */
+		{"\x0f\x03\x2f\xfd\xff", 5, "libunwind read too much for one frame"},
+		/* an expression longer than its record, an unknown instruction */
+		{"\x0f\x7f", 2, "call frame instructions that are out of range"},
+		{"\x3f", 1, "call frame instructions that are out of range"},
+	};
+	static const uint64_t stack[] = {0x2222, BASE + WORK + 9, 0x3333, BASE + START + 5};
+	static const struct expected frames[] = {{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct image image;
+		make_image(&image, cases[i].cfi, cases[i].size);
+		assert_walk(&image, WORK + 5, stack, 4, frames, 1, SW_END_BAD_UNWIND_INFO,
+			    cases[i].why);
+	}
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	image.bytes[EH_FRAME + 14] = 200; /* the return address is in a column that is not there */
+	assert_walk(&image, WORK + 5, stack, 4, frames, 1, SW_END_BAD_UNWIND_INFO,
+		    "call frame instructions that are out of range");
+}
+
+/* Every byte of the tables with every bit turned: an answer, whatever it is. */
+static void test_mutations(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {0x2222, BASE + WORK + 9, 0x3333, BASE + START + 5};
+	for (size_t at = HDR; at < EH_FRAME + 0xa0; at++) {
+		struct image image;
+		make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+		image.bytes[at] ^= (uint8_t) (1 << at % 8);
+		struct sw_snapshot *snap = make_snapshot(&image, WORK + 5, stack, 4);
+		const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND};
+		struct sw_walks *walks;
+		assert_int_equal(sw_walk_all(snap, &options, &walks, NULL), 0);
+		assert_true(walks->walks[0].n_frames >= 1 &&
+			    walks->walks[0].n_frames <= SW_DEFAULT_FRAMES);
+		sw_walks_destroy(walks);
+		fake_snapshot_destroy(snap);
+	}
+}
+
+static bool instructions_ok(const char *bytes, size_t size, uint64_t ra_column)
+{
+	const uint64_t cie[] = {0x1000, 0x1000, 0x2000, 0x2000 + size, 1, 8, ra_column};
+	const unw_proc_info_t info = {.format = UNW_INFO_FORMAT_TABLE, .unwind_info = (void *) cie};
+	struct fake_memory fake = FAKE_MEMORY({0x2000, bytes, size});
+	return sw_libunwind_instructions_ok(&info, fake_memory(&fake));
+}
+
+static void test_instructions_ok(void **state)
+{
+	(void) state;
+	static const char good[] =
+		"\x41\x0e\x10\x86\x02\x02\xff\x03\xff\xff\x04\xff\xff\xff\xff"
+		"\x05\x81\x01\x82\x01\x0a\x0b\x09\x06\x10\x10\x06\x02\x77\x00\xc6"
+		"\x2e\x10\x2f\x01\x01";
+	assert_true(instructions_ok(good, sizeof(good) - 1, 16));
+	assert_true(instructions_ok("", 0, 16));
+	assert_false(instructions_ok(good, sizeof(good) - 1, 17));
+	assert_false(instructions_ok("\x01\0\0\0\0", 5, 16)); /* set_loc */
+	assert_false(instructions_ok("\x0e\x80", 2, 16));     /* a number without an end */
+	assert_false(instructions_ok("\x86", 1, 16));
+	assert_false(instructions_ok("\x04\x01", 2, 16));
+	assert_false(instructions_ok("\x10\x06\x03\x77\x00", 5, 16));
+	assert_false(instructions_ok("\x0e\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 12, 16));
+	const unw_proc_info_t none = {.format = UNW_INFO_FORMAT_DYNAMIC};
+	struct fake_memory fake = FAKE_MEMORY({0, NULL, 0});
+	assert_false(sw_libunwind_instructions_ok(&none, fake_memory(&fake)));
+}
+
+static void test_not_captured(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	struct sw_snapshot *snap = make_snapshot(&image, WORK, NULL, 0);
+	snap->threads[0].captured = false;
+	const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND};
+	struct sw_walks *walks;
+	assert_int_equal(sw_walk_all(snap, &options, &walks, NULL), 0);
+	assert_int_equal(walks->n_walks, 0);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	struct sw_libunwind lib;
+	struct sw_error err;
+	if (sw_libunwind_load(&lib, &err) < 0) {
+		printf("1..0 # SKIP %s\n", err.message);
+		return 0;
+	}
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_row_edges),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_no_unwind_info),
+		cmocka_unit_test(test_broken_stacks),
+		cmocka_unit_test(test_frame_limit),
+		cmocka_unit_test(test_hostile_instructions),
+		cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_instructions_ok),
+		cmocka_unit_test(test_not_captured),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
