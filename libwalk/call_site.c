@@ -54,14 +54,17 @@ static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_
 enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
-	if (return_avma == 0 || !sw_is_executable(c->snap, return_avma - 1))
+	if (return_avma == 0 || !sw_is_executable(c->snap, return_avma))
 		return SW_SITE_NONE;
 	uint64_t target_avma;
 	unsigned call = sw_arch_call_before(c->memory, return_avma, &target_avma);
 	enum sw_call_site site = SW_SITE_NONE;
 	if (call & SW_CALL_DIRECT)
 		site = direct_check(callee, target_avma);
-	if ((call & SW_CALL_INDIRECT) && site < SW_SITE_POSSIBLE)
+	/* The kernel "calls" signal handlers: what they return to comes after no CALL. */
+	if (site < SW_SITE_POSSIBLE &&
+	    ((call & SW_CALL_INDIRECT) ||
+	     sw_arch_known_code(c->memory, return_avma, 0) == SW_CODE_SIGRETURN))
 		site = SW_SITE_POSSIBLE;
 	return site;
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch.h"
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { AT = 0x400100 }; /* where the bytes under test lie */
+
+/* Code around AT: bytes that end there, or that begin there. */
+static uint8_t code[64];
+static const struct fake_region regions[] = {{AT - 32, code, sizeof(code)}};
+
+static struct sw_memory memory_ending(const uint8_t *bytes, size_t n)
+{
+	static struct fake_memory fake = {.regions = regions, .n_regions = 1};
+	memset(code, 0x90, sizeof(code));
+	memcpy(code + 32 - n, bytes, n);
+	return fake_memory(&fake);
+}
+
+static struct sw_memory memory_beginning(const uint8_t *bytes, size_t n)
+{
+	struct sw_memory m = memory_ending(bytes, 0);
+	memcpy(code + 32, bytes, n);
+	return m;
+}
+
+#define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+
+static unsigned call_before(const uint8_t *bytes, size_t n, uint64_t *ret_target)
+{
+	*ret_target = 0;
+	return sw_arch_call_before(memory_ending(bytes, n), AT, ret_target);
+}
+
+static void test_direct_call(void **state)
+{
+	(void) state;
+	uint64_t target;
+	assert_int_equal(call_before(BYTES(0xe8, 0x10, 0, 0, 0), &target), SW_CALL_DIRECT);
+	assert_int_equal(target, AT + 0x10);
+	assert_int_equal(call_before(BYTES(0xe8, 0x00, 0xff, 0xff, 0xff), &target), SW_CALL_DIRECT);
+	assert_int_equal(target, AT - 0x100);
+	/* addr32 call, as linkers write when they relax an indirect one */
+	assert_int_equal(call_before(BYTES(0x67, 0xe8, 0x10, 0, 0, 0), &target), SW_CALL_DIRECT);
+	/* jmp rel32 is no call */
+	assert_int_equal(call_before(BYTES(0xe9, 0x10, 0, 0, 0), &target), SW_CALL_NONE);
+}
+
+static void test_indirect_call(void **state)
+{
+	(void) state;
+	uint64_t target;
+	static const struct {
+		uint8_t bytes[8];
+		size_t n;
+	} calls[] = {
+		{{0xff, 0xd0}, 2},                   /* call *%rax */
+		{{0x41, 0xff, 0xd1}, 3},             /* call *%r9 */
+		{{0xff, 0x10}, 2},                   /* call *(%rax) */
+		{{0xff, 0x14, 0x24}, 3},             /* call *(%rsp) */
+		{{0xff, 0x50, 0x18}, 3},             /* call *0x18(%rax) */
+		{{0xff, 0x54, 0x24, 0x08}, 4},       /* call *0x8(%rsp) */
+		{{0xff, 0x15, 1, 2, 3, 4}, 6},       /* call *disp32(%rip) */
+		{{0xff, 0x90, 1, 2, 0, 0}, 6},       /* call *0x201(%rax) */
+		{{0xff, 0x94, 0x24, 1, 2, 0, 0}, 7}, /* call *0x201(%rsp) */
+		{{0xff, 0x14, 0xc5, 1, 2, 0, 0}, 7}, /* call *0x201(,%rax,8) */
+		{{0}, 0},
+	};
+	for (size_t i = 0; calls[i].n > 0; i++)
+		assert_int_equal(call_before(calls[i].bytes, calls[i].n, &target),
+				 SW_CALL_INDIRECT);
+	assert_int_equal(call_before(BYTES(0xff, 0xe0), &target), SW_CALL_NONE); /* jmp *%rax */
+	assert_int_equal(call_before(BYTES(0xff, 0x35, 1, 2, 3, 4), &target),
+			 SW_CALL_NONE);                                                   /* push */
+	assert_int_equal(call_before(BYTES(0xff, 0x15, 1, 2, 3), &target), SW_CALL_NONE); /* cut */
+	assert_int_equal(call_before(BYTES(0x90), &target), SW_CALL_NONE);
+	/* an e8 that is an operand, then call *%rax: both readings are told */
+	assert_int_equal(call_before(BYTES(0xe8, 1, 0, 0xff, 0xd0), &target),
+			 SW_CALL_DIRECT | SW_CALL_INDIRECT);
+}
+
+static void test_call_before_unreadable(void **state)
+{
+	(void) state;
+	uint64_t target;
+	struct sw_memory m = memory_ending(BYTES(0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_call_before(m, 0x1000, &target), SW_CALL_NONE);
+	assert_int_equal(sw_arch_call_before(m, 3, &target), SW_CALL_NONE);
+}
+
+static void test_jump_slot(void **state)
+{
+	(void) state;
+	uint64_t slot = 0;
+	/* jmp *0x2fe2(%rip) */
+	assert_true(sw_arch_jump_slot(memory_beginning(BYTES(0xff, 0x25, 0xe2, 0x2f, 0, 0)), AT,
+				      &slot));
+	assert_int_equal(slot, AT + 6 + 0x2fe2);
+	/* endbr64; bnd jmp *0x2fe2(%rip) */
+	assert_true(sw_arch_jump_slot(memory_beginning(BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff,
+							     0x25, 0xe2, 0x2f, 0, 0)),
+				      AT, &slot));
+	assert_int_equal(slot, AT + 11 + 0x2fe2);
+	assert_false(sw_arch_jump_slot(memory_beginning(BYTES(0xe9, 0, 0, 0, 0)), AT, &slot));
+	assert_false(sw_arch_jump_slot(memory_beginning(BYTES(0x90)), 0x1000, &slot));
+}
+
+static enum sw_fp_place fp_place(const uint8_t *bytes, size_t n)
+{
+	return sw_arch_fp_place(memory_beginning(bytes, n), AT);
+}
+
+static void test_fp_place(void **state)
+{
+	(void) state;
+	assert_int_equal(fp_place(BYTES(0x55)), SW_FP_AT_ENTRY); /* push %rbp */
+	assert_int_equal(fp_place(BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x55)), SW_FP_AT_ENTRY);
+	assert_int_equal(fp_place(BYTES(0xc3)), SW_FP_AT_ENTRY);           /* ret */
+	assert_int_equal(fp_place(BYTES(0xf3, 0xc3)), SW_FP_AT_ENTRY);     /* rep ret */
+	assert_int_equal(fp_place(BYTES(0xc2, 8, 0)), SW_FP_AT_ENTRY);     /* ret $8 */
+	assert_int_equal(fp_place(BYTES(0x48, 0x89, 0xe5)), SW_FP_PUSHED); /* mov %rsp,%rbp */
+	assert_int_equal(fp_place(BYTES(0x48, 0x8b, 0xec)), SW_FP_PUSHED); /* the same, otherwise */
+	assert_int_equal(fp_place(BYTES(0x5d, 0xc3)), SW_FP_PUSHED);       /* pop %rbp; ret */
+	assert_int_equal(fp_place(BYTES(0x5d, 0x90)), SW_FP_IN_BODY);      /* pop %rbp; nop */
+	assert_int_equal(fp_place(BYTES(0xc9, 0xc3)), SW_FP_IN_BODY);      /* leave; ret */
+	assert_int_equal(fp_place(BYTES(0x48, 0x83, 0xec, 0x10)), SW_FP_IN_BODY);
+	/* endbr64 that no push follows says nothing */
+	assert_int_equal(fp_place(BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x90)), SW_FP_IN_BODY);
+	struct sw_memory m = memory_beginning(BYTES(0x55));
+	assert_int_equal(sw_arch_fp_place(m, 0x1000), SW_FP_IN_BODY); /* unreadable */
+}
+
+static void test_sigreturn(void **state)
+{
+	(void) state;
+	/* mov $0xf,%rax; syscall */
+	struct sw_memory m = memory_beginning(BYTES(0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_SIGRETURN);
+	assert_int_equal(sw_arch_known_code(m, AT + 1, 0), SW_CODE_UNKNOWN);
+	/* mov $0xe,%rax; syscall: rt_sigprocmask */
+	m = memory_beginning(BYTES(0x48, 0xc7, 0xc0, 0x0e, 0, 0, 0, 0x0f, 0x05));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_sigframe_off(SW_X86_64_R8), 40);
+	assert_int_equal(sw_arch_sigframe_off(SW_X86_64_RBP), 120);
+	assert_int_equal(sw_arch_sigframe_off(SW_X86_64_RSP), 160);
+	assert_int_equal(sw_arch_sigframe_off(SW_X86_64_RA), 168);
+}
+
+static void test_musl_clone(void **state)
+{
+	(void) state;
+	/* xor %ebp,%ebp; pop %rdi; call *%r9 | mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall */
+	struct sw_memory m = memory_ending(BYTES(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1));
+	static const uint8_t after[] = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05};
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN); /* what follows counts */
+	memcpy(code + 32, after, sizeof(after));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
+}
+
+static void test_entry_call(void **state)
+{
+	(void) state;
+	/* xor %rbp,%rbp; mov %rsp,%rdi; and $-16,%rsp; call +10 */
+	static const uint8_t start[] = {0x48, 0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x83,
+					0xe4, 0xf0, 0xe8, 0x0a, 0,    0,    0};
+	struct sw_memory m = memory_ending(start, sizeof(start));
+	uint64_t entry = AT - sizeof(start);
+	assert_int_equal(sw_arch_known_code(m, AT, entry), SW_CODE_THREAD_START);
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_known_code(m, AT, entry - 1), SW_CODE_UNKNOWN);
+
+	/* A second function right behind it, which calls at +10 as well: not the entry. */
+	memcpy(code + 32 + 10, BYTES(0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT + 15, entry), SW_CODE_UNKNOWN);
+
+	/* rbp is not cleared */
+	m = memory_ending(BYTES(0x48, 0x89, 0xe7, 0x48, 0x83, 0xe4, 0xf0, 0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, AT - 12), SW_CODE_UNKNOWN);
+}
+
+static void test_register_names(void **state)
+{
+	(void) state;
+	assert_string_equal(sw_arch_reg_name(SW_X86_64_RDX), "rdx");
+	assert_string_equal(sw_arch_reg_name(SW_X86_64_R15), "r15");
+	assert_string_equal(sw_arch_reg_name(SW_ARCH_RA), "ra");
+	assert_string_equal(sw_arch_reg_name(17), "r?");
+	/* rbx, rbp, r12 to r15 */
+	assert_int_equal(sw_arch_preserved(), 1u << 3 | 1u << 6 | 0xf000);
+}
+
+static void test_regs(void **state)
+{
+	(void) state;
+	struct sw_regs regs = {0};
+	uint64_t value = 1;
+	assert_false(sw_regs_get(&regs, SW_X86_64_RBX, &value));
+	assert_int_equal(value, 1);
+	sw_regs_set(&regs, SW_X86_64_RBX, 5);
+	assert_true(sw_regs_get(&regs, SW_X86_64_RBX, &value));
+	assert_int_equal(value, 5);
+	sw_regs_forget(&regs, SW_X86_64_RBX);
+	assert_false(sw_regs_get(&regs, SW_X86_64_RBX, &value));
+	sw_regs_set(&regs, SW_ARCH_SP, 0x7000);
+	sw_regs_set(&regs, SW_ARCH_RA, 0x4000);
+	assert_int_equal(regs.sp_avma, 0x7000);
+	assert_int_equal(regs.pc_avma, 0x4000);
+	assert_false(sw_regs_get(&regs, SW_REGS_MAX, &value));
+	sw_regs_set(&regs, SW_REGS_MAX, 9); /* ignored */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_direct_call),
+		cmocka_unit_test(test_indirect_call),
+		cmocka_unit_test(test_call_before_unreadable),
+		cmocka_unit_test(test_jump_slot),
+		cmocka_unit_test(test_fp_place),
+		cmocka_unit_test(test_sigreturn),
+		cmocka_unit_test(test_musl_clone),
+		cmocka_unit_test(test_entry_call),
+		cmocka_unit_test(test_register_names),
+		cmocka_unit_test(test_regs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
