@@ -211,13 +211,16 @@ static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end
 	if (begin >= end || room->n_pieces == room->pieces_max)
 		return;
 	uint64_t bytes = end - begin;
-	if (bytes > room->stack_bytes) {
+	bool cut = bytes > room->stack_bytes;
+	if (cut) {
 		if (thread < 0)
 			begin = end - room->stack_bytes;
 		bytes = room->stack_bytes;
 	}
-	room->pieces[room->n_pieces++] =
-		(struct sw_piece){.avma = begin, .bytes = (size_t) bytes, .thread = thread};
+	room->pieces[room->n_pieces++] = (struct sw_piece){.avma = begin,
+							   .bytes = (size_t) bytes,
+							   .thread = thread,
+							   .cut = cut};
 }
 
 /* Where the used part of a mapping ends. Thread stacks have the thread's control block at their
@@ -276,8 +279,10 @@ static void pieces_place(struct sw_capture_room *room)
 	size_t share = total <= room_bytes ? SIZE_MAX : room_bytes / room->n_pieces;
 	for (size_t i = 0; i < room->n_pieces; i++) {
 		struct sw_piece *p = &room->pieces[i];
-		if (p->bytes > share)
+		if (p->bytes > share) {
 			p->bytes = share;
+			p->cut = true;
+		}
 		p->to = room->snap->priv->pool + room->used;
 		room->used += p->bytes;
 	}
@@ -342,6 +347,11 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 		t->stack_avma = p->avma;
 		t->stack_bytes = p->bytes;
 		t->stack = p->to;
+		if (p->cut)
+			sw_snapshot_warn(snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
+					 "thread %d (%s): only the first %zu bytes of its stack "
+					 "were copied",
+					 t->tid, t->comm, p->bytes);
 	} else if (p->bytes > 0 && snap->n_ranges < room->ranges_max) {
 		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
 	}

@@ -20,6 +20,7 @@ struct sw_piece {
 	size_t bytes; /* wanted; then what was read */
 	uint8_t *to;
 	int32_t thread; /* whose stack this is; -1: a range of its own */
+	bool cut;       /* there was more */
 };
 
 /* Memory for what is copied in a stop, set aside before it. Stacks are packed one after the other

@@ -27,6 +27,33 @@ static void warn_missing(struct sw_take *take, const struct sw_thread *t)
 	}
 }
 
+/* Whether there was a stack to capture: others are listed with their reason, but nothing is missing
+ * from the dump. */
+static bool is_missing(int reason)
+{
+	switch (reason) {
+	case 0:
+	case SW_E_SKIPPED:
+	case SW_E_ZOMBIE:
+	case SW_E_EXITED:
+	case SW_E_IO_WORKER:
+	case SW_E_KERNEL_THREAD: return false;
+	default: return true;
+	}
+}
+
+/* What EPERM of SEIZE means: it is exiting, another traces it, or we may not. */
+static int refusal(const struct sw_take *take, pid_t tid)
+{
+	char name[32];
+	struct sw_proc_stat stat;
+	(void) snprintf(name, sizeof(name), "%d/stat", (int) tid); /* fits */
+	if (!sw_proc_stat_read(take->target->task_fd, name, &stat) || stat.state == 'Z' ||
+	    stat.state == 'X')
+		return SW_E_EXITED;
+	return -sw_target_denied(take->target, tid, NULL);
+}
+
 /* What became of a thread in the stop. */
 static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_tracee *tracee)
 {
@@ -46,8 +73,8 @@ static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_t
 	if (!t->captured && t->reason == 0)
 		t->reason = SW_E_STOP_TIMEOUT;
 	if (t->reason == SW_E_NOT_PERMITTED)
-		t->reason = -sw_target_denied(take->target, t->tid, NULL);
-	if (t->reason != 0 && t->reason != SW_E_SKIPPED && t->reason != SW_E_IO_WORKER)
+		t->reason = refusal(take, t->tid);
+	if (is_missing(t->reason))
 		warn_missing(take, t);
 	if (!tracee->visible)
 		return;
@@ -75,11 +102,6 @@ static void warn_limits(struct sw_take *take)
 			sw_snapshot_warn(snap, SW_WARN_MEMORY, t->tid, SW_E_MEMORY,
 					 "thread %d (%s): its stack was not copied", t->tid,
 					 t->comm);
-		else if (t->captured && t->stack_bytes >= take->options.stack_bytes)
-			sw_snapshot_warn(snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
-					 "thread %d (%s): only the first %zu bytes of its stack "
-					 "were copied",
-					 t->tid, t->comm, t->stack_bytes);
 	}
 }
 
@@ -101,18 +123,25 @@ static bool maps_are_old(struct sw_take *take)
 	       stat.vsize_bytes != take->vsize_bytes;
 }
 
+/* The address space that was opened before the stop has ended: by an exit, or by an execve. */
+static bool program_is_gone(const struct sw_take *take)
+{
+	char byte;
+	return take->stop.mem_fd >= 0 &&
+	       pread(take->stop.mem_fd, &byte, 1, (off_t) take->stop.known_avma) == 0;
+}
+
 static int maps_renew(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
 	struct sw_map *maps = snap->maps;
 	struct sw_place *places = snap->places;
 	size_t n_maps = snap->n_maps, n_places = snap->n_places;
-	char byte;
 	int r = sw_take_maps(take);
 	if (r == -SW_E_NOMEM)
 		return r;
 	/* Gone or another program by now: the older ones it is. */
-	if (r < 0 || pread(snap->priv->mem_fd, &byte, 1, (off_t) take->stop.known_avma) == 0) {
+	if (r < 0 || program_is_gone(take)) {
 		snap->maps = maps;
 		snap->n_maps = n_maps;
 		snap->places = places;
@@ -127,37 +156,44 @@ static int maps_renew(struct sw_take *take)
 	return 0;
 }
 
-/* Nothing was captured: the error is what kept us from the first thread that was asked for. */
-static int fail_all(struct sw_take *take)
+/* The thread whose reason says best why nothing was captured; NULL when something was, or nothing
+ * was asked for. */
+static const struct sw_thread *telling_thread(const struct sw_snapshot *snap)
 {
-	const struct sw_snapshot *snap = take->snap;
-	int reason = 0;
-	pid_t pid = take->target->pid, tid = pid;
+	const struct sw_thread *found = NULL;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		if (t->captured || t->reason == SW_E_SKIPPED)
-			return 0;
-		if (reason == 0 || reason == SW_E_EXITED || reason == SW_E_ZOMBIE ||
-		    reason == SW_E_IO_WORKER) {
-			reason = t->reason;
-			tid = t->tid;
-		}
+			return NULL;
+		if (found == NULL || !is_missing(found->reason))
+			found = t;
 	}
-	if (take->stop.changed)
+	return found;
+}
+
+/* Nothing was captured: an error. */
+static int fail_all(struct sw_take *take)
+{
+	const struct sw_thread *t = telling_thread(take->snap);
+	pid_t pid = take->target->pid;
+	struct sw_proc_stat stat;
+	if (t == NULL && !take->stop.changed)
+		return 0;
+	if (!sw_proc_stat_read(take->target->proc_fd, "stat", &stat) || stat.state == 'Z')
+		return sw_fail(take->err, SW_E_EXITED, "process %d exited meanwhile", pid);
+	/* The helper may have been killed as it waited for an execve that waited for it. */
+	if (take->stop.changed || program_is_gone(take))
 		return sw_fail(take->err, SW_E_CHANGED,
 			       "process %d became another program meanwhile", pid);
-	switch (reason) {
+	switch (t->reason) {
 	case SW_E_TRACED:
-	case SW_E_NOT_PERMITTED: return sw_target_denied(take->target, tid, take->err);
-	case SW_E_STOP_TIMEOUT: {
-		const struct sw_thread *t = NULL;
-		for (size_t i = 0; i < snap->n_threads; i++)
-			if (snap->threads[i].tid == tid)
-				t = &snap->threads[i];
-		return sw_fail(take->err, SW_E_STOP_TIMEOUT,
-			       "process %d: no thread stopped within %u ms (state %c %s)", pid,
-			       take->options.max_stop_ms, t->state, t->wchan);
-	}
+	case SW_E_NOT_PERMITTED: return sw_target_denied(take->target, t->tid, take->err);
+	case SW_E_STOP_TIMEOUT:
+		return sw_fail(
+			take->err, SW_E_STOP_TIMEOUT,
+			"process %d: no thread stopped within %u ms (thread %d: state %c%s%s)", pid,
+			take->options.max_stop_ms, t->tid, t->state,
+			t->wchan[0] != '\0' ? " in " : "", t->wchan);
 	case SW_E_ARCH:
 		return sw_fail(take->err, SW_E_ARCH,
 			       "process %d runs 32-bit code: only 64-bit x86 code can be captured",

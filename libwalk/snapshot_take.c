@@ -11,6 +11,7 @@ enum {
 	MIN_STACK_BYTES = 4096,
 	MAX_STOP_MS_LIMIT = 60000,
 	NS_PER_MS = 1000000,
+	TAKE_AGAIN_MAX = 3,
 };
 
 static void take_deinit(struct sw_take *take)
@@ -39,7 +40,7 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 	return o;
 }
 
-int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
+static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		     const struct sw_snapshot_options *options, struct sw_snapshot **ret,
 		     struct sw_error *err)
 {
@@ -58,9 +59,8 @@ int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
 	take.stop.max_stop_ns = (int64_t) take.options.max_stop_ms * NS_PER_MS;
 	take.stop.stopped = sw_capture_room_fill;
 	r = sw_take_before(&take);
-	if (r < 0)
-		return r;
-	r = sw_stop_run(&take.stop, err);
+	if (r == 0)
+		r = sw_stop_run(&take.stop, err);
 	if (r == 0)
 		r = sw_take_after(&take);
 	if (r < 0)
@@ -68,4 +68,23 @@ int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
 	take.snap->times.take_ns = sw_clock_ns() - begin_ns;
 	*ret = sw_take_ptr(take.snap);
 	return 0;
+}
+
+/* The thread through which we looked may be gone, or all threads that we knew, with the process
+ * still there: then once more from the start. */
+static bool still_there(const struct sw_target *target)
+{
+	sw_cleanup(sw_close_p) int live_fd = sw_target_live_fd(target);
+	return live_fd >= 0;
+}
+
+int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
+		     const struct sw_snapshot_options *options, struct sw_snapshot **ret,
+		     struct sw_error *err)
+{
+	int r = take_once(ctx, target, options, ret, err);
+	for (int again = 0; r == -SW_E_EXITED && again < TAKE_AGAIN_MAX && still_there(target);
+	     again++)
+		r = take_once(ctx, target, options, ret, err);
+	return r;
 }

@@ -4,13 +4,14 @@
 #include "stop.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { HELPER_STACK_BYTES = 256 * 1024, HELPER_GUARD_BYTES = 4096 };
+enum { HELPER_STACK_BYTES = 256 * 1024, HELPER_GUARD_BYTES = 4096, HELPER_GLANCES = 4 };
 
 struct helper {
 	int (*function)(void *);
@@ -32,19 +33,17 @@ static int helper_main(void *arg)
 static bool helper_wait(pid_t pid, int pidfd, _Atomic uint32_t *progress, int patience_ms)
 {
 	bool killed = false;
+	int quiet = 0;
+	uint32_t seen = 0;
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
-	for (uint32_t seen = atomic_load(progress) - 1;;) {
-		int r = poll(&end, 1, patience_ms);
-		if (r > 0)
-			break;
+	while (poll(&end, 1, patience_ms / HELPER_GLANCES) == 0 && !killed) {
 		uint32_t now = atomic_load(progress);
-		if (r == 0 && now == seen) {
-			killed = true;
-			(void) kill(pid,
-				    SIGKILL); /* ours and not yet waited for: the pid is right */
-			break;
-		}
+		quiet = now == seen ? quiet + 1 : 0;
 		seen = now;
+		if (quiet >= HELPER_GLANCES) {
+			killed = true;
+			(void) kill(pid, SIGKILL); /* ours, not yet waited for: the pid is right */
+		}
 	}
 	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
@@ -55,7 +54,7 @@ static bool helper_wait(pid_t pid, int pidfd, _Atomic uint32_t *progress, int pa
  * Not a thread: a thread cannot be killed alone. Not fork(): copying the page tables of a large
  * caller takes milliseconds. As in posix_spawn(), the child shares the caller's memory including
  * thread-local storage, which is safe as the caller does nothing but wait meanwhile, with all
- * signals blocked. No exit signal: the caller's own SIGCHLD handling and wait() never see it.
+ * signals and cancellation off. No exit signal: the caller's own SIGCHLD handling and wait() never see it.
  */
 int sw_helper_run(int (*function)(void *), void *arg, _Atomic uint32_t *progress, int patience_ms,
 		  bool *ret_killed, struct sw_error *err)
@@ -67,6 +66,8 @@ int sw_helper_run(int (*function)(void *), void *arg, _Atomic uint32_t *progress
 		return sw_fail_nomem(err);
 	(void) mprotect(stack, HELPER_GUARD_BYTES, PROT_NONE); /* a guard is only a precaution */
 	sigset_t all, before;
+	int cancel;
+	(void) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* cannot fail */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int pidfd = -EBADF;
@@ -76,6 +77,7 @@ int sw_helper_run(int (*function)(void *), void *arg, _Atomic uint32_t *progress
 	if (pid >= 0)
 		*ret_killed = !helper_wait(pid, pidfd, progress, patience_ms);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void) pthread_setcancelstate(cancel, NULL); /* cannot fail */
 	sw_close_p(&pidfd);
 	(void) munmap(stack, HELPER_STACK_BYTES); /* ours, cannot fail */
 	return r;
