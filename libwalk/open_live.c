@@ -41,17 +41,16 @@ static int reopen_regular(int path_fd, struct stat *st)
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
-/* Below the target's root directory, where its own symbolic links lead. */
-static int open_in_root(const struct sw_live *live, const char *path, struct stat *st)
+/* Below a root directory, where the links inside lead. */
+static int open_in_root(int root_fd, const char *path, struct stat *st)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	if (live->root_fd < 0)
+	if (root_fd < 0)
 		return -1;
 	sw_cleanup(sw_close_p) int path_fd =
-		(int) syscall(SYS_openat2, live->root_fd, path, &how, sizeof(how));
+		(int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	if (path_fd < 0 && errno == ENOSYS) /* a filter that does not know it; Linux 5.6 has it */
-		path_fd =
-			openat(live->root_fd, path[0] == '/' ? path + 1 : path, O_PATH | O_CLOEXEC);
+		path_fd = openat(root_fd, path[0] == '/' ? path + 1 : path, O_PATH | O_CLOEXEC);
 	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
 }
 
@@ -102,8 +101,16 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	struct sw_live *live = arg;
 	struct stat st;
 	/* A file may really be named "x (deleted)": its identity tells. */
-	sw_cleanup(sw_close_p) int fd = open_in_root(live, map->path, &st);
+	sw_cleanup(sw_close_p) int fd = open_in_root(live->root_fd, map->path, &st);
 	if (fd >= 0 && (same_inode(&st, map) || same_contents(live, fd, map))) {
+		*ret_deleted = false;
+		return sw_take_fd(fd);
+	}
+	/* Of a process that changed its root directory the kernel shows names as we see them:
+	 * proc(5) "maps", d_path() starts from the reader's root. */
+	sw_close_p(&fd);
+	fd = open_in_root(live->own_root_fd, map->path, &st);
+	if (fd >= 0 && same_inode(&st, map)) {
 		*ret_deleted = false;
 		return sw_take_fd(fd);
 	}
@@ -111,7 +118,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	fd = -EBADF;
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
-		fd = open_in_root(live, path, &st);
+		fd = open_in_root(live->root_fd, path, &st);
 		if (fd >= 0 && same_inode(&st, map))
 			return sw_take_fd(fd);
 	}
@@ -137,12 +144,14 @@ void sw_live_init(struct sw_live *live, const struct sw_target *target, int live
 				 .mem_fd = mem_fd,
 				 .root_fd =
 					 openat(live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				 .own_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
 				 .snap = snap};
 }
 
 void sw_live_deinit(struct sw_live *live)
 {
 	sw_close_p(&live->root_fd);
+	sw_close_p(&live->own_root_fd);
 }
 
 struct sw_opener sw_live_opener(struct sw_live *live)

@@ -150,6 +150,45 @@ static int module_of_memory(struct finder *f, const struct group *g, const char 
 					ret);
 }
 
+/* The kernel writes "\\012" for a newline in a name, but leaves a backslash alone: fs/proc/task_mmu.c
+ * v6.1, show_map_vma(). A copy with newlines; NULL when there are none to put in. */
+static char *newlines_back(const char *path)
+{
+	static const char escape[] = "\\012";
+	if (strstr(path, escape) == NULL)
+		return NULL;
+	char *copy = strdup(path);
+	if (copy == NULL)
+		return NULL;
+	char *to = copy;
+	for (const char *from = copy; *from != '\0'; to++) {
+		bool newline = strncmp(from, escape, sizeof(escape) - 1) == 0;
+		*to = newline ? '\n' : *from;
+		from += newline ? sizeof(escape) - 1 : 1;
+	}
+	*to = '\0';
+	return copy;
+}
+
+/* The file under its name with newlines, or -1 when that is not the mapped one. */
+static int open_with_newlines(const struct finder *f, const struct sw_map *map, char **path)
+{
+	bool deleted = false;
+	char *name = newlines_back(*path);
+	if (name == NULL)
+		return -1;
+	int fd = f->opener->open(f->opener->arg, map, name, &deleted);
+	if (fd >= 0 && !deleted) {
+		free(*path);
+		*path = name;
+		return fd;
+	}
+	if (fd >= 0)
+		(void) close(fd); /* read only */
+	free(name);
+	return -1;
+}
+
 static int group_module(struct finder *f, const struct group *g, struct sw_module **ret)
 {
 	size_t length;
@@ -157,11 +196,16 @@ static int group_module(struct finder *f, const struct group *g, struct sw_modul
 	sw_cleanup(sw_free_p) char *path = strndup(g->exec->path, length);
 	if (path == NULL)
 		return -SW_E_NOMEM;
-	if (!is_vdso(g->exec)) {
-		int fd = f->opener->open(f->opener->arg, g->exec, path, &deleted);
-		if (fd >= 0)
-			return module_of_file(f->snap, path, deleted, fd, ret);
-	}
+	if (is_vdso(g->exec))
+		return module_of_memory(f, g, path, deleted, ret);
+	sw_cleanup(sw_close_p) int fd = f->opener->open(f->opener->arg, g->exec, path, &deleted);
+	if (fd >= 0 && !deleted) /* a file may really be named "x (deleted)" */
+		return module_of_file(f->snap, g->exec->path, false, sw_take_fd(fd), ret);
+	int named_fd = open_with_newlines(f, g->exec, &path);
+	if (named_fd >= 0)
+		return module_of_file(f->snap, path, false, named_fd, ret);
+	if (fd >= 0)
+		return module_of_file(f->snap, path, deleted, sw_take_fd(fd), ret);
 	return module_of_memory(f, g, path, deleted, ret);
 }
 

@@ -32,10 +32,11 @@ int sw_target_denied(const struct sw_target *target, pid_t tid, struct sw_error 
 
 /* The opener (snapshot.h) of a running process. */
 struct sw_live {
-	int live_fd; /* borrowed: sw_target_live_fd() */
-	int proc_fd; /* borrowed */
-	int mem_fd;  /* borrowed: its mem */
-	int root_fd; /* owned: its root directory; -EBADF when it could not be opened */
+	int live_fd;     /* borrowed: sw_target_live_fd() */
+	int proc_fd;     /* borrowed */
+	int mem_fd;      /* borrowed: its mem */
+	int root_fd;     /* owned: its root directory; -EBADF when it could not be opened */
+	int own_root_fd; /* owned: likewise ours */
 	const struct sw_snapshot *snap; /* borrowed: the maps */
 };
 void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd, int mem_fd,
