@@ -6,11 +6,18 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, tool
-from safety import capture, frames_of, functions, held, parse, run, tasks, thread_of
+from harness import SNAPWALK, TARGETS, Tap, Target, state_of, tool, wait_until
+from safety import capture as capture_now
+from safety import frames_of, functions, held, parse, run, tasks, thread_of
 
 STATES = os.path.join(TARGETS, "states")
 NOBODY = 65534
+
+
+def capture(pid, *args, **more):
+    """The dump of a process whose threads have all come to rest."""
+    wait_until(lambda: {state_of(pid, tid) for tid in tasks(pid)} == {"S"}, "all threads to wait")
+    return capture_now(pid, *args, **more)
 
 
 def whole(tap, report, what, named="wait_forever"):
