@@ -105,7 +105,8 @@ static bool on_thread_stack(const struct sw_thread *t, uint64_t sp_avma)
 
 /*
  * Callers' frames lie above. Going down is legal only between stacks (back from the alternate signal
- * stack, coroutines), and only so often: two stacks that lead to each other would never end.
+ * stack, coroutines), and only so often: two stacks that lead to each other would never end. Equal is
+ * legal where code has set the stack pointer for its jump and not jumped yet (longjmp).
  */
 static bool progress_made(struct walker *w, const struct sw_stepped *s)
 {
@@ -113,7 +114,9 @@ static bool progress_made(struct walker *w, const struct sw_stepped *s)
 	uint64_t last = w->frames[w->n_frames - 1].sp_avma, next = s->regs.sp_avma;
 	if (next > last)
 		return true;
-	if (!s->callee_signal &&
+	bool jumping =
+		next == last && w->cursor.exact_pc && s->regs.pc_avma != w->cursor.regs.pc_avma;
+	if (!s->callee_signal && !jumping &&
 	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
 		return false;
 	return ++w->switches <= WALK_SWITCHES_MAX;

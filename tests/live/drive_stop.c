@@ -4,10 +4,11 @@
  * apart, each walked and named. Prints, one per line:
  *
  *	bad ...		a walk that is not complete, or not by tables alone
- *	chain N COMM f ...	N walks had these functions of the program, innermost first
+ *	chain N COMM f ...	N walks had these functions of the program, innermost first;
+ *				what has no name is ?OFFSET
  *	outer N COMM m+off ...	N walks had these frames outside the program's first function
  *	top N MODULE		N walks were in this module when stopped
- *	stops N walks N		totals
+ *	stops N walks N longest N us	totals
  */
 #include <snapwalk/symbolize.h>
 #include <snapwalk/walk.h>
@@ -31,6 +32,7 @@ struct driver {
 	struct sw_symbolizer *symbolizer;
 	void *tallies; /* tsearch() tree of struct tally */
 	size_t n_walks, n_bad;
+	int64_t longest_ns;
 };
 
 static int tally_compare(const void *a, const void *b)
@@ -127,6 +129,9 @@ static void tally_walk(struct driver *d, const struct sw_walk *walk,
 			append(chain, " %s", "<signal>", 0);
 		else if (strcmp(path_of(frame), exe) == 0)
 			append(chain, " %s", function_of(symbols, frame), 0);
+		if (i <= last && strcmp(path_of(frame), exe) == 0 &&
+		    strcmp(function_of(symbols, frame), "?") == 0)
+			append(chain, "%s%#llx", "", frame->pc_avma - bias);
 	}
 	append(top, "%s", path_of(&walk->frames[0]), 0);
 	tally_add(d, chain);
@@ -139,8 +144,11 @@ static int stop_once(struct driver *d, struct sw_error *err)
 	struct sw_snapshot *snap = NULL;
 	struct sw_walks *walks = NULL;
 	struct sw_symbols *symbols = NULL;
+	/* On a machine that has more to do than it can, a busy thread may wait long for its turn to
+	 * stop: that is not what is tested here. */
+	const struct sw_snapshot_options patient = {.max_stop_ms = 5000};
 	const struct sw_symbolize_options names = {.level = SW_SYMBOLS_NAMES};
-	int r = sw_snapshot_take(d->ctx, d->target, NULL, &snap, err);
+	int r = sw_snapshot_take(d->ctx, d->target, &patient, &snap, err);
 	if (r == 0)
 		r = sw_walk_all(snap, NULL, &walks, err);
 	if (r == 0)
@@ -156,6 +164,8 @@ static int stop_once(struct driver *d, struct sw_error *err)
 		if (!is_good(walk))
 			print_bad(d, walk, symbols);
 	}
+	if (r == 0 && snap->times.stopped_ns > d->longest_ns)
+		d->longest_ns = snap->times.stopped_ns;
 	sw_symbols_destroy(symbols);
 	sw_walks_destroy(walks);
 	sw_snapshot_destroy(snap);
@@ -189,7 +199,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	twalk(d.tallies, tally_print);
-	printf("stops %ld walks %zu\n", count, d.n_walks);
+	printf("stops %ld walks %zu longest %lld us\n", count, d.n_walks,
+	       (long long) d.longest_ns / 1000);
 	tdestroy(d.tallies, free);
 	sw_target_close(d.target);
 	sw_symbolizer_destroy(d.symbolizer);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A loop for single-stepping: calls through the PLT that bind lazily (stub, resolver, target),
- * prologues, epilogues, variable frames, callbacks, string functions. Prints the address of
+ * prologues, epilogues, variable frames, callbacks, string functions, a longjmp. Prints the address of
  * begin_steps() and end_steps(), then calls the one, does the work, calls the other.
  */
 #include "target.h"
 
 #include <alloca.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,21 @@ static NOINLINE size_t sorted(void)
 	return (size_t) numbers[0];
 }
 
+static NOINLINE void leap(jmp_buf place, int n)
+{
+	if (!released)
+		longjmp(place, n);
+	KEEP();
+}
+
+static NOINLINE size_t leaping(int n)
+{
+	jmp_buf place;
+	if (setjmp(place) == 0)
+		leap(place, n);
+	return 1;
+}
+
 static NOINLINE size_t formatted(size_t n)
 {
 	char text[32];
@@ -67,6 +83,7 @@ static NOINLINE void work(void)
 	sink = lazily_bound("abcabcz");
 	sink += many_arguments(1, 2, 3, 4, 5, 6, 7, 8);
 	sink += sorted();
+	sink += leaping(3);
 	free(malloc(100));
 	sink += formatted(sink);
 	KEEP();
