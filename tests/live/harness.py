@@ -10,6 +10,7 @@
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -196,12 +197,13 @@ def own_functions(report, tid, modules=()):
     names = []
     for frame in stack_of(report, tid)["frames"]:
         path = module_of(report, frame)
-        own = path == report["process"]["exe"] or os.path.basename(path) in modules
+        own = path == report["process"]["exe"].removesuffix(" (deleted)") or os.path.basename(path) in modules
         function = frame["function"]
         if frame.get("signal"):
             names.append("<signal>")
         elif int(frame["pc"], 16) == 0:
             names.append("<null>")
         elif own and function not in STARTUP:
-            names.append(("inlined:" if frame["inlined"] else "") + (function or "?"))
+            name = re.sub(r" \[clone [^]]*\]$", "", function or "?")  # a cold part
+            names.append(("inlined:" if frame["inlined"] else "") + name)
     return names

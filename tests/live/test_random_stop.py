@@ -3,6 +3,7 @@
 """Busy programs stopped at random instants: every walk is complete, by tables alone, and every
 function on a stack was called by one that calls it."""
 import os
+import re
 import subprocess
 
 from harness import TARGETS, Tap, Target
@@ -21,6 +22,23 @@ def drive(pid, stops, gap_us):
 
 def said(target, word):
     return {tuple(line.split(" ")[1:]) for line in target.lines if line.startswith(word + " ")}
+
+
+def plt_ranges(path):
+    """[(start, end)] in the file of the sections with stubs, which have no names."""
+    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"\] \.plt\S*\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", out)
+    return [(int(start, 16), int(start, 16) + int(size, 16)) for start, size in found]
+
+
+def without_stub(chain, stubs):
+    """The chain without a PLT stub at its inner end: the call is on its way into a library."""
+    comm, *functions = chain
+    if functions and functions[0].startswith("?"):
+        offset = int(functions[0][1:], 16)
+        if any(start <= offset < end for start, end in stubs):
+            functions = functions[1:]
+    return [comm, *functions]
 
 
 def wrong_calls(chain, edges, roots):
@@ -43,7 +61,8 @@ def check(tap, name, stops, gap_us):
     bad = [" ".join(line) for line in lines if line[0] == "bad"]
     tap.check(not bad, f"{name}: every walk of {stops} stops is complete and by tables alone",
               "\n".join(bad))
-    chains = [line[2:] for line in lines if line[0] == "chain"]
+    stubs = plt_ranges(os.path.join(TARGETS, name))
+    chains = [without_stub(line[2:], stubs) for line in lines if line[0] == "chain"]
     wrong = [(w, chain) for chain in chains for w in wrong_calls(chain, edges, roots)]
     tap.check(not wrong, f"{name}: all calls on {len(chains)} distinct stacks are calls it makes",
               "\n".join(map(str, wrong[:10])))
@@ -56,6 +75,7 @@ def check(tap, name, stops, gap_us):
     print(f"# {name}: stopped in {tops}")
     total = next(line for line in lines if line[0] == "stops")
     tap.check(int(total[3]) >= stops * len(roots), f"{name}: {total[3]} walks")
+    print(f"# {name}: the longest stop took {total[5]} us")
     return tops
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Hand-written assembly (lib/assembly_frames.S) between C functions: with CFI, without CFI but with
- * a frame pointer, and with neither.
+ * a frame pointer, and with neither, called by name and through a pointer.
  */
 #include "target.h"
 
@@ -10,20 +10,13 @@
 void asm_cfi(void (*next)(void));
 void asm_frame_pointer(void (*next)(void));
 void asm_bare(void (*next)(void));
-void asm_bare_direct(void);
-void asm_direct_callee(void);
+void (*volatile asm_bare_pointer)(void (*next)(void)) = asm_bare;
 
 static pthread_barrier_t said;
 
 static NOINLINE void below(void)
 {
 	block();
-	KEEP();
-}
-
-void NOINLINE asm_direct_callee(void)
-{
-	below();
 	KEEP();
 }
 
@@ -54,18 +47,18 @@ static NOINLINE void *bare(void *arg)
 	return arg;
 }
 
-static NOINLINE void *bare_direct(void *arg)
+static NOINLINE void *bare_by_pointer(void *arg)
 {
-	expect_stack("block below asm_direct_callee asm_bare_direct bare_direct");
+	expect_stack("block below asm_bare bare_by_pointer");
 	pthread_barrier_wait(&said);
-	asm_bare_direct();
+	asm_bare_pointer(below);
 	KEEP();
 	return arg;
 }
 
 int main(void)
 {
-	void *(*const starts[])(void *) = {with_cfi, with_frame_pointer, bare, bare_direct};
+	void *(*const starts[])(void *) = {with_cfi, with_frame_pointer, bare, bare_by_pointer};
 	pthread_barrier_init(&said, NULL, 5);
 	for (unsigned i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
 		pthread_t thread;

@@ -150,7 +150,8 @@ static NOINLINE void locking(void)
 static NOINLINE void in_handler(void)
 {
 	char text[64];
-	snprintf(text, sizeof(text), "%d", fib(8));
+	for (int i = 0; i < 100; i++)
+		snprintf(text, sizeof(text), "%d", fib(8));
 	KEEP();
 }
 
@@ -206,7 +207,7 @@ static void say_edges(void)
 int main(void)
 {
 	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
-	struct itimerval timer = {.it_interval = {.tv_usec = 700}, .it_value = {.tv_usec = 700}};
+	struct itimerval timer = {.it_interval = {.tv_usec = 5000}, .it_value = {.tv_usec = 5000}};
 	sigaction(SIGALRM, &action, NULL);
 	pthread_barrier_init(&named, NULL, 4);
 	for (size_t i = 0; i < 3; i++) {

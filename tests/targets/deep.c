@@ -24,5 +24,7 @@ int main(int argc, char **argv)
 		printf(" descend");
 	printf(" main\n");
 	ready();
-	return descend(depth);
+	int last = descend(depth);
+	KEEP();
+	return last;
 }

@@ -57,7 +57,7 @@ NOINLINE void on_terminate()
 
 NOINLINE void *in_destructor(void *)
 {
-	expect_stack("block Guard::~Guard() holder(int) outer(int) in_destructor(void*)");
+	expect_stack("block() Guard::~Guard() holder(int) outer(int) in_destructor(void*)");
 	pthread_barrier_wait(&said);
 	outer(1);
 	KEEP();
@@ -66,7 +66,7 @@ NOINLINE void *in_destructor(void *)
 
 NOINLINE void *in_terminate(void *)
 {
-	expect_stack("block on_terminate() thrower(int) in_terminate(void*)");
+	expect_stack("block() on_terminate() thrower(int) in_terminate(void*)");
 	pthread_barrier_wait(&said);
 	thrower(1);
 	KEEP();
@@ -82,7 +82,7 @@ int main()
 	    pthread_create(&threads[1], nullptr, in_terminate, nullptr) != 0)
 		return 1;
 	pthread_barrier_wait(&said);
-	expect_stack("block catcher(int) main");
+	expect_stack("block() catcher(int) main");
 	ready();
 	catcher(1);
 	return 0;

@@ -22,5 +22,7 @@ int main(void)
 {
 	expect_stack("block last first main");
 	ready();
-	return first(1);
+	int n = first(1);
+	KEEP();
+	return n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Frames for assembly.c; each calls the function in rdi, asm_bare_direct a known one. */
+/* Frames for assembly.c; each calls the function in rdi. */
 	.text
 
 	.globl asm_cfi
@@ -51,21 +51,5 @@ asm_bare:
 	popq %rbp
 	ret
 	.size asm_bare, . - asm_bare
-
-	.globl asm_bare_direct
-	.type asm_bare_direct, @function
-asm_bare_direct:
-	pushq %rbp
-	movq $7, %rbp
-	subq $0x20, %rsp
-	movq $0, (%rsp)
-	movq $-1, 8(%rsp)
-	movq %rsp, 16(%rsp)
-	movq $0, 24(%rsp)
-	call asm_direct_callee
-	addq $0x20, %rsp
-	popq %rbp
-	ret
-	.size asm_bare_direct, . - asm_bare_direct
 
 	.section .note.GNU-stack, "", @progbits
