@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { STATUS_TEXT_MAX = 16 * 1024, LIVE_TRIES = 65536 };
+enum { STATUS_TEXT_MAX = 16 * 1024, LIVE_TRIES = 50 };
 
 /* glibc 2.36 has a wrapper; older ones and musl do not. */
 static int pidfd_open_pid(pid_t pid)
@@ -23,7 +23,7 @@ static bool state_is_dead(char state)
 	return state == 'Z' || state == 'X' || state == 'x';
 }
 
-int sw_target_live_fd(const struct sw_target *target)
+static int live_fd_try(const struct sw_target *target)
 {
 	enum { TIDS = 512 };
 	pid_t tids[TIDS];
@@ -44,6 +44,19 @@ int sw_target_live_fd(const struct sw_target *target)
 			return fd;
 	}
 	return -1;
+}
+
+int sw_target_live_fd(const struct sw_target *target)
+{
+	int fd = -1;
+	/* In the middle of an execve there is an instant without a thread that lives. */
+	for (int i = 0; fd < 0 && i < LIVE_TRIES; i++) {
+		struct pollfd dead = {.fd = target->pidfd, .events = POLLIN};
+		if (i > 0 && poll(&dead, 1, 0) > 0)
+			break;
+		fd = live_fd_try(target);
+	}
+	return fd;
 }
 
 /* What stands in the way, for somebody who may do something about it. */
