@@ -73,7 +73,9 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 	sw_cleanup(sw_free_p) char *text = NULL;
 	int r = sw_explain(snap, options->address_avma, &text, &err);
 	if (r == -SW_E_NOT_FOUND) {
-		sw_complain(options->address, err.message, sw_error_wire(r),
+		char about[32]; /* with 0x: digits alone would look like a process */
+		(void) snprintf(about, sizeof(about), "0x%" PRIx64, options->address_avma);
+		sw_complain(about, err.message, sw_error_wire(r),
 			    "give an address inside a line of /proc/PID/maps");
 		return SW_STATUS_NOTHING;
 	}

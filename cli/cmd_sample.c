@@ -24,7 +24,7 @@ struct sampler {
 	sigset_t stop_signals; /* blocked, so that Ctrl-C gives what is there so far */
 	int64_t begin_ns, end_ns, progress_ns;
 	int64_t stopped_ns, longest_ns; /* of the target */
-	size_t n_samples, n_incomplete;
+	size_t n_samples, n_incomplete, n_interrupted;
 	bool target_ended;
 };
 
@@ -46,6 +46,7 @@ static int sample_once(struct sampler *s, struct sw_error *err)
 		s->longest_ns = stopped_ns;
 	s->n_samples++;
 	s->n_incomplete += !got.report->complete;
+	s->n_interrupted += got.snap->interrupted_calls;
 	sw_obtained_deinit(&got);
 	return r;
 }
@@ -110,6 +111,9 @@ static void say_summary(const struct sampler *s)
 		"time, %.2f ms at most\n",
 		s->n_samples, seconds, (double) s->n_samples / seconds,
 		(double) s->stopped_ns / 1e7 / seconds, (double) s->longest_ns / 1e6);
+	if (s->n_interrupted > 0)
+		fprintf(stderr, "%zu times a system call with a time limit returned EINTR\n",
+			s->n_interrupted);
 	if (s->stacks.n_lost > 0)
 		fprintf(stderr, "%llu stacks found no room and are not counted\n",
 			(unsigned long long) s->stacks.n_lost);

@@ -62,17 +62,40 @@ static void write_line(struct sw_text *line)
 	sw_text_deinit(line);
 }
 
+/* Remedies name the process "PID"; when it is known, the reader can copy the command as it is. */
+static void append_remedy(struct sw_text *line, const char *about, const char *remedy)
+{
+	bool is_pid = about[0] != '\0' && about[strspn(about, "0123456789")] == '\0';
+	const char *name = is_pid ? strstr(remedy, "PID") : NULL;
+	if (name == NULL) {
+		append_visible(line, remedy, false);
+		return;
+	}
+	sw_text_append(line, remedy, (size_t) (name - remedy));
+	append_visible(line, about, false);
+	append_visible(line, name + strlen("PID"), false);
+}
+
+/* Messages of the library begin with the file they are about; that is said already. */
+static const char *without_about(const char *message, const char *about)
+{
+	size_t length = strlen(about);
+	bool repeats = length > 0 && strncmp(message, about, length) == 0 &&
+		       strncmp(message + length, ": ", 2) == 0;
+	return repeats ? message + length + 2 : message;
+}
+
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy)
 {
 	struct sw_text line = {0};
 	sw_text_printf(&line, "snapwalk: ");
 	append_visible(&line, about, false);
 	sw_text_printf(&line, ": ");
-	append_visible(&line, message, false);
+	append_visible(&line, without_about(message, about), false);
 	sw_text_printf(&line, " (%s)", code);
 	if (remedy[0] != '\0')
 		sw_text_printf(&line, ": ");
-	append_visible(&line, remedy, false);
+	append_remedy(&line, about, remedy);
 	write_line(&line);
 }
 

@@ -189,7 +189,8 @@ static void gate_threads(struct sw_doctor *d, const struct tasks *t)
 			      "%zu of %zu wait uninterruptibly (D) and may not stop",
 			      t->uninterruptible, t->n);
 	else
-		sw_doctor_say(d, SW_VERDICT_OK, "threads", NULL, "%zu%s", t->n,
+		sw_doctor_say(d, SW_VERDICT_OK, "threads", NULL, "%zu thread%s%s", t->n,
+			      t->n == 1 ? "" : "s",
 			      t->stopped > 0 ? ", stopped by a signal (they stay so)" : "");
 }
 

@@ -29,7 +29,7 @@ static const struct {
 	{"bad_format", "check that the file is complete and of the kind that is asked for"},
 	{"limit", "it is larger than snapwalk takes, give less"},
 	{"memory_unreadable", "try again"},
-	{"not_found", "check the value"},
+	{"not_found", "see what there is with 'ps -e -o pid,comm,cgroup'"},
 	{"unsupported", "see snapwalk(1) for what is supported"},
 	{"internal", "please report it with the command and its output"},
 	{"not_requested", "leave --threads away"},

@@ -56,7 +56,8 @@ def no_such_target(tap):
     said(tap, snapwalk("--unit", "no-such-unit"), 1, r"\(not_found\)", "a unit that is not there")
     said(tap, snapwalk("--container", "feedfacefeed"), 1, r"\(not_found\)", "no such container")
     said(tap, snapwalk("--core", "/nonexistent"), 1, r"/nonexistent: .*\(io\)", "no such core")
-    said(tap, snapwalk("--core", SNAPWALK), 1, r"\((bad_format|io)\)", "a core that is none")
+    said(tap, snapwalk("--core", SNAPWALK), 1, rf"^snapwalk: {SNAPWALK}: [^/]*\(bad_format\)",
+         "a core that is none: the file is named once")
     said(tap, snapwalk("--fixture", "/nonexistent"), 1, r"\(io\)", "no such fixture")
 
 
@@ -103,7 +104,8 @@ def not_permitted(tap):
         become = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "capture_output": True,
                   "text": True, "timeout": 60}
         said(tap, subprocess.run([command, str(target.pid)], **become), 77,
-             rf"^snapwalk: {target.pid}: .*\(not_permitted\): .*doctor", "not permitted")
+             rf"^snapwalk: {target.pid}: .*\(not_permitted\): .*'snapwalk doctor {target.pid}'$",
+             "not permitted")
         result = subprocess.run([command, "doctor", str(target.pid)], **become)
         tap.check(result.returncode == 77
                   and re.search(r"^refused +permission +the kernel refuses it", result.stdout, re.M)
@@ -126,7 +128,7 @@ def doctor_good(tap):
                   "doctor: nothing stands in the way", result.stdout + result.stderr)
         tap.check(re.search(r"^ok +tracer +no other tracer", result.stdout, re.M)
                   and re.search(r"^ok +kind +a 64-bit program", result.stdout, re.M)
-                  and re.search(r"^ok +threads +7$", result.stdout, re.M),
+                  and re.search(r"^ok +threads +7 threads$", result.stdout, re.M),
                   "doctor: looks at the target", result.stdout)
         tap.equal(state_of(target.pid), "S", "doctor: the target is as before")
     tap.equal(snapwalk("doctor").returncode, 0, "doctor: in general")
@@ -331,7 +333,8 @@ def explain_and_verify(tap):
                                                        re.M), "explain", result)
         again = snapwalk("explain", target.pid, frame["pc"][2:])
         tap.equal(again.stdout, result.stdout, "explain: an address without 0x")
-        said(tap, snapwalk("explain", target.pid, "0x10"), 1, r"^snapwalk: 0x10: .*\(not_found\)",
+        said(tap, snapwalk("explain", target.pid, "10"), 1,
+             r"^snapwalk: 0x10: .*\(not_found\): .*/proc/PID/maps$",
              "explain: an address that is not mapped")
         result = snapwalk("verify", target.pid, "--threads",
                           ",".join(str(t["tid"]) for t in report["threads"]
