@@ -88,11 +88,15 @@ static void put_headers(struct image *i)
 {
 	Elf64_Ehdr ehdr = {.e_type = ET_DYN,
 			   .e_machine = EM_X86_64,
+			   .e_version = EV_CURRENT,
+			   .e_ehsize = sizeof(ehdr),
 			   .e_phoff = sizeof(ehdr),
 			   .e_phentsize = sizeof(Elf64_Phdr),
 			   .e_phnum = 2};
 	memcpy(ehdr.e_ident, ELFMAG, SELFMAG);
 	ehdr.e_ident[EI_CLASS] = ELFCLASS64;
+	ehdr.e_ident[EI_DATA] = ELFDATA2LSB;
+	ehdr.e_ident[EI_VERSION] = EV_CURRENT;
 	Elf64_Phdr phdrs[] = {
 		{.p_type = PT_LOAD,
 		 .p_flags = PF_R | PF_X,
@@ -101,6 +105,7 @@ static void put_headers(struct image *i)
 		{.p_type = PT_GNU_EH_FRAME,
 		 .p_offset = HDR,
 		 .p_vaddr = HDR,
+		 .p_filesz = 12 + 8 * i->n_fdes,
 		 .p_memsz = 12 + 8 * i->n_fdes},
 	};
 	memcpy(i->bytes, &ehdr, sizeof(ehdr));
