@@ -29,9 +29,11 @@ for room in "${rooms[@]}"; do
 		for header in "$other"/*.h; do
 			[ -e "$header" ] || continue
 			probes=$((probes + 1))
+			# the system may have a header of that name (memory.h): look which one it was
 			# shellcheck disable=SC2086
-			if echo "#include \"$(basename "$header")\"" |
-				$cc $cflags ${includes[$room]} -fsyntax-only -x c - >/dev/null 2>&1; then
+			found=$(echo "#include \"$(basename "$header")\"" |
+				$cc $cflags ${includes[$room]} -M -x c - 2>/dev/null)
+			if [[ $found == *" $header"* ]]; then
 				echo "layers: $room can include $header" >&2
 				status=1
 			fi
