@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The second opinion: libunwind over the same snapshot agrees on blocked targets.
+
+Where libunwind has no opinion (no tables that it reads), that is said and nothing is invented.
+"""
+import os
+import re
+import shutil
+import tempfile
+
+from harness import (TARGETS, Tap, Target, dump, expected_stacks, pcs_of, snapwalk, stack_of,
+                     wait_blocked)
+
+SAME = [
+    *((f"chain_{how}",) for how in ("pie", "nopie", "static_pie", "O0", "Os", "framepointer", "cet",
+                                    "prelinked", "clang", "stripped", "separate")),
+    ("variable",), ("tailcall",), ("noreturn",), ("inlines",), ("signals",), ("exceptions",),
+    ("plugin_user", os.path.join(TARGETS, "plugin.so")), ("named", 12), ("deep", 200),
+]
+
+# Programs without .eh_frame_hdr in the code where they wait: libunwind finds the first frame only.
+NO_OPINION = ["chain_static", "chain_nohdr", "chain_debug_frame", "chain_musl"]
+
+
+def test_same(tap):
+    for command in SAME:
+        with Target(*command) as target:
+            wait_blocked(target.pid)
+            # errors: "named" has threads with names that are not UTF-8
+            result = snapwalk("verify", target.pid, errors="replace")
+            tap.equal(result.returncode, 0, f"{command[0]}: status of verify")
+            last = result.stdout.splitlines()[-1]
+            count = len(os.listdir(f"/proc/{target.pid}/task"))
+            tap.equal(last, f"{count} threads: {count} same, 0 different",
+                      f"{command[0]}: verify agrees on every thread")
+
+
+def test_frames(tap):
+    """--walk=libunwind gives the same frames, marked as libunwind's."""
+    with Target("signals") as target:
+        wait_blocked(target.pid)
+        ours = dump(target.pid)
+        theirs = dump(target.pid, "--walk", "libunwind")
+        for tid in expected_stacks(target.lines):
+            tap.equal(pcs_of(theirs, tid), pcs_of(ours, tid), f"thread {tid}: same frames")
+            stack = stack_of(theirs, tid)
+            real = [f for f in stack["frames"] if not f["inlined"]]
+            tap.equal([f["by"] for f in real[1:]], ["libunwind"] * (len(real) - 1),
+                      f"thread {tid}: by libunwind")
+            tap.equal((stack["end"], stack["why"]), ("complete", None), f"thread {tid}: end")
+            tap.equal([bool(f.get("signal")) for f in real],
+                      [bool(f.get("signal")) for f in stack_of(ours, tid)["frames"]
+                       if not f["inlined"]], f"thread {tid}: the same signal frames")
+            tap.equal([f["function"] for f in real],
+                      [f["function"] for f in stack_of(ours, tid)["frames"] if not f["inlined"]],
+                      f"thread {tid}: the same names, after signals too")
+
+
+def test_no_opinion(tap):
+    for name in NO_OPINION:
+        if not os.path.exists(os.path.join(TARGETS, name)):
+            tap.skip(name, "it was not built")
+            continue
+        with Target(name) as target:
+            wait_blocked(target.pid)
+            report = dump(target.pid, "--walk", "libunwind", status=(3,))
+            for tid in expected_stacks(target.lines):
+                stack = stack_of(report, tid)
+                tap.equal(stack["end"], "no_unwind_info", f"{name}: libunwind says that it cannot")
+                tap.equal(len([f for f in stack["frames"] if not f["inlined"]]), 1,
+                          f"{name}: and guesses no frame")
+            result = snapwalk("verify", target.pid)
+            tap.equal(result.returncode, 3, f"{name}: status of verify")
+            tap.check("libunwind  no frame (no_unwind_info" in result.stdout,
+                      f"{name}: verify says why", result.stdout)
+
+
+def test_limits(tap):
+    with Target("deep", 200) as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid, "--walk", "libunwind", "--depth", 7, status=(3,))
+        stack = stack_of(report, target.pid)
+        tap.equal(len([f for f in stack["frames"] if not f["inlined"]]), 7, "--depth is obeyed")
+        tap.equal(stack["end"], "frame_limit", "and said")
+
+
+def test_without_process(tap):
+    """A fixture needs no process, nor does libunwind over it."""
+    directory = tempfile.mkdtemp()
+    fixture = os.path.join(directory, "fixture")
+    try:
+        with Target("named", 5) as target:
+            wait_blocked(target.pid)
+            live = dump(target.pid, "--walk", "libunwind")
+            result = snapwalk("record", target.pid, "-o", fixture)
+            tap.equal(result.returncode, 0, "recorded")
+        again = dump(["--fixture", fixture], "--walk", "libunwind")
+        n = len(live["threads"])
+        for thread in live["threads"]:
+            tid = thread["tid"]
+            tap.equal(pcs_of(again, tid), pcs_of(live, tid), "same frames from the fixture")
+        result = snapwalk("verify", "--fixture", fixture, errors="replace")
+        tap.equal(result.returncode, 0, "verify of a fixture")
+        tap.check(re.search(rf"^{n} threads: {n} same, 0 different$", result.stdout, re.M),
+                  "verify of a fixture agrees", result.stdout + result.stderr)
+    finally:
+        shutil.rmtree(directory)
+
+
+def main():
+    tap = Tap()
+    for test in (test_same, test_frames, test_no_opinion, test_limits, test_without_process):
+        tap.guard(test)
+    tap.done()
+
+
+main()
