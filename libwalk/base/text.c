@@ -87,7 +87,9 @@ int sw_text_read_fd(struct sw_text *text, int fd, size_t max)
 
 int sw_text_read_at(struct sw_text *text, int dirfd, const char *path, size_t max)
 {
-	sw_cleanup(sw_close_p) int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* NONBLOCK: a fifo must not make us wait. */
+	sw_cleanup(sw_close_p) int fd =
+		openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -SW_E_IO;
 	return sw_text_read_fd(text, fd, max);

@@ -6,13 +6,15 @@ Whatever the bytes: exit status 0, 1 or 3, no death by a signal, an answer in ti
 there is a dump. Also run with the sanitized build, whose reports have an exit status of their own.
 """
 import os
+import resource
 import shutil
+import struct
 import subprocess
 import tempfile
 
 from harness import BUILD, TARGETS, Tap, Target, state_of, tool, wait_until
 from mutate import Elf, lengths, variants
-from safety import ANSWERED, held, parse, run, tasks
+from safety import ANSWERED, held, parse, run, tasks, warned
 
 SANITIZED = BUILD.endswith("-asan")
 LIMIT_S = 20 if SANITIZED else 5
@@ -121,8 +123,7 @@ def batch_faults(batch, scratch):
 
 def fault_of_files(paths):
     with Target("hostile_files", *paths) as target:
-        wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
-                   "all threads to wait in their file")
+        at_rest(target)
         why = fault(target.pid)
         return why or (f"still held: {held(target.pid)}" if held(target.pid) else None)
 
@@ -165,31 +166,53 @@ def debug_links(tap, scratch):
 # ---- stacks, registers, maps -------------------------------------------------------------------
 
 
+def at_rest(target, leader=True):
+    wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)
+                        if leader or t != target.pid} == {"S"}, "all threads to wait")
+
+
+def named(target):
+    """Thread id -> name, as the target said."""
+    return {int(line.split()[1]): line.split(None, 2)[2] for line in target.lines
+            if line.startswith("thread ")}
+
+
+def nothing_claimed(tap, report, names):
+    """Every thread is there, and no stack of them looks whole."""
+    for thread in report["threads"]:
+        if thread["tid"] not in names:
+            continue
+        name = names[thread["tid"]]
+        if tap.check(thread["captured"], f"{name}: captured", thread):
+            stack = report["stacks"][thread["stack"]]
+            tap.check(stack["end"] != "complete" and stack["why"],
+                      f"{name}: its stack does not claim to be complete", stack["frames"][-3:])
+
+
 def stacks(tap):
-    with Target("hostile_stacks", ready="settle") as target:
-        wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)
-                            if t != target.pid} == {"S"}, "all threads to wait")
-        target.send("")
-        wait_until(lambda: target.readline() == "ready", "the pages to be gone")
-        names = {int(line.split()[1]): line.split(None, 2)[2] for line in target.lines
-                 if line.startswith("thread ")}
-        for arguments in ([], ["--walk", "tables"], ["--walk", "scan"], ["--walk", "hybrid"],
+    with Target("hostile_stacks") as target:
+        at_rest(target)
+        for arguments in ([], ["--walk", "tables"], ["--walk", "scan"], ["--walk", "libunwind"],
                           ["--stack-bytes", "4096"], ["--depth", "65536"],
                           ["--symbols", "none"]):
             why = fault(*arguments, target.pid)
             tap.check(why is None, f"hostile stacks {' '.join(arguments)}", why)
-        if tap.failed:
-            return
         report = parse(run("dump", "--json", target.pid, env=ENVIRONMENT)[1])
-        for thread in report["threads"]:
-            if thread["tid"] not in names:
-                continue
-            name = names[thread["tid"]]
-            tap.check(thread["captured"], f"{name}: captured", thread)
-            stack = report["stacks"][thread["stack"]]
-            tap.check(stack["end"] != "complete" and stack["why"],
-                      f"{name}: its stack does not claim to be complete", stack["frames"][-3:])
+        nothing_claimed(tap, report, named(target))
         tap.equal(held(target.pid), [], "hostile stacks: nothing held")
+        tap.equal(target.process.poll(), None, "hostile stacks: the target lives on")
+
+
+def pages_gone(tap):
+    """One dump each: see the target why."""
+    for arguments in ([], ["--walk", "scan"], ["--walk", "tables"]):
+        with Target("hostile_stacks", "pc", ready="settle") as target:
+            at_rest(target, leader=False)
+            target.send("")
+            wait_until(lambda: target.readline() == "ready", "the pages to be gone")
+            code, out, err, _ = run("dump", "--json", *arguments, target.pid, env=ENVIRONMENT)
+            if tap.equal(code, 3, f"code whose page is gone {' '.join(arguments)}"):
+                nothing_claimed(tap, parse(out), named(target))
 
 
 def maps(tap, scratch):
@@ -210,15 +233,46 @@ def maps(tap, scratch):
 
 
 def make_core(scratch):
-    """A core file of a process with four threads, None without gdb."""
+    """A core file of a process with four threads, small; None without gdb."""
     if not tool("gdb"):
         return None
     core = os.path.join(scratch, "core")
-    with Target("states", "plain", 3) as target:
+    with Target("states", "plain", 3, preexec_fn=small_stacks) as target:
+        at_rest(target)
         subprocess.run(["gdb", "-nx", "-batch", "-p", str(target.pid), "-ex",
                         f"generate-core-file {core}"], capture_output=True, check=True,
                        timeout=120)
     return core
+
+
+def small_stacks():
+    resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, 256 << 10))
+
+
+def notes_first(data):
+    """gdb writes the notes at the end, so that a cut takes all registers; the kernel at the
+    beginning. The same core as the kernel would have written it."""
+    elf = Elf(data)
+    headers = [list(struct.unpack_from("<IIQQQQQQ", data, elf.phoff + i * elf.phentsize))
+               for i in range(elf.phnum)]
+    note = next(h for h in headers if h[0] == 4)  # PT_NOTE
+    begin = elf.phoff + elf.phnum * elf.phentsize
+    page = -(-(begin + note[5]) // 4096) * 4096
+    notes, loads = data[note[2]:note[2] + note[5]], b""
+    for header in headers:
+        if header is note:
+            header[2] = begin
+        else:
+            content = data[header[2]:header[2] + header[5]]
+            header[2] = page + len(loads)
+            loads += content
+    head = bytearray(data[:64])
+    struct.pack_into("<Q", head, 40, 0)  # no section headers
+    struct.pack_into("<HHH", head, 58, 0, 0, 0)
+    table = b"".join(struct.pack("<IIQQQQQQ", *header) for header in headers)
+    gap = bytes(elf.phoff - 64)
+    front = bytes(head) + gap + table + notes
+    return front + bytes(page - len(front)) + loads
 
 
 def core_regions(data):
@@ -244,26 +298,40 @@ def cores(tap, scratch):
     if core is None:
         tap.skip("hostile core files", "gdb is not installed")
         return
-    code, out, err, _ = run("dump", "--json", *core_words(core), env=ENVIRONMENT)
-    tap.equal((code, err), (0, ""), "the intact core file gives a complete dump")
     with open(core, "rb") as file:
         data = file.read()
     bad = os.path.join(scratch, "bad-core")
+    for what, content in (("gdb's", data), ("the kernel's order", notes_first(data))):
+        damaged_cores(tap, what, content, bad)
+
+
+def damaged_cores(tap, what, data, bad):
+    whole = walked(data, bad)
+    tap.equal((whole["complete"], {s["end"] for s in whole["stacks"]}), (True, {"complete"}),
+              f"core, {what}: intact it gives a complete dump")
     cases = [(f"cut at {n}", data[:n]) for n in lengths(7, len(data), 64)]
     cases += variants(8, data, core_regions(data), 60 if SANITIZED else 160)
-    faults, partial = [], 0
-    for what, content in cases:
+    faults = []
+    for name, content in cases:
         with open(bad, "wb") as file:
             file.write(content)
         if why := fault(*core_words(bad)):
-            faults.append((what, why))
-    tap.check(not faults, f"{len(cases)} damaged core files", listed(faults[:8]))
-    for n in (len(data) - 1, len(data) * 3 // 4, len(data) // 2):
-        with open(bad, "wb") as file:
-            file.write(data[:n])
-        code, out, err, _ = run("dump", "--json", *core_words(bad), env=ENVIRONMENT)
-        partial += code == 3 and any(w["code"] == "partial_input" for w in parse(out)["warnings"])
-    tap.equal(partial, 3, "a core file cut short is a partial dump with a warning")
+            faults.append((name, why))
+    tap.check(not faults, f"core, {what}: {len(cases)} damaged ones", listed(faults[:8]))
+    if what == "gdb's":
+        return
+    for part in (0.9, 0.7, 0.5):
+        report = walked(data[:int(len(data) * part)], bad)
+        tap.check(not report["complete"] and warned(report, "partial_input"),
+                  f"core, {what}: cut to {part:.0%} it is a partial dump with a warning",
+                  report["warnings"])
+        tap.equal(len(report["threads"]), 4, f"core, {what}: cut to {part:.0%} it has all threads")
+
+
+def walked(data, path):
+    with open(path, "wb") as file:
+        file.write(data)
+    return parse(run("dump", "--json", *core_words(path), env=ENVIRONMENT)[1])
 
 
 def not_cores(tap, scratch):
@@ -346,6 +414,7 @@ def main():
         tap.guard(shrinking_file, scratch)
         tap.guard(debug_links, scratch)
         tap.guard(stacks)
+        tap.guard(pages_gone)
         tap.guard(maps, scratch)
         tap.guard(cores, scratch)
         tap.guard(not_cores, scratch)

@@ -2,6 +2,10 @@
 /*
  * Threads whose registers and stacks are nonsense. Each waits in pause() with rsp and rbp as its
  * name says. It prints "thread TID NAME" for each, then "ready".
+ *
+ *	hostile_stacks		rsp, rbp and stacks
+ *	hostile_stacks pc	code whose page is gone. Once only: a thread that is stopped enters its
+ *				system call anew, and so dies of any tracer
  */
 #include <err.h>
 #include <errno.h>
@@ -167,41 +171,53 @@ static void bad_frame_chains(void)
 	start("rbp equals rsp", base + 800, base + 800);
 }
 
-/* The code is moved elsewhere, run there, and then its page is taken away under the system call. */
-static void bad_pc(void)
+/* The code is moved elsewhere and run there. At the end of the page: reads past it must be refused. */
+static char *move_code(void)
 {
 	size_t bytes = (size_t) (hostile_code_end - hostile_code);
-	uint64_t *s = (uint64_t *) memory(STACK, PROT_READ | PROT_WRITE);
-	uint64_t sp = (uint64_t) (uintptr_t) &s[512];
-	fill_return_addresses(s, 1024);
-	char *code[4];
-	for (int i = 0; i < 4; i++) {
-		code[i] = memory(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
-		/* At the end of the page: instruction reads past it must be refused. */
-		code[i] += PAGE - bytes;
-		memcpy(code[i], hostile_code, bytes);
-	}
-	start_code("pc anonymous", sp, sp + 128, code[0]);
-	start_code("pc not executable", sp, sp + 128, code[1]);
-	start_code("pc not readable", sp, sp + 128, code[2]);
-	start_code("pc unmapped", sp, sp + 128, code[3]);
-	puts("settle"); /* the test sees by /proc that all wait, then answers */
-	(void) getchar();
-	(void) mprotect(code[1] + bytes - PAGE, PAGE, PROT_READ);
-	(void) mprotect(code[2] + bytes - PAGE, PAGE, PROT_NONE);
-	(void) munmap(code[3] + bytes - PAGE, PAGE);
+	char *code = memory(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) + PAGE - bytes;
+	memcpy(code, hostile_code, bytes);
+	return code;
 }
 
-int main(void)
+static uint64_t stack_of_calls(void)
+{
+	uint64_t *s = (uint64_t *) memory(STACK, PROT_READ | PROT_WRITE);
+	fill_return_addresses(s, 1024);
+	return (uint64_t) (uintptr_t) &s[512];
+}
+
+/* The page is taken away under the system call. */
+static void bad_pc(void)
+{
+	uint64_t sp = stack_of_calls();
+	char *code[] = {move_code(), move_code(), move_code()};
+	start_code("pc not executable", sp, sp + 128, code[0]);
+	start_code("pc not readable", sp, sp + 128, code[1]);
+	start_code("pc unmapped", sp, sp + 128, code[2]);
+	puts("settle"); /* the test sees by /proc that all wait, then answers */
+	(void) getchar();
+	uintptr_t mask = ~(uintptr_t) (PAGE - 1);
+	(void) mprotect((void *) ((uintptr_t) code[0] & mask), PAGE, PROT_READ);
+	(void) mprotect((void *) ((uintptr_t) code[1] & mask), PAGE, PROT_NONE);
+	(void) munmap((void *) ((uintptr_t) code[2] & mask), PAGE);
+}
+
+int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	(void) sem_init(&said, 0, 0);
-	bad_sp();
-	sp_behind_file();
-	bad_stacks();
-	bad_frame_chains();
-	bad_pc();
+	if (argc > 1 && strcmp(argv[1], "pc") == 0) {
+		bad_pc();
+	} else {
+		bad_sp();
+		sp_behind_file();
+		bad_stacks();
+		bad_frame_chains();
+		uint64_t sp = stack_of_calls();
+		start_code("pc anonymous", sp, sp + 128, move_code());
+	}
 	puts("ready");
 	return getchar() == EOF;
 }
