@@ -32,7 +32,10 @@ void sw_arena_deinit(struct sw_arena *arena)
 
 static struct sw_arena_chunk *chunk_create(size_t size)
 {
-	struct sw_arena_chunk *c = malloc(sizeof(*c) + size);
+	size_t bytes;
+	if (__builtin_add_overflow(sizeof(struct sw_arena_chunk), size, &bytes))
+		return NULL;
+	struct sw_arena_chunk *c = malloc(bytes);
 	if (c == NULL)
 		return NULL;
 	*c = (struct sw_arena_chunk){.size = size};

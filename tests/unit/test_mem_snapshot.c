@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fake.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <elf.h>
+#include <cmocka.h>
+
+enum { CODE = 0x400000, CODE_END = 0x402000, RELRO_END = 0x403000, DATA_END = 0x404000 };
+
+static const uint64_t stack_1[] = {1, 2, 3, 4};
+static const uint64_t stack_2[] = {5, 6};
+
+struct fixture {
+	struct sw_snapshot *snap;
+	struct sw_snapshot_memory memory;
+};
+
+static struct fixture fixture_create(void)
+{
+	struct fixture f = {.snap = fake_snapshot_create()};
+	(void) fake_snapshot_thread(f.snap, 7, CODE, 0x10000, stack_1, 4);
+	(void) fake_snapshot_thread(f.snap, 8, CODE, 0x20000, stack_2, 2);
+	return f;
+}
+
+static void fixture_finish(struct fixture *f)
+{
+	fake_snapshot_finish(f->snap);
+	f->memory = (struct sw_snapshot_memory){.snap = f->snap,
+						.thread = sw_snapshot_thread(f->snap, 7)};
+}
+
+static bool word(struct fixture *f, uint64_t avma, uint64_t *ret)
+{
+	return sw_memory_u64(sw_snapshot_memory(&f->memory), avma, ret);
+}
+
+static void stacks_and_ranges(void **state)
+{
+	static const uint64_t range[] = {0xaa, 0xbb};
+	uint64_t value = 0;
+	(void) state;
+	struct fixture f = fixture_create();
+	fake_snapshot_range(f.snap, 0x30000, range, sizeof(range));
+	fixture_finish(&f);
+	assert_true(word(&f, 0x10000, &value));
+	assert_int_equal(value, 1);
+	assert_true(word(&f, 0x10018, &value));
+	assert_int_equal(value, 4);
+	assert_true(word(&f, 0x20008, &value)); /* another thread's */
+	assert_int_equal(value, 6);
+	assert_true(word(&f, 0x30008, &value));
+	assert_int_equal(value, 0xbb);
+	assert_true(word(&f, 0x10001, &value)); /* not aligned */
+	assert_true(value == UINT64_C(0x0200000000000000));
+	assert_false(word(&f, 0x10019, &value)); /* a byte too far */
+	assert_false(word(&f, 0xffff, &value));
+	assert_false(word(&f, 0x20010, &value));
+	assert_false(word(&f, 0, &value));
+	assert_false(word(&f, UINT64_MAX - 3, &value)); /* wraps around */
+	assert_int_equal(f.memory.live_reads, 0);
+	fake_snapshot_destroy(f.snap);
+}
+
+/* The end of one copy and the begin of the next, in one read. */
+static void across_copies(void **state)
+{
+	static const uint64_t before[] = {0x11, 0x22}, after[] = {0x33};
+	uint64_t words[6] = {0};
+	(void) state;
+	struct fixture f = fixture_create();
+	fake_snapshot_range(f.snap, 0xfff0, before, sizeof(before));
+	fake_snapshot_range(f.snap, 0x10020, after, sizeof(after));
+	fixture_finish(&f);
+	struct sw_memory memory = sw_snapshot_memory(&f.memory);
+	assert_true(sw_memory_read(memory, 0xfff8, words, sizeof(words)));
+	static const uint64_t wanted[] = {0x22, 1, 2, 3, 4, 0x33};
+	assert_memory_equal(words, wanted, sizeof(wanted));
+	assert_false(sw_memory_read(memory, 0xffe8, words, sizeof(words)));
+	fake_snapshot_destroy(f.snap);
+}
+
+/* Threads of a program with coroutines may have overlapping copies, one inside another. */
+static void overlapping(void **state)
+{
+	static const uint64_t inner[] = {2, 3}, longer[] = {4, 44, 444};
+	uint64_t words[6];
+	(void) state;
+	struct fixture f = fixture_create();
+	fake_snapshot_range(f.snap, 0x10008, inner, sizeof(inner));
+	fake_snapshot_range(f.snap, 0x10018, longer, sizeof(longer));
+	fixture_finish(&f);
+	f.memory.thread = NULL;
+	assert_true(sw_memory_read(sw_snapshot_memory(&f.memory), 0x10000, words, sizeof(words)));
+	static const uint64_t wanted[] = {1, 2, 3, 4, 44, 444};
+	assert_memory_equal(words, wanted, sizeof(wanted));
+	fake_snapshot_destroy(f.snap);
+}
+
+/* An ELF image with a text segment and one that is writable until it is relocated. */
+static void image_make(uint8_t image[0x3000])
+{
+	Elf64_Ehdr ehdr = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			   .e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_version = EV_CURRENT,
+			   .e_phoff = sizeof(ehdr),
+			   .e_ehsize = sizeof(ehdr),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 2};
+	const Elf64_Phdr phdr[] = {
+		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000, .p_memsz = 0x2000},
+		{.p_type = PT_LOAD,
+		 .p_flags = PF_R | PF_W,
+		 .p_offset = 0x2000,
+		 .p_vaddr = 0x2000,
+		 .p_filesz = 0x1000,
+		 .p_memsz = 0x2000},
+	};
+	for (size_t i = 0; i < 0x3000; i++)
+		image[i] = (uint8_t) (i >> 4);
+	memcpy(image, &ehdr, sizeof(ehdr));
+	memcpy(image + sizeof(ehdr), phdr, sizeof(phdr));
+}
+
+static struct fixture fixture_with_image(void)
+{
+	static uint8_t image[0x3000];
+	struct fixture f = fixture_create();
+	image_make(image);
+	(void) fake_snapshot_module(f.snap, SW_MODULE_ELF, "/bin/x", CODE, CODE, CODE_END, image,
+				    sizeof(image));
+	struct sw_map *relro = fake_snapshot_map(f.snap, CODE_END, RELRO_END, "r--p", "/bin/x");
+	relro->place = 0;
+	relro->file_off = 0x2000;
+	struct sw_map *data = fake_snapshot_map(f.snap, RELRO_END, DATA_END, "rw-p", "/bin/x");
+	data->place = 0;
+	data->file_off = 0x2000;
+	return f;
+}
+
+/* What was never writable is as in the file; what was relocated is not, although it looks so. */
+static void images(void **state)
+{
+	uint64_t value;
+	(void) state;
+	struct fixture f = fixture_with_image();
+	fixture_finish(&f);
+	assert_true(word(&f, CODE + 0x1230, &value));
+	assert_true(value == UINT64_C(0x2323232323232323));
+	assert_true(word(&f, CODE_END - 8, &value));
+	assert_false(word(&f, CODE_END - 4, &value)); /* runs into the relocated part */
+	assert_false(word(&f, CODE_END, &value));
+	assert_false(word(&f, RELRO_END, &value));
+	assert_int_equal(f.memory.live_reads, 0);
+	fake_snapshot_destroy(f.snap);
+}
+
+static void live(void **state)
+{
+	uint64_t value, words[5];
+	(void) state;
+	struct fixture f = fixture_create();
+	fixture_finish(&f);
+	/* A file stands in for /proc/PID/mem: offsets are addresses. */
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &(uint64_t){0x99}, 8, 0x10020), 8);
+	f.snap->priv->mem_fd = fd;
+	f.snap->live = true;
+
+	assert_true(word(&f, 0x10020, &value));
+	assert_int_equal(value, 0x99);
+	assert_int_equal(f.memory.live_reads, 1);
+	assert_true(sw_memory_read(sw_snapshot_memory(&f.memory), 0x10000, words, sizeof(words)));
+	static const uint64_t wanted[] = {1, 2, 3, 4, 0x99};
+	assert_memory_equal(words, wanted, sizeof(wanted));
+	assert_int_equal(f.memory.live_reads, 2);
+
+	f.memory.no_live = true;
+	assert_false(word(&f, 0x10020, &value));
+	f.memory.no_live = false;
+	assert_false(f.snap->priv->live_dead);
+	assert_false(word(&f, 0x90000, &value)); /* behind the end: 0 bytes, as of a dead process */
+	assert_true(f.snap->priv->live_dead);
+	assert_false(word(&f, 0x10020, &value)); /* not asked any more */
+	assert_int_equal(f.memory.live_reads, 2);
+	fake_snapshot_destroy(f.snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_and_ranges),
+		cmocka_unit_test(across_copies),
+		cmocka_unit_test(overlapping),
+		cmocka_unit_test(images),
+		cmocka_unit_test(live),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
