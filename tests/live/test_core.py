@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Core files: gdb's and the kernel's walk to the stacks of the live process; incomplete, foreign and
+malformed ones end in what can be had or in one clear line."""
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from harness import (TARGETS, Tap, Target, dump, expected_stacks, module_of, own_functions, pcs_of,
+                     snapwalk, stack_of, tool, wait_blocked, wait_until)
+
+GDB_TARGETS = [("chain_pie",), ("chain_nopie",), ("chain_static",), ("chain_static_pie",),
+               ("chain_stripped",), ("chain_debug_frame",), ("signals",), ("inlines",),
+               ("deep", 200), ("named", 12),
+               ("plugin_user", os.path.join(TARGETS, "plugin.so"))]
+KERNEL_TARGETS = ["chain_pie", "chain_static", "signals", "inlines"]
+
+
+def gcore(pid, path):
+    run = subprocess.run(["gdb", "-batch", "-nx", "-iex", "set auto-load off",
+                          "-iex", "set debuginfod enabled off", "-p", str(pid),
+                          "-ex", f"generate-core-file {path}"],
+                         capture_output=True, text=True, timeout=120)
+    if not os.path.exists(path):
+        raise RuntimeError(f"gdb made no core file: {run.stdout}\n{run.stderr}")
+
+
+def crash(name, directory, coredump_filter=None):
+    """Ends a blocked target by SIGABRT in an empty directory; (live report, its lines, core file)."""
+    def limits():
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+
+    with Target(name, cwd=directory, preexec_fn=limits) as target:
+        if coredump_filter is not None:
+            with open(f"/proc/{target.pid}/coredump_filter", "w") as f:
+                f.write(coredump_filter)
+        wait_blocked(target.pid)
+        live = dump(target.pid)
+        os.kill(target.pid, signal.SIGABRT)
+        target.process.wait()
+        cores = wait_until(lambda: os.listdir(directory), "the kernel's core file")
+        return live, target.lines, os.path.join(directory, cores[0])
+
+
+def kernel_writes_here():
+    with open("/proc/sys/kernel/core_pattern") as f:
+        pattern = f.read().strip()
+    return not pattern.startswith("|") and "/" not in pattern
+
+
+def same_stacks(tap, name, live, core):
+    """Program counters, functions, end and trust of every thread."""
+    tap.equal([t["tid"] for t in core["threads"]], [t["tid"] for t in live["threads"]],
+              f"{name}: the same threads")
+    for thread in live["threads"]:
+        tid = thread["tid"]
+        tap.equal(pcs_of(core, tid), pcs_of(live, tid), f"{name}: the same program counters")
+        one, other = stack_of(core, tid), stack_of(live, tid)
+        tap.equal([(f["function"], f["line"], f["trust"], f["by"]) for f in one["frames"]],
+                  [(f["function"], f["line"], f["trust"], f["by"]) for f in other["frames"]],
+                  f"{name}: the same names, lines and trust")
+        tap.equal((one["end"], one["why"], one["id"]), (other["end"], other["why"], other["id"]),
+                  f"{name}: the same end and id")
+
+
+def test_gdb(tap):
+    if not tool("gdb"):
+        tap.skip("cores by gdb", "gdb is not installed")
+        return
+    for command in GDB_TARGETS:
+        with tempfile.TemporaryDirectory() as directory, Target(*command) as target:
+            wait_blocked(target.pid)
+            live = dump(target.pid)
+            path = os.path.join(directory, "core")
+            gcore(target.pid, path)
+            core = dump(["--core", path])
+            same_stacks(tap, f"gdb's core of {command[0]}", live, core)
+            tap.equal((core["process"]["pid"], core["process"]["exe"]),
+                      (target.pid, live["process"]["exe"]), f"{command[0]}: pid and program")
+            tap.equal(core["timings"]["stopped_us"], 0, f"{command[0]}: nothing was stopped")
+            tap.equal([t["syscall"] for t in core["threads"]],
+                      [t["syscall"] for t in live["threads"]], f"{command[0]}: system calls")
+
+
+def test_kernel(tap):
+    if not kernel_writes_here():
+        tap.skip("cores by the kernel", "kernel.core_pattern sends them elsewhere")
+        return
+    for name in KERNEL_TARGETS:
+        with tempfile.TemporaryDirectory() as directory:
+            live, _, path = crash(name, directory)
+            same_stacks(tap, f"the kernel's core of {name}", live, dump(["--core", path]))
+    for coredump_filter in ("0x13", "0x3"):
+        with tempfile.TemporaryDirectory() as directory:
+            live, _, path = crash("chain_pie", directory, coredump_filter)
+            same_stacks(tap, f"a core with filter {coredump_filter}", live, dump(["--core", path]))
+
+
+def only_registers(tap, report, name):
+    tap.check(all(len(pcs_of(report, t["tid"])) <= 1 for t in report["threads"]), name)
+
+
+def test_cut_short(tap, path, live):
+    size = os.path.getsize(path)
+    with open(path, "rb") as f:
+        whole = f.read()
+    cut = path + ".cut"
+    for share in (0.99, 0.5, 0.2, 0.02):
+        with open(cut, "wb") as f:
+            f.write(whole[:int(size * share)])
+        result = snapwalk("dump", "--json", "--core", cut)
+        tap.check(result.returncode in (1, 3), f"cut to {share}: status",
+                  f"{result.returncode} {result.stderr}")
+        if result.returncode == 3:
+            report = dump(["--core", cut], status=(3,))
+            tap.check("partial_input" in [w["code"] for w in report["warnings"]],
+                      f"cut to {share}: said in the dump", report["warnings"])
+            for thread in report["threads"]:
+                pcs = pcs_of(report, thread["tid"])
+                tap.equal(pcs, pcs_of(live, thread["tid"])[:len(pcs)],
+                          f"cut to {share}: no frame is invented")
+        else:
+            tap.check("cut short" in result.stderr and len(result.stderr.splitlines()) == 1,
+                      f"cut to {share}: one clear line", result.stderr)
+
+
+def test_incomplete(tap):
+    if not kernel_writes_here():
+        tap.skip("cores cut short", "kernel.core_pattern sends them elsewhere")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        live, _, path = crash("chain_pie", directory)
+        test_cut_short(tap, path, live)
+
+
+def test_moved_program(tap):
+    """The program is not where it was: found again with --exe, refused when it is another one."""
+    if not tool("gdb"):
+        tap.skip("a program that has moved", "gdb is not installed")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        program = shutil.copy(os.path.join(TARGETS, "chain_pie"), os.path.join(directory, "prog"))
+        path = os.path.join(directory, "core")
+        moved = os.path.join(directory, "moved")
+        with Target("prog", path=program) as target:
+            wait_blocked(target.pid)
+            live = dump(target.pid)
+            stacks = expected_stacks(target.lines)
+            gcore(target.pid, path)
+        os.rename(program, moved)
+        report = dump(["--core", path, "--exe", moved])
+        same_stacks(tap, "with --exe", live, report)
+        for tid, functions in stacks.items():
+            tap.equal(own_functions(report, tid), functions, "with --exe: functions")
+        without = dump(["--core", path], status=(0, 3))
+        for tid in stacks:
+            stack = stack_of(without, tid)
+            real = [f for f in stack["frames"] if not f["inlined"]]
+            sure = [int(f["pc"], 16) for f in real if f["trust"] in ("context", "cfi")]
+            tap.equal(sure, pcs_of(live, tid)[:len(sure)], "without it: no frame is invented")
+        shutil.copy(os.path.join(TARGETS, "deep"), program)
+        report = dump(["--core", path], status=(0, 3))
+        said = [w["message"] for w in report["warnings"] if w["code"] == "module_unusable"]
+        tap.equal(said[:1], [f"{program}: not the file that the process had mapped "
+                             "(build-id differs)"], "another program under its name is refused")
+
+
+def refused(tap, name, path, words, *more):
+    result = snapwalk("dump", "--core", path, *more)
+    tap.equal(result.returncode, 1, f"{name}: status")
+    tap.check(words in result.stderr and len(result.stderr.splitlines()) == 1,
+              f"{name}: one clear line", result.stderr)
+    tap.equal(result.stdout, "", f"{name}: nothing else is printed")
+
+
+def test_refused(tap):
+    refused(tap, "a program", os.path.join(TARGETS, "chain_pie"),
+            "a program or shared library, not a core file")
+    refused(tap, "a text", __file__, "not an ELF file, thus no core file")
+    refused(tap, "nothing", "/nonexistent/core", "No such file or directory")
+    refused(tap, "a directory", TARGETS, "not a regular file")
+    refused(tap, "a device", "/dev/zero", "not a regular file")
+    header = bytearray(64)
+    header[:8] = b"\x7fELF\x02\x01\x01\x00"
+    header[16:20] = (4).to_bytes(2, "little") + (62).to_bytes(2, "little")
+    for at, value, words in ((4, 1, "32-bit"), (18, 183, "another machine"), (5, 2, "big-endian")):
+        with tempfile.NamedTemporaryFile() as f:
+            changed = bytearray(header)
+            changed[at] = value
+            f.write(changed)
+            f.flush()
+            refused(tap, words, f.name, words)
+
+
+def main():
+    tap = Tap()
+    for test in (test_gdb, test_kernel, test_incomplete, test_moved_program, test_refused):
+        tap.guard(test)
+    tap.done()
+
+
+main()
