@@ -23,25 +23,36 @@ int sw_status_of(const struct sw_error *err)
 	return err->code == SW_E_NOT_PERMITTED ? SW_STATUS_DENIED : SW_STATUS_NOTHING;
 }
 
-/* Bytes of the control character at s, 0 when it is none: C0, DEL, and C1 in UTF-8 (U+0080 to
- * U+009F), which terminals obey, too. */
-static size_t control_length(const char *s)
+/* Bytes of the character at s; 0 when it is none that may be printed: C0, DEL, C1 in UTF-8 (U+0080
+ * to U+009F), which terminals obey, too, and bytes that are no UTF-8 (0x9b alone is C1 to some).
+ * Source: Unicode 15.0 §3.9, table 3-7. */
+static size_t printable_length(const char *text)
 {
-	unsigned char c = (unsigned char) s[0], next = (unsigned char) s[1];
-	if (c < 0x20 || c == 0x7f)
-		return 1;
-	return c == 0xc2 && next >= 0x80 && next <= 0x9f ? 2 : 0;
+	const unsigned char *s = (const unsigned char *) text;
+	if (s[0] < 0x80)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	unsigned low = s[0] == 0xc2 || s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if (s[i] < 0x80 || s[i] > 0xbf)
+			return 0;
+	return length;
 }
 
 /* A process may be called "\033[2J": nothing of that may reach a terminal. */
 static void append_visible(struct sw_text *line, const char *s, bool keep_newlines)
 {
 	while (*s != '\0') {
-		size_t control = *s == '\n' && keep_newlines ? 0 : control_length(s);
-		if (control == 0)
-			sw_text_append(line, s++, 1);
-		for (; control > 0; control--)
+		size_t length = *s == '\n' && keep_newlines ? 1 : printable_length(s);
+		if (length == 0)
 			sw_text_printf(line, "\\x%02x", (unsigned char) *s++);
+		sw_text_append(line, s, length);
+		s += length;
 	}
 }
 

@@ -37,6 +37,20 @@ static void test_form(void **state)
 		   "snapwalk: a: it failed (io)\n");
 }
 
+static void test_odd_bytes(void **state)
+{
+	(void) state;
+	listen_begin();
+	sw_complain("a\x97z", "\xc2\x9b \xc2\xa0 \xc3\xa9 \xe2\x82 \xe2\x82\xac", "io",
+		    "\xf0\x9f\x98\x80");
+	sw_complain("\xff", "\xed\xa0\x80 \xc0\xaf \xf4\x90\x80\x80 \xe0\x80\x80", "io", "\xf0");
+	listen_end("snapwalk: a\\x97z: \\xc2\\x9b \xc2\xa0 \xc3\xa9 \\xe2\\x82 \xe2\x82\xac (io): "
+		   "\xf0\x9f\x98\x80\n"
+		   "snapwalk: \\xff: \\xed\\xa0\\x80 \\xc0\\xaf \\xf4\\x90\\x80\\x80 "
+		   "\\xe0\\x80\\x80 (io): "
+		   "\\xf0\n");
+}
+
 static void test_about_is_said_once(void **state)
 {
 	(void) state;
@@ -100,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_form),
+		cmocka_unit_test(test_odd_bytes),
 		cmocka_unit_test(test_about_is_said_once),
 		cmocka_unit_test(test_pid_in_the_remedy),
 		cmocka_unit_test(test_many_warnings),
