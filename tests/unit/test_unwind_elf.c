@@ -116,7 +116,7 @@ static void test_registers(void **state)
 	struct walk_cursor w;
 	walk_cursor_init(&w, snap, &snap->threads[0], true);
 	struct sw_stepped stepped = {0};
-	assert_int_equal(sw_unwinders[0]->step(NULL, &w.cursor, &stepped), SW_STEP_OK);
+	assert_int_equal(walk_unwinder("elf-cfi")->step(NULL, &w.cursor, &stepped), SW_STEP_OK);
 	assert_int_equal(stepped.regs.pc_avma, CODE + 0x07);
 	assert_int_equal(stepped.regs.sp_avma, SP + 16);
 	assert_int_equal(walk_reg(&stepped.regs, SW_X86_64_RBX), 0xbb);

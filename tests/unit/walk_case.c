@@ -59,6 +59,15 @@ void walk_cursor_init(struct walk_cursor *w, struct sw_snapshot *snap,
 				       .depth = 1};
 }
 
+const struct sw_unwinder_ops *walk_unwinder(const char *name)
+{
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (strcmp(sw_unwinders[i]->name, name) == 0)
+			return sw_unwinders[i];
+	fail_msg("no unwinder %s", name);
+	return NULL;
+}
+
 uint64_t walk_reg(const struct sw_regs *regs, unsigned number)
 {
 	uint64_t value = 0;

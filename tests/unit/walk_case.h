@@ -33,6 +33,9 @@ struct walk_cursor {
 void walk_cursor_init(struct walk_cursor *w, struct sw_snapshot *snap,
 		      const struct sw_thread *thread, bool exact_pc);
 
+/* The unwinder of that name. */
+const struct sw_unwinder_ops *walk_unwinder(const char *name);
+
 /* The value of a register that must be known. */
 uint64_t walk_reg(const struct sw_regs *regs, unsigned number);
 

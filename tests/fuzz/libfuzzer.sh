@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Coverage-guided fuzzing of each target: libfuzzer.sh SECONDS INCLUDES LIBS [NAME...]
+# Finds go to build/fuzz/NAME/; a find that matters belongs into corpus/ with its fix.
+set -euo pipefail
+seconds=$1 includes=$2 libs=$3
+shift 3
+cd "$(dirname "$0")/../.."
+names=("$@")
+if [ ${#names[@]} = 0 ]; then
+	for file in tests/fuzz/fuzz_*.c; do
+		name=${file##*/}
+		names+=("${name%.c}")
+	done
+fi
+
+out=build/fuzz
+mkdir -p "$out/obj"
+flags="-std=gnu17 -D_GNU_SOURCE -DSW_VERSION=\"fuzz\" -g -O1 -fno-omit-frame-pointer"
+sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+objects=()
+for file in libwalk/*.c libwalk/base/*.c symbolizer/*.c protocol/*.c; do
+	[ -e "$file" ] || continue
+	object=$out/obj/${file//\//_}.o
+	objects+=("$object")
+	if [ ! -e "$object" ] || [ "$file" -nt "$object" ]; then
+		# shellcheck disable=SC2086
+		clang $flags $sanitize -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
+	fi
+done
+
+for name in "${names[@]}"; do
+	extra=()
+	for file in tests/unit/*.c; do
+		case ${file##*/} in test_*) ;; *) extra+=("$file") ;; esac
+	done
+	# shellcheck disable=SC2086
+	clang $flags $sanitize -fsanitize=fuzzer $includes -o "$out/$name" "tests/fuzz/$name.c" \
+		"${extra[@]}" "${objects[@]}" $libs -lcmocka
+	mkdir -p "$out/$name.found"
+	echo "fuzz: $name for $seconds s"
+	"$out/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="$out/$name.found/" "$out/$name.found" "tests/fuzz/corpus/$name"
+done
