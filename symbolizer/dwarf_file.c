@@ -127,14 +127,14 @@ static void put(uint8_t *header, size_t field, uint64_t value, size_t bytes)
  * empty NOBITS section, which libdw skips. */
 static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct plan *plan)
 {
+	uint64_t names_off = (uint64_t) (elf->section_names.data - elf->image.data);
 	put(region, offsetof(Elf64_Ehdr, e_phnum), 0, sizeof(uint16_t));
 	put(region, offsetof(Elf64_Ehdr, e_phoff), 0, sizeof(uint64_t));
 	for (uint32_t i = 1; i < elf->n_sections; i++) {
 		uint8_t *header = region + elf->section_off + (uint64_t) i * sizeof(Elf64_Shdr);
-		const uint8_t *names = elf->section_names.data;
 		uint64_t off;
 		memcpy(&off, header + offsetof(Elf64_Shdr, sh_offset), sizeof(off));
-		if (names == elf->image.data + off)
+		if (off == names_off)
 			continue;
 		put(header, offsetof(Elf64_Shdr, sh_type), SHT_NOBITS, sizeof(uint32_t));
 		put(header, offsetof(Elf64_Shdr, sh_flags), 0, sizeof(uint64_t));
@@ -216,11 +216,17 @@ enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const 
 				      const struct sw_request *request)
 {
 	struct plan plan;
+	struct sw_elf_section relocations;
 	uint16_t type;
 	*file = (struct sw_dwarf_file){0};
-	/* Relocatable files (kernel modules, object files) would need their relocations applied. */
-	if (!sw_bytes_u16(elf->image, offsetof(Elf64_Ehdr, e_type), &type) ||
-	    (type != ET_EXEC && type != ET_DYN) || fd < 0 || !plan_make(&plan, elf))
+	if (!sw_bytes_u16(elf->image, offsetof(Elf64_Ehdr, e_type), &type) || fd < 0)
+		return SW_DWARF_NONE;
+	/* Object files and kernel modules would need their relocations applied. dwz's shared files are
+	 * of the same type, without any. */
+	if (type == ET_REL && (sw_elf_section_typed(elf, SHT_RELA, &relocations) ||
+			       sw_elf_section_typed(elf, SHT_REL, &relocations)))
+		return SW_DWARF_NONE;
+	if ((type != ET_EXEC && type != ET_DYN && type != ET_REL) || !plan_make(&plan, elf))
 		return SW_DWARF_NONE;
 	int64_t inflate_ns = (int64_t) (plan.inflated_bytes / INFLATE_BYTES_PER_US) * 1000;
 	if (request->deadline_ns != 0 && sw_now_ns() + inflate_ns > request->deadline_ns)

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Names, files, lines and inlined calls, from every place debug information can be in."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from harness import SNAPWALK, TARGETS, Tap, Target, dump, tool, wait_blocked
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(HERE, "..", "targets", "lib", "names.cc")
+CHAIN = ["block", "inlined_inner", "inlined_middle", "templated", "method", "c_function"]
+FUNCTIONS = {
+    "templated": "double outer::templated<double>(double)",
+    "method": "outer::(anonymous namespace)::Widget::method(char const*) const",
+    "c_function": "c_function",
+}
+
+
+def run(*words, **how):
+    subprocess.run(words, check=True, capture_output=True, **how)
+
+
+def marks():
+    """{("first"|"line", function): line number} of the source."""
+    found = {}
+    with open(SOURCE) as source:
+        for number, text in enumerate(source, 1):
+            for mark in re.finditer(r"/\* (first|line) (\w+) \*/", text):
+                found[mark[1], mark[2]] = number
+    return found
+
+
+def build(directory, *flags, compiler="g++"):
+    path = os.path.join(directory, "names")
+    run(compiler, "-O2", "-D_GNU_SOURCE", "-w", *flags, "-o", path, SOURCE)
+    return path
+
+
+def frames_of(path, *args):
+    """The frames of the program's main thread up to main, and its module."""
+    with Target("names", path=path) as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid, "--max-stop", 5000, *args)
+    frames = report["stacks"][report["threads"][0]["stack"]]["frames"]
+    module = next(m for m in report["modules"] if os.path.basename(m["path"]) == "names")
+    return frames, module
+
+
+def plain(function):
+    """The bare name: no scope, no parameters."""
+    name = re.sub(r"<.*?>|\(anonymous namespace\)::", "", function or "?").split("(")[0]
+    return name.split("::")[-1].split(" ")[-1]
+
+
+def check_lines(tap, frames, name):
+    """The chain with inlined calls, each at its line."""
+    lines = marks()
+    chain = frames[:len(CHAIN)]
+    tap.equal([plain(f["function"]) for f in chain], CHAIN, f"{name}: functions")
+    tap.equal([f["inlined"] for f in chain], [False, True, True, False, False, False],
+              f"{name}: inlined")
+    for frame in chain[1:]:
+        function = plain(frame["function"])
+        at, first = lines["line", function], lines["first", function]
+        got = (os.path.basename(frame["file"] or "?"), frame["line"], frame["line_offset"])
+        tap.equal(got, ("names.cc", at, at - first), f"{name}: line of {function}")
+    check_names(tap, chain, name)
+
+
+def check_names(tap, frames, name):
+    """The real functions, demangled with scope and parameters."""
+    real = [f["function"] for f in frames if not f["inlined"]]
+    tap.equal(real[1:4], [FUNCTIONS[f] for f in ("templated", "method", "c_function")],
+              f"{name}: demangled")
+
+
+def test_formats(tap):
+    """DWARF versions, compression, no .debug_aranges (clang), another unit's origins (LTO)."""
+    for name, compiler, flags in (
+            ("dwarf 5", "g++", ["-gdwarf-5"]), ("dwarf 4", "g++", ["-gdwarf-4"]),
+            ("dwarf 3", "g++", ["-gdwarf-3", "-gstrict-dwarf"]),
+            ("compressed", "g++", ["-g", "-gz=zlib"]), ("lto", "g++", ["-g", "-flto"]),
+            ("no-pie", "g++", ["-g", "-no-pie", "-fno-pie"]),
+            ("type units", "g++", ["-g", "-fdebug-types-section"]),
+            ("clang", "clang++", ["-g"]), ("clang dwarf 4", "clang++", ["-gdwarf-4"])):
+        with tempfile.TemporaryDirectory() as directory:
+            frames, module = frames_of(build(directory, *flags, compiler=compiler))
+            check_lines(tap, frames, name)
+            tap.equal(module["symbols"], "dwarf", f"{name}: source")
+
+
+def test_options(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-g")
+        lines = marks()
+        frames, _ = frames_of(path, "--no-inlines")
+        check_names(tap, frames, "--no-inlines")
+        tap.check(not any(f["inlined"] for f in frames), "--no-inlines: none is inlined")
+        tap.equal(frames[1]["line"], lines["line", "templated"], "--no-inlines: the call's line")
+        frames, module = frames_of(path, "--symbols", "names")
+        check_names(tap, frames, "--symbols names")
+        tap.equal({(f["file"], f["line"]) for f in frames}, {(None, None)},
+                  "--symbols names: no lines")
+        tap.equal(module["symbols"], "symtab", "--symbols names: source")
+        frames, module = frames_of(path, "--symbols", "none")
+        tap.equal({f["function"] for f in frames}, {None}, "--symbols none: no names")
+
+
+def test_split_dwarf(tap):
+    """Debug information in .dwo files is not read: names are left."""
+    for version in ("-gdwarf-4", "-gdwarf-5"):
+        with tempfile.TemporaryDirectory() as directory:
+            frames, _ = frames_of(build(directory, version, "-gsplit-dwarf"))
+            check_names(tap, frames, f"split {version}")
+
+
+def test_stripped(tap):
+    """Only what is exported has a name; the rest is offset and module."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-g")
+        run("strip", path)
+        frames, module = frames_of(path)
+        tap.equal([f["function"] for f in frames[:4]], [None] * 4, "stripped: no names")
+        tap.check(all(f["offset"] for f in frames[:4]), "stripped: offsets")
+        tap.equal(module["symbols"], "none", "stripped: source")
+        path = build(directory, "-g", "-rdynamic")
+        run("strip", path)
+        frames, module = frames_of(path)
+        tap.equal(frames[3]["function"], "c_function", "exported: name")
+        tap.equal(module["symbols"], "dynsym", "exported: source")
+
+
+def separate(directory, path, debug):
+    """Moves the debug information of path to the file debug and links them."""
+    os.makedirs(os.path.dirname(debug), exist_ok=True)
+    run("objcopy", "--only-keep-debug", path, debug)
+    run("strip", path)
+    run("objcopy", f"--add-gnu-debuglink={debug}", path)
+
+
+def test_debuglink(tap):
+    for where in ("", ".debug"):
+        for build_id in ("none", "sha1"):
+            with tempfile.TemporaryDirectory() as directory:
+                path = build(directory, "-g", f"-Wl,--build-id={build_id}")
+                debug = os.path.join(directory, where, "names.debug")
+                separate(directory, path, debug)
+                name = f"debuglink in '{where}', build-id {build_id}"
+                check_lines(tap, frames_of(path)[0], name)
+                frames, module = frames_of(path, "--symbols", "names")
+                check_names(tap, frames, f"{name}, names only")
+                tap.equal(module["symbols"], "debugfile", f"{name}: source")
+                with open(debug, "ab") as damaged:  # another file by its checksum
+                    damaged.write(b"\0")
+                frames, module = frames_of(path, "--symbols", "names")
+                found = "none" if build_id == "none" else "debugfile"
+                tap.equal(module["symbols"], found, f"{name}, damaged: source")
+
+
+def test_build_id(tap):
+    """Below /usr/lib/debug, which is a private tmpfs for this snapwalk alone."""
+    if os.geteuid() != 0 or not os.path.isdir("/usr/lib/debug"):
+        tap.skip("build-id", "needs root and /usr/lib/debug")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-g", "-Wl,--build-id=0xabcdef0123456789")
+        debug = os.path.join(directory, "names.debug")
+        run("objcopy", "--only-keep-debug", path, debug)
+        run("strip", path)
+        script = ("mount -t tmpfs none /usr/lib/debug && mkdir -p /usr/lib/debug/.build-id/ab && "
+                  f"cp {debug} /usr/lib/debug/.build-id/ab/cdef0123456789.debug && "
+                  'exec "$0" dump --max-stop 5000 --json "$1"')
+        with Target("names", path=path) as target:
+            wait_blocked(target.pid)
+            result = subprocess.run(["unshare", "-m", "sh", "-c", script, SNAPWALK,
+                                     str(target.pid)], capture_output=True, text=True)
+        if not tap.equal(result.returncode, 0, "build-id: status"):
+            print(f"# {result.stderr}")
+            return
+        report = json.loads(result.stdout)
+        check_lines(tap, report["stacks"][report["threads"][0]["stack"]]["frames"], "build-id")
+
+
+def test_minidebug(tap):
+    """.gnu_debugdata, as Fedora's find-debuginfo makes it."""
+    if not tool("xz"):
+        tap.skip("minidebug", "xz is not installed")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-g")
+        mini = os.path.join(directory, "mini")
+        keep = os.path.join(directory, "keep")
+        with open(keep, "w") as names:
+            names.write("_ZN5outer9templatedIdEET_S1_\nc_function\n"
+                        "_ZNK5outer12_GLOBAL__N_16Widget6methodEPKc\n")
+        run("objcopy", "-S", "--remove-section", ".comment", f"--keep-symbols={keep}", path, mini)
+        run("objcopy", "--only-keep-debug", mini)
+        run("xz", mini)
+        run("strip", path)
+        run("objcopy", "--add-section", f".gnu_debugdata={mini}.xz", path)
+        frames, module = frames_of(path)
+        check_names(tap, [{"function": "block", "inlined": False}, *frames[1:]], "minidebug")
+        tap.equal(module["symbols"], "minidebug", "minidebug: source")
+
+
+def test_dwz(tap):
+    """Shared parts in a file of their own: origins and names are looked up there."""
+    if not tool("dwz"):
+        tap.skip("dwz", "dwz is not installed")
+        return
+    if os.geteuid() != 0 or not os.path.isdir("/usr/lib/debug"):
+        tap.skip("dwz", "needs root and /usr/lib/debug")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-gdwarf-4", "-Wl,--build-id=sha1")
+        second = path + "2"
+        shutil.copy(path, second)
+        run("dwz", "-L", "none", "-m", os.path.join(directory, "common.debug"),
+            "-M", "/usr/lib/debug/.dwz/t/common.debug", path, second)
+        script = ("mount -t tmpfs none /usr/lib/debug && mkdir -p /usr/lib/debug/.dwz/t && "
+                  f"cp {directory}/common.debug /usr/lib/debug/.dwz/t/ && "
+                  'exec "$0" dump --max-stop 5000 --json "$1"')
+        with Target("names", path=path) as target:
+            wait_blocked(target.pid)
+            result = subprocess.run(["unshare", "-m", "sh", "-c", script, SNAPWALK,
+                                     str(target.pid)], capture_output=True, text=True)
+        if not tap.equal(result.returncode, 0, "dwz: status"):
+            print(f"# {result.stderr}")
+            return
+        report = json.loads(result.stdout)
+        check_lines(tap, report["stacks"][report["threads"][0]["stack"]]["frames"], "dwz")
+
+
+def test_as_eu_addr2line(tap):
+    """Second opinion: file and line of every real frame of a C target."""
+    if not tool("eu-addr2line"):
+        tap.skip("eu-addr2line", "elfutils is not installed")
+        return
+    path = os.path.join(TARGETS, "inlines")
+    with Target("inlines") as target:
+        wait_blocked(target.pid)
+        report = dump(target.pid, "--max-stop", 5000)
+    frames = report["stacks"][report["threads"][0]["stack"]]["frames"]
+    own = [f for f in frames if report["modules"][f["module"]]["path"].endswith("/inlines")]
+    offsets = list(dict.fromkeys(int(f["offset"], 16) - (i > 0) for i, f in enumerate(own)))
+    shown = subprocess.run(["eu-addr2line", "-i", "-e", path, *map(hex, offsets)],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    wanted = [":".join(line.split(":")[:2]) for line in shown]
+    got = [f"{f['file']}:{f['line']}" for f in own if f["file"]]
+    tap.equal([os.path.basename(g) for g in got],
+              [os.path.basename(w) for w in wanted if not w.startswith("?")],
+              "lines as eu-addr2line says")
+
+
+def main():
+    tap = Tap()
+    for test in (test_formats, test_options, test_split_dwarf, test_stripped, test_debuglink,
+                 test_build_id, test_minidebug, test_dwz, test_as_eu_addr2line):
+        tap.guard(test)
+    tap.done()
+
+
+main()
