@@ -20,7 +20,8 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) 
 # The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/unit/*.h) $(UNIT_COMMON) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(ARCHIVES) $(TESTS_LIBS)
+	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(ARCHIVES) $(TESTS_LIBS) \
+		-lcmocka
 
 -include tests/targets/targets.mk
 
