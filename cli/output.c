@@ -4,8 +4,7 @@
 #include "errors.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdint.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -83,11 +82,20 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 	return ret->unnamed ? 0 : open_named(ret, err);
 }
 
+/* Who started us may have left a pipe that does not block. */
+static bool wait_writable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	return poll(&p, 1, -1) >= 0 || errno == EINTR;
+}
+
 int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
 {
 	while (size > 0 && !out->reader_gone) {
 		ssize_t n = write(out->fd, data, size);
 		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN && wait_writable(out->fd))
 			continue;
 		if (n < 0 && errno == EPIPE) {
 			out->reader_gone = true;

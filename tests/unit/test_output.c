@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <cmocka.h>
 
 struct place {
@@ -119,6 +120,36 @@ static void test_reader_gone(void **state)
 	sw_output_deinit(&out);
 }
 
+/* A pipe that does not block, and a reader that takes its time. */
+static void test_slow_reader(void **state)
+{
+	(void) state;
+	enum { SIZE = 1 << 20 };
+	static char data[SIZE];
+	int ends[2];
+	struct sw_output out = {.direct = true};
+	memset(data, 'x', sizeof(data));
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+	pid_t reader = fork();
+	assert_true(reader >= 0);
+	if (reader == 0) {
+		size_t got = 0;
+		close(ends[1]);
+		for (ssize_t n; (n = read(ends[0], data, 4096)) > 0;)
+			got += (size_t) n;
+		_exit(got == SIZE ? 0 : 1);
+	}
+	close(ends[0]);
+	out.fd = ends[1];
+	assert_int_equal(sw_output_write(&out, data, SIZE, NULL), 0);
+	assert_false(out.reader_gone);
+	close(ends[1]);
+	int status;
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +157,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_old_file_survives, set_up, tear_down),
 		cmocka_unit_test(test_no_directory),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_slow_reader),
 		cmocka_unit_test_setup_teardown(test_reader_gone, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
