@@ -12,8 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One directory for all inputs; files are written over. */
-static char directory[] = "/tmp/fuzz_fixture.XXXXXX";
+/* One directory for all inputs, in memory where that is possible; files are written over. */
+static char directory[] = "/dev/shm/fuzz_fixture.XXXXXX";
 static int dir_fd = -1;
 
 static void remove_directory(void)
@@ -29,8 +29,11 @@ static int prepare(void)
 {
 	if (dir_fd >= 0)
 		return 0;
-	if (mkdtemp(directory) == NULL)
-		return -1;
+	if (mkdtemp(directory) == NULL) {
+		strcpy(directory, "/tmp/fuzz_fixture.XXXXXX"); /* shorter */
+		if (mkdtemp(directory) == NULL)
+			return -1;
+	}
 	dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void) atexit(remove_directory);
 	return dir_fd < 0 ? -1 : mkdirat(dir_fd, "modules", 0700);
