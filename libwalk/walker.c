@@ -145,6 +145,11 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 		return false;
 	}
+	/* Here, not before the step: a stack that ends at the limit is whole. */
+	if (w->n_frames >= w->max_frames) {
+		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
+		return false;
+	}
 	uint64_t callee_avma = w->cursor.regs.pc_avma;
 	cursor_aim(w, &s->regs, exact_pc);
 	w->cursor.callee_avma = callee_avma;
@@ -207,10 +212,6 @@ static void walk_frames(struct walker *w)
 {
 	const struct sw_walk_options *o = w->options;
 	for (size_t n = 1;; n++) {
-		if (w->n_frames >= w->max_frames) {
-			finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
-			return;
-		}
 		if (o->deadline_ns != 0 && n % WALK_DEADLINE_EVERY == 0 &&
 		    sw_clock_ns() > o->deadline_ns) {
 			finish(w, SW_END_TIMEOUT, "the time limit was reached while walking");

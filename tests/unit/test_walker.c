@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch.h"
+#include "clock.h"
+#include "walk_case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES };
+
+/*
+ *	00 recurse:	call recurse		e8 fb ff ff ff
+ *	05		ret			c3
+ *	10 start:	call recurse		e8 eb ff ff ff
+ *	15		hlt			f4
+ *	20 loop:	(its row: CFA = rsp, ra = [CFA+0]: the caller is itself)
+ *	30 bounce:	(its row: rsp = [rsp], ra = [rsp+8]: other stacks)
+ *	40 bare:	(no row)
+ */
+static const uint8_t code[0x50] = {
+	[0x00] = 0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3, [0x10] = 0xe8, 0xeb, 0xff, 0xff, 0xff, 0xf4,
+};
+
+static const struct image_fde fdes[] = {
+	{.start = 0x00, .end = 0x10},
+	{.start = 0x10, .end = 0x20, IMAGE_ROWS(0x07, 16)},
+	/* the return address at [rsp], and rsp stays */
+	{.start = 0x20, .end = 0x30, IMAGE_ROWS(0x0e, 0, 0x2f, 16, 0)},
+	{.start = 0x30, .end = 0x40, IMAGE_ROWS(0x10, 7, 2, 0x77, 0, 0x10, 16, 2, 0x77, 8)},
+};
+
+static struct sw_snapshot *snapshot(void)
+{
+	const struct image_parts parts = {.code = code,
+					  .n_code = sizeof(code),
+					  .fdes = fdes,
+					  .n_fdes = 4};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS, &parts);
+	return snap;
+}
+
+/* A thread that is n calls deep in recurse. */
+static struct sw_snapshot *recursion(size_t n)
+{
+	struct sw_snapshot *snap = snapshot();
+	uint64_t *stack = calloc(n + 1, sizeof(*stack));
+	assert_non_null(stack);
+	for (size_t i = 0; i < n; i++)
+		stack[i] = CODE + 0x05;
+	stack[n] = CODE + 0x15;
+	(void) fake_snapshot_stack(snap, 1, CODE, stack, n + 1);
+	free(stack);
+	return snap;
+}
+
+static void end_is(struct sw_snapshot *snap, const struct sw_walk_options *options, size_t n_frames,
+		   enum sw_end end, const char *why)
+{
+	struct sw_walks *walks;
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, options, &walks, NULL), 0);
+	assert_int_equal(walks->n_walks, 1);
+	assert_int_equal(walks->walks[0].n_frames, n_frames);
+	assert_string_equal(sw_end_name(walks->walks[0].end), sw_end_name(end));
+	if (why == NULL)
+		assert_null(walks->walks[0].why);
+	else
+		assert_string_equal(walks->walks[0].why, why);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
+static void test_frame_limit(void **state)
+{
+	(void) state;
+	static const char why[] = "more frames than --depth allows";
+	const struct sw_walk_options three = {.max_frames = 3};
+	const struct sw_walk_options all = {.max_frames = SW_MAX_FRAMES + 1};
+	end_is(recursion(3), &three, 3, SW_END_FRAME_LIMIT, why);
+	end_is(recursion(1), &three, 3, SW_END_COMPLETE, NULL);
+	end_is(recursion(2000), NULL, SW_DEFAULT_FRAMES, SW_END_FRAME_LIMIT, why);
+	end_is(recursion(SW_MAX_FRAMES), &all, SW_MAX_FRAMES, SW_END_FRAME_LIMIT, why);
+	end_is(recursion(20000), &all, 20002, SW_END_COMPLETE, NULL);
+}
+
+static void test_deadline(void **state)
+{
+	(void) state;
+	const struct sw_walk_options past = {.deadline_ns = 1};
+	end_is(recursion(3), &past, 1, SW_END_TIMEOUT,
+	       "the time limit was reached before this thread");
+	const struct sw_walk_options later = {.deadline_ns =
+						      sw_clock_ns() + 60 * INT64_C(1000000000)};
+	end_is(recursion(3), &later, 5, SW_END_COMPLETE, NULL);
+}
+
+static void test_the_same_frame_again(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x25, CODE + 0x25};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x24, stack, 2);
+	end_is(snap, NULL, 1, SW_END_NO_PROGRESS, "the caller's frame is not above its callee's");
+}
+
+/* Down on the same stack is no progress; to another stack it is, but not for ever. */
+static void test_stack_switches(void **state)
+{
+	(void) state;
+	static const uint64_t down[] = {SP - 8, CODE + 0x31};
+	struct sw_snapshot *snap = snapshot();
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x30, down, 2);
+	thread->stack_avma -= 8;
+	thread->stack_bytes = 0;
+	fake_snapshot_range(snap, SP, down, sizeof(down));
+	end_is(snap, NULL, 1, SW_END_NO_PROGRESS, "the caller's frame is not above its callee's");
+
+	/* two stacks whose frames lead to each other */
+	enum { OTHER = SP - 0x10000 };
+	static const uint64_t here[] = {OTHER, CODE + 0x31}, there[] = {SP, CODE + 0x31};
+	snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x30, here, 2);
+	fake_snapshot_range(snap, OTHER, there, sizeof(there));
+	const struct sw_walk_options deep = {.max_frames = 1000};
+	end_is(snap, &deep, 1 + 2 * 64, SW_END_NO_PROGRESS,
+	       "the caller's frame is not above its callee's");
+}
+
+static void test_modes(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x05, CODE + 0x15, 0};
+	const struct walk_frame first = {CODE + 0x44, SP, "context", "context", SW_FRAME_EXACT_PC};
+	const struct sw_walk_options tables = {.mode = SW_WALK_TABLES},
+				     scan = {.mode = SW_WALK_SCAN};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x44, stack, 3);
+	walk_is(snap, &tables, &first, 1, SW_END_NO_UNWIND_INFO,
+		"the module has no unwind information for this code");
+
+	snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x44, stack, 3);
+	walk_is(snap, NULL,
+		FRAMES(first, {CODE + 0x05, SP + 8, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {CODE + 0x15, SP + 16, "elf-cfi", "cfi", 0}),
+		SW_END_COMPLETE, NULL);
+
+	/* the scan alone proves no end */
+	snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x44, stack, 3);
+	walk_is(snap, &scan,
+		FRAMES(first, {CODE + 0x05, SP + 8, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {CODE + 0x15, SP + 16, "stack-scan", "scan_verified", 0}),
+		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
+}
+
+/* A table that needs a register which a guess has lost: the guess is asked again. */
+static void test_lost_register(void **state)
+{
+	(void) state;
+	const struct image_fde needs_rbp[] = {
+		{.start = 0x00, .end = 0x10, IMAGE_ROWS(0x0c, 6, 16)},
+		{.start = 0x10, .end = 0x20, IMAGE_ROWS(0x07, 16)},
+	};
+	static const uint64_t stack[] = {CODE + 0x05, 0, CODE + 0x15};
+	const struct image_parts parts = {.code = code,
+					  .n_code = sizeof(code),
+					  .fdes = needs_rbp,
+					  .n_fdes = 2};
+	const struct sw_walk_options tables = {.mode = SW_WALK_TABLES};
+	for (int i = 0; i < 2; i++) {
+		struct sw_snapshot *snap = fake_snapshot_create();
+		walk_module(snap, BIAS, &parts);
+		(void) fake_snapshot_stack(snap, 1, CODE + 0x04, stack, 3);
+		if (i == 0)
+			walk_is(snap, &tables,
+				FRAMES({CODE + 0x04, SP, "context", "context", SW_FRAME_EXACT_PC}),
+				SW_END_NO_UNWIND_INFO,
+				"the call frame information needs a register that was lost");
+		else
+			walk_is(snap, NULL,
+				FRAMES({CODE + 0x04, SP, "context", "context", SW_FRAME_EXACT_PC},
+				       {CODE + 0x05, SP + 8, "stack-scan", "scan_verified", 0},
+				       {CODE + 0x15, SP + 24, "stack-scan", "scan_verified", 0}),
+				SW_END_COMPLETE, NULL);
+	}
+}
+
+static void test_code_in_no_module(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {0, 0};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, 0x1234, stack, 2);
+	end_is(snap, NULL, 1, SW_END_NO_UNWIND_INFO, "code that belongs to no module");
+}
+
+/* One walk for each captured thread; memory that was read live marks the frame. */
+static void test_threads(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x15};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE, stack, 1);
+	fake_snapshot_stack(snap, 2, CODE, stack, 1)->captured = false;
+	(void) fake_snapshot_stack(snap, 3, CODE + 0x10, stack, 1);
+	fake_snapshot_finish(snap);
+	struct sw_walks *walks;
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_walks, 2);
+	assert_int_equal(walks->walks[0].thread->tid, 1);
+	assert_int_equal(walks->walks[0].n_frames, 2);
+	assert_int_equal(walks->walks[1].thread->tid, 3);
+	assert_int_equal(walks->walks[1].n_frames, 1);
+	assert_int_equal(walks->live_reads, 0);
+	char name[16];
+	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[0], name, sizeof(name)),
+			 0);
+	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[1], name, sizeof(name)),
+			 0);
+	sw_walks_destroy(walks);
+	sw_walks_destroy(NULL);
+	fake_snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frame_limit),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_the_same_frame_again),
+		cmocka_unit_test(test_stack_switches),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_lost_register),
+		cmocka_unit_test(test_code_in_no_module),
+		cmocka_unit_test(test_threads),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
