@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <sys/stat.h>
 
 enum {
 	MAPS_TEXT_MAX = 64 << 20,
@@ -19,6 +20,23 @@ static const char *keep_text(struct sw_take *take, const char *s, size_t length)
 {
 	const char *kept = sw_arena_strndup(&take->snap->priv->arena, s, length);
 	return kept != NULL ? kept : "";
+}
+
+/* As it was named when it was started: the kernel adds a word to the name when the file is gone. */
+static const char *exe_path(struct sw_take *take)
+{
+	char text[PATH_TEXT_MAX];
+	struct stat st;
+	ssize_t n = readlinkat(take->live_fd, "exe", text, sizeof(text) - 1);
+	if (n <= 0)
+		return "";
+	text[n] = '\0';
+	size_t length;
+	const struct sw_map map = {.path = text};
+	bool gone = fstatat(take->live_fd, "exe", &st, 0) == 0 && st.st_nlink == 0;
+	if (!sw_map_path_deleted(&map, &length) || !gone)
+		length = (size_t) n;
+	return keep_text(take, text, length);
 }
 
 static void process_describe(struct sw_take *take)
@@ -39,9 +57,7 @@ static void process_describe(struct sw_take *take)
 	(void) clock_gettime(CLOCK_BOOTTIME, &now);
 	p->uptime_ms = (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000 -
 		       (int64_t) (target->starttime * 1000 / (uint64_t) sysconf(_SC_CLK_TCK));
-	ssize_t n = readlinkat(take->live_fd, "exe", text, PATH_TEXT_MAX);
-	if (n > 0)
-		p->exe = keep_text(take, text, (size_t) n);
+	p->exe = exe_path(take);
 	const char *path;
 	size_t length;
 	if (sw_proc_read_small(target->proc_fd, "cgroup", text, CGROUP_TEXT_MAX) > 0 &&

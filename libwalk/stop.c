@@ -78,22 +78,30 @@ static bool any_stopped(const struct sw_stop *s)
 	return false;
 }
 
-/* One look; without WNOHANG it lasts until the thread stops or the alarm rings. False: not stopped
- * yet. */
+/*
+ * One look; without WNOHANG it lasts until the thread stops or the alarm rings. False: not stopped
+ * yet.
+ *
+ * WNOWAIT leaves the stop unconsumed: consuming it clears the signal that a thread was stopped with,
+ * which would then be lost if we were killed before we can hand it on with DETACH.
+ * Source: linux kernel/exit.c, wait_task_stopped(), v6.1.
+ */
 static bool look(struct sw_tracee *t, int flags)
 {
-	int status;
-	pid_t r = waitpid(t->tid, &status, __WALL | flags);
-	if (r == 0 || (r < 0 && errno == EINTR))
+	siginfo_t info = {0};
+	int r = waitid(P_PID, (id_t) t->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | flags);
+	if ((r == 0 && info.si_pid == 0) || (r < 0 && errno == EINTR))
 		return false;
-	if (r < 0 || !WIFSTOPPED(status)) {
+	if (r < 0 || (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)) {
+		/* The dead are reaped: an execve of another thread waits for it. */
+		(void) waitid(P_PID, (id_t) t->tid, &info, WEXITED | WNOHANG | __WALL);
 		lose(t, SW_E_EXITED);
 		return true;
 	}
 	/* PTRACE_EVENT_STOP is our stop, or a group stop in which the thread was anyway. All else
 	 * is a signal on its way to the thread, which our stop follows. */
-	if (status >> 16 != PTRACE_EVENT_STOP)
-		t->signal = WSTOPSIG(status);
+	if (info.si_status >> 8 != PTRACE_EVENT_STOP)
+		t->signal = info.si_status & 0x7f;
 	t->phase = SW_TRACEE_STOPPED;
 	return true;
 }
