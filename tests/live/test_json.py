@@ -125,10 +125,10 @@ def test_schema_refuses(tap):
 def test_targets(tap):
     cases = [("chain_pie", [], (0,)), ("inlines", [], (0,)), ("signals", [], (0,)),
              ("deep", [150], (0,)), ("named", [20], (0,)), ("blocking", [600000, 600000], (0, 3)),
-             ("chain_stripped", [], (0,)), ("hostile_stacks", [], (0, 3))]
+             ("chain_stripped", [], (0,)), ("states", ["zombie_leader"], (0,))]
     for program, args, status in cases:
         with Target(program, *args) as target:
-            if program not in ("hostile_stacks", "blocking", "named"):
+            if program not in ("states", "blocking", "named"):
                 wait_blocked(target.pid)
             check_report(tap, dump(target.pid, status=status), program)
 
