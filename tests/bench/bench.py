@@ -162,8 +162,10 @@ def main():
     if "workloads" in parts:
         bench.run_workloads()
     if "doubling" in parts:
-        bench.run_doubling("threads", [(f"{n} threads", n, 30) for n in (125, 250, 500, 1000, 2000)])
-        bench.run_doubling("frames", [(f"{n} frames", 200, n) for n in (15, 30, 60, 120, 240)])
+        bench.run_doubling("threads",
+                           [(f"{n} threads", n, 30) for n in (125, 250, 500, 1000, 2000)])
+        bench.run_doubling("frames",
+                           [(f"{n} frames", 200, n) for n in (15, 30, 60, 120, 240)])
     if "real" in parts:
         bench.run_real()
     text = "\n\n".join(bench.tables())

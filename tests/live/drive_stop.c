@@ -8,6 +8,7 @@
  *				what has no name is ?OFFSET
  *	outer N COMM m+off ...	N walks had these frames outside the program's first function
  *	top N MODULE		N walks were in this module when stopped
+ *	gone N exited		N threads ended before they could be stopped
  *	stops N walks N longest N us	totals
  */
 #include <snapwalk/symbolize.h>
@@ -153,10 +154,15 @@ static int stop_once(struct driver *d, struct sw_error *err)
 		r = sw_walk_all(snap, NULL, &walks, err);
 	if (r == 0)
 		r = sw_symbolize(d->symbolizer, walks, &names, &symbols, err);
-	for (size_t i = 0; r == 0 && i < snap->n_threads; i++)
-		if (!snap->threads[i].captured && d->n_bad++ < BAD_MAX)
+	for (size_t i = 0; r == 0 && i < snap->n_threads; i++) {
+		if (snap->threads[i].captured)
+			continue;
+		if (snap->threads[i].reason == SW_E_EXITED)
+			tally_add(d, "gone exited");
+		else if (d->n_bad++ < BAD_MAX)
 			printf("bad not captured: %s %d\n", snap->threads[i].comm,
 			       snap->threads[i].reason);
+	}
 	for (size_t i = 0; r == 0 && i < walks->n_walks; i++) {
 		const struct sw_walk *walk = &walks->walks[i];
 		d->n_walks++;

@@ -128,6 +128,12 @@ def dump(target, *args, status=(0,)):
     return json.loads(result.stdout)
 
 
+def patient_dump(pid, *args, status=(0,)):
+    """dump() for tests of something else than speed: a machine that has more to do than it can
+    must not cut the stop or the names."""
+    return dump(pid, "--max-stop", 10000, "--timeout", 60000, *args, status=status)
+
+
 def state_of(pid, tid=None):
     """State letter of a thread, '' when it is gone."""
     try:
@@ -195,9 +201,10 @@ def own_functions(report, tid, modules=()):
     """A stack as targets print it: the functions of the program and of the modules named, without
     libraries and start-up code; "<signal>", "<null>" and "inlined:" as in target.h."""
     names = []
+    exe = report["process"]["exe"].removesuffix(" (deleted)")
     for frame in stack_of(report, tid)["frames"]:
         path = module_of(report, frame)
-        own = path == report["process"]["exe"].removesuffix(" (deleted)") or os.path.basename(path) in modules
+        own = path == exe or os.path.basename(path) in modules
         function = frame["function"]
         if frame.get("signal"):
             names.append("<signal>")

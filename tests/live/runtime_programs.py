@@ -8,7 +8,7 @@ import re
 import sys
 
 import oracles
-from harness import BUILD, Tap, dump, module_of, pcs_of, stack_of, tool
+from harness import BUILD, Tap, module_of, patient_dump, pcs_of, stack_of, tool
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
 import bench_programs as programs  # noqa: E402 - the path above
@@ -44,7 +44,7 @@ def steady(first, second):
 
 
 def proven_part(report, tid):
-    """The program counters up to the first frame that was scanned for; and whether there was one."""
+    """The program counters up to the first frame that was scanned for, and if there was one."""
     frames = [f for f in stack_of(report, tid)["frames"] if not f["inlined"]]
     proven = [int(f["pc"], 16) for f in frames]
     guess = next((i for i, f in enumerate(frames)
@@ -60,19 +60,23 @@ def agrees(report, tid, theirs):
     return theirs[:len(proven)] == proven if guessed else theirs == proven
 
 
+def words(pcs):
+    return " ".join(map(hex, pcs))
+
+
 def check_peer(tap, name, pid):
-    before = dump(pid, "--symbols", "none", status=(0, 3))
+    before = patient_dump(pid, "--symbols", "none", status=(0, 3))
     theirs, complaints = oracles.eu_stack(pid)
-    after = dump(pid, "--symbols", "none", status=(0, 3))
+    after = patient_dump(pid, "--symbols", "none", status=(0, 3))
     gave_up = {int(tid) for tid in re.findall(r"dwfl_thread_getframes tid (\d+)", complaints)}
     blocked = steady(before, after)
     tap.check(len(blocked) * 2 > len(before["threads"]), f"{name}: most threads are blocked")
     differ = [(tid, pcs_of(after, tid), theirs[tid]) for tid in blocked
               if tid not in gave_up and theirs.get(tid) and not agrees(after, tid, theirs[tid])]
     guessed = sum(proven_part(after, tid)[1] for tid in blocked)
-    tap.check(not differ, f"{name}: the same frames as eu-stack on {len(blocked)} blocked threads, "
-              f"{guessed} of them up to code without tables",
-              "\n".join(f"{tid}\n ours   {' '.join(map(hex, ours))}\n theirs {' '.join(map(hex, eu))}"
+    tap.check(not differ, f"{name}: the same frames as eu-stack on {len(blocked)} blocked "
+              f"threads, {guessed} of them up to code without tables",
+              "\n".join(f"{tid}\nours   {words(ours)}\ntheirs {words(eu)}"
                         for tid, ours, eu in differ[:3]))
     worse = [tid for tid in blocked if tid in gave_up
              and len(pcs_of(after, tid)) < len(theirs[tid])]
@@ -83,7 +87,7 @@ def check_peer(tap, name, pid):
 def check_program(tap, name, all_complete):
     with programs.start(name, BUILD) as program:
         program.settle()
-        report = dump(program.pid, status=(0, 3))
+        report = patient_dump(program.pid, status=(0, 3))
         complete = check_honest(tap, name, report)
         if all_complete:
             tap.equal(complete, len(report["threads"]), f"{name}: every walk is complete")

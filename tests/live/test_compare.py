@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """On blocked targets the program counters equal those of eu-stack and gdb, thread by thread.
 
-Where another tool stops early or goes wrong, DIFFERENT says how and why; that is checked as well, so
-that a tool that learns better is noticed. What such a stack must be is said by the target itself
-(test_targets.py).
+Where another tool stops early or goes wrong, DIFFERENT says how and why; that is checked as well,
+so that a tool that learns better is noticed. What such a stack must be is said by the target
+itself (test_targets.py).
 """
 import os
 
 import oracles
-from harness import (TARGETS, Tap, Target, dump, expected_stacks, pcs_of, tool, wait_blocked)
+from harness import (TARGETS, Tap, Target, expected_stacks, patient_dump, pcs_of, tool,
+                     wait_blocked)
 
 SAME = [
     *((f"chain_{how}",) for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
                                     "framepointer", "debug_frame", "nohdr", "cet", "prelinked",
-                                    "clang", "stripped", "separate")),
+                                    "gold", "clang", "stripped", "separate")),
     ("variable",), ("tailcall",), ("noreturn",), ("inlines",), ("signals",), ("exceptions",),
     ("plugin_user", os.path.join(TARGETS, "plugin.so")), ("named", 12), ("deep", 200),
 ]
@@ -64,7 +65,7 @@ def compare(tap, name, peer, functions, ours, theirs):
 def compare_target(tap, command, peers):
     with Target(*command) as target:
         wait_blocked(target.pid)
-        report = dump(target.pid, "--symbols", "none", status=(0, 3))
+        report = patient_dump(target.pid, "--symbols", "none", status=(0, 3))
         stacks = expected_stacks(target.lines)
         for peer, ask in peers.items():
             wait_blocked(target.pid)  # the tool before this one has let it go
@@ -73,7 +74,7 @@ def compare_target(tap, command, peers):
             for tid, functions in stacks.items():
                 compare(tap, command[0], peer, functions, pcs_of(report, tid), theirs.get(tid, []))
         wait_blocked(target.pid)
-        again = dump(target.pid, "--symbols", "none", status=(0, 3))
+        again = patient_dump(target.pid, "--symbols", "none", status=(0, 3))
         tap.check(all(pcs_of(report, tid) == pcs_of(again, tid) for tid in stacks),
                   f"{command[0]}: the same again")
 
@@ -84,7 +85,7 @@ def test_workload(tap, peers):
     with Target("threads", 8, 30) as target:
         for peer, ask in peers.items():
             wait_blocked(target.pid, calls)
-            report = dump(target.pid, "--symbols", "none")
+            report = patient_dump(target.pid, "--symbols", "none")
             wait_blocked(target.pid, calls)
             theirs = ask(target.pid)
             for thread in report["threads"]:

@@ -26,7 +26,8 @@ def said(target, word):
 
 def plt_ranges(path):
     """[(start, end)] in the file of the sections with stubs, which have no names."""
-    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True,
+                         check=True).stdout
     found = re.findall(r"\] \.plt\S*\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", out)
     return [(int(start, 16), int(start, 16) + int(size, 16)) for start, size in found]
 
@@ -42,7 +43,7 @@ def without_stub(chain, stubs):
 
 
 def wrong_calls(chain, edges, roots):
-    """What is wrong with "COMM innermost ... outermost"; the outermost must be the thread's root."""
+    """What is wrong with "COMM innermost ... outermost"; the last must be the thread's root."""
     comm, *functions = chain
     if not functions or (comm, functions[-1]) not in roots:
         return [f"{comm} begins with {functions[-1:]}"]
@@ -59,6 +60,7 @@ def check(tap, name, stops, gap_us):
         lines = drive(target.pid, stops, gap_us)
         edges, roots = said(target, "edge"), said(target, "root")
     bad = [" ".join(line) for line in lines if line[0] == "bad"]
+    bad += [" ".join(line) for line in lines if line[0] == "gone"]
     tap.check(not bad, f"{name}: every walk of {stops} stops is complete and by tables alone",
               "\n".join(bad))
     stubs = plt_ranges(os.path.join(TARGETS, name))
@@ -90,10 +92,32 @@ def test_clock(tap):
     tap.check(tops.get("[vdso]", 0) > 0, "clock: was stopped in the vdso", tops)
 
 
+def test_churn(tap):
+    """Threads that begin and end: those that were stopped are walked to their proven end, also
+    before they have reached, and after they have left, their first function."""
+    stops = max(STOPS // 4, 100)
+    with Target("churn") as target:
+        lines = drive(target.pid, stops, 2000)
+        edges, roots = said(target, "edge"), said(target, "root")
+    bad = [" ".join(line) for line in lines if line[0] == "bad"]
+    tap.check(not bad, f"churn: every walk of {stops} stops is complete and by tables alone",
+              "\n".join(bad))
+    # The name of a thread may not have been read before it was there.
+    chains = [["churn", *line[3:]] for line in lines if line[0] == "chain" and len(line) > 3]
+    wrong = [(w, chain) for chain in chains for w in wrong_calls(chain, edges, roots)]
+    tap.check(not wrong, f"churn: all calls on {len(chains)} distinct stacks are calls it makes",
+              "\n".join(map(str, wrong[:10])))
+    walks = {line[2:][-1]: int(line[1]) for line in lines if line[0] == "chain"}
+    tap.equal((walks["main"], walks["spawner"]), (stops, 3 * stops),
+              "churn: threads that stay are in every snapshot")
+    print(f"# churn: {[' '.join(line[1:]) for line in lines if line[0] == 'gone']}")
+
+
 def main():
     tap = Tap()
     tap.guard(test_busy)
     tap.guard(test_clock)
+    tap.guard(test_churn)
     tap.done()
 
 

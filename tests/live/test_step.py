@@ -11,7 +11,8 @@ from harness import TARGETS, Tap, Target, state_of, wait_until
 
 def plt_ranges(path):
     """[(start, end)] in the file of the sections with stubs."""
-    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True,
+                         check=True).stdout
     found = re.findall(r"\] (\.plt\S*)\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", out)
     return [(int(start, 16), int(start, 16) + int(size, 16)) for _, start, size in found]
 

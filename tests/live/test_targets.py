@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import (TARGETS, Tap, Target, dump, expected_stacks, module_of, own_functions,
+from harness import (TARGETS, Tap, Target, expected_stacks, module_of, own_functions, patient_dump,
                      stack_of, wait_blocked)
 
 # Targets whose every stack must be found by tables alone, to its proven end.
 PLAIN = [
     *(f"chain_{how}" for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
                                  "framepointer", "debug_frame", "nohdr", "cet", "prelinked",
-                                 "clang", "separate")),
+                                 "gold", "clang", "separate")),
     "variable", "tailcall", "noreturn", "inlines", "signals", "exceptions",
 ]
 
@@ -36,7 +36,7 @@ def test_plain(tap):
     for name in PLAIN:
         with Target(name) as target:
             wait_blocked(target.pid)
-            report = dump(target.pid)
+            report = patient_dump(target.pid)
             stacks = expected_stacks(target.lines)
             for tid, functions in stacks.items():
                 by_tables(tap, report, tid, functions, f"{name} {functions[-1]}")
@@ -51,7 +51,7 @@ def test_signal_frames(tap):
     """The trampoline is marked, and what it interrupted is looked up by the exact pc."""
     with Target("signals") as target:
         wait_blocked(target.pid)
-        report = dump(target.pid)
+        report = patient_dump(target.pid)
         for tid, functions in expected_stacks(target.lines).items():
             frames = stack_of(report, tid)["frames"]
             marked = [i for i, f in enumerate(frames) if f.get("signal")]
@@ -65,12 +65,12 @@ def test_deep(tap):
     with Target("deep", 200) as target:
         wait_blocked(target.pid)
         functions = expected_stacks(target.lines)[target.pid]
-        report = dump(target.pid)
+        report = patient_dump(target.pid)
         by_tables(tap, report, target.pid, functions, "deep 200")
         tap.check(not any(f.get("live_read") for f in stack_of(report, target.pid)["frames"]),
                   "deep 200: nothing is read from the running process")
 
-        report = dump(target.pid, "--stack-bytes", 65536)
+        report = patient_dump(target.pid, "--stack-bytes", 65536)
         by_tables(tap, report, target.pid, functions, "deep 200, 64 KiB copied")
         live = [bool(f.get("live_read")) for f in stack_of(report, target.pid)["frames"]]
         first = live.index(True) if True in live else len(live)
@@ -78,21 +78,21 @@ def test_deep(tap):
                   first)
         tap.check(all(live[first:-4]), "deep 200, 64 KiB copied: the rest is marked live_read")
 
-        report = dump(target.pid, "--depth", 50, status=(3,))
+        report = patient_dump(target.pid, "--depth", 50, status=(3,))
         stack = stack_of(report, target.pid)
         tap.equal((stack["end"], len(stack["frames"])), ("frame_limit", 50), "deep 200, --depth 50")
         tap.check(stack["why"], "deep 200, --depth 50: says why")
 
     with Target("deep", 900) as target:
         wait_blocked(target.pid)
-        report = dump(target.pid)
+        report = patient_dump(target.pid)
         by_tables(tap, report, target.pid, expected_stacks(target.lines)[target.pid], "deep 900")
     with Target("deep", 10000) as target:
         wait_blocked(target.pid)
-        report = dump(target.pid, status=(3,))
+        report = patient_dump(target.pid, status=(3,))
         stack = stack_of(report, target.pid)
         tap.equal((stack["end"], len(stack["frames"])), ("frame_limit", 1024), "deep 10000")
-        report = dump(target.pid, "--depth", 20000)
+        report = patient_dump(target.pid, "--depth", 20000)
         by_tables(tap, report, target.pid, expected_stacks(target.lines)[target.pid],
                   "deep 10000, --depth 20000")
 
@@ -102,7 +102,7 @@ def test_leaf(tap):
     with Target("leaf") as target:
         good = 0
         for _ in range(30):
-            report = dump(target.pid)
+            report = patient_dump(target.pid)
             stack = stack_of(report, target.pid)
             good += (own_functions(report, target.pid) == ["spin", "caller", "main"]
                      and stack["end"] == "complete" and trusts(stack)[1:] == ["cfi"] * 5)
@@ -113,7 +113,7 @@ def test_assembly(tap):
     """With CFI; with a frame pointer only; with neither: the trust says which it was."""
     with Target("assembly") as target:
         wait_blocked(target.pid)
-        report = dump(target.pid)
+        report = patient_dump(target.pid)
         for tid, functions in expected_stacks(target.lines).items():
             name = functions[-1]
             if name in ("with_cfi", "main"):
@@ -138,7 +138,7 @@ def test_stripped(tap):
               if len(w) == 4]
     with Target("chain_stripped") as target:
         wait_blocked(target.pid)
-        report = dump(target.pid)
+        report = patient_dump(target.pid)
         for tid, functions in expected_stacks(target.lines).items():
             stack = stack_of(report, tid)
             names = []
@@ -160,7 +160,7 @@ def test_library(tap):
         for words in ((path,), (path, "delete")):
             with Target("plugin_user", *words) as target:
                 wait_blocked(target.pid)
-                report = dump(target.pid)
+                report = patient_dump(target.pid)
                 name = " ".join(("library", *words[1:]))
                 by_tables(tap, report, target.pid, expected_stacks(target.lines)[target.pid],
                           name, modules=("plugin.so",))
@@ -175,7 +175,7 @@ def test_deleted_program(tap):
             with Target(how, path=path) as target:
                 wait_blocked(target.pid)
                 os.unlink(path)
-                report = dump(target.pid)
+                report = patient_dump(target.pid)
                 for tid, functions in expected_stacks(target.lines).items():
                     by_tables(tap, report, tid, functions, f"deleted {how} {functions[-1]}")
 
@@ -184,7 +184,7 @@ def test_null_call(tap):
     """Address 0 is in no code: its caller is on top of the stack, as the call left it."""
     with Target("nullcall") as target:
         wait_blocked(target.pid)
-        report = dump(target.pid, status=(0, 3))
+        report = patient_dump(target.pid, status=(0, 3))
         stack = stack_of(report, target.pid)
         tap.equal(own_functions(report, target.pid), expected_stacks(target.lines)[target.pid],
                   "null call: functions")
@@ -202,7 +202,7 @@ def test_coroutine(tap):
     no CFI is. The end is not proven, so that it must not be called complete."""
     with Target("coroutine") as target:
         wait_blocked(target.pid)
-        report = dump(target.pid, status=(3,))
+        report = patient_dump(target.pid, status=(3,))
         for tid, functions in expected_stacks(target.lines).items():
             if functions[-1] == "returned":
                 by_tables(tap, report, tid, functions, "coroutine: the thread that came back")
@@ -222,7 +222,7 @@ def test_musl(tap):
     for how in ("chain_musl", "chain_musl_static"):
         with Target(how) as target:
             wait_blocked(target.pid)
-            report = dump(target.pid, status=(0, 3))
+            report = patient_dump(target.pid, status=(0, 3))
             for tid, functions in expected_stacks(target.lines).items():
                 name = f"{how} {functions[-1]}"
                 stack = stack_of(report, tid)
@@ -238,7 +238,7 @@ def test_musl(tap):
 def test_names(tap):
     with Target("named", 30) as target:
         wait_blocked(target.pid)
-        report = dump(target.pid)
+        report = patient_dump(target.pid)
         comms = {t["tid"]: t["comm"] for t in report["threads"]}
         said = [line.split(" ") for line in target.lines if line.startswith("name ")]
         tap.equal(len(said), 30, "names: all threads spoke")

@@ -12,7 +12,8 @@ def test_dump(tap, *options):
         wait_blocked(target.pid)
         run = subprocess.run(["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all",
                               "--errors-for-leak-kinds=definite,indirect,possible",
-                              "--error-exitcode=99", SNAPWALK, "dump", *options,
+                              "--error-exitcode=99", SNAPWALK, "dump", "--max-stop", "10000",
+                              "--timeout", "60000", *options,
                               str(target.pid)], capture_output=True, text=True, timeout=300)
         name = " ".join(("dump", *options))
         tap.equal(run.returncode, 0, f"valgrind: {name}") or print(
@@ -26,7 +27,8 @@ def main():
     if not tool("valgrind"):
         tap.skip("valgrind", "it is not installed")
         tap.done()
-    for options in (("--json",), ("--json", "--walk", "libunwind"), ("--format", "folded"), ("-v",)):
+    for options in (("--json",), ("--json", "--walk", "libunwind"), ("--format", "folded"),
+                    ("-v",)):
         tap.guard(lambda t, o=options: test_dump(t, *o))
     tap.done()
 
