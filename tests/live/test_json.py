@@ -208,9 +208,39 @@ def test_not_asked_for(tap):
         tap.check(report["complete"], "what was asked for is complete")
 
 
+def property_names(schema):
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for value in schema.values():
+            yield from property_names(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from property_names(value)
+
+
+def words_of_enums(schema):
+    if isinstance(schema, dict):
+        yield from (word for word in schema.get("enum", []) if isinstance(word, str))
+        for value in schema.values():
+            yield from words_of_enums(value)
+
+
+def test_manual(tap):
+    """snapwalk-dump(5) describes every field and every value that has a meaning of its own."""
+    with open(os.path.join(os.path.dirname(SCHEMA), "..", "man", "snapwalk-dump.5"),
+              encoding="utf-8") as file:
+        manual = set(re.findall(r"[A-Za-z0-9_]+", file.read()))
+    with open(SCHEMA, encoding="utf-8") as file:
+        schema = json.load(file)
+    tap.equal(sorted(set(property_names(schema)) - manual), [], "the manual has every field")
+    # Most reasons are the library's error codes, which are libwalk(3)'s to describe.
+    schema["$defs"]["thread"]["properties"].pop("reason")
+    tap.equal(sorted(set(words_of_enums(schema)) - manual), [], "the manual has every value")
+
+
 def main():
     tap = Tap()
-    for test in (test_schema_refuses, test_targets, test_options, test_names_are_text,
+    for test in (test_manual, test_schema_refuses, test_targets, test_options, test_names_are_text,
                  test_ids_are_stable, test_depth_changes_id, test_not_asked_for):
         tap.guard(test)
     tap.done()

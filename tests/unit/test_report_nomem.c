@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Out of memory at every allocation there is: the answer is -SW_E_NOMEM, never a crash or half a
+ * report. The program's own malloc() replaces the C library's, which glibc 2.36 allows (manual,
+ * "Replacing malloc"); the address sanitizer does not, so that there these tests are skipped.
+ */
+#include "sample_report.h"
+#include "fake.h"
+#include "cleanup.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#ifndef __SANITIZE_ADDRESS__
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+static bool armed;
+static size_t left; /* allocations that succeed while armed */
+
+static bool refuse(void)
+{
+	if (!armed)
+		return false;
+	if (left == 0) {
+		errno = ENOMEM;
+		return true;
+	}
+	left--;
+	return false;
+}
+
+void *malloc(size_t size)
+{
+	return refuse() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return refuse() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return refuse() ? NULL : __libc_realloc(p, size);
+}
+
+enum { TRIES_MAX = 100000, THREADS = 40, FRAMES = 50 };
+
+/* Calls with 0, 1, 2, ... allocations until it succeeds; returns how many that takes. */
+static size_t until_success(int (*call)(void *arg), void *arg)
+{
+	for (size_t n = 0; n < TRIES_MAX; n++) {
+		left = n;
+		armed = true;
+		int r = call(arg);
+		armed = false;
+		if (r == 0)
+			return n;
+		assert_int_equal(r, -SW_E_NOMEM);
+	}
+	fail_msg("no success with %d allocations", TRIES_MAX);
+	return 0;
+}
+
+struct output {
+	int (*write)(const struct sw_report *, char **, size_t *, struct sw_error *);
+	char *text;
+	size_t size;
+};
+
+static int text(const struct sw_report *report, char **ret, size_t *ret_size, struct sw_error *err)
+{
+	return sw_report_text(report, NULL, ret, ret_size, err);
+}
+
+static int write_sample(void *arg)
+{
+	struct output *o = arg;
+	struct sw_error err;
+	int r = o->write(&sample_report, &o->text, &o->size, &err);
+	if (r < 0)
+		assert_int_equal(err.code, SW_E_NOMEM);
+	return r;
+}
+
+static void test_writers(void **state)
+{
+	(void) state;
+	struct output outputs[] = {{.write = sw_report_json},
+				   {.write = text},
+				   {.write = sw_report_folded}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(outputs); i++) {
+		assert_true(until_success(write_sample, &outputs[i]) >= 3);
+		assert_int_equal(strlen(outputs[i].text), outputs[i].size);
+		char *again;
+		size_t size;
+		assert_int_equal(outputs[i].write(&sample_report, &again, &size, NULL), 0);
+		assert_string_equal(outputs[i].text, again);
+		free(again);
+		free(outputs[i].text);
+	}
+}
+
+struct building {
+	struct sw_walks walks;
+	struct sw_report *report;
+};
+
+static int build(void *arg)
+{
+	struct building *b = arg;
+	return sw_report_build(&b->walks, NULL, NULL, &b->report, NULL);
+}
+
+static void test_build(void **state)
+{
+	(void) state;
+	static struct sw_frame frames[THREADS][FRAMES];
+	static struct sw_walk walks[THREADS];
+	static const uint64_t words[1];
+	struct sw_snapshot *snap = fake_snapshot_create();
+	struct sw_place *place = fake_snapshot_module(snap, SW_MODULE_ELF, "/bin/x", 0x400000,
+						      0x400000, 0x500000, NULL, 0);
+	for (size_t t = 0; t < THREADS; t++) {
+		for (size_t f = 0; f < FRAMES; f++)
+			frames[t][f] = (struct sw_frame){.pc_avma = 0x400000 + t * FRAMES + f,
+							 .place = place};
+		walks[t] = (struct sw_walk){.thread = fake_snapshot_stack(snap, (pid_t) (1 + t),
+									  0x400000, words, 1),
+					    .frames = frames[t],
+					    .n_frames = FRAMES,
+					    .end = t % 2 ? SW_END_MEMORY : SW_END_COMPLETE,
+					    .why = t % 2 ? "cut" : NULL};
+	}
+	struct building b = {.walks = {.snap = snap, .walks = walks, .n_walks = THREADS}};
+	assert_true(until_success(build, &b) >= 20);
+	assert_int_equal(b.report->n_stacks, THREADS);
+	assert_int_equal(b.report->n_warnings, 1);
+	assert_int_equal(b.report->stacks[THREADS - 1].n_frames, FRAMES);
+	sw_report_destroy(b.report);
+	fake_snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_writers),
+		cmocka_unit_test(test_build),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+static void test_skipped(void **state)
+{
+	(void) state;
+	(void) sample_report;
+	skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_skipped)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
