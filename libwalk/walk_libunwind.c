@@ -97,7 +97,8 @@ static int access_mem(unw_addr_space_t as, unw_word_t avma, unw_word_t *value, i
 		return -UNW_EINVAL;
 	if (++o->step_reads > STEP_READS_MAX)
 		return -UNW_EBADFRAME;
-	if (sw_memory_read(sw_snapshot_memory(&o->memory), avma, value, sizeof(*value)))
+	if (sw_libunwind_index_word(o->tables, o->walks->snap->n_places, avma, value) ||
+	    sw_memory_read(sw_snapshot_memory(&o->memory), avma, value, sizeof(*value)))
 		return 0;
 	if (!o->unreadable)
 		o->wanted_avma = avma;
@@ -312,6 +313,8 @@ int sw_walk_libunwind(struct sw_walks *walks, const struct sw_walk_options *opti
 	}
 	if (as != NULL)
 		lib.destroy_addr_space(as);
+	for (size_t i = 0; o.tables != NULL && i < snap->n_places; i++)
+		sw_libunwind_table_deinit(&o.tables[i]);
 	free(o.tables);
 	free(o.frames);
 	return o.failed_nomem ? sw_fail_nomem(err) : 0;

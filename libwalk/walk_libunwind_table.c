@@ -71,23 +71,65 @@ static bool table_fill(unw_dyn_info_t *info, const struct sw_place *place, uint6
 	return true;
 }
 
+static bool table_from_image(struct sw_libunwind_table *table, const struct sw_place *place,
+			     struct sw_memory memory)
+{
+	struct sw_bytes image;
+	uint64_t hdr_svma, hdr_bytes;
+	image.data = sw_module_image(place->module, &image.size);
+	return image.data != NULL && eh_frame_segment(image, &hdr_svma, &hdr_bytes) &&
+	       table_fill(&table->info, place, hdr_svma + place->bias, hdr_bytes, memory);
+}
+
+static bool table_from_section(struct sw_libunwind_table *table, const struct sw_snapshot *snap,
+			       const struct sw_place *place)
+{
+	if (!sw_libunwind_index_init(&table->index, place->module))
+		return false;
+	uint64_t number = (uint64_t) (place - snap->places);
+	table->info = (unw_dyn_info_t){
+		.start_ip = place->start_avma,
+		.end_ip = place->end_avma,
+		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
+		.u.rti = {.segbase = table->index.section_svma + place->bias,
+			  .table_data =
+				  SW_LIBUNWIND_INDEX_AVMA + number * SW_LIBUNWIND_INDEX_STRIDE,
+			  .table_len =
+				  table->index.n_entries * EH_ENTRY_BYTES / sizeof(unw_word_t)},
+	};
+	return true;
+}
+
 bool sw_libunwind_table_find(struct sw_libunwind_table *table, const struct sw_snapshot *snap,
 			     const struct sw_place *place, struct sw_memory memory)
 {
 	if (table->state != 0)
 		return table->state > 0;
 	table->state = -1;
-	struct sw_bytes image;
-	uint64_t hdr_svma, hdr_bytes;
-	image.data = sw_module_image(place->module, &image.size);
 	/* The place is the snapshot's and not const there; its bias is lazy. */
-	if (image.data == NULL || !sw_place_resolve((struct sw_place *) place, snap))
+	if (!sw_place_resolve((struct sw_place *) place, snap))
 		return false;
-	if (!eh_frame_segment(image, &hdr_svma, &hdr_bytes))
-		return false;
-	if (table_fill(&table->info, place, hdr_svma + place->bias, hdr_bytes, memory))
+	if (table_from_image(table, place, memory) || table_from_section(table, snap, place))
 		table->state = 1;
 	return table->state > 0;
+}
+
+void sw_libunwind_table_deinit(struct sw_libunwind_table *table)
+{
+	sw_libunwind_index_deinit(&table->index);
+}
+
+bool sw_libunwind_index_word(const struct sw_libunwind_table *tables, size_t n, uint64_t avma,
+			     uint64_t *ret)
+{
+	uint64_t number = (avma - SW_LIBUNWIND_INDEX_AVMA) / SW_LIBUNWIND_INDEX_STRIDE;
+	uint64_t offset = (avma - SW_LIBUNWIND_INDEX_AVMA) % SW_LIBUNWIND_INDEX_STRIDE;
+	if (avma < SW_LIBUNWIND_INDEX_AVMA || number >= n)
+		return false;
+	const struct sw_libunwind_index *index = &tables[number].index;
+	struct sw_bytes entries = {(const uint8_t *) index->entries,
+				   index->n_entries * sizeof(*index->entries)};
+	return sw_bytes_u64(entries, offset, ret);
 }
 
 /* Unsigned and signed LEB128 have the same length; the value matters for registers only. */

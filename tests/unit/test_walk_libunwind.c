@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* walk_libunwind.c, walk_libunwind_table.c and walk_libunwind_load.c. */
+/* walk_libunwind.c with walk_libunwind_table.c, walk_libunwind_index.c and walk_libunwind_load.c. */
 #include "arch.h"
 #include "cleanup.h"
 #include "fake.h"
@@ -120,6 +120,35 @@ static void put_headers(struct image *i)
 	}
 }
 
+/* As static programs are: no .eh_frame_hdr, but section headers, at 0x800, that tell .eh_frame. */
+static void use_sections(struct image *i)
+{
+	enum { SECTIONS = 0x800, NAMES = 0x900 };
+	static const char names[] = "\0.eh_frame\0.shstrtab";
+	Elf64_Shdr shdrs[3] = {
+		[1] = {.sh_name = 1,
+		       .sh_type = SHT_PROGBITS,
+		       .sh_flags = SHF_ALLOC,
+		       .sh_addr = EH_FRAME,
+		       .sh_offset = EH_FRAME,
+		       .sh_size = i->at + 4 - EH_FRAME},
+		[2] = {.sh_name = 11,
+		       .sh_type = SHT_STRTAB,
+		       .sh_offset = NAMES,
+		       .sh_size = sizeof(names)},
+	};
+	Elf64_Ehdr ehdr;
+	memcpy(&ehdr, i->bytes, sizeof(ehdr));
+	ehdr.e_shoff = SECTIONS;
+	ehdr.e_shentsize = sizeof(Elf64_Shdr);
+	ehdr.e_shnum = 3;
+	ehdr.e_shstrndx = 2;
+	memcpy(i->bytes, &ehdr, sizeof(ehdr));
+	memcpy(i->bytes + SECTIONS, shdrs, sizeof(shdrs));
+	memcpy(i->bytes + NAMES, names, sizeof(names));
+	memset(i->bytes + sizeof(ehdr) + sizeof(Elf64_Phdr), 0, sizeof(Elf64_Phdr));
+}
+
 /* work's instructions may be others, to be hostile. */
 static void make_image(struct image *i, const char *work, size_t work_size)
 {
@@ -195,6 +224,58 @@ static void test_complete(void **state)
 		{BASE + START + 5, 4, 0},
 	};
 	assert_walk(&image, WORK + 5, stack, 5, frames, 3, SW_END_COMPLETE, NULL);
+}
+
+static void test_without_hdr(void **state)
+{
+	(void) state;
+	struct image image;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	use_sections(&image);
+	static const uint64_t stack[] = {0x2222, BASE + TRAMPOLINE + 1, BASE + WORK,
+					 BASE + START + 5, 0};
+	static const struct expected frames[] = {
+		{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC},
+		{BASE + TRAMPOLINE + 1, 2, SW_FRAME_SIGNAL},
+		{BASE + WORK, 3, SW_FRAME_EXACT_PC},
+		{BASE + START + 5, 4, 0},
+	};
+	assert_walk(&image, WORK + 5, stack, 5, frames, 4, SW_END_COMPLETE, NULL);
+	/* An encoding that is not understood (indirect): those FDEs are left out. */
+	memset(image.bytes + EH_FRAME + 16, 0x9b, 1);
+	assert_walk(&image, WORK + 5, stack, 5, frames, 1, SW_END_NO_UNWIND_INFO,
+		    "libunwind found no unwind information");
+}
+
+static void test_index(void **state)
+{
+	(void) state;
+	struct image image;
+	struct sw_libunwind_table tables[2] = {0};
+	uint64_t word;
+	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+	use_sections(&image);
+	struct sw_snapshot *snap = make_snapshot(&image, WORK, NULL, 0);
+	assert_true(sw_libunwind_index_init(&tables[1].index, snap->places[0].module));
+	assert_int_equal(tables[1].index.section_svma, EH_FRAME);
+	assert_int_equal(tables[1].index.n_entries, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct sw_libunwind_entry *e = &tables[1].index.entries[i];
+		assert_int_equal(e->pc, image.functions[i] - EH_FRAME);
+		assert_int_equal(e->fde, image.fdes[i] - EH_FRAME);
+		uint64_t at = SW_LIBUNWIND_INDEX_AVMA + SW_LIBUNWIND_INDEX_STRIDE + 8 * i;
+		assert_true(sw_libunwind_index_word(tables, 2, at, &word));
+		assert_memory_equal(&word, e, sizeof(word));
+		assert_false(sw_libunwind_index_word(tables, 1, at, &word));
+	}
+	uint64_t begin = SW_LIBUNWIND_INDEX_AVMA + SW_LIBUNWIND_INDEX_STRIDE;
+	assert_false(sw_libunwind_index_word(tables, 2, begin + 17, &word));
+	assert_false(sw_libunwind_index_word(tables, 2, begin - 8, &word));
+	assert_false(sw_libunwind_index_word(tables, 2, 0, &word));
+	assert_false(sw_libunwind_index_word(tables, 2, UINT64_MAX, &word));
+	sw_libunwind_table_deinit(&tables[1]);
+	sw_libunwind_table_deinit(&tables[0]);
+	fake_snapshot_destroy(snap);
 }
 
 /* The row at the exact pc for the first frame: nothing is pushed yet. A return address right behind
@@ -325,14 +406,17 @@ static void test_hostile_instructions(void **state)
 		    "call frame instructions that are out of range");
 }
 
-/* Every byte of the tables with every bit turned: an answer, whatever it is. */
+/* Every byte of the tables with a bit turned: an answer, whatever it is. */
 static void test_mutations(void **state)
 {
 	(void) state;
 	static const uint64_t stack[] = {0x2222, BASE + WORK + 9, 0x3333, BASE + START + 5};
-	for (size_t at = HDR; at < EH_FRAME + 0xa0; at++) {
+	for (size_t turn = 0; turn < 2 * (EH_FRAME + 0xa0 - HDR); turn++) {
 		struct image image;
+		size_t at = HDR + turn / 2;
 		make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
+		if (turn % 2)
+			use_sections(&image);
 		image.bytes[at] ^= (uint8_t) (1 << at % 8);
 		struct sw_snapshot *snap = make_snapshot(&image, WORK + 5, stack, 4);
 		const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND};
@@ -399,6 +483,8 @@ int main(void)
 	}
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_without_hdr),
+		cmocka_unit_test(test_index),
 		cmocka_unit_test(test_row_edges),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_no_unwind_info),
