@@ -15,9 +15,11 @@ enum {
 	FOLD_MIN = 6,   /* frames left out, at least */
 };
 
-/* Widths of the table of one stack. */
-struct columns {
-	size_t name, place;
+/* The table of one stack. */
+struct table {
+	size_t name_columns, place_columns;
+	struct sw_text name; /* owned, reused for each frame */
+	bool doubt;          /* the next frames rest on a guess, which no proven end confirms */
 };
 
 const char *sw_base_name(const char *path)
@@ -135,9 +137,10 @@ static void put_details(struct sw_text_writer *w, const struct sw_report_frame *
 }
 
 static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f, size_t number,
-		      const struct columns *columns, struct sw_text *name)
+		      struct table *table)
 {
-	bool guess = sw_guess_name(f->trust) != NULL;
+	struct sw_text *name = &table->name;
+	bool guess = table->doubt || sw_guess_name(f->trust) != NULL;
 	if (f->may_miss)
 		sw_put_styled(w, SW_STYLE_GUESS, "       … frames may be missing here\n");
 	name_text(w, f, name);
@@ -149,8 +152,8 @@ static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f,
 	sw_style_begin(w, guess ? SW_STYLE_GUESS : SW_STYLE_BOLD);
 	sw_text_append(&w->text, name->data, name->size);
 	sw_style_end(w);
-	sw_put_gap(w, sw_utf8_columns(name->data, name->size), columns->name + 2);
-	put_place(w, f, columns->place);
+	sw_put_gap(w, sw_utf8_columns(name->data, name->size), table->name_columns + 2);
+	put_place(w, f, table->place_columns);
 	put_marks(w, f);
 	sw_put(w, "\n");
 	if (w->options->verbose && !f->inlined)
@@ -210,38 +213,42 @@ static size_t wider(size_t columns, size_t other, size_t limit)
 	return widest < limit ? widest : limit;
 }
 
-static struct columns measure(const struct sw_text_writer *w, const struct sw_report_stack *stack,
-			      struct sw_text *name)
+static void measure(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+		    struct table *t)
 {
-	struct columns c = {0};
 	for (size_t i = 0; i < stack->n_frames; i++) {
 		const struct sw_report_frame *f = &stack->frames[i];
 		const char *place = place_text(w, f);
-		name_text(w, f, name);
-		if (name->failed)
-			break;
-		c.name = wider(c.name, sw_utf8_columns(name->data, name->size), NAME_COLUMNS);
-		c.place = wider(c.place, sw_utf8_columns(place, strlen(place)), PLACE_COLUMNS);
+		name_text(w, f, &t->name);
+		if (t->name.failed)
+			return;
+		t->name_columns = wider(t->name_columns,
+					sw_utf8_columns(t->name.data, t->name.size), NAME_COLUMNS);
+		t->place_columns = wider(t->place_columns, sw_utf8_columns(place, strlen(place)),
+					 PLACE_COLUMNS);
 	}
-	return c;
 }
 
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
 {
-	struct sw_text name = {0};
-	struct columns columns = measure(w, stack, &name);
+	struct table table = {0};
+	bool complete = strcmp(stack->end, "complete") == 0;
+	measure(w, stack, &table);
 	for (size_t at = 0; at < stack->n_frames;) {
 		size_t period = 1;
 		size_t folded = w->options->verbose ? 0 : fold(stack, at, &period);
-		for (size_t i = 0; i < period; i++)
-			put_frame(w, &stack->frames[at + i], at + i, &columns, &name);
+		for (size_t i = 0; i < period; i++) {
+			const struct sw_report_frame *f = &stack->frames[at + i];
+			put_frame(w, f, at + i, &table);
+			table.doubt |= !complete && sw_guess_name(f->trust) != NULL;
+		}
 		at += period;
 		if (folded > 0)
 			put_folded(w, at, folded, period);
 		at += folded;
 	}
-	sw_text_deinit(&name);
-	if (strcmp(stack->end, "complete") == 0)
+	sw_text_deinit(&table.name);
+	if (complete)
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);
 	sw_put(w, "       the stack is cut here (%s)", stack->end);

@@ -198,6 +198,28 @@ static void test_recursion(void **state)
 	free(text);
 }
 
+/* What rests on a guess is doubtful as well, unless the stack reached its proven end. */
+static void test_doubt(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[3] = {named("leaf", 1), named("middle", 2), named("main", 3)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 3);
+	frames[1].trust = "frame_pointer";
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   leaf+0    server  f.c:1\n"
+			      "  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
+			      "  #2   main+0    server  f.c:3\n");
+	free(text);
+	stack.end = "memory";
+	text = text_of(&report, NULL);
+	assert_contains(text, "  #0   leaf+0    server  f.c:1\n"
+			      "  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
+			      "  #2  ?main+0    server  f.c:3\n"
+			      "       the stack is cut here (memory)\n");
+	free(text);
+}
+
 static void test_long_name(void **state)
 {
 	(void) state;
@@ -287,11 +309,11 @@ static void test_not_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grouped),       cmocka_unit_test(test_not_grouped),
-		cmocka_unit_test(test_verbose),       cmocka_unit_test(test_color),
-		cmocka_unit_test(test_recursion),     cmocka_unit_test(test_long_name),
-		cmocka_unit_test(test_many_threads),  cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_grouped),   cmocka_unit_test(test_not_grouped),
+		cmocka_unit_test(test_verbose),   cmocka_unit_test(test_color),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_long_name), cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_nothing),   cmocka_unit_test(test_not_asked_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
