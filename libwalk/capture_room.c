@@ -74,6 +74,7 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	room->snap = snap;
 	room->stop = stop;
 	room->stack_bytes = options->stack_bytes;
+	room->total_bytes = options->total_bytes;
 	room->pieces_max = 2 * stop->capacity + SW_CAPTURE_RANGES;
 	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
 	room->ranges_max = stop->capacity + SW_CAPTURE_RANGES;
@@ -170,7 +171,8 @@ static void pieces_copy(struct sw_capture_room *room)
 {
 	pid_t tid = held_tid(room->stop);
 	for (size_t first = 0; first < room->n_pieces;) {
-		if (room->stop->deadline_ns != 0 && sw_clock_ns() > room->stop->deadline_ns) {
+		/* The first batch is always copied: without it the answer is worth nothing. */
+		if (first > 0 && sw_clock_ns() > room->stop->deadline_ns) {
 			room->out_of_time = true;
 			for (size_t i = first; i < room->n_pieces; i++)
 				room->pieces[i].bytes = 0;
@@ -274,6 +276,8 @@ static void stack_add(struct sw_capture_room *room, size_t i)
 static void pieces_place(struct sw_capture_room *room)
 {
 	size_t room_bytes = room->size - room->kept, total = 0;
+	if (room_bytes > room->total_bytes)
+		room_bytes = room->total_bytes;
 	for (size_t i = 0; i < room->n_pieces; i++)
 		total += room->pieces[i].bytes;
 	size_t share = total <= room_bytes ? SIZE_MAX : room_bytes / room->n_pieces;
@@ -363,6 +367,7 @@ void sw_capture_room_finish(struct sw_capture_room *room)
 	struct sw_snapshot_priv *priv = snap->priv;
 	for (size_t i = 0; i < room->n_pieces; i++)
 		piece_hand_over(room, &room->pieces[i]);
+	room->stop->timed_out |= room->out_of_time;
 	if (room->room_short)
 		sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, SW_E_LIMIT,
 				 "an unwinder's data was not copied in whole");

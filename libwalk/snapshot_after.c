@@ -98,8 +98,9 @@ static void warn_limits(struct sw_take *take)
 				 take->options.max_stop_ms);
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
+		int why = take->stop.timed_out ? SW_E_STOP_TIMEOUT : SW_E_MEMORY;
 		if (t->captured && t->stack_bytes == 0)
-			sw_snapshot_warn(snap, SW_WARN_MEMORY, t->tid, SW_E_MEMORY,
+			sw_snapshot_warn(snap, SW_WARN_MEMORY, t->tid, why,
 					 "thread %d (%s): its stack was not copied", t->tid,
 					 t->comm);
 	}

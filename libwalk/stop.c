@@ -171,14 +171,15 @@ static void wait_stopped(struct sw_stop *s, size_t from)
 		}
 		/* The others must not be held for one that may never come (vfork parent, frozen
 		 * cgroup, dead disk). */
-		int64_t end_ns = s->deadline_ns;
+		int64_t end_ns = s->deadline_ns - s->max_stop_ns / 4; /* time for the copy */
+		int64_t late_ns = end_ns;
 		int64_t grace_ns = sw_clock_ns() + SW_STOP_D_GRACE_MS * NS_PER_MS;
 		if (d && any_stopped(s) && grace_ns < end_ns)
 			end_ns = grace_ns;
 		n = wait_until(s, n, end_ns);
 		for (size_t i = 0; i < n; i++)
 			s->tracees[s->pending[i]].reason = SW_E_STOP_TIMEOUT;
-		s->timed_out |= n > 0 && end_ns == s->deadline_ns;
+		s->timed_out |= n > 0 && end_ns == late_ns;
 	}
 }
 

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a snapshot holds, as a program sees it that embeds the library: stacks, limits, subsets,
+times; and that nothing is left behind in that program."""
+import os
+import subprocess
+
+from harness import TARGETS, Tap, Target, state_of, wait_until
+from safety import held, tasks
+
+STACK_DEFAULT = 256 << 10
+DEEP_BYTES = 1 << 20
+
+
+class Captured:
+    """The words that drive_capture prints, by their first."""
+
+    def __init__(self, pid, *options, **named):
+        words = [f"{name}={value}" for name, value in named.items()]
+        run = subprocess.run([os.path.join(TARGETS, "drive_capture"), str(pid), *options, *words],
+                             capture_output=True, text=True, timeout=120)
+        if run.returncode != 0:
+            raise RuntimeError(f"drive_capture: status {run.returncode}\n{run.stderr}")
+        self.lines = [line.split() for line in run.stdout.splitlines()]
+        self.threads = {}
+        for words in self.of("thread"):
+            tid, captured, reason, state, sp, stack, end, size, interrupted = words
+            self.threads[int(tid)] = {
+                "captured": captured == "1", "reason": reason, "state": state, "sp": int(sp, 16),
+                "stack": int(stack, 16), "end": int(end, 16), "bytes": int(size),
+                "interrupted": interrupted == "1"}
+        self.ranges = [(int(start, 16), int(size)) for start, size in self.of("range")]
+        self.warnings = [tuple(words) for words in self.of("warning")]
+        self.left = [words[0] for words in self.of("left")]
+        self.error = [words[0] for words in self.of("error")]
+
+    def of(self, kind):
+        return [words[1:] for words in self.lines if words[0] == kind]
+
+
+def threads_of(target):
+    """{kind: (tid, sp)} of targets/stacks.c."""
+    found = {}
+    for line in target.lines:
+        word, kind, tid, sp = line.split()
+        if word == "thread":
+            found[kind] = (int(tid), int(sp, 16))
+    wait_until(lambda: all(state_of(target.pid, tid) == ("R" if kind == "spinning" else "S")
+                           for kind, (tid, _) in found.items()), "the threads to wait")
+    return found
+
+
+def whole_stacks(tap):
+    with Target("stacks") as target:
+        threads = threads_of(target)
+        got = Captured(target.pid)
+        tap.equal(got.error, [], "captured")
+        tap.equal(sorted(got.threads), sorted(tasks(target.pid)), "every thread is there, by tid")
+        tap.equal([t["captured"] for t in got.threads.values()], [True] * 5, "all are captured")
+        tap.equal(got.threads[threads["spinning"][0]]["state"], "R", "a running one is in state R")
+        for kind in ("shallow", "spinning"):
+            t = got.threads[threads[kind][0]]
+            tap.check(t["stack"] + 128 == t["sp"], f"{kind}: the copy begins 128 bytes below sp",
+                      t)
+            tap.equal(t["stack"] + t["bytes"], t["end"], f"{kind}: and ends with the stack")
+            tap.check(t["stack"] <= threads[kind][1] < t["end"], f"{kind}: its frame is in it", t)
+            tap.equal([w for w in got.of("word") if w[0] == str(threads[kind][0])],
+                      [[str(threads[kind][0]), "copy"]], f"{kind}: read from the copy")
+        tap.equal(held(target.pid), [], "nothing is held afterwards")
+
+
+def deep_stack(tap):
+    with Target("stacks") as target:
+        tid, sp = threads_of(target)["deep"]
+        got = Captured(target.pid)
+        t = got.threads[tid]
+        tap.equal(t["bytes"], STACK_DEFAULT, "deep: the default limit was copied")
+        tap.check(t["end"] - t["stack"] > DEEP_BYTES, "deep: there is more", t)
+        tap.check(t["stack"] <= sp < t["stack"] + 8192, "deep: the innermost frames are there", t)
+        tap.equal(got.warnings, [("stack_limit", str(tid), "limit")], "deep: a warning says so")
+        tap.equal([w[1] for w in got.of("word") if w[0] == str(tid)], ["live"],
+                  "deep: the rest comes from the running process")
+
+        got = Captured(target.pid, stack_bytes=2 << 20)
+        t = got.threads[tid]
+        tap.equal(t["stack"] + t["bytes"], t["end"], "deep: whole with a larger limit")
+        tap.equal(got.warnings, [], "deep: and no warning")
+
+        got = Captured(target.pid, total_bytes=1 << 20, stack_bytes=4 << 20)
+        total = sum(t["bytes"] for t in got.threads.values()) + sum(n for _, n in got.ranges)
+        tap.check(got.threads[tid]["bytes"] >= 65536 and total <= 1 << 20,
+                  "deep: the limit on all together holds", (total, got.threads))
+
+
+def alternate_stack(tap):
+    with Target("stacks") as target:
+        tid, own_sp = threads_of(target)["alternate"]
+        got = Captured(target.pid)
+        t = got.threads[tid]
+        tap.check(abs(t["sp"] - own_sp) > 65536, "alternate: sp is elsewhere", t)
+        tap.check(t["stack"] + 128 == t["sp"] and t["bytes"] > 128, "alternate: it was copied", t)
+        tap.check(any(start <= own_sp < start + size for start, size in got.ranges),
+                  "alternate: the thread's own stack was copied too", got.ranges)
+        tap.equal(len(got.ranges), 1, "alternate: no other thread's stack twice")
+
+
+def subsets(tap):
+    with Target("stacks") as target:
+        threads = threads_of(target)
+        tids = sorted(t for t, _ in (threads["shallow"], threads["spinning"]))
+        got = Captured(target.pid, *(f"tid={tid}" for tid in tids))
+        tap.equal([tid for tid, t in got.threads.items() if t["captured"]], tids,
+                  "two threads asked for: two captured")
+        tap.equal({t["reason"] for tid, t in got.threads.items() if tid not in tids},
+                  {"not_requested"}, "the others are listed as not asked for")
+        tap.equal(got.warnings, [], "which is no warning")
+        got = Captured(target.pid, running_only=1)
+        tap.equal([tid for tid, t in got.threads.items() if t["captured"]],
+                  [threads["spinning"][0]], "only running threads: the one that runs")
+        got = Captured(target.pid, max_threads=2)
+        tap.equal((len(got.threads), got.warnings), (2, [("thread_missing", "0", "limit")]),
+                  "a limit of two threads: two and a warning")
+
+
+def times(tap):
+    with Target("stacks") as target:
+        threads_of(target)
+        attach, stopped, longest, copy, take = map(int, Captured(target.pid).of("times")[0])
+        tap.check(0 < copy < stopped and 0 < longest <= stopped and
+                  0 < attach and attach + stopped < take, "times are in proportion",
+                  (attach, stopped, longest, copy, take))
+
+
+def nothing_left(tap):
+    """A library lives on in its program: no thread traced, no child, no signal, no descriptor."""
+    for name, args, count in (("stacks", (), 50), ("states", ("vfork_parent",), 3),
+                              ("states", ("zombie_leader",), 5), ("states", ("plain", 200), 10)):
+        with Target(name, *args) as target:
+            if args == ("vfork_parent",):
+                wait_until(lambda: "D" in [state_of(target.pid, t) for t in tasks(target.pid)],
+                           "the parent to wait in vfork")
+            got = Captured(target.pid, count=count)
+            tap.equal((got.error, got.left), ([], []),
+                      f"{name} {' '.join(map(str, args))}: nothing left by {count} snapshots")
+    got = Captured(os.getpid(), max_stop_ms=1, no_realtime=1)
+    tap.equal(got.left, [], "nor with the shortest limit, without SCHED_FIFO")
+
+
+def refusals(tap):
+    tap.equal(Captured(0).error, ["no_such_process"], "pid 0")
+    tap.equal(Captured(-5).error, ["no_such_process"], "a negative pid")
+    tap.equal(Captured(2 ** 22 + 1).error, ["no_such_process"], "a pid that cannot be")
+
+
+def main():
+    tap = Tap()
+    for test in (whole_stacks, deep_stack, alternate_stack, subsets, times, nothing_left, refusals):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
