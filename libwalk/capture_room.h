@@ -29,6 +29,7 @@ struct sw_capture_room {
 	struct sw_snapshot *snap; /* borrowed */
 	struct sw_stop *stop;     /* borrowed */
 	size_t stack_bytes;       /* most of one stack */
+	size_t total_bytes;       /* most of all stacks and wanted ranges */
 	size_t used, size;        /* of snap->priv->pool */
 	size_t kept;              /* of the pool's end, for the capture hooks */
 	struct sw_piece *pieces;  /* owned by the snapshot's arena */
