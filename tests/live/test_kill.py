@@ -14,7 +14,8 @@ from safety import capture, let_go, run_time, status_field, tasks
 THREADS = 12
 RATE = 1000
 KILLS = 300
-AIMED_KILLS = 100
+AIMED_KILLS = 300
+AIMED_RATE = 5000  # so that a signal is on its way at every instant
 CHECK_EVERY = 20
 
 
@@ -73,8 +74,9 @@ def random_instants(tap):
                 stuck.append((n, left))
             if n % CHECK_EVERY == 0:
                 beats, total = storm.check(tap, beats, f"after {n} kills")
+                seconds = run_time(storm.pid, times=3)  # the load of the machine changes
         tap.equal(stuck, [], f"no thread stayed stopped or traced after {KILLS} kills")
-        tap.check(killed >= KILLS * 2 // 3, "most kills came during the run",
+        tap.check(killed >= KILLS // 2, "most kills came during the run",
                   f"{killed} of {KILLS}, run time {seconds * 1000:.1f} ms")
         tap.check(total > 4 * 1000, "thousands of signals were sent meanwhile", total)
         tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid,
@@ -92,7 +94,7 @@ def while_traced(pid, process, leader):
 def aimed_instants(tap):
     """Kills while the target is held: the instants that hurt if any do."""
     generator = random.Random(2)
-    with Storm() as storm:
+    with Storm(rate=AIMED_RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before aimed kills")
         hits, stuck = 0, []
         for n in range(1, AIMED_KILLS + 1):
@@ -120,7 +122,7 @@ def restart_written(tap):
     with Target("blocking", 300000, 300000, *names) as target:
         calls = [line.split() for line in target.lines if line.startswith("call ")]
         seconds = run_time(target.pid)
-        for _ in range(AIMED_KILLS):
+        for _ in range(AIMED_KILLS // 3):
             kill_at(start(target.pid), generator.uniform(0, seconds))
             if let_go(target.pid):
                 break
