@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch.h"
-#include "elf_cfi.h"
 #include "walk_case.h"
 
 #include <setjmp.h>
@@ -318,42 +317,6 @@ static void test_no_image(void **state)
 	}
 }
 
-static struct sw_module *module_of(struct sw_snapshot *snap)
-{
-	return snap->places[0].module;
-}
-
-/* A rule is compiled once; what does not exist is also looked for once. */
-static void test_rules_are_kept(void **state)
-{
-	(void) state;
-	struct sw_snapshot *snap = snapshot(&program);
-	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
-	assert_non_null(cfi);
-	assert_ptr_equal(sw_elf_cfi_get(module_of(snap)), cfi);
-	const struct sw_cfi_rule *first = NULL, *again = NULL;
-	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x24, &first), SW_ELF_ROW_FOUND);
-	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x24, &again), SW_ELF_ROW_FOUND);
-	assert_ptr_equal(first, again);
-	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x100, &again), SW_ELF_ROW_NONE);
-	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x100, &again), SW_ELF_ROW_NONE);
-	fake_snapshot_destroy(snap);
-}
-
-/* Addresses without end do not take memory without end, and rules stay right. */
-static void test_rules_are_bounded(void **state)
-{
-	(void) state;
-	struct sw_snapshot *snap = snapshot(&program);
-	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
-	const struct sw_cfi_rule *rule = NULL;
-	for (uint64_t i = 0; i < SW_ELF_RULES_MAX + 10; i++)
-		assert_int_equal(sw_elf_cfi_row(cfi, 0x10000 + i, &rule), SW_ELF_ROW_NONE);
-	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x24, &rule), SW_ELF_ROW_FOUND);
-	assert_int_equal(rule->cfa_offset, 24);
-	fake_snapshot_destroy(snap);
-}
-
 static void test_debug_frame_when_eh_frame_is_silent(void **state)
 {
 	(void) state;
@@ -391,8 +354,6 @@ int main(void)
 		cmocka_unit_test(test_bad_ends),
 		cmocka_unit_test(test_copy_too_short),
 		cmocka_unit_test(test_no_image),
-		cmocka_unit_test(test_rules_are_kept),
-		cmocka_unit_test(test_rules_are_bounded),
 		cmocka_unit_test(test_debug_frame_when_eh_frame_is_silent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf_cfi.h"
+#include "walk_case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { BIAS = 0x550000000000 };
+
+static const uint8_t code[] = {1, 2, 3, 4};
+
+static const struct image_fde fdes[] = {{.start = 0x20, .end = 0x30, IMAGE_ROWS(0x44, 0x0e, 24)}};
+
+static struct sw_snapshot *snapshot(void)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS,
+		    &(struct image_parts){
+			    .code = code, .n_code = sizeof(code), .fdes = fdes, .n_fdes = 1});
+	return snap;
+}
+
+static struct sw_module *module_of(struct sw_snapshot *snap)
+{
+	return snap->places[0].module;
+}
+
+/* A rule is compiled once; what does not exist is also looked for once. */
+static void test_rules_are_kept(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = snapshot();
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
+	assert_non_null(cfi);
+	assert_ptr_equal(sw_elf_cfi_get(module_of(snap)), cfi);
+	const struct sw_cfi_rule *first = NULL, *again = NULL;
+	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x24, &first), SW_ELF_ROW_FOUND);
+	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x24, &again), SW_ELF_ROW_FOUND);
+	assert_ptr_equal(first, again);
+	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x100, &again), SW_ELF_ROW_NONE);
+	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x100, &again), SW_ELF_ROW_NONE);
+	fake_snapshot_destroy(snap);
+}
+
+/* Addresses without end do not take memory without end, and rules stay right. */
+static void test_rules_are_bounded(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = snapshot();
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
+	const struct sw_cfi_rule *rule = NULL;
+	for (uint64_t i = 0; i < SW_ELF_RULES_MAX + 10; i++)
+		assert_int_equal(sw_elf_cfi_row(cfi, 0x10000 + i, &rule), SW_ELF_ROW_NONE);
+	assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + 0x24, &rule), SW_ELF_ROW_FOUND);
+	assert_int_equal(rule->cfa_offset, 24);
+	fake_snapshot_destroy(snap);
+}
+
+static void test_image_by_svma(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = snapshot();
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
+	struct sw_bytes bytes = {0};
+	assert_true(sw_elf_cfi_bytes(cfi, IMAGE_CODE + 1, &bytes));
+	assert_int_equal(bytes.size, IMAGE_BYTES - IMAGE_CODE - 1);
+	assert_int_equal(bytes.data[0], 2);
+	assert_true(sw_elf_cfi_bytes(cfi, IMAGE_BYTES - 1, &bytes));
+	assert_int_equal(bytes.size, 1);
+	assert_false(sw_elf_cfi_bytes(cfi, IMAGE_BYTES, &bytes));
+	assert_false(sw_elf_cfi_bytes(cfi, UINT64_MAX, &bytes));
+	uint16_t two = 0;
+	struct sw_memory memory = sw_elf_cfi_memory(cfi);
+	assert_true(sw_memory_read(memory, IMAGE_CODE + 2, &two, sizeof(two)));
+	assert_int_equal(two, 0x0403);
+	assert_false(sw_memory_read(memory, IMAGE_BYTES - 1, &two, sizeof(two)));
+	uint64_t svma;
+	assert_true(sw_elf_cfi_hdr(cfi, &svma, &bytes));
+	assert_int_equal(svma, IMAGE_HDR);
+	assert_int_equal(bytes.data[0], 1);
+	assert_string_equal(sw_elf_cfi_table(cfi, IMAGE_CODE + 0x24), ".eh_frame");
+	assert_null(sw_elf_cfi_table(cfi, IMAGE_CODE + 0x30));
+	fake_snapshot_destroy(snap);
+}
+
+/* Other classes, machines and byte orders are not ours; nor is what is no ELF file at all. */
+static void test_refused(void **state)
+{
+	(void) state;
+	static const struct {
+		size_t offset;
+		uint8_t value;
+	} changes[] = {{EI_CLASS, ELFCLASS32}, {EI_DATA, ELFDATA2MSB}, {18, EM_386}, {0, 0}};
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		uint8_t *image = elf_image(&(struct image_parts){.fdes = fdes, .n_fdes = 1});
+		image[changes[i].offset] = changes[i].value;
+		struct sw_snapshot *snap = fake_snapshot_create();
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/bin/other", 0, 0, IMAGE_BYTES,
+					    image, IMAGE_BYTES);
+		free(image);
+		assert_null(sw_elf_cfi_get(module_of(snap)));
+		assert_null(sw_elf_cfi_get(module_of(snap))); /* remembered */
+		fake_snapshot_destroy(snap);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules_are_kept),
+		cmocka_unit_test(test_rules_are_bounded),
+		cmocka_unit_test(test_image_by_svma),
+		cmocka_unit_test(test_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
