@@ -114,6 +114,12 @@ class Bench:
     # ---- output ------------------------------------------------------------------------------
 
     def tables(self):
+        with open("/proc/cpuinfo") as info:
+            model = next((line.partition(":")[2].strip() for line in info
+                          if line.startswith("model name")), "unknown CPU")
+        yield (f"{os.cpu_count()} × {model}, Linux {os.uname().release}, load "
+               f"{os.getloadavg()[0]:.1f}; medians of {self.runs} runs, tools in turn; "
+               f"{self.tools.repeated} incomplete dumps repeated.")
         yield table(("work", "reached", "bar", ""),
                     [(work, reached, bar, "PASS" if met else "MISS")
                      for work, reached, bar, met in self.bars])
