@@ -46,7 +46,7 @@ class Tools:
         wall, cpu, rss, status = map(int, done.stdout.split())
         cost = {"wall_ms": wall / 1e3, "cpu_ms": cpu / 1e3, "rss_mb": rss / 1024,
                 "status": os.waitstatus_to_exitcode(status)}
-        if tool == "floor" or "--json" in tool:
+        if cost["status"] == 0 and (tool == "floor" or "--json" in tool):
             with open(self.output.name) as output:
                 cost["report"] = json.load(output)
         return cost
