@@ -345,7 +345,7 @@ struct sw_walk_options {
  * Unwind every captured thread of a snapshot. Broken and cut stacks are no error: see sw_walk.end.
  *
  * @param snap  Borrowed; must outlive *ret.
- * @return 0; -SW_E_NOMEM; -SW_E_UNSUPPORTED (SW_WALK_LIBUNWIND built without or not live).
+ * @return 0; -SW_E_NOMEM; -SW_E_UNSUPPORTED (SW_WALK_LIBUNWIND, and libunwind is not installed).
  */
 SW_PUBLIC int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *options,
 			  struct sw_walks **ret, struct sw_error *err);
