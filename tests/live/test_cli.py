@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -14,6 +15,11 @@ from harness import BUILD, SNAPWALK, Tap, Target, snapwalk, state_of, tool, wait
 NOBODY = 65534
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ONE_LINE = re.compile(r"^snapwalk: [^\n]+: [^\n]+ \([a-z_]+\)(: [^\n]+)?\n$")
+
+
+def patient(*words, **run):
+    """snapwalk() for captures that must be complete also on a machine that is busy."""
+    return snapwalk(*words, "--max-stop", 10000, "--timeout", 60000, **run)
 
 
 class Demo(Target):
@@ -176,7 +182,7 @@ def other_tracer(tap):
 def output_file(tap):
     with tempfile.TemporaryDirectory() as directory, Demo() as target:
         path = os.path.join(directory, "out.json")
-        result = snapwalk(target.pid, "--json", "-o", path)
+        result = patient(target.pid, "--json", "-o", path)
         with open(path) as file:
             report = json.load(file)
         tap.check(result.returncode == 0 and result.stdout == ""
@@ -186,17 +192,17 @@ def output_file(tap):
         said(tap, snapwalk(999999999, "--json", "-o", path), 1, r"\(no_such_process\)",
              "-o with nothing captured")
         tap.equal(os.stat(path).st_ino, before, "-o keeps the old file then")
-        snapwalk(target.pid, "-o", path)
+        patient(target.pid, "-o", path)
         tap.check(os.stat(path).st_ino != before, "-o replaces it by rename")
         missing = os.path.join(directory, "none", "x")
-        said(tap, snapwalk(target.pid, "-o", missing), 1,
+        said(tap, patient(target.pid, "-o", missing), 1,
              r"none/x: cannot write there: No such file or directory \(io\): ", "-o into nowhere")
-        said(tap, snapwalk(target.pid, "-o", directory), 1, r"it is a directory \(io\)",
+        said(tap, patient(target.pid, "-o", directory), 1, r"it is a directory \(io\)",
              "-o to a directory")
-        said(tap, snapwalk(target.pid, "-o", "/dev/full"), 1, r"No space left on device \(io\)",
+        said(tap, patient(target.pid, "-o", "/dev/full"), 1, r"No space left on device \(io\)",
              "-o to a full disk")
         tap.check(not os.path.isfile("/dev/full"), "-o leaves devices alone")
-        tap.check(snapwalk(target.pid, "-o", "-").stdout.startswith("demo, pid"),
+        tap.check(patient(target.pid, "-o", "-").stdout.startswith("demo, pid"),
                   "-o - is standard output")
 
 
@@ -220,7 +226,7 @@ def full_file_system(tap):
 def standard_output(tap):
     with Demo() as target:
         with open("/dev/full", "w") as full:
-            result = snapwalk(target.pid, stdout=full, stderr=subprocess.PIPE,
+            result = patient(target.pid, stdout=full, stderr=subprocess.PIPE,
                               capture_output=False)
         tap.check(result.returncode == 1
                   and re.match(r"snapwalk: standard output: .*No space left .*\(io\)",
@@ -230,7 +236,8 @@ def standard_output(tap):
                               capture_output=False)
         tap.check(result.returncode == 1 and "No space left" in result.stderr,
                   "a full standard output of doctor", result.stderr)
-        for words in ([str(target.pid), "--json"], ["doctor", str(target.pid)]):
+        for words in ([str(target.pid), "--json", "--max-stop", "10000", "--timeout", "60000"],
+                      ["doctor", str(target.pid)]):
             reader, writer = os.pipe()
             os.close(reader)
             result = snapwalk(*words, stdout=writer, stderr=subprocess.PIPE, capture_output=False)
@@ -245,40 +252,40 @@ def standard_output(tap):
 
 def formats(tap):
     with Demo() as target:
-        text = snapwalk(target.pid)
+        text = patient(target.pid)
         tap.check(text.returncode == 0 and text.stdout.startswith(f"demo, pid {target.pid}: 7")
                   and "query_database" in text.stdout and "\033" not in text.stdout,
                   "text", text.stdout + text.stderr)
-        tap.check("\033[" in snapwalk(target.pid, "--color", "always").stdout, "--color always")
-        folded = snapwalk(target.pid, "--format", "folded")
+        tap.check("\033[" in patient(target.pid, "--color", "always").stdout, "--color always")
+        folded = patient(target.pid, "--format", "folded")
         tap.check(re.search(r"^listener;.*;listener;.*accept 1$", folded.stdout, re.M),
                   "folded", folded.stdout)
-        two = snapwalk(target.pid, target.pid, "--json")
+        two = patient(target.pid, target.pid, "--json")
         tap.equal(len(two.stdout.splitlines()), 1, "the same process twice is one target")
         with Demo() as other:
-            both = snapwalk("dump", target.pid, other.pid, "--json")
+            both = patient("dump", target.pid, other.pid, "--json")
             pids = [json.loads(line)["process"]["pid"] for line in both.stdout.splitlines()]
             tap.equal(pids, [target.pid, other.pid], "two targets: one line of JSON for each")
-            half = snapwalk(target.pid, 999999999, other.pid, "--json")
+            half = patient(target.pid, 999999999, other.pid, "--json")
             tap.check(half.returncode == 1 and len(half.stdout.splitlines()) == 2,
                       "one of three is gone: the others are there", half.stderr)
-        report = json.loads(snapwalk(target.pid, "--json", "--reason", "a\x1b\xe4").stdout)
+        report = json.loads(patient(target.pid, "--json", "--reason", "a\x1b\xe4").stdout)
         tap.equal(report["reason"], "a\x1b\xe4", "--reason is kept")
-        limited = snapwalk(target.pid, "--depth", "1", "--json")
+        limited = patient(target.pid, "--depth", "1", "--json")
         tap.check(limited.returncode == 3 and "(frame_limit): show more with --depth"
                   in limited.stderr, "--depth 1: status 3 and why", limited.stderr)
-        bare = json.loads(snapwalk(target.pid, "--json", "--symbols", "none").stdout)
+        bare = json.loads(patient(target.pid, "--json", "--symbols", "none").stdout)
         functions = {f.get("function") for s in bare["stacks"] for f in s["frames"]}
         tap.equal(functions, {None}, "--symbols none")
         target.settle()  # a stop makes blocked threads runnable for an instant
-        running = json.loads(snapwalk(target.pid, "--json", "--threads", "running").stdout)
+        running = json.loads(patient(target.pid, "--json", "--threads", "running").stdout)
         stopped = {t["comm"] for t in running["threads"] if t["captured"]}
         tap.equal(stopped, {"auditor"}, "--threads running")
         tid = next(t["tid"] for t in running["threads"] if t["comm"] == "listener")
-        one = json.loads(snapwalk(target.pid, "--json", "--threads", tid).stdout)
+        one = json.loads(patient(target.pid, "--json", "--threads", tid).stdout)
         stopped = {t["comm"] for t in one["threads"] if t["captured"]}
         tap.equal(stopped, {"listener"}, "--threads TID")
-        by_tid = json.loads(snapwalk(tid, "--json").stdout)
+        by_tid = json.loads(patient(tid, "--json").stdout)
         tap.equal(by_tid["process"]["pid"], target.pid, "a thread's id means its process")
 
 
@@ -288,17 +295,17 @@ def selectors(tap):
         demo = shutil.copy(os.path.join(BUILD, "tests", "targets", "demo"),
                            os.path.join(directory, name))
         with Demo(demo) as first, Demo(demo) as second:
-            result = snapwalk("--comm", name, "--json")
+            result = patient("--comm", name, "--json")
             pids = sorted(json.loads(line)["process"]["pid"]
                           for line in result.stdout.splitlines())
             tap.equal(pids, sorted([first.pid, second.pid]), "--comm takes all of that name")
-            said(tap, snapwalk("verify", "--comm", name), 2,
+            said(tap, patient("verify", "--comm", name), 2,
                  rf"{name}: 2 processes match: \d+ {name}, \d+ {name} \(usage\): choose one",
                  "one is needed: lists both")
             cgroup_selector(tap, first.pid)
         long = shutil.copy(demo, os.path.join(directory, "sw-name-of-20-bytes"))
         with Demo(long) as target:
-            result = snapwalk("--comm", "sw-name-of-20-bytes", "--json")
+            result = patient("--comm", "sw-name-of-20-bytes", "--json")
             tap.check(result.returncode == 0
                       and json.loads(result.stdout)["process"]["pid"] == target.pid,
                       "--comm longer than the kernel keeps", result.stderr)
@@ -325,7 +332,7 @@ def cgroup_selector(tap, pid):
             procs.write(str(pid))
         for words in (["--unit", unit], ["--unit", unit + ".service"], ["--cgroup", slice_path],
                       ["--cgroup", f"/{unit}.service"], ["--container", container[:12]]):
-            result = snapwalk(*words, "--json")
+            result = patient(*words, "--json")
             tap.check(result.returncode == 0
                       and [json.loads(line)["process"]["pid"]
                            for line in result.stdout.splitlines()] == [pid],
@@ -339,18 +346,19 @@ def cgroup_selector(tap, pid):
 
 def explain_and_verify(tap):
     with Demo() as target:
-        report = json.loads(snapwalk(target.pid, "--json").stdout)
+        report = json.loads(patient(target.pid, "--json").stdout)
         frame = next(f for s in report["stacks"] for f in s["frames"]
                      if f["function"] == "handle_order")
-        result = snapwalk("explain", target.pid, frame["pc"])
-        tap.check(result.returncode == 0 and re.search(r"^symbol +handle_order\+\d+ at .*demo.c:", result.stdout,
-                                                       re.M), "explain", result)
-        again = snapwalk("explain", target.pid, frame["pc"][2:])
+        result = patient("explain", target.pid, frame["pc"])
+        tap.check(result.returncode == 0
+                  and re.search(r"^symbol +handle_order\+\d+ at .*demo.c:", result.stdout, re.M),
+                  "explain", result)
+        again = patient("explain", target.pid, frame["pc"][2:])
         tap.equal(again.stdout, result.stdout, "explain: an address without 0x")
-        said(tap, snapwalk("explain", target.pid, "10"), 1,
+        said(tap, patient("explain", target.pid, "10"), 1,
              r"^snapwalk: 0x10: .*\(not_found\): .*/proc/PID/maps$",
              "explain: an address that is not mapped")
-        result = snapwalk("verify", target.pid, "--threads",
+        result = patient("verify", target.pid, "--threads",
                           ",".join(str(t["tid"]) for t in report["threads"]
                                    if t["comm"] != "auditor"))
         tap.check(result.returncode == 0 and result.stdout.endswith(
@@ -360,12 +368,12 @@ def explain_and_verify(tap):
 def record(tap):
     with tempfile.TemporaryDirectory() as directory, Demo() as target:
         place = os.path.join(directory, "fixture")
-        result = snapwalk("record", target.pid, "-o", place)
+        result = snapwalk("record", target.pid, "-o", place, "--max-stop", 10000)
         tap.check(result.returncode == 0 and f"{place}: 7 of 7 threads" in result.stdout,
                   "record", result)
         target.settle()
-        loaded = snapwalk("dump", "--fixture", place, "--json")
-        live = json.loads(snapwalk(target.pid, "--json").stdout)
+        loaded = patient("dump", "--fixture", place, "--json")
+        live = json.loads(patient(target.pid, "--json").stdout)
         blocked = sorted(t["tid"] for t in live["threads"] if t["comm"] != "auditor")
 
         def stacks(report):
@@ -373,19 +381,19 @@ def record(tap):
                     if t["tid"] in blocked}
         tap.check(loaded.returncode == 0 and stacks(json.loads(loaded.stdout)) == stacks(live),
                   "the fixture has the same stacks", loaded.stderr)
-        said(tap, snapwalk("record", target.pid, "-o", place), 1, r"\(io\)",
+        said(tap, snapwalk("record", target.pid, "-o", place, "--max-stop", 10000), 1, r"\(io\)",
              "record: the directory must be new")
 
 
 def sample(tap):
     with Demo() as target:
-        result = snapwalk("sample", target.pid, "--duration", 1, "--rate", 10)
+        result = patient("sample", target.pid, "--duration", 1, "--rate", 10)
         lines = dict(line.rsplit(" ", 1) for line in result.stdout.splitlines())
         samples = int(re.match(r"(\d+) samples", result.stderr).group(1))
         waiting = [int(n) for stack, n in lines.items() if stack.endswith("accept")]
-        tap.check(result.returncode == 0 and 2 <= samples <= 10 and waiting == [samples],
+        tap.check(result.returncode == 0 and 1 <= samples <= 10 and waiting == [samples],
                   "sample: folded", result)
-        result = snapwalk("sample", target.pid, "--duration", 1, "--format", "text")
+        result = patient("sample", target.pid, "--duration", 1, "--format", "text")
         tap.check(re.match(r" +self +total +function\n", result.stdout)
                   and re.search(r"^ +\d+\.\d% +\d+\.\d% +auditor$", result.stdout, re.M),
                   "sample: text", result)
@@ -514,14 +522,17 @@ def first_try(tap):
                   "make try PID=n, gone", result)
 
 
-def hostile_environment(tap):
-    """Debug servers are never asked: an address where nobody answers would take its time."""
-    with Demo() as target:
-        environment = dict(os.environ, DEBUGINFOD_URLS="http://192.0.2.1/", NO_COLOR="1", TERM="")
-        result = snapwalk(target.pid, "--json", env=environment)
-        total_us = json.loads(result.stdout)["timings"]["total_us"]
-        tap.check(result.returncode == 0 and total_us < 2000000, "DEBUGINFOD_URLS is ignored",
-                  total_us)
+def no_network(tap):
+    """Debug servers are never asked, although libdw would by itself."""
+    with Demo() as target, socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        result = patient(target.pid, env=dict(os.environ, DEBUGINFOD_URLS=url))
+        try:
+            asked = bool(server.accept())
+        except BlockingIOError:
+            asked = False
+        tap.check(result.returncode == 0 and not asked, "DEBUGINFOD_URLS is ignored", result)
 
 
 def main():
@@ -529,7 +540,7 @@ def main():
     for function in (bad_lines, no_such_target, itself, kernel_thread, zombie, not_permitted,
                      doctor_good, other_tracer, output_file, full_file_system, standard_output,
                      formats, selectors, explain_and_verify, record, sample, words_for_users,
-                     completion, manual_example, first_try, hostile_environment):
+                     completion, manual_example, first_try, no_network):
         tap.guard(function)
     tap.done()
 
