@@ -5,11 +5,12 @@
 #include "cleanup.h"
 #include "deadline.h"
 #include "debugfile.h"
+#include "dwarf_names.h"
 #include "dwarf_scopes.h"
 
 #include <dwarf.h>
 
-enum { TEXT_MAX = 1 << 16, PATH_PARTS_MAX = 1 << 13 };
+enum { PATH_MAX_BYTES = 1 << 14 };
 
 struct dwarf_slot {
 	enum sw_dwarf_open state;
@@ -19,17 +20,12 @@ struct dwarf_slot {
 /* One unit's share of the work. */
 struct unit_job {
 	const struct sw_request *request;
+	struct sw_dwarf_names names;
 	Dwarf_Die die;
 	const char *directory; /* DW_AT_comp_dir, or NULL */
 	Dwarf_Files *files;    /* NULL: no line table */
 	size_t n_files;
 };
-
-/* Strings of the file are copied: bounded, and as long as the symbolizer. NULL: no memory. */
-static const char *keep(struct sw_arena *arena, const char *text)
-{
-	return sw_arena_strndup(arena, text, strnlen(text, TEXT_MAX));
-}
 
 static const char *attr_text(Dwarf_Die *die, unsigned int name)
 {
@@ -47,31 +43,12 @@ static uint32_t attr_number(Dwarf_Die *die, unsigned int name)
 	return (uint32_t) value;
 }
 
-/* A linkage name counts only if it demangles: C compilers also write assembler aliases there. */
-static int name_fill(struct unit_job *job, Dwarf_Die *die, struct sw_symbol *symbol)
-{
-	struct sw_arena *arena = job->request->arena;
-	const char *linkage = attr_text(die, DW_AT_linkage_name);
-	if (linkage == NULL)
-		linkage = attr_text(die, DW_AT_MIPS_linkage_name);
-	sw_cleanup(sw_free_p) char *demangled = linkage != NULL ? sw_demangle(linkage) : NULL;
-	if (demangled != NULL) {
-		symbol->function = sw_arena_strdup(arena, demangled);
-		symbol->mangled = keep(arena, linkage);
-		return symbol->function != NULL && symbol->mangled != NULL ? 0 : -SW_E_NOMEM;
-	}
-	const char *name = attr_text(die, DW_AT_name);
-	if (name == NULL)
-		return 0;
-	symbol->function = keep(arena, name);
-	return symbol->function != NULL ? 0 : -SW_E_NOMEM;
-}
-
 /* directory/path without "./" inside; both as the compiler wrote them. */
 static const char *path_join(struct sw_arena *arena, const char *directory, const char *path)
 {
-	size_t dir_bytes = path[0] == '/' || directory == NULL ? 0 : strnlen(directory, TEXT_MAX);
-	size_t path_bytes = strnlen(path, TEXT_MAX);
+	size_t dir_bytes =
+		path[0] == '/' || directory == NULL ? 0 : strnlen(directory, PATH_MAX_BYTES);
+	size_t path_bytes = strnlen(path, PATH_MAX_BYTES);
 	char *joined = sw_arena_alloc(arena, dir_bytes + path_bytes + 2);
 	if (joined == NULL)
 		return NULL;
@@ -164,7 +141,7 @@ static int function_fill(struct unit_job *job, const struct sw_want *want, Dwarf
 		Dwarf_Addr start;
 		if (dwarf_entrypc(die, &start) == 0 && start <= want->svma)
 			symbol->function_offset = want->svma - start;
-		int r = name_fill(job, die, symbol);
+		int r = sw_dwarf_name(&job->names, die, symbol);
 		if (r < 0)
 			return r;
 	}
@@ -196,7 +173,7 @@ static int symbols_fill(struct unit_job *job, struct sw_want *want, struct sw_sc
 		symbols[i].inlined = true;
 		symbols[i].source = SW_SOURCE_DWARF;
 		symbols[i].function_offset = symbols[n - 1].function_offset;
-		r = name_fill(job, die, &symbols[i]);
+		r = sw_dwarf_name(&job->names, die, &symbols[i]);
 		line = attr_number(die, DW_AT_call_line);
 		path = file_name(job, attr_number(die, DW_AT_call_file));
 	}
@@ -211,7 +188,8 @@ static int symbols_fill(struct unit_job *job, struct sw_want *want, struct sw_sc
 static int unit_lines(struct sw_dwarf_file *file, struct sw_dwarf_want *wants, size_t n,
 		      const struct sw_request *request)
 {
-	struct unit_job job = {.request = request};
+	struct unit_job job = {.request = request,
+			       .names = {request->arena, request->deadline_ns, NULL, 0}};
 	sw_cleanup(sw_free_p) struct sw_scopes *scopes = calloc(n, sizeof(*scopes));
 	if (scopes == NULL)
 		return -SW_E_NOMEM;
@@ -224,6 +202,7 @@ static int unit_lines(struct sw_dwarf_file *file, struct sw_dwarf_want *wants, s
 		job.directory = attr_text(&job.die, DW_AT_comp_dir);
 		for (size_t i = 0; i < n && r == 0; i++)
 			r = symbols_fill(&job, wants[i].want, &scopes[i]);
+		sw_dwarf_names_deinit(&job.names);
 	}
 	for (size_t i = 0; i < n && r == 0; i++)
 		wants[i].want->finished = true;

@@ -69,6 +69,9 @@ def check_lines(tap, frames, name):
         got = (os.path.basename(frame["file"] or "?"), frame["line"], frame["line_offset"])
         tap.equal(got, ("names.cc", at, at - first), f"{name}: line of {function}")
     check_names(tap, chain, name)
+    # Without parameters where the compiler gave no linkage name: internal functions of gcc.
+    scoped = [(f["function"] or "?").split("(")[0] for f in chain[1:3]]
+    tap.equal(scoped, ["outer::inlined_inner", "outer::inlined_middle"], f"{name}: scopes")
 
 
 def check_names(tap, frames, name):
