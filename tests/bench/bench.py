@@ -6,12 +6,13 @@ Tools take turns, answers are medians. Each bar says what must be reached; ratio
 milliseconds, because they hold on other machines. Exit status 1 when a bar is missed.
 """
 import argparse
+import contextlib
 import os
 import shutil
 import sys
 
 import bench_programs as programs
-from bench_measure import Tools, compare, frames_of
+from bench_measure import Results, Tools, compare, frames_of
 
 NAMES, LINES, TEXT = "snapwalk --json, names", "snapwalk --json", "snapwalk"
 PEERS = [tool for tool in ("eu-stack", "eu-stack -q", "gdb") if shutil.which(tool.split()[0])]
@@ -73,13 +74,15 @@ class Bench:
     # ---- doubling ----------------------------------------------------------------------------
 
     def run_doubling(self, work, sizes):
-        """sizes: [(label, threads, frames)]. Sizes take turns, too."""
-        rows = []
-        for label, threads, frames in sizes:
-            self.say(f"doubling: {label}")
-            with programs.workload(self.build, threads, frames) as program:
-                program.settle()
-                rows.append((label, compare(self.tools, program.pid, [NAMES, "floor"], self.runs)))
+        """sizes: [(label, threads, frames)]. All are there at once, so that they take turns, too."""
+        self.say(f"doubling {work}")
+        rows = [(label, Results()) for label, _, _ in sizes]
+        with contextlib.ExitStack() as stack:
+            started = [stack.enter_context(programs.workload(self.build, threads, frames)).settle()
+                       for _, threads, frames in sizes]
+            for _ in range(self.runs):
+                for program, (_, results) in zip(started, rows):
+                    results.add(NAMES, self.tools.run(NAMES, program.pid))
         self.doublings.append((work, rows))
         worst = max(self.cost(after) / self.cost(before)
                     for (_, before), (_, after) in zip(rows, rows[1:]))
