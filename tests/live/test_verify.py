@@ -4,12 +4,14 @@
 
 Where libunwind has no opinion (no tables that it reads), that is said and nothing is invented.
 """
+import glob
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 
-from harness import (TARGETS, Tap, Target, dump, expected_stacks, pcs_of, snapwalk, stack_of,
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, pcs_of, snapwalk, stack_of,
                      wait_blocked)
 
 SAME = [
@@ -110,9 +112,33 @@ def test_without_process(tap):
         shutil.rmtree(directory)
 
 
+def test_not_installed(tap):
+    """Without libunwind only the second opinion is missing. Its file is hidden by a mount that ends
+    with the command."""
+    libraries = glob.glob("/usr/lib/*/libunwind-x86_64.so.8")
+    if not libraries or os.geteuid() != 0:
+        tap.skip("libunwind is not installed", "hiding it needs root")
+        return
+    hide = ["unshare", "--mount", "sh", "-c",
+            'mount --bind /dev/null "$(readlink -f "$0")" && exec "$@"', libraries[0], SNAPWALK]
+    with Target("chain_pie") as target:
+        wait_blocked(target.pid)
+        for command in (["verify"], ["dump", "--walk", "libunwind"]):
+            result = subprocess.run([*hide, *command, str(target.pid)], capture_output=True,
+                                    text=True, timeout=60)
+            tap.equal(result.returncode, 1, f"{command[0]} without libunwind: status")
+            tap.check("the second opinion needs libunwind" in result.stderr
+                      and len(result.stderr.splitlines()) == 1,
+                      f"{command[0]} without libunwind: one clear line", result.stderr)
+        result = subprocess.run([*hide, "dump", str(target.pid)], capture_output=True, text=True,
+                                timeout=60)
+        tap.equal((result.returncode, result.stderr), (0, ""), "everything else works without it")
+
+
 def main():
     tap = Tap()
-    for test in (test_same, test_frames, test_no_opinion, test_limits, test_without_process):
+    for test in (test_same, test_frames, test_no_opinion, test_limits, test_without_process,
+                 test_not_installed):
         tap.guard(test)
     tap.done()
 
