@@ -6,7 +6,8 @@
  * rbp is a general register in code that does not use it so, and may then hold anything, also a
  * caller's honest frame pointer. So nothing is believed that is not confirmed: the chain must lie in
  * the thread's stack and go up, the return address must come after a CALL, and no call that is known
- * to lead into this very function may have left its return address below.
+ * to lead into this very function may have left its return address below. Generated code gets more
+ * credit, and its frames a mark.
  * rbp = 0 marks the deepest frame (psABI 1.0, §3.4.1) only in code that keeps frame pointers, which
  * nothing says of this code: it proves no end. Entry code that is known by its instructions ends in
  * elf_cfi.c.
@@ -39,10 +40,29 @@ static bool pair_find(const struct sw_cursor *c, uint64_t rbp, uint64_t *ret_at_
 	return false;
 }
 
+/* Code of no file: what made it follows its own rules. */
+static bool is_generated(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	return sw_is_executable(snap, avma) &&
+	       (place == NULL || sw_module_kind(place->module) == SW_MODULE_JIT ||
+		sw_module_kind(place->module) == SW_MODULE_ANON);
+}
+
+/*
+ * Interpreters push return addresses that come after no CALL and jump (HotSpot's template
+ * interpreter). Such a one counts only if the chain goes on behind it.
+ */
+static bool pushed_by_interpreter(const struct sw_cursor *c, uint64_t return_avma, uint64_t cfa,
+				  uint64_t next_rbp)
+{
+	return is_generated(c->snap, return_avma) && next_rbp >= cfa && on_stack(c, next_rbp);
+}
+
 /* What lies between sp and the pair. */
 enum skipped {
 	SKIPPED_NOTHING,
-	SKIPPED_MAYBE,    /* a return address into code without tables: frames may be missing */
+	SKIPPED_MAYBE,    /* a return address into generated code: frames may be missing */
 	SKIPPED_VERIFIED, /* this function's own return address: rbp is not this function's */
 };
 
@@ -58,12 +78,7 @@ static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 		enum sw_call_site site = sw_call_site_check(callee, word);
 		if (site == SW_SITE_VERIFIED)
 			return SKIPPED_VERIFIED;
-		const struct sw_place *place =
-			site == SW_SITE_NONE ? NULL : sw_snapshot_place(c->snap, word - 1);
-		bool tables = site == SW_SITE_NONE ||
-			      (place != NULL && sw_module_kind(place->module) != SW_MODULE_JIT &&
-			       sw_module_kind(place->module) != SW_MODULE_ANON);
-		if (!tables)
+		if (site != SW_SITE_NONE && is_generated(c->snap, word))
 			found = SKIPPED_MAYBE;
 	}
 	return found;
@@ -86,7 +101,8 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	}
 	uint64_t cfa = at + sizeof(words);
 	struct sw_callee callee = sw_callee_of(cursor);
-	if (sw_call_site_check(&callee, words[1]) == SW_SITE_NONE)
+	bool pushed = sw_call_site_check(&callee, words[1]) == SW_SITE_NONE;
+	if (pushed && !pushed_by_interpreter(cursor, words[1], cfa, words[0]))
 		return SW_STEP_DECLINE;
 	enum skipped skipped = skipped_look(&callee, at);
 	if (skipped == SKIPPED_VERIFIED)
@@ -98,7 +114,7 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	sw_regs_set(&ret->regs, SW_ARCH_FP, words[0]);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, words[1]);
-	if (skipped == SKIPPED_MAYBE)
+	if (pushed || skipped == SKIPPED_MAYBE)
 		ret->flags = SW_FRAME_MAY_MISS;
 	return SW_STEP_OK;
 }

@@ -213,6 +213,44 @@ static void test_chain_that_may_miss(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
+/* HotSpot's interpreter pushes return addresses that no CALL precedes. They count as long as the
+ * chain goes on. */
+static void test_interpreter(void **state)
+{
+	(void) state;
+	static const uint8_t nops[16] = {0x90, 0x90};
+	static const uint64_t stack[] = {
+		SP + 16,
+		JIT + 8, /* pushed by the interpreter */
+		0xbb,
+		CODE + 0x42,
+	};
+	for (int good = 0; good < 2; good++) {
+		uint64_t words[4];
+		memcpy(words, stack, sizeof(words));
+		if (!good)
+			words[0] = 0x1234;
+		struct sw_snapshot *snap = snapshot(true);
+		(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+		fake_snapshot_range(snap, JIT, nops, sizeof(nops));
+		struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 4, words, 4);
+		sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+		if (good)
+			walk_is(snap, NULL,
+				FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
+				       {JIT + 8, SP + 16, "frame-pointer", "frame_pointer",
+					SW_FRAME_MAY_MISS},
+				       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", 0}),
+				SW_END_COMPLETE, NULL);
+		else
+			walk_is(snap, NULL,
+				FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
+				       {CODE + 0x42, SP + 32, "stack-scan", "scan",
+					SW_FRAME_MAY_MISS}),
+				SW_END_COMPLETE, NULL);
+	}
+}
+
 /* Windows code keeps no such chain: it is never asked. */
 static void test_never_on_pe(void **state)
 {
@@ -238,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_declined),
 		cmocka_unit_test(test_leaf_without_frame),
 		cmocka_unit_test(test_chain_that_may_miss),
+		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_never_on_pe),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
