@@ -9,7 +9,8 @@
  *	outer N COMM m+off ...	N walks had these frames outside the program's first function
  *	top N MODULE		N walks were in this module when stopped
  *	gone N exited		N threads ended before they could be stopped
- *	stops N walks N longest N us	totals
+ *	cut N COMM f ...	the same of walks that are not complete
+ *	stops N walks N longest N us bad N	totals
  */
 #include <snapwalk/symbolize.h>
 #include <snapwalk/walk.h>
@@ -113,8 +114,10 @@ static void print_bad(struct driver *d, const struct sw_walk *walk,
 static void tally_walk(struct driver *d, const struct sw_walk *walk,
 		       const struct sw_symbols *symbols, const char *exe)
 {
-	char chain[LINE_BYTES] = "chain ", outer[LINE_BYTES] = "outer ", top[LINE_BYTES] = "top ";
+	bool complete = walk->end == SW_END_COMPLETE;
+	char chain[LINE_BYTES] = "", outer[LINE_BYTES] = "outer ", top[LINE_BYTES] = "top ";
 	size_t last = walk->n_frames;
+	append(chain, "%s", complete ? "chain " : "cut ", 0);
 	append(chain, "%s", walk->thread->comm, 0);
 	append(outer, "%s", walk->thread->comm, 0);
 	for (size_t i = 0; i < walk->n_frames; i++)
@@ -205,8 +208,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	twalk(d.tallies, tally_print);
-	printf("stops %ld walks %zu longest %lld us\n", count, d.n_walks,
-	       (long long) d.longest_ns / 1000);
+	printf("stops %ld walks %zu longest %lld us bad %zu\n", count, d.n_walks,
+	       (long long) d.longest_ns / 1000, d.n_bad);
 	tdestroy(d.tallies, free);
 	sw_target_close(d.target);
 	sw_symbolizer_destroy(d.symbolizer);

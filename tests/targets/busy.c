@@ -150,7 +150,7 @@ static NOINLINE void locking(void)
 static NOINLINE void in_handler(void)
 {
 	char text[64];
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 1000; i++)
 		snprintf(text, sizeof(text), "%d", fib(8));
 	KEEP();
 }
@@ -208,7 +208,7 @@ int main(void)
 {
 	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
 	struct itimerval timer = {.it_interval = {.tv_usec = 5000}, .it_value = {.tv_usec = 5000}};
-	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGPROF, &action, NULL);
 	pthread_barrier_init(&named, NULL, 4);
 	for (size_t i = 0; i < 3; i++) {
 		pthread_t thread;
@@ -216,7 +216,7 @@ int main(void)
 			return 1;
 	}
 	pthread_barrier_wait(&named);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	setitimer(ITIMER_PROF, &timer, NULL);
 	say_edges();
 	ready();
 	work(0);
