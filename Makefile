@@ -8,7 +8,7 @@
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
-	clang libclang-rt-14-dev util-linux bash-completion man-db dwz xz-utils
+	clang libclang-rt-14-dev valgrind util-linux bash-completion man-db dwz xz-utils
 PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
 
@@ -147,7 +147,8 @@ check: deps-check
 # ---- house keeping ----------------------------------------------------------------------------
 SOURCES_C := $(wildcard libwalk/*.[ch] libwalk/base/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
-	protocol/include/snapwalk/*.h cli/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch])
+	protocol/include/snapwalk/*.h cli/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
+	tests/live/*.[ch])
 
 .PHONY: fmt fmt-check lint layers
 fmt:
