@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symtab.h"
+#include "cleanup.h"
 #include "deadline.h"
 
 enum {
@@ -20,7 +21,8 @@ struct symbol {
 struct scan {
 	const struct sw_symtab *table;
 	struct sw_want *wants;
-	size_t n;
+	const uint64_t *keys; /* the wants' svma, close together */
+	size_t n;             /* at least 1 */
 	size_t matches;
 	/* The last section asked about: symbols of one section stand together. */
 	uint32_t cached_index;
@@ -169,22 +171,23 @@ static bool is_function(struct scan *scan, const struct symbol *s)
 	return section_of(scan, s->section)->flags & SHF_EXECINSTR;
 }
 
-/* Index of the first want at or after svma. */
+/* Index of the first want at or after svma. Without branches (gcc makes one of "?:"): for a table
+ * of 100,000 symbols in no order, wrong guesses at them are half of the time. */
 static size_t wants_from(const struct scan *scan, uint64_t svma)
 {
-	size_t low = 0, high = scan->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (scan->wants[middle].svma < svma)
-			low = middle + 1;
-		else
-			high = middle;
+	const uint64_t *key = scan->keys;
+	for (size_t n = scan->n; n > 1;) {
+		size_t half = n / 2;
+		key += half & -(size_t) (key[half - 1] < svma);
+		n -= half;
 	}
-	return low;
+	return (size_t) (key - scan->keys) + (*key < svma);
 }
 
 static void consider(struct scan *scan, const struct symbol *s)
 {
+	if (ELF64_ST_TYPE(s->info) == STT_OBJECT)
+		return;
 	size_t first = wants_from(scan, s->start_svma);
 	if (first == scan->n || !is_function(scan, s))
 		return;
@@ -233,9 +236,14 @@ static bool scan_symbols(struct scan *scan, int64_t deadline_ns)
 bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t n,
 		    int64_t deadline_ns)
 {
-	struct scan scan = {.table = table, .wants = wants, .n = n};
+	sw_cleanup(sw_free_p) uint64_t *keys = calloc(n + 1, sizeof(*keys));
+	if (keys == NULL)
+		return false;
 	if (n == 0)
 		return true;
+	for (size_t i = 0; i < n; i++)
+		keys[i] = wants[i].svma;
+	struct scan scan = {.table = table, .wants = wants, .keys = keys, .n = n};
 	bool whole = scan_symbols(&scan, deadline_ns);
 	labels_spread(wants, n);
 	return whole;
