@@ -9,6 +9,7 @@ enum {
 	UNITS_DEADLINE_EVERY = 256,
 	UNIT_RANGES_MAX = 1 << 20,
 	ARANGES_MATCHES_MAX = 1 << 24, /* range and address pairs */
+	TUPLE_BYTES = 16,
 };
 
 /* Index of the first want at or after svma. */
@@ -38,62 +39,59 @@ static size_t range_match(struct sw_dwarf_want *wants, size_t n, uint64_t start,
 	return matches;
 }
 
-/* The tuples of one set: from its header's end, aligned to a tuple from the set's start, to the set's
- * end (DWARF 5, 6.1.2). Only flat 64-bit addresses. */
-static size_t set_match(struct sw_bytes set, uint64_t header_bytes, uint64_t unit_off,
-			struct sw_dwarf_want *wants, size_t n)
+/* A set of .debug_aranges: length, version 2, offset of the unit, sizes of address and segment; then,
+ * aligned to a tuple from the set's start, tuples of start and length (DWARF 5, 6.1.2). */
+struct set {
+	struct sw_bytes bytes; /* all of it, with its length */
+	uint64_t unit_off;
+	uint64_t tuples_off; /* in bytes; 0: a version or a size of address that nobody writes */
+};
+
+/* False when it is cut. */
+static bool set_read(struct sw_bytes aranges, uint64_t at, struct set *ret)
 {
-	enum { TUPLE_BYTES = 16 };
-	size_t matches = 0;
-	uint64_t at = (header_bytes + TUPLE_BYTES - 1) & ~(uint64_t) (TUPLE_BYTES - 1);
-	uint64_t start, bytes;
-	for (; sw_bytes_u64(set, at, &start) && sw_bytes_u64(set, at + 8, &bytes);
-	     at += TUPLE_BYTES) {
-		matches += range_match(wants, n, start, bytes, unit_off);
-		if (matches > ARANGES_MATCHES_MAX)
-			break;
-	}
-	return matches;
+	uint32_t length32, off32 = 0;
+	uint16_t version = 0;
+	uint8_t address_bytes = 0, segment_bytes = 0;
+	uint64_t length, unit_off = 0;
+	if (!sw_bytes_u32(aranges, at, &length32))
+		return false;
+	bool wide = length32 == UINT32_MAX;
+	length = length32;
+	if (wide && !sw_bytes_u64(aranges, at + 4, &length))
+		return false;
+	uint64_t field = wide ? 12 : 4;
+	struct set set = {0};
+	if (length > aranges.size || !sw_bytes_sub(aranges, at, field + length, &set.bytes))
+		return false;
+	(void) sw_bytes_u16(set.bytes, field, &version); /* a short set is a bad version */
+	field += 2;
+	if (wide)
+		(void) sw_bytes_u64(set.bytes, field, &unit_off);
+	else if (sw_bytes_u32(set.bytes, field, &off32))
+		unit_off = off32;
+	field += wide ? 8 : 4;
+	if (version == 2 && sw_bytes_u8(set.bytes, field, &address_bytes) && address_bytes == 8 &&
+	    sw_bytes_u8(set.bytes, field + 1, &segment_bytes) && segment_bytes == 0)
+		set.tuples_off = (field + 2 + TUPLE_BYTES - 1) & ~(uint64_t) (TUPLE_BYTES - 1);
+	set.unit_off = unit_off;
+	*ret = set;
+	return true;
 }
 
 void sw_dwarf_aranges_match(struct sw_bytes aranges, struct sw_dwarf_want *wants, size_t n)
 {
+	struct set set;
 	size_t matches = 0;
-	uint64_t at = 0;
-	while (at < aranges.size && matches <= ARANGES_MATCHES_MAX) {
-		uint32_t length32;
-		uint64_t length, unit_off, field = 4;
-		bool wide = false;
-		if (!sw_bytes_u32(aranges, at, &length32))
-			return;
-		length = length32;
-		if (length32 == UINT32_MAX) {
-			wide = true;
-			field = 8;
-			if (!sw_bytes_u64(aranges, at + 4, &length))
+	for (uint64_t at = 0; set_read(aranges, at, &set); at += set.bytes.size) {
+		uint64_t tuple = set.tuples_off, start, bytes;
+		for (; tuple != 0 && sw_bytes_u64(set.bytes, tuple, &start) &&
+		       sw_bytes_u64(set.bytes, tuple + 8, &bytes);
+		     tuple += TUPLE_BYTES) {
+			matches += range_match(wants, n, start, bytes, set.unit_off);
+			if (matches > ARANGES_MATCHES_MAX)
 				return;
 		}
-		uint64_t length_bytes = wide ? 12 : 4;
-		struct sw_bytes set;
-		if (length > aranges.size ||
-		    !sw_bytes_sub(aranges, at, length_bytes + length, &set))
-			return;
-		uint16_t version;
-		uint32_t off32 = 0;
-		uint8_t address_bytes, segment_bytes;
-		bool valid = sw_bytes_u16(set, length_bytes, &version) && version == 2;
-		if (wide) {
-			valid = valid && sw_bytes_u64(set, length_bytes + 2, &unit_off);
-		} else {
-			valid = valid && sw_bytes_u32(set, length_bytes + 2, &off32);
-			unit_off = off32;
-		}
-		uint64_t tail = length_bytes + 2 + field;
-		valid = valid && sw_bytes_u8(set, tail, &address_bytes) && address_bytes == 8 &&
-			sw_bytes_u8(set, tail + 1, &segment_bytes) && segment_bytes == 0;
-		if (valid)
-			matches += set_match(set, tail + 2, unit_off, wants, n);
-		at += set.size;
 	}
 }
 
