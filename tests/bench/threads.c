@@ -11,6 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa))
+#endif
+
 struct arg {
 	long kind;
 	int depth;
@@ -18,7 +24,7 @@ struct arg {
 
 static pthread_barrier_t arrived;
 
-static __attribute__((noipa)) void wait_condition(void)
+static NOINLINE void wait_condition(void)
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	pthread_cond_t never = PTHREAD_COND_INITIALIZER;
@@ -27,14 +33,14 @@ static __attribute__((noipa)) void wait_condition(void)
 		pthread_cond_wait(&never, &mutex);
 }
 
-static __attribute__((noipa)) void wait_sleep(void)
+static NOINLINE void wait_sleep(void)
 {
 	struct timespec day = {.tv_sec = 86400};
 	for (;;)
 		nanosleep(&day, NULL);
 }
 
-static __attribute__((noipa)) void wait_epoll(void)
+static NOINLINE void wait_epoll(void)
 {
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event event;
@@ -42,7 +48,7 @@ static __attribute__((noipa)) void wait_epoll(void)
 		epoll_wait(epoll, &event, 1, -1);
 }
 
-static __attribute__((noipa)) void wait_pipe(void)
+static NOINLINE void wait_pipe(void)
 {
 	int pipes[2];
 	char byte;
@@ -53,7 +59,7 @@ static __attribute__((noipa)) void wait_pipe(void)
 			continue;
 }
 
-static __attribute__((noipa)) int recurse(const struct arg *arg, int depth)
+static NOINLINE int recurse(const struct arg *arg, int depth)
 {
 	static void (*const waits[])(void) = {wait_condition, wait_sleep, wait_epoll, wait_pipe};
 	volatile char room[64];

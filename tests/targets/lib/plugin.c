@@ -3,7 +3,7 @@
 
 void plugin_run(void (*call)(void));
 
-static __attribute__((noipa)) void plugin_inner(void (*call)(void))
+static __attribute__((noinline)) void plugin_inner(void (*call)(void))
 {
 	call();
 	__asm__ volatile("" ::: "memory");
