@@ -12,13 +12,9 @@ static pthread_mutex_t line = PTHREAD_MUTEX_INITIALIZER;
 
 static void name_myself(long i)
 {
-	static const char *const awkward[] = {"a) R 1 (b",
-					      "sp ace\ttab",
-					      "new\nline",
-					      "quo\"te\\back",
-					      "b\xff\xfe"
-					      "ad",
-					      ""};
+	static const char not_utf8[] = {'b', (char) 0xff, (char) 0xfe, 'a', 'd', '\0'};
+	static const char *const awkward[] = {"a) R 1 (b",     "sp ace\ttab", "new\nline",
+					      "quo\"te\\back", not_utf8,      ""};
 	char name[16];
 	if (i < (long) (sizeof(awkward) / sizeof(*awkward)))
 		snprintf(name, sizeof(name), "%s", awkward[i]);
