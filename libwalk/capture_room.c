@@ -95,6 +95,8 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 void sw_capture_room_prepare(struct sw_capture_room *room)
 {
 	room->main_stack = main_stack_find(room->snap);
+	/* Touched now, not in the stop. */
+	memset(room->pieces, 0, room->snap->n_threads * sizeof(*room->pieces));
 	struct sw_capture capture = {.snap = room->snap, .room = room};
 	for (size_t i = 0; i < sw_n_unwinders; i++) {
 		int r = sw_unwinders[i]->prepare != NULL ? sw_unwinders[i]->prepare(&capture) : 0;

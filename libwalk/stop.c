@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -241,10 +242,12 @@ static void attach(struct sw_stop *s)
 	}
 }
 
-/* While all known threads stand still, only the few unknown ones can make more. */
-static void stop_new_threads(struct sw_stop *s)
+/* While all known threads stand still, only the few unknown ones can make more. False when the
+ * count still does not fit. */
+static bool stop_new_threads(struct sw_stop *s)
 {
-	for (int pass = 0; s->new_threads && pass < LIST_PASSES_MAX && !all_known(s); pass++) {
+	bool known = all_known(s);
+	for (int pass = 0; !known && s->new_threads && pass < LIST_PASSES_MAX; pass++) {
 		size_t from = s->n;
 		list_new(s);
 		if (s->n == from || s->timed_out)
@@ -252,7 +255,9 @@ static void stop_new_threads(struct sw_stop *s)
 		seize(s, from);
 		interrupt(s, from);
 		wait_stopped(s, from);
+		known = all_known(s);
 	}
+	return known;
 }
 
 /*
@@ -261,8 +266,6 @@ static void stop_new_threads(struct sw_stop *s)
  */
 static void drop_strangers(struct sw_stop *s)
 {
-	if (all_known(s))
-		return;
 	for (size_t i = 0; i < s->n; i++) {
 		struct sw_tracee *t = &s->tracees[i];
 		char name[16];
@@ -346,11 +349,30 @@ static int64_t realtime_clock_ns(void)
 	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* Calls once, to no effect, what is called while the target is stopped: the dynamic linker looks
+ * functions up at their first call, and code and room are not in memory before they are used. */
+static void rehearse(struct sw_stop *s)
+{
+	struct user_regs_struct regs;
+	struct iovec room = {&regs, sizeof(regs)};
+	siginfo_t info;
+	alarm_set(0);
+	memset(s->pending, 0, s->n * sizeof(*s->pending));
+	(void) waitid(P_PID, (id_t) getpid(), &info, WSTOPPED | WNOHANG); /* not our child */
+	(void) ptrace(PTRACE_GETREGSET, 0, NT_PRSTATUS, &room);           /* nobody has pid 0 */
+	(void) process_vm_readv(0, &room, 0, &room, 0, 0);                /* nothing from nobody */
+	(void) all_known(s);
+	(void) same_program(s);
+	(void) realtime_clock_ns();
+	(void) sw_clock_ns();
+}
+
 static int session(void *arg)
 {
 	struct sw_stop *s = arg;
 	int64_t begin_ns = sw_clock_ns();
 	alarm_prepare();
+	rehearse(s);
 	attach(s);
 	s->attach_ns = sw_clock_ns() - begin_ns;
 	if (s->realtime)
@@ -358,9 +380,9 @@ static int session(void *arg)
 	begin_ns = sw_clock_ns();
 	interrupt(s, 0);
 	wait_stopped(s, 0);
-	stop_new_threads(s);
+	if (!stop_new_threads(s))
+		drop_strangers(s);
 	s->time_ns = realtime_clock_ns();
-	drop_strangers(s);
 	s->changed = !same_program(s);
 	if (!s->changed) {
 		int64_t copy_ns = sw_clock_ns();
