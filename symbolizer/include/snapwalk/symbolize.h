@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /** What outlives one snapshot: open debug files, results by module and offset. Belongs to one
- * context and must be destroyed before it. */
+ * context and must be destroyed before it, after every sw_symbols made with it. */
 struct sw_symbolizer;
 
 SW_PUBLIC int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer **ret,
@@ -30,10 +30,10 @@ enum sw_symbol_level {
 /** Zero-initialised means the defaults. */
 struct sw_symbolize_options {
 	enum sw_symbol_level level;
-	bool no_inlines;
+	bool no_inlines; /* the function alone, at the line of its outermost inlined call */
 	bool no_demangle;
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. What is there by then is the result */
-	const char *debug_dir; /* default "/usr/lib/debug" */
+	const char *debug_dir; /* default "/usr/lib/debug"; a module's first use of it counts */
 };
 
 /** Where a module's names came from; the best of what was used. */
@@ -58,7 +58,7 @@ struct sw_symbol {
 	uint32_t line;            /* 0 when unknown */
 	int32_t line_offset;      /* line minus the function's first line; -1 when unknown */
 	bool inlined;             /* was inlined into the next one */
-	enum sw_symbol_source source;
+	enum sw_symbol_source source; /* DWARF as soon as a line came from there */
 };
 
 /** Result for one snapshot. */
