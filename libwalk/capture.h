@@ -11,7 +11,7 @@
 struct sw_capture {
 	const struct sw_snapshot *snap; /* maps, places and threads as known so far; in capture()
 					      also the threads' registers */
-	struct sw_capture_room *room;   /* snapshot_capture.c's own */
+	struct sw_capture_room *room;   /* capture_room.h */
 };
 
 /* prepare(): this range will be copied in the stop. Bounded by SW_CAPTURE_WANT_BYTES in all. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture_room.h"
 #include "arch.h"
+#include "arch_user_regs.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "errors.h"
@@ -194,21 +195,6 @@ static void pieces_copy(struct sw_capture_room *room)
 	}
 }
 
-static void registers_take(struct sw_thread *t, const struct user_regs_struct *r)
-{
-	/* Source: psABI 1.0, figure 3.36: DWARF register numbers */
-	const uint64_t values[SW_REGS_MAX] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
-					      r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
-					      r->r12, r->r13, r->r14, r->r15, r->rip};
-	memcpy(t->regs.val, values, sizeof(values));
-	t->regs.known = (UINT32_C(1) << SW_REGS_MAX) - 1;
-	t->regs.pc_avma = r->rip;
-	t->regs.sp_avma = r->rsp;
-	t->fs_base = r->fs_base;
-	t->gs_base = r->gs_base;
-	t->syscall = (int64_t) r->orig_rax;
-}
-
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
 static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread)
 {
@@ -332,7 +318,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 		snap->threads[i].tid = stop->tracees[i].tid;
 		if (!stop->tracees[i].has_regs)
 			continue;
-		registers_take(&snap->threads[i], &stop->tracees[i].regs);
+		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
 		stack_add(room, i);
 	}
 	pieces_place(room);

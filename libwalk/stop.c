@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "stop.h"
+#include "arch_user_regs.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "errors.h"
 #include "proc.h"
+#include "restart.h"
 
 #include <elf.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-
-#include "restart.h"
 
 enum {
 	LIST_PASSES_MAX = 8,   /* listings until no thread is new */
@@ -293,7 +292,6 @@ static bool same_program(const struct sw_stop *s)
 static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 {
 	struct iovec room = {&t->regs, sizeof(t->regs)};
-	const struct user_regs_struct *r = &t->regs;
 	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &room) < 0) {
 		lose(t, SW_E_EXITED); /* killed while stopped: nothing to let go */
 		return;
@@ -303,8 +301,8 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 		return;
 	}
 	t->has_regs = true;
-	const uint64_t args[6] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
-	switch (sw_restart_decide((int64_t) r->orig_rax, (int64_t) r->rax, args, s->restart)) {
+	const struct sw_arch_call call = sw_arch_call_get(&t->regs);
+	switch (sw_restart_decide(call.number, call.result, call.args, s->restart)) {
 	case SW_RESTART_NOTHING: break;
 	case SW_RESTART_HIDE: t->hide_stop = true; break;
 	case SW_RESTART_VISIBLE: t->visible = t->signal == 0; break; /* else the signal's doing */
@@ -326,7 +324,7 @@ static void release(struct sw_stop *s)
 		if (t->phase != SW_TRACEE_STOPPED)
 			continue;
 		if (t->hide_stop)
-			(void) ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.rax),
+			(void) ptrace(PTRACE_POKEUSER, t->tid, sw_arch_result_offset(),
 				      (long) -SW_ERESTARTNOHAND);   /* fails when it was killed */
 		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* likewise */
 		t->release_ns = sw_clock_ns();

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ARCH_USER_REGS_H
+#define SW_ARCH_USER_REGS_H
+
+#include <snapwalk/walk.h>
+#include <sys/user.h>
+
+/* Registers as ptrace(2) gives them. */
+
+/* Fills t's registers, thread pointer and system call. Signal-safe: runs while the target is
+ * stopped. */
+void sw_arch_thread_fill(struct sw_thread *t, const struct user_regs_struct *r);
+
+/* The system call the thread is in: its number (negative: none), what its result register holds,
+ * its arguments. */
+struct sw_arch_call {
+	int64_t number;
+	int64_t result;
+	uint64_t args[6];
+};
+struct sw_arch_call sw_arch_call_get(const struct user_regs_struct *r);
+
+/* Where PTRACE_POKEUSER finds the result register. */
+size_t sw_arch_result_offset(void);
+
+#endif
