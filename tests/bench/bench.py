@@ -84,16 +84,21 @@ class Bench:
                        for _, threads, frames in sizes]
             for _ in range(self.runs):
                 for program, (_, results) in zip(started, rows):
-                    results.add(NAMES, self.tools.run(NAMES, program.pid))
+                    for tool in (NAMES, "floor"):
+                        results.add(tool, self.tools.run(tool, program.pid))
         self.doublings.append((work, rows))
-        worst = max(self.cost(after) / self.cost(before)
-                    for (_, before), (_, after) in zip(rows, rows[1:]))
-        self.bar(f"twice the {work}", worst, 2.0, " × the CPU time")
+        # Where the kernel's own part more than doubles (caches), it shows in the floor program.
+        steps = [(self.cost(after, NAMES) / self.cost(before, NAMES),
+                  self.cost(after, "floor") / self.cost(before, "floor"))
+                 for (_, before), (_, after) in zip(rows, rows[1:])]
+        worst, floor = max(steps, key=lambda step: step[0] - max(2.0, step[1]))
+        self.bar(f"twice the {work}", worst, max(2.0, floor), " × the CPU time",
+                 note=f" (floor: {floor:.2f} ×)")
 
     @staticmethod
-    def cost(results):
+    def cost(results, tool):
         """How cost grows is seen best in the runs that were disturbed least."""
-        return min(cost["cpu_ms"] for cost in results.costs[NAMES])
+        return min(cost["cpu_ms"] for cost in results.costs[tool])
 
     # ---- real programs -----------------------------------------------------------------------
 
@@ -147,9 +152,10 @@ class Bench:
                           f"{r.pause_us(NAMES) / r.pause_us('floor'):.2f}") for n, r in self.stops])
         for work, rows in self.doublings:
             yield f"Twice the {work}: snapwalk --json with names."
-            yield table(("size", "wall ms", "CPU ms (least)", "peak MB", "stopped µs"),
+            yield table(("size", "wall ms", "CPU ms (least)", "floor's", "peak MB", "stopped µs"),
                         [(label, f"{r.wall(NAMES):.1f}",
-                          f"{r.cpu(NAMES):.1f} ({self.cost(r):.1f})",
+                          f"{r.cpu(NAMES):.1f} ({self.cost(r, NAMES):.1f})",
+                          f"{r.cpu('floor'):.1f} ({self.cost(r, 'floor'):.1f})",
                           f"{r.rss(NAMES):.1f}", f"{r.pause_us(NAMES):.0f}") for label, r in rows])
 
 
