@@ -76,7 +76,7 @@ class Bench:
     # ---- doubling ----------------------------------------------------------------------------
 
     def run_doubling(self, work, sizes):
-        """sizes: [(label, threads, frames)]. All are there at once, so that they take turns, too."""
+        """sizes: [(label, threads, frames)]. All are there at once: they take turns, too."""
         self.say(f"doubling {work}")
         rows = [(label, Results()) for label, _, _ in sizes]
         with contextlib.ExitStack() as stack:
