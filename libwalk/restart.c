@@ -11,7 +11,7 @@ enum limit {
 	LIMIT_INT_BELOW_0, /* an int that is negative */
 	LIMIT_NULL,        /* a null pointer */
 	LIMIT_FLAG_8,      /* bit 3 clear: IORING_ENTER_EXT_ARG brings a struct that may have one */
-	LIMIT_SOCKET,      /* only reached with EINTR when the socket has a receive timeout */
+	LIMIT_SOCKET,      /* only reached with EINTR when the socket has a timeout */
 };
 
 /*
@@ -23,12 +23,27 @@ static const struct {
 	uint8_t arg; /* which argument tells, from 0 */
 	uint8_t limit;
 } calls[] = {
-	{SYS_epoll_wait, 3, LIMIT_INT_BELOW_0}, {SYS_epoll_pwait, 3, LIMIT_INT_BELOW_0},
-	{SYS_epoll_pwait2, 3, LIMIT_NULL},      {SYS_semop, 0, LIMIT_NEVER},
-	{SYS_semtimedop, 3, LIMIT_NULL},        {SYS_rt_sigtimedwait, 2, LIMIT_NULL},
-	{SYS_io_getevents, 4, LIMIT_NULL},      {SYS_io_uring_enter, 3, LIMIT_FLAG_8},
-	{SYS_recvfrom, 0, LIMIT_SOCKET},        {SYS_recvmsg, 0, LIMIT_SOCKET},
-	{SYS_accept, 0, LIMIT_SOCKET},          {SYS_accept4, 0, LIMIT_SOCKET},
+	{SYS_epoll_wait, 3, LIMIT_INT_BELOW_0},
+	{SYS_epoll_pwait, 3, LIMIT_INT_BELOW_0},
+	{SYS_epoll_pwait2, 3, LIMIT_NULL},
+	{SYS_semop, 0, LIMIT_NEVER},
+	{SYS_semtimedop, 3, LIMIT_NULL},
+	{SYS_rt_sigtimedwait, 2, LIMIT_NULL},
+	{SYS_io_getevents, 4, LIMIT_NULL},
+	{SYS_io_uring_enter, 3, LIMIT_FLAG_8},
+	{SYS_recvfrom, 0, LIMIT_SOCKET},
+	{SYS_recvmsg, 0, LIMIT_SOCKET},
+	{SYS_recvmmsg, 0, LIMIT_SOCKET},
+	{SYS_sendto, 0, LIMIT_SOCKET},
+	{SYS_sendmsg, 0, LIMIT_SOCKET},
+	{SYS_sendmmsg, 0, LIMIT_SOCKET},
+	{SYS_read, 0, LIMIT_SOCKET},
+	{SYS_readv, 0, LIMIT_SOCKET},
+	{SYS_write, 0, LIMIT_SOCKET},
+	{SYS_writev, 0, LIMIT_SOCKET},
+	{SYS_accept, 0, LIMIT_SOCKET},
+	{SYS_accept4, 0, LIMIT_SOCKET},
+	{SYS_connect, 0, LIMIT_SOCKET},
 };
 
 static bool is_infinite(enum limit limit, uint64_t arg)

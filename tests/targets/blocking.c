@@ -34,6 +34,7 @@ static void add_all(void)
 	add("epoll_wait(-1)", "none", prepare_epoll, block_epoll_wait, release_pipe);
 	add("epoll_wait(timeout)", "limit", prepare_epoll, block_epoll_wait_limit, release_pipe);
 	add("epoll_pwait(-1)", "none", prepare_epoll, block_epoll_pwait, release_pipe);
+	add("epoll_pwait(timeout)", "limit", prepare_epoll, block_epoll_pwait_limit, release_pipe);
 	add("epoll_pwait2(NULL)", "none", prepare_epoll, block_epoll_pwait2, release_pipe);
 	add("epoll_pwait2(timeout)", "limit", prepare_epoll, block_epoll_pwait2_limit,
 	    release_pipe);
@@ -44,6 +45,7 @@ static void add_all(void)
 	add("futex_WAIT", "none", NULL, block_futex, release_futex);
 	add("futex_WAIT_timeout", "limit", NULL, block_futex_limit, release_futex);
 	add("futex_WAIT_BITSET_absolute", "limit", NULL, block_futex_bitset, release_futex);
+	add("futex_waitv", "none", NULL, block_futex_waitv, release_futex);
 	add("sem_wait", "none", prepare_sem, block_sem_wait, release_sem);
 	add("sem_timedwait", "limit", prepare_sem, block_sem_timedwait, release_sem);
 	add("read_pipe", "none", prepare_pipe_read, block_read, release_pipe);
@@ -52,6 +54,9 @@ static void add_all(void)
 	add("read_unix_socket", "none", prepare_socket, block_read, release_pipe);
 	add("recvmsg", "none", prepare_socket, block_recvmsg, release_pipe);
 	add("recv_SO_RCVTIMEO", "limit", prepare_socket_limit, block_recv, release_pipe);
+	add("read_SO_RCVTIMEO", "limit", prepare_socket_limit, block_read, release_pipe);
+	add("recvmmsg_SO_RCVTIMEO", "limit", prepare_recvmmsg_limit, block_recvmmsg, release_pipe);
+	add("send_SO_SNDTIMEO", "limit", prepare_socket_full, block_send, release_drain);
 	add("accept", "none", prepare_listen, block_accept, release_accept);
 	add("accept_SO_RCVTIMEO", "limit", prepare_listen_limit, block_accept, release_accept);
 	add("poll(-1)", "none", prepare_one_event, block_poll, release_pipe);
@@ -64,12 +69,14 @@ static void add_all(void)
 	add("semtimedop(NULL)", "none", prepare_semop, block_semtimedop, release_semop);
 	add("semtimedop(timeout)", "limit", prepare_semop, block_semtimedop_limit, release_semop);
 	add("msgrcv", "none", prepare_msgrcv, block_msgrcv, release_msgrcv);
+	add("msgsnd", "none", prepare_msgsnd, block_msgsnd, release_msgsnd);
 	add("mq_receive", "none", prepare_mq, block_mq, release_mq);
 	add("mq_timedreceive", "limit", prepare_mq, block_mq_limit, release_mq);
 	add("io_getevents(NULL)", "none", prepare_aio, block_io_getevents, release_aio);
 	add("io_getevents(timeout)", "limit", prepare_aio, block_io_getevents_limit, release_aio);
 	add("io_pgetevents(NULL)", "none", prepare_aio, block_io_pgetevents, release_aio);
 	add("io_uring_enter", "none", prepare_uring, block_uring, release_uring);
+	add("io_uring_enter(timeout)", "limit", prepare_uring, block_uring_limit, release_uring);
 	add("sigtimedwait", "limit", prepare_sigwait, block_sigtimedwait, release_sigwait);
 	add("sigwaitinfo", "none", prepare_sigwait, block_sigwaitinfo, release_sigwait);
 	add("pause", "none", prepare_handler, block_pause, release_handler);
@@ -84,6 +91,8 @@ static void add_all(void)
 	add("open_fifo", "none", prepare_fifo, block_open_fifo, release_fifo);
 	add("connect_tcp", "none", prepare_tcp, block_connect, release_accept_filler);
 	add("connect_unix", "none", prepare_unix, block_connect, release_accept_filler);
+	add("connect_SO_SNDTIMEO", "limit", prepare_unix_limit, block_connect,
+	    release_accept_filler);
 }
 
 static bool wanted(const struct call *call, int argc, char **argv)

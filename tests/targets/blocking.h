@@ -68,7 +68,7 @@ struct call {
 static long limit_ms, sleep_ms;
 static sem_t started;
 static char directory[] = "/tmp/snapwalk-blocking-XXXXXX";
-static int sem_set, n_sems, msg_queue;
+static int sem_set, n_sems, msg_queue, full_queue;
 enum { SEMS = 8 };
 
 static inline int64_t now_ms(void)
@@ -126,6 +126,7 @@ static void objects_prepare(void)
 	int pipe_fds[2];
 	sem_set = semget(IPC_PRIVATE, SEMS, 0600);
 	msg_queue = msgget(IPC_PRIVATE, 0600);
+	full_queue = msgget(IPC_PRIVATE, 0600);
 	if (mkdtemp(directory) == NULL || pipe2(pipe_fds, O_CLOEXEC) < 0)
 		_exit(1);
 	(void) mkfifo(inside("fifo"), 0600);
@@ -140,6 +141,7 @@ static void objects_prepare(void)
 		;
 	(void) semctl(sem_set, 0, IPC_RMID);
 	(void) msgctl(msg_queue, IPC_RMID, NULL);
+	(void) msgctl(full_queue, IPC_RMID, NULL);
 	static const char *const names[] = {"fifo", "flock", "setlkw", "watched/event"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		(void) unlink(inside(names[i]));

@@ -63,6 +63,14 @@ static long block_epoll_pwait(struct call *c)
 	return epoll_pwait(c->fd, &event, 1, -1, &set);
 }
 
+static long block_epoll_pwait_limit(struct call *c)
+{
+	struct epoll_event event;
+	sigset_t set;
+	sigfillset(&set);
+	return epoll_pwait(c->fd, &event, 1, (int) limit_ms, &set);
+}
+
 static long block_epoll_pwait2(struct call *c)
 {
 	struct epoll_event event;
@@ -153,6 +161,38 @@ static int prepare_socket_limit(struct call *c)
 	return prepare_socket(c) < 0 ? -1 : give_limit(c);
 }
 
+static int prepare_socket_full(struct call *c)
+{
+	static const char page[4096];
+	struct timeval t = {limit_ms / 1000, limit_ms % 1000 * 1000};
+	if (prepare_socket(c) < 0)
+		return -1;
+	while (send(c->fd, page, sizeof(page), MSG_DONTWAIT) > 0)
+		;
+	c->want = 1;
+	return setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+static long block_send(struct call *c)
+{
+	return send(c->fd, "x", 1, 0);
+}
+
+static long block_recvmmsg(struct call *c)
+{
+	char buffer[16];
+	struct iovec iov = {buffer, sizeof(buffer)};
+	struct mmsghdr message = {.msg_hdr = {.msg_iov = &iov, .msg_iovlen = 1}};
+	return recvmmsg(c->fd, &message, 1, 0, NULL);
+}
+
+static int prepare_recvmmsg_limit(struct call *c)
+{
+	int r = prepare_socket_limit(c);
+	c->want = 1;
+	return r;
+}
+
 static long block_recv(struct call *c)
 {
 	char buffer[16];
@@ -213,6 +253,12 @@ static int prepare_unix(struct call *c)
 {
 	c->other_fd = listen_unix(c);
 	return c->other_fd < 0 ? -1 : fill_queue(c, AF_UNIX);
+}
+
+static int prepare_unix_limit(struct call *c)
+{
+	struct timeval t = {limit_ms / 1000, limit_ms % 1000 * 1000};
+	return prepare_unix(c) < 0 ? -1 : setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
 }
 
 static int prepare_tcp(struct call *c)

@@ -57,6 +57,13 @@ static long block_futex_bitset(struct call *c)
 		       FUTEX_BITSET_MATCH_ANY);
 }
 
+static long block_futex_waitv(struct call *c)
+{
+	struct futex_waitv one = {.uaddr = (uint64_t) (uintptr_t) &c->word,
+				  .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
+	return syscall(SYS_futex_waitv, &one, 1, 0, NULL, 0);
+}
+
 static void release_futex(struct call *c)
 {
 	/* The word stays 0: only a wait that is really pending can be woken. */
@@ -144,6 +151,31 @@ static void release_msgrcv(struct call *c)
 	(void) msgsnd(msg_queue, &m, 5, 0);
 }
 
+/* Its own queue, filled up. */
+static int prepare_msgsnd(struct call *c)
+{
+	struct message m = {1, "hello"};
+	if (full_queue < 0)
+		return -1;
+	while (msgsnd(full_queue, &m, sizeof(m.text), IPC_NOWAIT) == 0)
+		;
+	c->id = full_queue;
+	return 0;
+}
+
+static long block_msgsnd(struct call *c)
+{
+	struct message m = {1, "hello"};
+	return msgsnd(c->id, &m, sizeof(m.text), 0);
+}
+
+static void release_msgsnd(struct call *c)
+{
+	struct message m;
+	for (int i = 0; i < 2; i++)
+		(void) msgrcv(c->id, &m, sizeof(m.text), 0, IPC_NOWAIT);
+}
+
 static int prepare_mq(struct call *c)
 {
 	static int n;
@@ -221,6 +253,14 @@ static int prepare_uring(struct call *c)
 static long block_uring(struct call *c)
 {
 	return syscall(SYS_io_uring_enter, c->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+}
+
+static long block_uring_limit(struct call *c)
+{
+	struct __kernel_timespec t = {limit_ms / 1000, limit_ms % 1000 * 1000000};
+	struct io_uring_getevents_arg arg = {.ts = (uint64_t) (uintptr_t) &t};
+	return syscall(SYS_io_uring_enter, c->fd, 0, 1,
+		       IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &arg, sizeof(arg));
 }
 
 static void release_uring(struct call *c)
