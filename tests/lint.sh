@@ -17,6 +17,8 @@ done
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' '.ci/run') || complain "shellcheck has warnings"
 
+tests/hacking.sh || complain "HACKING.md names what is not there"
+
 code=(libwalk symbolizer protocol daemon cli)
 if grep -nE '(^|[^:"])//' -r "${code[@]}" --include='*.[ch]' | grep -v 'http'; then
 	complain "'//' comments mean 'not for commit'"
