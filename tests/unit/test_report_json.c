@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report_json.h"
 #include "sample_report.h"
 #include "cleanup.h"
 
@@ -6,7 +7,6 @@
 #include <setjmp.h>
 #include <string.h>
 #include <cmocka.h>
-#include <json-c/json.h>
 
 static const char wanted[] =
 	"{\"schema\":\"snapwalk.dump/1\",\"id\":\"20261120T103550.084579-4242-0badcafe\",\"seq\":3,"
@@ -140,12 +140,105 @@ static void test_repeated_frames(void **state)
 	free(text);
 }
 
+/* Consumes the element. */
+static void check_element(struct json_object *element, const char *expected)
+{
+	struct sw_text text = {0};
+	sw_report_json_append(&text, element);
+	assert_false(text.failed);
+	assert_string_equal(text.data, expected);
+	assert_int_equal(text.size, strlen(expected));
+	sw_text_deinit(&text);
+}
+
+static void test_strings(void **state)
+{
+	(void) state;
+	const struct sw_report_warning warnings[] = {
+		{.code = "", .message = "a\"b\\c/d"},
+		{.code = "\033[2J\b\f\r\n\t\x01\x1f", .message = NULL},
+		{.code = "é\xff€\xf0\x9f\x90\xa7\xed\xa0\x80", .message = "cut\xe2\x82"},
+	};
+	check_element(sw_report_json_warning(&warnings[0]),
+		      "{\"code\":\"\",\"tid\":null,\"message\":\"a\\\"b\\\\c/d\"}");
+	check_element(sw_report_json_warning(&warnings[1]),
+		      "{\"code\":\"\\u001b[2J\\b\\f\\r\\n\\t\\u0001\\u001f\",\"tid\":null,"
+		      "\"message\":null}");
+	check_element(sw_report_json_warning(&warnings[2]),
+		      "{\"code\":\"é\xef\xbf\xbd€🐧\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\","
+		      "\"tid\":null,\"message\":\"cut\xef\xbf\xbd\"}");
+}
+
+static void test_numbers(void **state)
+{
+	(void) state;
+	const struct sw_report_thread thread = {
+		.tid = INT32_MAX, .comm = "x", .cpu_ns = INT64_MAX, .stop_us = 0, .stack = 0};
+	check_element(sw_report_json_thread(&thread),
+		      "{\"tid\":2147483647,\"comm\":\"x\",\"state\":\"?\",\"captured\":false,"
+		      "\"wchan\":null,\"syscall\":null,\"cpu_ns\":9223372036854775807,\"stack\":0,"
+		      "\"stop_us\":0}");
+	const struct sw_report_frame frame = {.pc_avma = UINT64_MAX,
+					      .module = INT32_MAX,
+					      .has_offset = true,
+					      .function = "f",
+					      .function_offset = UINT64_MAX,
+					      .line = UINT32_MAX,
+					      .line_offset = INT32_MIN,
+					      .kind = "k",
+					      .by = "b",
+					      .trust = "t"};
+	check_element(sw_report_json_frame(&frame),
+		      "{\"pc\":\"0xffffffffffffffff\",\"module\":2147483647,\"offset\":\"0x0\","
+		      "\"function\":\"f\",\"function_offset\":9223372036854775807,\"file\":null,"
+		      "\"line\":4294967295,\"line_offset\":null,\"kind\":\"k\",\"by\":\"b\","
+		      "\"trust\":\"t\",\"inlined\":false}");
+}
+
+/* Numbers that only a defect makes negative are written as they are. */
+static void test_lowest_number(void **state)
+{
+	(void) state;
+	struct sw_report report = sample_report;
+	report.timings.total_us = INT64_MIN;
+	struct json_object *head = sw_report_json_head(&report);
+	struct json_object *timings = json_object_object_get(head, "timings");
+	check_element(json_object_get(json_object_object_get(timings, "total_us")),
+		      "-9223372036854775808");
+	json_object_put(head);
+}
+
+static void test_empty_lists(void **state)
+{
+	(void) state;
+	static const char end[] = "\"interrupted_calls\":1},\"threads\":[],\"stacks\":[],"
+				  "\"modules\":[],\"warnings\":[]}\n";
+	struct sw_report report = sample_report;
+	report.n_threads = report.n_stacks = report.n_modules = report.n_warnings = 0;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_json(&report, &text, &size, NULL), 0);
+	assert_true(size > strlen(end));
+	assert_string_equal(text + size - strlen(end), end);
+	free(text);
+}
+
+static void test_no_element(void **state)
+{
+	(void) state;
+	struct sw_text text = {0};
+	sw_report_json_append(&text, NULL);
+	assert_true(text.failed);
+	assert_null(text.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_strict_parser),
-		cmocka_unit_test(test_repeated_frames),
+		cmocka_unit_test(test_every_byte),      cmocka_unit_test(test_strict_parser),
+		cmocka_unit_test(test_repeated_frames), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_numbers),         cmocka_unit_test(test_lowest_number),
+		cmocka_unit_test(test_empty_lists),     cmocka_unit_test(test_no_element),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
