@@ -114,11 +114,13 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 		*ret_deleted = false;
 		return sw_take_fd(fd);
 	}
+	/* The name leads elsewhere or nowhere; else it is we who could not open it. */
+	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR;
 	sw_close_p(&fd);
 	fd = -EBADF;
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
-		fd = open_in_root(live->root_fd, path, &st);
+		fd = open_in_root(live, path, &st);
 		if (fd >= 0 && same_inode(&st, map))
 			return sw_take_fd(fd);
 	}
@@ -132,7 +134,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 		linked = open_link(live->proc_fd, name, map);
 	}
 	if (linked >= 0)
-		*ret_deleted = true;
+		*ret_deleted |= gone;
 	return linked;
 }
 
