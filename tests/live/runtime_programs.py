@@ -43,56 +43,34 @@ def steady(first, second):
     return sorted(t for t in tids if pcs_of(first, t) == pcs_of(second, t))
 
 
-def proven_part(report, tid):
-    """The program counters up to the first frame that was scanned for, and if there was one."""
-    frames = [f for f in stack_of(report, tid)["frames"] if not f["inlined"]]
-    proven = [int(f["pc"], 16) for f in frames]
-    guess = next((i for i, f in enumerate(frames)
-                  if f["trust"].startswith("scan") or f.get("may_miss")), len(frames))
-    return proven[:guess], guess < len(frames)
-
-
-def agrees(report, tid, theirs):
-    """Equal; where we had to guess, because code that a runtime made has no tables, up to there.
-    (HotSpot's interpreter pushes return addresses that follow no CALL, which a guess must not
-    believe; eu-stack follows rbp blindly, which happens to be right in that code.)"""
-    proven, guessed = proven_part(report, tid)
-    return theirs[:len(proven)] == proven if guessed else theirs == proven
-
-
 def words(pcs):
     return " ".join(map(hex, pcs))
 
 
 def look(pid):
-    """One comparison: (blocked threads, those that guess, {tid: difference}, our report)."""
+    """One comparison: (blocked threads, {tid: difference}, our report)."""
     before = patient_dump(pid, "--symbols", "none", status=(0, 3))
     theirs, complaints = oracles.eu_stack(pid)
     after = patient_dump(pid, "--symbols", "none", status=(0, 3))
     gave_up = {int(tid) for tid in re.findall(r"dwfl_thread_getframes tid (\d+)", complaints)}
     blocked = [tid for tid in steady(before, after) if theirs.get(tid)]
-    guessed = [tid for tid in blocked if proven_part(after, tid)[1]]
     differ = {}
     for tid in blocked:
         ours = pcs_of(after, tid)
-        if tid in gave_up:
-            worse = len(ours) < len(theirs[tid])
-        else:
-            worse = not agrees(after, tid, theirs[tid])
-        if worse:
+        same = ours[:len(theirs[tid])] if tid in gave_up else ours
+        if same != theirs[tid]:
             differ[tid] = f"{tid}\nours   {words(ours)}\ntheirs {words(theirs[tid])}"
-    return blocked, guessed, differ, after
+    return blocked, differ, after
 
 
 def check_peer(tap, name, pid, rounds=4):
     """A thread may be busy just when eu-stack looks: what differs must differ every time."""
     for _ in range(rounds):
-        blocked, guessed, differ, report = look(pid)
+        blocked, differ, report = look(pid)
         if not differ:
             break
     tap.check(len(blocked) * 2 > len(report["threads"]), f"{name}: most threads are blocked")
-    tap.check(not differ, f"{name}: as eu-stack says on {len(blocked)} blocked threads, on "
-              f"{len(guessed)} of them up to code without tables",
+    tap.check(not differ, f"{name}: as eu-stack says on {len(blocked)} blocked threads",
               "\n".join(list(differ.values())[:3]))
 
 
@@ -116,7 +94,7 @@ def check_program(tap, name, all_complete):
 
 def main():
     tap = Tap()
-    # Code that a JVM makes has no tables of ours yet: its threads may end early, honestly.
+    # Code that a JVM makes has no tables of ours: its threads may end early, honestly.
     for name, all_complete in (("python3", True), ("node", True), ("chromium", True),
                                ("java", False)):
         missing = programs.installed(name)
