@@ -35,8 +35,12 @@ static bool mem_read(void *arg, uint64_t avma, void *buffer, size_t length)
 static int reopen_regular(int path_fd, struct stat *st)
 {
 	char name[32];
-	if (fstat(path_fd, st) < 0 || !S_ISREG(st->st_mode))
+	if (fstat(path_fd, st) < 0)
 		return -1;
+	if (!S_ISREG(st->st_mode)) {
+		errno = ENOENT; /* no such file is there */
+		return -1;
+	}
 	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
@@ -106,6 +110,8 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 		*ret_deleted = false;
 		return sw_take_fd(fd);
 	}
+	/* The name leads elsewhere or nowhere; else it is we who could not open it. */
+	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR;
 	/* Of a process that changed its root directory the kernel shows names as we see them:
 	 * proc(5) "maps", d_path() starts from the reader's root. */
 	sw_close_p(&fd);
@@ -114,13 +120,11 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 		*ret_deleted = false;
 		return sw_take_fd(fd);
 	}
-	/* The name leads elsewhere or nowhere; else it is we who could not open it. */
-	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR;
 	sw_close_p(&fd);
 	fd = -EBADF;
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
-		fd = open_in_root(live, path, &st);
+		fd = open_in_root(live->root_fd, path, &st);
 		if (fd >= 0 && same_inode(&st, map))
 			return sw_take_fd(fd);
 	}
