@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "debug_frame.h"
+#include "cfi_entry.h"
 #include "cleanup.h"
 
 #include <endian.h>
@@ -113,6 +114,14 @@ static bool open_file(struct sw_debug_frame *frame, size_t size)
 		return false;
 	frame->dwarf = dwarf_begin_elf(frame->elf, DWARF_C_READ, NULL);
 	if (frame->dwarf == NULL)
+		return false;
+	/* Uncompressed by now. libdw must not be let at entries that ask for too much. */
+	Elf_Data *data = elf_getdata(elf_getscn(frame->elf, 1), NULL);
+	if (data == NULL || data->d_buf == NULL)
+		return false;
+	const struct sw_cfi_section section = {.bytes = {data->d_buf, data->d_size},
+					       .debug_frame = true};
+	if (data->d_size > SW_DEBUG_FRAME_MAX || !sw_cfi_section_sane(&section, 0))
 		return false;
 	frame->cfi = dwarf_getcfi(frame->dwarf);
 	return frame->cfi != NULL;

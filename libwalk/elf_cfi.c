@@ -12,15 +12,18 @@ struct segment {
 };
 
 struct sw_elf_cfi {
-	Elf *elf;              /* borrowed from the module */
-	struct sw_bytes image; /* borrowed from the module */
-	Dwarf_CFI *eh;         /* owned; NULL: no .eh_frame */
+	Elf *elf;                    /* borrowed from the module */
+	struct sw_bytes image;       /* borrowed from the module */
+	Dwarf_CFI *eh;               /* owned; NULL: no .eh_frame that can be used */
+	struct sw_cfi_section frame; /* the image, at the addresses that .eh_frame has */
+	bool has_table;
+	struct sw_cfi_table table; /* .eh_frame_hdr's; else every entry was looked at */
 	bool debug_tried;
 	struct sw_debug_frame *debug; /* owned; NULL: no .debug_frame */
 	uint64_t entry_svma;          /* 0: none */
 	struct segment segments[SW_ELF_SEGMENTS_MAX];
 	size_t n_segments;
-	struct segment hdr;    /* PT_GNU_EH_FRAME; no bytes: none */
+	struct segment hdr;    /* the first PT_GNU_EH_FRAME; no bytes: none */
 	struct sw_arena arena; /* rules */
 	struct sw_map64 rules; /* svma -> rule's address, or enum sw_elf_row of a failure */
 	bool unusable;         /* nothing above is set */
@@ -52,9 +55,74 @@ static void load_segments(struct sw_elf_cfi *cfi)
 			continue;
 		if (phdr.p_type == PT_LOAD)
 			cfi->segments[cfi->n_segments++] = s;
-		if (phdr.p_type == PT_GNU_EH_FRAME)
+		if (phdr.p_type == PT_GNU_EH_FRAME && cfi->hdr.bytes.size == 0)
 			cfi->hdr = s;
 	}
+}
+
+/* .eh_frame by the section headers; what they say of .eh_frame_hdr must agree with hdr, if any. */
+static bool sections_agree(struct sw_elf_cfi *cfi, GElf_Shdr *ret_frame, bool *ret_found)
+{
+	size_t names;
+	*ret_found = false;
+	if (elf_getshdrstrndx(cfi->elf, &names) != 0)
+		return true; /* none: libdw goes by the program headers, too */
+	Elf_Scn *scn = NULL;
+	for (size_t i = 0; i < SW_ELF_SECTIONS_MAX; i++) {
+		GElf_Shdr shdr;
+		scn = elf_nextscn(cfi->elf, scn);
+		if (scn == NULL)
+			return true;
+		const char *name = gelf_getshdr(scn, &shdr) != NULL
+					   ? elf_strptr(cfi->elf, names, shdr.sh_name)
+					   : NULL;
+		if (name == NULL || shdr.sh_type == SHT_NOBITS)
+			continue;
+		bool is_frame = strcmp(name, ".eh_frame") == 0;
+		if (cfi->hdr.bytes.size > 0 && (is_frame || strcmp(name, ".eh_frame_hdr") == 0) &&
+		    shdr.sh_addr - shdr.sh_offset != cfi->frame.svma)
+			return false;
+		if (is_frame) {
+			*ret_frame = shdr;
+			*ret_found = true;
+		}
+	}
+	return true;
+}
+
+/*
+ * Finds .eh_frame and how it is searched. libdw does that, too; but it must not be let at entries
+ * that we have not looked at (see cfi_entry.h), so both must see the same bytes and choose the same
+ * entry. False: there is none, or that is not certain.
+ */
+static bool frame_find(struct sw_elf_cfi *cfi)
+{
+	bool has_hdr = cfi->hdr.bytes.size > 0, found;
+	uint64_t start_svma = 0;
+	GElf_Shdr shdr;
+	cfi->frame.bytes = cfi->image;
+	if (has_hdr)
+		cfi->frame.svma =
+			cfi->hdr.svma - (uint64_t) (cfi->hdr.bytes.data - cfi->image.data);
+	if (!sections_agree(cfi, &shdr, &found) || (!has_hdr && !found))
+		return false;
+	if (has_hdr) {
+		switch (sw_cfi_hdr_read(cfi->hdr.bytes, cfi->hdr.svma, &cfi->table, &start_svma)) {
+		case SW_CFI_HDR_BAD: return false;
+		case SW_CFI_HDR_TABLE:
+			cfi->has_table = true;
+			return sw_cfi_table_sorted(&cfi->table);
+		case SW_CFI_HDR_NO_TABLE: break;
+		}
+	}
+	if (found) {
+		start_svma = shdr.sh_addr;
+		cfi->frame.svma = shdr.sh_addr - shdr.sh_offset;
+		if (!sw_bytes_has(cfi->image, shdr.sh_offset, shdr.sh_size))
+			return false;
+		cfi->frame.bytes.size = (size_t) (shdr.sh_offset + shdr.sh_size);
+	}
+	return sw_cfi_section_sane(&cfi->frame, start_svma - cfi->frame.svma);
 }
 
 static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
@@ -70,7 +138,8 @@ static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
 	cfi->image.data = sw_module_image(module, &cfi->image.size);
 	cfi->entry_svma = ehdr.e_entry;
 	load_segments(cfi);
-	cfi->eh = dwarf_getcfi_elf(cfi->elf);
+	if (frame_find(cfi))
+		cfi->eh = dwarf_getcfi_elf(cfi->elf);
 	return cfi;
 }
 
@@ -126,11 +195,22 @@ struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi)
 	return (struct sw_memory){.ops = &ops, .arg = cfi};
 }
 
-bool sw_elf_cfi_hdr(const struct sw_elf_cfi *cfi, uint64_t *ret_svma, struct sw_bytes *ret)
+enum sw_elf_row sw_elf_cfi_entry(const struct sw_elf_cfi *cfi, uint64_t svma,
+				 struct sw_cfi_entry *ret, uint64_t *ret_svma)
 {
-	*ret_svma = cfi->hdr.svma;
-	*ret = cfi->hdr.bytes;
-	return cfi->hdr.bytes.size > 0;
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	if (!cfi->has_table || cfi->eh == NULL ||
+	    !sw_cfi_table_find(&cfi->table, svma, &entry_svma))
+		return SW_ELF_ROW_NONE;
+	if (sw_cfi_entry_read(&cfi->frame, entry_svma - cfi->frame.svma, &entry) != 1 ||
+	    entry.is_cie || svma < entry.start_svma)
+		return SW_ELF_ROW_BAD;
+	if (svma >= entry.end_svma)
+		return SW_ELF_ROW_NONE;
+	*ret = entry;
+	*ret_svma = entry_svma;
+	return sw_cfi_entry_sane(&entry) ? SW_ELF_ROW_FOUND : SW_ELF_ROW_BAD;
 }
 
 /* What one table says of svma. */
@@ -167,7 +247,12 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 				const struct sw_cfi_rule **ret)
 {
 	static const struct sw_cfi_rule first_frame = {.ra_undefined = true};
-	enum sw_elf_row row = row_in(cfi, cfi->eh, svma, ret);
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	enum sw_elf_row row = cfi->has_table ? sw_elf_cfi_entry(cfi, svma, &entry, &entry_svma)
+					     : SW_ELF_ROW_FOUND;
+	if (row == SW_ELF_ROW_FOUND)
+		row = row_in(cfi, cfi->eh, svma, ret);
 	if (row == SW_ELF_ROW_NONE)
 		row = row_in(cfi, debug_table(cfi), svma, ret);
 	if (row == SW_ELF_ROW_NOMEM ||
@@ -221,7 +306,10 @@ static bool covers(Dwarf_CFI *table, uint64_t svma)
 
 const char *sw_elf_cfi_table(struct sw_elf_cfi *cfi, uint64_t svma)
 {
-	if (covers(cfi->eh, svma))
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	if (cfi->has_table ? sw_elf_cfi_entry(cfi, svma, &entry, &entry_svma) != SW_ELF_ROW_NONE
+			   : covers(cfi->eh, svma))
 		return ".eh_frame";
 	return covers(debug_table(cfi), svma) ? ".debug_frame" : NULL;
 }

@@ -3,6 +3,7 @@
 #define SW_ELF_CFI_H
 
 #include "bytes.h"
+#include "cfi_entry.h"
 #include "cfi_rule.h"
 #include "module.h"
 
@@ -46,7 +47,11 @@ Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi);
 /* The image as memory, by svma. */
 struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi);
 
-/* PT_GNU_EH_FRAME: the table that finds entries of .eh_frame. False when there is none. */
-bool sw_elf_cfi_hdr(const struct sw_elf_cfi *cfi, uint64_t *ret_svma, struct sw_bytes *ret);
+/*
+ * The entry of .eh_frame for svma, through its search table; *ret_svma is its own address.
+ * SW_ELF_ROW_NONE also when there is no search table; SW_ELF_ROW_BAD when it is not fit for use.
+ */
+enum sw_elf_row sw_elf_cfi_entry(const struct sw_elf_cfi *cfi, uint64_t svma,
+				 struct sw_cfi_entry *ret, uint64_t *ret_svma);
 
 #endif

@@ -11,7 +11,7 @@
 /* The row at 0x1004 of a function [0x1000, 0x1010): after 4 bytes CFA = rsp+40. */
 static const uint8_t rows[] = {0x44, 0x0e, 40};
 
-/* What .debug_frame of an image says of 0x1004: the CFA's offset; -1 none, -2 no such section. */
+/* What .debug_frame of an image says of 0x1004: the CFA's offset; -1 none, -2 no section that can be used. */
 static int cfa_offset(const struct image_section *section)
 {
 	uint8_t *image = elf_image(&(struct image_parts){.sections = section, .n_sections = 1});
@@ -50,7 +50,7 @@ static void test_plain(void **state)
 				  .size = size};
 	assert_int_equal(cfa_offset(&s), 40);
 	s.size = 24; /* cut within the FDE */
-	assert_int_equal(cfa_offset(&s), -1);
+	assert_int_equal(cfa_offset(&s), -2);
 	s.size = 0;
 	assert_int_equal(cfa_offset(&s), -2);
 	s.size = size;
@@ -58,6 +58,21 @@ static void test_plain(void **state)
 	assert_int_equal(cfa_offset(&s), -2);
 	s.type = SHT_PROGBITS;
 	s.name = ".debug_line";
+	assert_int_equal(cfa_offset(&s), -2);
+	free(data);
+}
+
+/* An instruction that would make libdw set aside a gigabyte: the section is not used. */
+static void test_excessive_register(void **state)
+{
+	(void) state;
+	static const uint8_t greedy[] = {0x05, 0xff, 0xff, 0xff, 0x1f, 1};
+	size_t size;
+	uint8_t *data = debug_frame_section(0x1000, 0x1010, greedy, sizeof(greedy), &size);
+	const struct image_section s = {.name = ".debug_frame",
+					.type = SHT_PROGBITS,
+					.data = data,
+					.size = size};
 	assert_int_equal(cfa_offset(&s), -2);
 	free(data);
 }
@@ -124,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_excessive_register),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_compressed_the_old_way),
 	};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CFI_ENTRY_H
+#define SW_CFI_ENTRY_H
+
+#include "bytes.h"
+
+/*
+ * Entries (CIE, FDE) of .eh_frame and .debug_frame, read by ourselves: for the bounds of functions,
+ * and to look at their instructions before libdw executes them. libdw (elfutils 0.188, cfi.c) makes
+ * room for every register number up to 2^27 that an instruction names, and copies all of it for each
+ * DW_CFA_remember_state: a few hostile bytes cost gigabytes.
+ * Sources: LSB 5.0 core, §10.6.1 (.eh_frame) and §10.6.2 (.eh_frame_hdr); DWARF 5, §6.4.1, §7.6,
+ * §7.24.
+ */
+enum {
+	SW_CFI_REG_MAX = 255,     /* highest register number: the psABI goes to 129 */
+	SW_CFI_REMEMBER_MAX = 64, /* states remembered in one program */
+};
+
+/* Bytes that hold entries. For .eh_frame this may be the whole segment around it. */
+struct sw_cfi_section {
+	struct sw_bytes bytes;
+	uint64_t svma; /* of bytes.data[0] */
+	bool debug_frame;
+};
+
+struct sw_cfi_entry {
+	bool is_cie;
+	uint64_t start_svma, end_svma; /* FDE: [start, end) of the code */
+	struct sw_bytes program;       /* its instructions */
+	struct sw_bytes cie_program;   /* FDE: those of its CIE, executed before */
+	uint8_t encoding;              /* DW_EH_PE_* of code addresses */
+	uint64_t next_off;
+};
+
+/* The entry at offset. 1; 0 at the end of the section (its terminator); -1 when malformed. */
+int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
+		      struct sw_cfi_entry *ret);
+
+/* True when the instructions, and its CIE's, ask for nothing excessive. */
+bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry);
+
+/* The same for every entry from offset to the end of the section. */
+bool sw_cfi_section_sane(const struct sw_cfi_section *section, uint64_t offset);
+
+/* The search table of .eh_frame_hdr: pairs of addresses, 4 bytes each, relative to its start. */
+struct sw_cfi_table {
+	struct sw_bytes pairs;
+	uint64_t base_svma;
+};
+
+enum sw_cfi_hdr {
+	SW_CFI_HDR_TABLE,
+	SW_CFI_HDR_NO_TABLE, /* a header alone, as linkers write when they could not make one */
+	SW_CFI_HDR_BAD,
+};
+
+/* *ret_frame_svma is where .eh_frame begins. */
+enum sw_cfi_hdr sw_cfi_hdr_read(struct sw_bytes hdr, uint64_t hdr_svma,
+				struct sw_cfi_table *ret_table, uint64_t *ret_frame_svma);
+
+/* True when code addresses rise, so that every search finds the same. */
+bool sw_cfi_table_sorted(const struct sw_cfi_table *table);
+
+/* The entry's address for the last code address that is not above svma. */
+bool sw_cfi_table_find(const struct sw_cfi_table *table, uint64_t svma, uint64_t *ret_fde_svma);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cfi_entry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { SVMA = 0x2000 };
+
+/* One CIE ("zR", pcrel sdata4; CFA = rsp+8) and one FDE for [0x1000, 0x1010), then the end. */
+static const uint8_t section[] = {
+	20,   0,    0,  0, 0,    0,    0,    0,  1,    'z',  'R',  0,
+	1,    0x78, 16, 1, 0x1b, 0x0c, 7,    8,  0x90, 1,    0,    0, /* 24: FDE */
+	16,   0,    0,  0, 28,   0,    0,    0,  0xe0, 0xef, 0xff, 0xff,
+	0x10, 0,    0,  0, 0,    0x41, 0x0e, 16, 0,    0,    0,    0, /* 48: the end */
+};
+
+static struct sw_cfi_section view(const uint8_t *bytes, size_t size)
+{
+	return (struct sw_cfi_section){.bytes = {bytes, size}, .svma = SVMA};
+}
+
+static void test_entries(void **state)
+{
+	(void) state;
+	const struct sw_cfi_section s = view(section, sizeof(section));
+	struct sw_cfi_entry e;
+	assert_int_equal(sw_cfi_entry_read(&s, 0, &e), 1);
+	assert_true(e.is_cie);
+	assert_int_equal(e.next_off, 24);
+	assert_int_equal(e.encoding, 0x1b);
+	assert_int_equal(e.program.size, 7);
+	assert_int_equal(e.program.data[0], 0x0c);
+	assert_int_equal(sw_cfi_entry_read(&s, 24, &e), 1);
+	assert_false(e.is_cie);
+	assert_int_equal(e.start_svma, 0x1000);
+	assert_int_equal(e.end_svma, 0x1010);
+	assert_int_equal(e.program.size, 3);
+	assert_int_equal(e.program.data[0], 0x41);
+	assert_int_equal(e.cie_program.data[0], 0x0c);
+	assert_int_equal(e.next_off, 44);
+	assert_true(sw_cfi_entry_sane(&e));
+	assert_int_equal(sw_cfi_entry_read(&s, 44, &e), 0);
+	assert_int_equal(sw_cfi_entry_read(&s, sizeof(section), &e), 0);
+	assert_int_equal(sw_cfi_entry_read(&s, UINT64_MAX, &e), 0);
+	assert_true(sw_cfi_section_sane(&s, 0));
+}
+
+/* Every cut is malformed or the end, never read beyond. */
+static void test_cut_anywhere(void **state)
+{
+	(void) state;
+	struct sw_cfi_entry e;
+	for (size_t size = 0; size < 44; size++) {
+		uint8_t *copy = malloc(size + 1);
+		assert_non_null(copy);
+		memcpy(copy, section, size);
+		const struct sw_cfi_section s = view(copy, size);
+		assert_int_equal(sw_cfi_entry_read(&s, 0, &e), size == 0 ? 0 : size < 24 ? -1 : 1);
+		assert_int_equal(sw_cfi_entry_read(&s, 24, &e), size <= 24 ? 0 : -1);
+		assert_int_equal(sw_cfi_section_sane(&s, 0), size == 0 || size == 24);
+		free(copy);
+	}
+}
+
+static void test_malformed(void **state)
+{
+	(void) state;
+	static const struct {
+		size_t offset;
+		uint8_t value;
+	} changes[] = {
+		{0, 0xff},  /* length beyond the section */
+		{8, 2},     /* CIE version that does not exist */
+		{9, 'x'},   /* augmentation that is not known */
+		{15, 0x7f}, /* augmentation data beyond the entry */
+		{16, 0x50}, /* encoding: aligned */
+		{28, 27},   /* the FDE's CIE is none */
+		{40, 0x7f}, /* augmentation data beyond the FDE */
+	};
+	struct sw_cfi_entry e;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		uint8_t copy[sizeof(section)];
+		memcpy(copy, section, sizeof(section));
+		copy[changes[i].offset] = changes[i].value;
+		const struct sw_cfi_section s = view(copy, sizeof(copy));
+		assert_int_equal(sw_cfi_entry_read(&s, 24, &e), -1);
+		assert_false(sw_cfi_section_sane(&s, 0));
+	}
+}
+
+static bool sane(const uint8_t *program, size_t size)
+{
+	const struct sw_cfi_entry e = {.program = {program, size}, .encoding = 0x1b};
+	const struct sw_cfi_entry of_cie = {.cie_program = {program, size}, .encoding = 0x1b};
+	assert_int_equal(sw_cfi_entry_sane(&e), sw_cfi_entry_sane(&of_cie));
+	return sw_cfi_entry_sane(&e);
+}
+
+#define PROGRAM(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+
+static void test_instructions(void **state)
+{
+	(void) state;
+	/* every instruction with operands that look like instructions themselves */
+	assert_true(sane(PROGRAM(0x41, 0x86, 2, 0xc6, 0x00, 0x0a, 0x0b, 0x02, 5, 0x03, 5, 5, 0x04,
+				 5, 5, 5, 5, 0x01, 5, 5, 5, 5, 0x06, 5, 0x07, 5, 0x08, 5, 0x09, 5,
+				 5, 0x0c, 5, 5, 0x0d, 5, 0x0e, 5, 0x11, 5, 5, 0x12, 5, 5, 0x13, 5,
+				 0x14, 5, 5, 0x15, 5, 5, 0x2e, 5, 0x2f, 5, 5, 0x0f, 2, 5, 5, 0x10,
+				 5, 2, 5, 5, 0x16, 5, 2, 5, 5, 0x05, 0xff, 0x01, 1)));
+	/* register 256: as an operand of each kind */
+	assert_false(sane(PROGRAM(0x05, 0x80, 0x02, 1)));
+	assert_false(sane(PROGRAM(0x09, 5, 0x80, 0x02)));
+	assert_false(sane(PROGRAM(0x10, 0x80, 0x02, 0)));
+	assert_false(sane(PROGRAM(0x41, 0x86, 0x80, 2, 0x07, 0x80, 0x02)));
+	/* operands cut short; a block beyond the end; a number that never ends */
+	assert_false(sane(PROGRAM(0x04, 1, 2, 3)));
+	assert_false(sane(PROGRAM(0x0f, 3, 5, 5)));
+	assert_false(sane(PROGRAM(0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+				  0x80, 0x00)));
+	/* libdw stops at what it does not know: what follows is never executed */
+	assert_true(sane(PROGRAM(0x3f, 0x05, 0x80, 0x02, 1)));
+	uint8_t remember[SW_CFI_REMEMBER_MAX + 1];
+	memset(remember, 0x0a, sizeof(remember));
+	assert_true(sane(remember, SW_CFI_REMEMBER_MAX));
+	assert_false(sane(remember, SW_CFI_REMEMBER_MAX + 1));
+}
+
+static enum sw_cfi_hdr hdr_read(const uint8_t *bytes, size_t size, struct sw_cfi_table *table)
+{
+	uint64_t frame_svma = 0;
+	enum sw_cfi_hdr r =
+		sw_cfi_hdr_read((struct sw_bytes){bytes, size}, 0x3000, table, &frame_svma);
+	if (r != SW_CFI_HDR_BAD)
+		assert_int_equal(frame_svma, 0x3004 + 0x10);
+	return r;
+}
+
+static void test_search_table(void **state)
+{
+	(void) state;
+	/* functions at 0x1000 and 0x1010 (twice, as folded ones are), entries at 0x3020, 0x3030.. */
+	static const uint8_t hdr[] = {
+		1,    0x1b, 0x03, 0x3b, 0x10, 0,    0,    0,    3,    0,    0,    0,
+		0x00, 0xe0, 0xff, 0xff, 0x20, 0,    0,    0,    0x10, 0xe0, 0xff, 0xff,
+		0x30, 0,    0,    0,    0x10, 0xe0, 0xff, 0xff, 0x40, 0,    0,    0,
+	};
+	struct sw_cfi_table table = {0};
+	uint64_t fde = 0;
+	assert_int_equal(hdr_read(hdr, sizeof(hdr), &table), SW_CFI_HDR_TABLE);
+	assert_int_equal(table.pairs.size, 24);
+	assert_true(sw_cfi_table_sorted(&table));
+	assert_false(sw_cfi_table_find(&table, 0xfff, &fde));
+	assert_true(sw_cfi_table_find(&table, 0x1000, &fde));
+	assert_int_equal(fde, 0x3020);
+	assert_true(sw_cfi_table_find(&table, 0x100f, &fde));
+	assert_int_equal(fde, 0x3020);
+	assert_true(sw_cfi_table_find(&table, 0x1010, &fde));
+	assert_int_equal(fde, 0x3040);
+	assert_true(sw_cfi_table_find(&table, UINT64_C(1) << 40, &fde));
+	assert_int_equal(fde, 0x3040);
+
+	uint8_t copy[sizeof(hdr)];
+	memcpy(copy, hdr, sizeof(hdr));
+	copy[12] = 0x20; /* the first address is the highest */
+	assert_int_equal(hdr_read(copy, sizeof(copy), &table), SW_CFI_HDR_TABLE);
+	assert_false(sw_cfi_table_sorted(&table));
+	table.base_svma = 0x100; /* addresses below 0 */
+	memcpy(copy, hdr, sizeof(hdr));
+	assert_false(sw_cfi_table_sorted(&table));
+
+	assert_int_equal(hdr_read(hdr, sizeof(hdr) - 1, &table), SW_CFI_HDR_BAD);
+	copy[3] = 0xff;
+	assert_int_equal(hdr_read(copy, sizeof(copy), &table), SW_CFI_HDR_NO_TABLE);
+	copy[3] = 0x1b;
+	assert_int_equal(hdr_read(copy, sizeof(copy), &table), SW_CFI_HDR_BAD);
+	copy[0] = 2;
+	assert_int_equal(hdr_read(copy, sizeof(copy), &table), SW_CFI_HDR_BAD);
+	assert_int_equal(hdr_read(hdr, 3, &table), SW_CFI_HDR_BAD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries),      cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_malformed),    cmocka_unit_test(test_instructions),
+		cmocka_unit_test(test_search_table),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
