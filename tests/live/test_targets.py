@@ -235,6 +235,23 @@ def test_musl(tap):
                 tap.check(stack["end"] == "complete" or stack["why"], f"{name}: says why it ends")
 
 
+def test_no_tables(tap):
+    """Neither tables nor frame pointers: the stack is scanned. A call that leads to its callee is a
+    verified find; libc calls the first function through a pointer, which proves nothing."""
+    with Target("chain_bare") as target:
+        wait_blocked(target.pid)
+        report = patient_dump(target.pid, status=(0, 3))
+        for tid, functions in expected_stacks(target.lines).items():
+            name = f"bare {functions[-1]}"
+            stack = stack_of(report, tid)
+            tap.equal(own_functions(report, tid), functions, f"{name}: functions")
+            own = len(functions)
+            tap.equal(trusts(stack)[:own + 1],
+                      ["context"] + ["scan_verified"] * (own - 1) + ["scan"], f"{name}: trust")
+            tap.check(stack["frames"][own].get("may_miss"),
+                      f"{name}: the guess says that frames may be missing", stack["frames"][own])
+
+
 def test_names(tap):
     with Target("named", 30) as target:
         wait_blocked(target.pid)
@@ -255,7 +272,7 @@ def main():
     tap = Tap()
     for test in (test_plain, test_signal_frames, test_deep, test_leaf, test_assembly,
                  test_stripped, test_library, test_deleted_program, test_null_call,
-                 test_coroutine, test_musl, test_names):
+                 test_coroutine, test_musl, test_no_tables, test_names):
         tap.guard(test)
     tap.done()
 

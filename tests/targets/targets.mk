@@ -25,7 +25,8 @@ CHAIN_nohdr       := -Wl,--no-eh-frame-hdr
 CHAIN_cet         := -fcf-protection=full -Wl,-z,ibtplt
 CHAIN_prelinked   := -fno-pie -no-pie -Wl,-Ttext-segment=0x7000000
 CHAIN_gold        := -fuse-ld=gold
-CHAINS := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet prelinked gold
+CHAIN_bare        := -fno-asynchronous-unwind-tables -fno-unwind-tables -g0
+CHAINS := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet prelinked gold bare
 CHAIN_TARGETS := $(addprefix $(T)/chain_,$(CHAINS) clang musl musl_static stripped separate)
 
 $(addprefix $(T)/chain_,$(CHAINS)): $(T)/chain_%: tests/targets/chain.c $(TARGET_DEPS)
