@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LINE_BYTES = 8192, BAD_MAX = 20 };
+enum { LINE_BYTES = 8192, BAD_MAX = 500 };
 
 struct tally {
 	size_t count;
@@ -71,6 +71,9 @@ static void append(char *line, const char *format, const char *word, uint64_t nu
 {
 	size_t used = strlen(line);
 	snprintf(line + used, LINE_BYTES - used, format, word, (unsigned long long) number);
+	char *cold = strstr(line + used, " [clone");
+	if (cold != NULL)
+		*cold = '\0'; /* words are separated by spaces */
 }
 
 static const char *path_of(const struct sw_frame *frame)
@@ -160,11 +163,11 @@ static int stop_once(struct driver *d, struct sw_error *err)
 	for (size_t i = 0; r == 0 && i < snap->n_threads; i++) {
 		if (snap->threads[i].captured)
 			continue;
-		if (snap->threads[i].reason == SW_E_EXITED)
+		int reason = snap->threads[i].reason;
+		if (reason == SW_E_EXITED || reason == SW_E_ZOMBIE)
 			tally_add(d, "gone exited");
 		else if (d->n_bad++ < BAD_MAX)
-			printf("bad not captured: %s %d\n", snap->threads[i].comm,
-			       snap->threads[i].reason);
+			printf("bad not captured: %s %d\n", snap->threads[i].comm, reason);
 	}
 	for (size_t i = 0; r == 0 && i < walks->n_walks; i++) {
 		const struct sw_walk *walk = &walks->walks[i];

@@ -134,12 +134,33 @@ def test_modules(tap):
               "\n".join(" ".join(line) for line in lines if line[0] == "bad"))
 
 
+def test_throwing(tap):
+    """Exceptions. When libgcc installs the registers of the frame that catches, it overwrites those
+    that the frames below it had saved: what their tables say is no longer true until the jump is
+    made. A walk from there is cut and says so; all others are complete and right."""
+    stops = max(STOPS // 2, 100)
+    with Target("throwing") as target:
+        lines = drive(target.pid, stops, 2000)
+        edges, roots = said(target, "edge"), said(target, "root")
+    stubs = plt_ranges(os.path.join(TARGETS, "throwing"))
+    chains = [without_stub(line[2:], stubs) for line in lines if line[0] == "chain"]
+    wrong = [(w, chain) for chain in chains for w in wrong_calls(chain, edges, roots)]
+    tap.check(not wrong, f"throwing: all calls on {len(chains)} distinct stacks are calls it makes",
+              "\n".join(map(str, wrong[:10])))
+    bad = [" ".join(line) for line in lines if line[0] == "bad"]
+    elsewhere = [line for line in bad if " _Unwind_" not in line or line.startswith("bad complete")]
+    tap.check(not elsewhere, "throwing: only walks out of the installing of a context are cut",
+              "\n".join(elsewhere[:10]))
+    tap.check(len(bad) <= stops * 2 * 0.1, f"throwing: {len(bad)} of {stops * 2} walks are cut")
+
+
 def main():
     tap = Tap()
     tap.guard(test_busy)
     tap.guard(test_clock)
     tap.guard(test_churn)
     tap.guard(test_modules)
+    tap.guard(test_throwing)
     tap.done()
 
 

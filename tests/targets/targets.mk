@@ -53,7 +53,7 @@ $(T)/chain_separate: $(T)/chain_pie
 $(T)/assembly: tests/targets/assembly.c tests/targets/lib/assembly_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -o $@ $< tests/targets/lib/assembly_frames.S
-$(T)/exceptions: tests/targets/exceptions.cc $(TARGET_DEPS)
+$(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread -o $@ $<
 $(T)/plugin.so: tests/targets/lib/plugin.c $(TARGET_DEPS)
@@ -79,5 +79,5 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(ARCHIVES)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(ARCHIVES) $(TESTS_LIBS)
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/exceptions $(T)/plugin.so $(T)/stepped_cet \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)
