@@ -112,23 +112,21 @@ static int compile_column(struct draft *d, Dwarf_Frame *frame, unsigned reg, int
 	return 0;
 }
 
+/* A copy from the arena; NULL when there is no memory. */
+static void *keep(struct sw_arena *arena, const void *bytes, size_t size)
+{
+	void *copy = sw_arena_alloc(arena, size);
+	if (copy != NULL)
+		memcpy(copy, bytes, size);
+	return copy;
+}
+
 static int draft_keep(struct draft *d, const struct sw_cfi_rule **ret)
 {
-	size_t regs_bytes = d->rule.n_regs * sizeof(d->regs[0]);
-	struct sw_cfi_rule *rule = sw_arena_alloc(d->arena, sizeof(*rule) + regs_bytes);
-	if (rule == NULL)
-		return -SW_E_NOMEM;
-	*rule = d->rule;
-	memcpy(rule->regs, d->regs, regs_bytes);
-	if (d->n_exprs > 0) {
-		size_t exprs_bytes = d->n_exprs * sizeof(d->exprs[0]);
-		rule->exprs = sw_arena_alloc(d->arena, exprs_bytes);
-		if (rule->exprs == NULL)
-			return -SW_E_NOMEM;
-		memcpy(rule->exprs, d->exprs, exprs_bytes);
-	}
-	*ret = rule;
-	return 0;
+	d->rule.regs = keep(d->arena, d->regs, d->rule.n_regs * sizeof(d->regs[0]));
+	d->rule.exprs = keep(d->arena, d->exprs, d->n_exprs * sizeof(d->exprs[0]));
+	*ret = keep(d->arena, &d->rule, sizeof(d->rule));
+	return d->rule.regs == NULL || d->rule.exprs == NULL || *ret == NULL ? -SW_E_NOMEM : 0;
 }
 
 int sw_cfi_rule_compile(Dwarf_Frame *frame, struct sw_arena *arena, const struct sw_cfi_rule **ret)

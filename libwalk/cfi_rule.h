@@ -29,15 +29,15 @@ struct sw_cfi_reg_rule {
 
 struct sw_cfi_rule {
 	const struct sw_cfi_expr *cfa_expr; /* NULL: cfa_reg + cfa_offset */
-	const struct sw_cfi_expr **exprs;   /* NULL: none of regs[] has one */
+	const struct sw_cfi_expr **exprs;   /* those of regs[] */
 	uint64_t start_svma, end_svma;      /* [start, end) of the row; 0, 0: known code */
 	uint32_t same_mask;
 	int32_t cfa_offset;
 	uint8_t cfa_reg;
 	uint8_t n_regs;
-	bool signal;       /* the frame is a signal trampoline */
-	bool ra_undefined; /* nothing called this: the first frame */
-	struct sw_cfi_reg_rule regs[];
+	bool signal;                        /* the frame is a signal trampoline */
+	bool ra_undefined;                  /* nothing called this: the first frame */
+	const struct sw_cfi_reg_rule *regs; /* n_regs of them */
 };
 
 /*

@@ -16,8 +16,8 @@ fi
 
 out=build/fuzz
 mkdir -p "$out/obj"
-flags="-std=gnu17 -D_GNU_SOURCE -DSW_VERSION=\"fuzz\" -g -O1 -fno-omit-frame-pointer"
-sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' -g -O1 -fno-omit-frame-pointer
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined)
 objects=()
 for file in libwalk/*.c libwalk/base/*.c symbolizer/*.c protocol/*.c; do
 	[ -e "$file" ] || continue
@@ -25,7 +25,7 @@ for file in libwalk/*.c libwalk/base/*.c symbolizer/*.c protocol/*.c; do
 	objects+=("$object")
 	if [ ! -e "$object" ] || [ "$file" -nt "$object" ]; then
 		# shellcheck disable=SC2086
-		clang $flags $sanitize -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
+		clang "${flags[@]}" -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
 	fi
 done
 
@@ -35,7 +35,7 @@ for name in "${names[@]}"; do
 		case ${file##*/} in test_*) ;; *) extra+=("$file") ;; esac
 	done
 	# shellcheck disable=SC2086
-	clang $flags $sanitize -fsanitize=fuzzer $includes -o "$out/$name" "tests/fuzz/$name.c" \
+	clang "${flags[@]}" -fsanitize=fuzzer $includes -o "$out/$name" "tests/fuzz/$name.c" \
 		"${extra[@]}" "${objects[@]}" $libs -lcmocka
 	mkdir -p "$out/$name.found"
 	echo "fuzz: $name for $seconds s"
