@@ -46,10 +46,8 @@ static bool is_missing(int reason)
 static int refusal(const struct sw_take *take, pid_t tid)
 {
 	char name[32];
-	struct sw_proc_stat stat;
 	(void) snprintf(name, sizeof(name), "%d/stat", (int) tid); /* fits */
-	if (!sw_proc_stat_read(take->target->task_fd, name, &stat) || stat.state == 'Z' ||
-	    stat.state == 'X')
+	if (!sw_target_thread_lives(take->target->task_fd, name))
 		return SW_E_EXITED;
 	return -sw_target_denied(take->target, tid, NULL);
 }

@@ -65,6 +65,16 @@ static void process_describe(struct sw_take *take)
 		p->cgroup = keep_text(take, path, length);
 }
 
+/* Of a file below the directory of the thread through which we look; errno says why. */
+static int cannot_open(const struct sw_take *take, const char *name)
+{
+	bool refused = errno == EACCES || errno == EPERM;
+	if (refused && sw_target_thread_lives(take->live_fd, "stat"))
+		return sw_target_denied(take->target, take->target->pid, take->err);
+	return sw_fail(take->err, SW_E_EXITED, "process %d exited before its %s could be opened",
+		       take->target->pid, name);
+}
+
 /* Maps and modules, as they are now. */
 int sw_take_maps(struct sw_take *take)
 {
@@ -74,10 +84,7 @@ int sw_take_maps(struct sw_take *take)
 	size_t n, bad;
 	int r = sw_text_read_at(&text, take->live_fd, "maps", MAPS_TEXT_MAX);
 	if (r == -SW_E_IO)
-		return errno == EACCES || errno == EPERM
-			       ? sw_target_denied(take->target, take->target->pid, take->err)
-			       : sw_fail_errno(take->err, SW_E_EXITED, "process %d: maps",
-					       take->target->pid);
+		return cannot_open(take, "maps");
 	if (r == 0)
 		r = sw_maps_parse(&snap->priv->arena, text.data, text.size, &maps, &n, &bad);
 	if (r < 0)
@@ -107,7 +114,7 @@ int sw_take_before(struct sw_take *take)
 	process_describe(take);
 	snap->priv->mem_fd = openat(take->live_fd, "mem", O_RDONLY | O_CLOEXEC);
 	if (snap->priv->mem_fd < 0 && (errno == EACCES || errno == EPERM))
-		return sw_target_denied(take->target, take->target->pid, take->err);
+		return cannot_open(take, "mem");
 	take->stop.mem_fd = snap->priv->mem_fd;
 	struct sw_proc_stat stat;
 	if (sw_proc_stat_read(take->live_fd, "stat", &stat))

@@ -23,6 +23,13 @@ static bool state_is_dead(char state)
 	return state == 'Z' || state == 'X' || state == 'x';
 }
 
+bool sw_target_thread_lives(int dirfd, const char *name)
+{
+	struct sw_proc_stat stat;
+	return sw_proc_stat_read(dirfd, name, &stat) && !state_is_dead(stat.state) &&
+	       stat.vsize_bytes > 0;
+}
+
 static int live_fd_try(const struct sw_target *target)
 {
 	enum { TIDS = 512 };
@@ -34,9 +41,8 @@ static int live_fd_try(const struct sw_target *target)
 	 * TIDS are looked at. */
 	for (size_t i = 0; i < n && i < TIDS; i++) {
 		char name[32];
-		struct sw_proc_stat stat;
 		(void) snprintf(name, sizeof(name), "%d/stat", (int) tids[i]); /* fits */
-		if (!sw_proc_stat_read(target->task_fd, name, &stat) || state_is_dead(stat.state))
+		if (!sw_target_thread_lives(target->task_fd, name))
 			continue;
 		(void) snprintf(name, sizeof(name), "%d", (int) tids[i]); /* fits */
 		int fd = openat(target->task_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -145,7 +151,8 @@ static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *e
 {
 	uint8_t ident[EI_NIDENT + 4];
 	sw_cleanup(sw_close_p) int fd = openat(live_fd, "exe", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
+	if (fd < 0 && (errno == EACCES || errno == EPERM) &&
+	    sw_target_thread_lives(live_fd, "stat"))
 		return sw_target_denied(t, t->pid, err);
 	if (fd < 0 || read(fd, ident, sizeof(ident)) != (ssize_t) sizeof(ident))
 		return 0; /* the registers' size says it too, at the stop */
@@ -167,17 +174,23 @@ static int check_kind(struct sw_target *t, struct sw_error *err)
 	if (stat.flags & SW_PF_KTHREAD)
 		return sw_fail(err, SW_E_KERNEL_THREAD, "process %d (%s) is a kernel thread",
 			       (int) t->pid, stat.comm);
-	sw_cleanup(sw_close_p) int live_fd = sw_target_live_fd(t);
-	if (live_fd < 0)
-		return sw_fail(err, SW_E_ZOMBIE,
-			       "process %d (%s) has exited and waits to be reaped "
-			       "by its parent %d",
-			       (int) t->pid, stat.comm, (int) stat.ppid);
-	/* Opening mem asks the kernel's and the security modules' whole opinion on tracing. */
-	sw_cleanup(sw_close_p) int mem_fd = openat(live_fd, "mem", O_RDONLY | O_CLOEXEC);
-	if (mem_fd < 0 && (errno == EACCES || errno == EPERM))
-		return sw_target_denied(t, t->pid, err);
-	return check_arch(t, live_fd, err);
+	for (int i = 0; i < LIVE_TRIES; i++) {
+		sw_cleanup(sw_close_p) int live_fd = sw_target_live_fd(t);
+		if (live_fd < 0)
+			return sw_fail(err, SW_E_ZOMBIE,
+				       "process %d (%s) has exited and waits to be reaped "
+				       "by its parent %d",
+				       (int) t->pid, stat.comm, (int) stat.ppid);
+		/* Opening mem asks the kernel's and the security modules' whole opinion on
+		 * tracing. */
+		sw_cleanup(sw_close_p) int mem_fd = openat(live_fd, "mem", O_RDONLY | O_CLOEXEC);
+		if (mem_fd >= 0 || (errno != EACCES && errno != EPERM))
+			return check_arch(t, live_fd, err);
+		if (sw_target_thread_lives(live_fd, "stat"))
+			return sw_target_denied(t, t->pid, err);
+		/* The thread has just ended; perhaps the process goes on with another. */
+	}
+	return sw_fail(err, SW_E_EXITED, "process %d has just exited", (int) t->pid);
 }
 
 int sw_target_open(pid_t pid, struct sw_target **ret, struct sw_error *err)

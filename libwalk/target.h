@@ -26,6 +26,13 @@ SW_DEFINE_CLEANUP(struct sw_target *, sw_target_close);
  */
 int sw_target_live_fd(const struct sw_target *target);
 
+/*
+ * Whether the thread whose stat this is still has memory. One that ends gives it up before it
+ * becomes a zombie, and from then on everything is refused that is asked of it: what is in its
+ * directory belongs to root. Ask before a refusal is put down to a lack of permission.
+ */
+bool sw_target_thread_lives(int dirfd, const char *name);
+
 /* Why the kernel refuses to let us trace pid, in words that say what to do. tid: the thread that
  * was refused. -SW_E_TRACED or -SW_E_NOT_PERMITTED. */
 int sw_target_denied(const struct sw_target *target, pid_t tid, struct sw_error *err);
