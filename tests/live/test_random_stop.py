@@ -33,13 +33,17 @@ def plt_ranges(path):
 
 
 def without_stub(chain, stubs):
-    """The chain without a PLT stub at its inner end: the call is on its way into a library."""
+    """The chain without PLT stubs at its inner end or where a signal came: there the call is on its
+    way into a library."""
     comm, *functions = chain
-    if functions and functions[0].startswith("?"):
-        offset = int(functions[0][1:], 16)
-        if any(start <= offset < end for start, end in stubs):
-            functions = functions[1:]
-    return [comm, *functions]
+    kept = []
+    for i, function in enumerate(functions):
+        if function.startswith("?") and (i == 0 or functions[i - 1] == "<signal>"):
+            offset = int(function[1:], 16)
+            if any(start <= offset < end for start, end in stubs):
+                continue
+        kept.append(function)
+    return [comm, *kept]
 
 
 def wrong_calls(chain, edges, roots):
