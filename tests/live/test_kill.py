@@ -4,11 +4,13 @@
 
 The target receives numbered signals all the while and keeps books (targets/signal_storm.c).
 """
+import os
 import random
+import signal
 import subprocess
 import time
 
-from harness import SNAPWALK, Tap, Target, wait_until
+from harness import SNAPWALK, Tap, Target, state_of, wait_until
 from safety import capture, let_go, run_time, status_field, tasks
 
 THREADS = 12
@@ -42,9 +44,9 @@ class Storm(Target):
         return beats, sum(sent)
 
 
-def start(pid, *args):
+def start(pid, *args, **popen):
     return subprocess.Popen([SNAPWALK, "dump", "--json", *args, str(pid)],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **popen)
 
 
 def wait_exact(seconds):
@@ -142,11 +144,79 @@ def restart_written(tap):
         tap.equal(never, [], "calls that the kernel restarts returned their event")
 
 
+def terminal_signals(tap):
+    """What a terminal sends goes to the whole group. Ctrl-Z must not leave the target stopped."""
+    generator = random.Random(6)
+    with Storm() as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "before terminal signals")
+        seconds = run_time(storm.pid)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
+            stuck = []
+            for _ in range(40):
+                process = start(storm.pid, start_new_session=True)
+                wait_exact(generator.uniform(0, seconds))
+                signal_group(process, number)
+                left = let_go(storm.pid)
+                if left:
+                    stuck.append((left, state_of(process.pid)))
+                signal_group(process, signal.SIGCONT)
+                process.wait(20)
+            tap.equal(stuck, [], f"{signal.Signals(number).name}: the target is let go at once")
+        storm.check(tap, beats, "after terminal signals")
+
+
+def signal_group(process, number):
+    if process.poll() is None:
+        os.killpg(process.pid, number)
+
+
+def helper_killed(tap):
+    """The process that does the stop dies alone, as by the OOM killer."""
+    generator = random.Random(7)
+    with Storm() as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "before kills of the helper")
+        odd, hits = [], 0
+        for n in range(200):
+            process = subprocess.Popen([SNAPWALK, "dump", "--json", str(storm.pid)],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            hit = kill_helper(process, generator.uniform(0, 0.001))
+            out, err = process.communicate(timeout=20)
+            hits += hit
+            if process.returncode not in (0, 1, 3) or (process.returncode == 0) != (err == ""):
+                odd.append((n, process.returncode, err))
+            if left := let_go(storm.pid):
+                odd.append((n, left))
+        storm.check(tap, beats, f"after {hits} kills of the helper")
+        tap.equal(odd, [], "helper killed: an answer with its reason, the target let go")
+        tap.check(hits >= 20, "the helper was met", hits)
+
+
+def kill_helper(process, seconds):
+    """Kills the first child that snapwalk makes, some time after it appeared."""
+    path = f"/proc/{process.pid}/task/{process.pid}/children"
+    while process.poll() is None:
+        try:
+            with open(path) as file:
+                children = file.read().split()
+        except OSError:
+            return False
+        if children:
+            wait_exact(seconds)
+            try:
+                os.kill(int(children[0]), signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+            return True
+    return False
+
+
 def main():
     tap = Tap()
     tap.guard(random_instants)
     tap.guard(aimed_instants)
     tap.guard(restart_written)
+    tap.guard(terminal_signals)
+    tap.guard(helper_killed)
     tap.done()
 
 

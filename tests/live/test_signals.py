@@ -7,7 +7,7 @@ import signal
 import time
 
 from harness import Tap, Target, state_of, wait_until
-from safety import capture, held, let_go, run_time, tasks
+from safety import capture, held, let_go, run, run_time, tasks
 from test_kill import Storm, start, wait_exact
 
 DUMPS = 200
@@ -23,6 +23,17 @@ def storm_of_dumps(tap):
             _, total = storm.check(tap, beats, f"{mode}: after {DUMPS} dumps")
             tap.check(total > 1000, f"{mode}: {total} signals were sent meanwhile")
             tap.equal(let_go(storm.pid), [], f"{mode}: no thread stayed stopped or traced")
+
+
+def sampled(tap):
+    """The same for a target that is sampled."""
+    with Storm(8, 2000) as storm:
+        beats, _ = storm.check(tap, [0] * 8, "sample: before")
+        code, out, err, _ = run("sample", "--rate", 200, "--duration", 3, "--max-load", 100,
+                                "--symbols", "none", storm.pid, limit=60)
+        tap.check(code in (0, 3) and out, "sample: done", f"{code} {err}")
+        storm.check(tap, beats, "sample: after")
+        tap.equal(let_go(storm.pid), [], "sample: no thread stayed stopped or traced")
 
 
 def states(pid):
@@ -118,6 +129,7 @@ def parent_sees_nothing(tap):
 def main():
     tap = Tap()
     tap.guard(storm_of_dumps)
+    tap.guard(sampled)
     tap.guard(job_control)
     tap.guard(job_control_races, False)
     tap.guard(job_control_races, True)
