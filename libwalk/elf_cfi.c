@@ -26,7 +26,8 @@ struct sw_elf_cfi {
 	struct segment hdr;    /* the first PT_GNU_EH_FRAME; no bytes: none */
 	struct sw_arena arena; /* rules */
 	struct sw_map64 rules; /* svma -> rule's address, or enum sw_elf_row of a failure */
-	bool unusable;         /* nothing above is set */
+	struct sw_map64 starts;
+	bool unusable; /* nothing above is set */
 };
 
 extern const struct sw_unwinder_ops sw_unwind_elf;
@@ -164,12 +165,18 @@ void sw_elf_cfi_forget(void *slot)
 	sw_debug_frame_close(cfi->debug);
 	sw_arena_deinit(&cfi->arena);
 	sw_map64_deinit(&cfi->rules);
+	sw_map64_deinit(&cfi->starts);
 	free(cfi);
 }
 
 Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi)
 {
 	return cfi->elf;
+}
+
+struct sw_map64 *sw_elf_cfi_starts(struct sw_elf_cfi *cfi)
+{
+	return &cfi->starts;
 }
 
 bool sw_elf_cfi_bytes(const struct sw_elf_cfi *cfi, uint64_t svma, struct sw_bytes *ret)

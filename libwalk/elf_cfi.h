@@ -44,6 +44,9 @@ bool sw_elf_cfi_bytes(const struct sw_elf_cfi *cfi, uint64_t svma, struct sw_byt
 /* The module's handle; borrowed. */
 Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi);
 
+/* For elf_function.c: svma -> start of its function + 1, 0 when not known. */
+struct sw_map64 *sw_elf_cfi_starts(struct sw_elf_cfi *cfi);
+
 /* The image as memory, by svma. */
 struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi);
 

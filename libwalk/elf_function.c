@@ -69,5 +69,18 @@ bool sw_elf_function_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret_
 		*ret_svma = entry.start_svma;
 		return true;
 	}
-	return symbol_start(cfi, svma, ret_svma);
+	/* A pass over all symbols takes milliseconds where there are many: once for an address. */
+	struct sw_map64 *starts = sw_elf_cfi_starts(cfi);
+	uint64_t kept;
+	if (!sw_map64_get(starts, svma, &kept)) {
+		uint64_t start;
+		kept = symbol_start(cfi, svma, &start) ? start + 1 : 0;
+		if (starts->count >= SW_ELF_RULES_MAX)
+			sw_map64_deinit(starts);
+		(void) sw_map64_put(starts, svma, kept); /* lost: it is looked for again */
+	}
+	if (kept == 0)
+		return false;
+	*ret_svma = kept - 1;
+	return true;
 }

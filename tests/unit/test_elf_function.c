@@ -98,6 +98,9 @@ static void test_symbols_where_there_is_no_entry(void **state)
 	assert_int_equal(start_of(&f, 0x110), 0xfff); /* behind its size: nobody's */
 	assert_int_equal(start_of(&f, 0x13f), 0x120);
 	assert_int_equal(start_of(&f, 0x145), 0x140);
+	assert_int_equal(start_of(&f, 0x145), 0x140); /* kept */
+	assert_int_equal(start_of(&f, 0x110), 0xfff); /* and that there is none */
+	assert_int_equal(sw_elf_cfi_starts(f.cfi)->count, 4);
 	fake_snapshot_destroy(f.snap);
 	/* .dynsym does not have all functions: one without a size may end anywhere */
 	f = fixture(SHT_DYNSYM, 0, 0);
