@@ -73,7 +73,7 @@ bool sw_elf_function_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret_
 	struct sw_map64 *starts = sw_elf_cfi_starts(cfi);
 	uint64_t kept;
 	if (!sw_map64_get(starts, svma, &kept)) {
-		uint64_t start;
+		uint64_t start = 0;
 		kept = symbol_start(cfi, svma, &start) ? start + 1 : 0;
 		if (starts->count >= SW_ELF_RULES_MAX)
 			sw_map64_deinit(starts);
