@@ -9,8 +9,8 @@ import subprocess
 import time
 
 from harness import SNAPWALK, Tap, Target, state_of, wait_until
-from safety import (ANSWERED, capture, functions, held, let_go, parse, run, status_field, tasks,
-                    thread_of, warned)
+from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
+                    status_field, tasks, thread_of, warned)
 
 # Far above the default --max-stop, far below what "hangs" means.
 SOON_S = 3.0
@@ -178,14 +178,16 @@ def dying(tap, how):
     """The target ends, by SIGKILL or by itself, at any instant of a dump."""
     generator = random.Random(5)
     codes, odd = [], []
+    with Target("states", "plain", "8") as target:
+        takes = run_time(target.pid, "--symbols", "none")
     for n in range(60):
-        mode = ("plain", "8") if how == "killed" else ("brief", generator.randrange(0, 12))
+        mode = ("plain", "8") if how == "killed" else ("brief", generator.randrange(0, 1 + int(takes * 1500)))
         with Target("states", *mode) as target:
             process = subprocess.Popen([SNAPWALK, "dump", "--json", "--symbols", "none",
                                         str(target.pid)], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE)
             if how == "killed":
-                end = time.perf_counter() + generator.uniform(0, 0.008)
+                end = time.perf_counter() + generator.uniform(0, takes * 1.2)
                 while time.perf_counter() < end:
                     pass
                 os.kill(target.pid, signal.SIGKILL)
