@@ -18,7 +18,8 @@ SOON_S = 3.0
 
 def zombie_leader(tap):
     with Target("states", "zombie_leader") as target:
-        wait_until(lambda: state_of(target.pid) == "Z", "the leader to become a zombie")
+        wait_until(lambda: sorted(state_of(target.pid, t) for t in tasks(target.pid))
+                   == ["S", "S", "Z"], "the leader to become a zombie, the others to wait")
         report = capture(target.pid, status=(0,))
         others = [t for t in report["threads"] if t["tid"] != target.pid]
         tap.equal([t["captured"] for t in others], [True, True],
@@ -218,6 +219,8 @@ def seccomp_strict(tap):
                    "a thread in strict mode to wait")
         strict = next(t for t in tasks(target.pid)
                       if status_field(target.pid, t, "Seccomp") == "1")
+        wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
+                   "all threads to wait")
         report = capture(target.pid, status=(0,))
         tap.check("strict" in functions(report, strict), "seccomp strict: captured and named",
                   functions(report, strict))
