@@ -3,8 +3,8 @@
 """Kernels that lack a system call give the same dump (targets/without.c takes it away)."""
 import os
 
-from harness import SNAPWALK, TARGETS, Tap, Target
-from safety import capture, frames_of, held, run
+from harness import SNAPWALK, TARGETS, Tap, Target, state_of, wait_until
+from safety import capture, frames_of, held, run, tasks
 
 WITHOUT = os.path.join(TARGETS, "without")
 CASES = (
@@ -22,6 +22,8 @@ CASES = (
 
 
 def same_without(tap, target):
+    wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
+               "all threads to wait")
     normal = frames_of(capture(target.pid, status=(0,)))
     tap.equal(len(normal), 9, "nine threads were captured")
     for calls in CASES:
