@@ -6,9 +6,11 @@
 
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
-	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev
+	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
+	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
-	clang libclang-rt-14-dev valgrind util-linux bash-completion man-db dwz xz-utils
+	clang libclang-rt-14-dev valgrind util-linux bash-completion man-db dwz xz-utils \
+	systemd socat jq zstd curl monit prometheus-alertmanager
 PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
 
@@ -37,6 +39,8 @@ LIBS_WALK     := -ldw -lelf
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash
+LIBS_DAEMON   := -lsystemd -lseccomp -linih -lzstd
+LIBS_GATE     := -lmicrohttpd
 
 # ---- rooms: each is compiled with its own -I list, so that nobody reaches into another's -------
 INC_BASE       := -Ilibwalk/base -Ilibwalk/include
@@ -44,8 +48,10 @@ INC_LIBWALK    := -Ilibwalk $(INC_BASE)
 INC_SYMBOLIZER := -Isymbolizer -Isymbolizer/include $(INC_BASE)
 INC_PROTOCOL   := -Iprotocol -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_CLI        := -Icli -Iprotocol/include -Isymbolizer/include $(INC_BASE)
+# -iquote: our limits.h is not the system's <limits.h>.
+INC_DAEMON     := -iquote daemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 # Tests look inside every room; only they may.
-INC_TESTS      := -Itests/unit -Icli -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
+INC_TESTS      := -Itests/unit -Icli -iquote daemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
 	-Ilibwalk $(INC_BASE)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard $(1)/*.c)))
@@ -54,12 +60,16 @@ OBJ_LIBWALK    := $(call objects,libwalk)
 OBJ_SYMBOLIZER := $(call objects,symbolizer)
 OBJ_PROTOCOL   := $(call objects,protocol)
 OBJ_CLI        := $(call objects,cli)
+OBJ_DAEMON     := $(call objects,daemon)
+# The gate is a program of its own, without the daemon's code; mains are in no archive.
+OBJ_GATE       := $(filter $(BUILD)/obj/daemon/gate_%,$(OBJ_DAEMON))
 
 $(OBJ_BASE):       INC := $(INC_BASE)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)
 $(OBJ_SYMBOLIZER): INC := $(INC_SYMBOLIZER)
 $(OBJ_PROTOCOL):   INC := $(INC_PROTOCOL)
 $(OBJ_CLI):        INC := $(INC_CLI)
+$(OBJ_DAEMON):     INC := $(INC_DAEMON)
 
 BIN   := $(BUILD)/bin
 LIB   := $(BUILD)/lib
@@ -69,7 +79,7 @@ SO_PROTOCOL   := $(LIB)/libsnapwalk-protocol.so.$(SOVERSION)
 ARCHIVES := $(LIB)/libprotocol.a $(LIB)/libsymbolizer.a $(LIB)/libwalk.a $(LIB)/libbase.a
 
 .PHONY: all
-all: $(BIN)/snapwalk $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
+all: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
 
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -79,6 +89,8 @@ $(LIB)/libbase.a: $(OBJ_BASE)
 $(LIB)/libwalk.a: $(OBJ_LIBWALK)
 $(LIB)/libsymbolizer.a: $(OBJ_SYMBOLIZER)
 $(LIB)/libprotocol.a: $(OBJ_PROTOCOL)
+$(LIB)/libdaemon.a: $(filter-out %/main.o $(OBJ_GATE),$(OBJ_DAEMON))
+$(LIB)/libgate.a: $(filter-out %/gate_main.o,$(OBJ_GATE))
 $(LIB)/%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -89,6 +101,18 @@ $(BIN)/snapwalk: $(OBJ_CLI) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(OBJ_CLI) $(ARCHIVES) -Wl,--as-needed -Wl,-O1 \
 		$(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+
+$(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIB)/libdaemon.a $(ARCHIVES) -Wl,--as-needed -Wl,-O1 \
+		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+
+# A client in a sandbox of its own: nothing that stops, walks or stores.
+$(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate_main.o $(LIB)/libgate.a $(LIB)/libprotocol.a \
+		$(LIB)/libbase.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libprotocol.a $(LIB)/libbase.a \
+		-Wl,--as-needed -Wl,-O1 $(LIBS_GATE) $(LIBS_PROTOCOL)
 
 define shared
 	@mkdir -p $(@D)
@@ -147,7 +171,7 @@ check: deps-check
 # ---- house keeping ----------------------------------------------------------------------------
 SOURCES_C := $(wildcard libwalk/*.[ch] libwalk/base/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
-	protocol/include/snapwalk/*.h cli/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
+	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
 	tests/live/*.[ch])
 
 .PHONY: fmt fmt-check lint layers
@@ -161,11 +185,13 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang all
 layers:
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
-		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)"
+		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 
 .PHONY: install
 install: all
 	install -D -m 755 $(BIN)/snapwalk $(DESTDIR)$(PREFIX)/bin/snapwalk
+	install -D -m 755 $(BIN)/snapwalkd $(DESTDIR)$(PREFIX)/sbin/snapwalkd
+	install -D -m 755 $(BIN)/snapwalk-gate $(DESTDIR)$(PREFIX)/sbin/snapwalk-gate
 	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/snapwalk
 	for so in $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL); do \
 		install -m 755 $$so $(DESTDIR)$(PREFIX)/lib/; \
@@ -175,6 +201,15 @@ install: all
 	for page in man/*.[1-8]; do \
 		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$(basename $$page); done
 	install -D -m 644 protocol/snapwalk-dump.schema.json $(DESTDIR)$(PREFIX)/share/snapwalk/snapwalk-dump.schema.json
+	install -D -m 644 protocol/io.snapwalk.varlink $(DESTDIR)$(PREFIX)/share/snapwalk/io.snapwalk.varlink
+	for unit in snapwalkd.service snapwalkd.socket snapwalk-gate.service; do \
+		install -D -m 644 daemon/units/$$unit $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit; done
+	install -D -m 644 daemon/units/snapwalk.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/snapwalk.conf
+	install -D -m 644 daemon/units/snapwalk.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/snapwalk.conf
+	install -d $(DESTDIR)/etc/snapwalk/snapwalk.conf.d $(DESTDIR)/etc/snapwalk/rules.d
+	test -e $(DESTDIR)/etc/snapwalk/snapwalk.conf || \
+		install -m 644 daemon/units/snapwalk.conf $(DESTDIR)/etc/snapwalk/snapwalk.conf
+	install -D -m 644 daemon/units/snapwalk.conf $(DESTDIR)$(PREFIX)/share/doc/snapwalk/snapwalk.conf
 	install -D -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/snapwalk
 
 .PHONY: clean help

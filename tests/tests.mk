@@ -6,21 +6,23 @@
 UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
+# Archives: a test links what it uses of the daemon, never all of it.
+TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
 TESTS_CFLAGS = $(ALL_CFLAGS) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
-TESTS_LIBS   = $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+TESTS_LIBS   = -Wl,--as-needed $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # Shared by unit tests: fake memory, snapshot builders.
 UNIT_COMMON := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) $(ARCHIVES)
+$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
-		$(ARCHIVES) $(TESTS_LIBS) -lcmocka
+		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
 
 # The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/unit/*.h) $(UNIT_COMMON) $(ARCHIVES)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/unit/*.h) $(UNIT_COMMON) $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(ARCHIVES) $(TESTS_LIBS) \
+	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
 		-lcmocka
 
 -include tests/targets/targets.mk
