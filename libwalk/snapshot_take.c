@@ -2,6 +2,7 @@
 #include "snapshot_take.h"
 #include "cleanup.h"
 #include "clock.h"
+#include "errors.h"
 
 enum {
 	DEFAULT_MAX_STOP_MS = 100,
@@ -58,9 +59,16 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.stop.restart = take.options.restart;
 	take.stop.max_stop_ns = (int64_t) take.options.max_stop_ms * NS_PER_MS;
 	take.stop.stopped = sw_capture_room_fill;
+	take.stop.permit = take.options.permit;
+	take.stop.permit_arg = take.options.permit_arg;
 	r = sw_take_before(&take);
 	if (r == 0)
 		r = sw_stop_run(&take.stop, err);
+	if (r == 0 && take.stop.refused)
+		r = sw_fail(err, SW_E_NOT_PERMITTED,
+			    "process %d may not be captured: what it is when it stands still "
+			    "decides",
+			    target->pid);
 	if (r == 0)
 		r = sw_take_after(&take);
 	if (r < 0)

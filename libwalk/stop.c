@@ -8,6 +8,7 @@
 #include "restart.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -21,6 +22,7 @@ enum {
 	LIST_PASSES_MAX = 8,   /* listings until no thread is new */
 	ALARM_AGAIN_US = 1000, /* after the first alarm */
 	HELPER_SLACK_MS = 50,  /* beyond max_stop without any progress: the helper is stuck */
+	TID_TEXT_MAX = 16,
 	NS_PER_US = 1000,
 	NS_PER_MS = 1000000,
 	NS_PER_S = 1000000000,
@@ -259,6 +261,16 @@ static bool stop_new_threads(struct sw_stop *s)
 	return known;
 }
 
+/* Without stdio: the target is stopped. */
+static const char *tid_text(pid_t tid, char buffer[static TID_TEXT_MAX])
+{
+	char *p = buffer + TID_TEXT_MAX - 1;
+	*p = '\0';
+	for (unsigned v = (unsigned) tid; v > 0; v /= 10)
+		*--p = (char) ('0' + v % 10);
+	return p;
+}
+
 /*
  * A thread that ended after it was listed gave its id free, maybe to a thread of another program,
  * which we then hold. This shows as a wrong count; the directory of the process tells which.
@@ -267,18 +279,33 @@ static void drop_strangers(struct sw_stop *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct sw_tracee *t = &s->tracees[i];
-		char name[16];
+		char name[TID_TEXT_MAX];
 		if (t->phase != SW_TRACEE_STOPPED)
 			continue;
-		char *p = name + sizeof(name) - 1;
-		*p = '\0';
-		for (unsigned v = (unsigned) t->tid; v > 0; v /= 10)
-			*--p = (char) ('0' + v % 10);
-		if (faccessat(s->task_fd, p, F_OK, 0) == 0 || errno != ENOENT)
+		if (faccessat(s->task_fd, tid_text(t->tid, name), F_OK, 0) == 0 || errno != ENOENT)
 			continue;
 		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* gone when it fails */
 		lose(t, SW_E_EXITED);
 	}
+}
+
+/* Whether the process, as it stands, may be copied. All its threads share the memory: any one that
+ * is held will do. */
+static bool is_permitted(const struct sw_stop *s)
+{
+	if (s->permit == NULL)
+		return true;
+	for (size_t i = 0; i < s->n; i++) {
+		char name[TID_TEXT_MAX];
+		if (s->tracees[i].phase != SW_TRACEE_STOPPED)
+			continue;
+		sw_cleanup(sw_close_p) int fd =
+			openat(s->task_fd, tid_text(s->tracees[i].tid, name),
+			       O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			return s->permit(s->permit_arg, fd);
+	}
+	return !any_stopped(s); /* nothing is held: nothing will be copied */
 }
 
 /* After an execve the memory that was opened before has no address space any more: a read gives 0
@@ -381,13 +408,16 @@ static int session(void *arg)
 	if (!stop_new_threads(s))
 		drop_strangers(s);
 	s->time_ns = realtime_clock_ns();
-	s->changed = !same_program(s);
+	s->refused = !is_permitted(s);
+	s->changed = !s->refused && !same_program(s);
 	if (!s->changed) {
 		int64_t copy_ns = sw_clock_ns();
+		/* Also when it may not be copied: they tell which calls are to begin again. */
 		for (size_t i = 0; i < s->n; i++)
 			if (s->tracees[i].phase == SW_TRACEE_STOPPED)
 				registers_read(s, &s->tracees[i]);
-		s->stopped(s->arg, s);
+		if (!s->refused)
+			s->stopped(s->arg, s);
 		s->copy_ns = sw_clock_ns() - copy_ns;
 	}
 	release(s);

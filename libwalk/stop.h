@@ -57,12 +57,16 @@ struct sw_stop {
 	 * no allocation, no opening, no stdio. */
 	void (*stopped)(void *arg, struct sw_stop *stop);
 	void *arg;
+	/* Asked before stopped(), see struct sw_snapshot_options; NULL: it may be copied. */
+	bool (*permit)(void *permit_arg, int task_fd);
+	void *permit_arg;
 
 	/* Results. */
 	int64_t deadline_ns; /* valid from the first INTERRUPT on; 0 before */
 	int64_t attach_ns, stopped_ns, copy_ns;
 	int64_t time_ns; /* CLOCK_REALTIME */
 	bool changed;    /* it became another program: nothing was copied */
+	bool refused;    /* permit() said no: nothing was copied */
 	bool timed_out;
 	bool overflow; /* more threads than capacity */
 	_Atomic uint32_t progress;

@@ -224,3 +224,8 @@ pid_t sw_target_pid(const struct sw_target *target)
 {
 	return target->pid;
 }
+
+uint64_t sw_target_starttime(const struct sw_target *target)
+{
+	return target->starttime;
+}

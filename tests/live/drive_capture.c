@@ -2,13 +2,15 @@
 /*
  * drive_capture PID [name=value...]: one snapshot as a program that embeds libwalk takes it. Options:
  * stack_bytes, total_bytes, max_threads, max_stop_ms, restart, running_only, no_realtime, tid (may be
- * repeated), count (snapshots to take). Prints lines of words:
+ * repeated), count (snapshots to take), permit (0 refuses, 1 allows when asked in the stop). Prints
+ * lines of words:
  *
  *	thread TID captured REASON STATE SP STACK END BYTES INTERRUPTED
  *	range START BYTES
  *	warning NAME TID REASON
  *	times ATTACH STOPPED LONGEST COPY TAKE
  *	word VALUE SOURCE	the first word of each captured stack: "copy" or "live"
+ *	permit TID STATE N	the thread that permit was asked of, its state, threads with a tracer
  *	left WHAT		what a snapshot left behind in this process or on the target
  *	error WIRE_NAME		instead of all that
  */
@@ -18,6 +20,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { TIDS_MAX = 64 };
 
@@ -83,6 +87,30 @@ static int traced(pid_t pid)
 	return n;
 }
 
+struct permit {
+	pid_t pid;
+	bool answer;
+	int asked, tid, traced;
+	char state;
+};
+
+/* Runs while the process stands still: keeps what it sees for later. */
+static bool permit(void *arg, int task_fd)
+{
+	struct permit *p = arg;
+	char text[1024] = "";
+	int fd = openat(task_fd, "stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return false;
+	close(fd);
+	const char *end = strrchr(text, ')');
+	p->tid = atoi(text);
+	p->state = end != NULL ? end[2] : '?';
+	p->traced = traced(p->pid);
+	p->asked++;
+	return p->answer;
+}
+
 static void traces_compare(const struct traces *before, pid_t pid)
 {
 	/* First of all: it must hold at the instant at which the snapshot is there. */
@@ -135,6 +163,7 @@ static void print_snapshot(const struct sw_snapshot *snap)
 
 static void option_set(struct sw_snapshot_options *o, pid_t *tids, long *count, const char *word)
 {
+	struct permit *asked = o->permit_arg;
 	const char *value = strchr(word, '=');
 	if (value == NULL)
 		exit(2);
@@ -156,7 +185,10 @@ static void option_set(struct sw_snapshot_options *o, pid_t *tids, long *count, 
 		o->no_realtime = number != 0;
 	else if (strncmp(word, "count", length) == 0)
 		*count = number;
-	else if (strncmp(word, "tid", length) == 0 && o->n_tids < TIDS_MAX)
+	else if (strncmp(word, "permit", length) == 0) {
+		asked->answer = number != 0;
+		o->permit = permit;
+	} else if (strncmp(word, "tid", length) == 0 && o->n_tids < TIDS_MAX)
 		tids[o->n_tids++] = (pid_t) number;
 	else
 		exit(2);
@@ -165,7 +197,8 @@ static void option_set(struct sw_snapshot_options *o, pid_t *tids, long *count, 
 int main(int argc, char **argv)
 {
 	pid_t pid = argc > 1 ? atoi(argv[1]) : 0, tids[TIDS_MAX];
-	struct sw_snapshot_options options = {0};
+	struct permit asked = {.pid = pid};
+	struct sw_snapshot_options options = {.permit_arg = &asked};
 	long count = 1;
 	for (int i = 2; i < argc; i++)
 		option_set(&options, tids, &count, argv[i]);
@@ -192,6 +225,8 @@ int main(int argc, char **argv)
 	}
 	if (r < 0)
 		printf("error %s\n", sw_error_wire(r));
+	if (asked.asked > 0)
+		printf("permit %d %c %d\n", asked.tid, asked.state, asked.traced);
 	sw_target_close(target);
 	sw_context_destroy(ctx);
 	traces_compare(&before, pid);

@@ -152,9 +152,34 @@ def refusals(tap):
     tap.equal(Captured(2 ** 22 + 1).error, ["no_such_process"], "a pid that cannot be")
 
 
+def permission(tap):
+    """Asked while all stand still; a refusal copies nothing and leaves nothing behind."""
+    with Target("stacks") as target:
+        threads = threads_of(target)
+        everybody = str(len(tasks(target.pid)))
+        for answer in (1, 0):
+            got = Captured(target.pid, permit=answer)
+            tap.equal(got.of("permit"), [[str(target.pid), "t", everybody]],
+                      f"permit {answer}: asked once, with every thread stopped")
+            tap.equal(got.error, [] if answer else ["not_permitted"], f"permit {answer}: the end")
+            tap.equal(len(got.threads), len(tasks(target.pid)) if answer else 0,
+                      f"permit {answer}: what there is")
+            tap.equal((got.left, held(target.pid)), ([], []), f"permit {answer}: nothing is left")
+        tid = threads["shallow"][0]
+        got = Captured(target.pid, f"tid={tid}", permit=1)
+        tap.equal(got.of("permit"), [[str(tid), "t", "1"]], "permit: of a thread that is held")
+    with Target("states", "zombie_leader") as target:
+        wait_until(lambda: state_of(target.pid) == "Z", "the leader to end")
+        got = Captured(target.pid, permit=1)
+        (tid, state, _), = got.of("permit")
+        tap.check(int(tid) != target.pid and state == "t", "permit: a zombie leader is not asked",
+                  got.lines)
+
+
 def main():
     tap = Tap()
-    for test in (whole_stacks, deep_stack, alternate_stack, subsets, times, nothing_left, refusals):
+    for test in (whole_stacks, deep_stack, alternate_stack, subsets, times, nothing_left, refusals,
+                 permission):
         tap.guard(test)
     tap.done()
 

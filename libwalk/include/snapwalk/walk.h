@@ -212,6 +212,8 @@ struct sw_target; /* pid, pidfd, /proc/PID directory, start time */
 SW_PUBLIC int sw_target_open(pid_t pid, struct sw_target **ret, struct sw_error *err);
 SW_PUBLIC void sw_target_close(struct sw_target *target);
 SW_PUBLIC pid_t sw_target_pid(const struct sw_target *target);
+/** Clock ticks since boot, field 22 of /proc/PID/stat: tells it from another with the same pid. */
+SW_PUBLIC uint64_t sw_target_starttime(const struct sw_target *target);
 
 enum sw_restart {
 	SW_RESTART_INFINITE, /* hide the stop from blocked calls that have no time limit */
@@ -230,6 +232,17 @@ struct sw_snapshot_options {
 	const pid_t *tids; /* only these threads are stopped; NULL means all */
 	size_t n_tids;
 	bool running_only; /* only threads in state R are stopped */
+	/*
+	 * For somebody who captures on behalf of others: called while the threads are stopped, so
+	 * that the process can neither change its ids nor become another program, and before any
+	 * of its memory is copied. False: everything is let go, and the answer is
+	 * -SW_E_NOT_PERMITTED. task_fd is the /proc/PID/task/TID directory of a thread that is
+	 * stopped; it may be read ("status"). The process waits meanwhile: be quick, and allocate
+	 * nothing, as this runs in a process that shares our memory, on a stack of 256 KiB.
+	 * NULL: everybody may.
+	 */
+	bool (*permit)(void *arg, int task_fd);
+	void *permit_arg;
 };
 
 /**

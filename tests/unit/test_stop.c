@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "stop.h"
+#include "cleanup.h"
+#include "proc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+/* A child that waits, and a stop of it. */
+struct fixture {
+	pid_t child;
+	struct sw_stop stop;
+	struct sw_tracee tracee;
+	pid_t tid;
+	uint32_t pending;
+	bool answer;
+	int n_permit, n_stopped;
+	bool regs_before, stopped_before; /* as permit() saw them */
+};
+
+static bool permit(void *arg, int task_fd)
+{
+	struct fixture *f = arg;
+	char text[64] = "";
+	sw_cleanup(sw_close_p) int fd = openat(task_fd, "comm", O_RDONLY | O_CLOEXEC);
+	f->n_permit += fd >= 0 && read(fd, text, sizeof(text) - 1) > 0;
+	f->regs_before = f->tracee.has_regs;
+	f->stopped_before = f->n_stopped > 0;
+	return f->answer;
+}
+
+static void stopped(void *arg, struct sw_stop *stop)
+{
+	struct fixture *f = arg;
+	f->n_stopped += stop->tracees == &f->tracee;
+}
+
+/* Until it waits in its system call. */
+static void wait_for_sleep(pid_t pid)
+{
+	char path[64];
+	struct sw_proc_stat stat = {.state = '?'};
+	(void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+	while (stat.state != 'S') {
+		assert_true(sw_proc_stat_read(AT_FDCWD, path, &stat));
+		(void) sched_yield();
+	}
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	f->child = fork();
+	if (f->child == 0) {
+		struct epoll_event event;
+		int fd = epoll_create1(0);
+		for (;;)
+			(void) epoll_wait(fd, &event, 1, -1);
+	}
+	assert_true(f->child > 0);
+	wait_for_sleep(f->child);
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) f->child);
+	f->tracee.tid = f->child;
+	f->stop = (struct sw_stop){
+		.task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.mem_fd = -EBADF,
+		.max_stop_ns = INT64_C(10000000000),
+		.tracees = &f->tracee,
+		.n = 1,
+		.capacity = 1,
+		.tids = &f->tid,
+		.pending = &f->pending,
+		.stopped = stopped,
+		.arg = f,
+		.permit_arg = f,
+	};
+	assert_true(f->stop.task_fd >= 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	(void) kill(f->child, SIGKILL);
+	(void) waitpid(f->child, NULL, 0);
+	(void) close(f->stop.task_fd);
+	free(f);
+	return 0;
+}
+
+static void test_nobody_asked(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
+	assert_int_equal(f->n_permit, 0);
+	assert_int_equal(f->n_stopped, 1);
+	assert_false(f->stop.refused);
+	assert_true(f->tracee.has_regs);
+}
+
+static void test_permitted(void **state)
+{
+	struct fixture *f = *state;
+	f->stop.permit = permit;
+	f->answer = true;
+	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
+	assert_int_equal(f->n_permit, 1);
+	assert_false(f->regs_before);
+	assert_false(f->stopped_before);
+	assert_int_equal(f->n_stopped, 1);
+	assert_false(f->stop.refused);
+	assert_int_equal(f->tracee.phase, SW_TRACEE_RELEASED);
+}
+
+static void test_refused(void **state)
+{
+	struct fixture *f = *state;
+	f->stop.permit = permit;
+	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
+	assert_int_equal(f->n_permit, 1);
+	assert_int_equal(f->n_stopped, 0);
+	assert_true(f->stop.refused);
+	assert_int_equal(f->tracee.phase, SW_TRACEE_RELEASED);
+	/* Its epoll_wait() does not end because of the stop, although nothing was copied. */
+	assert_true(f->tracee.hide_stop);
+}
+
+/* Nothing is held: there is nothing to ask about. */
+static void test_gone(void **state)
+{
+	struct fixture *f = *state;
+	f->stop.permit = permit;
+	assert_int_equal(kill(f->child, SIGKILL), 0);
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t) f->child, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
+	assert_int_equal(f->n_permit, 0);
+	assert_false(f->stop.refused);
+	assert_int_equal(f->tracee.phase, SW_TRACEE_LOST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_nobody_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_permitted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
