@@ -28,6 +28,10 @@ struct sw_caller {
 	bool privileged; /* root, our own uid in user mode, or member of Group= */
 };
 
+/* The id of a group. May load modules and ask a service: to be called with config->group before the
+ * sandbox is entered, config->group_looked_up and the two behind it say the result. */
+bool sw_group_find(const char *name, gid_t *ret);
+
 /* SO_PEERCRED, SO_PEERGROUPS. 0; -SW_E_IO; -SW_E_NOMEM. */
 int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_caller *ret,
 		   struct sw_error *err);
@@ -38,6 +42,7 @@ struct sw_target_creds {
 	uid_t uid[3]; /* real, effective, saved */
 	gid_t gid[3];
 	bool dumpable;
+	bool same_user_ns; /* as ours, so that its ids and capabilities mean what ours do */
 	uint64_t cap_permitted;
 	char comm[64];
 	char exe[4096]; /* "" unknown */
@@ -49,7 +54,12 @@ int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_err
 /* The decision. caller->privileged skips all but Deny=. */
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,
 			       const struct sw_target_creds *target);
-/* May this caller see a dump of a process of that uid? */
-bool sw_authorize_dump(const struct sw_caller *caller, uid_t target_uid);
+/* Who, besides the privileged, may see a dump of this target: its user, or nobody when the kernel
+ * would not let that user look at the process itself (a set-uid program, say). For
+ * sw_store_entry.uid. */
+enum { SW_DUMP_PRIVILEGED_ONLY = -1 };
+uid_t sw_dump_owner(const struct sw_target_creds *target);
+/* May this caller see a dump with that owner? */
+bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner);
 
 #endif

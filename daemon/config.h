@@ -18,6 +18,8 @@ struct sw_config {
 	char *rules_dir;    /* RulesDirectory=; /etc/snapwalk/rules.d */
 	char *user;         /* User= to become when started as root; "snapwalk" */
 	char *group;        /* Group= whose members may capture everything; "snapwalk" */
+	char *trigger_user; /* TriggerUser= who may call Trigger besides root and Group=;
+			     * "snapwalk-gate" */
 	char **deny;        /* Deny= comm, exe path or uid:N, never captured; NULL-terminated */
 	char **on_dump;     /* OnDump= command and arguments; NULL: none */
 	char *on_dump_user; /* OnDumpUser=; "nobody" */
@@ -42,6 +44,8 @@ struct sw_config {
 	uint64_t store_keep_free;    /* KeepFree= 256M */
 	uint64_t store_max_age_s;    /* MaxAge= 30d; 0: for ever */
 	uint32_t store_max_files;    /* MaxFiles= 1000 */
+	bool group_looked_up, group_found; /* sw_group_find() was asked before the sandbox */
+	uint32_t group_gid;                /* Group=, when found; not looked up: at each caller */
 	size_t n_problems;           /* unknown keys, bad values */
 };
 
@@ -53,7 +57,7 @@ int sw_config_init(struct sw_config *config);
 void sw_config_deinit(struct sw_config *config);
 
 /* path (NULL: /etc/snapwalk/snapwalk.conf) and its drop-ins path.d/NAME.conf in order of name. A
- * missing main file is no error unless path was given. */
+ * missing main file is no error unless path was given. Keys stand in section [Daemon] or in none. */
 int sw_config_load(struct sw_config *config, const char *path, sw_config_say_fn *say, void *arg,
 		   struct sw_error *err);
 
