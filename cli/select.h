@@ -10,7 +10,7 @@ struct sw_subject {
 	pid_t pid;
 	const char *path; /* borrowed from argv; core or fixture */
 	char name[128];   /* for messages: the pid, or the path (cut) */
-	char comm[32];    /* "" when unknown */
+	char comm[64];    /* "" when unknown */
 };
 
 struct sw_selection {
@@ -35,11 +35,5 @@ void sw_selection_deinit(struct sw_selection *selection);
  * @return SW_STATUS_*.
  */
 int sw_select_one(const struct sw_options *options, struct sw_subject *ret);
-
-/* Does the text of /proc/PID/cgroup match? text is changed. */
-bool sw_cgroup_matches(char *text, const char *path);
-bool sw_cgroup_has_unit(char *text, const char *unit);
-/* True when a container's id begins with prefix; ret_id gets its 64 digits and a NUL. */
-bool sw_cgroup_has_container(const char *text, const char *prefix, char ret_id[static 65]);
 
 #endif

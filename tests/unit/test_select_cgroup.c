@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "select.h"
+#include "select_cgroup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
