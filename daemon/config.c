@@ -105,8 +105,8 @@ static char *next_line(char *line, int size, void *stream)
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *r = user;
-	if (strcmp(section, "Daemon") != 0 && section[0] != '\0') {
-		problem(r, "unknown section [%s]: only [Daemon] is known", section);
+	if (strcmp(section, "snapwalkd") != 0 && section[0] != '\0') {
+		problem(r, "unknown section [%s]: only [snapwalkd] is known", section);
 		return 1;
 	}
 	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {

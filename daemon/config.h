@@ -57,7 +57,7 @@ int sw_config_init(struct sw_config *config);
 void sw_config_deinit(struct sw_config *config);
 
 /* path (NULL: /etc/snapwalk/snapwalk.conf) and its drop-ins path.d/NAME.conf in order of name. A
- * missing main file is no error unless path was given. Keys stand in section [Daemon] or in none. */
+ * missing main file is no error unless path was given. Keys stand in section [snapwalkd] or in none. */
 int sw_config_load(struct sw_config *config, const char *path, sw_config_say_fn *say, void *arg,
 		   struct sw_error *err);
 
