@@ -34,8 +34,8 @@ SW_PUBLIC extern const char *const sw_varlink_interface_service;
 struct sw_varlink_input {
 	char *data; /* owned */
 	size_t begin, size, capacity;
-	size_t scanned; /* from begin: no NUL in there */
-	size_t max;     /* longest message; 0 means SW_VARLINK_CALL_MAX */
+	size_t tail; /* where the message begins that is not whole yet */
+	size_t max;  /* longest message; 0 means SW_VARLINK_CALL_MAX */
 };
 
 SW_PUBLIC void sw_varlink_input_deinit(struct sw_varlink_input *input);
@@ -60,11 +60,15 @@ SW_PUBLIC void sw_varlink_call_deinit(struct sw_varlink_call *call);
 SW_PUBLIC int sw_varlink_call_parse(const char *message, size_t size, struct sw_varlink_call *ret,
 				    struct sw_error *err);
 
-/** A message with its NUL, malloc'ed. Consumes parameters (NULL: {}), also on failure.
+/** "interface.Name", as in UAPI.20, of at most SW_VARLINK_METHOD_MAX bytes. */
+SW_PUBLIC bool sw_varlink_name_valid(const char *name);
+
+/** A message with its NUL, malloc'ed; what is not valid UTF-8 in it becomes U+FFFD. Consumes parameters (NULL: {}), also on failure.
  * @return 0; -SW_E_LIMIT: above SW_VARLINK_MESSAGE_MAX; -SW_E_NOMEM. */
 SW_PUBLIC int sw_varlink_reply(struct json_object *parameters, bool continues, char **ret_message,
 			       size_t *ret_size);
-/** The same with parameters that are JSON text already: {"parameters":{KEY:TEXT}} */
+/** The same with a parameter that is valid JSON text already: {"parameters":{KEY:TEXT}}; the key
+ * needs no escapes. */
 SW_PUBLIC int sw_varlink_reply_text(const char *key, const char *text, size_t text_size,
 				    bool continues, char **ret_message, size_t *ret_size);
 SW_PUBLIC int sw_varlink_error(const char *name, struct json_object *parameters, char **ret_message,
