@@ -16,7 +16,7 @@ struct sw_store;
 struct sw_store_entry {
 	const char *id;      /* the store's */
 	const char *summary; /* JSON text of io.snapwalk's Summary; the store's */
-	uid_t uid;           /* of the process */
+	uid_t uid;           /* who may see it: sw_dump_owner(), authorize.h */
 	pid_t pid;
 	const char *comm;    /* the store's */
 	int64_t time_ns;     /* CLOCK_REALTIME of the dump */
@@ -36,7 +36,7 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 /* The dump's JSON, malloc'ed. -SW_E_NOT_FOUND, -SW_E_IO, -SW_E_FORMAT (damaged), -SW_E_LIMIT. */
 int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t *ret_size,
 		 struct sw_error *err);
-/* Entries, newest first; index 0.. sw_store_count()-1. */
+/* Entries, newest first, valid until the next call that changes the store; index 0.. sw_store_count()-1. */
 size_t sw_store_count(const struct sw_store *store);
 const struct sw_store_entry *sw_store_entry(const struct sw_store *store, size_t index);
 const struct sw_store_entry *sw_store_find(const struct sw_store *store, const char *id);
