@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Rules files as rules. Strict: what is not understood is said, and the rule does not count. */
+#include "rules.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "text.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+	RULES_FILE_MAX = 1 << 20,
+	RULES_FILES_MAX = 256,
+	RULES_MAX = 1024,
+	WORDS_MAX = 32,      /* of Match=, of Target= */
+	STARS_MAX = 3,       /* of a glob: each multiplies the work by the length of the value */
+	NAME_MAX_BYTES = 40, /* inih keeps 49 bytes of a section's title, without a word */
+	LABEL_MAX = 100,
+	MAX_TARGETS_MAX = 64,
+	COUNT_MAX = 1000,
+	SECONDS_MAX = 7 * 24 * 3600,
+};
+
+#define LABEL_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-"
+#define NAME_CHARACTERS  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+struct parser {
+	const char *file_name, *text;
+	size_t size, at; /* of text */
+	int line;
+	int title_line;     /* of the last section's title */
+	int rule_line;      /* title_line of the rule being read */
+	bool has_rule, bad; /* rule is one being read; it has a mistake */
+	bool failed;        /* no memory */
+	unsigned seen;      /* keys of the rule, by bit of the key table */
+	struct sw_rule rule;
+	size_t n_match, n_targets;
+	struct sw_rules *rules;
+	size_t first; /* rules before this file's */
+	sw_config_say_fn *say;
+	void *arg;
+};
+
+static void strings_free(char **strings)
+{
+	for (char **s = strings; s != NULL && *s != NULL; s++)
+		free(*s);
+	free(strings);
+}
+
+static void rule_deinit(struct sw_rule *rule)
+{
+	free(rule->name);
+	free(rule->source);
+	free(rule->host_label);
+	free(rule->require_exe);
+	strings_free(rule->match);
+	strings_free(rule->targets);
+	*rule = (struct sw_rule){0};
+}
+
+void sw_rules_deinit(struct sw_rules *rules)
+{
+	for (size_t i = 0; i < rules->n_rules; i++)
+		rule_deinit(&rules->rules[i]);
+	free(rules->rules);
+	*rules = (struct sw_rules){0};
+}
+
+__attribute__((format(printf, 3, 4))) static void complain(struct parser *p, int line,
+							   const char *fmt, ...)
+{
+	char what[256], message[512];
+	va_list ap;
+	va_start(ap, fmt);
+	(void) vsnprintf(what, sizeof(what), fmt, ap); /* cut is fine: it is prose */
+	va_end(ap);
+	(void) snprintf(message, sizeof(message), "%s:%d: %s", p->file_name, line, what); /* same */
+	p->bad = true;
+	if (p->say != NULL)
+		p->say(p->arg, message);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool made_of(const char *s, const char *characters, size_t max)
+{
+	size_t length = strnlen(s, max + 1);
+	return length > 0 && length <= max && strspn(s, characters) == length;
+}
+
+static void string_set(struct parser *p, char **field, const char *value)
+{
+	*field = strdup(value);
+	if (*field == NULL)
+		p->failed = true;
+}
+
+static bool glob_valid(const char *glob)
+{
+	int stars = 0;
+	for (const char *s = glob; *s != '\0'; s++)
+		stars += *s == '*';
+	/* Extended patterns are not asked for, so that '(' is only itself. */
+	return stars <= STARS_MAX;
+}
+
+/* "label=value" or "label~=glob" */
+static bool condition_valid(const char *word)
+{
+	char name[LABEL_MAX + 1];
+	size_t length = strcspn(word, "=");
+	bool glob = length > 0 && word[length - 1] == '~';
+	size_t name_length = glob ? length - 1 : length;
+	if (word[length] == '\0' || name_length > LABEL_MAX)
+		return false;
+	memcpy(name, word, name_length);
+	name[name_length] = '\0';
+	return made_of(name, LABEL_CHARACTERS, LABEL_MAX) && (!glob || glob_valid(word + length));
+}
+
+static bool template_valid(const char *template)
+{
+	for (const char *p = strchr(template, '%'); p != NULL; p = strchr(p, '%')) {
+		if (p[1] == '%') {
+			p += 2;
+			continue;
+		}
+		char name[LABEL_MAX + 1];
+		const char *end = p[1] == '{' ? strchr(p, '}') : NULL;
+		if (end == NULL || end - p - 2 > LABEL_MAX)
+			return false;
+		memcpy(name, p + 2, (size_t) (end - p - 2));
+		name[end - p - 2] = '\0';
+		if (!made_of(name, LABEL_CHARACTERS, LABEL_MAX))
+			return false;
+		p = end + 1;
+	}
+	return true;
+}
+
+/* "kind:template" */
+static bool target_valid(const char *word)
+{
+	static const char *const kinds[] = {"pid", "unit", "cgroup", "comm", "container"};
+	size_t length = strcspn(word, ":");
+	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
+		if (strlen(kinds[i]) == length && strncmp(word, kinds[i], length) == 0)
+			return word[length] == ':' && word[length + 1] != '\0' &&
+			       template_valid(word + length + 1);
+	return false;
+}
+
+/* Words between blanks, added to those of earlier lines. */
+static void words_add(struct parser *p, const char *key, const char *value, char ***words,
+		      size_t *n_words, bool (*valid)(const char *word))
+{
+	static const char blanks[] = " \t";
+	for (const char *s = value + strspn(value, blanks); *s != '\0' && !p->failed;) {
+		size_t length = strcspn(s, blanks);
+		sw_cleanup(sw_free_p) char *word = strndup(s, length);
+		char **more = reallocarray(*words, *n_words + 2, sizeof(char *));
+		if (more != NULL)
+			*words = more;
+		if (word == NULL || more == NULL) {
+			p->failed = true;
+			return;
+		}
+		if (!valid(word) || *n_words == WORDS_MAX)
+			complain(p, p->line, "%s=: %s: %.100s", key,
+				 *n_words == WORDS_MAX ? "too many" : "not understood", word);
+		else
+			more[(*n_words)++] = sw_take_ptr(word);
+		more[*n_words] = NULL;
+		s += length;
+		s += strspn(s, blanks);
+	}
+}
+
+/* Decimal with at most three digits behind the point, so that it is exact in ms. */
+static bool parse_ms(const char *value, uint32_t *ret)
+{
+	unsigned long seconds = 0, scale = 1000, ms;
+	const char *s = value;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		seconds = seconds * 10 + (unsigned long) (*s - '0');
+		if (seconds > SECONDS_MAX)
+			return false;
+	}
+	if (s == value)
+		return false;
+	ms = seconds * 1000;
+	if (*s == '.') {
+		for (s++; *s >= '0' && *s <= '9' && scale > 1; s++) {
+			scale /= 10;
+			ms += (unsigned long) (*s - '0') * scale;
+		}
+		if (scale == 1000)
+			return false;
+	}
+	*ret = (uint32_t) ms;
+	return *s == '\0';
+}
+
+static bool parse_count(const char *value, uint32_t max, uint32_t *ret)
+{
+	uint32_t n = 0;
+	for (const char *s = value; *s != '\0'; s++) {
+		if (*s < '0' || *s > '9' || n > max)
+			return false;
+		n = n * 10 + (uint32_t) (*s - '0');
+	}
+	*ret = n;
+	return n >= 1 && n <= max;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void set_source(struct parser *p, const char *value)
+{
+	if (!made_of(value, NAME_CHARACTERS, NAME_MAX_BYTES))
+		complain(p, p->line, "Source=: not a name: %.100s", value);
+	else
+		string_set(p, &p->rule.source, value);
+}
+
+static void set_match(struct parser *p, const char *value)
+{
+	words_add(p, "Match", value, &p->rule.match, &p->n_match, condition_valid);
+}
+
+static void set_target(struct parser *p, const char *value)
+{
+	words_add(p, "Target", value, &p->rule.targets, &p->n_targets, target_valid);
+}
+
+static void set_host(struct parser *p, const char *value)
+{
+	if (!made_of(value, LABEL_CHARACTERS, LABEL_MAX))
+		complain(p, p->line, "Host=: not a label: %.100s", value);
+	else
+		string_set(p, &p->rule.host_label, value);
+}
+
+static void set_require_exe(struct parser *p, const char *value)
+{
+	if (value[0] != '/' || !glob_valid(value))
+		complain(p, p->line,
+			 "RequireExe=: not an absolute path, or more than %d '*': %.100s",
+			 STARS_MAX, value);
+	else
+		string_set(p, &p->rule.require_exe, value);
+}
+
+static void set_max_targets(struct parser *p, const char *value)
+{
+	if (!parse_count(value, MAX_TARGETS_MAX, &p->rule.max_targets))
+		complain(p, p->line, "MaxTargets=: 1 to %d, not %.100s", MAX_TARGETS_MAX, value);
+}
+
+static void set_count(struct parser *p, const char *value)
+{
+	if (!parse_count(value, COUNT_MAX, &p->rule.count))
+		complain(p, p->line, "Count=: 1 to %d, not %.100s", COUNT_MAX, value);
+}
+
+static void set_interval(struct parser *p, const char *value)
+{
+	if (!parse_ms(value, &p->rule.interval_ms))
+		complain(p, p->line, "IntervalSec=: not seconds: %.100s", value);
+}
+
+static void set_cooldown(struct parser *p, const char *value)
+{
+	if (!parse_ms(value, &p->rule.cooldown_ms))
+		complain(p, p->line, "CooldownSec=: not seconds: %.100s", value);
+}
+
+static const struct {
+	const char *name;
+	void (*set)(struct parser *p, const char *value);
+	bool again; /* adds to what was there */
+} keys[] = {
+	{"Source", set_source, false},
+	{"Match", set_match, true},
+	{"Host", set_host, false},
+	{"Target", set_target, true},
+	{"RequireExe", set_require_exe, false},
+	{"MaxTargets", set_max_targets, false},
+	{"Count", set_count, false},
+	{"IntervalSec", set_interval, false},
+	{"CooldownSec", set_cooldown, false},
+};
+
+static void set_key(struct parser *p, const char *name, const char *value)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
+		if (strcmp(keys[i].name, name) != 0)
+			continue;
+		if (value[0] == '\0')
+			complain(p, p->line, "%s= without a value", name);
+		else if ((p->seen & 1u << i) != 0 && !keys[i].again)
+			complain(p, p->line, "%s= is there twice", name);
+		else
+			keys[i].set(p, value);
+		p->seen |= 1u << i;
+		return;
+	}
+	complain(p, p->line, "unknown key %.100s=", name);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static const struct sw_rule *find_rule(const struct sw_rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->n_rules; i++)
+		if (strcmp(rules->rules[i].name, name) == 0)
+			return &rules->rules[i];
+	return NULL;
+}
+
+static void rule_check(struct parser *p)
+{
+	const struct sw_rule *rule = &p->rule;
+	if (rule->host_label == NULL && !p->bad)
+		complain(p, p->rule_line, "rule %s has no Host=", rule->name);
+	if (p->n_match == 0 && !p->bad)
+		complain(p, p->rule_line, "rule %s has no Match=", rule->name);
+	if (p->n_targets == 0 && !p->bad)
+		complain(p, p->rule_line, "rule %s has no Target=", rule->name);
+	if (p->rules->n_rules == RULES_MAX)
+		complain(p, p->rule_line, "more than %d rules", RULES_MAX);
+	else if (find_rule(p->rules, rule->name) != NULL)
+		complain(p, p->rule_line, "there is a rule %s already", rule->name);
+}
+
+/* The rule that was being read is whole. */
+static void rule_end(struct parser *p)
+{
+	if (!p->has_rule || p->failed)
+		return;
+	rule_check(p);
+	if (p->bad) {
+		complain(p, p->rule_line, "rule %s is left out", p->rule.name);
+		rule_deinit(&p->rule);
+	} else {
+		struct sw_rule *more = reallocarray(p->rules->rules, p->rules->n_rules + 1,
+						    sizeof(struct sw_rule));
+		if (more == NULL) {
+			p->failed = true;
+			return;
+		}
+		p->rules->rules = more;
+		more[p->rules->n_rules++] = p->rule;
+		p->rule = (struct sw_rule){0};
+	}
+	p->has_rule = false;
+}
+
+/* The title of a section, said by its first key: false when it is none of a rule. */
+static bool rule_begin(struct parser *p, const char *section)
+{
+	static const char prefix[] = "rule ";
+	rule_end(p);
+	p->bad = false;
+	p->seen = 0;
+	p->n_match = p->n_targets = 0;
+	p->rule_line = p->title_line;
+	const char *name = section + strlen(prefix);
+	if (strncmp(section, prefix, strlen(prefix)) != 0 ||
+	    !made_of(name, NAME_CHARACTERS, NAME_MAX_BYTES)) {
+		complain(p, p->line, "not in a section [rule NAME]");
+		return false;
+	}
+	p->rule = (struct sw_rule){
+		.max_targets = 4,
+		.count = 1,
+		.interval_ms = 1000,
+		.cooldown_ms = 300 * 1000,
+		.last_ns = INT64_MIN,
+	};
+	string_set(p, &p->rule.name, name);
+	p->has_rule = p->rule.name != NULL;
+	return p->has_rule;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* What inih would misunderstand in silence. */
+static const char *line_problem(const char *line, size_t length, size_t size)
+{
+	size_t blanks = 0;
+	if (length >= size)
+		return "the line is too long: go on in the next, after a blank";
+	if (memchr(line, '\0', length) != NULL)
+		return "not a text";
+	while (blanks < length && (line[blanks] == ' ' || line[blanks] == '\t'))
+		blanks++;
+	return blanks > 0 && blanks < length && line[blanks] == '[' ? "a blank before a title"
+								    : NULL;
+}
+
+/* inih's reader: one line a call, so that p->line is the line its handler is called for. One that
+ * does not fit would be taken for two: it is given as one that is no INI. */
+static char *read_line(char *to, int size, void *arg)
+{
+	struct parser *p = arg;
+	if (p->at == p->size || p->failed)
+		return NULL;
+	const char *line = p->text + p->at;
+	const char *end = memchr(line, '\n', p->size - p->at);
+	size_t length = end != NULL ? (size_t) (end - line) + 1 : p->size - p->at;
+	p->at += length;
+	p->line++;
+	if (line[0] == '[')
+		p->title_line = p->line;
+	const char *what = line_problem(line, length, (size_t) size);
+	if (what != NULL) {
+		complain(p, p->line, "%s", what);
+		line = "]\n";
+		length = strlen(line);
+	}
+	memcpy(to, line, length);
+	to[length] = '\0';
+	return to;
+}
+
+/* inih's handler. Two sections of the same title are two: told apart by their lines. */
+static int handle(void *arg, const char *section, const char *name, const char *value)
+{
+	struct parser *p = arg;
+	if (p->failed)
+		return 0;
+	if (p->rule_line != p->title_line || p->title_line == 0) {
+		if (!rule_begin(p, section))
+			return 1;
+	} else if (!p->has_rule) {
+		return 1; /* said at its first key */
+	}
+	set_key(p, name, value != NULL ? value : "");
+	return 1;
+}
+
+static void rules_truncate(struct sw_rules *rules, size_t n)
+{
+	while (rules->n_rules > n)
+		rule_deinit(&rules->rules[--rules->n_rules]);
+}
+
+int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_config_say_fn *say,
+		   void *arg, struct sw_rules *rules, struct sw_error *err)
+{
+	struct parser p = {
+		.file_name = file_name,
+		.text = text,
+		.size = size,
+		.rules = rules,
+		.first = rules->n_rules,
+		.say = say,
+		.arg = arg,
+	};
+	int line = ini_parse_stream(read_line, &p, handle, &p);
+	rule_end(&p);
+	rule_deinit(&p.rule); /* empty unless memory ran out */
+	if (p.failed || line == -2) {
+		rules_truncate(rules, p.first);
+		return sw_fail_nomem(err);
+	}
+	if (line != 0) {
+		complain(&p, line, "neither [rule NAME] nor KEY=VALUE: the file is left out");
+		rules_truncate(rules, p.first);
+	}
+	return 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int is_rules_file(const struct dirent *entry)
+{
+	static const char suffix[] = ".conf";
+	size_t length = strlen(entry->d_name);
+	return entry->d_name[0] != '.' && length > strlen(suffix) &&
+	       strcmp(entry->d_name + length - strlen(suffix), suffix) == 0;
+}
+
+static int load_file(const char *directory, const char *name, sw_config_say_fn *say, void *arg,
+		     struct sw_rules *rules, struct sw_error *err)
+{
+	char path[4096];
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
+	int rc = n < 0 || (size_t) n >= sizeof(path)
+			 ? -SW_E_LIMIT
+			 : sw_text_read_at(&text, AT_FDCWD, path, RULES_FILE_MAX);
+	if (rc == -SW_E_NOMEM)
+		return sw_fail_nomem(err);
+	if (rc < 0) {
+		struct parser p = {.file_name = path, .say = say, .arg = arg};
+		complain(&p, 0, "%s", rc == -SW_E_IO ? strerrordesc_np(errno) : "too large");
+		return 0;
+	}
+	return sw_rules_parse(path, text.data, text.size, say, arg, rules, err);
+}
+
+int sw_rules_load(const char *directory, sw_config_say_fn *say, void *arg, struct sw_rules *ret,
+		  struct sw_error *err)
+{
+	struct dirent **entries = NULL;
+	struct sw_rules rules = {0};
+	int n = scandir(directory, &entries, is_rules_file, alphasort), rc = 0;
+	if (n < 0 && errno != ENOENT)
+		return sw_fail_errno(err, errno == ENOMEM ? SW_E_NOMEM : SW_E_IO, "%s", directory);
+	for (int i = 0; i < n; i++) {
+		if (rc == 0 && i < RULES_FILES_MAX)
+			rc = load_file(directory, entries[i]->d_name, say, arg, &rules, err);
+		free(entries[i]);
+	}
+	free(entries);
+	if (rc < 0) {
+		sw_rules_deinit(&rules);
+		return rc;
+	}
+	*ret = rules;
+	return 0;
+}
