@@ -151,7 +151,7 @@ void sw_report_build_threads(struct sw_report_builder *b)
 		thread_fill(b, &snap->threads[i], &b->report->threads[i]);
 }
 
-static struct sw_report *report_create(void)
+struct sw_report *sw_report_create(void)
 {
 	struct sw_report *report = calloc(1, sizeof(*report));
 	struct sw_report_priv *priv = calloc(1, sizeof(*priv));
@@ -178,7 +178,7 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 		    struct sw_error *err)
 {
 	static const struct sw_report_options defaults = {0};
-	struct sw_report *report = report_create();
+	struct sw_report *report = sw_report_create();
 	if (report == NULL)
 		return sw_fail_nomem(err);
 	struct sw_report_builder b = {.walks = walks,

@@ -12,6 +12,9 @@ struct sw_report_priv {
 	struct sw_arena arena; /* everything the report points to */
 };
 
+/* An empty one; NULL: out of memory. */
+struct sw_report *sw_report_create(void);
+
 /* A report in the making. */
 struct sw_report_builder {
 	const struct sw_walks *walks;

@@ -131,6 +131,15 @@ SW_PUBLIC void sw_report_destroy(struct sw_report *report);
 SW_PUBLIC int sw_report_json(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			     struct sw_error *err);
 
+/**
+ * The report of a dump in JSON, whoever wrote it: the writers give for it what they gave for the
+ * first one, names apart that were not valid UTF-8 and time below a microsecond.
+ *
+ * @return 0; -SW_E_FORMAT: not a dump of this schema; -SW_E_NOMEM. Free with sw_report_destroy().
+ */
+SW_PUBLIC int sw_report_parse(const char *json, size_t size, struct sw_report **ret,
+			      struct sw_error *err);
+
 struct sw_text_options {
 	bool color;
 	bool no_group; /* one stack per thread, in tid order */

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "cleanup.h"
+#include "text.h"
+
+#include <snapwalk/protocol.h>
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
+
+static char *json_of(const struct sw_report *report)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_json(report, &text, &size, NULL), 0);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+static struct sw_report *parse(const char *json)
+{
+	struct sw_report *report = NULL;
+	struct sw_error err = {0};
+	int r = sw_report_parse(json, strlen(json), &report, &err);
+	if (r < 0)
+		fail_msg("%s", err.message);
+	return report;
+}
+
+static void check_text(const struct sw_report *a, const struct sw_report *b,
+		       struct sw_text_options options)
+{
+	sw_cleanup(sw_free_p) char *x = NULL;
+	sw_cleanup(sw_free_p) char *y = NULL;
+	size_t size;
+	assert_int_equal(sw_report_text(a, &options, &x, &size, NULL), 0);
+	assert_int_equal(sw_report_text(b, &options, &y, &size, NULL), 0);
+	assert_string_equal(x, y);
+}
+
+/* Everything that a report can have is there again: each writer gives what it gave. */
+static void test_there_and_back(void **state)
+{
+	(void) state;
+	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
+	sw_cleanup(sw_report_destroy_p) struct sw_report *report = parse(json);
+	sw_cleanup(sw_free_p) char *again = json_of(report);
+	assert_string_equal(again, json);
+	check_text(&sample_report, report, (struct sw_text_options){0});
+	check_text(&sample_report, report, (struct sw_text_options){.verbose = true});
+	check_text(&sample_report, report, (struct sw_text_options){.no_group = true});
+	check_text(&sample_report, report, (struct sw_text_options){.color = true});
+	sw_cleanup(sw_free_p) char *x = NULL;
+	sw_cleanup(sw_free_p) char *y = NULL;
+	size_t size;
+	assert_int_equal(sw_report_folded(&sample_report, &x, &size, NULL), 0);
+	assert_int_equal(sw_report_folded(report, &y, &size, NULL), 0);
+	assert_string_equal(x, y);
+}
+
+static void test_fields(void **state)
+{
+	(void) state;
+	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
+	sw_cleanup(sw_report_destroy_p) struct sw_report *r = parse(json);
+	assert_true(r->time_ns == INT64_C(1795170950084579000));
+	assert_int_equal(r->n_threads, 4);
+	assert_int_equal(r->threads[3].stack, -1);
+	assert_int_equal(r->threads[3].cpu_ns, -1);
+	assert_int_equal(r->threads[3].stop_us, -1);
+	assert_string_equal(r->threads[3].comm, "bad\xef\xbf\xbd;name");
+	assert_true(r->threads[2].interrupted);
+	assert_int_equal(r->n_stacks, 2);
+	assert_true(r->stacks[1].id == UINT64_MAX);
+	assert_int_equal(r->stacks[0].n_threads, 2);
+	assert_int_equal(r->stacks[0].threads[1], 2);
+	assert_int_equal(r->stacks[1].frames[2].module, -1);
+	assert_false(r->stacks[1].frames[0].has_offset);
+	assert_int_equal(r->stacks[1].frames[0].line_offset, -1);
+	assert_true(r->stacks[1].frames[1].may_miss);
+	assert_true(r->stacks[1].frames[1].signal);
+	assert_true(r->stacks[1].frames[1].live_read);
+	assert_null(r->process.container);
+	assert_int_equal(r->warnings[1].tid, 0);
+	/* the same string is there once */
+	assert_ptr_equal(r->stacks[0].frames[1].trust, r->stacks[0].frames[2].trust);
+}
+
+/* The sample's JSON with one place changed. */
+static char *changed(const char *from, const char *to)
+{
+	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
+	const char *at = strstr(json, from);
+	if (at == NULL)
+		fail_msg("the sample has no %s", from);
+	struct sw_text text = {0};
+	sw_text_append(&text, json, (size_t) (at - json));
+	sw_text_append(&text, to, strlen(to));
+	sw_text_append(&text, at + strlen(from), strlen(at + strlen(from)));
+	assert_false(text.failed);
+	return text.data;
+}
+
+static void refuse(const char *from, const char *to, const char *message)
+{
+	sw_cleanup(sw_free_p) char *json = changed(from, to);
+	struct sw_report *report = NULL;
+	struct sw_error err = {0};
+	assert_int_equal(sw_report_parse(json, strlen(json), &report, &err), -SW_E_FORMAT);
+	assert_null(report);
+	assert_string_equal(err.message, message);
+}
+
+#define WRONG(name, what) "this is not a dump: '" name "' of a " what " is missing or wrong"
+
+static void test_refused_head(void **state)
+{
+	(void) state;
+	refuse("snapwalk.dump/1", "snapwalk.dump/2", WRONG("schema", "dump"));
+	refuse("\"seq\":3,", "", WRONG("seq", "dump"));
+	refuse("\"seq\":3", "\"seq\":-1", WRONG("seq", "dump"));
+	refuse("\"seq\":3", "\"seq\":3.0", WRONG("seq", "dump"));
+	refuse("-4242-0badcafe\"", "-4242-0badcafe\\u001b\"", WRONG("id", "dump"));
+	refuse("-4242-0badcafe\"", "--0badcafe\"", WRONG("id", "dump"));
+	refuse("2026-11-20T10:35:50.084579Z", "2026-02-30T10:35:50.084579Z", WRONG("time", "dump"));
+	refuse("2026-11-20T10:35:50.084579Z", "2026-11-20T10:35:50.084579", WRONG("time", "dump"));
+	refuse("2026-11-20T10:35:50.084579Z", "2262-11-20T10:35:50.084579Z", WRONG("time", "dump"));
+	refuse("\"complete\":false", "\"complete\":0", WRONG("complete", "dump"));
+	refuse("\"host\":{", "\"toast\":{", WRONG("host", "dump"));
+	refuse("\"pid\":4242", "\"pid\":2147483648", WRONG("pid", "process"));
+	refuse("\"elf_class\":64", "\"elf_class\":48", WRONG("elf_class", "process"));
+	refuse("\"container\":null", "\"container\":\"zz\"", WRONG("container", "process"));
+	refuse("\"copy_us\":90", "\"copy_us\":\"90\"", WRONG("copy_us", "timings"));
+}
+
+static void test_refused_arrays(void **state)
+{
+	(void) state;
+	refuse("\"warnings\":[", "\"Warnings\":[", WRONG("warnings", "dump"));
+	refuse("\"modules\":[", "\"threads\":[", WRONG("threads", "dump"));
+	refuse("\"runtimes\":[]},", "\"runtimes\":[]},\"modules\":{},", WRONG("modules", "dump"));
+	refuse("\"warnings\":[", "\"warnings\":[1,", "this is JSON, but not an object");
+}
+
+static void test_refused_indices(void **state)
+{
+	(void) state;
+	refuse("\"module\":1", "\"module\":2", WRONG("module", "frame"));
+	refuse("\"module\":1", "\"module\":-1", WRONG("module", "frame"));
+	refuse("\"module\":1", "\"module\":4294967296", WRONG("module", "frame"));
+	/* thread 4242 is in stack 1 */
+	refuse("\"stack\":1", "\"stack\":0", WRONG("threads", "stack"));
+	refuse("\"stack\":1", "\"stack\":2", WRONG("threads", "stack"));
+	refuse("[4243,4244]", "[4243,4242]", WRONG("threads", "stack"));
+	refuse("[4243,4244]", "[4243,4243]", WRONG("threads", "stack"));
+	refuse("[4243,4244]", "[4243]", WRONG("threads", "stack"));
+	refuse("[4243,4244]", "[4243,4250]", WRONG("threads", "stack"));
+	refuse("[4243,4244]", "[4243,\"4244\"]", WRONG("threads", "stack"));
+	refuse("[4243,4244]", "[]", WRONG("threads", "stack"));
+	refuse("\"tid\":4243", "\"tid\":4242", WRONG("tid", "thread"));
+}
+
+static void test_refused_elements(void **state)
+{
+	(void) state;
+	refuse("\"state\":\"R\"", "\"state\":\"RS\"", WRONG("state", "thread"));
+	refuse("\"state\":\"R\"", "\"state\":\"\\u001b\"", WRONG("state", "thread"));
+	refuse("\"captured\":true", "\"captured\":false", WRONG("captured", "thread"));
+	refuse("\"reason\":\"stop_timeout\",", "", WRONG("reason", "thread"));
+	refuse("it did not stop in time", "\\u001b[31m", WRONG("reason_text", "thread"));
+	refuse("\"trust\":\"context\"", "\"trust\":\"\\u001b[2J\"", WRONG("trust", "frame"));
+	refuse("\"kind\":\"native\"", "\"kind\":null", WRONG("kind", "frame"));
+	refuse("\"pc\":\"0x7f0000083117\"", "\"pc\":\"0x07f0000083117\"", WRONG("pc", "frame"));
+	refuse("\"pc\":\"0x7f0000083117\"", "\"pc\":\"0x7f0000083117000000\"",
+	       WRONG("pc", "frame"));
+	refuse("\"pc\":\"0x7f0000083117\"", "\"pc\":1", WRONG("pc", "frame"));
+	refuse("\"line\":57", "\"line\":0", WRONG("line", "frame"));
+	refuse("\"line_offset\":12", "\"line_offset\":2147483647", WRONG("line_offset", "frame"));
+	refuse("\"function_offset\":199", "\"function_offset\":null",
+	       WRONG("function_offset", "frame"));
+	refuse("00f3c2a77b1d04e5", "00f3c2a77b1d04e", WRONG("id", "stack"));
+	refuse("\"build_id\":\"ab12\"", "\"build_id\":\"ab1\"", WRONG("build_id", "module"));
+	refuse("\"format\":\"elf\"", "\"format\":\"E\"", WRONG("format", "module"));
+	refuse("\"message\":\"stacks are cut\"", "\"message\":null", WRONG("message", "warning"));
+}
+
+/* Fields that are not known, names that may come, null for what is not there. */
+static void test_taken(void **state)
+{
+	(void) state;
+	static const char *const changes[][2] = {
+		{"\"seq\":3", "\"seq\":3,\"new\":{\"a\":[1,2.5]}"},
+		{"\"kind\":\"native\"", "\"kind\":\"v9js\",\"deopt\":true"},
+		{"\"exe\":\"/usr/bin/server\",", ""},
+		{"\"interrupted\":true", "\"interrupted\":null"},
+		{"\"stop_us\":850", "\"stop_us\":null"},
+		{"{\"schema\"", " \n{ \"schema\""},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(changes); i++) {
+		sw_cleanup(sw_free_p) char *json = changed(changes[i][0], changes[i][1]);
+		sw_cleanup(sw_report_destroy_p) struct sw_report *report = parse(json);
+		assert_int_equal(report->process.pid, 4242);
+	}
+}
+
+static void test_no_dump(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *text, *message;
+	} texts[] = {
+		{"", "this is not JSON that is taken here, at byte 0"},
+		{"{}", WRONG("modules", "dump")},
+		{"[]", WRONG("schema", "dump")},
+		{"[1,2]", WRONG("schema", "dump")},
+		{"1", WRONG("schema", "dump")},
+		{"{\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]}",
+		 WRONG("schema", "dump")},
+		{"{\"a\":\"\xff\"}", "this is not JSON that is taken here, at byte 6"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(texts); i++) {
+		struct sw_report *report = NULL;
+		struct sw_error err = {0};
+		assert_int_equal(sw_report_parse(texts[i].text, strlen(texts[i].text), &report,
+						 &err),
+				 -SW_E_FORMAT);
+		assert_string_equal(err.message, texts[i].message);
+		assert_null(report);
+	}
+}
+
+/* A file that was cut anywhere is no dump. */
+static void test_cut(void **state)
+{
+	(void) state;
+	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
+	size_t size = strlen(json) - 1; /* without the line's end */
+	struct sw_report *report = NULL;
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal(sw_report_parse(json, i, &report, NULL), -SW_E_FORMAT);
+	assert_int_equal(sw_report_parse(json, size, &report, NULL), 0);
+	sw_report_destroy(report);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_there_and_back),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_refused_head),
+		cmocka_unit_test(test_refused_arrays),
+		cmocka_unit_test(test_refused_indices),
+		cmocka_unit_test(test_refused_elements),
+		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_no_dump),
+		cmocka_unit_test(test_cut),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
