@@ -114,6 +114,7 @@ struct sw_gate_reply {
 	unsigned code;
 	unsigned retry_after_s; /* with 503 */
 	const char *type;       /* static; Content-Type */
+	const char *allow;      /* static; with 405 */
 	char *body;             /* owned; NULL: out of memory */
 	size_t size;
 };

@@ -22,7 +22,10 @@ void sw_gate_reply_json(struct sw_gate_reply *ret, unsigned code, struct json_ob
 	const char *text =
 		object == NULL
 			? NULL
-			: json_object_to_json_string_length(object, JSON_C_TO_STRING_PLAIN, &size);
+			: json_object_to_json_string_length(object,
+							    JSON_C_TO_STRING_PLAIN |
+								    JSON_C_TO_STRING_NOSLASHESCAPE,
+							    &size);
 	struct sw_text body = {0};
 	if (text != NULL)
 		sw_text_printf(&body, "%s\n", text);
@@ -63,6 +66,8 @@ static void add_headers(struct MHD_Response *response, const struct sw_gate_repl
 		(void) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
 	if (reply->code == 503 && reply->retry_after_s > 0)
 		(void) MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+	if (reply->allow != NULL)
+		(void) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
 	if (reply->code == 401)
 		(void) MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 					       "Bearer realm=\"snapwalk\"");
@@ -129,9 +134,10 @@ static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const
 							 MHD_HTTP_HEADER_CONTENT_LENGTH);
 	if (route == NULL)
 		sw_gate_reply_error(reply, 404, "there are /alertmanager, /metrics and /healthz");
-	else if (!method_fits(route, method))
+	else if (!method_fits(route, method)) {
 		sw_gate_reply_error(reply, 405, route->post ? "use POST" : "use GET");
-	else if (route->secret && !sw_gate_token_matches(gate->token, header))
+		reply->allow = route->post ? "POST" : "GET, HEAD";
+	} else if (route->secret && !sw_gate_token_matches(gate->token, header))
 		sw_gate_reply_error(reply, 401, "the token is missing or wrong");
 	else if (length != NULL && strtoull(length, NULL, 10) > SW_ALERTS_BYTES_MAX)
 		sw_gate_reply_error(reply, 413, "the body is longer than 1 MiB");

@@ -203,7 +203,7 @@ static void test_daemon_away(void **state)
 	expect(&gate, "{\"alerts\":[" ALERT("firing", "a") "]}", 503, SW_GATE_AWAY_S,
 	       "{\"captured\":0,\"skipped\":0,\"resolved\":0,\"duplicate\":0,\"busy\":1,"
 	       "\"refused\":0,\"failed\":0,\"alerts\":[{\"fingerprint\":\"a\",\"error\":"
-	       "\"nobody listens on \\/nonexistent\\/socket: No such file or directory\","
+	       "\"nobody listens on /nonexistent/socket: No such file or directory\","
 	       "\"result\":\"busy\"}]}\n");
 	/* Nothing firing: nothing that the daemon is needed for. */
 	expect(&gate, "{\"alerts\":[" ALERT("resolved", "a") "]}", 200, 0,
