@@ -5,12 +5,24 @@
 #include "config.h"
 #include "worker.h"
 
-/* Become config->user (when root and it exists) and keep only the two capabilities: spawner. */
+/*
+ * Started as root, spawner and broker become User=; started as that user with ambient capabilities
+ * (the unit) or as anybody with --user, they stay who they are. When there is no such user they
+ * stay root without capabilities, which still owns root's files: then 1, and *err says so. Else 0,
+ * or an error; the process must not go on with it.
+ */
+
+/* Keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, as far as they are there; with --user nothing. No
+ * new privileges, not dumpable, no core file. */
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
-/* The same and no capability at all, no new privileges, a seccomp filter: broker. */
+/* The same without any capability; a seccomp filter, also for what it starts (OnDump=), refuses
+ * what neither needs: tracing, mounting, namespaces, kernel modules, BPF... */
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err);
-/* After the snapshot: no capability, RLIMIT_AS and CPU, Landlock (read /usr/lib/debug) where the
- * kernel has it, seccomp: worker, before the first byte is parsed. */
+/*
+ * A worker after its snapshot and before the first byte is parsed: no capability; memory_mib more
+ * address space than now, some CPU seconds; only files below /usr/lib/debug, where the kernel has
+ * Landlock; a seccomp filter for reading, mapping and writing to what is open.
+ */
 int sw_sandbox_worker(const struct sw_worker_request *request, struct sw_error *err);
 
 #endif
