@@ -23,16 +23,16 @@ enum {
 /* What a worker is to do. No pointers: crosses a socket. */
 struct sw_worker_request {
 	uint64_t seq;
-	pid_t pid;             /* target, in our pid namespace; a pidfd may come with the request */
-	uint64_t starttime;    /* 0: not given */
-	bool privileged;       /* the caller may capture everything: no check of owner */
+	pid_t pid;          /* target, in our pid namespace; a pidfd may come with the request */
+	uint64_t starttime; /* 0: not given */
+	bool privileged;    /* the caller may capture everything: no check of owner */
 	uid_t caller_uid;
 	gid_t caller_gid;
-	uint32_t n_groups;     /* caller's supplementary groups */
+	uint32_t n_groups; /* caller's supplementary groups */
 	gid_t groups[SW_WORKER_GROUPS_MAX];
 	uint32_t max_stop_ms, names_timeout_ms, depth, memory_mib;
 	uint64_t stack_bytes;
-	uint32_t symbols;      /* enum sw_symbol_level */
+	uint32_t symbols; /* enum sw_symbol_level */
 	bool no_inlines;
 	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
 };
@@ -64,6 +64,7 @@ struct sw_spawner {
 	int fd;    /* owned: our end of the socket */
 	int pidfd; /* owned: readable when the spawner has died */
 	pid_t pid;
+	uint64_t number; /* of orders so far */
 };
 
 /*
@@ -78,7 +79,8 @@ void sw_spawner_stop(struct sw_spawner *spawner);
 /*
  * Start a worker. target_pidfd < 0: none. *ret_pidfd becomes readable when the worker is gone and
  * is what kills it (pidfd_send_signal); *ret_stream is where its events come from. Both owned by
- * the caller. Bounded: at most a second. 0; -SW_E_IO (the spawner is gone), -SW_E_LIMIT, -SW_E_NOMEM.
+ * the caller. Bounded: at most a second. 0; -SW_E_IO (the spawner is gone), -SW_E_TIMEOUT (it does not
+ * answer), -SW_E_LIMIT, -SW_E_NOMEM.
  */
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
 		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err);

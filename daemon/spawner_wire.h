@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_SPAWNER_WIRE_H
+#define SW_DAEMON_SPAWNER_WIRE_H
+
+#include "worker.h"
+
+/* What broker and spawner say to each other: one structure a message, no pointers in it. Both are
+ * one program, so that sizes and layout agree. */
+
+/* Broker to spawner; a pidfd of the target may come with it. */
+struct sw_spawner_order {
+	uint64_t number; /* from 1 on */
+	struct sw_worker_request request;
+};
+
+/* Spawner to broker; pidfd and stream of the worker come with it when code is 0. */
+struct sw_spawner_answer {
+	uint64_t number; /* of the order; 0: what became of the spawner's own start */
+	int32_t code;    /* 0 or SW_E_* */
+	int32_t sys_errno;
+	char message[SW_ERROR_MESSAGE_MAX];
+};
+
+enum { SW_WIRE_FDS_MAX = 2 };
+
+/* 0, or -1 with errno. Never blocks, never raises SIGPIPE. */
+int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_t n_fds);
+
+/* One message of exactly size bytes and at most SW_WIRE_FDS_MAX descriptors, which the caller owns.
+ * 1; 0: the other side is gone; -1 with errno, EBADMSG for a message of another size. */
+int sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
+		    size_t *ret_n_fds);
+
+/* The spawner's whole life, in the forked child. */
+__attribute__((noreturn)) void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_WORKER_PARTS_H
+#define SW_DAEMON_WORKER_PARTS_H
+
+#include "authorize.h"
+#include "worker.h"
+
+#include <snapwalk/walk.h>
+
+/* One capture. */
+struct sw_worker {
+	const struct sw_config *config;
+	struct sw_worker_request request;
+	int target_pidfd; /* -EBADF: none */
+	int stream;
+	int64_t begin_ns; /* CLOCK_MONOTONIC */
+	struct sw_caller caller;
+	/* What permission was refused for, written while the target is stopped. */
+	enum sw_deny_rule rule;
+	int permit_code; /* SW_E_*: the target's ids could not be read */
+};
+
+/* The process that was asked for, if it is still the same. */
+int sw_worker_target_open(const struct sw_worker *worker, struct sw_target **ret,
+			  struct sw_error *err);
+/* struct sw_snapshot_options.permit; arg is the worker. */
+bool sw_worker_permit(void *arg, int task_fd);
+/* Why it could not be captured, as the broker is told. */
+struct sw_worker_failed sw_worker_failure(const struct sw_worker *worker, int code,
+					  const struct sw_error *err);
+
+/* Writes one event. -SW_E_IO: the broker is gone. */
+int sw_worker_event_write(int stream, enum sw_worker_event_type type, const void *payload,
+			  size_t size, struct sw_error *err);
+
+#endif
