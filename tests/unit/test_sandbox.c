@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sandbox.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* Each sandbox is entered by a child of its own. What it found out is its exit status. */
+enum { FINE = 0, SANDBOX_FAILED = 100, MEMORY_MIB = 64, MIB = 1 << 20 };
+
+static const struct sw_worker_request request = {.memory_mib = MEMORY_MIB,
+						 .names_timeout_ms = 3000};
+
+static int status_of(void (*child)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		child();
+		_exit(FINE);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void assert_fine(void (*child)(void))
+{
+	int status = status_of(child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), FINE);
+}
+
+/* In a child: its line number, cut to a byte, is what the parent sees. */
+#define MUST(condition)                                    \
+	do {                                               \
+		if (!(condition)) {                        \
+			dprintf(2, "line %d\n", __LINE__); \
+			_exit(__LINE__ % 99 + 1);          \
+		}                                          \
+	} while (0)
+
+static void enter_worker(void)
+{
+	struct sw_error err = {0};
+	if (sw_sandbox_worker(&request, &err) != 0) {
+		dprintf(2, "%s\n", err.message);
+		_exit(SANDBOX_FAILED);
+	}
+}
+
+/* ---- from outside: what the kernel says of a child that has entered ------------------------ */
+
+struct inside {
+	pid_t pid;
+	int to, from;
+	int result; /* of the sandbox function */
+};
+
+static struct inside inside_start(int (*enter)(struct sw_error *err))
+{
+	int to[2], from[2];
+	struct inside c = {.result = -1};
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	c.pid = fork();
+	assert_true(c.pid >= 0);
+	if (c.pid == 0) {
+		char byte;
+		struct sw_error err;
+		int r = enter(&err);
+		(void) close(to[1]);
+		if (write(from[1], &r, sizeof(r)) != sizeof(r))
+			_exit(1);
+		_exit(read(to[0], &byte, 1) != 0); /* until the parent has seen enough */
+	}
+	(void) close(to[0]);
+	(void) close(from[1]);
+	c.to = to[1];
+	c.from = from[0];
+	assert_int_equal(read(c.from, &c.result, sizeof(c.result)), sizeof(c.result));
+	return c;
+}
+
+static void inside_end(struct inside *c)
+{
+	int status;
+	(void) close(c->to);
+	(void) close(c->from);
+	assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+	assert_int_equal(status, 0);
+}
+
+/* The line of a file of the child's /proc directory that begins with key. */
+static void proc_line(const struct inside *c, const char *name, const char *key, char *ret,
+		      size_t size)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d/%s", (int) c->pid, name);
+	sw_cleanup(sw_fclose_p) FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(ret, (int) size, f) != NULL) {
+		ret[strcspn(ret, "\n")] = '\0';
+		if (strncmp(ret, key, strlen(key)) == 0)
+			return;
+	}
+	fail_msg("no %s in %s", key, path);
+}
+
+static void assert_line(const struct inside *c, const char *wanted)
+{
+	char line[256], key[64];
+	(void) snprintf(key, sizeof(key), "%.*s", (int) strcspn(wanted, ":") + 1, wanted);
+	proc_line(c, "status", key, line, sizeof(line));
+	assert_string_equal(line, wanted);
+}
+
+static void assert_caps(const struct inside *c, const char *value)
+{
+	char line[64];
+	(void) snprintf(line, sizeof(line), "CapPrm:\t%s", value);
+	assert_line(c, line);
+	(void) snprintf(line, sizeof(line), "CapEff:\t%s", value);
+	assert_line(c, line);
+	assert_line(c, "CapInh:\t0000000000000000");
+	assert_line(c, "CapAmb:\t0000000000000000");
+	assert_line(c, "NoNewPrivs:\t1");
+}
+
+static int worker_enter(struct sw_error *err)
+{
+	return sw_sandbox_worker(&request, err);
+}
+
+static void test_worker_status(void **state)
+{
+	(void) state;
+	char line[256];
+	struct inside c = inside_start(worker_enter);
+	assert_int_equal(c.result, 0);
+	assert_caps(&c, "0000000000000000");
+	assert_line(&c, "Seccomp:\t2");
+	unsigned long soft, hard;
+	proc_line(&c, "limits", "Max cpu time", line, sizeof(line));
+	assert_int_equal(sscanf(line, "Max cpu time %lu %lu", &soft, &hard), 2);
+	assert_int_equal(soft, 13); /* the time for names and ten seconds */
+	assert_int_equal(hard, 13);
+	proc_line(&c, "limits", "Max core file size", line, sizeof(line));
+	assert_int_equal(sscanf(line, "Max core file size %lu %lu", &soft, &hard), 2);
+	assert_int_equal(hard, 0);
+	proc_line(&c, "limits", "Max file size", line, sizeof(line));
+	assert_int_equal(sscanf(line, "Max file size %lu %lu", &soft, &hard), 2);
+	assert_int_equal(hard, 0);
+	inside_end(&c);
+}
+
+/* ---- the worker's, from inside ------------------------------------------------------------- */
+
+static void child_works(void)
+{
+	char byte;
+	uint64_t random;
+	int before = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int pipes[2];
+	MUST(before >= 0 && pipe2(pipes, O_CLOEXEC) == 0);
+	enter_worker();
+	char *large = malloc(MEMORY_MIB / 2 * (size_t) MIB);
+	MUST(large != NULL);
+	memset(large, 1, MEMORY_MIB / 2 * (size_t) MIB);
+	large = realloc(large, (MEMORY_MIB / 2 + 4) * (size_t) MIB);
+	MUST(large != NULL);
+	free(large);
+	char *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, before, 0);
+	MUST(map != MAP_FAILED && memcmp(map, "\177ELF", 4) == 0 && munmap(map, 4096) == 0);
+	MUST(pread(before, &byte, 1, 0) == 1 && byte == '\177');
+	MUST(write(pipes[1], "x", 1) == 1 && read(pipes[0], &byte, 1) == 1);
+	MUST(syscall(SYS_getrandom, &random, sizeof(random), 0) == sizeof(random));
+	MUST(close(before) == 0);
+}
+
+static void child_opens(void)
+{
+	enter_worker();
+	MUST(open("/etc/passwd", O_WRONLY) < 0 && errno == EPERM);
+	MUST(open("/etc/passwd", O_RDWR) < 0 && errno == EPERM);
+	MUST(open("/etc/passwd", O_RDONLY | O_TRUNC) < 0 && errno == EPERM);
+	MUST(open("/usr/lib/debug/x", O_RDONLY | O_CREAT, 0600) < 0 && errno == EPERM);
+	MUST(open("/tmp", O_RDWR | O_TMPFILE, 0600) < 0 && errno == EPERM);
+	MUST(unlink("/nowhere") < 0 && errno == EPERM);
+	MUST(rename("/nowhere", "/nowhere2") < 0 && errno == EPERM);
+	MUST(chdir("/") < 0 && errno == EPERM);
+	/* Below it the name is looked for. */
+	MUST(open("/usr/lib/debug/.build-id/no/such.debug", O_RDONLY) < 0 && errno == ENOENT);
+}
+
+static void child_landlocked(void)
+{
+	enter_worker();
+	MUST(open("/etc/passwd", O_RDONLY) < 0 && errno == EACCES);
+	MUST(open("/proc/self/status", O_RDONLY) < 0 && errno == EACCES);
+	MUST(open("/", O_RDONLY | O_DIRECTORY) < 0 && errno == EACCES);
+}
+
+static void child_probes(void)
+{
+	enter_worker();
+	MUST(ioctl(0, TIOCGWINSZ, NULL) < 0 && errno == EPERM);
+	MUST(prctl(PR_GET_DUMPABLE) < 0 && errno == EPERM);
+	MUST(syscall(9999) < 0 && errno == EPERM);
+	MUST(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+		     MAP_FAILED &&
+	     errno == EPERM);
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(page != MAP_FAILED && mprotect(page, 4096, PROT_READ) == 0);
+	MUST(mprotect(page, 4096, PROT_READ | PROT_EXEC) < 0 && errno == EPERM);
+}
+
+static void child_too_large(void)
+{
+	enter_worker();
+	MUST(malloc(2 * MEMORY_MIB * (size_t) MIB) == NULL && errno == ENOMEM);
+}
+
+static void child_writes_file(void)
+{
+	int fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	MUST(fd >= 0);
+	enter_worker();
+	(void) write(fd, "x", 1);
+}
+
+static void test_worker_works(void **state)
+{
+	(void) state;
+	assert_fine(child_works);
+	assert_fine(child_opens);
+	assert_fine(child_probes);
+	assert_fine(child_too_large);
+	int status = status_of(child_writes_file);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGXFSZ);
+}
+
+static void test_worker_landlock(void **state)
+{
+	(void) state;
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1) {
+		print_message("skipped: the kernel has no Landlock\n");
+		skip();
+	}
+	assert_fine(child_landlocked);
+}
+
+static long deadly_call;
+
+static void child_dies(void)
+{
+	enter_worker();
+	(void) syscall(deadly_call, 0L, 0L, 0L, 0L, 0L, 0L);
+}
+
+static void test_worker_dies(void **state)
+{
+	(void) state;
+	static const long calls[] = {
+		SYS_execve,      SYS_execveat, SYS_fork,           SYS_vfork,
+		SYS_clone,       SYS_clone3,   SYS_ptrace,         SYS_process_vm_readv,
+		SYS_kill,        SYS_tgkill,   SYS_pidfd_open,     SYS_pidfd_send_signal,
+		SYS_pidfd_getfd, SYS_socket,   SYS_socketpair,     SYS_connect,
+		SYS_sendmsg,     SYS_recvmsg,  SYS_setresuid,      SYS_capset,
+		SYS_mount,       SYS_bpf,      SYS_io_uring_setup, SYS_perf_event_open,
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
+		deadly_call = calls[i];
+		int status = status_of(child_dies);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+			fail_msg("system call %ld: status %#x", calls[i], (unsigned) status);
+	}
+}
+
+/* ---- spawner and broker ---------------------------------------------------------------------- */
+
+static struct sw_config config; /* set before a child is forked */
+
+static int spawner_enter(struct sw_error *err)
+{
+	int r = sw_sandbox_spawner(&config, err);
+	return prctl(PR_GET_DUMPABLE) != 0 ? -1000 : r;
+}
+
+static int broker_enter(struct sw_error *err)
+{
+	int r = sw_sandbox_broker(&config, err);
+	if (r == 1 && strcmp(err->message, "no user no-such-user to become: root goes on") != 0)
+		return -1001;
+	return prctl(PR_GET_DUMPABLE) != 0 ? -1000 : r;
+}
+
+static bool is_root(void)
+{
+	return geteuid() == 0;
+}
+
+static void test_spawner(void **state)
+{
+	(void) state;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	struct inside c = inside_start(spawner_enter);
+	assert_int_equal(c.result, 0);
+	/* CAP_DAC_READ_SEARCH is 2, CAP_SYS_PTRACE 19. */
+	assert_caps(&c, is_root() ? "0000000000080004" : "0000000000000000");
+	if (is_root()) {
+		char line[128];
+		struct passwd *nobody = getpwnam("nobody");
+		assert_non_null(nobody);
+		unsigned u = nobody->pw_uid, g = nobody->pw_gid;
+		(void) snprintf(line, sizeof(line), "Uid:\t%u\t%u\t%u\t%u", u, u, u, u);
+		assert_line(&c, line);
+		(void) snprintf(line, sizeof(line), "Gid:\t%u\t%u\t%u\t%u", g, g, g, g);
+		assert_line(&c, line);
+		assert_line(&c, "CapBnd:\t0000000000080004");
+	}
+	assert_line(&c, "Seccomp:\t0");
+	inside_end(&c);
+}
+
+static void test_spawner_of_user(void **state)
+{
+	(void) state;
+	config = (struct sw_config){.user = (char *) "nobody", .user_mode = true};
+	struct inside c = inside_start(spawner_enter);
+	assert_int_equal(c.result, 0);
+	assert_caps(&c, "0000000000000000");
+	char line[128];
+	unsigned u = geteuid();
+	(void) snprintf(line, sizeof(line), "Uid:\t%u\t%u\t%u\t%u", u, u, u, u);
+	assert_line(&c, line);
+	inside_end(&c);
+}
+
+static void test_broker(void **state)
+{
+	(void) state;
+	config = (struct sw_config){.user = (char *) "no-such-user"};
+	struct inside c = inside_start(broker_enter);
+	assert_int_equal(c.result, is_root() ? 1 : 0);
+	assert_caps(&c, "0000000000000000");
+	assert_line(&c, "Seccomp:\t2");
+	if (is_root())
+		assert_line(&c, "CapBnd:\t0000000000000000");
+	inside_end(&c);
+}
+
+static void child_broker(void)
+{
+	struct sw_error err;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_broker(&config, &err) == 0);
+	MUST(ptrace(PTRACE_TRACEME, 0, 0, 0) < 0 && errno == EPERM);
+	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
+	pid_t pid = fork(); /* an OnDump= command */
+	MUST(pid >= 0);
+	if (pid == 0) {
+		(void) execl("/bin/true", "true", (char *) NULL);
+		_exit(1);
+	}
+	int status;
+	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+	(void) execl("/bin/sh", "sh", "-c", "exit 0", (char *) NULL);
+	_exit(1);
+}
+
+static void test_broker_works(void **state)
+{
+	(void) state;
+	assert_fine(child_broker);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_worker_status),   cmocka_unit_test(test_worker_works),
+		cmocka_unit_test(test_worker_landlock), cmocka_unit_test(test_worker_dies),
+		cmocka_unit_test(test_spawner),         cmocka_unit_test(test_spawner_of_user),
+		cmocka_unit_test(test_broker),          cmocka_unit_test(test_broker_works),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
