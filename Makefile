@@ -48,10 +48,9 @@ INC_LIBWALK    := -Ilibwalk $(INC_BASE)
 INC_SYMBOLIZER := -Isymbolizer -Isymbolizer/include $(INC_BASE)
 INC_PROTOCOL   := -Iprotocol -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_CLI        := -Icli -Iprotocol/include -Isymbolizer/include $(INC_BASE)
-# -iquote: our limits.h is not the system's <limits.h>.
-INC_DAEMON     := -iquote daemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
+INC_DAEMON     := -Idaemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 # Tests look inside every room; only they may.
-INC_TESTS      := -Itests/unit -Icli -iquote daemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
+INC_TESTS      := -Itests/unit -Icli -Idaemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
 	-Ilibwalk $(INC_BASE)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard $(1)/*.c)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "limits.h"
+#include "throttle.h"
 #include "cleanup.h"
 
 #include <string.h>

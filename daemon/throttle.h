@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_DAEMON_LIMITS_H
-#define SW_DAEMON_LIMITS_H
+#ifndef SW_DAEMON_THROTTLE_H
+#define SW_DAEMON_THROTTLE_H
 
 #include "config.h"
 
