@@ -10,9 +10,11 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang libclang-rt-14-dev valgrind util-linux bash-completion man-db dwz xz-utils \
-	systemd socat jq zstd curl monit prometheus-alertmanager
+	systemd socat jq zstd curl
 PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
+# Their packages start services: not for everybody who runs the tests.
+PACKAGES_DOORS := monit prometheus-alertmanager
 
 # ---- knobs -----------------------------------------------------------------------------------
 CC       ?= gcc
@@ -149,7 +151,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench
+.PHONY: deps deps-check deps-lint deps-bench deps-doors
 deps:
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -158,6 +160,8 @@ deps-lint:
 	$(call install_packages,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
+deps-doors: deps
+	$(call install_packages,$(PACKAGES_DOORS))
 
 # ---- the two commands of the README -----------------------------------------------------------
 .PHONY: try check

@@ -40,8 +40,8 @@ check-asan: deps-check
 check-asan-run:
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py
 
-# Real runtimes that are packages: installs them and skips nothing.
-check-runtimes: deps-check deps-bench
+# Real runtimes and monitoring systems that are packages: installs them and skips nothing.
+check-runtimes: deps-check deps-bench deps-doors
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
