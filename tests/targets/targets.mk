@@ -74,9 +74,9 @@ $(BENCH_PROGRAMS): $(T)/%: tests/bench/%.c tests/targets/targets.mk
 	$(CC) $(TARGET_CFLAGS) -o $@ $<
 
 DRIVERS := $(patsubst tests/live/%.c,$(T)/%,$(sort $(wildcard tests/live/drive_*.c)))
-$(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(ARCHIVES)
+$(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< $(ARCHIVES) $(TESTS_LIBS)
+	$(CC) $(TESTS_CFLAGS) -o $@ $< $(TESTS_ARCHIVES) $(TESTS_LIBS)
 
 .PHONY: targets
 targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/stepped_cet \

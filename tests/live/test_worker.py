@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The daemon's spawner and workers, driven without a socket: captures, refusals, privileges, and
+deaths at random instants that the target must not notice."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+from harness import TARGETS, Tap, Target, dump, state_of, tool, wait_until
+from safety import held, let_go, median, run_time, status_field
+from test_kill import THREADS, Storm
+
+DRIVER = os.path.join(TARGETS, "drive_worker")
+NOBODY = 65534
+CAPS_OF_SPAWNER = "0000000000080004"  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+KILLS, CRASHES, HANGS, SPAWNER_KILLS, LATENCY_RUNS = 100, 20, 3, 100, 40
+
+
+class Driver:
+    """A drive_worker: .spawner is the spawner's pid, .error its words when it could not start."""
+
+    def __init__(self, *options, prefix=(), **popen):
+        self.process = subprocess.Popen([*prefix, DRIVER, *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, **popen)
+        self.error = None
+        words = self.line()
+        if words[:1] == ["spawner"]:
+            self.spawner, self.sandbox = int(words[1]), int(words[3])
+        else:
+            self.error = words
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+    def line(self):
+        return self.process.stdout.readline().split(None, 4)
+
+    def order(self, pid, *options):
+        self.process.stdin.write(" ".join(map(str, (pid, *options))) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        """What one capture printed, by its first words; "report" is the dump."""
+        result = {}
+        while True:
+            words = self.line()
+            if not words:
+                raise RuntimeError("the driver has ended")
+            result[words[0]] = words[1:]
+            if words[0] == "dump":
+                result["report"] = json.loads(self.process.stdout.readline())
+            if words[0] in ("closed", "error"):
+                return result
+
+    def capture(self, pid, *options):
+        self.order(pid, *options)
+        return self.answer()
+
+
+def refusal(answer):
+    """(code, rule) of a capture that failed, None of one that did not."""
+    return tuple(answer["failed"][:2]) if "failed" in answer else None
+
+
+def names_of(report):
+    """{tid: function names of its stack}"""
+    stacks = [[f["function"] for f in s["frames"]] for s in report["stacks"]]
+    return {t["tid"]: stacks[t["stack"]] for t in report["threads"] if t["stack"] is not None}
+
+
+def whole(tap, driver, pid, what):
+    got = driver.capture(pid)
+    if not tap.check("report" in got, f"{what}: a dump", got):
+        return None
+    tap.check(int(got["resumed"][0]) > 0, f"{what}: the time stopped was said before", got["resumed"])
+    tap.equal(got["report"]["timings"]["stopped_us"], int(got["resumed"][0]),
+              f"{what}: the same as in the dump")
+    tap.equal(held(pid), [], f"{what}: nothing is held")
+    return got["report"]
+
+
+def same_as_direct(tap):
+    with Target("states", "plain", 20) as target, Driver() as driver:
+        report = whole(tap, driver, target.pid, "plain")
+        tap.equal(names_of(report), names_of(dump(target.pid)), "the stacks are the command's")
+        tap.equal((report["seq"], report["reason"]), (1, "driven"), "number and reason are there")
+        got = driver.capture(target.pid, "symbols=2")
+        tap.equal({f["function"] for s in got["report"]["stacks"] for f in s["frames"]}, {None},
+                  "without names when they are not wanted")
+        got = driver.capture(target.pid, "names_ms=1")
+        tap.check("report" in got, "a short time limit for names gives a dump too", got)
+
+
+def deep_stack(tap):
+    """Deeper than what was copied: read from the process by a worker without privileges."""
+    with Target("deep", 2000) as target, Driver() as driver:
+        wait_until(lambda: state_of(target.pid) == "S", "the target to wait")
+        got = driver.capture(target.pid)
+        wanted = dump(target.pid, status=(0, 3))
+        tap.equal(sorted((s["end"], len(s["frames"])) for s in got["report"]["stacks"]),
+                  sorted((s["end"], len(s["frames"])) for s in wanted["stacks"]),
+                  "deep: as far as the command")
+        counts = [sum(bool(f.get("live_read")) for s in report["stacks"] for f in s["frames"])
+                  for report in (wanted, got["report"])]
+        tap.check(counts[0] == counts[1] > 0, "deep: frames are read from the running process alike",
+                  counts)
+
+
+def privileges(tap):
+    root = os.geteuid() == 0
+    with Target("states", "plain", 2) as target, Driver() as driver:
+        spawner = driver.spawner
+        tap.equal(status_field(spawner, spawner, "CapPrm"), CAPS_OF_SPAWNER if root else "0" * 16,
+                  "the spawner has two capabilities, or none")
+        tap.equal(status_field(spawner, spawner, "NoNewPrivs"), "1", "and can get no more")
+        if root:
+            tap.equal(status_field(spawner, spawner, "Uid").split(), [str(NOBODY)] * 4,
+                      "and another user")
+        broker = driver.process.pid
+        tap.equal(status_field(broker, broker, "CapPrm"), "0" * 16, "the broker has none")
+        whole(tap, driver, target.pid, "with these")
+        tap.equal(sorted(os.path.basename(os.readlink(f"/proc/{spawner}/fd/{fd}")).split(":")[0]
+                         for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
+                  ["anon_inode", "null", "null", "null", "socket"] if root else [],
+                  "the spawner keeps nothing open, of workers neither")
+    wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
+
+
+def stays_root(tap):
+    if os.geteuid() != 0:
+        return tap.skip("no user to become", "not root")
+    with Target("states", "plain", 2) as target, Driver("user=no-such-user") as driver:
+        tap.equal(driver.sandbox, 1, "no user to become: it is said")
+        pid = driver.process.pid
+        tap.equal(status_field(pid, pid, "CapPrm"), "0" * 16, "but it has no capability")
+        whole(tap, driver, target.pid, "as root")
+
+
+def of_user(tap):
+    """--user: nobody's own processes, without any capability."""
+    if os.geteuid() != 0:
+        return tap.skip("user mode as another user", "not root")
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    with Target("states", "plain", 70, **as_nobody) as own, Target("states", "plain", 2) as other, \
+            Driver("user_mode=1", **as_nobody) as driver:
+        whole(tap, driver, own.pid, "user mode, an own process")
+        tap.equal(refusal(driver.capture(other.pid)), ("not_permitted", "kernel"),
+                  "user mode, root's process: the kernel refuses")
+        whole(tap, driver, own.pid, "user mode, again")
+
+
+def ambient(tap):
+    """As the unit starts it: a user with two ambient capabilities."""
+    setpriv = tool("setpriv")
+    if os.geteuid() != 0 or setpriv is None:
+        return tap.skip("ambient capabilities", "needs root and setpriv")
+    caps = "+sys_ptrace,+dac_read_search"
+    prefix = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+              "--bounding-set", "-all," + caps, "--inh-caps", caps, "--ambient-caps", caps)
+    with Target("states", "plain", 70) as target, Driver(prefix=prefix) as driver:
+        if not tap.equal(driver.error, None, "ambient: it starts"):
+            return
+        tap.equal(driver.sandbox, 0, "ambient: as it should be")
+        tap.equal(status_field(driver.spawner, driver.spawner, "CapPrm"), CAPS_OF_SPAWNER,
+                  "ambient: the spawner keeps them")
+        pid = driver.process.pid
+        tap.equal([status_field(pid, pid, f"Cap{k}") for k in ("Prm", "Eff", "Inh", "Amb")],
+                  ["0" * 16] * 4, "ambient: the broker none")
+        whole(tap, driver, target.pid, "ambient, root's process")
+
+
+def permission(tap):
+    if os.geteuid() != 0:
+        return tap.skip("permission of other users", "not root")
+    owner = (f"uid={NOBODY}", f"gid={NOBODY}", "privileged=0")
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    with Driver() as driver, Driver("deny=states") as denying:
+        with Target("states", "plain", 5, **as_nobody) as target:
+            tap.check("report" in driver.capture(target.pid, *owner), "its owner may")
+            for other in (("uid=1", f"gid={NOBODY}", "privileged=0"),
+                          (f"uid={NOBODY}", "gid=1", "privileged=0")):
+                got = driver.capture(target.pid, *other)
+                tap.equal((refusal(got), "resumed" in got), (("not_permitted", "owner"), False),
+                          f"another may not: {' '.join(other)}")
+                tap.equal(held(target.pid), [], "and nothing is held")
+            tap.equal(refusal(denying.capture(target.pid)), ("not_permitted", "deny"),
+                      "Deny= is for everybody")
+        with Target("states", "undumpable", **as_nobody) as target:
+            tap.equal(refusal(driver.capture(target.pid, *owner)), ("not_permitted", "dumpable"),
+                      "one that protects itself: not by its owner")
+            tap.check("report" in driver.capture(target.pid), "but by who may capture all")
+
+
+def which_process(tap):
+    with Driver() as driver, Target("states", "plain", 2) as target:
+        starttime = dump(target.pid)["process"]["starttime"]
+        tap.check("report" in driver.capture(target.pid, f"starttime={starttime}"),
+                  "the right start time")
+        tap.equal(refusal(driver.capture(target.pid, f"starttime={starttime + 1}")),
+                  ("process_changed", "none"), "a wrong start time")
+        for how in (1, 2):
+            got = driver.capture(target.pid, f"pidfd={how}")
+            tap.equal(got.get("report", {}).get("process", {}).get("pid"), target.pid,
+                      f"pidfd={how}: the process of the pidfd")
+        with Target("states", "plain", 0) as only, Target("states", "trace", only.pid) as tracer:
+            got = driver.capture(only.pid)
+            tap.equal(got.get("failed", [])[:3], ["already_traced", "none", str(tracer.pid)],
+                      "traced by another: who it is")
+        target.process.kill()
+        wait_until(lambda: status_field(target.pid, target.pid, "State")[:1] == "Z",
+                   "the target to be a zombie")
+        tap.equal(refusal(driver.capture(target.pid, "pidfd=1")), ("zombie", "none"), "a zombie")
+
+
+def limits(tap):
+    with Target("states", "plain", 2) as target:
+        with Driver("dump_max=1000") as driver:
+            tap.equal(refusal(driver.capture(target.pid)), ("limit", "none"), "a dump too large")
+        with Driver() as driver:
+            got = driver.capture(target.pid, "memory_mib=1")
+            tap.check(("report" in got) != ("failed" in got), "next to no memory: an answer", got)
+            whole(tap, driver, target.pid, "and the next one")
+
+
+def worker_of(driver):
+    """The pid of the worker that was just ordered; 0 when it has ended already."""
+    words = driver.line()
+    return max(0, int(words[1])) if words[:1] == ["worker"] else 0
+
+
+def send(pid, signo):
+    """False when it has ended: driver and test share no parent, so ask before."""
+    if pid == 0:
+        return False
+    try:
+        os.kill(pid, signo)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def at_random(tap, signo, times, what):
+    """A signal to workers at random instants of their lives."""
+    generator = random.Random(signo)
+    with Storm() as storm, Driver() as driver:
+        beats, _ = storm.check(tap, [0] * THREADS, f"{what}: before")
+        seconds = run_time(storm.pid)
+        hits, stuck, bad = 0, [], []
+        for n in range(times):
+            driver.order(storm.pid)
+            worker = worker_of(driver)
+            end = time.perf_counter() + generator.uniform(0, seconds)
+            while time.perf_counter() < end:
+                pass
+            sent = send(worker, signo)
+            got = driver.answer()
+            hits += sent and "report" not in got
+            if "failed" in got or "error" in got:
+                bad.append((n, got))
+            left = let_go(storm.pid)
+            if left:
+                stuck.append((n, left))
+        storm.check(tap, beats, f"{what}: after {times}")
+        tap.equal((stuck, bad), ([], []), f"{what}: the target is let go, the stream just ends")
+        tap.check(hits >= times // 3, f"{what}: most came in time", f"{hits} of {times}")
+        report = driver.capture(storm.pid).get("report", {})
+        tap.equal(report.get("process", {}).get("pid"), storm.pid, f"{what}: the next one works")
+
+
+def workers_killed(tap):
+    at_random(tap, signal.SIGKILL, KILLS, "workers killed")
+
+
+def workers_crash(tap):
+    at_random(tap, signal.SIGSEGV, CRASHES, "workers that crash")
+
+
+def workers_hang(tap):
+    """One that does not go on is ended at the deadline; the target does not wait for that."""
+    with Storm() as storm, Driver() as driver:
+        beats, _ = storm.check(tap, [0] * THREADS, "hang: before")
+        for n in range(HANGS):
+            driver.order(storm.pid, "deadline_ms=1500")
+            send(worker_of(driver), signal.SIGSTOP)
+            tap.equal(let_go(storm.pid), [], f"hang {n}: the target is let go")
+            got = driver.answer()
+            tap.check("killed" in got or "report" in got, f"hang {n}: ended at the deadline", got)
+        storm.check(tap, beats, "hang: after")
+        tap.check("report" in driver.capture(storm.pid), "hang: the next one works")
+
+
+def spawners_killed(tap):
+    generator = random.Random(7)
+    with Storm() as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "spawner killed: before")
+        seconds, stuck, bad, hits = run_time(storm.pid), [], [], 0
+        for n in range(SPAWNER_KILLS):
+            with Driver() as driver:
+                driver.order(storm.pid)
+                end = time.perf_counter() + generator.uniform(0, seconds)
+                while time.perf_counter() < end:
+                    pass
+                os.kill(driver.spawner, signal.SIGKILL)
+                got = driver.answer()
+                hits += "report" not in got
+                after = driver.capture(storm.pid)
+                if after.get("error", [""])[0] != "io":
+                    bad.append((n, got, after))
+            left = let_go(storm.pid)
+            if left:
+                stuck.append((n, left))
+        storm.check(tap, beats, "spawner killed: after")
+        tap.equal((stuck, bad), ([], []),
+                  "spawner killed: its worker ends too, the target is let go, the broker is told")
+        tap.check(hits >= SPAWNER_KILLS // 4, "spawner killed: captures were under way",
+                  f"{hits} of {SPAWNER_KILLS}")
+
+
+def latency(tap):
+    """Order to dump, against the whole run of the command, 100 threads with names."""
+    with Target("states", "plain", 99) as target, Driver() as driver:
+        direct = run_time(target.pid, times=LATENCY_RUNS) * 1e3
+        times = sorted(int(driver.capture(target.pid)["dump"][1]) / 1e3 for _ in range(LATENCY_RUNS))
+        print(f"# 100 threads: order to dump median {median(times):.1f} ms, slowest "
+              f"{times[-1]:.1f} ms; the command {direct:.1f} ms", flush=True)
+        tap.check(median(times) <= 1.2 * direct, "a worker is not slower than the command",
+                  (median(times), direct))
+
+
+def main():
+    tap = Tap()
+    for test in (same_as_direct, deep_stack, privileges, stays_root, of_user, ambient, permission,
+                 which_process, limits, workers_killed, workers_crash, workers_hang,
+                 spawners_killed, latency):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
