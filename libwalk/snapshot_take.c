@@ -66,9 +66,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		r = sw_stop_run(&take.stop, err);
 	if (r == 0 && take.stop.refused)
 		r = sw_fail(err, SW_E_NOT_PERMITTED,
-			    "process %d may not be captured: what it is when it stands still "
-			    "decides",
-			    target->pid);
+			    "process %d may not be captured by the one who asks", target->pid);
 	if (r == 0)
 		r = sw_take_after(&take);
 	if (r < 0)

@@ -237,9 +237,9 @@ struct sw_snapshot_options {
 	 * that the process can neither change its ids nor become another program, and before any
 	 * of its memory is copied. False: everything is let go, and the answer is
 	 * -SW_E_NOT_PERMITTED. task_fd is the /proc/PID/task/TID directory of a thread that is
-	 * stopped; it may be read ("status"). The process waits meanwhile: be quick, and allocate
-	 * nothing, as this runs in a process that shares our memory, on a stack of 256 KiB.
-	 * NULL: everybody may.
+	 * stopped; it may be read ("status"). The process waits meanwhile: be quick. This runs in a
+	 * process that shares our memory, on a stack of 256 KiB, and that is killed when it takes
+	 * too long: what it has locked or allocated then stays so. NULL: everybody may.
 	 */
 	bool (*permit)(void *arg, int task_fd);
 	void *permit_arg;
