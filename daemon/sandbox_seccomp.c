@@ -12,14 +12,17 @@
 
 /* What remains to be done: memory, files that are open, the stream, the end. */
 static const int worker_calls[] = {
-	CALL(read),         CALL(pread64), CALL(readv),           CALL(write),
-	CALL(writev),       CALL(close),   CALL(fstat),           CALL(newfstatat),
-	CALL(lseek),        CALL(fcntl),   CALL(munmap),          CALL(mremap),
-	CALL(brk),          CALL(madvise), CALL(futex),           CALL(getrandom),
-	CALL(uname),        CALL(getpid),  CALL(gettid),          CALL(clock_gettime),
-	CALL(gettimeofday), CALL(sysinfo), CALL(rt_sigreturn),    CALL(rt_sigprocmask),
-	CALL(sched_yield),  CALL(exit),    CALL(exit_group),      CALL(restart_syscall),
-	CALL(poll),         CALL(ppoll),   CALL(clock_nanosleep),
+	CALL(read),        CALL(pread64),         CALL(readv),
+	CALL(write),       CALL(writev),          CALL(close),
+	CALL(fstat),       CALL(newfstatat),      CALL(lseek),
+	CALL(fcntl),       CALL(munmap),          CALL(mremap),
+	CALL(brk),         CALL(madvise),         CALL(futex),
+	CALL(getrandom),   CALL(uname),           CALL(getpid),
+	CALL(gettid),      CALL(clock_gettime),   CALL(gettimeofday),
+	CALL(sysinfo),     CALL(rt_sigreturn),    CALL(rt_sigprocmask),
+	CALL(sched_yield), CALL(sigaltstack),     CALL(exit),
+	CALL(exit_group),  CALL(restart_syscall), CALL(poll),
+	CALL(ppoll),       CALL(clock_nanosleep),
 };
 
 /* Nothing of ours asks for these: who does is not us any more. All other calls that are not listed

@@ -179,12 +179,16 @@ static void child_works(void)
 	int pipes[2];
 	MUST(before >= 0 && pipe2(pipes, O_CLOEXEC) == 0);
 	enter_worker();
-	char *large = malloc(MEMORY_MIB / 2 * (size_t) MIB);
-	MUST(large != NULL);
-	memset(large, 1, MEMORY_MIB / 2 * (size_t) MIB);
-	large = realloc(large, (MEMORY_MIB / 2 + 4) * (size_t) MIB);
-	MUST(large != NULL);
-	free(large);
+	char *small = malloc(MIB);
+	MUST(small != NULL);
+	memset(small, 1, MIB);
+	free(small);
+	const size_t half = MEMORY_MIB / 2 * (size_t) MIB;
+	char *large = mmap(NULL, half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(large != MAP_FAILED);
+	large = mremap(large, half, half + 4 * (size_t) MIB, MREMAP_MAYMOVE);
+	MUST(large != MAP_FAILED);
+	large[half + MIB] = 1;
 	char *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, before, 0);
 	MUST(map != MAP_FAILED && memcmp(map, "\177ELF", 4) == 0 && munmap(map, 4096) == 0);
 	MUST(pread(before, &byte, 1, 0) == 1 && byte == '\177');
@@ -233,7 +237,9 @@ static void child_probes(void)
 static void child_too_large(void)
 {
 	enter_worker();
-	MUST(malloc(2 * MEMORY_MIB * (size_t) MIB) == NULL && errno == ENOMEM);
+	MUST(mmap(NULL, MEMORY_MIB * (size_t) MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+		     MAP_FAILED &&
+	     errno == ENOMEM);
 }
 
 static void child_writes_file(void)
