@@ -237,8 +237,8 @@ static void child_probes(void)
 static void child_too_large(void)
 {
 	enter_worker();
-	MUST(mmap(NULL, MEMORY_MIB * (size_t) MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-		     MAP_FAILED &&
+	MUST(mmap(NULL, (MEMORY_MIB + 16) * (size_t) MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+		  -1, 0) == MAP_FAILED &&
 	     errno == ENOMEM);
 }
 
