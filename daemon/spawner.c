@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -55,7 +56,7 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 			return sw_fail(err, SW_E_TIMEOUT,
 				       "the process that starts workers does not answer");
 		size_t n = 0;
-		if (ready < 0 || sw_wire_receive(spawner->fd, &a, sizeof(a), fds, &n) <= 0)
+		if (ready < 0 || sw_wire_receive(spawner->fd, &a, sizeof(a), fds, &n) != sizeof(a))
 			return gone(err);
 		if (a.number < number) {
 			answer_drop(fds, n);
@@ -100,6 +101,28 @@ int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, str
 	else
 		*ret = s;
 	return r;
+}
+
+int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
+			 struct sw_error *err)
+{
+	sw_cleanup(sw_free_p) struct sw_spawner_policy *policy = calloc(1, sizeof(*policy));
+	size_t used = 0;
+	if (policy == NULL)
+		return sw_fail_nomem(err);
+	policy->dump_bytes_max = config->dump_bytes_max;
+	for (char **deny = config->deny; deny != NULL && *deny != NULL; deny++) {
+		size_t size = strlen(*deny) + 1;
+		if (size >= sizeof(policy->deny) - used)
+			return sw_fail(err, SW_E_LIMIT, "Deny= has more than %d bytes in all",
+				       SW_WORKER_DENY_MAX);
+		if (size > 1)
+			memcpy(policy->deny + used, *deny, size);
+		used += size > 1 ? size : 0;
+	}
+	if (sw_wire_send(spawner->fd, policy, sizeof(*policy), NULL, 0) < 0)
+		return gone(err);
+	return 0;
 }
 
 void sw_spawner_stop(struct sw_spawner *spawner)

@@ -23,7 +23,9 @@ enum {
 };
 
 struct spawner {
-	const struct sw_config *config;
+	struct sw_config config; /* the broker's, but for what a policy has changed */
+	char **deny;             /* owned; NULL: config's is that of the start */
+	struct sw_spawner_policy policy;
 	int fd;
 	int child_fd; /* readable when a worker has ended */
 	unsigned n_workers;
@@ -82,7 +84,7 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	die_with(parent);
 	(void) close(s->fd);
 	(void) close(s->child_fd);
-	sw_worker_run(s->config, request, target_pidfd, stream);
+	sw_worker_run(&s->config, request, target_pidfd, stream);
 }
 
 /* Starts a worker; fds are its pidfd and our end of its stream. */
@@ -132,25 +134,57 @@ static void answer(const struct spawner *s, uint64_t number, const struct sw_err
 	(void) sw_wire_send(s->fd, &a, sizeof(a), fds, n_fds);
 }
 
-static void obey(struct spawner *s)
+/* Out of memory ends us, rather than go on by a list that does not hold any more. */
+static void adopt(struct spawner *s, const struct sw_spawner_policy *policy)
 {
-	struct sw_spawner_order order;
-	int got[SW_WIRE_FDS_MAX], fds[SW_WIRE_FDS_MAX];
-	size_t n_got = 0;
+	size_t n = 0;
+	s->policy = *policy;
+	s->policy.deny[sizeof(s->policy.deny) - 1] = '\0';
+	for (const char *p = s->policy.deny; *p != '\0'; p += strlen(p) + 1)
+		n++;
+	free(s->deny);
+	s->deny = calloc(n + 1, sizeof(*s->deny));
+	if (s->deny == NULL)
+		_exit(1);
+	n = 0;
+	for (char *p = s->policy.deny; *p != '\0'; p += strlen(p) + 1)
+		s->deny[n++] = p;
+	s->config.deny = s->deny;
+	s->config.dump_bytes_max = s->policy.dump_bytes_max;
+}
+
+static void obey_order(struct spawner *s, const struct sw_spawner_order *order, int target_pidfd)
+{
+	int fds[SW_WIRE_FDS_MAX];
 	struct sw_error err = {0};
-	if (sw_wire_receive(s->fd, &order, sizeof(order), got, &n_got) <= 0)
-		_exit(0); /* the broker is gone, or not what it was */
-	int r = start(s, &order.request, n_got > 0 ? got[0] : -EBADF, fds, &err);
-	for (size_t i = 0; i < n_got; i++)
-		(void) close(got[i]);
-	answer(s, order.number, &err, fds, r == 0 ? SW_WIRE_FDS_MAX : 0);
+	int r = start(s, &order->request, target_pidfd, fds, &err);
+	answer(s, order->number, &err, fds, r == 0 ? SW_WIRE_FDS_MAX : 0);
 	for (size_t i = 0; r == 0 && i < SW_WIRE_FDS_MAX; i++)
 		(void) close(fds[i]);
 }
 
+static void obey(struct spawner *s)
+{
+	union {
+		struct sw_spawner_order order;
+		struct sw_spawner_policy policy;
+	} message;
+	int got[SW_WIRE_FDS_MAX];
+	size_t n_got = 0;
+	ssize_t size = sw_wire_receive(s->fd, &message, sizeof(message), got, &n_got);
+	if (size == sizeof(message.order))
+		obey_order(s, &message.order, n_got > 0 ? got[0] : -EBADF);
+	else if (size == sizeof(message.policy))
+		adopt(s, &message.policy);
+	else
+		_exit(0); /* the broker is gone, or not what it was */
+	for (size_t i = 0; i < n_got; i++)
+		(void) close(got[i]);
+}
+
 void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 {
-	struct spawner s = {.config = config, .fd = fd};
+	struct spawner s = {.config = *config, .fd = fd};
 	struct sw_error err = {0};
 	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
 	int r = sw_sandbox_spawner(config, &err); /* first: looking a user up opens files */

@@ -41,8 +41,8 @@ static size_t fds_take(struct msghdr *header, int *fds)
 	return n;
 }
 
-int sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
-		    size_t *ret_n_fds)
+ssize_t sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
+			size_t *ret_n_fds)
 {
 	union control control;
 	struct iovec bytes = {message, size};
@@ -55,14 +55,14 @@ int sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_F
 		n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		return (int) n;
+		return n;
 	size_t n_fds = fds_take(&header, fds);
-	if ((size_t) n != size || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+	if (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		for (size_t i = 0; i < n_fds; i++)
 			sw_close_p(&fds[i]);
 		errno = EBADMSG;
 		return -1;
 	}
 	*ret_n_fds = n_fds;
-	return 1;
+	return n;
 }

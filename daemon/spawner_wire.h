@@ -13,6 +13,12 @@ struct sw_spawner_order {
 	struct sw_worker_request request;
 };
 
+/* Broker to spawner, and told from an order by its size. */
+struct sw_spawner_policy {
+	uint64_t dump_bytes_max;
+	char deny[SW_WORKER_DENY_MAX]; /* names one behind the other, an empty one at the end */
+};
+
 /* Spawner to broker; pidfd and stream of the worker come with it when code is 0. */
 struct sw_spawner_answer {
 	uint64_t number; /* of the order; 0: what became of the spawner's own start */
@@ -26,10 +32,10 @@ enum { SW_WIRE_FDS_MAX = 2 };
 /* 0, or -1 with errno. Never blocks, never raises SIGPIPE. */
 int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_t n_fds);
 
-/* One message of exactly size bytes and at most SW_WIRE_FDS_MAX descriptors, which the caller owns.
- * 1; 0: the other side is gone; -1 with errno, EBADMSG for a message of another size. */
-int sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
-		    size_t *ret_n_fds);
+/* One message of at most size bytes and SW_WIRE_FDS_MAX descriptors, which the caller owns. How many
+ * bytes; 0: the other side is gone; -1 with errno, EBADMSG for a message with more. */
+ssize_t sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
+			size_t *ret_n_fds);
 
 /* The spawner's whole life, in the forked child. */
 __attribute__((noreturn)) void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent);

@@ -37,8 +37,10 @@ static int take(struct sw_worker *worker, struct sw_context *ctx, struct sw_snap
 	sw_target_close(target);
 	if (r < 0)
 		return r;
-	const struct sw_worker_resumed resumed = {.stopped_us =
-							  (*ret)->times.stopped_ns / NS_PER_US};
+	const struct sw_worker_resumed resumed = {
+		.stopped_us = (*ret)->times.stopped_ns / NS_PER_US,
+		.owner = worker->owner,
+	};
 	return sw_worker_event_write(worker->stream, SW_WORKER_RESUMED, &resumed, sizeof(resumed),
 				     err);
 }

@@ -18,6 +18,7 @@
 enum {
 	SW_WORKER_REASON_MAX = 512,
 	SW_WORKER_GROUPS_MAX = 64,
+	SW_WORKER_DENY_MAX = 32768,
 };
 
 /* What a worker is to do. No pointers: crosses a socket. */
@@ -51,6 +52,7 @@ struct sw_worker_event {
 
 struct sw_worker_resumed {
 	int64_t stopped_us; /* how long it was stopped: counts against its stop budget */
+	uid_t owner;        /* who may see its dump, as it was when stopped: sw_dump_owner() */
 };
 
 struct sw_worker_failed {
@@ -72,6 +74,11 @@ struct sw_spawner {
  * own capabilities with sw_sandbox_broker().
  */
 int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, struct sw_error *err);
+
+/* A reload: what Deny= and DumpMax= say to workers from now on. 0; -SW_E_IO; -SW_E_LIMIT: Deny= is
+ * longer than SW_WORKER_DENY_MAX in all. */
+int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
+			 struct sw_error *err);
 
 /* Ends it, by closing the socket, and waits for it. */
 void sw_spawner_stop(struct sw_spawner *spawner);

@@ -15,9 +15,10 @@ struct sw_worker {
 	int stream;
 	int64_t begin_ns; /* CLOCK_MONOTONIC */
 	struct sw_caller caller;
-	/* What permission was refused for, written while the target is stopped. */
+	/* What was found while the target was stopped. */
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */
+	uid_t owner;     /* of the dump */
 };
 
 /* The process that was asked for, if it is still the same. */

@@ -71,6 +71,7 @@ bool sw_worker_permit(void *arg, int task_fd)
 	struct sw_target_creds creds;
 	int r = sw_target_creds_read(task_fd, &creds, NULL);
 	worker->permit_code = -r;
+	worker->owner = r == 0 ? sw_dump_owner(&creds) : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
 	worker->rule =
 		r == 0 ? sw_authorize(worker->config, &worker->caller, &creds) : SW_DENY_KERNEL;
 	return worker->rule == SW_DENY_NONE;

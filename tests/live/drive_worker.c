@@ -9,13 +9,15 @@
  * the worker is killed). Prints
  *
  *	worker PID		it runs
- *	resumed US		how long the target was stopped
+ *	resumed US OWNER	how long the target was stopped, who may see the dump
  *	dump BYTES US		since the order, followed by the JSON on a line of its own
  *	failed WIRE_NAME RULE TRACER MESSAGE
  *	cut			the worker's last event is not whole
  *	killed			by us, past the deadline
  *	closed			the end of each capture: worker and stream are gone
  *	error WIRE_NAME MESSAGE	instead of all that
+ *
+ * A line "config name=value" is a reload with other options (deny, dump_max); prints "configured".
  */
 #include "authorize.h"
 #include "sandbox.h"
@@ -117,7 +119,9 @@ static void print_event(const struct sw_worker_event *event, const void *payload
 	const struct sw_worker_resumed *resumed = payload;
 	const struct sw_worker_failed *failed = payload;
 	switch (event->type) {
-	case SW_WORKER_RESUMED: printf("resumed %" PRId64 "\n", resumed->stopped_us); break;
+	case SW_WORKER_RESUMED:
+		printf("resumed %" PRId64 " %d\n", resumed->stopped_us, (int) resumed->owner);
+		break;
 	case SW_WORKER_DUMP:
 		printf("dump %u %" PRId64 "\n", event->size, now_us() - begin_us);
 		fwrite(payload, 1, event->size, stdout); /* ends with a newline */
@@ -205,7 +209,7 @@ static void config_option(struct sw_config *config, char *word)
 	else if (strcmp(word, "user_mode") == 0)
 		config->user_mode = atoi(value) != 0;
 	else if (strcmp(word, "deny") == 0)
-		deny_list[0] = value;
+		deny_list[0] = value[0] != '\0' ? strdup(value) : NULL;
 	else if (strcmp(word, "dump_max") == 0)
 		config->dump_bytes_max = strtoull(value, NULL, 0);
 	else
@@ -233,8 +237,17 @@ int main(int argc, char **argv)
 	printf("spawner %d sandbox %d\n", (int) spawner.pid, sandbox);
 	fflush(stdout);
 	for (uint64_t seq = 1; fgets(line, sizeof(line), stdin) != NULL; seq++) {
-		struct order o = order_parse(line, seq);
-		capture(&spawner, &o);
+		if (strncmp(line, "config ", 7) == 0) {
+			line[strcspn(line, "\n")] = '\0';
+			config_option(&config, line + 7);
+			if (sw_spawner_configure(&spawner, &config, &err) < 0)
+				printf("error %s %s\n", sw_error_wire(err.code), err.message);
+			else
+				printf("configured\n");
+		} else {
+			struct order o = order_parse(line, seq);
+			capture(&spawner, &o);
+		}
 		fflush(stdout);
 	}
 	sw_spawner_stop(&spawner);

@@ -57,7 +57,7 @@ class Driver:
             result[words[0]] = words[1:]
             if words[0] == "dump":
                 result["report"] = json.loads(self.process.stdout.readline())
-            if words[0] in ("closed", "error"):
+            if words[0] in ("closed", "error", "configured"):
                 return result
 
     def capture(self, pid, *options):
@@ -199,6 +199,33 @@ def permission(tap):
             tap.check("report" in driver.capture(target.pid), "but by who may capture all")
 
 
+def reload(tap):
+    """Workers go by the configuration of the last reload."""
+    with Driver("deny=states") as driver, Target("states", "plain", 1) as target:
+        denied = ("not_permitted", "deny")
+        tap.equal(refusal(driver.capture(target.pid)), denied, "reload: denied at first")
+        tap.equal(driver.capture("config deny="), {"configured": []}, "reload: nobody is denied")
+        tap.check("report" in driver.capture(target.pid), "reload: then not")
+        driver.capture("config deny=" + os.path.realpath(target.command[0]))
+        tap.equal(refusal(driver.capture(target.pid)), denied, "reload: by its path")
+        driver.capture("config deny=another")
+        tap.check("report" in driver.capture(target.pid), "reload: another one")
+        driver.capture("config dump_max=1000")
+        tap.equal(refusal(driver.capture(target.pid)), ("limit", "none"), "reload: DumpMax=")
+
+
+def owner(tap):
+    """Who may see the dump is what the target was when it stood still."""
+    if os.geteuid() != 0:
+        return tap.skip("the owner of a dump", "not root")
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    with Driver() as driver:
+        for words, wanted in ((("plain", 1), NOBODY), (("undumpable",), -1)):
+            with Target("states", *words, **as_nobody) as target:
+                tap.equal(driver.capture(target.pid)["resumed"][1], str(wanted),
+                          f"{words[0]}: the owner of its dump")
+
+
 def which_process(tap):
     with Driver() as driver, Target("states", "plain", 2) as target:
         starttime = dump(target.pid)["process"]["starttime"]
@@ -338,7 +365,7 @@ def latency(tap):
 def main():
     tap = Tap()
     for test in (same_as_direct, deep_stack, privileges, stays_root, of_user, ambient, permission,
-                 which_process, limits, workers_killed, workers_crash, workers_hang,
+                 reload, owner, which_process, limits, workers_killed, workers_crash, workers_hang,
                  spawners_killed, latency):
         tap.guard(test)
     tap.done()
