@@ -21,9 +21,8 @@ struct sw_worker {
 	uid_t owner;     /* of the dump */
 };
 
-/* The process that was asked for, if it is still the same. */
-int sw_worker_target_open(const struct sw_worker *worker, struct sw_target **ret,
-			  struct sw_error *err);
+/* The process that was asked for, if it is still the same and, at first sight, may be captured. */
+int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, struct sw_error *err);
 /* struct sw_snapshot_options.permit; arg is the worker. */
 bool sw_worker_permit(void *arg, int task_fd);
 /* Why it could not be captured, as the broker is told. */

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -32,8 +33,38 @@ static pid_t pidfd_pid(int pidfd)
 	return (pid_t) proc_number(path, "Pid", -1);
 }
 
-int sw_worker_target_open(const struct sw_worker *worker, struct sw_target **ret,
-			  struct sw_error *err)
+bool sw_worker_permit(void *arg, int task_fd)
+{
+	struct sw_worker *worker = arg;
+	struct sw_target_creds creds;
+	int r = sw_target_creds_read(task_fd, &creds, NULL);
+	worker->permit_code = -r;
+	worker->owner = r == 0 ? sw_dump_owner(&creds) : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+	worker->rule =
+		r == 0 ? sw_authorize(worker->config, &worker->caller, &creds) : SW_DENY_KERNEL;
+	return worker->rule == SW_DENY_NONE;
+}
+
+/*
+ * A first look, so that nobody is stopped in vain; it also makes the one in the stop a quick one,
+ * with code and memory at hand. It decides only what a leader that has ended tells as well: its
+ * ids and program, but not whether the process protects itself.
+ */
+static int look_before(struct sw_worker *worker, pid_t pid, struct sw_error *err)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
+	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !sw_worker_permit(worker, fd) &&
+	    (worker->rule == SW_DENY_LIST || worker->rule == SW_DENY_OWNER))
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "process %d may not be captured by the one who asks", (int) pid);
+	worker->rule = SW_DENY_NONE;
+	worker->permit_code = 0;
+	return 0;
+}
+
+int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, struct sw_error *err)
 {
 	const struct sw_worker_request *request = &worker->request;
 	pid_t pid = request->pid;
@@ -58,23 +89,13 @@ int sw_worker_target_open(const struct sw_worker *worker, struct sw_target **ret
 			    "process %d is not the one that was meant: it started at %" PRIu64
 			    ", not at %" PRIu64,
 			    (int) pid, starttime, request->starttime);
+	if (r == 0)
+		r = look_before(worker, sw_target_pid(target), err);
 	if (r < 0)
 		sw_target_close(target);
 	else
 		*ret = target;
 	return r;
-}
-
-bool sw_worker_permit(void *arg, int task_fd)
-{
-	struct sw_worker *worker = arg;
-	struct sw_target_creds creds;
-	int r = sw_target_creds_read(task_fd, &creds, NULL);
-	worker->permit_code = -r;
-	worker->owner = r == 0 ? sw_dump_owner(&creds) : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-	worker->rule =
-		r == 0 ? sw_authorize(worker->config, &worker->caller, &creds) : SW_DENY_KERNEL;
-	return worker->rule == SW_DENY_NONE;
 }
 
 struct sw_worker_failed sw_worker_failure(const struct sw_worker *worker, int code,

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "spawner_wire.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+struct pair {
+	int a, b;
+};
+
+static int setup(void **state)
+{
+	struct pair *p = malloc(sizeof(*p));
+	int fds[2];
+	assert_non_null(p);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	*p = (struct pair){fds[0], fds[1]};
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct pair *p = *state;
+	sw_close_p(&p->a);
+	sw_close_p(&p->b);
+	free(p);
+	return 0;
+}
+
+static void test_bytes(void **state)
+{
+	const struct pair *p = *state;
+	struct sw_spawner_order sent = {.number = 7, .request = {.pid = 42, .reason = "why"}}, got;
+	int fds[SW_WIRE_FDS_MAX];
+	size_t n = 99;
+	assert_int_equal(sw_wire_send(p->a, &sent, sizeof(sent), NULL, 0), 0);
+	assert_int_equal(sw_wire_receive(p->b, &got, sizeof(got), fds, &n), sizeof(got));
+	assert_memory_equal(&got, &sent, sizeof(got));
+	assert_int_equal(n, 0);
+}
+
+static void test_descriptors(void **state)
+{
+	const struct pair *p = *state;
+	struct stat wanted, got;
+	char byte;
+	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	const int sent[] = {null_fd, zero_fd};
+	int fds[SW_WIRE_FDS_MAX] = {-1, -1};
+	size_t n = 0;
+	assert_int_equal(sw_wire_send(p->a, "x", 1, sent, 2), 0);
+	assert_int_equal(sw_wire_receive(p->b, &byte, 1, fds, &n), 1);
+	assert_int_equal(n, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_not_equal(fds[i], sent[i]);
+		assert_int_equal(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
+		assert_int_equal(fstat(sent[i], &wanted), 0);
+		assert_int_equal(fstat(fds[i], &got), 0);
+		assert_int_equal(got.st_rdev, wanted.st_rdev);
+		assert_int_equal(close(fds[i]), 0);
+		assert_int_equal(close(sent[i]), 0);
+	}
+}
+
+static int lowest_free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(close(fd), 0);
+	return fd;
+}
+
+/* Of a message that is not ours nothing is kept open. */
+static void test_too_much(void **state)
+{
+	const struct pair *p = *state;
+	char small[4];
+	int fds[SW_WIRE_FDS_MAX], free_fd = lowest_free_fd();
+	size_t n = 99;
+	const int one[] = {p->a};
+	assert_int_equal(sw_wire_send(p->a, "12345", 5, one, 1), 0);
+	assert_int_equal(sw_wire_receive(p->b, small, sizeof(small), fds, &n), -1);
+	assert_int_equal(errno, EBADMSG);
+	assert_int_equal(lowest_free_fd(), free_fd);
+
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(3 * sizeof(int))];
+	} control = {.header = {.cmsg_len = CMSG_LEN(3 * sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS}};
+	const int three[] = {p->a, p->a, p->a};
+	memcpy(CMSG_DATA(&control.header), three, sizeof(three));
+	struct iovec bytes = {small, 1};
+	struct msghdr message = {.msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	assert_int_equal(sendmsg(p->a, &message, 0), 1);
+	assert_int_equal(sw_wire_receive(p->b, small, sizeof(small), fds, &n), -1);
+	assert_int_equal(errno, EBADMSG);
+	assert_int_equal(lowest_free_fd(), free_fd);
+}
+
+static void test_gone(void **state)
+{
+	struct pair *p = *state;
+	char byte;
+	int fds[SW_WIRE_FDS_MAX];
+	size_t n;
+	sw_close_p(&p->a);
+	p->a = -EBADF;
+	assert_int_equal(sw_wire_receive(p->b, &byte, 1, fds, &n), 0);
+	assert_int_equal(sw_wire_send(p->b, "x", 1, NULL, 0), -1); /* and no SIGPIPE */
+	assert_int_equal(errno, EPIPE);
+}
+
+/* Nobody reads: it does not wait. */
+static void test_full(void **state)
+{
+	const struct pair *p = *state;
+	static const char block[4096];
+	int r = 0;
+	for (int i = 0; r == 0 && i < 1 << 16; i++)
+		r = sw_wire_send(p->a, block, sizeof(block), NULL, 0);
+	assert_int_equal(r, -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
