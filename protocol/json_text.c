@@ -4,7 +4,6 @@
 #include "errors.h"
 #include "utf8.h"
 
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -244,43 +243,6 @@ int sw_json_check(const char *text, size_t size, unsigned depth_max, struct sw_e
 		return 0;
 	return sw_fail(err, SW_E_FORMAT, "this is not JSON that is taken here, at byte %zu",
 		       (size_t) (c.at - text));
-}
-
-/* Of a text that was checked: what fails can only be memory. (json-c 0.16 does not look whether its
- * buffer for a string could grow, and would cut the string: where that happens, the tree around it
- * finds no memory either.) */
-static struct json_object *build(const char *text, size_t size)
-{
-	struct json_tokener *tokener = json_tokener_new_ex(SW_JSON_DEPTH_MAX + 1);
-	if (tokener == NULL)
-		return NULL;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	struct json_object *object = json_tokener_parse_ex(tokener, text, (int) size);
-	bool good = json_tokener_get_error(tokener) == json_tokener_success;
-	json_tokener_free(tokener);
-	if (good)
-		return object;
-	(void) json_object_put(object); /* NULL is legal */
-	return NULL;
-}
-
-int sw_json_parse(const char *text, size_t size, unsigned depth_max, struct json_object **ret,
-		  struct sw_error *err)
-{
-	if (size > INT_MAX)
-		return sw_fail(err, SW_E_LIMIT, "%zu bytes of JSON are too many", size);
-	int r = sw_json_check(text, size, depth_max, err);
-	if (r < 0)
-		return r;
-	struct cursor c = {text, text + size};
-	skip_space(&c);
-	if (peek(&c) != '{')
-		return sw_fail(err, SW_E_FORMAT, "this is JSON, but not an object");
-	struct json_object *object = build(text, size);
-	if (object == NULL)
-		return sw_fail_nomem(err);
-	*ret = object;
-	return 0;
 }
 
 struct sw_json_walk sw_json_walk_begin(struct sw_json_part container)

@@ -9,11 +9,12 @@
 #include <stddef.h>
 
 /*
- * JSON that somebody else wrote. json-c 0.16 builds the tree, but takes, at its strictest, NaN,
- * Infinity, 'single quotes', "1.", control characters and lone surrogates in strings, and makes
- * 2^64 - 1 of a larger integer. So the text is checked first, by the grammar and by what we can
- * keep: RFC 8259 as valid UTF-8, no \u0000 (our strings end there), integers of 64 bits with sign,
- * other numbers finite. Of two members with one name the last one counts, as in json-c.
+ * JSON that somebody else wrote, as trees of json-c. Its own parser (0.16), at its strictest, takes
+ * NaN, Infinity, 'single quotes', "1.", control characters and lone surrogates in strings, makes
+ * 2^64 - 1 of a larger integer, and without memory leaves members out or crashes. So text is checked
+ * here by the grammar and by what we can keep: RFC 8259 as valid UTF-8, no \u0000 (our strings end
+ * there), integers of 64 bits with sign, other numbers finite; in a tree no two members of one
+ * object have the same name. Then the tree is simple to make.
  */
 
 enum { SW_JSON_DEPTH_MAX = 64 };

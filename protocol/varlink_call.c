@@ -58,21 +58,14 @@ int sw_varlink_call_text(const char *method, struct json_object *parameters, boo
 			 char **ret_message, size_t *ret_size)
 {
 	struct json_object *call = json_object_new_object();
-	struct json_object *name = json_object_new_string(method);
-	struct json_object *flag = more ? json_object_new_boolean(true) : NULL;
-	bool good = call != NULL && name != NULL && (flag != NULL || !more);
-	if (good && json_object_object_add(call, "method", name) == 0)
-		name = NULL; /* it is the call's now, as are the others below */
-	if (good && parameters != NULL &&
-	    json_object_object_add(call, "parameters", parameters) == 0)
-		parameters = NULL;
-	if (good && flag != NULL && json_object_object_add(call, "more", flag) == 0)
-		flag = NULL;
-	if (name == NULL && parameters == NULL && flag == NULL && good)
+	bool good = sw_varlink_member_add(call, "method", json_object_new_string(method));
+	/* consumed in each case, and {} is the same as none */
+	if (parameters != NULL)
+		good = sw_varlink_member_add(good ? call : NULL, "parameters", parameters);
+	if (good && more)
+		good = sw_varlink_member_add(call, "more", json_object_new_boolean(true));
+	if (good)
 		return sw_varlink_message_text(call, ret_message, ret_size);
-	(void) json_object_put(name); /* NULL is legal, for each */
-	(void) json_object_put(parameters);
-	(void) json_object_put(flag);
-	(void) json_object_put(call);
+	(void) json_object_put(call); /* NULL is legal */
 	return -SW_E_NOMEM;
 }

@@ -51,6 +51,18 @@ bool sw_varlink_name_valid(const char *name)
 	       interface_valid(name, (size_t) (dot - name));
 }
 
+/* json-c 0.16 does not look whether it could copy a name: so it does not copy it. */
+bool sw_varlink_member_add(struct json_object *message, const char *name, struct json_object *value)
+{
+	if (message != NULL && value != NULL &&
+	    json_object_object_add_ex(message, name, value,
+				      JSON_C_OBJECT_ADD_KEY_IS_NEW |
+					      JSON_C_OBJECT_ADD_CONSTANT_KEY) == 0)
+		return true;
+	(void) json_object_put(value); /* NULL is legal */
+	return false;
+}
+
 struct json_object *sw_varlink_member_take(struct json_object *message, const char *name)
 {
 	struct json_object *member = NULL;

@@ -6,6 +6,11 @@
 
 /* What calls and answers share: their outer objects. */
 
+/* Adds a member; the name is a literal. Consumes the value, also on failure: NULL for either was for
+ * want of memory. */
+bool sw_varlink_member_add(struct json_object *message, const char *name,
+			   struct json_object *value);
+
 /* A member of the outer object by its name, which is gone from there afterwards: what stays is
  * unknown. NULL: it is absent or null, which is the same (UAPI.20, "Nullable Fields"). The caller's;
  * json_object_put(). */

@@ -8,23 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Consumes the value, also on failure. */
-static bool add(struct json_object *message, const char *name, struct json_object *value)
-{
-	if (message != NULL && value != NULL && json_object_object_add(message, name, value) == 0)
-		return true;
-	(void) json_object_put(value); /* NULL is legal */
-	return false;
-}
-
 int sw_varlink_reply(struct json_object *parameters, bool continues, char **ret_message,
 		     size_t *ret_size)
 {
 	struct json_object *message = json_object_new_object();
-	bool good = add(message, "parameters",
-			parameters != NULL ? parameters : json_object_new_object());
+	bool good =
+		sw_varlink_member_add(message, "parameters",
+				      parameters != NULL ? parameters : json_object_new_object());
 	if (good && continues)
-		good = add(message, "continues", json_object_new_boolean(true));
+		good = sw_varlink_member_add(message, "continues", json_object_new_boolean(true));
 	if (good)
 		return sw_varlink_message_text(message, ret_message, ret_size);
 	(void) json_object_put(message); /* NULL is legal */
@@ -58,10 +50,10 @@ int sw_varlink_error(const char *name, struct json_object *parameters, char **re
 		     size_t *ret_size)
 {
 	struct json_object *message = json_object_new_object();
-	bool good = add(message, "error", json_object_new_string(name));
+	bool good = sw_varlink_member_add(message, "error", json_object_new_string(name));
 	if (parameters == NULL)
 		parameters = json_object_new_object();
-	good = add(good ? message : NULL, "parameters", parameters);
+	good = sw_varlink_member_add(good ? message : NULL, "parameters", parameters);
 	if (good)
 		return sw_varlink_message_text(message, ret_message, ret_size);
 	(void) json_object_put(message); /* NULL is legal */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What comes over a socket: bytes, cut into messages, as calls and as answers; and a dump, which may
  * also be a file of anybody's. */
+#include "json_text.h"
 #include "varlink_message.h"
 
 #include <snapwalk/protocol.h>
@@ -33,10 +34,30 @@ static void fuzz_parameters(struct json_object *parameters)
 	free(message);
 }
 
+/* json-c takes all that is taken here, and makes the same of it. */
+static void fuzz_json(const char *text, size_t size)
+{
+	struct json_object *ours = NULL;
+	int r = sw_json_parse(text, size, SW_JSON_DEPTH_MAX, &ours, NULL);
+	check(r == 0 || r == -SW_E_FORMAT);
+	if (r < 0)
+		return;
+	struct json_tokener *tokener = json_tokener_new_ex(SW_JSON_DEPTH_MAX + 1);
+	check(tokener != NULL);
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	struct json_object *theirs = json_tokener_parse_ex(tokener, text, (int) size);
+	check(json_tokener_get_error(tokener) == json_tokener_success);
+	check(json_object_equal(ours, theirs));
+	json_tokener_free(tokener);
+	json_object_put(ours);
+	json_object_put(theirs);
+}
+
 static void fuzz_message(const char *message, size_t size)
 {
 	struct sw_varlink_call call = {0};
 	struct sw_varlink_answer answer = {0};
+	fuzz_json(message, size);
 	int r = sw_varlink_call_parse(message, size, &call, NULL);
 	check(r == 0 || r == -SW_E_FORMAT);
 	if (r == 0) {
@@ -111,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t cut = fuzz_stream(text, size, 7, false);
 	/* in one piece a message that is too long also hides those before it */
 	check(n == cut || n == 0);
+	fuzz_json(text, size);
 	fuzz_dump(text, size);
 	return 0;
 }

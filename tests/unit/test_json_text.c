@@ -168,10 +168,10 @@ static void test_parse(void **state)
 {
 	(void) state;
 	struct json_object *object = NULL;
-	static const char text[] = "{\"a\":-5,\"b\":\"x\\ud83d\\ude00\",\"a\":6}  ";
+	static const char text[] =
+		" {\"a\":6,\"b\":\"x\\ud83d\\ude00\",\"c\":[null,{\"a\":null}]}  ";
 	assert_int_equal(sw_json_parse(text, sizeof(text) - 1, 8, &object, NULL), 0);
-	assert_int_equal(json_object_object_length(object), 2);
-	/* the last one of a name counts */
+	assert_int_equal(json_object_object_length(object), 3);
 	assert_int_equal(json_object_get_int64(json_object_object_get(object, "a")), 6);
 	assert_string_equal(json_object_get_string(json_object_object_get(object, "b")),
 			    "x\xf0\x9f\x98\x80");
@@ -179,12 +179,52 @@ static void test_parse(void **state)
 	struct sw_error err;
 	assert_int_equal(sw_json_parse("[1]", 3, 8, &object, &err), -SW_E_FORMAT);
 	assert_string_equal(err.message, "this is JSON, but not an object");
+	static const char *const twice[] = {"{\"a\":1,\"a\":2}", "{\"a\":null,\"a\":1}",
+					    "{\"a\":null,\"a\":null}",
+					    "{\"b\":[{\"a\":1,\"\\u0061\":1}]}"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(twice); i++) {
+		assert_int_equal(sw_json_parse(twice[i], strlen(twice[i]), 8, &object, &err),
+				 -SW_E_FORMAT);
+		assert_string_equal(err.message, "two members have the same name");
+	}
 	assert_int_equal(sw_json_parse("{}", 2, 0, &object, NULL), -SW_E_FORMAT);
 	assert_int_equal(sw_json_parse("{}", (size_t) INT32_MAX + 1, 8, &object, NULL),
 			 -SW_E_LIMIT);
 }
 
-/* All that the check takes, json-c takes as well, at the depth that is the limit. */
+static void test_values(void **state)
+{
+	(void) state;
+	static const char text[] =
+		"{\"\\\"\\u00e9\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20aC"
+		"\\uFFFF\\uD834\\uDD1E\xc3\xa4\",\"i\":[ -9223372036854775808 , "
+		"9223372036854775807,-0 ],\"d\":-2.5e-1,\"t\":true,\"f\":false,"
+		"\"n\":null,\"e\":[{},[],\"\"]}";
+	struct json_object *object = NULL, *value;
+	assert_int_equal(sw_json_parse(text, sizeof(text) - 1, 8, &object, NULL), 0);
+	value = json_object_object_get(object, "\"\xc3\xa9");
+	assert_string_equal(json_object_get_string(value),
+			    "\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xef\xbf\xbf"
+			    "\xf0\x9d\x84\x9e\xc3\xa4");
+	value = json_object_object_get(object, "i");
+	assert_int_equal(json_object_array_length(value), 3);
+	assert_true(json_object_get_int64(json_object_array_get_idx(value, 0)) == INT64_MIN);
+	assert_true(json_object_get_int64(json_object_array_get_idx(value, 1)) == INT64_MAX);
+	value = json_object_object_get(object, "d");
+	assert_true(json_object_is_type(value, json_type_double));
+	assert_true(json_object_get_double(value) == -0.25);
+	assert_true(json_object_get_boolean(json_object_object_get(object, "t")));
+	assert_true(json_object_is_type(json_object_object_get(object, "f"), json_type_boolean));
+	assert_false(json_object_get_boolean(json_object_object_get(object, "f")));
+	assert_true(json_object_object_get_ex(object, "n", &value));
+	assert_null(value);
+	value = json_object_object_get(object, "e");
+	assert_string_equal(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN),
+			    "[{},[],\"\"]");
+	json_object_put(object);
+}
+
+/* At the depth that is the limit. */
 static void test_parse_deepest(void **state)
 {
 	(void) state;
@@ -240,7 +280,8 @@ int main(void)
 		cmocka_unit_test(test_taken),         cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_nul),           cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_message),       cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_deepest), cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_parse_deepest), cmocka_unit_test(test_values),
+		cmocka_unit_test(test_walk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
