@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A real Alertmanager and a real Monit; here they must be installed."""
+from harness import Tap
+from test_daemon_doors import alertmanager, monit
+
+
+def main():
+    tap = Tap()
+    tap.guard(alertmanager)
+    tap.guard(monit)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""kill -9 of the worker, the daemon, the spawner and the gate at random instants: targets run on,
+dumps that were stored stay whole, and the next request works.
+
+SNAPWALK_KILLS=100 kills each of them so often; fewer are the default.
+"""
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+
+from daemon import GATE, Daemon, Refused, children
+from harness import Tap, tool, wait_until
+from safety import let_go
+from test_kill import Storm, wait_exact
+
+KILLS = int(os.environ.get("SNAPWALK_KILLS", 30))
+THREADS = 12
+
+
+def kill(pid):
+    """True when it was still there."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def capture_seconds(daemon, pid):
+    """Median time of a capture here and now."""
+    times = []
+    for _ in range(7):
+        begin = time.monotonic()
+        daemon.capture(pid)
+        times.append(time.monotonic() - begin)
+    return sorted(times)[3]
+
+
+def answer(client):
+    """"dump", the error's name, or "closed"."""
+    try:
+        return "dump" if client.receive()[0].get("dump") else "odd"
+    except Refused as error:
+        return error.name
+    except ConnectionResetError:
+        return "closed"
+
+
+def whole(tap, daemon, what, wanted=()):
+    """Every stored dump can be read by us and by zstd; those of before are there."""
+    listed = [s["id"] for s in daemon.call("List")["summaries"]]
+    lost = sorted(set(wanted) - set(listed))
+    tap.equal(lost, [], f"{what}: no stored dump is lost")
+    bad = []
+    with daemon.client() as client:
+        for name in listed:
+            dump = client.call("Read", id=name)["dump"]
+            if dump["id"] != name or not dump["threads"] or not dump["stacks"]:
+                bad.append(name)
+    files = [os.path.join(daemon.state, name) for name in daemon.stored()]
+    tap.equal(len(files), len(listed), f"{what}: as many files as dumps")
+    left = [n for n in os.listdir(daemon.state) if not n.endswith(".json.zst")]
+    tap.equal(left, [], f"{what}: nothing half written is left")
+    if tool("zstd") and files:
+        test = subprocess.run(["zstd", "-tq", *files], capture_output=True, text=True)
+        bad += [] if test.returncode == 0 else [test.stderr]
+    tap.equal(bad, [], f"{what}: all {len(listed)} stored dumps are whole")
+    return listed
+
+
+def workers(tap):
+    generator = random.Random(20261121)
+    with Daemon() as daemon, Storm(THREADS) as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "before kills of the worker")
+        seconds = capture_seconds(daemon, storm.pid)
+        answers, stuck, hits, spawner = {}, [], 0, daemon.spawner
+        for n in range(KILLS):
+            with daemon.client() as client:
+                client.send("Capture", {"target": {"pid": storm.pid}})
+                found = first_worker(spawner, client)
+                wait_exact(generator.uniform(0, seconds))
+                if found:
+                    hits += kill(found)
+                got = answer(client)
+            answers[got] = answers.get(got, 0) + 1
+            if left := let_go(storm.pid):
+                stuck.append((n, left))
+        tap.equal(stuck, [], f"worker killed {hits} times: no thread stayed stopped or traced")
+        tap.check(set(answers) <= {"dump", "Failed"}, "each caller has a dump or Failed", answers)
+        tap.check(hits >= KILLS // 3 and answers.get("Failed"), "kills came in the middle",
+                  (hits, answers))
+        storm.check(tap, beats, "after kills of the worker")
+        tap.check(daemon.capture(storm.pid)["dump"]["threads"], "the next request works")
+        tap.equal(daemon.status()["capturing"], 0, "no capture is left over")
+        whole(tap, daemon, "worker killed")
+
+
+def first_worker(spawner, client):
+    """The worker of a call as soon as it is there, 0 when the answer came before we saw one."""
+    while not client_has(client):
+        if found := children(spawner):
+            return found[0]
+    return 0
+
+
+def client_has(client):
+    """True when an answer waits to be read."""
+    client.socket.setblocking(False)
+    try:
+        return bool(client.socket.recv(1, socket.MSG_PEEK))
+    except BlockingIOError:
+        return False
+    finally:
+        client.socket.settimeout(60)
+
+
+def daemon_killed(tap):
+    """The daemon, its spawner, or both at once, as the OOM killer or an admin does it."""
+    generator = random.Random(20261122)
+    kept, stuck, odd = [], [], []
+    with Daemon() as daemon, Storm(THREADS) as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "before kills of the daemon")
+        seconds = capture_seconds(daemon, storm.pid)
+        for n in range(KILLS):
+            family = [daemon.pid, daemon.spawner]
+            with daemon.client() as client:
+                client.send("Capture", {"target": {"pid": storm.pid}})
+                wait_exact(generator.uniform(0, seconds * 1.2))
+                family += daemon.workers()
+                for pid in family[:2] if n % 3 == 0 else [family[n % 3 - 1]]:
+                    kill(pid)
+                got = answer(client)
+                if got == "dump":
+                    kept.append(None)
+                elif got not in ("closed", "Failed"):
+                    odd.append((n, got))
+            # One without the other is of no use: it ends, and the service manager starts anew.
+            daemon.process.wait(20)
+            wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in family),
+                       "what the daemon had started to end")
+            if left := let_go(storm.pid):
+                stuck.append((n, left))
+            before = daemon.stored()
+            daemon.start()
+            listed = {s["id"] + ".json.zst" for s in daemon.call("List")["summaries"]}
+            if not set(before) <= listed:
+                odd.append((n, "lost", sorted(set(before) - listed)))
+            if not daemon.capture(storm.pid)["dump"]["threads"]:
+                odd.append((n, "no dump after the restart"))
+        tap.equal(stuck, [], f"daemon killed {KILLS} times: no thread stayed stopped or traced")
+        tap.equal(odd, [], "stored dumps are found again, and the next request works")
+        storm.check(tap, beats, "after kills of the daemon")
+        whole(tap, daemon, "daemon killed")
+        tap.check(len(kept) < KILLS, "kills came in the middle", len(kept))
+
+
+def only_spawner(tap):
+    """A daemon whose spawner is gone ends, with a status that is a failure for service managers."""
+    with Daemon() as daemon:
+        kill(daemon.spawner)
+        status = daemon.process.wait(20)
+        tap.check(status > 0, "the spawner is killed: the daemon ends, and says so", status)
+        tap.check("spawner" in daemon.log(), "in its log, too", daemon.log())
+
+
+def gate_killed(tap):
+    """The gate has nothing that could be lost, and the daemon does not need it."""
+    if not os.path.exists(GATE):
+        tap.skip("kills of the gate", "snapwalk-gate was not built")
+        return
+    from gate import Gate, alert  # noqa: PLC0415 - only where there is one
+    generator = random.Random(20261123)
+    with Storm(THREADS) as storm, Daemon(rules={"test.conf": Gate.RULE}) as daemon:
+        beats, _ = storm.check(tap, [0] * THREADS, "before kills of the gate")
+        answers = {}
+        with Gate(daemon) as gate:
+            seconds = gate_seconds(gate, storm.pid)
+            for n in range(KILLS):
+                body = json.dumps({"version": "4", "alerts": [alert(storm.pid, f"{n:016x}")]})
+                begun = gate.begin_post("/alertmanager", body)
+                wait_exact(generator.uniform(0, seconds * 1.2))
+                kill(gate.pid)
+                gate.process.wait()
+                got = gate.end_post(begun)
+                answers[got] = answers.get(got, 0) + 1
+                gate.start()
+            tap.check(set(answers) <= {200, 503, None}, "an answer, or none", answers)
+            tap.equal(gate.post("/alertmanager", json.dumps(
+                {"version": "4", "alerts": [alert(storm.pid, "f" * 16)]}))[0], 200,
+                f"gate killed {KILLS} times: the next alert works")
+        tap.equal(let_go(storm.pid), [], "gate killed: no thread stayed stopped or traced")
+        wait_until(lambda: daemon.status()["connections"] == 1, "the gate's connections to end")
+        storm.check(tap, beats, "after kills of the gate")
+        whole(tap, daemon, "gate killed")
+        tap.equal(len(children(daemon.pid)), 1, "no worker is left")
+
+
+def gate_seconds(gate, pid):
+    from gate import alert  # noqa: PLC0415
+    begin = time.monotonic()
+    for n in range(3):
+        gate.post("/alertmanager", json.dumps(
+            {"version": "4", "alerts": [alert(pid, f"{n:016d}")]}))
+    return (time.monotonic() - begin) / 3
+
+
+def main():
+    tap = Tap()
+    tap.guard(workers)
+    tap.guard(daemon_killed)
+    tap.guard(only_spawner)
+    tap.guard(gate_killed)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

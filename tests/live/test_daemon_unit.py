@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""As a service: the units' security, their sandbox really tried, activation, notification, reload
+and the check of the configuration."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+from confined import service_of
+from daemon import SNAPWALKD, Daemon, children, refusal
+from harness import BUILD, Tap, Target, tool, wait_until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+UNITS = os.path.abspath(os.path.join(HERE, "../../daemon/units"))
+UNIT = os.path.join(UNITS, "snapwalkd.service")
+
+
+def security(tap):
+    if not tool("systemd-analyze"):
+        tap.skip("systemd-analyze security", "systemd is not installed")
+        return
+    for unit in ("snapwalkd.service", "snapwalk-gate.service"):
+        got = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
+                              os.path.join(UNITS, unit)], capture_output=True, text=True)
+        found = re.search(r"Overall exposure level for \S+ ([0-9.]+)", got.stdout)
+        exposure = float(found.group(1)) if found else 10.0
+        tap.check(exposure <= 2.0, f"{unit}: exposure at most 2.0", f"{exposure}\n{got.stderr}")
+    names = sorted(n for n in os.listdir(UNITS) if n.endswith((".service", ".socket")))
+    tap.check({"snapwalkd.service", "snapwalkd.socket", "snapwalk-gate.service"} <= set(names),
+              "the units are there", names)
+
+
+def sandbox(tap):
+    """The unit's capabilities, system calls, read-only file system and network, around a daemon
+    that is no root and never was."""
+    if os.geteuid() != 0 or not tool("systemd-analyze"):
+        tap.skip("the unit's sandbox", "needs root and systemd-analyze")
+        return
+    with Target("threads", 5, 20) as target:
+        daemon = Daemon()
+        # The prefix needs the directory, which comes with the start.
+        daemon.wait = False
+        with daemon:
+            daemon.stop()
+            daemon.prefix = [sys.executable, os.path.join(HERE, "confined.py"), UNIT,
+                             daemon.directory, "--"]
+            daemon.wait = True
+            daemon.start()
+            got = daemon.capture(target.pid)
+            complete = got["dump"]["complete"] and len(got["dump"]["threads"]) == 6
+            tap.check(complete, "in the unit's sandbox: a complete dump of root's process",
+                      got["dump"]["warnings"])
+            names = [f["function"] for s in got["dump"]["stacks"] for f in s["frames"]]
+            tap.check("main" in names, "with names")
+            tap.check(got["summary"]["stored"], "and stored")
+            for _ in range(3):
+                daemon.capture(target.pid)
+            tap.check(daemon.alive() and len(children(daemon.pid)) == 1, "again and again")
+            tap.equal(daemon.stop(), 0, "and it ends as it should")
+
+
+def notified(tap):
+    """READY=1, WATCHDOG=1, RELOADING=1, STOPPING=1 on the service manager's socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, \
+            Target("threads", 1, 5) as target:
+        name = f"\0snapwalkd-test-{os.getpid()}"
+        manager.bind(name)
+        manager.settimeout(20)
+
+        def hear(word):
+            said = []
+            while not said or word not in said[-1]:
+                said.append(manager.recv(4096).decode())
+            return said[-1]
+        env = {"NOTIFY_SOCKET": "@" + name[1:], "WATCHDOG_USEC": "400000"}
+        with Daemon(env=env) as daemon:
+            tap.check("READY=1" in hear("READY=1"), "READY=1 when it answers")
+            tap.check(hear("WATCHDOG=1"), "WATCHDOG=1 again and again")
+            daemon.write_config(Deny="threads")
+            daemon.process.send_signal(signal.SIGHUP)
+            tap.check("MONOTONIC_USEC=" in hear("RELOADING=1"), "RELOADING=1 with its time")
+            tap.check(hear("READY=1"), "READY=1 after the reload")
+            name, parameters = refusal(daemon.capture, target.pid)
+            tap.equal((name, parameters.get("rule")), ("NotPermitted", "deny"),
+                      "the new configuration holds")
+            tap.equal(daemon.stop(), 0, "SIGTERM: it ends with status 0")
+            tap.check(hear("STOPPING=1"), "STOPPING=1")
+
+
+def activation(tap):
+    """A listening socket from outside, as from a socket unit."""
+    with Target("threads", 1, 5) as target, socket.socket(socket.AF_UNIX) as listener:
+        daemon = Daemon(wait=False)
+        with daemon:
+            daemon.stop()
+            path = os.path.join(daemon.directory, "activated")
+            listener.bind(path)
+            os.chmod(path, 0o666)
+            listener.listen(16)
+            daemon.socket_path = path
+            script = 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=varlink exec "$@" 3<&0'
+            log = open(daemon.log_path, "a")
+            daemon.process = subprocess.Popen(
+                ["sh", "-c", script, "sh", SNAPWALKD, "--config", daemon.config_path],
+                stdin=listener, stdout=log, stderr=log)
+            log.close()
+            daemon.pid = daemon.process.pid
+            tap.check(daemon.capture(target.pid)["dump"], "the socket of a socket unit is served")
+            tap.equal(daemon.stop(), 0, "it ends as it should")
+            tap.check(os.path.exists(path), "and leaves the socket to its owner")
+
+
+def check_config(tap):
+    with Daemon() as daemon:
+        def check():
+            return subprocess.run([SNAPWALKD, "--check-config", "--config", daemon.config_path],
+                                  capture_output=True, text=True, timeout=20)
+        good = check()
+        tap.equal((good.returncode, good.stderr), (0, ""), "--check-config: all is well")
+        with open(daemon.config_path, "a") as file:
+            file.write("Colour=red\nWorkers=many\n")
+        lines = sum(1 for _ in open(daemon.config_path))
+        bad = check()
+        text = bad.stdout + bad.stderr
+        tap.check(bad.returncode != 0 and f"{daemon.config_path}:{lines - 1}: " in text
+                  and f"{daemon.config_path}:{lines}: " in text and "Colour" in text,
+                  "--check-config: mistakes with file and line", text)
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "Colour" in daemon.log(), "the daemon to complain of the mistake")
+        tap.check(daemon.alive(), "a reload with mistakes: said in the log, and it goes on")
+        daemon.stop()
+        daemon.start()
+        tap.check(daemon.alive(), "a start with mistakes: the rest holds")
+
+
+def second(tap):
+    """Two daemons on one socket: the second refuses, the first goes on."""
+    with Daemon() as daemon:
+        other = subprocess.run([SNAPWALKD, "--socket", daemon.socket_path, "--config",
+                                daemon.config_path], capture_output=True, text=True, timeout=20)
+        tap.check(other.returncode != 0 and daemon.socket_path in other.stderr,
+                  "a second daemon on the socket refuses", other.stderr)
+        tap.check(daemon.alive(), "the first goes on")
+        daemon.stop(signal.SIGKILL)
+        daemon.start()
+        tap.check(daemon.alive(), "a socket that a killed one left behind is taken over")
+
+
+def units(tap):
+    """What the units say is what the manual and the program say."""
+    service = service_of(UNIT)
+    tap.equal(sorted(" ".join(service["CapabilityBoundingSet"]).split()),
+              ["CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE"], "two capabilities")
+    tap.equal(service["Type"], ["notify"], "Type=notify")
+    tap.check(int(re.sub(r"\D", "", service["WatchdogSec"][0])) > 0, "a watchdog")
+    tap.equal(service["User"], ["snapwalk"], "a user of its own")
+
+
+def installed(tap):
+    """make install, and what systemd's own programs make of it."""
+    root = os.path.abspath(os.path.join(HERE, "../.."))
+    with tempfile.TemporaryDirectory(prefix="snapwalkd-test-") as directory:
+        done = subprocess.run(["make", "-s", "install", f"BUILD={os.path.relpath(BUILD, root)}",
+                               f"DESTDIR={directory}"], cwd=root, capture_output=True, text=True)
+        tap.equal(done.returncode, 0, f"make install {done.stderr[-500:]}")
+        lost = [path for path in (
+            "usr/sbin/snapwalkd", "usr/sbin/snapwalk-gate", "usr/bin/snapwalk",
+            "usr/lib/systemd/system/snapwalkd.service", "usr/lib/systemd/system/snapwalkd.socket",
+            "usr/lib/systemd/system/snapwalk-gate.service", "usr/lib/sysusers.d/snapwalk.conf",
+            "usr/lib/tmpfiles.d/snapwalk.conf", "usr/share/snapwalk/io.snapwalk.varlink",
+            "usr/share/man/man8/snapwalkd.8", "usr/share/man/man5/snapwalk.conf.5",
+            "etc/snapwalk/snapwalk.conf", "etc/snapwalk/rules.d")
+            if not os.path.exists(os.path.join(directory, path))]
+        tap.equal(lost, [], "everything is there")
+        config = os.path.join(directory, "etc/snapwalk/snapwalk.conf")
+        check = subprocess.run([SNAPWALKD, "--check-config", "--config", config],
+                               capture_output=True, text=True)
+        tap.equal((check.returncode, check.stderr), (0, ""), "the installed configuration is right")
+        for unit in ("snapwalkd.service", "snapwalk-gate.service"):
+            program = service_of(os.path.join(UNITS, unit))["ExecStart"][0].split()[0]
+            tap.check(os.path.exists(os.path.join(directory, program.lstrip("/"))),
+                      f"{unit} starts what is installed", program)
+        if os.geteuid() != 0 or not tool("systemd-sysusers"):
+            tap.skip("sysusers and tmpfiles", "needs root and systemd")
+            return
+        subprocess.run(["systemd-sysusers", f"--root={directory}", "snapwalk.conf"],
+                       capture_output=True, check=True)
+        with open(os.path.join(directory, "etc/passwd")) as file:
+            users = {line.split(":")[0] for line in file}
+        tap.check({"snapwalk", "snapwalk-gate"} <= users, "sysusers: the users", users)
+        done = subprocess.run(["systemd-tmpfiles", f"--root={directory}", "--create",
+                               "snapwalk.conf"], capture_output=True, text=True)
+        tap.equal((done.returncode, done.stderr), (0, ""), "tmpfiles: no complaint")
+
+
+def main():
+    tap = Tap()
+    for test in (security, units, sandbox, notified, activation, check_config, second,
+                 installed):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
