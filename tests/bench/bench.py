@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 
+import bench_daemon
 import bench_programs as programs
 from bench_measure import Results, Tools, compare, frames_of
 
@@ -171,8 +172,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--only", default="workloads,doubling,real",
-                        help="parts, separated by commas: workloads, doubling, real")
+    parser.add_argument("--only", default="workloads,doubling,real,daemon",
+                        help="parts, separated by commas: workloads, doubling, real, daemon")
     parser.add_argument("--markdown", action="store_true",
                         help="only the tables, between the marks that the README has")
     args = parser.parse_args()
@@ -187,6 +188,8 @@ def main():
                            [(f"{n} frames", 200, n) for n in (15, 30, 60, 120, 240)])
     if "real" in parts:
         bench.run_real()
+    if "daemon" in parts:
+        bench_daemon.run(bench, NAMES)
     text = "\n\n".join(bench.tables())
     print(f"<!-- bench table -->\n{text}\n<!-- /bench table -->" if args.markdown else text)
     return 1 if not all(met for *_, met in bench.bars) else 0
