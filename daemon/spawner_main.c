@@ -38,12 +38,14 @@ static void die_with(pid_t parent)
 		_exit(1);
 }
 
-/* Descriptors of the broker: its sockets, and whatever it was started with. */
+/* Descriptors of the broker: its sockets, and whatever it was started with. The socket moves first:
+ * it is one of the first three when these were closed. */
 static int close_others(int fd)
 {
+	if (fd != SOCKET_FD && dup3(fd, SOCKET_FD, O_CLOEXEC) < 0)
+		_exit(1);
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0 ||
-	    (fd != SOCKET_FD && dup3(fd, SOCKET_FD, O_CLOEXEC) < 0))
+	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0)
 		_exit(1);
 	if (syscall(SYS_close_range, SOCKET_FD + 1, ~0U, 0) < 0) /* Linux 5.9 */
 		for (int i = SOCKET_FD + 1; i < FDS_CLOSE_MAX; i++)
