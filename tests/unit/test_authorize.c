@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "authorize.h"
+#include "cleanup.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+enum { SOMEBODY = 54321, SOME_GROUP = 54322 };
+
+static struct sw_target_creds somebody(void)
+{
+	return (struct sw_target_creds){
+		.uid = {SOMEBODY, SOMEBODY, SOMEBODY},
+		.gid = {SOME_GROUP, SOME_GROUP, SOME_GROUP},
+		.dumpable = true,
+		.same_user_ns = true,
+		.comm = "server",
+		.exe = "/usr/bin/server",
+	};
+}
+
+static const struct sw_caller same = {.uid = SOMEBODY, .gid = SOME_GROUP};
+static const struct sw_caller privileged = {.uid = 1, .gid = 1, .privileged = true};
+
+static void names(void **state)
+{
+	(void) state;
+	assert_string_equal(sw_deny_name(SW_DENY_NONE), "none");
+	assert_string_equal(sw_deny_name(SW_DENY_OWNER), "owner");
+	assert_string_equal(sw_deny_name(SW_DENY_DUMPABLE), "dumpable");
+	assert_string_equal(sw_deny_name(SW_DENY_LIST), "deny");
+	assert_string_equal(sw_deny_name(SW_DENY_KERNEL), "kernel");
+	assert_string_equal(sw_deny_name(SW_DENY_ROOT_ONLY), "root_only");
+}
+
+static void owner(void **state)
+{
+	struct sw_config config = {0};
+	struct sw_target_creds t = somebody();
+	(void) state;
+	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_NONE);
+	for (int i = 0; i < 3; i++) {
+		t = somebody();
+		t.uid[i]++;
+		assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_OWNER);
+		assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+		t = somebody();
+		t.gid[i]++;
+		assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_OWNER);
+	}
+}
+
+static void protected_target(void **state)
+{
+	struct sw_config config = {0};
+	(void) state;
+	struct sw_target_creds t = somebody();
+	t.dumpable = false;
+	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_DUMPABLE);
+	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+	t = somebody();
+	t.cap_permitted = 1;
+	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_DUMPABLE);
+	t = somebody();
+	t.same_user_ns = false;
+	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_DUMPABLE);
+}
+
+static void deny_list(void **state)
+{
+	static const struct {
+		const char *deny;
+		enum sw_deny_rule rule;
+	} cases[] = {
+		{"server", SW_DENY_LIST},
+		{"serve", SW_DENY_NONE},
+		{"/usr/bin/server", SW_DENY_LIST},
+		{"/usr/bin/serve", SW_DENY_NONE},
+		{"/bin/server", SW_DENY_NONE},
+		{"uid:54321", SW_DENY_LIST},
+		{"uid:5432", SW_DENY_NONE},
+		{"uid:54321x", SW_DENY_NONE},
+		{"uid:", SW_DENY_NONE},
+	};
+	struct sw_target_creds t = somebody();
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		char *deny[] = {"other", (char *) cases[i].deny, NULL};
+		struct sw_config config = {.deny = deny};
+		assert_int_equal(sw_authorize(&config, &same, &t), cases[i].rule);
+		/* It wins over everybody. */
+		assert_int_equal(sw_authorize(&config, &privileged, &t), cases[i].rule);
+	}
+	char *deny[] = {"/usr/bin/server", NULL};
+	struct sw_config config = {.deny = deny};
+	strcpy(t.exe, "/usr/bin/server (deleted)");
+	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_LIST);
+	strcpy(t.exe, "/usr/bin/server (delete)");
+	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+	deny[0] = "uid:54322";
+	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+	t.uid[2] = 54322;
+	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_LIST);
+}
+
+static void dumps(void **state)
+{
+	struct sw_target_creds t = somebody();
+	(void) state;
+	assert_int_equal(sw_dump_owner(&t), SOMEBODY);
+	assert_true(sw_authorize_dump(&same, SOMEBODY));
+	assert_false(sw_authorize_dump(&same, SOMEBODY + 1));
+	assert_true(sw_authorize_dump(&privileged, SOMEBODY));
+	/* A set-uid program of ours is not ours to look at. */
+	t.uid[1] = 0;
+	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	t = somebody();
+	t.dumpable = false;
+	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	assert_false(sw_authorize_dump(&same, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
+	assert_true(sw_authorize_dump(&privileged, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
+	const struct sw_caller nobody_at_all = {.uid = (uid_t) -1};
+	assert_false(sw_authorize_dump(&nobody_at_all, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
+}
+
+/* ---- real processes -------------------------------------------------------------------------- */
+
+/* A child that has done something and waits to be killed; *ret_proc_fd is its directory. */
+static pid_t child_start(void (*become)(void), int *ret_proc_fd)
+{
+	int ready[2];
+	char byte, path[32];
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		become();
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void) pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void) close(ready[0]);
+	(void) close(ready[1]);
+	snprintf(path, sizeof(path), "/proc/%d", (int) pid);
+	*ret_proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(*ret_proc_fd >= 0);
+	return pid;
+}
+
+static void child_end(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void become_somebody(void)
+{
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) < 0 || setresgid(SOME_GROUP, SOME_GROUP, SOME_GROUP) < 0 ||
+	     setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0))
+		_exit(1);
+	/* A change of user makes a process not dumpable until it executes a program. */
+	(void) prctl(PR_SET_DUMPABLE, 1);
+	/* A line end, and what looks like a line of the status file. */
+	(void) prctl(PR_SET_NAME, "a\nUid:\t0");
+}
+
+static void become_hidden(void)
+{
+	become_somebody();
+	(void) prctl(PR_SET_DUMPABLE, 0);
+}
+
+static void become_effective(void)
+{
+	if (setresgid(SOME_GROUP, SOME_GROUP, SOME_GROUP) < 0 || setresuid(SOMEBODY, 0, 0) < 0)
+		_exit(1);
+}
+
+static void read_target(void **state)
+{
+	struct sw_target_creds t;
+	struct sw_error err = {0};
+	char self[4096] = "";
+	uid_t uid = geteuid() == 0 ? SOMEBODY : geteuid();
+	gid_t gid = geteuid() == 0 ? SOME_GROUP : getegid();
+	(void) state;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	pid_t pid = child_start(become_somebody, &fd);
+	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(t.uid[i], uid);
+		assert_int_equal(t.gid[i], gid);
+	}
+	assert_true(t.dumpable);
+	assert_true(t.same_user_ns);
+	assert_true(t.cap_permitted == 0);
+	assert_string_equal(t.comm, "a"); /* up to the line end, and no other line */
+	assert_string_equal(t.exe, self);
+	child_end(pid);
+	/* The directory is held: never that of another process with the same number. */
+	assert_int_equal(sw_target_creds_read(fd, &t, &err), -SW_E_EXITED);
+	assert_string_equal(err.message, "the target has just exited");
+}
+
+static void read_hidden(void **state)
+{
+	struct sw_target_creds t;
+	struct sw_error err = {0};
+	(void) state;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	pid_t pid = child_start(become_hidden, &fd);
+	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
+	assert_false(t.dumpable);
+	child_end(pid);
+}
+
+static void read_effective(void **state)
+{
+	struct sw_target_creds t;
+	struct sw_error err = {0};
+	(void) state;
+	if (geteuid() != 0)
+		skip();
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	pid_t pid = child_start(become_effective, &fd);
+	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
+	assert_int_equal(t.uid[0], SOMEBODY);
+	assert_int_equal(t.uid[1], 0);
+	assert_int_equal(t.uid[2], 0);
+	assert_int_equal(t.gid[0], SOME_GROUP);
+	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	child_end(pid);
+}
+
+static void become_namespaced(void)
+{
+	become_somebody();
+	if (unshare(CLONE_NEWUSER) < 0)
+		_exit(1);
+}
+
+static void read_namespaced(void **state)
+{
+	struct sw_target_creds t;
+	struct sw_error err = {0};
+	(void) state;
+	pid_t probe = fork();
+	int status;
+	if (probe == 0) {
+		become_namespaced();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(probe, &status, 0), probe);
+	if (status != 0)
+		skip(); /* user namespaces are not for everybody here */
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	pid_t pid = child_start(become_namespaced, &fd);
+	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
+	assert_false(t.same_user_ns);
+	child_end(pid);
+}
+
+/* A leader that has ended: the exe is that of a thread that has not. */
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		(void) pause();
+	return arg;
+}
+
+static void become_thread_only(void)
+{
+	pthread_t thread;
+	become_somebody();
+	if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
+		_exit(1);
+}
+
+static void read_leaderless(void **state)
+{
+	struct sw_target_creds t;
+	struct sw_error err = {0};
+	char self[4096] = "", path[64], stat[512] = "";
+	int status_fd[2];
+	(void) state;
+	assert_int_equal(pipe(status_fd), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		become_thread_only();
+		if (write(status_fd[1], "", 1) != 1)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	char byte;
+	assert_int_equal(read(status_fd[0], &byte, 1), 1);
+	(void) close(status_fd[0]);
+	(void) close(status_fd[1]);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+	while (strstr(stat, ") Z ") == NULL) { /* until the leader has ended */
+		sw_cleanup(sw_close_p) int stat_fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(stat_fd, stat, sizeof(stat) - 1);
+		assert_true(n > 0);
+		stat[n] = '\0';
+		(void) sched_yield();
+	}
+	snprintf(path, sizeof(path), "/proc/%d", (int) pid);
+	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_string_equal(t.exe, self);
+	child_end(pid);
+}
+
+/* ---- callers --------------------------------------------------------------------------------- */
+
+static void caller_self(void **state)
+{
+	struct sw_config config = {.group_looked_up = true};
+	struct sw_caller caller;
+	struct sw_error err = {0};
+	int pair[2];
+	gid_t groups[1024];
+	int n = getgroups(SW_ARRAY_SIZE(groups), groups);
+	(void) state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(sw_caller_init(&config, pair[0], &caller, &err), 0);
+	assert_int_equal(caller.pid, getpid());
+	assert_int_equal(caller.uid, geteuid());
+	assert_int_equal(caller.gid, getegid());
+	assert_int_equal(caller.n_groups, n);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(caller.groups[i], groups[i]);
+	assert_int_equal(caller.privileged, geteuid() == 0);
+	sw_caller_deinit(&caller);
+	assert_null(caller.groups);
+	config.user_mode = true;
+	assert_int_equal(sw_caller_init(&config, pair[0], &caller, &err), 0);
+	assert_true(caller.privileged);
+	sw_caller_deinit(&caller);
+	(void) close(pair[0]);
+	(void) close(pair[1]);
+	sw_cleanup(sw_close_p) int no_socket = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(sw_caller_init(&config, no_socket, &caller, &err), -SW_E_IO);
+	sw_cleanup(sw_close_p) int lonely = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(sw_caller_init(&config, lonely, &caller, &err), -SW_E_IO);
+}
+
+/* A socket whose other end is somebody with many groups. */
+static int connect_somebody(const char *path, size_t n_groups)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status;
+	strcpy(address.sun_path, path);
+	assert_int_equal(bind(listener, (struct sockaddr *) &address, sizeof(address)), 0);
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		gid_t groups[1000];
+		for (size_t i = 0; i < n_groups; i++)
+			groups[i] = (gid_t) (60000 + i);
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		_exit(setgroups(n_groups, groups) < 0 || setresgid(77, SOME_GROUP, 77) < 0 ||
+		      setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
+		      connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0);
+	}
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	(void) close(listener);
+	(void) unlink(path);
+	return fd;
+}
+
+static void caller_groups(void **state)
+{
+	static const size_t counts[] = {0, 1, 64, 65, 1000};
+	char dir[] = "/tmp/snapwalk-auth-XXXXXX", path[64];
+	(void) state;
+	if (geteuid() != 0)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0);
+	snprintf(path, sizeof(path), "%s/s", dir);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(counts); i++) {
+		struct sw_config config = {.group_looked_up = true};
+		struct sw_caller caller;
+		struct sw_error err = {0};
+		sw_cleanup(sw_close_p) int fd = connect_somebody(path, counts[i]);
+		/* group_found is not set: group 0 of a zeroed configuration is nobody's. */
+		assert_int_equal(sw_caller_init(&config, fd, &caller, &err), 0);
+		assert_int_equal(caller.uid, SOMEBODY);
+		assert_int_equal(caller.gid, SOME_GROUP);
+		assert_int_equal(caller.n_groups, counts[i]);
+		assert_false(caller.privileged);
+		sw_caller_deinit(&caller);
+		config.group_found = true;
+		config.group_gid = (uint32_t) (60000 + counts[i] - 1);
+		assert_int_equal(sw_caller_init(&config, fd, &caller, &err), 0);
+		assert_int_equal(caller.privileged, counts[i] > 0);
+		sw_caller_deinit(&caller);
+		config.user_mode = true; /* a user's daemon knows no group */
+		assert_int_equal(sw_caller_init(&config, fd, &caller, &err), 0);
+		assert_false(caller.privileged);
+		sw_caller_deinit(&caller);
+		config.user_mode = false;
+		config.group_gid = SOME_GROUP; /* the primary one counts too */
+		assert_int_equal(sw_caller_init(&config, fd, &caller, &err), 0);
+		assert_true(caller.privileged);
+		sw_caller_deinit(&caller);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void group_names(void **state)
+{
+	gid_t gid = 4711;
+	(void) state;
+	assert_true(sw_group_find("root", &gid));
+	assert_int_equal(gid, 0);
+	gid = 4711;
+	assert_false(sw_group_find("no-such-group-here", &gid));
+	assert_int_equal(gid, 4711);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(owner),
+		cmocka_unit_test(protected_target),
+		cmocka_unit_test(deny_list),
+		cmocka_unit_test(dumps),
+		cmocka_unit_test(read_target),
+		cmocka_unit_test(read_hidden),
+		cmocka_unit_test(read_effective),
+		cmocka_unit_test(read_namespaced),
+		cmocka_unit_test(read_leaderless),
+		cmocka_unit_test(caller_self),
+		cmocka_unit_test(caller_groups),
+		cmocka_unit_test(group_names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rules.h"
+#include "cleanup.h"
+#include "text.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+static const int64_t S = 1000000000;
+
+static void say(void *arg, const char *message)
+{
+	sw_text_printf(arg, "%s\n", message);
+}
+
+/* All that is said, in one text. */
+static struct sw_rules parse(const char *text, const char *expect_said)
+{
+	struct sw_rules rules = {0};
+	struct sw_error err = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text said = {0};
+	assert_int_equal(sw_rules_parse("r.conf", text, strlen(text), say, &said, &rules, &err), 0);
+	assert_string_equal(said.data != NULL ? said.data : "", expect_said);
+	return rules;
+}
+
+/* "name=value" strings, NULL-terminated. */
+static const char *label(void *arg, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char **l = arg; *l != NULL; l++)
+		if (strncmp(*l, name, length) == 0 && (*l)[length] == '=')
+			return *l + length + 1;
+	return NULL;
+}
+
+static const char full[] = "# comment\n"
+			   "[rule stuck]\n"
+			   "Source=alertmanager\n"
+			   "Match=alertname=ProcessStuck  severity~=p*e ; the page\n"
+			   "Match=team=web\n"
+			   "Host=instance\n"
+			   "Target=pid:%{pid} unit:%{systemd_unit}\n"
+			   "  cgroup:/system.slice/%{name}.service\n"
+			   "RequireExe=/usr/bin/my*\n"
+			   "MaxTargets=2\n"
+			   "Count=3\n"
+			   "IntervalSec=0.25\n"
+			   "CooldownSec=90\n"
+			   "[rule other]\r\n"
+			   "Match=a=b\r\n"
+			   "Host=host\r\n"
+			   "Target=comm:100%%\r\n";
+
+static void fields(void **state)
+{
+	struct sw_rules rules = parse(full, "");
+	(void) state;
+	assert_int_equal(rules.n_rules, 2);
+	const struct sw_rule *r = &rules.rules[0];
+	assert_string_equal(r->name, "stuck");
+	assert_string_equal(r->source, "alertmanager");
+	assert_string_equal(r->host_label, "instance");
+	assert_string_equal(r->require_exe, "/usr/bin/my*");
+	assert_string_equal(r->match[0], "alertname=ProcessStuck");
+	assert_string_equal(r->match[1], "severity~=p*e");
+	assert_string_equal(r->match[2], "team=web");
+	assert_null(r->match[3]);
+	assert_string_equal(r->targets[0], "pid:%{pid}");
+	assert_string_equal(r->targets[1], "unit:%{systemd_unit}");
+	assert_string_equal(r->targets[2], "cgroup:/system.slice/%{name}.service");
+	assert_null(r->targets[3]);
+	assert_int_equal(r->max_targets, 2);
+	assert_int_equal(r->count, 3);
+	assert_int_equal(r->interval_ms, 250);
+	assert_int_equal(r->cooldown_ms, 90000);
+	assert_true(r->last_ns == INT64_MIN);
+	r = &rules.rules[1];
+	assert_string_equal(r->name, "other");
+	assert_null(r->source);
+	assert_null(r->require_exe);
+	assert_int_equal(r->max_targets, 4);
+	assert_int_equal(r->count, 1);
+	assert_int_equal(r->interval_ms, 1000);
+	assert_int_equal(r->cooldown_ms, 300000);
+	sw_rules_deinit(&rules);
+	assert_int_equal(rules.n_rules, 0);
+}
+
+#define GOOD "[rule good]\nMatch=a=b\nHost=h\nTarget=pid:%{pid}\n"
+
+/* Each mistake takes its rule away and no other. */
+static void mistakes(void **state)
+{
+	static const struct {
+		const char *lines, *said;
+	} cases[] = {
+		{"RequireExec=/bin/x\n", "r.conf:9: unknown key RequireExec=\n"},
+		{"Host=\n", "r.conf:9: Host= without a value\n"},
+		{"Host=i\n", "r.conf:9: Host= is there twice\n"},
+		{"Match=justaname\n", "r.conf:9: Match=: not understood: justaname\n"},
+		{"Match==x\n", "r.conf:9: Match=: not understood: =x\n"},
+		{"Match=a~=*b*c*d*\n", "r.conf:9: Match=: not understood: a~=*b*c*d*\n"},
+		{"Target=pod:x\n", "r.conf:9: Target=: not understood: pod:x\n"},
+		{"Target=pid:\n", "r.conf:9: Target=: not understood: pid:\n"},
+		{"Target=pid:%{pid\n", "r.conf:9: Target=: not understood: pid:%{pid\n"},
+		{"Target=pid:%pid\n", "r.conf:9: Target=: not understood: pid:%pid\n"},
+		{"Target=pid:%{}\n", "r.conf:9: Target=: not understood: pid:%{}\n"},
+		{"RequireExe=myapp\n",
+		 "r.conf:9: RequireExe=: not an absolute path, or more than 3 '*': myapp\n"},
+		{"MaxTargets=0\n", "r.conf:9: MaxTargets=: 1 to 64, not 0\n"},
+		{"MaxTargets=65\n", "r.conf:9: MaxTargets=: 1 to 64, not 65\n"},
+		{"Count=99999999999999999999\n",
+		 "r.conf:9: Count=: 1 to 1000, not 99999999999999999999\n"},
+		{"IntervalSec=1.0005\n", "r.conf:9: IntervalSec=: not seconds: 1.0005\n"},
+		{"CooldownSec=-1\n", "r.conf:9: CooldownSec=: not seconds: -1\n"},
+		{"CooldownSec=604801\n", "r.conf:9: CooldownSec=: not seconds: 604801\n"},
+		{"Source=a b\n", "r.conf:9: Source=: not a name: a b\n"},
+	};
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		char text[512], said[512];
+		snprintf(text, sizeof(text), "%s[rule bad]\nMatch=a=b\nHost=h\nTarget=pid:1\n%s",
+			 GOOD, cases[i].lines);
+		snprintf(said, sizeof(said), "%sr.conf:5: rule bad is left out\n", cases[i].said);
+		struct sw_rules rules = parse(text, said);
+		assert_int_equal(rules.n_rules, 1);
+		assert_string_equal(rules.rules[0].name, "good");
+		sw_rules_deinit(&rules);
+	}
+}
+
+static void missing(void **state)
+{
+	struct sw_rules rules = parse("[rule a]\nMatch=a=b\nTarget=pid:1\n"
+				      "[rule b]\nHost=h\nTarget=pid:1\n"
+				      "[rule c]\nHost=h\nMatch=a=b\n",
+				      "r.conf:1: rule a has no Host=\n"
+				      "r.conf:1: rule a is left out\n"
+				      "r.conf:4: rule b has no Match=\n"
+				      "r.conf:4: rule b is left out\n"
+				      "r.conf:7: rule c has no Target=\n"
+				      "r.conf:7: rule c is left out\n");
+	(void) state;
+	assert_int_equal(rules.n_rules, 0);
+	sw_rules_deinit(&rules);
+}
+
+/* Titles: others than [rule NAME], the same twice, and keys before any. */
+static void titles(void **state)
+{
+	(void) state;
+	struct sw_rules rules = parse("Host=h\n" GOOD "[rule good]\nMatch=c=d\nHost=h\n"
+				      "Target=pid:2\n[watch x]\nHost=h\nMatch=a=b\n[rule a/b]\n"
+				      "Host=h\n",
+				      "r.conf:1: not in a section [rule NAME]\n"
+				      "r.conf:6: there is a rule good already\n"
+				      "r.conf:6: rule good is left out\n"
+				      "r.conf:11: not in a section [rule NAME]\n"
+				      "r.conf:14: not in a section [rule NAME]\n");
+	assert_int_equal(rules.n_rules, 1);
+	assert_string_equal(rules.rules[0].match[0], "a=b");
+	sw_rules_deinit(&rules);
+}
+
+/* What is no INI could be anything: the file does not count. */
+static void no_ini(void **state)
+{
+	char text[512];
+	(void) state;
+	struct sw_rules rules = parse(GOOD "Host\n", "r.conf:5: neither [rule NAME] nor KEY=VALUE: "
+						     "the file is left out\n");
+	assert_int_equal(rules.n_rules, 0);
+	sw_rules_deinit(&rules);
+#define LEFT_OUT                            \
+	"r.conf:1: rule good is left out\n" \
+	"r.conf:5: neither [rule NAME] nor KEY=VALUE: the file is left out\n"
+	rules = parse(GOOD " [rule b]\nMatch=c=d\n", "r.conf:5: a blank before a title\n" LEFT_OUT);
+	assert_int_equal(rules.n_rules, 0);
+	sw_rules_deinit(&rules);
+	snprintf(text, sizeof(text), "%sMatch=a=%0300d\n", GOOD, 1);
+	rules = parse(
+		text,
+		"r.conf:5: the line is too long: go on in the next, after a blank\n" LEFT_OUT);
+	assert_int_equal(rules.n_rules, 0);
+	sw_rules_deinit(&rules);
+	/* Rules of earlier files stay. */
+	struct sw_error err;
+	rules = parse(GOOD, "");
+	assert_int_equal(sw_rules_parse("s.conf", "[rule x]\nx\n", 11, NULL, NULL, &rules, &err),
+			 0);
+	assert_int_equal(sw_rules_parse("t.conf", "[rule x]\nHost=\0h\n", 17, NULL, NULL, &rules,
+					&err),
+			 0);
+	assert_int_equal(rules.n_rules, 1);
+	sw_rules_deinit(&rules);
+}
+
+static void match(void **state)
+{
+	const char *labels[] = {"alertname=ProcessStuck", "severity=page", "team=web",
+				"instance=web1:9256",     "pid=1234",      NULL};
+	struct sw_rules rules = parse(full, "");
+	struct sw_rule *r = &rules.rules[0];
+	struct sw_rule_target target = {0};
+	const char *reason = NULL;
+	(void) state;
+	assert_int_equal(sw_rule_match(r, "alertmanager", label, labels, "web1", 7 * S, &target,
+				       &reason),
+			 1);
+	assert_string_equal(target.kind, "pid");
+	assert_string_equal(target.value, "1234");
+	sw_rule_target_deinit(&target);
+	assert_null(target.kind);
+
+#define REFUSED(expect)                                                                         \
+	do {                                                                                    \
+		assert_int_equal(sw_rule_match(r, "alertmanager", label, labels, "web1", 7 * S, \
+					       &target, &reason),                               \
+				 0);                                                            \
+		assert_string_equal(reason, expect);                                            \
+	} while (0)
+
+	assert_int_equal(sw_rule_match(r, "nagios", label, labels, "web1", 7 * S, &target, &reason),
+			 0);
+	assert_string_equal(reason, "source");
+	labels[1] = "severity=pages";
+	REFUSED("labels");
+	labels[1] = "severity=pe";
+	labels[2] = "teams=web";
+	REFUSED("labels");
+	labels[2] = "team=web";
+	labels[3] = "instance=web11:9256";
+	REFUSED("host");
+	labels[3] = "instances=web1";
+	REFUSED("host");
+	labels[3] = "instance=web1";
+	r->last_ns = 7 * S - 90 * S + 1;
+	REFUSED("cooldown");
+	r->last_ns = 7 * S - 90 * S;
+	/* A pid that is none: the next target whose labels are there. */
+	labels[4] = "pid=1 2";
+	REFUSED("no target");
+	labels[4] = "name=nginx";
+	assert_int_equal(sw_rule_match(r, "alertmanager", label, labels, "web1", 7 * S, &target,
+				       &reason),
+			 1);
+	assert_string_equal(target.kind, "cgroup");
+	assert_string_equal(target.value, "/system.slice/nginx.service");
+	sw_rule_target_deinit(&target);
+	labels[4] = "name=../../user.slice/x";
+	REFUSED("no target");
+	labels[4] = "systemd_unit=my app.service";
+	REFUSED("no target");
+	labels[4] = "systemd_unit=my-app@1.service";
+	assert_int_equal(sw_rule_match(r, "alertmanager", label, labels, "web1", 7 * S, &target,
+				       &reason),
+			 1);
+	assert_string_equal(target.kind, "unit");
+	assert_string_equal(target.value, "my-app@1.service");
+	sw_rule_target_deinit(&target);
+	sw_rules_deinit(&rules);
+}
+
+static void literal_percent(void **state)
+{
+	const char *labels[] = {"a=b", "host=h", NULL};
+	struct sw_rules rules = parse(full, "");
+	struct sw_rule_target target = {0};
+	const char *reason = NULL;
+	(void) state;
+	assert_int_equal(sw_rule_match(&rules.rules[1], "x", label, labels, "h", 0, &target,
+				       &reason),
+			 1);
+	assert_string_equal(target.kind, "comm");
+	assert_string_equal(target.value, "100%");
+	sw_rule_target_deinit(&target);
+	sw_rules_deinit(&rules);
+}
+
+static void values(void **state)
+{
+	static const char hex64[] = "0123456789abcdef0123456789abcdef0123456789abcdef"
+				    "0123456789abcdef";
+	char long_value[1100];
+	(void) state;
+	memset(long_value, 'a', sizeof(long_value));
+	long_value[0] = '/';
+	long_value[1024] = '\0';
+	assert_true(sw_rule_value_valid("cgroup", long_value));
+	long_value[1024] = 'a';
+	long_value[1025] = '\0';
+	assert_false(sw_rule_value_valid("cgroup", long_value));
+	long_value[256] = '\0';
+	assert_true(sw_rule_value_valid("unit", long_value + 1));
+	long_value[256] = 'a';
+	long_value[257] = '\0';
+	assert_false(sw_rule_value_valid("unit", long_value + 1));
+	static const struct {
+		const char *kind, *value;
+		bool valid;
+	} cases[] = {
+		{"pid", "1", true},
+		{"pid", "4194304", true},
+		{"pid", "4194305", false},
+		{"pid", "0", false},
+		{"pid", "01", false},
+		{"pid", "", false},
+		{"pid", "-1", false},
+		{"pid", "1\n", false},
+		{"pid", "99999999999999999999", false},
+		{"unit", "nginx.service", true},
+		{"unit", "a\\x2db@c:1.scope", true},
+		{"unit", "a/b", false},
+		{"unit", "..", false},
+		{"unit", "", false},
+		{"cgroup", "/system.slice/x.service", true},
+		{"cgroup", "/docker/0123", true},
+		{"cgroup", "/", false},
+		{"cgroup", "system.slice", false},
+		{"cgroup", "/a/../b", false},
+		{"cgroup", "/a/./b", false},
+		{"cgroup", "/a//b", false},
+		{"cgroup", "/a/", false},
+		{"cgroup", "/..a/b", true},
+		{"comm", "kworker/0:1", true},
+		{"comm", "Web Content", true},
+		{"comm", "123456789012345", true},
+		{"comm", "1234567890123456", false},
+		{"comm", "a\x1b[m", false},
+		{"comm", "\xc3\xa4", false},
+		{"comm", "", false},
+		{"container", "0123456789ab", true},
+		{"container", hex64, true},
+		{"container", "0123456789a", false},
+		{"container", "0123456789AB", false},
+		{"container", "0123456789a.", false},
+		{"pod", "x", false},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
+		if (sw_rule_value_valid(cases[i].kind, cases[i].value) != cases[i].valid)
+			fail_msg("%s:%s", cases[i].kind, cases[i].value);
+}
+
+static void hosts(void **state)
+{
+	static const struct {
+		const char *value, *host;
+		bool matches;
+	} cases[] = {
+		{"web1", "web1", true},
+		{"WEB1:9100", "web1", true},
+		{"web1:", "web1", true},
+		{"web1.:9100", "web1", true},
+		{"web1", "web1.example.org", true},
+		{"web1.example.org:9100", "web1.example.org", true},
+		{"web1.example.net", "web1.example.org", false},
+		{"web1.example.org", "web1", false}, /* which domain is ours is not known */
+		{"web", "web1", false},
+		{"web11", "web1", false},
+		{"web1:http", "web1", false},
+		{"web1.example", "web1.example.org", false},
+		{"", "web1", false},
+		{":9100", "web1", false},
+		{".", "web1", false},
+		{"", "", false},
+		{"[::1]:9100", "web1", false},
+		{"localhost:9100", "web1", false},
+	};
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
+		if (sw_rule_host_matches(cases[i].value, cases[i].host) != cases[i].matches)
+			fail_msg("%s on %s", cases[i].value, cases[i].host);
+}
+
+static void exes(void **state)
+{
+	static char pattern[] = "/usr/*/my[ab]";
+	struct sw_rule rule = {.require_exe = pattern}, any = {0};
+	(void) state;
+	assert_true(sw_rule_exe_allowed(&any, ""));
+	assert_true(sw_rule_exe_allowed(&rule, "/usr/bin/mya"));
+	assert_true(sw_rule_exe_allowed(&rule, "/usr/bin/myb (deleted)"));
+	assert_false(sw_rule_exe_allowed(&rule, "/usr/bin/myc"));
+	assert_false(sw_rule_exe_allowed(&rule, "/usr/local/bin/mya")); /* '*' stops at '/' */
+	assert_false(sw_rule_exe_allowed(&rule, "/home/x/usr/bin/mya"));
+	assert_false(sw_rule_exe_allowed(&rule, " (deleted)"));
+	assert_false(sw_rule_exe_allowed(&rule, ""));
+}
+
+/* Many stars against a long value: an answer at once. */
+static void slow_globs(void **state)
+{
+	char value[4000] = "a=";
+	const char *labels[] = {value, "h=h", NULL};
+	struct sw_rules rules = parse("[rule r]\nHost=h\nMatch=a~=*a*a*b\nTarget=pid:1\n", "");
+	struct sw_rule_target target = {0};
+	const char *reason = NULL;
+	(void) state;
+	memset(value + 2, 'a', sizeof(value) - 3);
+	value[sizeof(value) - 1] = '\0';
+	for (size_t length = 256; length <= 257; length++) {
+		value[2 + length] = '\0';
+		value[2 + length - 1] = 'b';
+		/* The longest that is looked at, and one more. */
+		assert_int_equal(sw_rule_match(&rules.rules[0], "x", label, labels, "h", 0, &target,
+					       &reason),
+				 length == 256);
+		sw_rule_target_deinit(&target);
+		value[2 + length - 1] = value[2 + length] = 'a';
+	}
+	sw_rules_deinit(&rules);
+}
+
+static void put_file(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fputs(text, f) >= 0, 1);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void directory(void **state)
+{
+	char dir[] = "/tmp/snapwalk-rules-XXXXXX", path[256], expect[600];
+	struct sw_rules rules = {0};
+	struct sw_error err = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text said = {0};
+	static const char *const names[] = {"20-b.conf", "10-a.conf", "x.conf~", ".y.conf"};
+	(void) state;
+	assert_non_null(mkdtemp(dir));
+	put_file(dir, names[0], "[rule b]\nMatch=a=b\nHost=h\nTarget=pid:1\n");
+	put_file(dir, names[1], GOOD "Nonsense=1\n[rule a]\nMatch=a=b\nHost=h\nTarget=pid:1\n");
+	put_file(dir, names[2], "[rule x]\nMatch=a=b\nHost=h\nTarget=pid:1\n");
+	put_file(dir, names[3], "[rule y]\nMatch=a=b\nHost=h\nTarget=pid:1\n");
+	snprintf(path, sizeof(path), "%s/30-dir.conf", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(sw_rules_load(dir, say, &said, &rules, &err), 0);
+	assert_int_equal(rules.n_rules, 2);
+	assert_string_equal(rules.rules[0].name, "a");
+	assert_string_equal(rules.rules[1].name, "b");
+	snprintf(expect, sizeof(expect),
+		 "%s/10-a.conf:5: unknown key Nonsense=\n%s/10-a.conf:1: rule good is left out\n"
+		 "%s/30-dir.conf:0: Is a directory\n",
+		 dir, dir, dir);
+	assert_string_equal(said.data, expect);
+	sw_rules_deinit(&rules);
+	assert_int_equal(rmdir(path), 0);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(dir), 0);
+	/* Not there: no rules. Not a directory: an error. */
+	assert_int_equal(sw_rules_load(dir, NULL, NULL, &rules, &err), 0);
+	assert_int_equal(rules.n_rules, 0);
+	assert_int_equal(sw_rules_load("/dev/null", NULL, NULL, &rules, &err), -SW_E_IO);
+	assert_string_equal(err.message, "/dev/null: Not a directory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fields),     cmocka_unit_test(mistakes),
+		cmocka_unit_test(missing),    cmocka_unit_test(titles),
+		cmocka_unit_test(no_ini),     cmocka_unit_test(match),
+		cmocka_unit_test(values),     cmocka_unit_test(literal_percent),
+		cmocka_unit_test(hosts),      cmocka_unit_test(exes),
+		cmocka_unit_test(slow_globs), cmocka_unit_test(directory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
