@@ -11,5 +11,9 @@ int sw_cmd_explain(const struct sw_options *options);
 int sw_cmd_verify(const struct sw_options *options);
 int sw_cmd_record(const struct sw_options *options);
 int sw_cmd_doctor(const struct sw_options *options);
+int sw_cmd_list(const struct sw_options *options);
+int sw_cmd_show(const struct sw_options *options);
+int sw_cmd_watch(const struct sw_options *options);
+int sw_cmd_hook(const struct sw_options *options);
 
 #endif

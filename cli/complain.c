@@ -65,6 +65,16 @@ void sw_print_visible(FILE *to, const char *text)
 	sw_text_deinit(&visible);
 }
 
+void sw_make_printable(char *text)
+{
+	while (*text != '\0') {
+		size_t length = printable_length(text);
+		if (length == 0)
+			*text++ = '?';
+		text += length;
+	}
+}
+
 static void write_line(struct sw_text *line)
 {
 	sw_text_append(line, "\n", 1);

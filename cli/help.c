@@ -43,8 +43,9 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 {
 	unsigned bits = command != NULL ? (unsigned) command->bit : ~0U;
 	if (command != NULL) {
-		fprintf(to, "Usage: snapwalk %s %s [OPTION...]\n\n%s.\n", command->name,
-			command->arguments, command->summary);
+		fprintf(to, "Usage: snapwalk %s %s%s[OPTION...]\n\n%s.\n", command->name,
+			command->arguments, command->arguments[0] != '\0' ? " " : "",
+			command->summary);
 	} else {
 		fputs("Usage: snapwalk PID\n"
 		      "       snapwalk COMMAND TARGET [OPTION...]\n\n"
@@ -58,9 +59,12 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			print_row(to, left, c->summary);
 		}
 	}
-	fputs("\nTargets:\n", to);
-	print_row(to, "PID", "a process, or one of its threads");
-	print_options(to, bits, true);
+	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH)) {
+		fputs("\nTargets:\n", to);
+		if (bits & ~(unsigned) SW_FOR_HOOK)
+			print_row(to, "PID", "a process, or one of its threads");
+		print_options(to, bits, true);
+	}
 	fputs("\nOptions:\n", to);
 	print_options(to, bits, false);
 	print_status(to);

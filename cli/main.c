@@ -20,6 +20,11 @@ static const struct sw_command commands[] = {
 	 sw_cmd_record},
 	{"doctor", SW_FOR_DOCTOR, "[TARGET]", "Say what stands in the way of a capture",
 	 sw_cmd_doctor},
+	{"list", SW_FOR_LIST, "[PID]", "The dumps that the daemon keeps", sw_cmd_list},
+	{"show", SW_FOR_SHOW, "ID...", "A dump that the daemon keeps", sw_cmd_show},
+	{"watch", SW_FOR_WATCH, "", "A line for each new dump of the daemon", sw_cmd_watch},
+	{"hook", SW_FOR_HOOK, "KIND [WORD...]",
+	 "Capture when monit, alertmanager, nagios, collectd or systemd calls", sw_cmd_hook},
 	{0},
 };
 

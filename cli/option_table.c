@@ -14,6 +14,7 @@ enum {
 	MAX_STACK_BYTES = 1 << 30,
 	MAX_RATE_HZ = 1000,
 	MAX_DURATION_S = 24 * 3600,
+	MAX_LIMIT = 1000000,
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
 };
 
@@ -91,6 +92,16 @@ static bool set_core(struct sw_options *o, const char *value, struct sw_usage *u
 static bool set_fixture(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return add_want(o, SW_WANT_FIXTURE, value, usage);
+}
+
+static bool set_pid(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	uint64_t pid;
+	if (!sw_number_parse(value, 1, INT_MAX, &pid, usage))
+		return false;
+	o->wants[o->n_wants++] =
+		(struct sw_want){.kind = SW_WANT_PID, .pid = (pid_t) pid, .text = value};
+	return true;
 }
 
 static bool set_exe(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -205,6 +216,7 @@ static bool set_max_stop(struct sw_options *o, const char *value, struct sw_usag
 
 static bool set_timeout(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
+	o->timeout_given = true;
 	return set_u32(&o->timeout_ms, value, 0, MAX_TIMEOUT_MS, usage);
 }
 
@@ -230,11 +242,8 @@ static bool set_restart(struct sw_options *o, const char *value, struct sw_usage
 
 static bool set_via(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	(void) o;
 	int n = choose(value, "auto|direct|daemon", usage);
-	if (n == 2)
-		return sw_usage_fail(usage, "use --via direct, or leave it away",
-				     "this version has no daemon to ask");
+	o->via = (enum sw_via) n;
 	return n >= 0;
 }
 
@@ -296,6 +305,45 @@ static bool set_max_load(struct sw_options *o, const char *value, struct sw_usag
 	return set_u32(&o->max_load_percent, value, 1, 100, usage);
 }
 
+/* ---- daemon ------------------------------------------------------------------------------- */
+
+static bool set_socket(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give the path of a socket", "the value is empty");
+	o->socket_path = value;
+	return true;
+}
+
+static bool set_since(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	char text[SW_SINCE_SIZE];
+	o->since = value;
+	return sw_since_parse(value, 0, text, usage);
+}
+
+static bool set_limit(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return set_u32(&o->limit, value, 1, MAX_LIMIT, usage);
+}
+
+static bool set_states(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give states with commas between",
+				     "the value is empty");
+	o->states = value;
+	return true;
+}
+
+static bool set_soft(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->soft = true;
+	return true;
+}
+
 /* ---- all ---------------------------------------------------------------------------------- */
 
 static bool set_help(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -315,62 +363,79 @@ static bool set_version(struct sw_options *o, const char *value, struct sw_usage
 }
 
 enum {
-	ALL = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD |
-	      SW_FOR_DOCTOR,
+	KEPT = SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH, /* what the daemon has */
+	STOPS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD,
+	SELECTS = STOPS | SW_FOR_DOCTOR | SW_FOR_HOOK,
+	ALL = SELECTS | KEPT,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
-	STOPS = ALL & ~SW_FOR_DOCTOR,
+	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,
 	NAMES = WALKS | SW_FOR_EXPLAIN,
 	REPORTS = SW_FOR_DUMP | SW_FOR_SAMPLE,
+	READS = SW_FOR_DUMP | SW_FOR_SHOW, /* writes text for people */
 };
 
 const struct sw_option sw_option_table[] = {
-	{"comm", 0, "NAME", ALL, "processes of this name", set_comm, true},
-	{"unit", 0, "U", ALL, "processes of this systemd unit", set_unit, true},
-	{"cgroup", 0, "PATH", ALL, "processes in this cgroup or below", set_cgroup, true},
-	{"container", 0, "ID", ALL, "processes of this container", set_container, true},
+	{"comm", 0, "NAME", SELECTS | SW_FOR_LIST, "processes of this name", set_comm, true},
+	{"unit", 0, "U", SELECTS, "processes of this systemd unit", set_unit, true},
+	{"cgroup", 0, "PATH", SELECTS, "processes in this cgroup or below", set_cgroup, true},
+	{"container", 0, "ID", SELECTS, "processes of this container", set_container, true},
+	{"pid", 0, "PID", SW_FOR_HOOK, "this process, instead of the one that is said", set_pid,
+	 true},
 	{"core", 0, "FILE", OFFLINE, "an ELF core file", set_core, true},
 	{"exe", 0, "FILE", OFFLINE, "the program of --core, when it moved", set_exe, true},
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record", set_fixture, true},
 
-	{"json", 0, NULL, SW_FOR_DUMP, "short for --format json", set_json, false},
-	{"format", 0, "text|json|folded", REPORTS, "how to print (default text; sample: folded)",
-	 set_format, false},
-	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD,
-	 "write there instead of standard output; record: the directory to make", set_output,
+	{"json", 0, NULL, HOOKED | KEPT, "short for --format json", set_json, false},
+	{"format", 0, "text|json|folded", REPORTS | SW_FOR_SHOW | SW_FOR_HOOK,
+	 "how to print (default text; sample: folded; hook: json)", set_format, false},
+	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_HOOK,
+	 "write there; record: the directory to make; hook: a file or directory", set_output,
 	 false},
-	{"color", 0, "auto|always|never", SW_FOR_DUMP, "colours in text (default auto)", set_color,
+	{"color", 0, "auto|always|never", READS, "colours in text (default auto)", set_color,
 	 false},
-	{"no-group", 0, NULL, SW_FOR_DUMP, "one stack for each thread, by thread id", set_no_group,
+	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
 	 false},
 	{"verbose", 'v', NULL, ALL, "also addresses, trust, modules, times, all warnings",
 	 set_verbose, false},
-	{"reason", 0, "TEXT", SW_FOR_DUMP, "kept in the dump", set_reason, false},
+	{"reason", 0, "TEXT", HOOKED, "kept in the dump", set_reason, false},
 
 	{"threads", 0, "all|running|TID,...", STOPS, "which threads to stop (default all)",
 	 set_threads, false},
-	{"max-stop", 0, "MS", STOPS, "longest time to stop them (default 100)", set_max_stop,
-	 false},
-	{"stack-bytes", 0, "N", STOPS,
+	{"max-stop", 0, "MS", STOPS | SW_FOR_HOOK, "longest time to stop them (default 100)",
+	 set_max_stop, false},
+	{"stack-bytes", 0, "N", STOPS | SW_FOR_HOOK,
 	 "bytes to copy of each stack, K and M allowed (default 256K)", set_stack_bytes, false},
 	{"restart", 0, "none|infinite|all", STOPS,
 	 "blocked calls to hide the stop from (default infinite)", set_restart, false},
-	{"via", 0, "auto|direct|daemon", STOPS, "who does the capture (default auto)", set_via,
-	 false},
+	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
+	 "who does the capture: this command or the daemon (default auto)", set_via, false},
+	{"socket", 0, "PATH", HOOKED | KEPT,
+	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", set_socket, false},
 
-	{"depth", 0, "N", WALKS, "frames in one stack (default 1024)", set_depth, false},
+	{"depth", 0, "N", WALKS | SW_FOR_HOOK, "frames in one stack (default 1024)", set_depth,
+	 false},
 	{"walk", 0, "tables|hybrid|scan|libunwind", REPORTS, "how to unwind (default hybrid)",
 	 set_walk, false},
-	{"symbols", 0, "none|names|lines", NAMES, "how much to name (default lines)", set_symbols,
+	{"symbols", 0, "none|names|lines", NAMES | SW_FOR_HOOK, "how much to name (default lines)",
+	 set_symbols, false},
+	{"no-inlines", 0, NULL, NAMES | SW_FOR_HOOK, "do not show inlined calls", set_no_inlines,
 	 false},
-	{"no-inlines", 0, NULL, NAMES, "do not show inlined calls", set_no_inlines, false},
-	{"timeout", 0, "MS", NAMES, "time for walking and naming, 0 for no limit (default 2000)",
+	{"timeout", 0, "MS", NAMES | SW_FOR_HOOK,
+	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 set_timeout, false},
 
 	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
 	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample (default 5)", set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", set_max_load, false},
+
+	{"since", 0, "TIME", SW_FOR_LIST, "dumps since then: 30m, 2h, 1d or 2026-11-20T10:00:00Z",
+	 set_since, false},
+	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", set_limit, false},
+	{"states", 0, "WORD,...", SW_FOR_HOOK,
+	 "what to act on (default nagios: CRITICAL; collectd: FAILURE)", set_states, false},
+	{"soft", 0, NULL, SW_FOR_HOOK, "nagios: act on SOFT states, too", set_soft, false},
 
 	{"help", 'h', NULL, ALL, "this help", set_help, false},
 	{"version", 'V', NULL, ALL, "the version", set_version, false},

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 bool sw_usage_fail(struct sw_usage *usage, const char *remedy, const char *fmt, ...)
 {
@@ -104,5 +105,43 @@ bool sw_address_parse(const char *text, uint64_t *ret, struct sw_usage *usage)
 		return sw_usage_fail(usage, "give it in hexadecimal, as in 0x7f12345678",
 				     "'%s' is not an address", text);
 	*ret = value;
+	return true;
+}
+
+/* "2h" and the like; 0 when it is none. */
+static int64_t age_parse(const char *text)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+	enum { DIGITS_MAX = 6 };
+	size_t digits = strspn(text, "0123456789");
+	if (digits == 0 || digits > DIGITS_MAX || text[digits] == '\0' || text[digits + 1] != '\0')
+		return 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (text[digits] == units[i].unit)
+			return strtoll(text, NULL, 10) * units[i].seconds;
+	return 0;
+}
+
+bool sw_since_parse(const char *text, int64_t now_s, char ret[static SW_SINCE_SIZE],
+		    struct sw_usage *usage)
+{
+	int64_t age_s = age_parse(text);
+	struct tm parts = {0};
+	time_t then = (time_t) (now_s - age_s);
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+	if (end == NULL || *end != '\0')
+		end = strptime(text, "%Y-%m-%d", &parts);
+	if (end != NULL && *end == '\0')
+		then = timegm(&parts);
+	else if (age_s == 0)
+		return sw_usage_fail(usage, "give 30m, 2h, 1d, 2026-11-20 or 2026-11-20T10:35:50Z",
+				     "'%s' is not a time", text);
+	if (gmtime_r(&then, &parts) == NULL ||
+	    strftime(ret, SW_SINCE_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+		return sw_usage_fail(usage, "give a time of this century", "'%s' is too far away",
+				     text);
 	return true;
 }

@@ -12,6 +12,8 @@ enum {
 	DEFAULT_RATE_HZ = 20,
 	DEFAULT_DURATION_S = 5,
 	DEFAULT_MAX_LOAD_PERCENT = 1,
+	DEFAULT_HOOK_TIMEOUT_MS = 10000,
+	DEFAULT_LIST_LIMIT = 100,
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
 
@@ -113,6 +115,11 @@ static bool take_words(struct sw_options *o, char **words, size_t n,
 		if (!sw_address_parse(o->address, &o->address_avma, usage))
 			return false;
 	}
+	if (o->command->bit & (SW_FOR_SHOW | SW_FOR_HOOK)) {
+		for (size_t i = 0; i < n; i++)
+			o->words[o->n_words++] = words[i];
+		return true;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (!take_pid(o, words[i], commands, usage))
 			return false;
@@ -127,11 +134,78 @@ static bool wants_have(const struct sw_options *o, enum sw_want_kind kind)
 	return false;
 }
 
+/* The daemon captures whole processes, in one way. "" when it can do what is asked for. */
+static const char *only_direct(const struct sw_options *o)
+{
+	if (wants_have(o, SW_WANT_CORE))
+		return "--core";
+	if (wants_have(o, SW_WANT_FIXTURE))
+		return "--fixture";
+	if (o->snapshot.tids != NULL || o->snapshot.running_only)
+		return "--threads";
+	if (o->walk.mode != SW_WALK_HYBRID)
+		return "--walk";
+	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
+}
+
+static bool check_via(struct sw_options *o, struct sw_usage *usage)
+{
+	const char *direct = only_direct(o);
+	if (o->via == SW_VIA_DAEMON && !(o->command->bit & (SW_FOR_DUMP | SW_FOR_HOOK))) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--via");
+		return sw_usage_fail(usage, "use --via direct, or leave it away",
+				     "%s does not ask the daemon", o->command->name);
+	}
+	if (o->via == SW_VIA_DAEMON && direct[0] != '\0') {
+		(void) snprintf(usage->about, sizeof(usage->about), "%s", direct);
+		return sw_usage_fail(usage, "leave it away, or use --via direct",
+				     "the daemon does not do that");
+	}
+	if (direct[0] != '\0')
+		o->via = SW_VIA_DIRECT;
+	return true;
+}
+
+static bool check_hook(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->n_words == 0)
+		return sw_usage_fail(usage, "give monit, alertmanager, nagios, collectd or systemd",
+				     "no kind is given");
+	if (!o->timeout_given)
+		o->timeout_ms = DEFAULT_HOOK_TIMEOUT_MS;
+	if (o->timeout_ms == 0) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--timeout");
+		return sw_usage_fail(usage, "give 1 to 86400000",
+				     "a monitoring system must not wait for ever");
+	}
+	return true;
+}
+
+/* The commands that look at what the daemon keeps. */
+static bool check_kept(struct sw_options *o, struct sw_usage *usage)
+{
+	enum sw_command_bit bit = o->command->bit;
+	if (bit == SW_FOR_SHOW && o->n_words == 0)
+		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
+				     "no dump is given");
+	if (bit == SW_FOR_WATCH && o->n_wants > 0)
+		return sw_usage_fail(usage, "leave it away", "a target is given");
+	if (bit == SW_FOR_LIST && o->n_wants > 1)
+		return sw_usage_fail(usage, "give one target", "several targets are given");
+	if (bit & (SW_FOR_LIST | SW_FOR_WATCH) && o->format == SW_FORMAT_FOLDED)
+		return sw_usage_fail(usage, "give --json, or nothing", "it has no stacks");
+	return true;
+}
+
 /* What only the whole command line can tell. */
-static bool check_whole(const struct sw_options *o, struct sw_usage *usage)
+static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
+	if (bit & (SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH))
+		return check_kept(o, usage);
+	if (bit == SW_FOR_HOOK)
+		return check_hook(o, usage) && check_via(o, usage);
 	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
@@ -150,7 +224,7 @@ static bool check_whole(const struct sw_options *o, struct sw_usage *usage)
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
 	}
-	return true;
+	return check_via(o, usage);
 }
 
 bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
@@ -164,13 +238,15 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		.rate_hz = DEFAULT_RATE_HZ,
 		.duration_s = DEFAULT_DURATION_S,
 		.max_load_percent = DEFAULT_MAX_LOAD_PERCENT,
+		.limit = DEFAULT_LIST_LIMIT,
 	};
 	(void) snprintf(usage->about, sizeof(usage->about), "command line");
 	if (argc < 2)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
 	ret->wants = calloc((size_t) argc, sizeof(*ret->wants));
-	if (ret->wants == NULL)
+	ret->words = calloc((size_t) argc, sizeof(*ret->words));
+	if (ret->wants == NULL || ret->words == NULL)
 		return sw_usage_fail(usage, "free some memory", "not enough memory");
 	const struct sw_command *named = find_command(commands, argv[1]);
 	if (named != NULL) {
@@ -198,6 +274,7 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 void sw_options_deinit(struct sw_options *options)
 {
 	free(options->wants);
+	free(options->words);
 	free(options->tids);
 	*options = (struct sw_options){0};
 }

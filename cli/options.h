@@ -14,6 +14,10 @@ enum sw_command_bit {
 	SW_FOR_VERIFY = 8,
 	SW_FOR_RECORD = 16,
 	SW_FOR_DOCTOR = 32,
+	SW_FOR_LIST = 64,
+	SW_FOR_SHOW = 128,
+	SW_FOR_WATCH = 256,
+	SW_FOR_HOOK = 512,
 };
 
 struct sw_options;
@@ -44,6 +48,7 @@ struct sw_want {
 };
 
 enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED };
+enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* A parsed command line. Strings are borrowed from argv. */
@@ -56,6 +61,8 @@ struct sw_options {
 	const char *exe;     /* --exe, NULL: not given */
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
+	const char **words;  /* owned array; show: ids of dumps; hook: its kind and what follows */
+	size_t n_words;
 	uint64_t address_avma;
 	enum sw_format format;
 	bool format_given;
@@ -63,10 +70,17 @@ struct sw_options {
 	struct sw_walk_options walk;
 	struct sw_symbolize_options symbolize;
 	uint32_t timeout_ms; /* 0: no limit */
+	bool timeout_given;
+	enum sw_via via;
+	const char *socket_path; /* --socket, NULL: not given */
 	bool no_group, verbose;
 	enum sw_color color;
 	const char *reason;
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
+	const char *since;                              /* list; NULL: not given */
+	uint32_t limit;                                 /* list */
+	const char *states;                             /* hook; NULL: its default */
+	bool soft;                                      /* hook: SOFT states, too */
 	bool help, version;
 };
 
@@ -115,6 +129,14 @@ bool sw_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
 		   struct sw_usage *usage);
 /* A hexadecimal address, with or without 0x. */
 bool sw_address_parse(const char *text, uint64_t *ret, struct sw_usage *usage);
+
+/*
+ * A point in time: "90s", "30m", "2h", "1d" before now_s, or "2026-11-20T10:35:50Z". ret gets it in
+ * the latter form, UTC.
+ */
+enum { SW_SINCE_SIZE = 32 };
+bool sw_since_parse(const char *text, int64_t now_s, char ret[static SW_SINCE_SIZE],
+		    struct sw_usage *usage);
 
 /* Fills message and remedy; false, so that a failing path is one statement. */
 __attribute__((format(printf, 3, 4))) bool sw_usage_fail(struct sw_usage *usage, const char *remedy,

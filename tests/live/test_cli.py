@@ -61,7 +61,11 @@ def bad_lines(tap):
             (["1", "--nonsense"], r"--nonsense: no such option"),
             (["1", "-o"], r"--output: a value is missing"),
             (["one"], r"one: neither a command nor a process id \(usage\): .*--comm one"),
-            (["1", "--via", "daemon"], r"--via: this version has no daemon"),
+            (["1", "--via", "daemon", "--walk", "scan"],
+             r"--walk: the daemon does not do that \(usage\)"),
+            (["show"], r"show: no dump is given \(usage\): .*snapwalk list"),
+            (["hook"], r"hook: no kind is given \(usage\): give monit"),
+            (["hook", "frobnicate"], r"frobnicate: no kind of hook \(usage\)"),
             (["doctor", "1", "--json"], r"--json: is no option of doctor"),
             (["explain", "1"], r"explain: no address is given"),
             (["record", "1"], r"record: no directory is given"),
@@ -428,8 +432,8 @@ def words_for_users(tap):
     tap.equal(strange, [], "snapwalk(1) has no other option")
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
-    tap.equal(commands, ["dump", "sample", "explain", "verify", "record", "doctor"],
-              "--help lists the commands")
+    tap.equal(commands, ["dump", "sample", "explain", "verify", "record", "doctor",
+                         "list", "show", "watch", "hook"], "--help lists the commands")
     for command in commands:
         result = snapwalk(command, "--help")
         tap.check(result.returncode == 0

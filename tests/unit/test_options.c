@@ -14,6 +14,10 @@ static const struct sw_command commands[] = {
 	{.name = "verify", .bit = SW_FOR_VERIFY},
 	{.name = "record", .bit = SW_FOR_RECORD},
 	{.name = "doctor", .bit = SW_FOR_DOCTOR},
+	{.name = "list", .bit = SW_FOR_LIST},
+	{.name = "show", .bit = SW_FOR_SHOW},
+	{.name = "watch", .bit = SW_FOR_WATCH},
+	{.name = "hook", .bit = SW_FOR_HOOK},
 	{0},
 };
 
@@ -192,8 +196,7 @@ static void test_bad_lines(void **state)
 	    "--stack-bytes: '99999999999999999G' is out of range: give 4096 to 1073741824");
 	bad("7 --format xml", "--format: 'xml' is unknown: give text|json|folded");
 	bad("7 --format tex", "--format: 'tex' is unknown: give text|json|folded");
-	bad("7 --via daemon", "--via: this version has no daemon to ask: "
-			      "use --via direct, or leave it away");
+	bad("7 --via sideways", "--via: 'sideways' is unknown: give auto|direct|daemon");
 	bad("7 --bogus", "--bogus: no such option: see snapwalk --help");
 	bad("7 --bogus=3", "--bogus: no such option: see snapwalk --help");
 	bad("7 -x", "-x: no such option: see snapwalk --help");
@@ -250,6 +253,143 @@ static void test_sample_defaults(void **state)
 	sw_options_deinit(&o);
 }
 
+static void test_via(void **state)
+{
+	(void) state;
+	struct sw_options o;
+	good("7", &o);
+	assert_int_equal(o.via, SW_VIA_AUTO);
+	assert_null(o.socket_path);
+	sw_options_deinit(&o);
+	good("7 --via daemon --socket /s --depth 3 --symbols none --max-stop 9", &o);
+	assert_int_equal(o.via, SW_VIA_DAEMON);
+	assert_string_equal(o.socket_path, "/s");
+	sw_options_deinit(&o);
+	/* What only we can do is not asked of the daemon. */
+	good("7 --walk scan", &o);
+	assert_int_equal(o.via, SW_VIA_DIRECT);
+	sw_options_deinit(&o);
+	static const char *const words[][2] = {{"--core", "c"},          {"--fixture", "f"},
+					       {"--threads", "running"}, {"--threads", "8"},
+					       {"--walk", "tables"},     {"--restart", "all"}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(words); i++) {
+		char line[64], wanted[128];
+		(void) snprintf(line, sizeof(line), "7 --via daemon %s %s", words[i][0],
+				words[i][1]);
+		(void) snprintf(wanted, sizeof(wanted),
+				"%s: the daemon does not do that: leave it away, or use --via "
+				"direct",
+				words[i][0]);
+		bad(line, wanted);
+	}
+	bad("sample 7 --via daemon",
+	    "--via: sample does not ask the daemon: use --via direct, or leave it away");
+	bad("7 --socket '", "--socket: the value is empty: give the path of a socket");
+	bad("doctor --socket /s", "--socket: is no option of doctor: see snapwalk doctor --help");
+}
+
+static void test_list(void **state)
+{
+	(void) state;
+	struct sw_options o;
+	good("list", &o);
+	assert_int_equal(o.limit, 100);
+	assert_null(o.since);
+	assert_int_equal(o.n_wants, 0);
+	sw_options_deinit(&o);
+	good("list 7 --since 2h --limit 3 --json", &o);
+	assert_int_equal(o.wants[0].pid, 7);
+	assert_string_equal(o.since, "2h");
+	assert_int_equal(o.limit, 3);
+	sw_options_deinit(&o);
+	bad("list 7 --comm x", "list: several targets are given: give one target");
+	bad("list --unit x", "--unit: is no option of list: see snapwalk list --help");
+	bad("list --since soon", "--since: 'soon' is not a time: "
+				 "give 30m, 2h, 1d, 2026-11-20 or 2026-11-20T10:35:50Z");
+	bad("list --format folded", "--format: is no option of list: see snapwalk list --help");
+}
+
+static void test_since(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *text, *wanted;
+	} times[] = {
+		{"90s", "2026-11-20T10:34:20Z"},
+		{"30m", "2026-11-20T10:05:50Z"},
+		{"2h", "2026-11-20T08:35:50Z"},
+		{"1d", "2026-11-19T10:35:50Z"},
+		{"1w", "2026-11-13T10:35:50Z"},
+		{"2026-01-02", "2026-01-02T00:00:00Z"},
+		{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"},
+	};
+	static const char *const wrong[] = {"",
+					    "2",
+					    "h",
+					    "2hh",
+					    "-2h",
+					    "2 h",
+					    "0s",
+					    "soon",
+					    "9999999d",
+					    "2026-13-01",
+					    "2026-01-02T03:04:05+01:00"};
+	enum { NOW_S = 1795170950 }; /* 2026-11-20T10:35:50Z */
+	char text[SW_SINCE_SIZE];
+	struct sw_usage usage;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(times); i++) {
+		assert_true(sw_since_parse(times[i].text, NOW_S, text, &usage));
+		assert_string_equal(text, times[i].wanted);
+	}
+	for (size_t i = 0; i < SW_ARRAY_SIZE(wrong); i++)
+		if (sw_since_parse(wrong[i], NOW_S, text, &usage))
+			fail_msg("'%s' was taken as %s", wrong[i], text);
+}
+
+static void test_show_and_watch(void **state)
+{
+	(void) state;
+	struct sw_options o;
+	good("show 20261120T103550Z-7-1 other -v --no-group", &o);
+	assert_int_equal(o.n_wants, 0);
+	assert_int_equal(o.n_words, 2);
+	assert_string_equal(o.words[0], "20261120T103550Z-7-1");
+	assert_string_equal(o.words[1], "other");
+	sw_options_deinit(&o);
+	good("watch --json", &o);
+	assert_int_equal(o.format, SW_FORMAT_JSON);
+	sw_options_deinit(&o);
+	bad("show", "show: no dump is given: give an id, 'snapwalk list' shows them");
+	bad("watch 7", "watch: a target is given: leave it away");
+	bad("show x --depth 3", "--depth: is no option of show: see snapwalk show --help");
+}
+
+static void test_hook(void **state)
+{
+	(void) state;
+	struct sw_options o;
+	good("hook nagios CRITICAL HARD 3 --pid 7 --states CRITICAL,UNKNOWN --soft -o /d", &o);
+	assert_int_equal(o.n_words, 4);
+	assert_string_equal(o.words[0], "nagios");
+	assert_string_equal(o.words[3], "3");
+	assert_int_equal(o.n_wants, 1);
+	assert_int_equal(o.wants[0].kind, SW_WANT_PID);
+	assert_int_equal(o.wants[0].pid, 7);
+	assert_string_equal(o.states, "CRITICAL,UNKNOWN");
+	assert_true(o.soft);
+	assert_int_equal(o.timeout_ms, 10000);
+	sw_options_deinit(&o);
+	good("hook monit --timeout 500", &o);
+	assert_int_equal(o.timeout_ms, 500);
+	sw_options_deinit(&o);
+	bad("hook", "hook: no kind is given: "
+		    "give monit, alertmanager, nagios, collectd or systemd");
+	bad("hook monit --timeout 0", "--timeout: a monitoring system must not wait for ever: "
+				      "give 1 to 86400000");
+	bad("dump --pid 7", "--pid: is no option of dump: see snapwalk dump --help");
+	bad("hook monit --walk scan", "--walk: is no option of hook: see snapwalk hook --help");
+}
+
 /* Names must be unique, letters too: getopt_long() would silently take the first. */
 static void test_table_is_unambiguous(void **state)
 {
@@ -277,6 +417,11 @@ int main(void)
 		cmocka_unit_test(test_bad_lines),
 		cmocka_unit_test(test_help_needs_no_target),
 		cmocka_unit_test(test_sample_defaults),
+		cmocka_unit_test(test_via),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_since),
+		cmocka_unit_test(test_show_and_watch),
+		cmocka_unit_test(test_hook),
 		cmocka_unit_test(test_table_is_unambiguous),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "deliver.h"
+#include "cleanup.h"
+#include "complain.h"
+
+#include <string.h>
+
+static bool use_color(const struct sw_options *o, const char *path)
+{
+	if (o->color != SW_COLOR_AUTO)
+		return o->color == SW_COLOR_ALWAYS;
+	const char *term = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR"); /* no-color.org: present and not empty */
+	return path == NULL && isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0 &&
+	       (no_color == NULL || no_color[0] == '\0');
+}
+
+int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
+		      enum sw_format format, const char *path, struct sw_error *err)
+{
+	*ret = (struct sw_delivery){.options = options,
+				    .format = format,
+				    .color = use_color(options, path)};
+	return sw_output_open(&ret->output, path, err);
+}
+
+const char *sw_delivery_name(const struct sw_delivery *d)
+{
+	return d->output.path != NULL ? d->output.path : "standard output";
+}
+
+static int render(const struct sw_delivery *d, const struct sw_report *report, char **ret,
+		  size_t *size, struct sw_error *err)
+{
+	const struct sw_options *o = d->options;
+	if (d->format == SW_FORMAT_JSON)
+		return sw_report_json(report, ret, size, err);
+	if (d->format == SW_FORMAT_FOLDED)
+		return sw_report_folded(report, ret, size, err);
+	struct sw_text_options text = {.color = d->color,
+				       .no_group = o->no_group,
+				       .verbose = o->verbose};
+	return sw_report_text(report, &text, ret, size, err);
+}
+
+/* JSON: one dump on each line. Text: an empty line between dumps. */
+static int put(struct sw_delivery *d, const char *text, size_t size, struct sw_error *err)
+{
+	int r = 0;
+	if (d->n_written > 0 && d->format == SW_FORMAT_TEXT)
+		r = sw_output_write(&d->output, "\n", 1, err);
+	if (r == 0)
+		r = sw_output_write(&d->output, text, size, err);
+	if (r == 0 && size > 0 && text[size - 1] != '\n')
+		r = sw_output_write(&d->output, "\n", 1, err);
+	d->n_written += r == 0;
+	d->broken = r < 0 || d->output.reader_gone;
+	return r;
+}
+
+/* Text on a terminal has it all: saying it twice helps nobody. */
+static void say_what_is_missing(const struct sw_delivery *d, const char *about,
+				const struct sw_report *report)
+{
+	bool seen = d->format == SW_FORMAT_TEXT && d->output.path == NULL && isatty(STDOUT_FILENO);
+	if (!seen && (!report->complete || d->options->verbose))
+		sw_complain_warnings(about, report, d->options->verbose);
+}
+
+int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,
+		    const char *json, size_t json_size)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size = 0;
+	int r;
+	if (d->format == SW_FORMAT_JSON && json != NULL)
+		r = put(d, json, json_size, &err);
+	else {
+		r = render(d, report, &text, &size, &err);
+		if (r < 0)
+			return sw_complain_error(about, &err);
+		r = put(d, text, size, &err);
+	}
+	if (r < 0)
+		return sw_complain_error(sw_delivery_name(d), &err);
+	say_what_is_missing(d, about, report);
+	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
+}
+
+int sw_delivery_end(struct sw_delivery *d, int status)
+{
+	struct sw_error err = {0};
+	bool failed = d->broken && !d->output.reader_gone;
+	if (!failed && d->n_written > 0 && sw_output_commit(&d->output, &err) < 0)
+		status = sw_status_worse(status, sw_complain_error(sw_delivery_name(d), &err));
+	sw_output_deinit(&d->output);
+	return status;
+}
