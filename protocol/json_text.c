@@ -95,11 +95,21 @@ static bool take_character(struct cursor *c)
 	return value >= 0x20;
 }
 
+/* Characters of ASCII that stand for themselves: nearly all. */
+static void skip_plain(struct cursor *c)
+{
+	for (; c->at < c->end; c->at++) {
+		unsigned char byte = (unsigned char) *c->at;
+		if (byte < 0x20 || byte > 0x7f || byte == '"' || byte == '\\')
+			return;
+	}
+}
+
 static bool take_string(struct cursor *c)
 {
 	if (!take(c, '"'))
 		return false;
-	while (c->at < c->end && *c->at != '"')
+	for (skip_plain(c); c->at < c->end && *c->at != '"'; skip_plain(c))
 		if (take(c, '\\') ? !take_escape(c) : !take_character(c))
 			return false;
 	return take(c, '"');

@@ -24,7 +24,7 @@ enum { SW_JSON_DEPTH_MAX = 64 };
 int sw_json_check(const char *text, size_t size, unsigned depth_max, struct sw_error *err);
 
 /* The same, and the value is an object, which is the caller's; json_object_put().
- * 0; -SW_E_FORMAT; -SW_E_LIMIT: above 2^31 - 1 bytes; -SW_E_NOMEM. */
+ * 0; -SW_E_FORMAT, also above 2^31 - 1 bytes; -SW_E_NOMEM. */
 int sw_json_parse(const char *text, size_t size, unsigned depth_max, struct json_object **ret,
 		  struct sw_error *err);
 

@@ -209,7 +209,7 @@ int sw_json_parse(const char *text, size_t size, unsigned depth_max, struct json
 		  struct sw_error *err)
 {
 	if (size > INT_MAX) /* the length of a string in json-c */
-		return sw_fail(err, SW_E_LIMIT, "%zu bytes of JSON are too many", size);
+		return sw_fail(err, SW_E_FORMAT, "%zu bytes of JSON are too many", size);
 	int status = sw_json_check(text, size, depth_max, err);
 	if (status < 0)
 		return status;

@@ -89,8 +89,6 @@ int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_
 {
 	struct json_object *object;
 	int r = sw_json_parse(message, size, SW_JSON_DEPTH_MAX, &object, err);
-	if (r == -SW_E_LIMIT)
-		return -SW_E_FORMAT; /* nothing that sw_varlink_input gives is that long */
 	if (r < 0)
 		return r;
 	struct sw_varlink_answer answer = {0};

@@ -189,7 +189,7 @@ static void test_parse(void **state)
 	}
 	assert_int_equal(sw_json_parse("{}", 2, 0, &object, NULL), -SW_E_FORMAT);
 	assert_int_equal(sw_json_parse("{}", (size_t) INT32_MAX + 1, 8, &object, NULL),
-			 -SW_E_LIMIT);
+			 -SW_E_FORMAT);
 }
 
 static void test_values(void **state)
