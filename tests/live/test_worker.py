@@ -7,15 +7,19 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import TARGETS, Tap, Target, dump, state_of, tool, wait_until
+from mutate import Elf, variants
 from safety import held, let_go, median, run_time, status_field
+from test_hostile import at_rest, code_range, special_files
 from test_kill import THREADS, Storm
 
 DRIVER = os.path.join(TARGETS, "drive_worker")
 NOBODY = 65534
 CAPS_OF_SPAWNER = "0000000000080004"  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+HOSTILE_FILES, HOSTILE_BATCH = 120, 12
 KILLS, CRASHES, HANGS, SPAWNER_KILLS, LATENCY_RUNS = 100, 20, 3, 100, 40
 
 
@@ -257,6 +261,32 @@ def limits(tap):
             whole(tap, driver, target.pid, "and the next one")
 
 
+def hostile_files(tap):
+    """Damaged files lead into every error path: none of them may need what the sandbox forbids."""
+    program = os.path.join(TARGETS, "hostile_files")
+    with open(program, "rb") as file:
+        data = file.read()
+    keep = code_range(program)
+    cases = list(variants(3, data, Elf(data).regions(), HOSTILE_FILES, keep))
+    cases += special_files(data, keep)
+    bad, dumps = [], 0
+    with tempfile.TemporaryDirectory() as scratch, Driver() as driver:
+        for begin in range(0, len(cases), HOSTILE_BATCH):
+            batch = cases[begin:begin + HOSTILE_BATCH]
+            paths = [os.path.join(scratch, str(n)) for n in range(len(batch))]
+            for path, (_, content) in zip(paths, batch):
+                with open(path, "wb") as file:
+                    file.write(content)
+            with Target("hostile_files", *paths) as target:
+                at_rest(target)
+                got = driver.capture(target.pid)
+                dumps += "report" in got
+                if "report" not in got and "failed" not in got:
+                    bad.append((begin, [what for what, _ in batch], got))
+    tap.equal(bad, [], f"{len(cases)} damaged files: no worker died")
+    tap.check(dumps >= len(cases) // HOSTILE_BATCH // 2, "damaged files: most gave a dump", dumps)
+
+
 def worker_of(driver):
     """The pid of the worker that was just ordered; 0 when it has ended already."""
     words = driver.line()
@@ -365,7 +395,7 @@ def latency(tap):
 def main():
     tap = Tap()
     for test in (same_as_direct, deep_stack, privileges, stays_root, of_user, ambient, permission,
-                 reload, owner, which_process, limits, workers_killed, workers_crash, workers_hang,
+                 reload, owner, which_process, limits, hostile_files, workers_killed, workers_crash, workers_hang,
                  spawners_killed, latency):
         tap.guard(test)
     tap.done()

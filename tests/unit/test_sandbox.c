@@ -11,6 +11,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -272,6 +273,24 @@ static void test_worker_landlock(void **state)
 	assert_fine(child_landlocked);
 }
 
+/* As on a kernel that does not have it: the rest of the sandbox holds. */
+static void child_without_landlock(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	MUST(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(landlock_create_ruleset),
+			      0) == 0);
+	MUST(seccomp_load(filter) == 0);
+	enter_worker();
+	MUST(open("/etc/passwd", O_RDONLY) >= 0);
+	MUST(open("/etc/passwd", O_RDWR) < 0 && errno == EPERM);
+}
+
+static void test_worker_without_landlock(void **state)
+{
+	(void) state;
+	assert_fine(child_without_landlock);
+}
+
 static long deadly_call;
 
 static void child_dies(void)
@@ -400,10 +419,15 @@ static void test_broker_works(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_worker_status),   cmocka_unit_test(test_worker_works),
-		cmocka_unit_test(test_worker_landlock), cmocka_unit_test(test_worker_dies),
-		cmocka_unit_test(test_spawner),         cmocka_unit_test(test_spawner_of_user),
-		cmocka_unit_test(test_broker),          cmocka_unit_test(test_broker_works),
+		cmocka_unit_test(test_worker_status),
+		cmocka_unit_test(test_worker_works),
+		cmocka_unit_test(test_worker_landlock),
+		cmocka_unit_test(test_worker_dies),
+		cmocka_unit_test(test_worker_without_landlock),
+		cmocka_unit_test(test_spawner),
+		cmocka_unit_test(test_spawner_of_user),
+		cmocka_unit_test(test_broker),
+		cmocka_unit_test(test_broker_works),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
