@@ -28,14 +28,6 @@ struct parts {
 	struct sw_json_part arrays[N_ARRAYS];
 };
 
-static void *allocate(struct sw_report_parser *p, size_t count, size_t size)
-{
-	void *memory = sw_arena_calloc(p->arena, count, size);
-	if (memory == NULL)
-		sw_parse_fail_nomem(p);
-	return memory;
-}
-
 /* The array of this name; N_ARRAYS: none. */
 static enum array array_of(struct sw_json_part name)
 {
@@ -163,189 +155,6 @@ static void read_head(struct sw_report_parser *p)
 	read_timings(p);
 }
 
-static void read_module(struct sw_report_parser *p, size_t index)
-{
-	p->report->modules[index] = (struct sw_report_module){
-		.path = sw_parse_string(p, "path"),
-		.build_id = sw_parse_hex_text_or_null(p, "build_id"),
-		.start_avma = sw_parse_address(p, "start"),
-		.end_avma = sw_parse_address(p, "end"),
-		.format = sw_parse_word(p, "format"),
-		.symbols = sw_parse_word(p, "symbols"),
-		.problem = sw_parse_string_or_null(p, "problem"),
-		.deleted = sw_parse_flag(p, "deleted"),
-	};
-}
-
-static char read_state(struct sw_report_parser *p)
-{
-	const char *s = sw_parse_string(p, "state");
-	if (s == NULL)
-		return '?';
-	bool letter = (s[0] >= 'A' && s[0] <= 'Z') || (s[0] >= 'a' && s[0] <= 'z');
-	if ((!letter && s[0] != '?') || s[1] != '\0')
-		sw_parse_fail(p, "state");
-	return s[0];
-}
-
-static void read_thread(struct sw_report_parser *p, size_t index)
-{
-	struct sw_report_thread *t = &p->report->threads[index];
-	uint64_t before;
-	*t = (struct sw_report_thread){
-		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
-		.comm = sw_parse_string(p, "comm"),
-		.state = read_state(p),
-		.captured = sw_parse_bool(p, "captured"),
-		.wchan = sw_parse_string_or_null(p, "wchan"),
-		.syscall = sw_parse_string_or_null(p, "syscall"),
-		.interrupted = sw_parse_flag(p, "interrupted"),
-		.cpu_ns = sw_parse_known(p, "cpu_ns", INT64_MAX),
-		.stop_us = sw_parse_known(p, "stop_us", INT64_MAX),
-		/* of stacks that are there: read_tids() compares */
-		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
-	};
-	if (t->captured != (t->stack >= 0))
-		sw_parse_fail(p, "captured");
-	if (!t->captured) {
-		t->reason = sw_parse_word(p, "reason");
-		t->reason_text = sw_parse_sentence(p, "reason_text");
-	}
-	if (sw_map64_get(&p->by_tid, (uint64_t) t->tid, &before))
-		sw_parse_fail(p, "tid");
-	if (sw_map64_put(&p->by_tid, (uint64_t) t->tid, index) < 0)
-		sw_parse_fail_nomem(p);
-}
-
-static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
-{
-	size_t n_modules = p->report->n_modules;
-	/* line_offset + 1 is written */
-	*f = (struct sw_report_frame){
-		.pc_avma = sw_parse_address(p, "pc"),
-		.module = (int32_t) sw_parse_known(p, "module", INT32_MAX),
-		.function = sw_parse_string_or_null(p, "function"),
-		.file = sw_parse_string_or_null(p, "file"),
-		.line_offset = (int32_t) sw_parse_known(p, "line_offset", INT32_MAX - 1),
-		.kind = sw_parse_word(p, "kind"),
-		.by = sw_parse_word(p, "by"),
-		.trust = sw_parse_word(p, "trust"),
-		.inlined = sw_parse_bool(p, "inlined"),
-		.signal = sw_parse_flag(p, "signal"),
-		.live_read = sw_parse_flag(p, "live_read"),
-		.may_miss = sw_parse_flag(p, "may_miss"),
-	};
-	f->has_offset = sw_parse_address_or_null(p, "offset", &f->offset);
-	int64_t line = sw_parse_known(p, "line", UINT32_MAX);
-	int64_t function_offset = sw_parse_known(p, "function_offset", INT64_MAX);
-	f->line = line > 0 ? (uint32_t) line : 0;
-	f->function_offset = function_offset > 0 ? (uint64_t) function_offset : 0;
-	if (f->module >= 0 && (size_t) f->module >= n_modules)
-		sw_parse_fail(p, "module");
-	if (line == 0)
-		sw_parse_fail(p, "line");
-	if ((f->function == NULL) != (function_offset < 0))
-		sw_parse_fail(p, "function_offset");
-}
-
-/* An array in the element that is read; NULL when it is missing or empty, which fails. */
-static struct json_object *array_in(struct sw_report_parser *p, const char *name, size_t *ret_n)
-{
-	struct json_object *array = NULL;
-	*ret_n = 0;
-	if (json_object_object_get_ex(p->from, name, &array) &&
-	    json_object_is_type(array, json_type_array))
-		*ret_n = json_object_array_length(array);
-	if (*ret_n > 0)
-		return array;
-	sw_parse_fail(p, name);
-	return NULL;
-}
-
-/* Each tid is that of a thread that says the same, and comes once. */
-static void read_tids(struct sw_report_parser *p, size_t stack)
-{
-	struct sw_report *r = p->report;
-	size_t n;
-	struct json_object *tids = array_in(p, "threads", &n);
-	size_t *threads = tids == NULL ? NULL : allocate(p, n, sizeof(*threads));
-	for (size_t i = 0; threads != NULL && i < n && p->status == 0; i++) {
-		struct json_object *tid = json_object_array_get_idx(tids, i);
-		uint64_t thread = 0;
-		if (!json_object_is_type(tid, json_type_int) ||
-		    !sw_map64_get(&p->by_tid, (uint64_t) json_object_get_int64(tid), &thread) ||
-		    r->threads[thread].stack != (int64_t) stack) {
-			sw_parse_fail(p, "threads");
-			return;
-		}
-		threads[i] = thread;
-	}
-	r->stacks[stack].threads = threads;
-	r->stacks[stack].n_threads = threads == NULL ? 0 : n;
-}
-
-static void read_frames(struct sw_report_parser *p, size_t stack)
-{
-	size_t n;
-	struct json_object *element = p->from, *array = array_in(p, "frames", &n);
-	struct sw_report_frame *frames = array == NULL ? NULL : allocate(p, n, sizeof(*frames));
-	if (frames == NULL)
-		return;
-	p->what = "frame";
-	for (size_t i = 0; i < n && p->status == 0; i++) {
-		p->from = json_object_array_get_idx(array, i);
-		if (json_object_is_type(p->from, json_type_object))
-			read_frame(p, &frames[i]);
-		else
-			sw_parse_fail(p, "frames");
-	}
-	p->from = element;
-	p->report->stacks[stack].frames = frames;
-	p->report->stacks[stack].n_frames = n;
-}
-
-static void read_stack(struct sw_report_parser *p, size_t index)
-{
-	p->report->stacks[index] = (struct sw_report_stack){
-		.id = sw_parse_stack_id(p, "id"),
-		.end = sw_parse_word(p, "end"),
-		.why = sw_parse_string_or_null(p, "why"),
-	};
-	read_tids(p, index);
-	read_frames(p, index);
-}
-
-static void read_warning(struct sw_report_parser *p, size_t index)
-{
-	int64_t tid = sw_parse_known(p, "tid", INT32_MAX);
-	p->report->warnings[index] = (struct sw_report_warning){
-		.code = sw_parse_word(p, "code"),
-		.tid = tid > 0 ? (pid_t) tid : 0,
-		.message = sw_parse_string(p, "message"),
-	};
-}
-
-/* Every captured thread is in a stack, once. That those in stacks are captured, and in no other
- * stack, read_tids() saw; so it remains to see that none is there twice, and to count. */
-static void check_threads(struct sw_report_parser *p)
-{
-	const struct sw_report *r = p->report;
-	size_t captured = 0, listed = 0;
-	p->what = "stack";
-	bool *seen = allocate(p, r->n_threads, sizeof(*seen));
-	for (size_t i = 0; i < r->n_threads; i++)
-		captured += r->threads[i].captured;
-	for (size_t i = 0; i < r->n_stacks && p->status == 0; i++)
-		for (size_t t = 0; t < r->stacks[i].n_threads; t++, listed++) {
-			size_t thread = r->stacks[i].threads[t];
-			if (seen[thread])
-				sw_parse_fail(p, "threads");
-			seen[thread] = true;
-		}
-	if (listed != captured)
-		sw_parse_fail(p, "threads");
-}
-
 /* One element at a time, each a tree of its own. */
 static void read_elements(struct sw_report_parser *p, struct sw_json_part array, const char *what,
 			  void (*read)(struct sw_report_parser *p, size_t index))
@@ -383,16 +192,16 @@ static void read_arrays(struct sw_report_parser *p, const struct parts *parts)
 	r->n_threads = count(parts->arrays[THREADS]);
 	r->n_stacks = count(parts->arrays[STACKS]);
 	r->n_warnings = count(parts->arrays[WARNINGS]);
-	r->modules = allocate(p, r->n_modules, sizeof(*r->modules));
-	r->threads = allocate(p, r->n_threads, sizeof(*r->threads));
-	r->stacks = allocate(p, r->n_stacks, sizeof(*r->stacks));
-	r->warnings = allocate(p, r->n_warnings, sizeof(*r->warnings));
-	read_elements(p, parts->arrays[MODULES], "module", read_module);
-	read_elements(p, parts->arrays[THREADS], "thread", read_thread);
-	read_elements(p, parts->arrays[STACKS], "stack", read_stack);
-	read_elements(p, parts->arrays[WARNINGS], "warning", read_warning);
+	r->modules = sw_parse_calloc(p, r->n_modules, sizeof(*r->modules));
+	r->threads = sw_parse_calloc(p, r->n_threads, sizeof(*r->threads));
+	r->stacks = sw_parse_calloc(p, r->n_stacks, sizeof(*r->stacks));
+	r->warnings = sw_parse_calloc(p, r->n_warnings, sizeof(*r->warnings));
+	read_elements(p, parts->arrays[MODULES], "module", sw_parse_module);
+	read_elements(p, parts->arrays[THREADS], "thread", sw_parse_thread);
+	read_elements(p, parts->arrays[STACKS], "stack", sw_parse_stack);
+	read_elements(p, parts->arrays[WARNINGS], "warning", sw_parse_warning);
 	if (p->status == 0)
-		check_threads(p);
+		sw_parse_check_threads(p);
 }
 
 static void read_dump(struct sw_report_parser *p, const struct parts *parts)

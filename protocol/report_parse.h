@@ -26,6 +26,9 @@ struct sw_report_parser {
 void sw_parse_fail(struct sw_report_parser *p, const char *name);
 void sw_parse_fail_nomem(struct sw_report_parser *p);
 
+/* Zeroed, of the report's; NULL: p failed. */
+void *sw_parse_calloc(struct sw_report_parser *p, size_t count, size_t size);
+
 /* Never NULL, unless p failed. */
 const char *sw_parse_string(struct sw_report_parser *p, const char *name);
 /* NULL: null. */
@@ -50,5 +53,14 @@ uint64_t sw_parse_stack_id(struct sw_report_parser *p, const char *name);
 /* RFC 3339 with six digits of a second, UTC. */
 int64_t sw_parse_time_ns(struct sw_report_parser *p, const char *name);
 const char *sw_parse_dump_id(struct sw_report_parser *p, const char *name);
+
+/* From p->from, the element, into the report's array, at index: modules before threads before
+ * stacks, because they say which they mean by index or tid. */
+void sw_parse_module(struct sw_report_parser *p, size_t index);
+void sw_parse_thread(struct sw_report_parser *p, size_t index);
+void sw_parse_stack(struct sw_report_parser *p, size_t index);
+void sw_parse_warning(struct sw_report_parser *p, size_t index);
+/* When all have been read. */
+void sw_parse_check_threads(struct sw_report_parser *p);
 
 #endif

@@ -24,6 +24,14 @@ void sw_parse_fail_nomem(struct sw_report_parser *p)
 		p->status = sw_fail_nomem(p->err);
 }
 
+void *sw_parse_calloc(struct sw_report_parser *p, size_t count, size_t size)
+{
+	void *memory = sw_arena_calloc(p->arena, count, size);
+	if (memory == NULL)
+		sw_parse_fail_nomem(p);
+	return memory;
+}
+
 /* NULL: absent, null or of another type, which fails. */
 static struct json_object *get(struct sw_report_parser *p, const char *name, json_type type)
 {
