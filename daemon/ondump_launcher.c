@@ -21,6 +21,7 @@ enum {
 	LAUNCHER_FD = 3,
 	FILES_MAX = 256,
 	STATUS_NOT_EXECUTED = 127, /* as of shells: POSIX.1-2017, XCU 2.8.2 */
+	END_MS = 200,
 	MS_PER_S = 1000,
 	NS_PER_MS = 1000000,
 };
@@ -159,6 +160,12 @@ __attribute__((noreturn)) static void end(const struct launcher *l)
 	for (size_t i = 0; i < SW_ON_DUMP_MAX; i++)
 		if (l->commands[i].pid != 0)
 			command_kill(&l->commands[i]);
+	for (size_t i = 0; i < SW_ON_DUMP_MAX; i++) {
+		struct pollfd dead = {.fd = l->commands[i].pidfd, .events = POLLIN};
+		/* One that a disk holds is left to init: the daemon waits for us. */
+		if (l->commands[i].pid != 0 && poll(&dead, 1, END_MS) > 0)
+			(void) waitpid(l->commands[i].pid, NULL, 0); /* has ended */
+	}
 	_exit(0);
 }
 
