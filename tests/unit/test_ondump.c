@@ -96,7 +96,7 @@ static void surroundings(void **state)
 	setenv("SECRET", "of the daemon", 1);
 	start(&f,
 	      "#!/bin/sh\nexec >$1/out\ncat\necho\nenv | grep -v -e ^_= -e ^PWD= | sort\n"
-	      "id -u\npwd\numask\nls /proc/$$/fd | tr '\\n' ' '\necho\n"
+	      "id -u\npwd\numask\nls /proc/$$/fd\n"
 	      "grep -E '^(CapPrm|CapInh|CapAmb|NoNewPrivs|Seccomp):' /proc/$$/status | tr '\\t' ' "
 	      "'\n"
 	      "ulimit -c\nulimit -n\nexit 3\n",
@@ -114,7 +114,7 @@ static void surroundings(void **state)
 	snprintf(expect, sizeof(expect),
 		 "{\"a\":1}\nLANG=C.UTF-8\nPATH=/usr/local/bin:/usr/bin:/bin\nSNAPWALK_COMM=a??\n"
 		 "SNAPWALK_ID=20261120T103550.084579-42-deadbeef\nSNAPWALK_PID=42\n"
-		 "SNAPWALK_REASON=why?\n%u\n/\n0077\n0 1 10 2 \n"
+		 "SNAPWALK_REASON=why?\n%u\n/\n0077\n0\n1\n10\n2\n"
 		 "CapInh: 0000000000000000\nCapPrm: 0000000000000000\n"
 		 "CapAmb: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n0\n256\n",
 		 geteuid() == 0 ? NOBODY : geteuid());
