@@ -100,7 +100,7 @@ bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *
 	struct json_object *target = json_object_new_object();
 	bool ok = sw_json_add(target, "pid", json_object_new_int64(pid));
 	ok = sw_json_add(p, "target", target) && ok;
-	ok = ok && (reason == NULL || add_reason(p, reason)) &&
+	ok = ok && (reason == NULL || reason[0] == '\0' || add_reason(p, reason)) &&
 	     sw_json_add(p, "options", options_of(options));
 	if (!ok) {
 		(void) json_object_put(p); /* NULL is legal */

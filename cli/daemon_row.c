@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ID_WIDTH = 32, COMM_WIDTH = 15 };
+enum { ID_WIDTH = 37, COMM_WIDTH = 15 };
 
 void sw_row_header(struct sw_text *text)
 {
