@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store.h"
-#include "store_file.h"
+#include "store_index.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "text.h"
@@ -33,90 +33,20 @@ static const int64_t NS_PER_S = 1000000000;
 enum { NAME_BYTES = sizeof(TEMPORARY) + SW_STORE_ID_MAX + sizeof(SUFFIX) };
 
 struct sw_store {
-	int dir_fd;                   /* owned */
-	char *path;                   /* owned; for messages */
-	struct sw_store_head **items; /* owned; oldest first */
-	size_t n_items, capacity;
-	uint64_t bytes; /* of all files */
+	int dir_fd; /* owned */
+	char *path; /* owned; for messages */
+	struct sw_store_index index;
 	uint64_t max_use, keep_free, max_age_s;
 	uint64_t dump_bytes_max;
 	uint32_t max_files;
 };
 
-static void item_free(struct sw_store_head *item)
-{
-	if (item == NULL)
-		return;
-	sw_store_head_deinit(item);
-	free(item);
-}
-SW_DEFINE_CLEANUP(struct sw_store_head *, item_free);
+SW_DEFINE_CLEANUP(struct sw_store_head *, sw_store_head_free);
 SW_DEFINE_CLEANUP(struct sw_store *, sw_store_close);
 
 static void name_print(char name[NAME_BYTES], const char *prefix, const char *id)
 {
 	(void) snprintf(name, NAME_BYTES, "%s%s%s", prefix, id, SUFFIX); /* ids are checked: fits */
-}
-
-/* ---- index ----------------------------------------------------------------------------------- */
-
-static int item_compare(const struct sw_store_head *a, const struct sw_store_head *b)
-{
-	if (a->entry.time_ns != b->entry.time_ns)
-		return a->entry.time_ns < b->entry.time_ns ? -1 : 1;
-	return strcmp(a->entry.id, b->entry.id);
-}
-
-static int item_compare_p(const void *a, const void *b)
-{
-	return item_compare(*(struct sw_store_head *const *) a, *(struct sw_store_head *const *) b);
-}
-
-static bool index_reserve(struct sw_store *store)
-{
-	if (store->n_items < store->capacity)
-		return true;
-	size_t capacity = store->capacity > 0 ? store->capacity * 2 : 64;
-	struct sw_store_head **items =
-		reallocarray(store->items, capacity, sizeof(struct sw_store_head *));
-	if (items == NULL)
-		return false;
-	store->items = items;
-	store->capacity = capacity;
-	return true;
-}
-
-/* index_reserve() has been asked. Nearly always the newest, so that it goes to the end. */
-static void index_insert(struct sw_store *store, struct sw_store_head *item)
-{
-	size_t at = store->n_items;
-	while (at > 0 && item_compare(item, store->items[at - 1]) < 0)
-		at--;
-	memmove(store->items + at + 1, store->items + at,
-		(store->n_items - at) * sizeof(struct sw_store_head *));
-	store->items[at] = item;
-	store->n_items++;
-	store->bytes += item->entry.file_bytes;
-}
-
-static void index_remove(struct sw_store *store, size_t at)
-{
-	store->bytes -= store->items[at]->entry.file_bytes;
-	item_free(store->items[at]);
-	store->n_items--;
-	memmove(store->items + at, store->items + at + 1,
-		(store->n_items - at) * sizeof(struct sw_store_head *));
-}
-
-static struct sw_store_head *index_find(const struct sw_store *store, const char *id,
-					size_t *ret_at)
-{
-	for (size_t i = 0; i < store->n_items; i++)
-		if (strcmp(store->items[i]->entry.id, id) == 0) {
-			*ret_at = i;
-			return store->items[i];
-		}
-	return NULL;
 }
 
 /* ---- making room ----------------------------------------------------------------------------- */
@@ -125,12 +55,12 @@ static struct sw_store_head *index_find(const struct sw_store *store, const char
 static bool drop_oldest(struct sw_store *store)
 {
 	char name[NAME_BYTES];
-	if (store->n_items == 0)
+	if (store->index.n == 0)
 		return false;
-	name_print(name, "", store->items[0]->entry.id);
+	name_print(name, "", store->index.heads[0]->entry.id);
 	if (unlinkat(store->dir_fd, name, 0) < 0 && errno != ENOENT)
 		return false;
-	index_remove(store, 0);
+	sw_store_index_remove(&store->index, 0);
 	return true;
 }
 
@@ -156,11 +86,11 @@ static int make_free(struct sw_store *store, uint64_t more)
 	if (store->keep_free == 0 || available == UINT64_MAX)
 		return 0;
 	if (__builtin_add_overflow(store->keep_free, more, &wanted) ||
-	    __builtin_add_overflow(available, store->bytes, &possible) || possible < wanted)
+	    __builtin_add_overflow(available, store->index.bytes, &possible) || possible < wanted)
 		return -SW_E_LIMIT;
-	while (available < wanted && store->n_items > 0) {
+	while (available < wanted && store->index.n > 0) {
 		/* Counted here: some file systems free space only later. */
-		available += store->items[0]->entry.file_bytes;
+		available += store->index.heads[0]->entry.file_bytes;
 		if (!drop_oldest(store))
 			return -SW_E_IO;
 	}
@@ -170,8 +100,8 @@ static int make_free(struct sw_store *store, uint64_t more)
 /* MaxUse= and MaxFiles=, with room for what is to come. */
 static int make_room(struct sw_store *store, uint64_t more_bytes, size_t more_files)
 {
-	while (store->n_items > 0 && (store->bytes + more_bytes > store->max_use ||
-				      store->n_items + more_files > store->max_files))
+	while (store->index.n > 0 && (store->index.bytes + more_bytes > store->max_use ||
+				      store->index.n + more_files > store->max_files))
 		if (!drop_oldest(store))
 			return -SW_E_IO;
 	return 0;
@@ -182,8 +112,8 @@ void sw_store_vacuum(struct sw_store *store, int64_t now_realtime_ns)
 	int64_t max_age_ns;
 	if (store->max_age_s > 0 &&
 	    !__builtin_mul_overflow(store->max_age_s, NS_PER_S, &max_age_ns))
-		while (store->n_items > 0 &&
-		       store->items[0]->entry.time_ns < now_realtime_ns - max_age_ns)
+		while (store->index.n > 0 &&
+		       store->index.heads[0]->entry.time_ns < now_realtime_ns - max_age_ns)
 			if (!drop_oldest(store))
 				return;
 	(void) make_room(store, 0, 0); /* what cannot be removed now is tried again next time */
@@ -249,17 +179,16 @@ static int scan_file(struct sw_store *store, const char *name, char *buffer)
 		return 0;
 	}
 	ssize_t n = read_some(fd, buffer, FILE_HEAD_BYTES + SW_STORE_HEAD_MAX);
-	sw_cleanup(item_free_p) struct sw_store_head *item = calloc(1, sizeof(*item));
-	if (item == NULL || !index_reserve(store))
+	sw_cleanup(sw_store_head_free_p) struct sw_store_head *head = calloc(1, sizeof(*head));
+	if (head == NULL || sw_store_index_reserve(&store->index) < 0)
 		return -SW_E_NOMEM;
-	int rc = sw_store_head_parse(buffer, n > 0 ? (size_t) n : 0, item, NULL);
+	int rc = sw_store_head_parse(buffer, n > 0 ? (size_t) n : 0, head, NULL);
 	if (rc == -SW_E_NOMEM)
 		return rc;
-	if (rc < 0 || strcmp(item->entry.id, id) != 0)
+	if (rc < 0 || strcmp(head->entry.id, id) != 0)
 		return 0;
-	item->entry.file_bytes = (uint64_t) st.st_size;
-	store->bytes += item->entry.file_bytes;
-	store->items[store->n_items++] = sw_take_ptr(item); /* sorted when all are here */
+	head->entry.file_bytes = (uint64_t) st.st_size;
+	sw_store_index_insert(&store->index, sw_take_ptr(head));
 	return 0;
 }
 
@@ -282,8 +211,6 @@ static int scan(struct sw_store *store, struct sw_error *err)
 		else if (scan_file(store, entry->d_name, buffer) < 0)
 			return sw_fail_nomem(err);
 	}
-	if (store->n_items > 0)
-		qsort(store->items, store->n_items, sizeof(struct sw_store_head *), item_compare_p);
 	return 0;
 }
 
@@ -321,9 +248,7 @@ void sw_store_close(struct sw_store *store)
 {
 	if (store == NULL)
 		return;
-	for (size_t i = 0; i < store->n_items; i++)
-		item_free(store->items[i]);
-	free(store->items);
+	sw_store_index_deinit(&store->index);
 	free(store->path);
 	sw_close_p(&store->dir_fd);
 	free(store);
@@ -373,7 +298,7 @@ static bool write_new(const struct sw_store *store, const char *name, const char
 static int check_room(struct sw_store *store, const char *id, size_t size, struct sw_error *err)
 {
 	size_t at;
-	if (index_find(store, id, &at) != NULL)
+	if (sw_store_index_find(&store->index, id, &at) != NULL)
 		return sw_fail(err, SW_E_INVALID, "there is a dump %s already", id);
 	if (size > store->max_use || store->max_files == 0)
 		return sw_fail(err, SW_E_LIMIT, "%s: dump %s of %zu bytes is above MaxUse=%llu",
@@ -409,15 +334,15 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 		 size_t size, struct sw_error *err)
 {
 	sw_cleanup(sw_free_p) char *file = NULL;
-	sw_cleanup(item_free_p) struct sw_store_head *item = calloc(1, sizeof(*item));
+	sw_cleanup(sw_store_head_free_p) struct sw_store_head *head = calloc(1, sizeof(*head));
 	size_t file_size;
-	if (item == NULL || !index_reserve(store))
+	if (head == NULL || sw_store_index_reserve(&store->index) < 0)
 		return sw_fail_nomem(err);
 	int rc = sw_store_encode(entry, json, size, &file, &file_size, err);
 	if (rc < 0)
 		return rc;
 	/* What the index says is what the file says, now and after the next start. */
-	rc = sw_store_head_parse(file, file_size, item, err);
+	rc = sw_store_head_parse(file, file_size, head, err);
 	if (rc < 0)
 		return rc;
 	rc = check_room(store, entry->id, file_size, err);
@@ -426,8 +351,8 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 	rc = write_file(store, entry->id, file, file_size, err);
 	if (rc < 0)
 		return rc;
-	item->entry.file_bytes = file_size;
-	index_insert(store, sw_take_ptr(item));
+	head->entry.file_bytes = file_size;
+	sw_store_index_insert(&store->index, sw_take_ptr(head));
 	return 0;
 }
 
@@ -439,15 +364,16 @@ int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t
 	char name[NAME_BYTES];
 	size_t at;
 	struct stat st;
-	const struct sw_store_head *item =
-		sw_store_id_valid(id) ? index_find(store, id, &at) : NULL;
-	if (item == NULL)
+	const struct sw_store_head *head =
+		sw_store_id_valid(id) ? sw_store_index_find(&store->index, id, &at) : NULL;
+	if (head == NULL)
 		return sw_fail(err, SW_E_NOT_FOUND, "there is no such dump");
 	name_print(name, "", id);
 	sw_cleanup(sw_close_p) int fd = file_open(store, name, &st);
 	if (fd < 0 && errno == ENOENT) {
 		int rc = sw_fail(err, SW_E_NOT_FOUND, "dump %s is no longer there", id);
-		index_remove(store, at); /* somebody has removed it; id may have been in there */
+		sw_store_index_remove(&store->index,
+				      at); /* somebody has removed it; id may have been in there */
 		return rc;
 	}
 	if (fd < 0)
@@ -467,22 +393,23 @@ int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t
 
 size_t sw_store_count(const struct sw_store *store)
 {
-	return store->n_items;
+	return store->index.n;
 }
 
 const struct sw_store_entry *sw_store_entry(const struct sw_store *store, size_t index)
 {
-	return index < store->n_items ? &store->items[store->n_items - 1 - index]->entry : NULL;
+	return index < store->index.n ? &store->index.heads[store->index.n - 1 - index]->entry
+				      : NULL;
 }
 
 const struct sw_store_entry *sw_store_find(const struct sw_store *store, const char *id)
 {
 	size_t at;
-	const struct sw_store_head *item = index_find(store, id, &at);
-	return item != NULL ? &item->entry : NULL;
+	const struct sw_store_head *head = sw_store_index_find(&store->index, id, &at);
+	return head != NULL ? &head->entry : NULL;
 }
 
 uint64_t sw_store_bytes(const struct sw_store *store)
 {
-	return store->bytes;
+	return store->index.bytes;
 }
