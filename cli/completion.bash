@@ -39,6 +39,21 @@ _snapwalk_names() {
 	cat /proc/[0-9]*/comm 2>/dev/null | sort -u
 }
 
+# What the daemon keeps, when it answers.
+_snapwalk_dumps() {
+	command "$1" list 2>/dev/null | sed -n '2,$s/ .*//p'
+}
+
+# The words that are no options.
+_snapwalk_words() {
+	case $2 in
+	show) _snapwalk_dumps "$1" ;;
+	hook) [ "$3" != 2 ] || echo monit alertmanager nagios collectd systemd ;;
+	watch) ;;
+	*) _snapwalk_pids ;;
+	esac
+}
+
 _snapwalk() {
 	local program=$1 current=$2 previous=$3 command='' argument choices
 	COMPREPLY=()
@@ -66,6 +81,10 @@ _snapwalk() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_snapwalk_names)" -- "$current")
 		return
 		;;
+	PID)
+		mapfile -t COMPREPLY < <(compgen -W "$(_snapwalk_pids)" -- "$current")
+		return
+		;;
 	*'|'*)
 		choices=${argument//|/ }
 		mapfile -t COMPREPLY < <(compgen -W "${choices/TID,.../}" -- "$current")
@@ -78,7 +97,7 @@ _snapwalk() {
 	case $current in
 	-*) choices=$(_snapwalk_options "$program" "$command") ;;
 	*)
-		choices=$(_snapwalk_pids)
+		choices=$(_snapwalk_words "$program" "$command" "$COMP_CWORD")
 		[ "$COMP_CWORD" = 1 ] && choices="$(_snapwalk_commands "$program") $choices"
 		;;
 	esac

@@ -467,6 +467,10 @@ def completion(tap):
     tap.check("--rate" not in complete("dump", "--") and "--rate" in complete("sample", "--"),
               "completion knows which command takes what")
     tap.check(str(os.getpid()) in complete(""), "completion of process ids")
+    tap.equal(complete("hook", "n"), ["nagios"], "completion of a kind of hook")
+    tap.equal(complete("hook", "nagios", ""), [], "completion knows where the kind is said")
+    tap.check(str(os.getpid()) in complete("hook", "nagios", "--pid", ""),
+              "completion of a process id behind its option")
     tap.equal(sorted(complete("7", "-o", "/etc/host")),
               sorted("/etc/" + n for n in os.listdir("/etc") if n.startswith("host")),
               "completion of files")
