@@ -447,7 +447,7 @@ static void directory(void **state)
 	assert_string_equal(rules.rules[1].name, "b");
 	snprintf(expect, sizeof(expect),
 		 "%s/10-a.conf:5: unknown key Nonsense=\n%s/10-a.conf:1: rule good is left out\n"
-		 "%s/30-dir.conf:0: Is a directory\n",
+		 "%s/30-dir.conf: Is a directory\n",
 		 dir, dir, dir);
 	assert_string_equal(said.data, expect);
 	sw_rules_deinit(&rules);
