@@ -126,6 +126,9 @@ void sw_broker_reconfigure(struct sw_broker *broker, struct sw_config *config)
 		sw_store_reconfigure(broker->store, config);
 	else
 		open_store(broker);
+	struct sw_error err;
+	if (sw_spawner_configure(broker->spawner, config, &err) < 0)
+		sw_log(SW_LOG_ERROR, "workers go by the old Deny= and DumpMax=: %s", err.message);
 	sw_recent_clear(broker);
 	load_rules(broker);
 }
