@@ -249,8 +249,9 @@ static bool take_trigger(void *arg, struct json_object *parameters, struct sw_co
 	any = json_object_is_type(skipped, json_type_array);
 	for (size_t i = 0; any && i < json_object_array_length(skipped); i++) {
 		struct json_object *one = json_object_array_get_idx(skipped, i);
-		say("skipped: rule %s: %s", sw_json_string(one, "rule"),
-		    sw_json_string(one, "reason"));
+		const char *rule = sw_json_string(one, "rule");
+		say("skipped: %s%s%s%s", rule[0] != '\0' ? "rule " : "", rule,
+		    rule[0] != '\0' ? ": " : "", sw_json_string(one, "reason"));
 	}
 	return false;
 }
