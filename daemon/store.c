@@ -221,6 +221,14 @@ static int64_t now_realtime_ns(void)
 	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
+/* One that was there already, too. Only of our own: another's is as its owner wants it. */
+static void close_to_others(int dir_fd)
+{
+	struct stat st;
+	if (fstat(dir_fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IRWXO) != 0)
+		(void) fchmod(dir_fd, st.st_mode & (07777 & ~S_IRWXO)); /* files are closed too */
+}
+
 int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct sw_error *err)
 {
 	sw_cleanup(sw_store_close_p) struct sw_store *store = calloc(1, sizeof(*store));
@@ -233,9 +241,10 @@ int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct 
 	sw_store_reconfigure(store, config);
 	if (mkdir(store->path, DIRECTORY_MODE) < 0 && errno != EEXIST)
 		return sw_fail_errno(err, SW_E_IO, "%s", store->path);
-	store->dir_fd = open(store->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	store->dir_fd = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->dir_fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "%s", store->path);
+	close_to_others(store->dir_fd);
 	int rc = scan(store, err);
 	if (rc < 0)
 		return rc;

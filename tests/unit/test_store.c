@@ -612,6 +612,19 @@ static void heads(void **state)
 	}
 }
 
+/* A directory that was there already: others must not look in. */
+static void closed(void **state)
+{
+	struct fixture f = fixture_make();
+	struct stat st;
+	(void) state;
+	assert_int_equal(chmod(f.dir, 02775), 0);
+	sw_store_close(open_store(&f));
+	assert_int_equal(stat(f.dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 02770);
+	fixture_remove(&f);
+}
+
 /* A directory that cannot be. */
 static void no_directory(void **state)
 {
@@ -643,6 +656,7 @@ int main(void)
 		cmocka_unit_test(bomb),
 		cmocka_unit_test(heads),
 		cmocka_unit_test(no_directory),
+		cmocka_unit_test(closed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
