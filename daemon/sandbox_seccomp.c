@@ -128,6 +128,8 @@ static const int broker_refused[] = {
 	CALL(syslog),
 	CALL(modify_ldt),
 	CALL(vhangup),
+	CALL(sched_setscheduler),
+	CALL(sched_setattr),
 };
 
 static void filter_release(scmp_filter_ctx *filter)

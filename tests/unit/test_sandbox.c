@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -341,6 +342,17 @@ static bool is_root(void)
 	return geteuid() == 0;
 }
 
+/* The real-time priority that one who starts as we do can allow itself. */
+static void child_realtime(void)
+{
+	const struct rlimit lowest = {1, 1};
+	struct rlimit now = {0, 0};
+	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0 &&
+	    setrlimit(RLIMIT_RTPRIO, &lowest) == 0)
+		_exit(1);
+	_exit((int) now.rlim_cur);
+}
+
 static void test_spawner(void **state)
 {
 	(void) state;
@@ -359,6 +371,10 @@ static void test_spawner(void **state)
 		(void) snprintf(line, sizeof(line), "Gid:\t%u\t%u\t%u\t%u", g, g, g, g);
 		assert_line(&c, line);
 		assert_line(&c, "CapBnd:\t0000000000080004");
+		unsigned soft = 99, wanted = WEXITSTATUS(status_of(child_realtime));
+		proc_line(&c, "limits", "Max realtime priority", line, sizeof(line));
+		assert_int_equal(sscanf(line, "Max realtime priority %u", &soft), 1);
+		assert_int_equal(soft, wanted);
 	}
 	assert_line(&c, "Seccomp:\t0");
 	inside_end(&c);
