@@ -107,17 +107,24 @@ static int make_room(struct sw_store *store, uint64_t more_bytes, size_t more_fi
 	return 0;
 }
 
-void sw_store_vacuum(struct sw_store *store, int64_t now_realtime_ns)
+void sw_store_vacuum(struct sw_store *store, int64_t now_ns)
 {
 	int64_t max_age_ns;
 	if (store->max_age_s > 0 &&
 	    !__builtin_mul_overflow(store->max_age_s, NS_PER_S, &max_age_ns))
 		while (store->index.n > 0 &&
-		       store->index.heads[0]->entry.time_ns < now_realtime_ns - max_age_ns)
+		       store->index.heads[0]->entry.time_ns < now_ns - max_age_ns)
 			if (!drop_oldest(store))
 				return;
 	(void) make_room(store, 0, 0); /* what cannot be removed now is tried again next time */
 	(void) make_free(store, 0);    /* the same */
+}
+
+static int64_t now_realtime_ns(void)
+{
+	struct timespec ts;
+	(void) clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail */
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -214,11 +221,13 @@ static int scan(struct sw_store *store, struct sw_error *err)
 	return 0;
 }
 
-static int64_t now_realtime_ns(void)
+static void configure(struct sw_store *store, const struct sw_config *config)
 {
-	struct timespec ts;
-	(void) clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail */
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+	store->max_use = config->store_max_use;
+	store->keep_free = config->store_keep_free;
+	store->max_age_s = config->store_max_age_s;
+	store->max_files = config->store_max_files;
+	store->dump_bytes_max = config->dump_bytes_max;
 }
 
 /* One that was there already, too. Only of our own: another's is as its owner wants it. */
@@ -238,7 +247,7 @@ int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct 
 	store->path = strdup(config->state_dir);
 	if (store->path == NULL)
 		return sw_fail_nomem(err);
-	sw_store_reconfigure(store, config);
+	configure(store, config);
 	if (mkdir(store->path, DIRECTORY_MODE) < 0 && errno != EEXIST)
 		return sw_fail_errno(err, SW_E_IO, "%s", store->path);
 	store->dir_fd = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -265,11 +274,8 @@ void sw_store_close(struct sw_store *store)
 
 void sw_store_reconfigure(struct sw_store *store, const struct sw_config *config)
 {
-	store->max_use = config->store_max_use;
-	store->keep_free = config->store_keep_free;
-	store->max_age_s = config->store_max_age_s;
-	store->max_files = config->store_max_files;
-	store->dump_bytes_max = config->dump_bytes_max;
+	configure(store, config);
+	sw_store_vacuum(store, now_realtime_ns());
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */
@@ -362,6 +368,7 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 		return rc;
 	head->entry.file_bytes = file_size;
 	sw_store_index_insert(&store->index, sw_take_ptr(head));
+	sw_store_vacuum(store, now_realtime_ns()); /* whatever has become too old meanwhile */
 	return 0;
 }
 

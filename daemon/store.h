@@ -18,8 +18,8 @@ struct sw_store_entry {
 	const char *summary; /* JSON text of io.snapwalk's Summary; the store's */
 	uid_t uid;           /* who may see it: sw_dump_owner(), authorize.h */
 	pid_t pid;
-	const char *comm;    /* the store's */
-	int64_t time_ns;     /* CLOCK_REALTIME of the dump */
+	const char *comm; /* the store's */
+	int64_t time_ns;  /* CLOCK_REALTIME of the dump */
 	uint64_t file_bytes;
 };
 
@@ -41,7 +41,7 @@ size_t sw_store_count(const struct sw_store *store);
 const struct sw_store_entry *sw_store_entry(const struct sw_store *store, size_t index);
 const struct sw_store_entry *sw_store_find(const struct sw_store *store, const char *id);
 uint64_t sw_store_bytes(const struct sw_store *store);
-/* Drops what is too old or too much now. */
-void sw_store_vacuum(struct sw_store *store, int64_t now_realtime_ns);
+/* Drops what is too old or too much now; the others do it too: open, reconfigure, put. */
+void sw_store_vacuum(struct sw_store *store, int64_t now_ns); /* CLOCK_REALTIME */
 
 #endif
