@@ -410,6 +410,43 @@ def sample(tap):
                   "sample: Control-C gives what is there", (child.returncode, err))
 
 
+def hooks_without_daemon(tap):
+    """What a monitoring system may rely on when nobody listens."""
+    nobody = ("--socket", "/nonexistent/socket")
+    firing = {"MONIT_EVENT": "Resource limit matched", "MONIT_SERVICE": "app"}
+    with Demo() as target, tempfile.TemporaryDirectory() as directory:
+        env = {**os.environ, **firing, "MONIT_PROCESS_PID": str(target.pid)}
+        said(tap, snapwalk("hook", "monit", *nobody, env=env), 1,
+             r"monit: nobody listens on /nonexistent/socket, and there is no -o \(not_found\)",
+             "hook: neither a daemon nor a place for the dump")
+        result = snapwalk("hook", "monit", *nobody, "-o", directory, "--max-stop", 10000,
+                          "--timeout", 60000, env=env)
+        match = re.match(rf"captured {target.pid} demo: (.*)\n$", result.stdout)
+        tap.check(result.returncode in (0, 3) and match, "hook: by itself into a directory", result)
+        with open(match.group(1)) as file:
+            dump = json.load(file)
+        tap.equal((os.listdir(directory), dump["reason"], dump["process"]["pid"]),
+                  ([re.sub(r"[^\w-]", "_", dump["id"]) + ".json"],
+                   "monit: app: Resource limit matched", target.pid),
+                  "hook: the file is the dump, called as its id")
+        result = snapwalk("hook", "nagios", "--pid", target.pid, "OK", "HARD", "1", *nobody)
+        tap.equal((result.returncode, result.stdout, result.stderr),
+                  (0, "nothing to do: nagios: OK HARD attempt 1\n", ""), "hook: a recovery")
+    for words in (["list"], ["show", "x"], ["watch"], ["1", "--via", "daemon"]):
+        said(tap, snapwalk(*words, *nobody), 1,
+             r"nobody listens on /nonexistent/socket.* \(not_found\): start snapwalkd",
+             f"{words[0]}: nobody listens")
+
+
+def hook_does_not_wait(tap):
+    """A pipe that nobody writes to or closes: the monitoring system must not hang."""
+    reader, writer = os.pipe()
+    said(tap, snapwalk("hook", "collectd", "--timeout", 200, stdin=reader), 1,
+         r"hook: the time limit was reached \(timeout\)", "hook: standard input never ends")
+    os.close(reader)
+    os.close(writer)
+
+
 def status_of(pid, field):
     with open(f"/proc/{pid}/status") as file:
         return next(line for line in file if line.startswith(field + ":"))
@@ -547,7 +584,8 @@ def main():
     tap = Tap()
     for function in (bad_lines, no_such_target, itself, kernel_thread, zombie, not_permitted,
                      doctor_good, other_tracer, output_file, full_file_system, standard_output,
-                     formats, selectors, explain_and_verify, record, sample, words_for_users,
+                     formats, selectors, explain_and_verify, record, sample, hooks_without_daemon,
+                     hook_does_not_wait, words_for_users,
                      completion, manual_example, first_try, no_network):
         tap.guard(function)
     tap.done()
