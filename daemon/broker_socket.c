@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "journal.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -49,7 +50,9 @@ static int take_activation(struct sw_broker *broker, int *ret_n, struct sw_error
 			    strcmp(names[i], "unknown") == 0 ||
 			    strcmp(names[i], "connection") == 0 ||
 			    strstr(names[i], "snapwalk") != NULL;
-		if (r == 0 && ours && sd_is_socket(fd, AF_UNIX, SOCK_STREAM, -1) > 0)
+		/* Others may have left it blocking: the loop takes connections until there are none. */
+		if (r == 0 && ours && sd_is_socket(fd, AF_UNIX, SOCK_STREAM, -1) > 0 &&
+		    fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
 			r = add_listener(broker, fd, err);
 		else {
 			sw_log(SW_LOG_WARNING, "socket %s from the service manager is ignored",
