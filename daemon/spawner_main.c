@@ -70,10 +70,14 @@ static int signals_prepare(void)
 
 static void reap(struct spawner *s)
 {
-	struct signalfd_siginfo info;
-	(void) read(s->child_fd, &info, sizeof(info)); /* one for several; waitpid() tells */
-	while (waitpid(-1, NULL, WNOHANG) > 0)
+	struct signalfd_siginfo signals;
+	(void) read(s->child_fd, &signals, sizeof(signals)); /* one may stand for several ends */
+	for (;;) {
+		siginfo_t info = {0};
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+			return;
 		s->n_workers--;
+	}
 }
 
 __attribute__((noreturn)) static void work(const struct spawner *s,
