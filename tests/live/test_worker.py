@@ -118,6 +118,11 @@ def deep_stack(tap):
                   counts)
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as children:
+        return children.read().split()
+
+
 def privileges(tap):
     root = os.geteuid() == 0
     with Target("states", "plain", 2) as target, Driver() as driver:
@@ -135,6 +140,7 @@ def privileges(tap):
                          for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
                   ["anon_inode", "null", "null", "null", "socket"] if root else [],
                   "the spawner keeps nothing open, of workers neither")
+        wait_until(lambda: not children_of(spawner), "the worker to be reaped")
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 
 
