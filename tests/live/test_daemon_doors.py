@@ -13,7 +13,7 @@ import tempfile
 
 from daemon import GATE, STRANGER, Daemon, private_copy
 from gate import TOKEN, Gate, alert, free_port, payload
-from harness import SNAPWALK, Tap, Target, tool, wait_until
+from harness import SNAPWALK, TARGETS, Tap, Target, tool, wait_until
 
 HOST = socket.gethostname()
 
@@ -27,7 +27,8 @@ def reasons_of(reply):
 
 
 def rule(name, **more):
-    words = {"Match": "alertname=ProcessStuck", "Host": "instance", "Target": "pid:%{pid}", **more}
+    words = {"Match": "alertname=ProcessStuck", "Host": "instance", "Target": "pid:%{pid}",
+             "CooldownSec": 0, **more}
     return f"[rule {name}]\n" + "".join(f"{k}={v}\n" for k, v in words.items())
 
 
@@ -39,7 +40,7 @@ def trigger(daemon, pid, source="test", **labels):
 def rules(tap):
     """What a rule lets through and what it does not."""
     files = {
-        "10-first.conf": rule("stuck", RequireExe="/*/threads"),
+        "10-first.conf": rule("stuck", RequireExe=f"{os.path.dirname(TARGETS)}/*/threads"),
         "20-more.conf": rule("three", Match="alertname=Slow severity~=p*", Count=3, IntervalSec=0.1,
                              CooldownSec=300, Source="test") +
         rule("group", Match="alertname=Group", Target="unit:%{unit} comm:%{name}", MaxTargets=2),
@@ -51,7 +52,7 @@ def rules(tap):
         tap.equal(len(ids_of(reply)), 1, "a rule that matches: one dump")
         dump = daemon.call("Read", id=ids_of(reply)[0])["dump"]
         tap.equal(dump["process"]["pid"], target.pid, "of the process that the label names")
-        tap.check(dump["reason"] and "ProcessStuck" in dump["reason"], "its reason is the alert",
+        tap.check(dump["reason"] and "stuck" in dump["reason"], "its reason names the rule",
                   dump["reason"])
         for what, change, reason in (
                 ("another alert", {"alertname": "Other"}, "labels"),
@@ -228,7 +229,7 @@ receivers:
             wait_until(daemon.stored, "the dump of the alert", 60)
             summary = daemon.call("List")["summaries"][0]
             tap.equal(summary["process"]["pid"], target.pid, what)
-            tap.check("ProcessStuck" in (summary["reason"] or ""), "with the alert as its reason",
+            tap.check("stuck" in (summary["reason"] or ""), "with the rule in its reason",
                       summary["reason"])
         except TimeoutError:
             log.seek(0)

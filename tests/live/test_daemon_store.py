@@ -128,11 +128,10 @@ def full_disk(tap):
         first = capture_id(daemon, target.pid)
         before = daemon.call("Read", id=first)["dump"]
         ballast = os.path.join(daemon.state, "ballast")
-        with open(ballast, "wb") as file:
+        with open(ballast, "wb", buffering=0) as file:
             try:
-                while True:
-                    file.write(b"x" * 4096)
-                    file.flush()
+                while file.write(b"x" * 4096):
+                    continue
             except OSError:
                 pass
         got = daemon.capture(target.pid)
@@ -204,16 +203,22 @@ def damaged(tap):
 
 
 def unusable(tap):
-    """A state directory that cannot be had: an error at the start, with its name."""
-    with Daemon(wait=False) as daemon:
+    """A state directory that cannot be had costs the keeping, not the captures."""
+    with Target("threads", 5, 20) as target, Daemon() as daemon:
         daemon.stop()
-        with open(os.path.join(daemon.directory, "file"), "w"):
+        path = os.path.join(daemon.directory, "file")
+        with open(path, "w"):
             pass
-        daemon.write_config(StateDirectory=os.path.join(daemon.directory, "file"))
+        daemon.write_config(StateDirectory=path)
         daemon.start()
-        status = daemon.process.wait(20)
-        tap.check(status > 0 and os.path.join(daemon.directory, "file") in daemon.log(),
-                  "a state directory that is a file: it says so and ends", daemon.log())
+        tap.check(path in daemon.log(), "a state directory that is a file: the log says so",
+                  daemon.log())
+        got = daemon.capture(target.pid)
+        tap.equal((bool(got["dump"]["threads"]), got["summary"]["stored"]), (True, False),
+                  "and dumps are made, and not kept")
+        tap.equal(listed(daemon), [], "List has none")
+        tap.equal(refusal(daemon.call, "Read", id=got["dump"]["id"])[0], "NoSuchDump",
+                  "Read neither")
 
 
 def main():

@@ -177,6 +177,10 @@ class Books:
             self.slowest = max(self.slowest, time.monotonic() - begin)
 
 
+def descriptors(daemon):
+    return n_fds(daemon.pid), n_fds(daemon.spawner)
+
+
 def storm(tap):
     config = {"MinIntervalSec": "1", "Queue": 8, "StopPercent": 100}
     with contextlib.ExitStack() as stack:
@@ -200,7 +204,8 @@ def storm(tap):
             wait_until(lambda: not daemon.workers() and daemon.status()["connections"] == 1,
                        "the daemon to be idle")
             memory.append(number_of(daemon.pid, "VmRSS") + number_of(daemon.spawner, "VmRSS"))
-            fds.append((n_fds(daemon.pid), n_fds(daemon.spawner)))
+            wait_until(lambda: not fds or descriptors(daemon) == fds[0], "descriptors to go")
+            fds.append(descriptors(daemon))
         total = books.dumps + books.busy
         tap.equal((errors, books.odd), ([], []),
                   f"{CLIENTS} clients, {TARGETS} targets, {SECONDS:.0f} s: a dump or Busy")
