@@ -77,13 +77,21 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 	sw_text_deinit(&line);
 }
 
+/* What came of a capture, by whomever. */
+struct captured {
+	const char *id, *comm;
+	const struct sw_report *report; /* as for sw_delivery_put() */
+	const char *json;
+	size_t json_size;
+};
+
 /* DIR/ID.json; the id comes from the daemon and must not leave the directory. */
-static char *file_name(const struct hooker *h, const struct sw_report *report)
+static char *file_name(const struct hooker *h, const char *dump_id)
 {
 	static const char *const suffixes[] = {
 		[SW_FORMAT_TEXT] = "txt", [SW_FORMAT_JSON] = "json", [SW_FORMAT_FOLDED] = "folded"};
 	char id[128], *path;
-	(void) snprintf(id, sizeof(id), "%s", report->id);
+	(void) snprintf(id, sizeof(id), "%s", dump_id);
 	for (char *c = id; *c != '\0'; c++)
 		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
 			   *c) == NULL)
@@ -97,22 +105,37 @@ static char *file_name(const struct hooker *h, const struct sw_report *report)
 	return path;
 }
 
+static bool is_written(int status)
+{
+	return status == SW_STATUS_COMPLETE || status == SW_STATUS_MISSING;
+}
+
 static int keep_in_directory(struct hooker *h, const struct sw_subject *subject,
-			     const struct sw_report *report, const char *json, size_t size)
+			     const struct captured *c)
 {
 	struct sw_delivery delivery;
 	struct sw_error err = {0};
-	sw_cleanup(sw_free_p) char *path = file_name(h, report);
+	sw_cleanup(sw_free_p) char *path = file_name(h, c->id);
 	if (path == NULL) {
 		(void) sw_fail_nomem(&err);
 		return sw_complain_error(h->options.output, &err);
 	}
 	if (sw_delivery_begin(&delivery, &h->options, h->options.format, path, &err) < 0)
 		return sw_complain_error(path, &err);
-	int status = sw_delivery_put(&delivery, subject->name, report, json, size);
+	int status = sw_delivery_put(&delivery, subject->name, c->report, c->json, c->json_size);
 	status = sw_delivery_end(&delivery, status);
-	if (status == SW_STATUS_COMPLETE || status == SW_STATUS_MISSING)
-		say("captured %d %s: %s", (int) subject->pid, report->process.comm, path);
+	if (is_written(status))
+		say("captured %d %s: %s", (int) subject->pid, c->comm, path);
+	return status;
+}
+
+static int keep(struct hooker *h, const struct sw_subject *subject, const struct captured *c)
+{
+	if (h->into_directory)
+		return keep_in_directory(h, subject, c);
+	int status = sw_delivery_put(&h->delivery, subject->name, c->report, c->json, c->json_size);
+	if (is_written(status) && !h->to_stdout)
+		say("captured %d %s: %s", (int) subject->pid, c->comm, h->options.output);
 	return status;
 }
 
@@ -120,29 +143,15 @@ static int keep_in_directory(struct hooker *h, const struct sw_subject *subject,
 static int say_kept(const struct sw_subject *subject, const struct sw_daemon_dump *dump,
 		    bool verbose)
 {
-	const struct sw_report *report = dump->report;
-	if (!report->complete)
-		sw_complain_warnings(subject->name, report, verbose);
+	if (dump->report != NULL && !dump->complete)
+		sw_complain_warnings(subject->name, dump->report, verbose);
 	if (!dump->stored) {
 		sw_complain(subject->name, "the daemon did not keep the dump", "not_stored",
 			    "see the daemon's journal, or give -o");
 		return SW_STATUS_MISSING;
 	}
-	say("captured %d %s: %s", (int) subject->pid, report->process.comm, report->id);
-	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
-}
-
-static int keep(struct hooker *h, const struct sw_subject *subject, const struct sw_report *report,
-		const char *json, size_t size)
-{
-	if (h->into_directory)
-		return keep_in_directory(h, subject, report, json, size);
-	int status = sw_delivery_put(&h->delivery, subject->name, report, json, size);
-	bool written = status == SW_STATUS_COMPLETE || status == SW_STATUS_MISSING;
-	if (written && !h->to_stdout)
-		say("captured %d %s: %s", (int) subject->pid, report->process.comm,
-		    h->options.output);
-	return status;
+	say("captured %d %s: %s", (int) subject->pid, dump->comm, dump->id);
+	return dump->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 
 /* ---- captures -------------------------------------------------------------------------------- */
@@ -153,8 +162,12 @@ static int capture_by_daemon(struct hooker *h, const struct sw_subject *subject)
 	struct sw_complaint why;
 	if (!sw_daemon_capture(&h->options, subject->pid, h->reason, &dump, &why))
 		return sw_complain_about(subject->name, &why);
-	int status = h->keeps ? keep(h, subject, dump.report, dump.text, dump.size)
-			      : say_kept(subject, &dump, h->options.verbose);
+	struct captured c = {.id = dump.id,
+			     .comm = dump.comm,
+			     .report = dump.report,
+			     .json = dump.text,
+			     .json_size = dump.size};
+	int status = h->keeps ? keep(h, subject, &c) : say_kept(subject, &dump, h->options.verbose);
 	sw_daemon_dump_deinit(&dump);
 	return status;
 }
@@ -165,7 +178,10 @@ static int capture_directly(struct hooker *h, const struct sw_subject *subject)
 	struct sw_obtained got;
 	if (sw_obtain_report(&h->session, subject, &h->options, sw_now_ns(), 1, &got, &err) < 0)
 		return sw_complain_error(subject->name, &err);
-	int status = keep(h, subject, got.report, NULL, 0);
+	struct captured c = {.id = got.report->id,
+			     .comm = got.report->process.comm,
+			     .report = got.report};
+	int status = keep(h, subject, &c);
 	sw_obtained_deinit(&got);
 	return status;
 }

@@ -78,8 +78,10 @@ int sw_stream_finish(struct sw_stream *stream, char **ret_text, size_t *ret_size
 struct sw_daemon_dump {
 	char *text; /* owned; JSON */
 	size_t size;
-	struct sw_report *report; /* owned */
-	bool coalesced, stored;
+	struct sw_report *report; /* owned; NULL: it is complete and printed as it came */
+	char id[128], comm[64];
+	int64_t time_ns; /* CLOCK_REALTIME; 0: unknown */
+	bool coalesced, stored, complete;
 };
 
 void sw_daemon_dump_deinit(struct sw_daemon_dump *dump);

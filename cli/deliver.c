@@ -84,6 +84,8 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	}
 	if (r < 0)
 		return sw_complain_error(sw_delivery_name(d), &err);
+	if (report == NULL)
+		return SW_STATUS_COMPLETE;
 	say_what_is_missing(d, about, report);
 	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }

@@ -22,7 +22,8 @@ const char *sw_delivery_name(const struct sw_delivery *d);
 
 /*
  * Writes one report; says on standard error what is missing in it, or why it could not be written.
- * @param json  The dump as it came, with its size; NULL: made from the report.
+ * @param report  May be NULL when json is given, it is complete and to be written as JSON.
+ * @param json    The dump as it came, with its size; NULL: made from the report.
  * @return SW_STATUS_*.
  */
 int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,
