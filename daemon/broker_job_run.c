@@ -95,13 +95,13 @@ static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *d
 		creds->uid[i] = dump->uid;
 	(void) snprintf(creds->comm, sizeof(creds->comm), "%s", dump->comm);
 	(void) snprintf(creds->exe, sizeof(creds->exe), "%s", dump->exe);
-	enum sw_deny_rule rule = sw_authorize(job->broker->config, &nobody_special, creds);
-	if (rule != SW_DENY_NONE)
-		return rule;
-	const struct sw_rule required = {.require_exe = job->require_exe};
-	if (job->require_exe != NULL && !sw_rule_exe_allowed(&required, dump->exe))
-		return SW_DENY_LIST;
-	return SW_DENY_NONE;
+	return sw_authorize(job->broker->config, &nobody_special, creds);
+}
+
+static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
+{
+	const struct sw_rule rule = {.require_exe = job->require_exe};
+	return job->require_exe == NULL || sw_rule_exe_allowed(&rule, dump->exe);
 }
 
 static void account(struct sw_job *job, const struct sw_dump *dump)
@@ -130,6 +130,11 @@ static void worker_dumped(struct sw_job *job)
 	else if (rule != SW_DENY_NONE) {
 		broker->counters.denied_total++;
 		(void) sw_refuse_denied(&refusal, dump->pid, rule);
+		sw_job_finish(job, NULL, &refusal);
+	} else if (!exe_allowed(job, dump)) {
+		(void) sw_refuse_denied(&refusal, dump->pid, SW_DENY_LIST);
+		(void) snprintf(refusal.message, sizeof(refusal.message),
+				"RequireExe= forbids its executable");
 		sw_job_finish(job, NULL, &refusal);
 	} else {
 		/* Set-uid programs change their user between the two looks at them. */

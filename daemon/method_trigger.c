@@ -22,6 +22,9 @@ struct trigger {
 	int64_t busy_ms;                   /* something was Busy; again in so many ms */
 	const char *busy_why;              /* static */
 	char *key;                         /* owned; of the alert; NULL: it has none */
+	const char *source;                /* borrowed, while rules are matched */
+	size_t source_size;
+	int64_t begin_ns; /* last_ns of rules that fired for it */
 };
 
 struct trigger_params {
@@ -92,12 +95,23 @@ static void answer(struct trigger *t)
 	}
 }
 
+/* Nothing was captured: the next alert, which may name another process, is to be heard. */
+static void cool_no_rule(const struct trigger *t)
+{
+	struct sw_rules *rules = &t->broker->rules;
+	for (size_t i = 0; i < rules->n_rules; i++)
+		if (rules->rules[i].last_ns == t->begin_ns)
+			rules->rules[i].last_ns = INT64_MIN;
+}
+
 /* The reply, as soon as nothing is pending; frees the trigger when nobody waits. */
 static void conclude(struct trigger *t)
 {
 	if (t->pending > 0)
 		return;
-	if (t->key != NULL && json_object_array_length(t->ids) > 0)
+	if (json_object_array_length(t->ids) == 0)
+		cool_no_rule(t);
+	else if (t->key != NULL)
 		sw_alerts_add(t->broker, t->key, t->ids);
 	if (t->call != NULL)
 		answer(t); /* which frees it, by cancel */
@@ -137,7 +151,8 @@ static void note(struct trigger *t, const struct sw_series *series,
 		return;
 	}
 	note_busy(t, outcome->refusal);
-	skip(t, series->reason != NULL ? series->reason : "", outcome->refusal->message);
+	/* "source: rule" */
+	skip(t, series->reason + t->source_size + 2, outcome->refusal->message);
 }
 
 static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
@@ -161,9 +176,11 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 {
 	struct sw_found found = {.pidfd = -EBADF};
 	struct sw_refusal refusal = {0};
+	char reason[SW_WORKER_REASON_MAX];
+	(void) snprintf(reason, sizeof(reason), "%s: %s", t->source, rule->name); /* cut is fine */
 	struct sw_submission submission = {.caller = &rule_caller,
 					   .found = &found,
-					   .reason = rule->name,
+					   .reason = reason,
 					   .require_exe = rule->require_exe,
 					   .store = true};
 	const char *bad;
@@ -174,7 +191,7 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 	    !sw_target_permitted(t->broker, &rule_caller, &found, &refusal))
 		skip(t, rule->name, refusal.message);
 	else if (found.creds.exe[0] != '\0' && !sw_rule_exe_allowed(rule, found.creds.exe))
-		skip(t, rule->name, "exe");
+		skip(t, rule->name, "RequireExe= forbids its executable");
 	else {
 		struct sw_series *series =
 			sw_series_create(t->broker, &submission, rule->count, rule->interval_ms);
@@ -204,7 +221,7 @@ static void fire(struct trigger *t, struct sw_rule *rule, const struct sw_rule_t
 	for (size_t i = 0; i < n; i++)
 		start_one(t, rule, pids[i]);
 	if (t->pending > before)
-		rule->last_ns = sw_broker_now_ns();
+		rule->last_ns = t->begin_ns;
 }
 
 static void match_rules(struct trigger *t, const struct trigger_params *p)
@@ -239,6 +256,9 @@ static struct trigger *trigger_create(struct sw_call *call, const struct trigger
 		return NULL;
 	*t = (struct trigger){.call = call,
 			      .broker = call->broker,
+			      .source = p->source,
+			      .source_size = strlen(p->source),
+			      .begin_ns = sw_broker_now_ns(),
 			      .ids = json_object_new_array(),
 			      .skipped = json_object_new_array()};
 	if (p->fingerprint != NULL)
