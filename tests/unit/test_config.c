@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+enum { SAID_MAX = 16 };
+
+struct fixture {
+	struct sw_config config;
+	char directory[64];
+	char path[128];
+	char said[SAID_MAX][512];
+	size_t n_said;
+};
+
+static void say(void *arg, const char *message)
+{
+	struct fixture *f = arg;
+	assert_true(f->n_said < SAID_MAX);
+	(void) snprintf(f->said[f->n_said++], sizeof(f->said[0]), "%s", message);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	strcpy(f->directory, "/tmp/snapwalk-config-XXXXXX");
+	assert_non_null(mkdtemp(f->directory));
+	(void) snprintf(f->path, sizeof(f->path), "%s/conf", f->directory);
+	assert_int_equal(sw_config_init(&f->config), 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+	(void) snprintf(command, sizeof(command), "rm -rf %s", f->directory);
+	assert_int_equal(system(command), 0);
+	sw_config_deinit(&f->config);
+	free(f);
+	return 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void load(struct fixture *f, const char *text)
+{
+	struct sw_error err = {0};
+	put(f->path, text);
+	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), 0);
+}
+
+static void test_defaults(void **state)
+{
+	const struct fixture *f = *state;
+	const struct sw_config *c = &f->config;
+	assert_string_equal(c->state_dir, "/var/lib/snapwalk");
+	assert_string_equal(c->user, "snapwalk");
+	assert_string_equal(c->trigger_user, "snapwalk-gate");
+	assert_string_equal(c->on_dump_user, "nobody");
+	assert_null(c->deny);
+	assert_null(c->on_dump);
+	assert_null(c->socket_path);
+	assert_true(c->store);
+	assert_false(c->user_mode);
+	assert_int_equal(c->max_stop_ms, 100);
+	assert_int_equal(c->min_interval_ms, 5000);
+	assert_int_equal(c->stop_percent_x100, 100);
+	assert_int_equal(c->dump_bytes_max, 64 << 20);
+	assert_int_equal(c->store_max_age_s, 30 * 86400);
+}
+
+static void test_values(void **state)
+{
+	struct fixture *f = *state;
+	load(f,
+	     "# comment\n[snapwalkd]\nMaxStopMs = 250\nMinIntervalSec=1.5\nOnDumpTimeoutSec=2min\n"
+	     "StopPercent=0.25%\nDumpMax=2M\nMaxUse=1G ; why\nMaxAge=2w\nWorkerMemory=2G\n"
+	     "Store=off\nStateDirectory=/srv/dumps\nDeny=ssh-agent uid:12\nDeny=\"/opt/my app\"\n"
+	     "OnDump=/bin/false\nOnDump=/bin/cat \"a b\"\n");
+	const struct sw_config *c = &f->config;
+	assert_int_equal(f->n_said, 0);
+	assert_int_equal(c->n_problems, 0);
+	assert_int_equal(c->max_stop_ms, 250);
+	assert_int_equal(c->min_interval_ms, 1500);
+	assert_int_equal(c->on_dump_timeout_ms, 120000);
+	assert_int_equal(c->stop_percent_x100, 25);
+	assert_int_equal(c->dump_bytes_max, 2 << 20);
+	assert_int_equal(c->store_max_use, 1 << 30);
+	assert_int_equal(c->store_max_age_s, 14 * 86400);
+	assert_int_equal(c->worker_memory_mib, 2048);
+	assert_false(c->store);
+	assert_string_equal(c->state_dir, "/srv/dumps");
+	assert_string_equal(c->deny[0], "ssh-agent");
+	assert_string_equal(c->deny[1], "uid:12");
+	assert_string_equal(c->deny[2], "/opt/my app");
+	assert_null(c->deny[3]);
+	assert_string_equal(c->on_dump[0], "/bin/cat");
+	assert_string_equal(c->on_dump[1], "a b");
+	assert_null(c->on_dump[2]);
+}
+
+/* Each with its line; the default stays, and the rest of the file holds. */
+static void test_problems(void **state)
+{
+	struct fixture *f = *state;
+	load(f,
+	     "[snapwalkd]\nColour=red\nMaxStopMs=0\nMaxStopMs=many\nWorkers=2.5\nStore=perhaps\n"
+	     "StateDirectory=relative\nDeny=\"open\nMaxAge=3 parsecs\nQueue=7\n[gate]\nPort=1\n");
+	static const char *const said[] = {
+		":2: unknown key Colour",
+		":3: MaxStopMs=0: out of range",
+		":4: MaxStopMs=many: not a number",
+		":5: Workers=2.5: too many decimals",
+		":6: Store=perhaps: neither yes nor no",
+		":7: StateDirectory=relative: not an absolute path",
+		":8: Deny=\"open: a quote is missing",
+		":9: MaxAge=3 parsecs: not a unit that is known here",
+		":12: unknown section [gate]: only [snapwalkd] is known",
+	};
+	assert_int_equal(f->n_said, SW_ARRAY_SIZE(said));
+	assert_int_equal(f->config.n_problems, SW_ARRAY_SIZE(said));
+	for (size_t i = 0; i < SW_ARRAY_SIZE(said); i++) {
+		char wanted[512];
+		(void) snprintf(wanted, sizeof(wanted), "%s%s", f->path, said[i]);
+		assert_string_equal(f->said[i], wanted);
+	}
+	assert_int_equal(f->config.max_stop_ms, 100);
+	assert_int_equal(f->config.workers, 2);
+	assert_null(f->config.deny);
+	assert_int_equal(f->config.queue, 7);
+}
+
+static void test_long_line(void **state)
+{
+	struct fixture *f = *state;
+	char text[1024], wanted[512];
+	(void) snprintf(text, sizeof(text), "Deny=%0500d\nQueue=9\nOdd=1\n", 0);
+	load(f, text);
+	assert_int_equal(f->n_said, 2);
+	(void) snprintf(wanted, sizeof(wanted), "%s:1: the line is too long: it is ignored",
+			f->path);
+	assert_string_equal(f->said[0], wanted);
+	(void) snprintf(wanted, sizeof(wanted), "%s:3: unknown key Odd", f->path);
+	assert_string_equal(f->said[1], wanted);
+	assert_int_equal(f->config.queue, 9);
+}
+
+/* Drop-ins in order of their names; only *.conf; an empty list begins anew. */
+static void test_drop_ins(void **state)
+{
+	struct fixture *f = *state;
+	char path[192];
+	(void) snprintf(path, sizeof(path), "%s.d", f->path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	(void) snprintf(path, sizeof(path), "%s.d/20-b.conf", f->path);
+	put(path, "Queue=20\nDeny=\nDeny=c\n");
+	(void) snprintf(path, sizeof(path), "%s.d/10-a.conf", f->path);
+	put(path, "Queue=10\nWorkers=3\nDeny=b\n");
+	(void) snprintf(path, sizeof(path), "%s.d/30-c.conf~", f->path);
+	put(path, "Queue=30\n");
+	load(f, "Queue=1\nDeny=a\n");
+	assert_int_equal(f->n_said, 0);
+	assert_int_equal(f->config.queue, 20);
+	assert_int_equal(f->config.workers, 3);
+	assert_string_equal(f->config.deny[0], "c");
+	assert_null(f->config.deny[1]);
+}
+
+static void test_missing(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_error err = {0};
+	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), -SW_E_IO);
+	assert_non_null(strstr(err.message, f->path));
+	assert_int_equal(sw_config_load(&f->config, f->directory, say, f, &err), -SW_E_IO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_problems, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_drop_ins, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
