@@ -27,22 +27,22 @@ static const struct sw_method *method_find(const char *name)
 	return NULL;
 }
 
-struct json_object *sw_json_add(struct json_object *object, const char *name,
-				struct json_object *value)
+struct json_object *sw_object_add(struct json_object *object, const char *name,
+				  struct json_object *value)
 {
 	if (object == NULL || value == NULL || json_object_object_add(object, name, value) < 0)
 		(void) json_object_put(value); /* NULL is fine */
 	return object;
 }
 
-struct json_object *sw_json_int(const char *name, int64_t value)
+struct json_object *sw_object_int(const char *name, int64_t value)
 {
-	return sw_json_add(json_object_new_object(), name, json_object_new_int64(value));
+	return sw_object_add(json_object_new_object(), name, json_object_new_int64(value));
 }
 
-struct json_object *sw_json_string(const char *name, const char *value)
+struct json_object *sw_object_string(const char *name, const char *value)
 {
-	return sw_json_add(json_object_new_object(), name, json_object_new_string(value));
+	return sw_object_add(json_object_new_object(), name, json_object_new_string(value));
 }
 
 bool sw_call_has_room(const struct sw_call *call)
@@ -108,14 +108,15 @@ void sw_call_error(struct sw_call *call, const char *name, struct json_object *p
 
 void sw_call_invalid(struct sw_call *call, const char *parameter)
 {
-	sw_call_error(call, SW_SERVICE ".InvalidParameter", sw_json_string("parameter", parameter));
+	sw_call_error(call, SW_SERVICE ".InvalidParameter",
+		      sw_object_string("parameter", parameter));
 }
 
 void sw_call_failed(struct sw_call *call, const char *detail)
 {
 	sw_call_error(call, SW_INTERFACE ".Failed",
-		      sw_json_add(json_object_new_object(), "detail",
-				  json_object_new_string(detail)));
+		      sw_object_add(json_object_new_object(), "detail",
+				    json_object_new_string(detail)));
 }
 
 static void unknown_method(struct sw_call *call)
@@ -128,10 +129,10 @@ static void unknown_method(struct sw_call *call)
 	struct json_object *interface = json_object_new_string_len(name, (int) length);
 	if (ours) {
 		(void) json_object_put(interface); /* the only reference */
-		sw_call_error(call, SW_SERVICE ".MethodNotFound", sw_json_string("method", name));
+		sw_call_error(call, SW_SERVICE ".MethodNotFound", sw_object_string("method", name));
 	} else
 		sw_call_error(call, SW_SERVICE ".InterfaceNotFound",
-			      sw_json_add(json_object_new_object(), "interface", interface));
+			      sw_object_add(json_object_new_object(), "interface", interface));
 }
 
 static void run(struct sw_call *call)

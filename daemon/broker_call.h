@@ -48,11 +48,11 @@ void sw_call_failed(struct sw_call *call, const char *detail);
 bool sw_call_has_room(const struct sw_call *call);
 
 /* Objects with one or two members; NULL: no memory, which makes an error without parameters. */
-struct json_object *sw_json_int(const char *name, int64_t value);
-struct json_object *sw_json_string(const char *name, const char *value);
+struct json_object *sw_object_int(const char *name, int64_t value);
+struct json_object *sw_object_string(const char *name, const char *value);
 /* Consumes value. Adds nothing when either is NULL. Returns object. */
-struct json_object *sw_json_add(struct json_object *object, const char *name,
-				struct json_object *value);
+struct json_object *sw_object_add(struct json_object *object, const char *name,
+				  struct json_object *value);
 
 /* method_*.c */
 void sw_method_capture(struct sw_call *call);

@@ -45,8 +45,8 @@ static enum sw_submitted busy(struct sw_refusal *refusal, uint64_t *counter, con
 {
 	++*counter;
 	(void) sw_refuse(refusal, SW_INTERFACE ".Busy",
-			 sw_json_add(sw_json_int("retry_after_ms", retry_ms), "why",
-				     json_object_new_string(why)),
+			 sw_object_add(sw_object_int("retry_after_ms", retry_ms), "why",
+				       json_object_new_string(why)),
 			 "busy (%s): again in %lld ms", why, (long long) retry_ms);
 	return SW_SUBMITTED_REFUSED;
 }
@@ -113,7 +113,7 @@ static int on_deadline(sd_event_source *source, uint64_t now_us, void *arg)
 	const char *what = job->state == SW_JOB_QUEUED ? "queue" : "capture";
 	(void) source;
 	(void) now_us;
-	(void) sw_refuse(&refusal, SW_INTERFACE ".Timeout", sw_json_string("what", what),
+	(void) sw_refuse(&refusal, SW_INTERFACE ".Timeout", sw_object_string("what", what),
 			 "it took longer than %u ms", job->broker->config->timeout_ms);
 	if (job->state == SW_JOB_RUNNING) {
 		job->broker->counters.workers_killed_total++;
@@ -183,7 +183,7 @@ static void start_ready(struct sw_broker *broker)
 		}
 		sw_log(SW_LOG_ERROR, "no worker could be started: %s", err.message);
 		(void) sw_refuse(&refusal, SW_INTERFACE ".Failed",
-				 sw_json_string("detail", "no worker could be started"),
+				 sw_object_string("detail", "no worker could be started"),
 				 "no worker could be started: %s", err.message);
 		sw_job_finish(job, NULL, &refusal);
 	}
@@ -239,7 +239,7 @@ enum sw_submitted sw_job_submit(struct sw_broker *broker, const struct sw_submis
 	job = job_create(broker, s);
 	if (job == NULL) {
 		(void) sw_refuse(refusal, SW_INTERFACE ".Failed",
-				 sw_json_string("detail", "not enough memory"),
+				 sw_object_string("detail", "not enough memory"),
 				 "not enough memory");
 		return SW_SUBMITTED_REFUSED;
 	}

@@ -20,7 +20,7 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 {
 	pid_t pid = job->request.pid;
 	struct sw_refusal refusal = {0};
-	struct json_object *parameters = sw_json_int("pid", pid);
+	struct json_object *parameters = sw_object_int("pid", pid);
 	const char *name = NULL, *why = NULL;
 	char message[sizeof(failed->message)];
 	(void) snprintf(message, sizeof(message), "%.*s", (int) sizeof(failed->message) - 1,
@@ -35,14 +35,14 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 		why = sw_deny_name(failed->rule > SW_DENY_NONE && failed->rule <= SW_DENY_ROOT_ONLY
 					   ? failed->rule
 					   : SW_DENY_KERNEL);
-		parameters = sw_json_add(parameters, "rule", json_object_new_string(why));
+		parameters = sw_object_add(parameters, "rule", json_object_new_string(why));
 		job->broker->counters.denied_total++;
 		break;
 	case SW_E_TRACED:
 		name = SW_INTERFACE ".AlreadyTraced";
 		if (failed->tracer > 0)
-			parameters = sw_json_add(parameters, "tracer",
-						 json_object_new_int(failed->tracer));
+			parameters = sw_object_add(parameters, "tracer",
+						   json_object_new_int(failed->tracer));
 		break;
 	case SW_E_KERNEL_THREAD: why = "kernel_thread"; break;
 	case SW_E_ZOMBIE: why = "zombie"; break;
@@ -51,13 +51,13 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 	default:
 		name = SW_INTERFACE ".Failed";
 		(void) json_object_put(parameters); /* the only reference */
-		parameters = sw_json_add(json_object_new_object(), "detail",
-					 json_object_new_string(message));
+		parameters = sw_object_add(json_object_new_object(), "detail",
+					   json_object_new_string(message));
 		break;
 	}
 	if (name == NULL) {
 		name = SW_INTERFACE ".NotTraceable";
-		parameters = sw_json_add(parameters, "why", json_object_new_string(why));
+		parameters = sw_object_add(parameters, "why", json_object_new_string(why));
 	}
 	(void) sw_refuse(&refusal, name, parameters, "%s",
 			 message[0] != '\0' ? message : sw_error_text(failed->code));
@@ -67,7 +67,7 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 static void failed_ourselves(struct sw_job *job, const char *detail)
 {
 	struct sw_refusal refusal = {0};
-	(void) sw_refuse(&refusal, SW_INTERFACE ".Failed", sw_json_string("detail", detail), "%s",
+	(void) sw_refuse(&refusal, SW_INTERFACE ".Failed", sw_object_string("detail", detail), "%s",
 			 detail);
 	sw_job_finish(job, NULL, &refusal);
 }

@@ -43,7 +43,8 @@ bool sw_refuse_denied(struct sw_refusal *refusal, pid_t pid, enum sw_deny_rule r
 {
 	const char *name = sw_deny_name(rule);
 	return sw_refuse(refusal, SW_INTERFACE ".NotPermitted",
-			 sw_json_add(sw_json_int("pid", pid), "rule", json_object_new_string(name)),
+			 sw_object_add(sw_object_int("pid", pid), "rule",
+				       json_object_new_string(name)),
 			 "not permitted (%s)", name);
 }
 
@@ -77,14 +78,15 @@ static bool pidfd_is_dead(int pidfd)
 
 static bool no_process(struct sw_refusal *refusal, pid_t pid)
 {
-	return sw_refuse(refusal, SW_INTERFACE ".NoSuchProcess", sw_json_int("pid", pid),
+	return sw_refuse(refusal, SW_INTERFACE ".NoSuchProcess", sw_object_int("pid", pid),
 			 "no such process");
 }
 
 static bool not_traceable(struct sw_refusal *refusal, pid_t pid, const char *why)
 {
 	return sw_refuse(refusal, SW_INTERFACE ".NotTraceable",
-			 sw_json_add(sw_json_int("pid", pid), "why", json_object_new_string(why)),
+			 sw_object_add(sw_object_int("pid", pid), "why",
+				       json_object_new_string(why)),
 			 "not traceable: %s", why);
 }
 
@@ -101,7 +103,8 @@ static bool found_read(struct sw_found *found, uint64_t starttime, struct sw_ref
 		return no_process(refusal, found->pid);
 	if (starttime != 0 && starttime != found->starttime)
 		return sw_refuse(refusal, SW_INTERFACE ".ProcessChanged",
-				 sw_json_int("pid", found->pid), "another process has this id now");
+				 sw_object_int("pid", found->pid),
+				 "another process has this id now");
 	if (found->pid == getpid())
 		return not_traceable(refusal, found->pid, "self");
 	if (flags & PF_KTHREAD)
@@ -125,7 +128,8 @@ bool sw_found_init(struct sw_found *ret, pid_t pid, uint64_t starttime, int pidf
 	if (ret->pidfd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM
 			       ? sw_refuse(refusal, SW_INTERFACE ".Failed",
-					   sw_json_string("detail", "out of descriptors or memory"),
+					   sw_object_string("detail",
+							    "out of descriptors or memory"),
 					   "out of descriptors or memory")
 			       : no_process(refusal, pid);
 	bool ok = found_read(ret, starttime, refusal);
@@ -164,7 +168,7 @@ static struct json_object *pids_json(const struct sw_selected *found, size_t n)
 	struct json_object *array = json_object_new_array();
 	for (size_t i = 0; array != NULL && i < n && i < AMBIGUOUS_PIDS_MAX; i++)
 		(void) json_object_array_add(array, json_object_new_int(found[i].pid)); /* fewer */
-	return sw_json_add(json_object_new_object(), "pids", array);
+	return sw_object_add(json_object_new_object(), "pids", array);
 }
 
 static bool select_one(enum sw_select_kind kind, const char *value, struct sw_found *ret,
@@ -176,13 +180,13 @@ static bool select_one(enum sw_select_kind kind, const char *value, struct sw_fo
 	int r = sw_select_processes(kind, value, &found, &n, &err);
 	if (r == -SW_E_INVALID || r == -SW_E_LIMIT)
 		return sw_refuse(refusal, SW_INTERFACE ".InvalidTarget",
-				 sw_json_string("detail", err.message), "%s", err.message);
+				 sw_object_string("detail", err.message), "%s", err.message);
 	if (r < 0)
 		return sw_refuse(refusal, SW_INTERFACE ".Failed",
-				 sw_json_string("detail", err.message), "%s", err.message);
+				 sw_object_string("detail", err.message), "%s", err.message);
 	if (n == 0)
 		return sw_refuse(refusal, SW_INTERFACE ".NoMatch",
-				 sw_json_string("detail", "no process matches"),
+				 sw_object_string("detail", "no process matches"),
 				 "no process matches");
 	if (n > 1)
 		return sw_refuse(refusal, SW_INTERFACE ".Ambiguous", pids_json(found, n),
@@ -209,7 +213,7 @@ static const struct sw_param target_table[] = {
 
 static bool invalid(struct sw_refusal *refusal, const char *detail)
 {
-	return sw_refuse(refusal, SW_INTERFACE ".InvalidTarget", sw_json_string("detail", detail),
+	return sw_refuse(refusal, SW_INTERFACE ".InvalidTarget", sw_object_string("detail", detail),
 			 "%s", detail);
 }
 

@@ -6,7 +6,7 @@
 struct capture {
 	struct sw_waiter waiter;
 	struct sw_call *call; /* borrowed; owns us */
-	struct sw_stream stream;
+	struct sw_dump_stream stream;
 };
 
 struct capture_params {
@@ -30,7 +30,7 @@ static void cancel(struct sw_call *call)
 {
 	struct capture *capture = call->state;
 	sw_waiter_cancel(&capture->waiter);
-	sw_stream_deinit(&capture->stream);
+	sw_dump_stream_deinit(&capture->stream);
 	free(capture);
 }
 
@@ -38,13 +38,13 @@ static bool pump(struct sw_call *call)
 {
 	struct capture *capture = call->state;
 	return capture->stream.dump != NULL &&
-	       sw_stream_next(&capture->stream, call, true) == SW_STREAMED_PIECE;
+	       sw_dump_stream_next(&capture->stream, call, true) == SW_STREAMED_PIECE;
 }
 
 static void say_state(struct sw_call *call, const char *state)
 {
 	if (call->message.more)
-		sw_call_reply(call, sw_json_string("state", state), true);
+		sw_call_reply(call, sw_object_string("state", state), true);
 }
 
 static void on_state(struct sw_waiter *waiter, const char *state)
@@ -57,11 +57,11 @@ static void answer(struct capture *capture, struct sw_dump *dump, bool coalesced
 	struct sw_call *call = capture->call;
 	enum sw_coalesced said = coalesced ? SW_COALESCED_YES : SW_COALESCED_NO;
 	if (!call->message.more) {
-		sw_stream_whole(dump, call, said);
+		sw_dump_send_whole(dump, call, said);
 		return;
 	}
 	say_state(call, "done");
-	sw_stream_begin(&capture->stream, dump, said);
+	sw_dump_stream_begin(&capture->stream, dump, said);
 	sw_connection_kick(call->connection); /* which pumps */
 }
 

@@ -13,7 +13,7 @@ enum { INTERVAL_MIN_MS = 10, INTERVAL_MAX_MS = 3600 * 1000 };
 struct sample {
 	struct sw_series *series; /* owned */
 	struct sw_call *call;     /* borrowed; owns us */
-	struct sw_stream stream;
+	struct sw_dump_stream stream;
 };
 
 struct sample_params {
@@ -33,7 +33,7 @@ static void cancel(struct sw_call *call)
 {
 	struct sample *sample = call->state;
 	sw_series_destroy(sample->series);
-	sw_stream_deinit(&sample->stream);
+	sw_dump_stream_deinit(&sample->stream);
 	free(sample);
 }
 
@@ -55,7 +55,7 @@ static bool pump(struct sw_call *call)
 	if (sample->stream.dump == NULL)
 		return false;
 	bool last = is_last(sample);
-	enum sw_streamed streamed = sw_stream_next(&sample->stream, call, last);
+	enum sw_streamed streamed = sw_dump_stream_next(&sample->stream, call, last);
 	if (streamed == SW_STREAMED_ALL && !last)
 		go_on(sample);
 	return streamed == SW_STREAMED_PIECE;
@@ -63,7 +63,7 @@ static bool pump(struct sw_call *call)
 
 static void on_state(struct sw_series *series, const char *state)
 {
-	sw_call_reply(((struct sample *) series->owner)->call, sw_json_string("state", state),
+	sw_call_reply(((struct sample *) series->owner)->call, sw_object_string("state", state),
 		      true);
 }
 
@@ -86,9 +86,9 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 	struct sample *sample = series->owner;
 	struct sw_call *call = sample->call;
 	if (outcome->dump != NULL) {
-		sw_call_reply(call, sw_json_string("state", "done"), true);
-		sw_stream_begin(&sample->stream, outcome->dump,
-				outcome->coalesced ? SW_COALESCED_YES : SW_COALESCED_NO);
+		sw_call_reply(call, sw_object_string("state", "done"), true);
+		sw_dump_stream_begin(&sample->stream, outcome->dump,
+				     outcome->coalesced ? SW_COALESCED_YES : SW_COALESCED_NO);
 		sw_connection_kick(call->connection); /* which pumps */
 		return;
 	}
@@ -99,8 +99,8 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 	}
 	bool last = is_last(sample);
 	sw_call_reply(call,
-		      sw_json_add(json_object_new_object(), "error",
-				  json_object_new_string(outcome->refusal->message)),
+		      sw_object_add(json_object_new_object(), "error",
+				    json_object_new_string(outcome->refusal->message)),
 		      !last);
 	if (!last)
 		go_on(sample);
@@ -142,8 +142,8 @@ static bool take_token(struct sw_call *call, struct sw_refusal *refusal)
 		return true;
 	broker->counters.busy_rate_total++;
 	return sw_refuse(refusal, SW_INTERFACE ".Busy",
-			 sw_json_add(sw_json_int("retry_after_ms", ms), "why",
-				     json_object_new_string("rate")),
+			 sw_object_add(sw_object_int("retry_after_ms", ms), "why",
+				       json_object_new_string("rate")),
 			 "busy (rate)");
 }
 

@@ -24,11 +24,11 @@ void sw_method_get_info(struct sw_call *call)
 	struct json_object *names = json_object_new_array();
 	for (size_t i = 0; names != NULL && i < SW_ARRAY_SIZE(interfaces); i++)
 		(void) json_object_array_add(names, json_object_new_string(interfaces[i].name));
-	struct json_object *info = sw_json_string("vendor", "snapwalk");
-	sw_json_add(info, "product", json_object_new_string("snapwalkd"));
-	sw_json_add(info, "version", json_object_new_string(SW_VERSION));
-	sw_json_add(info, "url", json_object_new_string("man:snapwalkd(8)"));
-	sw_json_add(info, "interfaces", names);
+	struct json_object *info = sw_object_string("vendor", "snapwalk");
+	sw_object_add(info, "product", json_object_new_string("snapwalkd"));
+	sw_object_add(info, "version", json_object_new_string(SW_VERSION));
+	sw_object_add(info, "url", json_object_new_string("man:snapwalkd(8)"));
+	sw_object_add(info, "interfaces", names);
 	sw_call_reply(call, info, false);
 }
 
@@ -43,10 +43,10 @@ void sw_method_get_interface(struct sw_call *call)
 	}
 	for (size_t i = 0; i < SW_ARRAY_SIZE(interfaces); i++) {
 		if (strcmp(interfaces[i].name, wanted) == 0) {
-			sw_call_reply(call, sw_json_string("description", *interfaces[i].text),
+			sw_call_reply(call, sw_object_string("description", *interfaces[i].text),
 				      false);
 			return;
 		}
 	}
-	sw_call_error(call, SW_SERVICE ".InterfaceNotFound", sw_json_string("interface", wanted));
+	sw_call_error(call, SW_SERVICE ".InterfaceNotFound", sw_object_string("interface", wanted));
 }

@@ -6,7 +6,7 @@
 static struct json_object *counters_json(const struct sw_counters *n)
 {
 	struct json_object *counters = json_object_new_object();
-#define SW_COUNTER(name) sw_json_add(counters, #name, json_object_new_int64((int64_t) n->name));
+#define SW_COUNTER(name) sw_object_add(counters, #name, json_object_new_int64((int64_t) n->name));
 	SW_COUNTERS(SW_COUNTER)
 #undef SW_COUNTER
 	return counters;
@@ -33,10 +33,10 @@ void sw_method_status(struct sw_call *call)
 		{"stored", b->store != NULL ? sw_store_count(b->store) : 0},
 		{"stored_bytes", b->store != NULL ? sw_store_bytes(b->store) : 0},
 	};
-	struct json_object *status = sw_json_string("version", SW_VERSION);
+	struct json_object *status = sw_object_string("version", SW_VERSION);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(numbers); i++)
-		sw_json_add(status, numbers[i].name,
-			    json_object_new_int64((int64_t) numbers[i].value));
-	sw_json_add(status, "counters", counters_json(&b->counters));
+		sw_object_add(status, numbers[i].name,
+			      json_object_new_int64((int64_t) numbers[i].value));
+	sw_object_add(status, "counters", counters_json(&b->counters));
 	sw_call_reply(call, status, false);
 }

@@ -142,23 +142,23 @@ void sw_method_list(struct sw_call *call)
 
 static void read_cancel(struct sw_call *call)
 {
-	sw_stream_deinit(call->state);
+	sw_dump_stream_deinit(call->state);
 	free(call->state);
 }
 
 static bool read_pump(struct sw_call *call)
 {
-	return sw_stream_next(call->state, call, true) == SW_STREAMED_PIECE;
+	return sw_dump_stream_next(call->state, call, true) == SW_STREAMED_PIECE;
 }
 
 static void read_stream(struct sw_call *call, struct sw_dump *dump)
 {
-	struct sw_stream *stream = calloc(1, sizeof(*stream));
+	struct sw_dump_stream *stream = calloc(1, sizeof(*stream));
 	if (stream == NULL) {
 		sw_call_failed(call, "not enough memory");
 		return;
 	}
-	sw_stream_begin(stream, dump, SW_COALESCED_UNSAID);
+	sw_dump_stream_begin(stream, dump, SW_COALESCED_UNSAID);
 	call->state = stream;
 	call->cancel = read_cancel;
 	call->pump = read_pump;
@@ -193,19 +193,19 @@ void sw_method_read(struct sw_call *call)
 	const struct sw_store_entry *entry = store != NULL ? sw_store_find(store, id) : NULL;
 	/* A dump that the caller may not see is none: its id says when which process was dumped. */
 	if (entry == NULL || !sw_authorize_dump(&call->connection->caller, entry->uid)) {
-		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_json_string("id", id));
+		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 		return;
 	}
 	struct sw_dump *dump = NULL;
 	int r = dump_open(store, id, &dump, &err);
 	if (r == -SW_E_NOT_FOUND)
-		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_json_string("id", id));
+		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 	else if (r < 0)
 		sw_call_failed(call, err.code != 0 ? err.message : sw_error_text(r));
 	else if (call->message.more)
 		read_stream(call, dump);
 	else
-		sw_stream_whole(dump, call, SW_COALESCED_UNSAID);
+		sw_dump_send_whole(dump, call, SW_COALESCED_UNSAID);
 	if (r == 0)
 		sw_dump_unref(dump);
 }

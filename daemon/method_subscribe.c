@@ -11,7 +11,7 @@ struct sw_subscription {
 
 static struct json_object *event_new(const char *event)
 {
-	return sw_json_string("event", event);
+	return sw_object_string("event", event);
 }
 
 static void tell(struct sw_subscription *s, const struct sw_dump *dump, const char *failure)
@@ -22,9 +22,9 @@ static void tell(struct sw_subscription *s, const struct sw_dump *dump, const ch
 	}
 	struct json_object *event = event_new(dump != NULL ? "captured" : "failed");
 	if (dump != NULL)
-		sw_json_add(event, "summary", json_object_get(dump->summary));
+		sw_object_add(event, "summary", json_object_get(dump->summary));
 	else
-		sw_json_add(event, "error", json_object_new_string(failure));
+		sw_object_add(event, "error", json_object_new_string(failure));
 	sw_call_reply(s->call, event, true);
 }
 

@@ -73,8 +73,8 @@ static void trigger_free(struct trigger *t)
 
 static void skip(struct trigger *t, const char *rule, const char *reason)
 {
-	struct json_object *entry = sw_json_string("rule", rule);
-	sw_json_add(entry, "reason", json_object_new_string(reason));
+	struct json_object *entry = sw_object_string("rule", rule);
+	sw_object_add(entry, "reason", json_object_new_string(reason));
 	if (t->skipped == NULL || json_object_array_add(t->skipped, entry) < 0)
 		(void) json_object_put(entry); /* one line less; NULL is fine */
 }
@@ -85,12 +85,12 @@ static void answer(struct trigger *t)
 	struct sw_call *call = t->call;
 	if (json_object_array_length(t->ids) == 0 && t->busy_ms > 0)
 		sw_call_error(call, SW_INTERFACE ".Busy",
-			      sw_json_add(sw_json_int("retry_after_ms", t->busy_ms), "why",
-					  json_object_new_string(t->busy_why)));
+			      sw_object_add(sw_object_int("retry_after_ms", t->busy_ms), "why",
+					    json_object_new_string(t->busy_why)));
 	else {
 		struct json_object *reply = json_object_new_object();
-		sw_json_add(reply, "ids", json_object_get(t->ids));
-		sw_json_add(reply, "skipped", json_object_get(t->skipped));
+		sw_object_add(reply, "ids", json_object_get(t->ids));
+		sw_object_add(reply, "skipped", json_object_get(t->skipped));
 		sw_call_reply(call, reply, false);
 	}
 }
@@ -304,7 +304,7 @@ void sw_method_trigger(struct sw_call *call)
 	if (!is_allowed(call)) {
 		call->broker->counters.denied_total++;
 		sw_call_error(call, SW_INTERFACE ".NotPermitted",
-			      sw_json_string("rule", sw_deny_name(SW_DENY_ROOT_ONLY)));
+			      sw_object_string("rule", sw_deny_name(SW_DENY_ROOT_ONLY)));
 		return;
 	}
 	call->broker->counters.alerts_total++;

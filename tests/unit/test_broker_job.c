@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Jobs without processes: the spawner below gives pipes, and what workers say is written by the
+ * tests. The event loop is the real one.
+ */
+#include "broker.h"
+#include "broker_job.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <cmocka.h>
+
+enum { WORKERS_MAX = 8, LOOPS_MAX = 100 };
+
+struct worker {
+	int stream, gone; /* ours: write end; eventfd that says that it has ended */
+	struct sw_worker_request request;
+};
+
+static struct worker workers[WORKERS_MAX];
+static size_t n_workers;
+
+int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
+		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err)
+{
+	int ends[2];
+	struct worker *w = &workers[n_workers++];
+	(void) spawner;
+	(void) err;
+	assert_true(n_workers <= WORKERS_MAX);
+	assert_true(target_pidfd >= 0);
+	assert_int_equal(pipe(ends), 0);
+	w->request = *request;
+	w->stream = ends[1];
+	w->gone = eventfd(0, EFD_NONBLOCK);
+	assert_true(w->gone >= 0);
+	*ret_stream = ends[0];
+	*ret_pidfd = dup(w->gone);
+	return 0;
+}
+
+int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
+			 struct sw_error *err)
+{
+	(void) spawner;
+	(void) config;
+	(void) err;
+	return 0;
+}
+
+static void say(struct worker *w, uint32_t type, const void *payload, size_t size)
+{
+	const struct sw_worker_event event = {.type = type, .size = (uint32_t) size};
+	assert_int_equal(write(w->stream, &event, sizeof(event)), sizeof(event));
+	assert_int_equal(write(w->stream, payload, size), size);
+}
+
+static void end(struct worker *w)
+{
+	assert_int_equal(close(w->stream), 0);
+	assert_int_equal(eventfd_write(w->gone, 1), 0);
+	assert_int_equal(close(w->gone), 0);
+}
+
+static void say_dump(struct worker *w, const char *id)
+{
+	char text[1024];
+	const struct sw_worker_resumed resumed = {.stopped_us = 850};
+	int size = snprintf(text, sizeof(text),
+			    "{\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\",\"complete\":true,"
+			    "\"process\":{\"pid\":%d,\"starttime\":%llu,\"uid\":5,\"comm\":\"a\","
+			    "\"exe\":\"/bin/a\"},\"timings\":{\"stopped_us\":850,\"total_us\":9},"
+			    "\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]}",
+			    id, (int) w->request.pid, (unsigned long long) w->request.starttime);
+	say(w, SW_WORKER_RESUMED, &resumed, sizeof(resumed));
+	say(w, SW_WORKER_DUMP, text, (size_t) size);
+}
+
+struct fixture {
+	struct sw_config config;
+	struct sw_broker broker;
+	struct sw_spawner spawner;
+};
+
+/* Who waits, and what it heard. */
+struct listener {
+	struct sw_waiter waiter;
+	char heard[256];
+	char id[64];
+	bool coalesced;
+};
+
+static void on_state(struct sw_waiter *waiter, const char *state)
+{
+	struct listener *l = (struct listener *) waiter;
+	strcat(l->heard, state);
+	strcat(l->heard, " ");
+}
+
+static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
+{
+	struct listener *l = (struct listener *) waiter;
+	strcat(l->heard, outcome->dump != NULL ? "dump" : outcome->refusal->name);
+	l->coalesced = outcome->coalesced;
+	if (outcome->dump != NULL)
+		strcpy(l->id, outcome->dump->id);
+}
+
+static struct listener listener_new(void)
+{
+	return (struct listener){.waiter = {.state = on_state, .done = on_done}};
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	struct sw_error err = {0};
+	n_workers = 0;
+	assert_int_equal(sw_config_init(&f->config), 0);
+	f->config.store = false;
+	free(f->config.rules_dir);
+	f->config.rules_dir = strdup("/nowhere");
+	f->spawner.pidfd = eventfd(0, 0);
+	assert_int_equal(sw_broker_init(&f->broker, &f->config, &err), 0);
+	assert_int_equal(sw_broker_start(&f->broker, &f->spawner, &err), 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	sw_broker_deinit(&f->broker);
+	sw_config_deinit(&f->config);
+	assert_int_equal(close(f->spawner.pidfd), 0);
+	free(f);
+	return 0;
+}
+
+static void loop(struct fixture *f)
+{
+	int n = 0;
+	while (sd_event_run(f->broker.event, 0) > 0)
+		assert_true(++n < LOOPS_MAX);
+}
+
+static const struct sw_caller root = {.privileged = true};
+
+static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *caller, pid_t pid,
+				   uint32_t depth, struct listener *l, struct sw_dump **ret_dump,
+				   struct sw_refusal *refusal)
+{
+	struct sw_found found = {.pid = pid, .starttime = 7, .pidfd = dup(0)};
+	const struct sw_submission s = {.caller = caller,
+					.found = &found,
+					.options = {.depth = depth, .max_stop_ms = 100}};
+	for (int i = 0; i < 3; i++)
+		found.creds.uid[i] = 5;
+	enum sw_submitted r = sw_job_submit(&f->broker, &s, &l->waiter, ret_dump, refusal);
+	sw_found_deinit(&found);
+	return r;
+}
+
+static void submit(struct fixture *f, pid_t pid, uint32_t depth, struct listener *l)
+{
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	assert_int_equal(submit_as(f, &root, pid, depth, l, &dump, &refusal), SW_SUBMITTED_WAIT);
+}
+
+static void test_one(void **state)
+{
+	struct fixture *f = *state;
+	struct listener l = listener_new();
+	submit(f, 42, 9, &l);
+	assert_int_equal(f->broker.n_queued, 1);
+	assert_int_equal(n_workers, 0);
+	loop(f);
+	assert_int_equal(n_workers, 1);
+	assert_int_equal(workers[0].request.pid, 42);
+	assert_int_equal(workers[0].request.starttime, 7);
+	assert_int_equal(workers[0].request.depth, 9);
+	assert_true(workers[0].request.privileged);
+	assert_string_equal(l.heard, "stopped ");
+	say_dump(&workers[0], "0-1");
+	loop(f);
+	assert_string_equal(l.heard, "stopped resumed dump");
+	assert_string_equal(l.id, "0-1");
+	assert_false(l.coalesced);
+	assert_int_equal(f->broker.n_running, 1);
+	end(&workers[0]);
+	loop(f);
+	assert_int_equal(f->broker.n_running, 0);
+	assert_true(TAILQ_EMPTY(&f->broker.jobs));
+	assert_int_equal(f->broker.counters.captures_total, 1);
+	assert_int_equal(f->broker.counters.stopped_us_total, 850);
+}
+
+/* Callers in flight join; a caller soon after has the same dump; other options do not. */
+static void test_coalesced(void **state)
+{
+	struct fixture *f = *state;
+	struct listener a = listener_new(), b = listener_new(), c = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	submit(f, 42, 9, &a);
+	loop(f);
+	submit(f, 42, 9, &b);
+	loop(f);
+	assert_int_equal(n_workers, 1);
+	say_dump(&workers[0], "0-1");
+	end(&workers[0]);
+	loop(f);
+	assert_string_equal(a.id, "0-1");
+	assert_string_equal(b.id, "0-1");
+	assert_false(a.coalesced);
+	assert_true(b.coalesced);
+	assert_int_equal(submit_as(f, &root, 42, 9, &c, &dump, &refusal), SW_SUBMITTED_DUMP);
+	assert_string_equal(dump->id, "0-1");
+	sw_dump_unref(dump);
+	assert_int_equal(f->broker.counters.coalesced_total, 2);
+	submit(f, 42, 10, &c);
+	loop(f);
+	assert_int_equal(n_workers, 2);
+	end(&workers[1]);
+	loop(f);
+}
+
+/* A process has one tracer: its next capture waits, that of another process does not. */
+static void test_one_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	struct listener a = listener_new(), b = listener_new(), c = listener_new();
+	submit(f, 42, 9, &a);
+	submit(f, 42, 10, &b);
+	submit(f, 43, 9, &c);
+	loop(f);
+	assert_int_equal(n_workers, 2);
+	assert_int_equal(workers[0].request.pid, 42);
+	assert_int_equal(workers[1].request.pid, 43);
+	say_dump(&workers[0], "0-1");
+	end(&workers[0]);
+	loop(f);
+	assert_int_equal(n_workers, 3);
+	assert_int_equal(workers[2].request.depth, 10);
+	end(&workers[1]);
+	end(&workers[2]);
+	loop(f);
+	assert_string_equal(b.heard, "stopped io.snapwalk.Failed");
+	assert_string_equal(c.heard, "stopped io.snapwalk.Failed");
+	assert_int_equal(f->broker.counters.workers_died_total, 2);
+}
+
+static void test_nonsense(void **state)
+{
+	struct fixture *f = *state;
+	const struct sw_worker_resumed resumed = {0};
+	for (uint32_t i = 0; i < 4; i++) {
+		struct listener l = listener_new();
+		submit(f, 42, 9 + i, &l);
+		loop(f);
+		struct worker *w = &workers[i];
+		if (i == 0)
+			say(w, 99, "x", 1);
+		else if (i == 1)
+			say(w, SW_WORKER_RESUMED, &resumed, sizeof(resumed) - 1);
+		else if (i == 2)
+			say(w, SW_WORKER_DUMP, "{}", 2);
+		else {
+			w->request.pid = 43;
+			say_dump(w, "0-1");
+		}
+		loop(f);
+		end(w);
+		loop(f);
+		assert_non_null(strstr(l.heard, "io.snapwalk.Failed"));
+		assert_int_equal(f->broker.n_running, 0);
+	}
+	assert_int_equal(f->broker.counters.captures_total, 0);
+	assert_int_equal(f->broker.counters.captures_failed_total, 4);
+}
+
+static void test_failures(void **state)
+{
+	static const struct {
+		int code;
+		const char *name;
+	} cases[] = {
+		{SW_E_NO_PROCESS, "io.snapwalk.NoSuchProcess"},
+		{SW_E_EXITED, "io.snapwalk.TargetExited"},
+		{SW_E_CHANGED, "io.snapwalk.ProcessChanged"},
+		{SW_E_TRACED, "io.snapwalk.AlreadyTraced"},
+		{SW_E_ZOMBIE, "io.snapwalk.NotTraceable"},
+		{SW_E_STOP_TIMEOUT, "io.snapwalk.StopTimeout"},
+		{SW_E_NOT_PERMITTED, "io.snapwalk.NotPermitted"},
+		{SW_E_MEMORY, "io.snapwalk.Failed"},
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_worker_failed failed = {.code = cases[i].code, .rule = 77};
+		struct listener l = listener_new();
+		/* Not terminated: it is cut. */
+		memset(failed.message, 'x', sizeof(failed.message));
+		submit(f, (pid_t) (42 + i), 9, &l);
+		loop(f);
+		say(&workers[i], SW_WORKER_FAILED, &failed, sizeof(failed));
+		end(&workers[i]);
+		loop(f);
+		assert_string_equal(l.heard + strlen("stopped "), cases[i].name);
+	}
+}
+
+static void test_cancel(void **state)
+{
+	struct fixture *f = *state;
+	struct listener a = listener_new(), b = listener_new();
+	submit(f, 42, 9, &a);
+	sw_waiter_cancel(&a.waiter);
+	loop(f);
+	assert_int_equal(n_workers, 0);
+	assert_true(TAILQ_EMPTY(&f->broker.jobs));
+	/* One that runs goes on without anybody. */
+	submit(f, 42, 9, &b);
+	loop(f);
+	sw_waiter_cancel(&b.waiter);
+	say_dump(&workers[0], "0-2");
+	end(&workers[0]);
+	loop(f);
+	assert_string_equal(b.heard, "stopped ");
+	assert_int_equal(f->broker.counters.captures_total, 1);
+	assert_int_equal(f->broker.n_running, 0);
+}
+
+static void test_busy(void **state)
+{
+	struct fixture *f = *state;
+	const struct sw_caller user = {.uid = 5, .gid = 5};
+	struct listener l[4] = {listener_new(), listener_new(), listener_new(), listener_new()};
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	f->config.queue = 2;
+	submit(f, 42, 1, &l[0]);
+	submit(f, 42, 2, &l[1]);
+	assert_int_equal(submit_as(f, &root, 42, 3, &l[2], &dump, &refusal), SW_SUBMITTED_REFUSED);
+	assert_string_equal(refusal.name, "io.snapwalk.Busy");
+	assert_string_equal(json_object_get_string(
+				    json_object_object_get(refusal.parameters, "why")),
+			    "queue");
+	f->config.queue = 1000;
+	enum sw_submitted r = SW_SUBMITTED_WAIT;
+	for (uint32_t i = 0; i <= f->config.rate_burst; i++) {
+		struct listener *nobody = &l[3];
+		assert_int_equal(r, SW_SUBMITTED_WAIT);
+		r = submit_as(f, &user, 50, 100 + i, nobody, &dump, &refusal);
+		sw_waiter_cancel(&nobody->waiter);
+	}
+	assert_int_equal(r, SW_SUBMITTED_REFUSED);
+	assert_string_equal(json_object_get_string(
+				    json_object_object_get(refusal.parameters, "why")),
+			    "rate");
+	sw_refusal_deinit(&refusal);
+	sw_waiter_cancel(&l[0].waiter);
+	sw_waiter_cancel(&l[1].waiter);
+}
+
+static void test_deadline(void **state)
+{
+	struct fixture *f = *state;
+	struct listener a = listener_new(), b = listener_new();
+	f->config.timeout_ms = 1;
+	f->config.workers = 1;
+	submit(f, 42, 1, &a);
+	submit(f, 42, 2, &b);
+	while (b.heard[0] == '\0' || strstr(a.heard, "Timeout") == NULL)
+		assert_true(sd_event_run(f->broker.event, 5000000) > 0);
+	assert_string_equal(a.heard, "stopped io.snapwalk.Timeout");
+	assert_string_equal(b.heard, "io.snapwalk.Timeout");
+	assert_int_equal(f->broker.counters.workers_killed_total, 1);
+	/* Its place is taken until it is really gone. */
+	assert_int_equal(f->broker.n_running, 1);
+	end(&workers[0]);
+	loop(f);
+	assert_int_equal(f->broker.n_running, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_coalesced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
