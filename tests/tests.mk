@@ -14,7 +14,8 @@ TESTS_LIBS   = -Wl,--as-needed $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LI
 # Shared by unit tests: fake memory, snapshot builders.
 UNIT_COMMON := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) $(TESTS_ARCHIVES)
+$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) $(TESTS_ARCHIVES) \
+		$(filter-out %/main.o,$(OBJ_CLI))
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
 		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
