@@ -19,7 +19,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import BUILD, TARGETS, wait_until
+from harness import BUILD, TARGETS, state_of, wait_until
 from safety import status_field, tasks
 
 SNAPWALKD = os.path.join(BUILD, "bin", "snapwalkd")
@@ -166,6 +166,11 @@ def children(pid):
     return found
 
 
+def ended(pid):
+    """It runs no more; who has to reap it may take its time."""
+    return state_of(pid) in ("", "Z", "X")
+
+
 def number_of(pid, field):
     """The number in a field of /proc/PID/status, 0 when it is gone."""
     words = status_field(pid, pid, field).split()
@@ -292,8 +297,7 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()
-        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in family),
-                   f"the processes {family} to end")
+        wait_until(lambda: all(map(ended, family)), f"the processes {family} to end")
         return status
 
     def __exit__(self, *exc):

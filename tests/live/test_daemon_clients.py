@@ -12,10 +12,11 @@ import jsonschema
 
 from daemon import Daemon, Refused, join, private_copy
 from harness import (BUILD, SNAPWALK, Tap, Target, dump as direct_dump, expected_stacks,
-                     own_functions, tool, wait_until)
+                     own_functions, tool, wait_blocked, wait_until)
 from safety import frames_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+WAITS = (0, 35, 202, 230, 232)  # read, nanosleep, futex, clock_nanosleep, epoll_wait
 SCHEMA = os.path.join(HERE, "../../protocol/snapwalk-dump.schema.json")
 
 
@@ -88,6 +89,7 @@ def options(tap, daemon):
 def pieces(tap, daemon):
     """The same dump whole and with "more"."""
     with Target("threads", 100, 40) as target:
+        wait_blocked(target.pid, WAITS)
         whole = daemon.capture(target.pid)
         with daemon.client() as client:
             dump, states, last = join(client.stream("Capture", target={"pid": target.pid}))
@@ -140,7 +142,8 @@ def sample_and_subscribe(tap, daemon):
                 tap.check(rest and rest[-1].get("error"), "the target of a Sample ends: an error",
                           rest[-1:])
             except Refused as error:
-                tap.check(error.name in ("TargetExited", "NoSuchProcess"),
+                # NotTraceable: a zombie until we have waited for it.
+                tap.check(error.name in ("TargetExited", "NoSuchProcess", "NotTraceable"),
                           "the target of a Sample ends: an error", error)
 
 

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import tempfile
 
-from daemon import GATE, STRANGER, Daemon, private_copy
+from daemon import GATE, STRANGER, Daemon, ended, private_copy
 from gate import TOKEN, Gate, alert, free_port, payload
 from harness import SNAPWALK, TARGETS, Tap, Target, tool, wait_until
 
@@ -392,7 +392,7 @@ def on_dump(tap):
         tap.check(daemon.capture(target.pid)["dump"], "a hook that hangs delays nobody")
         pid = wait_until(lambda: os.path.exists(f"{out}/pid") and open(f"{out}/pid").read().strip(),
                          "the hook to start")
-        wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the hook to be ended")
+        wait_until(lambda: ended(int(pid)), "the hook to be ended")
         tap.check(daemon.capture(target.pid)["dump"], "it is ended at its time limit")
         tap.equal(stat.S_IMODE(os.stat(daemon.state).st_mode) & 0o007, 0,
                   "the store is closed to others")

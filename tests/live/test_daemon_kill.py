@@ -3,7 +3,7 @@
 """kill -9 of the worker, the daemon, the spawner and the gate at random instants: targets run on,
 dumps that were stored stay whole, and the next request works.
 
-SNAPWALK_KILLS=100 kills each of them so often; fewer are the default.
+SNAPWALK_KILLS=N kills each of them so often; 100 is the default.
 """
 import json
 import os
@@ -13,13 +13,13 @@ import socket
 import subprocess
 import time
 
-from daemon import GATE, Daemon, Refused, children
+from daemon import GATE, Daemon, Refused, children, ended
 from harness import Tap, tool, wait_until
 from safety import let_go
 from test_kill import Storm, wait_exact
 
-KILLS = int(os.environ.get("SNAPWALK_KILLS", 30))
-THREADS = 12
+KILLS = int(os.environ.get("SNAPWALK_KILLS", 100))
+THREADS, RATE = 4, 500
 
 
 def kill(pid):
@@ -75,7 +75,7 @@ def whole(tap, daemon, what, wanted=()):
 
 def workers(tap):
     generator = random.Random(20261121)
-    with Daemon() as daemon, Storm(THREADS) as storm:
+    with Daemon() as daemon, Storm(THREADS, RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the worker")
         seconds = capture_seconds(daemon, storm.pid)
         answers, stuck, hits, spawner = {}, [], 0, daemon.spawner
@@ -124,7 +124,7 @@ def daemon_killed(tap):
     """The daemon, its spawner, or both at once, as the OOM killer or an admin does it."""
     generator = random.Random(20261122)
     kept, stuck, odd = [], [], []
-    with Daemon() as daemon, Storm(THREADS) as storm:
+    with Daemon() as daemon, Storm(THREADS, RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the daemon")
         seconds = capture_seconds(daemon, storm.pid)
         for n in range(KILLS):
@@ -142,8 +142,7 @@ def daemon_killed(tap):
                     odd.append((n, got))
             # One without the other is of no use: it ends, and the service manager starts anew.
             daemon.process.wait(20)
-            wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in family),
-                       "what the daemon had started to end")
+            wait_until(lambda: all(map(ended, family)), "what the daemon had started to end")
             if left := let_go(storm.pid):
                 stuck.append((n, left))
             before = daemon.stored()
@@ -176,7 +175,7 @@ def gate_killed(tap):
         return
     from gate import Gate, alert  # noqa: PLC0415 - only where there is one
     generator = random.Random(20261123)
-    with Storm(THREADS) as storm, Daemon(rules={"test.conf": Gate.RULE}) as daemon:
+    with Storm(THREADS, RATE) as storm, Daemon(rules={"test.conf": Gate.RULE}) as daemon:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the gate")
         answers = {}
         with Gate(daemon) as gate:

@@ -178,7 +178,7 @@ class Books:
 
 
 def descriptors(daemon):
-    return n_fds(daemon.pid), n_fds(daemon.spawner)
+    return n_fds(daemon.pid) + n_fds(daemon.spawner)
 
 
 def storm(tap):
@@ -204,7 +204,7 @@ def storm(tap):
             wait_until(lambda: not daemon.workers() and daemon.status()["connections"] == 1,
                        "the daemon to be idle")
             memory.append(number_of(daemon.pid, "VmRSS") + number_of(daemon.spawner, "VmRSS"))
-            wait_until(lambda: not fds or descriptors(daemon) == fds[0], "descriptors to go")
+            wait_until(lambda: not fds or descriptors(daemon) <= fds[0], "descriptors to go")
             fds.append(descriptors(daemon))
         total = books.dumps + books.busy
         tap.equal((errors, books.odd), ([], []),
@@ -214,7 +214,7 @@ def storm(tap):
         print(f"# {books.dumps} dumps, {books.busy} busy, slowest {books.slowest:.2f} s, "
               f"memory {memory} KiB, descriptors {fds}")
         tap.check(memory[1] <= memory[0] * 1.05, "memory flat within 5 %", memory)
-        tap.equal(fds[1], fds[0], "as many descriptors as before")
+        tap.check(fds[1] <= fds[0], "not more descriptors than before", fds)
         tap.equal(len(children(daemon.pid)), 1, "no process left but the spawner")
         signals.check(tap, beats, "the storm's target")
         tap.equal([held(pid) for pid in pids if held(pid)], [], "no thread is held")
