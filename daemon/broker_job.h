@@ -112,9 +112,10 @@ void sw_recent_add(struct sw_broker *broker, struct sw_dump *dump,
 void sw_recent_clear(struct sw_broker *broker);
 int sw_recent_init(struct sw_broker *broker);
 
-/* broker_keep.c: what happens to every new dump: disk, OnDump=, subscribers, journal. */
+/* broker_keep.c: what happens to every new dump: disk, OnDump=, subscribers, and (not quiet) the
+ * journal. */
 void sw_keep_dump(struct sw_broker *broker, struct sw_dump *dump, uid_t owner, bool store,
-		  const char *reason);
+		  bool quiet, const char *reason);
 void sw_keep_failure(struct sw_broker *broker, const struct sw_job *job,
 		     const struct sw_refusal *refusal);
 int sw_keep_store(struct sw_broker *broker, struct sw_dump *dump, uid_t owner);

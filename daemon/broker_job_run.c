@@ -142,7 +142,10 @@ static void worker_dumped(struct sw_job *job)
 			job->owner == dump->uid ? job->owner : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
 		const char *reason = job->request.reason;
 		account(job, dump);
-		sw_keep_dump(broker, dump, owner, job->store, reason[0] != '\0' ? reason : NULL);
+		/* The first of a sample is worth a line, the thousand that follow are not. */
+		bool quiet = job->request.seq > 1 && !job->store;
+		sw_keep_dump(broker, dump, owner, job->store, quiet,
+			     reason[0] != '\0' ? reason : NULL);
 		if (job->require_exe == NULL)
 			sw_recent_add(broker, dump, &job->options);
 		sw_job_finish(job, dump, &refusal);

@@ -52,7 +52,7 @@ static void run_command(struct sw_broker *broker, const struct sw_dump *dump, co
 }
 
 void sw_keep_dump(struct sw_broker *broker, struct sw_dump *dump, uid_t owner, bool store,
-		  const char *reason)
+		  bool quiet, const char *reason)
 {
 	const struct sw_log_capture entry = {.pid = dump->pid,
 					     .comm = dump->comm,
@@ -64,7 +64,8 @@ void sw_keep_dump(struct sw_broker *broker, struct sw_dump *dump, uid_t owner, b
 		(void) sw_keep_store(broker, dump, owner); /* said there */
 	run_command(broker, dump, reason);
 	sw_subscribers_tell(broker, owner, dump, NULL);
-	sw_log_captured(&entry);
+	if (!quiet)
+		sw_log_captured(&entry);
 }
 
 void sw_keep_failure(struct sw_broker *broker, const struct sw_job *job,

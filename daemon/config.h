@@ -46,7 +46,7 @@ struct sw_config {
 	uint32_t store_max_files;    /* MaxFiles= 1000 */
 	bool group_looked_up, group_found; /* sw_group_find() was asked before the sandbox */
 	uint32_t group_gid;                /* Group=, when found; not looked up: at each caller */
-	size_t n_problems;           /* unknown keys, bad values */
+	size_t n_problems;                 /* unknown keys, bad values */
 };
 
 /* Where problems are said: "file:line: what". */

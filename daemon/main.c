@@ -152,11 +152,24 @@ static int config_load(const struct arguments *arguments, sw_config_say_fn *say,
 
 /* ---- what needs the privileges of the start ---- */
 
+/* "~/.local/state" may not be there in a new home. */
+static void make_parents(const char *path)
+{
+	sw_cleanup(sw_free_p) char *parent = strdup(path);
+	for (char *slash = parent; slash != NULL && (slash = strchr(slash + 1, '/')) != NULL;) {
+		*slash = '\0';
+		(void) mkdir(parent, 0700); /* it is there, or the last one says why not */
+		*slash = '/';
+	}
+}
+
 /* The directory of the socket and that of the dumps, as the service manager would make them. */
 static void make_directory(const char *path, mode_t mode, const struct sw_config *config)
 {
 	const struct passwd *user =
 		geteuid() == 0 && !config->user_mode ? getpwnam(config->user) : NULL;
+	if (config->user_mode)
+		make_parents(path);
 	if (mkdir(path, mode) < 0)
 		return; /* it is there, or opening something in it says why not */
 	if (user != NULL && chown(path, user->pw_uid, user->pw_gid) < 0)
