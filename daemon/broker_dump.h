@@ -35,7 +35,7 @@ struct sw_dump {
 	uint64_t starttime;
 	int64_t time_ns; /* CLOCK_REALTIME */
 	int64_t stopped_us, total_us, n_threads;
-	bool stored;
+	bool complete, stored;
 };
 
 /* Consumes text (malloc'ed), also on failure. -SW_E_FORMAT: it is no dump; -SW_E_NOMEM. */

@@ -108,6 +108,7 @@ static void account(struct sw_job *job, const struct sw_dump *dump)
 {
 	struct sw_counters *n = &job->broker->counters;
 	n->captures_total++;
+	n->captures_incomplete_total += !dump->complete;
 	n->capture_us_total += (uint64_t) dump->total_us;
 	n->threads_total += (uint64_t) dump->n_threads;
 	n->dump_bytes_total += dump->size;

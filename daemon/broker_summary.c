@@ -118,6 +118,7 @@ static int check(struct sw_dump *dump, struct json_object *head, struct sw_error
 	const char *exe = string_of(process, "exe");
 	int64_t pid = int_of(process, "pid"), uid = int_of(process, "uid");
 	int64_t starttime = int_of(process, "starttime");
+	dump->complete = json_object_get_boolean(json_object_object_get(head, "complete"));
 	dump->id = string_of(head, "id");
 	dump->comm = string_of(process, "comm");
 	dump->exe = exe != NULL ? exe : "";

@@ -46,6 +46,7 @@ static void test_summary(void **state)
 	assert_int_equal(dump->starttime, 998877);
 	assert_int_equal(dump->stopped_us, 850);
 	assert_int_equal(dump->n_threads, 2);
+	assert_true(dump->complete);
 	assert_true(dump->time_ns == INT64_C(1795170950084579000));
 	assert_int_equal(dump->size, strlen("{" HEAD ARRAYS "}"));
 	char wanted[1024];

@@ -197,6 +197,7 @@ static void test_one(void **state)
 	assert_int_equal(f->broker.n_running, 0);
 	assert_true(TAILQ_EMPTY(&f->broker.jobs));
 	assert_int_equal(f->broker.counters.captures_total, 1);
+	assert_int_equal(f->broker.counters.captures_incomplete_total, 0);
 	assert_int_equal(f->broker.counters.stopped_us_total, 850);
 }
 
