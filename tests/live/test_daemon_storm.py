@@ -182,7 +182,8 @@ def descriptors(daemon):
 
 
 def storm(tap):
-    config = {"MinIntervalSec": "1", "Queue": 8, "StopPercent": 100}
+    # The list of stored dumps, which is in memory, is as long as it gets in the first storm.
+    config = {"MinIntervalSec": "1", "Queue": 8, "StopPercent": 100, "MaxFiles": 50}
     with contextlib.ExitStack() as stack:
         daemon = stack.enter_context(Daemon(config))
         targets = [stack.enter_context(Target("threads", 4 + n, 20)) for n in range(TARGETS - 1)]
