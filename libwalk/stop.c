@@ -382,6 +382,8 @@ static int session(void *arg)
 		drop_strangers(s);
 	s->time_ns = realtime_clock_ns();
 	s->changed = !same_program(s);
+	ssize_t n = s->statm_fd >= 0 ? pread(s->statm_fd, s->statm, sizeof(s->statm) - 1, 0) : 0;
+	s->statm[n > 0 ? n : 0] = '\0';
 	if (!s->changed) {
 		int64_t copy_ns = sw_clock_ns();
 		for (size_t i = 0; i < s->n; i++)
