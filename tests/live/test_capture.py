@@ -114,6 +114,10 @@ def subsets(tap):
         tap.equal({t["reason"] for tid, t in got.threads.items() if tid not in tids},
                   {"not_requested"}, "the others are listed as not asked for")
         tap.equal(got.warnings, [], "which is no warning")
+        # Those that were held go back to sleep once they have run.
+        others = [tid for name, (tid, _) in threads.items() if name != "spinning"]
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in others),
+                   "threads to sleep again")
         got = Captured(target.pid, running_only=1)
         tap.equal([tid for tid, t in got.threads.items() if t["captured"]],
                   [threads["spinning"][0]], "only running threads: the one that runs")
