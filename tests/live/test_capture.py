@@ -16,6 +16,8 @@ class Captured:
     """The words that drive_capture prints, by their first."""
 
     def __init__(self, pid, *options, **named):
+        # A thread that has to wait for its turn to stop is not what is tested here.
+        named.setdefault("max_stop_ms", 5000)
         words = [f"{name}={value}" for name, value in named.items()]
         run = subprocess.run([os.path.join(TARGETS, "drive_capture"), str(pid), *options, *words],
                              capture_output=True, text=True, timeout=120)
