@@ -116,3 +116,26 @@ bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length)
 	*ret_length = deleted ? length - extra : length;
 	return deleted;
 }
+
+int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_newer,
+		  const struct sw_map *older, size_t n_older, struct sw_map **ret_maps,
+		  size_t *ret_n)
+{
+	struct sw_map *maps = sw_arena_calloc(arena, n_newer + n_older, sizeof(*maps));
+	if (maps == NULL)
+		return -SW_E_NOMEM;
+	size_t n = 0, k = 0;
+	for (size_t i = 0; i < n_older; i++) {
+		for (; k < n_newer && newer[k].start_avma < older[i].end_avma; k++)
+			maps[n++] = newer[k];
+		if (n > 0 && maps[n - 1].end_avma > older[i].start_avma)
+			continue; /* the newer one is there now */
+		maps[n] = older[i];
+		maps[n++].place = -1;
+	}
+	for (; k < n_newer; k++)
+		maps[n++] = newer[k];
+	*ret_maps = maps;
+	*ret_n = n;
+	return 0;
+}

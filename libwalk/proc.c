@@ -63,6 +63,11 @@ bool sw_proc_stat_parse(const char *text, size_t size, struct sw_proc_stat *ret)
 	return true;
 }
 
+uint64_t sw_proc_statm_pages(const char *text)
+{
+	return strtoull(text, NULL, 10); /* the kernel's own digits, or an empty text: 0 */
+}
+
 ssize_t sw_proc_read_small(int dirfd, const char *name, char *buffer, size_t size)
 {
 	sw_cleanup(sw_close_p) int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);

@@ -38,6 +38,9 @@ bool sw_proc_cgroup_find(const char *text, const char **ret, size_t *ret_length)
  */
 bool sw_proc_tids(int task_fd, pid_t *tids, size_t max, size_t *ret_n);
 
+/* The first number of /proc/PID/statm, proc(5): the size of all mappings, in pages; 0 for none. */
+uint64_t sw_proc_statm_pages(const char *text);
+
 /* Whole files of /proc that fit a small buffer; NUL-terminated. Length, or -1 with errno. */
 ssize_t sw_proc_read_small(int dirfd, const char *name, char *buffer, size_t size);
 

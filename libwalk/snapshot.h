@@ -45,6 +45,14 @@ enum { SW_MAPS_MAX = 262144, SW_WARNINGS_MAX = 4096 };
 int sw_maps_parse(struct sw_arena *arena, const char *text, size_t size, struct sw_map **ret_maps,
 		  size_t *ret_n, size_t *ret_bad_lines);
 
+/*
+ * What was mapped at one of two times or both: all of newer, and of older what overlaps nothing of
+ * it. Both sorted by address; the result is, too, and belongs to no places yet. 0, -SW_E_NOMEM.
+ */
+int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_newer,
+		  const struct sw_map *older, size_t n_older, struct sw_map **ret_maps,
+		  size_t *ret_n);
+
 /* Strips " (deleted)" as the kernel appends it (a file may really be named so: the opener finds
  * out by identity). True when it was there; *ret_length is the path without it. */
 bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length);

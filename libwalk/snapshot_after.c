@@ -104,12 +104,11 @@ static void warn_limits(struct sw_take *take)
 	}
 }
 
-/* The maps were read before the stop. When they changed since, the newer ones are better: what
- * was mapped at the stop is nearly always still there. */
+/* The maps were read before the stop. When they changed since, both times are needed: what was
+ * mapped at the stop was nearly always there before it, or is still there after it. */
 static bool maps_are_old(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
-	struct sw_proc_stat stat;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		if (!t->captured)
@@ -118,8 +117,7 @@ static bool maps_are_old(struct sw_take *take)
 		if (t->stack_end_avma == 0 || code == NULL || !(code->prot & SW_MAP_EXEC))
 			return true;
 	}
-	return sw_proc_stat_read(take->live_fd, "stat", &stat) &&
-	       stat.vsize_bytes != take->vsize_bytes;
+	return sw_proc_statm_pages(take->stop.statm) != take->maps_pages;
 }
 
 /* The address space that was opened before the stop has ended: by an exit, or by an execve. */

@@ -11,6 +11,7 @@
 
 enum {
 	MAPS_TEXT_MAX = 64 << 20,
+	MAPS_TRIES_MAX = 3,
 	CGROUP_TEXT_MAX = 16 << 10,
 	PATH_TEXT_MAX = 4096,
 	STATUS_TEXT_MAX = 16 << 10,
@@ -75,18 +76,41 @@ static int cannot_open(const struct sw_take *take, const char *name)
 		       take->target->pid, name);
 }
 
-/* Maps and modules, as they are now. */
+static uint64_t size_now(const struct sw_take *take)
+{
+	char statm[32] = "";
+	ssize_t n = pread(take->stop.statm_fd, statm, sizeof(statm) - 1, 0);
+	return n > 0 ? sw_proc_statm_pages(statm) : 0;
+}
+
+/* The text of maps, and the size of the memory at that time: read again while it changes. */
+static int maps_text(struct sw_take *take, struct sw_text *text)
+{
+	for (int tries = 0;; tries++) {
+		uint64_t before = size_now(take);
+		text->size = 0;
+		int r = sw_text_read_at(text, take->live_fd, "maps", MAPS_TEXT_MAX);
+		take->maps_pages = size_now(take);
+		if (r < 0 || before == take->maps_pages || tries == MAPS_TRIES_MAX)
+			return r;
+	}
+}
+
+/* Maps and modules, as they are now; when there are some already, those that are gone stay. */
 int sw_take_maps(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	struct sw_map *maps;
 	size_t n, bad;
-	int r = sw_text_read_at(&text, take->live_fd, "maps", MAPS_TEXT_MAX);
+	int r = maps_text(take, &text);
 	if (r == -SW_E_IO)
 		return cannot_open(take, "maps");
 	if (r == 0)
 		r = sw_maps_parse(&snap->priv->arena, text.data, text.size, &maps, &n, &bad);
+	/* Read again: a library may have come after the first time, or gone before the second. */
+	if (r == 0 && n > 0 && snap->n_maps > 0)
+		r = sw_maps_merge(&snap->priv->arena, maps, n, snap->maps, snap->n_maps, &maps, &n);
 	if (r < 0)
 		return sw_fail(take->err, -r, "process %d: maps: %s", take->target->pid,
 			       sw_error_text(r));
@@ -116,9 +140,7 @@ int sw_take_before(struct sw_take *take)
 	if (snap->priv->mem_fd < 0 && (errno == EACCES || errno == EPERM))
 		return cannot_open(take, "mem");
 	take->stop.mem_fd = snap->priv->mem_fd;
-	struct sw_proc_stat stat;
-	if (sw_proc_stat_read(take->live_fd, "stat", &stat))
-		take->vsize_bytes = stat.vsize_bytes;
+	take->stop.statm_fd = openat(take->live_fd, "statm", O_RDONLY | O_CLOEXEC);
 	int r = sw_take_threads_and_maps(take);
 	if (r < 0)
 		return r;

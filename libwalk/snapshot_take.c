@@ -18,6 +18,7 @@ enum {
 static void take_deinit(struct sw_take *take)
 {
 	sw_snapshot_destroy(take->snap);
+	sw_close_p(&take->stop.statm_fd);
 	sw_close_p(&take->live_fd);
 }
 
@@ -48,6 +49,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	int64_t begin_ns = sw_clock_ns();
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
 						       .options = options_fill(options),
+						       .stop.statm_fd = -EBADF,
 						       .live_fd = -EBADF,
 						       .err = err};
 	int r = sw_snapshot_create(ctx, &take.snap, err);

@@ -18,8 +18,8 @@ struct sw_take {
 	struct sw_stop stop;                /* its arrays are the snapshot's arena's */
 	struct sw_capture_room *room;       /* the snapshot's arena's */
 	int live_fd;                        /* owned: sw_target_live_fd() */
-	uint64_t vsize_bytes;               /* of the process before its maps were read */
-	struct sw_proc_stat leader;         /* of the thread group's leader */
+	uint64_t maps_pages;        /* size of the memory that the maps describe; 0 unknown */
+	struct sw_proc_stat leader; /* of the thread group's leader */
 	struct sw_error *err;
 };
 
@@ -36,7 +36,7 @@ bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 /* Part of sw_take_before(): lists and describes threads, sets the room aside, reads maps. */
 int sw_take_threads_and_maps(struct sw_take *take);
 
-/* Reads maps and finds places, as they are now; replaces what snap had. */
+/* Reads maps and finds places, as they are now, and adds what snap had where nothing is now. */
 int sw_take_maps(struct sw_take *take);
 
 #endif

@@ -408,6 +408,9 @@ static int session(void *arg)
 	if (!stop_new_threads(s))
 		drop_strangers(s);
 	s->time_ns = realtime_clock_ns();
+	s->changed = !same_program(s);
+	ssize_t n = s->statm_fd >= 0 ? pread(s->statm_fd, s->statm, sizeof(s->statm) - 1, 0) : 0;
+	s->statm[n > 0 ? n : 0] = '\0';
 	s->refused = !is_permitted(s);
 	s->changed = !s->refused && !same_program(s);
 	if (!s->changed) {

@@ -45,6 +45,7 @@ struct sw_stop {
 	int task_fd;         /* borrowed: /proc/PID/task */
 	int mem_fd;          /* borrowed: its memory as it was before the stop */
 	uint64_t known_avma; /* an address that is mapped */
+	int statm_fd;        /* borrowed: /proc/PID/task/TID/statm, -EBADF for none */
 	bool new_threads;    /* also stop threads that appear meanwhile */
 	bool realtime;       /* SCHED_FIFO while stopped */
 	enum sw_restart restart;
@@ -68,7 +69,8 @@ struct sw_stop {
 	bool changed;    /* it became another program: nothing was copied */
 	bool refused;    /* permit() said no: nothing was copied */
 	bool timed_out;
-	bool overflow; /* more threads than capacity */
+	char statm[32]; /* first bytes of statm in the stop, not parsed; "" unknown */
+	bool overflow;  /* more threads than capacity */
 	_Atomic uint32_t progress;
 };
 

@@ -11,7 +11,7 @@ static volatile unsigned long counter;
 
 static NOINLINE void callback(void)
 {
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < 4000000; i++)
 		counter++;
 }
 

@@ -3,11 +3,13 @@
  * routines, landing pads. Says edges and roots as busy.c does. */
 #include "target.h"
 
+#include <atomic>
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
 
 static volatile unsigned long counter;
+static std::atomic<bool> begun;
 
 struct Guard {
 	NOINLINE ~Guard()
@@ -58,6 +60,7 @@ NOINLINE void work()
 
 NOINLINE void *worker(void *arg)
 {
+	begun = true;
 	work();
 	KEEP();
 	return arg;
@@ -72,6 +75,8 @@ int main()
 	       "edge thrower(int) thrower(int)\nedge thrower(int) Guard::~Guard()\n");
 	if (pthread_create(&thread, nullptr, worker, nullptr) != 0)
 		return 1;
+	while (!begun) /* a thread that was just made has no function of ours on its stack yet */
+		sched_yield();
 	ready();
 	work();
 	return 0;

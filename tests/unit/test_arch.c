@@ -161,6 +161,37 @@ static void test_musl_clone(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
 }
 
+static void test_clone_side(void **state)
+{
+	(void) state;
+	/* syscall; test %rax,%rax; jl +19; je +1; ret: glibc 2.36 clone and clone3 */
+	struct sw_memory m =
+		memory_beginning(BYTES(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0xc3));
+	static const struct {
+		uint8_t at;
+		enum sw_clone_side with_0, with_tid;
+	} rows[] = {
+		{0, SW_CLONE_PARENT, SW_CLONE_PARENT}, /* nobody is made yet */
+		{1, SW_CLONE_NONE, SW_CLONE_NONE},     /* inside an instruction */
+		{2, SW_CLONE_CHILD, SW_CLONE_PARENT},  {5, SW_CLONE_CHILD, SW_CLONE_PARENT},
+		{7, SW_CLONE_CHILD, SW_CLONE_PARENT},  {9, SW_CLONE_PARENT, SW_CLONE_PARENT},
+		{10, SW_CLONE_NONE, SW_CLONE_NONE},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(sw_arch_clone_side(m, AT + rows[i].at, 0), rows[i].with_0);
+		assert_int_equal(sw_arch_clone_side(m, AT + rows[i].at, 77), rows[i].with_tid);
+	}
+	/* near jumps */
+	m = memory_beginning(BYTES(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x0f, 0x8c, 9, 0, 0, 0, 0x0f, 0x84,
+				   9, 0, 0, 0, 0xc3));
+	assert_int_equal(sw_arch_clone_side(m, AT + 11, 0), SW_CLONE_CHILD);
+	assert_int_equal(sw_arch_clone_side(m, AT + 17, 0), SW_CLONE_PARENT);
+	/* another system call: no branch for a child behind it */
+	m = memory_beginning(
+		BYTES(0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3));
+	assert_int_equal(sw_arch_clone_side(m, AT + 2, 0), SW_CLONE_NONE);
+}
+
 static void test_entry_call(void **state)
 {
 	(void) state;
@@ -223,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_fp_place),
 		cmocka_unit_test(test_sigreturn),
 		cmocka_unit_test(test_musl_clone),
+		cmocka_unit_test(test_clone_side),
 		cmocka_unit_test(test_entry_call),
 		cmocka_unit_test(test_register_names),
 		cmocka_unit_test(test_regs),

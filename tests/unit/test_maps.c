@@ -167,13 +167,42 @@ static void deleted(void **state)
 	assert_int_equal(length, 0);
 }
 
+/* A library came and the heap grew; another library went. */
+static void merged(void **state)
+{
+	(void) state;
+	struct parsed older, newer;
+	struct sw_map *maps;
+	size_t n;
+	assert_int_equal(parse(&older, "1000-3000 rw-p 00000000 00:00 0 [heap]\n"
+				       "5000-6000 r-xp 00000000 fe:00 1 /gone.so\n"
+				       "9000-a000 r-xp 00000000 fe:00 2 /stays.so\n"),
+			 0);
+	assert_int_equal(parse(&newer, "1000-4000 rw-p 00000000 00:00 0 [heap]\n"
+				       "7000-8000 r-xp 00000000 fe:00 3 /came.so\n"
+				       "9000-a000 r-xp 00000000 fe:00 2 /stays.so\n"),
+			 0);
+	older.maps[1].place = 7;
+	assert_int_equal(sw_maps_merge(&newer.arena, newer.maps, newer.n, older.maps, older.n,
+				       &maps, &n),
+			 0);
+	assert_int_equal(n, 4);
+	assert_int_equal(maps[0].end_avma, 0x4000);
+	assert_string_equal(maps[1].path, "/gone.so");
+	assert_int_equal(maps[1].place, -1);
+	assert_string_equal(maps[2].path, "/came.so");
+	assert_string_equal(maps[3].path, "/stays.so");
+	sw_arena_deinit(&older.arena);
+	sw_arena_deinit(&newer.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_line), cmocka_unit_test(anonymous_and_special),
 		cmocka_unit_test(odd_names),  cmocka_unit_test(bad_lines_are_counted),
 		cmocka_unit_test(empty),      cmocka_unit_test(too_many),
-		cmocka_unit_test(deleted),
+		cmocka_unit_test(deleted),    cmocka_unit_test(merged),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

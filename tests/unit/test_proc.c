@@ -165,13 +165,25 @@ static void own_stat(void **state)
 	assert_false(sw_proc_stat_read(fd, "no_such_file", &stat));
 }
 
+static void statm(void **state)
+{
+	(void) state;
+	assert_int_equal(sw_proc_statm_pages("61382 1830 1590 78 0 8371 0\n"), 61382);
+	assert_int_equal(sw_proc_statm_pages(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_fields),       cmocka_unit_test(stat_hostile_names),
-		cmocka_unit_test(stat_malformed),    cmocka_unit_test(status),
-		cmocka_unit_test(cgroups),           cmocka_unit_test(tids),
-		cmocka_unit_test(tids_of_odd_names), cmocka_unit_test(own_stat),
+		cmocka_unit_test(statm),
+		cmocka_unit_test(stat_fields),
+		cmocka_unit_test(stat_hostile_names),
+		cmocka_unit_test(stat_malformed),
+		cmocka_unit_test(status),
+		cmocka_unit_test(cgroups),
+		cmocka_unit_test(tids),
+		cmocka_unit_test(tids_of_odd_names),
+		cmocka_unit_test(own_stat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
