@@ -157,7 +157,7 @@ static void check(operation *operate, bool only_one)
 		free(text);
 		assert_true(refused < TRIES_MAX);
 	}
-	assert_true(refused >= 2);
+	assert_true(refused >= 1); /* a reply made of text needs but one */
 	free(whole);
 }
 
