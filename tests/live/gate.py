@@ -106,15 +106,15 @@ class Gate:
     def post(self, path, body, **more):
         return self.request("POST", path, body, **more)
 
-    def begin_post(self, path, body):
+    def try_begin(self, method, path, body=None):
         """A request whose answer may never come; None when it could not even be sent."""
         try:
-            return self.begin("POST", path, body)
+            return self.begin(method, path, body)
         except OSError:
             return None
 
     @staticmethod
-    def end_post(connection):
+    def end(connection):
         """Its status, None without an answer."""
         if connection is None:
             return None
