@@ -196,7 +196,11 @@ class Daemon:
                  wait=True):
         self.config = dict(PATIENT, **(config or {}))
         self.rules, self.args, self.prefix, self.wait = rules, args, prefix, wait
-        self.env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **(env or {})}
+        # A sanitized one keeps little of what was freed, so that its memory can be looked at; the
+        # search for leaks needs ptrace, which it may not use on itself.
+        self.env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+                    "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:"
+                                    "thread_local_quarantine_size_kb=64", **(env or {})}
         self.root = os.geteuid() == 0
         if self.root:
             self.config.setdefault("User", USER)
