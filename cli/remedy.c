@@ -20,7 +20,7 @@ static const struct {
 	{"kernel_thread", "read /proc/PID/stack as root"},
 	{"io_worker", "look at the other threads of its process"},
 	{"self", "give another process"},
-	{"unsupported_architecture", "only 64-bit x86 processes can be captured"},
+	{"unsupported_architecture", "eu-stack or gdb can show it"},
 	{"exited", "choose a process that still runs"},
 	{"process_changed", "try again: it began another program during the capture"},
 	{"stop_timeout", "allow more with --max-stop, or see why with 'snapwalk doctor PID'"},

@@ -161,7 +161,7 @@ static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *e
 	    (ident[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64))
 		return 0;
 	return sw_fail(err, SW_E_ARCH,
-		       "process %d runs a %s program: only 64-bit x86 programs can be captured",
+		       "process %d runs a %s program: only 64-bit x86 ones can be captured",
 		       (int) t->pid, ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "foreign");
 }
 

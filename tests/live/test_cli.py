@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 
 from harness import BUILD, SNAPWALK, Tap, Target, snapwalk, state_of, tool, wait_until
+from safety import held
 
 NOBODY = 65534
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -109,6 +110,21 @@ def kernel_thread(tap):
     result = snapwalk("doctor", 2)
     tap.check(result.returncode == 77 and "kernel thread" in result.stdout,
               "doctor: a kernel thread", result.stdout)
+
+
+def thirty_two_bits(tap):
+    """Needs a kernel that runs such programs: CONFIG_IA32_EMULATION."""
+    try:
+        with Target("i386") as target:
+            said(tap, snapwalk(target.pid), 1,
+                 r"^snapwalk: \d+: .* 32-bit program.*\(unsupported_architecture\): ",
+                 "a 32-bit program")
+            result = snapwalk("doctor", target.pid)
+            tap.check(result.returncode == 77 and "a 32-bit program" in result.stdout,
+                      "doctor: a 32-bit program", result.stdout)
+            tap.equal(held(target.pid), [], "it is not held")
+    except OSError as error:
+        tap.skip("a 32-bit program", f"this kernel runs none: {error.strerror}")
 
 
 def zombie(tap):
@@ -582,11 +598,11 @@ def no_network(tap):
 
 def main():
     tap = Tap()
-    for function in (bad_lines, no_such_target, itself, kernel_thread, zombie, not_permitted,
-                     doctor_good, other_tracer, output_file, full_file_system, standard_output,
-                     formats, selectors, explain_and_verify, record, sample, hooks_without_daemon,
-                     hook_does_not_wait, words_for_users,
-                     completion, manual_example, first_try, no_network):
+    for function in (bad_lines, no_such_target, itself, kernel_thread, thirty_two_bits, zombie,
+                     not_permitted, doctor_good, other_tracer, output_file, full_file_system,
+                     standard_output, formats, selectors, explain_and_verify, record, sample,
+                     hooks_without_daemon, hook_does_not_wait, words_for_users, completion,
+                     manual_example, first_try, no_network):
         tap.guard(function)
     tap.done()
 

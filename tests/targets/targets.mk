@@ -53,6 +53,10 @@ $(T)/chain_separate: $(T)/chain_pie
 $(T)/assembly: tests/targets/assembly.c tests/targets/lib/assembly_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -o $@ $< tests/targets/lib/assembly_frames.S
+# 32-bit code, without a C library: any compiler for 64 bits can make it.
+$(T)/i386: tests/targets/lib/i386.S tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(CC) -m32 -nostdlib -static -no-pie -o $@ $<
 $(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread -o $@ $<
@@ -79,5 +83,5 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(TESTS_ARCHIVES) $(TESTS_LIBS)
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/stepped_cet \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)
