@@ -47,7 +47,10 @@ def pid_and_mount_namespace(tap, scratch):
         with open(f"/proc/{target.pid}/task/{target.pid}/children") as children:
             inner = int(children.read().split()[0])
         report = capture(inner, status=(0,))
-        tap.equal(report["process"]["exe"], f"{hidden}/inner", "namespace: path as seen inside")
+        # The kernel's words: for a test in a changed root they begin outside of it.
+        exe = os.readlink(f"/proc/{inner}/exe")
+        tap.check(exe.endswith(f"{hidden}/inner"), "namespace: it runs the hidden file", exe)
+        tap.equal(report["process"]["exe"], exe, "namespace: path as seen inside")
         tap.check(not os.path.exists(f"{hidden}/inner"), "namespace: it is not visible outside")
         tap.equal(sorted(t["tid"] for t in report["threads"]), sorted(tasks(inner)),
                   "namespace: thread ids as seen outside")
