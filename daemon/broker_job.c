@@ -174,6 +174,14 @@ static void start_ready(struct sw_broker *broker)
 	while (broker->n_running < broker->config->workers && (job = next_ready(broker)) != NULL) {
 		struct sw_error err = {0};
 		struct sw_refusal refusal = {0};
+		/* Asked again: another job of this target may have used its time up meanwhile. */
+		uint32_t ms = sw_limits_target(broker->limits, job->request.pid,
+					       job->request.starttime, sw_broker_now_ns());
+		if (ms > 0) {
+			(void) busy(&refusal, &broker->counters.busy_target_total, "target", ms);
+			sw_job_finish(job, NULL, &refusal);
+			continue;
+		}
 		if (sw_job_run(job, &err) == 0) {
 			job->state = SW_JOB_RUNNING;
 			broker->n_queued--;

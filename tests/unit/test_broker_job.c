@@ -256,6 +256,27 @@ static void test_one_at_a_time(void **state)
 	assert_int_equal(f->broker.counters.workers_died_total, 2);
 }
 
+/* What was let in while the target had stop time left is asked again when its turn comes. */
+static void test_budget_at_start(void **state)
+{
+	struct fixture *f = *state;
+	struct listener a = listener_new(), b = listener_new();
+	submit(f, 42, 9, &a);
+	submit(f, 42, 10, &b);
+	loop(f);
+	assert_int_equal(n_workers, 1);
+	sw_limits_stopped(f->broker.limits, 42, 7, 700000, sw_broker_now_ns());
+	say_dump(&workers[0], "0-1");
+	end(&workers[0]);
+	loop(f);
+	assert_string_equal(a.heard, "stopped resumed dump");
+	assert_string_equal(b.heard, "io.snapwalk.Busy");
+	assert_int_equal(n_workers, 1);
+	assert_int_equal(f->broker.counters.busy_target_total, 1);
+	assert_true(TAILQ_EMPTY(&f->broker.jobs));
+	assert_int_equal(f->broker.n_queued, 0);
+}
+
 static void test_nonsense(void **state)
 {
 	struct fixture *f = *state;
@@ -394,6 +415,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_coalesced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_budget_at_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
