@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A snapshot as a directory, to walk it again elsewhere. */
+/*
+ * A snapshot as a directory, to walk it again elsewhere. It is walked and named here first, so that
+ * everything that is read of the running process for that is recorded, too.
+ */
 #include "commands.h"
 #include "complain.h"
 #include "obtain.h"
@@ -8,9 +11,10 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 		  const struct sw_options *options)
 {
 	struct sw_error err = {0};
-	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
-	if (sw_obtain_snapshot(session, subject, options, &snap, &err) < 0)
+	sw_cleanup(sw_obtained_deinit) struct sw_obtained all = {0};
+	if (sw_obtain_report(session, subject, options, 0, 0, &all, &err) < 0)
 		return sw_complain_error(subject->name, &err);
+	const struct sw_snapshot *snap = all.snap;
 	if (sw_snapshot_save(snap, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
 	size_t captured = 0;
@@ -30,13 +34,13 @@ int sw_cmd_record(const struct sw_options *options)
 	int status = sw_select_one(options, &subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	struct sw_options only_snapshot = *options; /* no names are needed */
-	only_snapshot.symbolize.level = SW_SYMBOLS_NONE;
+	struct sw_options names = *options; /* lines come from files, not from memory */
+	names.symbolize.level = SW_SYMBOLS_NAMES;
 	struct sw_session session;
 	struct sw_error err = {0};
-	if (sw_session_init(&session, &only_snapshot, &err) < 0)
+	if (sw_session_init(&session, &names, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	status = record(&session, &subject, options);
+	status = record(&session, &subject, &names);
 	sw_session_deinit(&session);
 	return status;
 }

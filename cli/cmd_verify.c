@@ -46,7 +46,7 @@ static void print_frame(struct sw_text *text, const char *who, const struct sw_f
 	sw_text_printf(text, "    %-10s 0x%" PRIx64 " %s %s (%s, %s)\n", who, f->pc_avma,
 		       function != NULL ? function : "?",
 		       f->place != NULL ? sw_module_path(f->place->module) : "in no module",
-		       sw_unwinder_name(f->by), sw_trust_name(f->trust));
+		       sw_frame_by(f), sw_trust_name(f->trust));
 }
 
 static void compare_thread(struct verifier *v, const struct sw_walk *ours,

@@ -17,12 +17,19 @@ struct sw_capture {
 /* prepare(): this range will be copied in the stop. Bounded by SW_CAPTURE_WANT_BYTES in all. */
 int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes);
 
+/*
+ * stacks(): a further stack of a thread, in use from sp_avma up to end_avma: will be copied like its
+ * own one (its red zone too, at most --stack-bytes from the lower end). False when there is none, or
+ * when SW_CAPTURE_STACKS for each thread are used up.
+ */
+bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
+
 /* capture(): copy [avma, avma + bytes) now; *ret_data is the copy, which will be one of the
  * snapshot's ranges. False when it cannot be read or the room is used up. */
 bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 		     const uint8_t **ret_data);
 
-/* capture(): read without keeping, to follow a pointer. */
+/* stacks(), capture(): read without keeping, to follow a pointer. */
 bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 
 enum {
@@ -30,6 +37,7 @@ enum {
 	SW_CAPTURE_ROOM_BYTES =
 		4 << 20,          /* of all capture hooks together, reserved before the stop */
 	SW_CAPTURE_RANGES = 4096, /* ranges in one snapshot */
+	SW_CAPTURE_STACKS = 4,    /* further stacks of each thread, on average */
 };
 
 #endif

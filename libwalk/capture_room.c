@@ -76,9 +76,9 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	room->stop = stop;
 	room->stack_bytes = options->stack_bytes;
 	room->total_bytes = options->total_bytes;
-	room->pieces_max = 2 * stop->capacity + SW_CAPTURE_RANGES;
+	room->pieces_max = (2 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
-	room->ranges_max = stop->capacity + SW_CAPTURE_RANGES;
+	room->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	snap->ranges = sw_arena_alloc(arena, room->ranges_max * sizeof(*snap->ranges));
 	if (room->pieces == NULL || snap->ranges == NULL)
 		return sw_fail_nomem(err);
@@ -259,6 +259,25 @@ static void stack_add(struct sw_capture_room *room, size_t i)
 		piece_add(room, own->start_avma, stack_top(own, t->fs_base), -1);
 }
 
+bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)
+{
+	struct sw_capture_room *room = capture->room;
+	uint64_t begin = sp_avma < SW_ARCH_RED_ZONE ? 0 : sp_avma - SW_ARCH_RED_ZONE;
+	const struct sw_map *map = sw_snapshot_map(room->snap, sp_avma);
+	if (map != NULL && begin < map->start_avma)
+		begin = map->start_avma;
+	if (begin >= end_avma)
+		return false;
+	if (room->n_pieces >= room->stacks_max || room->n_pieces == room->pieces_max) {
+		room->room_short = true;
+		return false;
+	}
+	if (end_avma - begin > room->stack_bytes)
+		end_avma = begin + room->stack_bytes;
+	piece_add(room, begin, end_avma, -1);
+	return true;
+}
+
 /* Gives each piece its place in the pool. When all together do not fit, each gets an equal part
  * first, and small ones leave more to the others. */
 static void pieces_place(struct sw_capture_room *room)
@@ -321,9 +340,13 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
 		stack_add(room, i);
 	}
+	struct sw_capture capture = {.snap = snap, .room = room};
+	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (sw_unwinders[i]->stacks != NULL && sw_unwinders[i]->stacks(&capture) < 0)
+			room->room_short = true;
 	pieces_place(room);
 	pieces_copy(room);
-	struct sw_capture capture = {.snap = snap, .room = room};
 	for (size_t i = 0; i < sw_n_unwinders; i++)
 		if (sw_unwinders[i]->capture != NULL && sw_unwinders[i]->capture(&capture) < 0)
 			room->room_short = true;

@@ -34,6 +34,7 @@ struct sw_capture_room {
 	size_t kept;              /* of the pool's end, for the capture hooks */
 	struct sw_piece *pieces;  /* owned by the snapshot's arena */
 	size_t n_pieces, pieces_max;
+	size_t stacks_max;         /* n_pieces may not pass it in the stacks hooks */
 	size_t n_want, want_bytes; /* the first pieces: what prepare hooks wanted */
 	size_t ranges_max;         /* of snap->ranges */
 	struct iovec remote[SW_CAPTURE_BATCH];

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory.h"
+#include "mem_live.h"
 #include "module.h"
 #include "snapshot.h"
 
-#include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MEMORY_PHDRS_MAX = 4096 };
 
@@ -63,9 +61,9 @@ void sw_snapshot_index_copies(struct sw_snapshot *snap)
 	priv->n_copies = overlaps_cut(priv->copies, n);
 }
 
-/* The copy that holds avma, or the first one behind it; n_copies when there is none. */
-static size_t copy_find(const struct sw_snapshot_priv *priv, uint64_t avma)
+size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma)
 {
+	const struct sw_snapshot_priv *priv = snap->priv;
 	size_t low = 0, high = priv->n_copies;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -125,32 +123,18 @@ static size_t image_read(const struct sw_snapshot *snap, uint64_t avma, uint8_t 
 
 static bool live_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
 {
-	struct sw_snapshot_priv *priv = m->snap->priv;
-	if (m->no_live || !m->snap->live || priv->live_dead || priv->mem_fd < 0 || avma > INT64_MAX)
+	if (m->no_live || !m->snap->live || !sw_live_read(m->snap, avma, to, length))
 		return false;
-	while (length > 0) {
-		ssize_t n = pread(priv->mem_fd, to, length, (off_t) avma);
-		if (n < 0 && errno == EINTR)
-			continue;
-		/* 0 is what proc(5)'s mem gives when the address space is gone: the process has
-		 * exited or become another program. */
-		if (n == 0 || (n < 0 && errno == ESRCH))
-			priv->live_dead = true;
-		if (n <= 0)
-			return false;
-		avma += (uint64_t) n;
-		to += n;
-		length -= (size_t) n;
-	}
 	m->live_reads++;
 	return true;
 }
 
 /* Bytes at avma that were copied; how many. Else 0, and *length is cut to where copies begin. */
-static size_t copies_read(const struct sw_snapshot_priv *priv, uint64_t avma, uint8_t *to,
+static size_t copies_read(const struct sw_snapshot *snap, uint64_t avma, uint8_t *to,
 			  size_t *length)
 {
-	size_t i = copy_find(priv, avma);
+	const struct sw_snapshot_priv *priv = snap->priv;
+	size_t i = sw_snapshot_copy_find(snap, avma);
 	if (i == priv->n_copies)
 		return 0;
 	const struct sw_range *r = &priv->copies[i];
@@ -170,7 +154,7 @@ static bool pieces_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to
 {
 	while (length > 0) {
 		size_t piece = length;
-		size_t n = copies_read(m->snap->priv, avma, to, &piece);
+		size_t n = copies_read(m->snap, avma, to, &piece);
 		if (n == 0)
 			n = image_read(m->snap, avma, to, piece);
 		if (n == 0 && live_read(m, avma, to, piece))

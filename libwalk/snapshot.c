@@ -36,6 +36,8 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 	if (priv->file != NULL)
 		(void) munmap(priv->file, priv->file_bytes);
 	sw_close_p(&priv->mem_fd);
+	sw_map64_deinit(&priv->live_by_page);
+	free(priv->live);
 	sw_arena_deinit(&priv->arena);
 	free(snap->warnings);
 	free(priv);
@@ -158,6 +160,7 @@ const char *sw_warning_name(enum sw_warning_code code)
 	case SW_WARN_PARTIAL: return "partial_input";
 	case SW_WARN_CAPTURE: return "capture_incomplete";
 	case SW_WARN_TIMEOUT: return "timeout";
+	case SW_WARN_RUNTIME: return "runtime";
 	}
 	return "unknown";
 }

@@ -3,6 +3,7 @@
 #define SW_SNAPSHOT_H
 
 #include "arena.h"
+#include "map.h"
 
 #include <snapwalk/walk.h>
 
@@ -16,6 +17,10 @@ struct sw_snapshot_priv {
 	int mem_fd;     /* owned: /proc/PID/mem. Bound to the address space, so that neither a
 				   reused pid nor an exec can make it read another program's memory */
 	bool live_dead; /* a live read failed because the process is gone: ask no more */
+	struct sw_range
+		*live; /* owned: pages that mem_live.c read, in the order of their reading */
+	size_t n_live, live_capacity;
+	struct sw_map64 live_by_page; /* -> index into live */
 	size_t warnings_capacity;
 	struct sw_range *copies; /* all stacks and ranges by start, without overlaps */
 	size_t n_copies;
@@ -27,6 +32,9 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 
 /* Sorts threads, maps, places, ranges for the lookups; drops overlapping maps. */
 void sw_snapshot_index(struct sw_snapshot *snap);
+
+/* The copy (priv->copies) that holds avma, or the first one behind it; n_copies when there is none. */
+size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma);
 
 /* Part of sw_snapshot_index(): what sw_snapshot_memory() searches. */
 void sw_snapshot_index_copies(struct sw_snapshot *snap);

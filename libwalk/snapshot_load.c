@@ -253,7 +253,7 @@ static void take_map(struct loader *l, struct sw_fixture_line *line)
 static void take_warning(struct loader *l, struct sw_fixture_line *line)
 {
 	char message[SW_ERROR_MESSAGE_MAX];
-	enum sw_warning_code code = (enum sw_warning_code) sw_fixture_u64(line, SW_WARN_TIMEOUT);
+	enum sw_warning_code code = (enum sw_warning_code) sw_fixture_u64(line, SW_WARN_RUNTIME);
 	pid_t tid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
 	int reason = (int) sw_fixture_u64(line, INT32_MAX);
 	sw_fixture_string(line, message, sizeof(message));

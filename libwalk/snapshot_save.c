@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "fixture_text.h"
+#include "mem_live.h"
 #include "module.h"
 #include "snapshot.h"
 
@@ -70,9 +71,23 @@ static bool put_memory(struct saver *s, const uint8_t *data, size_t size, uint64
 	return true;
 }
 
+static bool save_live_range(void *arg, const struct sw_range *range)
+{
+	struct saver *s = arg;
+	uint64_t off;
+	if (!put_memory(s, range->data, range->bytes, &off))
+		return false;
+	sw_text_printf(&s->text, "range 0x%" PRIx64 " %zu %" PRIu64 "\n", range->start_avma,
+		       range->bytes, off);
+	return true;
+}
+
 static bool save_ranges(struct saver *s)
 {
 	const struct sw_snapshot *snap = s->snap;
+	/* What was read of the running process so far: needed to walk and name without it. */
+	if (!sw_live_each(snap, save_live_range, s))
+		return false;
 	for (size_t i = 0; i < snap->n_ranges; i++) {
 		const struct sw_range *r = &snap->ranges[i];
 		if (!put_memory(s, r->data, r->bytes, &s->range_off[i]))

@@ -72,7 +72,8 @@ struct sw_stepped {
 	uint32_t flags;      /* OK: SW_FRAME_EXACT_PC, _MAY_MISS for the caller's frame */
 	bool callee_signal;  /* OK: the frame stepped out of is a signal trampoline */
 	bool weak;           /* OK: found with ops->weak_trust instead of ops->trust */
-	uint64_t cookie;     /* OK: handed to describe() with the caller's frame */
+	bool other_stack;    /* OK: the caller's frame is on another stack, which may lie below */
+	uint8_t source;      /* OK: index into ops->sources */
 	enum sw_end end;     /* FAIL */
 	const char *why;     /* FAIL, END: static string */
 };
@@ -81,15 +82,25 @@ struct sw_capture; /* what a capture hook may do: see capture.h */
 
 struct sw_unwinder_ops {
 	const char *name;         /* wire name, frames' "by" */
+	const char *kind;         /* wire name of the code it owns, frames' "kind"; NULL: none */
 	enum sw_trust trust;      /* of the frames it finds */
 	enum sw_trust weak_trust; /* when sw_stepped.weak is set; not better than trust */
 	uint32_t kinds;           /* SW_CODE_* it may be asked about */
+	/* Optional: wire names of its tables instead of name, by sw_stepped.source; ends with NULL. */
+	const char *const *sources;
 
 	/*
 	 * Optional. Before the stop, target running: look at maps and modules and remember, by
 	 * sw_capture_want(), which bounded ranges must be copied. May open and parse.
 	 */
 	int (*prepare)(struct sw_capture *capture);
+
+	/*
+	 * Optional. Target STOPPED, registers known, stacks not copied yet: where a thread has more
+	 * than one stack, add the others with sw_capture_stack(). What capture may not do is
+	 * forbidden here, too.
+	 */
+	int (*stacks)(struct sw_capture *capture);
 
 	/*
 	 * Optional. Target STOPPED: copy bounded ranges with sw_capture_copy(), nothing else. No
@@ -111,8 +122,26 @@ struct sw_unwinder_ops {
 	size_t (*expand)(void *state, struct sw_cursor *cursor, struct sw_frame *frames,
 			 size_t max);
 
-	/* Optional. Name of a frame it found: 1 and buffer, or 0. */
-	int (*describe)(void *state, const struct sw_frame *frame, char *buffer, size_t size);
+	/*
+	 * Optional, with kind. Whether the code at cursor->lookup_avma is its own: the frame gets
+	 * its kind, and describe() is asked for the name, whoever found the frame. The first one in
+	 * the table owns it. Asked for every frame of code in kinds: a look-up, no more.
+	 * *ret_cookie, 0 before, goes with the frame to describe(): only for what its pc does not
+	 * tell, since frames of one pc with different cookies are named each for itself.
+	 */
+	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
+
+	/* Optional, with owns. Name, line ... of a frame that it owns (*ret is zeroed): 1, or 0.
+	 * Memory is read with sw_snapshot_memory(); asked once per distinct address. */
+	int (*describe)(void *state, const struct sw_frame *frame, struct sw_description *ret);
+
+	/* Optional. What it recognised in the process, after all threads were walked; fills at most
+	 * max. */
+	size_t (*recognise)(void *state, struct sw_runtime *ret, size_t max);
+
+	/* Optional. What it knows of a thread (*ret is zeroed). */
+	bool (*thread_note)(void *state, const struct sw_thread *thread,
+			    struct sw_thread_note *ret);
 
 	/* Optional. Append what is known of the address in words. */
 	void (*explain)(void *state, const struct sw_snapshot *snap, uint64_t avma,

@@ -19,11 +19,36 @@ const size_t sw_n_unwinders = SW_ARRAY_SIZE(sw_unwinders);
 
 _Static_assert(SW_ARRAY_SIZE(sw_unwinders) <= SW_UNWINDERS_MAX, "modules have a slot for each");
 
-const char *sw_unwinder_name(unsigned by)
+const char *sw_frame_by(const struct sw_frame *frame)
 {
-	if (by == 0)
+	if (frame->by == 0)
 		return "context";
-	if (by == SW_BY_LIBUNWIND)
+	if (frame->by == SW_BY_LIBUNWIND)
 		return "libunwind";
-	return by <= sw_n_unwinders ? sw_unwinders[by - 1]->name : "unknown";
+	if (frame->by > sw_n_unwinders)
+		return "unknown";
+	const struct sw_unwinder_ops *ops = sw_unwinders[frame->by - 1];
+	if (ops->sources == NULL)
+		return ops->name;
+	for (size_t i = 0; ops->sources[i] != NULL; i++)
+		if (i == frame->source)
+			return ops->sources[i];
+	return ops->name;
+}
+
+const char *sw_frame_kind(const struct sw_frame *frame)
+{
+	if (frame->owner > 0 && frame->owner <= sw_n_unwinders &&
+	    sw_unwinders[frame->owner - 1]->kind != NULL)
+		return sw_unwinders[frame->owner - 1]->kind;
+	if (frame->place == NULL)
+		return "unknown";
+	switch (sw_module_kind(frame->place->module)) {
+	case SW_MODULE_ELF:
+	case SW_MODULE_VDSO: return "native";
+	case SW_MODULE_PE: return "pe";
+	case SW_MODULE_JIT: return "jit";
+	case SW_MODULE_ANON: break;
+	}
+	return "unknown";
 }

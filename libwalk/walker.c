@@ -19,6 +19,7 @@ enum {
 	WALK_FIRST_FRAMES = 64,
 	/* Times that one walk may leave a stack for another: signal stacks, coroutines, Wine. */
 	WALK_SWITCHES_MAX = 64,
+	RUNTIMES_MAX = 64,
 };
 
 /* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
@@ -112,14 +113,30 @@ static bool progress_made(struct walker *w, const struct sw_stepped *s)
 {
 	const struct sw_thread *thread = w->cursor.thread;
 	uint64_t last = w->frames[w->n_frames - 1].sp_avma, next = s->regs.sp_avma;
-	if (next > last)
+	if (next > last && !s->other_stack)
 		return true;
 	bool jumping =
 		next == last && w->cursor.exact_pc && s->regs.pc_avma != w->cursor.regs.pc_avma;
-	if (!s->callee_signal && !jumping &&
+	if (!s->callee_signal && !s->other_stack && !jumping &&
 	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
 		return false;
 	return ++w->switches <= WALK_SWITCHES_MAX;
+}
+
+/* Finds the unwinder that knows the frame's code. The cursor is at the frame. */
+static void frame_own(struct walker *w, struct sw_frame *frame)
+{
+	uint32_t kind = code_kind(w->cursor.place);
+	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+		const struct sw_unwinder_ops *ops = sw_unwinders[i];
+		uint64_t cookie = 0;
+		if (ops->owns == NULL || !(ops->kinds & kind) ||
+		    !ops->owns(w->states[i], &w->cursor, &cookie))
+			continue;
+		frame->owner = (uint8_t) (i + 1);
+		frame->cookie = cookie;
+		return;
+	}
 }
 
 /* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
@@ -157,13 +174,14 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		.pc_avma = s->regs.pc_avma,
 		.sp_avma = s->regs.sp_avma,
 		.place = w->cursor.place,
-		.cookie = s->cookie,
 		.by = (uint8_t) (index + 1),
+		.source = s->source,
 		.trust = (uint8_t) (s->weak ? ops->weak_trust : ops->trust),
 		.flags = (uint16_t) (s->flags & (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS)),
 	};
 	if (w->memory.live_reads != live_before)
 		frame.flags |= SW_FRAME_LIVE_READ;
+	frame_own(w, &frame);
 	if (!frame_append(w, &frame))
 		return false;
 	w->cursor.depth = w->n_frames;
@@ -222,6 +240,22 @@ static void walk_frames(struct walker *w)
 	}
 }
 
+static const struct sw_thread_note *thread_note(struct walker *w, const struct sw_thread *thread)
+{
+	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+		struct sw_thread_note note = {0};
+		if (sw_unwinders[i]->thread_note == NULL ||
+		    !sw_unwinders[i]->thread_note(w->states[i], thread, &note))
+			continue;
+		struct sw_thread_note *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
+		w->failed_nomem |= kept == NULL;
+		if (kept != NULL)
+			*kept = note;
+		return kept;
+	}
+	return NULL;
+}
+
 static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
 {
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
@@ -238,6 +272,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 				 .place = w->cursor.place,
 				 .trust = SW_TRUST_CONTEXT,
 				 .flags = SW_FRAME_EXACT_PC};
+	frame_own(w, &first);
 	if (!frame_append(w, &first))
 		return;
 	w->cursor.depth = w->n_frames;
@@ -256,6 +291,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 		w->failed_nomem = true;
 	else
 		memcpy(walk->frames, w->frames, w->n_frames * sizeof(*w->frames));
+	walk->note = thread_note(w, thread);
 	w->walks->live_reads += w->memory.live_reads;
 }
 
@@ -271,6 +307,23 @@ static int walk_threads(struct sw_walks *walks, const struct sw_walk_options *op
 			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
+}
+
+/* After the walks: by then the unwinders have seen what they need. */
+static int runtimes_recognise(struct sw_walks *walks, struct sw_error *err)
+{
+	size_t n = 0;
+	struct sw_runtime *found =
+		sw_arena_calloc(&walks->priv->arena, RUNTIMES_MAX, sizeof(*found));
+	if (found == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (sw_unwinders[i]->recognise != NULL)
+			n += sw_unwinders[i]->recognise(walks->priv->states[i], found + n,
+							RUNTIMES_MAX - n);
+	walks->runtimes = found;
+	walks->n_runtimes = n;
+	return 0;
 }
 
 int sw_states_attach(const struct sw_snapshot *snap, void *states[SW_UNWINDERS_MAX],
@@ -322,6 +375,8 @@ int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *op
 		return r;
 	r = o->mode == SW_WALK_LIBUNWIND ? sw_walk_libunwind(walks, o, err)
 					 : walk_threads(walks, o, err);
+	if (r == 0)
+		r = runtimes_recognise(walks, err);
 	if (r < 0)
 		return r;
 	walks->walk_ns = sw_clock_ns() - begin_ns;
@@ -342,13 +397,14 @@ void sw_walks_destroy(struct sw_walks *walks)
 	free(walks);
 }
 
-int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame, char *buffer,
-		     size_t size)
+int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
+		     struct sw_description *ret)
 {
-	if (frame->by == 0 || frame->by > sw_n_unwinders)
+	if (frame->owner == 0 || frame->owner > sw_n_unwinders)
 		return 0;
-	const struct sw_unwinder_ops *ops = sw_unwinders[frame->by - 1];
+	const struct sw_unwinder_ops *ops = sw_unwinders[frame->owner - 1];
+	memset(ret, 0, sizeof(*ret));
 	if (ops->describe == NULL)
 		return 0;
-	return ops->describe(walks->priv->states[frame->by - 1], frame, buffer, size);
+	return ops->describe(walks->priv->states[frame->owner - 1], frame, ret);
 }

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { NAME_MAX_BYTES = 1024 };
-
 bool sw_place_is_image(const struct sw_place *place)
 {
 	if (place == NULL)
@@ -14,45 +12,33 @@ bool sw_place_is_image(const struct sw_place *place)
 	return kind == SW_MODULE_ELF || kind == SW_MODULE_VDSO || kind == SW_MODULE_PE;
 }
 
-static const char *kind_of(const struct sw_place *place)
-{
-	if (place == NULL)
-		return "unknown";
-	switch (sw_module_kind(place->module)) {
-	case SW_MODULE_ELF:
-	case SW_MODULE_VDSO: return "native";
-	case SW_MODULE_PE: return "pe";
-	case SW_MODULE_JIT: return "jit";
-	case SW_MODULE_ANON: break;
-	}
-	return "unknown";
-}
-
 static uint64_t hash_alike(const struct sw_frame *f)
 {
 	uint64_t h = sw_mix64(f->pc_avma ^ UINT64_C(0x9e3779b97f4a7c15));
 	h = sw_mix64(h ^ (uintptr_t) f->place);
-	return sw_mix64(h ^ ((uint64_t) f->by << 32 | (uint64_t) f->trust << 16 | f->flags));
+	return sw_mix64(h ^ ((uint64_t) f->owner << 48 | (uint64_t) f->source << 40 |
+			     (uint64_t) f->by << 32 | (uint64_t) f->trust << 16 | f->flags));
 }
 
 static bool alike(const struct sw_frame *a, const struct sw_frame *b)
 {
 	return a->pc_avma == b->pc_avma && a->place == b->place && a->by == b->by &&
-	       a->trust == b->trust && a->flags == b->flags;
+	       a->source == b->source && a->owner == b->owner && a->trust == b->trust &&
+	       a->flags == b->flags;
 }
 
 /* What identifies managed code: its name, because its address differs in every run. */
 static const char *managed_name(struct sw_report_builder *b, const struct sw_frame *frame,
 				const struct sw_symbol *symbols, size_t n_symbols)
 {
-	char name[NAME_MAX_BYTES];
-	if (sw_place_is_image(frame->place) && frame->cookie == 0)
+	struct sw_description d;
+	if (sw_place_is_image(frame->place) && frame->owner == 0)
 		return NULL;
-	if (sw_walk_describe(b->walks, frame, name, sizeof(name)))
-		return sw_report_copy(b, name);
 	const struct sw_symbol *own = n_symbols > 0 ? &symbols[n_symbols - 1] : NULL;
 	bool managed = own != NULL && own->source >= SW_SOURCE_RUNTIME;
-	return managed ? sw_report_copy_shared(b, own->function) : NULL;
+	if (managed)
+		return sw_report_copy_shared(b, own->function);
+	return sw_walk_describe(b->walks, frame, &d) ? sw_report_copy(b, d.function) : NULL;
 }
 
 static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
@@ -64,8 +50,8 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 		.module = sw_report_module_index(b, place),
 		.has_offset = place != NULL && place->resolved == 1,
 		.line_offset = -1,
-		.kind = kind_of(place),
-		.by = sw_unwinder_name(from->by),
+		.kind = sw_frame_kind(from),
+		.by = sw_frame_by(from),
 		.trust = sw_trust_name(from->trust),
 		.signal = from->flags & SW_FRAME_SIGNAL,
 		.live_read = from->flags & SW_FRAME_LIVE_READ,

@@ -6,21 +6,27 @@
 
 #include <string.h>
 
-enum { RUNTIME_NAME_MAX = 4096 }; /* bytes with NUL; Java signatures reach 500 */
-
 static int runtime_frame(const struct sw_walks *walks, const struct sw_frame *frame,
 			 struct sw_arena *arena, struct sw_symbol *ret)
 {
-	char name[RUNTIME_NAME_MAX];
-	if (!sw_walk_describe(walks, frame, name, sizeof(name)))
+	struct sw_description d;
+	if (!sw_walk_describe(walks, frame, &d))
 		return 0;
-	const char *kept = sw_arena_strndup(arena, name, strnlen(name, sizeof(name)));
-	if (kept == NULL)
+	const char *function = sw_arena_strndup(arena, d.function, strlen(d.function));
+	const char *file =
+		d.file[0] == '\0' ? NULL : sw_arena_strndup(arena, d.file, strlen(d.file));
+	if (function == NULL || (file == NULL && d.file[0] != '\0'))
 		return -SW_E_NOMEM;
+	uint64_t avma = sw_frame_lookup_avma(frame);
+	bool start_known = d.start_avma != 0 && d.start_avma <= avma;
 	*ret = (struct sw_symbol){
-		.function = kept,
+		.function = function,
+		.file = file,
+		.function_offset = start_known ? avma - d.start_avma : 0,
+		.line = d.line,
 		.line_offset = -1,
-		.source = frame->trust == SW_TRUST_JIT ? SW_SOURCE_JIT : SW_SOURCE_RUNTIME,
+		.source = strcmp(sw_frame_kind(frame), "jit") == 0 ? SW_SOURCE_JIT
+								   : SW_SOURCE_RUNTIME,
 	};
 	return 1;
 }

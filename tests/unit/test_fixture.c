@@ -437,7 +437,7 @@ static void test_malformed(void **state)
 		{HEAD "module 9 0 - x\nend\n", ": line 4: malformed 'module'"},
 		{HEAD "module 0 0 ../secret x\nend\n", ": line 4: malformed 'module'"},
 		{HEAD "module 0 0 .. x\nend\n", ": line 4: malformed 'module'"},
-		{HEAD "warning 9 0 0 x\nend\n", ": line 4: malformed 'warning'"},
+		{HEAD "warning 10 0 0 x\nend\n", ": line 4: malformed 'warning'"},
 		{HEAD "process 1 0 0 5 -1 128 c - -\nend\n", ": line 4: malformed 'process'"},
 		{HEAD "time 1 -1 0 0 0 0 0\nend\n", ": line 4: malformed 'time'"},
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
+#include "mem_live.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -170,6 +171,7 @@ static void live(void **state)
 	/* A file stands in for /proc/PID/mem: offsets are addresses. */
 	int fd = memfd_create("memory", MFD_CLOEXEC);
 	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 0x12000), 0);
 	assert_int_equal(pwrite(fd, &(uint64_t){0x99}, 8, 0x10020), 8);
 	f.snap->priv->mem_fd = fd;
 	f.snap->live = true;
@@ -188,8 +190,54 @@ static void live(void **state)
 	assert_false(f.snap->priv->live_dead);
 	assert_false(word(&f, 0x90000, &value)); /* behind the end: 0 bytes, as of a dead process */
 	assert_true(f.snap->priv->live_dead);
-	assert_false(word(&f, 0x10020, &value)); /* not asked any more */
-	assert_int_equal(f.memory.live_reads, 2);
+	assert_true(word(&f, 0x10020, &value));  /* read before, and kept */
+	assert_false(word(&f, 0x11000, &value)); /* not asked any more */
+	assert_int_equal(f.memory.live_reads, 3);
+	fake_snapshot_destroy(f.snap);
+}
+
+struct seen {
+	size_t n;
+	struct sw_range ranges[8];
+};
+
+static bool see(void *arg, const struct sw_range *range)
+{
+	struct seen *seen = arg;
+	assert_true(seen->n < 8);
+	seen->ranges[seen->n++] = *range;
+	return true;
+}
+
+/* What was read live is told page by page, without what was copied in the stop. */
+static void live_pages(void **state)
+{
+	uint64_t value;
+	(void) state;
+	struct fixture f = fixture_create(); /* copies at [0x10000, +32) and [0x20000, +16) */
+	fake_snapshot_range(f.snap, 0x10800, stack_2, sizeof(stack_2));
+	fixture_finish(&f);
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 0x30000), 0);
+	assert_int_equal(pwrite(fd, &(uint64_t){0x77}, 8, 0x11ffc), 8);
+	f.snap->priv->mem_fd = fd;
+	f.snap->live = true;
+	assert_true(word(&f, 0x10100, &value));
+	assert_true(word(&f, 0x11ffc, &value)); /* across two pages */
+	assert_int_equal(value, 0x77);
+	struct seen seen = {0};
+	assert_true(sw_live_each(f.snap, see, &seen));
+	static const struct sw_range wanted[] = {{0x10020, 0x7e0, NULL},
+						 {0x10810, 0x7f0, NULL},
+						 {0x11000, 0x1000, NULL},
+						 {0x12000, 0x1000, NULL}};
+	assert_int_equal(seen.n, 4);
+	for (size_t i = 0; i < seen.n; i++) {
+		assert_int_equal(seen.ranges[i].start_avma, wanted[i].start_avma);
+		assert_int_equal(seen.ranges[i].bytes, wanted[i].bytes);
+	}
+	assert_int_equal(seen.ranges[2].data[0xffc], 0x77);
 	fake_snapshot_destroy(f.snap);
 }
 
@@ -201,6 +249,7 @@ int main(void)
 		cmocka_unit_test(overlapping),
 		cmocka_unit_test(images),
 		cmocka_unit_test(live),
+		cmocka_unit_test(live_pages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 static size_t fake_symbols_find(const struct sw_symbols *symbols, const struct sw_frame *frame,
 				const struct sw_symbol **ret);
 static int fake_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
-			      char *buffer, size_t size);
+			      struct sw_description *ret);
 
 #define sw_symbols_find  fake_symbols_find
 #define sw_walk_describe fake_walk_describe
@@ -48,12 +48,12 @@ static size_t fake_symbols_find(const struct sw_symbols *symbols, const struct s
 
 /* Cookies are names: 1 and 2 are the same function, met twice. */
 static int fake_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
-			      char *buffer, size_t size)
+			      struct sw_description *ret)
 {
 	assert_non_null(walks);
 	if (frame->cookie == 0)
 		return 0;
-	(void) snprintf(buffer, size, "%s", frame->cookie <= 2 ? "py:f" : "py:g"); /* fits */
+	(void) strcpy(ret->function, frame->cookie <= 2 ? "py:f" : "py:g"); /* fits */
 	return 1;
 }
 
@@ -108,6 +108,7 @@ static uint32_t get(struct scene *s, const struct sw_place *place, uint64_t pc, 
 	*frame = (struct sw_frame){.pc_avma = pc,
 				   .place = place,
 				   .cookie = cookie,
+				   .owner = cookie != 0,
 				   .trust = SW_TRUST_CFI};
 	return sw_spots_get(&s->spots, frame);
 }

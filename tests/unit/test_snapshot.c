@@ -142,9 +142,9 @@ static void test_warning_names(void **state)
 		"stack_limit",   "memory_unreadable",  "module_unusable",
 		"partial_input", "capture_incomplete", "timeout",
 	};
-	for (unsigned i = 0; i <= SW_WARN_TIMEOUT; i++)
+	for (unsigned i = 0; i <= SW_WARN_RUNTIME; i++)
 		assert_string_equal(sw_warning_name((enum sw_warning_code) i), names[i]);
-	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_TIMEOUT + 1)),
+	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_RUNTIME + 1)),
 			    "unknown");
 }
 

@@ -199,7 +199,7 @@ static void assert_walk(const struct image *image, uint64_t pc, const uint64_t *
 		assert_int_equal(f->sp_avma - w->thread->regs.sp_avma, 8 * frames[i].sp_words);
 		assert_int_equal(f->flags, frames[i].flags);
 		assert_int_equal(f->trust, i == 0 ? SW_TRUST_CONTEXT : SW_TRUST_CFI);
-		assert_string_equal(sw_unwinder_name(f->by), i == 0 ? "context" : "libunwind");
+		assert_string_equal(sw_frame_by(f), i == 0 ? "context" : "libunwind");
 		assert_int_equal(f->place != NULL, 1);
 	}
 	assert_int_equal(w->n_frames, n_frames);

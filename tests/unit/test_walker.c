@@ -222,11 +222,11 @@ static void test_threads(void **state)
 	assert_int_equal(walks->walks[1].thread->tid, 3);
 	assert_int_equal(walks->walks[1].n_frames, 1);
 	assert_int_equal(walks->live_reads, 0);
-	char name[16];
-	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[0], name, sizeof(name)),
-			 0);
-	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[1], name, sizeof(name)),
-			 0);
+	struct sw_description d;
+	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[0], &d), 0);
+	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[1], &d), 0);
+	assert_string_equal(sw_frame_kind(&walks->walks[0].frames[0]), "native");
+	assert_null(walks->walks[0].note);
 	sw_walks_destroy(walks);
 	sw_walks_destroy(NULL);
 	fake_snapshot_destroy(snap);

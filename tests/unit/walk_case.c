@@ -21,7 +21,7 @@ void walk_is(struct sw_snapshot *snap, const struct sw_walk_options *options,
 		const struct sw_frame *f = &walk->frames[i];
 		assert_int_equal(f->pc_avma, frames[i].pc_avma);
 		assert_int_equal(f->sp_avma, frames[i].sp_avma);
-		assert_string_equal(sw_unwinder_name(f->by), frames[i].by);
+		assert_string_equal(sw_frame_by(f), frames[i].by);
 		assert_string_equal(sw_trust_name(f->trust), frames[i].trust);
 		assert_int_equal(f->flags, frames[i].flags);
 		assert_ptr_equal(f->place, sw_snapshot_place(snap, sw_frame_lookup_avma(f)));

@@ -157,6 +157,7 @@ enum sw_warning_code {
 	SW_WARN_PARTIAL,        /* a core file or fixture is incomplete */
 	SW_WARN_CAPTURE,        /* an unwinder's capture hook failed */
 	SW_WARN_TIMEOUT,        /* names or walks were cut by the time limit */
+	SW_WARN_RUNTIME,        /* a runtime was recognised, but cannot be read, or not in whole */
 };
 
 struct sw_warning {
@@ -315,10 +316,21 @@ struct sw_frame {
 	uint64_t pc_avma;
 	uint64_t sp_avma;
 	const struct sw_place *place; /* borrowed from the snapshot; NULL when in no module */
-	uint64_t cookie;              /* the unwinder's own, for sw_walk_describe() */
-	uint8_t by;                   /* index for sw_unwinder_name() */
+	uint64_t cookie;              /* the owner's own, for sw_walk_describe() */
+	uint8_t by;                   /* which unwinder found it; for sw_frame_by() */
+	uint8_t source;               /* which table of that unwinder; for sw_frame_by() */
+	uint8_t owner;                /* which unwinder knows the code; for sw_frame_kind() */
 	uint8_t trust;                /* enum sw_trust */
 	uint16_t flags;               /* SW_FRAME_* */
+};
+
+/** What a runtime knows of one of its threads. */
+struct sw_thread_note {
+	const char *runtime; /* static: "clr" */
+	int64_t id;          /* the runtime's own number; -1: none */
+	char name[128];      /* UTF-8, "" when it has none */
+	const char *mode;    /* static; may the runtime stop it ("cooperative")? NULL: unknown */
+	const char *role;    /* static: "finalizer", "gc" ...; NULL: none */
 };
 
 struct sw_walk {
@@ -328,6 +340,16 @@ struct sw_walk {
 	enum sw_end end;
 	const char
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
+	const struct sw_thread_note *note; /* the walks'; NULL when no runtime knows the thread */
+};
+
+/** A runtime that was recognised, or a registry in which it publishes its code. */
+struct sw_runtime {
+	const char *name;  /* static: "clr", "wine", "gdb-jit" ... */
+	char version[64];  /* "" when unknown */
+	char where[256];   /* module or file it was found in; "" when there is no single one */
+	int64_t entries;   /* of a registry; -1: a runtime */
+	char problem[256]; /* why it is not used, or not in whole; "" when it is */
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order. */
@@ -335,6 +357,8 @@ struct sw_walks {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_walk *walks;
 	size_t n_walks;
+	struct sw_runtime *runtimes; /* what was recognised in the process */
+	size_t n_runtimes;
 	int64_t walk_ns;
 	size_t live_reads;
 	struct sw_walks_priv *priv;
@@ -371,17 +395,28 @@ static inline uint64_t sw_frame_lookup_avma(const struct sw_frame *frame)
 }
 
 /** Wire names; static. Unknown values give "unknown". */
-SW_PUBLIC const char *sw_unwinder_name(unsigned by);
+/** The unwinder, or the table of it, that found the frame; "context" for the first one. */
+SW_PUBLIC const char *sw_frame_by(const struct sw_frame *frame);
+/** What kind of code it is: "native", "pe", "jit", "clr" ...; "unknown". */
+SW_PUBLIC const char *sw_frame_kind(const struct sw_frame *frame);
 SW_PUBLIC const char *sw_trust_name(unsigned trust);
 SW_PUBLIC const char *sw_end_name(unsigned end);
 SW_PUBLIC const char *sw_module_kind_name(unsigned kind);
 
+/** What the owner of a frame's code says of it. UTF-8 is not promised. */
+struct sw_description {
+	char function[4096]; /* cut to fit */
+	char file[1024];     /* "" when unknown */
+	uint32_t line;       /* 0 when unknown */
+	uint64_t start_avma; /* of the function; 0 when unknown */
+};
+
 /**
- * The name a runtime or JIT unwinder gives to a frame it found.
- * @return 1 and the name in buffer (cut to fit); 0 when it knows none.
+ * The name that a runtime or a JIT gives to the code of a frame, whoever found the frame.
+ * @return 1; 0 when nobody knows it.
  */
 SW_PUBLIC int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
-			       char *buffer, size_t size);
+			       struct sw_description *ret);
 
 /**
  * Everything the unwinders know of an address, in words, several lines.

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_SIDE_FILE_H
+#define SW_SIDE_FILE_H
+
+#include "bytes.h"
+#include "capture.h"
+
+/*
+ * Files beside the process that say something of its code: perf maps, jitdumps. They are opened in
+ * prepare(), while privileges are there, and read after the stop; a fixture has copies of them.
+ */
+
+/*
+ * prepare(): keep a file with the snapshot under a name of our own ("perf-map"). Takes over fd, also
+ * on failure; only a regular file is kept. When it is written to at the end, what matters is what it
+ * holds after the stop. 0, -SW_E_LIMIT, -SW_E_NOMEM, -SW_E_FORMAT.
+ */
+int sw_side_file_add(struct sw_capture *capture, const char *name, int fd);
+
+/* prepare(): opens a path as the target sees it, in its root directory: an fd, or -1 with errno. The
+ * caller checks owner and times. */
+int sw_side_file_open(struct sw_capture *capture, const char *path);
+
+/* attach() and later: the bytes of the n-th file of that name, mapped or read once; borrowed from the
+ * snapshot. False when there is none. At most SW_SIDE_FILE_BYTES are looked at, the last ones. */
+bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
+		      struct sw_bytes *ret);
+
+enum {
+	SW_SIDE_FILES_MAX = 64,       /* of a snapshot */
+	SW_SIDE_FILE_BYTES = 1 << 30, /* of one */
+};
+
+#endif
