@@ -133,8 +133,80 @@ static bool epilog_decoded(struct sw_pe_env *env, const struct sw_pe_function *f
 	return true;
 }
 
+/* Whether one of the listed epilogues holds rva, and how far into it. */
+static bool epilog_listed(const struct sw_pe_epilogs *epilogs,
+			  const struct sw_pe_function *function, uint32_t rva, uint32_t *ret_at)
+{
+	*ret_at = rva - (function->end_rva - epilogs->bytes);
+	if (epilogs->at_end && *ret_at < epilogs->bytes)
+		return true;
+	for (size_t i = 0; i < epilogs->n; i++) {
+		*ret_at = rva - (function->end_rva - epilogs->from_end[i]);
+		if (*ret_at < epilogs->bytes)
+			return true;
+	}
+	return false;
+}
+
+/* How far an epilogue's pops, which are the prologue's pushes backwards, have been followed. */
+struct pops {
+	uint32_t at;   /* of pc in the epilogue */
+	uint32_t code; /* bytes of instructions so far */
+	bool begun;    /* what lies before the first push was freed before the epilogue */
+	bool done;
+};
+
+static void pop_code(struct pops *p, const struct sw_pe_code *code, struct sw_pe_draft *draft)
+{
+	bool popped = p->code < p->at;
+	if (code->op == SW_PE_PUSH_NONVOL) {
+		p->begun = true;
+		p->code += code->info >= 8 ? 2 : 1;
+		if (popped)
+			return;
+		p->done = !sw_pe_draft_add(draft, SW_PE_LOAD, sw_pe_dwarf_reg(code->info),
+					   draft->rule.end_off);
+		draft->rule.end_off += SW_ARCH_WORD;
+	} else if (code->op == SW_PE_PUSH_MACHFRAME) {
+		draft->rule.machine = p->done = true;
+		draft->rule.end_off += code->info ? SW_ARCH_WORD : 0;
+	} else if (p->begun && code->op == SW_PE_ALLOC_SMALL && code->info == 0) {
+		p->code++; /* popfq */
+		draft->rule.end_off += popped ? 0 : SW_ARCH_WORD;
+	} else {
+		p->done = p->begun;
+	}
+}
+
+/* False: a parent cannot be read. */
+static bool epilog_popped(struct sw_pe_env *env, const struct sw_pe_info *first, uint32_t at,
+			  struct sw_pe_draft *draft)
+{
+	struct pops p = {.at = at};
+	struct sw_pe_info info = *first;
+	for (size_t n = 0; n < SW_PE_CHAIN_MAX; n++) {
+		for (size_t i = 0; i < info.n_codes && !p.done; i++)
+			pop_code(&p, &info.codes[i], draft);
+		if (p.done || !(info.flags & SW_PE_CHAININFO))
+			return true;
+		struct sw_pe_function parent = info.parent;
+		if (!sw_pe_function_resolve(env, &parent) ||
+		    sw_pe_info_read(env, parent.unwind_rva, &info) != SW_PE_OK)
+			return false;
+	}
+	return false;
+}
+
 bool sw_pe_epilog(struct sw_pe_env *env, const struct sw_pe_function *function,
 		  const struct sw_pe_info *info, uint32_t rva, struct sw_pe_draft *draft)
 {
-	return epilog_decoded(env, function, info, rva, draft);
+	uint32_t at;
+	if (info->version == 1)
+		return epilog_decoded(env, function, info, rva, draft);
+	if (!epilog_listed(&info->epilogs, function, rva, &at))
+		return false;
+	if (epilog_popped(env, info, at, draft))
+		return true;
+	sw_pe_draft_init(env, draft);
+	return false;
 }
