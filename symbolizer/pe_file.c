@@ -95,7 +95,7 @@ static void section_name(const struct sw_pefile *pe, struct sw_pefile_section *s
 		off = off * 10 + (uint64_t) (section->name[i] - '0');
 	}
 	const char *name;
-	if (!sw_bytes_str(pe->strings, off, &name))
+	if (off < sizeof(uint32_t) || !sw_bytes_str(pe->strings, off, &name)) /* the length */
 		return;
 	section->name = name;
 	section->name_bytes = strnlen(name, LONG_NAME_MAX);

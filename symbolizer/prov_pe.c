@@ -36,7 +36,7 @@ struct section {
 	bool code;
 };
 
-/* Up to eight bytes in the record, or an offset of the strings. False: none, or a section's. */
+/* Up to eight bytes in the record, or an offset of the strings behind their length. False: none, or a section's. */
 static bool symbol_name(const struct sw_pefile *pe, struct sw_bytes record,
 			struct sw_pe_candidate *c)
 {
@@ -46,7 +46,7 @@ static bool symbol_name(const struct sw_pefile *pe, struct sw_bytes record,
 	c->name = (const char *) record.data;
 	c->name_bytes = strnlen(c->name, SHORT_NAME_BYTES);
 	if (zero == 0) {
-		if (!sw_bytes_str(pe->strings, off, &c->name))
+		if (off < sizeof(off) || !sw_bytes_str(pe->strings, off, &c->name))
 			return false;
 		c->name_bytes = strnlen(c->name, NAME_BYTES_MAX);
 	}
