@@ -71,10 +71,14 @@ int sw_wine_stacks(struct sw_capture *capture)
 			continue;
 		(void) sw_capture_stack(capture, t->gs_base,
 					t->gs_base + sizeof(raw)); /* as above */
-		if (sw_wine_on_signal_stack(&teb, t->regs.sp_avma))
+		if (sw_wine_on_windows_stack(&teb, t->regs.sp_avma))
+			sw_capture_stack_known(capture, i, teb.stack_base_avma);
+		if (sw_wine_on_signal_stack(&teb, t->regs.sp_avma)) {
+			sw_capture_stack_known(capture, i, teb.signal_end_avma);
 			signal_add(capture, &teb, t->regs.sp_avma);
-		else
-			stacks_add(capture, &teb, t->regs.sp_avma, false);
+			continue;
+		}
+		stacks_add(capture, &teb, t->regs.sp_avma, false);
 	}
 	return 0;
 }
