@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Names and lines in Wine's DLLs: at random addresses as binutils has them, and a name for the
+start of every function that has unwind information."""
+import glob
+import os
+import random
+
+from harness import Tap
+import pe_oracle
+
+DLLS = "/usr/lib/x86_64-linux-gnu/wine/x86_64-windows"
+COMPARED = ("ntdll", "kernel32", "kernelbase", "user32", "gdi32", "win32u", "ucrtbase", "msvcp140",
+            "ole32", "rpcrt4", "ws2_32", "d3d9")
+ADDRESSES = 400
+
+
+def test_against_binutils(tap):
+    random.seed(20261120)
+    totals = [0, 0, 0, 0]
+    for name in COMPARED:
+        path = os.path.join(DLLS, name + ".dll")
+        headers = pe_oracle.Headers(path)
+        start, end = headers.code[0]
+        rvas = sorted(random.sample(range(start, end), min(ADDRESSES, end - start)))
+        dwarf = pe_oracle.parse_addr2line(pe_oracle.run_addr2line(path, headers.base, rvas),
+                                          headers.base)
+        symbols = pe_oracle.parse_objdump(pe_oracle.run_objdump(path), headers.starts)
+        found, _, us = pe_oracle.ours(path, rvas)
+        tap.equal(sorted(found), rvas, f"{name}: every address was answered")
+        result = pe_oracle.Comparison(headers, dwarf, symbols).compare(found)
+        tap.equal(result.wrong[:5], [], f"{name}: {result.addresses} addresses as binutils does, "
+                  f"{result.with_lines} with lines, {result.inlined} in inlined calls")
+        print(f"# {name}: {us} us for {len(rvas)} addresses")
+        for i, n in enumerate((result.addresses, result.named, result.with_lines, result.inlined)):
+            totals[i] += n
+    print("# in all: {} addresses, {} named, {} with lines, {} in inlined calls".format(*totals))
+    tap.check(totals[2] > totals[0] / 2 and totals[3] > 100, "most have lines", totals)
+
+
+def test_every_function(tap):
+    """No frame of Wine's own code stays without a function's name."""
+    unnamed, stripped, by_dwarf, n_functions, n_files = [], [], 0, 0, 0
+    for path in sorted(glob.glob(os.path.join(DLLS, "*.dll"))):
+        headers = pe_oracle.Headers(path)
+        functions = headers.functions
+        if functions and not headers.n_symbols:
+            stripped.append(os.path.basename(path))
+        if not functions or not headers.n_symbols:
+            continue
+        found, _, _ = pe_oracle.ours(path, [begin for begin, _ in functions], "names")
+        rest = [rva for rva, frames in found.items() if frames[-1][0] == "?" or
+                frames[-1][1] != 0]
+        lined, _, _ = pe_oracle.ours(path, rest)
+        by_dwarf += len(rest)
+        unnamed += [(os.path.basename(path), hex(rva), frames) for rva, frames in lined.items()
+                    if frames[-1][0] == "?" or frames[-1][1] != 0]
+        n_functions += len(functions)
+        n_files += 1
+    print(f"# {n_functions} functions in {n_files} files, {by_dwarf} named by DWARF alone, "
+          f"{len(unnamed)} without a name")
+    tap.check(n_functions > 100000, "there are many functions", n_functions)
+    tap.equal(stripped, ["zlib1.dll"], "only another project's DLL has no symbols")
+    tap.equal(unnamed[:10], [], "each has a name that begins there")
+
+
+def main():
+    tap = Tap()
+    for test in (test_against_binutils, test_every_function):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
