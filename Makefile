@@ -15,7 +15,7 @@ PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
 # Their packages start services: not for everybody who runs the tests.
 PACKAGES_DOORS := monit prometheus-alertmanager
-PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix
+PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring
 
 # ---- knobs -----------------------------------------------------------------------------------
 CC       ?= gcc

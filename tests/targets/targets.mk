@@ -102,5 +102,16 @@ $(T)/pe_step.exe: tests/targets/lib/pe_step.c tests/targets/lib/pe_step_frames.S
 	@mkdir -p $(@D)
 	$(MINGW) -std=gnu17 -O2 -Wall -Wextra -s -Wl,--stack,16777216 -o $@ $^
 
+# Threads in all the ways there are to wait, fault and call back under Wine.
+$(T)/wine_threads.exe: $(wildcard tests/targets/wine/threads*.[ch]) tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(MINGW) -std=gnu17 -O2 -g -gdwarf-4 -Wall -Wextra -Wno-missing-field-initializers -static \
+		-ffile-prefix-map=$(CURDIR)/tests/targets=. -o $@ $(filter %.c,$^) -lws2_32
+
+# Threads that never rest, to be stopped at random instants.
+$(T)/wine_busy.exe: tests/targets/wine/busy.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(MINGW) -std=gnu17 -O2 -g -Wall -Wextra -Wl,--build-id -o $@ $<
+
 .PHONY: targets-runtimes
-targets-runtimes: $(T)/pe_step.exe
+targets-runtimes: $(T)/wine_busy.exe $(T)/pe_step.exe $(T)/wine_threads.exe

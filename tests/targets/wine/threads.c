@@ -14,6 +14,9 @@
  */
 #include "threads.h"
 
+#include <fcntl.h>
+#include <io.h>
+
 enum { WALK_FRAMES_MAX = 256, READY_WAIT_MS = 30000 };
 
 void waits_begin(void);
@@ -174,6 +177,7 @@ static void sleepers(size_t n)
 int main(int argc, char **argv)
 {
 	char line[64];
+	_setmode(_fileno(stdout), _O_BINARY);
 	waits_begin();
 	frames_begin();
 	CloseHandle(CreateThread(NULL, 0, ticker, NULL, 0, NULL));

@@ -18,9 +18,10 @@ struct role {
 	const char *name; /* the thread's name, also in Linux: at most 15 bytes */
 	void (*run)(struct role *role);
 	/* How its stack is told from inside. */
-	enum { WALK_ALL,    /* RtlVirtualUnwind is right from the system call to the thread's start */
-	       WALK_START,  /* right for the first frames only: up to where its own rules fail */
-	       WALK_NONE,   /* not blocked, or not to be suspended: only functions are known */
+	enum {
+		WALK_ALL, /* RtlVirtualUnwind is right from the system call to the thread's start */
+		WALK_START, /* right for the first frames only: up to where its own rules fail */
+		WALK_NONE,  /* not always in the same place: only functions are known */
 	} walk;
 	const char *functions; /* own functions that must be on the stack, innermost first */
 	uint32_t tid;          /* of Linux */

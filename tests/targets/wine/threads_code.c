@@ -43,8 +43,8 @@ typedef void (*code_fn)(void (*called)(struct role *), struct role *role);
 static uint8_t *code_make(const uint8_t *code, size_t code_bytes, const uint8_t *unwind,
 			  size_t unwind_bytes)
 {
-	uint8_t *base = VirtualAlloc(NULL, CODE_BYTES, MEM_COMMIT | MEM_RESERVE,
-				     PAGE_EXECUTE_READWRITE);
+	uint8_t *base =
+		VirtualAlloc(NULL, CODE_BYTES, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE);
 	memset(base, 0xcc, CODE_BYTES);
 	memcpy(base + CODE_AT, code, code_bytes);
 	memcpy(base + UNWIND_AT, unwind, unwind_bytes);

@@ -113,11 +113,10 @@ static PLAIN DWORD WINAPI pool_work(void *arg)
 
 /* ---- exceptions, APCs ------------------------------------------------------------------------ */
 
-EXCEPTION_DISPOSITION __cdecl frame_handler(EXCEPTION_RECORD *record, void *frame,
-					    CONTEXT *context, DISPATCHER_CONTEXT *dispatcher);
+EXCEPTION_DISPOSITION __cdecl frame_handler(EXCEPTION_RECORD *record, void *frame, CONTEXT *context,
+					    DISPATCHER_CONTEXT *dispatcher);
 PLAIN EXCEPTION_DISPOSITION __cdecl frame_handler(EXCEPTION_RECORD *record, void *frame,
-						  CONTEXT *context,
-						  DISPATCHER_CONTEXT *dispatcher)
+						  CONTEXT *context, DISPATCHER_CONTEXT *dispatcher)
 {
 	(void) record, (void) frame, (void) context, (void) dispatcher;
 	role_ready(frame_role);

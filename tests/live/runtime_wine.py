@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Windows programs under Wine 8 and 10: threads in all the ways there are to wait, spin, fault and call
+back. Every walk goes through all stacks to the thread's start, and equals what the program sees of
+itself. The program goes on as if nothing had been."""
+import statistics
+
+from harness import Tap, dump, patient_dump, stack_of, wait_until
+from wine import VERSIONS, Wine
+from wine_threads import Said, check_runtimes, check_threads
+
+DUMPS = 30
+SLEEPERS = 49  # and main()
+NAMED_MS = 60
+
+
+def settled(target):
+    """A report of the program when those that wait do, and nothing was cut by a busy machine."""
+    held = {"heldwait", "heldspin"}
+
+    def look():
+        report = patient_dump(target.pid, status=(0, 3))
+        names = {t["comm"] for t in report["threads"]}
+        return report if held <= names and not report["warnings"] else None
+    return wait_until(look, "a dump without a warning", 60)
+
+
+def test_threads(tap, version, wine):
+    name = f"Wine {version}"
+    with wine.program("wine_threads.exe") as target:
+        report = settled(target)
+        check_threads(tap, name, target.lines, report)
+        check_runtimes(tap, name, version, report)
+        notes = [t["managed"] for t in report["threads"]]
+        tap.check(all(n and n["runtime"] == "wine" and n["id"] > 0 for n in notes),
+                  f"{name}: Windows' numbers of threads are known", notes[:3])
+        check_goes_on(tap, name, target)
+
+
+def alive(target):
+    target.send("?")
+    word, ticks, returned = target.readline().split()
+    return word == "alive", int(ticks), int(returned)
+
+
+def check_goes_on(tap, name, target):
+    """Dumps in a row: no call of the program returns because of them, and it goes on working."""
+    _, before, returned = alive(target)
+    tap.equal(returned, 0, f"{name}: no wait has ended")
+    incomplete = []
+    for _ in range(DUMPS):
+        report = patient_dump(target.pid, "--symbols", "none", status=(0, 3))
+        for thread in report["threads"]:
+            stack = stack_of(report, thread["tid"])
+            if stack is None or stack["end"] != "complete":
+                incomplete.append((thread["comm"], stack and (stack["end"], stack["why"])))
+    tap.equal(incomplete, [], f"{name}: {DUMPS} dumps, every walk complete")
+    ok, after, returned = alive(target)
+    tap.check(ok and after > before, f"{name}: the program works on", (before, after))
+    tap.equal(returned, 0, f"{name}: still no wait has ended")
+
+
+def test_cost(tap, version, wine):
+    """Fifty threads, with names and lines: what the daemon or a hook would wait for."""
+    name = f"Wine {version}"
+    with wine.program("wine_threads.exe", SLEEPERS) as target:
+        said = Said(target.lines)
+        times, stops = [], []
+        for _ in range(15):
+            report = dump(target.pid, status=(0, 3))
+            times.append(report["timings"]["total_us"] / 1000)
+            stops.append(report["timings"]["stopped_us"] / 1000)
+        complete = sum(stack_of(report, tid)["end"] == "complete" for tid in said.names)
+        tap.equal(complete, SLEEPERS, f"{name}: {SLEEPERS} sleepers are complete")
+        print(f"# {name}: {len(report['threads'])} threads with names and lines: median "
+              f"{statistics.median(times):.1f} ms, best {min(times):.1f} ms; stopped "
+              f"{statistics.median(stops):.2f} ms")
+        tap.check(min(times) < NAMED_MS, f"{name}: with names in less than {NAMED_MS} ms", times)
+
+
+def main():
+    tap = Tap()
+    for version in VERSIONS:
+        def look(t, v=version):
+            with Wine(v) as wine:
+                t.guard(lambda t: test_threads(t, v, wine))
+                t.guard(lambda t: test_cost(t, v, wine))
+        tap.guard(look)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
