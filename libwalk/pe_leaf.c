@@ -28,20 +28,15 @@ static const uint8_t chkstk_end[] = {0x58, 0x59, 0xc3}; /* pop %rax; pop %rcx; r
 static size_t read_around(struct sw_memory memory, uint64_t pc_avma, uint8_t code[2 * CHKSTK_MAX],
 			  size_t *ret_before)
 {
-	/* The pages on both sides may be missing, the one with pc is not. */
+	*ret_before = CHKSTK_MAX;
+	if (sw_memory_read(memory, pc_avma - CHKSTK_MAX, code, 2 * CHKSTK_MAX))
+		return 2 * CHKSTK_MAX;
+	/* A neighbour of pc's page may be missing: then the function is not in it. */
 	size_t in_page = pc_avma % PAGE, left = PAGE - in_page;
 	size_t before = in_page < CHKSTK_MAX ? in_page : CHKSTK_MAX;
-	size_t after = left < CHKSTK_MAX ? left : CHKSTK_MAX;
-	if (pc_avma >= CHKSTK_MAX && before < CHKSTK_MAX &&
-	    sw_memory_read(memory, pc_avma - CHKSTK_MAX, code, CHKSTK_MAX + after))
-		before = CHKSTK_MAX;
-	else if (after == CHKSTK_MAX ||
-		 !sw_memory_read(memory, pc_avma - before, code, before + CHKSTK_MAX))
-		after = sw_memory_read(memory, pc_avma - before, code, before + after) ? after : 0;
-	else
-		after = CHKSTK_MAX;
+	size_t size = before + (left < CHKSTK_MAX ? left : CHKSTK_MAX);
 	*ret_before = before;
-	return after > 0 ? before + after : 0;
+	return sw_memory_read(memory, pc_avma - before, code, size) ? size : 0;
 }
 
 /* How many bytes ___chkstk_ms has on the stack when it is at offset pc - start. */

@@ -36,7 +36,6 @@ bool sw_pe_draft_add(struct sw_pe_draft *draft, enum sw_pe_what what, unsigned r
 struct undo {
 	struct sw_pe_draft *draft;
 	const struct sw_pe_info *info;
-	uint32_t offset;      /* of pc in the function: the instruction is done if not above */
 	bool frame_is_rsp;    /* saves are relative to rsp as it is before anything is undone */
 	uint64_t frame_start; /* then: this far from sp */
 	bool frame_set;       /* else: the operation that computes it is there */
@@ -114,13 +113,12 @@ static enum sw_pe_result undo_info(struct sw_pe_env *env, const struct sw_pe_inf
 	struct undo u = {
 		.draft = draft,
 		.info = info,
-		.offset = offset,
 		.frame_is_rsp = frame_is_rsp(info, offset),
 		.frame_start = draft->rule.end_off,
 	};
 	for (size_t i = 0; i < info->n_codes; i++) {
-		if (u.offset < info->codes[i].offset)
-			continue;
+		if (offset < info->codes[i].offset)
+			continue; /* that instruction was not executed yet */
 		if (draft->rule.machine)
 			return sw_pe_bad(env, "unwind codes follow a machine frame");
 		if (!undo_code(&u, &info->codes[i]))
