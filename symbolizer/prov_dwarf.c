@@ -147,8 +147,9 @@ static int function_fill(struct unit_job *job, const struct sw_want *want, Dwarf
 		*symbol = *want->named;
 	} else if (die != NULL) {
 		Dwarf_Addr start;
-		if (dwarf_entrypc(die, &start) == 0 && start <= want->svma + job->base)
-			symbol->function_offset = want->svma + job->base - start;
+		if (dwarf_entrypc(die, &start) == 0 && start >= job->base &&
+		    start - job->base <= want->svma)
+			symbol->function_offset = want->svma - (start - job->base);
 		int r = sw_dwarf_name(&job->names, die, symbol);
 		if (r < 0)
 			return r;
