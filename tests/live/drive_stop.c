@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * drive_stop PID COUNT GAP_US: COUNT snapshots of a busy process at random instants, up to GAP_US
- * apart, each walked and named. Prints, one per line:
+ * drive_stop PID COUNT GAP_US [PROGRAM]: COUNT snapshots of a busy process at random instants, up to
+ * GAP_US apart, each walked and named. PROGRAM is the path of the program's module where it is not
+ * the process's executable: a Windows program under Wine. Prints, one per line:
  *
  *	bad ...		a walk that is not complete, or not by tables alone
  *	chain N COMM f ...	N walks had these functions of the program, innermost first;
  *				what has no name is ?OFFSET
  *	outer N COMM m+off ...	N walks had these frames outside the program's first function
  *	top N MODULE		N walks were in this module when stopped
+ *	nameless N MODULE+off	N frames of Windows code have no function's name (with PROGRAM)
  *	gone N exited		N threads ended before they could be stopped
  *	cut N COMM f ...	the same of walks that are not complete
  *	stops N walks N longest N us bad N	totals
@@ -32,7 +34,8 @@ struct driver {
 	struct sw_context *ctx;
 	struct sw_target *target;
 	struct sw_symbolizer *symbolizer;
-	void *tallies; /* tsearch() tree of struct tally */
+	void *tallies;       /* tsearch() tree of struct tally */
+	const char *program; /* NULL: the executable */
 	size_t n_walks, n_bad;
 	int64_t longest_ns;
 };
@@ -88,12 +91,14 @@ static const char *function_of(const struct sw_symbols *symbols, const struct sw
 	return n == 0 || found[n - 1].function == NULL ? "?" : found[n - 1].function;
 }
 
-static bool is_good(const struct sw_walk *walk)
+/* Of a Windows program, tables are also those of PE, and what leads from stack to stack. */
+static bool is_good(const struct driver *d, const struct sw_walk *walk)
 {
+	unsigned worst = d->program == NULL ? SW_TRUST_CFI : SW_TRUST_RUNTIME;
 	if (walk->end != SW_END_COMPLETE)
 		return false;
 	for (size_t i = 0; i < walk->n_frames; i++)
-		if (walk->frames[i].trust > SW_TRUST_CFI)
+		if (walk->frames[i].trust > worst)
 			return false;
 	return true;
 }
@@ -146,6 +151,21 @@ static void tally_walk(struct driver *d, const struct sw_walk *walk,
 	tally_add(d, top);
 }
 
+static void tally_nameless(struct driver *d, const struct sw_walk *walk,
+			   const struct sw_symbols *symbols)
+{
+	for (size_t i = 0; i < walk->n_frames; i++) {
+		const struct sw_frame *frame = &walk->frames[i];
+		char line[LINE_BYTES] = "nameless ";
+		if (strcmp(sw_frame_kind(frame), "pe") != 0 ||
+		    strcmp(function_of(symbols, frame), "?") != 0)
+			continue;
+		append(line, "%s+%#llx", path_of(frame),
+		       frame->pc_avma - (frame->place == NULL ? 0 : frame->place->bias));
+		tally_add(d, line);
+	}
+}
+
 static int stop_once(struct driver *d, struct sw_error *err)
 {
 	struct sw_snapshot *snap = NULL;
@@ -172,9 +192,11 @@ static int stop_once(struct driver *d, struct sw_error *err)
 	for (size_t i = 0; r == 0 && i < walks->n_walks; i++) {
 		const struct sw_walk *walk = &walks->walks[i];
 		d->n_walks++;
-		tally_walk(d, walk, symbols, snap->process.exe);
-		if (!is_good(walk))
+		tally_walk(d, walk, symbols, d->program != NULL ? d->program : snap->process.exe);
+		if (!is_good(d, walk))
 			print_bad(d, walk, symbols);
+		if (d->program != NULL)
+			tally_nameless(d, walk, symbols);
 	}
 	if (r == 0 && snap->times.stopped_ns > d->longest_ns)
 		d->longest_ns = snap->times.stopped_ns;
@@ -194,9 +216,10 @@ int main(int argc, char **argv)
 {
 	struct driver d = {0};
 	struct sw_error err = {0};
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	long count = atol(argv[2]), gap_us = atol(argv[3]);
+	d.program = argc == 5 ? argv[4] : NULL;
 	int r = sw_context_create(&d.ctx, &err);
 	if (r == 0)
 		r = sw_symbolizer_create(d.ctx, &d.symbolizer, &err);

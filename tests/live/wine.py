@@ -45,7 +45,7 @@ class Wine:
     def __enter__(self):
         if self.root:
             subprocess.run([CHROOT_SH, self.root], check=True)
-        os.makedirs(self.shared, exist_ok=True)
+        os.makedirs(os.path.join(self.shared, "prefix"), exist_ok=True)  # the server makes none
         # What still runs here is of a test that was cut off.
         subprocess.run(self.command(SERVER, "-k"), env=self.environment, check=False,
                        stderr=subprocess.DEVNULL)
