@@ -147,7 +147,7 @@ static enum sw_step conclude(enum sw_wine_result result, const struct sw_cursor 
 {
 	switch (result) {
 	case SW_WINE_OK: break;
-	case SW_WINE_NONE: return fail(ret, SW_END_BAD_UNWIND_INFO, none);
+	case SW_WINE_NONE: ret->final = true; return fail(ret, SW_END_BAD_UNWIND_INFO, none);
 	case SW_WINE_UNREADABLE:
 		return fail(ret, sw_cursor_memory_end(c, fault_avma),
 			    "registers that Wine saved could not be read");
@@ -189,7 +189,7 @@ static enum sw_step dispatcher_step(struct wine *w, enum dispatcher_kind kind, s
 	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
 	uint64_t frame, fault = 0;
 	if (teb == NULL)
-		return SW_STEP_DECLINE;
+		return conclude(SW_WINE_NONE, c, 0, "the thread's TEB is not fit for use", ret);
 	if (kind == SYSCALL)
 		ret->flags = SW_FRAME_EXACT_PC;
 	if (sw_wine_on_windows_stack(teb, c->regs.sp_avma))

@@ -31,7 +31,8 @@ enum sw_step {
 	SW_STEP_DECLINE, /* not mine: ask the next unwinder */
 	SW_STEP_END,     /* proven: this is the thread's first frame */
 	SW_STEP_FAIL,    /* mine, but it cannot be done; ret->end and ret->why say why. Unwinders of
-			    lower trust are still asked, unless memory is what is missing */
+			    lower trust are still asked, unless memory is what is missing, or
+			    ret->final is set */
 };
 
 /* What a step may see. The walker owns it; memory reads are counted and marked there. */
@@ -73,6 +74,7 @@ struct sw_stepped {
 	bool callee_signal;  /* OK: the frame stepped out of is a signal trampoline */
 	bool weak;           /* OK: found with ops->weak_trust instead of ops->trust */
 	bool other_stack;    /* OK: the caller's frame is on another stack, which may lie below */
+	bool final;          /* FAIL: ask nobody else, their tables lead astray here */
 	uint8_t source;      /* OK: index into ops->sources */
 	enum sw_end end;     /* FAIL */
 	const char *why;     /* FAIL, END: static string */

@@ -207,7 +207,7 @@ static bool step(struct walker *w)
 		case SW_STEP_END: finish(w, SW_END_COMPLETE, NULL); return false;
 		case SW_STEP_DECLINE: break;
 		case SW_STEP_FAIL:
-			if (s.end == SW_END_MEMORY || s.end == SW_END_STACK_LIMIT ||
+			if (s.final || s.end == SW_END_MEMORY || s.end == SW_END_STACK_LIMIT ||
 			    s.end == SW_END_INTERNAL) {
 				finish(w, s.end, s.why);
 				return false;

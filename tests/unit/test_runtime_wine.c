@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch.h"
+#include "unwinder.h"
+#include "walk_case.h"
+#include "wine_case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	UNIX_SP = WINE_FRAME - 0x100,    /* of a Unix function */
+	DISPATCHER_SP = UNIX_SP + 8,     /* of the dispatcher that called it */
+	WINDOWS_SP = 0x40008000,         /* of the Windows code that made the call */
+	TOP_SP = WINE_WINDOWS_END - 0x28 /* of the thread's first function */
+};
+
+/* The end of every Windows stack here: the app's function was called by the thread's first one. */
+static void windows_end(struct wine_case *w, uint64_t sp)
+{
+	wine_put(w, sp, wine_dll(WINE_START) + 0x10);
+	wine_put(w, TOP_SP, 0);
+}
+
+/* A function that is called by the app's function, whose return address is at the top. */
+#define LAST_FRAMES(sp)                                                            \
+	{wine_dll(WINE_APP) + 8, TOP_SP - 8, "pe-unwind", "unwind_info", 0},       \
+	{                                                                          \
+		wine_dll(WINE_START) + 0x10, TOP_SP, "pe-unwind", "unwind_info", 0 \
+	}
+
+static void frame_put(struct wine_case *w, uint64_t frame, uint64_t rip, uint64_t rsp)
+{
+	wine_put(w, frame + FRAME_RIP, rip);
+	wine_put(w, frame + FRAME_RSP, rsp);
+}
+
+/* The thread waits in a system call: the Windows frames come out of the syscall_frame. */
+static void test_system_call(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
+	wine_put(w, TOP_SP - 16, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), UNIX_SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, DISPATCHER_SP, "elf-cfi", "cfi", 0},
+		       {wine_dll(WINE_THUNK), TOP_SP - 16, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       LAST_FRAMES()),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* A unix call's caller is a return address. */
+static void test_unix_call(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	wine_put(w, UNIX_SP, wine_so(WINE_UNIX_DISPATCHER) + 8);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_APP) + 8, TOP_SP - 8);
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), UNIX_SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_UNIX_DISPATCHER) + 8, DISPATCHER_SP, "elf-cfi", "cfi", 0},
+		       {wine_dll(WINE_APP) + 8, TOP_SP - 8, "wine", "runtime", 0},
+		       {wine_dll(WINE_START) + 0x10, TOP_SP, "pe-unwind", "unwind_info", 0}),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* Windows code runs: what is left in the syscall_frame is of a call that has returned. */
+static void test_stale_frame(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), WINDOWS_SP);
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_dll(WINE_APP) + 8, TOP_SP - 8);
+	walk_is(snap, NULL,
+		FRAMES({wine_dll(WINE_APP) + 8, TOP_SP - 8, "context", "context",
+			SW_FRAME_EXACT_PC},
+		       {wine_dll(WINE_START) + 0x10, TOP_SP, "pe-unwind", "unwind_info", 0}),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* At its first and last instructions the dispatcher is still, or again, on the Windows stack. */
+static void test_dispatcher_edge(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	wine_put(w, TOP_SP - 24, wine_dll(WINE_THUNK));
+	wine_put(w, TOP_SP - 16, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap =
+		wine_case_snapshot(w, wine_so(WINE_SYSCALL_DISPATCHER), TOP_SP - 24);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_SYSCALL_DISPATCHER), TOP_SP - 24, "context", "context",
+			SW_FRAME_EXACT_PC},
+		       {wine_dll(WINE_THUNK), TOP_SP - 16, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       LAST_FRAMES()),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* About to leave: sp is inside the frame, no longer below it. */
+static void test_dispatcher_leaving(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
+	wine_put(w, TOP_SP - 16, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	uint64_t sp = WINE_FRAME + 0x70;
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_SYSCALL_DISPATCHER) + 8, sp);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_SYSCALL_DISPATCHER) + 8, sp, "context", "context",
+			SW_FRAME_EXACT_PC},
+		       {wine_dll(WINE_THUNK), TOP_SP - 16, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       LAST_FRAMES()),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/*
+ * Unix code called back: app <- dispatcher(outer frame) <- Unix function <- [callback] <-
+ * KiUserCallbackDispatcher <- app, which waits in a system call of the inner frame.
+ */
+static void callback_put(struct wine_case *w, bool is_10)
+{
+	enum { INNER = WINE_FRAME - 0x2000, RBP = INNER + 0x500 };
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, INNER);
+	wine_put(w, INNER + FRAME_PREV, WINE_FRAME);
+	wine_put(w, INNER - 0x80, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	frame_put(w, INNER, wine_dll(WINE_THUNK), WINDOWS_SP);
+	wine_put(w, WINDOWS_SP, wine_dll(WINE_APP) + 8);
+	wine_put(w, WINDOWS_SP + 8, wine_dll(WINE_CALLBACK) + 0x10);
+	wine_put(w, INNER + FRAME_CFA, is_10 ? RBP + 16 : WINE_NTDLL);
+	wine_put(w, INNER + FRAME_RBP_8, is_10 ? 0 : RBP);
+	wine_put(w, RBP, 0x1234); /* the caller's rbp */
+	wine_put(w, RBP + 8, wine_so(WINE_FUNCTION) + 4);
+	wine_put(w, RBP - 8, 0x5678);    /* rbx */
+	wine_put(w, RBP - 0x28, 0x9abc); /* Wine 8: r13; 10: r15 */
+	wine_put(w, RBP + 16, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
+	wine_put(w, TOP_SP - 16, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+}
+
+static void callback_is(bool is_10)
+{
+	enum { INNER = WINE_FRAME - 0x2000, SP = INNER - 0x80, RBP = INNER + 0x500 };
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	callback_put(w, is_10);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, SP + 8, "elf-cfi", "cfi", 0},
+		       {wine_dll(WINE_THUNK), WINDOWS_SP, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       {wine_dll(WINE_APP) + 8, WINDOWS_SP + 8, "pe-unwind", "unwind_info", 0},
+		       {wine_dll(WINE_CALLBACK) + 0x10, WINDOWS_SP + 16, "pe-unwind", "unwind_info",
+			0},
+		       {wine_so(WINE_FUNCTION) + 4, RBP + 16, "wine", "runtime", 0},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, RBP + 24, "elf-cfi", "cfi", 0},
+		       {wine_dll(WINE_THUNK), TOP_SP - 16, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       LAST_FRAMES()),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+static void test_callback_8(void **state)
+{
+	(void) state;
+	callback_is(false);
+}
+
+static void test_callback_10(void **state)
+{
+	(void) state;
+	callback_is(true);
+}
+
+/* The callback runs Windows code and has made no call yet: the inner frame is only made. */
+static void test_callback_running(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	enum { RBP = WINE_FRAME - 0x2000 + 0x500 };
+	wine_case_init(w);
+	callback_put(w, true);
+	frame_put(w, WINE_FRAME - 0x2000, 0xdead, 0xdead);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_dll(WINE_APP) + 8, WINDOWS_SP + 8);
+	walk_is(snap, NULL,
+		FRAMES({wine_dll(WINE_APP) + 8, WINDOWS_SP + 8, "context", "context",
+			SW_FRAME_EXACT_PC},
+		       {wine_dll(WINE_CALLBACK) + 0x10, WINDOWS_SP + 16, "pe-unwind", "unwind_info",
+			0},
+		       {wine_so(WINE_FUNCTION) + 4, RBP + 16, "wine", "runtime", 0},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, RBP + 24, "elf-cfi", "cfi", 0},
+		       {wine_dll(WINE_THUNK), TOP_SP - 16, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       LAST_FRAMES()),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* Nobody can have called back: said, not passed over. */
+static void test_callback_none(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	struct sw_snapshot *snap =
+		wine_case_snapshot(w, wine_dll(WINE_CALLBACK) + 0x10, WINDOWS_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_dll(WINE_CALLBACK) + 0x10, WINDOWS_SP, "context", "context",
+			SW_FRAME_EXACT_PC}),
+		SW_END_BAD_UNWIND_INFO, "no system call is there that could have called back");
+	free(w);
+}
+
+/* An exception, an APC of Wine 8 and of Wine 10: the interrupted registers are in a CONTEXT. */
+static void context_is(uint64_t dispatcher, uint64_t context_off)
+{
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	uint64_t context = WINDOWS_SP + context_off;
+	wine_put(w, context + 0x30, 0x10000f);
+	wine_put(w, context + 0x38, 0x33);
+	wine_put(w, context + 0x98, TOP_SP - 8);
+	wine_put(w, context + 0xf8, wine_dll(WINE_APP));
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_dll(dispatcher) + 0x10, WINDOWS_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_dll(dispatcher) + 0x10, WINDOWS_SP, "context", "context",
+			SW_FRAME_EXACT_PC | SW_FRAME_SIGNAL},
+		       {wine_dll(WINE_APP), TOP_SP - 8, "wine", "runtime", SW_FRAME_EXACT_PC},
+		       {wine_dll(WINE_START) + 0x10, TOP_SP, "pe-unwind", "unwind_info", 0}),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+static void test_context(void **state)
+{
+	(void) state;
+	context_is(WINE_EXCEPTION, 0);
+	context_is(WINE_APC, 0);
+	context_is(WINE_APC, 0x30);
+	context_is(WINE_APC, 0x38);
+}
+
+/* A call through a wild pointer: what was interrupted is no code. */
+static void test_context_wild(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	wine_put(w, WINDOWS_SP + 0x30, 0x10000f);
+	wine_put(w, WINDOWS_SP + 0x38, 0x33);
+	wine_put(w, WINDOWS_SP + 0x98, TOP_SP - 8);
+	wine_put(w, WINDOWS_SP + 0xf8, 0);
+	struct sw_snapshot *snap =
+		wine_case_snapshot(w, wine_dll(WINE_EXCEPTION) + 0x10, WINDOWS_SP);
+	walk_is(snap, &(struct sw_walk_options){.mode = SW_WALK_TABLES},
+		FRAMES({wine_dll(WINE_EXCEPTION) + 0x10, WINDOWS_SP, "context", "context",
+			SW_FRAME_EXACT_PC | SW_FRAME_SIGNAL},
+		       {0, TOP_SP - 8, "wine", "runtime", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "code that belongs to no module");
+	free(w);
+}
+
+/* A thread that loads its DLLs: nothing has called the loader. */
+static void test_loader(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_dll(WINE_LOADER) + 8, WINDOWS_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_dll(WINE_LOADER) + 8, WINDOWS_SP, "context", "context",
+			SW_FRAME_EXACT_PC}),
+		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* A syscall_frame that cannot be read, and one that leads to itself. */
+static void test_hostile_frame(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	uint64_t low = WINE_UNIX + 0x1000;
+	wine_case_init(w);
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, low);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), UNIX_SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, DISPATCHER_SP, "elf-cfi", "cfi", 0}),
+		SW_END_MEMORY, "registers that Wine saved could not be read");
+
+	wine_case_init(w);
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, WINE_FRAME - 0x1000);
+	wine_put(w, WINE_FRAME - 0x1000 + FRAME_PREV, WINE_FRAME - 0x1000);
+	snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), UNIX_SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, DISPATCHER_SP, "elf-cfi", "cfi", 0}),
+		SW_END_BAD_UNWIND_INFO, "no frame of a system call encloses the dispatcher's");
+	free(w);
+}
+
+/* What is said of the process, of the thread, and the names of the dispatchers. */
+static void test_told(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	struct sw_description d;
+	wine_case_init(w);
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].name, "wine");
+	assert_string_equal(walks->runtimes[0].version, "8.0");
+	assert_string_equal(walks->runtimes[0].where, "/wine/x86_64-windows/ntdll.dll");
+	assert_string_equal(walks->runtimes[0].problem, "");
+	assert_int_equal(walks->runtimes[0].entries, -1);
+	const struct sw_thread_note *note = walks->walks[0].note;
+	assert_non_null(note);
+	assert_string_equal(note->runtime, "wine");
+	assert_int_equal(note->id, 0x24);
+	const struct sw_frame *dispatcher = &walks->walks[0].frames[1];
+	assert_string_equal(sw_frame_kind(dispatcher), "native");
+	assert_int_equal(sw_walk_describe(walks, dispatcher, &d), 1);
+	assert_string_equal(d.function, "__wine_syscall_dispatcher");
+	assert_int_equal(d.start_avma, wine_so(WINE_SYSCALL_DISPATCHER));
+	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[0], &d), 0);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
+/* Exports that do not say where Unix code begins: a problem that is told. */
+static void test_no_dispatchers(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	w->no_dispatchers = true;
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].problem,
+			    "ntdll.dll does not say where system calls and unix calls go");
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
+/* No thread has a TEB: another program that maps a DLL of this name. */
+static void test_no_wine(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	wine_put(w, WINE_TEB + 0x30, 0);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_runtimes, 0);
+	assert_null(walks->walks[0].note);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_system_call),        cmocka_unit_test(test_unix_call),
+		cmocka_unit_test(test_stale_frame),        cmocka_unit_test(test_dispatcher_edge),
+		cmocka_unit_test(test_dispatcher_leaving), cmocka_unit_test(test_callback_8),
+		cmocka_unit_test(test_callback_10),        cmocka_unit_test(test_callback_running),
+		cmocka_unit_test(test_callback_none),      cmocka_unit_test(test_context),
+		cmocka_unit_test(test_context_wild),       cmocka_unit_test(test_loader),
+		cmocka_unit_test(test_hostile_frame),      cmocka_unit_test(test_told),
+		cmocka_unit_test(test_no_dispatchers),     cmocka_unit_test(test_no_wine),
+	};
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

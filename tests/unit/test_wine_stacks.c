@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The stacks hook over this very process: its memory is what a stopped target's would be. */
+#include "arch.h"
+#include "capture_room.h"
+#include "fake.h"
+#include "wine_frames.h"
+#include "wine_stacks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum {
+	BLOCK = 0x10000,
+	TEB_OFF = 0x2000,
+	SIGNAL_OFF = 0x3800,
+	UNIX_BYTES = 0x100000,
+	WINDOWS_BYTES = 0x40000,
+	FRAME_OFF = 0xff000, /* in the Unix stack */
+	TEB_BYTES = 0x378,
+	RED = SW_ARCH_RED_ZONE,
+	PIECES = 16,
+};
+
+/* TEB block, Unix stack, Windows stack: real mappings of this process. */
+struct process {
+	uint8_t *block, *unix_stack, *windows;
+	struct sw_snapshot *snap;
+	struct sw_stop stop;
+	struct sw_tracee tracee;
+	struct sw_piece pieces[PIECES];
+	struct sw_capture_room room;
+};
+
+static uint64_t avma(const void *p)
+{
+	return (uint64_t) (uintptr_t) p;
+}
+
+static void put(uint8_t *at, uint64_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+static uint8_t *map(size_t bytes)
+{
+	uint8_t *p = mmap(NULL, bytes + BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	assert_true(p != MAP_FAILED);
+	return p + (BLOCK - avma(p) % BLOCK) % BLOCK; /* stays mapped until the test ends */
+}
+
+/* One thread with this sp, whose piece the room has found already. */
+static void process_init(struct process *p, size_t sp_block, uint64_t sp_off)
+{
+	memset(p, 0, sizeof(*p));
+	p->block = map(BLOCK);
+	p->unix_stack = map(UNIX_BYTES);
+	p->windows = map(WINDOWS_BYTES);
+	uint8_t *teb = p->block + TEB_OFF;
+	put(teb + 0x08, avma(p->windows) + WINDOWS_BYTES);
+	put(teb + 0x10, avma(p->windows));
+	put(teb + 0x30, avma(teb));
+	put(teb + 0x328, avma(p->unix_stack) + FRAME_OFF);
+	put(teb + 0x370, avma(p->unix_stack));
+	uint8_t *const stacks[] = {p->windows, p->unix_stack, p->block};
+	static const size_t sizes[] = {WINDOWS_BYTES, UNIX_BYTES, BLOCK};
+	p->snap = fake_snapshot_create();
+	for (size_t i = 0; i < 3; i++)
+		(void) fake_snapshot_map(p->snap, avma(stacks[i]), avma(stacks[i]) + sizes[i],
+					 "rw-p", "");
+	sw_snapshot_index(p->snap);
+	static const uint64_t none[1];
+	uint64_t sp = avma(stacks[sp_block]) + sp_off,
+		 end = avma(stacks[sp_block]) + sizes[sp_block];
+	struct sw_thread *t = fake_snapshot_thread(p->snap, 1, 0x1000, sp, none, 1);
+	p->snap->n_maps--; /* it is there already */
+	t->gs_base = avma(teb);
+	t->stack_end_avma = end;
+	p->tracee = (struct sw_tracee){.tid = getpid(), .has_regs = true};
+	p->stop = (struct sw_stop){.tracees = &p->tracee, .n = 1, .mem_fd = -1};
+	p->pieces[0] = (struct sw_piece){.avma = sp - RED, .bytes = end - sp + RED, .thread = 0};
+	/* What was taken for the thread's own stack. */
+	p->pieces[1] =
+		(struct sw_piece){.avma = avma(p->unix_stack), .bytes = UNIX_BYTES, .thread = -1};
+	p->room = (struct sw_capture_room){.snap = p->snap,
+					   .stop = &p->stop,
+					   .stack_bytes = 1 << 20,
+					   .pieces = p->pieces,
+					   .n_pieces = 2,
+					   .pieces_max = PIECES,
+					   .stacks_max = PIECES,
+					   .n_found = 2};
+}
+
+static void hook_run(struct process *p)
+{
+	struct sw_capture capture = {.snap = p->snap, .room = &p->room};
+	assert_int_equal(sw_wine_stacks(&capture), 0);
+}
+
+/* That piece number i is [start, end). */
+static void piece_is(const struct process *p, size_t i, uint64_t start, uint64_t end)
+{
+	assert_true(i < p->room.n_pieces);
+	assert_int_equal(p->pieces[i].avma, start);
+	assert_int_equal(p->pieces[i].bytes, end - start);
+}
+
+static uint64_t teb_of(const struct process *p)
+{
+	return avma(p->block) + TEB_OFF;
+}
+
+/* In Windows code: the Unix stack from the last call's frame on, not all of it. */
+static void test_windows_code(void **state)
+{
+	(void) state;
+	struct process p;
+	process_init(&p, 0, 0x8000);
+	hook_run(&p);
+	uint64_t unix_stack = avma(p.unix_stack), windows = avma(p.windows);
+	piece_is(&p, 0, windows + 0x8000 - RED, windows + WINDOWS_BYTES);
+	assert_int_equal(p.pieces[1].bytes, 0);
+	piece_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
+	piece_is(&p, 3, unix_stack + FRAME_OFF - RED, unix_stack + UNIX_BYTES);
+	assert_int_equal(p.room.n_pieces, 4);
+	assert_int_equal(p.snap->threads[0].stack_end_avma, windows + WINDOWS_BYTES);
+	fake_snapshot_destroy(p.snap);
+}
+
+/* In a system call: the Windows stack from where it was left. */
+static void test_system_call(void **state)
+{
+	(void) state;
+	struct process p;
+	process_init(&p, 1, FRAME_OFF - 0x400);
+	put(p.unix_stack + FRAME_OFF + 0x88, avma(p.windows) + 0x30000);
+	hook_run(&p);
+	piece_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
+	piece_is(&p, 3, avma(p.windows) + 0x30000 - RED, avma(p.windows) + WINDOWS_BYTES);
+	assert_int_equal(p.room.n_pieces, 4);
+	fake_snapshot_destroy(p.snap);
+}
+
+/* A frame that names no place on the stack copies nothing. */
+static void test_nonsense(void **state)
+{
+	(void) state;
+	struct process p;
+	process_init(&p, 1, FRAME_OFF - 0x400);
+	put(p.unix_stack + FRAME_OFF + 0x88, 0x1234);
+	hook_run(&p);
+	assert_int_equal(p.room.n_pieces, 3);
+	fake_snapshot_destroy(p.snap);
+
+	process_init(&p, 1, FRAME_OFF - 0x400);
+	put(p.block + TEB_OFF + 0x30, 0);
+	hook_run(&p);
+	assert_int_equal(p.room.n_pieces, 2);
+	assert_int_equal(p.pieces[1].bytes, UNIX_BYTES);
+	fake_snapshot_destroy(p.snap);
+}
+
+/* In a signal's handler: what the signal interrupted, from the kernel's frame. */
+static void test_signal(void **state)
+{
+	(void) state;
+	struct process p;
+	process_init(&p, 2, 0xf000);
+	uint8_t *frame = p.block + 0xf400; /* of ucontext's stack_t: sp, flags, size, registers */
+	put(frame, avma(p.block) + SIGNAL_OFF);
+	put(frame + 0x10, BLOCK - SIGNAL_OFF);
+	put(frame + 0x18 + 15 * 8, avma(p.windows) + 0x20000);
+	hook_run(&p);
+	uint64_t unix_stack = avma(p.unix_stack);
+	piece_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
+	piece_is(&p, 3, avma(p.windows) + 0x20000 - RED, avma(p.windows) + WINDOWS_BYTES);
+	piece_is(&p, 4, unix_stack + FRAME_OFF - RED, unix_stack + UNIX_BYTES);
+	assert_int_equal(p.room.n_pieces, 5);
+	assert_int_equal(p.pieces[1].bytes, 0);
+	fake_snapshot_destroy(p.snap);
+}
+
+/* A signal in a signal's handler: the outer frame, which is above, counts. */
+static void test_signal_frame(void **state)
+{
+	(void) state;
+	static uint64_t words[256];
+	struct sw_wine_teb teb = {.signal_avma = 0x3800, .signal_end_avma = 0x10000};
+	struct sw_bytes bytes = {(const uint8_t *) words, sizeof(words)};
+	uint64_t sp;
+	assert_false(sw_wine_signal_sp(bytes, &teb, &sp));
+	static const size_t frames[] = {40, 120};
+	for (size_t i = 0; i < 2; i++) {
+		words[frames[i]] = 0x3800;
+		words[frames[i] + 2] = 0xc800;
+		words[frames[i] + 3 + 15] = frames[i];
+	}
+	words[200] = 0x3800; /* of no frame */
+	assert_true(sw_wine_signal_sp(bytes, &teb, &sp));
+	assert_int_equal(sp, 120);
+}
+
+/* The end that is told is believed only inside the mapping; what is cut is marked. */
+static void test_known_end(void **state)
+{
+	(void) state;
+	struct process p;
+	process_init(&p, 0, 0x8000);
+	struct sw_capture capture = {.snap = p.snap, .room = &p.room};
+	uint64_t windows = avma(p.windows);
+	sw_capture_stack_known(&capture, 0, windows + WINDOWS_BYTES + 1);
+	sw_capture_stack_known(&capture, 0, windows);
+	assert_int_equal(p.pieces[1].bytes, UNIX_BYTES);
+	p.room.stack_bytes = 0x1000;
+	sw_capture_stack_known(&capture, 0, windows + 0x10000);
+	assert_int_equal(p.pieces[0].bytes, 0x1000);
+	assert_true(p.pieces[0].cut);
+	p.room.stack_bytes = 1 << 20;
+	sw_capture_stack_known(&capture, 0, windows + 0x9000);
+	piece_is(&p, 0, windows + 0x8000 - RED, windows + 0x9000);
+	assert_false(p.pieces[0].cut);
+	assert_int_equal(p.pieces[1].bytes, 0);
+	fake_snapshot_destroy(p.snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_windows_code), cmocka_unit_test(test_system_call),
+		cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_signal_frame), cmocka_unit_test(test_known_end),
+	};
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
