@@ -336,8 +336,8 @@ static void wine_explain(void *state, const struct sw_snapshot *snap, uint64_t a
 	enum dispatcher_kind kind;
 	(void) snap;
 	if (w == NULL)
-		sw_text_printf(text, "no Wine process\n");
-	else if (dispatcher_at(w, avma, &kind))
+		return;
+	if (dispatcher_at(w, avma, &kind))
 		sw_text_printf(text,
 			       "dispatcher of %s: the caller's registers are in the thread's "
 			       "syscall_frame\n",
@@ -348,8 +348,6 @@ static void wine_explain(void *state, const struct sw_snapshot *snap, uint64_t a
 	else if (inside(&w->exception, avma) || inside(&w->apc, avma))
 		sw_text_printf(text, "entry of exceptions and APCs: what was interrupted is in a "
 				     "CONTEXT at rsp\n");
-	else
-		sw_text_printf(text, "no boundary between Windows and Unix code\n");
 }
 
 const struct sw_unwinder_ops sw_runtime_wine = {

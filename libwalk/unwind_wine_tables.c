@@ -139,10 +139,8 @@ static void tables_explain(void *state, const struct sw_snapshot *snap, uint64_t
 			   struct sw_text *text)
 {
 	const struct sw_wine_table *table = table_at(state, avma);
-	if (table == NULL) {
-		sw_text_printf(text, "no registered function table covers it\n");
+	if (table == NULL)
 		return;
-	}
 	sw_text_printf(text, "table: for [0x%" PRIx64 ", 0x%" PRIx64 "), ", table->base_avma,
 		       table->end_avma);
 	if (table->callback) {
