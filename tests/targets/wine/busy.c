@@ -30,7 +30,7 @@ static PLAIN int fib(int n)
 
 static PLAIN void recursing(void)
 {
-	sink = fib(20);
+	sink = fib(16);
 	KEEP();
 }
 
@@ -189,7 +189,7 @@ static PLAIN void CALLBACK on_apc(ULONG_PTR arg)
 
 static PLAIN void queueing(void)
 {
-	QueueUserAPC(on_apc, GetCurrentThread(), 23);
+	QueueUserAPC(on_apc, GetCurrentThread(), 26);
 	SleepEx(0, TRUE);
 	KEEP();
 }
@@ -198,7 +198,7 @@ static PLAIN BOOL CALLBACK on_locale(LPWSTR name, DWORD flags, LPARAM arg)
 {
 	(void) name;
 	(void) flags;
-	sink = fib(20);
+	sink = fib(23);
 	KEEP();
 	return --*(int *) arg > 0;
 }
@@ -222,7 +222,7 @@ static PLAIN LRESULT CALLBACK on_message(HWND window, UINT message, WPARAM w, LP
 static PLAIN void messaging(void)
 {
 	HWND window = CreateWindowExA(0, "busy", "", 0, 0, 0, 0, 0, HWND_MESSAGE, NULL, NULL, NULL);
-	SendMessageA(window, WM_USER, 23, 0);
+	SendMessageA(window, WM_USER, 27, 0);
 	DestroyWindow(window);
 	KEEP();
 }
@@ -261,7 +261,7 @@ static const struct job calls[] = {
 	{"messaging", messaging},
 };
 enum { N_JOBS = sizeof(jobs) / sizeof(*jobs), N_CALLS = sizeof(calls) / sizeof(*calls) };
-enum { WORKERS = 3, TIMES = 300 };
+enum { WORKERS = 3, TIMES = 200 };
 
 static PLAIN void work(size_t from)
 {
