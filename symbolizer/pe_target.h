@@ -9,14 +9,20 @@
  * function is. The exception directory does: an address is only named by a symbol of its own
  * function, or of the function that this part of one belongs to. In code without entries, which are
  * leaf functions and assembly, it is named by the nearest symbol that no function lies behind.
- *	1. in a function, symbols that say they are functions before those that do not;
+ *	1. in a function, symbols of functions and external ones before labels;
  *	2. the last start before the address;
  *	3. functions before others, external before static, names before ordinals, then the fewest
  *	   leading underscores, the shortest, the first in strcmp order.
  */
 
-/* Ranks; fewer is better. */
-enum { SW_PE_RANK_STATIC = 1, SW_PE_RANK_ORDINAL = 2, SW_PE_RANK_NO_FUNCTION = 4 };
+/* Ranks; fewer is better. External symbols without a function's type are those of assembly, where each
+ * may be entered, like the thousand ObjectStublessClients that share one entry in Wine 10's rpcrt4. */
+enum {
+	SW_PE_RANK_STATIC = 1,
+	SW_PE_RANK_ORDINAL,
+	SW_PE_RANK_EXTERNAL, /* not said to be a function */
+	SW_PE_RANK_NO_FUNCTION,
+};
 
 struct sw_pe_candidate {
 	bool found;

@@ -71,14 +71,13 @@ static bool symbol_read(struct sw_bytes record, const struct section *sections, 
 		return false;
 	bool function = (type >> 4 & 3) == TYPE_FUNCTION;
 	ret->found = true;
-	ret->rank = function ? 0 : SW_PE_RANK_NO_FUNCTION;
 	switch (class) {
 	case CLASS_EXTERNAL:
-	case CLASS_WEAK: return true;
+	case CLASS_WEAK: ret->rank = function ? 0 : SW_PE_RANK_EXTERNAL; return true;
 	case CLASS_STATIC:
 	case CLASS_LABEL:
+		ret->rank = function ? SW_PE_RANK_STATIC : SW_PE_RANK_NO_FUNCTION;
 		/* a section's own symbol has more records, which tell of the section */
-		ret->rank += SW_PE_RANK_STATIC;
 		return function || *ret_n_aux == 0;
 	default: return false;
 	}

@@ -86,7 +86,7 @@ def run_objdump(path):
 
 
 def parse_objdump(text, starts):
-    """Sorted [(rva, name, whether it is a function)] of what lies in sections."""
+    """Sorted [(rva, name, whether it can be entered)] of what lies in sections."""
     pattern = re.compile(r"\[ *\d+\]\(sec +(\d+)\)\(fl 0x\w+\)\(ty +(\w+)\)\(scl +(\d+)\) "
                          r"\(nx (\d+)\) 0x(\w+) (.*)")
     found = []
@@ -95,7 +95,8 @@ def parse_objdump(text, starts):
             continue
         function = match[2] == "20"
         if function or (match[3] == "2" or match[4] == "0"):
-            found.append((starts[int(match[1]) - 1] + int(match[5], 16), match[6], function))
+            entry = function or match[3] in ("2", "105")
+            found.append((starts[int(match[1]) - 1] + int(match[5], 16), match[6], entry))
     return sorted(found)
 
 
@@ -142,24 +143,24 @@ class Comparison:
         function = self.headers.function_of(rva)
         index = bisect_right(self.symbols, (rva, "\xff" * 8, True))
         before = [s for s in self.symbols[max(0, index - 64):index]]
-        typed = [s for s in before if s[2]]
+        entries = [s for s in before if s[2]]
         if name == "?":
-            inside = function and [s for s in typed if s[0] >= function[0]]
+            inside = function and [s for s in entries if s[0] >= function[0]]
             if inside or self.dwarf.get(rva, [("??", "")])[-1][0] != "??":
                 self.wrong.append((hex(rva), "unnamed", inside, self.dwarf.get(rva)))
             return
         self.named += 1
         start = rva - offset
-        if function and start == function[0] and not [s for s in typed if s[0] >= start]:
+        there = [n for at, n, _ in before if at == start]
+        if function and start == function[0] and not there:
             # Some static functions have no symbol: then it is DWARF's name.
             if name != self.dwarf.get(rva, [("??", "")])[-1][0]:
                 self.wrong.append((hex(rva), "not DWARF's name", (name, offset)))
             return
-        there = [n for at, n, _ in before if at == start]
         if name not in there and name not in [demangle(n) for n in there]:
             self.wrong.append((hex(rva), "not its name", (name, offset), there))
-        elif function and start >= function[0] and typed and typed[-1][0] > start:
-            self.wrong.append((hex(rva), "not the nearest", (name, offset), typed[-1]))
+        elif function and start >= function[0] and entries and entries[-1][0] > start:
+            self.wrong.append((hex(rva), "not the nearest", (name, offset), entries[-1]))
 
     def compare(self, found):
         for rva, frames in sorted(found.items()):

@@ -1,25 +1,34 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Names and lines in Wine's DLLs: at random addresses as binutils has them, and a name for the
+"""Names and lines in the DLLs of Wine 8 and 10: at random addresses as binutils has them, and a name for the
 start of every function that has unwind information."""
 import glob
 import os
 import random
+import subprocess
 
 from harness import Tap
 import pe_oracle
+import wine
 
-DLLS = "/usr/lib/x86_64-linux-gnu/wine/x86_64-windows"
 COMPARED = ("ntdll", "kernel32", "kernelbase", "user32", "gdi32", "win32u", "ucrtbase", "msvcp140",
             "ole32", "rpcrt4", "ws2_32", "d3d9")
 ADDRESSES = 400
 
 
-def test_against_binutils(tap):
+def dlls(version):
+    """Where the DLLs of that Wine are."""
+    root = wine.Wine(version).root
+    if root:
+        subprocess.run([wine.CHROOT_SH, root], check=True)
+    return root + "/usr/lib/x86_64-linux-gnu/wine/x86_64-windows"
+
+
+def test_against_binutils(tap, version):
     random.seed(20261120)
     totals = [0, 0, 0, 0]
     for name in COMPARED:
-        path = os.path.join(DLLS, name + ".dll")
+        path = os.path.join(dlls(version), name + ".dll")
         headers = pe_oracle.Headers(path)
         start, end = headers.code[0]
         rvas = sorted(random.sample(range(start, end), min(ADDRESSES, end - start)))
@@ -38,10 +47,10 @@ def test_against_binutils(tap):
     tap.check(totals[2] > totals[0] / 2 and totals[3] > 100, "most have lines", totals)
 
 
-def test_every_function(tap):
+def test_every_function(tap, version):
     """No frame of Wine's own code stays without a function's name."""
     unnamed, stripped, by_dwarf, n_functions, n_files = [], [], 0, 0, 0
-    for path in sorted(glob.glob(os.path.join(DLLS, "*.dll"))):
+    for path in sorted(glob.glob(os.path.join(dlls(version), "*.dll"))):
         headers = pe_oracle.Headers(path)
         functions = headers.functions
         if functions and not headers.n_symbols:
@@ -66,8 +75,10 @@ def test_every_function(tap):
 
 def main():
     tap = Tap()
-    for test in (test_against_binutils, test_every_function):
-        tap.guard(test)
+    for version in wine.VERSIONS:
+        for test in (test_against_binutils, test_every_function):
+            print(f"# Wine {version}")
+            tap.guard(test, version)
     tap.done()
 
 

@@ -150,6 +150,21 @@ static void test_labels_inside(void **state)
 	expect(&alone[1], "label", 0x1210); /* better than nothing */
 }
 
+/* Assembly has entry points that no type says to be functions, under one entry. */
+static void test_entry_points(void **state)
+{
+	(void) state;
+	symbol("entry1", 0x1200, FUNCTION, EXTERNAL);
+	symbol("entry2", 0x120c, 0, EXTERNAL);
+	symbol("label", 0x1210, 0, LABEL);
+	symbol("entry3", 0x1218, 0, EXTERNAL);
+	struct sw_want wants[] = {{.svma = 0x120b}, {.svma = 0x1214}, {.svma = 0x1220}};
+	look_up(wants, 3);
+	expect(&wants[0], "entry1", 0x1200);
+	expect(&wants[1], "entry2", 0x120c);
+	expect(&wants[2], "entry3", 0x1218);
+}
+
 /* Without entries: the nearest one, but nothing reaches over a function. */
 static void test_leaves(void **state)
 {
@@ -347,6 +362,7 @@ int main(void)
 		cmocka_unit_test_setup(test_parts, setup),
 		cmocka_unit_test_setup(test_named_parts, setup),
 		cmocka_unit_test_setup(test_labels_inside, setup),
+		cmocka_unit_test_setup(test_entry_points, setup),
 		cmocka_unit_test_setup(test_leaves, setup),
 		cmocka_unit_test_setup(test_no_exception_directory, setup),
 		cmocka_unit_test_setup(test_aliases, setup),
