@@ -98,9 +98,10 @@ STEP_CODE := $(addprefix $(STEP)/,gcc.o gcc_O0.o gcc_Os.o clang.o)
 $(STEP_CODE): $(STEP)/%.o: tests/targets/lib/pe_step_code.c tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(STEP_$*) -std=gnu17 -Wall -Wextra -DNAME=$* -c -o $@ $<
-$(T)/pe_step.exe: tests/targets/lib/pe_step.c tests/targets/lib/pe_step_frames.S $(STEP_CODE)
+STEP_SOURCES := tests/targets/lib/pe_step.c $(wildcard tests/targets/lib/pe_step_*.S)
+$(T)/pe_step.exe: $(STEP_SOURCES) $(STEP_CODE) tests/targets/lib/pe_step_macros.h
 	@mkdir -p $(@D)
-	$(MINGW) -std=gnu17 -O2 -Wall -Wextra -s -Wl,--stack,16777216 -o $@ $^
+	$(MINGW) -std=gnu17 -O2 -Wall -Wextra -s -Wl,--stack,16777216 -o $@ $(STEP_SOURCES) $(STEP_CODE)
 
 # Threads in all the ways there are to wait, fault and call back under Wine.
 $(T)/wine_threads.exe: $(wildcard tests/targets/wine/threads*.[ch]) tests/targets/targets.mk
