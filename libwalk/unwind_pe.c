@@ -185,7 +185,7 @@ static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *c
 	return SW_STEP_OK;
 }
 
-/* The entry for the code at lookup_avma, resolved. 1; 0: there is none; else what is wrong. */
+/* The entry for the code at lookup_avma, resolved; *ret_found when there is one. */
 static enum sw_step function_find(const struct sw_cursor *cursor, struct sw_pe_env *env,
 				  struct pe_memory *m, struct sw_pe_function *ret,
 				  struct sw_stepped *ret_stepped, bool *ret_found)
@@ -194,10 +194,15 @@ static enum sw_step function_find(const struct sw_cursor *cursor, struct sw_pe_e
 	*ret_found = table_find(m, rva, ret);
 	if (m->image_failed)
 		return fail(ret_stepped, SW_END_MEMORY, "the function table could not be read");
-	if (!*ret_found || sw_pe_function_resolve(env, ret))
+	if (!*ret_found)
 		return SW_STEP_OK;
-	return conclude(env->why != NULL ? SW_PE_BAD : SW_PE_UNREADABLE, cursor, env, m,
-			ret_stepped);
+	if (!sw_pe_function_resolve(env, ret))
+		return conclude(env->why != NULL ? SW_PE_BAD : SW_PE_UNREADABLE, cursor, env, m,
+				ret_stepped);
+	if (ret->unwind_rva >= m->module->end_avma - m->module->base_avma)
+		return fail(ret_stepped, SW_END_BAD_UNWIND_INFO,
+			    "the unwind information is not in the image");
+	return SW_STEP_OK;
 }
 
 /*
