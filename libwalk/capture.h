@@ -25,8 +25,8 @@ int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes);
 bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
 
 /*
- * stacks(): the stack that the sp of threads[thread] is on ends at end_avma, which lies in the same
- * mapping; the caller adds what else of the thread's stacks is in use.
+ * stacks(): the stack that the sp of threads[thread] is on ends at end_avma, if its mapping does not
+ * end before; the caller adds what else of the thread's stacks is in use.
  */
 void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t end_avma);
 

@@ -287,14 +287,15 @@ void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t 
 	for (size_t n = 0; n < room->n_found && room->pieces[at].thread != (int32_t) thread; n++)
 		at = at + 1 < room->n_found ? at + 1 : 0;
 	struct sw_piece *p = &room->pieces[at];
-	if (room->n_found == 0 || p->thread != (int32_t) thread || end_avma <= p->avma ||
-	    end_avma > t->stack_end_avma)
+	if (room->n_found == 0 || p->thread != (int32_t) thread || end_avma <= p->avma)
 		return;
 	room->asked = at;
-	uint64_t bytes = end_avma - p->avma;
-	p->cut = bytes > room->stack_bytes;
-	p->bytes = p->cut ? room->stack_bytes : (size_t) bytes;
-	t->stack_end_avma = end_avma;
+	if (end_avma < t->stack_end_avma)
+		t->stack_end_avma = end_avma;
+	if (end_avma - p->avma <= p->bytes) {
+		p->bytes = (size_t) (end_avma - p->avma);
+		p->cut = false;
+	}
 	/* What stack_add() took for the thread's own stack. */
 	if (at + 1 < room->n_found && p[1].thread < 0)
 		p[1].bytes = 0;

@@ -73,6 +73,8 @@ int sw_wine_stacks(struct sw_capture *capture)
 					t->gs_base + sizeof(raw)); /* as above */
 		if (sw_wine_on_windows_stack(&teb, t->regs.sp_avma))
 			sw_capture_stack_known(capture, i, teb.stack_base_avma);
+		if (sw_wine_on_unix_stack(&teb, t->regs.sp_avma))
+			sw_capture_stack_known(capture, i, teb.unix_end_avma);
 		if (sw_wine_on_signal_stack(&teb, t->regs.sp_avma)) {
 			sw_capture_stack_known(capture, i, teb.signal_end_avma);
 			signal_add(capture, &teb, t->regs.sp_avma);
