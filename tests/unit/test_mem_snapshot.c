@@ -196,6 +196,86 @@ static void live(void **state)
 	fake_snapshot_destroy(f.snap);
 }
 
+enum { PE = 0x10000, PE_TEXT = PE + 0x1000, PE_ANON = PE + 0x2000, PE_RDATA = PE + 0x3000 };
+
+/* A PE file of the pages "1", "2", "3": header, text, read-only data; anonymous code in between. */
+static struct fixture fixture_with_pe(void)
+{
+	static uint8_t image[0x3000];
+	struct fixture f = {.snap = fake_snapshot_create()};
+	for (size_t i = 0; i < sizeof(image); i++)
+		image[i] = (uint8_t) (i / 0x1000 + 1);
+	(void) fake_snapshot_module(f.snap, SW_MODULE_PE, "/w/x.dll", PE, PE, PE_TEXT, image,
+				    sizeof(image));
+	f.snap->maps[0].prot = SW_MAP_READ;
+	static const struct {
+		uint64_t start_avma, off;
+		const char *prot, *path;
+	} maps[] = {{PE_TEXT, 0x1000, "r-xp", "/w/x.dll"},
+		    {PE_ANON, 0, "r-xp", ""},
+		    {PE_RDATA, 0x2000, "r--p", "/w/x.dll (deleted)"},
+		    {PE_RDATA + 0x1000, 0x1000, "r-xs", "/w/x.dll2"},
+		    {PE_RDATA + 0x2000, 0x1000, "rwxp", "/w/x.dll"}};
+	for (size_t i = 0; i < 5; i++) {
+		struct sw_map *map =
+			fake_snapshot_map(f.snap, maps[i].start_avma, maps[i].start_avma + 0x1000,
+					  maps[i].prot, maps[i].path);
+		map->file_off = maps[i].off;
+		map->place = 0;
+	}
+	fake_snapshot_finish(f.snap);
+	f.memory = (struct sw_snapshot_memory){.snap = f.snap};
+	return f;
+}
+
+/* First byte of the page at avma; 0 when it cannot be read. */
+static uint8_t page_is(struct fixture *f, uint64_t avma)
+{
+	uint8_t value;
+	return sw_memory_read(sw_snapshot_memory(&f->memory), avma + 8, &value, 1) ? value : 0;
+}
+
+/* A core file or fixture without those pages: what was mapped from the file and never written to is
+ * as in the file. Offsets of anonymous memory and of other files mean nothing. */
+static void pe_images(void **state)
+{
+	(void) state;
+	struct fixture f = fixture_with_pe();
+	assert_int_equal(page_is(&f, PE), 1);
+	assert_int_equal(page_is(&f, PE_TEXT), 2);
+	assert_int_equal(page_is(&f, PE_ANON), 0);
+	assert_int_equal(page_is(&f, PE_RDATA), 3);
+	assert_int_equal(page_is(&f, PE_RDATA + 0x1000), 0);
+	assert_int_equal(page_is(&f, PE_RDATA + 0x2000), 0);
+	fake_snapshot_destroy(f.snap);
+}
+
+/* A process that is there: its memory first, as the loader may have written to each page. When it
+ * is gone, code is as in the file, and data may be relocated. */
+static void pe_images_live(void **state)
+{
+	(void) state;
+	struct fixture f = fixture_with_pe();
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, PE_RDATA + 0x3000), 0);
+	for (uint64_t at = PE; at < PE_RDATA + 0x3000; at += 0x1000)
+		assert_int_equal(pwrite(fd, "\x55", 1, (off_t) at + 8), 1);
+	f.snap->priv->mem_fd = fd;
+	f.snap->live = true;
+	for (uint64_t at = PE; at < PE_RDATA + 0x3000; at += 0x1000)
+		assert_int_equal(page_is(&f, at), 0x55);
+	fake_snapshot_destroy(f.snap);
+
+	f = fixture_with_pe();
+	f.snap->live = true;
+	f.snap->priv->live_dead = true;
+	assert_int_equal(page_is(&f, PE_TEXT), 2);
+	assert_int_equal(page_is(&f, PE_RDATA), 0);
+	assert_int_equal(page_is(&f, PE_ANON), 0);
+	fake_snapshot_destroy(f.snap);
+}
+
 struct seen {
 	size_t n;
 	struct sw_range ranges[8];
@@ -250,6 +330,8 @@ int main(void)
 		cmocka_unit_test(images),
 		cmocka_unit_test(live),
 		cmocka_unit_test(live_pages),
+		cmocka_unit_test(pe_images),
+		cmocka_unit_test(pe_images_live),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
