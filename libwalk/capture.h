@@ -38,7 +38,19 @@ bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 /* stacks(), capture(): read without keeping, to follow a pointer. */
 bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 
+/* One of many reads. */
+struct sw_capture_read {
+	uint64_t avma;
+	void *buffer;
+	size_t bytes;
+	bool ok; /* out */
+};
+
+/* The same for many at once, which costs one system call for up to SW_CAPTURE_READS of them. */
+void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
+
 enum {
+	SW_CAPTURE_READS = 64,
 	SW_CAPTURE_WANT_BYTES = 1 << 20, /* of all prepare hooks together */
 	SW_CAPTURE_ROOM_BYTES =
 		4 << 20,          /* of all capture hooks together, reserved before the stop */

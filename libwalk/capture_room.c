@@ -322,15 +322,55 @@ static void pieces_place(struct sw_capture_room *room)
 	}
 }
 
+/* What could be read of local, at most; when the system call is refused that is remembered. */
+static size_t read_fast(struct sw_capture_room *room, const struct iovec *local,
+			const struct iovec *remote, size_t n)
+{
+	if (room->no_vm_readv)
+		return 0;
+	ssize_t got = process_vm_readv(held_tid(room->stop), local, n, remote, n, 0);
+	room->no_vm_readv = got < 0 && (errno == ENOSYS || errno == EPERM);
+	return got > 0 ? (size_t) got : 0;
+}
+
 bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
 	struct sw_capture_room *room = capture->room;
-	if (!room->no_vm_readv) {
-		struct iovec local = {buffer, bytes}, remote = {(void *) (uintptr_t) avma, bytes};
-		ssize_t n = process_vm_readv(held_tid(room->stop), &local, 1, &remote, 1, 0);
-		return n == (ssize_t) bytes;
+	struct iovec local = {buffer, bytes}, remote = {(void *) (uintptr_t) avma, bytes};
+	if (read_fast(room, &local, &remote, 1) == bytes)
+		return true;
+	return room->no_vm_readv && read_slow(room->stop, avma, buffer, bytes) == bytes;
+}
+
+/* Reads up to SW_CAPTURE_READS; how many were whole, before the first one that was not. */
+static size_t reads_try(struct sw_capture_room *room, const struct sw_capture_read *reads, size_t n)
+{
+	struct iovec local[SW_CAPTURE_READS], remote[SW_CAPTURE_READS];
+	for (size_t i = 0; i < n; i++) {
+		local[i] = (struct iovec){reads[i].buffer, reads[i].bytes};
+		remote[i] = (struct iovec){(void *) (uintptr_t) reads[i].avma, reads[i].bytes};
 	}
-	return read_slow(room->stop, avma, buffer, bytes) == bytes;
+	size_t got = read_fast(room, local, remote, n), whole = 0;
+	while (whole < n && got >= reads[whole].bytes)
+		got -= reads[whole++].bytes;
+	return whole;
+}
+
+void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	struct sw_capture_room *room = capture->room;
+	for (size_t i = 0; i < n;) {
+		size_t batch = n - i < SW_CAPTURE_READS ? n - i : SW_CAPTURE_READS;
+		size_t whole = reads_try(room, reads + i, batch);
+		for (size_t end = i + whole; i < end; i++)
+			reads[i].ok = true;
+		/* The first one that is not whole ended the call: the next call begins after it. */
+		if (whole < batch) {
+			struct sw_capture_read *r = &reads[i++];
+			r->ok = room->no_vm_readv &&
+				read_slow(room->stop, r->avma, r->buffer, r->bytes) == r->bytes;
+		}
+	}
 }
 
 bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
