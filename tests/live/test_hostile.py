@@ -12,7 +12,8 @@ import struct
 import subprocess
 import tempfile
 
-from harness import BUILD, TARGETS, Tap, Target, state_of, tool, wait_until
+from harness import (BUILD, TARGETS, Tap, Target, dump, stack_of, state_of, tool,
+                     wait_until)
 from mutate import Elf, lengths, variants
 from safety import ANSWERED, held, parse, run, tasks, warned
 
@@ -101,6 +102,58 @@ def mapped_files(tap, scratch):
         batch = cases[begin:begin + BATCH]
         faults += batch_faults(batch, scratch)
     tap.check(not faults, f"{len(cases)} damaged files mapped by the target", listed(faults))
+
+
+PE_REGIONS = {"MZ header": (0, 64), "PE header": (64, 264), "sections": (328, 80),
+              "function table": (0x400, 24), "unwind information": (0x500, 32)}
+
+
+def pe_file(data, keep):
+    """The program's copy with the headers of a PE image: two functions, of which the first calls the
+    second."""
+    copy, nt = bytearray(data), bytearray(264)
+    copy[:64] = b"MZ" + bytes(58) + struct.pack("<I", 64)
+    struct.pack_into("<4sHHIIIHH", nt, 0, b"PE", 0x8664, 2, 0x63f14e2b, 0, 0, 240, 0x22)
+    struct.pack_into("<H", nt, 24, 0x20b)
+    struct.pack_into("<IIII", nt, 24 + 56, 0x8000, 0x400, 0x1234, 0)
+    struct.pack_into("<I", nt, 24 + 108, 16)
+    struct.pack_into("<II", nt, 24 + 112 + 3 * 8, 0x400, 24)
+    copy[64:328] = nt
+    start, end = keep
+    for i, (name, where, flags) in enumerate(((b".text", keep, 0x60000020),
+                                              (b".pdata", (0x400, 0x600), 0x40000040))):
+        size = where[1] - where[0]
+        struct.pack_into("<8sIIII12xI", copy, 328 + 40 * i, name, size, where[0], size, where[0],
+                         flags)
+    # push %rbp; mov %rsp,%rbp; call; pop %rbp; ret, and what it calls, which saves nothing
+    call_end = start + 11
+    struct.pack_into("<6I", copy, 0x400, start, call_end, 0x500, call_end, end, 0x510)
+    copy[0x500:0x508] = bytes((1, 4, 2, 5, 4, 3, 1, 0x50))
+    copy[0x510:0x514] = bytes((1, 0, 0, 0))
+    return bytes(copy)
+
+
+def mapped_pe_files(tap, scratch):
+    """Code that an image's function table covers, in a process that runs it."""
+    with open(os.path.join(TARGETS, "hostile_files"), "rb") as file:
+        data = file.read()
+    keep = code_range(os.path.join(TARGETS, "hostile_files"))
+    data = pe_file(data, keep)
+    intact = os.path.join(scratch, "intact")
+    with open(intact, "wb") as file:
+        file.write(data)
+    with Target("hostile_files", intact) as target:
+        at_rest(target)
+        tid, = (tid for tid, name in named(target).items() if name == intact)
+        stack = stack_of(dump(target.pid), tid)
+    tap.equal([f["kind"] for f in stack["frames"]][:3], ["pe", "pe", "native"],
+              "the intact image is walked by its table")
+    tap.equal(stack["end"], "complete", "to the end")
+    cases = list(variants(5, data, PE_REGIONS, 60 if SANITIZED else 180, keep))
+    faults = []
+    for begin in range(0, len(cases), BATCH):
+        faults += batch_faults(cases[begin:begin + BATCH], scratch)
+    tap.check(not faults, f"{len(cases)} damaged images mapped by the target", listed(faults))
 
 
 def batch_faults(batch, scratch):
@@ -411,6 +464,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="snapwalk-hostile-") as scratch:
         tap.guard(mapped_files, scratch)
+        tap.guard(mapped_pe_files, scratch)
         tap.guard(shrinking_file, scratch)
         tap.guard(debug_links, scratch)
         tap.guard(stacks)
