@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
+#include "report_text.h"
 #include "cleanup.h"
 
 #include <stdarg.h>
@@ -360,6 +361,18 @@ static void test_not_asked_for(void **state)
 	free(text);
 }
 
+/* The last part of a path: also of one that only a Windows process has. */
+static void test_base_name(void **state)
+{
+	(void) state;
+	assert_string_equal(sw_base_name("/usr/bin/x"), "x");
+	assert_string_equal(sw_base_name("x"), "x");
+	assert_string_equal(sw_base_name("/usr/bin/"), "/usr/bin/");
+	assert_string_equal(sw_base_name("Z:\\dir\\x.exe"), "x.exe");
+	assert_string_equal(sw_base_name("/odd\\name"), "odd\\name");
+	assert_string_equal(sw_base_name(""), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,7 +381,7 @@ int main(void)
 		cmocka_unit_test(test_recursion),       cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_long_name),       cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_managed_threads), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_not_asked_for),   cmocka_unit_test(test_base_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

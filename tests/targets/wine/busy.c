@@ -124,6 +124,9 @@ static PLAIN double saving(double a, double b, double c, double d)
 
 static PLAIN double jumping(double a) /* a tail call: its epilogue ends with a jump */
 {
+	volatile double sum = 0;
+	for (int i = 0; i < 50; i++)
+		sum += a * i;
 	return saving(a, a + 1, a + 2, a + 3);
 }
 
@@ -274,8 +277,11 @@ static PLAIN void work(size_t from)
 	KEEP();
 }
 
+static volatile LONG begun;
+
 static PLAIN DWORD WINAPI worker(void *arg)
 {
+	InterlockedIncrement(&begun);
 	work((size_t) arg);
 	KEEP();
 	return 0;
@@ -304,6 +310,8 @@ int main(void)
 	AddVectoredExceptionHandler(1, on_exception);
 	for (size_t i = 0; i < WORKERS; i++)
 		CreateThread(NULL, 0, worker, (void *) (i * 4 + 1), 0, NULL);
+	while (begun < WORKERS)
+		Sleep(1);
 	say();
 	printf("ready\n");
 	fflush(stdout);
