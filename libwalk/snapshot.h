@@ -79,8 +79,9 @@ struct sw_opener {
 };
 
 /*
- * Find the modules of snap->maps and where they lie: fills snap->places and maps[].place. Opens but
- * does not parse. A file that cannot be opened is a warning and a module without image.
+ * Find the modules of snap->maps and where they lie: fills snap->places and maps[].place; cuts maps in
+ * two where a PE image ends inside. Opens but does not parse, but for headers of PE images, which
+ * alone say how long they are. A file that cannot be opened is a warning and a module without image.
  */
 int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *opener,
 			    struct sw_error *err);
