@@ -98,7 +98,7 @@ STEP_CODE := $(addprefix $(STEP)/,gcc.o gcc_O0.o gcc_Os.o clang.o)
 $(STEP_CODE): $(STEP)/%.o: tests/targets/lib/pe_step_code.c tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(STEP_$*) -std=gnu17 -Wall -Wextra -DNAME=$* -c -o $@ $<
-STEP_SOURCES := tests/targets/lib/pe_step.c $(wildcard tests/targets/lib/pe_step_*.S)
+STEP_SOURCES := $(addprefix tests/targets/lib/,pe_step.c pe_step_library.c) $(wildcard tests/targets/lib/pe_step_*.S)
 $(T)/pe_step.exe: $(STEP_SOURCES) $(STEP_CODE) tests/targets/lib/pe_step_macros.h
 	@mkdir -p $(@D)
 	$(MINGW) -std=gnu17 -O2 -Wall -Wextra -s -Wl,--stack,16777216 -o $@ $(STEP_SOURCES) $(STEP_CODE)
@@ -114,5 +114,10 @@ $(T)/wine_busy.exe: tests/targets/wine/busy.c tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(MINGW) -std=gnu17 -O2 -g -Wall -Wextra -Wl,--build-id -o $@ $<
 
+# Threads that change between Windows and Unix code all the time.
+$(T)/wine_boundaries.exe: tests/targets/wine/boundaries.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(MINGW) -std=gnu17 -O2 -g -gdwarf-4 -Wall -Wextra -static -o $@ $<
+
 .PHONY: targets-runtimes
-targets-runtimes: $(T)/wine_busy.exe $(T)/pe_step.exe $(T)/wine_threads.exe
+targets-runtimes: $(T)/wine_busy.exe $(T)/pe_step.exe $(T)/wine_threads.exe $(T)/wine_boundaries.exe

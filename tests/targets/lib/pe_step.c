@@ -7,12 +7,15 @@
  *
  * To stdout, one record in a line, numbers in hexadecimal; a register "=" is as in the record before:
  *
- *	base AVMA; table RVA ENTRIES
+ *	base AVMA                 the image that the next two are about
+ *	table RVA ENTRIES
  *	image RVA BYTES           code and tables
  *	word AVMA VALUE           the stack from here on
  *	caller N REGISTERS MACHINE   rip rsp rbx rbp rsi rdi r12-r15; MACHINE 1: it was interrupted
  *	outer N M                 the caller of caller N is caller M
  *	step N REGISTERS          an instruction; the caller is N
+ *
+ * With the argument "library" it runs functions of Wine's libraries instead.
  *
  * Of the stack only words are written that hold what caller N had in a register, and what becomes
  * of them: that is all that can be needed, and those values are unlike others.
@@ -39,7 +42,7 @@ enum {
 	SEEN_MAX = 1 << 16,
 	WORDS_MAX = 1 << 14,
 	IMAGE_LINE = 64, /* longer than an epilogue */
-	LINES_MAX = 1 << 14,
+	IMAGES_MAX = 8,
 	/* Return address and the four words that are the callee's; or a machine frame. */
 	ABOVE_SLOT = 48,
 	TRAP_FLAG = 0x100,
@@ -65,14 +68,20 @@ static struct {
 	} words[WORDS_MAX];
 	unsigned n_words;
 	unsigned long n_steps;
-	uint64_t base;
-	uint8_t printed[LINES_MAX];
+	struct image {
+		uint64_t base;
+		uint32_t size;
+		uint8_t *printed;     /* lines */
+	} images[IMAGES_MAX], *image; /* the last one in a record */
+	unsigned n_images;
 } state;
 
 /* pe_step_frames.S */
 extern const char step_machine_entry[], step_machine_error_entry[], step_over[];
 extern void (*const step_functions[])(void); /* ends with NULL */
 void step_run(void (*function)(void));
+/* pe_step_library.c */
+void step_library(void);
 
 static void print_regs(const uint64_t *regs)
 {
@@ -86,7 +95,7 @@ static void print_regs(const uint64_t *regs)
 
 static void print_image(uint32_t rva, uint32_t bytes)
 {
-	const uint8_t *base = (const uint8_t *) (uintptr_t) state.base;
+	const uint8_t *base = (const uint8_t *) (uintptr_t) state.image->base;
 	for (uint32_t at = 0; at < bytes; at++) {
 		if (at % IMAGE_LINE == 0)
 			printf("%simage %x ", at > 0 ? "\n" : "", rva + at);
@@ -95,15 +104,31 @@ static void print_image(uint32_t rva, uint32_t bytes)
 	printf("\n");
 }
 
-static void print_tables(void)
+static void select_image(struct image *image)
 {
-	const char *base = (const char *) (uintptr_t) state.base;
+	if (state.image != image)
+		printf("base %llx\n", (unsigned long long) image->base);
+	state.image = image;
+}
+
+/* Code of an image may be stepped through from now on. NULL: the program's own. */
+static void add_image(const char *name)
+{
+	const char *base = (const char *) GetModuleHandleA(name);
+	if (base == NULL || state.n_images == IMAGES_MAX)
+		ExitProcess(4);
 	const IMAGE_NT_HEADERS *nt =
 		(const IMAGE_NT_HEADERS *) (base + ((const IMAGE_DOS_HEADER *) base)->e_lfanew);
 	const IMAGE_DATA_DIRECTORY *table =
 		&nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_EXCEPTION];
-	printf("base %llx\ntable %lx %lx\n", (unsigned long long) (uintptr_t) base,
-	       table->VirtualAddress, table->Size / 12);
+	struct image *image = &state.images[state.n_images++];
+	image->base = (uintptr_t) base;
+	image->size = nt->OptionalHeader.SizeOfImage;
+	image->printed = calloc(1, image->size / IMAGE_LINE + 1);
+	if (image->printed == NULL)
+		ExitProcess(4);
+	select_image(image);
+	printf("table %lx %lx\n", table->VirtualAddress, table->Size / 12);
 	const IMAGE_SECTION_HEADER *section = IMAGE_FIRST_SECTION(nt);
 	for (int i = 0; i < nt->FileHeader.NumberOfSections; i++, section++)
 		if (memcmp(section->Name, ".pdata", 7) == 0 ||
@@ -114,13 +139,17 @@ static void print_tables(void)
 /* The code around an instruction, in lines, each once. */
 static void print_code(uint64_t rip)
 {
-	uint32_t line = (uint32_t) (rip - state.base) / IMAGE_LINE;
+	unsigned n = 0;
+	while (n < state.n_images && rip - state.images[n].base >= state.images[n].size)
+		n++;
+	if (n == state.n_images)
+		ExitProcess(5);
+	select_image(&state.images[n]);
+	uint32_t line = (uint32_t) (rip - state.image->base) / IMAGE_LINE;
 	for (uint32_t i = line - 1; i <= line + 1; i++) {
-		if (i >= LINES_MAX)
-			ExitProcess(3);
-		if (!state.printed[i])
+		if (!state.image->printed[i])
 			print_image(i * IMAGE_LINE, IMAGE_LINE);
-		state.printed[i] = 1;
+		state.image->printed[i] = 1;
 	}
 }
 
@@ -245,7 +274,7 @@ static void __attribute__((noinline)) touch_stack(void)
 	(void) stack[0];
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static char buffer[1 << 20];
 	(void) _setmode(1, _O_BINARY);
@@ -254,11 +283,19 @@ int main(void)
 	if (state.seen == NULL)
 		return 1;
 	touch_stack();
-	state.base = (uintptr_t) GetModuleHandleA(NULL);
-	print_tables();
+	int library = argc > 1 && strcmp(argv[1], "library") == 0;
+	add_image(NULL);
+	if (library) {
+		add_image("ntdll");
+		add_image("kernel32");
+		add_image("kernelbase");
+		add_image("msvcrt");
+	}
 	AddVectoredExceptionHandler(1, on_step);
-	for (size_t i = 0; step_functions[i] != NULL; i++)
+	for (size_t i = 0; !library && step_functions[i] != NULL; i++)
 		step_run(step_functions[i]);
+	if (library)
+		step_run(step_library);
 	printf("end %lu\n", state.n_steps);
 	return 0;
 }
