@@ -51,7 +51,8 @@ enum sw_pe_result {
 };
 
 /* Steps out of the function whose entry covers regs->pc_avma. regs and *ret may not overlap. xmm
- * registers are not tracked (struct sw_regs has none, and no address hangs on them). */
+ * registers are not tracked (struct sw_regs has none, and no address hangs on them). Everything is
+ * read and decoded each time; pe_rule.h has the same with a cache. */
 enum sw_pe_result sw_pe_step(struct sw_pe_env *env, const struct sw_pe_function *function,
 			     const struct sw_regs *regs, struct sw_regs *ret);
 
