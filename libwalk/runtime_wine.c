@@ -212,6 +212,72 @@ static enum sw_step callback_step(struct wine *w, struct sw_cursor *c, struct sw
 	return conclude(r, c, fault, "no system call is there that could have called back", ret);
 }
 
+static bool rule_has(const struct sw_cfi_rule *rule, unsigned reg)
+{
+	for (size_t i = 0; i < rule->n_regs; i++)
+		if (rule->regs[i].reg == reg)
+			return true;
+	return false;
+}
+
+/*
+ * Functions that make a syscall_frame, or leave one, have a frame pointer like any other. Their call
+ * frame information counts from there as if it were rsp, and has wrong registers in Wine 8
+ * (signal_x86_64.c, call_user_mode_callback(), user_mode_callback_return()). Only those have a CFA
+ * of rbp + n where n is not 16; they make no calls then.
+ */
+static const struct sw_cfi_rule *wrong_rule(const struct wine *w, const struct sw_cursor *c)
+{
+	enum { CFA_OF_RBP = 2 * SW_ARCH_WORD };
+	const struct sw_cfi_rule *rule;
+	struct sw_elf_cfi *cfi;
+	if (!c->exact_pc || c->place != w->dispatchers[SYSCALL].place)
+		return NULL;
+	cfi = sw_elf_cfi_get(c->place->module);
+	if (cfi == NULL ||
+	    sw_elf_cfi_row(cfi, c->lookup_avma - c->place->bias, &rule) != SW_ELF_ROW_FOUND)
+		return NULL;
+	return rule->cfa_expr == NULL && rule->cfa_reg == SW_X86_64_RBP &&
+			       rule->cfa_offset != CFA_OF_RBP
+		       ? rule
+		       : NULL;
+}
+
+static enum sw_step caller_step(struct wine *w, const struct sw_cfi_rule *rule, struct sw_cursor *c,
+				struct sw_stepped *ret)
+{
+	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
+	uint64_t rbp, value, fault = 0;
+	if (teb == NULL || !sw_regs_get(&c->regs, SW_X86_64_RBP, &rbp))
+		return SW_STEP_DECLINE;
+	enum sw_wine_result r =
+		sw_wine_caller_regs(c->memory, teb, c->thread->fs_base, rbp, &ret->regs, &fault);
+	/* What is not saved yet is as it was. */
+	for (unsigned reg = SW_X86_64_R12; r == SW_WINE_OK && reg <= SW_X86_64_R15; reg++)
+		if (!rule_has(rule, reg) && sw_regs_get(&c->regs, reg, &value))
+			sw_regs_set(&ret->regs, reg, value);
+	return conclude(r, c, fault, NULL, ret);
+}
+
+/* Only a dispatcher and the function in which a thread gets its first syscall_frame make calls with sp
+ * at the frame itself. */
+static bool is_unix_start(struct wine *w, struct sw_cursor *c)
+{
+	if (c->exact_pc || c->place != w->dispatchers[SYSCALL].place)
+		return false;
+	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
+	return teb != NULL && c->regs.sp_avma == teb->syscall_frame_avma;
+}
+
+static enum sw_step unix_start_step(struct wine *w, struct sw_cursor *c, struct sw_stepped *ret)
+{
+	uint64_t fault = 0;
+	enum sw_wine_result r = sw_wine_start_regs(c->memory, &w->teb, c->thread->fs_base, &c->regs,
+						   &ret->regs, &fault);
+	return conclude(r, c, fault, "the start of the thread has lost its caller's registers",
+			ret);
+}
+
 /* What was interrupted may have been anywhere, also at an address that is no code. */
 static enum sw_step context_step(struct sw_cursor *c, struct sw_stepped *ret)
 {
@@ -225,21 +291,29 @@ static enum sw_step context_step(struct sw_cursor *c, struct sw_stepped *ret)
 	return conclude(r, c, fault, NULL, ret);
 }
 
-/* A thread that has not begun its program's code: nothing called the loader. */
-static enum sw_step loader_step(struct wine *w, struct sw_cursor *c, struct sw_stepped *ret)
+/*
+ * A thread that has not begun its program's code. Nothing called the loader; it ends in a function
+ * that is not exported, clears the stack below the thread's first CONTEXT, which is in rbx, sets rsp
+ * below that and continues there (Wine 8.0 and 10.0, call_init_thunk(), and signal_start_thread() in
+ * dlls/ntdll/signal_x86_64.c).
+ */
+static bool is_thread_start(struct wine *w, struct sw_cursor *c)
 {
+	enum {
+		CONTEXT_BYTES = 0x4d0,
+		ENTRY_BYTES = 0x28,
+		BELOW_CONTEXT = 0x20,
+		CLEARED_BYTES = 0xf0000,
+		PAGE = 0x1000,
+	};
+	uint64_t rbx, first, return_avma, sp = c->regs.sp_avma;
 	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
-	(void) ret;
-	/* The thread's first CONTEXT lies at the end of the stack, LdrInitializeThunk is entered
-	 * right below with nothing to return to (Wine 8.0 and 10.0, call_init_thunk()). */
-	enum { CONTEXT_BYTES = 0x4d0, ENTRY_BYTES = 0x28 };
-	uint64_t first;
-	if (teb == NULL ||
-	    __builtin_sub_overflow(teb->stack_base_avma, CONTEXT_BYTES + ENTRY_BYTES + 16,
-				   &first) ||
-	    c->regs.sp_avma > first)
-		return SW_STEP_DECLINE;
-	return SW_STEP_END;
+	if (teb == NULL || !sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx))
+		return false;
+	first = ((teb->stack_base_avma - ENTRY_BYTES) & -UINT64_C(16)) - CONTEXT_BYTES;
+	return rbx == first &&
+	       (sp == first - BELOW_CONTEXT || sp == (first & -(uint64_t) PAGE) - CLEARED_BYTES) &&
+	       sw_memory_u64(c->memory, sp, &return_avma) && return_avma == 0;
 }
 
 static bool inside(const struct function *f, uint64_t avma)
@@ -267,14 +341,20 @@ static enum sw_step wine_step(void *state, struct sw_cursor *c, struct sw_steppe
 		return SW_STEP_DECLINE;
 	if (dispatcher_at(w, c->lookup_avma, &kind))
 		return dispatcher_step(w, kind, c, ret);
+	if (is_unix_start(w, c))
+		return unix_start_step(w, c, ret);
+	const struct sw_cfi_rule *rule = wrong_rule(w, c);
+	if (rule != NULL)
+		return caller_step(w, rule, c, ret);
 	if (c->place != w->ntdll.place)
 		return SW_STEP_DECLINE;
 	if (inside(&w->callback, c->lookup_avma))
 		return callback_step(w, c, ret);
 	if (inside(&w->exception, c->lookup_avma) || inside(&w->apc, c->lookup_avma))
 		return context_step(c, ret);
-	if (inside(&w->loader, c->lookup_avma))
-		return loader_step(w, c, ret);
+	/* Nothing calls the loader. */
+	if (inside(&w->loader, c->lookup_avma) || is_thread_start(w, c))
+		return SW_STEP_END;
 	return SW_STEP_DECLINE;
 }
 

@@ -11,7 +11,6 @@ enum {
 	/* A thread that leaves its call has sp up to here in the frame already. */
 	FRAME_LEAVING_BYTES = 0x80,
 	CALLBACK_BYTES = 0x40, /* of registers below call_user_mode_callback()'s rbp */
-	UNIX_REGS = 6,
 };
 
 /* CONTEXT (winnt.h) */
@@ -125,35 +124,78 @@ static enum sw_wine_result callback_rbp(struct sw_memory memory, const struct sw
 	return r;
 }
 
+/* Wine 10's functions that make a syscall_frame keep their caller's registers so, below rbp. */
+enum { BELOW = CALLBACK_BYTES };
+static const struct kept kept_10[] = {
+	{SW_X86_64_RBX, BELOW - 0x08}, {SW_X86_64_R12, BELOW - 0x10}, {SW_X86_64_R13, BELOW - 0x18},
+	{SW_X86_64_R14, BELOW - 0x20}, {SW_X86_64_R15, BELOW - 0x28}, {SW_X86_64_RBP, BELOW},
+	{SW_X86_64_RA, BELOW + 8},
+};
+enum { N_KEPT = sizeof(kept_10) / sizeof(*kept_10) };
+
+static enum sw_wine_result below_rbp_load(struct sw_memory memory, uint64_t rbp,
+					  const struct kept kept[N_KEPT], struct sw_regs *ret,
+					  uint64_t *ret_fault_avma)
+{
+	uint8_t bytes[BELOW + 2 * SW_ARCH_WORD];
+	enum sw_wine_result r = fetch(memory, rbp - BELOW, bytes, sizeof(bytes), ret_fault_avma);
+	if (r != SW_WINE_OK)
+		return r;
+	(void) regs_load((struct sw_bytes){bytes, sizeof(bytes)}, kept, N_KEPT, ret); /* inside */
+	sw_regs_set(ret, SW_X86_64_RSP, rbp + 2 * SW_ARCH_WORD);
+	return SW_WINE_OK;
+}
+
+static const struct kept kept_8[N_KEPT] = {
+	{SW_X86_64_RBX, BELOW - 0x08}, {SW_X86_64_R12, BELOW - 0x20}, {SW_X86_64_R13, BELOW - 0x28},
+	{SW_X86_64_R14, BELOW - 0x30}, {SW_X86_64_R15, BELOW - 0x38}, {SW_X86_64_RBP, BELOW},
+	{SW_X86_64_RA, BELOW + 8},
+};
+
 /* The registers of call_user_mode_callback()'s caller: it keeps them below its rbp. */
 static enum sw_wine_result callback_load(struct sw_memory memory, const struct sw_wine_teb *teb,
 					 uint64_t frame_avma, struct sw_regs *ret,
 					 uint64_t *ret_fault_avma)
 {
-	enum { RBP = CALLBACK_BYTES };
-	static const struct kept kept_8[] = {
-		{SW_X86_64_RBX, RBP - 0x08}, {SW_X86_64_R12, RBP - 0x20},
-		{SW_X86_64_R13, RBP - 0x28}, {SW_X86_64_R14, RBP - 0x30},
-		{SW_X86_64_R15, RBP - 0x38}, {SW_X86_64_RBP, RBP},
-		{SW_X86_64_RA, RBP + 8},
-	};
-	static const struct kept kept_10[] = {
-		{SW_X86_64_RBX, RBP - 0x08}, {SW_X86_64_R12, RBP - 0x10},
-		{SW_X86_64_R13, RBP - 0x18}, {SW_X86_64_R14, RBP - 0x20},
-		{SW_X86_64_R15, RBP - 0x28}, {SW_X86_64_RBP, RBP},
-		{SW_X86_64_RA, RBP + 8},
-	};
 	bool is_8;
 	uint64_t rbp;
-	uint8_t bytes[CALLBACK_BYTES + 2 * SW_ARCH_WORD];
 	enum sw_wine_result r = callback_rbp(memory, teb, frame_avma, &is_8, &rbp, ret_fault_avma);
-	if (r == SW_WINE_OK)
-		r = fetch(memory, rbp - CALLBACK_BYTES, bytes, sizeof(bytes), ret_fault_avma);
 	if (r != SW_WINE_OK)
 		return r;
-	(void) regs_load((struct sw_bytes){bytes, sizeof(bytes)}, is_8 ? kept_8 : kept_10,
-			 sizeof(kept_8) / sizeof(*kept_8), ret); /* all inside */
-	sw_regs_set(ret, SW_X86_64_RSP, rbp + 2 * SW_ARCH_WORD);
+	return below_rbp_load(memory, rbp, is_8 ? kept_8 : kept_10, ret, ret_fault_avma);
+}
+
+enum sw_wine_result sw_wine_caller_regs(struct sw_memory memory, const struct sw_wine_teb *teb,
+					uint64_t fs_base, uint64_t rbp, struct sw_regs *ret,
+					uint64_t *ret_fault_avma)
+{
+	return below_rbp_load(memory, rbp, teb->exit_frame_avma == fs_base ? kept_10 : kept_8, ret,
+			      ret_fault_avma);
+}
+
+enum sw_wine_result sw_wine_start_regs(struct sw_memory memory, const struct sw_wine_teb *teb,
+				       uint64_t fs_base, const struct sw_regs *frame,
+				       struct sw_regs *ret, uint64_t *ret_fault_avma)
+{
+	static const struct kept exit_kept[] = {
+		{SW_X86_64_R15, 0x08}, {SW_X86_64_R14, 0x10}, {SW_X86_64_R13, 0x18},
+		{SW_X86_64_R12, 0x20}, {SW_X86_64_RBX, 0x28}, {SW_X86_64_RBP, 0x30},
+		{SW_X86_64_RA, 0x38},
+	};
+	uint8_t bytes[0x40];
+	uint64_t rbp;
+	if (teb->exit_frame_avma == fs_base) {
+		if (!sw_regs_get(frame, SW_X86_64_RBP, &rbp))
+			return SW_WINE_NONE;
+		return below_rbp_load(memory, rbp, kept_10, ret, ret_fault_avma);
+	}
+	enum sw_wine_result r =
+		fetch(memory, teb->exit_frame_avma, bytes, sizeof(bytes), ret_fault_avma);
+	if (r != SW_WINE_OK)
+		return r;
+	(void) regs_load((struct sw_bytes){bytes, sizeof(bytes)}, exit_kept,
+			 sizeof(exit_kept) / sizeof(*exit_kept), ret); /* inside */
+	sw_regs_set(ret, SW_X86_64_RSP, teb->exit_frame_avma + sizeof(bytes));
 	return SW_WINE_OK;
 }
 

@@ -45,6 +45,20 @@ enum sw_wine_result sw_wine_callback_regs(struct sw_memory memory, const struct 
 					  uint64_t sp_avma, struct sw_regs *ret,
 					  uint64_t *ret_fault_avma);
 
+/*
+ * The Unix registers of the one who called signal_start_thread(), with which a thread goes over to
+ * its first syscall_frame. Its call frame information is wrong from there on. frame has the registers
+ * in it, fs_base is the thread's.
+ */
+enum sw_wine_result sw_wine_start_regs(struct sw_memory memory, const struct sw_wine_teb *teb,
+				       uint64_t fs_base, const struct sw_regs *frame,
+				       struct sw_regs *ret, uint64_t *ret_fault_avma);
+
+/* The same for call_user_mode_callback() itself, with its rbp. */
+enum sw_wine_result sw_wine_caller_regs(struct sw_memory memory, const struct sw_wine_teb *teb,
+					uint64_t fs_base, uint64_t rbp, struct sw_regs *ret,
+					uint64_t *ret_fault_avma);
+
 /* The registers that an exception or an APC interrupted, for the frame of its dispatcher. */
 enum sw_wine_result sw_wine_context_regs(struct sw_memory memory, uint64_t sp_avma,
 					 struct sw_regs *ret, uint64_t *ret_fault_avma);

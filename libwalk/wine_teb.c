@@ -6,6 +6,7 @@ enum {
 	TEB_STACK_LIMIT = 0x10,
 	TEB_SELF = 0x30,
 	TEB_THREAD_ID = 0x48,
+	TEB_EXIT_FRAME = 0x320,
 	TEB_SYSCALL_FRAME = 0x328,
 	TEB_KERNEL_STACK = 0x370,
 	TEB_BLOCK_BYTES = 0x10000,   /* signal_stack_mask + 1 */
@@ -21,6 +22,7 @@ bool sw_wine_teb_parse(struct sw_bytes bytes, uint64_t teb_avma, struct sw_wine_
 	    !sw_bytes_u64(bytes, TEB_STACK_BASE, &t.stack_base_avma) ||
 	    !sw_bytes_u64(bytes, TEB_STACK_LIMIT, &t.stack_limit_avma) ||
 	    !sw_bytes_u64(bytes, TEB_THREAD_ID, &t.thread_id) ||
+	    !sw_bytes_u64(bytes, TEB_EXIT_FRAME, &t.exit_frame_avma) ||
 	    !sw_bytes_u64(bytes, TEB_SYSCALL_FRAME, &t.syscall_frame_avma) ||
 	    !sw_bytes_u64(bytes, TEB_KERNEL_STACK, &t.unix_avma))
 		return false;

@@ -23,6 +23,8 @@ struct sw_wine_teb {
 	uint64_t stack_base_avma, stack_limit_avma;
 	uint64_t thread_id;          /* Windows' number of the thread */
 	uint64_t syscall_frame_avma; /* wine_frames.h; may be of a call that has returned */
+	uint64_t exit_frame_avma;    /* Wine 8: where signal_start_thread() keeps its caller's
+				     registers; Wine 10: fs base of Unix code */
 	uint64_t unix_avma, unix_end_avma;
 	uint64_t signal_avma, signal_end_avma;
 };

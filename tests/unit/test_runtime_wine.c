@@ -294,6 +294,103 @@ static void test_loader(void **state)
 	free(w);
 }
 
+/* Behind the loader: the stack is being cleared, and then the first CONTEXT is below it. */
+static void test_thread_start(void **state)
+{
+	(void) state;
+	static const uint64_t context = WINE_WINDOWS_END - 0x30 - 0x4d0;
+	const struct {
+		uint64_t rbx, sp;
+		enum sw_end end;
+		const char *why;
+	} cases[] = {
+		{context, context - 0x20, SW_END_COMPLETE, NULL},
+		{context - 16, context - 0x20, SW_END_BAD_UNWIND_INFO,
+		 "the return address is 0, which proves no end"},
+		{context, context - 0x28, SW_END_BAD_UNWIND_INFO,
+		 "the return address is 0, which proves no end"},
+	};
+	struct wine_case *w = malloc(sizeof(*w));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t pc = wine_dll(WINE_APP) + 8, sp = cases[i].sp;
+		wine_case_init(w);
+		struct sw_snapshot *snap = wine_case_snapshot(w, pc, sp);
+		sw_regs_set(&snap->threads[0].regs, SW_X86_64_RBX, cases[i].rbx);
+		walk_is(snap, NULL, FRAMES({pc, sp, "context", "context", SW_FRAME_EXACT_PC}),
+			cases[i].end, cases[i].why);
+	}
+	free(w);
+}
+
+/* A thread's start in Unix code, with sp at the frame that it has just got. */
+static void test_unix_start(void **state)
+{
+	(void) state;
+	enum { SP = WINE_FRAME - 8, KEPT = WINE_FRAME + 0x400 };
+	struct wine_case *w = malloc(sizeof(*w));
+	for (int is_10 = 0; is_10 < 2; is_10++) {
+		wine_case_init(w);
+		wine_put(w, SP, wine_so(WINE_FUNCTION) + 2);
+		/* Wine 8: behind seven registers; Wine 10: above rbp. */
+		uint64_t kept = is_10 ? KEPT + 8 : KEPT + 0x38;
+		wine_put(w, WINE_TEB + TEB_EXIT_FRAME, is_10 ? 0x7777 : KEPT);
+		wine_put(w, kept, wine_so(WINE_FUNCTION) + 4);
+		wine_put(w, kept + 8, 0);
+		struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), SP);
+		snap->threads[0].fs_base = 0x7777;
+		sw_regs_set(&snap->threads[0].regs, SW_X86_64_RBP, is_10 ? KEPT : 0);
+		walk_is(snap, &(struct sw_walk_options){.mode = SW_WALK_TABLES},
+			FRAMES({wine_so(WINE_FUNCTION), SP, "context", "context",
+				SW_FRAME_EXACT_PC},
+			       {wine_so(WINE_FUNCTION) + 2, WINE_FRAME, "elf-cfi", "cfi", 0},
+			       {wine_so(WINE_FUNCTION) + 4, kept + 8, "wine", "runtime", 0}),
+			SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
+	}
+	free(w);
+}
+
+/* About to call back: the frame pointer is right, the call frame information is not. */
+static void test_calls_back(void **state)
+{
+	(void) state;
+	enum { RBP = WINE_FRAME - 0x500 };
+	struct wine_case *w = malloc(sizeof(*w));
+	for (int is_10 = 0; is_10 < 2; is_10++) {
+		wine_case_init(w);
+		wine_put(w, WINE_TEB + TEB_EXIT_FRAME, is_10 ? 0x7777 : 0x8888);
+		wine_put(w, RBP, 0x1111);
+		wine_put(w, RBP + 8, wine_so(WINE_FUNCTION) + 4);
+		wine_put(w, RBP - (is_10 ? 0x10 : 0x20), 0x2222);
+		uint64_t pc = wine_so(WINE_CALLS_BACK) + 8, sp = WINE_FRAME - 0x1000;
+		struct sw_snapshot *snap = wine_case_snapshot(w, pc, sp);
+		struct sw_thread *t = &snap->threads[0];
+		t->fs_base = 0x7777;
+		sw_regs_set(&t->regs, SW_X86_64_RBP, RBP);
+		sw_regs_set(&t->regs, SW_X86_64_R12, 0x3333);
+		sw_regs_set(&t->regs, SW_X86_64_R13, 0x4444); /* not saved yet */
+		fake_snapshot_finish(snap);
+		const struct sw_unwinder_ops *ops = walk_unwinder("wine");
+		struct walk_cursor cursor;
+		struct sw_stepped stepped = {0};
+		void *wine;
+		assert_int_equal(ops->attach(snap, &wine), 0);
+		walk_cursor_init(&cursor, snap, t, true);
+		assert_int_equal(ops->step(wine, &cursor.cursor, &stepped), SW_STEP_OK);
+		assert_int_equal(stepped.regs.pc_avma, wine_so(WINE_FUNCTION) + 4);
+		assert_int_equal(stepped.regs.sp_avma, RBP + 16);
+		assert_int_equal(walk_reg(&stepped.regs, SW_X86_64_RBP), 0x1111);
+		assert_int_equal(walk_reg(&stepped.regs, SW_X86_64_R12), 0x2222);
+		assert_int_equal(walk_reg(&stepped.regs, SW_X86_64_R13), 0x4444);
+		assert_int_equal(stepped.flags, 0);
+		/* As a caller it is not met: it jumps to the callback. */
+		walk_cursor_init(&cursor, snap, t, false);
+		assert_int_equal(ops->step(wine, &cursor.cursor, &stepped), SW_STEP_DECLINE);
+		ops->detach(wine);
+		fake_snapshot_destroy(snap);
+	}
+	free(w);
+}
+
 /* A syscall_frame that cannot be read, and one that leads to itself. */
 static void test_hostile_frame(void **state)
 {
@@ -395,14 +492,25 @@ static void test_no_wine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_call),        cmocka_unit_test(test_unix_call),
-		cmocka_unit_test(test_stale_frame),        cmocka_unit_test(test_dispatcher_edge),
-		cmocka_unit_test(test_dispatcher_leaving), cmocka_unit_test(test_callback_8),
-		cmocka_unit_test(test_callback_10),        cmocka_unit_test(test_callback_running),
-		cmocka_unit_test(test_callback_none),      cmocka_unit_test(test_context),
-		cmocka_unit_test(test_context_wild),       cmocka_unit_test(test_loader),
-		cmocka_unit_test(test_hostile_frame),      cmocka_unit_test(test_told),
-		cmocka_unit_test(test_no_dispatchers),     cmocka_unit_test(test_no_wine),
+		cmocka_unit_test(test_system_call),
+		cmocka_unit_test(test_unix_call),
+		cmocka_unit_test(test_stale_frame),
+		cmocka_unit_test(test_dispatcher_edge),
+		cmocka_unit_test(test_dispatcher_leaving),
+		cmocka_unit_test(test_callback_8),
+		cmocka_unit_test(test_callback_10),
+		cmocka_unit_test(test_callback_running),
+		cmocka_unit_test(test_callback_none),
+		cmocka_unit_test(test_context),
+		cmocka_unit_test(test_context_wild),
+		cmocka_unit_test(test_loader),
+		cmocka_unit_test(test_thread_start),
+		cmocka_unit_test(test_unix_start),
+		cmocka_unit_test(test_calls_back),
+		cmocka_unit_test(test_hostile_frame),
+		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_no_dispatchers),
+		cmocka_unit_test(test_no_wine),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

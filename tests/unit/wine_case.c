@@ -145,10 +145,14 @@ static void ntdll_load(struct sw_snapshot *snap, const struct wine_case *w)
 static void so_load(struct sw_snapshot *snap)
 {
 	static const uint8_t code[WINE_CODE_BYTES];
-	static const struct image_fde fdes[] = {
+	const struct image_fde fdes[] = {
 		{.start = WINE_FUNCTION, .end = WINE_SYSCALL_DISPATCHER},
 		{.start = WINE_SYSCALL_DISPATCHER, .end = WINE_UNIX_DISPATCHER},
-		{.start = WINE_UNIX_DISPATCHER, .end = WINE_CODE_BYTES},
+		{.start = WINE_UNIX_DISPATCHER, .end = WINE_CALLS_BACK},
+		/* DW_CFA_def_cfa rbp + 0xf0; DW_CFA_offset r12 */
+		{.start = WINE_CALLS_BACK,
+		 .end = WINE_CODE_BYTES,
+		 IMAGE_ROWS(0x0c, 6, 0xf0, 0x01, 0x8c, 4)},
 	};
 	const struct image_parts parts = {.code = code,
 					  .n_code = sizeof(code),

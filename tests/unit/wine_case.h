@@ -45,9 +45,11 @@ enum {
 	WINE_FUNCTION = 0x10, /* any Unix function */
 	WINE_SYSCALL_DISPATCHER = 0x20,
 	WINE_UNIX_DISPATCHER = 0x40,
-	WINE_CODE_BYTES = 0x60,
+	WINE_CALLS_BACK = 0x60, /* call_user_mode_callback(): its CFA is said to be rbp + 0xf0 */
+	WINE_CODE_BYTES = 0x80,
 
 	/* Fields of the TEB and of a syscall_frame. */
+	TEB_EXIT_FRAME = 0x320,
 	TEB_SYSCALL_FRAME = 0x328,
 	FRAME_RBX = 0x08,
 	FRAME_RIP = 0x70,
