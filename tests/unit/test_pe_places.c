@@ -121,27 +121,46 @@ static void test_program(void **state)
 	size_t size;
 	world_make(&w, BASE);
 	file_make(&w);
+	map_add(&w, 0x1000, 0x2000, "r-xp", 0, "/bin/first");
 	program_add(&w);
 	map_add(&w, OTHER, OTHER + 0x1000, "r-xp", 0, "/lib/other.so");
 	find(&w);
-	assert_int_equal(w.snap->n_places, 2);
-	struct sw_place *place = &w.snap->places[0];
+	assert_int_equal(w.snap->n_places, 3);
+	struct sw_place *place = &w.snap->places[1];
 	assert_int_equal(place->start_avma, BASE);
 	assert_int_equal(place->end_avma, END);
 	assert_int_equal(sw_module_kind(place->module), SW_MODULE_PE);
 	assert_string_equal(sw_module_path(place->module), "/w/x.exe");
-	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(w.snap->maps[i].place, 0);
+	assert_int_equal(w.snap->maps[0].place, 0);
+	for (size_t i = 1; i < 6; i++)
+		assert_int_equal(w.snap->maps[i].place, 1);
+	assert_int_equal(w.snap->maps[6].place, 2);
 	assert_ptr_equal(sw_snapshot_place(w.snap, BASE + 0x1234), place);
-	assert_int_equal(w.snap->maps[5].place, 1);
 	assert_true(sw_place_resolve(place, w.snap));
 	assert_int_equal(place->bias, BASE);
 	assert_memory_equal(sw_module_image(place->module, &size), w.pe.bytes, w.pe.size);
 	assert_int_equal(size, w.pe.size);
-	assert_null(sw_module_problem(place->module));
-	(void) sw_module_build_id(place->module, &size);
-	assert_null(sw_module_problem(place->module)); /* that it is no ELF file is no fault */
 	assert_int_equal(w.snap->n_warnings, 0);
+	world_end(&w);
+}
+
+/* That it is no ELF file is no fault of a PE module. */
+static void test_module(void **state)
+{
+	(void) state;
+	struct world w;
+	size_t size;
+	world_make(&w, BASE);
+	pe_make_patch(&w.pe, 8, 0x63f14e2b, 4);
+	file_make(&w);
+	program_add(&w);
+	find(&w);
+	struct sw_module *module = w.snap->places[0].module;
+	assert_null(sw_module_elf(module));
+	const uint8_t *id = sw_module_build_id(module, &size);
+	assert_int_equal(size, 12);
+	assert_memory_equal(id, "\x63\xf1\x4e\x2b\x00\x30\x00\x00\x00\x00\x00\x00", 12);
+	assert_null(sw_module_problem(module));
 	world_end(&w);
 }
 
@@ -373,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_module),
 		cmocka_unit_test(test_merged_maps),
 		cmocka_unit_test(test_no_modules),
 		cmocka_unit_test(test_ends_at_others),
