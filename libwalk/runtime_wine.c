@@ -223,15 +223,15 @@ static bool rule_has(const struct sw_cfi_rule *rule, unsigned reg)
 /*
  * Functions that make a syscall_frame, or leave one, have a frame pointer like any other. Their call
  * frame information counts from there as if it were rsp, and has wrong registers in Wine 8
- * (signal_x86_64.c, call_user_mode_callback(), user_mode_callback_return()). Only those have a CFA
- * of rbp + n where n is not 16; they make no calls then.
+ * (signal_x86_64.c, call_user_mode_callback(), user_mode_callback_return(), signal_start_thread()).
+ * Only those have a CFA of rbp + n where n is not 16.
  */
 static const struct sw_cfi_rule *wrong_rule(const struct wine *w, const struct sw_cursor *c)
 {
 	enum { CFA_OF_RBP = 2 * SW_ARCH_WORD };
 	const struct sw_cfi_rule *rule;
 	struct sw_elf_cfi *cfi;
-	if (!c->exact_pc || c->place != w->dispatchers[SYSCALL].place)
+	if (c->place != w->dispatchers[SYSCALL].place)
 		return NULL;
 	cfi = sw_elf_cfi_get(c->place->module);
 	if (cfi == NULL ||
@@ -246,10 +246,14 @@ static const struct sw_cfi_rule *wrong_rule(const struct wine *w, const struct s
 static enum sw_step caller_step(struct wine *w, const struct sw_cfi_rule *rule, struct sw_cursor *c,
 				struct sw_stepped *ret)
 {
+	/* A thread of Wine 10 begins in such a function, and may have no TEB yet. */
+	static const struct sw_wine_teb none;
 	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
 	uint64_t rbp, value, fault = 0;
-	if (teb == NULL || !sw_regs_get(&c->regs, SW_X86_64_RBP, &rbp))
-		return SW_STEP_DECLINE;
+	if (teb == NULL)
+		teb = &none;
+	if (!sw_regs_get(&c->regs, SW_X86_64_RBP, &rbp))
+		return conclude(SW_WINE_NONE, c, 0, "the frame pointer was lost", ret);
 	enum sw_wine_result r =
 		sw_wine_caller_regs(c->memory, teb, c->thread->fs_base, rbp, &ret->regs, &fault);
 	/* What is not saved yet is as it was. */

@@ -165,11 +165,17 @@ static enum sw_wine_result callback_load(struct sw_memory memory, const struct s
 	return below_rbp_load(memory, rbp, is_8 ? kept_8 : kept_10, ret, ret_fault_avma);
 }
 
+/* Wine 8 sets its exit frame before anything else, Wine 10 has another field there. */
+static bool is_wine_10(const struct sw_wine_teb *teb, uint64_t fs_base)
+{
+	return teb->exit_frame_avma == 0 || teb->exit_frame_avma == fs_base;
+}
+
 enum sw_wine_result sw_wine_caller_regs(struct sw_memory memory, const struct sw_wine_teb *teb,
 					uint64_t fs_base, uint64_t rbp, struct sw_regs *ret,
 					uint64_t *ret_fault_avma)
 {
-	return below_rbp_load(memory, rbp, teb->exit_frame_avma == fs_base ? kept_10 : kept_8, ret,
+	return below_rbp_load(memory, rbp, is_wine_10(teb, fs_base) ? kept_10 : kept_8, ret,
 			      ret_fault_avma);
 }
 
@@ -184,7 +190,7 @@ enum sw_wine_result sw_wine_start_regs(struct sw_memory memory, const struct sw_
 	};
 	uint8_t bytes[0x40];
 	uint64_t rbp;
-	if (teb->exit_frame_avma == fs_base) {
+	if (is_wine_10(teb, fs_base)) {
 		if (!sw_regs_get(frame, SW_X86_64_RBP, &rbp))
 			return SW_WINE_NONE;
 		return below_rbp_load(memory, rbp, kept_10, ret, ret_fault_avma);

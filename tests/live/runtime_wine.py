@@ -7,9 +7,12 @@ import statistics
 
 from harness import Tap, dump, patient_dump, stack_of, wait_until
 from wine import VERSIONS, Wine
-from wine_threads import Said, check_runtimes, check_threads
+from wine_threads import TRUST, Said, check_runtimes, check_threads
 
 DUMPS = 30
+BOUNDARY_DUMPS = 200
+BOUNDARIES = {"__wine_syscall_dispatcher", "__wine_unix_call_dispatcher", "KiUserCallbackDispatcher",
+              "KiUserExceptionDispatcher", "KiUserApcDispatcher", "RtlUserThreadStart"}
 SLEEPERS = 49  # and main()
 NAMED_MS = 60
 
@@ -60,6 +63,39 @@ def check_goes_on(tap, name, target):
     tap.equal(returned, 0, f"{name}: still no wait has ended")
 
 
+def changing(report):
+    """Threads whose walks are not proven to the thread's start: (thread, frames) of each."""
+    for thread in report["threads"]:
+        stack = stack_of(report, thread["tid"])
+        if stack is None:
+            # One that ended before it was held.
+            yield from [] if thread["reason"] == "exited" else [(thread["reason"], [])]
+            continue
+        frames = [f for f in stack["frames"] if not f["inlined"]]
+        # NtContinue() replaces a thread's registers one by one: while it does, nothing tells what
+        # they were.
+        if "NtSetContextThread" in [f["function"] for f in frames]:
+            continue
+        if stack["end"] != "complete" or {f["trust"] for f in frames} - TRUST:
+            yield stack["end"], [(f["pc"], f["function"], f["trust"]) for f in frames]
+
+
+def test_boundaries(tap, version, wine):
+    """Threads that change between Windows and Unix code all the time, at random instants."""
+    name = f"Wine {version}"
+    with wine.program("wine_boundaries.exe") as target:
+        wrong, walks, seen = [], 0, set()
+        for _ in range(BOUNDARY_DUMPS):
+            report = patient_dump(target.pid, "--symbols", "names", status=(0, 3))
+            wrong += changing(report)
+            walks += len(report["threads"])
+            seen |= {f["function"] for s in report["stacks"] for f in s["frames"]}
+        tap.check(not wrong, f"{name}: {walks} walks at the boundaries, each proven to its start",
+                  "\n".join(map(str, wrong[:5])))
+        missing = BOUNDARIES - seen
+        tap.check(not missing, f"{name}: every boundary was met", missing)
+
+
 def test_cost(tap, version, wine):
     """Fifty threads, with names and lines: what the daemon or a hook would wait for."""
     name = f"Wine {version}"
@@ -84,6 +120,7 @@ def main():
         def look(t, v=version):
             with Wine(v) as wine:
                 t.guard(lambda t: test_threads(t, v, wine))
+                t.guard(lambda t: test_boundaries(t, v, wine))
                 t.guard(lambda t: test_cost(t, v, wine))
         tap.guard(look)
     tap.done()
