@@ -21,6 +21,7 @@
 #include "unwinder.h"
 #include "wine_frames.h"
 #include "wine_ntdll.h"
+#include "wine_replace.h"
 #include "wine_stacks.h"
 
 #include <stdio.h>
@@ -198,6 +199,8 @@ static enum sw_step dispatcher_step(struct wine *w, enum dispatcher_kind kind, s
 		sw_wine_syscall_frame(c->memory, teb, c->regs.sp_avma, &frame, &fault);
 	if (r == SW_WINE_OK)
 		r = sw_wine_syscall_regs(c->memory, frame, &ret->regs, &fault);
+	if (r == SW_WINE_OK && kind == SYSCALL)
+		(void) sw_wine_replaced(c->memory, frame, &c->thread->regs, &ret->regs);
 	return conclude(r, c, fault, "no frame of a system call encloses the dispatcher's", ret);
 }
 
