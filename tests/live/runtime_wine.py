@@ -3,9 +3,12 @@
 """Windows programs under Wine 8 and 10: threads in all the ways there are to wait, spin, fault and call
 back. Every walk goes through all stacks to the thread's start, and equals what the program sees of
 itself. The program goes on as if nothing had been."""
+import json
+import os
 import statistics
+import subprocess
 
-from harness import Tap, dump, patient_dump, stack_of, wait_until
+from harness import SNAPWALK, TARGETS, Tap, dump, patient_dump, stack_of, wait_until
 from wine import VERSIONS, Wine
 from wine_threads import TRUST, Said, check_runtimes, check_threads
 
@@ -38,6 +41,16 @@ def test_threads(tap, version, wine):
         tap.check(all(n and n["runtime"] == "wine" and n["id"] > 0 for n in notes),
                   f"{name}: Windows' numbers of threads are known", notes[:3])
         check_goes_on(tap, name, target)
+        without = snapwalk_without("process_vm_readv", target.pid)
+        check_threads(tap, f"{name}, without process_vm_readv()", target.lines, without)
+
+
+def snapwalk_without(call, pid):
+    """A report on a kernel without a system call."""
+    words = [os.path.join(TARGETS, "without"), call, "--", SNAPWALK, "dump", "--json", str(pid),
+             "--max-stop", "10000", "--timeout", "60000"]
+    return json.loads(subprocess.run(words, capture_output=True, check=False, text=True,
+                                     timeout=120).stdout)
 
 
 def alive(target):

@@ -6,6 +6,7 @@
 #include "wine_frames.h"
 #include "wine_stacks.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -186,6 +187,47 @@ static void test_signal(void **state)
 	fake_snapshot_destroy(p.snap);
 }
 
+/* Without process_vm_readv() the same is read from /proc/PID/mem. */
+static void test_call_refused(void **state)
+{
+	(void) state;
+	struct process p;
+	process_init(&p, 1, FRAME_OFF - 0x400);
+	put(p.unix_stack + FRAME_OFF + 0x88, avma(p.windows) + 0x30000);
+	p.room.no_vm_readv = true;
+	p.stop.mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	assert_true(p.stop.mem_fd >= 0);
+	hook_run(&p);
+	piece_is(&p, 3, avma(p.windows) + 0x30000 - RED, avma(p.windows) + WINDOWS_BYTES);
+	assert_int_equal(p.room.n_pieces, 4);
+	close(p.stop.mem_fd);
+	fake_snapshot_destroy(p.snap);
+}
+
+/* What cannot be read keeps nothing else from being read. */
+static void test_many_reads(void **state)
+{
+	(void) state;
+	enum { N = 2 * SW_CAPTURE_READS + 7 };
+	struct process p;
+	static uint64_t values[N], got[N];
+	static struct sw_capture_read reads[N];
+	process_init(&p, 0, 0x8000);
+	struct sw_capture capture = {.snap = p.snap, .room = &p.room};
+	for (size_t i = 0; i < N; i++) {
+		values[i] = i * 3;
+		bool bad = i == 0 || i == 5 || i == 6 || i == SW_CAPTURE_READS + 1 || i == N - 1;
+		reads[i] = (struct sw_capture_read){bad ? 16 : avma(&values[i]), &got[i],
+						    sizeof(got[i]), false};
+	}
+	sw_capture_read_many(&capture, reads, N);
+	for (size_t i = 0; i < N; i++) {
+		assert_int_equal(reads[i].ok, reads[i].avma != 16);
+		assert_int_equal(got[i], reads[i].ok ? i * 3 : 0);
+	}
+	fake_snapshot_destroy(p.snap);
+}
+
 /* A signal in a signal's handler: the outer frame, which is above, counts. */
 static void test_signal_frame(void **state)
 {
@@ -237,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_windows_code), cmocka_unit_test(test_system_call),
 		cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_signal_frame), cmocka_unit_test(test_known_end),
+		cmocka_unit_test(test_call_refused), cmocka_unit_test(test_many_reads),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
