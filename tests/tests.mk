@@ -39,7 +39,7 @@ check-asan: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 all tests-build
 	@$(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
 check-asan-run:
-	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py \
+	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py
 
 # Real runtimes and monitoring systems that are packages: installs them and skips nothing.
