@@ -200,7 +200,7 @@ static enum sw_step dispatcher_step(struct wine *w, enum dispatcher_kind kind, s
 	if (r == SW_WINE_OK)
 		r = sw_wine_syscall_regs(c->memory, frame, &ret->regs, &fault);
 	if (r == SW_WINE_OK && kind == SYSCALL)
-		(void) sw_wine_replaced(c->memory, frame, &c->thread->regs, &ret->regs);
+		(void) sw_wine_replaced(c, frame, &ret->regs);
 	return conclude(r, c, fault, "no frame of a system call encloses the dispatcher's", ret);
 }
 

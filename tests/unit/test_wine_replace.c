@@ -12,17 +12,17 @@ enum {
 	FRAME = 0x30000000,
 	CONTEXT = 0x40000000,
 	STACK = 0x40001000, /* where the context's rsp points, or the old one */
-	CODE = 0x50000000,  /* "call *%rax" before CODE + 10 */
-	THUNK = 0x50000100,
+	CODE = 0x50000000,  /* "call *%rax" before CODE + 10; "syscall; ret" */
+	THUNK = CODE + 14,
 	THERE = 0x50000200, /* the context's rip */
 };
 
 struct world {
 	uint8_t context[0x100], code[16];
 	uint64_t stack[2];
-	struct fake_region regions[3];
-	struct fake_memory fake;
-	struct sw_regs top, regs;
+	struct sw_thread thread;
+	struct sw_regs regs;
+	bool not_copied;
 };
 
 static void put(struct world *w, size_t offset, uint64_t value, size_t bytes)
@@ -40,14 +40,10 @@ static void world_make(struct world *w)
 	put(w, 0x98, STACK, 8);
 	put(w, 0xf8, THERE, 8);
 	memcpy(w->code + 8, "\xff\xd0", 2);
-	const struct fake_region regions[] = {{CONTEXT, w->context, sizeof(w->context)},
-					      {STACK, w->stack, sizeof(w->stack)},
-					      {CODE, w->code, sizeof(w->code)}};
-	memcpy(w->regions, regions, sizeof(regions));
-	w->fake = (struct fake_memory){w->regions, 3, 0};
-	sw_regs_set(&w->top, SW_X86_64_RBX, CONTEXT);
-	sw_regs_set(&w->top, SW_X86_64_R12, FRAME);
-	sw_regs_set(&w->top, SW_ARCH_RA, 0x60000000);
+	memcpy(w->code + 12, "\x0f\x05\xc3", 3);
+	sw_regs_set(&w->thread.regs, SW_X86_64_RBX, CONTEXT);
+	sw_regs_set(&w->thread.regs, SW_X86_64_R12, FRAME);
+	sw_regs_set(&w->thread.regs, SW_ARCH_RA, 0x60000000);
 	sw_regs_set(&w->regs, SW_X86_64_RBX, 0xa);
 	sw_regs_set(&w->regs, SW_ARCH_SP, STACK);
 	sw_regs_set(&w->regs, SW_ARCH_RA, THUNK);
@@ -55,7 +51,19 @@ static void world_make(struct world *w)
 
 static bool replaced(struct world *w)
 {
-	return sw_wine_replaced(fake_memory(&w->fake), FRAME, &w->top, &w->regs);
+	struct sw_snapshot *snap = fake_snapshot_create();
+	fake_snapshot_range(snap, STACK, w->stack, sizeof(w->stack));
+	fake_snapshot_range(snap, CODE, w->code, sizeof(w->code));
+	if (!w->not_copied)
+		fake_snapshot_range(snap, CONTEXT, w->context, sizeof(w->context));
+	fake_snapshot_finish(snap);
+	struct sw_snapshot_memory memory = {.snap = snap};
+	const struct sw_cursor cursor = {.snap = snap,
+					 .thread = &w->thread,
+					 .memory = sw_snapshot_memory(&memory)};
+	bool result = sw_wine_replaced(&cursor, FRAME, &w->regs);
+	fake_snapshot_destroy(snap);
+	return result;
 }
 
 static void test_half(void **state)
@@ -86,13 +94,13 @@ static void test_otherwise(void **state)
 	w.stack[0] = CODE + 10; /* the thunk's own return address: rsp is still the old one */
 	not_replaced(&w);
 	world_make(&w);
-	sw_regs_set(&w.top, SW_X86_64_R12, FRAME + 8);
+	sw_regs_set(&w.thread.regs, SW_X86_64_R12, FRAME + 8);
 	not_replaced(&w);
 	world_make(&w);
-	sw_regs_set(&w.top, SW_X86_64_RBX, CONTEXT + 0x500);
+	sw_regs_set(&w.thread.regs, SW_X86_64_RBX, CONTEXT + 0x500);
 	not_replaced(&w);
 	world_make(&w);
-	w.top.known &= ~(UINT32_C(1) << SW_X86_64_RBX);
+	w.thread.regs.known &= ~(UINT32_C(1) << SW_X86_64_RBX);
 	not_replaced(&w);
 	world_make(&w);
 	put(&w, 0x98, STACK + 8, 8); /* of another thread, or not begun with */
@@ -102,6 +110,12 @@ static void test_otherwise(void **state)
 	not_replaced(&w);
 	world_make(&w);
 	put(&w, 0x30, 0x1f, 4);
+	not_replaced(&w);
+	world_make(&w);
+	w.not_copied = true; /* read now, it may be anything */
+	not_replaced(&w);
+	world_make(&w);
+	sw_regs_set(&w.regs, SW_ARCH_RA, CODE + 4); /* all replaced; the CONTEXT is used again */
 	not_replaced(&w);
 }
 
