@@ -38,7 +38,6 @@ struct undo {
 	const struct sw_pe_info *info;
 	bool frame_is_rsp;    /* saves are relative to rsp as it is before anything is undone */
 	uint64_t frame_start; /* then: this far from sp */
-	bool frame_set;       /* else: the operation that computes it is there */
 };
 
 static const struct sw_pe_code *find_set_fpreg(const struct sw_pe_info *info)
@@ -67,11 +66,6 @@ static bool undo_save(struct undo *u, const struct sw_pe_code *code)
 	unsigned reg = sw_pe_dwarf_reg(code->info);
 	if (u->frame_is_rsp)
 		return sw_pe_draft_add(u->draft, SW_PE_LOAD, reg, u->frame_start + code->value);
-	if (!u->frame_set &&
-	    !sw_pe_draft_add(u->draft, SW_PE_SET_FRAME, sw_pe_dwarf_reg(u->info->frame_reg),
-			     u->info->frame_bytes))
-		return false;
-	u->frame_set = true;
 	return sw_pe_draft_add(u->draft, SW_PE_LOAD_FRAME, reg, code->value);
 }
 
@@ -107,6 +101,20 @@ static bool undo_code(struct undo *u, const struct sw_pe_code *code)
 	return true;
 }
 
+/* Before anything is undone: a push of the frame register may come before a save. */
+static bool frame_set(struct undo *u, uint32_t offset)
+{
+	for (size_t i = 0; !u->frame_is_rsp && i < u->info->n_codes; i++) {
+		const struct sw_pe_code *code = &u->info->codes[i];
+		if (offset >= code->offset &&
+		    (code->op == SW_PE_SAVE_NONVOL || code->op == SW_PE_SAVE_NONVOL_FAR))
+			return sw_pe_draft_add(u->draft, SW_PE_SET_FRAME,
+					       sw_pe_dwarf_reg(u->info->frame_reg),
+					       u->info->frame_bytes);
+	}
+	return true;
+}
+
 static enum sw_pe_result undo_info(struct sw_pe_env *env, const struct sw_pe_info *info,
 				   uint32_t offset, struct sw_pe_draft *draft)
 {
@@ -116,6 +124,8 @@ static enum sw_pe_result undo_info(struct sw_pe_env *env, const struct sw_pe_inf
 		.frame_is_rsp = frame_is_rsp(info, offset),
 		.frame_start = draft->rule.end_off,
 	};
+	if (!frame_set(&u, offset))
+		return sw_pe_bad(env, "the unwind information has too many codes");
 	for (size_t i = 0; i < info->n_codes; i++) {
 		if (offset < info->codes[i].offset)
 			continue; /* that instruction was not executed yet */

@@ -58,6 +58,24 @@ static void test_each_place_of_a_prologue(void **state)
 	step_is(&c, 200, 0x17, PE_STACK + 64);
 }
 
+/*
+ *	0: mov %rbx,16(%rsp)  5: push %rbp  6: mov %rsp,%rbp
+ * Saves count from the frame as it is before the frame register is popped.
+ */
+static void test_save_before_the_push_of_the_frame_register(void **state)
+{
+	(void) state;
+	struct pe_case c;
+	pe_case_init(&c, NULL, 0,
+		     PE_BYTES(1, 9, 4, 5, PE_SLOT(9, 3, 0), PE_SLOT(6, 0, 5), PE_SLOT(5, 4, 3),
+			      PE_U16(3)));
+	pe_case_stack(&c, PE_WORDS(0x10, 0x11, 0x12, 0x13, 0x14));
+	sw_regs_set(&c.regs, RBP, PE_STACK + 8);
+	step_is(&c, 9, 0x12, PE_STACK + 24);
+	assert_int_equal(pe_case_reg(&c, RBP), 0x11);
+	assert_int_equal(pe_case_reg(&c, RBX), 0x14);
+}
+
 /* Which registers a caller may rely on, where nothing is said of them. */
 static void test_preserved(void **state)
 {
@@ -286,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_place_of_a_prologue),
+		cmocka_unit_test(test_save_before_the_push_of_the_frame_register),
 		cmocka_unit_test(test_preserved),
 		cmocka_unit_test(test_large_allocations),
 		cmocka_unit_test(test_far_saves),
