@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "wine_stacks.h"
+#include "arch.h"
 #include "wine_frames.h"
 
 enum {
@@ -34,6 +35,26 @@ static void windows_add(struct sw_capture *capture, const struct sw_wine_teb *te
 		(void) sw_capture_stack(capture, sp_avma, teb->stack_base_avma); /* as above */
 }
 
+/*
+ * A CONTEXT that NtContinue() is putting into the syscall_frame lies below the stack that it makes
+ * (wine_replace.h). Only then does the thread have both addresses in registers.
+ */
+static uint64_t windows_low(const struct sw_capture *capture, const struct wine_thread *t)
+{
+	enum { BELOW_MAX = 64 << 10 };
+	const struct sw_regs *regs = &capture->snap->threads[t->index].regs;
+	uint64_t low = t->windows_sp_avma;
+	bool replacing = false;
+	for (unsigned i = 0; i < SW_ARCH_RA; i++) {
+		uint64_t value = regs->val[i];
+		replacing |= value == t->teb.syscall_frame_avma;
+		if (value < low && t->windows_sp_avma - value <= BELOW_MAX &&
+		    sw_wine_on_windows_stack(&t->teb, value))
+			low = value;
+	}
+	return replacing ? low : t->windows_sp_avma;
+}
+
 /* All that is in use, but what the thread's own sp tells already. */
 static void stacks_add(struct sw_capture *capture, const struct wine_thread *t)
 {
@@ -46,7 +67,7 @@ static void stacks_add(struct sw_capture *capture, const struct wine_thread *t)
 	} else if (sw_wine_on_unix_stack(teb, t->sp_avma)) {
 		if (t->in_signal)
 			unix_add(capture, teb, t->sp_avma);
-		windows_add(capture, teb, t->windows_sp_avma);
+		windows_add(capture, teb, windows_low(capture, t));
 	}
 }
 

@@ -148,6 +148,27 @@ static void test_system_call(void **state)
 	fake_snapshot_destroy(p.snap);
 }
 
+/* NtContinue() replaces the frame by a CONTEXT below the stack that comes with it: copied, too. */
+static void test_replaced(void **state)
+{
+	(void) state;
+	for (int replacing = 0; replacing < 2; replacing++) {
+		struct process p;
+		process_init(&p, 1, 0x4000);
+		uint64_t windows = avma(p.windows);
+		struct sw_regs *regs = &p.snap->threads[0].regs;
+		put(p.unix_stack + FRAME_OFF + 0x88, windows + 0x30000);
+		sw_regs_set(regs, SW_X86_64_RBX, windows + 0x2f000);
+		sw_regs_set(regs, SW_X86_64_RDI, windows + 0x1000); /* too far below */
+		if (replacing)
+			sw_regs_set(regs, SW_X86_64_R12, avma(p.unix_stack) + FRAME_OFF);
+		hook_run(&p);
+		piece_is(&p, p.room.n_pieces - 1, windows + (replacing ? 0x2f000 : 0x30000) - RED,
+			 windows + WINDOWS_BYTES);
+		fake_snapshot_destroy(p.snap);
+	}
+}
+
 /* A frame that names no place on the stack copies nothing. */
 static void test_nonsense(void **state)
 {
@@ -277,9 +298,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_windows_code), cmocka_unit_test(test_system_call),
-		cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_signal_frame), cmocka_unit_test(test_known_end),
-		cmocka_unit_test(test_call_refused), cmocka_unit_test(test_many_reads),
+		cmocka_unit_test(test_replaced),     cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_signal),       cmocka_unit_test(test_signal_frame),
+		cmocka_unit_test(test_known_end),    cmocka_unit_test(test_call_refused),
+		cmocka_unit_test(test_many_reads),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
