@@ -189,6 +189,12 @@ enum sw_pe_result sw_pe_rule_make(struct sw_pe_env *env, const struct sw_pe_func
 	return make_chain(env, &f, &info, rva, ret);
 }
 
+static bool stack_read(struct sw_pe_env *env, uint64_t avma, uint64_t *ret)
+{
+	env->fault_avma = avma;
+	return sw_memory_u64(env->stack.ops != NULL ? env->stack : env->memory, avma, ret);
+}
+
 static enum sw_pe_result rule_op_apply(const struct sw_pe_rule_op *op, struct sw_pe_env *env,
 				       struct sw_regs *ret, uint64_t *sp, uint64_t *frame,
 				       uint32_t *loaded)
@@ -204,7 +210,7 @@ static enum sw_pe_result rule_op_apply(const struct sw_pe_rule_op *op, struct sw
 		return SW_PE_OK;
 	case SW_PE_LOAD_FRAME: base = frame; /* fall through */
 	case SW_PE_LOAD:
-		if (sw_memory_u64(env->memory, *base + op->off, &value)) {
+		if (stack_read(env, *base + op->off, &value)) {
 			ret->val[op->reg] = value;
 			ret->known |= UINT32_C(1) << op->reg;
 			*loaded |= UINT32_C(1) << op->reg;
@@ -230,11 +236,11 @@ enum sw_pe_result sw_pe_rule_apply(const struct sw_pe_rule *rule, struct sw_pe_e
 	}
 	sp += rule->end_off;
 	ret->known &= rule->preserved | loaded;
-	if (!sw_pe_read(env, sp, &pc, sizeof(pc)))
+	if (!stack_read(env, sp, &pc))
 		return SW_PE_UNREADABLE;
 	if (!rule->machine)
 		sp += SW_ARCH_WORD;
-	else if (!sw_pe_read(env, sp + MACHINE_SP_OFF, &sp, sizeof(sp)))
+	else if (!stack_read(env, sp + MACHINE_SP_OFF, &sp))
 		return SW_PE_UNREADABLE;
 	sw_regs_set(ret, SW_ARCH_SP, sp);
 	sw_regs_set(ret, SW_ARCH_RA, pc);

@@ -33,7 +33,8 @@ struct sw_pe_table {
 };
 
 struct sw_pe_env {
-	struct sw_memory memory;
+	struct sw_memory memory; /* of the image; of the stack, too, when that has no ops */
+	struct sw_memory stack;
 	uint64_t base_avma; /* of the image: what RVAs count from */
 	enum sw_pe_rules rules;
 	struct sw_pe_table table; /* find NULL: jumps are judged by the function's range alone */

@@ -41,8 +41,9 @@ struct pe_state {
 };
 
 /*
- * Memory for one step: of the image as the snapshot has it, of all else as the cursor has it. Reads
- * of the image after the stop are no mark on the frame: its code and tables do not change.
+ * Memory of an image: code and tables as the snapshot has them, all else (a table elsewhere) as the
+ * cursor has it. Reads of the image after the stop are no mark on the frame: its code and tables do
+ * not change. A stack may lie in an image, too (in its data), and is read as all stacks are.
  */
 struct pe_memory {
 	struct sw_memory other;
@@ -51,10 +52,15 @@ struct pe_memory {
 	bool image_failed;
 };
 
+static bool in_image(const struct pe_module *module, uint64_t avma)
+{
+	return avma >= module->base_avma && avma < module->end_avma;
+}
+
 static bool pe_memory_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct pe_memory *m = arg;
-	if (avma < m->module->base_avma || avma >= m->module->end_avma)
+	if (!in_image(m->module, avma))
 		return sw_memory_read(m->other, avma, buffer, length);
 	if (sw_memory_read(sw_snapshot_memory(&m->image), avma, buffer, length))
 		return true;
@@ -138,6 +144,7 @@ static bool table_find(void *arg, uint32_t rva, struct sw_pe_function *ret)
 static struct sw_pe_env env_make(struct pe_memory *m, bool exact_pc)
 {
 	return (struct sw_pe_env){.memory = pe_memory(m),
+				  .stack = m->other,
 				  .base_avma = m->module->base_avma,
 				  .rules = SW_PE_WINDOWS,
 				  .table = {table_find, m},
@@ -175,7 +182,7 @@ static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *c
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    env->why != NULL ? env->why : "the unwind information is malformed");
 	case SW_PE_UNREADABLE:
-		if (m->image_failed)
+		if (m->image_failed && in_image(m->module, env->fault_avma))
 			return fail(ret, SW_END_MEMORY, "the unwind information could not be read");
 		return fail(ret, sw_cursor_memory_end(cursor, env->fault_avma),
 			    "the return address could not be read");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch.h"
 #include "pe_load.h"
 #include "walk_case.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -193,6 +195,57 @@ static void test_memory_unreadable(void **state)
 	free(loaded);
 }
 
+/* A stack in the data of an image, as of a fiber: it changes while it is read, which its frames show.
+ * Code and tables of the same image do not. */
+static void test_stack_in_image(void **state)
+{
+	(void) state;
+	enum { SP_RVA = 0x1f0000, RETURN_AT = SP_RVA + 0x28 };
+	struct pe_make pe;
+	make(&pe);
+	uint8_t *loaded = pe_load(&pe);
+	uint8_t *image = aligned_alloc(FAKE_PAGE, PE_LOAD_BYTES);
+	assert_non_null(image);
+	memcpy(image, loaded, PE_LOAD_BYTES);
+	uint64_t base = (uintptr_t) image, return_avma = base + (START_CALLED - BASE);
+	memcpy(image + RETURN_AT, &return_avma, sizeof(return_avma));
+	struct sw_snapshot *snap = fake_snapshot_create();
+	(void) fake_snapshot_module(snap, SW_MODULE_PE, "/w/x.exe", base, base,
+				    base + PE_LOAD_BYTES, pe.bytes, pe.size);
+	struct sw_thread *t = fake_snapshot_stack(snap, TID, base + (WORKER - BASE), WORDS(0));
+	sw_regs_set(&t->regs, SW_ARCH_SP, base + SP_RVA);
+	snap->live = true;
+	snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	assert_true(snap->priv->mem_fd >= 0);
+	walk_is(snap, NULL,
+		FRAMES({base + (WORKER - BASE), base + SP_RVA, "context", "context",
+			SW_FRAME_EXACT_PC},
+		       {return_avma, base + RETURN_AT + 8, "pe-unwind", "unwind_info",
+			SW_FRAME_LIVE_READ}),
+		SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
+	free(image);
+	free(loaded);
+}
+
+/* Code may be read around a pc in vain: it is the stack that is missing. */
+static void test_stack_unreadable(void **state)
+{
+	(void) state;
+	struct pe_make pe;
+	make(&pe);
+	uint8_t *loaded = pe_load(&pe);
+	struct sw_snapshot *snap = snapshot(NULL, &pe);
+	snap->maps[0].prot = SW_MAP_READ | SW_MAP_WRITE | SW_MAP_EXEC; /* not read from the file */
+	fake_snapshot_range(snap, BASE, loaded, PE_MAKE_HEADERS);
+	fake_snapshot_range(snap, LEAF, loaded + (LEAF - BASE), FAKE_PAGE - LEAF % FAKE_PAGE);
+	fake_snapshot_range(snap, BASE + PE_MAKE_PDATA, loaded + PE_MAKE_PDATA, FAKE_PAGE);
+	(void) thread(snap, LEAF, WORDS(0), STACK + 8);
+	sw_regs_set(&snap->threads[0].regs, SW_ARCH_SP, 0x1000);
+	walk_is(snap, NULL, FRAMES({LEAF, 0x1000, "context", "context", SW_FRAME_EXACT_PC}),
+		SW_END_MEMORY, "the return address could not be read");
+	free(loaded);
+}
+
 static void bad_table_is(size_t offset, uint8_t value, enum sw_end end, const char *why)
 {
 	struct pe_make pe;
@@ -344,6 +397,8 @@ int main(void)
 		cmocka_unit_test(test_leaf),
 		cmocka_unit_test(test_machine_frame),
 		cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image),
+		cmocka_unit_test(test_stack_unreadable),
 		cmocka_unit_test(test_bad_tables),
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_pushed_flags),
