@@ -20,7 +20,6 @@ enum {
 	SHORT_NAME_BYTES = 8,
 	DIRECTORIES_MAX = 16,
 	DIRECTORY_BYTES = 8,
-	LONG_NAME_MAX = 1 << 10,
 
 	FUNCTION_BYTES = 12, /* RUNTIME_FUNCTION */
 	CHAIN_MAX = 32,      /* entries that lead to one another */
@@ -83,22 +82,42 @@ bool sw_pefile_init(struct sw_pefile *pe, struct sw_bytes image)
 	return true;
 }
 
-/* "/123": the name is at that offset of the strings (GNU ld, for .debug_info and the like). */
-static void section_name(const struct sw_pefile *pe, struct sw_pefile_section *section)
+bool sw_pefile_name(struct sw_bytes bytes, uint64_t off, const char **ret, size_t *ret_bytes)
 {
-	if (section->name[0] != '/')
-		return;
+	const char *name;
+	if (off < bytes.size && bytes.size - off > SW_PEFILE_NAME_MAX)
+		bytes.size = (size_t) off + SW_PEFILE_NAME_MAX;
+	if (!sw_bytes_str(bytes, off, &name))
+		return false;
+	*ret = name;
+	*ret_bytes = strlen(name);
+	return true;
+}
+
+/* "/123": the name is at that offset of the strings (GNU ld, for .debug_info and the like). */
+static bool section_name_off(const struct sw_pefile_section *section, uint64_t *ret)
+{
 	uint64_t off = 0;
+	if (section->name_bytes == 0 || section->name[0] != '/')
+		return false;
 	for (size_t i = 1; i < section->name_bytes; i++) {
 		if (section->name[i] < '0' || section->name[i] > '9')
-			return;
+			return false;
 		off = off * 10 + (uint64_t) (section->name[i] - '0');
 	}
-	const char *name;
-	if (off < sizeof(uint32_t) || !sw_bytes_str(pe->strings, off, &name)) /* the length */
-		return;
-	section->name = name;
-	section->name_bytes = strnlen(name, LONG_NAME_MAX);
+	*ret = off;
+	return off >= sizeof(uint32_t); /* behind the strings' length */
+}
+
+static bool section_is(const struct sw_pefile *pe, const struct sw_pefile_section *section,
+		       const char *name)
+{
+	uint64_t off;
+	const char *other = section->name;
+	size_t bytes = section->name_bytes;
+	if (section_name_off(section, &off))
+		(void) sw_pefile_name(pe->strings, off, &other, &bytes); /* none: it stays */
+	return bytes == strlen(name) && memcmp(other, name, bytes) == 0;
 }
 
 bool sw_pefile_section(const struct sw_pefile *pe, uint32_t index, struct sw_pefile_section *ret)
@@ -117,7 +136,6 @@ bool sw_pefile_section(const struct sw_pefile *pe, uint32_t index, struct sw_pef
 		.off = u32_at(header, 20),
 		.flags = u32_at(header, 36),
 	};
-	section_name(pe, ret);
 	return true;
 }
 
@@ -126,8 +144,7 @@ bool sw_pefile_section_named(const struct sw_pefile *pe, const char *name,
 {
 	struct sw_pefile_section section;
 	for (uint32_t i = 0; i < pe->n_sections; i++) {
-		if (sw_pefile_section(pe, i, &section) && section.name_bytes == strlen(name) &&
-		    memcmp(section.name, name, section.name_bytes) == 0) {
+		if (sw_pefile_section(pe, i, &section) && section_is(pe, &section, name)) {
 			*ret = section;
 			return true;
 		}

@@ -15,7 +15,8 @@ enum {
 	SW_PEFILE_SYMBOL_BYTES = 18, /* of a COFF symbol record */
 	SW_PEFILE_EXPORTS = 0,       /* indices of data directories */
 	SW_PEFILE_EXCEPTION = 3,
-	SW_PEFILE_CODE = 0x20000000, /* IMAGE_SCN_MEM_EXECUTE, in a section's flags */
+	SW_PEFILE_CODE = 0x20000000,  /* IMAGE_SCN_MEM_EXECUTE, in a section's flags */
+	SW_PEFILE_NAME_MAX = 1 << 16, /* of names, with NUL; those of C++ reach some 10000 */
 };
 
 struct sw_pefile {
@@ -30,7 +31,7 @@ struct sw_pefile {
 };
 
 struct sw_pefile_section {
-	const char *name; /* borrowed, not NUL-terminated; long names come from the strings */
+	const char *name; /* borrowed, not NUL-terminated; "/123" when it is among the strings */
 	size_t name_bytes;
 	uint32_t rva, memory_bytes;
 	uint32_t off, file_bytes;
@@ -47,6 +48,9 @@ bool sw_pefile_section_named(const struct sw_pefile *pe, const char *name,
 /* Its bytes in the file, without what pads them to the file's alignment. */
 bool sw_pefile_section_bytes(const struct sw_pefile *pe, const struct sw_pefile_section *section,
 			     struct sw_bytes *ret);
+
+/* A NUL-terminated name of at most SW_PEFILE_NAME_MAX bytes, without NUL *ret_bytes. It is borrowed. */
+bool sw_pefile_name(struct sw_bytes bytes, uint64_t off, const char **ret, size_t *ret_bytes);
 
 /* The bytes of the file that are loaded at rva, up to the end of their section. */
 bool sw_pefile_at(const struct sw_pefile *pe, uint32_t rva, struct sw_bytes *ret);

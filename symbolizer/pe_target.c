@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-	DEADLINE_EVERY = 1 << 16, /* symbols */
+	DEADLINE_EVERY = 1 << 12, /* symbols, or matches: of hostile ones each may cost 10 us */
 	MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
 };
 
@@ -116,10 +116,14 @@ void sw_pe_scan_consider(struct sw_pe_scan *scan, size_t first, const struct sw_
 	}
 }
 
-bool sw_pe_scan_late(const struct sw_pe_scan *scan, size_t i)
+bool sw_pe_scan_late(struct sw_pe_scan *scan, size_t i)
 {
-	return scan->matches > MATCHES_MAX ||
-	       (i % DEADLINE_EVERY == 0 && sw_deadline_passed(scan->deadline_ns));
+	if (scan->matches > MATCHES_MAX)
+		return true;
+	if (i % DEADLINE_EVERY != 0 && scan->matches - scan->matches_seen < DEADLINE_EVERY)
+		return false;
+	scan->matches_seen = scan->matches;
+	return sw_deadline_passed(scan->deadline_ns);
 }
 
 /* Whether a target's best is to replace what another target of the same address found: the address's

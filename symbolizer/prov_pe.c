@@ -6,8 +6,7 @@
 #include "symtab.h"
 
 enum {
-	NAME_BYTES_MAX = 1 << 20, /* as for ELF symbols */
-	EXPORTS_MAX = 1 << 16,    /* ordinals have 16 bits */
+	EXPORTS_MAX = 1 << 16, /* ordinals have 16 bits */
 
 	/* COFF symbol records (PE format, "COFF symbol table"). */
 	SYMBOL_VALUE = 8,
@@ -45,12 +44,10 @@ static bool symbol_name(const struct sw_pefile *pe, struct sw_bytes record,
 	(void) sw_bytes_u32(record, 4, &off);
 	c->name = (const char *) record.data;
 	c->name_bytes = strnlen(c->name, SHORT_NAME_BYTES);
-	if (zero == 0) {
-		if (off < sizeof(off) || !sw_bytes_str(pe->strings, off, &c->name))
-			return false;
-		c->name_bytes = strnlen(c->name, NAME_BYTES_MAX);
-	}
-	return c->name_bytes > 0 && c->name_bytes < NAME_BYTES_MAX && c->name[0] != '.';
+	if (zero == 0 &&
+	    (off < sizeof(off) || !sw_pefile_name(pe->strings, off, &c->name, &c->name_bytes)))
+		return false;
+	return c->name_bytes > 0 && c->name[0] != '.';
 }
 
 /* What a record says, but for its name. False: it starts no code. */
@@ -93,10 +90,10 @@ static void symbols_scan(struct sw_pe_scan *scan)
 		(void) sw_pefile_section(pe, i, &section); /* i is in range */
 		sections[i] = (struct section){section.rva, section.flags & SW_PEFILE_CODE};
 	}
-	for (size_t i = 0; sw_bytes_sub(pe->symbols, i * SW_PEFILE_SYMBOL_BYTES,
-					SW_PEFILE_SYMBOL_BYTES, &record) &&
-			   !sw_pe_scan_late(scan, i);
-	     i++) {
+	for (size_t i = 0, seen = 0; sw_bytes_sub(pe->symbols, i * SW_PEFILE_SYMBOL_BYTES,
+						  SW_PEFILE_SYMBOL_BYTES, &record) &&
+				     !sw_pe_scan_late(scan, seen);
+	     i++, seen++) {
 		struct sw_pe_candidate c = {0};
 		uint8_t n_aux;
 		size_t first;
@@ -170,10 +167,10 @@ static void exports_scan(struct sw_pe_scan *scan, const struct exports *e)
 		struct sw_bytes bytes;
 		if (!export_start(e, index, &c.start_rva) ||
 		    !sw_pe_scan_wants(scan, c.start_rva, &first) ||
-		    !sw_pefile_at(scan->pe, name_rva, &bytes) || !sw_bytes_str(bytes, 0, &c.name))
+		    !sw_pefile_at(scan->pe, name_rva, &bytes) ||
+		    !sw_pefile_name(bytes, 0, &c.name, &c.name_bytes))
 			continue;
-		c.name_bytes = strnlen(c.name, NAME_BYTES_MAX);
-		if (c.name_bytes > 0 && c.name_bytes < NAME_BYTES_MAX)
+		if (c.name_bytes > 0)
 			sw_pe_scan_consider(scan, first, &c);
 	}
 }

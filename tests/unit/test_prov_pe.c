@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_make.h"
 #include "cleanup.h"
+#include "deadline.h"
 #include "provider.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <setjmp.h>
 #include <cmocka.h>
@@ -355,6 +357,42 @@ static void test_not_a_pe_file(void **state)
 	assert_null(want.name);
 }
 
+/*
+ * 32 MiB without an end of a string, in which names begin: that of a section and of 65536 symbols. A
+ * file like that keeps nobody waiting.
+ */
+static void test_names_without_end(void **state)
+{
+	(void) state;
+	enum { BYTES = 32 << 20, N = 1 << 16, SYMBOLS = 1 << 20, NAMES_RVA = 0x100000 };
+	uint8_t *image = malloc(BYTES);
+	assert_non_null(image);
+	pe_make_section(&pe, "/4", NAMES_RVA, PE_MAKE_DATA, NULL, 0x400);
+	pe_make_export(&pe, "a", 0x1000);
+	pe_make_finish(&pe);
+	memset(image, 'x', BYTES);
+	memcpy(image, pe.bytes, pe.size);
+	uint8_t *header = image + PE_MAKE_HEADER;
+	const uint32_t table[] = {SYMBOLS, N};
+	memcpy(header + 12, table, sizeof(table));
+	static const uint8_t record[18] = {[4] = 4, [12] = 1, [14] = FUNCTION, [16] = EXTERNAL};
+	for (size_t i = 0; i < N; i++)
+		memcpy(image + SYMBOLS + i * sizeof(record), record, sizeof(record));
+	const uint32_t strings_bytes = BYTES - SYMBOLS - N * sizeof(record);
+	memcpy(image + SYMBOLS + N * sizeof(record), &strings_bytes, sizeof(strings_bytes));
+	struct sw_unit unit = {.kind = 1 << SW_MODULE_PE, .pe_tried = true};
+	unit.is_pe = sw_pefile_init(&unit.pe, (struct sw_bytes){image, BYTES});
+	assert_true(unit.is_pe);
+	assert_int_equal(unit.pe.strings.size, strings_bytes);
+
+	struct sw_want want = {.svma = 0x1000};
+	int64_t begin_ns = sw_now_ns();
+	struct sw_request request = {.arena = &arena, .deadline_ns = begin_ns + 50000000};
+	assert_int_equal(sw_prov_pe.names(&unit, NULL, &want, 1, &request), 0);
+	assert_in_range(sw_now_ns() - begin_ns, 0, INT64_C(5000000000));
+	free(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_symbols_before_exports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exports_outside, setup, teardown),
 		cmocka_unit_test(test_not_a_pe_file),
+		cmocka_unit_test_setup_teardown(test_names_without_end, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
