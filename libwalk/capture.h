@@ -12,6 +12,8 @@ struct sw_capture {
 	const struct sw_snapshot *snap; /* maps, places and threads as known so far; in capture()
 					      also the threads' registers */
 	struct sw_capture_room *room;   /* capture_room.h */
+	void **state; /* the unwinder's own from hook to hook, NULL at first; what it points to
+			 comes from snap->priv->arena */
 };
 
 /* prepare(): this range will be copied in the stop. Bounded by SW_CAPTURE_WANT_BYTES in all. */

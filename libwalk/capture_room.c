@@ -100,6 +100,7 @@ void sw_capture_room_prepare(struct sw_capture_room *room)
 	memset(room->pieces, 0, room->snap->n_threads * sizeof(*room->pieces));
 	struct sw_capture capture = {.snap = room->snap, .room = room};
 	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		capture.state = &room->states[i];
 		int r = sw_unwinders[i]->prepare != NULL ? sw_unwinders[i]->prepare(&capture) : 0;
 		if (r < 0)
 			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s",
@@ -342,14 +343,18 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 	}
 	struct sw_capture capture = {.snap = snap, .room = room};
 	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
-	for (size_t i = 0; i < sw_n_unwinders; i++)
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		capture.state = &room->states[i];
 		if (sw_unwinders[i]->stacks != NULL && sw_unwinders[i]->stacks(&capture) < 0)
 			room->room_short = true;
+	}
 	pieces_place(room);
 	pieces_copy(room);
-	for (size_t i = 0; i < sw_n_unwinders; i++)
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		capture.state = &room->states[i];
 		if (sw_unwinders[i]->capture != NULL && sw_unwinders[i]->capture(&capture) < 0)
 			room->room_short = true;
+	}
 }
 
 /* ---- after the stop ----------------------------------------------------------------------- */

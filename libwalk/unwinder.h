@@ -69,7 +69,8 @@ static inline uint64_t sw_cursor_stack_end(const struct sw_cursor *cursor)
 /* What a step answers. The walker zeroes it before. */
 struct sw_stepped {
 	struct sw_regs regs; /* OK: the caller's registers */
-	uint32_t flags;      /* OK: SW_FRAME_EXACT_PC, _MAY_MISS for the caller's frame */
+	uint32_t flags;      /* OK: SW_FRAME_EXACT_PC, _MAY_MISS, _LIVE_READ for the caller's
+				frame */
 	bool callee_signal;  /* OK: the frame stepped out of is a signal trampoline */
 	bool weak;           /* OK: found with ops->weak_trust instead of ops->trust */
 	bool other_stack;    /* OK: the caller's frame is on another stack, which may lie below */

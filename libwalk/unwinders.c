@@ -6,11 +6,13 @@
 #include "walk_libunwind.h"
 
 extern const struct sw_unwinder_ops sw_unwind_elf;
+extern const struct sw_unwinder_ops sw_unwind_jit;
 extern const struct sw_unwinder_ops sw_unwind_fp;
 extern const struct sw_unwinder_ops sw_unwind_scan;
 
 const struct sw_unwinder_ops *const sw_unwinders[] = {
 	&sw_unwind_elf,
+	&sw_unwind_jit,
 	&sw_unwind_fp,
 	&sw_unwind_scan,
 };

@@ -177,7 +177,8 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		.by = (uint8_t) (index + 1),
 		.source = s->source,
 		.trust = (uint8_t) (s->weak ? ops->weak_trust : ops->trust),
-		.flags = (uint16_t) (s->flags & (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS)),
+		.flags = (uint16_t) (s->flags &
+				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
 	};
 	if (w->memory.live_reads != live_before)
 		frame.flags |= SW_FRAME_LIVE_READ;
