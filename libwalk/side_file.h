@@ -26,6 +26,24 @@ int sw_side_file_open(struct sw_capture *capture, const char *path);
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
 		      struct sw_bytes *ret);
 
+/* prepare(): there is such a file, but it is not used: why, a static string. */
+void sw_side_file_refuse(struct sw_capture *capture, const char *name, const char *why);
+
+/* Why the one of that name is not used; NULL when it is, or when there is none. */
+const char *sw_side_file_refused(const struct sw_snapshot *snap, const char *name);
+
+/* ---- for those who make snapshots ------------------------------------------------------------ */
+
+/* As sw_side_file_add(). The name is copied. */
+int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd);
+
+/* The n-th of all, whatever its name; *ret_name is borrowed from the snapshot. */
+bool sw_side_file_at(const struct sw_snapshot *snap, size_t n, const char **ret_name,
+		     struct sw_bytes *ret);
+
+struct sw_side_files;
+void sw_side_files_destroy(struct sw_side_files *files);
+
 enum {
 	SW_SIDE_FILES_MAX = 64,       /* of a snapshot */
 	SW_SIDE_FILE_BYTES = 1 << 30, /* of one */

@@ -22,7 +22,8 @@ struct sw_snapshot_priv {
 	size_t n_live, live_capacity;
 	struct sw_map64 live_by_page; /* -> index into live */
 	size_t warnings_capacity;
-	struct sw_range *copies; /* all stacks and ranges by start, without overlaps */
+	struct sw_side_files *side; /* owned: side_file.h; NULL: none */
+	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
 	size_t n_copies;
 };
 
