@@ -75,8 +75,11 @@ struct sw_jit_source_ops {
 	 */
 	void (*probe)(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
 
-	/* Optional. Before the stop: as sw_unwinder_ops.prepare. Memory of the running target may
-	 * be read with sw_snapshot_memory(). Called without anchors, too. */
+	/*
+	 * Optional. Before the stop: as sw_unwinder_ops.prepare. The running target's memory is read
+	 * with sw_live_peek() (mem_live.h), which keeps nothing: what sw_snapshot_memory() reads is
+	 * kept, and would be taken for what is there after the stop. Called without anchors, too.
+	 */
 	int (*prepare)(struct sw_jit_capture *c);
 
 	/* Optional. Target STOPPED: as sw_unwinder_ops.capture. */

@@ -16,13 +16,15 @@
 #include <inttypes.h>
 
 extern const struct sw_unwinder_ops sw_unwind_jit;
+extern const struct sw_jit_source_ops sw_jit_gdb;
 
 const struct sw_jit_source_ops *const sw_jit_sources[] = {
-	NULL, /* best first; the end */
+	&sw_jit_gdb, NULL, /* best first; the end */
 };
 
 /* Wire names, in the same order. */
 static const char *const source_names[] = {
+	"jit-gdb",
 	NULL,
 };
 

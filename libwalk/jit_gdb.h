@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_JIT_GDB_H
+#define SW_JIT_GDB_H
+
+#include "jit.h"
+
+/* jit_gdb_capture.c: what of the lists is copied in the stop. */
+int sw_jit_gdb_prepare(struct sw_jit_capture *c);
+int sw_jit_gdb_capture(struct sw_jit_capture *c);
+
+enum {
+	/* Nodes that came after prepare() and are read in the stop, of all lists together: 1 to 2 us
+	 * each. Older ones, and more than these, are read after it. */
+	SW_JIT_GDB_STOP_NODES = 256,
+	/* A registry of no more than that is copied in the stop, symfiles and all. */
+	SW_JIT_GDB_SMALL_NODES = 64,
+	SW_JIT_GDB_SMALL_BYTES = 128 << 10,
+	SW_JIT_GDB_KNOWN_MAX = 16384, /* nodes looked at before the stop */
+};
+
+#endif
