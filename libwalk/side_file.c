@@ -15,8 +15,7 @@ enum { READ_BYTES = 8 << 20 };
 struct side_file {
 	const char *name; /* the snapshot's arena's */
 	int fd;           /* owned; -EBADF once it was read */
-	uint8_t *data;    /* owned mmap; NULL: not read yet, or in vain */
-	size_t size, mapped_bytes;
+	struct sw_file_copy copy;
 };
 
 struct sw_side_files {
@@ -63,7 +62,7 @@ int sw_side_file_open(struct sw_capture *capture, const char *path)
 	struct stat st;
 	sw_cleanup(sw_close_p) int root_fd =
 		openat(capture->room->live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd >= 0 ? sw_open_in_root(root_fd, path, &st) : -1;
+	return root_fd >= 0 ? sw_open_in_root(root_fd, path, O_NOFOLLOW, &st) : -1;
 }
 
 void sw_side_file_refuse(struct sw_capture *capture, const char *name, const char *why)
@@ -96,40 +95,57 @@ static void *room_make(size_t *size)
 }
 
 /* Read, not mapped: whoever writes it may also cut it, and that would be a signal to us. */
-static void file_read(struct side_file *f)
+void sw_file_copy_make(int fd, size_t max, bool last, struct sw_file_copy *ret)
 {
 	struct stat st;
-	sw_cleanup(sw_close_p) int fd = sw_take_fd(f->fd);
+	*ret = (struct sw_file_copy){0};
 	if (fstat(fd, &st) < 0 || st.st_size <= 0)
 		return;
-	size_t size = st.st_size > SW_SIDE_FILE_BYTES ? SW_SIDE_FILE_BYTES : (size_t) st.st_size;
-	void *p = room_make(&size);
+	size_t room = (uint64_t) st.st_size > max ? max : (size_t) st.st_size, got = 0;
+	uint8_t *p = room_make(&room);
 	if (p == NULL)
 		return;
-	off_t skip = st.st_size - (off_t) size;
-	size_t got = 0;
-	while (got < size) {
-		size_t wanted = size - got < READ_BYTES ? size - got : READ_BYTES;
-		ssize_t n = pread(fd, (uint8_t *) p + got, wanted, skip + (off_t) got);
+	ret->cut = (uint64_t) st.st_size > room;
+	off_t skip = last ? st.st_size - (off_t) room : 0;
+	while (got < room) {
+		size_t wanted = room - got < READ_BYTES ? room - got : READ_BYTES;
+		ssize_t n = pread(fd, p + got, wanted, skip + (off_t) got);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			break; /* it is shorter by now */
 		got += (size_t) n;
 	}
-	f->data = p;
-	f->mapped_bytes = size;
-	f->size = got;
+	ret->room = p;
+	ret->room_bytes = room;
+	ret->bytes = (struct sw_bytes){p, got};
+}
+
+void sw_file_copy_free(struct sw_file_copy *copy)
+{
+	if (copy->room != NULL)
+		(void) munmap(copy->room, copy->room_bytes); /* ours */
+	*copy = (struct sw_file_copy){0};
+}
+
+/* Where only its end was read, it begins with a whole line. */
+static void file_read(struct side_file *f)
+{
+	sw_cleanup(sw_close_p) int fd = sw_take_fd(f->fd);
+	sw_file_copy_make(fd, SW_SIDE_FILE_BYTES, true, &f->copy);
+	struct sw_bytes *b = &f->copy.bytes;
+	const uint8_t *line = f->copy.cut ? memchr(b->data, '\n', b->size) : NULL;
+	if (line != NULL)
+		(void) sw_bytes_sub(*b, (size_t) (line + 1 - b->data),
+				    b->size - (size_t) (line + 1 - b->data), b); /* inside */
 }
 
 static bool file_get(struct side_file *f, struct sw_bytes *ret)
 {
 	if (f->fd >= 0)
 		file_read(f);
-	if (f->data == NULL)
-		return false;
-	*ret = (struct sw_bytes){f->data, f->size};
-	return true;
+	*ret = f->copy.bytes;
+	return f->copy.room != NULL;
 }
 
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
@@ -159,8 +175,7 @@ void sw_side_files_destroy(struct sw_side_files *files)
 	for (size_t i = 0; i < files->n; i++) {
 		struct side_file *f = &files->files[i];
 		sw_close_p(&f->fd);
-		if (f->data != NULL)
-			(void) munmap(f->data, f->mapped_bytes); /* ours */
+		sw_file_copy_free(&f->copy);
 	}
 	free(files);
 }

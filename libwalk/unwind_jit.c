@@ -17,14 +17,19 @@
 
 extern const struct sw_unwinder_ops sw_unwind_jit;
 extern const struct sw_jit_source_ops sw_jit_gdb;
+extern const struct sw_jit_source_ops sw_jit_jitdump;
+extern const struct sw_jit_source_ops sw_jit_perfmap;
 
 const struct sw_jit_source_ops *const sw_jit_sources[] = {
-	&sw_jit_gdb, NULL, /* best first; the end */
+	/* best first */
+	&sw_jit_gdb, &sw_jit_jitdump, &sw_jit_perfmap, NULL, /* the end */
 };
 
 /* Wire names, in the same order. */
 static const char *const source_names[] = {
 	"jit-gdb",
+	"jitdump",
+	"perf-map",
 	NULL,
 };
 
