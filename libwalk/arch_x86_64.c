@@ -88,6 +88,12 @@ bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slo
 	return true;
 }
 
+bool sw_arch_padding_before(struct sw_memory memory, uint64_t avma)
+{
+	uint8_t code;
+	return avma > 0 && sw_memory_read(memory, avma - 1, &code, 1) && code == 0xcc;
+}
+
 static bool is_ret(const uint8_t *code)
 {
 	/* ret; ret imm16; rep ret; bnd ret */

@@ -262,7 +262,8 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
-				       .memory = sw_snapshot_memory(&w->memory)};
+				       .memory = sw_snapshot_memory(&w->memory),
+				       .states = w->states};
 	w->n_frames = 0;
 	w->switches = 0;
 	w->why = NULL;
