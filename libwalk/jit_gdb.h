@@ -12,9 +12,6 @@ enum {
 	/* Nodes that came after prepare() and are read in the stop, of all lists together: 1 to 2 us
 	 * each. Older ones, and more than these, are read after it. */
 	SW_JIT_GDB_STOP_NODES = 256,
-	/* A registry of no more than that is copied in the stop, symfiles and all. */
-	SW_JIT_GDB_SMALL_NODES = 64,
-	SW_JIT_GDB_SMALL_BYTES = 128 << 10,
 	SW_JIT_GDB_KNOWN_MAX = 16384, /* nodes looked at before the stop */
 };
 

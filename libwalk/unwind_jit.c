@@ -406,6 +406,9 @@ static bool jit_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 	struct jit_state *st = state;
 	struct sw_description name;
 	(void) ret_cookie; /* the address says all */
+	/* V8 also publishes what is compiled into its file: that has a name there. */
+	if (cursor->place != NULL && sw_module_kind(cursor->place->module) == SW_MODULE_ELF)
+		return false;
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
 		if (source_find(st, i, cursor->lookup_avma, &entry))
@@ -496,7 +499,8 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	.kind = "jit",
 	.trust = SW_TRUST_JIT,
 	.weak_trust = SW_TRUST_JIT,
-	.kinds = SW_CODE_JIT | SW_CODE_ANON,
+	/* ELF: what its own tables do not cover may be published, too (V8's builtins). */
+	.kinds = SW_CODE_JIT | SW_CODE_ANON | SW_CODE_ELF,
 	.sources = source_names,
 	.prepare = jit_prepare,
 	.capture = jit_capture,
