@@ -254,11 +254,15 @@ bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry)
 	       program_sane(entry->cie_program, entry->encoding, &address);
 }
 
-bool sw_cfi_entry_has_address(const struct sw_cfi_entry *entry)
+bool sw_cfi_entry_has_place(const struct sw_cfi_entry *entry)
 {
 	bool address = false;
-	(void) program_sane(entry->program, entry->encoding, &address); /* only for address */
-	(void) program_sane(entry->cie_program, entry->encoding, &address);
+	uint8_t encoding = entry->encoding;
+	if (encoding == DW_EH_PE_absptr || encoding == DW_EH_PE_udata8 ||
+	    encoding == DW_EH_PE_sdata8)
+		return false;
+	(void) program_sane(entry->program, encoding, &address);     /* only for address */
+	(void) program_sane(entry->cie_program, encoding, &address); /* only for address */
 	return address;
 }
 

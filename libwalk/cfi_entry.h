@@ -45,8 +45,8 @@ int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 /* True when the instructions, and its CIE's, ask for nothing excessive. */
 bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry);
 
-/* True when its instructions, or its CIE's, hold an address: it means something only where they lie. */
-bool sw_cfi_entry_has_address(const struct sw_cfi_entry *entry);
+/* True when its instructions, or its CIE's, hold an address that means something only where it lies. */
+bool sw_cfi_entry_has_place(const struct sw_cfi_entry *entry);
 
 /* sw_cfi_entry_sane() for every entry from offset to the end of the section. */
 bool sw_cfi_section_sane(const struct sw_cfi_section *section, uint64_t offset);

@@ -92,7 +92,7 @@ int sw_jit_cfi_rule(const struct sw_cfi_section *section, uint64_t fde_off, uint
 		return -SW_E_NOT_FOUND;
 	if (e.program.size > PROGRAM_MAX || e.cie_program.size > PROGRAM_MAX)
 		return -SW_E_LIMIT;
-	if (!sw_cfi_entry_sane(&e) || sw_cfi_entry_has_address(&e))
+	if (!sw_cfi_entry_sane(&e) || sw_cfi_entry_has_place(&e))
 		return -SW_E_FORMAT;
 	struct writer w = {0};
 	write_pair(&w, &e);
