@@ -38,20 +38,26 @@ struct scan {
 	bool limit; /* SCAN_WORDS_MAX was reached before the end of the stack */
 };
 
-/*
- * A function that was skipped by guessing may have kept rbp. It is handed on only if it looks like
- * the caller's: a frame above, with a return address in it.
- */
+/* Whether rbp may be that of a caller whose frame begins at cfa: a pair above, with a return address. */
+static bool is_frame_pointer(const struct sw_cursor *c, uint64_t cfa, uint64_t rbp)
+{
+	uint64_t word;
+	struct sw_callee callee = sw_callee_of(c);
+	return rbp >= cfa && rbp < sw_cursor_stack_end(c) && rbp % SW_ARCH_WORD == 0 &&
+	       sw_memory_u64(c->memory, rbp + SW_ARCH_WORD, &word) &&
+	       sw_call_site_check(&callee, word) != SW_SITE_NONE;
+}
+
+/* A function that was skipped by guessing may have left rbp alone, or pushed it first of all, below
+ * the return address, and then used it for something else (HotSpot's compiled code). */
 static void keep_frame_pointer(const struct sw_cursor *c, uint64_t cfa, struct sw_regs *regs)
 {
-	uint64_t rbp, word;
-	struct sw_callee callee = sw_callee_of(c);
-	if (!sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) || rbp < cfa ||
-	    rbp >= sw_cursor_stack_end(c) || rbp % SW_ARCH_WORD != 0 ||
-	    !sw_memory_u64(c->memory, rbp + SW_ARCH_WORD, &word) ||
-	    sw_call_site_check(&callee, word) == SW_SITE_NONE)
-		return;
-	sw_regs_set(regs, SW_ARCH_FP, rbp);
+	uint64_t rbp;
+	if ((sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) && is_frame_pointer(c, cfa, rbp)) ||
+	    (cfa - 2 * SW_ARCH_WORD >= c->regs.sp_avma &&
+	     sw_memory_u64(c->memory, cfa - 2 * SW_ARCH_WORD, &rbp) &&
+	     is_frame_pointer(c, cfa, rbp)))
+		sw_regs_set(regs, SW_ARCH_FP, rbp);
 }
 
 /* The caller's registers. */
