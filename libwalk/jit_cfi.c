@@ -133,7 +133,7 @@ static int fdes_grow(struct sw_jit_fdes *fdes, size_t *capacity)
 	return 0;
 }
 
-int sw_jit_fdes_add(struct sw_jit_fdes *fdes, const struct sw_cfi_section *section)
+int sw_jit_fdes_add(struct sw_jit_fdes *fdes, const struct sw_cfi_section *section, uint32_t number)
 {
 	struct sw_cfi_entry e;
 	size_t capacity = fdes->n;
@@ -147,7 +147,8 @@ int sw_jit_fdes_add(struct sw_jit_fdes *fdes, const struct sw_cfi_section *secti
 			continue;
 		if (fdes->n == capacity && fdes_grow(fdes, &capacity) < 0)
 			return -SW_E_NOMEM;
-		fdes->fdes[fdes->n++] = (struct sw_jit_fde){e.start_svma, e.end_svma, off};
+		fdes->fdes[fdes->n++] =
+			(struct sw_jit_fde){e.start_svma, e.end_svma, (uint32_t) off, number};
 	}
 }
 

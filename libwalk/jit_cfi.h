@@ -24,7 +24,7 @@ int sw_jit_cfi_find(const struct sw_cfi_section *section, uint64_t avma, uint64_
 /* All FDEs that have an address, sorted by it. */
 struct sw_jit_fde {
 	uint64_t start_avma, end_avma;
-	uint64_t off;
+	uint32_t off, section; /* section: the caller's number */
 };
 struct sw_jit_fdes {
 	struct sw_jit_fde *fdes; /* owned */
@@ -32,8 +32,9 @@ struct sw_jit_fdes {
 	bool bad; /* malformed, or too many: behind the last one there is more */
 };
 
-/* Adds those of a section. 0, -SW_E_NOMEM. */
-int sw_jit_fdes_add(struct sw_jit_fdes *fdes, const struct sw_cfi_section *section);
+/* Adds those of a section, of less than 4 GiB. 0, -SW_E_NOMEM. */
+int sw_jit_fdes_add(struct sw_jit_fdes *fdes, const struct sw_cfi_section *section,
+		    uint32_t number);
 void sw_jit_fdes_sort(struct sw_jit_fdes *fdes);
 /* NULL when there is none. When two overlap, one of them. */
 const struct sw_jit_fde *sw_jit_fdes_find(const struct sw_jit_fdes *fdes, uint64_t avma);

@@ -16,21 +16,21 @@
 #include <inttypes.h>
 
 extern const struct sw_unwinder_ops sw_unwind_jit;
+extern const struct sw_jit_source_ops sw_jit_ftable;
 extern const struct sw_jit_source_ops sw_jit_gdb;
+extern const struct sw_jit_source_ops sw_jit_libgcc;
 extern const struct sw_jit_source_ops sw_jit_jitdump;
 extern const struct sw_jit_source_ops sw_jit_perfmap;
 
 const struct sw_jit_source_ops *const sw_jit_sources[] = {
 	/* best first */
-	&sw_jit_gdb, &sw_jit_jitdump, &sw_jit_perfmap, NULL, /* the end */
+	&sw_jit_ftable, &sw_jit_gdb, &sw_jit_libgcc, &sw_jit_jitdump, &sw_jit_perfmap, NULL, /* the end */
 };
 
 /* Wire names, in the same order. */
 static const char *const source_names[] = {
-	"jit-gdb",
-	"jitdump",
-	"perf-map",
-	NULL,
+	"ftable",
+	"jit-gdb", "jit-libgcc", "jitdump", "perf-map", NULL,
 };
 
 const size_t sw_n_jit_sources = SW_ARRAY_SIZE(sw_jit_sources) - 1;
