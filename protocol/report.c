@@ -18,6 +18,11 @@ const char *sw_report_copy(struct sw_report_builder *b, const char *s)
 	return copy;
 }
 
+const char *sw_report_copy_known(struct sw_report_builder *b, const char *s)
+{
+	return sw_report_copy(b, s != NULL && s[0] != '\0' ? s : NULL);
+}
+
 const char *sw_report_copy_shared(struct sw_report_builder *b, const char *s)
 {
 	uint64_t value;
@@ -140,6 +145,21 @@ static void thread_fill(struct sw_report_builder *b, const struct sw_thread *thr
 		thread->reason == 0 ? "it was not asked for" : sw_error_text(thread->reason);
 }
 
+static const struct sw_report_managed *managed_fill(struct sw_report_builder *b,
+						    const struct sw_thread_note *note)
+{
+	struct sw_report_managed *managed = sw_report_calloc(b, 1, sizeof(*managed));
+	if (managed != NULL)
+		*managed = (struct sw_report_managed){
+			.runtime = note->runtime,
+			.id = note->id < 0 ? -1 : note->id,
+			.name = sw_report_copy_known(b, note->name),
+			.mode = note->mode,
+			.role = note->role,
+		};
+	return managed;
+}
+
 void sw_report_build_threads(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -149,6 +169,12 @@ void sw_report_build_threads(struct sw_report_builder *b)
 	b->report->n_threads = snap->n_threads;
 	for (size_t i = 0; i < snap->n_threads; i++)
 		thread_fill(b, &snap->threads[i], &b->report->threads[i]);
+	for (size_t i = 0; i < b->walks->n_walks; i++) {
+		const struct sw_walk *walk = &b->walks->walks[i];
+		if (walk->note != NULL)
+			b->report->threads[walk->thread - snap->threads].managed =
+				managed_fill(b, walk->note);
+	}
 }
 
 struct sw_report *sw_report_create(void)

@@ -30,6 +30,8 @@ struct sw_report_builder {
 
 /* Arena copies. NULL gives NULL; no memory sets failed and gives NULL. */
 const char *sw_report_copy(struct sw_report_builder *b, const char *s);
+/* The same, "" gives NULL, too. */
+const char *sw_report_copy_known(struct sw_report_builder *b, const char *s);
 /* The same for strings that many frames share, and that live as long as the walks and symbols. */
 const char *sw_report_copy_shared(struct sw_report_builder *b, const char *s);
 /* Zeroed, or NULL with failed set. Never asked for 0 elements in vain: gives a valid pointer. */

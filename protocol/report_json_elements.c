@@ -131,6 +131,55 @@ static struct json_object *host_object(const struct sw_report *r)
 	return element_end(&e);
 }
 
+/* Consumes the element, also on failure. */
+static bool append_to(struct json_object *array, struct json_object *element)
+{
+	if (array != NULL && element != NULL && json_object_array_add(array, element) == 0)
+		return true;
+	(void) json_object_put(element); /* NULL is legal */
+	return false;
+}
+
+static struct json_object *runtime_object(const struct sw_report_runtime *r)
+{
+	struct element e = element_begin();
+	add_string(&e, "name", r->name);
+	add_string(&e, "version", r->version);
+	add_string(&e, "where", r->where);
+	return element_end(&e);
+}
+
+static struct json_object *runtimes_array(const struct sw_report *r)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (!append_to(array, runtime_object(&r->process.runtimes[i]))) {
+			(void) json_object_put(array); /* NULL is legal */
+			return NULL;
+		}
+	return array;
+}
+
+static struct json_object *registry_object(const struct sw_report_registry *r)
+{
+	struct element e = element_begin();
+	add_string(&e, "name", r->name);
+	add_string(&e, "where", r->where);
+	add_int(&e, "entries", r->entries);
+	return element_end(&e);
+}
+
+static struct json_object *registries_array(const struct sw_report *r)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < r->process.n_registries; i++)
+		if (!append_to(array, registry_object(&r->process.registries[i]))) {
+			(void) json_object_put(array); /* NULL is legal */
+			return NULL;
+		}
+	return array;
+}
+
 static struct json_object *process_object(const struct sw_report *r)
 {
 	struct element e = element_begin();
@@ -144,7 +193,8 @@ static struct json_object *process_object(const struct sw_report *r)
 	add_string(&e, "unit", r->process.unit);
 	add_string(&e, "container", r->process.container);
 	add_int(&e, "elf_class", r->process.elf_class);
-	add(&e, "runtimes", json_object_new_array_ext(1)); /* none is recognised yet */
+	add(&e, "runtimes", runtimes_array(r));
+	add(&e, "registries", registries_array(r));
 	return element_end(&e);
 }
 
@@ -178,6 +228,21 @@ struct json_object *sw_report_json_head(const struct sw_report *r)
 	return element_end(&e);
 }
 
+static void add_managed(struct element *e, const struct sw_report_managed *m)
+{
+	if (m == NULL) {
+		add_null(e, "managed");
+		return;
+	}
+	struct element inner = element_begin();
+	add_string(&inner, "runtime", m->runtime);
+	add_known(&inner, "id", m->id);
+	add_string(&inner, "name", m->name);
+	add_string(&inner, "mode", m->mode);
+	add_string(&inner, "role", m->role);
+	add(e, "managed", element_end(&inner));
+}
+
 struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 {
 	char state[2] = {t->state != '\0' ? t->state : '?', '\0'};
@@ -190,6 +255,7 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 	add_string(&e, "syscall", t->syscall);
 	add_known(&e, "cpu_ns", t->cpu_ns);
 	add_known(&e, "stack", t->stack);
+	add_managed(&e, t->managed);
 	if (t->stop_us >= 0)
 		add_int(&e, "stop_us", t->stop_us);
 	add_flag(&e, "interrupted", t->interrupted);
@@ -204,10 +270,8 @@ static struct json_object *tids_array(const struct sw_report *r, const struct sw
 {
 	struct json_object *tids = json_object_new_array();
 	for (size_t i = 0; i < s->n_threads && tids != NULL; i++) {
-		struct json_object *tid = json_object_new_int64(r->threads[s->threads[i]].tid);
-		if (tid != NULL && json_object_array_add(tids, tid) == 0)
+		if (append_to(tids, json_object_new_int64(r->threads[s->threads[i]].tid)))
 			continue;
-		(void) json_object_put(tid); /* NULL is legal */
 		(void) json_object_put(tids);
 		return NULL;
 	}

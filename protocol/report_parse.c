@@ -118,6 +118,7 @@ static void read_process(struct sw_report_parser *p)
 	r->process.elf_class = (int) sw_parse_int(p, "elf_class", 32, 64);
 	if (r->process.elf_class != 32 && r->process.elf_class != 64)
 		sw_parse_fail(p, "elf_class");
+	sw_parse_runtimes(p);
 	leave(p, around);
 }
 

@@ -54,6 +54,8 @@ uint64_t sw_parse_stack_id(struct sw_report_parser *p, const char *name);
 int64_t sw_parse_time_ns(struct sw_report_parser *p, const char *name);
 const char *sw_parse_dump_id(struct sw_report_parser *p, const char *name);
 
+/* From p->from, the dump's process. */
+void sw_parse_runtimes(struct sw_report_parser *p);
 /* From p->from, the element, into the report's array, at index: modules before threads before
  * stacks, because they say which they mean by index or tid. */
 void sw_parse_module(struct sw_report_parser *p, size_t index);

@@ -18,6 +18,107 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 	};
 }
 
+/* An object, or one of an array's, within the element that is read, becomes what is read. */
+static struct json_object *into(struct sw_report_parser *p, struct json_object *inner,
+				const char *what)
+{
+	struct json_object *around = p->from;
+	p->from = inner;
+	p->what = what;
+	return around;
+}
+
+/* An array of objects in the element that is read; NULL when there is none or it is empty. */
+static struct json_object *objects_in(struct sw_report_parser *p, const char *name, size_t *ret_n)
+{
+	struct json_object *array = NULL;
+	*ret_n = 0;
+	(void) json_object_object_get_ex(p->from, name, &array); /* absent: stays NULL */
+	if (array == NULL)
+		return NULL;
+	if (!json_object_is_type(array, json_type_array)) {
+		sw_parse_fail(p, name);
+		return NULL;
+	}
+	size_t n = json_object_array_length(array);
+	for (size_t i = 0; i < n; i++)
+		if (!json_object_is_type(json_object_array_get_idx(array, i), json_type_object)) {
+			sw_parse_fail(p, name);
+			return NULL;
+		}
+	*ret_n = n;
+	return n > 0 ? array : NULL;
+}
+
+static void read_runtimes(struct sw_report_parser *p)
+{
+	size_t n;
+	struct json_object *array = objects_in(p, "runtimes", &n);
+	struct sw_report_runtime *runtimes =
+		array == NULL ? NULL : sw_parse_calloc(p, n, sizeof(*runtimes));
+	for (size_t i = 0; runtimes != NULL && i < n; i++) {
+		struct json_object *around =
+			into(p, json_object_array_get_idx(array, i), "runtime");
+		runtimes[i] = (struct sw_report_runtime){
+			.name = sw_parse_string(p, "name"),
+			.version = sw_parse_string_or_null(p, "version"),
+			.where = sw_parse_string_or_null(p, "where"),
+		};
+		(void) into(p, around, "process");
+	}
+	p->report->process.runtimes = runtimes;
+	p->report->process.n_runtimes = runtimes == NULL ? 0 : n;
+}
+
+static void read_registries(struct sw_report_parser *p)
+{
+	size_t n;
+	struct json_object *array = objects_in(p, "registries", &n);
+	struct sw_report_registry *registries =
+		array == NULL ? NULL : sw_parse_calloc(p, n, sizeof(*registries));
+	for (size_t i = 0; registries != NULL && i < n; i++) {
+		struct json_object *around =
+			into(p, json_object_array_get_idx(array, i), "registry");
+		registries[i] = (struct sw_report_registry){
+			.name = sw_parse_string(p, "name"),
+			.where = sw_parse_string_or_null(p, "where"),
+			.entries = sw_parse_int(p, "entries", 0, INT64_MAX),
+		};
+		(void) into(p, around, "process");
+	}
+	p->report->process.registries = registries;
+	p->report->process.n_registries = registries == NULL ? 0 : n;
+}
+
+void sw_parse_runtimes(struct sw_report_parser *p)
+{
+	read_runtimes(p);
+	read_registries(p);
+}
+
+static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
+{
+	struct json_object *inner = NULL;
+	(void) json_object_object_get_ex(p->from, "managed", &inner); /* absent: stays NULL */
+	if (inner == NULL)
+		return NULL;
+	struct sw_report_managed *managed = sw_parse_calloc(p, 1, sizeof(*managed));
+	if (!json_object_is_type(inner, json_type_object))
+		sw_parse_fail(p, "managed");
+	if (managed == NULL || p->status < 0)
+		return NULL;
+	struct json_object *around = into(p, inner, "managed thread");
+	*managed = (struct sw_report_managed){
+		.runtime = sw_parse_string(p, "runtime"),
+		.id = sw_parse_known(p, "id", INT64_MAX),
+		.name = sw_parse_string_or_null(p, "name"),
+		.mode = sw_parse_string_or_null(p, "mode"),
+		.role = sw_parse_string_or_null(p, "role"),
+	};
+	(void) into(p, around, "thread");
+	return managed;
+}
+
 static char read_state(struct sw_report_parser *p)
 {
 	const char *s = sw_parse_string(p, "state");
@@ -45,6 +146,7 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.stop_us = sw_parse_known(p, "stop_us", INT64_MAX),
 		/* of stacks that are there: read_tids() compares */
 		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
+		.managed = read_managed(p),
 	};
 	if (t->captured != (t->stack >= 0))
 		sw_parse_fail(p, "captured");

@@ -43,11 +43,6 @@ static const char *copy_part(struct sw_report_builder *b, struct sw_cgroup_part 
 	return copy;
 }
 
-static const char *copy_known(struct sw_report_builder *b, const char *s)
-{
-	return sw_report_copy(b, s != NULL && s[0] != '\0' ? s : NULL);
-}
-
 static void host_fill(struct sw_report_builder *b)
 {
 	struct utsname host;
@@ -69,12 +64,41 @@ static void process_fill(struct sw_report_builder *b)
 	report->process.uptime_ms = from->uptime_ms;
 	report->process.elf_class = from->elf_class;
 	report->process.comm = sw_report_copy(b, from->comm);
-	report->process.exe = copy_known(b, from->exe);
-	report->process.cgroup = copy_known(b, from->cgroup);
+	report->process.exe = sw_report_copy_known(b, from->exe);
+	report->process.cgroup = sw_report_copy_known(b, from->cgroup);
 	if (report->process.cgroup == NULL)
 		return;
 	report->process.unit = copy_part(b, sw_cgroup_unit(report->process.cgroup));
 	report->process.container = copy_part(b, sw_cgroup_container(report->process.cgroup));
+}
+
+/* What was recognised: registries have entries, runtimes have none. */
+static void runtimes_fill(struct sw_report_builder *b)
+{
+	const struct sw_walks *walks = b->walks;
+	struct sw_report *report = b->report;
+	struct sw_report_runtime *runtimes =
+		sw_report_calloc(b, walks->n_runtimes, sizeof(*runtimes));
+	struct sw_report_registry *registries =
+		sw_report_calloc(b, walks->n_runtimes, sizeof(*registries));
+	if (runtimes == NULL || registries == NULL)
+		return;
+	report->process.runtimes = runtimes;
+	report->process.registries = registries;
+	for (size_t i = 0; i < walks->n_runtimes; i++) {
+		const struct sw_runtime *from = &walks->runtimes[i];
+		const char *where = sw_report_copy_known(b, from->where);
+		if (from->entries >= 0)
+			registries[report->process.n_registries++] =
+				(struct sw_report_registry){.name = from->name,
+							    .where = where,
+							    .entries = from->entries};
+		else
+			runtimes[report->process.n_runtimes++] = (struct sw_report_runtime){
+				.name = from->name,
+				.version = sw_report_copy_known(b, from->version),
+				.where = where};
+	}
 }
 
 static void timings_fill(struct sw_report_builder *b, int64_t begin_ns)
@@ -103,5 +127,6 @@ void sw_report_build_process(struct sw_report_builder *b, const struct sw_report
 	b->report->reason = sw_report_copy(b, options->reason);
 	host_fill(b);
 	process_fill(b);
+	runtimes_fill(b);
 	timings_fill(b, options->begin_ns);
 }

@@ -247,6 +247,35 @@ static void put_modules(struct sw_text_writer *w)
 	}
 }
 
+static void put_runtimes(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	if (r->process.n_runtimes > 0)
+		sw_put_styled(w, SW_STYLE_BOLD, "\nRuntimes\n");
+	for (size_t i = 0; i < r->process.n_runtimes; i++) {
+		const struct sw_report_runtime *runtime = &r->process.runtimes[i];
+		sw_put(w, "  ");
+		sw_put_foreign(w, runtime->name);
+		sw_put(w, runtime->version != NULL ? " " : "");
+		sw_put_foreign(w, runtime->version);
+		sw_put(w, runtime->where != NULL ? ", " : "");
+		sw_put_foreign(w, runtime->where);
+		sw_put(w, "\n");
+	}
+	if (r->process.n_registries > 0)
+		sw_put_styled(w, SW_STYLE_BOLD, "\nRegistries of generated code\n");
+	for (size_t i = 0; i < r->process.n_registries; i++) {
+		const struct sw_report_registry *registry = &r->process.registries[i];
+		sw_put(w, "  ");
+		sw_put_foreign(w, registry->name);
+		sw_put(w, ", %lld %s", (long long) registry->entries,
+		       registry->entries == 1 ? "entry" : "entries");
+		sw_put(w, registry->where != NULL ? ", " : "");
+		sw_put_foreign(w, registry->where);
+		sw_put(w, "\n");
+	}
+}
+
 static void put_timings(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -270,6 +299,7 @@ int sw_report_text(const struct sw_report *report, const struct sw_text_options 
 	put_stacks(&w);
 	put_not_captured(&w);
 	if (w.options->verbose) {
+		put_runtimes(&w);
 		put_modules(&w);
 		put_timings(&w);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The heading of a stack in the text: how many threads, which, and what they wait for. */
+#include "cleanup.h"
 #include "report.h"
 #include "report_text.h"
 
@@ -67,6 +68,75 @@ static void put_names(struct sw_text_writer *w, const size_t *threads, size_t n_
 	}
 	if (more > 0)
 		sw_put(w, ", %zu others", more);
+}
+
+/* What a runtime says of a thread that its comm does not: the name, and the role. Threads have no
+ * more than 15 bytes of their name in comm (TASK_COMM_LEN, prctl(2)). */
+static const char *telling_name(const struct sw_report_thread *t)
+{
+	bool same = t->managed->name != NULL && strcmp(t->managed->name, t->comm) == 0;
+	return same ? NULL : t->managed->name;
+}
+
+static bool same_label(const struct sw_report_thread *a, const struct sw_report_thread *b)
+{
+	return sw_same_text(telling_name(a), telling_name(b)) &&
+	       sw_same_text(a->managed->role, b->managed->role);
+}
+
+static void put_label(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	const char *name = telling_name(t);
+	sw_put_foreign(w, name);
+	sw_put(w, name != NULL && t->managed->role != NULL ? ", " : "");
+	sw_put_foreign(w, t->managed->role);
+}
+
+/* " [Order queue; finalizer; 3 others]" */
+static void put_labels(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	const struct sw_report_thread *labels[NAMES_SHOWN];
+	size_t n = 0, more = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		size_t k = 0;
+		if (t->managed == NULL || (telling_name(t) == NULL && t->managed->role == NULL))
+			continue;
+		while (k < n && !same_label(labels[k], t))
+			k++;
+		if (k == NAMES_SHOWN)
+			more++;
+		else if (k == n)
+			labels[n++] = t;
+	}
+	for (size_t i = 0; i < n; i++) {
+		sw_put(w, i == 0 ? " [" : "; ");
+		put_label(w, labels[i]);
+	}
+	if (more > 0)
+		sw_put(w, "; %zu others", more);
+	sw_put(w, n > 0 ? "]" : "");
+}
+
+/* All that runtimes know of the threads, a line for each. */
+static void put_managed(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		if (t->managed == NULL)
+			continue;
+		sw_put(w, "  %d: ", (int) t->tid);
+		sw_put_foreign(w, t->managed->runtime);
+		sw_put(w, " thread");
+		if (t->managed->id >= 0)
+			sw_put(w, " %lld", (long long) t->managed->id);
+		const char *const parts[] = {t->managed->name, t->managed->role, t->managed->mode};
+		for (size_t k = 0; k < SW_ARRAY_SIZE(parts); k++) {
+			sw_put(w, parts[k] != NULL ? ", " : "");
+			sw_put_foreign(w, parts[k]);
+		}
+		sw_put(w, "\n");
+	}
 }
 
 static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
@@ -160,8 +230,11 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 {
 	sw_put_styled(w, SW_STYLE_BOLD, "%zu thread%s", n_threads, sw_plural(n_threads));
 	put_names(w, threads, n_threads);
+	put_labels(w, threads, n_threads);
 	put_tids(w, threads, n_threads);
 	put_waits(w, threads, n_threads);
 	put_cpu(w, threads, n_threads);
 	sw_put(w, "\n");
+	if (w->options->verbose)
+		put_managed(w, threads, n_threads);
 }

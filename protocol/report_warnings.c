@@ -93,11 +93,26 @@ static bool is_complete(const struct sw_report_builder *b)
 	return b->symbols == NULL || b->symbols->n_unfinished == 0;
 }
 
+/* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.
+ * If it did, stacks say so by their end. */
+static void add_problems(struct sw_report_builder *b)
+{
+	for (size_t i = 0; i < b->walks->n_runtimes; i++) {
+		const struct sw_runtime *r = &b->walks->runtimes[i];
+		if (r->problem[0] != '\0')
+			add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+			    sw_arena_printf(b->arena, "%s%s%s%s%s: %s", r->name,
+					    r->version[0] != '\0' ? " " : "", r->version,
+					    r->where[0] != '\0' ? " in " : "", r->where,
+					    r->problem));
+	}
+}
+
 void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + ENDS_MAX + 1;
+	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 1;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
@@ -105,6 +120,7 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 		const struct sw_warning *w = &snap->warnings[i];
 		add(b, sw_warning_name(w->code), w->tid, sw_report_copy(b, w->message));
 	}
+	add_problems(b);
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)
 		if (cuts[end].n_threads > 0)

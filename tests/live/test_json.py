@@ -108,7 +108,19 @@ def test_schema_refuses(tap):
         change(copied)
         tap.check(errors(validator, copied) != "", f"refused: {name}")
 
+    # What a process with runtimes has.
+    report["process"].update(
+        runtimes=[{"name": "clr", "version": "10.0.0", "where": None}],
+        registries=[{"name": "gdb-jit", "where": "/lib/libLLVM-15.so.1", "entries": 12}])
+    report["threads"][0]["managed"] = {"runtime": "clr", "id": 7, "name": "Main",
+                                       "mode": "cooperative", "role": None}
+    report["warnings"].append({"code": "runtime", "tid": None, "message": "clr: no"})
+    tap.equal(errors(exact, report), "", "runtimes and managed threads are valid")
     frame = lambda r: r["stacks"][0]["frames"][0]  # noqa: E731
+    broken("a registry without entries", lambda r: r["process"]["registries"][0].pop("entries"))
+    broken("a runtime without version", lambda r: r["process"]["runtimes"][0].pop("version"))
+    broken("a managed thread without id", lambda r: r["threads"][0]["managed"].pop("id"))
+    broken("a managed thread by number", lambda r: r["threads"][0].update(managed=7))
     broken("another schema", lambda r: r.update(schema="snapwalk.dump/2"))
     broken("no warnings", lambda r: r.pop("warnings"))
     broken("a number as address", lambda r: frame(r).update(pc=4096))

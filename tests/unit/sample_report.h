@@ -91,6 +91,11 @@ static struct sw_report_stack sample_stacks[] = {
 	 .n_frames = 3},
 };
 
+static const struct sw_report_managed sample_managed[] = {
+	{.runtime = "clr", .id = 7, .name = "Order\033queue", .mode = "preemptive"},
+	{.runtime = "clr", .id = -1, .name = "worker-12", .role = "finalizer"},
+};
+
 static struct sw_report_thread sample_threads[] = {
 	{.tid = 4242,
 	 .comm = "ser\033[31mver",
@@ -107,7 +112,8 @@ static struct sw_report_thread sample_threads[] = {
 	 .syscall = "futex",
 	 .cpu_ns = 20000000,
 	 .stop_us = 800,
-	 .stack = 0},
+	 .stack = 0,
+	 .managed = &sample_managed[0]},
 	{.tid = 4244,
 	 .comm = "worker-12",
 	 .state = 'S',
@@ -117,7 +123,8 @@ static struct sw_report_thread sample_threads[] = {
 	 .interrupted = true,
 	 .cpu_ns = 30000000,
 	 .stop_us = 700,
-	 .stack = 0},
+	 .stack = 0,
+	 .managed = &sample_managed[1]},
 	{.tid = 4250,
 	 .comm = "bad\xff;name",
 	 .state = 'D',
@@ -150,6 +157,16 @@ static struct sw_report_warning sample_warnings[] = {
 	{.code = "no_unwind_info", .message = "stacks are cut"},
 };
 
+static const struct sw_report_runtime sample_runtimes[] = {
+	{.name = "clr", .version = "10.0.0", .where = "/opt/dotnet/libcoreclr.so"},
+	{.name = "wine"},
+};
+
+static const struct sw_report_registry sample_registries[] = {
+	{.name = "gdb-jit", .where = "/lib/libLLVM-15.so.1", .entries = 1},
+	{.name = "perf-map", .entries = INT64_MAX},
+};
+
 static const struct sw_report sample_report = {
 	.id = "20261120T103550.084579-4242-0badcafe",
 	.seq = 3,
@@ -166,7 +183,11 @@ static const struct sw_report sample_report = {
 		    .comm = "server",
 		    .exe = "/usr/bin/server",
 		    .cgroup = "/system.slice/x.service",
-		    .unit = "x.service"},
+		    .unit = "x.service",
+		    .runtimes = sample_runtimes,
+		    .n_runtimes = 2,
+		    .registries = sample_registries,
+		    .n_registries = 2},
 	.timings = {.stopped_us = 850,
 		    .longest_thread_stop_us = 840,
 		    .attach_us = 300,

@@ -364,6 +364,67 @@ static void test_warning_codes(void **state)
 	}
 }
 
+/* What was recognised, and what a runtime says of its threads; trouble with it leaves no gap. */
+static void test_runtimes(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
+	add_walk(&s, 10, only, 1, SW_END_COMPLETE, NULL);
+	add_walk(&s, 11, only, 1, SW_END_COMPLETE, NULL);
+	add_walk(&s, 12, only, 1, SW_END_COMPLETE, NULL);
+	const struct sw_thread_note notes[] = {
+		{.runtime = "clr", .id = 0, .name = "Main", .mode = "cooperative"},
+		{.runtime = "clr", .id = -5, .role = "gc"},
+	};
+	s.walks[1].note = &notes[0];
+	s.walks[2].note = &notes[1];
+	struct sw_runtime runtimes[] = {
+		{.name = "clr", .version = "10.0.0", .where = "/lib/libcoreclr.so", .entries = -1},
+		{.name = "gdb-jit", .entries = 0, .problem = "its list has a cycle"},
+		{.name = "wine",
+		 .version = "8.0",
+		 .where = "/ntdll.so",
+		 .entries = -1,
+		 .problem = "no TEB"},
+		{.name = "perf-map", .where = "/tmp/perf-1.map", .entries = 12},
+	};
+	s.all.runtimes = runtimes;
+	s.all.n_runtimes = SW_ARRAY_SIZE(runtimes);
+	struct sw_report *r = build(&s);
+	assert_int_equal(r->process.n_runtimes, 2);
+	assert_string_equal(r->process.runtimes[0].name, "clr");
+	assert_string_equal(r->process.runtimes[0].version, "10.0.0");
+	assert_string_equal(r->process.runtimes[0].where, "/lib/libcoreclr.so");
+	assert_string_equal(r->process.runtimes[1].name, "wine");
+	assert_int_equal(r->process.n_registries, 2);
+	assert_string_equal(r->process.registries[0].name, "gdb-jit");
+	assert_null(r->process.registries[0].where);
+	assert_int_equal(r->process.registries[0].entries, 0);
+	assert_string_equal(r->process.registries[1].where, "/tmp/perf-1.map");
+	assert_int_equal(r->process.registries[1].entries, 12);
+
+	assert_null(r->threads[0].managed);
+	assert_string_equal(r->threads[1].managed->runtime, "clr");
+	assert_int_equal(r->threads[1].managed->id, 0);
+	assert_string_equal(r->threads[1].managed->name, "Main");
+	assert_string_equal(r->threads[1].managed->mode, "cooperative");
+	assert_null(r->threads[1].managed->role);
+	assert_int_equal(r->threads[2].managed->id, -1);
+	assert_null(r->threads[2].managed->name);
+	assert_string_equal(r->threads[2].managed->role, "gc");
+	assert_int_equal(r->n_stacks, 1); /* that they are other threads makes no other stack */
+
+	assert_true(r->complete);
+	assert_int_equal(r->n_warnings, 2);
+	assert_string_equal(r->warnings[0].code, "runtime");
+	assert_int_equal(r->warnings[0].tid, 0);
+	assert_string_equal(r->warnings[0].message, "gdb-jit: its list has a cycle");
+	assert_string_equal(r->warnings[1].message, "wine 8.0 in /ntdll.so: no TEB");
+	scene_deinit(&s);
+}
+
 static void test_process(void **state)
 {
 	(void) state;
@@ -467,8 +528,8 @@ int main(void)
 		cmocka_unit_test(test_flags_and_kinds), cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_threads),         cmocka_unit_test(test_complete),
 		cmocka_unit_test(test_warnings),        cmocka_unit_test(test_warning_codes),
-		cmocka_unit_test(test_process),         cmocka_unit_test(test_options),
-		cmocka_unit_test(test_outlives),
+		cmocka_unit_test(test_runtimes),        cmocka_unit_test(test_process),
+		cmocka_unit_test(test_options),         cmocka_unit_test(test_outlives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

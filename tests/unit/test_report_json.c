@@ -16,21 +16,30 @@ static const char wanted[] =
 	"\"process\":{\"pid\":4242,\"starttime\":998877,\"ppid\":1,\"uid\":1000,"
 	"\"comm\":\"server\",\"exe\":\"/usr/bin/server\","
 	"\"cgroup\":\"/system.slice/x.service\",\"unit\":\"x.service\",\"container\":null,"
-	"\"elf_class\":64,\"runtimes\":[]},"
+	"\"elf_class\":64,\"runtimes\":["
+	"{\"name\":\"clr\",\"version\":\"10.0.0\",\"where\":\"/opt/dotnet/libcoreclr.so\"},"
+	"{\"name\":\"wine\",\"version\":null,\"where\":null}],"
+	"\"registries\":["
+	"{\"name\":\"gdb-jit\",\"where\":\"/lib/libLLVM-15.so.1\",\"entries\":1},"
+	"{\"name\":\"perf-map\",\"where\":null,\"entries\":9223372036854775807}]},"
 	"\"timings\":{\"stopped_us\":850,\"longest_thread_stop_us\":840,\"attach_us\":300,"
 	"\"copy_us\":90,\"unwind_us\":900,\"symbolize_us\":2100,\"total_us\":5200,"
 	"\"interrupted_calls\":1},"
 	"\"threads\":["
 	"{\"tid\":4242,\"comm\":\"ser\\u001b[31mver\",\"state\":\"R\",\"captured\":true,"
-	"\"wchan\":null,\"syscall\":null,\"cpu_ns\":1500000000,\"stack\":1,\"stop_us\":850},"
+	"\"wchan\":null,\"syscall\":null,\"cpu_ns\":1500000000,\"stack\":1,"
+	"\"managed\":null,\"stop_us\":850},"
 	"{\"tid\":4243,\"comm\":\"worker-1\",\"state\":\"S\",\"captured\":true,"
 	"\"wchan\":\"futex_wait_queue\",\"syscall\":\"futex\",\"cpu_ns\":20000000,\"stack\":0,"
-	"\"stop_us\":800},"
+	"\"managed\":{\"runtime\":\"clr\",\"id\":7,\"name\":\"Order\\u001bqueue\","
+	"\"mode\":\"preemptive\",\"role\":null},\"stop_us\":800},"
 	"{\"tid\":4244,\"comm\":\"worker-12\",\"state\":\"S\",\"captured\":true,"
 	"\"wchan\":\"futex_wait_queue\",\"syscall\":\"futex\",\"cpu_ns\":30000000,\"stack\":0,"
-	"\"stop_us\":700,\"interrupted\":true},"
+	"\"managed\":{\"runtime\":\"clr\",\"id\":null,\"name\":\"worker-12\",\"mode\":null,"
+	"\"role\":\"finalizer\"},\"stop_us\":700,\"interrupted\":true},"
 	"{\"tid\":4250,\"comm\":\"bad\xef\xbf\xbd;name\",\"state\":\"D\",\"captured\":false,"
 	"\"wchan\":\"folio_wait_bit\",\"syscall\":null,\"cpu_ns\":null,\"stack\":null,"
+	"\"managed\":null,"
 	"\"reason\":\"stop_timeout\",\"reason_text\":\"it did not stop in time\"}],"
 	"\"stacks\":["
 	"{\"id\":\"00f3c2a77b1d04e5\",\"threads\":[4243,4244],\"end\":\"complete\",\"why\":null,"
@@ -177,7 +186,7 @@ static void test_numbers(void **state)
 	check_element(sw_report_json_thread(&thread),
 		      "{\"tid\":2147483647,\"comm\":\"x\",\"state\":\"?\",\"captured\":false,"
 		      "\"wchan\":null,\"syscall\":null,\"cpu_ns\":9223372036854775807,\"stack\":0,"
-		      "\"stop_us\":0}");
+		      "\"managed\":null,\"stop_us\":0}");
 	const struct sw_report_frame frame = {.pc_avma = UINT64_MAX,
 					      .module = INT32_MAX,
 					      .has_offset = true,

@@ -188,10 +188,22 @@ static void test_build(void **state)
 					    .end = t % 2 ? SW_END_MEMORY : SW_END_COMPLETE,
 					    .why = t % 2 ? "cut" : NULL};
 	}
-	struct building b = {.walks = {.snap = snap, .walks = walks, .n_walks = THREADS}};
+	static const struct sw_thread_note note = {.runtime = "clr", .name = "Main", .role = "gc"};
+	static struct sw_runtime runtimes[] = {
+		{.name = "clr", .version = "10.0", .where = "/x", .entries = -1, .problem = "old"},
+		{.name = "gdb-jit", .where = "/x", .entries = 1},
+	};
+	walks[0].note = &note;
+	struct building b = {.walks = {.snap = snap,
+				       .walks = walks,
+				       .n_walks = THREADS,
+				       .runtimes = runtimes,
+				       .n_runtimes = SW_ARRAY_SIZE(runtimes)}};
 	assert_true(until_success(build, &b) >= 20);
 	assert_int_equal(b.report->n_stacks, THREADS);
-	assert_int_equal(b.report->n_warnings, 1);
+	assert_int_equal(b.report->n_warnings, 2);
+	assert_string_equal(b.report->threads[0].managed->name, "Main");
+	assert_int_equal(b.report->process.n_registries, 1);
 	assert_int_equal(b.report->stacks[THREADS - 1].n_frames, FRAMES);
 	sw_report_destroy(b.report);
 	fake_snapshot_destroy(snap);

@@ -85,6 +85,14 @@ static void test_fields(void **state)
 	assert_true(r->stacks[1].frames[1].live_read);
 	assert_null(r->process.container);
 	assert_int_equal(r->warnings[1].tid, 0);
+	assert_int_equal(r->process.n_runtimes, 2);
+	assert_string_equal(r->process.runtimes[0].version, "10.0.0");
+	assert_null(r->process.runtimes[1].where);
+	assert_int_equal(r->process.n_registries, 2);
+	assert_true(r->process.registries[1].entries == INT64_MAX);
+	assert_null(r->threads[0].managed);
+	assert_string_equal(r->threads[1].managed->name, "Order\033queue");
+	assert_int_equal(r->threads[2].managed->id, -1);
 	/* the same string is there once */
 	assert_ptr_equal(r->stacks[0].frames[1].trust, r->stacks[0].frames[2].trust);
 }
@@ -141,7 +149,7 @@ static void test_refused_arrays(void **state)
 	(void) state;
 	refuse("\"warnings\":[", "\"Warnings\":[", WRONG("warnings", "dump"));
 	refuse("\"modules\":[", "\"threads\":[", WRONG("threads", "dump"));
-	refuse("\"runtimes\":[]},", "\"runtimes\":[]},\"modules\":{},", WRONG("modules", "dump"));
+	refuse("\"timings\":", "\"modules\":{},\"timings\":", WRONG("modules", "dump"));
 	refuse("\"warnings\":[", "\"warnings\":[1,", "this is JSON, but not an object");
 }
 
@@ -187,6 +195,24 @@ static void test_refused_elements(void **state)
 	refuse("\"message\":\"stacks are cut\"", "\"message\":null", WRONG("message", "warning"));
 }
 
+static void test_refused_runtimes(void **state)
+{
+	(void) state;
+	refuse("\"runtimes\":[", "\"runtimes\":[1,", WRONG("runtimes", "process"));
+	refuse("\"registries\":[", "\"registries\":{},\"later\":[", WRONG("registries", "process"));
+	refuse("\"name\":\"wine\"", "\"name\":null", WRONG("name", "runtime"));
+	refuse("\"version\":\"10.0.0\"", "\"version\":10", WRONG("version", "runtime"));
+	refuse("\"entries\":1", "\"entries\":-1", WRONG("entries", "registry"));
+	refuse("\"entries\":1}", "\"entries\":null}", WRONG("entries", "registry"));
+	refuse("\"managed\":{\"runtime\"", "\"managed\":[],\"later\":{\"runtime\"",
+	       WRONG("managed", "thread"));
+	refuse("\"runtime\":\"clr\"", "\"runtime\":null", WRONG("runtime", "managed thread"));
+	refuse("\"id\":7", "\"id\":-7", WRONG("id", "managed thread"));
+	refuse("\"role\":null},\"stop_us\":800", "\"role\":null},\"stop_us\":\"x\"",
+	       WRONG("stop_us", "thread"));
+	refuse("\"entries\":1}", "\"entries\":1},7", WRONG("registries", "process"));
+}
+
 /* Fields that are not known, names that may come, null for what is not there. */
 static void test_taken(void **state)
 {
@@ -195,6 +221,11 @@ static void test_taken(void **state)
 		{"\"seq\":3", "\"seq\":3,\"new\":{\"a\":[1,2.5]}"},
 		{"\"kind\":\"native\"", "\"kind\":\"v9js\",\"deopt\":true"},
 		{"\"exe\":\"/usr/bin/server\",", ""},
+		/* as dumps were before these were there */
+		{"\"version\":\"10.0.0\",\"where\":\"/opt/dotnet/libcoreclr.so\"", "\"v\":1"},
+		{"\"registries\":", "\"later\":"},
+		{"\"managed\":{\"runtime\"", "\"later\":{\"runtime\""},
+		{"\"runtimes\":", "\"runtimes\":null,\"later\":"},
 		{"\"interrupted\":true", "\"interrupted\":null"},
 		{"\"stop_us\":850", "\"stop_us\":null"},
 		{"{\"schema\"", " \n{ \"schema\""},
@@ -248,15 +279,11 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_and_back),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_refused_head),
-		cmocka_unit_test(test_refused_arrays),
-		cmocka_unit_test(test_refused_indices),
-		cmocka_unit_test(test_refused_elements),
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_no_dump),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_there_and_back),   cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_refused_head),     cmocka_unit_test(test_refused_arrays),
+		cmocka_unit_test(test_refused_indices),  cmocka_unit_test(test_refused_elements),
+		cmocka_unit_test(test_refused_runtimes), cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_no_dump),          cmocka_unit_test(test_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void test_grouped(void **state)
 {
 	(void) state;
 	assert_text(&sample_report, NULL,
-		    HEAD "\n2 threads  worker-*  (4243 4244)\n"
+		    HEAD "\n2 threads  worker-* [Order\\x1bqueue; finalizer]  (4243 4244)\n"
 			 "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES BUSY TAIL);
 }
 
@@ -73,9 +73,9 @@ static void test_not_grouped(void **state)
 {
 	(void) state;
 	assert_text(&sample_report, &(struct sw_text_options){.no_group = true},
-		    HEAD BUSY "\n1 thread  worker-1  (4243)\n"
+		    HEAD BUSY "\n1 thread  worker-1 [Order\\x1bqueue]  (4243)\n"
 			      "  sleeping in futex (futex_wait_queue); 0.02 s CPU\n" FRAMES
-			      "\n1 thread  worker-12  (4244)\n"
+			      "\n1 thread  worker-12 [finalizer]  (4244)\n"
 			      "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
 }
 
@@ -87,6 +87,17 @@ static void test_verbose(void **state)
 			"  #2   worker(void*)+20                  server     /src/main.cc:99\n"
 			"        pc 0x401234, offset 0x1234, native, by elf-cfi, trust cfi, "
 			"line 5 of the function\n");
+	assert_contains(text, "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n"
+			      "  4243: clr thread 7, Order\\x1bqueue, preemptive\n"
+			      "  4244: clr thread, worker-12, finalizer\n"
+			      "  #0 ");
+	assert_contains(text, "\nRuntimes\n"
+			      "  clr 10.0.0, /opt/dotnet/libcoreclr.so\n"
+			      "  wine\n"
+			      "\nRegistries of generated code\n"
+			      "  gdb-jit, 1 entry, /lib/libLLVM-15.so.1\n"
+			      "  perf-map, 9223372036854775807 entries\n"
+			      "\nModules\n");
 	assert_contains(text, "\nModules\n"
 			      "  0x000000400000-0x000000500000  /usr/bin/server\n"
 			      "      elf, build-id ab12, names from dwarf\n"
@@ -257,6 +268,7 @@ static void test_many_threads(void **state)
 		threads[i].comm = comms[i % 6];
 		threads[i].syscall = calls[i % 5];
 		threads[i].wchan = NULL;
+		threads[i].managed = NULL;
 		indices[i] = i;
 	}
 	struct sw_report_frame frames[1] = {named("main", 2)};
@@ -276,6 +288,48 @@ static void test_many_threads(void **state)
 	free(text);
 	text = text_of(&report, &(struct sw_text_options){.verbose = true});
 	assert_contains(text, " 138 139)\n");
+	free(text);
+}
+
+/* Names of a runtime's threads are told as far as they say more than comm, and not too many. */
+static void test_managed_threads(void **state)
+{
+	(void) state;
+	static const struct sw_report_managed managed[] = {
+		{.runtime = "clr", .id = 1, .role = "gc"},
+		{.runtime = "clr", .id = 2, .name = "pool-7"},
+		{.runtime = "clr", .id = 3, .name = "Server of orders"},
+		{.runtime = "clr", .id = 4, .name = "Server of orders", .role = "thread pool"},
+	};
+	struct sw_report_thread threads[8];
+	size_t indices[8];
+	for (size_t i = 0; i < 8; i++) {
+		threads[i] = sample_threads[1];
+		threads[i].tid = (pid_t) (100 + i);
+		threads[i].comm = "pool-7";
+		threads[i].managed = i < 7 ? &managed[i % 4] : NULL;
+		indices[i] = i;
+	}
+	struct sw_report_frame frames[1] = {named("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	stack.threads = indices;
+	stack.n_threads = 8;
+	report.threads = threads;
+	report.n_threads = 8;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\n8 threads  pool-7 [gc; Server of orders; "
+			      "Server of orders, thread pool]  (100 ");
+	assert_null(strstr(text, "clr thread"));
+	free(text);
+
+	struct sw_report_managed more[2] = {managed[0], managed[0]};
+	more[0].role = "io";
+	more[1].role = "timer";
+	threads[5].managed = &more[0];
+	threads[6].managed = &more[1];
+	text = text_of(&report, NULL);
+	assert_contains(text, "thread pool; 2 others]  (100 ");
 	free(text);
 }
 
@@ -309,11 +363,12 @@ static void test_not_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grouped),   cmocka_unit_test(test_not_grouped),
-		cmocka_unit_test(test_verbose),   cmocka_unit_test(test_color),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_long_name), cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_nothing),   cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_grouped),         cmocka_unit_test(test_not_grouped),
+		cmocka_unit_test(test_verbose),         cmocka_unit_test(test_color),
+		cmocka_unit_test(test_recursion),       cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_long_name),       cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_managed_threads), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_not_asked_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,9 +138,9 @@ static void test_warning_names(void **state)
 {
 	(void) state;
 	static const char *const names[] = {
-		"stop_timeout",  "thread_missing",     "interrupted_call",
-		"stack_limit",   "memory_unreadable",  "module_unusable",
-		"partial_input", "capture_incomplete", "timeout",
+		"stop_timeout",      "thread_missing",  "interrupted_call", "stack_limit",
+		"memory_unreadable", "module_unusable", "partial_input",    "capture_incomplete",
+		"timeout",           "runtime",
 	};
 	for (unsigned i = 0; i <= SW_WARN_RUNTIME; i++)
 		assert_string_equal(sw_warning_name((enum sw_warning_code) i), names[i]);

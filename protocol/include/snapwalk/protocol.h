@@ -48,6 +48,15 @@ struct sw_report_stack {
 	size_t n_frames;
 };
 
+/** What a runtime knows of one of its threads. */
+struct sw_report_managed {
+	const char *runtime;
+	int64_t id;       /* the runtime's own number, -1: none */
+	const char *name; /* NULL: none */
+	const char *mode; /* "cooperative" ...; NULL: unknown */
+	const char *role; /* "finalizer" ...; NULL: none */
+};
+
 struct sw_report_thread {
 	pid_t tid;
 	const char *comm;
@@ -58,9 +67,10 @@ struct sw_report_thread {
 	const char *wchan;   /* NULL: none */
 	const char *syscall; /* name or number; NULL: none */
 	bool interrupted;
-	int64_t cpu_ns;  /* -1: unknown */
-	int64_t stop_us; /* -1: never held */
-	int32_t stack;   /* index into stacks[], -1 when not captured */
+	int64_t cpu_ns;                          /* -1: unknown */
+	int64_t stop_us;                         /* -1: never held */
+	int32_t stack;                           /* index into stacks[], -1 when not captured */
+	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
 };
 
 struct sw_report_module {
@@ -79,6 +89,20 @@ struct sw_report_warning {
 	const char *message;
 };
 
+/** A runtime that was recognised in the process. */
+struct sw_report_runtime {
+	const char *name;
+	const char *version; /* NULL: unknown */
+	const char *where;   /* module or file it was found in; NULL: no single one */
+};
+
+/** Where runtimes publish the code that they make. */
+struct sw_report_registry {
+	const char *name;
+	const char *where; /* NULL: no single module or file */
+	int64_t entries;
+};
+
 /** One arena; copies its strings; outlives snapshot, walks and symbols. */
 struct sw_report {
 	const char *id; /* unique: time, pid, random */
@@ -94,6 +118,10 @@ struct sw_report {
 		int elf_class;
 		const char *comm, *exe, *cgroup;
 		const char *unit, *container; /* NULL: none */
+		const struct sw_report_runtime *runtimes;
+		size_t n_runtimes;
+		const struct sw_report_registry *registries;
+		size_t n_registries;
 	} process;
 	struct {
 		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;
