@@ -28,6 +28,7 @@ enum sw_jit_how {
 	SW_JIT_PE,            /* x64 unwind information: function, base_avma */
 	SW_JIT_FRAME_POINTER, /* the caller's rbp at [rbp], the return address at [rbp+8] */
 	SW_JIT_FIXED_CFA,     /* CFA = rsp + cfa_offset, the return address at [CFA-8] */
+	SW_JIT_END,           /* nothing called it: the first frame */
 	SW_JIT_UNKNOWN,       /* the code is known, the way out of it is not */
 };
 

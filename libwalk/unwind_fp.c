@@ -137,7 +137,7 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, words[1]);
 	/* An entry: names belong to what begins there. */
-	bool entry = pushed && sw_arch_padding_before(cursor->memory, words[1]);
+	bool entry = pushed && (words[0] == 0 || sw_arch_padding_before(cursor->memory, words[1]));
 	if (entry)
 		ret->flags |= SW_FRAME_EXACT_PC;
 	if ((pushed && !entry) || skipped == SKIPPED_MAYBE)

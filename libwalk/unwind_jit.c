@@ -21,16 +21,17 @@ extern const struct sw_jit_source_ops sw_jit_gdb;
 extern const struct sw_jit_source_ops sw_jit_libgcc;
 extern const struct sw_jit_source_ops sw_jit_jitdump;
 extern const struct sw_jit_source_ops sw_jit_perfmap;
+extern const struct sw_jit_source_ops sw_jit_trampoline;
 
 const struct sw_jit_source_ops *const sw_jit_sources[] = {
 	/* best first */
-	&sw_jit_ftable, &sw_jit_gdb, &sw_jit_libgcc, &sw_jit_jitdump, &sw_jit_perfmap, NULL, /* the end */
+	&sw_jit_ftable,     &sw_jit_gdb,     &sw_jit_libgcc, &sw_jit_jitdump,
+	&sw_jit_trampoline, &sw_jit_perfmap, NULL, /* the end */
 };
 
 /* Wire names, in the same order. */
 static const char *const source_names[] = {
-	"ftable",
-	"jit-gdb", "jit-libgcc", "jitdump", "perf-map", NULL,
+	"ftable", "jit-gdb", "jit-libgcc", "jitdump", "trampoline", "perf-map", NULL,
 };
 
 const size_t sw_n_jit_sources = SW_ARRAY_SIZE(sw_jit_sources) - 1;
@@ -347,6 +348,36 @@ static enum sw_step fp_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 	return step;
 }
 
+/* x64 unwind information of code that runs on Linux. Where it lies is the target's memory. */
+static struct sw_pe_env pe_env(const struct sw_jit_entry *entry, struct sw_memory memory)
+{
+	return (struct sw_pe_env){
+		.memory = memory, .base_avma = entry->base_avma, .rules = SW_PE_CLR_SYSV};
+}
+
+static enum sw_step pe_step(const struct sw_jit_entry *entry, struct sw_cursor *cursor,
+			    struct sw_stepped *ret)
+{
+	struct sw_pe_env env = pe_env(entry, cursor->memory);
+	struct sw_pe_function function = entry->function;
+	env.exact_pc = cursor->exact_pc;
+	if (!sw_pe_function_resolve(&env, &function))
+		return fail(ret, SW_END_BAD_UNWIND_INFO,
+			    "the generated code's entry in its function table is malformed");
+	switch (sw_pe_step(&env, &function, &cursor->regs, &ret->regs)) {
+	case SW_PE_OK: return SW_STEP_OK;
+	case SW_PE_OK_MACHINE: ret->flags = SW_FRAME_EXACT_PC; return SW_STEP_OK;
+	case SW_PE_BAD:
+		return fail(ret, SW_END_BAD_UNWIND_INFO,
+			    env.why != NULL ? env.why
+					    : "the generated code's unwind information is "
+					      "malformed");
+	case SW_PE_UNREADABLE: break;
+	}
+	return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
+		    "the return address could not be read");
+}
+
 static enum sw_step entry_step(struct jit_state *st, size_t i, const struct sw_jit_entry *entry,
 			       struct sw_cursor *cursor, struct sw_stepped *ret)
 {
@@ -354,7 +385,8 @@ static enum sw_step entry_step(struct jit_state *st, size_t i, const struct sw_j
 	case SW_JIT_CFI: return cfi_step(st, i, entry, cursor, ret);
 	case SW_JIT_FRAME_POINTER: return fp_step(cursor, ret);
 	case SW_JIT_FIXED_CFA: return plain_step(cursor, SW_ARCH_SP, entry->cfa_offset, ret);
-	case SW_JIT_PE:
+	case SW_JIT_END: return SW_STEP_END;
+	case SW_JIT_PE: return pe_step(entry, cursor, ret);
 	case SW_JIT_UNKNOWN: break;
 	}
 	return SW_STEP_DECLINE;
@@ -460,6 +492,17 @@ static void explain_rule(struct jit_state *st, size_t i, const struct sw_jit_ent
 	}
 }
 
+static void explain_pe(struct jit_state *st, const struct sw_jit_entry *entry, struct sw_text *text)
+{
+	struct sw_snapshot_memory memory = {.snap = st->snap};
+	struct sw_pe_env env = pe_env(entry, sw_snapshot_memory(&memory));
+	struct sw_pe_function function = entry->function;
+	if (sw_pe_function_resolve(&env, &function))
+		sw_pe_function_print(&env, &function, text);
+	else
+		sw_text_printf(text, "rule: malformed\n");
+}
+
 static void explain_entry(struct jit_state *st, size_t i, const struct sw_jit_entry *entry,
 			  uint64_t avma, struct sw_text *text)
 {
@@ -475,7 +518,8 @@ static void explain_entry(struct jit_state *st, size_t i, const struct sw_jit_en
 		sw_text_printf(text, "rule: CFA = rsp+%" PRIu32 ", ra = [CFA-8]\n",
 			       entry->cfa_offset);
 		break;
-	case SW_JIT_PE: sw_text_printf(text, "rule: x64 unwind information\n"); break;
+	case SW_JIT_PE: explain_pe(st, entry, text); break;
+	case SW_JIT_END: sw_text_printf(text, "rule: nothing called it\n"); break;
 	case SW_JIT_UNKNOWN: sw_text_printf(text, "rule: none\n"); break;
 	}
 }

@@ -322,7 +322,7 @@ static void test_marked_end(void **state)
 	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
 	walk_is(snap, NULL,
 		FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
-		       {JIT + 8, SP + 16, "frame-pointer", "frame_pointer", SW_FRAME_MAY_MISS}),
+		       {JIT + 8, SP + 16, "frame-pointer", "frame_pointer", SW_FRAME_EXACT_PC}),
 		SW_END_NO_UNWIND_INFO, "code that belongs to no module");
 }
 
