@@ -351,38 +351,9 @@ static enum sw_step fp_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 /* x64 unwind information of code that runs on Linux. Where it lies is the target's memory. */
 static struct sw_pe_env pe_env(const struct sw_jit_entry *entry, struct sw_memory memory)
 {
-	return (struct sw_pe_env){
-		.memory = memory, .base_avma = entry->base_avma, .rules = SW_PE_CLR_SYSV};
-}
-
-static enum sw_step pe_step(const struct sw_jit_entry *entry, struct sw_cursor *cursor,
-			    struct sw_stepped *ret)
-{
-	struct sw_pe_env env = pe_env(entry, cursor->memory);
-	struct sw_pe_function function = entry->function;
-	env.exact_pc = cursor->exact_pc;
-	if (!sw_pe_function_resolve(&env, &function))
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    "the generated code's entry in its function table is malformed");
-	switch (sw_pe_step(&env, &function, &cursor->regs, &ret->regs)) {
-	case SW_PE_OK: return SW_STEP_OK;
-	case SW_PE_OK_MACHINE: ret->flags = SW_FRAME_EXACT_PC; return SW_STEP_OK;
-	case SW_PE_BAD:
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    env.why != NULL ? env.why
-					    : "the generated code's unwind information is "
-					      "malformed");
-	case SW_PE_UNREADABLE: break;
-	}
-	return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
-		    "the return address could not be read");
-}
-
-/* x64 unwind information of code that runs on Linux. Where it lies is the target's memory. */
-static struct sw_pe_env pe_env(const struct sw_jit_entry *entry, struct sw_memory memory)
-{
-	return (struct sw_pe_env){
-		.memory = memory, .base_avma = entry->base_avma, .rules = SW_PE_CLR_SYSV};
+	return (struct sw_pe_env){.memory = memory,
+				  .base_avma = entry->base_avma,
+				  .rules = SW_PE_CLR_SYSV};
 }
 
 static enum sw_step pe_step(const struct sw_jit_entry *entry, struct sw_cursor *cursor,
@@ -520,17 +491,6 @@ static void explain_rule(struct jit_state *st, size_t i, const struct sw_jit_ent
 			       r == -SW_E_NOT_FOUND ? "none: the entry says nothing of the CFA"
 						    : sw_error_text(r));
 	}
-}
-
-static void explain_pe(struct jit_state *st, const struct sw_jit_entry *entry, struct sw_text *text)
-{
-	struct sw_snapshot_memory memory = {.snap = st->snap};
-	struct sw_pe_env env = pe_env(entry, sw_snapshot_memory(&memory));
-	struct sw_pe_function function = entry->function;
-	if (sw_pe_function_resolve(&env, &function))
-		sw_pe_function_print(&env, &function, text);
-	else
-		sw_text_printf(text, "rule: malformed\n");
 }
 
 static void explain_pe(struct jit_state *st, const struct sw_jit_entry *entry, struct sw_text *text)
