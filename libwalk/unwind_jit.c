@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "jit_cfi.h"
 #include "module.h"
+#include "runtime_names.h"
 #include "snapshot.h"
 #include "unwinder.h"
 
@@ -474,6 +475,8 @@ static size_t jit_recognise(void *state, struct sw_runtime *ret, size_t max)
 	for (size_t i = 0; st != NULL && i < sw_n_jit_sources; i++)
 		if (sw_jit_sources[i]->recognise != NULL)
 			n += sw_jit_sources[i]->recognise(st->sources[i], ret + n, max - n);
+	if (st != NULL)
+		n += sw_runtime_names(st->snap, ret + n, max - n);
 	return n;
 }
 

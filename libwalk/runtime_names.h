@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUNTIME_NAMES_H
+#define SW_RUNTIME_NAMES_H
+
+#include <snapwalk/walk.h>
+
+/* Runtimes that make code, by the names of the files that are mapped: each once, with a version when
+ * the file's name or its symbols say it. Fills at most max. */
+size_t sw_runtime_names(const struct sw_snapshot *snap, struct sw_runtime *ret, size_t max);
+
+#endif
