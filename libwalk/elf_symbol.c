@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-enum { PHDRS_MAX = 4096, SECTIONS_MAX = 65536, CHAIN_MAX = 1 << 20 };
+enum { PHDRS_MAX = 4096, SECTIONS_MAX = 65536, CHAIN_MAX = 1 << 20, FLAGS_MAX = 256 };
 
 static bool header_read(struct sw_bytes image, Elf64_Ehdr *ret)
 {
@@ -22,8 +22,9 @@ bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret)
 	size_t n = ehdr.e_shnum;
 	if (n == 0 && ehdr.e_shoff != 0 && sw_bytes_copy(image, ehdr.e_shoff, &s, sizeof(s)))
 		n = s.sh_size < SECTIONS_MAX ? (size_t) s.sh_size : SECTIONS_MAX;
+	(void) sw_bytes_sub(image, ehdr.e_shoff, n * sizeof(s), &ret->sections); /* else none */
 	for (size_t i = 0; i < n; i++) {
-		if (!sw_bytes_copy(image, ehdr.e_shoff + i * sizeof(s), &s, sizeof(s)))
+		if (!sw_bytes_copy(ret->sections, i * sizeof(s), &s, sizeof(s)))
 			break;
 		struct sw_bytes table, names;
 		if ((s.sh_type != SHT_DYNSYM && s.sh_type != SHT_SYMTAB &&
@@ -35,7 +36,7 @@ bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret)
 			continue;
 		}
 		if (s.sh_link >= n ||
-		    !sw_bytes_copy(image, ehdr.e_shoff + s.sh_link * sizeof(s), &strings,
+		    !sw_bytes_copy(ret->sections, s.sh_link * sizeof(s), &strings,
 				   sizeof(strings)) ||
 		    !sw_bytes_sub(image, strings.sh_offset, strings.sh_size, &names))
 			continue;
@@ -120,10 +121,40 @@ static bool by_gnu_hash(const struct sw_elf_symbols *s, const char *name, struct
 bool sw_elf_symbols_find(const struct sw_elf_symbols *symbols, const char *name,
 			 struct sw_elf_symbol *ret)
 {
-	bool found = symbols->gnu_hash.size > 0
-			     ? by_gnu_hash(symbols, name, ret)
-			     : in_a_row(symbols->dynsym, symbols->dynstr, name, ret);
-	return found || in_a_row(symbols->symtab, symbols->strtab, name, ret);
+	return symbols->gnu_hash.size > 0 ? by_gnu_hash(symbols, name, ret)
+					  : in_a_row(symbols->dynsym, symbols->dynstr, name, ret);
+}
+
+/* Which of the first sections can be written to; returns how many there are. */
+static size_t writable_sections(const struct sw_elf_symbols *symbols, bool writable[FLAGS_MAX])
+{
+	Elf64_Shdr s;
+	size_t n = 0;
+	for (; n < FLAGS_MAX && sw_bytes_copy(symbols->sections, n * sizeof(s), &s, sizeof(s)); n++)
+		writable[n] = s.sh_flags & SHF_WRITE;
+	return n;
+}
+
+void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols, const char *const names[],
+			      void (*each)(void *arg, const char *name,
+					   const struct sw_elf_symbol *symbol),
+			      void *arg)
+{
+	bool writable[FLAGS_MAX];
+	size_t n_sections = writable_sections(symbols, writable);
+	size_t n = symbols->symtab.size / sizeof(Elf64_Sym);
+	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX; i++) {
+		Elf64_Sym sym;
+		struct sw_elf_symbol found;
+		(void) sw_bytes_copy(symbols->symtab, i * sizeof(sym), &sym,
+				     sizeof(sym)); /* inside */
+		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || sym.st_size > SW_ELF_VARIABLE_MAX ||
+		    sym.st_shndx >= n_sections || !writable[sym.st_shndx])
+			continue;
+		for (size_t k = 0; names[k] != NULL; k++)
+			if (symbol_is(symbols->symtab, symbols->strtab, i, names[k], &found))
+				each(arg, names[k], &found);
+	}
 }
 
 bool sw_elf_symbols_bytes(const struct sw_elf_symbols *symbols, uint64_t svma, struct sw_bytes *ret)

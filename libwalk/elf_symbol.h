@@ -6,8 +6,9 @@
 
 /*
  * An ELF file's symbols by name, without libelf: what is looked for is rarely there, and looking
- * must cost next to nothing. .dynsym is searched through its hash table, .symtab only when its
- * strings hold the name at all.
+ * must cost next to nothing, though every file of every process is looked at. Exported symbols are
+ * searched through their hash table. Of .symtab, whose strings may be many megabytes, only the names
+ * of small variables are looked at.
  * Source: gABI 4.3, chapters 4 and 5; DT_GNU_HASH as in binutils 2.40, bfd/elflink.c.
  */
 struct sw_elf_symbols {
@@ -15,9 +16,13 @@ struct sw_elf_symbols {
 	struct sw_bytes dynsym, dynstr;
 	struct sw_bytes gnu_hash; /* none: .dynsym is searched in a row */
 	struct sw_bytes symtab, strtab;
+	struct sw_bytes sections; /* headers */
 };
 
-enum { SW_ELF_SYMBOLS_MAX = 8 << 20 /* looked at in one table */ };
+enum {
+	SW_ELF_SYMBOLS_MAX = 8 << 20, /* looked at in one table */
+	SW_ELF_VARIABLE_MAX = 256,
+};
 
 struct sw_elf_symbol {
 	uint64_t svma, size;
@@ -26,9 +31,16 @@ struct sw_elf_symbol {
 /* False when it is no x86-64 ELF file, or has no symbols. */
 bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret);
 
-/* A defined symbol of that name, whatever its version, binding and type. */
+/* A defined exported symbol of that name, whatever its version, binding and type. */
 bool sw_elf_symbols_find(const struct sw_elf_symbols *symbols, const char *name,
 			 struct sw_elf_symbol *ret);
+
+/* Calls each for every variable of .symtab with one of the names, which end with NULL; it can be
+ * written to and has at most SW_ELF_VARIABLE_MAX bytes. Local ones may have the same name. */
+void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols, const char *const names[],
+			      void (*each)(void *arg, const char *name,
+					   const struct sw_elf_symbol *symbol),
+			      void *arg);
 
 /* The bytes at an address, to the end of what its load segment has in the file. */
 bool sw_elf_symbols_bytes(const struct sw_elf_symbols *symbols, uint64_t svma,

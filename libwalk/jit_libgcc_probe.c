@@ -9,7 +9,8 @@
  *	gcc >= 13, __register_frame_info_bases:    lea registered_objects(%rip), %rdi  (14)
  *						   lea registered_frames(%rip), %rdi
  * A list is what is both loaded and stored, another one what is loaded; where there is none, what is
- * pointed to are trees. What these are is seen when they are read.
+ * pointed to are trees. Copies that are linked statically export nothing: there it needs symbols,
+ * and these tell directly. (Names: gcc 12.2, 13.2 and 14.2, libgcc/unwind-dw2-fde.c.)
  */
 #include "jit_libgcc.h"
 #include "jit_libgcc_list.h"
@@ -83,10 +84,22 @@ static bool has(const struct references *refs, size_t end, uint64_t svma, uint8_
 	return false;
 }
 
+static void variable_add(void *arg, const char *name, const struct sw_elf_symbol *symbol)
+{
+	bool list = strstr(name, "seen_objects") != NULL;
+	if (symbol->size == (list ? 8 : TREE_BYTES))
+		(void) sw_jit_probe_add(arg, symbol->svma,
+					list ? SW_JIT_LIBGCC_LIST : SW_JIT_LIBGCC_TREE);
+}
+
 void sw_jit_libgcc_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe)
 {
 	struct references in, out;
+	static const char *const names[] = {"unseen_objects", "seen_objects", "registered_objects",
+					    "registered_frames", NULL};
 	references_find(symbols, "__register_frame_info_bases", &in);
+	if (in.n == 0)
+		sw_elf_symbols_variables(symbols, names, variable_add, probe);
 	bool list = false;
 	for (size_t i = 0; i < in.n; i++) {
 		if (in.r[i].opcode != 0x8b || !has(&in, in.n, in.r[i].svma, 0x89) ||
