@@ -212,6 +212,31 @@ static const char *problem_of(const struct libgcc_state *g, const struct registr
 	return g->too_much ? "its tables are too many" : NULL;
 }
 
+/* All lists and trees of one copy of libgcc, of which first is the first. */
+static bool copy_tell(const struct libgcc_state *g, size_t first, struct sw_runtime *ret)
+{
+	const struct sw_place *place = g->anchors[first].place;
+	const char *problem = NULL;
+	size_t n_fdes = 0, n_bad = 0;
+	for (size_t i = first; i < g->n_anchors && g->anchors[i].place == place; i++) {
+		n_fdes += g->registries[i].n_fdes;
+		n_bad += g->registries[i].n_bad;
+		if (problem == NULL)
+			problem = problem_of(g, &g->registries[i]);
+	}
+	if (n_fdes == 0 && n_bad == 0 && problem == NULL)
+		return false;
+	*ret = (struct sw_runtime){.name = "libgcc-frames", .entries = (int64_t) n_fdes};
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(place->module)); /* cut to fit, as below */
+	if (problem != NULL)
+		(void) snprintf(ret->problem, sizeof(ret->problem), "%s", problem);
+	else if (n_bad > 0)
+		(void) snprintf(ret->problem, sizeof(ret->problem), "%zu of its tables are damaged",
+				n_bad);
+	return true;
+}
+
 static size_t libgcc_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct libgcc_state *g = state;
@@ -219,21 +244,9 @@ static size_t libgcc_recognise(void *state, struct sw_runtime *ret, size_t max)
 	if (g == NULL)
 		return 0;
 	tables_load(g);
-	for (size_t i = 0; i < g->n_anchors && n < max; i++) {
-		const struct registry *r = &g->registries[i];
-		const char *problem = problem_of(g, r);
-		if (r->n_fdes == 0 && r->n_bad == 0 && problem == NULL)
-			continue;
-		struct sw_runtime *to = &ret[n++];
-		*to = (struct sw_runtime){.name = "libgcc-frames", .entries = (int64_t) r->n_fdes};
-		(void) snprintf(to->where, sizeof(to->where), "%s",
-				sw_module_path(r->anchor->place->module)); /* cut to fit */
-		if (problem != NULL)
-			(void) snprintf(to->problem, sizeof(to->problem), "%s", problem);
-		else if (r->n_bad > 0)
-			(void) snprintf(to->problem, sizeof(to->problem),
-					"%zu of its tables are damaged", r->n_bad);
-	}
+	for (size_t i = 0; i < g->n_anchors && n < max; i++)
+		if (i == 0 || g->anchors[i].place != g->anchors[i - 1].place)
+			n += copy_tell(g, i, &ret[n]);
 	return n;
 }
 
