@@ -25,10 +25,10 @@ LIES = {
     "everywhere": None,
     "libgcc-cycle": "its list has no end",
     "libgcc-wild": "it leads to memory that cannot be read",
-    "libgcc-what": "2 of its tables are damaged",
+    "libgcc-what": "of its tables are damaged",
     "libgcc-sorted": "it leads to memory that cannot be read",
     "libgcc-array": "of its tables are damaged",
-    "libgcc-length": "2 of its tables are damaged",
+    "libgcc-length": "of its tables are damaged",
 }
 
 
