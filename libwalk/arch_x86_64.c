@@ -101,6 +101,14 @@ static bool is_ret(const uint8_t *code)
 	       ((code[0] == 0xf3 || code[0] == 0xf2) && code[1] == 0xc3);
 }
 
+bool sw_arch_at_return(struct sw_memory memory, uint64_t pc_avma)
+{
+	uint8_t code[2] = {0};
+	return (sw_memory_read(memory, pc_avma, code, sizeof(code)) ||
+		sw_memory_read(memory, pc_avma, code, 1)) &&
+	       is_ret(code);
+}
+
 enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma)
 {
 	uint8_t code[8];

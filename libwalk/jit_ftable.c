@@ -465,7 +465,8 @@ static bool each_describe(struct ftable_state *st, struct table *t, uint64_t avm
 	if (!name_copy(st, t, symbol.name, ret->function, sizeof(ret->function)))
 		return false;
 	ret->start_avma = t->t.start_avma + symbol.offset;
-	ret->line = symbol.line;
+	if (symbol.line != 0 && name_copy(st, t, symbol.file, ret->file, sizeof(ret->file)))
+		ret->line = symbol.line;
 	return true;
 }
 

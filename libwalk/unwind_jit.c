@@ -380,13 +380,22 @@ static enum sw_step pe_step(const struct sw_jit_entry *entry, struct sw_cursor *
 		    "the return address could not be read");
 }
 
+/* Holds everywhere but at RET, where what the code had reserved is given back. */
+static enum sw_step fixed_step(struct sw_cursor *cursor, const struct sw_jit_entry *entry,
+			       struct sw_stepped *ret)
+{
+	bool at_return =
+		cursor->exact_pc && sw_arch_at_return(cursor->memory, cursor->regs.pc_avma);
+	return plain_step(cursor, SW_ARCH_SP, at_return ? SW_ARCH_WORD : entry->cfa_offset, ret);
+}
+
 static enum sw_step entry_step(struct jit_state *st, size_t i, const struct sw_jit_entry *entry,
 			       struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	switch (entry->how) {
 	case SW_JIT_CFI: return cfi_step(st, i, entry, cursor, ret);
 	case SW_JIT_FRAME_POINTER: return fp_step(cursor, ret);
-	case SW_JIT_FIXED_CFA: return plain_step(cursor, SW_ARCH_SP, entry->cfa_offset, ret);
+	case SW_JIT_FIXED_CFA: return fixed_step(cursor, entry, ret);
 	case SW_JIT_END: return SW_STEP_END;
 	case SW_JIT_PE: return pe_step(entry, cursor, ret);
 	case SW_JIT_UNKNOWN: break;

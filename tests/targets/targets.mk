@@ -71,6 +71,12 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
+# JIT compilers that register their code include one header of ours, and nothing else.
+JIT_TARGETS := $(T)/jit_example $(T)/jit_stress $(T)/jit_hostile
+$(JIT_TARGETS): $(T)/%: tests/targets/%.c $(TARGET_DEPS) libwalk/include/snapwalk/ftable.h
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -Ilibwalk/include -o $@ $<
+
 # Code that is loaded by the program itself: with .eh_frame, and with .debug_frame alone. Not -g0: the
 # second has no other tables.
 $(T)/symfile_code.o $(T)/symfile_debug.o: tests/targets/lib/symfile_code.c tests/targets/targets.mk

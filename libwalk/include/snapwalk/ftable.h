@@ -106,7 +106,8 @@ enum { SWFT_VERSION = 1, SWFT_NOTE_TYPE = 1, SWFT_FORMAT_BYTES = 16 };
 struct swft_symbol {
 	uint32_t offset, bytes; /* [offset, offset + bytes) from the table's start */
 	uint32_t name;          /* offset of a NUL-terminated name in names */
-	uint32_t line;          /* 0: unknown */
+	uint32_t file, line; /* where it is defined: offset of a name in names; line 0: unknown */
+	uint32_t flags;      /* 0 */
 };
 
 struct swft_table {
