@@ -28,7 +28,7 @@ struct sw_elf_symbol {
 	uint64_t svma, size;
 };
 
-/* False when it is no x86-64 ELF file, or has no symbols. */
+/* False when it is no x86-64 ELF file. It need not have symbols. */
 bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret);
 
 /* A defined exported symbol of that name, whatever its version, binding and type. */

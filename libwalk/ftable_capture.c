@@ -83,9 +83,13 @@ static void registry_copy(struct hook *h, uint64_t registry_avma)
 	    sw_ftable_head_parse((struct sw_bytes){head, sizeof(head)}, &layout) != NULL ||
 	    copy(h, registry_avma, SW_FTABLE_HEAD_BYTES) == NULL)
 		return;
-	for (uint64_t avma = layout.first_avma; avma != 0;) /* ends: each takes a chunk's place */
-		if (!chunk_copy(h, &layout, &avma))
+	uint64_t avma = layout.first_avma, earlier_avma = 0;
+	for (size_t n = 0; avma != 0 && avma != earlier_avma; n++) {
+		if ((n & (n + 1)) == 0)
+			earlier_avma = avma; /* a list that leads back to itself comes here again */
+		if (!chunk_copy(h, &layout, &avma)) /* ends: each takes a chunk's place */
 			break;
+	}
 }
 
 static void part_copy(struct hook *h, uint64_t avma, uint64_t bytes)

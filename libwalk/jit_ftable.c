@@ -23,7 +23,7 @@ enum {
 	NOTE_HEAD_BYTES = 12,
 	NOTE_NAME_BYTES = 12, /* "snapwalk", NUL, and three to be a multiple of 4 */
 	ENTRY_BYTES = 12,
-	CANDIDATES_MAX = 256, /* tables about one address */
+	CANDIDATES_MAX = 16, /* tables about one address */
 	UNWIND_INFO_BYTES = 4 + 2 * 255 + 2 + 12,
 	RET_BYTES = 8,
 };

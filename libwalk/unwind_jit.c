@@ -428,6 +428,9 @@ static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_st
 		if (step == SW_STEP_OK && !s.callee_signal && !leads_somewhere(cursor, &s))
 			step = fail(&s, SW_END_BAD_UNWIND_INFO,
 				    "the generated code's tables lead nowhere");
+		/* Not on any stack: no table that is right asks for that. Others may know better. */
+		if (step == SW_STEP_FAIL && s.end == SW_END_MEMORY)
+			s.end = SW_END_BAD_UNWIND_INFO;
 		if (step == SW_STEP_OK || step == SW_STEP_END) {
 			*ret = s;
 			ret->source = (uint8_t) i;
