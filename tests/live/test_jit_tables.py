@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Generated code by the tables that are published of it: GDB's JIT interface, libgcc's registry."""
+import json
 import os
+import shutil
+import subprocess
 import tempfile
 
-from harness import (TARGETS, Tap, Target, dump, module_of, patient_dump, snapwalk, stack_of,
-                     wait_blocked)
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, module_of, own_functions, patient_dump,
+                     snapwalk, stack_of, wait_blocked)
 
 CODE, DEBUG = (os.path.join(TARGETS, f"symfile_{name}.o") for name in ("code", "debug"))
 CHAIN = ["block", "inner", "middle", "outer", "run", "main"]
@@ -130,7 +133,34 @@ def test_fixture(tap):
                       f"{name}: recorded, the same registries")
 
 
+def test_images(tap):
+    """ELF images whose file is gone or never had a name; without privileges there is only memory."""
+    prefixes = {"": []}
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        prefixes[" as daemon"] = ["setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups"]
+    for who, prefix in prefixes.items():
+        for how in ("delete", "memory"):
+            with tempfile.TemporaryDirectory() as directory:
+                os.chmod(directory, 0o777)
+                program, library, command = (
+                    shutil.copy(path, directory)
+                    for path in (os.path.join(TARGETS, "plugin_user"),
+                                 os.path.join(TARGETS, "plugin.so"), SNAPWALK))
+                words = [*prefix, program, library, how]
+                with Target("plugin_user", *words[1:], path=words[0]) as target:
+                    wait_blocked(target.pid)
+                    result = subprocess.run([*prefix, command, "--json", str(target.pid)],
+                                            capture_output=True, text=True)
+                    report = json.loads(result.stdout)
+            tap.equal(own_functions(report, target.pid, ("plugin.so", "memfd:plugin.so")),
+                      ["block", "callback", "plugin_inner", "plugin_run", "main"],
+                      f"{how}{who}: functions")
+            stack = stack_of(report, target.pid)
+            tap.equal(({f["by"] for f in stack["frames"][1:]}, stack["end"]),
+                      ({"elf-cfi"}, "complete"), f"{how}{who}: by its own tables")
+
+
 tap = Tap()
-for test in (test_gdb, test_gdb_many, test_libgcc, test_fixture):
+for test in (test_gdb, test_gdb_many, test_libgcc, test_fixture, test_images):
     tap.guard(test)
 tap.done()
