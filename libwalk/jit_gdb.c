@@ -267,7 +267,7 @@ static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 	codes_index(g);
 	struct entry *e = entry_find(g, avma, &code);
 	struct sw_jit_symfile *file = e != NULL ? entry_open(g, e) : NULL;
-	struct sw_cfi_entry fde;
+	struct sw_jit_fde fde;
 	if (file == NULL)
 		return false;
 	*ret = (struct sw_jit_entry){.start_avma = code.start_avma,
@@ -275,10 +275,11 @@ static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 				     .how = SW_JIT_UNKNOWN,
 				     .live = e->live,
 				     .where = "symfile"};
-	if (sw_jit_symfile_cfi(file, avma, &ret->cfi, &ret->cfi_off, &fde) == 1) {
+	if (sw_jit_symfile_cfi(file, avma, &ret->cfi, &fde) == 1) {
 		ret->how = SW_JIT_CFI;
-		ret->start_avma = fde.start_svma;
-		ret->end_avma = fde.end_svma;
+		ret->cfi_off = fde.off;
+		ret->start_avma = fde.start_avma;
+		ret->end_avma = fde.end_avma;
 		ret->where =
 			ret->cfi.debug_frame ? "symfile's .debug_frame" : "symfile's .eh_frame";
 	}

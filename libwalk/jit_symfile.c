@@ -8,13 +8,19 @@
 
 enum { TABLES_MAX = 8, SYMBOLS_MAX = 1 << 20, RELAS_MAX = 1 << 20 };
 
+/* Call frame information in one section. */
+struct table {
+	struct sw_cfi_section section;
+	struct sw_jit_fdes fdes; /* owned */
+};
+
 struct sw_jit_symfile {
 	struct sw_bytes image; /* owned; relocated in place */
 	struct sw_bytes sections, names;
 	size_t n_sections;
 	bool relocatable; /* ET_REL: symbols count from their section */
 	struct sw_bytes symtab, strtab;
-	struct sw_cfi_section tables[TABLES_MAX]; /* .eh_frame before .debug_frame */
+	struct table tables[TABLES_MAX]; /* .eh_frame before .debug_frame */
 	size_t n_tables;
 	uint64_t text_avma; /* of the first code; 0: none */
 	bool bad_tables;
@@ -189,24 +195,38 @@ static bool section_relocate(struct sw_jit_symfile *f, uint64_t index, const Elf
 	return true;
 }
 
-static void tables_find(struct sw_jit_symfile *f, const char *name, bool debug_frame)
+/* False when there is no memory. */
+static bool table_add(struct sw_jit_symfile *f, const struct sw_cfi_section *section)
+{
+	struct table *t = &f->tables[f->n_tables++];
+	t->section = *section;
+	if (sw_jit_fdes_add(&t->fdes, section, 0) < 0)
+		return false;
+	sw_jit_fdes_sort(&t->fdes);
+	f->bad_tables |= t->fdes.bad;
+	return true;
+}
+
+/* False when there is no memory. */
+static bool tables_find(struct sw_jit_symfile *f, const char *name, bool debug_frame)
 {
 	for (size_t i = 0; i < f->n_sections && f->n_tables < TABLES_MAX; i++) {
 		Elf64_Shdr s;
 		if (!section_get(f, i, &s) || !name_is(f, &s, name))
 			continue;
 		uint64_t avma = table_avma(f, &s);
-		const struct sw_cfi_section table = {.bytes = section_bytes(f, &s),
-						     .svma = avma,
-						     .debug_frame = debug_frame,
-						     .text_svma = f->text_avma};
-		if (table.bytes.size == 0)
+		const struct sw_cfi_section section = {.bytes = section_bytes(f, &s),
+						       .svma = avma,
+						       .debug_frame = debug_frame,
+						       .text_svma = f->text_avma};
+		if (section.bytes.size == 0)
 			continue;
 		if ((s.sh_flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, avma))
 			f->bad_tables = true;
-		else
-			f->tables[f->n_tables++] = table;
+		else if (!table_add(f, &section))
+			return false;
 	}
+	return true;
 }
 
 static bool sections_open(struct sw_jit_symfile *f)
@@ -245,12 +265,11 @@ struct sw_jit_symfile *sw_jit_symfile_open(uint8_t *bytes, size_t size)
 		return NULL;
 	}
 	f->image = (struct sw_bytes){bytes, size};
-	if (!sections_open(f)) {
+	if (!sections_open(f) || !tables_find(f, ".eh_frame", false) ||
+	    !tables_find(f, ".debug_frame", true)) {
 		sw_jit_symfile_close(f);
 		return NULL;
 	}
-	tables_find(f, ".eh_frame", false);
-	tables_find(f, ".debug_frame", true);
 	return f;
 }
 
@@ -259,24 +278,24 @@ void sw_jit_symfile_close(struct sw_jit_symfile *file)
 	if (file == NULL)
 		return;
 	sw_jit_lines_close(file->lines);
+	for (size_t i = 0; i < file->n_tables; i++)
+		sw_jit_fdes_deinit(&file->tables[i].fdes);
 	free((void *) (uintptr_t) file->image.data);
 	free(file);
 }
 
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
-		       struct sw_cfi_section *ret_section, uint64_t *ret_off,
-		       struct sw_cfi_entry *ret)
+		       struct sw_cfi_section *ret_section, struct sw_jit_fde *ret)
 {
-	bool bad = file->bad_tables;
 	for (size_t i = 0; i < file->n_tables; i++) {
-		int r = sw_jit_cfi_find(&file->tables[i], avma, ret_off, ret);
-		if (r == 1) {
-			*ret_section = file->tables[i];
-			return 1;
-		}
-		bad |= r < 0;
+		const struct sw_jit_fde *fde = sw_jit_fdes_find(&file->tables[i].fdes, avma);
+		if (fde == NULL)
+			continue;
+		*ret_section = file->tables[i].section;
+		*ret = *fde;
+		return 1;
 	}
-	return bad ? -1 : 0;
+	return file->bad_tables ? -1 : 0;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

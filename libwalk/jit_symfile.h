@@ -2,7 +2,7 @@
 #ifndef SW_JIT_SYMFILE_H
 #define SW_JIT_SYMFILE_H
 
-#include "cfi_entry.h"
+#include "jit_cfi.h"
 #include "memory.h"
 
 #include <snapwalk/walk.h>
@@ -40,8 +40,7 @@ void sw_jit_symfile_close(struct sw_jit_symfile *file);
 /* The FDE for avma. The section's bytes are borrowed from the file. 1; 0 when there is none; -1 when
  * the tables are malformed. */
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
-		       struct sw_cfi_section *ret_section, uint64_t *ret_off,
-		       struct sw_cfi_entry *ret);
+		       struct sw_cfi_section *ret_section, struct sw_jit_fde *ret);
 
 /* Its name, and its line when that is there: 1 or 0. */
 int sw_jit_symfile_describe(struct sw_jit_symfile *file, uint64_t avma, struct sw_description *ret);

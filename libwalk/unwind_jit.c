@@ -403,16 +403,16 @@ static enum sw_step entry_step(struct jit_state *st, size_t i, const struct sw_j
 	return SW_STEP_DECLINE;
 }
 
-/* What generated code publishes may be stale or wrong, and another source may know better. */
+/* What generated code publishes may be stale or wrong, and another source may know better. Between
+ * stacks (fibers, coroutines) any direction is right. */
 static bool leads_somewhere(const struct sw_cursor *cursor, const struct sw_stepped *s)
 {
 	uint64_t lookup_avma = s->regs.pc_avma - !(s->flags & SW_FRAME_EXACT_PC);
 	const struct sw_map *map = sw_snapshot_map(cursor->snap, lookup_avma);
-	const struct sw_thread *t = cursor->thread;
 	uint64_t from = cursor->regs.sp_avma, to = s->regs.sp_avma;
-	bool own_from = from >= t->stack_avma && from < t->stack_end_avma;
-	bool own_to = to >= t->stack_avma && to < t->stack_end_avma;
-	return map != NULL && (map->prot & SW_MAP_EXEC) && (to > from || own_from != own_to);
+	return map != NULL && (map->prot & SW_MAP_EXEC) &&
+	       (to > from ||
+		sw_snapshot_map(cursor->snap, to) != sw_snapshot_map(cursor->snap, from));
 }
 
 static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
