@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 
+from daemon import Daemon
 from harness import (TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_blocked)
 
 PROGRAM = os.path.join(TARGETS, "jit_files")
@@ -231,6 +232,29 @@ def guessed_directory(tap):
                 os.unlink(fake)
 
 
+def by_the_daemon(tap):
+    """Its workers have given up every right before they read what was opened."""
+    if os.geteuid() != 0:
+        tap.skip("daemon", "needs root")
+        return
+    with tempfile.TemporaryDirectory() as scratch, Daemon() as daemon:
+        with Target("jit_files", "map") as target:
+            try:
+                wait_blocked(target.pid)
+                report = daemon.capture(target.pid)["dump"]
+                tap.equal(names(report, target.pid), MAP_NAMES, "daemon: names of a perf map")
+            finally:
+                os.unlink(map_of(target.pid))
+        with Target("jit_files", "dump", scratch) as target:
+            wait_blocked(target.pid)
+            dump_is(tap, daemon.capture(target.pid)["dump"], target.pid, "daemon: jitdump")
+        with Target("jit_example") as target:
+            wait_blocked(target.pid)
+            report = daemon.capture(target.pid)["dump"]
+            by = [f["by"] for s in report["stacks"] for f in s["frames"]]
+            tap.equal(by.count("ftable"), 10, "daemon: function tables")
+
+
 tap = Tap()
 tap.guard(perf_map)
 tap.guard(refusals)
@@ -239,4 +263,5 @@ tap.guard(namespaces)
 tap.guard(large_map)
 tap.guard(jitdump)
 tap.guard(guessed_directory)
+tap.guard(by_the_daemon)
 tap.done()
