@@ -153,8 +153,11 @@ static void payloads_copy(struct hook *h, bool of_used)
 	}
 }
 
+/* Threads that nobody asked for run on, too. */
 static bool all_held(const struct sw_stop *stop)
 {
+	if (!stop->new_threads)
+		return false;
 	for (size_t i = 0; i < stop->n; i++)
 		if (!stop->tracees[i].has_regs)
 			return false;

@@ -4,6 +4,7 @@
  *
  *	drive_ftable stops PID WORKER N		stops it N times and walks the thread that runs
  *						generated code
+ *	drive_ftable one PID WORKER N		the same, and only that thread is stopped
  *	drive_ftable running PID REGISTRY MS	reads its registry again and again while it runs
  *
  * Prints what is wrong, and then
@@ -99,7 +100,7 @@ static void show(const struct sw_walks *walks, const struct sw_walk *walk, const
 	}
 }
 
-static int stops(pid_t pid, pid_t worker, size_t n)
+static int stops(pid_t pid, pid_t worker, size_t n, bool only_one)
 {
 	struct sw_error err = {0};
 	struct sw_context *ctx;
@@ -111,7 +112,9 @@ static int stops(pid_t pid, pid_t worker, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct sw_snapshot *snap;
 		struct sw_walks *walks;
-		static const struct sw_snapshot_options options = {.max_stop_ms = 10000};
+		const struct sw_snapshot_options options = {.max_stop_ms = 10000,
+							    .tids = only_one ? &worker : NULL,
+							    .n_tids = only_one};
 		if (sw_snapshot_take(ctx, target, &options, &snap, &err) < 0 ||
 		    sw_walk_all(snap, NULL, &walks, &err) < 0)
 			die(err.message);
@@ -219,9 +222,11 @@ static int running(pid_t pid, uint64_t registry_avma, long ms)
 int main(int argc, char **argv)
 {
 	if (argc == 5 && strcmp(argv[1], "stops") == 0)
-		return stops(atoi(argv[2]), atoi(argv[3]), strtoul(argv[4], NULL, 10));
+		return stops(atoi(argv[2]), atoi(argv[3]), strtoul(argv[4], NULL, 10), false);
+	if (argc == 5 && strcmp(argv[1], "one") == 0)
+		return stops(atoi(argv[2]), atoi(argv[3]), strtoul(argv[4], NULL, 10), true);
 	if (argc == 5 && strcmp(argv[1], "running") == 0)
 		return running(atoi(argv[2]), strtoull(argv[3], NULL, 16), atol(argv[4]));
-	fprintf(stderr, "usage: drive_ftable stops PID WORKER N | running PID REGISTRY MS\n");
+	fprintf(stderr, "usage: drive_ftable stops|one PID WORKER N | running PID REGISTRY MS\n");
 	return 2;
 }
