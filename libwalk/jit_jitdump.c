@@ -149,7 +149,7 @@ static bool jitdump_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 static int jitdump_describe(void *state, uint64_t avma, struct sw_description *ret)
 {
 	const struct sw_jitdump *dump;
-	const char *file;
+	struct sw_bytes file;
 	uint32_t line;
 	const struct sw_jitdump_function *f = function_at(state, avma, &dump);
 	if (f == NULL)
@@ -157,7 +157,8 @@ static int jitdump_describe(void *state, uint64_t avma, struct sw_description *r
 	(void) snprintf(ret->function, sizeof(ret->function), "%s", sw_jitdump_name(dump, f));
 	ret->start_avma = f->start_avma;
 	if (sw_jitdump_line(dump, f, avma, &file, &line)) {
-		(void) snprintf(ret->file, sizeof(ret->file), "%s", file); /* cut: documented */
+		size_t n = file.size < sizeof(ret->file) ? file.size : sizeof(ret->file) - 1;
+		memcpy(ret->file, file.data, n); /* zeroed before: ends with a NUL */
 		ret->line = line;
 	}
 	return ret->function[0] != '\0';

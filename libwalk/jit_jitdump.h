@@ -51,9 +51,9 @@ const struct sw_jitdump_function *sw_jitdump_find(const struct sw_jitdump *dump,
 /* The function's name, "" when it has none. */
 const char *sw_jitdump_name(const struct sw_jitdump *dump, const struct sw_jitdump_function *f);
 
-/* File and line at an address; false when they are not known. */
+/* File (no NUL behind it) and line at an address; false when they are not known. */
 bool sw_jitdump_line(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,
-		     uint64_t avma, const char **ret_file, uint32_t *ret_line);
+		     uint64_t avma, struct sw_bytes *ret_file, uint32_t *ret_line);
 
 /* Its .eh_frame as if it were where perf puts it: behind the code, at the next multiple of 8. */
 bool sw_jitdump_cfi(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,

@@ -17,6 +17,7 @@ enum {
 	ENTRIES_MAX = 1 << 20,
 	FUNCTIONS_FIRST = 256,
 	EH_FRAME_ALIGN = 8,
+	RECORD_ALIGN = 8,
 	V8_TEXT_OFF = 0x40,
 };
 
@@ -219,41 +220,108 @@ const char *sw_jitdump_name(const struct sw_jitdump *dump, const struct sw_jitdu
 	return name;
 }
 
-/* V8 adds the size of the ELF header that perf will put before the code (src/diagnostics/perf-jit.cc,
- * kElfHeaderSize, 12.4); its names say that it is V8. */
-static uint64_t lines_bias(const char *name)
+/* The entries of a function's DEBUG_INFO, and how to read them. */
+struct lines {
+	struct sw_bytes entries;
+	uint64_t n, bias;
+	struct sw_bytes file; /* of all of them; data NULL: each has its own */
+};
+
+static bool is_v8(const char *name)
 {
 	return strncmp(name, "JS:", 3) == 0 || strncmp(name, "Function:", 9) == 0 ||
-			       strncmp(name, "Script:", 7) == 0 || strncmp(name, "Eval:", 5) == 0
-		       ? V8_TEXT_OFF
-		       : 0;
+	       strncmp(name, "Script:", 7) == 0 || strncmp(name, "Eval:", 5) == 0;
+}
+
+/* Its length without ":LINE:COLUMN" at the end. */
+static size_t place_cut(const char *s, size_t length)
+{
+	for (int numbers = 0; numbers < 2; numbers++) {
+		size_t n = length;
+		while (n > 0 && s[n - 1] >= '0' && s[n - 1] <= '9')
+			n--;
+		if (n == 0 || n == length || s[n - 1] != ':')
+			return 0;
+		length = n - 1;
+	}
+	return length;
+}
+
+/*
+ * V8 adds to addresses the size of the ELF header that perf will put before the code, and writes as
+ * many bytes of a file's name as it has, but not always the right ones: those of memory that it has
+ * freed (src/diagnostics/perf-jit.cc, kElfHeaderSize, 11.3). Functions are called "JS:^name file:1:2",
+ * so that the length of the entries proves the file.
+ */
+static void lines_of_v8(const char *name, struct lines *l)
+{
+	l->bias = V8_TEXT_OFF;
+	for (const char *space = strchr(name, ' '); space != NULL; space = strchr(space + 1, ' ')) {
+		size_t n = place_cut(space + 1, strlen(space + 1));
+		uint64_t bytes;
+		if (n == 0 || __builtin_mul_overflow(l->n, ENTRY_BYTES + n + 1, &bytes) ||
+		    bytes > l->entries.size || l->entries.size - bytes >= RECORD_ALIGN)
+			continue;
+		l->file = (struct sw_bytes){(const uint8_t *) space + 1, n};
+		return;
+	}
+}
+
+static bool lines_open(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,
+		       struct lines *ret)
+{
+	*ret = (struct lines){0};
+	if (f->lines_off == 0 ||
+	    !sw_bytes_u64(dump->bytes, f->lines_off - sizeof(ret->n), &ret->n) ||
+	    !sw_bytes_sub(dump->bytes, f->lines_off, f->lines_end - f->lines_off, &ret->entries))
+		return false;
+	const char *name = sw_jitdump_name(dump, f);
+	if (is_v8(name))
+		lines_of_v8(name, ret);
+	return ret->n <= ENTRIES_MAX;
+}
+
+/* The file of the entry at an offset, which becomes the next one's. "\xff" is that of the one before. */
+static bool file_read(const struct lines *l, uint64_t *off, struct sw_bytes *file)
+{
+	const char *s;
+	if (l->file.data != NULL) {
+		*file = l->file;
+		*off += ENTRY_BYTES + l->file.size + 1;
+		return true;
+	}
+	if (!sw_bytes_str(l->entries, *off + ENTRY_BYTES, &s))
+		return false;
+	*off += ENTRY_BYTES + strlen(s) + 1;
+	if (strcmp(s, "\xff") != 0)
+		*file = (struct sw_bytes){(const uint8_t *) s, strlen(s)};
+	return true;
 }
 
 bool sw_jitdump_line(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,
-		     uint64_t avma, const char **ret_file, uint32_t *ret_line)
+		     uint64_t avma, struct sw_bytes *ret_file, uint32_t *ret_line)
 {
-	struct sw_bytes entries;
-	uint64_t bias = lines_bias(sw_jitdump_name(dump, f)), best = 0, at = 0;
-	const char *name = NULL, *file;
+	struct lines l;
+	struct sw_bytes file = {0};
+	uint64_t best = 0, off = 0;
 	bool found = false;
-	if (f->lines_off == 0 ||
-	    !sw_bytes_sub(dump->bytes, f->lines_off, f->lines_end - f->lines_off, &entries))
+	if (!lines_open(dump, f, &l))
 		return false;
-	for (size_t n = 0; n < ENTRIES_MAX; n++) {
+	for (uint64_t i = 0; i < l.n; i++) {
 		uint64_t address;
 		uint32_t line;
-		if (!sw_bytes_u64(entries, at, &address) || !sw_bytes_u32(entries, at + 8, &line) ||
-		    !sw_bytes_str(entries, at + ENTRY_BYTES, &file))
+		if (!sw_bytes_u64(l.entries, off, &address) ||
+		    !sw_bytes_u32(l.entries, off + 8, &line) || !file_read(&l, &off, &file))
 			break;
-		at += ENTRY_BYTES + strlen(file) + 1;
-		if (strcmp(file, "\xff") != 0) /* else that of the entry before */
-			name = file;
-		address -= bias;
-		if (name == NULL || address > avma || (found && address < best))
+		address -= l.bias;
+		/* Out of the function: what V8 wrote is not what it says. */
+		if (address < f->start_avma || address - f->start_avma > f->bytes)
+			return false;
+		if (file.size == 0 || address > avma || (found && address < best))
 			continue;
 		found = true;
 		best = address;
-		*ret_file = name;
+		*ret_file = file;
 		*ret_line = line;
 	}
 	return found;

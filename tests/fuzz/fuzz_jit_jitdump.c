@@ -20,13 +20,13 @@ static void look(const struct sw_jitdump *dump, const struct sw_jit_range *range
 	const struct sw_jitdump_function *f = sw_jitdump_find(dump, range->start_avma);
 	struct sw_cfi_section section;
 	struct sw_cfi_entry entry;
-	const char *file;
+	struct sw_bytes file;
 	uint32_t line;
 	uint64_t off;
 	check(f != NULL && !f->gone);
 	(void) strlen(sw_jitdump_name(dump, f));
 	if (sw_jitdump_line(dump, f, range->end_avma - 1, &file, &line))
-		(void) strlen(file);
+		check(file.size > 0 && memchr(file.data, '\0', file.size) == NULL);
 	if (sw_jitdump_cfi(dump, f, &section) &&
 	    sw_jit_cfi_find(&section, range->start_avma, &off, &entry) == 1)
 		check(off < section.bytes.size);
