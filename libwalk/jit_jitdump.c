@@ -33,7 +33,7 @@ struct jitdump_state {
 	bool loaded, more; /* more: than FILES_MAX */
 };
 
-/* ".../jit-NUMBER.dump", maybe deleted. */
+/* ".../jit-PID.dump", maybe deleted; JavaScriptCore writes jit-TID-PID.dump (bun 1.4). */
 static bool is_jitdump_name(const struct sw_map *map)
 {
 	static const char prefix[] = "jit-", suffix[] = ".dump";
@@ -46,7 +46,7 @@ static bool is_jitdump_name(const struct sw_map *map)
 	    memcmp(end - n_suffix, suffix, n_suffix) != 0)
 		return false;
 	for (p += sizeof(prefix) - 1; p < end - n_suffix; p++)
-		if (*p < '0' || *p > '9')
+		if ((*p < '0' || *p > '9') && *p != '-')
 			return false;
 	return true;
 }

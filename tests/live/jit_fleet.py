@@ -88,7 +88,16 @@ class Running:
             begin = cpu_ticks(self.pid, self.tid)
             wait_until(lambda: cpu_ticks(self.pid, self.tid) > begin + 30,
                        f"{runtime.name} to compute", 90)
+        if runtime.written:
+            wait_until(self.has_written, f"{runtime.name}'s jitdump", 30)
         return self
+
+    def has_written(self):
+        for path in glob.glob(os.path.join(self.directory, "jit-*.dump")):
+            with open(path, "rb") as file:
+                if self.runtime.written in file.read():
+                    return True
+        return False
 
     def __enter__(self):
         return self
@@ -123,12 +132,14 @@ class Runtime:
     ready     a line it prints; None: none
     user      runs as that user, when we are root
     end       function of Running, before it is killed
+    written   what a jitdump in its directory must hold by then
     """
 
     def __init__(self, name, command, calls=(PAUSE,), find=None, ready="ready", env=None,
-                 user=None, end=None):
+                 user=None, end=None, written=None):
         self.name, self.command, self.calls, self.find = name, command, calls, find
         self.ready, self.env, self.user, self.end = ready, env or {}, user, end
+        self.written = written
 
     def start(self):
         os.makedirs(ROOM, exist_ok=True)
@@ -141,7 +152,9 @@ class Runtime:
         print(f"# starting {self.name}", file=sys.stderr, flush=True)
         process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=directory,
-            env=dict(os.environ, JITDUMPDIR=directory, HOME=directory, **self.env),
+            env=dict(os.environ, JITDUMPDIR=directory, HOME=directory,
+                     **{key: value.replace("DIRECTORY", directory)
+                        for key, value in self.env.items()}),
             stderr=None if os.environ.get("SNAPWALK_FLEET_VERBOSE") else subprocess.DEVNULL,
             start_new_session=True)
         running = Running(self, process, directory)
@@ -299,8 +312,9 @@ FLEET = {r.name: r for r in (
             calls=(FUTEX,)),
     Runtime("deno", lambda: [deno(), "run", "--v8-flags=--perf-basic-prof", source("chain.js")],
             calls=(FUTEX,)),
-    Runtime("bun", lambda: [bun(), source("chain.js")], calls=(FUTEX,),
-            env={"JSC_useJITDump": "1", "JSC_jitDumpDirectory": tempfile.gettempdir()}),
+    Runtime("bun", lambda: [bun(), source("chain.js"), "more"], calls=(FUTEX,),
+            env={"BUN_JSC_useJITDump": "1", "BUN_JSC_jitDumpDirectory": "DIRECTORY"},
+            written=b"JSC-FTL: outer#"),
     Runtime("wizer", lambda: [wizer(), make(
         "chain.wasm", [source("chain.wat")],
         ["wat2wasm", "-o", "chain.wasm", source("chain.wat")]), "-o", "/dev/null"],

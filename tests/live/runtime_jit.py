@@ -43,7 +43,7 @@ FRAMES = {
     "node-newest-busy": [],
     "node-newest-jitdump": [r"JS:.*outer .*chain\.js.*"],
     "deno": [r"JS:.*outer .*chain\.js.*"],
-    "bun": [],
+    "bun": [r"JSC-[A-Z]\w+: outer#.*"],
     "sbcl": [],
     "erlang-jpperf": [r"\$?chain:inner/2", r"\$?chain:middle/1", r"\$?chain:outer/1",
                       r"\$?erts_beamasm:normal_exit/0"],
