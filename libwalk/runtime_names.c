@@ -12,39 +12,47 @@
 /* What follows the stem of a file's name. */
 enum after { ANYTHING, NOTHING, VERSION };
 
+/* What its generated code does with rbp. */
+enum rbp {
+	LOSES, /* a general register, or not known */
+	KEEPS, /* a frame pointer, always */
+	NONE,  /* it generates no code that does not publish tables */
+};
+
 struct runtime_file {
 	const char *stem;
 	const char *name;
 	enum after after;
+	enum rbp rbp;
 };
 
 /* Names of files as Debian 12 and the projects' own builds have them. */
 static const struct runtime_file files[] = {
-	{"libjvm.so", "hotspot", NOTHING},
-	{"node", "v8", NOTHING},
-	{"libnode.so", "v8", ANYTHING},
-	{"deno", "v8", NOTHING},
-	{"bun", "jsc", NOTHING},
-	{"libpython", "cpython", VERSION},
-	{"python", "cpython", VERSION},
-	{"libpypy", "pypy", VERSION},
-	{"php-fpm", "php", VERSION},
-	{"php-cgi", "php", VERSION},
-	{"php", "php", VERSION},
-	{"libphp", "php", VERSION},
-	{"libruby-", "ruby", VERSION},
-	{"luajit", "luajit", NOTHING},
-	{"libluajit-", "luajit", ANYTHING},
-	{"mono-sgen", "mono", NOTHING},
-	{"libmonosgen-", "mono", ANYTHING},
-	{"beam.smp", "erlang", NOTHING},
-	{"qemu-", "qemu", ANYTHING},
-	{"libLLVM-", "llvm", VERSION},
-	{"libLLVM.so.", "llvm", VERSION},
-	{"libgccjit.so", "libgccjit", ANYTHING},
-	{"libguile-", "guile", VERSION},
-	{"sbcl", "sbcl", NOTHING},
-	{"racket", "racket", NOTHING},
+	{"libjvm.so", "hotspot", NOTHING, LOSES},
+	{"node", "v8", NOTHING, KEEPS},
+	{"libnode.so", "v8", ANYTHING, KEEPS},
+	{"deno", "v8", NOTHING, KEEPS},
+	{"bun", "jsc", NOTHING, KEEPS},
+	{"libpython", "cpython", VERSION, NONE},
+	{"python", "cpython", VERSION, NONE},
+	{"libpypy", "pypy", VERSION, LOSES},
+	{"php-fpm", "php", VERSION, LOSES},
+	{"php-cgi", "php", VERSION, LOSES},
+	{"php", "php", VERSION, LOSES},
+	{"libphp", "php", VERSION, LOSES},
+	{"libruby-", "ruby", VERSION, LOSES},
+	{"luajit", "luajit", NOTHING, LOSES},
+	{"libluajit-", "luajit", ANYTHING, LOSES},
+	{"mono-sgen", "mono", NOTHING, LOSES},
+	{"libmonosgen-", "mono", ANYTHING, LOSES},
+	{"beam.smp", "erlang", NOTHING, LOSES},
+	{"qemu-", "qemu", ANYTHING, LOSES},
+	{"libLLVM-", "llvm", VERSION, LOSES},
+	{"libLLVM.so.", "llvm", VERSION, LOSES},
+	{"libgccjit.so", "libgccjit", ANYTHING, NONE},
+	{"libguile-", "guile", VERSION, LOSES},
+	{"sbcl", "sbcl", NOTHING, KEEPS},
+	{"racket", "racket", NOTHING, LOSES},
 };
 
 static const char *base_name(const char *path)
@@ -104,20 +112,26 @@ static void v8_version(struct sw_module *module, char *version, size_t size)
 			value[2]); /* three numbers fit */
 }
 
+static const struct runtime_file *file_of(const char *path, char *version, size_t size)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++)
+		if (file_matches(&files[i], base_name(path), version, size))
+			return &files[i];
+	return NULL;
+}
+
 static bool runtime_of(struct sw_module *module, struct sw_runtime *ret)
 {
 	const char *path = sw_module_path(module);
 	*ret = (struct sw_runtime){.entries = -1};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++) {
-		if (!file_matches(&files[i], base_name(path), ret->version, sizeof(ret->version)))
-			continue;
-		ret->name = files[i].name;
-		(void) snprintf(ret->where, sizeof(ret->where), "%s", path); /* cut to fit */
-		if (strcmp(ret->name, "v8") == 0)
-			v8_version(module, ret->version, sizeof(ret->version));
-		return true;
-	}
-	return false;
+	const struct runtime_file *file = file_of(path, ret->version, sizeof(ret->version));
+	if (file == NULL)
+		return false;
+	ret->name = file->name;
+	(void) snprintf(ret->where, sizeof(ret->where), "%s", path); /* cut to fit */
+	if (strcmp(ret->name, "v8") == 0)
+		v8_version(module, ret->version, sizeof(ret->version));
+	return true;
 }
 
 static bool is_known(const struct sw_runtime *known, size_t n, const char *name)
@@ -138,4 +152,21 @@ size_t sw_runtime_names(const struct sw_snapshot *snap, struct sw_runtime *ret, 
 			n++;
 	}
 	return n;
+}
+
+bool sw_runtime_keeps_fp(const struct sw_snapshot *snap)
+{
+	bool keeps = false;
+	for (size_t i = 0; i < snap->n_places; i++) {
+		const struct sw_module *module = snap->places[i].module;
+		char version[sizeof(((struct sw_runtime *) 0)->version)];
+		const struct runtime_file *file =
+			sw_module_kind(module) == SW_MODULE_ELF
+				? file_of(sw_module_path(module), version, sizeof(version))
+				: NULL;
+		if (file != NULL && file->rbp == LOSES)
+			return false;
+		keeps |= file != NULL && file->rbp == KEEPS;
+	}
+	return keeps;
 }

@@ -15,6 +15,10 @@
 #include "arch.h"
 #include "call_site.h"
 #include "elf_cfi.h"
+#include "errors.h"
+#include "runtime_names.h"
+
+#include <stdlib.h>
 
 enum {
 	FP_WORDS_MAX = 1024, /* of the frame, searched for return addresses that rbp skips */
@@ -106,9 +110,23 @@ static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 	return found;
 }
 
+struct fp_state {
+	bool honest; /* generated code keeps frame pointers */
+};
+
+static int fp_attach(const struct sw_snapshot *snap, void **ret_state)
+{
+	struct fp_state *st = calloc(1, sizeof(*st));
+	if (st == NULL)
+		return -SW_E_NOMEM;
+	st->honest = sw_runtime_keeps_fp(snap);
+	*ret_state = st;
+	return 0;
+}
+
 static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	(void) state;
+	const struct fp_state *st = state;
 	uint64_t rbp, at, words[2];
 	bool rbp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &rbp);
 	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
@@ -140,7 +158,8 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	bool entry = pushed && (words[0] == 0 || sw_arch_padding_before(cursor->memory, words[1]));
 	if (entry)
 		ret->flags |= SW_FRAME_EXACT_PC;
-	if ((pushed && !entry) || skipped == SKIPPED_MAYBE)
+	bool honest = st != NULL && st->honest;
+	if ((pushed && !entry) || (skipped == SKIPPED_MAYBE && !honest))
 		ret->flags |= SW_FRAME_MAY_MISS;
 	return SW_STEP_OK;
 }
@@ -175,6 +194,8 @@ const struct sw_unwinder_ops sw_unwind_fp = {
 	.trust = SW_TRUST_FRAME_POINTER,
 	.weak_trust = SW_TRUST_FRAME_POINTER,
 	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.attach = fp_attach,
+	.detach = free,
 	.step = fp_step,
 	.explain = fp_explain,
 };

@@ -73,11 +73,35 @@ static void test_each_once(void **state)
 	assert_int_equal(recognise(paths, 4, found, 0), 0);
 }
 
+static bool keeps_fp(const char *const *paths, size_t n)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	for (size_t i = 0; i < n; i++)
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
+					    BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
+	fake_snapshot_finish(snap);
+	bool keeps = sw_runtime_keeps_fp(snap);
+	fake_snapshot_destroy(snap);
+	return keeps;
+}
+
+static void test_keeps_fp(void **state)
+{
+	(void) state;
+	static const char *const paths[] = {"/lib/libc.so.6", "/usr/bin/sbcl",
+					    "/usr/bin/python3.11", "/lib/libjvm.so"};
+	assert_false(keeps_fp(paths, 1)); /* nothing is known of what generates code there */
+	assert_true(keeps_fp(paths, 2));
+	assert_true(keeps_fp(paths, 3));
+	assert_false(keeps_fp(paths, 4));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_keeps_fp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
