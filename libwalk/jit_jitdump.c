@@ -9,6 +9,7 @@
 #include "snapshot.h"
 
 #include <inttypes.h>
+#include <sys/stat.h>
 
 /*
  * Runtimes map their jitdump file executable, so that perf sees it; so do we: /proc/PID/maps says
@@ -17,6 +18,7 @@
 enum {
 	FILES_MAX = 8, /* of one process: of itself, and what it had before a fork */
 	FILE_BYTES_MAX = 1 << 29,
+	COUNT_BYTES = 4 << 20, /* of a file that nobody asked: it is read only to be listed */
 };
 
 struct jitdump_file {
@@ -176,10 +178,21 @@ static void jitdump_explain(void *state, uint64_t avma, struct sw_text *text)
 			       f->unwind_bytes);
 }
 
+static bool all_small(const struct jitdump_state *st)
+{
+	struct stat file;
+	for (size_t i = 0; i < st->n; i++) {
+		int fd = sw_module_fd(st->files[i].module);
+		if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > COUNT_BYTES)
+			return false;
+	}
+	return true;
+}
+
 static size_t jitdump_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct jitdump_state *st = state;
-	if (st == NULL)
+	if (st == NULL || (!st->loaded && !all_small(st)))
 		return 0;
 	load(st);
 	for (size_t i = 0; i < st->n && i < max; i++) {
