@@ -13,6 +13,7 @@
 enum {
 	CHUNKS_MAX = 256,
 	NOW_BYTES = 64 << 10,
+	GAP_BYTES = 512,
 	CODE_BEFORE_BYTES = 16, /* around a pc: for what is known of code by its instructions */
 	CODE_BEHIND_BYTES = 96,
 };
@@ -92,23 +93,63 @@ static void registry_copy(struct hook *h, uint64_t registry_avma)
 	}
 }
 
-static void part_copy(struct hook *h, uint64_t avma, uint64_t bytes)
+/* What a table points to: at most four parts, in the order of their addresses. */
+struct parts {
+	struct {
+		uint64_t avma, bytes;
+	} part[4];
+	size_t n;
+};
+
+static void part_add(struct parts *parts, uint64_t avma, uint64_t bytes)
 {
+	uint64_t end;
+	size_t i = parts->n;
 	if (bytes == 0 || bytes > SW_FTABLE_PART_COPY_BYTES ||
-	    bytes > SW_FTABLE_PAYLOAD_COPY_BYTES - h->payload_bytes)
+	    __builtin_add_overflow(avma, bytes, &end))
 		return;
-	if (copy(h, avma, (size_t) bytes) != NULL)
-		h->payload_bytes += (size_t) bytes;
+	for (; i > 0 && parts->part[i - 1].avma > avma; i--)
+		parts->part[i] = parts->part[i - 1];
+	parts->part[i].avma = avma;
+	parts->part[i].bytes = bytes;
+	parts->n++;
+}
+
+static bool part_copy(struct hook *h, uint64_t avma, uint64_t bytes)
+{
+	if (bytes > SW_FTABLE_PAYLOAD_COPY_BYTES - h->payload_bytes ||
+	    copy(h, avma, (size_t) bytes) == NULL)
+		return false;
+	h->payload_bytes += (size_t) bytes;
+	return true;
+}
+
+/* Most of a read's cost is the call: parts that lie near each other are one. */
+static void parts_copy(struct hook *h, const struct parts *parts)
+{
+	for (size_t i = 0, first; i < parts->n;) {
+		first = i;
+		uint64_t begin = parts->part[first].avma, end = begin;
+		for (; i < parts->n && parts->part[i].avma - begin <= end - begin + GAP_BYTES; i++)
+			if (parts->part[i].avma + parts->part[i].bytes > end)
+				end = parts->part[i].avma + parts->part[i].bytes;
+		if (part_copy(h, begin, end - begin) || i == first + 1)
+			continue;
+		for (size_t k = first; k < i; k++) /* what is between may be no memory */
+			(void) part_copy(h, parts->part[k].avma, parts->part[k].bytes);
+	}
 }
 
 static void payload_copy(struct hook *h, const struct sw_ftable *t)
 {
+	struct parts parts = {.n = 0};
 	uint64_t symbol_bytes;
-	part_copy(h, t->data_avma, sw_ftable_data_bytes(t));
-	part_copy(h, t->info_avma, t->info_bytes);
+	part_add(&parts, t->data_avma, sw_ftable_data_bytes(t));
+	part_add(&parts, t->info_avma, t->info_bytes);
 	if (!__builtin_mul_overflow(t->n_symbols, sizeof(struct swft_symbol), &symbol_bytes))
-		part_copy(h, t->symbols_avma, symbol_bytes);
-	part_copy(h, t->names_avma, t->names_bytes);
+		part_add(&parts, t->symbols_avma, symbol_bytes);
+	part_add(&parts, t->names_avma, t->names_bytes);
+	parts_copy(h, &parts);
 }
 
 static void code_copy(struct hook *h, const struct sw_ftable *t, uint64_t pc)
