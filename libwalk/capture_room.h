@@ -4,7 +4,6 @@
 
 #include "capture.h"
 #include "stop.h"
-#include "unwinder.h"
 
 #include <sys/uio.h>
 
@@ -40,7 +39,6 @@ struct sw_capture_room {
 	size_t n_want, want_bytes; /* the first pieces: what prepare hooks wanted */
 	size_t ranges_max;         /* of snap->ranges */
 	struct iovec remote[SW_CAPTURE_BATCH];
-	void *states[SW_UNWINDERS_MAX];  /* the unwinders' own, for their hooks */
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
 	bool no_vm_readv;                /* it is refused: read mem_fd instead */
 	bool room_short;                 /* a range was not copied as there was no room */

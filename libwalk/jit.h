@@ -109,6 +109,10 @@ struct sw_jit_source_ops {
 	size_t (*recognise)(void *state, struct sw_runtime *ret, size_t max);
 };
 
+/* attach() and later: what the source's hooks have left in *state; NULL when nothing, or when the
+ * snapshot was not taken from a process. */
+void *sw_jit_hook_state(const struct sw_snapshot *snap, const struct sw_jit_source_ops *source);
+
 /* The table, in order of preference. */
 extern const struct sw_jit_source_ops *const sw_jit_sources[];
 extern const size_t sw_n_jit_sources;

@@ -15,6 +15,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+extern const struct sw_jit_source_ops sw_jit_gdb;
+
 enum {
 	CODES_MAX = 1 << 20,           /* sections of all symfiles */
 	OVERLAPS_MAX = 64,             /* looked at when symfiles describe the same code */
@@ -145,9 +147,34 @@ static bool entry_add(void *arg, const struct sw_jit_gdb_node *node)
 	return true;
 }
 
+/*
+ * A list that goes on changing leads astray where it is read after the stop, perhaps to an end that
+ * is none: nodes that were there before the stop and are still the same were also there in it.
+ */
+static void entries_recover(struct gdb_state *g, const struct sw_jit_gdb_known *known)
+{
+	struct sw_snapshot_memory memory = {.snap = g->snap};
+	struct sw_map64 seen = {0};
+	for (size_t i = 0; i < g->n_entries && !g->nomem; i++)
+		g->nomem = sw_map64_put(&seen, g->entries[i].avma, i) < 0;
+	for (size_t i = 0; i < known->n && !g->nomem; i++) {
+		const struct sw_jit_gdb_node *was = &known->nodes[i];
+		struct sw_jit_gdb_node now;
+		uint64_t index;
+		if (sw_map64_get(&seen, was->avma, &index) ||
+		    !sw_jit_gdb_node_read(sw_snapshot_memory(&memory), was->avma, &now) ||
+		    now.symfile_avma != was->symfile_avma ||
+		    now.symfile_bytes != was->symfile_bytes)
+			continue;
+		g->nomem |= !entry_add(g, was) || sw_map64_put(&seen, was->avma, g->n_entries) < 0;
+	}
+	sw_map64_deinit(&seen);
+}
+
 static void lists_load(struct gdb_state *g)
 {
 	struct sw_snapshot_memory memory = {.snap = g->snap};
+	const struct sw_jit_gdb_known *known = sw_jit_hook_state(g->snap, &sw_jit_gdb);
 	if (g->loaded)
 		return;
 	g->loaded = true;
@@ -157,6 +184,12 @@ static void lists_load(struct gdb_state *g)
 		g->loading->end = sw_jit_gdb_walk(sw_snapshot_memory(&memory), g->anchors[i].avma,
 						  SW_JIT_GDB_NODES_MAX, entry_add, g);
 	}
+	if (known == NULL || memory.live_reads == 0)
+		return;
+	/* To which list they belong is not known, and does not matter. */
+	entries_recover(g, known);
+	for (size_t i = 0; known->whole && i < g->n_anchors; i++)
+		g->lists[i].end = SW_JIT_GDB_WHOLE;
 }
 
 /* ---- what code the symfiles describe --------------------------------------------------------- */
@@ -209,29 +242,6 @@ static void codes_index(struct gdb_state *g)
 		qsort(g->codes, g->n_codes, sizeof(*g->codes), compare_codes);
 }
 
-/* The newest entry that describes code at avma: entries are in the order of their lists. Where code
- * of different entries overlaps, one is stale. */
-static struct entry *entry_find(struct gdb_state *g, uint64_t avma, struct code *ret_code)
-{
-	size_t low = 0, high = g->n_codes;
-	struct entry *found = NULL;
-	while (low < high) { /* the first one behind avma */
-		size_t middle = low + (high - low) / 2;
-		if (g->codes[middle].start_avma <= avma)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t n = 0; n < OVERLAPS_MAX && low > n; n++) {
-		const struct code *c = &g->codes[low - 1 - n];
-		if (avma >= c->end_avma || (found != NULL && c->entry > ret_code->entry))
-			continue;
-		found = &g->entries[c->entry];
-		*ret_code = *c;
-	}
-	return found;
-}
-
 static struct sw_jit_symfile *entry_open(struct gdb_state *g, struct entry *e)
 {
 	struct sw_snapshot_memory memory = {.snap = g->snap};
@@ -258,61 +268,104 @@ static struct sw_jit_symfile *entry_open(struct gdb_state *g, struct entry *e)
 	return e->file;
 }
 
+/* Entries that describe code at avma. */
+struct candidates {
+	const struct code *codes[OVERLAPS_MAX]; /* the newest entry first */
+	size_t n;
+};
+
+static void candidate_add(struct candidates *c, const struct code *code)
+{
+	size_t at = c->n++;
+	for (; at > 0 && c->codes[at - 1]->entry > code->entry; at--)
+		c->codes[at] = c->codes[at - 1];
+	c->codes[at] = code;
+}
+
+/* Entries are in the order of their lists. Where code of different entries overlaps, one is stale, and
+ * its file may be something else by now: such a one is not among them. */
+static void candidates_find(struct gdb_state *g, uint64_t avma, struct candidates *ret)
+{
+	size_t low = 0, high = g->n_codes;
+	ret->n = 0;
+	while (low < high) { /* the first one behind avma */
+		size_t middle = low + (high - low) / 2;
+		if (g->codes[middle].start_avma <= avma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t n = 0; n < OVERLAPS_MAX && low > n; n++) {
+		const struct code *code = &g->codes[low - 1 - n];
+		if (avma >= code->end_avma)
+			continue;
+		struct sw_jit_symfile *file = entry_open(g, &g->entries[code->entry]);
+		if (file != NULL && sw_jit_symfile_covers(file, avma))
+			candidate_add(ret, code);
+	}
+}
+
+/* By the newest one that has a way out of the code; without any, it is known all the same. */
 static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 {
 	struct gdb_state *g = state;
-	struct code code;
+	struct candidates c;
 	if (g == NULL)
 		return false;
 	codes_index(g);
-	struct entry *e = entry_find(g, avma, &code);
-	struct sw_jit_symfile *file = e != NULL ? entry_open(g, e) : NULL;
-	struct sw_jit_fde fde;
-	if (file == NULL)
-		return false;
-	*ret = (struct sw_jit_entry){.start_avma = code.start_avma,
-				     .end_avma = code.end_avma,
-				     .how = SW_JIT_UNKNOWN,
-				     .live = e->live,
-				     .where = "symfile"};
-	if (sw_jit_symfile_cfi(file, avma, &ret->cfi, &fde) == 1) {
+	candidates_find(g, avma, &c);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct entry *e = &g->entries[c.codes[i]->entry];
+		struct sw_jit_fde fde;
+		if (sw_jit_symfile_cfi(e->file, avma, &ret->cfi, &fde) != 1)
+			continue;
 		ret->how = SW_JIT_CFI;
 		ret->cfi_off = fde.off;
 		ret->start_avma = fde.start_avma;
 		ret->end_avma = fde.end_avma;
+		ret->live = e->live;
 		ret->where =
 			ret->cfi.debug_frame ? "symfile's .debug_frame" : "symfile's .eh_frame";
+		return true;
 	}
-	return true;
+	if (c.n > 0)
+		*ret = (struct sw_jit_entry){.start_avma = c.codes[0]->start_avma,
+					     .end_avma = c.codes[0]->end_avma,
+					     .how = SW_JIT_UNKNOWN,
+					     .where = "symfile"};
+	return c.n > 0;
 }
 
 static int gdb_describe(void *state, uint64_t avma, struct sw_description *ret)
 {
 	struct gdb_state *g = state;
-	struct code code;
+	struct candidates c;
 	if (g == NULL)
 		return 0;
 	codes_index(g);
-	struct entry *e = entry_find(g, avma, &code);
-	struct sw_jit_symfile *file = e != NULL ? entry_open(g, e) : NULL;
-	return file != NULL ? sw_jit_symfile_describe(file, avma, ret) : 0;
+	candidates_find(g, avma, &c);
+	for (size_t i = 0; i < c.n; i++)
+		if (sw_jit_symfile_describe(g->entries[c.codes[i]->entry].file, avma, ret) == 1)
+			return 1;
+	return 0;
 }
 
 static void gdb_explain(void *state, uint64_t avma, struct sw_text *text)
 {
 	struct gdb_state *g = state;
-	struct code code;
+	struct candidates c;
 	if (g == NULL)
 		return;
 	codes_index(g);
-	struct entry *e = entry_find(g, avma, &code);
-	if (e == NULL)
-		return;
-	sw_text_printf(text,
-		       "jit-gdb: entry at 0x%" PRIx64 ", symfile of %" PRIu64 " bytes at 0x%" PRIx64
-		       ", section [0x%" PRIx64 ", 0x%" PRIx64 ")%s\n",
-		       e->avma, e->symfile_bytes, e->symfile_avma, code.start_avma, code.end_avma,
-		       entry_open(g, e) == NULL ? ", cannot be used" : "");
+	candidates_find(g, avma, &c);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct entry *e = &g->entries[c.codes[i]->entry];
+		sw_text_printf(text,
+			       "jit-gdb: entry at 0x%" PRIx64 ", symfile of %" PRIu64
+			       " bytes at 0x%" PRIx64 ", section [0x%" PRIx64 ", 0x%" PRIx64 ")\n",
+			       e->avma, e->symfile_bytes, e->symfile_avma, c.codes[i]->start_avma,
+			       c.codes[i]->end_avma);
+	}
 }
 
 /* ---- what was found -------------------------------------------------------------------------- */

@@ -3,6 +3,18 @@
 #define SW_JIT_GDB_H
 
 #include "jit.h"
+#include "jit_gdb_list.h"
+#include "jit_pieces.h"
+
+/* What the lists had before the stop; the state of the hooks. */
+struct sw_jit_gdb_known {
+	struct sw_arena *arena;        /* borrowed; all below is from it */
+	struct sw_jit_gdb_node *nodes; /* the newest of each list first */
+	const struct sw_jit_gdb_node **by_avma;
+	size_t n, capacity;
+	bool whole; /* every list had an end */
+	struct sw_jit_pieces pieces;
+};
 
 /* jit_gdb_capture.c: what of the lists is copied in the stop. */
 int sw_jit_gdb_prepare(struct sw_jit_capture *c);

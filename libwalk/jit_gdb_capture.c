@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The list may have thousands of nodes, one pointer after the other: 1 to 2 us each, in which the
- * target would stand still. But new nodes come in front, and old ones do not change. So the list is
- * read once before the stop; in the stop only from its start to the first node that was there before.
- * The rest is read after it. What was taken out in between cannot be seen: nothing runs in code
- * that its maker has taken out.
+ * target would stand still. But what a small registry has is copied in one go with the stacks. And of
+ * a large one new nodes come in front, and old ones do not change: the list is read once before the
+ * stop, and in the stop only from its start to the first node that is as it was. The rest is read
+ * after it; jit_gdb.c says what becomes of nodes that were taken out meanwhile.
  */
 #include "jit_gdb.h"
 #include "jit_gdb_list.h"
@@ -14,29 +14,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between the hooks. */
-struct gdb_capture {
-	uint64_t *known; /* nodes, sorted */
-	size_t n_known;
-	size_t left; /* of SW_JIT_GDB_STOP_NODES */
-	struct sw_jit_pieces pieces;
-	struct sw_jit_peek peek;
-};
-
-/* ---- before ---------------------------------------------------------------------------------- */
+enum { KNOWN_FIRST = 256, TRIES_MAX = 3 };
 
 static bool node_note(void *arg, const struct sw_jit_gdb_node *node)
 {
-	struct gdb_capture *g = arg;
-	g->known[g->n_known++] = node->avma;
-	sw_jit_pieces_add(&g->pieces, node->symfile_avma, node->symfile_bytes);
-	return g->n_known < SW_JIT_GDB_KNOWN_MAX;
+	struct sw_jit_gdb_known *k = arg;
+	if (k->n == k->capacity) {
+		size_t wanted = k->capacity == 0 ? KNOWN_FIRST : k->capacity * 2;
+		struct sw_jit_gdb_node *grown = sw_arena_calloc(k->arena, wanted, sizeof(*grown));
+		if (grown == NULL)
+			return false;
+		if (k->n > 0)
+			memcpy(grown, k->nodes, k->n * sizeof(*grown));
+		k->nodes = grown;
+		k->capacity = wanted;
+	}
+	k->nodes[k->n++] = *node;
+	sw_jit_pieces_add(&k->pieces, node->symfile_avma, node->symfile_bytes);
+	return k->n < SW_JIT_GDB_KNOWN_MAX;
 }
 
-static int compare_u64(const void *a, const void *b)
+static int compare_nodes(const void *a, const void *b)
 {
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
+	const struct sw_jit_gdb_node *const *x = a, *const *y = b;
+	return ((*x)->avma > (*y)->avma) - ((*x)->avma < (*y)->avma);
+}
+
+/* An index by address, to be searched in the stop. */
+static int known_index(struct sw_jit_gdb_known *k)
+{
+	k->by_avma = sw_arena_calloc(k->arena, k->n, sizeof(const struct sw_jit_gdb_node *));
+	if (k->by_avma == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < k->n; i++)
+		k->by_avma[i] = &k->nodes[i];
+	if (k->n > 1)
+		qsort(k->by_avma, k->n, sizeof(const struct sw_jit_gdb_node *), compare_nodes);
+	return 0;
+}
+
+/* Whether it has an end; read again when it has none, for then it may just have changed. */
+static bool list_note(struct sw_jit_gdb_known *k, struct sw_jit_peek *peek, uint64_t avma)
+{
+	for (size_t tries = 0; tries < TRIES_MAX && k->n < SW_JIT_GDB_KNOWN_MAX; tries++) {
+		peek->has_page = false;
+		if (sw_jit_gdb_walk(sw_jit_peek_memory(peek), avma, SW_JIT_GDB_NODES_MAX, node_note,
+				    k) == SW_JIT_GDB_WHOLE)
+			return true;
+	}
+	return false;
 }
 
 int sw_jit_gdb_prepare(struct sw_jit_capture *c)
@@ -44,51 +70,49 @@ int sw_jit_gdb_prepare(struct sw_jit_capture *c)
 	if (c->n_anchors == 0)
 		return 0;
 	struct sw_arena *arena = &c->capture->snap->priv->arena;
-	struct gdb_capture *g = sw_arena_calloc(arena, 1, sizeof(*g));
-	uint64_t *known = sw_arena_alloc(arena, SW_JIT_GDB_KNOWN_MAX * sizeof(*known));
-	if (g == NULL || known == NULL)
+	struct sw_jit_gdb_known *k = sw_arena_calloc(arena, 1, sizeof(*k));
+	struct sw_jit_peek *peek = sw_arena_calloc(arena, 1, sizeof(*peek));
+	if (k == NULL || peek == NULL)
 		return -SW_E_NOMEM;
-	g->known = known;
-	g->left = SW_JIT_GDB_STOP_NODES;
-	g->peek.snap = c->capture->snap;
-	g->peek.pieces = &g->pieces;
+	k->arena = arena;
+	k->whole = true;
+	peek->snap = c->capture->snap;
+	peek->pieces = &k->pieces;
 	for (size_t i = 0; i < c->n_anchors; i++)
-		if (g->n_known < SW_JIT_GDB_KNOWN_MAX) /* how a walk ends is seen after the stop */
-			(void) sw_jit_gdb_walk(sw_jit_peek_memory(&g->peek), c->anchors[i].avma,
-					       SW_JIT_GDB_NODES_MAX, node_note, g);
-	if (g->n_known > 1)
-		qsort(known, g->n_known, sizeof(*known), compare_u64);
-	*c->state = g;
-	return sw_jit_pieces_want(&g->pieces, c->capture);
+		k->whole &= list_note(k, peek, c->anchors[i].avma);
+	if (known_index(k) < 0)
+		return -SW_E_NOMEM;
+	*c->state = k;
+	return sw_jit_pieces_want(&k->pieces, c->capture);
 }
 
 /* ---- in the stop ----------------------------------------------------------------------------- */
 
-static bool copy_read(void *arg, uint64_t avma, void *buffer, size_t length)
+static bool is_known(const struct sw_jit_gdb_known *k, const struct sw_jit_gdb_node *node)
 {
-	const uint8_t *data;
-	if (!sw_capture_copy(arg, avma, length, &data))
-		return false;
-	memcpy(buffer, data, length);
-	return true;
+	const struct sw_jit_gdb_node **found =
+		k->n == 0 ? NULL
+			  : bsearch(&node, k->by_avma, k->n, sizeof(*k->by_avma), compare_nodes);
+	return found != NULL && (*found)->next_avma == node->next_avma &&
+	       (*found)->symfile_avma == node->symfile_avma &&
+	       (*found)->symfile_bytes == node->symfile_bytes;
 }
 
-static bool node_is_new(void *arg, const struct sw_jit_gdb_node *node)
+/* A small registry is looked at in whole, a large one as far as it is new. */
+static bool node_is_wanted(void *arg, const struct sw_jit_gdb_node *node)
 {
-	struct gdb_capture *g = arg;
-	g->left--;
-	return g->left > 0 && (g->n_known == 0 || bsearch(&node->avma, g->known, g->n_known,
-							  sizeof(*g->known), compare_u64) == NULL);
+	const struct sw_jit_gdb_known *k = arg;
+	return !k->pieces.too_many || !is_known(k, node);
 }
 
 int sw_jit_gdb_capture(struct sw_jit_capture *c)
 {
-	static const struct sw_memory_ops ops = {.read = copy_read};
-	struct gdb_capture *g = *c->state;
-	if (g == NULL)
+	struct sw_jit_stop stop = {.capture = c->capture, .left = SW_JIT_GDB_STOP_NODES};
+	if (*c->state == NULL)
 		return 0;
-	for (size_t i = 0; i < c->n_anchors && g->left > 0; i++)
-		(void) sw_jit_gdb_walk((struct sw_memory){&ops, c->capture}, c->anchors[i].avma,
-				       g->left, node_is_new, g); /* seen after the stop */
+	for (size_t i = 0; i < c->n_anchors && stop.left > 0; i++)
+		(void) sw_jit_gdb_walk(sw_jit_stop_memory(&stop), c->anchors[i].avma,
+				       2 * SW_JIT_GDB_STOP_NODES, node_is_wanted,
+				       *c->state); /* how it ends is seen after the stop */
 	return 0;
 }

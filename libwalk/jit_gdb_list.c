@@ -11,7 +11,7 @@ static uint64_t word(const uint8_t *bytes, size_t index)
 	return value;
 }
 
-static bool node_read(struct sw_memory memory, uint64_t avma, struct sw_jit_gdb_node *ret)
+bool sw_jit_gdb_node_read(struct sw_memory memory, uint64_t avma, struct sw_jit_gdb_node *ret)
 {
 	uint8_t bytes[SW_JIT_GDB_NODE_BYTES];
 	if (!sw_memory_read(memory, avma, bytes, sizeof(bytes)))
@@ -45,7 +45,7 @@ enum sw_jit_gdb_end sw_jit_gdb_walk(struct sw_memory memory, uint64_t descriptor
 			seen_avma = avma;
 			power *= 2;
 		}
-		if (!node_read(memory, avma, &node))
+		if (!sw_jit_gdb_node_read(memory, avma, &node))
 			return SW_JIT_GDB_UNREADABLE;
 		if (!each(arg, &node))
 			return SW_JIT_GDB_STOPPED;

@@ -34,6 +34,8 @@ enum sw_jit_gdb_end {
 	SW_JIT_GDB_VERSION, /* the descriptor is none, or not yet */
 };
 
+bool sw_jit_gdb_node_read(struct sw_memory memory, uint64_t avma, struct sw_jit_gdb_node *ret);
+
 /* Calls each for every node, the newest first, until it answers false. */
 enum sw_jit_gdb_end sw_jit_gdb_walk(struct sw_memory memory, uint64_t descriptor_avma,
 				    size_t nodes_max,

@@ -8,8 +8,9 @@
 void sw_jit_libgcc_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
 
 enum {
-	/* Objects that came after prepare() and are read in the stop, of all lists together. */
-	SW_JIT_LIBGCC_STOP_OBJECTS = 256,
+	/* Reads in the stop of what prepare() has not seen, of all lists and trees together: 1 to 2
+	 * us each. */
+	SW_JIT_LIBGCC_STOP_READS = 256,
 	SW_JIT_LIBGCC_KNOWN_MAX = 16384, /* objects looked at before the stop */
 };
 

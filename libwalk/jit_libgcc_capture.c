@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * As jit_gdb_capture.c: a small registry is copied in the stop as it was seen to lie before; of a
- * large one what is new in front of its lists. Trees are changed in their midst: of a large one
- * nothing is copied, and what is read after the stop is marked so.
+ * As jit_gdb_capture.c: a small registry is copied in the stop with the stacks, and what is new in it
+ * after that; of a large one what is new in front of its lists. Trees are changed in their midst: of
+ * a large one nothing is copied, and what is read after the stop is marked so.
  */
 #include "jit_libgcc.h"
 #include "jit_libgcc_list.h"
@@ -16,7 +16,6 @@
 struct libgcc_capture {
 	uint64_t *known; /* objects, sorted */
 	size_t n_known;
-	size_t left; /* of SW_JIT_LIBGCC_STOP_OBJECTS */
 	struct sw_jit_pieces pieces;
 	struct sw_jit_peek peek;
 };
@@ -67,7 +66,6 @@ int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
 	if (g == NULL || known == NULL)
 		return -SW_E_NOMEM;
 	g->known = known;
-	g->left = SW_JIT_LIBGCC_STOP_OBJECTS;
 	g->peek.snap = c->capture->snap;
 	g->peek.pieces = &g->pieces;
 	for (size_t i = 0; i < c->n_anchors; i++)
@@ -83,33 +81,25 @@ int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
 
 /* ---- in the stop ----------------------------------------------------------------------------- */
 
-static bool copy_read(void *arg, uint64_t avma, void *buffer, size_t length)
+/* A small registry is looked at in whole, a large one as far as it is new. */
+static bool table_is_wanted(void *arg, const struct sw_jit_libgcc_table *table)
 {
-	const uint8_t *data;
-	if (!sw_capture_copy(arg, avma, length, &data))
-		return false;
-	memcpy(buffer, data, length);
-	return true;
-}
-
-static bool object_is_new(void *arg, const struct sw_jit_libgcc_table *table)
-{
-	struct libgcc_capture *g = arg;
-	g->left--;
-	return g->left > 0 && (g->n_known == 0 || bsearch(&table->object_avma, g->known, g->n_known,
-							  sizeof(*g->known), compare_u64) == NULL);
+	const struct libgcc_capture *g = arg;
+	return !g->pieces.too_many || g->n_known == 0 ||
+	       bsearch(&table->object_avma, g->known, g->n_known, sizeof(*g->known), compare_u64) ==
+		       NULL;
 }
 
 int sw_jit_libgcc_capture(struct sw_jit_capture *c)
 {
-	static const struct sw_memory_ops ops = {.read = copy_read};
 	struct libgcc_capture *g = *c->state;
+	struct sw_jit_stop stop = {.capture = c->capture, .left = SW_JIT_LIBGCC_STOP_READS};
 	if (g == NULL)
 		return 0;
-	for (size_t i = 0; i < c->n_anchors && g->left > 0; i++)
-		if (c->anchors[i].detail == SW_JIT_LIBGCC_LIST)
-			(void) sw_jit_libgcc_walk((struct sw_memory){&ops, c->capture},
-						  SW_JIT_LIBGCC_LIST, c->anchors[i].avma,
-						  object_is_new, g); /* seen after the stop */
+	for (size_t i = 0; i < c->n_anchors && stop.left > 0; i++)
+		if (!g->pieces.too_many || c->anchors[i].detail == SW_JIT_LIBGCC_LIST)
+			(void) sw_jit_libgcc_walk(sw_jit_stop_memory(&stop), c->anchors[i].detail,
+						  c->anchors[i].avma, table_is_wanted,
+						  g); /* how it ends is seen after the stop */
 	return 0;
 }

@@ -284,6 +284,18 @@ void sw_jit_symfile_close(struct sw_jit_symfile *file)
 	free(file);
 }
 
+bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma)
+{
+	for (size_t i = 0; i < file->n_sections; i++) {
+		Elf64_Shdr s;
+		struct sw_jit_code code;
+		if (section_get(file, i, &s) && is_code(&s, &code) && avma >= code.start_avma &&
+		    avma < code.end_avma)
+			return true;
+	}
+	return false;
+}
+
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
 		       struct sw_cfi_section *ret_section, struct sw_jit_fde *ret)
 {

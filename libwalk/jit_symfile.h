@@ -37,6 +37,9 @@ int sw_jit_symfile_codes(struct sw_memory memory, uint64_t avma, uint64_t size, 
 struct sw_jit_symfile *sw_jit_symfile_open(uint8_t *bytes, size_t size);
 void sw_jit_symfile_close(struct sw_jit_symfile *file);
 
+/* Whether avma is in its code. */
+bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma);
+
 /* The FDE for avma. The section's bytes are borrowed from the file. 1; 0 when there is none; -1 when
  * the tables are malformed. */
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,

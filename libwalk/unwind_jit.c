@@ -148,6 +148,18 @@ struct hook_state {
 	void *sources[SW_JIT_SOURCES_MAX];
 };
 
+void *sw_jit_hook_state(const struct sw_snapshot *snap, const struct sw_jit_source_ops *source)
+{
+	for (size_t i = 0; snap->priv->hook_states != NULL && i < sw_n_unwinders; i++) {
+		const struct hook_state *h = snap->priv->hook_states[i];
+		for (size_t k = 0;
+		     sw_unwinders[i] == &sw_unwind_jit && h != NULL && k < sw_n_jit_sources; k++)
+			if (sw_jit_sources[k] == source)
+				return h->sources[k];
+	}
+	return NULL;
+}
+
 static struct sw_jit_capture source_capture(struct sw_capture *capture, size_t i)
 {
 	struct hook_state *h = *capture->state;

@@ -8,10 +8,11 @@ import subprocess
 import tempfile
 
 from harness import (SNAPWALK, TARGETS, Tap, Target, dump, module_of, own_functions, patient_dump,
-                     snapwalk, stack_of, wait_blocked)
+                     snapwalk, stack_of, state_of, wait_blocked, wait_until)
 
 CODE, DEBUG = (os.path.join(TARGETS, f"symfile_{name}.o") for name in ("code", "debug"))
 CHAIN = ["block", "inner", "middle", "outer", "run", "main"]
+CHURNS = int(os.environ.get("SNAPWALK_CHURNS", "60"))
 ENTRIES = 2452  # as many as node 26 publishes when it starts
 
 
@@ -97,6 +98,20 @@ def test_gdb_many(tap):
         tap.check(ratio <= 1.5, f"{ENTRIES} entries cost nothing in the stop", ratio)
 
 
+def test_gdb_churn(tap):
+    """The list is changed all the time; what runs is published nevertheless, and always found."""
+    for entries in (3, 500):
+        with Target("jit_gdb", CODE, entries, "churn") as target:
+            wait_until(lambda: state_of(target.pid, target.pid) == "S", "it waits")
+            wrong, frames = [], []
+            for _ in range(CHURNS):
+                report = patient_dump(target.pid)
+                frames = [(f["function"], f["trust"]) for f in own(report, target.pid)]
+                if [f[0] for f in frames] != CHAIN or frames[2][1] != "jit":
+                    wrong.append((frames, report["process"]["registries"], report["warnings"]))
+            tap.equal(wrong[:1], [], f"{entries} entries that change: all of {CHURNS} are right")
+
+
 def test_libgcc(tap):
     for program in ("jit_libgcc", "jit_libgcc_static"):
         for args in ((1,), (5,), (5, "sorted"), (1000,)):
@@ -161,6 +176,6 @@ def test_images(tap):
 
 
 tap = Tap()
-for test in (test_gdb, test_gdb_many, test_libgcc, test_fixture, test_images):
+for test in (test_gdb, test_gdb_many, test_gdb_churn, test_libgcc, test_fixture, test_images):
     tap.guard(test)
 tap.done()

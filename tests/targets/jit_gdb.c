@@ -2,16 +2,19 @@
 /*
  * Generated code that is published through the GDB JIT interface and nowhere else.
  *
- *	jit_gdb OBJECT [ENTRIES]
+ *	jit_gdb OBJECT [ENTRIES [churn]]
  *
  * ENTRIES are published: the code that runs, copies of it for other addresses, one that is no ELF
- * file (as the BEAM's) and one without code (as numba's).
+ * file (as the BEAM's) and one without code (as numba's). churn: another thread goes on publishing, in
+ * front and behind, and taking out again, as fast as it can; what it frees is overwritten.
  */
 #include "symfile.h"
 
+#include <pthread.h>
+
 struct jit_descriptor __jit_debug_descriptor = {.version = 1};
 
-static void publish(const uint8_t *symfile, size_t size)
+static struct jit_entry *publish(const uint8_t *symfile, size_t size)
 {
 	struct jit_entry *e = malloc(sizeof(*e));
 	if (e == NULL)
@@ -23,6 +26,22 @@ static void publish(const uint8_t *symfile, size_t size)
 		e->next->previous = e;
 	__jit_debug_descriptor.relevant = e;
 	__jit_debug_descriptor.first = e;
+	return e;
+}
+
+static void withdraw(struct jit_entry *e)
+{
+	if (e->previous != NULL)
+		e->previous->next = e->next;
+	else
+		__jit_debug_descriptor.first = e->next;
+	if (e->next != NULL)
+		e->next->previous = e->previous;
+	__jit_debug_descriptor.relevant = e;
+	memset((void *) (uintptr_t) e->symfile, 0xaa, e->size);
+	free((void *) (uintptr_t) e->symfile);
+	memset(e, 0xaa, sizeof(*e));
+	free(e);
 }
 
 /* A copy for code elsewhere. */
@@ -37,6 +56,19 @@ static uint8_t *copy_for(const struct symfile *f, uint64_t address, uint64_t byt
 	if (bytes == 0)
 		text->sh_size = 0;
 	return copy;
+}
+
+static void *churn(void *arg)
+{
+	struct jit_entry *kept[16] = {0};
+	for (uint64_t i = 0; !released; i++) {
+		struct jit_entry **e = &kept[i * 7 % 16];
+		uint64_t address = 0x200000000000 + i % 64 * SYMFILE_PAGE;
+		if (*e != NULL)
+			withdraw(*e);
+		*e = publish(copy_for(arg, address, 1), ((struct symfile *) arg)->size);
+	}
+	return NULL;
 }
 
 static NOINLINE void run(generated *code)
@@ -61,6 +93,9 @@ int main(int argc, char **argv)
 	for (int i = entries / 2 < 3 ? 3 : entries / 2 + 1; i < entries; i++)
 		publish(copy_for(&f, 0x100000000000 + (uint64_t) i * SYMFILE_PAGE, 1), f.size);
 	expect_stack("block inner middle outer run main");
+	pthread_t thread;
+	if (argc > 3 && pthread_create(&thread, NULL, churn, &f) != 0)
+		symfile_die("pthread_create");
 	ready();
 	run(f.outer);
 	return 0;
