@@ -13,6 +13,10 @@ PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl
 	systemd socat jq zstd curl
 PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
+# Runtimes that compile code (tests/live/jit_fleet.py); what npm has is put into the build folder.
+PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli php8.2-opcache \
+	nodejs default-jdk-headless luajit pypy3 ruby guile-3.0 racket sbcl erlang-base \
+	mono-runtime mono-mcs libgccjit-12-dev wabt
 # Their packages start services: not for everybody who runs the tests.
 PACKAGES_DOORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring
@@ -163,8 +167,9 @@ deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
 deps-doors: deps
 	$(call install_packages,$(PACKAGES_DOORS))
+# Some packages of nodejs bring npm along, and refuse the one of that name.
 deps-runtimes: deps
-	$(call install_packages,$(PACKAGES_RUNTIMES))
+	$(call install_packages,$(PACKAGES_RUNTIMES) $(PACKAGES_JIT) $(if $(shell command -v npm),,npm))
 
 # ---- the two commands of the README -----------------------------------------------------------
 .PHONY: try check

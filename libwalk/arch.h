@@ -93,6 +93,12 @@ unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
  * target. */
 bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma);
 
+/* True when the byte before avma only fills a gap between functions (INT3): code begins at avma. */
+bool sw_arch_padding_before(struct sw_memory memory, uint64_t avma);
+
+/* The instruction at pc is RET: the return address is at [rsp], whatever came before. */
+bool sw_arch_at_return(struct sw_memory memory, uint64_t pc_avma);
+
 /* A pushed-and-set-up, or not yet or no longer set-up, frame pointer at pc: what the instructions at
  * pc say about where the return address is. */
 enum sw_fp_place {

@@ -88,11 +88,25 @@ bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slo
 	return true;
 }
 
+bool sw_arch_padding_before(struct sw_memory memory, uint64_t avma)
+{
+	uint8_t code;
+	return avma > 0 && sw_memory_read(memory, avma - 1, &code, 1) && code == 0xcc;
+}
+
 static bool is_ret(const uint8_t *code)
 {
 	/* ret; ret imm16; rep ret; bnd ret */
 	return code[0] == 0xc3 || code[0] == 0xc2 ||
 	       ((code[0] == 0xf3 || code[0] == 0xf2) && code[1] == 0xc3);
+}
+
+bool sw_arch_at_return(struct sw_memory memory, uint64_t pc_avma)
+{
+	uint8_t code[2] = {0};
+	return (sw_memory_read(memory, pc_avma, code, sizeof(code)) ||
+		sw_memory_read(memory, pc_avma, code, 1)) &&
+	       is_ret(code);
 }
 
 enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma)

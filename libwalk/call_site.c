@@ -32,6 +32,28 @@ static bool leads_to_callee(const struct sw_callee *callee, uint64_t target_avma
 	return target_avma >= callee->start_avma && target_avma <= callee->cursor->regs.pc_avma;
 }
 
+static bool is_file_code(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	return place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF;
+}
+
+/* Where generated code begins is not known, but a call to a function of a file does not lead there. */
+static enum sw_call_site direct_to_generated(const struct sw_callee *callee, uint64_t target_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	uint64_t slot_avma;
+	bool generated = c->place == NULL || sw_module_kind(c->place->module) == SW_MODULE_ANON ||
+			 sw_module_kind(c->place->module) == SW_MODULE_JIT;
+	if (!generated || !is_file_code(c->snap, target_avma))
+		return SW_SITE_POSSIBLE;
+	if (sw_arch_jump_slot(c->memory, target_avma, &slot_avma) &&
+	    (!sw_memory_u64(c->memory, slot_avma, &target_avma) ||
+	     !is_file_code(c->snap, target_avma)))
+		return SW_SITE_POSSIBLE;
+	return SW_SITE_OTHER;
+}
+
 static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
@@ -40,7 +62,7 @@ static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_
 	if (!sw_is_executable(c->snap, target_avma))
 		return SW_SITE_NONE;
 	if (!callee_start(callee))
-		return SW_SITE_POSSIBLE;
+		return direct_to_generated(callee, target_avma);
 	if (leads_to_callee(callee, target_avma))
 		return SW_SITE_VERIFIED;
 	uint64_t slot_avma;

@@ -12,6 +12,8 @@ struct sw_capture {
 	const struct sw_snapshot *snap; /* maps, places and threads as known so far; in capture()
 					      also the threads' registers */
 	struct sw_capture_room *room;   /* capture_room.h */
+	void **state; /* the unwinder's own from hook to hook, NULL at first; what it points to
+			 comes from snap->priv->arena, and stays in snap->priv->hook_states */
 };
 
 /* prepare(): this range will be copied in the stop. Bounded by SW_CAPTURE_WANT_BYTES in all. */
@@ -34,6 +36,9 @@ void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t 
  * snapshot's ranges. False when it cannot be read or the room is used up. */
 bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 		     const uint8_t **ret_data);
+
+/* capture(): what lies in one range that was wanted, and was copied. */
+bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 
 /* stacks(), capture(): read without keeping, to follow a pointer. */
 bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);

@@ -77,10 +77,11 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	room->stack_bytes = options->stack_bytes;
 	room->total_bytes = options->total_bytes;
 	room->pieces_max = (2 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
+	snap->priv->hook_states = sw_arena_calloc(arena, SW_UNWINDERS_MAX, sizeof(void *));
 	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
 	room->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	snap->ranges = sw_arena_alloc(arena, room->ranges_max * sizeof(*snap->ranges));
-	if (room->pieces == NULL || snap->ranges == NULL)
+	if (room->pieces == NULL || snap->ranges == NULL || snap->priv->hook_states == NULL)
 		return sw_fail_nomem(err);
 	size_t bytes;
 	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
@@ -100,6 +101,7 @@ void sw_capture_room_prepare(struct sw_capture_room *room)
 	memset(room->pieces, 0, room->snap->n_threads * sizeof(*room->pieces));
 	struct sw_capture capture = {.snap = room->snap, .room = room};
 	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		capture.state = &room->snap->priv->hook_states[i];
 		int r = sw_unwinders[i]->prepare != NULL ? sw_unwinders[i]->prepare(&capture) : 0;
 		if (r < 0)
 			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s",
@@ -391,6 +393,20 @@ bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 	return true;
 }
 
+bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	const struct sw_capture_room *room = capture->room;
+	for (size_t i = 0; i < room->n_want; i++) {
+		const struct sw_piece *p = &room->pieces[i];
+		if (avma < p->avma || avma - p->avma > p->bytes ||
+		    bytes > p->bytes - (avma - p->avma))
+			continue;
+		memcpy(buffer, p->to + (avma - p->avma), bytes);
+		return true;
+	}
+	return false;
+}
+
 void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_capture_room *room = arg;
@@ -406,14 +422,18 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 	struct sw_capture capture = {.snap = snap, .room = room};
 	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
 	room->n_found = room->n_pieces;
-	for (size_t i = 0; i < sw_n_unwinders; i++)
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		capture.state = &room->snap->priv->hook_states[i];
 		if (sw_unwinders[i]->stacks != NULL && sw_unwinders[i]->stacks(&capture) < 0)
 			room->room_short = true;
+	}
 	pieces_place(room);
 	pieces_copy(room);
-	for (size_t i = 0; i < sw_n_unwinders; i++)
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		capture.state = &room->snap->priv->hook_states[i];
 		if (sw_unwinders[i]->capture != NULL && sw_unwinders[i]->capture(&capture) < 0)
 			room->room_short = true;
+	}
 }
 
 /* ---- after the stop ----------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ struct sw_piece {
 struct sw_capture_room {
 	struct sw_snapshot *snap; /* borrowed */
 	struct sw_stop *stop;     /* borrowed */
+	int proc_fd, live_fd;     /* borrowed: /proc/PID, and that of a thread that has memory */
 	size_t stack_bytes;       /* most of one stack */
 	size_t total_bytes;       /* most of all stacks and wanted ranges */
 	size_t used, size;        /* of snap->priv->pool */

@@ -9,6 +9,7 @@ enum { LEB_BYTES_MAX = 10, PAIR_BYTES = 8 };
 struct taker {
 	struct sw_bytes bytes;
 	uint64_t svma; /* of bytes.data[0] */
+	uint64_t text_svma, data_svma;
 	uint64_t at;
 	bool failed;
 };
@@ -59,6 +60,8 @@ static uint64_t take_pointer(struct taker *t, uint8_t encoding)
 	switch (encoding & 0x70) {
 	case DW_EH_PE_absptr: return value;
 	case DW_EH_PE_pcrel: return value + here;
+	case DW_EH_PE_textrel: t->failed |= t->text_svma == 0; return value + t->text_svma;
+	case DW_EH_PE_datarel: t->failed |= t->data_svma == 0; return value + t->data_svma;
 	default: t->failed = true; return 0;
 	}
 }
@@ -66,8 +69,9 @@ static uint64_t take_pointer(struct taker *t, uint8_t encoding)
 /* What of a CIE its FDEs need. */
 struct cie {
 	bool has_data; /* 'z': FDEs have augmentation data */
-	uint8_t encoding;
-	struct sw_bytes program;
+	bool signal;
+	uint8_t version, encoding;
+	struct sw_bytes columns, program;
 };
 
 /* From behind the id to the end of the entry, which is the end of t->bytes. */
@@ -79,12 +83,16 @@ static bool cie_read(struct taker *t, struct cie *ret)
 	if (t->failed || (version != 1 && version != 3 && version != 4) ||
 	    !sw_bytes_str(t->bytes, t->at, &letters))
 		return false;
+	ret->version = (uint8_t) version;
 	skip(t, strlen(letters) + 1);
 	if (version == 4)
-		skip(t, 2);                               /* sizes of addresses and segments */
+		skip(t, 2); /* sizes of addresses and segments */
+	uint64_t columns_off = t->at;
 	(void) take_leb(t);                               /* code alignment */
 	(void) take_leb(t);                               /* data alignment */
 	(void) (version == 1 ? take(t, 1) : take_leb(t)); /* return address column */
+	if (t->failed || !sw_bytes_sub(t->bytes, columns_off, t->at - columns_off, &ret->columns))
+		return false;
 	for (const char *l = letters; *l != '\0' && !t->failed; l++) {
 		if (*l == 'z') {
 			ret->has_data = true;
@@ -96,7 +104,9 @@ static bool cie_read(struct taker *t, struct cie *ret)
 			skip(t, 1);
 		} else if (*l == 'P') {
 			(void) take_pointer(t, (uint8_t) take(t, 1));
-		} else if (*l != 'S' && *l != 'B') {
+		} else if (*l == 'S') {
+			ret->signal = true;
+		} else if (*l != 'B') {
 			return false;
 		}
 	}
@@ -109,7 +119,11 @@ static bool cie_read(struct taker *t, struct cie *ret)
 /* The entry's bytes up to its end, behind its length field. 1, 0, -1 as sw_cfi_entry_read(). */
 static int entry_begin(const struct sw_cfi_section *s, uint64_t offset, struct taker *ret)
 {
-	*ret = (struct taker){.bytes = s->bytes, .svma = s->svma, .at = offset};
+	*ret = (struct taker){.bytes = s->bytes,
+			      .svma = s->svma,
+			      .text_svma = s->text_svma,
+			      .data_svma = s->data_svma,
+			      .at = offset};
 	if (offset >= s->bytes.size)
 		return 0;
 	uint64_t length = take(ret, 4);
@@ -151,6 +165,9 @@ int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 		return -1;
 	ret->cie_program = cie.program;
 	ret->encoding = cie.encoding;
+	ret->version = cie.version;
+	ret->signal = cie.signal;
+	ret->columns = cie.columns;
 	ret->start_svma = take_pointer(&t, cie.encoding);
 	ret->end_svma = ret->start_svma + take_pointer(&t, cie.encoding & 0x0f);
 	if (cie.has_data)
@@ -195,10 +212,11 @@ static const char *operands(uint8_t opcode)
 	}
 }
 
-/* Libdw stops at what it does not know, and so do we. */
-static bool program_sane(struct sw_bytes program, uint8_t encoding)
+/* Libdw stops at what it does not know, and so do we. *address is set when one is in it. */
+static bool program_sane(struct sw_bytes program, uint8_t encoding, bool *address)
 {
-	struct taker t = {.bytes = program};
+	/* The bases only have to be there: what the pointers are does not matter. */
+	struct taker t = {.bytes = program, .text_svma = 1, .data_svma = 1};
 	size_t remembered = 0;
 	while (t.at < program.size && !t.failed) {
 		uint8_t opcode = (uint8_t) take(&t, 1);
@@ -218,8 +236,10 @@ static bool program_sane(struct sw_bytes program, uint8_t encoding)
 				(void) take_leb(&t);
 			if (*operand == 'b')
 				skip(&t, take_leb(&t));
-			if (*operand == 'p')
+			if (*operand == 'p') {
+				*address = true;
 				(void) take_pointer(&t, encoding);
+			}
 			if (*operand >= '1' && *operand <= '8')
 				skip(&t, (uint64_t) (*operand - '0'));
 		}
@@ -229,8 +249,21 @@ static bool program_sane(struct sw_bytes program, uint8_t encoding)
 
 bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry)
 {
-	return program_sane(entry->program, entry->encoding) &&
-	       program_sane(entry->cie_program, entry->encoding);
+	bool address;
+	return program_sane(entry->program, entry->encoding, &address) &&
+	       program_sane(entry->cie_program, entry->encoding, &address);
+}
+
+bool sw_cfi_entry_has_place(const struct sw_cfi_entry *entry)
+{
+	bool address = false;
+	uint8_t encoding = entry->encoding;
+	if (encoding == DW_EH_PE_absptr || encoding == DW_EH_PE_udata8 ||
+	    encoding == DW_EH_PE_sdata8)
+		return false;
+	(void) program_sane(entry->program, encoding, &address);     /* only for address */
+	(void) program_sane(entry->cie_program, encoding, &address); /* only for address */
+	return address;
 }
 
 bool sw_cfi_section_sane(const struct sw_cfi_section *section, uint64_t offset)

@@ -22,6 +22,8 @@ struct sw_cfi_section {
 	struct sw_bytes bytes;
 	uint64_t svma; /* of bytes.data[0] */
 	bool debug_frame;
+	/* What pointers may count from; 0: not known, entries with such pointers are malformed. */
+	uint64_t text_svma, data_svma;
 };
 
 struct sw_cfi_entry {
@@ -30,6 +32,9 @@ struct sw_cfi_entry {
 	struct sw_bytes program;       /* its instructions */
 	struct sw_bytes cie_program;   /* FDE: those of its CIE, executed before */
 	uint8_t encoding;              /* DW_EH_PE_* of code addresses */
+	uint8_t version;               /* of its CIE, as the next two */
+	bool signal;                   /* 'S': the code is a signal trampoline's */
+	struct sw_bytes columns;       /* alignments and return address column, as they are */
 	uint64_t next_off;
 };
 
@@ -40,7 +45,10 @@ int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 /* True when the instructions, and its CIE's, ask for nothing excessive. */
 bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry);
 
-/* The same for every entry from offset to the end of the section. */
+/* True when its instructions, or its CIE's, hold an address that means something only where it lies. */
+bool sw_cfi_entry_has_place(const struct sw_cfi_entry *entry);
+
+/* sw_cfi_entry_sane() for every entry from offset to the end of the section. */
 bool sw_cfi_section_sane(const struct sw_cfi_section *section, uint64_t offset);
 
 /* The search table of .eh_frame_hdr: pairs of addresses, 4 bytes each, relative to its start. */

@@ -127,6 +127,20 @@ static bool open_file(struct sw_debug_frame *frame, size_t size)
 	return frame->cfi != NULL;
 }
 
+static struct sw_debug_frame *frame_make(const struct section *s)
+{
+	struct sw_debug_frame *frame = calloc(1, sizeof(*frame));
+	if (frame == NULL)
+		return NULL;
+	size_t size;
+	frame->file = make_file(s, &size);
+	if (frame->file == NULL || !open_file(frame, size)) {
+		sw_debug_frame_close(frame);
+		return NULL;
+	}
+	return frame;
+}
+
 struct sw_debug_frame *sw_debug_frame_open(Elf *elf, struct sw_bytes image)
 {
 	struct section s;
@@ -135,16 +149,13 @@ struct sw_debug_frame *sw_debug_frame_open(Elf *elf, struct sw_bytes image)
 	    s.bytes.size > SW_DEBUG_FRAME_MAX || !uncompressed_size(&s, &bytes) ||
 	    bytes > SW_DEBUG_FRAME_MAX)
 		return NULL;
-	struct sw_debug_frame *frame = calloc(1, sizeof(*frame));
-	if (frame == NULL)
-		return NULL;
-	size_t size;
-	frame->file = make_file(&s, &size);
-	if (frame->file == NULL || !open_file(frame, size)) {
-		sw_debug_frame_close(frame);
-		return NULL;
-	}
-	return frame;
+	return frame_make(&s);
+}
+
+struct sw_debug_frame *sw_debug_frame_make(struct sw_bytes entries)
+{
+	const struct section s = {.name = ".debug_frame", .bytes = entries};
+	return entries.size == 0 || entries.size > SW_DEBUG_FRAME_MAX ? NULL : frame_make(&s);
 }
 
 void sw_debug_frame_close(struct sw_debug_frame *frame)

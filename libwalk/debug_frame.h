@@ -21,6 +21,8 @@ enum {
 
 /* NULL when there is none, it is too large or malformed, or there is no memory. */
 struct sw_debug_frame *sw_debug_frame_open(Elf *elf, struct sw_bytes image);
+/* The same over bytes that somebody has put together; they are copied. */
+struct sw_debug_frame *sw_debug_frame_make(struct sw_bytes entries);
 void sw_debug_frame_close(struct sw_debug_frame *frame);
 /* Borrowed. */
 Dwarf_CFI *sw_debug_frame_cfi(struct sw_debug_frame *frame);

@@ -84,6 +84,14 @@ bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 	return true;
 }
 
+bool sw_live_peek(const struct sw_snapshot *snap, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_snapshot_priv *priv = snap->priv;
+	uint64_t end;
+	return priv->mem_fd >= 0 && !__builtin_add_overflow(avma, length, &end) &&
+	       end <= INT64_MAX && mem_read(priv, avma, buffer, length);
+}
+
 /* What of [range) no copy holds: copies were taken in the stop and go before. */
 static bool uncovered_each(const struct sw_snapshot *snap, struct sw_range range,
 			   bool (*each)(void *arg, const struct sw_range *range), void *arg)

@@ -14,6 +14,9 @@ enum { SW_LIVE_PAGES_MAX = 16384 }; /* kept; more are read and forgotten */
 /* All of length bytes, or false. */
 bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, size_t length);
 
+/* The same, read anew and not kept: before the stop, when what it says will not hold after it. */
+bool sw_live_peek(const struct sw_snapshot *snap, uint64_t avma, void *buffer, size_t length);
+
 /* Calls each for what was read so far and is not among the snapshot's copies; stops when it answers
  * false, and answers that. */
 bool sw_live_each(const struct sw_snapshot *snap,

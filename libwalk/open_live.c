@@ -45,16 +45,16 @@ static int reopen_regular(int path_fd, struct stat *st)
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
-/* Below a root directory, where the links inside lead. */
-static int open_in_root(int root_fd, const char *path, struct stat *st)
+int sw_open_in_root(int root_fd, const char *path, int flags, struct stat *st)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	flags |= O_PATH | O_CLOEXEC;
+	struct open_how how = {.flags = (unsigned) flags, .resolve = RESOLVE_IN_ROOT};
 	if (root_fd < 0)
 		return -1;
 	sw_cleanup(sw_close_p) int path_fd =
 		(int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	if (path_fd < 0 && errno == ENOSYS) /* a filter that does not know it; Linux 5.6 has it */
-		path_fd = openat(root_fd, path[0] == '/' ? path + 1 : path, O_PATH | O_CLOEXEC);
+		path_fd = openat(root_fd, path[0] == '/' ? path + 1 : path, flags);
 	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
 }
 
@@ -105,7 +105,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	struct sw_live *live = arg;
 	struct stat st;
 	/* A file may really be named "x (deleted)": its identity tells. */
-	sw_cleanup(sw_close_p) int fd = open_in_root(live->root_fd, map->path, &st);
+	sw_cleanup(sw_close_p) int fd = sw_open_in_root(live->root_fd, map->path, 0, &st);
 	if (fd >= 0 && (same_inode(&st, map) || same_contents(live, fd, map))) {
 		*ret_deleted = false;
 		return sw_take_fd(fd);
@@ -115,7 +115,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	/* Of a process that changed its root directory the kernel shows names as we see them:
 	 * proc(5) "maps", d_path() starts from the reader's root. */
 	sw_close_p(&fd);
-	fd = open_in_root(live->own_root_fd, map->path, &st);
+	fd = sw_open_in_root(live->own_root_fd, map->path, 0, &st);
 	if (fd >= 0 && same_inode(&st, map)) {
 		*ret_deleted = false;
 		return sw_take_fd(fd);
@@ -124,7 +124,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	fd = -EBADF;
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
-		fd = open_in_root(live->root_fd, path, &st);
+		fd = sw_open_in_root(live->root_fd, path, 0, &st);
 		if (fd >= 0 && same_inode(&st, map))
 			return sw_take_fd(fd);
 	}

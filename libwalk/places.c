@@ -46,11 +46,13 @@ static bool same_file(const struct sw_map *a, const struct sw_map *b)
 }
 
 /* The group that begins at maps[first]. The same file from its start again is a second copy of
- * the module (dlmopen, a file that is also read as data). */
+ * the module (dlmopen, a file that is also read as data); so is the same code again (node maps the
+ * text of its builtins a second time). Segments may share a page of the file. */
 static struct group group_at(const struct sw_snapshot *snap, size_t first)
 {
 	const struct sw_map *begin = &snap->maps[first];
 	struct group g = {.first = first, .last = first};
+	uint64_t code_end_off = 0;
 	for (size_t i = first; i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];
 		if (map->place >= 0)
@@ -59,8 +61,16 @@ static struct group group_at(const struct sw_snapshot *snap, size_t first)
 			continue;
 		if (!same_file(map, begin) || (i > first && map->file_off == 0))
 			break;
+		bool exec = map->prot & SW_MAP_EXEC;
+		uint64_t length = map->end_avma - map->start_avma;
+		uint64_t again =
+			exec && map->file_off < code_end_off ? code_end_off - map->file_off : 0;
+		if (again > IMAGE_PAGE || (again != 0 && again >= length))
+			break;
 		g.last = i;
-		if (g.exec == NULL && (map->prot & SW_MAP_EXEC))
+		if (exec)
+			code_end_off = map->file_off + length;
+		if (g.exec == NULL && exec)
 			g.exec = map;
 	}
 	return g;

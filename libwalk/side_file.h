@@ -26,6 +26,34 @@ int sw_side_file_open(struct sw_capture *capture, const char *path);
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
 		      struct sw_bytes *ret);
 
+/* prepare(): there is such a file, but it is not used: why, a static string. */
+void sw_side_file_refuse(struct sw_capture *capture, const char *name, const char *why);
+
+/* Why the one of that name is not used; NULL when it is, or when there is none. */
+const char *sw_side_file_refused(const struct sw_snapshot *snap, const char *name);
+
+/* A file's bytes, at most max of them, the first or the last ones. room NULL: empty, or in vain. */
+struct sw_file_copy {
+	struct sw_bytes bytes;
+	bool cut; /* there is more in the file */
+	void *room;
+	size_t room_bytes;
+};
+void sw_file_copy_make(int fd, size_t max, bool last, struct sw_file_copy *ret);
+void sw_file_copy_free(struct sw_file_copy *copy);
+
+/* ---- for those who make snapshots ------------------------------------------------------------ */
+
+/* As sw_side_file_add(). The name is copied. */
+int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd);
+
+/* The n-th of all, whatever its name; *ret_name is borrowed from the snapshot. */
+bool sw_side_file_at(const struct sw_snapshot *snap, size_t n, const char **ret_name,
+		     struct sw_bytes *ret);
+
+struct sw_side_files;
+void sw_side_files_destroy(struct sw_side_files *files);
+
 enum {
 	SW_SIDE_FILES_MAX = 64,       /* of a snapshot */
 	SW_SIDE_FILE_BYTES = 1 << 30, /* of one */

@@ -2,6 +2,7 @@
 #include "snapshot.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "side_file.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -35,6 +36,7 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 		(void) munmap(priv->pool, priv->pool_bytes); /* ours, cannot fail */
 	if (priv->file != NULL)
 		(void) munmap(priv->file, priv->file_bytes);
+	sw_side_files_destroy(priv->side);
 	sw_close_p(&priv->mem_fd);
 	sw_map64_deinit(&priv->live_by_page);
 	free(priv->live);

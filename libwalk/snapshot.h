@@ -22,7 +22,10 @@ struct sw_snapshot_priv {
 	size_t n_live, live_capacity;
 	struct sw_map64 live_by_page; /* -> index into live */
 	size_t warnings_capacity;
-	struct sw_range *copies; /* all stacks and ranges by start, without overlaps */
+	void **hook_states; /* the unwinders' own from their capture hooks, by index; the arena's,
+			       NULL when not taken from a process */
+	struct sw_side_files *side; /* owned: side_file.h; NULL: none */
+	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
 	size_t n_copies;
 };
 

@@ -147,6 +147,8 @@ int sw_take_before(struct sw_take *take)
 	for (size_t i = 0; i < snap->n_maps && take->stop.known_avma == 0; i++)
 		if (snap->maps[i].prot & SW_MAP_READ)
 			take->stop.known_avma = snap->maps[i].start_avma;
+	take->room->proc_fd = take->target->proc_fd;
+	take->room->live_fd = take->live_fd;
 	sw_capture_room_prepare(take->room);
 	take->stop.arg = take->room;
 	return 0;

@@ -4,7 +4,8 @@
  *
  *	snapshot	text, described below
  *	memory		bytes of stacks and ranges; where they lie says the text
- *	modules/NAME	copies of the files that code was mapped from, or of their image in memory
+ *	modules/NAME	copies of the files that code was mapped from, or of their image in memory; and
+ *			of files beside the process
  *
  * The text has one record in each line: a keyword and words with spaces between. Numbers are decimal,
  * or hexadecimal after 0x. Strings have bytes outside '!'..'~' and '%' as %XX; "-" is the empty one.
@@ -20,6 +21,7 @@
  *	module KIND DELETED NAME PATH	numbered from 0; NAME is "-" when there is no file
  *	place MODULE START END		numbered from 0
  *	map START END FILE_OFFSET INODE MAJOR MINOR PROT PLACE PATH
+ *	side KIND NAME			a file beside the process, copied to modules/NAME: side_file.h
  *	warning CODE TID REASON MESSAGE
  *	end				always the last line: without it the file was cut short
  *
@@ -31,6 +33,7 @@
 #include "errors.h"
 #include "fixture_text.h"
 #include "module.h"
+#include "side_file.h"
 #include "snapshot.h"
 
 #include <fcntl.h>
@@ -250,6 +253,23 @@ static void take_map(struct loader *l, struct sw_fixture_line *line)
 		l->snap->maps[l->snap->n_maps++] = m;
 }
 
+static void take_side(struct loader *l, struct sw_fixture_line *line)
+{
+	char kind[NAME_MAX + 1], name[NAME_MAX + 1];
+	struct stat st;
+	sw_fixture_string(line, kind, sizeof(kind));
+	sw_fixture_string(line, name, sizeof(name));
+	if (!name_ok(name))
+		line->bad = true;
+	int fd = line->bad ? -1 : module_open(l, name, &st);
+	int r = fd >= 0 ? sw_side_file_keep(l->snap, kind, fd) : 0;
+	if (r == -SW_E_NOMEM)
+		l->nomem = true;
+	else if (!line->bad && (fd < 0 || r < 0))
+		sw_snapshot_warn(l->snap, SW_WARN_PARTIAL, 0, SW_E_NOT_FOUND,
+				 "%s: its copy in the fixture is missing", kind);
+}
+
 static void take_warning(struct loader *l, struct sw_fixture_line *line)
 {
 	char message[SW_ERROR_MESSAGE_MAX];
@@ -283,6 +303,7 @@ static const struct record {
 	{"module", take_module, offsetof(struct counts, modules), MODULES_MAX},
 	{"place", take_place, offsetof(struct counts, places), PLACES_MAX},
 	{"map", take_map, offsetof(struct counts, maps), SW_MAPS_MAX},
+	{"side", take_side, SIZE_MAX, 0},
 	{"warning", take_warning, SIZE_MAX, 0},
 	{"end", take_end, SIZE_MAX, 0},
 };

@@ -5,6 +5,7 @@
 #include "fixture_text.h"
 #include "mem_live.h"
 #include "module.h"
+#include "side_file.h"
 #include "snapshot.h"
 
 #include <fcntl.h>
@@ -260,6 +261,28 @@ static bool save_module(struct saver *s, size_t index)
 	return true;
 }
 
+/* Files beside the process, as far as they are looked at. */
+static bool save_side_files(struct saver *s)
+{
+	const char *kind;
+	struct sw_bytes bytes;
+	for (size_t i = 0; i < SW_SIDE_FILES_MAX; i++) {
+		char name[NAME_BYTES];
+		if (!sw_side_file_at(s->snap, i, &kind, &bytes))
+			continue;
+		(void) snprintf(name, sizeof(name), "side-%zu", i); /* fits */
+		sw_cleanup(sw_close_p) int fd =
+			openat(s->modules_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0 || !write_all(fd, bytes.data, bytes.size))
+			return false;
+		sw_text_printf(&s->text, "side");
+		sw_fixture_put_string(&s->text, kind);
+		sw_fixture_put_string(&s->text, name);
+		sw_text_append(&s->text, "\n", 1);
+	}
+	return true;
+}
+
 static size_t module_index(const struct saver *s, const struct sw_map64 *seen,
 			   const struct sw_module *module)
 {
@@ -304,7 +327,7 @@ static bool save_all(struct saver *s)
 	if (s->modules_fd < 0 || s->memory_fd < 0 || s->range_off == NULL || s->modules == NULL)
 		return false;
 	save_process(s);
-	if (!save_ranges(s) || !save_threads(s) || !save_places(s))
+	if (!save_ranges(s) || !save_threads(s) || !save_places(s) || !save_side_files(s))
 		return false;
 	save_maps(s);
 	save_warnings(s);

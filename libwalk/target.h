@@ -6,6 +6,7 @@
 #include "snapshot.h"
 
 #include <snapwalk/walk.h>
+#include <sys/stat.h>
 
 /* A process we hold on to. Its /proc directory is bound to the process, not to the number: once
  * the process is gone, everything below proc_fd fails, also when the pid is used again. */
@@ -36,6 +37,10 @@ bool sw_target_thread_lives(int dirfd, const char *name);
 /* Why the kernel refuses to let us trace pid, in words that say what to do. tid: the thread that
  * was refused. -SW_E_TRACED or -SW_E_NOT_PERMITTED. */
 int sw_target_denied(const struct sw_target *target, pid_t tid, struct sw_error *err);
+
+/* Opens a regular file for reading below a root directory, where the links inside lead; with
+ * O_NOFOLLOW in flags the last name must be no link. Its fd and *st, or -1 with errno. */
+int sw_open_in_root(int root_fd, const char *path, int flags, struct stat *st);
 
 /* The opener (snapshot.h) of a running process. */
 struct sw_live {

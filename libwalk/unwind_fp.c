@@ -14,6 +14,11 @@
  */
 #include "arch.h"
 #include "call_site.h"
+#include "elf_cfi.h"
+#include "errors.h"
+#include "runtime_names.h"
+
+#include <stdlib.h>
 
 enum {
 	FP_WORDS_MAX = 1024, /* of the frame, searched for return addresses that rbp skips */
@@ -49,14 +54,35 @@ static bool is_generated(const struct sw_snapshot *snap, uint64_t avma)
 		sw_module_kind(place->module) == SW_MODULE_ANON);
 }
 
-/*
- * Interpreters push return addresses that come after no CALL and jump (HotSpot's template
- * interpreter). Such a one counts only if the chain goes on behind it.
- */
-static bool pushed_by_interpreter(const struct sw_cursor *c, uint64_t return_avma, uint64_t cfa,
-				  uint64_t next_rbp)
+/* An entry into a file's code that no table covers. Behind padding nothing falls or returns. */
+static bool is_entry_without_table(const struct sw_cursor *c, uint64_t avma)
 {
-	return is_generated(c->snap, return_avma) && next_rbp >= cfa && on_stack(c, next_rbp);
+	const struct sw_place *place = sw_snapshot_place(c->snap, avma);
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	const struct sw_cfi_rule *rule;
+	return cfi != NULL && sw_arch_padding_before(c->memory, avma) &&
+	       sw_elf_cfi_row(cfi, avma - place->bias, &rule) == SW_ELF_ROW_NONE;
+}
+
+/*
+ * Runtimes push return addresses that come after no CALL, and jump: HotSpot's template interpreter,
+ * V8's deoptimizer (node 26: frames that return to the entry of a builtin), BEAM for the first frame
+ * of its processes. Such a one counts only if the chain goes on behind it, or ends there by its mark.
+ */
+static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, uint64_t cfa,
+			      uint64_t next_rbp)
+{
+	uint64_t next_return_avma;
+	bool generated = is_generated(c->snap, return_avma);
+	if (!sw_is_executable(c->snap, return_avma) ||
+	    (!generated && !is_entry_without_table(c, return_avma)))
+		return false;
+	if (next_rbp == 0)
+		return generated && is_generated(c->snap, c->lookup_avma);
+	return next_rbp >= cfa && on_stack(c, next_rbp) &&
+	       sw_memory_u64(c->memory, next_rbp + SW_ARCH_WORD, &next_return_avma) &&
+	       sw_is_executable(c->snap, next_return_avma);
 }
 
 /* What lies between sp and the pair. */
@@ -84,9 +110,23 @@ static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 	return found;
 }
 
+struct fp_state {
+	bool honest; /* generated code keeps frame pointers */
+};
+
+static int fp_attach(const struct sw_snapshot *snap, void **ret_state)
+{
+	struct fp_state *st = calloc(1, sizeof(*st));
+	if (st == NULL)
+		return -SW_E_NOMEM;
+	st->honest = sw_runtime_keeps_fp(snap);
+	*ret_state = st;
+	return 0;
+}
+
 static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	(void) state;
+	const struct fp_state *st = state;
 	uint64_t rbp, at, words[2];
 	bool rbp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &rbp);
 	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
@@ -102,7 +142,7 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	uint64_t cfa = at + sizeof(words);
 	struct sw_callee callee = sw_callee_of(cursor);
 	bool pushed = sw_call_site_check(&callee, words[1]) == SW_SITE_NONE;
-	if (pushed && !pushed_by_interpreter(cursor, words[1], cfa, words[0]))
+	if (pushed && !pushed_by_runtime(cursor, words[1], cfa, words[0]))
 		return SW_STEP_DECLINE;
 	enum skipped skipped = skipped_look(&callee, at);
 	if (skipped == SKIPPED_VERIFIED)
@@ -114,8 +154,13 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	sw_regs_set(&ret->regs, SW_ARCH_FP, words[0]);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, words[1]);
-	if (pushed || skipped == SKIPPED_MAYBE)
-		ret->flags = SW_FRAME_MAY_MISS;
+	/* An entry: names belong to what begins there. */
+	bool entry = pushed && (words[0] == 0 || sw_arch_padding_before(cursor->memory, words[1]));
+	if (entry)
+		ret->flags |= SW_FRAME_EXACT_PC;
+	bool honest = st != NULL && st->honest;
+	if ((pushed && !entry) || (skipped == SKIPPED_MAYBE && !honest))
+		ret->flags |= SW_FRAME_MAY_MISS;
 	return SW_STEP_OK;
 }
 
@@ -149,6 +194,8 @@ const struct sw_unwinder_ops sw_unwind_fp = {
 	.trust = SW_TRUST_FRAME_POINTER,
 	.weak_trust = SW_TRUST_FRAME_POINTER,
 	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.attach = fp_attach,
+	.detach = free,
 	.step = fp_step,
 	.explain = fp_explain,
 };

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The last resort: look upwards from sp for a word that is a return address. Stale ones from
- * earlier calls lie about on every stack, so a call that leads into the frame's own function
- * (scan_verified) is preferred to the nearest one that merely comes after some call (scan).
+ * earlier calls lie about on every stack. So two questions are asked of each: may the call before it
+ * lead to the frame's own function (call_site.h)? And do tables lead on from there, to the thread's
+ * first frame or the next code without tables (walk_ahead.h)? The nearest is taken of the best kind:
  *
- *	pick = first verified within VERIFY_WORDS behind the first possible one
- *	     | first possible (indirect call, or function not known)
- *	     | first other (a direct call to another function, which may have jumped here)
+ *	verified call, leads on	 within VERIFY_WORDS behind the first possible one
+ *	possible call, leads on	 indirect, or the frame's function is not known
+ *	other call, leads on	 a direct call to another function, which may have jumped here
+ *	the same without leading on
+ *
+ * "leads on" is also what nothing is known of. Only a verified call is more than a guess.
  */
 #include "arch.h"
 #include "call_site.h"
+#include "walk_ahead.h"
 
 enum {
 	SCAN_WORDS_MAX = 4096, /* 32 KiB: large local arrays exist, but luck grows with distance */
 	VERIFY_WORDS = 64,
+	ENTRIES_MAX = 16,
+	AHEADS_MAX = 64, /* of a scan: candidates from which tables are followed */
 };
 
 struct candidate {
@@ -23,59 +30,120 @@ struct candidate {
 };
 
 struct scan {
-	struct candidate verified, possible, other;
+	/* The nearest one of each kind; [1]: tables lead astray from it. By enum sw_call_site. */
+	struct candidate best[2][SW_SITE_VERIFIED + 1];
+	struct candidate entries[ENTRIES_MAX]; /* for entry_pick() */
+	size_t n_entries;
+	size_t aheads;
 	bool limit; /* SCAN_WORDS_MAX was reached before the end of the stack */
 };
 
-static void note(struct candidate *c, uint64_t at_avma, uint64_t return_avma)
+/* Whether rbp may be that of a caller whose frame begins at cfa: a pair above, with a return address. */
+static bool is_frame_pointer(const struct sw_cursor *c, uint64_t cfa, uint64_t rbp)
 {
-	if (!c->found)
-		*c = (struct candidate){true, at_avma, return_avma};
+	uint64_t word;
+	struct sw_callee callee = sw_callee_of(c);
+	return rbp >= cfa && rbp < sw_cursor_stack_end(c) && rbp % SW_ARCH_WORD == 0 &&
+	       sw_memory_u64(c->memory, rbp + SW_ARCH_WORD, &word) &&
+	       sw_call_site_check(&callee, word) != SW_SITE_NONE;
+}
+
+/* A function that was skipped by guessing may have left rbp alone, or pushed it first of all, below
+ * the return address, and then used it for something else (HotSpot's compiled code). */
+static void keep_frame_pointer(const struct sw_cursor *c, uint64_t cfa, struct sw_regs *regs)
+{
+	uint64_t rbp;
+	if ((sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) && is_frame_pointer(c, cfa, rbp)) ||
+	    (cfa - 2 * SW_ARCH_WORD >= c->regs.sp_avma &&
+	     sw_memory_u64(c->memory, cfa - 2 * SW_ARCH_WORD, &rbp) &&
+	     is_frame_pointer(c, cfa, rbp)))
+		sw_regs_set(regs, SW_ARCH_FP, rbp);
+}
+
+/* The caller's registers. */
+static void caller_set(const struct candidate *found, struct sw_regs *regs)
+{
+	sw_regs_set(regs, SW_ARCH_SP, found->at_avma + SW_ARCH_WORD);
+	sw_regs_set(regs, SW_ARCH_RA, found->return_avma);
+}
+
+static struct sw_regs caller_regs(const struct sw_cursor *c, const struct candidate *found)
+{
+	struct sw_regs regs = c->regs;
+	regs.known = 0;
+	caller_set(found, &regs);
+	keep_frame_pointer(c, regs.sp_avma, &regs);
+	return regs;
+}
+
+static void note(struct scan *s, const struct sw_callee *callee, enum sw_call_site site,
+		 const struct candidate *found)
+{
+	struct sw_regs regs = caller_regs(callee->cursor, found);
+	enum sw_ahead ahead = s->aheads++ < AHEADS_MAX
+				      ? sw_walk_ahead(callee->cursor, &regs, NULL, NULL)
+				      : SW_AHEAD_UNKNOWN;
+	struct candidate *slot = &s->best[ahead == SW_AHEAD_BAD][site];
+	if (!slot->found)
+		*slot = *found;
+	if (site == SW_SITE_OTHER && ahead == SW_AHEAD_GOOD && !callee->known &&
+	    s->n_entries < ENTRIES_MAX)
+		s->entries[s->n_entries++] = *found;
 }
 
 static struct scan scan_stack(const struct sw_cursor *c)
 {
 	struct scan s = {0};
 	struct sw_callee callee = sw_callee_of(c);
+	const struct candidate *possible = &s.best[0][SW_SITE_POSSIBLE];
 	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
 	uint64_t end_avma = sw_cursor_stack_end(c);
 	for (size_t n = 0; at < end_avma; n++, at += SW_ARCH_WORD) {
 		uint64_t word;
-		if (s.possible.found && at - s.possible.at_avma > VERIFY_WORDS * SW_ARCH_WORD)
+		if (s.best[0][SW_SITE_VERIFIED].found ||
+		    (possible->found && at - possible->at_avma > VERIFY_WORDS * SW_ARCH_WORD))
 			break;
 		s.limit = n == SCAN_WORDS_MAX;
 		if (s.limit || !sw_memory_u64(c->memory, at, &word))
 			break;
-		switch (sw_call_site_check(&callee, word)) {
-		case SW_SITE_NONE: break;
-		case SW_SITE_OTHER: note(&s.other, at, word); break;
-		case SW_SITE_POSSIBLE: note(&s.possible, at, word); break;
-		case SW_SITE_VERIFIED: note(&s.verified, at, word); return s;
-		}
+		enum sw_call_site site = sw_call_site_check(&callee, word);
+		struct candidate found = {true, at, word};
+		if (site != SW_SITE_NONE)
+			note(&s, &callee, site, &found);
 	}
 	return s;
 }
 
-/*
- * A function that was skipped by guessing may have kept rbp. It is handed on only if it looks like
- * the caller's: a frame above, with a return address in it.
- */
-static void keep_frame_pointer(const struct sw_cursor *c, uint64_t cfa, struct sw_regs *regs)
+/* The best there is, or NULL. */
+static const struct candidate *scan_pick(const struct scan *s)
 {
-	uint64_t rbp, word;
-	struct sw_callee callee = sw_callee_of(c);
-	if (!sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) || rbp < cfa ||
-	    rbp >= sw_cursor_stack_end(c) || rbp % SW_ARCH_WORD != 0 ||
-	    !sw_memory_u64(c->memory, rbp + SW_ARCH_WORD, &word) ||
-	    sw_call_site_check(&callee, word) == SW_SITE_NONE)
-		return;
-	sw_regs_set(regs, SW_ARCH_FP, rbp);
+	for (int bad = 0; bad < 2; bad++)
+		for (int site = SW_SITE_VERIFIED; site > SW_SITE_NONE; site--)
+			if (s->best[bad][site].found)
+				return &s->best[bad][site];
+	return NULL;
 }
 
-static void caller_set(const struct candidate *found, struct sw_regs *regs)
+/*
+ * A virtual machine's assembly goes on in generated code by a jump: then the nearest caller made a
+ * direct call to that assembly (LuaJIT, Racket). It is told from a stale one by the way up from it,
+ * which must lead through the frame that would have been picked.
+ */
+static const struct candidate *entry_pick(const struct sw_cursor *c, const struct scan *s,
+					  const struct candidate *pick)
 {
-	sw_regs_set(regs, SW_ARCH_SP, found->at_avma + SW_ARCH_WORD);
-	sw_regs_set(regs, SW_ARCH_RA, found->return_avma);
+	const struct sw_ahead_frame through = {.pc_avma = pick->return_avma,
+					       .sp_avma = pick->at_avma + SW_ARCH_WORD};
+	for (size_t i = 0; i < s->n_entries; i++) {
+		bool is_through;
+		struct sw_regs regs = caller_regs(c, &s->entries[i]);
+		if (s->entries[i].at_avma >= pick->at_avma)
+			break;
+		(void) sw_walk_ahead(c, &regs, &through, &is_through);
+		if (is_through)
+			return &s->entries[i];
+	}
+	return pick;
 }
 
 /*
@@ -108,10 +176,7 @@ static enum sw_step scan_step(void *state, struct sw_cursor *cursor, struct sw_s
 			return step;
 	}
 	struct scan s = scan_stack(cursor);
-	const struct candidate *pick = s.verified.found   ? &s.verified
-				       : s.possible.found ? &s.possible
-				       : s.other.found    ? &s.other
-							  : NULL;
+	const struct candidate *pick = scan_pick(&s);
 	if (pick == NULL && s.limit) {
 		ret->end = SW_END_SCAN_LIMIT;
 		ret->why = "no return address within 32 KiB of stack";
@@ -119,11 +184,10 @@ static enum sw_step scan_step(void *state, struct sw_cursor *cursor, struct sw_s
 	}
 	if (pick == NULL)
 		return SW_STEP_DECLINE;
-	ret->regs = cursor->regs;
-	ret->regs.known = 0;
-	caller_set(pick, &ret->regs);
-	keep_frame_pointer(cursor, ret->regs.sp_avma, &ret->regs);
-	ret->weak = pick != &s.verified;
+	if (pick == &s.best[0][SW_SITE_POSSIBLE])
+		pick = entry_pick(cursor, &s, pick);
+	ret->regs = caller_regs(cursor, pick);
+	ret->weak = pick != &s.best[0][SW_SITE_VERIFIED];
 	ret->flags = ret->weak ? SW_FRAME_MAY_MISS : 0;
 	return SW_STEP_OK;
 }

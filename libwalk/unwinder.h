@@ -46,6 +46,7 @@ struct sw_cursor {
 	bool exact_pc;
 	size_t depth;         /* frames so far, 1 for the first step */
 	uint64_t callee_avma; /* pc of the frame before this one; 0 for the first */
+	void *const *states;  /* of all unwinders, for sw_walk_ahead(); NULL: none */
 };
 
 /* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */
@@ -70,7 +71,8 @@ static inline uint64_t sw_cursor_stack_end(const struct sw_cursor *cursor)
 /* What a step answers. The walker zeroes it before. */
 struct sw_stepped {
 	struct sw_regs regs; /* OK: the caller's registers */
-	uint32_t flags;      /* OK: SW_FRAME_EXACT_PC, _MAY_MISS for the caller's frame */
+	uint32_t flags;      /* OK: SW_FRAME_EXACT_PC, _MAY_MISS, _LIVE_READ for the caller's
+				frame */
 	bool callee_signal;  /* OK: the frame stepped out of is a signal trampoline */
 	bool weak;           /* OK: found with ops->weak_trust instead of ops->trust */
 	bool other_stack;    /* OK: the caller's frame is on another stack, which may lie below */

@@ -9,6 +9,7 @@ extern const struct sw_unwinder_ops sw_runtime_wine;
 extern const struct sw_unwinder_ops sw_unwind_elf;
 extern const struct sw_unwinder_ops sw_unwind_pe;
 extern const struct sw_unwinder_ops sw_unwind_wine_tables;
+extern const struct sw_unwinder_ops sw_unwind_jit;
 extern const struct sw_unwinder_ops sw_unwind_fp;
 extern const struct sw_unwinder_ops sw_unwind_scan;
 
@@ -17,6 +18,7 @@ const struct sw_unwinder_ops *const sw_unwinders[] = {
 	&sw_unwind_elf,
 	&sw_unwind_pe,
 	&sw_unwind_wine_tables,
+	&sw_unwind_jit,
 	&sw_unwind_fp,
 	&sw_unwind_scan,
 };

@@ -177,7 +177,8 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		.by = (uint8_t) (index + 1),
 		.source = s->source,
 		.trust = (uint8_t) (s->weak ? ops->weak_trust : ops->trust),
-		.flags = (uint16_t) (s->flags & (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS)),
+		.flags = (uint16_t) (s->flags &
+				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
 	};
 	if (w->memory.live_reads != live_before)
 		frame.flags |= SW_FRAME_LIVE_READ;
@@ -261,7 +262,8 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
-				       .memory = sw_snapshot_memory(&w->memory)};
+				       .memory = sw_snapshot_memory(&w->memory),
+				       .states = w->states};
 	w->n_frames = 0;
 	w->switches = 0;
 	w->why = NULL;

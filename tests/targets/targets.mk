@@ -71,6 +71,22 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
+# JIT compilers that register their code include one header of ours, and nothing else.
+JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files)
+$(JIT_TARGETS): $(T)/%: tests/targets/%.c $(TARGET_DEPS) libwalk/include/snapwalk/ftable.h
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -Ilibwalk/include -o $@ $<
+
+# Code that is loaded by the program itself: with .eh_frame, and with .debug_frame alone. Not -g0: the
+# second has no other tables.
+$(T)/symfile_code.o $(T)/symfile_debug.o: tests/targets/lib/symfile_code.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O1 -g -fno-pie -fcf-protection=none -fomit-frame-pointer -Wall -Wextra \
+		$(if $(findstring debug,$@),-fno-asynchronous-unwind-tables -fno-unwind-tables) -c -o $@ $<
+$(T)/jit_libgcc_static: tests/targets/jit_libgcc.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -static-libgcc -o $@ $<
+
 # ---- programs of the benchmark, drivers of the live tests --------------------------------------
 BENCH_PROGRAMS := $(T)/threads $(T)/floor $(T)/measure
 $(BENCH_PROGRAMS): $(T)/%: tests/bench/%.c tests/targets/targets.mk
@@ -83,7 +99,7 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(TESTS_ARCHIVES) $(TESTS_LIBS)
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/stepped_cet \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

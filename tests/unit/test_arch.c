@@ -114,6 +114,16 @@ static enum sw_fp_place fp_place(const uint8_t *bytes, size_t n)
 	return sw_arch_fp_place(memory_beginning(bytes, n), AT);
 }
 
+static void test_padding_before(void **state)
+{
+	(void) state;
+	static const uint8_t bytes[] = {0xcc, 0x90, 0x90};
+	assert_true(sw_arch_padding_before(memory_beginning(bytes, 3), AT + 1));
+	assert_false(sw_arch_padding_before(memory_beginning(bytes, 3), AT + 2));
+	assert_false(sw_arch_padding_before(memory_beginning(bytes, 3), AT)); /* not readable */
+	assert_false(sw_arch_padding_before(memory_beginning(bytes, 3), 0));
+}
+
 static void test_fp_place(void **state)
 {
 	(void) state;
@@ -251,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_indirect_call),
 		cmocka_unit_test(test_call_before_unreadable),
 		cmocka_unit_test(test_jump_slot),
+		cmocka_unit_test(test_padding_before),
 		cmocka_unit_test(test_fp_place),
 		cmocka_unit_test(test_sigreturn),
 		cmocka_unit_test(test_musl_clone),

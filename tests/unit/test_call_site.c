@@ -114,12 +114,45 @@ static void test_executable(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/* From generated code, of which no functions are known: a call to a file's code did not lead there,
+ * unless it goes through a slot that leads on. */
+static void test_generated(void **state)
+{
+	(void) state;
+	enum { JIT = 0x660000000000 };
+	for (int slot = 0; slot < 2; slot++) {
+		uint64_t slot_value = slot ? JIT : CODE + 0x20;
+		uint32_t displacement = SLOT - (CODE + 0x66);
+		memcpy(code + 0x60, "\xff\x25", 2);
+		memcpy(code + 0x62, &displacement, sizeof(displacement));
+		struct sw_snapshot *snap = fake_snapshot_create();
+		walk_module(snap, BIAS,
+			    &(struct image_parts){.code = code,
+						  .n_code = sizeof(code),
+						  .fdes = fdes,
+						  .n_fdes = 2});
+		(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+		struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 8, &slot_value, 1);
+		fake_snapshot_range(snap, SLOT, &slot_value, sizeof(slot_value));
+		fake_snapshot_finish(snap);
+		struct walk_cursor w;
+		walk_cursor_init(&w, snap, thread, true);
+		struct sw_callee callee = sw_callee_of(&w.cursor);
+		assert_int_equal(sw_call_site_check(&callee, CODE + 0x3f), SW_SITE_OTHER);
+		assert_int_equal(sw_call_site_check(&callee, CODE + 0x41), SW_SITE_POSSIBLE);
+		assert_int_equal(sw_call_site_check(&callee, CODE + 0x46),
+				 slot ? SW_SITE_POSSIBLE : SW_SITE_OTHER);
+		fake_snapshot_destroy(snap);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_direct),     cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_plt),        cmocka_unit_test(test_no_return_address),
 		cmocka_unit_test(test_trampoline), cmocka_unit_test(test_executable),
+		cmocka_unit_test(test_generated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

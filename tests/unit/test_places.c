@@ -280,14 +280,62 @@ static void bias_that_does_not_fit(void **state)
 	(void) close(o.fd);
 }
 
+/* node maps the text of its builtins a second time, here with nothing of another file between: a
+ * place of its own, with a bias of its own. */
+static void same_code_again(void **state)
+{
+	(void) state;
+	enum { AGAIN = BASE + 0x800000 };
+	struct openings o = {.fd = image_file(IMAGE_BYTES)};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	library_add(snap, BASE, "/lib/x.so");
+	(void) map_add(snap, AGAIN, AGAIN + 0x1000, "r-xp", 0x1000, "/lib/x.so", 7);
+	(void) map_add(snap, AGAIN + 0x1000, AGAIN + 0x2000, "rw-p", 0, "", 0);
+	find(snap, &o);
+	assert_int_equal(snap->n_places, 2);
+	assert_ptr_equal(snap->places[0].module, snap->places[1].module);
+	assert_int_equal(snap->places[0].end_avma, BASE + 0x4000);
+	assert_int_equal(snap->places[1].start_avma, AGAIN);
+	assert_true(sw_place_resolve(&snap->places[0], snap));
+	assert_true(sw_place_resolve(&snap->places[1], snap));
+	assert_int_equal(snap->places[0].bias, BASE);
+	assert_int_equal(snap->places[1].bias, AGAIN - 0x2000);
+	assert_ptr_equal(sw_snapshot_place(snap, AGAIN + 0x345), &snap->places[1]);
+	fake_snapshot_destroy(snap);
+	(void) close(o.fd);
+}
+
+/* Segments of code that share a page of the file, and parts of one with other protections between. */
+static void code_in_parts(void **state)
+{
+	(void) state;
+	struct openings o = {.fd = image_file(IMAGE_BYTES)};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	(void) map_add(snap, BASE, BASE + 0x1000, "r--p", 0, "/lib/x.so", 7);
+	(void) map_add(snap, BASE + 0x2000, BASE + 0x3000, "r-xp", 0x1000, "/lib/x.so", 7);
+	(void) map_add(snap, BASE + 0x3000, BASE + 0x4000, "rwxp", 0x2000, "/lib/x.so", 7);
+	(void) map_add(snap, BASE + 0x4000, BASE + 0x6000, "r-xp", 0x2000, "/lib/x.so", 7);
+	find(snap, &o);
+	assert_int_equal(snap->n_places, 1);
+	assert_int_equal(snap->places[0].end_avma, BASE + 0x6000);
+	fake_snapshot_destroy(snap);
+	(void) close(o.fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(file_is_one_place),         cmocka_unit_test(file_twice),
-		cmocka_unit_test(data_files_are_not_opened), cmocka_unit_test(image_from_memory),
-		cmocka_unit_test(image_not_to_be_had),       cmocka_unit_test(image_too_large),
-		cmocka_unit_test(code_without_format),       cmocka_unit_test(vdso),
+		cmocka_unit_test(file_is_one_place),
+		cmocka_unit_test(file_twice),
+		cmocka_unit_test(data_files_are_not_opened),
+		cmocka_unit_test(image_from_memory),
+		cmocka_unit_test(image_not_to_be_had),
+		cmocka_unit_test(image_too_large),
+		cmocka_unit_test(code_without_format),
+		cmocka_unit_test(vdso),
 		cmocka_unit_test(bias_that_does_not_fit),
+		cmocka_unit_test(same_code_again),
+		cmocka_unit_test(code_in_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

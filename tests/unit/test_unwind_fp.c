@@ -29,14 +29,44 @@ enum {
  *	29	ret			c3
  *	30 c:	endbr64			f3 0f 1e fa
  *	34	push %rbp		55
+ *	37	int3			cc
+ *	38 d:	nop			90
  * and, with an entry that nothing called, what calls a:
  *	40 start: call *%rax		ff d0
  *	42	hlt
  */
 static const uint8_t code[0x48] = {
-	[0x10] = 0x55, 0x48, 0x89, 0xe5, 0xe8,          0x07, 0,    0,    0,    0x5d, 0xc3,
-	[0x20] = 0x55, 0x48, 0x89, 0xe5, 0x48,          0x83, 0xec, 0x10, 0xc9, 0xc3, [0x30] = 0xf3,
-	0x0f,          0x1e, 0xfa, 0x55, [0x40] = 0xff, 0xd0, 0xf4,
+	[0x10] = 0x55,
+	0x48,
+	0x89,
+	0xe5,
+	0xe8,
+	0x07,
+	0,
+	0,
+	0,
+	0x5d,
+	0xc3,
+	[0x20] = 0x55,
+	0x48,
+	0x89,
+	0xe5,
+	0x48,
+	0x83,
+	0xec,
+	0x10,
+	0xc9,
+	0xc3,
+	[0x30] = 0xf3,
+	0x0f,
+	0x1e,
+	0xfa,
+	0x55,
+	[0x37] = 0xcc,
+	0x90,
+	[0x40] = 0xff,
+	0xd0,
+	0xf4,
 };
 
 static const struct image_fde fdes[] = {{.start = 0x40, .end = 0x48, IMAGE_ROWS(0x07, 16)}};
@@ -251,6 +281,51 @@ static void test_interpreter(void **state)
 	}
 }
 
+/* V8 makes frames that return to the entry of a builtin, which has no table: behind padding. */
+static void test_made_by_deoptimizer(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {
+		SP + 16, CODE + 0x38, /* made: nothing called */
+		SP + 32, CODE + 0x19, /* the chain goes on */
+		0xbb,    CODE + 0x42,
+	};
+	struct sw_snapshot *snap = snapshot(true);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x28, stack, 6);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+	walk_is(snap, NULL,
+		FRAMES({CODE + 0x28, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x38, SP + 16, "frame-pointer", "frame_pointer", SW_FRAME_EXACT_PC},
+		       {CODE + 0x19, SP + 32, "frame-pointer", "frame_pointer", 0},
+		       {CODE + 0x42, SP + 48, "frame-pointer", "frame_pointer", 0}),
+		SW_END_COMPLETE, NULL);
+	/* the chain does not go on, to code or at all */
+	uint64_t words[6];
+	struct sw_stepped s;
+	memcpy(words, stack, sizeof(words));
+	words[3] = SP;
+	assert_int_equal(step_at(CODE + 0x28, words, 6, SP, &s), SW_STEP_DECLINE);
+	words[0] = 0;
+	assert_int_equal(step_at(CODE + 0x28, words, 6, SP, &s), SW_STEP_DECLINE);
+}
+
+/* The first frame of a process of BEAM: rbp = 0 beside an address that nothing called. */
+static void test_marked_end(void **state)
+{
+	(void) state;
+	static const uint8_t nops[16] = {0x90, 0x90};
+	static const uint64_t stack[] = {0, JIT + 8, 0x57a1e};
+	struct sw_snapshot *snap = snapshot(true);
+	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+	fake_snapshot_range(snap, JIT, nops, sizeof(nops));
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 4, stack, 3);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+	walk_is(snap, NULL,
+		FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {JIT + 8, SP + 16, "frame-pointer", "frame_pointer", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "code that belongs to no module");
+}
+
 /* Windows code keeps no such chain: it is never asked. */
 static void test_never_on_pe(void **state)
 {
@@ -277,6 +352,8 @@ int main(void)
 		cmocka_unit_test(test_leaf_without_frame),
 		cmocka_unit_test(test_chain_that_may_miss),
 		cmocka_unit_test(test_interpreter),
+		cmocka_unit_test(test_made_by_deoptimizer),
+		cmocka_unit_test(test_marked_end),
 		cmocka_unit_test(test_never_on_pe),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

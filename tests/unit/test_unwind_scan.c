@@ -234,16 +234,24 @@ static void test_call_through_null(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-/* After a guess registers are lost, but for an rbp that looks like a frame above. */
+/* After a guess registers are lost, but for an rbp that looks like a frame above: the register, or
+ * what lies below the return address. */
 static void test_registers(void **state)
 {
 	(void) state;
-	static const uint64_t stack[] = {AFTER_B, 0, 0xbb, AFTER_START};
-	for (int good = 0; good < 2; good++) {
+	static const struct {
+		uint64_t rbp, pushed;
+		bool kept;
+	} cases[] = {
+		{SP + 24, 0, true},       {SP + 16, 0, false}, {0x1234, SP + 24, true},
+		{0x1234, SP + 16, false}, {SP, SP + 24, true}, {0x1234, SP, false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint64_t stack[] = {cases[i].pushed, AFTER_B, 0, 0xbb, AFTER_START};
 		struct sw_snapshot *snap = snapshot();
-		struct sw_thread *thread = fake_snapshot_stack(snap, 1, IN_B, stack, 4);
+		struct sw_thread *thread = fake_snapshot_stack(snap, 1, IN_B, stack, 5);
 		sw_regs_set(&thread->regs, SW_X86_64_RBX, 0xbb);
-		sw_regs_set(&thread->regs, SW_ARCH_FP, good ? SP + 16 : SP + 8);
+		sw_regs_set(&thread->regs, SW_ARCH_FP, cases[i].rbp);
 		fake_snapshot_finish(snap);
 		struct walk_cursor w;
 		walk_cursor_init(&w, snap, &snap->threads[0], true);
@@ -251,7 +259,9 @@ static void test_registers(void **state)
 		assert_int_equal(walk_unwinder("stack-scan")->step(NULL, &w.cursor, &s),
 				 SW_STEP_OK);
 		assert_int_equal(s.regs.known, 1u << SW_ARCH_SP | 1u << SW_ARCH_RA |
-						       (good ? 1u << SW_ARCH_FP : 0));
+						       (cases[i].kept ? 1u << SW_ARCH_FP : 0));
+		if (cases[i].kept)
+			assert_int_equal(walk_reg(&s.regs, SW_ARCH_FP), SP + 24);
 		fake_snapshot_destroy(snap);
 	}
 }

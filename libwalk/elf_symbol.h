@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ELF_SYMBOL_H
+#define SW_ELF_SYMBOL_H
+
+#include "bytes.h"
+
+/*
+ * An ELF file's symbols by name, without libelf: what is looked for is rarely there, and looking
+ * must cost next to nothing, though every file of every process is looked at. Exported symbols are
+ * searched through their hash table. Of .symtab, whose strings may be many megabytes, only the names
+ * of small variables are looked at.
+ * Source: gABI 4.3, chapters 4 and 5; DT_GNU_HASH as in binutils 2.40, bfd/elflink.c.
+ */
+struct sw_elf_symbols {
+	struct sw_bytes image;
+	struct sw_bytes dynsym, dynstr;
+	struct sw_bytes gnu_hash; /* none: .dynsym is searched in a row */
+	struct sw_bytes symtab, strtab;
+	struct sw_bytes sections; /* headers */
+};
+
+enum {
+	SW_ELF_SYMBOLS_MAX = 8 << 20, /* looked at in one table */
+	SW_ELF_VARIABLE_MAX = 256,
+};
+
+struct sw_elf_symbol {
+	uint64_t svma, size;
+};
+
+/* False when it is no x86-64 ELF file. It need not have symbols. */
+bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret);
+
+/* A defined exported symbol of that name, whatever its version, binding and type. */
+bool sw_elf_symbols_find(const struct sw_elf_symbols *symbols, const char *name,
+			 struct sw_elf_symbol *ret);
+
+/* Calls each for every variable of .symtab with one of the names, which end with NULL; it can be
+ * written to and has at most SW_ELF_VARIABLE_MAX bytes. Local ones may have the same name. */
+void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols, const char *const names[],
+			      void (*each)(void *arg, const char *name,
+					   const struct sw_elf_symbol *symbol),
+			      void *arg);
+
+/* The bytes at an address, to the end of what its load segment has in the file. */
+bool sw_elf_symbols_bytes(const struct sw_elf_symbols *symbols, uint64_t svma,
+			  struct sw_bytes *ret);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_JIT_GDB_H
+#define SW_JIT_GDB_H
+
+#include "jit.h"
+#include "jit_gdb_list.h"
+#include "jit_pieces.h"
+
+/* What the lists had before the stop; the state of the hooks. */
+struct sw_jit_gdb_known {
+	struct sw_arena *arena;        /* borrowed; all below is from it */
+	struct sw_jit_gdb_node *nodes; /* the newest of each list first */
+	const struct sw_jit_gdb_node **by_avma;
+	size_t n, capacity;
+	bool whole; /* every list had an end */
+	struct sw_jit_pieces pieces;
+};
+
+/* jit_gdb_capture.c: what of the lists is copied in the stop. */
+int sw_jit_gdb_prepare(struct sw_jit_capture *c);
+int sw_jit_gdb_capture(struct sw_jit_capture *c);
+
+enum {
+	/* Nodes that came after prepare() and are read in the stop, of all lists together: 1 to 2 us
+	 * each. Older ones, and more than these, are read after it. */
+	SW_JIT_GDB_STOP_NODES = 256,
+	SW_JIT_GDB_KNOWN_MAX = 16384, /* nodes looked at before the stop */
+};
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_JIT_LIBGCC_LIST_H
+#define SW_JIT_LIBGCC_LIST_H
+
+#include "memory.h"
+
+/*
+ * What __register_frame() and its like have registered with libgcc, as it lies in memory. Source:
+ * gcc 12.2, libgcc/unwind-dw2-fde.[ch] (two lists of objects, linked by their last word); gcc 14.2,
+ * unwind-dw2-btree.h (objects in the leaves of trees):
+ *
+ *	object: pc_begin | tbase | dbase | what | flags | next (gcc <= 12)
+ *		flags bit 0: sorted, what -> {original what, count, FDEs ...}
+ *		flags bit 1: what (or the original) is an array of .eh_frame, ends with 0
+ *	tree:   root | free list | lock
+ *	node:   lock | count u32 | type u32: 0 inner, 1 leaf, 2 free
+ *		| inner: {separator, child}[15] | leaf: {base, size, object}[10]
+ */
+enum sw_jit_libgcc_kind {
+	SW_JIT_LIBGCC_LIST, /* the anchor is a word that points to the first object */
+	SW_JIT_LIBGCC_TREE, /* the anchor is a tree */
+};
+
+enum {
+	SW_JIT_LIBGCC_OBJECT_BYTES = 48,
+	SW_JIT_LIBGCC_OBJECTS_MAX = 65536, /* of one list or tree */
+	SW_JIT_LIBGCC_ARRAY_MAX = 4096,    /* .eh_frame of one object */
+	SW_JIT_LIBGCC_DEPTH_MAX = 16,      /* of a tree */
+};
+
+/* One .eh_frame that is registered. */
+struct sw_jit_libgcc_table {
+	uint64_t object_avma;
+	uint64_t avma; /* of the .eh_frame: entries up to one of length 0 */
+	uint64_t text_avma, data_avma;
+};
+
+enum sw_jit_libgcc_end {
+	SW_JIT_LIBGCC_WHOLE,
+	SW_JIT_LIBGCC_STOPPED,    /* by each() */
+	SW_JIT_LIBGCC_UNREADABLE, /* a pointer leads nowhere, or to what is neither object nor node */
+	SW_JIT_LIBGCC_CYCLE,
+	SW_JIT_LIBGCC_LIMIT,
+	SW_JIT_LIBGCC_BUSY, /* a node was being changed: it may be torn */
+};
+
+/* Calls each for every table, until it answers false. The newest first, in lists. */
+enum sw_jit_libgcc_end
+sw_jit_libgcc_walk(struct sw_memory memory, enum sw_jit_libgcc_kind kind, uint64_t anchor_avma,
+		   bool (*each)(void *arg, const struct sw_jit_libgcc_table *table), void *arg);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_WALK_AHEAD_H
+#define SW_WALK_AHEAD_H
+
+#include "unwinder.h"
+
+/* Where tables alone lead from a frame that was guessed: a stale one soon leads to nonsense. */
+enum sw_ahead {
+	SW_AHEAD_BAD,     /* to no code, or not up the stack */
+	SW_AHEAD_UNKNOWN, /* nothing says: no table covers it, or needs a register that was lost */
+	SW_AHEAD_GOOD,    /* to the thread's first frame, or to code without tables */
+};
+
+struct sw_ahead_frame {
+	uint64_t pc_avma, sp_avma;
+};
+
+/*
+ * Steps from regs, a caller's registers, on the stack of cursor. Nothing of it stays. With through,
+ * *ret_through says if it came by that frame; it goes no further then.
+ */
+enum sw_ahead sw_walk_ahead(const struct sw_cursor *cursor, const struct sw_regs *regs,
+			    const struct sw_ahead_frame *through, bool *ret_through);
+
+#endif

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Generated code by the tables that are published of it: GDB's JIT interface, libgcc's registry."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, module_of, own_functions, patient_dump,
+                     snapwalk, stack_of, state_of, wait_blocked, wait_until)
+
+CODE, DEBUG = (os.path.join(TARGETS, f"symfile_{name}.o") for name in ("code", "debug"))
+CHAIN = ["block", "inner", "middle", "outer", "run", "main"]
+CHURNS = int(os.environ.get("SNAPWALK_CHURNS", "60"))
+ENTRIES = 2452  # as many as node 26 publishes when it starts
+
+
+def own(report, tid):
+    """The program's frames and those of generated code, without start-up code."""
+    exe = report["process"]["exe"]
+    frames = [f for f in stack_of(report, tid)["frames"]
+              if module_of(report, f) == exe or f["kind"] == "jit"]
+    return frames[:next(i for i, f in enumerate(frames) if f["function"] == "main") + 1]
+
+
+def ranges(target):
+    """Where the functions of generated code are, as the target says."""
+    found = {}
+    for line in target.lines:
+        words = line.split()
+        if words[0] == "function":
+            found[words[1]] = (int(words[2], 16), int(words[3], 16))
+    return found
+
+
+def registry(report, name):
+    found = [r for r in report["process"]["registries"] if r["name"] == name]
+    return found[0] if len(found) == 1 else found
+
+
+def is_right(tap, report, target, by, name, names=True):
+    frames = own(report, target.pid)
+    where = ranges(target)
+    if names:
+        tap.equal([f["function"] for f in frames], CHAIN, f"{name}: functions")
+    for frame, function in zip(frames[1:4], CHAIN[1:4]):
+        start, end = where[function]
+        tap.check(start < int(frame["pc"], 16) <= end, f"{name}: a frame is in {function}", frame)
+    tap.equal([f["kind"] for f in frames], ["native"] + ["jit"] * 3 + ["native"] * 2,
+              f"{name}: kinds")
+    tap.equal([(f["by"], f["trust"]) for f in frames],
+              [("context", "context"), ("elf-cfi", "cfi")] + [(by, "jit")] * 3 +
+              [("elf-cfi", "cfi")], f"{name}: by tables alone")
+    tap.equal(stack_of(report, target.pid)["end"], "complete", f"{name}: end")
+    tap.equal(report["warnings"], [], f"{name}: no warning")
+
+
+def test_gdb(tap):
+    for path, table in ((CODE, ".eh_frame"), (DEBUG, ".debug_frame")):
+        with Target("jit_gdb", path) as target:
+            wait_blocked(target.pid)
+            report = patient_dump(target.pid)
+            is_right(tap, report, target, "jit-gdb", table)
+            frames = own(report, target.pid)
+            tap.check(not any(f.get("live_read") for f in frames),
+                      f"{table}: a small registry was copied in the stop", frames)
+            lines = {f["function"]: (os.path.basename(f["file"] or ""), f["line"])
+                     for f in frames[1:4]}
+            source = open(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "lib",
+                                       "symfile_code.c")).read().splitlines()
+            calls = {"inner": "\tblock();", "middle": "\tinner(block);", "outer": "\tmiddle(block);"}
+            tap.equal(lines, {function: ("symfile_code.c", source.index(call) + 1)
+                              for function, call in calls.items()}, f"{table}: lines")
+            tap.equal(registry(report, "gdb-jit")["entries"], 3, f"{table}: entries are counted")
+            pc = int(frames[2]["pc"], 16)
+            words = snapwalk("explain", target.pid, hex(pc - 1)).stdout
+            start, end = ranges(target)["middle"]
+            tap.check(f"jit-gdb: [{start:#x}, {end:#x}), symfile's {table}" in words,
+                      f"{table}: explained", words)
+
+
+def test_gdb_many(tap):
+    """Thousands of entries are not read while the process is stopped."""
+    with Target("jit_gdb", CODE, ENTRIES) as many, Target("jit_gdb", CODE) as few:
+        wait_blocked(many.pid)
+        wait_blocked(few.pid)
+        report = patient_dump(many.pid)
+        is_right(tap, report, many, "jit-gdb", f"{ENTRIES} entries")
+        tap.equal(registry(report, "gdb-jit")["entries"], ENTRIES, f"{ENTRIES} entries are counted")
+        tap.check(all(f.get("live_read") for f in own(report, many.pid)[2:5]),
+                  "what was read after the stop is marked")
+        stopped = {many: [], few: []}
+        for _ in range(40):
+            for target in (few, many):
+                stopped[target].append(dump(target.pid, status=(0, 3))["timings"]["stopped_us"])
+        ratio = min(stopped[many]) / min(stopped[few])
+        tap.check(ratio <= 1.5, f"{ENTRIES} entries cost nothing in the stop", ratio)
+
+
+def test_gdb_churn(tap):
+    """The list is changed all the time; what runs is published nevertheless, and always found."""
+    for entries in (3, 500):
+        with Target("jit_gdb", CODE, entries, "churn") as target:
+            wait_until(lambda: state_of(target.pid, target.pid) == "S", "it waits")
+            wrong, frames = [], []
+            for _ in range(CHURNS):
+                report = patient_dump(target.pid)
+                frames = [(f["function"], f["trust"]) for f in own(report, target.pid)]
+                if [f[0] for f in frames] != CHAIN or frames[2][1] != "jit":
+                    wrong.append((frames, report["process"]["registries"], report["warnings"]))
+            tap.equal(wrong[:1], [], f"{entries} entries that change: all of {CHURNS} are right")
+
+
+def test_libgcc(tap):
+    for program in ("jit_libgcc", "jit_libgcc_static"):
+        for args in ((1,), (5,), (5, "sorted"), (1000,)):
+            name = " ".join(map(str, (program, *args)))
+            with Target(program, CODE, *args) as target:
+                wait_blocked(target.pid)
+                report = patient_dump(target.pid)
+                is_right(tap, report, target, "jit-libgcc", name, names=False)
+                tap.equal(registry(report, "libgcc-frames")["entries"], 3 * args[0],
+                          f"{name}: entries are counted")
+                tap.equal(bool(own(report, target.pid)[2].get("live_read")), args[0] == 1000,
+                          f"{name}: a small registry was copied in the stop")
+
+
+def test_fixture(tap):
+    """A recorded process walks the same without the process."""
+    with tempfile.TemporaryDirectory() as directory:
+        for program, args in (("jit_gdb", (CODE,)), ("jit_gdb", (CODE, 500)),
+                              ("jit_libgcc", (CODE, 5)), ("jit_libgcc", (CODE, 500))):
+            name = f"{program} {args[1:]}"
+            path = os.path.join(directory, name)
+            with Target(program, *args) as target:
+                wait_blocked(target.pid)
+                live = patient_dump(target.pid)
+                wait_blocked(target.pid)
+                snapwalk("record", target.pid, "-o", path, check=True)
+                pid = target.pid
+            again = dump(["--fixture", path], status=(0, 3))
+            keys = ("pc", "function", "by", "trust", "kind", "file", "line")
+            tap.equal([[f[k] for k in keys] for f in stack_of(again, pid)["frames"]],
+                      [[f[k] for k in keys] for f in stack_of(live, pid)["frames"]],
+                      f"{name}: recorded, the same frames")
+            tap.equal(again["process"]["registries"], live["process"]["registries"],
+                      f"{name}: recorded, the same registries")
+
+
+def test_images(tap):
+    """ELF images whose file is gone or never had a name; without privileges there is only memory."""
+    prefixes = {"": []}
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        prefixes[" as daemon"] = ["setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups"]
+    for who, prefix in prefixes.items():
+        for how in ("delete", "memory"):
+            with tempfile.TemporaryDirectory() as directory:
+                os.chmod(directory, 0o777)
+                program, library, command = (
+                    shutil.copy(path, directory)
+                    for path in (os.path.join(TARGETS, "plugin_user"),
+                                 os.path.join(TARGETS, "plugin.so"), SNAPWALK))
+                words = [*prefix, program, library, how]
+                with Target("plugin_user", *words[1:], path=words[0]) as target:
+                    wait_blocked(target.pid)
+                    result = subprocess.run([*prefix, command, "--json", str(target.pid)],
+                                            capture_output=True, text=True)
+                    report = json.loads(result.stdout)
+            tap.equal(own_functions(report, target.pid, ("plugin.so", "memfd:plugin.so")),
+                      ["block", "callback", "plugin_inner", "plugin_run", "main"],
+                      f"{how}{who}: functions")
+            stack = stack_of(report, target.pid)
+            tap.equal(({f["by"] for f in stack["frames"][1:]}, stack["end"]),
+                      ({"elf-cfi"}, "complete"), f"{how}{who}: by its own tables")
+
+
+tap = Tap()
+for test in (test_gdb, test_gdb_many, test_gdb_churn, test_libgcc, test_fixture, test_images):
+    tap.guard(test)
+tap.done()

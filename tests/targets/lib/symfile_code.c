@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What symfile.h loads: functions that leave nothing in rbp that a chain of frame pointers could
+ * follow. Compiled to an object file whose code refers to nothing outside its own section.
+ */
+#define NOINLINE __attribute__((noipa, used))
+
+typedef void blocker(void);
+
+static NOINLINE void inner(blocker *block)
+{
+	__asm__ volatile("mov $1, %%ebp" : : : "rbp");
+	block();
+	__asm__ volatile("" : : : "memory");
+}
+
+static NOINLINE void middle(blocker *block)
+{
+	char room[40];
+	__asm__ volatile("" : : "r"(room) : "memory");
+	inner(block);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
+static NOINLINE void outer(blocker *block)
+{
+	middle(block);
+	__asm__ volatile("" : : : "memory", "rbx", "r12");
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit_cfi.h"
+#include "arena.h"
+#include "errors.h"
+#include "jit_case.h"
+
+#include <dwarf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	ABS8 = DW_EH_PE_absptr,
+	PCREL4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+	PCREL8 = DW_EH_PE_pcrel | DW_EH_PE_sdata8,
+	TEXTREL4 = DW_EH_PE_textrel | DW_EH_PE_udata4,
+	DATAREL4 = DW_EH_PE_datarel | DW_EH_PE_sdata4,
+};
+
+static const uint64_t code = 0x7f1234567000;
+
+/* The rule in words, or the error. */
+static void rule_is(const struct sw_cfi_section *section, uint64_t off, uint64_t avma,
+		    const char *wanted)
+{
+	struct sw_arena arena = {0};
+	struct sw_text text = {0};
+	const struct sw_cfi_rule *rule;
+	int r = sw_jit_cfi_rule(section, off, avma, &arena, &rule);
+	if (r == 0)
+		sw_cfi_rule_print(rule, &text);
+	else
+		sw_text_printf(&text, "%s", sw_error_wire(-r));
+	assert_string_equal(text.data, wanted);
+	sw_text_deinit(&text);
+	sw_arena_deinit(&arena);
+}
+
+/* Whatever the pointers count from, the rule is the same at each address. */
+static void test_encodings(void **state)
+{
+	(void) state;
+	static const uint8_t encodings[] = {ABS8, PCREL4, PCREL8, TEXTREL4, DATAREL4};
+	for (size_t i = 0; i < sizeof(encodings); i++) {
+		struct eh_make eh = {.avma = code + 0x100000,
+				     .text_avma = code - 64,
+				     .data_avma = code + 64};
+		size_t cie = eh_make_cie(&eh, encodings[i]);
+		/* advance 1; CFA = rsp+16; rbx at CFA-16; advance 9; CFA = rsp+48 */
+		size_t fde = eh_make_fde(&eh, cie, encodings[i], code, 0x40,
+					 EH_ROWS(0x41, 0x0e, 16, 0x83, 2, 0x49, 0x0e, 48));
+		eh_make_end(&eh);
+		struct sw_cfi_section section = eh_section(&eh);
+		rule_is(&section, fde, code, "CFA = rsp+8, ra = [CFA-8]");
+		rule_is(&section, fde, code + 1, "CFA = rsp+16, rbx = [CFA-16], ra = [CFA-8]");
+		rule_is(&section, fde, code + 0x3f, "CFA = rsp+48, rbx = [CFA-16], ra = [CFA-8]");
+		rule_is(&section, fde, code + 0x40, "not_found");
+		rule_is(&section, fde, code - 1, "not_found");
+		rule_is(&section, cie, code, "bad_format");
+		rule_is(&section, eh.size, code, "bad_format");
+	}
+}
+
+/* Without a base such pointers mean nothing. */
+static void test_no_base(void **state)
+{
+	(void) state;
+	static const uint8_t encodings[] = {TEXTREL4, DATAREL4};
+	for (size_t i = 0; i < sizeof(encodings); i++) {
+		struct eh_make eh = {.avma = code};
+		size_t cie = eh_make_cie(&eh, encodings[i]);
+		size_t fde = eh_make_fde(&eh, cie, encodings[i], 0x1000, 0x40, EH_ROWS(0));
+		struct sw_cfi_section section = eh_section(&eh);
+		rule_is(&section, fde, 0x1000, "bad_format");
+	}
+}
+
+/* LuaJIT 2.1: an FDE with a personality and nothing about frames. */
+static void test_empty(void **state)
+{
+	(void) state;
+	struct eh_make eh = {.avma = code + 0x1000};
+	size_t cie = eh_make_empty_cie(&eh, PCREL4);
+	size_t fde = eh_make_fde(&eh, cie, PCREL4, code, 0x40, EH_ROWS(0, 0, 0));
+	struct sw_cfi_section section = eh_section(&eh);
+	rule_is(&section, fde, code + 8, "not_found");
+}
+
+/* V8's programs hold absolute addresses, which mean the same everywhere; others do not. */
+static void test_set_loc(void **state)
+{
+	(void) state;
+	uint8_t rows[12] = {DW_CFA_set_loc};
+	uint64_t at = code + 16;
+	memcpy(rows + 1, &at, sizeof(at));
+	rows[9] = DW_CFA_def_cfa_offset;
+	rows[10] = 32;
+	struct eh_make eh = {.avma = code + 0x1000};
+	size_t cie = eh_make_cie(&eh, ABS8);
+	size_t fde = eh_make_fde(&eh, cie, ABS8, code, 0x40, rows, sizeof(rows));
+	struct sw_cfi_section section = eh_section(&eh);
+	rule_is(&section, fde, code + 15, "CFA = rsp+8, ra = [CFA-8]");
+	rule_is(&section, fde, code + 16, "CFA = rsp+32, ra = [CFA-8]");
+
+	eh = (struct eh_make){.avma = code + 0x1000};
+	cie = eh_make_cie(&eh, PCREL8);
+	fde = eh_make_fde(&eh, cie, PCREL8, code, 0x40, rows, sizeof(rows));
+	section = eh_section(&eh);
+	rule_is(&section, fde, code + 15, "bad_format");
+}
+
+/* What libdw must not be let at. */
+static void test_excessive(void **state)
+{
+	(void) state;
+	struct eh_make eh = {.avma = code + 0x1000};
+	size_t cie = eh_make_cie(&eh, PCREL4);
+	/* DW_CFA_undefined of register 2^27 - 1 */
+	size_t fde = eh_make_fde(&eh, cie, PCREL4, code, 0x40,
+				 EH_ROWS(DW_CFA_undefined, 0xff, 0xff, 0xff, 0x3f));
+	struct sw_cfi_section section = eh_section(&eh);
+	rule_is(&section, fde, code, "bad_format");
+}
+
+static void test_find(void **state)
+{
+	(void) state;
+	struct eh_make eh = {.avma = code + 0x1000};
+	size_t cie = eh_make_cie(&eh, PCREL4);
+	size_t first = eh_make_fde(&eh, cie, PCREL4, code + 0x40, 0x40, EH_ROWS(0));
+	size_t second = eh_make_fde(&eh, cie, PCREL4, code, 0x20, EH_ROWS(0));
+	eh_make_end(&eh);
+	struct sw_cfi_section section = eh_section(&eh);
+	struct sw_cfi_entry entry;
+	uint64_t off;
+	assert_int_equal(sw_jit_cfi_find(&section, code + 0x40, &off, &entry), 1);
+	assert_int_equal(off, first);
+	assert_int_equal(entry.start_svma, code + 0x40);
+	assert_int_equal(entry.end_svma, code + 0x80);
+	assert_int_equal(sw_jit_cfi_find(&section, code + 0x1f, &off, &entry), 1);
+	assert_int_equal(off, second);
+	assert_int_equal(sw_jit_cfi_find(&section, code + 0x20, &off, &entry), 0);
+	section.bytes.size = second + 9;
+	assert_int_equal(sw_jit_cfi_find(&section, code + 0x1f, &off, &entry), -1);
+	assert_int_equal(sw_jit_cfi_find(&section, code + 0x40, &off, &entry), 1);
+}
+
+static void test_fdes(void **state)
+{
+	(void) state;
+	struct eh_make a = {.avma = code + 0x1000}, b = {.avma = code + 0x2000};
+	size_t cie = eh_make_cie(&a, PCREL4);
+	size_t high = eh_make_fde(&a, cie, PCREL4, code + 0x40, 0x40, EH_ROWS(0));
+	(void) eh_make_fde(&a, cie, PCREL4, code + 0x100, 0, EH_ROWS(0));
+	eh_make_end(&a);
+	cie = eh_make_cie(&b, PCREL4);
+	size_t low = eh_make_fde(&b, cie, PCREL4, code, 0x40, EH_ROWS(0));
+	struct sw_cfi_section sections[] = {eh_section(&a), eh_section(&b)};
+	struct sw_jit_fdes fdes = {0};
+	assert_null(sw_jit_fdes_find(&fdes, code));
+	assert_int_equal(sw_jit_fdes_add(&fdes, &sections[0], 7), 0);
+	assert_int_equal(sw_jit_fdes_add(&fdes, &sections[1], 8), 0);
+	sw_jit_fdes_sort(&fdes);
+	assert_int_equal(fdes.n, 2);
+	assert_false(fdes.bad);
+	const struct sw_jit_fde *fde = sw_jit_fdes_find(&fdes, code + 0x3f);
+	assert_int_equal(fde->off, low);
+	assert_int_equal(fde->section, 8);
+	fde = sw_jit_fdes_find(&fdes, code + 0x40);
+	assert_int_equal(fde->off, high);
+	assert_int_equal(fde->section, 7);
+	assert_null(sw_jit_fdes_find(&fdes, code + 0x80));
+	assert_null(sw_jit_fdes_find(&fdes, code - 1));
+	sections[1].bytes.size--;
+	assert_int_equal(sw_jit_fdes_add(&fdes, &sections[1], 9), 0);
+	assert_true(fdes.bad);
+	assert_int_equal(fdes.n, 2);
+	sw_jit_fdes_deinit(&fdes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_encodings), cmocka_unit_test(test_no_base),
+		cmocka_unit_test(test_empty),     cmocka_unit_test(test_set_loc),
+		cmocka_unit_test(test_excessive), cmocka_unit_test(test_find),
+		cmocka_unit_test(test_fdes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch.h"
+#include "cleanup.h"
+#include "elf_make.h"
+#include "jit_case.h"
+#include "jit_libgcc.h"
+#include "jit_libgcc_list.h"
+#include "walk_case.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum {
+	MEM = 0x5000,
+	TEXT = 0x100,
+	DATA = 0x200,
+	PCREL4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+	DATAREL4 = DW_EH_PE_datarel | DW_EH_PE_sdata4,
+};
+
+/* Words from MEM up. */
+#define AT(i) (MEM + 8 * (uint64_t) (i))
+enum { MEM_WORDS = 512 };
+
+static bool note(void *arg, const struct sw_jit_libgcc_table *t)
+{
+	sw_text_printf(arg, " %lx:%lx", t->object_avma - MEM, t->avma);
+	if (t->text_avma != 0 || t->data_avma != 0)
+		sw_text_printf(arg, "/%lx/%lx", t->text_avma, t->data_avma);
+	return t->avma != 0xdead;
+}
+
+static void tables_are(const uint64_t *words, enum sw_jit_libgcc_kind kind,
+		       enum sw_jit_libgcc_end end, const char *wanted)
+{
+	struct fake_memory fake = FAKE_MEMORY({MEM, words, MEM_WORDS * 8});
+	struct sw_text text = {0};
+	assert_int_equal(sw_jit_libgcc_walk(fake_memory(&fake), kind, MEM, note, &text), end);
+	assert_string_equal(text.data != NULL ? text.data : "", wanted);
+	sw_text_deinit(&text);
+}
+
+static void object(uint64_t *words, size_t i, uint64_t what, uint64_t flags, uint64_t next)
+{
+	const uint64_t o[6] = {UINT64_MAX, 0, 0, what, 0x7f8 | flags, next};
+	memcpy(words + i, o, sizeof(o));
+}
+
+static void test_lists(void **state)
+{
+	(void) state;
+	uint64_t w[MEM_WORDS] = {0};
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, "");
+	w[0] = AT(10);
+	object(w, 10, 0xa000, 0, AT(20));
+	object(w, 20, 0xb000, 0, 0);
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, " 50:a000 a0:b000");
+	w[11] = TEXT;
+	w[12] = DATA;
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, " 50:a000/100/200 a0:b000");
+	/* After the first exception: what is a vector, whose first word is the original. */
+	w[11] = w[12] = 0;
+	object(w, 10, AT(40), 1, AT(20));
+	w[40] = 0xc000;
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, " 50:c000 a0:b000");
+	/* __register_frame_table(): an array, sorted or not. */
+	object(w, 10, AT(50), 2, AT(20));
+	w[50] = 0xd000;
+	w[51] = 0xe000;
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, " 50:d000 50:e000 a0:b000");
+	w[40] = AT(50);
+	object(w, 10, AT(40), 3, 0);
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, " 50:d000 50:e000");
+	w[50] = 0xdead;
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_STOPPED, " 50:dead");
+}
+
+static void test_bad_lists(void **state)
+{
+	(void) state;
+	uint64_t w[MEM_WORDS] = {AT(10)};
+	object(w, 10, 0xa000, 0, AT(10));
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_CYCLE, " 50:a000 50:a000");
+	object(w, 10, 0xa000, 0, 0x12345678);
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_UNREADABLE, " 50:a000");
+	object(w, 10, 0x12345678, 1, 0);
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_UNREADABLE, "");
+	object(w, 10, AT(MEM_WORDS - 1), 2, 0); /* an array without end */
+	w[MEM_WORDS - 1] = 0xd000;
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_UNREADABLE, " 50:d000");
+	w[0] = 1;
+	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_UNREADABLE, "");
+}
+
+/* gcc 14.2: nodes of 256 bytes. */
+static void node(uint64_t *words, size_t i, uint64_t lock, uint32_t count, uint32_t type)
+{
+	words[i] = lock;
+	words[i + 1] = count | (uint64_t) type << 32;
+}
+
+static void test_trees(void **state)
+{
+	(void) state;
+	uint64_t w[MEM_WORDS] = {0};
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_WHOLE, "");
+	w[0] = AT(100); /* an inner node with two leaves */
+	node(w, 100, 0x10, 2, 0);
+	w[102] = 0x400fff;
+	w[103] = AT(140);
+	w[104] = UINT64_MAX;
+	w[105] = AT(180);
+	node(w, 140, 4, 1, 1);
+	w[144] = AT(10);
+	node(w, 180, 4, 2, 1);
+	w[184] = AT(20);
+	w[187] = AT(30);
+	object(w, 10, 0xa000, 0, 0x5a5a5a); /* the last word is somebody else's */
+	object(w, 20, 0xb000, 0, 0x5a5a5a);
+	object(w, 30, AT(40), 1, 0x5a5a5a);
+	w[40] = 0xc000;
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_WHOLE, " 50:a000 a0:b000 f0:c000");
+	node(w, 140, 4, 1, 2); /* a free node has nothing */
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_WHOLE, " a0:b000 f0:c000");
+}
+
+static void test_bad_trees(void **state)
+{
+	(void) state;
+	uint64_t w[MEM_WORDS] = {AT(100)};
+	node(w, 100, 4, 11, 1); /* more than fit */
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_UNREADABLE, "");
+	node(w, 100, 4, 16, 0);
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_UNREADABLE, "");
+	node(w, 100, 4, 1, 3); /* no such type */
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_UNREADABLE, "");
+	node(w, 100, 5, 1, 3); /* somebody was writing */
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_BUSY, "");
+	node(w, 100, 4, 1, 0); /* its own child */
+	w[103] = AT(100);
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_LIMIT, "");
+	w[103] = 0x12345678;
+	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_UNREADABLE, "");
+}
+
+/* 15 children each, all the same: bounded by the nodes looked at, not by 15 to the 16th. */
+static void test_wide_tree(void **state)
+{
+	(void) state;
+	uint64_t w[MEM_WORDS] = {AT(100)};
+	node(w, 100, 4, 15, 0);
+	for (size_t i = 0; i < 15; i++)
+		w[103 + 2 * i] = AT(140);
+	node(w, 140, 4, 15, 0);
+	for (size_t i = 0; i < 15; i++)
+		w[143 + 2 * i] = AT(100);
+	struct fake_memory fake = FAKE_MEMORY({MEM, w, sizeof(w)});
+	assert_int_equal(sw_jit_libgcc_walk(fake_memory(&fake), SW_JIT_LIBGCC_TREE, MEM, note,
+					    NULL),
+			 SW_JIT_LIBGCC_LIMIT);
+	assert_true(fake.reads < 1 << 18);
+}
+
+static void test_sizes(void **state)
+{
+	(void) state;
+	uint32_t frame[] = {8, 0, 0, 4, 0, 0, 3};
+	struct fake_memory fake = FAKE_MEMORY({MEM, frame, sizeof(frame)});
+	struct sw_memory memory = fake_memory(&fake);
+	uint64_t size = 0;
+	assert_true(sw_jit_eh_frame_size(memory, MEM, 1000, &size));
+	assert_int_equal(size, 24);
+	assert_true(sw_jit_eh_frame_size(memory, MEM, 24, &size));
+	assert_false(sw_jit_eh_frame_size(memory, MEM, 23, &size));
+	frame[3] = 0xfffffff0;
+	assert_false(sw_jit_eh_frame_size(memory, MEM, UINT64_MAX, &size));
+	frame[3] = 3;
+	assert_false(sw_jit_eh_frame_size(memory, MEM, 1000, &size));
+	assert_true(sw_jit_eh_frame_size(memory, MEM + 20, 1000, &size));
+	assert_int_equal(size, 4);
+}
+
+/* ---- where it is ----------------------------------------------------------------------------- */
+
+enum {
+	REGISTER = 0x1000,
+	DEREGISTER = 0x1800,
+	ENTRY = 0x1c00, /* code that has nothing before it */
+	DATA_SVMA = 0x3000,
+	UNSEEN = 0x3278,
+	SEEN = 0x3270,
+	OBJECTS = 0x3290,
+	FRAMES_TREE = 0x32b0,
+	GOT = 0x3020,
+	IMAGE_FILE = 0x3000,
+};
+
+/* An instruction of 7 bytes that refers to svma. */
+static void refer(uint8_t *image, uint64_t at, uint8_t rex, uint8_t opcode, uint8_t reg,
+		  uint64_t svma)
+{
+	int32_t disp = (int32_t) (svma - (at + 7));
+	const uint8_t head[] = {rex, opcode, (uint8_t) (reg << 3 | 5)};
+	memcpy(image + at, head, sizeof(head));
+	memcpy(image + at + 3, &disp, sizeof(disp));
+}
+
+/*
+ * A copy of libgcc without names of its variables: the functions' code, as far as it refers to them,
+ * is as in Debian's libgcc_s.so.1 12.2.0-14 and 14.2.0-19. Symbols in a file are behind its image.
+ */
+static struct elf_make *libgcc(int version, bool exported, bool writable)
+{
+	struct elf_make *elf = malloc(sizeof(*elf));
+	assert_non_null(elf);
+	static uint8_t image[IMAGE_FILE];
+	memset(image, 0, sizeof(image));
+	struct eh_make eh = {.avma = 0x2000};
+	size_t cie = eh_make_cie(&eh, PCREL4);
+	(void) eh_make_fde(&eh, cie, PCREL4, ENTRY, 0x40, EH_ROWS(DW_CFA_undefined, 16));
+	eh_make_end(&eh);
+	if (version == 12) {
+		refer(image, REGISTER + 0x1e, 0x48, 0x8b, 5, GOT);    /* mov got, %rbp */
+		refer(image, REGISTER + 0x45, 0x48, 0x8d, 7, 0x3240); /* lea mutex, %rdi */
+		refer(image, REGISTER + 0x51, 0x48, 0x8b, 0, UNSEEN); /* mov unseen, %rax */
+		refer(image, REGISTER + 0x58, 0x48, 0x89, 3, UNSEEN); /* mov %rbx, unseen */
+		image[REGISTER + 0x63] = 0x8b;                        /* mov any, %eax: 4 bytes */
+		image[REGISTER + 0x64] = 0x05;
+		refer(image, DEREGISTER + 0x1e, 0x4c, 0x8b, 4, GOT);
+		refer(image, DEREGISTER + 0x36, 0x48, 0x8b, 0, UNSEEN);
+		refer(image, DEREGISTER + 0x42, 0x48, 0x8d, 1, UNSEEN);
+		refer(image, DEREGISTER + 0x88, 0x48, 0x8b, 3, SEEN);
+		refer(image, DEREGISTER + 0x94, 0x48, 0x8d, 0, SEEN);
+	} else {
+		refer(image, REGISTER + 0x3e, 0x48, 0x8d, 7, OBJECTS);
+		refer(image, REGISTER + 0x65, 0x48, 0x8d, 7, FRAMES_TREE);
+	}
+	elf_make_init(elf);
+	elf->size = IMAGE_FILE;
+	memcpy(elf->bytes + REGISTER, image + REGISTER, IMAGE_FILE - REGISTER);
+	memcpy(elf->bytes + 0x2000, eh.bytes, eh.size);
+	uint32_t frame =
+		elf_make_section(elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x2000, NULL, eh.size);
+	elf->sections[frame].sh_offset = 0x2000;
+	uint16_t bss = (uint16_t) elf_make_section(elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE,
+						   DATA_SVMA, NULL, 0x1000);
+	elf_make_symbol(elf, exported ? "__register_frame_info_bases" : "a", STB_GLOBAL, STT_FUNC,
+			bss, REGISTER, version == 12 ? 169 : 117);
+	elf_make_symbol(elf, exported ? "__deregister_frame_info_bases" : "b", STB_GLOBAL, STT_FUNC,
+			bss, DEREGISTER, 282);
+	elf_make_symtab(elf, SHT_DYNSYM);
+	if (!exported) {
+		bool list = version == 12;
+		elf_make_symbol(elf, list ? "unseen_objects" : "registered_objects", STB_LOCAL,
+				STT_OBJECT, bss, list ? UNSEEN : OBJECTS, list ? 8 : 24);
+		elf_make_symbol(elf, list ? "seen_objects" : "registered_frames", STB_LOCAL,
+				STT_OBJECT, bss, list ? SEEN : FRAMES_TREE, list ? 8 : 24);
+		elf_make_symtab(elf, SHT_SYMTAB);
+	}
+	elf_make_finish(elf);
+	const Elf64_Phdr phdrs[] = {
+		{.p_type = PT_LOAD,
+		 .p_flags = PF_R | PF_X,
+		 .p_filesz = IMAGE_FILE,
+		 .p_memsz = IMAGE_FILE},
+		{.p_type = PT_LOAD,
+		 .p_flags = writable ? PF_R | PF_W : PF_R,
+		 .p_vaddr = DATA_SVMA,
+		 .p_memsz = 0x1000},
+		{.p_type = PT_GNU_RELRO, .p_flags = PF_R, .p_vaddr = DATA_SVMA, .p_memsz = 0x100},
+	};
+	Elf64_Ehdr ehdr;
+	memcpy(&ehdr, elf->bytes, sizeof(ehdr));
+	ehdr.e_phoff = elf->size;
+	ehdr.e_phnum = SW_ARRAY_SIZE(phdrs);
+	memcpy(elf->bytes, &ehdr, sizeof(ehdr));
+	assert_true(elf->size + sizeof(phdrs) <= sizeof(elf->bytes));
+	memcpy(elf->bytes + elf->size, phdrs, sizeof(phdrs));
+	elf->size += sizeof(phdrs);
+	return elf;
+}
+
+enum {
+	BIAS = 0x550000000000,
+	JIT = 0x660000000000,
+	TABLE = JIT + 0x1000,
+	SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES,
+};
+
+static const uint64_t stack[] = {0, 0x66, JIT + 0x90, 7, 8, 9, BIAS + ENTRY + 0x10, 0};
+
+/* Two functions of generated code, and what leads to their table. */
+static struct sw_snapshot *process(int version, bool exported, bool writable, uint64_t list_svma,
+				   bool empty)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	struct elf_make *elf = libgcc(version, exported, writable);
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/lib/libgcc_s.so.1", BIAS, BIAS,
+				    BIAS + 0x3000, elf->bytes, elf->size);
+	free(elf);
+	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+
+	struct eh_make eh = {.avma = TABLE, .data_avma = JIT - 0x100};
+	size_t cie = empty ? eh_make_empty_cie(&eh, DATAREL4) : eh_make_cie(&eh, DATAREL4);
+	const uint8_t rows[] = {DW_CFA_nop, 0x0e, 24}, other_rows[] = {0x0e, 32};
+	(void) eh_make_fde(&eh, cie, DATAREL4, JIT, 0x40, rows, empty ? 1 : sizeof(rows));
+	(void) eh_make_fde(&eh, cie, DATAREL4, JIT + 0x80, 0x40, other_rows, sizeof(other_rows));
+	eh_make_end(&eh);
+	fake_snapshot_range(snap, TABLE, eh.bytes, eh.size);
+
+	uint64_t data[64] = {0}, heap[MEM_WORDS] = {0};
+	bool list = version == 12;
+	data[(list_svma - 0x3200) / 8] = list ? AT(10) : AT(140);
+	object(heap, 10, TABLE, 0, 0);
+	heap[12] = JIT - 0x100;
+	node(heap, 140, 4, 1, 1);
+	heap[144] = AT(10);
+	fake_snapshot_range(snap, BIAS + 0x3200, data, sizeof(data));
+	fake_snapshot_range(snap, MEM, heap, sizeof(heap));
+	(void) fake_snapshot_stack(snap, 1, JIT + 0x10, stack, SW_ARRAY_SIZE(stack));
+	return snap;
+}
+
+static void is_found(struct sw_snapshot *snap)
+{
+	walk_is(snap, NULL,
+		FRAMES({JIT + 0x10, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {JIT + 0x90, SP + 24, "jit-libgcc", "jit", 0},
+		       {BIAS + ENTRY + 0x10, SP + 56, "jit-libgcc", "jit", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
+static void is_not_found(struct sw_snapshot *snap)
+{
+	walk_is(snap, &(struct sw_walk_options){.mode = SW_WALK_TABLES},
+		FRAMES({JIT + 0x10, SP, "context", "context", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "code that belongs to no module");
+}
+
+static void test_found(void **state)
+{
+	(void) state;
+	is_found(process(12, true, true, UNSEEN, false));
+	is_found(process(12, true, true, SEEN, false));
+	is_found(process(14, true, true, OBJECTS, false));
+	is_found(process(14, true, true, FRAMES_TREE, false));
+	/* Linked statically: local symbols. */
+	is_found(process(12, false, true, UNSEEN, false));
+	is_found(process(12, false, true, SEEN, false));
+	is_found(process(14, false, true, OBJECTS, false));
+	is_found(process(14, false, true, FRAMES_TREE, false));
+	/* What cannot be written to is no registry. */
+	is_not_found(process(12, true, false, UNSEEN, false));
+	is_not_found(process(14, true, false, OBJECTS, false));
+}
+
+/* LuaJIT 2.1 registers an FDE without any rule: it is not used. */
+static void test_empty(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = process(12, true, true, UNSEEN, true);
+	is_not_found(snap);
+}
+
+static void test_recognised(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = process(14, true, true, FRAMES_TREE, false);
+	struct sw_walks *walks;
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_string_equal(sw_frame_kind(&walks->walks[0].frames[0]), "jit");
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].name, "libgcc-frames");
+	assert_string_equal(walks->runtimes[0].where, "/lib/libgcc_s.so.1");
+	assert_int_equal(walks->runtimes[0].entries, 2);
+	assert_string_equal(walks->runtimes[0].problem, "");
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lists),      cmocka_unit_test(test_bad_lists),
+		cmocka_unit_test(test_trees),      cmocka_unit_test(test_bad_trees),
+		cmocka_unit_test(test_wide_tree),  cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_found),      cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_recognised),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtime_names.h"
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { BASE = 0x550000000000, EACH = 0x100000 };
+
+/* The runtimes of a process with these files mapped. */
+static size_t recognise(const char *const *paths, size_t n, struct sw_runtime *ret, size_t max)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	for (size_t i = 0; i < n; i++)
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
+					    BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
+	fake_snapshot_finish(snap);
+	size_t found = sw_runtime_names(snap, ret, max);
+	fake_snapshot_destroy(snap);
+	return found;
+}
+
+static void test_names(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *path, *name, *version;
+	} cases[] = {
+		{"/usr/lib/jvm/java-17/lib/server/libjvm.so", "hotspot", ""},
+		{"/usr/bin/node", "v8", ""},
+		{"/usr/bin/python3.11", "cpython", "3.11"},
+		{"/usr/lib/libpython3.12.so.1.0", "cpython", "3.12"},
+		{"/usr/lib/libruby-3.1.so.3.1.2", "ruby", "3.1"},
+		{"/usr/bin/php8.2", "php", "8.2"},
+		{"/usr/lib/libLLVM-14.so.1", "llvm", "14"},
+		{"/usr/lib/libLLVM.so.19.1", "llvm", "19.1"},
+		{"/usr/lib/libpypy3.9-c.so", "pypy", "3.9"},
+		{"/usr/bin/qemu-x86_64", "qemu", ""},
+		{"beam.smp", "erlang", ""},
+		{"/usr/bin/nodes", NULL, NULL},
+		{"/usr/bin/pythonic", NULL, NULL},
+		{"/usr/bin/phpize", NULL, NULL},
+		{"/usr/bin/python", NULL, NULL},
+		{"/node/server", NULL, NULL},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sw_runtime found[4];
+		size_t n = recognise(&cases[i].path, 1, found, 4);
+		assert_int_equal(n, cases[i].name != NULL);
+		if (n == 0)
+			continue;
+		assert_string_equal(found[0].name, cases[i].name);
+		assert_string_equal(found[0].version, cases[i].version);
+		assert_string_equal(found[0].where, cases[i].path);
+		assert_int_equal(found[0].entries, -1);
+		assert_string_equal(found[0].problem, "");
+	}
+}
+
+static void test_each_once(void **state)
+{
+	(void) state;
+	static const char *const paths[] = {"/usr/bin/python3.11", "/lib/libc.so.6",
+					    "/lib/libpython3.11.so.1.0", "/lib/libLLVM-14.so.1"};
+	struct sw_runtime found[4];
+	assert_int_equal(recognise(paths, 4, found, 4), 2);
+	assert_string_equal(found[0].where, "/usr/bin/python3.11");
+	assert_string_equal(found[1].name, "llvm");
+	assert_int_equal(recognise(paths, 4, found, 1), 1);
+	assert_int_equal(recognise(paths, 4, found, 0), 0);
+}
+
+static bool keeps_fp(const char *const *paths, size_t n)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	for (size_t i = 0; i < n; i++)
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
+					    BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
+	fake_snapshot_finish(snap);
+	bool keeps = sw_runtime_keeps_fp(snap);
+	fake_snapshot_destroy(snap);
+	return keeps;
+}
+
+static void test_keeps_fp(void **state)
+{
+	(void) state;
+	static const char *const paths[] = {"/lib/libc.so.6", "/usr/bin/sbcl",
+					    "/usr/bin/python3.11", "/lib/libjvm.so"};
+	assert_false(keeps_fp(paths, 1)); /* nothing is known of what generates code there */
+	assert_true(keeps_fp(paths, 2));
+	assert_true(keeps_fp(paths, 3));
+	assert_false(keeps_fp(paths, 4));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_keeps_fp),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "side_file.h"
+#include "capture_room.h"
+#include "cleanup.h"
+#include "fake.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+struct fixture {
+	char dir[64];
+	struct sw_snapshot *snap;
+	struct sw_capture_room room;
+	struct sw_capture capture;
+	int live_fd; /* a directory with "root" in it, as /proc/PID/task/TID is one */
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char path[80];
+	*state = f;
+	if (f == NULL)
+		return -1;
+	strcpy(f->dir, "/tmp/test_side_file.XXXXXX");
+	if (mkdtemp(f->dir) == NULL)
+		return -1;
+	(void) snprintf(path, sizeof(path), "%s/root", f->dir);
+	if (mkdir(path, 0700) < 0)
+		return -1;
+	f->snap = fake_snapshot_create();
+	f->live_fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f->room = (struct sw_capture_room){.snap = f->snap, .live_fd = f->live_fd};
+	f->capture = (struct sw_capture){.snap = f->snap, .room = &f->room};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	static const char *const names[] = {"root/file", "root/link", "root/out", "root/fifo"};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		(void) unlinkat(f->live_fd, names[i], 0); /* most are not there */
+	(void) unlinkat(f->live_fd, "root", AT_REMOVEDIR);
+	(void) close(f->live_fd);
+	int left = rmdir(f->dir);
+	fake_snapshot_destroy(f->snap);
+	free(f);
+	return left;
+}
+
+static void write_file(struct fixture *f, const char *name, const char *text)
+{
+	sw_cleanup(sw_close_p) int fd =
+		openat(f->live_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void text_is(struct sw_bytes bytes, const char *text)
+{
+	assert_int_equal(bytes.size, strlen(text));
+	assert_memory_equal(bytes.data, text, bytes.size);
+}
+
+/* Opened before, read after: what was added in between counts. */
+static void test_read_late(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_bytes bytes;
+	const char *name;
+	write_file(f, "root/file", "old");
+	int fd = sw_side_file_open(&f->capture, "/file");
+	assert_true(fd >= 0);
+	assert_int_equal(sw_side_file_add(&f->capture, "perf-map", fd), 0);
+	write_file(f, "root/file", "old and new");
+	assert_true(sw_side_file_get(f->snap, "perf-map", 0, &bytes));
+	text_is(bytes, "old and new");
+	write_file(f, "root/file", "newer");
+	assert_true(sw_side_file_get(f->snap, "perf-map", 0, &bytes));
+	text_is(bytes, "old and new"); /* read once */
+	assert_false(sw_side_file_get(f->snap, "perf-map", 1, &bytes));
+	assert_false(sw_side_file_get(f->snap, "other", 0, &bytes));
+	assert_true(sw_side_file_at(f->snap, 0, &name, &bytes));
+	assert_string_equal(name, "perf-map");
+	assert_false(sw_side_file_at(f->snap, 1, &name, &bytes));
+}
+
+static void test_empty(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_bytes bytes;
+	write_file(f, "root/file", "");
+	assert_int_equal(sw_side_file_add(&f->capture, "a", sw_side_file_open(&f->capture, "file")),
+			 0);
+	assert_false(sw_side_file_get(f->snap, "a", 0, &bytes));
+}
+
+/* The target chose what is there: no link as the last name, nothing outside its root, no fifo. */
+static void test_not_opened(void **state)
+{
+	struct fixture *f = *state;
+	write_file(f, "root/file", "x");
+	assert_int_equal(symlinkat("file", f->live_fd, "root/link"), 0);
+	assert_int_equal(symlinkat("/etc", f->live_fd, "root/out"), 0);
+	assert_int_equal(mkfifoat(f->live_fd, "root/fifo", 0600), 0);
+	assert_int_equal(sw_side_file_open(&f->capture, "/link"), -1);
+	assert_int_equal(sw_side_file_open(&f->capture, "/out/passwd"), -1);
+	assert_int_equal(sw_side_file_open(&f->capture, "/../etc/passwd"), -1);
+	assert_int_equal(sw_side_file_open(&f->capture, "/fifo"), -1);
+	assert_int_equal(sw_side_file_open(&f->capture, "/none"), -1);
+}
+
+static void test_not_kept(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(sw_side_file_add(&f->capture, "a", -1), -SW_E_FORMAT);
+	assert_int_equal(sw_side_file_add(&f->capture, "a", dup(f->live_fd)), -SW_E_FORMAT);
+	write_file(f, "root/file", "x");
+	for (int i = 0; i <= SW_SIDE_FILES_MAX; i++)
+		assert_int_equal(sw_side_file_add(&f->capture, "a",
+						  sw_side_file_open(&f->capture, "/file")),
+				 i < SW_SIDE_FILES_MAX ? 0 : -SW_E_LIMIT);
+}
+
+static void test_refused(void **state)
+{
+	struct fixture *f = *state;
+	assert_null(sw_side_file_refused(f->snap, "perf-map"));
+	sw_side_file_refuse(&f->capture, "perf-map", "why");
+	assert_string_equal(sw_side_file_refused(f->snap, "perf-map"), "why");
+	assert_null(sw_side_file_refused(f->snap, "other"));
+}
+
+/* The first or the last bytes of a file that is longer. */
+static void test_cut(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_file_copy copy;
+	write_file(f, "root/file", "0123456789");
+	sw_cleanup(sw_close_p) int fd = sw_side_file_open(&f->capture, "/file");
+	sw_file_copy_make(fd, 4, false, &copy);
+	text_is(copy.bytes, "0123");
+	assert_true(copy.cut);
+	sw_file_copy_free(&copy);
+	sw_file_copy_make(fd, 4, true, &copy);
+	text_is(copy.bytes, "6789");
+	sw_file_copy_free(&copy);
+	sw_file_copy_make(fd, 10, true, &copy);
+	text_is(copy.bytes, "0123456789");
+	assert_false(copy.cut);
+	sw_file_copy_free(&copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_read_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_opened, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

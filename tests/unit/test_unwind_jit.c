@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch.h"
+#include "cleanup.h"
+#include "elf_make.h"
+#include "jit.h"
+#include "jit_case.h"
+#include "walk_case.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum {
+	BIAS = 0x550000000000,
+	ENTRY = 0x1000,
+	DATA = 0x4000, /* svma: GDB's descriptor, then libgcc's list */
+	JIT = 0x660000000000,
+	HEAP = 0x770000000000,
+	SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES,
+	PCREL4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+	EXEC = SHF_ALLOC | SHF_EXECINSTR,
+};
+
+/* The wire names are the sources' own, in their order. */
+static void test_names(void **state)
+{
+	(void) state;
+	const struct sw_unwinder_ops *ops = walk_unwinder("jit");
+	for (size_t i = 0; i < sw_n_jit_sources; i++)
+		assert_string_equal(ops->sources[i], sw_jit_sources[i]->name);
+	assert_null(ops->sources[sw_n_jit_sources]);
+	assert_null(sw_jit_sources[sw_n_jit_sources]);
+}
+
+/* What leads to both registries: local variables. The first code of a thread is at ENTRY. */
+static struct sw_snapshot *process(void)
+{
+	struct sw_snapshot *snap = fake_snapshot_create();
+	struct elf_make *elf = malloc(sizeof(*elf));
+	assert_non_null(elf);
+	struct eh_make eh = {.avma = 0x3000};
+	elf_make_init(elf);
+	size_t cie = eh_make_cie(&eh, PCREL4);
+	(void) eh_make_fde(&eh, cie, PCREL4, ENTRY, 0x40, EH_ROWS(DW_CFA_undefined, 16));
+	eh_make_end(&eh);
+	elf_make_section(elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, eh.avma, eh.bytes, eh.size);
+	uint16_t data = (uint16_t) elf_make_section(elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE,
+						    DATA, NULL, 0x100);
+	elf_make_symbol(elf, "__jit_debug_descriptor", STB_LOCAL, STT_OBJECT, data, DATA, 24);
+	elf_make_symbol(elf, "unseen_objects", STB_LOCAL, STT_OBJECT, data, DATA + 24, 8);
+	elf_make_symtab(elf, SHT_SYMTAB);
+	elf_make_finish(elf);
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/bin/jit", BIAS, BIAS, BIAS + 0x3000,
+				    elf->bytes, elf->size);
+	free(elf);
+	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+	return snap;
+}
+
+/* [JIT, JIT + 0x40) with a frame of gdb bytes, says one, and of libgcc bytes, says the other; 0: it
+ * is not published there. */
+static void publish(struct sw_snapshot *snap, uint8_t gdb, uint8_t libgcc)
+{
+	struct elf_make *elf = malloc(sizeof(*elf));
+	struct eh_make eh = {.avma = JIT + 0x1000}, other = {.avma = HEAP + 0x8000};
+	assert_non_null(elf);
+	elf_make_init(elf);
+	size_t cie = eh_make_cie(&eh, PCREL4);
+	(void) eh_make_fde(&eh, cie, PCREL4, JIT, 0x40, EH_ROWS(0x0e, gdb));
+	elf_make_section(elf, ".text", SHT_NOBITS, EXEC, JIT, NULL, 0x40);
+	elf_make_section(elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, eh.avma, eh.bytes, eh.size);
+	elf_make_finish(elf);
+	cie = eh_make_cie(&other, DW_EH_PE_absptr);
+	(void) eh_make_fde(&other, cie, DW_EH_PE_absptr, JIT, 0x40, EH_ROWS(0x0e, libgcc));
+	eh_make_end(&other);
+	const uint64_t data[] = {1, 0, gdb != 0 ? HEAP : 0, libgcc != 0 ? HEAP + 32 : 0};
+	const uint64_t heap[] = {0,
+				 0,
+				 HEAP + 0x1000,
+				 elf->size, /* GDB's entry */
+				 ~0,
+				 0,
+				 0,
+				 HEAP + 0x8000 /* libgcc's object */,
+				 0,
+				 0};
+	fake_snapshot_range(snap, BIAS + DATA, data, sizeof(data));
+	fake_snapshot_range(snap, HEAP, heap, sizeof(heap));
+	fake_snapshot_range(snap, HEAP + 0x1000, elf->bytes, elf->size);
+	fake_snapshot_range(snap, HEAP + 0x8000, other.bytes, other.size);
+	free(elf);
+}
+
+/* The return address is in the fourth word, data elsewhere. */
+static const uint64_t stack[] = {0, 0x66, 7, BIAS + ENTRY + 0x10, 8, 9, 10, 0};
+
+/* Who found the way to the first code; NULL: nobody. */
+static void found_by(uint8_t gdb, uint8_t libgcc, const char *by, const char *why)
+{
+	struct sw_snapshot *snap = process();
+	static const struct sw_walk_options tables = {.mode = SW_WALK_TABLES};
+	publish(snap, gdb, libgcc);
+	(void) fake_snapshot_stack(snap, 1, JIT + 0x10, stack, SW_ARRAY_SIZE(stack));
+	if (by != NULL)
+		walk_is(snap, &tables,
+			FRAMES({JIT + 0x10, SP, "context", "context", SW_FRAME_EXACT_PC},
+			       {BIAS + ENTRY + 0x10, SP + 32, by, "jit", 0}),
+			SW_END_COMPLETE, NULL);
+	else
+		walk_is(snap, &tables,
+			FRAMES({JIT + 0x10, SP, "context", "context", SW_FRAME_EXACT_PC}),
+			why == NULL ? SW_END_NO_UNWIND_INFO : SW_END_BAD_UNWIND_INFO,
+			why != NULL ? why : "code that belongs to no module");
+}
+
+static void test_order(void **state)
+{
+	(void) state;
+	found_by(32, 32, "jit-gdb", NULL);
+	found_by(0, 32, "jit-libgcc", NULL);
+	/* What the better one says leads nowhere: stale, or wrong. */
+	found_by(24, 32, "jit-libgcc", NULL);
+	found_by(32, 24, "jit-gdb", NULL);
+	found_by(24, 24, NULL, "the generated code's tables lead nowhere");
+	found_by(0, 0, NULL, NULL);
+}
+
+static void test_explained(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = process();
+	publish(snap, 32, 24);
+	(void) fake_snapshot_stack(snap, 1, JIT + 0x10, stack, SW_ARRAY_SIZE(stack));
+	fake_snapshot_finish(snap);
+	char *text;
+	assert_int_equal(sw_explain(snap, JIT + 0x10, &text, NULL), 0);
+	assert_non_null(strstr(text, "jit: jit-gdb: [0x660000000000, 0x660000000040), symfile's "
+				     ".eh_frame\njit: rule: CFA = rsp+32, ra = [CFA-8]\n"));
+	assert_non_null(strstr(text,
+			       "jit: jit-libgcc: [0x660000000000, 0x660000000040), registered "
+			       ".eh_frame\njit: rule: CFA = rsp+24, ra = [CFA-8]\n"));
+	free(text);
+	fake_snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_explained),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
