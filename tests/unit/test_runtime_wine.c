@@ -475,6 +475,47 @@ static void test_no_dispatchers(void **state)
 	free(w);
 }
 
+/* Then what the dispatcher's call frame information leads to is no whole stack. */
+static void test_unknown_dispatcher(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	w->no_dispatchers = true;
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	wine_put(w, DISPATCHER_SP, wine_so(WINE_FUNCTION) + 8);
+	wine_put(w, DISPATCHER_SP + 16, DISPATCHER_SP + 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), UNIX_SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, DISPATCHER_SP, "elf-cfi", "cfi", 0}),
+		SW_END_BAD_UNWIND_INFO, "what called Wine's dispatcher is not known: see runtimes");
+	free(w);
+}
+
+/* A Wine that keeps its frames elsewhere: this is told, and no stack ends before Windows. */
+static void test_unknown_teb(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, 0);
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	wine_put(w, DISPATCHER_SP, wine_so(WINE_FUNCTION) + 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_string_equal(walks->runtimes[0].problem,
+			    "its threads' TEBs are not as Wine 8 to 10 lay them out");
+	assert_int_equal(walks->walks[0].n_frames, 2);
+	assert_int_equal(walks->walks[0].end, SW_END_BAD_UNWIND_INFO);
+	assert_string_equal(walks->walks[0].why, "the thread's TEB is not fit for use");
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
 /* No thread has a TEB: another program that maps a DLL of this name. */
 static void test_no_wine(void **state)
 {
@@ -514,6 +555,8 @@ int main(void)
 		cmocka_unit_test(test_hostile_frame),
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_no_dispatchers),
+		cmocka_unit_test(test_unknown_dispatcher),
+		cmocka_unit_test(test_unknown_teb),
 		cmocka_unit_test(test_no_wine),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
