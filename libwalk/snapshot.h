@@ -22,6 +22,7 @@ struct sw_snapshot_priv {
 	size_t n_live, live_capacity;
 	struct sw_map64 live_by_page; /* -> index into live */
 	size_t warnings_capacity;
+	uint64_t image_bytes;    /* of images that were put together from memory so far */
 	struct sw_range *copies; /* all stacks and ranges by start, without overlaps */
 	size_t n_copies;
 };
@@ -102,6 +103,13 @@ enum {
 	SW_IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */
 	SW_IMAGE_COPY_TOTAL = 256 << 20, /* of all such images of a snapshot */
 };
+
+/* How large the next of those images may be. */
+static inline uint64_t sw_snapshot_image_max(const struct sw_snapshot *snap)
+{
+	uint64_t left = SW_IMAGE_COPY_TOTAL - snap->priv->image_bytes;
+	return left < SW_IMAGE_COPY_MAX ? left : SW_IMAGE_COPY_MAX;
+}
 
 /*
  * The bias of a place, computed on first use from the image's program headers (parses, therefore
