@@ -115,6 +115,10 @@ static int wine_attach(const struct sw_snapshot *snap, void **ret_state)
 	if (w->ntdll.problem == NULL &&
 	    (w->dispatchers[SYSCALL].place == NULL || w->dispatchers[UNIX_CALL].place == NULL))
 		w->ntdll.problem = "ntdll.so has no call frame information for its dispatchers";
+	if (w->ntdll.problem == NULL &&
+	    (w->callback.start_avma == 0 || w->exception.start_avma == 0 || w->apc.start_avma == 0))
+		w->ntdll.problem =
+			"ntdll.dll does not say where callbacks, exceptions and APCs enter it";
 	*ret_state = w;
 	return 0;
 }

@@ -113,7 +113,8 @@ static void ntdll_make(const struct wine_case *w, struct pe_make *pe)
 	for (uint32_t rva = WINE_CALLBACK; rva < WINE_THUNK; rva += FUNCTION_BYTES)
 		pe_make_function(pe, rva, rva + FUNCTION_BYTES, UNWIND);
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		pe_make_export(pe, functions[i].name, functions[i].rva);
+		if (!w->no_callbacks || functions[i].rva != WINE_CALLBACK)
+			pe_make_export(pe, functions[i].name, functions[i].rva);
 	if (!w->no_dispatchers) {
 		pe_make_export(pe, "__wine_syscall_dispatcher", DATA + SYSCALL_POINTER);
 		pe_make_export(pe, "__wine_unix_call_dispatcher", DATA + UNIX_CALL_POINTER);
