@@ -76,10 +76,9 @@ static void dispatcher_find(const struct sw_snapshot *snap, uint64_t avma, struc
 static struct function function_find(const struct sw_pe_image *image, struct sw_memory memory,
 				     uint64_t base_avma, uint64_t avma)
 {
-	enum { FUNCTION_BYTES = 12 };
 	struct sw_pe_function entry;
 	if (avma == 0 || !sw_pe_table_search(memory, base_avma + image->exception.rva,
-					     image->exception.bytes / FUNCTION_BYTES,
+					     image->exception.bytes / SW_PE_FUNCTION_BYTES,
 					     (uint32_t) (avma - base_avma), &entry))
 		return (struct function){0};
 	return (struct function){base_avma + entry.begin_rva, base_avma + entry.end_rva};

@@ -91,12 +91,6 @@ static uint64_t export_find(const struct exports *e, const char *name)
 	return 0;
 }
 
-uint64_t sw_wine_export(struct sw_memory memory, uint64_t base_avma, const char *name)
-{
-	struct exports e;
-	return exports_open(memory, base_avma, &e) ? export_find(&e, name) : 0;
-}
-
 /* The function returns the address of the string: lea rax, [rip + disp32]; ret. */
 static void version_read(struct sw_memory memory, uint64_t function_avma, char version[32])
 {

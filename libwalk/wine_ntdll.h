@@ -31,7 +31,4 @@ bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *re
 /* Whether a place is ntdll.so, the part of ntdll.dll that is Unix code. */
 bool sw_wine_is_ntdll_so(const struct sw_place *place);
 
-/* The address of an exported name; 0 when there is none. */
-uint64_t sw_wine_export(struct sw_memory memory, uint64_t base_avma, const char *name);
-
 #endif
