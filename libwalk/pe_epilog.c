@@ -154,6 +154,7 @@ struct pops {
 	uint32_t code; /* bytes of instructions so far */
 	bool begun;    /* what lies before the first push was freed before the epilogue */
 	bool done;
+	bool full; /* more pops than a rule has room for */
 };
 
 static void pop_code(struct pops *p, const struct sw_pe_code *code, struct sw_pe_draft *draft)
@@ -164,8 +165,8 @@ static void pop_code(struct pops *p, const struct sw_pe_code *code, struct sw_pe
 		p->code += code->info >= 8 ? 2 : 1;
 		if (popped)
 			return;
-		p->done = !sw_pe_draft_add(draft, SW_PE_LOAD, sw_pe_dwarf_reg(code->info),
-					   draft->rule.end_off);
+		p->full |= !sw_pe_draft_add(draft, SW_PE_LOAD, sw_pe_dwarf_reg(code->info),
+					    draft->rule.end_off);
 		draft->rule.end_off += SW_ARCH_WORD;
 	} else if (code->op == SW_PE_PUSH_MACHFRAME) {
 		draft->rule.machine = p->done = true;
@@ -178,7 +179,7 @@ static void pop_code(struct pops *p, const struct sw_pe_code *code, struct sw_pe
 	}
 }
 
-/* False: a parent cannot be read. */
+/* False: a parent cannot be read, or there are too many pops. */
 static bool epilog_popped(struct sw_pe_env *env, const struct sw_pe_info *first, uint32_t at,
 			  struct sw_pe_draft *draft)
 {
@@ -187,6 +188,8 @@ static bool epilog_popped(struct sw_pe_env *env, const struct sw_pe_info *first,
 	for (size_t n = 0; n < SW_PE_CHAIN_MAX; n++) {
 		for (size_t i = 0; i < info.n_codes && !p.done; i++)
 			pop_code(&p, &info.codes[i], draft);
+		if (p.full)
+			return false;
 		if (p.done || !(info.flags & SW_PE_CHAININFO))
 			return true;
 		struct sw_pe_function parent = info.parent;

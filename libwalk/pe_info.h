@@ -13,8 +13,7 @@
 enum {
 	SW_PE_CODES_MAX = 255, /* CountOfCodes is a byte */
 	SW_PE_CHAIN_MAX = 32,  /* infos of one function, and indirect entries; real ones have 3 */
-	SW_PE_FUNCTION_BYTES = 12,
-	SW_PE_REG_RSP = 4, /* in the numbering of instructions */
+	SW_PE_REG_RSP = 4,     /* in the numbering of instructions */
 	SW_PE_REGS = 16,
 };
 

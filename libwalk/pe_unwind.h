@@ -13,7 +13,8 @@
  * caller's business; everything is read from the target's memory, relative to an image base.
  */
 
-/* One entry of a function table: RVAs from the image base. */
+/* One entry of a function table: RVAs from the image base. In memory it has the same layout. */
+enum { SW_PE_FUNCTION_BYTES = 12 };
 struct sw_pe_function {
 	uint32_t begin_rva, end_rva; /* [begin, end) */
 	uint32_t unwind_rva;

@@ -25,7 +25,6 @@ struct finder {
 	struct sw_snapshot *snap;
 	const struct sw_opener *opener;
 	uint64_t copy_max; /* bytes the next image from memory may have */
-	size_t copied;     /* bytes of those so far */
 };
 
 static bool is_vdso(const struct sw_map *map)
@@ -162,12 +161,10 @@ static int module_of_memory(struct finder *f, const struct group *g, const char 
 		kind = is_vdso(first) ? SW_MODULE_VDSO : kind_of(magic, sizeof(magic));
 	/* What a JIT compiler maps from a file without a name is code, but no image. */
 	if (kind != SW_MODULE_ANON) {
-		f->copy_max = SW_IMAGE_COPY_TOTAL - f->copied;
-		if (f->copy_max > SW_IMAGE_COPY_MAX)
-			f->copy_max = SW_IMAGE_COPY_MAX;
+		f->copy_max = sw_snapshot_image_max(f->snap);
 		image = g->pe ? pe_image_from_memory(f, g, &size, &problem)
 			      : image_from_memory(f, g, &size, &problem);
-		f->copied += size;
+		f->snap->priv->image_bytes += size;
 		if (image == NULL)
 			sw_snapshot_warn(f->snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND, "%s: %s", path,
 					 problem);

@@ -28,7 +28,6 @@ struct adder {
 	struct sw_memory memory;
 	struct added *added; /* the arena's, room for ADDED_MAX */
 	size_t n;
-	uint64_t copied;
 	bool limited, nomem;
 };
 
@@ -99,12 +98,10 @@ static bool extent_find(const struct adder *a, uint64_t base_avma, struct sw_pe_
 
 static int module_make(struct adder *a, const struct sw_pe_loaded *loaded, struct sw_module **ret)
 {
-	uint64_t max = SW_IMAGE_COPY_TOTAL - a->copied;
 	size_t size = 0;
-	uint8_t *image =
-		sw_pe_image_from_memory(a->memory, loaded->base_avma,
-					max < SW_IMAGE_COPY_MAX ? max : SW_IMAGE_COPY_MAX, &size);
-	a->copied += size;
+	uint8_t *image = sw_pe_image_from_memory(a->memory, loaded->base_avma,
+						 sw_snapshot_image_max(a->snap), &size);
+	a->snap->priv->image_bytes += size;
 	return sw_context_module_memory(a->snap->ctx, SW_MODULE_PE, loaded->name, false, image,
 					size, "it was not mapped from a file, nor could be copied",
 					ret);

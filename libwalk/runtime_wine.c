@@ -76,10 +76,9 @@ static void dispatcher_find(const struct sw_snapshot *snap, uint64_t avma, struc
 static struct function function_find(const struct sw_pe_image *image, struct sw_memory memory,
 				     uint64_t base_avma, uint64_t avma)
 {
-	enum { FUNCTION_BYTES = 12 };
 	struct sw_pe_function entry;
 	if (avma == 0 || !sw_pe_table_search(memory, base_avma + image->exception.rva,
-					     image->exception.bytes / FUNCTION_BYTES,
+					     image->exception.bytes / SW_PE_FUNCTION_BYTES,
 					     (uint32_t) (avma - base_avma), &entry))
 		return (struct function){0};
 	return (struct function){base_avma + entry.begin_rva, base_avma + entry.end_rva};
@@ -115,6 +114,10 @@ static int wine_attach(const struct sw_snapshot *snap, void **ret_state)
 	if (w->ntdll.problem == NULL &&
 	    (w->dispatchers[SYSCALL].place == NULL || w->dispatchers[UNIX_CALL].place == NULL))
 		w->ntdll.problem = "ntdll.so has no call frame information for its dispatchers";
+	if (w->ntdll.problem == NULL &&
+	    (w->callback.start_avma == 0 || w->exception.start_avma == 0 || w->apc.start_avma == 0))
+		w->ntdll.problem =
+			"ntdll.dll does not say where callbacks, exceptions and APCs enter it";
 	*ret_state = w;
 	return 0;
 }
@@ -340,6 +343,21 @@ static bool dispatcher_at(const struct wine *w, uint64_t avma, enum dispatcher_k
 	return false;
 }
 
+/*
+ * A dispatcher, of which ntdll.dll does not say where it is: only those have a CFA that is read from
+ * the frame. What ELF's unwinder makes of it may look like a whole stack and lack all of Windows.
+ */
+static bool is_unknown_dispatcher(const struct wine *w, const struct sw_cursor *c)
+{
+	const struct sw_cfi_rule *rule;
+	if (w->ntdll.problem == NULL || c->exact_pc || !sw_wine_is_ntdll_so(c->place))
+		return false;
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(c->place->module);
+	return cfi != NULL &&
+	       sw_elf_cfi_row(cfi, c->lookup_avma - c->place->bias, &rule) == SW_ELF_ROW_FOUND &&
+	       rule->cfa_expr != NULL;
+}
+
 static enum sw_step wine_step(void *state, struct sw_cursor *c, struct sw_stepped *ret)
 {
 	struct wine *w = state;
@@ -348,6 +366,9 @@ static enum sw_step wine_step(void *state, struct sw_cursor *c, struct sw_steppe
 		return SW_STEP_DECLINE;
 	if (dispatcher_at(w, c->lookup_avma, &kind))
 		return dispatcher_step(w, kind, c, ret);
+	if (is_unknown_dispatcher(w, c))
+		return conclude(SW_WINE_NONE, c, 0,
+				"what called Wine's dispatcher is not known: see runtimes", ret);
 	if (is_unix_start(w, c))
 		return unix_start_step(w, c, ret);
 	const struct sw_cfi_rule *rule = wrong_rule(w, c);

@@ -25,6 +25,7 @@ struct sw_snapshot_priv {
 	void **hook_states; /* the unwinders' own from their capture hooks, by index; the arena's,
 			       NULL when not taken from a process */
 	struct sw_side_files *side; /* owned: side_file.h; NULL: none */
+	uint64_t image_bytes;       /* of images that were put together from memory so far */
 	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
 	size_t n_copies;
 };
@@ -105,6 +106,13 @@ enum {
 	SW_IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */
 	SW_IMAGE_COPY_TOTAL = 256 << 20, /* of all such images of a snapshot */
 };
+
+/* How large the next of those images may be. */
+static inline uint64_t sw_snapshot_image_max(const struct sw_snapshot *snap)
+{
+	uint64_t left = SW_IMAGE_COPY_TOTAL - snap->priv->image_bytes;
+	return left < SW_IMAGE_COPY_MAX ? left : SW_IMAGE_COPY_MAX;
+}
 
 /*
  * The bias of a place, computed on first use from the image's program headers (parses, therefore

@@ -18,7 +18,6 @@
 #include <string.h>
 
 enum {
-	FUNCTION_BYTES = 12,
 	TEB_STACK_BASE = 8,
 	/* Above the first frame of a thread is room for four arguments (Wine 8.0 and 10.0,
 	 * dlls/ntdll/unix/signal_x86_64.c, call_init_thunk(): rsp = StackBase - 0x28). */
@@ -90,7 +89,7 @@ static void module_init(struct pe_module *m, const struct sw_snapshot *snap,
 		return;
 	}
 	m->table_avma = m->base_avma + image.exception.rva;
-	m->n_functions = image.exception.bytes / FUNCTION_BYTES;
+	m->n_functions = image.exception.bytes / SW_PE_FUNCTION_BYTES;
 }
 
 /* NULL when there is no memory for it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "wine_ntdll.h"
 #include "pe_image.h"
+#include "pe_loader.h"
 #include "snapshot.h"
 #include "wine_teb.h"
 
@@ -90,12 +91,6 @@ static uint64_t export_find(const struct exports *e, const char *name)
 	return 0;
 }
 
-uint64_t sw_wine_export(struct sw_memory memory, uint64_t base_avma, const char *name)
-{
-	struct exports e;
-	return exports_open(memory, base_avma, &e) ? export_find(&e, name) : 0;
-}
-
 /* The function returns the address of the string: lea rax, [rip + disp32]; ret. */
 static void version_read(struct sw_memory memory, uint64_t function_avma, char version[32])
 {
@@ -146,41 +141,63 @@ static void names_read(struct sw_memory memory, struct sw_wine_ntdll *n)
 		n->problem = "ntdll.dll does not say where system calls and unix calls go";
 }
 
-static bool is_ntdll(const struct sw_place *place)
+static bool has_name(const struct sw_place *place, const char *wanted)
 {
-	if (sw_module_kind(place->module) != SW_MODULE_PE)
-		return false;
 	const char *path = sw_module_path(place->module), *name = path;
 	for (const char *c = path; *c != '\0'; c++)
 		if (*c == '/' || *c == '\\')
 			name = c + 1;
-	return strcasecmp(name, "ntdll.dll") == 0;
+	return strcasecmp(name, wanted) == 0;
 }
 
-/* Linux' own code leaves gs base 0. */
-static bool has_teb(const struct sw_snapshot *snap)
+static bool is_ntdll(const struct sw_place *place)
 {
-	struct sw_snapshot_memory memory = {.snap = snap};
+	return sw_module_kind(place->module) == SW_MODULE_PE && has_name(place, "ntdll.dll");
+}
+
+bool sw_wine_is_ntdll_so(const struct sw_place *place)
+{
+	return sw_module_kind(place->module) == SW_MODULE_ELF && has_name(place, "ntdll.so");
+}
+
+enum tebs {
+	TEBS_NONE,    /* no thread has one */
+	TEBS_UNKNOWN, /* they are there, but none is laid out as we know it */
+	TEBS_KNOWN,
+};
+
+/* Linux' own code leaves gs base 0. */
+static enum tebs tebs_look(const struct sw_snapshot *snap)
+{
+	struct sw_snapshot_memory snapshot_memory = {.snap = snap};
+	struct sw_memory memory = sw_snapshot_memory(&snapshot_memory);
+	enum tebs found = TEBS_NONE;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		struct sw_wine_teb teb;
-		if (t->captured && t->gs_base != 0 &&
-		    sw_wine_teb_read(sw_snapshot_memory(&memory), t->gs_base, &teb))
-			return true;
+		if (!t->captured || t->gs_base == 0)
+			continue;
+		if (sw_wine_teb_read(memory, t->gs_base, &teb))
+			return TEBS_KNOWN;
+		if (sw_pe_is_teb(memory, t->gs_base))
+			found = TEBS_UNKNOWN;
 	}
-	return false;
+	return found;
 }
 
 bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *ret)
 {
 	struct sw_snapshot_memory memory = {.snap = snap};
-	if (!has_teb(snap))
+	enum tebs tebs = tebs_look(snap);
+	if (tebs == TEBS_NONE)
 		return false;
 	for (size_t i = 0; i < snap->n_places; i++) {
 		if (!is_ntdll(&snap->places[i]))
 			continue;
 		*ret = (struct sw_wine_ntdll){.place = &snap->places[i]};
 		names_read(sw_snapshot_memory(&memory), ret);
+		if (tebs == TEBS_UNKNOWN)
+			ret->problem = "its threads' TEBs are not as Wine 8 to 10 lay them out";
 		return true;
 	}
 	return false;

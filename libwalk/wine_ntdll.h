@@ -24,10 +24,11 @@ struct sw_wine_ntdll {
 
 enum { SW_WINE_EXPORTS_MAX = 65536 };
 
-/* False: the snapshot is of no Wine process: no thread has a TEB, or there is no ntdll.dll. */
+/* False: the snapshot is of no Wine process: no thread has a TEB, or there is no ntdll.dll. TEBs that
+ * are not laid out as those of wine_teb.h are a problem. */
 bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *ret);
 
-/* The address of an exported name; 0 when there is none. */
-uint64_t sw_wine_export(struct sw_memory memory, uint64_t base_avma, const char *name);
+/* Whether a place is ntdll.so, the part of ntdll.dll that is Unix code. */
+bool sw_wine_is_ntdll_so(const struct sw_place *place);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 #include <cmocka.h>
 
 enum { RBX = 3, R12 = 12, R15 = 15 }; /* DWARF numbers */
@@ -276,6 +277,29 @@ static void test_listed_chained(void **state)
 	assert_string_equal(c.env.why, "the unwind information's chain is too long");
 }
 
+/* Four pushes and the same again, more often than any function does: no part of it is believed. */
+static void test_listed_too_many(void **state)
+{
+	(void) state;
+	struct pe_case c;
+	pe_case_init(&c, NULL, 0,
+		     PE_BYTES(2 | 4 << 3, 0, 6, 0, PE_SLOT(4, 6, 1), PE_SLOT(0, 6, 0),
+			      PE_SLOT(0, 0, 3), PE_SLOT(0, 0, 5), PE_SLOT(0, 0, 6),
+			      PE_SLOT(0, 0, 7),
+			      PE_ENTRY(PE_CODE, PE_CODE + PE_CODE_BYTES, PE_INFO)));
+	/* the same parent all the time, and at last one that pushes nothing */
+	enum { STEP = 0x40, N = 30 };
+	for (uint32_t i = 1; i < N; i++) {
+		memcpy(c.image + PE_INFO + i * STEP, c.image + PE_INFO, STEP);
+		memcpy(c.image + PE_INFO + (i - 1) * STEP + 24, &(uint32_t){PE_INFO + i * STEP}, 4);
+	}
+	c.image[PE_INFO + (N - 1) * STEP] = 2;
+	pe_case_stack(&c, c.stack, PE_STACK_WORDS);
+	c.regions[1].size = sizeof(c.stack);
+	assert_int_equal(pe_case_step(&c, PE_CODE_BYTES - 4), SW_PE_BAD);
+	assert_string_equal(c.env.why, "the unwind information has too many codes");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_listed),
 		cmocka_unit_test(test_listed_specials),
 		cmocka_unit_test(test_listed_chained),
+		cmocka_unit_test(test_listed_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

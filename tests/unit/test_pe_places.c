@@ -330,6 +330,26 @@ static void test_loaded(void **state)
 	world_end(&w);
 }
 
+/* What maps show and what the list names are together one snapshot's images: too many of them, and the
+ * next ones are modules without an image. */
+static void test_limit_of_all(void **state)
+{
+	(void) state;
+	for (int listed = 0; listed < 2; listed++) {
+		struct world w;
+		size_t size;
+		world_make(&w, BASE);
+		map_add(&w, BASE, BASE + 0x1000, "r--p", 0, listed ? "" : "/w/gone.exe");
+		map_add(&w, BASE + 0x1000, END, "r-xp", 0, "");
+		thread_add(&w);
+		w.snap->priv->image_bytes = SW_IMAGE_COPY_TOTAL - 0x100;
+		find(&w);
+		assert_int_equal(w.snap->n_places, 1);
+		assert_null(sw_module_image(w.snap->places[0].module, &size));
+		world_end(&w);
+	}
+}
+
 /* A core file without the page of the header: it is the file's, and the rest is as in maps. */
 static void test_loaded_header_of_file(void **state)
 {
@@ -391,15 +411,11 @@ static void test_loaded_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program),
-		cmocka_unit_test(test_module),
-		cmocka_unit_test(test_merged_maps),
-		cmocka_unit_test(test_no_modules),
-		cmocka_unit_test(test_ends_at_others),
-		cmocka_unit_test(test_image_from_memory),
-		cmocka_unit_test(test_image_limits),
-		cmocka_unit_test(test_loaded),
-		cmocka_unit_test(test_loaded_header_of_file),
+		cmocka_unit_test(test_program),        cmocka_unit_test(test_module),
+		cmocka_unit_test(test_merged_maps),    cmocka_unit_test(test_no_modules),
+		cmocka_unit_test(test_ends_at_others), cmocka_unit_test(test_image_from_memory),
+		cmocka_unit_test(test_image_limits),   cmocka_unit_test(test_loaded),
+		cmocka_unit_test(test_limit_of_all),   cmocka_unit_test(test_loaded_header_of_file),
 		cmocka_unit_test(test_loaded_wrong),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

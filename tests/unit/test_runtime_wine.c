@@ -456,20 +456,70 @@ static void test_told(void **state)
 	free(w);
 }
 
-/* Exports that do not say where Unix code begins: a problem that is told. */
-static void test_no_dispatchers(void **state)
+/* Exports that do not say where one side enters the other: a problem that is told. */
+static void problem_is(const struct wine_case *made, const char *problem)
+{
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	w->no_dispatchers = made->no_dispatchers;
+	w->no_callbacks = made->no_callbacks;
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].problem, problem);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
+static void test_missing_exports(void **state)
+{
+	(void) state;
+	static const struct wine_case no_dispatchers = {.no_dispatchers = true},
+				      no_callbacks = {.no_callbacks = true};
+	problem_is(&no_dispatchers, "ntdll.dll does not say where system calls and unix calls go");
+	problem_is(&no_callbacks,
+		   "ntdll.dll does not say where callbacks, exceptions and APCs enter it");
+}
+
+/* Then what the dispatcher's call frame information leads to is no whole stack. */
+static void test_unknown_dispatcher(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	wine_case_init(w);
+	w->no_dispatchers = true;
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	wine_put(w, DISPATCHER_SP, wine_so(WINE_FUNCTION) + 8);
+	wine_put(w, DISPATCHER_SP + 16, DISPATCHER_SP + 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	walk_is(snap, NULL,
+		FRAMES({wine_so(WINE_FUNCTION), UNIX_SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {wine_so(WINE_SYSCALL_DISPATCHER) + 8, DISPATCHER_SP, "elf-cfi", "cfi", 0}),
+		SW_END_BAD_UNWIND_INFO, "what called Wine's dispatcher is not known: see runtimes");
+	free(w);
+}
+
+/* A Wine that keeps its frames elsewhere: this is told, and no stack ends before Windows. */
+static void test_unknown_teb(void **state)
 {
 	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	struct sw_walks *walks;
 	wine_case_init(w);
-	w->no_dispatchers = true;
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, 0);
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	wine_put(w, DISPATCHER_SP, wine_so(WINE_FUNCTION) + 8);
 	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
 	fake_snapshot_finish(snap);
 	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
-	assert_int_equal(walks->n_runtimes, 1);
 	assert_string_equal(walks->runtimes[0].problem,
-			    "ntdll.dll does not say where system calls and unix calls go");
+			    "its threads' TEBs are not as Wine 8 to 10 lay them out");
+	assert_int_equal(walks->walks[0].n_frames, 2);
+	assert_int_equal(walks->walks[0].end, SW_END_BAD_UNWIND_INFO);
+	assert_string_equal(walks->walks[0].why, "the thread's TEB is not fit for use");
 	sw_walks_destroy(walks);
 	fake_snapshot_destroy(snap);
 	free(w);
@@ -513,7 +563,9 @@ int main(void)
 		cmocka_unit_test(test_calls_back),
 		cmocka_unit_test(test_hostile_frame),
 		cmocka_unit_test(test_told),
-		cmocka_unit_test(test_no_dispatchers),
+		cmocka_unit_test(test_missing_exports),
+		cmocka_unit_test(test_unknown_dispatcher),
+		cmocka_unit_test(test_unknown_teb),
 		cmocka_unit_test(test_no_wine),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -113,7 +113,8 @@ static void ntdll_make(const struct wine_case *w, struct pe_make *pe)
 	for (uint32_t rva = WINE_CALLBACK; rva < WINE_THUNK; rva += FUNCTION_BYTES)
 		pe_make_function(pe, rva, rva + FUNCTION_BYTES, UNWIND);
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		pe_make_export(pe, functions[i].name, functions[i].rva);
+		if (!w->no_callbacks || functions[i].rva != WINE_CALLBACK)
+			pe_make_export(pe, functions[i].name, functions[i].rva);
 	if (!w->no_dispatchers) {
 		pe_make_export(pe, "__wine_syscall_dispatcher", DATA + SYSCALL_POINTER);
 		pe_make_export(pe, "__wine_unix_call_dispatcher", DATA + UNIX_CALL_POINTER);
@@ -142,10 +143,10 @@ static void ntdll_load(struct sw_snapshot *snap, const struct wine_case *w)
 	free(pe);
 }
 
-static void so_load(struct sw_snapshot *snap)
+static void so_load(struct sw_snapshot *snap, const struct wine_case *w)
 {
 	static const uint8_t code[WINE_CODE_BYTES];
-	const struct image_fde fdes[] = {
+	struct image_fde fdes[] = {
 		{.start = WINE_FUNCTION, .end = WINE_SYSCALL_DISPATCHER},
 		{.start = WINE_SYSCALL_DISPATCHER, .end = WINE_UNIX_DISPATCHER},
 		{.start = WINE_UNIX_DISPATCHER, .end = WINE_CALLS_BACK},
@@ -154,6 +155,12 @@ static void so_load(struct sw_snapshot *snap)
 		 .end = WINE_CODE_BYTES,
 		 IMAGE_ROWS(0x0c, 6, 0xf0, 0x01, 0x8c, 4)},
 	};
+	/* DW_CFA_def_cfa_expression: DW_OP_breg7 16; DW_OP_deref */
+	static const uint8_t from_frame[] = {0x0f, 3, 0x77, 16, 0x06};
+	if (w->no_dispatchers) {
+		fdes[1].rows = from_frame;
+		fdes[1].n_rows = sizeof(from_frame);
+	}
 	const struct image_parts parts = {.code = code,
 					  .n_code = sizeof(code),
 					  .fdes = fdes,
@@ -190,7 +197,7 @@ struct sw_snapshot *wine_case_snapshot(struct wine_case *w, uint64_t pc, uint64_
 	assert_non_null(thread);
 	thread->gs_base = WINE_TEB;
 	fake_snapshot_range(snap, WINE_TEB, w->teb, sizeof(w->teb));
-	so_load(snap);
+	so_load(snap, w);
 	ntdll_load(snap, w);
 	return snap;
 }

@@ -65,8 +65,8 @@ struct wine_case {
 	uint8_t signal[WINE_SIGNAL_END - WINE_SIGNAL];
 	uint8_t unix_stack[0x10000]; /* the upper end */
 	uint8_t windows[WINE_WINDOWS_END - WINE_WINDOWS];
-	uint64_t list[2]; /* head of the function tables */
-	bool no_dispatchers;
+	uint64_t list[2];                  /* head of the function tables */
+	bool no_dispatchers, no_callbacks; /* ntdll.dll does not export them */
 };
 
 /* A thread whose syscall_frame is WINE_FRAME, empty. */
