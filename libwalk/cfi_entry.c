@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-enum { LEB_BYTES_MAX = 10, PAIR_BYTES = 8 };
+enum { LEB_BYTES_MAX = 10, PAIR_BYTES = 8, LETTERS_MAX = 16 };
 
 /* A place in bytes that moves on as they are taken; failed stays set. */
 struct taker {
@@ -80,8 +80,12 @@ static bool cie_read(struct taker *t, struct cie *ret)
 	*ret = (struct cie){.encoding = DW_EH_PE_absptr};
 	uint64_t version = take(t, 1), data_end = 0;
 	const char *letters;
+	/* A CIE is read for each of its FDEs: letters without end would be, too. */
+	struct sw_bytes head = t->bytes;
+	if (head.size - t->at > LETTERS_MAX + 1)
+		head.size = t->at + LETTERS_MAX + 1;
 	if (t->failed || (version != 1 && version != 3 && version != 4) ||
-	    !sw_bytes_str(t->bytes, t->at, &letters))
+	    !sw_bytes_str(head, t->at, &letters))
 		return false;
 	ret->version = (uint8_t) version;
 	skip(t, strlen(letters) + 1);

@@ -18,7 +18,6 @@ enum {
 	TABLE_BYTES_MIN = offsetof(struct swft_table, link),
 	TABLES_FIRST = 64,
 	ENTRY_BYTES = 12,
-	RECORDS_BYTES_MAX = 64 << 20, /* of one registry */
 };
 
 const char *sw_ftable_head_parse(struct sw_bytes head, struct sw_ftable_layout *ret)
@@ -58,12 +57,14 @@ bool sw_ftable_chunk_parse(struct sw_bytes head, struct sw_ftable_chunk *ret)
 	return true;
 }
 
-/* What a deferred table is once it is there. */
+/* What a deferred table is once it is there: swft_fill() does not lock, and where the process runs only
+ * one of its two stores may have been seen. */
 static uint32_t deferred_kind(const struct sw_ftable *t)
 {
-	if (t->count > 0 && strcmp(t->format, SWFT_FORMAT_EH_FRAME) == 0)
+	bool there = t->data_avma != 0 && t->count > 0;
+	if (there && strcmp(t->format, SWFT_FORMAT_EH_FRAME) == 0)
 		return SWFT_EH_FRAME;
-	if (t->count > 0 && strcmp(t->format, SWFT_FORMAT_RUNTIME_FUNCTION) == 0)
+	if (there && strcmp(t->format, SWFT_FORMAT_RUNTIME_FUNCTION) == 0)
 		return SWFT_RUNTIME_FUNCTION;
 	return SWFT_DEFERRED;
 }
@@ -143,7 +144,7 @@ struct reader {
 	struct sw_ftables *tables;
 	uint8_t *first, *records, *last; /* owned; the three readings of a running chunk */
 	size_t room;
-	size_t bytes; /* of records, so far */
+	size_t *bytes_left; /* of records */
 	bool nomem;
 };
 
@@ -261,11 +262,11 @@ static bool chunk_take(struct reader *r, uint64_t *chunk_avma)
 	}
 	uint64_t first = *chunk_avma + r->layout.chunk_bytes;
 	size_t bytes = (size_t) chunk.used * r->layout.table_bytes;
-	r->bytes += bytes;
-	if (r->bytes > RECORDS_BYTES_MAX) {
+	if (bytes > *r->bytes_left) {
 		r->tables->problem = "more tables than the limit";
 		return false;
 	}
+	*r->bytes_left -= bytes;
 	if (!room_make(r, bytes))
 		return false;
 	if (still && sw_memory_read(r->still, first, r->records, bytes)) {
@@ -281,10 +282,11 @@ static bool chunk_take(struct reader *r, uint64_t *chunk_avma)
 }
 
 int sw_ftables_read(struct sw_memory still, struct sw_memory running, uint64_t registry_avma,
-		    struct sw_ftables *ret)
+		    size_t *bytes_left, struct sw_ftables *ret)
 {
 	sw_cleanup(reader_deinit) struct reader r = {.still = still,
 						     .running = running,
+						     .bytes_left = bytes_left,
 						     .tables = ret};
 	uint8_t head[SW_FTABLE_HEAD_BYTES];
 	if (!sw_memory_read(still, registry_avma, head, sizeof(head)) &&

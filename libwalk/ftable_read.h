@@ -14,8 +14,10 @@ enum {
 	SW_FTABLE_CHUNK_TABLES_MAX = 65536, /* of one chunk */
 	SW_FTABLE_TABLE_BYTES_MAX =
 		1024, /* of one record; later versions may have more than ours */
-	SW_FTABLE_PAYLOAD_MAX = 64 << 20, /* of one part of a table */
-	SW_FTABLE_TRIES = 16,             /* to read a table that is being changed */
+	SW_FTABLE_RECORDS_BYTES = 64 << 20,   /* of all records of a process */
+	SW_FTABLE_PAYLOAD_MAX = 64 << 20,     /* of one part of a table */
+	SW_FTABLE_PAYLOADS_BYTES = 256 << 20, /* of all that were needed */
+	SW_FTABLE_TRIES = 16,                 /* to read a table that is being changed */
 };
 
 /* What the head of a registry says. */
@@ -78,10 +80,11 @@ void sw_ftables_deinit(struct sw_ftables *tables);
 /*
  * Adds a registry's tables. still: a copy of its memory as it was at one instant, of which seq need
  * not be even. running: the process's memory as it is now, never from a cache, for what still does
- * not have; ops NULL: there is none. 0, -SW_E_NOMEM.
+ * not have; ops NULL: there is none. *bytes_left, of records, becomes less: registries may share
+ * their chunks. 0, -SW_E_NOMEM.
  */
 int sw_ftables_read(struct sw_memory still, struct sw_memory running, uint64_t registry_avma,
-		    struct sw_ftables *ret);
+		    size_t *bytes_left, struct sw_ftables *ret);
 
 /* Whether a table is now what it was when it was read. */
 bool sw_ftable_unchanged(struct sw_memory running, const struct sw_ftable *table);

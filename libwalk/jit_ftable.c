@@ -24,6 +24,7 @@ enum {
 	NOTE_NAME_BYTES = 12, /* "snapwalk", NUL, and three to be a multiple of 4 */
 	ENTRY_BYTES = 12,
 	CANDIDATES_MAX = 16, /* tables about one address */
+	LOOKS_MAX = 4096,    /* at tables, to find those where they overlap */
 	UNWIND_INFO_BYTES = 4 + 2 * 255 + 2 + 12,
 	RET_BYTES = 8,
 };
@@ -108,6 +109,7 @@ struct ftable_state {
 	size_t n_tables;
 	struct sw_jit_ranges ranges; /* value: index of a table */
 	struct sw_snapshot_memory still_memory, memory;
+	size_t records_left, payloads_left; /* bytes */
 	bool loaded, nomem;
 };
 
@@ -152,6 +154,8 @@ static int ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_anc
 	st->anchors = anchors;
 	st->n_anchors = n_anchors;
 	st->registries = registries;
+	st->records_left = SW_FTABLE_RECORDS_BYTES;
+	st->payloads_left = SW_FTABLE_PAYLOADS_BYTES;
 	st->still_memory = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	st->memory = (struct sw_snapshot_memory){.snap = snap};
 	*ret_state = st;
@@ -186,7 +190,7 @@ static void registry_load(struct ftable_state *st, const struct sw_jit_anchor *a
 			return; /* one note for each file that includes the header */
 	st->n_registries++;
 	st->nomem |= sw_ftables_read(sw_snapshot_memory(&st->still_memory), running_memory(st),
-				     anchor->avma, &found) < 0;
+				     anchor->avma, &st->records_left, &found) < 0;
 	*registry = (struct registry){.anchor = anchor,
 				      .n = found.n,
 				      .n_busy = found.n_busy,
@@ -237,9 +241,13 @@ static bool part_get(struct ftable_state *st, struct table *t, struct part *part
 	if (part->tried || bytes == 0)
 		return part->bytes != NULL;
 	part->tried = true;
-	uint8_t *room = bytes <= SW_FTABLE_PAYLOAD_MAX ? malloc((size_t) bytes) : NULL;
-	if (room == NULL) {
+	if (bytes > SW_FTABLE_PAYLOAD_MAX || bytes > st->payloads_left) {
 		t->problem = "a part of the table is larger than the limit";
+		return false;
+	}
+	uint8_t *room = malloc((size_t) bytes);
+	if (room == NULL) {
+		t->problem = "not enough memory";
 		return false;
 	}
 	bool ok = sw_memory_read(sw_snapshot_memory(&st->still_memory), avma, room, (size_t) bytes);
@@ -256,6 +264,7 @@ static bool part_get(struct ftable_state *st, struct table *t, struct part *part
 		free(room);
 		return false;
 	}
+	st->payloads_left -= (size_t) bytes;
 	part->bytes = room;
 	part->size = (size_t) bytes;
 	return true;
@@ -388,8 +397,11 @@ static bool tables_about(struct ftable_state *st, uint64_t avma,
 		return false;
 	load(st);
 	const struct sw_jit_range *range = sw_jit_ranges_find(&st->ranges, avma);
-	size_t n = 0;
-	for (size_t i = range != NULL ? range->value + 1 : 0; i > 0 && n < CANDIDATES_MAX; i--) {
+	size_t n = 0, last = range != NULL ? range->value + 1 : 0;
+	size_t first = !st->ranges.overlap && last > 0 ? last - 1 : 0;
+	if (last - first > LOOKS_MAX)
+		first = last - LOOKS_MAX;
+	for (size_t i = last; i > first && n < CANDIDATES_MAX; i--) {
 		struct table *t = &st->tables[i - 1];
 		if (avma < t->t.start_avma || avma >= t->t.end_avma)
 			continue;

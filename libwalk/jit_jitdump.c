@@ -16,9 +16,9 @@
  * which files are the process's, wherever they are, and places.c has opened them.
  */
 enum {
-	FILES_MAX = 8, /* of one process: of itself, and what it had before a fork */
-	FILE_BYTES_MAX = 1 << 29,
-	COUNT_BYTES = 4 << 20, /* of a file that nobody asked: it is read only to be listed */
+	FILES_MAX = 8,             /* of one process: of itself, and what it had before a fork */
+	FILES_BYTES_MAX = 1 << 29, /* of all of them */
+	COUNT_BYTES = 4 << 20,     /* of a file that nobody asked: it is read only to be listed */
 };
 
 struct jitdump_file {
@@ -93,11 +93,12 @@ static void jitdump_detach(void *state)
 	free(st);
 }
 
-static void file_load(struct jitdump_file *f)
+static void file_load(struct jitdump_file *f, size_t *bytes_left)
 {
 	int fd = sw_module_fd(f->module);
-	if (fd >= 0)
-		sw_file_copy_make(fd, FILE_BYTES_MAX, false, &f->copy);
+	if (fd >= 0 && *bytes_left > 0)
+		sw_file_copy_make(fd, *bytes_left, false, &f->copy);
+	*bytes_left -= f->copy.bytes.size;
 	if (f->copy.room == NULL) {
 		f->problem =
 			fd >= 0 ? "it is empty, or could not be read" : "it could not be opened";
@@ -114,8 +115,9 @@ static void file_load(struct jitdump_file *f)
 /* Tried once. */
 static void load(struct jitdump_state *st)
 {
+	size_t bytes_left = FILES_BYTES_MAX;
 	for (size_t i = 0; !st->loaded && i < st->n; i++)
-		file_load(&st->files[i]);
+		file_load(&st->files[i], &bytes_left);
 	st->loaded = true;
 }
 

@@ -262,11 +262,9 @@ static void perfmap_explain(void *state, uint64_t avma, struct sw_text *text)
 static size_t perfmap_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct perfmap *m = state;
-	struct sw_bytes text;
 	if (max == 0 || m == NULL)
 		return 0;
-	if (!m->loaded && sw_side_file_get(m->snap, side_name, 0, &text) &&
-	    text.size <= COUNT_BYTES)
+	if (sw_side_file_size(m->snap, side_name, 0) <= COUNT_BYTES)
 		load(m);
 	if (m->text.size == 0)
 		return 0;

@@ -157,7 +157,10 @@ int sw_jit_ranges_finish(struct sw_jit_ranges *ranges)
 	size_t n = sweep(ranges, &heap, parts);
 	free(heap.all);
 	free(ranges->all);
-	*ranges = (struct sw_jit_ranges){.all = parts, .n = n, .capacity = 2 * ranges->n};
+	*ranges = (struct sw_jit_ranges){.all = parts,
+					 .n = n,
+					 .capacity = 2 * ranges->n,
+					 .overlap = true};
 	return 0;
 }
 

@@ -19,6 +19,7 @@ struct sw_jit_range {
 struct sw_jit_ranges {
 	struct sw_jit_range *all; /* owned */
 	size_t n, capacity;
+	bool overlap; /* some did, before they were cut */
 };
 
 void sw_jit_ranges_deinit(struct sw_jit_ranges *ranges);

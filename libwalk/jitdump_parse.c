@@ -19,6 +19,9 @@ enum {
 	EH_FRAME_ALIGN = 8,
 	RECORD_ALIGN = 8,
 	V8_TEXT_OFF = 0x40,
+	DIGITS_MAX = 10,       /* of a line or a column */
+	V8_NAME_MAX = 8192,    /* longer ones are not searched for a file */
+	UNWIND_MAX = 64 << 10, /* of one function: searched for each of its addresses */
 };
 
 static const uint32_t magic = 0x4a695444; /* "JiTD", in the byte order of the writer */
@@ -120,7 +123,8 @@ static bool take_debug(struct parser *p, struct sw_bytes r, uint32_t off)
 	return true;
 }
 
-/* V8 writes records that hold a header alone, which has no entry: they say nothing. */
+/* V8 writes records that hold a header alone, which has no entry: they say nothing. What is too large
+ * for one function is not used. */
 static bool take_unwinding(struct parser *p, struct sw_bytes r, uint32_t off)
 {
 	uint64_t bytes, hdr_bytes;
@@ -128,7 +132,8 @@ static bool take_unwinding(struct parser *p, struct sw_bytes r, uint32_t off)
 	    !sw_bytes_u64(r, RECORD_BYTES + 8, &hdr_bytes) || hdr_bytes > bytes ||
 	    !sw_bytes_has(r, RECORD_BYTES + UNWIND_BYTES, bytes))
 		return false;
-	p->pending.unwind_bytes = (uint32_t) (bytes - hdr_bytes);
+	bytes -= hdr_bytes;
+	p->pending.unwind_bytes = bytes <= UNWIND_MAX ? (uint32_t) bytes : 0;
 	p->pending.unwind_off = p->pending.unwind_bytes > 0 ? off + RECORD_BYTES + UNWIND_BYTES : 0;
 	return true;
 }
@@ -238,7 +243,7 @@ static size_t place_cut(const char *s, size_t length)
 {
 	for (int numbers = 0; numbers < 2; numbers++) {
 		size_t n = length;
-		while (n > 0 && s[n - 1] >= '0' && s[n - 1] <= '9')
+		while (n > 0 && length - n < DIGITS_MAX && s[n - 1] >= '0' && s[n - 1] <= '9')
 			n--;
 		if (n == 0 || n == length || s[n - 1] != ':')
 			return 0;
@@ -255,9 +260,12 @@ static size_t place_cut(const char *s, size_t length)
  */
 static void lines_of_v8(const char *name, struct lines *l)
 {
+	const char *end = name + strnlen(name, V8_NAME_MAX);
 	l->bias = V8_TEXT_OFF;
+	if (*end != '\0')
+		return;
 	for (const char *space = strchr(name, ' '); space != NULL; space = strchr(space + 1, ' ')) {
-		size_t n = place_cut(space + 1, strlen(space + 1));
+		size_t n = place_cut(space + 1, (size_t) (end - space - 1));
 		uint64_t bytes;
 		if (n == 0 || __builtin_mul_overflow(l->n, ENTRY_BYTES + n + 1, &bytes) ||
 		    bytes > l->entries.size || l->entries.size - bytes >= RECORD_ALIGN)

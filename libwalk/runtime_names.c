@@ -154,16 +154,25 @@ size_t sw_runtime_names(const struct sw_snapshot *snap, struct sw_runtime *ret, 
 	return n;
 }
 
+static const struct runtime_file *file_of_module(const struct sw_module *module)
+{
+	char version[sizeof(((struct sw_runtime *) 0)->version)];
+	return sw_module_kind(module) == SW_MODULE_ELF
+		       ? file_of(sw_module_path(module), version, sizeof(version))
+		       : NULL;
+}
+
+bool sw_runtime_file_keeps_fp(const struct sw_module *module)
+{
+	const struct runtime_file *file = file_of_module(module);
+	return file != NULL && file->rbp == KEEPS;
+}
+
 bool sw_runtime_keeps_fp(const struct sw_snapshot *snap)
 {
 	bool keeps = false;
 	for (size_t i = 0; i < snap->n_places; i++) {
-		const struct sw_module *module = snap->places[i].module;
-		char version[sizeof(((struct sw_runtime *) 0)->version)];
-		const struct runtime_file *file =
-			sw_module_kind(module) == SW_MODULE_ELF
-				? file_of(sw_module_path(module), version, sizeof(version))
-				: NULL;
+		const struct runtime_file *file = file_of_module(snap->places[i].module);
 		if (file != NULL && file->rbp == LOSES)
 			return false;
 		keeps |= file != NULL && file->rbp == KEEPS;

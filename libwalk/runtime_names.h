@@ -15,4 +15,8 @@ size_t sw_runtime_names(const struct sw_snapshot *snap, struct sw_runtime *ret, 
  */
 bool sw_runtime_keeps_fp(const struct sw_snapshot *snap);
 
+/* Whether a file is that of such a runtime: code that was generated when it was built is in it (V8's
+ * builtins). */
+bool sw_runtime_file_keeps_fp(const struct sw_module *module);
+
 #endif

@@ -148,14 +148,29 @@ static bool file_get(struct side_file *f, struct sw_bytes *ret)
 	return f->copy.room != NULL;
 }
 
-bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
-		      struct sw_bytes *ret)
+static struct side_file *file_find(const struct sw_snapshot *snap, const char *name, size_t n)
 {
 	struct sw_side_files *files = snap->priv->side;
 	for (size_t i = 0; files != NULL && i < files->n; i++)
 		if (strcmp(files->files[i].name, name) == 0 && n-- == 0)
-			return file_get(&files->files[i], ret);
-	return false;
+			return &files->files[i];
+	return NULL;
+}
+
+uint64_t sw_side_file_size(const struct sw_snapshot *snap, const char *name, size_t n)
+{
+	const struct side_file *f = file_find(snap, name, n);
+	struct stat st;
+	if (f == NULL || f->fd < 0)
+		return f != NULL ? f->copy.bytes.size : 0;
+	return fstat(f->fd, &st) == 0 && st.st_size > 0 ? (uint64_t) st.st_size : 0;
+}
+
+bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
+		      struct sw_bytes *ret)
+{
+	struct side_file *f = file_find(snap, name, n);
+	return f != NULL && file_get(f, ret);
 }
 
 bool sw_side_file_at(const struct sw_snapshot *snap, size_t n, const char **ret_name,

@@ -21,10 +21,13 @@ int sw_side_file_add(struct sw_capture *capture, const char *name, int fd);
  * caller checks owner and times. */
 int sw_side_file_open(struct sw_capture *capture, const char *path);
 
-/* attach() and later: the bytes of the n-th file of that name, mapped or read once; borrowed from the
+/* attach() and later: the bytes of the n-th file of that name, read once; borrowed from the
  * snapshot. False when there is none. At most SW_SIDE_FILE_BYTES are looked at, the last ones. */
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
 		      struct sw_bytes *ret);
+
+/* Its size, without reading it; 0 when there is none. */
+uint64_t sw_side_file_size(const struct sw_snapshot *snap, const char *name, size_t n);
 
 /* prepare(): there is such a file, but it is not used: why, a static string. */
 void sw_side_file_refuse(struct sw_capture *capture, const char *name, const char *why);

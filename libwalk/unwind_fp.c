@@ -114,6 +114,15 @@ struct fp_state {
 	bool honest; /* generated code keeps frame pointers */
 };
 
+/* Whether the frame's own code keeps them, so that its chain leaps over nothing. A native function that
+ * leaves rbp alone is not such: then rbp is its caller's, and the caller is what is leapt over. */
+static bool is_honest(const struct fp_state *st, const struct sw_cursor *c)
+{
+	return st != NULL && st->honest &&
+	       (is_generated(c->snap, c->lookup_avma) ||
+		(c->place != NULL && sw_runtime_file_keeps_fp(c->place->module)));
+}
+
 static int fp_attach(const struct sw_snapshot *snap, void **ret_state)
 {
 	struct fp_state *st = calloc(1, sizeof(*st));
@@ -158,8 +167,7 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	bool entry = pushed && (words[0] == 0 || sw_arch_padding_before(cursor->memory, words[1]));
 	if (entry)
 		ret->flags |= SW_FRAME_EXACT_PC;
-	bool honest = st != NULL && st->honest;
-	if ((pushed && !entry) || (skipped == SKIPPED_MAYBE && !honest))
+	if ((pushed && !entry) || (skipped == SKIPPED_MAYBE && !is_honest(st, cursor)))
 		ret->flags |= SW_FRAME_MAY_MISS;
 	return SW_STEP_OK;
 }

@@ -40,7 +40,9 @@ const size_t sw_n_jit_sources = SW_ARRAY_SIZE(sw_jit_sources) - 1;
 _Static_assert(SW_ARRAY_SIZE(sw_jit_sources) == SW_ARRAY_SIZE(source_names), "one name for each");
 _Static_assert(SW_ARRAY_SIZE(sw_jit_sources) <= SW_JIT_SOURCES_MAX, "room for each");
 
-enum { RULES_MAX = 65536, ANCHORS_TOTAL_MAX = 4096 };
+/* Anchors of one source: a file that is mapped thousands of times has as many, and each is followed in
+ * the stop. */
+enum { RULES_MAX = 65536, ANCHORS_MAX = 256 };
 
 /* ---- what leads to registries ---------------------------------------------------------------- */
 
@@ -97,20 +99,26 @@ struct anchors {
 	struct sw_jit_anchor *all;
 	size_t n;
 	size_t first[SW_JIT_SOURCES_MAX], count[SW_JIT_SOURCES_MAX];
+	bool limited; /* there are more */
 };
 
 /* Adds those of one source; counts only while all is NULL. */
 static void anchors_collect(const struct sw_snapshot *snap, size_t source, struct anchors *a)
 {
-	a->first[source] = a->n;
-	for (size_t i = 0; i < snap->n_places && a->n < ANCHORS_TOTAL_MAX; i++) {
+	size_t first = a->n;
+	a->first[source] = first;
+	for (size_t i = 0; i < snap->n_places; i++) {
 		struct sw_place *place = &snap->places[i];
 		if (sw_module_kind(place->module) != SW_MODULE_ELF)
 			continue;
 		const struct jit_module *m = module_probe(place->module);
-		for (size_t k = 0; m != NULL && k < m->n && a->n < ANCHORS_TOTAL_MAX; k++) {
+		for (size_t k = 0; m != NULL && k < m->n; k++) {
 			if (m->found[k].source != source || !sw_place_resolve(place, snap))
 				continue;
+			if (a->n - first == ANCHORS_MAX) {
+				a->limited = true;
+				break;
+			}
 			if (a->all != NULL)
 				a->all[a->n] = (struct sw_jit_anchor){.avma = m->found[k].svma +
 									      place->bias,
@@ -119,7 +127,7 @@ static void anchors_collect(const struct sw_snapshot *snap, size_t source, struc
 			a->n++;
 		}
 	}
-	a->count[source] = a->n - a->first[source];
+	a->count[source] = a->n - first;
 }
 
 static void anchors_walk(const struct sw_snapshot *snap, struct anchors *a)
@@ -176,7 +184,7 @@ static int jit_prepare(struct sw_capture *capture)
 	if (h == NULL || anchors_make(capture->snap, arena, &h->anchors) < 0)
 		return -SW_E_NOMEM;
 	*capture->state = h;
-	int r = 0;
+	int r = h->anchors.limited ? -SW_E_LIMIT : 0;
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_capture c = source_capture(capture, i);
 		int one = sw_jit_sources[i]->prepare != NULL ? sw_jit_sources[i]->prepare(&c) : 0;

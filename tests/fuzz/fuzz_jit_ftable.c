@@ -45,8 +45,9 @@ static void read_tables(struct input *in, bool running)
 	static const struct sw_memory_ops ops = {.read = input_read};
 	struct input empty = {0};
 	struct sw_ftables t = {0};
+	size_t left = SW_FTABLE_RECORDS_BYTES;
 	if (sw_ftables_read((struct sw_memory){&ops, running ? &empty : in},
-			    (struct sw_memory){running ? &ops : NULL, in}, BASE, &t) == 0)
+			    (struct sw_memory){running ? &ops : NULL, in}, BASE, &left, &t) == 0)
 		for (size_t i = 0; i < t.n; i++) {
 			check(t.all[i].start_avma < t.all[i].end_avma);
 			check(t.all[i].kind >= SWFT_EH_FRAME && t.all[i].kind <= SWFT_DEFERRED);

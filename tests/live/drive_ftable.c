@@ -203,8 +203,9 @@ static int running(pid_t pid, uint64_t registry_avma, long ms)
 	struct counts c = {0};
 	for (int64_t end_ns = sw_clock_ns() + ms * NS_PER_MS; sw_clock_ns() < end_ns; c.reads++) {
 		struct sw_ftables tables = {0};
+		size_t left = SW_FTABLE_RECORDS_BYTES;
 		if (sw_ftables_read((struct sw_memory){&nothing, NULL}, memory, registry_avma,
-				    &tables) < 0)
+				    &left, &tables) < 0)
 			die("no memory");
 		if (tables.problem != NULL)
 			die(tables.problem);

@@ -10,7 +10,7 @@ CODE = os.path.join(TARGETS, "symfile_code.o")
 STOP_US = 5000
 SECONDS = 5
 # Those whose entries in front are right: these are used.
-RIGHT = ("cycle", "self", "wild", "torn", "many")
+RIGHT = ("cycle", "self", "wild", "torn", "many", "copies")
 # What is said of them; None: nothing, the damage is not seen.
 LIES = {
     "cycle": "its list has no end",
@@ -23,6 +23,7 @@ LIES = {
     "version": "its descriptor is not of version 1",
     "headers": "of its symfiles are damaged",
     "everywhere": None,
+    "copies": None,
     "libgcc-cycle": "its list has no end",
     "libgcc-wild": "it leads to memory that cannot be read",
     "libgcc-what": "of its tables are damaged",
@@ -58,6 +59,9 @@ def test_lie(tap, how, problem):
             tap.equal(said, [], f"{how}: said")
         else:
             tap.check(any(problem in message for message in said), f"{how}: said", said)
+        if how == "copies":
+            tap.check(any(w["message"].startswith("jit: a limit") for w in report["warnings"]),
+                      f"{how}: the limit is told", report["warnings"])
         words = snapwalk("explain", target.pid, frames[1]["pc"])
         tap.check(words.returncode == 0, f"{how}: explained", words.stderr)
 

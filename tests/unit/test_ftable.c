@@ -172,12 +172,33 @@ static void test_after_fork(void **state)
 	cut->seq++;
 }
 
+/* What swft_flush() or swft_remove() leave of the list where a fork() cuts them off. */
+static void test_after_fork_in_list(void **state)
+{
+	(void) state;
+	swft_flush();
+	for (unsigned cut = 0; cut < 2; cut++) {
+		struct swft_table *stale = add(0x1000), *t = add(0x2000);
+		released = 0;
+		snapwalk_ftable_v1.quarantine_first = cut == 0 ? 0 : (uint64_t) (uintptr_t) stale;
+		snapwalk_ftable_v1.quarantine_last = cut == 0 ? (uint64_t) (uintptr_t) stale : 0;
+		swft_remove(t);
+		swft_flush();
+		assert_int_equal(released, 1);
+		for (unsigned i = 0; i < SWFT_QUARANTINE + 1; i++)
+			swft_remove(add(0x3000));
+		assert_int_equal(released, 2);
+		swft_flush();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_add_and_remove), cmocka_unit_test(test_nothing_to_add),
-		cmocka_unit_test(test_quarantine),     cmocka_unit_test(test_many),
-		cmocka_unit_test(test_grow_and_fill),  cmocka_unit_test(test_after_fork),
+		cmocka_unit_test(test_add_and_remove),     cmocka_unit_test(test_nothing_to_add),
+		cmocka_unit_test(test_quarantine),         cmocka_unit_test(test_many),
+		cmocka_unit_test(test_grow_and_fill),      cmocka_unit_test(test_after_fork),
+		cmocka_unit_test(test_after_fork_in_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

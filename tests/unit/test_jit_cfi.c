@@ -146,6 +146,27 @@ static void test_find(void **state)
 	assert_int_equal(sw_jit_cfi_find(&section, code + 0x40, &off, &entry), 1);
 }
 
+/* A CIE is read for each FDE: its letters have a limit. */
+static void test_letters(void **state)
+{
+	(void) state;
+	for (size_t n = 16; n <= 17; n++) {
+		uint8_t bytes[64] = {32, 0, 0, 0, 0, 0, 0, 0, 1};
+		const uint32_t fde[2] = {24, 40};
+		struct sw_cfi_entry entry;
+		memset(bytes + 9, 'S', n);
+		memcpy(bytes + 9 + n + 1, "\x01\x78\x10", 3);
+		memcpy(bytes + 36, fde, sizeof(fde));
+		memcpy(bytes + 44, &code, sizeof(code));
+		bytes[52] = 0x40;
+		const struct sw_cfi_section section = {.bytes = {bytes, sizeof(bytes)},
+						       .svma = code};
+		assert_int_equal(sw_cfi_entry_read(&section, 36, &entry), n == 16 ? 1 : -1);
+		if (n == 16)
+			assert_int_equal(entry.end_svma, code + 0x40);
+	}
+}
+
 static void test_fdes(void **state)
 {
 	(void) state;
@@ -185,7 +206,7 @@ int main(void)
 		cmocka_unit_test(test_encodings), cmocka_unit_test(test_no_base),
 		cmocka_unit_test(test_empty),     cmocka_unit_test(test_set_loc),
 		cmocka_unit_test(test_excessive), cmocka_unit_test(test_find),
-		cmocka_unit_test(test_fdes),
+		cmocka_unit_test(test_fdes),      cmocka_unit_test(test_letters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

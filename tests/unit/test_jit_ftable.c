@@ -62,7 +62,8 @@ static const struct sw_memory none;
 static struct sw_ftables read_still(void)
 {
 	struct sw_ftables t = {0};
-	assert_int_equal(sw_ftables_read(fake_memory(&made.fake), none, REGISTRY, &t), 0);
+	size_t left = SW_FTABLE_RECORDS_BYTES;
+	assert_int_equal(sw_ftables_read(fake_memory(&made.fake), none, REGISTRY, &left, &t), 0);
 	return t;
 }
 
@@ -215,8 +216,9 @@ static struct sw_ftables read_running(struct changing *c)
 	static const struct sw_memory_ops ops = {.read = changing_read};
 	struct fake_memory empty = {0};
 	struct sw_ftables t = {0};
+	size_t left = SW_FTABLE_RECORDS_BYTES;
 	assert_int_equal(sw_ftables_read(fake_memory(&empty), (struct sw_memory){&ops, c}, REGISTRY,
-					 &t),
+					 &left, &t),
 			 0);
 	return t;
 }
@@ -279,6 +281,7 @@ static void test_deferred(void **state)
 	memcpy(made.a.tables[0].format, "eh_frame", 8);
 	made.a.tables[1].kind = SWFT_DEFERRED;
 	memcpy(made.a.tables[1].format, "runtime_function", 16);
+	made.a.tables[1].data = 0x6000;
 	made.a.tables[1].count = UINT64_MAX;
 	struct sw_ftables t = read_still();
 	assert_int_equal(t.all[1].kind, SWFT_DEFERRED);
@@ -287,10 +290,34 @@ static void test_deferred(void **state)
 	assert_string_equal(t.all[2].format, "runtime_function");
 	assert_int_equal(sw_ftable_data_bytes(&t.all[2]), UINT64_MAX); /* too many, said so */
 	sw_ftables_deinit(&t);
-	made.a.tables[0].count = 100;
+	made.a.tables[0].count = 100; /* the process runs, and its store of data was not seen */
+	t = read_still();
+	assert_int_equal(t.all[1].kind, SWFT_DEFERRED);
+	sw_ftables_deinit(&t);
+	made.a.tables[0].data = 0x5000;
 	t = read_still();
 	assert_int_equal(t.all[1].kind, SWFT_EH_FRAME);
 	assert_int_equal(sw_ftable_data_bytes(&t.all[1]), 100);
+	sw_ftables_deinit(&t);
+}
+
+/* Several registries may lead to the same chunks: all of them together have the limit. */
+static void test_limit_of_all(void **state)
+{
+	(void) state;
+	size_t left = 7 * sizeof(struct swft_table);
+	struct sw_ftables t = {0};
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(sw_ftables_read(fake_memory(&made.fake), none, REGISTRY, &left,
+						 &t),
+				 0);
+	assert_null(t.problem);
+	assert_int_equal(t.n, 6);
+	assert_int_equal(left, sizeof(struct swft_table));
+	assert_int_equal(sw_ftables_read(fake_memory(&made.fake), none, REGISTRY, &left, &t), 0);
+	assert_string_equal(t.problem, "more tables than the limit");
+	assert_int_equal(t.n, 7);
+	assert_int_equal(left, 0);
 	sw_ftables_deinit(&t);
 }
 
@@ -308,6 +335,7 @@ int main(void)
 		cmocka_unit_test_setup(test_running_busy, setup),
 		cmocka_unit_test_setup(test_unchanged, setup),
 		cmocka_unit_test_setup(test_deferred, setup),
+		cmocka_unit_test_setup(test_limit_of_all, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

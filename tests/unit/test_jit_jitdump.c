@@ -9,7 +9,7 @@
 
 /* A file in the making. */
 static struct {
-	uint8_t bytes[4096];
+	uint8_t bytes[128 << 10];
 	size_t size;
 } file;
 
@@ -198,7 +198,18 @@ static void test_lines_of_v8(void **state)
 	put64(1);
 	line(0x2990, 7, "t.js");
 	load(0x2000, 16, "JS:*outer other.js:5:1");
+	/* A name that is all spaces is not searched again and again. */
+	static char long_name[40000];
+	memset(long_name, ' ', sizeof(long_name) - 1);
+	memcpy(long_name, "JS:", 3);
+	memcpy(long_name + sizeof(long_name) - 9, " t.js:1:1", 9);
+	record(2, 16 + 16 + 5);
+	put64(0x3000);
+	put64(1);
+	line(0x3040, 7, "x.js");
+	load(0x3000, 16, long_name);
 	struct sw_jitdump dump = parse();
+	line_is(&dump, 0x3001, "x.js", 7);
 	line_is(&dump, 0x1001, "/a b/t.js", 6);
 	line_is(&dump, 0x1004, "/a b/t.js", 7);
 	assert_false(
@@ -241,6 +252,28 @@ static void test_unwinding(void **state)
 	assert_int_equal(entry.end_svma, 0x1014);
 	assert_false(sw_jitdump_cfi(&dump, sw_jitdump_find(&dump, 0x2004), &section));
 	sw_jitdump_deinit(&dump);
+}
+
+/* More than a function can need is not searched for each address. */
+static void test_too_much_unwinding(void **state)
+{
+	static const char much[(64 << 10) + 1];
+	struct sw_cfi_section section;
+	(void) state;
+	for (size_t bytes = sizeof(much) - 1; bytes <= sizeof(much); bytes++) {
+		begin();
+		record(4, 24 + bytes);
+		put64(bytes);
+		put64(0);
+		put64(0);
+		put(much, bytes);
+		load(0x1000, 20, "f");
+		struct sw_jitdump dump = parse();
+		assert_null(dump.problem);
+		assert_int_equal(sw_jitdump_cfi(&dump, sw_jitdump_find(&dump, 0x1004), &section),
+				 bytes < sizeof(much));
+		sw_jitdump_deinit(&dump);
+	}
 }
 
 /* What V8 writes: a header and no entries. */
@@ -301,10 +334,11 @@ static void test_malformed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),     cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_lines),     cmocka_unit_test(test_lines_of_v8),
-		cmocka_unit_test(test_unwinding), cmocka_unit_test(test_header_only),
-		cmocka_unit_test(test_cut),       cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_names),       cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_lines),       cmocka_unit_test(test_lines_of_v8),
+		cmocka_unit_test(test_unwinding),   cmocka_unit_test(test_too_much_unwinding),
+		cmocka_unit_test(test_header_only), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_malformed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,15 @@ static void test_keeps_fp(void **state)
 	assert_true(keeps_fp(paths, 2));
 	assert_true(keeps_fp(paths, 3));
 	assert_false(keeps_fp(paths, 4));
+	struct sw_snapshot *snap = fake_snapshot_create();
+	for (size_t i = 0; i < 4; i++) {
+		const struct sw_place *place =
+			fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
+					     BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
+		assert_int_equal(sw_runtime_file_keeps_fp(place->module), i == 1);
+	}
+	fake_snapshot_finish(snap);
+	fake_snapshot_destroy(snap);
 }
 
 int main(void)

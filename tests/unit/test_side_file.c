@@ -77,9 +77,15 @@ static void test_read_late(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(sw_side_file_add(&f->capture, "perf-map", fd), 0);
 	write_file(f, "root/file", "old and new");
+	assert_int_equal(sw_side_file_size(f->snap, "perf-map", 0), 11);
+	assert_int_equal(sw_side_file_size(f->snap, "perf-map", 1), 0);
+	write_file(f, "root/file", "old"); /* its size was asked, not its bytes */
+	assert_int_equal(sw_side_file_size(f->snap, "perf-map", 0), 3);
+	write_file(f, "root/file", "old and new");
 	assert_true(sw_side_file_get(f->snap, "perf-map", 0, &bytes));
 	text_is(bytes, "old and new");
 	write_file(f, "root/file", "newer");
+	assert_int_equal(sw_side_file_size(f->snap, "perf-map", 0), 11);
 	assert_true(sw_side_file_get(f->snap, "perf-map", 0, &bytes));
 	text_is(bytes, "old and new"); /* read once */
 	assert_false(sw_side_file_get(f->snap, "perf-map", 1, &bytes));

@@ -12,6 +12,7 @@ enum {
 	BIAS = 0x550000000000,
 	CODE = BIAS + IMAGE_CODE,
 	JIT = 0x660000000000,
+	RUNTIME = 0x670000000000,
 	SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES,
 };
 
@@ -218,11 +219,10 @@ static void test_leaf_without_frame(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
-/* In JIT code a call cannot be verified; a return address into code without tables that the chain
- * leaps over is told by a flag (OpenJDK without -XX:+PreserveFramePointer). */
-static void test_chain_that_may_miss(void **state)
+/* Stopped at pc with a return address into generated code below the pair that rbp leads to: how the
+ * frame behind it is marked. runtime: a file that is mapped, too. */
+static void leaps_over_generated(uint64_t pc, const char *runtime, uint32_t flags)
 {
-	(void) state;
 	static const uint8_t jit_code[] = {0x90, 0xff, 0xd0, 0x90}; /* call *%rax at 1 */
 	static const uint64_t stack[] = {
 		0,
@@ -232,15 +232,36 @@ static void test_chain_that_may_miss(void **state)
 	};
 	struct sw_snapshot *snap = snapshot(true);
 	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+	if (runtime != NULL)
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, runtime, RUNTIME, RUNTIME,
+					    RUNTIME + 0x1000, NULL, 0);
 	fake_snapshot_range(snap, JIT - 4, "\x90\x90\x90\x90", 4);
 	fake_snapshot_range(snap, JIT, jit_code, sizeof(jit_code));
 	fake_snapshot_range(snap, JIT + 4, "\x90\x90\x90\x90\x90\x90\x90\x90", 8);
-	struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 3, stack, 4);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, pc, stack, 4);
 	sw_regs_set(&thread->regs, SW_ARCH_FP, SP + 16);
 	walk_is(snap, NULL,
-		FRAMES({JIT + 3, SP, "context", "context", SW_FRAME_EXACT_PC},
-		       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", SW_FRAME_MAY_MISS}),
+		FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", flags}),
 		SW_END_COMPLETE, NULL);
+}
+
+/* In JIT code a call cannot be verified; a return address into code without tables that the chain
+ * leaps over is told by a flag (OpenJDK without -XX:+PreserveFramePointer). */
+static void test_chain_that_may_miss(void **state)
+{
+	(void) state;
+	leaps_over_generated(JIT + 3, NULL, SW_FRAME_MAY_MISS);
+	leaps_over_generated(JIT + 3, "/usr/lib/libjvm.so", SW_FRAME_MAY_MISS);
+}
+
+/* Where all generated code keeps frame pointers, it misses nothing; but a function of a file may leave
+ * rbp alone, and then its caller is missing. */
+static void test_honest_runtime(void **state)
+{
+	(void) state;
+	leaps_over_generated(JIT + 3, "/usr/bin/sbcl", 0);
+	leaps_over_generated(CODE + 0x38, "/usr/bin/sbcl", SW_FRAME_MAY_MISS);
 }
 
 /* HotSpot's interpreter pushes return addresses that no CALL precedes. They count as long as the
@@ -351,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_declined),
 		cmocka_unit_test(test_leaf_without_frame),
 		cmocka_unit_test(test_chain_that_may_miss),
+		cmocka_unit_test(test_honest_runtime),
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_made_by_deoptimizer),
 		cmocka_unit_test(test_marked_end),

@@ -395,7 +395,10 @@ static inline void swft_grow(struct swft_table *table, size_t count, size_t info
 	__atomic_store_n(&table->count, (uint64_t) count, __ATOMIC_RELEASE);
 }
 
-/** What a SWFT_DEFERRED table was waiting for is there. Once for each table; it may grow then. */
+/**
+ * What a SWFT_DEFERRED table was waiting for is there. Once for each table; it may grow then. Does not
+ * lock: it is there for readers once neither data nor count is 0.
+ */
 static inline void swft_fill(struct swft_table *table, const void *data, size_t count)
 {
 	swft_set64_(&table->data, swft_address_(data));
@@ -435,7 +438,8 @@ static inline void swft_remove(struct swft_table *table)
 	swft_set32_(&table->state, SWFT_DEAD);
 	swft_end_(table);
 	table->link = 0;
-	if (swft_registry_.quarantine_last != 0)
+	/* Where a fork() cut a change off, one of them may be 0 and the other not. */
+	if (swft_registry_.quarantine_first != 0 && swft_registry_.quarantine_last != 0)
 		swft_table_at_(swft_registry_.quarantine_last)->link = swft_address_(table);
 	else
 		swft_registry_.quarantine_first = swft_address_(table);
