@@ -137,21 +137,17 @@ static enum sw_step stub_step(struct sw_clr *clr, struct sw_cursor *cursor, size
 		regs.known &=
 			sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;
 		ret->regs = regs;
-		ret->weak = true; /* a rule of thumb that the call before it confirms */
+		ret->weak = i > 0; /* found by the call before it */
 		return SW_STEP_OK;
 	}
 	return SW_STEP_DECLINE;
 }
 
-/*
- * Executable memory of no file that is in no range: copies of the write barrier lie in such
- * (src/coreclr/vm/threads.cpp v10.0.0, s_barrierCopy). They call nothing and push nothing.
- */
-static bool may_be_barrier(const struct sw_cursor *cursor)
+bool sw_clr_is_helper(const struct sw_cursor *cursor)
 {
-	return cursor->exact_pc &&
-	       (cursor->place == NULL || sw_module_kind(cursor->place->module) == SW_MODULE_ANON) &&
-	       sw_is_executable(cursor->snap, cursor->regs.pc_avma);
+	static const char mapping[] = "/memfd:doublemapper";
+	return cursor->exact_pc && cursor->place != NULL &&
+	       strncmp(sw_module_path(cursor->place->module), mapping, sizeof(mapping) - 1) == 0;
 }
 
 enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -162,7 +158,7 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 		return sw_clr_hijack_step(clr, cursor, ret);
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
 	if (code == NULL)
-		return may_be_barrier(cursor) ? stub_step(clr, cursor, 1, ret) : SW_STEP_DECLINE;
+		return sw_clr_is_helper(cursor) ? stub_step(clr, cursor, 1, ret) : SW_STEP_DECLINE;
 	if (code->kind != SW_CLR_CODE_STUB)
 		return method_step(clr, code, cursor, ret);
 	return cursor->exact_pc ? stub_step(clr, cursor, STUB_WORDS, ret) : SW_STEP_DECLINE;

@@ -8,6 +8,14 @@
 /* Out of the frame at the cursor, when it is managed code or the runtime's way into the GC. */
 enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw_stepped *ret);
 
+/*
+ * Code in the runtime's own executable memory that is in none of its ranges: copies of the write
+ * barrier, which call nothing and push nothing. With DOTNET_EnableWriteXorExecute=0 there are none.
+ * Source: dotnet/runtime v10.0.0, src/coreclr/vm/threads.cpp, s_barrierCopy, and
+ * minipal/Unix/doublemapping.cpp, which names the mapping.
+ */
+bool sw_clr_is_helper(const struct sw_cursor *cursor);
+
 /* ---- clr_hijack.c -------------------------------------------------------------------------- */
 
 /*

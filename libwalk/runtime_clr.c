@@ -56,14 +56,16 @@ static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 	struct sw_clr *clr = state;
 	(void) ret_cookie; /* the pc tells all */
 	return clr->n_runtimes > 0 && !sw_clr_is_native(cursor->place) &&
-	       sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL;
+	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL || sw_clr_is_helper(cursor));
 }
 
 static int clr_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	const struct sw_clr_code *code = sw_clr_code_find(state, frame->pc_avma);
-	if (code == NULL)
-		return 0;
+	if (code == NULL) { /* see clr_owns() */
+		(void) snprintf(ret->function, sizeof(ret->function), "[write barrier]");
+		return 1;
+	}
 	ret->start_avma = code->start_avma;
 	if (code->kind == SW_CLR_CODE_STUB)
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s]", code->stub);
