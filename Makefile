@@ -15,6 +15,7 @@ PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
 # Their packages start services: not for everybody who runs the tests.
 PACKAGES_DOORS := monit prometheus-alertmanager
+PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix
 
 # ---- knobs -----------------------------------------------------------------------------------
 CC       ?= gcc
@@ -151,7 +152,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench deps-doors
+.PHONY: deps deps-check deps-lint deps-bench deps-doors deps-runtimes
 deps:
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -162,6 +163,8 @@ deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
 deps-doors: deps
 	$(call install_packages,$(PACKAGES_DOORS))
+deps-runtimes: deps
+	$(call install_packages,$(PACKAGES_RUNTIMES))
 
 # ---- the two commands of the README -----------------------------------------------------------
 .PHONY: try check

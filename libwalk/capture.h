@@ -24,6 +24,12 @@ int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes);
  */
 bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
 
+/*
+ * stacks(): the stack that the sp of threads[thread] is on ends at end_avma, which lies in the same
+ * mapping; the caller adds what else of the thread's stacks is in use.
+ */
+void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t end_avma);
+
 /* capture(): copy [avma, avma + bytes) now; *ret_data is the copy, which will be one of the
  * snapshot's ranges. False when it cannot be read or the room is used up. */
 bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,

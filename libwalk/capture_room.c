@@ -278,6 +278,28 @@ bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end
 	return true;
 }
 
+void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t end_avma)
+{
+	struct sw_capture_room *room = capture->room;
+	struct sw_thread *t = &room->snap->threads[thread];
+	size_t at = room->asked;
+	/* Pieces are in the order of threads: a hook that goes through these goes on here. */
+	for (size_t n = 0; n < room->n_found && room->pieces[at].thread != (int32_t) thread; n++)
+		at = at + 1 < room->n_found ? at + 1 : 0;
+	struct sw_piece *p = &room->pieces[at];
+	if (room->n_found == 0 || p->thread != (int32_t) thread || end_avma <= p->avma ||
+	    end_avma > t->stack_end_avma)
+		return;
+	room->asked = at;
+	uint64_t bytes = end_avma - p->avma;
+	p->cut = bytes > room->stack_bytes;
+	p->bytes = p->cut ? room->stack_bytes : (size_t) bytes;
+	t->stack_end_avma = end_avma;
+	/* What stack_add() took for the thread's own stack. */
+	if (at + 1 < room->n_found && p[1].thread < 0)
+		p[1].bytes = 0;
+}
+
 /* Gives each piece its place in the pool. When all together do not fit, each gets an equal part
  * first, and small ones leave more to the others. */
 static void pieces_place(struct sw_capture_room *room)
@@ -342,6 +364,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 	}
 	struct sw_capture capture = {.snap = snap, .room = room};
 	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
+	room->n_found = room->n_pieces;
 	for (size_t i = 0; i < sw_n_unwinders; i++)
 		if (sw_unwinders[i]->stacks != NULL && sw_unwinders[i]->stacks(&capture) < 0)
 			room->room_short = true;

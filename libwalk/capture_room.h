@@ -35,6 +35,8 @@ struct sw_capture_room {
 	struct sw_piece *pieces;  /* owned by the snapshot's arena */
 	size_t n_pieces, pieces_max;
 	size_t stacks_max;         /* n_pieces may not pass it in the stacks hooks */
+	size_t n_found;            /* pieces that were found without those hooks */
+	size_t asked;              /* the piece that a hook asked for last: they go by threads */
 	size_t n_want, want_bytes; /* the first pieces: what prepare hooks wanted */
 	size_t ranges_max;         /* of snap->ranges */
 	struct iovec remote[SW_CAPTURE_BATCH];

@@ -97,21 +97,43 @@ static bool segment_constant(struct sw_module *module, uint64_t file_off)
 	return false;
 }
 
-/* Bytes at avma that the module's file holds; how many, at most length. */
-static size_t image_read(const struct sw_snapshot *snap, uint64_t avma, uint8_t *to, size_t length)
+/*
+ * Whether a mapping inside a PE image, which nothing writes to now, is what the file says. Most are
+ * anonymous. The loader writes to those of the file, too, where an image is relocated; a core file
+ * leaves out only what was never written to (fs/coredump.c v6.1, vma_dump_size()).
+ */
+static bool pe_map_constant(const struct sw_snapshot *snap, const struct sw_map *map,
+			    const struct sw_module *module)
 {
-	const struct sw_map *map = sw_snapshot_map(snap, avma);
-	if (map == NULL || map->place < 0 || (size_t) map->place >= snap->n_places ||
-	    (map->prot & SW_MAP_WRITE))
+	size_t length;
+	(void) sw_map_path_deleted(map, &length); /* wanted for the length */
+	return length > 0 && strncmp(map->path, module->path, length) == 0 &&
+	       module->path[length] == '\0' && (!snap->live || (map->prot & SW_MAP_EXEC));
+}
+
+static struct sw_module *module_at(const struct sw_snapshot *snap, const struct sw_map *map)
+{
+	if (map == NULL || map->place < 0 || (size_t) map->place >= snap->n_places)
+		return NULL;
+	return snap->places[map->place].module;
+}
+
+/* Bytes at avma that the module's file holds; how many, at most length. */
+static size_t image_read(const struct sw_snapshot *snap, const struct sw_map *map, uint64_t avma,
+			 uint8_t *to, size_t length)
+{
+	struct sw_module *module = module_at(snap, map);
+	if (module == NULL || (map->prot & SW_MAP_WRITE) ||
+	    (module->kind == SW_MODULE_PE && !pe_map_constant(snap, map, module)))
 		return 0;
-	struct sw_module *module = snap->places[map->place].module;
 	size_t size;
 	const uint8_t *image = sw_module_image(module, &size);
 	uint64_t off;
 	if (image == NULL || __builtin_add_overflow(map->file_off, avma - map->start_avma, &off) ||
 	    off >= size)
 		return 0;
-	if (!(map->prot & SW_MAP_EXEC) && !segment_constant(module, off))
+	if (!(map->prot & SW_MAP_EXEC) && module->kind != SW_MODULE_PE &&
+	    !segment_constant(module, off))
 		return 0;
 	if (length > size - off)
 		length = (size_t) (size - off);
@@ -155,10 +177,16 @@ static bool pieces_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to
 	while (length > 0) {
 		size_t piece = length;
 		size_t n = copies_read(m->snap, avma, to, &piece);
-		if (n == 0)
-			n = image_read(m->snap, avma, to, piece);
+		const struct sw_map *map = n == 0 ? sw_snapshot_map(m->snap, avma) : NULL;
+		const struct sw_module *module = module_at(m->snap, map);
+		/* Memory is what a PE image is, its file only nearly. */
+		bool memory_first = module != NULL && module->kind == SW_MODULE_PE;
+		if (n == 0 && !memory_first)
+			n = image_read(m->snap, map, avma, to, piece);
 		if (n == 0 && live_read(m, avma, to, piece))
 			n = piece;
+		if (n == 0 && memory_first)
+			n = image_read(m->snap, map, avma, to, piece);
 		if (n == 0)
 			return false;
 		avma += n;

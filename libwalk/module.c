@@ -2,6 +2,7 @@
 #include "module.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "pe_image.h"
 
 #include <string.h>
 #include <elfutils/libdwelf.h>
@@ -224,6 +225,8 @@ Elf *sw_module_elf(struct sw_module *module)
 	if (module->elf_tried)
 		return module->elf;
 	module->elf_tried = true;
+	if (module->kind == SW_MODULE_PE)
+		return NULL; /* no fault of its */
 	size_t size;
 	const void *image = sw_module_image(module, &size);
 	if (image == NULL)
@@ -240,17 +243,32 @@ Elf *sw_module_elf(struct sw_module *module)
 	return elf;
 }
 
+static size_t pe_build_id(struct sw_module *module, uint8_t id[SW_BUILD_ID_MAX])
+{
+	struct sw_bytes file = {0};
+	struct sw_pe_image pe;
+	file.data = sw_module_image(module, &file.size);
+	return sw_pe_image_parse(file, &pe) ? sw_pe_image_build_id(&pe, file, id) : 0;
+}
+
+static size_t elf_build_id(struct sw_module *module, uint8_t id[SW_BUILD_ID_MAX])
+{
+	const void *bits = NULL;
+	Elf *elf = sw_module_elf(module);
+	ssize_t n = elf != NULL ? dwelf_elf_gnu_build_id(elf, &bits) : -1;
+	if (n <= 0 || n > SW_BUILD_ID_MAX)
+		return 0;
+	memcpy(id, bits, (size_t) n);
+	return (size_t) n;
+}
+
 const uint8_t *sw_module_build_id(struct sw_module *module, size_t *ret_length)
 {
 	if (!module->build_id_tried) {
 		module->build_id_tried = true;
-		const void *bits = NULL;
-		Elf *elf = sw_module_elf(module);
-		ssize_t n = elf != NULL ? dwelf_elf_gnu_build_id(elf, &bits) : -1;
-		if (n > 0 && n <= SW_BUILD_ID_MAX) {
-			memcpy(module->build_id, bits, (size_t) n);
-			module->build_id_bytes = (size_t) n;
-		}
+		module->build_id_bytes = module->kind == SW_MODULE_PE
+						 ? pe_build_id(module, module->build_id)
+						 : elf_build_id(module, module->build_id);
 	}
 	*ret_length = module->build_id_bytes;
 	return module->build_id_bytes > 0 ? module->build_id : NULL;

@@ -2,22 +2,23 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "module.h"
-#include "snapshot.h"
+#include "pe_places.h"
 
 #include <gelf.h>
 #include <string.h>
 
 enum {
-	IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */
-	IMAGE_COPY_TOTAL = 256 << 20, /* of all such images of a snapshot */
 	IMAGE_PHDRS_MAX = 4096,
 	IMAGE_PAGE = 4096,
 };
 
-/* Mappings of one file in a row: maps[first..last], with anonymous ones (bss) maybe between. */
+/* Mappings of one file in a row: maps[first..last], with anonymous ones (bss) maybe between; or all
+ * mappings in a PE image. */
 struct group {
 	size_t first, last;
-	const struct sw_map *exec; /* the first executable one; NULL when there is none */
+	/* The first executable one, NULL when there is none; of a PE image the one of its header. */
+	const struct sw_map *exec;
+	bool pe;
 };
 
 struct finder {
@@ -52,6 +53,8 @@ static struct group group_at(const struct sw_snapshot *snap, size_t first)
 	struct group g = {.first = first, .last = first};
 	for (size_t i = first; i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];
+		if (map->place >= 0)
+			break; /* a PE image */
 		if (map->path[0] == '\0')
 			continue;
 		if (!same_file(map, begin) || (i > first && map->file_off == 0))
@@ -100,6 +103,18 @@ static uint8_t *image_from_memory(const struct finder *f, const struct group *g,
 	return image;
 }
 
+static uint8_t *pe_image_from_memory(const struct finder *f, const struct group *g,
+				     size_t *ret_size, const char **ret_problem)
+{
+	const struct sw_memory_ops ops = {.read = f->opener->read};
+	struct sw_memory memory = {&ops, f->opener->arg};
+	uint8_t *image = sw_pe_image_from_memory(memory, f->snap->maps[g->first].start_avma,
+						 f->copy_max, ret_size);
+	if (image == NULL)
+		*ret_problem = "its file is gone and its memory could not be copied";
+	return image;
+}
+
 /* What the first bytes say; nothing more is looked at. */
 static enum sw_module_kind kind_of(const uint8_t *magic, size_t size)
 {
@@ -137,10 +152,11 @@ static int module_of_memory(struct finder *f, const struct group *g, const char 
 		kind = is_vdso(first) ? SW_MODULE_VDSO : kind_of(magic, sizeof(magic));
 	/* What a JIT compiler maps from a file without a name is code, but no image. */
 	if (kind != SW_MODULE_ANON) {
-		f->copy_max = IMAGE_COPY_TOTAL - f->copied;
-		if (f->copy_max > IMAGE_COPY_MAX)
-			f->copy_max = IMAGE_COPY_MAX;
-		image = image_from_memory(f, g, &size, &problem);
+		f->copy_max = SW_IMAGE_COPY_TOTAL - f->copied;
+		if (f->copy_max > SW_IMAGE_COPY_MAX)
+			f->copy_max = SW_IMAGE_COPY_MAX;
+		image = g->pe ? pe_image_from_memory(f, g, &size, &problem)
+			      : image_from_memory(f, g, &size, &problem);
 		f->copied += size;
 		if (image == NULL)
 			sw_snapshot_warn(f->snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND, "%s: %s", path,
@@ -209,53 +225,126 @@ static int group_module(struct finder *f, const struct group *g, struct sw_modul
 	return module_of_memory(f, g, path, deleted, ret);
 }
 
+/* Finds the PE images whose headers are mapped; their maps get the image's number as their place,
+ * for now. Files of data are not opened for that: a core file that lacks the header's page has it
+ * found by sw_snapshot_add_loaded(). */
+static int pe_mark(struct finder *f, struct sw_pe_extent **ret, size_t *ret_n)
+{
+	struct sw_snapshot *snap = f->snap;
+	const struct sw_memory_ops ops = {.read = f->opener->read};
+	struct sw_memory memory = {&ops, f->opener->arg};
+	size_t may = 0, n = 0;
+	for (size_t i = 0; i < snap->n_maps; i++)
+		may += sw_pe_may_begin(&snap->maps[i]);
+	struct sw_pe_extent *found = sw_arena_calloc(&snap->priv->arena, may, sizeof(*found));
+	if (found == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		if (sw_pe_may_begin(map) && (n == 0 || map->start_avma >= found[n - 1].end_avma) &&
+		    sw_pe_extent_at(snap, memory, map->start_avma, &found[n]))
+			n++;
+	}
+	if (sw_pe_maps_cut(snap, found, n) < 0)
+		return -SW_E_NOMEM;
+	for (size_t i = 0, k = 0; i < snap->n_maps && k < n; i++) {
+		while (k < n && found[k].end_avma <= snap->maps[i].start_avma)
+			k++;
+		if (k < n && found[k].start_avma <= snap->maps[i].start_avma)
+			snap->maps[i].place = (int32_t) k;
+	}
+	*ret = found;
+	*ret_n = n;
+	return 0;
+}
+
+/* All maps that were marked with the number of maps[first]. */
+static struct group pe_group_at(const struct sw_snapshot *snap, size_t first)
+{
+	const struct sw_map *begin = &snap->maps[first];
+	struct group g = {.first = first, .last = first, .exec = begin, .pe = true};
+	while (g.last + 1 < snap->n_maps && snap->maps[g.last + 1].place == begin->place)
+		g.last++;
+	return g;
+}
+
+/* The group at maps[first]; false when no module begins there. */
+static bool group_find(const struct sw_snapshot *snap, size_t first, struct group *ret)
+{
+	const struct sw_map *map = &snap->maps[first];
+	if (map->place < 0 && !has_file(map) && !is_vdso(map))
+		return false;
+	*ret = map->place >= 0 ? pe_group_at(snap, first) : group_at(snap, first);
+	return true;
+}
+
 /* Counts first, so that places never move while maps point to them by index. */
 static size_t groups_count(const struct sw_snapshot *snap)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_maps; i++) {
-		if (!has_file(&snap->maps[i]) && !is_vdso(&snap->maps[i]))
+		struct group g;
+		if (!group_find(snap, i, &g))
 			continue;
-		struct group g = group_at(snap, i);
 		n += g.exec != NULL;
 		i = g.last;
 	}
 	return n;
 }
 
+/* The module of a group and its place; -1 as place of its maps when it cannot be had. */
+static int place_add(struct finder *f, const struct group *g, const struct sw_pe_extent *extents)
+{
+	struct sw_snapshot *snap = f->snap;
+	struct sw_place *place = &snap->places[snap->n_places];
+	*place = (struct sw_place){.start_avma = snap->maps[g->first].start_avma,
+				   .end_avma = snap->maps[g->last].end_avma};
+	if (g->pe)
+		place->end_avma = extents[snap->maps[g->first].place].end_avma;
+	int r = group_module(f, g, &place->module);
+	if (r == -SW_E_NOMEM)
+		return r;
+	if (r < 0)
+		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, -r, "%s: %s", g->exec->path,
+				 sw_error_text(r));
+	for (size_t k = g->first; k <= g->last; k++)
+		if (g->pe || snap->maps[k].path[0] != '\0')
+			snap->maps[k].place = r < 0 ? -1 : (int32_t) snap->n_places;
+	snap->n_places += r == 0;
+	return 0;
+}
+
 int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *opener,
 			    struct sw_error *err)
 {
 	struct finder f = {.snap = snap, .opener = opener};
-	size_t n = groups_count(snap);
+	struct sw_pe_extent *extents;
+	size_t n_extents;
+	if (pe_mark(&f, &extents, &n_extents) < 0)
+		return sw_fail_nomem(err);
 	snap->n_places = 0;
-	snap->places = sw_arena_calloc(&snap->priv->arena, n, sizeof(*snap->places));
+	snap->places =
+		sw_arena_calloc(&snap->priv->arena, groups_count(snap), sizeof(*snap->places));
 	if (snap->places == NULL)
 		return sw_fail_nomem(err);
 	for (size_t i = 0; i < snap->n_maps; i++) {
-		if (!has_file(&snap->maps[i]) && !is_vdso(&snap->maps[i]))
+		struct group g;
+		if (!group_find(snap, i, &g))
 			continue;
-		struct group g = group_at(snap, i);
 		i = g.last;
-		if (g.exec == NULL)
-			continue;
-		struct sw_place *place = &snap->places[snap->n_places];
-		*place = (struct sw_place){.start_avma = snap->maps[g.first].start_avma,
-					   .end_avma = snap->maps[g.last].end_avma};
-		int r = group_module(&f, &g, &place->module);
-		if (r == -SW_E_NOMEM)
+		if (g.exec != NULL && place_add(&f, &g, extents) < 0)
 			return sw_fail_nomem(err);
-		if (r < 0) {
-			sw_snapshot_warn(snap, SW_WARN_MODULE, 0, -r, "%s: %s", g.exec->path,
-					 sw_error_text(r));
-			continue;
-		}
-		for (size_t k = g.first; k <= g.last; k++)
-			if (snap->maps[k].path[0] != '\0')
-				snap->maps[k].place = (int32_t) snap->n_places;
-		snap->n_places++;
 	}
 	return 0;
+}
+
+int sw_snapshot_pe_module(struct sw_snapshot *snap, const struct sw_opener *opener,
+			  const struct sw_map *header, struct sw_module **ret)
+{
+	struct finder f = {.snap = snap, .opener = opener};
+	size_t first = (size_t) (header - snap->maps);
+	struct group g = {.first = first, .last = first, .exec = header, .pe = true};
+	return group_module(&f, &g, ret);
 }
 
 /* The load segment that the mapping at file_off came from; its address for that offset.
@@ -288,6 +377,11 @@ bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
 	if (place->resolved != 0)
 		return place->resolved > 0;
 	place->resolved = -1;
+	if (place->module->kind == SW_MODULE_PE) {
+		place->bias = place->start_avma; /* so that an svma is an RVA */
+		place->resolved = 1;
+		return true;
+	}
 	Elf *elf = place->module->kind == SW_MODULE_ELF || place->module->kind == SW_MODULE_VDSO
 			   ? sw_module_elf(place->module)
 			   : NULL;

@@ -86,6 +86,23 @@ int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *op
 			    struct sw_error *err);
 
 /*
+ * Add the PE images that a Windows process's own list of modules names and maps do not show: where
+ * files cannot be mapped executable, the loader reads them into anonymous memory, headers too. Needs
+ * the threads' registers; may change maps and places. A list that is damaged is a warning.
+ */
+int sw_snapshot_add_loaded(struct sw_snapshot *snap, const struct sw_opener *opener,
+			   struct sw_error *err);
+
+/* The module of a PE image by the mapping of a file that holds its header. */
+int sw_snapshot_pe_module(struct sw_snapshot *snap, const struct sw_opener *opener,
+			  const struct sw_map *header, struct sw_module **ret);
+
+enum {
+	SW_IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */
+	SW_IMAGE_COPY_TOTAL = 256 << 20, /* of all such images of a snapshot */
+};
+
+/*
  * The bias of a place, computed on first use from the image's program headers (parses, therefore
  * not done while privileges are held). False when the image is missing or does not fit.
  */

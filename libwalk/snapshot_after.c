@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot_take.h"
+#include "cleanup.h"
 #include "clock.h"
 #include "errors.h"
 
@@ -153,6 +154,21 @@ static int maps_renew(struct sw_take *take)
 	return 0;
 }
 
+/* Modules that only a Windows process's own list tells: its threads' gs base leads there, that of
+ * others is nearly always 0. */
+static int add_loaded(struct sw_take *take)
+{
+	bool any = false;
+	for (size_t i = 0; i < take->snap->n_threads && !any; i++)
+		any = take->snap->threads[i].captured && take->snap->threads[i].gs_base != 0;
+	if (!any)
+		return 0;
+	sw_cleanup(sw_live_deinit) struct sw_live live;
+	sw_live_init(&live, take->target, take->live_fd, take->snap->priv->mem_fd, take->snap);
+	const struct sw_opener opener = sw_live_opener(&live);
+	return sw_snapshot_add_loaded(take->snap, &opener, take->err);
+}
+
 /* The thread whose reason says best why nothing was captured; NULL when something was, or nothing
  * was asked for. */
 static const struct sw_thread *telling_thread(const struct sw_snapshot *snap)
@@ -219,6 +235,8 @@ int sw_take_after(struct sw_take *take)
 	warn_limits(take);
 	if (maps_are_old(take))
 		r = maps_renew(take);
+	if (r == 0)
+		r = add_loaded(take);
 	sw_snapshot_index(snap);
 	return r;
 }

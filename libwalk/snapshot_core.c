@@ -248,6 +248,8 @@ int sw_snapshot_from_core(struct sw_context *ctx, const char *core_path, const c
 	struct sw_opener opener = sw_core_opener(&o);
 	sw_snapshot_index(snap);
 	result = sw_snapshot_find_places(snap, &opener, err);
+	if (result == 0)
+		result = sw_snapshot_add_loaded(snap, &opener, err);
 	if (result < 0)
 		return result;
 	*ret = sw_take_ptr(snap);

@@ -5,14 +5,20 @@
 #include "cleanup.h"
 #include "walk_libunwind.h"
 
+extern const struct sw_unwinder_ops sw_runtime_wine;
 extern const struct sw_unwinder_ops sw_runtime_clr;
 extern const struct sw_unwinder_ops sw_unwind_elf;
+extern const struct sw_unwinder_ops sw_unwind_pe;
+extern const struct sw_unwinder_ops sw_unwind_wine_tables;
 extern const struct sw_unwinder_ops sw_unwind_fp;
 extern const struct sw_unwinder_ops sw_unwind_scan;
 
 const struct sw_unwinder_ops *const sw_unwinders[] = {
+	&sw_runtime_wine,
 	&sw_runtime_clr,
 	&sw_unwind_elf,
+	&sw_unwind_pe,
+	&sw_unwind_wine_tables,
 	&sw_unwind_fp,
 	&sw_unwind_scan,
 };

@@ -23,6 +23,7 @@ struct sw_dwarf_file {
 	size_t region_bytes;
 	Elf *elf; /* owned, over region */
 	Dwarf *dwarf;
+	uint64_t base;             /* what DWARF's addresses are more than the svma; 0 for ELF */
 	struct sw_bytes aranges;   /* .debug_aranges in region; empty when there is none */
 	struct sw_dwarf_file *alt; /* owned; what dwz moved out of it */
 };
@@ -36,6 +37,8 @@ enum sw_dwarf_open {
 /* elf is a view of the file's whole contents; both are only used during the call. */
 enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
 				      const struct sw_request *request);
+/* The DWARF sections of a PE file. */
+enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const struct sw_pefile *pe);
 void sw_dwarf_file_close(struct sw_dwarf_file *file);
 
 #endif

@@ -20,6 +20,7 @@ struct dwarf_slot {
 /* One unit's share of the work. */
 struct unit_job {
 	const struct sw_request *request;
+	uint64_t base; /* from an svma to DWARF's address */
 	struct sw_dwarf_names names;
 	Dwarf_Die die;
 	const char *directory; /* DW_AT_comp_dir, or NULL */
@@ -43,11 +44,18 @@ static uint32_t attr_number(Dwarf_Die *die, unsigned int name)
 	return (uint32_t) value;
 }
 
+/* Windows compilers say "C:/x.c" or "C:\\x.c". */
+static bool path_is_absolute(const char *path)
+{
+	return path[0] == '/' || path[0] == '\\' || (path[0] != '\0' && path[1] == ':');
+}
+
 /* directory/path without "./" inside; both as the compiler wrote them. */
 static const char *path_join(struct sw_arena *arena, const char *directory, const char *path)
 {
-	size_t dir_bytes =
-		path[0] == '/' || directory == NULL ? 0 : strnlen(directory, PATH_MAX_BYTES);
+	size_t dir_bytes = path_is_absolute(path) || directory == NULL
+				   ? 0
+				   : strnlen(directory, PATH_MAX_BYTES);
 	size_t path_bytes = strnlen(path, PATH_MAX_BYTES);
 	char *joined = sw_arena_alloc(arena, dir_bytes + path_bytes + 2);
 	if (joined == NULL)
@@ -121,9 +129,9 @@ static int position_fill(struct unit_job *job, Dwarf_Die *die, const char *path,
 }
 
 /* Path and line of the machine instruction. */
-static const char *instruction_line(struct unit_job *job, uint64_t svma, uint32_t *ret_line)
+static const char *instruction_line(struct unit_job *job, uint64_t address, uint32_t *ret_line)
 {
-	Dwarf_Line *line = job->files != NULL ? dwarf_getsrc_die(&job->die, svma) : NULL;
+	Dwarf_Line *line = job->files != NULL ? dwarf_getsrc_die(&job->die, address) : NULL;
 	int number = 0;
 	if (line == NULL || dwarf_lineno(line, &number) != 0 || number <= 0)
 		return NULL;
@@ -139,8 +147,8 @@ static int function_fill(struct unit_job *job, const struct sw_want *want, Dwarf
 		*symbol = *want->named;
 	} else if (die != NULL) {
 		Dwarf_Addr start;
-		if (dwarf_entrypc(die, &start) == 0 && start <= want->svma)
-			symbol->function_offset = want->svma - start;
+		if (dwarf_entrypc(die, &start) == 0 && start <= want->svma + job->base)
+			symbol->function_offset = want->svma + job->base - start;
 		int r = sw_dwarf_name(&job->names, die, symbol);
 		if (r < 0)
 			return r;
@@ -157,7 +165,7 @@ static int symbols_fill(struct unit_job *job, struct sw_want *want, struct sw_sc
 {
 	size_t n = scopes->n_inlined + 1;
 	uint32_t line = 0;
-	const char *path = instruction_line(job, want->svma, &line);
+	const char *path = instruction_line(job, want->svma + job->base, &line);
 	if (path == NULL && !scopes->found)
 		return 0;
 	struct sw_symbol *symbols = sw_arena_calloc(job->request->arena, n, sizeof(*symbols));
@@ -189,6 +197,7 @@ static int unit_lines(struct sw_dwarf_file *file, struct sw_dwarf_want *wants, s
 		      const struct sw_request *request)
 {
 	struct unit_job job = {.request = request,
+			       .base = file->base,
 			       .names = {request->arena, request->deadline_ns, NULL, 0}};
 	sw_cleanup(sw_free_p) struct sw_scopes *scopes = calloc(n, sizeof(*scopes));
 	if (scopes == NULL)
@@ -224,7 +233,8 @@ static int file_lines(struct sw_dwarf_file *file, struct sw_want *wants, size_t 
 	if (list == NULL)
 		return -SW_E_NOMEM;
 	for (size_t i = 0; i < n; i++)
-		list[i] = (struct sw_dwarf_want){wants[i].svma, SW_NO_UNIT, &wants[i], false};
+		list[i] = (struct sw_dwarf_want){wants[i].svma + file->base, SW_NO_UNIT, &wants[i],
+						 false};
 	/* Late is no failure: what has a unit by now can still be answered, or not, below. */
 	(void) sw_dwarf_units_find(file, list, n, request->deadline_ns);
 	qsort(list, n, sizeof(*list), by_unit);
@@ -253,8 +263,11 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 {
 	const struct sw_elf *elf = sw_unit_elf(unit);
 	struct sw_elf_section info;
-	if (elf == NULL)
-		return SW_DWARF_NONE;
+	if (elf == NULL) {
+		const struct sw_pefile *pe = sw_unit_pe(unit);
+		return pe == NULL ? SW_DWARF_NONE
+				  : sw_dwarf_pe_open(file, sw_module_fd(unit->module), pe);
+	}
 	if (sw_elf_section_named(elf, ".debug_info", &info) && info.type != SHT_NOBITS)
 		return sw_dwarf_file_open(file, sw_module_fd(unit->module), elf, request);
 	const struct sw_debugfile *separate = sw_unit_debugfile(unit, request->debug_dir);
@@ -292,7 +305,7 @@ static void dwarf_forget(void *slot)
 
 const struct sw_provider_ops sw_prov_dwarf = {
 	.name = "dwarf",
-	.kinds = 1 << SW_MODULE_ELF,
+	.kinds = 1 << SW_MODULE_ELF | 1 << SW_MODULE_PE,
 	.lines = dwarf_lines,
 	.forget = dwarf_forget,
 };

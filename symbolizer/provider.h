@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "elf_file.h"
 #include "map.h"
+#include "pe_file.h"
 
 #include <snapwalk/symbolize.h>
 
@@ -82,7 +83,9 @@ struct sw_unit {
 	uint32_t kind;            /* 1 << enum sw_module_kind */
 	bool elf_tried, is_elf;
 	struct sw_elf elf; /* its image */
-	uint64_t bias;     /* of a place it is mapped at: only for images copied from memory */
+	bool pe_tried, is_pe;
+	struct sw_pefile pe; /* the same, when it is a PE file */
+	uint64_t bias;       /* of a place it is mapped at: only for images copied from memory */
 	enum sw_symbol_source source; /* the best used so far */
 	struct sw_map64 by_svma;      /* -> index into entries */
 	struct sw_entry *entries;     /* owned */
@@ -93,6 +96,8 @@ struct sw_unit {
 
 /* The ELF view of the module's image, or NULL. */
 const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
+/* The PE view of it, or NULL. */
+const struct sw_pefile *sw_unit_pe(struct sw_unit *unit);
 /* The slot of a provider of the table. */
 void **sw_unit_slot(struct sw_unit *unit, const struct sw_provider_ops *ops);
 
@@ -123,6 +128,6 @@ extern const struct sw_provider_ops *const sw_providers[];
 extern const size_t sw_n_providers;
 
 extern const struct sw_provider_ops sw_prov_runtime, sw_prov_symtab, sw_prov_debugfile,
-	sw_prov_dynsym, sw_prov_minidebug, sw_prov_dwarf;
+	sw_prov_dynsym, sw_prov_minidebug, sw_prov_pe, sw_prov_dwarf;
 
 #endif

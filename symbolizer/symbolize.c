@@ -356,10 +356,11 @@ enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
 const char *sw_symbol_source_name(enum sw_symbol_source source)
 {
 	static const char *const names[] = {
-		[SW_SOURCE_NONE] = "none",           [SW_SOURCE_DYNSYM] = "dynsym",
-		[SW_SOURCE_MINIDEBUG] = "minidebug", [SW_SOURCE_SYMTAB] = "symtab",
-		[SW_SOURCE_DEBUGFILE] = "debugfile", [SW_SOURCE_DWARF] = "dwarf",
-		[SW_SOURCE_RUNTIME] = "runtime",     [SW_SOURCE_JIT] = "jit",
+		[SW_SOURCE_NONE] = "none",       [SW_SOURCE_DYNSYM] = "dynsym",
+		[SW_SOURCE_EXPORTS] = "exports", [SW_SOURCE_MINIDEBUG] = "minidebug",
+		[SW_SOURCE_SYMTAB] = "symtab",   [SW_SOURCE_DEBUGFILE] = "debugfile",
+		[SW_SOURCE_DWARF] = "dwarf",     [SW_SOURCE_RUNTIME] = "runtime",
+		[SW_SOURCE_JIT] = "jit",
 	};
 	return (size_t) source < SW_ARRAY_SIZE(names) ? names[source] : "unknown";
 }

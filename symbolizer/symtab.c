@@ -75,7 +75,7 @@ static size_t underscores(const char *name, size_t bytes)
 	return n;
 }
 
-static bool name_better(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+bool sw_symbol_name_better(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
 	size_t a_lead = underscores(a, a_bytes), b_lead = underscores(b, b_bytes);
 	if (a_lead != b_lead)
@@ -105,7 +105,7 @@ static void consider_sized(struct scan *scan, const struct symbol *s, struct sw_
 		return;
 	bool tie = want->name != NULL && s->start_svma == want->start_svma && rank == want->rank &&
 		   s->size_bytes == want->size_bytes;
-	if (tie && !name_better(name, bytes, want->name, want->name_bytes))
+	if (tie && !sw_symbol_name_better(name, bytes, want->name, want->name_bytes))
 		return;
 	want->name = name;
 	want->name_bytes = bytes;
@@ -142,7 +142,7 @@ static void consider_label(struct scan *scan, const struct symbol *s, struct sw_
 	if ((label->name != NULL && rank > label->rank) || !symbol_name(scan, s, &name, &bytes))
 		return;
 	if (label->name != NULL && rank == label->rank &&
-	    !name_better(name, bytes, label->name, label->name_bytes))
+	    !sw_symbol_name_better(name, bytes, label->name, label->name_bytes))
 		return;
 	/* Without a size only an executable section got it past is_function(). */
 	const struct sw_elf_section *section = section_of(scan, s->section);

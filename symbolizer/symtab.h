@@ -37,6 +37,9 @@ bool sw_symtab_find_dynamic(const struct sw_elf *elf, uint64_t bias, enum sw_sym
 bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t n,
 		    int64_t deadline_ns);
 
+/* Of two names of one address: fewest leading underscores, the shortest, the first in strcmp order. */
+bool sw_symbol_name_better(const char *a, size_t a_bytes, const char *b, size_t b_bytes);
+
 /* True when every want has a symbol with a size: no other table can say more. */
 bool sw_wants_settled(const struct sw_want *wants, size_t n);
 

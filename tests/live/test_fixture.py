@@ -92,6 +92,20 @@ def test_deleted_program(tap):
             tap.equal(stack_of(again, tid)["end"], "complete", "deleted: end")
 
 
+def test_read_later(tap):
+    """What a walk reads of the process after the stop is in the fixture, too."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "fixture")
+        with Target("deep", 200) as target:
+            wait_blocked(target.pid)
+            live = dump(target.pid)
+            snapwalk("record", target.pid, "-o", path, "--stack-bytes", 65536)
+            pid = target.pid
+        again = dump(["--fixture", path], status=(0, 3))
+        tap.equal(stack_of(again, pid)["end"], "complete", "read later: end")
+        tap.equal(pcs_of(again, pid), pcs_of(live, pid), "read later: program counters")
+
+
 def test_missing_part(tap):
     """A stack deeper than what was copied cannot go on in a process that is not there."""
     with tempfile.TemporaryDirectory() as directory:
@@ -101,6 +115,10 @@ def test_missing_part(tap):
             live = dump(target.pid)
             snapwalk("record", target.pid, "-o", path, "--stack-bytes", 65536)
             pid = target.pid
+        with open(os.path.join(path, "snapshot")) as f:
+            lines = [line for line in f if not line.startswith("range ")]
+        with open(os.path.join(path, "snapshot"), "w") as f:
+            f.writelines(lines)
         again = dump(["--fixture", path], status=(3,))
         pcs = pcs_of(again, pid)
         tap.equal(stack_of(again, pid)["end"], "stack_limit", "cut: said")
@@ -146,7 +164,8 @@ def test_refused(tap):
 
 def test_kept(tap):
     """The fixtures of the source tree: functions, end, trust and unwinder of every frame."""
-    names = sorted(os.listdir(FIXTURES))
+    names = sorted(name for name in os.listdir(FIXTURES)
+                   if os.path.exists(os.path.join(FIXTURES, name, "snapshot")))
     tap.check(len(names) >= 2, "there are fixtures", names)
     for name in names:
         path = os.path.join(FIXTURES, name)
@@ -158,8 +177,8 @@ def test_kept(tap):
 
 def main():
     tap = Tap()
-    for test in (test_recorded, test_elsewhere, test_deleted_program, test_missing_part,
-                 test_refused, test_kept):
+    for test in (test_recorded, test_elsewhere, test_deleted_program, test_read_later,
+                 test_missing_part, test_refused, test_kept):
         tap.guard(test)
     tap.done()
 

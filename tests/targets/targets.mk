@@ -85,3 +85,22 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 .PHONY: targets
 targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)
+
+# ---- Windows programs: their compiler is there for check-runtimes only ---------------------------
+MINGW := x86_64-w64-mingw32-gcc-posix
+# Code as compilers make it, each in its own way; main() and assembly around it.
+STEP := $(BUILD)/obj/pe_step
+STEP_gcc    := $(MINGW) -O2
+STEP_gcc_O0 := $(MINGW) -O0 -fno-omit-frame-pointer
+STEP_gcc_Os := $(MINGW) -Os
+STEP_clang  := clang -target x86_64-w64-windows-gnu -O2
+STEP_CODE := $(addprefix $(STEP)/,gcc.o gcc_O0.o gcc_Os.o clang.o)
+$(STEP_CODE): $(STEP)/%.o: tests/targets/lib/pe_step_code.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(STEP_$*) -std=gnu17 -Wall -Wextra -DNAME=$* -c -o $@ $<
+$(T)/pe_step.exe: tests/targets/lib/pe_step.c tests/targets/lib/pe_step_frames.S $(STEP_CODE)
+	@mkdir -p $(@D)
+	$(MINGW) -std=gnu17 -O2 -Wall -Wextra -s -Wl,--stack,16777216 -o $@ $^
+
+.PHONY: targets-runtimes
+targets-runtimes: $(T)/pe_step.exe

@@ -49,7 +49,7 @@ struct openings {
 static int opener_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
 {
 	struct openings *o = arg;
-	assert_true(map->prot & SW_MAP_EXEC);
+	assert_true((map->prot & SW_MAP_EXEC) || map->file_off == 0);
 	o->opened++;
 	(void) strncpy(o->path, path, sizeof(o->path) - 1); /* short names only */
 	if (o->fd < 0)
@@ -224,7 +224,7 @@ static void image_too_large(void **state)
 	find(snap, &o);
 	size_t size;
 	assert_null(sw_module_image(snap->places[0].module, &size));
-	assert_int_equal(o.read_bytes, 4); /* the first bytes, no more */
+	assert_int_equal(o.read_bytes, 64 + 4); /* the first bytes, is it PE, is it ELF; no more */
 	assert_int_equal(snap->n_warnings, 1);
 	fake_snapshot_destroy(snap);
 }

@@ -40,8 +40,9 @@ struct sw_symbolize_options {
 enum sw_symbol_source {
 	SW_SOURCE_NONE,
 	SW_SOURCE_DYNSYM,
+	SW_SOURCE_EXPORTS,   /* of a PE file */
 	SW_SOURCE_MINIDEBUG, /* .gnu_debugdata */
-	SW_SOURCE_SYMTAB,
+	SW_SOURCE_SYMTAB,    /* .symtab, or a PE file's COFF symbols */
 	SW_SOURCE_DEBUGFILE, /* .symtab of a separate debug file */
 	SW_SOURCE_DWARF,
 	SW_SOURCE_RUNTIME,

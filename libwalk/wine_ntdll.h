@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_WINE_NTDLL_H
+#define SW_WINE_NTDLL_H
+
+#include "memory.h"
+
+#include <snapwalk/walk.h>
+
+/*
+ * What ntdll.dll of a Wine process exports of use to us, read from the process's memory. Functions
+ * are where code goes when the kernel (Unix code, here) enters Windows code on its own account.
+ */
+struct sw_wine_ntdll {
+	const struct sw_place *place; /* borrowed from the snapshot */
+	const char *problem;          /* static: what could not be had; NULL: all is here */
+	char version[32];             /* Wine's; "" unknown */
+	/* 0 when there is no such export. */
+	uint64_t callback_avma, exception_avma, apc_avma; /* KiUser...Dispatcher */
+	uint64_t loader_avma;       /* LdrInitializeThunk: a thread's first code */
+	uint64_t delete_table_avma; /* RtlDeleteFunctionTable */
+	/* Unix code, in ntdll.so, to which system calls and unix calls go. */
+	uint64_t syscall_avma, unix_call_avma;
+};
+
+enum { SW_WINE_EXPORTS_MAX = 65536 };
+
+/* False: the snapshot is of no Wine process: no thread has a TEB, or there is no ntdll.dll. */
+bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *ret);
+
+/* The address of an exported name; 0 when there is none. */
+uint64_t sw_wine_export(struct sw_memory memory, uint64_t base_avma, const char *name);
+
+#endif

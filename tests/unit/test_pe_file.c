@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "pe_make.h"
+#include "pe_file.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+static struct pe_make pe;
+static struct sw_pefile file;
+
+static bool init(void)
+{
+	return sw_pefile_init(&file, (struct sw_bytes){pe.bytes, pe.size});
+}
+
+static int setup(void **state)
+{
+	(void) state;
+	pe_make_init(&pe);
+	return 0;
+}
+
+static void put(size_t off, uint32_t value, size_t bytes)
+{
+	memcpy(pe.bytes + off, &value, bytes);
+}
+
+static void test_headers(void **state)
+{
+	(void) state;
+	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, "code", 5);
+	pe_make_symbol(&pe, "f", 1, 0, 0x20, 2, 0);
+	pe_make_finish(&pe);
+	assert_true(init());
+	assert_int_equal(file.base_avma, PE_MAKE_BASE);
+	assert_int_equal(file.n_sections, 1);
+	assert_int_equal(file.n_directories, 16);
+	assert_int_equal(file.symbols.size, 18);
+	assert_int_equal(file.strings.size, 4);
+}
+
+static void test_not_a_pe_file(void **state)
+{
+	(void) state;
+	static const struct {
+		size_t off;
+		uint32_t value;
+		size_t bytes;
+	} changes[] = {
+		{0, 'X', 1},           /* MZ */
+		{0x3c, 0xffffff00, 4}, /* where the signature is */
+		{0x3c, PE_MAKE_BYTES, 4},
+		{PE_MAKE_HEADER, 'X', 1},        /* the signature */
+		{PE_MAKE_HEADER + 4, 0x14c, 2},  /* i386 */
+		{PE_MAKE_HEADER + 24, 0x10b, 2}, /* PE32 */
+	};
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		(void) setup(NULL);
+		pe_make_finish(&pe);
+		assert_true(init());
+		put(changes[i].off, changes[i].value, changes[i].bytes);
+		assert_false(init());
+	}
+	for (size_t size = 0; size < PE_MAKE_HEADER + 24 + 112; size++) {
+		(void) setup(NULL);
+		assert_false(sw_pefile_init(&file, (struct sw_bytes){pe.bytes, size}));
+	}
+	assert_false(sw_pefile_init(&file, (struct sw_bytes){0}));
+}
+
+/* What does not lie in the file is as if it were not there. */
+static void test_tables_outside(void **state)
+{
+	(void) state;
+	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, NULL, 16);
+	pe_make_symbol(&pe, "f", 1, 0, 0x20, 2, 0);
+	pe_make_finish(&pe);
+	put(PE_MAKE_HEADER + 6, SW_PEFILE_SECTIONS_MAX + 1, 2);
+	assert_true(init());
+	assert_int_equal(file.n_sections, 0);
+	put(PE_MAKE_HEADER + 6, 1, 2);
+	put(PE_MAKE_HEADER + 20, 0xffff, 2); /* sections far behind the optional header */
+	assert_true(init());
+	assert_int_equal(file.n_sections, 0);
+	put(PE_MAKE_HEADER + 20, 112 + 8, 2); /* room for one directory, 16 are said */
+	assert_true(init());
+	assert_int_equal(file.n_directories, 0);
+	put(PE_MAKE_HEADER + 16, 0x10000000, 4); /* symbols */
+	assert_true(init());
+	assert_int_equal(file.symbols.size, 0);
+	assert_int_equal(file.strings.size, 0);
+}
+
+static void test_sections(void **state)
+{
+	(void) state;
+	struct sw_pefile_section section;
+	struct sw_bytes bytes;
+	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, "code", 5);
+	pe_make_section(&pe, "12345678", 0x2000, PE_MAKE_DATA, NULL, 0x300);
+	pe_make_section(&pe, ".debug_info", 0x3000, PE_MAKE_DATA, "dwarf", 6);
+	pe_make_finish(&pe);
+	assert_true(init());
+	assert_true(sw_pefile_section_named(&file, ".debug_info", &section));
+	assert_int_equal(section.rva, 0x3000);
+	assert_true(sw_pefile_section_bytes(&file, &section, &bytes));
+	assert_int_equal(bytes.size, 6); /* without the padding */
+	assert_string_equal((const char *) bytes.data, "dwarf");
+	assert_true(sw_pefile_section_named(&file, "12345678", &section));
+	assert_false(sw_pefile_section_named(&file, ".debug_inf", &section));
+	assert_false(sw_pefile_section_named(&file, "/4", &section));
+	assert_true(sw_pefile_section(&file, 0, &section));
+	assert_true(section.flags & SW_PEFILE_CODE);
+	assert_false(sw_pefile_section(&file, 3, &section));
+
+	assert_true(sw_pefile_at(&file, 0x1002, &bytes));
+	assert_int_equal(bytes.size, 3);
+	assert_memory_equal(bytes.data, "de", 3);
+	assert_false(sw_pefile_at(&file, 0x1005, &bytes));
+	assert_false(sw_pefile_at(&file, 0xfff, &bytes));
+	assert_false(sw_pefile_at(&file, UINT32_MAX, &bytes));
+}
+
+static void test_long_names(void **state)
+{
+	(void) state;
+	static const char *const names[] = {"/", "/0", "/3", "/x", "/99999", "/9999999", "/0x4"};
+	struct sw_pefile_section section;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void) setup(NULL);
+		pe_make_section(&pe, names[i], 0x1000, PE_MAKE_DATA, NULL, 4);
+		pe_make_finish(&pe);
+		assert_true(init());
+		assert_true(sw_pefile_section(&file, 0, &section));
+		assert_int_equal(section.name_bytes, strlen(names[i]));
+	}
+}
+
+static void test_directories(void **state)
+{
+	(void) state;
+	struct sw_bytes bytes;
+	uint32_t rva;
+	pe_make_function(&pe, 0x1000, 0x1010, 0x3000);
+	pe_make_finish(&pe);
+	assert_true(init());
+	assert_true(sw_pefile_directory(&file, SW_PEFILE_EXCEPTION, &rva, &bytes));
+	assert_int_equal(rva, PE_MAKE_PDATA);
+	assert_int_equal(bytes.size, 12);
+	assert_false(sw_pefile_directory(&file, SW_PEFILE_EXPORTS, &rva, &bytes));
+	assert_false(sw_pefile_directory(&file, 16, &rva, &bytes));
+	put(PE_MAKE_HEADER + 24 + 112 + 8 * 3 + 4, 13, 4); /* longer than its section */
+	assert_false(sw_pefile_directory(&file, SW_PEFILE_EXCEPTION, &rva, &bytes));
+}
+
+/* UNWIND_INFO of version 1; with flag 4 the parent's entry follows the codes. */
+#define PLAIN      0x01, 0, 0, 0
+#define CHAINED(n) 0x21, 0, n, 0
+#define ENTRY(begin, end, unwind)                                                          \
+	(begin) & 0xff, (begin) >> 8, 0, 0, (end) &0xff, (end) >> 8, 0, 0, (unwind) &0xff, \
+		(unwind) >> 8, 0, 0
+
+static struct sw_pefile_extent extent(uint32_t rva)
+{
+	struct sw_bytes functions = {0};
+	uint32_t functions_rva;
+	(void) sw_pefile_directory(&file, SW_PEFILE_EXCEPTION, &functions_rva, &functions);
+	return sw_pefile_extent(&file, functions, rva);
+}
+
+static void check(uint32_t rva, bool covered, uint32_t begin, uint32_t primary)
+{
+	struct sw_pefile_extent e = extent(rva);
+	assert_int_equal(e.covered, covered);
+	assert_int_equal(e.begin_rva, begin);
+	assert_int_equal(e.primary_rva, primary);
+}
+
+static void test_extents(void **state)
+{
+	(void) state;
+	static const uint8_t xdata[] = {
+		PLAIN, /* 0x3000 */
+		CHAINED(0),
+		ENTRY(0x1000, 0x1040, 0x3000), /* 0x3004 */
+		CHAINED(3),
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		ENTRY(0x1100, 0x1120, 0x3004), /* 0x3014 */
+		ENTRY(0x1000, 0x1040, 0x3000), /* 0x302c */
+		CHAINED(0),
+		ENTRY(0x1700, 0x1720, 0x3038), /* 0x3038: its own parent */
+	};
+	pe_make_section(&pe, ".xdata", 0x3000, PE_MAKE_DATA, xdata, sizeof(xdata));
+	pe_make_function(&pe, 0x1000, 0x1040, 0x3000);
+	pe_make_function(&pe, 0x1100, 0x1120, 0x3004);
+	pe_make_function(&pe, 0x1120, 0x1130, 0x3014);
+	pe_make_function(&pe, 0x1600, 0x1610, 0x302c | 1); /* another entry stands for it */
+	pe_make_function(&pe, 0x1700, 0x1720, 0x3038);
+	pe_make_function(&pe, 0x1800, 0x1810, 0x9000); /* no such information */
+	pe_make_finish(&pe);
+	assert_true(init());
+	check(0xfff, false, 0, 0);
+	check(0x1000, true, 0x1000, 0x1000);
+	check(0x103f, true, 0x1000, 0x1000);
+	check(0x1040, false, 0x1040, 0x1040);
+	check(0x1100, true, 0x1100, 0x1000);
+	check(0x1125, true, 0x1120, 0x1000); /* two links */
+	check(0x1600, true, 0x1600, 0x1000);
+	check(0x1700, true, 0x1700, 0x1700);
+	check(0x1800, true, 0x1800, 0x1800);
+	check(UINT32_MAX, false, 0x1810, 0x1810);
+}
+
+static void test_ring(void **state)
+{
+	(void) state;
+	/* two entries that are each other's parents */
+	static const uint8_t xdata[] = {CHAINED(0), ENTRY(0x1100, 0x1110, 0x3010), CHAINED(0),
+					ENTRY(0x1000, 0x1010, 0x3000)};
+	pe_make_section(&pe, ".xdata", 0x3000, PE_MAKE_DATA, xdata, sizeof(xdata));
+	pe_make_function(&pe, 0x1000, 0x1010, 0x3000);
+	pe_make_function(&pe, 0x1100, 0x1110, 0x3010);
+	pe_make_finish(&pe);
+	assert_true(init());
+	check(0x1005, true, 0x1000, 0x1000);
+	check(0x1105, true, 0x1100, 0x1100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_headers, setup),
+		cmocka_unit_test(test_not_a_pe_file),
+		cmocka_unit_test_setup(test_tables_outside, setup),
+		cmocka_unit_test_setup(test_sections, setup),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test_setup(test_directories, setup),
+		cmocka_unit_test_setup(test_extents, setup),
+		cmocka_unit_test_setup(test_ring, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
