@@ -20,6 +20,8 @@ enum {
 	VERSION_PHDRS_MAX = 4096,
 	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
 	FIXED_LAST = 9,
+	DAC_MAP = 0,      /* entries of g_dacTable */
+	DAC_THREADS = 16, /* .NET 8: ThreadStore::s_pThreadStore */
 };
 
 /* What a module exports; kept in its slot. */
@@ -114,20 +116,30 @@ static void version_find(struct sw_clr_runtime *r)
 
 /* ---- how it is read ----------------------------------------------------------------------- */
 
+static bool dac_read(const struct sw_clr_runtime *r, struct sw_memory memory,
+		     const struct exports *e, unsigned i, uint64_t *ret)
+{
+	return e->has_dac && sw_memory_u64(memory, e->dac_svma + r->place->bias + 8 * i, ret) &&
+	       *ret != 0;
+}
+
 /* Without a description of how code is found: only where that is known all the same. */
 static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const struct exports *e)
 {
-	uint64_t map_avma;
+	uint64_t map_avma, threads_avma = 0;
 	long major = strtol(r->version, NULL, 10);
 	if (major < FIXED_FIRST || major > FIXED_LAST)
 		(void) snprintf(r->problem, sizeof(r->problem),
 				"it does not describe how its code is found");
-	else if (!e->has_dac || !sw_memory_u64(memory, e->dac_svma + r->place->bias, &map_avma) ||
-		 map_avma == 0)
+	else if (!dac_read(r, memory, e, DAC_MAP, &map_avma))
 		(void) snprintf(r->problem, sizeof(r->problem),
 				"its table for debuggers could not be read");
 	else {
-		r->at = sw_clr_layout_fixed(map_avma);
+		if (major == FIXED_FIRST)
+			(void) dac_read(r, memory, e, DAC_THREADS, &threads_avma); /* stays 0 */
+		r->at = sw_clr_layout_fixed(map_avma, threads_avma);
+		if (r->contract.json != NULL)
+			sw_clr_layout_threads(&r->contract, &r->at);
 		r->usable = true;
 	}
 }

@@ -126,28 +126,36 @@ bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_regs *regs)
 	return true;
 }
 
-/* How far behind the function's start pc is; false when it is in another one. Remembered. */
-static bool trip_offset(struct sw_clr *clr, const struct sw_cursor *cursor, uint8_t *code,
-			size_t *ret)
+static bool trip_at(struct sw_clr *clr, uint64_t start_avma, uint8_t code[CODE_BYTES])
 {
-	uint64_t pc = cursor->regs.pc_avma, kept, start_svma;
+	return sw_memory_read(clr->memory, start_avma, code, CODE_BYTES) &&
+	       is_trip_code((struct sw_bytes){code, CODE_BYTES});
+}
+
+/*
+ * How far behind the function's start pc is; false when it is in another one. Remembered. A native
+ * function returns to the very start when a method that was hijacked has ended with a jump to it.
+ */
+static bool trip_offset(struct sw_clr *clr, const struct sw_cursor *cursor,
+			uint8_t code[CODE_BYTES], size_t *ret)
+{
+	uint64_t pc = cursor->regs.pc_avma, key = pc << 1 | cursor->exact_pc, kept, start_svma;
 	const struct sw_place *place = cursor->place;
-	if (sw_map64_get(&clr->hijacks, pc, &kept)) {
+	if (sw_map64_get(&clr->hijacks, key, &kept)) {
 		*ret = (size_t) kept - 1;
-		return kept != OFFSET_UNKNOWN &&
-		       sw_memory_read(clr->memory, pc - *ret, code, CODE_BYTES);
+		return kept != OFFSET_UNKNOWN && trip_at(clr, pc - *ret, code);
 	}
 	struct sw_elf_cfi *cfi = sw_elf_cfi_get(place->module);
 	kept = OFFSET_UNKNOWN;
-	if (cfi != NULL &&
-	    sw_elf_function_start(cfi, cursor->lookup_avma - place->bias, &start_svma)) {
+	if (!cursor->exact_pc && trip_at(clr, pc, code)) {
+		kept = 1;
+	} else if (cfi != NULL &&
+		   sw_elf_function_start(cfi, cursor->lookup_avma - place->bias, &start_svma)) {
 		uint64_t start = start_svma + place->bias;
-		if (pc - start < CODE_BYTES &&
-		    sw_memory_read(clr->memory, start, code, CODE_BYTES) &&
-		    is_trip_code((struct sw_bytes){code, CODE_BYTES}))
+		if (pc - start < CODE_BYTES && trip_at(clr, start, code))
 			kept = pc - start + 1;
 	}
-	(void) sw_map64_put(&clr->hijacks, pc, kept); /* lost: it is looked up again */
+	(void) sw_map64_put(&clr->hijacks, key, kept); /* lost: it is looked up again */
 	*ret = (size_t) kept - 1;
 	return kept != OFFSET_UNKNOWN;
 }
@@ -181,6 +189,8 @@ enum sw_step sw_clr_hijack_step(struct sw_clr *clr, struct sw_cursor *cursor,
 			   "not known";
 		return SW_STEP_FAIL;
 	}
+	/* At its start it has no frame yet: the stack need not go on. */
+	ret->other_stack = top == cursor->regs.sp_avma;
 	sw_regs_set(&ret->regs, SW_ARCH_SP, top);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, pc);
 	return SW_STEP_OK;

@@ -90,6 +90,15 @@ static bool globals_resolve(const struct sw_clr_contract *c, struct sw_clr_layou
 	return true;
 }
 
+void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr_layout *layout)
+{
+	bool found = sw_clr_global(contract, "ThreadStore", &layout->store_avma);
+	for (size_t i = 0; found && i < SW_ARRAY_SIZE(thread_rows); i++)
+		found = row_resolve(contract, &thread_rows[i], layout);
+	if (!found)
+		layout->store_avma = 0;
+}
+
 bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr_layout *ret,
 			   char *ret_why, size_t why_bytes)
 {
@@ -119,15 +128,12 @@ bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr
 		(void) snprintf(ret_why, why_bytes, "its descriptor has sizes that cannot be");
 		return false;
 	}
-	if (sw_clr_global(contract, "ThreadStore", &l.store_avma))
-		for (size_t i = 0; i < SW_ARRAY_SIZE(thread_rows); i++)
-			if (!row_resolve(contract, &thread_rows[i], &l))
-				l.store_avma = 0;
+	sw_clr_layout_threads(contract, &l);
 	*ret = l;
 	return true;
 }
 
-struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma)
+struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma, uint64_t store_avma)
 {
 	return (struct sw_clr_layout){
 		.fragment_begin = 8,
@@ -149,6 +155,11 @@ struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma)
 		.function_end = 4,
 		.function_unwind = 8,
 		.directory_size = 4,
+		.store_first = 160,
+		.thread_next = 232,
+		.thread_osid = 424,
+		.thread_state = 8,
+		.store_avma = store_avma,
 		.stub_last = 15,
 		.map_avma = map_avma,
 		.nibble_version = 1,

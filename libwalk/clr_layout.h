@@ -39,10 +39,14 @@ struct sw_clr_layout {
 bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr_layout *ret,
 			   char *ret_why, size_t why_bytes);
 
+/* Where threads are, if the descriptor says so; store_avma stays 0 otherwise. */
+void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr_layout *layout);
+
 /*
- * Of .NET 8 and 9, which do not describe how they find code; map_avma is their range section map.
+ * Of .NET 8 and 9, which do not describe how they find code; map_avma is their range section map,
+ * store_avma .NET 8's variable for threads (offsets as seen in 8.0.31), 0 when not known.
  * Source: dotnet/runtime v8.0.0 and v9.0.0, src/coreclr/vm/codeman.h and inc/nibblemapmacros.h.
  */
-struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma);
+struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma, uint64_t store_avma);
 
 #endif

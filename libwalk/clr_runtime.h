@@ -30,7 +30,7 @@ struct sw_clr {
 	struct sw_arena arena;
 	struct sw_map64 by_pc;   /* -> struct sw_clr_code, 0: not managed */
 	struct sw_map64 rules;   /* pc << 1 | exact -> struct sw_pe_rule */
-	struct sw_map64 hijacks; /* pc of native code -> 1 + distance behind OnHijackTripThread */
+	struct sw_map64 hijacks; /* pc << 1 | exact -> 1 + distance behind OnHijackTripThread */
 	uint64_t *threads;       /* Thread objects; the arena's */
 	size_t n_threads, threads_capacity;
 	bool threads_tried;
