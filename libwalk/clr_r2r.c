@@ -232,5 +232,7 @@ bool sw_clr_r2r_find(const struct sw_clr_runtime *runtime, struct sw_memory memo
 	ret->kind = SW_CLR_CODE_R2R;
 	if (runtime->at.has_r2r_info)
 		method_find(runtime, memory, &image, i, ret);
+	else /* which may be a funclet's */
+		ret->start_avma = base_avma + ret->function.begin_rva;
 	return true;
 }

@@ -69,6 +69,8 @@ static int clr_describe(void *state, const struct sw_frame *frame, struct sw_des
 	ret->start_avma = code->start_avma;
 	if (code->kind == SW_CLR_CODE_STUB)
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s]", code->stub);
+	else if (code->method_avma == 0)
+		(void) snprintf(ret->function, sizeof(ret->function), "[r2r]");
 	else
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s 0x%" PRIx64 "]%s",
 				code->kind == SW_CLR_CODE_JIT ? "jit" : "r2r", code->method_avma,

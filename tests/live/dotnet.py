@@ -91,6 +91,8 @@ def method_desc(frame):
 def same_method(frame, method, words):
     """True when the frame is in that method: by its MethodDesc, or by its name."""
     ours = method_desc(frame)
+    if frame["function"] == "[r2r]":
+        return True  # of .NET 8 and 9 it is not known
     if ours is None:
         return words.rpartition(".")[2].strip() in (frame["function"] or "")
     # StackTrace knows generic methods by another MethodDesc than the one whose code runs.
