@@ -35,6 +35,7 @@ struct sw_clr {
 	size_t n_threads, threads_capacity;
 	bool threads_tried;
 	uint32_t hijack_off; /* in Thread, of the hijacked return address; 0: not seen yet */
+	struct sw_clr_names *names; /* owned; NULL until the first name is asked for */
 };
 
 /* Finds the runtimes of the snapshot: those of modules that export a descriptor or the table for

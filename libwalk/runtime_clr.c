@@ -5,8 +5,10 @@
  *	clr_find       which modules are a runtime, their descriptor (clr_contract, clr_layout)
  *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
  *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
+ *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
  *	clr_threads    what is copied in the stop
  */
+#include "clr_names.h"
 #include "clr_threads.h"
 #include "clr_unwind.h"
 
@@ -21,6 +23,7 @@ static void clr_detach(void *state)
 	struct sw_clr *clr = state;
 	if (clr == NULL)
 		return;
+	sw_clr_names_destroy(clr->names);
 	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
@@ -66,15 +69,12 @@ static int clr_describe(void *state, const struct sw_frame *frame, struct sw_des
 		(void) snprintf(ret->function, sizeof(ret->function), "[write barrier]");
 		return 1;
 	}
-	ret->start_avma = code->start_avma;
-	if (code->kind == SW_CLR_CODE_STUB)
+	if (code->kind == SW_CLR_CODE_STUB) {
+		ret->start_avma = code->start_avma;
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s]", code->stub);
-	else if (code->method_avma == 0)
-		(void) snprintf(ret->function, sizeof(ret->function), "[r2r]");
-	else
-		(void) snprintf(ret->function, sizeof(ret->function), "[%s 0x%" PRIx64 "]%s",
-				code->kind == SW_CLR_CODE_JIT ? "jit" : "r2r", code->method_avma,
-				code->index > 0 ? " (funclet)" : "");
+	} else {
+		sw_clr_describe(state, code, ret);
+	}
 	return 1;
 }
 
