@@ -36,6 +36,7 @@ struct sw_clr {
 	bool threads_tried;
 	uint32_t hijack_off; /* in Thread, of the hijacked return address; 0: not seen yet */
 	struct sw_clr_names *names; /* owned; NULL until the first name is asked for */
+	struct sw_clr_notes *notes; /* owned; the same of threads */
 };
 
 /* Finds the runtimes of the snapshot: those of modules that export a descriptor or the table for

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "clr_threads.h"
 #include "clr_memory.h"
+#include "clr_notes.h"
 
 #include <unistd.h>
 
@@ -52,8 +53,10 @@ int sw_clr_prepare(struct sw_capture *capture)
 	size_t n;
 	int r = sw_clr_runtimes_find(snap, memory, true, runtimes, &n);
 	/* Threads that come after this, or are too many, are read when the process runs again. */
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		threads_each(&runtimes[i], memory, want_thread, &w);
+		sw_clr_notes_prepare(capture, &runtimes[i]);
+	}
 	sw_clr_runtimes_deinit(runtimes, n);
 	return r;
 }

@@ -6,9 +6,10 @@
  *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
  *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
  *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
- *	clr_threads    what is copied in the stop
+ *	clr_threads    what is copied in the stop; clr_notes what it says of threads
  */
 #include "clr_names.h"
+#include "clr_notes.h"
 #include "clr_threads.h"
 #include "clr_unwind.h"
 
@@ -24,6 +25,7 @@ static void clr_detach(void *state)
 	if (clr == NULL)
 		return;
 	sw_clr_names_destroy(clr->names);
+	sw_clr_notes_destroy(clr->notes);
 	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
@@ -76,6 +78,11 @@ static int clr_describe(void *state, const struct sw_frame *frame, struct sw_des
 		sw_clr_describe(state, code, ret);
 	}
 	return 1;
+}
+
+static bool clr_thread_note(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+{
+	return state != NULL && sw_clr_thread_note(state, thread, ret);
 }
 
 static size_t clr_recognise(void *state, struct sw_runtime *ret, size_t max)
@@ -134,6 +141,7 @@ const struct sw_unwinder_ops sw_runtime_clr = {
 	.owns = clr_owns,
 	.describe = clr_describe,
 	.recognise = clr_recognise,
+	.thread_note = clr_thread_note,
 	.explain = clr_explain,
 	.module_forget = free,
 };
