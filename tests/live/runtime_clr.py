@@ -137,7 +137,7 @@ def invented(frames, methods):
     for callee, caller in zip(frames, frames[1:]):
         names = storm_method(callee, methods), storm_method(caller, methods)
         # A finally block is a function of its own, which its method calls.
-        if names[0] == names[1] and "(funclet)" in callee["function"]:
+        if names[0] and names[0] == names[1] and "(funclet)" in callee["function"]:
             continue
         if None not in names and names[1] not in CALLERS[names[0]]:
             return f"{names[1]} does not call {names[0]}"

@@ -18,6 +18,8 @@ def summary(report):
     lines = []
     for thread in report["threads"]:
         stack = stack_of(report, thread["tid"])
+        if stack is None:
+            continue  # it was not asked for
         lines.append(f"thread {thread['tid']} {stack['end']}")
         for frame in stack["frames"]:
             marks = [word for word in ("inlined", "signal", "may_miss") if frame.get(word)]
