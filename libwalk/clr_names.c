@@ -105,6 +105,18 @@ static void method_arguments(struct sw_clr_names *names, const struct sw_clr_nam
 		sw_clr_type_arguments(names, at, types, n, text);
 }
 
+bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_text *text)
+{
+	uint32_t type = sw_clr_method_owner(m, rid);
+	if (type == 0 || !sw_clr_type_def_name(m, type, false, text))
+		return false;
+	sw_text_append(text, ".", 1);
+	if (!sw_clr_method_def_name(m, rid, text))
+		return false;
+	(void) sw_clr_method_def_parameters(m, rid, text); /* what it could read */
+	return true;
+}
+
 /* What metadata says, with the arguments of the code that there is. False: it says nothing. */
 static bool metadata_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			  const struct method *method, const struct sw_clr_metadata *m,
@@ -188,23 +200,26 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 		return;
 	sw_map64_deinit(&names->modules);
 	sw_map64_deinit(&names->methods);
-	sw_map64_deinit(&names->images);
+	sw_clr_images_deinit(names->images);
 	free(names);
 }
 
 void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code, struct sw_description *ret)
 {
-	const char *name = NULL;
+	const char *name = NULL, *funclet = code->index > 0 ? " (funclet)" : "";
 	struct sw_clr_names *names = names_get(clr);
+	ret->start_avma = code->start_avma;
 	if (names != NULL && code->method_avma != 0)
 		name = sw_clr_method_name(names, &names->at[code->runtime - clr->runtimes],
 					  code->method_avma);
-	ret->start_avma = code->start_avma;
+	else if (names != NULL && code->kind == SW_CLR_CODE_R2R)
+		name = sw_clr_entry_point_name(names, code);
 	if (name != NULL)
-		(void) snprintf(ret->function, sizeof(ret->function), "%s%s", name,
-				code->index > 0 ? " (funclet)" : "");
+		(void) snprintf(ret->function, sizeof(ret->function), "%s%s", name, funclet);
+	else if (code->method_avma == 0)
+		(void) snprintf(ret->function, sizeof(ret->function), "[r2r]");
 	else
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s 0x%" PRIx64 "]%s",
 				code->kind == SW_CLR_CODE_JIT ? "jit" : "r2r", code->method_avma,
-				code->index > 0 ? " (funclet)" : "");
+				funclet);
 }

@@ -33,6 +33,8 @@ enum {
 	SW_CLR_METHOD_NAME_MAX = 4000, /* bytes; what is longer is cut */
 };
 
+struct sw_clr_image; /* clr_entry_points.c */
+
 /* A module of the runtime. */
 struct sw_clr_module {
 	const char *name; /* of its file, without the directory; "" when unknown */
@@ -45,9 +47,9 @@ struct sw_clr_names {
 	struct sw_memory memory;
 	struct sw_arena *arena; /* borrowed */
 	struct sw_clr_name_layout at[SW_CLR_RUNTIMES_MAX];
-	struct sw_map64 modules; /* Module -> struct sw_clr_module */
-	struct sw_map64 methods; /* MethodDesc -> char * */
-	struct sw_map64 images;  /* base of a ReadyToRun image -> struct sw_clr_image */
+	struct sw_map64 modules;     /* Module -> struct sw_clr_module */
+	struct sw_map64 methods;     /* MethodDesc -> char * */
+	struct sw_clr_image *images; /* ReadyToRun images that were asked themselves */
 };
 
 /* From the runtime's descriptor; ret->usable says if it is enough. */
@@ -78,6 +80,15 @@ bool sw_clr_array_name(struct sw_clr_names *names, const struct sw_clr_name_layo
 /* "T.dll!Namespace.Type.Method(int)": the arena's. NULL when there is nothing to say or no memory. */
 const char *sw_clr_method_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			       uint64_t method_avma);
+
+/* "Namespace.Type.Method(int)": a row of metadata alone. */
+bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_text *text);
+
+/* ---- clr_entry_points.c --------------------------------------------------------------------- */
+
+/* The same of ReadyToRun code of which the runtime does not say what method it is. */
+const char *sw_clr_entry_point_name(struct sw_clr_names *names, const struct sw_clr_code *code);
+void sw_clr_images_deinit(struct sw_clr_image *images);
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
 
