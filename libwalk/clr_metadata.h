@@ -25,7 +25,7 @@ enum {
 
 	SW_CLR_NAME_MAX = 1024,      /* bytes of one name; longer ones are cut */
 	SW_CLR_NESTING_MAX = 32,     /* types in types */
-	SW_CLR_ROWS_UNSORTED = 8192, /* rows looked at where a table is not sorted */
+	SW_CLR_ROWS_UNSORTED = 2048, /* rows looked at where a table is not sorted */
 };
 
 struct sw_clr_table {

@@ -9,7 +9,7 @@ enum {
 	SIGNATURE_MAX = 1024, /* bytes that are looked at */
 	DEPTH_MAX = 16,       /* types in types */
 	PARAMETERS_MAX = 64,  /* that are shown */
-	TYPES_MAX = 512,      /* in one signature */
+	TYPES_MAX = 128,      /* in one signature */
 	TEXT_MAX = 2048,
 
 	CALL_GENERIC = 0x10,

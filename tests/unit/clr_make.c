@@ -107,7 +107,7 @@ static void rows_make(struct maker *m, bool edited)
 	string(m, "");
 	type_def(m, "", "<Module>", 1);
 	type_def(m, "N", "Outer", 1);
-	type_def(m, "N", "Empty", 3);
+	type_def(m, "System", "Int32", 3); /* without methods */
 	type_def(m, "", "Inner`1", 3);
 	type_def(m, "", "Last", 5);
 	for (unsigned i = 0; edited && i < 5; i++)

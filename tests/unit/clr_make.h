@@ -11,7 +11,7 @@
  *	TypeDef				MethodDef
  *	1 <Module>
  *	2 N.Outer			1 Main(string[])	2 .ctor()
- *	3 N.Empty
+ *	3 System.Int32
  *	4 N.Outer+Inner`1<T>		3 Call<U>(T, ref U, List<int>)
  *					4 Shapes(int[,], byte*, in long, delegate*<int>, Outer)
  *	5 Last				5 <Start>b__0()

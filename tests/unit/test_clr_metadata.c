@@ -53,8 +53,8 @@ static void text_is(struct assembly *a, const char *expected)
 static void names_are_right(unsigned options)
 {
 	struct assembly *a = assembly_make(options);
-	static const char *const types[] = {"<Module>", "N.Outer", "N.Empty", "N.Outer+Inner`1",
-					    "Last"};
+	static const char *const types[] = {"<Module>", "N.Outer", "System.Int32",
+					    "N.Outer+Inner`1", "Last"};
 	for (uint32_t i = 0; i < 5; i++) {
 		assert_true(sw_clr_type_def_name(&a->m, i + 1, false, &a->text));
 		text_is(a, types[i]);
