@@ -62,8 +62,8 @@ class Program(Target):
                          path=os.path.join(directory or build(), "swnet"), **target)
 
     def truth(self):
-        """What its threads said of their stacks, innermost first. P/Invoke methods themselves are
-        shown by StackTrace although they have no code."""
+        """What its threads said of their stacks, innermost first. StackTrace also shows methods
+        that the runtime itself implements, without an address."""
         stacks = {}
         for line in self.lines:
             if not line.startswith("truth "):
@@ -73,7 +73,7 @@ class Program(Target):
             frames = [frame.split(" ", 2) for frame in frames]
             stacks[int(tid)] = (name, [(int(method, 16), int(offset), words)
                                        for method, offset, words in frames
-                                       if not words.startswith("SwNet.Native.")])
+                                       if int(offset) != 0])
         return stacks
 
     def methods(self):
