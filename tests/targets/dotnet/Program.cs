@@ -9,13 +9,14 @@ static class Program
     static int Main(string[] args)
     {
         string mode = args.Length > 0 ? args[0] : "stacks";
-        int n = args.Length > 1 ? int.Parse(args[1]) : 0;
+        int n = args.Length > 1 && int.TryParse(args[1], out int number) ? number : 0;
         switch (mode)
         {
             case "stacks": Stacks.Run(args); break;
             case "storm": Storm.Run(n); break;
             case "server": Server.Run(n); break;
             case "hung": Hung.Run(); break;
+            case "names": Names.Run(); break;
             default: return 2;
         }
         return 0;

@@ -39,9 +39,14 @@ static class Truth
             text.Append($" | {value} {frame.GetNativeOffset()} " +
                         $"{method.DeclaringType?.FullName ?? "?"}.{method.Name}");
         }
+        Add(text.ToString());
+    }
+
+    public static void Add(string line)
+    {
         lock (lines)
         {
-            lines.Add(text.ToString());
+            lines.Add(line);
             Monitor.PulseAll(lines);
         }
     }
