@@ -57,7 +57,10 @@ static const struct row rows[] = {
 	MAY("DynamicMetadata", "Data", dynamic_data),
 };
 
-enum { REMAINDER_BITS_MAX = 16 };
+enum {
+	REMAINDER_BITS_MAX = 16,
+	ROW_SHIFT = 8, /* MethodTable.MTFlags2: RuntimeTypeSystem.md, v10.0.0 and v9.0.0 */
+};
 
 void sw_clr_name_layout_resolve(const struct sw_clr_contract *contract,
 				struct sw_clr_name_layout *ret)
@@ -80,5 +83,50 @@ void sw_clr_name_layout_resolve(const struct sw_clr_contract *contract,
 	    bits >= REMAINDER_BITS_MAX || ret->method_align > SW_CLR_OFFSET_MAX)
 		return;
 	ret->remainder_bits = (unsigned) bits;
+	ret->row_shift = ROW_SHIFT;
 	ret->usable = true;
+}
+
+struct sw_clr_name_layout sw_clr_name_layout_fixed(void)
+{
+	struct sw_clr_name_layout l = {
+		.method_chunk_index = 2,
+		.method_slot = 4,
+		.method_flags = 6,
+		.chunk_bytes = 24,
+		.chunk_range = 18,
+		.dynamic_name = 24,
+		.dynamic_flags = 20,
+		.instance_arguments = 16,
+		.instance_n = 26,
+		.table_flags2 = 8,
+		.table_virtuals = 12,
+		.table_module = 24,
+		.table_class = 40,
+		.table_arguments = 48,
+		.dict_n = 4,
+		.dict_arguments = 6,
+		.class_rank = SW_CLR_ABSENT,
+		.class_table = SW_CLR_ABSENT,
+		.desc_kind = SW_CLR_ABSENT,
+		.desc_param = SW_CLR_ABSENT,
+		.desc_var_module = SW_CLR_ABSENT,
+		.desc_var_token = SW_CLR_ABSENT,
+		.module_path = SW_CLR_ABSENT,
+		.module_base = SW_CLR_ABSENT,
+		.module_assembly = 272,
+		.module_dynamic = SW_CLR_ABSENT,
+		.assembly_image = 8,
+		.image_layout = 120,
+		.layout_base = 8,
+		.layout_flags = 20,
+		.dynamic_bytes = SW_CLR_ABSENT,
+		.dynamic_data = SW_CLR_ABSENT,
+		.method_align = 8,
+		.remainder_bits = 12,
+		.row_shift = 16,
+		.module_is_loader = true,
+		.usable = true,
+	};
+	return l;
 }

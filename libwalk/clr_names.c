@@ -144,7 +144,8 @@ static void method_text(struct sw_clr_names *names, const struct sw_clr_name_lay
 	default: break;
 	}
 	const struct sw_clr_module *module = NULL;
-	if (sw_clr_u64(names->memory, method->table_avma, at->table_module, &module_avma))
+	if (sw_clr_table_has_module(names, at, method->table_avma) &&
+	    sw_clr_u64(names->memory, method->table_avma, at->table_module, &module_avma))
 		module = sw_clr_module_get(names, at, module_avma);
 	sw_text_printf(text, "%s!", module != NULL && *module->name != '\0' ? module->name : "?");
 	size_t before = text->size;
@@ -191,6 +192,8 @@ static struct sw_clr_names *names_get(struct sw_clr *clr)
 	for (size_t i = 0; i < clr->n_runtimes; i++)
 		if (clr->runtimes[i].contract.json != NULL)
 			sw_clr_name_layout_resolve(&clr->runtimes[i].contract, &names->at[i]);
+		else if (clr->runtimes[i].usable)
+			names->at[i] = sw_clr_name_layout_fixed();
 	return clr->names = names;
 }
 

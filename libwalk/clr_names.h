@@ -25,6 +25,8 @@ struct sw_clr_name_layout {
 
 	uint64_t method_align;
 	unsigned remainder_bits; /* of a method's row, in the MethodDesc itself */
+	unsigned row_shift;      /* of a type's row, in table_flags2 */
+	bool module_is_loader; /* table_module of a generic type may be another one than its own */
 	bool usable;
 };
 
@@ -56,6 +58,9 @@ struct sw_clr_names {
 void sw_clr_name_layout_resolve(const struct sw_clr_contract *contract,
 				struct sw_clr_name_layout *ret);
 
+/* Of .NET 8, which does not describe itself; as seen in 8.0.31. */
+struct sw_clr_name_layout sw_clr_name_layout_fixed(void);
+
 /* NULL when there is no memory. */
 const struct sw_clr_module *sw_clr_module_get(struct sw_clr_names *names,
 					      const struct sw_clr_name_layout *at,
@@ -68,6 +73,10 @@ void sw_clr_type_name(struct sw_clr_names *names, const struct sw_clr_name_layou
 /* n types at avma: [int,string]. */
 void sw_clr_type_arguments(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			   uint64_t avma, uint32_t n, struct sw_text *text);
+
+/* Whether the module that a MethodTable names is the one that has its metadata. */
+bool sw_clr_table_has_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			     uint64_t table_avma);
 
 /* The type arguments of a MethodTable; nothing when it has none. */
 void sw_clr_table_arguments(struct sw_clr_names *names, const struct sw_clr_name_layout *at,

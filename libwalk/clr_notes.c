@@ -185,8 +185,12 @@ static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
 	const struct sw_clr_contract *c = &r->contract;
 	notes->state = r->at.thread_state;
 	notes->osid = r->at.thread_osid;
-	if (c->json == NULL)
+	if (c->json == NULL) { /* .NET 8, as seen in 8.0.31 */
+		notes->id = 32;
+		notes->disabled = 12;
+		notes->has_ids = true;
 		return;
+	}
 	notes->has_ids = sw_clr_field(c, "Thread", "Id", &notes->id) &&
 			 sw_clr_field(c, "Thread", "PreemptiveGCDisabled", &notes->disabled);
 	notes->string_table = variable_read(clr, c, "StringMethodTable");

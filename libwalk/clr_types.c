@@ -22,9 +22,8 @@ enum {
 	FLAGS_ARRAY_MASK = 0xc0000,
 	FLAGS_ARRAY = 0x80000,
 	FLAGS_VECTOR = 0x20000, /* of an array: one dimension from 0 */
-	FLAGS2_ROW_SHIFT = 8,
-	CLASS_IS_TABLE = 1,  /* EEClassOrCanonMT: it is the MethodTable that has the class */
-	DICT_INFO_BYTES = 8, /* GenericsDictInfo lies before what PerInstInfo points to */
+	CLASS_IS_TABLE = 1,     /* EEClassOrCanonMT: it is the MethodTable that has the class */
+	DICT_INFO_BYTES = 8,    /* GenericsDictInfo lies before what PerInstInfo points to */
 	DICTS_MAX = 1024,
 
 	/* CorElementType */
@@ -173,15 +172,16 @@ static void table_name(struct namer *n, uint64_t table_avma)
 	size_t before = n->text->size;
 	if (array_name(n, table_avma))
 		return;
-	if (!field_u64(n, table_avma, n->at->table_module, &module_avma) ||
+	if (!sw_clr_table_has_module(n->names, n->at, table_avma) ||
+	    !field_u64(n, table_avma, n->at->table_module, &module_avma) ||
 	    !field_u32(n, table_avma, n->at->table_flags2, &flags2)) {
 		unknown(n);
 		return;
 	}
 	const struct sw_clr_module *module = sw_clr_module_get(n->names, n->at, module_avma);
 	if (module == NULL || !module->has_metadata ||
-	    !sw_clr_type_def_name(&module->metadata, flags2 >> FLAGS2_ROW_SHIFT, false, n->text))
-		sw_text_printf(n->text, "0x02%06x", flags2 >> FLAGS2_ROW_SHIFT);
+	    !sw_clr_type_def_name(&module->metadata, flags2 >> n->at->row_shift, false, n->text))
+		sw_text_printf(n->text, "0x02%06x", flags2 >> n->at->row_shift);
 	keyword_use(n->text, before);
 	table_arguments(n, table_avma);
 }
@@ -240,6 +240,16 @@ static void handle_name(struct namer *n, uint64_t handle)
 	else
 		table_name(n, handle);
 	n->depth--;
+}
+
+bool sw_clr_table_has_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			     uint64_t table_avma)
+{
+	uint32_t flags;
+	if (!at->module_is_loader)
+		return true;
+	return sw_clr_u32(names->memory, table_avma, at->table_flags, &flags) &&
+	       (flags & (uint32_t) FLAGS_COMPONENT_SIZE || !(flags & FLAGS_GENERIC));
 }
 
 void sw_clr_type_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,

@@ -246,6 +246,32 @@ static void test_without_metadata(void **state)
 	name_is(w, 0x1234, 0, 1, "?!0x06000001");
 }
 
+/* Where a type's module may be that of its arguments, it is not believed. */
+static void test_loader_module(void **state)
+{
+	struct world *w = *state;
+	w->at.module_is_loader = true;
+	name_is(w, DATA + AT_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
+	name_is(w, DATA + AT_INNER, 0, 4, "?!0x06000004");
+	put(w, AT_CHUNK + CHUNK_BYTES + 24 + 4, 4, 2);
+	name_is(w, DATA + AT_MATRIX, 4, 0, "int[,].Get");
+}
+
+/* .NET 8 has the type's row in the upper half of a word, and keeps layouts in the image. */
+static void test_fixed(void **state)
+{
+	struct world *w = *state;
+	w->at = sw_clr_name_layout_fixed();
+	put(w, AT_MODULE + 272, DATA + AT_ASSEMBLY, 8);
+	put(w, AT_IMAGE + 120, DATA + AT_LAYOUT, 8);
+	put(w, AT_INT + 8, 3 << 16, 4);
+	size_t method = AT_CHUNK + CHUNK_BYTES + 24;
+	put(w, AT_ARGUMENTS, DATA + AT_INT, 8);
+	put(w, method + 16, DATA + AT_ARGUMENTS, 8);
+	put(w, method + 26, 1, 2);
+	name_is(w, DATA + AT_OUTER, 5, 1, "T.dll!N.Outer.Main[int](string[])");
+}
+
 /* An image that is not described is looked at in both ways. */
 static void test_base(void **state)
 {
@@ -338,6 +364,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_arrays, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dynamic, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_without_metadata, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loader_module, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_base, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
