@@ -8,6 +8,7 @@ static class Program
 {
     static int Main(string[] args)
     {
+        Native.sw_end_with_parent();
         string mode = args.Length > 0 ? args[0] : "stacks";
         int n = args.Length > 1 && int.TryParse(args[1], out int number) ? number : 0;
         switch (mode)
@@ -29,5 +30,7 @@ static class Program
         // Ends with whoever started it.
         while (Console.In.Read() >= 0)
             ;
+        // The runtime would wait for threads that it cannot stop.
+        Native.sw_exit();
     }
 }

@@ -81,6 +81,8 @@ static unsafe partial class Native
     const string Library = "swnative";
 
     [DllImport(Library)] public static extern int sw_tid();
+    [DllImport(Library)] public static extern void sw_exit();
+    [DllImport(Library)] public static extern void sw_end_with_parent();
     [DllImport(Library)] public static extern void sw_block(int value);
     [DllImport(Library, EntryPoint = "sw_block", SetLastError = true)]
     public static extern void sw_block_error(int value);

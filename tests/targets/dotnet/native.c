@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the .NET target calls, and what calls it. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +11,8 @@
 #define NOT_A_TAIL() __asm__ volatile("" ::: "memory")
 
 int sw_tid(void);
+void sw_exit(void);
+void sw_end_with_parent(void);
 void sw_block(int value);
 int sw_call(int (*function)(int), int value);
 void sw_sort(int *values, int n, int (*compare)(const void *, const void *));
@@ -18,6 +22,17 @@ void sw_spin(volatile int *until);
 int sw_tid(void)
 {
 	return (int) syscall(SYS_gettid);
+}
+
+void sw_exit(void)
+{
+	_exit(0);
+}
+
+/* A runtime that hangs would stay behind when the test is killed. */
+void sw_end_with_parent(void)
+{
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 void sw_block(int value)
