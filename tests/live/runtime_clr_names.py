@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import dotnet
-from harness import BUILD, Tap, patient_dump, stack_of
+from harness import BUILD, Tap, Target, dump, patient_dump, stack_of
 
 # Where the runtime handles an exception, frames that StackTrace has left already are still there.
 # A finally block that runs without one is a function of its own, which its method calls.
@@ -179,6 +180,36 @@ def test_single_file(tap):
                   "single file: names")
 
 
+def test_core(tap):
+    """A core file has the same names and knows the same of threads."""
+    env = {**os.environ, "DOTNET_GCHeapHardLimit": "0x4000000"}
+    with tempfile.TemporaryDirectory() as directory, dotnet.Program("names", env=env) as target:
+        path = os.path.join(directory, "core")
+        live = patient_dump(target.pid)
+        subprocess.run(["gcore", "-o", path, str(target.pid)], check=True, capture_output=True)
+        report = dump(["--core", f"{path}.{target.pid}"], "--timeout", 60000)
+    told = [int(line.split(" ")[1]) for line in target.lines if line.startswith("names ")]
+    tap.equal([managed(stack_of(report, tid)) for tid in told],
+              [managed(stack_of(live, tid)) for tid in told], f"core: names of {len(told)} stacks")
+
+    def notes(r):
+        return {t["tid"]: (t["managed"]["id"], t["managed"]["mode"])
+                for t in r["threads"] if t["tid"] in told}
+    tap.equal(notes(report), notes(live), "core: what is known of threads")
+
+
+def test_namespace(tap):
+    """The runtime knows its threads by other numbers than we do."""
+    with Target("unshare", "-p", "-f", "--kill-child", "--mount-proc",
+                os.path.join(dotnet.build(), "swnet"), "names", path="unshare") as outer:
+        with open(f"/proc/{outer.pid}/task/{outer.pid}/children", encoding="ascii") as file:
+            pid = int(file.read())
+        report = patient_dump(pid)
+    names = [line.split(" ")[2] for line in outer.lines if line.startswith("names ")]
+    known = {t["managed"]["name"] for t in report["threads"] if t["managed"]}
+    tap.equal(set(names) - known, set(), f"namespace: {len(names)} threads are known by name")
+
+
 def oracle():
     """The program that asks Microsoft's debugger library, built once."""
     sources = os.path.join(dotnet.SOURCES, os.pardir, "dotnet_oracle")
@@ -247,7 +278,8 @@ def test_debugger(tap):
               "\n".join(bad_notes))
 
 
-TESTS = (test_names, test_stacks, test_hung, test_versions, test_single_file, test_debugger)
+TESTS = (test_names, test_stacks, test_hung, test_versions, test_single_file, test_core,
+         test_namespace, test_debugger)
 
 
 def main():
