@@ -118,6 +118,9 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 		sw_text_printf(text, "a helper without unwind information: %s\n", code->stub);
 		return;
 	}
+	struct sw_description name = {0};
+	sw_clr_describe(clr, code, &name);
+	sw_text_printf(text, "%s\n", name.function);
 	sw_text_printf(text, "%s, method 0x%" PRIx64 ", code starts at 0x%" PRIx64 "%s\n",
 		       code->kind == SW_CLR_CODE_JIT ? "compiled at run time" : "ReadyToRun",
 		       code->method_avma, code->start_avma,

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import dotnet
-from harness import BUILD, Tap, Target, dump, patient_dump, stack_of
+from harness import BUILD, Tap, Target, dump, patient_dump, snapwalk, stack_of
 
 # Where the runtime handles an exception, frames that StackTrace has left already are still there.
 # A finally block that runs without one is a function of its own, which its method calls.
@@ -64,6 +64,9 @@ def test_names(tap):
                           for name in theirs]
             wrong = differs([without_arguments(name) for name in ours], theirs, what)
             tap.check(not wrong, f"names: {what} is as reflection says", wrong)
+        frame = next(f for f in stack_of(report, int(tid))["frames"] if f["kind"] == "clr")
+        said = snapwalk("explain", target.pid, frame["pc"]).stdout
+        tap.check(f"clr: {frame['function']}\n" in said, "names: explain has them, too", said)
     tap.check(len(lines) >= 18, f"names: {len(lines)} stacks")
     wanted = {
         "nested": "swnet.dll!SwNet.Names+Outer`1+Inner`1[System.__Canon,int].Other[long](T, V)",
