@@ -18,6 +18,8 @@ extern const struct sw_unwinder_ops sw_runtime_clr;
 
 enum {
 	VERSION_PHDRS_MAX = 4096,
+	VERSION_BYTES_MAX = 64 << 20, /* that are searched; libcoreclr.so of 10.0 has 320 KiB */
+	RUNTIME_BYTES_MIN = 1 << 20,  /* in memory: every runtime has more than 6 MiB */
 	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
 	FIXED_LAST = 9,
 	DAC_MAP = 0,      /* entries of g_dacTable */
@@ -80,17 +82,21 @@ static bool version_of_image(struct sw_module *module, struct sw_text *text)
 	static const char mark[] = "@(#)Version ";
 	struct sw_bytes image, data;
 	size_t n;
+	size_t searched = 0;
 	Elf *elf = sw_module_elf(module);
 	image.data = sw_module_image(module, &image.size);
 	if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
 		return false;
-	for (size_t i = 0; i < n && i < VERSION_PHDRS_MAX; i++) {
+	for (size_t i = 0; i < n && i < VERSION_PHDRS_MAX && searched < VERSION_BYTES_MAX; i++) {
 		GElf_Phdr p;
 		if (gelf_getphdr(elf, (int) i, &p) == NULL)
 			return false;
 		if (p.p_type != PT_LOAD || !(p.p_flags & PF_W) ||
 		    !sw_bytes_sub(image, p.p_offset, p.p_filesz, &data))
 			continue;
+		if (data.size > VERSION_BYTES_MAX - searched)
+			data.size = VERSION_BYTES_MAX - searched;
+		searched += data.size;
 		const char *found = memmem(data.data, data.size, mark, sizeof(mark) - 1);
 		if (found == NULL)
 			continue;
@@ -168,23 +174,45 @@ static int runtime_read(struct sw_clr_runtime *r, struct sw_memory memory, const
 	return 0;
 }
 
-/* The program itself, or a file with the runtime's usual name. */
-static bool is_likely(const struct sw_snapshot *snap, const struct sw_place *place)
+/* Whether there is executable memory of no ELF file: managed code and stubs, in each process with a
+ * runtime. Where there is none, no file has to be looked at. */
+static bool has_other_code(const struct sw_snapshot *snap)
 {
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX) /* [vsyscall] */
+			continue;
+		if (map->place < 0 || (size_t) map->place >= snap->n_places)
+			return true;
+		enum sw_module_kind kind = sw_module_kind(snap->places[map->place].module);
+		if (kind != SW_MODULE_ELF && kind != SW_MODULE_VDSO)
+			return true;
+	}
+	return false;
+}
+
+/* The program itself, or a file with the runtime's usual name; else, any file that is large enough. */
+static bool is_candidate(const struct sw_snapshot *snap, const struct sw_place *place,
+			 bool only_likely)
+{
+	if (sw_module_kind(place->module) != SW_MODULE_ELF)
+		return false;
 	const char *path = sw_module_path(place->module);
 	const char *name = strrchr(path, '/');
 	return strcmp(path, snap->process.exe) == 0 ||
-	       strcmp(name != NULL ? name + 1 : path, "libcoreclr.so") == 0;
+	       strcmp(name != NULL ? name + 1 : path, "libcoreclr.so") == 0 ||
+	       (!only_likely && place->end_avma - place->start_avma >= RUNTIME_BYTES_MIN);
 }
 
 int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory, bool only_likely,
 			 struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX], size_t *ret_n)
 {
 	*ret_n = 0;
+	if (!has_other_code(snap))
+		return 0;
 	for (size_t i = 0; i < snap->n_places && *ret_n < SW_CLR_RUNTIMES_MAX; i++) {
 		struct sw_place *place = &snap->places[i];
-		if (sw_module_kind(place->module) != SW_MODULE_ELF ||
-		    (only_likely && !is_likely(snap, place)))
+		if (!is_candidate(snap, place, only_likely))
 			continue;
 		const struct exports *e = exports_get(place->module);
 		if (e == NULL)

@@ -40,7 +40,8 @@ struct sw_clr {
 };
 
 /* Finds the runtimes of the snapshot: those of modules that export a descriptor or the table for
- * debuggers. only_likely: asks the program and files with the runtime's name alone. 0, -SW_E_NOMEM. */
+ * debuggers. Asks no module where all code is that of ELF files; only_likely: asks the program and
+ * files with the runtime's name alone. 0, -SW_E_NOMEM. */
 int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory, bool only_likely,
 			 struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX], size_t *ret_n);
 void sw_clr_runtimes_deinit(struct sw_clr_runtime *runtimes, size_t n);

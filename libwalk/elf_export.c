@@ -47,19 +47,23 @@ static bool tables_find(const struct exporter *x, struct tables *ret)
 		    !sw_bytes_sub(x->image, p.p_offset, p.p_filesz, &dynamic))
 			return false;
 	}
+	/* The last one of each counts; it is looked up once, however often it is said. */
+	uint64_t hash_svma = 0, symbols_svma = 0, strings_svma = 0;
 	for (uint64_t i = 0; i < EXPORT_DYNAMIC_MAX; i++) {
 		uint64_t tag, value;
 		if (!sw_bytes_u64(dynamic, i * DYN_BYTES, &tag) || tag == DT_NULL ||
 		    !sw_bytes_u64(dynamic, i * DYN_BYTES + 8, &value))
 			break;
-		struct sw_bytes *to = tag == DT_GNU_HASH ? &ret->hash
-				      : tag == DT_SYMTAB ? &ret->symbols
-				      : tag == DT_STRTAB ? &ret->strings
-							 : NULL;
-		if (to != NULL && !at_svma(x, value, to))
-			return false;
+		if (tag == DT_GNU_HASH)
+			hash_svma = value;
+		else if (tag == DT_SYMTAB)
+			symbols_svma = value;
+		else if (tag == DT_STRTAB)
+			strings_svma = value;
 	}
-	return ret->hash.data != NULL && ret->symbols.data != NULL && ret->strings.data != NULL;
+	return hash_svma != 0 && symbols_svma != 0 && strings_svma != 0 &&
+	       at_svma(x, hash_svma, &ret->hash) && at_svma(x, symbols_svma, &ret->symbols) &&
+	       at_svma(x, strings_svma, &ret->strings);
 }
 
 /* A definition of that name. */
@@ -67,15 +71,16 @@ static bool symbol_is(const struct tables *t, uint64_t index, const char *name, 
 		      uint64_t *ret_bytes)
 {
 	uint64_t at = index * SYM_BYTES, svma, bytes;
+	struct sw_bytes found;
 	uint32_t name_off;
 	uint16_t section;
-	const char *found;
+	/* Not as a string: one without end would be measured for each symbol of the bucket. */
 	if (!sw_bytes_u32(t->symbols, at, &name_off) ||
 	    !sw_bytes_u16(t->symbols, at + 6, &section) ||
 	    !sw_bytes_u64(t->symbols, at + 8, &svma) ||
-	    !sw_bytes_u64(t->symbols, at + 16, &bytes) ||
-	    !sw_bytes_str(t->strings, name_off, &found) || section == SHN_UNDEF ||
-	    strcmp(found, name) != 0)
+	    !sw_bytes_u64(t->symbols, at + 16, &bytes) || section == SHN_UNDEF ||
+	    !sw_bytes_sub(t->strings, name_off, strlen(name) + 1, &found) ||
+	    memcmp(found.data, name, found.size) != 0)
 		return false;
 	*ret_svma = svma;
 	*ret_bytes = bytes;

@@ -3,12 +3,14 @@
 #include "fake.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -107,12 +109,74 @@ static void test_damaged(void **state)
 	}
 }
 
+/*
+ * Everything is in one bucket, and a name without end is behind each symbol: to measure it for each of
+ * them would take a minute and more.
+ */
+static void test_endless_names(void **state)
+{
+	enum {
+		DYNAMIC = 0x100,
+		HASH = 0x200,
+		SYMBOLS = 0x8000,
+		STRINGS = SYMBOLS + SW_ELF_EXPORT_CHAIN_MAX * sizeof(Elf64_Sym),
+		STRING_BYTES = 256 << 20,
+	};
+	struct library *l = *state;
+	const char *name = "AAAA";
+	const uint32_t hash = 5381U * 33 * 33 * 33 * 33 + 'A' * (33U * 33 * 33 + 33 * 33 + 33 + 1);
+	uint8_t *image = calloc(1, STRINGS + STRING_BYTES);
+	assert_non_null(image);
+	const Elf64_Ehdr ehdr = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1},
+				 .e_type = ET_DYN,
+				 .e_machine = EM_X86_64,
+				 .e_version = 1,
+				 .e_phoff = sizeof(ehdr),
+				 .e_ehsize = sizeof(ehdr),
+				 .e_phentsize = sizeof(Elf64_Phdr),
+				 .e_phnum = 2};
+	const Elf64_Phdr phdrs[] = {
+		{.p_type = PT_LOAD, .p_filesz = STRINGS + STRING_BYTES, .p_flags = PF_R},
+		{.p_type = PT_DYNAMIC, .p_offset = DYNAMIC, .p_filesz = 4 * sizeof(Elf64_Dyn)}};
+	const Elf64_Dyn dynamic[] = {{DT_GNU_HASH, {HASH}},
+				     {DT_SYMTAB, {SYMBOLS}},
+				     {DT_STRTAB, {STRINGS}}};
+	const uint32_t head[] = {1, 0, 1, 0, UINT32_MAX, UINT32_MAX, 0};
+	const uint32_t chain = hash & ~1U;
+	const Elf64_Sym symbol = {.st_shndx = 1, .st_value = 1};
+	memcpy(image, &ehdr, sizeof(ehdr));
+	memcpy(image + sizeof(ehdr), phdrs, sizeof(phdrs));
+	memcpy(image + DYNAMIC, dynamic, sizeof(dynamic));
+	memcpy(image + HASH, head, sizeof(head));
+	for (size_t i = 0; i < SW_ELF_EXPORT_CHAIN_MAX; i++) {
+		memcpy(image + HASH + sizeof(head) + 4 * i, &chain, sizeof(chain));
+		memcpy(image + SYMBOLS + i * sizeof(symbol), &symbol, sizeof(symbol));
+	}
+	memset(image + STRINGS, 'A', STRING_BYTES - 1);
+
+	struct sw_module *module;
+	assert_int_equal(sw_context_module_memory(l->ctx, SW_MODULE_ELF, "/lib/x.so", false, image,
+						  STRINGS + STRING_BYTES, NULL, &module),
+			 0);
+	uint64_t svma, bytes;
+	clock_t begin = clock();
+	assert_false(sw_elf_export_find(module, name, &svma, &bytes));
+	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
+	/* It was asked for each of them: the last one is it. */
+	Elf64_Sym last = symbol;
+	last.st_name = STRING_BYTES - 5;
+	memcpy(image + SYMBOLS + (SW_ELF_EXPORT_CHAIN_MAX - 1) * sizeof(last), &last, sizeof(last));
+	assert_true(sw_elf_export_find(module, name, &svma, &bytes));
+	assert_int_equal(svma, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_endless_names, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
