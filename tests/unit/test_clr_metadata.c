@@ -143,6 +143,23 @@ static void test_image(void **state)
 	}
 }
 
+/* What lies behind the bytes that the file has of a section is not in it. */
+static void test_section_ends(void **state)
+{
+	enum { RAW_SIZE = 0x80 + 24 + 224 + 16 };
+	(void) state;
+	struct assembly a = {0};
+	a.n = clr_make_image(a.bytes, 0, 0);
+	a.region = (struct fake_region){AVMA, a.bytes, a.n};
+	a.fake = (struct fake_memory){&a.region, 1, 0};
+	const uint32_t sizes[] = {0x61, 0x60, 8}; /* metadata begins at 0x60, the CLI header at 8 */
+	for (size_t i = 0; i < 3; i++) {
+		memcpy(a.bytes + RAW_SIZE, &sizes[i], 4);
+		assert_int_equal(sw_clr_image_metadata(fake_memory(&a.fake), AVMA, false, &a.m),
+				 i == 0);
+	}
+}
+
 static void test_refuses(void **state)
 {
 	(void) state;
@@ -227,10 +244,11 @@ static void test_strings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),          cmocka_unit_test(test_methods),
-		cmocka_unit_test(test_edited),         cmocka_unit_test(test_image),
-		cmocka_unit_test(test_refuses),        cmocka_unit_test(test_nesting_ends),
-		cmocka_unit_test(test_bad_signatures), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_names),        cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_edited),       cmocka_unit_test(test_image),
+		cmocka_unit_test(test_refuses),      cmocka_unit_test(test_section_ends),
+		cmocka_unit_test(test_nesting_ends), cmocka_unit_test(test_bad_signatures),
+		cmocka_unit_test(test_strings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

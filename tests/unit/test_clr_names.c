@@ -118,6 +118,18 @@ static void test_fixed(void **state)
 	name_is(w, NAMED_DATA + NAMED_OUTER, 5, 1, "T.dll!N.Outer.Main[int](string[])");
 }
 
+/* A layout says if its image is mapped or flat. */
+static void test_layouts(void **state)
+{
+	struct clr_named *w = *state;
+	for (unsigned mapped = 0; mapped < 2; mapped++) {
+		clr_make_image(w->image, (int) mapped, 0);
+		clr_named_put(w, NAMED_LAYOUT + 20, 0x172 | mapped, 4);
+		sw_map64_deinit(&w->names->modules);
+		name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
+	}
+}
+
 /* An image that is not described is looked at in both ways. */
 static void test_base(void **state)
 {
@@ -214,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_without_metadata, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loader_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fixed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_layouts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_base, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
