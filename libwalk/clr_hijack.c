@@ -112,7 +112,7 @@ static bool is_runtime(const struct sw_clr *clr, const struct sw_place *place)
 	return false;
 }
 
-bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_regs *regs)
+bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_memory memory, struct sw_regs *regs)
 {
 	uint8_t code[32];
 	uint64_t real;
@@ -120,7 +120,7 @@ bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_regs *regs)
 	    !sw_memory_read(clr->memory, regs->pc_avma, code, sizeof(code)) ||
 	    !is_trip_code((struct sw_bytes){code, sizeof(code)}))
 		return true;
-	if (!sw_clr_hijacked_find(clr, regs->sp_avma - SW_ARCH_WORD, &real))
+	if (!sw_clr_hijacked_find(clr, memory, regs->sp_avma - SW_ARCH_WORD, &real))
 		return false;
 	sw_regs_set(regs, SW_ARCH_RA, real);
 	return true;
@@ -183,7 +183,7 @@ enum sw_step sw_clr_hijack_step(struct sw_clr *clr, struct sw_cursor *cursor,
 		found = sw_clr_code_find(clr, pc);
 	/* Not put there yet, or no more: then it is still in the Thread object. */
 	if ((found == NULL || found->kind == SW_CLR_CODE_STUB) &&
-	    !sw_clr_hijacked_find(clr, slot, &pc)) {
+	    !sw_clr_hijacked_find(clr, cursor->memory, slot, &pc)) {
 		ret->end = SW_END_BAD_UNWIND_INFO;
 		ret->why = "the runtime has replaced the return address, and where it was kept is "
 			   "not known";

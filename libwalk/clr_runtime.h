@@ -34,7 +34,8 @@ struct sw_clr {
 	uint64_t *threads;       /* Thread objects; the arena's */
 	size_t n_threads, threads_capacity;
 	bool threads_tried;
-	uint32_t hijack_off;        /* in Thread, of the hijacked return address; 0: not seen yet */
+	struct sw_map64 replaced; /* slot on a stack -> address of what was there, in a Thread */
+	bool replaced_tried;
 	struct sw_clr_names *names; /* owned; NULL until the first name is asked for */
 	struct sw_clr_notes *notes; /* owned; the same of threads */
 };

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "clr_threads.h"
+#include "arch.h"
+#include "call_site.h"
 #include "clr_memory.h"
 #include "clr_notes.h"
 
 #include <unistd.h>
+
+enum {
+	THREAD_WORDS = SW_CLR_THREAD_BYTES / 8,
+	/* Thread.State, enum Thread::ThreadState: it has no stack any more; another may have got it. */
+	STATE_DEAD = 0x800,
+	STATE_DETACHED = INT32_MIN, /* bit 31 */
+	STATE_GONE = STATE_DEAD | STATE_DETACHED,
+};
 
 /* The running process as it is now: what the snapshot's own memory reads is kept, and then is too old
  * after the stop. */
@@ -95,41 +105,54 @@ size_t sw_clr_threads_get(struct sw_clr *clr, const uint64_t **ret)
 	return clr->n_threads;
 }
 
+/* ---- replaced return addresses ------------------------------------------------------------ */
+
+struct replaced {
+	struct sw_clr *clr;
+	const struct sw_clr_runtime *runtime;
+};
+
 /*
  * struct Thread has {m_pvHJRetAddr, m_ppvHJRetAddrPtr}: the address and where it was. No descriptor
- * says at which offset, but no other word of it can be the address of that slot.
+ * says at which offset; but behind no other word that is an address of managed code comes the address
+ * of the slot that somebody asks for.
  * Source: dotnet/runtime v10.0.0, src/coreclr/vm/threads.h and threadsuspend.cpp,
  * Thread::HijackThread().
  */
-static bool pair_find(struct sw_clr *clr, uint64_t thread_avma, uint64_t slot_avma,
-		      uint64_t *ret_avma)
+static bool replaced_add(void *arg, uint64_t thread_avma)
 {
-	enum { WORDS = SW_CLR_THREAD_BYTES / 8 };
-	uint64_t words[WORDS];
-	if (!sw_memory_read(clr->memory, thread_avma, words, sizeof(words)))
-		return false;
-	size_t first = 1, last = WORDS - 1;
-	if (clr->hijack_off != 0)
-		first = last = clr->hijack_off / 8 + 1;
-	for (size_t i = first; i <= last; i++) {
-		if (words[i] != slot_avma)
+	const struct replaced *r = arg;
+	struct sw_clr *clr = r->clr;
+	uint64_t words[THREAD_WORDS], kept;
+	uint32_t state;
+	if (!sw_memory_read(clr->memory, thread_avma, words, sizeof(words)) ||
+	    !sw_clr_u32(clr->memory, thread_avma, r->runtime->at.thread_state, &state) ||
+	    state & (uint32_t) STATE_GONE)
+		return true;
+	for (size_t i = 1; i < THREAD_WORDS; i++) {
+		if (words[i] == 0 || words[i] % SW_ARCH_WORD != 0 ||
+		    !sw_is_executable(clr->snap, words[i - 1]) ||
+		    sw_map64_get(&clr->replaced, words[i], &kept))
 			continue;
 		const struct sw_clr_code *code = sw_clr_code_find(clr, words[i - 1]);
-		if (code == NULL || code->kind == SW_CLR_CODE_STUB)
-			continue;
-		clr->hijack_off = (uint32_t) (i - 1) * 8;
-		*ret_avma = words[i - 1];
-		return true;
+		/* Lost when there is no memory: then it is not known, and the walk says so. */
+		if (code != NULL && code->kind != SW_CLR_CODE_STUB)
+			(void) sw_map64_put(&clr->replaced, words[i],
+					    thread_avma + (i - 1) * SW_ARCH_WORD);
 	}
-	return false;
+	return true;
 }
 
-bool sw_clr_hijacked_find(struct sw_clr *clr, uint64_t slot_avma, uint64_t *ret_avma)
+bool sw_clr_hijacked_find(struct sw_clr *clr, struct sw_memory memory, uint64_t slot_avma,
+			  uint64_t *ret_avma)
 {
-	const uint64_t *threads;
-	size_t n = sw_clr_threads_get(clr, &threads);
-	for (size_t i = 0; i < n; i++)
-		if (pair_find(clr, threads[i], slot_avma, ret_avma))
-			return true;
-	return false;
+	uint64_t pair_avma;
+	for (size_t i = 0; i < clr->n_runtimes && !clr->replaced_tried; i++) {
+		struct replaced r = {clr, &clr->runtimes[i]};
+		threads_each(r.runtime, clr->memory, replaced_add, &r);
+	}
+	clr->replaced_tried = true;
+	/* Once more, by the memory that counts: a Thread that was not copied may have changed. */
+	return sw_map64_get(&clr->replaced, slot_avma, &pair_avma) &&
+	       sw_memory_u64(memory, pair_avma, ret_avma);
 }

@@ -20,8 +20,9 @@ size_t sw_clr_threads_get(struct sw_clr *clr, const uint64_t **ret);
 
 /*
  * Where the return address that was at slot_avma on the stack really leads, when the runtime has put
- * the address of its own code there to stop the thread. False: it has not.
+ * the address of its own code there to stop the thread; read by memory. False: it has not.
  */
-bool sw_clr_hijacked_find(struct sw_clr *clr, uint64_t slot_avma, uint64_t *ret_avma);
+bool sw_clr_hijacked_find(struct sw_clr *clr, struct sw_memory memory, uint64_t slot_avma,
+			  uint64_t *ret_avma);
 
 #endif

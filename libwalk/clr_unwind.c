@@ -82,6 +82,11 @@ static enum sw_step method_step(struct sw_clr *clr, const struct sw_clr_code *co
 				.rules = SW_PE_CLR_SYSV,
 				.exact_pc = cursor->exact_pc};
 	const struct sw_pe_rule *rule;
+	uint64_t header;
+	/* It may have been freed, and other code may be there by now: by this read the frame shows that
+	 * what it was found with is younger than the stop. Other code stays as it is. */
+	if (code->collectible)
+		(void) sw_memory_u64(cursor->memory, code->start_avma - SW_ARCH_WORD, &header);
 	enum sw_pe_result r = rule_get(clr, code, &env, cursor->regs.pc_avma, &rule);
 	if (r == SW_PE_OK)
 		r = sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs);
@@ -95,18 +100,21 @@ static enum sw_step method_step(struct sw_clr *clr, const struct sw_clr_code *co
 		return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
 			    "what the unwind information refers to could not be read");
 	}
-	if (!sw_clr_hijack_undo(clr, &ret->regs))
+	if (!sw_clr_hijack_undo(clr, cursor->memory, &ret->regs))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the runtime has replaced the return address, and where it was kept "
 			    "is not known");
 	return SW_STEP_OK;
 }
 
-/* A word that a call from managed code or from the runtime has left. */
-static bool is_return_address(struct sw_clr *clr, struct sw_callee *callee, uint64_t word)
+/* A word that a call has left: on top one from anywhere, as native code also calls stubs; below, where
+ * a stub has pushed something, from managed code or from the runtime. */
+static bool is_return_address(struct sw_clr *clr, struct sw_callee *callee, uint64_t word, bool top)
 {
 	if (sw_call_site_check(callee, word) == SW_SITE_NONE)
 		return false;
+	if (top)
+		return true;
 	const struct sw_place *place = sw_snapshot_place(clr->snap, word);
 	for (size_t i = 0; i < clr->n_runtimes; i++)
 		if (place == clr->runtimes[i].place)
@@ -131,8 +139,8 @@ static enum sw_step stub_step(struct sw_clr *clr, struct sw_cursor *cursor, size
 		struct sw_regs regs = cursor->regs;
 		sw_regs_set(&regs, SW_ARCH_SP, at + SW_ARCH_WORD);
 		sw_regs_set(&regs, SW_ARCH_RA, word);
-		if (!sw_clr_hijack_undo(clr, &regs) ||
-		    (regs.pc_avma == word && !is_return_address(clr, &callee, word)))
+		if (!sw_clr_hijack_undo(clr, cursor->memory, &regs) ||
+		    (regs.pc_avma == word && !is_return_address(clr, &callee, word, i == 0)))
 			continue;
 		regs.known &=
 			sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;

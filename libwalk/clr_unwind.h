@@ -21,9 +21,9 @@ bool sw_clr_is_helper(const struct sw_cursor *cursor);
 /*
  * A runtime stops a thread in managed code by putting the address of its own OnHijackTripThread()
  * where the return address was. If regs have arrived there, they get the address that was there
- * before. False: they have, and it cannot be found.
+ * before, read by memory. False: they have, and it cannot be found.
  */
-bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_regs *regs);
+bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_memory memory, struct sw_regs *regs);
 
 /* Out of OnHijackTripThread() itself; SW_STEP_DECLINE: the cursor is not there. */
 enum sw_step sw_clr_hijack_step(struct sw_clr *clr, struct sw_cursor *cursor,

@@ -30,6 +30,7 @@ static void clr_detach(void *state)
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
 	sw_map64_deinit(&clr->hijacks);
+	sw_map64_deinit(&clr->replaced);
 	sw_arena_deinit(&clr->arena);
 	free(clr);
 }

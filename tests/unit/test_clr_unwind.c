@@ -21,12 +21,15 @@ enum {
 	CALLER = 0x200,
 	RETURN = CALLER + 0x10,
 	STUB = 0x400,
+	DEAD_THREAD = 0x7700, /* in WORLD_DATA */
 	BARRIER = 0x3000,
 };
 
-#define BIAS UINT64_C(0x550000000000)
-#define TRIP (BIAS + IMAGE_CODE)
-#define SP   (UINT64_C(0) + FAKE_STACK_AVMA + FAKE_STACK_BYTES)
+#define BIAS         UINT64_C(0x550000000000)
+#define TRIP         (BIAS + IMAGE_CODE)
+#define OTHER        UINT64_C(0x7d0000000000) /* native code that is not the runtime's */
+#define OTHER_RETURN (OTHER + 16)
+#define SP           (UINT64_C(0) + FAKE_STACK_AVMA + FAKE_STACK_BYTES)
 
 /* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make room for 0x28. */
 static const uint8_t trip_code[] = {
@@ -65,6 +68,7 @@ struct scene {
 	struct clr_world world;
 	struct sw_snapshot *snap;
 	struct sw_clr clr;
+	uint8_t *range_data; /* the snapshot's copy of WORLD_DATA */
 	struct walk_cursor w;
 	struct sw_stepped ret;
 };
@@ -98,11 +102,18 @@ static void scene_make(uint64_t pc, bool exact_pc, const uint64_t *stack, size_t
 				    WORLD_CODE + WORLD_CODE_BYTES, NULL, 0);
 	fake_snapshot_range(s.snap, WORLD_DATA, world->data, sizeof(world->data));
 	fake_snapshot_range(s.snap, WORLD_CODE, world->code, sizeof(world->code));
+	fake_snapshot_map(s.snap, OTHER, OTHER + FAKE_PAGE, "r-xp", "/lib/other.so");
+	static const uint8_t other_code[32] = {[11] = 0xe8};
+	fake_snapshot_range(s.snap, OTHER, other_code, sizeof(other_code));
 	struct sw_thread *thread = fake_snapshot_stack(s.snap, 1, pc, stack, n);
 	for (unsigned r = 0; r < SW_ARCH_RA; r++)
 		if (r != SW_ARCH_SP)
 			sw_regs_set(&thread->regs, r, 0x1000 + r);
 	fake_snapshot_finish(s.snap);
+
+	for (size_t i = 0; i < s.snap->n_ranges; i++)
+		if (s.snap->ranges[i].start_avma == WORLD_DATA)
+			s.range_data = (uint8_t *) (uintptr_t) s.snap->ranges[i].data;
 
 	s.clr = (struct sw_clr){.snap = s.snap, .source = {.snap = s.snap}, .n_runtimes = 1};
 	s.clr.memory = sw_snapshot_memory(&s.clr.source);
@@ -119,6 +130,7 @@ static void scene_end(void)
 	sw_map64_deinit(&s.clr.by_pc);
 	sw_map64_deinit(&s.clr.rules);
 	sw_map64_deinit(&s.clr.hijacks);
+	sw_map64_deinit(&s.clr.replaced);
 	sw_arena_deinit(&s.clr.arena);
 	fake_snapshot_destroy(s.snap);
 }
@@ -126,6 +138,31 @@ static void scene_end(void)
 static enum sw_step step(void)
 {
 	return sw_clr_step(&s.clr, &s.w.cursor, &s.ret);
+}
+
+/* Memory of the cursor that remembers if an address was read. */
+struct watched {
+	struct sw_memory memory;
+	uint64_t avma;
+	bool read;
+};
+
+static bool watched_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct watched *w = arg;
+	w->read |= avma == w->avma;
+	return sw_memory_read(w->memory, avma, buffer, length);
+}
+
+/* One step; whether it has read that address by the cursor's memory, which counts live reads. */
+static bool step_reads(uint64_t avma)
+{
+	static const struct sw_memory_ops ops = {.read = watched_read};
+	struct watched watched = {.memory = s.w.cursor.memory, .avma = avma};
+	s.w.cursor.memory = (struct sw_memory){&ops, &watched};
+	assert_int_equal(step(), SW_STEP_OK);
+	s.w.cursor.memory = watched.memory;
+	return watched.read;
 }
 
 static void caller_is(uint64_t pc, uint64_t sp)
@@ -172,6 +209,22 @@ static void test_method_exact(void **state)
 	scene_end();
 }
 
+/* What may be freed meanwhile is not believed to be as it was; other code is. */
+static void test_method_collectible(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, WORLD_CODE + RETURN};
+	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, 0);
+	assert_false(step_reads(WORLD_CODE + METHOD - 8));
+	scene_end();
+	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, 0);
+	uint32_t flags = 3; /* a code heap, collectible */
+	memcpy(s.range_data + WORLD_JIT_SECTION + 16, &flags, sizeof(flags));
+	assert_true(step_reads(WORLD_CODE + METHOD - 8));
+	caller_is(WORLD_CODE + RETURN, SP + 48);
+	scene_end();
+}
+
 static void test_method_bad(void **state)
 {
 	(void) state;
@@ -200,6 +253,14 @@ static void test_stub(void **state)
 	assert_int_equal(step(), SW_STEP_OK);
 	caller_is(WORLD_CODE + RETURN, SP + 24);
 	assert_true(s.ret.weak);
+	scene_end();
+
+	/* Native code calls stubs, too: it is not left out for managed code further up. */
+	static const uint64_t native[] = {OTHER_RETURN, 1, WORLD_CODE + RETURN};
+	scene_make(WORLD_CODE + STUB + 3, true, native, 3, 0);
+	assert_int_equal(step(), SW_STEP_OK);
+	caller_is(OTHER_RETURN, SP + 8);
+	assert_false(s.ret.weak);
 	scene_end();
 
 	/* Four words at most; and no stub calls anything. */
@@ -236,9 +297,8 @@ static void test_pending(void **state)
 	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, TRIP};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, SP + 40);
-	assert_int_equal(step(), SW_STEP_OK);
+	assert_true(step_reads(WORLD_DATA + THREAD + HIJACK));
 	caller_is(WORLD_CODE + RETURN, SP + 48);
-	assert_int_equal(s.clr.hijack_off, HIJACK);
 	scene_end();
 
 	/* Another thread's slot: the address cannot be told, and none is made up. */
@@ -255,6 +315,29 @@ static void test_pending(void **state)
 	assert_int_equal(step(), SW_STEP_OK);
 	caller_is(WORLD_CODE + RETURN, SP + 8);
 	scene_end();
+}
+
+/* A thread that has ended is still listed, and its stack is another thread's by now. */
+static void test_pending_after_dead(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, TRIP};
+	static const uint32_t states[] = {0x800, 0x80000000};
+	for (size_t i = 0; i < 2; i++) {
+		scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, SP + 40);
+		const struct sw_clr_layout *at = &s.clr.runtimes[0].at;
+		uint8_t *dead = s.range_data + DEAD_THREAD;
+		const uint64_t pair[] = {WORLD_CODE + RETURN + 8, SP + 40};
+		const uint64_t first = WORLD_DATA + DEAD_THREAD + at->thread_next,
+			       next = WORLD_DATA + THREAD + at->thread_next;
+		memcpy(s.range_data + STORE + at->store_first, &first, sizeof(first));
+		memcpy(dead + at->thread_next, &next, sizeof(next));
+		memcpy(dead + HIJACK, pair, sizeof(pair));
+		memcpy(dead + at->thread_state, &states[i], sizeof(states[i]));
+		assert_int_equal(step(), SW_STEP_OK);
+		caller_is(WORLD_CODE + RETURN, SP + 48);
+		scene_end();
+	}
 }
 
 /* In the call: everything is pushed, the address has been put back. */
@@ -376,9 +459,7 @@ static void test_threads_circle(void **state)
 	scene_end();
 	scene_make(TRIP, true, stack, 1, 0);
 	uint64_t link = WORLD_DATA + THREAD + s.clr.runtimes[0].at.thread_next;
-	memcpy((uint8_t *) (uintptr_t) s.snap->ranges[s.snap->n_ranges - 2].data +
-		       (link - WORLD_DATA),
-	       &link, sizeof(link));
+	memcpy(s.range_data + (link - WORLD_DATA), &link, sizeof(link));
 	assert_in_range(sw_clr_threads_get(&s.clr, &threads), 1, SW_CLR_THREADS_MAX);
 	scene_end();
 }
@@ -386,12 +467,19 @@ static void test_threads_circle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_method),         cmocka_unit_test(test_method_exact),
-		cmocka_unit_test(test_method_bad),     cmocka_unit_test(test_stub),
-		cmocka_unit_test(test_write_barrier),  cmocka_unit_test(test_pending),
-		cmocka_unit_test(test_tripped),        cmocka_unit_test(test_tripped_exact),
-		cmocka_unit_test(test_returned_to),    cmocka_unit_test(test_no_runtime),
+		cmocka_unit_test(test_method),
+		cmocka_unit_test(test_method_exact),
+		cmocka_unit_test(test_method_bad),
+		cmocka_unit_test(test_stub),
+		cmocka_unit_test(test_write_barrier),
+		cmocka_unit_test(test_pending),
+		cmocka_unit_test(test_tripped),
+		cmocka_unit_test(test_tripped_exact),
+		cmocka_unit_test(test_returned_to),
+		cmocka_unit_test(test_no_runtime),
 		cmocka_unit_test(test_threads_circle),
+		cmocka_unit_test(test_method_collectible),
+		cmocka_unit_test(test_pending_after_dead),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
