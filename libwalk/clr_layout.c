@@ -65,7 +65,6 @@ static const struct row thread_rows[] = {
 };
 
 enum {
-	BUCKET_SLOTS_MAX = 16,
 	FUNCTION_BYTES_MAX = 64,
 };
 
@@ -86,7 +85,7 @@ static bool globals_resolve(const struct sw_clr_contract *c, struct sw_clr_layou
 	    !sw_clr_global(c, *ret_missing = "HashMapValueMask", &l->hash_value_mask) ||
 	    !sw_clr_global(c, *ret_missing = "HashMapSlotsPerBucket", &slots))
 		return false;
-	l->bucket_slots = slots <= BUCKET_SLOTS_MAX ? (uint32_t) slots : 0;
+	l->bucket_slots = slots <= SW_CLR_BUCKET_SLOTS_MAX ? (uint32_t) slots : 0;
 	return true;
 }
 

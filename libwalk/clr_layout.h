@@ -4,6 +4,8 @@
 
 #include "clr_contract.h"
 
+enum { SW_CLR_BUCKET_SLOTS_MAX = 16 }; /* of a hash map's bucket */
+
 /*
  * The numbers that finding code needs, resolved once. Offsets of fields unless the name says
  * otherwise.
@@ -22,7 +24,8 @@ struct sw_clr_layout {
 	uint32_t r2r_composite, r2r_functions, r2r_n_functions, r2r_hot_cold, r2r_n_hot_cold,
 		r2r_thunks, r2r_methods;
 	uint32_t directory_rva, directory_size;
-	uint32_t hash_buckets, bucket_bytes, bucket_keys, bucket_values, bucket_slots;
+	uint32_t hash_buckets, bucket_bytes, bucket_keys, bucket_values;
+	uint32_t bucket_slots; /* at most SW_CLR_BUCKET_SLOTS_MAX */
 	/* ThreadStore, Thread */
 	uint32_t store_first, thread_next, thread_osid, thread_state;
 

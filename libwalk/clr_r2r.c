@@ -13,8 +13,8 @@
 enum {
 	R2R_FUNCLETS_MAX =
 		64, /* of one method: functions that are looked at before the one given */
-	HASH_PROBES_MAX = 4096,
-	HOT_COLD_BYTES = 8, /* u32 cold, hot */
+	HASH_PROBES_MAX = 256, /* after eight the runtime makes the map larger */
+	HOT_COLD_BYTES = 8,    /* u32 cold, hot */
 	R2R_SECTIONS_MAX = 256,
 	SECTION_FUNCTIONS = 102,
 	SECTION_THUNKS = 106,
@@ -80,16 +80,17 @@ static uint64_t hash_get(const struct sw_clr_layout *at, struct sw_memory m, uin
 	uint32_t seed = (uint32_t) (key >> 2), step = 1 + ((uint32_t) (key >> 5) + 1) % (size - 1);
 	for (uint32_t n = 0; n < size && n < HASH_PROBES_MAX; n++, seed += step) {
 		/* The bucket before the first one holds the size. */
-		uint64_t bucket = (UINT64_C(1) + seed % size) * at->bucket_bytes, first;
+		uint64_t bucket = (UINT64_C(1) + seed % size) * at->bucket_bytes, first, value;
+		uint64_t keys[SW_CLR_BUCKET_SLOTS_MAX];
+		if (!sw_clr_read(m, buckets, bucket + at->bucket_keys, keys,
+				 at->bucket_slots * sizeof(*keys)))
+			return 0;
 		for (uint32_t i = 0; i < at->bucket_slots; i++) {
-			uint64_t found, value;
-			if (!sw_clr_u64(m, buckets, bucket + at->bucket_keys + 8 * i, &found))
-				return 0;
-			if (found == key)
-				return sw_clr_u64(m, buckets, bucket + at->bucket_values + 8 * i,
-						  &value)
-					       ? (value & at->hash_value_mask) << 1
-					       : 0;
+			if (keys[i] != key)
+				continue;
+			return sw_clr_u64(m, buckets, bucket + at->bucket_values + 8 * i, &value)
+				       ? (value & at->hash_value_mask) << 1
+				       : 0;
 		}
 		if (!sw_clr_u64(m, buckets, bucket + at->bucket_values, &first) ||
 		    !(first & ~at->hash_value_mask))

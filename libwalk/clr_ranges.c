@@ -20,7 +20,7 @@ enum {
 	MAP_BITS = 8, /* of each level */
 	MAP_LOW_BITS = 17,
 	MAP_TOP_BITS = MAP_LOW_BITS + MAP_LEVELS * MAP_BITS,
-	FRAGMENTS_MAX = 4096, /* of one chunk */
+	FRAGMENTS_MAX = 1024, /* of one chunk */
 	FLAG_COLLECTIBLE = 1,
 	FLAG_CODE_HEAP = 2,
 	FLAG_RANGE_LIST = 4,
@@ -34,6 +34,7 @@ enum {
 	WORD_SHIFT = 8,
 	NIBBLE_LAST = 8, /* version 2: more than that in the lowest nibble makes a pointer */
 	WORDS_BACK_MAX = 1 << 16, /* version 1: a method has at most 16 MiB */
+	WORDS_AT_ONCE = 256,
 };
 
 /* The lowest bit of a pointer in the map says that what follows is collectible. */
@@ -131,6 +132,29 @@ static bool word_last(const struct nibbles *n, uint64_t index, uint32_t word, in
 	return false;
 }
 
+/* The last start in the words [first, end). */
+static bool start_before(const struct nibbles *n, uint64_t end, uint64_t first, uint64_t *ret)
+{
+	uint32_t words[WORDS_AT_ONCE];
+	while (end > first) {
+		size_t count = end - first < WORDS_AT_ONCE ? (size_t) (end - first) : WORDS_AT_ONCE;
+		if (!sw_clr_read(n->memory, n->map_avma, (end - count) * WORD_BYTES, words,
+				 count * WORD_BYTES))
+			return false;
+		while (count-- > 0) {
+			uint32_t word = words[count];
+			end--;
+			if (word_is_pointer(n, word)) {
+				*ret = word_pointer(n, word);
+				return true;
+			}
+			if (word_last(n, end, word, WORD_NIBBLES - 1, ret))
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool code_start(const struct nibbles *n, uint64_t pc_avma, uint64_t *ret)
 {
 	uint64_t offset = pc_avma - n->base_avma, index = offset >> WORD_SHIFT;
@@ -147,17 +171,7 @@ static bool code_start(const struct nibbles *n, uint64_t pc_avma, uint64_t *ret)
 	if (word_last(n, index, word, own != 0 && own <= in_bucket ? k : k - 1, ret))
 		return true;
 	uint64_t back_max = n->version >= 2 ? 1 : WORDS_BACK_MAX;
-	for (uint64_t back = 1; back <= back_max && back <= index; back++) {
-		if (!word_read(n, index - back, &word))
-			return false;
-		if (word_is_pointer(n, word)) {
-			*ret = word_pointer(n, word);
-			return true;
-		}
-		if (word_last(n, index - back, word, WORD_NIBBLES - 1, ret))
-			return true;
-	}
-	return false;
+	return start_before(n, index, index > back_max ? index - back_max : 0, ret);
 }
 
 /* ---- code of the JIT compiler ------------------------------------------------------------- */

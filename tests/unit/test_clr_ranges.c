@@ -269,6 +269,40 @@ static void test_reads(void **state)
 	assert_true(world.fake.reads < 50);
 }
 
+/* Nor with what a map of .NET 8 holds before the address: a long method, or nothing. */
+static void test_reads_back(void **state)
+{
+	(void) state;
+	static const struct sw_pe_function function[] = {{0x40, 0x3f00, 0x900}};
+	clr_world_init(&world, 1);
+	world.fake.reads = 0;
+	not_found(WORLD_CODE + 0x3e00);
+	assert_true(world.fake.reads < 30);
+	clr_world_method(&world, 0x40, 0x3ec0, 0xaa0, function, 1);
+	world.fake.reads = 0;
+	assert_int_equal(found(WORLD_CODE + 0x3e00).start_avma, WORLD_CODE + 0x40);
+	assert_true(world.fake.reads < 30);
+}
+
+/* A hash map in which each bucket is said to be full, for a function behind many others. */
+static void test_reads_hash(void **state)
+{
+	(void) state;
+	static struct sw_pe_function functions[100];
+	for (uint32_t i = 0; i < 100; i++)
+		functions[i] = (struct sw_pe_function){0x100 + 16 * i, 0x110 + 16 * i, 0};
+	image_make();
+	clr_world_image(&world, functions, 100);
+	/* Buckets that overlap, so that there is room for many. */
+	world.runtime.at.bucket_bytes = 1;
+	for (uint64_t i = WORLD_BUCKETS; i < WORLD_HOT_COLD; i += 8)
+		clr_world_u64(&world, WORLD_DATA + i, UINT64_MAX);
+	clr_world_u32(&world, WORLD_DATA + WORLD_BUCKETS, 5000);
+	world.fake.reads = 0;
+	assert_int_equal(found(WORLD_IMAGE + 0x100 + 16 * 99).method_avma, 0);
+	assert_true(world.fake.reads < 50000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,7 +312,8 @@ int main(void)
 		cmocka_unit_test(test_nowhere),       cmocka_unit_test(test_image),
 		cmocka_unit_test(test_thunks),        cmocka_unit_test(test_hot_cold),
 		cmocka_unit_test(test_hash_full),     cmocka_unit_test(test_image_asked),
-		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_reads),         cmocka_unit_test(test_reads_back),
+		cmocka_unit_test(test_reads_hash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
