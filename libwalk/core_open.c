@@ -115,19 +115,23 @@ size_t sw_core_build_id(struct sw_memory memory, uint64_t base, uint64_t limit,
 uint32_t sw_core_file_prot(int fd, uint64_t file_off)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
+	const Elf64_Phdr *found = NULL;
 	size_t n = phdrs_read(file_memory(&fd), 0, phdrs);
 	for (size_t i = 0; i < n; i++) {
 		const Elf64_Phdr *p = &phdrs[i];
-		/* Mappings begin at the page that holds the segment's first byte. */
+		/* Mappings begin at the page that holds the segment's first byte. Where a segment
+		 * ends in the page in which the next one begins (lld), the mapping is the next. */
 		uint64_t begin = p->p_offset & ~(uint64_t) (PAGE_BYTES - 1);
-		if (p->p_type != PT_LOAD || file_off < begin ||
-		    file_off - begin >= p->p_filesz + (p->p_offset - begin))
-			continue;
-		return (p->p_flags & PF_R ? SW_MAP_READ : 0u) |
-		       (p->p_flags & PF_W ? SW_MAP_WRITE : 0u) |
-		       (p->p_flags & PF_X ? SW_MAP_EXEC : 0u);
+		if (p->p_type == PT_LOAD && file_off >= begin &&
+		    file_off - begin < p->p_filesz + (p->p_offset - begin) &&
+		    (found == NULL || p->p_offset > found->p_offset))
+			found = p;
 	}
-	return 0;
+	if (found == NULL)
+		return 0;
+	return (found->p_flags & PF_R ? SW_MAP_READ : 0u) |
+	       (found->p_flags & PF_W ? SW_MAP_WRITE : 0u) |
+	       (found->p_flags & PF_X ? SW_MAP_EXEC : 0u);
 }
 
 static bool core_read(void *arg, uint64_t avma, void *buffer, size_t length)

@@ -6,6 +6,7 @@
 #include "walk_libunwind.h"
 
 extern const struct sw_unwinder_ops sw_runtime_wine;
+extern const struct sw_unwinder_ops sw_runtime_clr;
 extern const struct sw_unwinder_ops sw_unwind_elf;
 extern const struct sw_unwinder_ops sw_unwind_pe;
 extern const struct sw_unwinder_ops sw_unwind_wine_tables;
@@ -15,6 +16,7 @@ extern const struct sw_unwinder_ops sw_unwind_scan;
 
 const struct sw_unwinder_ops *const sw_unwinders[] = {
 	&sw_runtime_wine,
+	&sw_runtime_clr,
 	&sw_unwind_elf,
 	&sw_unwind_pe,
 	&sw_unwind_wine_tables,

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <cmocka.h>
 
@@ -497,6 +498,37 @@ static void test_open_regular(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+/* As lld lays a library out: the code's segment begins in the page in which the one before ends. */
+static void test_file_prot(void **state)
+{
+	(void) state;
+	struct {
+		Elf64_Ehdr ehdr;
+		Elf64_Phdr phdrs[3];
+	} image = {.ehdr = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+			    .e_phoff = sizeof(Elf64_Ehdr),
+			    .e_phentsize = sizeof(Elf64_Phdr),
+			    .e_phnum = 3},
+		   .phdrs = {{.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x2998},
+			     {.p_type = PT_LOAD,
+			      .p_flags = PF_R | PF_X,
+			      .p_offset = 0x29a0,
+			      .p_filesz = 0x3600},
+			     {.p_type = PT_LOAD,
+			      .p_flags = PF_R | PF_W,
+			      .p_offset = 0x6000,
+			      .p_filesz = 0x100}}};
+	int fd = memfd_create("library", MFD_CLOEXEC);
+	assert_int_equal(write(fd, &image, sizeof(image)), sizeof(image));
+	assert_int_equal(sw_core_file_prot(fd, 0), SW_MAP_READ);
+	assert_int_equal(sw_core_file_prot(fd, 0x1000), SW_MAP_READ);
+	assert_int_equal(sw_core_file_prot(fd, 0x2000), SW_MAP_READ | SW_MAP_EXEC);
+	assert_int_equal(sw_core_file_prot(fd, 0x5000), SW_MAP_READ | SW_MAP_EXEC);
+	assert_int_equal(sw_core_file_prot(fd, 0x6000), SW_MAP_READ | SW_MAP_WRITE);
+	assert_int_equal(sw_core_file_prot(fd, 0x7000), 0);
+	(void) close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,6 +544,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exe_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unchecked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_regular, setup, teardown),
+		cmocka_unit_test(test_file_prot),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

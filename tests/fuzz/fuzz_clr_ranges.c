@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Range maps, nibble maps, code headers and ReadyToRun tables that anybody wrote. The input is laid
+ * over a small world that is right, in pieces: u16 offset / 16 | u8 length | bytes. Then addresses all
+ * over it are looked up, with both nibble maps, described by the runtime or not.
+ */
+#include "clr_world.h"
+
+#include "bytes.h"
+
+#include <string.h>
+
+enum { READS_MAX = 300000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void world_make(struct clr_world *w, unsigned version)
+{
+	static const struct sw_pe_function functions[] = {{0x40, 0x50, 0x900}, {0x50, 0x90, 0x910}};
+	static const struct sw_pe_function image[] = {{0x100, 0x140, 0x800},
+						      {0x140, 0x1000, 0x810}};
+	clr_world_init(w, version);
+	clr_world_method(w, 0x40, 0x50, 0xaa0, functions, 2);
+	clr_world_method(w, 0x1c0, 0x700, 0xbb0, functions, 1);
+	clr_world_stub(w, 0x1000, 0x100, 5);
+	clr_world_image(w, image, 2);
+	clr_world_entry(w, 0x100, 0xd00);
+}
+
+static void lay_over(struct clr_world *w, const uint8_t *data, size_t size)
+{
+	struct sw_bytes b = {data, size}, piece;
+	uint16_t offset;
+	uint8_t length;
+	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
+	     at += 3 + length) {
+		size_t to = (size_t) offset * 16 % sizeof(w->data);
+		if (!sw_bytes_sub(b, at + 3, length, &piece))
+			return;
+		if (length > sizeof(w->data) - to)
+			length = (uint8_t) (sizeof(w->data) - to);
+		memcpy(w->data + to, piece.data, length);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct clr_world w;
+	for (unsigned round = 0; round < 4; round++) {
+		world_make(&w, 1 + round % 2);
+		w.runtime.at.has_r2r_info = round < 2;
+		lay_over(&w, data, size);
+		for (uint64_t i = 0; i < 20; i++) {
+			uint64_t pc = (i % 2 == 0 ? WORLD_CODE : WORLD_IMAGE) + i * 0x1c4;
+			struct sw_clr_code code;
+			w.fake.reads = 0;
+			(void) sw_clr_range_find(&w.runtime, clr_world_memory(&w), pc, &code);
+			if (w.fake.reads > READS_MAX)
+				__builtin_trap(); /* every loop has a limit */
+		}
+	}
+	return 0;
+}

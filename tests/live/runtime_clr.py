@@ -1,0 +1,264 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+""".NET processes: every thread of a program that has managed code on its stacks in all ways, at random
+instants, while the runtime hangs, with 500 threads; of .NET 8, 9 and 10, in one file, from a core
+and from a recording. What is right is said by the programs themselves.
+
+SNAPWALK_STOPS=N: how many random stops (default 2000)."""
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+
+import dotnet
+from harness import Tap, dump, module_of, patient_dump, snapwalk, stack_of
+
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "2000"))
+PROVEN = {"context", "cfi", "runtime"}
+
+
+def incomplete(report):
+    """Threads whose walk does not end in proven start-up code, with what is there instead."""
+    bad = []
+    for thread in report["threads"]:
+        stack = stack_of(report, thread["tid"])
+        if stack is None or stack["end"] != "complete":
+            bad.append(f"{thread['tid']} {thread['comm']} {stack and stack['why']}")
+        elif module_of(report, stack["frames"][-1]).endswith(".dll"):
+            bad.append(f"{thread['tid']} {thread['comm']} ends in managed code")
+    return "\n".join(bad)
+
+
+def guesses(report):
+    return sorted({f["trust"] for s in report["stacks"] for f in s["frames"]} - PROVEN)
+
+
+def check_stacks(tap, what, report, truth):
+    """Every thread complete, no guess, and the managed frames as the program said."""
+    tap.equal([(r["name"], r.get("problem")) for r in report["process"]["runtimes"]],
+              [("clr", None)], f"{what}: the runtime is recognised")
+    bad = incomplete(report)
+    tap.check(not bad, f"{what}: {len(report['threads'])} threads are complete", bad)
+    tap.equal(guesses(report), [], f"{what}: no frame is a guess")
+    tap.check(len(truth) >= 45, f"{what}: {len(truth)} threads told their stacks")
+    for tid, (name, frames) in truth.items():
+        stack = stack_of(report, tid)
+        differs = dotnet.compare(frames, stack["frames"])
+        if differs:
+            tap.check(False, f"{what}: {name} is as the program said",
+                      differs + "".join(f"\n{f['kind']} {f['function']}+{f['function_offset']}"
+                                        for f in stack["frames"]))
+    tap.check(True, f"{what}: compared with what the program said")
+
+
+def test_stacks(tap):
+    with dotnet.Program("stacks") as target:
+        check_stacks(tap, ".NET 10", patient_dump(target.pid), target.truth())
+        names = {name for name, _ in target.truth().values()}
+    tap.check({"pinvoke", "pinvoke-error", "pinvoke-suppressed", "reverse-pointer", "foreign",
+               "reverse-delegate", "catch", "finally", "filter", "fault-filter", "osr", "tiered",
+               "generic-shared", "generic-value", "async", "accept", "dynamic-method",
+               "finalizer"} <= names, "all ways are there", names)
+
+
+def test_recorded(tap):
+    """The same dump without the process."""
+    with tempfile.TemporaryDirectory() as directory, dotnet.Program("stacks") as target:
+        path = os.path.join(directory, "fixture")
+        live = patient_dump(target.pid)
+        snapwalk("record", target.pid, "-o", path, "--max-stop", 10000, check=True)
+        again = dump(["--fixture", path], "--timeout", 60000)
+        check_stacks(tap, "recorded", again, target.truth())
+        for tid in target.truth():
+            tap.equal([(f["pc"], f["function"], f["trust"]) for f in stack_of(again, tid)["frames"]],
+                      [(f["pc"], f["function"], f["trust"]) for f in stack_of(live, tid)["frames"]],
+                      f"recorded: thread {tid}")
+
+
+def test_core(tap):
+    """gcore leaves out what files hold; the heap is kept small, or the core is large."""
+    env = {**os.environ, "DOTNET_GCHeapHardLimit": "0x4000000"}
+    with tempfile.TemporaryDirectory() as directory, dotnet.Program("stacks", env=env) as target:
+        path = os.path.join(directory, "core")
+        subprocess.run(["gcore", "-o", path, str(target.pid)], check=True, capture_output=True)
+        report = dump(["--core", f"{path}.{target.pid}"], "--timeout", 60000)
+        check_stacks(tap, "core", report, target.truth())
+
+
+def test_versions(tap):
+    """Self-contained programs bring their own runtime; .NET 8 and 9 do not describe how they find
+    code."""
+    for framework, options, where in (
+            ("net9.0", ("--self-contained",), "libcoreclr.so"),
+            ("net8.0", ("--self-contained",), "libcoreclr.so"),
+            ("net10.0", ("--self-contained", "-p:PublishSingleFile=true"), "swnet")):
+        directory = dotnet.build(framework, *options)
+        with dotnet.Program("stacks", directory=directory) as target:
+            report = patient_dump(target.pid)
+            what = f"{framework} {' '.join(options)}"
+            check_stacks(tap, what, report, target.truth())
+            runtime = report["process"]["runtimes"][0]
+            tap.equal(os.path.basename(runtime["where"]), where, f"{what}: where the runtime is")
+            tap.check(runtime["version"].startswith(framework[3:]), f"{what}: version", runtime)
+        with dotnet.Program("storm", 6, directory=directory) as target:
+            random_stops(tap, what, target, STOPS // 10)
+
+
+# Who may call whom in the storm. A method that ends in a call may have become a jump, so that its
+# caller is seen instead; None: whatever is not of the storm.
+CALLERS = {
+    "Chain": {"Chain", "Allocate", "Thrower", "Wants", "ThrowAndCatch", "Back", "Locks"},
+    "Thrower": {"Thrower", "ThrowAndCatch"},
+    "Leaf": {"Fib", "Area", "Locks", "Calls"},
+    "Fib": {"Fib", "Calls"},
+    "Area": {"Calls"},
+    "Wants": {"ThrowAndCatch"},
+    "Back": {"CallNative"},
+    "Loop": set(),
+}
+for body in ("Allocate", "ThrowAndCatch", "CallNative", "Calls", "Generics", "Locks"):
+    CALLERS[body] = {"Loop"}
+
+
+def storm_method(frame, methods):
+    """The storm's method that a frame is in, None when it is in another one."""
+    desc = dotnet.method_desc(frame)
+    words = methods.get(desc, "") if desc is not None else frame["function"] or ""
+    name = words.partition("(")[0].rpartition(".")[2]
+    own = desc is not None or "Storm" in words or "Square" in words
+    return name if own and name in CALLERS else None
+
+
+def invented(frames, methods):
+    """Frames of the storm right on top of each other that do not call each other."""
+    for callee, caller in zip(frames, frames[1:]):
+        names = storm_method(callee, methods), storm_method(caller, methods)
+        # A finally block is a function of its own, which its method calls.
+        if names[0] and names[0] == names[1] and "(funclet)" in callee["function"]:
+            continue
+        if None not in names and names[1] not in CALLERS[names[0]]:
+            return f"{names[1]} does not call {names[0]}"
+    return None
+
+
+def look(report, methods, storm, counts, bad):
+    for thread in report["threads"]:
+        if not thread["captured"] and thread["tid"] not in storm:
+            continue  # compilers come and go
+        stack = stack_of(report, thread["tid"])
+        frames = stack["frames"] if stack else []
+        counts["walks"] += 1
+        wrong = None if stack and stack["end"] == "complete" else "it is not complete"
+        # A leaf without tables: a stub that has pushed, an entry of a procedure linkage table.
+        if any(f["trust"] not in PROVEN and not (i == 1 and f["trust"] == "scan_verified")
+               for i, f in enumerate(frames)):
+            wrong = wrong or "it has a guess"
+        if any(f["kind"] == "unknown" for f in frames):
+            wrong = wrong or "it has code of nobody"
+        wrong = wrong or invented(frames, methods)
+        if thread["tid"] in storm and frames:
+            counts[frames[0]["kind"]] += 1
+            managed = [f for f in frames if f["kind"] == "clr"]
+            # Nothing is skipped either: they all begin in the same two methods.
+            counts[("outermost", *(f["function"] for f in managed[-2:]))] += 1
+            if "Loop" not in {storm_method(f, methods) for f in managed[-3:]}:
+                wrong = wrong or "its first method is missing"
+        if wrong:
+            bad.append("\n".join([f"{thread['tid']} {thread['comm']}: {wrong}",
+                                  *(f"  {f['pc']} {f['by']} {f['function']}" for f in frames)]))
+
+
+def random_stops(tap, what, target, stops):
+    rng, counts, bad = random.Random(stops), Counter(), []
+    methods = target.methods()
+    storm = {t["tid"] for t in patient_dump(target.pid, "--symbols", "none")["threads"]
+             if t["comm"].startswith("storm-")}
+    tap.equal(len(storm), 6, f"{what}: its threads are there")
+    for _ in range(stops):
+        report = dump(target.pid, "--symbols", "names", "--max-stop", 10000, "--timeout", 60000,
+                      status=(0, 3))
+        look(report, methods, storm, counts, bad)
+        time.sleep(rng.random() * 0.01)
+    tap.check(not bad, f"{what}: {stops} random stops, {counts['walks']} walks complete and right",
+              f"{len(bad)} of them\n" + "\n".join(bad[:3]))
+    ends = [key for key in counts if isinstance(key, tuple)]
+    tap.equal(len(ends), 1, f"{what}: all threads of the storm begin in the same way {ends}")
+    tap.check(counts["clr"] > stops // 20 and counts["native"] > stops // 20,
+              f"{what}: they were in managed and in native code", counts)
+    print(f"# {what}: {dict(counts)}")
+
+
+def test_storm(tap):
+    with dotnet.Program("storm", 6) as target:
+        random_stops(tap, "storm", target, STOPS)
+
+
+def test_hung(tap):
+    """A thread that cannot be stopped while a collection waits for it."""
+    with dotnet.Program("hung") as target:
+        stuck = [t for t in os.listdir(f"/proc/{target.pid}/task")]
+        tap.check(len(stuck) > 8, "hung: it runs", stuck)
+        time.sleep(1)  # nothing tells from outside that a collection has begun to wait
+        begin = time.monotonic()
+        report = patient_dump(target.pid)
+        seconds = time.monotonic() - begin
+        bad = incomplete(report)
+        tap.check(not bad and seconds < 30, f"hung: {len(report['threads'])} threads are complete",
+                  f"{seconds} s\n{bad}")
+        tap.equal(guesses(report), [], "hung: no frame is a guess")
+        names = Counter(t["comm"] for t in report["threads"])
+        tap.check(names["stuck"] == 1 and names["worker-0"] == 1, "hung: its threads are there",
+                  names)
+
+
+def test_server(tap):
+    """500 threads. Names must cost nothing while the process waits."""
+    with dotnet.Program("server", 500) as target:
+        report = patient_dump(target.pid)
+        bad = incomplete(report)
+        tap.check(len(report["threads"]) > 500 and not bad,
+                  f"server: {len(report['threads'])} threads are complete", bad)
+        tap.equal(guesses(report), [], "server: no frame is a guess")
+        stopped, plain, total, cpu = [], [], [], []
+        # The machine may have more to do: the best of many rounds says what it costs.
+        for _ in range(40):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            named = patient_dump(target.pid)["timings"]
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            bare = patient_dump(target.pid, "--symbols", "none")["timings"]
+            stopped.append(named["stopped_us"])
+            plain.append(bare["stopped_us"])
+            total.append(named["total_us"])
+            cpu.append(1e6 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+            if len(total) >= 10 and min(total) < 100000 and min(stopped) <= 1.3 * min(plain):
+                break
+        tap.check(min(stopped) <= 1.3 * min(plain), "server: stopped as long as without names",
+                  f"{stopped} {plain}")
+        # Where others take the processors away, the time on them counts.
+        crowded = os.getloadavg()[0] > 2 * os.cpu_count()
+        tap.check(min(total) < 100000 or (crowded and min(cpu) < 100000),
+                  "server: the dump takes less than 100 ms", f"{total}\n{cpu}")
+        print(f"# server: stopped {min(stopped)} us, without names {min(plain)} us, "
+              f"dump {min(total)} us, of the processor {min(cpu):.0f} us")
+
+
+TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_versions, test_storm)
+
+
+def main(tests=TESTS):
+    tap = Tap()
+    missing = dotnet.missing()
+    for test in tests:
+        if missing:
+            tap.skip(test.__name__, missing)
+        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Names of managed methods and threads of .NET processes: in the order and the words of the
+program's own StackTrace, and as the runtime's component for debuggers has them."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import dotnet
+from harness import BUILD, Tap, Target, dump, patient_dump, snapwalk, stack_of
+
+# Where the runtime handles an exception, frames that StackTrace has left already are still there.
+# A finally block that runs without one is a function of its own, which its method calls.
+IN_FLIGHT = {"catch", "catch-rethrown", "finally", "finally-local", "filter", "fault-filter",
+             "fault-catch"}
+
+
+def without_arguments(name):
+    """T.dll!N.List`1[int].Add[string](T, U) -> T.dll!N.List`1.Add(T, U)"""
+    method, bracket, parameters = name.partition("(")
+    depth, kept = 0, []
+    for c in method:
+        depth += c == "["
+        if depth == 0:
+            kept.append(c)
+        depth -= c == "]"
+    return "".join(kept) + bracket + parameters
+
+
+def managed(stack):
+    """The methods of a stack: no stubs, and a handler's own function is its method."""
+    names = [f["function"] for f in stack["frames"] if f["kind"] == "clr"]
+    return [name.removesuffix(" (funclet)") for name in names
+            if not name.startswith("[") and not name.endswith("[IL stub]")]
+
+
+def differs(ours, theirs, what):
+    """None, or how two lists of names differ; what is in flight has more in ours."""
+    if what not in IN_FLIGHT:
+        return None if ours == theirs else "\n".join(
+            f"{'  ' if a == b else '! '}{a}  |  {b}" for a, b in zip(
+                ours + [""] * (len(theirs) - len(ours)), theirs + [""] * (len(ours) - len(theirs))))
+    rest = iter(ours)
+    missing = [name for name in theirs if name not in rest]
+    return f"missing {missing}\n" + "\n".join(ours) if missing else None
+
+
+def test_names(tap):
+    """Module, type, method and parameters, as reflection spells them."""
+    with dotnet.Program("names") as target:
+        report = patient_dump(target.pid)
+        lines = [line for line in target.lines if line.startswith("names ")]
+        exact = {}
+        for line in lines:
+            head, *theirs = line.split(" | ")
+            _, tid, what = head.split(" ")
+            ours = managed(stack_of(report, int(tid)))
+            exact[what] = [re.sub(r">d__\d+", ">d__0", name) for name in ours]
+            if what == "emitted-type":  # reflection does not tell what the module is called
+                theirs = [name.replace("<In Memory Module>", "RefEmit_InMemoryManifestModule")
+                          for name in theirs]
+            wrong = differs([without_arguments(name) for name in ours], theirs, what)
+            tap.check(not wrong, f"names: {what} is as reflection says", wrong)
+        frame = next(f for f in stack_of(report, int(tid))["frames"] if f["kind"] == "clr")
+        said = snapwalk("explain", target.pid, frame["pc"]).stdout
+        tap.check(f"clr: {frame['function']}\n" in said, "names: explain has them, too", said)
+    tap.check(len(lines) >= 18, f"names: {len(lines)} stacks")
+    wanted = {
+        "nested": "swnet.dll!SwNet.Names+Outer`1+Inner`1[System.__Canon,int].Other[long](T, V)",
+        "values": "swnet.dll!SwNet.Names+Outer`1+Inner`1[int,SwNet.Deeper.Still.Point].Other[long](T, V)",
+        "many": "swnet.dll!SwNet.Names.Many[System.__Canon,int,SwNet.Deeper.Still.Colour]"
+                "(A, B, C, Func`3[A,B,C])",
+        "default-interface": "swnet.dll!SwNet.Names+IDefault.Do[System.__Canon](T)",
+        "awaited": "swnet.dll!SwNet.Names+<Awaited>d__0`1[System.__Canon].MoveNext()",
+    }
+    for what, name in wanted.items():
+        tap.check(name in exact.get(what, []), f"names: type arguments of {what}",
+                  f"{name}\n" + "\n".join(exact.get(what, [])))
+
+
+def test_stacks(tap):
+    """All ways to be on a stack: the same methods in the same order as StackTrace says."""
+    count = frames = 0
+    with dotnet.Program("stacks") as target:
+        report = patient_dump(target.pid)
+        for tid, (what, truth) in target.truth().items():
+            # A method that was made has a name alone.
+            theirs = [words.removeprefix("?.") for _, _, words in truth]
+            ours = [without_arguments(name.removesuffix(" [dynamic method]")).partition("(")[0]
+                    for name in managed(stack_of(report, tid))]
+            ours = [name.partition("!")[2] or name for name in ours]
+            at = ours.index(theirs[0]) if theirs[0] in ours else 0  # what it called to wait
+            wrong = differs(ours[at:], theirs, what)
+            tap.check(not wrong, f"stacks: {what} is as StackTrace says", wrong)
+            count, frames = count + 1, frames + len(theirs)
+        labels = {f["function"] for s in report["stacks"] for f in s["frames"] if f["kind"] == "clr"}
+        check_threads(tap, report, target)
+    tap.check(count >= 45, f"stacks: {count} threads, {frames} frames")
+    for label in ("Emitted [dynamic method]", "IL_STUB_PInvoke [IL stub]",
+                  "IL_STUB_ReversePInvoke [IL stub]",
+                  "swnet.dll!SwNet.Stacks+Generic`1[System.__Canon].Call(T)",
+                  "swnet.dll!SwNet.Stacks+Generic`1[long].Call(T)",
+                  "swnet.dll!SwNet.Stacks.GenericMethod[System.__Canon,int](T, U)",
+                  "System.Private.CoreLib.dll!System.Threading.Thread.StartCallback()"):
+        tap.check(label in labels, f"stacks: {label}")
+    nameless = {name for name in labels if "0x" in name or "?" in name or name == "[r2r]"}
+    tap.equal(nameless, set(), "stacks: every method has a name")
+
+
+def check_threads(tap, report, target):
+    """What the runtime knows of its threads."""
+    notes = {t["tid"]: t["managed"] for t in report["threads"]}
+    names = {tid: what for tid, (what, _) in target.truth().items()}
+    own = [tid for tid, what in names.items()
+           if what not in ("foreign", "async", "pool", "timer", "finalizer")]
+    tap.equal({names[tid]: notes[tid]["name"] for tid in own}, {names[tid]: names[tid] for tid in own},
+              f"threads: {len(own)} names, long ones too")
+    tap.check(any(len(names[tid]) > 15 for tid in own), "threads: some are longer than comm")
+    cooperative = {names.get(tid) for tid, n in notes.items() if n and n["mode"] == "cooperative"}
+    tap.equal(cooperative, {"pinvoke-suppressed"}, "threads: one does not let the collector in")
+    roles = {names[tid]: notes[tid]["role"] for tid in names if notes[tid]["role"]}
+    tap.equal(roles, {"finalizer": "finalizer", "async": "thread-pool", "pool": "thread-pool",
+                      "timer": "thread-pool"}, "threads: their roles")
+    tap.equal((notes[target.pid]["id"], notes[target.pid]["name"]), (1, None), "threads: the first")
+    ids = [n["id"] for n in notes.values() if n and n["id"] is not None]
+    tap.check(len(ids) == len(set(ids)) and len(ids) > len(own), "threads: each has its own number")
+
+
+def test_hung(tap):
+    """A collection waits for a thread: who waits, and for whom."""
+    with dotnet.Program("hung") as target:
+        def state():
+            return {t["managed"]["name"] or t["comm"]: t["managed"]
+                    for t in patient_dump(target.pid)["threads"] if t["managed"]}
+        for _ in range(50):
+            threads = state()
+            if any(n["role"] == "suspending" for n in threads.values()):
+                break
+        roles = [name for name, n in threads.items() if n["role"] == "suspending"]
+        tap.check(len(roles) == 1, "hung: one thread suspends the others", threads)
+        tap.check(threads["stuck"]["mode"] == "cooperative", "hung: and waits for this one", threads)
+
+
+def test_versions(tap):
+    """.NET 9 names all but instances of generic methods that were compiled ahead of time, .NET 8
+    no methods of generic types either."""
+    for framework, share in (("net9.0", 0.95), ("net8.0", 0.93)):
+        directory = dotnet.build(framework, "--self-contained")
+        with dotnet.Program("stacks", directory=directory) as target:
+            report = patient_dump(target.pid)
+            counts = {True: 0, False: 0}
+            wrong = []
+            for tid, (what, truth) in target.truth().items():
+                theirs = {words.removeprefix("?.") for _, _, words in truth}
+                for frame in stack_of(report, tid)["frames"]:
+                    if frame["kind"] == "clr":
+                        counts[not re.match(r"\[|\?!", frame["function"])] += 1
+                words = [without_arguments(n).partition("!")[2].partition("(")[0]
+                         for n in managed(stack_of(report, tid)) if "!" in n]
+                if what not in IN_FLIGHT:
+                    wrong += [f"{what}: {w}" for w in words
+                              if w.startswith("SwNet.") and w not in theirs]
+            tap.check(not wrong, f"{framework}: no name is wrong", "\n".join(wrong))
+            named = counts[True] / sum(counts.values())
+            tap.check(named >= share, f"{framework}: {counts[True]} of {sum(counts.values())} named")
+
+
+def test_single_file(tap):
+    """Assemblies in the program's own file."""
+    directory = dotnet.build("net10.0", "--self-contained", "-p:PublishSingleFile=true")
+    with dotnet.Program("stacks", directory=directory) as target:
+        report = patient_dump(target.pid)
+        tid = next(t for t, (what, _) in target.truth().items() if what == "generic-value")
+        tap.equal(managed(stack_of(report, tid))[1:],
+                  ["swnet.dll!SwNet.Stacks+Generic`1[long].Inner(T[])",
+                   "swnet.dll!SwNet.Stacks+Generic`1[long].Call(T)",
+                   "swnet.dll!SwNet.Stacks+<>c.<Code>b__45_1()",
+                   "swnet.dll!SwNet.Truth+<>c__DisplayClass4_0.<Start>b__0()",
+                   "System.Private.CoreLib.dll!System.Threading.Thread.StartCallback()"],
+                  "single file: names")
+
+
+def test_core(tap):
+    """A core file has the same names and knows the same of threads."""
+    env = {**os.environ, "DOTNET_GCHeapHardLimit": "0x4000000"}
+    with tempfile.TemporaryDirectory() as directory, dotnet.Program("names", env=env) as target:
+        path = os.path.join(directory, "core")
+        live = patient_dump(target.pid)
+        subprocess.run(["gcore", "-o", path, str(target.pid)], check=True, capture_output=True)
+        report = dump(["--core", f"{path}.{target.pid}"], "--timeout", 60000)
+    told = [int(line.split(" ")[1]) for line in target.lines if line.startswith("names ")]
+    tap.equal([managed(stack_of(report, tid)) for tid in told],
+              [managed(stack_of(live, tid)) for tid in told], f"core: names of {len(told)} stacks")
+
+    def notes(r):
+        return {t["tid"]: (t["managed"]["id"], t["managed"]["mode"])
+                for t in r["threads"] if t["tid"] in told}
+    tap.equal(notes(report), notes(live), "core: what is known of threads")
+
+
+def test_namespace(tap):
+    """The runtime knows its threads by other numbers than we do."""
+    with Target("unshare", "-p", "-f", "--kill-child", "--mount-proc",
+                os.path.join(dotnet.build(), "swnet"), "names", path="unshare") as outer:
+        with open(f"/proc/{outer.pid}/task/{outer.pid}/children", encoding="ascii") as file:
+            pid = int(file.read())
+        report = patient_dump(pid)
+    names = [line.split(" ")[2] for line in outer.lines if line.startswith("names ")]
+    known = {t["managed"]["name"] for t in report["threads"] if t["managed"]}
+    tap.equal(set(names) - known, set(), f"namespace: {len(names)} threads are known by name")
+
+
+def oracle():
+    """The program that asks Microsoft's debugger library, built once."""
+    sources = os.path.join(dotnet.SOURCES, os.pardir, "dotnet_oracle")
+    work = os.path.abspath(os.path.join(BUILD, "tests", "dotnet", "oracle"))
+    program = os.path.join(work, "out", "oracle")
+    if not os.path.exists(program) or os.path.getmtime(program) < dotnet.newest(
+            sources, os.listdir(sources)):
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(sources, work)
+        subprocess.run(["dotnet", "build", "-c", "Release", "-o", "out", "--nologo",
+                        "-p:UseSharedCompilation=false"], cwd=work, check=True, timeout=600,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        os.utime(program)
+    return program
+
+
+def theirs_like_ours(name):
+    """T.dll!N.List`1[[A, B]].Add(U) -> T.dll!N.List`1.Add, and the classes of what has none."""
+    name = without_arguments(name.partition("(")[0])
+    return re.sub(r"^.*!(ILStubClass|DynamicClass)\.", "", name)
+
+
+def ours_like_theirs(name):
+    name = name.removesuffix(" (funclet)")
+    name = re.sub(r" \[(IL stub|dynamic method)\]$", "", name)
+    return without_arguments(name).partition("(")[0]
+
+
+def test_debugger(tap):
+    """The runtime's own component for debuggers: the same addresses, names and threads."""
+    with dotnet.Program("stacks", "no-suppressed") as target:
+        report = patient_dump(target.pid)
+        said = subprocess.run([oracle(), str(target.pid)], capture_output=True, text=True,
+                              timeout=120, check=True).stdout
+    frames, addresses, notes, wrong, bad_notes = 0, 0, 0, [], []
+    threads = {t["tid"]: t for t in report["threads"]}
+    for line in said.splitlines():
+        head, *theirs = line.split(" | ")
+        _, tid, number, mode, finalizer = head.split(" ")
+        theirs = [frame.split(" ", 1) for frame in theirs]
+        if int(tid) not in threads:
+            continue  # compilers come and go
+        # Stubs without a method are not among their frames.
+        ours = [f for f in stack_of(report, int(tid))["frames"]
+                if f["kind"] == "clr" and not f["function"].startswith("[")]
+        # Of a method that has called native code they show an address that the method has noted
+        # before the call, not where it will return to.
+        exact = [f["by"] == "clr" for f in ours] + [True] * len(theirs)
+        got = [(f["pc"][2:].lstrip("0") if exact[i] else "", ours_like_theirs(f["function"]))
+               for i, f in enumerate(ours)]
+        wanted = [(pc if exact[i] else "", theirs_like_ours(name))
+                  for i, (pc, name) in enumerate(theirs)]
+        frames, addresses = frames + len(wanted), addresses + exact[:len(ours)].count(True)
+        if got != wanted:
+            wrong.append(f"{tid}\n" + differs([" ".join(f) for f in got],
+                                              [" ".join(f) for f in wanted], ""))
+        note = threads[int(tid)]["managed"]
+        notes += 1
+        if (note["id"], note["mode"], note["role"] == "finalizer") != (
+                int(number), mode.lower(), finalizer == "True"):
+            bad_notes.append(f"{line[:60]}: {note}")
+    tap.check(frames > 400, f"debugger: it knows {frames} frames", said[:2000])
+    tap.check(not wrong, f"debugger: {frames} frames have the same names, {addresses} addresses",
+              f"{len(wrong)} threads differ\n" + "\n".join(wrong))
+    tap.check(notes > 50 and not bad_notes, f"debugger: {notes} threads: number, mode and finalizer",
+              "\n".join(bad_notes))
+
+
+TESTS = (test_names, test_stacks, test_hung, test_versions, test_single_file, test_core,
+         test_namespace, test_debugger)
+
+
+def main():
+    tap = Tap()
+    missing = dotnet.missing()
+    for test in TESTS:
+        if missing:
+            tap.skip(test.__name__, missing)
+        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
