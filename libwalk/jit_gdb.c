@@ -18,8 +18,9 @@
 extern const struct sw_jit_source_ops sw_jit_gdb;
 
 enum {
-	CODES_MAX = 1 << 20,           /* sections of all symfiles */
-	OVERLAPS_MAX = 64,             /* looked at when symfiles describe the same code */
+	ENTRIES_MAX = 2 * SW_JIT_GDB_NODES_MAX, /* of all lists: they may lead to the same nodes */
+	CODES_MAX = 1 << 20,                    /* sections of all symfiles */
+	OVERLAPS_MAX = 64,                      /* looked at when symfiles describe the same code */
 	HEADERS_BYTES = 64 << 20,      /* of all symfiles, to find out what code they describe */
 	SYMFILES_BYTES = 256 << 20,    /* of those that were needed in whole */
 	DESCRIPTOR_SYMBOL_BYTES = 256, /* 24, or 64 in the BEAM, which aligns it */
@@ -51,8 +52,8 @@ struct gdb_state {
 	const struct sw_jit_anchor *anchors;
 	size_t n_anchors;
 	bool loaded, indexed;
-	bool nomem, too_much; /* not all of it is here */
-	struct list *lists;   /* owned; n_anchors */
+	bool nomem, too_much, too_many; /* not all of it is here */
+	struct list *lists;             /* owned; n_anchors */
 	struct entry *entries;
 	size_t n_entries, entries_capacity;
 	struct code *codes; /* by start; the newest first when that is the same */
@@ -136,6 +137,10 @@ static bool grow(void **array, size_t n, size_t *capacity, size_t size)
 static bool entry_add(void *arg, const struct sw_jit_gdb_node *node)
 {
 	struct gdb_state *g = arg;
+	if (g->n_entries >= ENTRIES_MAX) {
+		g->too_many = true;
+		return false;
+	}
 	if (!grow((void **) &g->entries, g->n_entries, &g->entries_capacity, sizeof(*g->entries))) {
 		g->nomem = true;
 		return false;
@@ -157,7 +162,7 @@ static void entries_recover(struct gdb_state *g, const struct sw_jit_gdb_known *
 	struct sw_map64 seen = {0};
 	for (size_t i = 0; i < g->n_entries && !g->nomem; i++)
 		g->nomem = sw_map64_put(&seen, g->entries[i].avma, i) < 0;
-	for (size_t i = 0; i < known->n && !g->nomem; i++) {
+	for (size_t i = 0; i < known->n && !g->nomem && !g->too_many; i++) {
 		const struct sw_jit_gdb_node *was = &known->nodes[i];
 		struct sw_jit_gdb_node now;
 		uint64_t index;
@@ -166,7 +171,8 @@ static void entries_recover(struct gdb_state *g, const struct sw_jit_gdb_known *
 		    now.symfile_avma != was->symfile_avma ||
 		    now.symfile_bytes != was->symfile_bytes)
 			continue;
-		g->nomem |= !entry_add(g, was) || sw_map64_put(&seen, was->avma, g->n_entries) < 0;
+		if (entry_add(g, was))
+			g->nomem |= sw_map64_put(&seen, was->avma, g->n_entries) < 0;
 	}
 	sw_map64_deinit(&seen);
 }
@@ -382,6 +388,8 @@ static const char *problem_of(const struct gdb_state *g, const struct list *list
 	}
 	if (g->nomem)
 		return "not enough memory";
+	if (g->too_many)
+		return "there are too many entries";
 	return g->too_much ? "its symfiles are too large" : NULL;
 }
 

@@ -17,6 +17,8 @@ enum {
 	TABLE_BYTES = 16 << 20,  /* of one .eh_frame */
 	TABLES_BYTES = 64 << 20, /* of all */
 	TABLES_MAX = 65536,
+	VISITS_MAX =
+		1 << 20, /* of tables: lists and trees may lead to the same ones again and again */
 };
 
 struct table {
@@ -39,7 +41,7 @@ struct libgcc_state {
 	bool nomem, too_much;        /* not all of it is here */
 	struct registry *registries; /* owned; n_anchors */
 	struct table *tables;        /* owned */
-	size_t n_tables, capacity;
+	size_t n_tables, capacity, n_visits;
 	uint64_t bytes_left;
 	struct sw_jit_fdes fdes;
 	struct sw_map64 seen; /* addresses of .eh_frame: gcc 14 has each object in two trees */
@@ -119,6 +121,10 @@ static bool table_add(void *arg, const struct sw_jit_libgcc_table *table)
 {
 	struct libgcc_state *g = arg;
 	uint64_t seen, size;
+	if (++g->n_visits > VISITS_MAX) {
+		g->too_much = true;
+		return false;
+	}
 	if (sw_map64_get(&g->seen, table->avma, &seen))
 		return true;
 	struct table *t = table_new(g);

@@ -11,7 +11,8 @@ enum {
 	/* Reads in the stop of what prepare() has not seen, of all lists and trees together: 1 to 2
 	 * us each. */
 	SW_JIT_LIBGCC_STOP_READS = 256,
-	SW_JIT_LIBGCC_KNOWN_MAX = 16384, /* objects looked at before the stop */
+	SW_JIT_LIBGCC_KNOWN_MAX = 16384,  /* objects looked at before the stop */
+	SW_JIT_LIBGCC_VISITS_MAX = 65536, /* of their tables */
 };
 
 /* jit_libgcc_capture.c: what of the lists is copied in the stop. */

@@ -15,7 +15,7 @@
 /* Between the hooks. */
 struct libgcc_capture {
 	uint64_t *known; /* objects, sorted */
-	size_t n_known;
+	size_t n_known, n_visits;
 	struct sw_jit_pieces pieces;
 	struct sw_jit_peek peek;
 };
@@ -47,7 +47,7 @@ static bool table_note(void *arg, const struct sw_jit_libgcc_table *table)
 	if (!g->pieces.too_many && sw_jit_eh_frame_size(sw_jit_peek_memory(&g->peek), table->avma,
 							SW_JIT_PIECES_BYTES, &size))
 		sw_jit_pieces_add(&g->pieces, table->avma, size);
-	return g->n_known < SW_JIT_LIBGCC_KNOWN_MAX;
+	return g->n_known < SW_JIT_LIBGCC_KNOWN_MAX && ++g->n_visits < SW_JIT_LIBGCC_VISITS_MAX;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -69,7 +69,8 @@ int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
 	g->peek.snap = c->capture->snap;
 	g->peek.pieces = &g->pieces;
 	for (size_t i = 0; i < c->n_anchors; i++)
-		if (g->n_known < SW_JIT_LIBGCC_KNOWN_MAX) /* how it ends is seen after the stop */
+		if (g->n_known < SW_JIT_LIBGCC_KNOWN_MAX &&
+		    g->n_visits < SW_JIT_LIBGCC_VISITS_MAX) /* how it ends is seen after the stop */
 			(void) sw_jit_libgcc_walk(sw_jit_peek_memory(&g->peek),
 						  c->anchors[i].detail, c->anchors[i].avma,
 						  table_note, g);

@@ -47,6 +47,7 @@ struct sw_cursor {
 	size_t depth;         /* frames so far, 1 for the first step */
 	uint64_t callee_avma; /* pc of the frame before this one; 0 for the first */
 	void *const *states;  /* of all unwinders, for sw_walk_ahead(); NULL: none */
+	size_t *ahead_left;   /* steps that it may still make for this thread */
 };
 
 /* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */

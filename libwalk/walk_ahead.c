@@ -71,6 +71,9 @@ enum sw_ahead sw_walk_ahead(const struct sw_cursor *cursor, const struct sw_regs
 	aim(&c, regs, false);
 	for (size_t n = 0; n < AHEAD_STEPS_MAX; n++) {
 		struct sw_stepped s = {0};
+		if (*c.ahead_left == 0)
+			return SW_AHEAD_UNKNOWN;
+		--*c.ahead_left;
 		switch (tables_step(&c, &s)) {
 		case SW_STEP_OK:
 			if (!leads_on(&c, &s))

@@ -7,9 +7,13 @@
 /* Where tables alone lead from a frame that was guessed: a stale one soon leads to nonsense. */
 enum sw_ahead {
 	SW_AHEAD_BAD,     /* to no code, or not up the stack */
-	SW_AHEAD_UNKNOWN, /* nothing says: no table covers it, or needs a register that was lost */
+	SW_AHEAD_UNKNOWN, /* nothing says: no table covers it, or needs a register that was lost,
+			     or too many steps were made for the thread */
 	SW_AHEAD_GOOD,    /* to the thread's first frame, or to code without tables */
 };
+
+/* Of one thread: what its stack holds may lead up and up from each of its words. */
+enum { SW_AHEAD_STEPS_MAX = 1 << 18 };
 
 struct sw_ahead_frame {
 	uint64_t pc_avma, sp_avma;

@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "snapshot.h"
 #include "unwinder.h"
+#include "walk_ahead.h"
 #include "walk_libunwind.h"
 #include "walker.h"
 
@@ -33,6 +34,7 @@ struct walker {
 	size_t n_frames, capacity;
 	size_t max_frames;
 	size_t switches;          /* of stacks so far */
+	size_t ahead_left;        /* see sw_cursor */
 	const struct sw_map *map; /* the last one found: code is where it was before */
 	enum sw_end end;
 	const char *why;
@@ -263,7 +265,9 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory),
-				       .states = w->states};
+				       .states = w->states,
+				       .ahead_left = &w->ahead_left};
+	w->ahead_left = SW_AHEAD_STEPS_MAX;
 	w->n_frames = 0;
 	w->switches = 0;
 	w->why = NULL;

@@ -21,7 +21,10 @@ extern void __register_frame_info(const void *begin, struct object *object);
 enum {
 	MANY = 70000,
 	COPIES = 2000,
-	COPIES_NODES = 60,
+	COPIES_FEW = 60,
+	COPIES_MANY = 2000,
+	ARRAY = 4096,
+	ARRAYS = 1000,
 	COPY_BYTES = 1 << 20,
 	WILD = 0x123456789000
 };
@@ -104,13 +107,13 @@ static void copy_make(int fd, const Elf64_Phdr *phdrs, size_t n)
 }
 
 /* Each has a descriptor that leads to the same list. */
-static void copies(void)
+static void copies(size_t n_entries)
 {
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *) (const void *) __ehdr_start;
 	const Elf64_Phdr *phdrs =
 		(const Elf64_Phdr *) (const void *) (__ehdr_start + ehdr->e_phoff);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	entries(COPIES_NODES, file.bytes, file.size);
+	entries(n_entries, file.bytes, file.size);
 	for (size_t i = 0; i < COPIES; i++)
 		copy_make(fd, phdrs, ehdr->e_phnum);
 }
@@ -119,6 +122,22 @@ static void registered(void)
 {
 	__register_frame_info(frame, &objects[0]);
 	__register_frame_info(frame, &objects[1]);
+}
+
+/* Objects of arrays, all of the same table. */
+static void same_table(void)
+{
+	static const uint32_t *array[ARRAY]; /* the last one is NULL */
+	struct object *many = calloc(ARRAYS, sizeof(*many));
+	if (many == NULL)
+		symfile_die("calloc");
+	for (size_t i = 0; i + 1 < ARRAY; i++)
+		array[i] = frame;
+	for (size_t i = 0; i < ARRAYS; i++)
+		many[i] = (struct object){.what = (uint64_t) (uintptr_t) array,
+					  .flags = 2,
+					  .next = i + 1 < ARRAYS ? &many[i + 1] : NULL};
+	objects[0].next = many;
 }
 
 static int lie(const char *how)
@@ -150,7 +169,9 @@ static int lie(const char *how)
 	} else if (strcmp(how, "everywhere") == 0) {
 		everywhere(1000);
 	} else if (strcmp(how, "copies") == 0) {
-		copies();
+		copies(COPIES_FEW);
+	} else if (strcmp(how, "copies-many") == 0) {
+		copies(COPIES_MANY);
 	} else if (strcmp(how, "libgcc-cycle") == 0) {
 		registered();
 		objects[0].next = &objects[1];
@@ -168,6 +189,9 @@ static int lie(const char *how)
 		registered();
 		objects[0].flags |= 2;
 		objects[0].what = (uint64_t) (uintptr_t) file.code;
+	} else if (strcmp(how, "libgcc-same") == 0) {
+		registered();
+		same_table();
 	} else if (strcmp(how, "libgcc-length") == 0) {
 		registered();
 		frame[0] = 0xfffffff0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch.h"
+#include "walk_ahead.h"
 #include "walk_case.h"
 
 #include <setjmp.h>
@@ -117,12 +118,44 @@ static void test_only_stale(void **state)
 		SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 }
 
+/* Steps are counted for a thread: then nothing is known. */
+static void test_steps(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {AFTER_G, 0, AFTER_START, 0, 0};
+	struct sw_snapshot *snap = stopped(stack, 5);
+	void **states = calloc(sw_n_unwinders, sizeof(*states));
+	struct walk_cursor w;
+	assert_non_null(states);
+	fake_snapshot_finish(snap);
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (sw_unwinders[i]->attach != NULL)
+			assert_int_equal(sw_unwinders[i]->attach(snap, &states[i]), 0);
+	walk_cursor_init(&w, snap, &snap->threads[0], true);
+	size_t left = 100;
+	w.cursor.states = states;
+	w.cursor.ahead_left = &left;
+	struct sw_regs regs = {.known = 0};
+	sw_regs_set(&regs, SW_ARCH_SP, SP + 8);
+	sw_regs_set(&regs, SW_ARCH_RA, AFTER_G);
+	assert_int_equal(sw_walk_ahead(&w.cursor, &regs, NULL, NULL), SW_AHEAD_GOOD);
+	assert_int_equal(left, 98);
+	left = 1;
+	assert_int_equal(sw_walk_ahead(&w.cursor, &regs, NULL, NULL), SW_AHEAD_UNKNOWN);
+	assert_int_equal(left, 0);
+	for (size_t i = 0; i < sw_n_unwinders; i++)
+		if (sw_unwinders[i]->detach != NULL)
+			sw_unwinders[i]->detach(states[i]);
+	free(states);
+	fake_snapshot_destroy(snap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stale),           cmocka_unit_test(test_stale_into_code),
 		cmocka_unit_test(test_entered_by_jump), cmocka_unit_test(test_not_entered_by_jump),
-		cmocka_unit_test(test_only_stale),
+		cmocka_unit_test(test_only_stale),      cmocka_unit_test(test_steps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
