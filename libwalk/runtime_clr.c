@@ -106,10 +106,8 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 {
 	struct sw_clr *clr = state;
 	(void) snap; /* clr->snap */
-	if (clr == NULL || clr->n_runtimes == 0) {
-		sw_text_printf(text, "no .NET runtime in this process\n");
+	if (clr == NULL || clr->n_runtimes == 0)
 		return;
-	}
 	const struct sw_clr_code *code = sw_clr_code_find(clr, avma);
 	if (code == NULL) {
 		sw_text_printf(text, "no managed code\n");
