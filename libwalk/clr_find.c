@@ -7,7 +7,7 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "clr_runtime.h"
-#include "elf_export.h"
+#include "elf_symbol.h"
 #include "module.h"
 
 #include <ctype.h>
@@ -39,12 +39,19 @@ static const struct exports *exports_get(struct sw_module *module)
 	if (slot == NULL || *slot != NULL)
 		return slot != NULL ? *slot : NULL;
 	struct exports *e = calloc(1, sizeof(*e));
-	uint64_t bytes;
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol contract, dac;
+	struct sw_bytes image;
 	if (e == NULL)
 		return NULL;
-	e->has_contract = sw_elf_export_find(module, "DotNetRuntimeContractDescriptor",
-					     &e->contract_svma, &bytes);
-	e->has_dac = sw_elf_export_find(module, "g_dacTable", &e->dac_svma, &bytes);
+	image.data = sw_module_image(module, &image.size);
+	if (image.data != NULL && sw_elf_symbols_open(image, &symbols)) {
+		e->has_contract =
+			sw_elf_symbols_find(&symbols, "DotNetRuntimeContractDescriptor", &contract);
+		e->contract_svma = e->has_contract ? contract.svma : 0;
+		e->has_dac = sw_elf_symbols_find(&symbols, "g_dacTable", &dac);
+		e->dac_svma = e->has_dac ? dac.svma : 0;
+	}
 	return *slot = e;
 }
 

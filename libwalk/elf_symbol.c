@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-enum { PHDRS_MAX = 4096, SECTIONS_MAX = 65536, CHAIN_MAX = 1 << 20, FLAGS_MAX = 256 };
+enum { PHDRS_MAX = 4096, SECTIONS_MAX = 65536, DYNAMIC_MAX = 4096, FLAGS_MAX = 256 };
 
 static bool header_read(struct sw_bytes image, Elf64_Ehdr *ret)
 {
@@ -12,42 +12,101 @@ static bool header_read(struct sw_bytes image, Elf64_Ehdr *ret)
 	       ret->e_ident[EI_DATA] == ELFDATA2LSB && ret->e_machine == EM_X86_64;
 }
 
+static void table_take(struct sw_elf_symbols *symbols, const Elf64_Shdr *s, struct sw_bytes table)
+{
+	Elf64_Shdr strings;
+	struct sw_bytes names;
+	if (s->sh_type == SHT_GNU_HASH) {
+		symbols->gnu_hash = table;
+		return;
+	}
+	if (!sw_bytes_copy(symbols->sections, (uint64_t) s->sh_link * sizeof(strings), &strings,
+			   sizeof(strings)) ||
+	    !sw_bytes_sub(symbols->image, strings.sh_offset, strings.sh_size, &names))
+		return;
+	if (s->sh_type == SHT_DYNSYM) {
+		symbols->dynsym = table;
+		symbols->dynstr = names;
+	} else {
+		symbols->symtab = table;
+		symbols->strtab = names;
+	}
+}
+
+static void sections_read(struct sw_elf_symbols *symbols, const Elf64_Ehdr *ehdr)
+{
+	Elf64_Shdr s;
+	size_t n = ehdr->e_shnum;
+	if (n == 0 && ehdr->e_shoff != 0 &&
+	    sw_bytes_copy(symbols->image, ehdr->e_shoff, &s, sizeof(s)))
+		n = s.sh_size < SECTIONS_MAX ? (size_t) s.sh_size : SECTIONS_MAX;
+	(void) sw_bytes_sub(symbols->image, ehdr->e_shoff, n * sizeof(s),
+			    &symbols->sections); /* else none */
+	for (size_t i = 0; i < n; i++) {
+		struct sw_bytes table;
+		if (!sw_bytes_copy(symbols->sections, i * sizeof(s), &s, sizeof(s)))
+			break;
+		if ((s.sh_type == SHT_DYNSYM || s.sh_type == SHT_SYMTAB ||
+		     s.sh_type == SHT_GNU_HASH) &&
+		    sw_bytes_sub(symbols->image, s.sh_offset, s.sh_size, &table))
+			table_take(symbols, &s, table);
+	}
+}
+
+/* PT_DYNAMIC; false: there is none. */
+static bool dynamic_find(const struct sw_elf_symbols *symbols, const Elf64_Ehdr *ehdr,
+			 struct sw_bytes *ret)
+{
+	Elf64_Phdr p;
+	for (size_t i = 0; i < ehdr->e_phnum && i < PHDRS_MAX; i++) {
+		if (!sw_bytes_copy(symbols->image, ehdr->e_phoff + i * sizeof(p), &p, sizeof(p)))
+			return false;
+		if (p.p_type == PT_DYNAMIC)
+			return sw_bytes_sub(symbols->image, p.p_offset, p.p_filesz, ret);
+	}
+	return false;
+}
+
+/* A file that has lost its section headers: the exported symbols as the dynamic linker finds them. How
+ * many there are is not said, so only the hash table leads to one. */
+static void dynamic_read(struct sw_elf_symbols *symbols, const Elf64_Ehdr *ehdr)
+{
+	struct sw_bytes dynamic, hash, table, names;
+	Elf64_Dyn d;
+	/* The last one of each counts; it is looked up once, however often it is said. */
+	uint64_t hash_svma = 0, table_svma = 0, names_svma = 0;
+	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || !dynamic_find(symbols, ehdr, &dynamic))
+		return;
+	for (size_t i = 0;
+	     i < DYNAMIC_MAX && sw_bytes_copy(dynamic, i * sizeof(d), &d, sizeof(d)) &&
+	     d.d_tag != DT_NULL;
+	     i++) {
+		if (d.d_tag == DT_GNU_HASH)
+			hash_svma = d.d_un.d_ptr;
+		else if (d.d_tag == DT_SYMTAB)
+			table_svma = d.d_un.d_ptr;
+		else if (d.d_tag == DT_STRTAB)
+			names_svma = d.d_un.d_ptr;
+	}
+	if (hash_svma == 0 || !sw_elf_symbols_bytes(symbols, hash_svma, &hash) ||
+	    !sw_elf_symbols_bytes(symbols, table_svma, &table) ||
+	    !sw_elf_symbols_bytes(symbols, names_svma, &names))
+		return;
+	symbols->gnu_hash = hash;
+	symbols->dynsym = table;
+	symbols->dynstr = names;
+}
+
 bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret)
 {
 	Elf64_Ehdr ehdr;
-	Elf64_Shdr s, strings;
-	if (!header_read(image, &ehdr) || ehdr.e_shentsize != sizeof(s))
+	if (!header_read(image, &ehdr))
 		return false;
 	*ret = (struct sw_elf_symbols){.image = image};
-	size_t n = ehdr.e_shnum;
-	if (n == 0 && ehdr.e_shoff != 0 && sw_bytes_copy(image, ehdr.e_shoff, &s, sizeof(s)))
-		n = s.sh_size < SECTIONS_MAX ? (size_t) s.sh_size : SECTIONS_MAX;
-	(void) sw_bytes_sub(image, ehdr.e_shoff, n * sizeof(s), &ret->sections); /* else none */
-	for (size_t i = 0; i < n; i++) {
-		if (!sw_bytes_copy(ret->sections, i * sizeof(s), &s, sizeof(s)))
-			break;
-		struct sw_bytes table, names;
-		if ((s.sh_type != SHT_DYNSYM && s.sh_type != SHT_SYMTAB &&
-		     s.sh_type != SHT_GNU_HASH) ||
-		    !sw_bytes_sub(image, s.sh_offset, s.sh_size, &table))
-			continue;
-		if (s.sh_type == SHT_GNU_HASH) {
-			ret->gnu_hash = table;
-			continue;
-		}
-		if (s.sh_link >= n ||
-		    !sw_bytes_copy(ret->sections, s.sh_link * sizeof(s), &strings,
-				   sizeof(strings)) ||
-		    !sw_bytes_sub(image, strings.sh_offset, strings.sh_size, &names))
-			continue;
-		if (s.sh_type == SHT_DYNSYM) {
-			ret->dynsym = table;
-			ret->dynstr = names;
-		} else {
-			ret->symtab = table;
-			ret->strtab = names;
-		}
-	}
+	if (ehdr.e_shentsize == sizeof(Elf64_Shdr))
+		sections_read(ret, &ehdr);
+	if (ret->sections.size == 0)
+		dynamic_read(ret, &ehdr);
 	return true;
 }
 
@@ -107,7 +166,7 @@ static bool by_gnu_hash(const struct sw_elf_symbols *s, const char *name, struct
 	if (!sw_bytes_u32(s->gnu_hash, buckets + (uint64_t) (hash % head[0]) * 4, &index) ||
 	    index < head[1])
 		return false;
-	for (size_t n = 0; n < CHAIN_MAX; n++, index++) {
+	for (size_t n = 0; n < SW_ELF_CHAIN_MAX; n++, index++) {
 		if (!sw_bytes_u32(s->gnu_hash, chains + (uint64_t) (index - head[1]) * 4, &value))
 			return false;
 		if ((value | 1) == (hash | 1) && symbol_is(s->dynsym, s->dynstr, index, name, ret))

@@ -21,6 +21,7 @@ struct sw_elf_symbols {
 
 enum {
 	SW_ELF_SYMBOLS_MAX = 8 << 20, /* looked at in one table */
+	SW_ELF_CHAIN_MAX = 4096,      /* symbols in one bucket of the hash table */
 	SW_ELF_VARIABLE_MAX = 256,
 };
 

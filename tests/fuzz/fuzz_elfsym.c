@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The symbolizer over an ELF file: symbol tables, .gnu_debugdata, DWARF lines and inlined calls,
- * demangling. The addresses asked for are those of the file's own symbols.
+ * demangling. The addresses asked for are those of the file's own symbols. And the walk's own look
+ * at exported symbols, for the first name that the file has.
  */
 #include "cleanup.h"
 #include "elf_file.h"
+#include "elf_symbol.h"
 #include "module.h"
 
 #include <snapwalk/symbolize.h>
@@ -61,6 +63,18 @@ static void results_read(const struct sw_symbols *symbols, const struct sw_frame
 	assert(bytes < SIZE_MAX);
 }
 
+static void exported_find(struct sw_bytes image)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	struct sw_bytes bytes;
+	const char *name;
+	if (sw_elf_symbols_open(image, &symbols) && sw_bytes_str(symbols.dynstr, 1, &name) &&
+	    sw_elf_symbols_find(&symbols, name, &symbol) &&
+	    sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes))
+		assert(bytes.size > 0 && bytes.size <= image.size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -86,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				 .end_avma = UINT64_MAX,
 				 .bias = BIAS,
 				 .resolved = 1};
+	exported_find((struct sw_bytes){data, size});
 	walk.n_frames = addresses_pick((struct sw_bytes){data, size}, frames);
 	for (size_t i = 0; i < walk.n_frames; i++) {
 		frames[i].place = &place;

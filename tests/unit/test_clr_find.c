@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+extern const struct sw_unwinder_ops sw_runtime_clr;
+
 #define BASE UINT64_C(0x7f0000000000)
 
 enum { PROGRAM, LARGE, SMALL, RUNTIME, MODULES, STRIDE = 1 << 24, PAGES = 1 << 12, MIB = 1 << 20 };
@@ -35,7 +37,7 @@ static struct sw_snapshot *scene_make(void)
 	return snap;
 }
 
-/* Finds none, and has opened these: bits of 1 << module. */
+/* Finds none, and has looked into these: bits of 1 << module. */
 static unsigned opened(struct sw_snapshot *snap, bool only_likely)
 {
 	struct sw_snapshot_memory source = {.snap = snap};
@@ -48,7 +50,7 @@ static unsigned opened(struct sw_snapshot *snap, bool only_likely)
 			 0);
 	assert_int_equal(n, 0);
 	for (size_t i = 0; i < snap->n_places; i++)
-		if (snap->places[i].module->elf_tried)
+		if (*sw_module_slot(snap->places[i].module, &sw_runtime_clr) != NULL)
 			tried |= 1U << (snap->places[i].start_avma - BASE) / STRIDE;
 	fake_snapshot_destroy(snap);
 	return tried;

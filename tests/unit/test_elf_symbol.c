@@ -2,9 +2,15 @@
 #include "elf_symbol.h"
 #include "elf_make.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { EXEC = SHF_ALLOC | SHF_EXECINSTR, WRITE = SHF_ALLOC | SHF_WRITE };
@@ -158,12 +164,184 @@ static void test_no_elf(void **state)
 	assert_false(sw_elf_symbols_bytes(&symbols, 0x4000, &bytes)); /* no load segment */
 }
 
+/* ---- against the dynamic linker -------------------------------------------------------------- */
+
+/* A library of this process. */
+struct library {
+	uint64_t base;
+	uint8_t *image;
+	size_t size;
+};
+
+static int setup(void **state)
+{
+	static struct library l;
+	Dl_info info;
+	struct stat st;
+	*state = &l;
+	if (dladdr((void *) (uintptr_t) json_object_new_object, &info) == 0)
+		return -1;
+	l.base = (uintptr_t) info.dli_fbase;
+	int fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || (l.image = malloc((size_t) st.st_size)) == NULL)
+		return -1;
+	l.size = (size_t) st.st_size;
+	bool whole = read(fd, l.image, l.size) == st.st_size;
+	(void) close(fd);
+	return whole ? 0 : -1;
+}
+
+/* As strippers of section headers leave it, and as it lies in memory. */
+static int setup_no_sections(void **state)
+{
+	Elf64_Ehdr ehdr;
+	if (setup(state) < 0)
+		return -1;
+	struct library *l = *state;
+	memcpy(&ehdr, l->image, sizeof(ehdr));
+	memset(l->image + ehdr.e_shoff, 0, ehdr.e_shnum * sizeof(Elf64_Shdr));
+	ehdr.e_shoff = ehdr.e_shnum = ehdr.e_shentsize = ehdr.e_shstrndx = 0;
+	memcpy(l->image, &ehdr, sizeof(ehdr));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct library *l = *state;
+	free(l->image);
+	return 0;
+}
+
+static void test_library(void **state)
+{
+	const struct library *l = *state;
+	static const char *const names[] = {"json_object_new_object", "json_tokener_parse_ex",
+					    "json_object_put", "json_c_version"};
+	static const char *const none[] = {"json_object_new_objec", "", "malloc"}; /* imported */
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	assert_true(sw_elf_symbols_open((struct sw_bytes){l->image, l->size}, &symbols));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sw_bytes bytes;
+		void *address = dlsym(RTLD_DEFAULT, names[i]);
+		assert_non_null(address);
+		assert_true(sw_elf_symbols_find(&symbols, names[i], &symbol));
+		assert_int_equal(symbol.svma + l->base, (uintptr_t) address);
+		assert_int_not_equal(symbol.size, 0);
+		assert_true(sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes));
+		assert_memory_equal(bytes.data, address, symbol.size);
+	}
+	symbol = (struct sw_elf_symbol){77, 78};
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_false(sw_elf_symbols_find(&symbols, none[i], &symbol));
+	assert_int_equal(symbol.svma, 77);
+	assert_int_equal(symbol.size, 78);
+}
+
+/* The first bytes in memory of their own, for the sanitizers. */
+static void ask(const struct library *l, size_t size)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	uint8_t *copy = malloc(size);
+	assert_true(copy != NULL || size == 0);
+	if (size > 0)
+		memcpy(copy, l->image, size);
+	if (sw_elf_symbols_open((struct sw_bytes){copy, size}, &symbols))
+		(void) sw_elf_symbols_find(&symbols, "json_object_put", &symbol);
+	free(copy);
+}
+
+/* Cut anywhere, and with any one part of its tables overwritten: an answer, and no crash. */
+static void test_damaged(void **state)
+{
+	struct library *l = *state;
+	for (size_t size = 0; size < l->size; size += l->size / 64 + 1)
+		ask(l, size);
+	static const uint8_t values[] = {0x00, 0x7f, 0x80, 0xff};
+	for (size_t at = 0; at < 8192 && at + 8 < l->size; at += 8) {
+		uint8_t saved[8];
+		memcpy(saved, l->image + at, sizeof(saved));
+		memset(l->image + at, values[at / 8 % 4], sizeof(saved));
+		ask(l, l->size);
+		memcpy(l->image + at, saved, sizeof(saved));
+	}
+}
+
+/*
+ * Everything is in one bucket, and a name without end is behind each symbol: to measure it for each of
+ * them would take a minute and more.
+ */
+static void test_endless_names(void **state)
+{
+	enum {
+		DYNAMIC = 0x100,
+		HASH = 0x200,
+		SYMBOLS = 0x8000,
+		STRINGS = SYMBOLS + SW_ELF_CHAIN_MAX * sizeof(Elf64_Sym),
+		STRING_BYTES = 256 << 20,
+	};
+	(void) state;
+	const char *name = "AAAA";
+	const uint32_t hash = 5381U * 33 * 33 * 33 * 33 + 'A' * (33U * 33 * 33 + 33 * 33 + 33 + 1);
+	uint8_t *image = calloc(1, STRINGS + STRING_BYTES);
+	assert_non_null(image);
+	const Elf64_Ehdr ehdr = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1},
+				 .e_type = ET_DYN,
+				 .e_machine = EM_X86_64,
+				 .e_version = 1,
+				 .e_phoff = sizeof(ehdr),
+				 .e_ehsize = sizeof(ehdr),
+				 .e_phentsize = sizeof(Elf64_Phdr),
+				 .e_phnum = 2};
+	const Elf64_Phdr phdrs[] = {
+		{.p_type = PT_LOAD, .p_filesz = STRINGS + STRING_BYTES, .p_flags = PF_R},
+		{.p_type = PT_DYNAMIC, .p_offset = DYNAMIC, .p_filesz = 4 * sizeof(Elf64_Dyn)}};
+	const Elf64_Dyn dynamic[] = {{DT_GNU_HASH, {HASH}},
+				     {DT_SYMTAB, {SYMBOLS}},
+				     {DT_STRTAB, {STRINGS}}};
+	const uint32_t head[] = {1, 0, 1, 0, UINT32_MAX, UINT32_MAX, 0};
+	const uint32_t chain = hash & ~1U;
+	const Elf64_Sym symbol = {.st_shndx = 1, .st_value = 1};
+	memcpy(image, &ehdr, sizeof(ehdr));
+	memcpy(image + sizeof(ehdr), phdrs, sizeof(phdrs));
+	memcpy(image + DYNAMIC, dynamic, sizeof(dynamic));
+	memcpy(image + HASH, head, sizeof(head));
+	for (size_t i = 0; i < SW_ELF_CHAIN_MAX; i++) {
+		memcpy(image + HASH + sizeof(head) + 4 * i, &chain, sizeof(chain));
+		memcpy(image + SYMBOLS + i * sizeof(symbol), &symbol, sizeof(symbol));
+	}
+	memset(image + STRINGS, 'A', STRING_BYTES - 1);
+
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol found_symbol;
+	assert_true(
+		sw_elf_symbols_open((struct sw_bytes){image, STRINGS + STRING_BYTES}, &symbols));
+	clock_t begin = clock();
+	assert_false(sw_elf_symbols_find(&symbols, name, &found_symbol));
+	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
+	/* It was asked for each of them: the last one is it. */
+	Elf64_Sym last = symbol;
+	last.st_name = STRING_BYTES - 5;
+	memcpy(image + SYMBOLS + (SW_ELF_CHAIN_MAX - 1) * sizeof(last), &last, sizeof(last));
+	assert_true(sw_elf_symbols_find(&symbols, name, &found_symbol));
+	assert_int_equal(found_symbol.svma, 1);
+	free(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hashed),   cmocka_unit_test(test_bad_hash),
-		cmocka_unit_test(test_in_a_row), cmocka_unit_test(test_variables),
+		cmocka_unit_test(test_hashed),
+		cmocka_unit_test(test_bad_hash),
+		cmocka_unit_test(test_in_a_row),
+		cmocka_unit_test(test_variables),
 		cmocka_unit_test(test_no_elf),
+		cmocka_unit_test(test_endless_names),
+		cmocka_unit_test_setup_teardown(test_library, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_library, setup_no_sections, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup_no_sections, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
