@@ -5,6 +5,7 @@
  * A table may also be a function of the process, which is asked for each address. It cannot be
  * called from outside: such code is left to the frame pointer and the scan, with their trust.
  */
+#include "jit_ranges.h"
 #include "pe_unwind.h"
 #include "unwinder.h"
 #include "wine_ntdll.h"
@@ -17,8 +18,33 @@
 struct tables {
 	struct sw_wine_table *tables; /* owned */
 	size_t n;
+	struct sw_jit_ranges
+		by_avma;     /* value: n - index, so that the first one has what it covers */
 	const char *problem; /* static */
 };
+
+static void tables_detach(void *state)
+{
+	struct tables *t = state;
+	if (t == NULL)
+		return;
+	sw_jit_ranges_deinit(&t->by_avma);
+	free(t->tables);
+	free(t);
+}
+
+/* A program may register thousands, and each frame is looked up in them. */
+static int tables_index(struct tables *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct sw_wine_table *table = &t->tables[i];
+		if (sw_jit_ranges_add(&t->by_avma, table->base_avma,
+				      table->end_avma - table->base_avma,
+				      (uint32_t) (t->n - i)) < 0)
+			return -SW_E_NOMEM;
+	}
+	return sw_jit_ranges_finish(&t->by_avma);
+}
 
 static int tables_attach(const struct sw_snapshot *snap, void **ret_state)
 {
@@ -30,28 +56,25 @@ static int tables_attach(const struct sw_snapshot *snap, void **ret_state)
 	struct tables *t = calloc(1, sizeof(*t));
 	if (t == NULL)
 		return -SW_E_NOMEM;
-	*ret_state = t;
 	uint64_t head = sw_wine_tables_head(memory, ntdll.delete_table_avma);
+	int r = 0;
 	if (head != 0)
-		return sw_wine_tables_read(memory, head, &t->tables, &t->n, &t->problem);
-	t->problem = "the code of RtlDeleteFunctionTable does not lead to the list of tables";
+		r = sw_wine_tables_read(memory, head, &t->tables, &t->n, &t->problem);
+	else
+		t->problem =
+			"the code of RtlDeleteFunctionTable does not lead to the list of tables";
+	if (r < 0 || (r = tables_index(t)) < 0) {
+		tables_detach(t);
+		return r;
+	}
+	*ret_state = t;
 	return 0;
-}
-
-static void tables_detach(void *state)
-{
-	struct tables *t = state;
-	if (t != NULL)
-		free(t->tables);
-	free(t);
 }
 
 static const struct sw_wine_table *table_at(const struct tables *t, uint64_t avma)
 {
-	for (size_t i = 0; t != NULL && i < t->n; i++)
-		if (avma >= t->tables[i].base_avma && avma < t->tables[i].end_avma)
-			return &t->tables[i];
-	return NULL;
+	const struct sw_jit_range *range = t != NULL ? sw_jit_ranges_find(&t->by_avma, avma) : NULL;
+	return range != NULL ? &t->tables[t->n - range->value] : NULL;
 }
 
 struct lookup {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch.h"
+#include "cleanup.h"
+#include "text.h"
 #include "walk_case.h"
 #include "wine_case.h"
 #include "wine_tables.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 enum {
@@ -209,6 +213,70 @@ static void test_malformed(void **state)
 	assert_int_equal(registry.entries, 1);
 }
 
+static uint64_t random_next(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u; /* Knuth's */
+	return *state >> 33;
+}
+
+/* What the first table of the list that covers avma is explained as; "" when there is none. */
+static void expect(const struct entry *entries, size_t n, uint64_t avma, char *text, size_t size)
+{
+	text[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		if (avma < entries[i].base || avma >= entries[i].end)
+			continue;
+		snprintf(text, size,
+			 "table: for [0x%" PRIx64 ", 0x%" PRIx64
+			 "), a function of the process knows its entries\n",
+			 entries[i].base, entries[i].end);
+		return;
+	}
+}
+
+/* As many as are followed, that overlap: the first one in the list is found, in no time. */
+static void test_many(void **state)
+{
+	(void) state;
+	enum { N = SW_WINE_TABLES_MAX, SPAN = N * 64, ASKED = 2000, LOOKUPS = 2000000 };
+	struct entry *entries = calloc(N, sizeof(*entries));
+	uint64_t random = 1;
+	assert_non_null(entries);
+	for (size_t i = 0; i < N; i++) {
+		entries[i].base = JIT + random_next(&random) % SPAN;
+		entries[i].end = entries[i].base + 1 + random_next(&random) % 1024;
+		entries[i].callback = 1;
+	}
+	struct wine_case *w = jit_case(entries, N);
+	struct sw_snapshot *snap = jit_snapshot(w, entries, N, JIT + 0x107, SP);
+	const struct sw_unwinder_ops *ops = walk_unwinder("wine-function-tables");
+	struct walk_cursor cursor;
+	void *tables;
+	fake_snapshot_finish(snap);
+	walk_cursor_init(&cursor, snap, &snap->threads[0], true);
+	assert_int_equal(ops->attach(snap, &tables), 0);
+	for (size_t i = 0; i < ASKED; i++) {
+		char expected[128];
+		uint64_t avma = JIT - 64 + random_next(&random) % (SPAN + 2048);
+		sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+		expect(entries, N, avma, expected, sizeof(expected));
+		ops->explain(tables, snap, avma, &text);
+		assert_string_equal(text.data != NULL ? text.data : "", expected);
+	}
+	clock_t begin = clock();
+	uint64_t cookie, owned = 0;
+	for (size_t i = 0; i < LOOKUPS; i++) {
+		cursor.cursor.lookup_avma = JIT + random_next(&random) % SPAN;
+		owned += ops->owns(tables, &cursor.cursor, &cookie);
+	}
+	assert_in_range(owned, LOOKUPS / 2, LOOKUPS);
+	assert_true(clock() - begin < 5 * CLOCKS_PER_SEC); /* one by one: many times that */
+	ops->detach(tables);
+	fake_snapshot_destroy(snap);
+	free(w);
+	free(entries);
+}
+
 /* A list that leads nowhere, and one without an end. */
 static void test_list(void **state)
 {
@@ -244,7 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),    cmocka_unit_test(test_leaf),
 		cmocka_unit_test(test_callback), cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_list),     cmocka_unit_test(test_many),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
