@@ -237,9 +237,9 @@ static void test_not_understood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_native),         cmocka_unit_test(test_other_code),
-		cmocka_unit_test(test_other_file),     cmocka_unit_test(test_understood),
-		cmocka_unit_test(test_not_understood),
+		cmocka_unit_test(test_native),     cmocka_unit_test(test_other_code),
+		cmocka_unit_test(test_other_file), cmocka_unit_test(test_memory_file),
+		cmocka_unit_test(test_understood), cmocka_unit_test(test_not_understood),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
