@@ -107,8 +107,9 @@ enum {
 };
 
 /*
- * The bias of a place, computed on first use from the image's program headers (parses, therefore
- * not done while privileges are held). False when the image is missing or does not fit.
+ * The bias of a place, computed on first use from the image's program headers (parses: before the
+ * stop, while privileges may be held, only for what an unwinder's prepare() cannot do without). False
+ * when the image is missing or does not fit.
  */
 bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
 
