@@ -19,7 +19,7 @@ int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
  * what neither needs: tracing, mounting, namespaces, kernel modules, BPF... */
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err);
 /*
- * A worker after its snapshot and before the first byte is parsed: no capability; memory_mib more
+ * A worker after its snapshot and before what was captured is parsed: no capability; memory_mib more
  * address space than now, some CPU seconds; only files below /usr/lib/debug, where the kernel has
  * Landlock; a seccomp filter for reading, mapping and writing to what is open.
  */

@@ -82,8 +82,9 @@ int sw_clr_contract_parse(const char *json, size_t bytes, const uint64_t *pointe
 	if (baseline != NULL && strcmp(json_object_get_string(baseline), "empty") != 0)
 		return bad(ret_why, "its descriptor builds on a baseline that is not known");
 	uint64_t version;
-	struct json_object *said = member(root, "version", json_type_int);
-	if (said != NULL && number(said, &version) && version != 0)
+	struct json_object *said;
+	if (json_object_object_get_ex(root, "version", &said) &&
+	    (!number(said, &version) || version != 0))
 		return bad(ret_why, "its descriptor has a format version that is not known");
 	if (member(root, "types", json_type_object) == NULL ||
 	    member(root, "globals", json_type_object) == NULL ||

@@ -17,8 +17,8 @@ struct sw_clr_contract {
 };
 
 enum {
-	SW_CLR_JSON_BYTES_MAX = 1 << 20,
-	SW_CLR_JSON_DEPTH = 8, /* four are used */
+	SW_CLR_JSON_BYTES_MAX = 1 << 18, /* .NET 10 has 11 KiB */
+	SW_CLR_JSON_DEPTH = 8,           /* four are used */
 	SW_CLR_POINTERS_MAX = 4096,
 	SW_CLR_OFFSET_MAX = 1 << 20, /* of a field; more is nonsense */
 };

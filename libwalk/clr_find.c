@@ -22,8 +22,9 @@ enum {
 	RUNTIME_BYTES_MIN = 1 << 20,  /* in memory: every runtime has more than 6 MiB */
 	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
 	FIXED_LAST = 9,
-	DAC_MAP = 0,      /* entries of g_dacTable */
-	DAC_THREADS = 16, /* .NET 8: ThreadStore::s_pThreadStore */
+	TYPES_VERSION = 1, /* of the contract that names follow: clr_name_layout.c */
+	DAC_MAP = 0,       /* entries of g_dacTable */
+	DAC_THREADS = 16,  /* .NET 8: ThreadStore::s_pThreadStore */
 };
 
 /* What a module exports; kept in its slot. */
@@ -142,8 +143,10 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 	uint64_t map_avma, threads_avma = 0;
 	long major = strtol(r->version, NULL, 10);
 	if (major < FIXED_FIRST || major > FIXED_LAST)
-		(void) snprintf(r->problem, sizeof(r->problem),
-				"it does not describe how its code is found");
+		(void) snprintf(
+			r->problem, sizeof(r->problem),
+			"it does not describe how its code is found, and is neither .NET 8 nor "
+			"9");
 	else if (!dac_read(r, memory, e, DAC_MAP, &map_avma))
 		(void) snprintf(r->problem, sizeof(r->problem),
 				"its table for debuggers could not be read");
@@ -155,6 +158,25 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 			sw_clr_layout_threads(&r->contract, &r->at);
 		r->usable = true;
 	}
+}
+
+/* What of a runtime that is usable is not: said, as it shows only where it is missed. */
+static void parts_check(struct sw_clr_runtime *r)
+{
+	uint64_t version;
+	if (r->contract.json == NULL || !r->usable)
+		return;
+	if (r->at.store_avma == 0)
+		(void) snprintf(
+			r->problem, sizeof(r->problem),
+			"it does not describe its threads in a way that is known; those that a "
+			"garbage collection is stopping may be incomplete");
+	else if (!sw_clr_version(&r->contract, "RuntimeTypeSystem", &version) ||
+		 version != TYPES_VERSION)
+		(void) snprintf(
+			r->problem, sizeof(r->problem),
+			"it does not describe its methods in a way that is known; they have no "
+			"names");
 }
 
 static int runtime_read(struct sw_clr_runtime *r, struct sw_memory memory, const struct exports *e)
@@ -174,28 +196,13 @@ static int runtime_read(struct sw_clr_runtime *r, struct sw_memory memory, const
 		if (sw_clr_version(&r->contract, "ExecutionManager", &version)) {
 			r->usable = sw_clr_layout_resolve(&r->contract, &r->at, r->problem,
 							  sizeof(r->problem));
+			parts_check(r);
 			return 0;
 		}
 	}
 	fixed_use(r, memory, e);
+	parts_check(r);
 	return 0;
-}
-
-/* Whether there is executable memory of no ELF file: managed code and stubs, in each process with a
- * runtime. Where there is none, no file has to be looked at. */
-static bool has_other_code(const struct sw_snapshot *snap)
-{
-	for (size_t i = 0; i < snap->n_maps; i++) {
-		const struct sw_map *map = &snap->maps[i];
-		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX) /* [vsyscall] */
-			continue;
-		if (map->place < 0 || (size_t) map->place >= snap->n_places)
-			return true;
-		enum sw_module_kind kind = sw_module_kind(snap->places[map->place].module);
-		if (kind != SW_MODULE_ELF && kind != SW_MODULE_VDSO)
-			return true;
-	}
-	return false;
 }
 
 /* The program itself, or a file with the runtime's usual name; else, any file that is large enough. */
@@ -215,7 +222,8 @@ int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory
 			 struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX], size_t *ret_n)
 {
 	*ret_n = 0;
-	if (!has_other_code(snap))
+	/* The stubs that each runtime makes for itself are such code. */
+	if (!sw_snapshot_has_made_code(snap))
 		return 0;
 	for (size_t i = 0; i < snap->n_places && *ret_n < SW_CLR_RUNTIMES_MAX; i++) {
 		struct sw_place *place = &snap->places[i];

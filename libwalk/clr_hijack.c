@@ -104,19 +104,11 @@ static bool stack_at(struct sw_bytes code, size_t offset, struct stack *ret)
 	return at == offset;
 }
 
-static bool is_runtime(const struct sw_clr *clr, const struct sw_place *place)
-{
-	for (size_t i = 0; i < clr->n_runtimes; i++)
-		if (place != NULL && place == clr->runtimes[i].place)
-			return true;
-	return false;
-}
-
 bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_memory memory, struct sw_regs *regs)
 {
 	uint8_t code[32];
 	uint64_t real;
-	if (!is_runtime(clr, sw_snapshot_place(clr->snap, regs->pc_avma)) ||
+	if (!sw_clr_is_runtime(clr, sw_snapshot_place(clr->snap, regs->pc_avma)) ||
 	    !sw_memory_read(clr->memory, regs->pc_avma, code, sizeof(code)) ||
 	    !is_trip_code((struct sw_bytes){code, sizeof(code)}))
 		return true;
@@ -166,7 +158,7 @@ enum sw_step sw_clr_hijack_step(struct sw_clr *clr, struct sw_cursor *cursor,
 	uint8_t code[CODE_BYTES];
 	size_t offset;
 	struct stack stack;
-	if (!is_runtime(clr, cursor->place) || !trip_offset(clr, cursor, code, &offset) ||
+	if (!sw_clr_is_runtime(clr, cursor->place) || !trip_offset(clr, cursor, code, &offset) ||
 	    !stack_at((struct sw_bytes){code, sizeof(code)}, offset, &stack))
 		return SW_STEP_DECLINE;
 	/* sp as it was when the function was returned to; the word below it is the slot. */

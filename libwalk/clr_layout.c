@@ -66,6 +66,11 @@ static const struct row thread_rows[] = {
 
 enum {
 	FUNCTION_BYTES_MAX = 64,
+	/* Contracts that are known. Version 2 of ExecutionManager is version 1 with another nibble map:
+	 * ExecutionManager.md, v10.0.0. */
+	CODE_VERSION_FIRST = 1,
+	CODE_VERSION_LAST = 2,
+	THREAD_VERSION = 1, /* Thread.md */
 };
 
 static bool row_resolve(const struct sw_clr_contract *c, const struct row *row,
@@ -91,7 +96,9 @@ static bool globals_resolve(const struct sw_clr_contract *c, struct sw_clr_layou
 
 void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr_layout *layout)
 {
-	bool found = sw_clr_global(contract, "ThreadStore", &layout->store_avma);
+	uint64_t version;
+	bool found = sw_clr_version(contract, "Thread", &version) && version == THREAD_VERSION &&
+		     sw_clr_global(contract, "ThreadStore", &layout->store_avma);
 	for (size_t i = 0; found && i < SW_ARRAY_SIZE(thread_rows); i++)
 		found = row_resolve(contract, &thread_rows[i], layout);
 	if (!found)
@@ -104,13 +111,18 @@ bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr
 	struct sw_clr_layout l = {.has_r2r_info = true};
 	uint64_t version;
 	const char *missing;
-	if (!sw_clr_version(contract, "ExecutionManager", &version) ||
-	    (version != 1 && version != 2)) {
-		(void) snprintf(ret_why, why_bytes,
-				"its contract ExecutionManager has a version that is not known");
+	if (!sw_clr_version(contract, "ExecutionManager", &version)) {
+		(void) snprintf(ret_why, why_bytes, "it does not describe how its code is found");
 		return false;
 	}
-	/* Version 2 is version 1 with another nibble map: ExecutionManager.md, v10.0.0. */
+	if (version < CODE_VERSION_FIRST || version > CODE_VERSION_LAST) {
+		(void) snprintf(ret_why, why_bytes,
+				"version %" PRIu64
+				" of its contract ExecutionManager is not known: "
+				"it is newer than this snapwalk",
+				version);
+		return false;
+	}
 	l.nibble_version = (unsigned) version;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++)
 		if (!row_resolve(contract, &rows[i], &l)) {

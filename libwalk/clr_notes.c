@@ -20,12 +20,6 @@
 #include <string.h>
 
 enum {
-	/* Thread.State: Thread::ThreadState */
-	STATE_UNSTARTED = 0x400,
-	STATE_DEAD = 0x800,
-	STATE_POOL_WORKER = 0x1000000,
-
-	THREAD_WORDS = SW_CLR_THREAD_BYTES / 8,
 	OBJECT_WORDS = 8,      /* of System.Threading.Thread, where its only string is */
 	OBJECT_TABLE_MASK = 7, /* bits of an object's first word that are the collector's */
 	NAME_UNITS_MAX = 1024,
@@ -112,11 +106,11 @@ static const struct span *span_find(const struct span *spans, size_t n, uint64_t
 }
 
 /* The stack that an object has an address of. Most have it in the same word. */
-static const struct span *words_span(const uint64_t words[THREAD_WORDS], const struct span *spans,
-				     size_t n, size_t *guess)
+static const struct span *words_span(const uint64_t words[SW_CLR_THREAD_WORDS],
+				     const struct span *spans, size_t n, size_t *guess)
 {
 	const struct span *found = span_find(spans, n, words[*guess]);
-	for (size_t i = 0; i < THREAD_WORDS && found == NULL; i++) {
+	for (size_t i = 0; i < SW_CLR_THREAD_WORDS && found == NULL; i++) {
 		found = span_find(spans, n, words[i]);
 		if (found != NULL)
 			*guess = i;
@@ -142,7 +136,7 @@ static struct span *spans_make(const struct sw_snapshot *snap, size_t *ret_n)
 static int threads_match(struct sw_clr *clr, struct sw_clr_notes *notes)
 {
 	const uint64_t *threads;
-	uint64_t words[THREAD_WORDS];
+	uint64_t words[SW_CLR_THREAD_WORDS];
 	size_t n = sw_clr_threads_get(clr, &threads), n_spans, guess = 0;
 	sw_cleanup(sw_free_p) struct span *spans = spans_make(clr->snap, &n_spans);
 	if (spans == NULL)
@@ -151,7 +145,7 @@ static int threads_match(struct sw_clr *clr, struct sw_clr_notes *notes)
 		uint32_t state, osid;
 		if (!sw_memory_read(clr->memory, threads[i], words, sizeof(words)) ||
 		    !sw_clr_u32(clr->memory, threads[i], notes->state, &state) ||
-		    state & (STATE_UNSTARTED | STATE_DEAD) ||
+		    state & (SW_CLR_STATE_UNSTARTED | SW_CLR_STATE_DEAD) ||
 		    !sw_clr_u32(clr->memory, threads[i], notes->osid, &osid))
 			continue;
 		const struct span *span = words_span(words, spans, n_spans, &guess);
@@ -292,7 +286,7 @@ static void thread_read(struct sw_clr *clr, const struct sw_clr_notes *notes,
 	else if (thread_avma == notes->finalizer)
 		ret->role = "finalizer";
 	else if (ret->role == NULL && sw_clr_u32(clr->memory, thread_avma, notes->state, &state) &&
-		 state & STATE_POOL_WORKER)
+		 state & SW_CLR_STATE_POOL_WORKER)
 		ret->role = "thread-pool";
 	name_note(clr, notes, thread, thread_avma, ret);
 }

@@ -7,13 +7,8 @@
 
 #include <unistd.h>
 
-enum {
-	THREAD_WORDS = SW_CLR_THREAD_BYTES / 8,
-	/* Thread.State, enum Thread::ThreadState: it has no stack any more; another may have got it. */
-	STATE_DEAD = 0x800,
-	STATE_DETACHED = INT32_MIN, /* bit 31 */
-	STATE_GONE = STATE_DEAD | STATE_DETACHED,
-};
+/* It has no stack any more; another one may have got it. */
+enum { STATE_GONE = SW_CLR_STATE_DEAD | SW_CLR_STATE_DETACHED };
 
 /* The running process as it is now: what the snapshot's own memory reads is kept, and then is too old
  * after the stop. */
@@ -123,13 +118,13 @@ static bool replaced_add(void *arg, uint64_t thread_avma)
 {
 	const struct replaced *r = arg;
 	struct sw_clr *clr = r->clr;
-	uint64_t words[THREAD_WORDS], kept;
+	uint64_t words[SW_CLR_THREAD_WORDS], kept;
 	uint32_t state;
 	if (!sw_memory_read(clr->memory, thread_avma, words, sizeof(words)) ||
 	    !sw_clr_u32(clr->memory, thread_avma, r->runtime->at.thread_state, &state) ||
 	    state & (uint32_t) STATE_GONE)
 		return true;
-	for (size_t i = 1; i < THREAD_WORDS; i++) {
+	for (size_t i = 1; i < SW_CLR_THREAD_WORDS; i++) {
 		if (words[i] == 0 || words[i] % SW_ARCH_WORD != 0 ||
 		    !sw_is_executable(clr->snap, words[i - 1]) ||
 		    sw_map64_get(&clr->replaced, words[i], &kept))

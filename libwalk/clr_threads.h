@@ -10,6 +10,13 @@ enum {
 	SW_CLR_THREADS_MAX = 65536,
 	SW_CLR_THREADS_COPIED = 1024,
 	SW_CLR_THREAD_BYTES = 512, /* the first ones of each, which are copied */
+	SW_CLR_THREAD_WORDS = SW_CLR_THREAD_BYTES / 8,
+
+	/* Thread.State: enum Thread::ThreadState, dotnet/runtime v10.0.0, src/coreclr/vm/threads.h */
+	SW_CLR_STATE_UNSTARTED = 0x400,
+	SW_CLR_STATE_DEAD = 0x800,
+	SW_CLR_STATE_POOL_WORKER = 0x1000000,
+	SW_CLR_STATE_DETACHED = INT32_MIN, /* bit 31 */
 };
 
 /* The hook of the same name. */

@@ -116,9 +116,8 @@ static bool is_return_address(struct sw_clr *clr, struct sw_callee *callee, uint
 	if (top)
 		return true;
 	const struct sw_place *place = sw_snapshot_place(clr->snap, word);
-	for (size_t i = 0; i < clr->n_runtimes; i++)
-		if (place == clr->runtimes[i].place)
-			return true;
+	if (sw_clr_is_runtime(clr, place))
+		return true;
 	const struct sw_clr_code *code =
 		sw_clr_is_native(place) ? NULL : sw_clr_code_find(clr, word);
 	return code != NULL && code->kind != SW_CLR_CODE_STUB;

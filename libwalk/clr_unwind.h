@@ -16,6 +16,15 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
  */
 bool sw_clr_is_helper(const struct sw_cursor *cursor);
 
+/* True when the code at place is a runtime's own. */
+static inline bool sw_clr_is_runtime(const struct sw_clr *clr, const struct sw_place *place)
+{
+	for (size_t i = 0; i < clr->n_runtimes; i++)
+		if (place != NULL && place == clr->runtimes[i].place)
+			return true;
+	return false;
+}
+
 /* ---- clr_hijack.c -------------------------------------------------------------------------- */
 
 /*

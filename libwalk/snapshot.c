@@ -134,6 +134,25 @@ const struct sw_map *sw_snapshot_map(const struct sw_snapshot *snap, uint64_t av
 	return &snap->maps[low];
 }
 
+bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
+{
+	static const char memfd[] = "/memfd:";
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX) /* [vsyscall] */
+			continue;
+		const struct sw_place *place =
+			map->place >= 0 && (size_t) map->place < snap->n_places
+				? &snap->places[map->place]
+				: NULL;
+		/* Who may not open memory files takes those for ELF files that are gone. */
+		if (place == NULL || sw_module_kind(place->module) == SW_MODULE_ANON ||
+		    strncmp(map->path, memfd, sizeof(memfd) - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
 const struct sw_place *sw_snapshot_place(const struct sw_snapshot *snap, uint64_t avma)
 {
 	const struct sw_map *map = sw_snapshot_map(snap, avma);

@@ -37,6 +37,10 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 /* Sorts threads, maps, places, ranges for the lookups; drops overlapping maps. */
 void sw_snapshot_index(struct sw_snapshot *snap);
 
+/* Whether there is executable memory that is no file's: code that the process has made, and that may
+ * have become more at any time. Asks for places. */
+bool sw_snapshot_has_made_code(const struct sw_snapshot *snap);
+
 /* The copy (priv->copies) that holds avma, or the first one behind it; n_copies when there is none. */
 size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma);
 
@@ -115,8 +119,9 @@ static inline uint64_t sw_snapshot_image_max(const struct sw_snapshot *snap)
 }
 
 /*
- * The bias of a place, computed on first use from the image's program headers (parses, therefore
- * not done while privileges are held). False when the image is missing or does not fit.
+ * The bias of a place, computed on first use from the image's program headers (parses: before the
+ * stop, while privileges may be held, only for what an unwinder's prepare() cannot do without). False
+ * when the image is missing or does not fit.
  */
 bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
 

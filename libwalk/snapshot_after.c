@@ -118,7 +118,9 @@ static bool maps_are_old(struct sw_take *take)
 		if (t->stack_end_avma == 0 || code == NULL || !(code->prot & SW_MAP_EXEC))
 			return true;
 	}
-	return sw_proc_statm_pages(take->stop.statm) != take->maps_pages;
+	/* Room for code is set aside long before, so that the size tells nothing of new code. */
+	return sw_proc_statm_pages(take->stop.statm) != take->maps_pages ||
+	       sw_snapshot_has_made_code(snap);
 }
 
 /* The address space that was opened before the stop has ended: by an exit, or by an execve. */

@@ -4,6 +4,7 @@
  * is applied. Sources: DWARF 5, §6.4; LSB 5.0 core, §10.6 (.eh_frame); psABI 1.0, §3.7.
  */
 #include "arch.h"
+#include "call_site.h"
 #include "elf_cfi.h"
 #include "elf_function.h"
 #include "walker.h"
@@ -17,12 +18,24 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-/* No table covers the code: a thread that was just made, or makes one, can be told all the same. */
+/* Out of code that has not touched the stack since it was called. */
+static enum sw_step entry_step(const struct sw_cursor *cursor, uint64_t caller,
+			       struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	ret->regs = *r;
+	ret->regs.known &= sw_arch_preserved();
+	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
+	return SW_STEP_OK;
+}
+
+/* A thread that was just made, or makes one. */
 static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	const struct sw_regs *r = &cursor->regs;
 	uint64_t rax, caller;
-	if (!cursor->exact_pc || !sw_regs_get(r, SW_X86_64_RAX, &rax))
+	if (!sw_regs_get(r, SW_X86_64_RAX, &rax))
 		return SW_STEP_DECLINE;
 	switch (sw_arch_clone_side(cursor->memory, r->pc_avma, rax)) {
 	case SW_CLONE_NONE: return SW_STEP_DECLINE;
@@ -32,11 +45,32 @@ static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 	if (!sw_memory_u64(cursor->memory, r->sp_avma, &caller))
 		return fail(ret, sw_cursor_memory_end(cursor, r->sp_avma),
 			    "the return address could not be read");
-	ret->regs = *r;
-	ret->regs.known &= sw_arch_preserved();
-	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
-	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
-	return SW_STEP_OK;
+	return entry_step(cursor, caller, ret);
+}
+
+/*
+ * An entry of a procedure linkage table: lld (20.1.8, of libcoreclr.so 10.0.12) writes no tables for it. The first entry
+ * ends in such a jump, too, but has pushed what is no return address.
+ */
+static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	struct sw_callee callee = sw_callee_of(cursor);
+	uint64_t slot, caller;
+	if (!sw_arch_jump_slot(cursor->memory, r->pc_avma, &slot) ||
+	    !sw_memory_u64(cursor->memory, r->sp_avma, &caller) ||
+	    sw_call_site_check(&callee, caller) == SW_SITE_NONE)
+		return SW_STEP_DECLINE;
+	return entry_step(cursor, caller, ret);
+}
+
+/* No table covers the code, which tells all the same what it is: a leaf's. */
+static enum sw_step known_code_step(struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	if (!cursor->exact_pc)
+		return SW_STEP_DECLINE;
+	enum sw_step step = clone_step(cursor, ret);
+	return step == SW_STEP_DECLINE ? plt_step(cursor, ret) : step;
 }
 
 static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -51,7 +85,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	const struct sw_cfi_rule *rule;
 	switch (sw_elf_cfi_row(cfi, cursor->lookup_avma - place->bias, &rule)) {
 	case SW_ELF_ROW_FOUND: break;
-	case SW_ELF_ROW_NONE: return clone_step(cursor, ret);
+	case SW_ELF_ROW_NONE: return known_code_step(cursor, ret);
 	case SW_ELF_ROW_BAD:
 		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
 	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");

@@ -153,7 +153,7 @@ def look(report, methods, storm, counts, bad):
         frames = stack["frames"] if stack else []
         counts["walks"] += 1
         wrong = None if stack and stack["end"] == "complete" else "it is not complete"
-        # A leaf without tables: a stub that has pushed, an entry of a procedure linkage table.
+        # A leaf without tables: a stub that has pushed.
         if any(f["trust"] not in PROVEN and not (i == 1 and f["trust"] == "scan_verified")
                for i, f in enumerate(frames)):
             wrong = wrong or "it has a guess"

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Names of managed methods and threads of .NET processes: in the order and the words of the
-program's own StackTrace, and as the runtime's component for debuggers has them."""
+program's own StackTrace, and as the runtime's component for debuggers has them.
+
+SNAPWALK_STOPS=N: how many random stops (default 300)."""
 import os
 import re
 import shutil
@@ -11,6 +13,8 @@ import tempfile
 
 import dotnet
 from harness import BUILD, Tap, Target, dump, patient_dump, snapwalk, stack_of
+
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
 
 # Where the runtime handles an exception, frames that StackTrace has left already are still there.
 # A finally block that runs without one is a function of its own, which its method calls.
@@ -183,6 +187,27 @@ def test_single_file(tap):
                   "single file: names")
 
 
+def test_storm(tap):
+    """At random instants, while methods are compiled anew all the time: names, and right ones."""
+    frames, nameless, foreign = 0, set(), set()
+    with dotnet.Program("storm", 6) as target:
+        known = set(target.methods().values()) | {"Storm.Count"}  # it does not list generic ones
+        for _ in range(STOPS):
+            report = dump(target.pid, "--symbols", "names", "--max-stop", 10000, "--timeout", 60000,
+                          status=(0, 3))
+            for frame in (f for s in report["stacks"] for f in s["frames"] if f["kind"] == "clr"):
+                name = frame["function"] or ""
+                frames += 1
+                if re.match(r"\[(jit|r2r)|\?", name) or "!0x" in name or not name:
+                    nameless.add(name)
+                own = re.match(r"swnet.dll!SwNet\.(Storm\.\w+)[(\[]", name)
+                if own and own.group(1) not in known:
+                    foreign.add(name)
+    tap.check(frames > STOPS * 20, f"storm: {frames} managed frames in {STOPS} stops")
+    tap.equal(nameless, set(), "storm: each has a name")
+    tap.equal(foreign, set(), f"storm: methods are among the {len(known)} that there are")
+
+
 def test_core(tap):
     """A core file has the same names and knows the same of threads."""
     env = {**os.environ, "DOTNET_GCHeapHardLimit": "0x4000000"}
@@ -281,7 +306,7 @@ def test_debugger(tap):
               "\n".join(bad_notes))
 
 
-TESTS = (test_names, test_stacks, test_hung, test_versions, test_single_file, test_core,
+TESTS = (test_names, test_stacks, test_hung, test_storm, test_versions, test_single_file, test_core,
          test_namespace, test_debugger)
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from harness import TARGETS, Tap, Target
+from harness import TARGETS, Tap, Target, patient_dump, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "2000"))
 
@@ -158,6 +158,20 @@ def test_throwing(tap):
     tap.check(len(bad) <= stops * 2 * 0.1, f"throwing: {len(bad)} of {stops * 2} walks are cut")
 
 
+def test_new_code(tap):
+    """Code that becomes executable between the reading of the maps and the stop, while the size of the
+    memory does not change."""
+    stops = max(STOPS // 40, 50)
+    bad = []
+    with Target("new_code") as target:
+        for _ in range(stops):
+            stack = stack_of(patient_dump(target.pid, status=(0, 3)), target.pid)
+            functions = [f["function"] for f in stack["frames"]]
+            if stack["end"] != "complete" or "run" not in functions:
+                bad.append(f"{stack['end']} {stack['why']} {functions}")
+    tap.check(not bad, f"new_code: every walk of {stops} stops is complete", "\n".join(bad[:10]))
+
+
 def main():
     tap = Tap()
     tap.guard(test_busy)
@@ -165,6 +179,7 @@ def main():
     tap.guard(test_churn)
     tap.guard(test_modules)
     tap.guard(test_throwing)
+    tap.guard(test_new_code)
     tap.done()
 
 

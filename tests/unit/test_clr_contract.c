@@ -3,6 +3,7 @@
 #include "clr_layout.h"
 #include "fake.h"
 
+#include <json-c/json.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,6 +97,10 @@ static void test_refused(void **state)
 	refused("{\"baseline\":\"net9\",\"types\":{},\"globals\":{},\"contracts\":{}}",
 		"its descriptor builds on a baseline that is not known");
 	refused("{\"version\":1,\"types\":{},\"globals\":{},\"contracts\":{}}",
+		"its descriptor has a format version that is not known");
+	refused("{\"version\":\"1\",\"types\":{},\"globals\":{},\"contracts\":{}}",
+		"its descriptor has a format version that is not known");
+	refused("{\"version\":null,\"types\":{},\"globals\":{},\"contracts\":{}}",
 		"its descriptor has a format version that is not known");
 	refused("{\"types\":{},\"globals\":{}}",
 		"its descriptor lacks types, globals or contracts");
@@ -209,6 +214,22 @@ static void test_net10(void **state)
 	sw_clr_contract_deinit(&c);
 }
 
+/* Threads are described in another way: code is found, threads are not. */
+static void test_threads_unknown(void **state)
+{
+	(void) state;
+	struct sw_clr_contract c = of_file("net10.json");
+	struct sw_clr_layout l;
+	char why[192] = "";
+	struct json_object *contracts;
+	assert_true(json_object_object_get_ex(c.json, "contracts", &contracts));
+	assert_int_equal(json_object_object_add(contracts, "Thread", json_object_new_int(2)), 0);
+	assert_true(sw_clr_layout_resolve(&c, &l, why, sizeof(why)));
+	assert_int_equal(l.store_avma, 0);
+	assert_int_not_equal(l.map_avma, 0);
+	sw_clr_contract_deinit(&c);
+}
+
 /* .NET 9 describes threads, but not how code is found. */
 static void test_net9(void **state)
 {
@@ -233,7 +254,13 @@ static void test_unknown(void **state)
 	struct sw_clr_contract c =
 		parsed(HEAD "\"types\":{},\"globals\":{},\"contracts\":{\"ExecutionManager\":3}}");
 	assert_false(sw_clr_layout_resolve(&c, &l, why, sizeof(why)));
-	assert_string_equal(why, "its contract ExecutionManager has a version that is not known");
+	assert_string_equal(why,
+			    "version 3 of its contract ExecutionManager is not known: it is newer "
+			    "than this snapwalk");
+	sw_clr_contract_deinit(&c);
+	c = parsed(HEAD "\"types\":{},\"globals\":{},\"contracts\":{}}");
+	assert_false(sw_clr_layout_resolve(&c, &l, why, sizeof(why)));
+	assert_string_equal(why, "it does not describe how its code is found");
 	sw_clr_contract_deinit(&c);
 	c = parsed(SMALL);
 	assert_false(sw_clr_layout_resolve(&c, &l, why, sizeof(why)));
@@ -244,10 +271,15 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_types),    cmocka_unit_test(test_globals),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_read),     cmocka_unit_test(test_net10),
-		cmocka_unit_test(test_net9),     cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_globals),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_net10),
+		cmocka_unit_test(test_net9),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_threads_unknown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

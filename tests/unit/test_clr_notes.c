@@ -29,7 +29,8 @@ enum {
 #define DATA UINT64_C(0x600000000000)
 
 static const char descriptor[] =
-	"{\"version\": 0, \"contracts\": {}, \"globals\": {\"ThreadStore\": [[0], \"pointer\"],"
+	"{\"version\": 0, \"contracts\": {\"Thread\": 1}, \"globals\": {\"ThreadStore\": [[0], "
+	"\"pointer\"],"
 	" \"FinalizerThread\": [[1], \"pointer\"], \"GCThread\": [[2], \"pointer\"],"
 	" \"StringMethodTable\": [[3], \"pointer\"]}, \"types\": {"
 	"\"ThreadStore\": {\"FirstThreadLink\": 88},"

@@ -339,6 +339,46 @@ static void test_debug_frame_when_eh_frame_is_silent(void **state)
 	free(section);
 }
 
+/*
+ * Entries of a procedure linkage table, which have no tables:
+ *	50		push 0x200(%rip)	ff 35 ..
+ *	56		jmp *0x200(%rip)	ff 25 ..
+ *	60		jmp *0x200(%rip)	ff 25 ..
+ */
+static void test_linkage_table(void **state)
+{
+	(void) state;
+	uint8_t with_plt[0x70] = {0};
+	memcpy(with_plt, code, sizeof(code));
+	with_plt[0x12] = 0x4a; /* main calls the entry at 60 */
+	memcpy(with_plt + 0x50, (const uint8_t[]){0xff, 0x35, 0, 2, 0, 0, 0xff, 0x25, 0, 2}, 10);
+	memcpy(with_plt + 0x60, (const uint8_t[]){0xff, 0x25, 0, 2, 0, 0}, 6);
+	struct image_parts parts = program;
+	parts.code = with_plt;
+	parts.n_code = sizeof(with_plt);
+	static const uint64_t stack[] = {CODE + 0x16, 0xbb, CODE + 0x07, 1};
+	struct sw_snapshot *snap = snapshot(&parts);
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x60, stack, 4);
+	walk_is(snap, &tables_only,
+		FRAMES({CODE + 0x60, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x16, SP + 8, "elf-cfi", "cfi", 0},
+		       {CODE + 0x07, SP + 24, "elf-cfi", "cfi", 0}),
+		SW_END_COMPLETE, NULL);
+	/* What has been pushed is no return address, nor is code behind no call. */
+	static const uint64_t pushed[] = {0x1234, 5, CODE + 0x16, 0xbb, CODE + 0x07, 1};
+	snap = snapshot(&parts);
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x56, pushed, 6);
+	walk_is(snap, &tables_only,
+		FRAMES({CODE + 0x56, SP, "context", "context", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
+	static const uint64_t no_call[] = {CODE + 0x24, 0xbb, CODE + 0x07, 1};
+	snap = snapshot(&parts);
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x60, no_call, 4);
+	walk_is(snap, &tables_only,
+		FRAMES({CODE + 0x60, SP, "context", "context", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_musl_thread_start),
 		cmocka_unit_test(test_entry_without_table),
 		cmocka_unit_test(test_bad_ends),
+		cmocka_unit_test(test_linkage_table),
 		cmocka_unit_test(test_copy_too_short),
 		cmocka_unit_test(test_no_image),
 		cmocka_unit_test(test_debug_frame_when_eh_frame_is_silent),
