@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from harness import (TARGETS, Tap, Target, expected_stacks, module_of, own_functions, patient_dump,
-                     stack_of, wait_blocked)
+                     stack_of, wait_blocked, wait_until)
 
 # Targets whose every stack must be found by tables alone, to its proven end.
 PLAIN = [
@@ -100,6 +100,8 @@ def test_deep(tap):
 def test_leaf(tap):
     """A leaf without a frame, stopped at whatever instruction."""
     with Target("leaf") as target:
+        wait_until(lambda: "spin" in own_functions(patient_dump(target.pid), target.pid),
+                   "the leaf to be called")
         good = 0
         for _ in range(30):
             report = patient_dump(target.pid)
