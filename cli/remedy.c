@@ -46,7 +46,8 @@ static const struct {
 	{"interrupted_call", "hide it with --restart all, or see --restart in snapwalk(1)"},
 	{"module_unusable", "without that file, frames in it are found by frame pointer or scan"},
 	{"partial_input", "the rest of the input is missing, make it again"},
-	{"runtime", "its code is shown by address, or by what other tables say"},
+	{"runtime", "its frames may be guessed, unnamed or missing: try again, or see CAVEATS in "
+		    "snapwalk(1)"},
 	{"capture_incomplete", "try again, or allow more with --max-stop"},
 };
 
