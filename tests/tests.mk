@@ -11,17 +11,26 @@ TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
 TESTS_CFLAGS = $(ALL_CFLAGS) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
 TESTS_LIBS   = -Wl,--as-needed $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
-# Shared by unit tests: fake memory, snapshot builders.
-UNIT_COMMON := $(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c)))
+# Shared by unit tests and fuzzers: fake memory, snapshot builders. Compiled once.
+UNIT_HEADERS := $(wildcard tests/unit/*.h)
+UNIT_COMMON  := $(BUILD)/tests/libunit.a
+UNIT_OBJECTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/common/%.o,\
+	$(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c))))
+$(BUILD)/tests/common/%.o: tests/unit/%.c $(UNIT_HEADERS) $(TESTS_ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(TESTS_CFLAGS) -c -o $@ $<
+$(UNIT_COMMON): $(UNIT_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(wildcard tests/unit/*.h) $(TESTS_ARCHIVES) \
+$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(UNIT_HEADERS) $(TESTS_ARCHIVES) \
 		$(filter-out %/main.o,$(OBJ_CLI))
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
 		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
 
 # The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/unit/*.h) $(UNIT_COMMON) $(TESTS_ARCHIVES)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT_COMMON) $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
 		-lcmocka
