@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "errors.h"
+#include "pread.h"
 #include "snapshot.h"
 #include "unwinder.h"
 
@@ -126,16 +127,7 @@ int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 /* Reads what it can of one range. */
 static size_t read_slow(const struct sw_stop *stop, uint64_t avma, uint8_t *to, size_t bytes)
 {
-	size_t got = 0;
-	while (got < bytes && stop->mem_fd >= 0 && avma + got <= INT64_MAX) {
-		ssize_t n = pread(stop->mem_fd, to + got, bytes - got, (off_t) (avma + got));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (size_t) n;
-	}
-	return got;
+	return stop->mem_fd >= 0 ? sw_pread(stop->mem_fd, to, bytes, avma) : 0;
 }
 
 /* Any thread that is held gives access to the memory; the leader may be a zombie. */

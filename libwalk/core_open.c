@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core_open.h"
 #include "cleanup.h"
+#include "pread.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -28,20 +29,7 @@ int sw_core_open_regular(const char *path)
 static bool file_read(void *arg, uint64_t off, void *buffer, size_t length)
 {
 	const int *fd = arg;
-	uint8_t *to = buffer;
-	while (length > 0) {
-		if (off > INT64_MAX)
-			return false;
-		ssize_t n = pread(*fd, to, length, (off_t) off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		off += (uint64_t) n;
-		to += n;
-		length -= (size_t) n;
-	}
-	return true;
+	return sw_pread(*fd, buffer, length, off) == length;
 }
 
 static struct sw_memory file_memory(int *fd)

@@ -12,6 +12,7 @@
 #include "jit_cfi.h"
 #include "jit_ranges.h"
 #include "module.h"
+#include "pread.h"
 #include "snapshot.h"
 
 #include <elf.h>
@@ -117,18 +118,7 @@ struct ftable_state {
 static bool running_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	const struct sw_snapshot *snap = arg;
-	uint8_t *to = buffer;
-	while (length > 0 && avma <= INT64_MAX) {
-		ssize_t n = pread(snap->priv->mem_fd, to, length, (off_t) avma);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		avma += (uint64_t) n;
-		to += n;
-		length -= (size_t) n;
-	}
-	return length == 0;
+	return sw_pread(snap->priv->mem_fd, buffer, length, avma) == length;
 }
 
 static struct sw_memory running_memory(const struct ftable_state *st)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "mem_live.h"
 #include "cleanup.h"
+#include "pread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,21 +13,13 @@ enum { PAGE_BYTES = 4096 };
 /* All of it from /proc/PID/mem, or false. */
 static bool mem_read(struct sw_snapshot_priv *priv, uint64_t avma, uint8_t *to, size_t length)
 {
-	while (length > 0) {
-		ssize_t n = pread(priv->mem_fd, to, length, (off_t) avma);
-		if (n < 0 && errno == EINTR)
-			continue;
-		/* 0 is what proc(5)'s mem gives when the address space is gone: the process has
-		 * exited or become another program. */
-		if (n == 0 || (n < 0 && errno == ESRCH))
-			priv->live_dead = true;
-		if (n <= 0)
-			return false;
-		avma += (uint64_t) n;
-		to += n;
-		length -= (size_t) n;
-	}
-	return true;
+	if (sw_pread(priv->mem_fd, to, length, avma) == length)
+		return true;
+	/* The end is what proc(5)'s mem gives when the address space is gone: the process has exited or
+	 * become another program. */
+	if (errno == 0 || errno == ESRCH)
+		priv->live_dead = true;
+	return false;
 }
 
 static bool room_for_one(struct sw_snapshot_priv *priv)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "pread.h"
 #include "target.h"
 
 #include <fcntl.h>
@@ -14,20 +15,7 @@ enum { COMPARE_BYTES = 4096, COMPARE_MAPS_MAX = 16 };
 static bool mem_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_live *live = arg;
-	uint8_t *to = buffer;
-	if (live->mem_fd < 0 || avma > INT64_MAX)
-		return false;
-	while (length > 0) {
-		ssize_t n = pread(live->mem_fd, to, length, (off_t) avma);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		avma += (uint64_t) n;
-		to += n;
-		length -= (size_t) n;
-	}
-	return true;
+	return live->mem_fd >= 0 && sw_pread(live->mem_fd, buffer, length, avma) == length;
 }
 
 /* Opens for reading what an O_PATH descriptor holds, if it is a regular file: the target's owner

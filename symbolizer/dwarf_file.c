@@ -229,7 +229,7 @@ enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const 
 	if ((type != ET_EXEC && type != ET_DYN && type != ET_REL) || !plan_make(&plan, elf))
 		return SW_DWARF_NONE;
 	int64_t inflate_ns = (int64_t) (plan.inflated_bytes / INFLATE_BYTES_PER_US) * 1000;
-	if (request->deadline_ns != 0 && sw_now_ns() + inflate_ns > request->deadline_ns)
+	if (request->deadline_ns != 0 && sw_clock_ns() + inflate_ns > request->deadline_ns)
 		return SW_DWARF_LATE;
 	enum sw_dwarf_open r = file_fill(file, fd, elf, &plan, request);
 	if (r != SW_DWARF_OPENED)

@@ -297,7 +297,7 @@ int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
 {
 	static const struct sw_symbolize_options defaults = {0};
 	const struct sw_symbolize_options *o = options != NULL ? options : &defaults;
-	int64_t begin_ns = sw_now_ns();
+	int64_t begin_ns = sw_clock_ns();
 	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = calloc(1, sizeof(*symbols));
 	if (symbols == NULL)
 		return sw_fail_nomem(err);
@@ -311,7 +311,7 @@ int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
 	symbolizer->generation++;
 	if (o->level != SW_SYMBOLS_NONE && symbols_fill(symbols, walks, o) < 0)
 		return sw_fail_nomem(err);
-	symbols->symbolize_ns = sw_now_ns() - begin_ns;
+	symbols->symbolize_ns = sw_clock_ns() - begin_ns;
 	*ret = sw_take_ptr(symbols);
 	return 0;
 }
