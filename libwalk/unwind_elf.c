@@ -7,6 +7,7 @@
 #include "call_site.h"
 #include "elf_cfi.h"
 #include "elf_function.h"
+#include "rule_step.h"
 #include "walker.h"
 
 #include <inttypes.h>
@@ -90,27 +91,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
 	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
 	}
-
-	struct sw_cfi_env env = {.regs = &cursor->regs,
-				 .memory = cursor->memory,
-				 .bias = place->bias};
-	switch (sw_cfi_rule_apply(rule, &env, &ret->regs)) {
-	case SW_CFI_OK: break;
-	case SW_CFI_END: return SW_STEP_END;
-	case SW_CFI_BAD:
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    "an expression of the call frame information is malformed");
-	case SW_CFI_UNKNOWN_REG:
-		return fail(ret, SW_END_NO_UNWIND_INFO,
-			    "the call frame information needs a register that was lost");
-	case SW_CFI_UNREADABLE:
-		return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
-			    "the return address could not be read");
-	}
-	ret->callee_signal = rule->signal;
-	if (rule->signal)
-		ret->flags = SW_FRAME_EXACT_PC;
-	return SW_STEP_OK;
+	return sw_step_by_cfi(rule, place->bias, cursor, ret);
 }
 
 static void explain_place(const struct sw_place *place, struct sw_elf_cfi *cfi, uint64_t svma,

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "jit_cfi.h"
 #include "module.h"
+#include "rule_step.h"
 #include "runtime_names.h"
 #include "snapshot.h"
 #include "unwinder.h"
@@ -301,26 +302,7 @@ static enum sw_step cfi_step(struct jit_state *st, size_t i, const struct sw_jit
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the generated code's call frame information is malformed");
 	}
-	struct sw_cfi_env env = {.regs = &cursor->regs, .memory = cursor->memory};
-	switch (sw_cfi_rule_apply(rule, &env, &ret->regs)) {
-	case SW_CFI_OK: break;
-	case SW_CFI_END: return SW_STEP_END;
-	case SW_CFI_BAD:
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    "an expression of the generated code's call frame information is "
-			    "malformed");
-	case SW_CFI_UNKNOWN_REG:
-		return fail(ret, SW_END_NO_UNWIND_INFO,
-			    "the generated code's call frame information needs a register that "
-			    "was lost");
-	case SW_CFI_UNREADABLE:
-		return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
-			    "the return address could not be read");
-	}
-	ret->callee_signal = rule->signal;
-	if (rule->signal)
-		ret->flags = SW_FRAME_EXACT_PC;
-	return SW_STEP_OK;
+	return sw_step_by_cfi(rule, 0, cursor, ret);
 }
 
 /* CFA = register + offset; the return address is below it, and the caller's rbp below that when
@@ -386,18 +368,8 @@ static enum sw_step pe_step(const struct sw_jit_entry *entry, struct sw_cursor *
 	if (!sw_pe_function_resolve(&env, &function))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the generated code's entry in its function table is malformed");
-	switch (sw_pe_step(&env, &function, &cursor->regs, &ret->regs)) {
-	case SW_PE_OK: return SW_STEP_OK;
-	case SW_PE_OK_MACHINE: ret->flags = SW_FRAME_EXACT_PC; return SW_STEP_OK;
-	case SW_PE_BAD:
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    env.why != NULL ? env.why
-					    : "the generated code's unwind information is "
-					      "malformed");
-	case SW_PE_UNREADABLE: break;
-	}
-	return fail(ret, sw_cursor_memory_end(cursor, env.fault_avma),
-		    "the return address could not be read");
+	return sw_step_of_pe(sw_pe_step(&env, &function, &cursor->regs, &ret->regs), &env, cursor,
+			     ret);
 }
 
 /* Holds everywhere but at RET, where what the code had reserved is given back. */

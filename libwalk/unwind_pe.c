@@ -10,6 +10,7 @@
 #include "pe_image.h"
 #include "pe_loader.h"
 #include "pe_rule.h"
+#include "rule_step.h"
 #include "snapshot.h"
 #include "unwinder.h"
 
@@ -171,21 +172,11 @@ static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *c
 			     const struct sw_pe_env *env, const struct pe_memory *m,
 			     struct sw_stepped *ret)
 {
-	switch (result) {
-	case SW_PE_OK: break;
-	case SW_PE_OK_MACHINE:
-		ret->flags = SW_FRAME_EXACT_PC;
-		ret->callee_signal = true;
-		return SW_STEP_OK;
-	case SW_PE_BAD:
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    env->why != NULL ? env->why : "the unwind information is malformed");
-	case SW_PE_UNREADABLE:
-		if (m->image_failed && in_image(m->module, env->fault_avma))
-			return fail(ret, SW_END_MEMORY, "the unwind information could not be read");
-		return fail(ret, sw_cursor_memory_end(cursor, env->fault_avma),
-			    "the return address could not be read");
-	}
+	if (result == SW_PE_UNREADABLE && m->image_failed && in_image(m->module, env->fault_avma))
+		return fail(ret, SW_END_MEMORY, "the unwind information could not be read");
+	enum sw_step step = sw_step_of_pe(result, env, cursor, ret);
+	if (result != SW_PE_OK)
+		return step;
 	if (ret->regs.pc_avma == 0 && is_stack_top(cursor, ret->regs.sp_avma))
 		return SW_STEP_END;
 	return SW_STEP_OK;

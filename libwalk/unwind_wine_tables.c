@@ -6,8 +6,7 @@
  * called from outside: such code is left to the frame pointer and the scan, with their trust.
  */
 #include "jit_ranges.h"
-#include "pe_unwind.h"
-#include "unwinder.h"
+#include "rule_step.h"
 #include "wine_ntdll.h"
 #include "wine_tables.h"
 
@@ -95,24 +94,6 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *c,
-			     const struct sw_pe_env *env, struct sw_stepped *ret)
-{
-	switch (result) {
-	case SW_PE_OK: return SW_STEP_OK;
-	case SW_PE_OK_MACHINE:
-		ret->flags = SW_FRAME_EXACT_PC;
-		ret->callee_signal = true;
-		return SW_STEP_OK;
-	case SW_PE_BAD:
-		return fail(ret, SW_END_BAD_UNWIND_INFO,
-			    env->why != NULL ? env->why : "the unwind information is malformed");
-	case SW_PE_UNREADABLE: break;
-	}
-	return fail(ret, sw_cursor_memory_end(c, env->fault_avma),
-		    "the return address could not be read");
-}
-
 static enum sw_step tables_step(void *state, struct sw_cursor *c, struct sw_stepped *ret)
 {
 	const struct sw_wine_table *table = table_at(state, c->lookup_avma);
@@ -134,12 +115,12 @@ static enum sw_step tables_step(void *state, struct sw_cursor *c, struct sw_step
 		if (!c->exact_pc)
 			return fail(ret, SW_END_NO_UNWIND_INFO,
 				    "code that made a call and has no entry in its table");
-		return conclude(sw_pe_step_leaf(&env, &c->regs, &ret->regs), c, &env, ret);
+		return sw_step_of_pe(sw_pe_step_leaf(&env, &c->regs, &ret->regs), &env, c, ret);
 	}
 	if (!sw_pe_function_resolve(&env, &function))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    env.why != NULL ? env.why : "the function's entry could not be read");
-	return conclude(sw_pe_step(&env, &function, &c->regs, &ret->regs), c, &env, ret);
+	return sw_step_of_pe(sw_pe_step(&env, &function, &c->regs, &ret->regs), &env, c, ret);
 }
 
 static bool tables_own(void *state, const struct sw_cursor *c, uint64_t *ret_cookie)
