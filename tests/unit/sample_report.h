@@ -206,4 +206,18 @@ static const struct sw_report sample_report = {
 	.n_warnings = 2,
 };
 
+/* A frame of a native function. */
+static inline struct sw_report_frame sample_frame(const char *function, uint32_t line)
+{
+	return (struct sw_report_frame){.module = 0,
+					.has_offset = true,
+					.function = function,
+					.line = line,
+					.file = "f.c",
+					.line_offset = -1,
+					.kind = "native",
+					.by = "elf-cfi",
+					.trust = "cfi"};
+}
+
 #endif

@@ -7,19 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-static struct sw_report_frame named(const char *function, uint32_t line)
-{
-	return (struct sw_report_frame){.module = 0,
-					.has_offset = true,
-					.function = function,
-					.line = line,
-					.file = "f.c",
-					.line_offset = -1,
-					.kind = "native",
-					.by = "elf-cfi",
-					.trust = "cfi"};
-}
-
 static void test_lines(void **state)
 {
 	(void) state;
@@ -40,8 +27,8 @@ static void test_lines(void **state)
 static void test_merges(void **state)
 {
 	(void) state;
-	struct sw_report_frame first[2] = {named("a;b\nc", 1), named("main", 2)};
-	struct sw_report_frame second[2] = {named("a;b\nc", 3), named("main", 4)};
+	struct sw_report_frame first[2] = {sample_frame("a;b\nc", 1), sample_frame("main", 2)};
+	struct sw_report_frame second[2] = {sample_frame("a;b\nc", 3), sample_frame("main", 4)};
 	static const size_t pair[] = {1, 1}, single[] = {1};
 	struct sw_report_stack stacks[2] = {
 		{.threads = pair,

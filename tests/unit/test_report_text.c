@@ -163,19 +163,6 @@ static struct sw_report one_stack(struct sw_report_stack *stack, struct sw_repor
 	return report;
 }
 
-static struct sw_report_frame named(const char *function, uint32_t line)
-{
-	return (struct sw_report_frame){.module = 0,
-					.has_offset = true,
-					.function = function,
-					.line = line,
-					.file = "f.c",
-					.line_offset = -1,
-					.kind = "native",
-					.by = "elf-cfi",
-					.trust = "cfi"};
-}
-
 /* Depth is not lost: the fold says which frames it stands for. */
 static void test_recursion(void **state)
 {
@@ -184,10 +171,10 @@ static void test_recursion(void **state)
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, DEEP);
 	for (size_t i = 0; i < DEEP; i++)
-		frames[i] = i == 0   ? named("leaf", 1)
-			    : i < 30 ? named("recurse", 2)
-				     : named(i % 2 ? "odd" : "even", 3);
-	frames[DEEP - 1] = named("main", 9);
+		frames[i] = i == 0   ? sample_frame("leaf", 1)
+			    : i < 30 ? sample_frame("recurse", 2)
+				     : sample_frame(i % 2 ? "odd" : "even", 3);
+	frames[DEEP - 1] = sample_frame("main", 9);
 	char *text = text_of(&report, NULL);
 	assert_contains(text, "  #0   leaf+0     server  f.c:1\n"
 			      "  #1   recurse+0  server  f.c:2\n"
@@ -214,7 +201,8 @@ static void test_recursion(void **state)
 static void test_doubt(void **state)
 {
 	(void) state;
-	struct sw_report_frame frames[3] = {named("leaf", 1), named("middle", 2), named("main", 3)};
+	struct sw_report_frame frames[3] = {sample_frame("leaf", 1), sample_frame("middle", 2),
+					    sample_frame("main", 3)};
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 3);
 	frames[1].trust = "frame_pointer";
@@ -239,7 +227,7 @@ static void test_long_name(void **state)
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	name[199] = 'Z';
-	struct sw_report_frame frames[2] = {named(name, 1), named("main", 2)};
+	struct sw_report_frame frames[2] = {sample_frame(name, 1), sample_frame("main", 2)};
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 2);
 	char *text = text_of(&report, NULL);
@@ -272,7 +260,7 @@ static void test_many_threads(void **state)
 		threads[i].managed = NULL;
 		indices[i] = i;
 	}
-	struct sw_report_frame frames[1] = {named("main", 2)};
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 1);
 	stack.threads = indices;
@@ -311,7 +299,7 @@ static void test_managed_threads(void **state)
 		threads[i].managed = i < 7 ? &managed[i % 4] : NULL;
 		indices[i] = i;
 	}
-	struct sw_report_frame frames[1] = {named("main", 2)};
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 1);
 	stack.threads = indices;
