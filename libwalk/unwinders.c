@@ -15,14 +15,8 @@ extern const struct sw_unwinder_ops sw_unwind_fp;
 extern const struct sw_unwinder_ops sw_unwind_scan;
 
 const struct sw_unwinder_ops *const sw_unwinders[] = {
-	&sw_runtime_wine,
-	&sw_runtime_clr,
-	&sw_unwind_elf,
-	&sw_unwind_pe,
-	&sw_unwind_wine_tables,
-	&sw_unwind_jit,
-	&sw_unwind_fp,
-	&sw_unwind_scan,
+	&sw_runtime_wine,       &sw_runtime_clr, &sw_unwind_elf, &sw_unwind_pe,
+	&sw_unwind_wine_tables, &sw_unwind_jit,  &sw_unwind_fp,  &sw_unwind_scan,
 };
 
 const size_t sw_n_unwinders = SW_ARRAY_SIZE(sw_unwinders);
