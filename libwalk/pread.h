@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_BASE_PREAD_H
-#define SW_BASE_PREAD_H
+#ifndef SW_PREAD_H
+#define SW_PREAD_H
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_BASE_CLOCK_H
-#define SW_BASE_CLOCK_H
+#ifndef SW_CLOCK_H
+#define SW_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
