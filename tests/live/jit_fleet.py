@@ -174,7 +174,8 @@ class Runtime:
 def python(version):
     """An interpreter of that version that is on the machine; Debian 12 has no package of it. None."""
     found = [shutil.which(f"python{version}")]
-    found += sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python3")))
+    versions = os.path.join(os.environ.get("PYENV_ROOT", os.devnull), "versions")
+    found += sorted(glob.glob(os.path.join(versions, f"{version}.*", "bin", "python3")))
     for path in filter(None, found):
         run = subprocess.run([path, "-c", "pass"], capture_output=True)
         if run.returncode == 0:

@@ -4,11 +4,11 @@
 #
 #	chroot.sh DIRECTORY [MIRROR]
 #
-# Needs root, debootstrap and the mirror. Whole or not there: it appears by rename.
+# Needs root, debootstrap and a mirror of Debian, by default debootstrap's own. Whole or not there: it
+# appears by rename.
 set -eu
 
 directory=$1
-mirror=${2:-http://deb.debian.org/debian}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 [ -x "$directory/usr/lib/wine/wine64" ] && exit 0
@@ -21,7 +21,7 @@ fi
 rm -rf --one-file-system "$directory.partial"
 mkdir -p "$directory.partial"
 if ! debootstrap --variant=minbase --keyring="$keyring" --include=wine64 trixie \
-	"$directory.partial" "$mirror" >"$directory.log" 2>&1; then
+	"$directory.partial" ${2:+"$2"} >"$directory.log" 2>&1; then
 	echo "chroot.sh: debootstrap failed; the end of $directory.log:" >&2
 	tail -n 5 "$directory.log" >&2
 	exit 1
