@@ -73,10 +73,24 @@ bool sw_perfmap_line_read(struct sw_bytes map, size_t offset, struct sw_perfmap_
 	return end != NULL && line_parse(p, end, ret);
 }
 
+/* The last newline in [data, end). Asked for in parts: memrchr() itself stops where it finds one, but
+ * what checks its arguments (AddressSanitizer) looks at all that it is given, and lines are many. */
+static const uint8_t *newline_before(const uint8_t *data, const uint8_t *end)
+{
+	enum { FIRST_PART = 256 };
+	size_t left = (size_t) (end - data);
+	for (size_t part = FIRST_PART; part < left; part *= 2) {
+		const uint8_t *found = memrchr(end - part, '\n', part);
+		if (found != NULL)
+			return found;
+	}
+	return left > 0 ? memrchr(data, '\n', left) : NULL;
+}
+
 int sw_perfmap_parse(struct sw_bytes map, struct sw_jit_ranges *ranges, size_t *ret_n,
 		     bool *ret_limited)
 {
-	const uint8_t *end = map.size > 0 ? memrchr(map.data, '\n', map.size) : NULL;
+	const uint8_t *end = map.size > 0 ? newline_before(map.data, map.data + map.size) : NULL;
 	size_t lines = 0;
 	*ret_n = 0;
 	*ret_limited = false;
@@ -85,7 +99,7 @@ int sw_perfmap_parse(struct sw_bytes map, struct sw_jit_ranges *ranges, size_t *
 			*ret_limited = true;
 			break;
 		}
-		const uint8_t *before = memrchr(map.data, '\n', (size_t) (end - map.data));
+		const uint8_t *before = newline_before(map.data, end);
 		const uint8_t *p = before != NULL ? before + 1 : map.data;
 		struct sw_perfmap_line line;
 		if (line_parse(p, end, &line)) {
