@@ -19,7 +19,8 @@ static bool fake_read(void *arg, uint64_t avma, void *buffer, size_t length)
 		if (avma < r->start_avma || avma - r->start_avma > r->size ||
 		    length > r->size - (avma - r->start_avma))
 			continue;
-		memcpy(buffer, (const uint8_t *) r->bytes + (avma - r->start_avma), length);
+		if (length > 0) /* nothing may be NULL, which memcpy() may not be given */
+			memcpy(buffer, (const uint8_t *) r->bytes + (avma - r->start_avma), length);
 		return true;
 	}
 	return false;

@@ -202,7 +202,7 @@ static void test_lines_of_v8(void **state)
 	static char long_name[40000];
 	memset(long_name, ' ', sizeof(long_name) - 1);
 	memcpy(long_name, "JS:", 3);
-	memcpy(long_name + sizeof(long_name) - 9, " t.js:1:1", 9);
+	memcpy(long_name + sizeof(long_name) - 10, " t.js:1:1", 10); /* with its NUL */
 	record(2, 16 + 16 + 5);
 	put64(0x3000);
 	put64(1);
