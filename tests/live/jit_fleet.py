@@ -75,6 +75,7 @@ class Running:
     def __init__(self, runtime, process, directory):
         self.runtime, self.process, self.directory = runtime, process, directory
         self.pid = self.tid = process.pid
+        self.rests, self.switches = 0, None
 
     def settle(self):
         runtime = self.runtime
@@ -82,8 +83,7 @@ class Running:
             self.pid, self.tid = wait_until(lambda: runtime.find(self), f"{runtime.name}'s thread",
                                             60)
         if runtime.calls:
-            wait_until(lambda: syscall_of(self.pid, self.tid) in runtime.calls,
-                       f"{runtime.name} to wait in {runtime.calls}", 90)
+            wait_until(self.is_at_rest, f"{runtime.name} to wait in {runtime.calls}", 90)
         else:
             begin = cpu_ticks(self.pid, self.tid)
             wait_until(lambda: cpu_ticks(self.pid, self.tid) > begin + 30,
@@ -91,6 +91,16 @@ class Running:
         if runtime.written:
             wait_until(self.has_written, f"{runtime.name}'s jitdump", 30)
         return self
+
+    def is_at_rest(self):
+        """Waits in its last call, not in one of those by which it got warm: asked often enough
+        without a switch to it in between."""
+        with open(f"/proc/{self.pid}/task/{self.tid}/status") as status:
+            switches = status.read().partition("voluntary_ctxt_switches:")[2].split()[0]
+        waits = syscall_of(self.pid, self.tid) in self.runtime.calls
+        self.rests = self.rests + 1 if waits and switches == self.switches else 0
+        self.switches = switches
+        return self.rests >= 10
 
     def has_written(self):
         for path in glob.glob(os.path.join(self.directory, "jit-*.dump")):
