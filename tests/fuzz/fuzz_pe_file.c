@@ -4,19 +4,10 @@
  * asked for are those that the file's own tables name.
  */
 #include "cleanup.h"
-#include "module.h"
 #include "pe_file.h"
+#include "symbolize_file.h"
 
-#include <snapwalk/symbolize.h>
-
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { FRAMES_MAX = 64, BIAS = 0x10000 };
+enum { FRAMES_MAX = 64, BIAS = SYMBOLIZE_FILE_BIAS };
 
 static void frame_add(struct sw_frame *frames, size_t *n, uint64_t svma)
 {
@@ -44,55 +35,12 @@ static size_t addresses_pick(struct sw_bytes image, struct sw_frame *frames)
 	return n;
 }
 
-static void results_read(const struct sw_symbols *symbols, const struct sw_frame *frame)
-{
-	const struct sw_symbol *found;
-	size_t n = sw_symbols_find(symbols, frame, &found), bytes = 0;
-	for (size_t i = 0; i < n; i++) {
-		bytes += found[i].function != NULL ? strlen(found[i].function) : 0;
-		bytes += found[i].file != NULL ? strlen(found[i].file) : 0;
-		assert(found[i].inlined == (i + 1 < n));
-		assert(found[i].line_offset >= -1);
-		assert(found[i].function_offset <= frame->pc_avma - BIAS);
-	}
-	assert(bytes < SIZE_MAX);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sw_frame frames[FRAMES_MAX] = {0};
-	struct sw_walk walk = {.frames = frames};
-	struct sw_walks walks = {.walks = &walk, .n_walks = 1};
-	struct sw_symbolize_options o = {.debug_dir = "/nonexistent"};
-	struct sw_context *ctx = NULL;
-	struct sw_module *module = NULL;
-	struct sw_symbolizer *symbolizer = NULL;
-	struct sw_symbols *symbols = NULL;
-	struct stat st;
-	int fd = memfd_create("pe", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, data, size) != (ssize_t) size || fstat(fd, &st) < 0)
-		abort();
-	if (sw_context_create(&ctx, NULL) < 0 ||
-	    sw_context_module_file(ctx, SW_MODULE_PE, "/nonexistent/x.dll", false, fd, &st,
-				   &module) < 0 ||
-	    sw_symbolizer_create(ctx, &symbolizer, NULL) < 0)
-		abort();
-	struct sw_place place = {.module = module,
-				 .end_avma = UINT64_MAX,
-				 .bias = BIAS,
-				 .resolved = 1};
-	walk.n_frames = addresses_pick((struct sw_bytes){data, size}, frames);
-	for (size_t i = 0; i < walk.n_frames; i++) {
-		frames[i].place = &place;
-		frames[i].flags = SW_FRAME_EXACT_PC;
-	}
-	if (sw_symbolize(symbolizer, &walks, &o, &symbols, NULL) == 0)
-		for (size_t i = 0; i < walk.n_frames; i++)
-			results_read(symbols, &frames[i]);
-	sw_symbols_destroy(symbols);
-	sw_symbolizer_destroy(symbolizer);
-	sw_context_destroy(ctx);
+	struct sw_bytes image = {data, size};
+	symbolize_file(SW_MODULE_PE, image, frames, addresses_pick(image, frames));
 	return 0;
 }
