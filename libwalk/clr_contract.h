@@ -39,6 +39,26 @@ bool sw_clr_field(const struct sw_clr_contract *c, const char *type, const char 
 		  uint32_t *ret);
 bool sw_clr_size(const struct sw_clr_contract *c, const char *type, uint32_t *ret);
 
+/* One number of a layout and what the descriptor calls it; field NULL: the type's size. */
+struct sw_clr_row {
+	const char *type, *field;
+	size_t at; /* of a uint32_t in the layout */
+};
+
+static inline uint32_t *sw_clr_row_at(const struct sw_clr_row *row, void *layout)
+{
+	return (uint32_t *) ((char *) layout + row->at);
+}
+
+/* False: the runtime does not say, and the layout's number is as it was. */
+static inline bool sw_clr_row_resolve(const struct sw_clr_contract *c, const struct sw_clr_row *row,
+				      void *layout)
+{
+	uint32_t *to = sw_clr_row_at(row, layout);
+	return row->field != NULL ? sw_clr_field(c, row->type, row->field, to)
+				  : sw_clr_size(c, row->type, to);
+}
+
 /* A global's value; of an indirect one, the address of the runtime's variable. */
 bool sw_clr_global(const struct sw_clr_contract *c, const char *name, uint64_t *ret);
 

@@ -6,18 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One number of the layout and what the descriptor calls it; field NULL: the type's size. */
-struct row {
-	const char *type, *field;
-	size_t at; /* of a uint32_t in struct sw_clr_layout */
-};
-
 #define ROW(type, field, member)                                    \
 	{                                                           \
 		type, field, offsetof(struct sw_clr_layout, member) \
 	}
 
-static const struct row rows[] = {
+static const struct sw_clr_row rows[] = {
 	ROW("RangeSectionMap", "TopLevelData", map_top),
 	ROW("RangeSectionFragment", "Next", fragment_next),
 	ROW("RangeSectionFragment", "RangeBegin", fragment_begin),
@@ -57,7 +51,7 @@ static const struct row rows[] = {
 };
 
 /* What only hijacked return addresses and threads need; without it the rest still holds. */
-static const struct row thread_rows[] = {
+static const struct sw_clr_row thread_rows[] = {
 	ROW("ThreadStore", "FirstThreadLink", store_first),
 	ROW("Thread", "LinkNext", thread_next),
 	ROW("Thread", "OSId", thread_osid),
@@ -72,14 +66,6 @@ enum {
 	CODE_VERSION_LAST = 2,
 	THREAD_VERSION = 1, /* Thread.md */
 };
-
-static bool row_resolve(const struct sw_clr_contract *c, const struct row *row,
-			struct sw_clr_layout *layout)
-{
-	uint32_t *to = (uint32_t *) ((char *) layout + row->at);
-	return row->field != NULL ? sw_clr_field(c, row->type, row->field, to)
-				  : sw_clr_size(c, row->type, to);
-}
 
 static bool globals_resolve(const struct sw_clr_contract *c, struct sw_clr_layout *l,
 			    const char **ret_missing)
@@ -100,7 +86,7 @@ void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr
 	bool found = sw_clr_version(contract, "Thread", &version) && version == THREAD_VERSION &&
 		     sw_clr_global(contract, "ThreadStore", &layout->store_avma);
 	for (size_t i = 0; found && i < SW_ARRAY_SIZE(thread_rows); i++)
-		found = row_resolve(contract, &thread_rows[i], layout);
+		found = sw_clr_row_resolve(contract, &thread_rows[i], layout);
 	if (!found)
 		layout->store_avma = 0;
 }
@@ -125,7 +111,7 @@ bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr
 	}
 	l.nibble_version = (unsigned) version;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++)
-		if (!row_resolve(contract, &rows[i], &l)) {
+		if (!sw_clr_row_resolve(contract, &rows[i], &l)) {
 			(void) snprintf(ret_why, why_bytes, "its descriptor lacks %s.%s",
 					rows[i].type,
 					rows[i].field != NULL ? rows[i].field : "size");

@@ -5,18 +5,17 @@
 #include <stddef.h>
 
 struct row {
-	const char *type, *field; /* field NULL: the type's size */
-	size_t at;                /* of a uint32_t in struct sw_clr_name_layout */
+	struct sw_clr_row number;
 	bool optional;
 };
 
-#define NEED(type, field, member)                                               \
-	{                                                                       \
-		type, field, offsetof(struct sw_clr_name_layout, member), false \
+#define NEED(type, field, member)                                                 \
+	{                                                                         \
+		{type, field, offsetof(struct sw_clr_name_layout, member)}, false \
 	}
-#define MAY(type, field, member)                                               \
-	{                                                                      \
-		type, field, offsetof(struct sw_clr_name_layout, member), true \
+#define MAY(type, field, member)                                                 \
+	{                                                                        \
+		{type, field, offsetof(struct sw_clr_name_layout, member)}, true \
 	}
 
 static const struct row rows[] = {
@@ -69,13 +68,11 @@ void sw_clr_name_layout_resolve(const struct sw_clr_contract *contract,
 	*ret = (struct sw_clr_name_layout){0};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++) {
 		const struct row *row = &rows[i];
-		uint32_t *to = (uint32_t *) ((char *) ret + row->at);
-		if (row->field != NULL ? sw_clr_field(contract, row->type, row->field, to)
-				       : sw_clr_size(contract, row->type, to))
+		if (sw_clr_row_resolve(contract, &row->number, ret))
 			continue;
 		if (!row->optional)
 			return;
-		*to = SW_CLR_ABSENT;
+		*sw_clr_row_at(&row->number, ret) = SW_CLR_ABSENT;
 	}
 	if (!sw_clr_version(contract, "RuntimeTypeSystem", &version) || version != 1 ||
 	    !sw_clr_global(contract, "MethodDescAlignment", &ret->method_align) ||
