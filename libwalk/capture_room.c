@@ -173,6 +173,7 @@ static void pieces_copy(struct sw_capture_room *room)
 			room->out_of_time = true;
 			for (size_t i = first; i < room->n_pieces; i++)
 				room->pieces[i].bytes = 0;
+			room->n_copied = room->n_pieces;
 			return;
 		}
 		size_t last = first, bytes = 0;
@@ -185,7 +186,7 @@ static void pieces_copy(struct sw_capture_room *room)
 			struct sw_piece *p = &room->pieces[i];
 			p->bytes = read_slow(room->stop, p->avma, p->to, p->bytes);
 		}
-		first = last;
+		room->n_copied = first = last;
 	}
 }
 
@@ -425,6 +426,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 		capture.state = &room->snap->priv->hook_states[i];
 		if (sw_unwinders[i]->capture != NULL && sw_unwinders[i]->capture(&capture) < 0)
 			room->room_short = true;
+		room->hooks_done = i + 1;
 	}
 }
 
@@ -448,10 +450,23 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 	}
 }
 
+/* The helper died on its way: what it did not finish is taken as not done. The unwinders that found
+ * nothing then read the memory as it is now, as they do for a core file. */
+static void unfinished_drop(struct sw_capture_room *room)
+{
+	struct sw_snapshot *snap = room->snap;
+	for (size_t i = room->n_copied; i < room->n_pieces; i++)
+		room->pieces[i].bytes = 0;
+	for (size_t i = room->hooks_done; i < sw_n_unwinders; i++)
+		snap->priv->hook_states[i] = NULL;
+}
+
 void sw_capture_room_finish(struct sw_capture_room *room)
 {
 	struct sw_snapshot *snap = room->snap;
 	struct sw_snapshot_priv *priv = snap->priv;
+	if (!room->stop->finished)
+		unfinished_drop(room);
 	for (size_t i = 0; i < room->n_pieces; i++)
 		piece_hand_over(room, &room->pieces[i]);
 	room->stop->timed_out |= room->out_of_time;

@@ -45,6 +45,9 @@ struct sw_capture_room {
 	bool no_vm_readv;                /* it is refused: read mem_fd instead */
 	bool room_short;                 /* a range was not copied as there was no room */
 	bool out_of_time;
+	/* The helper may be killed between any two instructions: how far it got. */
+	_Atomic size_t n_copied;   /* pieces of which bytes says what was read */
+	_Atomic size_t hooks_done; /* unwinders whose capture hooks are over */
 };
 
 /* Sets memory aside for n_threads. Needs no maps yet. */

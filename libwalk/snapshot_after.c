@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot_take.h"
+#include "arch_user_regs.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "errors.h"
@@ -63,6 +64,8 @@ static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_t
 		tracee->has_regs = false;
 		tracee->reason = SW_E_IO_WORKER;
 	}
+	if (tracee->has_regs && !take->stop.finished) /* the helper died before it came to that */
+		sw_arch_thread_fill(t, &tracee->regs);
 	t->captured = tracee->has_regs;
 	t->reason = tracee->reason;
 	if (t->captured || tracee->release_ns != 0)
@@ -70,18 +73,19 @@ static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_t
 	if (t->stop_ns > snap->times.longest_thread_ns)
 		snap->times.longest_thread_ns = t->stop_ns;
 	if (!t->captured && t->reason == 0)
-		t->reason = SW_E_STOP_TIMEOUT;
+		t->reason = take->stop.died ? SW_E_IO : SW_E_STOP_TIMEOUT;
 	if (t->reason == SW_E_NOT_PERMITTED)
 		t->reason = refusal(take, t->tid);
 	if (is_missing(t->reason))
 		warn_missing(take, t);
-	if (!tracee->visible)
+	bool unknown = tracee->hide_stop && tracee->release_ns == 0; /* the helper died before */
+	if (!tracee->visible && !unknown)
 		return;
 	t->interrupted = true;
 	snap->interrupted_calls++;
 	sw_snapshot_warn(snap, SW_WARN_INTERRUPTED, t->tid, 0,
-			 "thread %d (%s): its system call %ld returns EINTR because of the stop",
-			 t->tid, t->comm, (long) t->syscall);
+			 "thread %d (%s): its system call %ld %s EINTR because of the stop", t->tid,
+			 t->comm, (long) t->syscall, unknown ? "may return" : "returns");
 }
 
 static void warn_limits(struct sw_take *take)
@@ -95,6 +99,10 @@ static void warn_limits(struct sw_take *take)
 				 "the limit of %u ms for the stop was reached: everything was "
 				 "released",
 				 take->options.max_stop_ms);
+	if (take->stop.died)
+		sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, SW_E_IO,
+				 "our process that held the target was killed (by hand, or for want of "
+				 "memory): only what it had copied by then is here");
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		int why = take->stop.timed_out ? SW_E_STOP_TIMEOUT : SW_E_MEMORY;
@@ -200,6 +208,11 @@ static int fail_all(struct sw_take *take)
 	if (take->stop.changed || program_is_gone(take))
 		return sw_fail(take->err, SW_E_CHANGED,
 			       "process %d became another program meanwhile", pid);
+	if (take->stop.died)
+		return sw_fail(take->err, SW_E_IO,
+			       "process %d: our process that held it was killed (by hand, or for want "
+			       "of memory) before anything was copied: ask again",
+			       pid);
 	switch (t->reason) {
 	case SW_E_TRACED:
 	case SW_E_NOT_PERMITTED: return sw_target_denied(take->target, t->tid, take->err);

@@ -408,7 +408,6 @@ static int session(void *arg)
 	if (!stop_new_threads(s))
 		drop_strangers(s);
 	s->time_ns = realtime_clock_ns();
-	s->changed = !same_program(s);
 	ssize_t n = s->statm_fd >= 0 ? pread(s->statm_fd, s->statm, sizeof(s->statm) - 1, 0) : 0;
 	s->statm[n > 0 ? n : 0] = '\0';
 	s->refused = !is_permitted(s);
@@ -425,6 +424,7 @@ static int session(void *arg)
 	}
 	release(s);
 	s->stopped_ns = sw_clock_ns() - begin_ns;
+	s->finished = true;
 	return 0;
 }
 
@@ -433,6 +433,13 @@ int sw_stop_run(struct sw_stop *stop, struct sw_error *err)
 	bool killed = false;
 	int patience_ms = (int) (stop->max_stop_ns / NS_PER_MS) + HELPER_SLACK_MS;
 	int r = sw_helper_run(session, stop, &stop->progress, patience_ms, &killed, err);
+	if (r < 0 || stop->finished)
+		return r;
 	stop->timed_out |= killed;
-	return r;
+	stop->died = !killed;
+	if (stop->time_ns == 0)
+		stop->time_ns = realtime_clock_ns();
+	if (stop->deadline_ns != 0) /* the threads went on when it died */
+		stop->stopped_ns = sw_clock_ns() - (stop->deadline_ns - stop->max_stop_ns);
+	return 0;
 }

@@ -15,6 +15,8 @@ import time
 
 RESULT = re.compile(r"^(not )?ok\b[ \d]*-?\s*(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)")
+FAILURES_MAX = 60
+END_LINES = 20
 
 
 class Totals:
@@ -85,6 +87,16 @@ def count(path, output, status, totals):
     return failed == 0
 
 
+def telling(lines):
+    """Of a failed program's output: what failed, with its details, first; then how it ended."""
+    failures, inside = [], False
+    for line in lines:
+        inside = line.startswith("not ok") or (inside and line.startswith("#"))
+        if inside:
+            failures.append(line)
+    return failures[:FAILURES_MAX] + ["---"] + lines[-END_LINES:]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
@@ -106,7 +118,8 @@ def main():
         print(f"{'ok  ' if good else 'FAIL'} {os.path.basename(path):32s} "
               f"{time.monotonic() - begin:6.1f} s", flush=True)
         if not good:
-            print("".join(f"    | {line}\n" for line in output.splitlines()[-60:]), flush=True)
+            lines = telling(output.splitlines())
+            print("".join(f"    | {line}\n" for line in lines), flush=True)
     for skip in totals.skips:
         print(f"skipped: {skip}")
     if args.no_skip and totals.skipped:
