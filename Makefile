@@ -199,6 +199,7 @@ lint: deps-lint
 layers:
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
+	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 
 .PHONY: install
 install: all

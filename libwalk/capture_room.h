@@ -8,11 +8,17 @@
 #include <sys/uio.h>
 
 enum {
+	SW_CAPTURE_PAGE = 4096,
 	SW_CAPTURE_BATCH = 1024,             /* ranges in one process_vm_readv(): IOV_MAX */
 	SW_CAPTURE_BATCH_BYTES = 16 << 20,   /* bytes in one, so that the deadline is seen */
 	SW_CAPTURE_PREFAULT_BYTES = 16384,   /* of a stack, whose pages are there before the stop */
 	SW_CAPTURE_UNKNOWN_BYTES = 64 << 10, /* of a stack whose mapping is not known */
 };
+
+static inline uint64_t sw_capture_page_up(uint64_t avma)
+{
+	return (avma + SW_CAPTURE_PAGE - 1) & -(uint64_t) SW_CAPTURE_PAGE;
+}
 
 /* One piece of memory to copy. */
 struct sw_piece {
@@ -63,6 +69,9 @@ void sw_capture_room_prepare(struct sw_capture_room *room);
 
 /* sw_stop.stopped: copies stacks and ranges, runs capture hooks. arg is the room. */
 void sw_capture_room_fill(void *arg, struct sw_stop *stop);
+
+/* Copies room->pieces, which have their places, until the deadline. Also in the stop. */
+void sw_capture_pieces_copy(struct sw_capture_room *room);
 
 /* Target running again: hands the copies to threads and ranges, warns of what is missing, gives
  * unused memory back. */

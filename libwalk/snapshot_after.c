@@ -100,9 +100,10 @@ static void warn_limits(struct sw_take *take)
 				 "released",
 				 take->options.max_stop_ms);
 	if (take->stop.died)
-		sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, SW_E_IO,
-				 "our process that held the target was killed (by hand, or for want of "
-				 "memory): only what it had copied by then is here");
+		sw_snapshot_warn(
+			snap, SW_WARN_CAPTURE, 0, SW_E_IO,
+			"our process that held the target was killed (by hand, or for want of "
+			"memory): only what it had copied by then is here");
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		int why = take->stop.timed_out ? SW_E_STOP_TIMEOUT : SW_E_MEMORY;
@@ -209,10 +210,11 @@ static int fail_all(struct sw_take *take)
 		return sw_fail(take->err, SW_E_CHANGED,
 			       "process %d became another program meanwhile", pid);
 	if (take->stop.died)
-		return sw_fail(take->err, SW_E_IO,
-			       "process %d: our process that held it was killed (by hand, or for want "
-			       "of memory) before anything was copied: ask again",
-			       pid);
+		return sw_fail(
+			take->err, SW_E_IO,
+			"process %d: our process that held it was killed (by hand, or for want "
+			"of memory) before anything was copied: ask again",
+			pid);
 	switch (t->reason) {
 	case SW_E_TRACED:
 	case SW_E_NOT_PERMITTED: return sw_target_denied(take->target, t->tid, take->err);

@@ -8,7 +8,7 @@
 
 /*
  * One sw_snapshot_take(), in the order of its files: snapshot_before.c with snapshot_threads.c
- * (describe everything, set memory aside), stop.c with capture_room.c (stop, copy, let go),
+ * (describe everything, set memory aside), stop.c with capture_*.c (stop, copy, let go),
  * snapshot_after.c (what became of each thread, warnings, newer maps).
  */
 struct sw_take {

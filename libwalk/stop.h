@@ -69,8 +69,8 @@ struct sw_stop {
 	bool changed;    /* it became another program: nothing was copied */
 	bool refused;    /* permit() said no: nothing was copied */
 	bool timed_out;
-	bool finished;   /* the session came to its end */
-	bool died;       /* the helper was killed by somebody else before that: as little as was
+	bool finished;  /* the session came to its end */
+	bool died;      /* the helper was killed by somebody else before that: as little as was
 			    reached is there */
 	char statm[32]; /* first bytes of statm in the stop, not parsed; "" unknown */
 	bool overflow;  /* more threads than capacity */

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What runs while a target is held calls only what is listed here: system calls that neither wait
+# without an end nor need memory, and functions of ours that were read with that in mind. A call that
+# is not listed is a finding; whether it may be listed is for a person to judge.
+#	tests/held.sh CC CFLAGS
+set -uo pipefail
+cc=$1 cflags=$2
+status=0
+object=$(mktemp --suffix=.o)
+trap 'rm -f "$object"' EXIT
+
+# The linker's, the compiler's, and what copies or compares bytes.
+any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove memset memcmp'
+
+# Before the first INTERRUPT, or after the last DETACH: alarm_prepare(), realtime_on(), sw_stop_run().
+running='sigaction sigaddset sigemptyset sigprocmask getpid sched_setscheduler sw_helper_run'
+
+# looked_at FILE CALLS...: all that the file needs of others.
+looked_at() {
+	local file=$1 name
+	shift
+	# shellcheck disable=SC2086
+	$cc $cflags -O2 -c -o "$object" "$file" || { status=1; return; }
+	for name in $(nm -u "$object" | awk '{print $2}'); do
+		case " $any $* " in
+		*" $name "*) ;;
+		*)
+			echo "held: $file: calls $name() while the target is held" >&2
+			status=1
+			;;
+		esac
+	done
+}
+
+# shellcheck disable=SC2086
+looked_at libwalk/stop.c $running ptrace pread clock_gettime process_vm_readv waitid \
+	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
+	sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
+	sw_stop_list_new sw_stop_look sw_stop_wait
+# shellcheck disable=SC2086
+looked_at libwalk/stop_wait.c $running waitid setitimer clock_gettime
+# openat, close: of a directory in /proc, for sw_stop.permit.
+looked_at libwalk/stop_threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
+looked_at libwalk/restart.c
+looked_at libwalk/arch_user_regs_x86_64.c
+looked_at libwalk/capture_stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map \
+	sw_unwinders sw_n_unwinders
+looked_at libwalk/capture_copy.c process_vm_readv pread clock_gettime
+
+others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
+	grep -vx libwalk/stop.c)
+[ -z "$others" ] || { echo "held: ptrace() outside of libwalk/stop.c: $others" >&2; status=1; }
+
+[ $status = 0 ] && echo "held: ok"
+exit $status
