@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All threads of one or several targets, once: by ourselves or through the daemon. */
 #include "commands.h"
+#include "clock.h"
 #include "daemon.h"
 #include "deliver.h"
 #include "obtain.h"
 
 #include <sys/stat.h>
-#include <time.h>
 
 /* One run of the command over all its targets. */
 struct dumper {
@@ -15,18 +15,11 @@ struct dumper {
 	struct sw_delivery delivery;
 };
 
-static int64_t wall_clock_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_REALTIME, &t); /* cannot fail with a clock that exists */
-	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 {
 	struct sw_daemon_dump dump;
 	struct sw_complaint why;
-	int64_t begin_ns = wall_clock_ns();
+	int64_t begin_ns = sw_realtime_ns();
 	if (!sw_daemon_capture(d->options, subject->pid, d->options->reason, &dump, &why))
 		return sw_complain_about(subject->name, &why);
 	sw_daemon_say_coalesced(subject->name, &dump, begin_ns);
@@ -84,7 +77,7 @@ static int dump_all(struct dumper *d, const struct sw_selection *selection)
 			!isatty(STDOUT_FILENO);
 	int status = SW_STATUS_COMPLETE;
 	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
-		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_now_ns();
+		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
 		status = sw_status_worse(status, dump_one(d, &selection->subjects[i], begin_ns));
 		if (progress)
 			show_progress(i + 1, selection->n_subjects);

@@ -4,6 +4,7 @@
  * when none listens and there is a place for the dump.
  */
 #include "commands.h"
+#include "clock.h"
 #include "daemon.h"
 #include "deliver.h"
 #include "errors.h"
@@ -176,7 +177,7 @@ static int capture_directly(struct hooker *h, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
 	struct sw_obtained got;
-	if (sw_obtain_report(&h->session, subject, &h->options, sw_now_ns(), 1, &got, &err) < 0)
+	if (sw_obtain_report(&h->session, subject, &h->options, sw_clock_ns(), 1, &got, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	struct captured c = {.id = got.report->id,
 			     .comm = got.report->process.comm,

@@ -4,6 +4,7 @@
  * everything that is read of the running process for that is recorded, too.
  */
 #include "commands.h"
+#include "clock.h"
 #include "complain.h"
 #include "obtain.h"
 
@@ -12,7 +13,7 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_obtained_deinit) struct sw_obtained all = {0};
-	if (sw_obtain_report(session, subject, options, sw_now_ns(), 0, &all, &err) < 0)
+	if (sw_obtain_report(session, subject, options, sw_clock_ns(), 0, &all, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const struct sw_snapshot *snap = all.snap;
 	if (sw_snapshot_save(snap, options->output, &err) < 0)

@@ -4,6 +4,7 @@
  * bounded: the pause between two captures grows with what they cost it.
  */
 #include "commands.h"
+#include "clock.h"
 #include "complain.h"
 #include "errors.h"
 #include "folded.h"
@@ -31,8 +32,8 @@ struct sampler {
 static int sample_once(struct sampler *s, struct sw_error *err)
 {
 	struct sw_obtained got;
-	int r = sw_obtain_report(&s->session, s->subject, s->options, sw_now_ns(), s->n_samples + 1,
-				 &got, err);
+	int r = sw_obtain_report(&s->session, s->subject, s->options, sw_clock_ns(),
+				 s->n_samples + 1, &got, err);
 	if (r < 0)
 		return r;
 	sw_cleanup(sw_free_p) char *text = NULL;
@@ -62,7 +63,7 @@ static int64_t next_ns(const struct sampler *s, int64_t last_ns)
 /* Waits; true when a signal says to stop. */
 static bool wait_until(const struct sampler *s, int64_t when_ns)
 {
-	int64_t left_ns = when_ns - sw_now_ns();
+	int64_t left_ns = when_ns - sw_clock_ns();
 	if (left_ns < 0)
 		left_ns = 0;
 	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
@@ -71,7 +72,7 @@ static bool wait_until(const struct sampler *s, int64_t when_ns)
 
 static void show_progress(struct sampler *s)
 {
-	int64_t now_ns = sw_now_ns();
+	int64_t now_ns = sw_clock_ns();
 	if (now_ns - s->progress_ns < NS_PER_S / 4 || !isatty(STDERR_FILENO))
 		return;
 	s->progress_ns = now_ns;
@@ -82,12 +83,12 @@ static void show_progress(struct sampler *s)
 /* Until the time is over, a signal comes, or the target ends. */
 static int sample_all(struct sampler *s, struct sw_error *err)
 {
-	s->begin_ns = s->progress_ns = sw_now_ns();
+	s->begin_ns = s->progress_ns = sw_clock_ns();
 	int64_t until_ns = s->begin_ns + (int64_t) s->options->duration_s * NS_PER_S;
 	for (int64_t due_ns = s->begin_ns; due_ns < until_ns;) {
 		if (wait_until(s, due_ns))
 			break;
-		due_ns = sw_now_ns();
+		due_ns = sw_clock_ns();
 		int r = sample_once(s, err);
 		s->target_ended = r == -SW_E_NO_PROCESS || r == -SW_E_EXITED || r == -SW_E_ZOMBIE;
 		if (s->target_ended && s->n_samples > 0)
@@ -97,7 +98,7 @@ static int sample_all(struct sampler *s, struct sw_error *err)
 		due_ns = next_ns(s, due_ns);
 		show_progress(s);
 	}
-	s->end_ns = sw_now_ns();
+	s->end_ns = sw_clock_ns();
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The second opinion: one snapshot, walked by us and by libunwind, compared frame by frame. */
 #include "commands.h"
+#include "clock.h"
 #include "complain.h"
 #include "errors.h"
 #include "obtain.h"
@@ -72,7 +73,7 @@ static int walk(struct verifier *v, enum sw_walk_mode mode, struct sw_walks **re
 	struct sw_walk_options walk = v->options->walk;
 	struct sw_symbolize_options symbolize = v->options->symbolize;
 	walk.mode = mode;
-	walk.deadline_ns = symbolize.deadline_ns = sw_deadline_ns(v->options, sw_now_ns());
+	walk.deadline_ns = symbolize.deadline_ns = sw_deadline_ns(v->options, sw_clock_ns());
 	int r = sw_walk_all(v->snap, &walk, ret_walks, err);
 	if (r < 0 || v->session.symbolizer == NULL)
 		return r;

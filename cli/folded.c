@@ -2,6 +2,7 @@
 /* Adding up folded stacks over many samples. */
 #include "folded.h"
 #include "cleanup.h"
+#include "grow.h"
 
 #include <snapwalk/error.h>
 #include <inttypes.h>
@@ -25,14 +26,11 @@ static uint64_t hash_of(const char *name, size_t length)
 
 static int append(struct sw_tally *t, uint64_t key, const char *name, size_t length)
 {
-	if (t->n_entries == t->capacity) {
-		size_t capacity = t->capacity == 0 ? 64 : t->capacity * 2;
-		struct sw_tally_entry *grown = reallocarray(t->entries, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return -SW_E_NOMEM;
-		t->entries = grown;
-		t->capacity = capacity;
-	}
+	struct sw_tally_entry *grown =
+		sw_grow(t->entries, t->n_entries, &t->capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return -SW_E_NOMEM;
+	t->entries = grown;
 	const char *kept = sw_arena_strndup(&t->arena, name, length);
 	if (kept == NULL || sw_map64_put(&t->index, key, t->n_entries) < 0)
 		return -SW_E_NOMEM;

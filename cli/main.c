@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "commands.h"
+#include "clock.h"
 #include "complain.h"
 #include "errors.h"
 #include "obtain.h"
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
 {
 	struct sw_options options;
 	struct sw_usage usage;
-	int64_t begin_ns = sw_now_ns();
+	int64_t begin_ns = sw_clock_ns();
 	prepare_process();
 	int status = SW_STATUS_USAGE;
 	if (sw_options_parse(argc, argv, commands, &options, &usage)) {

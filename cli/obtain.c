@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "obtain.h"
 
-#include <time.h>
-
-int64_t sw_now_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a clock that exists */
-	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
 {
 	if (options->timeout_ms == 0)

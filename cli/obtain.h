@@ -14,8 +14,6 @@ struct sw_session {
 int sw_session_init(struct sw_session *ret, const struct sw_options *options, struct sw_error *err);
 void sw_session_deinit(struct sw_session *session);
 
-/* CLOCK_MONOTONIC. */
-int64_t sw_now_ns(void);
 /* When --timeout ends for work that began at begin_ns; 0 means no limit. */
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns);
 

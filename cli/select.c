@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "complain.h"
 #include "errors.h"
+#include "grow.h"
 #include "text.h"
 
 #include <snapwalk/select.h>
@@ -23,14 +24,11 @@ static int add(struct sw_selection *s, const struct sw_subject *subject, struct 
 			return 0;
 	if (s->n_subjects == SELECT_MAX)
 		return sw_fail(err, SW_E_LIMIT, "more than %d processes match", SELECT_MAX);
-	if (s->n_subjects == s->capacity) {
-		size_t capacity = s->capacity == 0 ? 8 : s->capacity * 2;
-		struct sw_subject *grown = reallocarray(s->subjects, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return sw_fail_nomem(err);
-		s->subjects = grown;
-		s->capacity = capacity;
-	}
+	struct sw_subject *grown =
+		sw_grow(s->subjects, s->n_subjects, &s->capacity, 8, sizeof(*grown));
+	if (grown == NULL)
+		return sw_fail_nomem(err);
+	s->subjects = grown;
 	s->subjects[s->n_subjects++] = *subject;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "broker_job.h"
 #include "broker_series.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 #include "ondump.h"
@@ -33,7 +34,7 @@ static void look_up(struct sw_broker *broker, struct sw_config *config)
 
 int sw_broker_init(struct sw_broker *broker, struct sw_config *config, struct sw_error *err)
 {
-	*broker = (struct sw_broker){.config = config, .start_ns = sw_broker_now_ns()};
+	*broker = (struct sw_broker){.config = config, .start_ns = sw_clock_ns()};
 	TAILQ_INIT(&broker->connections);
 	TAILQ_INIT(&broker->subscriptions);
 	TAILQ_INIT(&broker->jobs);

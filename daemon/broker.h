@@ -98,8 +98,6 @@ struct sw_broker {
 	struct sw_counters counters;
 };
 
-int64_t sw_broker_now_ns(void); /* CLOCK_MONOTONIC */
-
 /* Everything that must be looked up before the sandbox is entered. */
 int sw_broker_init(struct sw_broker *broker, struct sw_config *config, struct sw_error *err);
 /* Begins to serve: event loop, store, rules; sockets are there. */

@@ -14,13 +14,6 @@
 
 enum { READ_BYTES = 64 << 10, PIECES_AT_ONCE = 4 };
 
-int64_t sw_broker_now_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a clock that exists */
-	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void sw_connection_kick(struct sw_connection *c)
 {
 	if (sd_event_source_set_enabled(c->kick, SD_EVENT_ONESHOT) < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "broker_job.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 
@@ -56,7 +57,7 @@ static enum sw_submitted admit(struct sw_broker *broker, const struct sw_submiss
 			       struct sw_refusal *refusal)
 {
 	struct sw_counters *n = &broker->counters;
-	int64_t now_ns = sw_broker_now_ns();
+	int64_t now_ns = sw_clock_ns();
 	if (broker->n_queued >= broker->config->queue)
 		return busy(refusal, &n->busy_queue_total, "queue", QUEUE_RETRY_MS);
 	uint32_t ms = sw_limits_target(broker->limits, s->found->pid, s->found->starttime, now_ns);
@@ -176,7 +177,7 @@ static void start_ready(struct sw_broker *broker)
 		struct sw_refusal refusal = {0};
 		/* Asked again: another job of this target may have used its time up meanwhile. */
 		uint32_t ms = sw_limits_target(broker->limits, job->request.pid,
-					       job->request.starttime, sw_broker_now_ns());
+					       job->request.starttime, sw_clock_ns());
 		if (ms > 0) {
 			(void) busy(&refusal, &broker->counters.busy_target_total, "target", ms);
 			sw_job_finish(job, NULL, &refusal);

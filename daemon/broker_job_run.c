@@ -5,6 +5,7 @@
  */
 #include "broker_job.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 
@@ -79,7 +80,7 @@ static void charge(struct sw_job *job, int64_t stopped_us)
 		stopped_us = 0;
 	job->broker->counters.stopped_us_total += (uint64_t) stopped_us;
 	sw_limits_stopped(job->broker->limits, job->request.pid, job->request.starttime, stopped_us,
-			  sw_broker_now_ns());
+			  sw_clock_ns());
 }
 
 /* What the broker could not see without the worker's capabilities: the path of the executable. */
@@ -264,7 +265,7 @@ static int on_exit_event(sd_event_source *source, int fd, uint32_t events, void 
 void sw_job_kill(struct sw_job *job)
 {
 	/* How long it held the target is not known: not longer than this. */
-	int64_t held_us = (sw_broker_now_ns() - job->begin_ns) / 1000;
+	int64_t held_us = (sw_clock_ns() - job->begin_ns) / 1000;
 	int64_t most_us = job->options.max_stop_ms * INT64_C(1000);
 	if (!job->resumed)
 		charge(job, held_us < most_us ? held_us : most_us);
@@ -275,7 +276,7 @@ void sw_job_kill(struct sw_job *job)
 int sw_job_run(struct sw_job *job, struct sw_error *err)
 {
 	sd_event *event = job->broker->event;
-	job->begin_ns = sw_broker_now_ns();
+	job->begin_ns = sw_clock_ns();
 	int r = sw_spawner_spawn(job->broker->spawner, &job->request, job->target_pidfd,
 				 &job->pidfd, &job->stream, err);
 	if (r < 0)

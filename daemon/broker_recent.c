@@ -5,6 +5,7 @@
  */
 #include "broker_job.h"
 #include "cleanup.h"
+#include "clock.h"
 
 #include <malloc.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void drop(struct sw_broker *broker, struct sw_recent *recent)
 static void schedule(struct sw_broker *broker)
 {
 	const struct sw_recent *oldest = TAILQ_FIRST(&broker->recent);
-	int64_t us = oldest != NULL ? (oldest->expires_ns - sw_broker_now_ns()) / 1000 + 1 : 0;
+	int64_t us = oldest != NULL ? (oldest->expires_ns - sw_clock_ns()) / 1000 + 1 : 0;
 	/* Should this fail, dumps that are too old are still never returned, and pushed out. */
 	(void) sd_event_source_set_time_relative(broker->recent_expiry, us > 0 ? (uint64_t) us : 0);
 	(void) sd_event_source_set_enabled(broker->recent_expiry,
@@ -47,7 +48,7 @@ static int on_expiry(sd_event_source *source, uint64_t now_us, void *arg)
 	struct sw_broker *broker = arg;
 	struct sw_recent *oldest;
 	size_t before = broker->recent_bytes;
-	int64_t now_ns = sw_broker_now_ns();
+	int64_t now_ns = sw_clock_ns();
 	(void) source;
 	(void) now_us;
 	while ((oldest = TAILQ_FIRST(&broker->recent)) != NULL && oldest->expires_ns <= now_ns)
@@ -76,7 +77,7 @@ struct sw_dump *sw_recent_find(struct sw_broker *broker, pid_t pid, uint64_t sta
 			       const struct sw_job_options *options)
 {
 	struct sw_recent *recent;
-	int64_t now_ns = sw_broker_now_ns();
+	int64_t now_ns = sw_clock_ns();
 	TAILQ_FOREACH_REVERSE(recent, &broker->recent, sw_recent_list, link)
 	if (recent->dump->pid == pid && recent->dump->starttime == starttime &&
 	    memcmp(&recent->options, options, sizeof(*options)) == 0)
@@ -94,7 +95,7 @@ void sw_recent_add(struct sw_broker *broker, struct sw_dump *dump,
 		return; /* then the next caller gets a new one */
 	*recent = (struct sw_recent){.options = *options,
 				     .dump = sw_dump_ref(dump),
-				     .expires_ns = sw_broker_now_ns() + interval_ns};
+				     .expires_ns = sw_clock_ns() + interval_ns};
 	TAILQ_INSERT_TAIL(&broker->recent, recent, link);
 	broker->n_recent++;
 	broker->recent_bytes += dump->size;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "broker_series.h"
 #include "cleanup.h"
+#include "clock.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *arg)
 	struct sw_series *series = arg;
 	struct sw_found found = {.pidfd = -EBADF};
 	struct sw_refusal refusal = {0};
-	int64_t now_ns = sw_broker_now_ns();
+	int64_t now_ns = sw_clock_ns();
 	(void) source;
 	(void) now_us;
 	/* Captures that were missed are not made up for. */
@@ -69,7 +70,7 @@ bool sw_series_next(struct sw_series *series)
 {
 	if (series->left == 0)
 		return false;
-	int64_t us = (series->next_ns - sw_broker_now_ns()) / 1000;
+	int64_t us = (series->next_ns - sw_clock_ns()) / 1000;
 	if (sd_event_source_set_time_relative(series->timer, us > 0 ? (uint64_t) us : 0) < 0 ||
 	    sd_event_source_set_enabled(series->timer, SD_EVENT_ONESHOT) < 0)
 		return false;
@@ -106,7 +107,7 @@ struct sw_series *sw_series_create(struct sw_broker *broker, const struct sw_sub
 	series->options = s->options;
 	series->store = s->store;
 	series->interval_ns = interval_ms * 1000000;
-	series->next_ns = sw_broker_now_ns();
+	series->next_ns = sw_clock_ns();
 	series->left = count;
 	TAILQ_INSERT_TAIL(&broker->series, series, link);
 	/* A millisecond of slack lets wake-ups come together, but not drift. */

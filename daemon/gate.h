@@ -97,8 +97,6 @@ struct sw_gate {
 
 void sw_gate_init(struct sw_gate *gate, const char *socket_path, const char *token);
 void sw_gate_deinit(struct sw_gate *gate);
-/* CLOCK_MONOTONIC. */
-int64_t sw_gate_now_ns(void);
 
 /* One call to the daemon. Consumes parameters. 0 and an answer, which may be an error of the
  * daemon; -SW_E_NOT_FOUND, -SW_E_TIMEOUT, -SW_E_EXITED ...: there is none. */

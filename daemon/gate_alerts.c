@@ -4,6 +4,7 @@
  * again within seconds, everything else from 400 on is given up until the next group interval.
  */
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "gate.h"
 
@@ -172,7 +173,7 @@ void sw_gate_alerts(struct sw_gate *gate, const char *body, size_t size, struct 
 		return;
 	}
 	struct batch b = {.gate = gate,
-			  .deadline_ns = sw_gate_now_ns() + SW_GATE_REQUEST_MS * INT64_C(1000000)};
+			  .deadline_ns = sw_clock_ns() + SW_GATE_REQUEST_MS * INT64_C(1000000)};
 	work_off(&b, &alerts, ret);
 	sw_alerts_deinit(&alerts);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the threads share, and their calls to the daemon: a connection for each. */
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "gate.h"
 
 #include <sys/socket.h>
-#include <time.h>
 
 const char *sw_gate_result_name(enum sw_gate_result result)
 {
@@ -27,13 +27,6 @@ void sw_gate_init(struct sw_gate *gate, const char *socket_path, const char *tok
 void sw_gate_deinit(struct sw_gate *gate)
 {
 	(void) pthread_mutex_destroy(&gate->lock); /* nobody holds it */
-}
-
-int64_t sw_gate_now_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a clock that exists */
-	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Remembers the socket, so that a stop can end the wait. 0 is no socket of ours: it is stdin. */
@@ -60,7 +53,7 @@ static void call_end(struct sw_gate *gate, int *slot)
 
 static int left_ms(int64_t deadline_ns)
 {
-	int64_t left = (deadline_ns - sw_gate_now_ns()) / 1000000;
+	int64_t left = (deadline_ns - sw_clock_ns()) / 1000000;
 	return left > 0 ? (int) left : 0;
 }
 

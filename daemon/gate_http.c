@@ -4,6 +4,7 @@
  * keeps nobody else waiting.
  */
 #include "cleanup.h"
+#include "clock.h"
 #include "gate.h"
 
 #include <microhttpd.h>
@@ -163,7 +164,7 @@ static void respond(struct sw_gate *gate, const char *path, const struct request
 /* A body that comes byte by byte must not keep its thread for ever. */
 static enum MHD_Result take_body(struct request *request, const char *data, size_t *size)
 {
-	if (sw_gate_now_ns() - request->begin_ns > SW_GATE_UPLOAD_MS * INT64_C(1000000))
+	if (sw_clock_ns() - request->begin_ns > SW_GATE_UPLOAD_MS * INT64_C(1000000))
 		return MHD_NO;
 	if (*size > SW_ALERTS_BYTES_MAX - request->body.size)
 		request->too_long = true;
@@ -188,7 +189,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		request = calloc(1, sizeof(*request));
 		if (request == NULL)
 			return MHD_NO;
-		request->begin_ns = sw_gate_now_ns();
+		request->begin_ns = sw_clock_ns();
 		*state = request;
 		return MHD_YES;
 	}

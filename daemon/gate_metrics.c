@@ -5,6 +5,7 @@
  * "_us" in a name is microseconds, which Prometheus wants as seconds.
  */
 #include "cleanup.h"
+#include "clock.h"
 #include "gate.h"
 
 #include <inttypes.h>
@@ -202,7 +203,7 @@ void sw_gate_metrics_text(struct sw_gate *gate, struct json_object *status, stru
 /* 1: the daemon answered. */
 static bool ask_status(struct sw_gate *gate, struct sw_varlink_answer *ret, struct sw_error *err)
 {
-	int64_t deadline_ns = sw_gate_now_ns() + SW_GATE_PROBE_MS * INT64_C(1000000);
+	int64_t deadline_ns = sw_clock_ns() + SW_GATE_PROBE_MS * INT64_C(1000000);
 	int r = sw_gate_call(gate, "io.snapwalk.Status", json_object_new_object(), deadline_ns, ret,
 			     err);
 	if (r == 0 && ret->error != NULL)

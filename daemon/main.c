@@ -5,6 +5,7 @@
  */
 #include "broker.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 #include "ondump.h"
@@ -230,7 +231,7 @@ static void reload(struct service *service)
 	struct sw_error err = {0};
 	/* MONOTONIC_USEC: for Type=notify-reload (systemd 253); harmless to older ones. */
 	(void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=Reading the configuration",
-			  (long long) (sw_broker_now_ns() / 1000)); /* nobody listens: fine */
+			  (long long) (sw_clock_ns() / 1000)); /* nobody listens: fine */
 	if (config_load(&service->arguments, to_log, &config, &err) < 0)
 		sw_log(SW_LOG_ERROR, "the old configuration stays: %s", err.message);
 	else {

@@ -5,6 +5,7 @@
 #include "broker_series.h"
 #include "broker_stream.h"
 #include "cleanup.h"
+#include "clock.h"
 
 #include <string.h>
 
@@ -137,7 +138,7 @@ static bool take_token(struct sw_call *call, struct sw_refusal *refusal)
 	struct sw_broker *broker = call->broker;
 	if (caller->uid == 0 || (broker->config->user_mode && caller->privileged))
 		return true;
-	uint32_t ms = sw_limits_take(broker->limits, caller->uid, sw_broker_now_ns());
+	uint32_t ms = sw_limits_take(broker->limits, caller->uid, sw_clock_ns());
 	if (ms == 0)
 		return true;
 	broker->counters.busy_rate_total++;

@@ -2,6 +2,7 @@
 #include "broker_call.h"
 #include "broker_params.h"
 #include "cleanup.h"
+#include "clock.h"
 
 static struct json_object *counters_json(const struct sw_counters *n)
 {
@@ -25,7 +26,7 @@ void sw_method_status(struct sw_call *call)
 		uint64_t value;
 	} numbers[] = {
 		{"pid", (uint64_t) getpid()},
-		{"uptime_ms", (uint64_t) (sw_broker_now_ns() - b->start_ns) / 1000000},
+		{"uptime_ms", (uint64_t) (sw_clock_ns() - b->start_ns) / 1000000},
 		{"capturing", b->n_running},
 		{"queued", b->n_queued},
 		{"connections", b->n_connections},

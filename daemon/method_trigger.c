@@ -9,6 +9,7 @@
 #include "broker_series.h"
 #include "broker_stream.h"
 #include "cleanup.h"
+#include "clock.h"
 
 #include <string.h>
 
@@ -232,7 +233,7 @@ static void match_rules(struct trigger *t, const struct trigger_params *p)
 		struct sw_rule_target target = {0};
 		const char *reason = "out of memory";
 		int r = sw_rule_match(rule, p->source, label_find, p->labels, broker->host,
-				      sw_broker_now_ns(), &target, &reason);
+				      sw_clock_ns(), &target, &reason);
 		if (r > 0)
 			fire(t, rule, &target);
 		else
@@ -258,7 +259,7 @@ static struct trigger *trigger_create(struct sw_call *call, const struct trigger
 			      .broker = call->broker,
 			      .source = p->source,
 			      .source_size = strlen(p->source),
-			      .begin_ns = sw_broker_now_ns(),
+			      .begin_ns = sw_clock_ns(),
 			      .ids = json_object_new_array(),
 			      .skipped = json_object_new_array()};
 	if (p->fingerprint != NULL)

@@ -5,6 +5,7 @@
 #include "spawner_wire.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "write_all.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -128,14 +129,8 @@ static int memory_make(const char *json, size_t size, struct sw_error *err)
 		memfd_create("snapwalk-dump", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "OnDump=: memory for the dump");
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, json + done, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return sw_fail_errno(err, SW_E_IO, "OnDump=: memory for the dump");
-		done += (size_t) n;
-	}
+	if (!sw_write_all(fd, json, size))
+		return sw_fail_errno(err, SW_E_IO, "OnDump=: memory for the dump");
 	if (lseek(fd, 0, SEEK_SET) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
 		return sw_fail_errno(err, SW_E_IO, "OnDump=: sealing the dump");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The launcher: nothing but the configuration tells it what to run. */
 #include "ondump_launcher.h"
+#include "clock.h"
 #include "sandbox_parts.h"
 #include "spawner_wire.h"
 #include "cleanup.h"
@@ -15,7 +16,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
 	LAUNCHER_FD = 3,
@@ -23,7 +23,6 @@ enum {
 	STATUS_NOT_EXECUTED = 127, /* as of shells: POSIX.1-2017, XCU 2.8.2 */
 	END_MS = 200,
 	MS_PER_S = 1000,
-	NS_PER_MS = 1000000,
 };
 
 struct command {
@@ -38,13 +37,6 @@ struct launcher {
 	const struct sw_config *config; /* borrowed */
 	struct command commands[SW_ON_DUMP_MAX];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
-	return (int64_t) t.tv_sec * MS_PER_S + t.tv_nsec / NS_PER_MS;
-}
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
@@ -141,7 +133,7 @@ static bool command_start(struct launcher *l, struct command *c,
 	*c = (struct command){
 		.pid = pid,
 		.pidfd = (int) syscall(SYS_pidfd_open, pid, 0),
-		.deadline_ms = now_ms() + l->config->on_dump_timeout_ms,
+		.deadline_ms = sw_clock_ms() + l->config->on_dump_timeout_ms,
 	};
 	memcpy(c->id, order->id, sizeof(c->id));
 	if (c->pidfd >= 0)
@@ -212,7 +204,7 @@ static bool command_collect(struct command *c, int *ret_status)
 
 static void look_after(struct launcher *l)
 {
-	int64_t now = now_ms();
+	int64_t now = sw_clock_ms();
 	for (size_t i = 0; i < SW_ON_DUMP_MAX; i++) {
 		struct command *c = &l->commands[i];
 		int status = 0;
@@ -233,7 +225,7 @@ static void look_after(struct launcher *l)
 static bool wait_event(const struct launcher *l)
 {
 	struct pollfd events[1 + SW_ON_DUMP_MAX] = {{.fd = LAUNCHER_FD, .events = POLLIN}};
-	int64_t timeout_ms = -1, now = now_ms();
+	int64_t timeout_ms = -1, now = sw_clock_ms();
 	for (size_t i = 0; i < SW_ON_DUMP_MAX; i++) {
 		const struct command *c = &l->commands[i];
 		/* Negative ones are not looked at: poll(2). */

@@ -2,6 +2,7 @@
 /* The broker's side. */
 #include "spawner_wire.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 
 #include <poll.h>
@@ -10,21 +11,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
 	START_MS = 20000, /* looking the user up may ask the network */
 	ANSWER_MS = 1000,
 	END_MS = 1000,
-	NS_PER_MS = 1000000,
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a clock that exists */
-	return (int64_t) t.tv_sec * 1000 + t.tv_nsec / NS_PER_MS;
-}
 
 static int gone(struct sw_error *err)
 {
@@ -44,11 +36,11 @@ static void answer_drop(int *fds, size_t n)
 static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int timeout_ms,
 		       int fds[static SW_WIRE_FDS_MAX], size_t *ret_n, struct sw_error *err)
 {
-	const int64_t end_ms = now_ms() + timeout_ms;
+	const int64_t end_ms = sw_clock_ms() + timeout_ms;
 	for (;;) {
 		struct sw_spawner_answer a;
 		struct pollfd event = {.fd = spawner->fd, .events = POLLIN};
-		int64_t left_ms = end_ms - now_ms();
+		int64_t left_ms = end_ms - sw_clock_ms();
 		int ready = poll(&event, 1, left_ms > 0 ? (int) left_ms : 0);
 		if (ready < 0 && errno == EINTR)
 			continue;

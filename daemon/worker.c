@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker_parts.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "sandbox.h"
 
@@ -8,16 +9,8 @@
 
 #include <inttypes.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 enum { NS_PER_MS = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail with a clock that exists */
-	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 /* With capabilities: everything up to the moment at which the target runs again. */
 static int take(struct sw_worker *worker, struct sw_context *ctx, struct sw_snapshot **ret,
@@ -118,7 +111,7 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 				   .request = *request,
 				   .target_pidfd = target_pidfd,
 				   .stream = stream,
-				   .begin_ns = now_ns()};
+				   .begin_ns = sw_clock_ns()};
 	struct sw_error err = {0};
 	(void) prctl(PR_SET_NAME, "snapwalk-worker");
 	worker.request.reason[SW_WORKER_REASON_MAX - 1] = '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "mem_live.h"
 #include "cleanup.h"
+#include "grow.h"
 #include "pread.h"
 
 #include <errno.h>
@@ -24,14 +25,11 @@ static bool mem_read(struct sw_snapshot_priv *priv, uint64_t avma, uint8_t *to, 
 
 static bool room_for_one(struct sw_snapshot_priv *priv)
 {
-	if (priv->n_live < priv->live_capacity)
-		return true;
-	size_t capacity = priv->live_capacity == 0 ? 64 : priv->live_capacity * 2;
-	struct sw_range *grown = reallocarray(priv->live, capacity, sizeof(*grown));
+	struct sw_range *grown =
+		sw_grow(priv->live, priv->n_live, &priv->live_capacity, 64, sizeof(*grown));
 	if (grown == NULL)
 		return false;
 	priv->live = grown;
-	priv->live_capacity = capacity;
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #include "snapshot.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "grow.h"
 #include "side_file.h"
 
 #include <stdarg.h>
@@ -52,14 +53,11 @@ void sw_snapshot_warn(struct sw_snapshot *snap, enum sw_warning_code code, pid_t
 	struct sw_snapshot_priv *priv = snap->priv;
 	if (snap->n_warnings >= SW_WARNINGS_MAX)
 		return;
-	if (snap->n_warnings == priv->warnings_capacity) {
-		size_t capacity = priv->warnings_capacity == 0 ? 8 : priv->warnings_capacity * 2;
-		struct sw_warning *w = reallocarray(snap->warnings, capacity, sizeof(*w));
-		if (w == NULL)
-			return;
-		snap->warnings = w;
-		priv->warnings_capacity = capacity;
-	}
+	struct sw_warning *w =
+		sw_grow(snap->warnings, snap->n_warnings, &priv->warnings_capacity, 8, sizeof(*w));
+	if (w == NULL)
+		return;
+	snap->warnings = w;
 	char message[SW_ERROR_MESSAGE_MAX];
 	va_list ap;
 	va_start(ap, fmt);

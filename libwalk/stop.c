@@ -171,13 +171,6 @@ static void realtime_on(void)
 	(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
 }
 
-static int64_t realtime_clock_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Calls once, to no effect, what is called while the target is stopped: the dynamic linker looks
  * functions up at their first call, and code and room are not in memory before they are used. */
 static void rehearse(struct sw_stop *s)
@@ -192,7 +185,7 @@ static void rehearse(struct sw_stop *s)
 	(void) process_vm_readv(0, &room, 0, &room, 0, 0);                /* nothing from nobody */
 	(void) sw_stop_all_known(s);
 	(void) same_program(s);
-	(void) realtime_clock_ns();
+	(void) sw_realtime_ns();
 	(void) sw_clock_ns();
 }
 
@@ -211,7 +204,7 @@ static int session(void *arg)
 	sw_stop_wait(s, 0);
 	if (!stop_new_threads(s))
 		drop_strangers(s);
-	s->time_ns = realtime_clock_ns();
+	s->time_ns = sw_realtime_ns();
 	ssize_t n = s->statm_fd >= 0 ? pread(s->statm_fd, s->statm, sizeof(s->statm) - 1, 0) : 0;
 	s->statm[n > 0 ? n : 0] = '\0';
 	s->refused = !sw_stop_is_permitted(s);
@@ -242,7 +235,7 @@ int sw_stop_run(struct sw_stop *stop, struct sw_error *err)
 	stop->timed_out |= killed;
 	stop->died = !killed;
 	if (stop->time_ns == 0)
-		stop->time_ns = realtime_clock_ns();
+		stop->time_ns = sw_realtime_ns();
 	if (stop->deadline_ns != 0) /* the threads went on when it died */
 		stop->stopped_ns = sw_clock_ns() - (stop->deadline_ns - stop->max_stop_ns);
 	return 0;

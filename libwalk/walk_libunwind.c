@@ -8,6 +8,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "errors.h"
+#include "grow.h"
 #include "walk_libunwind_load.h"
 #include "walk_libunwind_table.h"
 #include "walker.h"
@@ -132,16 +133,13 @@ static int resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
 
 static bool frame_append(struct opinion *o, const struct sw_frame *frame)
 {
-	if (o->n_frames == o->capacity) {
-		size_t capacity = o->capacity == 0 ? FIRST_FRAMES : o->capacity * 2;
-		struct sw_frame *grown = reallocarray(o->frames, capacity, sizeof(*grown));
-		if (grown == NULL) {
-			o->failed_nomem = true;
-			return false;
-		}
-		o->frames = grown;
-		o->capacity = capacity;
+	struct sw_frame *grown =
+		sw_grow(o->frames, o->n_frames, &o->capacity, FIRST_FRAMES, sizeof(*grown));
+	if (grown == NULL) {
+		o->failed_nomem = true;
+		return false;
 	}
+	o->frames = grown;
 	o->frames[o->n_frames++] = *frame;
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A blocking Varlink client on AF_UNIX: poll() with a limit before everything that may wait. */
 #include "cleanup.h"
+#include "clock.h"
 #include "errors.h"
 #include "varlink_message.h"
 
@@ -9,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 
 enum { READ_BYTES = 64 * 1024 };
 
@@ -35,17 +35,10 @@ int sw_varlink_client_fd(const struct sw_varlink_client *client)
 	return client->fd;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now = {0};
-	(void) clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this constant clock */
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 /* INT64_MAX: never. */
 static int64_t deadline_after(int timeout_ms)
 {
-	return timeout_ms < 0 ? INT64_MAX : now_ms() + timeout_ms;
+	return timeout_ms < 0 ? INT64_MAX : sw_clock_ms() + timeout_ms;
 }
 
 /* Until the socket is ready for events or gone. 0; -SW_E_TIMEOUT; -SW_E_IO. */
@@ -54,7 +47,7 @@ static int wait_for(int fd, short events, int64_t deadline_ms, struct sw_error *
 	for (;;) {
 		int left_ms = -1;
 		if (deadline_ms != INT64_MAX) {
-			int64_t left = deadline_ms - now_ms();
+			int64_t left = deadline_ms - sw_clock_ms();
 			left_ms = left > 0 ? (int) left : 0;
 		}
 		struct pollfd ready = {.fd = fd, .events = events};

@@ -6,6 +6,7 @@
  */
 #include "cleanup.h"
 #include "errors.h"
+#include "grow.h"
 #include "report_text.h"
 #include "utf8.h"
 
@@ -62,16 +63,12 @@ static void put_frames(struct sw_text *text, const struct sw_report *report,
 
 static void line_add(struct lines *lines, const char *comm, const char *frames, size_t count)
 {
-	if (lines->n == lines->capacity) {
-		size_t capacity = lines->capacity == 0 ? 64 : lines->capacity * 2;
-		struct line *grown = reallocarray(lines->lines, capacity, sizeof(*grown));
-		if (grown == NULL) {
-			lines->failed = true;
-			return;
-		}
-		lines->lines = grown;
-		lines->capacity = capacity;
+	struct line *grown = sw_grow(lines->lines, lines->n, &lines->capacity, 64, sizeof(*grown));
+	if (grown == NULL) {
+		lines->failed = true;
+		return;
 	}
+	lines->lines = grown;
 	lines->lines[lines->n++] = (struct line){.offset = lines->text.size, .count = count};
 	put_name(&lines->text, comm);
 	sw_text_append(&lines->text, frames, strlen(frames));

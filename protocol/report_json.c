@@ -6,6 +6,7 @@
  */
 #include "cleanup.h"
 #include "errors.h"
+#include "grow.h"
 #include "map.h"
 #include "report_json.h"
 
@@ -71,14 +72,11 @@ static const struct written *frame_find(const struct writer *w, const struct sw_
 
 static bool frame_remember(struct writer *w, const struct written *written, uint64_t hash)
 {
-	if (w->n_written == w->capacity) {
-		size_t capacity = w->capacity == 0 ? 256 : w->capacity * 2;
-		struct written *grown = reallocarray(w->written, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return false;
-		w->written = grown;
-		w->capacity = capacity;
-	}
+	struct written *grown =
+		sw_grow(w->written, w->n_written, &w->capacity, 256, sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	w->written = grown;
 	w->written[w->n_written++] = *written;
 	return sw_map64_put(&w->by_hash, hash, w->n_written - 1) == 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is said of the dump, the host and the process as a whole. */
 #include "cgroup.h"
+#include "clock.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -9,20 +10,13 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec now = {0};
-	(void) clock_gettime(clock, &now); /* cannot fail for the constant clocks used here */
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* Sorts by time as text; the random part tells apart dumps of one process in one microsecond, and
  * those of two pid namespaces. */
 static const char *dump_id(struct sw_report_builder *b, int64_t time_ns, pid_t pid)
 {
 	uint32_t random = 0;
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t) sizeof(random))
-		random = (uint32_t) sw_mix64((uint64_t) now_ns(CLOCK_MONOTONIC));
+		random = (uint32_t) sw_mix64((uint64_t) sw_clock_ns());
 	time_t seconds = (time_t) (time_ns / 1000000000);
 	struct tm utc = {0};
 	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
@@ -106,7 +100,7 @@ static void timings_fill(struct sw_report_builder *b, int64_t begin_ns)
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct sw_report *report = b->report;
 	int64_t symbolize_ns = b->symbols != NULL ? b->symbols->symbolize_ns : 0;
-	int64_t total_ns = begin_ns != 0 ? now_ns(CLOCK_MONOTONIC) - begin_ns
+	int64_t total_ns = begin_ns != 0 ? sw_clock_ns() - begin_ns
 					 : snap->times.take_ns + b->walks->walk_ns + symbolize_ns;
 	report->timings.stopped_us = snap->times.stopped_ns / 1000;
 	report->timings.longest_thread_stop_us = snap->times.longest_thread_ns / 1000;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The distinct frames of a report: each is looked up, named and copied once. */
 #include "report_spots.h"
+#include "grow.h"
 
 #include <stdlib.h>
 
@@ -110,16 +111,12 @@ static void spot_find_alike(struct sw_spots *s, uint32_t index)
 static uint32_t spot_add(struct sw_spots *s, const struct sw_frame *frame, uint64_t key,
 			 uint32_t next)
 {
-	if (s->n_spots == s->capacity) {
-		size_t capacity = s->capacity == 0 ? 256 : s->capacity * 2;
-		struct sw_spot *grown = reallocarray(s->spots, capacity, sizeof(*grown));
-		if (grown == NULL) {
-			s->b->failed = true;
-			return SW_NOTHING;
-		}
-		s->spots = grown;
-		s->capacity = capacity;
+	struct sw_spot *grown = sw_grow(s->spots, s->n_spots, &s->capacity, 256, sizeof(*grown));
+	if (grown == NULL) {
+		s->b->failed = true;
+		return SW_NOTHING;
 	}
+	s->spots = grown;
 	uint32_t index = (uint32_t) s->n_spots++;
 	s->spots[index] =
 		(struct sw_spot){.frame = frame, .next_key = next, .next_alike = SW_NOTHING};

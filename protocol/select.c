@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "grow.h"
 #include "select_cgroup.h"
 #include "text.h"
 
@@ -30,14 +31,10 @@ static int add(struct selection *s, const struct sw_selected *process, struct sw
 {
 	if (s->n == SW_SELECT_MAX)
 		return sw_fail(err, SW_E_LIMIT, "more than %d processes match", SW_SELECT_MAX);
-	if (s->n == s->capacity) {
-		size_t capacity = s->capacity == 0 ? 8 : s->capacity * 2;
-		struct sw_selected *grown = reallocarray(s->processes, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return sw_fail_nomem(err);
-		s->processes = grown;
-		s->capacity = capacity;
-	}
+	struct sw_selected *grown = sw_grow(s->processes, s->n, &s->capacity, 8, sizeof(*grown));
+	if (grown == NULL)
+		return sw_fail_nomem(err);
+	s->processes = grown;
 	s->processes[s->n++] = *process;
 	return 0;
 }

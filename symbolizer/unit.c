@@ -5,6 +5,7 @@
 #include "unit.h"
 #include "cleanup.h"
 #include "deadline.h"
+#include "grow.h"
 
 #include <string.h>
 
@@ -67,14 +68,11 @@ int sw_unit_entry(struct sw_unit *unit, uint64_t svma, size_t *ret)
 		*ret = (size_t) index;
 		return 0;
 	}
-	if (unit->n_entries == unit->capacity) {
-		size_t capacity = unit->capacity == 0 ? 16 : unit->capacity * 2;
-		struct sw_entry *grown = reallocarray(unit->entries, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return -SW_E_NOMEM;
-		unit->entries = grown;
-		unit->capacity = capacity;
-	}
+	struct sw_entry *grown =
+		sw_grow(unit->entries, unit->n_entries, &unit->capacity, 16, sizeof(*grown));
+	if (grown == NULL)
+		return -SW_E_NOMEM;
+	unit->entries = grown;
 	int r = sw_map64_put(&unit->by_svma, svma, unit->n_entries);
 	if (r < 0)
 		return r;

@@ -6,6 +6,7 @@
 #include "broker.h"
 #include "broker_job.h"
 #include "cleanup.h"
+#include "clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -265,7 +266,7 @@ static void test_budget_at_start(void **state)
 	submit(f, 42, 10, &b);
 	loop(f);
 	assert_int_equal(n_workers, 1);
-	sw_limits_stopped(f->broker.limits, 42, 7, 700000, sw_broker_now_ns());
+	sw_limits_stopped(f->broker.limits, 42, 7, 700000, sw_clock_ns());
 	say_dump(&workers[0], "0-1");
 	end(&workers[0]);
 	loop(f);

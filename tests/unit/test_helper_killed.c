@@ -28,7 +28,8 @@ enum {
 	THREADS = 4,
 	CALLS_MAX = 1000,
 	MAX_STOP_MS = 10000,
-	FRAMES_BYTES = 512, /* of a stack; above lies the control block, where the kernel writes CPUs */
+	FRAMES_BYTES =
+		512, /* of a stack; above lies the control block, where the kernel writes CPUs */
 };
 
 static pid_t self;
@@ -236,7 +237,8 @@ static void test_every_call(void **state)
 		size_t n = same_as(snap, f->whole);
 		n_registers += n == 0;
 		n_stacks += n > 0;
-		assert_true(n == THREADS || is_warned(snap, SW_WARN_MEMORY, "stack was not copied") ||
+		assert_true(n == THREADS ||
+			    is_warned(snap, SW_WARN_MEMORY, "stack was not copied") ||
 			    is_warned(snap, SW_WARN_THREAD_MISSING, ""));
 		walks_the_same(snap, f->whole);
 		sw_snapshot_destroy(snap);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLOCK_H
+#define SW_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* These clocks exist everywhere: reading them cannot fail. */
+
+static inline int64_t sw_clock_read(clockid_t clock)
+{
+	struct timespec t;
+	(void) clock_gettime(clock, &t);
+	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC, for times between two moments. */
+static inline int64_t sw_clock_ns(void)
+{
+	return sw_clock_read(CLOCK_MONOTONIC);
+}
+
+static inline int64_t sw_clock_ms(void)
+{
+	return sw_clock_ns() / 1000000;
+}
+
+/* CLOCK_REALTIME, for the time of day. */
+static inline int64_t sw_realtime_ns(void)
+{
+	return sw_clock_read(CLOCK_REALTIME);
+}
+
+#endif
