@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The walk loop. It alone appends frames, sets trust, checks progress and limits; unwinders are
+ * The walk loop, thread by thread. It alone appends frames, sets trust, checks progress and limits; unwinders are
  * asked for one step at a time, in the order of sw_unwinders[].
  */
 #include "arch.h"
-#include "cleanup.h"
 #include "clock.h"
 #include "errors.h"
+#include "grow.h"
 #include "snapshot.h"
 #include "unwinder.h"
 #include "walk_ahead.h"
-#include "walk_libunwind.h"
 #include "walker.h"
 
 #include <string.h>
@@ -20,7 +19,6 @@ enum {
 	WALK_FIRST_FRAMES = 64,
 	/* Times that one walk may leave a stack for another: signal stacks, coroutines, Wine. */
 	WALK_SWITCHES_MAX = 64,
-	RUNTIMES_MAX = 64,
 };
 
 /* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
@@ -43,16 +41,13 @@ struct walker {
 
 static bool frame_append(struct walker *w, const struct sw_frame *frame)
 {
-	if (w->n_frames == w->capacity) {
-		size_t capacity = w->capacity == 0 ? WALK_FIRST_FRAMES : w->capacity * 2;
-		struct sw_frame *grown = reallocarray(w->frames, capacity, sizeof(*grown));
-		if (grown == NULL) {
-			w->failed_nomem = true;
-			return false;
-		}
-		w->frames = grown;
-		w->capacity = capacity;
+	struct sw_frame *grown =
+		sw_grow(w->frames, w->n_frames, &w->capacity, WALK_FIRST_FRAMES, sizeof(*grown));
+	if (grown == NULL) {
+		w->failed_nomem = true;
+		return false;
 	}
+	w->frames = grown;
 	w->frames[w->n_frames++] = *frame;
 	return true;
 }
@@ -301,8 +296,8 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->walks->live_reads += w->memory.live_reads;
 }
 
-static int walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
-			struct sw_error *err)
+int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
+		    struct sw_error *err)
 {
 	struct walker w = {.options = options, .walks = walks, .states = walks->priv->states};
 	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
@@ -313,104 +308,4 @@ static int walk_threads(struct sw_walks *walks, const struct sw_walk_options *op
 			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
-}
-
-/* After the walks: by then the unwinders have seen what they need. */
-static int runtimes_recognise(struct sw_walks *walks, struct sw_error *err)
-{
-	size_t n = 0;
-	struct sw_runtime *found =
-		sw_arena_calloc(&walks->priv->arena, RUNTIMES_MAX, sizeof(*found));
-	if (found == NULL)
-		return sw_fail_nomem(err);
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (sw_unwinders[i]->recognise != NULL)
-			n += sw_unwinders[i]->recognise(walks->priv->states[i], found + n,
-							RUNTIMES_MAX - n);
-	walks->runtimes = found;
-	walks->n_runtimes = n;
-	return 0;
-}
-
-int sw_states_attach(const struct sw_snapshot *snap, void *states[SW_UNWINDERS_MAX],
-		     struct sw_error *err)
-{
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		if (sw_unwinders[i]->attach == NULL)
-			continue;
-		int r = sw_unwinders[i]->attach(snap, &states[i]);
-		if (r < 0)
-			return sw_fail(err, -r, "%s: %s", sw_unwinders[i]->name, sw_error_text(r));
-	}
-	return 0;
-}
-
-void sw_states_detach(void *states[SW_UNWINDERS_MAX])
-{
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (sw_unwinders[i]->detach != NULL)
-			sw_unwinders[i]->detach(states[i]);
-}
-
-static int walks_create(const struct sw_snapshot *snap, struct sw_walks **ret, struct sw_error *err)
-{
-	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = calloc(1, sizeof(*walks));
-	if (walks == NULL)
-		return sw_fail_nomem(err);
-	walks->snap = snap;
-	walks->priv = calloc(1, sizeof(*walks->priv));
-	walks->walks = calloc(snap->n_threads + 1, sizeof(*walks->walks));
-	if (walks->priv == NULL || walks->walks == NULL)
-		return sw_fail_nomem(err);
-	int r = sw_states_attach(snap, walks->priv->states, err);
-	if (r < 0)
-		return r;
-	*ret = sw_take_ptr(walks);
-	return 0;
-}
-
-int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *options,
-		struct sw_walks **ret, struct sw_error *err)
-{
-	static const struct sw_walk_options defaults = {0};
-	const struct sw_walk_options *o = options != NULL ? options : &defaults;
-	int64_t begin_ns = sw_clock_ns();
-	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
-	int r = walks_create(snap, &walks, err);
-	if (r < 0)
-		return r;
-	r = o->mode == SW_WALK_LIBUNWIND ? sw_walk_libunwind(walks, o, err)
-					 : walk_threads(walks, o, err);
-	if (r == 0)
-		r = runtimes_recognise(walks, err);
-	if (r < 0)
-		return r;
-	walks->walk_ns = sw_clock_ns() - begin_ns;
-	*ret = sw_take_ptr(walks);
-	return 0;
-}
-
-void sw_walks_destroy(struct sw_walks *walks)
-{
-	if (walks == NULL)
-		return;
-	if (walks->priv != NULL) {
-		sw_states_detach(walks->priv->states);
-		sw_arena_deinit(&walks->priv->arena);
-	}
-	free(walks->priv);
-	free(walks->walks);
-	free(walks);
-}
-
-int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
-		     struct sw_description *ret)
-{
-	if (frame->owner == 0 || frame->owner > sw_n_unwinders)
-		return 0;
-	const struct sw_unwinder_ops *ops = sw_unwinders[frame->owner - 1];
-	memset(ret, 0, sizeof(*ret));
-	if (ops->describe == NULL)
-		return 0;
-	return ops->describe(walks->priv->states[frame->owner - 1], frame, ret);
 }

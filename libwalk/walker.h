@@ -16,6 +16,11 @@ int sw_states_attach(const struct sw_snapshot *snap, void *states[SW_UNWINDERS_M
 		     struct sw_error *err);
 void sw_states_detach(void *states[SW_UNWINDERS_MAX]);
 
+/* Walks each captured thread of walks->snap; room for the walks and the states are there.
+ * -SW_E_NOMEM. */
+int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
+		    struct sw_error *err);
+
 SW_DEFINE_CLEANUP(struct sw_walks *, sw_walks_destroy);
 
 #endif
