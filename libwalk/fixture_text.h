@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* The words of a fixture's text; what they mean is in snapshot_load.c. */
+/* The words of a fixture's text; what they mean is in fixture_records.c. */
 
 #define SW_FIXTURE_FIRST_LINE   "snapwalk-fixture 1"
 #define SW_FIXTURE_TEXT_NAME    "snapshot"
