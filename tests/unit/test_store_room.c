@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What goes when there is no room, and what is lost when there is none to be had. */
+#include "store_case.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+static const int64_t S = 1000000000;
+
+static void max_files(void **state)
+{
+	struct store_case f = store_case_make();
+	(void) state;
+	f.config.store_max_files = 3;
+	struct sw_store *store = store_case_open(&f);
+	for (int i = 0; i < 5; i++) {
+		char id[8];
+		snprintf(id, sizeof(id), "d%d", i);
+		store_case_put(store, id, f.now_ns + i, 1000);
+	}
+	assert_int_equal(sw_store_count(store), 3);
+	assert_string_equal(sw_store_entry(store, 0)->id, "d4");
+	assert_string_equal(sw_store_entry(store, 2)->id, "d2");
+	/* Fewer after a reload, at once. */
+	f.config.store_max_files = 1;
+	sw_store_reconfigure(store, &f.config);
+	assert_int_equal(sw_store_count(store), 1);
+	assert_true(store_case_has(store, "d4", 1000, f.now_ns + 4));
+	assert_false(store_case_has(store, "d3", 1000, f.now_ns + 3));
+	sw_store_close(store);
+	char text[256];
+	store_case_names(f.dir, text, sizeof(text));
+	assert_string_equal(text, "d4.json.zst ");
+	store_case_remove(&f);
+}
+
+static void max_use(void **state)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	struct sw_store_entry e = store_case_entry("big", f.now_ns + 9);
+	(void) state;
+	f.config.store_max_use = 100000;
+	struct sw_store *store = store_case_open(&f);
+	sw_cleanup(sw_free_p) char *json = malloc(200000);
+	store_case_random(json, 200000, 1);
+	store_case_put(store, "a", f.now_ns,
+		       50000); /* about 3/4 of it on disk: 6 bits in each byte */
+	store_case_put(store, "b", f.now_ns + 1, 50000);
+	assert_int_equal(sw_store_count(store), 2);
+	store_case_put(store, "c", f.now_ns + 2, 50000);
+	assert_int_equal(sw_store_count(store), 2);
+	assert_true(sw_store_bytes(store) <= 100000);
+	assert_false(store_case_has(store, "a", 50000, f.now_ns));
+	/* Larger than all that may be: nothing is thrown away for it. */
+	assert_int_equal(sw_store_put(store, &e, json, 200000, &err), -SW_E_LIMIT);
+	assert_int_equal(sw_store_count(store), 2);
+	assert_true(store_case_has(store, "b", 50000, f.now_ns + 1));
+	assert_true(store_case_has(store, "c", 50000, f.now_ns + 2));
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
+static void max_age(void **state)
+{
+	struct store_case f = store_case_make();
+	(void) state;
+	struct sw_store *store = store_case_open(&f);
+	store_case_put(store, "old", f.now_ns - 3500 * S, 100);
+	store_case_put(store, "new", f.now_ns, 100);
+	sw_store_vacuum(store, f.now_ns);
+	assert_int_equal(sw_store_count(store), 2);
+	sw_store_vacuum(store, f.now_ns + 100 * S);
+	assert_int_equal(sw_store_count(store), 2);
+	sw_store_vacuum(store, f.now_ns + 100 * S + 1);
+	assert_int_equal(sw_store_count(store), 1);
+	assert_string_equal(sw_store_entry(store, 0)->id, "new");
+	/* Keeping one drops what has become too old, and so does opening. */
+	store_case_put(store, "older", f.now_ns - 4000 * S, 100);
+	assert_int_equal(sw_store_count(store), 1);
+	f.config.store_max_age_s = 5000;
+	sw_store_reconfigure(store, &f.config);
+	store_case_put(store, "older", f.now_ns - 4000 * S, 100);
+	assert_int_equal(sw_store_count(store), 2);
+	sw_store_close(store);
+	f.config.store_max_age_s = 3600;
+	store = store_case_open(&f);
+	assert_int_equal(sw_store_count(store), 1);
+	assert_string_equal(sw_store_entry(store, 0)->id, "new");
+	/* 0: for ever. */
+	f.config.store_max_age_s = 0;
+	sw_store_reconfigure(store, &f.config);
+	sw_store_vacuum(store, INT64_MAX);
+	assert_int_equal(sw_store_count(store), 1);
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
+/* ---- full disks ------------------------------------------------------------------------------ */
+
+/* A file system of 256 KiB; false when we may not. */
+static bool mount_small(const struct store_case *f)
+{
+	return geteuid() == 0 && mount("none", f->dir, "tmpfs", 0, "size=256k,mode=0700") == 0;
+}
+
+static void disk_full(void **state)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	struct sw_store_entry e = store_case_entry("lost", f.now_ns + 50);
+	char text[512], expect[512];
+	size_t n = 0;
+	int rc = 0;
+	(void) state;
+	if (!mount_small(&f)) {
+		store_case_remove(&f);
+		skip();
+	}
+	struct sw_store *store = store_case_open(&f);
+	sw_cleanup(sw_free_p) char *json = malloc(50000);
+	for (; rc == 0 && n < 100; n++) { /* until it is full */
+		char id[8];
+		snprintf(id, sizeof(id), "d%zu", n);
+		e.id = id;
+		e.time_ns = f.now_ns + (int64_t) n;
+		store_case_random(json, 50000, 50000 + (uint64_t) e.time_ns);
+		rc = sw_store_put(store, &e, json, 50000, &err);
+	}
+	n--;
+	assert_int_equal(rc, -SW_E_IO);
+	assert_int_equal(err.sys_errno, ENOSPC);
+	assert_in_range(n, 5, 6); /* of about 38,000 bytes each */
+	snprintf(text, sizeof(text), "dump d%zu of", n);
+	assert_non_null(strstr(err.message, text));
+	assert_non_null(strstr(err.message, "is not kept: No space left on device"));
+	/* The old ones are all there, and nothing half written. */
+	assert_int_equal(sw_store_count(store), n);
+	expect[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		char id[8];
+		snprintf(id, sizeof(id), "d%zu", i);
+		assert_true(store_case_has(store, id, 50000, f.now_ns + (int64_t) i));
+		snprintf(expect + strlen(expect), sizeof(expect) - strlen(expect), "%s.json.zst ",
+			 id);
+	}
+	store_case_names(f.dir, text, sizeof(text));
+	assert_string_equal(text, expect);
+	/* The same when old ones would have to go for MaxUse= as well: only once it is written. */
+	f.config.store_max_use = sw_store_bytes(store);
+	sw_store_reconfigure(store, &f.config);
+	e.id = "lost";
+	assert_int_equal(sw_store_put(store, &e, json, 50000, &err), -SW_E_IO);
+	assert_int_equal(err.sys_errno, ENOSPC);
+	assert_int_equal(sw_store_count(store), n);
+	/* With KeepFree= there is room again, as the oldest make way. */
+	f.config.store_max_use = 1 << 20;
+	f.config.store_keep_free = 60000;
+	sw_store_reconfigure(store, &f.config);
+	e.id = "after";
+	store_case_random(json, 50000, 50000 + (uint64_t) e.time_ns);
+	assert_int_equal(sw_store_put(store, &e, json, 50000, &err), 0);
+	assert_false(store_case_has(store, "d0", 50000, f.now_ns));
+	assert_true(store_case_has(store, "after", 50000, e.time_ns));
+	sw_store_close(store);
+	assert_int_equal(umount(f.dir), 0);
+	store_case_remove(&f);
+}
+
+/* Somebody else has filled the disk: throwing all dumps away would not help, so none is. */
+static void disk_full_of_others(void **state)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	struct sw_store_entry e = store_case_entry("lost", f.now_ns + 1);
+	(void) state;
+	if (!mount_small(&f)) {
+		store_case_remove(&f);
+		skip();
+	}
+	struct sw_store *store = store_case_open(&f);
+	store_case_put(store, "kept", f.now_ns, 20000);
+	f.config.store_keep_free = 1 << 20;
+	sw_store_reconfigure(store, &f.config);
+	assert_int_equal(sw_store_put(store, &e, "{}", 2, &err), -SW_E_IO);
+	assert_non_null(
+		strstr(err.message,
+		       "is not kept: there would be less than KeepFree=1048576 bytes free"));
+	sw_store_vacuum(store, f.now_ns);
+	assert_true(store_case_has(store, "kept", 20000, f.now_ns));
+	sw_store_close(store);
+	assert_int_equal(umount(f.dir), 0);
+	store_case_remove(&f);
+}
+
+/* Without a disk of our own: a limit on the size of files stops the write in the middle. */
+static void write_fails(void **state)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	struct sw_store_entry e = store_case_entry("lost", f.now_ns + 1);
+	struct rlimit old, small;
+	char text[128];
+	(void) state;
+	struct sw_store *store = store_case_open(&f);
+	store_case_put(store, "kept", f.now_ns, 20000);
+	sw_cleanup(sw_free_p) char *json = malloc(50000);
+	store_case_random(json, 50000, 1);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){.rlim_cur = 10000, .rlim_max = old.rlim_max};
+	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	int rc = sw_store_put(store, &e, json, 50000, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	(void) signal(SIGXFSZ, handler);
+	assert_int_equal(rc, -SW_E_IO);
+	assert_int_equal(err.sys_errno, EFBIG);
+	store_case_names(f.dir, text, sizeof(text));
+	assert_string_equal(text, "kept.json.zst ");
+	assert_true(store_case_has(store, "kept", 20000, f.now_ns));
+	assert_int_equal(sw_store_put(store, &e, json, 50000, &err), 0);
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(max_files),
+		cmocka_unit_test(max_use),
+		cmocka_unit_test(max_age),
+		cmocka_unit_test(disk_full),
+		cmocka_unit_test(disk_full_of_others),
+		cmocka_unit_test(write_fails),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
