@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rules files as rules. Strict: what is not understood is said, and the rule does not count. */
 #include "rules.h"
+#include "rules_values.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -10,17 +11,10 @@
 
 enum {
 	RULES_MAX = 1024,
-	WORDS_MAX = 32,      /* of Match=, of Target= */
-	STARS_MAX = 3,       /* of a glob: each multiplies the work by the length of the value */
-	NAME_MAX_BYTES = 40, /* inih keeps 49 bytes of a section's title, without a word */
-	LABEL_MAX = 100,
+	WORDS_MAX = 32, /* of Match=, of Target= */
 	MAX_TARGETS_MAX = 64,
 	COUNT_MAX = 1000,
-	SECONDS_MAX = 7 * 24 * 3600,
 };
-
-#define LABEL_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-"
-#define NAME_CHARACTERS  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 struct parser {
 	const char *file_name, *text;
@@ -81,72 +75,11 @@ __attribute__((format(printf, 3, 4))) static void complain(struct parser *p, int
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool made_of(const char *s, const char *characters, size_t max)
-{
-	size_t length = strnlen(s, max + 1);
-	return length > 0 && length <= max && strspn(s, characters) == length;
-}
-
 static void string_set(struct parser *p, char **field, const char *value)
 {
 	*field = strdup(value);
 	if (*field == NULL)
 		p->failed = true;
-}
-
-static bool glob_valid(const char *glob)
-{
-	int stars = 0;
-	for (const char *s = glob; *s != '\0'; s++)
-		stars += *s == '*';
-	/* Extended patterns are not asked for, so that '(' is only itself. */
-	return stars <= STARS_MAX;
-}
-
-/* "label=value" or "label~=glob" */
-static bool condition_valid(const char *word)
-{
-	char name[LABEL_MAX + 1];
-	size_t length = strcspn(word, "=");
-	bool glob = length > 0 && word[length - 1] == '~';
-	size_t name_length = glob ? length - 1 : length;
-	if (word[length] == '\0' || name_length > LABEL_MAX)
-		return false;
-	memcpy(name, word, name_length);
-	name[name_length] = '\0';
-	return made_of(name, LABEL_CHARACTERS, LABEL_MAX) && (!glob || glob_valid(word + length));
-}
-
-static bool template_valid(const char *template)
-{
-	for (const char *p = strchr(template, '%'); p != NULL; p = strchr(p, '%')) {
-		if (p[1] == '%') {
-			p += 2;
-			continue;
-		}
-		char name[LABEL_MAX + 1];
-		const char *end = p[1] == '{' ? strchr(p, '}') : NULL;
-		if (end == NULL || end - p - 2 > LABEL_MAX)
-			return false;
-		memcpy(name, p + 2, (size_t) (end - p - 2));
-		name[end - p - 2] = '\0';
-		if (!made_of(name, LABEL_CHARACTERS, LABEL_MAX))
-			return false;
-		p = end + 1;
-	}
-	return true;
-}
-
-/* "kind:template" */
-static bool target_valid(const char *word)
-{
-	static const char *const kinds[] = {"pid", "unit", "cgroup", "comm", "container"};
-	size_t length = strcspn(word, ":");
-	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
-		if (strlen(kinds[i]) == length && strncmp(word, kinds[i], length) == 0)
-			return word[length] == ':' && word[length + 1] != '\0' &&
-			       template_valid(word + length + 1);
-	return false;
 }
 
 /* Words between blanks, added to those of earlier lines. */
@@ -175,48 +108,11 @@ static void words_add(struct parser *p, const char *key, const char *value, char
 	}
 }
 
-/* Decimal with at most three digits behind the point, so that it is exact in ms. */
-static bool parse_ms(const char *value, uint32_t *ret)
-{
-	unsigned long seconds = 0, scale = 1000, ms;
-	const char *s = value;
-	for (; *s >= '0' && *s <= '9'; s++) {
-		seconds = seconds * 10 + (unsigned long) (*s - '0');
-		if (seconds > SECONDS_MAX)
-			return false;
-	}
-	if (s == value)
-		return false;
-	ms = seconds * 1000;
-	if (*s == '.') {
-		for (s++; *s >= '0' && *s <= '9' && scale > 1; s++) {
-			scale /= 10;
-			ms += (unsigned long) (*s - '0') * scale;
-		}
-		if (scale == 1000)
-			return false;
-	}
-	*ret = (uint32_t) ms;
-	return *s == '\0';
-}
-
-static bool parse_count(const char *value, uint32_t max, uint32_t *ret)
-{
-	uint32_t n = 0;
-	for (const char *s = value; *s != '\0'; s++) {
-		if (*s < '0' || *s > '9' || n > max)
-			return false;
-		n = n * 10 + (uint32_t) (*s - '0');
-	}
-	*ret = n;
-	return n >= 1 && n <= max;
-}
-
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 static void set_source(struct parser *p, const char *value)
 {
-	if (!made_of(value, NAME_CHARACTERS, NAME_MAX_BYTES))
+	if (!sw_rule_name_valid(value))
 		complain(p, p->line, "Source=: not a name: %.100s", value);
 	else
 		string_set(p, &p->rule.source, value);
@@ -224,17 +120,17 @@ static void set_source(struct parser *p, const char *value)
 
 static void set_match(struct parser *p, const char *value)
 {
-	words_add(p, "Match", value, &p->rule.match, &p->n_match, condition_valid);
+	words_add(p, "Match", value, &p->rule.match, &p->n_match, sw_rule_condition_valid);
 }
 
 static void set_target(struct parser *p, const char *value)
 {
-	words_add(p, "Target", value, &p->rule.targets, &p->n_targets, target_valid);
+	words_add(p, "Target", value, &p->rule.targets, &p->n_targets, sw_rule_target_valid);
 }
 
 static void set_host(struct parser *p, const char *value)
 {
-	if (!made_of(value, LABEL_CHARACTERS, LABEL_MAX))
+	if (!sw_rule_label_valid(value))
 		complain(p, p->line, "Host=: not a label: %.100s", value);
 	else
 		string_set(p, &p->rule.host_label, value);
@@ -242,35 +138,35 @@ static void set_host(struct parser *p, const char *value)
 
 static void set_require_exe(struct parser *p, const char *value)
 {
-	if (value[0] != '/' || !glob_valid(value))
+	if (value[0] != '/' || !sw_rule_glob_valid(value))
 		complain(p, p->line,
 			 "RequireExe=: not an absolute path, or more than %d '*': %.100s",
-			 STARS_MAX, value);
+			 SW_RULE_STARS_MAX, value);
 	else
 		string_set(p, &p->rule.require_exe, value);
 }
 
 static void set_max_targets(struct parser *p, const char *value)
 {
-	if (!parse_count(value, MAX_TARGETS_MAX, &p->rule.max_targets))
+	if (!sw_rule_count_parse(value, MAX_TARGETS_MAX, &p->rule.max_targets))
 		complain(p, p->line, "MaxTargets=: 1 to %d, not %.100s", MAX_TARGETS_MAX, value);
 }
 
 static void set_count(struct parser *p, const char *value)
 {
-	if (!parse_count(value, COUNT_MAX, &p->rule.count))
+	if (!sw_rule_count_parse(value, COUNT_MAX, &p->rule.count))
 		complain(p, p->line, "Count=: 1 to %d, not %.100s", COUNT_MAX, value);
 }
 
 static void set_interval(struct parser *p, const char *value)
 {
-	if (!parse_ms(value, &p->rule.interval_ms))
+	if (!sw_rule_ms_parse(value, &p->rule.interval_ms))
 		complain(p, p->line, "IntervalSec=: not seconds: %.100s", value);
 }
 
 static void set_cooldown(struct parser *p, const char *value)
 {
-	if (!parse_ms(value, &p->rule.cooldown_ms))
+	if (!sw_rule_ms_parse(value, &p->rule.cooldown_ms))
 		complain(p, p->line, "CooldownSec=: not seconds: %.100s", value);
 }
 
@@ -365,8 +261,7 @@ static bool rule_begin(struct parser *p, const char *section)
 	p->n_match = p->n_targets = 0;
 	p->rule_line = p->title_line;
 	const char *name = section + strlen(prefix);
-	if (strncmp(section, prefix, strlen(prefix)) != 0 ||
-	    !made_of(name, NAME_CHARACTERS, NAME_MAX_BYTES)) {
+	if (strncmp(section, prefix, strlen(prefix)) != 0 || !sw_rule_name_valid(name)) {
 		complain(p, p->line, "not in a section [rule NAME]");
 		return false;
 	}
