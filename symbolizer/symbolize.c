@@ -3,28 +3,15 @@
  * All frames of a snapshot to names: each distinct address once, grouped by module, names for every
  * module before lines for any.
  */
-#include "unit.h"
+#include "symbolizer.h"
 #include "cleanup.h"
 #include "deadline.h"
 #include "errors.h"
+#include "grow.h"
 
 #include <string.h>
 
-/* Results kept for later snapshots. A process that makes new code all day must not fill memory. */
-enum { CACHE_ENTRIES_MAX = 1 << 20 };
-
 static const char DEFAULT_DEBUG_DIR[] = "/usr/lib/debug";
-
-struct sw_symbolizer {
-	struct sw_context *ctx;    /* borrowed */
-	struct sw_arena arena;     /* the strings of all results */
-	struct sw_map64 by_module; /* module pointer -> index */
-	struct sw_unit **units;    /* owned */
-	size_t n_units, capacity;
-	size_t n_entries;    /* of all units, since the cache was last emptied */
-	size_t n_borrowers;  /* sw_symbols not destroyed yet */
-	uint64_t generation; /* counts calls */
-};
 
 /* One distinct address of a snapshot, or one managed frame. */
 struct result {
@@ -44,58 +31,6 @@ struct sw_symbols_priv {
 	struct sw_unit **units; /* owned array of those that this call asks for */
 	size_t n_units;
 };
-
-static void units_clear(struct sw_symbolizer *s)
-{
-	for (size_t i = 0; i < s->n_units; i++)
-		sw_unit_destroy(s->units[i]);
-	s->n_units = 0;
-	s->n_entries = 0;
-	sw_map64_deinit(&s->by_module);
-	sw_arena_deinit(&s->arena);
-}
-
-int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer **ret, struct sw_error *err)
-{
-	struct sw_symbolizer *s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return sw_fail_nomem(err);
-	s->ctx = ctx;
-	*ret = s;
-	return 0;
-}
-
-void sw_symbolizer_destroy(struct sw_symbolizer *symbolizer)
-{
-	if (symbolizer == NULL)
-		return;
-	units_clear(symbolizer);
-	free(symbolizer->units);
-	free(symbolizer);
-}
-
-static struct sw_unit *unit_get(struct sw_symbolizer *s, struct sw_module *module)
-{
-	uint64_t index;
-	if (sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) module, &index))
-		return s->units[index];
-	if (s->n_units == s->capacity) {
-		size_t capacity = s->capacity == 0 ? 32 : s->capacity * 2;
-		struct sw_unit **grown = reallocarray(s->units, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return NULL;
-		s->units = grown;
-		s->capacity = capacity;
-	}
-	struct sw_unit *unit = sw_unit_create(module);
-	if (unit == NULL ||
-	    sw_map64_put(&s->by_module, (uint64_t) (uintptr_t) module, s->n_units) < 0) {
-		sw_unit_destroy(unit);
-		return NULL;
-	}
-	s->units[s->n_units++] = unit;
-	return unit;
-}
 
 /* Code has one name wherever it is seen; managed and interpreted frames have one per frame. */
 static uint64_t key_of(const struct sw_frame *frame)
@@ -117,14 +52,11 @@ static struct result *result_find(const struct sw_symbols_priv *priv, const stru
 
 static struct result *result_add(struct sw_symbols_priv *priv, const struct sw_frame *frame)
 {
-	if (priv->n_results == priv->capacity) {
-		size_t capacity = priv->capacity == 0 ? 256 : priv->capacity * 2;
-		struct result *grown = reallocarray(priv->results, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return NULL;
-		priv->results = grown;
-		priv->capacity = capacity;
-	}
+	struct result *grown =
+		sw_grow(priv->results, priv->n_results, &priv->capacity, 256, sizeof(*grown));
+	if (grown == NULL)
+		return NULL;
+	priv->results = grown;
 	if (sw_map64_put(&priv->by_frame, key_of(frame), priv->n_results) < 0)
 		return NULL;
 	struct result *result = &priv->results[priv->n_results++];
@@ -158,7 +90,7 @@ static int frame_want(struct sw_symbols_priv *priv, const struct sw_frame *frame
 {
 	struct sw_symbolizer *s = priv->symbolizer;
 	const struct sw_place *place = frame->place;
-	struct sw_unit *unit = unit_get(s, place->module);
+	struct sw_unit *unit = sw_symbolizer_unit(s, place->module);
 	if (unit == NULL)
 		return -SW_E_NOMEM;
 	unit->bias = place->bias;
@@ -304,8 +236,7 @@ int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
 	symbols->priv = calloc(1, sizeof(*symbols->priv));
 	if (symbols->priv == NULL)
 		return sw_fail_nomem(err);
-	if (symbolizer->n_entries > CACHE_ENTRIES_MAX && symbolizer->n_borrowers == 0)
-		units_clear(symbolizer);
+	sw_symbolizer_trim(symbolizer);
 	symbols->priv->symbolizer = symbolizer;
 	symbolizer->n_borrowers++;
 	symbolizer->generation++;
@@ -351,16 +282,4 @@ enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
 	if (!sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) place->module, &index))
 		return SW_SOURCE_NONE;
 	return s->units[index]->source;
-}
-
-const char *sw_symbol_source_name(enum sw_symbol_source source)
-{
-	static const char *const names[] = {
-		[SW_SOURCE_NONE] = "none",       [SW_SOURCE_DYNSYM] = "dynsym",
-		[SW_SOURCE_EXPORTS] = "exports", [SW_SOURCE_MINIDEBUG] = "minidebug",
-		[SW_SOURCE_SYMTAB] = "symtab",   [SW_SOURCE_DEBUGFILE] = "debugfile",
-		[SW_SOURCE_DWARF] = "dwarf",     [SW_SOURCE_RUNTIME] = "runtime",
-		[SW_SOURCE_JIT] = "jit",
-	};
-	return (size_t) source < SW_ARRAY_SIZE(names) ? names[source] : "unknown";
 }
