@@ -131,13 +131,14 @@ static struct json_object *host_object(const struct sw_report *r)
 	return element_end(&e);
 }
 
-/* Consumes the element, also on failure. */
-static bool append_to(struct json_object *array, struct json_object *element)
+/* Consumes the element, also on failure, after which there is no array. */
+static void append_to(struct json_object **array, struct json_object *element)
 {
-	if (array != NULL && element != NULL && json_object_array_add(array, element) == 0)
-		return true;
+	if (*array != NULL && element != NULL && json_object_array_add(*array, element) == 0)
+		return;
 	(void) json_object_put(element); /* NULL is legal */
-	return false;
+	(void) json_object_put(*array);  /* likewise */
+	*array = NULL;
 }
 
 static struct json_object *runtime_object(const struct sw_report_runtime *r)
@@ -153,10 +154,7 @@ static struct json_object *runtimes_array(const struct sw_report *r)
 {
 	struct json_object *array = json_object_new_array();
 	for (size_t i = 0; i < r->process.n_runtimes; i++)
-		if (!append_to(array, runtime_object(&r->process.runtimes[i]))) {
-			(void) json_object_put(array); /* NULL is legal */
-			return NULL;
-		}
+		append_to(&array, runtime_object(&r->process.runtimes[i]));
 	return array;
 }
 
@@ -173,10 +171,7 @@ static struct json_object *registries_array(const struct sw_report *r)
 {
 	struct json_object *array = json_object_new_array();
 	for (size_t i = 0; i < r->process.n_registries; i++)
-		if (!append_to(array, registry_object(&r->process.registries[i]))) {
-			(void) json_object_put(array); /* NULL is legal */
-			return NULL;
-		}
+		append_to(&array, registry_object(&r->process.registries[i]));
 	return array;
 }
 
@@ -269,12 +264,8 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 static struct json_object *tids_array(const struct sw_report *r, const struct sw_report_stack *s)
 {
 	struct json_object *tids = json_object_new_array();
-	for (size_t i = 0; i < s->n_threads && tids != NULL; i++) {
-		if (append_to(tids, json_object_new_int64(r->threads[s->threads[i]].tid)))
-			continue;
-		(void) json_object_put(tids);
-		return NULL;
-	}
+	for (size_t i = 0; i < s->n_threads; i++)
+		append_to(&tids, json_object_new_int64(r->threads[s->threads[i]].tid));
 	return tids;
 }
 

@@ -18,7 +18,7 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 	};
 }
 
-/* An object, or one of an array's, within the element that is read, becomes what is read. */
+/* An object within the element that is read becomes what is read. */
 static struct json_object *into(struct sw_report_parser *p, struct json_object *inner,
 				const char *what)
 {
@@ -28,72 +28,72 @@ static struct json_object *into(struct sw_report_parser *p, struct json_object *
 	return around;
 }
 
-/* An array of objects in the element that is read; NULL when there is none or it is empty. */
-static struct json_object *objects_in(struct sw_report_parser *p, const char *name, size_t *ret_n)
+/* An array of objects within the element that is read. */
+struct objects {
+	const char *name, *what; /* of the array, of one object */
+	size_t size;             /* of the structure that an object becomes */
+	void (*read)(struct sw_report_parser *p, void *to);
+};
+
+static bool all_objects(struct json_object *array)
+{
+	if (!json_object_is_type(array, json_type_array))
+		return false;
+	for (size_t i = 0; i < json_object_array_length(array); i++)
+		if (!json_object_is_type(json_object_array_get_idx(array, i), json_type_object))
+			return false;
+	return true;
+}
+
+/* The structures, *ret_n of them; NULL when there is no array or it is empty. */
+static void *read_objects(struct sw_report_parser *p, const struct objects *o, size_t *ret_n)
 {
 	struct json_object *array = NULL;
 	*ret_n = 0;
-	(void) json_object_object_get_ex(p->from, name, &array); /* absent: stays NULL */
-	if (array == NULL)
+	(void) json_object_object_get_ex(p->from, o->name, &array); /* absent: stays NULL */
+	if (array != NULL && !all_objects(array))
+		sw_parse_fail(p, o->name);
+	if (array == NULL || p->status < 0 || json_object_array_length(array) == 0)
 		return NULL;
-	if (!json_object_is_type(array, json_type_array)) {
-		sw_parse_fail(p, name);
-		return NULL;
-	}
 	size_t n = json_object_array_length(array);
-	for (size_t i = 0; i < n; i++)
-		if (!json_object_is_type(json_object_array_get_idx(array, i), json_type_object)) {
-			sw_parse_fail(p, name);
-			return NULL;
-		}
-	*ret_n = n;
-	return n > 0 ? array : NULL;
+	const char *what = p->what;
+	char *structures = sw_parse_calloc(p, n, o->size);
+	for (size_t i = 0; structures != NULL && i < n; i++) {
+		struct json_object *around = into(p, json_object_array_get_idx(array, i), o->what);
+		o->read(p, structures + i * o->size);
+		(void) into(p, around, what);
+	}
+	*ret_n = structures == NULL ? 0 : n;
+	return structures;
 }
 
-static void read_runtimes(struct sw_report_parser *p)
+static void read_runtime(struct sw_report_parser *p, void *to)
 {
-	size_t n;
-	struct json_object *array = objects_in(p, "runtimes", &n);
-	struct sw_report_runtime *runtimes =
-		array == NULL ? NULL : sw_parse_calloc(p, n, sizeof(*runtimes));
-	for (size_t i = 0; runtimes != NULL && i < n; i++) {
-		struct json_object *around =
-			into(p, json_object_array_get_idx(array, i), "runtime");
-		runtimes[i] = (struct sw_report_runtime){
-			.name = sw_parse_string(p, "name"),
-			.version = sw_parse_string_or_null(p, "version"),
-			.where = sw_parse_string_or_null(p, "where"),
-		};
-		(void) into(p, around, "process");
-	}
-	p->report->process.runtimes = runtimes;
-	p->report->process.n_runtimes = runtimes == NULL ? 0 : n;
+	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
+		.name = sw_parse_string(p, "name"),
+		.version = sw_parse_string_or_null(p, "version"),
+		.where = sw_parse_string_or_null(p, "where"),
+	};
 }
 
-static void read_registries(struct sw_report_parser *p)
+static void read_registry(struct sw_report_parser *p, void *to)
 {
-	size_t n;
-	struct json_object *array = objects_in(p, "registries", &n);
-	struct sw_report_registry *registries =
-		array == NULL ? NULL : sw_parse_calloc(p, n, sizeof(*registries));
-	for (size_t i = 0; registries != NULL && i < n; i++) {
-		struct json_object *around =
-			into(p, json_object_array_get_idx(array, i), "registry");
-		registries[i] = (struct sw_report_registry){
-			.name = sw_parse_string(p, "name"),
-			.where = sw_parse_string_or_null(p, "where"),
-			.entries = sw_parse_int(p, "entries", 0, INT64_MAX),
-		};
-		(void) into(p, around, "process");
-	}
-	p->report->process.registries = registries;
-	p->report->process.n_registries = registries == NULL ? 0 : n;
+	*(struct sw_report_registry *) to = (struct sw_report_registry){
+		.name = sw_parse_string(p, "name"),
+		.where = sw_parse_string_or_null(p, "where"),
+		.entries = sw_parse_int(p, "entries", 0, INT64_MAX),
+	};
 }
 
 void sw_parse_runtimes(struct sw_report_parser *p)
 {
-	read_runtimes(p);
-	read_registries(p);
+	static const struct objects runtimes = {"runtimes", "runtime",
+						sizeof(struct sw_report_runtime), read_runtime};
+	static const struct objects registries = {"registries", "registry",
+						  sizeof(struct sw_report_registry), read_registry};
+	struct sw_report *r = p->report;
+	r->process.runtimes = read_objects(p, &runtimes, &r->process.n_runtimes);
+	r->process.registries = read_objects(p, &registries, &r->process.n_registries);
 }
 
 static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
