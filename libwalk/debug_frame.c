@@ -2,6 +2,7 @@
 #include "debug_frame.h"
 #include "cfi_entry.h"
 #include "cleanup.h"
+#include "elf_sections.h"
 
 #include <endian.h>
 #include <gelf.h>
@@ -38,24 +39,18 @@ static bool uncompressed_size(const struct section *s, uint64_t *ret)
 
 static bool find_section(Elf *elf, struct sw_bytes image, struct section *ret)
 {
+	struct sw_elf_sections s = {.elf = elf};
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names) != 0)
 		return false;
-	Elf_Scn *scn = NULL;
-	for (size_t i = 0; i < SW_ELF_SECTIONS_MAX; i++) {
-		GElf_Shdr shdr;
-		scn = elf_nextscn(elf, scn);
-		if (scn == NULL)
-			return false;
-		if (gelf_getshdr(scn, &shdr) == NULL || shdr.sh_type == SHT_NOBITS)
-			continue;
-		const char *name = elf_strptr(elf, names, shdr.sh_name);
-		if (name == NULL ||
+	while (sw_elf_sections_next(&s)) {
+		const char *name = elf_strptr(elf, names, s.shdr.sh_name);
+		if (name == NULL || s.shdr.sh_type == SHT_NOBITS ||
 		    (strcmp(name, ".debug_frame") != 0 && strcmp(name, ".zdebug_frame") != 0))
 			continue;
 		ret->name = name;
-		ret->flags = shdr.sh_flags;
-		return sw_bytes_sub(image, shdr.sh_offset, shdr.sh_size, &ret->bytes);
+		ret->flags = s.shdr.sh_flags;
+		return sw_bytes_sub(image, s.shdr.sh_offset, s.shdr.sh_size, &ret->bytes);
 	}
 	return false;
 }

@@ -16,7 +16,6 @@ struct sw_debug_frame;
 enum {
 	/* Bytes of one section, also when uncompressed: libdw reads all of it on first use. */
 	SW_DEBUG_FRAME_MAX = 16 << 20,
-	SW_ELF_SECTIONS_MAX = 65536, /* looked at */
 };
 
 /* NULL when there is none, it is too large or malformed, or there is no memory. */

@@ -3,6 +3,7 @@
 #include "arch.h"
 #include "cleanup.h"
 #include "debug_frame.h"
+#include "elf_sections.h"
 
 #include <gelf.h>
 
@@ -64,27 +65,21 @@ static void load_segments(struct sw_elf_cfi *cfi)
 /* .eh_frame by the section headers; what they say of .eh_frame_hdr must agree with hdr, if any. */
 static bool sections_agree(struct sw_elf_cfi *cfi, GElf_Shdr *ret_frame, bool *ret_found)
 {
+	struct sw_elf_sections s = {.elf = cfi->elf};
 	size_t names;
 	*ret_found = false;
 	if (elf_getshdrstrndx(cfi->elf, &names) != 0)
 		return true; /* none: libdw goes by the program headers, too */
-	Elf_Scn *scn = NULL;
-	for (size_t i = 0; i < SW_ELF_SECTIONS_MAX; i++) {
-		GElf_Shdr shdr;
-		scn = elf_nextscn(cfi->elf, scn);
-		if (scn == NULL)
-			return true;
-		const char *name = gelf_getshdr(scn, &shdr) != NULL
-					   ? elf_strptr(cfi->elf, names, shdr.sh_name)
-					   : NULL;
-		if (name == NULL || shdr.sh_type == SHT_NOBITS)
+	while (sw_elf_sections_next(&s)) {
+		const char *name = elf_strptr(cfi->elf, names, s.shdr.sh_name);
+		if (name == NULL || s.shdr.sh_type == SHT_NOBITS)
 			continue;
 		bool is_frame = strcmp(name, ".eh_frame") == 0;
 		if (cfi->hdr.bytes.size > 0 && (is_frame || strcmp(name, ".eh_frame_hdr") == 0) &&
-		    shdr.sh_addr - shdr.sh_offset != cfi->frame.svma)
+		    s.shdr.sh_addr - s.shdr.sh_offset != cfi->frame.svma)
 			return false;
 		if (is_frame) {
-			*ret_frame = shdr;
+			*ret_frame = s.shdr;
 			*ret_found = true;
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_function.h"
-#include "debug_frame.h"
+#include "elf_sections.h"
 
 #include <gelf.h>
 
@@ -46,19 +46,11 @@ static bool symbol_nearest(Elf_Scn *scn, const GElf_Shdr *shdr, uint64_t svma, u
 
 static bool symbol_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret)
 {
-	Elf *elf = sw_elf_cfi_elf(cfi);
-	Elf_Scn *scn = NULL;
-	for (size_t i = 0; i < SW_ELF_SECTIONS_MAX; i++) {
-		GElf_Shdr shdr;
-		scn = elf_nextscn(elf, scn);
-		if (scn == NULL)
-			return false;
-		if (gelf_getshdr(scn, &shdr) == NULL ||
-		    (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM))
-			continue;
-		if (symbol_nearest(scn, &shdr, svma, ret))
+	struct sw_elf_sections s = {.elf = sw_elf_cfi_elf(cfi)};
+	while (sw_elf_sections_next(&s))
+		if ((s.shdr.sh_type == SHT_SYMTAB || s.shdr.sh_type == SHT_DYNSYM) &&
+		    symbol_nearest(s.scn, &s.shdr, svma, ret))
 			return true;
-	}
 	return false;
 }
 

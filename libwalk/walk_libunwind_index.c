@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk_libunwind_index.h"
 #include "bytes.h"
+#include "elf_sections.h"
+#include "grow.h"
 
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -31,20 +33,18 @@ struct section {
 
 static bool section_find(Elf *elf, struct section *ret)
 {
+	struct sw_elf_sections s = {.elf = elf};
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names) != 0)
 		return false;
-	/* Bounded by the file: each section has a header in it. */
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) != NULL;) {
-		GElf_Shdr shdr;
-		if (gelf_getshdr(scn, &shdr) == NULL || !(shdr.sh_flags & SHF_ALLOC))
-			continue;
-		const char *name = elf_strptr(elf, names, shdr.sh_name);
-		if (name == NULL || strcmp(name, ".eh_frame") != 0)
+	while (sw_elf_sections_next(&s)) {
+		const char *name = elf_strptr(elf, names, s.shdr.sh_name);
+		if (name == NULL || !(s.shdr.sh_flags & SHF_ALLOC) ||
+		    strcmp(name, ".eh_frame") != 0)
 			continue;
 		*ret = (struct section){.ident = (const unsigned char *) elf_getident(elf, NULL),
-					.data = elf_rawdata(scn, NULL),
-					.svma = shdr.sh_addr,
+					.data = elf_rawdata(s.scn, NULL),
+					.svma = s.shdr.sh_addr,
 					.cie_off = UINT64_MAX};
 		return ret->ident != NULL && ret->data != NULL && ret->data->d_buf != NULL;
 	}
@@ -131,14 +131,11 @@ static bool entry_make(struct section *s, uint64_t off, const Dwarf_FDE *fde,
 static bool append(struct sw_libunwind_index *index, size_t *capacity,
 		   struct sw_libunwind_entry entry)
 {
-	if (index->n_entries == *capacity) {
-		*capacity = *capacity == 0 ? ENTRIES_FIRST : *capacity * 2;
-		struct sw_libunwind_entry *grown =
-			reallocarray(index->entries, *capacity, sizeof(*grown));
-		if (grown == NULL)
-			return false;
-		index->entries = grown;
-	}
+	struct sw_libunwind_entry *grown =
+		sw_grow(index->entries, index->n_entries, capacity, ENTRIES_FIRST, sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	index->entries = grown;
 	index->entries[index->n_entries++] = entry;
 	return true;
 }
