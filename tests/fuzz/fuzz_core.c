@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Core files: reading and walking. The input is the file. */
-#include <snapwalk/walk.h>
-
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "walk_core.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char path[32];
-	struct sw_context *ctx;
-	struct sw_snapshot *snap;
-	struct sw_walks *walks;
-	struct sw_error err;
 	const struct sw_walk_options options = {.max_frames = 64};
-
-	int fd = memfd_create("core", MFD_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (write(fd, data, size) != (ssize_t) size || sw_context_create(&ctx, &err) < 0) {
-		(void) close(fd);
-		return 0;
-	}
-	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (sw_snapshot_from_core(ctx, path, NULL, &snap, &err) == 0) {
-		if (sw_walk_all(snap, &options, &walks, &err) == 0)
-			sw_walks_destroy(walks);
-		sw_snapshot_destroy(snap);
-	}
-	sw_context_destroy(ctx);
-	(void) close(fd);
+	walk_core(data, size, &options);
 	return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Out of memory at every allocation there is: the answer is -SW_E_NOMEM, never a crash or half a
- * report. The program's own malloc() replaces the C library's, which glibc 2.36 allows (manual,
- * "Replacing malloc"); the address sanitizer does not, so that there these tests are skipped.
+ * report. With the address sanitizer, which has a malloc() of its own, these tests are skipped.
  */
 #include "sample_report.h"
 #include "fake.h"
@@ -15,45 +14,7 @@
 
 #ifndef __SANITIZE_ADDRESS__
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-static bool armed;
-static size_t left; /* allocations that succeed while armed */
-static bool once;   /* one is refused, the others after it succeed again */
-
-static bool noisy; /* errno is set also when there is memory, as after a brk() that was refused */
-
-static bool refuse(void)
-{
-	if (noisy)
-		errno = ENOMEM;
-	if (!armed)
-		return false;
-	if (left == 0) {
-		armed = !once;
-		errno = ENOMEM;
-		return true;
-	}
-	left--;
-	return false;
-}
-
-void *malloc(size_t size)
-{
-	return refuse() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return refuse() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return refuse() ? NULL : __libc_realloc(p, size);
-}
+#include "refuse_malloc.h"
 
 enum { TRIES_MAX = 100000, THREADS = 40, FRAMES = 50 };
 
@@ -61,10 +22,10 @@ enum { TRIES_MAX = 100000, THREADS = 40, FRAMES = 50 };
 static size_t until_success(int (*call)(void *arg), void *arg)
 {
 	for (size_t n = 0; n < TRIES_MAX; n++) {
-		left = n;
-		armed = true;
+		refuse.left = n;
+		refuse.armed = true;
 		int r = call(arg);
-		armed = false;
+		refuse.armed = false;
 		if (r == 0)
 			return n;
 		assert_int_equal(r, -SW_E_NOMEM);
@@ -116,9 +77,9 @@ static void test_errno_alone(void **state)
 {
 	(void) state;
 	struct output o = {.write = sw_report_json};
-	noisy = true;
+	refuse.noisy = true;
 	int r = write_sample(&o);
-	noisy = false;
+	refuse.noisy = false;
 	assert_int_equal(r, 0);
 	assert_int_equal(strlen(o.text), o.size);
 	free(o.text);
@@ -138,11 +99,11 @@ static void test_writers_once(void **state)
 		size_t size, refused = 0;
 		assert_int_equal(o->write(&sample_report, &whole, &size, NULL), 0);
 		for (bool reached = true; reached; refused += reached) {
-			left = refused;
-			once = armed = true;
+			refuse.left = refused;
+			refuse.once = refuse.armed = true;
 			int r = write_sample(o);
-			reached = !armed;
-			once = armed = false;
+			reached = !refuse.armed;
+			refuse.once = refuse.armed = false;
 			if (r == 0) {
 				assert_string_equal(o->text, whole);
 				assert_int_equal(o->size, size);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Out of memory at every allocation there is, while a message or a dump is read or written: the
- * answer is -SW_E_NOMEM, never a crash, and never a success in which something is missing. Replaces
- * malloc() as test_report_nomem.c does.
+ * answer is -SW_E_NOMEM, never a crash, and never a success in which something is missing.
  */
 #include "sample_report.h"
 #include "varlink_message.h"
@@ -15,43 +14,7 @@
 
 #ifndef __SANITIZE_ADDRESS__
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-static bool armed;
-static size_t left; /* allocations that succeed while armed */
-static bool once;   /* one is refused, the others after it succeed again */
-static bool hit;    /* one was refused */
-
-static bool refuse(void)
-{
-	if (!armed)
-		return false;
-	if (left == 0) {
-		armed = !once;
-		hit = true;
-		errno = ENOMEM;
-		return true;
-	}
-	left--;
-	return false;
-}
-
-void *malloc(size_t size)
-{
-	return refuse() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return refuse() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return refuse() ? NULL : __libc_realloc(p, size);
-}
+#include "refuse_malloc.h"
 
 enum { TRIES_MAX = 100000 };
 
@@ -70,8 +33,8 @@ static int read_call(char **ret)
 	struct sw_varlink_call call = {0};
 	struct sw_error err = {0};
 	int r = sw_varlink_call_parse(call_text, sizeof(call_text) - 1, &call, &err);
-	bool was_armed = armed;
-	armed = false;
+	bool was_armed = refuse.armed;
+	refuse.armed = false;
 	if (r == 0) {
 		*ret = strdup(json_object_to_json_string(call.parameters));
 		assert_string_equal(call.method, "io.snapwalk.Capture");
@@ -79,7 +42,7 @@ static int read_call(char **ret)
 	} else {
 		assert_int_equal(err.code, -r);
 	}
-	armed = was_armed;
+	refuse.armed = was_armed;
 	sw_varlink_call_deinit(&call);
 	return r;
 }
@@ -127,10 +90,10 @@ static int read_dump(char **ret)
 	int r = sw_report_parse(dump, strlen(dump), &report, NULL);
 	if (r < 0)
 		return r;
-	bool was_armed = armed;
-	armed = false;
+	bool was_armed = refuse.armed;
+	refuse.armed = false;
 	assert_int_equal(sw_report_json(report, ret, &size, NULL), 0);
-	armed = was_armed;
+	refuse.armed = was_armed;
 	sw_report_destroy(report);
 	return 0;
 }
@@ -143,13 +106,13 @@ static void check(operation *operate, bool only_one)
 	size_t refused = 0;
 	for (bool reached = true; reached; refused += reached) {
 		char *text = NULL;
-		left = refused;
-		once = only_one;
-		hit = false;
-		armed = true;
+		refuse.left = refused;
+		refuse.once = only_one;
+		refuse.hit = false;
+		refuse.armed = true;
 		int r = operate(&text);
-		armed = false;
-		reached = hit;
+		refuse.armed = false;
+		reached = refuse.hit;
 		if (r == 0)
 			assert_string_equal(text, whole);
 		else

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef WALK_CORE_H
+#define WALK_CORE_H
+
+#include <snapwalk/walk.h>
+
+/* Walks all threads of a core file of these bytes, if it is one. */
+void walk_core(const uint8_t *data, size_t size, const struct sw_walk_options *options);
+
+#endif
