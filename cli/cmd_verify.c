@@ -91,7 +91,8 @@ static int verify(struct verifier *v, const struct sw_subject *subject)
 	for (size_t i = 0; i < v->ours->n_walks && i < v->theirs->n_walks; i++)
 		compare_thread(v, &v->ours->walks[i], &v->theirs->walks[i]);
 	size_t missing = sw_count_missing(v->snap);
-	sw_text_printf(&v->text, "%zu threads: %zu same, %zu different", v->n_same + v->n_different,
+	size_t n = v->n_same + v->n_different;
+	sw_text_printf(&v->text, "%zu thread%s: %zu same, %zu different", n, n == 1 ? "" : "s",
 		       v->n_same, v->n_different);
 	if (missing > 0)
 		sw_text_printf(&v->text, "; %zu more not captured", missing);

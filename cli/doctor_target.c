@@ -61,9 +61,10 @@ static void gate_kind(struct sw_doctor *d)
 	else if (elf_class(d) == 1)
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "kind", "only 64-bit x86 processes work",
 			      "a 32-bit program");
+	else if (elf_class(d) == 2)
+		sw_doctor_say(d, SW_VERDICT_OK, "kind", NULL, "a 64-bit program");
 	else
-		sw_doctor_say(d, SW_VERDICT_OK, "kind", NULL, "%s program",
-			      elf_class(d) == 2 ? "a 64-bit" : "an unreadable");
+		sw_doctor_say(d, SW_VERDICT_NOTE, "kind", NULL, "its program cannot be read");
 }
 
 /* A credential gate matters only if the kernel really refuses. */

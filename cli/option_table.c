@@ -405,7 +405,7 @@ const struct sw_option sw_option_table[] = {
 	{"max-stop", 0, "MS", STOPS | SW_FOR_HOOK, "longest time to stop them (default 100)",
 	 set_max_stop, false},
 	{"stack-bytes", 0, "N", STOPS | SW_FOR_HOOK,
-	 "bytes to copy of each stack, K and M allowed (default 256K)", set_stack_bytes, false},
+	 "bytes to copy of each stack; K, M and G allowed (default 256K)", set_stack_bytes, false},
 	{"restart", 0, "none|infinite|all", STOPS,
 	 "blocked calls to hide the stop from (default infinite)", set_restart, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,

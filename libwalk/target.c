@@ -65,7 +65,7 @@ int sw_target_live_fd(const struct sw_target *target)
 	return fd;
 }
 
-/* What stands in the way, for somebody who may do something about it. */
+/* What stands in the way; what to do about it says who asked (cli/remedy.c). */
 static int denied_words(pid_t pid, const char *status, struct sw_error *err)
 {
 	char yama[16];
@@ -77,21 +77,19 @@ static int denied_words(pid_t pid, const char *status, struct sw_error *err)
 			"CAP_SYS_PTRACE is missing (container?) or a security module denies it",
 			(int) pid);
 	if (sw_proc_status_number(status, "Uid", &uid) && uid != geteuid())
-		return sw_fail(
-			err, SW_E_NOT_PERMITTED,
-			"process %d belongs to user %u, we are user %u: run as root or as that "
-			"user",
-			(int) pid, (unsigned) uid, (unsigned) geteuid());
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "process %d belongs to user %u, we are user %u", (int) pid,
+			       (unsigned) uid, (unsigned) geteuid());
 	if (sw_proc_read_small(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", yama, sizeof(yama)) >
 		    0 &&
 	    yama[0] != '0')
-		return sw_fail(
-			err, SW_E_NOT_PERMITTED,
-			"process %d: kernel.yama.ptrace_scope is %c: run as root, or set it to 0",
-			(int) pid, yama[0]);
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "process %d: kernel.yama.ptrace_scope is %c, which permits less "
+			       "than tracing",
+			       (int) pid, yama[0]);
 	return sw_fail(err, SW_E_NOT_PERMITTED,
 		       "process %d has protected itself (set-uid program, capabilities or "
-		       "PR_SET_DUMPABLE): run as root",
+		       "PR_SET_DUMPABLE)",
 		       (int) pid);
 }
 

@@ -151,7 +151,11 @@ def not_permitted(tap):
         said(tap, subprocess.run([command, str(target.pid)], **become), 77,
              rf"^snapwalk: {target.pid}: .*\(not_permitted\): .*'snapwalk doctor {target.pid}'$",
              "not permitted")
+        result = subprocess.run([command, str(target.pid)], **become)
+        tap.equal(result.stderr.count("run as"), 1, "not permitted: what to do is said once")
         result = subprocess.run([command, "doctor", str(target.pid)], **become)
+        tap.check("note     kind        its program cannot be read\n" in result.stdout,
+                  "doctor: a program that cannot be read is not ok", result.stdout)
         tap.check(result.returncode == 77
                   and re.search(r"^refused +permission +the kernel refuses it", result.stdout, re.M)
                   and re.search(r"^refused +uid +it runs as uid 0", result.stdout, re.M),
@@ -383,6 +387,9 @@ def explain_and_verify(tap):
                                    if t["comm"] != "auditor"))
         tap.check(result.returncode == 0 and result.stdout.endswith(
             "6 threads: 6 same, 0 different\n"), "verify", result.stdout + result.stderr)
+        result = patient("verify", target.pid, "--threads", target.pid)
+        tap.check(result.stdout.endswith("1 thread: 1 same, 0 different\n"), "verify: one thread",
+                  result.stdout + result.stderr)
 
 
 def record(tap):
