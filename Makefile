@@ -230,7 +230,14 @@ install: all
 clean:
 	rm -rf build build-asan build-clang
 help:
-	@sed -n '3,7p' Makefile
-	@echo "#	make all | install | check-asan | check-runtimes | bench | fuzz | lint | layers | fmt | clean"
+	@sed -n '3,5s/^#	//p' Makefile
+	@printf '%s\n' 'make               build' \
+		'sudo make install  below PREFIX=/usr, DESTDIR= before it' \
+		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
+		'make check-runtimes  real runtimes; installs them' \
+		'make lint layers   what a compiler does not see; who may include and call what' \
+		'make fmt           format the C code' \
+		'make fuzz bench    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \
+		'make clean'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

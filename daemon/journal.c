@@ -14,7 +14,7 @@
 #include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
 
-/* Fixed for ever: journalctl MESSAGE_ID=... finds these entries, as README and snapwalkd(8) say. */
+/* Fixed for ever: journalctl MESSAGE_ID=... finds these entries, as snapwalkd(8) says. */
 #define ID_CAPTURED "5c1f2b6ad7e84f0c9b3c0e5d8f5a7e21"
 #define ID_FAILED   "0b7d9d4e5f6c4f63a0e0a8a1c7f1d3b9"
 
