@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, pcs_of, snapwalk, stack_of,
-                     wait_blocked)
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, patient_dump, pcs_of, snapwalk,
+                     stack_of, wait_blocked)
 
 SAME = [
     *((f"chain_{how}",) for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
@@ -68,8 +68,8 @@ def test_no_opinion(tap):
             continue
         with Target(name) as target:
             wait_blocked(target.pid)
-            ours = dump(target.pid)
-            report = dump(target.pid, "--walk", "libunwind", status=(3,))
+            ours = patient_dump(target.pid)
+            report = patient_dump(target.pid, "--walk", "libunwind", status=(3,))
             for tid in expected_stacks(target.lines):
                 tap.equal(stack_of(report, tid)["end"], "no_unwind_info",
                           f"{name}: libunwind says that it cannot go on")
