@@ -10,8 +10,9 @@
 #include <string.h>
 
 enum {
-	GLOB_VALUE_MAX = 256, /* fnmatch() may take value length ^ stars steps; see rules_values.h */
-	PID_MAX = 4194304,    /* PID_MAX_LIMIT, include/linux/threads.h, Linux 6.1 */
+	GLOB_VALUE_MAX =
+		256,       /* fnmatch() may take value length ^ stars steps; see rules_values.h */
+	PID_MAX = 4194304, /* PID_MAX_LIMIT, include/linux/threads.h, Linux 6.1 */
 	PID_DIGITS_MAX = 7,
 	UNIT_MAX = 255, /* UNIT_NAME_MAX less the NUL, systemd 252, src/basic/unit-def.h */
 	CGROUP_MAX = 1024,

@@ -102,7 +102,7 @@ static void test_kind(void **state)
 	has_line(f, "refused  kind        a 32-bit program\n");
 	assert_int_equal(f->doctor.n_refused, 1);
 	write_file(f, "exe", "#!/bin", 6);
-	has_line(f, "ok       kind        an unreadable program\n");
+	has_line(f, "note     kind        its program cannot be read\n");
 	write_text(f, "stat", STAT("kthreadd", "S", "2129984"));
 	has_line(f, "refused  kind        a kernel thread has no user stack\n");
 	write_text(f, "stat", "no parenthesis");
