@@ -47,6 +47,9 @@ looked_at libwalk/arch_user_regs_x86_64.c
 looked_at libwalk/capture_stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map \
 	sw_unwinders sw_n_unwinders
 looked_at libwalk/capture_copy.c process_vm_readv pread clock_gettime
+# A stacks hook that has its file to itself. Those of capture hooks have what runs before in theirs.
+looked_at libwalk/wine_stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
+	sw_capture_stack_known sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
 	grep -vx libwalk/stop.c)
