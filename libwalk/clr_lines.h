@@ -28,6 +28,11 @@ void sw_clr_il_explain(struct sw_clr *clr, const struct sw_clr_code *code, uint6
 
 /* prepare(): opens what lies beside assemblies and has the name of a PDB. */
 void sw_clr_pdb_files_prepare(struct sw_capture *capture);
+/* The same of a core file, on this host. */
+void sw_clr_pdb_files_core(struct sw_snapshot *snap);
+
+/* Why some were not opened; static. NULL: all were. */
+const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap);
 
 /* Opens the one that belongs to a module of that file name. False: there is none. */
 bool sw_clr_pdb_file_open(const struct sw_snapshot *snap, const char *module_name,

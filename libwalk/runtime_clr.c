@@ -92,13 +92,15 @@ static size_t clr_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_clr *clr = state;
 	size_t n = clr->n_runtimes < max ? clr->n_runtimes : max;
+	const char *lines = sw_clr_pdb_files_problem(clr->snap);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_clr_runtime *r = &clr->runtimes[i];
 		ret[i] = (struct sw_runtime){.name = "clr", .entries = -1};
 		(void) snprintf(ret[i].version, sizeof(ret[i].version), "%s", r->version);
 		(void) snprintf(ret[i].where, sizeof(ret[i].where), "%s",
 				sw_module_path(r->place->module)); /* cut to fit */
-		(void) snprintf(ret[i].problem, sizeof(ret[i].problem), "%s", r->problem);
+		(void) snprintf(ret[i].problem, sizeof(ret[i].problem), "%s",
+				r->problem[0] != '\0' || lines == NULL ? r->problem : lines);
 	}
 	return n;
 }

@@ -7,6 +7,7 @@ SNAPWALK_STOPS=N: how many random stops (default 300)."""
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -163,6 +164,31 @@ def test_recorded(tap):
                       f"recorded: thread {tid}")
 
 
+def test_core(tap):
+    """The PDB beside the assembly, where the core file is looked at."""
+    env = {**os.environ, "DOTNET_GCHeapHardLimit": "0x4000000"}
+    with tempfile.TemporaryDirectory() as directory, dotnet.Program("stacks", "lines", env=env) as target:
+        path = os.path.join(directory, "core")
+        live = patient_dump(target.pid)
+        subprocess.run(["gcore", "-o", path, str(target.pid)], check=True, capture_output=True)
+        report = dump(["--core", f"{path}.{target.pid}"], "--timeout", 60000)
+        told = target.lines_of()
+    tap.equal([[(f["function"], f["line"]) for f in stack_of(report, tid)["frames"]
+                if f["kind"] == "clr"] for tid in told],
+              [[(f["function"], f["line"]) for f in stack_of(live, tid)["frames"]
+                if f["kind"] == "clr"] for tid in told], f"core: lines of {len(told)} stacks")
+    tap.check(sum(f["line"] is not None for f in own(report)) > 100, "core: there are some")
+
+
+def test_edited(tap):
+    """Where methods may be replaced while the program runs, its PDB may speak of others."""
+    directory = dotnet.build("net10.0", "-p:Optimize=false")
+    env = {**os.environ, "DOTNET_MODIFIABLE_ASSEMBLIES": "debug"}
+    with dotnet.Program("stacks", directory=directory, env=env) as target:
+        frames = own(patient_dump(target.pid))
+    tap.equal([f["line"] for f in frames if f["line"]], [], f"edited: {len(frames)} frames, no line")
+
+
 def spans(source):
     """{method: (first line, last line)}, by its indentation."""
     with open(os.path.join(dotnet.SOURCES, source), encoding="utf-8") as file:
@@ -202,7 +228,8 @@ def test_storm(tap):
     tap.check(lines > frames * 0.95, f"storm: {frames - lines} have none")
 
 
-TESTS = (test_beside, test_ways, test_embedded, test_none, test_stale, test_recorded, test_storm,
+TESTS = (test_beside, test_ways, test_embedded, test_none, test_stale, test_recorded, test_core, test_edited,
+         test_storm,
          test_versions, test_single_file)
 
 
