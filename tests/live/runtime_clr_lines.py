@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import dotnet
+from daemon import PATIENT, Daemon
 from harness import Tap, dump, patient_dump, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
@@ -136,6 +137,42 @@ def test_stale(tap):
         no_lines(tap, "a link", path)
 
 
+def test_readers(tap):
+    """What the process itself may not read is not shown to who may see the dump."""
+    if os.geteuid() != 0:
+        tap.skip("readers", "needs root")
+        return
+    other = 65534
+    for what, pdb, assembly, wanted in (
+            ("another's, for all", (other, other, 0o644), (0, 0, 0o755), True),
+            ("another's alone", (other, other, 0o600), (0, 0, 0o755), False),
+            ("another's, for a group", (other, other, 0o640), (0, 0, 0o755), False),
+            ("another's, as the assembly", (other, other, 0o640), (other, other, 0o640), True),
+            ("narrower than the assembly", (other, other, 0o600), (other, other, 0o640), False),
+            ("its own alone", (0, 0, 0o400), (0, 0, 0o755), True)):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "out")
+            shutil.copytree(dotnet.build(), path)
+            for name, (uid, gid, mode) in (("swnet.pdb", pdb), ("swnet.dll", assembly)):
+                os.chown(os.path.join(path, name), uid, gid)
+                os.chmod(os.path.join(path, name), mode)
+            with dotnet.Program("stacks", directory=path) as target:
+                lines = sum(f["line"] is not None for f in own(patient_dump(target.pid)))
+        tap.equal(lines > 100, wanted, f"readers: {what}, {lines} lines")
+
+
+def test_daemon(tap):
+    """A worker has given up its privileges before it reads the PDB."""
+    with dotnet.Program("stacks", "lines") as target, Daemon(PATIENT) as daemon:
+        live = patient_dump(target.pid)
+        report = daemon.client(0).call("Capture", target={"pid": target.pid})["dump"]
+        told = target.lines_of()
+    tap.equal([[(f["function"], f["file"], f["line"]) for f in stack_of(report, tid)["frames"]]
+               for tid in told],
+              [[(f["function"], f["file"], f["line"]) for f in stack_of(live, tid)["frames"]]
+               for tid in told], f"daemon: {len(told)} stacks have the same lines")
+
+
 def test_versions(tap):
     for framework in ("net9.0", "net8.0"):
         directory = dotnet.build(framework, "--self-contained")
@@ -228,7 +265,7 @@ def test_storm(tap):
     tap.check(lines > frames * 0.95, f"storm: {frames - lines} have none")
 
 
-TESTS = (test_beside, test_ways, test_embedded, test_none, test_stale, test_recorded, test_core, test_edited,
+TESTS = (test_beside, test_ways, test_embedded, test_none, test_stale, test_readers, test_daemon, test_recorded, test_core, test_edited,
          test_storm,
          test_versions, test_single_file)
 
