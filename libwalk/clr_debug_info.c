@@ -229,6 +229,8 @@ static bool info_search(struct sw_memory m, struct search *s)
 	const struct search empty = *s;
 	uint64_t avma = s->info->avma;
 	uint8_t flags;
+	if (s->info->bare)
+		return header_search(m, avma, s);
 	if (!sw_clr_u8(m, avma, 0, &flags) || (flags & ~(FLAG_PATCHPOINT | FLAG_RICH)) != 0)
 		return false;
 	if (!(flags & FLAG_PATCHPOINT))

@@ -21,6 +21,7 @@ struct sw_clr_debug_info {
 	uint32_t code_bytes; /* of the method, funclets included */
 	uint32_t il_bytes;   /* of its body */
 	enum sw_clr_debug_format format;
+	bool bare; /* nothing comes before the numbers: ReadyToRun */
 };
 
 /*

@@ -114,17 +114,25 @@ static bool code_bytes(struct sw_memory m, const struct sw_clr_code *code, uint3
 	return true;
 }
 
+/* Where its debug information is, and how much code there is. */
+static bool info_find(struct sw_clr *clr, const struct sw_clr_code *code,
+		      struct sw_clr_debug_info *ret)
+{
+	const struct sw_clr_layout *at = &code->runtime->at;
+	if (code->kind == SW_CLR_CODE_R2R)
+		return sw_clr_r2r_debug_find(clr->names, code, ret);
+	ret->format = at->debug_format;
+	return code->header_avma != 0 && code_bytes(clr->memory, code, &ret->code_bytes) &&
+	       sw_clr_u64(clr->memory, code->header_avma, at->header_debug, &ret->avma);
+}
+
 static bool il_offset(struct sw_clr *clr, const struct sw_clr_code *code, const struct row *row,
 		      uint64_t lookup_avma, uint32_t *ret)
 {
-	const struct sw_clr_layout *at = &code->runtime->at;
-	struct sw_clr_debug_info info = {.format = at->debug_format};
-	if (code->kind != SW_CLR_CODE_JIT || code->header_avma == 0 || !row->module->has_image ||
-	    lookup_avma < code->start_avma || !code_bytes(clr->memory, code, &info.code_bytes) ||
-	    lookup_avma - code->start_avma >= info.code_bytes ||
-	    !sw_clr_il_bytes(&row->module->image, &row->module->metadata, row->rid,
-			     &info.il_bytes) ||
-	    !sw_clr_u64(clr->memory, code->header_avma, at->header_debug, &info.avma))
+	struct sw_clr_debug_info info = {0};
+	if (!row->module->has_image || lookup_avma < code->start_avma ||
+	    !info_find(clr, code, &info) || lookup_avma - code->start_avma >= info.code_bytes ||
+	    !sw_clr_il_bytes(&row->module->image, &row->module->metadata, row->rid, &info.il_bytes))
 		return false;
 	return sw_clr_il_offset(clr->memory, &info, (uint32_t) (lookup_avma - code->start_avma),
 				ret);

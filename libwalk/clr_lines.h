@@ -38,6 +38,15 @@ const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap);
 bool sw_clr_pdb_file_open(const struct sw_snapshot *snap, const char *module_name,
 			  const uint8_t id[SW_CLR_PDB_ID_BYTES], struct sw_clr_pdb *ret);
 
+/* ---- clr_r2r_debug.c --------------------------------------------------------------------------- */
+
+/* Where the debug information of a ReadyToRun method is; sets all but il_bytes. */
+bool sw_clr_r2r_debug_find(struct sw_clr_names *names, const struct sw_clr_code *code,
+			   struct sw_clr_debug_info *ret);
+
+struct sw_clr_r2r_debug;
+void sw_clr_r2r_debug_free(struct sw_clr_r2r_debug *list);
+
 struct sw_clr_unpacked;
 void sw_clr_unpacked_free(struct sw_clr_unpacked *list);
 

@@ -226,6 +226,7 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 	sw_map64_deinit(&names->methods);
 	sw_map64_deinit(&names->pdbs);
 	sw_clr_unpacked_free(names->unpacked);
+	sw_clr_r2r_debug_free(names->r2r_debug);
 	sw_clr_images_deinit(names->images);
 	free(names);
 }

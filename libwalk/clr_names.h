@@ -51,11 +51,12 @@ struct sw_clr_names {
 	struct sw_memory memory;
 	struct sw_arena *arena; /* borrowed */
 	struct sw_clr_name_layout at[SW_CLR_RUNTIMES_MAX];
-	struct sw_map64 modules;          /* Module -> struct sw_clr_module */
-	struct sw_map64 methods;          /* MethodDesc -> char * */
-	struct sw_map64 pdbs;             /* Module -> struct sw_clr_pdb; 0: it has none */
-	struct sw_clr_unpacked *unpacked; /* owned: clr_lines.c */
-	struct sw_clr_image *images;      /* ReadyToRun images that were asked themselves */
+	struct sw_map64 modules;            /* Module -> struct sw_clr_module */
+	struct sw_map64 methods;            /* MethodDesc -> char * */
+	struct sw_map64 pdbs;               /* Module -> struct sw_clr_pdb; 0: it has none */
+	struct sw_clr_unpacked *unpacked;   /* owned: clr_lines.c */
+	struct sw_clr_r2r_debug *r2r_debug; /* owned: clr_r2r_debug.c */
+	struct sw_clr_image *images;        /* ReadyToRun images that were asked themselves */
 };
 
 /* From the runtime's descriptor; ret->usable says if it is enough. */

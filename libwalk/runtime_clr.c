@@ -6,7 +6,8 @@
  *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
  *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
  *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
- *	clr_lines      its file and line (clr_debug_info, clr_debug_directory, clr_pdb, clr_pdb_files)
+ *	clr_lines      its file and line (clr_debug_info, clr_r2r_debug, clr_debug_directory,
+ *	               clr_pdb, clr_pdb_files)
  *	clr_threads    what is copied in the stop; clr_notes what it says of threads
  */
 #include "clr_lines.h"

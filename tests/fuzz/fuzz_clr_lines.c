@@ -87,10 +87,11 @@ static void debug_fuzz(const uint8_t *bytes, size_t n)
 		return;
 	memcpy(limits, bytes, sizeof(limits));
 	const struct fake_region region = {AVMA, bytes + sizeof(limits), n - sizeof(limits)};
-	for (int format = SW_CLR_DEBUG_UNKNOWN; format <= SW_CLR_DEBUG_PACKED; format++) {
+	for (int way = 0; way < 2 * (SW_CLR_DEBUG_PACKED + 1); way++) {
 		struct fake_memory fake = {&region, 1, 0};
 		const struct sw_clr_debug_info info = {AVMA, limits[0], limits[1],
-						       (enum sw_clr_debug_format) format};
+						       (enum sw_clr_debug_format)(way / 2),
+						       way % 2};
 		for (uint32_t native_off = 0; native_off < 64; native_off += 3) {
 			uint32_t il_off;
 			fake.reads = 0;

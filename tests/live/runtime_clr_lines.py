@@ -13,7 +13,7 @@ import tempfile
 
 import dotnet
 from daemon import PATIENT, Daemon
-from harness import Tap, dump, patient_dump, snapwalk, stack_of
+from harness import Tap, dump, module_of, patient_dump, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
 
@@ -84,7 +84,7 @@ def test_beside(tap):
 
 
 def test_ways(tap):
-    """Compiled at once, never anew, without optimisation."""
+    """Compiled at once, never anew, without optimisation, before the program ran."""
     for what, env in (("optimised", {"DOTNET_TieredCompilation": "0"}),
                       ("without quick", {"DOTNET_TC_QuickJitForLoops": "0"}),
                       ("instrumented", {"DOTNET_TieredPGO_InstrumentOnlyHotCode": "0",
@@ -95,6 +95,14 @@ def test_ways(tap):
     directory = dotnet.build("net10.0", "-p:Optimize=false")
     with dotnet.Program("stacks", "lines", directory=directory) as target:
         check_lines(tap, "debug", target, 100)
+    directory = dotnet.build("net10.0", "-p:PublishReadyToRun=true", "--no-self-contained")
+    with dotnet.Program("stacks", "lines", directory=directory) as target:
+        report = check_lines(tap, "ahead of time", target, 100)
+    # Their code lies in the image itself.
+    ahead = [f for f in own(report) if module_of(report, f).endswith("swnet.dll")]
+    tap.check(len(ahead) > 100 and all(f["line"] for f in ahead),
+              f"ahead of time: {len(ahead)} frames, each has a line",
+              [f["function"] for f in ahead if not f["line"]])
 
 
 def test_embedded(tap):

@@ -29,7 +29,7 @@ static int32_t il_at(const void *bytes, size_t n, enum sw_clr_debug_format forma
 		     uint32_t native_off)
 {
 	struct fake_memory fake = FAKE_MEMORY({AVMA, bytes, n});
-	const struct sw_clr_debug_info info = {AVMA, CODE_BYTES, IL_BYTES, format};
+	const struct sw_clr_debug_info info = {AVMA, CODE_BYTES, IL_BYTES, format, false};
 	uint32_t il_off;
 	return sw_clr_il_offset(fake_memory(&fake), &info, native_off, &il_off) ? (int32_t) il_off
 										: NONE;
@@ -56,6 +56,19 @@ static void test_formats(void **state)
 	assert_int_equal(il_at(packed, sizeof(packed), SW_CLR_DEBUG_NIBBLES, 16), NONE);
 	assert_int_equal(il_at(nibbles, sizeof(nibbles), SW_CLR_DEBUG_PACKED, 16), NONE);
 	assert_int_equal(il_at(packed, sizeof(packed), SW_CLR_DEBUG_UNKNOWN, 16), NONE);
+}
+
+/* ReadyToRun: no flags. */
+static void test_bare(void **state)
+{
+	(void) state;
+	for (int bare = 0; bare < 2; bare++) {
+		struct fake_memory fake = FAKE_MEMORY({AVMA, packed + 1, sizeof(packed) - 1});
+		const struct sw_clr_debug_info info = {AVMA, CODE_BYTES, IL_BYTES,
+						       SW_CLR_DEBUG_PACKED, bare};
+		uint32_t il_off;
+		assert_int_equal(sw_clr_il_offset(fake_memory(&fake), &info, 20, &il_off), bare);
+	}
 }
 
 /* ---- what lies before it ----------------------------------------------------------------------- */
@@ -119,7 +132,7 @@ static void test_limits(void **state)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct fake_memory fake = FAKE_MEMORY({AVMA, packed, sizeof(packed)});
 		const struct sw_clr_debug_info info = {AVMA, cases[i].code_bytes, cases[i].il_bytes,
-						       SW_CLR_DEBUG_PACKED};
+						       SW_CLR_DEBUG_PACKED, false};
 		uint32_t il_off = 77;
 		assert_int_equal(sw_clr_il_offset(fake_memory(&fake), &info, 20, &il_off),
 				 cases[i].good);
@@ -230,10 +243,10 @@ static void test_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),  cmocka_unit_test(test_before),
-		cmocka_unit_test(test_original), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_changed),  cmocka_unit_test(test_number),
-		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_formats), cmocka_unit_test(test_bare),
+		cmocka_unit_test(test_before),  cmocka_unit_test(test_original),
+		cmocka_unit_test(test_limits),  cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_number),  cmocka_unit_test(test_entries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
