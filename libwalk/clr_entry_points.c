@@ -8,14 +8,14 @@
  *		index of the function << 1			it has no fixups
  *		index of the function << 2 | more fixups << 1 | 1
  *
- * Source: dotnet/runtime v10.0.0, docs/design/coreclr/botr/readytorun-format.md and
- * src/coreclr/vm/nativeformatreader.h (NativeArray); the same in v8.0.0.
+ * Source: dotnet/runtime v10.0.0, docs/design/coreclr/botr/readytorun-format.md; the same in v8.0.0.
  */
 #include "bytes.h"
 #include "cleanup.h"
 #include "clr_functions.h"
 #include "clr_memory.h"
 #include "clr_names.h"
+#include "clr_native_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,6 @@ enum {
 	SECTION_BYTES_MAX = 16 << 20,
 	METHODS_MAX = 1 << 20,
 	IMAGES_MAX = 4096,
-	BLOCK = 16,      /* elements of the array below one entry of its index */
 	MODULE_NAME = 1, /* column */
 };
 
@@ -40,66 +39,15 @@ struct sw_clr_image {
 	struct sw_map64 rows; /* index of a method's first function -> its row */
 };
 
-/* A number of one to five bytes; its lowest bits say how many. */
-static bool number_read(struct sw_bytes b, uint64_t *at, uint32_t *ret)
-{
-	uint8_t first;
-	uint32_t value = 0;
-	if (!sw_bytes_u8(b, *at, &first))
-		return false;
-	if ((first & 0xf) == 0xf) {
-		if (!sw_bytes_u32(b, *at + 1, ret))
-			return false;
-		*at += 5;
-		return true;
-	}
-	unsigned bytes = !(first & 1) ? 1 : !(first & 2) ? 2 : !(first & 4) ? 3 : 4;
-	if (!sw_bytes_copy(b, *at, &value, bytes))
-		return false;
-	*at += bytes;
-	*ret = value >> bytes;
-	return true;
-}
-
-/* Where the element lies; false when there is none. Sixteen elements are the leaves of a tree. */
-static bool element_find(struct sw_bytes b, uint64_t base, unsigned index_bytes, uint32_t i,
-			 uint64_t *ret_at)
-{
-	uint32_t block = 0, value;
-	if (!sw_bytes_copy(b, base + (uint64_t) (i / BLOCK) * index_bytes, &block, index_bytes))
-		return false;
-	uint64_t at = base + block;
-	for (uint32_t bit = BLOCK / 2; bit > 0; bit >>= 1) {
-		uint64_t behind = at;
-		if (!number_read(b, &behind, &value))
-			return false;
-		if (i & bit) {
-			if (value & 2) {
-				at += value >> 2;
-				continue;
-			}
-		} else if (value & 1) {
-			at = behind;
-			continue;
-		}
-		/* Not a special leaf: one element is all that is left below. */
-		if ((value & 3) != 0 || value >> 2 != (i & (BLOCK - 1)))
-			return false;
-		at = behind;
-		break;
-	}
-	*ret_at = at;
-	return true;
-}
-
 static void rows_fill(struct sw_clr_image *image, struct sw_bytes b)
 {
-	uint32_t header, id;
-	uint64_t base = 0, at;
-	if (!number_read(b, &base, &header) || (header & 3) == 3)
+	struct sw_clr_native_array array;
+	uint32_t id;
+	uint64_t at;
+	if (!sw_clr_native_array_open(b, &array))
 		return;
-	for (uint32_t i = 0; i < header >> 2 && i < METHODS_MAX; i++)
-		if (element_find(b, base, 1u << (header & 3), i, &at) && number_read(b, &at, &id) &&
+	for (uint32_t i = 0; i < array.n && i < METHODS_MAX; i++)
+		if (sw_clr_native_array_find(&array, i, &at) && sw_clr_native_number(b, &at, &id) &&
 		    sw_map64_put(&image->rows, id & 1 ? id >> 2 : id >> 1, i + 1) < 0)
 			return; /* no memory: those found so far */
 }

@@ -5,7 +5,10 @@
 #include "clr_runtime.h"
 
 /* Tables of RUNTIME_FUNCTION as the runtime lays them out, and the code of ReadyToRun images. */
-enum { SW_CLR_FUNCTIONS_MAX = 1 << 24 };
+enum {
+	SW_CLR_FUNCTIONS_MAX = 1 << 24,
+	SW_CLR_FUNCLETS_MAX = 64, /* of one ReadyToRun method */
+};
 
 /* Entry i of the table. */
 bool sw_clr_function_read(const struct sw_clr_layout *at, struct sw_memory memory,
@@ -30,5 +33,8 @@ bool sw_clr_r2r_find(const struct sw_clr_runtime *runtime, struct sw_memory memo
  * docs/design/coreclr/botr/readytorun-format.md; ECMA-335 6th edition, II.25. */
 bool sw_clr_r2r_section(struct sw_memory memory, uint64_t base_avma, uint32_t type,
 			uint32_t *ret_rva, uint32_t *ret_bytes);
+
+/* The major version of the image's format. */
+bool sw_clr_r2r_major(struct sw_memory memory, uint64_t base_avma, uint16_t *ret);
 
 #endif

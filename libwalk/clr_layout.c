@@ -80,6 +80,18 @@ static bool globals_resolve(const struct sw_clr_contract *c, struct sw_clr_layou
 	return true;
 }
 
+/*
+ * Up to .NET 10 nothing is said of debug information: it is looked for where these versions have it,
+ * in the code header's first word, and believed method by method (clr_debug_info.h). A runtime that
+ * has a contract for it may write it in another way.
+ */
+static void debug_resolve(const struct sw_clr_contract *c, struct sw_clr_layout *l)
+{
+	uint64_t version;
+	if (!sw_clr_version(c, "DebugInfo", &version))
+		l->debug_format = SW_CLR_DEBUG_PACKED;
+}
+
 void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr_layout *layout)
 {
 	uint64_t version;
@@ -126,6 +138,7 @@ bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr
 		return false;
 	}
 	sw_clr_layout_threads(contract, &l);
+	debug_resolve(contract, &l);
 	*ret = l;
 	return true;
 }
@@ -160,5 +173,6 @@ struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma, uint64_t store_avma)
 		.stub_last = 15,
 		.map_avma = map_avma,
 		.nibble_version = 1,
+		.debug_format = SW_CLR_DEBUG_NIBBLES,
 	};
 }

@@ -3,6 +3,7 @@
 #define SW_CLR_LAYOUT_H
 
 #include "clr_contract.h"
+#include "clr_debug_info.h"
 
 enum { SW_CLR_BUCKET_SLOTS_MAX = 16 }; /* of a hash map's bucket */
 
@@ -17,7 +18,7 @@ struct sw_clr_layout {
 		section_deleted;
 	/* CodeHeapListNode, RealCodeHeader, RuntimeFunction */
 	uint32_t heap_start, heap_end, heap_base, heap_map;
-	uint32_t header_method, header_n_unwind, header_unwind;
+	uint32_t header_method, header_n_unwind, header_unwind, header_debug;
 	uint32_t function_bytes, function_begin, function_end, function_unwind;
 	/* Module, ReadyToRunInfo, ImageDataDirectory; HashMap, Bucket */
 	uint32_t module_r2r;
@@ -34,6 +35,7 @@ struct sw_clr_layout {
 	uint64_t map_avma;   /* the range section map */
 	uint64_t store_avma; /* of the variable that points to the thread store; 0: not known */
 	unsigned nibble_version;
+	enum sw_clr_debug_format debug_format; /* of what header_debug points to */
 	bool has_r2r_info; /* of ReadyToRun code the runtime says all; else the image is asked */
 };
 

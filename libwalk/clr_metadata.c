@@ -55,7 +55,8 @@ struct schema {
 	uint8_t columns[COLUMNS_MAX];
 };
 
-/* II.22.2 to II.22.39, by number. */
+/* II.22.2 to II.22.39, by number; the last two: Portable PDB v1.0, "Document Table" and
+ * "MethodDebugInformation Table". */
 static const struct schema schemas[SW_CLR_TABLES] = {
 	[0x00] = {5, {U2, STRING, GUID, GUID, GUID}},
 	[0x01] = {3, {RESOLUTION_SCOPE, STRING, STRING}},
@@ -102,6 +103,8 @@ static const struct schema schemas[SW_CLR_TABLES] = {
 	[0x2a] = {4, {U2, U2, TYPE_OR_METHOD_DEF, STRING}},
 	[0x2b] = {2, {METHOD_DEF_OR_REF, BLOB}},
 	[0x2c] = {2, {0x2a, TYPE_DEF_OR_REF}},
+	[0x30] = {4, {BLOB, GUID, BLOB, GUID}},
+	[0x31] = {2, {0x30, BLOB}},
 };
 
 /* The tables that a coded index may point into, and the bits that say which. */
@@ -239,6 +242,9 @@ bool sw_clr_metadata_open(struct sw_memory memory, uint64_t avma, uint64_t bytes
 		} else if (strcmp(s.name, "#Blob") == 0) {
 			m.blobs_avma = s.avma;
 			m.blobs_bytes = s.bytes;
+		} else if (strcmp(s.name, "#Pdb") == 0) {
+			m.pdb_avma = s.avma;
+			m.pdb_bytes = s.bytes;
 		}
 	}
 	if (tables.avma == 0 || !tables_open(&m, tables.avma, tables.bytes))
@@ -293,29 +299,52 @@ bool sw_clr_metadata_string(const struct sw_clr_metadata *m, uint32_t index, str
 	return true;
 }
 
+bool sw_clr_number_read(struct sw_bytes b, uint64_t *at, uint32_t *ret, unsigned *ret_bytes)
+{
+	uint8_t raw[4];
+	if (!sw_bytes_u8(b, *at, &raw[0]))
+		return false;
+	unsigned n = !(raw[0] & 0x80) ? 1 : !(raw[0] & 0x40) ? 2 : 4;
+	if (!sw_bytes_copy(b, *at, raw, n))
+		return false;
+	*at += n;
+	*ret = n == 1   ? raw[0]
+	       : n == 2 ? (uint32_t) (raw[0] & 0x3f) << 8 | raw[1]
+			: (uint32_t) (raw[0] & 0x1f) << 24 | (uint32_t) raw[1] << 16 |
+				  (uint32_t) raw[2] << 8 | raw[3];
+	if (ret_bytes != NULL)
+		*ret_bytes = n;
+	return true;
+}
+
+bool sw_clr_metadata_blob_find(const struct sw_clr_metadata *m, uint32_t index, uint64_t *ret_avma,
+			       uint32_t *ret_bytes)
+{
+	uint8_t head[4];
+	uint64_t used = 0;
+	uint32_t bytes;
+	if (index >= m->blobs_bytes)
+		return false;
+	/* The last blobs of a heap have less behind them than the longest head. */
+	uint32_t left = m->blobs_bytes - index;
+	struct sw_bytes b = {head, left < sizeof(head) ? left : sizeof(head)};
+	if (!sw_clr_read(m->memory, m->blobs_avma, index, head, b.size) ||
+	    !sw_clr_number_read(b, &used, &bytes, NULL) || bytes > left - used)
+		return false;
+	*ret_avma = m->blobs_avma + index + used;
+	*ret_bytes = bytes;
+	return true;
+}
+
 bool sw_clr_metadata_blob(const struct sw_clr_metadata *m, uint32_t index, uint8_t *to, size_t max,
 			  size_t *ret_bytes)
 {
-	uint8_t b[4] = {0};
-	uint32_t head = 1, bytes;
-	if (index >= m->blobs_bytes || !sw_clr_u8(m->memory, m->blobs_avma, index, &b[0]))
-		return false;
-	if (b[0] & 0x80)
-		head = b[0] & 0x40 ? 4 : 2;
-	if (head > m->blobs_bytes - index || !sw_clr_read(m->memory, m->blobs_avma, index, b, head))
-		return false;
-	/* II.24.2.4 */
-	if (head == 1)
-		bytes = b[0];
-	else if (head == 2)
-		bytes = (uint32_t) (b[0] & 0x3f) << 8 | b[1];
-	else
-		bytes = (uint32_t) (b[0] & 0x1f) << 24 | (uint32_t) b[1] << 16 |
-			(uint32_t) b[2] << 8 | b[3];
-	if (bytes > m->blobs_bytes - index - head)
+	uint64_t avma;
+	uint32_t bytes;
+	if (!sw_clr_metadata_blob_find(m, index, &avma, &bytes))
 		return false;
 	size_t n = bytes < max ? bytes : max;
-	if (n > 0 && !sw_clr_read(m->memory, m->blobs_avma, (uint64_t) index + head, to, n))
+	if (n > 0 && !sw_memory_read(m->memory, avma, to, n))
 		return false;
 	*ret_bytes = n;
 	return true;

@@ -2,6 +2,7 @@
 #ifndef SW_CLR_METADATA_H
 #define SW_CLR_METADATA_H
 
+#include "bytes.h"
 #include "memory.h"
 #include "text.h"
 
@@ -11,7 +12,7 @@
  * Source: ECMA-335 6th edition, partition II, 22 (tables) and 24 (physical layout).
  */
 enum {
-	SW_CLR_TABLES = 45,
+	SW_CLR_TABLES = 50,
 	SW_CLR_TOKEN_RID = 0xffffff, /* the part of a token that is a row; the rest is the table */
 
 	SW_CLR_TABLE_MODULE = 0x00,
@@ -22,6 +23,8 @@ enum {
 	SW_CLR_TABLE_TYPE_SPEC = 0x1b,
 	SW_CLR_TABLE_NESTED = 0x29,
 	SW_CLR_TABLE_GENERIC_PARAM = 0x2a,
+	SW_CLR_TABLE_DOCUMENT = 0x30, /* of portable PDBs: clr_pdb.h */
+	SW_CLR_TABLE_METHOD_DEBUG = 0x31,
 
 	SW_CLR_NAME_MAX = 1024,      /* bytes of one name; longer ones are cut */
 	SW_CLR_NESTING_MAX = 32,     /* types in types */
@@ -36,8 +39,8 @@ struct sw_clr_table {
 
 struct sw_clr_metadata {
 	struct sw_memory memory;
-	uint64_t strings_avma, blobs_avma;
-	uint32_t strings_bytes, blobs_bytes;
+	uint64_t strings_avma, blobs_avma, pdb_avma; /* 0: there is none */
+	uint32_t strings_bytes, blobs_bytes, pdb_bytes;
 	uint64_t sorted;    /* bit n: table n is */
 	uint8_t heap_sizes; /* HeapSizes: which heaps' indices have four bytes */
 	struct sw_clr_table tables[SW_CLR_TABLES];
@@ -47,11 +50,6 @@ struct sw_clr_metadata {
 bool sw_clr_metadata_open(struct sw_memory memory, uint64_t avma, uint64_t bytes,
 			  struct sw_clr_metadata *ret);
 
-/* The metadata of a PE image at base_avma: mapped as loaded, or as its file. False: it has none.
- * Source: ECMA-335 II.25. */
-bool sw_clr_image_metadata(struct sw_memory memory, uint64_t base_avma, bool mapped,
-			   struct sw_clr_metadata *ret);
-
 /* One column of a row; rows count from 1. */
 bool sw_clr_metadata_get(const struct sw_clr_metadata *m, unsigned table, uint32_t rid,
 			 unsigned column, uint32_t *ret);
@@ -59,9 +57,17 @@ bool sw_clr_metadata_get(const struct sw_clr_metadata *m, unsigned table, uint32
 /* Appends a string of the heap; control characters become '?'. */
 bool sw_clr_metadata_string(const struct sw_clr_metadata *m, uint32_t index, struct sw_text *text);
 
-/* A blob without its length. At most max bytes of it are copied; *ret_bytes is how many. */
+/* Where a blob lies, without its length. */
+bool sw_clr_metadata_blob_find(const struct sw_clr_metadata *m, uint32_t index, uint64_t *ret_avma,
+			       uint32_t *ret_bytes);
+
+/* At most max bytes of a blob are copied; *ret_bytes is how many. */
 bool sw_clr_metadata_blob(const struct sw_clr_metadata *m, uint32_t index, uint8_t *to, size_t max,
 			  size_t *ret_bytes);
+
+/* A number of one, two or four bytes at *at, which is moved behind it: II.23.2. *ret_bytes, which may
+ * be NULL, is how many bytes it has. */
+bool sw_clr_number_read(struct sw_bytes b, uint64_t *at, uint32_t *ret, unsigned *ret_bytes);
 
 /* ---- names: clr_metadata_names.c ----------------------------------------------------------- */
 

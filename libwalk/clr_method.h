@@ -23,6 +23,7 @@ struct sw_clr_code {
 	uint64_t base_avma;             /* what RVAs of function count from */
 	uint64_t start_avma;            /* first instruction of the method; 0: not known */
 	uint64_t method_avma;           /* MethodDesc; 0: not known */
+	uint64_t header_avma;           /* JIT: its code header; 0: not known */
 	uint64_t module_avma;           /* R2R: Module */
 	uint64_t info_avma;             /* R2R: ReadyToRunInfo; 0 when the image was asked */
 	struct sw_pe_function function; /* the entry that covers the address */

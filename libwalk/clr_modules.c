@@ -18,6 +18,7 @@
 enum {
 	PATH_MAX_UNITS = 4096,
 	LAYOUT_MAPPED = 1,   /* PEImageLayout: FLAG_MAPPED */
+	MODULE_EDITABLE = 8, /* Module: IS_EDIT_AND_CONTINUE */
 	MODULE_NAME = 1,     /* column of the Module table */
 	MODULES_MAX = 65536, /* that are remembered */
 };
@@ -27,8 +28,15 @@ static bool field_u64(struct sw_memory m, uint64_t avma, uint32_t offset, uint64
 	return offset != SW_CLR_ABSENT && sw_clr_u64(m, avma, offset, ret) && *ret != 0;
 }
 
+static bool image_open(struct sw_memory m, uint64_t base_avma, bool mapped,
+		       struct sw_clr_module *module)
+{
+	return module->has_image = sw_clr_pe_open(m, base_avma, mapped, &module->image) &&
+				   sw_clr_pe_metadata(&module->image, &module->metadata);
+}
+
 static bool layout_metadata(struct sw_memory m, const struct sw_clr_name_layout *at,
-			    uint64_t module_avma, struct sw_clr_metadata *ret)
+			    uint64_t module_avma, struct sw_clr_module *module)
 {
 	uint64_t assembly, image, layout, base;
 	uint32_t flags;
@@ -37,17 +45,16 @@ static bool layout_metadata(struct sw_memory m, const struct sw_clr_name_layout 
 	       field_u64(m, image, at->image_layout, &layout) &&
 	       field_u64(m, layout, at->layout_base, &base) && at->layout_flags != SW_CLR_ABSENT &&
 	       sw_clr_u32(m, layout, at->layout_flags, &flags) &&
-	       sw_clr_image_metadata(m, base, flags & LAYOUT_MAPPED, ret);
+	       image_open(m, base, flags & LAYOUT_MAPPED, module);
 }
 
 static bool base_metadata(struct sw_memory m, const struct sw_clr_name_layout *at,
-			  uint64_t module_avma, struct sw_clr_metadata *ret)
+			  uint64_t module_avma, struct sw_clr_module *module)
 {
 	uint64_t base;
 	/* It is not said if the image is mapped or flat: metadata is where its mark is. */
 	return field_u64(m, module_avma, at->module_base, &base) &&
-	       (sw_clr_image_metadata(m, base, true, ret) ||
-		sw_clr_image_metadata(m, base, false, ret));
+	       (image_open(m, base, true, module) || image_open(m, base, false, module));
 }
 
 static bool saved_metadata(struct sw_memory m, const struct sw_clr_name_layout *at,
@@ -59,6 +66,14 @@ static bool saved_metadata(struct sw_memory m, const struct sw_clr_name_layout *
 	       at->dynamic_bytes != SW_CLR_ABSENT && at->dynamic_data != SW_CLR_ABSENT &&
 	       sw_clr_u32(m, saved, at->dynamic_bytes, &bytes) &&
 	       sw_clr_metadata_open(m, saved + at->dynamic_data, bytes, ret);
+}
+
+/* Whether its methods may have been replaced ("hot reload"): then they are others than in its file. */
+static bool is_edited(struct sw_memory m, const struct sw_clr_name_layout *at, uint64_t module_avma)
+{
+	uint32_t flags;
+	return at->module_flags != SW_CLR_ABSENT &&
+	       sw_clr_u32(m, module_avma, at->module_flags, &flags) && flags & MODULE_EDITABLE;
 }
 
 /* The last part of its path; without a path (single files), the name that the compiler gave it. */
@@ -90,10 +105,10 @@ const struct sw_clr_module *sw_clr_module_get(struct sw_clr_names *names,
 	struct sw_clr_module *module = sw_arena_calloc(names->arena, 1, sizeof(*module));
 	if (module == NULL)
 		return NULL;
-	struct sw_clr_metadata *to = &module->metadata;
-	module->has_metadata = layout_metadata(names->memory, at, module_avma, to) ||
-			       base_metadata(names->memory, at, module_avma, to) ||
-			       saved_metadata(names->memory, at, module_avma, to);
+	module->has_metadata = layout_metadata(names->memory, at, module_avma, module) ||
+			       base_metadata(names->memory, at, module_avma, module) ||
+			       saved_metadata(names->memory, at, module_avma, &module->metadata);
+	module->edited = is_edited(names->memory, at, module_avma);
 	module->name = module_name(names, at, module_avma, module);
 	if (module->name == NULL)
 		return NULL;

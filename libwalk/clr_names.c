@@ -11,6 +11,7 @@
  */
 #include "clr_names.h"
 #include "cleanup.h"
+#include "clr_lines.h"
 #include "clr_memory.h"
 #include "clr_string.h"
 
@@ -134,6 +135,27 @@ static bool metadata_name(struct sw_clr_names *names, const struct sw_clr_name_l
 	return true;
 }
 
+static bool method_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			  const struct method *method, uint64_t *ret_module_avma)
+{
+	return sw_clr_table_has_module(names, at, method->table_avma) &&
+	       sw_clr_u64(names->memory, method->table_avma, at->table_module, ret_module_avma);
+}
+
+bool sw_clr_method_row(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+		       uint64_t method_avma, uint64_t *ret_module_avma, uint32_t *ret_rid)
+{
+	struct method method;
+	if (!at->usable || !method_read(names->memory, at, method_avma, &method))
+		return false;
+	unsigned class = method.flags & CLASS_MASK;
+	if (class == CLASS_DYNAMIC || class == CLASS_ARRAY ||
+	    !method_module(names, at, &method, ret_module_avma))
+		return false;
+	*ret_rid = method.rid;
+	return true;
+}
+
 static void method_text(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			const struct method *method, struct sw_text *text)
 {
@@ -144,8 +166,7 @@ static void method_text(struct sw_clr_names *names, const struct sw_clr_name_lay
 	default: break;
 	}
 	const struct sw_clr_module *module = NULL;
-	if (sw_clr_table_has_module(names, at, method->table_avma) &&
-	    sw_clr_u64(names->memory, method->table_avma, at->table_module, &module_avma))
+	if (method_module(names, at, method, &module_avma))
 		module = sw_clr_module_get(names, at, module_avma);
 	sw_text_printf(text, "%s!", module != NULL && *module->name != '\0' ? module->name : "?");
 	size_t before = text->size;
@@ -180,7 +201,7 @@ const char *sw_clr_method_name(struct sw_clr_names *names, const struct sw_clr_n
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
 
-static struct sw_clr_names *names_get(struct sw_clr *clr)
+struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr)
 {
 	if (clr->names != NULL)
 		return clr->names;
@@ -203,6 +224,9 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 		return;
 	sw_map64_deinit(&names->modules);
 	sw_map64_deinit(&names->methods);
+	sw_map64_deinit(&names->pdbs);
+	sw_clr_unpacked_free(names->unpacked);
+	sw_clr_r2r_debug_free(names->r2r_debug);
 	sw_clr_images_deinit(names->images);
 	free(names);
 }
@@ -210,7 +234,7 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code, struct sw_description *ret)
 {
 	const char *name = NULL, *funclet = code->index > 0 ? " (funclet)" : "";
-	struct sw_clr_names *names = names_get(clr);
+	struct sw_clr_names *names = sw_clr_names_get(clr);
 	ret->start_avma = code->start_avma;
 	if (names != NULL && code->method_avma != 0)
 		name = sw_clr_method_name(names, &names->at[code->runtime - clr->runtimes],

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_NAMES_H
 #define SW_CLR_NAMES_H
 
-#include "clr_metadata.h"
+#include "clr_image.h"
 #include "clr_runtime.h"
 #include "unwinder.h"
 
@@ -19,7 +19,7 @@ struct sw_clr_name_layout {
 	uint32_t dict_n, dict_arguments, class_rank, class_table;
 	uint32_t desc_kind, desc_param, desc_var_module, desc_var_token;
 	/* Module, PEAssembly, PEImage, PEImageLayout */
-	uint32_t module_path, module_base, module_assembly, module_dynamic;
+	uint32_t module_path, module_base, module_flags, module_assembly, module_dynamic;
 	uint32_t assembly_image, image_layout, layout_base, layout_flags;
 	uint32_t dynamic_bytes, dynamic_data;
 
@@ -40,8 +40,10 @@ struct sw_clr_image; /* clr_entry_points.c */
 /* A module of the runtime. */
 struct sw_clr_module {
 	const char *name; /* of its file, without the directory; "" when unknown */
-	bool has_metadata;
+	bool has_metadata, has_image;
+	bool edited; /* what runs may not be what the image has */
 	struct sw_clr_metadata metadata;
+	struct sw_clr_pe image;
 };
 
 /* What was found so far. Belongs to sw_clr. */
@@ -49,9 +51,12 @@ struct sw_clr_names {
 	struct sw_memory memory;
 	struct sw_arena *arena; /* borrowed */
 	struct sw_clr_name_layout at[SW_CLR_RUNTIMES_MAX];
-	struct sw_map64 modules;     /* Module -> struct sw_clr_module */
-	struct sw_map64 methods;     /* MethodDesc -> char * */
-	struct sw_clr_image *images; /* ReadyToRun images that were asked themselves */
+	struct sw_map64 modules;            /* Module -> struct sw_clr_module */
+	struct sw_map64 methods;            /* MethodDesc -> char * */
+	struct sw_map64 pdbs;               /* Module -> struct sw_clr_pdb; 0: it has none */
+	struct sw_clr_unpacked *unpacked;   /* owned: clr_lines.c */
+	struct sw_clr_r2r_debug *r2r_debug; /* owned: clr_r2r_debug.c */
+	struct sw_clr_image *images;        /* ReadyToRun images that were asked themselves */
 };
 
 /* From the runtime's descriptor; ret->usable says if it is enough. */
@@ -90,6 +95,10 @@ bool sw_clr_array_name(struct sw_clr_names *names, const struct sw_clr_name_layo
 const char *sw_clr_method_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			       uint64_t method_avma);
 
+/* The module of a method and its row there. False: it was made at run time, or is that of an array. */
+bool sw_clr_method_row(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+		       uint64_t method_avma, uint64_t *ret_module_avma, uint32_t *ret_rid);
+
 /* "Namespace.Type.Method(int)": a row of metadata alone. */
 bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_text *text);
 
@@ -100,6 +109,9 @@ const char *sw_clr_entry_point_name(struct sw_clr_names *names, const struct sw_
 void sw_clr_images_deinit(struct sw_clr_image *images);
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
+
+/* Made when first asked for; NULL when there is no memory. */
+struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr);
 
 /* The name of code, for describe(). */
 void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code,

@@ -11,8 +11,6 @@
 #include <string.h>
 
 enum {
-	R2R_FUNCLETS_MAX =
-		64, /* of one method: functions that are looked at before the one given */
 	HASH_PROBES_MAX = 256, /* after eight the runtime makes the map larger */
 	HOT_COLD_BYTES = 8,    /* u32 cold, hot */
 	R2R_SECTIONS_MAX = 256,
@@ -25,6 +23,7 @@ enum {
 	PE_DIRECTORIES = 112,
 	PE_DIRECTORY_CLI = 14,
 	CLI_MANAGED_NATIVE = 64,
+	R2R_MAJOR = 4,
 	R2R_N_SECTIONS = 12,
 	R2R_SECTIONS = 16,
 	R2R_SECTION_BYTES = 12,
@@ -133,7 +132,7 @@ static void method_find(const struct sw_clr_runtime *runtime, struct sw_memory m
 	uint64_t composite, hot = hot_index(at, m, ret->info_avma, i);
 	if (hot >= image->n || !sw_clr_u64(m, ret->info_avma, at->r2r_composite, &composite))
 		return;
-	for (unsigned back = 0; back <= R2R_FUNCLETS_MAX && back <= hot; back++) {
+	for (unsigned back = 0; back <= SW_CLR_FUNCLETS_MAX && back <= hot; back++) {
 		struct sw_pe_function f;
 		if (!sw_clr_function_read(at, m, image->table_avma, hot - back, &f))
 			return;
@@ -147,10 +146,10 @@ static void method_find(const struct sw_clr_runtime *runtime, struct sw_memory m
 	}
 }
 
-bool sw_clr_r2r_section(struct sw_memory m, uint64_t base_avma, uint32_t type, uint32_t *ret_rva,
-			uint32_t *ret_bytes)
+/* The RVA of the ReadyToRun header. */
+static bool header_find(struct sw_memory m, uint64_t base_avma, uint32_t *ret_rva)
 {
-	uint32_t lfanew, cli, native, n;
+	uint32_t lfanew, cli, native;
 	uint16_t optional;
 	char name[4];
 	uint64_t at = PE_DIRECTORIES + 8 * PE_DIRECTORY_CLI;
@@ -160,7 +159,24 @@ bool sw_clr_r2r_section(struct sw_memory m, uint64_t base_avma, uint32_t type, u
 	    !sw_clr_u32(m, base_avma, (uint64_t) lfanew + PE_OPTIONAL + at, &cli) || cli == 0 ||
 	    !sw_clr_u32(m, base_avma, (uint64_t) cli + CLI_MANAGED_NATIVE, &native) ||
 	    native == 0 || !sw_clr_read(m, base_avma, native, name, sizeof(name)) ||
-	    memcmp(name, "RTR", sizeof(name)) != 0 ||
+	    memcmp(name, "RTR", sizeof(name)) != 0)
+		return false;
+	*ret_rva = native;
+	return true;
+}
+
+bool sw_clr_r2r_major(struct sw_memory m, uint64_t base_avma, uint16_t *ret)
+{
+	uint32_t native;
+	return header_find(m, base_avma, &native) &&
+	       sw_clr_u16(m, base_avma, (uint64_t) native + R2R_MAJOR, ret);
+}
+
+bool sw_clr_r2r_section(struct sw_memory m, uint64_t base_avma, uint32_t type, uint32_t *ret_rva,
+			uint32_t *ret_bytes)
+{
+	uint32_t native, n;
+	if (!header_find(m, base_avma, &native) ||
 	    !sw_clr_u32(m, base_avma, (uint64_t) native + R2R_N_SECTIONS, &n))
 		return false;
 	for (uint32_t i = 0; i < n && i < R2R_SECTIONS_MAX; i++) {

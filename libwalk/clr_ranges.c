@@ -219,6 +219,7 @@ static bool jit_find(const struct sw_clr_runtime *runtime, struct sw_memory m,
 	    !sw_clr_function_covers(&ret->function, (uint32_t) rva))
 		return false;
 	ret->kind = SW_CLR_CODE_JIT;
+	ret->header_avma = header;
 	ret->index = (unsigned) i;
 	ret->base_avma = section->begin_avma;
 	return true;

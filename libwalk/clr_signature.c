@@ -51,21 +51,9 @@ const char *sw_clr_primitive_name(unsigned element_type)
 	return element_type < SW_ARRAY_SIZE(names) ? names[element_type] : NULL;
 }
 
-/* II.23.2: a number of one, two or four bytes. */
 static bool number_read(struct reader *r, uint32_t *ret)
 {
-	uint8_t b[4];
-	if (!sw_bytes_u8(r->blob, r->at, &b[0]))
-		return false;
-	size_t n = !(b[0] & 0x80) ? 1 : !(b[0] & 0x40) ? 2 : 4;
-	if (!sw_bytes_copy(r->blob, r->at, b, n))
-		return false;
-	r->at += n;
-	*ret = n == 1   ? b[0]
-	       : n == 2 ? (uint32_t) (b[0] & 0x3f) << 8 | b[1]
-			: (uint32_t) (b[0] & 0x1f) << 24 | (uint32_t) b[1] << 16 |
-				  (uint32_t) b[2] << 8 | b[3];
-	return true;
+	return sw_clr_number_read(r->blob, &r->at, ret, NULL);
 }
 
 /* TypeDefOrRefOrSpecEncoded, II.23.2.8. */

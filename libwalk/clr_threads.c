@@ -2,6 +2,7 @@
 #include "clr_threads.h"
 #include "arch.h"
 #include "call_site.h"
+#include "clr_lines.h"
 #include "clr_memory.h"
 #include "clr_notes.h"
 
@@ -63,6 +64,8 @@ int sw_clr_prepare(struct sw_capture *capture)
 		sw_clr_notes_prepare(capture, &runtimes[i]);
 	}
 	sw_clr_runtimes_deinit(runtimes, n);
+	if (r == 0 && n > 0)
+		sw_clr_pdb_files_prepare(capture);
 	return r;
 }
 

@@ -6,9 +6,11 @@
  *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
  *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
  *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
+ *	clr_lines      its file and line (clr_debug_info, clr_r2r_debug, clr_debug_directory,
+ *	               clr_pdb, clr_pdb_files)
  *	clr_threads    what is copied in the stop; clr_notes what it says of threads
  */
-#include "clr_names.h"
+#include "clr_lines.h"
 #include "clr_notes.h"
 #include "clr_threads.h"
 #include "clr_unwind.h"
@@ -77,6 +79,7 @@ static int clr_describe(void *state, const struct sw_frame *frame, struct sw_des
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s]", code->stub);
 	} else {
 		sw_clr_describe(state, code, ret);
+		sw_clr_line_describe(state, code, sw_frame_lookup_avma(frame), ret);
 	}
 	return 1;
 }
@@ -90,13 +93,15 @@ static size_t clr_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_clr *clr = state;
 	size_t n = clr->n_runtimes < max ? clr->n_runtimes : max;
+	const char *lines = sw_clr_pdb_files_problem(clr->snap);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_clr_runtime *r = &clr->runtimes[i];
 		ret[i] = (struct sw_runtime){.name = "clr", .entries = -1};
 		(void) snprintf(ret[i].version, sizeof(ret[i].version), "%s", r->version);
 		(void) snprintf(ret[i].where, sizeof(ret[i].where), "%s",
 				sw_module_path(r->place->module)); /* cut to fit */
-		(void) snprintf(ret[i].problem, sizeof(ret[i].problem), "%s", r->problem);
+		(void) snprintf(ret[i].problem, sizeof(ret[i].problem), "%s",
+				r->problem[0] != '\0' || lines == NULL ? r->problem : lines);
 	}
 	return n;
 }
@@ -120,6 +125,7 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 	struct sw_description name = {0};
 	sw_clr_describe(clr, code, &name);
 	sw_text_printf(text, "%s\n", name.function);
+	sw_clr_il_explain(clr, code, avma, text);
 	sw_text_printf(text, "%s, method 0x%" PRIx64 ", code starts at 0x%" PRIx64 "%s\n",
 		       code->kind == SW_CLR_CODE_JIT ? "compiled at run time" : "ReadyToRun",
 		       code->method_avma, code->start_avma,

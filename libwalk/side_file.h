@@ -58,7 +58,7 @@ struct sw_side_files;
 void sw_side_files_destroy(struct sw_side_files *files);
 
 enum {
-	SW_SIDE_FILES_MAX = 64,       /* of a snapshot */
+	SW_SIDE_FILES_MAX = 256,      /* of a snapshot */
 	SW_SIDE_FILE_BYTES = 1 << 30, /* of one */
 };
 

@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "core_elf.h"
 #include "core_notes.h"
+#include "clr_lines.h"
 #include "core_open.h"
 #include "errors.h"
 #include "snapshot.h"
@@ -252,6 +253,7 @@ int sw_snapshot_from_core(struct sw_context *ctx, const char *core_path, const c
 		result = sw_snapshot_add_loaded(snap, &opener, err);
 	if (result < 0)
 		return result;
+	sw_clr_pdb_files_core(snap);
 	*ret = sw_take_ptr(snap);
 	return 0;
 }

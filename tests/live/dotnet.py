@@ -76,6 +76,19 @@ class Program(Target):
                                        if int(offset) != 0])
         return stacks
 
+    def lines_of(self):
+        """{tid: (name, [(offset, IL offset, line, method, file)])}, innermost first; of "stacks" with
+        "lines". line 0: the runtime does not know it."""
+        stacks = {}
+        for line in self.lines:
+            if line.startswith("lines "):
+                head, *frames = line.split(" | ")
+                _, tid, name = head.split(" ")
+                frames = [frame.split(" ", 4) for frame in frames]
+                stacks[int(tid)] = (name, [(int(offset), int(il), int(number), method, file)
+                                           for offset, il, number, method, file in frames])
+        return stacks
+
     def methods(self):
         """{MethodDesc: name} of the storm."""
         return {int(line.split(" ")[1], 16): line.split(" ")[2]

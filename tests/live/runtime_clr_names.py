@@ -182,7 +182,7 @@ def test_single_file(tap):
                   ["swnet.dll!SwNet.Stacks+Generic`1[long].Inner(T[])",
                    "swnet.dll!SwNet.Stacks+Generic`1[long].Call(T)",
                    "swnet.dll!SwNet.Stacks+<>c.<Code>b__45_1()",
-                   "swnet.dll!SwNet.Truth+<>c__DisplayClass4_0.<Start>b__0()",
+                   "swnet.dll!SwNet.Truth+<>c__DisplayClass7_0.<Start>b__0()",
                    "System.Private.CoreLib.dll!System.Threading.Thread.StartCallback()"],
                   "single file: names")
 

@@ -15,6 +15,7 @@ static unsafe partial class Stacks
 
     public static void Run(string[] args)
     {
+        Truth.WithLines = Array.IndexOf(args, "lines") >= 0;
         Calls();
         Exceptions();
         Waits();

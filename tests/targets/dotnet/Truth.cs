@@ -15,10 +15,15 @@ namespace SwNet;
 ///
 /// innermost first; OFFSET is that of the return address from the start of the native code. The first
 /// method is the one that then blocks, so that its own offset is not what it will be.
+///
+/// With "lines" also where each of them is in the source, which takes a reader of PDBs into the process:
+///
+///     lines TID NAME | OFFSET IL_OFFSET LINE METHOD FILE | ...		LINE 0: not known
 static class Truth
 {
-    static readonly List<string> lines = new();
+    static readonly List<string> lines = new(), sources = new();
     static int expected;
+    public static bool WithLines;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Record(string name)
@@ -39,7 +44,20 @@ static class Truth
             text.Append($" | {value} {frame.GetNativeOffset()} " +
                         $"{method.DeclaringType?.FullName ?? "?"}.{method.Name}");
         }
+        if (WithLines)
+            RecordLines(name);
         Add(text.ToString());
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void RecordLines(string name)
+    {
+        var text = new StringBuilder($"lines {Native.sw_tid()} {name}");
+        foreach (var frame in new StackTrace(2, true).GetFrames())
+            text.Append($" | {frame.GetNativeOffset()} {frame.GetILOffset()} " +
+                        $"{frame.GetFileLineNumber()} {frame.GetMethod().Name} {frame.GetFileName()}");
+        lock (sources)
+            sources.Add(text.ToString());
     }
 
     public static void Add(string line)
@@ -72,6 +90,9 @@ static class Truth
     {
         lock (lines)
             foreach (string line in lines)
+                Console.WriteLine(line);
+        lock (sources)
+            foreach (string line in sources)
                 Console.WriteLine(line);
     }
 }
