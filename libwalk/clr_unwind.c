@@ -197,7 +197,8 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 		return sw_clr_hijack_step(clr, cursor, ret);
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
 	if (code == NULL)
-		return sw_clr_is_helper(clr, cursor) ? stub_step(clr, cursor, 1, ret) : SW_STEP_DECLINE;
+		return sw_clr_is_helper(clr, cursor) ? stub_step(clr, cursor, 1, ret)
+						     : SW_STEP_DECLINE;
 	if (code->kind != SW_CLR_CODE_STUB)
 		return method_step(clr, code, cursor, ret);
 	return cursor->exact_pc ? stub_step(clr, cursor, STUB_WORDS, ret) : SW_STEP_DECLINE;

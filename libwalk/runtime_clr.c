@@ -6,7 +6,8 @@
  *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
  *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
  *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
- *	clr_threads    what is copied in the stop; clr_notes what it says of threads
+ *	clr_threads    what is copied in the stop, with clr_collectible, code that may be freed right
+ *	               after it; clr_notes what Thread objects say of threads
  */
 #include "clr_names.h"
 #include "clr_notes.h"
