@@ -305,8 +305,8 @@ static void test_helper_unnamed(void **state)
 		const uint64_t *stack;
 		size_t n;
 		bool exact, is;
-	} cases[] = {{stack, 1, true, true},  {pushed, 2, true, false}, {other, 1, true, false},
-		     {stub, 1, true, false},  {stack, 1, false, false}, {tripped, 1, true, true}};
+	} cases[] = {{stack, 1, true, true}, {pushed, 2, true, false}, {other, 1, true, false},
+		     {stub, 1, true, false}, {stack, 1, false, false}, {tripped, 1, true, true}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		scene_make(PLAIN + PLAIN_LEAF, cases[i].exact, cases[i].stack, cases[i].n, SP);
 		assert_false(s.clr.double_mapped);
