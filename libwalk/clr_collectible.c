@@ -29,7 +29,6 @@ enum {
 	TOTAL_BYTES_MAX = 384 << 10, /* threads need room, too */
 	METHODS_MAX = 512,
 	FUNCTIONS_MAX = 16, /* of one method: its body and funclets */
-	METHOD_BYTES = 40,  /* of a DynamicMethodDesc: up to its name, and its name */
 	CLASS_MASK = 7,     /* MethodDesc.Flags */
 	CLASS_DYNAMIC = 7,
 	NAME_BYTES = 128,
@@ -81,11 +80,14 @@ static void name_want(struct looking *l, uint64_t method_avma)
 	uint64_t name;
 	uint16_t flags;
 	uint8_t index;
-	if (!at->usable || !want(l, method_avma, METHOD_BYTES) ||
+	bool has_name = at->dynamic_name != SW_CLR_ABSENT && at->dynamic_flags != SW_CLR_ABSENT;
+	if (!at->usable ||
+	    !want(l, method_avma,
+		  end_of(at->method_flags, has_name ? at->dynamic_name : 0,
+			 has_name ? at->dynamic_flags : 0)) ||
 	    !sw_clr_u8(l->memory, method_avma, at->method_chunk_index, &index) ||
 	    !want(l, method_avma - index * at->method_align - at->chunk_bytes, at->chunk_bytes) ||
-	    at->dynamic_name == SW_CLR_ABSENT ||
-	    !sw_clr_u16(l->memory, method_avma, at->method_flags, &flags) ||
+	    !has_name || !sw_clr_u16(l->memory, method_avma, at->method_flags, &flags) ||
 	    (flags & CLASS_MASK) != CLASS_DYNAMIC ||
 	    !sw_clr_u64(l->memory, method_avma, at->dynamic_name, &name))
 		return;

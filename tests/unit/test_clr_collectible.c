@@ -82,9 +82,9 @@ static void test_everything(void **state)
 	assert_true(wanted(header, 36 + 12 + 8));
 	memcpy(&header, s.world.code + MADE - 8, sizeof(header));
 	assert_true(wanted(header, 36 + 24 + 8));
-	assert_true(wanted(WORLD_DATA + BODY_METHOD, 40));
+	assert_true(wanted(WORLD_DATA + BODY_METHOD, 32));
 	assert_true(wanted(WORLD_DATA + BODY_METHOD - 8 - 24, 24)); /* the chunk */
-	assert_true(wanted(WORLD_DATA + MADE_METHOD, 40));
+	assert_true(wanted(WORLD_DATA + MADE_METHOD, 32));
 	assert_true(wanted(WORLD_DATA + MADE_METHOD - 24, 24));
 	assert_true(wanted(WORLD_DATA + NAME, 16)); /* as clr_string.c reads it */
 	assert_true(wanted(WORLD_DATA + NAME + 16, 64));
