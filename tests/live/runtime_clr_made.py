@@ -19,7 +19,7 @@ PROVEN = {"context", "cfi", "runtime"}
 # The methods that are made. Code that began to exist between our look and the stop, and was freed
 # right after it, has no name any more, and hardly ever a frame.
 NAMES = {f"Made{i}" for i in range(8)} | {"InvokeStub_Item..ctor"}
-LOST = re.compile(r"\[jit 0x[0-9a-f]+\]")
+LOST = re.compile(r"\[jit 0x[0-9a-f]+\]|\? \[dynamic method\]")
 
 
 def look(stack, counts, wrong):
@@ -32,7 +32,7 @@ def look(stack, counts, wrong):
         made = re.match(r"(.*) \[dynamic method\]", name)
         if made:
             counts["made"] += 1
-            if made.group(1) not in NAMES:
+            if made.group(1) not in NAMES and not LOST.match(name):
                 wrong.append(name)
         lost = lost or frame["kind"] == "unknown"
         lost = lost or (frame["trust"] not in PROVEN and
