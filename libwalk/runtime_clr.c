@@ -64,7 +64,8 @@ static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 	struct sw_clr *clr = state;
 	(void) ret_cookie; /* the pc tells all */
 	return clr->n_runtimes > 0 && !sw_clr_is_native(cursor->place) &&
-	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL || sw_clr_is_helper(clr, cursor));
+	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL ||
+		sw_clr_is_helper(clr, cursor));
 }
 
 static int clr_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
