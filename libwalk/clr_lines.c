@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "clr_lines.h"
+#include "clr_collectible.h"
 #include "cleanup.h"
 #include "clr_functions.h"
 #include "clr_memory.h"
@@ -142,6 +143,7 @@ void sw_clr_line_describe(struct sw_clr *clr, const struct sw_clr_code *code, ui
 			  struct sw_description *ret)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text file = {0};
+	size_t live_before = clr->source.live_reads;
 	struct row row;
 	uint32_t il_off, line;
 	if (!row_find(clr, code, &row))
@@ -152,7 +154,8 @@ void sw_clr_line_describe(struct sw_clr *clr, const struct sw_clr_code *code, ui
 		return;
 	if (!il_offset(clr, code, &row, lookup_avma, &il_off))
 		il_off = SW_CLR_IL_UNKNOWN;
-	if (!sw_clr_pdb_line(pdb, row.rid, il_off, &file, &line) || file.failed)
+	if (!sw_clr_pdb_line(pdb, row.rid, il_off, &file, &line) || file.failed ||
+	    !sw_clr_collectible_remains(clr, code, live_before))
 		return;
 	(void) snprintf(ret->file, sizeof(ret->file), "%s", file.data); /* cut to fit */
 	ret->line = line;

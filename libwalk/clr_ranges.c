@@ -16,10 +16,8 @@
 #include "cleanup.h"
 
 enum {
-	MAP_LEVELS = 5,
-	MAP_BITS = 8, /* of each level */
 	MAP_LOW_BITS = 17,
-	MAP_TOP_BITS = MAP_LOW_BITS + MAP_LEVELS * MAP_BITS,
+	MAP_TOP_BITS = MAP_LOW_BITS + SW_CLR_MAP_LEVELS * SW_CLR_MAP_BITS,
 	FRAGMENTS_MAX = 1024, /* of one chunk */
 	FLAG_COLLECTIBLE = 1,
 	FLAG_CODE_HEAP = 2,
@@ -29,7 +27,6 @@ enum {
 	/* A word of the nibble map: eight nibbles, the first one in the highest bits, each for 32
 	 * bytes of code; 0: nothing starts there, n: at (n - 1) * 4. */
 	WORD_BYTES = 4,
-	WORD_NIBBLES = 8,
 	NIBBLE_SHIFT = 5,
 	WORD_SHIFT = 8,
 	NIBBLE_LAST = 8, /* version 2: more than that in the lowest nibble makes a pointer */
@@ -70,9 +67,9 @@ static bool section_find(const struct sw_clr_layout *at, struct sw_memory m, uin
 	uint64_t table = at->map_avma + at->map_top, fragment;
 	if (pc_avma >> MAP_TOP_BITS != 0)
 		return false;
-	for (int level = MAP_LEVELS - 1; level >= 0; level--) {
-		uint64_t index = pc_avma >> (MAP_LOW_BITS + level * MAP_BITS);
-		if (!pointer_read(m, table + 8 * (index & ((1 << MAP_BITS) - 1)), &table))
+	for (int level = SW_CLR_MAP_LEVELS - 1; level >= 0; level--) {
+		uint64_t index = pc_avma >> (MAP_LOW_BITS + level * SW_CLR_MAP_BITS);
+		if (!pointer_read(m, table + 8 * (index & (SW_CLR_MAP_SLOTS - 1)), &table))
 			return false;
 	}
 	fragment = table;
@@ -117,18 +114,21 @@ static uint64_t word_pointer(const struct nibbles *n, uint32_t word)
 	       ((uint64_t) ((word & 0xf) - NIBBLE_LAST - 1) << 2);
 }
 
+static bool nibble_start(uint64_t base_avma, uint64_t index, uint32_t word, int k, uint64_t *ret)
+{
+	uint32_t nibble = word >> 4 * (SW_CLR_WORD_NIBBLES - 1 - k) & 0xf;
+	*ret = base_avma + (index << WORD_SHIFT) + ((uint64_t) (unsigned) k << NIBBLE_SHIFT) +
+	       (uint64_t) (nibble - 1) * 4;
+	return nibble != 0;
+}
+
 /* The last start in a word up to nibble last; *ret is an address. */
 static bool word_last(const struct nibbles *n, uint64_t index, uint32_t word, int last,
 		      uint64_t *ret)
 {
-	for (int k = last; k >= 0; k--) {
-		uint32_t nibble = word >> 4 * (WORD_NIBBLES - 1 - k) & 0xf;
-		if (nibble == 0)
-			continue;
-		*ret = n->base_avma + (index << WORD_SHIFT) +
-		       ((uint64_t) (unsigned) k << NIBBLE_SHIFT) + (uint64_t) (nibble - 1) * 4;
-		return true;
-	}
+	for (int k = last; k >= 0; k--)
+		if (nibble_start(n->base_avma, index, word, k, ret))
+			return true;
 	return false;
 }
 
@@ -148,7 +148,7 @@ static bool start_before(const struct nibbles *n, uint64_t end, uint64_t first, 
 				*ret = word_pointer(n, word);
 				return true;
 			}
-			if (word_last(n, end, word, WORD_NIBBLES - 1, ret))
+			if (word_last(n, end, word, SW_CLR_WORD_NIBBLES - 1, ret))
 				return true;
 		}
 	}
@@ -158,7 +158,7 @@ static bool start_before(const struct nibbles *n, uint64_t end, uint64_t first, 
 static bool code_start(const struct nibbles *n, uint64_t pc_avma, uint64_t *ret)
 {
 	uint64_t offset = pc_avma - n->base_avma, index = offset >> WORD_SHIFT;
-	int k = (int) (offset >> NIBBLE_SHIFT & (WORD_NIBBLES - 1));
+	int k = (int) (offset >> NIBBLE_SHIFT & (SW_CLR_WORD_NIBBLES - 1));
 	uint32_t word, in_bucket = (uint32_t) (offset & 31) / 4 + 1;
 	if (!word_read(n, index, &word))
 		return false;
@@ -167,11 +167,18 @@ static bool code_start(const struct nibbles *n, uint64_t pc_avma, uint64_t *ret)
 		return true;
 	}
 	/* The start in the address's own bucket counts when it is not behind it. */
-	uint32_t own = word >> 4 * (WORD_NIBBLES - 1 - k) & 0xf;
+	uint32_t own = word >> 4 * (SW_CLR_WORD_NIBBLES - 1 - k) & 0xf;
 	if (word_last(n, index, word, own != 0 && own <= in_bucket ? k : k - 1, ret))
 		return true;
 	uint64_t back_max = n->version >= 2 ? 1 : WORDS_BACK_MAX;
 	return start_before(n, index, index > back_max ? index - back_max : 0, ret);
+}
+
+bool sw_clr_nibble_start(const struct sw_clr_layout *at, uint64_t base_avma, uint64_t index,
+			 uint32_t word, int k, uint64_t *ret)
+{
+	const struct nibbles n = {.version = at->nibble_version};
+	return !word_is_pointer(&n, word) && nibble_start(base_avma, index, word, k, ret);
 }
 
 /* ---- code of the JIT compiler ------------------------------------------------------------- */

@@ -27,6 +27,7 @@ struct sw_clr {
 	struct sw_memory memory;
 	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
 	size_t n_runtimes;
+	bool double_mapped; /* see sw_clr_is_helper() */
 	struct sw_arena arena;
 	struct sw_map64 by_pc;   /* -> struct sw_clr_code, 0: not managed */
 	struct sw_map64 rules;   /* pc << 1 | exact -> struct sw_pe_rule */

@@ -2,6 +2,7 @@
 #include "clr_threads.h"
 #include "arch.h"
 #include "call_site.h"
+#include "clr_collectible.h"
 #include "clr_lines.h"
 #include "clr_memory.h"
 #include "clr_notes.h"
@@ -11,13 +12,17 @@
 /* It has no stack any more; another one may have got it. */
 enum { STATE_GONE = SW_CLR_STATE_DEAD | SW_CLR_STATE_DETACHED };
 
-/* The running process as it is now: what the snapshot's own memory reads is kept, and then is too old
- * after the stop. */
 static bool direct_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	const int *fd = arg;
 	return *fd >= 0 && avma <= INT64_MAX &&
 	       pread(*fd, buffer, length, (off_t) avma) == (ssize_t) length;
+}
+
+struct sw_memory sw_clr_direct_memory(const struct sw_snapshot *snap)
+{
+	static const struct sw_memory_ops ops = {.read = direct_read};
+	return (struct sw_memory){&ops, &snap->priv->mem_fd};
 }
 
 /* Calls each for the Thread objects of a runtime; stops when it answers false. */
@@ -51,9 +56,8 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 
 int sw_clr_prepare(struct sw_capture *capture)
 {
-	static const struct sw_memory_ops ops = {.read = direct_read};
 	const struct sw_snapshot *snap = capture->snap;
-	struct sw_memory memory = {&ops, &snap->priv->mem_fd};
+	struct sw_memory memory = sw_clr_direct_memory(snap);
 	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
 	struct wanting w = {.capture = capture};
 	size_t n;
@@ -63,6 +67,8 @@ int sw_clr_prepare(struct sw_capture *capture)
 		threads_each(&runtimes[i], memory, want_thread, &w);
 		sw_clr_notes_prepare(capture, &runtimes[i]);
 	}
+	for (size_t i = 0; r == 0 && i < n; i++) /* last: it may take all room that there is */
+		sw_clr_collectible_want(capture, &runtimes[i], memory);
 	sw_clr_runtimes_deinit(runtimes, n);
 	if (r == 0 && n > 0)
 		sw_clr_pdb_files_prepare(capture);

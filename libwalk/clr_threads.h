@@ -19,6 +19,10 @@ enum {
 	SW_CLR_STATE_DETACHED = INT32_MIN, /* bit 31 */
 };
 
+/* The running process as it is now: what the snapshot's own memory reads is kept, and then is too old
+ * after the stop. */
+struct sw_memory sw_clr_direct_memory(const struct sw_snapshot *snap);
+
 /* The hook of the same name. */
 int sw_clr_prepare(struct sw_capture *capture);
 

@@ -150,11 +150,43 @@ static enum sw_step stub_step(struct sw_clr *clr, struct sw_cursor *cursor, size
 	return SW_STEP_DECLINE;
 }
 
-bool sw_clr_is_helper(const struct sw_cursor *cursor)
+/* The word on top of the stack is an address of managed code, or of the runtime. */
+static bool is_called_by_runtime(struct sw_clr *clr, const struct sw_cursor *cursor)
 {
-	static const char mapping[] = "/memfd:doublemapper";
-	return cursor->exact_pc && cursor->place != NULL &&
-	       strncmp(sw_module_path(cursor->place->module), mapping, sizeof(mapping) - 1) == 0;
+	uint64_t word;
+	if (!sw_memory_u64(cursor->memory, cursor->regs.sp_avma, &word))
+		return false;
+	const struct sw_place *place = sw_snapshot_place(clr->snap, word);
+	if (sw_clr_is_runtime(clr, place))
+		return true;
+	const struct sw_clr_code *code =
+		sw_clr_is_native(place) ? NULL : sw_clr_code_find(clr, word);
+	return code != NULL && code->kind != SW_CLR_CODE_STUB;
+}
+
+static const char double_mapping[] = "/memfd:doublemapper";
+
+bool sw_clr_is_double_mapped(const struct sw_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_maps; i++)
+		if (strncmp(snap->maps[i].path, double_mapping, sizeof(double_mapping) - 1) == 0)
+			return true;
+	return false;
+}
+
+bool sw_clr_is_helper(struct sw_clr *clr, const struct sw_cursor *cursor)
+{
+	const struct sw_module *module = cursor->place != NULL ? cursor->place->module : NULL;
+	if (!cursor->exact_pc)
+		return false;
+	if (module != NULL &&
+	    strncmp(sw_module_path(module), double_mapping, sizeof(double_mapping) - 1) == 0)
+		return true;
+	/* Memory that could be of somebody else: who called tells. */
+	return !clr->double_mapped &&
+	       (module == NULL || sw_module_kind(module) == SW_MODULE_ANON) &&
+	       sw_is_executable(clr->snap, cursor->regs.pc_avma) &&
+	       is_called_by_runtime(clr, cursor);
 }
 
 enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -165,7 +197,8 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 		return sw_clr_hijack_step(clr, cursor, ret);
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
 	if (code == NULL)
-		return sw_clr_is_helper(cursor) ? stub_step(clr, cursor, 1, ret) : SW_STEP_DECLINE;
+		return sw_clr_is_helper(clr, cursor) ? stub_step(clr, cursor, 1, ret)
+						     : SW_STEP_DECLINE;
 	if (code->kind != SW_CLR_CODE_STUB)
 		return method_step(clr, code, cursor, ret);
 	return cursor->exact_pc ? stub_step(clr, cursor, STUB_WORDS, ret) : SW_STEP_DECLINE;

@@ -9,12 +9,17 @@
 enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw_stepped *ret);
 
 /*
- * Code in the runtime's own executable memory that is in none of its ranges: copies of the write
- * barrier, which call nothing and push nothing. With DOTNET_EnableWriteXorExecute=0 there are none.
- * Source: dotnet/runtime v10.0.0, src/coreclr/vm/threads.cpp, s_barrierCopy, and
- * minipal/Unix/doublemapping.cpp, which names the mapping.
+ * Code that the runtime has made and that is in none of its ranges: copies of the write barrier, thunks
+ * of delegates that shuffle arguments. They call nothing and push nothing. They lie in the runtime's
+ * own executable memory, which has a name; with DOTNET_EnableWriteXorExecute=0, in memory like any
+ * other.
+ * Source: dotnet/runtime v10.0.0, src/coreclr/vm/threads.cpp, s_barrierCopy, vm/comdelegate.cpp,
+ * SetupShuffleThunk(), and minipal/Unix/doublemapping.cpp, which names the mapping.
  */
-bool sw_clr_is_helper(const struct sw_cursor *cursor);
+bool sw_clr_is_helper(struct sw_clr *clr, const struct sw_cursor *cursor);
+
+/* True when executable memory of a runtime has that name. */
+bool sw_clr_is_double_mapped(const struct sw_snapshot *snap);
 
 /* True when the code at place is a runtime's own. */
 static inline bool sw_clr_is_runtime(const struct sw_clr *clr, const struct sw_place *place)

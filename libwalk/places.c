@@ -155,7 +155,9 @@ static int module_of_memory(struct finder *f, const struct group *g, const char 
 	const char *problem = "its file could not be opened";
 	size_t size = 0;
 	uint8_t magic[4], *image = NULL;
-	enum sw_module_kind kind = SW_MODULE_ELF;
+	/* A file that is gone is taken for an image; a memory file only if it says that it is one. It may
+	 * have been unmapped meanwhile: that is how JIT compilers give memory back. */
+	enum sw_module_kind kind = sw_map_is_memfd(first) ? SW_MODULE_ANON : SW_MODULE_ELF;
 	if (first->file_off == 0 &&
 	    f->opener->read(f->opener->arg, first->start_avma, magic, sizeof(magic)))
 		kind = is_vdso(first) ? SW_MODULE_VDSO : kind_of(magic, sizeof(magic));

@@ -8,7 +8,8 @@
  *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
  *	clr_lines      its file and line (clr_debug_info, clr_r2r_debug, clr_debug_directory,
  *	               clr_pdb, clr_pdb_files)
- *	clr_threads    what is copied in the stop; clr_notes what it says of threads
+ *	clr_threads    what is copied in the stop, with clr_collectible, code that may be freed right
+ *	               after it; clr_notes what Thread objects say of threads
  */
 #include "clr_lines.h"
 #include "clr_notes.h"
@@ -44,6 +45,7 @@ static int clr_attach(const struct sw_snapshot *snap, void **ret_state)
 		return -SW_E_NOMEM;
 	clr->snap = snap;
 	clr->source.snap = snap;
+	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);
 	int r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
 	if (r < 0) {
@@ -64,14 +66,15 @@ static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 	struct sw_clr *clr = state;
 	(void) ret_cookie; /* the pc tells all */
 	return clr->n_runtimes > 0 && !sw_clr_is_native(cursor->place) &&
-	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL || sw_clr_is_helper(cursor));
+	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL ||
+		sw_clr_is_helper(clr, cursor));
 }
 
 static int clr_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	const struct sw_clr_code *code = sw_clr_code_find(state, frame->pc_avma);
 	if (code == NULL) { /* see clr_owns() */
-		(void) snprintf(ret->function, sizeof(ret->function), "[write barrier]");
+		(void) snprintf(ret->function, sizeof(ret->function), "[runtime helper]");
 		return 1;
 	}
 	if (code->kind == SW_CLR_CODE_STUB) {

@@ -132,9 +132,14 @@ const struct sw_map *sw_snapshot_map(const struct sw_snapshot *snap, uint64_t av
 	return &snap->maps[low];
 }
 
-bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
+bool sw_map_is_memfd(const struct sw_map *map)
 {
 	static const char memfd[] = "/memfd:";
+	return strncmp(map->path, memfd, sizeof(memfd) - 1) == 0;
+}
+
+bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
+{
 	for (size_t i = 0; i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];
 		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX) /* [vsyscall] */
@@ -145,7 +150,7 @@ bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
 				: NULL;
 		/* Who may not open memory files takes those for ELF files that are gone. */
 		if (place == NULL || sw_module_kind(place->module) == SW_MODULE_ANON ||
-		    strncmp(map->path, memfd, sizeof(memfd) - 1) == 0)
+		    sw_map_is_memfd(map))
 			return true;
 	}
 	return false;

@@ -73,6 +73,9 @@ int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_n
  * out by identity). True when it was there; *ret_length is the path without it. */
 bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length);
 
+/* Of a memory file, memfd_create(). */
+bool sw_map_is_memfd(const struct sw_map *map);
+
 /*
  * How a maker of snapshots gets at the file behind a mapping. All maps of one file (same device,
  * inode and path, in sequence) are asked for once, by the first of them that is executable.

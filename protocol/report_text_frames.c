@@ -18,8 +18,8 @@ enum {
 /* The table of one stack. */
 struct table {
 	size_t name_columns, place_columns;
-	struct sw_text name; /* owned, reused for each frame */
-	bool doubt;          /* the next frames rest on a guess, which no proven end confirms */
+	struct sw_text name, place; /* owned, reused for each frame */
+	bool doubt; /* the next frames rest on a guess, which no proven end confirms */
 };
 
 const char *sw_base_name(const char *path)
@@ -70,6 +70,42 @@ static void name_shorten(struct sw_text *text, const char *name, size_t size)
 	sw_utf8_append_plain(text, name + tail, size - tail);
 }
 
+/*
+ * Managed methods are told by "assembly!Namespace.Type.Method(parameters)". *ret is where the method
+ * begins; how long the assembly's name is, 0 when there is none.
+ */
+static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
+{
+	size_t n = f->function != NULL ? strcspn(f->function, "!(") : 0;
+	*ret = f->function;
+	if (strcmp(f->kind, "clr") != 0 || n == 0 || f->function[n] != '!' ||
+	    f->function[n + 1] == '\0')
+		return 0;
+	*ret += n + 1;
+	return n;
+}
+
+/* What is too long loses the parameters of a managed method first, which say least. */
+static void function_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
+			  struct sw_text *ret)
+{
+	const char *name;
+	size_t assembly = assembly_size(f, &name), size = strlen(name);
+	if (size <= NAME_SHOWN_BYTES || w->options->verbose) {
+		sw_utf8_append_plain(ret, name, size);
+		return;
+	}
+	size_t method = assembly > 0 ? strcspn(name, "(") : size;
+	bool cut = method + 2 < size; /* not "()" */
+	size = cut ? method : size;
+	if (size > NAME_SHOWN_BYTES)
+		name_shorten(ret, name, size);
+	else
+		sw_utf8_append_plain(ret, name, size);
+	if (cut)
+		sw_text_printf(ret, "(…)");
+}
+
 /* The first column, without colour: "main+42", "libc.so.6+0x29d90". */
 static void name_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 		      struct sw_text *ret)
@@ -79,36 +115,47 @@ static void name_text(const struct sw_text_writer *w, const struct sw_report_fra
 		sw_frame_place_name(ret, w->report, f);
 		return;
 	}
-	size_t size = strlen(f->function);
-	if (size > NAME_SHOWN_BYTES && !w->options->verbose)
-		name_shorten(ret, f->function, size);
-	else
-		sw_utf8_append_plain(ret, f->function, size);
+	function_text(w, f, ret);
 	/* The offset of an inlined call is that of the function around it. */
 	if (!f->inlined)
 		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
 }
 
-/* Whose code it is: the second column. */
-static const char *place_text(const struct sw_text_writer *w, const struct sw_report_frame *f)
+/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
+static void place_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
+		       struct sw_text *ret)
 {
+	const char *name;
+	size_t assembly = assembly_size(f, &name);
+	ret->size = 0;
 	if (f->inlined)
-		return "(inlined)";
-	if (f->module < 0)
-		return "(no module)";
-	return sw_base_name(w->report->modules[f->module].path);
+		sw_text_printf(ret, "(inlined)");
+	else if (assembly > 0)
+		sw_utf8_append_plain(ret, f->function, assembly);
+	else if (f->module < 0)
+		sw_text_printf(ret, "(no module)");
+	else
+		sw_utf8_append_plain(ret, sw_base_name(w->report->modules[f->module].path),
+				     strlen(sw_base_name(w->report->modules[f->module].path)));
 }
 
-static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f, size_t columns)
+static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f,
+		      struct table *table)
 {
-	const char *place = place_text(w, f);
-	if (f->inlined || f->module < 0)
-		sw_put_styled(w, SW_STYLE_DIM, "%s", place);
-	else
-		sw_put_foreign(w, place);
+	struct sw_text *place = &table->place;
+	place_text(w, f, place);
+	w->text.failed |= place->failed;
+	if (place->failed)
+		return;
+	bool ours = place->data[0] == '(';
+	if (ours)
+		sw_style_begin(w, SW_STYLE_DIM);
+	sw_text_append(&w->text, place->data, place->size);
+	if (ours)
+		sw_style_end(w);
 	if (f->file == NULL)
 		return;
-	sw_put_gap(w, sw_utf8_columns(place, strlen(place)), columns + 2);
+	sw_put_gap(w, sw_utf8_columns(place->data, place->size), table->place_columns + 2);
 	sw_put_foreign(w, w->options->verbose ? f->file : sw_base_name(f->file));
 	if (f->line > 0)
 		sw_put(w, ":%u", f->line);
@@ -155,7 +202,7 @@ static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f,
 	sw_text_append(&w->text, name->data, name->size);
 	sw_style_end(w);
 	sw_put_gap(w, sw_utf8_columns(name->data, name->size), table->name_columns + 2);
-	put_place(w, f, table->place_columns);
+	put_place(w, f, table);
 	put_marks(w, f);
 	sw_put(w, "\n");
 	if (w->options->verbose && !f->inlined)
@@ -220,14 +267,15 @@ static void measure(const struct sw_text_writer *w, const struct sw_report_stack
 {
 	for (size_t i = 0; i < stack->n_frames; i++) {
 		const struct sw_report_frame *f = &stack->frames[i];
-		const char *place = place_text(w, f);
 		name_text(w, f, &t->name);
-		if (t->name.failed)
+		place_text(w, f, &t->place);
+		if (t->name.failed || t->place.failed)
 			return;
 		t->name_columns = wider(t->name_columns,
 					sw_utf8_columns(t->name.data, t->name.size), NAME_COLUMNS);
-		t->place_columns = wider(t->place_columns, sw_utf8_columns(place, strlen(place)),
-					 PLACE_COLUMNS);
+		t->place_columns =
+			wider(t->place_columns, sw_utf8_columns(t->place.data, t->place.size),
+			      PLACE_COLUMNS);
 	}
 }
 
@@ -250,6 +298,7 @@ void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stac
 		at += folded;
 	}
 	sw_text_deinit(&table.name);
+	sw_text_deinit(&table.place);
 	if (complete)
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);

@@ -246,7 +246,16 @@ def test_server(tap):
               f"dump {min(total)} us, of the processor {min(cpu):.0f} us")
 
 
-TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_versions, test_storm)
+def test_storm_plain(tap):
+    """Without the mapping that tells the runtime's own executable memory from others: write barriers
+    and thunks of delegates lie in memory without a name."""
+    env = {**os.environ, "DOTNET_EnableWriteXorExecute": "0"}
+    with dotnet.Program("storm", 6, env=env) as target:
+        random_stops(tap, "storm without W^X", target, STOPS // 4)
+
+
+TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_versions, test_storm,
+         test_storm_plain)
 
 
 def main(tests=TESTS):

@@ -23,12 +23,14 @@ enum {
 	STUB = 0x400,
 	DEAD_THREAD = 0x7700, /* in WORLD_DATA */
 	BARRIER = 0x3000,
+	PLAIN_LEAF = 0x20, /* in PLAIN */
 };
 
 #define BIAS         UINT64_C(0x550000000000)
 #define TRIP         (BIAS + IMAGE_CODE)
 #define OTHER        UINT64_C(0x7d0000000000) /* native code that is not the runtime's */
 #define OTHER_RETURN (OTHER + 16)
+#define PLAIN        UINT64_C(0x7c0000000000) /* executable memory without a name */
 #define SP           (UINT64_C(0) + FAKE_STACK_AVMA + FAKE_STACK_BYTES)
 
 /* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make room for 0x28. */
@@ -103,6 +105,7 @@ static void scene_make(uint64_t pc, bool exact_pc, const uint64_t *stack, size_t
 	fake_snapshot_range(s.snap, WORLD_DATA, world->data, sizeof(world->data));
 	fake_snapshot_range(s.snap, WORLD_CODE, world->code, sizeof(world->code));
 	fake_snapshot_map(s.snap, OTHER, OTHER + FAKE_PAGE, "r-xp", "/lib/other.so");
+	fake_snapshot_map(s.snap, PLAIN, PLAIN + FAKE_PAGE, "rwxp", "");
 	static const uint8_t other_code[32] = {[11] = 0xe8};
 	fake_snapshot_range(s.snap, OTHER, other_code, sizeof(other_code));
 	struct sw_thread *thread = fake_snapshot_stack(s.snap, 1, pc, stack, n);
@@ -278,7 +281,7 @@ static void test_write_barrier(void **state)
 	(void) state;
 	static const uint64_t stack[] = {WORLD_CODE + RETURN}, pushed[] = {1, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + BARRIER, true, stack, 1, 0);
-	assert_true(sw_clr_is_helper(&s.w.cursor));
+	assert_true(sw_clr_is_helper(&s.clr, &s.w.cursor));
 	assert_int_equal(step(), SW_STEP_OK);
 	caller_is(WORLD_CODE + RETURN, SP + 8);
 	scene_end();
@@ -287,6 +290,36 @@ static void test_write_barrier(void **state)
 	scene_end();
 	scene_make(WORLD_CODE + BARRIER, false, stack, 1, 0);
 	assert_int_equal(step(), SW_STEP_DECLINE);
+	scene_end();
+}
+
+/* Without the runtime's own mapping such code lies in memory like any other: it is the runtime's when
+ * managed code or the runtime has called it. */
+static void test_helper_unnamed(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {WORLD_CODE + RETURN}, pushed[] = {1, WORLD_CODE + RETURN},
+			      other[] = {OTHER_RETURN}, stub[] = {WORLD_CODE + STUB + 8},
+			      tripped[] = {TRIP};
+	static const struct {
+		const uint64_t *stack;
+		size_t n;
+		bool exact, is;
+	} cases[] = {{stack, 1, true, true}, {pushed, 2, true, false}, {other, 1, true, false},
+		     {stub, 1, true, false}, {stack, 1, false, false}, {tripped, 1, true, true}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		scene_make(PLAIN + PLAIN_LEAF, cases[i].exact, cases[i].stack, cases[i].n, SP);
+		assert_false(s.clr.double_mapped);
+		assert_int_equal(sw_clr_is_helper(&s.clr, &s.w.cursor), cases[i].is);
+		assert_int_equal(step(), cases[i].is ? SW_STEP_OK : SW_STEP_DECLINE);
+		if (cases[i].is)
+			caller_is(WORLD_CODE + RETURN, SP + 8);
+		scene_end();
+	}
+	scene_make(PLAIN + PLAIN_LEAF, true, stack, 1, 0);
+	s.clr.double_mapped = true;
+	assert_false(sw_clr_is_helper(&s.clr, &s.w.cursor));
+	assert_true(sw_clr_is_double_mapped(s.snap));
 	scene_end();
 }
 
@@ -472,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_method_bad),
 		cmocka_unit_test(test_stub),
 		cmocka_unit_test(test_write_barrier),
+		cmocka_unit_test(test_helper_unnamed),
 		cmocka_unit_test(test_pending),
 		cmocka_unit_test(test_tripped),
 		cmocka_unit_test(test_tripped_exact),

@@ -247,6 +247,24 @@ static void code_without_format(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/* It is unmapped while we look, or is not the beginning of the file: no image that is missed. */
+static void code_without_format_gone(void **state)
+{
+	(void) state;
+	static const uint64_t offs[] = {0, 0x10000};
+	for (size_t i = 0; i < 2; i++) {
+		struct openings o = {.fd = -1, .memory = {NULL, 0, 0}};
+		struct sw_snapshot *snap = fake_snapshot_create();
+		(void) map_add(snap, BASE, BASE + 0x1000, "r-xs", offs[i],
+			       "/memfd:doublemapper (deleted)", 7);
+		find(snap, &o);
+		assert_int_equal(snap->n_places, 1);
+		assert_int_equal(sw_module_kind(snap->places[0].module), SW_MODULE_ANON);
+		assert_int_equal(snap->n_warnings, 0);
+		fake_snapshot_destroy(snap);
+	}
+}
+
 static void vdso(void **state)
 {
 	(void) state;
@@ -332,6 +350,7 @@ int main(void)
 		cmocka_unit_test(image_not_to_be_had),
 		cmocka_unit_test(image_too_large),
 		cmocka_unit_test(code_without_format),
+		cmocka_unit_test(code_without_format_gone),
 		cmocka_unit_test(vdso),
 		cmocka_unit_test(bias_that_does_not_fit),
 		cmocka_unit_test(same_code_again),

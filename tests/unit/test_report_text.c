@@ -241,6 +241,36 @@ static void test_long_name(void **state)
 	free(text);
 }
 
+/* The assembly goes to its own column, parameters go first when a name is too long: the method stays. */
+static void test_managed_name(void **state)
+{
+	(void) state;
+	static const char waiting[] =
+		"System.Private.CoreLib.dll!System.Threading.ManualResetEventSlim"
+		".Wait(int, CancellationToken, ManualResetEventSlim, object)",
+			  plain[] = "app.dll!App.<>c.<Main>b__0_0()", native[] = "a!b(int)",
+			  label[] = "[fixup precode]", made[] = "Emitted(int) [a!b]";
+	struct sw_report_frame frames[5] = {sample_frame(waiting, 1), sample_frame(plain, 0),
+					    sample_frame(native, 0), sample_frame(label, 0),
+					    sample_frame(made, 0)};
+	for (size_t i = 0; i < 5; i++)
+		frames[i].kind = i == 2 ? "native" : "clr";
+	frames[1].module = -1;
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 5);
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   System.Threading.ManualResetEventSlim.Wait(…)+0  "
+			      "System.Private.CoreLib.dll  f.c:1\n"
+			      "  #1   App.<>c.<Main>b__0_0()+0                      app.dll");
+	assert_contains(text, "  #2   a!b(int)+0                                    server");
+	assert_contains(text, "  #3   [fixup precode]+0                             server");
+	assert_contains(text, "  #4   Emitted(int) [a!b]+0                          server");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, strchr(waiting, '!') + 1);
+	free(text);
+}
+
 enum { MANY = 40 };
 
 /* A heading stays short, however many threads there are. */
@@ -364,12 +394,13 @@ static void test_base_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grouped),         cmocka_unit_test(test_not_grouped),
-		cmocka_unit_test(test_verbose),         cmocka_unit_test(test_color),
-		cmocka_unit_test(test_recursion),       cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_long_name),       cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_managed_threads), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_not_asked_for),   cmocka_unit_test(test_base_name),
+		cmocka_unit_test(test_grouped),      cmocka_unit_test(test_not_grouped),
+		cmocka_unit_test(test_verbose),      cmocka_unit_test(test_color),
+		cmocka_unit_test(test_recursion),    cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_long_name),    cmocka_unit_test(test_managed_name),
+		cmocka_unit_test(test_many_threads), cmocka_unit_test(test_managed_threads),
+		cmocka_unit_test(test_nothing),      cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_base_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ static class Program
             case "server": Server.Run(n); break;
             case "hung": Hung.Run(); break;
             case "names": Names.Run(); break;
+            case "made": Made.Run(n); break;
             default: return 2;
         }
         return 0;
