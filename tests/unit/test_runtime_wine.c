@@ -215,6 +215,44 @@ static void test_callback_running(void **state)
 	free(w);
 }
 
+/* Windows that make windows: callbacks in callbacks, as many as Wine allows and more. */
+static void test_callbacks_nested(void **state)
+{
+	(void) state;
+	enum { N = 100, APART = 0x180, RBP = 0x120, FRAMES_EACH = 5, FRAMES_LAST = 4 };
+	uint64_t frame = WINE_FRAME, windows = TOP_SP - 16;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	frame_put(w, frame, wine_dll(WINE_THUNK), windows);
+	wine_put(w, windows, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	for (size_t i = 0; i < N; i++) {
+		wine_put(w, frame - APART + FRAME_PREV, frame);
+		frame -= APART;
+		windows -= 0x20;
+		wine_put(w, frame + FRAME_CFA, frame + RBP + 16);
+		wine_put(w, frame + RBP + 8, wine_so(WINE_FUNCTION) + 4);
+		wine_put(w, frame + RBP + 16, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+		frame_put(w, frame, wine_dll(WINE_THUNK), windows);
+		wine_put(w, windows, wine_dll(WINE_APP) + 8);
+		wine_put(w, windows + 8, wine_dll(WINE_CALLBACK) + 0x10);
+	}
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, frame);
+	wine_put(w, frame - 0x80, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), frame - 0x80);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	const struct sw_walk *walk = &walks->walks[0];
+	assert_null(walk->why);
+	assert_int_equal(walk->end, SW_END_COMPLETE);
+	assert_int_equal(walk->n_frames, 1 + N * FRAMES_EACH + FRAMES_LAST);
+	assert_int_equal(walk->frames[walk->n_frames - 1].sp_avma, TOP_SP);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
 /* Nobody can have called back: said, not passed over. */
 static void test_callback_none(void **state)
 {
@@ -554,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_callback_8),
 		cmocka_unit_test(test_callback_10),
 		cmocka_unit_test(test_callback_running),
+		cmocka_unit_test(test_callbacks_nested),
 		cmocka_unit_test(test_callback_none),
 		cmocka_unit_test(test_context),
 		cmocka_unit_test(test_context_wild),
