@@ -23,6 +23,7 @@ enum {
 	/* Above the first frame of a thread is room for four arguments (Wine 8.0 and 10.0,
 	 * dlls/ntdll/unix/signal_x86_64.c, call_init_thunk(): rsp = StackBase - 0x28). */
 	STACK_TOP_BYTES = 0x40,
+	ALLOCATION_BYTES = 0x10000,
 };
 
 /* What is known of the image at one place. */
@@ -158,13 +159,25 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-/* The stack's first frame was made by hand, below the end that the thread's TEB tells of its stack. */
+static bool is_below(uint64_t sp_avma, uint64_t top_avma)
+{
+	return sp_avma <= top_avma && top_avma - sp_avma <= STACK_TOP_BYTES;
+}
+
+/*
+ * The stack's first frame was made by hand, below the end that the thread's TEB tells of its stack. A
+ * thread that goes from one fiber to another has the other's there before it is on it. Of the end that
+ * it does not have any more is known that memory is reserved in multiples of 64 KiB (Microsoft,
+ * "VirtualAlloc"; "Thread stack size").
+ */
 static bool is_stack_top(const struct sw_cursor *cursor, uint64_t sp_avma)
 {
 	uint64_t teb = cursor->thread->gs_base, top;
-	return sw_pe_is_teb(cursor->memory, teb) &&
-	       sw_memory_u64(cursor->memory, teb + TEB_STACK_BASE, &top) && sp_avma <= top &&
-	       top - sp_avma <= STACK_TOP_BYTES;
+	if (!sw_pe_is_teb(cursor->memory, teb) ||
+	    !sw_memory_u64(cursor->memory, teb + TEB_STACK_BASE, &top))
+		return false;
+	return is_below(sp_avma, top) ||
+	       is_below(sp_avma, (sp_avma + ALLOCATION_BYTES - 1) & -(uint64_t) ALLOCATION_BYTES);
 }
 
 /* What a result of pe_unwind.h means to the walker. */

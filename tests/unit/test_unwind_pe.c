@@ -133,6 +133,27 @@ static void test_complete(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
+/* A thread in SwitchToFiber() has the other fiber's stack in its TEB and still runs on its own, of which
+ * is known what Windows allocates: the first frame, sp of its caller included, is right below. */
+static void test_between_fibers(void **state)
+{
+	(void) state;
+	enum { END = 0x10000, ABOVE = 0x40 };
+	for (int below = 0; below < 2; below++) {
+		struct sw_snapshot *snap = plain();
+		struct sw_thread *t =
+			thread(snap, BASE + 0x1024, WORDS(0), STACK - FAKE_STACK_BYTES);
+		uint64_t sp = (STACK & -(uint64_t) END) + 2 * END - ABOVE - 0x30 - below * 8;
+		static const uint64_t zeros[12];
+		sw_regs_set(&t->regs, SW_ARCH_SP, sp);
+		fake_snapshot_range(snap, sp, zeros, sizeof(zeros));
+		walk_is(snap, NULL,
+			FRAMES({BASE + 0x1024, sp, "context", "context", SW_FRAME_EXACT_PC}),
+			below ? SW_END_BAD_UNWIND_INFO : SW_END_COMPLETE,
+			below ? "the return address is 0, which proves no end" : NULL);
+	}
+}
+
 /* The same 0 in the middle of a stack, or without a TEB, proves nothing. */
 static void test_zero_elsewhere(void **state)
 {
@@ -392,17 +413,12 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_zero_elsewhere),
-		cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_machine_frame),
-		cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image),
-		cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),
-		cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),
-		cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_complete),       cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
+		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
 		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
