@@ -181,7 +181,7 @@ static bool is_stack_top(const struct sw_cursor *cursor, uint64_t sp_avma)
 }
 
 /* What a result of pe_unwind.h means to the walker. */
-static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *cursor,
+static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct sw_cursor *cursor,
 			     const struct sw_pe_env *env, const struct pe_memory *m,
 			     struct sw_stepped *ret)
 {
@@ -192,7 +192,7 @@ static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *c
 		return step;
 	if (ret->regs.pc_avma == 0 && is_stack_top(cursor, ret->regs.sp_avma))
 		return SW_STEP_END;
-	return SW_STEP_OK;
+	return leaf ? sw_step_leaf_check(cursor, ret) : SW_STEP_OK;
 }
 
 /* The entry for the code at lookup_avma, resolved; *ret_found when there is one. */
@@ -207,8 +207,8 @@ static enum sw_step function_find(const struct sw_cursor *cursor, struct sw_pe_e
 	if (!*ret_found)
 		return SW_STEP_OK;
 	if (!sw_pe_function_resolve(env, ret))
-		return conclude(env->why != NULL ? SW_PE_BAD : SW_PE_UNREADABLE, cursor, env, m,
-				ret_stepped);
+		return conclude(env->why != NULL ? SW_PE_BAD : SW_PE_UNREADABLE, false, cursor, env,
+				m, ret_stepped);
 	if (ret->unwind_rva >= m->module->end_avma - m->module->base_avma)
 		return fail(ret_stepped, SW_END_BAD_UNWIND_INFO,
 			    "the unwind information is not in the image");
@@ -263,8 +263,8 @@ static enum sw_step pe_step(void *arg, struct sw_cursor *cursor, struct sw_stepp
 	uint32_t rva = (uint32_t) (cursor->regs.pc_avma - module->base_avma);
 	const struct sw_pe_rule *rule = sw_pe_cache_find(&module->cache, rva, cursor->exact_pc);
 	if (rule != NULL)
-		return conclude(sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs), cursor,
-				&env, &m, ret);
+		return conclude(sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs),
+				rule->leaf, cursor, &env, &m, ret);
 	struct sw_pe_function function;
 	bool found;
 	enum sw_step step = function_find(cursor, &env, &m, &function, ret, &found);
@@ -276,7 +276,7 @@ static enum sw_step pe_step(void *arg, struct sw_cursor *cursor, struct sw_stepp
 			    "code that made a call and has no entry in the function table");
 	return conclude(step_by_tables(module, &env, found ? &function : NULL, &cursor->regs,
 				       &ret->regs),
-			cursor, &env, &m, ret);
+			!found, cursor, &env, &m, ret);
 }
 
 static void explain_entry(const struct sw_snapshot *snap, const struct pe_module *module,

@@ -20,6 +20,11 @@
  *		0x1026	nop
  * leaf:	0x1040	nop; ret			no entry
  * trap:	0x1060	nop				below it a machine frame
+ * assembly:	0x1090	push %rbx; nop			no entry
+ *		0x1094	call ...
+ *		0x1099	nop
+ *		0x109e	call *%rax
+ *		0x10a0	nop
  */
 static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    0x48,
@@ -48,7 +53,10 @@ static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    [0x40] = 0x90,
 				    0xc3,
 				    [0x60] = 0x90,
-				    0x90};
+				    0x90,
+				    [0x94] = 0xe8,
+				    [0x9e] = 0xff,
+				    0xd0};
 static const uint8_t xdata[0x40] = {
 	[0x00] = 1, 5, 2, 0, 5, 0x32, 1, 0x30, /* worker: +5 allocate 0x20, +1 push rbx */
 	[0x10] = 1, 4, 1, 0, 4, 0x42,          /* start: +4 allocate 0x28 */
@@ -62,6 +70,7 @@ enum {
 	START_CALLED = BASE + 0x1026,
 	LEAF = BASE + 0x1040,
 	TRAP = BASE + 0x1060,
+	PUSHED = BASE + 0x1091,
 	NO_ENTRY = BASE + 0x10a0,
 	XDATA = 0x2000,
 	TID = 1,
@@ -170,17 +179,52 @@ static void test_zero_elsewhere(void **state)
 	}
 }
 
-/* Code without an entry is a leaf where a thread was stopped, never where a call was made. */
+static const struct sw_walk_options tables_only = {.mode = SW_WALK_TABLES};
+
+/* Code without an entry is a leaf where a thread was stopped, never where a call was made: then the
+ * stack is searched for the caller. */
 static void test_leaf(void **state)
 {
 	(void) state;
-	struct sw_snapshot *snap = plain();
-	(void) thread(snap, LEAF, WORDS(NO_ENTRY, 0, START_CALLED), STACK + 22 * 8);
-	walk_is(snap, NULL,
-		FRAMES({LEAF, STACK, "context", "context", SW_FRAME_EXACT_PC},
-		       {NO_ENTRY, STACK + 8, "pe-unwind", "unwind_info", 0}),
-		SW_END_NO_UNWIND_INFO,
-		"code that made a call and has no entry in the function table");
+	static const char why[] = "code that made a call and has no entry in the function table";
+	for (int scan = 0; scan < 2; scan++) {
+		struct sw_snapshot *snap = plain();
+		(void) thread(snap, LEAF,
+			      WORDS(NO_ENTRY, 0, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			      STACK + 13 * 8);
+		walk_is(snap, scan ? NULL : &tables_only,
+			(const struct walk_frame[]){
+				{LEAF, STACK, "context", "context", SW_FRAME_EXACT_PC},
+				{NO_ENTRY, STACK + 8, "pe-unwind", "unwind_info", 0},
+				{START_CALLED, STACK + 0x18, "stack-scan", "scan",
+				 SW_FRAME_MAY_MISS}},
+			scan ? 3 : 2, scan ? SW_END_COMPLETE : SW_END_NO_UNWIND_INFO,
+			scan ? NULL : why);
+	}
+}
+
+/* Assembly that has pushed something is no leaf, in which what was pushed would be called from, be it
+ * an address of code. */
+static void test_no_leaf(void **state)
+{
+	(void) state;
+	for (int pushed = 0; pushed < 2; pushed++) {
+		struct sw_snapshot *snap = plain();
+		const uint64_t rbx = pushed ? LEAF : 0xb0b;
+		(void) thread(snap, PUSHED, WORDS(rbx, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			      STACK + 12 * 8);
+		walk_is(snap, &tables_only,
+			FRAMES({PUSHED, STACK, "context", "context", SW_FRAME_EXACT_PC}),
+			SW_END_NO_UNWIND_INFO, "code without a table entry that is no leaf");
+		snap = plain();
+		(void) thread(snap, PUSHED, WORDS(rbx, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			      STACK + 12 * 8);
+		walk_is(snap, NULL,
+			FRAMES({PUSHED, STACK, "context", "context", SW_FRAME_EXACT_PC},
+			       {START_CALLED, STACK + 0x10, "stack-scan", "scan",
+				SW_FRAME_MAY_MISS}),
+			SW_END_COMPLETE, NULL);
+	}
 }
 
 /* What a machine frame interrupted is looked up exactly: here the first byte of a function. */
@@ -275,8 +319,8 @@ static void bad_table_is(size_t offset, uint8_t value, enum sw_end end, const ch
 	loaded[offset] = value;
 	struct sw_snapshot *snap = snapshot(loaded, &pe);
 	(void) thread(snap, WORKER, WORDS(0, 0, 0, 0, 0, START_CALLED), STACK + 8);
-	walk_is(snap, NULL, FRAMES({WORKER, STACK, "context", "context", SW_FRAME_EXACT_PC}), end,
-		why);
+	walk_is(snap, &tables_only,
+		FRAMES({WORKER, STACK, "context", "context", SW_FRAME_EXACT_PC}), end, why);
 	free(loaded);
 }
 
@@ -303,7 +347,7 @@ static void test_indirect(void **state)
 	memcpy(loaded + PE_MAKE_PDATA + 8, &there, sizeof(there));
 	struct sw_snapshot *snap = snapshot(loaded, &pe);
 	(void) thread(snap, WORKER_CALLED, WORDS(0, 0, 0, 0, 0, LEAF, 0), STACK + 8);
-	walk_is(snap, NULL,
+	walk_is(snap, &tables_only,
 		FRAMES({WORKER_CALLED, STACK, "context", "context", SW_FRAME_EXACT_PC},
 		       {LEAF, STACK + 0x30, "pe-unwind", "unwind_info", 0}),
 		SW_END_NO_UNWIND_INFO,
@@ -388,6 +432,9 @@ static void explained(struct sw_snapshot *snap, uint64_t avma, const char *wante
 	assert_int_equal(sw_explain(snap, avma, &all, NULL), 0);
 	from = strstr(all, "pe-unwind: ");
 	assert_non_null(from);
+	char *next = strstr(all, "stack-scan: ");
+	assert_non_null(next);
+	*next = '\0';
 	assert_string_equal(from, wanted);
 	free(all);
 }
@@ -413,13 +460,13 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),       cmocka_unit_test(test_between_fibers),
-		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
-		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_complete),          cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere),    cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_no_leaf),           cmocka_unit_test(test_machine_frame),
+		cmocka_unit_test(test_memory_unreadable), cmocka_unit_test(test_stack_in_image),
+		cmocka_unit_test(test_stack_unreadable),  cmocka_unit_test(test_bad_tables),
+		cmocka_unit_test(test_indirect),          cmocka_unit_test(test_pushed_flags),
+		cmocka_unit_test(test_two_processes),     cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,12 +58,16 @@ void wine_put(struct wine_case *w, uint64_t avma, uint64_t value)
 	fail_msg("0x%lx is in no region", avma);
 }
 
-/* lea rax, [rip + text]; ret.  mov rbx, [rip + list]; lea rax, [rip + list]; cmp rbx, rax. */
+/*
+ * lea rax, [rip + text]; ret.  mov rbx, [rip + list]; lea rax, [rip + list]; cmp rbx, rax. All else is
+ * calls: each even address is one to return to.
+ */
 static void text_make(uint8_t text[0x1000])
 {
 	static const uint8_t lea[] = {0x48, 0x8d, 0x05}, mov[] = {0x48, 0x8b, 0x1d},
 			     compare[] = {0x48, 0x39, 0xc3};
-	memset(text, 0x90, 0x1000);
+	for (size_t i = 0; i < 0x1000; i += 2)
+		memcpy(text + i, "\xff\xd0", 2); /* call *%rax */
 	uint8_t *at = text + WINE_VERSION - TEXT;
 	int32_t to = DATA + VERSION_TEXT - (WINE_VERSION + 7);
 	memcpy(at, lea, sizeof(lea));
