@@ -57,6 +57,31 @@ static void test_system_call(void **state)
 	free(w);
 }
 
+/* A program that looks for changes of ntdll.dll has mapped it again: the other one is what runs. */
+static void test_copy_of_ntdll(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	w->has_copy = true;
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
+	wine_put(w, TOP_SP - 16, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].version, "8.0");
+	assert_string_equal(walks->runtimes[0].problem, "");
+	assert_int_equal(walks->walks[0].n_frames, 5);
+	assert_int_equal(walks->walks[0].end, SW_END_COMPLETE);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
 /* A unix call's caller is a return address. */
 static void test_unix_call(void **state)
 {
@@ -585,6 +610,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_system_call),
+		cmocka_unit_test(test_copy_of_ntdll),
 		cmocka_unit_test(test_unix_call),
 		cmocka_unit_test(test_stale_frame),
 		cmocka_unit_test(test_dispatcher_edge),
