@@ -8,6 +8,7 @@
  */
 #include "arch.h"
 #include "pe_image.h"
+#include "pe_known_code.h"
 #include "pe_loader.h"
 #include "pe_rule.h"
 #include "rule_step.h"
@@ -215,29 +216,16 @@ static enum sw_step function_find(const struct sw_cursor *cursor, struct sw_pe_e
 	return SW_STEP_OK;
 }
 
-/*
- * Wine's RtlCaptureContext() pushes the flags, and its entry does not say so (Wine 8.0,
- * dlls/ntdll/signal_x86_64.c): "pushf; movl $CONTEXT_..., 0x30(%rcx)" until "pop 0x44(%rcx)", which
- * are ContextFlags and EFlags of a CONTEXT.
- */
-static bool has_pushed_flags(struct sw_memory memory, uint64_t begin_avma, uint64_t pc_avma)
-{
-	static const uint8_t first[] = {0x9c, 0xc7, 0x41, 0x30}, pop[] = {0x8f, 0x41, 0x44};
-	enum { POP_AT = 0x1e };
-	uint8_t code[POP_AT + sizeof(pop)];
-	return pc_avma > begin_avma && pc_avma - begin_avma <= POP_AT &&
-	       sw_memory_read(memory, begin_avma, code, sizeof(code)) &&
-	       memcmp(code, first, sizeof(first)) == 0 &&
-	       memcmp(code + POP_AT, pop, sizeof(pop)) == 0;
-}
-
 /* Steps by what the tables say, and keeps it for the next time. */
 static enum sw_pe_result step_by_tables(struct pe_module *module, struct sw_pe_env *env,
 					const struct sw_pe_function *function,
 					const struct sw_regs *regs, struct sw_regs *ret)
 {
+	if (env->exact_pc && sw_pe_is_fiber_jump(env->memory, regs->pc_avma))
+		return sw_pe_fiber_jump_step(env, regs, ret);
 	if (env->exact_pc && function != NULL &&
-	    has_pushed_flags(env->memory, env->base_avma + function->begin_rva, regs->pc_avma)) {
+	    sw_pe_has_pushed_flags(env->memory, env->base_avma + function->begin_rva,
+				   regs->pc_avma)) {
 		struct sw_regs popped = *regs;
 		sw_regs_set(&popped, SW_ARCH_SP, regs->sp_avma + SW_ARCH_WORD);
 		return sw_pe_step(env, function, &popped, ret);
@@ -263,8 +251,8 @@ static enum sw_step pe_step(void *arg, struct sw_cursor *cursor, struct sw_stepp
 	uint32_t rva = (uint32_t) (cursor->regs.pc_avma - module->base_avma);
 	const struct sw_pe_rule *rule = sw_pe_cache_find(&module->cache, rva, cursor->exact_pc);
 	if (rule != NULL)
-		return conclude(sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs),
-				rule->leaf, cursor, &env, &m, ret);
+		return conclude(sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs), rule->leaf,
+				cursor, &env, &m, ret);
 	struct sw_pe_function function;
 	bool found;
 	enum sw_step step = function_find(cursor, &env, &m, &function, ret, &found);

@@ -311,6 +311,30 @@ static void test_stack_unreadable(void **state)
 	free(loaded);
 }
 
+/* Wine's switch_fiber(), behind "mov 0x98(%rdx),%rsp": the other fiber has its stack and registers, the
+ * address to go on at is in its CONTEXT yet. */
+static void test_fiber_jump(void **state)
+{
+	(void) state;
+	enum { JUMP = 0x1067, FIBER = 0x7ffd8000 };
+	static const uint8_t code[] = {0x48, 0x8b, 0xa2, 0x98, 0, 0, 0, 0xff, 0xa2, 0xf8, 0, 0, 0};
+	const uint64_t rip = START_CALLED;
+	struct pe_make pe;
+	make(&pe);
+	uint8_t *loaded = pe_load(&pe);
+	memcpy(loaded + JUMP - 7, code, sizeof(code));
+	struct sw_snapshot *snap = snapshot(loaded, &pe);
+	struct sw_thread *t =
+		thread(snap, BASE + JUMP, WORDS(1, 2, 3, 4, 5, 0, 0, 0, 0, 0), STACK + 10 * 8);
+	sw_regs_set(&t->regs, SW_X86_64_RDX, FIBER);
+	fake_snapshot_range(snap, FIBER + 0xf8, &rip, sizeof(rip));
+	walk_is(snap, NULL,
+		FRAMES({BASE + JUMP, STACK, "context", "context", SW_FRAME_EXACT_PC},
+		       {START_CALLED, STACK, "pe-unwind", "unwind_info", 0}),
+		SW_END_COMPLETE, NULL);
+	free(loaded);
+}
+
 static void bad_table_is(size_t offset, uint8_t value, enum sw_end end, const char *why)
 {
 	struct pe_make pe;
@@ -460,13 +484,14 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),          cmocka_unit_test(test_between_fibers),
-		cmocka_unit_test(test_zero_elsewhere),    cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_no_leaf),           cmocka_unit_test(test_machine_frame),
-		cmocka_unit_test(test_memory_unreadable), cmocka_unit_test(test_stack_in_image),
-		cmocka_unit_test(test_stack_unreadable),  cmocka_unit_test(test_bad_tables),
-		cmocka_unit_test(test_indirect),          cmocka_unit_test(test_pushed_flags),
-		cmocka_unit_test(test_two_processes),     cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_complete),       cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_no_leaf),        cmocka_unit_test(test_fiber_jump),
+		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
+		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
