@@ -2,11 +2,22 @@
 #include "call_site.h"
 #include "arch.h"
 #include "elf_function.h"
+#include "pe_function.h"
 
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
 {
 	const struct sw_map *map = sw_snapshot_map(snap, avma);
 	return map != NULL && (map->prot & SW_MAP_EXEC);
+}
+
+static bool pe_code_at(const struct sw_snapshot *snap, const struct sw_place *place, uint64_t avma,
+		       struct sw_pe_code *ret)
+{
+	/* Code and tables of images do not change: reading them is no mark on a frame. */
+	struct sw_snapshot_memory memory = {.snap = snap};
+	return place != NULL && place->resolved == 1 &&
+	       sw_module_kind(place->module) == SW_MODULE_PE &&
+	       sw_pe_code_at(sw_snapshot_memory(&memory), place, avma, ret);
 }
 
 static bool callee_start(struct sw_callee *callee)
@@ -16,6 +27,13 @@ static bool callee_start(struct sw_callee *callee)
 	callee->tried = true;
 	const struct sw_cursor *c = callee->cursor;
 	const struct sw_place *place = c->place;
+	struct sw_pe_code code;
+	if (pe_code_at(c->snap, place, c->lookup_avma, &code)) {
+		callee->start_avma = code.start_avma;
+		callee->known = code.has_entry;
+		callee->about = !code.has_entry;
+		return callee->known;
+	}
 	struct sw_elf_cfi *cfi =
 		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
 	if (cfi == NULL ||
@@ -36,6 +54,17 @@ static bool is_file_code(const struct sw_snapshot *snap, uint64_t avma)
 {
 	const struct sw_place *place = sw_snapshot_place(snap, avma);
 	return place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF;
+}
+
+/* To code without an entry, as the frame's is, before it and with none between: one of a few functions
+ * of assembly. What only jumps to another image has no entry either. */
+static enum sw_call_site direct_to_about(const struct sw_callee *callee, uint64_t target_avma)
+{
+	uint64_t slot_avma;
+	return leads_to_callee(callee, target_avma) &&
+			       !sw_arch_jump_slot(callee->cursor->memory, target_avma, &slot_avma)
+		       ? SW_SITE_LIKELY
+		       : SW_SITE_OTHER;
 }
 
 /* Where generated code begins is not known, but a call to a function of a file does not lead there. */
@@ -62,7 +91,8 @@ static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_
 	if (!sw_is_executable(c->snap, target_avma))
 		return SW_SITE_NONE;
 	if (!callee_start(callee))
-		return direct_to_generated(callee, target_avma);
+		return callee->about ? direct_to_about(callee, target_avma)
+				     : direct_to_generated(callee, target_avma);
 	if (leads_to_callee(callee, target_avma))
 		return SW_SITE_VERIFIED;
 	uint64_t slot_avma;

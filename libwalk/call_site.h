@@ -12,12 +12,14 @@ enum sw_call_site {
 	SW_SITE_NONE,     /* no code, or no call comes before it: it is no return address */
 	SW_SITE_OTHER,    /* the call leads elsewhere: stale, unless that function jumped here */
 	SW_SITE_POSSIBLE, /* an indirect call or a signal, or the frame's function is not known */
+	SW_SITE_LIKELY, /* a direct call to Windows code without an entry, about where the frame is */
 	SW_SITE_VERIFIED, /* a direct call, also through a PLT entry, to the frame's function */
 };
 
 struct sw_callee {
 	const struct sw_cursor *cursor; /* borrowed */
 	bool tried, known;
+	bool about;          /* not known, but it begins in [start, pc] */
 	uint64_t start_avma; /* the frame's function begins here, when known */
 };
 

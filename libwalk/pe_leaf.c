@@ -65,5 +65,6 @@ static size_t leaf_pushed(struct sw_memory memory, uint64_t pc_avma)
 void sw_pe_rule_make_leaf(struct sw_pe_env *env, uint64_t pc_avma, struct sw_pe_draft *ret)
 {
 	sw_pe_draft_init(env, ret);
+	ret->rule.leaf = true;
 	ret->rule.end_off = leaf_pushed(env->memory, pc_avma);
 }

@@ -29,6 +29,7 @@ struct sw_pe_rule_op {
 struct sw_pe_rule {
 	uint32_t preserved; /* registers that keep their value when nothing is said of them */
 	bool machine;
+	bool leaf; /* made without an entry */
 	uint64_t end_off;
 	size_t n_ops;
 	const struct sw_pe_rule_op *ops; /* a draft's, or the cache's */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rule_step.h"
+#include "arch.h"
+#include "call_site.h"
+#include "snapshot.h"
 
 static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
 {
@@ -47,4 +50,20 @@ enum sw_step sw_step_of_pe(enum sw_pe_result result, const struct sw_pe_env *env
 	}
 	return fail(ret, sw_cursor_memory_end(cursor, env->fault_avma),
 		    "the return address could not be read");
+}
+
+enum sw_step sw_step_leaf_check(const struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	/* Code, which does not change: reading it is no mark on the frame. */
+	struct sw_snapshot_memory code = {.snap = cursor->snap};
+	struct sw_memory memory = sw_snapshot_memory(&code);
+	uint64_t return_avma = ret->regs.pc_avma, target_avma;
+	uint8_t before[SW_ARCH_CALL_MAX];
+	bool readable =
+		return_avma >= sizeof(before) &&
+		sw_memory_read(memory, return_avma - sizeof(before), before, sizeof(before));
+	if (sw_is_executable(cursor->snap, return_avma) &&
+	    (!readable || sw_arch_call_before(memory, return_avma, &target_avma) != SW_CALL_NONE))
+		return SW_STEP_OK;
+	return fail(ret, SW_END_NO_UNWIND_INFO, "code without a table entry that is no leaf");
 }

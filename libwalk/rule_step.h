@@ -17,4 +17,8 @@ enum sw_step sw_step_by_cfi(const struct sw_cfi_rule *rule, uint64_t bias, struc
 enum sw_step sw_step_of_pe(enum sw_pe_result result, const struct sw_pe_env *env,
 			   const struct sw_cursor *cursor, struct sw_stepped *ret);
 
+/* After a step from code without an entry, taken for a leaf. Assembly that pushes something and has no
+ * entry is none: what it has at rsp is no return address, of which this fails. */
+enum sw_step sw_step_leaf_check(const struct sw_cursor *cursor, struct sw_stepped *ret);
+
 #endif

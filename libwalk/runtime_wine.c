@@ -11,113 +11,23 @@
  * frames before the last callback and skips all of Windows, that of Wine 8 needs a register that is
  * lost (signal_x86_64.c, __wine_syscall_dispatcher, __wine_unix_call_dispatcher).
  */
-#include "arch.h"
-#include "capture.h"
-#include "elf_cfi.h"
-#include "elf_function.h"
-#include "pe_image.h"
-#include "pe_unwind.h"
 #include "snapshot.h"
-#include "unwinder.h"
-#include "wine_frames.h"
-#include "wine_ntdll.h"
-#include "wine_replace.h"
 #include "wine_stacks.h"
+#include "wine_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum dispatcher_kind { SYSCALL, UNIX_CALL, N_DISPATCHERS };
-
-/* Code of ntdll.so, [start, end). */
-struct dispatcher {
-	struct sw_place *place; /* NULL: not known */
-	uint64_t start_avma, end_avma;
-};
-
-/* A function of ntdll.dll, whose table tells where it ends. */
-struct function {
-	uint64_t start_avma, end_avma;
-};
-
-struct wine {
-	const struct sw_snapshot *snap;
-	struct sw_wine_ntdll ntdll;
-	struct dispatcher dispatchers[N_DISPATCHERS];
-	struct function callback, exception, apc, loader;
-	/* Of the thread that was asked for last. */
-	const struct sw_thread *thread;
-	struct sw_wine_teb teb;
-	bool has_teb;
-};
-
-/* ---- once per snapshot -------------------------------------------------------------------- */
-
-static void dispatcher_find(const struct sw_snapshot *snap, uint64_t avma, struct dispatcher *ret)
-{
-	const struct sw_map *map = sw_snapshot_map(snap, avma);
-	if (map == NULL || map->place < 0 || (size_t) map->place >= snap->n_places)
-		return;
-	struct sw_place *place = &snap->places[map->place];
-	if (place->resolved == 0)
-		(void) sw_place_resolve(place, snap);
-	struct sw_elf_entry entry;
-	struct sw_elf_cfi *cfi =
-		place->resolved == 1 && sw_module_kind(place->module) == SW_MODULE_ELF
-			? sw_elf_cfi_get(place->module)
-			: NULL;
-	if (cfi == NULL || !sw_elf_entry_find(cfi, avma - place->bias, &entry))
-		return;
-	*ret = (struct dispatcher){place, entry.start_svma + place->bias,
-				   entry.end_svma + place->bias};
-}
-
-static struct function function_find(const struct sw_pe_image *image, struct sw_memory memory,
-				     uint64_t base_avma, uint64_t avma)
-{
-	struct sw_pe_function entry;
-	if (avma == 0 || !sw_pe_table_search(memory, base_avma + image->exception.rva,
-					     image->exception.bytes / SW_PE_FUNCTION_BYTES,
-					     (uint32_t) (avma - base_avma), &entry))
-		return (struct function){0};
-	return (struct function){base_avma + entry.begin_rva, base_avma + entry.end_rva};
-}
-
-static void functions_find(struct wine *w)
-{
-	struct sw_snapshot_memory memory = {.snap = w->snap};
-	struct sw_memory m = sw_snapshot_memory(&memory);
-	uint64_t base = w->ntdll.place->start_avma;
-	struct sw_pe_image image;
-	if (!sw_pe_image_read(m, base, &image))
-		return;
-	w->callback = function_find(&image, m, base, w->ntdll.callback_avma);
-	w->exception = function_find(&image, m, base, w->ntdll.exception_avma);
-	w->apc = function_find(&image, m, base, w->ntdll.apc_avma);
-	w->loader = function_find(&image, m, base, w->ntdll.loader_avma);
-}
 
 static int wine_attach(const struct sw_snapshot *snap, void **ret_state)
 {
-	struct wine *w = calloc(1, sizeof(*w));
+	struct sw_wine *w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return -SW_E_NOMEM;
 	if (!sw_wine_ntdll_find(snap, &w->ntdll)) {
 		free(w);
 		return 0;
 	}
-	w->snap = snap;
-	dispatcher_find(snap, w->ntdll.syscall_avma, &w->dispatchers[SYSCALL]);
-	dispatcher_find(snap, w->ntdll.unix_call_avma, &w->dispatchers[UNIX_CALL]);
-	functions_find(w);
-	if (w->ntdll.problem == NULL &&
-	    (w->dispatchers[SYSCALL].place == NULL || w->dispatchers[UNIX_CALL].place == NULL))
-		w->ntdll.problem = "ntdll.so has no call frame information for its dispatchers";
-	if (w->ntdll.problem == NULL &&
-	    (w->callback.start_avma == 0 || w->exception.start_avma == 0 || w->apc.start_avma == 0))
-		w->ntdll.problem =
-			"ntdll.dll does not say where callbacks, exceptions and APCs enter it";
+	sw_wine_state_find(w, snap);
 	*ret_state = w;
 	return 0;
 }
@@ -127,261 +37,32 @@ static void wine_detach(void *state)
 	free(state);
 }
 
-/* ---- one step ------------------------------------------------------------------------------- */
-
-static const struct sw_wine_teb *teb_get(struct wine *w, struct sw_memory memory,
-					 const struct sw_thread *thread)
-{
-	if (w->thread != thread) {
-		w->thread = thread;
-		w->has_teb = sw_wine_teb_read(memory, thread->gs_base, &w->teb);
-	}
-	return w->has_teb ? &w->teb : NULL;
-}
-
-static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
-{
-	ret->end = end;
-	ret->why = why;
-	return SW_STEP_FAIL;
-}
-
-static enum sw_step conclude(enum sw_wine_result result, const struct sw_cursor *c,
-			     uint64_t fault_avma, const char *none, struct sw_stepped *ret)
-{
-	switch (result) {
-	case SW_WINE_OK: break;
-	case SW_WINE_NONE: ret->final = true; return fail(ret, SW_END_BAD_UNWIND_INFO, none);
-	case SW_WINE_UNREADABLE:
-		return fail(ret, sw_cursor_memory_end(c, fault_avma),
-			    "registers that Wine saved could not be read");
-	}
-	ret->other_stack = true;
-	return SW_STEP_OK;
-}
-
-/* The dispatcher before it has changed to the Unix stack, or after it has changed back: its call
- * frame information is right there, if what it does not mention is as it was. */
-static enum sw_step dispatcher_edge(const struct dispatcher *d, const struct sw_cursor *c,
-				    struct sw_stepped *ret)
-{
-	const struct sw_cfi_rule *rule;
-	struct sw_elf_cfi *cfi = sw_elf_cfi_get(d->place->module);
-	struct sw_cfi_env env = {.regs = &c->regs, .memory = c->memory, .bias = d->place->bias};
-	struct sw_regs regs;
-	if (cfi == NULL ||
-	    sw_elf_cfi_row(cfi, c->lookup_avma - d->place->bias, &rule) != SW_ELF_ROW_FOUND ||
-	    sw_cfi_rule_apply(rule, &env, &regs) != SW_CFI_OK)
-		return SW_STEP_DECLINE;
-	ret->regs = c->regs;
-	for (unsigned i = 0; i < SW_REGS_MAX; i++)
-		if (regs.known & (UINT32_C(1) << i))
-			sw_regs_set(&ret->regs, i, regs.val[i]);
-	sw_regs_set(&ret->regs, SW_ARCH_SP, regs.sp_avma);
-	sw_regs_set(&ret->regs, SW_ARCH_RA, regs.pc_avma);
-	return SW_STEP_OK;
-}
-
-/*
- * From Unix code back to the Windows code that called it. A system call's caller is a thunk without
- * an entry of its own, whose pc in the frame was moved back to a RET; a unix call's is a plain
- * return address.
- */
-static enum sw_step dispatcher_step(struct wine *w, enum dispatcher_kind kind, struct sw_cursor *c,
-				    struct sw_stepped *ret)
-{
-	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
-	uint64_t frame, fault = 0;
-	if (teb == NULL)
-		return conclude(SW_WINE_NONE, c, 0, "the thread's TEB is not fit for use", ret);
-	if (kind == SYSCALL)
-		ret->flags = SW_FRAME_EXACT_PC;
-	if (sw_wine_on_windows_stack(teb, c->regs.sp_avma))
-		return dispatcher_edge(&w->dispatchers[kind], c, ret);
-	enum sw_wine_result r =
-		sw_wine_syscall_frame(c->memory, teb, c->regs.sp_avma, &frame, &fault);
-	if (r == SW_WINE_OK)
-		r = sw_wine_syscall_regs(c->memory, frame, &ret->regs, &fault);
-	if (r == SW_WINE_OK && kind == SYSCALL)
-		(void) sw_wine_replaced(c, frame, &ret->regs);
-	return conclude(r, c, fault, "no frame of a system call encloses the dispatcher's", ret);
-}
-
-static enum sw_step callback_step(struct wine *w, struct sw_cursor *c, struct sw_stepped *ret)
-{
-	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
-	uint64_t fault = 0;
-	if (teb == NULL)
-		return SW_STEP_DECLINE;
-	enum sw_wine_result r =
-		sw_wine_callback_regs(c->memory, teb, c->regs.sp_avma, &ret->regs, &fault);
-	return conclude(r, c, fault, "no system call is there that could have called back", ret);
-}
-
-static bool rule_has(const struct sw_cfi_rule *rule, unsigned reg)
-{
-	for (size_t i = 0; i < rule->n_regs; i++)
-		if (rule->regs[i].reg == reg)
-			return true;
-	return false;
-}
-
-/*
- * Functions that make a syscall_frame, or leave one, have a frame pointer like any other. Their call
- * frame information counts from there as if it were rsp, and has wrong registers in Wine 8
- * (signal_x86_64.c, call_user_mode_callback(), user_mode_callback_return(), signal_start_thread()).
- * Only those have a CFA of rbp + n where n is not 16.
- */
-static const struct sw_cfi_rule *wrong_rule(const struct wine *w, const struct sw_cursor *c)
-{
-	enum { CFA_OF_RBP = 2 * SW_ARCH_WORD };
-	const struct sw_cfi_rule *rule;
-	struct sw_elf_cfi *cfi;
-	if (c->place != w->dispatchers[SYSCALL].place)
-		return NULL;
-	cfi = sw_elf_cfi_get(c->place->module);
-	if (cfi == NULL ||
-	    sw_elf_cfi_row(cfi, c->lookup_avma - c->place->bias, &rule) != SW_ELF_ROW_FOUND)
-		return NULL;
-	return rule->cfa_expr == NULL && rule->cfa_reg == SW_X86_64_RBP &&
-			       rule->cfa_offset != CFA_OF_RBP
-		       ? rule
-		       : NULL;
-}
-
-static enum sw_step caller_step(struct wine *w, const struct sw_cfi_rule *rule, struct sw_cursor *c,
-				struct sw_stepped *ret)
-{
-	/* A thread of Wine 10 begins in such a function, and may have no TEB yet. */
-	static const struct sw_wine_teb none;
-	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
-	uint64_t rbp, value, fault = 0;
-	if (teb == NULL)
-		teb = &none;
-	if (!sw_regs_get(&c->regs, SW_X86_64_RBP, &rbp))
-		return conclude(SW_WINE_NONE, c, 0, "the frame pointer was lost", ret);
-	enum sw_wine_result r =
-		sw_wine_caller_regs(c->memory, teb, c->thread->fs_base, rbp, &ret->regs, &fault);
-	/* What is not saved yet is as it was. */
-	for (unsigned reg = SW_X86_64_R12; r == SW_WINE_OK && reg <= SW_X86_64_R15; reg++)
-		if (!rule_has(rule, reg) && sw_regs_get(&c->regs, reg, &value))
-			sw_regs_set(&ret->regs, reg, value);
-	return conclude(r, c, fault, NULL, ret);
-}
-
-/* Only a dispatcher and the function in which a thread gets its first syscall_frame make calls with sp
- * at the frame itself. */
-static bool is_unix_start(struct wine *w, struct sw_cursor *c)
-{
-	if (c->exact_pc || c->place != w->dispatchers[SYSCALL].place)
-		return false;
-	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
-	return teb != NULL && c->regs.sp_avma == teb->syscall_frame_avma;
-}
-
-static enum sw_step unix_start_step(struct wine *w, struct sw_cursor *c, struct sw_stepped *ret)
-{
-	uint64_t fault = 0;
-	enum sw_wine_result r = sw_wine_start_regs(c->memory, &w->teb, c->thread->fs_base, &c->regs,
-						   &ret->regs, &fault);
-	return conclude(r, c, fault, "the start of the thread has lost its caller's registers",
-			ret);
-}
-
-/* What was interrupted may have been anywhere, also at an address that is no code. */
-static enum sw_step context_step(struct sw_cursor *c, struct sw_stepped *ret)
-{
-	uint64_t fault = 0;
-	enum sw_wine_result r =
-		sw_wine_context_regs(c->memory, c->regs.sp_avma, &ret->regs, &fault);
-	if (r == SW_WINE_NONE)
-		return SW_STEP_DECLINE;
-	ret->flags = SW_FRAME_EXACT_PC;
-	ret->callee_signal = true;
-	return conclude(r, c, fault, NULL, ret);
-}
-
-/*
- * A thread that has not begun its program's code. Nothing called the loader; it ends in a function
- * that is not exported, clears the stack below the thread's first CONTEXT, which is in rbx, sets rsp
- * below that and continues there (Wine 8.0 and 10.0, call_init_thunk(), and signal_start_thread() in
- * dlls/ntdll/signal_x86_64.c).
- */
-static bool is_thread_start(struct wine *w, struct sw_cursor *c)
-{
-	enum {
-		CONTEXT_BYTES = 0x4d0,
-		ENTRY_BYTES = 0x28,
-		BELOW_CONTEXT = 0x20,
-		CLEARED_BYTES = 0xf0000,
-		PAGE = 0x1000,
-	};
-	uint64_t rbx, first, return_avma, sp = c->regs.sp_avma;
-	const struct sw_wine_teb *teb = teb_get(w, c->memory, c->thread);
-	if (teb == NULL || !sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx))
-		return false;
-	first = ((teb->stack_base_avma - ENTRY_BYTES) & -UINT64_C(16)) - CONTEXT_BYTES;
-	return rbx == first &&
-	       (sp == first - BELOW_CONTEXT || sp == (first & -(uint64_t) PAGE) - CLEARED_BYTES) &&
-	       sw_memory_u64(c->memory, sp, &return_avma) && return_avma == 0;
-}
-
-static bool inside(const struct function *f, uint64_t avma)
-{
-	return avma >= f->start_avma && avma < f->end_avma;
-}
-
-static bool dispatcher_at(const struct wine *w, uint64_t avma, enum dispatcher_kind *ret)
-{
-	for (int i = 0; i < N_DISPATCHERS; i++) {
-		const struct dispatcher *d = &w->dispatchers[i];
-		if (avma >= d->start_avma && avma < d->end_avma) {
-			*ret = (enum dispatcher_kind) i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * A dispatcher, of which ntdll.dll does not say where it is: only those have a CFA that is read from
- * the frame. What ELF's unwinder makes of it may look like a whole stack and lack all of Windows.
- */
-static bool is_unknown_dispatcher(const struct wine *w, const struct sw_cursor *c)
-{
-	const struct sw_cfi_rule *rule;
-	if (w->ntdll.problem == NULL || c->exact_pc || !sw_wine_is_ntdll_so(c->place))
-		return false;
-	struct sw_elf_cfi *cfi = sw_elf_cfi_get(c->place->module);
-	return cfi != NULL &&
-	       sw_elf_cfi_row(cfi, c->lookup_avma - c->place->bias, &rule) == SW_ELF_ROW_FOUND &&
-	       rule->cfa_expr != NULL;
-}
-
 static enum sw_step wine_step(void *state, struct sw_cursor *c, struct sw_stepped *ret)
 {
-	struct wine *w = state;
-	enum dispatcher_kind kind;
+	struct sw_wine *w = state;
+	enum sw_wine_call kind;
 	if (w == NULL || c->place == NULL)
 		return SW_STEP_DECLINE;
-	if (dispatcher_at(w, c->lookup_avma, &kind))
-		return dispatcher_step(w, kind, c, ret);
-	if (is_unknown_dispatcher(w, c))
-		return conclude(SW_WINE_NONE, c, 0,
-				"what called Wine's dispatcher is not known: see runtimes", ret);
-	if (is_unix_start(w, c))
-		return unix_start_step(w, c, ret);
-	const struct sw_cfi_rule *rule = wrong_rule(w, c);
+	if (sw_wine_dispatcher_at(w, c->lookup_avma, &kind))
+		return sw_wine_dispatcher_step(w, kind, c, ret);
+	if (sw_wine_is_unknown_dispatcher(w, c))
+		return sw_wine_conclude(SW_WINE_NONE, c, 0,
+					"what called Wine's dispatcher is not known: see runtimes",
+					ret);
+	if (sw_wine_is_unix_start(w, c))
+		return sw_wine_unix_start_step(w, c, ret);
+	const struct sw_cfi_rule *rule = sw_wine_wrong_rule(w, c);
 	if (rule != NULL)
-		return caller_step(w, rule, c, ret);
+		return sw_wine_caller_step(w, rule, c, ret);
 	if (c->place != w->ntdll.place)
 		return SW_STEP_DECLINE;
-	if (inside(&w->callback, c->lookup_avma))
-		return callback_step(w, c, ret);
-	if (inside(&w->exception, c->lookup_avma) || inside(&w->apc, c->lookup_avma))
-		return context_step(c, ret);
+	if (sw_wine_inside(&w->callback, c->lookup_avma))
+		return sw_wine_callback_step(w, c, ret);
+	if (sw_wine_inside(&w->exception, c->lookup_avma) ||
+	    sw_wine_inside(&w->apc, c->lookup_avma))
+		return sw_wine_context_step(c, ret);
 	/* Nothing calls the loader. */
-	if (inside(&w->loader, c->lookup_avma) || is_thread_start(w, c))
+	if (sw_wine_inside(&w->loader, c->lookup_avma) || sw_wine_is_thread_start(w, c))
 		return SW_STEP_END;
 	return SW_STEP_DECLINE;
 }
@@ -391,18 +72,18 @@ static enum sw_step wine_step(void *state, struct sw_cursor *c, struct sw_steppe
 /* Symbols of ntdll.so may be without those of the dispatchers, or begin inside. */
 static bool wine_owns(void *state, const struct sw_cursor *c, uint64_t *ret_cookie)
 {
-	enum dispatcher_kind kind;
+	enum sw_wine_call kind;
 	(void) ret_cookie;
-	return state != NULL && dispatcher_at(state, c->lookup_avma, &kind);
+	return state != NULL && sw_wine_dispatcher_at(state, c->lookup_avma, &kind);
 }
 
 static int wine_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
-	static const char *const names[N_DISPATCHERS] = {"__wine_syscall_dispatcher",
+	static const char *const names[SW_WINE_CALLS] = {"__wine_syscall_dispatcher",
 							 "__wine_unix_call_dispatcher"};
-	const struct wine *w = state;
-	enum dispatcher_kind kind;
-	if (w == NULL || !dispatcher_at(w, sw_frame_lookup_avma(frame), &kind))
+	const struct sw_wine *w = state;
+	enum sw_wine_call kind;
+	if (w == NULL || !sw_wine_dispatcher_at(w, sw_frame_lookup_avma(frame), &kind))
 		return 0;
 	snprintf(ret->function, sizeof(ret->function), "%s", names[kind]);
 	ret->start_avma = w->dispatchers[kind].start_avma;
@@ -411,7 +92,7 @@ static int wine_describe(void *state, const struct sw_frame *frame, struct sw_de
 
 static size_t wine_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
-	const struct wine *w = state;
+	const struct sw_wine *w = state;
 	if (w == NULL || max == 0)
 		return 0;
 	*ret = (struct sw_runtime){.name = "wine", .entries = -1};
@@ -425,11 +106,11 @@ static size_t wine_recognise(void *state, struct sw_runtime *ret, size_t max)
 static bool wine_thread_note(void *state, const struct sw_thread *thread,
 			     struct sw_thread_note *ret)
 {
-	struct wine *w = state;
+	struct sw_wine *w = state;
 	if (w == NULL)
 		return false;
 	struct sw_snapshot_memory memory = {.snap = w->snap, .thread = thread};
-	const struct sw_wine_teb *teb = teb_get(w, sw_snapshot_memory(&memory), thread);
+	const struct sw_wine_teb *teb = sw_wine_teb_of(w, sw_snapshot_memory(&memory), thread);
 	if (teb == NULL)
 		return false;
 	ret->runtime = "wine";
@@ -440,20 +121,20 @@ static bool wine_thread_note(void *state, const struct sw_thread *thread,
 static void wine_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			 struct sw_text *text)
 {
-	const struct wine *w = state;
-	enum dispatcher_kind kind;
+	const struct sw_wine *w = state;
+	enum sw_wine_call kind;
 	(void) snap;
 	if (w == NULL)
 		return;
-	if (dispatcher_at(w, avma, &kind))
+	if (sw_wine_dispatcher_at(w, avma, &kind))
 		sw_text_printf(text,
 			       "dispatcher of %s: the caller's registers are in the thread's "
 			       "syscall_frame\n",
-			       kind == SYSCALL ? "system calls" : "unix calls");
-	else if (inside(&w->callback, avma))
+			       kind == SW_WINE_SYSCALL ? "system calls" : "unix calls");
+	else if (sw_wine_inside(&w->callback, avma))
 		sw_text_printf(text, "entry of callbacks: the caller is Unix code, its registers "
 				     "lie above the thread's syscall_frame\n");
-	else if (inside(&w->exception, avma) || inside(&w->apc, avma))
+	else if (sw_wine_inside(&w->exception, avma) || sw_wine_inside(&w->apc, avma))
 		sw_text_printf(text, "entry of exceptions and APCs: what was interrupted is in a "
 				     "CONTEXT at rsp\n");
 }

@@ -18,9 +18,12 @@ static void warn_missing(struct sw_take *take, const struct sw_thread *t)
 	case SW_E_TRACED:
 	case SW_E_NOT_PERMITTED: {
 		struct sw_error why;
-		(void) sw_target_denied(take->target, t->tid, &why); /* fills why */
+		int r = sw_target_denied(take->target, t->tid, &why); /* fills why */
+		bool gone = t->reason == SW_E_TRACED && r != -SW_E_TRACED;
 		sw_snapshot_warn(snap, SW_WARN_THREAD_MISSING, t->tid, t->reason,
-				 "thread %d (%s): %s", t->tid, t->comm, why.message);
+				 "thread %d (%s): %s", t->tid, t->comm,
+				 gone ? "another process traced it at that instant: try again"
+				      : why.message);
 		break;
 	}
 	default:
@@ -44,14 +47,27 @@ static bool is_missing(int reason)
 	}
 }
 
-/* What EPERM of SEIZE means: it is exiting, another traces it, or we may not. */
+static bool any_held(const struct sw_stop *stop)
+{
+	for (size_t i = 0; i < stop->n; i++)
+		if (stop->tracees[i].has_regs)
+			return true;
+	return false;
+}
+
+/*
+ * What EPERM of SEIZE means: it is exiting, another traces it, or we may not. The other may have let it
+ * go since: Wine's server traces a thread for as long as it takes to read its registers. We may, when
+ * other threads of the process were held.
+ */
 static int refusal(const struct sw_take *take, pid_t tid)
 {
 	char name[32];
 	(void) snprintf(name, sizeof(name), "%d/stat", (int) tid); /* fits */
 	if (!sw_target_thread_lives(take->target->task_fd, name))
 		return SW_E_EXITED;
-	return -sw_target_denied(take->target, tid, NULL);
+	int reason = -sw_target_denied(take->target, tid, NULL);
+	return reason == SW_E_NOT_PERMITTED && any_held(&take->stop) ? SW_E_TRACED : reason;
 }
 
 /* What became of a thread in the stop. */

@@ -8,6 +8,7 @@
  */
 #include "arch.h"
 #include "pe_image.h"
+#include "pe_known_code.h"
 #include "pe_loader.h"
 #include "pe_rule.h"
 #include "rule_step.h"
@@ -23,6 +24,7 @@ enum {
 	/* Above the first frame of a thread is room for four arguments (Wine 8.0 and 10.0,
 	 * dlls/ntdll/unix/signal_x86_64.c, call_init_thunk(): rsp = StackBase - 0x28). */
 	STACK_TOP_BYTES = 0x40,
+	ALLOCATION_BYTES = 0x10000,
 };
 
 /* What is known of the image at one place. */
@@ -158,17 +160,29 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-/* The stack's first frame was made by hand, below the end that the thread's TEB tells of its stack. */
+static bool is_below(uint64_t sp_avma, uint64_t top_avma)
+{
+	return sp_avma <= top_avma && top_avma - sp_avma <= STACK_TOP_BYTES;
+}
+
+/*
+ * The stack's first frame was made by hand, below the end that the thread's TEB tells of its stack. A
+ * thread that goes from one fiber to another has the other's there before it is on it. Of the end that
+ * it does not have any more is known that memory is reserved in multiples of 64 KiB (Microsoft,
+ * "VirtualAlloc"; "Thread stack size").
+ */
 static bool is_stack_top(const struct sw_cursor *cursor, uint64_t sp_avma)
 {
 	uint64_t teb = cursor->thread->gs_base, top;
-	return sw_pe_is_teb(cursor->memory, teb) &&
-	       sw_memory_u64(cursor->memory, teb + TEB_STACK_BASE, &top) && sp_avma <= top &&
-	       top - sp_avma <= STACK_TOP_BYTES;
+	if (!sw_pe_is_teb(cursor->memory, teb) ||
+	    !sw_memory_u64(cursor->memory, teb + TEB_STACK_BASE, &top))
+		return false;
+	return is_below(sp_avma, top) ||
+	       is_below(sp_avma, (sp_avma + ALLOCATION_BYTES - 1) & -(uint64_t) ALLOCATION_BYTES);
 }
 
 /* What a result of pe_unwind.h means to the walker. */
-static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *cursor,
+static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct sw_cursor *cursor,
 			     const struct sw_pe_env *env, const struct pe_memory *m,
 			     struct sw_stepped *ret)
 {
@@ -179,7 +193,7 @@ static enum sw_step conclude(enum sw_pe_result result, const struct sw_cursor *c
 		return step;
 	if (ret->regs.pc_avma == 0 && is_stack_top(cursor, ret->regs.sp_avma))
 		return SW_STEP_END;
-	return SW_STEP_OK;
+	return leaf ? sw_step_leaf_check(cursor, ret) : SW_STEP_OK;
 }
 
 /* The entry for the code at lookup_avma, resolved; *ret_found when there is one. */
@@ -194,28 +208,12 @@ static enum sw_step function_find(const struct sw_cursor *cursor, struct sw_pe_e
 	if (!*ret_found)
 		return SW_STEP_OK;
 	if (!sw_pe_function_resolve(env, ret))
-		return conclude(env->why != NULL ? SW_PE_BAD : SW_PE_UNREADABLE, cursor, env, m,
-				ret_stepped);
+		return conclude(env->why != NULL ? SW_PE_BAD : SW_PE_UNREADABLE, false, cursor, env,
+				m, ret_stepped);
 	if (ret->unwind_rva >= m->module->end_avma - m->module->base_avma)
 		return fail(ret_stepped, SW_END_BAD_UNWIND_INFO,
 			    "the unwind information is not in the image");
 	return SW_STEP_OK;
-}
-
-/*
- * Wine's RtlCaptureContext() pushes the flags, and its entry does not say so (Wine 8.0,
- * dlls/ntdll/signal_x86_64.c): "pushf; movl $CONTEXT_..., 0x30(%rcx)" until "pop 0x44(%rcx)", which
- * are ContextFlags and EFlags of a CONTEXT.
- */
-static bool has_pushed_flags(struct sw_memory memory, uint64_t begin_avma, uint64_t pc_avma)
-{
-	static const uint8_t first[] = {0x9c, 0xc7, 0x41, 0x30}, pop[] = {0x8f, 0x41, 0x44};
-	enum { POP_AT = 0x1e };
-	uint8_t code[POP_AT + sizeof(pop)];
-	return pc_avma > begin_avma && pc_avma - begin_avma <= POP_AT &&
-	       sw_memory_read(memory, begin_avma, code, sizeof(code)) &&
-	       memcmp(code, first, sizeof(first)) == 0 &&
-	       memcmp(code + POP_AT, pop, sizeof(pop)) == 0;
 }
 
 /* Steps by what the tables say, and keeps it for the next time. */
@@ -223,8 +221,11 @@ static enum sw_pe_result step_by_tables(struct pe_module *module, struct sw_pe_e
 					const struct sw_pe_function *function,
 					const struct sw_regs *regs, struct sw_regs *ret)
 {
+	if (env->exact_pc && sw_pe_is_fiber_jump(env->memory, regs->pc_avma))
+		return sw_pe_fiber_jump_step(env, regs, ret);
 	if (env->exact_pc && function != NULL &&
-	    has_pushed_flags(env->memory, env->base_avma + function->begin_rva, regs->pc_avma)) {
+	    sw_pe_has_pushed_flags(env->memory, env->base_avma + function->begin_rva,
+				   regs->pc_avma)) {
 		struct sw_regs popped = *regs;
 		sw_regs_set(&popped, SW_ARCH_SP, regs->sp_avma + SW_ARCH_WORD);
 		return sw_pe_step(env, function, &popped, ret);
@@ -250,8 +251,8 @@ static enum sw_step pe_step(void *arg, struct sw_cursor *cursor, struct sw_stepp
 	uint32_t rva = (uint32_t) (cursor->regs.pc_avma - module->base_avma);
 	const struct sw_pe_rule *rule = sw_pe_cache_find(&module->cache, rva, cursor->exact_pc);
 	if (rule != NULL)
-		return conclude(sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs), cursor,
-				&env, &m, ret);
+		return conclude(sw_pe_rule_apply(rule, &env, &cursor->regs, &ret->regs), rule->leaf,
+				cursor, &env, &m, ret);
 	struct sw_pe_function function;
 	bool found;
 	enum sw_step step = function_find(cursor, &env, &m, &function, ret, &found);
@@ -263,7 +264,7 @@ static enum sw_step pe_step(void *arg, struct sw_cursor *cursor, struct sw_stepp
 			    "code that made a call and has no entry in the function table");
 	return conclude(step_by_tables(module, &env, found ? &function : NULL, &cursor->regs,
 				       &ret->regs),
-			cursor, &env, &m, ret);
+			!found, cursor, &env, &m, ret);
 }
 
 static void explain_entry(const struct sw_snapshot *snap, const struct pe_module *module,

@@ -6,6 +6,7 @@
  * first frame or the next code without tables (walk_ahead.h)? The nearest is taken of the best kind:
  *
  *	verified call, leads on	 within VERIFY_WORDS behind the first possible one
+ *	likely call, leads on	 likewise: assembly of a Windows program
  *	possible call, leads on	 indirect, or the frame's function is not known
  *	other call, leads on	 a direct call to another function, which may have jumped here
  *	the same without leading on
@@ -208,7 +209,7 @@ const struct sw_unwinder_ops sw_unwind_scan = {
 	.name = "stack-scan",
 	.trust = SW_TRUST_SCAN_VERIFIED,
 	.weak_trust = SW_TRUST_SCAN,
-	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
 	.step = scan_step,
 	.explain = scan_explain,
 };

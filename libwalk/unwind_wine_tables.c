@@ -115,7 +115,9 @@ static enum sw_step tables_step(void *state, struct sw_cursor *c, struct sw_step
 		if (!c->exact_pc)
 			return fail(ret, SW_END_NO_UNWIND_INFO,
 				    "code that made a call and has no entry in its table");
-		return sw_step_of_pe(sw_pe_step_leaf(&env, &c->regs, &ret->regs), &env, c, ret);
+		enum sw_step step =
+			sw_step_of_pe(sw_pe_step_leaf(&env, &c->regs, &ret->regs), &env, c, ret);
+		return step == SW_STEP_OK ? sw_step_leaf_check(c, ret) : step;
 	}
 	if (!sw_pe_function_resolve(&env, &function))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,

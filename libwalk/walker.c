@@ -17,8 +17,9 @@
 enum {
 	WALK_DEADLINE_EVERY = 64,
 	WALK_FIRST_FRAMES = 64,
-	/* Times that one walk may leave a stack for another: signal stacks, coroutines, Wine. */
-	WALK_SWITCHES_MAX = 64,
+	/* Times that one walk may leave a stack for another: signal stacks, coroutines, and Wine, which
+	 * does so twice for each of SW_WINE_CALLBACKS_MAX. */
+	WALK_SWITCHES_MAX = 512,
 };
 
 /* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
@@ -106,10 +107,11 @@ static bool on_thread_stack(const struct sw_thread *t, uint64_t sp_avma)
  * stack, coroutines), and only so often: two stacks that lead to each other would never end. Equal is
  * legal where code has set the stack pointer for its jump and not jumped yet (longjmp).
  */
-static bool progress_made(struct walker *w, const struct sw_stepped *s)
+static bool progress_made(struct walker *w, const struct sw_stepped *s, const char **ret_why)
 {
 	const struct sw_thread *thread = w->cursor.thread;
 	uint64_t last = w->frames[w->n_frames - 1].sp_avma, next = s->regs.sp_avma;
+	*ret_why = "the caller's frame is not above its callee's";
 	if (next > last && !s->other_stack)
 		return true;
 	bool jumping =
@@ -117,6 +119,7 @@ static bool progress_made(struct walker *w, const struct sw_stepped *s)
 	if (!s->callee_signal && !s->other_stack && !jumping &&
 	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
 		return false;
+	*ret_why = "it changes from stack to stack more often than is followed";
 	return ++w->switches <= WALK_SWITCHES_MAX;
 }
 
@@ -144,8 +147,9 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
 	if (s->callee_signal)
 		w->frames[w->n_frames - 1].flags |= SW_FRAME_SIGNAL;
-	if (!progress_made(w, s)) {
-		finish(w, SW_END_NO_PROGRESS, "the caller's frame is not above its callee's");
+	const char *why;
+	if (!progress_made(w, s, &why)) {
+		finish(w, SW_END_NO_PROGRESS, why);
 		return false;
 	}
 	if (!exact_pc && s->regs.pc_avma == 0) {

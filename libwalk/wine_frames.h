@@ -27,7 +27,9 @@ enum sw_wine_result {
 };
 
 enum {
-	SW_WINE_CALLBACKS_MAX = 64, /* nested, of one thread */
+	/* Nested, of one thread. Wine nests 65 window procedures (MAX_WINPROC_RECURSION; so it was
+	 * measured with 8.0 and 10.0), and hooks between them. */
+	SW_WINE_CALLBACKS_MAX = 256,
 };
 
 /* The syscall_frame under which code with this sp on the Unix stack runs. */

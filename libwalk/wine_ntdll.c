@@ -185,20 +185,39 @@ static enum tebs tebs_look(const struct sw_snapshot *snap)
 	return found;
 }
 
+static bool is_unix(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	return place != NULL && sw_wine_is_ntdll_so(place);
+}
+
+/* Programs map ntdll.dll once more, to look for changes of the one that they run by. A copy has not
+ * been told where all of Unix' code is (Wine 8.0: only where system calls go). */
+static bool leads_to_unix(const struct sw_snapshot *snap, const struct sw_wine_ntdll *n)
+{
+	return is_unix(snap, n->syscall_avma) && is_unix(snap, n->unix_call_avma);
+}
+
 bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *ret)
 {
 	struct sw_snapshot_memory memory = {.snap = snap};
 	enum tebs tebs = tebs_look(snap);
+	bool found = false;
 	if (tebs == TEBS_NONE)
 		return false;
 	for (size_t i = 0; i < snap->n_places; i++) {
 		if (!is_ntdll(&snap->places[i]))
 			continue;
-		*ret = (struct sw_wine_ntdll){.place = &snap->places[i]};
-		names_read(sw_snapshot_memory(&memory), ret);
-		if (tebs == TEBS_UNKNOWN)
-			ret->problem = "its threads' TEBs are not as Wine 8 to 10 lay them out";
-		return true;
+		struct sw_wine_ntdll n = {.place = &snap->places[i]};
+		names_read(sw_snapshot_memory(&memory), &n);
+		bool own = leads_to_unix(snap, &n);
+		if (!found || own)
+			*ret = n;
+		found = true;
+		if (own)
+			break;
 	}
-	return false;
+	if (found && tebs == TEBS_UNKNOWN)
+		ret->problem = "its threads' TEBs are not as Wine 8 to 10 lay them out";
+	return found;
 }

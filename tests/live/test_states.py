@@ -89,6 +89,25 @@ def vfork_parent(tap):
                   [True] * 2, "vfork parent: captured whole when the child has gone")
 
 
+TOUCHED_DUMPS = 200
+
+
+def touched(tap):
+    """Another process traces a thread for an instant at a time: whoever looks for it later sees none,
+    and yet it is not that we may not."""
+    reasons, words = [], set()
+    with Target("states", "plain", 2) as target, Target("states", "touch", target.pid):
+        for _ in range(TOUCHED_DUMPS):
+            _, out, err, _ = run("dump", "--json", "--symbols", "none", target.pid)
+            thread = thread_of(parse(out), target.pid)
+            if not thread["captured"]:
+                reasons.append(thread["reason"])
+                words.update(line for line in err.splitlines() if "at that instant" in line)
+    tap.check("already_traced" in reasons, "traced now and then: it was met", reasons[:5])
+    tap.equal(set(reasons) - {"already_traced"}, set(), "traced now and then: that is the reason")
+    tap.check(words, "traced now and then: to try again is what helps", reasons[:5])
+
+
 def other_tracer(tap):
     with Target("states", "plain", 2) as target, Target("states", "trace", target.pid) as tracer:
         code, out, err, seconds = run("dump", "--json", target.pid)
@@ -344,8 +363,8 @@ def frozen_in(tap, version, group, target):
 
 def main():
     tap = Tap()
-    for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, churn,
-                 replaced_program, seccomp_strict, io_worker, slow_to_stop, frozen):
+    for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, touched,
+                 churn, replaced_program, seccomp_strict, io_worker, slow_to_stop, frozen):
         tap.guard(test)
     tap.guard(dying, "killed")
     tap.guard(dying, "exiting")

@@ -7,12 +7,12 @@ from harness import own_functions, stack_of
 STARTS = {"RtlUserThreadStart"}
 DISPATCHERS = {"__wine_syscall_dispatcher", "__wine_unix_call_dispatcher"}
 # How frames may be found. Where unwind information is a function of the process, or there is none,
-# one frame is found by its frame pointer.
+# one frame is found by its frame pointer or on the stack.
 TRUST = {"context", "cfi", "unwind_info", "runtime"}
 TRUST_OF = {"table": {"jit"}, "growable": {"jit"}, "callback": {"frame_pointer"},
-            "unlisted": {"frame_pointer"}}
+            "unlisted": {"frame_pointer"}, "asmspin": {"scan"}, "asmcall": {"scan"}}
 # Threads that are stopped in Windows code, in no call of Wine's.
-IN_WINDOWS_CODE = {"spin"}
+IN_WINDOWS_CODE = {"spin", "asmspin"}
 N_THREADS = 34
 
 
@@ -50,7 +50,8 @@ def check_walk(said, report, tid):
         return "" if ours == theirs else "not the same"
     frames = [f for f in stack_of(report, tid)["frames"] if not f["inlined"]]
     wrong_from = next((i for i, f in enumerate(frames)
-                       if f["function"] == "KiUserCallbackDispatcher" or f["kind"] == "unknown"),
+                       if f["function"] == "KiUserCallbackDispatcher" or f["kind"] == "unknown"
+                       or f["function"] == "assembly_calls"),
                       len(frames))
     n = sum(f["kind"] != "native" for f in frames[:wrong_from + 1])
     return "" if ours[:n] == theirs[:n] else f"not the same in the first {n}"

@@ -14,6 +14,7 @@
  *	io_worker        an io_uring worker thread
  *	undumpable       PR_SET_DUMPABLE 0
  *	trace PID        is a tracer of PID
+ *	touch PID        traces PID and lets it go, again and again, as Wine's server does
  *	parent           has a child ("child PID") and says on "count" what it was told of it
  */
 #include <err.h>
@@ -318,6 +319,20 @@ static void trace(char **argv)
 	wait_for_input();
 }
 
+static void touch(char **argv)
+{
+	pid_t pid = atoi(argv[2]);
+	puts("ready");
+	for (;;) {
+		/* Refused as long as another traces it. */
+		if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
+			continue;
+		(void) ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+		(void) waitpid(pid, NULL, __WALL);
+		(void) ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	}
+}
+
 static atomic_int sigchlds;
 
 static void on_sigchld(int signo)
@@ -374,6 +389,7 @@ int main(int argc, char **argv)
 		{"io_worker", 0, io_worker},
 		{"undumpable", 0, undumpable},
 		{"trace", 1, trace},
+		{"touch", 1, touch},
 		{"parent", 0, parent},
 	};
 	setvbuf(stdout, NULL, _IOLBF, 0);

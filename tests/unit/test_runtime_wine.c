@@ -57,6 +57,31 @@ static void test_system_call(void **state)
 	free(w);
 }
 
+/* A program that looks for changes of ntdll.dll has mapped it again: the other one is what runs. */
+static void test_copy_of_ntdll(void **state)
+{
+	(void) state;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	w->has_copy = true;
+	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
+	wine_put(w, TOP_SP - 16, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), UNIX_SP);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].version, "8.0");
+	assert_string_equal(walks->runtimes[0].problem, "");
+	assert_int_equal(walks->walks[0].n_frames, 5);
+	assert_int_equal(walks->walks[0].end, SW_END_COMPLETE);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+	free(w);
+}
+
 /* A unix call's caller is a return address. */
 static void test_unix_call(void **state)
 {
@@ -212,6 +237,44 @@ static void test_callback_running(void **state)
 		       {wine_dll(WINE_THUNK), TOP_SP - 16, "wine", "runtime", SW_FRAME_EXACT_PC},
 		       LAST_FRAMES()),
 		SW_END_COMPLETE, NULL);
+	free(w);
+}
+
+/* Windows that make windows: callbacks in callbacks, as many as Wine allows and more. */
+static void test_callbacks_nested(void **state)
+{
+	(void) state;
+	enum { N = 100, APART = 0x180, RBP = 0x120, FRAMES_EACH = 5, FRAMES_LAST = 4 };
+	uint64_t frame = WINE_FRAME, windows = TOP_SP - 16;
+	struct wine_case *w = malloc(sizeof(*w));
+	struct sw_walks *walks;
+	wine_case_init(w);
+	frame_put(w, frame, wine_dll(WINE_THUNK), windows);
+	wine_put(w, windows, wine_dll(WINE_APP) + 8);
+	windows_end(w, TOP_SP - 8);
+	for (size_t i = 0; i < N; i++) {
+		wine_put(w, frame - APART + FRAME_PREV, frame);
+		frame -= APART;
+		windows -= 0x20;
+		wine_put(w, frame + FRAME_CFA, frame + RBP + 16);
+		wine_put(w, frame + RBP + 8, wine_so(WINE_FUNCTION) + 4);
+		wine_put(w, frame + RBP + 16, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+		frame_put(w, frame, wine_dll(WINE_THUNK), windows);
+		wine_put(w, windows, wine_dll(WINE_APP) + 8);
+		wine_put(w, windows + 8, wine_dll(WINE_CALLBACK) + 0x10);
+	}
+	wine_put(w, WINE_TEB + TEB_SYSCALL_FRAME, frame);
+	wine_put(w, frame - 0x80, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
+	struct sw_snapshot *snap = wine_case_snapshot(w, wine_so(WINE_FUNCTION), frame - 0x80);
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	const struct sw_walk *walk = &walks->walks[0];
+	assert_null(walk->why);
+	assert_int_equal(walk->end, SW_END_COMPLETE);
+	assert_int_equal(walk->n_frames, 1 + N * FRAMES_EACH + FRAMES_LAST);
+	assert_int_equal(walk->frames[walk->n_frames - 1].sp_avma, TOP_SP);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
 	free(w);
 }
 
@@ -547,6 +610,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_system_call),
+		cmocka_unit_test(test_copy_of_ntdll),
 		cmocka_unit_test(test_unix_call),
 		cmocka_unit_test(test_stale_frame),
 		cmocka_unit_test(test_dispatcher_edge),
@@ -554,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_callback_8),
 		cmocka_unit_test(test_callback_10),
 		cmocka_unit_test(test_callback_running),
+		cmocka_unit_test(test_callbacks_nested),
 		cmocka_unit_test(test_callback_none),
 		cmocka_unit_test(test_context),
 		cmocka_unit_test(test_context_wild),

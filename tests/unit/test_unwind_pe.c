@@ -20,6 +20,11 @@
  *		0x1026	nop
  * leaf:	0x1040	nop; ret			no entry
  * trap:	0x1060	nop				below it a machine frame
+ * assembly:	0x1090	push %rbx; nop			no entry
+ *		0x1094	call ...
+ *		0x1099	nop
+ *		0x109e	call *%rax
+ *		0x10a0	nop
  */
 static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    0x48,
@@ -48,7 +53,10 @@ static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    [0x40] = 0x90,
 				    0xc3,
 				    [0x60] = 0x90,
-				    0x90};
+				    0x90,
+				    [0x94] = 0xe8,
+				    [0x9e] = 0xff,
+				    0xd0};
 static const uint8_t xdata[0x40] = {
 	[0x00] = 1, 5, 2, 0, 5, 0x32, 1, 0x30, /* worker: +5 allocate 0x20, +1 push rbx */
 	[0x10] = 1, 4, 1, 0, 4, 0x42,          /* start: +4 allocate 0x28 */
@@ -62,6 +70,7 @@ enum {
 	START_CALLED = BASE + 0x1026,
 	LEAF = BASE + 0x1040,
 	TRAP = BASE + 0x1060,
+	PUSHED = BASE + 0x1091,
 	NO_ENTRY = BASE + 0x10a0,
 	XDATA = 0x2000,
 	TID = 1,
@@ -133,6 +142,27 @@ static void test_complete(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
+/* A thread in SwitchToFiber() has the other fiber's stack in its TEB and still runs on its own, of which
+ * is known what Windows allocates: the first frame, sp of its caller included, is right below. */
+static void test_between_fibers(void **state)
+{
+	(void) state;
+	enum { END = 0x10000, ABOVE = 0x40 };
+	for (int below = 0; below < 2; below++) {
+		struct sw_snapshot *snap = plain();
+		struct sw_thread *t =
+			thread(snap, BASE + 0x1024, WORDS(0), STACK - FAKE_STACK_BYTES);
+		uint64_t sp = (STACK & -(uint64_t) END) + 2 * END - ABOVE - 0x30 - below * 8;
+		static const uint64_t zeros[12];
+		sw_regs_set(&t->regs, SW_ARCH_SP, sp);
+		fake_snapshot_range(snap, sp, zeros, sizeof(zeros));
+		walk_is(snap, NULL,
+			FRAMES({BASE + 0x1024, sp, "context", "context", SW_FRAME_EXACT_PC}),
+			below ? SW_END_BAD_UNWIND_INFO : SW_END_COMPLETE,
+			below ? "the return address is 0, which proves no end" : NULL);
+	}
+}
+
 /* The same 0 in the middle of a stack, or without a TEB, proves nothing. */
 static void test_zero_elsewhere(void **state)
 {
@@ -149,17 +179,52 @@ static void test_zero_elsewhere(void **state)
 	}
 }
 
-/* Code without an entry is a leaf where a thread was stopped, never where a call was made. */
+static const struct sw_walk_options tables_only = {.mode = SW_WALK_TABLES};
+
+/* Code without an entry is a leaf where a thread was stopped, never where a call was made: then the
+ * stack is searched for the caller. */
 static void test_leaf(void **state)
 {
 	(void) state;
-	struct sw_snapshot *snap = plain();
-	(void) thread(snap, LEAF, WORDS(NO_ENTRY, 0, START_CALLED), STACK + 22 * 8);
-	walk_is(snap, NULL,
-		FRAMES({LEAF, STACK, "context", "context", SW_FRAME_EXACT_PC},
-		       {NO_ENTRY, STACK + 8, "pe-unwind", "unwind_info", 0}),
-		SW_END_NO_UNWIND_INFO,
-		"code that made a call and has no entry in the function table");
+	static const char why[] = "code that made a call and has no entry in the function table";
+	for (int scan = 0; scan < 2; scan++) {
+		struct sw_snapshot *snap = plain();
+		(void) thread(snap, LEAF,
+			      WORDS(NO_ENTRY, 0, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			      STACK + 13 * 8);
+		walk_is(snap, scan ? NULL : &tables_only,
+			(const struct walk_frame[]){
+				{LEAF, STACK, "context", "context", SW_FRAME_EXACT_PC},
+				{NO_ENTRY, STACK + 8, "pe-unwind", "unwind_info", 0},
+				{START_CALLED, STACK + 0x18, "stack-scan", "scan",
+				 SW_FRAME_MAY_MISS}},
+			scan ? 3 : 2, scan ? SW_END_COMPLETE : SW_END_NO_UNWIND_INFO,
+			scan ? NULL : why);
+	}
+}
+
+/* Assembly that has pushed something is no leaf, in which what was pushed would be called from, be it
+ * an address of code. */
+static void test_no_leaf(void **state)
+{
+	(void) state;
+	for (int pushed = 0; pushed < 2; pushed++) {
+		struct sw_snapshot *snap = plain();
+		const uint64_t rbx = pushed ? LEAF : 0xb0b;
+		(void) thread(snap, PUSHED, WORDS(rbx, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			      STACK + 12 * 8);
+		walk_is(snap, &tables_only,
+			FRAMES({PUSHED, STACK, "context", "context", SW_FRAME_EXACT_PC}),
+			SW_END_NO_UNWIND_INFO, "code without a table entry that is no leaf");
+		snap = plain();
+		(void) thread(snap, PUSHED, WORDS(rbx, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			      STACK + 12 * 8);
+		walk_is(snap, NULL,
+			FRAMES({PUSHED, STACK, "context", "context", SW_FRAME_EXACT_PC},
+			       {START_CALLED, STACK + 0x10, "stack-scan", "scan",
+				SW_FRAME_MAY_MISS}),
+			SW_END_COMPLETE, NULL);
+	}
 }
 
 /* What a machine frame interrupted is looked up exactly: here the first byte of a function. */
@@ -246,6 +311,30 @@ static void test_stack_unreadable(void **state)
 	free(loaded);
 }
 
+/* Wine's switch_fiber(), behind "mov 0x98(%rdx),%rsp": the other fiber has its stack and registers, the
+ * address to go on at is in its CONTEXT yet. */
+static void test_fiber_jump(void **state)
+{
+	(void) state;
+	enum { JUMP = 0x1067, FIBER = 0x7ffd8000 };
+	static const uint8_t code[] = {0x48, 0x8b, 0xa2, 0x98, 0, 0, 0, 0xff, 0xa2, 0xf8, 0, 0, 0};
+	const uint64_t rip = START_CALLED;
+	struct pe_make pe;
+	make(&pe);
+	uint8_t *loaded = pe_load(&pe);
+	memcpy(loaded + JUMP - 7, code, sizeof(code));
+	struct sw_snapshot *snap = snapshot(loaded, &pe);
+	struct sw_thread *t =
+		thread(snap, BASE + JUMP, WORDS(1, 2, 3, 4, 5, 0, 0, 0, 0, 0), STACK + 10 * 8);
+	sw_regs_set(&t->regs, SW_X86_64_RDX, FIBER);
+	fake_snapshot_range(snap, FIBER + 0xf8, &rip, sizeof(rip));
+	walk_is(snap, NULL,
+		FRAMES({BASE + JUMP, STACK, "context", "context", SW_FRAME_EXACT_PC},
+		       {START_CALLED, STACK, "pe-unwind", "unwind_info", 0}),
+		SW_END_COMPLETE, NULL);
+	free(loaded);
+}
+
 static void bad_table_is(size_t offset, uint8_t value, enum sw_end end, const char *why)
 {
 	struct pe_make pe;
@@ -254,8 +343,8 @@ static void bad_table_is(size_t offset, uint8_t value, enum sw_end end, const ch
 	loaded[offset] = value;
 	struct sw_snapshot *snap = snapshot(loaded, &pe);
 	(void) thread(snap, WORKER, WORDS(0, 0, 0, 0, 0, START_CALLED), STACK + 8);
-	walk_is(snap, NULL, FRAMES({WORKER, STACK, "context", "context", SW_FRAME_EXACT_PC}), end,
-		why);
+	walk_is(snap, &tables_only,
+		FRAMES({WORKER, STACK, "context", "context", SW_FRAME_EXACT_PC}), end, why);
 	free(loaded);
 }
 
@@ -282,7 +371,7 @@ static void test_indirect(void **state)
 	memcpy(loaded + PE_MAKE_PDATA + 8, &there, sizeof(there));
 	struct sw_snapshot *snap = snapshot(loaded, &pe);
 	(void) thread(snap, WORKER_CALLED, WORDS(0, 0, 0, 0, 0, LEAF, 0), STACK + 8);
-	walk_is(snap, NULL,
+	walk_is(snap, &tables_only,
 		FRAMES({WORKER_CALLED, STACK, "context", "context", SW_FRAME_EXACT_PC},
 		       {LEAF, STACK + 0x30, "pe-unwind", "unwind_info", 0}),
 		SW_END_NO_UNWIND_INFO,
@@ -367,6 +456,9 @@ static void explained(struct sw_snapshot *snap, uint64_t avma, const char *wante
 	assert_int_equal(sw_explain(snap, avma, &all, NULL), 0);
 	from = strstr(all, "pe-unwind: ");
 	assert_non_null(from);
+	char *next = strstr(all, "stack-scan: ");
+	assert_non_null(next);
+	*next = '\0';
 	assert_string_equal(from, wanted);
 	free(all);
 }
@@ -392,17 +484,13 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_zero_elsewhere),
-		cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_machine_frame),
-		cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image),
-		cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),
-		cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),
-		cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_complete),       cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_no_leaf),        cmocka_unit_test(test_fiber_jump),
+		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
+		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
 		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

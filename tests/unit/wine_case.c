@@ -58,12 +58,16 @@ void wine_put(struct wine_case *w, uint64_t avma, uint64_t value)
 	fail_msg("0x%lx is in no region", avma);
 }
 
-/* lea rax, [rip + text]; ret.  mov rbx, [rip + list]; lea rax, [rip + list]; cmp rbx, rax. */
+/*
+ * lea rax, [rip + text]; ret.  mov rbx, [rip + list]; lea rax, [rip + list]; cmp rbx, rax. All else is
+ * calls: each even address is one to return to.
+ */
 static void text_make(uint8_t text[0x1000])
 {
 	static const uint8_t lea[] = {0x48, 0x8d, 0x05}, mov[] = {0x48, 0x8b, 0x1d},
 			     compare[] = {0x48, 0x39, 0xc3};
-	memset(text, 0x90, 0x1000);
+	for (size_t i = 0; i < 0x1000; i += 2)
+		memcpy(text + i, "\xff\xd0", 2); /* call *%rax */
 	uint8_t *at = text + WINE_VERSION - TEXT;
 	int32_t to = DATA + VERSION_TEXT - (WINE_VERSION + 7);
 	memcpy(at, lea, sizeof(lea));
@@ -80,16 +84,17 @@ static void text_make(uint8_t text[0x1000])
 	text[WINE_THUNK - TEXT] = 0xc3;
 }
 
-static void data_make(const struct wine_case *w, uint8_t data[0x1000])
+static void data_make(const struct wine_case *w, bool copy, uint8_t data[0x1000])
 {
-	uint64_t pointers[] = {wine_so(WINE_SYSCALL_DISPATCHER), wine_so(WINE_UNIX_DISPATCHER)};
+	uint64_t pointers[] = {wine_so(WINE_SYSCALL_DISPATCHER),
+			       copy ? wine_dll(WINE_APP) : wine_so(WINE_UNIX_DISPATCHER)};
 	memset(data, 0, 0x1000);
 	memcpy(data + SYSCALL_POINTER, pointers, sizeof(pointers));
 	memcpy(data + LIST, w->list, sizeof(w->list));
 	memcpy(data + VERSION_TEXT, "8.0", 4);
 }
 
-static void ntdll_make(const struct wine_case *w, struct pe_make *pe)
+static void ntdll_make(const struct wine_case *w, bool copy, struct pe_make *pe)
 {
 	static const struct {
 		const char *name;
@@ -105,7 +110,7 @@ static void ntdll_make(const struct wine_case *w, struct pe_make *pe)
 	static const uint8_t unwind[] = {1, 0, 0, 0};
 	uint8_t text[0x1000], data[0x1000];
 	text_make(text);
-	data_make(w, data);
+	data_make(w, copy, data);
 	pe_make_init(pe);
 	pe_make_section(pe, ".text", TEXT, PE_MAKE_CODE, text, sizeof(text));
 	pe_make_section(pe, ".data", DATA, PE_MAKE_DATA, data, sizeof(data));
@@ -124,21 +129,21 @@ static void ntdll_make(const struct wine_case *w, struct pe_make *pe)
 }
 
 /* The image in memory: headers and sections where they belong. */
-static void ntdll_load(struct sw_snapshot *snap, const struct wine_case *w)
+static void ntdll_load(struct sw_snapshot *snap, const struct wine_case *w, uint64_t base)
 {
 	struct pe_make *pe = malloc(sizeof(*pe));
 	assert_non_null(pe);
-	ntdll_make(w, pe);
-	(void) fake_snapshot_module(snap, SW_MODULE_PE, "/wine/x86_64-windows/ntdll.dll",
-				    WINE_NTDLL, WINE_NTDLL, wine_dll(WINE_IMAGE_BYTES), NULL, 0);
-	fake_snapshot_range(snap, WINE_NTDLL, pe->bytes, PE_MAKE_HEADERS);
+	ntdll_make(w, base != WINE_NTDLL, pe);
+	(void) fake_snapshot_module(snap, SW_MODULE_PE, "/wine/x86_64-windows/ntdll.dll", base,
+				    base, base + WINE_IMAGE_BYTES, NULL, 0);
+	fake_snapshot_range(snap, base, pe->bytes, PE_MAKE_HEADERS);
 	const uint8_t *section = pe->bytes + PE_MAKE_HEADER + 24 + 112 + 16 * 8;
 	for (uint32_t i = 0; i < pe->n_sections; i++, section += 40) {
 		uint32_t rva, bytes, off;
 		memcpy(&rva, section + 12, sizeof(rva));
 		memcpy(&bytes, section + 16, sizeof(bytes));
 		memcpy(&off, section + 20, sizeof(off));
-		fake_snapshot_range(snap, wine_dll(rva), pe->bytes + off, bytes);
+		fake_snapshot_range(snap, base + rva, pe->bytes + off, bytes);
 	}
 	free(pe);
 }
@@ -198,6 +203,8 @@ struct sw_snapshot *wine_case_snapshot(struct wine_case *w, uint64_t pc, uint64_
 	thread->gs_base = WINE_TEB;
 	fake_snapshot_range(snap, WINE_TEB, w->teb, sizeof(w->teb));
 	so_load(snap, w);
-	ntdll_load(snap, w);
+	if (w->has_copy)
+		ntdll_load(snap, w, WINE_NTDLL_COPY);
+	ntdll_load(snap, w, WINE_NTDLL);
 	return snap;
 }

@@ -16,6 +16,7 @@
  */
 
 static const uint64_t WINE_NTDLL = UINT64_C(0x170000000);
+static const uint64_t WINE_NTDLL_COPY = UINT64_C(0x1000000);
 static const uint64_t WINE_UNIX_BIAS = UINT64_C(0x550000000000);
 
 enum {
@@ -67,6 +68,7 @@ struct wine_case {
 	uint8_t windows[WINE_WINDOWS_END - WINE_WINDOWS];
 	uint64_t list[2];                  /* head of the function tables */
 	bool no_dispatchers, no_callbacks; /* ntdll.dll does not export them */
+	bool has_copy; /* of ntdll.dll, which was not told where unix calls go */
 };
 
 /* A thread whose syscall_frame is WINE_FRAME, empty. */

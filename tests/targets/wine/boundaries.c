@@ -78,6 +78,24 @@ static PLAIN void apcs(void)
 	}
 }
 
+static PLAIN void CALLBACK fiber(void *first)
+{
+	for (;;) {
+		SwitchToFiber(first);
+		turns++;
+	}
+}
+
+/* From stack to stack in Windows code. */
+static PLAIN void fibers(void)
+{
+	void *second = CreateFiber(0, fiber, ConvertThreadToFiber(NULL));
+	for (;;) {
+		SwitchToFiber(second);
+		turns++;
+	}
+}
+
 static PLAIN void suspended(void)
 {
 	for (;;)
@@ -110,8 +128,8 @@ static DWORD WINAPI run(void *function)
 
 int main(void)
 {
-	static void (*const all[])(void) = {system_calls, unix_calls, callbacks,
-					    exceptions,   apcs,       suspended};
+	static void (*const all[])(void) = {system_calls, unix_calls, callbacks, exceptions,
+					    apcs,         fibers,     suspended};
 	HANDLE last = NULL;
 	AddVectoredExceptionHandler(1, vectored);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)

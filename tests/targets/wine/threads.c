@@ -21,6 +21,7 @@ enum { WALK_FRAMES_MAX = 256, READY_WAIT_MS = 30000 };
 
 void waits_begin(void);
 void frames_begin(void);
+void more_begin(void);
 void pool_begin(struct role *role);
 
 static volatile LONG ticks, returned;
@@ -180,14 +181,17 @@ int main(int argc, char **argv)
 	_setmode(_fileno(stdout), _O_BINARY);
 	waits_begin();
 	frames_begin();
+	more_begin();
 	CloseHandle(CreateThread(NULL, 0, ticker, NULL, 0, NULL));
 	if (argc > 1) {
 		sleepers((size_t) atoi(argv[1]));
 	} else {
 		all_start(wait_roles, n_wait_roles);
 		all_start(frame_roles, n_frame_roles);
+		all_start(more_roles, n_more_roles);
 		all_wait(wait_roles, n_wait_roles);
 		all_wait(frame_roles, n_frame_roles);
+		all_wait(more_roles, n_more_roles);
 	}
 	printf("ready\n");
 	fflush(stdout);

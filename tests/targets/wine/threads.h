@@ -52,5 +52,8 @@ extern const size_t n_wait_roles;
 /* threads_frames.c */
 extern struct role frame_roles[];
 extern const size_t n_frame_roles;
+/* threads_more.c */
+extern struct role more_roles[];
+extern const size_t n_more_roles;
 
 #endif
