@@ -8,12 +8,13 @@ import signal
 import subprocess
 import time
 
-from harness import SNAPWALK, Tap, Target, state_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, Target, state_of, wait_until
 from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
                     status_field, tasks, thread_of, warned)
 
-# Far above the default --max-stop, far below what "hangs" means.
-SOON_S = 3.0
+# Far above the default --max-stop and --timeout together also on a machine that has more to do than
+# it can, far below what "hangs" means.
+SOON_S = 15.0
 
 
 def zombie_leader(tap):
@@ -69,7 +70,7 @@ def vfork_parent(tap):
         wait_until(lambda: "D" in [state_of(target.pid, t) for t in tasks(target.pid)],
                    "the parent to wait in vfork")
         stuck = next(t for t in tasks(target.pid) if state_of(target.pid, t) == "D")
-        code, out, err, seconds = run("dump", "--json", target.pid)
+        code, out, err, seconds = run("dump", "--json", *PATIENT, target.pid)
         report = parse(out)
         thread = thread_of(report, stuck)
         tap.equal(code, 3, "vfork parent: exit status 3")
@@ -120,7 +121,8 @@ def churn(tap):
         before = count_of(target)
         odd, cut, partial = [], [], 0
         for n in range(100):
-            code, out, err, seconds = run("dump", "--json", "--symbols", "none", target.pid)
+            code, out, err, seconds = run("dump", "--json", "--symbols", "none", "--timeout",
+                                          60000, target.pid)
             if code not in (0, 3) or seconds > SOON_S:
                 odd.append((n, code, seconds, err))
                 continue
@@ -235,7 +237,7 @@ def io_worker(tap):
             return
         wait_until(lambda: len(tasks(target.pid)) > 1, "the worker thread")
         worker = next(t for t in tasks(target.pid) if t != target.pid)
-        code, out, err, seconds = run("dump", "--json", target.pid)
+        code, out, err, seconds = run("dump", "--json", *PATIENT, target.pid)
         report = parse(out)
         thread = thread_of(report, worker)
         tap.equal((code, thread["captured"], thread["reason"]), (0, False, "io_worker"),
