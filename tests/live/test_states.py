@@ -8,7 +8,8 @@ import signal
 import subprocess
 import time
 
-from harness import PATIENT, SNAPWALK, Tap, Target, state_of, wait_until
+from harness import (PATIENT, SNAPWALK, Tap, Target, stack_of, state_of, wait_blocked,
+                     wait_until)
 from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
                     status_field, tasks, thread_of, warned)
 
@@ -247,6 +248,28 @@ def io_worker(tap):
         tap.equal(let_go(target.pid), [], "io_uring worker: nothing held")
 
 
+def hanging_memory(tap):
+    """Whoever reads a page of it waits for ever: the process that does it in the stop is ended."""
+    with Target("hanging") as target:
+        if any(line.startswith("unavailable") for line in target.lines):
+            tap.skip("a page that hangs", f"userfaultfd: {target.lines[0]}")
+            return
+        wait_blocked(target.pid)
+        code, out, err, seconds = run("dump", "--json", "--timeout", 60000, target.pid)
+        report = parse(out)
+        tap.equal(let_go(target.pid), [], "a page that hangs: nothing held")
+        tap.check(code == 3 and seconds < SOON_S, "a page that hangs: exit status 3, soon",
+                  f"{code} {seconds:.2f} s\n{err}")
+        tap.equal({w["code"] for w in report["warnings"]}, {"stop_timeout", "memory_unreadable"},
+                  "a page that hangs: the limit of the stop was reached, and stacks not copied")
+        thread, = (t for t in report["threads"] if t["tid"] != target.pid)
+        frames = stack_of(report, thread["tid"])["frames"]
+        tap.equal([f["function"] for f in frames][:3], ["block", "wait_below", "thread"],
+                  "a page that hangs: what is beside it was read after the stop")
+        tap.check(all(f.get("live_read") for f in frames[1:]), "a page that hangs: and says so",
+                  frames)
+
+
 def slow_to_stop(tap):
     """A SCHED_IDLE thread whose CPU is taken: it gets no turn to stop in."""
     cpu = max(os.sched_getaffinity(0))
@@ -347,7 +370,7 @@ def frozen_in(tap, version, group, target):
 def main():
     tap = Tap()
     for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, churn,
-                 replaced_program, seccomp_strict, io_worker, slow_to_stop, frozen):
+                 replaced_program, seccomp_strict, io_worker, hanging_memory, slow_to_stop, frozen):
         tap.guard(test)
     tap.guard(dying, "killed")
     tap.guard(dying, "exiting")
