@@ -202,10 +202,13 @@ static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end
 			begin = end - room->stack_bytes;
 		bytes = room->stack_bytes;
 	}
-	room->pieces[room->n_pieces++] = (struct sw_piece){.avma = begin,
-							   .bytes = (size_t) bytes,
-							   .thread = thread,
-							   .cut = cut};
+	room->pieces[room->n_pieces] = (struct sw_piece){.avma = begin,
+							 .bytes = (size_t) bytes,
+							 .thread = thread,
+							 .cut = cut};
+	/* Killed between two instructions we leave no half of it. */
+	atomic_signal_fence(memory_order_release);
+	room->n_pieces++;
 }
 
 /* Where the used part of a mapping ends. Thread stacks have the thread's control block at their
@@ -381,7 +384,9 @@ bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 	if (!sw_capture_read(capture, avma, to, bytes))
 		return false;
 	room->used += bytes;
-	snap->ranges[snap->n_ranges++] = (struct sw_range){avma, bytes, to};
+	snap->ranges[snap->n_ranges] = (struct sw_range){avma, bytes, to};
+	atomic_signal_fence(memory_order_release); /* as in piece_add() */
+	snap->n_ranges++;
 	*ret_data = to;
 	return true;
 }
