@@ -56,8 +56,8 @@ int main(void)
 {
 	pthread_attr_t attr;
 	pthread_t id;
-	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
+	char *stack =
+		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		err(1, "mmap");
 	(void) pthread_barrier_init(&waits, NULL, 2);
