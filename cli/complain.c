@@ -56,11 +56,21 @@ static void append_visible(struct sw_text *line, const char *s, bool keep_newlin
 	}
 }
 
+/* When there is no memory to do it better: of what is not ASCII only '?' remains. */
+static void put_visible(FILE *to, const char *s, bool keep_newlines)
+{
+	for (; *s != '\0'; s++)
+		(void) fputc((*s >= 0x20 && *s < 0x7f) || (*s == '\n' && keep_newlines) ? *s : '?',
+			     to);
+}
+
 void sw_print_visible(FILE *to, const char *text)
 {
 	struct sw_text visible = {0};
 	append_visible(&visible, text, true);
-	if (!visible.failed && visible.size > 0)
+	if (visible.failed)
+		put_visible(to, text, true);
+	else if (visible.size > 0)
 		(void) fwrite(visible.data, 1, visible.size, to); /* main() checks at the end */
 	sw_text_deinit(&visible);
 }
@@ -73,14 +83,6 @@ void sw_make_printable(char *text)
 			*text++ = '?';
 		text += length;
 	}
-}
-
-static void write_line(struct sw_text *line)
-{
-	sw_text_append(line, "\n", 1);
-	if (!line->failed)
-		(void) fwrite(line->data, 1, line->size, stderr); /* nowhere left to complain */
-	sw_text_deinit(line);
 }
 
 /* Remedies name the process "PID"; when it is known, the reader can copy the command as it is. */
@@ -106,6 +108,18 @@ static const char *without_about(const char *message, const char *about)
 	return repeats ? message + length + 2 : message;
 }
 
+/* The same line without memory for it. */
+static void complain_plainly(const char *about, const char *message, const char *code,
+			     const char *remedy)
+{
+	const char *const words[] = {"snapwalk: ", about, ": ", message,
+				     " (",         code,  ")",  remedy[0] != '\0' ? ": " : "",
+				     remedy};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(words); i++)
+		put_visible(stderr, words[i], false);
+	(void) fputc('\n', stderr);
+}
+
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy)
 {
 	struct sw_text line = {0};
@@ -117,7 +131,12 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	if (remedy[0] != '\0')
 		sw_text_printf(&line, ": ");
 	append_remedy(&line, about, remedy);
-	write_line(&line);
+	sw_text_append(&line, "\n", 1);
+	if (!line.failed)
+		(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
+	else
+		complain_plainly(about, without_about(message, about), code, remedy);
+	sw_text_deinit(&line);
 }
 
 int sw_complain_error(const char *about, const struct sw_error *err)

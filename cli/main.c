@@ -5,7 +5,9 @@
 #include "errors.h"
 #include "obtain.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 /* The first is what "snapwalk PID" means. A new command is one line here and one file. */
 static const struct sw_command commands[] = {
@@ -40,14 +42,38 @@ static void on_sigbus(int signal_number)
 	_exit(SW_STATUS_NOTHING);
 }
 
+/* A descriptor that our caller closed would be given to the next file that is opened, as a dump,
+ * and what is said on standard error would be written into it. This one refuses reads and writes. */
+static void standard_files_fill(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void) open("/", O_PATH); /* the lowest that is free: fd */
+}
+
+/* Each file that the target has mapped is kept open; many shells and service managers allow 1024 at
+ * first, for the sake of select(). */
+static void files_limit_raise(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void) setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
+	}
+}
+
 static void prepare_process(void)
 {
+	standard_files_fill();
+	files_limit_raise();
 	/* libdw would ask servers for debug files by itself: the answer must not wait for that. */
 	(void) unsetenv("DEBUGINFOD_URLS"); /* fails only for bad names */
 	struct sigaction bus = {.sa_handler = on_sigbus};
-	struct sigaction pipe = {.sa_handler = SIG_IGN};
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	(void) sigaction(SIGBUS, &bus, NULL); /* fail only for bad numbers */
-	(void) sigaction(SIGPIPE, &pipe, NULL);
+	/* A reader that went away and a limit on file sizes are errors of write(). */
+	(void) sigaction(SIGPIPE, &ignore, NULL);
+	(void) sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 static int run(const struct sw_options *options)

@@ -199,6 +199,8 @@ static int fail_proc(const char *what, struct sw_error *err)
 {
 	if (errno == EACCES || errno == EPERM)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "%s of the target", what);
+	if (sw_errno_is_shortage(errno))
+		return sw_fail_errno(err, SW_E_IO, "%s of the target", what);
 	return sw_fail(err, SW_E_EXITED, "the target has just exited");
 }
 

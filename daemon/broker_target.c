@@ -90,6 +90,16 @@ static bool not_traceable(struct sw_refusal *refusal, pid_t pid, const char *why
 			 "not traceable: %s", why);
 }
 
+/* It is gone, unless errno says that we could not look. */
+static bool not_found(struct sw_refusal *refusal, pid_t pid)
+{
+	static const char why[] = "out of descriptors or memory";
+	if (sw_errno_is_shortage(errno))
+		return sw_refuse(refusal, SW_INTERFACE ".Failed", sw_object_string("detail", why),
+				 why);
+	return no_process(refusal, pid);
+}
+
 /* The pidfd was opened before all that is read by the pid, and lives after it: both are the same. */
 static bool found_read(struct sw_found *found, uint64_t starttime, struct sw_refusal *refusal)
 {
@@ -98,9 +108,10 @@ static bool found_read(struct sw_found *found, uint64_t starttime, struct sw_ref
 	unsigned flags;
 	struct sw_error err = {0};
 	(void) snprintf(path, sizeof(path), "/proc/%d", (int) found->pid); /* fits */
+	errno = 0;
 	sw_cleanup(sw_close_p) int proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0 || !stat_read(proc_fd, &state, &flags, &found->starttime))
-		return no_process(refusal, found->pid);
+		return not_found(refusal, found->pid);
 	if (starttime != 0 && starttime != found->starttime)
 		return sw_refuse(refusal, SW_INTERFACE ".ProcessChanged",
 				 sw_object_int("pid", found->pid),
@@ -112,6 +123,8 @@ static bool found_read(struct sw_found *found, uint64_t starttime, struct sw_ref
 	int r = sw_target_creds_read(proc_fd, &found->creds, &err);
 	if (r == -SW_E_NOT_PERMITTED)
 		return sw_refuse_denied(refusal, found->pid, SW_DENY_KERNEL);
+	if (r == -SW_E_IO)
+		return not_found(refusal, found->pid);
 	/* A zombie leader has readable pidfds before its last thread ends: the worker knows more. */
 	if (r < 0 || (state != 'Z' && pidfd_is_dead(found->pidfd)))
 		return no_process(refusal, found->pid);
@@ -126,12 +139,7 @@ bool sw_found_init(struct sw_found *ret, pid_t pid, uint64_t starttime, int pidf
 	if (pidfd < 0)
 		ret->pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
 	if (ret->pidfd < 0)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM
-			       ? sw_refuse(refusal, SW_INTERFACE ".Failed",
-					   sw_object_string("detail",
-							    "out of descriptors or memory"),
-					   "out of descriptors or memory")
-			       : no_process(refusal, pid);
+		return not_found(refusal, pid);
 	bool ok = found_read(ret, starttime, refusal);
 	if (!ok)
 		sw_found_deinit(ret);

@@ -208,7 +208,9 @@ static void prepare_process(void)
 	/* libdw would ask servers for debug files by itself: workers inherit this. */
 	(void) unsetenv("DEBUGINFOD_URLS"); /* fails only for bad names */
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-	(void) sigaction(SIGPIPE, &ignore, NULL); /* fails only for bad numbers */
+	(void) sigaction(SIGPIPE, &ignore, NULL); /* fail only for bad numbers */
+	(void) sigaction(SIGXFSZ, &ignore,
+			 NULL); /* LimitFSIZE=: a dump that is not kept, not our end */
 	raise_limits();
 	/* One arena, and large blocks go back to the system at once: an idle daemon is small. */
 	(void) mallopt(M_ARENA_MAX, 1);

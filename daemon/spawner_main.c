@@ -135,7 +135,7 @@ static void answer(const struct spawner *s, uint64_t number, const struct sw_err
 				      .code = err->code,
 				      .sys_errno = err->sys_errno};
 	memcpy(a.message, err->message, sizeof(a.message));
-	/* Cannot be told: the broker does not wait for more than a second. The worker's stream is
+	/* Cannot be told: the broker does not wait for ever. The worker's stream is
 	 * then closed, and it ends at its first word. */
 	(void) sw_wire_send(s->fd, &a, sizeof(a), fds, n_fds);
 }

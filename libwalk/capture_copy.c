@@ -143,7 +143,9 @@ bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 	if (!sw_capture_read(capture, avma, to, bytes))
 		return false;
 	room->used += bytes;
-	snap->ranges[snap->n_ranges++] = (struct sw_range){avma, bytes, to};
+	snap->ranges[snap->n_ranges] = (struct sw_range){avma, bytes, to};
+	atomic_signal_fence(memory_order_release); /* as in piece_add() */
+	snap->n_ranges++;
 	*ret_data = to;
 	return true;
 }

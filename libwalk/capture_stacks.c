@@ -24,10 +24,13 @@ static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end
 			begin = end - room->stack_bytes;
 		bytes = room->stack_bytes;
 	}
-	room->pieces[room->n_pieces++] = (struct sw_piece){.avma = begin,
-							   .bytes = (size_t) bytes,
-							   .thread = thread,
-							   .cut = cut};
+	room->pieces[room->n_pieces] = (struct sw_piece){.avma = begin,
+							 .bytes = (size_t) bytes,
+							 .thread = thread,
+							 .cut = cut};
+	/* Killed between two instructions we leave no half of it. */
+	atomic_signal_fence(memory_order_release);
+	room->n_pieces++;
 }
 
 /* Where the used part of a mapping ends. Thread stacks have the thread's control block at their

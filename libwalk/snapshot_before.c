@@ -70,6 +70,9 @@ static void process_describe(struct sw_take *take)
 static int cannot_open(const struct sw_take *take, const char *name)
 {
 	bool refused = errno == EACCES || errno == EPERM;
+	if (sw_errno_is_shortage(errno))
+		return sw_fail_errno(take->err, SW_E_IO, "process %d: its %s cannot be opened",
+				     take->target->pid, name);
 	if (refused && sw_target_thread_lives(take->live_fd, "stat"))
 		return sw_target_denied(take->target, take->target->pid, take->err);
 	return sw_fail(take->err, SW_E_EXITED, "process %d exited before its %s could be opened",
@@ -133,14 +136,19 @@ int sw_take_before(struct sw_take *take)
 	struct sw_snapshot *snap = take->snap;
 	snap->live = true;
 	take->live_fd = sw_target_live_fd(take->target);
+	if (take->live_fd < 0 && sw_errno_is_shortage(errno))
+		return cannot_open(take, "directory in /proc");
 	if (take->live_fd < 0)
 		return sw_fail(take->err, SW_E_EXITED, "process %d has exited", take->target->pid);
 	process_describe(take);
 	snap->priv->mem_fd = openat(take->live_fd, "mem", O_RDONLY | O_CLOEXEC);
-	if (snap->priv->mem_fd < 0 && (errno == EACCES || errno == EPERM))
+	if (snap->priv->mem_fd < 0 &&
+	    (errno == EACCES || errno == EPERM || sw_errno_is_shortage(errno)))
 		return cannot_open(take, "mem");
 	take->stop.mem_fd = snap->priv->mem_fd;
 	take->stop.statm_fd = openat(take->live_fd, "statm", O_RDONLY | O_CLOEXEC);
+	if (take->stop.statm_fd < 0 && sw_errno_is_shortage(errno))
+		return cannot_open(take, "statm");
 	int r = sw_take_threads_and_maps(take);
 	if (r < 0)
 		return r;

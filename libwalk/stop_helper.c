@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { HELPER_STACK_BYTES = 256 * 1024, HELPER_GUARD_BYTES = 4096, HELPER_GLANCES = 4 };
+enum { HELPER_STACK_BYTES = 256 * 1024, HELPER_GUARD_BYTES = 4096, HELPER_GLANCES = 12 };
 
 struct helper {
 	int (*function)(void *);

@@ -56,7 +56,10 @@ void sw_stop_list_new(struct sw_stop *s)
 			s->overflow = true;
 			return;
 		}
-		s->tracees[s->n++] = (struct sw_tracee){.tid = s->tids[i], .fresh = true};
+		s->tracees[s->n] = (struct sw_tracee){.tid = s->tids[i], .fresh = true};
+		/* Killed between two instructions we leave no half of it. */
+		atomic_signal_fence(memory_order_release);
+		s->n++;
 	}
 }
 

@@ -35,6 +35,7 @@ static int live_fd_try(const struct sw_target *target)
 	enum { TIDS = 512 };
 	pid_t tids[TIDS];
 	size_t n;
+	errno = 0;
 	if (!sw_proc_tids(target->task_fd, tids, TIDS, &n))
 		return -1;
 	/* A zombie leader is rare, and then a thread among the first ones is alive: the oldest
@@ -110,15 +111,28 @@ int sw_target_denied(const struct sw_target *target, pid_t tid, struct sw_error 
 		       (int) target->pid, (unsigned) tracer, comm);
 }
 
+/* A file of the process could not be opened: it is gone, unless errno says that it was for want of
+ * something of ours. */
+static int gone(pid_t pid, int code, struct sw_error *err)
+{
+	if (sw_errno_is_shortage(errno))
+		return sw_fail_errno(err, SW_E_IO,
+				     "process %d: its files in /proc cannot be opened", (int) pid);
+	return sw_fail(err, code, "process %d has just exited", (int) pid);
+}
+
 /* From a pid or tid to the process, with everything that identifies it. */
 static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 {
 	char path[32], status[STATUS_TEXT_MAX];
 	uint64_t tgid;
 	(void) snprintf(path, sizeof(path), "/proc/%d/status", (int) pid); /* fits */
+	errno = 0;
 	if (sw_proc_read_small(AT_FDCWD, path, status, sizeof(status)) <= 0 ||
 	    !sw_proc_status_number(status, "Tgid", &tgid))
-		return sw_fail(err, SW_E_NO_PROCESS, "no process %d", (int) pid);
+		return sw_errno_is_shortage(errno)
+			       ? gone(pid, SW_E_NO_PROCESS, err)
+			       : sw_fail(err, SW_E_NO_PROCESS, "no process %d", (int) pid);
 	t->pid = (pid_t) tgid;
 	if (t->pid == getpid())
 		return sw_fail(err, SW_E_SELF,
@@ -130,6 +144,7 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 	if (t->pidfd < 0)
 		t->pidfd = -EBADF; /* an old kernel or a filter: proc_fd alone identifies */
 	(void) snprintf(path, sizeof(path), "/proc/%d", (int) t->pid); /* fits */
+	errno = 0;
 	t->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->proc_fd >= 0)
 		t->task_fd = openat(t->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -137,10 +152,9 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 	 * was opened: it is still running, or a zombie. */
 	struct pollfd dead = {.fd = t->pidfd, .events = POLLIN};
 	struct sw_proc_stat stat;
-	bool gone = t->task_fd < 0 || !sw_proc_stat_read(t->proc_fd, "stat", &stat) ||
-		    (t->pidfd >= 0 && poll(&dead, 1, 0) > 0 && !state_is_dead(stat.state));
-	if (gone)
-		return sw_fail(err, SW_E_NO_PROCESS, "process %d has just exited", (int) pid);
+	if (t->task_fd < 0 || !sw_proc_stat_read(t->proc_fd, "stat", &stat) ||
+	    (t->pidfd >= 0 && poll(&dead, 1, 0) > 0 && !state_is_dead(stat.state)))
+		return gone(pid, SW_E_NO_PROCESS, err);
 	return 0;
 }
 
@@ -166,14 +180,17 @@ static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *e
 static int check_kind(struct sw_target *t, struct sw_error *err)
 {
 	struct sw_proc_stat stat;
+	errno = 0;
 	if (!sw_proc_stat_read(t->proc_fd, "stat", &stat))
-		return sw_fail(err, SW_E_NO_PROCESS, "process %d has just exited", (int) t->pid);
+		return gone(t->pid, SW_E_NO_PROCESS, err);
 	t->starttime = stat.starttime;
 	if (stat.flags & SW_PF_KTHREAD)
 		return sw_fail(err, SW_E_KERNEL_THREAD, "process %d (%s) is a kernel thread",
 			       (int) t->pid, stat.comm);
 	for (int i = 0; i < LIVE_TRIES; i++) {
 		sw_cleanup(sw_close_p) int live_fd = sw_target_live_fd(t);
+		if (live_fd < 0 && sw_errno_is_shortage(errno))
+			return gone(t->pid, SW_E_EXITED, err);
 		if (live_fd < 0)
 			return sw_fail(err, SW_E_ZOMBIE,
 				       "process %d (%s) has exited and waits to be reaped "
@@ -182,6 +199,8 @@ static int check_kind(struct sw_target *t, struct sw_error *err)
 		/* Opening mem asks the kernel's and the security modules' whole opinion on
 		 * tracing. */
 		sw_cleanup(sw_close_p) int mem_fd = openat(live_fd, "mem", O_RDONLY | O_CLOEXEC);
+		if (mem_fd < 0 && sw_errno_is_shortage(errno))
+			return gone(t->pid, SW_E_EXITED, err);
 		if (mem_fd >= 0 || (errno != EACCES && errno != EPERM))
 			return check_arch(t, live_fd, err);
 		if (sw_target_thread_lives(live_fd, "stat"))

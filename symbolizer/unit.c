@@ -172,7 +172,7 @@ static int names_store(struct sw_unit *unit, struct sw_want *wants, size_t n,
 int sw_unit_names(struct sw_unit *unit, const struct sw_request *request)
 {
 	sw_cleanup(sw_free_p) struct sw_want *wants = NULL;
-	size_t n;
+	size_t n = 0;
 	if (sw_deadline_passed(request->deadline_ns))
 		return 0;
 	int r = wants_collect(unit, false, &wants, &n);
@@ -200,7 +200,7 @@ static void lines_store(struct sw_unit *unit, struct sw_want *wants, size_t n)
 int sw_unit_lines(struct sw_unit *unit, const struct sw_request *request)
 {
 	sw_cleanup(sw_free_p) struct sw_want *wants = NULL;
-	size_t n;
+	size_t n = 0;
 	if (sw_deadline_passed(request->deadline_ns))
 		return 0;
 	int r = wants_collect(unit, true, &wants, &n);

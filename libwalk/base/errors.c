@@ -57,6 +57,11 @@ int sw_fail_errno(struct sw_error *err, int code, const char *fmt, ...)
 	return r;
 }
 
+bool sw_errno_is_shortage(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
 int sw_fail_nomem(struct sw_error *err)
 {
 	return sw_fail(err, SW_E_NOMEM, "not enough memory");

@@ -28,7 +28,7 @@ INTERFACE = "io.snapwalk."
 USER = "daemon"
 STRANGER = 65534
 # Tests of something else than speed: a busy machine must not cut stops or names.
-PATIENT = {"MaxStopMs": 5000, "NamesTimeoutMs": 30000, "TimeoutMs": 60000, "KeepFree": "0",
+PATIENT = {"MaxStopMs": 10000, "NamesTimeoutMs": 30000, "TimeoutMs": 60000, "KeepFree": "0",
            "MinIntervalSec": 0, "StopPercent": 100}
 
 

@@ -229,7 +229,7 @@ static void compare(struct stepper *s)
 	struct sw_error err = {0};
 	struct sw_snapshot *snap = NULL;
 	struct sw_walks *walks = NULL;
-	const struct sw_snapshot_options patient = {.max_stop_ms = 5000}; /* not tested here */
+	const struct sw_snapshot_options patient = {.max_stop_ms = 60000}; /* not tested here */
 	if (sw_snapshot_take(s->ctx, s->target, &patient, &snap, &err) != 0 ||
 	    sw_walk_all(snap, NULL, &walks, &err) != 0)
 		die(err.message);

@@ -173,7 +173,7 @@ static int stop_once(struct driver *d, struct sw_error *err)
 	struct sw_symbols *symbols = NULL;
 	/* On a machine that has more to do than it can, a busy thread may wait long for its turn to
 	 * stop: that is not what is tested here. */
-	const struct sw_snapshot_options patient = {.max_stop_ms = 5000};
+	const struct sw_snapshot_options patient = {.max_stop_ms = 60000};
 	const struct sw_symbolize_options names = {.level = SW_SYMBOLS_NAMES};
 	int r = sw_snapshot_take(d->ctx, d->target, &patient, &snap, err);
 	if (r == 0)

@@ -86,7 +86,9 @@ static struct order order_parse(char *line, uint64_t seq)
 	struct order o = {.request = {.seq = seq,
 				      .privileged = true,
 				      .memory_mib = 1024,
-				      .names_timeout_ms = 10000,
+				      /* patient: what is tested is not speed */
+				      .max_stop_ms = 60000,
+				      .names_timeout_ms = 60000,
 				      .reason = "driven"},
 			  .deadline_ms = DEADLINE_MS};
 	char *rest, *word = strtok_r(line, " \n", &rest);

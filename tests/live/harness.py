@@ -119,19 +119,22 @@ def snapwalk(*args, timeout=120, **run):
     return subprocess.run([SNAPWALK, *map(str, args)], text=True, timeout=timeout, **run)
 
 
+# For tests of something else than speed: a machine that has more to do than it can must not cut
+# the stop or the names. With a load of 20 on two processors a thread may get no turn for seconds.
+PATIENT = ("--max-stop", "60000", "--timeout", "60000")
+
+
 def dump(target, *args, status=(0,)):
-    """The JSON dump of a pid (or of other TARGET words) as Python data."""
+    """The JSON dump of a pid (or of other TARGET words) as Python data. Patient, unless args say
+    otherwise."""
     words = [target] if not isinstance(target, (list, tuple)) else list(target)
-    result = snapwalk("dump", "--json", *args, *words)
+    result = snapwalk("dump", "--json", *PATIENT, *args, *words)
     if result.returncode not in status:
         raise RuntimeError(f"snapwalk dump {words}: status {result.returncode}\n{result.stderr}")
     return json.loads(result.stdout)
 
 
-def patient_dump(pid, *args, status=(0,)):
-    """dump() for tests of something else than speed: a machine that has more to do than it can
-    must not cut the stop or the names."""
-    return dump(pid, "--max-stop", 10000, "--timeout", 60000, *args, status=status)
+patient_dump = dump  # where a test wants to say so
 
 
 def state_of(pid, tid=None):

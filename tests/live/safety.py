@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from harness import SNAPWALK, snapwalk, state_of
+from harness import PATIENT, SNAPWALK, snapwalk, state_of
 
 # Exit statuses of a capture that gave something, and of one that gave nothing, with a reason.
 GAVE = (0, 3)
@@ -53,7 +53,7 @@ def let_go(pid, seconds=5.0):
         time.sleep(0.001)
 
 
-def run(*args, limit=20, command=None, **popen):
+def run(*args, limit=60, command=None, **popen):
     """(status, stdout, stderr, seconds) of a snapwalk run, bytes decoded as UTF-8 strictly."""
     begin = time.monotonic()
     result = subprocess.run([*(command or [SNAPWALK]), *map(str, args)], capture_output=True,
@@ -100,8 +100,8 @@ def parse(text):
 
 
 def capture(pid, *args, status=GAVE, **more):
-    """The parsed dump, whose exit status must be one of those given."""
-    code, out, err, _ = run("dump", "--json", *args, pid, **more)
+    """The parsed dump, whose exit status must be one of those given. Patient, as dump() is."""
+    code, out, err, _ = run("dump", "--json", *PATIENT, *args, pid, **more)
     if code not in status:
         raise RuntimeError(f"status {code}, wanted one of {status}\n{err}")
     return parse(out)

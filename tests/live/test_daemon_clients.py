@@ -56,6 +56,7 @@ def manual_example(tap, daemon):
 def same_as_direct(tap, daemon):
     """The daemon's dump is the command's."""
     with Target("chain_pie") as target:
+        wait_blocked(target.pid)
         got = daemon.capture(target.pid)["dump"]
         errors = [e.message for e in schema().iter_errors(got)]
         tap.equal(errors, [], "the dump is as its schema says")
@@ -253,6 +254,7 @@ def run(daemon, *words, **more):
 
 def command(tap, daemon):
     with Target("chain_pie") as target:
+        wait_blocked(target.pid)
         got = run(daemon, "dump", "--via", "daemon", "--json", target.pid)
         tap.equal((got.returncode, got.stderr), (0, ""), "dump --via daemon")
         dump = json.loads(got.stdout)

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from daemon import Daemon, refusal
-from harness import Tap, Target, tool, wait_until
+from harness import BUILD, Tap, Target, tool, wait_until
 
 STORE_SIZE = 256 * 1024
 
@@ -147,6 +147,33 @@ def full_disk(tap):
         tap.check(daemon.alive(), "the daemon is alive")
 
 
+def small_files(tap):
+    """RLIMIT_FSIZE, as LimitFSIZE= of a unit: a signal by default, which would be the daemon's end."""
+    limit = ("sh", "-c", 'ulimit -f 2; exec "$0" "$@"')
+    with Target("threads", 40, 60) as target, Daemon(prefix=limit) as daemon:
+        got = daemon.capture(target.pid)
+        tap.equal((bool(got["dump"]["threads"]), got["summary"]["stored"]), (True, False),
+                  "files may have 1 KiB: the caller has its dump, and is told that it was not kept")
+        tap.check("File too large" in daemon.log(), "the log says why", daemon.log())
+        tap.equal(os.listdir(daemon.state), [], "nothing half written")
+        tap.check(daemon.alive(), "the daemon is alive")
+
+
+def few_descriptors(tap):
+    """A process that cannot be looked at for want of descriptors has not gone."""
+    if BUILD.endswith("-asan"):
+        tap.skip("few descriptors", "the sanitizer needs some, too")
+        return
+    got = set()
+    with Target("threads", 1, 5) as target:
+        for n in range(12, 20):  # with fewer it cannot take a connection
+            limit = ("sh", "-c", f'ulimit -n {n}; exec "$0" "$@"')
+            with Daemon(prefix=limit) as daemon:
+                got.add(refusal(daemon.capture, target.pid)[0])
+    tap.check({None, "Failed"} <= got <= {None, "Failed", "Busy"},
+              "few descriptors: a dump, or that it failed, never that no process is there", got)
+
+
 def damage(generator, data):
     data = bytearray(data)
     for _ in range(generator.choice((1, 2, 8))):
@@ -223,7 +250,7 @@ def unusable(tap):
 
 def main():
     tap = Tap()
-    for test in (kept, retention, full_disk, damaged, unusable):
+    for test in (kept, retention, full_disk, small_files, few_descriptors, damaged, unusable):
         tap.guard(test)
     tap.done()
 

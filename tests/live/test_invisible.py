@@ -69,8 +69,7 @@ class Blocked:
         self.early = [w for w in words if w[0] == "return"]
         self.output = Lines(self.target)
         self.seen = 0
-        wait_until(lambda: all(self.waits(call) for call in self.calls.values()),
-                   "every thread to wait in its call")
+        wait_until(self.settled, "every thread to wait in its call")
         return self
 
     def __exit__(self, *exc):
@@ -180,7 +179,7 @@ def check_events(tap, mode, blocked, control):
                       f"{ms} ms, wanted {SLEEP_MS} to {most}")
 
 
-DEADLINE_MS = 1500
+DEADLINE_MS = 3000  # of which seeing that all wait may take one on a busy machine
 # (result, errno) when the limit is reached
 EXPIRED = {
     "epoll_wait(timeout)": (0, 0), "epoll_pwait2(timeout)": (0, 0),
@@ -209,7 +208,7 @@ def deadlines(tap, mode, visible):
         wait_until(lambda: all(c.returned for c in blocked.update().calls.values()),
                    "every limit to be reached", 30)
         slack_ms = SLACK_MS + lag(control, DEADLINE_MS)
-        tap.check(dumps >= 5, f"{mode}: {dumps} dumps while the limits ran")
+        tap.check(dumps >= 2, f"{mode}: {dumps} dumps while the limits ran")
         for call in blocked.calls.values():
             result, error, ms = call.returned
             if mode != "all" and error == EINTR:

@@ -296,7 +296,9 @@ def hostile_files(tap):
 def worker_of(driver):
     """The pid of the worker that was just ordered; 0 when it has ended already."""
     words = driver.line()
-    return max(0, int(words[1])) if words[:1] == ["worker"] else 0
+    if words[:1] != ["worker"]:
+        raise RuntimeError(f"no worker was started: {words}")
+    return max(0, int(words[1]))
 
 
 def send(pid, signo):
@@ -360,6 +362,16 @@ def workers_hang(tap):
         tap.check("report" in driver.capture(storm.pid), "hang: the next one works")
 
 
+def spawner_slow(tap):
+    """A spawner that gets no turn for a while, as on a machine that has more to do than it can."""
+    with Target("threads", 2, 5) as target, Driver() as driver:
+        os.kill(driver.spawner, signal.SIGSTOP)
+        driver.order(target.pid)
+        time.sleep(1.5)  # longer than that must not be taken for dead
+        os.kill(driver.spawner, signal.SIGCONT)
+        tap.check("report" in driver.answer(), "a spawner that is slow: the dump comes")
+
+
 def spawners_killed(tap):
     generator = random.Random(7)
     with Storm() as storm:
@@ -394,18 +406,19 @@ def latency(tap):
         for _ in range(LATENCY_RUNS):  # in turn: the machine's other work is the same for both
             times.append(int(driver.capture(target.pid)["dump"][1]) / 1e3)
             direct.append(run_time(target.pid, times=1) * 1e3)
-        direct = median(direct)
         print(f"# 100 threads: order to dump median {median(times):.1f} ms, slowest "
-              f"{max(times):.1f} ms; the command {direct:.1f} ms", flush=True)
-        tap.check(median(times) <= 1.2 * direct, "a worker is not slower than the command",
-                  (median(times), direct))
+              f"{max(times):.1f} ms; the command {median(direct):.1f} ms", flush=True)
+        # A worker that is slower is so also when nothing else disturbs it.
+        tap.check(median(times) <= 1.2 * median(direct) or min(times) <= 1.2 * min(direct),
+                  "a worker is not slower than the command",
+                  (median(times), median(direct), min(times), min(direct)))
 
 
 def main():
     tap = Tap()
     for test in (same_as_direct, deep_stack, privileges, stays_root, of_user, ambient, permission,
                  reload, owner, which_process, limits, hostile_files, workers_killed, workers_crash, workers_hang,
-                 spawners_killed, latency):
+                 spawner_slow, spawners_killed, latency):
         tap.guard(test)
     tap.done()
 
