@@ -59,6 +59,15 @@ struct sw_jit_probe; /* where probe() puts what it finds */
 /* An address in the module, svma. False when there is no room. */
 bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail);
 
+/*
+ * Variables of .symtab by their names (static, the last one NULL): each is called for those that there
+ * are, once all sources have probed the module, so that its symbols are gone through once. Exported ones
+ * are found with sw_elf_symbols_find() at a fraction of the cost.
+ */
+void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
+			    void (*each)(struct sw_jit_probe *probe, const char *name,
+					 const struct sw_elf_symbol *symbol));
+
 /* What the prepare and capture hooks of a source get. */
 struct sw_jit_capture {
 	struct sw_capture *capture;          /* sw_capture_want(), _copy(), _read(), ->snap */

@@ -68,12 +68,13 @@ struct gdb_state {
 	uint32_t indexing;
 };
 
-static void descriptor_add(void *arg, const char *name, const struct sw_elf_symbol *symbol)
+static void descriptor_add(struct sw_jit_probe *probe, const char *name,
+			   const struct sw_elf_symbol *symbol)
 {
 	(void) name;
 	if (symbol->size == 0 || (symbol->size >= SW_JIT_GDB_DESCRIPTOR_BYTES &&
 				  symbol->size <= DESCRIPTOR_SYMBOL_BYTES))
-		(void) sw_jit_probe_add(arg, symbol->svma, 0); /* full: there are others */
+		(void) sw_jit_probe_add(probe, symbol->svma, 0); /* full: there are others */
 }
 
 /* Node 26 and wasmtime do not export it. */
@@ -84,7 +85,7 @@ static void gdb_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe 
 	if (sw_elf_symbols_find(symbols, names[0], &symbol))
 		descriptor_add(probe, names[0], &symbol);
 	else
-		sw_elf_symbols_variables(symbols, names, descriptor_add, probe);
+		sw_jit_probe_variables(probe, names, descriptor_add);
 }
 
 static int gdb_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,

@@ -59,6 +59,9 @@ struct jit_module {
 struct sw_jit_probe {
 	struct jit_module *module;
 	uint8_t source;
+	const char *const *names; /* of variables; NULL: none are wanted */
+	void (*each)(struct sw_jit_probe *probe, const char *name,
+		     const struct sw_elf_symbol *symbol);
 };
 
 bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail)
@@ -71,6 +74,36 @@ bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail
 	m->found[m->n].source = probe->source;
 	m->n++;
 	return true;
+}
+
+void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
+			    void (*each)(struct sw_jit_probe *probe, const char *name,
+					 const struct sw_elf_symbol *symbol))
+{
+	probe->names = names;
+	probe->each = each;
+}
+
+static void variable_found(void *arg, const char *name, const struct sw_elf_symbol *symbol)
+{
+	struct sw_jit_probe *probe = arg;
+	probe->each(probe, name, symbol);
+}
+
+static void symbols_probe(const struct sw_elf_symbols *symbols, struct jit_module *module)
+{
+	struct sw_jit_probe probes[SW_JIT_SOURCES_MAX];
+	struct sw_elf_wanted wanted[SW_JIT_SOURCES_MAX];
+	size_t n_wanted = 0;
+	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+		struct sw_jit_probe *p = &probes[i];
+		*p = (struct sw_jit_probe){.module = module, .source = (uint8_t) i};
+		if (sw_jit_sources[i]->probe != NULL)
+			sw_jit_sources[i]->probe(symbols, p);
+		if (p->names != NULL)
+			wanted[n_wanted++] = (struct sw_elf_wanted){p->names, variable_found, p};
+	}
+	sw_elf_symbols_variables(symbols, wanted, n_wanted);
 }
 
 /* NULL when there is no memory. */
@@ -86,11 +119,7 @@ static const struct jit_module *module_probe(struct sw_module *module)
 	struct sw_bytes image;
 	image.data = sw_module_image(module, &image.size);
 	if (image.data != NULL && sw_elf_symbols_open(image, &symbols))
-		for (size_t i = 0; i < sw_n_jit_sources; i++) {
-			struct sw_jit_probe probe = {.module = m, .source = (uint8_t) i};
-			if (sw_jit_sources[i]->probe != NULL)
-				sw_jit_sources[i]->probe(&symbols, &probe);
-		}
+		symbols_probe(&symbols, m);
 	*slot = m;
 	return m;
 }
