@@ -122,8 +122,9 @@ struct sw_jit_source_ops {
  * snapshot was not taken from a process. */
 void *sw_jit_hook_state(const struct sw_snapshot *snap, const struct sw_jit_source_ops *source);
 
-/* The table, in order of preference. */
+/* The table, in order of preference, and wire names in the same order. */
 extern const struct sw_jit_source_ops *const sw_jit_sources[];
+extern const char *const sw_jit_source_names[];
 extern const size_t sw_n_jit_sources;
 
 enum { SW_JIT_SOURCES_MAX = 16 };
