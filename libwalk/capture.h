@@ -37,7 +37,7 @@ void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t 
 bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 		     const uint8_t **ret_data);
 
-/* capture(): what lies in one range that was wanted, and was copied. */
+/* capture(): what lies in one range that was wanted, and was copied. buffer may be NULL. */
 bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 
 /* stacks(), capture(): read without keeping, to follow a pointer. */

@@ -158,7 +158,8 @@ bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, 
 		if (avma < p->avma || avma - p->avma > p->bytes ||
 		    bytes > p->bytes - (avma - p->avma))
 			continue;
-		memcpy(buffer, p->to + (avma - p->avma), bytes);
+		if (buffer != NULL)
+			memcpy(buffer, p->to + (avma - p->avma), bytes);
 		return true;
 	}
 	return false;

@@ -194,25 +194,48 @@ static size_t writable_sections(const struct sw_elf_symbols *symbols, bool writa
 	return n;
 }
 
-void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols, const char *const names[],
-			      void (*each)(void *arg, const char *name,
-					   const struct sw_elf_symbol *symbol),
-			      void *arg)
+/* A name in the order of looking: most are told apart by how they begin. */
+struct name {
+	const char *name;
+	uint16_t begin; /* with the end, a name has two bytes */
+	const struct sw_elf_wanted *wanted;
+};
+
+static size_t names_list(const struct sw_elf_wanted *wanted, size_t n_wanted,
+			 struct name ret[SW_ELF_NAMES_MAX])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < n_wanted; i++)
+		for (size_t k = 0; wanted[i].names[k] != NULL && n < SW_ELF_NAMES_MAX; k++) {
+			ret[n] = (struct name){.name = wanted[i].names[k], .wanted = &wanted[i]};
+			memcpy(&ret[n].begin, ret[n].name, sizeof(ret[n].begin));
+			n++;
+		}
+	return n;
+}
+
+void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols,
+			      const struct sw_elf_wanted *wanted, size_t n_wanted)
 {
 	bool writable[FLAGS_MAX];
+	struct name names[SW_ELF_NAMES_MAX];
+	size_t n_names = names_list(wanted, n_wanted, names);
 	size_t n_sections = writable_sections(symbols, writable);
-	size_t n = symbols->symtab.size / sizeof(Elf64_Sym);
+	size_t n = n_names > 0 ? symbols->symtab.size / sizeof(Elf64_Sym) : 0;
 	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX; i++) {
 		Elf64_Sym sym;
 		struct sw_elf_symbol found;
+		uint16_t begin;
 		(void) sw_bytes_copy(symbols->symtab, i * sizeof(sym), &sym,
 				     sizeof(sym)); /* inside */
 		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || sym.st_size > SW_ELF_VARIABLE_MAX ||
-		    sym.st_shndx >= n_sections || !writable[sym.st_shndx])
+		    sym.st_shndx >= n_sections || !writable[sym.st_shndx] ||
+		    !sw_bytes_u16(symbols->strtab, sym.st_name, &begin))
 			continue;
-		for (size_t k = 0; names[k] != NULL; k++)
-			if (symbol_is(symbols->symtab, symbols->strtab, i, names[k], &found))
-				each(arg, names[k], &found);
+		for (size_t k = 0; k < n_names; k++)
+			if (names[k].begin == begin &&
+			    symbol_is(symbols->symtab, symbols->strtab, i, names[k].name, &found))
+				names[k].wanted->each(names[k].wanted->arg, names[k].name, &found);
 	}
 }
 

@@ -23,6 +23,7 @@ enum {
 	SW_ELF_SYMBOLS_MAX = 8 << 20, /* looked at in one table */
 	SW_ELF_CHAIN_MAX = 4096,      /* symbols in one bucket of the hash table */
 	SW_ELF_VARIABLE_MAX = 256,
+	SW_ELF_NAMES_MAX = 16,
 };
 
 struct sw_elf_symbol {
@@ -36,12 +37,18 @@ bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret);
 bool sw_elf_symbols_find(const struct sw_elf_symbols *symbols, const char *name,
 			 struct sw_elf_symbol *ret);
 
-/* Calls each for every variable of .symtab with one of the names, which end with NULL; it can be
- * written to and has at most SW_ELF_VARIABLE_MAX bytes. Local ones may have the same name. */
-void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols, const char *const names[],
-			      void (*each)(void *arg, const char *name,
-					   const struct sw_elf_symbol *symbol),
-			      void *arg);
+/* Variables by their names, and who is told of them. */
+struct sw_elf_wanted {
+	const char *const *names; /* end with NULL */
+	void (*each)(void *arg, const char *name, const struct sw_elf_symbol *symbol);
+	void *arg;
+};
+
+/* For every variable of .symtab with one of the names; it can be written to and has at most
+ * SW_ELF_VARIABLE_MAX bytes. Local ones may have the same name. The table is large, so it is gone
+ * through once for all that is wanted: SW_ELF_NAMES_MAX names, others are not found. */
+void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols,
+			      const struct sw_elf_wanted *wanted, size_t n_wanted);
 
 /* The bytes at an address, to the end of what its load segment has in the file. */
 bool sw_elf_symbols_bytes(const struct sw_elf_symbols *symbols, uint64_t svma,

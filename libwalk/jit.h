@@ -59,6 +59,15 @@ struct sw_jit_probe; /* where probe() puts what it finds */
 /* An address in the module, svma. False when there is no room. */
 bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail);
 
+/*
+ * Variables of .symtab by their names (static, the last one NULL): each is called for those that there
+ * are, once all sources have probed the module, so that its symbols are gone through once. Exported ones
+ * are found with sw_elf_symbols_find() at a fraction of the cost.
+ */
+void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
+			    void (*each)(struct sw_jit_probe *probe, const char *name,
+					 const struct sw_elf_symbol *symbol));
+
 /* What the prepare and capture hooks of a source get. */
 struct sw_jit_capture {
 	struct sw_capture *capture;          /* sw_capture_want(), _copy(), _read(), ->snap */
@@ -113,8 +122,9 @@ struct sw_jit_source_ops {
  * snapshot was not taken from a process. */
 void *sw_jit_hook_state(const struct sw_snapshot *snap, const struct sw_jit_source_ops *source);
 
-/* The table, in order of preference. */
+/* The table, in order of preference, and wire names in the same order. */
 extern const struct sw_jit_source_ops *const sw_jit_sources[];
+extern const char *const sw_jit_source_names[];
 extern const size_t sw_n_jit_sources;
 
 enum { SW_JIT_SOURCES_MAX = 16 };

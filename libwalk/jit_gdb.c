@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern const struct sw_jit_source_ops sw_jit_gdb;
 
@@ -21,8 +22,9 @@ enum {
 	ENTRIES_MAX = 2 * SW_JIT_GDB_NODES_MAX, /* of all lists: they may lead to the same nodes */
 	CODES_MAX = 1 << 20,                    /* sections of all symfiles */
 	OVERLAPS_MAX = 64,                      /* looked at when symfiles describe the same code */
-	HEADERS_BYTES = 64 << 20,      /* of all symfiles, to find out what code they describe */
-	SYMFILES_BYTES = 256 << 20,    /* of those that were needed in whole */
+	HEADERS_BYTES = 64 << 20,   /* of all symfiles, to find out what code they describe */
+	SYMFILES_BYTES = 256 << 20, /* of those that were needed in whole */
+	CHUNK_BYTES = 4096,
 	DESCRIPTOR_SYMBOL_BYTES = 256, /* 24, or 64 in the BEAM, which aligns it */
 };
 
@@ -32,6 +34,7 @@ struct entry {
 	struct sw_jit_symfile *file; /* owned; NULL: not opened, or it cannot be */
 	bool tried;
 	bool live; /* not all of it was copied in the stop */
+	bool torn; /* it changed while it was read after the stop */
 };
 
 struct code {
@@ -53,6 +56,7 @@ struct gdb_state {
 	size_t n_anchors;
 	bool loaded, indexed;
 	bool nomem, too_much, too_many; /* not all of it is here */
+	bool torn;                      /* nor this: it changed while it was read */
 	struct list *lists;             /* owned; n_anchors */
 	struct entry *entries;
 	size_t n_entries, entries_capacity;
@@ -64,12 +68,13 @@ struct gdb_state {
 	uint32_t indexing;
 };
 
-static void descriptor_add(void *arg, const char *name, const struct sw_elf_symbol *symbol)
+static void descriptor_add(struct sw_jit_probe *probe, const char *name,
+			   const struct sw_elf_symbol *symbol)
 {
 	(void) name;
 	if (symbol->size == 0 || (symbol->size >= SW_JIT_GDB_DESCRIPTOR_BYTES &&
 				  symbol->size <= DESCRIPTOR_SYMBOL_BYTES))
-		(void) sw_jit_probe_add(arg, symbol->svma, 0); /* full: there are others */
+		(void) sw_jit_probe_add(probe, symbol->svma, 0); /* full: there are others */
 }
 
 /* Node 26 and wasmtime do not export it. */
@@ -80,7 +85,7 @@ static void gdb_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe 
 	if (sw_elf_symbols_find(symbols, names[0], &symbol))
 		descriptor_add(probe, names[0], &symbol);
 	else
-		sw_elf_symbols_variables(symbols, names, descriptor_add, probe);
+		sw_jit_probe_variables(probe, names, descriptor_add);
 }
 
 static int gdb_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
@@ -248,6 +253,29 @@ static void codes_index(struct gdb_state *g)
 		qsort(g->codes, g->n_codes, sizeof(*g->codes), compare_codes);
 }
 
+/*
+ * What was read of a running process may be in the midst of being overwritten: the headers of one
+ * symfile with the rest of another, or those of a copy that its maker has not changed yet. What is
+ * published does not change: it must still be published, and the same.
+ */
+static bool entry_holds(const struct gdb_state *g, const struct entry *e, const uint8_t *bytes)
+{
+	uint8_t now[CHUNK_BYTES];
+	struct sw_jit_gdb_node node;
+	struct sw_jit_peek peek = {.snap = g->snap};
+	struct sw_memory fresh = sw_jit_peek_memory(&peek);
+	for (uint64_t at = 0; at < e->symfile_bytes; at += CHUNK_BYTES) {
+		uint64_t left = e->symfile_bytes - at;
+		size_t n = left < CHUNK_BYTES ? (size_t) left : CHUNK_BYTES;
+		if (!sw_memory_read(fresh, e->symfile_avma + at, now, n) ||
+		    memcmp(now, bytes + at, n) != 0)
+			return false;
+	}
+	peek.has_page = false;
+	return sw_jit_gdb_node_read(fresh, e->avma, &node) &&
+	       node.symfile_avma == e->symfile_avma && node.symfile_bytes == e->symfile_bytes;
+}
+
 static struct sw_jit_symfile *entry_open(struct gdb_state *g, struct entry *e)
 {
 	struct sw_snapshot_memory memory = {.snap = g->snap};
@@ -263,8 +291,9 @@ static struct sw_jit_symfile *entry_open(struct gdb_state *g, struct entry *e)
 		return NULL;
 	uint8_t node[SW_JIT_GDB_NODE_BYTES];
 	struct sw_memory m = sw_snapshot_memory(&memory);
-	if (!sw_memory_read(m, e->symfile_avma, bytes, e->symfile_bytes) ||
-	    !sw_memory_read(m, e->avma, node, sizeof(node))) {
+	bool read = sw_memory_read(m, e->symfile_avma, bytes, e->symfile_bytes);
+	e->torn = read && memory.live_reads > 0 && !entry_holds(g, e, bytes);
+	if (!read || e->torn || !sw_memory_read(m, e->avma, node, sizeof(node))) {
 		free(bytes);
 		return NULL;
 	}
@@ -293,6 +322,7 @@ static void candidate_add(struct candidates *c, const struct code *code)
 static void candidates_find(struct gdb_state *g, uint64_t avma, struct candidates *ret)
 {
 	size_t low = 0, high = g->n_codes;
+	bool torn = false;
 	ret->n = 0;
 	while (low < high) { /* the first one behind avma */
 		size_t middle = low + (high - low) / 2;
@@ -305,10 +335,13 @@ static void candidates_find(struct gdb_state *g, uint64_t avma, struct candidate
 		const struct code *code = &g->codes[low - 1 - n];
 		if (avma >= code->end_avma)
 			continue;
-		struct sw_jit_symfile *file = entry_open(g, &g->entries[code->entry]);
+		struct entry *e = &g->entries[code->entry];
+		struct sw_jit_symfile *file = entry_open(g, e);
+		torn |= e->torn;
 		if (file != NULL && sw_jit_symfile_covers(file, avma))
 			candidate_add(ret, code);
 	}
+	g->torn |= torn && ret->n == 0;
 }
 
 /* By the newest one that has a way out of the code; without any, it is known all the same. */
@@ -390,6 +423,8 @@ static const char *problem_of(const struct gdb_state *g, const struct list *list
 		return "not enough memory";
 	if (g->too_many)
 		return "there are too many entries";
+	if (g->torn)
+		return "its symfiles changed while they were read";
 	return g->too_much ? "its symfiles are too large" : NULL;
 }
 

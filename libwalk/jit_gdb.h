@@ -13,6 +13,8 @@ struct sw_jit_gdb_known {
 	const struct sw_jit_gdb_node **by_avma;
 	size_t n, capacity;
 	bool whole; /* every list had an end */
+	bool quiet; /* and nothing changed while they were read */
+	uint8_t (*descriptors)[SW_JIT_GDB_DESCRIPTOR_BYTES]; /* one for each anchor */
 	struct sw_jit_pieces pieces;
 };
 
@@ -21,10 +23,11 @@ int sw_jit_gdb_prepare(struct sw_jit_capture *c);
 int sw_jit_gdb_capture(struct sw_jit_capture *c);
 
 enum {
-	/* Nodes that came after prepare() and are read in the stop, of all lists together: 1 to 2 us
-	 * each. Older ones, and more than these, are read after it. */
-	SW_JIT_GDB_STOP_NODES = 256,
-	SW_JIT_GDB_KNOWN_MAX = 16384, /* nodes looked at before the stop */
+	/* Nodes, and symfiles of nodes, that came after prepare() and are read in the stop, of all
+	 * lists together: 1 to 2 us each. Older ones, and more than these, are read after it. */
+	SW_JIT_GDB_STOP_READS = 1024,
+	SW_JIT_GDB_STOP_BYTES = 256 << 10, /* of these symfiles */
+	SW_JIT_GDB_KNOWN_MAX = 16384,      /* nodes looked at before the stop */
 };
 
 #endif

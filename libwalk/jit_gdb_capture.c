@@ -3,18 +3,33 @@
  * The list may have thousands of nodes, one pointer after the other: 1 to 2 us each, in which the
  * target would stand still. But what a small registry has is copied in one go with the stacks. And of
  * a large one new nodes come in front, and old ones do not change: the list is read once before the
- * stop, and in the stop only from its start to the first node that is as it was. The rest is read
- * after it; jit_gdb.c says what becomes of nodes that were taken out meanwhile.
+ * stop, and in the stop only from its start to where it is as it was. The rest is read after it;
+ * jit_gdb.c says what becomes of nodes that were taken out meanwhile.
+ *
+ * Where it is as it was: one node does not prove it in a list that is being changed. Allocators hand
+ * out at once what was freed, so nodes that come and go can say the same each time round, and only the
+ * descriptor tells:
+ *
+ *	before the stop:   descriptor -> C -> B -> A -> old ones
+ *	in the stop:       descriptor -> B -> A -> C -> old ones	(C was freed and made again)
+ *
+ * Read in part then and in part now, that is a circle. So in such a list many nodes in a row must be as
+ * they were, and what all of them have published is copied.
  */
 #include "jit_gdb.h"
 #include "jit_gdb_list.h"
 #include "jit_pieces.h"
+#include "mem_live.h"
 #include "snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN_FIRST = 256, TRIES_MAX = 3 };
+enum {
+	KNOWN_FIRST = 256,
+	TRIES_MAX = 16,
+	SAME_IN_A_ROW = 64, /* in a list that is being changed */
+};
 
 static bool node_note(void *arg, const struct sw_jit_gdb_node *node)
 {
@@ -53,16 +68,49 @@ static int known_index(struct sw_jit_gdb_known *k)
 	return 0;
 }
 
-/* Whether it has an end; read again when it has none, for then it may just have changed. */
+/* What was noted since n nodes is all there is after them. */
+static void known_keep(struct sw_jit_gdb_known *k, size_t n, size_t since)
+{
+	if (k->n > since && since > n)
+		memmove(&k->nodes[n], &k->nodes[since], (k->n - since) * sizeof(*k->nodes));
+	k->n -= since - n;
+}
+
+/*
+ * Whether it has an end; read again when it has none, for then it has just changed. What was read on
+ * the way astray may be anything: it is not wanted, but what is still the same after the stop may have
+ * been right (jit_gdb.c). Of a list with an end nothing else is kept.
+ */
 static bool list_note(struct sw_jit_gdb_known *k, struct sw_jit_peek *peek, uint64_t avma)
 {
+	const struct sw_jit_pieces before = k->pieces;
+	size_t first = k->n;
 	for (size_t tries = 0; tries < TRIES_MAX && k->n < SW_JIT_GDB_KNOWN_MAX; tries++) {
+		size_t since = k->n;
+		k->pieces = before;
+		k->quiet &= tries == 0;
 		peek->has_page = false;
 		if (sw_jit_gdb_walk(sw_jit_peek_memory(peek), avma, SW_JIT_GDB_NODES_MAX, node_note,
-				    k) == SW_JIT_GDB_WHOLE)
+				    k) == SW_JIT_GDB_WHOLE) {
+			known_keep(k, first, since);
 			return true;
+		}
 	}
 	return false;
+}
+
+/* Whether the descriptors say what they said before: the first time, they are noted. */
+static bool descriptors_same(struct sw_jit_gdb_known *k, const struct sw_jit_capture *c)
+{
+	bool same = true;
+	for (size_t i = 0; i < c->n_anchors; i++) {
+		uint8_t now[SW_JIT_GDB_DESCRIPTOR_BYTES] = {0};
+		(void) sw_live_peek(c->capture->snap, c->anchors[i].avma, now,
+				    sizeof(now)); /* else zeros: the walk will tell */
+		same &= memcmp(k->descriptors[i], now, sizeof(now)) == 0;
+		memcpy(k->descriptors[i], now, sizeof(now));
+	}
+	return same;
 }
 
 int sw_jit_gdb_prepare(struct sw_jit_capture *c)
@@ -74,16 +122,25 @@ int sw_jit_gdb_prepare(struct sw_jit_capture *c)
 	struct sw_jit_peek *peek = sw_arena_calloc(arena, 1, sizeof(*peek));
 	if (k == NULL || peek == NULL)
 		return -SW_E_NOMEM;
+	k->descriptors = sw_arena_calloc(arena, c->n_anchors, sizeof(*k->descriptors));
+	if (k->descriptors == NULL)
+		return -SW_E_NOMEM;
 	k->arena = arena;
-	k->whole = true;
+	k->whole = k->quiet = true;
 	peek->snap = c->capture->snap;
 	peek->pieces = &k->pieces;
+	(void) descriptors_same(k, c); /* noted */
 	for (size_t i = 0; i < c->n_anchors; i++)
 		k->whole &= list_note(k, peek, c->anchors[i].avma);
+	k->quiet &= descriptors_same(k, c);
 	if (known_index(k) < 0)
 		return -SW_E_NOMEM;
 	*c->state = k;
-	return sw_jit_pieces_want(&k->pieces, c->capture);
+	/* Of a large registry the descriptors, which say whether it changed. */
+	int r = 0;
+	for (size_t i = 0; r == 0 && k->pieces.too_many && i < c->n_anchors; i++)
+		r = sw_capture_want(c->capture, c->anchors[i].avma, SW_JIT_GDB_DESCRIPTOR_BYTES);
+	return r < 0 ? r : sw_jit_pieces_want(&k->pieces, c->capture);
 }
 
 /* ---- in the stop ----------------------------------------------------------------------------- */
@@ -98,21 +155,61 @@ static bool is_known(const struct sw_jit_gdb_known *k, const struct sw_jit_gdb_n
 	       (*found)->symfile_bytes == node->symfile_bytes;
 }
 
-/* A small registry is looked at in whole, a large one as far as it is new. */
+/* The lists in the stop. */
+struct reading {
+	const struct sw_jit_gdb_known *known;
+	struct sw_jit_stop stop;
+	bool quiet;        /* nothing has changed since prepare() began */
+	size_t same;       /* nodes in a row that are as they were */
+	size_t bytes_left; /* of symfiles */
+};
+
+/* One whose symfile is not copied now is judged after the stop by what it has there. */
+static void symfile_copy(struct reading *r, const struct sw_jit_gdb_node *node)
+{
+	const uint8_t *data;
+	if (node->symfile_bytes == 0 || node->symfile_bytes > r->bytes_left || r->stop.left == 0 ||
+	    sw_capture_wanted(r->stop.capture, node->symfile_avma, NULL, node->symfile_bytes))
+		return;
+	r->stop.left--;
+	if (sw_capture_copy(r->stop.capture, node->symfile_avma, node->symfile_bytes, &data))
+		r->bytes_left -= node->symfile_bytes;
+}
+
+/* A small registry is looked at in whole, a large one as far as it may be new. */
 static bool node_is_wanted(void *arg, const struct sw_jit_gdb_node *node)
 {
-	const struct sw_jit_gdb_known *k = arg;
-	return !k->pieces.too_many || !is_known(k, node);
+	struct reading *r = arg;
+	bool small = !r->known->pieces.too_many, same = is_known(r->known, node);
+	r->same = same ? r->same + 1 : 0;
+	if (small || !same || !r->quiet)
+		symfile_copy(r, node);
+	return small || r->same < (r->quiet ? 1 : SAME_IN_A_ROW) || !r->known->whole;
+}
+
+static bool is_quiet(const struct sw_jit_gdb_known *k, const struct sw_jit_capture *c)
+{
+	uint8_t now[SW_JIT_GDB_DESCRIPTOR_BYTES];
+	bool quiet = k->quiet;
+	for (size_t i = 0; quiet && i < c->n_anchors; i++)
+		quiet = sw_capture_wanted(c->capture, c->anchors[i].avma, now, sizeof(now)) &&
+			memcmp(k->descriptors[i], now, sizeof(now)) == 0;
+	return quiet;
 }
 
 int sw_jit_gdb_capture(struct sw_jit_capture *c)
 {
-	struct sw_jit_stop stop = {.capture = c->capture, .left = SW_JIT_GDB_STOP_NODES};
-	if (*c->state == NULL)
+	struct reading r = {.known = *c->state,
+			    .stop = {.capture = c->capture, .left = SW_JIT_GDB_STOP_READS},
+			    .bytes_left = SW_JIT_GDB_STOP_BYTES};
+	if (r.known == NULL)
 		return 0;
-	for (size_t i = 0; i < c->n_anchors && stop.left > 0; i++)
-		(void) sw_jit_gdb_walk(sw_jit_stop_memory(&stop), c->anchors[i].avma,
-				       2 * SW_JIT_GDB_STOP_NODES, node_is_wanted,
-				       *c->state); /* how it ends is seen after the stop */
+	r.quiet = is_quiet(r.known, c);
+	for (size_t i = 0; i < c->n_anchors && r.stop.left > 0; i++) {
+		r.same = 0;
+		(void) sw_jit_gdb_walk(sw_jit_stop_memory(&r.stop), c->anchors[i].avma,
+				       2 * SW_JIT_GDB_STOP_READS, node_is_wanted,
+				       &r); /* how it ends is seen after the stop */
+	}
 	return 0;
 }

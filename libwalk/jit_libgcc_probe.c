@@ -84,11 +84,12 @@ static bool has(const struct references *refs, size_t end, uint64_t svma, uint8_
 	return false;
 }
 
-static void variable_add(void *arg, const char *name, const struct sw_elf_symbol *symbol)
+static void variable_add(struct sw_jit_probe *probe, const char *name,
+			 const struct sw_elf_symbol *symbol)
 {
 	bool list = strstr(name, "seen_objects") != NULL;
 	if (symbol->size == (list ? 8 : TREE_BYTES))
-		(void) sw_jit_probe_add(arg, symbol->svma,
+		(void) sw_jit_probe_add(probe, symbol->svma,
 					list ? SW_JIT_LIBGCC_LIST : SW_JIT_LIBGCC_TREE);
 }
 
@@ -99,7 +100,7 @@ void sw_jit_libgcc_probe(const struct sw_elf_symbols *symbols, struct sw_jit_pro
 					    "registered_frames", NULL};
 	references_find(symbols, "__register_frame_info_bases", &in);
 	if (in.n == 0)
-		sw_elf_symbols_variables(symbols, names, variable_add, probe);
+		sw_jit_probe_variables(probe, names, variable_add);
 	bool list = false;
 	for (size_t i = 0; i < in.n; i++) {
 		if (in.r[i].opcode != 0x8b || !has(&in, in.n, in.r[i].svma, 0x89) ||

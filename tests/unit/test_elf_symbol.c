@@ -116,16 +116,16 @@ static void test_in_a_row(void **state)
 static void count(void *arg, const char *name, const struct sw_elf_symbol *symbol)
 {
 	uint64_t *sums = arg;
-	sums[name[0] == 'b'] += symbol->svma;
+	sums[strcmp(name, "bc") == 0] += symbol->svma;
 }
 
 /* Small ones that can be written to; each of several with the name. */
 static void test_variables(void **state)
 {
 	(void) state;
-	static const char *const names[] = {"a", "b", NULL};
+	static const char *const names[] = {"a", "bc", NULL}, *const more[] = {"a", NULL};
 	struct sw_elf_symbols symbols;
-	uint64_t sums[2] = {0};
+	uint64_t sums[2] = {0}, again[2] = {0};
 	elf_make_init(&elf);
 	uint16_t text =
 		(uint16_t) elf_make_section(&elf, ".text", SHT_NOBITS, EXEC, 0x1000, NULL, 0x100);
@@ -133,7 +133,9 @@ static void test_variables(void **state)
 		(uint16_t) elf_make_section(&elf, ".data", SHT_NOBITS, WRITE, 0x4000, NULL, 0x100);
 	elf_make_symbol(&elf, "a", STB_LOCAL, STT_OBJECT, data, 0x1, 8);
 	elf_make_symbol(&elf, "a", STB_LOCAL, STT_OBJECT, data, 0x10, 256);
-	elf_make_symbol(&elf, "b", STB_GLOBAL, STT_OBJECT, data, 0x100, 8);
+	elf_make_symbol(&elf, "bc", STB_GLOBAL, STT_OBJECT, data, 0x100, 8);
+	elf_make_symbol(&elf, "bcd", STB_GLOBAL, STT_OBJECT, data, 0x200, 8);
+	elf_make_symbol(&elf, "b", STB_GLOBAL, STT_OBJECT, data, 0x400, 8);
 	elf_make_symbol(&elf, "a", STB_LOCAL, STT_OBJECT, data, 0x1000, 257);
 	elf_make_symbol(&elf, "a", STB_LOCAL, STT_FUNC, data, 0x2000, 8);
 	elf_make_symbol(&elf, "a", STB_LOCAL, STT_OBJECT, text, 0x4000, 8);
@@ -142,10 +144,14 @@ static void test_variables(void **state)
 	elf_make_symtab(&elf, SHT_SYMTAB);
 	elf_make_finish(&elf);
 	assert_true(sw_elf_symbols_open(image(), &symbols));
-	sw_elf_symbols_variables(&symbols, names, count, sums);
+	const struct sw_elf_wanted wanted[] = {{names, count, sums}, {more, count, again}};
+	sw_elf_symbols_variables(&symbols, wanted, 2);
 	assert_int_equal(sums[0], 0x11);
 	assert_int_equal(sums[1], 0x100);
-	found("a", 0); /* not exported */
+	assert_int_equal(again[0], 0x11);
+	assert_int_equal(again[1], 0);
+	sw_elf_symbols_variables(&symbols, wanted, 0); /* nothing is wanted */
+	found("a", 0);                                 /* not exported */
 }
 
 static void test_no_elf(void **state)

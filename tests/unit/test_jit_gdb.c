@@ -2,11 +2,13 @@
 #include "arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
+#include "jit.h"
 #include "jit_case.h"
 #include "jit_gdb_list.h"
 #include "walk_case.h"
 
 #include <dwarf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <setjmp.h>
@@ -19,6 +21,8 @@ enum {
 	PCREL4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 	EXEC = SHF_ALLOC | SHF_EXECINSTR,
 };
+
+extern const struct sw_jit_source_ops sw_jit_gdb;
 
 struct list {
 	uint32_t version, action;
@@ -292,12 +296,62 @@ static void test_damaged(void **state)
 	free(files);
 }
 
+/*
+ * Read after the stop, in the midst of being overwritten: what was read first and what is there now
+ * are not one symfile. Here the registry is our own memory.
+ */
+static void test_torn(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);
+	struct elf_make *files = calloc(2, sizeof(*files));
+	struct list list = {.version = 1, .first = (uintptr_t) list.nodes[0]};
+	struct sw_jit_anchor anchor = {.avma = (uintptr_t) &list};
+	struct sw_jit_entry entry;
+	struct sw_runtime runtime;
+	void *gdb;
+	assert_non_null(files);
+	(void) symfile_make(&files[0], JIT, 24, "inner");
+	(void) symfile_make(&files[1], JIT + 0x80, 32, "outer");
+	for (size_t i = 0; i < 2; i++) {
+		list.nodes[i][0] = i == 0 ? (uintptr_t) list.nodes[1] : 0;
+		list.nodes[i][2] = (uintptr_t) files[i].bytes;
+		list.nodes[i][3] = files[i].size;
+	}
+	fake_snapshot_finish(snap);
+	snap->live = true;
+	snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	assert_true(snap->priv->mem_fd >= 0);
+	anchor.place = &snap->places[0];
+	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, &gdb), 0);
+	assert_true(sw_jit_gdb.find(gdb, JIT + 0x10, &entry));
+	assert_true(entry.live);
+	assert_int_equal(sw_jit_gdb.recognise(gdb, &runtime, 1), 1);
+	assert_string_equal(runtime.problem, "");
+	files[1].bytes[files[1].size - 1] ^= 1;
+	assert_false(sw_jit_gdb.find(gdb, JIT + 0x90, &entry));
+	assert_int_equal(sw_jit_gdb.recognise(gdb, &runtime, 1), 1);
+	assert_string_equal(runtime.problem, "its symfiles changed while they were read");
+	sw_jit_gdb.detach(gdb);
+
+	/* The same bytes, but published no longer. */
+	files[1].bytes[files[1].size - 1] ^= 1;
+	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, &gdb), 0);
+	assert_true(sw_jit_gdb.find(gdb, JIT + 0x10, &entry));
+	list.nodes[1][2] = 0xaaaa;
+	assert_false(sw_jit_gdb.find(gdb, JIT + 0x90, &entry));
+	sw_jit_gdb.detach(gdb);
+	fake_snapshot_destroy(snap);
+	free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),   cmocka_unit_test(test_bad_lists),
 		cmocka_unit_test(test_walked), cmocka_unit_test(test_described),
 		cmocka_unit_test(test_stale),  cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_torn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
