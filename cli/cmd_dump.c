@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All threads of one or several targets, once: by ourselves or through the daemon. */
 #include "commands.h"
-#include "clock.h"
 #include "daemon.h"
 #include "deliver.h"
 #include "obtain.h"
 
+#include <snapwalk/clock.h>
 #include <sys/stat.h>
 
 /* One run of the command over all its targets. */

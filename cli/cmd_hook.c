@@ -4,13 +4,13 @@
  * when none listens and there is a place for the dump.
  */
 #include "commands.h"
-#include "clock.h"
 #include "daemon.h"
 #include "deliver.h"
 #include "errors.h"
 #include "hook.h"
 #include "obtain.h"
 
+#include <snapwalk/clock.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>

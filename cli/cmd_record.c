@@ -4,9 +4,10 @@
  * everything that is read of the running process for that is recorded, too.
  */
 #include "commands.h"
-#include "clock.h"
 #include "complain.h"
 #include "obtain.h"
+
+#include <snapwalk/clock.h>
 
 static int record(struct sw_session *session, const struct sw_subject *subject,
 		  const struct sw_options *options)

@@ -4,13 +4,13 @@
  * bounded: the pause between two captures grows with what they cost it.
  */
 #include "commands.h"
-#include "clock.h"
 #include "complain.h"
 #include "errors.h"
 #include "folded.h"
 #include "obtain.h"
 #include "output.h"
 
+#include <snapwalk/clock.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>

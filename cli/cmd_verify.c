@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The second opinion: one snapshot, walked by us and by libunwind, compared frame by frame. */
 #include "commands.h"
-#include "clock.h"
 #include "complain.h"
 #include "errors.h"
 #include "obtain.h"
 #include "text.h"
 
+#include <snapwalk/clock.h>
 #include <inttypes.h>
 
 struct verifier {

@@ -2,7 +2,7 @@
 /* Adding up folded stacks over many samples. */
 #include "folded.h"
 #include "cleanup.h"
-#include "grow.h"
+#include "arena.h"
 
 #include <snapwalk/error.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "commands.h"
-#include "clock.h"
 #include "complain.h"
 #include "errors.h"
 #include "obtain.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -4,7 +4,7 @@
 #include "cleanup.h"
 #include "complain.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "text.h"
 
 #include <snapwalk/select.h>

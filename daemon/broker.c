@@ -5,11 +5,11 @@
 #include "broker_job.h"
 #include "broker_series.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 #include "ondump.h"
 
+#include <snapwalk/clock.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>

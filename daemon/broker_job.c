@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "broker_job.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 enum { QUEUE_RETRY_MS = 1000 };

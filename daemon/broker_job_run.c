@@ -5,10 +5,10 @@
  */
 #include "broker_job.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>

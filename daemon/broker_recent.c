@@ -5,8 +5,8 @@
  */
 #include "broker_job.h"
 #include "cleanup.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <malloc.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "broker_series.h"
 #include "cleanup.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 static struct sw_series *series_of(struct sw_waiter *waiter)

@@ -4,10 +4,10 @@
  * again within seconds, everything else from 400 on is given up until the next group interval.
  */
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "gate.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 /* One payload being worked off. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the threads share, and their calls to the daemon: a connection for each. */
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "gate.h"
 
+#include <snapwalk/clock.h>
 #include <sys/socket.h>
 
 const char *sw_gate_result_name(enum sw_gate_result result)

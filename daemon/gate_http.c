@@ -4,9 +4,9 @@
  * keeps nobody else waiting.
  */
 #include "cleanup.h"
-#include "clock.h"
 #include "gate.h"
 
+#include <snapwalk/clock.h>
 #include <microhttpd.h>
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * "_us" in a name is microseconds, which Prometheus wants as seconds.
  */
 #include "cleanup.h"
-#include "clock.h"
 #include "gate.h"
 
+#include <snapwalk/clock.h>
 #include <inttypes.h>
 #include <string.h>
 

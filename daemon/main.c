@@ -5,12 +5,12 @@
  */
 #include "broker.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "journal.h"
 #include "ondump.h"
 #include "sandbox.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>

@@ -5,8 +5,8 @@
 #include "broker_series.h"
 #include "broker_stream.h"
 #include "cleanup.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 enum { INTERVAL_MIN_MS = 10, INTERVAL_MAX_MS = 3600 * 1000 };

@@ -2,7 +2,8 @@
 #include "broker_call.h"
 #include "broker_params.h"
 #include "cleanup.h"
-#include "clock.h"
+
+#include <snapwalk/clock.h>
 
 static struct json_object *counters_json(const struct sw_counters *n)
 {

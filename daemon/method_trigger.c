@@ -9,8 +9,8 @@
 #include "broker_series.h"
 #include "broker_stream.h"
 #include "cleanup.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 enum { LABELS_MAX = 128, LABEL_BYTES_MAX = 4096, TARGETS_MAX = 64 };

@@ -5,7 +5,7 @@
 #include "spawner_wire.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "write_all.h"
+#include "bytes.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The launcher: nothing but the configuration tells it what to run. */
 #include "ondump_launcher.h"
-#include "clock.h"
 #include "sandbox_parts.h"
 #include "spawner_wire.h"
 #include "cleanup.h"
 #include "errors.h"
 
+#include <snapwalk/clock.h>
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>

@@ -2,9 +2,9 @@
 /* The broker's side. */
 #include "spawner_wire.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 
+#include <snapwalk/clock.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>

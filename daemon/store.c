@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store_parts.h"
-#include "clock.h"
 #include "errors.h"
-#include "pread.h"
-#include "write_all.h"
+#include "bytes.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "store_parts.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "pread.h"
+#include "bytes.h"
 
 #include <fcntl.h>
 #include <string.h>

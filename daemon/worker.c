@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker_parts.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "sandbox.h"
 
+#include <snapwalk/clock.h>
 #include <snapwalk/protocol.h>
 
 #include <inttypes.h>

@@ -7,10 +7,10 @@
  * nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
  */
 #include "capture_room.h"
-#include "clock.h"
-#include "pread.h"
+#include "bytes.h"
 #include "snapshot.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 /* Reads what it can of one range. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core_open.h"
 #include "cleanup.h"
-#include "pread.h"
+#include "bytes.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "map.h"
 #include "module.h"
 #include "side_file.h"
-#include "write_all.h"
+#include "bytes.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* Writes a fixture's lines and the memory that they tell of; the format is in fixture_records.c. */
 #include "fixture_save.h"
 #include "mem_live.h"
-#include "write_all.h"
+#include "bytes.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "ftable_capture.h"
-#include "pread.h"
+#include "bytes.h"
 
 #include <stdlib.h>
 

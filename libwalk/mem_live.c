@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "mem_live.h"
 #include "cleanup.h"
-#include "grow.h"
-#include "pread.h"
+#include "arena.h"
+#include "bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pread.h"
+#include "bytes.h"
 #include "target.h"
 
 #include <fcntl.h>

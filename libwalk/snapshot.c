@@ -2,7 +2,7 @@
 #include "snapshot.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "side_file.h"
 
 #include <stdarg.h>

@@ -2,8 +2,9 @@
 #include "snapshot_take.h"
 #include "arch_user_regs.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
+
+#include <snapwalk/clock.h>
 
 static void warn_missing(struct sw_take *take, const struct sw_thread *t)
 {

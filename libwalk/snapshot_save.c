@@ -6,7 +6,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "fixture_save.h"
-#include "write_all.h"
+#include "bytes.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot_take.h"
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
+
+#include <snapwalk/clock.h>
 
 enum {
 	DEFAULT_MAX_STOP_MS = 100,

@@ -9,11 +9,11 @@
  */
 #include "stop.h"
 #include "arch_user_regs.h"
-#include "clock.h"
 #include "restart.h"
 #include "stop_threads.h"
 #include "stop_wait.h"
 
+#include <snapwalk/clock.h>
 #include <elf.h>
 #include <errno.h>
 #include <sched.h>

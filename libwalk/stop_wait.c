@@ -4,8 +4,8 @@
  * what may not be done. No wait is without an end: an alarm ends the system call.
  */
 #include "stop_wait.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>

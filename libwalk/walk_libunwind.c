@@ -6,13 +6,13 @@
  */
 #include "walk_libunwind.h"
 #include "arch.h"
-#include "clock.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "walk_libunwind_load.h"
 #include "walk_libunwind_table.h"
 #include "walker.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 enum {

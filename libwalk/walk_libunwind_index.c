@@ -2,7 +2,7 @@
 #include "walk_libunwind_index.h"
 #include "bytes.h"
 #include "elf_sections.h"
-#include "grow.h"
+#include "arena.h"
 
 #include <elfutils/libdw.h>
 #include <gelf.h>

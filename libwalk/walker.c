@@ -4,14 +4,14 @@
  * asked for one step at a time, in the order of sw_unwinders[].
  */
 #include "arch.h"
-#include "clock.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "snapshot.h"
 #include "unwinder.h"
 #include "walk_ahead.h"
 #include "walker.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 enum {

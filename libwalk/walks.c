@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The walks of a snapshot: the unwinders' states, who walks, what the unwinders found besides. */
 #include "walker.h"
-#include "clock.h"
 #include "errors.h"
 #include "walk_libunwind.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 enum { RUNTIMES_MAX = 64 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A blocking Varlink client on AF_UNIX: poll() with a limit before everything that may wait. */
 #include "cleanup.h"
-#include "clock.h"
 #include "errors.h"
 #include "varlink_message.h"
 
+#include <snapwalk/clock.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
  */
 #include "cleanup.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "report_text.h"
 #include "utf8.h"
 

@@ -6,7 +6,7 @@
  */
 #include "cleanup.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "map.h"
 #include "report_json.h"
 

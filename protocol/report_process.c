@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is said of the dump, the host and the process as a whole. */
 #include "cgroup.h"
-#include "clock.h"
 #include "report.h"
 
+#include <snapwalk/clock.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The distinct frames of a report: each is looked up, named and copied once. */
 #include "report_spots.h"
-#include "grow.h"
+#include "arena.h"
 
 #include <stdlib.h>
 

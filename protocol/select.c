@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 #include "select_cgroup.h"
 #include "text.h"
 

@@ -2,8 +2,7 @@
 #ifndef SW_DEADLINE_H
 #define SW_DEADLINE_H
 
-#include "clock.h"
-
+#include <snapwalk/clock.h>
 #include <stdbool.h>
 
 /* 0 is no deadline. */

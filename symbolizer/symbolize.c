@@ -7,7 +7,7 @@
 #include "cleanup.h"
 #include "deadline.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 
 #include <string.h>
 

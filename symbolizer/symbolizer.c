@@ -3,7 +3,7 @@
 #include "symbolizer.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "grow.h"
+#include "arena.h"
 
 /* Results kept for later snapshots. A process that makes new code all day must not fill memory. */
 enum { CACHE_ENTRIES_MAX = 1 << 20 };

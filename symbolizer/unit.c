@@ -5,7 +5,7 @@
 #include "unit.h"
 #include "cleanup.h"
 #include "deadline.h"
-#include "grow.h"
+#include "arena.h"
 
 #include <string.h>
 

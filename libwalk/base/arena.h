@@ -3,6 +3,7 @@
 #define SW_BASE_ARENA_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 struct sw_arena_chunk;
 
@@ -29,5 +30,26 @@ char *sw_arena_strndup(struct sw_arena *arena, const char *s, size_t size);
 char *sw_arena_strdup(struct sw_arena *arena, const char *s);
 __attribute__((format(printf, 2, 3))) char *sw_arena_printf(struct sw_arena *arena, const char *fmt,
 							    ...);
+
+/* ---- arrays that grow ------------------------------------------------------------------------ */
+
+/*
+ * Room for one more behind the n elements of an owned array, which doubles when it is full:
+ *	struct item *items = sw_grow(x->items, x->n, &x->capacity, FIRST, sizeof(*items));
+ *	if (items == NULL)
+ *		return -SW_E_NOMEM;
+ *	x->items = items;
+ * NULL: no memory; the array is as it was.
+ */
+static inline void *sw_grow(void *array, size_t n, size_t *capacity, size_t first, size_t size)
+{
+	if (n < *capacity)
+		return array;
+	size_t wanted = *capacity == 0 ? first : *capacity * 2;
+	void *grown = reallocarray(array, wanted, size);
+	if (grown != NULL)
+		*capacity = wanted;
+	return grown;
+}
 
 #endif

@@ -2,10 +2,12 @@
 #ifndef SW_BASE_BYTES_H
 #define SW_BASE_BYTES_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * A bounds-checked, little-endian view of bytes that somebody else wrote. Every getter returns
@@ -67,6 +69,48 @@ static inline bool sw_bytes_str(struct sw_bytes b, uint64_t offset, const char *
 	if (offset >= b.size || memchr(b.data + offset, '\0', b.size - (size_t) offset) == NULL)
 		return false;
 	*ret = (const char *) b.data + offset;
+	return true;
+}
+
+/* ---- bytes of files, all that are wanted ------------------------------------------------------ */
+
+/*
+ * Reads length bytes at an offset, however many calls that takes, and returns how many there are. When
+ * that is fewer, errno says why: 0 is the end of the file. Nothing is allocated: also for the stop.
+ */
+static inline size_t sw_pread(int fd, void *buffer, size_t length, uint64_t off)
+{
+	size_t got = 0;
+	errno = 0;
+	while (got < length && off <= INT64_MAX - got) {
+		ssize_t n = pread(fd, (uint8_t *) buffer + got, length - got, (off_t) (off + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = 0; /* a call before may have set it */
+		if (n <= 0)
+			return got;
+		got += (size_t) n;
+	}
+	if (got < length)
+		errno = EINVAL; /* there are no such offsets */
+	return got;
+}
+
+/* Writes size bytes to a file that blocks, however many calls that takes. False with errno: some may
+ * have been written. */
+static inline bool sw_write_all(int fd, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+	while (size > 0) {
+		ssize_t n = write(fd, p, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		p += n;
+		size -= (size_t) n;
+	}
 	return true;
 }
 

@@ -13,9 +13,9 @@
  *	reads N tables N busy N inconsistent N
  */
 #include "ftable_read.h"
-#include "clock.h"
 #include "errors.h"
 
+#include <snapwalk/clock.h>
 #include <snapwalk/walk.h>
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store_case.h"
 #include "cleanup.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 #include "broker.h"
 #include "broker_job.h"
 #include "cleanup.h"
-#include "clock.h"
 
+#include <snapwalk/clock.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch.h"
-#include "clock.h"
 #include "walk_case.h"
 
+#include <snapwalk/clock.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "write_all.h"
+#include "bytes.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk_core.h"
 #include "cleanup.h"
-#include "write_all.h"
+#include "bytes.h"
 
 #include <sys/mman.h>
 

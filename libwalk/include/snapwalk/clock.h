@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLOCK_H
-#define SW_CLOCK_H
+#ifndef SNAPWALK_CLOCK_H
+#define SNAPWALK_CLOCK_H
+
+/**
+ * The clocks that deadlines and times of these libraries are told in. They exist everywhere: reading
+ * them cannot fail.
+ */
 
 #include <stdint.h>
 #include <time.h>
-
-/* These clocks exist everywhere: reading them cannot fail. */
 
 static inline int64_t sw_clock_read(clockid_t clock)
 {
