@@ -22,6 +22,10 @@ SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
 # Targets are built once, without sanitizers, also for the sanitized run.
 TARGETS = os.path.join(BUILD, "tests", "targets")
 
+# For tests of something else than speed: a machine that has more to do than it can must not cut
+# the stop or the names. With a load of 20 on two processors a thread may get no turn for seconds.
+PATIENT = ("--max-stop", "60000", "--timeout", "60000")
+
 
 class Tap:
     """Counts and prints results; done() exits with the status."""
@@ -114,14 +118,12 @@ class Target:
 
 
 def snapwalk(*args, timeout=120, **run):
-    """Runs the command; result has returncode, stdout, stderr as text."""
+    """Runs the command; result has returncode, stdout, stderr as text. What stops a process, but
+    not to look at the limits, is patient."""
+    if args[:1] in (("record",), ("verify",), ("explain",)) and "--max-stop" not in args:
+        args += PATIENT[:2] if args[0] == "record" else PATIENT
     run.setdefault("capture_output", True)
     return subprocess.run([SNAPWALK, *map(str, args)], text=True, timeout=timeout, **run)
-
-
-# For tests of something else than speed: a machine that has more to do than it can must not cut
-# the stop or the names. With a load of 20 on two processors a thread may get no turn for seconds.
-PATIENT = ("--max-stop", "60000", "--timeout", "60000")
 
 
 def dump(target, *args, status=(0,)):
