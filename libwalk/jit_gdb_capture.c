@@ -189,11 +189,13 @@ static bool node_is_wanted(void *arg, const struct sw_jit_gdb_node *node)
 
 static bool is_quiet(const struct sw_jit_gdb_known *k, const struct sw_jit_capture *c)
 {
-	uint8_t now[SW_JIT_GDB_DESCRIPTOR_BYTES];
 	bool quiet = k->quiet;
-	for (size_t i = 0; quiet && i < c->n_anchors; i++)
-		quiet = sw_capture_wanted(c->capture, c->anchors[i].avma, now, sizeof(now)) &&
-			memcmp(k->descriptors[i], now, sizeof(now)) == 0;
+	for (size_t i = 0; quiet && i < c->n_anchors; i++) {
+		uint8_t now[SW_JIT_GDB_DESCRIPTOR_BYTES] = {0};
+		(void) sw_capture_wanted(c->capture, c->anchors[i].avma, now,
+					 sizeof(now)); /* else zeros, as they were noted */
+		quiet = memcmp(k->descriptors[i], now, sizeof(now)) == 0;
+	}
 	return quiet;
 }
 
