@@ -7,6 +7,7 @@
 #include "clr_unwind.h"
 #include "arch.h"
 #include "call_site.h"
+#include "pe_image.h"
 #include "pe_rule.h"
 
 #include <string.h>
@@ -174,11 +175,19 @@ bool sw_clr_is_double_mapped(const struct sw_snapshot *snap)
 	return false;
 }
 
+static bool has_unread(const struct sw_clr *clr)
+{
+	for (size_t i = 0; i < clr->n_runtimes; i++)
+		if (!clr->runtimes[i].usable)
+			return true;
+	return false;
+}
+
 bool sw_clr_is_helper(struct sw_clr *clr, const struct sw_cursor *cursor)
 {
 	const struct sw_module *module = cursor->place != NULL ? cursor->place->module : NULL;
-	if (!cursor->exact_pc)
-		return false;
+	if (!cursor->exact_pc || has_unread(clr))
+		return false; /* its methods are in none of its ranges, too */
 	if (module != NULL &&
 	    strncmp(sw_module_path(module), double_mapping, sizeof(double_mapping) - 1) == 0)
 		return true;
@@ -189,6 +198,22 @@ bool sw_clr_is_helper(struct sw_clr *clr, const struct sw_cursor *cursor)
 	       is_called_by_runtime(clr, cursor);
 }
 
+const char *sw_clr_unread_why(const struct sw_clr *clr, const struct sw_place *place)
+{
+	struct sw_pe_image image;
+	if (!has_unread(clr) || place == NULL)
+		return NULL;
+	/* Only headers: the code is mapped with a copy of them, and RVAs do not count from there. */
+	if (sw_module_kind(place->module) == SW_MODULE_PE &&
+	    sw_pe_image_read(clr->memory, place->start_avma, &image) &&
+	    image.machine == SW_PE_MACHINE_X86_64_LINUX)
+		return "managed code of a .NET runtime that could not be read: see the warning";
+	if (sw_module_kind(place->module) == SW_MODULE_ANON)
+		return "code made at run time, and the .NET runtime, whose it may be, could not be "
+		       "read: see the warning";
+	return NULL;
+}
+
 enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	if (clr->n_runtimes == 0)
@@ -196,9 +221,12 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 	if (sw_clr_is_native(cursor->place))
 		return sw_clr_hijack_step(clr, cursor, ret);
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
-	if (code == NULL)
-		return sw_clr_is_helper(clr, cursor) ? stub_step(clr, cursor, 1, ret)
-						     : SW_STEP_DECLINE;
+	if (code == NULL && sw_clr_is_helper(clr, cursor))
+		return stub_step(clr, cursor, 1, ret);
+	if (code == NULL) {
+		const char *why = sw_clr_unread_why(clr, cursor->place);
+		return why != NULL ? fail(ret, SW_END_NO_UNWIND_INFO, why) : SW_STEP_DECLINE;
+	}
 	if (code->kind != SW_CLR_CODE_STUB)
 		return method_step(clr, code, cursor, ret);
 	return cursor->exact_pc ? stub_step(clr, cursor, STUB_WORDS, ret) : SW_STEP_DECLINE;

@@ -18,6 +18,10 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
  */
 bool sw_clr_is_helper(struct sw_clr *clr, const struct sw_cursor *cursor);
 
+/* Why code at place is not stepped out of, when it is, or may be, that of a runtime that could not be
+ * read: static; NULL: it is not. */
+const char *sw_clr_unread_why(const struct sw_clr *clr, const struct sw_place *place);
+
 /* True when executable memory of a runtime has that name. */
 bool sw_clr_is_double_mapped(const struct sw_snapshot *snap);
 

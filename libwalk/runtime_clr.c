@@ -113,12 +113,12 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 			struct sw_text *text)
 {
 	struct sw_clr *clr = state;
-	(void) snap; /* clr->snap */
 	if (clr == NULL || clr->n_runtimes == 0)
 		return;
 	const struct sw_clr_code *code = sw_clr_code_find(clr, avma);
 	if (code == NULL) {
-		sw_text_printf(text, "no managed code\n");
+		const char *why = sw_clr_unread_why(clr, sw_snapshot_place(snap, avma));
+		sw_text_printf(text, "%s\n", why != NULL ? why : "no managed code");
 		return;
 	}
 	if (code->kind == SW_CLR_CODE_STUB) {

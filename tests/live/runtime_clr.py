@@ -108,6 +108,48 @@ def test_versions(tap):
             random_stops(tap, what, target, STOPS // 10)
 
 
+def damage(pid):
+    """Another magic number in the runtime's description of itself."""
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
+        start, path = next((int(line.partition("-")[0], 16), line.split(None, 5)[5].rstrip("\n"))
+                           for line in maps if line.rstrip().endswith("/libcoreclr.so"))
+    said = subprocess.run(["readelf", "-W", "--dyn-syms", path], capture_output=True, text=True,
+                          check=True).stdout
+    symbol = next(int(line.split()[1], 16) for line in said.splitlines()
+                  if " DotNetRuntimeContractDescriptor" in line)
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(start + symbol)
+        memory.write(b"DAMAGED!")
+
+
+def test_unread(tap):
+    """A runtime that cannot be read: what is missing is missing for that reason, and nothing is made
+    up."""
+    with dotnet.Program("stacks") as target:
+        damage(target.pid)
+        guessed = dump(target.pid, status=(0, 3))
+        report = dump(target.pid, "--walk", "tables", status=(0, 3))
+        cut = [s for s in report["stacks"] if s["end"] != "complete"]
+        pc = next(s["frames"][-1]["pc"] for s in cut
+                  if module_of(report, s["frames"][-1]).endswith(".dll"))
+        said = snapwalk("explain", target.pid, pc).stdout
+    managed = "managed code of a .NET runtime that could not be read: see the warning"
+    perhaps = ("code made at run time, and the .NET runtime, whose it may be, could not be read: see "
+               "the warning")
+    tap.equal([w["message"].rpartition(": ")[2] for w in report["warnings"] if w["code"] == "runtime"],
+              ["its descriptor has another magic number"], "unread: the warning")
+    wrong = [s for s in cut if s["why"] != (
+        managed if module_of(report, s["frames"][-1]).endswith(".dll") else perhaps)]
+    tap.check(not wrong and len(cut) >= 10, f"unread: {len(cut)} stacks end there, and why", wrong)
+    with dotnet.Program("storm", 6) as target:
+        damage(target.pid)
+        stops = [dump(target.pid, status=(0, 3)) for _ in range(20)]
+    tap.equal([f["function"] for r in (guessed, report, *stops) for s in r["stacks"]
+               for f in s["frames"] if f["kind"] == "clr"], [],
+              "unread: no frame is said to be the runtime's")
+    tap.check(f"clr: {managed}\n" in said, "unread: explain says so, too", said)
+
+
 # Who may call whom in the storm. A method that ends in a call may have become a jump, so that its
 # caller is seen instead; None: whatever is not of the storm.
 CALLERS = {
@@ -254,8 +296,8 @@ def test_storm_plain(tap):
         random_stops(tap, "storm without W^X", target, STOPS // 4)
 
 
-TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_versions, test_storm,
-         test_storm_plain)
+TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_unread, test_versions,
+         test_storm, test_storm_plain)
 
 
 def main(tests=TESTS):

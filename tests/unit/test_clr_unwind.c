@@ -31,6 +31,7 @@ enum {
 #define OTHER        UINT64_C(0x7d0000000000) /* native code that is not the runtime's */
 #define OTHER_RETURN (OTHER + 16)
 #define PLAIN        UINT64_C(0x7c0000000000) /* executable memory without a name */
+#define PE           UINT64_C(0x7b0000000000) /* an image for Windows */
 #define SP           (UINT64_C(0) + FAKE_STACK_AVMA + FAKE_STACK_BYTES)
 
 /* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make room for 0x28. */
@@ -77,6 +78,20 @@ struct scene {
 
 static struct scene s;
 
+/* The headers of a PE image for that machine, as far as they are looked at. */
+static void headers_make(uint8_t *to, uint16_t machine)
+{
+	enum { LFANEW = 0x80, OPTIONAL = LFANEW + 24 };
+	const uint32_t lfanew = LFANEW, optional_bytes = 240, magic = 0x20b, bytes = FAKE_PAGE;
+	memcpy(to, "MZ", 2);
+	memcpy(to + 0x3c, &lfanew, 4);
+	memcpy(to + LFANEW, "PE\0", 4);
+	memcpy(to + LFANEW + 4, &machine, 2);
+	memcpy(to + LFANEW + 20, &optional_bytes, 2);
+	memcpy(to + OPTIONAL, &magic, 2);
+	memcpy(to + OPTIONAL + 56, &bytes, 4);
+}
+
 /* A thread at pc with that stack; hijacked_slot 0: no Thread knows of a replaced address. */
 static void scene_make(uint64_t pc, bool exact_pc, const uint64_t *stack, size_t n,
 		       uint64_t hijacked_slot)
@@ -98,10 +113,20 @@ static void scene_make(uint64_t pc, bool exact_pc, const uint64_t *stack, size_t
 	clr_world_bytes(world, WORLD_CODE + 0x180, method_unwind, sizeof(method_unwind));
 	clr_world_bytes(world, WORLD_CODE + RETURN - sizeof(call), call, sizeof(call));
 
+	headers_make(world->image, 0x8664 ^ 0x7b79);
+	static uint8_t windows[0x400];
+	headers_make(windows, 0x8664);
+
 	s.snap = fake_snapshot_create();
 	walk_module(s.snap, BIAS, &parts);
 	(void) fake_snapshot_module(s.snap, SW_MODULE_ANON, "/memfd:doublemapper", 0, WORLD_CODE,
 				    WORLD_CODE + WORLD_CODE_BYTES, NULL, 0);
+	(void) fake_snapshot_module(s.snap, SW_MODULE_PE, "/app/R2R.dll", 0, WORLD_IMAGE,
+				    WORLD_IMAGE + WORLD_IMAGE_BYTES, NULL, 0);
+	(void) fake_snapshot_module(s.snap, SW_MODULE_PE, "/app/windows.dll", 0, PE, PE + FAKE_PAGE,
+				    NULL, 0);
+	fake_snapshot_range(s.snap, PE, windows, sizeof(windows));
+	fake_snapshot_range(s.snap, WORLD_IMAGE, world->image, sizeof(world->image));
 	fake_snapshot_range(s.snap, WORLD_DATA, world->data, sizeof(world->data));
 	fake_snapshot_range(s.snap, WORLD_CODE, world->code, sizeof(world->code));
 	fake_snapshot_map(s.snap, OTHER, OTHER + FAKE_PAGE, "r-xp", "/lib/other.so");
@@ -323,6 +348,43 @@ static void test_helper_unnamed(void **state)
 	scene_end();
 }
 
+/* ---- a runtime that could not be read --------------------------------------------------------- */
+
+static void test_unread(void **state)
+{
+	(void) state;
+	static const char managed[] =
+		"managed code of a .NET runtime that could not be read: see the warning";
+	static const char perhaps[] = "code made at run time, and the .NET runtime, whose it may "
+				      "be, could not be read: see the warning";
+	static const uint64_t stack[] = {WORLD_CODE + RETURN};
+	/* What would be a helper of a runtime that is read may as well be the middle of a method. */
+	static const struct {
+		uint64_t pc;
+		bool exact;
+		const char *why; /* NULL: others are asked, and nothing is said */
+	} cases[] = {{WORLD_CODE + BARRIER, true, perhaps}, {WORLD_CODE + METHOD, false, perhaps},
+		     {PLAIN + PLAIN_LEAF, true, NULL},      {PE + 0x500, false, NULL},
+		     {WORLD_IMAGE + 0x500, false, managed}, {WORLD_IMAGE + 0x500, true, managed}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (int usable = 0; usable < 2; usable++) {
+			scene_make(cases[i].pc, cases[i].exact, stack, 1, 0);
+			s.clr.runtimes[0].usable = usable;
+			if (!usable) {
+				assert_false(sw_clr_is_helper(&s.clr, &s.w.cursor));
+				assert_int_equal(step(), cases[i].why != NULL ? SW_STEP_FAIL
+									      : SW_STEP_DECLINE);
+			}
+			if (!usable && cases[i].why != NULL) {
+				assert_int_equal(s.ret.end, SW_END_NO_UNWIND_INFO);
+				assert_string_equal(s.ret.why, cases[i].why);
+			}
+			if (usable)
+				assert_null(sw_clr_unread_why(&s.clr, s.w.cursor.place));
+			scene_end();
+		}
+}
+
 /* ---- replaced return addresses -------------------------------------------------------------- */
 
 static void test_pending(void **state)
@@ -474,9 +536,6 @@ static void test_no_runtime(void **state)
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, 0);
 	s.clr.n_runtimes = 0;
 	assert_int_equal(step(), SW_STEP_DECLINE);
-	s.clr.n_runtimes = 1;
-	s.clr.runtimes[0].usable = false;
-	assert_int_equal(step(), SW_STEP_DECLINE);
 	scene_end();
 }
 
@@ -506,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_stub),
 		cmocka_unit_test(test_write_barrier),
 		cmocka_unit_test(test_helper_unnamed),
+		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_pending),
 		cmocka_unit_test(test_tripped),
 		cmocka_unit_test(test_tripped_exact),
