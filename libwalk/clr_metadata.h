@@ -95,6 +95,14 @@ void sw_clr_generic_param_name(const struct sw_clr_metadata *m, bool of_method, 
 bool sw_clr_method_def_parameters(const struct sw_clr_metadata *m, uint32_t rid,
 				  struct sw_text *text);
 
+/*
+ * A type at *at, which is moved behind it, of the signature of an instance in a ReadyToRun image:
+ * "System.Collections.Generic.List`1[System.__Canon]". Without metadata only where it ends; text gets
+ * something all the same. False: it is none that is known.
+ */
+bool sw_clr_instance_type_read(const struct sw_clr_metadata *m, struct sw_bytes blob, uint64_t *at,
+			       struct sw_text *text);
+
 /* The keyword for a CorElementType that needs no more; NULL: it does. Source: ECMA-335 II.23.1.16 */
 const char *sw_clr_primitive_name(unsigned element_type);
 

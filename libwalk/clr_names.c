@@ -234,17 +234,19 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 
 void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code, struct sw_description *ret)
 {
-	const char *name = NULL, *funclet = code->index > 0 ? " (funclet)" : "";
+	const char *name = NULL;
+	struct sw_clr_start start = {.start_avma = code->start_avma, .index = code->index};
 	struct sw_clr_names *names = sw_clr_names_get(clr);
 	size_t live_before = clr->source.live_reads;
-	ret->start_avma = code->start_avma;
 	if (names != NULL && code->method_avma != 0)
 		name = sw_clr_method_name(names, &names->at[code->runtime - clr->runtimes],
 					  code->method_avma);
 	else if (names != NULL && code->kind == SW_CLR_CODE_R2R)
-		name = sw_clr_entry_point_name(names, code);
+		name = sw_clr_entry_point_name(names, code, &start);
 	if (!sw_clr_collectible_remains(clr, code, live_before))
 		name = NULL; /* of what is there instead */
+	ret->start_avma = start.start_avma;
+	const char *funclet = start.index > 0 ? " (funclet)" : "";
 	if (name != NULL)
 		(void) snprintf(ret->function, sizeof(ret->function), "%s%s", name, funclet);
 	else if (code->method_avma == 0)

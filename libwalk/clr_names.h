@@ -104,8 +104,15 @@ bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_te
 
 /* ---- clr_entry_points.c --------------------------------------------------------------------- */
 
+/* Where the method of an address begins, and which of its functions the address is in. */
+struct sw_clr_start {
+	uint64_t start_avma;
+	unsigned index; /* 0 the body, else a funclet */
+};
+
 /* The same of ReadyToRun code of which the runtime does not say what method it is. */
-const char *sw_clr_entry_point_name(struct sw_clr_names *names, const struct sw_clr_code *code);
+const char *sw_clr_entry_point_name(struct sw_clr_names *names, const struct sw_clr_code *code,
+				    struct sw_clr_start *ret);
 void sw_clr_images_deinit(struct sw_clr_image *images);
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */

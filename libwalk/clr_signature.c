@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parameters of a method, out of its signature. Source: ECMA-335 II.23.2 */
+/*
+ * The parameters of a method, out of its signature, and the types that instances of methods are made
+ * of in ReadyToRun images.
+ * Source: ECMA-335 II.23.2; dotnet/runtime, docs/design/coreclr/botr/readytorun-format.md and
+ * src/coreclr/vm/zapsig.cpp.
+ */
 #include "bytes.h"
 #include "cleanup.h"
 #include "clr_metadata.h"
@@ -26,12 +31,20 @@ enum {
 	ELEMENT_MVAR = 0x1e,
 	ELEMENT_CMOD_REQD = 0x1f,
 	ELEMENT_CMOD_OPT = 0x20,
+	ELEMENT_CANON = 0x3e, /* ReadyToRun: any reference type; CANON_ZAPSIG */
 	ELEMENT_SENTINEL = 0x41,
 	ELEMENT_PINNED = 0x45,
 };
 
+enum names {
+	NAMES_BRIEF, /* List`1 */
+	NAMES_FULL,  /* System.Collections.Generic.List`1; of ReadyToRun signatures */
+	NAMES_NONE,  /* only where the type ends; the same */
+};
+
 struct reader {
-	const struct sw_clr_metadata *metadata;
+	const struct sw_clr_metadata *metadata; /* NULL with NAMES_NONE */
+	enum names names;
 	uint32_t method_rid, type_rid;
 	struct sw_bytes blob;
 	uint64_t at;
@@ -60,11 +73,14 @@ static bool number_read(struct reader *r, uint32_t *ret)
 static bool token_read(struct reader *r, struct sw_text *text)
 {
 	uint32_t token;
-	if (!number_read(r, &token))
+	bool brief = r->names == NAMES_BRIEF;
+	if (!number_read(r, &token) || (!brief && (token & 3) > 1))
 		return false;
+	if (r->names == NAMES_NONE)
+		return true;
 	switch (token & 3) {
-	case 0: return sw_clr_type_def_name(r->metadata, token >> 2, true, text);
-	case 1: return sw_clr_type_ref_name(r->metadata, token >> 2, true, text);
+	case 0: return sw_clr_type_def_name(r->metadata, token >> 2, brief, text);
+	case 1: return sw_clr_type_ref_name(r->metadata, token >> 2, brief, text);
 	default:
 		sw_text_append(text, "?", 1); /* a TypeSpec: only in modifiers */
 		return true;
@@ -124,6 +140,7 @@ static bool function_read(struct reader *r, struct sw_text *text, unsigned depth
 
 static bool type_read(struct reader *r, struct sw_text *text, unsigned depth)
 {
+	static const char canon[] = "System.__Canon";
 	uint32_t element, n;
 	if (depth > DEPTH_MAX || ++r->n_types > TYPES_MAX || text->size > TEXT_MAX ||
 	    !number_read(r, &element))
@@ -133,7 +150,13 @@ static bool type_read(struct reader *r, struct sw_text *text, unsigned depth)
 		sw_text_append(text, name, strlen(name));
 		return true;
 	}
+	if (r->names != NAMES_BRIEF &&
+	    (element == ELEMENT_VAR || element == ELEMENT_MVAR || element == ELEMENT_FNPTR))
+		return false; /* an instance has no parameters left */
 	switch (element) {
+	case ELEMENT_CANON:
+		sw_text_append(text, canon, sizeof(canon) - 1);
+		return r->names != NAMES_BRIEF;
 	case ELEMENT_CMOD_REQD:
 	case ELEMENT_CMOD_OPT: return number_read(r, &n) && type_read(r, text, depth + 1);
 	case ELEMENT_PINNED:
@@ -199,4 +222,18 @@ bool sw_clr_method_def_parameters(const struct sw_clr_metadata *m, uint32_t rid,
 		    parameters_read(&r);
 	sw_text_printf(text, good ? ")" : "...)");
 	return good;
+}
+
+bool sw_clr_instance_type_read(const struct sw_clr_metadata *m, struct sw_bytes blob, uint64_t *at,
+			       struct sw_text *text)
+{
+	struct reader r = {.metadata = m,
+			   .names = m != NULL ? NAMES_FULL : NAMES_NONE,
+			   .blob = blob,
+			   .at = *at,
+			   .text = text};
+	if (!type_read(&r, text, 0))
+		return false;
+	*at = r.at;
+	return true;
 }

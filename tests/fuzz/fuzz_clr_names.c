@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * MethodDescs, types and modules that anybody wrote. The input is laid over a small world that is
- * right, in pieces: u16 offset / 8 | u8 length | bytes. Then methods of all kinds are named.
+ * right, in pieces: u16 offset / 8 | u8 length | bytes. Then methods of all kinds are named. The same
+ * input as the table of instances of a ReadyToRun image: then its functions are named.
  */
 #include "clr_named.h"
+#include "clr_r2r_make.h"
 
 #include "bytes.h"
 
@@ -39,6 +41,29 @@ static void restore(struct clr_named *w, const uint8_t right[NAMED_DATA_BYTES])
 	w->fake.reads = 0;
 }
 
+static void name_functions(const uint8_t *data, size_t size)
+{
+	enum { SECTION_ENTRY_POINTS = 103, SECTION_INSTANCES = 109, N = 16, BYTES = 0x10 };
+	uint32_t functions[N][2];
+	for (uint32_t i = 0; i < N; i++) {
+		functions[i][0] = i * BYTES;
+		functions[i][1] = (i + 1) * BYTES;
+	}
+	struct clr_r2r *w = clr_r2r_create(functions, N);
+	/* Method 1 begins with function 0. */
+	static const uint8_t entries[] = {1 << 2 << 1, 1, 0 << 2 << 1, 0 << 1 << 1};
+	clr_r2r_section(w, SECTION_ENTRY_POINTS, R2R_ENTRIES, entries, sizeof(entries));
+	clr_r2r_section(w, SECTION_INSTANCES, R2R_INSTANCES, data,
+			size < R2R_INSTANCES_MAX ? size : R2R_INSTANCES_MAX);
+	for (uint32_t i = 0; i < N; i++) {
+		const char *name = clr_r2r_name(w, functions[i][0]);
+		if (w->fake.reads > READS_MAX ||
+		    (name != NULL && (strncmp(name, "T.dll!", 6) != 0 || w->start.index > i)))
+			__builtin_trap();
+	}
+	clr_r2r_destroy(w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint64_t tables[] = {NAMED_DATA + NAMED_OUTER, NAMED_DATA + NAMED_INNER,
@@ -57,5 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			__builtin_trap(); /* every loop has a limit */
 	}
 	clr_named_destroy(w);
+	name_functions(data, size);
 	return 0;
 }
