@@ -1,106 +1,135 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * As jit_gdb_capture.c: a small registry is copied in the stop with the stacks, and what is new in it
- * after that; of a large one what is new in front of its lists. Trees are changed in their midst: of
- * a large one nothing is copied, and what is read after the stop is marked so.
+ * In the stop: what of libgcc's lists and trees is copied. Nothing here allocates or parses.
+ *
+ * A small registry was copied with the stacks; what is new in it is copied now. Of a large one that was
+ * quiet, a list's first object, which proves that nothing came in front, and nothing of trees whose nodes all have the version that they
+ * had. Of one that is being changed all that there is time for. Its allocator hands out at once what was
+ * freed, so an object of a list that says what it said may be another one, and lead to a table with
+ * other bytes at the same place: only what was the same twice before the stop is taken for what it was.
+ * In trees the version of a leaf proves that nothing has changed that hangs on it. What is proven needs
+ * no copy, for its bytes were kept; the rest is read after the stop, and must then prove itself.
  */
 #include "jit_libgcc.h"
-#include "jit_libgcc_list.h"
-#include "jit_pieces.h"
-#include "snapshot.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Between the hooks. */
-struct libgcc_capture {
-	uint64_t *known; /* objects, sorted */
-	size_t n_known, n_visits;
-	struct sw_jit_pieces pieces;
-	struct sw_jit_peek peek;
+enum {
+	TABLE_BYTES = 1024, /* of one whose size is not known */
+	VISITS_MAX = 4096,  /* of tables: arrays may be the same ones again and again */
+	PAGE = SW_JIT_PIECES_PAGE,
 };
 
-bool sw_jit_eh_frame_size(struct sw_memory memory, uint64_t avma, uint64_t max, uint64_t *ret)
+struct reading {
+	struct sw_jit_libgcc_known *known;
+	struct sw_jit_stop stop;
+	bool small, list;
+	bool quiet;        /* this list: nothing of it has changed so far */
+	size_t bytes_left; /* of tables */
+	size_t visits_left;
+};
+
+static bool piece_copy(struct reading *r, uint64_t avma, size_t bytes)
 {
-	for (uint64_t at = 0; at + 4 <= max;) {
-		uint32_t length;
-		if (!sw_memory_read(memory, avma + at, &length, sizeof(length)))
-			return false;
-		at += sizeof(length);
-		if (length == 0) {
-			*ret = at;
-			return true;
-		}
-		if (length < 4) /* not even an id: something else is there */
-			return false;
-		at += length;
-	}
+	const uint8_t *data;
+	if (sw_capture_wanted(r->stop.capture, avma, NULL, bytes))
+		return true;
+	if (r->stop.left == 0 || bytes > r->bytes_left)
+		return false;
+	r->stop.left--;
+	if (!sw_capture_copy(r->stop.capture, avma, bytes, &data))
+		return false;
+	r->bytes_left -= bytes;
+	return true;
+}
+
+/* By the size that it had; else as much as most tables have, but nothing behind an end of memory. */
+static void table_copy(struct reading *r, uint64_t avma, uint64_t bytes)
+{
+	if (bytes != 0 && bytes <= TABLE_BYTES && piece_copy(r, avma, (size_t) bytes))
+		return;
+	size_t here = (size_t) (PAGE - avma % PAGE);
+	if (here >= TABLE_BYTES)
+		(void) piece_copy(r, avma, TABLE_BYTES); /* else it is read after the stop */
+	else if (piece_copy(r, avma, here))
+		(void) piece_copy(r, avma + here, TABLE_BYTES - here); /* as above */
+}
+
+static bool table_is_wanted(void *arg, const struct sw_jit_libgcc_table *table)
+{
+	struct reading *r = arg;
+	struct sw_jit_libgcc_known_table *was = sw_jit_libgcc_known_find(r->known, table);
+	r->quiet &= was != NULL && was->table.next_avma == table->next_avma;
+	if (!r->small && r->list && was != NULL && was->steady && was->data != NULL)
+		was->proven = true;
+	else
+		table_copy(r, table->avma, was != NULL ? was->bytes : 0);
+	return --r->visits_left > 0 &&
+	       (r->small || !r->list || !r->quiet); /* else the rest is as it was */
+}
+
+static bool leaf_is_wanted(void *arg, uint64_t avma, uint64_t version)
+{
+	const struct reading *r = arg;
+	struct sw_jit_libgcc_known_node *was = sw_jit_libgcc_known_node(r->known, avma);
+	if (r->small || was == NULL || (version & 1) != 0 || was->version != version)
+		return true;
+	was->same = true;
 	return false;
 }
 
-static bool table_note(void *arg, const struct sw_jit_libgcc_table *table)
+/* Whether no node has changed, by their versions alone. */
+static bool trees_same(const struct sw_jit_libgcc_known *k, struct sw_capture *capture)
 {
-	struct libgcc_capture *g = arg;
-	uint64_t size;
-	if (g->n_known == 0 || g->known[g->n_known - 1] != table->object_avma)
-		g->known[g->n_known++] = table->object_avma;
-	if (!g->pieces.too_many && sw_jit_eh_frame_size(sw_jit_peek_memory(&g->peek), table->avma,
-							SW_JIT_PIECES_BYTES, &size))
-		sw_jit_pieces_add(&g->pieces, table->avma, size);
-	return g->n_known < SW_JIT_LIBGCC_KNOWN_MAX && ++g->n_visits < SW_JIT_LIBGCC_VISITS_MAX;
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
-{
-	if (c->n_anchors == 0)
-		return 0;
-	struct sw_arena *arena = &c->capture->snap->priv->arena;
-	struct libgcc_capture *g = sw_arena_calloc(arena, 1, sizeof(*g));
-	uint64_t *known = sw_arena_alloc(arena, SW_JIT_LIBGCC_KNOWN_MAX * sizeof(*known));
-	if (g == NULL || known == NULL)
-		return -SW_E_NOMEM;
-	g->known = known;
-	g->peek.snap = c->capture->snap;
-	g->peek.pieces = &g->pieces;
-	for (size_t i = 0; i < c->n_anchors; i++)
-		if (g->n_known < SW_JIT_LIBGCC_KNOWN_MAX &&
-		    g->n_visits < SW_JIT_LIBGCC_VISITS_MAX) /* how it ends is seen after the stop */
-			(void) sw_jit_libgcc_walk(sw_jit_peek_memory(&g->peek),
-						  c->anchors[i].detail, c->anchors[i].avma,
-						  table_note, g);
-	if (g->n_known > 1)
-		qsort(known, g->n_known, sizeof(*known), compare_u64);
-	*c->state = g;
-	return sw_jit_pieces_want(&g->pieces, c->capture);
-}
-
-/* ---- in the stop ----------------------------------------------------------------------------- */
-
-/* A small registry is looked at in whole, a large one as far as it is new. */
-static bool table_is_wanted(void *arg, const struct sw_jit_libgcc_table *table)
-{
-	const struct libgcc_capture *g = arg;
-	return !g->pieces.too_many || g->n_known == 0 ||
-	       bsearch(&table->object_avma, g->known, g->n_known, sizeof(*g->known), compare_u64) ==
-		       NULL;
+	struct sw_capture_read reads[SW_CAPTURE_READS];
+	uint64_t versions[SW_CAPTURE_READS];
+	for (size_t first = 0; first < k->n_nodes; first += SW_CAPTURE_READS) {
+		struct sw_jit_libgcc_known_node *nodes = k->nodes + first;
+		size_t n = k->n_nodes - first;
+		if (n > SW_CAPTURE_READS)
+			n = SW_CAPTURE_READS;
+		for (size_t i = 0; i < n; i++)
+			reads[i] = (struct sw_capture_read){nodes[i].avma, &versions[i],
+							    sizeof(versions[i]), false};
+		sw_capture_read_many(capture, reads, n);
+		for (size_t i = 0; i < n; i++) {
+			nodes[i].same = reads[i].ok && versions[i] == nodes[i].version;
+			if (!nodes[i].same)
+				return false;
+		}
+	}
+	return true;
 }
 
 int sw_jit_libgcc_capture(struct sw_jit_capture *c)
 {
-	struct libgcc_capture *g = *c->state;
-	struct sw_jit_stop stop = {.capture = c->capture, .left = SW_JIT_LIBGCC_STOP_READS};
-	if (g == NULL)
+	struct reading r = {.known = *c->state,
+			    .stop = {.capture = c->capture, .left = SW_JIT_LIBGCC_STOP_READS},
+			    .bytes_left = SW_JIT_LIBGCC_STOP_BYTES,
+			    .visits_left = VISITS_MAX};
+	const struct sw_jit_libgcc_visitor visitor = {table_is_wanted, leaf_is_wanted, &r};
+	if (r.known == NULL)
 		return 0;
-	for (size_t i = 0; i < c->n_anchors && stop.left > 0; i++)
-		if (!g->pieces.too_many || c->anchors[i].detail == SW_JIT_LIBGCC_LIST)
-			(void) sw_jit_libgcc_walk(sw_jit_stop_memory(&stop), c->anchors[i].detail,
-						  c->anchors[i].avma, table_is_wanted,
-						  g); /* how it ends is seen after the stop */
+	r.small = !r.known->pieces.too_many;
+	r.known->lists_same = !r.small && r.known->quiet;
+	struct sw_memory memory = sw_jit_stop_memory(&r.stop);
+	/* Of quiet trees with too many nodes nothing is copied, and nothing is proven. */
+	bool same_trees =
+		!r.small && r.known->quiet &&
+		(r.known->n_nodes > SW_JIT_LIBGCC_NODES_MAX || trees_same(r.known, c->capture));
+	for (size_t i = 0; i < c->n_anchors && r.visits_left > 0; i++) {
+		enum sw_jit_libgcc_kind kind = c->anchors[i].detail;
+		r.list = kind == SW_JIT_LIBGCC_LIST;
+		r.quiet = r.known->quiet;
+		if (!r.list && same_trees)
+			continue;
+		size_t visits = r.visits_left;
+		enum sw_jit_libgcc_end end =
+			sw_jit_libgcc_walk(memory, kind, c->anchors[i].avma, &visitor);
+		/* A variable in reserved memory is 0 for whom reads it before the stop. */
+		bool nothing = visits == r.visits_left && r.stop.left > 0;
+		r.known->lists_same &=
+			!r.list || (r.quiet && (nothing || end <= SW_JIT_LIBGCC_STOPPED));
+	}
 	return 0;
 }

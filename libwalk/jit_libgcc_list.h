@@ -28,10 +28,12 @@ enum {
 	SW_JIT_LIBGCC_DEPTH_MAX = 16,      /* of a tree */
 };
 
-/* One .eh_frame that is registered. */
+/* One .eh_frame that is registered, and the object that says so. */
 struct sw_jit_libgcc_table {
 	uint64_t object_avma;
-	uint64_t avma; /* of the .eh_frame: entries up to one of length 0 */
+	uint64_t what_avma; /* the original: the .eh_frame, or the array that it is in */
+	uint64_t next_avma; /* 0 in trees */
+	uint64_t avma;      /* of the .eh_frame: entries up to one of length 0 */
 	uint64_t text_avma, data_avma;
 };
 
@@ -41,12 +43,27 @@ enum sw_jit_libgcc_end {
 	SW_JIT_LIBGCC_UNREADABLE, /* a pointer leads nowhere, or to what is neither object nor node */
 	SW_JIT_LIBGCC_CYCLE,
 	SW_JIT_LIBGCC_LIMIT,
-	SW_JIT_LIBGCC_BUSY, /* a node was being changed: it may be torn */
+	SW_JIT_LIBGCC_BUSY, /* a node was being changed: what it has may not be all */
 };
 
-/* Calls each for every table, until it answers false. The newest first, in lists. */
-enum sw_jit_libgcc_end
-sw_jit_libgcc_walk(struct sw_memory memory, enum sw_jit_libgcc_kind kind, uint64_t anchor_avma,
-		   bool (*each)(void *arg, const struct sw_jit_libgcc_table *table), void *arg);
+struct sw_jit_libgcc_visitor {
+	/* Each table, the newest first in lists; false: no more. */
+	bool (*table)(void *arg, const struct sw_jit_libgcc_table *table);
+	/* Optional. Each node of a tree with its version, which changes with its content and is odd
+	 * meanwhile; false: what a leaf leads to is not looked at. */
+	bool (*node)(void *arg, uint64_t avma, uint64_t version);
+	void *arg;
+};
+
+enum sw_jit_libgcc_end sw_jit_libgcc_walk(struct sw_memory memory, enum sw_jit_libgcc_kind kind,
+					  uint64_t anchor_avma,
+					  const struct sw_jit_libgcc_visitor *visitor);
+
+/* Whether the object still says what it said when the table was found; what was freed does not. */
+bool sw_jit_libgcc_holds(struct sw_memory memory, const struct sw_jit_libgcc_table *table);
+
+/* The size of the .eh_frame at avma with its end, an entry of length 0. False when it is larger than
+ * max, or cannot be read. */
+bool sw_jit_eh_frame_size(struct sw_memory memory, uint64_t avma, uint64_t max, uint64_t *ret);
 
 #endif

@@ -26,6 +26,10 @@ void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t byt
 		}
 		return;
 	}
+	for (size_t i = 0; pieces->shared && i < pieces->n; i++)
+		if (avma >= pieces->pieces[i].start_avma &&
+		    p.end_avma <= pieces->pieces[i].end_avma)
+			return;
 	if (pieces->n == SW_JIT_PIECES_MAX) {
 		pieces->too_many = true;
 		return;

@@ -25,6 +25,7 @@ struct sw_jit_pieces {
 	size_t n;
 	uint64_t bytes;
 	bool too_many; /* or too large: nothing will be wanted */
+	bool shared;   /* several registries lead to the same: what is there is not added again */
 };
 
 void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t bytes);

@@ -47,9 +47,13 @@ looked_at libwalk/arch_user_regs_x86_64.c
 looked_at libwalk/capture_stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map \
 	sw_unwinders sw_n_unwinders
 looked_at libwalk/capture_copy.c process_vm_readv pread clock_gettime
-# A stacks hook that has its file to itself. Those of capture hooks have what runs before in theirs.
+# A stacks hook that has its file to itself. Those of most capture hooks have what runs before in theirs.
 looked_at libwalk/wine_stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
 	sw_capture_stack_known sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
+# Capture hooks that have theirs; the walk reads what it is given, and bounds what it follows.
+looked_at libwalk/jit_libgcc_capture.c sw_capture_copy sw_capture_read_many sw_capture_wanted \
+	sw_jit_libgcc_known_find sw_jit_libgcc_known_node sw_jit_libgcc_walk sw_jit_stop_memory
+looked_at libwalk/jit_libgcc_list.c
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
 	grep -vx libwalk/stop.c)

@@ -72,7 +72,7 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
 # JIT compilers that register their code include one header of ours, and nothing else.
-JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files)
+JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files libgcc_churn)
 $(JIT_TARGETS): $(T)/%: tests/targets/%.c $(TARGET_DEPS) libwalk/include/snapwalk/ftable.h
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -Ilibwalk/include -o $@ $<

@@ -5,14 +5,18 @@
 #include "jit_case.h"
 #include "jit_libgcc.h"
 #include "jit_libgcc_list.h"
+#include "mem_live.h"
 #include "walk_case.h"
 
 #include <dwarf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+
+extern const struct sw_jit_source_ops sw_jit_libgcc;
 
 enum {
 	MEM = 0x5000,
@@ -39,7 +43,9 @@ static void tables_are(const uint64_t *words, enum sw_jit_libgcc_kind kind,
 {
 	struct fake_memory fake = FAKE_MEMORY({MEM, words, MEM_WORDS * 8});
 	struct sw_text text = {0};
-	assert_int_equal(sw_jit_libgcc_walk(fake_memory(&fake), kind, MEM, note, &text), end);
+	assert_int_equal(sw_jit_libgcc_walk(fake_memory(&fake), kind, MEM,
+					    &(struct sw_jit_libgcc_visitor){note, NULL, &text}),
+			 end);
 	assert_string_equal(text.data != NULL ? text.data : "", wanted);
 	sw_text_deinit(&text);
 }
@@ -159,8 +165,8 @@ static void test_wide_tree(void **state)
 	for (size_t i = 0; i < 15; i++)
 		w[143 + 2 * i] = AT(100);
 	struct fake_memory fake = FAKE_MEMORY({MEM, w, sizeof(w)});
-	assert_int_equal(sw_jit_libgcc_walk(fake_memory(&fake), SW_JIT_LIBGCC_TREE, MEM, note,
-					    NULL),
+	assert_int_equal(sw_jit_libgcc_walk(fake_memory(&fake), SW_JIT_LIBGCC_TREE, MEM,
+					    &(struct sw_jit_libgcc_visitor){.table = note}),
 			 SW_JIT_LIBGCC_LIMIT);
 	assert_true(fake.reads < 1 << 18);
 }
@@ -383,6 +389,61 @@ static void test_recognised(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/*
+ * Read after the stop: a table that is overwritten, or whose object was freed, is not believed, and that
+ * is said when it is asked for. Here the registry is our own memory.
+ */
+static void torn_is(bool overwritten, bool freed, bool found)
+{
+	struct sw_snapshot *snap = process(12, true, true, UNSEEN, false);
+	uint64_t list = 0, words[6];
+	struct eh_make eh = {.avma = TABLE, .data_avma = JIT - 0x100};
+	struct sw_jit_entry entry;
+	struct sw_runtime runtime;
+	void *state;
+	size_t cie = eh_make_cie(&eh, DATAREL4);
+	(void) eh_make_fde(&eh, cie, DATAREL4, JIT, 0x40, (uint8_t[]){DW_CFA_nop, 0x0e, 24}, 3);
+	eh_make_end(&eh);
+	list = (uintptr_t) words;
+	object(words, 0, (uintptr_t) eh.bytes, 0, 0);
+	words[2] = JIT - 0x100;
+	struct sw_jit_anchor anchor = {.avma = (uintptr_t) &list, .detail = SW_JIT_LIBGCC_LIST};
+	fake_snapshot_finish(snap);
+	snap->live = true;
+	snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	assert_true(snap->priv->mem_fd >= 0);
+	anchor.place = &snap->places[0];
+	/* The page of the registry is read, and kept: what is read anew differs from it. */
+	uint8_t byte;
+	assert_true(sw_live_read(snap, (uintptr_t) eh.bytes, &byte, 1));
+	assert_true(sw_live_read(snap, (uintptr_t) eh.bytes + eh.size - 1, &byte, 1));
+	assert_true(sw_live_read(snap, (uintptr_t) words, &byte, 1));
+	assert_true(sw_live_read(snap, (uintptr_t) &words[5], &byte, 1));
+	assert_true(sw_live_read(snap, (uintptr_t) &list, &byte, 1));
+	if (overwritten)
+		eh.bytes[eh.size - 5] ^= 1;
+	if (freed)
+		words[0] = 0x123456;
+	assert_int_equal(sw_jit_libgcc.attach(snap, &anchor, 1, &state), 0);
+	assert_int_equal(sw_jit_libgcc.find(state, JIT + 0x10, &entry), found);
+	assert_int_equal(sw_jit_libgcc.recognise(state, &runtime, 1), 1);
+	assert_string_equal(runtime.problem,
+			    found ? "" : "its tables changed while they were read");
+	assert_int_equal(runtime.entries, found);
+	if (found)
+		assert_true(entry.live);
+	sw_jit_libgcc.detach(state);
+	fake_snapshot_destroy(snap);
+}
+
+static void test_torn(void **state)
+{
+	(void) state;
+	torn_is(false, false, true);
+	torn_is(true, false, false);
+	torn_is(false, true, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,7 +451,7 @@ int main(void)
 		cmocka_unit_test(test_trees),      cmocka_unit_test(test_bad_trees),
 		cmocka_unit_test(test_wide_tree),  cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_found),      cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_recognised),
+		cmocka_unit_test(test_recognised), cmocka_unit_test(test_torn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
