@@ -52,9 +52,9 @@ def random_stops(tap, what, target):
     tap.check(counts["made"] > STOPS // 5, f"{what}: {counts['made']} frames of code that is freed",
               counts)
     tap.equal(sorted(set(wrong)), [], f"{what}: their names are those of that time")
-    tap.check(counts["lost"] <= STOPS // 200, f"{what}: {counts['lost']} stacks have lost a frame",
+    tap.check(counts["lost"] <= STOPS // 100, f"{what}: {counts['lost']} stacks have lost a frame",
               counts)
-    tap.check(counts["nameless"] <= STOPS // 8, f"{what}: {counts['nameless']} have lost a name",
+    tap.check(counts["nameless"] <= STOPS // 4, f"{what}: {counts['nameless']} have lost a name",
               counts)
 
 
