@@ -108,20 +108,24 @@ static enum sw_step method_step(struct sw_clr *clr, const struct sw_clr_code *co
 	return SW_STEP_OK;
 }
 
+/* An address in managed code, or in the runtime itself. */
+static bool is_of_runtime(struct sw_clr *clr, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(clr->snap, avma);
+	if (sw_clr_is_runtime(clr, place))
+		return true;
+	const struct sw_clr_code *code =
+		sw_clr_is_native(place) ? NULL : sw_clr_code_find(clr, avma);
+	return code != NULL && code->kind != SW_CLR_CODE_STUB;
+}
+
 /* A word that a call has left: on top one from anywhere, as native code also calls stubs; below, where
  * a stub has pushed something, from managed code or from the runtime. */
 static bool is_return_address(struct sw_clr *clr, struct sw_callee *callee, uint64_t word, bool top)
 {
 	if (sw_call_site_check(callee, word) == SW_SITE_NONE)
 		return false;
-	if (top)
-		return true;
-	const struct sw_place *place = sw_snapshot_place(clr->snap, word);
-	if (sw_clr_is_runtime(clr, place))
-		return true;
-	const struct sw_clr_code *code =
-		sw_clr_is_native(place) ? NULL : sw_clr_code_find(clr, word);
-	return code != NULL && code->kind != SW_CLR_CODE_STUB;
+	return top || is_of_runtime(clr, word);
 }
 
 /*
@@ -155,14 +159,8 @@ static enum sw_step stub_step(struct sw_clr *clr, struct sw_cursor *cursor, size
 static bool is_called_by_runtime(struct sw_clr *clr, const struct sw_cursor *cursor)
 {
 	uint64_t word;
-	if (!sw_memory_u64(cursor->memory, cursor->regs.sp_avma, &word))
-		return false;
-	const struct sw_place *place = sw_snapshot_place(clr->snap, word);
-	if (sw_clr_is_runtime(clr, place))
-		return true;
-	const struct sw_clr_code *code =
-		sw_clr_is_native(place) ? NULL : sw_clr_code_find(clr, word);
-	return code != NULL && code->kind != SW_CLR_CODE_STUB;
+	return sw_memory_u64(cursor->memory, cursor->regs.sp_avma, &word) &&
+	       is_of_runtime(clr, word);
 }
 
 static const char double_mapping[] = "/memfd:doublemapper";
