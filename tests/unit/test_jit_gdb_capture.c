@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of a list is copied in the stop: the list is our own memory, which changes between the hooks. */
-#include "capture_room.h"
-#include "cleanup.h"
-#include "fake.h"
+#include "capture_case.h"
 #include "jit_gdb.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
 enum {
-	NEW = 16,       /* nodes in front that come and go */
-	MANY = 400,     /* nodes of a large list */
-	LONG = 3000,    /* of one that is not read in whole in the stop */
-	FEW = 3,        /* of a small one */
-	ROW = 64,       /* that must be as they were in a list that changes */
-	SYMFILE = 64,   /* bytes */
-	POOL = 8 << 20, /* bytes */
+	NEW = 16,     /* nodes in front that come and go */
+	MANY = 400,   /* nodes of a large list */
+	LONG = 3000,  /* of one that is not read in whole in the stop */
+	FEW = 3,      /* of a small one */
+	ROW = 64,     /* that must be as they were in a list that changes */
+	SYMFILE = 64, /* bytes */
 	PAGE = 4096,
 };
 
@@ -38,11 +31,7 @@ struct descriptor {
 };
 
 struct scene {
-	struct sw_snapshot *snap;
-	struct sw_tracee tracee;
-	struct sw_stop stop;
-	struct sw_capture_room room;
-	struct sw_capture capture;
+	struct capture_case c;
 	struct sw_jit_anchor anchors[2];
 	size_t n_anchors;
 	void *state;
@@ -60,21 +49,7 @@ static struct scene *scene_create(size_t n)
 {
 	struct scene *s = calloc(1, sizeof(*s));
 	assert_non_null(s);
-	s->snap = fake_snapshot_create();
-	s->snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	assert_true(s->snap->priv->mem_fd >= 0);
-	s->snap->priv->pool =
-		mmap(NULL, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_true(s->snap->priv->pool != MAP_FAILED);
-	s->snap->priv->pool_bytes = POOL;
-	struct sw_arena *arena = &s->snap->priv->arena;
-	s->snap->ranges = sw_arena_calloc(arena, SW_CAPTURE_RANGES, sizeof(*s->snap->ranges));
-	s->tracee = (struct sw_tracee){.tid = getpid(), .has_regs = true};
-	s->stop = (struct sw_stop){.tracees = &s->tracee, .n = 1, .mem_fd = -EBADF};
-	s->room = (struct sw_capture_room){.snap = s->snap, .stop = &s->stop, .size = POOL};
-	s->room.pieces = sw_arena_calloc(arena, SW_CAPTURE_RANGES, sizeof(*s->room.pieces));
-	assert_true(s->snap->ranges != NULL && s->room.pieces != NULL);
-	s->capture = (struct sw_capture){.snap = s->snap, .room = &s->room};
+	capture_case_init(&s->c);
 	s->anchors[0].avma = at(&s->descriptor);
 	s->n_anchors = 1;
 	s->descriptor = (struct descriptor){.version = 1, .first = at(&s->nodes[0])};
@@ -87,41 +62,33 @@ static struct scene *scene_create(size_t n)
 
 static void scene_destroy(struct scene *s)
 {
-	fake_snapshot_destroy(s->snap);
+	capture_case_deinit(&s->c);
 	free(s);
 }
 
 static const struct sw_jit_gdb_known *prepared(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->capture, s->anchors, s->n_anchors, &s->state};
+	struct sw_jit_capture c = {&s->c.capture, s->anchors, s->n_anchors, &s->state};
 	assert_int_equal(sw_jit_gdb_prepare(&c), 0);
-	s->room.n_want = s->room.n_pieces;
 	return s->state;
 }
 
 /* What was wanted is copied, then the hook runs. How many copies it made. */
 static size_t captured(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->capture, s->anchors, s->n_anchors, &s->state};
-	for (size_t i = 0; i < s->room.n_want; i++) {
-		struct sw_piece *p = &s->room.pieces[i];
-		p->to = s->snap->priv->pool + s->room.used;
-		struct iovec local = {p->to, p->bytes}, remote = {(void *) p->avma, p->bytes};
-		ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-		p->bytes = got > 0 ? (size_t) got : 0;
-		s->room.used += p->bytes;
-	}
+	struct sw_jit_capture c = {&s->c.capture, s->anchors, s->n_anchors, &s->state};
+	capture_case_copy(&s->c);
 	assert_int_equal(sw_jit_gdb_capture(&c), 0);
-	assert_false(s->room.room_short);
-	return s->snap->n_ranges;
+	assert_false(s->c.room.room_short);
+	return s->c.snap->n_ranges;
 }
 
 static bool is_copied(struct scene *s, const void *p, size_t bytes)
 {
-	if (sw_capture_wanted(&s->capture, at(p), NULL, bytes))
+	if (sw_capture_wanted(&s->c.capture, at(p), NULL, bytes))
 		return true;
-	for (size_t i = 0; i < s->snap->n_ranges; i++)
-		if (s->snap->ranges[i].start_avma == at(p) && s->snap->ranges[i].bytes == bytes)
+	for (size_t i = 0; i < s->c.snap->n_ranges; i++)
+		if (s->c.snap->ranges[i].start_avma == at(p) && s->c.snap->ranges[i].bytes == bytes)
 			return true;
 	return false;
 }
@@ -253,7 +220,7 @@ static void test_limits(void **state)
 		s->nodes[i].symfile = at(s->nodes), s->nodes[i].size = 100 << 10;
 	assert_false(prepared(s)->whole);
 	assert_int_equal(captured(s), MANY + 2);
-	assert_true(s->room.used <= SW_JIT_GDB_STOP_BYTES + MANY * SW_JIT_GDB_NODE_BYTES + 32);
+	assert_true(s->c.room.used <= SW_JIT_GDB_STOP_BYTES + MANY * SW_JIT_GDB_NODE_BYTES + 32);
 	scene_destroy(s);
 }
 

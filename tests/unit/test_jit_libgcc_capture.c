@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of lists and trees is copied in the stop, and what is proven without a copy: both are our own
  * memory, which changes between the hooks. */
-#include "capture_room.h"
-#include "cleanup.h"
-#include "fake.h"
+#include "capture_case.h"
 #include "jit_libgcc.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -21,8 +15,7 @@ enum {
 	FEW = 3,     /* of a small one */
 	PER_LEAF = 10,
 	LEAVES = MANY / PER_LEAF,
-	INNER = 4,      /* nodes between the root and the leaves */
-	POOL = 8 << 20, /* bytes */
+	INNER = 4, /* nodes between the root and the leaves */
 	ARRAY = 4096,
 };
 
@@ -40,11 +33,7 @@ struct node {
 };
 
 struct scene {
-	struct sw_snapshot *snap;
-	struct sw_tracee tracee;
-	struct sw_stop stop;
-	struct sw_capture_room room;
-	struct sw_capture capture;
+	struct capture_case c;
 	struct sw_jit_anchor anchor;
 	void *state;
 	uint64_t first[3]; /* what the anchor leads to */
@@ -62,21 +51,7 @@ static struct scene *scene_create(size_t n)
 {
 	struct scene *s = calloc(1, sizeof(*s));
 	assert_non_null(s);
-	s->snap = fake_snapshot_create();
-	s->snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	assert_true(s->snap->priv->mem_fd >= 0);
-	s->snap->priv->pool =
-		mmap(NULL, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_true(s->snap->priv->pool != MAP_FAILED);
-	s->snap->priv->pool_bytes = POOL;
-	struct sw_arena *arena = &s->snap->priv->arena;
-	s->snap->ranges = sw_arena_calloc(arena, SW_CAPTURE_RANGES, sizeof(*s->snap->ranges));
-	s->tracee = (struct sw_tracee){.tid = getpid(), .has_regs = true};
-	s->stop = (struct sw_stop){.tracees = &s->tracee, .n = 1, .mem_fd = -EBADF};
-	s->room = (struct sw_capture_room){.snap = s->snap, .stop = &s->stop, .size = POOL};
-	s->room.pieces = sw_arena_calloc(arena, SW_CAPTURE_RANGES, sizeof(*s->room.pieces));
-	assert_true(s->snap->ranges != NULL && s->room.pieces != NULL);
-	s->capture = (struct sw_capture){.snap = s->snap, .room = &s->room};
+	capture_case_init(&s->c);
 	s->anchor = (struct sw_jit_anchor){.avma = at(s->first), .detail = SW_JIT_LIBGCC_LIST};
 	s->first[0] = at(&s->objects[0]);
 	for (size_t i = 0; i <= n; i++) { /* one more, which is not in the list */
@@ -111,40 +86,34 @@ static struct scene *tree_create(void)
 
 static void scene_destroy(struct scene *s)
 {
-	fake_snapshot_destroy(s->snap);
+	capture_case_deinit(&s->c);
 	free(s);
 }
 
 static const struct sw_jit_libgcc_known *prepared(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->capture, &s->anchor, 1, &s->state};
+	struct sw_jit_capture c = {&s->c.capture, &s->anchor, 1, &s->state};
 	assert_int_equal(sw_jit_libgcc_prepare(&c), 0);
-	s->room.n_want = s->room.n_pieces;
 	return s->state;
 }
 
 /* What was wanted is copied, then the hook runs. How many copies it made. */
 static size_t captured(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->capture, &s->anchor, 1, &s->state};
-	for (size_t i = 0; i < s->room.n_want; i++) {
-		struct sw_piece *p = &s->room.pieces[i];
-		p->to = s->snap->priv->pool + s->room.used;
-		memcpy(p->to, (const void *) (uintptr_t) p->avma, p->bytes);
-		s->room.used += p->bytes;
-	}
+	struct sw_jit_capture c = {&s->c.capture, &s->anchor, 1, &s->state};
+	capture_case_copy(&s->c);
 	assert_int_equal(sw_jit_libgcc_capture(&c), 0);
-	assert_false(s->room.room_short);
+	assert_false(s->c.room.room_short);
 	sw_jit_libgcc_prove(s->state);
-	return s->snap->n_ranges;
+	return s->c.snap->n_ranges;
 }
 
 static bool is_copied(struct scene *s, const void *p, size_t bytes)
 {
-	if (sw_capture_wanted(&s->capture, at(p), NULL, bytes))
+	if (sw_capture_wanted(&s->c.capture, at(p), NULL, bytes))
 		return true;
-	for (size_t i = 0; i < s->snap->n_ranges; i++)
-		if (s->snap->ranges[i].start_avma == at(p) && s->snap->ranges[i].bytes >= bytes)
+	for (size_t i = 0; i < s->c.snap->n_ranges; i++)
+		if (s->c.snap->ranges[i].start_avma == at(p) && s->c.snap->ranges[i].bytes >= bytes)
 			return true;
 	return false;
 }
