@@ -11,14 +11,27 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
-from harness import BUILD, Target, tool
+from harness import BUILD, Tap, Target, tool
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "dotnet")
 
 
 def missing():
     return None if tool("dotnet") else "the .NET SDK is not installed"
+
+
+def run(tests):
+    """Those that the command line names, or all; skipped with the reason where there is no SDK."""
+    tap = Tap()
+    reason = missing()
+    for test in tests:
+        if reason:
+            tap.skip(test.__name__, reason)
+        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
+            tap.guard(test)
+    tap.done()
 
 
 def newest(directory, names):

@@ -9,13 +9,12 @@ import os
 import random
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 
 import dotnet
-from harness import Tap, dump, module_of, patient_dump, snapwalk, stack_of
+from harness import dump, module_of, patient_dump, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "2000"))
 PROVEN = {"context", "cfi", "runtime"}
@@ -300,16 +299,5 @@ TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_unr
          test_storm, test_storm_plain)
 
 
-def main(tests=TESTS):
-    tap = Tap()
-    missing = dotnet.missing()
-    for test in tests:
-        if missing:
-            tap.skip(test.__name__, missing)
-        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    dotnet.run(TESTS)

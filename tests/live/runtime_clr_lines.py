@@ -8,12 +8,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import dotnet
 from daemon import PATIENT, Daemon
-from harness import Tap, dump, module_of, patient_dump, snapwalk, stack_of
+from harness import dump, module_of, patient_dump, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
 
@@ -273,21 +272,9 @@ def test_storm(tap):
     tap.check(lines > frames * 0.95, f"storm: {frames - lines} have none")
 
 
-TESTS = (test_beside, test_ways, test_embedded, test_none, test_stale, test_readers, test_daemon, test_recorded, test_core, test_edited,
-         test_storm,
-         test_versions, test_single_file)
-
-
-def main():
-    tap = Tap()
-    missing = dotnet.missing()
-    for test in TESTS:
-        if missing:
-            tap.skip(test.__name__, missing)
-        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-            tap.guard(test)
-    tap.done()
+TESTS = (test_beside, test_ways, test_embedded, test_none, test_stale, test_readers, test_daemon,
+         test_recorded, test_core, test_edited, test_storm, test_versions, test_single_file)
 
 
 if __name__ == "__main__":
-    main()
+    dotnet.run(TESTS)

@@ -7,12 +7,11 @@ SNAPWALK_STOPS=N: how many random stops (default 500)."""
 import os
 import random
 import re
-import sys
 import time
 from collections import Counter
 
 import dotnet
-from harness import Tap, dump, stack_of
+from harness import dump, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "runtime"}
@@ -70,16 +69,5 @@ def test_versions(tap):
             random_stops(tap, framework, target)
 
 
-def main(tests=(test_made, test_versions)):
-    tap = Tap()
-    missing = dotnet.missing()
-    for test in tests:
-        if missing:
-            tap.skip(test.__name__, missing)
-        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    dotnet.run((test_made, test_versions))

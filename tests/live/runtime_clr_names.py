@@ -8,11 +8,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import dotnet
-from harness import BUILD, Tap, Target, dump, patient_dump, pcs_of, snapwalk, stack_of
+from harness import BUILD, Target, dump, patient_dump, pcs_of, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
 
@@ -343,16 +342,5 @@ TESTS = (test_names, test_stacks, test_hung, test_storm, test_versions, test_sin
          test_namespace, test_debugger, test_debugger_versions)
 
 
-def main():
-    tap = Tap()
-    missing = dotnet.missing()
-    for test in TESTS:
-        if missing:
-            tap.skip(test.__name__, missing)
-        elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    dotnet.run(TESTS)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """.NET, where it is installed: the stacks of one program; all else is in runtime_clr.py."""
+import dotnet
 import runtime_clr
 
-runtime_clr.main((runtime_clr.test_stacks,))
+dotnet.run((runtime_clr.test_stacks,))
