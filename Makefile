@@ -42,7 +42,7 @@ BUILD     := $(BUILD)-asan
 endif
 
 LIBS_WALK     := -ldw -lelf -ljson-c -ldeflate
-# Loaded when a second opinion is asked for (libwalk/walk_libunwind_load.h), never linked.
+# Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash
@@ -60,9 +60,11 @@ INC_DAEMON     := -Idaemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_TESTS      := -Itests/unit -Icli -Idaemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
 	-Ilibwalk $(INC_BASE)
 
-objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard $(1)/*.c)))
+# sources DIR: all below it, folder by folder.
+sources = $(sort $(foreach entry,$(wildcard $(1)/*),$(filter %.c,$(entry)) $(call sources,$(entry))))
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 OBJ_BASE       := $(call objects,libwalk/base)
-OBJ_LIBWALK    := $(call objects,libwalk)
+OBJ_LIBWALK    := $(filter-out $(OBJ_BASE),$(call objects,libwalk))
 OBJ_SYMBOLIZER := $(call objects,symbolizer)
 OBJ_PROTOCOL   := $(call objects,protocol)
 OBJ_CLI        := $(call objects,cli)
@@ -182,7 +184,7 @@ check: deps-check
 	@$(MAKE) --no-print-directory -s check-run
 
 # ---- house keeping ----------------------------------------------------------------------------
-SOURCES_C := $(wildcard libwalk/*.[ch] libwalk/base/*.[ch] libwalk/include/snapwalk/*.h \
+SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
 	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
 	tests/live/*.[ch])

@@ -56,7 +56,7 @@ static int symbolize(const struct sw_worker *worker, struct sw_context *ctx,
 }
 
 /* Without capabilities: bytes of the target and of its files are looked at only here, but for what
- * unwinders must know before the stop (libwalk/clr_threads.c). Nothing is freed: the process ends. */
+ * unwinders must know before the stop (libwalk/runtimes/clr/threads.c). Nothing is freed: the process ends. */
 static int tell(const struct sw_worker *worker, struct sw_context *ctx,
 		const struct sw_snapshot *snap, struct sw_error *err)
 {

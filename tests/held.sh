@@ -34,30 +34,30 @@ looked_at() {
 }
 
 # shellcheck disable=SC2086
-looked_at libwalk/stop.c $running ptrace pread clock_gettime process_vm_readv waitid \
+looked_at libwalk/stop/run.c $running ptrace pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
 	sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
 	sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
-looked_at libwalk/stop_wait.c $running waitid setitimer clock_gettime
+looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
 # openat, close: of a directory in /proc, for sw_stop.permit.
-looked_at libwalk/stop_threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
-looked_at libwalk/restart.c
-looked_at libwalk/arch_user_regs_x86_64.c
-looked_at libwalk/capture_stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map \
+looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
+looked_at libwalk/arch/restart.c
+looked_at libwalk/arch/user_regs_x86_64.c
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map \
 	sw_unwinders sw_n_unwinders
-looked_at libwalk/capture_copy.c process_vm_readv pread clock_gettime
+looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
 # A stacks hook that has its file to itself. Those of most capture hooks have what runs before in theirs.
-looked_at libwalk/wine_stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
+looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
 	sw_capture_stack_known sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 # Capture hooks that have theirs; the walk reads what it is given, and bounds what it follows.
-looked_at libwalk/jit_libgcc_capture.c sw_capture_copy sw_capture_read_many sw_capture_wanted \
+looked_at libwalk/jit/libgcc/capture.c sw_capture_copy sw_capture_read_many sw_capture_wanted \
 	sw_jit_libgcc_known_find sw_jit_libgcc_known_node sw_jit_libgcc_walk sw_jit_stop_memory
-looked_at libwalk/jit_libgcc_list.c
+looked_at libwalk/jit/libgcc/list.c
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
-	grep -vx libwalk/stop.c)
-[ -z "$others" ] || { echo "held: ptrace() outside of libwalk/stop.c: $others" >&2; status=1; }
+	grep -vx libwalk/stop/run.c)
+[ -z "$others" ] || { echo "held: ptrace() outside of libwalk/stop/run.c: $others" >&2; status=1; }
 
 [ $status = 0 ] && echo "held: ok"
 exit $status

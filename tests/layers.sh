@@ -26,12 +26,11 @@ for room in "${rooms[@]}"; do
 		[ "$room" = "$other" ] && continue
 		# base is everybody's; everything else is internal to its room
 		[ "$other" = libwalk/base ] && continue
-		for header in "$other"/*.h; do
-			[ -e "$header" ] || continue
+		for header in $(find "$other" -name '*.h' -not -path '*/include/*' -not -path 'libwalk/base/*'); do
 			probes=$((probes + 1))
 			# the system may have a header of that name (memory.h): look which one it was
 			# shellcheck disable=SC2086
-			found=$(echo "#include \"$(basename "$header")\"" |
+			found=$(echo "#include \"${header#"$other"/}\"" |
 				$cc $cflags ${includes[$room]} -M -x c - 2>/dev/null)
 			if [[ $found == *" $header"* ]]; then
 				echo "layers: $room can include $header" >&2

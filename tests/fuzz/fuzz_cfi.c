@@ -3,10 +3,10 @@
  * An ELF file whose bytes are the input is mapped, and threads stopped at addresses all over it are
  * walked with a hostile stack: everything from ELF headers to expressions is the input's.
  */
-#include "arch.h"
-#include "elf_function.h"
-#include "snapshot.h"
-#include "walker.h"
+#include "arch/arch.h"
+#include "cfi/function.h"
+#include "snapshot/snapshot.h"
+#include "walk/walker.h"
 
 #include <stdlib.h>
 #include <string.h>

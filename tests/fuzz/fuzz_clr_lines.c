@@ -7,8 +7,8 @@
  *	D	debug information of the JIT compiler, in both ways of writing; u16 bytes of code and u16 bytes
  *		of IL come before it
  */
-#include "clr_debug_info.h"
-#include "clr_pdb.h"
+#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/pdb.h"
 #include "cleanup.h"
 #include "fake.h"
 

@@ -6,7 +6,7 @@
  */
 #include "cleanup.h"
 #include "elf_file.h"
-#include "elf_symbol.h"
+#include "formats/elf_symbol.h"
 #include "symbolize_file.h"
 
 #include <assert.h>

@@ -4,8 +4,8 @@
  * its start: once as a copy and once as a running process, in which every read also changes a byte.
  */
 #include "fake.h"
-#include "ftable_read.h"
-#include "jit.h"
+#include "jit/ftable/read.h"
+#include "jit/jit.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * stopped in the code that it says it describes.
  */
 #include "jit_process.h"
-#include "jit_symfile.h"
+#include "jit/gdb/symfile.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Jitdump files: names, lines and call frame information of every function. */
-#include "jit_cfi.h"
-#include "jit_jitdump.h"
+#include "jit/cfi.h"
+#include "jit/perf/jitdump.h"
 
 #include <stdlib.h>
 

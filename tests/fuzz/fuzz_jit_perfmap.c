@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Perf maps: each name that is found is one whole line's. */
-#include "jit_perfmap.h"
+#include "jit/perf/perfmap.h"
 
 #include <stdlib.h>
 

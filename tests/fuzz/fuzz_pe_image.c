@@ -10,10 +10,10 @@
  * It is found, its modules are identified, threads all over it are walked and addresses explained;
  * what was found must be in order. Then the input is parsed as a file.
  */
-#include "arch.h"
-#include "pe_image.h"
-#include "snapshot.h"
-#include "module.h"
+#include "arch/arch.h"
+#include "formats/pe_image.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/module.h"
 
 #include <stdlib.h>
 #include <string.h>

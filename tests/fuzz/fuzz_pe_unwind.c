@@ -10,9 +10,9 @@
  * Steps are made at the function's first and last instructions and in its middle, as exact
  * addresses and as return addresses; a step by a kept rule must be the same.
  */
-#include "arch.h"
-#include "pe_info.h"
-#include "pe_rule.h"
+#include "arch/arch.h"
+#include "pe/info.h"
+#include "pe/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

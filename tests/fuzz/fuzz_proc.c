@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Texts of /proc: maps, stat, status, cgroup. Programs choose the names in them. */
-#include "proc.h"
-#include "snapshot.h"
+#include "process/proc.h"
+#include "snapshot/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
  *
  * over the process of tests/unit/wine_case.h, which has a page of code made by the program, too.
  */
-#include "unwinder.h"
+#include "unwind/unwinder.h"
 #include "wine_case.h"
-#include "wine_frames.h"
+#include "runtimes/wine/frames.h"
 
 #include <stdlib.h>
 #include <string.h>

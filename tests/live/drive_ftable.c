@@ -12,7 +12,7 @@
  *	stops N with-jit N wrong N
  *	reads N tables N busy N inconsistent N
  */
-#include "ftable_read.h"
+#include "jit/ftable/read.h"
 #include "errors.h"
 
 #include <snapwalk/clock.h>

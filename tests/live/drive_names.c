@@ -8,7 +8,7 @@
  * with "?" for what is not known; then "source NAME" and "us MICROSECONDS" of the look-up. With
  * "names" no lines are asked for.
  */
-#include "module.h"
+#include "snapshot/module.h"
 
 #include <snapwalk/symbolize.h>
 

@@ -4,8 +4,8 @@
  * step that the unwinder NAME made, with what it has learned by then. To be run with an instruction
  * counter: the difference of two numbers of rounds is what a step costs. Prints "steps N".
  */
-#include "snapshot.h"
-#include "walker.h"
+#include "snapshot/snapshot.h"
+#include "walk/walker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

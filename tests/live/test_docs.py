@@ -69,10 +69,10 @@ def test_errors(tap):
 def test_words_of_the_dump(tap):
     strings = r'"([\w-]+)"'
     for what, path, start in (
-            ("warnings", "libwalk/snapshot.c", "const char *sw_warning_name("),
-            ("trust", "libwalk/names.c", "const char *sw_trust_name("),
-            ("ends of stacks", "libwalk/names.c", "const char *sw_end_name("),
-            ("formats of modules", "libwalk/names.c", "const char *sw_module_kind_name("),
+            ("warnings", "libwalk/snapshot/snapshot.c", "const char *sw_warning_name("),
+            ("trust", "libwalk/walk/names.c", "const char *sw_trust_name("),
+            ("ends of stacks", "libwalk/walk/names.c", "const char *sw_end_name("),
+            ("formats of modules", "libwalk/walk/names.c", "const char *sw_module_kind_name("),
             ("sources of names", "symbolizer/symbolizer.c", "const char *sw_symbol_source_name(")):
         words = set(re.findall(strings, body_of(path, start))) - {"unknown"}
         documented(tap, "snapwalk-dump.5", words, what)

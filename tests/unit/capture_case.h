@@ -2,7 +2,7 @@
 #ifndef CAPTURE_CASE_H
 #define CAPTURE_CASE_H
 
-#include "capture_room.h"
+#include "capture/room.h"
 
 /*
  * A capture of our own memory, for tests of hooks: prepare, change something, capture.

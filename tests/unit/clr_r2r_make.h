@@ -3,7 +3,7 @@
 #define CLR_R2R_MAKE_H
 
 #include "clr_make.h"
-#include "clr_names.h"
+#include "runtimes/clr/names.h"
 #include "fake.h"
 
 /*

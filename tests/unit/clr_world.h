@@ -2,7 +2,7 @@
 #ifndef CLR_WORLD_H
 #define CLR_WORLD_H
 
-#include "clr_runtime.h"
+#include "runtimes/clr/clr.h"
 #include "fake.h"
 
 /*

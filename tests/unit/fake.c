@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #define FAKE_H
 
 #include "memory.h"
-#include "module.h"
-#include "snapshot.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
 
 /*
  * Targets made of literals, for unit tests.

@@ -2,7 +2,7 @@
 #ifndef JIT_CASE_H
 #define JIT_CASE_H
 
-#include "cfi_entry.h"
+#include "cfi/entry.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit_process.h"
-#include "arch.h"
-#include "module.h"
-#include "snapshot.h"
-#include "walker.h"
+#include "arch/arch.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+#include "walk/walker.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #ifndef PE_CASE_H
 #define PE_CASE_H
 
-#include "arch.h"
+#include "arch/arch.h"
 #include "fake.h"
-#include "pe_info.h"
-#include "pe_rule.h"
+#include "pe/info.h"
+#include "pe/rule.h"
 
 /*
  * Unwind information made of literals: an image at PE_BASE with code at PE_CODE and unwind

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbolize_file.h"
-#include "module.h"
+#include "snapshot/module.h"
 
 #include <assert.h>
 #include <stdlib.h>

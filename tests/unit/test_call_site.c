@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "call_site.h"
+#include "native/call_site.h"
 #include "walk_case.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cfi_entry.h"
+#include "cfi/entry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

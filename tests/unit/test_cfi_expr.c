@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
-#include "cfi_expr.h"
+#include "arch/arch.h"
+#include "cfi/expr.h"
 #include "fake.h"
 
 #include <dwarf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
-#include "cfi_rule.h"
+#include "arch/arch.h"
+#include "cfi/rule.h"
 #include "elf_image.h"
 #include "fake.h"
 

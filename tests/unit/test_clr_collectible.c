@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "clr_collectible.h"
-#include "capture_room.h"
+#include "runtimes/clr/collectible.h"
+#include "capture/room.h"
 #include "clr_world.h"
 
 #include <setjmp.h>

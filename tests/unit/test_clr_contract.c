@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* clr_contract.c and clr_layout.c. */
-#include "clr_layout.h"
+#include "runtimes/clr/layout.h"
 #include "fake.h"
 
 #include <json-c/json.h>

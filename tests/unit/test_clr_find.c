@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which files are asked if they are a .NET runtime, and what is said of one that is not understood. */
-#include "clr_runtime.h"
+#include "runtimes/clr/clr.h"
 #include "walk_case.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "clr_notes.h"
+#include "runtimes/clr/notes.h"
 #include "fake.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* clr_ranges.c and clr_r2r.c. */
-#include "clr_functions.h"
+#include "runtimes/clr/functions.h"
 #include "clr_world.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "clr_string.h"
+#include "runtimes/clr/string.h"
 #include "fake.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* clr_unwind.c, clr_hijack.c and clr_threads.c. */
-#include "clr_unwind.h"
-#include "arch.h"
-#include "clr_threads.h"
+#include "runtimes/clr/unwind.h"
+#include "arch/arch.h"
+#include "runtimes/clr/threads.h"
 #include "clr_world.h"
 #include "walk_case.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "debug_frame.h"
+#include "cfi/debug_frame.h"
 #include "elf_image.h"
 
 #include <setjmp.h>

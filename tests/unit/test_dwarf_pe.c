@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lines, inlined calls and names of a PE file from its DWARF alone: tests/fixtures/pe-names. */
 #include "cleanup.h"
-#include "module.h"
+#include "snapshot/module.h"
 
 #include <snapwalk/symbolize.h>
 

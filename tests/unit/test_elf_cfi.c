@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "elf_cfi.h"
+#include "cfi/find.h"
 #include "walk_case.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "elf_function.h"
+#include "cfi/function.h"
 #include "elf_image.h"
 #include "fake.h"
 

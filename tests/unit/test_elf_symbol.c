@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "elf_symbol.h"
+#include "formats/elf_symbol.h"
 #include "elf_make.h"
 
 #include <dlfcn.h>

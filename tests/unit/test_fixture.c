@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapshot_save.c, snapshot_load.c and fixture_text.c. */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "fake.h"
-#include "fixture_text.h"
+#include "saved/fixture_text.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * may do: what is there afterwards is true, and what is missing is said.
  */
 #include "cleanup.h"
-#include "snapshot.h"
+#include "snapshot/snapshot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* jit_ftable.c: what it finds and names by tables in a snapshot. */
 #include "fake.h"
-#include "ftable_read.h"
-#include "jit.h"
+#include "jit/ftable/read.h"
+#include "jit/jit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
-#include "jit.h"
+#include "jit/jit.h"
 #include "jit_case.h"
-#include "jit_gdb_list.h"
+#include "jit/gdb/list.h"
 #include "walk_case.h"
 
 #include <dwarf.h>

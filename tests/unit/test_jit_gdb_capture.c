@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of a list is copied in the stop: the list is our own memory, which changes between the hooks. */
 #include "capture_case.h"
-#include "jit_gdb.h"
+#include "jit/gdb/source.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
 #include "jit_case.h"
-#include "jit_libgcc.h"
-#include "jit_libgcc_list.h"
-#include "mem_live.h"
+#include "jit/libgcc/source.h"
+#include "jit/libgcc/list.h"
+#include "snapshot/live.h"
 #include "walk_case.h"
 
 #include <dwarf.h>

@@ -2,7 +2,7 @@
 /* What of lists and trees is copied in the stop, and what is proven without a copy: both are our own
  * memory, which changes between the hooks. */
 #include "capture_case.h"
-#include "jit_libgcc.h"
+#include "jit/libgcc/source.h"
 
 #include <stdlib.h>
 #include <setjmp.h>

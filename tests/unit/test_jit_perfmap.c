@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit_perfmap.h"
+#include "jit/perf/perfmap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

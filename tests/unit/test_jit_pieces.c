@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit_pieces.h"
-#include "capture_room.h"
+#include "jit/pieces.h"
+#include "capture/room.h"
 #include "cleanup.h"
 #include "fake.h"
 

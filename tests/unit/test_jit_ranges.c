@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit_ranges.h"
+#include "range_index.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit_symfile.h"
+#include "jit/gdb/symfile.h"
 #include "arena.h"
 #include "cleanup.h"
 #include "elf_make.h"
 #include "errors.h"
 #include "fake.h"
 #include "jit_case.h"
-#include "jit_cfi.h"
+#include "jit/cfi.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

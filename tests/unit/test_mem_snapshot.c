@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
-#include "mem_live.h"
+#include "snapshot/live.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

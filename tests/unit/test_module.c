@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
-#include "module.h"
+#include "snapshot/module.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pe_function.h"
-#include "call_site.h"
+#include "pe/function.h"
+#include "native/call_site.h"
 #include "pe_load.h"
 #include "walk_case.h"
 

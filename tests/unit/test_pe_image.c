@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
-#include "pe_image.h"
+#include "formats/pe_image.h"
 #include "pe_load.h"
 
 #include <setjmp.h>

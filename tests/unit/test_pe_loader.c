@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
-#include "pe_loader.h"
+#include "snapshot/pe_loader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

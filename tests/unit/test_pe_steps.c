@@ -4,8 +4,8 @@
  * each must give (targets/lib/pe_step.c, which describes the records). The recorded file is
  * fixtures/pe-steps/steps; another one may be named as argument.
  */
-#include "arch.h"
-#include "pe_rule.h"
+#include "arch/arch.h"
+#include "pe/rule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

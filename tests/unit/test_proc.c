@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "proc.h"
+#include "process/proc.h"
 #include "cleanup.h"
 
 #include <fcntl.h>

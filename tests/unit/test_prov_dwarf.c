@@ -2,7 +2,7 @@
 /*
  * Lines and inlined calls of this program's own functions, whose lines the preprocessor knows.
  */
-#include "module.h"
+#include "snapshot/module.h"
 
 #include <snapwalk/symbolize.h>
 

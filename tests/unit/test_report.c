@@ -3,7 +3,7 @@
 #include "report_spots.h"
 #include "stack_id.h"
 #include "cleanup.h"
-#include "walker.h"
+#include "walk/walker.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "restart.h"
+#include "arch/restart.h"
 
 #include <errno.h>
 #include <setjmp.h>

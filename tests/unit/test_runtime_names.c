@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtime_names.h"
+#include "jit/runtime_names.h"
 #include "fake.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
-#include "unwinder.h"
+#include "arch/arch.h"
+#include "unwind/unwinder.h"
 #include "walk_case.h"
 #include "wine_case.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "side_file.h"
-#include "capture_room.h"
+#include "snapshot/side_file.h"
+#include "capture/room.h"
 #include "cleanup.h"
 #include "fake.h"
 

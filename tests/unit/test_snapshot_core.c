@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapshot_core.c with core_elf.c, core_notes.c and core_open.c. */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "core_builder.h"
-#include "core_open.h"
-#include "module.h"
+#include "saved/core_open.h"
+#include "snapshot/module.h"
 
 #include <elf.h>
 #include <fcntl.h>

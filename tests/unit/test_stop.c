@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "stop.h"
+#include "stop/stop.h"
 #include "cleanup.h"
-#include "proc.h"
+#include "process/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

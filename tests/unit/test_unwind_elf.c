@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
+#include "arch/arch.h"
 #include "walk_case.h"
 
 #include <setjmp.h>

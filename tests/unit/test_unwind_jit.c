@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
-#include "jit.h"
+#include "jit/jit.h"
 #include "jit_case.h"
 #include "walk_case.h"
 

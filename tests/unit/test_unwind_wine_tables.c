@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "text.h"
 #include "walk_case.h"
 #include "wine_case.h"
-#include "wine_tables.h"
+#include "runtimes/wine/tables.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

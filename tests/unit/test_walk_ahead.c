@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
-#include "walk_ahead.h"
+#include "arch/arch.h"
+#include "native/ahead.h"
 #include "walk_case.h"
 
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* walk_libunwind.c with walk_libunwind_table.c, walk_libunwind_index.c and walk_libunwind_load.c. */
-#include "arch.h"
+#include "arch/arch.h"
 #include "cleanup.h"
 #include "fake.h"
-#include "walk_libunwind.h"
-#include "walk_libunwind_table.h"
-#include "walker.h"
+#include "compare/libunwind.h"
+#include "compare/table.h"
+#include "walk/walker.h"
 
 #include <elf.h>
 #include <setjmp.h>

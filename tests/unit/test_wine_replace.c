@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch.h"
+#include "arch/arch.h"
 #include "fake.h"
-#include "wine_replace.h"
+#include "runtimes/wine/replace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

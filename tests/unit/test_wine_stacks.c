@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The stacks hook over this very process: its memory is what a stopped target's would be. */
-#include "arch.h"
-#include "capture_room.h"
+#include "arch/arch.h"
+#include "capture/room.h"
 #include "fake.h"
-#include "wine_frames.h"
-#include "wine_stacks.h"
+#include "runtimes/wine/frames.h"
+#include "runtimes/wine/stacks.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "wine_case.h"
-#include "wine_teb.h"
+#include "runtimes/wine/teb.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk_case.h"
-#include "arch.h"
-#include "unwinder.h"
+#include "arch/arch.h"
+#include "unwind/unwinder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

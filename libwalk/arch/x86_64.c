@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * x86-64: registers, the few instructions we look at, and code that is known by its bytes.
+ * Source of encodings: Intel SDM volume 2 (2023), CALL, JMP, PUSH, POP, RET, ENDBR64, and chapter 2
+ * for ModRM and SIB.
+ */
+#include "arch/arch.h"
+#include "cleanup.h"
+
+#include <string.h>
+
+const char *sw_arch_reg_name(unsigned number)
+{
+	static const char *const names[SW_REGS_MAX] = {
+		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+		"r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra",
+	};
+	return number < SW_ARRAY_SIZE(names) ? names[number] : "r?";
+}
+
+uint32_t sw_arch_preserved(void)
+{
+	return UINT32_C(1) << SW_X86_64_RBX | UINT32_C(1) << SW_X86_64_RBP | UINT32_C(0xf000);
+}
+
+/* Bytes after ModRM that belong to it: SIB and displacement. */
+static size_t modrm_tail(uint8_t modrm, uint8_t sib)
+{
+	unsigned mod = modrm >> 6, rm = modrm & 7;
+	if (mod == 3)
+		return 0;
+	size_t tail = rm == 4 ? 1 : 0;
+	if (mod == 1)
+		return tail + 1;
+	if (mod == 2)
+		return tail + 4;
+	bool disp32 = rm == 5 || (rm == 4 && (sib & 7) == 5);
+	return disp32 ? tail + 4 : tail;
+}
+
+/* FF /2 that ends exactly at the end of code (SW_ARCH_CALL_MAX bytes). Prefixes lie before it. */
+static bool indirect_call_ends(const uint8_t code[SW_ARCH_CALL_MAX])
+{
+	for (size_t length = 2; length <= SW_ARCH_CALL_MAX; length++) {
+		const uint8_t *at = code + SW_ARCH_CALL_MAX - length;
+		if (at[0] != 0xff || ((at[1] >> 3) & 7) != 2)
+			continue;
+		uint8_t sib = length > 2 ? at[2] : 0;
+		if (2 + modrm_tail(at[1], sib) == length)
+			return true;
+	}
+	return false;
+}
+
+unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
+			     uint64_t *ret_target_avma)
+{
+	uint8_t code[SW_ARCH_CALL_MAX];
+	if (return_avma < SW_ARCH_CALL_MAX ||
+	    !sw_memory_read(memory, return_avma - SW_ARCH_CALL_MAX, code, sizeof(code)))
+		return SW_CALL_NONE;
+	unsigned found = indirect_call_ends(code) ? SW_CALL_INDIRECT : SW_CALL_NONE;
+	if (code[SW_ARCH_CALL_MAX - 5] == 0xe8) {
+		int32_t displacement;
+		memcpy(&displacement, code + SW_ARCH_CALL_MAX - 4, sizeof(displacement));
+		*ret_target_avma = return_avma + (uint64_t) (int64_t) displacement;
+		found |= SW_CALL_DIRECT;
+	}
+	return found;
+}
+
+static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma)
+{
+	/* [endbr64] [bnd] jmp *disp32(%rip) */
+	uint8_t code[12];
+	if (!sw_memory_read(memory, avma, code, sizeof(code)))
+		return false;
+	size_t at = memcmp(code, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+	if (code[at] == 0xf2)
+		at++;
+	if (code[at] != 0xff || code[at + 1] != 0x25)
+		return false;
+	int32_t displacement;
+	memcpy(&displacement, code + at + 2, sizeof(displacement));
+	*ret_slot_avma = avma + at + 6 + (uint64_t) (int64_t) displacement;
+	return true;
+}
+
+bool sw_arch_padding_before(struct sw_memory memory, uint64_t avma)
+{
+	uint8_t code;
+	return avma > 0 && sw_memory_read(memory, avma - 1, &code, 1) && code == 0xcc;
+}
+
+static bool is_ret(const uint8_t *code)
+{
+	/* ret; ret imm16; rep ret; bnd ret */
+	return code[0] == 0xc3 || code[0] == 0xc2 ||
+	       ((code[0] == 0xf3 || code[0] == 0xf2) && code[1] == 0xc3);
+}
+
+bool sw_arch_at_return(struct sw_memory memory, uint64_t pc_avma)
+{
+	uint8_t code[2] = {0};
+	return (sw_memory_read(memory, pc_avma, code, sizeof(code)) ||
+		sw_memory_read(memory, pc_avma, code, 1)) &&
+	       is_ret(code);
+}
+
+enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma)
+{
+	uint8_t code[8];
+	if (!sw_memory_read(memory, pc_avma, code, sizeof(code)))
+		return SW_FP_IN_BODY;
+	const uint8_t *at = code;
+	if (memcmp(at, endbr64, sizeof(endbr64)) == 0)
+		at += sizeof(endbr64);
+	if (at[0] == 0x55 || is_ret(code)) /* push %rbp */
+		return SW_FP_AT_ENTRY;
+	bool mov_rsp_rbp = code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) ||
+					       (code[1] == 0x8b && code[2] == 0xec));
+	if (mov_rsp_rbp || (code[0] == 0x5d && is_ret(code + 1))) /* pop %rbp; ret */
+		return SW_FP_PUSHED;
+	return SW_FP_IN_BODY;
+}
+
+/* mov $__NR_rt_sigreturn,%rax; syscall. The kernel requires no form, but every C library writes this
+ * one, and gdb and libgcc know it by it: glibc 2.36 libc_sigaction.c, musl 1.2.3 x86_64/restore.s. */
+static bool is_sigreturn(struct sw_memory code, uint64_t pc)
+{
+	static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	uint8_t bytes[sizeof(trampoline)];
+	return sw_memory_read(code, pc, bytes, sizeof(bytes)) &&
+	       memcmp(bytes, trampoline, sizeof(trampoline)) == 0;
+}
+
+/* musl 1.2.3 src/thread/x86_64/clone.s, which has no or wrong CFI: the child's first call, and that
+ * the thread exits when it returns. */
+static bool is_musl_clone(struct sw_memory code, uint64_t pc)
+{
+	static const uint8_t sequence[] = {
+		0x31, 0xed,       /* xor %ebp,%ebp */
+		0x5f,             /* pop %rdi */
+		0x41, 0xff, 0xd1, /* call *%r9 */
+		0x89, 0xc7,       /* mov %eax,%edi   <- pc */
+		0x31, 0xc0,       /* xor %eax,%eax */
+		0xb0, 0x3c,       /* mov $__NR_exit,%al */
+		0x0f, 0x05,       /* syscall */
+	};
+	uint8_t bytes[sizeof(sequence)];
+	return pc >= 6 && sw_memory_read(code, pc - 6, bytes, sizeof(bytes)) &&
+	       memcmp(bytes, sequence, sizeof(sequence)) == 0;
+}
+
+/*
+ * pc is where the call of a process's entry code returns to. The entry code must clear rbp, "to mark
+ * the deepest stack frame" (psABI 1.0, §3.4.1). A call in a function that merely follows the entry
+ * code must not pass for it: that function is then what an earlier call leads to.
+ */
+static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
+{
+	uint8_t bytes[SW_ARCH_ENTRY_MAX];
+	if (entry == 0 || pc < entry || pc - entry > sizeof(bytes) || pc - entry < 7)
+		return false;
+	size_t size = (size_t) (pc - entry);
+	if (!sw_memory_read(code, entry, bytes, size))
+		return false;
+	size_t at = memcmp(bytes, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+	at += bytes[at] == 0x48; /* xor %ebp,%ebp or xor %rbp,%rbp */
+	if (bytes[at] != 0x31 || bytes[at + 1] != 0xed)
+		return false;
+	for (at += 2; at + 5 < size; at++) {
+		int32_t displacement;
+		memcpy(&displacement, bytes + at + 1, sizeof(displacement));
+		if (bytes[at] == 0xe8 && displacement >= 0 && at + 5 + (size_t) displacement < size)
+			return false;
+	}
+	uint64_t target;
+	return sw_arch_call_before(code, pc, &target) != SW_CALL_NONE;
+}
+
+enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64_t entry)
+{
+	if (is_sigreturn(code, pc))
+		return SW_CODE_SIGRETURN;
+	if (is_musl_clone(code, pc) || is_entry_call(code, pc, entry))
+		return SW_CODE_THREAD_START;
+	return SW_CODE_UNKNOWN;
+}
+
+/*
+ * glibc 2.36 sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S end the table before the system
+ * call and begin it again at the child's first instruction ("the child needs to have undefined
+ * RIP"). pc may be at each of the instructions between; jumps are short or near.
+ */
+enum sw_clone_side sw_arch_clone_side(struct sw_memory code, uint64_t pc, uint64_t rax)
+{
+	enum { SYSCALL, TEST, JL, JE, RET, N };
+	for (unsigned form = 0; form < 4; form++) {
+		bool near_jl = form & 1, near_je = form & 2;
+		const size_t length[N] = {2, 3, near_jl ? 6 : 2, near_je ? 6 : 2, 1};
+		size_t size = 0, begin[N];
+		uint8_t bytes[18];
+		for (int i = SYSCALL; i < N; i++) {
+			begin[i] = size;
+			size += length[i];
+		}
+		for (int i = SYSCALL; i < N; i++) {
+			if (!sw_memory_read(code, pc - begin[i], bytes, size) ||
+			    memcmp(bytes, "\x0f\x05\x48\x85\xc0", 5) != 0 ||
+			    memcmp(bytes + begin[JL], near_jl ? "\x0f\x8c" : "\x7c",
+				   near_jl + 1U) ||
+			    memcmp(bytes + begin[JE], near_je ? "\x0f\x84" : "\x74",
+				   near_je + 1U) ||
+			    bytes[begin[RET]] != 0xc3)
+				continue;
+			return i != SYSCALL && i != RET && rax == 0 ? SW_CLONE_CHILD
+								    : SW_CLONE_PARENT;
+		}
+	}
+	return SW_CLONE_NONE;
+}
+
+/*
+ * At rt_sigreturn sp points at the kernel's struct ucontext: uc_flags, uc_link, uc_stack (40 bytes),
+ * then struct sigcontext_64. Source: Linux 6.1, arch/x86/include/uapi/asm/{ucontext,sigcontext}.h.
+ */
+unsigned sw_arch_sigframe_off(unsigned number)
+{
+	static const uint8_t words[SW_REGS_MAX] = {
+		[SW_X86_64_R8] = 0,
+		1,
+		2,
+		3,
+		4,
+		5,
+		6,
+		7, /* r8 to r15 */
+		[SW_X86_64_RDI] = 8,
+		[SW_X86_64_RSI] = 9,
+		[SW_X86_64_RBP] = 10,
+		[SW_X86_64_RBX] = 11,
+		[SW_X86_64_RDX] = 12,
+		[SW_X86_64_RAX] = 13,
+		[SW_X86_64_RCX] = 14,
+		[SW_X86_64_RSP] = 15,
+		[SW_X86_64_RA] = 16,
+	};
+	return 40 + 8U * words[number < SW_REGS_MAX ? number : 0];
+}

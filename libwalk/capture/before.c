@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "capture/take.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "text.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <sys/stat.h>
+
+enum {
+	MAPS_TEXT_MAX = 64 << 20,
+	MAPS_TRIES_MAX = 3,
+	CGROUP_TEXT_MAX = 16 << 10,
+	PATH_TEXT_MAX = 4096,
+	STATUS_TEXT_MAX = 16 << 10,
+};
+
+static const char *keep_text(struct sw_take *take, const char *s, size_t length)
+{
+	const char *kept = sw_arena_strndup(&take->snap->priv->arena, s, length);
+	return kept != NULL ? kept : "";
+}
+
+/* As it was named when it was started: the kernel adds a word to the name when the file is gone. */
+static const char *exe_path(struct sw_take *take)
+{
+	char text[PATH_TEXT_MAX];
+	struct stat st;
+	ssize_t n = readlinkat(take->live_fd, "exe", text, sizeof(text) - 1);
+	if (n <= 0)
+		return "";
+	text[n] = '\0';
+	size_t length;
+	const struct sw_map map = {.path = text};
+	bool gone = fstatat(take->live_fd, "exe", &st, 0) == 0 && st.st_nlink == 0;
+	if (!sw_map_path_deleted(&map, &length) || !gone)
+		length = (size_t) n;
+	return keep_text(take, text, length);
+}
+
+static void process_describe(struct sw_take *take)
+{
+	const struct sw_target *target = take->target;
+	struct sw_process *p = &take->snap->process;
+	char text[STATUS_TEXT_MAX];
+	uint64_t uid;
+	*p = (struct sw_process){.pid = target->pid,
+				 .starttime = target->starttime,
+				 .elf_class = 64,
+				 .exe = "",
+				 .cgroup = ""};
+	if (sw_proc_read_small(target->proc_fd, "status", text, sizeof(text)) > 0 &&
+	    sw_proc_status_number(text, "Uid", &uid))
+		p->uid = (uid_t) uid;
+	struct timespec now;
+	(void) clock_gettime(CLOCK_BOOTTIME, &now);
+	p->uptime_ms = (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+		       (int64_t) (target->starttime * 1000 / (uint64_t) sysconf(_SC_CLK_TCK));
+	p->exe = exe_path(take);
+	const char *path;
+	size_t length;
+	if (sw_proc_read_small(target->proc_fd, "cgroup", text, CGROUP_TEXT_MAX) > 0 &&
+	    sw_proc_cgroup_find(text, &path, &length))
+		p->cgroup = keep_text(take, path, length);
+}
+
+/* Of a file below the directory of the thread through which we look; errno says why. */
+static int cannot_open(const struct sw_take *take, const char *name)
+{
+	bool refused = errno == EACCES || errno == EPERM;
+	if (sw_errno_is_shortage(errno))
+		return sw_fail_errno(take->err, SW_E_IO, "process %d: its %s cannot be opened",
+				     take->target->pid, name);
+	if (refused && sw_target_thread_lives(take->live_fd, "stat"))
+		return sw_target_denied(take->target, take->target->pid, take->err);
+	return sw_fail(take->err, SW_E_EXITED, "process %d exited before its %s could be opened",
+		       take->target->pid, name);
+}
+
+static uint64_t size_now(const struct sw_take *take)
+{
+	char statm[32] = "";
+	ssize_t n = pread(take->stop.statm_fd, statm, sizeof(statm) - 1, 0);
+	return n > 0 ? sw_proc_statm_pages(statm) : 0;
+}
+
+/* The text of maps, and the size of the memory at that time: read again while it changes. */
+static int maps_text(struct sw_take *take, struct sw_text *text)
+{
+	for (int tries = 0;; tries++) {
+		uint64_t before = size_now(take);
+		text->size = 0;
+		int r = sw_text_read_at(text, take->live_fd, "maps", MAPS_TEXT_MAX);
+		take->maps_pages = size_now(take);
+		if (r < 0 || before == take->maps_pages || tries == MAPS_TRIES_MAX)
+			return r;
+	}
+}
+
+/* Maps and modules, as they are now; when there are some already, those that are gone stay. */
+int sw_take_maps(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	struct sw_map *maps;
+	size_t n, bad;
+	int r = maps_text(take, &text);
+	if (r == -SW_E_IO)
+		return cannot_open(take, "maps");
+	if (r == 0)
+		r = sw_maps_parse(&snap->priv->arena, text.data, text.size, &maps, &n, &bad);
+	/* Read again: a library may have come after the first time, or gone before the second. */
+	if (r == 0 && n > 0 && snap->n_maps > 0)
+		r = sw_maps_merge(&snap->priv->arena, maps, n, snap->maps, snap->n_maps, &maps, &n);
+	if (r < 0)
+		return sw_fail(take->err, -r, "process %d: maps: %s", take->target->pid,
+			       sw_error_text(r));
+	if (n == 0)
+		return sw_fail(take->err, SW_E_EXITED, "process %d has no memory any more",
+			       take->target->pid);
+	snap->maps = maps;
+	snap->n_maps = n;
+	if (bad > 0)
+		sw_snapshot_warn(snap, SW_WARN_MEMORY, 0, SW_E_FORMAT,
+				 "%zu lines of maps could not be read", bad);
+	sw_cleanup(sw_live_deinit) struct sw_live live;
+	sw_live_init(&live, take->target, take->live_fd, snap->priv->mem_fd, snap);
+	const struct sw_opener opener = sw_live_opener(&live);
+	return sw_snapshot_find_places(snap, &opener, take->err);
+}
+
+int sw_take_before(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	snap->live = true;
+	take->live_fd = sw_target_live_fd(take->target);
+	if (take->live_fd < 0 && sw_errno_is_shortage(errno))
+		return cannot_open(take, "directory in /proc");
+	if (take->live_fd < 0)
+		return sw_fail(take->err, SW_E_EXITED, "process %d has exited", take->target->pid);
+	process_describe(take);
+	snap->priv->mem_fd = openat(take->live_fd, "mem", O_RDONLY | O_CLOEXEC);
+	if (snap->priv->mem_fd < 0 &&
+	    (errno == EACCES || errno == EPERM || sw_errno_is_shortage(errno)))
+		return cannot_open(take, "mem");
+	take->stop.mem_fd = snap->priv->mem_fd;
+	take->stop.statm_fd = openat(take->live_fd, "statm", O_RDONLY | O_CLOEXEC);
+	if (take->stop.statm_fd < 0 && sw_errno_is_shortage(errno))
+		return cannot_open(take, "statm");
+	int r = sw_take_threads_and_maps(take);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < snap->n_maps && take->stop.known_avma == 0; i++)
+		if (snap->maps[i].prot & SW_MAP_READ)
+			take->stop.known_avma = snap->maps[i].start_avma;
+	take->room->proc_fd = take->target->proc_fd;
+	take->room->live_fd = take->live_fd;
+	sw_capture_room_prepare(take->room);
+	take->stop.arg = take->room;
+	return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * In the stop: the target's memory, copied for the stacks and read for the unwinders' hooks.
+ *
+ * Runs while the target is STOPPED, in the helper, on its small stack, and may be killed between any
+ * two instructions. Nothing here parses, opens, allocates, locks, names or prints; it waits for
+ * nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
+ */
+#include "capture/room.h"
+#include "bytes.h"
+#include "snapshot/snapshot.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+/* Reads what it can of one range. */
+static size_t read_slow(const struct sw_stop *stop, uint64_t avma, uint8_t *to, size_t bytes)
+{
+	return stop->mem_fd >= 0 ? sw_pread(stop->mem_fd, to, bytes, avma) : 0;
+}
+
+/* Any thread that is held gives access to the memory; the leader may be a zombie. */
+static pid_t held_tid(const struct sw_stop *stop)
+{
+	for (size_t i = 0; i < stop->n; i++)
+		if (stop->tracees[i].has_regs)
+			return stop->tracees[i].tid;
+	return 0;
+}
+
+/* Copies pieces [first, last), which lie in a row in the pool. Sets how much came of each. */
+static void batch_copy(struct sw_capture_room *room, pid_t tid, size_t first, size_t last)
+{
+	while (first < last) {
+		size_t n = last - first;
+		struct iovec local = {room->pieces[first].to, 0};
+		for (size_t i = 0; i < n; i++) {
+			const struct sw_piece *p = &room->pieces[first + i];
+			room->remote[i] = (struct iovec){(void *) (uintptr_t) p->avma, p->bytes};
+			local.iov_len += p->bytes;
+		}
+		ssize_t r = process_vm_readv(tid, &local, 1, room->remote, n, 0);
+		if (r < 0 && (errno == ENOSYS || errno == EPERM)) {
+			room->no_vm_readv = true;
+			return;
+		}
+		size_t got = r > 0 ? (size_t) r : 0;
+		while (first < last && got >= room->pieces[first].bytes)
+			got -= room->pieces[first++].bytes;
+		/* The first one that is not whole ended the call: the next call begins after it. */
+		if (first < last)
+			room->pieces[first++].bytes = got;
+	}
+}
+
+void sw_capture_pieces_copy(struct sw_capture_room *room)
+{
+	pid_t tid = held_tid(room->stop);
+	for (size_t first = 0; first < room->n_pieces;) {
+		/* The first batch is always copied: without it the answer is worth nothing. */
+		if (first > 0 && sw_clock_ns() > room->stop->deadline_ns) {
+			room->out_of_time = true;
+			for (size_t i = first; i < room->n_pieces; i++)
+				room->pieces[i].bytes = 0;
+			room->n_copied = room->n_pieces;
+			return;
+		}
+		size_t last = first, bytes = 0;
+		while (last < room->n_pieces && last - first < SW_CAPTURE_BATCH &&
+		       bytes < SW_CAPTURE_BATCH_BYTES)
+			bytes += room->pieces[last++].bytes;
+		if (!room->no_vm_readv)
+			batch_copy(room, tid, first, last);
+		for (size_t i = first; room->no_vm_readv && i < last; i++) {
+			struct sw_piece *p = &room->pieces[i];
+			p->bytes = read_slow(room->stop, p->avma, p->to, p->bytes);
+		}
+		room->n_copied = first = last;
+	}
+}
+
+/* What could be read of local, at most; when the system call is refused that is remembered. */
+static size_t read_fast(struct sw_capture_room *room, const struct iovec *local,
+			const struct iovec *remote, size_t n)
+{
+	if (room->no_vm_readv)
+		return 0;
+	ssize_t got = process_vm_readv(held_tid(room->stop), local, n, remote, n, 0);
+	room->no_vm_readv = got < 0 && (errno == ENOSYS || errno == EPERM);
+	return got > 0 ? (size_t) got : 0;
+}
+
+bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	struct sw_capture_room *room = capture->room;
+	struct iovec local = {buffer, bytes}, remote = {(void *) (uintptr_t) avma, bytes};
+	if (read_fast(room, &local, &remote, 1) == bytes)
+		return true;
+	return room->no_vm_readv && read_slow(room->stop, avma, buffer, bytes) == bytes;
+}
+
+/* Reads up to SW_CAPTURE_READS; how many were whole, before the first one that was not. */
+static size_t reads_try(struct sw_capture_room *room, const struct sw_capture_read *reads, size_t n)
+{
+	struct iovec local[SW_CAPTURE_READS], remote[SW_CAPTURE_READS];
+	for (size_t i = 0; i < n; i++) {
+		local[i] = (struct iovec){reads[i].buffer, reads[i].bytes};
+		remote[i] = (struct iovec){(void *) (uintptr_t) reads[i].avma, reads[i].bytes};
+	}
+	size_t got = read_fast(room, local, remote, n), whole = 0;
+	while (whole < n && got >= reads[whole].bytes)
+		got -= reads[whole++].bytes;
+	return whole;
+}
+
+void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	struct sw_capture_room *room = capture->room;
+	for (size_t i = 0; i < n;) {
+		size_t batch = n - i < SW_CAPTURE_READS ? n - i : SW_CAPTURE_READS;
+		size_t whole = reads_try(room, reads + i, batch);
+		for (size_t end = i + whole; i < end; i++)
+			reads[i].ok = true;
+		/* The first one that is not whole ended the call: the next call begins after it. */
+		if (whole < batch) {
+			struct sw_capture_read *r = &reads[i++];
+			r->ok = room->no_vm_readv &&
+				read_slow(room->stop, r->avma, r->buffer, r->bytes) == r->bytes;
+		}
+	}
+}
+
+bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
+		     const uint8_t **ret_data)
+{
+	struct sw_capture_room *room = capture->room;
+	struct sw_snapshot *snap = room->snap;
+	if (bytes > room->size - room->used || snap->n_ranges >= SW_CAPTURE_RANGES) {
+		room->room_short = true;
+		return false;
+	}
+	uint8_t *to = snap->priv->pool + room->used;
+	if (!sw_capture_read(capture, avma, to, bytes))
+		return false;
+	room->used += bytes;
+	snap->ranges[snap->n_ranges] = (struct sw_range){avma, bytes, to};
+	atomic_signal_fence(memory_order_release); /* as in piece_add() */
+	snap->n_ranges++;
+	*ret_data = to;
+	return true;
+}
+
+bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	const struct sw_capture_room *room = capture->room;
+	for (size_t i = 0; i < room->n_want; i++) {
+		const struct sw_piece *p = &room->pieces[i];
+		if (avma < p->avma || avma - p->avma > p->bytes ||
+		    bytes > p->bytes - (avma - p->avma))
+			continue;
+		if (buffer != NULL)
+			memcpy(buffer, p->to + (avma - p->avma), bytes);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "capture/take.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <snapwalk/clock.h>
+
+enum {
+	DEFAULT_MAX_STOP_MS = 100,
+	DEFAULT_MAX_THREADS = 32768,
+	DEFAULT_STACK_BYTES = 256 << 10,
+	DEFAULT_TOTAL_BYTES = 512 << 20,
+	MIN_STACK_BYTES = 4096,
+	MAX_STOP_MS_LIMIT = 60000,
+	NS_PER_MS = 1000000,
+	TAKE_AGAIN_MAX = 3,
+};
+
+static void take_deinit(struct sw_take *take)
+{
+	sw_snapshot_destroy(take->snap);
+	sw_close_p(&take->stop.statm_fd);
+	sw_close_p(&take->live_fd);
+}
+
+static struct sw_snapshot_options options_fill(const struct sw_snapshot_options *given)
+{
+	struct sw_snapshot_options o = {0};
+	if (given != NULL)
+		o = *given;
+	if (o.max_stop_ms == 0)
+		o.max_stop_ms = DEFAULT_MAX_STOP_MS;
+	if (o.max_stop_ms > MAX_STOP_MS_LIMIT)
+		o.max_stop_ms = MAX_STOP_MS_LIMIT;
+	if (o.stack_bytes == 0)
+		o.stack_bytes = DEFAULT_STACK_BYTES;
+	if (o.stack_bytes < MIN_STACK_BYTES)
+		o.stack_bytes = MIN_STACK_BYTES;
+	if (o.total_bytes == 0)
+		o.total_bytes = DEFAULT_TOTAL_BYTES;
+	if (o.max_threads == 0)
+		o.max_threads = DEFAULT_MAX_THREADS;
+	return o;
+}
+
+static int take_once(struct sw_context *ctx, const struct sw_target *target,
+		     const struct sw_snapshot_options *options, struct sw_snapshot **ret,
+		     struct sw_error *err)
+{
+	int64_t begin_ns = sw_clock_ns();
+	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
+						       .options = options_fill(options),
+						       .stop.statm_fd = -EBADF,
+						       .live_fd = -EBADF,
+						       .err = err};
+	int r = sw_snapshot_create(ctx, &take.snap, err);
+	if (r < 0)
+		return r;
+	take.stop.task_fd = target->task_fd;
+	take.stop.new_threads = take.options.tids == NULL && !take.options.running_only;
+	take.stop.realtime = !take.options.no_realtime;
+	take.stop.restart = take.options.restart;
+	take.stop.max_stop_ns = (int64_t) take.options.max_stop_ms * NS_PER_MS;
+	take.stop.stopped = sw_capture_room_fill;
+	take.stop.permit = take.options.permit;
+	take.stop.permit_arg = take.options.permit_arg;
+	r = sw_take_before(&take);
+	if (r == 0)
+		r = sw_stop_run(&take.stop, err);
+	if (r == 0 && take.stop.refused)
+		r = sw_fail(err, SW_E_NOT_PERMITTED,
+			    "process %d may not be captured by the one who asks", target->pid);
+	if (r == 0)
+		r = sw_take_after(&take);
+	if (r < 0)
+		return r;
+	take.snap->times.take_ns = sw_clock_ns() - begin_ns;
+	*ret = sw_take_ptr(take.snap);
+	return 0;
+}
+
+/* The thread through which we looked may be gone, or all threads that we knew, with the process
+ * still there: then once more from the start. */
+static bool still_there(const struct sw_target *target)
+{
+	sw_cleanup(sw_close_p) int live_fd = sw_target_live_fd(target);
+	return live_fd >= 0;
+}
+
+int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
+		     const struct sw_snapshot_options *options, struct sw_snapshot **ret,
+		     struct sw_error *err)
+{
+	int r = take_once(ctx, target, options, ret, err);
+	for (int again = 0; r == -SW_E_EXITED && again < TAKE_AGAIN_MAX && still_there(target);
+	     again++)
+		r = take_once(ctx, target, options, ret, err);
+	return r;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_SNAPSHOT_TAKE_H
+#define SW_SNAPSHOT_TAKE_H
+
+#include "capture/room.h"
+#include "process/proc.h"
+#include "process/target.h"
+
+/*
+ * One sw_snapshot_take(), in the order of its files: capture/before.c with capture/threads.c
+ * (describe everything, set memory aside), stop/run.c with capture_*.c (stop, copy, let go),
+ * capture/after.c (what became of each thread, warnings, newer maps).
+ */
+struct sw_take {
+	const struct sw_target *target;
+	struct sw_snapshot_options options; /* defaults filled in */
+	struct sw_snapshot *snap;           /* owned until it is handed over */
+	struct sw_stop stop;                /* its arrays are the snapshot's arena's */
+	struct sw_capture_room *room;       /* the snapshot's arena's */
+	int live_fd;                        /* owned: sw_target_live_fd() */
+	uint64_t maps_pages;        /* size of the memory that the maps describe; 0 unknown */
+	struct sw_proc_stat leader; /* of the thread group's leader */
+	struct sw_error *err;
+};
+
+/* Before the stop: fills snap with process, threads, maps and places, and readies stop and room. */
+int sw_take_before(struct sw_take *take);
+
+/* After the stop: completes snap. */
+int sw_take_after(struct sw_take *take);
+
+/* What /proc says of the thread t->tid. False: it is gone. */
+bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
+		      struct sw_proc_stat *ret_stat);
+
+/* Part of sw_take_before(): lists and describes threads, sets the room aside, reads maps. */
+int sw_take_threads_and_maps(struct sw_take *take);
+
+/* Reads maps and finds places, as they are now, and adds what snap had where nothing is now. */
+int sw_take_maps(struct sw_take *take);
+
+#endif

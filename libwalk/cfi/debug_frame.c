@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cfi/debug_frame.h"
+#include "cfi/entry.h"
+#include "cleanup.h"
+#include "formats/elf_sections.h"
+
+#include <endian.h>
+#include <gelf.h>
+
+struct sw_debug_frame {
+	uint8_t *file; /* owned; the made-up file */
+	Elf *elf;      /* owned, over file */
+	Dwarf *dwarf;  /* owned, over elf */
+	Dwarf_CFI *cfi;
+};
+
+/* What is needed of the section to make it up again. */
+struct section {
+	const char *name;
+	struct sw_bytes bytes;
+	uint64_t flags;
+};
+
+/* The size that the section says it has when it is uncompressed; its own when it is not. */
+static bool uncompressed_size(const struct section *s, uint64_t *ret)
+{
+	*ret = s->bytes.size;
+	if (s->flags & SHF_COMPRESSED)
+		/* Elf64_Chdr: type, reserved, size, alignment; gABI 4.3, chapter 4 */
+		return sw_bytes_u64(s->bytes, 8, ret);
+	if (s->name[1] == 'z') {
+		/* "ZLIB" and a big-endian size: binutils, before SHF_COMPRESSED */
+		if (!sw_bytes_u64(s->bytes, 4, ret))
+			return false;
+		*ret = be64toh(*ret);
+	}
+	return true;
+}
+
+static bool find_section(Elf *elf, struct sw_bytes image, struct section *ret)
+{
+	struct sw_elf_sections s = {.elf = elf};
+	size_t names;
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while (sw_elf_sections_next(&s)) {
+		const char *name = elf_strptr(elf, names, s.shdr.sh_name);
+		if (name == NULL || s.shdr.sh_type == SHT_NOBITS ||
+		    (strcmp(name, ".debug_frame") != 0 && strcmp(name, ".zdebug_frame") != 0))
+			continue;
+		ret->name = name;
+		ret->flags = s.shdr.sh_flags;
+		return sw_bytes_sub(image, s.shdr.sh_offset, s.shdr.sh_size, &ret->bytes);
+	}
+	return false;
+}
+
+/*
+ *	file:  ELF header | section headers: none, section, names | names | the section's bytes
+ */
+static uint8_t *make_file(const struct section *s, size_t *ret_size)
+{
+	static const char names[] = "\0.shstrtab\0";
+	size_t name_size = strlen(s->name) + 1;
+	size_t names_off = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr);
+	size_t names_size = sizeof(names) - 1 + name_size;
+	size_t data_off = (names_off + names_size + 15) & ~(size_t) 15;
+	Elf64_Ehdr ehdr = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shoff = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	};
+	Elf64_Shdr shdrs[3] = {
+		[1] = {.sh_name = sizeof(names) - 1,
+		       .sh_type = SHT_PROGBITS,
+		       .sh_flags = s->flags & SHF_COMPRESSED,
+		       .sh_offset = data_off,
+		       .sh_size = s->bytes.size,
+		       .sh_addralign = 8},
+		[2] = {.sh_name = 1,
+		       .sh_type = SHT_STRTAB,
+		       .sh_offset = names_off,
+		       .sh_size = names_size,
+		       .sh_addralign = 1},
+	};
+	uint8_t *file = calloc(1, data_off + s->bytes.size);
+	if (file == NULL)
+		return NULL;
+	memcpy(file, &ehdr, sizeof(ehdr));
+	memcpy(file + sizeof(ehdr), shdrs, sizeof(shdrs));
+	memcpy(file + names_off, names, sizeof(names) - 1);
+	memcpy(file + names_off + sizeof(names) - 1, s->name, name_size);
+	memcpy(file + data_off, s->bytes.data, s->bytes.size);
+	*ret_size = data_off + s->bytes.size;
+	return file;
+}
+
+static bool open_file(struct sw_debug_frame *frame, size_t size)
+{
+	frame->elf = elf_memory((char *) frame->file, size);
+	if (frame->elf == NULL)
+		return false;
+	frame->dwarf = dwarf_begin_elf(frame->elf, DWARF_C_READ, NULL);
+	if (frame->dwarf == NULL)
+		return false;
+	/* Uncompressed by now. libdw must not be let at entries that ask for too much. */
+	Elf_Data *data = elf_getdata(elf_getscn(frame->elf, 1), NULL);
+	if (data == NULL || data->d_buf == NULL)
+		return false;
+	const struct sw_cfi_section section = {.bytes = {data->d_buf, data->d_size},
+					       .debug_frame = true};
+	if (data->d_size > SW_DEBUG_FRAME_MAX || !sw_cfi_section_sane(&section, 0))
+		return false;
+	frame->cfi = dwarf_getcfi(frame->dwarf);
+	return frame->cfi != NULL;
+}
+
+static struct sw_debug_frame *frame_make(const struct section *s)
+{
+	struct sw_debug_frame *frame = calloc(1, sizeof(*frame));
+	if (frame == NULL)
+		return NULL;
+	size_t size;
+	frame->file = make_file(s, &size);
+	if (frame->file == NULL || !open_file(frame, size)) {
+		sw_debug_frame_close(frame);
+		return NULL;
+	}
+	return frame;
+}
+
+struct sw_debug_frame *sw_debug_frame_open(Elf *elf, struct sw_bytes image)
+{
+	struct section s;
+	uint64_t bytes;
+	if (!find_section(elf, image, &s) || s.bytes.size == 0 ||
+	    s.bytes.size > SW_DEBUG_FRAME_MAX || !uncompressed_size(&s, &bytes) ||
+	    bytes > SW_DEBUG_FRAME_MAX)
+		return NULL;
+	return frame_make(&s);
+}
+
+struct sw_debug_frame *sw_debug_frame_make(struct sw_bytes entries)
+{
+	const struct section s = {.name = ".debug_frame", .bytes = entries};
+	return entries.size == 0 || entries.size > SW_DEBUG_FRAME_MAX ? NULL : frame_make(&s);
+}
+
+void sw_debug_frame_close(struct sw_debug_frame *frame)
+{
+	if (frame == NULL)
+		return;
+	if (frame->dwarf != NULL)
+		(void) dwarf_end(frame->dwarf); /* these two return counts, not errors */
+	if (frame->elf != NULL)
+		(void) elf_end(frame->elf);
+	free(frame->file);
+	free(frame);
+}
+
+Dwarf_CFI *sw_debug_frame_cfi(struct sw_debug_frame *frame)
+{
+	return frame->cfi;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ELF_CFI_H
+#define SW_ELF_CFI_H
+
+#include "bytes.h"
+#include "cfi/entry.h"
+#include "cfi/rule.h"
+#include "snapshot/module.h"
+
+/*
+ * What the ELF unwinder keeps in a module's slot: the call frame tables, the rules compiled from
+ * them, and where the image's segments lie. Made on first use, freed with the module.
+ */
+struct sw_elf_cfi;
+
+enum {
+	SW_ELF_SEGMENTS_MAX = 64,
+	/* Rules kept for one module; when it is reached all are dropped and made anew. */
+	SW_ELF_RULES_MAX = 65536,
+};
+
+/* NULL when the module is no x86-64 ELF image or there is no memory. */
+struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module);
+void sw_elf_cfi_forget(void *slot);
+
+enum sw_elf_row {
+	SW_ELF_ROW_FOUND,
+	SW_ELF_ROW_NONE, /* no table covers it, or the table says nothing there */
+	SW_ELF_ROW_BAD,  /* a table covers it, but is malformed */
+	SW_ELF_ROW_NOMEM,
+};
+
+/* The rule for the instruction at svma; cached, failures too. *ret_rule is valid until the next
+ * call. */
+enum sw_elf_row sw_elf_cfi_row(struct sw_elf_cfi *cfi, uint64_t svma,
+			       const struct sw_cfi_rule **ret_rule);
+
+/* The table that covers svma: ".eh_frame", ".debug_frame"; NULL when none does. Static. */
+const char *sw_elf_cfi_table(struct sw_elf_cfi *cfi, uint64_t svma);
+
+/* The image's bytes from svma to the end of what its segment has in the file. */
+bool sw_elf_cfi_bytes(const struct sw_elf_cfi *cfi, uint64_t svma, struct sw_bytes *ret);
+
+/* The module's handle; borrowed. */
+Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi);
+
+/* For cfi/function.c: svma -> start of its function + 1, 0 when not known. */
+struct sw_map64 *sw_elf_cfi_starts(struct sw_elf_cfi *cfi);
+
+/* The image as memory, by svma. */
+struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi);
+
+/*
+ * The entry of .eh_frame for svma, through its search table; *ret_svma is its own address.
+ * SW_ELF_ROW_NONE also when there is no search table; SW_ELF_ROW_BAD when it is not fit for use.
+ */
+enum sw_elf_row sw_elf_cfi_entry(const struct sw_elf_cfi *cfi, uint64_t svma,
+				 struct sw_cfi_entry *ret, uint64_t *ret_svma);
+
+#endif

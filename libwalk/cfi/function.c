@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cfi/function.h"
+#include "formats/elf_sections.h"
+
+#include <gelf.h>
+
+bool sw_elf_entry_find(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_elf_entry *ret)
+{
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	if (sw_elf_cfi_entry(cfi, svma, &entry, &entry_svma) != SW_ELF_ROW_FOUND)
+		return false;
+	*ret = (struct sw_elf_entry){.start_svma = entry.start_svma,
+				     .end_svma = entry.end_svma,
+				     .entry_svma = entry_svma};
+	return true;
+}
+
+/* The nearest code symbol at or below svma that reaches it. */
+static bool symbol_nearest(Elf_Scn *scn, const GElf_Shdr *shdr, uint64_t svma, uint64_t *best)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	if (data == NULL || shdr->sh_entsize == 0)
+		return false;
+	bool found = false;
+	size_t n = data->d_size / (size_t) shdr->sh_entsize;
+	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX; i++) {
+		GElf_Sym sym;
+		if (gelf_getsym(data, (int) i, &sym) == NULL)
+			break;
+		unsigned type = GELF_ST_TYPE(sym.st_info);
+		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS || sym.st_value > svma ||
+		    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
+			continue;
+		/* Assembly often gives no size. That it reaches as far as the next symbol is only
+		 * known where all symbols are. */
+		bool reaches = sym.st_size != 0 ? svma - sym.st_value < sym.st_size
+						: shdr->sh_type == SHT_SYMTAB;
+		if (reaches && (!found || sym.st_value > *best)) {
+			found = true;
+			*best = sym.st_value;
+		}
+	}
+	return found;
+}
+
+static bool symbol_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret)
+{
+	struct sw_elf_sections s = {.elf = sw_elf_cfi_elf(cfi)};
+	while (sw_elf_sections_next(&s))
+		if ((s.shdr.sh_type == SHT_SYMTAB || s.shdr.sh_type == SHT_DYNSYM) &&
+		    symbol_nearest(s.scn, &s.shdr, svma, ret))
+			return true;
+	return false;
+}
+
+bool sw_elf_function_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret_svma)
+{
+	struct sw_elf_entry entry;
+	if (sw_elf_entry_find(cfi, svma, &entry)) {
+		*ret_svma = entry.start_svma;
+		return true;
+	}
+	/* A pass over all symbols takes milliseconds where there are many: once for an address. */
+	struct sw_map64 *starts = sw_elf_cfi_starts(cfi);
+	uint64_t kept;
+	if (!sw_map64_get(starts, svma, &kept)) {
+		uint64_t start = 0;
+		kept = symbol_start(cfi, svma, &start) ? start + 1 : 0;
+		if (starts->count >= SW_ELF_RULES_MAX)
+			sw_map64_deinit(starts);
+		(void) sw_map64_put(starts, svma, kept); /* lost: it is looked for again */
+	}
+	if (kept == 0)
+		return false;
+	*ret_svma = kept - 1;
+	return true;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What leads to registries of generated code: found once in each file, by all sources. */
+#include "jit/anchors.h"
+#include "errors.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+#include "unwind/unwinder.h"
+
+#include <stdlib.h>
+
+extern const struct sw_unwinder_ops sw_unwind_jit; /* the key of what is kept with a module */
+
+/* Anchors of one source: a file that is mapped thousands of times has as many, and each is followed in
+ * the stop. */
+enum { ANCHORS_MAX = 256 };
+
+/* What is kept in a module's slot: made once per file. */
+struct jit_module {
+	struct {
+		uint64_t svma, detail;
+		uint8_t source;
+	} found[SW_JIT_ANCHORS_MAX];
+	size_t n;
+};
+
+struct sw_jit_probe {
+	struct jit_module *module;
+	uint8_t source;
+	const char *const *names; /* of variables; NULL: none are wanted */
+	void (*each)(struct sw_jit_probe *probe, const char *name,
+		     const struct sw_elf_symbol *symbol);
+};
+
+bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail)
+{
+	struct jit_module *m = probe->module;
+	if (m->n == SW_JIT_ANCHORS_MAX)
+		return false;
+	m->found[m->n].svma = svma;
+	m->found[m->n].detail = detail;
+	m->found[m->n].source = probe->source;
+	m->n++;
+	return true;
+}
+
+void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
+			    void (*each)(struct sw_jit_probe *probe, const char *name,
+					 const struct sw_elf_symbol *symbol))
+{
+	probe->names = names;
+	probe->each = each;
+}
+
+static void variable_found(void *arg, const char *name, const struct sw_elf_symbol *symbol)
+{
+	struct sw_jit_probe *probe = arg;
+	probe->each(probe, name, symbol);
+}
+
+static void symbols_probe(const struct sw_elf_symbols *symbols, struct jit_module *module)
+{
+	struct sw_jit_probe probes[SW_JIT_SOURCES_MAX];
+	struct sw_elf_wanted wanted[SW_JIT_SOURCES_MAX];
+	size_t n_wanted = 0;
+	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+		struct sw_jit_probe *p = &probes[i];
+		*p = (struct sw_jit_probe){.module = module, .source = (uint8_t) i};
+		if (sw_jit_sources[i]->probe != NULL)
+			sw_jit_sources[i]->probe(symbols, p);
+		if (p->names != NULL)
+			wanted[n_wanted++] = (struct sw_elf_wanted){p->names, variable_found, p};
+	}
+	sw_elf_symbols_variables(symbols, wanted, n_wanted);
+}
+
+/* NULL when there is no memory. */
+static const struct jit_module *module_probe(struct sw_module *module)
+{
+	void **slot = sw_module_slot(module, &sw_unwind_jit);
+	if (slot == NULL || *slot != NULL)
+		return slot != NULL ? *slot : NULL;
+	struct jit_module *m = calloc(1, sizeof(*m));
+	if (m == NULL)
+		return NULL;
+	struct sw_elf_symbols symbols;
+	struct sw_bytes image;
+	image.data = sw_module_image(module, &image.size);
+	if (image.data != NULL && sw_elf_symbols_open(image, &symbols))
+		symbols_probe(&symbols, m);
+	*slot = m;
+	return m;
+}
+
+/* Adds those of one source; counts only while all is NULL. */
+static void anchors_collect(const struct sw_snapshot *snap, size_t source, struct sw_jit_anchors *a)
+{
+	size_t first = a->n;
+	a->first[source] = first;
+	for (size_t i = 0; i < snap->n_places; i++) {
+		struct sw_place *place = &snap->places[i];
+		if (sw_module_kind(place->module) != SW_MODULE_ELF)
+			continue;
+		const struct jit_module *m = module_probe(place->module);
+		for (size_t k = 0; m != NULL && k < m->n; k++) {
+			if (m->found[k].source != source || !sw_place_resolve(place, snap))
+				continue;
+			if (a->n - first == ANCHORS_MAX) {
+				a->limited = true;
+				break;
+			}
+			if (a->all != NULL)
+				a->all[a->n] = (struct sw_jit_anchor){.avma = m->found[k].svma +
+									      place->bias,
+								      .detail = m->found[k].detail,
+								      .place = place};
+			a->n++;
+		}
+	}
+	a->count[source] = a->n - first;
+}
+
+static void anchors_walk(const struct sw_snapshot *snap, struct sw_jit_anchors *a)
+{
+	a->n = 0;
+	for (size_t i = 0; i < sw_n_jit_sources; i++)
+		anchors_collect(snap, i, a);
+}
+
+int sw_jit_anchors_make(const struct sw_snapshot *snap, struct sw_arena *arena,
+			struct sw_jit_anchors *a)
+{
+	*a = (struct sw_jit_anchors){0};
+	anchors_walk(snap, a);
+	a->all = sw_arena_calloc(arena, a->n + 1, sizeof(*a->all));
+	if (a->all == NULL)
+		return -SW_E_NOMEM;
+	anchors_walk(snap, a);
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_FTABLE_TABLES_H
+#define SW_FTABLE_TABLES_H
+
+#include "jit/ftable/read.h"
+#include "jit/jit.h"
+#include "jit/cfi.h"
+#include "range_index.h"
+#include "snapshot/snapshot.h"
+
+/*
+ * The tables of all registries of a process: jit/ftable/tables.c loads them, once, and what they point to,
+ * when it is asked for. jit/ftable/rules.c and jit/ftable/names.c say what is in one, jit/ftable/source.c asks those
+ * about an address.
+ */
+
+/* A part of a table that was read. */
+struct sw_ftable_part {
+	uint8_t *bytes; /* owned; NULL: not read yet, or in vain */
+	size_t size;
+	bool tried, live;
+};
+
+struct sw_ftable_table {
+	struct sw_ftable t;
+	struct sw_ftable_part data, symbols, names;
+	struct sw_jit_fdes fdes;            /* owned; over data */
+	struct sw_jit_ranges symbol_ranges; /* owned; value: index of a symbol */
+	bool fdes_tried, ranges_tried;
+	const char *problem; /* static: why it is not used; NULL */
+};
+
+struct sw_ftable_registry {
+	const struct sw_jit_anchor *anchor;
+	size_t n, n_busy, n_bad;
+	const char *problem; /* static; NULL */
+};
+
+struct sw_ftable_all {
+	const struct sw_snapshot *snap;
+	const struct sw_jit_anchor *anchors;
+	size_t n_anchors;
+	struct sw_ftable_registry *registries; /* owned */
+	size_t n_registries;
+	struct sw_ftable_table *tables; /* owned; older ones first */
+	size_t n_tables;
+	struct sw_jit_ranges ranges; /* value: index of a table */
+	struct sw_snapshot_memory still_memory, memory;
+	size_t records_left, payloads_left; /* bytes */
+	bool loaded, nomem;
+};
+
+/* As in sw_jit_source_ops. */
+int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
+		     size_t n_anchors, void **ret_state);
+void sw_ftable_detach(void *state);
+
+/* Tried once. */
+void sw_ftable_load(struct sw_ftable_all *st);
+
+/* The process as it is now; ops is NULL when there is none. */
+struct sw_memory sw_ftable_running(const struct sw_ftable_all *st);
+
+/* What a table points to: from the copies, or from the process when the table is what it was. Tried
+ * once; else the table's problem says why not. */
+bool sw_ftable_part_get(struct sw_ftable_all *st, struct sw_ftable_table *t,
+			struct sw_ftable_part *part, uint64_t avma, uint64_t bytes);
+
+/* Calls each for the tables about an address, the newest first, until one says true. */
+bool sw_ftable_about(struct sw_ftable_all *st, uint64_t avma,
+		     bool (*each)(struct sw_ftable_all *st, struct sw_ftable_table *t,
+				  uint64_t avma, void *arg),
+		     void *arg);
+
+/* jit/ftable/probe.c: registries in a file. */
+void sw_ftable_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
+
+/* jit/ftable/rules.c: the way out of code, by one table. */
+bool sw_ftable_rule(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,
+		    struct sw_jit_entry *ret);
+
+/* jit/ftable/names.c: by one table, the symbol that holds an address; its name, file and line. */
+bool sw_ftable_symbol(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,
+		      struct swft_symbol *ret);
+bool sw_ftable_name(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,
+		    struct sw_description *ret);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/gdb/symfile.h"
+#include "cleanup.h"
+#include "jit/cfi.h"
+#include "jit/gdb/symfile_line.h"
+
+#include <elf.h>
+
+enum { TABLES_MAX = 8, SYMBOLS_MAX = 1 << 20, RELAS_MAX = 1 << 20 };
+
+/* Call frame information in one section. */
+struct table {
+	struct sw_cfi_section section;
+	struct sw_jit_fdes fdes; /* owned */
+};
+
+struct sw_jit_symfile {
+	struct sw_bytes image; /* owned; relocated in place */
+	struct sw_bytes sections, names;
+	size_t n_sections;
+	bool relocatable; /* ET_REL: symbols count from their section */
+	struct sw_bytes symtab, strtab;
+	struct table tables[TABLES_MAX]; /* .eh_frame before .debug_frame */
+	size_t n_tables;
+	uint64_t text_avma; /* of the first code; 0: none */
+	bool bad_tables;
+	struct sw_jit_lines *lines; /* owned */
+	bool lines_tried;
+};
+
+/* ---- headers --------------------------------------------------------------------------------- */
+
+static bool header_fits(const Elf64_Ehdr *e)
+{
+	return memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 && e->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       e->e_ident[EI_DATA] == ELFDATA2LSB && e->e_machine == EM_X86_64;
+}
+
+static bool is_code(const Elf64_Shdr *s, struct sw_jit_code *ret)
+{
+	if (!(s->sh_flags & SHF_EXECINSTR) || s->sh_addr == 0 || s->sh_size == 0)
+		return false;
+	ret->start_avma = s->sh_addr;
+	return !__builtin_add_overflow(s->sh_addr, s->sh_size, &ret->end_avma);
+}
+
+/* A part of the file in memory, within the budget. */
+static bool part_read(struct sw_memory memory, uint64_t avma, uint64_t size, uint64_t off,
+		      void *buffer, size_t bytes, size_t *budget)
+{
+	uint64_t at;
+	if (off > size || bytes > size - off || bytes > *budget ||
+	    __builtin_add_overflow(avma, off, &at))
+		return false;
+	*budget -= bytes;
+	return sw_memory_read(memory, at, buffer, bytes);
+}
+
+int sw_jit_symfile_codes(struct sw_memory memory, uint64_t avma, uint64_t size, size_t *budget,
+			 bool (*each)(void *arg, struct sw_jit_code code), void *arg)
+{
+	Elf64_Ehdr ehdr;
+	Elf64_Shdr shdrs[16];
+	struct sw_jit_code code;
+	if (!part_read(memory, avma, size, 0, &ehdr, sizeof(ehdr), budget)) {
+		/* Too small for a header: what is there is something else. */
+		return size < sizeof(ehdr) ? 0 : -1;
+	}
+	if (!header_fits(&ehdr))
+		return 0;
+	if (ehdr.e_shentsize != sizeof(shdrs[0]))
+		return -1;
+	for (size_t i = 0; i < ehdr.e_shnum && i < SW_JIT_SYMFILE_SECTIONS;) {
+		size_t n = ehdr.e_shnum - i;
+		if (n > SW_ARRAY_SIZE(shdrs))
+			n = SW_ARRAY_SIZE(shdrs);
+		if (!part_read(memory, avma, size, ehdr.e_shoff + i * sizeof(shdrs[0]), shdrs,
+			       n * sizeof(shdrs[0]), budget))
+			return -1;
+		for (size_t k = 0; k < n; k++)
+			if (is_code(&shdrs[k], &code) && !each(arg, code))
+				return -1;
+		i += n;
+	}
+	return 1;
+}
+
+/* ---- the whole file -------------------------------------------------------------------------- */
+
+static bool section_get(const struct sw_jit_symfile *f, uint64_t index, Elf64_Shdr *ret)
+{
+	return index < f->n_sections &&
+	       sw_bytes_copy(f->sections, index * sizeof(*ret), ret, sizeof(*ret));
+}
+
+static struct sw_bytes section_bytes(const struct sw_jit_symfile *f, const Elf64_Shdr *s)
+{
+	struct sw_bytes bytes = {0};
+	if (s->sh_type != SHT_NOBITS)
+		(void) sw_bytes_sub(f->image, s->sh_offset, s->sh_size, &bytes); /* else none */
+	return bytes;
+}
+
+static bool name_is(const struct sw_jit_symfile *f, const Elf64_Shdr *s, const char *name)
+{
+	const char *is;
+	return sw_bytes_str(f->names, s->sh_name, &is) && strcmp(is, name) == 0;
+}
+
+/* A symbol's address: in relocatable files it counts from its section. */
+static bool symbol_avma(const struct sw_jit_symfile *f, const Elf64_Sym *sym, uint64_t *ret)
+{
+	Elf64_Shdr s;
+	*ret = sym->st_value;
+	if (sym->st_shndx == SHN_UNDEF)
+		return false;
+	if (!f->relocatable || sym->st_shndx >= SHN_LORESERVE)
+		return true;
+	if (!section_get(f, sym->st_shndx, &s))
+		return false;
+	/* Not everybody who writes a relocatable file sticks to that. */
+	if (s.sh_addr == 0 || sym->st_value < s.sh_addr || sym->st_value - s.sh_addr >= s.sh_size)
+		*ret += s.sh_addr;
+	return true;
+}
+
+/* Where a section with call frame information is taken to be: one that was not given an address
+ * only refers to others, and those that it refers to must be near. */
+static uint64_t table_avma(const struct sw_jit_symfile *f, const Elf64_Shdr *s)
+{
+	return s->sh_addr != 0 ? s->sh_addr : f->text_avma;
+}
+
+/* psABI 1.0, table 4.9. False when the value does not fit its place. */
+static bool rela_apply(uint8_t *to, size_t room, uint32_t type, uint64_t value, uint64_t place)
+{
+	size_t bytes = 4;
+	bool fits;
+	switch (type) {
+	case R_X86_64_NONE: return true;
+	case R_X86_64_64:
+		bytes = 8;
+		fits = true;
+		break;
+	case R_X86_64_PC64:
+		bytes = 8;
+		fits = true;
+		value -= place;
+		break;
+	case R_X86_64_32: fits = value <= UINT32_MAX; break;
+	case R_X86_64_32S: fits = (int64_t) value == (int32_t) value; break;
+	case R_X86_64_PC32:
+	case R_X86_64_PLT32:
+		value -= place;
+		fits = (int64_t) value == (int32_t) value;
+		break;
+	default: return false;
+	}
+	if (!fits || bytes > room)
+		return false;
+	memcpy(to, &value, bytes); /* little-endian: see bytes.h */
+	return true;
+}
+
+/* Applies what relocations a section has. False when one cannot be. */
+static bool section_relocate(struct sw_jit_symfile *f, uint64_t index, const Elf64_Shdr *target,
+			     uint64_t avma)
+{
+	struct sw_bytes to = section_bytes(f, target);
+	for (size_t i = 0; i < f->n_sections; i++) {
+		Elf64_Shdr s, symbols;
+		if (!section_get(f, i, &s) || s.sh_type != SHT_RELA || s.sh_info != index ||
+		    !section_get(f, s.sh_link, &symbols))
+			continue;
+		struct sw_bytes relas = section_bytes(f, &s), syms = section_bytes(f, &symbols);
+		size_t n = relas.size / sizeof(Elf64_Rela);
+		if (n > RELAS_MAX)
+			return false;
+		for (size_t k = 0; k < n; k++) {
+			Elf64_Rela r;
+			Elf64_Sym sym;
+			uint64_t value;
+			(void) sw_bytes_copy(relas, k * sizeof(r), &r, sizeof(r)); /* inside */
+			if (!sw_bytes_copy(syms, ELF64_R_SYM(r.r_info) * sizeof(sym), &sym,
+					   sizeof(sym)) ||
+			    !symbol_avma(f, &sym, &value) || r.r_offset >= to.size)
+				return false;
+			/* The image is ours to write to. */
+			uint8_t *at = (uint8_t *) (uintptr_t) to.data + r.r_offset;
+			if (!rela_apply(at, to.size - (size_t) r.r_offset, ELF64_R_TYPE(r.r_info),
+					value + (uint64_t) r.r_addend, avma + r.r_offset))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* False when there is no memory. */
+static bool table_add(struct sw_jit_symfile *f, const struct sw_cfi_section *section)
+{
+	struct table *t = &f->tables[f->n_tables++];
+	t->section = *section;
+	if (sw_jit_fdes_add(&t->fdes, section, 0) < 0)
+		return false;
+	sw_jit_fdes_sort(&t->fdes);
+	f->bad_tables |= t->fdes.bad;
+	return true;
+}
+
+/* False when there is no memory. */
+static bool tables_find(struct sw_jit_symfile *f, const char *name, bool debug_frame)
+{
+	for (size_t i = 0; i < f->n_sections && f->n_tables < TABLES_MAX; i++) {
+		Elf64_Shdr s;
+		if (!section_get(f, i, &s) || !name_is(f, &s, name))
+			continue;
+		uint64_t avma = table_avma(f, &s);
+		const struct sw_cfi_section section = {.bytes = section_bytes(f, &s),
+						       .svma = avma,
+						       .debug_frame = debug_frame,
+						       .text_svma = f->text_avma};
+		if (section.bytes.size == 0)
+			continue;
+		if ((s.sh_flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, avma))
+			f->bad_tables = true;
+		else if (!table_add(f, &section))
+			return false;
+	}
+	return true;
+}
+
+static bool sections_open(struct sw_jit_symfile *f)
+{
+	Elf64_Ehdr ehdr;
+	Elf64_Shdr s, strings;
+	struct sw_jit_code code;
+	if (!sw_bytes_copy(f->image, 0, &ehdr, sizeof(ehdr)) || !header_fits(&ehdr) ||
+	    ehdr.e_shentsize != sizeof(s))
+		return false;
+	f->relocatable = ehdr.e_type == ET_REL;
+	f->n_sections =
+		ehdr.e_shnum < SW_JIT_SYMFILE_SECTIONS ? ehdr.e_shnum : SW_JIT_SYMFILE_SECTIONS;
+	if (!sw_bytes_sub(f->image, ehdr.e_shoff, f->n_sections * sizeof(s), &f->sections))
+		return false;
+	if (section_get(f, ehdr.e_shstrndx, &strings))
+		f->names = section_bytes(f, &strings);
+	for (size_t i = 0; i < f->n_sections; i++) {
+		(void) section_get(f, i, &s); /* inside: checked above */
+		if (f->text_avma == 0 && is_code(&s, &code))
+			f->text_avma = code.start_avma;
+		if (s.sh_type == SHT_SYMTAB && f->symtab.size == 0 &&
+		    section_get(f, s.sh_link, &strings)) {
+			f->symtab = section_bytes(f, &s);
+			f->strtab = section_bytes(f, &strings);
+		}
+	}
+	return true;
+}
+
+struct sw_jit_symfile *sw_jit_symfile_open(uint8_t *bytes, size_t size)
+{
+	struct sw_jit_symfile *f = calloc(1, sizeof(*f));
+	if (f == NULL) {
+		free(bytes);
+		return NULL;
+	}
+	f->image = (struct sw_bytes){bytes, size};
+	if (!sections_open(f) || !tables_find(f, ".eh_frame", false) ||
+	    !tables_find(f, ".debug_frame", true)) {
+		sw_jit_symfile_close(f);
+		return NULL;
+	}
+	return f;
+}
+
+void sw_jit_symfile_close(struct sw_jit_symfile *file)
+{
+	if (file == NULL)
+		return;
+	sw_jit_lines_close(file->lines);
+	for (size_t i = 0; i < file->n_tables; i++)
+		sw_jit_fdes_deinit(&file->tables[i].fdes);
+	free((void *) (uintptr_t) file->image.data);
+	free(file);
+}
+
+bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma)
+{
+	for (size_t i = 0; i < file->n_sections; i++) {
+		Elf64_Shdr s;
+		struct sw_jit_code code;
+		if (section_get(file, i, &s) && is_code(&s, &code) && avma >= code.start_avma &&
+		    avma < code.end_avma)
+			return true;
+	}
+	return false;
+}
+
+int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
+		       struct sw_cfi_section *ret_section, struct sw_jit_fde *ret)
+{
+	for (size_t i = 0; i < file->n_tables; i++) {
+		const struct sw_jit_fde *fde = sw_jit_fdes_find(&file->tables[i].fdes, avma);
+		if (fde == NULL)
+			continue;
+		*ret_section = file->tables[i].section;
+		*ret = *fde;
+		return 1;
+	}
+	return file->bad_tables ? -1 : 0;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The symbol that covers avma, else the last one without a size before it in the same section. */
+static bool symbol_find(const struct sw_jit_symfile *f, uint64_t avma, const char **ret_name,
+			uint64_t *ret_start)
+{
+	bool found = false;
+	*ret_start = 0;
+	size_t n = f->symtab.size / sizeof(Elf64_Sym);
+	for (size_t i = 0; i < n && i < SYMBOLS_MAX; i++) {
+		Elf64_Sym sym;
+		Elf64_Shdr s;
+		uint64_t start;
+		const char *name;
+		(void) sw_bytes_copy(f->symtab, i * sizeof(sym), &sym, sizeof(sym)); /* inside */
+		unsigned type = ELF64_ST_TYPE(sym.st_info);
+		if ((type != STT_FUNC && type != STT_NOTYPE) || !symbol_avma(f, &sym, &start) ||
+		    avma < start || !sw_bytes_str(f->strtab, sym.st_name, &name) || *name == '\0')
+			continue;
+		bool inside = sym.st_size != 0 ? avma - start < sym.st_size
+					       : section_get(f, sym.st_shndx, &s) &&
+							 avma - s.sh_addr < s.sh_size;
+		if (!inside || (found && start < *ret_start))
+			continue;
+		*ret_name = name;
+		*ret_start = start;
+		found = true;
+	}
+	return found;
+}
+
+/* For lines, the debug sections are relocated, too: they have no address, and refer to code. */
+static void lines_open(struct sw_jit_symfile *f)
+{
+	f->lines_tried = true;
+	bool has_lines = false;
+	for (size_t i = 0; i < f->n_sections; i++) {
+		Elf64_Shdr s;
+		const char *name;
+		if (!section_get(f, i, &s) || !sw_bytes_str(f->names, s.sh_name, &name) ||
+		    strncmp(name, ".debug_", 7) != 0 || strcmp(name, ".debug_frame") == 0)
+			continue;
+		if ((s.sh_flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, s.sh_addr))
+			return;
+		has_lines |= strcmp(name, ".debug_line") == 0;
+	}
+	if (has_lines)
+		f->lines = sw_jit_lines_open(f->image);
+}
+
+int sw_jit_symfile_describe(struct sw_jit_symfile *file, uint64_t avma, struct sw_description *ret)
+{
+	const char *name;
+	uint64_t start;
+	if (!symbol_find(file, avma, &name, &start))
+		return 0;
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", name); /* cut to fit */
+	ret->start_avma = start;
+	if (!file->lines_tried)
+		lines_open(file);
+	if (file->lines != NULL)
+		sw_jit_lines_find(file->lines, avma, ret);
+	return 1;
+}

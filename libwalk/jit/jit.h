@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_JIT_H
+#define SW_JIT_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "unwind/capture.h"
+#include "cfi/entry.h"
+#include "formats/elf_symbol.h"
+#include "memory.h"
+#include "pe/unwind.h"
+#include "text.h"
+
+/*
+ * Where generated code is published: one source for each kind of registry. jit/unwinder.c is the one
+ * unwinder over all of them: it asks them in the order of sw_jit_sources[], and the first that knows
+ * an address says how to step out of it; when what it says leads nowhere, the next one is asked.
+ * Names are independent of that: the first source that has a name gives it.
+ *
+ * How to add a source: write jit_NAME.c with a const struct sw_jit_source_ops, put it into the table
+ * in jit/unwinder.c at its place in the order of preference, its wire name into the one below it.
+ * Sources never step: they say what the code's rule is.
+ */
+
+/* How to step out of code. */
+enum sw_jit_how {
+	SW_JIT_CFI,           /* call frame information: cfi, cfi_off */
+	SW_JIT_PE,            /* x64 unwind information: function, base_avma */
+	SW_JIT_FRAME_POINTER, /* the caller's rbp at [rbp], the return address at [rbp+8] */
+	SW_JIT_FIXED_CFA,     /* CFA = rsp + cfa_offset, the return address at [CFA-8] */
+	SW_JIT_END,           /* nothing called it: the first frame */
+	SW_JIT_UNKNOWN,       /* the code is known, the way out of it is not */
+};
+
+/* What a source knows of the code at an address. */
+struct sw_jit_entry {
+	uint64_t start_avma, end_avma; /* [start, end) that it holds for */
+	enum sw_jit_how how;
+	struct sw_cfi_section cfi; /* CFI: addresses are avmas; bytes borrowed until detach() */
+	uint64_t cfi_off;          /* of the FDE in it */
+	struct sw_pe_function function;
+	uint64_t base_avma;
+	uint32_t cfa_offset;
+	bool live;         /* what says so was read after the target ran again */
+	const char *where; /* static words for explain(): "symfile"; may be NULL */
+};
+
+/* A place in the process that leads to a registry, found in a module's file. */
+struct sw_jit_anchor {
+	uint64_t avma;                /* of what probe() found */
+	uint64_t detail;              /* the source's own */
+	const struct sw_place *place; /* borrowed from the snapshot */
+};
+
+enum { SW_JIT_ANCHORS_MAX = 16 /* of one module, all sources together */ };
+
+struct sw_jit_probe; /* where probe() puts what it finds */
+
+/* An address in the module, svma. False when there is no room. */
+bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail);
+
+/*
+ * Variables of .symtab by their names (static, the last one NULL): each is called for those that there
+ * are, once all sources have probed the module, so that its symbols are gone through once. Exported ones
+ * are found with sw_elf_symbols_find() at a fraction of the cost.
+ */
+void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
+			    void (*each)(struct sw_jit_probe *probe, const char *name,
+					 const struct sw_elf_symbol *symbol));
+
+/* What the prepare and capture hooks of a source get. */
+struct sw_jit_capture {
+	struct sw_capture *capture;          /* sw_capture_want(), _copy(), _read(), ->snap */
+	const struct sw_jit_anchor *anchors; /* those of the source */
+	size_t n_anchors;
+	void **state; /* the source's own between the hooks; from snap->priv->arena, NULL at first */
+};
+
+struct sw_jit_source_ops {
+	const char *name; /* wire name, as in the table of names */
+
+	/*
+	 * Optional. Once per ELF module and context: finds by its file what leads to a registry,
+	 * and adds it with sw_jit_probe_add(). Hostile bytes. May be called before the stop.
+	 */
+	void (*probe)(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
+
+	/*
+	 * Optional. Before the stop: as sw_unwinder_ops.prepare. The running target's memory is read
+	 * with sw_live_peek() (snapshot/live.h), which keeps nothing: what sw_snapshot_memory() reads is
+	 * kept, and would be taken for what is there after the stop. Called without anchors, too.
+	 */
+	int (*prepare)(struct sw_jit_capture *c);
+
+	/* Optional. Target STOPPED: as sw_unwinder_ops.capture. */
+	int (*capture)(struct sw_jit_capture *c);
+
+	/*
+	 * Optional. Target running again: make *ret_state. Does as little as can be, since most
+	 * processes have no generated code: registries are read on the first find() or
+	 * describe().
+	 * anchors are valid until detach(). 0, -SW_E_NOMEM.
+	 */
+	int (*attach)(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
+		      size_t n_anchors, void **ret_state);
+	void (*detach)(void *state); /* frees it; NULL allowed */
+
+	/* Optional. What is known of the code at an address. Called often: a search. */
+	bool (*find)(void *state, uint64_t avma, struct sw_jit_entry *ret);
+
+	/* Optional. The name of the code at an address: 1 or 0; *ret is zeroed. */
+	int (*describe)(void *state, uint64_t avma, struct sw_description *ret);
+
+	/* Optional. Appends what else it knows of an address, in lines. */
+	void (*explain)(void *state, uint64_t avma, struct sw_text *text);
+
+	/* Optional. The registries found, with their number of entries; fills at most max. */
+	size_t (*recognise)(void *state, struct sw_runtime *ret, size_t max);
+};
+
+/* attach() and later: what the source's hooks have left in *state; NULL when nothing, or when the
+ * snapshot was not taken from a process. */
+void *sw_jit_hook_state(const struct sw_snapshot *snap, const struct sw_jit_source_ops *source);
+
+/* The table, in order of preference, and wire names in the same order. */
+extern const struct sw_jit_source_ops *const sw_jit_sources[];
+extern const char *const sw_jit_source_names[];
+extern const size_t sw_n_jit_sources;
+
+enum { SW_JIT_SOURCES_MAX = 16 };
+
+#endif

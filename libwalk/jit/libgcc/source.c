@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Generated code that exceptions can pass through is registered with libgcc: __register_frame() and
+ * its like. There may be several copies of libgcc in a process. Names are not in there.
+ */
+#include "jit/libgcc/tables.h"
+#include "cleanup.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+
+#include <inttypes.h>
+
+static int libgcc_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
+			 size_t n_anchors, void **ret_state)
+{
+	struct sw_jit_libgcc_tables *g;
+	if (n_anchors == 0)
+		return 0;
+	int r = sw_jit_libgcc_tables_create(snap, anchors, n_anchors, &g);
+	if (r == 0)
+		*ret_state = g;
+	return r;
+}
+
+static void libgcc_detach(void *state)
+{
+	sw_jit_libgcc_tables_destroy(state);
+}
+
+static bool libgcc_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
+{
+	struct sw_jit_libgcc_tables *g = state;
+	bool live;
+	if (g == NULL)
+		return false;
+	sw_jit_libgcc_tables_load(g);
+	const struct sw_jit_fde *fde = sw_jit_libgcc_tables_find(g, avma, &live);
+	if (fde == NULL)
+		return false;
+	*ret = (struct sw_jit_entry){.start_avma = fde->start_avma,
+				     .end_avma = fde->end_avma,
+				     .how = SW_JIT_CFI,
+				     .cfi = g->sections[fde->section],
+				     .cfi_off = fde->off,
+				     .live = live,
+				     .where = "registered .eh_frame"};
+	return true;
+}
+
+static void libgcc_explain(void *state, uint64_t avma, struct sw_text *text)
+{
+	struct sw_jit_libgcc_tables *g = state;
+	bool live;
+	const struct sw_jit_fde *fde = g != NULL ? sw_jit_libgcc_tables_find(g, avma, &live) : NULL;
+	if (fde != NULL)
+		sw_text_printf(text,
+			       "jit-libgcc: .eh_frame at 0x%" PRIx64 ", entry at 0x%" PRIx64 "\n",
+			       g->sections[fde->section].svma,
+			       g->sections[fde->section].svma + fde->off);
+}
+
+static const char *problem_of(const struct sw_jit_libgcc_tables *g,
+			      const struct sw_jit_libgcc_registry *r)
+{
+	switch (r->end) {
+	case SW_JIT_LIBGCC_WHOLE:
+	case SW_JIT_LIBGCC_STOPPED: break;
+	case SW_JIT_LIBGCC_UNREADABLE: return "it leads to memory that cannot be read";
+	case SW_JIT_LIBGCC_CYCLE: return "its list has no end";
+	case SW_JIT_LIBGCC_LIMIT: return "it has too many entries";
+	case SW_JIT_LIBGCC_BUSY: return "it was being changed";
+	}
+	if (g->nomem)
+		return "not enough memory";
+	if (g->torn)
+		return "its tables changed while they were read";
+	return g->too_much ? "its tables are too many" : NULL;
+}
+
+/* All lists and trees of one copy of libgcc, of which first is the first. */
+static bool copy_tell(const struct sw_jit_libgcc_tables *g, size_t first, struct sw_runtime *ret)
+{
+	const struct sw_place *place = g->anchors[first].place;
+	const char *problem = NULL;
+	size_t n_fdes = 0, n_bad = 0;
+	for (size_t i = first; i < g->n_anchors && g->anchors[i].place == place; i++) {
+		n_fdes += g->registries[i].n_fdes;
+		n_bad += g->registries[i].n_bad;
+		if (problem == NULL)
+			problem = problem_of(g, &g->registries[i]);
+	}
+	if (n_fdes == 0 && n_bad == 0 && problem == NULL)
+		return false;
+	*ret = (struct sw_runtime){.name = "libgcc-frames", .entries = (int64_t) n_fdes};
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(place->module)); /* cut to fit, as below */
+	if (problem != NULL)
+		(void) snprintf(ret->problem, sizeof(ret->problem), "%s", problem);
+	else if (n_bad > 0)
+		(void) snprintf(ret->problem, sizeof(ret->problem), "%zu of its tables are damaged",
+				n_bad);
+	return true;
+}
+
+static size_t libgcc_recognise(void *state, struct sw_runtime *ret, size_t max)
+{
+	struct sw_jit_libgcc_tables *g = state;
+	size_t n = 0;
+	if (g == NULL)
+		return 0;
+	sw_jit_libgcc_tables_load(g);
+	for (size_t i = 0; i < g->n_anchors && n < max; i++)
+		if (i == 0 || g->anchors[i].place != g->anchors[i - 1].place)
+			n += copy_tell(g, i, &ret[n]);
+	return n;
+}
+
+const struct sw_jit_source_ops sw_jit_libgcc = {
+	.name = "jit-libgcc",
+	.probe = sw_jit_libgcc_probe,
+	.prepare = sw_jit_libgcc_prepare,
+	.capture = sw_jit_libgcc_capture,
+	.attach = libgcc_attach,
+	.detach = libgcc_detach,
+	.find = libgcc_find,
+	.explain = libgcc_explain,
+	.recognise = libgcc_recognise,
+};

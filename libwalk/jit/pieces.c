@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/pieces.h"
+#include "snapshot/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP_BYTES = 256 };
+
+void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t bytes)
+{
+	struct sw_jit_piece p = {.start_avma = avma};
+	if (pieces->too_many || bytes == 0)
+		return;
+	if (__builtin_add_overflow(avma, bytes, &p.end_avma) ||
+	    bytes > SW_JIT_PIECES_BYTES - pieces->bytes) {
+		pieces->too_many = true;
+		return;
+	}
+	/* Readers go through memory upwards: the last piece often goes on. */
+	struct sw_jit_piece *last = pieces->n > 0 ? &pieces->pieces[pieces->n - 1] : NULL;
+	if (last != NULL && avma >= last->start_avma && avma <= last->end_avma) {
+		if (p.end_avma > last->end_avma) {
+			pieces->bytes += p.end_avma - last->end_avma;
+			last->end_avma = p.end_avma;
+		}
+		return;
+	}
+	for (size_t i = 0; pieces->shared && i < pieces->n; i++)
+		if (avma >= pieces->pieces[i].start_avma &&
+		    p.end_avma <= pieces->pieces[i].end_avma)
+			return;
+	if (pieces->n == SW_JIT_PIECES_MAX) {
+		pieces->too_many = true;
+		return;
+	}
+	pieces->bytes += bytes;
+	pieces->pieces[pieces->n++] = p;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct sw_jit_piece *x = a, *y = b;
+	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
+}
+
+int sw_jit_pieces_want(struct sw_jit_pieces *pieces, struct sw_capture *capture)
+{
+	struct sw_jit_piece *p = pieces->pieces;
+	if (pieces->too_many)
+		return 0;
+	if (pieces->n > 1)
+		qsort(p, pieces->n, sizeof(*p), compare);
+	for (size_t i = 0; i < pieces->n;) {
+		struct sw_jit_piece whole = p[i++];
+		for (; i < pieces->n && p[i].start_avma - whole.start_avma <=
+						whole.end_avma - whole.start_avma + GAP_BYTES;
+		     i++)
+			if (p[i].end_avma > whole.end_avma)
+				whole.end_avma = p[i].end_avma;
+		int r = sw_capture_want(capture, whole.start_avma,
+					(size_t) (whole.end_avma - whole.start_avma));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool page_read(struct sw_jit_peek *p, uint64_t avma, void *buffer, size_t length)
+{
+	uint64_t page_avma = avma & -(uint64_t) SW_JIT_PIECES_PAGE;
+	if (avma - page_avma + length > SW_JIT_PIECES_PAGE)
+		return sw_live_peek(p->snap, avma, buffer, length);
+	if (!p->has_page || p->page_avma != page_avma) {
+		p->has_page = sw_live_peek(p->snap, page_avma, p->page, SW_JIT_PIECES_PAGE);
+		p->page_avma = page_avma;
+	}
+	if (p->has_page)
+		memcpy(buffer, p->page + (avma - page_avma), length);
+	return p->has_page;
+}
+
+static bool peek_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_jit_peek *p = arg;
+	if (!page_read(p, avma, buffer, length))
+		return false;
+	if (p->pieces != NULL)
+		sw_jit_pieces_add(p->pieces, avma, length);
+	return true;
+}
+
+struct sw_memory sw_jit_peek_memory(struct sw_jit_peek *peek)
+{
+	static const struct sw_memory_ops ops = {.read = peek_read};
+	return (struct sw_memory){&ops, peek};
+}
+
+static bool stop_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_jit_stop *s = arg;
+	const uint8_t *data;
+	if (sw_capture_wanted(s->capture, avma, buffer, length))
+		return true;
+	if (s->left == 0 || !sw_capture_copy(s->capture, avma, length, &data))
+		return false;
+	s->left--;
+	memcpy(buffer, data, length);
+	return true;
+}
+
+struct sw_memory sw_jit_stop_memory(struct sw_jit_stop *stop)
+{
+	static const struct sw_memory_ops ops = {.read = stop_read};
+	return (struct sw_memory){&ops, stop};
+}

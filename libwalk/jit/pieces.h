@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_JIT_PIECES_H
+#define SW_JIT_PIECES_H
+
+#include "unwind/capture.h"
+#include "memory.h"
+
+/*
+ * What a reader of a registry looks at, found out before the stop by letting it read the running
+ * target: when that is little, the same is copied in the stop, so that the registry is seen as it was
+ * then. Neighbours are one piece: a piece costs more than its bytes.
+ */
+enum {
+	SW_JIT_PIECES_MAX = 128,
+	SW_JIT_PIECES_BYTES = 128 << 10,
+	SW_JIT_PIECES_PAGE = 4096,
+};
+
+struct sw_jit_piece {
+	uint64_t start_avma, end_avma; /* [start, end) */
+};
+
+struct sw_jit_pieces {
+	struct sw_jit_piece pieces[SW_JIT_PIECES_MAX];
+	size_t n;
+	uint64_t bytes;
+	bool too_many; /* or too large: nothing will be wanted */
+	bool shared;   /* several registries lead to the same: what is there is not added again */
+};
+
+void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t bytes);
+
+/* sw_capture_want() for all of them, unless they are too many. 0 or its error. */
+int sw_jit_pieces_want(struct sw_jit_pieces *pieces, struct sw_capture *capture);
+
+/* Memory of the running target, before the stop: nothing of it is kept with the snapshot. What small
+ * readers look at often lies in one page, which is kept here. */
+struct sw_jit_peek {
+	const struct sw_snapshot *snap; /* borrowed */
+	struct sw_jit_pieces *pieces;   /* borrowed; NULL: what is read is not noted */
+	bool has_page;
+	uint64_t page_avma;
+	uint8_t page[SW_JIT_PIECES_PAGE];
+};
+struct sw_memory sw_jit_peek_memory(struct sw_jit_peek *peek);
+
+/* Memory in the stop: what was wanted, which is here already; else a copy, of which left are made at
+ * most. */
+struct sw_jit_stop {
+	struct sw_capture *capture; /* borrowed */
+	size_t left;
+};
+struct sw_memory sw_jit_stop_memory(struct sw_jit_stop *stop);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/runtime_names.h"
+#include "cleanup.h"
+#include "formats/elf_symbol.h"
+#include "snapshot/module.h"
+#include "text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* What follows the stem of a file's name. */
+enum after { ANYTHING, NOTHING, VERSION };
+
+/* What its generated code does with rbp. */
+enum rbp {
+	LOSES, /* a general register, or not known */
+	KEEPS, /* a frame pointer, always */
+	NONE,  /* it generates no code that does not publish tables */
+};
+
+struct runtime_file {
+	const char *stem;
+	const char *name;
+	enum after after;
+	enum rbp rbp;
+};
+
+/* Names of files as Debian 12 and the projects' own builds have them. */
+static const struct runtime_file files[] = {
+	{"libjvm.so", "hotspot", NOTHING, LOSES},
+	{"node", "v8", NOTHING, KEEPS},
+	{"libnode.so", "v8", ANYTHING, KEEPS},
+	{"deno", "v8", NOTHING, KEEPS},
+	{"bun", "jsc", NOTHING, KEEPS},
+	{"libpython", "cpython", VERSION, NONE},
+	{"python", "cpython", VERSION, NONE},
+	{"libpypy", "pypy", VERSION, LOSES},
+	{"php-fpm", "php", VERSION, LOSES},
+	{"php-cgi", "php", VERSION, LOSES},
+	{"php", "php", VERSION, LOSES},
+	{"libphp", "php", VERSION, LOSES},
+	{"libruby-", "ruby", VERSION, LOSES},
+	{"luajit", "luajit", NOTHING, LOSES},
+	{"libluajit-", "luajit", ANYTHING, LOSES},
+	{"mono-sgen", "mono", NOTHING, LOSES},
+	{"libmonosgen-", "mono", ANYTHING, LOSES},
+	{"beam.smp", "erlang", NOTHING, LOSES},
+	{"qemu-", "qemu", ANYTHING, LOSES},
+	{"libLLVM-", "llvm", VERSION, LOSES},
+	{"libLLVM.so.", "llvm", VERSION, LOSES},
+	{"libgccjit.so", "libgccjit", ANYTHING, NONE},
+	{"libguile-", "guile", VERSION, LOSES},
+	{"sbcl", "sbcl", NOTHING, KEEPS},
+	{"racket", "racket", NOTHING, LOSES},
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Digits, with dots between them. */
+static size_t version_length(const char *s)
+{
+	size_t n = 0;
+	while (isdigit((unsigned char) s[n]) ||
+	       (n > 0 && s[n] == '.' && isdigit((unsigned char) s[n + 1])))
+		n++;
+	return n;
+}
+
+static bool file_matches(const struct runtime_file *file, const char *name, char *version,
+			 size_t size)
+{
+	size_t stem = strlen(file->stem);
+	if (strncmp(name, file->stem, stem) != 0 || (file->after == NOTHING && name[stem] != '\0'))
+		return false;
+	size_t length = version_length(name + stem);
+	if (file->after != VERSION)
+		return true;
+	if (length == 0 || length >= size)
+		return false;
+	memcpy(version, name + stem, length);
+	version[length] = '\0';
+	return true;
+}
+
+/* V8 has its version in variables that node exports: src/utils/version.h, since V8 4. */
+static void v8_version(struct sw_module *module, char *version, size_t size)
+{
+	static const char *const names[] = {"_ZN2v88internal7Version6major_E",
+					    "_ZN2v88internal7Version6minor_E",
+					    "_ZN2v88internal7Version6build_E"};
+	struct sw_elf_symbols symbols;
+	struct sw_bytes image;
+	uint32_t value[SW_ARRAY_SIZE(names)];
+	image.data = sw_module_image(module, &image.size);
+	if (image.data == NULL || !sw_elf_symbols_open(image, &symbols))
+		return;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		struct sw_elf_symbol symbol;
+		struct sw_bytes bytes;
+		if (!sw_elf_symbols_find(&symbols, names[i], &symbol) ||
+		    !sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes) ||
+		    bytes.size < sizeof(value[i]))
+			return;
+		memcpy(&value[i], bytes.data, sizeof(value[i]));
+	}
+	(void) snprintf(version, size, "%" PRIu32 ".%" PRIu32 ".%" PRIu32, value[0], value[1],
+			value[2]); /* three numbers fit */
+}
+
+static const struct runtime_file *file_of(const char *path, char *version, size_t size)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++)
+		if (file_matches(&files[i], base_name(path), version, size))
+			return &files[i];
+	return NULL;
+}
+
+static bool runtime_of(struct sw_module *module, struct sw_runtime *ret)
+{
+	const char *path = sw_module_path(module);
+	*ret = (struct sw_runtime){.entries = -1};
+	const struct runtime_file *file = file_of(path, ret->version, sizeof(ret->version));
+	if (file == NULL)
+		return false;
+	ret->name = file->name;
+	(void) snprintf(ret->where, sizeof(ret->where), "%s", path); /* cut to fit */
+	if (strcmp(ret->name, "v8") == 0)
+		v8_version(module, ret->version, sizeof(ret->version));
+	return true;
+}
+
+static bool is_known(const struct sw_runtime *known, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(known[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+size_t sw_runtime_names(const struct sw_snapshot *snap, struct sw_runtime *ret, size_t max)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_places && n < max; i++) {
+		struct sw_module *module = snap->places[i].module;
+		if (sw_module_kind(module) == SW_MODULE_ELF && runtime_of(module, &ret[n]) &&
+		    !is_known(ret, n, ret[n].name))
+			n++;
+	}
+	return n;
+}
+
+static const struct runtime_file *file_of_module(const struct sw_module *module)
+{
+	char version[sizeof(((struct sw_runtime *) 0)->version)];
+	return sw_module_kind(module) == SW_MODULE_ELF
+		       ? file_of(sw_module_path(module), version, sizeof(version))
+		       : NULL;
+}
+
+bool sw_runtime_file_keeps_fp(const struct sw_module *module)
+{
+	const struct runtime_file *file = file_of_module(module);
+	return file != NULL && file->rbp == KEEPS;
+}
+
+bool sw_runtime_keeps_fp(const struct sw_snapshot *snap)
+{
+	bool keeps = false;
+	for (size_t i = 0; i < snap->n_places; i++) {
+		const struct runtime_file *file = file_of_module(snap->places[i].module);
+		if (file != NULL && file->rbp == LOSES)
+			return false;
+		keeps |= file != NULL && file->rbp == KEEPS;
+	}
+	return keeps;
+}

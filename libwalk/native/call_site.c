@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "native/call_site.h"
+#include "arch/arch.h"
+#include "cfi/function.h"
+#include "pe/function.h"
+
+bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	return map != NULL && (map->prot & SW_MAP_EXEC);
+}
+
+static bool pe_code_at(const struct sw_snapshot *snap, const struct sw_place *place, uint64_t avma,
+		       struct sw_pe_code *ret)
+{
+	/* Code and tables of images do not change: reading them is no mark on a frame. */
+	struct sw_snapshot_memory memory = {.snap = snap};
+	return place != NULL && place->resolved == 1 &&
+	       sw_module_kind(place->module) == SW_MODULE_PE &&
+	       sw_pe_code_at(sw_snapshot_memory(&memory), place, avma, ret);
+}
+
+static bool callee_start(struct sw_callee *callee)
+{
+	if (callee->tried)
+		return callee->known;
+	callee->tried = true;
+	const struct sw_cursor *c = callee->cursor;
+	const struct sw_place *place = c->place;
+	struct sw_pe_code code;
+	if (pe_code_at(c->snap, place, c->lookup_avma, &code)) {
+		callee->start_avma = code.start_avma;
+		callee->known = code.has_entry;
+		callee->about = !code.has_entry;
+		return callee->known;
+	}
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	if (cfi == NULL ||
+	    !sw_elf_function_start(cfi, c->lookup_avma - place->bias, &callee->start_avma))
+		return false;
+	callee->start_avma += place->bias;
+	callee->known = true;
+	return true;
+}
+
+/* A target inside the function is one of its other entries. */
+static bool leads_to_callee(const struct sw_callee *callee, uint64_t target_avma)
+{
+	return target_avma >= callee->start_avma && target_avma <= callee->cursor->regs.pc_avma;
+}
+
+static bool is_file_code(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	return place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF;
+}
+
+/* To code without an entry, as the frame's is, before it and with none between: one of a few functions
+ * of assembly. What only jumps to another image has no entry either. */
+static enum sw_call_site direct_to_about(const struct sw_callee *callee, uint64_t target_avma)
+{
+	uint64_t slot_avma;
+	return leads_to_callee(callee, target_avma) &&
+			       !sw_arch_jump_slot(callee->cursor->memory, target_avma, &slot_avma)
+		       ? SW_SITE_LIKELY
+		       : SW_SITE_OTHER;
+}
+
+/* Where generated code begins is not known, but a call to a function of a file does not lead there. */
+static enum sw_call_site direct_to_generated(const struct sw_callee *callee, uint64_t target_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	uint64_t slot_avma;
+	bool generated = c->place == NULL || sw_module_kind(c->place->module) == SW_MODULE_ANON ||
+			 sw_module_kind(c->place->module) == SW_MODULE_JIT;
+	if (!generated || !is_file_code(c->snap, target_avma))
+		return SW_SITE_POSSIBLE;
+	if (sw_arch_jump_slot(c->memory, target_avma, &slot_avma) &&
+	    (!sw_memory_u64(c->memory, slot_avma, &target_avma) ||
+	     !is_file_code(c->snap, target_avma)))
+		return SW_SITE_POSSIBLE;
+	return SW_SITE_OTHER;
+}
+
+static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	if (target_avma == c->regs.pc_avma)
+		return SW_SITE_VERIFIED; /* nothing of the function has run yet */
+	if (!sw_is_executable(c->snap, target_avma))
+		return SW_SITE_NONE;
+	if (!callee_start(callee))
+		return callee->about ? direct_to_about(callee, target_avma)
+				     : direct_to_generated(callee, target_avma);
+	if (leads_to_callee(callee, target_avma))
+		return SW_SITE_VERIFIED;
+	uint64_t slot_avma;
+	if (!sw_arch_jump_slot(c->memory, target_avma, &slot_avma))
+		return SW_SITE_OTHER;
+	if (!sw_memory_u64(c->memory, slot_avma, &target_avma))
+		return SW_SITE_POSSIBLE;
+	return leads_to_callee(callee, target_avma) ? SW_SITE_VERIFIED : SW_SITE_OTHER;
+}
+
+enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	if (return_avma == 0 || !sw_is_executable(c->snap, return_avma))
+		return SW_SITE_NONE;
+	uint64_t target_avma;
+	unsigned call = sw_arch_call_before(c->memory, return_avma, &target_avma);
+	enum sw_call_site site = SW_SITE_NONE;
+	if (call & SW_CALL_DIRECT)
+		site = direct_check(callee, target_avma);
+	/* The kernel "calls" signal handlers: what they return to comes after no CALL. */
+	if (site < SW_SITE_POSSIBLE &&
+	    ((call & SW_CALL_INDIRECT) ||
+	     sw_arch_known_code(c->memory, return_avma, 0) == SW_CODE_SIGRETURN))
+		site = SW_SITE_POSSIBLE;
+	return site;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CALL_SITE_H
+#define SW_CALL_SITE_H
+
+#include "unwind/unwinder.h"
+
+/*
+ * Is a word from the stack the return address of the cursor's frame? Looks at the CALL before it
+ * and asks if it leads to the function that the frame is in.
+ */
+enum sw_call_site {
+	SW_SITE_NONE,     /* no code, or no call comes before it: it is no return address */
+	SW_SITE_OTHER,    /* the call leads elsewhere: stale, unless that function jumped here */
+	SW_SITE_POSSIBLE, /* an indirect call or a signal, or the frame's function is not known */
+	SW_SITE_LIKELY, /* a direct call to Windows code without an entry, about where the frame is */
+	SW_SITE_VERIFIED, /* a direct call, also through a PLT entry, to the frame's function */
+};
+
+struct sw_callee {
+	const struct sw_cursor *cursor; /* borrowed */
+	bool tried, known;
+	bool about;          /* not known, but it begins in [start, pc] */
+	uint64_t start_avma; /* the frame's function begins here, when known */
+};
+
+/* For the frame that cursor is at. */
+static inline struct sw_callee sw_callee_of(const struct sw_cursor *cursor)
+{
+	return (struct sw_callee){.cursor = cursor};
+}
+
+enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma);
+
+/* True when avma is in executable memory. */
+bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma);
+
+#endif

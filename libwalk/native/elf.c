@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * ELF code by its call frame information: libdw finds the row, cfi/find.c keeps it as a rule, here it
+ * is applied. Sources: DWARF 5, §6.4; LSB 5.0 core, §10.6 (.eh_frame); psABI 1.0, §3.7.
+ */
+#include "arch/arch.h"
+#include "native/call_site.h"
+#include "cfi/find.h"
+#include "cfi/function.h"
+#include "native/rule_step.h"
+#include "walk/walker.h"
+
+#include <inttypes.h>
+
+static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
+{
+	ret->end = end;
+	ret->why = why;
+	return SW_STEP_FAIL;
+}
+
+/* Out of code that has not touched the stack since it was called. */
+static enum sw_step entry_step(const struct sw_cursor *cursor, uint64_t caller,
+			       struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	ret->regs = *r;
+	ret->regs.known &= sw_arch_preserved();
+	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
+	return SW_STEP_OK;
+}
+
+/* A thread that was just made, or makes one. */
+static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	uint64_t rax, caller;
+	if (!sw_regs_get(r, SW_X86_64_RAX, &rax))
+		return SW_STEP_DECLINE;
+	switch (sw_arch_clone_side(cursor->memory, r->pc_avma, rax)) {
+	case SW_CLONE_NONE: return SW_STEP_DECLINE;
+	case SW_CLONE_CHILD: return SW_STEP_END;
+	case SW_CLONE_PARENT: break;
+	}
+	if (!sw_memory_u64(cursor->memory, r->sp_avma, &caller))
+		return fail(ret, sw_cursor_memory_end(cursor, r->sp_avma),
+			    "the return address could not be read");
+	return entry_step(cursor, caller, ret);
+}
+
+/*
+ * An entry of a procedure linkage table: lld (20.1.8, of libcoreclr.so 10.0.12) writes no tables for it. The first entry
+ * ends in such a jump, too, but has pushed what is no return address.
+ */
+static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	struct sw_callee callee = sw_callee_of(cursor);
+	uint64_t slot, caller;
+	if (!sw_arch_jump_slot(cursor->memory, r->pc_avma, &slot) ||
+	    !sw_memory_u64(cursor->memory, r->sp_avma, &caller) ||
+	    sw_call_site_check(&callee, caller) == SW_SITE_NONE)
+		return SW_STEP_DECLINE;
+	return entry_step(cursor, caller, ret);
+}
+
+/* No table covers the code, which tells all the same what it is: a leaf's. */
+static enum sw_step known_code_step(struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	if (!cursor->exact_pc)
+		return SW_STEP_DECLINE;
+	enum sw_step step = clone_step(cursor, ret);
+	return step == SW_STEP_DECLINE ? plt_step(cursor, ret) : step;
+}
+
+static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) state;
+	const struct sw_place *place = cursor->place;
+	if (place == NULL || place->resolved != 1)
+		return SW_STEP_DECLINE;
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(place->module);
+	if (cfi == NULL)
+		return SW_STEP_DECLINE;
+	const struct sw_cfi_rule *rule;
+	switch (sw_elf_cfi_row(cfi, cursor->lookup_avma - place->bias, &rule)) {
+	case SW_ELF_ROW_FOUND: break;
+	case SW_ELF_ROW_NONE: return known_code_step(cursor, ret);
+	case SW_ELF_ROW_BAD:
+		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
+	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
+	}
+	return sw_step_by_cfi(rule, place->bias, cursor, ret);
+}
+
+static void explain_place(const struct sw_place *place, struct sw_elf_cfi *cfi, uint64_t svma,
+			  struct sw_text *text)
+{
+	const char *table = sw_elf_cfi_table(cfi, svma);
+	struct sw_elf_entry entry;
+	if (table == NULL)
+		sw_text_printf(text, "table: none covers it\n");
+	else if (sw_elf_entry_find(cfi, svma, &entry))
+		sw_text_printf(text,
+			       "table: %s, entry at svma 0x%" PRIx64 " for [0x%" PRIx64
+			       ", 0x%" PRIx64 "), svma 0x%" PRIx64 "..0x%" PRIx64 "\n",
+			       table, entry.entry_svma, entry.start_svma + place->bias,
+			       entry.end_svma + place->bias, entry.start_svma, entry.end_svma);
+	else
+		sw_text_printf(text, "table: %s\n", table);
+}
+
+static void elf_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+			struct sw_text *text)
+{
+	(void) state;
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	if (cfi == NULL) {
+		sw_text_printf(text, "no ELF image\n");
+		return;
+	}
+	uint64_t svma = avma - place->bias;
+	explain_place(place, cfi, svma, text);
+	const struct sw_cfi_rule *rule;
+	switch (sw_elf_cfi_row(cfi, svma, &rule)) {
+	case SW_ELF_ROW_NONE: sw_text_printf(text, "rule: none\n"); return;
+	case SW_ELF_ROW_BAD: sw_text_printf(text, "rule: malformed\n"); return;
+	case SW_ELF_ROW_NOMEM: sw_text_printf(text, "rule: not enough memory\n"); return;
+	case SW_ELF_ROW_FOUND: break;
+	}
+	if (rule->end_svma == 0)
+		sw_text_printf(text, "rule: known by its instructions\n");
+	else
+		sw_text_printf(text, "rule: for [0x%" PRIx64 ", 0x%" PRIx64 ")\n",
+			       rule->start_svma + place->bias, rule->end_svma + place->bias);
+	sw_text_printf(text, "rule: ");
+	sw_cfi_rule_print(rule, text);
+	sw_text_printf(text, "\nsignal frame: %s\n", rule->signal ? "yes" : "no");
+}
+
+const struct sw_unwinder_ops sw_unwind_elf = {
+	.name = "elf-cfi",
+	.trust = SW_TRUST_CFI,
+	.weak_trust = SW_TRUST_CFI,
+	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
+	.step = elf_step,
+	.explain = elf_explain,
+	.module_forget = sw_elf_cfi_forget,
+};

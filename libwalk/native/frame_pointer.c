@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Code without tables that keeps frame pointers: rbp -> [caller's rbp][return address].
+ * Source: psABI 1.0, §3.2.2 and figure 3.3.
+ *
+ * rbp is a general register in code that does not use it so, and may then hold anything, also a
+ * caller's honest frame pointer. So nothing is believed that is not confirmed: the chain must lie in
+ * the thread's stack and go up, the return address must come after a CALL, and no call that is known
+ * to lead into this very function may have left its return address below. Generated code gets more
+ * credit, and its frames a mark.
+ * rbp = 0 marks the deepest frame (psABI 1.0, §3.4.1) only in code that keeps frame pointers, which
+ * nothing says of this code: it proves no end. Entry code that is known by its instructions ends in
+ * cfi/find.c.
+ */
+#include "arch/arch.h"
+#include "native/call_site.h"
+#include "cfi/find.h"
+#include "errors.h"
+#include "jit/runtime_names.h"
+
+#include <stdlib.h>
+
+enum {
+	FP_WORDS_MAX = 1024, /* of the frame, searched for return addresses that rbp skips */
+};
+
+static bool on_stack(const struct sw_cursor *c, uint64_t avma)
+{
+	uint64_t end_avma = sw_cursor_stack_end(c);
+	return avma >= c->regs.sp_avma && avma % SW_ARCH_WORD == 0 && avma < end_avma &&
+	       end_avma - avma >= 2 * SW_ARCH_WORD;
+}
+
+/* Where the two words are: [at] caller's rbp, [at + 8] the return address. */
+static bool pair_find(const struct sw_cursor *c, uint64_t rbp, uint64_t *ret_at_avma)
+{
+	*ret_at_avma = rbp;
+	if (!c->exact_pc)
+		return on_stack(c, rbp);
+	switch (sw_arch_fp_place(c->memory, c->regs.pc_avma)) {
+	case SW_FP_IN_BODY: return on_stack(c, rbp);
+	case SW_FP_PUSHED: *ret_at_avma = c->regs.sp_avma; return true;
+	case SW_FP_AT_ENTRY: *ret_at_avma = c->regs.sp_avma - SW_ARCH_WORD; return true;
+	}
+	return false;
+}
+
+/* Code of no file: what made it follows its own rules. */
+static bool is_generated(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	return sw_is_executable(snap, avma) &&
+	       (place == NULL || sw_module_kind(place->module) == SW_MODULE_JIT ||
+		sw_module_kind(place->module) == SW_MODULE_ANON);
+}
+
+/* An entry into a file's code that no table covers. Behind padding nothing falls or returns. */
+static bool is_entry_without_table(const struct sw_cursor *c, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(c->snap, avma);
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	const struct sw_cfi_rule *rule;
+	return cfi != NULL && sw_arch_padding_before(c->memory, avma) &&
+	       sw_elf_cfi_row(cfi, avma - place->bias, &rule) == SW_ELF_ROW_NONE;
+}
+
+/*
+ * Runtimes push return addresses that come after no CALL, and jump: HotSpot's template interpreter,
+ * V8's deoptimizer (node 26: frames that return to the entry of a builtin), BEAM for the first frame
+ * of its processes. Such a one counts only if the chain goes on behind it, or ends there by its mark.
+ */
+static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, uint64_t cfa,
+			      uint64_t next_rbp)
+{
+	uint64_t next_return_avma;
+	bool generated = is_generated(c->snap, return_avma);
+	if (!sw_is_executable(c->snap, return_avma) ||
+	    (!generated && !is_entry_without_table(c, return_avma)))
+		return false;
+	if (next_rbp == 0)
+		return generated && is_generated(c->snap, c->lookup_avma);
+	return next_rbp >= cfa && on_stack(c, next_rbp) &&
+	       sw_memory_u64(c->memory, next_rbp + SW_ARCH_WORD, &next_return_avma) &&
+	       sw_is_executable(c->snap, next_return_avma);
+}
+
+/* What lies between sp and the pair. */
+enum skipped {
+	SKIPPED_NOTHING,
+	SKIPPED_MAYBE,    /* a return address into generated code: frames may be missing */
+	SKIPPED_VERIFIED, /* this function's own return address: rbp is not this function's */
+};
+
+static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	enum skipped found = SKIPPED_NOTHING;
+	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
+	for (size_t n = 0; n < FP_WORDS_MAX && at < end_avma; n++, at += SW_ARCH_WORD) {
+		uint64_t word;
+		if (!sw_memory_u64(c->memory, at, &word))
+			break;
+		enum sw_call_site site = sw_call_site_check(callee, word);
+		if (site == SW_SITE_VERIFIED)
+			return SKIPPED_VERIFIED;
+		if (site != SW_SITE_NONE && is_generated(c->snap, word))
+			found = SKIPPED_MAYBE;
+	}
+	return found;
+}
+
+struct fp_state {
+	bool honest; /* generated code keeps frame pointers */
+};
+
+/* Whether the frame's own code keeps them, so that its chain leaps over nothing. A native function that
+ * leaves rbp alone is not such: then rbp is its caller's, and the caller is what is leapt over. */
+static bool is_honest(const struct fp_state *st, const struct sw_cursor *c)
+{
+	return st != NULL && st->honest &&
+	       (is_generated(c->snap, c->lookup_avma) ||
+		(c->place != NULL && sw_runtime_file_keeps_fp(c->place->module)));
+}
+
+static int fp_attach(const struct sw_snapshot *snap, void **ret_state)
+{
+	struct fp_state *st = calloc(1, sizeof(*st));
+	if (st == NULL)
+		return -SW_E_NOMEM;
+	st->honest = sw_runtime_keeps_fp(snap);
+	*ret_state = st;
+	return 0;
+}
+
+static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct fp_state *st = state;
+	uint64_t rbp, at, words[2];
+	bool rbp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &rbp);
+	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
+	    !pair_find(cursor, rbp, &at))
+		return SW_STEP_DECLINE;
+	if (at < cursor->regs.sp_avma) { /* at entry: rbp is the caller's already */
+		words[0] = rbp;
+		if (!sw_memory_u64(cursor->memory, at + SW_ARCH_WORD, &words[1]))
+			return SW_STEP_DECLINE;
+	} else if (!sw_memory_read(cursor->memory, at, words, sizeof(words))) {
+		return SW_STEP_DECLINE;
+	}
+	uint64_t cfa = at + sizeof(words);
+	struct sw_callee callee = sw_callee_of(cursor);
+	bool pushed = sw_call_site_check(&callee, words[1]) == SW_SITE_NONE;
+	if (pushed && !pushed_by_runtime(cursor, words[1], cfa, words[0]))
+		return SW_STEP_DECLINE;
+	enum skipped skipped = skipped_look(&callee, at);
+	if (skipped == SKIPPED_VERIFIED)
+		return SW_STEP_DECLINE; /* the scan finds it */
+
+	/* What else the function saved, and where, is not known. */
+	ret->regs = cursor->regs;
+	ret->regs.known = 0;
+	sw_regs_set(&ret->regs, SW_ARCH_FP, words[0]);
+	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, words[1]);
+	/* An entry: names belong to what begins there. */
+	bool entry = pushed && (words[0] == 0 || sw_arch_padding_before(cursor->memory, words[1]));
+	if (entry)
+		ret->flags |= SW_FRAME_EXACT_PC;
+	if ((pushed && !entry) || (skipped == SKIPPED_MAYBE && !is_honest(st, cursor)))
+		ret->flags |= SW_FRAME_MAY_MISS;
+	return SW_STEP_OK;
+}
+
+static void fp_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+		       struct sw_text *text)
+{
+	(void) state;
+	if (!sw_is_executable(snap, avma)) {
+		sw_text_printf(text, "not executable: not tried\n");
+		return;
+	}
+	struct sw_snapshot_memory memory = {.snap = snap};
+	switch (sw_arch_fp_place(sw_snapshot_memory(&memory), avma)) {
+	case SW_FP_IN_BODY:
+		sw_text_printf(text,
+			       "if no table helps: rbp = [rbp], ra = [rbp+8], CFA = rbp+16\n");
+		break;
+	case SW_FP_AT_ENTRY:
+		sw_text_printf(text, "if no table helps, when stopped exactly here: ra = [rsp], "
+				     "CFA = rsp+8; as a caller: ra = [rbp+8]\n");
+		break;
+	case SW_FP_PUSHED:
+		sw_text_printf(text, "if no table helps, when stopped exactly here: rbp = [rsp], "
+				     "ra = [rsp+8], CFA = rsp+16; as a caller: ra = [rbp+8]\n");
+		break;
+	}
+}
+
+const struct sw_unwinder_ops sw_unwind_fp = {
+	.name = "frame-pointer",
+	.trust = SW_TRUST_FRAME_POINTER,
+	.weak_trust = SW_TRUST_FRAME_POINTER,
+	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.attach = fp_attach,
+	.detach = free,
+	.step = fp_step,
+	.explain = fp_explain,
+};

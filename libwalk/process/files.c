@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bytes.h"
+#include "process/target.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+enum { COMPARE_BYTES = 4096, COMPARE_MAPS_MAX = 16 };
+
+static bool mem_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_live *live = arg;
+	return live->mem_fd >= 0 && sw_pread(live->mem_fd, buffer, length, avma) == length;
+}
+
+/* Opens for reading what an O_PATH descriptor holds, if it is a regular file: the target's owner
+ * may have put a device or a FIFO there, whose mere opening does things. */
+static int reopen_regular(int path_fd, struct stat *st)
+{
+	char name[32];
+	if (fstat(path_fd, st) < 0)
+		return -1;
+	if (!S_ISREG(st->st_mode)) {
+		errno = ENOENT; /* no such file is there */
+		return -1;
+	}
+	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+int sw_open_in_root(int root_fd, const char *path, int flags, struct stat *st)
+{
+	flags |= O_PATH | O_CLOEXEC;
+	struct open_how how = {.flags = (unsigned) flags, .resolve = RESOLVE_IN_ROOT};
+	if (root_fd < 0)
+		return -1;
+	sw_cleanup(sw_close_p) int path_fd =
+		(int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (path_fd < 0 && errno == ENOSYS) /* a filter that does not know it; Linux 5.6 has it */
+		path_fd = openat(root_fd, path[0] == '/' ? path + 1 : path, flags);
+	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
+}
+
+static bool same_inode(const struct stat *st, const struct sw_map *map)
+{
+	return st->st_ino == map->inode && st->st_dev == makedev(map->dev_major, map->dev_minor);
+}
+
+/*
+ * On overlayfs and btrfs stat() and maps disagree about device or inode. Then the contents decide:
+ * the first page of every mapping of the file that is not writable, which has the build-id among
+ * them. (A file that was replaced is not tried: the kernel marks it as deleted.)
+ */
+static bool same_contents(struct sw_live *live, int fd, const struct sw_map *exec)
+{
+	const struct sw_map *map = exec;
+	while (map > live->snap->maps && strcmp(map[-1].path, exec->path) == 0)
+		map--;
+	int compared = 0;
+	const struct sw_map *end = live->snap->maps + live->snap->n_maps;
+	for (; map < end && map <= exec && compared < COMPARE_MAPS_MAX; map++) {
+		uint8_t file[COMPARE_BYTES], memory[COMPARE_BYTES];
+		if ((map->prot & SW_MAP_WRITE) || !(map->prot & SW_MAP_READ))
+			continue;
+		ssize_t n = pread(fd, file, sizeof(file), (off_t) map->file_off);
+		if (n <= 0 || !mem_read(live, map->start_avma, memory, (size_t) n) ||
+		    memcmp(file, memory, (size_t) n) != 0)
+			return false;
+		compared++;
+	}
+	return compared > 0;
+}
+
+/* A link of /proc whose target need not have a name any more. */
+static int open_link(int dirfd, const char *name, const struct sw_map *map)
+{
+	struct stat st;
+	if (fstatat(dirfd, name, &st, 0) < 0 || !S_ISREG(st.st_mode) || !same_inode(&st, map))
+		return -1;
+	sw_cleanup(sw_close_p) int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || !same_inode(&st, map))
+		return -1;
+	return sw_take_fd(fd);
+}
+
+static int live_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
+{
+	struct sw_live *live = arg;
+	struct stat st;
+	/* A file may really be named "x (deleted)": its identity tells. */
+	sw_cleanup(sw_close_p) int fd = sw_open_in_root(live->root_fd, map->path, 0, &st);
+	if (fd >= 0 && (same_inode(&st, map) || same_contents(live, fd, map))) {
+		*ret_deleted = false;
+		return sw_take_fd(fd);
+	}
+	/* The name leads elsewhere or nowhere; else it is we who could not open it. */
+	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR;
+	/* Of a process that changed its root directory the kernel shows names as we see them:
+	 * proc(5) "maps", d_path() starts from the reader's root. */
+	sw_close_p(&fd);
+	fd = sw_open_in_root(live->own_root_fd, map->path, 0, &st);
+	if (fd >= 0 && same_inode(&st, map)) {
+		*ret_deleted = false;
+		return sw_take_fd(fd);
+	}
+	sw_close_p(&fd);
+	fd = -EBADF;
+	if (strcmp(path, map->path) != 0) {
+		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
+		fd = sw_open_in_root(live->root_fd, path, 0, &st);
+		if (fd >= 0 && same_inode(&st, map))
+			return sw_take_fd(fd);
+	}
+	int linked = open_link(live->live_fd, "exe", map);
+	if (linked < 0) {
+		/* Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; exact for every mapped file. */
+		char name[64];
+		(void) snprintf(name, sizeof(name), "map_files/%lx-%lx",
+				(unsigned long) map->start_avma,
+				(unsigned long) map->end_avma); /* fits */
+		linked = open_link(live->proc_fd, name, map);
+	}
+	if (linked >= 0)
+		*ret_deleted |= gone;
+	return linked;
+}
+
+void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd, int mem_fd,
+		  const struct sw_snapshot *snap)
+{
+	*live = (struct sw_live){.live_fd = live_fd,
+				 .proc_fd = target->proc_fd,
+				 .mem_fd = mem_fd,
+				 .root_fd =
+					 openat(live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				 .own_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				 .snap = snap};
+}
+
+void sw_live_deinit(struct sw_live *live)
+{
+	sw_close_p(&live->root_fd);
+	sw_close_p(&live->own_root_fd);
+}
+
+struct sw_opener sw_live_opener(struct sw_live *live)
+{
+	return (struct sw_opener){.open = live_open, .read = mem_read, .arg = live};
+}

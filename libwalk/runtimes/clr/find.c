@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which modules are a CoreCLR: libcoreclr.so, or a program that has it linked in. They export
+ * DotNetRuntimeContractDescriptor (.NET 9 and later) and g_dacTable, whose first entry is the address
+ * of the range section map (src/coreclr/inc/dacvars.h; .NET 8 and 9 are read by it).
+ */
+#include "bytes.h"
+#include "cleanup.h"
+#include "runtimes/clr/clr.h"
+#include "formats/elf_symbol.h"
+#include "snapshot/module.h"
+
+#include <ctype.h>
+#include <gelf.h>
+#include <string.h>
+
+extern const struct sw_unwinder_ops sw_runtime_clr;
+
+enum {
+	VERSION_PHDRS_MAX = 4096,
+	VERSION_BYTES_MAX = 64 << 20, /* that are searched; libcoreclr.so of 10.0 has 320 KiB */
+	RUNTIME_BYTES_MIN = 1 << 20,  /* in memory: every runtime has more than 6 MiB */
+	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
+	FIXED_LAST = 9,
+	TYPES_VERSION = 1, /* of the contract that names follow: runtimes/clr/name_layout.c */
+	DAC_MAP = 0,       /* entries of g_dacTable */
+	DAC_THREADS = 16,  /* .NET 8: ThreadStore::s_pThreadStore */
+};
+
+/* What a module exports; kept in its slot. */
+struct exports {
+	bool has_contract, has_dac;
+	uint64_t contract_svma, dac_svma;
+};
+
+/* NULL when there is no memory. */
+static const struct exports *exports_get(struct sw_module *module)
+{
+	void **slot = sw_module_slot(module, &sw_runtime_clr);
+	if (slot == NULL || *slot != NULL)
+		return slot != NULL ? *slot : NULL;
+	struct exports *e = calloc(1, sizeof(*e));
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol contract, dac;
+	struct sw_bytes image;
+	if (e == NULL)
+		return NULL;
+	image.data = sw_module_image(module, &image.size);
+	if (image.data != NULL && sw_elf_symbols_open(image, &symbols)) {
+		e->has_contract =
+			sw_elf_symbols_find(&symbols, "DotNetRuntimeContractDescriptor", &contract);
+		e->contract_svma = e->has_contract ? contract.svma : 0;
+		e->has_dac = sw_elf_symbols_find(&symbols, "g_dacTable", &dac);
+		e->dac_svma = e->has_dac ? dac.svma : 0;
+	}
+	return *slot = e;
+}
+
+/* ---- its version -------------------------------------------------------------------------- */
+
+static bool is_version(const char *s, size_t length)
+{
+	bool dot = false;
+	for (size_t i = 0; i < length; i++) {
+		dot |= s[i] == '.';
+		if (s[i] == '/' || (i == 0 && !isdigit((unsigned char) s[i])))
+			return false;
+	}
+	return dot;
+}
+
+/* A shared runtime lies in a directory that is named by its version. */
+static bool version_of_path(const char *path, struct sw_text *text)
+{
+	const char *end = strrchr(path, '/');
+	if (end == NULL)
+		return false;
+	const char *begin = end;
+	while (begin > path && begin[-1] != '/')
+		begin--;
+	if (!is_version(begin, (size_t) (end - begin)))
+		return false;
+	sw_text_append(text, begin, (size_t) (end - begin));
+	return true;
+}
+
+/* "@(#)Version 10.0.1226.42308 @Commit: ..." in the data of every build: eng/native/version. */
+static bool version_of_image(struct sw_module *module, struct sw_text *text)
+{
+	static const char mark[] = "@(#)Version ";
+	struct sw_bytes image, data;
+	size_t n;
+	size_t searched = 0;
+	Elf *elf = sw_module_elf(module);
+	image.data = sw_module_image(module, &image.size);
+	if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n && i < VERSION_PHDRS_MAX && searched < VERSION_BYTES_MAX; i++) {
+		GElf_Phdr p;
+		if (gelf_getphdr(elf, (int) i, &p) == NULL)
+			return false;
+		if (p.p_type != PT_LOAD || !(p.p_flags & PF_W) ||
+		    !sw_bytes_sub(image, p.p_offset, p.p_filesz, &data))
+			continue;
+		if (data.size > VERSION_BYTES_MAX - searched)
+			data.size = VERSION_BYTES_MAX - searched;
+		searched += data.size;
+		const char *found = memmem(data.data, data.size, mark, sizeof(mark) - 1);
+		if (found == NULL)
+			continue;
+		found += sizeof(mark) - 1;
+		size_t left = data.size - (size_t) (found - (const char *) data.data), length = 0;
+		while (length < left && length < 32 &&
+		       (isdigit((unsigned char) found[length]) || found[length] == '.'))
+			length++;
+		sw_text_append(text, found, length);
+		return length > 0;
+	}
+	return false;
+}
+
+static void version_find(struct sw_clr_runtime *r)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if ((version_of_path(sw_module_path(r->place->module), &text) ||
+	     version_of_image(r->place->module, &text)) &&
+	    text.data != NULL)
+		(void) snprintf(r->version, sizeof(r->version), "%s", text.data); /* cut to fit */
+}
+
+/* ---- how it is read ----------------------------------------------------------------------- */
+
+static bool dac_read(const struct sw_clr_runtime *r, struct sw_memory memory,
+		     const struct exports *e, unsigned i, uint64_t *ret)
+{
+	return e->has_dac && sw_memory_u64(memory, e->dac_svma + r->place->bias + 8 * i, ret) &&
+	       *ret != 0;
+}
+
+/* Without a description of how code is found: only where that is known all the same. */
+static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const struct exports *e)
+{
+	uint64_t map_avma, threads_avma = 0;
+	long major = strtol(r->version, NULL, 10);
+	if (major < FIXED_FIRST || major > FIXED_LAST)
+		(void) snprintf(
+			r->problem, sizeof(r->problem),
+			"it does not describe how its code is found, and is neither .NET 8 nor "
+			"9");
+	else if (!dac_read(r, memory, e, DAC_MAP, &map_avma))
+		(void) snprintf(r->problem, sizeof(r->problem),
+				"its table for debuggers could not be read");
+	else {
+		if (major == FIXED_FIRST)
+			(void) dac_read(r, memory, e, DAC_THREADS, &threads_avma); /* stays 0 */
+		r->at = sw_clr_layout_fixed(map_avma, threads_avma);
+		if (r->contract.json != NULL)
+			sw_clr_layout_threads(&r->contract, &r->at);
+		r->usable = true;
+	}
+}
+
+/* What of a runtime that is usable is not: said, as it shows only where it is missed. */
+static void parts_check(struct sw_clr_runtime *r)
+{
+	uint64_t version;
+	if (r->contract.json == NULL || !r->usable)
+		return;
+	if (r->at.store_avma == 0)
+		(void) snprintf(
+			r->problem, sizeof(r->problem),
+			"it does not describe its threads in a way that is known; those that a "
+			"garbage collection is stopping may be incomplete");
+	else if (!sw_clr_version(&r->contract, "RuntimeTypeSystem", &version) ||
+		 version != TYPES_VERSION)
+		(void) snprintf(
+			r->problem, sizeof(r->problem),
+			"it does not describe its methods in a way that is known; they have no "
+			"names");
+}
+
+static int runtime_read(struct sw_clr_runtime *r, struct sw_memory memory, const struct exports *e)
+{
+	uint64_t version;
+	const char *why = "";
+	version_find(r);
+	if (e->has_contract) {
+		int code = sw_clr_contract_read(memory, e->contract_svma + r->place->bias,
+						&r->contract, &why);
+		if (code == -SW_E_NOMEM)
+			return code;
+		if (code < 0) {
+			(void) snprintf(r->problem, sizeof(r->problem), "%s", why); /* fits */
+			return 0;
+		}
+		if (sw_clr_version(&r->contract, "ExecutionManager", &version)) {
+			r->usable = sw_clr_layout_resolve(&r->contract, &r->at, r->problem,
+							  sizeof(r->problem));
+			parts_check(r);
+			return 0;
+		}
+	}
+	fixed_use(r, memory, e);
+	parts_check(r);
+	return 0;
+}
+
+/* The program itself, or a file with the runtime's usual name; else, any file that is large enough. */
+static bool is_candidate(const struct sw_snapshot *snap, const struct sw_place *place,
+			 bool only_likely)
+{
+	if (sw_module_kind(place->module) != SW_MODULE_ELF)
+		return false;
+	const char *path = sw_module_path(place->module);
+	const char *name = strrchr(path, '/');
+	return strcmp(path, snap->process.exe) == 0 ||
+	       strcmp(name != NULL ? name + 1 : path, "libcoreclr.so") == 0 ||
+	       (!only_likely && place->end_avma - place->start_avma >= RUNTIME_BYTES_MIN);
+}
+
+int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory, bool only_likely,
+			 struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX], size_t *ret_n)
+{
+	*ret_n = 0;
+	/* The stubs that each runtime makes for itself are such code. */
+	if (!sw_snapshot_has_made_code(snap))
+		return 0;
+	for (size_t i = 0; i < snap->n_places && *ret_n < SW_CLR_RUNTIMES_MAX; i++) {
+		struct sw_place *place = &snap->places[i];
+		if (!is_candidate(snap, place, only_likely))
+			continue;
+		const struct exports *e = exports_get(place->module);
+		if (e == NULL)
+			return -SW_E_NOMEM;
+		if ((!e->has_contract && !e->has_dac) || !sw_place_resolve(place, snap))
+			continue;
+		struct sw_clr_runtime *r = &runtimes[*ret_n];
+		*r = (struct sw_clr_runtime){.place = place};
+		int code = runtime_read(r, memory, e);
+		if (code < 0)
+			return code;
+		++*ret_n;
+	}
+	return 0;
+}
+
+void sw_clr_runtimes_deinit(struct sw_clr_runtime *runtimes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sw_clr_contract_deinit(&runtimes[i].contract);
+}

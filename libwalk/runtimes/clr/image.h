@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLR_IMAGE_H
+#define SW_CLR_IMAGE_H
+
+#include "runtimes/clr/metadata.h"
+
+/*
+ * The PE image of an assembly in the target's memory: as it was loaded, or as its file.
+ * Source: PE/COFF; ECMA-335 II.25.
+ */
+struct sw_clr_pe {
+	struct sw_memory memory;
+	uint64_t base_avma;
+	uint32_t lfanew;
+	bool mapped, plus;
+};
+
+/* False: there is none. */
+bool sw_clr_pe_open(struct sw_memory memory, uint64_t base_avma, bool mapped,
+		    struct sw_clr_pe *ret);
+
+/* The address of an RVA. */
+bool sw_clr_pe_address(const struct sw_clr_pe *pe, uint32_t rva, uint64_t *ret_avma);
+
+/* One of the 16 data directories. False when it is empty. */
+bool sw_clr_pe_directory(const struct sw_clr_pe *pe, unsigned number, uint32_t *ret_rva,
+			 uint32_t *ret_bytes);
+
+/* False: it has no metadata. */
+bool sw_clr_pe_metadata(const struct sw_clr_pe *pe, struct sw_clr_metadata *ret);
+
+/* Both of these. */
+bool sw_clr_image_metadata(struct sw_memory memory, uint64_t base_avma, bool mapped,
+			   struct sw_clr_metadata *ret);
+
+/* Bytes of the IL of a method, which is a row of the image's metadata. False: it has none. */
+bool sw_clr_il_bytes(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
+		     uint32_t method_rid, uint32_t *ret);
+
+/* ---- runtimes/clr/debug_directory.c ------------------------------------------------------------------- */
+
+enum {
+	SW_CLR_PDB_ID_BYTES = 20,
+	SW_CLR_PDB_BYTES_MAX = 64 << 20, /* of one, also when it is unpacked */
+};
+
+/* What an image says of its portable PDB. */
+struct sw_clr_pdb_link {
+	uint8_t id[SW_CLR_PDB_ID_BYTES]; /* which it must have, too */
+	uint64_t embedded_avma;          /* 0: it is not in the image */
+	uint32_t embedded_bytes;         /* packed */
+	uint32_t unpacked_bytes;
+};
+
+/* False: it has none. Source: Microsoft, "PE/COFF Specification for portable PDB" (dotnet/runtime
+ * docs/design/specs/PE-COFF.md, v10.0.0). */
+bool sw_clr_pdb_link_find(const struct sw_clr_pe *pe, struct sw_clr_pdb_link *ret);
+
+/* The embedded one, unpacked: unpacked_bytes, the caller's to free(); NULL when it cannot be had. */
+uint8_t *sw_clr_pdb_unpack(struct sw_memory memory, const struct sw_clr_pdb_link *link);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLR_LINES_H
+#define SW_CLR_LINES_H
+
+#include "unwind/capture.h"
+#include "runtimes/clr/names.h"
+#include "runtimes/clr/pdb.h"
+
+/*
+ * From managed code to a line:
+ *
+ *	code -> debug information that the JIT compiler left -> IL offset	runtimes/clr/debug_info.h
+ *	method's row, IL offset -> portable PDB -> file and line		runtimes/clr/pdb.h
+ *
+ * The PDB is in the assembly, or a file beside it with the assembly's own name; either must have the
+ * id that the assembly says. A path that the assembly names is not followed.
+ */
+
+/* File and line of the code at lookup_avma; nothing is set when they are not known. */
+void sw_clr_line_describe(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t lookup_avma,
+			  struct sw_description *ret);
+
+/* Module, token, IL offset and line, for explain(). */
+void sw_clr_il_explain(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t avma,
+		       struct sw_text *text);
+
+/* ---- runtimes/clr/pdb_files.c ------------------------------------------------------------------------- */
+
+/* prepare(): opens what lies beside assemblies and has the name of a PDB. */
+void sw_clr_pdb_files_prepare(struct sw_capture *capture);
+/* The same of a core file, on this host. */
+void sw_clr_pdb_files_core(struct sw_snapshot *snap);
+
+/* Why some were not opened; static. NULL: all were. */
+const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap);
+
+/* Opens the one that belongs to a module of that file name. False: there is none. */
+bool sw_clr_pdb_file_open(const struct sw_snapshot *snap, const char *module_name,
+			  const uint8_t id[SW_CLR_PDB_ID_BYTES], struct sw_clr_pdb *ret);
+
+/* ---- runtimes/clr/r2r_debug.c --------------------------------------------------------------------------- */
+
+/* Where the debug information of a ReadyToRun method is; sets all but il_bytes. */
+bool sw_clr_r2r_debug_find(struct sw_clr_names *names, const struct sw_clr_code *code,
+			   struct sw_clr_debug_info *ret);
+
+struct sw_clr_r2r_debug;
+void sw_clr_r2r_debug_free(struct sw_clr_r2r_debug *list);
+
+struct sw_clr_unpacked;
+void sw_clr_unpacked_free(struct sw_clr_unpacked *list);
+
+#endif

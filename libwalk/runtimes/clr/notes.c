@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Threads as the runtime sees them. A Thread object is matched with a thread by the stack that it
+ * remembers: the number that it has for it is another one in another pid namespace.
+ *
+ *	Thread -> handle -> System.Threading.Thread -> String		its name
+ *
+ * Thread objects were copied in the stop. What they lead to is read when the process runs again and
+ * may have been moved by then, so that a name counts only when the kernel has it, too.
+ * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/Thread.md, src/coreclr/vm/threads.h.
+ */
+#include "runtimes/clr/notes.h"
+#include "unwind/capture.h"
+#include "cleanup.h"
+#include "runtimes/clr/remote.h"
+#include "runtimes/clr/string.h"
+#include "runtimes/clr/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OBJECT_WORDS = 8,      /* of System.Threading.Thread, where its only string is */
+	OBJECT_TABLE_MASK = 7, /* bits of an object's first word that are the collector's */
+	NAME_UNITS_MAX = 1024,
+	COMM_BYTES = 15,     /* TASK_COMM_LEN without NUL */
+	COMM_WHOLE_MIN = 12, /* a name that is longer is cut there or later, at a character's end */
+};
+
+/* What it takes to read a Thread; from the first runtime that says so. */
+struct sw_clr_notes {
+	struct sw_map64 by_thread; /* index in snap->threads -> Thread */
+	uint32_t id, state, disabled, osid, handle;
+	uint32_t string_first, string_length;
+	uint64_t string_table;         /* MethodTable of System.String; 0: unknown */
+	uint64_t finalizer, suspender; /* Thread; 0: none */
+	bool has_ids, has_names;
+};
+
+/* Runtime and libraries name their own threads. */
+static const struct {
+	const char *comm, *role;
+} roles[] = {
+	{".NET Finalizer", "finalizer"},
+	{".NET BGC", "gc"},
+	{".NET Server GC", "gc"},
+	{".NET TP Worker", "thread-pool"},
+	{".NET TP Gate", "thread-pool-gate"},
+	{".NET TP Wait", "thread-pool-wait"},
+	{".NET Timer", "timer"},
+	{".NET Sockets", "sockets"},
+	{".NET Tiered Com", "tiered-compilation"},
+	{".NET SigHandler", "signals"},
+	{".NET SynchManag", "synchronization"},
+	{".NET EventPipe", "event-pipe"},
+	{".NET DebugPipe", "debugger"},
+	{".NET Debugger", "debugger"},
+};
+
+static const char *role_by_comm(const char *comm)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(roles); i++)
+		if (strcmp(comm, roles[i].comm) == 0)
+			return roles[i].role;
+	return NULL;
+}
+
+/* ---- before the stop ---------------------------------------------------------------------- */
+
+void sw_clr_notes_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime)
+{
+	static const char *const globals[] = {"FinalizerThread", "GCThread"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(globals) && runtime->contract.json != NULL; i++) {
+		uint64_t variable_avma;
+		/* No room: it is read when the process runs again. */
+		if (sw_clr_global(&runtime->contract, globals[i], &variable_avma))
+			(void) sw_capture_want(capture, variable_avma, sizeof(uint64_t));
+	}
+}
+
+/* ---- which object is which thread --------------------------------------------------------- */
+
+/* A thread's stack. */
+struct span {
+	uint64_t begin_avma, end_avma; /* [begin, end] */
+	size_t thread;                 /* index in snap->threads */
+};
+
+static int span_order(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	return (x->end_avma > y->end_avma) - (x->end_avma < y->end_avma);
+}
+
+static const struct span *span_find(const struct span *spans, size_t n, uint64_t avma)
+{
+	size_t low = 0, high = n;
+	while (low < high) { /* the first one that does not end before avma */
+		size_t middle = low + (high - low) / 2;
+		if (spans[middle].end_avma < avma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && avma >= spans[low].begin_avma ? &spans[low] : NULL;
+}
+
+/* The stack that an object has an address of. Most have it in the same word. */
+static const struct span *words_span(const uint64_t words[SW_CLR_THREAD_WORDS],
+				     const struct span *spans, size_t n, size_t *guess)
+{
+	const struct span *found = span_find(spans, n, words[*guess]);
+	for (size_t i = 0; i < SW_CLR_THREAD_WORDS && found == NULL; i++) {
+		found = span_find(spans, n, words[i]);
+		if (found != NULL)
+			*guess = i;
+	}
+	return found;
+}
+
+static struct span *spans_make(const struct sw_snapshot *snap, size_t *ret_n)
+{
+	struct span *spans = calloc(snap->n_threads + 1, sizeof(*spans));
+	size_t n = 0;
+	for (size_t i = 0; spans != NULL && i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if (t->captured && t->stack_end_avma != 0)
+			spans[n++] = (struct span){t->regs.sp_avma, t->stack_end_avma, i};
+	}
+	if (n > 0)
+		qsort(spans, n, sizeof(*spans), span_order);
+	*ret_n = n;
+	return spans;
+}
+
+static int threads_match(struct sw_clr *clr, struct sw_clr_notes *notes)
+{
+	const uint64_t *threads;
+	uint64_t words[SW_CLR_THREAD_WORDS];
+	size_t n = sw_clr_threads_get(clr, &threads), n_spans, guess = 0;
+	sw_cleanup(sw_free_p) struct span *spans = spans_make(clr->snap, &n_spans);
+	if (spans == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t state, osid;
+		if (!sw_memory_read(clr->memory, threads[i], words, sizeof(words)) ||
+		    !sw_clr_u32(clr->memory, threads[i], notes->state, &state) ||
+		    state & (SW_CLR_STATE_UNSTARTED | SW_CLR_STATE_DEAD) ||
+		    !sw_clr_u32(clr->memory, threads[i], notes->osid, &osid))
+			continue;
+		const struct span *span = words_span(words, spans, n_spans, &guess);
+		const struct sw_thread *thread = NULL;
+		if (span == NULL && osid <= INT32_MAX) /* it is on a stack of its own making */
+			thread = sw_snapshot_thread(clr->snap, (pid_t) osid);
+		if (span == NULL && thread == NULL)
+			continue;
+		size_t index = span != NULL ? span->thread : (size_t) (thread - clr->snap->threads);
+		int r = sw_map64_put(&notes->by_thread, index, threads[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- what can be read of them ------------------------------------------------------------- */
+
+static uint64_t variable_read(struct sw_clr *clr, const struct sw_clr_contract *c, const char *name)
+{
+	uint64_t variable_avma, value;
+	return sw_clr_global(c, name, &variable_avma) &&
+			       sw_memory_u64(clr->memory, variable_avma, &value)
+		       ? value
+		       : 0;
+}
+
+static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
+			   struct sw_clr_notes *notes)
+{
+	const struct sw_clr_contract *c = &r->contract;
+	notes->state = r->at.thread_state;
+	notes->osid = r->at.thread_osid;
+	if (c->json == NULL) { /* .NET 8, as seen in 8.0.31 */
+		notes->id = 32;
+		notes->disabled = 12;
+		notes->has_ids = true;
+		return;
+	}
+	notes->has_ids = sw_clr_field(c, "Thread", "Id", &notes->id) &&
+			 sw_clr_field(c, "Thread", "PreemptiveGCDisabled", &notes->disabled);
+	notes->string_table = variable_read(clr, c, "StringMethodTable");
+	notes->has_names = notes->string_table != 0 &&
+			   sw_clr_field(c, "Thread", "GCHandle", &notes->handle) &&
+			   sw_clr_field(c, "String", "m_FirstChar", &notes->string_first) &&
+			   sw_clr_field(c, "String", "m_StringLength", &notes->string_length);
+	notes->finalizer = variable_read(clr, c, "FinalizerThread");
+	notes->suspender = variable_read(clr, c, "GCThread");
+}
+
+static struct sw_clr_notes *notes_get(struct sw_clr *clr)
+{
+	if (clr->notes != NULL)
+		return clr->notes;
+	struct sw_clr_notes *notes = calloc(1, sizeof(*notes));
+	if (notes == NULL)
+		return NULL;
+	for (size_t i = 0; i < clr->n_runtimes; i++)
+		if (clr->runtimes[i].usable && clr->runtimes[i].at.store_avma != 0) {
+			layout_resolve(clr, &clr->runtimes[i], notes);
+			(void) threads_match(clr, notes); /* no memory: those found so far */
+			break;
+		}
+	return clr->notes = notes;
+}
+
+void sw_clr_notes_destroy(struct sw_clr_notes *notes)
+{
+	if (notes != NULL)
+		sw_map64_deinit(&notes->by_thread);
+	free(notes);
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* Of a name longer than comm the kernel has the beginning. */
+static bool comm_agrees(const char *comm, const char *name)
+{
+	size_t n = strlen(comm), length = strlen(name);
+	return n <= COMM_BYTES && memcmp(comm, name, n <= length ? n : length) == 0 &&
+	       (n == length || (length > COMM_BYTES && n >= COMM_WHOLE_MIN));
+}
+
+static bool string_read(struct sw_clr *clr, const struct sw_clr_notes *notes, uint64_t avma,
+			struct sw_text *text)
+{
+	uint64_t table;
+	uint32_t length;
+	return avma % 8 == 0 && sw_clr_u64(clr->memory, avma, 0, &table) &&
+	       (table & ~(uint64_t) OBJECT_TABLE_MASK) == notes->string_table &&
+	       sw_clr_u32(clr->memory, avma, notes->string_length, &length) && length > 0 &&
+	       length <= NAME_UNITS_MAX &&
+	       sw_clr_utf16_read_n(clr->memory, avma + notes->string_first, length, text);
+}
+
+static bool name_read(struct sw_clr *clr, const struct sw_clr_notes *notes, uint64_t thread_avma,
+		      struct sw_text *text)
+{
+	uint64_t handle, object, words[OBJECT_WORDS];
+	if (!sw_clr_u64(clr->memory, thread_avma, notes->handle, &handle) ||
+	    !sw_clr_u64(clr->memory, handle, 0, &object) || object == 0 ||
+	    !sw_memory_read(clr->memory, object, words, sizeof(words)))
+		return false;
+	for (size_t i = 1; i < OBJECT_WORDS; i++) /* behind its MethodTable */
+		if (words[i] != 0 && string_read(clr, notes, words[i], text))
+			return true;
+	return false;
+}
+
+static void name_note(struct sw_clr *clr, const struct sw_clr_notes *notes,
+		      const struct sw_thread *thread, uint64_t thread_avma,
+		      struct sw_thread_note *ret)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	/* The first thread keeps the program's name: PAL_SetThreadName would rename the process. */
+	if (!notes->has_names || !name_read(clr, notes, thread_avma, &text) || text.failed ||
+	    (thread->tid != clr->snap->process.pid && !comm_agrees(thread->comm, text.data)))
+		return;
+	size_t n = text.size < sizeof(ret->name) ? text.size : sizeof(ret->name) - 1;
+	while (n > 0 && n < text.size && (text.data[n] & 0xc0) == 0x80)
+		n--; /* not within a character */
+	memcpy(ret->name, text.data, n);
+	ret->name[n] = '\0';
+}
+
+static void thread_read(struct sw_clr *clr, const struct sw_clr_notes *notes,
+			const struct sw_thread *thread, uint64_t thread_avma,
+			struct sw_thread_note *ret)
+{
+	uint32_t id, disabled, state;
+	if (notes->has_ids && sw_clr_u32(clr->memory, thread_avma, notes->id, &id) &&
+	    sw_clr_u32(clr->memory, thread_avma, notes->disabled, &disabled)) {
+		ret->id = id;
+		ret->mode = disabled != 0 ? "cooperative" : "preemptive";
+	}
+	if (thread_avma == notes->suspender)
+		ret->role = "suspending";
+	else if (thread_avma == notes->finalizer)
+		ret->role = "finalizer";
+	else if (ret->role == NULL && sw_clr_u32(clr->memory, thread_avma, notes->state, &state) &&
+		 state & SW_CLR_STATE_POOL_WORKER)
+		ret->role = "thread-pool";
+	name_note(clr, notes, thread, thread_avma, ret);
+}
+
+bool sw_clr_thread_note(struct sw_clr *clr, const struct sw_thread *thread,
+			struct sw_thread_note *ret)
+{
+	uint64_t thread_avma;
+	const struct sw_clr_notes *notes = clr->n_runtimes > 0 ? notes_get(clr) : NULL;
+	if (notes == NULL)
+		return false;
+	ret->runtime = "clr";
+	ret->id = -1;
+	ret->role = role_by_comm(thread->comm);
+	bool known = sw_map64_get(&notes->by_thread, (uint64_t) (thread - clr->snap->threads),
+				  &thread_avma);
+	if (known)
+		thread_read(clr, notes, thread, thread_avma, ret);
+	return known || ret->role != NULL;
+}

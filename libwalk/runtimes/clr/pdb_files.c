@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Portable PDBs beside assemblies. They are opened before the stop, while privileges are there, under
+ * the name that the assembly's mapping has: nothing is read of them, and of the assembly, until the
+ * process runs again. Which of them belongs to which assembly is said by their ids.
+ */
+#include "capture/room.h"
+#include "cleanup.h"
+#include "runtimes/clr/lines.h"
+#include "saved/core_open.h"
+#include "map.h"
+#include "snapshot/side_file.h"
+#include "snapshot/snapshot.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	FILES_MAX = 192,  /* that are opened; other side files need room, too */
+	TRIES_MAX = 1024, /* assemblies that are looked at */
+	NAME_BYTES = 200, /* of a file, without the directory */
+};
+
+static const char prefix[] = "pdb:";
+
+/* "pdb:T.pdb" for /opt/T.dll, T.dll or T. False: the name is too long. */
+static bool side_name(const char *path, char *to, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path, *dot = strrchr(name, '.');
+	size_t n = dot != NULL && (strcmp(dot, ".dll") == 0 || strcmp(dot, ".exe") == 0)
+			   ? (size_t) (dot - name)
+			   : strlen(name);
+	return n > 0 && n <= NAME_BYTES &&
+	       snprintf(to, bytes, "%s%.*s.pdb", prefix, (int) n, name) < (int) bytes;
+}
+
+/* Where they are looked for. */
+struct finder {
+	struct sw_snapshot *snap;
+	struct sw_capture *capture; /* NULL: a core file, whose files are ours to read, or not */
+};
+
+static int finder_open(const struct finder *f, const char *path)
+{
+	return f->capture != NULL ? sw_side_file_open(f->capture, path)
+				  : sw_core_open_regular(path);
+}
+
+/*
+ * What it tells is shown to whoever may see the dump: the process itself could read it. Its own files,
+ * and those that all may read; else what may be read by the same as the assembly, which it has mapped.
+ */
+static bool may_read(const struct finder *f, const char *assembly, int fd)
+{
+	struct stat pdb, own;
+	if (f->capture == NULL)
+		return true;
+	if (fstat(fd, &pdb) < 0)
+		return false;
+	if (pdb.st_mode & S_IROTH)
+		return true;
+	if (pdb.st_uid == f->snap->process.uid)
+		return pdb.st_mode & S_IRUSR;
+	sw_cleanup(sw_close_p) int assembly_fd = finder_open(f, assembly);
+	return assembly_fd >= 0 && fstat(assembly_fd, &own) == 0 && own.st_uid == pdb.st_uid &&
+	       own.st_gid == pdb.st_gid && (own.st_mode & ~pdb.st_mode & (S_IRUSR | S_IRGRP)) == 0;
+}
+
+/* True when it was one more. */
+static bool file_try(const struct finder *f, const char *path)
+{
+	char name[sizeof(prefix) + NAME_BYTES + sizeof(".pdb")], beside[4096];
+	const char *slash = strrchr(path, '/');
+	if (slash == NULL || !side_name(path, name, sizeof(name)) ||
+	    snprintf(beside, sizeof(beside), "%.*s/%s", (int) (slash - path), path,
+		     name + sizeof(prefix) - 1) >= (int) sizeof(beside))
+		return false;
+	sw_cleanup(sw_close_p) int fd = finder_open(f, beside);
+	return fd >= 0 && may_read(f, path, fd) &&
+	       sw_side_file_keep(f->snap, name, sw_take_fd(fd)) == 0;
+}
+
+static bool is_assembly(const struct sw_map *map)
+{
+	size_t n = strlen(map->path);
+	return map->file_off == 0 && n > 4 && strcmp(map->path + n - 4, ".dll") == 0;
+}
+
+/* Assemblies may be mapped twice, flat and as loaded. A path that is taken for another one by its hash
+ * has no lines. */
+static bool is_new(struct sw_map64 *seen, const char *path)
+{
+	uint64_t key = 0, kept;
+	for (size_t left = strlen(path); left > 0;) {
+		uint64_t word = 0;
+		size_t n = left < sizeof(word) ? left : sizeof(word);
+		memcpy(&word, path, n);
+		key = sw_mix64(key ^ word);
+		path += n;
+		left -= n;
+	}
+	return !sw_map64_get(seen, key, &kept) && sw_map64_put(seen, key, 1) == 0;
+}
+
+static void files_find(const struct finder *f)
+{
+	const struct sw_snapshot *snap = f->snap;
+	struct sw_map64 seen = {0};
+	/* Of a program in one file, which has its assemblies in it. */
+	size_t opened = file_try(f, snap->process.exe), i;
+	for (i = 0; i < snap->n_maps && opened < FILES_MAX && seen.count < TRIES_MAX; i++)
+		if (is_assembly(&snap->maps[i]) && is_new(&seen, snap->maps[i].path) &&
+		    file_try(f, snap->maps[i].path))
+			opened++;
+	if (i < snap->n_maps && f->capture != NULL)
+		sw_side_file_refuse(
+			f->capture, prefix,
+			"it has more assemblies than are looked at: methods of some have "
+			"no lines");
+	sw_map64_deinit(&seen);
+}
+
+void sw_clr_pdb_files_prepare(struct sw_capture *capture)
+{
+	files_find(&(struct finder){capture->room->snap, capture});
+}
+
+void sw_clr_pdb_files_core(struct sw_snapshot *snap)
+{
+	files_find(&(struct finder){snap, NULL});
+}
+
+const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap)
+{
+	return sw_side_file_refused(snap, prefix);
+}
+
+bool sw_clr_pdb_file_open(const struct sw_snapshot *snap, const char *module_name,
+			  const uint8_t id[SW_CLR_PDB_ID_BYTES], struct sw_clr_pdb *ret)
+{
+	char name[sizeof(prefix) + NAME_BYTES + sizeof(".pdb")];
+	struct sw_bytes bytes;
+	if (!side_name(module_name, name, sizeof(name)))
+		return false;
+	for (size_t i = 0; i < SW_SIDE_FILES_MAX; i++) {
+		uint64_t size = sw_side_file_size(snap, name, i);
+		if (size == 0)
+			return false;
+		if (size <= SW_CLR_PDB_BYTES_MAX && sw_side_file_get(snap, name, i, &bytes) &&
+		    sw_clr_pdb_open(ret, bytes, id))
+			return true;
+	}
+	return false;
+}

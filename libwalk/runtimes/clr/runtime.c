@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * .NET: managed code of CoreCLR processes, without any help of the runtime. The clr_*.c do the work:
+ *
+ *	clr_find       which modules are a runtime, their descriptor (clr_contract, clr_layout)
+ *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
+ *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
+ *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
+ *	clr_lines      its file and line (clr_debug_info, clr_r2r_debug, clr_debug_directory,
+ *	               clr_pdb, clr_pdb_files)
+ *	clr_threads    what is copied in the stop, with clr_collectible, code that may be freed right
+ *	               after it; clr_notes what Thread objects say of threads
+ */
+#include "runtimes/clr/lines.h"
+#include "runtimes/clr/notes.h"
+#include "runtimes/clr/threads.h"
+#include "runtimes/clr/unwind.h"
+
+#include "cleanup.h"
+
+#include <inttypes.h>
+#include <snapwalk/error.h>
+#include <stdio.h>
+
+static void clr_detach(void *state)
+{
+	struct sw_clr *clr = state;
+	if (clr == NULL)
+		return;
+	sw_clr_names_destroy(clr->names);
+	sw_clr_notes_destroy(clr->notes);
+	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
+	sw_map64_deinit(&clr->by_pc);
+	sw_map64_deinit(&clr->rules);
+	sw_map64_deinit(&clr->hijacks);
+	sw_map64_deinit(&clr->replaced);
+	sw_arena_deinit(&clr->arena);
+	free(clr);
+}
+
+static int clr_attach(const struct sw_snapshot *snap, void **ret_state)
+{
+	struct sw_clr *clr = calloc(1, sizeof(*clr));
+	if (clr == NULL)
+		return -SW_E_NOMEM;
+	clr->snap = snap;
+	clr->source.snap = snap;
+	clr->double_mapped = sw_clr_is_double_mapped(snap);
+	clr->memory = sw_snapshot_memory(&clr->source);
+	int r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
+	if (r < 0) {
+		clr_detach(clr);
+		return r;
+	}
+	*ret_state = clr;
+	return 0;
+}
+
+static enum sw_step clr_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	return sw_clr_step(state, cursor, ret);
+}
+
+static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	struct sw_clr *clr = state;
+	(void) ret_cookie; /* the pc tells all */
+	return clr->n_runtimes > 0 && !sw_clr_is_native(cursor->place) &&
+	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL ||
+		sw_clr_is_helper(clr, cursor));
+}
+
+static int clr_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	const struct sw_clr_code *code = sw_clr_code_find(state, frame->pc_avma);
+	if (code == NULL) { /* see clr_owns() */
+		(void) snprintf(ret->function, sizeof(ret->function), "[runtime helper]");
+		return 1;
+	}
+	if (code->kind == SW_CLR_CODE_STUB) {
+		ret->start_avma = code->start_avma;
+		(void) snprintf(ret->function, sizeof(ret->function), "[%s]", code->stub);
+	} else {
+		sw_clr_describe(state, code, ret);
+		sw_clr_line_describe(state, code, sw_frame_lookup_avma(frame), ret);
+	}
+	return 1;
+}
+
+static bool clr_thread_note(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+{
+	return state != NULL && sw_clr_thread_note(state, thread, ret);
+}
+
+static size_t clr_recognise(void *state, struct sw_runtime *ret, size_t max)
+{
+	const struct sw_clr *clr = state;
+	size_t n = clr->n_runtimes < max ? clr->n_runtimes : max;
+	const char *lines = sw_clr_pdb_files_problem(clr->snap);
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_clr_runtime *r = &clr->runtimes[i];
+		ret[i] = (struct sw_runtime){.name = "clr", .entries = -1};
+		(void) snprintf(ret[i].version, sizeof(ret[i].version), "%s", r->version);
+		(void) snprintf(ret[i].where, sizeof(ret[i].where), "%s",
+				sw_module_path(r->place->module)); /* cut to fit */
+		(void) snprintf(ret[i].problem, sizeof(ret[i].problem), "%s",
+				r->problem[0] != '\0' || lines == NULL ? r->problem : lines);
+	}
+	return n;
+}
+
+static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+			struct sw_text *text)
+{
+	struct sw_clr *clr = state;
+	if (clr == NULL || clr->n_runtimes == 0)
+		return;
+	const struct sw_clr_code *code = sw_clr_code_find(clr, avma);
+	if (code == NULL) {
+		const char *why = sw_clr_unread_why(clr, sw_snapshot_place(snap, avma));
+		sw_text_printf(text, "%s\n", why != NULL ? why : "no managed code");
+		return;
+	}
+	if (code->kind == SW_CLR_CODE_STUB) {
+		sw_text_printf(text, "a helper without unwind information: %s\n", code->stub);
+		return;
+	}
+	struct sw_description name = {0};
+	sw_clr_describe(clr, code, &name);
+	sw_text_printf(text, "%s\n", name.function);
+	sw_clr_il_explain(clr, code, avma, text);
+	sw_text_printf(text, "%s, method 0x%" PRIx64 ", code starts at 0x%" PRIx64 "%s\n",
+		       code->kind == SW_CLR_CODE_JIT ? "compiled at run time" : "ReadyToRun",
+		       code->method_avma, code->start_avma,
+		       code->index > 0 ? ", in a funclet" : "");
+	struct sw_pe_env env = {.memory = clr->memory,
+				.base_avma = code->base_avma,
+				.rules = SW_PE_CLR_SYSV};
+	sw_pe_function_print(&env, &code->function, text);
+}
+
+const struct sw_unwinder_ops sw_runtime_clr = {
+	.name = "clr",
+	.kind = "clr",
+	.trust = SW_TRUST_RUNTIME,
+	.weak_trust = SW_TRUST_SCAN_VERIFIED,
+	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_ANON | SW_CODE_JIT,
+	.prepare = sw_clr_prepare,
+	.attach = clr_attach,
+	.detach = clr_detach,
+	.step = clr_step,
+	.owns = clr_owns,
+	.describe = clr_describe,
+	.recognise = clr_recognise,
+	.thread_note = clr_thread_note,
+	.explain = clr_explain,
+	.module_forget = free,
+};

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A snapshot from an ELF core file. The file is mapped, not read: stacks and ranges point into it,
+ * so that a core of many GB costs what is looked at. A core that is cut short while we look at it
+ * is the one thing that is not guarded against (SIGBUS).
+ */
+#include "arch/arch.h"
+#include "bytes.h"
+#include "cleanup.h"
+#include "saved/core_elf.h"
+#include "saved/core_notes.h"
+#include "runtimes/clr/lines.h"
+#include "saved/core_open.h"
+#include "errors.h"
+#include "snapshot/snapshot.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+SW_DEFINE_CLEANUP(struct sw_snapshot *, sw_snapshot_destroy);
+
+/* What is known while the snapshot is made. */
+struct reader {
+	struct sw_snapshot *snap;
+	struct sw_core_elf core;
+	struct sw_core_notes notes;
+	int64_t mtime_ns;
+};
+
+static int map_file(struct reader *r, const char *path, struct sw_error *err)
+{
+	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(path);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return errno == EISDIR || errno == EINVAL
+			       ? sw_fail(err, SW_E_FORMAT, "%s: not a regular file", path)
+			       : sw_fail_errno(err, SW_E_IO, "%s", path);
+	if (st.st_size == 0)
+		return sw_fail(err, SW_E_FORMAT, "%s: an empty file, not a core file", path);
+	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return sw_fail_errno(err, SW_E_IO, "%s", path);
+	r->snap->priv->file = p;
+	r->snap->priv->file_bytes = (size_t) st.st_size;
+	r->mtime_ns = (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	r->snap->time_ns = r->mtime_ns;
+	return 0;
+}
+
+/* The path of a mapping, copied once for all mappings of a file in a row. */
+static const char *keep_path(struct reader *r, const struct sw_core_file *file)
+{
+	struct sw_snapshot *snap = r->snap;
+	if (snap->n_maps > 0 && snap->maps[snap->n_maps - 1].inode == file->number)
+		return snap->maps[snap->n_maps - 1].path;
+	const char *kept = sw_arena_strdup(&snap->priv->arena, file->path);
+	return kept != NULL ? kept : "";
+}
+
+static void add_map(struct reader *r, uint64_t start_avma, uint64_t end_avma, uint32_t prot,
+		    const struct sw_core_file *file)
+{
+	struct sw_map map = {.start_avma = start_avma,
+			     .end_avma = end_avma,
+			     .prot = prot,
+			     .place = -1,
+			     .path = ""};
+	if (file != NULL) {
+		map.path = keep_path(r, file);
+		map.file_off = file->file_off + (start_avma - file->start_avma);
+		/* Cores do not tell device and inode; a number for each file stands for them. */
+		map.inode = file->number;
+	} else if (start_avma == r->notes.vdso_avma && start_avma != 0) {
+		map.path = "[vdso]";
+	}
+	r->snap->maps[r->snap->n_maps++] = map;
+}
+
+/* Mapped files that no segment speaks of: gdb leaves out what can be had from the file. */
+static void add_unsaid(struct reader *r, size_t index)
+{
+	const struct sw_core_file *f = &r->notes.files[index];
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	uint64_t at = f->start_avma;
+	/* Each turn passes a segment or ends. */
+	for (size_t i = sw_core_elf_next(&r->core, at); at < f->end_avma; i++) {
+		const struct sw_core_segment *s =
+			i < r->core.n_segments ? &r->core.segments[i] : NULL;
+		uint64_t gap_end =
+			s == NULL || s->start_avma > f->end_avma ? f->end_avma : s->start_avma;
+		if (gap_end > at) {
+			if (fd < 0 && f->path[0] == '/')
+				fd = sw_core_open_regular(f->path);
+			uint32_t prot =
+				fd >= 0 ? sw_core_file_prot(fd, f->file_off + (at - f->start_avma))
+					: 0;
+			/* Left out means not written to; if it may be code, frames may be there. */
+			add_map(r, at, gap_end, prot != 0 ? prot : SW_MAP_READ | SW_MAP_EXEC, f);
+		}
+		if (s == NULL || s->end_avma >= f->end_avma)
+			return;
+		at = s->end_avma > at ? s->end_avma : at;
+	}
+}
+
+static int make_maps(struct reader *r, struct sw_error *err)
+{
+	struct sw_snapshot *snap = r->snap;
+	/* A file's gaps are bounded by the segments between them. */
+	size_t most = 2 * r->core.n_segments + r->notes.n_files;
+	snap->maps = sw_arena_calloc(&snap->priv->arena, most, sizeof(*snap->maps));
+	snap->ranges =
+		sw_arena_calloc(&snap->priv->arena, r->core.n_segments, sizeof(*snap->ranges));
+	if (snap->maps == NULL || snap->ranges == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < r->core.n_segments; i++) {
+		const struct sw_core_segment *s = &r->core.segments[i];
+		add_map(r, s->start_avma, s->end_avma, s->prot,
+			sw_core_notes_file(&r->notes, s->start_avma));
+		if (s->data.size > 0)
+			snap->ranges[snap->n_ranges++] =
+				(struct sw_range){s->start_avma, s->data.size, s->data.data};
+	}
+	for (size_t i = 0; i < r->notes.n_files; i++)
+		add_unsaid(r, i);
+	return 0;
+}
+
+/* From the red zone below sp to the end of what the core holds of the mapping. */
+static void set_stack(struct reader *r, struct sw_thread *t)
+{
+	const struct sw_core_segment *s = sw_core_elf_segment(&r->core, t->regs.sp_avma);
+	if (s == NULL)
+		return;
+	uint64_t skip = t->regs.sp_avma - s->start_avma;
+	skip -= skip < SW_ARCH_RED_ZONE ? skip : SW_ARCH_RED_ZONE;
+	t->stack_avma = s->start_avma + skip;
+	t->stack_end_avma = s->end_avma;
+	if (skip < s->data.size) {
+		t->stack = s->data.data + skip;
+		t->stack_bytes = s->data.size - (size_t) skip;
+	} else {
+		sw_snapshot_warn(r->snap, SW_WARN_MEMORY, t->tid, SW_E_MEMORY,
+				 "thread %d: its stack is not in the core file", t->tid);
+	}
+}
+
+static void set_threads(struct reader *r)
+{
+	struct sw_core_notes *n = &r->notes;
+	for (size_t i = 0; i < n->n_threads; i++) {
+		struct sw_thread *t = &n->threads[i];
+		set_stack(r, t);
+		/* The notes know one name and one state: the process's and its first thread's. That
+		 * state is what the dump made of it (waiting for the dump, or traced), except when
+		 * the kernel dumps because of that very thread, which comes first then. */
+		if (i == 0 && t->tid == n->pid && n->state != '\0' && n->state != 't')
+			t->state = n->state;
+		if (t->tid == n->pid)
+			memcpy(t->comm, n->comm, sizeof(t->comm));
+	}
+	r->snap->threads = n->threads;
+	r->snap->n_threads = n->n_threads;
+}
+
+static int set_process(struct reader *r, struct sw_error *err)
+{
+	const struct sw_core_notes *n = &r->notes;
+	struct sw_process *p = &r->snap->process;
+	const struct sw_core_file *program = sw_core_notes_file(n, n->entry_avma);
+	p->pid = n->has_process ? n->pid : n->threads[0].tid;
+	p->ppid = n->ppid;
+	p->uid = n->uid;
+	p->elf_class = 64;
+	memcpy(p->comm, n->comm, sizeof(p->comm));
+	if (program == NULL)
+		return 0;
+	const struct sw_map map = {.path = program->path};
+	size_t length;
+	(void) sw_map_path_deleted(&map, &length); /* wanted for the length */
+	p->exe = sw_arena_strndup(&r->snap->priv->arena, program->path, length);
+	return p->exe != NULL ? 0 : sw_fail_nomem(err);
+}
+
+static void warn_partial(struct reader *r)
+{
+	struct sw_snapshot *snap = r->snap;
+	if (r->core.missing_bytes > 0)
+		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, SW_E_FORMAT,
+				 "the core file is cut short: %" PRIu64 " bytes are missing",
+				 r->core.missing_bytes);
+	if (r->core.limited || r->notes.limited)
+		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, SW_E_LIMIT,
+				 "the core file has more segments, threads or files than are read");
+	if (r->notes.malformed)
+		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, SW_E_FORMAT,
+				 "the core file has malformed notes");
+	if (r->notes.n_files == 0)
+		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, 0,
+				 "the core file does not say which files were mapped");
+}
+
+static int read_core(struct reader *r, const char *path, struct sw_error *err)
+{
+	struct sw_snapshot_priv *priv = r->snap->priv;
+	int result = map_file(r, path, err);
+	if (result < 0)
+		return result;
+	struct sw_bytes file = {priv->file, priv->file_bytes};
+	result = sw_core_elf_parse(&priv->arena, file, path, &r->core, err);
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < r->core.n_notes; i++)
+		if (sw_core_notes_parse(&priv->arena, r->core.notes[i], &r->notes) < 0)
+			return sw_fail_nomem(err);
+	if (r->notes.n_threads == 0)
+		return sw_fail(err, SW_E_FORMAT, "%s: holds no thread's registers: cut short?",
+			       path);
+	warn_partial(r);
+	set_threads(r);
+	result = set_process(r, err);
+	return result < 0 ? result : make_maps(r, err);
+}
+
+int sw_snapshot_from_core(struct sw_context *ctx, const char *core_path, const char *exe_path,
+			  struct sw_snapshot **ret, struct sw_error *err)
+{
+	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
+	int result = sw_snapshot_create(ctx, &snap, err);
+	if (result < 0)
+		return result;
+	if (exe_path != NULL) {
+		sw_cleanup(sw_close_p) int fd = sw_core_open_regular(exe_path);
+		if (fd < 0)
+			return sw_fail_errno(err, SW_E_IO, "%s", exe_path);
+	}
+	struct reader r = {.snap = snap};
+	result = read_core(&r, core_path, err);
+	if (result < 0)
+		return result;
+	const struct sw_core_file *program = sw_core_notes_file(&r.notes, r.notes.entry_avma);
+	struct sw_core_opener o = {.snap = snap,
+				   .core = &r.core,
+				   .core_mtime_ns = r.mtime_ns,
+				   .program = program != NULL ? program->path : NULL,
+				   .exe_path = exe_path};
+	struct sw_opener opener = sw_core_opener(&o);
+	sw_snapshot_index(snap);
+	result = sw_snapshot_find_places(snap, &opener, err);
+	if (result == 0)
+		result = sw_snapshot_add_loaded(snap, &opener, err);
+	if (result < 0)
+		return result;
+	sw_clr_pdb_files_core(snap);
+	*ret = sw_take_ptr(snap);
+	return 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The notes of Linux x86-64 core files, as the kernel and gdb write them.
+ * Source: System V gABI 4.1, chapter 5 (note layout); Linux v6.1 include/uapi/linux/elfcore.h and
+ * include/linux/elfcore.h (elf_prstatus, elf_prpsinfo), arch/x86/include/uapi/asm/ptrace.h
+ * (user_regs_struct), fs/binfmt_elf.c fill_files_note() (NT_FILE), getauxval(3).
+ */
+#include "saved/core_notes.h"
+#include "arch/arch.h"
+#include "errors.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+enum {
+	NOTE_HEADER_BYTES = 12,
+	NOTE_ALIGN = 4,
+	/* struct elf_prstatus */
+	PRSTATUS_PID_OFF = 32,
+	PRSTATUS_UTIME_OFF = 48, /* two struct timeval: user, system */
+	PRSTATUS_REGS_OFF = 112,
+	PRSTATUS_BYTES = 336,
+	/* struct elf_prpsinfo */
+	PRPSINFO_SNAME_OFF = 1,
+	PRPSINFO_UID_OFF = 16,
+	PRPSINFO_PID_OFF = 24,
+	PRPSINFO_PPID_OFF = 28,
+	PRPSINFO_FNAME_OFF = 40,
+	PRPSINFO_FNAME_BYTES = 16,
+	PRPSINFO_BYTES = 136,
+	/* struct user_regs_struct: number of 64-bit words before each */
+	USER_ORIG_RAX = 15,
+	USER_RIP = 16,
+	USER_RSP = 19,
+	USER_FS_BASE = 21,
+	USER_GS_BASE = 22,
+	THREADS_FIRST = 64,
+};
+
+/* Word of user_regs_struct for each DWARF number (psABI 1.0, figure 3.36). */
+static const uint8_t user_word[SW_REGS_MAX] = {
+	10 /* rax */, 12 /* rdx */, 11 /* rcx */, 5 /* rbx */, 13 /* rsi */, 14 /* rdi */,
+	4 /* rbp */,  USER_RSP,     9 /* r8 */,   8 /* r9 */,  7 /* r10 */,  6 /* r11 */,
+	3 /* r12 */,  2 /* r13 */,  1 /* r14 */,  0 /* r15 */, USER_RIP,
+};
+
+static uint64_t user_reg(struct sw_bytes prstatus, unsigned word)
+{
+	uint64_t value = 0;
+	(void) sw_bytes_u64(prstatus, PRSTATUS_REGS_OFF + word * sizeof(value), &value);
+	return value;
+}
+
+/* User and system time; -1 when the writer did not fill them in (gdb). */
+static int64_t cpu_time_ns(struct sw_bytes prstatus)
+{
+	enum { SECONDS_MAX = 1 << 30 };
+	int64_t total_ns = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t s = 0, us = 0;
+		(void) sw_bytes_u64(prstatus, PRSTATUS_UTIME_OFF + i * 16, &s);
+		(void) sw_bytes_u64(prstatus, PRSTATUS_UTIME_OFF + i * 16 + 8, &us);
+		if (s > SECONDS_MAX || us >= 1000000)
+			return -1;
+		total_ns += (int64_t) s * 1000000000 + (int64_t) us * 1000;
+	}
+	return total_ns > 0 ? total_ns : -1;
+}
+
+static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw_core_notes *notes)
+{
+	if (desc.size != PRSTATUS_BYTES) {
+		notes->malformed = true;
+		return 0;
+	}
+	if (notes->n_threads >= SW_CORE_THREADS_MAX) {
+		notes->limited = true;
+		return 0;
+	}
+	if (notes->n_threads == notes->threads_capacity) {
+		size_t capacity =
+			notes->threads_capacity == 0 ? THREADS_FIRST : notes->threads_capacity * 2;
+		struct sw_thread *grown = sw_arena_calloc(arena, capacity, sizeof(*grown));
+		if (grown == NULL)
+			return -SW_E_NOMEM;
+		if (notes->n_threads > 0)
+			memcpy(grown, notes->threads, notes->n_threads * sizeof(*grown));
+		notes->threads = grown;
+		notes->threads_capacity = capacity;
+	}
+	struct sw_thread *t = &notes->threads[notes->n_threads++];
+	uint32_t tid = 0;
+	(void) sw_bytes_u32(desc, PRSTATUS_PID_OFF, &tid); /* inside: size was checked */
+	*t = (struct sw_thread){
+		.tid = (pid_t) tid,
+		.state = '?',
+		.captured = true,
+		.syscall = (int64_t) user_reg(desc, USER_ORIG_RAX),
+		.cpu_ns = cpu_time_ns(desc),
+		.stop_ns = -1,
+		.fs_base = user_reg(desc, USER_FS_BASE),
+		.gs_base = user_reg(desc, USER_GS_BASE),
+	};
+	if (t->syscall < 0)
+		t->syscall = -1;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++)
+		sw_regs_set(&t->regs, i, user_reg(desc, user_word[i]));
+	return 0;
+}
+
+static void take_prpsinfo(struct sw_bytes desc, struct sw_core_notes *notes)
+{
+	if (desc.size != PRPSINFO_BYTES) {
+		notes->malformed = true;
+		return;
+	}
+	uint8_t state = 0;
+	uint32_t uid = 0, pid = 0, ppid = 0;
+	(void) sw_bytes_u8(desc, PRPSINFO_SNAME_OFF, &state); /* all inside: size was checked */
+	(void) sw_bytes_u32(desc, PRPSINFO_UID_OFF, &uid);
+	(void) sw_bytes_u32(desc, PRPSINFO_PID_OFF, &pid);
+	(void) sw_bytes_u32(desc, PRPSINFO_PPID_OFF, &ppid);
+	const char *fname = (const char *) desc.data + PRPSINFO_FNAME_OFF;
+	notes->has_process = true;
+	notes->state = strchr("RSDTtZXI", state) != NULL && state != '\0' ? (char) state : '?';
+	notes->uid = uid;
+	notes->pid = (pid_t) pid;
+	notes->ppid = (pid_t) ppid;
+	memset(notes->comm, 0, sizeof(notes->comm));
+	memcpy(notes->comm, fname, strnlen(fname, PRPSINFO_FNAME_BYTES));
+}
+
+static void take_auxv(struct sw_bytes desc, struct sw_core_notes *notes)
+{
+	uint64_t type, value;
+	for (uint64_t offset = 0;
+	     sw_bytes_u64(desc, offset, &type) && sw_bytes_u64(desc, offset + sizeof(type), &value);
+	     offset += 2 * sizeof(type)) {
+		if (type == AT_NULL)
+			return;
+		if (type == AT_SYSINFO_EHDR)
+			notes->vdso_avma = value;
+		if (type == AT_ENTRY)
+			notes->entry_avma = value;
+	}
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct sw_core_file *x = a, *y = b;
+	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
+}
+
+/* By address; drops overlaps, which no real core has; numbers the paths. */
+static void sort_files(struct sw_core_notes *notes)
+{
+	qsort(notes->files, notes->n_files, sizeof(*notes->files), compare_files);
+	size_t kept = 0;
+	uint32_t number = 0;
+	for (size_t i = 0; i < notes->n_files; i++) {
+		struct sw_core_file *f = &notes->files[i];
+		if (kept > 0 && f->start_avma < notes->files[kept - 1].end_avma)
+			continue;
+		if (kept == 0 || strcmp(f->path, notes->files[kept - 1].path) != 0)
+			number++;
+		f->number = number;
+		notes->files[kept++] = *f;
+	}
+	notes->n_files = kept;
+}
+
+/* count, page size, count × {start, end, offset in pages}, count × path with NUL. */
+static int take_files(struct sw_arena *arena, struct sw_bytes desc, struct sw_core_notes *notes)
+{
+	enum { ENTRY_BYTES = 24, TABLE_OFF = 16 };
+	uint64_t count = 0, page_bytes = 0;
+	if (!sw_bytes_u64(desc, 0, &count) || !sw_bytes_u64(desc, 8, &page_bytes) ||
+	    count > (desc.size - TABLE_OFF) / ENTRY_BYTES) {
+		notes->malformed = true;
+		return 0;
+	}
+	uint64_t path_off = TABLE_OFF + count * ENTRY_BYTES;
+	if (count > SW_CORE_FILES_MAX) {
+		notes->limited = true;
+		count = SW_CORE_FILES_MAX;
+	}
+	if (notes->n_files > 0 || count == 0)
+		return 0; /* the kernel and gdb write one */
+	notes->files = sw_arena_calloc(arena, (size_t) count, sizeof(*notes->files));
+	if (notes->files == NULL)
+		return -SW_E_NOMEM;
+	for (uint64_t i = 0; i < count; i++) {
+		struct sw_core_file f = {0};
+		uint64_t entry = TABLE_OFF + i * ENTRY_BYTES, pages = 0;
+		(void) sw_bytes_u64(desc, entry, &f.start_avma); /* inside: count was checked */
+		(void) sw_bytes_u64(desc, entry + 8, &f.end_avma);
+		(void) sw_bytes_u64(desc, entry + 16, &pages);
+		if (!sw_bytes_str(desc, path_off, &f.path)) {
+			notes->malformed = true;
+			break;
+		}
+		path_off += strlen(f.path) + 1;
+		if (f.start_avma < f.end_avma &&
+		    !__builtin_mul_overflow(pages, page_bytes, &f.file_off))
+			notes->files[notes->n_files++] = f;
+	}
+	sort_files(notes);
+	return 0;
+}
+
+static int take_note(struct sw_arena *arena, uint32_t type, struct sw_bytes desc,
+		     struct sw_core_notes *notes)
+{
+	switch (type) {
+	case NT_PRSTATUS: return take_prstatus(arena, desc, notes);
+	case NT_FILE: return take_files(arena, desc, notes);
+	case NT_PRPSINFO: take_prpsinfo(desc, notes); break;
+	case NT_AUXV: take_auxv(desc, notes); break;
+	}
+	return 0;
+}
+
+int sw_core_notes_parse(struct sw_arena *arena, struct sw_bytes segment,
+			struct sw_core_notes *notes)
+{
+	static const char owner[] = "CORE";
+	uint64_t offset = 0;
+	/* Each turn goes on by at least a header: bounded by the size of the file. */
+	while (segment.size - offset >= NOTE_HEADER_BYTES) {
+		uint32_t name_bytes = 0, desc_bytes = 0, type = 0;
+		(void) sw_bytes_u32(segment, offset, &name_bytes); /* inside: loop condition */
+		(void) sw_bytes_u32(segment, offset + 4, &desc_bytes);
+		(void) sw_bytes_u32(segment, offset + 8, &type);
+		struct sw_bytes name, desc;
+		uint64_t name_off = offset + NOTE_HEADER_BYTES;
+		uint64_t desc_off = name_off + ((uint64_t) name_bytes + NOTE_ALIGN - 1) /
+						       NOTE_ALIGN * NOTE_ALIGN;
+		if (!sw_bytes_sub(segment, name_off, name_bytes, &name) ||
+		    !sw_bytes_sub(segment, desc_off, desc_bytes, &desc)) {
+			notes->malformed = true;
+			return 0;
+		}
+		if (name.size == sizeof(owner) && memcmp(name.data, owner, sizeof(owner)) == 0) {
+			int r = take_note(arena, type, desc, notes);
+			if (r < 0)
+				return r;
+		}
+		offset = desc_off +
+			 ((uint64_t) desc_bytes + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
+		if (offset > segment.size)
+			return 0; /* the last one without its padding */
+	}
+	return 0;
+}
+
+const struct sw_core_file *sw_core_notes_file(const struct sw_core_notes *notes, uint64_t avma)
+{
+	size_t low = 0, high = notes->n_files;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (notes->files[middle].end_avma <= avma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == notes->n_files || avma < notes->files[low].start_avma)
+		return NULL;
+	return &notes->files[low];
+}

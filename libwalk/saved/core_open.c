@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "saved/core_open.h"
+#include "cleanup.h"
+#include "bytes.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PHDRS_MAX = 256, NOTE_BYTES_MAX = 4096, PAGE_BYTES = 4096 };
+
+int sw_core_open_regular(const char *path)
+{
+	sw_cleanup(sw_close_p) int handle = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+	if (handle < 0 || fstat(handle, &st) < 0)
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+		return -1;
+	}
+	char again[32];
+	(void) snprintf(again, sizeof(again), "/proc/self/fd/%d", handle); /* fits */
+	return open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/* A file as memory: addresses are offsets. */
+static bool file_read(void *arg, uint64_t off, void *buffer, size_t length)
+{
+	const int *fd = arg;
+	return sw_pread(*fd, buffer, length, off) == length;
+}
+
+static struct sw_memory file_memory(int *fd)
+{
+	static const struct sw_memory_ops ops = {.read = file_read};
+	return (struct sw_memory){&ops, fd};
+}
+
+/* Program headers of an ELF image at base into phdrs; their number. */
+static size_t phdrs_read(struct sw_memory memory, uint64_t base, Elf64_Phdr phdrs[PHDRS_MAX])
+{
+	Elf64_Ehdr ehdr;
+	uint64_t at;
+	if (!sw_memory_read(memory, base, &ehdr, sizeof(ehdr)) ||
+	    memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ehdr.e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	size_t n = ehdr.e_phnum < PHDRS_MAX ? ehdr.e_phnum : PHDRS_MAX;
+	if (n == 0 || __builtin_add_overflow(base, ehdr.e_phoff, &at) ||
+	    !sw_memory_read(memory, at, phdrs, n * sizeof(*phdrs)))
+		return 0;
+	return n;
+}
+
+/* System V gABI 4.1, chapter 5 "Note Section"; segments aligned to 8 pad to 8 (GNU property). */
+static size_t build_id_in(struct sw_bytes notes, uint64_t align, uint8_t id[SW_BUILD_ID_MAX])
+{
+	enum { HEADER_BYTES = 12 };
+	uint64_t offset = 0, mask = align == 8 ? 7 : 3;
+	/* Each turn goes on by a header at least. */
+	while (sw_bytes_has(notes, offset, HEADER_BYTES)) {
+		uint32_t name_bytes = 0, desc_bytes = 0, type = 0;
+		(void) sw_bytes_u32(notes, offset, &name_bytes); /* inside */
+		(void) sw_bytes_u32(notes, offset + 4, &desc_bytes);
+		(void) sw_bytes_u32(notes, offset + 8, &type);
+		uint64_t name_off = offset + HEADER_BYTES;
+		uint64_t desc_off = (name_off + name_bytes + mask) & ~mask;
+		char name[sizeof(ELF_NOTE_GNU)];
+		if (type == NT_GNU_BUILD_ID && name_bytes == sizeof(name) && desc_bytes > 0 &&
+		    desc_bytes <= SW_BUILD_ID_MAX &&
+		    sw_bytes_copy(notes, name_off, name, sizeof(name)) &&
+		    memcmp(name, ELF_NOTE_GNU, sizeof(name)) == 0 &&
+		    sw_bytes_copy(notes, desc_off, id, desc_bytes))
+			return desc_bytes;
+		offset = (desc_off + desc_bytes + mask) & ~mask;
+	}
+	return 0;
+}
+
+size_t sw_core_build_id(struct sw_memory memory, uint64_t base, uint64_t limit,
+			uint8_t id[SW_BUILD_ID_MAX])
+{
+	Elf64_Phdr phdrs[PHDRS_MAX];
+	size_t n = phdrs_read(memory, base, phdrs);
+	for (size_t i = 0; i < n; i++) {
+		uint8_t notes[NOTE_BYTES_MAX];
+		const Elf64_Phdr *p = &phdrs[i];
+		size_t size = p->p_filesz < sizeof(notes) ? (size_t) p->p_filesz : sizeof(notes);
+		uint64_t at;
+		if (p->p_type != PT_NOTE || p->p_offset > limit || size > limit - p->p_offset ||
+		    __builtin_add_overflow(base, p->p_offset, &at) ||
+		    !sw_memory_read(memory, at, notes, size))
+			continue;
+		size_t found = build_id_in((struct sw_bytes){notes, size}, p->p_align, id);
+		if (found > 0)
+			return found;
+	}
+	return 0;
+}
+
+uint32_t sw_core_file_prot(int fd, uint64_t file_off)
+{
+	Elf64_Phdr phdrs[PHDRS_MAX];
+	const Elf64_Phdr *found = NULL;
+	size_t n = phdrs_read(file_memory(&fd), 0, phdrs);
+	for (size_t i = 0; i < n; i++) {
+		const Elf64_Phdr *p = &phdrs[i];
+		/* Mappings begin at the page that holds the segment's first byte. Where a segment
+		 * ends in the page in which the next one begins (lld), the mapping is the next. */
+		uint64_t begin = p->p_offset & ~(uint64_t) (PAGE_BYTES - 1);
+		if (p->p_type == PT_LOAD && file_off >= begin &&
+		    file_off - begin < p->p_filesz + (p->p_offset - begin) &&
+		    (found == NULL || p->p_offset > found->p_offset))
+			found = p;
+	}
+	if (found == NULL)
+		return 0;
+	return (found->p_flags & PF_R ? SW_MAP_READ : 0u) |
+	       (found->p_flags & PF_W ? SW_MAP_WRITE : 0u) |
+	       (found->p_flags & PF_X ? SW_MAP_EXEC : 0u);
+}
+
+static bool core_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	const struct sw_core_opener *o = arg;
+	return sw_core_elf_read(o->core, avma, buffer, length);
+}
+
+/* The build-id that the process had in memory for the file of a mapping. */
+static size_t build_id_mapped(const struct sw_core_opener *o, const struct sw_map *map,
+			      uint8_t id[SW_BUILD_ID_MAX])
+{
+	static const struct sw_memory_ops ops = {.read = core_read};
+	const struct sw_map *first = map;
+	/* Bounded by the number of maps; ends at another file's. */
+	while (first->file_off != 0 && first > o->snap->maps && first[-1].inode == map->inode &&
+	       strcmp(first[-1].path, map->path) == 0)
+		first--;
+	if (first->file_off != 0)
+		return 0;
+	return sw_core_build_id((struct sw_memory){&ops, (void *) o}, first->start_avma,
+				first->end_avma - first->start_avma, id);
+}
+
+/* False: the file is another one than the process had mapped. */
+static bool is_the_file(const struct sw_core_opener *o, const struct sw_map *map, int fd,
+			const char *name, bool deleted)
+{
+	uint8_t mapped[SW_BUILD_ID_MAX], found[SW_BUILD_ID_MAX];
+	size_t mapped_bytes = build_id_mapped(o, map, mapped);
+	size_t found_bytes =
+		mapped_bytes > 0 ? sw_core_build_id(file_memory(&fd), 0, UINT64_MAX, found) : 0;
+	if (mapped_bytes > 0) {
+		if (mapped_bytes == found_bytes && memcmp(mapped, found, found_bytes) == 0)
+			return true;
+		sw_snapshot_warn(o->snap, SW_WARN_MODULE, 0, SW_E_CHANGED,
+				 "%s: not the file that the process had mapped (build-id differs)",
+				 name);
+		return false;
+	}
+	if (deleted)
+		return false; /* what took its name, and nothing proves that it is the same */
+	struct stat st;
+	if (fstat(fd, &st) == 0 &&
+	    (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec > o->core_mtime_ns)
+		sw_snapshot_warn(
+			o->snap, SW_WARN_MODULE, 0, SW_E_CHANGED,
+			"%s: newer than the core file, which holds no build-id to check it", name);
+	return true;
+}
+
+static int core_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
+{
+	const struct sw_core_opener *o = arg;
+	size_t length;
+	bool deleted = sw_map_path_deleted(map, &length);
+	bool is_program = o->program != NULL && strcmp(map->path, o->program) == 0;
+	const char *name = is_program && o->exe_path != NULL ? o->exe_path : path;
+	*ret_deleted = deleted;
+	if (name == path && path[0] != '/')
+		return -1; /* "[heap]" and the like, and what a hostile core would have us open */
+	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(name);
+	if (fd < 0)
+		return -1;
+	if (is_the_file(o, map, fd, name, deleted && name == path))
+		return sw_take_fd(fd);
+	*ret_deleted = true;
+	return -1;
+}
+
+struct sw_opener sw_core_opener(struct sw_core_opener *o)
+{
+	return (struct sw_opener){.open = core_open, .read = core_read, .arg = o};
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "snapshot/live.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY_PHDRS_MAX = 4096 };
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct sw_range *x = a, *y = b;
+	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
+}
+
+/* Threads may share a stack mapping (coroutines), so copies overlap: they are cut until they do
+ * not. All were taken while nothing ran, so it does not matter which one stays. */
+static size_t overlaps_cut(struct sw_range *copies, size_t n)
+{
+	size_t kept = 0;
+	uint64_t covered = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct sw_range r = copies[i];
+		uint64_t end;
+		if (r.bytes == 0 || __builtin_add_overflow(r.start_avma, r.bytes, &end))
+			continue;
+		if (kept > 0 && r.start_avma < covered) {
+			if (end <= covered)
+				continue;
+			r.data += covered - r.start_avma;
+			r.bytes = (size_t) (end - covered);
+			r.start_avma = covered;
+		}
+		covered = end;
+		copies[kept++] = r;
+	}
+	return kept;
+}
+
+void sw_snapshot_index_copies(struct sw_snapshot *snap)
+{
+	struct sw_snapshot_priv *priv = snap->priv;
+	priv->n_copies = 0;
+	priv->copies = sw_arena_calloc(&priv->arena, snap->n_threads + snap->n_ranges,
+				       sizeof(*priv->copies));
+	if (priv->copies == NULL)
+		return; /* reads of other threads' stacks then go to the process, and say so */
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if (t->stack_bytes > 0)
+			priv->copies[n++] =
+				(struct sw_range){t->stack_avma, t->stack_bytes, t->stack};
+	}
+	for (size_t i = 0; i < snap->n_ranges; i++)
+		priv->copies[n++] = snap->ranges[i];
+	if (n > 1)
+		qsort(priv->copies, n, sizeof(*priv->copies), compare_ranges);
+	priv->n_copies = overlaps_cut(priv->copies, n);
+}
+
+size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_snapshot_priv *priv = snap->priv;
+	size_t low = 0, high = priv->n_copies;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sw_range *r = &priv->copies[middle];
+		if (avma >= r->start_avma && avma - r->start_avma >= r->bytes)
+			low = middle + 1;
+		else if (avma >= r->start_avma)
+			return middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A mapping without write permission may still have been written to: RELRO is made read-only
+ * after relocation. Only segments that were never writable are what the file says. */
+static bool segment_constant(struct sw_module *module, uint64_t file_off)
+{
+	Elf *elf = sw_module_elf(module);
+	size_t n;
+	if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n && i < MEMORY_PHDRS_MAX; i++) {
+		GElf_Phdr phdr;
+		if (gelf_getphdr(elf, (int) i, &phdr) == NULL)
+			return false;
+		if (phdr.p_type == PT_LOAD && file_off >= phdr.p_offset &&
+		    file_off - phdr.p_offset < phdr.p_filesz)
+			return !(phdr.p_flags & PF_W);
+	}
+	return false;
+}
+
+/*
+ * Whether a mapping inside a PE image, which nothing writes to now, is what the file says. Most are
+ * anonymous. The loader writes to those of the file, too, where an image is relocated; a core file
+ * leaves out only what was never written to (fs/coredump.c v6.1, vma_dump_size()).
+ */
+static bool pe_map_constant(const struct sw_snapshot *snap, const struct sw_map *map,
+			    const struct sw_module *module)
+{
+	size_t length;
+	(void) sw_map_path_deleted(map, &length); /* wanted for the length */
+	return length > 0 && strncmp(map->path, module->path, length) == 0 &&
+	       module->path[length] == '\0' && (!snap->live || (map->prot & SW_MAP_EXEC));
+}
+
+static struct sw_module *module_at(const struct sw_snapshot *snap, const struct sw_map *map)
+{
+	if (map == NULL || map->place < 0 || (size_t) map->place >= snap->n_places)
+		return NULL;
+	return snap->places[map->place].module;
+}
+
+/* Bytes at avma that the module's file holds; how many, at most length. */
+static size_t image_read(const struct sw_snapshot *snap, const struct sw_map *map, uint64_t avma,
+			 uint8_t *to, size_t length)
+{
+	struct sw_module *module = module_at(snap, map);
+	if (module == NULL || (map->prot & SW_MAP_WRITE) ||
+	    (module->kind == SW_MODULE_PE && !pe_map_constant(snap, map, module)))
+		return 0;
+	size_t size;
+	const uint8_t *image = sw_module_image(module, &size);
+	uint64_t off;
+	if (image == NULL || __builtin_add_overflow(map->file_off, avma - map->start_avma, &off) ||
+	    off >= size)
+		return 0;
+	if (!(map->prot & SW_MAP_EXEC) && module->kind != SW_MODULE_PE &&
+	    !segment_constant(module, off))
+		return 0;
+	if (length > size - off)
+		length = (size_t) (size - off);
+	if (length > map->end_avma - avma)
+		length = (size_t) (map->end_avma - avma);
+	memcpy(to, image + off, length);
+	return length;
+}
+
+static bool live_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
+{
+	if (m->no_live || !m->snap->live || !sw_live_read(m->snap, avma, to, length))
+		return false;
+	m->live_reads++;
+	return true;
+}
+
+/* Bytes at avma that were copied; how many. Else 0, and *length is cut to where copies begin. */
+static size_t copies_read(const struct sw_snapshot *snap, uint64_t avma, uint8_t *to,
+			  size_t *length)
+{
+	const struct sw_snapshot_priv *priv = snap->priv;
+	size_t i = sw_snapshot_copy_find(snap, avma);
+	if (i == priv->n_copies)
+		return 0;
+	const struct sw_range *r = &priv->copies[i];
+	if (avma < r->start_avma) {
+		if (*length > r->start_avma - avma)
+			*length = (size_t) (r->start_avma - avma);
+		return 0;
+	}
+	uint64_t skip = avma - r->start_avma;
+	size_t n = *length < r->bytes - skip ? *length : (size_t) (r->bytes - skip);
+	memcpy(to, r->data + skip, n);
+	return n;
+}
+
+/* Piece by piece, as a read may begin in copied memory and end in memory that was not copied. */
+static bool pieces_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
+{
+	while (length > 0) {
+		size_t piece = length;
+		size_t n = copies_read(m->snap, avma, to, &piece);
+		const struct sw_map *map = n == 0 ? sw_snapshot_map(m->snap, avma) : NULL;
+		const struct sw_module *module = module_at(m->snap, map);
+		/* Memory is what a PE image is, its file only nearly. */
+		bool memory_first = module != NULL && module->kind == SW_MODULE_PE;
+		if (n == 0 && !memory_first)
+			n = image_read(m->snap, map, avma, to, piece);
+		if (n == 0 && live_read(m, avma, to, piece))
+			n = piece;
+		if (n == 0 && memory_first)
+			n = image_read(m->snap, map, avma, to, piece);
+		if (n == 0)
+			return false;
+		avma += n;
+		to += n;
+		length -= n;
+	}
+	return true;
+}
+
+static bool snapshot_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_snapshot_memory *m = arg;
+	const struct sw_thread *t = m->thread;
+	uint64_t end;
+	/* Nearly every read of a walk is a word of the thread's own stack. */
+	if (t != NULL && avma >= t->stack_avma && avma - t->stack_avma < t->stack_bytes &&
+	    length <= t->stack_bytes - (avma - t->stack_avma)) {
+		memcpy(buffer, t->stack + (avma - t->stack_avma), length);
+		return true;
+	}
+	if (__builtin_add_overflow(avma, length, &end))
+		return false;
+	return pieces_read(m, avma, buffer, length);
+}
+
+struct sw_memory sw_snapshot_memory(struct sw_snapshot_memory *memory)
+{
+	static const struct sw_memory_ops ops = {.read = snapshot_read};
+	return (struct sw_memory){&ops, memory};
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_SNAPSHOT_H
+#define SW_SNAPSHOT_H
+
+#include "arena.h"
+#include "map.h"
+
+#include <snapwalk/walk.h>
+
+/* What only the makers of snapshots (live, core, fixture) see. */
+struct sw_snapshot_priv {
+	struct sw_arena arena; /* strings, small arrays */
+	uint8_t *pool;         /* owned mmap: copied stacks and ranges */
+	size_t pool_bytes;
+	uint8_t *file; /* owned mmap: core file or fixture memory that stacks point into */
+	size_t file_bytes;
+	int mem_fd;     /* owned: /proc/PID/mem. Bound to the address space, so that neither a
+				   reused pid nor an exec can make it read another program's memory */
+	bool live_dead; /* a live read failed because the process is gone: ask no more */
+	struct sw_range
+		*live; /* owned: pages that snapshot/live.c read, in the order of their reading */
+	size_t n_live, live_capacity;
+	struct sw_map64 live_by_page; /* -> index into live */
+	size_t warnings_capacity;
+	void **hook_states; /* the unwinders' own from their capture hooks, by index; the arena's,
+			       NULL when not taken from a process */
+	struct sw_side_files *side; /* owned: snapshot/side_file.h; NULL: none */
+	uint64_t image_bytes;       /* of images that were put together from memory so far */
+	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
+	size_t n_copies;
+};
+
+/* An empty snapshot. Makers fill the public fields from priv->arena and finish with
+ * sw_snapshot_index(). */
+int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct sw_error *err);
+
+/* Sorts threads, maps, places, ranges for the lookups; drops overlapping maps. */
+void sw_snapshot_index(struct sw_snapshot *snap);
+
+/* Whether there is executable memory that is no file's: code that the process has made, and that may
+ * have become more at any time. Asks for places. */
+bool sw_snapshot_has_made_code(const struct sw_snapshot *snap);
+
+/* The copy (priv->copies) that holds avma, or the first one behind it; n_copies when there is none. */
+size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma);
+
+/* Part of sw_snapshot_index(): what sw_snapshot_memory() searches. */
+void sw_snapshot_index_copies(struct sw_snapshot *snap);
+
+/* Adds a warning. Out of memory loses it: a warning is never worth a failure. */
+__attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *snap,
+							    enum sw_warning_code code, pid_t tid,
+							    int reason, const char *fmt, ...);
+
+enum { SW_MAPS_MAX = 262144, SW_WARNINGS_MAX = 4096 };
+
+/*
+ * Parse the text of /proc/PID/maps (proc(5)). A line that cannot be read is skipped and counted.
+ * Arrays and strings come from the arena. 0, -SW_E_NOMEM, -SW_E_LIMIT.
+ */
+int sw_maps_parse(struct sw_arena *arena, const char *text, size_t size, struct sw_map **ret_maps,
+		  size_t *ret_n, size_t *ret_bad_lines);
+
+/*
+ * What was mapped at one of two times or both: all of newer, and of older what overlaps nothing of
+ * it. Both sorted by address; the result is, too, and belongs to no places yet. 0, -SW_E_NOMEM.
+ */
+int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_newer,
+		  const struct sw_map *older, size_t n_older, struct sw_map **ret_maps,
+		  size_t *ret_n);
+
+/* Strips " (deleted)" as the kernel appends it (a file may really be named so: the opener finds
+ * out by identity). True when it was there; *ret_length is the path without it. */
+bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length);
+
+/* Of a memory file, memfd_create(). */
+bool sw_map_is_memfd(const struct sw_map *map);
+
+/*
+ * How a maker of snapshots gets at the file behind a mapping. All maps of one file (same device,
+ * inode and path, in sequence) are asked for once, by the first of them that is executable.
+ */
+struct sw_opener {
+	/* An open fd that was checked to be the mapped file; -1 when there is none (the image is
+	 * then put together from memory). *ret_deleted: the name no longer leads to that file. */
+	int (*open)(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted);
+	/* Reads memory for images whose file is gone. */
+	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
+	void *arg;
+};
+
+/*
+ * Find the modules of snap->maps and where they lie: fills snap->places and maps[].place; cuts maps in
+ * two where a PE image ends inside. Opens but does not parse, but for headers of PE images, which
+ * alone say how long they are. A file that cannot be opened is a warning and a module without image.
+ */
+int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *opener,
+			    struct sw_error *err);
+
+/*
+ * Add the PE images that a Windows process's own list of modules names and maps do not show: where
+ * files cannot be mapped executable, the loader reads them into anonymous memory, headers too. Needs
+ * the threads' registers; may change maps and places. A list that is damaged is a warning.
+ */
+int sw_snapshot_add_loaded(struct sw_snapshot *snap, const struct sw_opener *opener,
+			   struct sw_error *err);
+
+/* The module of a PE image by the mapping of a file that holds its header. */
+int sw_snapshot_pe_module(struct sw_snapshot *snap, const struct sw_opener *opener,
+			  const struct sw_map *header, struct sw_module **ret);
+
+enum {
+	SW_IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */
+	SW_IMAGE_COPY_TOTAL = 256 << 20, /* of all such images of a snapshot */
+};
+
+/* How large the next of those images may be. */
+static inline uint64_t sw_snapshot_image_max(const struct sw_snapshot *snap)
+{
+	uint64_t left = SW_IMAGE_COPY_TOTAL - snap->priv->image_bytes;
+	return left < SW_IMAGE_COPY_MAX ? left : SW_IMAGE_COPY_MAX;
+}
+
+/*
+ * The bias of a place, computed on first use from the image's program headers (parses: before the
+ * stop, while privileges may be held, only for what an unwinder's prepare() cannot do without). False
+ * when the image is missing or does not fit.
+ */
+bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
+
+#endif

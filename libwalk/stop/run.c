@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The stop: SEIZE, INTERRUPT, copy, DETACH. The only file that calls ptrace.
+ *
+ * From the first INTERRUPT to the last DETACH the target is STOPPED, and we may be killed between any
+ * two instructions. Nothing is parsed, allocated, named or printed; one file is opened, for whoever
+ * asked to be asked (sw_stop.permit); every wait has a deadline; every loop is over threads that
+ * there is room for. tests/held.sh looks at what is called.
+ */
+#include "stop/stop.h"
+#include "arch/user_regs.h"
+#include "arch/restart.h"
+#include "stop/threads.h"
+#include "stop/wait.h"
+
+#include <snapwalk/clock.h>
+#include <elf.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	LIST_PASSES_MAX = 8,  /* listings until no thread is new */
+	HELPER_SLACK_MS = 50, /* beyond max_stop without any progress: the helper is stuck */
+	NS_PER_MS = 1000000,
+};
+
+static void seize(struct sw_stop *s, size_t from)
+{
+	for (size_t i = from; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		if (t->phase != SW_TRACEE_LISTED)
+			continue;
+		/* No options: EXITKILL would kill the target with us. */
+		if (ptrace(PTRACE_SEIZE, t->tid, 0, 0) == 0)
+			t->phase = SW_TRACEE_SEIZED;
+		else
+			sw_tracee_lose(t, errno == ESRCH ? SW_E_EXITED : SW_E_NOT_PERMITTED);
+		atomic_fetch_add(&s->progress, 1);
+	}
+}
+
+static void interrupt(struct sw_stop *s, size_t from)
+{
+	for (size_t i = from; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		if (t->phase != SW_TRACEE_SEIZED)
+			continue;
+		int64_t now_ns = sw_clock_ns();
+		if (s->deadline_ns == 0)
+			s->deadline_ns = now_ns + s->max_stop_ns;
+		/* Letting go takes as long as interrupting: that half of the time is kept for it. */
+		if (now_ns > s->deadline_ns - s->max_stop_ns / 2) {
+			s->timed_out = true;
+			t->reason = SW_E_STOP_TIMEOUT;
+			continue;
+		}
+		t->interrupt_ns = now_ns;
+		t->phase = SW_TRACEE_INTERRUPTED;
+		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
+			sw_tracee_lose(t, SW_E_EXITED);
+		atomic_fetch_add(&s->progress, 1);
+	}
+}
+
+/* Before the stop: everything runs, so that this is only the bulk. */
+static void attach(struct sw_stop *s)
+{
+	seize(s, 0);
+	for (int pass = 0; s->new_threads && pass < LIST_PASSES_MAX && !sw_stop_all_known(s);
+	     pass++) {
+		size_t from = s->n;
+		sw_stop_list_new(s);
+		if (s->n == from)
+			break;
+		seize(s, from);
+	}
+}
+
+/* While all known threads stand still, only the few unknown ones can make more. False when the
+ * count still does not fit. */
+static bool stop_new_threads(struct sw_stop *s)
+{
+	bool known = sw_stop_all_known(s);
+	for (int pass = 0; !known && s->new_threads && pass < LIST_PASSES_MAX; pass++) {
+		size_t from = s->n;
+		sw_stop_list_new(s);
+		if (s->n == from || s->timed_out)
+			break;
+		seize(s, from);
+		interrupt(s, from);
+		sw_stop_wait(s, from);
+		known = sw_stop_all_known(s);
+	}
+	return known;
+}
+
+/* A thread of another program that we hold: see sw_stop_is_stranger(). */
+static void drop_strangers(struct sw_stop *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		if (t->phase != SW_TRACEE_STOPPED || !sw_stop_is_stranger(s, t))
+			continue;
+		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* gone when it fails */
+		sw_tracee_lose(t, SW_E_EXITED);
+	}
+}
+
+/* After an execve the memory that was opened before has no address space any more: a read gives 0
+ * bytes. (An error only says that this address is not mapped.) */
+static bool same_program(const struct sw_stop *s)
+{
+	char byte;
+	return s->mem_fd < 0 || pread(s->mem_fd, &byte, 1, (off_t) s->known_avma) != 0;
+}
+
+static void registers_read(struct sw_stop *s, struct sw_tracee *t)
+{
+	struct iovec room = {&t->regs, sizeof(t->regs)};
+	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &room) < 0) {
+		sw_tracee_lose(t, SW_E_EXITED); /* killed while stopped: nothing to let go */
+		return;
+	}
+	if (room.iov_len != sizeof(t->regs)) {
+		t->reason = SW_E_ARCH; /* runs 32-bit code: 68 bytes came */
+		return;
+	}
+	t->has_regs = true;
+	const struct sw_arch_call call = sw_arch_call_get(&t->regs);
+	switch (sw_restart_decide(call.number, call.result, call.args, s->restart)) {
+	case SW_RESTART_NOTHING: break;
+	case SW_RESTART_HIDE: t->hide_stop = true; break;
+	case SW_RESTART_VISIBLE: t->visible = t->signal == 0; break; /* else the signal's doing */
+	}
+}
+
+/* The register is changed only now, so that there is no moment at which we could be killed and
+ * leave more behind than a call that begins again. */
+static void release(struct sw_stop *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct sw_tracee *t = &s->tracees[i];
+		/* One that comes too late for the copy still has its call restarted. */
+		if (t->phase == SW_TRACEE_INTERRUPTED && sw_stop_look(t, WNOHANG) &&
+		    t->phase == SW_TRACEE_STOPPED) {
+			registers_read(s, t);
+			t->has_regs = false;
+		}
+		if (t->phase != SW_TRACEE_STOPPED)
+			continue;
+		if (t->hide_stop)
+			(void) ptrace(PTRACE_POKEUSER, t->tid, sw_arch_result_offset(),
+				      (long) -SW_ERESTARTNOHAND);   /* fails when it was killed */
+		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* likewise */
+		t->release_ns = sw_clock_ns();
+		t->phase = SW_TRACEE_RELEASED;
+		atomic_fetch_add(&s->progress, 1);
+	}
+}
+
+static void realtime_on(void)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then it takes a quarter longer. */
+	(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
+}
+
+/* Calls once, to no effect, what is called while the target is stopped: the dynamic linker looks
+ * functions up at their first call, and code and room are not in memory before they are used. */
+static void rehearse(struct sw_stop *s)
+{
+	struct user_regs_struct regs;
+	struct iovec room = {&regs, sizeof(regs)};
+	siginfo_t info;
+	sw_alarm_set(0);
+	memset(s->pending, 0, s->n * sizeof(*s->pending));
+	(void) waitid(P_PID, (id_t) getpid(), &info, WSTOPPED | WNOHANG); /* not our child */
+	(void) ptrace(PTRACE_GETREGSET, 0, NT_PRSTATUS, &room);           /* nobody has pid 0 */
+	(void) process_vm_readv(0, &room, 0, &room, 0, 0);                /* nothing from nobody */
+	(void) sw_stop_all_known(s);
+	(void) same_program(s);
+	(void) sw_realtime_ns();
+	(void) sw_clock_ns();
+}
+
+static int session(void *arg)
+{
+	struct sw_stop *s = arg;
+	int64_t begin_ns = sw_clock_ns();
+	sw_alarm_prepare();
+	rehearse(s);
+	attach(s);
+	s->attach_ns = sw_clock_ns() - begin_ns;
+	if (s->realtime)
+		realtime_on();
+	begin_ns = sw_clock_ns();
+	interrupt(s, 0);
+	sw_stop_wait(s, 0);
+	if (!stop_new_threads(s))
+		drop_strangers(s);
+	s->time_ns = sw_realtime_ns();
+	ssize_t n = s->statm_fd >= 0 ? pread(s->statm_fd, s->statm, sizeof(s->statm) - 1, 0) : 0;
+	s->statm[n > 0 ? n : 0] = '\0';
+	s->refused = !sw_stop_is_permitted(s);
+	s->changed = !s->refused && !same_program(s);
+	if (!s->changed) {
+		int64_t copy_ns = sw_clock_ns();
+		/* Also when it may not be copied: they tell which calls are to begin again. */
+		for (size_t i = 0; i < s->n; i++)
+			if (s->tracees[i].phase == SW_TRACEE_STOPPED)
+				registers_read(s, &s->tracees[i]);
+		if (!s->refused)
+			s->stopped(s->arg, s);
+		s->copy_ns = sw_clock_ns() - copy_ns;
+	}
+	release(s);
+	s->stopped_ns = sw_clock_ns() - begin_ns;
+	s->finished = true;
+	return 0;
+}
+
+int sw_stop_run(struct sw_stop *stop, struct sw_error *err)
+{
+	bool killed = false;
+	int patience_ms = (int) (stop->max_stop_ns / NS_PER_MS) + HELPER_SLACK_MS;
+	int r = sw_helper_run(session, stop, &stop->progress, patience_ms, &killed, err);
+	if (r < 0 || stop->finished)
+		return r;
+	stop->timed_out |= killed;
+	stop->died = !killed;
+	if (stop->time_ns == 0)
+		stop->time_ns = sw_realtime_ns();
+	if (stop->deadline_ns != 0) /* the threads went on when it died */
+		stop->stopped_ns = sw_clock_ns() - (stop->deadline_ns - stop->max_stop_ns);
+	return 0;
+}

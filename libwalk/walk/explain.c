@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Everything known of one address, in words: for users who wonder about a frame, and for us. */
+#include "cleanup.h"
+#include "errors.h"
+#include "snapshot/snapshot.h"
+#include "walk/walker.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void explain_mapping(const struct sw_map *map, struct sw_text *text)
+{
+	sw_text_printf(text,
+		       "mapping: 0x%" PRIx64 "-0x%" PRIx64 " %c%c%c%c offset 0x%" PRIx64 " %s\n",
+		       map->start_avma, map->end_avma, map->prot & SW_MAP_READ ? 'r' : '-',
+		       map->prot & SW_MAP_WRITE ? 'w' : '-', map->prot & SW_MAP_EXEC ? 'x' : '-',
+		       map->prot & SW_MAP_SHARED ? 's' : 'p', map->file_off,
+		       map->path[0] != '\0' ? map->path : "(anonymous)");
+}
+
+static void explain_module(const struct sw_place *place, uint64_t avma, struct sw_text *text)
+{
+	struct sw_module *module = place->module;
+	const char *problem = sw_module_problem(module);
+	sw_text_printf(text, "module: %s, %s%s%s%s\n", sw_module_path(module),
+		       sw_module_kind_name(sw_module_kind(module)),
+		       sw_module_deleted(module) ? ", deleted" : "", problem != NULL ? ": " : "",
+		       problem != NULL ? problem : "");
+	size_t n;
+	const uint8_t *id = sw_module_build_id(module, &n);
+	if (id != NULL) {
+		sw_text_printf(text, "module: build-id ");
+		for (size_t i = 0; i < n; i++)
+			sw_text_printf(text, "%02x", id[i]);
+		sw_text_printf(text, "\n");
+	}
+	if (place->resolved == 1)
+		sw_text_printf(text, "module: bias 0x%" PRIx64 ", svma 0x%" PRIx64 "\n",
+			       place->bias, avma - place->bias);
+	else
+		sw_text_printf(text, "module: where it was mapped could not be made out\n");
+}
+
+/* Appends what says, each line with who says it. */
+static void append_lines(struct sw_text *text, const char *name, const struct sw_text *what)
+{
+	if (what->data == NULL)
+		return;
+	for (const char *line = what->data; *line != '\0';) {
+		size_t length = strcspn(line, "\n");
+		sw_text_printf(text, "%s: ", name);
+		sw_text_append(text, line, length);
+		sw_text_append(text, "\n", 1);
+		line += length + (line[length] == '\n');
+	}
+}
+
+static void explain_unwinders(void *const states[], const struct sw_snapshot *snap,
+			      const struct sw_place *place, uint64_t avma, struct sw_text *text)
+{
+	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
+	for (size_t i = 0; i < sw_n_unwinders; i++) {
+		const struct sw_unwinder_ops *ops = sw_unwinders[i];
+		if (ops->explain == NULL || !(ops->kinds & (UINT32_C(1) << kind)))
+			continue;
+		struct sw_text own = {0};
+		ops->explain(states[i], snap, avma, &own);
+		text->failed |= own.failed;
+		append_lines(text, ops->name, &own);
+		sw_text_deinit(&own);
+	}
+}
+
+int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, struct sw_error *err)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	if (map == NULL)
+		return sw_fail(err, SW_E_NOT_FOUND, "0x%" PRIx64 " is not mapped", avma);
+	struct sw_place *place = map->place >= 0 && (size_t) map->place < snap->n_places
+					 ? &snap->places[map->place]
+					 : NULL;
+	void *states[SW_UNWINDERS_MAX] = {0};
+	int r = sw_states_attach(snap, states, err);
+	struct sw_text text = {0};
+	if (r == 0) {
+		explain_mapping(map, &text);
+		if (place != NULL) {
+			(void) sw_place_resolve(place, snap); /* what is unknown is said so */
+			explain_module(place, avma, &text);
+		}
+		explain_unwinders(states, snap, place, avma, &text);
+		if (text.failed)
+			r = sw_fail_nomem(err);
+	}
+	sw_states_detach(states);
+	if (r == 0)
+		*ret_text = sw_take_ptr(text.data);
+	sw_text_deinit(&text);
+	return r;
+}

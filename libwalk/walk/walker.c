@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The walk loop, thread by thread. It alone appends frames, sets trust, checks progress and limits; unwinders are
+ * asked for one step at a time, in the order of sw_unwinders[].
+ */
+#include "arch/arch.h"
+#include "errors.h"
+#include "arena.h"
+#include "snapshot/snapshot.h"
+#include "unwind/unwinder.h"
+#include "native/ahead.h"
+#include "walk/walker.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+enum {
+	WALK_DEADLINE_EVERY = 64,
+	WALK_FIRST_FRAMES = 64,
+	/* Times that one walk may leave a stack for another: signal stacks, coroutines, and Wine, which
+	 * does so twice for each of SW_WINE_CALLBACKS_MAX. */
+	WALK_SWITCHES_MAX = 512,
+};
+
+/* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
+struct walker {
+	const struct sw_walk_options *options;
+	struct sw_walks *walks;
+	void **states; /* per unwinder, from attach */
+	struct sw_snapshot_memory memory;
+	struct sw_cursor cursor;
+	struct sw_frame *frames; /* owned, reused for the next thread */
+	size_t n_frames, capacity;
+	size_t max_frames;
+	size_t switches;          /* of stacks so far */
+	size_t ahead_left;        /* see sw_cursor */
+	const struct sw_map *map; /* the last one found: code is where it was before */
+	enum sw_end end;
+	const char *why;
+	bool failed_nomem;
+};
+
+static bool frame_append(struct walker *w, const struct sw_frame *frame)
+{
+	struct sw_frame *grown =
+		sw_grow(w->frames, w->n_frames, &w->capacity, WALK_FIRST_FRAMES, sizeof(*grown));
+	if (grown == NULL) {
+		w->failed_nomem = true;
+		return false;
+	}
+	w->frames = grown;
+	w->frames[w->n_frames++] = *frame;
+	return true;
+}
+
+static void finish(struct walker *w, enum sw_end end, const char *why)
+{
+	w->end = end;
+	w->why = why;
+}
+
+static const struct sw_map *map_at(struct walker *w, uint64_t avma)
+{
+	if (w->map == NULL || avma < w->map->start_avma || avma >= w->map->end_avma)
+		w->map = sw_snapshot_map(w->cursor.snap, avma);
+	return w->map;
+}
+
+/* Points the cursor at the frame that regs describe. */
+static void cursor_aim(struct walker *w, const struct sw_regs *regs, bool exact_pc)
+{
+	struct sw_cursor *c = &w->cursor;
+	c->regs = *regs;
+	c->exact_pc = exact_pc;
+	c->lookup_avma = regs->pc_avma - !exact_pc;
+	c->place = NULL;
+	const struct sw_map *map = map_at(w, c->lookup_avma);
+	if (map != NULL && map->place >= 0 && (size_t) map->place < c->snap->n_places) {
+		struct sw_place *place = &c->snap->places[map->place];
+		if (place->resolved == 0)
+			(void) sw_place_resolve(place, c->snap); /* else unwinders decline */
+		c->place = place;
+	}
+}
+
+static uint32_t code_kind(const struct sw_place *place)
+{
+	return UINT32_C(1) << (place == NULL ? SW_MODULE_ANON : sw_module_kind(place->module));
+}
+
+static bool mode_allows(enum sw_walk_mode mode, const struct sw_unwinder_ops *ops)
+{
+	if (mode == SW_WALK_TABLES)
+		return ops->trust < SW_TRUST_FRAME_POINTER;
+	if (mode == SW_WALK_SCAN)
+		return ops->trust >= SW_TRUST_SCAN_VERIFIED;
+	return true;
+}
+
+static bool on_thread_stack(const struct sw_thread *t, uint64_t sp_avma)
+{
+	return sp_avma >= t->stack_avma && sp_avma < t->stack_end_avma;
+}
+
+/*
+ * Callers' frames lie above. Going down is legal only between stacks (back from the alternate signal
+ * stack, coroutines), and only so often: two stacks that lead to each other would never end. Equal is
+ * legal where code has set the stack pointer for its jump and not jumped yet (longjmp).
+ */
+static bool progress_made(struct walker *w, const struct sw_stepped *s, const char **ret_why)
+{
+	const struct sw_thread *thread = w->cursor.thread;
+	uint64_t last = w->frames[w->n_frames - 1].sp_avma, next = s->regs.sp_avma;
+	*ret_why = "the caller's frame is not above its callee's";
+	if (next > last && !s->other_stack)
+		return true;
+	bool jumping =
+		next == last && w->cursor.exact_pc && s->regs.pc_avma != w->cursor.regs.pc_avma;
+	if (!s->callee_signal && !s->other_stack && !jumping &&
+	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
+		return false;
+	*ret_why = "it changes from stack to stack more often than is followed";
+	return ++w->switches <= WALK_SWITCHES_MAX;
+}
+
+/* Finds the unwinder that knows the frame's code. The cursor is at the frame. */
+static void frame_own(struct walker *w, struct sw_frame *frame)
+{
+	uint32_t kind = code_kind(w->cursor.place);
+	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+		const struct sw_unwinder_ops *ops = sw_unwinders[i];
+		uint64_t cookie = 0;
+		if (ops->owns == NULL || !(ops->kinds & kind) ||
+		    !ops->owns(w->states[i], &w->cursor, &cookie))
+			continue;
+		frame->owner = (uint8_t) (i + 1);
+		frame->cookie = cookie;
+		return;
+	}
+}
+
+/* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
+static bool step_accept(struct walker *w, unsigned index, const struct sw_stepped *s,
+			size_t live_before)
+{
+	const struct sw_unwinder_ops *ops = sw_unwinders[index];
+	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
+	if (s->callee_signal)
+		w->frames[w->n_frames - 1].flags |= SW_FRAME_SIGNAL;
+	const char *why;
+	if (!progress_made(w, s, &why)) {
+		finish(w, SW_END_NO_PROGRESS, why);
+		return false;
+	}
+	if (!exact_pc && s->regs.pc_avma == 0) {
+		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
+		return false;
+	}
+	/* Nothing is tried instead: tables that lead astray have made sp a guess, too. After a
+	 * signal any pc is possible, also the wild one that caused it. */
+	const struct sw_map *map = map_at(w, s->regs.pc_avma - !exact_pc);
+	if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
+		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
+		return false;
+	}
+	/* Here, not before the step: a stack that ends at the limit is whole. */
+	if (w->n_frames >= w->max_frames) {
+		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
+		return false;
+	}
+	uint64_t callee_avma = w->cursor.regs.pc_avma;
+	cursor_aim(w, &s->regs, exact_pc);
+	w->cursor.callee_avma = callee_avma;
+	struct sw_frame frame = {
+		.pc_avma = s->regs.pc_avma,
+		.sp_avma = s->regs.sp_avma,
+		.place = w->cursor.place,
+		.by = (uint8_t) (index + 1),
+		.source = s->source,
+		.trust = (uint8_t) (s->weak ? ops->weak_trust : ops->trust),
+		.flags = (uint16_t) (s->flags &
+				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
+	};
+	if (w->memory.live_reads != live_before)
+		frame.flags |= SW_FRAME_LIVE_READ;
+	frame_own(w, &frame);
+	if (!frame_append(w, &frame))
+		return false;
+	w->cursor.depth = w->n_frames;
+	return true;
+}
+
+/* One frame further. False: the walk has ended, for the reason in end and why. */
+static bool step(struct walker *w)
+{
+	struct sw_cursor *c = &w->cursor;
+	uint32_t kind = code_kind(c->place);
+	enum sw_end first_end = SW_END_NO_UNWIND_INFO;
+	const char *first_why = NULL;
+
+	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+		const struct sw_unwinder_ops *ops = sw_unwinders[i];
+		if (!(ops->kinds & kind) || !mode_allows(w->options->mode, ops))
+			continue;
+		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
+		size_t live_before = w->memory.live_reads;
+		switch (ops->step(w->states[i], c, &s)) {
+		case SW_STEP_OK: return step_accept(w, i, &s, live_before);
+		case SW_STEP_END: finish(w, SW_END_COMPLETE, NULL); return false;
+		case SW_STEP_DECLINE: break;
+		case SW_STEP_FAIL:
+			if (s.final || s.end == SW_END_MEMORY || s.end == SW_END_STACK_LIMIT ||
+			    s.end == SW_END_INTERNAL) {
+				finish(w, s.end, s.why);
+				return false;
+			}
+			if (first_why == NULL) {
+				first_end = s.end;
+				first_why = s.why;
+			}
+			break;
+		}
+	}
+	if (first_why == NULL)
+		first_why = c->place == NULL ? "code that belongs to no module"
+					     : "the module has no unwind information for this code";
+	finish(w, first_end, first_why);
+	return false;
+}
+
+static void walk_frames(struct walker *w)
+{
+	const struct sw_walk_options *o = w->options;
+	for (size_t n = 1;; n++) {
+		if (o->deadline_ns != 0 && n % WALK_DEADLINE_EVERY == 0 &&
+		    sw_clock_ns() > o->deadline_ns) {
+			finish(w, SW_END_TIMEOUT, "the time limit was reached while walking");
+			return;
+		}
+		if (!step(w))
+			return;
+	}
+}
+
+static const struct sw_thread_note *thread_note(struct walker *w, const struct sw_thread *thread)
+{
+	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+		struct sw_thread_note note = {0};
+		if (sw_unwinders[i]->thread_note == NULL ||
+		    !sw_unwinders[i]->thread_note(w->states[i], thread, &note))
+			continue;
+		struct sw_thread_note *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
+		w->failed_nomem |= kept == NULL;
+		if (kept != NULL)
+			*kept = note;
+		return kept;
+	}
+	return NULL;
+}
+
+static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
+{
+	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
+	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
+				       .thread = thread,
+				       .memory = sw_snapshot_memory(&w->memory),
+				       .states = w->states,
+				       .ahead_left = &w->ahead_left};
+	w->ahead_left = SW_AHEAD_STEPS_MAX;
+	w->n_frames = 0;
+	w->switches = 0;
+	w->why = NULL;
+	w->end = SW_END_INTERNAL;
+	cursor_aim(w, &thread->regs, true);
+	struct sw_frame first = {.pc_avma = thread->regs.pc_avma,
+				 .sp_avma = thread->regs.sp_avma,
+				 .place = w->cursor.place,
+				 .trust = SW_TRUST_CONTEXT,
+				 .flags = SW_FRAME_EXACT_PC};
+	frame_own(w, &first);
+	if (!frame_append(w, &first))
+		return;
+	w->cursor.depth = w->n_frames;
+	if (w->options->deadline_ns != 0 && sw_clock_ns() > w->options->deadline_ns)
+		finish(w, SW_END_TIMEOUT, "the time limit was reached before this thread");
+	else
+		walk_frames(w);
+
+	struct sw_arena *arena = &w->walks->priv->arena;
+	walk->thread = thread;
+	walk->end = w->end;
+	walk->why = w->why;
+	walk->n_frames = w->n_frames;
+	walk->frames = sw_arena_alloc(arena, w->n_frames * sizeof(*w->frames));
+	if (walk->frames == NULL)
+		w->failed_nomem = true;
+	else
+		memcpy(walk->frames, w->frames, w->n_frames * sizeof(*w->frames));
+	walk->note = thread_note(w, thread);
+	w->walks->live_reads += w->memory.live_reads;
+}
+
+int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
+		    struct sw_error *err)
+{
+	struct walker w = {.options = options, .walks = walks, .states = walks->priv->states};
+	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
+	if (w.max_frames > SW_MAX_FRAMES)
+		w.max_frames = SW_MAX_FRAMES;
+	for (size_t i = 0; i < walks->snap->n_threads && !w.failed_nomem; i++)
+		if (walks->snap->threads[i].captured)
+			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
+	free(w.frames);
+	return w.failed_nomem ? sw_fail_nomem(err) : 0;
+}
