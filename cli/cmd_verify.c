@@ -46,8 +46,8 @@ static void print_frame(struct sw_text *text, const char *who, const struct sw_f
 	const char *function = n > 0 ? symbol[n - 1].function : NULL;
 	sw_text_printf(text, "    %-10s 0x%" PRIx64 " %s %s (%s, %s)\n", who, f->pc_avma,
 		       function != NULL ? function : "?",
-		       f->place != NULL ? sw_module_path(f->place->module) : "in no module",
-		       sw_frame_by(f), sw_trust_name(f->trust));
+		       f->place != NULL ? sw_module_path(f->place->module) : "in no module", f->by,
+		       sw_trust_name(f->trust));
 }
 
 static void compare_thread(struct verifier *v, const struct sw_walk *ours,
@@ -67,14 +67,15 @@ static void compare_thread(struct verifier *v, const struct sw_walk *ours,
 	print_frame(&v->text, "libunwind", frame_at(theirs, i), v->their_names, theirs);
 }
 
-static int walk(struct verifier *v, enum sw_walk_mode mode, struct sw_walks **ret_walks,
+static int walk(struct verifier *v, bool libunwind, struct sw_walks **ret_walks,
 		struct sw_symbols **ret_names, struct sw_error *err)
 {
 	struct sw_walk_options walk = v->options->walk;
 	struct sw_symbolize_options symbolize = v->options->symbolize;
-	walk.mode = mode;
+	walk.mode = SW_WALK_HYBRID;
 	walk.deadline_ns = symbolize.deadline_ns = sw_deadline_ns(v->options, sw_clock_ns());
-	int r = sw_walk_all(v->snap, &walk, ret_walks, err);
+	int r = libunwind ? sw_walk_libunwind(v->snap, &walk, ret_walks, err)
+			  : sw_walk_all(v->snap, &walk, ret_walks, err);
 	if (r < 0 || v->session.symbolizer == NULL)
 		return r;
 	return sw_symbolize(v->session.symbolizer, *ret_walks, &symbolize, ret_names, err);
@@ -84,8 +85,8 @@ static int verify(struct verifier *v, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
 	if (sw_obtain_snapshot(&v->session, subject, v->options, &v->snap, &err) < 0 ||
-	    walk(v, SW_WALK_HYBRID, &v->ours, &v->our_names, &err) < 0 ||
-	    walk(v, SW_WALK_LIBUNWIND, &v->theirs, &v->their_names, &err) < 0)
+	    walk(v, false, &v->ours, &v->our_names, &err) < 0 ||
+	    walk(v, true, &v->theirs, &v->their_names, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	/* Both have one walk for each captured thread, in the snapshot's order. */
 	for (size_t i = 0; i < v->ours->n_walks && i < v->theirs->n_walks; i++)

@@ -66,7 +66,8 @@ int sw_obtain_report(struct sw_session *session, const struct sw_subject *subjec
 		return r;
 	struct sw_walk_options walk = options->walk;
 	walk.deadline_ns = sw_deadline_ns(options, begin_ns);
-	r = sw_walk_all(ret->snap, &walk, &ret->walks, err);
+	r = options->libunwind ? sw_walk_libunwind(ret->snap, &walk, &ret->walks, err)
+			       : sw_walk_all(ret->snap, &walk, &ret->walks, err);
 	if (r == 0 && session->symbolizer != NULL) {
 		struct sw_symbolize_options symbolize = options->symbolize;
 		symbolize.deadline_ns = walk.deadline_ns;

@@ -260,12 +260,14 @@ static bool set_depth(struct sw_options *o, const char *value, struct sw_usage *
 
 static bool set_walk(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
+	enum { LIBUNWIND = 3 };
 	static const enum sw_walk_mode values[] = {SW_WALK_TABLES, SW_WALK_HYBRID, SW_WALK_SCAN,
-						   SW_WALK_LIBUNWIND};
+						   SW_WALK_HYBRID};
 	int n = choose(value, "tables|hybrid|scan|libunwind", usage);
 	if (n < 0)
 		return false;
 	o->walk.mode = values[n];
+	o->libunwind = n == LIBUNWIND;
 	return true;
 }
 

@@ -143,7 +143,7 @@ static const char *only_direct(const struct sw_options *o)
 		return "--fixture";
 	if (o->snapshot.tids != NULL || o->snapshot.running_only)
 		return "--threads";
-	if (o->walk.mode != SW_WALK_HYBRID)
+	if (o->walk.mode != SW_WALK_HYBRID || o->libunwind)
 		return "--walk";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }

@@ -68,6 +68,7 @@ struct sw_options {
 	bool format_given;
 	struct sw_snapshot_options snapshot;
 	struct sw_walk_options walk;
+	bool libunwind; /* who walks */
 	struct sw_symbolize_options symbolize;
 	uint32_t timeout_ms; /* 0: no limit */
 	bool timeout_given;

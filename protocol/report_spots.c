@@ -17,15 +17,14 @@ static uint64_t hash_alike(const struct sw_frame *f)
 {
 	uint64_t h = sw_mix64(f->pc_avma ^ UINT64_C(0x9e3779b97f4a7c15));
 	h = sw_mix64(h ^ (uintptr_t) f->place);
-	return sw_mix64(h ^ ((uint64_t) f->owner << 48 | (uint64_t) f->source << 40 |
-			     (uint64_t) f->by << 32 | (uint64_t) f->trust << 16 | f->flags));
+	h = sw_mix64(h ^ (uintptr_t) f->by);
+	return sw_mix64(h ^ ((uint64_t) f->owner << 32 | (uint64_t) f->trust << 16 | f->flags));
 }
 
 static bool alike(const struct sw_frame *a, const struct sw_frame *b)
 {
 	return a->pc_avma == b->pc_avma && a->place == b->place && a->by == b->by &&
-	       a->source == b->source && a->owner == b->owner && a->trust == b->trust &&
-	       a->flags == b->flags;
+	       a->owner == b->owner && a->trust == b->trust && a->flags == b->flags;
 }
 
 /* What identifies managed code: its name, because its address differs in every run. */
@@ -51,8 +50,8 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 		.module = sw_report_module_index(b, place),
 		.has_offset = place != NULL && place->resolved == 1,
 		.line_offset = -1,
-		.kind = sw_frame_kind(from),
-		.by = sw_frame_by(from),
+		.kind = from->kind,
+		.by = from->by,
 		.trust = sw_trust_name(from->trust),
 		.signal = from->flags & SW_FRAME_SIGNAL,
 		.live_read = from->flags & SW_FRAME_LIVE_READ,

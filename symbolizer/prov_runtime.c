@@ -25,8 +25,7 @@ static int runtime_frame(const struct sw_walks *walks, const struct sw_frame *fr
 		.function_offset = start_known ? avma - d.start_avma : 0,
 		.line = d.line,
 		.line_offset = -1,
-		.source = strcmp(sw_frame_kind(frame), "jit") == 0 ? SW_SOURCE_JIT
-								   : SW_SOURCE_RUNTIME,
+		.source = strcmp(frame->kind, "jit") == 0 ? SW_SOURCE_JIT : SW_SOURCE_RUNTIME,
 	};
 	return 1;
 }

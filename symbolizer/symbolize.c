@@ -37,7 +37,7 @@ static uint64_t key_of(const struct sw_frame *frame)
 {
 	if (frame->cookie == 0)
 		return sw_frame_lookup_avma(frame);
-	return sw_mix64(sw_frame_lookup_avma(frame) ^ sw_mix64(frame->cookie ^ frame->by));
+	return sw_mix64(sw_frame_lookup_avma(frame) ^ sw_mix64(frame->cookie ^ frame->owner));
 }
 
 static struct result *result_find(const struct sw_symbols_priv *priv, const struct sw_frame *frame)

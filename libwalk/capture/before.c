@@ -157,7 +157,7 @@ int sw_take_before(struct sw_take *take)
 			take->stop.known_avma = snap->maps[i].start_avma;
 	take->room->proc_fd = take->target->proc_fd;
 	take->room->live_fd = take->live_fd;
-	sw_capture_room_prepare(take->room);
+	sw_capture_room_prepare(take->room, take->tables);
 	take->stop.arg = take->room;
 	return 0;
 }

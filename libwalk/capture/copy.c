@@ -6,7 +6,7 @@
  * two instructions. Nothing here parses, opens, allocates, locks, names or prints; it waits for
  * nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
  */
-#include "capture/room.h"
+#include "capture/copy.h"
 #include "bytes.h"
 #include "snapshot/snapshot.h"
 
@@ -90,15 +90,6 @@ static size_t read_fast(struct sw_capture_room *room, const struct iovec *local,
 	return got > 0 ? (size_t) got : 0;
 }
 
-bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
-{
-	struct sw_capture_room *room = capture->room;
-	struct iovec local = {buffer, bytes}, remote = {(void *) (uintptr_t) avma, bytes};
-	if (read_fast(room, &local, &remote, 1) == bytes)
-		return true;
-	return room->no_vm_readv && read_slow(room->stop, avma, buffer, bytes) == bytes;
-}
-
 /* Reads up to SW_CAPTURE_READS; how many were whole, before the first one that was not. */
 static size_t reads_try(struct sw_capture_room *room, const struct sw_capture_read *reads, size_t n)
 {
@@ -113,9 +104,9 @@ static size_t reads_try(struct sw_capture_room *room, const struct sw_capture_re
 	return whole;
 }
 
-void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	struct sw_capture_room *room = capture->room;
+	struct sw_capture_room *room = capture->arg;
 	for (size_t i = 0; i < n;) {
 		size_t batch = n - i < SW_CAPTURE_READS ? n - i : SW_CAPTURE_READS;
 		size_t whole = reads_try(room, reads + i, batch);
@@ -130,10 +121,10 @@ void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *re
 	}
 }
 
-bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
-		     const uint8_t **ret_data)
+bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,
+			   const uint8_t **ret_data)
 {
-	struct sw_capture_room *room = capture->room;
+	struct sw_capture_room *room = capture->arg;
 	struct sw_snapshot *snap = room->snap;
 	if (bytes > room->size - room->used || snap->n_ranges >= SW_CAPTURE_RANGES) {
 		room->room_short = true;
@@ -150,9 +141,9 @@ bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
 	return true;
 }
 
-bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
-	const struct sw_capture_room *room = capture->room;
+	const struct sw_capture_room *room = capture->arg;
 	for (size_t i = 0; i < room->n_want; i++) {
 		const struct sw_piece *p = &room->pieces[i];
 		if (avma < p->avma || avma - p->avma > p->bytes ||

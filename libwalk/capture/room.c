@@ -4,13 +4,19 @@
  * happens in between is in capture/stacks.c and capture/copy.c.
  */
 #include "capture/room.h"
+#include "capture/copy.h"
+#include "capture/stacks.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
-#include "unwind/unwinder.h"
+#include "process/proc.h"
+#include "process/target.h"
+#include "snapshot/live.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 enum { POOL_MIN_BYTES = 1 << 20 };
 
@@ -73,11 +79,10 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	room->stack_bytes = options->stack_bytes;
 	room->total_bytes = options->total_bytes;
 	room->pieces_max = (2 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
-	snap->priv->hook_states = sw_arena_calloc(arena, SW_UNWINDERS_MAX, sizeof(void *));
 	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
 	room->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	snap->ranges = sw_arena_alloc(arena, room->ranges_max * sizeof(*snap->ranges));
-	if (room->pieces == NULL || snap->ranges == NULL || snap->priv->hook_states == NULL)
+	if (room->pieces == NULL || snap->ranges == NULL)
 		return sw_fail_nomem(err);
 	size_t bytes;
 	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
@@ -90,31 +95,97 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	return 0;
 }
 
-void sw_capture_room_prepare(struct sw_capture_room *room)
+static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 {
-	room->main_stack = main_stack_find(room->snap);
-	/* Touched now, not in the stop. */
-	memset(room->pieces, 0, room->snap->n_threads * sizeof(*room->pieces));
-	struct sw_capture capture = {.snap = room->snap, .room = room};
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		capture.state = &room->snap->priv->hook_states[i];
-		int r = sw_unwinders[i]->prepare != NULL ? sw_unwinders[i]->prepare(&capture) : 0;
-		if (r < 0)
-			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s",
-					 sw_unwinders[i]->name, sw_error_text(r));
-	}
-	room->n_want = room->n_pieces;
-}
-
-int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes)
-{
-	struct sw_capture_room *room = capture->room;
+	struct sw_capture_room *room = capture->arg;
 	if (bytes > SW_CAPTURE_WANT_BYTES - room->want_bytes || room->n_pieces >= SW_CAPTURE_RANGES)
 		return -SW_E_LIMIT;
 	room->want_bytes += bytes;
 	room->pieces[room->n_pieces++] =
 		(struct sw_piece){.avma = avma, .bytes = bytes, .thread = -1};
 	return 0;
+}
+
+static int open_in_root(struct sw_capture *capture, const char *path)
+{
+	const struct sw_capture_room *room = capture->arg;
+	struct stat st;
+	sw_cleanup(sw_close_p) int root_fd =
+		openat(room->live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root_fd >= 0 ? sw_open_in_root(root_fd, path, O_NOFOLLOW, &st) : -1;
+}
+
+static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)
+{
+	const struct sw_capture_room *room = capture->arg;
+	return sw_proc_read_small(room->proc_fd, name, buffer, bytes);
+}
+
+struct sw_capture sw_capture_of(struct sw_capture_room *room)
+{
+	static const struct sw_capture_ops ops = {.want = want,
+						  .stack = sw_capture_stack_add,
+						  .stack_known = sw_capture_stack_bound,
+						  .copy = sw_capture_copy_range,
+						  .wanted = sw_capture_wanted_find,
+						  .read_many = sw_capture_reads,
+						  .is_whole = sw_capture_all_held,
+						  .open = open_in_root,
+						  .proc_read = proc_read};
+	return (struct sw_capture){.snap = room->snap,
+				   .ops = &ops,
+				   .memory = sw_live_memory(room->snap),
+				   .arg = room};
+}
+
+static void hook_add(struct sw_capture_room *room, struct sw_hook hook)
+{
+	if (hook.before == NULL && hook.stacks == NULL && hook.in_window == NULL)
+		return;
+	hook.found = sw_slots_get(&room->snap->priv->found, hook.ops, hook.forget);
+	if (hook.found != NULL) /* there are SW_SLOTS_MAX others: it reads what it can afterwards */
+		room->hooks[room->n_hooks++] = hook;
+}
+
+static void hooks_find(struct sw_capture_room *room, const struct sw_tables *tables)
+{
+	for (size_t i = 0; i < tables->n_runtimes; i++) {
+		const struct sw_runtime_ops *r = tables->runtimes[i];
+		if (r->probe(room->snap))
+			hook_add(room, (struct sw_hook){.ops = r,
+							.name = r->name,
+							.before = r->before,
+							.forget = r->forget,
+							.stacks = r->stacks,
+							.in_window = r->in_window});
+	}
+	for (size_t i = 0; i < tables->n_unwinders; i++) {
+		const struct sw_unwinder_ops *u = tables->unwinders[i];
+		if (u->probe == NULL || u->probe(room->snap))
+			hook_add(room, (struct sw_hook){.ops = u,
+							.name = u->name,
+							.before = u->prepare,
+							.in_window = u->capture});
+	}
+}
+
+void sw_capture_room_prepare(struct sw_capture_room *room, const struct sw_tables *tables)
+{
+	room->main_stack = main_stack_find(room->snap);
+	/* Touched now, not in the stop. */
+	memset(room->pieces, 0, room->snap->n_threads * sizeof(*room->pieces));
+	hooks_find(room, tables);
+	room->capture = sw_capture_of(room);
+	for (size_t i = 0; i < room->n_hooks; i++) {
+		const struct sw_hook *hook = &room->hooks[i];
+		struct sw_capture capture = room->capture;
+		capture.found = hook->found;
+		int r = hook->before != NULL ? hook->before(&capture) : 0;
+		if (r < 0)
+			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s", hook->name,
+					 sw_error_text(r));
+	}
+	room->n_want = room->n_pieces;
 }
 
 /* ---- after the stop ----------------------------------------------------------------------- */
@@ -137,15 +208,23 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 	}
 }
 
-/* The helper died on its way: what it did not finish is taken as not done. The unwinders that found
- * nothing then read the memory as it is now, as they do for a core file. */
+static void hook_undo(const struct sw_hook *hook)
+{
+	if (*hook->found != NULL && hook->in_window == NULL)
+		return; /* what it knows is from before */
+	if (*hook->found != NULL && hook->forget != NULL)
+		hook->forget(*hook->found);
+	*hook->found = NULL;
+}
+
+/* The helper died on its way: what it did not finish is taken as not done. Those that found nothing
+ * then read the memory as it is now, as they do for a core file. */
 static void unfinished_drop(struct sw_capture_room *room)
 {
-	struct sw_snapshot *snap = room->snap;
 	for (size_t i = room->n_copied; i < room->n_pieces; i++)
 		room->pieces[i].bytes = 0;
-	for (size_t i = room->hooks_done; i < sw_n_unwinders; i++)
-		snap->priv->hook_states[i] = NULL;
+	for (size_t i = room->hooks_done; i < room->n_hooks; i++)
+		hook_undo(&room->hooks[i]);
 }
 
 void sw_capture_room_finish(struct sw_capture_room *room)

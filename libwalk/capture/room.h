@@ -2,8 +2,9 @@
 #ifndef SW_CAPTURE_ROOM_H
 #define SW_CAPTURE_ROOM_H
 
-#include "unwind/capture.h"
 #include "stop/stop.h"
+#include "unwind/capture.h"
+#include "unwind/tables.h"
 
 #include <sys/uio.h>
 
@@ -29,17 +30,31 @@ struct sw_piece {
 	bool cut;       /* there was more */
 };
 
+/* A runtime or an unwinder whose hooks are called. */
+struct sw_hook {
+	const void *ops; /* which one */
+	const char *name;
+	int (*before)(struct sw_capture *capture);
+	int (*stacks)(struct sw_capture *capture);
+	int (*in_window)(struct sw_capture *capture);
+	void (*forget)(void *found);
+	void **found; /* of snap->priv->found */
+};
+
 /* Memory for what is copied in a stop, set aside before it. Stacks are packed one after the other
  * into one large mapping, of which only what is used becomes real. */
 struct sw_capture_room {
 	struct sw_snapshot *snap; /* borrowed */
 	struct sw_stop *stop;     /* borrowed */
 	int proc_fd, live_fd;     /* borrowed: /proc/PID, and that of a thread that has memory */
-	size_t stack_bytes;       /* most of one stack */
-	size_t total_bytes;       /* most of all stacks and wanted ranges */
-	size_t used, size;        /* of snap->priv->pool */
-	size_t kept;              /* of the pool's end, for the capture hooks */
-	struct sw_piece *pieces;  /* owned by the snapshot's arena */
+	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
+	size_t n_hooks;
+	struct sw_capture capture; /* what they get, but for what is their own */
+	size_t stack_bytes;        /* most of one stack */
+	size_t total_bytes;        /* most of all stacks and wanted ranges */
+	size_t used, size;         /* of snap->priv->pool */
+	size_t kept;               /* of the pool's end, for the capture hooks */
+	struct sw_piece *pieces;   /* owned by the snapshot's arena */
 	size_t n_pieces, pieces_max;
 	size_t stacks_max;         /* n_pieces may not pass it in the stacks hooks */
 	size_t n_found;            /* pieces that were found without those hooks */
@@ -53,7 +68,7 @@ struct sw_capture_room {
 	bool out_of_time;
 	/* The helper may be killed between any two instructions: how far it got. */
 	_Atomic size_t n_copied;   /* pieces of which bytes says what was read */
-	_Atomic size_t hooks_done; /* unwinders whose capture hooks are over */
+	_Atomic size_t hooks_done; /* of hooks, those in the window that are over */
 };
 
 /* Sets memory aside for n_threads. Needs no maps yet. */
@@ -64,14 +79,11 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 /* Makes the part of it real that is likely to be used. From any thread. */
 void sw_capture_room_warm(struct sw_capture_room *room, size_t n_threads);
 
-/* Once maps and threads are known: runs the unwinders' prepare hooks. */
-void sw_capture_room_prepare(struct sw_capture_room *room);
+/* What hooks get, but for what is their own. */
+struct sw_capture sw_capture_of(struct sw_capture_room *room);
 
-/* sw_stop.stopped: copies stacks and ranges, runs capture hooks. arg is the room. */
-void sw_capture_room_fill(void *arg, struct sw_stop *stop);
-
-/* Copies room->pieces, which have their places, until the deadline. Also in the stop. */
-void sw_capture_pieces_copy(struct sw_capture_room *room);
+/* Once maps and threads are known: finds out who of tables has something to do, and lets them prepare. */
+void sw_capture_room_prepare(struct sw_capture_room *room, const struct sw_tables *tables);
 
 /* Target running again: hands the copies to threads and ranges, warns of what is missing, gives
  * unused memory back. */

@@ -8,9 +8,9 @@
  */
 #include "arch/arch.h"
 #include "arch/user_regs.h"
-#include "capture/room.h"
+#include "capture/stacks.h"
+#include "capture/copy.h"
 #include "snapshot/snapshot.h"
-#include "unwind/unwinder.h"
 
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
 static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread)
@@ -79,9 +79,9 @@ static void stack_add(struct sw_capture_room *room, size_t i)
 		piece_add(room, own->start_avma, stack_top(own, t->fs_base), -1);
 }
 
-bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)
+bool sw_capture_stack_add(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)
 {
-	struct sw_capture_room *room = capture->room;
+	struct sw_capture_room *room = capture->arg;
 	uint64_t begin = sp_avma < SW_ARCH_RED_ZONE ? 0 : sp_avma - SW_ARCH_RED_ZONE;
 	const struct sw_map *map = sw_snapshot_map(room->snap, sp_avma);
 	if (map != NULL && begin < map->start_avma)
@@ -98,9 +98,9 @@ bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end
 	return true;
 }
 
-void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t end_avma)
+void sw_capture_stack_bound(struct sw_capture *capture, size_t thread, uint64_t end_avma)
 {
-	struct sw_capture_room *room = capture->room;
+	struct sw_capture_room *room = capture->arg;
 	struct sw_thread *t = &room->snap->threads[thread];
 	size_t at = room->asked;
 	/* Pieces are in the order of threads: a hook that goes through these goes on here. */
@@ -119,6 +119,19 @@ void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t 
 	/* What stack_add() took for the thread's own stack. */
 	if (at + 1 < room->n_found && p[1].thread < 0)
 		p[1].bytes = 0;
+}
+
+/* Threads that nobody asked for run on, too. */
+bool sw_capture_all_held(struct sw_capture *capture)
+{
+	const struct sw_capture_room *room = capture->arg;
+	const struct sw_stop *stop = room->stop;
+	if (!stop->new_threads)
+		return false;
+	for (size_t i = 0; i < stop->n; i++)
+		if (!stop->tracees[i].has_regs)
+			return false;
+	return true;
 }
 
 /* Gives each piece its place in the pool. When all together do not fit, each gets an equal part
@@ -154,19 +167,20 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
 		stack_add(room, i);
 	}
-	struct sw_capture capture = {.snap = snap, .room = room};
 	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
 	room->n_found = room->n_pieces;
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		capture.state = &room->snap->priv->hook_states[i];
-		if (sw_unwinders[i]->stacks != NULL && sw_unwinders[i]->stacks(&capture) < 0)
+	for (size_t i = 0; i < room->n_hooks; i++) {
+		struct sw_capture capture = room->capture;
+		capture.found = room->hooks[i].found;
+		if (room->hooks[i].stacks != NULL && room->hooks[i].stacks(&capture) < 0)
 			room->room_short = true;
 	}
 	pieces_place(room);
 	sw_capture_pieces_copy(room);
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		capture.state = &room->snap->priv->hook_states[i];
-		if (sw_unwinders[i]->capture != NULL && sw_unwinders[i]->capture(&capture) < 0)
+	for (size_t i = 0; i < room->n_hooks; i++) {
+		struct sw_capture capture = room->capture;
+		capture.found = room->hooks[i].found;
+		if (room->hooks[i].in_window != NULL && room->hooks[i].in_window(&capture) < 0)
 			room->room_short = true;
 		room->hooks_done = i + 1;
 	}

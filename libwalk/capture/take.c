@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/take.h"
+#include "capture/stacks.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -44,14 +45,15 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 }
 
 static int take_once(struct sw_context *ctx, const struct sw_target *target,
-		     const struct sw_snapshot_options *options, struct sw_snapshot **ret,
-		     struct sw_error *err)
+		     const struct sw_snapshot_options *options, const struct sw_tables *tables,
+		     struct sw_snapshot **ret, struct sw_error *err)
 {
 	int64_t begin_ns = sw_clock_ns();
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
 						       .options = options_fill(options),
 						       .stop.statm_fd = -EBADF,
 						       .live_fd = -EBADF,
+						       .tables = tables,
 						       .err = err};
 	int r = sw_snapshot_create(ctx, &take.snap, err);
 	if (r < 0)
@@ -87,13 +89,13 @@ static bool still_there(const struct sw_target *target)
 	return live_fd >= 0;
 }
 
-int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
-		     const struct sw_snapshot_options *options, struct sw_snapshot **ret,
-		     struct sw_error *err)
+int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
+		    const struct sw_snapshot_options *options, const struct sw_tables *tables,
+		    struct sw_snapshot **ret, struct sw_error *err)
 {
-	int r = take_once(ctx, target, options, ret, err);
+	int r = take_once(ctx, target, options, tables, ret, err);
 	for (int again = 0; r == -SW_E_EXITED && again < TAKE_AGAIN_MAX && still_there(target);
 	     again++)
-		r = take_once(ctx, target, options, ret, err);
+		r = take_once(ctx, target, options, tables, ret, err);
 	return r;
 }

@@ -20,8 +20,14 @@ struct sw_take {
 	int live_fd;                        /* owned: sw_target_live_fd() */
 	uint64_t maps_pages;        /* size of the memory that the maps describe; 0 unknown */
 	struct sw_proc_stat leader; /* of the thread group's leader */
+	const struct sw_tables *tables;
 	struct sw_error *err;
 };
+
+/* sw_snapshot_take() for those who unwind by tables. */
+int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
+		    const struct sw_snapshot_options *options, const struct sw_tables *tables,
+		    struct sw_snapshot **ret, struct sw_error *err);
 
 /* Before the stop: fills snap with process, threads, maps and places, and readies stop and room. */
 int sw_take_before(struct sw_take *take);

@@ -31,7 +31,7 @@ struct sw_elf_cfi {
 	bool unusable; /* nothing above is set */
 };
 
-extern const struct sw_unwinder_ops sw_unwind_elf;
+static const char slot_key; /* of what is kept with a module */
 
 static bool is_ours(Elf *elf, GElf_Ehdr *ret)
 {
@@ -139,22 +139,9 @@ static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
 	return cfi;
 }
 
-struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module)
-{
-	void **slot = sw_module_slot(module, &sw_unwind_elf);
-	if (slot == NULL)
-		return NULL;
-	if (*slot == NULL)
-		*slot = elf_cfi_create(module);
-	struct sw_elf_cfi *cfi = *slot;
-	return cfi == NULL || cfi->unusable ? NULL : cfi;
-}
-
-void sw_elf_cfi_forget(void *slot)
+static void elf_cfi_destroy(void *slot)
 {
 	struct sw_elf_cfi *cfi = slot;
-	if (cfi == NULL)
-		return;
 	if (cfi->eh != NULL)
 		(void) dwarf_cfi_end(cfi->eh); /* fails only for NULL */
 	sw_debug_frame_close(cfi->debug);
@@ -162,6 +149,17 @@ void sw_elf_cfi_forget(void *slot)
 	sw_map64_deinit(&cfi->rules);
 	sw_map64_deinit(&cfi->starts);
 	free(cfi);
+}
+
+struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module)
+{
+	void **slot = sw_slots_get(&module->slots, &slot_key, elf_cfi_destroy);
+	if (slot == NULL)
+		return NULL;
+	if (*slot == NULL)
+		*slot = elf_cfi_create(module);
+	struct sw_elf_cfi *cfi = *slot;
+	return cfi == NULL || cfi->unusable ? NULL : cfi;
 }
 
 Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi)

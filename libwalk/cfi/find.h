@@ -21,7 +21,6 @@ enum {
 
 /* NULL when the module is no x86-64 ELF image or there is no memory. */
 struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module);
-void sw_elf_cfi_forget(void *slot);
 
 enum sw_elf_row {
 	SW_ELF_ROW_FOUND,

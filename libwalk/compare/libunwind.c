@@ -4,13 +4,14 @@
  * registers; memory and registers come from the snapshot, so that no ptrace is needed and core files
  * and fixtures walk too. Shared with our own walk are only the module map and the memory.
  */
-#include "compare/libunwind.h"
 #include "arch/arch.h"
 #include "errors.h"
 #include "arena.h"
 #include "compare/load.h"
 #include "compare/table.h"
-#include "walk/walker.h"
+#include "walk/names.h"
+#include "walk/tables.h"
+#include "walk/walks.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -202,13 +203,14 @@ static bool step_accept(struct opinion *o, unw_cursor_t *cursor, size_t live_bef
 	struct sw_frame frame = {
 		.pc_avma = pc,
 		.sp_avma = sp,
-		.by = SW_BY_LIBUNWIND,
+		.by = "libunwind",
 		.trust = SW_TRUST_CFI,
 		.flags =
 			(uint16_t) ((signal ? SW_FRAME_EXACT_PC : 0) |
 				    (o->memory.live_reads != live_before ? SW_FRAME_LIVE_READ : 0)),
 	};
 	frame.place = place_of(o, sw_frame_lookup_avma(&frame));
+	frame.kind = sw_place_code_name(frame.place);
 	return frame_append(o, &frame);
 }
 
@@ -259,8 +261,10 @@ static void walk_thread(struct opinion *o, unw_addr_space_t as, const struct sw_
 	struct sw_frame first = {.pc_avma = thread->regs.pc_avma,
 				 .sp_avma = thread->regs.sp_avma,
 				 .place = place_of(o, thread->regs.pc_avma),
+				 .by = "context",
 				 .trust = SW_TRUST_CONTEXT,
 				 .flags = SW_FRAME_EXACT_PC};
+	first.kind = sw_place_code_name(first.place);
 	if (!frame_append(o, &first))
 		return;
 	walk_frames(o, as);
@@ -277,13 +281,10 @@ static void walk_thread(struct opinion *o, unw_addr_space_t as, const struct sw_
 	o->walks->live_reads += o->memory.live_reads;
 }
 
-int sw_walk_libunwind(struct sw_walks *walks, const struct sw_walk_options *options,
-		      struct sw_error *err)
+static int walk_threads(const struct sw_libunwind *loaded, struct sw_walks *walks,
+			const struct sw_walk_options *options, struct sw_error *err)
 {
-	struct sw_libunwind lib;
-	int r = sw_libunwind_load(&lib, err);
-	if (r < 0)
-		return r;
+	struct sw_libunwind lib = *loaded;
 	unw_accessors_t accessors = {.find_proc_info = find_proc_info,
 				     .put_unwind_info = put_unwind_info,
 				     .get_dyn_info_list_addr = get_dyn_info_list_addr,
@@ -316,4 +317,25 @@ int sw_walk_libunwind(struct sw_walks *walks, const struct sw_walk_options *opti
 	free(o.tables);
 	free(o.frames);
 	return o.failed_nomem ? sw_fail_nomem(err) : 0;
+}
+
+int sw_walk_libunwind(const struct sw_snapshot *snap, const struct sw_walk_options *options,
+		      struct sw_walks **ret, struct sw_error *err)
+{
+	static const struct sw_walk_options defaults = {0};
+	int64_t begin_ns = sw_clock_ns();
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
+	struct sw_libunwind lib;
+	int r = sw_libunwind_load(&lib, err);
+	if (r == 0)
+		r = sw_walks_create(snap, &sw_tables, &walks, err);
+	if (r == 0)
+		r = walk_threads(&lib, walks, options != NULL ? options : &defaults, err);
+	if (r == 0)
+		r = sw_walks_identify(walks, err);
+	if (r < 0)
+		return r;
+	walks->walk_ns = sw_clock_ns() - begin_ns;
+	*ret = sw_take_ptr(walks);
+	return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef SW_JIT_STEP_H
 #define SW_JIT_STEP_H
 
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "cfi/rule.h"
 #include "map.h"
 #include "unwind/unwinder.h"
@@ -27,8 +27,9 @@ enum sw_step sw_jit_entry_step(struct sw_jit_rules *rules, size_t source,
 			       const struct sw_jit_entry *entry, struct sw_cursor *cursor,
 			       struct sw_stepped *ret);
 
-/* The same in words: jit/explain.c. */
+/* The same in words; name: the source's. */
 void sw_jit_entry_explain(struct sw_jit_rules *rules, const struct sw_snapshot *snap, size_t source,
-			  const struct sw_jit_entry *entry, uint64_t avma, struct sw_text *text);
+			  const char *name, const struct sw_jit_entry *entry, uint64_t avma,
+			  struct sw_text *text);
 
 #endif

@@ -15,8 +15,10 @@
  * stack of the process ends.
  */
 #include "cleanup.h"
+#include "jit/trampoline.h"
 #include "errors.h"
-#include "jit/jit.h"
+#include "jit/common/probe.h"
+#include "jit/common/source.h"
 
 #include <string.h>
 
@@ -46,8 +48,9 @@ static void trampoline_probe(const struct sw_elf_symbols *symbols, struct sw_jit
 }
 
 static int trampoline_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			     size_t n_anchors, void **ret_state)
+			     size_t n_anchors, void *found, void **ret_state)
 {
+	(void) found; /* it has no hooks */
 	struct trampolines *t = calloc(1, sizeof(*t));
 	if (t == NULL)
 		return -SW_E_NOMEM;

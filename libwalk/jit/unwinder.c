@@ -4,41 +4,62 @@
  * address the first source that knows it says how to step (jit/step.c); when its step leads nowhere,
  * the next one is asked.
  */
+#include "jit/unwinder.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "jit/anchors.h"
-#include "jit/hooks.h"
+#include "jit/sources.h"
 #include "jit/step.h"
 #include "snapshot/module.h"
-#include "jit/runtime_names.h"
 #include "snapshot/snapshot.h"
 
 #include <stdlib.h>
 
-extern const struct sw_unwinder_ops sw_unwind_jit;
-extern const struct sw_jit_source_ops sw_jit_ftable;
-extern const struct sw_jit_source_ops sw_jit_gdb;
-extern const struct sw_jit_source_ops sw_jit_libgcc;
-extern const struct sw_jit_source_ops sw_jit_jitdump;
-extern const struct sw_jit_source_ops sw_jit_perfmap;
-extern const struct sw_jit_source_ops sw_jit_trampoline;
+/* ---- hooks around the window: those of all sources -------------------------------------------- */
 
-const struct sw_jit_source_ops *const sw_jit_sources[] = {
-	/* best first */
-	&sw_jit_ftable,     &sw_jit_gdb,     &sw_jit_libgcc, &sw_jit_jitdump,
-	&sw_jit_trampoline, &sw_jit_perfmap, NULL, /* the end */
+struct hook_state {
+	struct sw_jit_anchors anchors;
+	void *sources[SW_JIT_SOURCES_MAX];
 };
 
-/* Wire names, in the same order. */
-const char *const sw_jit_source_names[] = {
-	"ftable", "jit-gdb", "jit-libgcc", "jitdump", "trampoline", "perf-map", NULL,
-};
+static struct sw_jit_capture source_capture(struct sw_capture *capture, size_t i)
+{
+	struct hook_state *h = *capture->found;
+	return (struct sw_jit_capture){.capture = capture,
+				       .anchors = h->anchors.all + h->anchors.first[i],
+				       .n_anchors = h->anchors.count[i],
+				       .state = &h->sources[i]};
+}
 
-const size_t sw_n_jit_sources = SW_ARRAY_SIZE(sw_jit_sources) - 1;
+static int jit_prepare(struct sw_capture *capture)
+{
+	struct sw_arena *arena = &capture->snap->priv->arena;
+	struct hook_state *h = sw_arena_calloc(arena, 1, sizeof(*h));
+	if (h == NULL || sw_jit_anchors_make(capture->snap, arena, &h->anchors) < 0)
+		return -SW_E_NOMEM;
+	*capture->found = h;
+	int r = h->anchors.limited ? -SW_E_LIMIT : 0;
+	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+		struct sw_jit_capture c = source_capture(capture, i);
+		int one = sw_jit_sources[i]->prepare != NULL ? sw_jit_sources[i]->prepare(&c) : 0;
+		r = r < 0 ? r : one;
+	}
+	return r;
+}
 
-_Static_assert(SW_ARRAY_SIZE(sw_jit_sources) == SW_ARRAY_SIZE(sw_jit_source_names),
-	       "one name for each");
-_Static_assert(SW_ARRAY_SIZE(sw_jit_sources) <= SW_JIT_SOURCES_MAX, "room for each");
+static int jit_capture(struct sw_capture *capture)
+{
+	int r = 0;
+	if (*capture->found == NULL) /* prepare had no memory */
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+		struct sw_jit_capture c = source_capture(capture, i);
+		int one = sw_jit_sources[i]->capture != NULL ? sw_jit_sources[i]->capture(&c) : 0;
+		r = r < 0 ? r : one;
+	}
+	return r;
+}
+
+/* ---- after the window --------------------------------------------------------------------------- */
 
 struct jit_state {
 	const struct sw_snapshot *snap;
@@ -62,8 +83,9 @@ static void jit_detach(void *state)
 	free(st);
 }
 
-static int jit_attach(const struct sw_snapshot *snap, void **ret_state)
+static int jit_attach(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
+	const struct hook_state *h = found;
 	struct jit_state *st = calloc(1, sizeof(*st));
 	if (st == NULL)
 		return -SW_E_NOMEM;
@@ -73,7 +95,9 @@ static int jit_attach(const struct sw_snapshot *snap, void **ret_state)
 	for (size_t i = 0; r == 0 && i < sw_n_jit_sources; i++)
 		if (sw_jit_sources[i]->attach != NULL)
 			r = sw_jit_sources[i]->attach(snap, st->anchors.all + st->anchors.first[i],
-						      st->anchors.count[i], &st->sources[i]);
+						      st->anchors.count[i],
+						      h != NULL ? h->sources[i] : NULL,
+						      &st->sources[i]);
 	if (r < 0) {
 		jit_detach(st);
 		return r;
@@ -158,7 +182,7 @@ static bool jit_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 	return false;
 }
 
-static int jit_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
+static int jit_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	struct jit_state *st = state;
 	for (size_t i = 0; i < sw_n_jit_sources; i++)
@@ -169,15 +193,13 @@ static int jit_describe(void *state, const struct sw_frame *frame, struct sw_des
 	return 0;
 }
 
-static size_t jit_recognise(void *state, struct sw_runtime *ret, size_t max)
+static size_t jit_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct jit_state *st = state;
 	size_t n = 0;
-	for (size_t i = 0; st != NULL && i < sw_n_jit_sources; i++)
+	for (size_t i = 0; i < sw_n_jit_sources; i++)
 		if (sw_jit_sources[i]->recognise != NULL)
 			n += sw_jit_sources[i]->recognise(st->sources[i], ret + n, max - n);
-	if (st != NULL)
-		n += sw_runtime_names(st->snap, ret + n, max - n);
 	return n;
 }
 
@@ -189,7 +211,8 @@ static void jit_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
 		if (source_find(st, i, avma, &entry))
-			sw_jit_entry_explain(&st->rules, st->snap, i, &entry, avma, text);
+			sw_jit_entry_explain(&st->rules, st->snap, i, sw_jit_source_names[i],
+					     &entry, avma, text);
 		if (sw_jit_sources[i]->explain != NULL)
 			sw_jit_sources[i]->explain(st->sources[i], avma, text);
 	}
@@ -203,14 +226,14 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	/* ELF: what its own tables do not cover may be published, too (V8's builtins). */
 	.kinds = SW_CODE_JIT | SW_CODE_ANON | SW_CODE_ELF,
 	.sources = sw_jit_source_names,
-	.prepare = sw_jit_hooks_prepare,
-	.capture = sw_jit_hooks_capture,
+	.probe = sw_snapshot_has_made_code,
+	.prepare = jit_prepare,
+	.capture = jit_capture,
 	.attach = jit_attach,
 	.detach = jit_detach,
 	.step = jit_step,
 	.owns = jit_owns,
-	.describe = jit_describe,
-	.recognise = jit_recognise,
+	.names = jit_names,
+	.identify = jit_identify,
 	.explain = jit_explain,
-	.module_forget = free,
 };

@@ -2,6 +2,7 @@
 #include "native/ahead.h"
 #include "native/call_site.h"
 #include "snapshot/snapshot.h"
+#include "unwind/tables.h"
 
 enum {
 	AHEAD_STEPS_MAX = 128, /* a chain of tables as long as that is no accident */
@@ -29,12 +30,12 @@ static enum sw_step tables_step(struct sw_cursor *c, struct sw_stepped *ret)
 	uint32_t kind = UINT32_C(1)
 			<< (c->place == NULL ? SW_MODULE_ANON : sw_module_kind(c->place->module));
 	enum sw_step worst = SW_STEP_DECLINE;
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		const struct sw_unwinder_ops *ops = sw_unwinders[i];
-		if (ops->trust >= SW_TRUST_FRAME_POINTER || !(ops->kinds & kind))
+	for (size_t i = 0; i < c->active->n; i++) {
+		const struct sw_active *a = &c->active->all[i];
+		if (a->step == NULL || a->trust >= SW_TRUST_FRAME_POINTER || !(a->kinds & kind))
 			continue;
 		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
-		enum sw_step step = ops->step(c->states[i], c, &s);
+		enum sw_step step = a->step(a->state, c, &s);
 		if (step == SW_STEP_OK || step == SW_STEP_END) {
 			*ret = s;
 			return step;
@@ -65,7 +66,7 @@ enum sw_ahead sw_walk_ahead(const struct sw_cursor *cursor, const struct sw_regs
 {
 	if (through != NULL)
 		*ret_through = false;
-	if (cursor->states == NULL)
+	if (cursor->active == NULL)
 		return SW_AHEAD_UNKNOWN;
 	struct sw_cursor c = *cursor;
 	aim(&c, regs, false);

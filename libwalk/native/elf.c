@@ -3,12 +3,14 @@
  * ELF code by its call frame information: libdw finds the row, cfi/find.c keeps it as a rule, here it
  * is applied. Sources: DWARF 5, §6.4; LSB 5.0 core, §10.6 (.eh_frame); psABI 1.0, §3.7.
  */
+#include "native/elf.h"
 #include "arch/arch.h"
 #include "native/call_site.h"
 #include "cfi/find.h"
 #include "cfi/function.h"
 #include "native/rule_step.h"
-#include "walk/walker.h"
+#include "snapshot/snapshot.h"
+#include "unwind/unwinder.h"
 
 #include <inttypes.h>
 
@@ -148,5 +150,4 @@ const struct sw_unwinder_ops sw_unwind_elf = {
 	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
 	.step = elf_step,
 	.explain = elf_explain,
-	.module_forget = sw_elf_cfi_forget,
 };

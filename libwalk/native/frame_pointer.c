@@ -12,11 +12,12 @@
  * nothing says of this code: it proves no end. Entry code that is known by its instructions ends in
  * cfi/find.c.
  */
+#include "native/frame_pointer.h"
 #include "arch/arch.h"
 #include "native/call_site.h"
 #include "cfi/find.h"
 #include "errors.h"
-#include "jit/runtime_names.h"
+#include "native/known_files.h"
 
 #include <stdlib.h>
 
@@ -120,15 +121,16 @@ static bool is_honest(const struct fp_state *st, const struct sw_cursor *c)
 {
 	return st != NULL && st->honest &&
 	       (is_generated(c->snap, c->lookup_avma) ||
-		(c->place != NULL && sw_runtime_file_keeps_fp(c->place->module)));
+		(c->place != NULL && sw_known_file_keeps_fp(c->place->module)));
 }
 
-static int fp_attach(const struct sw_snapshot *snap, void **ret_state)
+static int fp_attach(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
+	(void) found; /* it has no hooks */
 	struct fp_state *st = calloc(1, sizeof(*st));
 	if (st == NULL)
 		return -SW_E_NOMEM;
-	st->honest = sw_runtime_keeps_fp(snap);
+	st->honest = sw_known_files_keep_fp(snap);
 	*ret_state = st;
 	return 0;
 }
@@ -197,7 +199,7 @@ static void fp_explain(void *state, const struct sw_snapshot *snap, uint64_t avm
 	}
 }
 
-const struct sw_unwinder_ops sw_unwind_fp = {
+const struct sw_unwinder_ops sw_unwind_frame_pointer = {
 	.name = "frame-pointer",
 	.trust = SW_TRUST_FRAME_POINTER,
 	.weak_trust = SW_TRUST_FRAME_POINTER,

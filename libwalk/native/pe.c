@@ -6,6 +6,7 @@
  * What is decoded is kept for one snapshot and not in the module: the same file may look different
  * in another process, that has its sections in anonymous memory and may have written to them.
  */
+#include "native/pe.h"
 #include "arch/arch.h"
 #include "formats/pe_image.h"
 #include "pe/known_code.h"
@@ -112,8 +113,14 @@ static struct pe_module *module_get(struct pe_state *state, const struct sw_plac
 	return *slot;
 }
 
-static int pe_attach(const struct sw_snapshot *snap, void **ret_state)
+static bool pe_probe(const struct sw_snapshot *snap)
 {
+	return sw_snapshot_has_kind(snap, SW_MODULE_PE);
+}
+
+static int pe_attach(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	(void) found; /* it has no hooks */
 	struct pe_state *state = calloc(1, sizeof(*state));
 	if (state == NULL)
 		return -SW_E_NOMEM;
@@ -317,6 +324,7 @@ const struct sw_unwinder_ops sw_unwind_pe = {
 	.trust = SW_TRUST_UNWIND_INFO,
 	.weak_trust = SW_TRUST_UNWIND_INFO,
 	.kinds = SW_CODE_PE,
+	.probe = pe_probe,
 	.attach = pe_attach,
 	.detach = pe_detach,
 	.step = pe_step,

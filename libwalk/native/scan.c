@@ -13,6 +13,7 @@
  *
  * "leads on" is also what nothing is known of. Only a verified call is more than a guess.
  */
+#include "native/scan.h"
 #include "arch/arch.h"
 #include "native/call_site.h"
 #include "native/ahead.h"

@@ -88,7 +88,7 @@ enum sw_pe_result sw_pe_cache_step(struct sw_pe_cache *cache, struct sw_pe_env *
 				   const struct sw_pe_function *function,
 				   const struct sw_regs *regs, struct sw_regs *ret);
 
-/* ---- for pe/epilog.c and pe/leaf.c --------------------------------------------------------- */
+/* ---- for pe/epilog.c ------------------------------------------------------------------ */
 
 /* An empty rule: the return address is at [rsp]. */
 void sw_pe_draft_init(const struct sw_pe_env *env, struct sw_pe_draft *draft);

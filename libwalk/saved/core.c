@@ -4,12 +4,13 @@
  * so that a core of many GB costs what is looked at. A core that is cut short while we look at it
  * is the one thing that is not guarded against (SIGBUS).
  */
+#include "saved/core.h"
+#include "unwind/capture.h"
 #include "arch/arch.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "saved/core_elf.h"
 #include "saved/core_notes.h"
-#include "runtimes/clr/lines.h"
 #include "saved/core_open.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
@@ -224,8 +225,56 @@ static int read_core(struct reader *r, const char *path, struct sw_error *err)
 	return result < 0 ? result : make_maps(r, err);
 }
 
-int sw_snapshot_from_core(struct sw_context *ctx, const char *core_path, const char *exe_path,
-			  struct sw_snapshot **ret, struct sw_error *err)
+/* ---- what runtimes may do before they are opened ---------------------------------------------- */
+
+/* Nothing changes any more, and all that there is can be read later. */
+static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
+{
+	(void) capture;
+	(void) avma;
+	(void) bytes;
+	return 0;
+}
+
+static int open_here(struct sw_capture *capture, const char *path)
+{
+	(void) capture;
+	return sw_core_open_regular(path);
+}
+
+static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)
+{
+	(void) capture;
+	(void) name;
+	(void) buffer;
+	(void) bytes;
+	return -1;
+}
+
+static void runtimes_before(struct sw_snapshot *snap, const struct sw_tables *tables)
+{
+	static const struct sw_capture_ops ops = {.want = want,
+						  .open = open_here,
+						  .proc_read = proc_read};
+	struct sw_snapshot_memory memory = {.snap = snap};
+	for (size_t i = 0; i < tables->n_runtimes; i++) {
+		const struct sw_runtime_ops *r = tables->runtimes[i];
+		if (r->before == NULL || !r->probe(snap))
+			continue;
+		struct sw_capture capture = {.snap = snap,
+					     .ops = &ops,
+					     .memory = sw_snapshot_memory(&memory),
+					     .found = sw_slots_get(&snap->priv->found, r,
+								   r->forget)};
+		int code = capture.found != NULL ? r->before(&capture) : 0;
+		if (code < 0)
+			sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, -code, "%s: %s", r->name,
+					 sw_error_text(code));
+	}
+}
+
+int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *exe_path,
+		     const struct sw_tables *tables, struct sw_snapshot **ret, struct sw_error *err)
 {
 	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
 	int result = sw_snapshot_create(ctx, &snap, err);
@@ -253,7 +302,7 @@ int sw_snapshot_from_core(struct sw_context *ctx, const char *core_path, const c
 		result = sw_snapshot_add_loaded(snap, &opener, err);
 	if (result < 0)
 		return result;
-	sw_clr_pdb_files_core(snap);
+	runtimes_before(snap, tables);
 	*ret = sw_take_ptr(snap);
 	return 0;
 }

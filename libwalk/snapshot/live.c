@@ -83,6 +83,17 @@ bool sw_live_peek(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 	       end <= INT64_MAX && mem_read(priv, avma, buffer, length);
 }
 
+static bool peek(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	return sw_live_peek(arg, avma, buffer, length);
+}
+
+struct sw_memory sw_live_memory(const struct sw_snapshot *snap)
+{
+	static const struct sw_memory_ops ops = {.read = peek};
+	return (struct sw_memory){&ops, (void *) snap}; /* peek() takes it as const again */
+}
+
 /* What of [range) no copy holds: copies were taken in the stop and go before. */
 static bool uncovered_each(const struct sw_snapshot *snap, struct sw_range range,
 			   bool (*each)(void *arg, const struct sw_range *range), void *arg)

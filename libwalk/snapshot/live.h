@@ -17,6 +17,9 @@ bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 /* The same, read anew and not kept: before the stop, when what it says will not hold after it. */
 bool sw_live_peek(const struct sw_snapshot *snap, uint64_t avma, void *buffer, size_t length);
 
+/* Reads as sw_live_peek() does. */
+struct sw_memory sw_live_memory(const struct sw_snapshot *snap);
+
 /* Calls each for what was read so far and is not among the snapshot's copies; stops when it answers
  * false, and answers that. */
 bool sw_live_each(const struct sw_snapshot *snap,

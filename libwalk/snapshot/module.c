@@ -25,9 +25,7 @@ static void module_destroy(struct sw_module *m)
 {
 	if (m == NULL)
 		return;
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (m->slot[i] != NULL && sw_unwinders[i]->module_forget != NULL)
-			sw_unwinders[i]->module_forget(m->slot[i]);
+	sw_slots_deinit(&m->slots);
 	if (m->elf != NULL)
 		(void) elf_end(m->elf); /* returns a count, not an error */
 	if (m->image_copied)

@@ -4,7 +4,9 @@
 
 #include "arena.h"
 #include "map.h"
-#include "unwind/unwinder.h"
+#include "slots.h"
+
+#include <snapwalk/walk.h>
 
 #include <libelf.h>
 #include <sys/stat.h>
@@ -37,7 +39,7 @@ struct sw_module {
 	uint8_t build_id[SW_BUILD_ID_MAX];
 	size_t build_id_bytes;
 
-	void *slot[SW_UNWINDERS_MAX]; /* the unwinder's own; freed by its module_forget */
+	struct sw_slots slots; /* what unwinders and runtimes know of it, by their ops */
 };
 
 /* What outlives one snapshot. */
@@ -57,15 +59,6 @@ int sw_context_module_file(struct sw_context *ctx, enum sw_module_kind kind, con
 int sw_context_module_memory(struct sw_context *ctx, enum sw_module_kind kind, const char *path,
 			     bool deleted, uint8_t *image, size_t image_size, const char *problem,
 			     struct sw_module **ret);
-
-/* Where ops keeps what it knows of the module; NULL when ops is not in the table. */
-static inline void **sw_module_slot(struct sw_module *module, const struct sw_unwinder_ops *ops)
-{
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (sw_unwinders[i] == ops)
-			return &module->slot[i];
-	return NULL;
-}
 
 /* The ELF handle over the image, NULL when there is none. */
 Elf *sw_module_elf(struct sw_module *module);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/side_file.h"
-#include "capture/room.h"
 #include "cleanup.h"
 #include "snapshot/snapshot.h"
-#include "process/target.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,22 +49,9 @@ int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd)
 	return 0;
 }
 
-int sw_side_file_add(struct sw_capture *capture, const char *name, int fd)
+void sw_side_file_refuse(struct sw_snapshot *snap, const char *name, const char *why)
 {
-	return sw_side_file_keep(capture->room->snap, name, fd);
-}
-
-int sw_side_file_open(struct sw_capture *capture, const char *path)
-{
-	struct stat st;
-	sw_cleanup(sw_close_p) int root_fd =
-		openat(capture->room->live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd >= 0 ? sw_open_in_root(root_fd, path, O_NOFOLLOW, &st) : -1;
-}
-
-void sw_side_file_refuse(struct sw_capture *capture, const char *name, const char *why)
-{
-	struct sw_side_files *files = files_of(capture->room->snap->priv);
+	struct sw_side_files *files = files_of(snap->priv);
 	if (files == NULL || files->n_refused == SW_SIDE_FILES_MAX)
 		return; /* it only explains */
 	files->refused[files->n_refused].name = name;

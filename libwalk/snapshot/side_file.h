@@ -3,25 +3,22 @@
 #define SW_SIDE_FILE_H
 
 #include "bytes.h"
-#include "unwind/capture.h"
+
+#include <snapwalk/walk.h>
 
 /*
- * Files beside the process that say something of its code: perf maps, jitdumps. They are opened in
- * prepare(), while privileges are there, and read after the stop; a fixture has copies of them.
+ * Files beside the process that say something of its code: perf maps, jitdumps. They are opened
+ * before the stop, while privileges are there, and read after the stop; a fixture has copies of them.
  */
 
 /*
- * prepare(): keep a file with the snapshot under a name of our own ("perf-map"). Takes over fd, also
- * on failure; only a regular file is kept. When it is written to at the end, what matters is what it
- * holds after the stop. 0, -SW_E_LIMIT, -SW_E_NOMEM, -SW_E_FORMAT.
+ * Keep a file with the snapshot under a name of our own ("perf-map"), which is copied. Takes over fd,
+ * also on failure; only a regular file is kept. When it is written to at the end, what matters is what
+ * it holds after the stop. 0, -SW_E_LIMIT, -SW_E_NOMEM, -SW_E_FORMAT.
  */
-int sw_side_file_add(struct sw_capture *capture, const char *name, int fd);
+int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd);
 
-/* prepare(): opens a path as the target sees it, in its root directory: an fd, or -1 with errno. The
- * caller checks owner and times. */
-int sw_side_file_open(struct sw_capture *capture, const char *path);
-
-/* attach() and later: the bytes of the n-th file of that name, read once; borrowed from the
+/* After the stop: the bytes of the n-th file of that name, read once; borrowed from the
  * snapshot. False when there is none. At most SW_SIDE_FILE_BYTES are looked at, the last ones. */
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
 		      struct sw_bytes *ret);
@@ -29,8 +26,8 @@ bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n
 /* Its size, without reading it; 0 when there is none. */
 uint64_t sw_side_file_size(const struct sw_snapshot *snap, const char *name, size_t n);
 
-/* prepare(): there is such a file, but it is not used: why, a static string. */
-void sw_side_file_refuse(struct sw_capture *capture, const char *name, const char *why);
+/* There is such a file, but it is not used: why. Both are static strings. */
+void sw_side_file_refuse(struct sw_snapshot *snap, const char *name, const char *why);
 
 /* Why the one of that name is not used; NULL when it is, or when there is none. */
 const char *sw_side_file_refused(const struct sw_snapshot *snap, const char *name);
@@ -46,9 +43,6 @@ void sw_file_copy_make(int fd, size_t max, bool last, struct sw_file_copy *ret);
 void sw_file_copy_free(struct sw_file_copy *copy);
 
 /* ---- for those who make snapshots ------------------------------------------------------------ */
-
-/* As sw_side_file_add(). The name is copied. */
-int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd);
 
 /* The n-th of all, whatever its name; *ret_name is borrowed from the snapshot. */
 bool sw_side_file_at(const struct sw_snapshot *snap, size_t n, const char **ret_name,

@@ -37,6 +37,7 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 		(void) munmap(priv->pool, priv->pool_bytes); /* ours, cannot fail */
 	if (priv->file != NULL)
 		(void) munmap(priv->file, priv->file_bytes);
+	sw_slots_deinit(&priv->found); /* it may point into what is freed below */
 	sw_side_files_destroy(priv->side);
 	sw_close_p(&priv->mem_fd);
 	sw_map64_deinit(&priv->live_by_page);
@@ -136,6 +137,14 @@ bool sw_map_is_memfd(const struct sw_map *map)
 {
 	static const char memfd[] = "/memfd:";
 	return strncmp(map->path, memfd, sizeof(memfd) - 1) == 0;
+}
+
+bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind kind)
+{
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (sw_module_kind(snap->places[i].module) == kind)
+			return true;
+	return false;
 }
 
 bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)

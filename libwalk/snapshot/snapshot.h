@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "map.h"
+#include "slots.h"
 
 #include <snapwalk/walk.h>
 
@@ -22,8 +23,7 @@ struct sw_snapshot_priv {
 	size_t n_live, live_capacity;
 	struct sw_map64 live_by_page; /* -> index into live */
 	size_t warnings_capacity;
-	void **hook_states; /* the unwinders' own from their capture hooks, by index; the arena's,
-			       NULL when not taken from a process */
+	struct sw_slots found;      /* what hooks of unwinders and runtimes keep, by their ops */
 	struct sw_side_files *side; /* owned: snapshot/side_file.h; NULL: none */
 	uint64_t image_bytes;       /* of images that were put together from memory so far */
 	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
@@ -40,6 +40,9 @@ void sw_snapshot_index(struct sw_snapshot *snap);
 /* Whether there is executable memory that is no file's: code that the process has made, and that may
  * have become more at any time. Asks for places. */
 bool sw_snapshot_has_made_code(const struct sw_snapshot *snap);
+
+/* Whether a module of that kind is mapped. Asks for places. */
+bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind kind);
 
 /* The copy (priv->copies) that holds avma, or the first one behind it; n_copies when there is none. */
 size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma);

@@ -2,46 +2,18 @@
 #ifndef SW_CAPTURE_H
 #define SW_CAPTURE_H
 
+#include "memory.h"
+
 #include <snapwalk/walk.h>
 
 /*
- * What unwinders' prepare and capture hooks may do. The target's memory is copied into room that
- * was set aside before the stop; when the room is used up, copies fail and a warning says so.
+ * What the hooks of unwinders and runtimes may do around the window, the time in which nothing of the
+ * target changes. Before it: find out what must be copied, open files. In it: copy into memory that
+ * was set aside before; when that is used up copies fail, and a warning says so.
+ *
+ * Who makes the snapshot (a capture, the reader of a core file) fills the table of operations.
  */
-struct sw_capture {
-	const struct sw_snapshot *snap; /* maps, places and threads as known so far; in capture()
-					      also the threads' registers */
-	struct sw_capture_room *room;   /* capture/room.h */
-	void **state; /* the unwinder's own from hook to hook, NULL at first; what it points to
-			 comes from snap->priv->arena, and stays in snap->priv->hook_states */
-};
-
-/* prepare(): this range will be copied in the stop. Bounded by SW_CAPTURE_WANT_BYTES in all. */
-int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes);
-
-/*
- * stacks(): a further stack of a thread, in use from sp_avma up to end_avma: will be copied like its
- * own one (its red zone too, at most --stack-bytes from the lower end). False when there is none, or
- * when SW_CAPTURE_STACKS for each thread are used up.
- */
-bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
-
-/*
- * stacks(): the stack that the sp of threads[thread] is on ends at end_avma, if its mapping does not
- * end before; the caller adds what else of the thread's stacks is in use.
- */
-void sw_capture_stack_known(struct sw_capture *capture, size_t thread, uint64_t end_avma);
-
-/* capture(): copy [avma, avma + bytes) now; *ret_data is the copy, which will be one of the
- * snapshot's ranges. False when it cannot be read or the room is used up. */
-bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
-		     const uint8_t **ret_data);
-
-/* capture(): what lies in one range that was wanted, and was copied. buffer may be NULL. */
-bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
-
-/* stacks(), capture(): read without keeping, to follow a pointer. */
-bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
+struct sw_capture;
 
 /* One of many reads. */
 struct sw_capture_read {
@@ -51,16 +23,117 @@ struct sw_capture_read {
 	bool ok; /* out */
 };
 
-/* The same for many at once, which costs one system call for up to SW_CAPTURE_READS of them. */
-void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
+struct sw_capture_ops {
+	int (*want)(struct sw_capture *capture, uint64_t avma, size_t bytes);
+	bool (*stack)(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
+	void (*stack_known)(struct sw_capture *capture, size_t thread, uint64_t end_avma);
+	bool (*copy)(struct sw_capture *capture, uint64_t avma, size_t bytes,
+		     const uint8_t **ret_data);
+	bool (*wanted)(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
+	void (*read_many)(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
+	bool (*is_whole)(struct sw_capture *capture);
+	int (*open)(struct sw_capture *capture, const char *path);
+	ssize_t (*proc_read)(struct sw_capture *capture, const char *name, char *buffer,
+			     size_t bytes);
+};
+
+struct sw_capture {
+	struct sw_snapshot *snap; /* maps, places and threads as known so far; in the window also
+				     the threads' registers. Hooks may add side files, no more */
+	const struct sw_capture_ops *ops;
+	struct sw_memory memory; /* before the window only: the running process, or the core file;
+				    what it gives is not kept */
+	void *arg;               /* of those who fill ops */
+	void **found; /* the hook owner's own from hook to hook, NULL at first; what it points to
+			 comes from snap->priv->arena, and is given to attach() or open() */
+};
+
+/* Before the window: this range will be copied in it. Bounded by SW_CAPTURE_WANT_BYTES in all.
+ * 0, -SW_E_LIMIT. */
+static inline int sw_capture_want(struct sw_capture *capture, uint64_t avma, size_t bytes)
+{
+	return capture->ops->want(capture, avma, bytes);
+}
+
+/*
+ * stacks(): a further stack of a thread, in use from sp_avma up to end_avma: will be copied like its
+ * own one (its red zone too, at most --stack-bytes from the lower end). False when there is none, or
+ * when SW_CAPTURE_STACKS for each thread are used up.
+ */
+static inline bool sw_capture_stack(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)
+{
+	return capture->ops->stack(capture, sp_avma, end_avma);
+}
+
+/*
+ * stacks(): the stack that the sp of threads[thread] is on ends at end_avma, if its mapping does not
+ * end before; the caller adds what else of the thread's stacks is in use.
+ */
+static inline void sw_capture_stack_known(struct sw_capture *capture, size_t thread,
+					  uint64_t end_avma)
+{
+	capture->ops->stack_known(capture, thread, end_avma);
+}
+
+/* In the window: copy [avma, avma + bytes) now; *ret_data is the copy, which will be one of the
+ * snapshot's ranges. False when it cannot be read or there is no memory left for it. */
+static inline bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, size_t bytes,
+				   const uint8_t **ret_data)
+{
+	return capture->ops->copy(capture, avma, bytes, ret_data);
+}
+
+/* In the window: what lies in one range that was wanted, and was copied. buffer may be NULL. */
+static inline bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer,
+				     size_t bytes)
+{
+	return capture->ops->wanted(capture, avma, buffer, bytes);
+}
+
+/* In the window: reads at once, without keeping, to follow pointers; one system call for up to
+ * SW_CAPTURE_READS of them. */
+static inline void sw_capture_read_many(struct sw_capture *capture, struct sw_capture_read *reads,
+					size_t n)
+{
+	capture->ops->read_many(capture, reads, n);
+}
+
+/* The same for one. */
+static inline bool sw_capture_read(struct sw_capture *capture, uint64_t avma, void *buffer,
+				   size_t bytes)
+{
+	struct sw_capture_read one = {avma, buffer, bytes, false};
+	capture->ops->read_many(capture, &one, 1);
+	return one.ok;
+}
+
+/* In the window: whether no thread of the process runs, so that its memory does not change. */
+static inline bool sw_capture_is_whole(struct sw_capture *capture)
+{
+	return capture->ops->is_whole(capture);
+}
+
+/* Before the window: opens a regular file by its path as the target sees it, in its root directory: an
+ * fd, or -1 with errno. The caller checks owner and times. */
+static inline int sw_capture_open(struct sw_capture *capture, const char *path)
+{
+	return capture->ops->open(capture, path);
+}
+
+/* Before the window: a small file of /proc/PID as text, ended by a NUL. Its length; 0 or less when
+ * there is none. */
+static inline ssize_t sw_capture_proc_read(struct sw_capture *capture, const char *name,
+					   char *buffer, size_t bytes)
+{
+	return capture->ops->proc_read(capture, name, buffer, bytes);
+}
 
 enum {
 	SW_CAPTURE_READS = 64,
-	SW_CAPTURE_WANT_BYTES = 1 << 20, /* of all prepare hooks together */
-	SW_CAPTURE_ROOM_BYTES =
-		4 << 20,          /* of all capture hooks together, reserved before the stop */
-	SW_CAPTURE_RANGES = 4096, /* ranges in one snapshot */
-	SW_CAPTURE_STACKS = 4,    /* further stacks of each thread, on average */
+	SW_CAPTURE_WANT_BYTES = 1 << 20, /* of all hooks before the window together */
+	SW_CAPTURE_ROOM_BYTES = 4 << 20, /* of all hooks in the window together, set aside before */
+	SW_CAPTURE_RANGES = 4096,        /* ranges in one snapshot */
+	SW_CAPTURE_STACKS = 4,           /* further stacks of each thread, on average */
 };
 
 #endif

@@ -8,12 +8,13 @@
 #include <snapwalk/walk.h>
 
 /*
- * How to add an unwinder: write unwind_NAME.c with a static const struct sw_unwinder_ops, declare
- * it in walk/unwinders.c's table at its place in the order of preference, add a unit test, a live target
- * and a fuzzer for what it parses. Nothing else has to change.
+ * How to add an unwinder, that is, a kind of tables: write NAME.c and NAME.h with a const struct
+ * sw_unwinder_ops, put it into the table of walk/tables.c at its place in the order of preference, add
+ * a unit test, a live target and a fuzzer for what it parses. Nothing else has to change. A managed
+ * runtime or an interpreter is not an unwinder: unwind/runtime.h.
  *
- * Plug-ins never append frames, set trust or loop over a stack: the walker does, so that a plug-in
- * cannot lie about itself or run away. They are asked for ONE step at a time.
+ * Unwinders never append frames, set trust or loop over a stack: the walker does, so that none can
+ * claim what is not so or run without end. They are asked for ONE step at a time.
  */
 
 /* Kinds of code an unwinder may be asked about: bits of 1 << enum sw_module_kind. Code that belongs
@@ -44,10 +45,10 @@ struct sw_cursor {
 	const struct sw_place *place; /* module at lookup_avma, or NULL */
 	uint64_t lookup_avma;         /* pc, or pc - 1 when pc is a return address */
 	bool exact_pc;
-	size_t depth;         /* frames so far, 1 for the first step */
-	uint64_t callee_avma; /* pc of the frame before this one; 0 for the first */
-	void *const *states;  /* of all unwinders, for sw_walk_ahead(); NULL: none */
-	size_t *ahead_left;   /* steps that it may still make for this thread */
+	size_t depth;                        /* frames so far, 1 for the first step */
+	uint64_t callee_avma;                /* pc of the frame before this one; 0 for the first */
+	const struct sw_active_list *active; /* who is asked, for sw_walk_ahead(); NULL: nobody */
+	size_t *ahead_left;                  /* steps that it may still make for this thread */
 };
 
 /* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */
@@ -77,13 +78,13 @@ struct sw_stepped {
 	bool callee_signal;  /* OK: the frame stepped out of is a signal trampoline */
 	bool weak;           /* OK: found with ops->weak_trust instead of ops->trust */
 	bool other_stack;    /* OK: the caller's frame is on another stack, which may lie below */
-	bool final;          /* FAIL: ask nobody else, their tables lead astray here */
+	bool final;          /* FAIL: ask nobody else, their tables are wrong here */
 	uint8_t source;      /* OK: index into ops->sources */
 	enum sw_end end;     /* FAIL */
 	const char *why;     /* FAIL, END: static string */
 };
 
-struct sw_capture; /* what a capture hook may do: see unwind/capture.h */
+struct sw_capture; /* what a hook may do: unwind/capture.h */
 
 struct sw_unwinder_ops {
 	const char *name;         /* wire name, frames' "by" */
@@ -94,72 +95,52 @@ struct sw_unwinder_ops {
 	/* Optional: wire names of its tables instead of name, by sw_stepped.source; ends with NULL. */
 	const char *const *sources;
 
+	/* Optional. Whether the process has what it is for, by maps and modules: a look-up, no more.
+	 * False: it is not asked for anything else. */
+	bool (*probe)(const struct sw_snapshot *snap);
+
 	/*
-	 * Optional. Before the stop, target running: look at maps and modules and remember, by
-	 * sw_capture_want(), which bounded ranges must be copied. May open and parse.
+	 * Optional. Before the window, target running: look at maps and modules and say, by
+	 * sw_capture_want(), which bounded ranges must be copied. May open and parse. What it keeps
+	 * in *capture->found is given to attach().
 	 */
 	int (*prepare)(struct sw_capture *capture);
 
 	/*
-	 * Optional. Target STOPPED, registers known, stacks not copied yet: where a thread has more
-	 * than one stack, add the others with sw_capture_stack(). What capture may not do is
-	 * forbidden here, too.
-	 */
-	int (*stacks)(struct sw_capture *capture);
-
-	/*
-	 * Optional. Target STOPPED: copy bounded ranges with sw_capture_copy(), nothing else. No
-	 * allocation, no opening, no parsing beyond following pointers, a named limit on each loop.
+	 * Optional. In the window, nothing of the target changes: copy bounded ranges with
+	 * sw_capture_copy(), nothing else. No allocation, no opening, no parsing beyond following
+	 * pointers, a named limit on each loop.
 	 */
 	int (*capture)(struct sw_capture *capture);
 
-	/* Optional. Once per sw_walk_all(), target running again: make *ret_state. */
-	int (*attach)(const struct sw_snapshot *snap, void **ret_state);
+	/* Optional. Once per walk of a snapshot, target running again: make *ret_state. found is what
+	 * prepare() and capture() kept; NULL when nothing, and for what was not taken from a process. */
+	int (*attach)(const struct sw_snapshot *snap, void *found, void **ret_state);
 	void (*detach)(void *state); /* frees it; called with what attach made, NULL allowed */
 
 	/* One frame. state is NULL without attach. */
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
 
 	/*
-	 * Optional, interpreters: number of language frames that sit on the native frame in
-	 * cursor; fills at most max of them (pc_avma, cookie, flags), innermost first.
-	 */
-	size_t (*expand)(void *state, struct sw_cursor *cursor, struct sw_frame *frames,
-			 size_t max);
-
-	/*
 	 * Optional, with kind. Whether the code at cursor->lookup_avma is its own: the frame gets
-	 * its kind, and describe() is asked for the name, whoever found the frame. The first one in
+	 * its kind, and names() is asked for the name, whoever found the frame. The first one in
 	 * the table owns it. Asked for every frame of code in kinds: a look-up, no more.
-	 * *ret_cookie, 0 before, goes with the frame to describe(): only for what its pc does not
-	 * tell, since frames of one pc with different cookies are named each for itself.
+	 * *ret_cookie, 0 before, goes with the frame to names(): only for what its pc does not tell,
+	 * since frames of one pc with different cookies are named each for itself.
 	 */
 	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
 	/* Optional, with owns. Name, line ... of a frame that it owns (*ret is zeroed): 1, or 0.
 	 * Memory is read with sw_snapshot_memory(); asked once per distinct address. */
-	int (*describe)(void *state, const struct sw_frame *frame, struct sw_description *ret);
+	int (*names)(void *state, const struct sw_frame *frame, struct sw_description *ret);
 
-	/* Optional. What it recognised in the process, after all threads were walked; fills at most
+	/* Optional. The registries found in the process, after all threads were walked; fills at most
 	 * max. */
-	size_t (*recognise)(void *state, struct sw_runtime *ret, size_t max);
-
-	/* Optional. What it knows of a thread (*ret is zeroed). */
-	bool (*thread_note)(void *state, const struct sw_thread *thread,
-			    struct sw_thread_note *ret);
+	size_t (*identify)(void *state, struct sw_runtime *ret, size_t max);
 
 	/* Optional. Append what is known of the address in words. */
 	void (*explain)(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			struct sw_text *text);
-
-	/* Optional. Frees what the unwinder keeps in a module's slot (snapshot/module.h). */
-	void (*module_forget)(void *slot);
 };
-
-/* The table, in order of preference; its size. Index = sw_frame.by - 1 (0 is "context"). */
-extern const struct sw_unwinder_ops *const sw_unwinders[];
-extern const size_t sw_n_unwinders;
-
-enum { SW_UNWINDERS_MAX = 24 };
 
 #endif

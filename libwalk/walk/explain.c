@@ -3,7 +3,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
-#include "walk/walker.h"
+#include "walk/active.h"
+#include "walk/tables.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,18 +56,18 @@ static void append_lines(struct sw_text *text, const char *name, const struct sw
 	}
 }
 
-static void explain_unwinders(void *const states[], const struct sw_snapshot *snap,
-			      const struct sw_place *place, uint64_t avma, struct sw_text *text)
+static void explain_active(const struct sw_active_list *active, const struct sw_snapshot *snap,
+			   const struct sw_place *place, uint64_t avma, struct sw_text *text)
 {
 	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
-	for (size_t i = 0; i < sw_n_unwinders; i++) {
-		const struct sw_unwinder_ops *ops = sw_unwinders[i];
-		if (ops->explain == NULL || !(ops->kinds & (UINT32_C(1) << kind)))
+	for (size_t i = 0; i < active->n; i++) {
+		const struct sw_active *a = &active->all[i];
+		if (!(a->kinds & (UINT32_C(1) << kind)))
 			continue;
 		struct sw_text own = {0};
-		ops->explain(states[i], snap, avma, &own);
+		sw_active_explain(a, snap, avma, &own);
 		text->failed |= own.failed;
-		append_lines(text, ops->name, &own);
+		append_lines(text, a->name, &own);
 		sw_text_deinit(&own);
 	}
 }
@@ -79,8 +80,8 @@ int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, s
 	struct sw_place *place = map->place >= 0 && (size_t) map->place < snap->n_places
 					 ? &snap->places[map->place]
 					 : NULL;
-	void *states[SW_UNWINDERS_MAX] = {0};
-	int r = sw_states_attach(snap, states, err);
+	struct sw_active_list active = {0};
+	int r = sw_active_attach(snap, &sw_tables, &active, err);
 	struct sw_text text = {0};
 	if (r == 0) {
 		explain_mapping(map, &text);
@@ -88,11 +89,11 @@ int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, s
 			(void) sw_place_resolve(place, snap); /* what is unknown is said so */
 			explain_module(place, avma, &text);
 		}
-		explain_unwinders(states, snap, place, avma, &text);
+		explain_active(&active, snap, place, avma, &text);
 		if (text.failed)
 			r = sw_fail_nomem(err);
 	}
-	sw_states_detach(states);
+	sw_active_detach(&active);
 	if (r == 0)
 		*ret_text = sw_take_ptr(text.data);
 	sw_text_deinit(&text);

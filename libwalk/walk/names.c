@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Wire names of the public enumerations. They are the values of the JSON schema: never rename. */
+#include "walk/names.h"
 #include "cleanup.h"
-
-#include <snapwalk/walk.h>
 
 static const char *name_at(const char *const *names, size_t count, unsigned index)
 {
@@ -48,4 +47,18 @@ const char *sw_module_kind_name(unsigned kind)
 		[SW_MODULE_JIT] = "jit", [SW_MODULE_ANON] = "anon",
 	};
 	return name_at(names, SW_ARRAY_SIZE(names), kind);
+}
+
+const char *sw_place_code_name(const struct sw_place *place)
+{
+	if (place == NULL)
+		return "unknown";
+	switch (sw_module_kind(place->module)) {
+	case SW_MODULE_ELF:
+	case SW_MODULE_VDSO: return "native";
+	case SW_MODULE_PE: return "pe";
+	case SW_MODULE_JIT: return "jit";
+	case SW_MODULE_ANON: break;
+	}
+	return "unknown";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The walk loop, thread by thread. It alone appends frames, sets trust, checks progress and limits; unwinders are
- * asked for one step at a time, in the order of sw_unwinders[].
+ * asked for one step at a time, in the order of the tables.
  */
 #include "arch/arch.h"
 #include "errors.h"
@@ -9,6 +9,7 @@
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
 #include "native/ahead.h"
+#include "walk/names.h"
 #include "walk/walker.h"
 
 #include <snapwalk/clock.h>
@@ -26,12 +27,14 @@ enum {
 struct walker {
 	const struct sw_walk_options *options;
 	struct sw_walks *walks;
-	void **states; /* per unwinder, from attach */
+	const struct sw_active_list *active; /* who is asked, in order */
 	struct sw_snapshot_memory memory;
 	struct sw_cursor cursor;
 	struct sw_frame *frames; /* owned, reused for the next thread */
 	size_t n_frames, capacity;
 	size_t max_frames;
+	size_t carriers[SW_TABLES_MAX]; /* indices of runtimes that have language frames */
+	size_t n_carriers;
 	size_t switches;          /* of stacks so far */
 	size_t ahead_left;        /* see sw_cursor */
 	const struct sw_map *map; /* the last one found: code is where it was before */
@@ -88,12 +91,12 @@ static uint32_t code_kind(const struct sw_place *place)
 	return UINT32_C(1) << (place == NULL ? SW_MODULE_ANON : sw_module_kind(place->module));
 }
 
-static bool mode_allows(enum sw_walk_mode mode, const struct sw_unwinder_ops *ops)
+static bool mode_allows(enum sw_walk_mode mode, const struct sw_active *active)
 {
 	if (mode == SW_WALK_TABLES)
-		return ops->trust < SW_TRUST_FRAME_POINTER;
+		return active->trust < SW_TRUST_FRAME_POINTER;
 	if (mode == SW_WALK_SCAN)
-		return ops->trust >= SW_TRUST_SCAN_VERIFIED;
+		return active->trust >= SW_TRUST_SCAN_VERIFIED;
 	return true;
 }
 
@@ -123,27 +126,90 @@ static bool progress_made(struct walker *w, const struct sw_stepped *s, const ch
 	return ++w->switches <= WALK_SWITCHES_MAX;
 }
 
-/* Finds the unwinder that knows the frame's code. The cursor is at the frame. */
+/* Finds who knows the frame's code. The cursor is at the frame. */
 static void frame_own(struct walker *w, struct sw_frame *frame)
 {
 	uint32_t kind = code_kind(w->cursor.place);
-	for (unsigned i = 0; i < sw_n_unwinders; i++) {
-		const struct sw_unwinder_ops *ops = sw_unwinders[i];
+	frame->kind = sw_place_code_name(frame->place);
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
 		uint64_t cookie = 0;
-		if (ops->owns == NULL || !(ops->kinds & kind) ||
-		    !ops->owns(w->states[i], &w->cursor, &cookie))
+		if (a->owns == NULL || !(a->kinds & kind) ||
+		    !a->owns(a->state, &w->cursor, &cookie))
 			continue;
 		frame->owner = (uint8_t) (i + 1);
 		frame->cookie = cookie;
+		if (a->kind != NULL)
+			frame->kind = a->kind;
 		return;
 	}
 }
 
-/* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
-static bool step_accept(struct walker *w, unsigned index, const struct sw_stepped *s,
-			size_t live_before)
+/* ---- language frames -------------------------------------------------------------------------- */
+
+/* Those of one native frame, on their way into the walk. */
+struct language {
+	struct sw_frame_sink sink;
+	struct walker *w;
+	const struct sw_active *active;
+	uint8_t owner;
+	struct sw_frame native; /* that carries them */
+};
+
+static bool language_add(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
 {
-	const struct sw_unwinder_ops *ops = sw_unwinders[index];
+	struct language *l = (struct language *) sink;
+	struct walker *w = l->w;
+	if (w->n_frames >= w->max_frames)
+		return false;
+	struct sw_frame frame = {
+		.pc_avma = address_avma,
+		.sp_avma = l->native.sp_avma,
+		.by = l->active->name,
+		.kind = l->active->kind,
+		.owner = l->owner,
+		.cookie = cookie,
+		.trust = (uint8_t) l->active->trust,
+		.flags = SW_FRAME_LANGUAGE | SW_FRAME_EXACT_PC,
+	};
+	return frame_append(w, &frame);
+}
+
+/*
+ * The walk's last frame is native, and its caller is known if it has one: the frames that it interprets
+ * go before it.
+ */
+static void language_frames(struct walker *w, uint64_t caller_sp_avma)
+{
+	uint32_t kind = code_kind(w->cursor.place);
+	for (size_t i = 0; i < w->n_carriers; i++) {
+		const struct sw_active *a = &w->active->all[w->carriers[i]];
+		if (!(a->kinds & kind))
+			continue;
+		size_t at = w->n_frames - 1;
+		struct language l = {.sink.add = language_add,
+				     .w = w,
+				     .active = a,
+				     .owner = (uint8_t) (w->carriers[i] + 1),
+				     .native = w->frames[at]};
+		size_t live_before = w->memory.live_reads;
+		bool internal = a->runtime->frames(a->state, &w->cursor, caller_sp_avma, &l.sink);
+		size_t n = w->n_frames - at - 1;
+		memmove(&w->frames[at], &w->frames[at + 1], n * sizeof(*w->frames));
+		w->frames[at + n] = l.native;
+		for (size_t k = at; w->memory.live_reads != live_before && k < at + n; k++)
+			w->frames[k].flags |= SW_FRAME_LIVE_READ;
+		if (internal)
+			w->frames[at + n].flags |= SW_FRAME_INTERNAL;
+		if (n > 0)
+			return;
+	}
+}
+
+/* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
+static bool step_accept(struct walker *w, const struct sw_active *active,
+			const struct sw_stepped *s, size_t live_before)
+{
 	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
 	if (s->callee_signal)
 		w->frames[w->n_frames - 1].flags |= SW_FRAME_SIGNAL;
@@ -156,7 +222,7 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
 		return false;
 	}
-	/* Nothing is tried instead: tables that lead astray have made sp a guess, too. After a
+	/* Nothing is tried instead: tables that are wrong have made sp a guess, too. After a
 	 * signal any pc is possible, also the wild one that caused it. */
 	const struct sw_map *map = map_at(w, s->regs.pc_avma - !exact_pc);
 	if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
@@ -169,15 +235,19 @@ static bool step_accept(struct walker *w, unsigned index, const struct sw_steppe
 		return false;
 	}
 	uint64_t callee_avma = w->cursor.regs.pc_avma;
+	language_frames(w, s->other_stack ? 0 : s->regs.sp_avma);
+	if (w->n_frames >= w->max_frames) {
+		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
+		return false;
+	}
 	cursor_aim(w, &s->regs, exact_pc);
 	w->cursor.callee_avma = callee_avma;
 	struct sw_frame frame = {
 		.pc_avma = s->regs.pc_avma,
 		.sp_avma = s->regs.sp_avma,
 		.place = w->cursor.place,
-		.by = (uint8_t) (index + 1),
-		.source = s->source,
-		.trust = (uint8_t) (s->weak ? ops->weak_trust : ops->trust),
+		.by = sw_active_by(active, s->source),
+		.trust = (uint8_t) (s->weak ? active->weak_trust : active->trust),
 		.flags = (uint16_t) (s->flags &
 				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
 	};
@@ -198,14 +268,14 @@ static bool step(struct walker *w)
 	enum sw_end first_end = SW_END_NO_UNWIND_INFO;
 	const char *first_why = NULL;
 
-	for (unsigned i = 0; i < sw_n_unwinders; i++) {
-		const struct sw_unwinder_ops *ops = sw_unwinders[i];
-		if (!(ops->kinds & kind) || !mode_allows(w->options->mode, ops))
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		if (a->step == NULL || !(a->kinds & kind) || !mode_allows(w->options->mode, a))
 			continue;
 		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
 		size_t live_before = w->memory.live_reads;
-		switch (ops->step(w->states[i], c, &s)) {
-		case SW_STEP_OK: return step_accept(w, i, &s, live_before);
+		switch (a->step(a->state, c, &s)) {
+		case SW_STEP_OK: return step_accept(w, a, &s, live_before);
 		case SW_STEP_END: finish(w, SW_END_COMPLETE, NULL); return false;
 		case SW_STEP_DECLINE: break;
 		case SW_STEP_FAIL:
@@ -238,16 +308,19 @@ static void walk_frames(struct walker *w)
 			return;
 		}
 		if (!step(w))
-			return;
+			break;
 	}
+	if (w->end != SW_END_FRAME_LIMIT) /* the last frame's caller is not known */
+		language_frames(w, 0);
 }
 
 static const struct sw_thread_note *thread_note(struct walker *w, const struct sw_thread *thread)
 {
-	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
 		struct sw_thread_note note = {0};
-		if (sw_unwinders[i]->thread_note == NULL ||
-		    !sw_unwinders[i]->thread_note(w->states[i], thread, &note))
+		if (a->runtime == NULL || a->runtime->thread == NULL ||
+		    !a->runtime->thread(a->state, thread, &note))
 			continue;
 		struct sw_thread_note *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
 		w->failed_nomem |= kept == NULL;
@@ -264,7 +337,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory),
-				       .states = w->states,
+				       .active = w->active,
 				       .ahead_left = &w->ahead_left};
 	w->ahead_left = SW_AHEAD_STEPS_MAX;
 	w->n_frames = 0;
@@ -275,6 +348,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	struct sw_frame first = {.pc_avma = thread->regs.pc_avma,
 				 .sp_avma = thread->regs.sp_avma,
 				 .place = w->cursor.place,
+				 .by = "context",
 				 .trust = SW_TRUST_CONTEXT,
 				 .flags = SW_FRAME_EXACT_PC};
 	frame_own(w, &first);
@@ -303,7 +377,10 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
 		    struct sw_error *err)
 {
-	struct walker w = {.options = options, .walks = walks, .states = walks->priv->states};
+	struct walker w = {.options = options, .walks = walks, .active = &walks->priv->active};
+	for (size_t i = 0; i < w.active->n; i++)
+		if (w.active->all[i].runtime != NULL && w.active->all[i].runtime->frames != NULL)
+			w.carriers[w.n_carriers++] = i;
 	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
 	if (w.max_frames > SW_MAX_FRAMES)
 		w.max_frames = SW_MAX_FRAMES;

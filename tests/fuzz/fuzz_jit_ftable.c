@@ -3,15 +3,14 @@
  * Registries of function tables. The input is the target's memory from BASE on, with the registry at
  * its start: once as a copy and once as a running process, in which every read also changes a byte.
  */
+#include "jit/ftable/source.h"
 #include "fake.h"
 #include "jit/ftable/read.h"
-#include "jit/jit.h"
+#include "jit/common/source.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-extern const struct sw_jit_source_ops sw_jit_ftable;
 
 enum { BASE = 0x10000, LOOKED_AT = 16 };
 
@@ -81,7 +80,7 @@ static void ask(const uint8_t *data, size_t size)
 	void *state = NULL;
 	fake_snapshot_range(snap, BASE, data, size);
 	fake_snapshot_finish(snap);
-	if (sw_jit_ftable.attach(snap, &anchor, 1, &state) == 0) {
+	if (sw_jit_ftable.attach(snap, &anchor, 1, NULL, &state) == 0) {
 		for (uint64_t i = 0; i < LOOKED_AT; i++)
 			look(state, BASE + i * (size / LOOKED_AT + 1));
 		(void) sw_jit_ftable.recognise(state, &runtime, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Jitdump files: names, lines and call frame information of every function. */
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 #include "jit/perf/jitdump.h"
 
 #include <stdlib.h>

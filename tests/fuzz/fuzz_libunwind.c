@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND, .max_frames = 64};
-	walk_core(data, size, &options);
+	const struct sw_walk_options options = {.max_frames = 64};
+	walk_core_by(data, size, sw_walk_libunwind, &options);
 	return 0;
 }

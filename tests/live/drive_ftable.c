@@ -59,13 +59,13 @@ static const char *judge(const struct sw_walks *walks, const struct sw_walk *wal
 		struct seen now = {0};
 		if (name == NULL)
 			die("malloc");
-		now.jit = strcmp(sw_frame_kind(f), "jit") == 0;
+		now.jit = strcmp(f->kind, "jit") == 0;
 		bool named = now.jit && sw_walk_describe(walks, f, name) == 1 &&
 			     name_parse(name->function, &now);
 		free(name);
 		if (f->flags & SW_FRAME_MAY_MISS)
 			return "frames may be missing";
-		if (i > 0 && last.jit && strcmp(sw_frame_by(f), "ftable") != 0)
+		if (i > 0 && last.jit && strcmp(f->by, "ftable") != 0)
 			return "a caller was not found by the table";
 		if (last.jit && !now.jit && last.level != 0)
 			return "outer levels are missing";
@@ -94,8 +94,7 @@ static void show(const struct sw_walks *walks, const struct sw_walk *walk, const
 		if (name == NULL)
 			die("calloc");
 		(void) sw_walk_describe(walks, f, name); /* "" when it has none */
-		printf("  0x%" PRIx64 " %s by %s %s\n", f->pc_avma, sw_frame_kind(f),
-		       sw_frame_by(f), name->function);
+		printf("  0x%" PRIx64 " %s by %s %s\n", f->pc_avma, f->kind, f->by, name->function);
 		free(name);
 	}
 }

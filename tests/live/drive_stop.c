@@ -157,8 +157,7 @@ static void tally_nameless(struct driver *d, const struct sw_walk *walk,
 	for (size_t i = 0; i < walk->n_frames; i++) {
 		const struct sw_frame *frame = &walk->frames[i];
 		char line[LINE_BYTES] = "nameless ";
-		if (strcmp(sw_frame_kind(frame), "pe") != 0 ||
-		    strcmp(function_of(symbols, frame), "?") != 0)
+		if (strcmp(frame->kind, "pe") != 0 || strcmp(function_of(symbols, frame), "?") != 0)
 			continue;
 		append(line, "%s+%#llx", path_of(frame),
 		       frame->pc_avma - (frame->place == NULL ? 0 : frame->place->bias));

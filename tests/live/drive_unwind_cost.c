@@ -5,7 +5,8 @@
  * counter: the difference of two numbers of rounds is what a step costs. Prints "steps N".
  */
 #include "snapshot/snapshot.h"
-#include "walk/walker.h"
+#include "walk/active.h"
+#include "walk/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,13 @@ enum { STEPS_MAX = 4096, FRAMES_MAX = 1024 };
 
 /* A step that was made, with all it saw. */
 struct made {
-	unsigned unwinder;
+	size_t active;
 	struct sw_cursor cursor;
 };
 
 struct costs {
 	struct sw_snapshot *snap;
-	void *states[SW_UNWINDERS_MAX];
+	struct sw_active_list active;
 	struct sw_snapshot_memory *memories; /* of the threads */
 	struct made *made;
 	size_t n_made;
@@ -40,11 +41,12 @@ static int walk_step(struct costs *costs, struct sw_cursor *c)
 {
 	enum sw_module_kind kind =
 		c->place != NULL ? sw_module_kind(c->place->module) : SW_MODULE_ANON;
-	for (unsigned i = 0; i < sw_n_unwinders; i++) {
+	for (size_t i = 0; i < costs->active.n; i++) {
+		const struct sw_active *a = &costs->active.all[i];
 		struct sw_stepped s = {0};
-		if (!(sw_unwinders[i]->kinds & 1U << kind))
+		if (a->step == NULL || !(a->kinds & 1U << kind))
 			continue;
-		enum sw_step step = sw_unwinders[i]->step(costs->states[i], c, &s);
+		enum sw_step step = a->step(a->state, c, &s);
 		if (step == SW_STEP_OK) {
 			aim(c, &s.regs, s.flags & SW_FRAME_EXACT_PC);
 			return (int) i;
@@ -70,8 +72,8 @@ static void walk(struct costs *costs, const struct sw_thread *thread,
 		int unwinder = walk_step(costs, &c);
 		if (unwinder < 0)
 			return;
-		m->unwinder = (unsigned) unwinder;
-		costs->n_made += strcmp(sw_unwinders[unwinder]->name, name) == 0;
+		m->active = (size_t) unwinder;
+		costs->n_made += strcmp(costs->active.all[unwinder].name, name) == 0;
 	}
 }
 
@@ -80,8 +82,8 @@ static void repeat(struct costs *costs)
 	for (size_t i = 0; i < costs->n_made; i++) {
 		struct made *m = &costs->made[i];
 		struct sw_stepped s = {0};
-		if (sw_unwinders[m->unwinder]->step(costs->states[m->unwinder], &m->cursor, &s) !=
-		    SW_STEP_OK)
+		const struct sw_active *a = &costs->active.all[m->active];
+		if (a->step(a->state, &m->cursor, &s) != SW_STEP_OK)
 			exit(1);
 	}
 }
@@ -92,7 +94,7 @@ int main(int argc, char **argv)
 	struct costs costs = {.made = calloc(STEPS_MAX, sizeof(*costs.made))};
 	if (argc != 4 || costs.made == NULL || sw_context_create(&ctx, NULL) < 0 ||
 	    sw_snapshot_load(ctx, argv[1], &costs.snap, NULL) < 0 ||
-	    sw_states_attach(costs.snap, costs.states, NULL) < 0)
+	    sw_active_attach(costs.snap, &sw_tables, &costs.active, NULL) < 0)
 		return 2;
 	for (size_t i = 0; i < costs.snap->n_places; i++)
 		(void) sw_place_resolve(&costs.snap->places[i], costs.snap); /* else not stepped */
@@ -105,7 +107,7 @@ int main(int argc, char **argv)
 	for (unsigned long n = strtoul(argv[3], NULL, 10); n > 0; n--)
 		repeat(&costs);
 	printf("steps %zu\n", costs.n_made);
-	sw_states_detach(costs.states);
+	sw_active_detach(&costs.active);
 	sw_snapshot_destroy(costs.snap);
 	sw_context_destroy(ctx);
 	free(costs.memories);

@@ -31,7 +31,8 @@ void capture_case_init(struct capture_case *c)
 	c->room = (struct sw_capture_room){.snap = c->snap, .stop = &c->stop, .size = POOL_BYTES};
 	c->room.pieces = sw_arena_calloc(&priv->arena, SW_CAPTURE_RANGES, sizeof(*c->room.pieces));
 	assert_true(c->snap->ranges != NULL && c->room.pieces != NULL);
-	c->capture = (struct sw_capture){.snap = c->snap, .room = &c->room};
+	c->capture = sw_capture_of(&c->room);
+	c->capture.found = &c->found;
 }
 
 void capture_case_copy(struct capture_case *c)

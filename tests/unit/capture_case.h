@@ -19,6 +19,7 @@ struct capture_case {
 	struct sw_stop stop;
 	struct sw_capture_room room;
 	struct sw_capture capture;
+	void *found; /* of the hooks */
 };
 
 void capture_case_init(struct capture_case *c);

@@ -49,7 +49,7 @@ static void scene_make(bool collectible)
 	memset(s.pieces, 0, sizeof(s.pieces));
 	s.room.pieces = s.pieces;
 	s.room.pieces_max = PIECES_MAX;
-	s.capture = (struct sw_capture){.room = &s.room};
+	s.capture = sw_capture_of(&s.room);
 }
 
 static void look(void)

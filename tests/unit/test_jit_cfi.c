@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 #include "arena.h"
 #include "errors.h"
 #include "jit_case.h"

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* jit_ftable.c: what it finds and names by tables in a snapshot. */
+#include "jit/ftable/source.h"
 #include "fake.h"
 #include "jit/ftable/read.h"
-#include "jit/jit.h"
+#include "jit/common/source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
-
-extern const struct sw_jit_source_ops sw_jit_ftable;
 
 enum {
 	REGISTRY = 0x10000,
@@ -91,7 +90,7 @@ static void attach(struct fixture *f)
 	fake_snapshot_range(f->snap, CHUNK, &f->chunk, sizeof(f->chunk));
 	fake_snapshot_range(f->snap, PAYLOAD, f->payload, sizeof(f->payload));
 	fake_snapshot_finish(f->snap);
-	assert_int_equal(sw_jit_ftable.attach(f->snap, &f->anchor, 1, &f->source), 0);
+	assert_int_equal(sw_jit_ftable.attach(f->snap, &f->anchor, 1, NULL, &f->source), 0);
 }
 
 static int teardown(void **state)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/gdb/source.h"
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "jit_case.h"
 #include "jit/gdb/list.h"
 #include "walk_case.h"
@@ -21,8 +22,6 @@ enum {
 	PCREL4 = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 	EXEC = SHF_ALLOC | SHF_EXECINSTR,
 };
-
-extern const struct sw_jit_source_ops sw_jit_gdb;
 
 struct list {
 	uint32_t version, action;
@@ -224,9 +223,9 @@ static void test_described(void **state)
 	fake_snapshot_finish(snap);
 	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
 	const struct sw_frame *f = walks->walks[0].frames;
-	assert_string_equal(sw_frame_kind(&f[0]), "jit");
-	assert_string_equal(sw_frame_kind(&f[1]), "jit");
-	assert_string_equal(sw_frame_kind(&f[2]), "native");
+	assert_string_equal(f[0].kind, "jit");
+	assert_string_equal(f[1].kind, "jit");
+	assert_string_equal(f[2].kind, "native");
 	assert_int_equal(sw_walk_describe(walks, &f[0], &d), 1);
 	assert_string_equal(d.function, "inner");
 	assert_int_equal(d.start_avma, JIT);
@@ -286,7 +285,7 @@ static void test_damaged(void **state)
 	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
 	const struct sw_frame *f = walks->walks[0].frames;
 	assert_int_equal(f[1].pc_avma, JIT + 0x90);
-	assert_string_equal(sw_frame_by(&f[1]), "jit-gdb");
+	assert_string_equal(f[1].by, "jit-gdb");
 	assert_int_equal(walks->n_runtimes, 1);
 	assert_string_equal(walks->runtimes[0].problem,
 			    "its list leads to memory that cannot be read");
@@ -323,7 +322,7 @@ static void test_torn(void **state)
 	snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	assert_true(snap->priv->mem_fd >= 0);
 	anchor.place = &snap->places[0];
-	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, &gdb), 0);
+	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, NULL, &gdb), 0);
 	assert_true(sw_jit_gdb.find(gdb, JIT + 0x10, &entry));
 	assert_true(entry.live);
 	assert_int_equal(sw_jit_gdb.recognise(gdb, &runtime, 1), 1);
@@ -336,7 +335,7 @@ static void test_torn(void **state)
 
 	/* The same bytes, but published no longer. */
 	files[1].bytes[files[1].size - 1] ^= 1;
-	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, &gdb), 0);
+	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, NULL, &gdb), 0);
 	assert_true(sw_jit_gdb.find(gdb, JIT + 0x10, &entry));
 	list.nodes[1][2] = 0xaaaa;
 	assert_false(sw_jit_gdb.find(gdb, JIT + 0x90, &entry));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/perf/jitdump.h"
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

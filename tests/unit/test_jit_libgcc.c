@@ -16,8 +16,6 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-extern const struct sw_jit_source_ops sw_jit_libgcc;
-
 enum {
 	MEM = 0x5000,
 	TEXT = 0x100,
@@ -379,7 +377,7 @@ static void test_recognised(void **state)
 	struct sw_walks *walks;
 	fake_snapshot_finish(snap);
 	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
-	assert_string_equal(sw_frame_kind(&walks->walks[0].frames[0]), "jit");
+	assert_string_equal(walks->walks[0].frames[0].kind, "jit");
 	assert_int_equal(walks->n_runtimes, 1);
 	assert_string_equal(walks->runtimes[0].name, "libgcc-frames");
 	assert_string_equal(walks->runtimes[0].where, "/lib/libgcc_s.so.1");
@@ -424,7 +422,7 @@ static void torn_is(bool overwritten, bool freed, bool found)
 		eh.bytes[eh.size - 5] ^= 1;
 	if (freed)
 		words[0] = 0x123456;
-	assert_int_equal(sw_jit_libgcc.attach(snap, &anchor, 1, &state), 0);
+	assert_int_equal(sw_jit_libgcc.attach(snap, &anchor, 1, NULL, &state), 0);
 	assert_int_equal(sw_jit_libgcc.find(state, JIT + 0x10, &entry), found);
 	assert_int_equal(sw_jit_libgcc.recognise(state, &runtime, 1), 1);
 	assert_string_equal(runtime.problem,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/pieces.h"
+#include "jit/common/pieces.h"
 #include "capture/room.h"
 #include "cleanup.h"
 #include "fake.h"
@@ -15,7 +15,7 @@ static void wanted_are(struct sw_jit_pieces *pieces, const struct sw_jit_piece *
 {
 	struct sw_snapshot *snap = fake_snapshot_create();
 	struct sw_capture_room room = {.snap = snap};
-	struct sw_capture capture = {.snap = snap, .room = &room};
+	struct sw_capture capture = sw_capture_of(&room);
 	room.pieces = calloc(SW_CAPTURE_RANGES, sizeof(*room.pieces));
 	assert_non_null(room.pieces);
 	assert_int_equal(sw_jit_pieces_want(pieces, &capture), 0);
@@ -80,7 +80,7 @@ static void test_wanted(void **state)
 	struct sw_piece pieces[] = {{.avma = 0x5000, .bytes = 8, .to = bytes},
 				    {.avma = 0x1000, .bytes = 4, .to = bytes + 2}};
 	struct sw_capture_room room = {.pieces = pieces, .n_pieces = 2, .n_want = 2};
-	struct sw_capture capture = {.room = &room};
+	struct sw_capture capture = sw_capture_of(&room);
 	assert_true(sw_capture_wanted(&capture, 0x5001, to, 7));
 	assert_memory_equal(to, bytes + 1, 7);
 	assert_true(sw_capture_wanted(&capture, 0x1000, to, 4));

@@ -6,7 +6,7 @@
 #include "errors.h"
 #include "fake.h"
 #include "jit_case.h"
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/trampoline.h"
 #include "arch/arch.h"
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "walk_case.h"
 
 #include <setjmp.h>
@@ -8,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-extern const struct sw_jit_source_ops sw_jit_trampoline;
 
 enum {
 	BIAS = 0x550000000000,
@@ -86,7 +85,7 @@ static bool finds(struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
 		  uint64_t avma, struct sw_jit_entry *entry)
 {
 	void *state = NULL;
-	assert_int_equal(sw_jit_trampoline.attach(snap, anchors, n, &state), 0);
+	assert_int_equal(sw_jit_trampoline.attach(snap, anchors, n, NULL, &state), 0);
 	bool found = sw_jit_trampoline.find(state, avma, entry);
 	sw_jit_trampoline.detach(state);
 	return found;

@@ -101,7 +101,7 @@ static void test_all_options_of_dump(void **state)
 	assert_int_equal(o.color, SW_COLOR_NEVER);
 	assert_string_equal(o.reason, "slow");
 	assert_int_equal(o.format, SW_FORMAT_FOLDED);
-	assert_int_equal(o.walk.mode, SW_WALK_LIBUNWIND);
+	assert_true(o.libunwind);
 	assert_int_equal(o.snapshot.restart, SW_RESTART_ALL);
 	sw_options_deinit(&o);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "walk/names.h"
 #include "fake.h"
 #include "report_spots.h"
 #include "stack_id.h"
@@ -79,6 +80,8 @@ static struct sw_frame frame(const struct scene *s, const struct sw_place *place
 	return (struct sw_frame){.pc_avma = pc,
 				 .sp_avma = 0x1000,
 				 .place = place,
+				 .by = "context",
+				 .kind = sw_place_code_name(place),
 				 .trust = SW_TRUST_CFI};
 }
 
@@ -148,9 +151,9 @@ static void test_distinct(void **state)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(frames); i++)
 		frames[i] = frame(&s, s.exe, EXE_AVMA + 1);
 	frames[1].trust = SW_TRUST_SCAN;
-	frames[2].by = 1;
+	frames[2].by = "elf-cfi";
 	frames[3].flags = SW_FRAME_MAY_MISS;
-	frames[4].place = NULL;
+	frames[4] = frame(&s, NULL, EXE_AVMA + 1);
 	for (size_t i = 0; i < 5; i++)
 		add_walk(&s, (pid_t) (10 + i), &frames[i], 1, SW_END_COMPLETE, NULL);
 	add_walk(&s, 20, &frames[5], 1, SW_END_MEMORY, "one");

@@ -141,6 +141,8 @@ static void test_build(void **state)
 	for (size_t t = 0; t < THREADS; t++) {
 		for (size_t f = 0; f < FRAMES; f++)
 			frames[t][f] = (struct sw_frame){.pc_avma = 0x400000 + t * FRAMES + f,
+							 .by = "context",
+							 .kind = "native",
 							 .place = place};
 		walks[t] = (struct sw_walk){.thread = fake_snapshot_stack(snap, (pid_t) (1 + t),
 									  0x400000, words, 1),

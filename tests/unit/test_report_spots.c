@@ -96,7 +96,11 @@ static uint32_t get_exact(struct scene *s, uint64_t pc)
 {
 	struct sw_frame *frame = sw_arena_calloc(&s->arena, 1, sizeof(*frame));
 	assert_non_null(frame);
-	*frame = (struct sw_frame){.pc_avma = pc, .place = s->exe, .flags = SW_FRAME_EXACT_PC};
+	*frame = (struct sw_frame){.by = "context",
+				   .kind = "native",
+				   .pc_avma = pc,
+				   .place = s->exe,
+				   .flags = SW_FRAME_EXACT_PC};
 	return sw_spots_get(&s->spots, frame);
 }
 
@@ -105,7 +109,9 @@ static uint32_t get(struct scene *s, const struct sw_place *place, uint64_t pc, 
 	/* the set keeps the frame it saw first: the caller's walks live longer */
 	struct sw_frame *frame = sw_arena_calloc(&s->arena, 1, sizeof(*frame));
 	assert_non_null(frame);
-	*frame = (struct sw_frame){.pc_avma = pc,
+	*frame = (struct sw_frame){.by = "context",
+				   .kind = "native",
+				   .pc_avma = pc,
 				   .place = place,
 				   .cookie = cookie,
 				   .owner = cookie != 0,

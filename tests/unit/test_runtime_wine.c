@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/wine/runtime.h"
 #include "arch/arch.h"
 #include "unwind/unwinder.h"
 #include "walk_case.h"
@@ -432,11 +433,11 @@ static void test_calls_back(void **state)
 		sw_regs_set(&t->regs, SW_X86_64_R12, 0x3333);
 		sw_regs_set(&t->regs, SW_X86_64_R13, 0x4444); /* not saved yet */
 		fake_snapshot_finish(snap);
-		const struct sw_unwinder_ops *ops = walk_unwinder("wine");
+		const struct sw_runtime_ops *ops = &sw_runtime_wine;
 		struct walk_cursor cursor;
 		struct sw_stepped stepped = {0};
 		void *wine;
-		assert_int_equal(ops->attach(snap, &wine), 0);
+		assert_int_equal(ops->open(snap, NULL, &wine), 0);
 		walk_cursor_init(&cursor, snap, t, true);
 		assert_int_equal(ops->step(wine, &cursor.cursor, &stepped), SW_STEP_OK);
 		assert_int_equal(stepped.regs.pc_avma, wine_so(WINE_FUNCTION) + 4);
@@ -452,7 +453,7 @@ static void test_calls_back(void **state)
 		walk_cursor_init(&cursor, snap, &begun, true);
 		assert_int_equal(ops->step(wine, &cursor.cursor, &stepped), SW_STEP_OK);
 		assert_int_equal(walk_reg(&stepped.regs, SW_X86_64_R12), is_10 ? 0x2222 : 0);
-		ops->detach(wine);
+		ops->close(wine);
 		fake_snapshot_destroy(snap);
 	}
 	free(w);
@@ -509,7 +510,7 @@ static void test_told(void **state)
 	assert_string_equal(note->runtime, "wine");
 	assert_int_equal(note->id, 0x24);
 	const struct sw_frame *dispatcher = &walks->walks[0].frames[1];
-	assert_string_equal(sw_frame_kind(dispatcher), "native");
+	assert_string_equal(dispatcher->kind, "native");
 	assert_int_equal(sw_walk_describe(walks, dispatcher, &d), 1);
 	assert_string_equal(d.function, "__wine_syscall_dispatcher");
 	assert_int_equal(d.start_avma, wine_so(WINE_SYSCALL_DISPATCHER));

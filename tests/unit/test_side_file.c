@@ -35,7 +35,7 @@ static int setup(void **state)
 	f->snap = fake_snapshot_create();
 	f->live_fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	f->room = (struct sw_capture_room){.snap = f->snap, .live_fd = f->live_fd};
-	f->capture = (struct sw_capture){.snap = f->snap, .room = &f->room};
+	f->capture = sw_capture_of(&f->room);
 	return 0;
 }
 
@@ -73,9 +73,9 @@ static void test_read_late(void **state)
 	struct sw_bytes bytes;
 	const char *name;
 	write_file(f, "root/file", "old");
-	int fd = sw_side_file_open(&f->capture, "/file");
+	int fd = sw_capture_open(&f->capture, "/file");
 	assert_true(fd >= 0);
-	assert_int_equal(sw_side_file_add(&f->capture, "perf-map", fd), 0);
+	assert_int_equal(sw_side_file_keep(f->snap, "perf-map", fd), 0);
 	write_file(f, "root/file", "old and new");
 	assert_int_equal(sw_side_file_size(f->snap, "perf-map", 0), 11);
 	assert_int_equal(sw_side_file_size(f->snap, "perf-map", 1), 0);
@@ -100,8 +100,7 @@ static void test_empty(void **state)
 	struct fixture *f = *state;
 	struct sw_bytes bytes;
 	write_file(f, "root/file", "");
-	assert_int_equal(sw_side_file_add(&f->capture, "a", sw_side_file_open(&f->capture, "file")),
-			 0);
+	assert_int_equal(sw_side_file_keep(f->snap, "a", sw_capture_open(&f->capture, "file")), 0);
 	assert_false(sw_side_file_get(f->snap, "a", 0, &bytes));
 }
 
@@ -113,22 +112,22 @@ static void test_not_opened(void **state)
 	assert_int_equal(symlinkat("file", f->live_fd, "root/link"), 0);
 	assert_int_equal(symlinkat("/etc", f->live_fd, "root/out"), 0);
 	assert_int_equal(mkfifoat(f->live_fd, "root/fifo", 0600), 0);
-	assert_int_equal(sw_side_file_open(&f->capture, "/link"), -1);
-	assert_int_equal(sw_side_file_open(&f->capture, "/out/passwd"), -1);
-	assert_int_equal(sw_side_file_open(&f->capture, "/../etc/passwd"), -1);
-	assert_int_equal(sw_side_file_open(&f->capture, "/fifo"), -1);
-	assert_int_equal(sw_side_file_open(&f->capture, "/none"), -1);
+	assert_int_equal(sw_capture_open(&f->capture, "/link"), -1);
+	assert_int_equal(sw_capture_open(&f->capture, "/out/passwd"), -1);
+	assert_int_equal(sw_capture_open(&f->capture, "/../etc/passwd"), -1);
+	assert_int_equal(sw_capture_open(&f->capture, "/fifo"), -1);
+	assert_int_equal(sw_capture_open(&f->capture, "/none"), -1);
 }
 
 static void test_not_kept(void **state)
 {
 	struct fixture *f = *state;
-	assert_int_equal(sw_side_file_add(&f->capture, "a", -1), -SW_E_FORMAT);
-	assert_int_equal(sw_side_file_add(&f->capture, "a", dup(f->live_fd)), -SW_E_FORMAT);
+	assert_int_equal(sw_side_file_keep(f->snap, "a", -1), -SW_E_FORMAT);
+	assert_int_equal(sw_side_file_keep(f->snap, "a", dup(f->live_fd)), -SW_E_FORMAT);
 	write_file(f, "root/file", "x");
 	for (int i = 0; i <= SW_SIDE_FILES_MAX; i++)
-		assert_int_equal(sw_side_file_add(&f->capture, "a",
-						  sw_side_file_open(&f->capture, "/file")),
+		assert_int_equal(sw_side_file_keep(f->snap, "a",
+						   sw_capture_open(&f->capture, "/file")),
 				 i < SW_SIDE_FILES_MAX ? 0 : -SW_E_LIMIT);
 }
 
@@ -136,7 +135,7 @@ static void test_refused(void **state)
 {
 	struct fixture *f = *state;
 	assert_null(sw_side_file_refused(f->snap, "perf-map"));
-	sw_side_file_refuse(&f->capture, "perf-map", "why");
+	sw_side_file_refuse(f->snap, "perf-map", "why");
 	assert_string_equal(sw_side_file_refused(f->snap, "perf-map"), "why");
 	assert_null(sw_side_file_refused(f->snap, "other"));
 }
@@ -147,7 +146,7 @@ static void test_cut(void **state)
 	struct fixture *f = *state;
 	struct sw_file_copy copy;
 	write_file(f, "root/file", "0123456789");
-	sw_cleanup(sw_close_p) int fd = sw_side_file_open(&f->capture, "/file");
+	sw_cleanup(sw_close_p) int fd = sw_capture_open(&f->capture, "/file");
 	sw_file_copy_make(fd, 4, false, &copy);
 	text_is(copy.bytes, "0123");
 	assert_true(copy.cut);

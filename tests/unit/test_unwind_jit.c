@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/sources.h"
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "jit_case.h"
 #include "walk_case.h"
 

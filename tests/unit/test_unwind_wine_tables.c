@@ -139,7 +139,7 @@ static void test_table(void **state)
 	struct sw_stepped stepped = {0};
 	void *tables;
 	uint64_t cookie = 0;
-	assert_int_equal(ops->attach(snap, &tables), 0);
+	assert_int_equal(ops->attach(snap, NULL, &tables), 0);
 	assert_int_equal(ops->step(tables, &cursor.cursor, &stepped), SW_STEP_OK);
 	assert_int_equal(stepped.regs.pc_avma, wine_dll(WINE_APP) + 8);
 	assert_int_equal(stepped.regs.sp_avma, SP + 0x30);
@@ -166,7 +166,7 @@ static void test_leaf(void **state)
 	fake_snapshot_finish(snap);
 	const struct sw_unwinder_ops *ops = walk_unwinder("wine-function-tables");
 	void *tables;
-	assert_int_equal(ops->attach(snap, &tables), 0);
+	assert_int_equal(ops->attach(snap, NULL, &tables), 0);
 	struct sw_stepped stepped = {0};
 	walk_cursor_init(&cursor, snap, &snap->threads[0], true);
 	assert_int_equal(ops->step(tables, &cursor.cursor, &stepped), SW_STEP_OK);
@@ -254,7 +254,7 @@ static void test_many(void **state)
 	void *tables;
 	fake_snapshot_finish(snap);
 	walk_cursor_init(&cursor, snap, &snap->threads[0], true);
-	assert_int_equal(ops->attach(snap, &tables), 0);
+	assert_int_equal(ops->attach(snap, NULL, &tables), 0);
 	for (size_t i = 0; i < ASKED; i++) {
 		char expected[128];
 		uint64_t avma = JIT - 64 + random_next(&random) % (SPAN + 2048);

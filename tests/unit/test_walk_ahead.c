@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "walk/active.h"
+#include "walk/tables.h"
 #include "arch/arch.h"
 #include "native/ahead.h"
 #include "walk_case.h"
@@ -124,16 +126,13 @@ static void test_steps(void **state)
 	(void) state;
 	static const uint64_t stack[] = {AFTER_G, 0, AFTER_START, 0, 0};
 	struct sw_snapshot *snap = stopped(stack, 5);
-	void **states = calloc(sw_n_unwinders, sizeof(*states));
+	static struct sw_active_list active;
 	struct walk_cursor w;
-	assert_non_null(states);
 	fake_snapshot_finish(snap);
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (sw_unwinders[i]->attach != NULL)
-			assert_int_equal(sw_unwinders[i]->attach(snap, &states[i]), 0);
+	assert_int_equal(sw_active_attach(snap, &sw_tables, &active, NULL), 0);
 	walk_cursor_init(&w, snap, &snap->threads[0], true);
 	size_t left = 100;
-	w.cursor.states = states;
+	w.cursor.active = &active;
 	w.cursor.ahead_left = &left;
 	struct sw_regs regs = {.known = 0};
 	sw_regs_set(&regs, SW_ARCH_SP, SP + 8);
@@ -143,10 +142,7 @@ static void test_steps(void **state)
 	left = 1;
 	assert_int_equal(sw_walk_ahead(&w.cursor, &regs, NULL, NULL), SW_AHEAD_UNKNOWN);
 	assert_int_equal(left, 0);
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (sw_unwinders[i]->detach != NULL)
-			sw_unwinders[i]->detach(states[i]);
-	free(states);
+	sw_active_detach(&active);
 	fake_snapshot_destroy(snap);
 }
 

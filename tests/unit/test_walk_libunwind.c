@@ -3,7 +3,6 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "fake.h"
-#include "compare/libunwind.h"
 #include "compare/table.h"
 #include "walk/walker.h"
 
@@ -185,10 +184,10 @@ static void assert_walk(const struct image *image, uint64_t pc, const uint64_t *
 			const char *why)
 {
 	struct sw_snapshot *snap = make_snapshot(image, pc, stack, n);
-	const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND, .max_frames = 10};
+	const struct sw_walk_options options = {.max_frames = 10};
 	struct sw_walks *walks;
 	struct sw_error err = {0};
-	int r = sw_walk_all(snap, &options, &walks, &err);
+	int r = sw_walk_libunwind(snap, &options, &walks, &err);
 	assert_string_equal(err.message, "");
 	assert_int_equal(r, 0);
 	assert_int_equal(walks->n_walks, 1);
@@ -199,7 +198,7 @@ static void assert_walk(const struct image *image, uint64_t pc, const uint64_t *
 		assert_int_equal(f->sp_avma - w->thread->regs.sp_avma, 8 * frames[i].sp_words);
 		assert_int_equal(f->flags, frames[i].flags);
 		assert_int_equal(f->trust, i == 0 ? SW_TRUST_CONTEXT : SW_TRUST_CFI);
-		assert_string_equal(sw_frame_by(f), i == 0 ? "context" : "libunwind");
+		assert_string_equal(f->by, i == 0 ? "context" : "libunwind");
 		assert_int_equal(f->place != NULL, 1);
 	}
 	assert_int_equal(w->n_frames, n_frames);
@@ -419,9 +418,9 @@ static void test_mutations(void **state)
 			use_sections(&image);
 		image.bytes[at] ^= (uint8_t) (1 << at % 8);
 		struct sw_snapshot *snap = make_snapshot(&image, WORK + 5, stack, 4);
-		const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND};
+		const struct sw_walk_options options = {0};
 		struct sw_walks *walks;
-		assert_int_equal(sw_walk_all(snap, &options, &walks, NULL), 0);
+		assert_int_equal(sw_walk_libunwind(snap, &options, &walks, NULL), 0);
 		assert_true(walks->walks[0].n_frames >= 1 &&
 			    walks->walks[0].n_frames <= SW_DEFAULT_FRAMES);
 		sw_walks_destroy(walks);
@@ -465,9 +464,9 @@ static void test_not_captured(void **state)
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	struct sw_snapshot *snap = make_snapshot(&image, WORK, NULL, 0);
 	snap->threads[0].captured = false;
-	const struct sw_walk_options options = {.mode = SW_WALK_LIBUNWIND};
+	const struct sw_walk_options options = {0};
 	struct sw_walks *walks;
-	assert_int_equal(sw_walk_all(snap, &options, &walks, NULL), 0);
+	assert_int_equal(sw_walk_libunwind(snap, &options, &walks, NULL), 0);
 	assert_int_equal(walks->n_walks, 0);
 	sw_walks_destroy(walks);
 	fake_snapshot_destroy(snap);

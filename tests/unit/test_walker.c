@@ -225,7 +225,7 @@ static void test_threads(void **state)
 	struct sw_description d;
 	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[0], &d), 0);
 	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[1], &d), 0);
-	assert_string_equal(sw_frame_kind(&walks->walks[0].frames[0]), "native");
+	assert_string_equal(walks->walks[0].frames[0].kind, "native");
 	assert_null(walks->walks[0].note);
 	sw_walks_destroy(walks);
 	sw_walks_destroy(NULL);

@@ -99,7 +99,7 @@ static void process_init(struct process *p, size_t sp_block, uint64_t sp_off)
 
 static void hook_run(struct process *p)
 {
-	struct sw_capture capture = {.snap = p->snap, .room = &p->room};
+	struct sw_capture capture = sw_capture_of(&p->room);
 	assert_int_equal(sw_wine_stacks(&capture), 0);
 }
 
@@ -234,7 +234,7 @@ static void test_many_reads(void **state)
 	static uint64_t values[N], got[N];
 	static struct sw_capture_read reads[N];
 	process_init(&p, 0, 0x8000);
-	struct sw_capture capture = {.snap = p.snap, .room = &p.room};
+	struct sw_capture capture = sw_capture_of(&p.room);
 	for (size_t i = 0; i < N; i++) {
 		values[i] = i * 3;
 		bool bad = i == 0 || i == 5 || i == 6 || i == SW_CAPTURE_READS + 1 || i == N - 1;
@@ -275,7 +275,7 @@ static void test_known_end(void **state)
 	(void) state;
 	struct process p;
 	process_init(&p, 0, 0x8000);
-	struct sw_capture capture = {.snap = p.snap, .room = &p.room};
+	struct sw_capture capture = sw_capture_of(&p.room);
 	uint64_t windows = avma(p.windows);
 	sw_capture_stack_known(&capture, 0, windows);
 	assert_int_equal(p.pieces[1].bytes, UNIX_BYTES);

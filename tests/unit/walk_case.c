@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk_case.h"
 #include "arch/arch.h"
-#include "unwind/unwinder.h"
+#include "walk/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ void walk_is(struct sw_snapshot *snap, const struct sw_walk_options *options,
 		const struct sw_frame *f = &walk->frames[i];
 		assert_int_equal(f->pc_avma, frames[i].pc_avma);
 		assert_int_equal(f->sp_avma, frames[i].sp_avma);
-		assert_string_equal(sw_frame_by(f), frames[i].by);
+		assert_string_equal(f->by, frames[i].by);
 		assert_string_equal(sw_trust_name(f->trust), frames[i].trust);
 		assert_int_equal(f->flags, frames[i].flags);
 		assert_ptr_equal(f->place, sw_snapshot_place(snap, sw_frame_lookup_avma(f)));
@@ -61,9 +61,9 @@ void walk_cursor_init(struct walk_cursor *w, struct sw_snapshot *snap,
 
 const struct sw_unwinder_ops *walk_unwinder(const char *name)
 {
-	for (size_t i = 0; i < sw_n_unwinders; i++)
-		if (strcmp(sw_unwinders[i]->name, name) == 0)
-			return sw_unwinders[i];
+	for (size_t i = 0; i < sw_tables.n_unwinders; i++)
+		if (strcmp(sw_tables.unwinders[i]->name, name) == 0)
+			return sw_tables.unwinders[i];
 	fail_msg("no unwinder %s", name);
 	return NULL;
 }

@@ -5,7 +5,8 @@
 
 #include <sys/mman.h>
 
-void walk_core(const uint8_t *data, size_t size, const struct sw_walk_options *options)
+void walk_core_by(const uint8_t *data, size_t size, walk_core_fn *walk,
+		  const struct sw_walk_options *options)
 {
 	sw_cleanup(sw_close_p) int fd = memfd_create("core", MFD_CLOEXEC);
 	struct sw_context *ctx;
@@ -16,9 +17,14 @@ void walk_core(const uint8_t *data, size_t size, const struct sw_walk_options *o
 		return;
 	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* fits */
 	if (sw_snapshot_from_core(ctx, path, NULL, &snap, NULL) == 0) {
-		if (sw_walk_all(snap, options, &walks, NULL) == 0)
+		if (walk(snap, options, &walks, NULL) == 0)
 			sw_walks_destroy(walks);
 		sw_snapshot_destroy(snap);
 	}
 	sw_context_destroy(ctx);
+}
+
+void walk_core(const uint8_t *data, size_t size, const struct sw_walk_options *options)
+{
+	walk_core_by(data, size, sw_walk_all, options);
 }

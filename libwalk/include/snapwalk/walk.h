@@ -312,6 +312,9 @@ enum {
 	SW_FRAME_SIGNAL = 2,    /* a signal trampoline; the next frame was interrupted */
 	SW_FRAME_LIVE_READ = 4, /* found with memory read after the target ran again */
 	SW_FRAME_MAY_MISS = 8,  /* frames between this one and its callee may be missing */
+	SW_FRAME_LANGUAGE = 16, /* of an interpreted function, run by the native frame that follows
+				   it, or by the first one behind others of the same native frame */
+	SW_FRAME_INTERNAL = 32, /* native, and the interpreter's own */
 };
 
 struct sw_frame {
@@ -319,11 +322,13 @@ struct sw_frame {
 	uint64_t sp_avma;
 	const struct sw_place *place; /* borrowed from the snapshot; NULL when in no module */
 	uint64_t cookie;              /* the owner's own, for sw_walk_describe() */
-	uint8_t by;                   /* which unwinder found it; for sw_frame_by() */
-	uint8_t source;               /* which table of that unwinder; for sw_frame_by() */
-	uint8_t owner;                /* which unwinder knows the code; for sw_frame_kind() */
-	uint8_t trust;                /* enum sw_trust */
-	uint16_t flags;               /* SW_FRAME_* */
+	const char *by;   /* static wire name: the unwinder, or the table of it, that found the
+			     frame; "context" for the first one */
+	const char *kind; /* static wire name of the kind of code: "native", "pe", "jit", "clr" ...;
+			     "unknown" */
+	uint8_t owner;    /* who knows the code, for sw_walk_describe(); 0: nobody */
+	uint8_t trust;    /* enum sw_trust */
+	uint16_t flags;   /* SW_FRAME_* */
 };
 
 /** What a runtime knows of one of its threads. */
@@ -367,10 +372,9 @@ struct sw_walks {
 };
 
 enum sw_walk_mode {
-	SW_WALK_HYBRID,    /* tables, then frame pointer, then scan */
-	SW_WALK_TABLES,    /* only what tables say */
-	SW_WALK_SCAN,      /* only the scan: shows every return address there may be */
-	SW_WALK_LIBUNWIND, /* libunwind over the same snapshot: the second opinion */
+	SW_WALK_HYBRID, /* tables, then frame pointer, then scan */
+	SW_WALK_TABLES, /* only what tables say */
+	SW_WALK_SCAN,   /* only the scan: shows every return address there may be */
 };
 
 /** Zero-initialised means the defaults. */
@@ -384,10 +388,18 @@ struct sw_walk_options {
  * Unwind every captured thread of a snapshot. Broken and cut stacks are no error: see sw_walk.end.
  *
  * @param snap  Borrowed; must outlive *ret.
- * @return 0; -SW_E_NOMEM; -SW_E_UNSUPPORTED (SW_WALK_LIBUNWIND, and libunwind is not installed).
+ * @return 0; -SW_E_NOMEM.
  */
 SW_PUBLIC int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *options,
 			  struct sw_walks **ret, struct sw_error *err);
+/**
+ * The second opinion: the same by libunwind, over the same snapshot. options->mode does not count.
+ *
+ * @return As sw_walk_all(); -SW_E_UNSUPPORTED: libunwind is not installed.
+ */
+SW_PUBLIC int sw_walk_libunwind(const struct sw_snapshot *snap,
+				const struct sw_walk_options *options, struct sw_walks **ret,
+				struct sw_error *err);
 SW_PUBLIC void sw_walks_destroy(struct sw_walks *walks);
 
 /** The pc to look names and lines up with: pc - 1 for return addresses, else pc. */
@@ -397,10 +409,6 @@ static inline uint64_t sw_frame_lookup_avma(const struct sw_frame *frame)
 }
 
 /** Wire names; static. Unknown values give "unknown". */
-/** The unwinder, or the table of it, that found the frame; "context" for the first one. */
-SW_PUBLIC const char *sw_frame_by(const struct sw_frame *frame);
-/** What kind of code it is: "native", "pe", "jit", "clr" ...; "unknown". */
-SW_PUBLIC const char *sw_frame_kind(const struct sw_frame *frame);
 SW_PUBLIC const char *sw_trust_name(unsigned trust);
 SW_PUBLIC const char *sw_end_name(unsigned end);
 SW_PUBLIC const char *sw_module_kind_name(unsigned kind);

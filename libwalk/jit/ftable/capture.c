@@ -5,7 +5,6 @@
  * limits in jit/ftable/capture.h bound how many reads that takes.
  */
 #include "jit/ftable/capture.h"
-#include "capture/room.h"
 #include "errors.h"
 #include "jit/ftable/read.h"
 #include "snapshot/snapshot.h"
@@ -194,17 +193,6 @@ static void payloads_copy(struct hook *h, bool of_used)
 	}
 }
 
-/* Threads that nobody asked for run on, too. */
-static bool all_held(const struct sw_stop *stop)
-{
-	if (!stop->new_threads)
-		return false;
-	for (size_t i = 0; i < stop->n; i++)
-		if (!stop->tracees[i].has_regs)
-			return false;
-	return true;
-}
-
 /* Marks the tables of a copy, of which now holds n as they are now, that are not the same any more
  * or were being changed. */
 static void tables_mark(uint8_t *tables, const uint8_t *now, size_t n, uint32_t table_bytes)
@@ -252,7 +240,7 @@ int sw_ftable_capture(struct sw_jit_capture *c)
 	}
 	payloads_copy(h, true);
 	payloads_copy(h, false);
-	if (!all_held(c->capture->room->stop))
+	if (!sw_capture_is_whole(c->capture))
 		changed_mark(h);
 	return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef SW_FTABLE_CAPTURE_H
 #define SW_FTABLE_CAPTURE_H
 
-#include "jit/jit.h"
+#include "jit/common/source.h"
 
 /* The hooks of jit/ftable/source.c: target running, then STOPPED (see jit/jit.h). */
 int sw_ftable_prepare(struct sw_jit_capture *c);

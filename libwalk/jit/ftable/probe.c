@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which files have a registry of <snapwalk/ftable.h>: by a symbol, or by a note. */
+#include "jit/common/probe.h"
 #include "jit/ftable/tables.h"
 
 #include <elf.h>

@@ -27,8 +27,9 @@ struct sw_memory sw_ftable_running(const struct sw_ftable_all *st)
 }
 
 int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		     size_t n_anchors, void **ret_state)
+		     size_t n_anchors, void *found, void **ret_state)
 {
+	(void) found; /* the copies are among the snapshot's ranges */
 	if (n_anchors == 0)
 		return 0;
 	struct sw_ftable_all *st = calloc(1, sizeof(*st));

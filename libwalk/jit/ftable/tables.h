@@ -3,8 +3,8 @@
 #define SW_FTABLE_TABLES_H
 
 #include "jit/ftable/read.h"
-#include "jit/jit.h"
-#include "jit/cfi.h"
+#include "jit/common/source.h"
+#include "jit/common/cfi.h"
 #include "range_index.h"
 #include "snapshot/snapshot.h"
 
@@ -52,7 +52,7 @@ struct sw_ftable_all {
 
 /* As in sw_jit_source_ops. */
 int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		     size_t n_anchors, void **ret_state);
+		     size_t n_anchors, void *found, void **ret_state);
 void sw_ftable_detach(void *state);
 
 /* Tried once. */

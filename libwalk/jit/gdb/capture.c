@@ -18,7 +18,7 @@
  */
 #include "jit/gdb/source.h"
 #include "jit/gdb/list.h"
-#include "jit/pieces.h"
+#include "jit/common/pieces.h"
 #include "snapshot/live.h"
 #include "snapshot/snapshot.h"
 

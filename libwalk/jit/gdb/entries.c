@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-extern const struct sw_jit_source_ops sw_jit_gdb; /* whose hooks' state this needs */
-
 enum {
 	ENTRIES_MAX = 2 * SW_JIT_GDB_NODES_MAX, /* of all lists: they may lead to the same nodes */
 	ARRAY_FIRST = 64,
@@ -17,7 +15,8 @@ enum {
 };
 
 int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			    size_t n_anchors, struct sw_jit_gdb_index **ret)
+			    size_t n_anchors, const struct sw_jit_gdb_known *known,
+			    struct sw_jit_gdb_index **ret)
 {
 	struct sw_jit_gdb_index *g = calloc(1, sizeof(*g));
 	struct sw_jit_gdb_registry *lists = calloc(n_anchors, sizeof(*lists));
@@ -29,6 +28,7 @@ int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_
 	g->snap = snap;
 	g->anchors = anchors;
 	g->n_anchors = n_anchors;
+	g->known = known;
 	g->lists = lists;
 	g->headers_left = HEADERS_BYTES;
 	g->symfiles_left = SYMFILES_BYTES;
@@ -98,7 +98,7 @@ static void entries_recover(struct sw_jit_gdb_index *g, const struct sw_jit_gdb_
 void sw_jit_gdb_lists_load(struct sw_jit_gdb_index *g)
 {
 	struct sw_snapshot_memory memory = {.snap = g->snap};
-	const struct sw_jit_gdb_known *known = sw_jit_hook_state(g->snap, &sw_jit_gdb);
+	const struct sw_jit_gdb_known *known = g->known;
 	if (g->loaded)
 		return;
 	g->loaded = true;

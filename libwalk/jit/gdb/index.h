@@ -37,6 +37,7 @@ struct sw_jit_gdb_index {
 	const struct sw_snapshot *snap;
 	const struct sw_jit_anchor *anchors;
 	size_t n_anchors;
+	const struct sw_jit_gdb_known *known; /* what the hooks found; NULL: nothing */
 	bool loaded, indexed;
 	bool nomem, too_much, too_many;    /* not all of it is here */
 	bool torn;                         /* nor this: it changed while it was read */
@@ -59,7 +60,8 @@ struct sw_jit_gdb_candidates {
 
 /* jit/gdb/entries.c: 0, -SW_E_NOMEM. All that is given is borrowed until it is destroyed. */
 int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			    size_t n_anchors, struct sw_jit_gdb_index **ret);
+			    size_t n_anchors, const struct sw_jit_gdb_known *known,
+			    struct sw_jit_gdb_index **ret);
 void sw_jit_gdb_index_destroy(struct sw_jit_gdb_index *g);
 
 void sw_jit_gdb_lists_load(struct sw_jit_gdb_index *g);

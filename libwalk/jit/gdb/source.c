@@ -4,6 +4,7 @@
  * Everybody has his own (LLVM, V8, PHP, qemu, the BEAM), and a process may have several.
  * Source: GDB manual, "JIT Compilation Interface".
  */
+#include "jit/common/probe.h"
 #include "cleanup.h"
 #include "jit/gdb/index.h"
 #include "snapshot/module.h"
@@ -34,12 +35,12 @@ static void gdb_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe 
 }
 
 static int gdb_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		      size_t n_anchors, void **ret_state)
+		      size_t n_anchors, void *found, void **ret_state)
 {
 	struct sw_jit_gdb_index *g;
 	if (n_anchors == 0)
 		return 0;
-	int r = sw_jit_gdb_index_create(snap, anchors, n_anchors, &g);
+	int r = sw_jit_gdb_index_create(snap, anchors, n_anchors, found, &g);
 	if (r == 0)
 		*ret_state = g;
 	return r;

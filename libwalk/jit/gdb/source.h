@@ -2,9 +2,9 @@
 #ifndef SW_JIT_GDB_H
 #define SW_JIT_GDB_H
 
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "jit/gdb/list.h"
-#include "jit/pieces.h"
+#include "jit/common/pieces.h"
 
 /* What the lists had before the stop; the state of the hooks. */
 struct sw_jit_gdb_known {
@@ -29,5 +29,7 @@ enum {
 	SW_JIT_GDB_STOP_BYTES = 256 << 10, /* of these symfiles */
 	SW_JIT_GDB_KNOWN_MAX = 16384,      /* nodes looked at before the stop */
 };
+
+extern const struct sw_jit_source_ops sw_jit_gdb;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/gdb/symfile.h"
 #include "cleanup.h"
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 #include "jit/gdb/symfile_line.h"
 
 #include <elf.h>

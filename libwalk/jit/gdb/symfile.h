@@ -2,7 +2,7 @@
 #ifndef SW_JIT_SYMFILE_H
 #define SW_JIT_SYMFILE_H
 
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 #include "memory.h"
 
 #include <snapwalk/walk.h>

@@ -11,12 +11,12 @@
 #include <inttypes.h>
 
 static int libgcc_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			 size_t n_anchors, void **ret_state)
+			 size_t n_anchors, void *found, void **ret_state)
 {
 	struct sw_jit_libgcc_tables *g;
 	if (n_anchors == 0)
 		return 0;
-	int r = sw_jit_libgcc_tables_create(snap, anchors, n_anchors, &g);
+	int r = sw_jit_libgcc_tables_create(snap, anchors, n_anchors, found, &g);
 	if (r == 0)
 		*ret_state = g;
 	return r;

@@ -2,9 +2,9 @@
 #ifndef SW_JIT_LIBGCC_H
 #define SW_JIT_LIBGCC_H
 
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "jit/libgcc/list.h"
-#include "jit/pieces.h"
+#include "jit/common/pieces.h"
 
 /* jit/libgcc/probe.c: adds the anchors of a copy of libgcc; their detail is its kind. */
 void sw_jit_libgcc_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
@@ -58,5 +58,7 @@ void sw_jit_libgcc_prove(struct sw_jit_libgcc_known *known);
 
 /* jit/libgcc/capture.c: in the stop. */
 int sw_jit_libgcc_capture(struct sw_jit_capture *c);
+
+extern const struct sw_jit_source_ops sw_jit_libgcc;
 
 #endif

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct sw_jit_source_ops sw_jit_libgcc; /* whose hooks' state this needs */
-
 enum {
 	TABLE_BYTES = 16 << 20,  /* of one .eh_frame */
 	TABLES_BYTES = 64 << 20, /* of all */
@@ -24,7 +22,8 @@ enum {
 };
 
 int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-				size_t n_anchors, struct sw_jit_libgcc_tables **ret)
+				size_t n_anchors, struct sw_jit_libgcc_known *known,
+				struct sw_jit_libgcc_tables **ret)
 {
 	struct sw_jit_libgcc_tables *g = calloc(1, sizeof(*g));
 	struct sw_jit_libgcc_registry *registries = calloc(n_anchors, sizeof(*registries));
@@ -36,6 +35,7 @@ int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_
 	g->snap = snap;
 	g->anchors = anchors;
 	g->n_anchors = n_anchors;
+	g->known = known;
 	g->registries = registries;
 	g->bytes_left = TABLES_BYTES;
 	g->memory.snap = snap;
@@ -125,7 +125,7 @@ static int table_kept(const struct sw_jit_libgcc_known_table *was, struct sw_byt
 
 static int table_load(struct sw_jit_libgcc_tables *g, const struct sw_jit_libgcc_table *table)
 {
-	const struct sw_jit_libgcc_known *known = sw_jit_hook_state(g->snap, &sw_jit_libgcc);
+	const struct sw_jit_libgcc_known *known = g->known;
 	const struct sw_jit_libgcc_known_table *was =
 		known != NULL ? sw_jit_libgcc_known_find(known, table) : NULL;
 	bool proven = was != NULL && was->proven && was->bytes <= g->bytes_left;
@@ -230,7 +230,7 @@ static void tables_recover(struct sw_jit_libgcc_tables *g, const struct sw_jit_l
 
 void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g)
 {
-	struct sw_jit_libgcc_known *known = sw_jit_hook_state(g->snap, &sw_jit_libgcc);
+	struct sw_jit_libgcc_known *known = g->known;
 	struct sw_snapshot_memory copies = {.snap = g->snap, .no_live = true};
 	if (g->loaded)
 		return;

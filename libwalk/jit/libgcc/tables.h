@@ -2,7 +2,7 @@
 #ifndef SW_JIT_LIBGCC_TABLES_H
 #define SW_JIT_LIBGCC_TABLES_H
 
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 #include "jit/libgcc/source.h"
 #include "map.h"
 
@@ -25,6 +25,7 @@ struct sw_jit_libgcc_registry {
 /* After the stop: the tables of all lists and trees of a process, read once. */
 struct sw_jit_libgcc_tables {
 	const struct sw_snapshot *snap;
+	struct sw_jit_libgcc_known *known; /* what the hooks found; NULL: nothing */
 	const struct sw_jit_anchor *anchors;
 	size_t n_anchors;
 	bool loaded;
@@ -43,7 +44,8 @@ struct sw_jit_libgcc_tables {
 
 /* 0, -SW_E_NOMEM. All that is given is borrowed until it is destroyed. */
 int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-				size_t n_anchors, struct sw_jit_libgcc_tables **ret);
+				size_t n_anchors, struct sw_jit_libgcc_known *known,
+				struct sw_jit_libgcc_tables **ret);
 void sw_jit_libgcc_tables_destroy(struct sw_jit_libgcc_tables *g);
 
 void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g);

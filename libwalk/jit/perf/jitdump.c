@@ -2,8 +2,8 @@
 #include "jit/perf/jitdump.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "jit/jit.h"
-#include "jit/cfi.h"
+#include "jit/common/source.h"
+#include "jit/common/cfi.h"
 #include "snapshot/module.h"
 #include "snapshot/side_file.h"
 #include "snapshot/snapshot.h"
@@ -66,11 +66,12 @@ static void file_add(struct jitdump_state *st, const struct sw_module *module)
 }
 
 static int jitdump_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			  size_t n_anchors, void **ret_state)
+			  size_t n_anchors, void *found, void **ret_state)
 {
 	struct jitdump_state *st = calloc(1, sizeof(*st));
 	(void) anchors; /* none: it has no probe() */
 	(void) n_anchors;
+	(void) found;
 	if (st == NULL)
 		return -SW_E_NOMEM;
 	st->snap = snap;

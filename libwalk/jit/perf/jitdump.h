@@ -2,6 +2,7 @@
 #ifndef SW_JIT_JITDUMP_H
 #define SW_JIT_JITDUMP_H
 
+#include "jit/common/source.h"
 #include "bytes.h"
 #include "cfi/entry.h"
 #include "range_index.h"
@@ -58,5 +59,7 @@ bool sw_jitdump_line(const struct sw_jitdump *dump, const struct sw_jitdump_func
 /* Its .eh_frame as if it were where perf puts it: behind the code, at the next multiple of 8. */
 bool sw_jitdump_cfi(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,
 		    struct sw_cfi_section *ret);
+
+extern const struct sw_jit_source_ops sw_jit_jitdump;
 
 #endif

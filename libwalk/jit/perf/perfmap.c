@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/perf/perfmap.h"
-#include "capture/room.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "jit/jit.h"
+#include "jit/common/source.h"
 #include "process/proc.h"
 #include "snapshot/side_file.h"
 
@@ -179,19 +178,19 @@ static int perfmap_prepare(struct sw_jit_capture *c)
 	char status[STATUS_BYTES], path[64];
 	struct stat st;
 	struct sw_capture *capture = c->capture;
-	if (sw_proc_read_small(capture->room->proc_fd, "status", status, sizeof(status)) <= 0)
+	if (sw_capture_proc_read(capture, "status", status, sizeof(status)) <= 0)
 		return 0; /* it is gone, and that is found out elsewhere */
 	long pid = own_pid(status);
 	if (pid <= 0)
 		return 0;
 	(void) snprintf(path, sizeof(path), "/tmp/perf-%ld.map", pid); /* fits */
-	sw_cleanup(sw_close_p) int fd = sw_side_file_open(capture, path);
+	sw_cleanup(sw_close_p) int fd = sw_capture_open(capture, path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0; /* most processes have none */
 	const char *why = refusal(capture->snap, status, &st);
 	if (why == NULL)
-		return sw_side_file_add(capture, side_name, sw_take_fd(fd));
-	sw_side_file_refuse(capture, side_name, why);
+		return sw_side_file_keep(capture->snap, side_name, sw_take_fd(fd));
+	sw_side_file_refuse(capture->snap, side_name, why);
 	return 0;
 }
 
@@ -206,11 +205,12 @@ struct perfmap {
 };
 
 static int perfmap_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			  size_t n_anchors, void **ret_state)
+			  size_t n_anchors, void *found, void **ret_state)
 {
 	struct perfmap *m = calloc(1, sizeof(*m));
 	(void) anchors; /* none: it has no probe() */
 	(void) n_anchors;
+	(void) found;
 	if (m == NULL)
 		return -SW_E_NOMEM;
 	m->snap = snap;

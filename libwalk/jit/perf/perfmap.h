@@ -2,6 +2,7 @@
 #ifndef SW_JIT_PERFMAP_H
 #define SW_JIT_PERFMAP_H
 
+#include "jit/common/source.h"
 #include "bytes.h"
 #include "range_index.h"
 
@@ -25,5 +26,7 @@ bool sw_perfmap_line_read(struct sw_bytes map, size_t offset, struct sw_perfmap_
  * *ret_n: lines that count; *ret_limited: there were more. 0, -SW_E_NOMEM. */
 int sw_perfmap_parse(struct sw_bytes map, struct sw_jit_ranges *ranges, size_t *ret_n,
 		     bool *ret_limited);
+
+extern const struct sw_jit_source_ops sw_jit_perfmap;
 
 #endif

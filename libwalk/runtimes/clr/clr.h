@@ -27,6 +27,7 @@ struct sw_clr {
 	struct sw_memory memory;
 	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
 	size_t n_runtimes;
+	bool borrowed;      /* the runtimes are those that were found before the stop */
 	bool double_mapped; /* see sw_clr_is_helper() */
 	struct sw_arena arena;
 	struct sw_map64 by_pc;   /* -> struct sw_clr_code, 0: not managed */
@@ -40,6 +41,17 @@ struct sw_clr {
 	struct sw_clr_names *names; /* owned; NULL until the first name is asked for */
 	struct sw_clr_notes *notes; /* owned; the same of threads */
 };
+
+/* What is found before the stop: open() goes on with it. */
+struct sw_clr_found {
+	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
+	struct sw_module *module[SW_CLR_RUNTIMES_MAX]; /* where each is: places may be made anew */
+	uint64_t start_avma[SW_CLR_RUNTIMES_MAX];
+	size_t n;
+};
+
+/* Whether one may be there: all of them make code, and are in an ELF file of some size. */
+bool sw_clr_probe(const struct sw_snapshot *snap);
 
 /* Finds the runtimes of the snapshot: those of modules that export a descriptor or the table for
  * debuggers. Asks no module where all code is that of ELF files; only_likely: asks the program and

@@ -13,6 +13,7 @@
  * vm/dynamicmethod.cpp, HostCodeHeap.
  */
 #include "runtimes/clr/collectible.h"
+#include "snapshot/live.h"
 #include "runtimes/clr/functions.h"
 #include "runtimes/clr/remote.h"
 #include "runtimes/clr/names.h"
@@ -211,7 +212,7 @@ void sw_clr_collectible_want(struct sw_capture *capture, const struct sw_clr_run
 bool sw_clr_collectible_remains(const struct sw_clr *clr, const struct sw_clr_code *code,
 				size_t live_before)
 {
-	const struct sw_memory memory = sw_clr_direct_memory(clr->snap);
+	const struct sw_memory memory = sw_live_memory(clr->snap);
 	struct sw_clr_code now;
 	if (!code->collectible || clr->source.live_reads == live_before)
 		return true;

@@ -14,7 +14,7 @@
 #include <gelf.h>
 #include <string.h>
 
-extern const struct sw_unwinder_ops sw_runtime_clr;
+static const char slot_key; /* of what is kept with a module */
 
 enum {
 	VERSION_PHDRS_MAX = 4096,
@@ -36,7 +36,7 @@ struct exports {
 /* NULL when there is no memory. */
 static const struct exports *exports_get(struct sw_module *module)
 {
-	void **slot = sw_module_slot(module, &sw_runtime_clr);
+	void **slot = sw_slots_get(&module->slots, &slot_key, free);
 	if (slot == NULL || *slot != NULL)
 		return slot != NULL ? *slot : NULL;
 	struct exports *e = calloc(1, sizeof(*e));
@@ -216,6 +216,16 @@ static bool is_candidate(const struct sw_snapshot *snap, const struct sw_place *
 	return strcmp(path, snap->process.exe) == 0 ||
 	       strcmp(name != NULL ? name + 1 : path, "libcoreclr.so") == 0 ||
 	       (!only_likely && place->end_avma - place->start_avma >= RUNTIME_BYTES_MIN);
+}
+
+bool sw_clr_probe(const struct sw_snapshot *snap)
+{
+	if (!sw_snapshot_has_made_code(snap))
+		return false;
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (is_candidate(snap, &snap->places[i], false))
+			return true;
+	return false;
 }
 
 int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory, bool only_likely,

@@ -28,8 +28,6 @@ void sw_clr_il_explain(struct sw_clr *clr, const struct sw_clr_code *code, uint6
 
 /* prepare(): opens what lies beside assemblies and has the name of a PDB. */
 void sw_clr_pdb_files_prepare(struct sw_capture *capture);
-/* The same of a core file, on this host. */
-void sw_clr_pdb_files_core(struct sw_snapshot *snap);
 
 /* Why some were not opened; static. NULL: all were. */
 const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap);

@@ -4,10 +4,8 @@
  * the name that the assembly's mapping has: nothing is read of them, and of the assembly, until the
  * process runs again. Which of them belongs to which assembly is said by their ids.
  */
-#include "capture/room.h"
 #include "cleanup.h"
 #include "runtimes/clr/lines.h"
-#include "saved/core_open.h"
 #include "map.h"
 #include "snapshot/side_file.h"
 #include "snapshot/snapshot.h"
@@ -36,40 +34,28 @@ static bool side_name(const char *path, char *to, size_t bytes)
 	       snprintf(to, bytes, "%s%.*s.pdb", prefix, (int) n, name) < (int) bytes;
 }
 
-/* Where they are looked for. */
-struct finder {
-	struct sw_snapshot *snap;
-	struct sw_capture *capture; /* NULL: a core file, whose files are ours to read, or not */
-};
-
-static int finder_open(const struct finder *f, const char *path)
-{
-	return f->capture != NULL ? sw_side_file_open(f->capture, path)
-				  : sw_core_open_regular(path);
-}
-
 /*
  * What it tells is shown to whoever may see the dump: the process itself could read it. Its own files,
  * and those that all may read; else what may be read by the same as the assembly, which it has mapped.
  */
-static bool may_read(const struct finder *f, const char *assembly, int fd)
+static bool may_read(struct sw_capture *capture, const char *assembly, int fd)
 {
 	struct stat pdb, own;
-	if (f->capture == NULL)
+	if (!capture->snap->live) /* a core file: those who read it read files as themselves */
 		return true;
 	if (fstat(fd, &pdb) < 0)
 		return false;
 	if (pdb.st_mode & S_IROTH)
 		return true;
-	if (pdb.st_uid == f->snap->process.uid)
+	if (pdb.st_uid == capture->snap->process.uid)
 		return pdb.st_mode & S_IRUSR;
-	sw_cleanup(sw_close_p) int assembly_fd = finder_open(f, assembly);
+	sw_cleanup(sw_close_p) int assembly_fd = sw_capture_open(capture, assembly);
 	return assembly_fd >= 0 && fstat(assembly_fd, &own) == 0 && own.st_uid == pdb.st_uid &&
 	       own.st_gid == pdb.st_gid && (own.st_mode & ~pdb.st_mode & (S_IRUSR | S_IRGRP)) == 0;
 }
 
 /* True when it was one more. */
-static bool file_try(const struct finder *f, const char *path)
+static bool file_try(struct sw_capture *capture, const char *path)
 {
 	char name[sizeof(prefix) + NAME_BYTES + sizeof(".pdb")], beside[4096];
 	const char *slash = strrchr(path, '/');
@@ -77,9 +63,9 @@ static bool file_try(const struct finder *f, const char *path)
 	    snprintf(beside, sizeof(beside), "%.*s/%s", (int) (slash - path), path,
 		     name + sizeof(prefix) - 1) >= (int) sizeof(beside))
 		return false;
-	sw_cleanup(sw_close_p) int fd = finder_open(f, beside);
-	return fd >= 0 && may_read(f, path, fd) &&
-	       sw_side_file_keep(f->snap, name, sw_take_fd(fd)) == 0;
+	sw_cleanup(sw_close_p) int fd = sw_capture_open(capture, beside);
+	return fd >= 0 && may_read(capture, path, fd) &&
+	       sw_side_file_keep(capture->snap, name, sw_take_fd(fd)) == 0;
 }
 
 static bool is_assembly(const struct sw_map *map)
@@ -104,32 +90,22 @@ static bool is_new(struct sw_map64 *seen, const char *path)
 	return !sw_map64_get(seen, key, &kept) && sw_map64_put(seen, key, 1) == 0;
 }
 
-static void files_find(const struct finder *f)
+void sw_clr_pdb_files_prepare(struct sw_capture *capture)
 {
-	const struct sw_snapshot *snap = f->snap;
+	const struct sw_snapshot *snap = capture->snap;
 	struct sw_map64 seen = {0};
 	/* Of a program in one file, which has its assemblies in it. */
-	size_t opened = file_try(f, snap->process.exe), i;
+	size_t opened = file_try(capture, snap->process.exe), i;
 	for (i = 0; i < snap->n_maps && opened < FILES_MAX && seen.count < TRIES_MAX; i++)
 		if (is_assembly(&snap->maps[i]) && is_new(&seen, snap->maps[i].path) &&
-		    file_try(f, snap->maps[i].path))
+		    file_try(capture, snap->maps[i].path))
 			opened++;
-	if (i < snap->n_maps && f->capture != NULL)
+	if (i < snap->n_maps)
 		sw_side_file_refuse(
-			f->capture, prefix,
+			capture->snap, prefix,
 			"it has more assemblies than are looked at: methods of some have "
 			"no lines");
 	sw_map64_deinit(&seen);
-}
-
-void sw_clr_pdb_files_prepare(struct sw_capture *capture)
-{
-	files_find(&(struct finder){capture->room->snap, capture});
-}
-
-void sw_clr_pdb_files_core(struct sw_snapshot *snap)
-{
-	files_find(&(struct finder){snap, NULL});
 }
 
 const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap)

@@ -11,6 +11,7 @@
  *	clr_threads    what is copied in the stop, with clr_collectible, code that may be freed right
  *	               after it; clr_notes what Thread objects say of threads
  */
+#include "runtimes/clr/runtime.h"
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/notes.h"
 #include "runtimes/clr/threads.h"
@@ -22,14 +23,15 @@
 #include <snapwalk/error.h>
 #include <stdio.h>
 
-static void clr_detach(void *state)
+static void clr_close(void *state)
 {
 	struct sw_clr *clr = state;
 	if (clr == NULL)
 		return;
 	sw_clr_names_destroy(clr->names);
 	sw_clr_notes_destroy(clr->notes);
-	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
+	if (!clr->borrowed)
+		sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
 	sw_map64_deinit(&clr->hijacks);
@@ -38,8 +40,23 @@ static void clr_detach(void *state)
 	free(clr);
 }
 
-static int clr_attach(const struct sw_snapshot *snap, void **ret_state)
+/* Those that were found before the stop, where they are now: maps may have been read again since. */
+static void runtimes_borrow(struct sw_clr *clr, const struct sw_clr_found *found)
 {
+	for (size_t i = 0; i < found->n; i++) {
+		struct sw_clr_runtime *r = &clr->runtimes[clr->n_runtimes];
+		*r = found->runtimes[i];
+		r->place = (struct sw_place *) sw_snapshot_place(clr->snap, found->start_avma[i]);
+		if (r->place != NULL && r->place->module == found->module[i] &&
+		    sw_place_resolve(r->place, clr->snap))
+			clr->n_runtimes++;
+	}
+	clr->borrowed = true;
+}
+
+static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	const struct sw_clr_found *before = found;
 	struct sw_clr *clr = calloc(1, sizeof(*clr));
 	if (clr == NULL)
 		return -SW_E_NOMEM;
@@ -47,13 +64,16 @@ static int clr_attach(const struct sw_snapshot *snap, void **ret_state)
 	clr->source.snap = snap;
 	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);
-	int r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
-	if (r < 0) {
-		clr_detach(clr);
-		return r;
-	}
-	*ret_state = clr;
-	return 0;
+	int r = 0;
+	if (before != NULL && before->n > 0)
+		runtimes_borrow(clr, before);
+	else
+		r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
+	if (r < 0 || clr->n_runtimes == 0)
+		clr_close(clr);
+	else
+		*ret_state = clr;
+	return r;
 }
 
 static enum sw_step clr_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -65,12 +85,12 @@ static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 {
 	struct sw_clr *clr = state;
 	(void) ret_cookie; /* the pc tells all */
-	return clr->n_runtimes > 0 && !sw_clr_is_native(cursor->place) &&
+	return !sw_clr_is_native(cursor->place) &&
 	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL ||
 		sw_clr_is_helper(clr, cursor));
 }
 
-static int clr_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
+static int clr_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	const struct sw_clr_code *code = sw_clr_code_find(state, frame->pc_avma);
 	if (code == NULL) { /* see clr_owns() */
@@ -87,12 +107,12 @@ static int clr_describe(void *state, const struct sw_frame *frame, struct sw_des
 	return 1;
 }
 
-static bool clr_thread_note(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+static bool clr_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
 {
-	return state != NULL && sw_clr_thread_note(state, thread, ret);
+	return sw_clr_thread_note(state, thread, ret);
 }
 
-static size_t clr_recognise(void *state, struct sw_runtime *ret, size_t max)
+static size_t clr_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_clr *clr = state;
 	size_t n = clr->n_runtimes < max ? clr->n_runtimes : max;
@@ -113,8 +133,6 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 			struct sw_text *text)
 {
 	struct sw_clr *clr = state;
-	if (clr == NULL || clr->n_runtimes == 0)
-		return;
 	const struct sw_clr_code *code = sw_clr_code_find(clr, avma);
 	if (code == NULL) {
 		const char *why = sw_clr_unread_why(clr, sw_snapshot_place(snap, avma));
@@ -139,20 +157,21 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 	sw_pe_function_print(&env, &code->function, text);
 }
 
-const struct sw_unwinder_ops sw_runtime_clr = {
+const struct sw_runtime_ops sw_runtime_clr = {
 	.name = "clr",
 	.kind = "clr",
 	.trust = SW_TRUST_RUNTIME,
 	.weak_trust = SW_TRUST_SCAN_VERIFIED,
 	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_ANON | SW_CODE_JIT,
-	.prepare = sw_clr_prepare,
-	.attach = clr_attach,
-	.detach = clr_detach,
+	.probe = sw_clr_probe,
+	.before = sw_clr_before,
+	.forget = sw_clr_found_destroy,
+	.open = clr_open,
+	.close = clr_close,
 	.step = clr_step,
 	.owns = clr_owns,
-	.describe = clr_describe,
-	.recognise = clr_recognise,
-	.thread_note = clr_thread_note,
+	.names = clr_names,
+	.identify = clr_identify,
+	.thread = clr_thread,
 	.explain = clr_explain,
-	.module_forget = free,
 };

@@ -7,23 +7,10 @@
 #include "runtimes/clr/remote.h"
 #include "runtimes/clr/notes.h"
 
-#include <unistd.h>
+#include <stdlib.h>
 
 /* It has no stack any more; another one may have got it. */
 enum { STATE_GONE = SW_CLR_STATE_DEAD | SW_CLR_STATE_DETACHED };
-
-static bool direct_read(void *arg, uint64_t avma, void *buffer, size_t length)
-{
-	const int *fd = arg;
-	return *fd >= 0 && avma <= INT64_MAX &&
-	       pread(*fd, buffer, length, (off_t) avma) == (ssize_t) length;
-}
-
-struct sw_memory sw_clr_direct_memory(const struct sw_snapshot *snap)
-{
-	static const struct sw_memory_ops ops = {.read = direct_read};
-	return (struct sw_memory){&ops, &snap->priv->mem_fd};
-}
 
 /* Calls each for the Thread objects of a runtime; stops when it answers false. */
 static void threads_each(const struct sw_clr_runtime *r, struct sw_memory m,
@@ -54,23 +41,32 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 	       sw_capture_want(w->capture, thread_avma, SW_CLR_THREAD_BYTES) == 0;
 }
 
-int sw_clr_prepare(struct sw_capture *capture)
+void sw_clr_found_destroy(void *found)
 {
-	const struct sw_snapshot *snap = capture->snap;
-	struct sw_memory memory = sw_clr_direct_memory(snap);
-	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
+	struct sw_clr_found *f = found;
+	sw_clr_runtimes_deinit(f->runtimes, f->n);
+	free(f);
+}
+
+int sw_clr_before(struct sw_capture *capture)
+{
+	struct sw_memory memory = capture->memory;
 	struct wanting w = {.capture = capture};
-	size_t n;
-	int r = sw_clr_runtimes_find(snap, memory, true, runtimes, &n);
+	struct sw_clr_found *f = calloc(1, sizeof(*f));
+	if (f == NULL)
+		return -SW_E_NOMEM;
+	*capture->found = f;
+	int r = sw_clr_runtimes_find(capture->snap, memory, true, f->runtimes, &f->n);
 	/* Threads that come after this, or are too many, are read when the process runs again. */
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		threads_each(&runtimes[i], memory, want_thread, &w);
-		sw_clr_notes_prepare(capture, &runtimes[i]);
+	for (size_t i = 0; r == 0 && i < f->n; i++) {
+		f->module[i] = f->runtimes[i].place->module;
+		f->start_avma[i] = f->runtimes[i].place->start_avma;
+		threads_each(&f->runtimes[i], memory, want_thread, &w);
+		sw_clr_notes_prepare(capture, &f->runtimes[i]);
 	}
-	for (size_t i = 0; r == 0 && i < n; i++) /* last: it may take all room that there is */
-		sw_clr_collectible_want(capture, &runtimes[i], memory);
-	sw_clr_runtimes_deinit(runtimes, n);
-	if (r == 0 && n > 0)
+	for (size_t i = 0; r == 0 && i < f->n; i++) /* last: it may use all that may be copied */
+		sw_clr_collectible_want(capture, &f->runtimes[i], memory);
+	if (r == 0 && f->n > 0)
 		sw_clr_pdb_files_prepare(capture);
 	return r;
 }

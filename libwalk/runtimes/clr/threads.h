@@ -19,12 +19,9 @@ enum {
 	SW_CLR_STATE_DETACHED = INT32_MIN, /* bit 31 */
 };
 
-/* The running process as it is now: what the snapshot's own memory reads is kept, and then is too old
- * after the stop. */
-struct sw_memory sw_clr_direct_memory(const struct sw_snapshot *snap);
-
-/* The hook of the same name. */
-int sw_clr_prepare(struct sw_capture *capture);
+/* The hook of the same name; what it finds is a struct sw_clr_found. */
+int sw_clr_before(struct sw_capture *capture);
+void sw_clr_found_destroy(void *found);
 
 /* Thread objects, as they are linked; loaded once. */
 size_t sw_clr_threads_get(struct sw_clr *clr, const uint64_t **ret);

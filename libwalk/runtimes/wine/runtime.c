@@ -11,6 +11,7 @@
  * frames before the last callback and skips all of Windows, that of Wine 8 needs a register that is
  * lost (signal_x86_64.c, __wine_syscall_dispatcher, __wine_unix_call_dispatcher).
  */
+#include "runtimes/wine/runtime.h"
 #include "snapshot/snapshot.h"
 #include "runtimes/wine/stacks.h"
 #include "runtimes/wine/state.h"
@@ -18,8 +19,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int wine_attach(const struct sw_snapshot *snap, void **ret_state)
+static bool wine_probe(const struct sw_snapshot *snap)
 {
+	return sw_snapshot_has_kind(snap, SW_MODULE_PE);
+}
+
+static int wine_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	(void) found; /* its hook adds stacks, and keeps nothing */
 	struct sw_wine *w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return -SW_E_NOMEM;
@@ -32,7 +39,7 @@ static int wine_attach(const struct sw_snapshot *snap, void **ret_state)
 	return 0;
 }
 
-static void wine_detach(void *state)
+static void wine_close(void *state)
 {
 	free(state);
 }
@@ -41,7 +48,7 @@ static enum sw_step wine_step(void *state, struct sw_cursor *c, struct sw_steppe
 {
 	struct sw_wine *w = state;
 	enum sw_wine_call kind;
-	if (w == NULL || c->place == NULL)
+	if (c->place == NULL)
 		return SW_STEP_DECLINE;
 	if (sw_wine_dispatcher_at(w, c->lookup_avma, &kind))
 		return sw_wine_dispatcher_step(w, kind, c, ret);
@@ -74,26 +81,26 @@ static bool wine_owns(void *state, const struct sw_cursor *c, uint64_t *ret_cook
 {
 	enum sw_wine_call kind;
 	(void) ret_cookie;
-	return state != NULL && sw_wine_dispatcher_at(state, c->lookup_avma, &kind);
+	return sw_wine_dispatcher_at(state, c->lookup_avma, &kind);
 }
 
-static int wine_describe(void *state, const struct sw_frame *frame, struct sw_description *ret)
+static int wine_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	static const char *const names[SW_WINE_CALLS] = {"__wine_syscall_dispatcher",
 							 "__wine_unix_call_dispatcher"};
 	const struct sw_wine *w = state;
 	enum sw_wine_call kind;
-	if (w == NULL || !sw_wine_dispatcher_at(w, sw_frame_lookup_avma(frame), &kind))
+	if (!sw_wine_dispatcher_at(w, sw_frame_lookup_avma(frame), &kind))
 		return 0;
 	snprintf(ret->function, sizeof(ret->function), "%s", names[kind]);
 	ret->start_avma = w->dispatchers[kind].start_avma;
 	return 1;
 }
 
-static size_t wine_recognise(void *state, struct sw_runtime *ret, size_t max)
+static size_t wine_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_wine *w = state;
-	if (w == NULL || max == 0)
+	if (max == 0)
 		return 0;
 	*ret = (struct sw_runtime){.name = "wine", .entries = -1};
 	snprintf(ret->version, sizeof(ret->version), "%s", w->ntdll.version);
@@ -103,12 +110,9 @@ static size_t wine_recognise(void *state, struct sw_runtime *ret, size_t max)
 	return 1;
 }
 
-static bool wine_thread_note(void *state, const struct sw_thread *thread,
-			     struct sw_thread_note *ret)
+static bool wine_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
 {
 	struct sw_wine *w = state;
-	if (w == NULL)
-		return false;
 	struct sw_snapshot_memory memory = {.snap = w->snap, .thread = thread};
 	const struct sw_wine_teb *teb = sw_wine_teb_of(w, sw_snapshot_memory(&memory), thread);
 	if (teb == NULL)
@@ -124,8 +128,6 @@ static void wine_explain(void *state, const struct sw_snapshot *snap, uint64_t a
 	const struct sw_wine *w = state;
 	enum sw_wine_call kind;
 	(void) snap;
-	if (w == NULL)
-		return;
 	if (sw_wine_dispatcher_at(w, avma, &kind))
 		sw_text_printf(text,
 			       "dispatcher of %s: the caller's registers are in the thread's "
@@ -139,19 +141,20 @@ static void wine_explain(void *state, const struct sw_snapshot *snap, uint64_t a
 				     "CONTEXT at rsp\n");
 }
 
-const struct sw_unwinder_ops sw_runtime_wine = {
+const struct sw_runtime_ops sw_runtime_wine = {
 	.name = "wine",
 	.kind = "native", /* of what it owns: Unix code */
 	.trust = SW_TRUST_RUNTIME,
 	.weak_trust = SW_TRUST_RUNTIME,
 	.kinds = SW_CODE_ELF | SW_CODE_PE,
+	.probe = wine_probe,
 	.stacks = sw_wine_stacks,
-	.attach = wine_attach,
-	.detach = wine_detach,
+	.open = wine_open,
+	.close = wine_close,
 	.step = wine_step,
 	.owns = wine_owns,
-	.describe = wine_describe,
-	.recognise = wine_recognise,
-	.thread_note = wine_thread_note,
+	.names = wine_names,
+	.identify = wine_identify,
+	.thread = wine_thread,
 	.explain = wine_explain,
 };

@@ -5,8 +5,10 @@
  * A table may also be a function of the process, which is asked for each address. It cannot be
  * called from outside: such code is left to the frame pointer and the scan, with their trust.
  */
+#include "runtimes/wine/tables_unwinder.h"
 #include "range_index.h"
 #include "native/rule_step.h"
+#include "snapshot/snapshot.h"
 #include "runtimes/wine/ntdll.h"
 #include "runtimes/wine/tables.h"
 
@@ -45,8 +47,14 @@ static int tables_index(struct tables *t)
 	return sw_jit_ranges_finish(&t->by_avma);
 }
 
-static int tables_attach(const struct sw_snapshot *snap, void **ret_state)
+static bool tables_probe(const struct sw_snapshot *snap)
 {
+	return sw_snapshot_has_kind(snap, SW_MODULE_PE);
+}
+
+static int tables_attach(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	(void) found; /* it has no hooks */
 	struct sw_snapshot_memory snapshot_memory = {.snap = snap};
 	struct sw_memory memory = sw_snapshot_memory(&snapshot_memory);
 	struct sw_wine_ntdll ntdll;
@@ -131,7 +139,7 @@ static bool tables_own(void *state, const struct sw_cursor *c, uint64_t *ret_coo
 	return table_at(state, c->lookup_avma) != NULL;
 }
 
-static size_t tables_recognise(void *state, struct sw_runtime *ret, size_t max)
+static size_t tables_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct tables *t = state;
 	if (t == NULL || max == 0 || (t->n == 0 && t->problem == NULL))
@@ -179,10 +187,11 @@ const struct sw_unwinder_ops sw_unwind_wine_tables = {
 	.trust = SW_TRUST_JIT,
 	.weak_trust = SW_TRUST_JIT,
 	.kinds = SW_CODE_ANON | SW_CODE_JIT,
+	.probe = tables_probe,
 	.attach = tables_attach,
 	.detach = tables_detach,
 	.step = tables_step,
 	.owns = tables_own,
-	.recognise = tables_recognise,
+	.identify = tables_identify,
 	.explain = tables_explain,
 };

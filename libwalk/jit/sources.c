@@ -1,55 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What leads to registries of generated code: found once in each file, by all sources. */
-#include "jit/anchors.h"
+#include "jit/sources.h"
+#include "cleanup.h"
 #include "errors.h"
+#include "jit/common/probe.h"
+#include "jit/ftable/source.h"
+#include "jit/gdb/source.h"
+#include "jit/libgcc/source.h"
+#include "jit/perf/jitdump.h"
+#include "jit/perf/perfmap.h"
+#include "jit/trampoline.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
-#include "unwind/unwinder.h"
 
 #include <stdlib.h>
 
-extern const struct sw_unwinder_ops sw_unwind_jit; /* the key of what is kept with a module */
+const struct sw_jit_source_ops *const sw_jit_sources[] = {
+	&sw_jit_ftable,     &sw_jit_gdb,     &sw_jit_libgcc, &sw_jit_jitdump,
+	&sw_jit_trampoline, &sw_jit_perfmap, NULL,
+};
+
+const char *const sw_jit_source_names[] = {
+	"ftable", "jit-gdb", "jit-libgcc", "jitdump", "trampoline", "perf-map", NULL,
+};
+
+const size_t sw_n_jit_sources = SW_ARRAY_SIZE(sw_jit_sources) - 1;
+
+_Static_assert(SW_ARRAY_SIZE(sw_jit_sources) == SW_ARRAY_SIZE(sw_jit_source_names),
+	       "one name for each");
+_Static_assert(SW_ARRAY_SIZE(sw_jit_sources) <= SW_JIT_SOURCES_MAX, "each has its state");
 
 /* Anchors of one source: a file that is mapped thousands of times has as many, and each is followed in
  * the stop. */
 enum { ANCHORS_MAX = 256 };
 
-/* What is kept in a module's slot: made once per file. */
-struct jit_module {
-	struct {
-		uint64_t svma, detail;
-		uint8_t source;
-	} found[SW_JIT_ANCHORS_MAX];
-	size_t n;
-};
-
-struct sw_jit_probe {
-	struct jit_module *module;
-	uint8_t source;
-	const char *const *names; /* of variables; NULL: none are wanted */
-	void (*each)(struct sw_jit_probe *probe, const char *name,
-		     const struct sw_elf_symbol *symbol);
-};
-
-bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail)
-{
-	struct jit_module *m = probe->module;
-	if (m->n == SW_JIT_ANCHORS_MAX)
-		return false;
-	m->found[m->n].svma = svma;
-	m->found[m->n].detail = detail;
-	m->found[m->n].source = probe->source;
-	m->n++;
-	return true;
-}
-
-void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
-			    void (*each)(struct sw_jit_probe *probe, const char *name,
-					 const struct sw_elf_symbol *symbol))
-{
-	probe->names = names;
-	probe->each = each;
-}
+static const char slot_key; /* of what is kept with a module */
 
 static void variable_found(void *arg, const char *name, const struct sw_elf_symbol *symbol)
 {
@@ -57,7 +41,7 @@ static void variable_found(void *arg, const char *name, const struct sw_elf_symb
 	probe->each(probe, name, symbol);
 }
 
-static void symbols_probe(const struct sw_elf_symbols *symbols, struct jit_module *module)
+static void symbols_probe(const struct sw_elf_symbols *symbols, struct sw_jit_module *module)
 {
 	struct sw_jit_probe probes[SW_JIT_SOURCES_MAX];
 	struct sw_elf_wanted wanted[SW_JIT_SOURCES_MAX];
@@ -74,12 +58,12 @@ static void symbols_probe(const struct sw_elf_symbols *symbols, struct jit_modul
 }
 
 /* NULL when there is no memory. */
-static const struct jit_module *module_probe(struct sw_module *module)
+static const struct sw_jit_module *module_probe(struct sw_module *module)
 {
-	void **slot = sw_module_slot(module, &sw_unwind_jit);
+	void **slot = sw_slots_get(&module->slots, &slot_key, free);
 	if (slot == NULL || *slot != NULL)
 		return slot != NULL ? *slot : NULL;
-	struct jit_module *m = calloc(1, sizeof(*m));
+	struct sw_jit_module *m = calloc(1, sizeof(*m));
 	if (m == NULL)
 		return NULL;
 	struct sw_elf_symbols symbols;
@@ -100,7 +84,7 @@ static void anchors_collect(const struct sw_snapshot *snap, size_t source, struc
 		struct sw_place *place = &snap->places[i];
 		if (sw_module_kind(place->module) != SW_MODULE_ELF)
 			continue;
-		const struct jit_module *m = module_probe(place->module);
+		const struct sw_jit_module *m = module_probe(place->module);
 		for (size_t k = 0; m != NULL && k < m->n; k++) {
 			if (m->found[k].source != source || !sw_place_resolve(place, snap))
 				continue;

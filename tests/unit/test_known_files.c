@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/runtime_names.h"
+#include "native/known_files.h"
+#include "runtimes/known/runtime.h"
 #include "fake.h"
 
 #include <setjmp.h>
@@ -18,7 +19,11 @@ static size_t recognise(const char *const *paths, size_t n, struct sw_runtime *r
 		(void) fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
 					    BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
 	fake_snapshot_finish(snap);
-	size_t found = sw_runtime_names(snap, ret, max);
+	void *known = NULL;
+	assert_int_equal(sw_runtime_known.open(snap, NULL, &known), 0);
+	size_t found = sw_runtime_known.identify(known, ret, max);
+	assert_int_equal(sw_runtime_known.probe(snap), max == 0 || found > 0);
+	sw_runtime_known.close(known);
 	fake_snapshot_destroy(snap);
 	return found;
 }
@@ -80,7 +85,7 @@ static bool keeps_fp(const char *const *paths, size_t n)
 		(void) fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
 					    BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
 	fake_snapshot_finish(snap);
-	bool keeps = sw_runtime_keeps_fp(snap);
+	bool keeps = sw_known_files_keep_fp(snap);
 	fake_snapshot_destroy(snap);
 	return keeps;
 }
@@ -99,7 +104,7 @@ static void test_keeps_fp(void **state)
 		const struct sw_place *place =
 			fake_snapshot_module(snap, SW_MODULE_ELF, paths[i], BASE + i * EACH,
 					     BASE + i * EACH, BASE + i * EACH + 0x1000, NULL, 0);
-		assert_int_equal(sw_runtime_file_keeps_fp(place->module), i == 1);
+		assert_int_equal(sw_known_file_keeps_fp(place->module), i == 1);
 	}
 	fake_snapshot_finish(snap);
 	fake_snapshot_destroy(snap);

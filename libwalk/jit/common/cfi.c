@@ -8,7 +8,7 @@
  *	CIE: length | 0xffffffff | version | "" or "S" | columns | instructions
  *	FDE: length | 0 (the CIE) | start | size | instructions
  */
-#include "jit/cfi.h"
+#include "jit/common/cfi.h"
 #include "cleanup.h"
 #include "cfi/debug_frame.h"
 #include "errors.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/runtime_names.h"
+#include "native/known_files.h"
 #include "cleanup.h"
-#include "formats/elf_symbol.h"
-#include "snapshot/module.h"
-#include "text.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* What follows the stem of a file's name. */
@@ -87,31 +83,6 @@ static bool file_matches(const struct runtime_file *file, const char *name, char
 	return true;
 }
 
-/* V8 has its version in variables that node exports: src/utils/version.h, since V8 4. */
-static void v8_version(struct sw_module *module, char *version, size_t size)
-{
-	static const char *const names[] = {"_ZN2v88internal7Version6major_E",
-					    "_ZN2v88internal7Version6minor_E",
-					    "_ZN2v88internal7Version6build_E"};
-	struct sw_elf_symbols symbols;
-	struct sw_bytes image;
-	uint32_t value[SW_ARRAY_SIZE(names)];
-	image.data = sw_module_image(module, &image.size);
-	if (image.data == NULL || !sw_elf_symbols_open(image, &symbols))
-		return;
-	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
-		struct sw_elf_symbol symbol;
-		struct sw_bytes bytes;
-		if (!sw_elf_symbols_find(&symbols, names[i], &symbol) ||
-		    !sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes) ||
-		    bytes.size < sizeof(value[i]))
-			return;
-		memcpy(&value[i], bytes.data, sizeof(value[i]));
-	}
-	(void) snprintf(version, size, "%" PRIu32 ".%" PRIu32 ".%" PRIu32, value[0], value[1],
-			value[2]); /* three numbers fit */
-}
-
 static const struct runtime_file *file_of(const char *path, char *version, size_t size)
 {
 	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++)
@@ -120,38 +91,10 @@ static const struct runtime_file *file_of(const char *path, char *version, size_
 	return NULL;
 }
 
-static bool runtime_of(struct sw_module *module, struct sw_runtime *ret)
+const char *sw_known_file_runtime(const char *path, char *version, size_t size)
 {
-	const char *path = sw_module_path(module);
-	*ret = (struct sw_runtime){.entries = -1};
-	const struct runtime_file *file = file_of(path, ret->version, sizeof(ret->version));
-	if (file == NULL)
-		return false;
-	ret->name = file->name;
-	(void) snprintf(ret->where, sizeof(ret->where), "%s", path); /* cut to fit */
-	if (strcmp(ret->name, "v8") == 0)
-		v8_version(module, ret->version, sizeof(ret->version));
-	return true;
-}
-
-static bool is_known(const struct sw_runtime *known, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(known[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-size_t sw_runtime_names(const struct sw_snapshot *snap, struct sw_runtime *ret, size_t max)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < snap->n_places && n < max; i++) {
-		struct sw_module *module = snap->places[i].module;
-		if (sw_module_kind(module) == SW_MODULE_ELF && runtime_of(module, &ret[n]) &&
-		    !is_known(ret, n, ret[n].name))
-			n++;
-	}
-	return n;
+	const struct runtime_file *file = file_of(path, version, size);
+	return file != NULL ? file->name : NULL;
 }
 
 static const struct runtime_file *file_of_module(const struct sw_module *module)
@@ -162,13 +105,13 @@ static const struct runtime_file *file_of_module(const struct sw_module *module)
 		       : NULL;
 }
 
-bool sw_runtime_file_keeps_fp(const struct sw_module *module)
+bool sw_known_file_keeps_fp(const struct sw_module *module)
 {
 	const struct runtime_file *file = file_of_module(module);
 	return file != NULL && file->rbp == KEEPS;
 }
 
-bool sw_runtime_keeps_fp(const struct sw_snapshot *snap)
+bool sw_known_files_keep_fp(const struct sw_snapshot *snap)
 {
 	bool keeps = false;
 	for (size_t i = 0; i < snap->n_places; i++) {

@@ -13,12 +13,12 @@
 
 /*
  * Where generated code is published: one source for each kind of registry. jit/unwinder.c is the one
- * unwinder over all of them: it asks them in the order of sw_jit_sources[], and the first that knows
+ * unwinder over all of them: it asks them in the order of its table, and the first that knows
  * an address says how to step out of it; when what it says leads nowhere, the next one is asked.
  * Names are independent of that: the first source that has a name gives it.
  *
- * How to add a source: write jit_NAME.c with a const struct sw_jit_source_ops, put it into the table
- * in jit/unwinder.c at its place in the order of preference, its wire name into the one below it.
+ * How to add a source: a folder jit/NAME with a const struct sw_jit_source_ops, a row in the table of
+ * jit/unwinder.c at its place in the order of preference.
  * Sources never step: they say what the code's rule is.
  */
 
@@ -54,19 +54,7 @@ struct sw_jit_anchor {
 
 enum { SW_JIT_ANCHORS_MAX = 16 /* of one module, all sources together */ };
 
-struct sw_jit_probe; /* where probe() puts what it finds */
-
-/* An address in the module, svma. False when there is no room. */
-bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail);
-
-/*
- * Variables of .symtab by their names (static, the last one NULL): each is called for those that there
- * are, once all sources have probed the module, so that its symbols are gone through once. Exported ones
- * are found with sw_elf_symbols_find() at a fraction of the cost.
- */
-void sw_jit_probe_variables(struct sw_jit_probe *probe, const char *const names[],
-			    void (*each)(struct sw_jit_probe *probe, const char *name,
-					 const struct sw_elf_symbol *symbol));
+struct sw_jit_probe; /* where probe() puts what it finds: jit/common/probe.h */
 
 /* What the prepare and capture hooks of a source get. */
 struct sw_jit_capture {
@@ -99,10 +87,11 @@ struct sw_jit_source_ops {
 	 * Optional. Target running again: make *ret_state. Does as little as can be, since most
 	 * processes have no generated code: registries are read on the first find() or
 	 * describe().
-	 * anchors are valid until detach(). 0, -SW_E_NOMEM.
+	 * anchors are valid until detach(). found is what the hooks kept in *state: NULL when nothing,
+	 * and for what was not taken from a process. 0, -SW_E_NOMEM.
 	 */
 	int (*attach)(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		      size_t n_anchors, void **ret_state);
+		      size_t n_anchors, void *found, void **ret_state);
 	void (*detach)(void *state); /* frees it; NULL allowed */
 
 	/* Optional. What is known of the code at an address. Called often: a search. */
@@ -117,15 +106,6 @@ struct sw_jit_source_ops {
 	/* Optional. The registries found, with their number of entries; fills at most max. */
 	size_t (*recognise)(void *state, struct sw_runtime *ret, size_t max);
 };
-
-/* attach() and later: what the source's hooks have left in *state; NULL when nothing, or when the
- * snapshot was not taken from a process. */
-void *sw_jit_hook_state(const struct sw_snapshot *snap, const struct sw_jit_source_ops *source);
-
-/* The table, in order of preference, and wire names in the same order. */
-extern const struct sw_jit_source_ops *const sw_jit_sources[];
-extern const char *const sw_jit_source_names[];
-extern const size_t sw_n_jit_sources;
 
 enum { SW_JIT_SOURCES_MAX = 16 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/pieces.h"
+#include "jit/common/pieces.h"
 #include "snapshot/live.h"
 
 #include <stdlib.h>

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/known/runtime.h"
+#include "cleanup.h"
+#include "formats/elf_symbol.h"
+#include "native/known_files.h"
+#include "snapshot/module.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* V8 has its version in variables that node exports: src/utils/version.h, since V8 4. */
+static void v8_version(struct sw_module *module, char *version, size_t size)
+{
+	static const char *const names[] = {"_ZN2v88internal7Version6major_E",
+					    "_ZN2v88internal7Version6minor_E",
+					    "_ZN2v88internal7Version6build_E"};
+	struct sw_elf_symbols symbols;
+	struct sw_bytes image;
+	uint32_t value[SW_ARRAY_SIZE(names)];
+	image.data = sw_module_image(module, &image.size);
+	if (image.data == NULL || !sw_elf_symbols_open(image, &symbols))
+		return;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		struct sw_elf_symbol symbol;
+		struct sw_bytes bytes;
+		if (!sw_elf_symbols_find(&symbols, names[i], &symbol) ||
+		    !sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes) ||
+		    bytes.size < sizeof(value[i]))
+			return;
+		memcpy(&value[i], bytes.data, sizeof(value[i]));
+	}
+	(void) snprintf(version, size, "%" PRIu32 ".%" PRIu32 ".%" PRIu32, value[0], value[1],
+			value[2]); /* three numbers fit */
+}
+
+static bool runtime_of(struct sw_module *module, struct sw_runtime *ret)
+{
+	const char *path = sw_module_path(module);
+	*ret = (struct sw_runtime){.entries = -1};
+	if (sw_module_kind(module) != SW_MODULE_ELF)
+		return false;
+	ret->name = sw_known_file_runtime(path, ret->version, sizeof(ret->version));
+	if (ret->name == NULL)
+		return false;
+	(void) snprintf(ret->where, sizeof(ret->where), "%s", path); /* cut to fit */
+	if (strcmp(ret->name, "v8") == 0)
+		v8_version(module, ret->version, sizeof(ret->version));
+	return true;
+}
+
+static bool known_probe(const struct sw_snapshot *snap)
+{
+	struct sw_runtime runtime;
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (sw_known_file_runtime(sw_module_path(snap->places[i].module), runtime.version,
+					  sizeof(runtime.version)) != NULL)
+			return true;
+	return false;
+}
+
+static int known_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	(void) found;               /* it has no hooks */
+	*ret_state = (void *) snap; /* borrowed; only read */
+	return 0;
+}
+
+static void known_close(void *state)
+{
+	(void) state;
+}
+
+static bool is_listed(const struct sw_runtime *known, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(known[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static size_t known_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	const struct sw_snapshot *snap = state;
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_places && n < max; i++)
+		if (runtime_of(snap->places[i].module, &ret[n]) && !is_listed(ret, n, ret[n].name))
+			n++;
+	return n;
+}
+
+const struct sw_runtime_ops sw_runtime_known = {
+	.name = "known",
+	.probe = known_probe,
+	.open = known_open,
+	.close = known_close,
+	.identify = known_identify,
+};

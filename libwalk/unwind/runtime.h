@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUNTIME_H
+#define SW_RUNTIME_H
+
+#include "unwind/unwinder.h"
+
+/*
+ * A managed runtime or an interpreter: the structures of one program that runs others, read from
+ * outside. How to add one:
+ *
+ *   1. a folder runtimes/NAME with a const struct sw_runtime_ops, which refers to native/ and what
+ *      stands before it in HACKING.md's list of folders, never to another runtime or to jit/;
+ *   2. a row in the table of walk/tables.c;
+ *   3. a target, a fixture, a fuzzer for each reader, unit tests over made structures.
+ *
+ * The order of the calls for a process: probe, before, stacks, in_window | open, step, owns, frames,
+ * thread | names, identify, explain | close. What stands before the first bar runs while the process is
+ * captured, and not at all for core files (but before) and fixtures; open() must give the same state
+ * from all of them.
+ *
+ * All that is read was written by the target: every loop has a named limit, no address or length is
+ * believed. A runtime that lies gets missing frames, never a crash, a hang or a wrong name.
+ */
+struct sw_frame_sink {
+	/*
+	 * Appends a language frame. address_avma: what tells it from others at the same native frame,
+	 * an instruction of its own code if there is one. cookie: goes with it to names(). False: no
+	 * more frames are taken.
+	 */
+	bool (*add)(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie);
+};
+
+struct sw_runtime_ops {
+	const char *name;         /* wire name: "clr"; frames' "by" */
+	const char *kind;         /* wire name of its code, frames' "kind" */
+	enum sw_trust trust;      /* of the frames it finds */
+	enum sw_trust weak_trust; /* when sw_stepped.weak is set; not better than trust */
+	uint32_t kinds;           /* SW_CODE_* it may be asked about */
+	/* Optional: wire names by sw_stepped.source instead of name; ends with NULL. */
+	const char *const *sources;
+
+	/*
+	 * Whether the runtime may be in the process, by maps and modules. False: it is not asked for
+	 * anything else, so a process without it costs nothing more. Opens files of modules at most;
+	 * target running.
+	 */
+	bool (*probe)(const struct sw_snapshot *snap);
+
+	/* Optional. As sw_unwinder_ops.prepare; also for core files, where only sw_capture_open() and
+	 * capture->memory do something. */
+	int (*before)(struct sw_capture *capture);
+
+	/* Optional. Frees what the hooks kept in *capture->found, where it is not the arena's. */
+	void (*forget)(void *found);
+
+	/*
+	 * Optional. In the window, registers known, stacks not copied yet: where a thread has more
+	 * than one stack, add the others with sw_capture_stack(). What in_window() may not do is
+	 * forbidden here, too.
+	 */
+	int (*stacks)(struct sw_capture *capture);
+
+	/* Optional. As sw_unwinder_ops.capture. May be called again when the window was repeated:
+	 * what the call before kept is then void. */
+	int (*in_window)(struct sw_capture *capture);
+
+	/* As sw_unwinder_ops.attach. *ret_state stays NULL when the runtime is not there after all: it
+	 * is not asked again. */
+	int (*open)(const struct sw_snapshot *snap, void *found, void **ret_state);
+	void (*close)(void *state);
+
+	/* Optional. As in sw_unwinder_ops; state is never NULL in those that follow. Asked before the
+	 * unwinders. */
+	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
+	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
+
+	/*
+	 * Optional. The language frames that sit on the native frame in callee, innermost first: those
+	 * of an interpreter's loop. The native frame's own memory is [callee->regs.sp_avma,
+	 * caller_sp_avma); caller_sp_avma is 0 when the caller was not found. Called once for each
+	 * frame that somebody else found or owns, too. True: the native frame belongs to the
+	 * interpreter itself (SW_FRAME_INTERNAL).
+	 */
+	bool (*frames)(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		       struct sw_frame_sink *sink);
+
+	/* Optional, with owns or frames. As in sw_unwinder_ops. */
+	int (*names)(void *state, const struct sw_frame *frame, struct sw_description *ret);
+
+	/* Optional. What it knows of a thread (*ret is zeroed). */
+	bool (*thread)(void *state, const struct sw_thread *thread, struct sw_thread_note *ret);
+
+	/* Optional. As in sw_unwinder_ops: the runtime with its version, and why it is not read, or
+	 * not in whole. */
+	size_t (*identify)(void *state, struct sw_runtime *ret, size_t max);
+
+	/* Optional. As in sw_unwinder_ops. */
+	void (*explain)(void *state, const struct sw_snapshot *snap, uint64_t avma,
+			struct sw_text *text);
+};
+
+#endif

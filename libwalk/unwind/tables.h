@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_TABLES_H
+#define SW_TABLES_H
+
+#include "unwind/runtime.h"
+
+/* Who unwinds: the two tables, each in order of preference. walk/tables.c has the project's; tests
+ * have others. */
+struct sw_tables {
+	const struct sw_runtime_ops *const *runtimes;
+	size_t n_runtimes;
+	const struct sw_unwinder_ops *const *unwinders;
+	size_t n_unwinders;
+};
+
+enum { SW_TABLES_MAX = 48 /* rows of both together */ };
+
+/* One that takes part in the walks of a snapshot: an unwinder, or a runtime that is in the process. */
+struct sw_active {
+	const struct sw_unwinder_ops *unwinder; /* one of these two is NULL */
+	const struct sw_runtime_ops *runtime;
+	void *state; /* owned: from attach() or open() */
+	/* What of both the walker asks. */
+	const char *name;
+	const char *kind;           /* NULL: it owns no code */
+	const char *const *sources; /* NULL: one */
+	uint32_t kinds;
+	enum sw_trust trust, weak_trust;
+	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
+	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
+	int (*names)(void *state, const struct sw_frame *frame, struct sw_description *ret);
+};
+
+/* In the order in which they are asked: runtimes, then unwinders. */
+struct sw_active_list {
+	struct sw_active all[SW_TABLES_MAX];
+	size_t n;
+};
+
+#endif

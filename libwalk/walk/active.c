@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "walk/active.h"
+#include "errors.h"
+#include "snapshot/snapshot.h"
+
+static struct sw_active of_runtime(const struct sw_runtime_ops *ops)
+{
+	return (struct sw_active){.runtime = ops,
+				  .name = ops->name,
+				  .kind = ops->kind,
+				  .sources = ops->sources,
+				  .kinds = ops->kinds,
+				  .trust = ops->trust,
+				  .weak_trust = ops->weak_trust,
+				  .step = ops->step,
+				  .owns = ops->owns,
+				  .names = ops->names};
+}
+
+static struct sw_active of_unwinder(const struct sw_unwinder_ops *ops)
+{
+	return (struct sw_active){.unwinder = ops,
+				  .name = ops->name,
+				  .kind = ops->kind,
+				  .sources = ops->sources,
+				  .kinds = ops->kinds,
+				  .trust = ops->trust,
+				  .weak_trust = ops->weak_trust,
+				  .step = ops->step,
+				  .owns = ops->owns,
+				  .names = ops->names};
+}
+
+static int failed(const char *name, int code, struct sw_error *err)
+{
+	return sw_fail(err, -code, "%s: %s", name, sw_error_text(code));
+}
+
+static int runtime_attach(const struct sw_snapshot *snap, const struct sw_runtime_ops *ops,
+			  struct sw_active_list *list, struct sw_error *err)
+{
+	struct sw_active active = of_runtime(ops);
+	if (!ops->probe(snap))
+		return 0;
+	int r = ops->open(snap, sw_slots_find(&snap->priv->found, ops), &active.state);
+	if (r < 0)
+		return failed(ops->name, r, err);
+	if (active.state != NULL)
+		list->all[list->n++] = active;
+	return 0;
+}
+
+static int unwinder_attach(const struct sw_snapshot *snap, const struct sw_unwinder_ops *ops,
+			   struct sw_active_list *list, struct sw_error *err)
+{
+	struct sw_active active = of_unwinder(ops);
+	if (ops->probe != NULL && !ops->probe(snap))
+		return 0;
+	int r = 0;
+	if (ops->attach != NULL)
+		r = ops->attach(snap, sw_slots_find(&snap->priv->found, ops), &active.state);
+	if (r < 0)
+		return failed(ops->name, r, err);
+	list->all[list->n++] = active;
+	return 0;
+}
+
+int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tables,
+		     struct sw_active_list *list, struct sw_error *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < tables->n_runtimes; i++)
+		r = runtime_attach(snap, tables->runtimes[i], list, err);
+	for (size_t i = 0; r == 0 && i < tables->n_unwinders; i++)
+		r = unwinder_attach(snap, tables->unwinders[i], list, err);
+	return r;
+}
+
+void sw_active_detach(struct sw_active_list *list)
+{
+	while (list->n > 0) {
+		const struct sw_active *a = &list->all[--list->n];
+		if (a->runtime != NULL)
+			a->runtime->close(a->state);
+		else if (a->unwinder->detach != NULL)
+			a->unwinder->detach(a->state);
+	}
+}
+
+const char *sw_active_by(const struct sw_active *active, unsigned source)
+{
+	for (unsigned i = 0; active->sources != NULL && active->sources[i] != NULL; i++)
+		if (i == source)
+			return active->sources[i];
+	return active->name;
+}
+
+size_t sw_active_identify(const struct sw_active *active, struct sw_runtime *ret, size_t max)
+{
+	if (active->runtime != NULL)
+		return active->runtime->identify != NULL
+			       ? active->runtime->identify(active->state, ret, max)
+			       : 0;
+	return active->unwinder->identify != NULL
+		       ? active->unwinder->identify(active->state, ret, max)
+		       : 0;
+}
+
+void sw_active_explain(const struct sw_active *active, const struct sw_snapshot *snap,
+		       uint64_t avma, struct sw_text *text)
+{
+	if (active->runtime != NULL && active->runtime->explain != NULL)
+		active->runtime->explain(active->state, snap, avma, text);
+	else if (active->unwinder != NULL && active->unwinder->explain != NULL)
+		active->unwinder->explain(active->state, snap, avma, text);
+}

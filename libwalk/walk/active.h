@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_WALK_ACTIVE_H
+#define SW_WALK_ACTIVE_H
+
+#include "unwind/tables.h"
+
+/* Attaches all of tables that the snapshot's process has. Zeroed before; after a failure, too, it must be
+ * detached. 0, or the error of the one that failed. */
+int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tables,
+		     struct sw_active_list *list, struct sw_error *err);
+void sw_active_detach(struct sw_active_list *list);
+
+/* The wire name of what found a frame, by the source that the step named. */
+const char *sw_active_by(const struct sw_active *active, unsigned source);
+
+/* The optional functions that unwinders and runtimes have in common. */
+size_t sw_active_identify(const struct sw_active *active, struct sw_runtime *ret, size_t max);
+void sw_active_explain(const struct sw_active *active, const struct sw_snapshot *snap,
+		       uint64_t avma, struct sw_text *text);
+
+#endif

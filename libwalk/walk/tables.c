@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "walk/tables.h"
+
+#include "cleanup.h"
+#include "jit/unwinder.h"
+#include "native/elf.h"
+#include "native/frame_pointer.h"
+#include "native/pe.h"
+#include "native/scan.h"
+#include "runtimes/clr/runtime.h"
+#include "runtimes/known/runtime.h"
+#include "runtimes/wine/runtime.h"
+#include "runtimes/wine/tables_unwinder.h"
+
+static const struct sw_runtime_ops *const runtimes[] = {
+	&sw_runtime_wine, &sw_runtime_clr, &sw_runtime_known, /* what nobody before it identifies */
+};
+
+static const struct sw_unwinder_ops *const unwinders[] = {
+	&sw_unwind_elf,           &sw_unwind_pe,   &sw_unwind_wine_tables, &sw_unwind_jit,
+	&sw_unwind_frame_pointer, &sw_unwind_scan,
+};
+
+_Static_assert(SW_ARRAY_SIZE(runtimes) + SW_ARRAY_SIZE(unwinders) <= SW_TABLES_MAX,
+	       "all may take part in one walk");
+
+const struct sw_tables sw_tables = {
+	.runtimes = runtimes,
+	.n_runtimes = SW_ARRAY_SIZE(runtimes),
+	.unwinders = unwinders,
+	.n_unwinders = SW_ARRAY_SIZE(unwinders),
+};

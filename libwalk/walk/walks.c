@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The walks of a snapshot: who takes part, and what they found besides frames. */
+#include "walk/walks.h"
+#include "errors.h"
+#include "walk/tables.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+enum { RUNTIMES_MAX = 64 };
+
+/* Of the more entries behind n those whose runtime somebody before has not named; how many there are
+ * then. */
+static size_t others_keep(struct sw_runtime *found, size_t n, size_t more)
+{
+	size_t kept = n;
+	for (size_t i = n; i < n + more; i++) {
+		bool known = false;
+		for (size_t k = 0; k < n && !known; k++)
+			known = strcmp(found[k].name, found[i].name) == 0;
+		if (!known)
+			found[kept++] = found[i];
+	}
+	return kept;
+}
+
+int sw_walks_identify(struct sw_walks *walks, struct sw_error *err)
+{
+	const struct sw_active_list *active = &walks->priv->active;
+	size_t n = 0;
+	struct sw_runtime *found =
+		sw_arena_calloc(&walks->priv->arena, RUNTIMES_MAX, sizeof(*found));
+	if (found == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < active->n; i++) {
+		size_t more = sw_active_identify(&active->all[i], found + n, RUNTIMES_MAX - n);
+		n = others_keep(found, n, more);
+	}
+	walks->runtimes = found;
+	walks->n_runtimes = n;
+	return 0;
+}
+
+int sw_walks_create(const struct sw_snapshot *snap, const struct sw_tables *tables,
+		    struct sw_walks **ret, struct sw_error *err)
+{
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = calloc(1, sizeof(*walks));
+	if (walks == NULL)
+		return sw_fail_nomem(err);
+	walks->snap = snap;
+	walks->priv = calloc(1, sizeof(*walks->priv));
+	walks->walks = calloc(snap->n_threads + 1, sizeof(*walks->walks));
+	if (walks->priv == NULL || walks->walks == NULL)
+		return sw_fail_nomem(err);
+	int r = sw_active_attach(snap, tables, &walks->priv->active, err);
+	if (r < 0)
+		return r;
+	*ret = sw_take_ptr(walks);
+	return 0;
+}
+
+int sw_walk_all_with(const struct sw_snapshot *snap, const struct sw_tables *tables,
+		     const struct sw_walk_options *options, struct sw_walks **ret,
+		     struct sw_error *err)
+{
+	static const struct sw_walk_options defaults = {0};
+	int64_t begin_ns = sw_clock_ns();
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
+	int r = sw_walks_create(snap, tables, &walks, err);
+	if (r == 0)
+		r = sw_walk_threads(walks, options != NULL ? options : &defaults, err);
+	if (r == 0) /* by now they have seen what they need for it */
+		r = sw_walks_identify(walks, err);
+	if (r < 0)
+		return r;
+	walks->walk_ns = sw_clock_ns() - begin_ns;
+	*ret = sw_take_ptr(walks);
+	return 0;
+}
+
+int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_options *options,
+		struct sw_walks **ret, struct sw_error *err)
+{
+	return sw_walk_all_with(snap, &sw_tables, options, ret, err);
+}
+
+void sw_walks_destroy(struct sw_walks *walks)
+{
+	if (walks == NULL)
+		return;
+	if (walks->priv != NULL) {
+		sw_active_detach(&walks->priv->active);
+		sw_arena_deinit(&walks->priv->arena);
+	}
+	free(walks->priv);
+	free(walks->walks);
+	free(walks);
+}
+
+int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
+		     struct sw_description *ret)
+{
+	const struct sw_active_list *active = &walks->priv->active;
+	if (frame->owner == 0 || frame->owner > active->n)
+		return 0;
+	const struct sw_active *owner = &active->all[frame->owner - 1];
+	memset(ret, 0, sizeof(*ret));
+	return owner->names != NULL ? owner->names(owner->state, frame, ret) : 0;
+}
