@@ -127,12 +127,14 @@ struct swft_table *NAME(const void *code)
         main.write("""
 #include <snapwalk/ftable.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 struct swft_table *one(const void *code), *two(const void *code), *own(const void *code);
 int main(void)
 {
-	struct swft_table *t = own("");
-	if (t == NULL || one("") == NULL || two("") == NULL)
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct swft_table *t = code == MAP_FAILED ? NULL : own(code);
+	if (t == NULL || one(code + 1) == NULL || two(code + 2) == NULL)
 		return 1;
 	printf("ready\\n");
 	fflush(stdout);

@@ -12,6 +12,7 @@ from harness import (SNAPWALK, TARGETS, Tap, Target, dump, module_of, own_functi
 
 CODE, DEBUG = (os.path.join(TARGETS, f"symfile_{name}.o") for name in ("code", "debug"))
 CHAIN = ["block", "inner", "middle", "outer", "run", "main"]
+LARGE = 4000    # tables: more than is copied in the stop
 CHURNS = int(os.environ.get("SNAPWALK_CHURNS", "200"))
 ENTRIES = 2452  # as many as node 26 publishes when it starts
 
@@ -123,8 +124,10 @@ def test_libgcc(tap):
                 is_right(tap, report, target, "jit-libgcc", name, names=False)
                 tap.equal(registry(report, "libgcc-frames")["entries"], 3 * args[0],
                           f"{name}: entries are counted")
-                tap.check(not any(f.get("live_read") for f in own(report, target.pid)),
-                          f"{name}: copied in the stop, or proven not to have changed")
+                frames = own(report, target.pid)[2:5]
+                # Tables of a page each: 1000 are too many pieces to be copied in the stop.
+                tap.equal([bool(f.get("live_read")) for f in frames], [args[0] == 1000] * 3,
+                          f"{name}: copied in the stop, or marked")
 
 
 def wrong_stacks(report):
@@ -147,12 +150,20 @@ def wrong_stacks(report):
     return wrong
 
 
+def lost_is_told(report):
+    return any(w["code"] == "runtime" and w["message"].startswith("libgcc-frames in ") and
+               ("a table may be missing: " in w["message"] or
+                w["message"].endswith("its tables changed while they were read"))
+               for w in report["warnings"])
+
+
 def test_libgcc_churn(tap):
     """Code comes and goes all the time, each time with another frame at the same address: what runs is
-    registered, and its table is the right one. Trees: SNAPWALK_LIBGCC is a directory with a libgcc_s.so.1
+    registered, and its table is the right one. Where lists are too large to be copied in the stop, a
+    table may be lost, which is told. Trees: SNAPWALK_LIBGCC is a directory with a libgcc_s.so.1
     of gcc >= 13. Only there somebody also looks for tables: in libgcc <= 12 a table is nowhere while it
     is sorted."""
-    libraries = {"": (os.environ, ((3,), (500,)))}
+    libraries = {"": (os.environ, ((3,), (500,), (LARGE,)))}
     if "SNAPWALK_LIBGCC" in os.environ:
         libraries[" in trees"] = ({**os.environ, "LD_LIBRARY_PATH": os.environ["SNAPWALK_LIBGCC"]},
                                   ((3,), (500,), (3, "look"), (500, "look")))
@@ -167,10 +178,11 @@ def test_libgcc_churn(tap):
                     calls += any("leaf" in [f["function"] for f in stack_of(report, t["tid"])["frames"]]
                                  for t in report["threads"])
                     stacks = wrong_stacks(report)
-                    if stacks:
+                    if stacks and not (args[0] == LARGE and lost_is_told(report)):
                         wrong.append((stacks, report["process"]["registries"], report["warnings"]))
             tap.equal((len(wrong), wrong[:1]), (0, []),
-                      f"{name} tables that change: all of {CHURNS} are right")
+                      f"{name} tables that change: all of {CHURNS} are right" +
+                      (", or say what was lost" if args[0] == LARGE else ""))
             tap.check(calls > CHURNS // 4, f"{name}: generated code was met", calls)
 
 

@@ -211,6 +211,7 @@ static void test_limits(void **state)
 	s->nodes[LONG - 1].next = 1; /* leads nowhere, so all is looked at */
 	assert_false(prepared(s)->whole);
 	assert_int_equal(captured(s), SW_JIT_GDB_STOP_READS);
+	assert_true(((const struct sw_jit_gdb_known *) s->state)->cut);
 	assert_int_equal(copied_nodes(s, 0, SW_JIT_GDB_STOP_READS / 2), SW_JIT_GDB_STOP_READS / 2);
 	scene_destroy(s);
 

@@ -2,14 +2,18 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "elf_make.h"
+#include "capture_case.h"
 #include "jit_case.h"
+#include "jit/sources.h"
 #include "jit/libgcc/source.h"
 #include "jit/libgcc/list.h"
 #include "snapshot/live.h"
+#include "unwind/unwinder.h"
 #include "walk_case.h"
 
 #include <dwarf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <stdlib.h>
 #include <string.h>
 #include <setjmp.h>
@@ -398,6 +402,7 @@ static void torn_is(bool overwritten, bool freed, bool found)
 	struct eh_make eh = {.avma = TABLE, .data_avma = JIT - 0x100};
 	struct sw_jit_entry entry;
 	struct sw_runtime runtime;
+	void *known; /* of the hooks */
 	void *state;
 	size_t cie = eh_make_cie(&eh, DATAREL4);
 	(void) eh_make_fde(&eh, cie, DATAREL4, JIT, 0x40, (uint8_t[]){DW_CFA_nop, 0x0e, 24}, 3);
@@ -442,6 +447,193 @@ static void test_torn(void **state)
 	torn_is(false, true, false);
 }
 
+/* ---- a list that goes round ------------------------------------------------------------------ */
+
+enum { TURNS = 2 * SW_JIT_PIECES_MAX, CODE_BYTES = 0x80, CFA_OFF = 24, OTHER_CFA_OFF = 40 };
+
+/* An object and its table, and what is behind them. */
+struct registered {
+	uint64_t object[6];
+	struct eh_make eh;
+	uint8_t gap[1024];
+};
+
+/* A registry of our own memory, captured as it is captured in a process. */
+struct turning {
+	struct capture_case c;
+	uint64_t *data; /* where the copy of libgcc has its variables */
+	struct registered *tables;
+	struct sw_jit_anchors anchors;
+	void *known; /* of the hooks */
+	void *state;
+};
+
+/* The table of the code at JIT + i * CODE_BYTES; another one at the same place each time. */
+static void turn(struct turning *t, size_t i, uint8_t cfa_off)
+{
+	struct registered *r = &t->tables[i];
+	memset(&r->eh, 0, sizeof(r->eh));
+	r->eh.data_avma = JIT - 0x100;
+	size_t cie = eh_make_cie(&r->eh, DATAREL4);
+	const uint8_t rows[] = {DW_CFA_nop, DW_CFA_def_cfa_offset, cfa_off};
+	(void) eh_make_fde(&r->eh, cie, DATAREL4, JIT + i * CODE_BYTES, CODE_BYTES, rows,
+			   sizeof(rows));
+	eh_make_end(&r->eh);
+	object(r->object, 0, (uintptr_t) r->eh.bytes, 0,
+	       i + 1 < TURNS ? (uintptr_t) r[1].object : 0);
+	r->object[2] = JIT - 0x100;
+}
+
+/* What the hooks of the source get. */
+static struct sw_jit_capture turning_capture(struct turning *t)
+{
+	struct sw_snapshot *snap = t->c.snap;
+	size_t i = 0;
+	assert_int_equal(sw_jit_anchors_make(snap, &snap->priv->arena, &t->anchors), 0);
+	while (sw_jit_sources[i] != &sw_jit_libgcc)
+		i++;
+	return (struct sw_jit_capture){.capture = &t->c.capture,
+				       .anchors = t->anchors.all + t->anchors.first[i],
+				       .n_anchors = t->anchors.count[i],
+				       .state = &t->known};
+}
+
+static void turning_init(struct turning *t, size_t n)
+{
+	capture_case_init(&t->c);
+	struct sw_snapshot *snap = t->c.snap;
+	struct elf_make *elf = libgcc(12, true, true);
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/lib/libgcc_s.so.1", BIAS, BIAS,
+				    BIAS + 0x3000, elf->bytes, elf->size);
+	free(elf);
+	(void) fake_snapshot_map(snap, JIT, JIT + TURNS * CODE_BYTES, "r-xp", "");
+	fake_snapshot_finish(snap);
+	t->data = mmap((void *) (BIAS + DATA_SVMA), 0x1000, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	t->tables = calloc(TURNS, sizeof(*t->tables));
+	assert_true(t->data != MAP_FAILED && t->tables != NULL);
+	for (size_t i = 0; i < TURNS; i++)
+		turn(t, i, CFA_OFF);
+	t->tables[n - 1].object[5] = 0;
+	t->data[(UNSEEN - DATA_SVMA) / 8] = (uintptr_t) t->tables[0].object;
+
+	struct sw_jit_capture c = turning_capture(t);
+	assert_int_equal(sw_jit_libgcc.prepare(&c), 0);
+}
+
+static void turning_stop(struct turning *t)
+{
+	struct sw_snapshot *snap = t->c.snap;
+	capture_case_copy(&t->c);
+	struct sw_jit_capture c = turning_capture(t);
+	assert_int_equal(sw_jit_libgcc.capture(&c), 0);
+	for (size_t i = 0; i < t->c.room.n_want; i++) {
+		const struct sw_piece *p = &t->c.room.pieces[i];
+		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
+	}
+}
+
+static void turning_attach(struct turning *t)
+{
+	struct sw_snapshot *snap = t->c.snap;
+	fake_snapshot_finish(snap);
+	snap->live = true;
+	struct sw_jit_capture c = turning_capture(t);
+	assert_int_equal(sw_jit_libgcc.attach(snap, c.anchors, c.n_anchors, t->known, &t->state),
+			 0);
+	assert_non_null(t->state);
+}
+
+/* 0: there is no table of that code; else what it says. */
+static unsigned cfa_of(struct turning *t, size_t i, bool *ret_live)
+{
+	struct sw_jit_entry entry;
+	struct eh_make same = {.data_avma = JIT - 0x100};
+	if (!sw_jit_libgcc.find(t->state, JIT + i * CODE_BYTES + 1, &entry))
+		return 0;
+	assert_int_equal(entry.start_avma, JIT + i * CODE_BYTES);
+	*ret_live = entry.live;
+	/* The FDE's rows are the last bytes but for its padding. */
+	size_t cie = eh_make_cie(&same, DATAREL4);
+	const uint8_t rows[] = {DW_CFA_nop, DW_CFA_def_cfa_offset, CFA_OFF};
+	(void) eh_make_fde(&same, cie, DATAREL4, JIT + i * CODE_BYTES, CODE_BYTES, rows,
+			   sizeof(rows));
+	eh_make_end(&same);
+	if (memcmp(entry.cfi.bytes.data, same.bytes, same.size) == 0)
+		return CFA_OFF;
+	return OTHER_CFA_OFF;
+}
+
+static const char *problem(struct turning *t)
+{
+	static struct sw_runtime runtime;
+	assert_int_equal(sw_jit_libgcc.recognise(t->state, &runtime, 1), 1);
+	return runtime.problem;
+}
+
+static void turning_deinit(struct turning *t)
+{
+	sw_jit_libgcc.detach(t->state);
+	(void) munmap(t->data, 0x1000);
+	free(t->tables);
+	capture_case_deinit(&t->c);
+}
+
+/*
+ * Between the last look before the stop and the stop code was made anew, round and round, until the same
+ * objects are in the same order again: nothing in the list says so.
+ */
+static void test_turned(void **state)
+{
+	(void) state;
+	struct turning t = {0};
+	bool live;
+	turning_init(&t, TURNS);
+	turn(&t, 10, OTHER_CFA_OFF);
+	turn(&t, 40, OTHER_CFA_OFF);
+	turning_stop(&t);
+	turn(&t, 10, CFA_OFF);
+	turning_attach(&t);
+	assert_int_equal(cfa_of(&t, 10, &live), OTHER_CFA_OFF);
+	assert_false(live); /* one of the newest */
+	assert_int_equal(cfa_of(&t, 50, &live), CFA_OFF);
+	assert_true(live);
+	assert_string_equal(problem(&t), "");
+	assert_int_equal(cfa_of(&t, 40, &live), 0);
+	assert_string_equal(problem(&t), "its tables changed while they were read");
+	turning_deinit(&t);
+}
+
+/* What was registered in the stop is gone after it; what is there then may be new. */
+static void test_gone(void **state)
+{
+	(void) state;
+	struct turning t = {0};
+	bool live;
+	turning_init(&t, TURNS);
+	turning_stop(&t);
+	t.tables[39].object[5] = (uintptr_t) t.tables[41].object;
+	memset(t.tables[40].object, 0xaa, sizeof(t.tables[40].object));
+	turning_attach(&t);
+	assert_int_equal(cfa_of(&t, 10, &live), CFA_OFF);
+	assert_string_equal(problem(&t), "");
+	assert_int_equal(cfa_of(&t, 40, &live), 0);
+	assert_string_equal(problem(&t), "a table may be missing: it changed while it was read");
+	turning_deinit(&t);
+
+	/* All tables but the last one are registered before the stop, and nothing says that it was in it. */
+	t = (struct turning){0};
+	turning_init(&t, TURNS - 1);
+	turning_stop(&t);
+	t.tables[TURNS - 2].object[5] = (uintptr_t) t.tables[TURNS - 1].object;
+	turning_attach(&t);
+	assert_int_equal(cfa_of(&t, TURNS - 2, &live), CFA_OFF);
+	assert_string_equal(problem(&t), "");
+	assert_int_equal(cfa_of(&t, TURNS - 1, &live), 0);
+	assert_string_equal(problem(&t), "its tables changed while they were read");
+	turning_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +642,7 @@ int main(void)
 		cmocka_unit_test(test_wide_tree),  cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_found),      cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_recognised), cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_turned),     cmocka_unit_test(test_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,28 @@ static void test_too_many(void **state)
 	assert_true(p.too_many);
 }
 
+/* Neighbours that come downwards: joined when there is no more place, with the gaps between them. */
+static void test_dense(void **state)
+{
+	(void) state;
+	struct sw_jit_pieces p = {.dense = true};
+	for (uint64_t i = 0; i < 1000; i++)
+		sw_jit_pieces_add(&p, 0x100000 - 64 * i, 48);
+	assert_false(p.too_many);
+	wanted_are(&p, WANTED({0x100000 - 64 * 999, 0x100000 + 48}));
+	assert_int_equal(p.bytes, 64 * 999 + 48);
+
+	p = (struct sw_jit_pieces){.dense = true}; /* as many as are not worth it */
+	for (uint64_t i = 0; i <= SW_JIT_PIECES_MAX; i++)
+		sw_jit_pieces_add(&p, 0x1000 * (i + 1), 8);
+	assert_true(p.too_many);
+
+	p = (struct sw_jit_pieces){.dense = true, .most_bytes = 8192};
+	for (uint64_t i = 0; i < 8192 / 256 + SW_JIT_PIECES_MAX; i++)
+		sw_jit_pieces_add(&p, 0x100000 - 256 * i, 8);
+	assert_true(p.too_many); /* with the gaps */
+}
+
 /* In the stop: what was wanted is here, and only that which was really copied. */
 static void test_wanted(void **state)
 {
@@ -103,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_wanted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP_BYTES = 256 };
+enum {
+	GAP_BYTES = 256,
+	FREE_MIN =
+		SW_JIT_PIECES_MAX / 4, /* by joining: so that it is not done for each piece anew */
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct sw_jit_piece *x = a, *y = b;
+	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
+}
+
+static uint64_t most_bytes(const struct sw_jit_pieces *pieces)
+{
+	return pieces->most_bytes != 0 ? pieces->most_bytes : SW_JIT_PIECES_BYTES;
+}
+
+/* Neighbours become one piece, in the order of addresses. */
+static void pieces_join(struct sw_jit_pieces *pieces)
+{
+	struct sw_jit_piece *p = pieces->pieces;
+	size_t n = 0;
+	if (pieces->n > 1)
+		qsort(p, pieces->n, sizeof(*p), compare);
+	pieces->bytes = 0;
+	for (size_t i = 0; i < pieces->n;) {
+		struct sw_jit_piece whole = p[i++];
+		for (; i < pieces->n && p[i].start_avma - whole.start_avma <=
+						whole.end_avma - whole.start_avma + GAP_BYTES;
+		     i++)
+			if (p[i].end_avma > whole.end_avma)
+				whole.end_avma = p[i].end_avma;
+		pieces->bytes += whole.end_avma - whole.start_avma;
+		p[n++] = whole;
+	}
+	pieces->n = n;
+}
 
 void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t bytes)
 {
@@ -13,7 +49,7 @@ void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t byt
 	if (pieces->too_many || bytes == 0)
 		return;
 	if (__builtin_add_overflow(avma, bytes, &p.end_avma) ||
-	    bytes > SW_JIT_PIECES_BYTES - pieces->bytes) {
+	    pieces->bytes > most_bytes(pieces) || bytes > most_bytes(pieces) - pieces->bytes) {
 		pieces->too_many = true;
 		return;
 	}
@@ -31,39 +67,28 @@ void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t byt
 		    p.end_avma <= pieces->pieces[i].end_avma)
 			return;
 	if (pieces->n == SW_JIT_PIECES_MAX) {
-		pieces->too_many = true;
-		return;
+		if (pieces->dense)
+			pieces_join(pieces);
+		pieces->too_many = pieces->n > SW_JIT_PIECES_MAX - FREE_MIN ||
+				   pieces->bytes > most_bytes(pieces) - bytes;
+		if (pieces->too_many)
+			return;
 	}
 	pieces->bytes += bytes;
 	pieces->pieces[pieces->n++] = p;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct sw_jit_piece *x = a, *y = b;
-	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
-}
-
 int sw_jit_pieces_want(struct sw_jit_pieces *pieces, struct sw_capture *capture)
 {
-	struct sw_jit_piece *p = pieces->pieces;
+	int r = 0;
 	if (pieces->too_many)
 		return 0;
-	if (pieces->n > 1)
-		qsort(p, pieces->n, sizeof(*p), compare);
-	for (size_t i = 0; i < pieces->n;) {
-		struct sw_jit_piece whole = p[i++];
-		for (; i < pieces->n && p[i].start_avma - whole.start_avma <=
-						whole.end_avma - whole.start_avma + GAP_BYTES;
-		     i++)
-			if (p[i].end_avma > whole.end_avma)
-				whole.end_avma = p[i].end_avma;
-		int r = sw_capture_want(capture, whole.start_avma,
-					(size_t) (whole.end_avma - whole.start_avma));
-		if (r < 0)
-			return r;
+	pieces_join(pieces);
+	for (size_t i = 0; r == 0 && i < pieces->n; i++) {
+		const struct sw_jit_piece *p = &pieces->pieces[i];
+		r = sw_capture_want(capture, p->start_avma, (size_t) (p->end_avma - p->start_avma));
 	}
-	return 0;
+	return r;
 }
 
 static bool page_read(struct sw_jit_peek *p, uint64_t avma, void *buffer, size_t length)

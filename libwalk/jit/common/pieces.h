@@ -8,11 +8,11 @@
 /*
  * What a reader of a registry looks at, found out before the stop by letting it read the running
  * target: when that is little, the same is copied in the stop, so that the registry is seen as it was
- * then. Neighbours are one piece: a piece costs more than its bytes.
+ * then. Neighbours are one piece, with the gap between them: a piece costs more than its bytes.
  */
 enum {
 	SW_JIT_PIECES_MAX = 128,
-	SW_JIT_PIECES_BYTES = 128 << 10,
+	SW_JIT_PIECES_BYTES = 128 << 10, /* unless most_bytes says otherwise */
 	SW_JIT_PIECES_PAGE = 4096,
 };
 
@@ -24,8 +24,10 @@ struct sw_jit_pieces {
 	struct sw_jit_piece pieces[SW_JIT_PIECES_MAX];
 	size_t n;
 	uint64_t bytes;
-	bool too_many; /* or too large: nothing will be wanted */
-	bool shared;   /* several registries lead to the same: what is there is not added again */
+	uint64_t most_bytes; /* 0: SW_JIT_PIECES_BYTES */
+	bool dense;          /* neighbours come in any order: joined when there are too many */
+	bool too_many;       /* or too large: nothing will be wanted */
+	bool shared; /* several registries lead to the same: what is there is not added again */
 };
 
 void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t bytes);

@@ -201,7 +201,8 @@ static bool is_quiet(const struct sw_jit_gdb_known *k, const struct sw_jit_captu
 
 int sw_jit_gdb_capture(struct sw_jit_capture *c)
 {
-	struct reading r = {.known = *c->state,
+	struct sw_jit_gdb_known *known = *c->state;
+	struct reading r = {.known = known,
 			    .stop = {.capture = c->capture, .left = SW_JIT_GDB_STOP_READS},
 			    .bytes_left = SW_JIT_GDB_STOP_BYTES};
 	if (r.known == NULL)
@@ -213,5 +214,6 @@ int sw_jit_gdb_capture(struct sw_jit_capture *c)
 				       2 * SW_JIT_GDB_STOP_READS, node_is_wanted,
 				       &r); /* how it ends is seen after the stop */
 	}
+	known->cut = r.stop.left == 0;
 	return 0;
 }

@@ -84,11 +84,14 @@ static void entries_recover(struct sw_jit_gdb_index *g, const struct sw_jit_gdb_
 		const struct sw_jit_gdb_node *was = &known->nodes[i];
 		struct sw_jit_gdb_node now;
 		uint64_t index;
-		if (sw_map64_get(&seen, was->avma, &index) ||
-		    !sw_jit_gdb_node_read(sw_snapshot_memory(&memory), was->avma, &now) ||
-		    now.symfile_avma != was->symfile_avma ||
-		    now.symfile_bytes != was->symfile_bytes)
+		if (sw_map64_get(&seen, was->avma, &index))
 			continue;
+		if (!sw_jit_gdb_node_read(sw_snapshot_memory(&memory), was->avma, &now) ||
+		    now.symfile_avma != was->symfile_avma ||
+		    now.symfile_bytes != was->symfile_bytes) {
+			g->gap = "an entry may be missing: its list changed while it was read";
+			continue;
+		}
 		if (entry_add(g, was))
 			g->nomem |= sw_map64_put(&seen, was->avma, g->n_entries) < 0;
 	}
@@ -114,4 +117,6 @@ void sw_jit_gdb_lists_load(struct sw_jit_gdb_index *g)
 	entries_recover(g, known);
 	for (size_t i = 0; known->whole && i < g->n_anchors; i++)
 		g->lists[i].end = SW_JIT_GDB_WHOLE;
+	if (known->cut)
+		g->gap = "an entry may be missing: more changed than is copied in the stop";
 }

@@ -39,8 +39,10 @@ struct sw_jit_gdb_index {
 	size_t n_anchors;
 	const struct sw_jit_gdb_known *known; /* what the hooks found; NULL: nothing */
 	bool loaded, indexed;
-	bool nomem, too_much, too_many;    /* not all of it is here */
-	bool torn;                         /* nor this: it changed while it was read */
+	bool nomem, too_much, too_many; /* not all of it is here */
+	bool torn;                      /* nor this: it changed while it was read */
+	const char *gap;  /* static: why what was published in the stop may be gone; NULL */
+	const char *lost; /* static: the same, once there was no entry for what was asked for */
 	struct sw_jit_gdb_registry *lists; /* owned; n_anchors */
 	struct sw_jit_gdb_entry *entries;
 	size_t n_entries, entries_capacity;

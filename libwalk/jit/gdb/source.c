@@ -78,6 +78,8 @@ static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 					     .end_avma = c.codes[0]->end_avma,
 					     .how = SW_JIT_UNKNOWN,
 					     .where = "symfile"};
+	else if (!g->torn)
+		g->lost = g->gap;
 	return c.n > 0;
 }
 
@@ -130,7 +132,7 @@ static const char *problem_of(const struct sw_jit_gdb_index *g,
 		return "there are too many entries";
 	if (g->torn)
 		return "its symfiles changed while they were read";
-	return g->too_much ? "its symfiles are too large" : NULL;
+	return g->too_much ? "its symfiles are too large" : g->lost;
 }
 
 static void list_tell(const struct sw_jit_gdb_index *g, const struct sw_jit_gdb_registry *list,

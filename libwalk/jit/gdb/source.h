@@ -14,6 +14,7 @@ struct sw_jit_gdb_known {
 	size_t n, capacity;
 	bool whole; /* every list had an end */
 	bool quiet; /* and nothing changed while they were read */
+	bool cut;   /* capture(): more has changed than could be looked at in the stop */
 	uint8_t (*descriptors)[SW_JIT_GDB_DESCRIPTOR_BYTES]; /* one for each anchor */
 	struct sw_jit_pieces pieces;
 };

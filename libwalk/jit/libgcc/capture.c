@@ -3,12 +3,20 @@
  * In the stop: what of libgcc's lists and trees is copied. Nothing here allocates or parses.
  *
  * A small registry was copied with the stacks; what is new in it is copied now. Of a large one that was
- * quiet, a list's first object, which proves that nothing came in front, and nothing of trees whose nodes all have the version that they
- * had. Of one that is being changed all that there is time for. Its allocator hands out at once what was
- * freed, so an object of a list that says what it said may be another one, and lead to a table with
- * other bytes at the same place: only what was the same twice before the stop is taken for what it was.
- * In trees the version of a leaf proves that nothing has changed that hangs on it. What is proven needs
- * no copy, for its bytes were kept; the rest is read after the stop, and must then prove itself.
+ * quiet, a list's newest tables, which go first, and nothing of trees whose nodes all have the version
+ * that they had. Of one that is being changed all that there is time for.
+ *
+ * In trees the version of a leaf proves that nothing has changed that hangs on it: such tables need no
+ * copy, for their bytes were kept. Nothing of the kind is in lists. Allocators hand out at once what was
+ * freed, so whoever makes code in turn in the same places has, after a while, the same object at the start
+ * of the list again, with the same next one, which leads to a table at the same address with other bytes:
+ *
+ *	before the stop:   list -> C -> B -> A -> old ones
+ *	in the stop:       list -> C -> B -> A -> old ones	(all three were freed and made again)
+ *
+ * However often the list was the same before the stop, it may have gone all the way round since, if
+ * this process had to wait for a processor. So what of lists is not copied in the stop is read after it,
+ * and must then be what it was before.
  */
 #include "jit/libgcc/source.h"
 
@@ -25,6 +33,8 @@ struct reading {
 	struct sw_jit_stop stop;
 	bool small, list;
 	bool quiet;        /* this list: nothing of it has changed so far */
+	size_t newest;     /* of this list that are still to be copied */
+	bool refused;      /* a table was not copied, as they are too many or too large */
 	size_t bytes_left; /* of tables */
 	size_t visits_left;
 };
@@ -34,8 +44,10 @@ static bool piece_copy(struct reading *r, uint64_t avma, size_t bytes)
 	const uint8_t *data;
 	if (sw_capture_wanted(r->stop.capture, avma, NULL, bytes))
 		return true;
-	if (r->stop.left == 0 || bytes > r->bytes_left)
+	if (r->stop.left == 0 || bytes > r->bytes_left) {
+		r->refused = true;
 		return false;
+	}
 	r->stop.left--;
 	if (!sw_capture_copy(r->stop.capture, avma, bytes, &data))
 		return false;
@@ -60,12 +72,12 @@ static bool table_is_wanted(void *arg, const struct sw_jit_libgcc_table *table)
 	struct reading *r = arg;
 	struct sw_jit_libgcc_known_table *was = sw_jit_libgcc_known_find(r->known, table);
 	r->quiet &= was != NULL && was->table.next_avma == table->next_avma;
-	if (!r->small && r->list && was != NULL && was->steady && was->data != NULL)
-		was->proven = true;
-	else
+	bool newest = r->newest > 0;
+	r->newest -= newest;
+	if (r->small || !r->list || newest || was == NULL || !was->steady || was->data == NULL)
 		table_copy(r, table->avma, was != NULL ? was->bytes : 0);
-	return --r->visits_left > 0 &&
-	       (r->small || !r->list || !r->quiet); /* else the rest is as it was */
+	return --r->visits_left > 0 && (r->small || !r->list || !r->quiet ||
+					r->newest > 0); /* else the rest is as it was */
 }
 
 static bool leaf_is_wanted(void *arg, uint64_t avma, uint64_t version)
@@ -111,7 +123,6 @@ int sw_jit_libgcc_capture(struct sw_jit_capture *c)
 	if (r.known == NULL)
 		return 0;
 	r.small = !r.known->pieces.too_many;
-	r.known->lists_same = !r.small && r.known->quiet;
 	struct sw_memory memory = sw_jit_stop_memory(&r.stop);
 	/* Of quiet trees with too many nodes nothing is copied, and nothing is proven. */
 	bool same_trees =
@@ -121,15 +132,12 @@ int sw_jit_libgcc_capture(struct sw_jit_capture *c)
 		enum sw_jit_libgcc_kind kind = c->anchors[i].detail;
 		r.list = kind == SW_JIT_LIBGCC_LIST;
 		r.quiet = r.known->quiet;
+		r.newest = SW_JIT_LIBGCC_NEWEST;
 		if (!r.list && same_trees)
 			continue;
-		size_t visits = r.visits_left;
-		enum sw_jit_libgcc_end end =
-			sw_jit_libgcc_walk(memory, kind, c->anchors[i].avma, &visitor);
-		/* A variable in reserved memory is 0 for whom reads it before the stop. */
-		bool nothing = visits == r.visits_left && r.stop.left > 0;
-		r.known->lists_same &=
-			!r.list || (r.quiet && (nothing || end <= SW_JIT_LIBGCC_STOPPED));
+		(void) sw_jit_libgcc_walk(memory, kind, c->anchors[i].avma,
+					  &visitor); /* how it ends is seen after the stop */
 	}
+	r.known->cut = r.refused || r.stop.left == 0 || r.visits_left == 0;
 	return 0;
 }

@@ -163,8 +163,7 @@ void sw_jit_libgcc_prove(struct sw_jit_libgcc_known *known)
 		struct sw_jit_libgcc_known_table *t = &known->tables[i];
 		const struct sw_jit_libgcc_known_node *leaf =
 			t->leaf_avma == 0 ? NULL : sw_jit_libgcc_known_node(known, t->leaf_avma);
-		bool same = t->leaf_avma == 0 ? known->lists_same : leaf != NULL && leaf->same;
-		t->proven |= same && t->data != NULL;
+		t->proven = leaf != NULL && leaf->same && t->data != NULL;
 	}
 }
 
@@ -243,6 +242,11 @@ int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
 	k->pieces.shared = true; /* gcc 14 has each object in two trees */
 	peeks[0].snap = peeks[1].snap = c->capture->snap;
 	peeks[0].pieces = &k->pieces;
+	k->pieces.dense = true;
+	k->pieces.most_bytes = SW_JIT_LIBGCC_LISTS_BYTES;
+	for (size_t i = 0; i < c->n_anchors; i++)
+		if (c->anchors[i].detail == SW_JIT_LIBGCC_TREE)
+			k->pieces.most_bytes = 0; /* versions of nodes prove it for less */
 	for (g.anchor = 0; g.anchor < c->n_anchors; g.anchor++)
 		k->whole &= registry_note(&g, &c->anchors[g.anchor]);
 	bool limited = k->n >= SW_JIT_LIBGCC_KNOWN_MAX || g.n_visits >= VISITS_MAX;

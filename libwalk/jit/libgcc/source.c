@@ -74,7 +74,7 @@ static const char *problem_of(const struct sw_jit_libgcc_tables *g,
 		return "not enough memory";
 	if (g->torn)
 		return "its tables changed while they were read";
-	return g->too_much ? "its tables are too many" : NULL;
+	return g->too_much ? "its tables are too many" : g->lost;
 }
 
 /* All lists and trees of one copy of libgcc, of which first is the first. */

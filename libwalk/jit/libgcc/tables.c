@@ -2,7 +2,8 @@
 /*
  * After the stop: what was copied in it is as it was; the rest is read now, while the target may be
  * registering other tables at the same places. Such a table must still be registered when it has been
- * read, and be the same as a moment before, and as before the stop when it was known then.
+ * read, and be the same as a moment before, and as before the stop when it was known then. One that was
+ * seen neither then nor in the stop may be new.
  */
 #include "jit/libgcc/tables.h"
 #include "errors.h"
@@ -20,6 +21,8 @@ enum {
 		1 << 20, /* of tables: lists and trees may lead to the same ones again and again */
 	CHUNK_BYTES = 4096,
 };
+
+static const char gap_changed[] = "a table may be missing: it changed while it was read";
 
 int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
 				size_t n_anchors, struct sw_jit_libgcc_known *known,
@@ -65,6 +68,9 @@ static bool table_holds(const struct sw_jit_libgcc_tables *g,
 	struct sw_jit_peek peek = {.snap = g->snap};
 	struct sw_memory fresh = sw_jit_peek_memory(&peek);
 	uint8_t now[CHUNK_BYTES];
+	const struct sw_jit_libgcc_known *known = g->known;
+	if (was == NULL && known != NULL && known->whole && !g->in_stop)
+		return false;
 	if (was != NULL && was->data != NULL &&
 	    (was->bytes != bytes.size || memcmp(was->data, bytes.data, bytes.size) != 0))
 		return false;
@@ -142,6 +148,8 @@ static int table_load(struct sw_jit_libgcc_tables *g, const struct sw_jit_libgcc
 	if (r < 0)
 		return r;
 	bool holds = !live || table_holds(g, table, was, bytes);
+	if (!holds)
+		g->gap = gap_changed;
 	if (bytes.data == NULL) {
 		g->loading->n_bad += holds; /* else it is no table any more */
 		return 0;
@@ -219,9 +227,12 @@ static void tables_recover(struct sw_jit_libgcc_tables *g, const struct sw_jit_l
 		const struct sw_jit_libgcc_known_table *t = &known->tables[i];
 		uint64_t seen;
 		peek.has_page = false;
-		if (t->data == NULL || sw_map64_get(&g->seen, t->table.avma, &seen) ||
-		    !sw_jit_libgcc_holds(sw_jit_peek_memory(&peek), &t->table))
+		if (t->data == NULL || sw_map64_get(&g->seen, t->table.avma, &seen))
 			continue;
+		if (!sw_jit_libgcc_holds(sw_jit_peek_memory(&peek), &t->table)) {
+			g->gap = g->live ? gap_changed : g->gap;
+			continue;
+		}
 		g->loading = &g->registries[t->anchor];
 		g->memory.live_reads = 1; /* whatever was copied: it was not seen then */
 		(void) table_add(g, &t->table);
@@ -238,8 +249,10 @@ void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g)
 	if (known != NULL) {
 		/* What is certain comes first: of one table there may be another state later. */
 		sw_jit_libgcc_prove(known);
+		g->in_stop = true;
 		registries_walk(g, &copies);
 		tables_prove(g, known);
+		g->in_stop = false;
 	}
 	registries_walk(g, &g->memory);
 	for (size_t i = 0; i < g->n_anchors; i++)
@@ -248,6 +261,8 @@ void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g)
 		tables_recover(g, known);
 		for (size_t i = 0; g->live && known->whole && i < g->n_anchors; i++)
 			g->registries[i].end = SW_JIT_LIBGCC_WHOLE;
+		if (known->cut)
+			g->gap = "a table may be missing: more changed than is copied in the stop";
 	}
 	for (size_t i = 0; i < SW_JIT_LIBGCC_TRUSTS; i++)
 		sw_jit_fdes_sort(&g->fdes[i]);
@@ -262,6 +277,9 @@ const struct sw_jit_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *
 		if (fde != NULL)
 			return fde;
 	}
-	g->torn |= sw_jit_fdes_find(&g->fdes[SW_JIT_LIBGCC_TORN], avma) != NULL;
+	if (sw_jit_fdes_find(&g->fdes[SW_JIT_LIBGCC_TORN], avma) != NULL)
+		g->torn = true;
+	else
+		g->lost = g->gap;
 	return NULL;
 }

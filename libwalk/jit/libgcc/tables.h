@@ -29,9 +29,12 @@ struct sw_jit_libgcc_tables {
 	const struct sw_jit_anchor *anchors;
 	size_t n_anchors;
 	bool loaded;
-	bool live;                                 /* not all of it was copied in the stop */
-	bool nomem, too_much;                      /* not all of it is here */
-	bool torn;                                 /* nor this, which was asked for */
+	bool live;            /* not all of it was copied in the stop */
+	bool nomem, too_much; /* not all of it is here */
+	bool torn;            /* nor this, which was asked for */
+	const char *gap;      /* static: why what was registered in the stop may be gone; NULL */
+	const char *lost;     /* static: the same, once there was no table for what was asked for */
+	bool in_stop;         /* what is being loaded was registered in the stop */
 	struct sw_jit_libgcc_registry *registries; /* owned; n_anchors */
 	struct sw_cfi_section *sections;           /* owned, with their bytes */
 	size_t n_sections, capacity, n_visits;
