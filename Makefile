@@ -41,7 +41,7 @@ SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
 BUILD     := $(BUILD)-asan
 endif
 
-LIBS_WALK     := -ldw -lelf -ljson-c -ldeflate
+LIBS_WALK     := -ldw -lelf -ldeflate
 # Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty

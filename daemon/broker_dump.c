@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { DUMP_HEAD_MAX = 256 << 10 };
+enum { DUMP_HEAD_MAX = 256 << 10, DUMP_DEPTH_MAX = 16 };
 
 static const char *const array_names[SW_DUMP_ARRAYS] = {
 	[SW_DUMP_MODULES] = "modules",
@@ -15,57 +15,43 @@ static const char *const array_names[SW_DUMP_ARRAYS] = {
 	[SW_DUMP_WARNINGS] = "warnings",
 };
 
-static struct sw_json_text text_of(const struct sw_dump *dump)
-{
-	return (struct sw_json_text){dump->text, dump->size};
-}
-
-static int array_of(const char *key, size_t size)
+static int array_of(struct sw_json_part name)
 {
 	for (int i = 0; i < SW_DUMP_ARRAYS; i++)
-		if (strlen(array_names[i]) == size && memcmp(array_names[i], key, size) == 0)
+		if (strlen(array_names[i]) == name.size &&
+		    memcmp(array_names[i], name.data, name.size) == 0)
 			return i;
 	return -1;
-}
-
-static int64_t elements(const struct sw_dump *dump, enum sw_dump_array array)
-{
-	size_t at = dump->arrays[array];
-	struct sw_json_part part = {0};
-	int64_t n = 0;
-	while (sw_json_next(text_of(dump), &at, &part) > 0)
-		n++;
-	return n;
 }
 
 /* Checks every byte, finds the arrays, and collects the rest as the head. */
 static int scan(struct sw_dump *dump, struct sw_text *head, struct sw_error *err)
 {
-	struct sw_json_text text = text_of(dump);
-	struct sw_json_part part = {0};
-	size_t at = 0;
+	struct sw_json_scan s = sw_json_scan_begin(dump->text, dump->size, DUMP_DEPTH_MAX);
+	struct sw_json_part name, value;
 	int r;
 	sw_text_append(head, "{", 1);
-	while ((r = sw_json_next(text, &at, &part)) > 0) {
-		int array = array_of(text.data + part.key, part.key_size);
-		if (part.closing != '}' ||
-		    (array >= 0 && (dump->arrays[array] != 0 || text.data[part.value] != '[')))
+	while ((r = sw_json_scan_next(&s, &name, &value, err)) > 0) {
+		int array = array_of(name);
+		if (s.close != '}' ||
+		    (array >= 0 && (dump->arrays[array].data != NULL || value.data[0] != '[')))
 			return sw_fail(err, SW_E_FORMAT, "the dump is no object of arrays");
 		if (array >= 0) {
-			dump->arrays[array] = part.value;
+			dump->arrays[array] = value;
 			continue;
 		}
 		if (head->size > 1)
 			sw_text_append(head, ",", 1);
-		sw_text_append(head, text.data + part.key - 1, part.value_end - part.key + 1);
+		sw_text_append(head, name.data - 1,
+			       (size_t) (value.data + value.size - name.data) + 1);
 		if (head->size > DUMP_HEAD_MAX)
 			return sw_fail(err, SW_E_FORMAT, "the dump's head is too long");
 	}
 	sw_text_append(head, "}", 1);
 	for (int i = 0; i < SW_DUMP_ARRAYS; i++)
-		if (r < 0 || dump->arrays[i] == 0)
+		if (r < 0 || dump->arrays[i].data == NULL)
 			return sw_fail(err, SW_E_FORMAT, "the dump is malformed or incomplete");
-	dump->size = at; /* a newline follows */
+	dump->size = (size_t) (s.at - dump->text); /* a newline follows */
 	return head->failed ? sw_fail_nomem(err) : 0;
 }
 
@@ -75,8 +61,8 @@ static int build(struct sw_dump *dump, struct sw_error *err)
 	int r = scan(dump, &head, err);
 	dump->head = head.data;
 	if (r == 0)
-		r = sw_summary_build(dump, elements(dump, SW_DUMP_THREADS),
-				     elements(dump, SW_DUMP_STACKS), err);
+		r = sw_summary_build(dump, (int64_t) dump->arrays[SW_DUMP_THREADS].n,
+				     (int64_t) dump->arrays[SW_DUMP_STACKS].n, err);
 	return r;
 }
 
@@ -132,23 +118,24 @@ const char *sw_dump_summary_text(const struct sw_dump *dump)
 static int array_piece(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
 		       enum sw_dump_array array, struct sw_text *text)
 {
-	struct sw_json_text json = text_of(dump);
+	const struct sw_json_part *whole = &dump->arrays[array];
+	struct sw_json_part none, element;
 	size_t begin = text->size;
-	if (cursor->offset == 0)
-		cursor->offset = dump->arrays[array];
+	if (!cursor->in_array)
+		cursor->scan = sw_json_scan_begin(whole->data, whole->size, DUMP_DEPTH_MAX);
+	cursor->in_array = true;
 	sw_text_printf(text, "{\"%s\":[", array_names[array]);
 	size_t first = text->size;
 	while (text->size - begin < SW_DUMP_PIECE_MAX) {
-		if (sw_json_next(json, &cursor->offset, &cursor->part) <= 0) {
+		if (sw_json_scan_next(&cursor->scan, &none, &element, NULL) <= 0) {
 			*cursor = (struct sw_dump_cursor){.step = cursor->step + 1};
 			break;
 		}
-		const struct sw_json_part *part = &cursor->part;
-		if (part->value_end - part->value > SW_DUMP_REPLY_MAX - SW_DUMP_PIECE_MAX)
+		if (element.size > SW_DUMP_REPLY_MAX - SW_DUMP_PIECE_MAX)
 			return -SW_E_LIMIT;
 		if (text->size > first)
 			sw_text_append(text, ",", 1);
-		sw_text_append(text, json.data + part->value, part->value_end - part->value);
+		sw_text_append(text, element.data, element.size);
 	}
 	sw_text_append(text, "]}", 2);
 	return 1;

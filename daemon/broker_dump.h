@@ -2,7 +2,7 @@
 #ifndef SW_DAEMON_BROKER_DUMP_H
 #define SW_DAEMON_BROKER_DUMP_H
 
-#include "json_scan.h"
+#include "json.h"
 #include "text.h"
 
 #include <snapwalk/error.h>
@@ -25,9 +25,9 @@ struct sw_dump {
 	unsigned refs;
 	char *text; /* owned */
 	size_t size;
-	size_t arrays[SW_DUMP_ARRAYS]; /* where each begins, at its bracket */
-	char *head;                    /* owned; the dump without its arrays, as JSON */
-	struct json_object *summary;   /* owned; io.snapwalk's Summary */
+	struct sw_json_part arrays[SW_DUMP_ARRAYS]; /* of text */
+	char *head;                  /* owned; the dump without its arrays, as JSON */
+	struct json_object *summary; /* owned; io.snapwalk's Summary */
 	/* Parts of the summary, its own. */
 	const char *id, *comm, *exe;
 	pid_t pid;
@@ -50,9 +50,9 @@ const char *sw_dump_summary_text(const struct sw_dump *dump);
 
 /* Where a "more" series is; zero-initialised is its begin. */
 struct sw_dump_cursor {
-	int step;      /* 0 head, 1.. the arrays, then the summary */
-	size_t offset; /* in the array */
-	struct sw_json_part part;
+	int step; /* 0 head, 1.. the arrays, then the summary */
+	bool in_array;
+	struct sw_json_scan scan; /* of the array */
 };
 
 enum {

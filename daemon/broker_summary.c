@@ -5,6 +5,8 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <snapwalk/varlink.h>
+
 #include <string.h>
 #include <time.h>
 
@@ -133,27 +135,15 @@ static int check(struct sw_dump *dump, struct json_object *head, struct sw_error
 	return 0;
 }
 
-static struct json_object *head_parse(const char *text)
-{
-	struct json_tokener *tokener = json_tokener_new_ex(HEAD_DEPTH_MAX);
-	if (tokener == NULL)
-		return NULL;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-	struct json_object *head = json_tokener_parse_ex(tokener, text, (int) strlen(text) + 1);
-	json_tokener_free(tokener);
-	return head;
-}
-
 int sw_summary_build(struct sw_dump *dump, int64_t n_threads, int64_t n_stacks,
 		     struct sw_error *err)
 {
-	struct json_object *head = head_parse(dump->head);
-	if (!json_object_is_type(head, json_type_object)) {
-		(void) json_object_put(head); /* NULL is fine */
-		return sw_fail(err, SW_E_FORMAT, "the dump's head is malformed");
-	}
+	struct json_object *head;
+	int r = sw_json_object_parse(dump->head, strlen(dump->head), HEAD_DEPTH_MAX, &head, err);
+	if (r < 0)
+		return r;
 	/* exe and comm stay alive: the summary shares "id" and "process" with the head. */
-	int r = check(dump, head, err);
+	r = check(dump, head, err);
 	if (r == 0 && fill(dump, head, n_threads, n_stacks) < 0)
 		r = sw_fail_nomem(err);
 	(void) json_object_put(head); /* the summary has references of its own */

@@ -3,6 +3,7 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "json.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -15,12 +16,6 @@ static const uint32_t SKIPPABLE_MAGIC = 0x184D2A50;
 static void json_put_p(struct json_object **object)
 {
 	json_object_put(*object);
-}
-
-static void tokener_free_p(struct json_tokener **tokener)
-{
-	if (*tokener != NULL)
-		json_tokener_free(*tokener);
 }
 
 static void cctx_free_p(ZSTD_CCtx **cctx)
@@ -45,24 +40,6 @@ void sw_store_head_deinit(struct sw_store_head *head)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* One object, strict, valid UTF-8, of bounded depth, and nothing behind it. */
-static int json_parse(const char *text, size_t size, struct json_object **ret, struct sw_error *err)
-{
-	sw_cleanup(tokener_free_p) struct json_tokener *tokener =
-		json_tokener_new_ex(SW_STORE_HEAD_DEPTH_MAX);
-	if (tokener == NULL)
-		return sw_fail_nomem(err);
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	sw_cleanup(json_put_p) struct json_object *object =
-		json_tokener_parse_ex(tokener, text, (int) size); /* callers bound the size */
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
-	    json_tokener_get_parse_end(tokener) != size ||
-	    !json_object_is_type(object, json_type_object))
-		return sw_fail(err, SW_E_FORMAT, "no JSON object");
-	*ret = sw_take_ptr(object);
-	return 0;
-}
-
 /* Consumes value. */
 static bool add(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -75,16 +52,19 @@ static bool add(struct json_object *object, const char *key, struct json_object 
 static int head_build(const struct sw_store_entry *entry, size_t dump_bytes,
 		      struct json_object **ret, struct sw_error *err)
 {
-	sw_cleanup(json_put_p) struct json_object *summary = NULL;
 	size_t size = strnlen(entry->summary, SW_STORE_HEAD_MAX);
 	if (size >= SW_STORE_HEAD_MAX)
 		return sw_fail(err, SW_E_LIMIT, "the summary of dump %s is too large", entry->id);
-	int rc = json_parse(entry->summary, size, &summary, err);
-	if (rc == -SW_E_NOMEM)
-		return rc;
-	if (rc < 0)
+	if (entry->summary[0] != '{' ||
+	    sw_json_check(entry->summary, size, SW_STORE_HEAD_DEPTH_MAX - 1, NULL) < 0)
 		return sw_fail(err, SW_E_INVALID, "the summary of dump %s is no JSON object",
 			       entry->id);
+	/* written as it is */
+	sw_cleanup(json_put_p) struct json_object *summary = json_object_new_object();
+	if (summary == NULL)
+		return sw_fail_nomem(err);
+	json_object_set_serializer(summary, json_object_userdata_to_json_string,
+				   (void *) (uintptr_t) entry->summary, NULL);
 	sw_cleanup(json_put_p) struct json_object *head = json_object_new_object();
 	if (head == NULL || !add(head, "snapwalk_store", json_object_new_int(STORE_VERSION)) ||
 	    !add(head, "id", json_object_new_string(entry->id)) ||
@@ -153,80 +133,86 @@ static bool head_size_get(struct sw_bytes b, uint32_t *ret)
 	return true;
 }
 
-static bool get_int(struct json_object *object, const char *key, int64_t min, int64_t max,
+static bool get_int(const struct sw_json *object, const char *key, int64_t min, int64_t max,
 		    int64_t *ret)
 {
-	struct json_object *value;
-	if (!json_object_object_get_ex(object, key, &value) ||
-	    !json_object_is_type(value, json_type_int))
+	const struct sw_json *value = sw_json_member_of(object, key, SW_JSON_INTEGER);
+	if (value == NULL || value->integer < min || value->integer > max)
 		return false;
-	int64_t number = json_object_get_int64(value);
-	if (number < min || number > max)
-		return false;
-	*ret = number;
+	*ret = value->integer;
 	return true;
 }
 
-/* Without a NUL inside. */
-static const char *get_string(struct json_object *object, const char *key)
+static const char *get_string(const struct sw_json *object, const char *key)
 {
-	struct json_object *value;
-	if (!json_object_object_get_ex(object, key, &value) ||
-	    !json_object_is_type(value, json_type_string))
-		return NULL;
-	const char *string = json_object_get_string(value);
-	return strlen(string) == (size_t) json_object_get_string_len(value) ? string : NULL;
+	const struct sw_json *value = sw_json_member_of(object, key, SW_JSON_STRING);
+	return value != NULL ? value->string : NULL;
+}
+
+/* The summary as it is written; {0}: none. */
+static struct sw_json_part summary_of(const char *text, size_t size)
+{
+	static const char wanted[] = "summary";
+	struct sw_json_scan scan = sw_json_scan_begin(text, size, SW_STORE_HEAD_DEPTH_MAX);
+	struct sw_json_part name, value;
+	while (sw_json_scan_next(&scan, &name, &value, NULL) > 0)
+		if (name.size == sizeof(wanted) - 1 && memcmp(name.data, wanted, name.size) == 0)
+			return value;
+	return (struct sw_json_part){0};
 }
 
 /* id, comm and summary in one piece of memory. */
-static int head_fill(const char *id, const char *comm, const char *summary,
+static int head_fill(const char *id, const char *comm, struct sw_json_part summary,
 		     struct sw_store_head *head)
 {
 	size_t id_size = strlen(id) + 1, comm_size = strlen(comm) + 1;
-	size_t summary_size = strlen(summary) + 1;
-	head->text = malloc(id_size + comm_size + summary_size);
+	head->text = malloc(id_size + comm_size + summary.size + 1);
 	if (head->text == NULL)
 		return -SW_E_NOMEM;
-	memcpy(head->text, id, id_size);
-	memcpy(head->text + id_size, comm, comm_size);
-	memcpy(head->text + id_size + comm_size, summary, summary_size);
-	head->entry.id = head->text;
-	head->entry.comm = head->text + id_size;
-	head->entry.summary = head->text + id_size + comm_size;
+	head->entry.id = memcpy(head->text, id, id_size);
+	head->entry.comm = memcpy(head->text + id_size, comm, comm_size);
+	char *copy = head->text + id_size + comm_size;
+	memcpy(copy, summary.data, summary.size);
+	copy[summary.size] = '\0';
+	head->entry.summary = copy;
+	return 0;
+}
+
+static int head_read(const struct sw_json *root, struct sw_json_part summary,
+		     struct sw_store_head *ret, struct sw_error *err)
+{
+	int64_t version, uid, pid, time_ns, bytes;
+	const char *id = get_string(root, "id"), *comm = get_string(root, "comm");
+	if (!get_int(root, "snapwalk_store", STORE_VERSION, STORE_VERSION, &version) ||
+	    !get_int(root, "uid", 0, UINT32_MAX, &uid) ||
+	    !get_int(root, "pid", 1, INT32_MAX, &pid) ||
+	    !get_int(root, "time_ns", 0, INT64_MAX, &time_ns) ||
+	    !get_int(root, "bytes", 0, INT64_MAX, &bytes) || id == NULL || !sw_store_id_valid(id) ||
+	    comm == NULL || summary.size == 0 || summary.data[0] != '{')
+		return sw_fail(err, SW_E_FORMAT, "the head of a stored dump is not one of ours");
+	struct sw_store_head head = {
+		.entry = {.uid = (uid_t) uid, .pid = (pid_t) pid, .time_ns = time_ns},
+		.dump_bytes = (uint64_t) bytes,
+	};
+	if (head_fill(id, comm, summary, &head) < 0)
+		return sw_fail_nomem(err);
+	*ret = head;
 	return 0;
 }
 
 int sw_store_head_parse(const void *data, size_t size, struct sw_store_head *ret,
 			struct sw_error *err)
 {
-	sw_cleanup(json_put_p) struct json_object *object = NULL;
-	struct json_object *summary;
 	uint32_t head_size;
-	int64_t version, uid, pid, time_ns, bytes;
 	if (!head_size_get((struct sw_bytes){data, size}, &head_size))
 		return sw_fail(err, SW_E_FORMAT, "no stored dump");
-	int rc = json_parse((const char *) data + FRAME_HEAD_BYTES, head_size, &object, err);
-	if (rc < 0)
-		return rc;
-	const char *id = get_string(object, "id"), *comm = get_string(object, "comm");
-	if (!get_int(object, "snapwalk_store", STORE_VERSION, STORE_VERSION, &version) ||
-	    !get_int(object, "uid", 0, UINT32_MAX, &uid) ||
-	    !get_int(object, "pid", 1, INT32_MAX, &pid) ||
-	    !get_int(object, "time_ns", 0, INT64_MAX, &time_ns) ||
-	    !get_int(object, "bytes", 0, INT64_MAX, &bytes) || id == NULL ||
-	    !sw_store_id_valid(id) || comm == NULL ||
-	    !json_object_object_get_ex(object, "summary", &summary) ||
-	    !json_object_is_type(summary, json_type_object))
-		return sw_fail(err, SW_E_FORMAT, "the head of a stored dump is not one of ours");
-	struct sw_store_head head = {
-		.entry = {.uid = (uid_t) uid, .pid = (pid_t) pid, .time_ns = time_ns},
-		.dump_bytes = (uint64_t) bytes,
-	};
-	const char *text = json_object_to_json_string_ext(summary, JSON_C_TO_STRING_PLAIN);
-	if (text == NULL || head_fill(id, comm, text, &head) < 0)
-		return sw_fail_nomem(err);
-	*ret = head;
-	return 0;
+	const char *text = (const char *) data + FRAME_HEAD_BYTES;
+	struct sw_json_tree tree = {0};
+	int r = sw_json_parse(&tree, text, head_size, SW_STORE_HEAD_DEPTH_MAX, err);
+	if (r == 0)
+		r = head_read(tree.values, summary_of(text, head_size), ret, err);
+	sw_json_tree_deinit(&tree);
+	return r;
 }
 
 int sw_store_decode(const void *data, size_t size, size_t max, char **ret_json, size_t *ret_size,

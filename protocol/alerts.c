@@ -5,6 +5,7 @@
  */
 #include "cleanup.h"
 #include "errors.h"
+#include "json_object.h"
 
 #include <snapwalk/alerts.h>
 
@@ -12,15 +13,14 @@
 
 enum { DEPTH_MAX = 8 }; /* payload, alerts, alert, labels, value are 5 */
 
-/* Labels come to the daemon's rules as C strings: a NUL inside would make two different values the
- * same. NULL when it is no such string. */
+/* NULL when it is no string of that length; there is no NUL inside. */
 static const char *plain_string(struct json_object *value)
 {
 	if (!json_object_is_type(value, json_type_string))
 		return NULL;
-	const char *s = json_object_get_string(value);
-	size_t length = (size_t) json_object_get_string_len(value);
-	return length <= SW_ALERT_TEXT_MAX && strlen(s) == length ? s : NULL;
+	return json_object_get_string_len(value) <= SW_ALERT_TEXT_MAX
+		       ? json_object_get_string(value)
+		       : NULL;
 }
 
 static int check_labels(struct json_object *labels, size_t index, struct sw_error *err)
@@ -75,29 +75,15 @@ static int parse_alert(struct json_object *object, size_t index, struct sw_alert
 	return check_labels(ret->labels, index, err);
 }
 
-/* Strict: one value, all of the text, valid UTF-8. */
 static int parse_text(const char *text, size_t size, struct json_object **ret, struct sw_error *err)
 {
+	struct sw_error why;
 	if (size > SW_ALERTS_BYTES_MAX)
 		return sw_fail(err, SW_E_LIMIT, "the payload is longer than %d bytes",
 			       SW_ALERTS_BYTES_MAX);
-	struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
-	if (tokener == NULL)
-		return sw_fail_nomem(err);
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	*ret = json_tokener_parse_ex(tokener, text, (int) size);
-	enum json_tokener_error error = json_tokener_get_error(tokener);
-	json_tokener_free(tokener);
-	if (error == json_tokener_continue)
-		return sw_fail(err, SW_E_FORMAT, "the payload is cut short");
-	if (error != json_tokener_success)
-		return sw_fail(err, SW_E_FORMAT, "the payload is no JSON: %s",
-			       json_tokener_error_desc(error));
-	if (!json_object_is_type(*ret, json_type_object)) {
-		(void) json_object_put(sw_take_ptr(*ret)); /* whether it was the last reference */
-		return sw_fail(err, SW_E_FORMAT, "the payload is no JSON object");
-	}
-	return 0;
+	/* senders put measured values beside the labels: of any size, and not looked at */
+	int r = sw_json_object_read(text, size, DEPTH_MAX, true, ret, &why);
+	return r == 0 ? 0 : sw_fail(err, -r, "the payload: %s", why.message);
 }
 
 /* The version says what the rest means; absent is what other senders of this format do. */

@@ -5,7 +5,7 @@
  * is checked that the writers rely on, above all the indices that elements have of one another.
  *
  * The text is checked as a whole and then read element by element, as it is written: never more than
- * a stack is held as a tree of json-c, which takes five times the memory of the text.
+ * a stack is held as a tree.
  */
 #include "report_parse.h"
 #include "cleanup.h"
@@ -38,16 +38,12 @@ static enum array array_of(struct sw_json_part name)
 	return N_ARRAYS;
 }
 
-static void cut(struct sw_report_parser *p, struct sw_json_part text, struct parts *parts)
+static void cut(struct sw_report_parser *p, struct sw_json_scan scan, struct parts *parts)
 {
 	struct sw_json_part name, value;
-	struct sw_json_walk walk = sw_json_walk_begin(text);
-	if (walk.close != '}') {
-		sw_parse_fail(p, "schema"); /* elements have no names */
-		return;
-	}
+	int r;
 	sw_text_append(&parts->head, "{", 1);
-	while (sw_json_walk_next(&walk, &name, &value)) {
+	while ((r = sw_json_scan_next(&scan, &name, &value, p->err)) > 0) {
 		enum array array = array_of(name);
 		if (array == N_ARRAYS) {
 			sw_text_append(&parts->head, ",", parts->head.size > 1);
@@ -61,6 +57,8 @@ static void cut(struct sw_report_parser *p, struct sw_json_part text, struct par
 			parts->arrays[array] = value;
 		}
 	}
+	if (r < 0)
+		p->status = r;
 	sw_text_append(&parts->head, "}", 1);
 	for (enum array i = 0; i < N_ARRAYS; i++)
 		if (parts->arrays[i].data == NULL)
@@ -70,11 +68,11 @@ static void cut(struct sw_report_parser *p, struct sw_json_part text, struct par
 }
 
 /* Goes into an object that is part of the one being read; NULL: it is missing. */
-static struct json_object *enter(struct sw_report_parser *p, const char *name)
+static const struct sw_json *enter(struct sw_report_parser *p, const char *name)
 {
-	struct json_object *around = p->from, *inner = NULL;
-	if (!json_object_object_get_ex(around, name, &inner) ||
-	    !json_object_is_type(inner, json_type_object)) {
+	const struct sw_json *around = p->from;
+	const struct sw_json *inner = sw_json_member_of(around, name, SW_JSON_OBJECT);
+	if (inner == NULL) {
 		sw_parse_fail(p, name);
 		return NULL;
 	}
@@ -83,7 +81,7 @@ static struct json_object *enter(struct sw_report_parser *p, const char *name)
 	return around;
 }
 
-static void leave(struct sw_report_parser *p, struct json_object *around)
+static void leave(struct sw_report_parser *p, const struct sw_json *around)
 {
 	p->from = around;
 	p->what = "dump";
@@ -91,7 +89,7 @@ static void leave(struct sw_report_parser *p, struct json_object *around)
 
 static void read_host(struct sw_report_parser *p)
 {
-	struct json_object *around = enter(p, "host");
+	const struct sw_json *around = enter(p, "host");
 	if (around == NULL)
 		return;
 	p->report->host_name = sw_parse_string(p, "name");
@@ -103,7 +101,7 @@ static void read_host(struct sw_report_parser *p)
 static void read_process(struct sw_report_parser *p)
 {
 	struct sw_report *r = p->report;
-	struct json_object *around = enter(p, "process");
+	const struct sw_json *around = enter(p, "process");
 	if (around == NULL)
 		return;
 	r->process.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX);
@@ -125,7 +123,7 @@ static void read_process(struct sw_report_parser *p)
 static void read_timings(struct sw_report_parser *p)
 {
 	struct sw_report *r = p->report;
-	struct json_object *around = enter(p, "timings");
+	const struct sw_json *around = enter(p, "timings");
 	if (around == NULL)
 		return;
 	r->timings.stopped_us = sw_parse_int(p, "stopped_us", 0, INT64_MAX);
@@ -156,43 +154,35 @@ static void read_head(struct sw_report_parser *p)
 	read_timings(p);
 }
 
-/* One element at a time, each a tree of its own. */
+/* One element at a time, each a tree of its own, in the memory of the one before. */
 static void read_elements(struct sw_report_parser *p, struct sw_json_part array, const char *what,
 			  void (*read)(struct sw_report_parser *p, size_t index))
 {
 	struct sw_json_part none, element;
-	struct sw_json_walk walk = sw_json_walk_begin(array);
-	p->what = what;
-	for (size_t i = 0; p->status == 0 && sw_json_walk_next(&walk, &none, &element); i++) {
-		struct json_object *object;
-		p->status =
-			sw_json_parse(element.data, element.size, DUMP_DEPTH_MAX, &object, p->err);
-		if (p->status < 0)
-			return;
-		p->from = object;
+	struct sw_json_scan scan = sw_json_scan_begin(array.data, array.size, DUMP_DEPTH_MAX);
+	struct sw_json_tree tree = {0};
+	for (size_t i = 0; i < array.n && p->status == 0; i++) {
+		p->status = sw_json_scan_next(&scan, &none, &element, p->err);
+		if (p->status > 0)
+			p->status = sw_json_parse(&tree, element.data, element.size, DUMP_DEPTH_MAX,
+						  p->err);
+		if (p->status == 0 && tree.values->type != SW_JSON_OBJECT)
+			p->status = sw_fail(p->err, SW_E_FORMAT, "this is JSON, but not an object");
+		p->from = tree.values;
 		p->what = what;
-		read(p, i);
-		(void) json_object_put(object); /* whether it was the last reference */
+		if (p->status == 0)
+			read(p, i);
 	}
-}
-
-static size_t count(struct sw_json_part array)
-{
-	struct sw_json_part none, element;
-	struct sw_json_walk walk = sw_json_walk_begin(array);
-	size_t n = 0;
-	while (sw_json_walk_next(&walk, &none, &element))
-		n++;
-	return n;
+	sw_json_tree_deinit(&tree);
 }
 
 static void read_arrays(struct sw_report_parser *p, const struct parts *parts)
 {
 	struct sw_report *r = p->report;
-	r->n_modules = count(parts->arrays[MODULES]);
-	r->n_threads = count(parts->arrays[THREADS]);
-	r->n_stacks = count(parts->arrays[STACKS]);
-	r->n_warnings = count(parts->arrays[WARNINGS]);
+	r->n_modules = parts->arrays[MODULES].n;
+	r->n_threads = parts->arrays[THREADS].n;
+	r->n_stacks = parts->arrays[STACKS].n;
+	r->n_warnings = parts->arrays[WARNINGS].n;
 	r->modules = sw_parse_calloc(p, r->n_modules, sizeof(*r->modules));
 	r->threads = sw_parse_calloc(p, r->n_threads, sizeof(*r->threads));
 	r->stacks = sw_parse_calloc(p, r->n_stacks, sizeof(*r->stacks));
@@ -207,22 +197,22 @@ static void read_arrays(struct sw_report_parser *p, const struct parts *parts)
 
 static void read_dump(struct sw_report_parser *p, const struct parts *parts)
 {
-	struct json_object *head;
+	struct sw_json_tree head = {0};
 	p->status =
-		sw_json_parse(parts->head.data, parts->head.size, DUMP_DEPTH_MAX, &head, p->err);
-	if (p->status < 0)
-		return;
-	p->from = head;
+		sw_json_parse(&head, parts->head.data, parts->head.size, DUMP_DEPTH_MAX, p->err);
+	p->from = head.values;
 	p->what = "dump";
-	read_head(p);
-	(void) json_object_put(head); /* whether it was the last reference */
+	if (p->status == 0)
+		read_head(p);
+	sw_json_tree_deinit(&head);
 	if (p->status == 0)
 		read_arrays(p, parts);
 }
 
 int sw_report_parse(const char *json, size_t size, struct sw_report **ret, struct sw_error *err)
 {
-	int r = sw_json_check(json, size, DUMP_DEPTH_MAX, err);
+	struct sw_json_scan scan = sw_json_scan_begin(json, size, DUMP_DEPTH_MAX);
+	int r = scan.close == '}' ? 0 : sw_json_check(json, size, DUMP_DEPTH_MAX, err);
 	if (r < 0)
 		return r;
 	struct sw_report *report = sw_report_create();
@@ -233,7 +223,10 @@ int sw_report_parse(const char *json, size_t size, struct sw_report **ret, struc
 				     .what = "dump",
 				     .err = err};
 	struct parts parts = {0};
-	cut(&p, (struct sw_json_part){json, size}, &parts);
+	if (scan.close != '}')
+		sw_parse_fail(&p, "schema"); /* JSON, but no object */
+	else
+		cut(&p, scan, &parts);
 	if (p.status == 0)
 		read_dump(&p, &parts);
 	sw_text_deinit(&parts.head);

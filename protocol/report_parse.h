@@ -3,7 +3,7 @@
 #define SW_REPORT_PARSE_H
 
 #include "arena.h"
-#include "json_text.h"
+#include "json.h"
 #include "map.h"
 
 #include <snapwalk/protocol.h>
@@ -13,11 +13,11 @@
  * called on, and what they give then is of no use, but harmless. */
 struct sw_report_parser {
 	struct sw_report *report;
-	struct sw_arena *arena;   /* the report's */
-	struct sw_map64 strings;  /* owned; copies by their hash: frames share most */
-	struct sw_map64 by_tid;   /* owned; index into threads[] */
-	struct json_object *from; /* borrowed; the element that is read */
-	const char *what;         /* static; what it is: "thread" */
+	struct sw_arena *arena;     /* the report's */
+	struct sw_map64 strings;    /* owned; copies by their hash: frames share most */
+	struct sw_map64 by_tid;     /* owned; index into threads[] */
+	const struct sw_json *from; /* borrowed; the element that is read */
+	const char *what;           /* static; what it is: "thread" */
 	struct sw_error *err;
 	int status; /* 0, or -SW_E_* */
 };

@@ -19,10 +19,10 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 }
 
 /* An object within the element that is read becomes what is read. */
-static struct json_object *into(struct sw_report_parser *p, struct json_object *inner,
-				const char *what)
+static const struct sw_json *into(struct sw_report_parser *p, const struct sw_json *inner,
+				  const char *what)
 {
-	struct json_object *around = p->from;
+	const struct sw_json *around = p->from;
 	p->from = inner;
 	p->what = what;
 	return around;
@@ -35,12 +35,12 @@ struct objects {
 	void (*read)(struct sw_report_parser *p, void *to);
 };
 
-static bool all_objects(struct json_object *array)
+static bool all_objects(const struct sw_json *array)
 {
-	if (!json_object_is_type(array, json_type_array))
+	if (array->type != SW_JSON_ARRAY)
 		return false;
-	for (size_t i = 0; i < json_object_array_length(array); i++)
-		if (!json_object_is_type(json_object_array_get_idx(array, i), json_type_object))
+	for (const struct sw_json *v = sw_json_first(array); v != NULL; v = sw_json_next(array, v))
+		if (v->type != SW_JSON_OBJECT)
 			return false;
 	return true;
 }
@@ -48,22 +48,24 @@ static bool all_objects(struct json_object *array)
 /* The structures, *ret_n of them; NULL when there is no array or it is empty. */
 static void *read_objects(struct sw_report_parser *p, const struct objects *o, size_t *ret_n)
 {
-	struct json_object *array = NULL;
+	const struct sw_json *array = sw_json_member(p->from, o->name), *v;
 	*ret_n = 0;
-	(void) json_object_object_get_ex(p->from, o->name, &array); /* absent: stays NULL */
-	if (array != NULL && !all_objects(array))
-		sw_parse_fail(p, o->name);
-	if (array == NULL || p->status < 0 || json_object_array_length(array) == 0)
+	if (array == NULL || array->type == SW_JSON_NULL)
 		return NULL;
-	size_t n = json_object_array_length(array);
+	if (!all_objects(array))
+		sw_parse_fail(p, o->name);
+	if (p->status < 0 || array->n == 0)
+		return NULL;
 	const char *what = p->what;
-	char *structures = sw_parse_calloc(p, n, o->size);
-	for (size_t i = 0; structures != NULL && i < n; i++) {
-		struct json_object *around = into(p, json_object_array_get_idx(array, i), o->what);
-		o->read(p, structures + i * o->size);
+	char *structures = sw_parse_calloc(p, array->n, o->size), *to = structures;
+	if (structures == NULL)
+		return NULL;
+	for (v = sw_json_first(array); v != NULL; v = sw_json_next(array, v), to += o->size) {
+		const struct sw_json *around = into(p, v, o->what);
+		o->read(p, to);
 		(void) into(p, around, what);
 	}
-	*ret_n = structures == NULL ? 0 : n;
+	*ret_n = array->n;
 	return structures;
 }
 
@@ -98,16 +100,15 @@ void sw_parse_runtimes(struct sw_report_parser *p)
 
 static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
 {
-	struct json_object *inner = NULL;
-	(void) json_object_object_get_ex(p->from, "managed", &inner); /* absent: stays NULL */
-	if (inner == NULL)
+	const struct sw_json *inner = sw_json_member(p->from, "managed");
+	if (inner == NULL || inner->type == SW_JSON_NULL)
 		return NULL;
 	struct sw_report_managed *managed = sw_parse_calloc(p, 1, sizeof(*managed));
-	if (!json_object_is_type(inner, json_type_object))
+	if (inner->type != SW_JSON_OBJECT)
 		sw_parse_fail(p, "managed");
 	if (managed == NULL || p->status < 0)
 		return NULL;
-	struct json_object *around = into(p, inner, "managed thread");
+	const struct sw_json *around = into(p, inner, "managed thread");
 	*managed = (struct sw_report_managed){
 		.runtime = sw_parse_string(p, "runtime"),
 		.id = sw_parse_known(p, "id", INT64_MAX),
@@ -192,14 +193,10 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 }
 
 /* An array in the element that is read; NULL when it is missing or empty, which fails. */
-static struct json_object *array_in(struct sw_report_parser *p, const char *name, size_t *ret_n)
+static const struct sw_json *array_in(struct sw_report_parser *p, const char *name)
 {
-	struct json_object *array = NULL;
-	*ret_n = 0;
-	if (json_object_object_get_ex(p->from, name, &array) &&
-	    json_object_is_type(array, json_type_array))
-		*ret_n = json_object_array_length(array);
-	if (*ret_n > 0)
+	const struct sw_json *array = sw_json_member_of(p->from, name, SW_JSON_ARRAY);
+	if (array != NULL && array->n > 0)
 		return array;
 	sw_parse_fail(p, name);
 	return NULL;
@@ -209,43 +206,44 @@ static struct json_object *array_in(struct sw_report_parser *p, const char *name
 static void read_tids(struct sw_report_parser *p, size_t stack)
 {
 	struct sw_report *r = p->report;
-	size_t n;
-	struct json_object *tids = array_in(p, "threads", &n);
-	size_t *threads = tids == NULL ? NULL : sw_parse_calloc(p, n, sizeof(*threads));
-	for (size_t i = 0; threads != NULL && i < n && p->status == 0; i++) {
-		struct json_object *tid = json_object_array_get_idx(tids, i);
+	const struct sw_json *tids = array_in(p, "threads"), *v;
+	size_t *threads = tids == NULL ? NULL : sw_parse_calloc(p, tids->n, sizeof(*threads));
+	if (threads == NULL || p->status < 0)
+		return;
+	size_t n = 0;
+	for (v = sw_json_first(tids); v != NULL; v = sw_json_next(tids, v)) {
 		uint64_t thread = 0;
-		if (!json_object_is_type(tid, json_type_int) ||
-		    !sw_map64_get(&p->by_tid, (uint64_t) json_object_get_int64(tid), &thread) ||
+		if (v->type != SW_JSON_INTEGER ||
+		    !sw_map64_get(&p->by_tid, (uint64_t) v->integer, &thread) ||
 		    r->threads[thread].stack != (int64_t) stack) {
 			sw_parse_fail(p, "threads");
 			return;
 		}
-		threads[i] = thread;
+		threads[n++] = thread;
 	}
 	r->stacks[stack].threads = threads;
-	r->stacks[stack].n_threads = threads == NULL ? 0 : n;
+	r->stacks[stack].n_threads = n;
 }
 
 static void read_frames(struct sw_report_parser *p, size_t stack)
 {
-	size_t n;
-	struct json_object *element = p->from, *array = array_in(p, "frames", &n);
+	const struct sw_json *element = p->from, *array = array_in(p, "frames");
 	struct sw_report_frame *frames =
-		array == NULL ? NULL : sw_parse_calloc(p, n, sizeof(*frames));
+		array == NULL ? NULL : sw_parse_calloc(p, array->n, sizeof(*frames));
 	if (frames == NULL)
 		return;
 	p->what = "frame";
-	for (size_t i = 0; i < n && p->status == 0; i++) {
-		p->from = json_object_array_get_idx(array, i);
-		if (json_object_is_type(p->from, json_type_object))
+	p->from = sw_json_first(array);
+	for (size_t i = 0; p->from != NULL && p->status == 0; i++) {
+		if (p->from->type == SW_JSON_OBJECT)
 			read_frame(p, &frames[i]);
 		else
 			sw_parse_fail(p, "frames");
+		p->from = sw_json_next(array, p->from);
 	}
 	p->from = element;
 	p->report->stacks[stack].frames = frames;
-	p->report->stacks[stack].n_frames = n;
+	p->report->stacks[stack].n_frames = array->n;
 }
 
 void sw_parse_stack(struct sw_report_parser *p, size_t index)

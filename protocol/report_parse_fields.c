@@ -33,23 +33,25 @@ void *sw_parse_calloc(struct sw_report_parser *p, size_t count, size_t size)
 }
 
 /* NULL: absent, null or of another type, which fails. */
-static struct json_object *get(struct sw_report_parser *p, const char *name, json_type type)
+static const struct sw_json *get(struct sw_report_parser *p, const char *name,
+				 enum sw_json_type type)
 {
-	struct json_object *value = NULL;
-	(void) json_object_object_get_ex(p->from, name, &value); /* absent: stays NULL */
-	if (value == NULL || json_object_is_type(value, type))
+	const struct sw_json *value = sw_json_member(p->from, name);
+	if (value == NULL || value->type == SW_JSON_NULL)
+		return NULL;
+	if (value->type == type)
 		return value;
 	sw_parse_fail(p, name);
 	return NULL;
 }
 
-static const char *copy(struct sw_report_parser *p, const char *s)
+static const char *copy(struct sw_report_parser *p, const char *s, size_t size)
 {
-	uint64_t hash = XXH3_64bits(s, strlen(s)), before;
+	uint64_t hash = XXH3_64bits(s, size), before;
 	if (sw_map64_get(&p->strings, hash, &before) &&
 	    strcmp((const char *) (uintptr_t) before, s) == 0)
 		return (const char *) (uintptr_t) before;
-	const char *made = sw_arena_strdup(p->arena, s);
+	const char *made = sw_arena_strndup(p->arena, s, size);
 	if (made == NULL || sw_map64_put(&p->strings, hash, (uintptr_t) made) < 0)
 		sw_parse_fail_nomem(p);
 	return made;
@@ -57,8 +59,8 @@ static const char *copy(struct sw_report_parser *p, const char *s)
 
 const char *sw_parse_string_or_null(struct sw_report_parser *p, const char *name)
 {
-	struct json_object *value = get(p, name, json_type_string);
-	return value == NULL ? NULL : copy(p, json_object_get_string(value));
+	const struct sw_json *value = get(p, name, SW_JSON_STRING);
+	return value == NULL ? NULL : copy(p, value->string, value->n);
 }
 
 const char *sw_parse_string(struct sw_report_parser *p, const char *name)
@@ -114,10 +116,10 @@ const char *sw_parse_sentence(struct sw_report_parser *p, const char *name)
 
 int64_t sw_parse_known(struct sw_report_parser *p, const char *name, int64_t max)
 {
-	struct json_object *value = get(p, name, json_type_int);
+	const struct sw_json *value = get(p, name, SW_JSON_INTEGER);
 	if (value == NULL)
 		return -1;
-	int64_t number = json_object_get_int64(value);
+	int64_t number = value->integer;
 	if (number >= 0 && number <= max)
 		return number;
 	sw_parse_fail(p, name);
@@ -135,16 +137,16 @@ int64_t sw_parse_int(struct sw_report_parser *p, const char *name, int64_t min, 
 
 bool sw_parse_flag(struct sw_report_parser *p, const char *name)
 {
-	struct json_object *value = get(p, name, json_type_boolean);
-	return value != NULL && json_object_get_boolean(value);
+	const struct sw_json *value = get(p, name, SW_JSON_BOOLEAN);
+	return value != NULL && value->boolean;
 }
 
 bool sw_parse_bool(struct sw_report_parser *p, const char *name)
 {
-	struct json_object *value = get(p, name, json_type_boolean);
+	const struct sw_json *value = get(p, name, SW_JSON_BOOLEAN);
 	if (value == NULL)
 		sw_parse_fail(p, name);
-	return value != NULL && json_object_get_boolean(value);
+	return value != NULL && value->boolean;
 }
 
 /* Of 1 to 16 lower case hex digits and nothing else. */
@@ -159,11 +161,11 @@ static bool hex_value(const char *s, uint64_t *ret)
 
 bool sw_parse_address_or_null(struct sw_report_parser *p, const char *name, uint64_t *ret)
 {
-	struct json_object *value = get(p, name, json_type_string);
+	const struct sw_json *value = get(p, name, SW_JSON_STRING);
 	*ret = 0;
 	if (value == NULL)
 		return false;
-	const char *s = json_object_get_string(value);
+	const char *s = value->string;
 	if (strncmp(s, "0x", 2) == 0 && (s[2] != '0' || s[3] == '\0') && hex_value(s + 2, ret))
 		return true;
 	sw_parse_fail(p, name);

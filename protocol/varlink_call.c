@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Calls: what a client writes, what a service reads. */
 #include "errors.h"
-#include "json_text.h"
 #include "varlink_message.h"
 
 #include <stdlib.h>
@@ -39,7 +38,7 @@ int sw_varlink_call_parse(const char *message, size_t size, struct sw_varlink_ca
 			  struct sw_error *err)
 {
 	struct json_object *object;
-	int r = sw_json_parse(message, size, SW_VARLINK_DEPTH_MAX, &object, err);
+	int r = sw_json_object_parse(message, size, SW_VARLINK_DEPTH_MAX, &object, err);
 	if (r < 0)
 		return r;
 	struct sw_varlink_call call = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Replies and errors: what a service writes, what a client reads. */
 #include "errors.h"
-#include "json_text.h"
+#include "json.h"
 #include "text.h"
 #include "varlink_message.h"
 
@@ -88,7 +88,7 @@ int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_
 			    struct sw_error *err)
 {
 	struct json_object *object;
-	int r = sw_json_parse(message, size, SW_JSON_DEPTH_MAX, &object, err);
+	int r = sw_json_object_parse(message, size, SW_JSON_DEPTH_MAX, &object, err);
 	if (r < 0)
 		return r;
 	struct sw_varlink_answer answer = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What comes over a socket: bytes, cut into messages, as calls and as answers; and a dump, which may
  * also be a file of anybody's. */
-#include "json_text.h"
+#include "json.h"
 #include "varlink_message.h"
 
 #include <snapwalk/protocol.h>
@@ -38,10 +38,14 @@ static void fuzz_parameters(struct json_object *parameters)
 static void fuzz_json(const char *text, size_t size)
 {
 	struct json_object *ours = NULL;
-	int r = sw_json_parse(text, size, SW_JSON_DEPTH_MAX, &ours, NULL);
+	int r = sw_json_object_parse(text, size, SW_JSON_DEPTH_MAX, &ours, NULL);
 	check(r == 0 || r == -SW_E_FORMAT);
 	if (r < 0)
 		return;
+	if (sw_json_check(text, size, SW_JSON_DEPTH_MAX, NULL) < 0) {
+		json_object_put(ours); /* a number of which json-c makes another */
+		return;
+	}
 	struct json_tokener *tokener = json_tokener_new_ex(SW_JSON_DEPTH_MAX + 1);
 	check(tokener != NULL);
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);

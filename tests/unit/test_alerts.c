@@ -49,7 +49,7 @@ static void test_every_cut_is_refused(void **state)
 	struct sw_error err;
 	for (size_t size = 0; size < strlen(payload) - 2; size++)
 		assert_int_equal(sw_alerts_parse(payload, size, &a, &err), -SW_E_FORMAT);
-	assert_string_equal(err.message, "the payload is cut short");
+	assert_string_equal(err.message, "the payload: this JSON is cut short");
 }
 
 static void bad(const char *text, int code, const char *message)
@@ -63,9 +63,9 @@ static void bad(const char *text, int code, const char *message)
 static void test_malformed(void **state)
 {
 	(void) state;
-	bad("[]", SW_E_FORMAT, "the payload is no JSON object");
+	bad("[]", SW_E_FORMAT, "the payload: this is JSON, but not an object");
 	bad("{}", SW_E_FORMAT, "the payload has no alerts");
-	bad("{} {}", SW_E_FORMAT, "the payload is no JSON: unexpected character");
+	bad("{} {}", SW_E_FORMAT, "the payload: this is not JSON that is taken here, at byte 3");
 	bad("{\"alerts\":{}}", SW_E_FORMAT, "the payload has no alerts");
 	bad("{\"alerts\":[],\"version\":\"3\"}", SW_E_FORMAT, "the payload is not of version 4");
 	bad("{\"alerts\":[],\"version\":4}", SW_E_FORMAT, "the payload is not of version 4");
@@ -75,11 +75,13 @@ static void test_malformed(void **state)
 	bad("{\"alerts\":[{\"status\":\"firing\",\"labels\":{\"a\":1}}]}", SW_E_FORMAT,
 	    "alert 0: the label a is not a short string");
 	bad("{\"alerts\":[{\"status\":\"firing\",\"labels\":{\"a\":\"x\\u0000y\"}}]}", SW_E_FORMAT,
-	    "alert 0: the label a is not a short string");
+	    "the payload: this is not JSON that is taken here, at byte 52");
 	bad("{\"alerts\":[{\"status\":\"firing\",\"fingerprint\":7,\"labels\":{}}]}", SW_E_FORMAT,
 	    "alert 0: fingerprint is not a short string");
-	bad("{\"alerts\":\"\xff\"}", SW_E_FORMAT, "the payload is no JSON: invalid utf-8 string");
-	bad("{\"a\":[[[[[[[[[]]]]]]]]]}", SW_E_FORMAT, "the payload is no JSON: nesting too deep");
+	bad("{\"alerts\":\"\xff\"}", SW_E_FORMAT,
+	    "the payload: this is not JSON that is taken here, at byte 11");
+	bad("{\"a\":[[[[[[[[[]]]]]]]]]}", SW_E_FORMAT,
+	    "the payload: this is not JSON that is taken here, at byte 13");
 }
 
 static void test_limits(void **state)

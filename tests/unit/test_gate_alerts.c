@@ -210,7 +210,8 @@ static void test_daemon_away(void **state)
 	       "{\"captured\":0,\"skipped\":0,\"resolved\":1,\"duplicate\":0,\"busy\":0,"
 	       "\"refused\":0,\"failed\":0,\"alerts\":[{\"fingerprint\":\"a\","
 	       "\"result\":\"resolved\"}]}\n");
-	expect(&gate, "{\"alerts\":", 400, 0, "{\"error\":\"the payload is cut short\"}\n");
+	expect(&gate, "{\"alerts\":", 400, 0,
+	       "{\"error\":\"the payload: this JSON is cut short\"}\n");
 	sw_gate_deinit(&gate);
 }
 

@@ -113,12 +113,25 @@ static void test_columns(void **state)
 	assert_int_equal(sw_utf8_columns("\033", 1), 4);
 }
 
+/* Each character there is is decoded as what was encoded. */
+static void test_encode(void **state)
+{
+	(void) state;
+	char bytes[SW_UTF8_BYTES_MAX];
+	for (uint32_t c = 0; c <= 0x10ffff; c += c == 0xd7ff ? 0x801 : 1) {
+		uint32_t got = 0;
+		size_t wanted = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+		assert_int_equal(sw_utf8_encode(c, bytes), wanted);
+		assert_int_equal(sw_utf8_decode(bytes, wanted, &got), wanted);
+		assert_int_equal(got, c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_decode),
-		cmocka_unit_test(test_all_pairs),
+		cmocka_unit_test(test_encode),  cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_decode),  cmocka_unit_test(test_all_pairs),
 		cmocka_unit_test(test_columns),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

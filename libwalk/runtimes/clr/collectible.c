@@ -66,7 +66,7 @@ static const struct sw_clr_name_layout *names_get(struct looking *l)
 {
 	if (!l->names_tried) {
 		l->names_tried = true;
-		if (l->runtime->contract.json != NULL)
+		if (l->runtime->contract.json.values != NULL)
 			sw_clr_name_layout_resolve(&l->runtime->contract, &l->names);
 		else
 			l->names = sw_clr_name_layout_fixed();

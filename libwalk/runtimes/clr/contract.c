@@ -3,8 +3,8 @@
 #include "bytes.h"
 #include "cleanup.h"
 
-#include <json-c/json.h>
 #include <snapwalk/error.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* struct DotNetRuntimeContractDescriptor of a 64-bit target (contract-descriptor.md). */
@@ -22,37 +22,22 @@ enum {
 
 static const uint8_t magic[8] = {'D', 'N', 'C', 'C', 'D', 'A', 'C', 0};
 
-static void json_put_p(struct json_object **json)
-{
-	(void) json_object_put(*json); /* whether it was the last one does not matter */
-}
-
 static int bad(const char **ret_why, const char *why)
 {
 	*ret_why = why;
 	return -SW_E_FORMAT;
 }
 
-static struct json_object *member(struct json_object *object, const char *name, enum json_type type)
+/* A number, or a string with one: "0x1f", "31". False also for NULL. */
+static bool number(const struct sw_json *value, uint64_t *ret)
 {
-	struct json_object *value;
-	if (!json_object_is_type(object, json_type_object) ||
-	    !json_object_object_get_ex(object, name, &value) || !json_object_is_type(value, type))
-		return NULL;
-	return value;
-}
-
-/* A number, or a string with one: "0x1f", "31". */
-static bool number(struct json_object *value, uint64_t *ret)
-{
-	if (json_object_is_type(value, json_type_int)) {
-		*ret = (uint64_t) json_object_get_int64(value);
+	if (value != NULL && value->type == SW_JSON_INTEGER) {
+		*ret = (uint64_t) value->integer;
 		return true;
 	}
-	if (!json_object_is_type(value, json_type_string) ||
-	    json_object_get_string_len(value) > NUMBER_TEXT_MAX)
+	if (value == NULL || value->type != SW_JSON_STRING || value->n > NUMBER_TEXT_MAX)
 		return false;
-	const char *text = json_object_get_string(value);
+	const char *text = value->string;
 	char *end;
 	if (text[0] < '0' || text[0] > '9')
 		return false;
@@ -64,39 +49,51 @@ static bool number(struct json_object *value, uint64_t *ret)
 	return true;
 }
 
+static int check(const struct sw_json *root, const char **ret_why)
+{
+	/* Any other baseline would mean that what is not said here is known from elsewhere. */
+	const struct sw_json *baseline = sw_json_member_of(root, "baseline", SW_JSON_STRING);
+	if (baseline != NULL && strcmp(baseline->string, "empty") != 0)
+		return bad(ret_why, "its descriptor builds on a baseline that is not known");
+	uint64_t version;
+	const struct sw_json *said = sw_json_member(root, "version");
+	if (said != NULL && (!number(said, &version) || version != 0))
+		return bad(ret_why, "its descriptor has a format version that is not known");
+	if (sw_json_member_of(root, "types", SW_JSON_OBJECT) == NULL ||
+	    sw_json_member_of(root, "globals", SW_JSON_OBJECT) == NULL ||
+	    sw_json_member_of(root, "contracts", SW_JSON_OBJECT) == NULL)
+		return bad(ret_why, "its descriptor lacks types, globals or contracts");
+	return 0;
+}
+
 int sw_clr_contract_parse(const char *json, size_t bytes, const uint64_t *pointers,
 			  size_t n_pointers, struct sw_clr_contract *ret, const char **ret_why)
 {
 	if (bytes == 0 || bytes > SW_CLR_JSON_BYTES_MAX)
 		return bad(ret_why, "its descriptor is empty or too large");
-	struct json_tokener *tokener = json_tokener_new_ex(SW_CLR_JSON_DEPTH);
-	if (tokener == NULL)
-		return -SW_E_NOMEM;
-	sw_cleanup(json_put_p) struct json_object *root =
-		json_tokener_parse_ex(tokener, json, (int) bytes);
-	json_tokener_free(tokener);
-	if (!json_object_is_type(root, json_type_object))
-		return bad(ret_why, "its descriptor is not the JSON that it should be");
-	/* Any other baseline would mean that what is not said here is known from elsewhere. */
-	struct json_object *baseline = member(root, "baseline", json_type_string);
-	if (baseline != NULL && strcmp(json_object_get_string(baseline), "empty") != 0)
-		return bad(ret_why, "its descriptor builds on a baseline that is not known");
-	uint64_t version;
-	struct json_object *said;
-	if (json_object_object_get_ex(root, "version", &said) &&
-	    (!number(said, &version) || version != 0))
-		return bad(ret_why, "its descriptor has a format version that is not known");
-	if (member(root, "types", json_type_object) == NULL ||
-	    member(root, "globals", json_type_object) == NULL ||
-	    member(root, "contracts", json_type_object) == NULL)
-		return bad(ret_why, "its descriptor lacks types, globals or contracts");
-	uint64_t *copy = calloc(n_pointers + 1, sizeof(*copy));
-	if (copy == NULL)
-		return -SW_E_NOMEM;
+	struct sw_clr_contract c = {.n_pointers = n_pointers};
+	int r = sw_json_parse(&c.json, json, bytes, SW_CLR_JSON_DEPTH, NULL);
+	if (r == -SW_E_FORMAT || (r == 0 && c.json.values->type != SW_JSON_OBJECT))
+		r = bad(ret_why, "its descriptor is not the JSON that it should be");
+	if (r == 0)
+		r = check(c.json.values, ret_why);
+	if (r == 0 && (c.pointers = calloc(n_pointers + 1, sizeof(*c.pointers))) == NULL)
+		r = -SW_E_NOMEM;
+	if (r < 0) {
+		sw_clr_contract_deinit(&c);
+		return r;
+	}
 	if (n_pointers > 0)
-		memcpy(copy, pointers, n_pointers * sizeof(*copy));
-	*ret = (struct sw_clr_contract){sw_take_ptr(root), copy, n_pointers};
+		memcpy(c.pointers, pointers, n_pointers * sizeof(*c.pointers));
+	*ret = c;
 	return 0;
+}
+
+void sw_clr_contract_deinit(struct sw_clr_contract *contract)
+{
+	sw_json_tree_deinit(&contract->json);
+	free(contract->pointers);
+	*contract = (struct sw_clr_contract){0};
 }
 
 int sw_clr_contract_read(struct sw_memory memory, uint64_t descriptor_avma,
@@ -130,11 +127,15 @@ int sw_clr_contract_read(struct sw_memory memory, uint64_t descriptor_avma,
 	return sw_clr_contract_parse(json, json_bytes, pointers, n, ret, ret_why);
 }
 
-void sw_clr_contract_deinit(struct sw_clr_contract *contract)
+static const struct sw_json *section(const struct sw_clr_contract *c, const char *name)
 {
-	json_put_p(&contract->json);
-	free(contract->pointers);
-	*contract = (struct sw_clr_contract){0};
+	return sw_json_member_of(c->json.values, name, SW_JSON_OBJECT);
+}
+
+/* Of an array the first element, NULL: none; anything else is itself. */
+static const struct sw_json *unwrap(const struct sw_json *value)
+{
+	return value != NULL && value->type == SW_JSON_ARRAY ? sw_json_first(value) : value;
 }
 
 /* "Field": 8, or [8, "type name"]. */
@@ -142,14 +143,8 @@ static bool type_number(const struct sw_clr_contract *c, const char *type, const
 			uint32_t *ret)
 {
 	uint64_t n;
-	struct json_object *value;
-	struct json_object *found =
-		member(member(c->json, "types", json_type_object), type, json_type_object);
-	if (found == NULL || !json_object_object_get_ex(found, field, &value))
-		return false;
-	if (json_object_is_type(value, json_type_array))
-		value = json_object_array_get_idx(value, 0);
-	if (!number(value, &n) || n > SW_CLR_OFFSET_MAX)
+	const struct sw_json *found = sw_json_member_of(section(c, "types"), type, SW_JSON_OBJECT);
+	if (!number(unwrap(sw_json_member(found, field)), &n) || n > SW_CLR_OFFSET_MAX)
 		return false;
 	*ret = (uint32_t) n;
 	return true;
@@ -174,20 +169,12 @@ bool sw_clr_size(const struct sw_clr_contract *c, const char *type, uint32_t *re
  */
 bool sw_clr_global(const struct sw_clr_contract *c, const char *name, uint64_t *ret)
 {
-	struct json_object *value, *globals = member(c->json, "globals", json_type_object);
 	uint64_t n;
-	bool indirect = false;
-	if (globals == NULL || !json_object_object_get_ex(globals, name, &value))
-		return false;
-	if (json_object_is_type(value, json_type_array)) {
-		indirect = json_object_array_length(value) == 1;
-		value = json_object_array_get_idx(value, 0);
-	}
-	if (json_object_is_type(value, json_type_array)) {
-		indirect = true;
-		value = json_object_array_get_idx(value, 0);
-	}
-	if (!number(value, &n) || (indirect && n >= c->n_pointers))
+	const struct sw_json *said = sw_json_member(section(c, "globals"), name);
+	const struct sw_json *inner = unwrap(said);
+	bool indirect = said != NULL && said->type == SW_JSON_ARRAY &&
+			(said->n == 1 || (inner != NULL && inner->type == SW_JSON_ARRAY));
+	if (!number(unwrap(inner), &n) || (indirect && n >= c->n_pointers))
 		return false;
 	*ret = indirect ? c->pointers[n] : n;
 	return true;
@@ -195,7 +182,5 @@ bool sw_clr_global(const struct sw_clr_contract *c, const char *name, uint64_t *
 
 bool sw_clr_version(const struct sw_clr_contract *c, const char *name, uint64_t *ret)
 {
-	struct json_object *value, *contracts = member(c->json, "contracts", json_type_object);
-	return contracts != NULL && json_object_object_get_ex(contracts, name, &value) &&
-	       number(value, ret);
+	return number(sw_json_member(section(c, "contracts"), name), ret);
 }

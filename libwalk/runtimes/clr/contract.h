@@ -2,6 +2,7 @@
 #ifndef SW_CLR_CONTRACT_H
 #define SW_CLR_CONTRACT_H
 
+#include "json.h"
 #include "memory.h"
 
 /*
@@ -11,7 +12,7 @@
  * (the compact format), as of v10.0.0.
  */
 struct sw_clr_contract {
-	struct json_object *json; /* owned */
+	struct sw_json_tree json; /* owned; an object */
 	uint64_t *pointers;       /* owned; the values that indirect globals index */
 	size_t n_pointers;
 };

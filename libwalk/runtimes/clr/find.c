@@ -154,7 +154,7 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 		if (major == FIXED_FIRST)
 			(void) dac_read(r, memory, e, DAC_THREADS, &threads_avma); /* stays 0 */
 		r->at = sw_clr_layout_fixed(map_avma, threads_avma);
-		if (r->contract.json != NULL)
+		if (r->contract.json.values != NULL)
 			sw_clr_layout_threads(&r->contract, &r->at);
 		r->usable = true;
 	}
@@ -164,7 +164,7 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 static void parts_check(struct sw_clr_runtime *r)
 {
 	uint64_t version;
-	if (r->contract.json == NULL || !r->usable)
+	if (r->contract.json.values == NULL || !r->usable)
 		return;
 	if (r->at.store_avma == 0)
 		(void) snprintf(

@@ -212,7 +212,7 @@ struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr)
 	names->memory = clr->memory;
 	names->arena = &clr->arena;
 	for (size_t i = 0; i < clr->n_runtimes; i++)
-		if (clr->runtimes[i].contract.json != NULL)
+		if (clr->runtimes[i].contract.json.values != NULL)
 			sw_clr_name_layout_resolve(&clr->runtimes[i].contract, &names->at[i]);
 		else if (clr->runtimes[i].usable)
 			names->at[i] = sw_clr_name_layout_fixed();

@@ -70,7 +70,8 @@ static const char *role_by_comm(const char *comm)
 void sw_clr_notes_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime)
 {
 	static const char *const globals[] = {"FinalizerThread", "GCThread"};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(globals) && runtime->contract.json != NULL; i++) {
+	for (size_t i = 0; i < SW_ARRAY_SIZE(globals) && runtime->contract.json.values != NULL;
+	     i++) {
 		uint64_t variable_avma;
 		/* No room: it is read when the process runs again. */
 		if (sw_clr_global(&runtime->contract, globals[i], &variable_avma))
@@ -179,7 +180,7 @@ static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
 	const struct sw_clr_contract *c = &r->contract;
 	notes->state = r->at.thread_state;
 	notes->osid = r->at.thread_osid;
-	if (c->json == NULL) { /* .NET 8, as seen in 8.0.31 */
+	if (c->json.values == NULL) { /* .NET 8, as seen in 8.0.31 */
 		notes->id = 32;
 		notes->disabled = 12;
 		notes->has_ids = true;

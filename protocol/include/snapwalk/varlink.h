@@ -28,6 +28,19 @@ enum {
 SW_PUBLIC extern const char *const sw_varlink_interface_snapwalk;
 SW_PUBLIC extern const char *const sw_varlink_interface_service;
 
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+/**
+ * A text that is one object, strictly RFC 8259: what json-c's own parser is not. Also refused: \u0000,
+ * two members of one name in an object, integers above 64 bits with sign, other numbers that are no
+ * finite double.
+ * @param depth_max  Objects and arrays within one another; at most 64.
+ * @param ret        The caller's; json_object_put().
+ * @return 0; -SW_E_FORMAT, also above 2^31 - 1 bytes; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_json_object_parse(const char *text, size_t size, unsigned depth_max,
+				   struct json_object **ret, struct sw_error *err);
+
 /* ---- codec -------------------------------------------------------------------------------- */
 
 /** Bytes of a peer, cut into messages. Zero-initialised is a valid empty one. */

@@ -53,6 +53,19 @@ size_t sw_utf8_decode(const char *s, size_t size, uint32_t *ret_char)
 	return lead.follow + 1U;
 }
 
+size_t sw_utf8_encode(uint32_t value, char *ret)
+{
+	if (value < 0x80) {
+		ret[0] = (char) value;
+		return 1;
+	}
+	size_t follow = value < 0x800 ? 1 : value < 0x10000 ? 2 : 3;
+	for (size_t i = follow; i > 0; i--, value >>= 6)
+		ret[i] = (char) (0x80 | (value & 0x3f));
+	ret[0] = (char) (0x7f80U >> follow | value); /* 110xxxxx, 1110xxxx, 11110xxx */
+	return follow + 1;
+}
+
 /* Appends runs of unchanged bytes at once; change() says how a character is written instead. */
 static void append_changed(struct sw_text *text, const char *s, size_t size,
 			   bool (*change)(uint32_t value, char *ret, size_t ret_size))

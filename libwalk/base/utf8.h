@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_UTF8_H
-#define SW_UTF8_H
+#ifndef SW_BASE_UTF8_H
+#define SW_BASE_UTF8_H
 
 #include "text.h"
 
@@ -12,12 +12,15 @@
  * that leaves is valid UTF-8, and what goes to a terminal cannot steer it.
  */
 
-enum { SW_UTF8_REPLACEMENT = 0xfffd };
+enum { SW_UTF8_REPLACEMENT = 0xfffd, SW_UTF8_BYTES_MAX = 4 };
 
 /* Decodes the character at s, of which size > 0 bytes are there. Returns the bytes it takes; an
  * ill-formed part is one SW_UTF8_REPLACEMENT, as in Unicode 15.0 §3.9, table 3-7 and "maximal
  * subpart" (overlong forms, surrogates and what is above U+10FFFF are ill-formed). */
 size_t sw_utf8_decode(const char *s, size_t size, uint32_t *ret_char);
+
+/* Writes a character up to U+10FFFF that is no surrogate; returns its bytes. RFC 3629, section 3. */
+size_t sw_utf8_encode(uint32_t value, char *ret);
 
 /* Appends s with ill-formed parts as U+FFFD. */
 void sw_utf8_append(struct sw_text *text, const char *s, size_t size);
