@@ -402,7 +402,6 @@ static void torn_is(bool overwritten, bool freed, bool found)
 	struct eh_make eh = {.avma = TABLE, .data_avma = JIT - 0x100};
 	struct sw_jit_entry entry;
 	struct sw_runtime runtime;
-	void *known; /* of the hooks */
 	void *state;
 	size_t cie = eh_make_cie(&eh, DATAREL4);
 	(void) eh_make_fde(&eh, cie, DATAREL4, JIT, 0x40, (uint8_t[]){DW_CFA_nop, 0x0e, 24}, 3);
