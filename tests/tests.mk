@@ -46,7 +46,7 @@ check-run:
 # While one works: unit tests, and of the live tests those that go through capture, walk, names, JSON,
 # fixtures, the command and the daemon, and are quick.
 LIVE_FAST := $(patsubst %,tests/live/test_%.py,capture cli core daemon_clients daemon_protocol \
-	daemon_store docs fallback first_sight fixture json licences names states verify wine_fixtures)
+	daemon_store docs fallback first_sight fixture json licences names signals states verify wine_fixtures)
 .PHONY: check-fast
 check-fast: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
