@@ -71,12 +71,41 @@ static struct json_object *parameters_of(const struct sw_options *o)
 	return p;
 }
 
+static bool take_directory(void *arg, struct json_object *parameters, struct sw_complaint *why)
+{
+	struct sw_text *text = arg;
+	const char *directory = sw_json_string(parameters, "directory");
+	(void) why;
+	if (directory[0] != '\0')
+		sw_text_printf(text, "; the daemon keeps them in %s", directory);
+	return true;
+}
+
+/* For people only, and beside the output: that stays empty for programs that count its lines. */
+static void say_none(const struct sw_options *options)
+{
+	bool of_some = options->n_wants > 0 || options->since != NULL;
+	struct sw_text text = {0};
+	struct sw_complaint why;
+	sw_text_printf(&text, "snapwalk: there is no %sdump that you may see",
+		       of_some ? "such " : "");
+	/* Without an answer it is said without the directory. */
+	(void) sw_daemon_call(options, "io.snapwalk.Status", json_object_new_object(), false,
+			      SILENCE_MS, take_directory, &text, &why);
+	sw_text_printf(&text, "\n");
+	if (!text.failed)
+		sw_print_visible(stderr, text.data);
+	sw_text_deinit(&text);
+}
+
 int sw_cmd_list(const struct sw_options *options)
 {
 	struct lister l = {.options = options};
 	struct sw_complaint why;
-	if (sw_daemon_call(options, "io.snapwalk.List", parameters_of(options), true, SILENCE_MS,
-			   take, &l, &why))
-		return SW_STATUS_COMPLETE;
-	return sw_complain_about("daemon", &why);
+	if (!sw_daemon_call(options, "io.snapwalk.List", parameters_of(options), true, SILENCE_MS,
+			    take, &l, &why))
+		return sw_complain_about("daemon", &why);
+	if (l.n_shown == 0 && options->format != SW_FORMAT_JSON)
+		say_none(options);
+	return SW_STATUS_COMPLETE;
 }

@@ -4,14 +4,32 @@
 
 #include <string.h>
 
-enum { HELP_COLUMN = 26 };
+enum { HELP_COLUMN = 26, HELP_WIDTH = 80, TEXT_COLUMN = HELP_COLUMN + 2 };
+
+/* Text from its column on, continued below itself where the line would be too long for a terminal.
+ * A word that does not fit into any line is printed as it is. */
+static void print_text(FILE *to, const char *text)
+{
+	size_t room = HELP_WIDTH - TEXT_COLUMN;
+	while (strlen(text) > room) {
+		size_t n = room;
+		while (n > 0 && text[n] != ' ')
+			n--;
+		if (n == 0)
+			break;
+		fprintf(to, "%.*s\n%*s", (int) n, text, TEXT_COLUMN, "");
+		text += n + 1;
+	}
+	fprintf(to, "%s\n", text);
+}
 
 static void print_row(FILE *to, const char *left, const char *right)
 {
 	if (strlen(left) + 2 > HELP_COLUMN)
-		fprintf(to, "  %s\n  %*s%s\n", left, HELP_COLUMN, "", right);
+		fprintf(to, "  %s\n  %*s", left, HELP_COLUMN, "");
 	else
-		fprintf(to, "  %-*s%s\n", HELP_COLUMN, left, right);
+		fprintf(to, "  %-*s", HELP_COLUMN, left);
+	print_text(to, right);
 }
 
 static void print_option(FILE *to, const struct sw_option *o)
@@ -49,8 +67,8 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 	} else {
 		fputs("Usage: snapwalk PID\n"
 		      "       snapwalk COMMAND TARGET [OPTION...]\n\n"
-		      "Shows what every thread of a running process is doing. The process is "
-		      "stopped for\nmilliseconds; everything else happens after it runs again.\n\n"
+		      "Shows what every thread of a running process is doing. The process is\n"
+		      "stopped for milliseconds; everything else happens after it runs again.\n\n"
 		      "Commands:\n",
 		      to);
 		for (const struct sw_command *c = commands; c->name != NULL; c++) {

@@ -137,15 +137,16 @@ void sw_gate_options_deinit(struct sw_gate_options *options)
 void sw_gate_options_help(void)
 {
 	printf("Usage: snapwalk-gate [OPTION...]\n\n"
-	       "Takes Alertmanager's webhooks over HTTP on loopback and passes them on to "
+	       "Takes Alertmanager's webhooks over HTTP on loopback and passes them on to\n"
 	       "snapwalkd.\n\n"
 	       "Options:\n"
 	       "  --listen [ADDRESS:]PORT   a loopback address (default 127.0.0.1:%d)\n"
-	       "  --socket PATH             of snapwalkd (default %s,\n"
-	       "                            or the environment's SNAPWALK_SOCKET)\n"
-	       "  --token-file FILE         the token that clients have to know (default: "
-	       "'token' in\n"
-	       "                            $CREDENTIALS_DIRECTORY, else %s)\n"
+	       "  --socket PATH             of snapwalkd (default: the environment's\n"
+	       "                            SNAPWALK_SOCKET, else\n"
+	       "                            %s)\n"
+	       "  --token-file FILE         the token that clients have to know (default:\n"
+	       "                            'token' in $CREDENTIALS_DIRECTORY, else\n"
+	       "                            %s)\n"
 	       "  -h, --help                this help\n"
 	       "  -V, --version             the version\n\n"
 	       "Requests: POST /alertmanager (with the token), GET /metrics, GET /healthz.\n",

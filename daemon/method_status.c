@@ -39,6 +39,8 @@ void sw_method_status(struct sw_call *call)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(numbers); i++)
 		sw_object_add(status, numbers[i].name,
 			      json_object_new_int64((int64_t) numbers[i].value));
+	if (b->store != NULL)
+		sw_object_add(status, "directory", json_object_new_string(sw_store_path(b->store)));
 	sw_object_add(status, "counters", counters_json(&b->counters));
 	sw_call_reply(call, status, false);
 }

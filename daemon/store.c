@@ -216,3 +216,8 @@ uint64_t sw_store_bytes(const struct sw_store *store)
 {
 	return store->index.bytes;
 }
+
+const char *sw_store_path(const struct sw_store *store)
+{
+	return store->path;
+}

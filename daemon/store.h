@@ -41,6 +41,8 @@ size_t sw_store_count(const struct sw_store *store);
 const struct sw_store_entry *sw_store_entry(const struct sw_store *store, size_t index);
 const struct sw_store_entry *sw_store_find(const struct sw_store *store, const char *id);
 uint64_t sw_store_bytes(const struct sw_store *store);
+/* The directory; the store's. */
+const char *sw_store_path(const struct sw_store *store);
 /* Drops what is too old or too much now; the others do it too: open, reconfigure, put. */
 void sw_store_vacuum(struct sw_store *store, int64_t now_ns); /* CLOCK_REALTIME */
 

@@ -43,6 +43,15 @@ tests-build: $(UNIT) $(FUZZ) targets
 check-run:
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE)
 
+# While one works: unit tests, and of the live tests those that go through capture, walk, names, JSON,
+# fixtures, the command and the daemon, and are quick.
+LIVE_FAST := $(patsubst %,tests/live/test_%.py,capture cli core daemon_clients daemon_protocol \
+	daemon_store docs fallback first_sight fixture json licences names signals states verify wine_fixtures)
+.PHONY: check-fast
+check-fast: deps-check
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --live $(LIVE_FAST)
+
 # Unit tests, fuzz corpora and hostile input under ASan and UBSan.
 check-asan: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 all tests-build

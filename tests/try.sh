@@ -32,6 +32,18 @@ start_demo() {
 	done
 }
 
+# Which package adds lines to the frames of libc, when it is missing. Not of a process that has
+# other files than we have.
+say_package() {
+	local libc
+	[ /proc/self/ns/mnt -ef "/proc/$pid/ns/mnt" ] || return 0
+	libc=$("$snapwalk" "$pid" --json 2>/dev/null | grep -oE '"path":"[^"]*/libc\.so\.6"[^}]*') || return 0
+	case $libc in
+	*'"symbols":"dwarf"'*) ;;
+	*) echo "Frames of libc lack names and lines: sudo apt-get install libc6-dbg adds them." ;;
+	esac
+}
+
 if [ -z "$pid" ]; then
 	start_demo
 	echo "A small program with 7 threads was started as process $pid. It seems to hang: why?"
@@ -55,16 +67,17 @@ esac
 echo
 if [ -n "$demo" ]; then
 	echo "Three workers wait for a lock; the fourth holds it, inside query_database()."
-	echo
 fi
+say_package
+echo
 echo "Try next:"
 while IFS='|' read -r command what; do
-	printf '  %-42s %s\n' "$command" "$what"
+	printf '  %-36s %s\n' "$command" "$what"
 done <<END
 sudo make try PID=n|another process
 sudo $snapwalk PID --json|for programs
-sudo $snapwalk PID -v|addresses, and how each frame is known
+sudo $snapwalk PID -v|addresses, how each frame is known
 sudo $snapwalk sample PID|where it spends its time
-$snapwalk doctor PID|what stands in the way, if it is refused
+$snapwalk doctor PID|what stands in the way, when refused
 $snapwalk --help|the rest; also: man man/snapwalk.1
 END

@@ -574,6 +574,8 @@ def first_try(tap):
                                 env=environment, timeout=120)
         tap.check(result.returncode == 0 and "query_database" in result.stdout
                   and "Try next:" in result.stdout, "make try shows the stacks", result)
+        lines = "  libc.so.6  pause.c:" in result.stdout
+        tap.equal("libc6-dbg" in result.stdout, not lines, "make try says what would add lines")
         pid = re.search(r"started as process (\d+)", result.stdout).group(1)
         tap.check(os.listdir(directory) == [] and state_of(pid) == "", "make try cleans up")
         with Demo() as target:
@@ -585,6 +587,25 @@ def first_try(tap):
                                 cwd=ROOT, env=environment, timeout=120)
         tap.check(result.returncode == 1 and "(no_such_process)" in result.stderr,
                   "make try PID=n, gone", result)
+
+
+def first_try_without_lines(tap):
+    """Where debug information of libc is not installed, "make try" says which package has it."""
+    name = "make try without libc6-dbg"
+    if os.geteuid() != 0 or tool("mount") is None or tool("unshare") is None:
+        tap.skip(name, "only root can hide files from one process")
+        return
+    hide = "mkdir -p /usr/lib/debug && mount -t tmpfs none /usr/lib/debug && exec tests/try.sh \"$0\""
+    result = subprocess.run(["unshare", "-m", "sh", "-c", hide, os.path.relpath(SNAPWALK, ROOT)],
+                            capture_output=True, text=True, cwd=ROOT, timeout=120)
+    if result.stderr.startswith(("unshare", "mount")):
+        tap.skip(name, result.stderr.strip())
+        return
+    said = [line for line in result.stdout.splitlines() if "libc6-dbg" in line]
+    tap.equal((result.returncode, said),
+              (0, ["Frames of libc lack names and lines: sudo apt-get install libc6-dbg adds them."]), name)
+    tap.equal([line for line in result.stdout.partition("Try next:")[2].splitlines()
+               if len(line) > 80], [], "what to try next is not wider than a terminal")
 
 
 def no_network(tap):
@@ -606,7 +627,7 @@ def main():
                      not_permitted, doctor_good, other_tracer, output_file, full_file_system,
                      standard_output, formats, selectors, explain_and_verify, record, sample,
                      hooks_without_daemon, hook_does_not_wait, words_for_users, completion,
-                     manual_example, first_try, no_network):
+                     manual_example, first_try, first_try_without_lines, no_network):
         tap.guard(function)
     tap.done()
 

@@ -187,6 +187,23 @@ def missing(tap, what, program, package):
     return True
 
 
+def receiver_of_manual(directory, port):
+    """What snapwalk-gate(8) says for Alertmanager's configuration, with a file of the token."""
+    credentials = os.path.join(directory, "alertmanager.token")
+    with open(credentials, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(TOKEN + "\n")
+    page = os.path.join(os.path.dirname(__file__), "../../man/snapwalk-gate.8")
+    with open(page) as file:
+        text = file.read()
+    text = text[text.index("receivers:\n"):]
+    text = text[:text.index(".Ed")]
+    for written, here in (("127.0.0.1:9911", f"127.0.0.1:{port}"),
+                          ("/etc/prometheus/snapwalk.token", credentials)):
+        assert written in text, text
+        text = text.replace(written, here)
+    return text
+
+
 def alertmanager(tap):
     """A real Alertmanager fires a real alert."""
     what = "Alertmanager to a stored dump"
@@ -197,14 +214,8 @@ def alertmanager(tap):
         port = free_port()
         config = os.path.join(daemon.directory, "alertmanager.yml")
         with open(config, "w") as file:
-            file.write(f"""
-route: {{receiver: snapwalk, group_by: [alertname], group_wait: 0s, group_interval: 1s}}
-receivers:
-- name: snapwalk
-  webhook_configs:
-  - url: http://127.0.0.1:{gate.port}/alertmanager
-    http_config: {{authorization: {{type: Bearer, credentials: {TOKEN}}}}}
-""")
+            file.write("route: {receiver: snapwalk, group_by: [alertname], group_wait: 0s, "
+                       "group_interval: 1s}\n" + receiver_of_manual(daemon.directory, gate.port))
         log = open(os.path.join(daemon.directory, "alertmanager.log"), "w+")
         process = subprocess.Popen(
             ["prometheus-alertmanager", f"--config.file={config}",

@@ -76,8 +76,9 @@ def test_words_of_the_dump(tap):
             ("sources of names", "symbolizer/symbolizer.c", "const char *sw_symbol_source_name(")):
         words = set(re.findall(strings, body_of(path, start))) - {"unknown"}
         documented(tap, "snapwalk-dump.5", words, what)
-    sources = {name: read(f"libwalk/{name}") for name in os.listdir(os.path.join(ROOT, "libwalk"))
-               if name.endswith(".c")}
+    sources = {name: read(os.path.join(where, name))
+               for where, _, names in os.walk(os.path.join(ROOT, "libwalk"))
+               for name in names if name.endswith(".c")}
     known = re.findall(r'^\t\{"[^"]+", "(\w+)", [A-Z]+, [A-Z]+\}', sources["runtime_names.c"], re.M)
     found = [word for text in sources.values()
              for word in re.findall(r'\(struct sw_runtime\)\{\.name = "([\w-]+)"', text)]
