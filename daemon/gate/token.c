@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The secret that a sender of alerts has to know: loopback says nothing about who connects. */
+#include "gate/token.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "gate.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the threads share, and their calls to the daemon: a connection for each. */
+#include "gate/call.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "gate.h"
 
 #include <snapwalk/clock.h>
 #include <sys/socket.h>

@@ -3,8 +3,8 @@
  * Alerts acted on. The daemon keeps the same memory; this one spares it the repetitions that a
  * group of alerts brings at every interval.
  */
-#include "gate.h"
 
+#include "gate/seen.h"
 #include <string.h>
 #include <xxhash.h>
 

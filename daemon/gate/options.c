@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate's command line. */
+#include "gate/options.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "gate.h"
 
 #include <arpa/inet.h>
 #include <getopt.h>

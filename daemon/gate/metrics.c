@@ -4,8 +4,8 @@
  * The names of the daemon's counters are metric names without "snapwalk_", perhaps with labels;
  * "_us" in a name is microseconds, which Prometheus wants as seconds.
  */
+#include "gate/metrics.h"
 #include "cleanup.h"
-#include "gate.h"
 
 #include <snapwalk/clock.h>
 #include <inttypes.h>

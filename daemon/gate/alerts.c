@@ -3,9 +3,9 @@
  * Alerts to triggers. What Alertmanager makes of the answer (0.25.0, notify/webhook): 5xx is sent
  * again within seconds, everything else from 400 on is given up until the next group interval.
  */
+#include "gate/alerts.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "gate.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapwalk-gate(8). */
+#include "gate/call.h"
+#include "gate/http.h"
+#include "gate/options.h"
+#include "gate/token.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "gate.h"
 
 #include <arpa/inet.h>
 #include <grp.h>
