@@ -6,8 +6,10 @@
 #include "broker_series.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
-#include "ondump.h"
+#include "config/journal.h"
+#include "rules/load.h"
+#include "rules/parse.h"
+#include "worker/ondump.h"
 
 #include <snapwalk/clock.h>
 #include <pwd.h>

@@ -2,12 +2,12 @@
 #ifndef SW_DAEMON_BROKER_H
 #define SW_DAEMON_BROKER_H
 
-#include "authorize.h"
-#include "config.h"
-#include "throttle.h"
-#include "rules.h"
-#include "store.h"
-#include "worker.h"
+#include "policy/authorize.h"
+#include "config/settings.h"
+#include "policy/throttle.h"
+#include "rules/rule.h"
+#include "store/dumps.h"
+#include "worker/spawner.h"
 
 #include <limits.h>
 #include <sys/queue.h>

@@ -2,7 +2,7 @@
 #include "broker_job.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
+#include "config/journal.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>

@@ -4,9 +4,10 @@
  * the files of a process that may be hostile.
  */
 #include "broker_job.h"
+#include "rules/match.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
+#include "config/journal.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "broker_subscribe.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
-#include "ondump.h"
+#include "config/journal.h"
+#include "worker/ondump.h"
 
 #include <string.h>
 #include <sys/epoll.h>

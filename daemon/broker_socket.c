@@ -4,7 +4,7 @@
 #include "broker_connection.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
+#include "config/journal.h"
 
 #include <fcntl.h>
 #include <string.h>

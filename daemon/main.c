@@ -6,9 +6,11 @@
 #include "broker.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
-#include "ondump.h"
-#include "sandbox.h"
+#include "config/journal.h"
+#include "rules/load.h"
+#include "rules/parse.h"
+#include "worker/ondump.h"
+#include "sandbox/roles.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
  * when the caller has gone.
  */
 #include "broker_alerts.h"
+#include "rules/match.h"
 #include "broker_params.h"
 #include "broker_series.h"
 #include "broker_stream.h"
