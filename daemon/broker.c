@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "broker.h"
-#include "broker_alerts.h"
-#include "broker_connection.h"
-#include "broker_job.h"
-#include "broker_series.h"
+#include "methods/alerts.h"
+#include "rpc/connection.h"
+#include "jobs/job.h"
+#include "jobs/series.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "config/journal.h"

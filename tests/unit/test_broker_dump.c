@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "broker_dump.h"
-#include "broker_summary.h"
+#include "jobs/dump.h"
+#include "jobs/summary.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

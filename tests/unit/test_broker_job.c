@@ -4,7 +4,7 @@
  * tests. The event loop is the real one.
  */
 #include "broker.h"
-#include "broker_job.h"
+#include "jobs/job.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "json_scan.h"
+#include "jobs/json_scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

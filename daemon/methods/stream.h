@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_METHODS_STREAM_H
+#define SW_DAEMON_METHODS_STREAM_H
+
+#include "jobs/job.h"
+
+/* A dump on its way to a client; zero-initialised: none. */
+struct sw_dump_stream {
+	struct sw_dump *dump; /* owned reference; NULL: none */
+	struct sw_dump_cursor cursor;
+	enum sw_coalesced coalesced;
+};
+
+void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_dump *dump,
+			  enum sw_coalesced coalesced);
+void sw_dump_stream_deinit(struct sw_dump_stream *stream);
+
+enum sw_streamed {
+	SW_STREAMED_PIECE, /* there are more */
+	SW_STREAMED_ALL,   /* with last: the call is freed */
+	SW_STREAMED_ERROR, /* the call is freed */
+};
+/* One reply. last: the call ends with the dump. */
+enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_call *call,
+				     bool last);
+
+/* Without "more": all in one reply, or TooLarge. Frees the call. */
+void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced);
+
+/* Options of a call (NULL: none). store is changed only when it is said. *ret_bad: what is wrong. */
+bool sw_options_read(const struct sw_config *config, struct json_object *options,
+		     struct sw_job_options *ret, bool *store, const char **ret_bad);
+
+#endif
