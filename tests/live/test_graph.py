@@ -138,6 +138,13 @@ def test_sources(tap):
     tap.equal((status, found), (0, []), "an empty source is no fault")
     faults(tap, "a function that is not in the header of its file", {"left/left.h": "int other(void);\n"},
            ["left/left.c: not declared in left/left.h: left"], *WITH_SOURCES)
+    faults(tap, "two functions without a header",
+           {"right/other.c": "int other_one, other_two;\n",
+            "high/user.c": "extern int other_one, other_two;\nint user(void) { return other_one + other_two; }\n"},
+           ["right/other.c: not declared in right/other.h: other_one, other_two"], *WITH_SOURCES)
+    faults(tap, "a single one needs none",
+           {"right/other.c": "int other;\n", "high/user.c": "extern int other;\nint user(void) { return other; }\n"},
+           [], *WITH_SOURCES)
     faults(tap, "a public header will do", {"left/left.h": "", "public/walk.h": "int left(void);\n"}, [],
            *WITH_SOURCES, "--public", "TOP/src/public", order="public " + ORDER)
 
