@@ -71,6 +71,8 @@ OBJ_CLI        := $(call objects,cli)
 # The gate is a program of its own, without the daemon's code; mains are in no archive.
 OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(shell find daemon -name '*.c'))))
+# Folders of the daemon, those first that others may refer to: see tests/graph.py.
+ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 
 $(OBJ_BASE):       INC := $(INC_BASE)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)
@@ -198,9 +200,10 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang all
-layers:
+layers: $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
+	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 
 .PHONY: install

@@ -9,7 +9,6 @@
 #include "config/journal.h"
 #include "rules/load.h"
 #include "rules/parse.h"
-#include "worker/ondump.h"
 #include "sandbox/roles.h"
 
 #include <snapwalk/clock.h>
@@ -300,9 +299,9 @@ static int drop_privileges(const struct sw_config *config, struct sw_error *err)
 static int serve(struct service *service, struct sw_spawner *spawner, struct sw_error *err)
 {
 	struct sw_broker *broker = &service->broker;
-	int r = sw_on_dump_create(service->config, &broker->on_dump, err);
+	int r = sw_on_dump_create(service->config, &broker->jobs.publisher.on_dump, err);
 	if (r == 0)
-		r = sw_broker_listen(broker, service->config->socket_path, err);
+		r = sw_server_listen(&broker->server, service->config->socket_path, err);
 	if (r == 0)
 		r = drop_privileges(service->config, err);
 	if (r == 0)

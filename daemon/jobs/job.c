@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jobs/job.h"
+#include "jobs/run.h"
+#include "jobs/state.h"
+#include "rpc/reply.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "config/journal.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -30,10 +32,10 @@ static bool same_exe(const struct sw_job *job, const struct sw_submission *s)
 	return strcmp(job->require_exe, s->require_exe) == 0;
 }
 
-static struct sw_job *job_find(struct sw_broker *broker, const struct sw_submission *s)
+static struct sw_job *job_find(struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	struct sw_job *job;
-	TAILQ_FOREACH(job, &broker->jobs, link)
+	TAILQ_FOREACH(job, &jobs->list, link)
 	if (job->state != SW_JOB_ENDED && same_process(job, s->found->pid, s->found->starttime) &&
 	    memcmp(&job->options, &s->options, sizeof(job->options)) == 0 && same_right(job, s) &&
 	    same_exe(job, s))
@@ -53,20 +55,19 @@ static enum sw_submitted busy(struct sw_refusal *refusal, uint64_t *counter, con
 }
 
 /* May another capture be queued? SUBMITTED_WAIT: it may. */
-static enum sw_submitted admit(struct sw_broker *broker, const struct sw_submission *s,
+static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission *s,
 			       struct sw_refusal *refusal)
 {
-	struct sw_counters *n = &broker->counters;
+	struct sw_counters *n = jobs->counters;
 	int64_t now_ns = sw_clock_ns();
-	if (broker->n_queued >= broker->config->queue)
+	if (jobs->n_queued >= jobs->config->queue)
 		return busy(refusal, &n->busy_queue_total, "queue", QUEUE_RETRY_MS);
-	uint32_t ms = sw_limits_target(broker->limits, s->found->pid, s->found->starttime, now_ns);
+	uint32_t ms = sw_limits_target(jobs->limits, s->found->pid, s->found->starttime, now_ns);
 	if (ms > 0)
 		return busy(refusal, &n->busy_target_total, "target", ms);
-	bool is_master =
-		s->caller->uid == 0 || (broker->config->user_mode && s->caller->privileged);
+	bool is_master = s->caller->uid == 0 || (jobs->config->user_mode && s->caller->privileged);
 	if (!s->paid && !is_master)
-		ms = sw_limits_take(broker->limits, s->caller->uid, now_ns);
+		ms = sw_limits_take(jobs->limits, s->caller->uid, now_ns);
 	if (ms > 0)
 		return busy(refusal, &n->busy_rate_total, "rate", ms);
 	return SW_SUBMITTED_WAIT;
@@ -86,7 +87,7 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		.max_stop_ms = s->options.max_stop_ms,
 		.names_timeout_ms = s->options.names_timeout_ms,
 		.depth = s->options.depth,
-		.memory_mib = job->broker->config->worker_memory_mib,
+		.memory_mib = job->jobs->config->worker_memory_mib,
 		.stack_bytes = s->options.stack_bytes,
 		.symbols = s->options.symbols,
 		.no_inlines = s->options.no_inlines,
@@ -115,21 +116,21 @@ static int on_deadline(sd_event_source *source, uint64_t now_us, void *arg)
 	(void) source;
 	(void) now_us;
 	(void) sw_refuse(&refusal, SW_INTERFACE ".Timeout", sw_object_string("what", what),
-			 "it took longer than %u ms", job->broker->config->timeout_ms);
+			 "it took longer than %u ms", job->jobs->config->timeout_ms);
 	if (job->state == SW_JOB_RUNNING) {
-		job->broker->counters.workers_killed_total++;
+		job->jobs->counters->workers_killed_total++;
 		sw_job_kill(job);
 	}
 	sw_job_finish(job, NULL, &refusal);
 	return 0;
 }
 
-static struct sw_job *job_create(struct sw_broker *broker, const struct sw_submission *s)
+static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	struct sw_job *job = calloc(1, sizeof(*job));
 	if (job == NULL)
 		return NULL;
-	*job = (struct sw_job){.broker = broker,
+	*job = (struct sw_job){.jobs = jobs,
 			       .options = s->options,
 			       .owner = sw_dump_owner(&s->found->creds),
 			       .target_pidfd = -EBADF,
@@ -139,9 +140,9 @@ static struct sw_job *job_create(struct sw_broker *broker, const struct sw_submi
 	request_fill(job, s);
 	(void) snprintf(job->comm, sizeof(job->comm), "%s", s->found->creds.comm); /* same size */
 	job->require_exe = s->require_exe != NULL ? strdup(s->require_exe) : NULL;
-	uint64_t us = broker->config->timeout_ms * UINT64_C(1000);
+	uint64_t us = jobs->config->timeout_ms * UINT64_C(1000);
 	if ((s->require_exe != NULL && job->require_exe == NULL) ||
-	    sd_event_add_time_relative(broker->event, &job->deadline, CLOCK_MONOTONIC, us, 0,
+	    sd_event_add_time_relative(jobs->event, &job->deadline, CLOCK_MONOTONIC, us, 0,
 				       on_deadline, job) < 0) {
 		job_destroy(job);
 		return NULL;
@@ -150,43 +151,43 @@ static struct sw_job *job_create(struct sw_broker *broker, const struct sw_submi
 	return job;
 }
 
-static bool target_is_busy(const struct sw_broker *broker, pid_t pid)
+static bool target_is_busy(const struct sw_jobs *jobs, pid_t pid)
 {
 	const struct sw_job *job;
-	TAILQ_FOREACH(job, &broker->jobs, link)
+	TAILQ_FOREACH(job, &jobs->list, link)
 	if (job->state == SW_JOB_RUNNING && job->request.pid == pid)
 		return true;
 	return false;
 }
 
-static struct sw_job *next_ready(const struct sw_broker *broker)
+static struct sw_job *next_ready(const struct sw_jobs *jobs)
 {
 	struct sw_job *job;
-	TAILQ_FOREACH(job, &broker->jobs, link)
-	if (job->state == SW_JOB_QUEUED && !target_is_busy(broker, job->request.pid))
+	TAILQ_FOREACH(job, &jobs->list, link)
+	if (job->state == SW_JOB_QUEUED && !target_is_busy(jobs, job->request.pid))
 		return job;
 	return NULL;
 }
 
 /* Told from the event loop, not from within a submission: on_stream and on_deadline are. */
-static void start_ready(struct sw_broker *broker)
+static void start_ready(struct sw_jobs *jobs)
 {
 	struct sw_job *job;
-	while (broker->n_running < broker->config->workers && (job = next_ready(broker)) != NULL) {
+	while (jobs->n_running < jobs->config->workers && (job = next_ready(jobs)) != NULL) {
 		struct sw_error err = {0};
 		struct sw_refusal refusal = {0};
 		/* Asked again: another job of this target may have used its time up meanwhile. */
-		uint32_t ms = sw_limits_target(broker->limits, job->request.pid,
+		uint32_t ms = sw_limits_target(jobs->limits, job->request.pid,
 					       job->request.starttime, sw_clock_ns());
 		if (ms > 0) {
-			(void) busy(&refusal, &broker->counters.busy_target_total, "target", ms);
+			(void) busy(&refusal, &jobs->counters->busy_target_total, "target", ms);
 			sw_job_finish(job, NULL, &refusal);
 			continue;
 		}
 		if (sw_job_run(job, &err) == 0) {
 			job->state = SW_JOB_RUNNING;
-			broker->n_queued--;
-			broker->n_running++;
+			jobs->n_queued--;
+			jobs->n_running++;
 			sw_job_tell(job, "stopped");
 			continue;
 		}
@@ -213,39 +214,40 @@ static int on_start(sd_event_source *source, void *arg)
 }
 
 /* Soon, from the event loop: a call must not be answered while it is still being made. */
-static void start_soon(struct sw_broker *broker)
+static void start_soon(struct sw_jobs *jobs)
 {
-	if (broker->start_jobs == NULL &&
-	    sd_event_add_defer(broker->event, &broker->start_jobs, on_start, broker) < 0)
+	if (jobs->start == NULL &&
+	    sd_event_add_defer(jobs->event, &jobs->start, on_start, jobs) < 0)
 		return; /* without memory the deadline answers */
-	(void) sd_event_source_set_enabled(broker->start_jobs, SD_EVENT_ONESHOT); /* as above */
+	(void) sd_event_source_set_enabled(jobs->start, SD_EVENT_ONESHOT); /* as above */
 }
 
-enum sw_submitted sw_job_submit(struct sw_broker *broker, const struct sw_submission *s,
+enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission *s,
 				struct sw_waiter *waiter, struct sw_dump **ret_dump,
 				struct sw_refusal *refusal)
 {
-	struct sw_job *job = job_find(broker, s);
+	struct sw_job *job = job_find(jobs, s);
 	if (job != NULL) {
-		broker->counters.coalesced_total++;
+		jobs->counters->coalesced_total++;
 		job->store |= s->store;
 		wait_for(job, waiter, true);
 		return SW_SUBMITTED_WAIT;
 	}
-	struct sw_dump *dump =
-		s->fresh ? NULL
-			 : sw_recent_find(broker, s->found->pid, s->found->starttime, &s->options);
+	struct sw_dump *dump = s->fresh ? NULL
+					: sw_recent_find(&jobs->recent, s->found->pid,
+							 s->found->starttime, &s->options);
 	if (dump != NULL) {
-		broker->counters.coalesced_total++;
+		jobs->counters->coalesced_total++;
 		if (s->store && !dump->stored)
-			(void) sw_keep_store(broker, dump, sw_dump_owner(&s->found->creds));
+			(void) sw_publish_store(&jobs->publisher, dump,
+						sw_dump_owner(&s->found->creds));
 		*ret_dump = sw_dump_ref(dump);
 		return SW_SUBMITTED_DUMP;
 	}
-	enum sw_submitted admitted = admit(broker, s, refusal);
+	enum sw_submitted admitted = admit(jobs, s, refusal);
 	if (admitted != SW_SUBMITTED_WAIT)
 		return admitted;
-	job = job_create(broker, s);
+	job = job_create(jobs, s);
 	if (job == NULL) {
 		(void) sw_refuse(refusal, SW_INTERFACE ".Failed",
 				 sw_object_string("detail", "not enough memory"),
@@ -253,10 +255,10 @@ enum sw_submitted sw_job_submit(struct sw_broker *broker, const struct sw_submis
 		return SW_SUBMITTED_REFUSED;
 	}
 	job->store = s->store;
-	TAILQ_INSERT_TAIL(&broker->jobs, job, link);
-	broker->n_queued++;
+	TAILQ_INSERT_TAIL(&jobs->list, job, link);
+	jobs->n_queued++;
 	wait_for(job, waiter, false);
-	start_soon(broker);
+	start_soon(jobs);
 	return SW_SUBMITTED_WAIT;
 }
 
@@ -273,21 +275,30 @@ void sw_job_tell(struct sw_job *job, const char *state)
 
 static void remove_job(struct sw_job *job)
 {
-	struct sw_broker *broker = job->broker;
-	TAILQ_REMOVE(&broker->jobs, job, link);
+	struct sw_jobs *jobs = job->jobs;
+	TAILQ_REMOVE(&jobs->list, job, link);
 	job_destroy(job);
-	start_soon(broker);
+	start_soon(jobs);
+}
+
+static void publish_failure(const struct sw_job *job, const struct sw_refusal *refusal)
+{
+	const struct sw_log_capture failure = {.pid = job->request.pid,
+					       .comm = job->comm,
+					       .reason = job->request.reason,
+					       .error = refusal->message};
+	sw_publish_failure(&job->jobs->publisher, &failure, job->owner);
 }
 
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal)
 {
-	struct sw_broker *broker = job->broker;
+	struct sw_jobs *jobs = job->jobs;
 	bool ran = job->state == SW_JOB_RUNNING;
 	struct sw_waiter *waiter;
 	job->state = SW_JOB_ENDED;
 	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF); /* ENDED ignores it */
 	if (dump == NULL)
-		sw_keep_failure(broker, job, refusal);
+		publish_failure(job, refusal);
 	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
 		const struct sw_outcome outcome = {.dump = dump,
 						   .coalesced = waiter->coalesced,
@@ -298,14 +309,14 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 	}
 	sw_refusal_deinit(refusal);
 	if (!ran) {
-		broker->n_queued--;
+		jobs->n_queued--;
 		remove_job(job);
 	}
 }
 
 void sw_job_gone(struct sw_job *job)
 {
-	job->broker->n_running--;
+	job->jobs->n_running--;
 	remove_job(job);
 }
 
@@ -321,18 +332,18 @@ void sw_waiter_cancel(struct sw_waiter *waiter)
 	struct sw_job *job = waiter->job;
 	sw_waiter_detach(waiter);
 	if (job != NULL && job->state == SW_JOB_QUEUED && TAILQ_EMPTY(&job->waiters)) {
-		job->broker->n_queued--;
+		job->jobs->n_queued--;
 		remove_job(job);
 	}
 }
 
-void sw_jobs_end(struct sw_broker *broker)
+void sw_jobs_end(struct sw_jobs *jobs)
 {
 	struct sw_job *job;
-	while ((job = TAILQ_FIRST(&broker->jobs)) != NULL) {
+	while ((job = TAILQ_FIRST(&jobs->list)) != NULL) {
 		if (job->state != SW_JOB_QUEUED)
 			sw_job_kill(job);
-		TAILQ_REMOVE(&broker->jobs, job, link);
+		TAILQ_REMOVE(&jobs->list, job, link);
 		job_destroy(job);
 	}
 }

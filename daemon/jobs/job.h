@@ -4,6 +4,13 @@
 
 #include "jobs/dump.h"
 #include "jobs/found.h"
+#include "jobs/options.h"
+#include "worker/messages.h"
+
+#include <sys/queue.h>
+#include <systemd/sd-event.h>
+
+struct sw_jobs;
 
 /*
  * A capture that is queued or under way, and who waits for it. Captures of the same process with
@@ -12,14 +19,6 @@
  *
  *	submit -> QUEUED -> RUNNING -> ENDED (told to everybody; its process may still be there)
  */
-
-/* What makes captures different. Zero-initialised with all its padding: compared as bytes. */
-struct sw_job_options {
-	uint64_t stack_bytes;
-	uint32_t max_stop_ms, names_timeout_ms, depth, symbols;
-	uint32_t no_inlines;
-	uint32_t zero;
-};
 
 struct sw_outcome {
 	struct sw_dump *dump; /* borrowed; NULL: refused */
@@ -55,7 +54,7 @@ enum sw_submitted {
 	SW_SUBMITTED_DUMP,    /* *ret_dump, a new reference: it was there */
 	SW_SUBMITTED_REFUSED, /* *refusal */
 };
-enum sw_submitted sw_job_submit(struct sw_broker *broker, const struct sw_submission *submission,
+enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission *submission,
 				struct sw_waiter *waiter, struct sw_dump **ret_dump,
 				struct sw_refusal *refusal);
 /* Waits no more. A capture that runs goes on: its dump is kept. NULL job is fine. */
@@ -63,15 +62,15 @@ void sw_waiter_cancel(struct sw_waiter *waiter);
 /* The same, but also a queued capture is made. */
 void sw_waiter_detach(struct sw_waiter *waiter);
 /* Ends all jobs, kills their workers. */
-void sw_jobs_end(struct sw_broker *broker);
+void sw_jobs_end(struct sw_jobs *jobs);
 
-/* ---- inside broker_job*.c ---- */
+/* ---- inside jobs ---- */
 
 enum sw_job_state { SW_JOB_QUEUED, SW_JOB_RUNNING, SW_JOB_ENDED };
 
 struct sw_job {
 	TAILQ_ENTRY(sw_job) link;
-	struct sw_broker *broker; /* borrowed */
+	struct sw_jobs *jobs; /* borrowed */
 	enum sw_job_state state;
 	struct sw_job_options options;
 	struct sw_worker_request request;
@@ -93,32 +92,10 @@ struct sw_job {
 	char *payload;                /* owned */
 };
 
-/* broker_job.c: tells everybody. refusal is empty when there is a dump; what it holds is consumed;
+/* Tells everybody. refusal is empty when there is a dump; what it holds is consumed;
  * dump is borrowed. The job may be freed. */
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
 void sw_job_tell(struct sw_job *job, const char *state);
 /* It is over and its process is gone: frees it, and starts the next ones. */
 void sw_job_gone(struct sw_job *job);
-/* broker_job_run.c: -SW_E_*, nothing has begun then. */
-int sw_job_run(struct sw_job *job, struct sw_error *err);
-void sw_job_kill(struct sw_job *job);
-void sw_job_run_deinit(struct sw_job *job);
-
-/* broker_recent.c: dumps that are returned again while they are young. */
-struct sw_dump *sw_recent_find(struct sw_broker *broker, pid_t pid, uint64_t starttime,
-			       const struct sw_job_options *options);
-void sw_recent_add(struct sw_broker *broker, struct sw_dump *dump,
-		   const struct sw_job_options *options);
-void sw_recent_clear(struct sw_broker *broker);
-int sw_recent_init(struct sw_broker *broker);
-
-/* broker_keep.c: what happens to every new dump: disk, OnDump=, subscribers, and (not quiet) the
- * journal. */
-void sw_keep_dump(struct sw_broker *broker, struct sw_dump *dump, uid_t owner, bool store,
-		  bool quiet, const char *reason);
-void sw_keep_failure(struct sw_broker *broker, const struct sw_job *job,
-		     const struct sw_refusal *refusal);
-int sw_keep_store(struct sw_broker *broker, struct sw_dump *dump, uid_t owner);
-int sw_keep_init(struct sw_broker *broker, struct sw_error *err);
-
 #endif

@@ -3,11 +3,12 @@
  * A job's worker: what it says is bounded, and it is not believed more than it must be. It parsed
  * the files of a process that may be hostile.
  */
-#include "jobs/job.h"
+#include "jobs/run.h"
+#include "jobs/state.h"
+#include "rpc/reply.h"
 #include "rules/match.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "config/journal.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 					   ? failed->rule
 					   : SW_DENY_KERNEL);
 		parameters = sw_object_add(parameters, "rule", json_object_new_string(why));
-		job->broker->counters.denied_total++;
+		job->jobs->counters->denied_total++;
 		break;
 	case SW_E_TRACED:
 		name = SW_INTERFACE ".AlreadyTraced";
@@ -79,8 +80,8 @@ static void charge(struct sw_job *job, int64_t stopped_us)
 	job->resumed = true;
 	if (stopped_us < 0)
 		stopped_us = 0;
-	job->broker->counters.stopped_us_total += (uint64_t) stopped_us;
-	sw_limits_stopped(job->broker->limits, job->request.pid, job->request.starttime, stopped_us,
+	job->jobs->counters->stopped_us_total += (uint64_t) stopped_us;
+	sw_limits_stopped(job->jobs->limits, job->request.pid, job->request.starttime, stopped_us,
 			  sw_clock_ns());
 }
 
@@ -97,7 +98,7 @@ static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *d
 		creds->uid[i] = dump->uid;
 	(void) snprintf(creds->comm, sizeof(creds->comm), "%s", dump->comm);
 	(void) snprintf(creds->exe, sizeof(creds->exe), "%s", dump->exe);
-	return sw_authorize(job->broker->config, &nobody_special, creds);
+	return sw_authorize(job->jobs->config, &nobody_special, creds);
 }
 
 static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
@@ -108,7 +109,7 @@ static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
 
 static void account(struct sw_job *job, const struct sw_dump *dump)
 {
-	struct sw_counters *n = &job->broker->counters;
+	struct sw_counters *n = job->jobs->counters;
 	n->captures_total++;
 	n->captures_incomplete_total += !dump->complete;
 	n->capture_us_total += (uint64_t) dump->total_us;
@@ -119,7 +120,7 @@ static void account(struct sw_job *job, const struct sw_dump *dump)
 /* Consumes the payload. */
 static void worker_dumped(struct sw_job *job)
 {
-	struct sw_broker *broker = job->broker;
+	struct sw_jobs *jobs = job->jobs;
 	struct sw_error err = {0};
 	struct sw_refusal refusal = {0};
 	struct sw_dump *dump = NULL;
@@ -131,7 +132,7 @@ static void worker_dumped(struct sw_job *job)
 	if (dump->pid != job->request.pid || dump->starttime != job->request.starttime)
 		failed_ourselves(job, "the worker told of another process");
 	else if (rule != SW_DENY_NONE) {
-		broker->counters.denied_total++;
+		jobs->counters->denied_total++;
 		(void) sw_refuse_denied(&refusal, dump->pid, rule);
 		sw_job_finish(job, NULL, &refusal);
 	} else if (!exe_allowed(job, dump)) {
@@ -147,10 +148,11 @@ static void worker_dumped(struct sw_job *job)
 		account(job, dump);
 		/* The first of a sample is worth a line, the thousand that follow are not. */
 		bool quiet = job->request.seq > 1 && !job->store;
-		sw_keep_dump(broker, dump, owner, job->store, quiet,
-			     reason[0] != '\0' ? reason : NULL);
+		sw_publish_dump(&jobs->publisher, dump, owner, job->store, quiet,
+				reason[0] != '\0' ? reason : NULL);
 		if (job->require_exe == NULL)
-			sw_recent_add(broker, dump, &job->options);
+			sw_recent_add(&jobs->recent, dump, &job->options,
+				      jobs->config->min_interval_ms);
 		sw_job_finish(job, dump, &refusal);
 	}
 	sw_dump_unref(dump);
@@ -185,7 +187,7 @@ static bool header_is_good(const struct sw_job *job)
 	switch (e->type) {
 	case SW_WORKER_RESUMED: return e->size == sizeof(struct sw_worker_resumed) && !job->resumed;
 	case SW_WORKER_FAILED: return e->size == sizeof(struct sw_worker_failed);
-	case SW_WORKER_DUMP: return e->size > 0 && e->size <= job->broker->config->dump_bytes_max;
+	case SW_WORKER_DUMP: return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max;
 	default: return false;
 	}
 }
@@ -219,7 +221,7 @@ static void stream_ends(struct sw_job *job)
 	job->stream = -EBADF;
 	if (job->state != SW_JOB_RUNNING)
 		return;
-	job->broker->counters.workers_died_total++;
+	job->jobs->counters->workers_died_total++;
 	sw_job_kill(job);
 	failed_ourselves(job, "the worker died");
 }
@@ -276,10 +278,10 @@ void sw_job_kill(struct sw_job *job)
 
 int sw_job_run(struct sw_job *job, struct sw_error *err)
 {
-	sd_event *event = job->broker->event;
+	sd_event *event = job->jobs->event;
 	job->begin_ns = sw_clock_ns();
-	int r = sw_spawner_spawn(job->broker->spawner, &job->request, job->target_pidfd,
-				 &job->pidfd, &job->stream, err);
+	int r = sw_spawner_spawn(job->jobs->spawner, &job->request, job->target_pidfd, &job->pidfd,
+				 &job->stream, err);
 	if (r < 0)
 		return r;
 	sw_close_p(&job->target_pidfd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jobs/series.h"
+#include "jobs/state.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -28,7 +29,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 {
 	struct sw_dump *dump = NULL;
 	if (!sw_found_init(found, series->pid, series->starttime, -EBADF, refusal) ||
-	    !sw_target_permitted(series->broker, &series->caller, found, refusal))
+	    !sw_target_permitted(series->jobs, &series->caller, found, refusal))
 		return false;
 	const struct sw_submission submission = {.caller = &series->caller,
 						 .found = found,
@@ -40,7 +41,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .store = series->store,
 						 .paid = true};
 	/* A fresh one is never there already. */
-	return sw_job_submit(series->broker, &submission, &series->waiter, &dump, refusal) ==
+	return sw_job_submit(series->jobs, &submission, &series->waiter, &dump, refusal) ==
 	       SW_SUBMITTED_WAIT;
 }
 
@@ -94,13 +95,13 @@ static bool copy(struct sw_series *series, const struct sw_submission *s)
 	return true;
 }
 
-struct sw_series *sw_series_create(struct sw_broker *broker, const struct sw_submission *s,
+struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submission *s,
 				   uint64_t count, int64_t interval_ms)
 {
 	struct sw_series *series = calloc(1, sizeof(*series));
 	if (series == NULL)
 		return NULL;
-	series->broker = broker;
+	series->jobs = jobs;
 	series->waiter = (struct sw_waiter){.state = on_state, .done = on_done};
 	series->pid = s->found->pid;
 	series->starttime = s->found->starttime;
@@ -109,10 +110,10 @@ struct sw_series *sw_series_create(struct sw_broker *broker, const struct sw_sub
 	series->interval_ns = interval_ms * 1000000;
 	series->next_ns = sw_clock_ns();
 	series->left = count;
-	TAILQ_INSERT_TAIL(&broker->series, series, link);
+	TAILQ_INSERT_TAIL(&jobs->series, series, link);
 	/* A millisecond of slack lets wake-ups come together, but not drift. */
 	if (!copy(series, s) ||
-	    sd_event_add_time_relative(broker->event, &series->timer, CLOCK_MONOTONIC, 0, 1000,
+	    sd_event_add_time_relative(jobs->event, &series->timer, CLOCK_MONOTONIC, 0, 1000,
 				       on_timer, series) < 0 ||
 	    sd_event_source_set_enabled(series->timer, SD_EVENT_OFF) < 0) {
 		sw_series_destroy(series);
@@ -126,10 +127,25 @@ void sw_series_destroy(struct sw_series *series)
 	if (series == NULL)
 		return;
 	sw_waiter_cancel(&series->waiter);
-	TAILQ_REMOVE(&series->broker->series, series, link);
+	TAILQ_REMOVE(&series->jobs->series, series, link);
 	(void) sd_event_source_disable_unref(series->timer);
 	free(series->caller.groups);
 	free(series->reason);
 	free(series->require_exe);
 	free(series);
+}
+
+/* When the connections are gone only those of alerts are left: their last word lets go of what they
+ * hold. */
+void sw_series_end(struct sw_jobs *jobs)
+{
+	struct sw_series *series;
+	struct sw_refusal refusal = {0};
+	(void) sw_refuse(&refusal, SW_INTERFACE ".Failed", NULL, "the daemon ends");
+	const struct sw_outcome outcome = {.refusal = &refusal};
+	while ((series = TAILQ_FIRST(&jobs->series)) != NULL) {
+		sw_waiter_cancel(&series->waiter);
+		series->done(series, &outcome);
+	}
+	sw_refusal_deinit(&refusal);
 }

@@ -7,7 +7,7 @@
 /* Captures of one process, one after the other. */
 struct sw_series {
 	TAILQ_ENTRY(sw_series) link;
-	struct sw_broker *broker; /* borrowed */
+	struct sw_jobs *jobs; /* borrowed */
 	struct sw_waiter waiter;
 	struct sw_caller caller; /* a copy, with groups of its own */
 	pid_t pid;
@@ -27,9 +27,11 @@ struct sw_series {
 
 /* As it should be but for owner and functions, which the caller sets before sw_series_next().
  * Copies the caller and the strings. NULL: no memory. */
-struct sw_series *sw_series_create(struct sw_broker *broker, const struct sw_submission *submission,
+struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submission *submission,
 				   uint64_t count, int64_t interval_ms);
 void sw_series_destroy(struct sw_series *series); /* NULL is fine */
+/* Ends all series: done() of each says why. */
+void sw_series_end(struct sw_jobs *jobs);
 
 /* The next capture, when its time has come. False: that was all, and nothing will happen. */
 bool sw_series_next(struct sw_series *series);

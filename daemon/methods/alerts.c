@@ -7,13 +7,19 @@
 
 enum { ALERTS_MAX = 1024 };
 
-struct sw_alert {
-	TAILQ_ENTRY(sw_alert) link;
+struct sw_acted_alert {
+	TAILQ_ENTRY(sw_acted_alert) link;
 	char *key;               /* owned */
 	struct json_object *ids; /* owned */
 };
 
-char *sw_alerts_key(const char *source, const char *fingerprint, const char *starts_at)
+void sw_acted_alerts_init(struct sw_acted_alerts *alerts)
+{
+	*alerts = (struct sw_acted_alerts){0};
+	TAILQ_INIT(&alerts->list);
+}
+
+char *sw_acted_alerts_key(const char *source, const char *fingerprint, const char *starts_at)
 {
 	char *key;
 	/* The lengths keep apart what would read the same. */
@@ -23,39 +29,39 @@ char *sw_alerts_key(const char *source, const char *fingerprint, const char *sta
 	return key;
 }
 
-struct json_object *sw_alerts_find(struct sw_broker *broker, const char *key)
+struct json_object *sw_acted_alerts_find(struct sw_acted_alerts *alerts, const char *key)
 {
-	const struct sw_alert *alert;
-	TAILQ_FOREACH_REVERSE(alert, &broker->alerts, sw_alert_list, link)
+	const struct sw_acted_alert *alert;
+	TAILQ_FOREACH_REVERSE(alert, &alerts->list, sw_acted_alert_list, link)
 	if (strcmp(alert->key, key) == 0)
 		return alert->ids;
 	return NULL;
 }
 
-static void forget(struct sw_broker *broker, struct sw_alert *alert)
+static void forget(struct sw_acted_alerts *alerts, struct sw_acted_alert *alert)
 {
-	TAILQ_REMOVE(&broker->alerts, alert, link);
-	broker->n_alerts--;
+	TAILQ_REMOVE(&alerts->list, alert, link);
+	alerts->n--;
 	(void) json_object_put(alert->ids); /* perhaps not the last reference */
 	free(alert->key);
 	free(alert);
 }
 
-void sw_alerts_add(struct sw_broker *broker, const char *key, struct json_object *ids)
+void sw_acted_alerts_add(struct sw_acted_alerts *alerts, const char *key, struct json_object *ids)
 {
-	struct sw_alert *alert = calloc(1, sizeof(*alert));
+	struct sw_acted_alert *alert = calloc(1, sizeof(*alert));
 	if (alert == NULL || (alert->key = strdup(key)) == NULL) {
 		free(alert);
 		return;
 	}
 	alert->ids = json_object_get(ids);
-	TAILQ_INSERT_TAIL(&broker->alerts, alert, link);
-	if (++broker->n_alerts > ALERTS_MAX)
-		forget(broker, TAILQ_FIRST(&broker->alerts));
+	TAILQ_INSERT_TAIL(&alerts->list, alert, link);
+	if (++alerts->n > ALERTS_MAX)
+		forget(alerts, TAILQ_FIRST(&alerts->list));
 }
 
-void sw_alerts_clear(struct sw_broker *broker)
+void sw_acted_alerts_deinit(struct sw_acted_alerts *alerts)
 {
-	while (!TAILQ_EMPTY(&broker->alerts))
-		forget(broker, TAILQ_FIRST(&broker->alerts));
+	while (!TAILQ_EMPTY(&alerts->list))
+		forget(alerts, TAILQ_FIRST(&alerts->list));
 }

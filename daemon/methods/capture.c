@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "rpc/params.h"
+#include "methods/table.h"
+#include "methods/context.h"
 #include "methods/stream.h"
+#include "methods/target.h"
+#include "jobs/job.h"
+#include "rpc/params.h"
 #include "cleanup.h"
 
 struct capture {
@@ -79,9 +83,10 @@ static void submit(struct sw_call *call, const struct sw_submission *submission,
 		   struct sw_refusal *refusal)
 {
 	struct capture *capture = call->state;
+	const struct sw_methods *methods = call->context;
 	struct sw_dump *dump = NULL;
-	switch (sw_job_submit(call->broker, submission, &capture->waiter, &dump, refusal)) {
-	case SW_SUBMITTED_REFUSED: sw_refusal_send(refusal, call); break;
+	switch (sw_job_submit(methods->jobs, submission, &capture->waiter, &dump, refusal)) {
+	case SW_SUBMITTED_REFUSED: sw_call_refuse(call, refusal); break;
 	case SW_SUBMITTED_DUMP:
 		answer(capture, dump, true);
 		sw_dump_unref(dump);
@@ -113,7 +118,8 @@ static bool prepare(struct sw_call *call)
 
 void sw_method_capture(struct sw_call *call)
 {
-	struct sw_broker *broker = call->broker;
+	const struct sw_methods *methods = call->context;
+	struct sw_jobs *jobs = methods->jobs;
 	const struct sw_caller *caller = &call->connection->caller;
 	struct capture_params p = {0};
 	struct sw_found found = {.pidfd = -EBADF};
@@ -125,7 +131,7 @@ void sw_method_capture(struct sw_call *call)
 	const char *bad = NULL;
 	if (!sw_params_read(call->message.parameters, capture_table, SW_ARRAY_SIZE(capture_table),
 			    &p, &bad) ||
-	    !sw_options_read(broker->config, p.options, &submission.options, &submission.store,
+	    !sw_options_read(jobs->config, p.options, &submission.options, &submission.store,
 			     &bad)) {
 		sw_call_invalid(call, bad);
 		return;
@@ -133,8 +139,8 @@ void sw_method_capture(struct sw_call *call)
 	submission.reason = p.reason;
 	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
 		sw_call_invalid(call, bad);
-	else if (refusal.name != NULL || !sw_target_permitted(broker, caller, &found, &refusal))
-		sw_refusal_send(&refusal, call);
+	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal))
+		sw_call_refuse(call, &refusal);
 	else if (prepare(call))
 		submit(call, &submission, &refusal);
 	sw_found_deinit(&found);

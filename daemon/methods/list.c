@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* List and Read: dumps on disk. */
+/* List: dumps on disk. */
+#include "methods/table.h"
+#include "methods/context.h"
 #include "rpc/params.h"
-#include "methods/stream.h"
 #include "jobs/summary.h"
 #include "cleanup.h"
 
 #include <string.h>
 
-enum {
-	LIST_BYTES_MAX = 15 << 20, /* of summaries in one reply: the limit of clients is 16 MiB */
-	ID_MAX = 4096,             /* longer ones are not even looked for */
-};
+enum { LIST_BYTES_MAX = 15 << 20 }; /* of summaries in one reply: the limit of clients is 16 MiB */
 
 struct list_params {
 	int64_t pid, limit, since_ns;
@@ -39,6 +37,12 @@ struct listing {
 	size_t n, next;
 };
 
+static struct sw_store *store_of(const struct sw_call *call)
+{
+	const struct sw_methods *methods = call->context;
+	return methods->jobs->publisher.store;
+}
+
 static void list_cancel(struct sw_call *call)
 {
 	struct listing *listing = call->state;
@@ -63,7 +67,7 @@ static bool list_pump(struct sw_call *call)
 	struct listing *listing = call->state;
 	const struct sw_store_entry *entry = NULL;
 	while (listing->next < listing->n && entry == NULL)
-		entry = sw_store_find(call->broker->store, listing->ids[listing->next++]);
+		entry = sw_store_find(store_of(call), listing->ids[listing->next++]);
 	bool continues = listing->next < listing->n;
 	reply_summary(call, entry != NULL ? entry->summary : NULL, continues);
 	return continues;
@@ -71,7 +75,7 @@ static bool list_pump(struct sw_call *call)
 
 static void list_one_by_one(struct sw_call *call, const struct list_params *p)
 {
-	const struct sw_store *store = call->broker->store;
+	const struct sw_store *store = store_of(call);
 	size_t count = store != NULL ? sw_store_count(store) : 0;
 	struct listing *listing = calloc(1, sizeof(*listing));
 	char **ids = calloc(count + 1, sizeof(*ids));
@@ -104,7 +108,7 @@ static void list_one_by_one(struct sw_call *call, const struct list_params *p)
 
 static void list_at_once(struct sw_call *call, const struct list_params *p)
 {
-	const struct sw_store *store = call->broker->store;
+	const struct sw_store *store = store_of(call);
 	size_t count = store != NULL ? sw_store_count(store) : 0, n = 0;
 	struct sw_text text = {0};
 	sw_text_printf(&text, "{\"summaries\":[");
@@ -138,74 +142,4 @@ void sw_method_list(struct sw_call *call)
 		list_one_by_one(call, &p);
 	else
 		list_at_once(call, &p);
-}
-
-static void read_cancel(struct sw_call *call)
-{
-	sw_dump_stream_deinit(call->state);
-	free(call->state);
-}
-
-static bool read_pump(struct sw_call *call)
-{
-	return sw_dump_stream_next(call->state, call, true) == SW_STREAMED_PIECE;
-}
-
-static void read_stream(struct sw_call *call, struct sw_dump *dump)
-{
-	struct sw_dump_stream *stream = calloc(1, sizeof(*stream));
-	if (stream == NULL) {
-		sw_call_failed(call, "not enough memory");
-		return;
-	}
-	sw_dump_stream_begin(stream, dump, SW_COALESCED_UNSAID);
-	call->state = stream;
-	call->cancel = read_cancel;
-	call->pump = read_pump;
-	sw_connection_kick(call->connection);
-}
-
-static int dump_open(struct sw_store *store, const char *id, struct sw_dump **ret,
-		     struct sw_error *err)
-{
-	char *text;
-	size_t size;
-	int r = sw_store_get(store, id, &text, &size, err);
-	if (r == 0)
-		r = sw_dump_create(text, size, ret, err);
-	if (r == 0 && sw_dump_set_stored(*ret, true) < 0) {
-		sw_dump_unref(*ret);
-		r = -SW_E_NOMEM;
-	}
-	return r;
-}
-
-void sw_method_read(struct sw_call *call)
-{
-	static const struct sw_param table[] = {{"id", SW_PARAM_STRING, 0, true, .max = ID_MAX}};
-	struct sw_store *store = call->broker->store;
-	struct sw_error err = {0};
-	const char *id = NULL, *bad;
-	if (!sw_params_read(call->message.parameters, table, SW_ARRAY_SIZE(table), &id, &bad)) {
-		sw_call_invalid(call, bad);
-		return;
-	}
-	const struct sw_store_entry *entry = store != NULL ? sw_store_find(store, id) : NULL;
-	/* A dump that the caller may not see is none: its id says when which process was dumped. */
-	if (entry == NULL || !sw_authorize_dump(&call->connection->caller, entry->uid)) {
-		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
-		return;
-	}
-	struct sw_dump *dump = NULL;
-	int r = dump_open(store, id, &dump, &err);
-	if (r == -SW_E_NOT_FOUND)
-		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
-	else if (r < 0)
-		sw_call_failed(call, err.code != 0 ? err.message : sw_error_text(r));
-	else if (call->message.more)
-		read_stream(call, dump);
-	else
-		sw_dump_send_whole(dump, call, SW_COALESCED_UNSAID);
-	if (r == 0)
-		sw_dump_unref(dump);
 }

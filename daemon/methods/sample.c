@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Captures at an interval, each streamed before the next one is made: a client that reads slowly is
  * sampled slowly. */
-#include "rpc/params.h"
-#include "jobs/series.h"
+#include "methods/table.h"
+#include "methods/context.h"
 #include "methods/stream.h"
+#include "methods/target.h"
+#include "jobs/series.h"
+#include "rpc/params.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -29,6 +32,12 @@ static const struct sw_param sample_table[] = {
 	{"count", SW_PARAM_INT, offsetof(struct sample_params, count), .min = 1, .max = UINT32_MAX},
 	{"options", SW_PARAM_OBJECT, offsetof(struct sample_params, options), .required = false},
 };
+
+static struct sw_jobs *jobs_of(const struct sw_call *call)
+{
+	const struct sw_methods *methods = call->context;
+	return methods->jobs;
+}
 
 static void cancel(struct sw_call *call)
 {
@@ -114,7 +123,7 @@ static bool start(struct sw_call *call, const struct sw_submission *submission,
 	uint64_t count = p->count > 0 ? (uint64_t) p->count : UINT64_MAX;
 	if (sample == NULL)
 		return false;
-	sample->series = sw_series_create(call->broker, submission, count, p->interval_ms);
+	sample->series = sw_series_create(jobs_of(call), submission, count, p->interval_ms);
 	if (sample->series == NULL) {
 		free(sample);
 		return false;
@@ -135,13 +144,13 @@ static bool start(struct sw_call *call, const struct sw_submission *submission,
 static bool take_token(struct sw_call *call, struct sw_refusal *refusal)
 {
 	const struct sw_caller *caller = &call->connection->caller;
-	struct sw_broker *broker = call->broker;
-	if (caller->uid == 0 || (broker->config->user_mode && caller->privileged))
+	struct sw_jobs *jobs = jobs_of(call);
+	if (caller->uid == 0 || (jobs->config->user_mode && caller->privileged))
 		return true;
-	uint32_t ms = sw_limits_take(broker->limits, caller->uid, sw_clock_ns());
+	uint32_t ms = sw_limits_take(jobs->limits, caller->uid, sw_clock_ns());
 	if (ms == 0)
 		return true;
-	broker->counters.busy_rate_total++;
+	jobs->counters->busy_rate_total++;
 	return sw_refuse(refusal, SW_INTERFACE ".Busy",
 			 sw_object_add(sw_object_int("retry_after_ms", ms), "why",
 				       json_object_new_string("rate")),
@@ -150,6 +159,7 @@ static bool take_token(struct sw_call *call, struct sw_refusal *refusal)
 
 void sw_method_sample(struct sw_call *call)
 {
+	struct sw_jobs *jobs = jobs_of(call);
 	const struct sw_caller *caller = &call->connection->caller;
 	struct sample_params p = {0};
 	struct sw_found found = {.pidfd = -EBADF};
@@ -159,17 +169,16 @@ void sw_method_sample(struct sw_call *call)
 	const char *bad = NULL;
 	if (!sw_params_read(call->message.parameters, sample_table, SW_ARRAY_SIZE(sample_table), &p,
 			    &bad) ||
-	    !sw_options_read(call->broker->config, p.options, &submission.options,
-			     &submission.store, &bad)) {
+	    !sw_options_read(jobs->config, p.options, &submission.options, &submission.store,
+			     &bad)) {
 		sw_call_invalid(call, bad);
 		return;
 	}
 	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
 		sw_call_invalid(call, bad);
-	else if (refusal.name != NULL ||
-		 !sw_target_permitted(call->broker, caller, &found, &refusal) ||
+	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal) ||
 		 !take_token(call, &refusal))
-		sw_refusal_send(&refusal, call);
+		sw_call_refuse(call, &refusal);
 	else if (!start(call, &submission, &p))
 		sw_call_failed(call, "not enough memory");
 	sw_found_deinit(&found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* org.varlink.service: what any client may ask any service. */
-#include "rpc/call.h"
+#include "methods/service.h"
 #include "rpc/params.h"
 #include "cleanup.h"
 

@@ -2,7 +2,8 @@
 #ifndef SW_DAEMON_METHODS_STREAM_H
 #define SW_DAEMON_METHODS_STREAM_H
 
-#include "jobs/job.h"
+#include "jobs/dump.h"
+#include "rpc/call.h"
 
 /* A dump on its way to a client; zero-initialised: none. */
 struct sw_dump_stream {
@@ -26,9 +27,5 @@ enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_ca
 
 /* Without "more": all in one reply, or TooLarge. Frees the call. */
 void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced);
-
-/* Options of a call (NULL: none). store is changed only when it is said. *ret_bad: what is wrong. */
-bool sw_options_read(const struct sw_config *config, struct json_object *options,
-		     struct sw_job_options *ret, bool *store, const char **ret_bad);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "methods/table.h"
+#include "methods/context.h"
 #include "rpc/params.h"
-#include "methods/subscribe.h"
 #include "cleanup.h"
 
-struct sw_subscription {
-	TAILQ_ENTRY(sw_subscription) link;
+struct subscription {
+	struct sw_subscriber subscriber;
 	struct sw_call *call; /* borrowed; owns us */
 	bool dropped;         /* something was not sent: it reads too slowly */
 };
@@ -14,8 +15,18 @@ static struct json_object *event_new(const char *event)
 	return sw_object_string("event", event);
 }
 
-static void tell(struct sw_subscription *s, const struct sw_dump *dump, const char *failure)
+static struct sw_publisher *publisher_of(const struct sw_call *call)
 {
+	const struct sw_methods *methods = call->context;
+	return &methods->jobs->publisher;
+}
+
+static void tell(struct sw_subscriber *subscriber, uid_t owner, const struct sw_dump *dump,
+		 const char *failure)
+{
+	struct subscription *s = (struct subscription *) subscriber; /* its first member */
+	if (!sw_authorize_dump(&s->call->connection->caller, owner))
+		return;
 	if (!sw_call_has_room(s->call) || s->dropped) {
 		s->dropped = true;
 		return;
@@ -28,27 +39,17 @@ static void tell(struct sw_subscription *s, const struct sw_dump *dump, const ch
 	sw_call_reply(s->call, event, true);
 }
 
-void sw_subscribers_tell(struct sw_broker *broker, uid_t owner, const struct sw_dump *dump,
-			 const char *failure)
-{
-	struct sw_subscription *s;
-	TAILQ_FOREACH(s, &broker->subscriptions, link)
-	if (sw_authorize_dump(&s->call->connection->caller, owner))
-		tell(s, dump, failure);
-}
-
 static void cancel(struct sw_call *call)
 {
-	struct sw_subscription *s = call->state;
-	TAILQ_REMOVE(&call->broker->subscriptions, s, link);
-	call->broker->n_subscriptions--;
+	struct subscription *s = call->state;
+	sw_publish_unsubscribe(publisher_of(call), &s->subscriber);
 	free(s);
 }
 
 /* There is room again. */
 static bool pump(struct sw_call *call)
 {
-	struct sw_subscription *s = call->state;
+	struct subscription *s = call->state;
 	if (!s->dropped)
 		return false;
 	s->dropped = false;
@@ -63,16 +64,16 @@ void sw_method_subscribe(struct sw_call *call)
 		sw_call_invalid(call, bad);
 		return;
 	}
-	struct sw_subscription *s = calloc(1, sizeof(*s));
+	struct subscription *s = calloc(1, sizeof(*s));
 	if (s == NULL) {
 		sw_call_failed(call, "not enough memory");
 		return;
 	}
+	s->subscriber.tell = tell;
 	s->call = call;
 	call->state = s;
 	call->cancel = cancel;
 	call->pump = pump;
-	TAILQ_INSERT_TAIL(&call->broker->subscriptions, s, link);
-	call->broker->n_subscriptions++;
+	sw_publish_subscribe(publisher_of(call), &s->subscriber);
 	sw_call_reply(call, event_new("ready"), true);
 }

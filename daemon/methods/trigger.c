@@ -4,11 +4,12 @@
  * rule says. The reply comes with the first dump of each; the others follow by themselves, also
  * when the caller has gone.
  */
-#include "methods/alerts.h"
+#include "methods/table.h"
+#include "methods/context.h"
+#include "methods/target.h"
 #include "rules/match.h"
 #include "rpc/params.h"
 #include "jobs/series.h"
-#include "methods/stream.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -18,7 +19,7 @@ enum { LABELS_MAX = 128, LABEL_BYTES_MAX = 4096, TARGETS_MAX = 64 };
 
 struct trigger {
 	struct sw_call *call; /* borrowed; NULL: the caller has gone */
-	struct sw_broker *broker;
+	struct sw_methods *methods;
 	size_t pending;                    /* first captures still to come */
 	struct json_object *ids, *skipped; /* owned */
 	int64_t busy_ms;                   /* something was Busy; again in so many ms */
@@ -100,7 +101,7 @@ static void answer(struct trigger *t)
 /* Nothing was captured: the next alert, which may name another process, is to be heard. */
 static void cool_no_rule(const struct trigger *t)
 {
-	struct sw_rules *rules = &t->broker->rules;
+	struct sw_rules *rules = &t->methods->rules;
 	for (size_t i = 0; i < rules->n_rules; i++)
 		if (rules->rules[i].last_ns == t->begin_ns)
 			rules->rules[i].last_ns = INT64_MIN;
@@ -114,7 +115,7 @@ static void conclude(struct trigger *t)
 	if (json_object_array_length(t->ids) == 0)
 		cool_no_rule(t);
 	else if (t->key != NULL)
-		sw_alerts_add(t->broker, t->key, t->ids);
+		sw_acted_alerts_add(&t->methods->alerts, t->key, t->ids);
 	if (t->call != NULL)
 		answer(t); /* which frees it, by cancel */
 	else
@@ -187,16 +188,16 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 					   .store = true};
 	const char *bad;
 	/* No options: the configuration's. Cannot fail. */
-	(void) sw_options_read(t->broker->config, NULL, &submission.options, &submission.store,
-			       &bad);
+	(void) sw_options_read(t->methods->jobs->config, NULL, &submission.options,
+			       &submission.store, &bad);
 	if (!sw_found_init(&found, pid, 0, -EBADF, &refusal) ||
-	    !sw_target_permitted(t->broker, &rule_caller, &found, &refusal))
+	    !sw_target_permitted(t->methods->jobs, &rule_caller, &found, &refusal))
 		skip(t, rule->name, refusal.message);
 	else if (found.creds.exe[0] != '\0' && !sw_rule_exe_allowed(rule, found.creds.exe))
 		skip(t, rule->name, "RequireExe= forbids its executable");
 	else {
-		struct sw_series *series =
-			sw_series_create(t->broker, &submission, rule->count, rule->interval_ms);
+		struct sw_series *series = sw_series_create(t->methods->jobs, &submission,
+							    rule->count, rule->interval_ms);
 		if (series != NULL) {
 			series->owner = t;
 			series->done = on_done;
@@ -228,12 +229,12 @@ static void fire(struct trigger *t, struct sw_rule *rule, const struct sw_rule_t
 
 static void match_rules(struct trigger *t, const struct trigger_params *p)
 {
-	struct sw_broker *broker = t->broker;
-	for (size_t i = 0; i < broker->rules.n_rules; i++) {
-		struct sw_rule *rule = &broker->rules.rules[i];
+	struct sw_methods *methods = t->methods;
+	for (size_t i = 0; i < methods->rules.n_rules; i++) {
+		struct sw_rule *rule = &methods->rules.rules[i];
 		struct sw_rule_target target = {0};
 		const char *reason = "out of memory";
-		int r = sw_rule_match(rule, p->source, label_find, p->labels, broker->host,
+		int r = sw_rule_match(rule, p->source, label_find, p->labels, methods->host,
 				      sw_clock_ns(), &target, &reason);
 		if (r > 0)
 			fire(t, rule, &target);
@@ -247,8 +248,9 @@ static void match_rules(struct trigger *t, const struct trigger_params *p)
 static bool is_allowed(const struct sw_call *call)
 {
 	const struct sw_caller *caller = &call->connection->caller;
-	return caller->privileged || (call->broker->trigger_uid != (uid_t) -1 &&
-				      caller->uid == call->broker->trigger_uid);
+	const struct sw_methods *methods = call->context;
+	return caller->privileged ||
+	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
 }
 
 static struct trigger *trigger_create(struct sw_call *call, const struct trigger_params *p)
@@ -257,14 +259,14 @@ static struct trigger *trigger_create(struct sw_call *call, const struct trigger
 	if (t == NULL)
 		return NULL;
 	*t = (struct trigger){.call = call,
-			      .broker = call->broker,
+			      .methods = call->context,
 			      .source = p->source,
 			      .source_size = strlen(p->source),
 			      .begin_ns = sw_clock_ns(),
 			      .ids = json_object_new_array(),
 			      .skipped = json_object_new_array()};
 	if (p->fingerprint != NULL)
-		t->key = sw_alerts_key(p->source, p->fingerprint, p->starts_at);
+		t->key = sw_acted_alerts_key(p->source, p->fingerprint, p->starts_at);
 	if (t->ids == NULL || t->skipped == NULL || (p->fingerprint != NULL && t->key == NULL)) {
 		trigger_free(t);
 		return NULL;
@@ -276,7 +278,8 @@ static struct trigger *trigger_create(struct sw_call *call, const struct trigger
 
 static void act(struct trigger *t, const struct trigger_params *p)
 {
-	struct json_object *known = t->key != NULL ? sw_alerts_find(t->broker, t->key) : NULL;
+	struct json_object *known =
+		t->key != NULL ? sw_acted_alerts_find(&t->methods->alerts, t->key) : NULL;
 	if (p->status == 1)
 		skip(t, "", "resolved");
 	else if (known != NULL) {
@@ -292,6 +295,7 @@ static void act(struct trigger *t, const struct trigger_params *p)
 
 void sw_method_trigger(struct sw_call *call)
 {
+	const struct sw_methods *methods = call->context;
 	struct trigger_params p = {0};
 	const char *bad;
 	if (!sw_params_read(call->message.parameters, trigger_table, SW_ARRAY_SIZE(trigger_table),
@@ -304,12 +308,12 @@ void sw_method_trigger(struct sw_call *call)
 		return;
 	}
 	if (!is_allowed(call)) {
-		call->broker->counters.denied_total++;
+		methods->jobs->counters->denied_total++;
 		sw_call_error(call, SW_INTERFACE ".NotPermitted",
 			      sw_object_string("rule", sw_deny_name(SW_DENY_ROOT_ONLY)));
 		return;
 	}
-	call->broker->counters.alerts_total++;
+	methods->jobs->counters->alerts_total++;
 	struct trigger *t = trigger_create(call, &p);
 	if (t == NULL)
 		sw_call_failed(call, "not enough memory");

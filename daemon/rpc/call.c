@@ -1,48 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Method name to function, and replies. */
 #include "rpc/call.h"
+#include "rpc/server.h"
 #include "cleanup.h"
 #include "errors.h"
 
 #include <string.h>
 
-/* A new method is one line here, one function, and its text in io.snapwalk.varlink. */
-static const struct sw_method methods[] = {
-	{SW_INTERFACE ".Capture", sw_method_capture, false},
-	{SW_INTERFACE ".Sample", sw_method_sample, true},
-	{SW_INTERFACE ".Trigger", sw_method_trigger, false},
-	{SW_INTERFACE ".List", sw_method_list, false},
-	{SW_INTERFACE ".Read", sw_method_read, false},
-	{SW_INTERFACE ".Subscribe", sw_method_subscribe, true},
-	{SW_INTERFACE ".Status", sw_method_status, false},
-	{SW_SERVICE ".GetInfo", sw_method_get_info, false},
-	{SW_SERVICE ".GetInterfaceDescription", sw_method_get_interface, false},
-};
-
-static const struct sw_method *method_find(const char *name)
+static const struct sw_method *method_find(const struct sw_server *server, const char *name)
 {
-	for (size_t i = 0; i < SW_ARRAY_SIZE(methods); i++)
-		if (strcmp(methods[i].name, name) == 0)
-			return &methods[i];
+	for (const struct sw_method *method = server->methods; method->name != NULL; method++)
+		if (strcmp(method->name, name) == 0)
+			return method;
 	return NULL;
-}
-
-struct json_object *sw_object_add(struct json_object *object, const char *name,
-				  struct json_object *value)
-{
-	if (object == NULL || value == NULL || json_object_object_add(object, name, value) < 0)
-		(void) json_object_put(value); /* NULL is fine */
-	return object;
-}
-
-struct json_object *sw_object_int(const char *name, int64_t value)
-{
-	return sw_object_add(json_object_new_object(), name, json_object_new_int64(value));
-}
-
-struct json_object *sw_object_string(const char *name, const char *value)
-{
-	return sw_object_add(json_object_new_object(), name, json_object_new_string(value));
 }
 
 bool sw_call_has_room(const struct sw_call *call)
@@ -106,6 +76,11 @@ void sw_call_error(struct sw_call *call, const char *name, struct json_object *p
 	send_message(call, r, data, size, true);
 }
 
+void sw_call_refuse(struct sw_call *call, struct sw_refusal *refusal)
+{
+	sw_call_error(call, refusal->name, sw_take_ptr(refusal->parameters));
+}
+
 void sw_call_invalid(struct sw_call *call, const char *parameter)
 {
 	sw_call_error(call, SW_SERVICE ".InvalidParameter",
@@ -137,7 +112,8 @@ static void unknown_method(struct sw_call *call)
 
 static void run(struct sw_call *call)
 {
-	const struct sw_method *method = method_find(call->message.method);
+	const struct sw_method *method =
+		method_find(call->connection->server, call->message.method);
 	if (method == NULL)
 		unknown_method(call);
 	else if (call->message.upgrade)
@@ -154,13 +130,13 @@ bool sw_call_dispatch(struct sw_connection *connection, const char *message, siz
 	if (call == NULL)
 		return false;
 	call->connection = connection;
-	call->broker = connection->broker;
+	call->context = connection->server->context;
 	if (sw_varlink_call_parse(message, size, &call->message, NULL) < 0) {
 		free(call);
 		return false;
 	}
 	connection->call = call;
-	connection->broker->counters.calls_total++;
+	connection->server->counters->calls_total++;
 	run(call);
 	return true;
 }

@@ -3,10 +3,8 @@
 #define SW_DAEMON_RPC_CALL_H
 
 #include "rpc/connection.h"
+#include "rpc/reply.h"
 #include "text.h"
-
-#define SW_INTERFACE "io.snapwalk"
-#define SW_SERVICE   "org.varlink.service"
 
 struct sw_call;
 
@@ -15,14 +13,14 @@ struct sw_call;
  * are replies. A final reply frees the call: nothing of it may be used behind one.
  */
 struct sw_method {
-	const char *name;
+	const char *name; /* with its interface; NULL: behind the last one */
 	void (*run)(struct sw_call *call);
 	bool needs_more; /* otherwise ExpectedMore */
 };
 
 struct sw_call {
 	struct sw_connection *connection; /* borrowed */
-	struct sw_broker *broker;         /* borrowed */
+	void *context;                    /* borrowed; what methods act on: sw_server.context */
 	struct sw_varlink_call message;
 	void *state; /* the method's */
 	/* Frees state: the peer has hung up, or the final reply is sent. Optional. */
@@ -42,27 +40,11 @@ void sw_call_reply_text(struct sw_call *call, struct sw_text *parameters, bool c
 void sw_call_error(struct sw_call *call, const char *name, struct json_object *parameters);
 /* org.varlink.service.InvalidParameter */
 void sw_call_invalid(struct sw_call *call, const char *parameter);
+/* Takes the parameters of the refusal. */
+void sw_call_refuse(struct sw_call *call, struct sw_refusal *refusal);
 /* io.snapwalk.Failed, for what has no error of its own */
 void sw_call_failed(struct sw_call *call, const char *detail);
 /* May a stream send another reply? */
 bool sw_call_has_room(const struct sw_call *call);
-
-/* Objects with one or two members; NULL: no memory, which makes an error without parameters. */
-struct json_object *sw_object_int(const char *name, int64_t value);
-struct json_object *sw_object_string(const char *name, const char *value);
-/* Consumes value. Adds nothing when either is NULL. Returns object. */
-struct json_object *sw_object_add(struct json_object *object, const char *name,
-				  struct json_object *value);
-
-/* method_*.c */
-void sw_method_capture(struct sw_call *call);
-void sw_method_sample(struct sw_call *call);
-void sw_method_trigger(struct sw_call *call);
-void sw_method_list(struct sw_call *call);
-void sw_method_read(struct sw_call *call);
-void sw_method_subscribe(struct sw_call *call);
-void sw_method_status(struct sw_call *call);
-void sw_method_get_info(struct sw_call *call);
-void sw_method_get_interface(struct sw_call *call);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "rpc/connection.h"
 #include "rpc/call.h"
+#include "rpc/server.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -243,7 +244,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *arg)
 
 static int sources_add(struct sw_connection *c)
 {
-	sd_event *event = c->broker->event;
+	sd_event *event = c->server->event;
 	int r = sd_event_add_io(event, &c->io, c->fd, EPOLLIN, on_io, c);
 	if (r >= 0)
 		r = sd_event_add_defer(event, &c->kick, on_kick, c);
@@ -257,19 +258,19 @@ static int sources_add(struct sw_connection *c)
 	return r;
 }
 
-int sw_connection_create(struct sw_broker *broker, int fd, struct sw_error *err)
+int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 {
 	struct sw_connection *c = calloc(1, sizeof(*c));
 	if (c == NULL) {
 		(void) close(fd); /* not ours yet */
 		return sw_fail_nomem(err);
 	}
-	c->broker = broker;
+	c->server = server;
 	c->fd = fd;
 	STAILQ_INIT(&c->output);
-	TAILQ_INSERT_TAIL(&broker->connections, c, link);
-	broker->n_connections++;
-	int r = sw_caller_init(broker->config, fd, &c->caller, err);
+	TAILQ_INSERT_TAIL(&server->connections, c, link);
+	server->n_connections++;
+	int r = sw_caller_init(server->config, fd, &c->caller, err);
 	if (r == 0 && sources_add(c) < 0)
 		r = sw_fail_nomem(err);
 	if (r < 0)
@@ -282,8 +283,8 @@ void sw_connection_destroy(struct sw_connection *c)
 	/* First: nobody sends to it any more. */
 	struct sw_call *call = sw_take_ptr(c->call);
 	sw_call_destroy(call);
-	TAILQ_REMOVE(&c->broker->connections, c, link);
-	c->broker->n_connections--;
+	TAILQ_REMOVE(&c->server->connections, c, link);
+	c->server->n_connections--;
 	(void) sd_event_source_disable_unref(c->io);
 	(void) sd_event_source_disable_unref(c->timer);
 	(void) sd_event_source_disable_unref(c->kick);

@@ -2,9 +2,12 @@
 #ifndef SW_DAEMON_RPC_CONNECTION_H
 #define SW_DAEMON_RPC_CONNECTION_H
 
-#include "broker.h"
+#include "policy/authorize.h"
 
 #include <snapwalk/varlink.h>
+
+#include <sys/queue.h>
+#include <systemd/sd-event.h>
 
 enum {
 	SW_CONNECTION_FDS_MAX = 4,            /* descriptors that a peer may have sent ahead */
@@ -21,10 +24,11 @@ struct sw_output {
 };
 
 struct sw_call;
+struct sw_server;
 
 struct sw_connection {
 	TAILQ_ENTRY(sw_connection) link;
-	struct sw_broker *broker; /* borrowed */
+	struct sw_server *server; /* borrowed */
 	int fd;                   /* owned */
 	struct sw_caller caller;
 	struct sw_varlink_input input;
@@ -41,7 +45,7 @@ struct sw_connection {
 };
 
 /* Takes fd, also on failure. */
-int sw_connection_create(struct sw_broker *broker, int fd, struct sw_error *err);
+int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err);
 /* With its call. */
 void sw_connection_destroy(struct sw_connection *connection);
 
