@@ -70,7 +70,7 @@ OBJ_PROTOCOL   := $(call objects,protocol)
 OBJ_CLI        := $(call objects,cli)
 # The gate is a program of its own, without the daemon's code; mains are in no archive.
 OBJ_GATE       := $(call objects,daemon/gate)
-OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(shell find daemon -name '*.c'))))
+OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
 ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 
@@ -188,7 +188,7 @@ check: deps-check
 # ---- house keeping ----------------------------------------------------------------------------
 SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
-	protocol/include/snapwalk/*.h cli/*.[ch] $(shell find daemon -name '*.[ch]') tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
+	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] daemon/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
 	tests/live/*.[ch])
 
 .PHONY: fmt fmt-check lint layers
