@@ -70,7 +70,7 @@ static bool arguments_parse(int argc, char **argv, struct arguments *ret, int *r
 		case CHECK: ret->check = true; break;
 		case VERSION: puts("snapwalkd " SW_VERSION); return false;
 		case HELP: fputs(help, stdout); return false;
-		default: /* getopt has said it */ *ret_status = EXIT_USAGE; return false;
+		default: /* getopt has printed it */ *ret_status = EXIT_USAGE; return false;
 		}
 	}
 	if (optind < argc) {
@@ -160,7 +160,7 @@ static void make_parents(const char *path)
 	sw_cleanup(sw_free_p) char *parent = strdup(path);
 	for (char *slash = parent; slash != NULL && (slash = strchr(slash + 1, '/')) != NULL;) {
 		*slash = '\0';
-		(void) mkdir(parent, 0700); /* it is there, or the last one says why not */
+		(void) mkdir(parent, 0700); /* it is there, or the last one fails with the reason */
 		*slash = '/';
 	}
 }
@@ -173,7 +173,7 @@ static void make_directory(const char *path, mode_t mode, const struct sw_config
 	if (config->user_mode)
 		make_parents(path);
 	if (mkdir(path, mode) < 0)
-		return; /* it is there, or opening something in it says why not */
+		return; /* it is there, or opening something in it fails with the reason */
 	if (user != NULL && chown(path, user->pw_uid, user->pw_gid) < 0)
 		sw_log(SW_LOG_WARNING, "%s: %s", path, strerrordesc_np(errno));
 }

@@ -11,7 +11,7 @@
 enum { SW_LOG_ERROR = 3, SW_LOG_WARNING = 4, SW_LOG_NOTICE = 5, SW_LOG_INFO = 6 };
 
 /* To the journal when standard error is one of its streams, otherwise a line on standard error, with
- * the <N> that a service manager understands. What it says is cut to one line of plain text. */
+ * the <N> that a service manager understands. The message is cut to one line of plain text. */
 __attribute__((format(printf, 2, 3))) void sw_log(int priority, const char *fmt, ...);
 
 /* A capture, with fields to search for: SNAPWALK_PID, _COMM, _DUMP, _REASON, _STOPPED_USEC. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * snapwalk.conf: one table of keys. A value that cannot be used is said with its file and line and
- * leaves the default: a typing mistake must not take the daemon away when it is needed.
+ * snapwalk.conf: one table of keys. A value that cannot be used is reported with its file and line
+ * and leaves the default: a typing mistake must not take the daemon away when it is needed.
  */
 #include "config/settings.h"
 #include "cleanup.h"
@@ -81,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static void problem(struct reading *r, con
 		r->say(r->arg, message);
 }
 
-/* inih asks for lines like fgets(); reading them ourselves counts them, which it cannot tell. */
+/* inih asks for lines like fgets(); reading them ourselves counts them, which inih does not. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reading *r = stream;

@@ -49,7 +49,7 @@ struct sw_config {
 	size_t n_problems;                 /* unknown keys, bad values */
 };
 
-/* Where problems are said: "file:line: what". */
+/* Where problems are reported: "file:line: what". */
 typedef void sw_config_say_fn(void *arg, const char *message);
 
 /* Defaults. -SW_E_NOMEM. */

@@ -61,7 +61,7 @@ enum sw_gate_result sw_gate_judge(const struct sw_varlink_answer *answer, unsign
 	return SW_GATE_FAILED;
 }
 
-/* Passes on what the daemon said; json-c's reference counts stay in this thread. */
+/* Passes on the daemon's answer; json-c's reference counts stay in this thread. */
 static void describe(struct batch *b, struct json_object *entry,
 		     const struct sw_varlink_answer *answer, const struct sw_error *err)
 {

@@ -94,7 +94,7 @@ static bool method_fits(const struct route *route, const char *method)
 	       strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 }
 
-/* What can be said before the body is there. False with the reply filled. */
+/* What can be decided before the body is there. False with the reply filled. */
 static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const char *path,
 		  const char *method, struct sw_gate_reply *reply)
 {
@@ -144,7 +144,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 	return request->body.failed ? MHD_NO : MHD_YES;
 }
 
-/* Called first with the headers, then for pieces of the body, then at its end (size 0). */
+/* Called first with the headers, then for parts of the body, then at its end (size 0). */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
 				  const char *method, const char *version, const char *data,
 				  size_t *size, void **state)

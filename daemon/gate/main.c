@@ -67,7 +67,7 @@ static int drop_privileges(struct sw_error *err)
 	return 0;
 }
 
-/* Port 0 is any: whoever asked for it has to be told. */
+/* Port 0 is any: whoever asked for it needs to know which. */
 static void say_where(int listen_fd)
 {
 	struct sockaddr_storage at = {0};

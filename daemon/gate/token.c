@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The secret that a sender of alerts has to know: loopback says nothing about who connects. */
+/* The secret that a sender of alerts has to know: any local user can connect to loopback. */
 #include "gate/token.h"
 #include "cleanup.h"
 #include "errors.h"

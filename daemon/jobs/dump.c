@@ -127,10 +127,10 @@ const char *sw_dump_summary_text(const struct sw_dump *dump)
 	return json_object_to_json_string_ext(dump->summary, SW_SUMMARY_FLAGS);
 }
 
-/* {"stacks":[...]}: as many elements as make a piece, at least one if there is one. Empty arrays
+/* {"stacks":[...]}: as many elements as make a reply, at least one if there is one. Empty arrays
  * give an empty one. 1: the array has more; 0. */
-static int array_piece(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
-		       enum sw_dump_array array, struct sw_text *text)
+static int array_part(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
+		      enum sw_dump_array array, struct sw_text *text)
 {
 	struct sw_json_text json = text_of(dump);
 	size_t begin = text->size;
@@ -138,13 +138,13 @@ static int array_piece(const struct sw_dump *dump, struct sw_dump_cursor *cursor
 		cursor->offset = dump->arrays[array];
 	sw_text_printf(text, "{\"%s\":[", array_names[array]);
 	size_t first = text->size;
-	while (text->size - begin < SW_DUMP_PIECE_MAX) {
+	while (text->size - begin < SW_DUMP_PART_MAX) {
 		if (sw_json_next(json, &cursor->offset, &cursor->part) <= 0) {
 			*cursor = (struct sw_dump_cursor){.step = cursor->step + 1};
 			break;
 		}
 		const struct sw_json_part *part = &cursor->part;
-		if (part->value_end - part->value > SW_DUMP_REPLY_MAX - SW_DUMP_PIECE_MAX)
+		if (part->value_end - part->value > SW_DUMP_REPLY_MAX - SW_DUMP_PART_MAX)
 			return -SW_E_LIMIT;
 		if (text->size > first)
 			sw_text_append(text, ",", 1);
@@ -175,7 +175,7 @@ int sw_dump_next(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
 		return 1;
 	}
 	if (cursor->step <= SW_DUMP_ARRAYS)
-		return array_piece(dump, cursor, (enum sw_dump_array)(cursor->step - 1), text);
+		return array_part(dump, cursor, (enum sw_dump_array)(cursor->step - 1), text);
 	sw_text_append(text, "{", 1);
 	append_end(dump, coalesced, text);
 	return 0;

@@ -56,7 +56,7 @@ struct sw_dump_cursor {
 };
 
 enum {
-	SW_DUMP_PIECE_MAX = 1 << 20,  /* aimed at */
+	SW_DUMP_PART_MAX = 1 << 20,   /* aimed at */
 	SW_DUMP_REPLY_MAX = 15 << 20, /* never more than this: clients refuse messages of 16 MiB */
 };
 

@@ -16,7 +16,7 @@ static bool same_process(const struct sw_job *job, pid_t pid, uint64_t starttime
 	return job->request.pid == pid && job->request.starttime == starttime;
 }
 
-/* The worker judges the caller again: who was let in by other ids needs a capture of their own. */
+/* The worker judges the caller again: a caller with other ids needs a capture of their own. */
 static bool same_right(const struct sw_job *job, const struct sw_submission *s)
 {
 	if (job->request.privileged || s->caller->privileged)
@@ -65,8 +65,9 @@ static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission 
 	uint32_t ms = sw_limits_target(jobs->limits, s->found->pid, s->found->starttime, now_ns);
 	if (ms > 0)
 		return busy(refusal, &n->busy_target_total, "target", ms);
-	bool is_master = s->caller->uid == 0 || (jobs->config->user_mode && s->caller->privileged);
-	if (!s->paid && !is_master)
+	bool is_unlimited =
+		s->caller->uid == 0 || (jobs->config->user_mode && s->caller->privileged);
+	if (!s->paid && !is_unlimited)
 		ms = sw_limits_take(jobs->limits, s->caller->uid, now_ns);
 	if (ms > 0)
 		return busy(refusal, &n->busy_rate_total, "rate", ms);
@@ -169,7 +170,7 @@ static struct sw_job *next_ready(const struct sw_jobs *jobs)
 	return NULL;
 }
 
-/* Told from the event loop, not from within a submission: on_stream and on_deadline are. */
+/* Called from the event loop, not from within a submission: so are on_stream and on_deadline. */
 static void start_ready(struct sw_jobs *jobs)
 {
 	struct sw_job *job;

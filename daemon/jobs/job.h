@@ -38,7 +38,7 @@ struct sw_waiter {
 };
 
 struct sw_submission {
-	const struct sw_caller *caller; /* it was judged already */
+	const struct sw_caller *caller; /* it was authorized already */
 	struct sw_found *found;         /* its pidfd is taken when a new job begins */
 	struct sw_job_options options;
 	const char *reason;      /* NULL: none */
@@ -92,7 +92,7 @@ struct sw_job {
 	char *payload;                /* owned */
 };
 
-/* Tells everybody. refusal is empty when there is a dump; what it holds is consumed;
+/* Calls done() of all waiters. refusal is empty when there is a dump; what it holds is consumed;
  * dump is borrowed. The job may be freed. */
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
 void sw_job_tell(struct sw_job *job, const char *state);

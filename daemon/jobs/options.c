@@ -5,7 +5,7 @@
 
 #include <snapwalk/symbolize.h>
 
-/* As they come; -1: not said. */
+/* As they come. */
 struct options_params {
 	int64_t max_stop_ms, timeout_ms, depth, stack_bytes;
 	int symbols;

@@ -14,7 +14,7 @@ struct sw_job_options {
 	uint32_t zero;
 };
 
-/* Options of a call (NULL: none). store is changed only when it is said. *ret_bad: what is wrong. */
+/* Options of a call (NULL: none). store is changed only when given. *ret_bad: what is wrong. */
 bool sw_options_read(const struct sw_config *config, struct json_object *options,
 		     struct sw_job_options *ret, bool *store, const char **ret_bad);
 

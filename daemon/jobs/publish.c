@@ -67,7 +67,7 @@ void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump, uid_t
 					     .stopped_us = dump->stopped_us,
 					     .n_threads = dump->n_threads};
 	if (store)
-		(void) sw_publish_store(publisher, dump, owner); /* said there */
+		(void) sw_publish_store(publisher, dump, owner); /* reported there */
 	run_command(publisher, dump, reason);
 	tell(publisher, owner, dump, NULL);
 	if (!quiet)

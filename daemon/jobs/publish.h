@@ -12,7 +12,7 @@
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
 
-/* Somebody who is told of every new dump. */
+/* Called for every new dump. */
 struct sw_subscriber {
 	TAILQ_ENTRY(sw_subscriber) link;
 	/* owner: who may see it. dump NULL: a capture failed, in words. */
@@ -25,7 +25,7 @@ struct sw_publisher {
 	const struct sw_config *config;  /* borrowed; replaced by a reload */
 	struct sw_counters *counters;    /* borrowed */
 	struct sw_store *store;          /* owned; NULL: dumps are not kept */
-	struct sw_on_dump *on_dump;      /* owned; NULL: no command is told of dumps */
+	struct sw_on_dump *on_dump;      /* owned; NULL: there is no OnDump= */
 	sd_event_source *on_dump_result; /* owned */
 	TAILQ_HEAD(sw_subscribers, sw_subscriber) subscribers;
 	size_t n_subscribers;

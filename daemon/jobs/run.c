@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A job's worker: what it says is bounded, and it is not believed more than it must be. It parsed
+ * A job's worker: what it sends is bounded and checked. It parsed
  * the files of a process that may be hostile.
  */
 #include "jobs/run.h"
@@ -88,9 +88,9 @@ static void charge(struct sw_job *job, int64_t stopped_us)
 /* What the broker could not see without the worker's capabilities: the path of the executable. */
 static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *dump)
 {
-	const struct sw_caller nobody_special = {.uid = job->request.caller_uid,
-						 .gid = job->request.caller_gid,
-						 .privileged = true};
+	const struct sw_caller caller = {.uid = job->request.caller_uid,
+					 .gid = job->request.caller_gid,
+					 .privileged = true};
 	sw_cleanup(sw_free_p) struct sw_target_creds *creds = calloc(1, sizeof(*creds));
 	if (creds == NULL)
 		return SW_DENY_KERNEL;
@@ -98,7 +98,7 @@ static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *d
 		creds->uid[i] = dump->uid;
 	(void) snprintf(creds->comm, sizeof(creds->comm), "%s", dump->comm);
 	(void) snprintf(creds->exe, sizeof(creds->exe), "%s", dump->exe);
-	return sw_authorize(job->jobs->config, &nobody_special, creds);
+	return sw_authorize(job->jobs->config, &caller, creds);
 }
 
 static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
@@ -245,7 +245,7 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *arg
 	(void) source;
 	(void) fd;
 	(void) events;
-	/* What it says after its dump is not listened to. */
+	/* What it sends after its dump is not read. */
 	if (drain(job) < 0 || job->state != SW_JOB_RUNNING)
 		stream_ends(job);
 	return 0;
@@ -257,7 +257,7 @@ static int on_exit_event(sd_event_source *source, int fd, uint32_t events, void 
 	(void) source;
 	(void) fd;
 	(void) events;
-	/* What it said before it ended is still in the stream; there is an end to that. */
+	/* What it wrote before it ended is still in the stream, which is finite. */
 	while (job->state == SW_JOB_RUNNING && drain(job) > 0)
 		;
 	stream_ends(job);

@@ -24,7 +24,7 @@ static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 	series->done(series, outcome);
 }
 
-/* Judged anew each time: the process may have become another, or its user. */
+/* Authorized anew each time: the process may have become another, or its user. */
 static bool submit(struct sw_series *series, struct sw_found *found, struct sw_refusal *refusal)
 {
 	struct sw_dump *dump = NULL;
@@ -135,7 +135,7 @@ void sw_series_destroy(struct sw_series *series)
 	free(series);
 }
 
-/* When the connections are gone only those of alerts are left: their last word lets go of what they
+/* When the connections are gone only those of alerts are left: done() frees what they
  * hold. */
 void sw_series_end(struct sw_jobs *jobs)
 {

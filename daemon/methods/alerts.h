@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-/* Alerts that were acted on: a monitoring system tells of a group again and again. Bounded: the
+/* Alerts that were acted on: a monitoring system sends a group again and again. Bounded: the
  * oldest is forgotten first. */
 
 struct sw_acted_alerts {

@@ -42,7 +42,7 @@ static bool pump(struct sw_call *call)
 {
 	struct capture *capture = call->state;
 	return capture->stream.dump != NULL &&
-	       sw_dump_stream_next(&capture->stream, call, true) == SW_STREAMED_PIECE;
+	       sw_dump_stream_next(&capture->stream, call, true) == SW_STREAMED_PART;
 }
 
 static void say_state(struct sw_call *call, const char *state)

@@ -17,7 +17,7 @@ static void read_cancel(struct sw_call *call)
 
 static bool read_pump(struct sw_call *call)
 {
-	return sw_dump_stream_next(call->state, call, true) == SW_STREAMED_PIECE;
+	return sw_dump_stream_next(call->state, call, true) == SW_STREAMED_PART;
 }
 
 static void read_stream(struct sw_call *call, struct sw_dump *dump)
@@ -61,7 +61,8 @@ void sw_method_read(struct sw_call *call)
 		return;
 	}
 	const struct sw_store_entry *entry = store != NULL ? sw_store_find(store, id) : NULL;
-	/* A dump that the caller may not see is none: its id says when which process was dumped. */
+	/* A dump that the caller may not see is not found: its id would reveal when which process
+	 * was dumped. */
 	if (entry == NULL || !sw_authorize_dump(&call->connection->caller, entry->uid)) {
 		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 		return;

@@ -68,7 +68,7 @@ static bool pump(struct sw_call *call)
 	enum sw_streamed streamed = sw_dump_stream_next(&sample->stream, call, last);
 	if (streamed == SW_STREAMED_ALL && !last)
 		go_on(sample);
-	return streamed == SW_STREAMED_PIECE;
+	return streamed == SW_STREAMED_PART;
 }
 
 static void on_state(struct sw_series *series, const char *state)

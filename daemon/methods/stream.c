@@ -34,7 +34,7 @@ enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_ca
 	if (r == 0)
 		sw_dump_stream_deinit(stream);
 	sw_call_reply_text(call, &text, r > 0 || !last);
-	return r > 0 ? SW_STREAMED_PIECE : SW_STREAMED_ALL;
+	return r > 0 ? SW_STREAMED_PART : SW_STREAMED_ALL;
 }
 
 void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced)

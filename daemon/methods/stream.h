@@ -17,7 +17,7 @@ void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_dump *dump,
 void sw_dump_stream_deinit(struct sw_dump_stream *stream);
 
 enum sw_streamed {
-	SW_STREAMED_PIECE, /* there are more */
+	SW_STREAMED_PART,  /* there are more */
 	SW_STREAMED_ALL,   /* with last: the call is freed */
 	SW_STREAMED_ERROR, /* the call is freed */
 };

@@ -10,7 +10,7 @@ bool sw_target_resolve(struct sw_call *call, struct json_object *target, struct 
 		       struct sw_refusal *refusal, const char **ret_bad);
 
 /* By the words of a rule: "pid", "comm", "unit", "cgroup", "container". Up to max pids.
- * 0; -SW_E_INVALID, -SW_E_NOT_FOUND, or what sw_select_processes() says. */
+ * 0; -SW_E_INVALID, -SW_E_NOT_FOUND, or an error of sw_select_processes(). */
 int sw_target_select(const char *kind, const char *value, size_t max, pid_t *ret_pids,
 		     size_t *ret_n, struct sw_error *err);
 

@@ -82,7 +82,7 @@ static void skip(struct trigger *t, const char *rule, const char *reason)
 		(void) json_object_put(entry); /* one line less; NULL is fine */
 }
 
-/* Captures were tried and the daemon was too busy for all of them: it may be told again. */
+/* Captures were tried and the daemon was too busy for all of them: the alert may be sent again. */
 static void answer(struct trigger *t)
 {
 	struct sw_call *call = t->call;
@@ -98,7 +98,8 @@ static void answer(struct trigger *t)
 	}
 }
 
-/* Nothing was captured: the next alert, which may name another process, is to be heard. */
+/* Nothing was captured: the next alert, which may name another process, must not
+ * wait for a cooldown. */
 static void cool_no_rule(const struct trigger *t)
 {
 	struct sw_rules *rules = &t->methods->rules;
@@ -172,7 +173,7 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		conclude(t);
 }
 
-/* The rules act with the daemon's own authority: only Deny= stands above them. */
+/* The rules act with the daemon's own authority: only Deny= limits them. */
 static const struct sw_caller rule_caller = {.privileged = true};
 
 static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)

@@ -289,7 +289,7 @@ enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_c
 	 * __ptrace_may_access (kernel/ptrace.c, Linux 6.1), in its order: all three ids are the
 	 * caller's; the memory is dumpable; and of cap_ptrace_access_check (security/commoncap.c):
 	 * the same user namespace and no capability more than the caller's. What the caller's are
-	 * is not said by the socket, so that we take none: stricter than the kernel for callers
+	 * is not known from the socket, so that we take none: stricter than the kernel for callers
 	 * with capabilities and for owners of a user namespace, never more lenient.
 	 */
 	for (int i = 0; i < 3; i++)

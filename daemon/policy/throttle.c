@@ -69,7 +69,7 @@ void sw_limits_reconfigure(struct sw_limits *limits, const struct sw_config *con
 	limits->budget_us = (int64_t) WINDOW_S * 100 * config->stop_percent_x100;
 }
 
-/* Rounded up, so that who waits that long is not told to wait again. */
+/* Rounded up, so that a caller who waits that long need not wait again. */
 static uint32_t wait_ms(int64_t wait_ns)
 {
 	int64_t ms = (wait_ns + NS_PER_MS - 1) / NS_PER_MS;

@@ -29,7 +29,7 @@ static void finish(struct sw_call *call)
 	sw_connection_kick(connection);
 }
 
-/* Consumes data. r is what the codec said. */
+/* Consumes data. r is what the codec returned. */
 static void send_message(struct sw_call *call, int r, char *data, size_t size, bool final)
 {
 	if (r < 0)

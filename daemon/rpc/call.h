@@ -25,11 +25,11 @@ struct sw_call {
 	void *state; /* the method's */
 	/* Frees state: the peer has hung up, or the final reply is sent. Optional. */
 	void (*cancel)(struct sw_call *call);
-	/* There is room for output. True: there is more to say when there is room again. Optional. */
+	/* There is room for output. True: there is more to send when there is room again. Optional. */
 	bool (*pump)(struct sw_call *call);
 };
 
-/* One message of a peer. False: it is none, close the connection. */
+/* One message of a peer. False: it is not a call; close the connection. */
 bool sw_call_dispatch(struct sw_connection *connection, const char *message, size_t size);
 void sw_call_destroy(struct sw_call *call);
 

@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-enum { READ_BYTES = 64 << 10, PIECES_AT_ONCE = 4 };
+enum { READ_BYTES = 64 << 10, PARTS_AT_ONCE = 4 };
 
 void sw_connection_kick(struct sw_connection *c)
 {
@@ -57,7 +57,7 @@ static void timer_set(struct sw_connection *c, bool waiting_for_message, bool st
 /* What is waited for now; the timer of an idle connection is off. */
 static void watch(struct sw_connection *c)
 {
-	bool partial = !c->greeted || c->input.size > c->input.begin;
+	bool partial = !c->has_begun || c->input.size > c->input.begin;
 	uint32_t events = 0;
 	if (c->call == NULL && !c->eof && c->output_bytes < SW_CONNECTION_OUTPUT_MAX)
 		events |= EPOLLIN;
@@ -166,10 +166,10 @@ static void receive(struct sw_connection *c)
 		return;
 	}
 	take_fds(c, &message);
-	/* Somebody speaks HTTP: better told at once than left waiting. */
-	if (!c->greeted && data[0] != '{' && strchr(" \t\r\n", data[0]) == NULL)
+	/* HTTP, say: closed at once, instead of after a timeout. */
+	if (!c->has_begun && data[0] != '{' && strchr(" \t\r\n", data[0]) == NULL)
 		c->dead = true;
-	c->greeted = true;
+	c->has_begun = true;
 	if (!c->dead && sw_varlink_input_add(&c->input, data, (size_t) n) < 0)
 		c->dead = true;
 }
@@ -185,11 +185,11 @@ static void dispatch(struct sw_connection *c)
 		drop_fds(c); /* no call wanted them */
 }
 
-/* Others have their turn after some pieces. */
+/* Other connections have their turn after some parts. */
 static void pump(struct sw_connection *c)
 {
 	bool more = true;
-	for (int i = 0; more && i < PIECES_AT_ONCE; i++)
+	for (int i = 0; more && i < PARTS_AT_ONCE; i++)
 		more = !c->dead && c->call != NULL && c->call->pump != NULL &&
 		       c->output_bytes < SW_CONNECTION_OUTPUT_LOW && c->call->pump(c->call);
 	if (more)
@@ -201,7 +201,7 @@ static void process(struct sw_connection *c)
 {
 	dispatch(c);
 	pump(c);
-	/* The peer has said all, and has heard all. */
+	/* The peer sends no more, and has received everything. */
 	if (c->eof && c->call == NULL && c->output_bytes == 0)
 		c->dead = true;
 	if (!c->dead)

@@ -38,7 +38,7 @@ struct sw_connection {
 	size_t n_fds;
 	struct sw_call *call; /* owned; the one that is not answered yet. Calls wait for it */
 	sd_event_source *io, *timer, *kick; /* owned */
-	bool greeted;                       /* the first byte was that of a JSON object */
+	bool has_begun;                     /* the first byte was that of a JSON object */
 	bool eof;                           /* it sends no more, but may read */
 	bool dead;                          /* to be destroyed as soon as nobody uses it */
 	bool waiting_for_message, stalled;  /* what the timer is for */

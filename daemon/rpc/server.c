@@ -106,7 +106,7 @@ static int bind_path(const char *path, int *ret_fd, struct sw_error *err)
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "socket");
-	/* Everybody may call: each call is judged by itself. */
+	/* Everybody may connect: each call is authorized by itself. */
 	mode_t before = umask(0111);
 	r = bind(fd, (const struct sockaddr *) &address, sizeof(address));
 	(void) umask(before); /* cannot fail */
@@ -163,7 +163,7 @@ static size_t connections_of(const struct sw_server *server, uid_t uid)
 	return n;
 }
 
-static bool is_welcome(struct sw_server *server, int fd)
+static bool may_connect(struct sw_server *server, int fd)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -176,11 +176,11 @@ static bool is_welcome(struct sw_server *server, int fd)
 }
 
 /* Takes fd. Hanging up is the answer to one too many: it has not called anything yet. */
-static void welcome(struct sw_server *server, int fd)
+static void take_connection(struct sw_server *server, int fd)
 {
 	struct sw_error err = {0};
 	server->counters->connections_total++;
-	if (!is_welcome(server, fd))
+	if (!may_connect(server, fd))
 		(void) close(fd); /* that is what is meant */
 	else if (sw_connection_create(server, fd, &err) < 0)
 		sw_log(SW_LOG_WARNING, "a connection is refused: %s", err.message);
@@ -215,7 +215,7 @@ static int on_connection(sd_event_source *source, int listener_fd, uint32_t even
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		int fd = accept4(listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
-			welcome(server, fd);
+			take_connection(server, fd);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 			return accept_later(server, source), 0;
 		else if (errno != EINTR && errno != ECONNABORTED)
@@ -234,7 +234,7 @@ int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *
 	for (size_t i = 0; i < server->n_listeners; i++) {
 		struct sw_listener *l = &server->listeners[i];
 		if (!is_listening_unix(l->fd)) {
-			welcome(server, sw_take_fd(l->fd));
+			take_connection(server, sw_take_fd(l->fd));
 			continue;
 		}
 		if (sd_event_add_io(event, &l->source, l->fd, EPOLLIN, on_connection, server) < 0)

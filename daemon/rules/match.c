@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a rule says of an alert. Labels come from the network: they choose only among processes that
- * the rule allows, and only as text of a shape that its kind of target has. */
+/* Whether a rule matches an alert. Labels come from the network: they choose only among processes
+ * that the rule allows, and only as text of a shape that its kind of target has. */
 #include "rules/match.h"
 #include "cleanup.h"
 #include "errors.h"

@@ -21,7 +21,7 @@ void sw_rule_target_deinit(struct sw_rule_target *target);
 /* What a target's value, which may have come from a label, must look like; by kind. */
 bool sw_rule_value_valid(const char *kind, const char *value);
 /* Does a label's value ("web1:9256") name this host? Its name, or that name's first component, as
- * far as host_name says it: "web1.example.org" is not the host "web1". */
+ * far as host_name has it: "web1.example.org" is not the host "web1". */
 bool sw_rule_host_matches(const char *value, const char *host_name);
 
 /* 1 and the target when the rule matches; 0 and *ret_reason (static) why it does not: "source",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rules files as rules. Strict: what is not understood is said, and the rule does not count. */
+/* Rules files as rules. Strict: what is not understood is reported, and the rule does not count. */
 #include "rules/parse.h"
 #include "rules/values.h"
 #include "cleanup.h"
@@ -251,7 +251,7 @@ static void rule_end(struct parser *p)
 	p->has_rule = false;
 }
 
-/* The title of a section, said by its first key: false when it is none of a rule. */
+/* The title of a section, reported at its first key: false when it is not that of a rule. */
 static bool rule_begin(struct parser *p, const char *section)
 {
 	static const char prefix[] = "rule ";
@@ -328,7 +328,7 @@ static int handle(void *arg, const char *section, const char *name, const char *
 		if (!rule_begin(p, section))
 			return 1;
 	} else if (!p->has_rule) {
-		return 1; /* said at its first key */
+		return 1; /* reported at its first key */
 	}
 	set_key(p, name, value != NULL ? value : "");
 	return 1;

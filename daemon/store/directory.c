@@ -42,7 +42,7 @@ static bool name_parse(const char *name, char id[SW_STORE_ID_MAX + 1])
 	return sw_store_id_valid(id);
 }
 
-/* 0 also when the file is none of ours, which is left alone. buffer: 8 + SW_STORE_HEAD_MAX. */
+/* 0 also when the file is not ours, which is left alone. buffer: 8 + SW_STORE_HEAD_MAX. */
 static int scan_file(struct sw_store *store, const char *name, char *buffer)
 {
 	char id[SW_STORE_ID_MAX + 1];

@@ -83,7 +83,7 @@ void sw_store_reconfigure(struct sw_store *store, const struct sw_config *config
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-/* close() too can say that the disk is full (NFS, quotas). */
+/* close(), too, can report that the disk is full (NFS, quotas). */
 static bool write_new(const struct sw_store *store, const char *name, const char *data, size_t size)
 {
 	int fd = openat(store->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -98,7 +98,7 @@ static bool write_new(const struct sw_store *store, const char *name, const char
 	return written;
 }
 
-/* What can be said before anything is written; KeepFree= needs its room before. */
+/* What can be decided before anything is written; KeepFree= needs its room before. */
 static int check_room(struct sw_store *store, const char *id, size_t size, struct sw_error *err)
 {
 	size_t at;

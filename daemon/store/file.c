@@ -178,7 +178,7 @@ static const char *get_string(struct json_object *object, const char *key)
 	return strlen(string) == (size_t) json_object_get_string_len(value) ? string : NULL;
 }
 
-/* id, comm and summary in one piece of memory. */
+/* id, comm and summary in one allocation. */
 static int head_fill(const char *id, const char *comm, const char *summary,
 		     struct sw_store_head *head)
 {
@@ -238,7 +238,7 @@ int sw_store_decode(const void *data, size_t size, size_t max, char **ret_json, 
 	    !sw_bytes_sub(file, FRAME_HEAD_BYTES + (uint64_t) head_size,
 			  size - FRAME_HEAD_BYTES - head_size, &frame))
 		return sw_fail(err, SW_E_FORMAT, "no stored dump");
-	/* The size comes from the file: believed as an upper bound, of which the decoder, with
+	/* The size comes from the file: used as an upper bound, of which the decoder, with
 	 * exactly so much room, must use all. */
 	unsigned long long wanted = ZSTD_getFrameContentSize(frame.data, frame.size);
 	if (wanted == ZSTD_CONTENTSIZE_UNKNOWN || wanted == ZSTD_CONTENTSIZE_ERROR ||

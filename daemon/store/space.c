@@ -21,7 +21,7 @@ static bool drop_oldest(struct sw_store *store)
 	return true;
 }
 
-/* Free bytes of the file system for users that are not root; UINT64_MAX when it will not say. */
+/* Free bytes of the file system for users that are not root; UINT64_MAX when unknown. */
 static uint64_t free_bytes(const struct sw_store *store)
 {
 	struct statvfs vfs;

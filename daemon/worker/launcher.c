@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The launcher: nothing but the configuration tells it what to run. */
+/* The launcher: what it runs comes from the configuration alone. */
 #include "worker/launcher.h"
 #include "worker/wire.h"
 #include "sandbox/caps.h"
@@ -41,7 +41,7 @@ struct launcher {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* What a command is told. */
+/* The environment of a command. */
 struct environment {
 	char id[96], pid[32], comm[96], reason[544];
 	char *list[8]; /* NULL-terminated */

@@ -48,7 +48,7 @@ static int user_find(const struct sw_config *config, struct sw_on_dump_user *ret
 	return 0;
 }
 
-/* The launcher says whether it has become what it should be. */
+/* The launcher reports whether it could change its user. */
 static int wait_ready(int fd, struct sw_error *err)
 {
 	struct sw_error theirs;

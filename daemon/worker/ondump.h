@@ -18,7 +18,7 @@
  */
 struct sw_on_dump;
 
-enum { SW_ON_DUMP_MAX = 4 }; /* at once; a dump that finds so many is not told of */
+enum { SW_ON_DUMP_MAX = 4 }; /* at once; for a dump beyond them none is started */
 
 /*
  * Starts the launcher: to be called before sw_sandbox_broker() and before there are threads or an

@@ -128,7 +128,7 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 	int r = capture(&worker, &err);
 	if (r < 0) {
 		const struct sw_worker_failed failed = sw_worker_failure(&worker, -r, &err);
-		/* Nobody to tell when this fails. */
+		/* When this fails the broker is gone. */
 		(void) sw_worker_event_write(stream, SW_WORKER_FAILED, &failed, sizeof(failed),
 					     NULL);
 	}

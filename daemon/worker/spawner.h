@@ -18,7 +18,7 @@ struct sw_spawner {
  */
 int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, struct sw_error *err);
 
-/* A reload: what Deny= and DumpMax= say to workers from now on. 0; -SW_E_IO; -SW_E_LIMIT: Deny= is
+/* A reload: Deny= and DumpMax= of workers from now on. 0; -SW_E_IO; -SW_E_LIMIT: Deny= is
  * longer than SW_WORKER_DENY_MAX in all. */
 int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
 			 struct sw_error *err);

@@ -138,12 +138,12 @@ static void answer(const struct spawner *s, uint64_t number, const struct sw_err
 				      .sys_errno = err->sys_errno};
 	memcpy(a.message, err->message, sizeof(a.message));
 	/* Cannot be told: the broker does not wait for ever. The worker's stream is
-	 * then closed, and it ends at its first word. */
+	 * then closed, and it ends when it writes. */
 	(void) sw_wire_send(s->fd, &a, sizeof(a), fds, n_fds);
 }
 
 /* Out of memory ends us, rather than go on by a list that does not hold any more. */
-static void adopt(struct spawner *s, const struct sw_spawner_policy *policy)
+static void apply_policy(struct spawner *s, const struct sw_spawner_policy *policy)
 {
 	size_t n = 0;
 	s->policy = *policy;
@@ -161,7 +161,7 @@ static void adopt(struct spawner *s, const struct sw_spawner_policy *policy)
 	s->config.dump_bytes_max = s->policy.dump_bytes_max;
 }
 
-static void obey_order(struct spawner *s, const struct sw_spawner_order *order, int target_pidfd)
+static void handle_order(struct spawner *s, const struct sw_spawner_order *order, int target_pidfd)
 {
 	int fds[SW_WIRE_FDS_MAX];
 	struct sw_error err = {0};
@@ -171,7 +171,7 @@ static void obey_order(struct spawner *s, const struct sw_spawner_order *order, 
 		(void) close(fds[i]);
 }
 
-static void obey(struct spawner *s)
+static void handle_message(struct spawner *s)
 {
 	union {
 		struct sw_spawner_order order;
@@ -181,9 +181,9 @@ static void obey(struct spawner *s)
 	size_t n_got = 0;
 	ssize_t size = sw_wire_receive(s->fd, &message, sizeof(message), got, &n_got);
 	if (size == sizeof(message.order))
-		obey_order(s, &message.order, n_got > 0 ? got[0] : -EBADF);
+		handle_order(s, &message.order, n_got > 0 ? got[0] : -EBADF);
 	else if (size == sizeof(message.policy))
-		adopt(s, &message.policy);
+		apply_policy(s, &message.policy);
 	else
 		_exit(0); /* the broker is gone, or not what it was */
 	for (size_t i = 0; i < n_got; i++)
@@ -214,6 +214,6 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 		if (events[1].revents != 0)
 			reap(&s);
 		if (events[0].revents != 0)
-			obey(&s);
+			handle_message(&s);
 	}
 }

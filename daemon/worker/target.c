@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which process it is, whether the caller may capture it, and what to say when not. */
+/* Which process it is, whether the caller may capture it, and what to report when not. */
 #include "worker/target.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -46,9 +46,9 @@ bool sw_worker_permit(void *arg, int task_fd)
 }
 
 /*
- * A first look, so that nobody is stopped in vain; it also makes the one in the stop a quick one,
- * with code and memory at hand. It decides only what a leader that has ended tells as well: its
- * ids and program, but not whether the process protects itself.
+ * A first look, so that no process is stopped that may not be captured; it also makes that in the
+ * stop a quick one, with code and memory at hand. It decides only by what a leader that has ended
+ * still shows: its ids and program, but not whether the process protects itself.
  */
 static int look_before(struct sw_worker *worker, pid_t pid, struct sw_error *err)
 {

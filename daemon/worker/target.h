@@ -25,7 +25,7 @@ struct sw_worker {
 int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, struct sw_error *err);
 /* struct sw_snapshot_options.permit; arg is the worker. */
 bool sw_worker_permit(void *arg, int task_fd);
-/* Why it could not be captured, as the broker is told. */
+/* Why it could not be captured, for the broker. */
 struct sw_worker_failed sw_worker_failure(const struct sw_worker *worker, int code,
 					  const struct sw_error *err);
 

@@ -6,7 +6,7 @@
 
 #include <snapwalk/error.h>
 
-/* What broker and spawner say to each other: one structure a message, no pointers in it. Both are
+/* Messages between broker and spawner: one structure each, no pointers in it. Both are
  * one program, so that sizes and layout agree. */
 
 /* Broker to spawner; a pidfd of the target may come with it. */
@@ -15,7 +15,7 @@ struct sw_spawner_order {
 	struct sw_worker_request request;
 };
 
-/* Broker to spawner, and told from an order by its size. */
+/* Broker to spawner; differs from an order by its size. */
 struct sw_spawner_policy {
 	uint64_t dump_bytes_max;
 	char deny[SW_WORKER_DENY_MAX]; /* names one behind the other, an empty one at the end */
