@@ -27,6 +27,19 @@ SOUND = {
 }
 
 
+COMPILED = {}   # what stays the same from program to program
+
+
+def compile_once(top, name, text, target):
+    if (name, text) not in COMPILED:
+        subprocess.run(["cc", "-w", "-fcommon", f"-I{top}/src", "-c", "-o", target,
+                        os.path.join(top, "src", name)], check=True)
+        with open(target, "rb") as file:
+            COMPILED[name, text] = file.read()
+    with open(target, "wb") as file:
+        file.write(COMPILED[name, text])
+
+
 def graph(files, *options, order=ORDER, keep=()):
     """The exit status and the faults that are found in a program of these files."""
     with tempfile.TemporaryDirectory() as top:
@@ -39,8 +52,7 @@ def graph(files, *options, order=ORDER, keep=()):
             if name.endswith(".c"):
                 target = os.path.join(top, "obj", name[:-2] + ".o")
                 os.makedirs(os.path.dirname(target), exist_ok=True)
-                subprocess.run(["cc", "-w", "-fcommon", f"-I{top}/src", "-c", "-o", target,
-                                os.path.join(top, "src", name)], check=True)
+                compile_once(top, name, files[name], target)
         for name in keep:
             os.unlink(os.path.join(top, "src", name))
         run = subprocess.run([sys.executable, GRAPH, "--objects", f"{top}/obj",
