@@ -68,16 +68,18 @@ OBJ_LIBWALK    := $(filter-out $(OBJ_BASE),$(call objects,libwalk))
 OBJ_SYMBOLIZER := $(call objects,symbolizer)
 OBJ_PROTOCOL   := $(call objects,protocol)
 OBJ_CLI        := $(call objects,cli)
-OBJ_DAEMON     := $(call objects,daemon)
 # The gate is a program of its own, without the daemon's code; mains are in no archive.
-OBJ_GATE       := $(filter $(BUILD)/obj/daemon/gate_%,$(OBJ_DAEMON))
+OBJ_GATE       := $(call objects,daemon/gate)
+OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
+# Folders of the daemon, those first that others may refer to: see tests/graph.py.
+ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 
 $(OBJ_BASE):       INC := $(INC_BASE)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)
 $(OBJ_SYMBOLIZER): INC := $(INC_SYMBOLIZER)
 $(OBJ_PROTOCOL):   INC := $(INC_PROTOCOL)
 $(OBJ_CLI):        INC := $(INC_CLI)
-$(OBJ_DAEMON):     INC := $(INC_DAEMON)
+$(OBJ_DAEMON) $(OBJ_GATE): INC := $(INC_DAEMON)
 
 BIN   := $(BUILD)/bin
 LIB   := $(BUILD)/lib
@@ -99,8 +101,8 @@ $(LIB)/libbase.a: $(OBJ_BASE)
 $(LIB)/libwalk.a: $(OBJ_LIBWALK)
 $(LIB)/libsymbolizer.a: $(OBJ_SYMBOLIZER)
 $(LIB)/libprotocol.a: $(OBJ_PROTOCOL)
-$(LIB)/libdaemon.a: $(filter-out %/main.o $(OBJ_GATE),$(OBJ_DAEMON))
-$(LIB)/libgate.a: $(filter-out %/gate_main.o,$(OBJ_GATE))
+$(LIB)/libdaemon.a: $(filter-out %/main.o,$(OBJ_DAEMON))
+$(LIB)/libgate.a: $(filter-out %/main.o,$(OBJ_GATE))
 $(LIB)/%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -118,7 +120,7 @@ $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(ARCHIVES)
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # A client in a sandbox of its own: nothing that stops, walks or stores.
-$(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate_main.o $(LIB)/libgate.a $(LIB)/libprotocol.a \
+$(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libprotocol.a $(LIB)/libbase.a \
@@ -186,7 +188,7 @@ check: deps-check
 # ---- house keeping ----------------------------------------------------------------------------
 SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
-	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
+	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] daemon/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
 	tests/live/*.[ch])
 
 .PHONY: fmt fmt-check lint layers
@@ -198,9 +200,10 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang all
-layers:
+layers: $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
+	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 
 .PHONY: install

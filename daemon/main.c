@@ -6,9 +6,10 @@
 #include "broker.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "journal.h"
-#include "ondump.h"
-#include "sandbox.h"
+#include "config/journal.h"
+#include "rules/load.h"
+#include "rules/parse.h"
+#include "sandbox/roles.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ static bool arguments_parse(int argc, char **argv, struct arguments *ret, int *r
 		case CHECK: ret->check = true; break;
 		case VERSION: puts("snapwalkd " SW_VERSION); return false;
 		case HELP: fputs(help, stdout); return false;
-		default: /* getopt has said it */ *ret_status = EXIT_USAGE; return false;
+		default: /* getopt has printed it */ *ret_status = EXIT_USAGE; return false;
 		}
 	}
 	if (optind < argc) {
@@ -159,7 +160,7 @@ static void make_parents(const char *path)
 	sw_cleanup(sw_free_p) char *parent = strdup(path);
 	for (char *slash = parent; slash != NULL && (slash = strchr(slash + 1, '/')) != NULL;) {
 		*slash = '\0';
-		(void) mkdir(parent, 0700); /* it is there, or the last one says why not */
+		(void) mkdir(parent, 0700); /* it is there, or the last one fails with the reason */
 		*slash = '/';
 	}
 }
@@ -172,7 +173,7 @@ static void make_directory(const char *path, mode_t mode, const struct sw_config
 	if (config->user_mode)
 		make_parents(path);
 	if (mkdir(path, mode) < 0)
-		return; /* it is there, or opening something in it says why not */
+		return; /* it is there, or opening something in it fails with the reason */
 	if (user != NULL && chown(path, user->pw_uid, user->pw_gid) < 0)
 		sw_log(SW_LOG_WARNING, "%s: %s", path, strerrordesc_np(errno));
 }
@@ -298,9 +299,9 @@ static int drop_privileges(const struct sw_config *config, struct sw_error *err)
 static int serve(struct service *service, struct sw_spawner *spawner, struct sw_error *err)
 {
 	struct sw_broker *broker = &service->broker;
-	int r = sw_on_dump_create(service->config, &broker->on_dump, err);
+	int r = sw_on_dump_create(service->config, &broker->jobs.publisher.on_dump, err);
 	if (r == 0)
-		r = sw_broker_listen(broker, service->config->socket_path, err);
+		r = sw_server_listen(&broker->server, service->config->socket_path, err);
 	if (r == 0)
 		r = drop_privileges(service->config, err);
 	if (r == 0)

@@ -3,7 +3,8 @@
  * A rules file and an alert's labels: lines "name=value" behind a line of two dashes. Whatever the
  * labels are, a target has the shape of its kind.
  */
-#include "rules.h"
+#include "rules/match.h"
+#include "rules/parse.h"
 #include "cleanup.h"
 
 #include <string.h>

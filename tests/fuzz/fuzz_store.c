@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files in the daemon's state directory: who can write there may write anything. */
-#include "store_file.h"
+#include "store/file.h"
 #include "cleanup.h"
 
 #include <string.h>

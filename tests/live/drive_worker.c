@@ -19,9 +19,9 @@
  *
  * A line "config name=value" is a reload with other options (deny, dump_max); prints "configured".
  */
-#include "authorize.h"
-#include "sandbox.h"
-#include "worker.h"
+#include "policy/authorize.h"
+#include "sandbox/roles.h"
+#include "worker/spawner.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -97,13 +97,13 @@ def test_commands(tap):
 
 
 def test_journal(tap):
-    ids = re.findall(r'^#define ID_\w+ +"(\w+)"', read("daemon/journal.c"), re.M)
-    fields = re.findall(r'"(SNAPWALK_[A-Z_]+)=', read("daemon/journal.c"))
+    ids = re.findall(r'^#define ID_\w+ +"(\w+)"', read("daemon/config/journal.c"), re.M)
+    fields = re.findall(r'"(SNAPWALK_[A-Z_]+)=', read("daemon/config/journal.c"))
     documented(tap, "snapwalkd.8", ids + fields, "journal")
 
 
 def test_configuration(tap):
-    keys = re.findall(r'KEY\("(\w+)"', read("daemon/config.c"))
+    keys = re.findall(r'KEY\("(\w+)"', read("daemon/config/settings.c"))
     documented(tap, "snapwalk.conf.5", keys, "keys of snapwalk.conf")
     sample = re.findall(r"^#?(\w+)=", read("daemon/units/snapwalk.conf"), re.M)
     tap.equal(sorted(set(keys) - set(sample)), [], "keys: each is in the configuration installed")

@@ -2,8 +2,8 @@
 #ifndef STORE_CASE_H
 #define STORE_CASE_H
 
-#include "store.h"
-#include "store_file.h"
+#include "store/dumps.h"
+#include "store/file.h"
 
 /* A store in a directory of its own. */
 struct store_case {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "authorize.h"
+#include "policy/authorize.h"
 #include "cleanup.h"
 
 #include <fcntl.h>

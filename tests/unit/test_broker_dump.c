@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "broker_dump.h"
-#include "broker_summary.h"
+#include "jobs/dump.h"
+#include "jobs/summary.h"
 #include "cleanup.h"
 
 #include <setjmp.h>
@@ -148,7 +148,7 @@ static void test_large(void **state)
 	int pieces = 0, next = 0;
 	while (sw_dump_next(dump, &cursor, SW_COALESCED_NO, &text) > 0) {
 		if (strncmp(text.data, "{\"threads\":[", 12) == 0) {
-			assert_true(text.size < SW_DUMP_PIECE_MAX + 2048);
+			assert_true(text.size < SW_DUMP_PART_MAX + 2048);
 			struct json_object *piece = json_tokener_parse(text.data);
 			struct json_object *threads = json_object_object_get(piece, "threads");
 			size_t n = json_object_array_length(threads);

@@ -3,8 +3,8 @@
  * Jobs without processes: the spawner below gives pipes, and what workers say is written by the
  * tests. The event loop is the real one.
  */
-#include "broker.h"
-#include "broker_job.h"
+#include "jobs/job.h"
+#include "jobs/state.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -82,7 +82,9 @@ static void say_dump(struct worker *w, const char *id)
 
 struct fixture {
 	struct sw_config config;
-	struct sw_broker broker;
+	struct sw_counters counters;
+	struct sw_jobs jobs;
+	sd_event *event;
 	struct sw_spawner spawner;
 };
 
@@ -126,8 +128,9 @@ static int setup(void **state)
 	free(f->config.rules_dir);
 	f->config.rules_dir = strdup("/nowhere");
 	f->spawner.pidfd = eventfd(0, 0);
-	assert_int_equal(sw_broker_init(&f->broker, &f->config, &err), 0);
-	assert_int_equal(sw_broker_start(&f->broker, &f->spawner, &err), 0);
+	sw_jobs_init(&f->jobs, &f->config, &f->counters);
+	assert_true(sd_event_new(&f->event) >= 0);
+	assert_int_equal(sw_jobs_start(&f->jobs, f->event, &f->spawner, &err), 0);
 	*state = f;
 	return 0;
 }
@@ -135,7 +138,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	sw_broker_deinit(&f->broker);
+	sw_jobs_deinit(&f->jobs);
+	sd_event_unref(f->event);
 	sw_config_deinit(&f->config);
 	assert_int_equal(close(f->spawner.pidfd), 0);
 	free(f);
@@ -145,7 +149,7 @@ static int teardown(void **state)
 static void loop(struct fixture *f)
 {
 	int n = 0;
-	while (sd_event_run(f->broker.event, 0) > 0)
+	while (sd_event_run(f->event, 0) > 0)
 		assert_true(++n < LOOPS_MAX);
 }
 
@@ -161,7 +165,7 @@ static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *ca
 					.options = {.depth = depth, .max_stop_ms = 100}};
 	for (int i = 0; i < 3; i++)
 		found.creds.uid[i] = 5;
-	enum sw_submitted r = sw_job_submit(&f->broker, &s, &l->waiter, ret_dump, refusal);
+	enum sw_submitted r = sw_job_submit(&f->jobs, &s, &l->waiter, ret_dump, refusal);
 	sw_found_deinit(&found);
 	return r;
 }
@@ -178,7 +182,7 @@ static void test_one(void **state)
 	struct fixture *f = *state;
 	struct listener l = listener_new();
 	submit(f, 42, 9, &l);
-	assert_int_equal(f->broker.n_queued, 1);
+	assert_int_equal(f->jobs.n_queued, 1);
 	assert_int_equal(n_workers, 0);
 	loop(f);
 	assert_int_equal(n_workers, 1);
@@ -192,14 +196,14 @@ static void test_one(void **state)
 	assert_string_equal(l.heard, "stopped resumed dump");
 	assert_string_equal(l.id, "0-1");
 	assert_false(l.coalesced);
-	assert_int_equal(f->broker.n_running, 1);
+	assert_int_equal(f->jobs.n_running, 1);
 	end(&workers[0]);
 	loop(f);
-	assert_int_equal(f->broker.n_running, 0);
-	assert_true(TAILQ_EMPTY(&f->broker.jobs));
-	assert_int_equal(f->broker.counters.captures_total, 1);
-	assert_int_equal(f->broker.counters.captures_incomplete_total, 0);
-	assert_int_equal(f->broker.counters.stopped_us_total, 850);
+	assert_int_equal(f->jobs.n_running, 0);
+	assert_true(TAILQ_EMPTY(&f->jobs.list));
+	assert_int_equal(f->counters.captures_total, 1);
+	assert_int_equal(f->counters.captures_incomplete_total, 0);
+	assert_int_equal(f->counters.stopped_us_total, 850);
 }
 
 /* Callers in flight join; a caller soon after has the same dump; other options do not. */
@@ -224,7 +228,7 @@ static void test_coalesced(void **state)
 	assert_int_equal(submit_as(f, &root, 42, 9, &c, &dump, &refusal), SW_SUBMITTED_DUMP);
 	assert_string_equal(dump->id, "0-1");
 	sw_dump_unref(dump);
-	assert_int_equal(f->broker.counters.coalesced_total, 2);
+	assert_int_equal(f->counters.coalesced_total, 2);
 	submit(f, 42, 10, &c);
 	loop(f);
 	assert_int_equal(n_workers, 2);
@@ -254,7 +258,7 @@ static void test_one_at_a_time(void **state)
 	loop(f);
 	assert_string_equal(b.heard, "stopped io.snapwalk.Failed");
 	assert_string_equal(c.heard, "stopped io.snapwalk.Failed");
-	assert_int_equal(f->broker.counters.workers_died_total, 2);
+	assert_int_equal(f->counters.workers_died_total, 2);
 }
 
 /* What was let in while the target had stop time left is asked again when its turn comes. */
@@ -266,16 +270,16 @@ static void test_budget_at_start(void **state)
 	submit(f, 42, 10, &b);
 	loop(f);
 	assert_int_equal(n_workers, 1);
-	sw_limits_stopped(f->broker.limits, 42, 7, 700000, sw_clock_ns());
+	sw_limits_stopped(f->jobs.limits, 42, 7, 700000, sw_clock_ns());
 	say_dump(&workers[0], "0-1");
 	end(&workers[0]);
 	loop(f);
 	assert_string_equal(a.heard, "stopped resumed dump");
 	assert_string_equal(b.heard, "io.snapwalk.Busy");
 	assert_int_equal(n_workers, 1);
-	assert_int_equal(f->broker.counters.busy_target_total, 1);
-	assert_true(TAILQ_EMPTY(&f->broker.jobs));
-	assert_int_equal(f->broker.n_queued, 0);
+	assert_int_equal(f->counters.busy_target_total, 1);
+	assert_true(TAILQ_EMPTY(&f->jobs.list));
+	assert_int_equal(f->jobs.n_queued, 0);
 }
 
 static void test_nonsense(void **state)
@@ -301,10 +305,10 @@ static void test_nonsense(void **state)
 		end(w);
 		loop(f);
 		assert_non_null(strstr(l.heard, "io.snapwalk.Failed"));
-		assert_int_equal(f->broker.n_running, 0);
+		assert_int_equal(f->jobs.n_running, 0);
 	}
-	assert_int_equal(f->broker.counters.captures_total, 0);
-	assert_int_equal(f->broker.counters.captures_failed_total, 4);
+	assert_int_equal(f->counters.captures_total, 0);
+	assert_int_equal(f->counters.captures_failed_total, 4);
 }
 
 static void test_failures(void **state)
@@ -345,7 +349,7 @@ static void test_cancel(void **state)
 	sw_waiter_cancel(&a.waiter);
 	loop(f);
 	assert_int_equal(n_workers, 0);
-	assert_true(TAILQ_EMPTY(&f->broker.jobs));
+	assert_true(TAILQ_EMPTY(&f->jobs.list));
 	/* One that runs goes on without anybody. */
 	submit(f, 42, 9, &b);
 	loop(f);
@@ -354,8 +358,8 @@ static void test_cancel(void **state)
 	end(&workers[0]);
 	loop(f);
 	assert_string_equal(b.heard, "stopped ");
-	assert_int_equal(f->broker.counters.captures_total, 1);
-	assert_int_equal(f->broker.n_running, 0);
+	assert_int_equal(f->counters.captures_total, 1);
+	assert_int_equal(f->jobs.n_running, 0);
 }
 
 static void test_busy(void **state)
@@ -399,15 +403,15 @@ static void test_deadline(void **state)
 	submit(f, 42, 1, &a);
 	submit(f, 42, 2, &b);
 	while (b.heard[0] == '\0' || strstr(a.heard, "Timeout") == NULL)
-		assert_true(sd_event_run(f->broker.event, 5000000) > 0);
+		assert_true(sd_event_run(f->event, 5000000) > 0);
 	assert_string_equal(a.heard, "stopped io.snapwalk.Timeout");
 	assert_string_equal(b.heard, "io.snapwalk.Timeout");
-	assert_int_equal(f->broker.counters.workers_killed_total, 1);
+	assert_int_equal(f->counters.workers_killed_total, 1);
 	/* Its place is taken until it is really gone. */
-	assert_int_equal(f->broker.n_running, 1);
+	assert_int_equal(f->jobs.n_running, 1);
 	end(&workers[0]);
 	loop(f);
-	assert_int_equal(f->broker.n_running, 0);
+	assert_int_equal(f->jobs.n_running, 0);
 }
 
 int main(void)

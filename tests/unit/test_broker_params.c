@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "broker_params.h"
+#include "rpc/params.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gate.h"
+#include "gate/alerts.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gate.h"
+#include "gate/options.h"
 #include "cleanup.h"
 
 #include <arpa/inet.h>

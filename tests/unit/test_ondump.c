@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ondump.h"
+#include "worker/ondump.h"
 #include "cleanup.h"
 #include "text.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "rules.h"
+#include "rules/load.h"
+#include "rules/match.h"
+#include "rules/parse.h"
 #include "cleanup.h"
 #include "text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sandbox.h"
+#include "sandbox/roles.h"
 #include "cleanup.h"
 
 #include <setjmp.h>
@@ -23,10 +23,7 @@
 #include <sys/wait.h>
 
 /* Each sandbox is entered by a child of its own. What it found out is its exit status. */
-enum { FINE = 0, SANDBOX_FAILED = 100, MEMORY_MIB = 64, MIB = 1 << 20 };
-
-static const struct sw_worker_request request = {.memory_mib = MEMORY_MIB,
-						 .names_timeout_ms = 3000};
+enum { FINE = 0, SANDBOX_FAILED = 100, MEMORY_MIB = 64, MIB = 1 << 20, NAMES_MS = 3000 };
 
 static int status_of(void (*child)(void))
 {
@@ -60,7 +57,7 @@ static void assert_fine(void (*child)(void))
 static void enter_worker(void)
 {
 	struct sw_error err = {0};
-	if (sw_sandbox_worker(&request, &err) != 0) {
+	if (sw_sandbox_worker(MEMORY_MIB, NAMES_MS, &err) != 0) {
 		dprintf(2, "%s\n", err.message);
 		_exit(SANDBOX_FAILED);
 	}
@@ -146,7 +143,7 @@ static void assert_caps(const struct inside *c, const char *value)
 
 static int worker_enter(struct sw_error *err)
 {
-	return sw_sandbox_worker(&request, err);
+	return sw_sandbox_worker(MEMORY_MIB, NAMES_MS, err);
 }
 
 static void test_worker_status(void **state)

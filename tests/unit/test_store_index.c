@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "store_index.h"
+#include "store/index.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What goes when there is no room, and what is lost when there is none to be had. */
 #include "store_case.h"
+#include "store/space.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

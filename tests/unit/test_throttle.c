@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "throttle.h"
+#include "policy/throttle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

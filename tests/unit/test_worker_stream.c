@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "worker_parts.h"
+#include "worker/wire.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

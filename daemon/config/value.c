@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/value.h"
+#include "cleanup.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { LIST_MAX = 256 };
+
+struct unit {
+	const char *name;
+	uint64_t thousandths; /* of the field's unit */
+};
+
+static const struct unit second_units[] = {
+	{"", 1000},       {"s", 1000},       {"sec", 1000},      {"ms", 1},
+	{"min", 60000},   {"m", 60000},      {"h", 3600000},     {"d", 86400000},
+	{"w", 604800000}, {"day", 86400000}, {"days", 86400000}, {NULL, 0},
+};
+static const struct unit ms_units[] = {
+	{"", 1000000},         {"s", 1000000},      {"sec", 1000000}, {"ms", 1000},
+	{"min", 60 * 1000000}, {"m", 60 * 1000000}, {NULL, 0},
+};
+static const struct unit byte_units[] = {
+	{"", 1000},
+	{"B", 1000},
+	{"K", 1000ull << 10},
+	{"M", 1000ull << 20},
+	{"G", 1000ull << 30},
+	{"T", 1000ull << 40},
+	{NULL, 0},
+};
+static const struct unit mib_units[] = {
+	{"", 1000}, {"M", 1000}, {"G", 1000 << 10}, {"T", 1000 << 20}, {NULL, 0},
+};
+static const struct unit percent_units[] = {{"", 100000}, {"%", 100000}, {NULL, 0}};
+static const struct unit no_units[] = {{"", 1000}, {NULL, 0}};
+
+/* "12", "1.5", up to three decimals, then a unit: in thousandths of 1. */
+static bool decimal_parse(const char *value, uint64_t *ret_thousandths, const char **ret_rest)
+{
+	enum { DECIMALS = 3 };
+	const char *c = value;
+	uint64_t number = 0;
+	int decimals = -1;
+	if (*c < '0' || *c > '9')
+		return false;
+	for (; (*c >= '0' && *c <= '9') || (*c == '.' && decimals < 0); c++) {
+		if (*c == '.') {
+			decimals = 0;
+			continue;
+		}
+		if (decimals == DECIMALS || __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t) (*c - '0'), &number))
+			return false;
+		decimals += decimals >= 0;
+	}
+	for (int i = decimals > 0 ? decimals : 0; i < DECIMALS; i++)
+		if (__builtin_mul_overflow(number, 10, &number))
+			return false;
+	*ret_thousandths = number;
+	*ret_rest = c + strspn(c, " \t");
+	return decimals != 0;
+}
+
+static const char *number_parse(const char *value, const struct unit *units, uint64_t min,
+				uint64_t max, uint64_t *ret)
+{
+	uint64_t thousandths;
+	const char *rest;
+	if (!decimal_parse(value, &thousandths, &rest))
+		return "not a number";
+	while (units->name != NULL && strcasecmp(units->name, rest) != 0)
+		units++;
+	if (units->name == NULL)
+		return "not a unit that is known here";
+	/* thousandths of the number times thousandths of the unit */
+	__uint128_t product = (__uint128_t) thousandths * units->thousandths;
+	if (product % 1000000 != 0)
+		return "too many decimals";
+	product /= 1000000;
+	if (product < min || product > max)
+		return "out of range";
+	*ret = (uint64_t) product;
+	return NULL;
+}
+
+static const char *bool_parse(const char *value, bool *ret)
+{
+	static const char *const yes[] = {"yes", "true", "on", "1"};
+	static const char *const no[] = {"no", "false", "off", "0"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(yes); i++) {
+		if (strcasecmp(value, yes[i]) == 0 || strcasecmp(value, no[i]) == 0) {
+			*ret = strcasecmp(value, yes[i]) == 0;
+			return NULL;
+		}
+	}
+	return "neither yes nor no";
+}
+
+void sw_config_list_free(char **list)
+{
+	for (char **s = list; s != NULL && *s != NULL; s++)
+		free(*s);
+	free(list);
+}
+
+SW_DEFINE_CLEANUP(char **, sw_config_list_free);
+
+static char **list_copy(char *const *list, size_t *ret_n)
+{
+	char **copy = calloc(LIST_MAX + 1, sizeof(*copy));
+	*ret_n = 0;
+	for (char *const *s = list; copy != NULL && s != NULL && *s != NULL; s++) {
+		copy[*ret_n] = strdup(*s);
+		if (copy[(*ret_n)++] == NULL) {
+			sw_config_list_free(copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+/* Words, separated by white space; "in quotes" is one word. */
+static int list_set(char ***field, const char *value, bool add, const char **ret_why)
+{
+	size_t n;
+	sw_cleanup(sw_config_list_free_p) char **list = list_copy(add ? *field : NULL, &n);
+	if (list == NULL)
+		return -SW_E_NOMEM;
+	for (const char *c = value + strspn(value, " \t"); *c != '\0'; c += strspn(c, " \t")) {
+		bool quoted = *c == '"';
+		c += quoted;
+		size_t length = strcspn(c, quoted ? "\"" : " \t");
+		if (n == LIST_MAX || (quoted && c[length] == '\0')) {
+			*ret_why = n == LIST_MAX ? "too many words" : "a quote is missing";
+			return -SW_E_INVALID;
+		}
+		list[n] = strndup(c, length);
+		if (list[n++] == NULL)
+			return -SW_E_NOMEM;
+		c += length + quoted;
+	}
+	sw_config_list_free(*field);
+	*field = NULL;
+	if (n > 0 && *value != '\0')
+		*field = sw_take_ptr(list);
+	return 0;
+}
+
+static int string_set(char **field, const char *value)
+{
+	char *copy = strdup(value);
+	if (copy == NULL)
+		return -SW_E_NOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static const struct unit *units_of(enum sw_config_kind kind)
+{
+	switch (kind) {
+	case SW_CONFIG_SECONDS: return second_units;
+	case SW_CONFIG_SECONDS_AS_MS: return ms_units;
+	case SW_CONFIG_PERCENT_X100: return percent_units;
+	case SW_CONFIG_BYTES: return byte_units;
+	case SW_CONFIG_MIB: return mib_units;
+	default: return no_units;
+	}
+}
+
+int sw_config_value_set(const struct sw_config_key *key, const char *value,
+			struct sw_config *config, const char **ret_why)
+{
+	char *field = (char *) config + key->offset;
+	uint64_t number = 0;
+	*ret_why = NULL;
+	switch (key->kind) {
+	case SW_CONFIG_STRING:
+	case SW_CONFIG_PATH:
+		if (value[0] == '\0')
+			*ret_why = "empty";
+		else if (key->kind == SW_CONFIG_PATH && value[0] != '/')
+			*ret_why = "not an absolute path";
+		else
+			return string_set((char **) field, value);
+		return -SW_E_INVALID;
+	case SW_CONFIG_LIST:
+	case SW_CONFIG_COMMAND:
+		return list_set((char ***) field, value, key->kind == SW_CONFIG_LIST, ret_why);
+	case SW_CONFIG_BOOL:
+		*ret_why = bool_parse(value, (bool *) field);
+		return *ret_why != NULL ? -SW_E_INVALID : 0;
+	default: break;
+	}
+	*ret_why = number_parse(value, units_of(key->kind), key->min, key->max, &number);
+	if (*ret_why != NULL)
+		return -SW_E_INVALID;
+	if (key->kind == SW_CONFIG_BYTES || key->kind == SW_CONFIG_SECONDS)
+		*(uint64_t *) field = number;
+	else
+		*(uint32_t *) field = (uint32_t) number;
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_CONFIG_VALUE_H
+#define SW_DAEMON_CONFIG_VALUE_H
+
+#include "config/settings.h"
+
+enum sw_config_kind {
+	SW_CONFIG_STRING,        /* char *; not empty */
+	SW_CONFIG_PATH,          /* char *; absolute */
+	SW_CONFIG_LIST,          /* char **; words are added, an empty value begins anew */
+	SW_CONFIG_COMMAND,       /* char **; words replace, an empty value means none */
+	SW_CONFIG_BOOL,          /* bool; yes, no, true, false, on, off, 1, 0 */
+	SW_CONFIG_U32,           /* uint32_t */
+	SW_CONFIG_SECONDS,       /* uint64_t; 30, 30s, 5min, 2h, 30d, 1w */
+	SW_CONFIG_SECONDS_AS_MS, /* uint32_t; also 500ms and 1.5 */
+	SW_CONFIG_PERCENT_X100,  /* uint32_t; 1, 0.25, 1.00% */
+	SW_CONFIG_BYTES,         /* uint64_t; 4096, 64K, 512M, 2G, 1T */
+	SW_CONFIG_MIB,           /* uint32_t in MiB; a plain number is MiB, too */
+};
+
+struct sw_config_key {
+	const char *name;
+	enum sw_config_kind kind;
+	size_t offset;     /* of the field in struct sw_config */
+	uint64_t min, max; /* of numbers, in the field's unit */
+};
+
+/* 0; or a negative number and *ret_why (static) what is wrong with the value, NULL: no memory. The
+ * field is changed only on success. */
+int sw_config_value_set(const struct sw_config_key *key, const char *value,
+			struct sw_config *config, const char **ret_why);
+
+/* NULL-terminated, each string and the array on the heap. NULL is fine. */
+void sw_config_list_free(char **list);
+
+#endif

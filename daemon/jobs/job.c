@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jobs/job.h"
+#include "jobs/run.h"
+#include "jobs/state.h"
+#include "rpc/reply.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+enum { QUEUE_RETRY_MS = 1000 };
+
+static bool same_process(const struct sw_job *job, pid_t pid, uint64_t starttime)
+{
+	return job->request.pid == pid && job->request.starttime == starttime;
+}
+
+/* The worker judges the caller again: a caller with other ids needs a capture of their own. */
+static bool same_right(const struct sw_job *job, const struct sw_submission *s)
+{
+	if (job->request.privileged || s->caller->privileged)
+		return job->request.privileged == s->caller->privileged;
+	return job->request.caller_uid == s->caller->uid &&
+	       job->request.caller_gid == s->caller->gid;
+}
+
+static bool same_exe(const struct sw_job *job, const struct sw_submission *s)
+{
+	if (job->require_exe == NULL || s->require_exe == NULL)
+		return job->require_exe == s->require_exe;
+	return strcmp(job->require_exe, s->require_exe) == 0;
+}
+
+static struct sw_job *job_find(struct sw_jobs *jobs, const struct sw_submission *s)
+{
+	struct sw_job *job;
+	TAILQ_FOREACH(job, &jobs->list, link)
+	if (job->state != SW_JOB_ENDED && same_process(job, s->found->pid, s->found->starttime) &&
+	    memcmp(&job->options, &s->options, sizeof(job->options)) == 0 && same_right(job, s) &&
+	    same_exe(job, s))
+		return job;
+	return NULL;
+}
+
+static enum sw_submitted busy(struct sw_refusal *refusal, uint64_t *counter, const char *why,
+			      int64_t retry_ms)
+{
+	++*counter;
+	(void) sw_refuse(refusal, SW_INTERFACE ".Busy",
+			 sw_object_add(sw_object_int("retry_after_ms", retry_ms), "why",
+				       json_object_new_string(why)),
+			 "busy (%s): again in %lld ms", why, (long long) retry_ms);
+	return SW_SUBMITTED_REFUSED;
+}
+
+/* May another capture be queued? SUBMITTED_WAIT: it may. */
+static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission *s,
+			       struct sw_refusal *refusal)
+{
+	struct sw_counters *n = jobs->counters;
+	int64_t now_ns = sw_clock_ns();
+	if (jobs->n_queued >= jobs->config->queue)
+		return busy(refusal, &n->busy_queue_total, "queue", QUEUE_RETRY_MS);
+	uint32_t ms = sw_limits_target(jobs->limits, s->found->pid, s->found->starttime, now_ns);
+	if (ms > 0)
+		return busy(refusal, &n->busy_target_total, "target", ms);
+	bool is_unlimited =
+		s->caller->uid == 0 || (jobs->config->user_mode && s->caller->privileged);
+	if (!s->paid && !is_unlimited)
+		ms = sw_limits_take(jobs->limits, s->caller->uid, now_ns);
+	if (ms > 0)
+		return busy(refusal, &n->busy_rate_total, "rate", ms);
+	return SW_SUBMITTED_WAIT;
+}
+
+static void request_fill(struct sw_job *job, const struct sw_submission *s)
+{
+	const struct sw_caller *caller = s->caller;
+	struct sw_worker_request *r = &job->request;
+	*r = (struct sw_worker_request){
+		.seq = s->seq,
+		.pid = s->found->pid,
+		.starttime = s->found->starttime,
+		.privileged = caller->privileged,
+		.caller_uid = caller->uid,
+		.caller_gid = caller->gid,
+		.max_stop_ms = s->options.max_stop_ms,
+		.names_timeout_ms = s->options.names_timeout_ms,
+		.depth = s->options.depth,
+		.memory_mib = job->jobs->config->worker_memory_mib,
+		.stack_bytes = s->options.stack_bytes,
+		.symbols = s->options.symbols,
+		.no_inlines = s->options.no_inlines,
+	};
+	/* With fewer groups the worker can only refuse what it might have permitted. */
+	for (; r->n_groups < caller->n_groups && r->n_groups < SW_WORKER_GROUPS_MAX; r->n_groups++)
+		r->groups[r->n_groups] = caller->groups[r->n_groups];
+	if (s->reason != NULL)
+		(void) snprintf(r->reason, sizeof(r->reason), "%s", s->reason); /* checked before */
+}
+
+static void job_destroy(struct sw_job *job)
+{
+	sw_job_run_deinit(job);
+	(void) sd_event_source_disable_unref(job->deadline);
+	sw_close_p(&job->target_pidfd);
+	free(job->require_exe);
+	free(job);
+}
+
+static int on_deadline(sd_event_source *source, uint64_t now_us, void *arg)
+{
+	struct sw_job *job = arg;
+	struct sw_refusal refusal = {0};
+	const char *what = job->state == SW_JOB_QUEUED ? "queue" : "capture";
+	(void) source;
+	(void) now_us;
+	(void) sw_refuse(&refusal, SW_INTERFACE ".Timeout", sw_object_string("what", what),
+			 "it took longer than %u ms", job->jobs->config->timeout_ms);
+	if (job->state == SW_JOB_RUNNING) {
+		job->jobs->counters->workers_killed_total++;
+		sw_job_kill(job);
+	}
+	sw_job_finish(job, NULL, &refusal);
+	return 0;
+}
+
+static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submission *s)
+{
+	struct sw_job *job = calloc(1, sizeof(*job));
+	if (job == NULL)
+		return NULL;
+	*job = (struct sw_job){.jobs = jobs,
+			       .options = s->options,
+			       .owner = sw_dump_owner(&s->found->creds),
+			       .target_pidfd = -EBADF,
+			       .pidfd = -EBADF,
+			       .stream = -EBADF};
+	TAILQ_INIT(&job->waiters);
+	request_fill(job, s);
+	(void) snprintf(job->comm, sizeof(job->comm), "%s", s->found->creds.comm); /* same size */
+	job->require_exe = s->require_exe != NULL ? strdup(s->require_exe) : NULL;
+	uint64_t us = jobs->config->timeout_ms * UINT64_C(1000);
+	if ((s->require_exe != NULL && job->require_exe == NULL) ||
+	    sd_event_add_time_relative(jobs->event, &job->deadline, CLOCK_MONOTONIC, us, 0,
+				       on_deadline, job) < 0) {
+		job_destroy(job);
+		return NULL;
+	}
+	job->target_pidfd = sw_take_fd(s->found->pidfd);
+	return job;
+}
+
+static bool target_is_busy(const struct sw_jobs *jobs, pid_t pid)
+{
+	const struct sw_job *job;
+	TAILQ_FOREACH(job, &jobs->list, link)
+	if (job->state == SW_JOB_RUNNING && job->request.pid == pid)
+		return true;
+	return false;
+}
+
+static struct sw_job *next_ready(const struct sw_jobs *jobs)
+{
+	struct sw_job *job;
+	TAILQ_FOREACH(job, &jobs->list, link)
+	if (job->state == SW_JOB_QUEUED && !target_is_busy(jobs, job->request.pid))
+		return job;
+	return NULL;
+}
+
+/* Called from the event loop, not from within a submission: so are on_stream and on_deadline. */
+static void start_ready(struct sw_jobs *jobs)
+{
+	struct sw_job *job;
+	while (jobs->n_running < jobs->config->workers && (job = next_ready(jobs)) != NULL) {
+		struct sw_error err = {0};
+		struct sw_refusal refusal = {0};
+		/* Asked again: another job of this target may have used its time up meanwhile. */
+		uint32_t ms = sw_limits_target(jobs->limits, job->request.pid,
+					       job->request.starttime, sw_clock_ns());
+		if (ms > 0) {
+			(void) busy(&refusal, &jobs->counters->busy_target_total, "target", ms);
+			sw_job_finish(job, NULL, &refusal);
+			continue;
+		}
+		if (sw_job_run(job, &err) == 0) {
+			job->state = SW_JOB_RUNNING;
+			jobs->n_queued--;
+			jobs->n_running++;
+			sw_job_tell(job, "stopped");
+			continue;
+		}
+		sw_log(SW_LOG_ERROR, "no worker could be started: %s", err.message);
+		(void) sw_refuse(&refusal, SW_INTERFACE ".Failed",
+				 sw_object_string("detail", "no worker could be started"),
+				 "no worker could be started: %s", err.message);
+		sw_job_finish(job, NULL, &refusal);
+	}
+}
+
+static void wait_for(struct sw_job *job, struct sw_waiter *waiter, bool coalesced)
+{
+	waiter->job = job;
+	waiter->coalesced = coalesced;
+	TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
+}
+
+static int on_start(sd_event_source *source, void *arg)
+{
+	(void) source;
+	start_ready(arg);
+	return 0;
+}
+
+/* Soon, from the event loop: a call must not be answered while it is still being made. */
+static void start_soon(struct sw_jobs *jobs)
+{
+	if (jobs->start == NULL &&
+	    sd_event_add_defer(jobs->event, &jobs->start, on_start, jobs) < 0)
+		return; /* without memory the deadline answers */
+	(void) sd_event_source_set_enabled(jobs->start, SD_EVENT_ONESHOT); /* as above */
+}
+
+enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission *s,
+				struct sw_waiter *waiter, struct sw_dump **ret_dump,
+				struct sw_refusal *refusal)
+{
+	struct sw_job *job = job_find(jobs, s);
+	if (job != NULL) {
+		jobs->counters->coalesced_total++;
+		job->store |= s->store;
+		wait_for(job, waiter, true);
+		return SW_SUBMITTED_WAIT;
+	}
+	struct sw_dump *dump = s->fresh ? NULL
+					: sw_recent_find(&jobs->recent, s->found->pid,
+							 s->found->starttime, &s->options);
+	if (dump != NULL) {
+		jobs->counters->coalesced_total++;
+		if (s->store && !dump->stored)
+			(void) sw_publish_store(&jobs->publisher, dump,
+						sw_dump_owner(&s->found->creds));
+		*ret_dump = sw_dump_ref(dump);
+		return SW_SUBMITTED_DUMP;
+	}
+	enum sw_submitted admitted = admit(jobs, s, refusal);
+	if (admitted != SW_SUBMITTED_WAIT)
+		return admitted;
+	job = job_create(jobs, s);
+	if (job == NULL) {
+		(void) sw_refuse(refusal, SW_INTERFACE ".Failed",
+				 sw_object_string("detail", "not enough memory"),
+				 "not enough memory");
+		return SW_SUBMITTED_REFUSED;
+	}
+	job->store = s->store;
+	TAILQ_INSERT_TAIL(&jobs->list, job, link);
+	jobs->n_queued++;
+	wait_for(job, waiter, false);
+	start_soon(jobs);
+	return SW_SUBMITTED_WAIT;
+}
+
+void sw_job_tell(struct sw_job *job, const char *state)
+{
+	struct sw_waiter *waiter, *next;
+	/* state() may cancel its own waiter, no other. */
+	for (waiter = TAILQ_FIRST(&job->waiters); waiter != NULL; waiter = next) {
+		next = TAILQ_NEXT(waiter, link);
+		if (waiter->state != NULL)
+			waiter->state(waiter, state);
+	}
+}
+
+static void remove_job(struct sw_job *job)
+{
+	struct sw_jobs *jobs = job->jobs;
+	TAILQ_REMOVE(&jobs->list, job, link);
+	job_destroy(job);
+	start_soon(jobs);
+}
+
+static void publish_failure(const struct sw_job *job, const struct sw_refusal *refusal)
+{
+	const struct sw_log_capture failure = {.pid = job->request.pid,
+					       .comm = job->comm,
+					       .reason = job->request.reason,
+					       .error = refusal->message};
+	sw_publish_failure(&job->jobs->publisher, &failure, job->owner);
+}
+
+void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal)
+{
+	struct sw_jobs *jobs = job->jobs;
+	bool ran = job->state == SW_JOB_RUNNING;
+	struct sw_waiter *waiter;
+	job->state = SW_JOB_ENDED;
+	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF); /* ENDED ignores it */
+	if (dump == NULL)
+		publish_failure(job, refusal);
+	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
+		const struct sw_outcome outcome = {.dump = dump,
+						   .coalesced = waiter->coalesced,
+						   .refusal = refusal};
+		TAILQ_REMOVE(&job->waiters, waiter, link);
+		waiter->job = NULL;
+		waiter->done(waiter, &outcome);
+	}
+	sw_refusal_deinit(refusal);
+	if (!ran) {
+		jobs->n_queued--;
+		remove_job(job);
+	}
+}
+
+void sw_job_gone(struct sw_job *job)
+{
+	job->jobs->n_running--;
+	remove_job(job);
+}
+
+void sw_waiter_detach(struct sw_waiter *waiter)
+{
+	if (waiter->job != NULL)
+		TAILQ_REMOVE(&waiter->job->waiters, waiter, link);
+	waiter->job = NULL;
+}
+
+void sw_waiter_cancel(struct sw_waiter *waiter)
+{
+	struct sw_job *job = waiter->job;
+	sw_waiter_detach(waiter);
+	if (job != NULL && job->state == SW_JOB_QUEUED && TAILQ_EMPTY(&job->waiters)) {
+		job->jobs->n_queued--;
+		remove_job(job);
+	}
+}
+
+void sw_jobs_end(struct sw_jobs *jobs)
+{
+	struct sw_job *job;
+	while ((job = TAILQ_FIRST(&jobs->list)) != NULL) {
+		if (job->state != SW_JOB_QUEUED)
+			sw_job_kill(job);
+		TAILQ_REMOVE(&jobs->list, job, link);
+		job_destroy(job);
+	}
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_JOBS_JOB_H
+#define SW_DAEMON_JOBS_JOB_H
+
+#include "jobs/dump.h"
+#include "jobs/found.h"
+#include "jobs/options.h"
+#include "worker/messages.h"
+
+#include <sys/queue.h>
+#include <systemd/sd-event.h>
+
+struct sw_jobs;
+
+/*
+ * A capture that is queued or under way, and who waits for it. Captures of the same process with
+ * the same options are one; captures of one process never run at the same time, because a process
+ * has one tracer.
+ *
+ *	submit -> QUEUED -> RUNNING -> ENDED (told to everybody; its process may still be there)
+ */
+
+struct sw_outcome {
+	struct sw_dump *dump; /* borrowed; NULL: refused */
+	bool coalesced;
+	const struct sw_refusal *refusal; /* borrowed */
+};
+
+/* Somebody who waits. Zero-initialised but for its functions. */
+struct sw_waiter {
+	TAILQ_ENTRY(sw_waiter) link;
+	struct sw_job *job; /* NULL: does not wait */
+	bool coalesced;
+	/* The job is "queued", "stopped", "resumed". */
+	void (*state)(struct sw_waiter *waiter, const char *state);
+	/* It does not wait any more, and may be freed in there. */
+	void (*done)(struct sw_waiter *waiter, const struct sw_outcome *outcome);
+};
+
+struct sw_submission {
+	const struct sw_caller *caller; /* it was authorized already */
+	struct sw_found *found;         /* its pidfd is taken when a new job begins */
+	struct sw_job_options options;
+	const char *reason;      /* NULL: none */
+	const char *require_exe; /* of a rule; NULL: any */
+	uint64_t seq;            /* number in its series, from 1 */
+	bool fresh;              /* no dump that is there already */
+	bool store;
+	bool paid; /* the caller's rate was charged before */
+};
+
+enum sw_submitted {
+	SW_SUBMITTED_WAIT,    /* waiter->done() will be called */
+	SW_SUBMITTED_DUMP,    /* *ret_dump, a new reference: it was there */
+	SW_SUBMITTED_REFUSED, /* *refusal */
+};
+enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission *submission,
+				struct sw_waiter *waiter, struct sw_dump **ret_dump,
+				struct sw_refusal *refusal);
+/* Waits no more. A capture that runs goes on: its dump is kept. NULL job is fine. */
+void sw_waiter_cancel(struct sw_waiter *waiter);
+/* The same, but also a queued capture is made. */
+void sw_waiter_detach(struct sw_waiter *waiter);
+/* Ends all jobs, kills their workers. */
+void sw_jobs_end(struct sw_jobs *jobs);
+
+/* ---- inside jobs ---- */
+
+enum sw_job_state { SW_JOB_QUEUED, SW_JOB_RUNNING, SW_JOB_ENDED };
+
+struct sw_job {
+	TAILQ_ENTRY(sw_job) link;
+	struct sw_jobs *jobs; /* borrowed */
+	enum sw_job_state state;
+	struct sw_job_options options;
+	struct sw_worker_request request;
+	char comm[64];
+	char *require_exe; /* owned; NULL: any */
+	uid_t owner;       /* of its dump: sw_dump_owner() */
+	bool store;
+	int target_pidfd; /* owned */
+	TAILQ_HEAD(, sw_waiter) waiters;
+	sd_event_source *deadline; /* owned */
+
+	/* The worker's. */
+	int pidfd, stream;                    /* owned */
+	sd_event_source *on_exit, *on_stream; /* owned */
+	int64_t begin_ns, charged_us;
+	bool resumed;
+	struct sw_worker_event event; /* its header */
+	size_t got;                   /* bytes of header and payload */
+	char *payload;                /* owned */
+};
+
+/* Calls done() of all waiters. refusal is empty when there is a dump; what it holds is consumed;
+ * dump is borrowed. The job may be freed. */
+void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
+void sw_job_tell(struct sw_job *job, const char *state);
+/* It is over and its process is gone: frees it, and starts the next ones. */
+void sw_job_gone(struct sw_job *job);
+#endif

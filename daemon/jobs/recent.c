@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Dumps younger than MinIntervalSec=, which are returned again. In memory, because that is where
+ * they are needed in a storm; a single timer runs while there are any.
+ */
+#include "jobs/recent.h"
+#include "cleanup.h"
+
+#include <snapwalk/clock.h>
+#include <malloc.h>
+#include <string.h>
+
+enum {
+	RECENT_MAX = 64,
+	RECENT_BYTES_MAX = 32 << 20,
+	RECENT_TRIM_BYTES = 256 << 10, /* a page here and there is not worth the call */
+};
+
+struct sw_recent {
+	TAILQ_ENTRY(sw_recent) link;
+	struct sw_job_options options;
+	struct sw_dump *dump; /* owned */
+	int64_t expires_ns;
+};
+
+static void drop(struct sw_recents *recents, struct sw_recent *recent)
+{
+	TAILQ_REMOVE(&recents->list, recent, link);
+	recents->n--;
+	recents->bytes -= recent->dump->size;
+	sw_dump_unref(recent->dump);
+	free(recent);
+}
+
+/* The timer is for the oldest; none when there is none. */
+static void schedule(struct sw_recents *recents)
+{
+	const struct sw_recent *oldest = TAILQ_FIRST(&recents->list);
+	int64_t us = oldest != NULL ? (oldest->expires_ns - sw_clock_ns()) / 1000 + 1 : 0;
+	/* Should this fail, dumps that are too old are still never returned, and pushed out. */
+	(void) sd_event_source_set_time_relative(recents->expiry, us > 0 ? (uint64_t) us : 0);
+	(void) sd_event_source_set_enabled(recents->expiry,
+					   oldest != NULL ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+static int on_expiry(sd_event_source *source, uint64_t now_us, void *arg)
+{
+	struct sw_recents *recents = arg;
+	struct sw_recent *oldest;
+	size_t before = recents->bytes;
+	int64_t now_ns = sw_clock_ns();
+	(void) source;
+	(void) now_us;
+	while ((oldest = TAILQ_FIRST(&recents->list)) != NULL && oldest->expires_ns <= now_ns)
+		drop(recents, oldest);
+	/* An idle daemon is small. */
+	if (before - recents->bytes >= RECENT_TRIM_BYTES || recents->n == 0)
+		(void) malloc_trim(0); /* says whether it found something */
+	schedule(recents);
+	return 0;
+}
+
+void sw_recent_init(struct sw_recents *recents)
+{
+	*recents = (struct sw_recents){0};
+	TAILQ_INIT(&recents->list);
+}
+
+int sw_recent_start(struct sw_recents *recents, sd_event *event)
+{
+	int r = sd_event_add_time_relative(event, &recents->expiry, CLOCK_MONOTONIC, 0, 100 * 1000,
+					   on_expiry, recents);
+	return r < 0 ? r : sd_event_source_set_enabled(recents->expiry, SD_EVENT_OFF);
+}
+
+void sw_recent_clear(struct sw_recents *recents)
+{
+	while (!TAILQ_EMPTY(&recents->list))
+		drop(recents, TAILQ_FIRST(&recents->list));
+}
+
+void sw_recent_deinit(struct sw_recents *recents)
+{
+	sw_recent_clear(recents);
+	(void) sd_event_source_disable_unref(recents->expiry);
+}
+
+struct sw_dump *sw_recent_find(struct sw_recents *recents, pid_t pid, uint64_t starttime,
+			       const struct sw_job_options *options)
+{
+	struct sw_recent *recent;
+	int64_t now_ns = sw_clock_ns();
+	TAILQ_FOREACH_REVERSE(recent, &recents->list, sw_recent_list, link)
+	if (recent->dump->pid == pid && recent->dump->starttime == starttime &&
+	    memcmp(&recent->options, options, sizeof(*options)) == 0)
+		return recent->expires_ns > now_ns ? recent->dump : NULL;
+	return NULL;
+}
+
+void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump,
+		   const struct sw_job_options *options, uint32_t interval_ms)
+{
+	int64_t interval_ns = interval_ms * INT64_C(1000000);
+	struct sw_recent *recent;
+	if (interval_ns == 0 || dump->size > RECENT_BYTES_MAX ||
+	    (recent = malloc(sizeof(*recent))) == NULL)
+		return; /* then the next caller gets a new one */
+	*recent = (struct sw_recent){.options = *options,
+				     .dump = sw_dump_ref(dump),
+				     .expires_ns = sw_clock_ns() + interval_ns};
+	TAILQ_INSERT_TAIL(&recents->list, recent, link);
+	recents->n++;
+	recents->bytes += dump->size;
+	while (recents->n > RECENT_MAX || recents->bytes > RECENT_BYTES_MAX)
+		drop(recents, TAILQ_FIRST(&recents->list));
+	schedule(recents);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A job's worker: what it sends is bounded and checked. It parsed
+ * the files of a process that may be hostile.
+ */
+#include "jobs/run.h"
+#include "jobs/state.h"
+#include "rpc/reply.h"
+#include "rules/match.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <snapwalk/clock.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+enum { READS_AT_ONCE = 64 };
+
+static void worker_failed(struct sw_job *job, const struct sw_worker_failed *failed)
+{
+	pid_t pid = job->request.pid;
+	struct sw_refusal refusal = {0};
+	struct json_object *parameters = sw_object_int("pid", pid);
+	const char *name = NULL, *why = NULL;
+	char message[sizeof(failed->message)];
+	(void) snprintf(message, sizeof(message), "%.*s", (int) sizeof(failed->message) - 1,
+			failed->message);
+	switch (failed->code) {
+	case SW_E_NO_PROCESS: name = SW_INTERFACE ".NoSuchProcess"; break;
+	case SW_E_EXITED: name = SW_INTERFACE ".TargetExited"; break;
+	case SW_E_CHANGED: name = SW_INTERFACE ".ProcessChanged"; break;
+	case SW_E_STOP_TIMEOUT: name = SW_INTERFACE ".StopTimeout"; break;
+	case SW_E_NOT_PERMITTED:
+		name = SW_INTERFACE ".NotPermitted";
+		why = sw_deny_name(failed->rule > SW_DENY_NONE && failed->rule <= SW_DENY_ROOT_ONLY
+					   ? failed->rule
+					   : SW_DENY_KERNEL);
+		parameters = sw_object_add(parameters, "rule", json_object_new_string(why));
+		job->jobs->counters->denied_total++;
+		break;
+	case SW_E_TRACED:
+		name = SW_INTERFACE ".AlreadyTraced";
+		if (failed->tracer > 0)
+			parameters = sw_object_add(parameters, "tracer",
+						   json_object_new_int(failed->tracer));
+		break;
+	case SW_E_KERNEL_THREAD: why = "kernel_thread"; break;
+	case SW_E_ZOMBIE: why = "zombie"; break;
+	case SW_E_SELF: why = "self"; break;
+	case SW_E_ARCH: why = "architecture"; break;
+	default:
+		name = SW_INTERFACE ".Failed";
+		(void) json_object_put(parameters); /* the only reference */
+		parameters = sw_object_add(json_object_new_object(), "detail",
+					   json_object_new_string(message));
+		break;
+	}
+	if (name == NULL) {
+		name = SW_INTERFACE ".NotTraceable";
+		parameters = sw_object_add(parameters, "why", json_object_new_string(why));
+	}
+	(void) sw_refuse(&refusal, name, parameters, "%s",
+			 message[0] != '\0' ? message : sw_error_text(failed->code));
+	sw_job_finish(job, NULL, &refusal);
+}
+
+static void failed_ourselves(struct sw_job *job, const char *detail)
+{
+	struct sw_refusal refusal = {0};
+	(void) sw_refuse(&refusal, SW_INTERFACE ".Failed", sw_object_string("detail", detail), "%s",
+			 detail);
+	sw_job_finish(job, NULL, &refusal);
+}
+
+static void charge(struct sw_job *job, int64_t stopped_us)
+{
+	job->resumed = true;
+	if (stopped_us < 0)
+		stopped_us = 0;
+	job->jobs->counters->stopped_us_total += (uint64_t) stopped_us;
+	sw_limits_stopped(job->jobs->limits, job->request.pid, job->request.starttime, stopped_us,
+			  sw_clock_ns());
+}
+
+/* What the broker could not see without the worker's capabilities: the path of the executable. */
+static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *dump)
+{
+	const struct sw_caller caller = {.uid = job->request.caller_uid,
+					 .gid = job->request.caller_gid,
+					 .privileged = true};
+	sw_cleanup(sw_free_p) struct sw_target_creds *creds = calloc(1, sizeof(*creds));
+	if (creds == NULL)
+		return SW_DENY_KERNEL;
+	for (int i = 0; i < 3; i++)
+		creds->uid[i] = dump->uid;
+	(void) snprintf(creds->comm, sizeof(creds->comm), "%s", dump->comm);
+	(void) snprintf(creds->exe, sizeof(creds->exe), "%s", dump->exe);
+	return sw_authorize(job->jobs->config, &caller, creds);
+}
+
+static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
+{
+	const struct sw_rule rule = {.require_exe = job->require_exe};
+	return job->require_exe == NULL || sw_rule_exe_allowed(&rule, dump->exe);
+}
+
+static void account(struct sw_job *job, const struct sw_dump *dump)
+{
+	struct sw_counters *n = job->jobs->counters;
+	n->captures_total++;
+	n->captures_incomplete_total += !dump->complete;
+	n->capture_us_total += (uint64_t) dump->total_us;
+	n->threads_total += (uint64_t) dump->n_threads;
+	n->dump_bytes_total += dump->size;
+}
+
+/* Consumes the payload. */
+static void worker_dumped(struct sw_job *job)
+{
+	struct sw_jobs *jobs = job->jobs;
+	struct sw_error err = {0};
+	struct sw_refusal refusal = {0};
+	struct sw_dump *dump = NULL;
+	if (sw_dump_create(sw_take_ptr(job->payload), job->event.size, &dump, &err) < 0) {
+		failed_ourselves(job, err.message);
+		return;
+	}
+	enum sw_deny_rule rule = judge(job, dump);
+	if (dump->pid != job->request.pid || dump->starttime != job->request.starttime)
+		failed_ourselves(job, "the worker told of another process");
+	else if (rule != SW_DENY_NONE) {
+		jobs->counters->denied_total++;
+		(void) sw_refuse_denied(&refusal, dump->pid, rule);
+		sw_job_finish(job, NULL, &refusal);
+	} else if (!exe_allowed(job, dump)) {
+		(void) sw_refuse_denied(&refusal, dump->pid, SW_DENY_LIST);
+		(void) snprintf(refusal.message, sizeof(refusal.message),
+				"RequireExe= forbids its executable");
+		sw_job_finish(job, NULL, &refusal);
+	} else {
+		/* Set-uid programs change their user between the two looks at them. */
+		uid_t owner =
+			job->owner == dump->uid ? job->owner : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+		const char *reason = job->request.reason;
+		account(job, dump);
+		/* The first of a sample is worth a line, the thousand that follow are not. */
+		bool quiet = job->request.seq > 1 && !job->store;
+		sw_publish_dump(&jobs->publisher, dump, owner, job->store, quiet,
+				reason[0] != '\0' ? reason : NULL);
+		if (job->require_exe == NULL)
+			sw_recent_add(&jobs->recent, dump, &job->options,
+				      jobs->config->min_interval_ms);
+		sw_job_finish(job, dump, &refusal);
+	}
+	sw_dump_unref(dump);
+}
+
+static void on_event(struct sw_job *job)
+{
+	struct sw_worker_resumed resumed;
+	struct sw_worker_failed failed;
+	switch (job->event.type) {
+	case SW_WORKER_RESUMED:
+		memcpy(&resumed, job->payload, sizeof(resumed));
+		job->owner =
+			resumed.owner; /* as it stood still, rather than when it was looked up */
+		charge(job, resumed.stopped_us);
+		sw_job_tell(job, "resumed");
+		break;
+	case SW_WORKER_FAILED:
+		memcpy(&failed, job->payload, sizeof(failed));
+		worker_failed(job, &failed);
+		break;
+	default: worker_dumped(job); break;
+	}
+	free(job->payload);
+	job->payload = NULL;
+	job->got = 0;
+}
+
+static bool header_is_good(const struct sw_job *job)
+{
+	const struct sw_worker_event *e = &job->event;
+	switch (e->type) {
+	case SW_WORKER_RESUMED: return e->size == sizeof(struct sw_worker_resumed) && !job->resumed;
+	case SW_WORKER_FAILED: return e->size == sizeof(struct sw_worker_failed);
+	case SW_WORKER_DUMP: return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max;
+	default: return false;
+	}
+}
+
+/* 1: something came; 0: nothing now; -1: the end. */
+static int read_some(struct sw_job *job)
+{
+	bool header = job->got < sizeof(job->event);
+	size_t in_payload = header ? 0 : job->got - sizeof(job->event);
+	char *to = header ? (char *) &job->event + job->got : job->payload + in_payload;
+	size_t room = header ? sizeof(job->event) - job->got : job->event.size - in_payload;
+	ssize_t n = read(job->stream, to, room);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	job->got += (size_t) n;
+	if (job->got == sizeof(job->event)) {
+		job->payload = header_is_good(job) ? malloc(job->event.size) : NULL;
+		if (job->payload == NULL)
+			return -1;
+	}
+	return 1;
+}
+
+static void stream_ends(struct sw_job *job)
+{
+	(void) sd_event_source_disable_unref(job->on_stream);
+	job->on_stream = NULL;
+	sw_close_p(&job->stream);
+	job->stream = -EBADF;
+	if (job->state != SW_JOB_RUNNING)
+		return;
+	job->jobs->counters->workers_died_total++;
+	sw_job_kill(job);
+	failed_ourselves(job, "the worker died");
+}
+
+/* 1: there may be more; 0: not now, or nobody listens any more; -1: the end. */
+static int drain(struct sw_job *job)
+{
+	int r = 1;
+	for (int i = 0; r > 0 && i < READS_AT_ONCE && job->state == SW_JOB_RUNNING; i++) {
+		r = read_some(job);
+		if (r > 0 && job->got >= sizeof(job->event) &&
+		    job->got == sizeof(job->event) + job->event.size)
+			on_event(job);
+	}
+	return job->state == SW_JOB_RUNNING ? r : 0;
+}
+
+static int on_stream(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+	struct sw_job *job = arg;
+	(void) source;
+	(void) fd;
+	(void) events;
+	/* What it sends after its dump is not read. */
+	if (drain(job) < 0 || job->state != SW_JOB_RUNNING)
+		stream_ends(job);
+	return 0;
+}
+
+static int on_exit_event(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+	struct sw_job *job = arg;
+	(void) source;
+	(void) fd;
+	(void) events;
+	/* What it wrote before it ended is still in the stream, which is finite. */
+	while (job->state == SW_JOB_RUNNING && drain(job) > 0)
+		;
+	stream_ends(job);
+	sw_job_gone(job);
+	return 0;
+}
+
+void sw_job_kill(struct sw_job *job)
+{
+	/* How long it held the target is not known: not longer than this. */
+	int64_t held_us = (sw_clock_ns() - job->begin_ns) / 1000;
+	int64_t most_us = job->options.max_stop_ms * INT64_C(1000);
+	if (!job->resumed)
+		charge(job, held_us < most_us ? held_us : most_us);
+	/* glibc 2.36 has a wrapper; older ones and musl do not. Fails when it is gone already. */
+	(void) syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+}
+
+int sw_job_run(struct sw_job *job, struct sw_error *err)
+{
+	sd_event *event = job->jobs->event;
+	job->begin_ns = sw_clock_ns();
+	int r = sw_spawner_spawn(job->jobs->spawner, &job->request, job->target_pidfd, &job->pidfd,
+				 &job->stream, err);
+	if (r < 0)
+		return r;
+	sw_close_p(&job->target_pidfd);
+	job->target_pidfd = -EBADF;
+	int flags = fcntl(job->stream, F_GETFL);
+	if (flags < 0 || fcntl(job->stream, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    sd_event_add_io(event, &job->on_stream, job->stream, EPOLLIN, on_stream, job) < 0 ||
+	    sd_event_add_io(event, &job->on_exit, job->pidfd, EPOLLIN, on_exit_event, job) < 0) {
+		sw_job_kill(job);
+		return sw_fail_nomem(err);
+	}
+	return 0;
+}
+
+void sw_job_run_deinit(struct sw_job *job)
+{
+	(void) sd_event_source_disable_unref(job->on_stream);
+	(void) sd_event_source_disable_unref(job->on_exit);
+	sw_close_p(&job->stream);
+	sw_close_p(&job->pidfd);
+	free(job->payload);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_JOBS_SERIES_H
+#define SW_DAEMON_JOBS_SERIES_H
+
+#include "jobs/job.h"
+
+/* Captures of one process, one after the other. */
+struct sw_series {
+	TAILQ_ENTRY(sw_series) link;
+	struct sw_jobs *jobs; /* borrowed */
+	struct sw_waiter waiter;
+	struct sw_caller caller; /* a copy, with groups of its own */
+	pid_t pid;
+	uint64_t starttime, seq;
+	struct sw_job_options options;
+	char *reason, *require_exe; /* owned; NULL: none */
+	bool store;
+	int64_t interval_ns, next_ns;
+	uint64_t left;          /* captures still to be made, without the one under way */
+	sd_event_source *timer; /* owned */
+	/* One capture came, or failed: outcome->refusal says why. sw_series_next() or
+	 * sw_series_destroy() must follow, at once or later. */
+	void (*done)(struct sw_series *series, const struct sw_outcome *outcome);
+	void (*state)(struct sw_series *series, const char *state); /* optional */
+	void *owner;
+};
+
+/* As it should be but for owner and functions, which the caller sets before sw_series_next().
+ * Copies the caller and the strings. NULL: no memory. */
+struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submission *submission,
+				   uint64_t count, int64_t interval_ms);
+void sw_series_destroy(struct sw_series *series); /* NULL is fine */
+/* Ends all series: done() of each says why. */
+void sw_series_end(struct sw_jobs *jobs);
+
+/* The next capture, when its time has come. False: that was all, and nothing will happen. */
+bool sw_series_next(struct sw_series *series);
+
+#endif

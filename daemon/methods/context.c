@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "methods/context.h"
+#include "config/journal.h"
+#include "rules/load.h"
+#include "rules/parse.h"
+#include "errors.h"
+
+#include <snapwalk/clock.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
+		    struct sw_jobs *jobs, struct sw_error *err)
+{
+	const struct passwd *user = getpwnam(jobs->config->trigger_user);
+	*methods = (struct sw_methods){.server = server,
+				       .jobs = jobs,
+				       .trigger_uid = user != NULL ? user->pw_uid : (uid_t) -1,
+				       .start_ns = sw_clock_ns()};
+	sw_acted_alerts_init(&methods->alerts);
+	if (gethostname(methods->host, sizeof(methods->host) - 1) < 0)
+		return sw_fail_errno(err, SW_E_IO, "the host's name");
+	return 0;
+}
+
+static void say_rule(void *arg, const char *message)
+{
+	(void) arg;
+	sw_log(SW_LOG_WARNING, "%s", message);
+}
+
+void sw_methods_load_rules(struct sw_methods *methods)
+{
+	struct sw_error err = {0};
+	struct sw_rules rules = {0};
+	if (sw_rules_load(methods->jobs->config->rules_dir, say_rule, NULL, &rules, &err) < 0) {
+		sw_log(SW_LOG_ERROR, "rules: %s", err.message);
+		return;
+	}
+	/* A reload must not make a rule forget that it is cooling down. */
+	for (size_t i = 0; i < rules.n_rules; i++)
+		for (size_t j = 0; j < methods->rules.n_rules; j++)
+			if (strcmp(rules.rules[i].name, methods->rules.rules[j].name) == 0)
+				rules.rules[i].last_ns = methods->rules.rules[j].last_ns;
+	sw_rules_deinit(&methods->rules);
+	methods->rules = rules;
+}
+
+void sw_methods_deinit(struct sw_methods *methods)
+{
+	sw_acted_alerts_deinit(&methods->alerts);
+	sw_rules_deinit(&methods->rules);
+}

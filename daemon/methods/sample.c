@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Captures at an interval, each streamed before the next one is made: a client that reads slowly is
+ * sampled slowly. */
+#include "methods/table.h"
+#include "methods/context.h"
+#include "methods/stream.h"
+#include "methods/target.h"
+#include "jobs/series.h"
+#include "rpc/params.h"
+#include "cleanup.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+enum { INTERVAL_MIN_MS = 10, INTERVAL_MAX_MS = 3600 * 1000 };
+
+struct sample {
+	struct sw_series *series; /* owned */
+	struct sw_call *call;     /* borrowed; owns us */
+	struct sw_dump_stream stream;
+};
+
+struct sample_params {
+	struct json_object *target, *options;
+	int64_t interval_ms, count;
+};
+
+static const struct sw_param sample_table[] = {
+	{"target", SW_PARAM_OBJECT, offsetof(struct sample_params, target), .required = true},
+	{"interval_ms", SW_PARAM_INT, offsetof(struct sample_params, interval_ms), true,
+	 .min = INTERVAL_MIN_MS, .max = INTERVAL_MAX_MS},
+	{"count", SW_PARAM_INT, offsetof(struct sample_params, count), .min = 1, .max = UINT32_MAX},
+	{"options", SW_PARAM_OBJECT, offsetof(struct sample_params, options), .required = false},
+};
+
+static struct sw_jobs *jobs_of(const struct sw_call *call)
+{
+	const struct sw_methods *methods = call->context;
+	return methods->jobs;
+}
+
+static void cancel(struct sw_call *call)
+{
+	struct sample *sample = call->state;
+	sw_series_destroy(sample->series);
+	sw_dump_stream_deinit(&sample->stream);
+	free(sample);
+}
+
+static bool is_last(const struct sample *sample)
+{
+	return sample->series->left == 0;
+}
+
+/* Its timer cannot be set: there is nothing more to wait for. */
+static void go_on(struct sample *sample)
+{
+	if (!sw_series_next(sample->series))
+		sw_call_failed(sample->call, "no timer");
+}
+
+static bool pump(struct sw_call *call)
+{
+	struct sample *sample = call->state;
+	if (sample->stream.dump == NULL)
+		return false;
+	bool last = is_last(sample);
+	enum sw_streamed streamed = sw_dump_stream_next(&sample->stream, call, last);
+	if (streamed == SW_STREAMED_ALL && !last)
+		go_on(sample);
+	return streamed == SW_STREAMED_PART;
+}
+
+static void on_state(struct sw_series *series, const char *state)
+{
+	sw_call_reply(((struct sample *) series->owner)->call, sw_object_string("state", state),
+		      true);
+}
+
+/* Errors after which there is nothing to wait for. */
+static bool is_final(const struct sw_refusal *refusal)
+{
+	static const char *const final[] = {SW_INTERFACE ".NoSuchProcess",
+					    SW_INTERFACE ".TargetExited",
+					    SW_INTERFACE ".ProcessChanged",
+					    SW_INTERFACE ".NotPermitted",
+					    SW_INTERFACE ".NotTraceable"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(final); i++)
+		if (strcmp(refusal->name, final[i]) == 0)
+			return true;
+	return false;
+}
+
+static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
+{
+	struct sample *sample = series->owner;
+	struct sw_call *call = sample->call;
+	if (outcome->dump != NULL) {
+		sw_call_reply(call, sw_object_string("state", "done"), true);
+		sw_dump_stream_begin(&sample->stream, outcome->dump,
+				     outcome->coalesced ? SW_COALESCED_YES : SW_COALESCED_NO);
+		sw_connection_kick(call->connection); /* which pumps */
+		return;
+	}
+	if (is_final(outcome->refusal)) {
+		sw_call_error(call, outcome->refusal->name,
+			      json_object_get(outcome->refusal->parameters));
+		return;
+	}
+	bool last = is_last(sample);
+	sw_call_reply(call,
+		      sw_object_add(json_object_new_object(), "error",
+				    json_object_new_string(outcome->refusal->message)),
+		      !last);
+	if (!last)
+		go_on(sample);
+}
+
+static bool start(struct sw_call *call, const struct sw_submission *submission,
+		  const struct sample_params *p)
+{
+	struct sample *sample = calloc(1, sizeof(*sample));
+	uint64_t count = p->count > 0 ? (uint64_t) p->count : UINT64_MAX;
+	if (sample == NULL)
+		return false;
+	sample->series = sw_series_create(jobs_of(call), submission, count, p->interval_ms);
+	if (sample->series == NULL) {
+		free(sample);
+		return false;
+	}
+	sample->call = call;
+	sample->series->owner = sample;
+	sample->series->done = on_done;
+	sample->series->state = on_state;
+	call->state = sample;
+	call->cancel = cancel;
+	call->pump = pump;
+	go_on(sample);
+	return true;
+}
+
+/* A whole sample costs its caller as much as one capture: its stops are limited by the target's
+ * budget, and it is never more than one capture under way. */
+static bool take_token(struct sw_call *call, struct sw_refusal *refusal)
+{
+	const struct sw_caller *caller = &call->connection->caller;
+	struct sw_jobs *jobs = jobs_of(call);
+	if (caller->uid == 0 || (jobs->config->user_mode && caller->privileged))
+		return true;
+	uint32_t ms = sw_limits_take(jobs->limits, caller->uid, sw_clock_ns());
+	if (ms == 0)
+		return true;
+	jobs->counters->busy_rate_total++;
+	return sw_refuse(refusal, SW_INTERFACE ".Busy",
+			 sw_object_add(sw_object_int("retry_after_ms", ms), "why",
+				       json_object_new_string("rate")),
+			 "busy (rate)");
+}
+
+void sw_method_sample(struct sw_call *call)
+{
+	struct sw_jobs *jobs = jobs_of(call);
+	const struct sw_caller *caller = &call->connection->caller;
+	struct sample_params p = {0};
+	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_refusal refusal = {0};
+	/* Hundreds of dumps are kept only when that is asked for. */
+	struct sw_submission submission = {.caller = caller, .found = &found, .store = false};
+	const char *bad = NULL;
+	if (!sw_params_read(call->message.parameters, sample_table, SW_ARRAY_SIZE(sample_table), &p,
+			    &bad) ||
+	    !sw_options_read(jobs->config, p.options, &submission.options, &submission.store,
+			     &bad)) {
+		sw_call_invalid(call, bad);
+		return;
+	}
+	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
+		sw_call_invalid(call, bad);
+	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal) ||
+		 !take_token(call, &refusal))
+		sw_call_refuse(call, &refusal);
+	else if (!start(call, &submission, &p))
+		sw_call_failed(call, "not enough memory");
+	sw_found_deinit(&found);
+	sw_refusal_deinit(&refusal);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "methods/table.h"
+#include "methods/context.h"
+#include "rpc/params.h"
+#include "cleanup.h"
+
+#include <snapwalk/clock.h>
+#include <unistd.h>
+
+static struct json_object *counters_json(const struct sw_counters *n)
+{
+	struct json_object *counters = json_object_new_object();
+#define SW_COUNTER(name) sw_object_add(counters, #name, json_object_new_int64((int64_t) n->name));
+	SW_COUNTERS(SW_COUNTER)
+#undef SW_COUNTER
+	return counters;
+}
+
+void sw_method_status(struct sw_call *call)
+{
+	const struct sw_methods *methods = call->context;
+	const struct sw_jobs *jobs = methods->jobs;
+	const struct sw_store *store = jobs->publisher.store;
+	const char *bad;
+	if (!sw_params_read(call->message.parameters, NULL, 0, NULL, &bad)) {
+		sw_call_invalid(call, bad);
+		return;
+	}
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"pid", (uint64_t) getpid()},
+		{"uptime_ms", (uint64_t) (sw_clock_ns() - methods->start_ns) / 1000000},
+		{"capturing", jobs->n_running},
+		{"queued", jobs->n_queued},
+		{"connections", methods->server->n_connections},
+		{"subscribers", jobs->publisher.n_subscribers},
+		{"stored", store != NULL ? sw_store_count(store) : 0},
+		{"stored_bytes", store != NULL ? sw_store_bytes(store) : 0},
+	};
+	struct json_object *status = sw_object_string("version", SW_VERSION);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(numbers); i++)
+		sw_object_add(status, numbers[i].name,
+			      json_object_new_int64((int64_t) numbers[i].value));
+	if (store != NULL)
+		sw_object_add(status, "directory", json_object_new_string(sw_store_path(store)));
+	sw_object_add(status, "counters", counters_json(jobs->counters));
+	sw_call_reply(call, status, false);
+}

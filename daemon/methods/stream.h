@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_METHODS_STREAM_H
+#define SW_DAEMON_METHODS_STREAM_H
+
+#include "jobs/dump.h"
+#include "rpc/call.h"
+
+/* A dump on its way to a client; zero-initialised: none. */
+struct sw_dump_stream {
+	struct sw_dump *dump; /* owned reference; NULL: none */
+	struct sw_dump_cursor cursor;
+	enum sw_coalesced coalesced;
+};
+
+void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_dump *dump,
+			  enum sw_coalesced coalesced);
+void sw_dump_stream_deinit(struct sw_dump_stream *stream);
+
+enum sw_streamed {
+	SW_STREAMED_PART,  /* there are more */
+	SW_STREAMED_ALL,   /* with last: the call is freed */
+	SW_STREAMED_ERROR, /* the call is freed */
+};
+/* One reply. last: the call ends with the dump. */
+enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_call *call,
+				     bool last);
+
+/* Without "more": all in one reply, or TooLarge. Frees the call. */
+void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced);
+
+#endif

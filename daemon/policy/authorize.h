@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_POLICY_AUTHORIZE_H
+#define SW_DAEMON_POLICY_AUTHORIZE_H
+
+#include "config/settings.h"
+
+#include <sys/types.h>
+
+/* Who may capture whom: the kernel's rule (__ptrace_may_access in kernel/ptrace.c) as it would
+ * apply to the caller; root and the members of Group= may all; Deny= wins over everybody. */
+enum sw_deny_rule {
+	SW_DENY_NONE,      /* permitted */
+	SW_DENY_OWNER,     /* uids or gids differ */
+	SW_DENY_DUMPABLE,  /* the process protects itself, or has capabilities the caller lacks */
+	SW_DENY_LIST,      /* Deny= */
+	SW_DENY_KERNEL,    /* the kernel refuses us */
+	SW_DENY_ROOT_ONLY, /* this method is for root and Group= */
+};
+const char *sw_deny_name(enum sw_deny_rule rule); /* wire name, static */
+
+/* The other end of a connection, at connect time. */
+struct sw_caller {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* owned */
+	size_t n_groups;
+	bool privileged; /* root, our own uid in user mode, or member of Group= */
+};
+
+/* The id of a group. May load modules and ask a service: to be called with config->group before the
+ * sandbox is entered, config->group_looked_up and the two behind it say the result. */
+bool sw_group_find(const char *name, gid_t *ret);
+
+/* SO_PEERCRED, SO_PEERGROUPS. 0; -SW_E_IO; -SW_E_NOMEM. */
+int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_caller *ret,
+		   struct sw_error *err);
+void sw_caller_deinit(struct sw_caller *caller);
+
+/* What the rule needs to know of a target; from /proc/PID. */
+struct sw_target_creds {
+	uid_t uid[3]; /* real, effective, saved */
+	gid_t gid[3];
+	bool dumpable;
+	bool same_user_ns; /* as ours, so that its ids and capabilities mean what ours do */
+	uint64_t cap_permitted;
+	char comm[64];
+	char exe[4096]; /* "" unknown */
+};
+
+/* Reads through a /proc/PID directory. 0; -SW_E_EXITED; -SW_E_NOT_PERMITTED. */
+int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_error *err);
+
+/* The decision. caller->privileged skips all but Deny=. */
+enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,
+			       const struct sw_target_creds *target);
+/* Who, besides the privileged, may see a dump of this target: its user, or nobody when the kernel
+ * would not let that user look at the process itself (a set-uid program, say). For
+ * sw_store_entry.uid. */
+enum { SW_DUMP_PRIVILEGED_ONLY = -1 };
+uid_t sw_dump_owner(const struct sw_target_creds *target);
+/* May this caller see a dump with that owner? */
+bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner);
+
+#endif

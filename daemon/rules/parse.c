@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Rules files as rules. Strict: what is not understood is reported, and the rule does not count. */
+#include "rules/parse.h"
+#include "rules/values.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <ini.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+	RULES_MAX = 1024,
+	WORDS_MAX = 32, /* of Match=, of Target= */
+	MAX_TARGETS_MAX = 64,
+	COUNT_MAX = 1000,
+};
+
+struct parser {
+	const char *file_name, *text;
+	size_t size, at; /* of text */
+	int line;
+	int title_line;     /* of the last section's title */
+	int rule_line;      /* title_line of the rule being read */
+	bool has_rule, bad; /* rule is one being read; it has a mistake */
+	bool failed;        /* no memory */
+	unsigned seen;      /* keys of the rule, by bit of the key table */
+	struct sw_rule rule;
+	size_t n_match, n_targets;
+	struct sw_rules *rules;
+	size_t first; /* rules before this file's */
+	sw_config_say_fn *say;
+	void *arg;
+};
+
+static void strings_free(char **strings)
+{
+	for (char **s = strings; s != NULL && *s != NULL; s++)
+		free(*s);
+	free(strings);
+}
+
+static void rule_deinit(struct sw_rule *rule)
+{
+	free(rule->name);
+	free(rule->source);
+	free(rule->host_label);
+	free(rule->require_exe);
+	strings_free(rule->match);
+	strings_free(rule->targets);
+	*rule = (struct sw_rule){0};
+}
+
+void sw_rules_deinit(struct sw_rules *rules)
+{
+	for (size_t i = 0; i < rules->n_rules; i++)
+		rule_deinit(&rules->rules[i]);
+	free(rules->rules);
+	*rules = (struct sw_rules){0};
+}
+
+__attribute__((format(printf, 3, 4))) static void complain(struct parser *p, int line,
+							   const char *fmt, ...)
+{
+	char what[256], message[512];
+	va_list ap;
+	va_start(ap, fmt);
+	(void) vsnprintf(what, sizeof(what), fmt, ap); /* cut is fine: it is prose */
+	va_end(ap);
+	(void) snprintf(message, sizeof(message), "%s:%d: %s", p->file_name, line, what); /* same */
+	p->bad = true;
+	if (p->say != NULL)
+		p->say(p->arg, message);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void string_set(struct parser *p, char **field, const char *value)
+{
+	*field = strdup(value);
+	if (*field == NULL)
+		p->failed = true;
+}
+
+/* Words between blanks, added to those of earlier lines. */
+static void words_add(struct parser *p, const char *key, const char *value, char ***words,
+		      size_t *n_words, bool (*valid)(const char *word))
+{
+	static const char blanks[] = " \t";
+	for (const char *s = value + strspn(value, blanks); *s != '\0' && !p->failed;) {
+		size_t length = strcspn(s, blanks);
+		sw_cleanup(sw_free_p) char *word = strndup(s, length);
+		char **more = reallocarray(*words, *n_words + 2, sizeof(char *));
+		if (more != NULL)
+			*words = more;
+		if (word == NULL || more == NULL) {
+			p->failed = true;
+			return;
+		}
+		if (!valid(word) || *n_words == WORDS_MAX)
+			complain(p, p->line, "%s=: %s: %.100s", key,
+				 *n_words == WORDS_MAX ? "too many" : "not understood", word);
+		else
+			more[(*n_words)++] = sw_take_ptr(word);
+		more[*n_words] = NULL;
+		s += length;
+		s += strspn(s, blanks);
+	}
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void set_source(struct parser *p, const char *value)
+{
+	if (!sw_rule_name_valid(value))
+		complain(p, p->line, "Source=: not a name: %.100s", value);
+	else
+		string_set(p, &p->rule.source, value);
+}
+
+static void set_match(struct parser *p, const char *value)
+{
+	words_add(p, "Match", value, &p->rule.match, &p->n_match, sw_rule_condition_valid);
+}
+
+static void set_target(struct parser *p, const char *value)
+{
+	words_add(p, "Target", value, &p->rule.targets, &p->n_targets, sw_rule_target_valid);
+}
+
+static void set_host(struct parser *p, const char *value)
+{
+	if (!sw_rule_label_valid(value))
+		complain(p, p->line, "Host=: not a label: %.100s", value);
+	else
+		string_set(p, &p->rule.host_label, value);
+}
+
+static void set_require_exe(struct parser *p, const char *value)
+{
+	if (value[0] != '/' || !sw_rule_glob_valid(value))
+		complain(p, p->line,
+			 "RequireExe=: not an absolute path, or more than %d '*': %.100s",
+			 SW_RULE_STARS_MAX, value);
+	else
+		string_set(p, &p->rule.require_exe, value);
+}
+
+static void set_max_targets(struct parser *p, const char *value)
+{
+	if (!sw_rule_count_parse(value, MAX_TARGETS_MAX, &p->rule.max_targets))
+		complain(p, p->line, "MaxTargets=: 1 to %d, not %.100s", MAX_TARGETS_MAX, value);
+}
+
+static void set_count(struct parser *p, const char *value)
+{
+	if (!sw_rule_count_parse(value, COUNT_MAX, &p->rule.count))
+		complain(p, p->line, "Count=: 1 to %d, not %.100s", COUNT_MAX, value);
+}
+
+static void set_interval(struct parser *p, const char *value)
+{
+	if (!sw_rule_ms_parse(value, &p->rule.interval_ms))
+		complain(p, p->line, "IntervalSec=: not seconds: %.100s", value);
+}
+
+static void set_cooldown(struct parser *p, const char *value)
+{
+	if (!sw_rule_ms_parse(value, &p->rule.cooldown_ms))
+		complain(p, p->line, "CooldownSec=: not seconds: %.100s", value);
+}
+
+static const struct {
+	const char *name;
+	void (*set)(struct parser *p, const char *value);
+	bool again; /* adds to what was there */
+} keys[] = {
+	{"Source", set_source, false},
+	{"Match", set_match, true},
+	{"Host", set_host, false},
+	{"Target", set_target, true},
+	{"RequireExe", set_require_exe, false},
+	{"MaxTargets", set_max_targets, false},
+	{"Count", set_count, false},
+	{"IntervalSec", set_interval, false},
+	{"CooldownSec", set_cooldown, false},
+};
+
+static void set_key(struct parser *p, const char *name, const char *value)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
+		if (strcmp(keys[i].name, name) != 0)
+			continue;
+		if (value[0] == '\0')
+			complain(p, p->line, "%s= without a value", name);
+		else if ((p->seen & 1u << i) != 0 && !keys[i].again)
+			complain(p, p->line, "%s= is there twice", name);
+		else
+			keys[i].set(p, value);
+		p->seen |= 1u << i;
+		return;
+	}
+	complain(p, p->line, "unknown key %.100s=", name);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static const struct sw_rule *find_rule(const struct sw_rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->n_rules; i++)
+		if (strcmp(rules->rules[i].name, name) == 0)
+			return &rules->rules[i];
+	return NULL;
+}
+
+static void rule_check(struct parser *p)
+{
+	const struct sw_rule *rule = &p->rule;
+	if (rule->host_label == NULL && !p->bad)
+		complain(p, p->rule_line, "rule %s has no Host=", rule->name);
+	if (p->n_match == 0 && !p->bad)
+		complain(p, p->rule_line, "rule %s has no Match=", rule->name);
+	if (p->n_targets == 0 && !p->bad)
+		complain(p, p->rule_line, "rule %s has no Target=", rule->name);
+	if (p->rules->n_rules == RULES_MAX)
+		complain(p, p->rule_line, "more than %d rules", RULES_MAX);
+	else if (find_rule(p->rules, rule->name) != NULL)
+		complain(p, p->rule_line, "there is a rule %s already", rule->name);
+}
+
+/* The rule that was being read is whole. */
+static void rule_end(struct parser *p)
+{
+	if (!p->has_rule || p->failed)
+		return;
+	rule_check(p);
+	if (p->bad) {
+		complain(p, p->rule_line, "rule %s is left out", p->rule.name);
+		rule_deinit(&p->rule);
+	} else {
+		struct sw_rule *more = reallocarray(p->rules->rules, p->rules->n_rules + 1,
+						    sizeof(struct sw_rule));
+		if (more == NULL) {
+			p->failed = true;
+			return;
+		}
+		p->rules->rules = more;
+		more[p->rules->n_rules++] = p->rule;
+		p->rule = (struct sw_rule){0};
+	}
+	p->has_rule = false;
+}
+
+/* The title of a section, reported at its first key: false when it is not that of a rule. */
+static bool rule_begin(struct parser *p, const char *section)
+{
+	static const char prefix[] = "rule ";
+	rule_end(p);
+	p->bad = false;
+	p->seen = 0;
+	p->n_match = p->n_targets = 0;
+	p->rule_line = p->title_line;
+	const char *name = section + strlen(prefix);
+	if (strncmp(section, prefix, strlen(prefix)) != 0 || !sw_rule_name_valid(name)) {
+		complain(p, p->line, "not in a section [rule NAME]");
+		return false;
+	}
+	p->rule = (struct sw_rule){
+		.max_targets = 4,
+		.count = 1,
+		.interval_ms = 1000,
+		.cooldown_ms = 300 * 1000,
+		.last_ns = INT64_MIN,
+	};
+	string_set(p, &p->rule.name, name);
+	p->has_rule = p->rule.name != NULL;
+	return p->has_rule;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* What inih would misunderstand in silence. */
+static const char *line_problem(const char *line, size_t length, size_t size)
+{
+	size_t blanks = 0;
+	if (length >= size)
+		return "the line is too long: go on in the next, after a blank";
+	if (memchr(line, '\0', length) != NULL)
+		return "not a text";
+	while (blanks < length && (line[blanks] == ' ' || line[blanks] == '\t'))
+		blanks++;
+	return blanks > 0 && blanks < length && line[blanks] == '[' ? "a blank before a title"
+								    : NULL;
+}
+
+/* inih's reader: one line a call, so that p->line is the line its handler is called for. One that
+ * does not fit would be taken for two: it is given as one that is no INI. */
+static char *read_line(char *to, int size, void *arg)
+{
+	struct parser *p = arg;
+	if (p->at == p->size || p->failed)
+		return NULL;
+	const char *line = p->text + p->at;
+	const char *end = memchr(line, '\n', p->size - p->at);
+	size_t length = end != NULL ? (size_t) (end - line) + 1 : p->size - p->at;
+	p->at += length;
+	p->line++;
+	if (line[0] == '[')
+		p->title_line = p->line;
+	const char *what = line_problem(line, length, (size_t) size);
+	if (what != NULL) {
+		complain(p, p->line, "%s", what);
+		line = "]\n";
+		length = strlen(line);
+	}
+	memcpy(to, line, length);
+	to[length] = '\0';
+	return to;
+}
+
+/* inih's handler. Two sections of the same title are two: told apart by their lines. */
+static int handle(void *arg, const char *section, const char *name, const char *value)
+{
+	struct parser *p = arg;
+	if (p->failed)
+		return 0;
+	if (p->rule_line != p->title_line || p->title_line == 0) {
+		if (!rule_begin(p, section))
+			return 1;
+	} else if (!p->has_rule) {
+		return 1; /* reported at its first key */
+	}
+	set_key(p, name, value != NULL ? value : "");
+	return 1;
+}
+
+static void rules_truncate(struct sw_rules *rules, size_t n)
+{
+	while (rules->n_rules > n)
+		rule_deinit(&rules->rules[--rules->n_rules]);
+}
+
+int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_config_say_fn *say,
+		   void *arg, struct sw_rules *rules, struct sw_error *err)
+{
+	struct parser p = {
+		.file_name = file_name,
+		.text = text,
+		.size = size,
+		.rules = rules,
+		.first = rules->n_rules,
+		.say = say,
+		.arg = arg,
+	};
+	int line = ini_parse_stream(read_line, &p, handle, &p);
+	rule_end(&p);
+	rule_deinit(&p.rule); /* empty unless memory ran out */
+	if (p.failed || line == -2) {
+		rules_truncate(rules, p.first);
+		return sw_fail_nomem(err);
+	}
+	if (line != 0) {
+		complain(&p, line, "neither [rule NAME] nor KEY=VALUE: the file is left out");
+		rules_truncate(rules, p.first);
+	}
+	return 0;
+}

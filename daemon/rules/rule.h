@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_RULES_RULE_H
+#define SW_DAEMON_RULES_RULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * /etc/snapwalk/rules.d/NAME.conf: which alert means which process.
+ *	[rule NAME]
+ *	Source=alertmanager                          ; optional
+ *	Match=alertname=ProcessStuck severity=page   ; all must be equal (~= for a glob)
+ *	Host=instance                                ; mandatory: this label, port stripped, must
+ *	                                             ; name this host
+ *	Target=pid:%{pid} unit:%{systemd_unit}       ; the first whose labels are all there
+ *	RequireExe=/usr/bin/myapp                    ; or a glob; the target must run it
+ *	MaxTargets=4 / Count=3 / IntervalSec=1 / CooldownSec=300, each on a line of its own
+ * A ';' after a blank begins a comment. Match= and Target= may be given again, or go on in the next
+ * line when that begins with a blank; a value with a blank in it is matched by a glob with '?' there.
+ * A rule with a mistake in it is left out, as it would mean more than its author wanted: a file with
+ * a line that is no INI is left out as a whole. Defaults: 4, 1, 1 and 300.
+ */
+struct sw_rule {
+	char *name, *source, *host_label, *require_exe;
+	char **match;   /* "label=value" or "label~=glob"; NULL-terminated */
+	char **targets; /* "kind:template"; NULL-terminated */
+	uint32_t max_targets, count, interval_ms, cooldown_ms;
+	int64_t last_ns; /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
+};
+
+struct sw_rules {
+	struct sw_rule *rules; /* owned */
+	size_t n_rules;
+};
+
+#endif

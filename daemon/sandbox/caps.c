@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Capabilities by their system calls: a library for three numbers would be more to trust. */
+#include "sandbox/caps.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum { CAPS_MAX = 64 };
+
+/* Version 3 of capget(2): two halves of 32 bits. */
+struct caps {
+	struct __user_cap_data_struct half[_LINUX_CAPABILITY_U32S_3];
+};
+
+static int caps_get(struct caps *ret, struct sw_error *err)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	if (syscall(SYS_capget, &header, ret->half) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot read our capabilities");
+	return 0;
+}
+
+/* Needs CAP_SETPCAP, which the unit's user does not have: there the unit's own bounding set holds,
+ * and no new privileges makes it pointless anyway. */
+void sw_caps_bound(uint64_t keep)
+{
+	for (int cap = 0; cap < CAPS_MAX; cap++)
+		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_READ, cap) == 1)
+			(void) prctl(PR_CAPBSET_DROP, cap);
+}
+
+int sw_caps_keep(uint64_t keep, struct sw_error *err)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct caps caps = {0};
+	int r = caps_get(&caps, err);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		uint32_t kept = caps.half[i].permitted & (uint32_t) (keep >> 32 * i);
+		caps.half[i] =
+			(struct __user_cap_data_struct){.effective = kept, .permitted = kept};
+	}
+	/* Ambient capabilities end with the inheritable ones. */
+	if (syscall(SYS_capset, &header, caps.half) < 0)
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot give up capabilities");
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_SANDBOX_CAPS_H
+#define SW_DAEMON_SANDBOX_CAPS_H
+
+#include <snapwalk/error.h>
+
+#include <stdint.h>
+
+/* Of the calling thread: the process must have no other. Capabilities are sets of bits 1 << CAP_*: capabilities(7). The bounding set loses what is not in
+ * keep, where that is allowed. */
+void sw_caps_bound(uint64_t keep);
+/* Permitted and effective become what is both permitted and in keep; inheritable and ambient become
+ * empty. */
+int sw_caps_keep(uint64_t keep, struct sw_error *err);
+
+#endif

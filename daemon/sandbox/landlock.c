@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Landlock by its system calls: glibc 2.36 has no wrappers, and the kernel's headers of Debian 12
+ * know only the first versions.
+ * Source: Documentation/userspace-api/landlock.rst, linux v6.12.
+ */
+#include "sandbox/landlock.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+/* include/uapi/linux/landlock.h, linux v6.12. Older kernels take the shorter structure. */
+struct ruleset_attr {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net; /* from version 4 on */
+	uint64_t scoped;             /* from version 6 on */
+};
+
+struct path_beneath_attr {
+	uint64_t allowed_access;
+	int32_t parent_fd;
+} __attribute__((packed));
+
+enum {
+	CREATE_RULESET_VERSION = 1,
+	RULE_PATH_BENEATH = 1,
+	ACCESS_FS_READ_FILE = 1 << 2,
+	ACCESS_FS_ALL_1 = (1 << 13) - 1, /* version 1: from EXECUTE to MAKE_SYM */
+	ACCESS_FS_REFER = 1 << 13,       /* 2 */
+	ACCESS_FS_TRUNCATE = 1 << 14,    /* 3 */
+	ACCESS_FS_IOCTL_DEV = 1 << 15,   /* 5 */
+	ACCESS_NET_ALL = 3,              /* 4: bind and connect, TCP */
+	SCOPE_ALL = 3,                   /* 6: abstract sockets and signals */
+};
+
+static size_t ruleset_fill(struct ruleset_attr *attr, long version)
+{
+	attr->handled_access_fs = ACCESS_FS_ALL_1;
+	if (version >= 2)
+		attr->handled_access_fs |= ACCESS_FS_REFER;
+	if (version >= 3)
+		attr->handled_access_fs |= ACCESS_FS_TRUNCATE;
+	if (version >= 5)
+		attr->handled_access_fs |= ACCESS_FS_IOCTL_DEV;
+	if (version >= 4)
+		attr->handled_access_net = ACCESS_NET_ALL;
+	if (version >= 6)
+		attr->scoped = SCOPE_ALL;
+	return version >= 6   ? sizeof(*attr)
+	       : version >= 4 ? offsetof(struct ruleset_attr, scoped)
+			      : offsetof(struct ruleset_attr, handled_access_net);
+}
+
+int sw_landlock_read_only(const char *directory, struct sw_error *err)
+{
+	struct ruleset_attr attr = {0};
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+	if (version < 1)
+		return 1; /* ENOSYS: not built in; EOPNOTSUPP: not switched on */
+	size_t size = ruleset_fill(&attr, version);
+	sw_cleanup(sw_close_p) int ruleset_fd =
+		(int) syscall(SYS_landlock_create_ruleset, &attr, size, 0);
+	if (ruleset_fd < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot create a Landlock ruleset");
+	sw_cleanup(sw_close_p) int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct path_beneath_attr beneath = {.allowed_access = ACCESS_FS_READ_FILE, .parent_fd = fd};
+	if (fd >= 0 &&
+	    syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)
+		return sw_fail_errno(err, SW_E_IO, "Landlock: %s", directory);
+	if (syscall(SYS_landlock_restrict_self, ruleset_fd, 0) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot enter the Landlock ruleset");
+	return 0;
+}

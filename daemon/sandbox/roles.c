@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sandbox/roles.h"
+#include "sandbox/caps.h"
+#include "sandbox/landlock.h"
+#include "sandbox/seccomp.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+enum {
+	MS_PER_S = 1000,
+	CPU_EXTRA_S = 10, /* beyond the time for names; the broker's deadline comes first */
+	MIB = 1 << 20,
+};
+
+static const uint64_t spawner_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
+									     << CAP_DAC_READ_SEARCH;
+
+/* 1: stays root. Effective capabilities are gone afterwards, permitted ones are not. */
+static int become_user(const struct sw_config *config, struct sw_error *err)
+{
+	if (config->user_mode || geteuid() != 0)
+		return 0;
+	errno = 0;
+	const struct passwd *user = getpwnam(config->user);
+	if (user == NULL || user->pw_uid == 0) {
+		(void) sw_fail(err, SW_E_NOT_FOUND, "no user %s to become: root goes on",
+			       config->user);
+		return 1;
+	}
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || initgroups(user->pw_name, user->pw_gid) < 0 ||
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot become user %s",
+				     config->user);
+	return 0;
+}
+
+/* After the change of user, which makes the kernel forget them: prctl(2), PR_SET_DUMPABLE. */
+static int protect(struct sw_error *err)
+{
+	const struct rlimit none = {0};
+	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    setrlimit(RLIMIT_CORE, &none) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot give up new privileges");
+	return 0;
+}
+
+static int descend(const struct sw_config *config, uint64_t keep, struct sw_error *err)
+{
+	sw_caps_bound(keep); /* first: needs a capability that the change of user puts to rest */
+	int stays_root = become_user(config, err);
+	if (stays_root < 0)
+		return stays_root;
+	int r = sw_caps_keep(keep, err);
+	if (r == 0)
+		r = protect(err);
+	return r < 0 ? r : stays_root;
+}
+
+/*
+ * A stop by a process that others may interrupt lasts several times longer on a busy machine. The
+ * lowest real-time priority is allowed by a limit, for which no capability need be kept.
+ */
+static void allow_realtime(void)
+{
+	const struct rlimit lowest = {1, 1};
+	struct rlimit now;
+	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
+		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails for who may not: as it was */
+}
+
+int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
+{
+	allow_realtime();
+	return descend(config, config->user_mode ? 0 : spawner_caps, err);
+}
+
+int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err)
+{
+	int stays_root = descend(config, 0, err);
+	if (stays_root < 0)
+		return stays_root;
+	int r = sw_seccomp_broker(err);
+	return r < 0 ? r : stays_root;
+}
+
+/* Address space in use: the first number of /proc/self/statm, in pages. */
+static uint64_t address_space_bytes(void)
+{
+	unsigned long pages = 0;
+	sw_cleanup(sw_fclose_p) FILE *f = fopen("/proc/self/statm", "re");
+	if (f == NULL || fscanf(f, "%lu", &pages) != 1)
+		return 0;
+	return (uint64_t) pages * (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
+static int limit(int resource, uint64_t value, struct sw_error *err)
+{
+	struct rlimit old;
+	if (getrlimit(resource, &old) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot read a resource limit");
+	if (old.rlim_max < value)
+		value = old.rlim_max;
+	const struct rlimit new = {.rlim_cur = value, .rlim_max = value};
+	if (setrlimit(resource, &new) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot set a resource limit");
+	return 0;
+}
+
+int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_error *err)
+{
+	uint64_t memory = address_space_bytes() + (uint64_t) memory_mib * MIB;
+	int r = limit(RLIMIT_AS, memory, err);
+	if (r == 0)
+		r = limit(RLIMIT_CPU, names_timeout_ms / MS_PER_S + CPU_EXTRA_S, err);
+	if (r == 0)
+		r = limit(RLIMIT_FSIZE, 0, err);
+	if (r == 0)
+		r = protect(err);
+	if (r == 0)
+		r = sw_caps_keep(0, err);
+	if (r == 0)
+		r = sw_landlock_read_only("/usr/lib/debug", err);
+	return r < 0 ? r : sw_seccomp_worker(err);
+}

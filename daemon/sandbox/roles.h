@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_SANDBOX_ROLES_H
+#define SW_DAEMON_SANDBOX_ROLES_H
+
+#include "config/settings.h"
+
+/*
+ * Started as root, spawner and broker become User=; started as that user with ambient capabilities
+ * (the unit) or as anybody with --user, they stay who they are. When there is no such user they
+ * stay root without capabilities, which still owns root's files: then 1, and *err says so. Else 0,
+ * or an error; the process must not go on with it.
+ */
+
+/* Keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, as far as they are there; with --user nothing. No
+ * new privileges, not dumpable, no core file. */
+int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
+/* The same without any capability; a seccomp filter, also for what it starts (OnDump=), refuses
+ * what neither needs: tracing, mounting, namespaces, kernel modules, BPF... */
+int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err);
+/*
+ * A worker after its snapshot and before what was captured is parsed: no capability; memory_mib more
+ * address space than now; names_timeout_ms and some seconds more of CPU; only files below /usr/lib/debug, where the kernel has
+ * Landlock; a seccomp filter for reading, mapping and writing to what is open.
+ */
+int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_STORE_FILE_H
+#define SW_DAEMON_STORE_FILE_H
+
+#include "store/dumps.h"
+
+/*
+ * One stored dump as bytes (RFC 8878, zstd format specification 0.4.0):
+ *
+ *	skippable frame (§3.1.2)  magic 0x184D2A50, size, JSON text of the head:
+ *	                          {"snapwalk_store":1,"id":…,"uid":…,"pid":…,"comm":…,"time_ns":…,
+ *	                           "bytes":…,"summary":{…}}
+ *	zstd frame (§3.1.1)       the dump, with its size and checksum
+ *
+ * `zstd -dc ID.json.zst` prints the dump: decoders step over the first.
+ */
+enum {
+	SW_STORE_HEAD_MAX = 64 * 1024, /* JSON text of the head */
+	SW_STORE_HEAD_DEPTH_MAX = 16,
+	SW_STORE_ID_MAX = 64,
+};
+
+/* 1 to 64 of [0-9A-Za-z.-], the first one no dot: fit to be a file's name, never a path. */
+bool sw_store_id_valid(const char *id);
+
+struct sw_store_head {
+	struct sw_store_entry entry; /* its strings are in text */
+	uint64_t dump_bytes;         /* of the dump as JSON */
+	char *text;                  /* owned */
+};
+void sw_store_head_deinit(struct sw_store_head *head);
+
+/* The whole file. *ret is malloc'ed. -SW_E_INVALID: id or summary; -SW_E_LIMIT; -SW_E_NOMEM. */
+int sw_store_encode(const struct sw_store_entry *entry, const char *json, size_t size,
+		    char **ret_file, size_t *ret_size, struct sw_error *err);
+/* The head, from the first bytes of a file (at most the first 8 + SW_STORE_HEAD_MAX are looked at).
+ * -SW_E_FORMAT, -SW_E_NOMEM. */
+int sw_store_head_parse(const void *data, size_t size, struct sw_store_head *ret,
+			struct sw_error *err);
+/* The dump, malloc'ed and with a NUL behind it. -SW_E_FORMAT; -SW_E_LIMIT: larger than max;
+ * -SW_E_NOMEM. */
+int sw_store_decode(const void *data, size_t size, size_t max, char **ret_json, size_t *ret_size,
+		    struct sw_error *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_STORE_INDEX_H
+#define SW_DAEMON_STORE_INDEX_H
+
+#include "store/file.h"
+
+/* The heads of all stored dumps, oldest first. Zero-initialised is a valid empty one. */
+struct sw_store_index {
+	struct sw_store_head **heads; /* owned, each too */
+	size_t n, capacity;
+	uint64_t bytes; /* of all files */
+};
+
+void sw_store_index_deinit(struct sw_store_index *index);
+
+/* NULL is fine. */
+void sw_store_head_free(struct sw_store_head *head);
+
+/* Room for one more. -SW_E_NOMEM. */
+int sw_store_index_reserve(struct sw_store_index *index);
+/* Takes the head over. sw_store_index_reserve() has been asked. */
+void sw_store_index_insert(struct sw_store_index *index, struct sw_store_head *head);
+void sw_store_index_remove(struct sw_store_index *index, size_t at);
+/* NULL: none. */
+const struct sw_store_head *sw_store_index_find(const struct sw_store_index *index, const char *id,
+						size_t *ret_at);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_WORKER_MESSAGES_H
+#define SW_DAEMON_WORKER_MESSAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ *	broker    no capability; JSON, policy, queue, store
+ *	  | SOCK_SEQPACKET, fixed-size structs
+ *	spawner   forked before the broker gives its capabilities up; does nothing but fork workers
+ *	  | fork
+ *	worker    one capture: CAP_SYS_PTRACE + CAP_DAC_READ_SEARCH until the snapshot is taken, then
+ *	          none, seccomp and Landlock, and only then ELF, DWARF, names, JSON
+ */
+
+enum {
+	SW_WORKER_REASON_MAX = 512,
+	SW_WORKER_GROUPS_MAX = 64,
+	SW_WORKER_DENY_MAX = 32768,
+};
+
+/* What a worker is to do. No pointers: crosses a socket. */
+struct sw_worker_request {
+	uint64_t seq;
+	pid_t pid;          /* target, in our pid namespace; a pidfd may come with the request */
+	uint64_t starttime; /* 0: not given */
+	bool privileged;    /* the caller may capture everything: no check of owner */
+	uid_t caller_uid;
+	gid_t caller_gid;
+	uint32_t n_groups; /* caller's supplementary groups */
+	gid_t groups[SW_WORKER_GROUPS_MAX];
+	uint32_t max_stop_ms, names_timeout_ms, depth, memory_mib;
+	uint64_t stack_bytes;
+	uint32_t symbols; /* enum sw_symbol_level */
+	bool no_inlines;
+	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
+};
+
+/* What comes back on the worker's stream: headers, each followed by its payload. */
+enum sw_worker_event_type {
+	SW_WORKER_RESUMED = 1, /* the target runs again; struct sw_worker_resumed */
+	SW_WORKER_DUMP,        /* the dump as JSON text */
+	SW_WORKER_FAILED,      /* struct sw_worker_failed; nothing follows */
+};
+
+struct sw_worker_event {
+	uint32_t type;
+	uint32_t size; /* of the payload */
+};
+
+struct sw_worker_resumed {
+	int64_t stopped_us; /* how long it was stopped: counts against its stop budget */
+	uid_t owner;        /* who may see its dump, as it was when stopped: sw_dump_owner() */
+};
+
+struct sw_worker_failed {
+	int32_t code;  /* SW_E_* */
+	uint32_t rule; /* enum sw_deny_rule when code is SW_E_NOT_PERMITTED, policy/authorize.h */
+	pid_t tracer;  /* when code is SW_E_TRACED, 0 unknown */
+	char message[256];
+};
+
+#endif

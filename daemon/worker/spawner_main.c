@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The spawner's side. It has capabilities that the broker lacks, so it does as little as it can:
+ * takes a structure, forks, hands two descriptors back. It parses nothing. */
+#include "worker/spawner_main.h"
+#include "worker/run.h"
+#include "worker/wire.h"
+#include "sandbox/roles.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum {
+	WORKERS_MAX = 256, /* at once, whatever the broker asks for */
+	SOCKET_FD = 3,     /* where our end is put; all above is closed */
+	FDS_CLOSE_MAX = 65536,
+};
+
+struct spawner {
+	struct sw_config config; /* the broker's, but for what a policy has changed */
+	char **deny;             /* owned; NULL: config's is that of the start */
+	struct sw_spawner_policy policy;
+	int fd;
+	int child_fd; /* readable when a worker has ended */
+	unsigned n_workers;
+};
+
+/* Dies with its parent. The kernel forgets this at a change of user, so it comes after that. */
+static void die_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+}
+
+/* Descriptors of the broker: its sockets, and whatever it was started with. The socket moves first:
+ * it is one of the first three when these were closed. */
+static int close_others(int fd)
+{
+	if (fd != SOCKET_FD && dup3(fd, SOCKET_FD, O_CLOEXEC) < 0)
+		_exit(1);
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0)
+		_exit(1);
+	if (syscall(SYS_close_range, SOCKET_FD + 1, ~0U, 0) < 0) /* Linux 5.9 */
+		for (int i = SOCKET_FD + 1; i < FDS_CLOSE_MAX; i++)
+			(void) close(i); /* most are not open */
+	return SOCKET_FD;
+}
+
+/* A key for the terminal, or a manager that signals the whole group, is for the broker: it ends
+ * us by closing the socket. */
+static int signals_prepare(void)
+{
+	static const int ignored[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t children;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(ignored); i++)
+		(void) signal(ignored[i], SIG_IGN);
+	(void) signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	(void) sigprocmask(SIG_SETMASK, &children, NULL);
+	return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void reap(struct spawner *s)
+{
+	struct signalfd_siginfo signals;
+	(void) read(s->child_fd, &signals, sizeof(signals)); /* one may stand for several ends */
+	for (;;) {
+		siginfo_t info = {0};
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+			return;
+		s->n_workers--;
+	}
+}
+
+__attribute__((noreturn)) static void work(const struct spawner *s,
+					   const struct sw_worker_request *request,
+					   int target_pidfd, int stream, pid_t parent)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	(void) sigprocmask(SIG_SETMASK, &none, NULL);
+	die_with(parent);
+	(void) close(s->fd);
+	(void) close(s->child_fd);
+	sw_worker_run(&s->config, request, target_pidfd, stream);
+}
+
+/* Starts a worker; fds are its pidfd and our end of its stream. */
+static int start(struct spawner *s, const struct sw_worker_request *request, int target_pidfd,
+		 int fds[static SW_WIRE_FDS_MAX], struct sw_error *err)
+{
+	int pair[2];
+	if (s->n_workers >= WORKERS_MAX)
+		return sw_fail(err, SW_E_LIMIT, "%d workers are running already", WORKERS_MAX);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a worker's stream");
+	pid_t self = getpid(), pid = fork();
+	if (pid == 0) {
+		(void) close(pair[0]);
+		work(s, request, target_pidfd, pair[1], self);
+	}
+	if (pid < 0) {
+		int r = sw_fail_errno(err, errno == ENOMEM ? SW_E_NOMEM : SW_E_LIMIT,
+				      "cannot start a worker");
+		(void) close(pair[0]);
+		(void) close(pair[1]);
+		return r;
+	}
+	(void) close(pair[1]);
+	s->n_workers++;
+	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0) {
+		int r = sw_fail_errno(err, SW_E_LIMIT, "cannot hold on to a worker");
+		(void) kill(pid, SIGKILL); /* ours, not yet waited for: the pid is right */
+		(void) close(pair[0]);
+		return r;
+	}
+	fds[0] = pidfd;
+	fds[1] = pair[0];
+	return 0;
+}
+
+static void answer(const struct spawner *s, uint64_t number, const struct sw_error *err,
+		   const int *fds, size_t n_fds)
+{
+	struct sw_spawner_answer a = {.number = number,
+				      .code = err->code,
+				      .sys_errno = err->sys_errno};
+	memcpy(a.message, err->message, sizeof(a.message));
+	/* Cannot be told: the broker does not wait for ever. The worker's stream is
+	 * then closed, and it ends when it writes. */
+	(void) sw_wire_send(s->fd, &a, sizeof(a), fds, n_fds);
+}
+
+/* Out of memory ends us, rather than go on by a list that does not hold any more. */
+static void apply_policy(struct spawner *s, const struct sw_spawner_policy *policy)
+{
+	size_t n = 0;
+	s->policy = *policy;
+	s->policy.deny[sizeof(s->policy.deny) - 1] = '\0';
+	for (const char *p = s->policy.deny; *p != '\0'; p += strlen(p) + 1)
+		n++;
+	free(s->deny);
+	s->deny = calloc(n + 1, sizeof(*s->deny));
+	if (s->deny == NULL)
+		_exit(1);
+	n = 0;
+	for (char *p = s->policy.deny; *p != '\0'; p += strlen(p) + 1)
+		s->deny[n++] = p;
+	s->config.deny = s->deny;
+	s->config.dump_bytes_max = s->policy.dump_bytes_max;
+}
+
+static void handle_order(struct spawner *s, const struct sw_spawner_order *order, int target_pidfd)
+{
+	int fds[SW_WIRE_FDS_MAX];
+	struct sw_error err = {0};
+	int r = start(s, &order->request, target_pidfd, fds, &err);
+	answer(s, order->number, &err, fds, r == 0 ? SW_WIRE_FDS_MAX : 0);
+	for (size_t i = 0; r == 0 && i < SW_WIRE_FDS_MAX; i++)
+		(void) close(fds[i]);
+}
+
+static void handle_message(struct spawner *s)
+{
+	union {
+		struct sw_spawner_order order;
+		struct sw_spawner_policy policy;
+	} message;
+	int got[SW_WIRE_FDS_MAX];
+	size_t n_got = 0;
+	ssize_t size = sw_wire_receive(s->fd, &message, sizeof(message), got, &n_got);
+	if (size == sizeof(message.order))
+		handle_order(s, &message.order, n_got > 0 ? got[0] : -EBADF);
+	else if (size == sizeof(message.policy))
+		apply_policy(s, &message.policy);
+	else
+		_exit(0); /* the broker is gone, or not what it was */
+	for (size_t i = 0; i < n_got; i++)
+		(void) close(got[i]);
+}
+
+void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
+{
+	struct spawner s = {.config = *config, .fd = fd};
+	struct sw_error err = {0};
+	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
+	int r = sw_sandbox_spawner(config, &err); /* first: looking a user up opens files */
+	if (r < 0) {
+		answer(&s, 0, &err, NULL, 0);
+		_exit(1);
+	}
+	die_with(parent);
+	s.fd = close_others(fd);
+	s.child_fd = signals_prepare();
+	if (s.child_fd < 0)
+		_exit(1);
+	answer(&s, 0, &(struct sw_error){0}, NULL, 0);
+	struct pollfd events[] = {{.fd = s.fd, .events = POLLIN},
+				  {.fd = s.child_fd, .events = POLLIN}};
+	for (;;) {
+		if (poll(events, SW_ARRAY_SIZE(events), -1) < 0)
+			continue; /* EINTR */
+		if (events[1].revents != 0)
+			reap(&s);
+		if (events[0].revents != 0)
+			handle_message(&s);
+	}
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_WORKER_TARGET_H
+#define SW_DAEMON_WORKER_TARGET_H
+
+#include "policy/authorize.h"
+#include "worker/messages.h"
+
+#include <snapwalk/walk.h>
+
+/* One capture. */
+struct sw_worker {
+	const struct sw_config *config;
+	struct sw_worker_request request;
+	int target_pidfd; /* -EBADF: none */
+	int stream;
+	int64_t begin_ns; /* CLOCK_MONOTONIC */
+	struct sw_caller caller;
+	/* What was found while the target was stopped. */
+	enum sw_deny_rule rule;
+	int permit_code; /* SW_E_*: the target's ids could not be read */
+	uid_t owner;     /* of the dump */
+};
+
+/* The process that was asked for, if it is still the same and, at first sight, may be captured. */
+int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, struct sw_error *err);
+/* struct sw_snapshot_options.permit; arg is the worker. */
+bool sw_worker_permit(void *arg, int task_fd);
+/* Why it could not be captured, for the broker. */
+struct sw_worker_failed sw_worker_failure(const struct sw_worker *worker, int code,
+					  const struct sw_error *err);
+
+#endif
