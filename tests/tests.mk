@@ -9,7 +9,7 @@ LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.
 TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
 TESTS_CFLAGS = $(ALL_CFLAGS) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
-TESTS_LIBS   = -Wl,--as-needed $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # Shared by unit tests and fuzzers: fake memory, snapshot builders. Compiled once.
 UNIT_HEADERS := $(wildcard tests/unit/*.h)
@@ -21,7 +21,7 @@ $(BUILD)/tests/common/%.o: tests/unit/%.c $(UNIT_HEADERS) $(TESTS_ARCHIVES)
 	$(CC) $(TESTS_CFLAGS) -c -o $@ $<
 $(UNIT_COMMON): $(UNIT_OBJECTS)
 	@rm -f $@
-	ar rcs $@ $^
+	$(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(UNIT_HEADERS) $(TESTS_ARCHIVES) \
 		$(filter-out %/main.o,$(OBJ_CLI))
@@ -45,7 +45,7 @@ check-run:
 
 # Unit tests, fuzz corpora and hostile input under ASan and UBSan.
 check-asan: deps-check
-	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 all tests-build
+	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all tests-build
 	@$(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
 check-asan-run:
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \

@@ -181,7 +181,7 @@ def installed(tap):
                                capture_output=True, text=True)
         tap.equal((check.returncode, check.stderr), (0, ""), "the installed configuration is right")
         for unit in ("snapwalkd.service", "snapwalk-gate.service"):
-            program = service_of(os.path.join(UNITS, unit))["ExecStart"][0].split()[0]
+            program = service_of(os.path.join(UNITS, unit))["ExecStart"][0].strip('"')
             tap.check(os.path.exists(os.path.join(directory, program.lstrip("/"))),
                       f"{unit} starts what is installed", program)
         if os.geteuid() != 0 or not tool("systemd-sysusers"):
