@@ -33,6 +33,7 @@ PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli
 # Their packages start services: not for everybody who runs the tests.
 PACKAGES_DOORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring
+PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
 
 # ---- knobs: on the command line or in the environment -----------------------------------------
 CC       ?= gcc
@@ -233,7 +234,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench deps-doors deps-runtimes
+.PHONY: deps deps-check deps-lint deps-bench deps-doors deps-runtimes deps-installed
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -242,6 +243,8 @@ deps-lint: system
 	$(call install_packages,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
+deps-installed: deps
+	$(call install_packages,$(PACKAGES_INSTALLED))
 deps-doors: deps
 	$(call install_packages,$(PACKAGES_DOORS))
 # Some packages of nodejs bring npm along, and refuse the one of that name.
@@ -368,6 +371,7 @@ help:
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
 		'make check-runtimes  real runtimes; installs them' \
 		'make check-installed  the service under systemd, in a container with Debian' \
+		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
 		'make lint layers   what a compiler does not see; who may include and call what' \
 		'make fmt           format the C code' \
 		'make fuzz bench    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \

@@ -8,7 +8,8 @@ FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.
 TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
-TESTS_CFLAGS = $(ALL_CFLAGS) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
+# cmocka's assertions return as far as the compiler can see: it takes what they have looked at for unset.
+TESTS_CFLAGS = $(ALL_CFLAGS) -Wno-maybe-uninitialized -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
 TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # Shared by unit tests and fuzzers: fake memory, snapshot builders. Compiled once.
@@ -37,8 +38,9 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT
 
 -include tests/targets/targets.mk
 
-.PHONY: tests-build check-run check-asan check-runtimes bench fuzz
-tests-build: $(UNIT) $(FUZZ) targets
+.PHONY: tests-build unit-tests check-run check-asan check-runtimes bench fuzz
+tests-build: unit-tests $(FUZZ) targets
+unit-tests: $(UNIT)
 
 check-run:
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE)
@@ -55,6 +57,16 @@ check-asan-run:
 check-runtimes: deps-check deps-bench deps-doors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
+
+# Other compilers and flags, in a folder whose name has a space.
+.PHONY: check-flags
+check-flags: deps-check
+	@tests/flags.sh
+
+# As a service under systemd, in a container with a Debian of its own: tests/installed.sh.
+.PHONY: check-installed
+check-installed: deps-check deps-installed
+	@tests/installed.sh $(BUILD)/installed $(PACKAGES_BUILD)
 
 bench: deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build

@@ -150,6 +150,26 @@ def second(tap):
         tap.check(daemon.alive(), "a socket that a killed one left behind is taken over")
 
 
+def no_user(tap):
+    """As root without a user to become: it refuses, and has made nothing."""
+    if os.geteuid() != 0:
+        tap.skip("no user to become", "not root")
+        return
+    with tempfile.TemporaryDirectory(prefix="snapwalkd-test-") as directory:
+        config = os.path.join(directory, "snapwalk.conf")
+        state = os.path.join(directory, "state")
+        for user, why in (("no-such-user", "there is no user no-such-user to run as (User=): "
+                                           "systemd-sysusers makes the user snapwalk"),
+                          ("root", "User=root is root: give a user without privileges")):
+            with open(config, "w") as file:
+                file.write(f"[snapwalkd]\nUser={user}\nStateDirectory={state}\n")
+            got = subprocess.run([SNAPWALKD, "--config", config, "--socket", f"{directory}/socket"],
+                                 capture_output=True, text=True, timeout=60)
+            tap.equal((got.returncode, got.stderr), (1, f"<3>snapwalkd: {why}\n"),
+                      f"User={user}: it does not start")
+            tap.equal(os.listdir(directory), ["snapwalk.conf"], f"User={user}: nothing was made")
+
+
 def units(tap):
     """What the units say is what the manual and the program say."""
     service = service_of(UNIT)
@@ -199,7 +219,7 @@ def installed(tap):
 
 def main():
     tap = Tap()
-    for test in (security, units, sandbox, notified, activation, check_config, second,
+    for test in (security, units, no_user, sandbox, notified, activation, check_config, second,
                  installed):
         tap.guard(test)
     tap.done()
