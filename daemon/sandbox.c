@@ -28,9 +28,9 @@ static int become_user(const struct sw_config *config, struct sw_error *err)
 	const struct passwd *user = getpwnam(config->user);
 	if (user == NULL)
 		return sw_fail(err, SW_E_NOT_FOUND,
-			       "there is no user %s to run as (User=): systemd-sysusers makes the "
-			       "user snapwalk",
-			       config->user);
+			       "there is no user %s to run as (User=): make it with 'useradd "
+			       "--system %s'",
+			       config->user, config->user);
 	if (user->pw_uid == 0)
 		return sw_fail(err, SW_E_INVALID, "User=%s is root: give a user without privileges",
 			       config->user);

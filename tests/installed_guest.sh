@@ -41,7 +41,10 @@ says() {
 }
 
 runs_as() {
-	[ "$(ps -o user= -p "$(systemctl show -P MainPID "$1")")" = "$2" ]
+	local pid
+	pid=$(systemctl show -P MainPID "$1")
+	# Not the owner of /proc/PID: that is root, because it is not dumpable.
+	[ "$(awk '$1 == "Uid:" {print $2, $3, $4}' "/proc/$pid/status")" = "$(id -u "$2") $(id -u "$2") $(id -u "$2")" ]
 }
 
 capture() {
@@ -66,7 +69,7 @@ check "what it has built belongs to the user, still" all_of_tester
 check "users were made" getent passwd snapwalk snapwalk-gate
 check "the state directory is theirs" test "$(stat -c %U:%a /var/lib/snapwalk)" = snapwalk:750
 check "the socket's directory, too" test "$(stat -c %U:%a /run/snapwalk)" = snapwalk:755
-mapfile -t lines < <(grep -E '^sudo systemctl ' README.md | sed 's/ *#.*//')
+mapfile -t lines < <(grep -E "^sudo systemctl " README.md | sed 's/ *#.*//' | awk '!seen[$0]++')
 check "the README says how to start it" test ${#lines[@]} -ge 2
 for line in "${lines[@]}"; do
 	check "$line" as_user "$line"
@@ -83,8 +86,7 @@ cat >/tmp/target.c <<'C'
 int main(void) { for (;;) pause(); }
 C
 check "a program to look at" gcc -g -o /tmp/target /tmp/target.c
-su tester -c 'exec /tmp/target' &
-until own=$(pgrep -u tester -x target); do sleep 0.1; done
+own=$(su tester -c '/tmp/target </dev/null >/dev/null 2>&1 & echo $!')
 /tmp/target &
 others=$!
 check "a capture of the user's own process" capture "$own"

@@ -158,8 +158,8 @@ def no_user(tap):
     with tempfile.TemporaryDirectory(prefix="snapwalkd-test-") as directory:
         config = os.path.join(directory, "snapwalk.conf")
         state = os.path.join(directory, "state")
-        for user, why in (("no-such-user", "there is no user no-such-user to run as (User=): "
-                                           "systemd-sysusers makes the user snapwalk"),
+        for user, why in (("no-such-user", "there is no user no-such-user to run as (User=): make "
+                                           "it with 'useradd --system no-such-user'"),
                           ("root", "User=root is root: give a user without privileges")):
             with open(config, "w") as file:
                 file.write(f"[snapwalkd]\nUser={user}\nStateDirectory={state}\n")

@@ -412,9 +412,8 @@ static void child_no_user(void)
 	struct sw_error err = {0};
 	config = (struct sw_config){.user = (char *) "no-such-user"};
 	MUST(sw_sandbox_spawner(&config, &err) == -SW_E_NOT_FOUND);
-	MUST(strcmp(err.message,
-		    "there is no user no-such-user to run as (User=): systemd-sysusers "
-		    "makes the user snapwalk") == 0);
+	MUST(strcmp(err.message, "there is no user no-such-user to run as (User=): make it with "
+				 "'useradd --system no-such-user'") == 0);
 	MUST(sw_sandbox_broker(&config, &err) == -SW_E_NOT_FOUND);
 	config = (struct sw_config){.user = (char *) "root"};
 	MUST(sw_sandbox_spawner(&config, &err) == -SW_E_INVALID);
