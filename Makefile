@@ -73,7 +73,7 @@ endif
 
 # Hardening, as far as the compiler knows it. _FORTIFY_SOURCE is for optimised code, may be set by
 # who builds, and does what the sanitizers do better.
-known = $(shell for flag in $(1); do $(CC) $$flag -E -x c /dev/null >/dev/null 2>&1 && echo $$flag; done)
+known = $(shell for flag in $(1); do $(CC) -Werror $$flag -E -x c /dev/null >/dev/null 2>&1 && echo $$flag; done)
 HARDEN := $(call known,-fstack-protector-strong -fstack-clash-protection -fcf-protection)
 OPTIMISED := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
 ifeq ($(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),)

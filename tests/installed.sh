@@ -49,6 +49,7 @@ unpack
 # A user with sudo, whose home nobody else may enter, and what git has of us in it.
 chroot "$root" useradd --create-home --shell /bin/bash tester
 chmod 700 "$root/home/tester"
+echo "127.0.0.1 localhost $(uname -n)" >>"$root/etc/hosts"
 echo 'tester ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/tester"
 mkdir "$root/home/tester/snapwalk"
 git ls-files -z --cached --others --exclude-standard | tar -c --null -T - | tar -C "$root/home/tester/snapwalk" -x
@@ -81,6 +82,6 @@ if ! grep -q '^1\.\.' "$root/tap"; then
 	exit 1
 fi
 if grep -q '^not ok' "$root/tap"; then
-	tail -n 40 "$root/log" >&2
+	tail -n 100 "$root/log" >&2
 	exit 1
 fi

@@ -34,10 +34,13 @@ all_of_tester() {
 	fi
 }
 
+# Whatever its status.
 says() {
-	local wanted=$1
+	local wanted=$1 said
 	shift
-	"$@" 2>&1 | tee /dev/stderr | grep -qF -- "$wanted"
+	said=$("$@" 2>&1)
+	echo "$said" >&2
+	[[ $said == *"$wanted"* ]]
 }
 
 runs_as() {
@@ -128,7 +131,8 @@ check "its daemon" says "/opt/snap walk/sbin/snapwalkd" systemctl show -P ExecSt
 check "and the other one is stopped" systemctl disable --now snapwalkd.socket snapwalkd.service
 check "without its user" userdel snapwalk
 check "systemd does not start it" refuses systemctl start snapwalkd.service
-check "nor does it start as root" says "there is no user snapwalk to run as" "/opt/snap walk/sbin/snapwalkd"
+check "nor does it start as root" refuses "/opt/snap walk/sbin/snapwalkd"
+check "and says why" says "there is no user snapwalk to run as" "/opt/snap walk/sbin/snapwalkd"
 check "sudo make uninstall, elsewhere" as_user "sudo make -s uninstall $elsewhere"
 check "nothing is left of it" test -z "$(find '/opt/snap walk' -type f -o -type l)"
 check "make clean, without sudo" as_user "make -s clean"
