@@ -4,6 +4,19 @@
 #	sudo make check    install what the tests need, build, run them
 #	make help          the rest
 
+# ---- sudo make: what is in build/ belongs to who called it, also when something fails -----------
+ifneq ($(and $(SUDO_UID),$(SUDO_GID),$(filter 0,$(shell id -u)),$(if $(AS_SUDO),,1)),)
+.PHONY: as-sudo
+$(or $(MAKECMDGOALS),all): as-sudo ;
+# The trap lets this shell outlive an interrupt, which ends the make that it waits for.
+as-sudo:
+	@trap : INT TERM HUP; \
+	$(MAKE) --no-print-directory AS_SUDO=1 $(MAKECMDGOALS); status=$$?; \
+	for folder in "$(or $(BUILD),build)" "$(or $(BUILD),build)"-*; do [ ! -d "$$folder" ] || \
+		find "$$folder" -xdev ! -uid $(SUDO_UID) -exec chown -h $(SUDO_UID):$(SUDO_GID) {} +; \
+	done; exit $$status
+else
+
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
@@ -20,26 +33,57 @@ PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli
 # Their packages start services: not for everybody who runs the tests.
 PACKAGES_DOORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring
+PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
 
-# ---- knobs -----------------------------------------------------------------------------------
+# ---- knobs: on the command line or in the environment -----------------------------------------
 CC       ?= gcc
 CXX      ?= g++
 PYTHON   ?= /usr/bin/python3
-PREFIX   ?= /usr
-DESTDIR  ?=
 BUILD    ?= build
 SANITIZE ?=
 VERSION  := 0.1.0
 SOVERSION := 0
 
+CPPFLAGS ?=
 CFLAGS   ?= -O2 -g
-WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
-ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DSW_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden \
-	-fno-omit-frame-pointer $(WARN) $(CFLAGS) $(SAN_FLAGS)
+LDFLAGS  ?=
+# Set by the project's own checks: a newer compiler with a new warning must not stop anybody's build.
+WERROR   ?=
+
+# Where things are installed, below DESTDIR. Other paths may have spaces, but BUILD.
+DESTDIR     ?=
+PREFIX      ?= /usr
+BINDIR      ?= $(PREFIX)/bin
+SBINDIR     ?= $(PREFIX)/sbin
+LIBDIR      ?= $(PREFIX)/lib
+INCLUDEDIR  ?= $(PREFIX)/include
+DATADIR     ?= $(PREFIX)/share
+MANDIR      ?= $(DATADIR)/man
+SYSCONFDIR  ?= /etc
+UNITDIR     ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+
+# ---- how everything is compiled and linked ----------------------------------------------------
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
 ifneq ($(SANITIZE),)
 SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
 BUILD     := $(BUILD)-asan
 endif
+
+# Hardening, as far as the compiler knows it. _FORTIFY_SOURCE is for optimised code, may be set by
+# who builds, and does what the sanitizers do better.
+known = $(shell for flag in $(1); do $(CC) -Werror $$flag -E -x c /dev/null >/dev/null 2>&1 && echo $$flag; done)
+HARDEN := $(call known,-fstack-protector-strong -fstack-clash-protection -fcf-protection)
+OPTIMISED := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
+ifeq ($(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),)
+HARDEN += $(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif
+
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DSW_VERSION='"$(VERSION)"' -DSW_SYSCONFDIR='"$(SYSCONFDIR)"' \
+	-fPIC -fvisibility=hidden -fno-omit-frame-pointer $(HARDEN) $(WARN) $(CPPFLAGS) $(CFLAGS) $(SAN_FLAGS)
+# Read-only after relocation, all of it (full RELRO).
+ALL_LDFLAGS = -Wl,--as-needed -Wl,-O1 -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
 
 LIBS_WALK     := -ldw -lelf -ldeflate
 # Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
@@ -91,9 +135,19 @@ ARCHIVES := $(LIB)/libprotocol.a $(LIB)/libsymbolizer.a $(LIB)/libwalk.a $(LIB)/
 .PHONY: all
 all: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
 
+# What everything was made with: when it changes, everything is made again. -Werror changes nothing.
+FLAGS := $(CC) $(filter-out -Werror,$(ALL_CFLAGS)) $(ALL_LDFLAGS)
+ifneq ($(file <$(BUILD)/flags),$(FLAGS))
+.PHONY: $(BUILD)/flags
+endif
+$(BUILD)/flags: export FLAGS := $(FLAGS)
+$(BUILD)/flags: | needed
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$FLAGS" >$@
+
 # Interface definitions are put into the library as they are (.incbin).
 $(BUILD)/obj/protocol/interfaces.o: $(wildcard protocol/*.varlink)
-$(BUILD)/obj/%.o: %.c Makefile
+$(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c -o $@ $<
 
@@ -106,41 +160,63 @@ $(LIB)/libgate.a: $(filter-out %/main.o,$(OBJ_GATE))
 $(LIB)/%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	$(AR) rcs $@ $^
 
 # The command links our own code statically (no start-up cost for it) and the system's dynamically.
 $(BIN)/snapwalk: $(OBJ_CLI) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(OBJ_CLI) $(ARCHIVES) -Wl,--as-needed -Wl,-O1 \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $(OBJ_CLI) $(ARCHIVES) \
 		$(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIB)/libdaemon.a $(ARCHIVES) -Wl,--as-needed -Wl,-O1 \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libdaemon.a $(ARCHIVES) \
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # A client in a sandbox of its own: nothing that stops, walks or stores.
 $(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libprotocol.a $(LIB)/libbase.a \
-		-Wl,--as-needed -Wl,-O1 $(LIBS_GATE) $(LIBS_PROTOCOL)
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libprotocol.a \
+		$(LIB)/libbase.a $(LIBS_GATE) $(LIBS_PROTOCOL)
 
+# Exported is what a library's map says (tests/live/test_build.py compares with the headers).
 define shared
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--as-needed -o $@ \
-		-Wl,--whole-archive $(1) -Wl,--no-whole-archive $(2)
+	$(CC) $(ALL_CFLAGS) -shared $(ALL_LDFLAGS) -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=$(1) -o $@ \
+		-Wl,--whole-archive $(2) -Wl,--no-whole-archive $(3)
 	ln -sf $(@F) $(basename $@)
 endef
 
-$(SO_WALK): $(LIB)/libwalk.a $(LIB)/libbase.a
-	$(call shared,$(LIB)/libwalk.a,$(LIB)/libbase.a $(LIBS_WALK) $(LIBS_UNWIND))
-$(SO_SYMBOLIZER): $(LIB)/libsymbolizer.a $(LIB)/libbase.a $(SO_WALK)
-	$(call shared,$(LIB)/libsymbolizer.a,$(LIB)/libbase.a $(SO_WALK) $(LIBS_SYM))
-$(SO_PROTOCOL): $(LIB)/libprotocol.a $(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK)
-	$(call shared,$(LIB)/libprotocol.a,$(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK) $(LIBS_PROTOCOL))
+MAP_WALK       := libwalk/libwalk.map
+MAP_SYMBOLIZER := symbolizer/libsnapwalk-symbolizer.map
+MAP_PROTOCOL   := protocol/libsnapwalk-protocol.map
+$(SO_WALK): $(MAP_WALK) $(LIB)/libwalk.a $(LIB)/libbase.a
+	$(call shared,$(MAP_WALK),$(LIB)/libwalk.a,$(LIB)/libbase.a $(LIBS_WALK) $(LIBS_UNWIND))
+$(SO_SYMBOLIZER): $(MAP_SYMBOLIZER) $(LIB)/libsymbolizer.a $(LIB)/libbase.a $(SO_WALK)
+	$(call shared,$(MAP_SYMBOLIZER),$(LIB)/libsymbolizer.a,$(LIB)/libbase.a $(SO_WALK) $(LIBS_SYM))
+$(SO_PROTOCOL): $(MAP_PROTOCOL) $(LIB)/libprotocol.a $(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK)
+	$(call shared,$(MAP_PROTOCOL),$(LIB)/libprotocol.a,$(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK) $(LIBS_PROTOCOL))
 
 include tests/tests.mk
+
+# ---- what must be there -----------------------------------------------------------------------
+# glibc 2.32 has strerrordesc_np(), json-c 0.16 JSON_C_OBJECT_ADD_CONSTANT_KEY.
+NEEDED_GLIBC := 2.32
+NEEDED := 'json-c >= 0.16' libelf libdw libxxhash liblzma libdeflate libsystemd libseccomp inih libzstd \
+	libmicrohttpd
+GLIBC ?= $(lastword $(shell getconf GNU_LIBC_VERSION 2>/dev/null))
+
+# In one line each, instead of hundreds of the compiler's.
+.PHONY: system needed
+system:
+	@printf '%s\n' $(NEEDED_GLIBC) "$(GLIBC)" | sort -C -V || { echo "snapwalk: this system is too old:" \
+		"it has glibc $(GLIBC), needed is $(NEEDED_GLIBC) or newer (Debian 12, Ubuntu 24.04)" >&2; exit 1; }
+needed: system
+	@missing=""; for library in $(NEEDED); do \
+		pkg-config --exists "$$library" 2>/dev/null || missing="$$missing, $$library"; done; \
+	[ -z "$$missing" ] || { echo "snapwalk: needed to build, but not here: $${missing#, }:" \
+		"'sudo make deps' installs the packages of Debian 12" >&2; exit 1; }
 
 # ---- packages ---------------------------------------------------------------------------------
 # Installs only what is missing; without root it says what to install.
@@ -160,15 +236,17 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench deps-doors deps-runtimes
-deps:
+.PHONY: deps deps-check deps-lint deps-bench deps-doors deps-runtimes deps-installed
+deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
 	$(call install_packages,$(PACKAGES_CHECK))
-deps-lint:
+deps-lint: system
 	$(call install_packages,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
+deps-installed: deps
+	$(call install_packages,$(PACKAGES_INSTALLED))
 deps-doors: deps
 	$(call install_packages,$(PACKAGES_DOORS))
 # Some packages of nodejs bring npm along, and refuse the one of that name.
@@ -182,7 +260,7 @@ try: deps
 	@tests/try.sh $(BIN)/snapwalk $(PID)
 
 check: deps-check
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all tests-build
 	@$(MAKE) --no-print-directory -s check-run
 
 # ---- house keeping ----------------------------------------------------------------------------
@@ -199,37 +277,90 @@ fmt-check:
 lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
-	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang all
+	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
 layers: $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 
-.PHONY: install
+# ---- installation -----------------------------------------------------------------------------
+# Mode, source, where; a mode of "keep" is a file that the administrator changes, "link" a symbolic link.
+define newline
+
+
+endef
+define INSTALLED
+755 $(BIN)/snapwalk $(BINDIR)/snapwalk
+755 $(BIN)/snapwalkd $(SBINDIR)/snapwalkd
+755 $(BIN)/snapwalk-gate $(SBINDIR)/snapwalk-gate
+$(foreach so,$(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL),755 $(so) $(LIBDIR)/$(notdir $(so))
+link $(notdir $(so)) $(LIBDIR)/$(notdir $(basename $(so)))$(newline))
+644 libwalk/libwalk.pc $(LIBDIR)/pkgconfig/libwalk.pc
+644 symbolizer/libsnapwalk-symbolizer.pc $(LIBDIR)/pkgconfig/libsnapwalk-symbolizer.pc
+644 protocol/libsnapwalk-protocol.pc $(LIBDIR)/pkgconfig/libsnapwalk-protocol.pc
+$(foreach header,$(wildcard $(addsuffix /include/snapwalk/*,libwalk symbolizer protocol)),\
+644 $(header) $(INCLUDEDIR)/snapwalk/$(notdir $(header))$(newline))
+$(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))$(newline))
+644 protocol/snapwalk-dump.schema.json $(DATADIR)/snapwalk/snapwalk-dump.schema.json
+644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
+644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk
+$(foreach unit,snapwalkd.service snapwalkd.socket snapwalk-gate.service,\
+644 daemon/units/$(unit) $(UNITDIR)/$(unit)$(newline))
+644 daemon/units/snapwalk.sysusers $(SYSUSERSDIR)/snapwalk.conf
+644 daemon/units/snapwalk.tmpfiles $(TMPFILESDIR)/snapwalk.conf
+644 daemon/units/snapwalk.conf $(DATADIR)/doc/snapwalk/snapwalk.conf
+keep daemon/units/snapwalk.conf $(SYSCONFDIR)/snapwalk/snapwalk.conf
+endef
+# Units, pages and pkg-config files have the default paths in them, so that they can be used and
+# tested as they are: the chosen ones take their place when they are installed.
+CHOSEN := sed -e 's|/usr/bin/snapwalk|$(BINDIR)/snapwalk|g' -e 's|/usr/sbin/snapwalk|$(SBINDIR)/snapwalk|g' \
+	-e 's|/usr/share/snapwalk|$(DATADIR)/snapwalk|g' -e 's|/etc/snapwalk|$(SYSCONFDIR)/snapwalk|g' \
+	-e 's|^Version:.*|Version: $(VERSION)|' -e 's|^prefix=.*|prefix=$(PREFIX)|' \
+	-e 's|^libdir=.*|libdir=$(LIBDIR)|' -e 's|^includedir=.*|includedir=$(INCLUDEDIR)|'
+
+.PHONY: install uninstall
+install uninstall: export INSTALLED := $(INSTALLED)
 install: all
-	install -D -m 755 $(BIN)/snapwalk $(DESTDIR)$(PREFIX)/bin/snapwalk
-	install -D -m 755 $(BIN)/snapwalkd $(DESTDIR)$(PREFIX)/sbin/snapwalkd
-	install -D -m 755 $(BIN)/snapwalk-gate $(DESTDIR)$(PREFIX)/sbin/snapwalk-gate
-	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/snapwalk
-	for so in $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL); do \
-		install -m 755 $$so $(DESTDIR)$(PREFIX)/lib/; \
-		ln -sf $$(basename $$so) $(DESTDIR)$(PREFIX)/lib/$$(basename $$so .$(SOVERSION)); done
-	install -m 644 libwalk/include/snapwalk/* symbolizer/include/snapwalk/* \
-		protocol/include/snapwalk/* $(DESTDIR)$(PREFIX)/include/snapwalk/
-	for page in man/*.[1-8]; do \
-		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$(basename $$page); done
-	install -D -m 644 protocol/snapwalk-dump.schema.json $(DESTDIR)$(PREFIX)/share/snapwalk/snapwalk-dump.schema.json
-	install -D -m 644 protocol/io.snapwalk.varlink $(DESTDIR)$(PREFIX)/share/snapwalk/io.snapwalk.varlink
-	for unit in snapwalkd.service snapwalkd.socket snapwalk-gate.service; do \
-		install -D -m 644 daemon/units/$$unit $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit; done
-	install -D -m 644 daemon/units/snapwalk.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/snapwalk.conf
-	install -D -m 644 daemon/units/snapwalk.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/snapwalk.conf
-	install -d $(DESTDIR)/etc/snapwalk/snapwalk.conf.d $(DESTDIR)/etc/snapwalk/rules.d
-	test -e $(DESTDIR)/etc/snapwalk/snapwalk.conf || \
-		install -m 644 daemon/units/snapwalk.conf $(DESTDIR)/etc/snapwalk/snapwalk.conf
-	install -D -m 644 daemon/units/snapwalk.conf $(DESTDIR)$(PREFIX)/share/doc/snapwalk/snapwalk.conf
-	install -D -m 644 cli/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/snapwalk
+	@printf '%s\n' "$$INSTALLED" | while read -r mode source target; do \
+		[ -n "$$mode" ] || continue; \
+		target="$(DESTDIR)$$target"; \
+		mkdir -p "$${target%/*}"; \
+		case $$mode in \
+		link) ln -sf "$$source" "$$target" ;; \
+		755) install -m 755 "$$source" "$$target" ;; \
+		keep) [ -e "$$target" ] || { $(CHOSEN) "$$source" >"$$target" && chmod 644 "$$target"; } ;; \
+		644) rm -f "$$target" && $(CHOSEN) "$$source" >"$$target" && chmod 644 "$$target" ;; \
+		esac || exit 1; \
+	done
+	@install -d "$(DESTDIR)$(SYSCONFDIR)/snapwalk/snapwalk.conf.d" "$(DESTDIR)$(SYSCONFDIR)/snapwalk/rules.d"
+	@[ -n "$(DESTDIR)" ] || $(MAKE) --no-print-directory install-system
+
+# Users, groups and directories of the running system.
+.PHONY: install-system
+install-system:
+	@if [ "$$(id -u)" = 0 ] && command -v systemd-sysusers >/dev/null && command -v systemd-tmpfiles >/dev/null; then \
+		systemd-sysusers "$(SYSUSERSDIR)/snapwalk.conf" && \
+		systemd-tmpfiles --create "$(TMPFILESDIR)/snapwalk.conf" && ldconfig; \
+	else \
+		echo "snapwalk: the users snapwalk and snapwalk-gate and their directories were not made:" \
+			"that takes root, systemd-sysusers and systemd-tmpfiles" >&2; \
+	fi
+	@case "$(UNITDIR)" in \
+	/etc/systemd/system | /usr/lib/systemd/system | /lib/systemd/system | /usr/local/lib/systemd/system) ;; \
+	*) echo "snapwalk: systemd finds no units in $(UNITDIR): UNITDIR=/etc/systemd/system is one that it reads" >&2 ;; \
+	esac
+
+# What was changed or kept by the daemon stays: configuration, dumps, users.
+uninstall:
+	@printf '%s\n' "$$INSTALLED" | while read -r mode source target; do \
+		target="$(DESTDIR)$$target"; \
+		[ "$$mode" != keep ] || $(CHOSEN) "$$source" | cmp -s - "$$target" || continue; \
+		[ -z "$$mode" ] || rm -f "$$target" || exit 1; \
+	done
+	@rmdir "$(DESTDIR)$(INCLUDEDIR)/snapwalk" "$(DESTDIR)$(DATADIR)/snapwalk" "$(DESTDIR)$(DATADIR)/doc/snapwalk" \
+		"$(DESTDIR)$(SYSCONFDIR)/snapwalk/snapwalk.conf.d" "$(DESTDIR)$(SYSCONFDIR)/snapwalk/rules.d" \
+		"$(DESTDIR)$(SYSCONFDIR)/snapwalk" 2>/dev/null || true
 
 .PHONY: clean help
 clean:
@@ -237,12 +368,18 @@ clean:
 help:
 	@sed -n '3,5s/^#	//p' Makefile
 	@printf '%s\n' 'make               build' \
-		'sudo make install  below PREFIX=/usr, DESTDIR= before it' \
+		'sudo make install  below PREFIX=/usr, DESTDIR= before it; uninstall takes it away' \
+		'                   SYSCONFDIR=/etc BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR MANDIR UNITDIR' \
+		'                   and CC CPPFLAGS CFLAGS LDFLAGS are honoured by all of them' \
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
 		'make check-runtimes  real runtimes; installs them' \
+		'make check-installed  the service under systemd, in a container with Debian' \
+		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
 		'make lint layers   what a compiler does not see; who may include and call what' \
 		'make fmt           format the C code' \
 		'make fuzz bench    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \
 		'make clean'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+endif # sudo make

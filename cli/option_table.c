@@ -222,7 +222,7 @@ static bool set_timeout(struct sw_options *o, const char *value, struct sw_usage
 
 static bool set_stack_bytes(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	if (!sw_size_parse(value, MIN_STACK_BYTES, MAX_STACK_BYTES, &n, usage))
 		return false;
 	o->snapshot.stack_bytes = (size_t) n;

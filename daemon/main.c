@@ -24,17 +24,18 @@
 
 enum { EXIT_USAGE = 2, FDS_MAX = 65536 };
 
-static const char help[] = "Usage: snapwalkd [OPTION...]\n"
-			   "Capture the call stacks of processes for callers of a socket.\n"
-			   "\n"
-			   "  --config FILE    instead of /etc/snapwalk/snapwalk.conf\n"
-			   "  --socket PATH    listen there, instead of /run/snapwalk/io.snapwalk\n"
-			   "  --user           for the caller's own processes, without privileges\n"
-			   "  --check-config   say what is wrong with the configuration, and end\n"
-			   "  --version        print the version, and end\n"
-			   "  --help           print this, and end\n"
-			   "\n"
-			   "See snapwalkd(8) and snapwalk.conf(5).\n";
+static const char help[] =
+	"Usage: snapwalkd [OPTION...]\n"
+	"Capture the call stacks of processes for callers of a socket.\n"
+	"\n"
+	"  --config FILE    instead of " SW_SYSCONFDIR "/snapwalk/snapwalk.conf\n"
+	"  --socket PATH    listen there, instead of /run/snapwalk/io.snapwalk\n"
+	"  --user           for the caller's own processes, without privileges\n"
+	"  --check-config   say what is wrong with the configuration, and end\n"
+	"  --version        print the version, and end\n"
+	"  --help           print this, and end\n"
+	"\n"
+	"See snapwalkd(8) and snapwalk.conf(5).\n";
 
 struct arguments {
 	const char *config, *socket;
@@ -288,14 +289,6 @@ static void block_signals(sigset_t *ret_before)
 	(void) sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-static int drop_privileges(const struct sw_config *config, struct sw_error *err)
-{
-	int r = sw_sandbox_broker(config, err);
-	if (r > 0)
-		sw_log(SW_LOG_WARNING, "%s", err->message);
-	return r > 0 ? 0 : r;
-}
-
 static int serve(struct service *service, struct sw_spawner *spawner, struct sw_error *err)
 {
 	struct sw_broker *broker = &service->broker;
@@ -303,7 +296,7 @@ static int serve(struct service *service, struct sw_spawner *spawner, struct sw_
 	if (r == 0)
 		r = sw_server_listen(&broker->server, service->config->socket_path, err);
 	if (r == 0)
-		r = drop_privileges(service->config, err);
+		r = sw_sandbox_broker(service->config, err);
 	if (r == 0)
 		r = sw_broker_start(broker, spawner, err);
 	if (r == 0)
@@ -322,14 +315,13 @@ static int run(struct service *service)
 	int r = config_load(&service->arguments, to_log, &service->config, &err);
 	if (r == 0 && service->config->user_mode && service->config->socket_path == NULL)
 		r = sw_fail(&err, SW_E_INVALID, "--user needs XDG_RUNTIME_DIR or --socket");
-	if (r == 0) {
-		make_directories(service->config);
+	if (r == 0)
 		r = sw_broker_init(&service->broker, service->config, &err);
-	}
 	if (r == 0)
 		r = sw_spawner_start(service->config, &spawner, &err);
 	if (r == 0) {
 		sigset_t before;
+		make_directories(service->config); /* there is a user to give them to */
 		block_signals(&before);
 		r = serve(service, &spawner, &err);
 		sw_broker_deinit(&service->broker);

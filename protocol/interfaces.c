@@ -3,11 +3,16 @@
  * The interface definitions, which are files of their own because other programs read them: put
  * into the library as they are, with a NUL behind. Paths are from the top of the source tree, where
  * everything is compiled; the Makefile knows that this file depends on them.
+ *
+ * The symbols are global, but hidden: with -flto the assembler's part may end up in another object
+ * than the C code that refers to it (GCC 12 manual, "Optimize Options", -flto).
  */
 #include <snapwalk/varlink.h>
 
 #define EMBED(symbol, path)                                          \
 	__asm__(".pushsection .rodata." #symbol ",\"a\",@progbits\n" \
+		".globl " #symbol "\n"                               \
+		".hidden " #symbol "\n"                              \
 		".type " #symbol ", @object\n" #symbol ":\n"         \
 		".incbin \"" path "\"\n"                             \
 		".byte 0\n"                                          \

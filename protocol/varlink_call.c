@@ -37,7 +37,7 @@ static int call_fill(struct json_object *message, struct sw_varlink_call *call,
 int sw_varlink_call_parse(const char *message, size_t size, struct sw_varlink_call *ret,
 			  struct sw_error *err)
 {
-	struct json_object *object;
+	struct json_object *object = NULL;
 	int r = sw_json_object_parse(message, size, SW_VARLINK_DEPTH_MAX, &object, err);
 	if (r < 0)
 		return r;

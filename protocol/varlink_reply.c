@@ -87,7 +87,7 @@ static int answer_fill(struct json_object *message, struct sw_varlink_answer *an
 int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_answer *ret,
 			    struct sw_error *err)
 {
-	struct json_object *object;
+	struct json_object *object = NULL;
 	int r = sw_json_object_parse(message, size, SW_JSON_DEPTH_MAX, &object, err);
 	if (r < 0)
 		return r;

@@ -181,7 +181,7 @@ static int load_drop_ins(struct sw_config *config, const char *path, sw_config_s
 int sw_config_load(struct sw_config *config, const char *path, sw_config_say_fn *say, void *arg,
 		   struct sw_error *err)
 {
-	const char *file = path != NULL ? path : "/etc/snapwalk/snapwalk.conf";
+	const char *file = path != NULL ? path : SW_SYSCONFDIR "/snapwalk/snapwalk.conf";
 	int r = load_file(config, file, path != NULL, say, arg, err);
 	if (r == 0)
 		r = load_drop_ins(config, file, say, arg, err);
@@ -218,7 +218,7 @@ int sw_config_init(struct sw_config *config)
 		.store_max_files = 1000,
 	};
 	if (set_string(&config->state_dir, "/var/lib/snapwalk") &&
-	    set_string(&config->rules_dir, "/etc/snapwalk/rules.d") &&
+	    set_string(&config->rules_dir, SW_SYSCONFDIR "/snapwalk/rules.d") &&
 	    set_string(&config->user, "snapwalk") && set_string(&config->group, "snapwalk") &&
 	    set_string(&config->trigger_user, "snapwalk-gate") &&
 	    set_string(&config->on_dump_user, "nobody"))

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char default_socket[] = "/run/snapwalk/io.snapwalk";
-static const char default_token_file[] = "/etc/snapwalk/gate.token";
+static const char default_token_file[] = SW_SYSCONFDIR "/snapwalk/gate.token";
 
 static int parse_port(const char *text, in_port_t *ret, struct sw_error *err)
 {

@@ -37,8 +37,8 @@ static void read_stream(struct sw_call *call, struct sw_dump *dump)
 static int dump_open(struct sw_store *store, const char *id, struct sw_dump **ret,
 		     struct sw_error *err)
 {
-	char *text;
-	size_t size;
+	char *text = NULL;
+	size_t size = 0;
 	int r = sw_store_get(store, id, &text, &size, err);
 	if (r == 0)
 		r = sw_dump_create(text, size, ret, err);

@@ -21,18 +21,21 @@ enum {
 static const uint64_t spawner_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
 									     << CAP_DAC_READ_SEARCH;
 
-/* 1: stays root. Effective capabilities are gone afterwards, permitted ones are not. */
+/* Effective capabilities are gone afterwards, permitted ones are not. */
 static int become_user(const struct sw_config *config, struct sw_error *err)
 {
 	if (config->user_mode || geteuid() != 0)
 		return 0;
 	errno = 0;
 	const struct passwd *user = getpwnam(config->user);
-	if (user == NULL || user->pw_uid == 0) {
-		(void) sw_fail(err, SW_E_NOT_FOUND, "no user %s to become: root goes on",
+	if (user == NULL)
+		return sw_fail(err, SW_E_NOT_FOUND,
+			       "there is no user %s to run as (User=): make it with 'useradd "
+			       "--system %s'",
+			       config->user, config->user);
+	if (user->pw_uid == 0)
+		return sw_fail(err, SW_E_INVALID, "User=%s is root: give a user without privileges",
 			       config->user);
-		return 1;
-	}
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || initgroups(user->pw_name, user->pw_gid) < 0 ||
 	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
@@ -54,13 +57,10 @@ static int protect(struct sw_error *err)
 static int descend(const struct sw_config *config, uint64_t keep, struct sw_error *err)
 {
 	sw_caps_bound(keep); /* first: needs a capability that the change of user puts to rest */
-	int stays_root = become_user(config, err);
-	if (stays_root < 0)
-		return stays_root;
-	int r = sw_caps_keep(keep, err);
+	int r = become_user(config, err);
 	if (r == 0)
-		r = protect(err);
-	return r < 0 ? r : stays_root;
+		r = sw_caps_keep(keep, err);
+	return r < 0 ? r : protect(err);
 }
 
 /*
@@ -83,11 +83,8 @@ int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err)
 {
-	int stays_root = descend(config, 0, err);
-	if (stays_root < 0)
-		return stays_root;
-	int r = sw_seccomp_broker(err);
-	return r < 0 ? r : stays_root;
+	int r = descend(config, 0, err);
+	return r < 0 ? r : sw_seccomp_broker(err);
 }
 
 /* Address space in use: the first number of /proc/self/statm, in pages. */

@@ -6,9 +6,9 @@
 
 /*
  * Started as root, spawner and broker become User=; started as that user with ambient capabilities
- * (the unit) or as anybody with --user, they stay who they are. When there is no such user they
- * stay root without capabilities, which still owns root's files: then 1, and *err says so. Else 0,
- * or an error; the process must not go on with it.
+ * (the unit) or as anybody with --user, they stay who they are. -SW_E_NOT_FOUND when there is no such
+ * user, -SW_E_INVALID when it is root: even without capabilities root owns its files. After an error
+ * the process must not go on.
  */
 
 /* Keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, as far as they are there; with --user nothing. No

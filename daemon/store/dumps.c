@@ -139,7 +139,7 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 {
 	sw_cleanup(sw_free_p) char *file = NULL;
 	sw_cleanup(sw_store_head_free_p) struct sw_store_head *head = calloc(1, sizeof(*head));
-	size_t file_size;
+	size_t file_size = 0;
 	if (head == NULL || sw_store_index_reserve(&store->index) < 0)
 		return sw_fail_nomem(err);
 	int rc = sw_store_encode(entry, json, size, &file, &file_size, err);

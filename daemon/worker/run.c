@@ -18,7 +18,7 @@ enum { NS_PER_MS = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
 static int take(struct sw_worker *worker, struct sw_context *ctx, struct sw_snapshot **ret,
 		struct sw_error *err)
 {
-	struct sw_target *target;
+	struct sw_target *target = NULL;
 	const struct sw_snapshot_options options = {
 		.max_stop_ms = worker->request.max_stop_ms,
 		.stack_bytes = worker->request.stack_bytes,
@@ -44,7 +44,7 @@ static int symbolize(const struct sw_worker *worker, struct sw_context *ctx,
 		     const struct sw_walks *walks, int64_t deadline_ns, struct sw_symbols **ret,
 		     struct sw_error *err)
 {
-	struct sw_symbolizer *symbolizer;
+	struct sw_symbolizer *symbolizer = NULL;
 	const struct sw_symbolize_options options = {
 		.level = (enum sw_symbol_level) worker->request.symbols,
 		.no_inlines = worker->request.no_inlines,
@@ -63,11 +63,11 @@ static int tell(const struct sw_worker *worker, struct sw_context *ctx,
 		const struct sw_snapshot *snap, struct sw_error *err)
 {
 	const struct sw_worker_request *request = &worker->request;
-	struct sw_walks *walks;
-	struct sw_symbols *symbols;
-	struct sw_report *report;
-	char *json;
-	size_t size;
+	struct sw_walks *walks = NULL;
+	struct sw_symbols *symbols = NULL;
+	struct sw_report *report = NULL;
+	char *json = NULL;
+	size_t size = 0;
 	int64_t deadline_ns =
 		request->names_timeout_ms == 0
 			? 0
@@ -96,8 +96,8 @@ static int tell(const struct sw_worker *worker, struct sw_context *ctx,
 
 static int capture(struct sw_worker *worker, struct sw_error *err)
 {
-	struct sw_context *ctx;
-	struct sw_snapshot *snap;
+	struct sw_context *ctx = NULL;
+	struct sw_snapshot *snap = NULL;
 	int r = sw_context_create(&ctx, err);
 	if (r == 0)
 		r = take(worker, ctx, &snap, err);

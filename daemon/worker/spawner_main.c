@@ -73,7 +73,9 @@ static int signals_prepare(void)
 static void reap(struct spawner *s)
 {
 	struct signalfd_siginfo signals;
-	(void) read(s->child_fd, &signals, sizeof(signals)); /* one may stand for several ends */
+	/* One may stand for several ends, and none is fine, too. */
+	ssize_t n = read(s->child_fd, &signals, sizeof(signals));
+	(void) n;
 	for (;;) {
 		siginfo_t info = {0};
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)

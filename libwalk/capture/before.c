@@ -104,8 +104,8 @@ int sw_take_maps(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	struct sw_map *maps;
-	size_t n, bad;
+	struct sw_map *maps = NULL;
+	size_t n = 0, bad = 0;
 	int r = maps_text(take, &text);
 	if (r == -SW_E_IO)
 		return cannot_open(take, "maps");

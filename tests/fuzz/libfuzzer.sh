@@ -16,7 +16,7 @@ fi
 
 out=build/fuzz
 mkdir -p "$out/obj"
-flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' -g -O1 -fno-omit-frame-pointer
+flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' '-DSW_SYSCONFDIR="/etc"' -g -O1 -fno-omit-frame-pointer
 	'-fsanitize=address,undefined' -fno-sanitize-recover=undefined)
 objects=()
 for file in libwalk/*.c libwalk/base/*.c symbolizer/*.c protocol/*.c daemon/*.c daemon/*/*.c; do

@@ -150,6 +150,26 @@ def second(tap):
         tap.check(daemon.alive(), "a socket that a killed one left behind is taken over")
 
 
+def no_user(tap):
+    """As root without a user to become: it refuses, and has made nothing."""
+    if os.geteuid() != 0:
+        tap.skip("no user to become", "not root")
+        return
+    with tempfile.TemporaryDirectory(prefix="snapwalkd-test-") as directory:
+        config = os.path.join(directory, "snapwalk.conf")
+        state = os.path.join(directory, "state")
+        for user, why in (("no-such-user", "there is no user no-such-user to run as (User=): make "
+                                           "it with 'useradd --system no-such-user'"),
+                          ("root", "User=root is root: give a user without privileges")):
+            with open(config, "w") as file:
+                file.write(f"[snapwalkd]\nUser={user}\nStateDirectory={state}\n")
+            got = subprocess.run([SNAPWALKD, "--config", config, "--socket", f"{directory}/socket"],
+                                 capture_output=True, text=True, timeout=60)
+            tap.equal((got.returncode, got.stderr), (1, f"<3>snapwalkd: {why}\n"),
+                      f"User={user}: it does not start")
+            tap.equal(os.listdir(directory), ["snapwalk.conf"], f"User={user}: nothing was made")
+
+
 def units(tap):
     """What the units say is what the manual and the program say."""
     service = service_of(UNIT)
@@ -181,7 +201,7 @@ def installed(tap):
                                capture_output=True, text=True)
         tap.equal((check.returncode, check.stderr), (0, ""), "the installed configuration is right")
         for unit in ("snapwalkd.service", "snapwalk-gate.service"):
-            program = service_of(os.path.join(UNITS, unit))["ExecStart"][0].split()[0]
+            program = service_of(os.path.join(UNITS, unit))["ExecStart"][0].strip('"')
             tap.check(os.path.exists(os.path.join(directory, program.lstrip("/"))),
                       f"{unit} starts what is installed", program)
         if os.geteuid() != 0 or not tool("systemd-sysusers"):
@@ -199,7 +219,7 @@ def installed(tap):
 
 def main():
     tap = Tap()
-    for test in (security, units, sandbox, notified, activation, check_config, second,
+    for test in (security, units, no_user, sandbox, notified, activation, check_config, second,
                  installed):
         tap.guard(test)
     tap.done()

@@ -144,16 +144,6 @@ def privileges(tap):
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 
 
-def stays_root(tap):
-    if os.geteuid() != 0:
-        return tap.skip("no user to become", "not root")
-    with Target("states", "plain", 2) as target, Driver("user=no-such-user") as driver:
-        tap.equal(driver.sandbox, 1, "no user to become: it is said")
-        pid = driver.process.pid
-        tap.equal(status_field(pid, pid, "CapPrm"), "0" * 16, "but it has no capability")
-        whole(tap, driver, target.pid, "as root")
-
-
 def of_user(tap):
     """--user: nobody's own processes, without any capability."""
     if os.geteuid() != 0:
@@ -416,7 +406,7 @@ def latency(tap):
 
 def main():
     tap = Tap()
-    for test in (same_as_direct, deep_stack, privileges, stays_root, of_user, ambient, permission,
+    for test in (same_as_direct, deep_stack, privileges, of_user, ambient, permission,
                  reload, owner, which_process, limits, hostile_files, workers_killed, workers_crash, workers_hang,
                  spawner_slow, spawners_killed, latency):
         tap.guard(test)

@@ -123,7 +123,7 @@ $(T)/pe_step.exe: $(STEP_SOURCES) $(STEP_CODE) tests/targets/lib/pe_step_macros.
 $(T)/wine_threads.exe: $(wildcard tests/targets/wine/threads*.[ch]) tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(MINGW) -std=gnu17 -O2 -g -gdwarf-4 -Wall -Wextra -Wno-missing-field-initializers -static \
-		-ffile-prefix-map=$(CURDIR)/tests/targets=. -o $@ $(filter %.c,$^) -lws2_32
+		-ffile-prefix-map="$(CURDIR)/tests/targets"=. -o $@ $(filter %.c,$^) -lws2_32
 
 # Threads that never rest, to be stopped at random instants.
 $(T)/wine_busy.exe: tests/targets/wine/busy.c tests/targets/targets.mk

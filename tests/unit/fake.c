@@ -43,8 +43,8 @@ static void *keep(struct sw_snapshot *snap, const void *bytes, size_t size)
 
 struct sw_snapshot *fake_snapshot_create(void)
 {
-	struct sw_context *ctx;
-	struct sw_snapshot *snap;
+	struct sw_context *ctx = NULL;
+	struct sw_snapshot *snap = NULL;
 	assert_int_equal(sw_context_create(&ctx, NULL), 0);
 	assert_int_equal(sw_snapshot_create(ctx, &snap, NULL), 0);
 	struct sw_arena *arena = &snap->priv->arena;
@@ -92,7 +92,7 @@ struct sw_place *fake_snapshot_module(struct sw_snapshot *snap, enum sw_module_k
 		assert_non_null(copy);
 		memcpy(copy, image, bytes);
 	}
-	struct sw_module *module;
+	struct sw_module *module = NULL;
 	assert_int_equal(sw_context_module_memory(snap->ctx, kind, path, false, copy, bytes,
 						  "it has no image", &module),
 			 0);

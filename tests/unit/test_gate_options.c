@@ -88,7 +88,7 @@ static void test_options(void **state)
 	assert_int_equal(unsetenv("SNAPWALK_SOCKET"), 0);
 	assert_int_equal(parse(&o, &err, 0), 0);
 	assert_string_equal(o.socket_path, "/run/snapwalk/io.snapwalk");
-	assert_string_equal(o.token_file, "/etc/snapwalk/gate.token");
+	assert_string_equal(o.token_file, SW_SYSCONFDIR "/snapwalk/gate.token");
 	sw_gate_options_deinit(&o);
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/gate", 1), 0);
 	assert_int_equal(setenv("SNAPWALK_SOCKET", "/tmp/s", 1), 0);

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is built and installed: exported symbols, hardening, chosen paths, the compiler's flags."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from harness import BUILD, Tap
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+LIBRARIES = {"libwalk": "libwalk", "libsnapwalk-symbolizer": "symbolizer",
+             "libsnapwalk-protocol": "protocol"}
+PROGRAMS = ("snapwalk", "snapwalkd", "snapwalk-gate")
+# Each path in units, pages or programs that the Makefile can change; /run and /var/lib are fixed.
+DEFAULTS = r"/etc/snapwalk|/usr/s?bin/snapwalk|/usr/share/snapwalk|^(?:prefix|\w+dir|ExecStart)=\"?/usr\b"
+USE = """#include <snapwalk/protocol.h>
+#include <snapwalk/varlink.h>
+int main(void)
+{
+	struct sw_context *ctx = NULL;
+	int r = sw_context_create(&ctx, NULL);
+	sw_context_destroy(ctx);
+	return r < 0 || sw_varlink_interface_snapwalk[0] == 0 || sw_symbol_source_name(0) == NULL;
+}
+"""
+
+
+def output(*command, **more):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **more).stdout
+
+
+def library(name):
+    return os.path.join(BUILD, "lib", f"{name}.so.0")
+
+
+def make(*arguments, **environment):
+    """make in a build folder of its own where arguments say so; never the one that is tested."""
+    folder = [] if any(a.startswith("BUILD=") for a in arguments) else \
+        [f"BUILD={os.path.relpath(BUILD, ROOT)}"]
+    return subprocess.run(["make", *folder, *arguments], cwd=ROOT, capture_output=True, text=True,
+                          env={**os.environ, **environment})
+
+
+# ---- shared libraries ---------------------------------------------------------------------------
+
+def declared(folder):
+    """Names behind SW_PUBLIC in a component's public headers."""
+    names = set()
+    for path in glob.glob(os.path.join(ROOT, folder, "include/snapwalk/*.h")):
+        with open(path) as file:
+            text = re.sub(r"/\*.*?\*/|^#.*?$", "", file.read(), flags=re.S | re.M)
+        for declaration in re.findall(r"\bSW_PUBLIC\b([^;]*);", text):
+            found = re.search(r"(\w+)\s*\(", declaration) or re.search(r"(\w+)\s*$", declaration)
+            names.add(found.group(1))
+    return names
+
+
+def exports(tap):
+    for name, folder in LIBRARIES.items():
+        lines = [line.split() for line in output("nm", "-D", "--defined-only", library(name)).splitlines()]
+        node = {words[2] for words in lines if words[1] == "A"}
+        symbols = {words[2] for words in lines if words[1] != "A"}
+        wanted = declared(folder)
+        tap.check(len(wanted) > 5, f"{name}: its headers declare something", wanted)
+        tap.equal(len(node), 1, f"{name}: one version of the interface")
+        versions = {symbol.partition("@@")[2] for symbol in symbols}
+        tap.equal(versions, {next(iter(node), "").partition("@@")[0]}, f"{name}: each symbol has it")
+        tap.equal(sorted(s.partition("@@")[0] for s in symbols), sorted(wanted),
+                  f"{name}: exports what its headers declare as SW_PUBLIC, and nothing else")
+        # A symbol of ours that another library of ours needs is one that its header declares.
+        public = set().union(*map(declared, LIBRARIES.values()))
+        needed = {line.split()[-1].partition("@")[0]
+                  for line in output("nm", "-D", "--undefined-only", library(name)).splitlines()}
+        tap.equal(sorted(s for s in needed if s.startswith("sw_") and s not in public), [],
+                  f"{name}: needs only public symbols of the others")
+
+
+# ---- hardening ----------------------------------------------------------------------------------
+
+def hardened(tap):
+    with open(os.path.join(BUILD, "flags")) as file:
+        flags = file.read().split()
+    optimised = not {"-O0"} & set(flags) and any(re.fullmatch(r"-O[123sg]", f) for f in flags)
+    for flag in ("-fstack-protector-strong", "-fstack-clash-protection", "-fcf-protection"):
+        known = subprocess.run([flags[0], flag, "-E", "-x", "c", "/dev/null"], capture_output=True)
+        if known.returncode == 0:
+            tap.check(flag in flags, f"compiled with {flag}")
+        else:
+            tap.skip(flag, f"{flags[0]} does not know it")
+    for path in [os.path.join(BUILD, "bin", p) for p in PROGRAMS] + [library(n) for n in LIBRARIES]:
+        name = os.path.basename(path)
+        header = output("readelf", "-hW", path)
+        segments = output("readelf", "-lW", path)
+        dynamic = output("readelf", "-dW", path)
+        needs = output("nm", "-D", "--undefined-only", path)
+        tap.check(re.search(r"Type:\s+DYN", header), f"{name}: position-independent", header)
+        if name in PROGRAMS:
+            tap.check(re.search(r"FLAGS_1\).*\bPIE\b", dynamic), f"{name}: PIE", dynamic)
+        tap.check("GNU_RELRO" in segments and re.search(r"FLAGS\).*BIND_NOW|FLAGS_1\).*NOW", dynamic),
+                  f"{name}: full RELRO", dynamic)
+        tap.check(re.search(r"GNU_STACK\s+(?:0x\w+\s+){5}RW\s", segments),
+                  f"{name}: stack not executable", segments)
+        tap.check(not re.search(r"^\s+LOAD.*\bRWE\b|^\s+LOAD.* RWE", segments, re.M),
+                  f"{name}: nothing writable and executable", segments)
+        tap.check(not re.search(r"\((?:RPATH|RUNPATH|TEXTREL)\)", dynamic),
+                  f"{name}: no RPATH, no text relocations", dynamic)
+        tap.check("__stack_chk_fail" in needs, f"{name}: stack protector", needs)
+        if optimised:
+            tap.check(re.search(r"__\w+_chk\b(?<!__stack_chk)", needs), f"{name}: _FORTIFY_SOURCE", needs)
+        else:
+            tap.skip(f"{name}: _FORTIFY_SOURCE", "it is for optimised code, and this was built without")
+    # Objects of ours; a program has the property only when the C library's objects have it, too.
+    objects = glob.glob(os.path.join(BUILD, "obj/libwalk/**/*.o"), recursive=True)
+    lost = [os.path.basename(o) for o in objects
+            if not re.search("x86 feature: IBT, SHSTK", output("readelf", "-n", o))]
+    if "-flto" in " ".join(flags):
+        tap.skip("control-flow protection in each object", "objects of -flto have no code")
+    else:
+        tap.equal((lost, len(objects) > 50), ([], True), "control-flow protection in each object")
+
+
+# ---- installation -------------------------------------------------------------------------------
+
+def files_below(directory):
+    return sorted(os.path.relpath(os.path.join(place, name), directory)
+                  for place, _, names in os.walk(directory) for name in names)
+
+
+def text_of(path):
+    with open(path, "rb") as file:
+        return file.read().decode("utf-8", "replace")
+
+
+def chosen_paths(tap):
+    """Every path chosen, each with a space; programs are not built again (-o all)."""
+    with tempfile.TemporaryDirectory(prefix="snap walk-") as directory:
+        destination = os.path.join(directory, "dest dir")
+        prefix = "/opt/snap walk"
+        chosen = [f"DESTDIR={destination}", f"PREFIX={prefix}", "SYSCONFDIR=/opt/my etc",
+                  "MANDIR=/opt/my man", f"UNITDIR={prefix}/units"]
+        done = make("-s", "-o", "all", "install", *chosen)
+        tap.equal((done.returncode, done.stderr), (0, ""), "make install, spaces in all paths")
+        files = files_below(destination)
+        tap.equal([f for f in files if not f.startswith(("opt/snap walk/", "opt/my "))], [],
+                  "all is below the chosen paths")
+        texts = [f for f in files if not f.startswith(("opt/snap walk/bin", "opt/snap walk/sbin"))
+                 and ".so" not in f and not f.endswith((".h", ".def"))]
+        tap.check(len(texts) > 15, "texts: there are some", texts)
+        left = [f"{f}: {match}" for f in texts
+                for match in re.findall(DEFAULTS, text_of(os.path.join(destination, f)), re.M)]
+        tap.equal(left, [], "no text speaks of the default paths")
+        unit = text_of(os.path.join(destination, "opt/snap walk/units/snapwalkd.service"))
+        tap.check(f'\nExecStart="{prefix}/sbin/snapwalkd"\n' in unit, "the unit starts what is installed", unit)
+        gate = text_of(os.path.join(destination, "opt/snap walk/units/snapwalk-gate.service"))
+        tap.check("\nLoadCredential=token:/opt/my etc/snapwalk/gate.token\n" in gate, "its token", gate)
+        page = text_of(os.path.join(destination, "opt/my man/man5/snapwalk.conf.5"))
+        tap.check("\n.Pa /opt/my etc/snapwalk/snapwalk.conf" in page, "the page has them, too")
+        uninstalled(tap, destination, chosen)
+
+
+def pkg_config(tap):
+    """A program of somebody else, by what is installed alone."""
+    if shutil.which("pkg-config") is None:
+        tap.skip("pkg-config", "it is not installed")
+        return
+    with tempfile.TemporaryDirectory(prefix="snap walk-") as directory:
+        # DESTDIR=/ is where it is, too, but leaves the running system's users alone.
+        done = make("-s", "-o", "all", "install", "DESTDIR=/", f"PREFIX={directory}",
+                    f"SYSCONFDIR={directory}/etc")
+        tap.equal((done.returncode, done.stderr), (0, ""), "pkg-config: make install")
+        environment = dict(os.environ, PKG_CONFIG_PATH=f"{directory}/lib/pkgconfig")
+        source, program = os.path.join(directory, "use.c"), os.path.join(directory, "use")
+        with open(source, "w") as file:
+            file.write(USE)
+        version = output("pkg-config", "--modversion", *LIBRARIES, env=environment).split()
+        tap.equal(version, [re.search(r"^VERSION *:= (\S+)", text_of(os.path.join(ROOT, "Makefile")),
+                                      re.M).group(1)] * 3, "pkg-config: the version of each library")
+        done = subprocess.run(
+            ["sh", "-c", 'flags=$(pkg-config --cflags --libs libsnapwalk-protocol) && '
+             'eval "cc -o \\"$2\\" \\"$1\\" $flags"', "sh", source, program],
+            env=environment, capture_output=True, text=True)
+        if not tap.equal((done.returncode, done.stderr), (0, ""), "pkg-config: a program is made"):
+            return
+        done = subprocess.run([program], capture_output=True, text=True,
+                              env=dict(os.environ, LD_LIBRARY_PATH=f"{directory}/lib"))
+        tap.equal((done.returncode, done.stderr), (0, ""), "pkg-config: and runs")
+
+
+def uninstalled(tap, destination, chosen):
+    config = os.path.join(destination, "opt/my etc/snapwalk/snapwalk.conf")
+    with open(config, "a") as file:
+        file.write("MaxStopMs=50\n")
+    make("-s", "-o", "all", "install", *chosen)
+    tap.check(text_of(config).endswith("MaxStopMs=50\n"), "a second installation leaves the configuration")
+    done = make("-s", "uninstall", *chosen)
+    tap.equal((done.returncode, done.stderr), (0, ""), "make uninstall")
+    tap.equal(files_below(destination), ["opt/my etc/snapwalk/snapwalk.conf"],
+              "nothing is left but the changed configuration")
+    os.unlink(config)
+    make("-s", "-o", "all", "install", *chosen)
+    make("-s", "uninstall", *chosen)
+    tap.equal(files_below(destination), [], "nor is one that was not changed")
+
+
+# ---- the Makefile -------------------------------------------------------------------------------
+
+def flags(tap):
+    """What a build from the start would run (-n)."""
+    with tempfile.TemporaryDirectory(dir=BUILD) as directory:
+        folder = f"BUILD={os.path.relpath(directory, ROOT)}"
+        environment = {"MAKEFLAGS": "", "CPPFLAGS": "-DMINE", "LDFLAGS": "-Wl,-z,mine", "CFLAGS": "-O3"}
+        lines = [line for line in make("-n", folder, "all", **environment).stdout.splitlines()
+                 if "-std=gnu17" in line and "printf" not in line]
+        compiled = [line for line in lines if " -c -o " in line]
+        linked = [line for line in lines if " -c -o " not in line]
+        tap.check(len(compiled) > 100 and len(linked) == 6, "flags: objects, programs and libraries",
+                  "\n".join(linked))
+        tap.equal([c for c in compiled if " -DMINE" not in c or " -O3" not in c], [],
+                  "CPPFLAGS and CFLAGS: for every object")
+        tap.equal([c for c in linked if " -Wl,-z,mine" not in c or " -O3" not in c], [],
+                  "LDFLAGS and CFLAGS: for every program and library")
+        tap.equal([c for c in lines if "-Werror" in c], [], "no -Werror in a plain make")
+        tap.equal([c for c in lines if "-D_FORTIFY_SOURCE=3" not in c], [], "-D_FORTIFY_SOURCE=3")
+        for mine in ({"CFLAGS": "-O0"}, {"CFLAGS": "-O2 -O0"}, {"CPPFLAGS": "-D_FORTIFY_SOURCE=2"}):
+            got = make("-n", folder, "all", **{"MAKEFLAGS": "", **mine}).stdout
+            tap.check("-D_FORTIFY_SOURCE=3" not in got and "-std=gnu17" in got, f"not with {mine}")
+        got = make("-n", folder, "all", "WERROR=-Werror", MAKEFLAGS="").stdout
+        tap.check("-Werror" in got, "WERROR=-Werror")
+
+
+def refused(tap):
+    """In one line: a system that is too old, and libraries that are not there."""
+    with tempfile.TemporaryDirectory(dir=BUILD) as directory:
+        folder = f"BUILD={os.path.relpath(directory, ROOT)}"
+        for goal in ("all", "deps", "try", "check"):
+            got = make("-s", folder, goal, "GLIBC=2.31", MAKEFLAGS="")
+            said = [line for line in got.stderr.splitlines() if not line.startswith("make")]
+            tap.equal((got.returncode, said),
+                      (2, ["snapwalk: this system is too old: it has glibc 2.31, needed is 2.32 or "
+                           "newer (Debian 12, Ubuntu 24.04)"]), f"make {goal}: too old a system")
+        got = make("-s", folder, "all", "NEEDED='json-c >= 999' libelf no-such-library", MAKEFLAGS="")
+        said = [line for line in got.stderr.splitlines() if not line.startswith("make")]
+        tap.equal((got.returncode, said),
+                  (2, ["snapwalk: needed to build, but not here: json-c >= 999, no-such-library: "
+                       "'sudo make deps' installs the packages of Debian 12"]), "libraries that are missing")
+        tap.equal(os.listdir(directory), [], "and nothing was built")
+        got = make("-s", folder, "system", "GLIBC=2.36", MAKEFLAGS="")
+        tap.equal((got.returncode, got.stderr), (0, ""), "a newer one is not refused")
+
+
+def main():
+    tap = Tap()
+    for test in (exports, hardened, chosen_paths, pkg_config, flags, refused):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
