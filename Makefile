@@ -7,7 +7,8 @@
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
-	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev
+	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev \
+	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang libclang-rt-14-dev valgrind util-linux bash-completion man-db dwz xz-utils \
 	systemd socat jq zstd curl
@@ -71,6 +72,8 @@ OBJ_CLI        := $(call objects,cli)
 OBJ_DAEMON     := $(call objects,daemon)
 # The gate is a program of its own, without the daemon's code; mains are in no archive.
 OBJ_GATE       := $(filter $(BUILD)/obj/daemon/gate_%,$(OBJ_DAEMON))
+include libwalk/iterate/iterate.mk
+.DEFAULT_GOAL := all
 
 $(OBJ_BASE):       INC := $(INC_BASE)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)

@@ -54,6 +54,9 @@ looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw
 looked_at libwalk/jit/libgcc/capture.c sw_capture_copy sw_capture_read_many sw_capture_wanted \
 	sw_jit_libgcc_known_find sw_jit_libgcc_known_node sw_jit_libgcc_walk sw_jit_stop_memory
 looked_at libwalk/jit/libgcc/list.c
+# The passes of the task iterator around the copy, and what they prove.
+looked_at libwalk/iterate/read.c read
+looked_at libwalk/iterate/proof.c sw_iterate_is_worker
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
 	grep -vx libwalk/stop/run.c)
