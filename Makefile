@@ -20,7 +20,8 @@ else
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
-	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev
+	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev \
+	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang libclang-rt-14-dev valgrind util-linux bash-completion man-db dwz xz-utils \
 	systemd socat jq zstd curl
@@ -116,7 +117,11 @@ OBJ_CLI        := $(call objects,cli)
 OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
+ORDER_LIBWALK  := base arch formats process stop iterate snapshot unwind capture saved cfi pe native \
+	runtimes/clr/metadata runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk compare
 ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
+include libwalk/iterate/iterate.mk
+.DEFAULT_GOAL := all
 
 $(OBJ_BASE):       INC := $(INC_BASE)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)
@@ -278,9 +283,11 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
-layers: $(OBJ_DAEMON) $(OBJ_GATE)
+layers: $(OBJ_BASE) $(OBJ_LIBWALK) $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
+	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
+		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 

@@ -177,6 +177,8 @@ class Graph:
             self.files = files_below(options.sources, ".c", ".h")
             sources = {name[:-2] for name in self.files if name.endswith(".c")}
             for name in sorted(sources - set(objects)):
+                if any(fnmatch.fnmatchcase(name + ".c", pattern) for pattern in options.without):
+                    continue
                 self.fault(f"{name}.c: has no object in {options.objects}")
             objects = [name for name in objects if name in sources]
         self.symbols = read_symbols(options.nm, options.objects, objects)
@@ -260,6 +262,8 @@ def main():
     parser.add_argument("--sources", help="folder of the sources of these objects")
     parser.add_argument("--headers", action="store_true", help="each source declares in its own header")
     parser.add_argument("--public", action="append", default=[], help="folder of public headers")
+    parser.add_argument("--without", action="append", default=[], metavar="PATTERN",
+                        help="sources that need no object: one of two that exclude each other, other machines")
     parser.add_argument("--group", type=int, default=3, help="most mutually dependent objects")
     parser.add_argument("--most", type=int, default=40, help="most files of a folder")
     parser.add_argument("--nm", default=os.environ.get("NM", "nm"))

@@ -45,8 +45,7 @@ looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map \
-	sw_unwinders sw_n_unwinders
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
 # A stacks hook that has its file to itself. Those of most capture hooks have what runs before in theirs.
 looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
@@ -55,6 +54,9 @@ looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw
 looked_at libwalk/jit/libgcc/capture.c sw_capture_copy sw_capture_read_many sw_capture_wanted \
 	sw_jit_libgcc_known_find sw_jit_libgcc_known_node sw_jit_libgcc_walk sw_jit_stop_memory
 looked_at libwalk/jit/libgcc/list.c
+# The passes of the task iterator around the copy, and what they prove.
+looked_at libwalk/iterate/read.c read
+looked_at libwalk/iterate/proof.c sw_iterate_is_worker
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
 	grep -vx libwalk/stop/run.c)

@@ -26,7 +26,7 @@ for room in "${rooms[@]}"; do
 		[ "$room" = "$other" ] && continue
 		# base is everybody's; everything else is internal to its room
 		[ "$other" = libwalk/base ] && continue
-		for header in $(find "$other" -name '*.h' -not -path '*/include/*' -not -path 'libwalk/base/*'); do
+		while read -r header; do
 			probes=$((probes + 1))
 			# the system may have a header of that name (memory.h): look which one it was
 			# shellcheck disable=SC2086
@@ -36,7 +36,7 @@ for room in "${rooms[@]}"; do
 				echo "layers: $room can include $header" >&2
 				status=1
 			fi
-		done
+		done < <(find "$other" -name '*.h' -not -path '*/include/*' -not -path 'libwalk/base/*')
 	done
 done
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "snapshot/snapshot.h"
 #include "capture/take.h"
 #include "capture/stacks.h"
 #include "cleanup.h"

@@ -4,6 +4,7 @@
  * registers; memory and registers come from the snapshot, so that no ptrace is needed and core files
  * and fixtures walk too. Shared with our own walk are only the module map and the memory.
  */
+#include "snapshot/snapshot.h"
 #include "arch/arch.h"
 #include "errors.h"
 #include "arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bytes.h"
-#include "process/target.h"
+#include "process/files.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

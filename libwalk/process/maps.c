@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
-#include "snapshot/snapshot.h"
+#include "process/maps.h"
 
 #include <ctype.h>
 #include <string.h>

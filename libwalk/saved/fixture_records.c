@@ -29,6 +29,7 @@
  * what the known ones mean needs a new version. Words are only ever added at the end of a line.
  * Times, addresses and codes are those of walk.h.
  */
+#include "snapshot/snapshot.h"
 #include "cleanup.h"
 #include "saved/fixture_load.h"
 #include "snapshot/module.h"

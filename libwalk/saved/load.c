@@ -3,6 +3,7 @@
  * Opens fixtures and goes from line to line; what they say is in saved/fixture_records.c. All is counted
  * before room is made, and the file lies mapped as it was recorded.
  */
+#include "snapshot/snapshot.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "saved/fixture_load.h"

@@ -4,6 +4,7 @@
  * file that does not hold their headers, because the kernel keeps only the first pages of ELF files
  * (fs/coredump.c v6.1, vma_dump_size()): then the header is read from the file.
  */
+#include "snapshot/snapshot.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/module.h"

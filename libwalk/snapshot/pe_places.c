@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "snapshot/snapshot.h"
 #include "snapshot/pe_places.h"
 #include "cleanup.h"
 #include "errors.h"

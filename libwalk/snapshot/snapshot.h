@@ -4,6 +4,8 @@
 
 #include "arena.h"
 #include "map.h"
+#include "process/files.h"
+#include "process/maps.h"
 #include "slots.h"
 
 #include <snapwalk/walk.h>
@@ -55,42 +57,7 @@ __attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *
 							    enum sw_warning_code code, pid_t tid,
 							    int reason, const char *fmt, ...);
 
-enum { SW_MAPS_MAX = 262144, SW_WARNINGS_MAX = 4096 };
-
-/*
- * Parse the text of /proc/PID/maps (proc(5)). A line that cannot be read is skipped and counted.
- * Arrays and strings come from the arena. 0, -SW_E_NOMEM, -SW_E_LIMIT.
- */
-int sw_maps_parse(struct sw_arena *arena, const char *text, size_t size, struct sw_map **ret_maps,
-		  size_t *ret_n, size_t *ret_bad_lines);
-
-/*
- * What was mapped at one of two times or both: all of newer, and of older what overlaps nothing of
- * it. Both sorted by address; the result is, too, and belongs to no places yet. 0, -SW_E_NOMEM.
- */
-int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_newer,
-		  const struct sw_map *older, size_t n_older, struct sw_map **ret_maps,
-		  size_t *ret_n);
-
-/* Strips " (deleted)" as the kernel appends it (a file may really be named so: the opener finds
- * out by identity). True when it was there; *ret_length is the path without it. */
-bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length);
-
-/* Of a memory file, memfd_create(). */
-bool sw_map_is_memfd(const struct sw_map *map);
-
-/*
- * How a maker of snapshots gets at the file behind a mapping. All maps of one file (same device,
- * inode and path, in sequence) are asked for once, by the first of them that is executable.
- */
-struct sw_opener {
-	/* An open fd that was checked to be the mapped file; -1 when there is none (the image is
-	 * then put together from memory). *ret_deleted: the name no longer leads to that file. */
-	int (*open)(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted);
-	/* Reads memory for images whose file is gone. */
-	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
-	void *arg;
-};
+enum { SW_WARNINGS_MAX = 4096 };
 
 /*
  * Find the modules of snap->maps and where they lie: fills snap->places and maps[].place; cuts maps in

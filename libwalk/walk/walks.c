@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The walks of a snapshot: who takes part, and what they found besides frames. */
+#include "snapshot/snapshot.h"
 #include "walk/walks.h"
 #include "errors.h"
 #include "walk/tables.h"

@@ -8,7 +8,7 @@
  *		of IL come before it
  */
 #include "runtimes/clr/debug_info.h"
-#include "runtimes/clr/pdb.h"
+#include "runtimes/clr/metadata/pdb.h"
 #include "cleanup.h"
 #include "fake.h"
 

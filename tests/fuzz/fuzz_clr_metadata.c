@@ -3,7 +3,7 @@
  * Metadata and PE images of .NET assemblies that anybody wrote: every type, method and signature of
  * the first rows is named. The input is metadata, or an image, which begins with "MZ" or zeros.
  */
-#include "runtimes/clr/image.h"
+#include "runtimes/clr/metadata/image.h"
 #include "fake.h"
 
 #include <string.h>

@@ -19,8 +19,8 @@ mkdir -p "$out/obj"
 flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' '-DSW_SYSCONFDIR="/etc"' -g -O1 -fno-omit-frame-pointer
 	'-fsanitize=address,undefined' -fno-sanitize-recover=undefined)
 objects=()
-for file in libwalk/*.c libwalk/base/*.c symbolizer/*.c protocol/*.c daemon/*.c daemon/*/*.c; do
-	case $file in */main.c) continue ;; esac
+for file in libwalk/*/*.c libwalk/*/*/*.c symbolizer/*.c protocol/*.c daemon/*.c daemon/*/*.c; do
+	case $file in */main.c | *.bpf.c | */iterate/programs.c) continue ;; esac
 	[ -e "$file" ] || continue
 	object=$out/obj/${file//\//_}.o
 	objects+=("$object")

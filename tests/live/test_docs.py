@@ -79,7 +79,7 @@ def test_words_of_the_dump(tap):
     sources = {name: read(os.path.join(where, name))
                for where, _, names in os.walk(os.path.join(ROOT, "libwalk"))
                for name in names if name.endswith(".c")}
-    known = re.findall(r'^\t\{"[^"]+", "(\w+)", [A-Z]+, [A-Z]+\}', sources["runtime_names.c"], re.M)
+    known = re.findall(r'^\t\{"[^"]+", "(\w+)", [A-Z]+, [A-Z]+\}', sources["known_files.c"], re.M)
     found = [word for text in sources.values()
              for word in re.findall(r'\(struct sw_runtime\)\{\.name = "([\w-]+)"', text)]
     documented(tap, "snapwalk-dump.5", known + found, "runtimes and registries",

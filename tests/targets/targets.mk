@@ -53,6 +53,10 @@ $(T)/chain_separate: $(T)/chain_pie
 $(T)/assembly: tests/targets/assembly.c tests/targets/lib/assembly_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -o $@ $< tests/targets/lib/assembly_frames.S
+# The driver of the task iterator is told its addresses.
+$(T)/restless: tests/targets/restless.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -fno-pie -no-pie -o $@ $<
 # 32-bit code, without a C library: any compiler for 64 bits can make it.
 $(T)/i386: tests/targets/lib/i386.S tests/targets/targets.mk
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* clr_entry_points.c and clr_instances.c. */
-#include "runtimes/clr/instances.h"
+#include "runtimes/clr/metadata/instances.h"
 #include "clr_r2r_make.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "clr_make.h"
-#include "runtimes/clr/image.h"
+#include "runtimes/clr/metadata/image.h"
 #include "fake.h"
 
 #include <stdarg.h>

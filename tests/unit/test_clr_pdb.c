@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/pdb.h"
+#include "runtimes/clr/metadata/pdb.h"
 #include "cleanup.h"
 #include "clr_make.h"
 #include "clr_pdb_make.h"

@@ -15,7 +15,7 @@
 #include "runtimes/clr/collectible.h"
 #include "snapshot/live.h"
 #include "runtimes/clr/functions.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
 #include "runtimes/clr/threads.h"
 
@@ -33,7 +33,7 @@ enum {
 	CLASS_MASK = 7,     /* MethodDesc.Flags */
 	CLASS_DYNAMIC = 7,
 	NAME_BYTES = 128,
-	NAME_BLOCK = 64, /* a string is read in aligned blocks: runtimes/clr/string.c */
+	NAME_BLOCK = 64, /* a string is read in aligned blocks: runtimes/clr/metadata/string.c */
 	WORDS_AT_ONCE = 128,
 };
 

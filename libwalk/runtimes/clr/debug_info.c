@@ -24,7 +24,7 @@
 #include "runtimes/clr/debug_info.h"
 #include "bytes.h"
 #include "cleanup.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 
 enum {
 	FLAG_PATCHPOINT = 1,

@@ -2,7 +2,7 @@
 /*
  * Names of ReadyToRun code where the runtime does not say which method it is: the image itself says
  * which function each method begins with, those of its own here, instances of generic methods in
- * runtimes/clr/instances.c. A method's funclets follow its body, without a gap (src/coreclr/tools/aot,
+ * runtimes/clr/metadata/instances.c. A method's funclets follow its body, without a gap (src/coreclr/tools/aot,
  * RuntimeFunctionsTableNode.cs): in all images of .NET 8.0.31 and 9.0.20 every function that no method
  * begins with is such a one.
  *
@@ -15,10 +15,10 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "runtimes/clr/functions.h"
-#include "runtimes/clr/instances.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/instances.h"
+#include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
-#include "runtimes/clr/native_array.h"
+#include "runtimes/clr/metadata/native_array.h"
 
 #include <stdlib.h>
 #include <string.h>

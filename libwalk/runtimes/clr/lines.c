@@ -3,7 +3,7 @@
 #include "runtimes/clr/collectible.h"
 #include "cleanup.h"
 #include "runtimes/clr/functions.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 
 #include <inttypes.h>
 #include <stdio.h>

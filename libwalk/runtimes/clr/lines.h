@@ -4,13 +4,13 @@
 
 #include "unwind/capture.h"
 #include "runtimes/clr/names.h"
-#include "runtimes/clr/pdb.h"
+#include "runtimes/clr/metadata/pdb.h"
 
 /*
  * From managed code to a line:
  *
  *	code -> debug information that the JIT compiler left -> IL offset	runtimes/clr/debug_info.h
- *	method's row, IL offset -> portable PDB -> file and line		runtimes/clr/pdb.h
+ *	method's row, IL offset -> portable PDB -> file and line		runtimes/clr/metadata/pdb.h
  *
  * The PDB is in the assembly, or a file beside it with the assembly's own name; either must have the
  * id that the assembly says. A path that the assembly names is not followed.

@@ -9,9 +9,9 @@
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/Loader.md and EcmaMetadata.md.
  */
 #include "cleanup.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
-#include "runtimes/clr/string.h"
+#include "runtimes/clr/metadata/string.h"
 
 #include <string.h>
 

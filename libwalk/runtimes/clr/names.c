@@ -13,8 +13,8 @@
 #include "cleanup.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
-#include "runtimes/clr/remote.h"
-#include "runtimes/clr/string.h"
+#include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/metadata/string.h"
 
 #include <inttypes.h>
 #include <stdio.h>

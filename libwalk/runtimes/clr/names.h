@@ -2,7 +2,7 @@
 #ifndef SW_CLR_NAMES_H
 #define SW_CLR_NAMES_H
 
-#include "runtimes/clr/image.h"
+#include "runtimes/clr/metadata/image.h"
 #include "runtimes/clr/clr.h"
 #include "unwind/unwinder.h"
 

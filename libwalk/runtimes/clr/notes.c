@@ -12,8 +12,8 @@
 #include "runtimes/clr/notes.h"
 #include "unwind/capture.h"
 #include "cleanup.h"
-#include "runtimes/clr/remote.h"
-#include "runtimes/clr/string.h"
+#include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/metadata/string.h"
 #include "runtimes/clr/threads.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * src/coreclr/vm/readytoruninfo.cpp and vm/hash.cpp.
  */
 #include "runtimes/clr/functions.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include "cleanup.h"
 #include "runtimes/clr/functions.h"
 #include "runtimes/clr/lines.h"
-#include "runtimes/clr/remote.h"
-#include "runtimes/clr/native_array.h"
+#include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/metadata/native_array.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
  * src/coreclr/vm/codeman.h, inc/nibblemapmacros.h; v9.0.0 for the first nibble map.
  */
 #include "runtimes/clr/functions.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 
 #include "cleanup.h"
 

@@ -4,7 +4,7 @@
 #include "native/call_site.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/notes.h"
 
 #include <stdlib.h>

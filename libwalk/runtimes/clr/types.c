@@ -5,7 +5,7 @@
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/RuntimeTypeSystem.md.
  */
 #include "cleanup.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
 
 #include <string.h>

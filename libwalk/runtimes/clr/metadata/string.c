@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/string.h"
+#include "runtimes/clr/metadata/string.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #include "bytes.h"
 #include "cleanup.h"
-#include "runtimes/clr/metadata.h"
+#include "runtimes/clr/metadata/tables.h"
 
 enum {
 	METHOD_SIGNATURE = 4, /* column */

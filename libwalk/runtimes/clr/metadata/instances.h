@@ -2,7 +2,7 @@
 #ifndef SW_CLR_INSTANCES_H
 #define SW_CLR_INSTANCES_H
 
-#include "runtimes/clr/metadata.h"
+#include "runtimes/clr/metadata/tables.h"
 #include "map.h"
 
 /*

@@ -23,7 +23,7 @@ enum {
 	SW_CLR_TABLE_TYPE_SPEC = 0x1b,
 	SW_CLR_TABLE_NESTED = 0x29,
 	SW_CLR_TABLE_GENERIC_PARAM = 0x2a,
-	SW_CLR_TABLE_DOCUMENT = 0x30, /* of portable PDBs: runtimes/clr/pdb.h */
+	SW_CLR_TABLE_DOCUMENT = 0x30, /* of portable PDBs: runtimes/clr/metadata/pdb.h */
 	SW_CLR_TABLE_METHOD_DEBUG = 0x31,
 
 	SW_CLR_NAME_MAX = 1024,      /* bytes of one name; longer ones are cut */
@@ -69,7 +69,7 @@ bool sw_clr_metadata_blob(const struct sw_clr_metadata *m, uint32_t index, uint8
  * be NULL, is how many bytes it has. */
 bool sw_clr_number_read(struct sw_bytes b, uint64_t *at, uint32_t *ret, unsigned *ret_bytes);
 
-/* ---- names: runtimes/clr/metadata_names.c ----------------------------------------------------------- */
+/* ---- names: runtimes/clr/metadata/names.c ----------------------------------------------------------- */
 
 /* Namespace.Outer+Inner; without its namespace and its outer types when brief. */
 bool sw_clr_type_def_name(const struct sw_clr_metadata *m, uint32_t rid, bool brief,
@@ -86,7 +86,7 @@ bool sw_clr_method_def_name(const struct sw_clr_metadata *m, uint32_t rid, struc
 void sw_clr_generic_param_name(const struct sw_clr_metadata *m, bool of_method, uint32_t owner_rid,
 			       uint32_t number, struct sw_text *text);
 
-/* ---- parameters: runtimes/clr/signature.c ----------------------------------------------------------- */
+/* ---- parameters: runtimes/clr/metadata/signature.c ----------------------------------------------------------- */
 
 /*
  * "(int, List`1[T]&)": the parameters of a method, with types as C# spells those that have a keyword

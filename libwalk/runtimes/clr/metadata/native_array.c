@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/native_array.h"
+#include "runtimes/clr/metadata/native_array.h"
 
 enum { BLOCK = 16 }; /* elements of the array below one entry of its index */
 

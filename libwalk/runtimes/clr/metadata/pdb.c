@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/pdb.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/pdb.h"
+#include "runtimes/clr/metadata/remote.h"
 
 #include <string.h>
 

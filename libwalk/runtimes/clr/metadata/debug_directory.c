@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/image.h"
+#include "runtimes/clr/metadata/image.h"
 #include "cleanup.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 
 #include <libdeflate.h>
 #include <string.h>

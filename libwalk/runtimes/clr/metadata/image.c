@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/image.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/image.h"
+#include "runtimes/clr/metadata/remote.h"
 
 enum {
 	/* PE/COFF; ECMA-335 II.25.2 and II.25.3.3 */

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_IMAGE_H
 #define SW_CLR_IMAGE_H
 
-#include "runtimes/clr/metadata.h"
+#include "runtimes/clr/metadata/tables.h"
 
 /*
  * The PE image of an assembly in the target's memory: as it was loaded, or as its file.
@@ -37,7 +37,7 @@ bool sw_clr_image_metadata(struct sw_memory memory, uint64_t base_avma, bool map
 bool sw_clr_il_bytes(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
 		     uint32_t method_rid, uint32_t *ret);
 
-/* ---- runtimes/clr/debug_directory.c ------------------------------------------------------------------- */
+/* ---- runtimes/clr/metadata/debug_directory.c ------------------------------------------------------------------- */
 
 enum {
 	SW_CLR_PDB_ID_BYTES = 20,

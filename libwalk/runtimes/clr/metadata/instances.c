@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/instances.h"
+#include "runtimes/clr/metadata/instances.h"
 #include "cleanup.h"
-#include "runtimes/clr/native_array.h"
+#include "runtimes/clr/metadata/native_array.h"
 
 enum {
 	BUCKETS_SHIFT_MAX = 18,

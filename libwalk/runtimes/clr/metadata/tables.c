@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/metadata.h"
+#include "runtimes/clr/metadata/tables.h"
 #include "cleanup.h"
-#include "runtimes/clr/remote.h"
+#include "runtimes/clr/metadata/remote.h"
 
 #include <string.h>
 

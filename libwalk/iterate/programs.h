@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ITERATE_PROGRAMS_H
+#define SW_ITERATE_PROGRAMS_H
+
+#include "iterate/tasks.h"
+
+/* False: this build has no programs, as clang or bpftool were not there. */
+bool sw_iterate_programs_built(void);
+
+/* 0 and the program's descriptor, or a negative errno. */
+int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* In place of programs.c where clang or bpftool were not there when this was built (iterate.mk). */
+#include "iterate/programs.h"
+
+#include <errno.h>
+
+bool sw_iterate_programs_built(void)
+{
+	return false;
+}
+
+int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd)
+{
+	(void) program;
+	(void) ret_program_fd;
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* May run while threads of the target are STOPPED: tests/held.sh looks at what it calls. */
+#include "iterate/read.h"
+
+#include <snapwalk/error.h>
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+enum { READS_MAX = 1 << 20 }; /* of one pass; each brings a thread at least */
+
+/* Reads into [to, end) until it is full or the pass is over. */
+static int read_all(int fd, uint8_t *to, const uint8_t *end, size_t *ret_bytes)
+{
+	const uint8_t *begin = to;
+	for (int i = 0; to < end; i++) {
+		if (i == READS_MAX)
+			return -SW_E_INVALID;
+		ssize_t n = read(fd, to, (size_t) (end - to));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == ENOMEM ? -SW_E_NOMEM : -SW_E_IO;
+		if (n == 0)
+			break;
+		to += n;
+	}
+	*ret_bytes = (size_t) (to - begin);
+	return 0;
+}
+
+/* Records of size bytes. */
+static int pass_read(int fd, void *records, size_t size, size_t max,
+		     struct sw_iterate_pass *ret_pass)
+{
+	size_t bytes = 0, rest = 0;
+	int r = read_all(fd, records, (uint8_t *) records + size * max, &bytes);
+	if (r != 0)
+		return r;
+	if (max == 0 || bytes % size != 0)
+		return -SW_E_INVALID;
+	/* Whether there is one more is known only by asking for it. */
+	uint8_t more[1];
+	if (bytes == size * max) {
+		r = read_all(fd, more, more + sizeof(more), &rest);
+		if (r != 0)
+			return r;
+	}
+	*ret_pass = (struct sw_iterate_pass){.n = bytes / size, .overflow = rest != 0};
+	return 0;
+}
+
+int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
+		    struct sw_iterate_pass *ret_pass)
+{
+	struct sw_iterate_pass pass;
+	int r = pass_read(fd, records, sizeof(*records), max, &pass);
+	if (r != 0)
+		return r;
+	pass.cut = !pass.overflow && pass.n > 0 && pass.n < records[pass.n - 1].n_threads;
+	*ret_pass = pass;
+	return 0;
+}
+
+int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
+				  struct sw_iterate_pass *ret_pass)
+{
+	return pass_read(fd, stacks, sizeof(*stacks), max, ret_pass);
+}

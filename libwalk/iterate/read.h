@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ITERATE_READ_H
+#define SW_ITERATE_READ_H
+
+#include "iterate/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * One pass over the threads of a process, into memory that is there. read(2) is all that is called, so
+ * it may be done while threads are held. The kernel hands out at most 32 KiB at a time (93 threads):
+ * the pass is not one instant; see iterate/proof.h for what it proves.
+ */
+
+struct sw_iterate_pass {
+	size_t n; /* records that were filled: oldest thread first, the process's first one (its
+			  tid is the pid) at their head; 0: no such process */
+	bool overflow; /* there are more threads than room; n is the room */
+	bool cut;      /* fewer than the last one counted: the kernel ended the pass early, as the
+			  thread at which it stood ended. Another pass is needed for the others.
+			  Not said of kernel stacks */
+};
+
+/**
+ * @param fd       From sw_iterate_open() of SW_ITERATE_THREADS, not read from yet.
+ * @param records  Room for max, at least 1.
+ * @return 0; -SW_E_NOMEM; -SW_E_IO with errno; -SW_E_INVALID: not such a descriptor.
+ */
+int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
+		    struct sw_iterate_pass *ret_pass);
+
+/** The same for SW_ITERATE_KERNEL_STACKS. */
+int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
+				  struct sw_iterate_pass *ret_pass);
+
+#endif

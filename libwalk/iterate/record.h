@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause OR GPL-2.0-only */
+#ifndef SW_ITERATE_RECORD_H
+#define SW_ITERATE_RECORD_H
+
+/*
+ * What the programs in the kernel write and the library reads. Compiled for both, so it knows only the
+ * compiler's own headers. No padding: the verifier of Linux 6.1 refuses bytes that were never written.
+ */
+#include <stdint.h>
+
+enum {
+	SW_ITERATE_REGS = 27, /* words of struct user_regs_struct */
+	SW_ITERATE_COMM = 16, /* TASK_COMM_LEN; not always terminated: it is read without a lock */
+	SW_ITERATE_FRAMES_MAX = 32,
+};
+
+/* One thread. Times are in nanoseconds. */
+struct sw_iterate_record {
+	uint64_t regs[SW_ITERATE_REGS]; /* in the order of struct user_regs_struct; all bits of the
+					   segment registers but the lower 16 are 0 */
+	/* The counters of the proof, see tasks.h. */
+	uint64_t n_voluntary, n_involuntary; /* nvcsw, nivcsw: grow when it is switched out */
+	uint64_t runtime_ns;                 /* se.sum_exec_runtime: CPU time, user and system */
+	/* On the scheduler's clock, which is none of the clocks of clock_gettime(2). */
+	uint64_t clock_ns;   /* now; early by no more than how long the reader has its CPU */
+	uint64_t arrived_ns; /* when it last got a CPU; 0: never, or the kernel does not keep it */
+	uint64_t queued_ns;  /* since when it waits for a CPU; 0: it does not */
+	uint64_t stint_ns;   /* CPU time since arrived_ns; fair scheduling classes only */
+	uint64_t start_ns;   /* start_boottime; with tid it tells threads apart for ever */
+	uint64_t exec_id;    /* grows with every execve() of the process */
+	uint32_t tid;        /* in the pid namespace of who reads */
+	uint32_t inner_tid;  /* in its own pid namespace */
+	uint32_t tracer;     /* who traces it, in the pid namespace of who reads; 0: nobody there */
+	uint32_t n_threads;  /* of its process, in this instant, leader and dying ones included */
+	uint32_t on_cpu;
+	uint32_t state;      /* task_struct.__state */
+	uint32_t exit_state; /* task_struct.exit_state */
+	uint32_t flags;      /* PF_*; as in field 9 of /proc/PID/stat */
+	uint32_t traced;     /* task_struct.ptrace, 0: not traced */
+	uint32_t in_exec;    /* in execve(): its memory may be another program's already */
+	char comm[SW_ITERATE_COMM];
+};
+
+/* The kernel stack of one thread; of the thread with that start_ns only. */
+struct sw_iterate_kernel_stack {
+	uint64_t start_ns;
+	uint64_t n_voluntary, n_involuntary; /* as in its record, for the same proof */
+	uint32_t tid;
+	uint32_t on_cpu;
+	int64_t bytes; /* of frames[] that are valid; negative errno when the kernel gave none */
+	uint64_t frames[SW_ITERATE_FRAMES_MAX]; /* kernel addresses, innermost first; rest 0 */
+};
+
+#endif

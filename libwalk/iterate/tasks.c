@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "iterate/tasks.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "iterate/programs.h"
+#include "iterate/refusal.h"
+
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Descriptors of bpf(2) are close-on-exec by themselves: anon_inode_getfd(..., O_CLOEXEC). */
+static int bpf(enum bpf_cmd command, union bpf_attr *attr)
+{
+	return (int) syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
+
+static int fail(struct sw_error *err, const char *what)
+{
+	switch (errno) {
+	case ENOMEM: return sw_fail_nomem(err);
+	case EPERM:
+	case EACCES:
+	case ENOSYS: return sw_fail_errno(err, SW_E_NOT_PERMITTED, "%s", what);
+	case ESRCH: return sw_fail_errno(err, SW_E_NO_PROCESS, "%s", what);
+	/* It has more bytes that mean something than the kernel knows of. */
+	case E2BIG:
+		return sw_fail_errno(err, SW_E_UNSUPPORTED,
+				     "%s: Linux 6.1 is needed to limit it to one process", what);
+	default: return sw_fail_errno(err, SW_E_IO, "%s", what);
+	}
+}
+
+static int link_create(int program_fd, const union bpf_iter_link_info *limit, int *ret_link_fd,
+		       struct sw_error *err)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (uint32_t) program_fd;
+	attr.link_create.attach_type = BPF_TRACE_ITER;
+	attr.link_create.iter_info = (uintptr_t) limit;
+	attr.link_create.iter_info_len = sizeof(*limit);
+	int fd = bpf(BPF_LINK_CREATE, &attr);
+	if (fd < 0)
+		return fail(err, "cannot limit the task iterator to the process");
+	*ret_link_fd = fd;
+	return 0;
+}
+
+int sw_iterate_load(enum sw_iterate_program program, int *ret_program_fd, struct sw_error *err)
+{
+	int r = sw_iterate_program_load(program, ret_program_fd);
+	if (r == 0)
+		return 0;
+	if (r == -ENOMEM)
+		return sw_fail_nomem(err);
+	return sw_iterate_refused(-r, err);
+}
+
+int sw_iterate_link(int program_fd, int pidfd, int *ret_link_fd, struct sw_error *err)
+{
+	/* 0 means "none" there. */
+	sw_cleanup(sw_close_p) int copy = -EBADF;
+	if (pidfd == 0) {
+		copy = fcntl(pidfd, F_DUPFD_CLOEXEC, 1);
+		if (copy < 0)
+			return fail(err, "cannot duplicate the pidfd");
+		pidfd = copy;
+	}
+	union bpf_iter_link_info limit;
+	memset(&limit, 0, sizeof(limit));
+	limit.task.pid_fd = (uint32_t) pidfd;
+	return link_create(program_fd, &limit, ret_link_fd, err);
+}
+
+int sw_iterate_link_pid(int program_fd, pid_t pid, int *ret_link_fd, struct sw_error *err)
+{
+	/* 0 would show every thread of the machine. */
+	if (pid <= 0)
+		return sw_fail(err, SW_E_INVALID, "no process id: %d", (int) pid);
+	union bpf_iter_link_info limit;
+	memset(&limit, 0, sizeof(limit));
+	limit.task.pid = (uint32_t) pid;
+	return link_create(program_fd, &limit, ret_link_fd, err);
+}
+
+int sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t) link_fd;
+	int fd = bpf(BPF_ITER_CREATE, &attr);
+	if (fd < 0)
+		return fail(err, "cannot begin a pass of the task iterator");
+	*ret_fd = fd;
+	return 0;
+}

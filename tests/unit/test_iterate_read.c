@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A pipe in place of the iterator: it gives records in the same way, in pieces. */
+#include "iterate/read.h"
+#include "cleanup.h"
+
+#include <snapwalk/error.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { RECORDS = 5 };
+
+/* The reading end of a pipe with that many bytes of records with tids from 1 on. */
+static int iterator(size_t bytes)
+{
+	struct sw_iterate_record records[RECORDS];
+	memset(records, 0, sizeof(records));
+	for (uint32_t i = 0; i < RECORDS; i++)
+		records[i] = (struct sw_iterate_record){.tid = i + 1, .n_threads = RECORDS};
+	int fds[2];
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], records, bytes), (ssize_t) bytes);
+	close(fds[1]);
+	return fds[0];
+}
+
+static void whole(void **state)
+{
+	(void) state;
+	struct sw_iterate_record records[RECORDS + 1];
+	struct sw_iterate_pass pass;
+	sw_cleanup(sw_close_p) int fd = iterator(RECORDS * sizeof(records[0]));
+	assert_int_equal(sw_iterate_read(fd, records, RECORDS + 1, &pass), 0);
+	assert_int_equal(pass.n, RECORDS);
+	assert_false(pass.overflow);
+	assert_false(pass.cut);
+	for (uint32_t i = 0; i < RECORDS; i++)
+		assert_int_equal(records[i].tid, i + 1);
+}
+
+static void room(void **state)
+{
+	(void) state;
+	struct sw_iterate_record records[RECORDS];
+	struct sw_iterate_pass pass;
+	/* just enough */
+	sw_cleanup(sw_close_p) int fits = iterator(RECORDS * sizeof(records[0]));
+	assert_int_equal(sw_iterate_read(fits, records, RECORDS, &pass), 0);
+	assert_int_equal(pass.n, RECORDS);
+	assert_false(pass.overflow);
+	/* one too many */
+	sw_cleanup(sw_close_p) int too_many = iterator(RECORDS * sizeof(records[0]));
+	memset(records, 0, sizeof(records));
+	assert_int_equal(sw_iterate_read(too_many, records, RECORDS - 1, &pass), 0);
+	assert_int_equal(pass.n, RECORDS - 1);
+	assert_true(pass.overflow);
+	assert_false(pass.cut);
+	assert_int_equal(records[RECORDS - 1].tid, 0);
+}
+
+static void ended_early(void **state)
+{
+	(void) state;
+	struct sw_iterate_record records[RECORDS];
+	struct sw_iterate_pass pass;
+	sw_cleanup(sw_close_p) int fd = iterator((RECORDS - 1) * sizeof(records[0]));
+	assert_int_equal(sw_iterate_read(fd, records, RECORDS, &pass), 0);
+	assert_int_equal(pass.n, RECORDS - 1);
+	assert_false(pass.overflow);
+	assert_true(pass.cut);
+}
+
+static void nobody(void **state)
+{
+	(void) state;
+	struct sw_iterate_record record;
+	struct sw_iterate_pass pass = {.n = 7, .overflow = true};
+	sw_cleanup(sw_close_p) int fd = iterator(0);
+	assert_int_equal(sw_iterate_read(fd, &record, 1, &pass), 0);
+	assert_int_equal(pass.n, 0);
+	assert_false(pass.overflow);
+}
+
+static void refused(void **state)
+{
+	(void) state;
+	struct sw_iterate_record records[RECORDS];
+	struct sw_iterate_pass pass = {.n = 7};
+	/* half a record: of another program */
+	sw_cleanup(sw_close_p) int half = iterator(sizeof(records[0]) + 8);
+	assert_int_equal(sw_iterate_read(half, records, RECORDS, &pass), -SW_E_INVALID);
+	assert_int_equal(sw_iterate_read(-1, records, RECORDS, &pass), -SW_E_IO);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(pass.n, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole),  cmocka_unit_test(room),    cmocka_unit_test(ended_early),
+		cmocka_unit_test(nobody), cmocka_unit_test(refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
