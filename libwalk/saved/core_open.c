@@ -101,6 +101,11 @@ size_t sw_core_build_id(struct sw_memory memory, uint64_t base, uint64_t limit,
 	return 0;
 }
 
+static uint64_t page_of(const Elf64_Phdr *phdr)
+{
+	return phdr->p_offset & ~(uint64_t) (PAGE_BYTES - 1);
+}
+
 uint32_t sw_core_file_prot(int fd, uint64_t file_off)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
@@ -109,11 +114,14 @@ uint32_t sw_core_file_prot(int fd, uint64_t file_off)
 	for (size_t i = 0; i < n; i++) {
 		const Elf64_Phdr *p = &phdrs[i];
 		/* Mappings begin at the page that holds the segment's first byte. Where a segment
-		 * ends in the page in which the next one begins (lld), the mapping is the next. */
-		uint64_t begin = p->p_offset & ~(uint64_t) (PAGE_BYTES - 1);
+		 * ends in the page in which the next one begins (lld), the mapping is the next. Where
+		 * both begin in it (small read-only data before data, GNU ld) there are two mappings
+		 * of the page, and that of the data, which is written to, is not left out. */
+		uint64_t begin = page_of(p);
 		if (p->p_type == PT_LOAD && file_off >= begin &&
 		    file_off - begin < p->p_filesz + (p->p_offset - begin) &&
-		    (found == NULL || p->p_offset > found->p_offset))
+		    (found == NULL || p->p_offset > found->p_offset) &&
+		    (found == NULL || page_of(found) != begin || !(p->p_flags & PF_W)))
 			found = p;
 	}
 	if (found == NULL)

@@ -27,6 +27,16 @@ TARGETS = os.path.join(BUILD, "tests", "targets")
 PATIENT = ("--max-stop", "60000", "--timeout", "60000")
 
 
+def gcore(pid, path):
+    """A core file of a running process, made by gdb."""
+    run = subprocess.run(["gdb", "-batch", "-nx", "-iex", "set auto-load off",
+                          "-iex", "set debuginfod enabled off", "-p", str(pid),
+                          "-ex", f"generate-core-file {path}"],
+                         capture_output=True, text=True, timeout=120)
+    if not os.path.exists(path):
+        raise RuntimeError(f"gdb made no core file: {run.stdout}\n{run.stderr}")
+
+
 class Tap:
     """Counts and prints results; done() exits with the status."""
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import (TARGETS, Tap, Target, dump, expected_stacks, module_of, own_functions, pcs_of,
+from harness import (TARGETS, Tap, Target, dump, expected_stacks, gcore, module_of, own_functions, pcs_of,
                      snapwalk, stack_of, tool, wait_blocked, wait_until)
 
 GDB_TARGETS = [("chain_pie",), ("chain_nopie",), ("chain_static",), ("chain_static_pie",),
@@ -17,15 +17,6 @@ GDB_TARGETS = [("chain_pie",), ("chain_nopie",), ("chain_static",), ("chain_stat
                ("deep", 200), ("named", 12),
                ("plugin_user", os.path.join(TARGETS, "plugin.so"))]
 KERNEL_TARGETS = ["chain_pie", "chain_static", "signals", "inlines"]
-
-
-def gcore(pid, path):
-    run = subprocess.run(["gdb", "-batch", "-nx", "-iex", "set auto-load off",
-                          "-iex", "set debuginfod enabled off", "-p", str(pid),
-                          "-ex", f"generate-core-file {path}"],
-                         capture_output=True, text=True, timeout=120)
-    if not os.path.exists(path):
-        raise RuntimeError(f"gdb made no core file: {run.stdout}\n{run.stderr}")
 
 
 def crash(name, directory, coredump_filter=None):

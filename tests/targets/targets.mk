@@ -102,6 +102,11 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -o $@ $< $(TESTS_ARCHIVES) $(TESTS_LIBS)
 
+# With a reader of its own for the toy interpreter.
+$(T)/drive_toy: tests/unit/toy/runtime.c tests/unit/toy/runtime.h
+$(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
+$(T)/toy: TARGET_CFLAGS += -rdynamic
+
 .PHONY: targets
 targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)

@@ -527,6 +527,21 @@ static void test_file_prot(void **state)
 	assert_int_equal(sw_core_file_prot(fd, 0x6000), SW_MAP_READ | SW_MAP_WRITE);
 	assert_int_equal(sw_core_file_prot(fd, 0x7000), 0);
 	(void) close(fd);
+
+	/* Small read-only data, then data in the same page: what is left out is the former. */
+	image.phdrs[1] = (Elf64_Phdr){.p_type = PT_LOAD,
+				      .p_flags = PF_R,
+				      .p_offset = 0x3000,
+				      .p_filesz = 0x1fc};
+	image.phdrs[2] = (Elf64_Phdr){.p_type = PT_LOAD,
+				      .p_flags = PF_R | PF_W,
+				      .p_offset = 0x3dd0,
+				      .p_filesz = 0x1280};
+	fd = memfd_create("program", MFD_CLOEXEC);
+	assert_int_equal(write(fd, &image, sizeof(image)), sizeof(image));
+	assert_int_equal(sw_core_file_prot(fd, 0x3000), SW_MAP_READ);
+	assert_int_equal(sw_core_file_prot(fd, 0x4000), SW_MAP_READ | SW_MAP_WRITE);
+	(void) close(fd);
 }
 
 int main(void)
