@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The frames of one stack in the text. */
+#include "cleanup.h"
 #include "report.h"
 #include "report_text.h"
 #include "utf8.h"
@@ -70,16 +71,25 @@ static void name_shorten(struct sw_text *text, const char *name, size_t size)
 	sw_utf8_append_plain(text, name + tail, size - tail);
 }
 
+/* Code that a runtime names. */
+static bool is_managed(const struct sw_report_frame *f)
+{
+	static const char *const others[] = {"native", "pe", "jit", "kernel", "unknown"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		if (strcmp(f->kind, others[i]) == 0)
+			return false;
+	return true;
+}
+
 /*
- * Managed methods are told by "assembly!Namespace.Type.Method(parameters)". *ret is where the method
+ * A runtime may tell a method by "assembly!Namespace.Type.Method(parameters)". *ret is where the method
  * begins; how long the assembly's name is, 0 when there is none.
  */
 static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
 {
 	size_t n = f->function != NULL ? strcspn(f->function, "!(") : 0;
 	*ret = f->function;
-	if (strcmp(f->kind, "clr") != 0 || n == 0 || f->function[n] != '!' ||
-	    f->function[n + 1] == '\0')
+	if (n == 0 || f->function[n] != '!' || f->function[n + 1] == '\0' || !is_managed(f))
 		return 0;
 	*ret += n + 1;
 	return n;

@@ -39,6 +39,9 @@ struct sw_runtime_ops {
 	/* Optional: wire names by sw_stepped.source instead of name; ends with NULL. */
 	const char *const *sources;
 
+	/* Optional. How often one walk may leave a stack for another because of it. */
+	size_t switches_max;
+
 	/*
 	 * Whether the runtime may be in the process, by maps and modules. False: it is not asked for
 	 * anything else, so a process without it costs nothing more. Opens files of modules at most;

@@ -18,8 +18,8 @@
 enum {
 	WALK_DEADLINE_EVERY = 64,
 	WALK_FIRST_FRAMES = 64,
-	/* Times that one walk may leave a stack for another: signal stacks, coroutines, and Wine, which
-	 * does so twice for each of SW_WINE_CALLBACKS_MAX. */
+	/* Times that one walk may leave a stack for another: signal stacks, coroutines. Runtimes that
+	 * have several stacks for each thread add theirs. */
 	WALK_SWITCHES_MAX = 512,
 };
 
@@ -35,9 +35,9 @@ struct walker {
 	size_t max_frames;
 	size_t carriers[SW_TABLES_MAX]; /* indices of runtimes that have language frames */
 	size_t n_carriers;
-	size_t switches;          /* of stacks so far */
-	size_t ahead_left;        /* see sw_cursor */
-	const struct sw_map *map; /* the last one found: code is where it was before */
+	size_t switches, switches_max; /* of stacks so far, and at most */
+	size_t ahead_left;             /* see sw_cursor */
+	const struct sw_map *map;      /* the last one found: code is where it was before */
 	enum sw_end end;
 	const char *why;
 	bool failed_nomem;
@@ -123,7 +123,7 @@ static bool progress_made(struct walker *w, const struct sw_stepped *s, const ch
 	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
 		return false;
 	*ret_why = "it changes from stack to stack more often than is followed";
-	return ++w->switches <= WALK_SWITCHES_MAX;
+	return ++w->switches <= w->switches_max;
 }
 
 /* Finds who knows the frame's code. The cursor is at the frame. */
@@ -378,9 +378,15 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		    struct sw_error *err)
 {
 	struct walker w = {.options = options, .walks = walks, .active = &walks->priv->active};
-	for (size_t i = 0; i < w.active->n; i++)
-		if (w.active->all[i].runtime != NULL && w.active->all[i].runtime->frames != NULL)
+	w.switches_max = WALK_SWITCHES_MAX;
+	for (size_t i = 0; i < w.active->n; i++) {
+		const struct sw_runtime_ops *runtime = w.active->all[i].runtime;
+		if (runtime == NULL)
+			continue;
+		w.switches_max += runtime->switches_max;
+		if (runtime->frames != NULL)
 			w.carriers[w.n_carriers++] = i;
+	}
 	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
 	if (w.max_frames > SW_MAX_FRAMES)
 		w.max_frames = SW_MAX_FRAMES;

@@ -147,6 +147,7 @@ const struct sw_runtime_ops sw_runtime_wine = {
 	.trust = SW_TRUST_RUNTIME,
 	.weak_trust = SW_TRUST_RUNTIME,
 	.kinds = SW_CODE_ELF | SW_CODE_PE,
+	.switches_max = 2 * (size_t) SW_WINE_CALLBACKS_MAX, /* there and back */
 	.probe = wine_probe,
 	.stacks = sw_wine_stacks,
 	.open = wine_open,
