@@ -402,7 +402,9 @@ static struct reader reader_of(const char *text, const char *end, unsigned depth
 
 static int bad(const struct reader *r, const char *begin, struct sw_error *err)
 {
-	if (r->at == r->end && r->at != begin)
+	if (r->end == begin)
+		return sw_fail(err, SW_E_FORMAT, "this is empty, where JSON is expected");
+	if (r->at == r->end)
 		return sw_fail(err, SW_E_FORMAT, "this JSON is cut short");
 	return sw_fail(err, SW_E_FORMAT, "this is not JSON that is taken here, at byte %zu",
 		       (size_t) (r->at - begin));

@@ -328,7 +328,7 @@ static void test_messages(void **state)
 	assert_int_equal(sw_json_parse(&tree, text, 8, 8, &err), -SW_E_FORMAT);
 	assert_string_equal(err.message, "this is not JSON that is taken here, at byte 7");
 	assert_int_equal(sw_json_check("", 0, 8, &err), -SW_E_FORMAT);
-	assert_string_equal(err.message, "this is not JSON that is taken here, at byte 0");
+	assert_string_equal(err.message, "this is empty, where JSON is expected");
 	assert_int_equal(sw_json_parse(&tree, text, (size_t) SW_JSON_TREE_BYTES_MAX + 1, 8, &err),
 			 -SW_E_FORMAT);
 	assert_string_equal(err.message, "2147483648 bytes of JSON are too many");

@@ -91,7 +91,7 @@ static void test_flags(void **state)
 static void test_refused(void **state)
 {
 	(void) state;
-	refuse("", "this is not JSON that is taken here, at byte 0");
+	refuse("", "this is empty, where JSON is expected");
 	refuse("[]", "this is JSON, but not an object");
 	refuse("{}", "'method' is missing");
 	refuse("{\"method\":null}", "'method' is missing");

@@ -133,7 +133,7 @@ static void test_answer_refused(void **state)
 	static const struct {
 		const char *text, *message;
 	} texts[] = {
-		{"", "this is not JSON that is taken here, at byte 0"},
+		{"", "this is empty, where JSON is expected"},
 		{"[]", "this is JSON, but not an object"},
 		{"{\"error\":\"\\u001b[2J\"}", "'error' is not a name like interface.Name"},
 		{"{\"error\":{}}", "'error' is not a name like interface.Name"},
