@@ -31,8 +31,8 @@ PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chro
 PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli php8.2-opcache \
 	nodejs default-jdk-headless luajit pypy3 ruby guile-3.0 racket sbcl erlang-base \
 	mono-runtime mono-mcs libgccjit-12-dev wabt
-# Their packages start services: not for everybody who runs the tests.
-PACKAGES_DOORS := monit prometheus-alertmanager
+# Monitoring systems. Their packages start services: not for everybody who runs the tests.
+PACKAGES_MONITORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring
 PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
 
@@ -94,14 +94,14 @@ LIBS_PROTOCOL := -ljson-c -lxxhash
 LIBS_DAEMON   := -lsystemd -lseccomp -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
 
-# ---- rooms: each is compiled with its own -I list, so that nobody reaches into another's -------
+# ---- components: each is compiled with its own -I list, and cannot include what is internal to another
 INC_BASE       := -Ilibwalk/base -Ilibwalk/include
 INC_LIBWALK    := -Ilibwalk $(INC_BASE)
 INC_SYMBOLIZER := -Isymbolizer -Isymbolizer/include $(INC_BASE)
 INC_PROTOCOL   := -Iprotocol -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_CLI        := -Icli -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_DAEMON     := -Idaemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
-# Tests look inside every room; only they may.
+# Tests may include what is internal to any of them.
 INC_TESTS      := -Itests/unit -Icli -Idaemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
 	-Ilibwalk $(INC_BASE)
 
@@ -241,7 +241,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench deps-doors deps-runtimes deps-installed
+.PHONY: deps deps-check deps-lint deps-bench deps-monitors deps-runtimes deps-installed
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -252,8 +252,8 @@ deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
 deps-installed: deps
 	$(call install_packages,$(PACKAGES_INSTALLED))
-deps-doors: deps
-	$(call install_packages,$(PACKAGES_DOORS))
+deps-monitors: deps
+	$(call install_packages,$(PACKAGES_MONITORS))
 # Some packages of nodejs bring npm along, and refuse the one of that name.
 deps-runtimes: deps
 	$(call install_packages,$(PACKAGES_RUNTIMES) $(PACKAGES_JIT) $(if $(shell command -v npm),,npm))
@@ -268,7 +268,7 @@ check: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all tests-build
 	@$(MAKE) --no-print-directory -s check-run
 
-# ---- house keeping ----------------------------------------------------------------------------
+# ---- checks of the sources ---------------------------------------------------------------------
 SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
 	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] daemon/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Layering: no '../' in an include, and each room really cannot see the others' internal headers
+# Layering: no '../' in an include, and each component really cannot see the others' internal headers
 # (proved by compiling a probe that must fail, once for each foreign header).
 set -uo pipefail
 cc=$1 cflags=$2
@@ -9,31 +9,31 @@ status=0
 probes=0
 
 if grep -nE '^\s*#\s*include\s*["<][^">]*\.\./' -r libwalk symbolizer protocol daemon cli; then
-	echo "layers: an include reaches out of its room with '../'" >&2
+	echo "layers: an include leaves its component with '../'" >&2
 	status=1
 fi
 
 declare -A includes
-rooms=()
+components=()
 while [ $# -gt 1 ]; do
-	rooms+=("$1")
+	components+=("$1")
 	includes[$1]=$2
 	shift 2
 done
 
-for room in "${rooms[@]}"; do
-	for other in "${rooms[@]}"; do
-		[ "$room" = "$other" ] && continue
-		# base is everybody's; everything else is internal to its room
+for component in "${components[@]}"; do
+	for other in "${components[@]}"; do
+		[ "$component" = "$other" ] && continue
+		# base is everybody's; everything else is internal to its component
 		[ "$other" = libwalk/base ] && continue
 		while read -r header; do
 			probes=$((probes + 1))
 			# the system may have a header of that name (memory.h): look which one it was
 			# shellcheck disable=SC2086
 			found=$(echo "#include \"${header#"$other"/}\"" |
-				$cc $cflags ${includes[$room]} -M -x c - 2>/dev/null)
+				$cc $cflags ${includes[$component]} -M -x c - 2>/dev/null)
 			if [[ $found == *" $header"* ]]; then
-				echo "layers: $room can include $header" >&2
+				echo "layers: $component can include $header" >&2
 				status=1
 			fi
 		done < <(find "$other" -name '*.h' -not -path '*/include/*' -not -path 'libwalk/base/*')

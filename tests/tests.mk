@@ -65,7 +65,7 @@ check-asan-run:
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py
 
 # Real runtimes and monitoring systems that are packages: installs them and skips nothing.
-check-runtimes: deps-check deps-bench deps-doors deps-runtimes
+check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
