@@ -268,6 +268,11 @@ check: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all tests-build
 	@$(MAKE) --no-print-directory -s check-run
 
+# Both in a clean Debian root: make check-fresh SUITE=trixie RUNS=3 BUSY=4 (tests/fresh.sh).
+.PHONY: check-fresh
+check-fresh:
+	@SUITE=$(or $(SUITE),bookworm) RUNS=$(or $(RUNS),1) BUSY=$(or $(BUSY),0) tests/fresh.sh
+
 # ---- checks of the sources ---------------------------------------------------------------------
 SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
 	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
@@ -382,6 +387,7 @@ help:
 		'make check-runtimes  real runtimes; installs them' \
 		'make check-installed  the service under systemd, in a container with Debian' \
 		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
+		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \
 		'make lint layers   what a compiler does not see; who may include and call what' \
 		'make fmt           format the C code' \
 		'make fuzz bench    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \
