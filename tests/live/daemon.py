@@ -19,7 +19,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import BUILD, TARGETS, state_of, wait_until
+from harness import BUILD, TARGETS, public, state_of, wait_until
 from safety import status_field, tasks
 
 SNAPWALKD = os.path.join(BUILD, "bin", "snapwalkd")
@@ -242,9 +242,11 @@ class Daemon:
 
     def start(self):
         mode = () if self.root else ("--user",)
+        # A prefix makes it another user before it is run.
+        program = public(SNAPWALKD) if self.prefix else SNAPWALKD
         with open(self.log_path, "a") as log:
             self.process = subprocess.Popen(
-                [*self.prefix, SNAPWALKD, "--socket", self.socket_path, "--config",
+                [*self.prefix, program, "--socket", self.socket_path, "--config",
                  self.config_path, *mode, *self.args], stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log, env=self.env)
         self.pid = self.process.pid

@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from daemon import GATE
-from harness import wait_until
+from harness import public, wait_until
 
 USER = "man"  # a system user that owns no process here
 TOKEN = "0123456789abcdef-secret"
@@ -64,7 +64,7 @@ class Gate:
     def start(self):
         with open(self.log_path, "a") as log:
             self.process = subprocess.Popen(
-                [*self.prefix, GATE, "--listen", f"127.0.0.1:{self.port}", "--socket",
+                [*self.prefix, public(GATE) if self.prefix else GATE, "--listen", f"127.0.0.1:{self.port}", "--socket",
                  self.daemon.socket_path, "--token-file", self.token_file],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.pid = self.process.pid

@@ -8,12 +8,15 @@
         tap.check(report["threads"], "has threads")
     tap.done()
 """
+import atexit
+import functools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -85,14 +88,37 @@ def wait_until(condition, what, seconds=20.0):
     raise TimeoutError(f"waited {seconds} s for {what}")
 
 
+@functools.cache
+def public_directory():
+    """A directory that every user may read, until the test ends."""
+    directory = tempfile.mkdtemp(prefix="snapwalk-test-public-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    os.chmod(directory, 0o755)
+    return directory
+
+
+@functools.cache
+def public(path):
+    """A copy of a program or file for every user: the clone may be below a directory of mode 0700,
+    where other users can run nothing."""
+    copy = os.path.join(public_directory(), os.path.basename(path))
+    shutil.copy(path, copy)
+    os.chmod(copy, 0o755)
+    return copy
+
+
 class Target:
     """A program started by the test. It prints lines until 'ready'; they are in .lines.
 
-    Ended by SIGKILL to exactly the pid that was started.
+    Ended by SIGKILL to exactly the pid that was started. As another user (user=) it is a copy that
+    this user can run.
     """
 
     def __init__(self, name, *args, path=None, ready="ready", env=None, **popen):
-        self.command = [path or os.path.join(TARGETS, name), *map(str, args)]
+        if path is None:
+            path = os.path.join(TARGETS, name)
+            path = public(path) if "user" in popen else path
+        self.command = [path, *map(str, args)]
         self.ready = ready
         self.popen = popen
         self.env = env

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from harness import BUILD, state_of, wait_until
+from harness import BUILD, public, state_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jit")
 ROOM = os.path.join(BUILD, "runtimes")
@@ -153,7 +153,8 @@ class Runtime:
 
     def start(self):
         os.makedirs(ROOM, exist_ok=True)
-        directory = tempfile.mkdtemp(prefix=f"{self.name}-", dir=ROOM)
+        # Another user cannot get at the build folder below a directory of mode 0700.
+        directory = tempfile.mkdtemp(prefix=f"{self.name}-", dir=None if self.user else ROOM)
         words = [word.replace("DIRECTORY", directory) for word in self.command()]
         if self.user and os.geteuid() == 0:
             shutil.chown(directory, self.user, self.user)
@@ -263,7 +264,7 @@ def busy_thread(running):
 
 
 def postgres():
-    return [source("postgres.sh"), "DIRECTORY", "/usr/lib/postgresql/15/bin"]
+    return [public(source("postgres.sh")), "DIRECTORY", "/usr/lib/postgresql/15/bin"]
 
 
 def children_of(pid):

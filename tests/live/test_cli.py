@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import BUILD, SNAPWALK, Tap, Target, snapwalk, state_of, tool, wait_until
+from harness import BUILD, SNAPWALK, Tap, Target, public, snapwalk, state_of, tool, wait_until
 from safety import held
 
 NOBODY = 65534
@@ -142,10 +142,8 @@ def not_permitted(tap):
     if os.geteuid() != 0:
         tap.skip("not permitted", "needs root to become somebody else")
         return
-    with tempfile.TemporaryDirectory() as directory, Demo() as target:
-        # The build directory may not be open to that user.
-        os.chmod(directory, 0o755)
-        command = shutil.copy(SNAPWALK, directory)
+    with Demo() as target:
+        command = public(SNAPWALK)
         become = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "capture_output": True,
                   "text": True, "timeout": 60}
         said(tap, subprocess.run([command, str(target.pid)], **become), 77,

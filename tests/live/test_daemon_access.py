@@ -6,7 +6,7 @@ import os
 import sys
 
 from daemon import STRANGER, Daemon, refusal
-from harness import Tap, Target, wait_until
+from harness import TARGETS, Tap, Target, public, wait_until
 
 OTHER = 65533
 GAMES = grp.getgrnam("games").gr_gid
@@ -139,7 +139,8 @@ def visible(tap, daemon):
 
 
 def deny_list(tap):
-    with Target("threads", 2, 10) as target, Target("chain_pie") as other, \
+    program = public(os.path.join(TARGETS, "threads"))  # the same file for both users
+    with Target(None, 2, 10, path=program) as target, Target("chain_pie") as other, \
             Target("threads", 2, 10, **as_user(OTHER)) as third:
         for deny, denied in (("threads", (target, third)), (target.command[0], (target, third)),
                              (f"uid:{OTHER}", (third,)),

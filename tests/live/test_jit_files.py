@@ -112,21 +112,18 @@ def roots_file(tap):
     if os.geteuid() != 0:
         tap.skip("root's perf map", "needs root")
         return
-    with tempfile.TemporaryDirectory() as scratch:
-        os.chmod(scratch, 0o755)
-        program = shutil.copy(PROGRAM, scratch)
-        with Target(None, "map", path=program, user=NOBODY, group=NOBODY) as target:
-            path = map_of(target.pid)
-            try:
-                tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "its own perf map")
-                os.chown(path, 0, 0)
-                os.chmod(path, 0o644)
-                tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "root's perf map")
-                os.chmod(path, 0o600)
-                tap.equal(names(look(target.pid), target.pid), [None, None],
-                          "root's private perf map: not shown to others")
-            finally:
-                os.unlink(path)
+    with Target("jit_files", "map", user=NOBODY, group=NOBODY) as target:
+        path = map_of(target.pid)
+        try:
+            tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "its own perf map")
+            os.chown(path, 0, 0)
+            os.chmod(path, 0o644)
+            tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "root's perf map")
+            os.chmod(path, 0o600)
+            tap.equal(names(look(target.pid), target.pid), [None, None],
+                      "root's private perf map: not shown to others")
+        finally:
+            os.unlink(path)
 
 
 def namespaces(tap):

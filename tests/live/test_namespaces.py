@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, state_of, tool, wait_until
+from harness import SNAPWALK, TARGETS, Tap, Target, public, state_of, tool, wait_until
 from safety import capture as capture_now
 from safety import frames_of, functions, held, parse, run, tasks, thread_of
 
@@ -130,46 +130,42 @@ def deleted_library(tap, scratch, user):
     target_user = {} if user is None else {"user": user, "group": user, "extra_groups": []}
     with Target(None, "plain", 2, path=shutil.copy(STATES, directory), env=environment,
                 **target_user) as target:
-        before = capture(target.pid, status=(0,), **as_user(user, scratch))
+        before = capture(target.pid, status=(0,), **as_user(user))
         os.unlink(libc)
-        report = capture(target.pid, status=(0, 3), **as_user(user, scratch))
+        report = capture(target.pid, status=(0, 3), **as_user(user))
         whole(tap, report, f"deleted library, {who}")
         tap.equal(frames_of(report, ("pc", "trust")), frames_of(before, ("pc", "trust")),
                   f"deleted library, {who}: same frames, found by the same means")
         tap.equal(deleted_modules(report), [libc], f"deleted library, {who}: marked as deleted")
 
 
-def as_user(user, scratch):
-    """Arguments for run(): snapwalk under another uid, from a place that it may read."""
+def as_user(user):
+    """Arguments for run(): snapwalk under another uid."""
     if user is None:
         return {}
-    copy = os.path.join(scratch, "snapwalk")
-    if not os.path.exists(copy):
-        shutil.copy(SNAPWALK, copy)
-    return {"command": [copy], "user": user, "group": user, "extra_groups": []}
+    return {"command": [public(SNAPWALK)], "user": user, "group": user, "extra_groups": []}
 
 
-def without_privileges(tap, scratch):
+def without_privileges(tap):
     if os.geteuid() != 0:
         tap.skip("another user", "needs root to become one")
         return
-    path = shutil.copy(STATES, os.path.join(scratch, "states"))
     nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    with Target(None, "plain", 3, path=path, **nobody) as target:
-        report = capture(target.pid, status=(0,), **as_user(NOBODY, scratch))
+    with Target("states", "plain", 3, **nobody) as target:
+        report = capture(target.pid, status=(0,), **as_user(NOBODY))
         whole(tap, report, "same user")
         tap.equal(frames_of(report), frames_of(capture(target.pid, status=(0,))),
                   "same user: the same dump as root's")
-    with Target(None, "undumpable", path=path, **nobody) as target:
-        refused(tap, target.pid, scratch, "undumpable")
+    with Target("states", "undumpable", **nobody) as target:
+        refused(tap, target.pid, "undumpable")
         report = capture(target.pid, status=(0,))
         tap.check(thread_of(report, target.pid)["captured"], "undumpable: root captures it")
-    with Target(None, "plain", 1, path=path) as target:
-        refused(tap, target.pid, scratch, "root's process")
+    with Target("states", "plain", 1) as target:
+        refused(tap, target.pid, "root's process")
 
 
-def refused(tap, pid, scratch, what):
-    code, out, err, _ = run("dump", "--json", pid, **as_user(NOBODY, scratch))
+def refused(tap, pid, what):
+    code, out, err, _ = run("dump", "--json", pid, **as_user(NOBODY))
     tap.equal((code, out), (77, ""), f"{what}: another user gets exit status 77, no output")
     tap.check(err.startswith(f"snapwalk: {pid}: ") and "(not_permitted)" in err
               and err.count("\n") == 1, f"{what}: one clear line", err)
@@ -222,11 +218,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="snapwalk-test-") as scratch:
         os.chmod(scratch, 0o755)
         for test in (pid_and_mount_namespace, changed_root, replaced_file, really_named_deleted,
-                     without_privileges, odd_paths):
+                     odd_paths):
             tap.guard(test, scratch)
         tap.guard(deleted_library, scratch, None)
         if os.geteuid() == 0:
             tap.guard(deleted_library, scratch, NOBODY)
+    tap.guard(without_privileges)
     tap.guard(odd_thread_names)
     tap.check(tool("unshare"), "unshare is there")
     tap.done()

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import TARGETS, Tap, Target, dump, state_of, tool, wait_until
+from harness import TARGETS, Tap, Target, dump, public, state_of, tool, wait_until
 from mutate import Elf, variants
 from safety import held, let_go, median, run_time, status_field
 from test_hostile import at_rest, code_range, special_files
@@ -27,7 +27,8 @@ class Driver:
     """A drive_worker: .spawner is the spawner's pid, .error its words when it could not start."""
 
     def __init__(self, *options, prefix=(), **popen):
-        self.process = subprocess.Popen([*prefix, DRIVER, *options], stdin=subprocess.PIPE,
+        program = public(DRIVER) if prefix or "user" in popen else DRIVER
+        self.process = subprocess.Popen([*prefix, program, *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, **popen)
         self.error = None
         words = self.line()
