@@ -4,6 +4,9 @@
 
 A program that dies, times out, prints no result or fewer results than its plan counts as failed.
 Exit status 77 of a program without a single result is a skip of the whole program.
+
+A skip says "REASON; needs WHAT": in its result, in a line "# skip: " before it (cmocka's results
+have no room for it) or as the last line before status 77. One that does not is a failure.
 """
 import argparse
 import os
@@ -15,6 +18,8 @@ import time
 
 RESULT = re.compile(r"^(not )?ok\b[ \d]*-?\s*(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)")
+SKIP = re.compile(r"^(.*?)\s*# SKIP\s*(.*)$", re.I)
+NEEDS = re.compile(r"^(.*); needs (.+)$")
 FAILURES_MAX = 60
 END_LINES = 20
 
@@ -23,7 +28,17 @@ class Totals:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.failures = []
-        self.skips = []
+        self.skips = {}  # what would enable them: the lines to show
+
+    def skip(self, name, test, why):
+        """why: "REASON; needs WHAT"."""
+        found = NEEDS.match(why)
+        if found is None:
+            self.failures.append(f"{name}: {test}: skipped without saying what it needs: {why}")
+            return False
+        self.skips.setdefault(found.group(2), []).append(
+            f"{name}: {test}: {found.group(1)}" if test else f"{name}: {found.group(1)}")
+        return True
 
 
 def command_of(path, fuzz):
@@ -53,21 +68,25 @@ def count(path, output, status, totals):
     name = os.path.basename(path)
     passed = failed = skipped = 0
     planned = None
+    why = ""
     for line in output.splitlines():
         plan = PLAN.match(line)
         if plan:
             planned = int(plan.group(1))
-            skip_all = re.search(r"# SKIP (.*)", line)
-            if planned == 0 and skip_all:
-                skipped += 1
-                totals.skips.append(f"{name}: {skip_all.group(1)}")
+        if line.startswith("# skip: "):
+            why = line.removeprefix("# skip: ")
         result = RESULT.match(line)
         if not result:
             continue
-        # cmocka says "not ok N # SKIP name" of a test that calls skip().
-        if re.search(r"# SKIP", result.group(2), re.I):
-            skipped += 1
-            totals.skips.append(f"{name}: {result.group(2)}")
+        skip = SKIP.match(result.group(2))
+        if skip:
+            # cmocka says "not ok N # SKIP name" of a test that calls skip().
+            test, reason = (skip.group(2), why) if why else skip.groups()
+            why = ""
+            if totals.skip(name, test, reason):
+                skipped += 1
+            else:
+                failed += 1
         elif result.group(1):
             failed += 1
             totals.failures.append(f"{name}: {result.group(2)}")
@@ -75,8 +94,9 @@ def count(path, output, status, totals):
             passed += 1
     seen = passed + failed + skipped
     if status == 77 and seen == 0:
-        skipped, status = 1, 0
-        totals.skips.append(f"{name}: {output.strip().splitlines()[-1] if output.strip() else ''}")
+        last = output.strip().splitlines()[-1] if output.strip() else ""
+        skipped = int(totals.skip(name, "", last))
+        failed = 1 - skipped
     elif seen == 0 or (planned and seen < planned) or (status != 0 and failed == 0):
         failed += 1
         totals.failures.append(f"{name}: ended with status {status} after {seen} results"
@@ -97,13 +117,21 @@ def telling(lines):
     return failures[:FAILURES_MAX] + ["---"] + lines[-END_LINES:]
 
 
+def show_skips(totals):
+    """All that was skipped, by what it needs."""
+    for needs, lines in sorted(totals.skips.items()):
+        print(f"skipped, {len(lines)} need{'s' if len(lines) == 1 else ''} {needs}:")
+        for line in lines:
+            print(f"    {line}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--unit", nargs="*", default=[])
     parser.add_argument("--fuzz", nargs="*", default=[])
     parser.add_argument("--live", nargs="*", default=[])
-    parser.add_argument("--limit", type=int, default=600, help="seconds for one program")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds for one program")
     parser.add_argument("--no-skip", action="store_true", help="a skip is a failure")
     args = parser.parse_args()
 
@@ -120,11 +148,11 @@ def main():
         if not good:
             lines = telling(output.splitlines())
             print("".join(f"    | {line}\n" for line in lines), flush=True)
-    for skip in totals.skips:
-        print(f"skipped: {skip}")
+    show_skips(totals)
     if args.no_skip and totals.skipped:
         totals.failed += totals.skipped
-        totals.failures += [f"{s} (may not be skipped here)" for s in totals.skips]
+        totals.failures += [f"{line} (may not be skipped here)"
+                            for lines in totals.skips.values() for line in lines]
         totals.skipped = 0
     for failure in totals.failures:
         print(f"failed: {failure}")

@@ -28,7 +28,7 @@ def run(tests):
     reason = missing()
     for test in tests:
         if reason:
-            tap.skip(test.__name__, reason)
+            tap.skip(test.__name__, reason, "the .NET SDK 10 (dotnet) in PATH")
         elif len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
             tap.guard(test)
     tap.done()

@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,12 @@ def gcore(pid, path):
 class Tap:
     """Counts and prints results; done() exits with the status."""
 
+    # What skipped tests need.
+    ROOT = "root (sudo make check)"
+    HOST_PIDS = "a pid namespace with kernel threads (no container)"
+    CGROUPS = "root and cgroup file systems that may be written"
+    MOUNTS = "root in a root directory that is a mount point (no plain chroot)"
+
     def __init__(self):
         self.number = 0
         self.failed = 0
@@ -61,9 +68,10 @@ class Tap:
     def equal(self, got, wanted, name):
         return self.check(got == wanted, name, f"got    {got!r}\nwanted {wanted!r}")
 
-    def skip(self, name, reason):
+    def skip(self, name, reason, enable):
+        """enable: what this needs; run.py lists it at the end of the run."""
         self.number += 1
-        print(f"ok {self.number} - {name} # SKIP {reason}", flush=True)
+        print(f"ok {self.number} - {name} # SKIP {reason}; needs {enable}", flush=True)
 
     def guard(self, function, *args):
         """Runs a test function; an exception is a failure of its own."""
@@ -182,6 +190,41 @@ def state_of(pid, tid=None):
             return stat.read().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+@functools.cache
+def no_mounts():
+    """Why there can be no mount namespace for a test here, None when there can."""
+    if os.geteuid() != 0:
+        return "not root"
+    try:
+        result = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True)
+    except OSError as error:
+        return f"unshare: {error.strerror}"
+    # The private propagation that unshare gives to / needs / to be a mount point.
+    return None if result.returncode == 0 else result.stderr.strip().replace("\n", "; ")
+
+
+CORE_LIMIT_MIN = 64 << 20
+
+
+@functools.cache
+def no_kernel_core():
+    """None when the kernel writes the core files of programs that this process starts from now on
+    into their directories; else (why not, what would enable it)."""
+    with open("/proc/sys/kernel/core_pattern") as file:
+        pattern = file.read().strip()
+    if pattern.startswith("|") or "/" in pattern:
+        return "kernel.core_pattern sends them elsewhere", "sysctl kernel.core_pattern=core"
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+    except ValueError:  # more than the hard limit, without CAP_SYS_RESOURCE
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        if 0 <= hard < CORE_LIMIT_MIN:
+            return (f"the hard limit of core files is {hard} bytes and may not be raised",
+                    "ulimit -c unlimited, or CAP_SYS_RESOURCE")
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    return None
 
 
 def tool(name):

@@ -147,7 +147,7 @@ def test_stale(tap):
 def test_readers(tap):
     """What the process itself may not read is not shown to who may see the dump."""
     if os.geteuid() != 0:
-        tap.skip("readers", "needs root")
+        tap.skip("readers", "not root", tap.ROOT)
         return
     other = 65534
     for what, pdb, assembly, wanted in (

@@ -4,12 +4,11 @@
 only the process's own list of modules tells of it. And one of which the kernel wrote a core file,
 which leaves out what was mapped from files."""
 import os
-import resource
 import shutil
 import signal
 import subprocess
 
-from harness import TARGETS, Tap, dump, snapwalk, stack_of, wait_until
+from harness import TARGETS, Tap, dump, no_kernel_core, snapwalk, stack_of, wait_until
 from wine import LOADER, Wine
 
 PROGRAM = "wine_busy.exe"
@@ -68,18 +67,14 @@ def test_noexec(tap, wine):
 
 
 def test_core(tap, wine):
-    """Needs the kernel to write cores where the process is."""
-    with open("/proc/sys/kernel/core_pattern") as pattern:
-        if pattern.read().strip() != "core":
-            tap.skip("a core file", "the kernel gives cores to another program")
-            return
+    if no_kernel_core():
+        tap.skip("a core file", *no_kernel_core())
+        return
     directory = os.path.join(wine.shared, "core")
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
     path = shutil.copy(os.path.join(TARGETS, PROGRAM), directory)
-    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    with start(wine, path, cwd=directory,
-               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited)) as process:
+    with start(wine, path, cwd=directory) as process:
         process.send_signal(signal.SIGXCPU)  # Wine has no handler for it
         process.wait()
     core, = wait_until(lambda: [os.path.join(directory, n) for n in os.listdir(directory)

@@ -89,7 +89,7 @@ def check_program(tap, name, all_complete):
         if tool("eu-stack"):
             check_peer(tap, name, program.pid)
         else:
-            tap.skip(f"{name}: comparison", "eu-stack is not installed")
+            tap.skip(f"{name}: comparison", "eu-stack is not installed", "package elfutils")
 
 
 def main():
@@ -99,7 +99,7 @@ def main():
                                ("java", False)):
         missing = programs.installed(name)
         if missing:
-            tap.skip(name, f"{missing} is not installed")
+            tap.skip(name, f"{missing} is not installed", f"package {missing}")
             continue
         tap.guard(lambda t, n=name, c=all_complete: check_program(t, n, c))
     tap.done()

@@ -10,7 +10,8 @@ import socket
 import subprocess
 import tempfile
 
-from harness import BUILD, SNAPWALK, Tap, Target, public, snapwalk, state_of, tool, wait_until
+from harness import (BUILD, SNAPWALK, Tap, Target, no_mounts, public, snapwalk, state_of, tool,
+                     wait_until)
 from safety import held
 
 NOBODY = 65534
@@ -104,7 +105,7 @@ def kernel_thread(tap):
     except OSError:
         is_kernel = False
     if not is_kernel:
-        tap.skip("a kernel thread", "pid 2 is none here (pid namespace)")
+        tap.skip("a kernel thread", "pid 2 is not one here", tap.HOST_PIDS)
         return
     said(tap, snapwalk(2), 1, r"^snapwalk: 2: .*\(kernel_thread\): ", "a kernel thread")
     result = snapwalk("doctor", 2)
@@ -124,7 +125,8 @@ def thirty_two_bits(tap):
                       "doctor: a 32-bit program", result.stdout)
             tap.equal(held(target.pid), [], "it is not held")
     except OSError as error:
-        tap.skip("a 32-bit program", f"this kernel runs none: {error.strerror}")
+        tap.skip("a 32-bit program", f"this kernel runs none: {error.strerror}",
+                 "a kernel with CONFIG_IA32_EMULATION")
 
 
 def zombie(tap):
@@ -140,7 +142,7 @@ def zombie(tap):
 def not_permitted(tap):
     """An unprivileged user and a target of root."""
     if os.geteuid() != 0:
-        tap.skip("not permitted", "needs root to become somebody else")
+        tap.skip("not permitted", "not root", tap.ROOT)
         return
     with Demo() as target:
         command = public(SNAPWALK)
@@ -183,7 +185,7 @@ def doctor_good(tap):
 
 def other_tracer(tap):
     if tool("gdb") is None:
-        tap.skip("another tracer", "gdb is not installed")
+        tap.skip("another tracer", "gdb is not installed", "package gdb")
         return
     with Demo() as target:
         gdb = subprocess.Popen(["gdb", "-q", "-nx", "-p", str(target.pid)], stdin=subprocess.PIPE,
@@ -230,17 +232,14 @@ def output_file(tap):
 
 def full_file_system(tap):
     """A file system of one page, which the dump does not fit into."""
-    if os.geteuid() != 0 or tool("mount") is None or tool("unshare") is None:
-        tap.skip("a full file system", "needs root and mount")
+    if no_mounts():
+        tap.skip("a full file system", no_mounts(), tap.MOUNTS)
         return
     with tempfile.TemporaryDirectory() as directory, Demo() as target:
         script = ('mount -t tmpfs -o size=4096 none "$1" && "$0" "$2" --json -o "$1/out";'
                   ' s=$?; ls -A "$1"; exit $s')
         result = subprocess.run(["unshare", "-m", "sh", "-c", script, SNAPWALK, directory,
                                  str(target.pid)], capture_output=True, text=True)
-        if result.stderr.startswith(("unshare", "mount")):
-            tap.skip("a full file system", result.stderr.strip().splitlines()[0])
-            return
         said(tap, result, 1, r"No space left on device \(io\)",
              "a full file system: an error, and nothing is left")
 
@@ -347,7 +346,7 @@ def cgroup_selector(tap, pid):
             raise OSError("no cgroup file system")
         os.makedirs(inner)
     except OSError as error:
-        tap.skip("--unit, --cgroup, --container", str(error))
+        tap.skip("--unit, --cgroup, --container", str(error), tap.CGROUPS)
         return
     try:
         with open(os.path.join(inner, "cgroup.procs"), "w") as procs:
@@ -540,7 +539,7 @@ def manual_example(tap):
         page = file.read()
     example = page.split('example begin\n.Bd -literal\n')[1].split('.Ed\n')[0].replace("\\e", "\\")
     if tool("cc") is None:
-        tap.skip("the example of libwalk(3)", "no compiler")
+        tap.skip("the example of libwalk(3)", "no compiler", "package gcc")
         return
     with tempfile.TemporaryDirectory() as directory, Demo() as target:
         source = os.path.join(directory, "example.c")

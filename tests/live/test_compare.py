@@ -100,11 +100,11 @@ def main():
     if tool("eu-stack"):
         peers["eu-stack"] = lambda pid: oracles.eu_stack(pid)[0]
     else:
-        tap.skip("comparison with eu-stack", "it is not installed (package elfutils)")
+        tap.skip("comparison with eu-stack", "it is not installed", "package elfutils")
     if tool("gdb"):
         peers["gdb"] = oracles.gdb
     else:
-        tap.skip("comparison with gdb", "it is not installed")
+        tap.skip("comparison with gdb", "it is not installed", "package gdb")
     for command in [*SAME, ("assembly",), ("nullcall",), ("coroutine",)]:
         tap.guard(lambda t, c=command: compare_target(t, c, peers))
     tap.guard(lambda t: test_workload(t, peers))

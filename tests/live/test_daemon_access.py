@@ -104,7 +104,7 @@ def not_traceable(tap, daemon):
             tap.equal((name, parameters), ("NotTraceable", {"pid": 2, "why": "kernel_thread"}),
                       "a kernel thread")
         else:
-            tap.skip("a kernel thread", "there is none here")
+            tap.skip("a kernel thread", "pid 2 is not one here", tap.HOST_PIDS)
         for what, pid in (("daemon", daemon.pid), ("spawner", daemon.spawner)):
             name, _ = refusal(client.call, "Capture", target={"pid": pid})
             tap.check(name is None or name == "NotTraceable",
@@ -197,7 +197,7 @@ def number(pid, name):
 
 def main():
     if os.geteuid() != 0:
-        print("plays other users, so it must be root")
+        print(f"not root; needs {Tap.ROOT}")
         sys.exit(77)
     tap = Tap()
     with Daemon() as daemon:

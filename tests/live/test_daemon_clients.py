@@ -178,7 +178,7 @@ def cgroup_selectors(tap, daemon, pid):
             raise OSError("no cgroup file system")
         os.makedirs(inner)
     except OSError as error:
-        tap.skip("unit, cgroup, container", str(error))
+        tap.skip("unit, cgroup, container", str(error), tap.CGROUPS)
         return
     try:
         with open(os.path.join(inner, "cgroup.procs"), "w") as procs:
@@ -199,7 +199,7 @@ def cgroup_selectors(tap, daemon, pid):
 def socat_and_jq(tap, daemon):
     missing = [name for name in ("socat", "jq") if not tool(name)]
     if missing:
-        tap.skip("socat and jq", f"{missing[0]} is not installed")
+        tap.skip("socat and jq", f"{missing[0]} is not installed", f"package {missing[0]}")
         return
     with Target("threads", 3, 10) as target:
         call = json.dumps({"method": "io.snapwalk.Capture", "more": True,
@@ -212,7 +212,8 @@ def socat_and_jq(tap, daemon):
 
 def varlinkctl(tap, daemon):
     if not tool("varlinkctl"):
-        tap.skip("varlinkctl", "not installed (systemd 255 or newer has it)")
+        tap.skip("varlinkctl", "it is not installed",
+                 "systemd 255 or newer (Debian 13 has it)")
         return
     with Target("threads", 3, 10) as target:
         words = ["varlinkctl", "--json=short", "call", f"unix:{daemon.socket_path}"]
@@ -237,7 +238,8 @@ def python_varlink(tap, daemon):
     try:
         import varlink  # noqa: PLC0415 - optional
     except ImportError:
-        tap.skip("python3-varlink", "not installed (Debian 13 has it)")
+        tap.skip("python3-varlink", "it is not installed",
+                 "package python3-varlink (Debian 13 has it)")
         return
     with Target("threads", 3, 10) as target, \
             varlink.Client(address=f"unix:{daemon.socket_path}") as client, \

@@ -183,7 +183,7 @@ def missing(tap, what, program, package):
     """True, with a skip, when a real program is not here."""
     if tool(program):
         return False
-    tap.skip(what, f"{package} is not installed")
+    tap.skip(what, f"{package} is not installed", "sudo make deps-doors")
     return True
 
 
@@ -417,7 +417,7 @@ def main():
         tap.guard(gate_http)
         tap.guard(alertmanager)
     else:
-        tap.skip("the gate", "snapwalk-gate was not built")
+        tap.skip("the gate", "snapwalk-gate was not built", "make all")
     tap.guard(monit)
     tap.done()
 

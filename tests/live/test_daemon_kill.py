@@ -173,7 +173,7 @@ def only_spawner(tap):
 def gate_killed(tap):
     """The gate has nothing that could be lost, and the daemon does not need it."""
     if not os.path.exists(GATE):
-        tap.skip("kills of the gate", "snapwalk-gate was not built")
+        tap.skip("kills of the gate", "snapwalk-gate was not built", "make all")
         return
     from gate import Gate, alert  # noqa: PLC0415 - only where there is one
     generator = random.Random(20261123)

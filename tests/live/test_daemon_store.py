@@ -41,7 +41,7 @@ def kept(tap):
                                   check=True).stdout
             tap.equal(json.loads(text), dump, "zstd unpacks the dump")
         else:
-            tap.skip("zstd unpacks the dump", "zstd is not installed")
+            tap.skip("zstd unpacks the dump", "zstd is not installed", "package zstd")
         tap.equal(daemon.call("Read", id=name)["dump"], dump, "Read gives it, unchanged")
         tap.equal(dump["reason"], "a reason", "with its reason")
         not_kept = daemon.capture(other.pid, options={"store": False})
@@ -122,7 +122,7 @@ class FullDisk(Daemon):
 
 def full_disk(tap):
     if os.geteuid() != 0:
-        tap.skip("a full disk", "mounting needs root")
+        tap.skip("a full disk", "mounting needs root", tap.ROOT)
         return
     with Target("threads", 40, 60) as target, FullDisk() as daemon:
         first = capture_id(daemon, target.pid)
@@ -162,7 +162,8 @@ def small_files(tap):
 def few_descriptors(tap):
     """A process that cannot be looked at for want of descriptors has not gone."""
     if BUILD.endswith("-asan"):
-        tap.skip("few descriptors", "the sanitizer needs some, too")
+        tap.skip("few descriptors", "the sanitizer needs some, too",
+                 "a build without it (make check)")
         return
     got = set()
     with Target("threads", 1, 5) as target:

@@ -230,7 +230,7 @@ def main():
     if os.geteuid() == 0:
         tap.guard(uid_rate)
     else:
-        tap.skip("a rate for each user", "needs root")
+        tap.skip("a rate for each user", "not root", tap.ROOT)
     tap.guard(storm)
     tap.done()
 

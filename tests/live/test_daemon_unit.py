@@ -12,7 +12,7 @@ import tempfile
 
 from confined import service_of
 from daemon import SNAPWALKD, Daemon, children, refusal
-from harness import BUILD, Tap, Target, tool, wait_until
+from harness import BUILD, Tap, Target, no_mounts, tool, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNITS = os.path.abspath(os.path.join(HERE, "../../daemon/units"))
@@ -21,7 +21,7 @@ UNIT = os.path.join(UNITS, "snapwalkd.service")
 
 def security(tap):
     if not tool("systemd-analyze"):
-        tap.skip("systemd-analyze security", "systemd is not installed")
+        tap.skip("systemd-analyze security", "systemd is not installed", "package systemd")
         return
     for unit in ("snapwalkd.service", "snapwalk-gate.service"):
         got = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
@@ -37,8 +37,11 @@ def security(tap):
 def sandbox(tap):
     """The unit's capabilities, system calls, read-only file system and network, around a daemon
     that is no root and never was."""
-    if os.geteuid() != 0 or not tool("systemd-analyze"):
-        tap.skip("the unit's sandbox", "needs root and systemd-analyze")
+    if not tool("systemd-analyze"):
+        tap.skip("the unit's sandbox", "systemd-analyze is not installed", "package systemd")
+        return
+    if no_mounts():
+        tap.skip("the unit's sandbox", no_mounts(), tap.MOUNTS)
         return
     with Target("threads", 5, 20) as target:
         daemon = Daemon()
@@ -205,7 +208,8 @@ def installed(tap):
             tap.check(os.path.exists(os.path.join(directory, program.lstrip("/"))),
                       f"{unit} starts what is installed", program)
         if os.geteuid() != 0 or not tool("systemd-sysusers"):
-            tap.skip("sysusers and tmpfiles", "needs root and systemd")
+            tap.skip("sysusers and tmpfiles", "not root, or systemd is not installed",
+                     "sudo, package systemd")
             return
         subprocess.run(["systemd-sysusers", f"--root={directory}", "snapwalk.conf"],
                        capture_output=True, check=True)

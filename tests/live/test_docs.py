@@ -113,7 +113,7 @@ def test_configuration(tap):
 def test_jq(tap):
     """Each program for jq in the README and the pages, over a dump."""
     if shutil.which("jq") is None:
-        tap.skip("programs for jq", "jq is not installed")
+        tap.skip("programs for jq", "jq is not installed", "package jq")
         return
     text = "\n".join(read(name) for name in ["README.md", "man/snapwalk.1", "man/snapwalk-dump.5"])
     programs = set(re.findall(r"jq (?:-\w+ )?'([^'\n]+)'", text.replace("\\e", "\\")))

@@ -44,7 +44,7 @@ def settled(report):
 def test_recorded(tap):
     for command in RECORDED:
         if not os.path.exists(os.path.join(TARGETS, command[0])):
-            tap.skip(command[0], "it was not built")
+            tap.skip(command[0], "it was not built", "make tests-build")
             continue
         with tempfile.TemporaryDirectory() as directory, Target(*command) as target:
             path = os.path.join(directory, "fixture")

@@ -193,7 +193,7 @@ def shrinking_file(tap, scratch):
 def debug_links(tap, scratch):
     """A debuglink next to the file that leads to what must not be opened or read to its end."""
     if not tool("objcopy"):
-        tap.skip("hostile debuglinks", "objcopy is not installed")
+        tap.skip("hostile debuglinks", "objcopy is not installed", "package binutils")
         return
     directory = os.path.join(scratch, "link")
     os.mkdir(directory)
@@ -349,7 +349,7 @@ def core_words(core):
 def cores(tap, scratch):
     core = make_core(scratch)
     if core is None:
-        tap.skip("hostile core files", "gdb is not installed")
+        tap.skip("hostile core files", "gdb is not installed", "package gdb")
         return
     with open(core, "rb") as file:
         data = file.read()

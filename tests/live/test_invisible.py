@@ -5,6 +5,7 @@
 A call without a time limit must not return. Afterwards its event is sent and it must return that
 event: the restart was real. With --markdown the result is printed as the table of the README.
 """
+import os
 import sys
 import time
 
@@ -118,7 +119,8 @@ def feel(tap, mode, collect):
     with Blocked(LIMIT_MS, SLEEP_MS) as blocked, Blocked(LIMIT_MS, SLEEP_MS, CONTROL) as control:
         if mode == MODES[0]:
             for name, error in blocked.missing.items():
-                tap.skip(name, f"not offered here, errno {error}")
+                tap.skip(name, f"not offered here: {os.strerror(error)}",
+                         "a kernel with this system call, which the container lets through")
         calls = blocked.calls.values()
         begin = time.monotonic()
         counted = []
@@ -276,8 +278,8 @@ class Quiet(Tap):
             self.failed += 1
         return bool(condition)
 
-    def skip(self, name, reason):
-        print(f"skipped: {name}: {reason}", file=sys.stderr)
+    def skip(self, name, reason, enable):
+        print(f"skipped: {name}: {reason}; needs {enable}", file=sys.stderr)
 
 
 def main():

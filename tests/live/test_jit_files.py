@@ -8,7 +8,8 @@ import tempfile
 import time
 
 from daemon import Daemon
-from harness import (TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_blocked)
+from harness import (TARGETS, Tap, Target, no_mounts, patient_dump, snapwalk, stack_of,
+                     wait_blocked)
 
 PROGRAM = os.path.join(TARGETS, "jit_files")
 MAP_NAMES = ["map_inner", "map_outer file.x:3"]
@@ -62,7 +63,7 @@ def perf_map(tap):
 def refused(tap, what, change, words, *, root=False):
     """A map that must not be believed, and explain says why."""
     if root and os.geteuid() != 0:
-        tap.skip(what, "needs root")
+        tap.skip(what, "not root", tap.ROOT)
         return
     with Target("jit_files", "map") as target:
         path = map_of(target.pid)
@@ -110,7 +111,7 @@ def refusals(tap):
 def roots_file(tap):
     """Root's map of another user's process counts (perf says the same); a private one does not."""
     if os.geteuid() != 0:
-        tap.skip("root's perf map", "needs root")
+        tap.skip("root's perf map", "not root", tap.ROOT)
         return
     with Target("jit_files", "map", user=NOBODY, group=NOBODY) as target:
         path = map_of(target.pid)
@@ -128,8 +129,8 @@ def roots_file(tap):
 
 def namespaces(tap):
     """Its pid in there, its /tmp in there."""
-    if os.geteuid() != 0:
-        tap.skip("perf map in namespaces", "needs root")
+    if no_mounts():
+        tap.skip("perf map in namespaces", no_mounts(), tap.MOUNTS)
         return
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copy(PROGRAM, scratch)
@@ -232,7 +233,7 @@ def guessed_directory(tap):
 def by_the_daemon(tap):
     """Its workers have given up every right before they read what was opened."""
     if os.geteuid() != 0:
-        tap.skip("daemon", "needs root")
+        tap.skip("daemon", "not root", tap.ROOT)
         return
     with tempfile.TemporaryDirectory() as scratch, Daemon() as daemon:
         with Target("jit_files", "map") as target:

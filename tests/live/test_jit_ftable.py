@@ -168,7 +168,8 @@ def compiles(tap, scratch):
         with open(f"{source}.{end}", "w") as file:
             file.write(text)
         if not tool(compiler):
-            tap.skip(f"header as {standard}", f"{compiler} is not installed")
+            tap.skip(f"header as {standard}", f"{compiler} is not installed",
+                     f"package {compiler}")
             continue
         run = subprocess.run([compiler, f"-std={standard}", *warnings, f"{source}.{end}"],
                              capture_output=True, text=True)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, dump, tool, wait_blocked
+from harness import SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, tool, wait_blocked
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "targets", "lib", "names.cc")
@@ -164,10 +164,15 @@ def test_debuglink(tap):
                 tap.equal(module["symbols"], found, f"{name}, damaged: source")
 
 
+def no_debug_directory():
+    """Why /usr/lib/debug cannot be another directory for a snapwalk alone, None when it can."""
+    return no_mounts() or (None if os.path.isdir("/usr/lib/debug") else "no /usr/lib/debug")
+
+
 def test_build_id(tap):
     """Below /usr/lib/debug, which is a private tmpfs for this snapwalk alone."""
-    if os.geteuid() != 0 or not os.path.isdir("/usr/lib/debug"):
-        tap.skip("build-id", "needs root and /usr/lib/debug")
+    if no_debug_directory():
+        tap.skip("build-id", no_debug_directory(), tap.MOUNTS)
         return
     with tempfile.TemporaryDirectory() as directory:
         path = build(directory, "-g", "-Wl,--build-id=0xabcdef0123456789")
@@ -191,7 +196,7 @@ def test_build_id(tap):
 def test_minidebug(tap):
     """.gnu_debugdata, as Fedora's find-debuginfo makes it."""
     if not tool("xz"):
-        tap.skip("minidebug", "xz is not installed")
+        tap.skip("minidebug", "xz is not installed", "package xz-utils")
         return
     with tempfile.TemporaryDirectory() as directory:
         path = build(directory, "-g")
@@ -213,10 +218,10 @@ def test_minidebug(tap):
 def test_dwz(tap):
     """Shared parts in a file of their own: origins and names are looked up there."""
     if not tool("dwz"):
-        tap.skip("dwz", "dwz is not installed")
+        tap.skip("dwz", "dwz is not installed", "package dwz")
         return
-    if os.geteuid() != 0 or not os.path.isdir("/usr/lib/debug"):
-        tap.skip("dwz", "needs root and /usr/lib/debug")
+    if no_debug_directory():
+        tap.skip("dwz", no_debug_directory(), tap.MOUNTS)
         return
     with tempfile.TemporaryDirectory() as directory:
         path = build(directory, "-gdwarf-4", "-Wl,--build-id=sha1")
@@ -241,7 +246,7 @@ def test_dwz(tap):
 def test_as_eu_addr2line(tap):
     """Second opinion: file and line of every real frame of a C target."""
     if not tool("eu-addr2line"):
-        tap.skip("eu-addr2line", "elfutils is not installed")
+        tap.skip("eu-addr2line", "elfutils is not installed", "package elfutils")
         return
     path = os.path.join(TARGETS, "inlines")
     with Target("inlines") as target:

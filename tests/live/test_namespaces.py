@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, public, state_of, tool, wait_until
+from harness import (SNAPWALK, TARGETS, Tap, Target, no_mounts, public, state_of, tool,
+                     wait_until)
 from safety import capture as capture_now
 from safety import frames_of, functions, held, parse, run, tasks, thread_of
 
@@ -35,8 +36,8 @@ def deleted_modules(report):
 
 def pid_and_mount_namespace(tap, scratch):
     """The program is a file that exists only on a tmpfs in there."""
-    if os.geteuid() != 0:
-        tap.skip("namespaces", "needs root")
+    if no_mounts():
+        tap.skip("namespaces", no_mounts(), tap.MOUNTS)
         return
     hidden = os.path.join(scratch, "hidden")
     os.mkdir(hidden)
@@ -70,7 +71,7 @@ def copy_with_libraries(root, program):
 
 def changed_root(tap, scratch):
     if os.geteuid() != 0:
-        tap.skip("changed root", "needs root")
+        tap.skip("changed root", "not root", tap.ROOT)
         return
     root = os.path.join(scratch, "root")
     os.mkdir(root)
@@ -148,7 +149,7 @@ def as_user(user):
 
 def without_privileges(tap):
     if os.geteuid() != 0:
-        tap.skip("another user", "needs root to become one")
+        tap.skip("another user", "not root", tap.ROOT)
         return
     nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     with Target("states", "plain", 3, **nobody) as target:

@@ -51,7 +51,7 @@ def zombie_process(tap):
 def kernel_thread(tap):
     found = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_kernel_thread(pid)]
     if not found:
-        tap.skip("kernel thread", "none is visible here")
+        tap.skip("kernel thread", "none is visible here", tap.HOST_PIDS)
         return
     code, out, err, _ = run("dump", found[0])
     tap.equal((code, out), (1, ""), "kernel thread: exit status 1")
@@ -253,7 +253,8 @@ def seccomp_strict(tap):
 def io_worker(tap):
     with Target("states", "io_worker") as target:
         if any(line.startswith("unavailable") for line in target.lines):
-            tap.skip("io_uring worker", "io_uring is not offered here")
+            tap.skip("io_uring worker", "io_uring is not offered here",
+                     "sysctl kernel.io_uring_disabled=0, a container that lets it through")
             return
         wait_until(lambda: len(tasks(target.pid)) > 1, "the worker thread")
         worker = next(t for t in tasks(target.pid) if t != target.pid)
@@ -271,7 +272,8 @@ def hanging_memory(tap):
     """Whoever reads a page of it waits for ever: the process that does it in the stop is ended."""
     with Target("hanging") as target:
         if any(line.startswith("unavailable") for line in target.lines):
-            tap.skip("a page that hangs", f"userfaultfd: {target.lines[0]}")
+            tap.skip("a page that hangs", f"userfaultfd: {target.lines[0]}",
+                     "sudo, a container that lets userfaultfd through")
             return
         wait_blocked(target.pid)
         code, out, err, seconds = run("dump", "--json", "--timeout", 60000, target.pid)
@@ -322,7 +324,7 @@ def frozen(tap):
         try:
             os.mkdir(group)
         except OSError as error:
-            tap.skip(f"frozen cgroup, version {version}", f"{group}: {error.strerror}")
+            tap.skip(f"frozen cgroup, version {version}", f"{group}: {error.strerror}", tap.CGROUPS)
             continue
         try:
             with Target("states", "plain", 3) as target:

@@ -44,7 +44,7 @@ def test_cost(tap, version):
 def main():
     tap = Tap()
     if not tool("valgrind"):
-        tap.skip("cost of steps", "valgrind is not installed")
+        tap.skip("cost of steps", "valgrind is not installed", "package valgrind")
         tap.done()
     for version in ("8", "10"):
         tap.guard(lambda t, v=version: test_cost(t, v))

@@ -25,7 +25,7 @@ def test_dump(tap, *options):
 def main():
     tap = Tap()
     if not tool("valgrind"):
-        tap.skip("valgrind", "it is not installed")
+        tap.skip("valgrind", "it is not installed", "package valgrind")
         tap.done()
     for options in (("--json",), ("--json", "--walk", "libunwind"), ("--format", "folded"),
                     ("-v",)):

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, patient_dump, pcs_of, snapwalk,
-                     stack_of, wait_blocked)
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, no_mounts, patient_dump,
+                     pcs_of, snapwalk, stack_of, wait_blocked)
 
 SAME = [
     *((f"chain_{how}",) for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
@@ -64,7 +64,7 @@ def test_frames(tap):
 def test_no_opinion(tap):
     for name, count in PARTS.items():
         if not os.path.exists(os.path.join(TARGETS, name)):
-            tap.skip(name, "it was not built")
+            tap.skip(name, "it was not built", "make tests-build")
             continue
         with Target(name) as target:
             wait_blocked(target.pid)
@@ -117,8 +117,12 @@ def test_not_installed(tap):
     """Without libunwind only the second opinion is missing. Its file is hidden by a mount that ends
     with the command."""
     libraries = glob.glob("/usr/lib/*/libunwind-x86_64.so.8")
-    if not libraries or os.geteuid() != 0:
-        tap.skip("libunwind is not installed", "hiding it needs root")
+    if not libraries:
+        tap.skip("libunwind is not installed", "it is not, so nothing hides it",
+                 "package libunwind-dev")
+        return
+    if no_mounts():
+        tap.skip("libunwind is not installed", no_mounts(), tap.MOUNTS)
         return
     hide = ["unshare", "--mount", "sh", "-c",
             'mount --bind /dev/null "$(readlink -f "$0")" && exec "$@"', libraries[0], SNAPWALK]

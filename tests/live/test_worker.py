@@ -148,7 +148,7 @@ def privileges(tap):
 def of_user(tap):
     """--user: nobody's own processes, without any capability."""
     if os.geteuid() != 0:
-        return tap.skip("user mode as another user", "not root")
+        return tap.skip("user mode as another user", "not root", tap.ROOT)
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     with Target("states", "plain", 70, **as_nobody) as own, Target("states", "plain", 2) as other, \
             Driver("user_mode=1", **as_nobody) as driver:
@@ -162,7 +162,8 @@ def ambient(tap):
     """As the unit starts it: a user with two ambient capabilities."""
     setpriv = tool("setpriv")
     if os.geteuid() != 0 or setpriv is None:
-        return tap.skip("ambient capabilities", "needs root and setpriv")
+        return tap.skip("ambient capabilities", "not root, or no setpriv",
+                        "sudo, package util-linux")
     caps = "+sys_ptrace,+dac_read_search"
     prefix = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
               "--bounding-set", "-all," + caps, "--inh-caps", caps, "--ambient-caps", caps)
@@ -180,7 +181,7 @@ def ambient(tap):
 
 def permission(tap):
     if os.geteuid() != 0:
-        return tap.skip("permission of other users", "not root")
+        return tap.skip("permission of other users", "not root", tap.ROOT)
     owner = (f"uid={NOBODY}", f"gid={NOBODY}", "privileged=0")
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     with Driver() as driver, Driver("deny=states") as denying:
@@ -218,7 +219,7 @@ def reload(tap):
 def owner(tap):
     """Who may see the dump is what the target was when it stood still."""
     if os.geteuid() != 0:
-        return tap.skip("the owner of a dump", "not root")
+        return tap.skip("the owner of a dump", "not root", tap.ROOT)
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     with Driver() as driver:
         for words, wanted in ((("plain", 1), NOBODY), (("undumpable",), -1)):

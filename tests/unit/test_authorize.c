@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <cmocka.h>
+#include "skip.h"
 
 enum { SOMEBODY = 54321, SOME_GROUP = 54322 };
 
@@ -236,7 +237,7 @@ static void read_effective(void **state)
 	struct sw_error err = {0};
 	(void) state;
 	if (geteuid() != 0)
-		skip();
+		SKIP_NOT_ROOT();
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_effective, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
@@ -268,7 +269,8 @@ static void read_namespaced(void **state)
 	}
 	assert_int_equal(waitpid(probe, &status, 0), probe);
 	if (status != 0)
-		skip(); /* user namespaces are not for everybody here */
+		SKIP("no user namespace can be made",
+		     "sysctl user.max_user_namespaces > 0, no plain chroot");
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_namespaced, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
@@ -395,7 +397,7 @@ static void caller_groups(void **state)
 	char dir[] = "/tmp/snapwalk-auth-XXXXXX", path[64];
 	(void) state;
 	if (geteuid() != 0)
-		skip();
+		SKIP_NOT_ROOT();
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chmod(dir, 0755), 0);
 	snprintf(path, sizeof(path), "%s/s", dir);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <cmocka.h>
+#include "skip.h"
 
 enum { WAIT_MS = 20000, NOBODY = 65534 };
 
@@ -255,10 +256,10 @@ static void launcher_killed(void **state)
 	snprintf(children, sizeof(children), "/proc/self/task/%d/children", (int) getpid());
 	sw_cleanup(sw_fclose_p) FILE *list = fopen(children, "re");
 	if (list == NULL || fscanf(list, "%d", &launcher) != 1)
-		skip();
+		SKIP("no list of children in /proc", "a kernel with CONFIG_PROC_CHILDREN");
 	if (kill(launcher, SIGKILL) < 0) { /* another user, and we are not root */
 		end(&f);
-		skip();
+		SKIP_NOT_ROOT();
 	}
 	struct pollfd event = {.fd = sw_on_dump_fd(f.commands), .events = POLLIN};
 	assert_int_equal(poll(&event, 1, WAIT_MS), 1);

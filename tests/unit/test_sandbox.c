@@ -6,6 +6,7 @@
 #include <stdarg.h>
 
 #include <cmocka.h>
+#include "skip.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -266,8 +267,7 @@ static void test_worker_landlock(void **state)
 {
 	(void) state;
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1) {
-		print_message("skipped: the kernel has no Landlock\n");
-		skip();
+		SKIP("the kernel has no Landlock", "Linux 5.13 or newer with Landlock");
 	}
 	assert_fine(child_landlocked);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <cmocka.h>
+#include "skip.h"
 
 static void ids(void **state)
 {
@@ -108,7 +109,7 @@ static void others_can_read(void **state)
 	(void) state;
 	if (system("zstd --version >/dev/null 2>&1") != 0) {
 		store_case_remove(&f);
-		skip();
+		SKIP("zstd is not installed", "package zstd");
 	}
 	struct sw_store *store = store_case_open(&f);
 	assert_int_equal(sw_store_put(store, &e, "{\"schema\":1}", 12, &err), 0);

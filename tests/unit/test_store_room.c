@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <cmocka.h>
+#include "skip.h"
 
 static const int64_t S = 1000000000;
 
@@ -123,7 +124,8 @@ static void disk_full(void **state)
 	(void) state;
 	if (!mount_small(&f)) {
 		store_case_remove(&f);
-		skip();
+		SKIP("no small file system can be mounted",
+		     "root that may mount (no container without CAP_SYS_ADMIN)");
 	}
 	struct sw_store *store = store_case_open(&f);
 	sw_cleanup(sw_free_p) char *json = malloc(50000);
@@ -184,7 +186,8 @@ static void disk_full_of_others(void **state)
 	(void) state;
 	if (!mount_small(&f)) {
 		store_case_remove(&f);
-		skip();
+		SKIP("no small file system can be mounted",
+		     "root that may mount (no container without CAP_SYS_ADMIN)");
 	}
 	struct sw_store *store = store_case_open(&f);
 	store_case_put(store, "kept", f.now_ns, 20000);
