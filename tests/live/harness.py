@@ -48,6 +48,7 @@ class Tap:
     ROOT = "root (sudo make check)"
     HOST_PIDS = "a pid namespace with kernel threads (no container)"
     CGROUPS = "root and cgroup file systems that may be written"
+    GOLD = "package binutils-gold"
     MOUNTS = "root in a root directory that is a mount point (no plain chroot)"
 
     def __init__(self):

@@ -106,6 +106,9 @@ def main():
     else:
         tap.skip("comparison with gdb", "it is not installed", "package gdb")
     for command in [*SAME, ("assembly",), ("nullcall",), ("coroutine",)]:
+        if command[0] == "chain_gold" and not tool("ld.gold"):
+            tap.skip(command[0], "ld.gold is not installed", tap.GOLD)
+            continue
         tap.guard(lambda t, c=command: compare_target(t, c, peers))
     tap.guard(lambda t: test_workload(t, peers))
     tap.done()

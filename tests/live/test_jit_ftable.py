@@ -91,6 +91,9 @@ def stripped(tap, scratch):
                        ("gc-sections", ["-ffunction-sections", "-fdata-sections",
                                         "-Wl,--gc-sections"]),
                        ("gold", ["-fuse-ld=gold"]), ("lto", ["-flto"])):
+        if name == "gold" and not tool("ld.gold"):
+            tap.skip("stripped, gold", "ld.gold is not installed", tap.GOLD)
+            continue
         path = os.path.join(scratch, f"example-{name}")
         subprocess.run(["gcc", *flags, *more, "-o", path, source], check=True)
         subprocess.run(["strip", "-s", path], check=True)

@@ -26,7 +26,9 @@ CHAIN_cet         := -fcf-protection=full -Wl,-z,ibtplt
 CHAIN_prelinked   := -fno-pie -no-pie -Wl,-Ttext-segment=0x7000000
 CHAIN_gold        := -fuse-ld=gold
 CHAIN_bare        := -fno-asynchronous-unwind-tables -fno-unwind-tables -g0
-CHAINS := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet prelinked gold bare
+# Since binutils 2.44 the gold linker is a package of its own.
+CHAINS := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet prelinked bare \
+	$(if $(shell command -v ld.gold),gold)
 CHAIN_TARGETS := $(addprefix $(T)/chain_,$(CHAINS) clang musl musl_static stripped separate)
 
 $(addprefix $(T)/chain_,$(CHAINS)): $(T)/chain_%: tests/targets/chain.c $(TARGET_DEPS)
