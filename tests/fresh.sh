@@ -46,7 +46,7 @@ add_user() {
 	chroot "$root" useradd --create-home --shell /bin/bash --key HOME_MODE=0700 "$USER_NAME"
 	echo "$USER_NAME ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$USER_NAME"
 	mkdir "$root$home/snapwalk"
-	git -c safe.directory='*' archive HEAD | tar -x -C "$root$home/snapwalk"
+	tar -x -f "$root.tar" -C "$root$home/snapwalk"
 	chroot "$root" chown -R "$USER_NAME:" "$home"
 }
 
@@ -100,7 +100,8 @@ checks() {
 
 inside() {
 	local root=$1
-	echo "== $SUITE: debootstrap"
+	git -c safe.directory='*' archive -o "$root.tar" HEAD
+	echo "== $SUITE: debootstrap, commit $(git -c safe.directory='*' log -1 --format='%h %s')"
 	make_root "$root"
 	add_user "$root"
 	enter_root "$root"
