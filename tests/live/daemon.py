@@ -299,7 +299,7 @@ class Daemon:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            status = self.process.wait(20)
+            status = self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()

@@ -86,8 +86,9 @@ class Tap:
         sys.exit(1 if self.failed or not self.number else 0)
 
 
-def wait_until(condition, what, seconds=20.0):
-    """Waits for an event; what is said when it does not come."""
+def wait_until(condition, what, seconds=60.0):
+    """Waits for an event; what is said when it does not come. The time is for a machine that has
+    far more to do than it can."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()

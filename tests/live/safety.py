@@ -43,7 +43,7 @@ def held(pid):
     return result
 
 
-def let_go(pid, seconds=5.0):
+def let_go(pid, seconds=20.0):
     """Waits until no thread is held; what is still held, [] when all is well."""
     end = time.monotonic() + seconds
     while True:
@@ -53,7 +53,7 @@ def let_go(pid, seconds=5.0):
         time.sleep(0.001)
 
 
-def run(*args, limit=60, command=None, **popen):
+def run(*args, limit=240, command=None, **popen):
     """(status, stdout, stderr, seconds) of a snapwalk run, bytes decoded as UTF-8 strictly."""
     begin = time.monotonic()
     result = subprocess.run([*(command or [SNAPWALK]), *map(str, args)], capture_output=True,

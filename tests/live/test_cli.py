@@ -425,7 +425,7 @@ def sample(tap):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wait_until(lambda: "0000000000004002" in status_of(child.pid, "SigBlk"), "it to sample")
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=60)
         tap.check(child.returncode in (0, 1) and (out == "") == (child.returncode == 1),
                   "sample: Control-C gives what is there", (child.returncode, err))
 

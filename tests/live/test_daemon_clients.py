@@ -305,7 +305,7 @@ def watch(tap, daemon):
                       "watch shows each new dump", header + line)
         finally:
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
 
 
 def main():

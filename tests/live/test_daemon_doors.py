@@ -232,7 +232,7 @@ def alertmanager(tap):
             body = json.dumps([{"labels": {"alertname": "ProcessStuck", "pid": str(target.pid),
                                            "instance": f"{HOST}:9256"}}])
             import http.client  # noqa: PLC0415 - only here
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("POST", "/api/v2/alerts", body,
                                {"Content-Type": "application/json"})
             tap.equal(connection.getresponse().status, 200, "Alertmanager takes the alert")
@@ -247,7 +247,7 @@ def alertmanager(tap):
             tap.check(False, what, log.read()[-2000:] + gate.log())
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
             log.close()
 
 
@@ -277,7 +277,7 @@ check process demo with pidfile {pid_file}
         process = subprocess.Popen(["monit", "-I", "-c", control], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         try:
-            wait_until(daemon.stored, "the dump of Monit's event", 30)
+            wait_until(daemon.stored, "the dump of Monit's event", 120)
             summary = daemon.call("List")["summaries"][0]
             tap.equal(summary["process"]["pid"], target.pid, what)
             tap.check("demo" in (summary["reason"] or ""), "with Monit's service in its reason",
@@ -377,11 +377,11 @@ def on_dump(tap):
                        f"mv {out}/dump.part {out}/dump\n")
         os.chmod(script, 0o755)
         daemon.stop()
-        daemon.write_config(OnDump=script, OnDumpUser="nobody", OnDumpTimeoutSec=30)
+        daemon.write_config(OnDump=script, OnDumpUser="nobody", OnDumpTimeoutSec=60)
         daemon.start()
         dump = daemon.capture(target.pid)["dump"]
         try:
-            wait_until(lambda: os.path.exists(f"{out}/dump"), "OnDump= to write", 30)
+            wait_until(lambda: os.path.exists(f"{out}/dump"), "OnDump= to write", 60)
         except TimeoutError:
             tap.check(False, "OnDump= runs", daemon.log())
             return
@@ -398,7 +398,7 @@ def on_dump(tap):
         with open(script, "w") as file:
             file.write(f"#!/bin/sh\necho $$ >{out}/pid\nexec tail -f /dev/null\n")
         daemon.stop()
-        daemon.write_config(OnDumpTimeoutSec=1)
+        daemon.write_config(OnDumpTimeoutSec=3)
         daemon.start()
         tap.check(daemon.capture(target.pid)["dump"], "a hook that hangs delays nobody")
         pid = wait_until(lambda: os.path.exists(f"{out}/pid") and open(f"{out}/pid").read().strip(),

@@ -94,7 +94,7 @@ def workers(tap):
                 stuck.append((n, left))
         tap.equal(stuck, [], f"worker killed {hits} times: no thread stayed stopped or traced")
         tap.check(set(answers) <= {"dump", "Failed"}, "each caller has a dump or Failed", answers)
-        tap.check(hits == KILLS and answers.get("Failed", 0) >= KILLS // 4,
+        tap.check(hits == KILLS and answers.get("Failed", 0) >= KILLS // 10,
                   "kills came in the middle", (hits, answers))
         storm.check(tap, beats, "after kills of the worker")
         tap.check(daemon.capture(storm.pid)["dump"]["threads"], "the next request works")
@@ -143,7 +143,7 @@ def daemon_killed(tap):
                 elif got not in ("closed", "Failed"):
                     odd.append((n, got))
             # One without the other is of no use: it ends, and the service manager starts anew.
-            daemon.process.wait(20)
+            daemon.process.wait(60)
             wait_until(lambda: all(map(ended, family)), "what the daemon had started to end")
             if left := let_go(storm.pid):
                 stuck.append((n, left))
@@ -165,7 +165,7 @@ def only_spawner(tap):
     """A daemon whose spawner is gone ends, with a status that is a failure for service managers."""
     with Daemon() as daemon:
         kill(daemon.spawner)
-        status = daemon.process.wait(20)
+        status = daemon.process.wait(60)
         tap.check(status > 0, "the spawner is killed: the daemon ends, and says so", status)
         tap.check("spawner" in daemon.log(), "in its log, too", daemon.log())
 

@@ -129,7 +129,7 @@ def broken(tap, daemon):
         "HTTP": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     }
     for what, data in cases.items():
-        with daemon.client(timeout=15) as client:
+        with daemon.client(timeout=60) as client:
             try:
                 client.send_bytes(data)
             except (BrokenPipeError, ConnectionResetError):
@@ -280,24 +280,26 @@ def mutations(tap, daemon):
     fds = n_fds(daemon.pid)
     count = {"closed": 0, "answered": 0}
     odd = []
-    client, memory = None, 0
+    client, memory = None, []
     for n in range(MUTATIONS):
         if client is None or client.socket.fileno() < 0:
-            client = Client(daemon.socket_path, STRANGER, timeout=20)
+            client = Client(daemon.socket_path, STRANGER, timeout=60)
         data = mutate(generator, generator.choice(requests))
         got = answers_of(client, data)
         if got in count:
             count[got] += 1
         else:
             odd.append((n, data, got))
-        if n == MUTATIONS // 4:
-            memory = number_of(daemon.pid, "VmRSS")
+        if n % (MUTATIONS // 8) == 0:
+            memory.append(number_of(daemon.pid, "VmRSS"))
     client.socket.close()
     tap.equal(odd, [], f"{MUTATIONS} mutated requests: a typed error or a closed connection")
     tap.check(min(count.values()) > MUTATIONS // 20, "both of them often", count)
     tap.check(daemon.alive(), "the daemon is alive")
-    now = number_of(daemon.pid, "VmRSS")
-    tap.check(now <= memory * 1.05 + 256, "its memory is flat", f"{memory} KiB, then {now} KiB")
+    memory.append(number_of(daemon.pid, "VmRSS"))
+    # A leak grows in each part, buffers and caches in few.
+    tap.check(min(b - a for a, b in zip(memory, memory[1:])) < 64, "its memory is flat",
+              f"{memory} KiB")
     wait_until(lambda: n_fds(daemon.pid) <= fds, "its descriptors to be as many as before")
     tap.check(True, "its descriptors are as many as before")
 

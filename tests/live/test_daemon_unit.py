@@ -72,7 +72,7 @@ def notified(tap):
             Target("threads", 1, 5) as target:
         name = f"\0snapwalkd-test-{os.getpid()}"
         manager.bind(name)
-        manager.settimeout(20)
+        manager.settimeout(60)
 
         def hear(word):
             said = []
@@ -121,7 +121,7 @@ def check_config(tap):
     with Daemon() as daemon:
         def check():
             return subprocess.run([SNAPWALKD, "--check-config", "--config", daemon.config_path],
-                                  capture_output=True, text=True, timeout=20)
+                                  capture_output=True, text=True, timeout=60)
         good = check()
         tap.equal((good.returncode, good.stderr), (0, ""), "--check-config: all is well")
         with open(daemon.config_path, "a") as file:
@@ -144,7 +144,7 @@ def second(tap):
     """Two daemons on one socket: the second refuses, the first goes on."""
     with Daemon() as daemon:
         other = subprocess.run([SNAPWALKD, "--socket", daemon.socket_path, "--config",
-                                daemon.config_path], capture_output=True, text=True, timeout=20)
+                                daemon.config_path], capture_output=True, text=True, timeout=60)
         tap.check(other.returncode != 0 and daemon.socket_path in other.stderr,
                   "a second daemon on the socket refuses", other.stderr)
         tap.check(daemon.alive(), "the first goes on")

@@ -122,7 +122,7 @@ def test_jq(tap):
         text = json.dumps(patient_dump(target.pid))
     for program in sorted(programs):
         result = subprocess.run(["jq", program], input=text, capture_output=True, text=True,
-                                timeout=20)
+                                timeout=60)
         tap.equal((result.returncode, result.stderr), (0, ""), f"jq '{program}'")
 
 

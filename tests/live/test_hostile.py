@@ -18,7 +18,7 @@ from mutate import Elf, lengths, variants
 from safety import ANSWERED, held, parse, run, tasks, warned
 
 SANITIZED = BUILD.endswith("-asan")
-LIMIT_S = 30 if SANITIZED else 15  # far below what hangs, far above what a busy machine takes
+LIMIT_S = 90 if SANITIZED else 45  # far below what hangs, far above what a busy machine takes
 SANITIZER_STATUS = 99  # 1 would be taken for "nothing captured"
 ENVIRONMENT = dict(os.environ,
                    ASAN_OPTIONS=f"exitcode={SANITIZER_STATUS}:allocator_may_return_null=1",
