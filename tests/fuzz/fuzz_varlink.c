@@ -48,7 +48,9 @@ static void fuzz_json(const char *text, size_t size)
 	}
 	struct json_tokener *tokener = json_tokener_new_ex(SW_JSON_DEPTH_MAX + 1);
 	check(tokener != NULL);
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	/* Not JSON_TOKENER_STRICT: by it json-c 0.18 takes characters above U+007F in strings for
+	 * control characters, where char has a sign. */
+	json_tokener_set_flags(tokener, JSON_TOKENER_VALIDATE_UTF8);
 	struct json_object *theirs = json_tokener_parse_ex(tokener, text, (int) size);
 	check(json_tokener_get_error(tokener) == json_tokener_success);
 	check(json_object_equal(ours, theirs));
