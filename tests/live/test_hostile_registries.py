@@ -33,6 +33,9 @@ LIES = {
     "libgcc-same": "its tables are too many",
     "libgcc-length": "of its tables are damaged",
 }
+# Since GCC 13 objects are in the leaves of a tree, not in a list: nothing goes from one to the next,
+# and those that lie are damaged, each by itself.
+IN_TREES = "of its tables are damaged"
 
 
 def test_lie(tap, how, problem):
@@ -63,7 +66,8 @@ def test_lie(tap, how, problem):
         if problem is None:
             tap.equal(said, [], f"{how}: said")
         else:
-            tap.check(any(problem in message for message in said), f"{how}: said", said)
+            problems = (problem, IN_TREES) if how.startswith("libgcc-") else (problem,)
+            tap.check(any(p in message for p in problems for message in said), f"{how}: said", said)
         if how.startswith("copies"):
             tap.check(any(w["message"].startswith("jit: a limit") for w in report["warnings"]),
                       f"{how}: the limit is told", report["warnings"])
