@@ -89,7 +89,7 @@ def hardened(tap):
         if known.returncode == 0:
             tap.check(flag in flags, f"compiled with {flag}")
         else:
-            tap.skip(flag, f"{flags[0]} does not know it")
+            tap.skip(flag, f"{flags[0]} does not know it", "a newer compiler")
     for path in [os.path.join(BUILD, "bin", p) for p in PROGRAMS] + [library(n) for n in LIBRARIES]:
         name = os.path.basename(path)
         header = output("readelf", "-hW", path)
@@ -111,14 +111,16 @@ def hardened(tap):
         if optimised:
             tap.check(re.search(r"__\w+_chk\b(?<!__stack_chk)", needs), f"{name}: _FORTIFY_SOURCE", needs)
         else:
-            tap.skip(f"{name}: _FORTIFY_SOURCE", "it is for optimised code, and this was built without")
+            tap.skip(f"{name}: _FORTIFY_SOURCE", "this was built without optimisation",
+                     "CFLAGS with -O1 or more")
     # Objects of ours; a program has the property only when the C library's objects have it, too.
     objects = [o for o in glob.glob(os.path.join(BUILD, "obj/libwalk/**/*.o"), recursive=True)
                if os.path.exists(os.path.join(ROOT, os.path.relpath(o, f"{BUILD}/obj"))[:-1] + "c")]
     lost = [os.path.basename(o) for o in objects
             if not re.search("x86 feature: IBT, SHSTK", output("readelf", "-n", o))]
     if "-flto" in " ".join(flags):
-        tap.skip("control-flow protection in each object", "objects of -flto have no code")
+        tap.skip("control-flow protection in each object", "objects of -flto have no code",
+                 "CFLAGS without -flto")
     else:
         tap.equal((lost, len(objects) > 50), ([], True), "control-flow protection in each object")
 
@@ -165,7 +167,7 @@ def chosen_paths(tap):
 def pkg_config(tap):
     """A program of somebody else, by what is installed alone."""
     if shutil.which("pkg-config") is None:
-        tap.skip("pkg-config", "it is not installed")
+        tap.skip("pkg-config", "it is not installed", "package pkg-config")
         return
     with tempfile.TemporaryDirectory(prefix="snap walk-") as directory:
         # DESTDIR=/ is where it is, too, but leaves the running system's users alone.

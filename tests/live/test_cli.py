@@ -430,7 +430,8 @@ def sample(tap):
         wait_until(lambda: "0000000000004002" in status_of(child.pid, "SigBlk"), "it to sample")
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
-        tap.check(child.returncode in (0, 1) and (out == "") == (child.returncode == 1),
+        # 3: on a busy machine a thread may not have stopped in time.
+        tap.check(child.returncode in (0, 1, 3) and (out == "") == (child.returncode == 1),
                   "sample: Control-C gives what is there", (child.returncode, err))
 
 
@@ -593,15 +594,12 @@ def first_try(tap):
 def first_try_without_lines(tap):
     """Where debug information of libc is not installed, "make try" says which package has it."""
     name = "make try without libc6-dbg"
-    if os.geteuid() != 0 or tool("mount") is None or tool("unshare") is None:
-        tap.skip(name, "only root can hide files from one process")
+    if no_mounts():
+        tap.skip(name, no_mounts(), tap.MOUNTS)
         return
     hide = "mkdir -p /usr/lib/debug && mount -t tmpfs none /usr/lib/debug && exec tests/try.sh \"$0\""
     result = subprocess.run(["unshare", "-m", "sh", "-c", hide, os.path.relpath(SNAPWALK, ROOT)],
                             capture_output=True, text=True, cwd=ROOT, timeout=120)
-    if result.stderr.startswith(("unshare", "mount")):
-        tap.skip(name, result.stderr.strip())
-        return
     said = [line for line in result.stdout.splitlines() if "libc6-dbg" in line]
     tap.equal((result.returncode, said),
               (0, ["Frames of libc lack names and lines: sudo apt-get install libc6-dbg adds them."]), name)

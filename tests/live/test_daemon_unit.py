@@ -156,7 +156,7 @@ def second(tap):
 def no_user(tap):
     """As root without a user to become: it refuses, and has made nothing."""
     if os.geteuid() != 0:
-        tap.skip("no user to become", "not root")
+        tap.skip("no user to become", "not root", tap.ROOT)
         return
     with tempfile.TemporaryDirectory(prefix="snapwalkd-test-") as directory:
         config = os.path.join(directory, "snapwalk.conf")

@@ -53,7 +53,8 @@ def test_pages(tap):
     printers = {"man": ["man", "-l"], "mandoc": ["mandoc", "-T", "utf8", "-O", f"width={COLUMNS}"]}
     for name, command in printers.items():
         if tool(name) is None:
-            tap.skip(f"{name}: {COLUMNS} columns", f"{name} is not installed")
+            tap.skip(f"{name}: {COLUMNS} columns", f"{name} is not installed",
+                     f"package {'man-db' if name == 'man' else name}")
             continue
         for page in pages():
             result = subprocess.run([*command, page], capture_output=True, timeout=60,

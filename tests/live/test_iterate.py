@@ -212,7 +212,8 @@ def zombie_leader(tap):
 def io_uring_worker(tap):
     with Target("states", "io_worker") as target:
         if any(line.startswith("unavailable") for line in target.lines):
-            tap.skip("io_uring worker", "no io_uring here")
+            tap.skip("io_uring worker", "io_uring is not offered here",
+                     "sysctl kernel.io_uring_disabled=0, a container that lets it through")
             return
         wait_until(lambda: len(tasks(target.pid)) > 1, "the worker")
         settled(target.pid)
@@ -412,7 +413,8 @@ def main():
     tap = Tap()
     reason = refusal()
     if reason:
-        tap.skip("the task iterator", reason)
+        tap.skip("the task iterator", reason,
+                 "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 5.8 or newer with BTF")
         tap.done()
     only = sys.argv[1:]
     for test in (registers_as_ptrace, fields_as_proc, waits, pidfd_and_threads_that_are_gone,

@@ -40,7 +40,7 @@ def functions_run(pid, scratch):
 def main():
     tap = Tap()
     if shutil.which("valgrind") is None:
-        tap.skip("a native dump", "valgrind is not installed: apt-get install valgrind")
+        tap.skip("a native dump", "valgrind is not installed", "package valgrind")
         tap.done()
     with tempfile.TemporaryDirectory() as scratch, Target("chain_pie") as target:
         wait_blocked(target.pid)
