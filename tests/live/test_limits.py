@@ -15,7 +15,9 @@ from safety import held
 REFUSE = os.path.join(TARGETS, "refuse.so")
 # Allocations that are refused, of a run: each of the first ones, then every STRIDEth.
 EACH_OF_FIRST, STRIDE = 40, 23
-NO_MEMORY = re.compile(r"(snapwalk: [^\n]*(not enough memory|[Oo]ut of memory|allocate)[^\n]*\n)+")
+# The last are the words of dlopen() for it, when libunwind is loaded.
+NO_MEMORY = re.compile(r"(snapwalk: [^\n]*(not enough memory|[Oo]ut of memory|allocate|"
+                       r"cannot create shared object descriptor)[^\n]*\n)+")
 NO_PROCESS = 0x7fffffff
 LIMIT_S = 120
 
