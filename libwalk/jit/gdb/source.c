@@ -132,7 +132,7 @@ static const char *problem_of(const struct sw_jit_gdb_index *g,
 		return "there are too many entries";
 	if (g->torn)
 		return "its symfiles changed while they were read";
-	return g->too_much ? "its symfiles are too large" : g->lost;
+	return g->too_much ? "its symfiles are too large" : NULL;
 }
 
 static void list_tell(const struct sw_jit_gdb_index *g, const struct sw_jit_gdb_registry *list,
@@ -147,6 +147,8 @@ static void list_tell(const struct sw_jit_gdb_index *g, const struct sw_jit_gdb_
 	else if (list->n_bad > 0)
 		(void) snprintf(ret->problem, sizeof(ret->problem),
 				"%zu of its symfiles are damaged", list->n_bad);
+	else if (g->lost != NULL) /* what is certain goes before what may be */
+		(void) snprintf(ret->problem, sizeof(ret->problem), "%s", g->lost);
 }
 
 static size_t gdb_recognise(void *state, struct sw_runtime *ret, size_t max)
