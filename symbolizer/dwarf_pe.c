@@ -8,6 +8,7 @@
  */
 #include "cleanup.h"
 #include "dwarf_file.h"
+#include "elf_handle.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -117,9 +118,9 @@ enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const st
 	*file = (struct sw_dwarf_file){.base = pe->base_avma};
 	if (fd < 0 || !plan_make(&plan, pe))
 		return SW_DWARF_NONE;
-	if (region_map(file, fd, pe, &plan) && elf_version(EV_CURRENT) != EV_NONE) {
+	if (region_map(file, fd, pe, &plan)) {
 		tables_write(file, pe, &plan);
-		file->elf = elf_memory((char *) file->region, file->region_bytes);
+		file->elf = sw_elf_handle((struct sw_bytes){file->region, file->region_bytes});
 		if (file->elf != NULL)
 			file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "formats/pe_image.h"
+#include "pe_image.h"
 
 enum {
 	DOS_BYTES = 64,
