@@ -96,20 +96,23 @@ LIBS_GATE     := -lmicrohttpd
 
 # ---- components: each is compiled with its own -I list, and cannot include what is internal to another
 INC_BASE       := -Ilibwalk/base -Ilibwalk/include
+# Files of others, for libwalk and the symbolizer.
+INC_FORMATS    := -Ilibwalk/formats $(INC_BASE)
 INC_LIBWALK    := -Ilibwalk $(INC_BASE)
-INC_SYMBOLIZER := -Isymbolizer -Isymbolizer/include $(INC_BASE)
+INC_SYMBOLIZER := -Isymbolizer -Isymbolizer/include $(INC_FORMATS)
 INC_PROTOCOL   := -Iprotocol -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_CLI        := -Icli -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 INC_DAEMON     := -Idaemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 # Tests may include what is internal to any of them.
 INC_TESTS      := -Itests/unit -Icli -Idaemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
-	-Ilibwalk $(INC_BASE)
+	-Ilibwalk $(INC_FORMATS)
 
 # sources DIR: all below it, folder by folder.
 sources = $(sort $(foreach entry,$(wildcard $(1)/*),$(filter %.c,$(entry)) $(call sources,$(entry))))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 OBJ_BASE       := $(call objects,libwalk/base)
-OBJ_LIBWALK    := $(filter-out $(OBJ_BASE),$(call objects,libwalk))
+OBJ_FORMATS    := $(call objects,libwalk/formats)
+OBJ_LIBWALK    := $(filter-out $(OBJ_BASE) $(OBJ_FORMATS),$(call objects,libwalk))
 OBJ_SYMBOLIZER := $(call objects,symbolizer)
 OBJ_PROTOCOL   := $(call objects,protocol)
 OBJ_CLI        := $(call objects,cli)
@@ -124,6 +127,7 @@ include libwalk/iterate/iterate.mk
 .DEFAULT_GOAL := all
 
 $(OBJ_BASE):       INC := $(INC_BASE)
+$(OBJ_FORMATS):    INC := $(INC_FORMATS)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)
 $(OBJ_SYMBOLIZER): INC := $(INC_SYMBOLIZER)
 $(OBJ_PROTOCOL):   INC := $(INC_PROTOCOL)
@@ -135,7 +139,8 @@ LIB   := $(BUILD)/lib
 SO_WALK       := $(LIB)/libwalk.so.$(SOVERSION)
 SO_SYMBOLIZER := $(LIB)/libsnapwalk-symbolizer.so.$(SOVERSION)
 SO_PROTOCOL   := $(LIB)/libsnapwalk-protocol.so.$(SOVERSION)
-ARCHIVES := $(LIB)/libprotocol.a $(LIB)/libsymbolizer.a $(LIB)/libwalk.a $(LIB)/libbase.a
+ARCHIVES := $(LIB)/libprotocol.a $(LIB)/libsymbolizer.a $(LIB)/libwalk.a $(LIB)/libformats.a \
+	$(LIB)/libbase.a
 
 .PHONY: all
 all: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
@@ -157,6 +162,7 @@ $(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c -o $@ $<
 
 $(LIB)/libbase.a: $(OBJ_BASE)
+$(LIB)/libformats.a: $(OBJ_FORMATS)
 $(LIB)/libwalk.a: $(OBJ_LIBWALK)
 $(LIB)/libsymbolizer.a: $(OBJ_SYMBOLIZER)
 $(LIB)/libprotocol.a: $(OBJ_PROTOCOL)
@@ -196,10 +202,10 @@ endef
 MAP_WALK       := libwalk/libwalk.map
 MAP_SYMBOLIZER := symbolizer/libsnapwalk-symbolizer.map
 MAP_PROTOCOL   := protocol/libsnapwalk-protocol.map
-$(SO_WALK): $(MAP_WALK) $(LIB)/libwalk.a $(LIB)/libbase.a
-	$(call shared,$(MAP_WALK),$(LIB)/libwalk.a,$(LIB)/libbase.a $(LIBS_WALK) $(LIBS_UNWIND))
-$(SO_SYMBOLIZER): $(MAP_SYMBOLIZER) $(LIB)/libsymbolizer.a $(LIB)/libbase.a $(SO_WALK)
-	$(call shared,$(MAP_SYMBOLIZER),$(LIB)/libsymbolizer.a,$(LIB)/libbase.a $(SO_WALK) $(LIBS_SYM))
+$(SO_WALK): $(MAP_WALK) $(LIB)/libwalk.a $(LIB)/libformats.a $(LIB)/libbase.a
+	$(call shared,$(MAP_WALK),$(LIB)/libwalk.a,$(LIB)/libformats.a $(LIB)/libbase.a $(LIBS_WALK) $(LIBS_UNWIND))
+$(SO_SYMBOLIZER): $(MAP_SYMBOLIZER) $(LIB)/libsymbolizer.a $(LIB)/libformats.a $(LIB)/libbase.a $(SO_WALK)
+	$(call shared,$(MAP_SYMBOLIZER),$(LIB)/libsymbolizer.a,$(LIB)/libformats.a $(LIB)/libbase.a $(SO_WALK) $(LIBS_SYM))
 $(SO_PROTOCOL): $(MAP_PROTOCOL) $(LIB)/libprotocol.a $(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK)
 	$(call shared,$(MAP_PROTOCOL),$(LIB)/libprotocol.a,$(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK) $(LIBS_PROTOCOL))
 
@@ -288,9 +294,9 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
-layers: $(OBJ_BASE) $(OBJ_LIBWALK) $(OBJ_DAEMON) $(OBJ_GATE)
-	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
-		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
+layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_DAEMON) $(OBJ_GATE)
+	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk/formats "$(INC_FORMATS)" \
+		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
 		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'

@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "deadline.h"
 #include "debugfile.h"
+#include "elf_handle.h"
 
 #include <libdeflate.h>
 #include <limits.h>
@@ -131,7 +132,7 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct
 	put(region, offsetof(Elf64_Ehdr, e_phnum), 0, sizeof(uint16_t));
 	put(region, offsetof(Elf64_Ehdr, e_phoff), 0, sizeof(uint64_t));
 	for (uint32_t i = 1; i < elf->n_sections; i++) {
-		uint8_t *header = region + elf->section_off + (uint64_t) i * sizeof(Elf64_Shdr);
+		uint8_t *header = region + elf->header.e_shoff + (uint64_t) i * sizeof(Elf64_Shdr);
 		uint64_t off;
 		memcpy(&off, header + offsetof(Elf64_Shdr, sh_offset), sizeof(off));
 		if (off == names_off)
@@ -144,7 +145,7 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct
 		const struct wanted *w = &plan->wanted[k];
 		if (w->section.type == SHT_NULL)
 			continue;
-		uint8_t *header = region + elf->section_off +
+		uint8_t *header = region + elf->header.e_shoff +
 				  (uint64_t) w->section.index * sizeof(Elf64_Shdr);
 		put(header, offsetof(Elf64_Shdr, sh_type), SHT_PROGBITS, sizeof(uint32_t));
 		put(header, offsetof(Elf64_Shdr, sh_offset), w->off, sizeof(uint64_t));
@@ -203,9 +204,7 @@ static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const st
 	const struct wanted *aranges = &plan->wanted[WANTED_ARANGES];
 	if (aranges->section.type != SHT_NULL)
 		file->aranges = (struct sw_bytes){file->region + aranges->off, aranges->bytes};
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return SW_DWARF_NONE;
-	file->elf = elf_memory((char *) file->region, file->region_bytes);
+	file->elf = sw_elf_handle((struct sw_bytes){file->region, file->region_bytes});
 	if (file->elf == NULL)
 		return SW_DWARF_NONE;
 	file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
@@ -217,9 +216,9 @@ enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const 
 {
 	struct plan plan;
 	struct sw_elf_section relocations;
-	uint16_t type;
+	uint16_t type = elf->header.e_type;
 	*file = (struct sw_dwarf_file){0};
-	if (!sw_bytes_u16(elf->image, offsetof(Elf64_Ehdr, e_type), &type) || fd < 0)
+	if (fd < 0)
 		return SW_DWARF_NONE;
 	/* Object files and kernel modules would need their relocations applied. dwz's shared files are
 	 * of the same type, without any. */

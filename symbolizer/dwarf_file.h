@@ -38,7 +38,8 @@ enum sw_dwarf_open {
 enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
 				      const struct sw_request *request);
 /* The DWARF sections of a PE file. */
-enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const struct sw_pefile *pe);
+enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd,
+				    const struct sw_pe_file *pe);
 void sw_dwarf_file_close(struct sw_dwarf_file *file);
 
 #endif

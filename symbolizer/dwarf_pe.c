@@ -8,6 +8,7 @@
  */
 #include "cleanup.h"
 #include "dwarf_file.h"
+#include "elf_handle.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -34,19 +35,19 @@ struct plan {
 	size_t tables_off;
 };
 
-static bool plan_make(struct plan *plan, const struct sw_pefile *pe)
+static bool plan_make(struct plan *plan, const struct sw_pe_file *pe)
 {
-	struct sw_pefile_section section;
 	*plan = (struct plan){.tables_off = (pe->image.size + PAGE_BYTES - 1) &
 					    ~(size_t) (PAGE_BYTES - 1)};
-	for (size_t k = 0; k < N_WANTED; k++)
-		if (sw_pefile_section_named(pe, wanted_names[k], &section))
-			(void) sw_pefile_section_bytes(pe, &section,
-						       &plan->sections[k]); /* cut: none */
+	for (size_t k = 0; k < N_WANTED; k++) {
+		const struct sw_pe_section *s = sw_pe_file_section_named(pe, wanted_names[k]);
+		if (s != NULL)
+			(void) sw_pe_file_section_bytes(pe, s, &plan->sections[k]); /* cut: none */
+	}
 	return plan->sections[WANTED_INFO].size > 0 && plan->sections[WANTED_ABBREV].size > 0;
 }
 
-static bool region_map(struct sw_dwarf_file *file, int fd, const struct sw_pefile *pe,
+static bool region_map(struct sw_dwarf_file *file, int fd, const struct sw_pe_file *pe,
 		       const struct plan *plan)
 {
 	struct stat st;
@@ -72,7 +73,7 @@ static Elf64_Word name_add(struct tables *tables, size_t *used, const char *name
 	return (Elf64_Word) at;
 }
 
-static void tables_write(struct sw_dwarf_file *file, const struct sw_pefile *pe,
+static void tables_write(struct sw_dwarf_file *file, const struct sw_pe_file *pe,
 			 const struct plan *plan)
 {
 	struct tables tables = {0};
@@ -111,15 +112,15 @@ static void tables_write(struct sw_dwarf_file *file, const struct sw_pefile *pe,
 	memcpy(file->region + plan->tables_off, &tables, sizeof(tables));
 }
 
-enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const struct sw_pefile *pe)
+enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const struct sw_pe_file *pe)
 {
 	struct plan plan;
-	*file = (struct sw_dwarf_file){.base = pe->base_avma};
+	*file = (struct sw_dwarf_file){.base = pe->headers.preferred_avma};
 	if (fd < 0 || !plan_make(&plan, pe))
 		return SW_DWARF_NONE;
-	if (region_map(file, fd, pe, &plan) && elf_version(EV_CURRENT) != EV_NONE) {
+	if (region_map(file, fd, pe, &plan)) {
 		tables_write(file, pe, &plan);
-		file->elf = elf_memory((char *) file->region, file->region_bytes);
+		file->elf = sw_elf_handle((struct sw_bytes){file->region, file->region_bytes});
 		if (file->elf != NULL)
 			file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	}

@@ -16,22 +16,12 @@ static int target_compare(const void *a, const void *b)
 	return (x->high_rva > y->high_rva) - (x->high_rva < y->high_rva);
 }
 
-/* Where the section that holds rva begins. */
-static uint32_t section_start(const struct sw_pefile *pe, uint32_t rva)
-{
-	struct sw_pefile_section section;
-	for (uint32_t i = 0; i < pe->n_sections; i++)
-		if (sw_pefile_section(pe, i, &section) && rva >= section.rva &&
-		    rva - section.rva < section.memory_bytes)
-			return section.rva;
-	return 0;
-}
-
 static void targets_add(struct sw_pe_scan *scan, struct sw_bytes functions, uint32_t want,
 			uint32_t rva)
 {
-	struct sw_pefile_extent extent = sw_pefile_extent(scan->pe, functions, rva);
-	uint32_t begin = section_start(scan->pe, rva);
+	struct sw_pe_file_extent extent = sw_pe_file_extent(scan->pe, functions, rva);
+	const struct sw_pe_section *section = sw_pe_image_section(&scan->pe->headers, rva);
+	uint32_t begin = section != NULL ? section->rva : 0;
 	if (extent.begin_rva > begin)
 		begin = extent.begin_rva;
 	scan->targets[scan->n++] = (struct sw_pe_target){.low_rva = begin,
@@ -48,17 +38,16 @@ static void targets_add(struct sw_pe_scan *scan, struct sw_bytes functions, uint
 								 .want = want};
 }
 
-int sw_pe_scan_init(struct sw_pe_scan *scan, const struct sw_pefile *pe,
+int sw_pe_scan_init(struct sw_pe_scan *scan, const struct sw_pe_file *pe,
 		    const struct sw_want *wants, size_t n, int64_t deadline_ns)
 {
 	struct sw_bytes functions = {0};
-	uint32_t functions_rva;
 	*scan = (struct sw_pe_scan){.pe = pe, .deadline_ns = deadline_ns};
 	scan->targets = calloc(2 * n + 1, sizeof(*scan->targets));
 	if (scan->targets == NULL)
 		return -SW_E_NOMEM;
-	(void) sw_pefile_directory(pe, SW_PEFILE_EXCEPTION, &functions_rva,
-				   &functions); /* none: all is like leaf functions */
+	(void) sw_pe_file_directory(pe, pe->headers.exception,
+				    &functions); /* none: all is like leaf functions */
 	for (uint32_t i = 0; i < n; i++)
 		if (wants[i].name == NULL && wants[i].svma <= UINT32_MAX)
 			targets_add(scan, functions, i, (uint32_t) wants[i].svma);

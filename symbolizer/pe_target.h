@@ -45,7 +45,7 @@ struct sw_pe_target {
 
 /* One pass over symbols in any order. */
 struct sw_pe_scan {
-	const struct sw_pefile *pe;
+	const struct sw_pe_file *pe;
 	struct sw_pe_target *targets; /* owned; by high_rva */
 	size_t n;
 	size_t matches, matches_seen; /* so far; and when the clock was looked at */
@@ -53,7 +53,7 @@ struct sw_pe_scan {
 };
 
 /* For the wants (sorted by svma) that have no name yet. 0 or -SW_E_NOMEM. */
-int sw_pe_scan_init(struct sw_pe_scan *scan, const struct sw_pefile *pe,
+int sw_pe_scan_init(struct sw_pe_scan *scan, const struct sw_pe_file *pe,
 		    const struct sw_want *wants, size_t n, int64_t deadline_ns);
 void sw_pe_scan_deinit(struct sw_pe_scan *scan);
 

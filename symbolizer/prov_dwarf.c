@@ -265,7 +265,7 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 	const struct sw_elf *elf = sw_unit_elf(unit);
 	struct sw_elf_section info;
 	if (elf == NULL) {
-		const struct sw_pefile *pe = sw_unit_pe(unit);
+		const struct sw_pe_file *pe = sw_unit_pe(unit);
 		return pe == NULL ? SW_DWARF_NONE
 				  : sw_dwarf_pe_open(file, sw_module_fd(unit->module), pe);
 	}

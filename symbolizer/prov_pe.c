@@ -30,13 +30,8 @@ enum {
 	EXPORT_ORDINALS = 36,
 };
 
-struct section {
-	uint32_t rva;
-	bool code;
-};
-
 /* Up to eight bytes in the record, or an offset of the strings behind their length. False: none, or a section's. */
-static bool symbol_name(const struct sw_pefile *pe, struct sw_bytes record,
+static bool symbol_name(const struct sw_pe_file *pe, struct sw_bytes record,
 			struct sw_pe_candidate *c)
 {
 	uint32_t zero = 0, off = 0;
@@ -45,13 +40,13 @@ static bool symbol_name(const struct sw_pefile *pe, struct sw_bytes record,
 	c->name = (const char *) record.data;
 	c->name_bytes = strnlen(c->name, SHORT_NAME_BYTES);
 	if (zero == 0 &&
-	    (off < sizeof(off) || !sw_pefile_name(pe->strings, off, &c->name, &c->name_bytes)))
+	    (off < sizeof(off) || !sw_pe_file_name(pe->strings, off, &c->name, &c->name_bytes)))
 		return false;
 	return c->name_bytes > 0 && c->name[0] != '.';
 }
 
 /* What a record says, but for its name. False: it starts no code. */
-static bool symbol_read(struct sw_bytes record, const struct section *sections, uint32_t n_sections,
+static bool symbol_read(struct sw_bytes record, const struct sw_pe_image *headers,
 			struct sw_pe_candidate *ret, uint8_t *ret_n_aux)
 {
 	uint32_t value = 0;
@@ -63,8 +58,9 @@ static bool symbol_read(struct sw_bytes record, const struct section *sections, 
 	(void) sw_bytes_u16(record, SYMBOL_TYPE, &type);
 	(void) sw_bytes_u8(record, SYMBOL_CLASS, &class);
 	(void) sw_bytes_u8(record, SYMBOL_N_AUX, ret_n_aux);
-	if (number == 0 || number > n_sections || !sections[number - 1].code ||
-	    __builtin_add_overflow(sections[number - 1].rva, value, &ret->start_rva))
+	if (number == 0 || number > headers->n_sections ||
+	    !(headers->sections[number - 1].flags & SW_PE_SECTION_EXECUTE) ||
+	    __builtin_add_overflow(headers->sections[number - 1].rva, value, &ret->start_rva))
 		return false;
 	bool function = (type >> 4 & 3) == TYPE_FUNCTION;
 	ret->found = true;
@@ -82,22 +78,16 @@ static bool symbol_read(struct sw_bytes record, const struct section *sections, 
 
 static void symbols_scan(struct sw_pe_scan *scan)
 {
-	struct section sections[SW_PEFILE_SECTIONS_MAX];
-	const struct sw_pefile *pe = scan->pe;
-	struct sw_pefile_section section;
+	const struct sw_pe_file *pe = scan->pe;
 	struct sw_bytes record;
-	for (uint32_t i = 0; i < pe->n_sections; i++) {
-		(void) sw_pefile_section(pe, i, &section); /* i is in range */
-		sections[i] = (struct section){section.rva, section.flags & SW_PEFILE_CODE};
-	}
-	for (size_t i = 0, seen = 0; sw_bytes_sub(pe->symbols, i * SW_PEFILE_SYMBOL_BYTES,
-						  SW_PEFILE_SYMBOL_BYTES, &record) &&
+	for (size_t i = 0, seen = 0; sw_bytes_sub(pe->symbols, i * SW_PE_FILE_SYMBOL_BYTES,
+						  SW_PE_FILE_SYMBOL_BYTES, &record) &&
 				     !sw_pe_scan_late(scan, seen);
 	     i++, seen++) {
 		struct sw_pe_candidate c = {0};
 		uint8_t n_aux;
 		size_t first;
-		if (symbol_read(record, sections, pe->n_sections, &c, &n_aux) &&
+		if (symbol_read(record, &pe->headers, &c, &n_aux) &&
 		    sw_pe_scan_wants(scan, c.start_rva, &first) && symbol_name(pe, record, &c))
 			sw_pe_scan_consider(scan, first, &c);
 		i += n_aux;
@@ -111,7 +101,7 @@ struct exports {
 };
 
 /* An array of the directory: as much of it as is there. */
-static struct sw_bytes exports_array(const struct sw_pefile *pe, struct sw_bytes directory,
+static struct sw_bytes exports_array(const struct sw_pe_file *pe, struct sw_bytes directory,
 				     uint32_t field, uint32_t n, uint32_t entry_bytes)
 {
 	uint32_t rva = 0;
@@ -119,18 +109,18 @@ static struct sw_bytes exports_array(const struct sw_pefile *pe, struct sw_bytes
 	(void) sw_bytes_u32(directory, field, &rva); /* 0: nothing is there */
 	if (n > EXPORTS_MAX)
 		n = EXPORTS_MAX;
-	if (!sw_pefile_at(pe, rva, &bytes))
+	if (!sw_pe_file_at(pe, rva, &bytes))
 		return (struct sw_bytes){0};
 	if (bytes.size > (size_t) n * entry_bytes)
 		bytes.size = (size_t) n * entry_bytes;
 	return bytes;
 }
 
-static bool exports_open(const struct sw_pefile *pe, struct exports *ret)
+static bool exports_open(const struct sw_pe_file *pe, struct exports *ret)
 {
 	uint32_t n_functions, n_names;
-	struct exports e = {0};
-	if (!sw_pefile_directory(pe, SW_PEFILE_EXPORTS, &e.rva, &e.directory) ||
+	struct exports e = {.rva = pe->headers.exports.rva};
+	if (!sw_pe_file_directory(pe, pe->headers.exports, &e.directory) ||
 	    !sw_bytes_u32(e.directory, EXPORT_BASE, &e.base) ||
 	    !sw_bytes_u32(e.directory, EXPORT_N_FUNCTIONS, &n_functions) ||
 	    !sw_bytes_u32(e.directory, EXPORT_N_NAMES, &n_names))
@@ -167,15 +157,15 @@ static void exports_scan(struct sw_pe_scan *scan, const struct exports *e)
 		struct sw_bytes bytes;
 		if (!export_start(e, index, &c.start_rva) ||
 		    !sw_pe_scan_wants(scan, c.start_rva, &first) ||
-		    !sw_pefile_at(scan->pe, name_rva, &bytes) ||
-		    !sw_pefile_name(bytes, 0, &c.name, &c.name_bytes))
+		    !sw_pe_file_at(scan->pe, name_rva, &bytes) ||
+		    !sw_pe_file_name(bytes, 0, &c.name, &c.name_bytes))
 			continue;
 		if (c.name_bytes > 0)
 			sw_pe_scan_consider(scan, first, &c);
 	}
 }
 
-static int coff_names(const struct sw_pefile *pe, struct sw_want *wants, size_t n,
+static int coff_names(const struct sw_pe_file *pe, struct sw_want *wants, size_t n,
 		      const struct sw_request *request)
 {
 	struct sw_pe_scan scan;
@@ -188,7 +178,7 @@ static int coff_names(const struct sw_pefile *pe, struct sw_want *wants, size_t 
 	return r;
 }
 
-static int export_names(const struct sw_pefile *pe, struct sw_want *wants, size_t n,
+static int export_names(const struct sw_pe_file *pe, struct sw_want *wants, size_t n,
 			const struct sw_request *request)
 {
 	struct exports exports;
@@ -208,7 +198,7 @@ static int pe_names(struct sw_unit *unit, void **slot, struct sw_want *wants, si
 		    const struct sw_request *request)
 {
 	(void) slot; /* nothing to keep: the image is mapped anyway */
-	const struct sw_pefile *pe = sw_unit_pe(unit);
+	const struct sw_pe_file *pe = sw_unit_pe(unit);
 	if (pe == NULL)
 		return 0;
 	int r = pe->symbols.size > 0 ? coff_names(pe, wants, n, request) : 0;

@@ -84,8 +84,8 @@ struct sw_unit {
 	bool elf_tried, is_elf;
 	struct sw_elf elf; /* its image */
 	bool pe_tried, is_pe;
-	struct sw_pefile pe; /* the same, when it is a PE file */
-	uint64_t bias;       /* of a place it is mapped at: only for images copied from memory */
+	struct sw_pe_file pe; /* the same, when it is a PE file */
+	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */
 	enum sw_symbol_source source; /* the best used so far */
 	struct sw_map64 by_svma;      /* -> index into entries */
 	struct sw_entry *entries;     /* owned */
@@ -97,7 +97,7 @@ struct sw_unit {
 /* The ELF view of the module's image, or NULL. */
 const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
 /* The PE view of it, or NULL. */
-const struct sw_pefile *sw_unit_pe(struct sw_unit *unit);
+const struct sw_pe_file *sw_unit_pe(struct sw_unit *unit);
 /* The slot of a provider of the table. */
 void **sw_unit_slot(struct sw_unit *unit, const struct sw_provider_ops *ops);
 

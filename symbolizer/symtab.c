@@ -6,8 +6,7 @@
 enum {
 	SYMTAB_DEADLINE_EVERY = 1 << 16, /* symbols */
 	SYMTAB_MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
-	DYNAMIC_ENTRIES_MAX = 4096,
-	SYMBOL_NAME_MAX = 1 << 20, /* bytes; longer names are cut by nobody's linker */
+	SYMBOL_NAME_MAX = 1 << 20,       /* bytes; longer names are cut by nobody's linker */
 };
 
 struct symbol {
@@ -49,7 +48,7 @@ static uint32_t symbol_rank(const struct symbol *s)
 static bool symbol_name(const struct scan *scan, const struct symbol *s, const char **ret,
 			size_t *ret_bytes)
 {
-	struct sw_bytes strings = scan->table->strings;
+	struct sw_bytes strings = scan->table->table.strings;
 	if (s->name >= strings.size)
 		return false;
 	const char *name = (const char *) strings.data + s->name;
@@ -213,7 +212,7 @@ static void labels_spread(struct sw_want *wants, size_t n)
 
 static bool scan_symbols(struct scan *scan, int64_t deadline_ns)
 {
-	struct sw_bytes symbols = scan->table->symbols;
+	struct sw_bytes symbols = scan->table->table.symbols;
 	size_t n = symbols.size / sizeof(Elf64_Sym);
 	for (size_t i = 1; i < n; i++) {
 		if (i % SYMTAB_DEADLINE_EVERY == 0 && sw_deadline_passed(deadline_ns))
@@ -252,14 +251,8 @@ bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t
 bool sw_symtab_find(const struct sw_elf *elf, uint32_t section_type, enum sw_symbol_source source,
 		    struct sw_symtab *ret)
 {
-	struct sw_elf_section section, strings;
 	struct sw_symtab table = {.elf = elf, .source = source};
-	if (!sw_elf_section_typed(elf, section_type, &section) ||
-	    section.entry_bytes != sizeof(Elf64_Sym) || (section.flags & SHF_COMPRESSED) ||
-	    !sw_elf_section_bytes(elf, &section, &table.symbols) ||
-	    !sw_elf_section(elf, section.link, &strings) || strings.type != SHT_STRTAB ||
-	    (strings.flags & SHF_COMPRESSED) ||
-	    !sw_elf_section_bytes(elf, &strings, &table.strings))
+	if (!sw_elf_table_typed(elf, section_type, &table.table))
 		return false;
 	*ret = table;
 	return true;
@@ -267,54 +260,29 @@ bool sw_symtab_find(const struct sw_elf *elf, uint32_t section_type, enum sw_sym
 
 /* The number of symbols is nowhere: linkers put the strings right behind them, and a reader may not
  * go further than that (the way of eu-readelf -D and gdb; DT_GNU_HASH would need a walk). */
-static void symbols_bound(struct sw_bytes *symbols, struct sw_bytes strings)
+static void symbols_bound(struct sw_elf_table *table)
 {
+	struct sw_bytes *symbols = &table->symbols, strings = table->strings;
 	if (strings.data > symbols->data && (size_t) (strings.data - symbols->data) < symbols->size)
 		symbols->size = (size_t) (strings.data - symbols->data);
-}
-
-struct dynamic {
-	uint64_t symbols, strings, strings_bytes;
-};
-
-static void dynamic_read(struct sw_bytes bytes, struct dynamic *ret)
-{
-	for (uint64_t i = 0; i < DYNAMIC_ENTRIES_MAX; i++) {
-		uint64_t tag, value;
-		if (!sw_bytes_u64(bytes, i * sizeof(Elf64_Dyn), &tag) || tag == DT_NULL ||
-		    !sw_bytes_u64(bytes, i * sizeof(Elf64_Dyn) + sizeof(tag), &value))
-			return;
-		if (tag == DT_SYMTAB)
-			ret->symbols = value;
-		else if (tag == DT_STRTAB)
-			ret->strings = value;
-		else if (tag == DT_STRSZ)
-			ret->strings_bytes = value;
-	}
 }
 
 bool sw_symtab_find_dynamic(const struct sw_elf *elf, uint64_t bias, enum sw_symbol_source source,
 			    struct sw_symtab *ret)
 {
-	struct sw_elf_segment segment = {0};
-	struct sw_bytes bytes;
-	for (uint32_t i = 0; i < elf->n_segments && segment.type != PT_DYNAMIC; i++)
-		(void) sw_elf_segment(elf, i, &segment); /* i is in range */
-	if (segment.type != PT_DYNAMIC || !sw_elf_loaded(elf, segment.svma, &bytes))
+	struct sw_elf_dynamic d;
+	struct sw_symtab found = {.elf = elf, .source = source};
+	struct sw_elf_table *table = &found.table;
+	if (!sw_elf_dynamic(elf, &d) ||
+	    (!sw_elf_loaded(elf, d.symbols_svma, &table->symbols) &&
+	     !sw_elf_loaded(elf, d.symbols_svma - bias, &table->symbols)) ||
+	    (!sw_elf_loaded(elf, d.strings_svma, &table->strings) &&
+	     !sw_elf_loaded(elf, d.strings_svma - bias, &table->strings)))
 		return false;
-	struct dynamic dynamic = {0};
-	dynamic_read(bytes, &dynamic);
-	struct sw_symtab table = {.elf = elf, .source = source};
-	if (!sw_elf_loaded(elf, dynamic.symbols, &table.symbols) &&
-	    !sw_elf_loaded(elf, dynamic.symbols - bias, &table.symbols))
-		return false;
-	if (!sw_elf_loaded(elf, dynamic.strings, &table.strings) &&
-	    !sw_elf_loaded(elf, dynamic.strings - bias, &table.strings))
-		return false;
-	symbols_bound(&table.symbols, table.strings);
-	if (dynamic.strings_bytes < table.strings.size)
-		table.strings.size = (size_t) dynamic.strings_bytes;
-	*ret = table;
+	symbols_bound(table);
+	if (d.strings_bytes < table->strings.size)
+		table->strings.size = (size_t) d.strings_bytes;
+	*ret = found;
 	return true;
 }
 

@@ -20,8 +20,7 @@
 
 struct sw_symtab {
 	const struct sw_elf *elf; /* for the sections that symbols lie in */
-	struct sw_bytes symbols;  /* Elf64_Sym[] */
-	struct sw_bytes strings;
+	struct sw_elf_table table;
 	enum sw_symbol_source source;
 };
 

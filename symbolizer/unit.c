@@ -42,13 +42,13 @@ const struct sw_elf *sw_unit_elf(struct sw_unit *unit)
 	return unit->is_elf ? &unit->elf : NULL;
 }
 
-const struct sw_pefile *sw_unit_pe(struct sw_unit *unit)
+const struct sw_pe_file *sw_unit_pe(struct sw_unit *unit)
 {
 	if (!unit->pe_tried) {
 		unit->pe_tried = true;
 		struct sw_bytes image = {0};
 		image.data = sw_module_image(unit->module, &image.size);
-		unit->is_pe = sw_pefile_init(&unit->pe, image);
+		unit->is_pe = sw_pe_file_init(&unit->pe, image);
 	}
 	return unit->is_pe ? &unit->pe : NULL;
 }

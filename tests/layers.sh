@@ -26,6 +26,7 @@ for component in "${components[@]}"; do
 		[ "$component" = "$other" ] && continue
 		# base is everybody's; everything else is internal to its component
 		[ "$other" = libwalk/base ] && continue
+		[ "$component-$other" = symbolizer-libwalk/formats ] && continue
 		while read -r header; do
 			probes=$((probes + 1))
 			# the system may have a header of that name (memory.h): look which one it was

@@ -2,10 +2,9 @@
 #include "cfi/debug_frame.h"
 #include "cfi/entry.h"
 #include "cleanup.h"
-#include "formats/elf_sections.h"
+#include "formats/elf_handle.h"
 
 #include <endian.h>
-#include <gelf.h>
 
 struct sw_debug_frame {
 	uint8_t *file; /* owned; the made-up file */
@@ -37,22 +36,15 @@ static bool uncompressed_size(const struct section *s, uint64_t *ret)
 	return true;
 }
 
-static bool find_section(Elf *elf, struct sw_bytes image, struct section *ret)
+static bool find_section(const struct sw_elf *elf, struct section *ret)
 {
-	struct sw_elf_sections s = {.elf = elf};
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names) != 0)
+	struct sw_elf_section s;
+	if (!sw_elf_section_named(elf, ".debug_frame", &s) &&
+	    !sw_elf_section_named(elf, ".zdebug_frame", &s))
 		return false;
-	while (sw_elf_sections_next(&s)) {
-		const char *name = elf_strptr(elf, names, s.shdr.sh_name);
-		if (name == NULL || s.shdr.sh_type == SHT_NOBITS ||
-		    (strcmp(name, ".debug_frame") != 0 && strcmp(name, ".zdebug_frame") != 0))
-			continue;
-		ret->name = name;
-		ret->flags = s.shdr.sh_flags;
-		return sw_bytes_sub(image, s.shdr.sh_offset, s.shdr.sh_size, &ret->bytes);
-	}
-	return false;
+	ret->name = s.name;
+	ret->flags = s.flags;
+	return sw_elf_section_bytes(elf, &s, &ret->bytes);
 }
 
 /*
@@ -104,7 +96,7 @@ static uint8_t *make_file(const struct section *s, size_t *ret_size)
 
 static bool open_file(struct sw_debug_frame *frame, size_t size)
 {
-	frame->elf = elf_memory((char *) frame->file, size);
+	frame->elf = sw_elf_handle((struct sw_bytes){frame->file, size});
 	if (frame->elf == NULL)
 		return false;
 	frame->dwarf = dwarf_begin_elf(frame->elf, DWARF_C_READ, NULL);
@@ -136,13 +128,12 @@ static struct sw_debug_frame *frame_make(const struct section *s)
 	return frame;
 }
 
-struct sw_debug_frame *sw_debug_frame_open(Elf *elf, struct sw_bytes image)
+struct sw_debug_frame *sw_debug_frame_open(const struct sw_elf *elf)
 {
 	struct section s;
 	uint64_t bytes;
-	if (!find_section(elf, image, &s) || s.bytes.size == 0 ||
-	    s.bytes.size > SW_DEBUG_FRAME_MAX || !uncompressed_size(&s, &bytes) ||
-	    bytes > SW_DEBUG_FRAME_MAX)
+	if (!find_section(elf, &s) || s.bytes.size == 0 || s.bytes.size > SW_DEBUG_FRAME_MAX ||
+	    !uncompressed_size(&s, &bytes) || bytes > SW_DEBUG_FRAME_MAX)
 		return NULL;
 	return frame_make(&s);
 }

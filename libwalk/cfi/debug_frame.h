@@ -2,7 +2,7 @@
 #ifndef SW_DEBUG_FRAME_H
 #define SW_DEBUG_FRAME_H
 
-#include "bytes.h"
+#include "formats/elf_file.h"
 
 #include <elfutils/libdw.h>
 
@@ -19,7 +19,7 @@ enum {
 };
 
 /* NULL when there is none, it is too large or malformed, or there is no memory. */
-struct sw_debug_frame *sw_debug_frame_open(Elf *elf, struct sw_bytes image);
+struct sw_debug_frame *sw_debug_frame_open(const struct sw_elf *elf);
 /* The same over bytes that somebody has put together; they are copied. */
 struct sw_debug_frame *sw_debug_frame_make(struct sw_bytes entries);
 void sw_debug_frame_close(struct sw_debug_frame *frame);

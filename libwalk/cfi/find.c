@@ -3,28 +3,21 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "cfi/debug_frame.h"
-#include "formats/elf_sections.h"
+#include "formats/elf_handle.h"
 
 #include <gelf.h>
 
-struct segment {
-	uint64_t svma;
-	struct sw_bytes bytes; /* borrowed from the module's image */
-};
-
 struct sw_elf_cfi {
-	Elf *elf;                    /* borrowed from the module */
-	struct sw_bytes image;       /* borrowed from the module */
+	const struct sw_elf *elf;    /* borrowed from the module */
+	Elf *handle;                 /* owned, for libdw */
 	Dwarf_CFI *eh;               /* owned; NULL: no .eh_frame that can be used */
 	struct sw_cfi_section frame; /* the image, at the addresses that .eh_frame has */
 	bool has_table;
 	struct sw_cfi_table table; /* .eh_frame_hdr's; else every entry was looked at */
 	bool debug_tried;
 	struct sw_debug_frame *debug; /* owned; NULL: no .debug_frame */
-	uint64_t entry_svma;          /* 0: none */
-	struct segment segments[SW_ELF_SEGMENTS_MAX];
-	size_t n_segments;
-	struct segment hdr;    /* the first PT_GNU_EH_FRAME; no bytes: none */
+	struct sw_bytes hdr;          /* the first PT_GNU_EH_FRAME; no bytes: none */
+	uint64_t hdr_svma;
 	struct sw_arena arena; /* rules */
 	struct sw_map64 rules; /* svma -> rule's address, or enum sw_elf_row of a failure */
 	struct sw_map64 starts;
@@ -33,53 +26,38 @@ struct sw_elf_cfi {
 
 static const char slot_key; /* of what is kept with a module */
 
-static bool is_ours(Elf *elf, GElf_Ehdr *ret)
+static void hdr_find(struct sw_elf_cfi *cfi)
 {
-	return elf != NULL && gelf_getehdr(elf, ret) != NULL &&
-	       ret->e_ident[EI_CLASS] == ELFCLASS64 && ret->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       ret->e_machine == EM_X86_64;
+	struct sw_elf_segment s;
+	for (uint32_t i = 0; cfi->hdr.size == 0 && sw_elf_segment(cfi->elf, i, &s); i++)
+		if (s.type == PT_GNU_EH_FRAME &&
+		    sw_bytes_sub(cfi->elf->image, s.off, s.file_bytes, &cfi->hdr))
+			cfi->hdr_svma = s.svma;
 }
 
-static void load_segments(struct sw_elf_cfi *cfi)
-{
-	size_t n;
-	if (elf_getphdrnum(cfi->elf, &n) != 0)
-		return;
-	if (n > SW_ELF_SEGMENTS_MAX)
-		n = SW_ELF_SEGMENTS_MAX;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr phdr;
-		struct segment s;
-		if (gelf_getphdr(cfi->elf, (int) i, &phdr) == NULL)
-			return;
-		s.svma = phdr.p_vaddr;
-		if (!sw_bytes_sub(cfi->image, phdr.p_offset, phdr.p_filesz, &s.bytes))
-			continue;
-		if (phdr.p_type == PT_LOAD)
-			cfi->segments[cfi->n_segments++] = s;
-		if (phdr.p_type == PT_GNU_EH_FRAME && cfi->hdr.bytes.size == 0)
-			cfi->hdr = s;
-	}
-}
-
-/* .eh_frame by the section headers; what they say of .eh_frame_hdr must agree with hdr, if any. */
+/* .eh_frame by the section headers; what they say of .eh_frame_hdr must agree with hdr, if any. By
+ * libelf, as libdw will do: both must find the same section. */
 static bool sections_agree(struct sw_elf_cfi *cfi, GElf_Shdr *ret_frame, bool *ret_found)
 {
-	struct sw_elf_sections s = {.elf = cfi->elf};
 	size_t names;
 	*ret_found = false;
-	if (elf_getshdrstrndx(cfi->elf, &names) != 0)
+	if (elf_getshdrstrndx(cfi->handle, &names) != 0)
 		return true; /* none: libdw goes by the program headers, too */
-	while (sw_elf_sections_next(&s)) {
-		const char *name = elf_strptr(cfi->elf, names, s.shdr.sh_name);
-		if (name == NULL || s.shdr.sh_type == SHT_NOBITS)
+	Elf_Scn *scn = NULL;
+	for (size_t n = 0; n < SW_ELF_SECTIONS_MAX && (scn = elf_nextscn(cfi->handle, scn)) != NULL;
+	     n++) {
+		GElf_Shdr s;
+		const char *name = gelf_getshdr(scn, &s) != NULL
+					   ? elf_strptr(cfi->handle, names, s.sh_name)
+					   : NULL;
+		if (name == NULL || s.sh_type == SHT_NOBITS)
 			continue;
 		bool is_frame = strcmp(name, ".eh_frame") == 0;
-		if (cfi->hdr.bytes.size > 0 && (is_frame || strcmp(name, ".eh_frame_hdr") == 0) &&
-		    s.shdr.sh_addr - s.shdr.sh_offset != cfi->frame.svma)
+		if (cfi->hdr.size > 0 && (is_frame || strcmp(name, ".eh_frame_hdr") == 0) &&
+		    s.sh_addr - s.sh_offset != cfi->frame.svma)
 			return false;
 		if (is_frame) {
-			*ret_frame = s.shdr;
+			*ret_frame = s;
 			*ret_found = true;
 		}
 	}
@@ -93,17 +71,16 @@ static bool sections_agree(struct sw_elf_cfi *cfi, GElf_Shdr *ret_frame, bool *r
  */
 static bool frame_find(struct sw_elf_cfi *cfi)
 {
-	bool has_hdr = cfi->hdr.bytes.size > 0, found;
+	bool has_hdr = cfi->hdr.size > 0, found;
 	uint64_t start_svma = 0;
 	GElf_Shdr shdr;
-	cfi->frame.bytes = cfi->image;
+	cfi->frame.bytes = cfi->elf->image;
 	if (has_hdr)
-		cfi->frame.svma =
-			cfi->hdr.svma - (uint64_t) (cfi->hdr.bytes.data - cfi->image.data);
+		cfi->frame.svma = cfi->hdr_svma - (uint64_t) (cfi->hdr.data - cfi->elf->image.data);
 	if (!sections_agree(cfi, &shdr, &found) || (!has_hdr && !found))
 		return false;
 	if (has_hdr) {
-		switch (sw_cfi_hdr_read(cfi->hdr.bytes, cfi->hdr.svma, &cfi->table, &start_svma)) {
+		switch (sw_cfi_hdr_read(cfi->hdr, cfi->hdr_svma, &cfi->table, &start_svma)) {
 		case SW_CFI_HDR_BAD: return false;
 		case SW_CFI_HDR_TABLE:
 			cfi->has_table = true;
@@ -114,7 +91,7 @@ static bool frame_find(struct sw_elf_cfi *cfi)
 	if (found) {
 		start_svma = shdr.sh_addr;
 		cfi->frame.svma = shdr.sh_addr - shdr.sh_offset;
-		if (!sw_bytes_has(cfi->image, shdr.sh_offset, shdr.sh_size))
+		if (!sw_bytes_has(cfi->elf->image, shdr.sh_offset, shdr.sh_size))
 			return false;
 		cfi->frame.bytes.size = (size_t) (shdr.sh_offset + shdr.sh_size);
 	}
@@ -126,16 +103,14 @@ static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
 	struct sw_elf_cfi *cfi = calloc(1, sizeof(*cfi));
 	if (cfi == NULL)
 		return NULL;
-	GElf_Ehdr ehdr;
 	cfi->elf = sw_module_elf(module);
-	cfi->unusable = !is_ours(cfi->elf, &ehdr);
+	cfi->unusable = cfi->elf == NULL || cfi->elf->header.e_machine != EM_X86_64;
 	if (cfi->unusable)
 		return cfi;
-	cfi->image.data = sw_module_image(module, &cfi->image.size);
-	cfi->entry_svma = ehdr.e_entry;
-	load_segments(cfi);
-	if (frame_find(cfi))
-		cfi->eh = dwarf_getcfi_elf(cfi->elf);
+	cfi->handle = sw_elf_handle(cfi->elf->image);
+	hdr_find(cfi);
+	if (cfi->handle != NULL && frame_find(cfi))
+		cfi->eh = dwarf_getcfi_elf(cfi->handle);
 	return cfi;
 }
 
@@ -144,6 +119,8 @@ static void elf_cfi_destroy(void *slot)
 	struct sw_elf_cfi *cfi = slot;
 	if (cfi->eh != NULL)
 		(void) dwarf_cfi_end(cfi->eh); /* fails only for NULL */
+	if (cfi->handle != NULL)
+		(void) elf_end(cfi->handle); /* returns a count, not an error */
 	sw_debug_frame_close(cfi->debug);
 	sw_arena_deinit(&cfi->arena);
 	sw_map64_deinit(&cfi->rules);
@@ -162,7 +139,7 @@ struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module)
 	return cfi == NULL || cfi->unusable ? NULL : cfi;
 }
 
-Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi)
+const struct sw_elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi)
 {
 	return cfi->elf;
 }
@@ -172,21 +149,11 @@ struct sw_map64 *sw_elf_cfi_starts(struct sw_elf_cfi *cfi)
 	return &cfi->starts;
 }
 
-bool sw_elf_cfi_bytes(const struct sw_elf_cfi *cfi, uint64_t svma, struct sw_bytes *ret)
-{
-	for (size_t i = 0; i < cfi->n_segments; i++) {
-		const struct segment *s = &cfi->segments[i];
-		uint64_t at = svma - s->svma;
-		if (svma >= s->svma && at < s->bytes.size)
-			return sw_bytes_sub(s->bytes, at, s->bytes.size - at, ret);
-	}
-	return false;
-}
-
 static bool image_read(void *arg, uint64_t svma, void *buffer, size_t length)
 {
+	const struct sw_elf_cfi *cfi = arg;
 	struct sw_bytes bytes;
-	return sw_elf_cfi_bytes(arg, svma, &bytes) && sw_bytes_copy(bytes, 0, buffer, length);
+	return sw_elf_loaded(cfi->elf, svma, &bytes) && sw_bytes_copy(bytes, 0, buffer, length);
 }
 
 struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi)
@@ -234,7 +201,7 @@ static Dwarf_CFI *debug_table(struct sw_elf_cfi *cfi)
 {
 	if (!cfi->debug_tried) {
 		cfi->debug_tried = true;
-		cfi->debug = sw_debug_frame_open(cfi->elf, cfi->image);
+		cfi->debug = sw_debug_frame_open(cfi->elf);
 	}
 	return cfi->debug != NULL ? sw_debug_frame_cfi(cfi->debug) : NULL;
 }
@@ -261,7 +228,7 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 	/* svma is either pc - 1 of a return address or pc. An exact pc at the last byte of a CALL
 	 * does not occur, and a trampoline may be at its first instruction. */
 	struct sw_memory code = sw_elf_cfi_memory(cfi);
-	enum sw_known_code known = sw_arch_known_code(code, svma + 1, cfi->entry_svma);
+	enum sw_known_code known = sw_arch_known_code(code, svma + 1, cfi->elf->header.e_entry);
 	if (known == SW_CODE_UNKNOWN)
 		known = sw_arch_known_code(code, svma, 0);
 	switch (known) {

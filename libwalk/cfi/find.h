@@ -14,7 +14,6 @@
 struct sw_elf_cfi;
 
 enum {
-	SW_ELF_SEGMENTS_MAX = 64,
 	/* Rules kept for one module; when it is reached all are dropped and made anew. */
 	SW_ELF_RULES_MAX = 65536,
 };
@@ -37,11 +36,8 @@ enum sw_elf_row sw_elf_cfi_row(struct sw_elf_cfi *cfi, uint64_t svma,
 /* The table that covers svma: ".eh_frame", ".debug_frame"; NULL when none does. Static. */
 const char *sw_elf_cfi_table(struct sw_elf_cfi *cfi, uint64_t svma);
 
-/* The image's bytes from svma to the end of what its segment has in the file. */
-bool sw_elf_cfi_bytes(const struct sw_elf_cfi *cfi, uint64_t svma, struct sw_bytes *ret);
-
-/* The module's handle; borrowed. */
-Elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi);
+/* The module's headers; borrowed. */
+const struct sw_elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi);
 
 /* For cfi/function.c: svma -> start of its function + 1, 0 when not known. */
 struct sw_map64 *sw_elf_cfi_starts(struct sw_elf_cfi *cfi);

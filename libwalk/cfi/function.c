@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cfi/function.h"
-#include "formats/elf_sections.h"
-
-#include <gelf.h>
+#include "formats/elf_symbol.h"
 
 bool sw_elf_entry_find(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_elf_entry *ret)
 {
@@ -17,25 +15,20 @@ bool sw_elf_entry_find(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_elf_entr
 }
 
 /* The nearest code symbol at or below svma that reaches it. */
-static bool symbol_nearest(Elf_Scn *scn, const GElf_Shdr *shdr, uint64_t svma, uint64_t *best)
+static bool symbol_nearest(struct sw_bytes symbols, bool all, uint64_t svma, uint64_t *best)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	if (data == NULL || shdr->sh_entsize == 0)
-		return false;
 	bool found = false;
-	size_t n = data->d_size / (size_t) shdr->sh_entsize;
-	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX; i++) {
-		GElf_Sym sym;
-		if (gelf_getsym(data, (int) i, &sym) == NULL)
-			break;
-		unsigned type = GELF_ST_TYPE(sym.st_info);
+	Elf64_Sym sym;
+	for (size_t i = 0;
+	     i < SW_ELF_SYMBOLS_MAX && sw_bytes_copy(symbols, i * sizeof(sym), &sym, sizeof(sym));
+	     i++) {
+		unsigned type = ELF64_ST_TYPE(sym.st_info);
 		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS || sym.st_value > svma ||
 		    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 			continue;
 		/* Assembly often gives no size. That it reaches as far as the next symbol is only
 		 * known where all symbols are. */
-		bool reaches = sym.st_size != 0 ? svma - sym.st_value < sym.st_size
-						: shdr->sh_type == SHT_SYMTAB;
+		bool reaches = sym.st_size != 0 ? svma - sym.st_value < sym.st_size : all;
 		if (reaches && (!found || sym.st_value > *best)) {
 			found = true;
 			*best = sym.st_value;
@@ -46,10 +39,13 @@ static bool symbol_nearest(Elf_Scn *scn, const GElf_Shdr *shdr, uint64_t svma, u
 
 static bool symbol_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret)
 {
-	struct sw_elf_sections s = {.elf = sw_elf_cfi_elf(cfi)};
-	while (sw_elf_sections_next(&s))
-		if ((s.shdr.sh_type == SHT_SYMTAB || s.shdr.sh_type == SHT_DYNSYM) &&
-		    symbol_nearest(s.scn, &s.shdr, svma, ret))
+	const struct sw_elf *elf = sw_elf_cfi_elf(cfi);
+	struct sw_elf_section s;
+	struct sw_bytes symbols;
+	for (uint32_t i = 1; sw_elf_section(elf, i, &s); i++)
+		if ((s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) &&
+		    sw_elf_section_bytes(elf, &s, &symbols) &&
+		    symbol_nearest(symbols, s.type == SHT_SYMTAB, svma, ret))
 			return true;
 	return false;
 }

@@ -13,10 +13,6 @@ struct sw_elf_entry {
 	uint64_t entry_svma;           /* of the entry (FDE) itself */
 };
 
-enum {
-	SW_ELF_SYMBOLS_MAX = 4 << 20, /* looked at in one table */
-};
-
 /* The entry of .eh_frame that covers svma. False: none, no search table, or malformed. */
 bool sw_elf_entry_find(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_elf_entry *ret);
 

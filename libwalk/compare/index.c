@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "compare/index.h"
 #include "bytes.h"
-#include "formats/elf_sections.h"
 #include "arena.h"
 
 #include <elfutils/libdw.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,30 +23,27 @@ enum {
 /* .eh_frame while it is read. */
 struct section {
 	const unsigned char *ident;
-	Elf_Data *data;
+	Elf_Data data;
 	uint64_t svma;
 	uint64_t cie_off; /* the CIE whose encoding is known; UINT64_MAX: none */
 	uint8_t encoding; /* of its FDEs' addresses; PE_OMIT when it cannot be told */
 };
 
-static bool section_find(Elf *elf, struct section *ret)
+static bool section_find(const struct sw_elf *elf, struct section *ret)
 {
-	struct sw_elf_sections s = {.elf = elf};
-	size_t names;
-	if (elf_getshdrstrndx(elf, &names) != 0)
+	struct sw_elf_section s;
+	struct sw_bytes bytes;
+	if (!sw_elf_section_named(elf, ".eh_frame", &s) || !(s.flags & SHF_ALLOC) ||
+	    !sw_elf_section_bytes(elf, &s, &bytes))
 		return false;
-	while (sw_elf_sections_next(&s)) {
-		const char *name = elf_strptr(elf, names, s.shdr.sh_name);
-		if (name == NULL || !(s.shdr.sh_flags & SHF_ALLOC) ||
-		    strcmp(name, ".eh_frame") != 0)
-			continue;
-		*ret = (struct section){.ident = (const unsigned char *) elf_getident(elf, NULL),
-					.data = elf_rawdata(s.scn, NULL),
-					.svma = s.shdr.sh_addr,
-					.cie_off = UINT64_MAX};
-		return ret->ident != NULL && ret->data != NULL && ret->data->d_buf != NULL;
-	}
-	return false;
+	*ret = (struct section){.ident = elf->header.e_ident,
+				.data = {.d_buf = (void *) (uintptr_t) bytes.data, /* only read */
+					 .d_type = ELF_T_BYTE,
+					 .d_size = bytes.size,
+					 .d_version = EV_CURRENT},
+				.svma = s.svma,
+				.cie_off = UINT64_MAX};
+	return true;
 }
 
 /* Bytes of a pointer in this encoding; 0 when it has no fixed size. */
@@ -98,8 +93,8 @@ static uint8_t encoding_at(struct section *s, uint64_t cie_off)
 		return s->encoding;
 	s->cie_off = cie_off;
 	s->encoding = PE_OMIT;
-	if (cie_off < s->data->d_size &&
-	    dwarf_next_cfi(s->ident, s->data, true, cie_off, &next, &cie) == 0 &&
+	if (cie_off < s->data.d_size &&
+	    dwarf_next_cfi(s->ident, &s->data, true, cie_off, &next, &cie) == 0 &&
 	    dwarf_cfi_cie_p(&cie))
 		s->encoding = encoding_of(&cie.cie);
 	return s->encoding;
@@ -118,7 +113,7 @@ static bool entry_make(struct section *s, uint64_t off, const Dwarf_FDE *fde,
 	if ((encoding & PE_FORMAT) == PE_SDATA4)
 		pc = (uint64_t) (int64_t) (int32_t) pc;
 	if (encoding & PE_PCREL)
-		pc += (uint64_t) (fde->start - (const uint8_t *) s->data->d_buf);
+		pc += (uint64_t) (fde->start - (const uint8_t *) s->data.d_buf);
 	else
 		pc -= s->svma;
 	int64_t from_section = (int64_t) pc;
@@ -151,14 +146,14 @@ bool sw_libunwind_index_init(struct sw_libunwind_index *index, struct sw_module 
 	struct section s;
 	size_t capacity = 0;
 	*index = (struct sw_libunwind_index){0};
-	Elf *elf = sw_module_elf(module);
+	const struct sw_elf *elf = sw_module_elf(module);
 	if (elf == NULL || !section_find(elf, &s))
 		return false;
 	index->section_svma = s.svma;
 	Dwarf_CFI_Entry entry;
 	/* Goes on or ends with each turn. An entry that libdw does not understand ends it. */
 	for (Dwarf_Off off = 0, next;
-	     dwarf_next_cfi(s.ident, s.data, true, off, &next, &entry) == 0 && next > off;
+	     dwarf_next_cfi(s.ident, &s.data, true, off, &next, &entry) == 0 && next > off;
 	     off = next) {
 		struct sw_libunwind_entry found;
 		if (dwarf_cfi_cie_p(&entry) || !entry_make(&s, off, &entry.fde, &found))

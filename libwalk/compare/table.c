@@ -4,10 +4,7 @@
 #include "cleanup.h"
 #include "snapshot/snapshot.h"
 
-#include <elf.h>
-
 enum {
-	PHDRS_MAX = 256,
 	/* DW_EH_PE_* of LSB 5.0, core, §10.5.1: the only encodings that linkers write. */
 	EH_PE_OMIT = 0xff,
 	EH_PE_UDATA4 = 0x03,
@@ -18,33 +15,6 @@ enum {
 	REGISTERS = 17,             /* DWARF_NUM_PRESERVED_REGS of libunwind on x86-64 */
 	RA_COLUMN = 16,
 };
-
-/* The program header of .eh_frame_hdr: LSB 5.0, core, §11.2 (PT_GNU_EH_FRAME). */
-static bool eh_frame_segment(struct sw_bytes image, uint64_t *ret_svma, uint64_t *ret_bytes)
-{
-	uint64_t phoff;
-	uint16_t phnum, phentsize;
-	if (!sw_bytes_u64(image, offsetof(Elf64_Ehdr, e_phoff), &phoff) ||
-	    !sw_bytes_u16(image, offsetof(Elf64_Ehdr, e_phentsize), &phentsize) ||
-	    !sw_bytes_u16(image, offsetof(Elf64_Ehdr, e_phnum), &phnum))
-		return false;
-	if (memcmp(image.data, ELFMAG, SELFMAG) != 0 || image.data[EI_CLASS] != ELFCLASS64 ||
-	    phentsize != sizeof(Elf64_Phdr))
-		return false;
-	for (unsigned i = 0; i < phnum && i < PHDRS_MAX; i++) {
-		struct sw_bytes phdr;
-		uint32_t type;
-		if (phoff > image.size ||
-		    !sw_bytes_sub(image, phoff + i * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr), &phdr))
-			return false;
-		(void) sw_bytes_u32(phdr, offsetof(Elf64_Phdr, p_type), &type); /* inside */
-		if (type != PT_GNU_EH_FRAME)
-			continue;
-		return sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_vaddr), ret_svma) &&
-		       sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_memsz), ret_bytes);
-	}
-	return false;
-}
 
 static bool table_fill(unw_dyn_info_t *info, const struct sw_place *place, uint64_t hdr_avma,
 		       uint64_t hdr_bytes, struct sw_memory memory)
@@ -74,11 +44,10 @@ static bool table_fill(unw_dyn_info_t *info, const struct sw_place *place, uint6
 static bool table_from_image(struct sw_libunwind_table *table, const struct sw_place *place,
 			     struct sw_memory memory)
 {
-	struct sw_bytes image;
-	uint64_t hdr_svma, hdr_bytes;
-	image.data = sw_module_image(place->module, &image.size);
-	return image.data != NULL && eh_frame_segment(image, &hdr_svma, &hdr_bytes) &&
-	       table_fill(&table->info, place, hdr_svma + place->bias, hdr_bytes, memory);
+	const struct sw_elf *elf = sw_module_elf(place->module);
+	struct sw_elf_segment hdr; /* LSB 5.0, core, §11.2 */
+	return elf != NULL && sw_elf_segment_typed(elf, PT_GNU_EH_FRAME, &hdr) &&
+	       table_fill(&table->info, place, hdr.svma + place->bias, hdr.memory_bytes, memory);
 }
 
 static bool table_from_section(struct sw_libunwind_table *table, const struct sw_snapshot *snap,

@@ -2,21 +2,19 @@
 #ifndef SW_ELF_SYMBOL_H
 #define SW_ELF_SYMBOL_H
 
-#include "bytes.h"
+#include "elf_file.h"
 
 /*
- * An ELF file's symbols by name, without libelf: what is looked for is rarely there, and looking
- * must cost next to nothing, though every file of every process is looked at. Exported symbols are
- * searched through their hash table. Of .symtab, whose strings may be many megabytes, only the names
- * of small variables are looked at.
+ * An ELF file's symbols by name. What is looked for is rarely there, and looking must cost next to
+ * nothing, though every file of every process is looked at. Exported symbols are searched through
+ * their hash table. Of .symtab, whose strings may be many megabytes, only the names of small variables
+ * are looked at.
  * Source: gABI 4.3, chapters 4 and 5; DT_GNU_HASH as in binutils 2.40, bfd/elflink.c.
  */
 struct sw_elf_symbols {
-	struct sw_bytes image;
-	struct sw_bytes dynsym, dynstr;
+	const struct sw_elf *elf; /* borrowed */
+	struct sw_elf_table dynsym, symtab;
 	struct sw_bytes gnu_hash; /* none: .dynsym is searched in a row */
-	struct sw_bytes symtab, strtab;
-	struct sw_bytes sections; /* headers */
 };
 
 enum {
@@ -30,8 +28,8 @@ struct sw_elf_symbol {
 	uint64_t svma, size;
 };
 
-/* False when it is no x86-64 ELF file. It need not have symbols. */
-bool sw_elf_symbols_open(struct sw_bytes image, struct sw_elf_symbols *ret);
+/* False when elf is NULL, or not for x86-64. It need not have symbols. */
+bool sw_elf_symbols_open(const struct sw_elf *elf, struct sw_elf_symbols *ret);
 
 /* A defined exported symbol of that name, whatever its version, binding and type. */
 bool sw_elf_symbols_find(const struct sw_elf_symbols *symbols, const char *name,
@@ -49,9 +47,5 @@ struct sw_elf_wanted {
  * through once for all that is wanted: SW_ELF_NAMES_MAX names, others are not found. */
 void sw_elf_symbols_variables(const struct sw_elf_symbols *symbols,
 			      const struct sw_elf_wanted *wanted, size_t n_wanted);
-
-/* The bytes at an address, to the end of what its load segment has in the file. */
-bool sw_elf_symbols_bytes(const struct sw_elf_symbols *symbols, uint64_t svma,
-			  struct sw_bytes *ret);
 
 #endif

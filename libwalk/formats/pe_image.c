@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "formats/pe_image.h"
+#include "pe_image.h"
 
 enum {
 	DOS_BYTES = 64,
@@ -92,6 +92,8 @@ static bool nt_parse(struct sw_bytes nt, struct sw_pe_image *ret, uint64_t *ret_
 	ret->machine = u16_at(nt, coff);
 	ret->n_sections = u16_at(nt, coff + 2);
 	ret->timestamp = u32_at(nt, coff + 4);
+	ret->symbols_off = u32_at(nt, coff + 8);
+	ret->n_symbols = u32_at(nt, coff + 12);
 	ret->image_bytes = u32_at(optional, 56);
 	ret->header_bytes = u32_at(optional, 60);
 	ret->checksum = u32_at(optional, 64);

@@ -42,6 +42,7 @@ struct sw_pe_image {
 	uint32_t image_bytes, header_bytes;
 	uint64_t preferred_avma; /* where the linker put it: DWARF's addresses count from there */
 	struct sw_pe_directory exports, exception, debug;
+	uint32_t symbols_off, n_symbols; /* COFF's, in the file; 0, 0 when there are none */
 	size_t n_sections;
 	struct sw_pe_section sections[SW_PE_SECTIONS_MAX];
 };

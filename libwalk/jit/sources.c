@@ -67,9 +67,7 @@ static const struct sw_jit_module *module_probe(struct sw_module *module)
 	if (m == NULL)
 		return NULL;
 	struct sw_elf_symbols symbols;
-	struct sw_bytes image;
-	image.data = sw_module_image(module, &image.size);
-	if (image.data != NULL && sw_elf_symbols_open(image, &symbols))
+	if (sw_elf_symbols_open(sw_module_elf(module), &symbols))
 		symbols_probe(&symbols, m);
 	*slot = m;
 	return m;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The outer shape of ELF core files: header and program headers.
- * Source: System V gABI 4.1, chapters 4 and 5; elf(5); PN_XNUM: Linux fs/binfmt_elf.c
- * (fill_extnum_info) of v6.1.
  */
 #include "saved/core_elf.h"
 #include "errors.h"
+#include "formats/elf_file.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 static const char *compressed_as(struct sw_bytes file)
@@ -67,28 +65,6 @@ static int check_kind(struct sw_bytes file, const char *name, struct sw_error *e
 	return 0;
 }
 
-/*
- * Number of program headers; with 65535 or more it is in section header 0. The kernel writes that
- * one at the very end of the file: a core cut short has lost it, which is false.
- */
-static bool phdr_count(struct sw_bytes file, uint64_t *ret)
-{
-	uint16_t phnum = 0;
-	(void) sw_bytes_u16(file, offsetof(Elf64_Ehdr, e_phnum), &phnum); /* inside: checked */
-	*ret = phnum;
-	if (phnum != PN_XNUM)
-		return true;
-	uint64_t shoff = 0;
-	uint32_t info = 0;
-	struct sw_bytes section;
-	(void) sw_bytes_u64(file, offsetof(Elf64_Ehdr, e_shoff), &shoff);
-	if (!sw_bytes_sub(file, shoff, sizeof(Elf64_Shdr), &section))
-		return false;
-	(void) sw_bytes_u32(section, offsetof(Elf64_Shdr, sh_info), &info);
-	*ret = info;
-	return true;
-}
-
 /* The bytes of [offset, offset + size) that the file holds; counts those it does not. */
 static struct sw_bytes clip(struct sw_bytes file, uint64_t offset, uint64_t size,
 			    uint64_t *missing_bytes)
@@ -109,45 +85,37 @@ static uint32_t prot_of(uint32_t flags)
 	       (flags & PF_X ? SW_MAP_EXEC : 0);
 }
 
-static void take_phdr(struct sw_core_elf *core, struct sw_bytes file, struct sw_bytes phdr)
+static void take_segment(struct sw_core_elf *core, struct sw_bytes file, struct sw_elf_segment *s)
 {
-	uint32_t type = 0, flags = 0;
-	uint64_t offset = 0, vaddr = 0, filesz = 0, memsz = 0, end;
-	(void) sw_bytes_u32(phdr, offsetof(Elf64_Phdr, p_type), &type); /* all inside */
-	(void) sw_bytes_u32(phdr, offsetof(Elf64_Phdr, p_flags), &flags);
-	(void) sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_offset), &offset);
-	(void) sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_vaddr), &vaddr);
-	(void) sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_filesz), &filesz);
-	(void) sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_memsz), &memsz);
-	if (type == PT_NOTE && core->n_notes < SW_CORE_NOTE_SEGMENTS_MAX) {
-		core->notes[core->n_notes++] = clip(file, offset, filesz, &core->missing_bytes);
-	} else if (type == PT_LOAD && memsz > 0 && !__builtin_add_overflow(vaddr, memsz, &end)) {
-		if (filesz > memsz)
-			filesz = memsz;
+	uint64_t end;
+	if (s->type == PT_NOTE && core->n_notes < SW_CORE_NOTE_SEGMENTS_MAX) {
+		core->notes[core->n_notes++] =
+			clip(file, s->off, s->file_bytes, &core->missing_bytes);
+	} else if (s->type == PT_LOAD && s->memory_bytes > 0 &&
+		   !__builtin_add_overflow(s->svma, s->memory_bytes, &end)) {
+		if (s->file_bytes > s->memory_bytes)
+			s->file_bytes = s->memory_bytes;
 		core->segments[core->n_segments++] = (struct sw_core_segment){
-			.start_avma = vaddr,
+			.start_avma = s->svma,
 			.end_avma = end,
-			.data = clip(file, offset, filesz, &core->missing_bytes),
-			.prot = prot_of(flags),
+			.data = clip(file, s->off, s->file_bytes, &core->missing_bytes),
+			.prot = prot_of(s->flags),
 		};
 	}
 }
 
 /* When the count is lost, the table ends where the first of its contents begins. */
-static void take_phdrs(struct sw_core_elf *core, struct sw_bytes file, uint64_t phoff,
-		       uint64_t count, bool counted)
+static void take_segments(struct sw_core_elf *core, const struct sw_elf *elf, uint32_t count)
 {
 	uint64_t end_off = UINT64_MAX;
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t phdr_off = phoff + i * sizeof(Elf64_Phdr), content_off = 0;
-		struct sw_bytes phdr;
-		if (!sw_bytes_sub(file, phdr_off, sizeof(Elf64_Phdr), &phdr) ||
-		    (!counted && phdr_off >= end_off))
+	struct sw_elf_segment s;
+	for (uint32_t i = 0; i < count && sw_elf_segment(elf, i, &s); i++) {
+		if (elf->n_segments_said == UINT64_MAX &&
+		    elf->header.e_phoff + i * sizeof(Elf64_Phdr) >= end_off)
 			return;
-		take_phdr(core, file, phdr);
-		(void) sw_bytes_u64(phdr, offsetof(Elf64_Phdr, p_offset), &content_off);
-		if (content_off < end_off)
-			end_off = content_off;
+		if (s.off < end_off)
+			end_off = s.off;
+		take_segment(core, elf->image, &s);
 	}
 }
 
@@ -176,34 +144,27 @@ int sw_core_elf_parse(struct sw_arena *arena, struct sw_bytes file, const char *
 	int r = check_kind(file, name, err);
 	if (r < 0)
 		return r;
-	uint64_t phoff = 0;
-	uint16_t phentsize = 0;
-	(void) sw_bytes_u64(file, offsetof(Elf64_Ehdr, e_phoff), &phoff); /* inside: checked */
-	(void) sw_bytes_u16(file, offsetof(Elf64_Ehdr, e_phentsize), &phentsize);
-	if (phentsize != sizeof(Elf64_Phdr))
+	struct sw_elf elf;
+	(void) sw_elf_init_core(&elf, file); /* it is one: checked */
+	if (elf.header.e_phentsize != sizeof(Elf64_Phdr))
 		return sw_fail(err, SW_E_FORMAT, "%s: program headers of %u bytes", name,
-			       phentsize);
+			       elf.header.e_phentsize);
 	struct sw_core_elf core = {0};
-	uint64_t count, held = phoff < file.size ? (file.size - phoff) / sizeof(Elf64_Phdr) : 0;
-	bool counted = phdr_count(file, &count);
-	if (!counted) {
-		count = held;
+	uint32_t count = elf.n_segments;
+	if (elf.n_segments_said == UINT64_MAX)
 		core.missing_bytes = sizeof(Elf64_Shdr);
-	}
-	if (count > held) {
-		core.missing_bytes = (count - held) * sizeof(Elf64_Phdr);
-		count = held;
-	}
+	else
+		core.missing_bytes = (elf.n_segments_said - count) * sizeof(Elf64_Phdr);
 	core.limited = count > SW_CORE_SEGMENTS_MAX;
 	if (core.limited)
 		count = SW_CORE_SEGMENTS_MAX;
 	if (count == 0)
 		return sw_fail(err, SW_E_FORMAT, "%s: no program headers: cut short?", name);
-	core.segments = sw_arena_calloc(arena, (size_t) count, sizeof(*core.segments));
+	core.segments = sw_arena_calloc(arena, count, sizeof(*core.segments));
 	core.notes = sw_arena_calloc(arena, SW_CORE_NOTE_SEGMENTS_MAX, sizeof(*core.notes));
 	if (core.segments == NULL || core.notes == NULL)
 		return sw_fail_nomem(err);
-	take_phdrs(&core, file, phoff, count, counted);
+	take_segments(&core, &elf, count);
 	sort_segments(&core);
 	*ret = core;
 	return 0;

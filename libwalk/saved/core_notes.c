@@ -8,8 +8,8 @@
 #include "saved/core_notes.h"
 #include "arch/arch.h"
 #include "errors.h"
+#include "formats/elf_file.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 enum {
@@ -224,32 +224,20 @@ int sw_core_notes_parse(struct sw_arena *arena, struct sw_bytes segment,
 			struct sw_core_notes *notes)
 {
 	static const char owner[] = "CORE";
+	struct sw_elf_note note;
 	uint64_t offset = 0;
 	/* Each turn goes on by at least a header: bounded by the size of the file. */
-	while (segment.size - offset >= NOTE_HEADER_BYTES) {
-		uint32_t name_bytes = 0, desc_bytes = 0, type = 0;
-		(void) sw_bytes_u32(segment, offset, &name_bytes); /* inside: loop condition */
-		(void) sw_bytes_u32(segment, offset + 4, &desc_bytes);
-		(void) sw_bytes_u32(segment, offset + 8, &type);
-		struct sw_bytes name, desc;
-		uint64_t name_off = offset + NOTE_HEADER_BYTES;
-		uint64_t desc_off = name_off + ((uint64_t) name_bytes + NOTE_ALIGN - 1) /
-						       NOTE_ALIGN * NOTE_ALIGN;
-		if (!sw_bytes_sub(segment, name_off, name_bytes, &name) ||
-		    !sw_bytes_sub(segment, desc_off, desc_bytes, &desc)) {
-			notes->malformed = true;
-			return 0;
-		}
-		if (name.size == sizeof(owner) && memcmp(name.data, owner, sizeof(owner)) == 0) {
-			int r = take_note(arena, type, desc, notes);
-			if (r < 0)
-				return r;
-		}
-		offset = desc_off +
-			 ((uint64_t) desc_bytes + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
-		if (offset > segment.size)
-			return 0; /* the last one without its padding */
+	while (sw_elf_note(segment, NOTE_ALIGN, &offset, &note)) {
+		if (note.name.size != sizeof(owner) ||
+		    memcmp(note.name.data, owner, sizeof(owner)) != 0)
+			continue;
+		int r = take_note(arena, note.type, note.value, notes);
+		if (r < 0)
+			return r;
 	}
+	/* The last one may lack its padding. */
+	if (sw_bytes_has(segment, offset, NOTE_HEADER_BYTES))
+		notes->malformed = true;
 	return 0;
 }
 

@@ -2,14 +2,13 @@
 #include "snapshot/snapshot.h"
 #include "saved/core_open.h"
 #include "cleanup.h"
-#include "bytes.h"
+#include "formats/elf_file.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PHDRS_MAX = 256, NOTE_BYTES_MAX = 4096, PAGE_BYTES = 4096 };
+enum { SEGMENTS_MAX = 256, NOTE_BYTES_MAX = 4096, PAGE_BYTES = 4096 };
 
 int sw_core_open_regular(const char *path)
 {
@@ -39,96 +38,57 @@ static struct sw_memory file_memory(int *fd)
 	return (struct sw_memory){&ops, fd};
 }
 
-/* Program headers of an ELF image at base into phdrs; their number. */
-static size_t phdrs_read(struct sw_memory memory, uint64_t base, Elf64_Phdr phdrs[PHDRS_MAX])
-{
-	Elf64_Ehdr ehdr;
-	uint64_t at;
-	if (!sw_memory_read(memory, base, &ehdr, sizeof(ehdr)) ||
-	    memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_phentsize != sizeof(Elf64_Phdr))
-		return 0;
-	size_t n = ehdr.e_phnum < PHDRS_MAX ? ehdr.e_phnum : PHDRS_MAX;
-	if (n == 0 || __builtin_add_overflow(base, ehdr.e_phoff, &at) ||
-	    !sw_memory_read(memory, at, phdrs, n * sizeof(*phdrs)))
-		return 0;
-	return n;
-}
-
-/* System V gABI 4.1, chapter 5 "Note Section"; segments aligned to 8 pad to 8 (GNU property). */
-static size_t build_id_in(struct sw_bytes notes, uint64_t align, uint8_t id[SW_BUILD_ID_MAX])
-{
-	enum { HEADER_BYTES = 12 };
-	uint64_t offset = 0, mask = align == 8 ? 7 : 3;
-	/* Each turn goes on by a header at least. */
-	while (sw_bytes_has(notes, offset, HEADER_BYTES)) {
-		uint32_t name_bytes = 0, desc_bytes = 0, type = 0;
-		(void) sw_bytes_u32(notes, offset, &name_bytes); /* inside */
-		(void) sw_bytes_u32(notes, offset + 4, &desc_bytes);
-		(void) sw_bytes_u32(notes, offset + 8, &type);
-		uint64_t name_off = offset + HEADER_BYTES;
-		uint64_t desc_off = (name_off + name_bytes + mask) & ~mask;
-		char name[sizeof(ELF_NOTE_GNU)];
-		if (type == NT_GNU_BUILD_ID && name_bytes == sizeof(name) && desc_bytes > 0 &&
-		    desc_bytes <= SW_BUILD_ID_MAX &&
-		    sw_bytes_copy(notes, name_off, name, sizeof(name)) &&
-		    memcmp(name, ELF_NOTE_GNU, sizeof(name)) == 0 &&
-		    sw_bytes_copy(notes, desc_off, id, desc_bytes))
-			return desc_bytes;
-		offset = (desc_off + desc_bytes + mask) & ~mask;
-	}
-	return 0;
-}
-
 size_t sw_core_build_id(struct sw_memory memory, uint64_t base, uint64_t limit,
 			uint8_t id[SW_BUILD_ID_MAX])
 {
-	Elf64_Phdr phdrs[PHDRS_MAX];
-	size_t n = phdrs_read(memory, base, phdrs);
+	struct sw_elf_segment segments[SEGMENTS_MAX];
+	size_t n = sw_elf_segments_read(memory, base, segments, SEGMENTS_MAX);
 	for (size_t i = 0; i < n; i++) {
 		uint8_t notes[NOTE_BYTES_MAX];
-		const Elf64_Phdr *p = &phdrs[i];
-		size_t size = p->p_filesz < sizeof(notes) ? (size_t) p->p_filesz : sizeof(notes);
+		const struct sw_elf_segment *s = &segments[i];
+		size_t size =
+			s->file_bytes < sizeof(notes) ? (size_t) s->file_bytes : sizeof(notes);
 		uint64_t at;
-		if (p->p_type != PT_NOTE || p->p_offset > limit || size > limit - p->p_offset ||
-		    __builtin_add_overflow(base, p->p_offset, &at) ||
-		    !sw_memory_read(memory, at, notes, size))
+		struct sw_bytes found;
+		if (s->type != PT_NOTE || s->off > limit || size > limit - s->off ||
+		    __builtin_add_overflow(base, s->off, &at) ||
+		    !sw_memory_read(memory, at, notes, size) ||
+		    !sw_elf_notes_build_id((struct sw_bytes){notes, size}, s->align, &found) ||
+		    found.size > SW_BUILD_ID_MAX)
 			continue;
-		size_t found = build_id_in((struct sw_bytes){notes, size}, p->p_align, id);
-		if (found > 0)
-			return found;
+		memcpy(id, found.data, found.size);
+		return found.size;
 	}
 	return 0;
 }
 
-static uint64_t page_of(const Elf64_Phdr *phdr)
+static uint64_t page_of(const struct sw_elf_segment *segment)
 {
-	return phdr->p_offset & ~(uint64_t) (PAGE_BYTES - 1);
+	return segment->off & ~(uint64_t) (PAGE_BYTES - 1);
 }
 
 uint32_t sw_core_file_prot(int fd, uint64_t file_off)
 {
-	Elf64_Phdr phdrs[PHDRS_MAX];
-	const Elf64_Phdr *found = NULL;
-	size_t n = phdrs_read(file_memory(&fd), 0, phdrs);
+	struct sw_elf_segment segments[SEGMENTS_MAX];
+	const struct sw_elf_segment *found = NULL;
+	size_t n = sw_elf_segments_read(file_memory(&fd), 0, segments, SEGMENTS_MAX);
 	for (size_t i = 0; i < n; i++) {
-		const Elf64_Phdr *p = &phdrs[i];
+		const struct sw_elf_segment *s = &segments[i];
 		/* Mappings begin at the page that holds the segment's first byte. Where a segment
 		 * ends in the page in which the next one begins (lld), the mapping is the next. Where
 		 * both begin in it (small read-only data before data, GNU ld) there are two mappings
 		 * of the page, and that of the data, which is written to, is not left out. */
-		uint64_t begin = page_of(p);
-		if (p->p_type == PT_LOAD && file_off >= begin &&
-		    file_off - begin < p->p_filesz + (p->p_offset - begin) &&
-		    (found == NULL || p->p_offset > found->p_offset) &&
-		    (found == NULL || page_of(found) != begin || !(p->p_flags & PF_W)))
-			found = p;
+		uint64_t begin = page_of(s);
+		if (s->type == PT_LOAD && file_off >= begin &&
+		    file_off - begin < s->file_bytes + (s->off - begin) &&
+		    (found == NULL || s->off > found->off) &&
+		    (found == NULL || page_of(found) != begin || !(s->flags & PF_W)))
+			found = s;
 	}
 	if (found == NULL)
 		return 0;
-	return (found->p_flags & PF_R ? SW_MAP_READ : 0u) |
-	       (found->p_flags & PF_W ? SW_MAP_WRITE : 0u) |
-	       (found->p_flags & PF_X ? SW_MAP_EXEC : 0u);
+	return (found->flags & PF_R ? SW_MAP_READ : 0u) |
+	       (found->flags & PF_W ? SW_MAP_WRITE : 0u) | (found->flags & PF_X ? SW_MAP_EXEC : 0u);
 }
 
 static bool core_read(void *arg, uint64_t avma, void *buffer, size_t length)

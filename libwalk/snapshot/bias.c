@@ -3,33 +3,21 @@
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
-#include <gelf.h>
-
-enum {
-	IMAGE_PHDRS_MAX = 4096,
-	IMAGE_PAGE = 4096,
-};
+enum { IMAGE_PAGE = 4096 };
 
 /* The load segment that the mapping at file_off came from; its address for that offset.
  * Segments are mapped in whole pages. */
-static bool segment_svma(Elf *elf, const struct sw_map *map, uint64_t *ret)
+static bool segment_svma(const struct sw_elf *elf, const struct sw_map *map, uint64_t *ret)
 {
-	size_t n;
-	if (elf_getphdrnum(elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && i < IMAGE_PHDRS_MAX; i++) {
-		GElf_Phdr phdr;
-		if (gelf_getphdr(elf, (int) i, &phdr) == NULL)
-			return false;
-		if (phdr.p_type != PT_LOAD)
+	struct sw_elf_segment s;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++) {
+		if (s.type != PT_LOAD || ((map->prot & SW_MAP_EXEC) && !(s.flags & PF_X)))
 			continue;
-		if ((map->prot & SW_MAP_EXEC) && !(phdr.p_flags & PF_X))
+		uint64_t begin = s.off & -(uint64_t) IMAGE_PAGE, end;
+		if (__builtin_add_overflow(s.off, s.file_bytes, &end) || map->file_off < begin ||
+		    map->file_off >= end)
 			continue;
-		uint64_t begin = phdr.p_offset & -(uint64_t) IMAGE_PAGE, end;
-		if (__builtin_add_overflow(phdr.p_offset, phdr.p_filesz, &end) ||
-		    map->file_off < begin || map->file_off >= end)
-			continue;
-		*ret = phdr.p_vaddr + (map->file_off - phdr.p_offset);
+		*ret = s.svma + (map->file_off - s.off);
 		return true;
 	}
 	return false;
@@ -45,9 +33,10 @@ bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
 		place->resolved = 1;
 		return true;
 	}
-	Elf *elf = place->module->kind == SW_MODULE_ELF || place->module->kind == SW_MODULE_VDSO
-			   ? sw_module_elf(place->module)
-			   : NULL;
+	const struct sw_elf *elf =
+		place->module->kind == SW_MODULE_ELF || place->module->kind == SW_MODULE_VDSO
+			? sw_module_elf(place->module)
+			: NULL;
 	if (elf == NULL)
 		return false;
 	for (size_t i = 0; i < snap->n_maps; i++) {

@@ -5,15 +5,12 @@
 #include "formats/pe_image.h"
 
 #include <string.h>
-#include <elfutils/libdwelf.h>
 #include <sys/mman.h>
 
 enum { MODULES_MAX = 65536, MODULE_IMAGE_MAX = INT32_MAX };
 
 int sw_context_create(struct sw_context **ret, struct sw_error *err)
 {
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return sw_fail(err, SW_E_INTERNAL, "libelf is older than its header");
 	struct sw_context *ctx = calloc(1, sizeof(*ctx));
 	if (ctx == NULL)
 		return sw_fail_nomem(err);
@@ -26,8 +23,6 @@ static void module_destroy(struct sw_module *m)
 	if (m == NULL)
 		return;
 	sw_slots_deinit(&m->slots);
-	if (m->elf != NULL)
-		(void) elf_end(m->elf); /* returns a count, not an error */
 	if (m->image_copied)
 		free((void *) m->image);
 	else if (m->image != NULL)
@@ -218,27 +213,17 @@ const char *sw_module_problem(struct sw_module *module)
 	return module->problem;
 }
 
-Elf *sw_module_elf(struct sw_module *module)
+const struct sw_elf *sw_module_elf(struct sw_module *module)
 {
-	if (module->elf_tried)
-		return module->elf;
-	module->elf_tried = true;
-	if (module->kind == SW_MODULE_PE)
-		return NULL; /* no fault of its */
-	size_t size;
-	const void *image = sw_module_image(module, &size);
-	if (image == NULL)
-		return NULL;
-	/* libelf's prototype lacks const; it does not write to an image it was not asked to change */
-	Elf *elf = elf_memory((char *) image, size);
-	if (elf == NULL || elf_kind(elf) != ELF_K_ELF) {
-		if (elf != NULL)
-			(void) elf_end(elf);
-		module->problem = "it is no ELF file";
-		return NULL;
+	if (!module->elf_tried && module->kind != SW_MODULE_PE) {
+		struct sw_bytes image = {0};
+		module->elf_tried = true;
+		image.data = sw_module_image(module, &image.size);
+		module->is_elf = image.data != NULL && sw_elf_init(&module->elf, image);
+		if (image.data != NULL && !module->is_elf)
+			module->problem = "it is no ELF file";
 	}
-	module->elf = elf;
-	return elf;
+	return module->is_elf ? &module->elf : NULL;
 }
 
 static size_t pe_build_id(struct sw_module *module, uint8_t id[SW_BUILD_ID_MAX])
@@ -251,13 +236,12 @@ static size_t pe_build_id(struct sw_module *module, uint8_t id[SW_BUILD_ID_MAX])
 
 static size_t elf_build_id(struct sw_module *module, uint8_t id[SW_BUILD_ID_MAX])
 {
-	const void *bits = NULL;
-	Elf *elf = sw_module_elf(module);
-	ssize_t n = elf != NULL ? dwelf_elf_gnu_build_id(elf, &bits) : -1;
-	if (n <= 0 || n > SW_BUILD_ID_MAX)
+	const struct sw_elf *elf = sw_module_elf(module);
+	struct sw_bytes found;
+	if (elf == NULL || !sw_elf_build_id(elf, &found) || found.size > SW_BUILD_ID_MAX)
 		return 0;
-	memcpy(id, bits, (size_t) n);
-	return (size_t) n;
+	memcpy(id, found.data, found.size);
+	return found.size;
 }
 
 const uint8_t *sw_module_build_id(struct sw_module *module, size_t *ret_length)

@@ -3,12 +3,12 @@
 #define SW_MODULE_H
 
 #include "arena.h"
+#include "formats/elf_file.h"
 #include "map.h"
 #include "slots.h"
 
 #include <snapwalk/walk.h>
 
-#include <libelf.h>
 #include <sys/stat.h>
 
 /*
@@ -32,8 +32,8 @@ struct sw_module {
 	bool image_copied;
 	const char *problem; /* static; why there is no image */
 
-	bool elf_tried;
-	Elf *elf; /* owned, over image (private to libwalk); NULL when it is no ELF file */
+	bool elf_tried, is_elf;
+	struct sw_elf elf; /* over image */
 
 	bool build_id_tried;
 	uint8_t build_id[SW_BUILD_ID_MAX];
@@ -60,7 +60,7 @@ int sw_context_module_memory(struct sw_context *ctx, enum sw_module_kind kind, c
 			     bool deleted, uint8_t *image, size_t image_size, const char *problem,
 			     struct sw_module **ret);
 
-/* The ELF handle over the image, NULL when there is none. */
-Elf *sw_module_elf(struct sw_module *module);
+/* The ELF view of the image, NULL when there is none. */
+const struct sw_elf *sw_module_elf(struct sw_module *module);
 
 #endif

@@ -3,11 +3,8 @@
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MEMORY_PHDRS_MAX = 4096 };
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -82,18 +79,11 @@ size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma)
  * after relocation. Only segments that were never writable are what the file says. */
 static bool segment_constant(struct sw_module *module, uint64_t file_off)
 {
-	Elf *elf = sw_module_elf(module);
-	size_t n;
-	if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && i < MEMORY_PHDRS_MAX; i++) {
-		GElf_Phdr phdr;
-		if (gelf_getphdr(elf, (int) i, &phdr) == NULL)
-			return false;
-		if (phdr.p_type == PT_LOAD && file_off >= phdr.p_offset &&
-		    file_off - phdr.p_offset < phdr.p_filesz)
-			return !(phdr.p_flags & PF_W);
-	}
+	const struct sw_elf *elf = sw_module_elf(module);
+	struct sw_elf_segment s;
+	for (uint32_t i = 0; elf != NULL && sw_elf_segment(elf, i, &s); i++)
+		if (s.type == PT_LOAD && file_off >= s.off && file_off - s.off < s.file_bytes)
+			return !(s.flags & PF_W);
 	return false;
 }
 

@@ -46,13 +46,15 @@ static size_t addresses_pick(struct sw_bytes image, struct sw_frame *frames)
 
 static void exported_find(struct sw_bytes image)
 {
+	struct sw_elf elf;
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol symbol;
 	struct sw_bytes bytes;
 	const char *name;
-	if (sw_elf_symbols_open(image, &symbols) && sw_bytes_str(symbols.dynstr, 1, &name) &&
+	if (sw_elf_init(&elf, image) && sw_elf_symbols_open(&elf, &symbols) &&
+	    sw_bytes_str(symbols.dynsym.strings, 1, &name) &&
 	    sw_elf_symbols_find(&symbols, name, &symbol) &&
-	    sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes))
+	    sw_elf_loaded(&elf, symbol.svma, &bytes))
 		assert(bytes.size > 0 && bytes.size <= image.size);
 }
 

@@ -19,18 +19,18 @@ static void frame_add(struct sw_frame *frames, size_t *n, uint64_t svma)
 static size_t addresses_pick(struct sw_bytes image, struct sw_frame *frames)
 {
 	static const uint64_t edges[] = {0, 1, UINT32_MAX, UINT64_MAX, 0x1000, 0x1020, 0x1110};
-	struct sw_pefile pe;
+	struct sw_pe_file pe;
 	struct sw_bytes functions = {0};
 	uint32_t rva = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(edges); i++)
 		frame_add(frames, &n, edges[i]);
-	if (!sw_pefile_init(&pe, image))
+	if (!sw_pe_file_init(&pe, image))
 		return n;
-	(void) sw_pefile_directory(&pe, SW_PEFILE_EXCEPTION, &rva, &functions); /* none: empty */
+	(void) sw_pe_file_directory(&pe, pe.headers.exception, &functions); /* none: empty */
 	for (uint64_t at = 0; sw_bytes_u32(functions, at, &rva) && at < 16 * 12; at += 12)
 		frame_add(frames, &n, (uint64_t) rva + 5);
-	for (uint64_t at = 8; sw_bytes_u32(pe.symbols, at, &rva); at += SW_PEFILE_SYMBOL_BYTES)
+	for (uint64_t at = 8; sw_bytes_u32(pe.symbols, at, &rva); at += SW_PE_FILE_SYMBOL_BYTES)
 		frame_add(frames, &n, 0x1000 + (uint64_t) rva);
 	return n;
 }

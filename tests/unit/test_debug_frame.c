@@ -15,11 +15,9 @@ static const uint8_t rows[] = {0x44, 0x0e, 40};
 static int cfa_offset(const struct image_section *section)
 {
 	uint8_t *image = elf_image(&(struct image_parts){.sections = section, .n_sections = 1});
-	assert_int_not_equal(elf_version(EV_CURRENT), EV_NONE);
-	Elf *elf = elf_memory((char *) image, IMAGE_BYTES);
-	assert_non_null(elf);
-	struct sw_debug_frame *frame =
-		sw_debug_frame_open(elf, (struct sw_bytes){image, IMAGE_BYTES});
+	struct sw_elf elf;
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){image, IMAGE_BYTES}));
+	struct sw_debug_frame *frame = sw_debug_frame_open(&elf);
 	int result = -2;
 	if (frame != NULL) {
 		Dwarf_Frame *row;
@@ -34,7 +32,6 @@ static int cfa_offset(const struct image_section *section)
 		}
 	}
 	sw_debug_frame_close(frame);
-	elf_end(elf);
 	free(image);
 	return result;
 }

@@ -65,13 +65,13 @@ static void test_image_by_svma(void **state)
 	struct sw_snapshot *snap = snapshot();
 	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
 	struct sw_bytes bytes = {0};
-	assert_true(sw_elf_cfi_bytes(cfi, IMAGE_CODE + 1, &bytes));
+	assert_true(sw_elf_loaded(sw_elf_cfi_elf(cfi), IMAGE_CODE + 1, &bytes));
 	assert_int_equal(bytes.size, IMAGE_BYTES - IMAGE_CODE - 1);
 	assert_int_equal(bytes.data[0], 2);
-	assert_true(sw_elf_cfi_bytes(cfi, IMAGE_BYTES - 1, &bytes));
+	assert_true(sw_elf_loaded(sw_elf_cfi_elf(cfi), IMAGE_BYTES - 1, &bytes));
 	assert_int_equal(bytes.size, 1);
-	assert_false(sw_elf_cfi_bytes(cfi, IMAGE_BYTES, &bytes));
-	assert_false(sw_elf_cfi_bytes(cfi, UINT64_MAX, &bytes));
+	assert_false(sw_elf_loaded(sw_elf_cfi_elf(cfi), IMAGE_BYTES, &bytes));
+	assert_false(sw_elf_loaded(sw_elf_cfi_elf(cfi), UINT64_MAX, &bytes));
 	uint16_t two = 0;
 	struct sw_memory memory = sw_elf_cfi_memory(cfi);
 	assert_true(sw_memory_read(memory, IMAGE_CODE + 2, &two, sizeof(two)));

@@ -22,6 +22,13 @@ static struct sw_bytes image(void)
 	return (struct sw_bytes){elf.bytes, elf.size};
 }
 
+static struct sw_elf file;
+
+static bool open_image(struct sw_bytes bytes, struct sw_elf_symbols *ret)
+{
+	return sw_elf_init(&file, bytes) && sw_elf_symbols_open(&file, ret);
+}
+
 static uint32_t hash_of(const char *name)
 {
 	uint32_t h = 5381;
@@ -58,7 +65,7 @@ static void found(const char *name, uint64_t svma)
 {
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol symbol = {0};
-	assert_true(sw_elf_symbols_open(image(), &symbols));
+	assert_true(open_image(image(), &symbols));
 	assert_int_equal(sw_elf_symbols_find(&symbols, name, &symbol), svma != 0);
 	assert_int_equal(symbol.svma, svma);
 	assert_int_equal(symbol.size, svma != 0 ? 8 : 0);
@@ -143,7 +150,7 @@ static void test_variables(void **state)
 	elf_make_symbol(&elf, "c", STB_LOCAL, STT_OBJECT, data, 0x10000, 8);
 	elf_make_symtab(&elf, SHT_SYMTAB);
 	elf_make_finish(&elf);
-	assert_true(sw_elf_symbols_open(image(), &symbols));
+	assert_true(open_image(image(), &symbols));
 	const struct sw_elf_wanted wanted[] = {{names, count, sums}, {more, count, again}};
 	sw_elf_symbols_variables(&symbols, wanted, 2);
 	assert_int_equal(sums[0], 0x11);
@@ -161,13 +168,13 @@ static void test_no_elf(void **state)
 	struct sw_bytes bytes;
 	dynamic(UINT64_MAX);
 	for (elf.size--; elf.size > 0; elf.size /= 2)
-		(void) sw_elf_symbols_open(image(), &symbols); /* for the sanitizers */
+		(void) open_image(image(), &symbols); /* for the sanitizers */
 	dynamic(UINT64_MAX);
 	elf.bytes[EI_CLASS] = ELFCLASS32;
-	assert_false(sw_elf_symbols_open(image(), &symbols));
+	assert_false(open_image(image(), &symbols));
 	dynamic(UINT64_MAX);
-	assert_true(sw_elf_symbols_open(image(), &symbols));
-	assert_false(sw_elf_symbols_bytes(&symbols, 0x4000, &bytes)); /* no load segment */
+	assert_true(open_image(image(), &symbols));
+	assert_false(sw_elf_loaded(symbols.elf, 0x4000, &bytes)); /* no load segment */
 }
 
 /* ---- against the dynamic linker -------------------------------------------------------------- */
@@ -226,7 +233,7 @@ static void test_library(void **state)
 	static const char *const none[] = {"json_object_new_objec", "", "malloc"}; /* imported */
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol symbol;
-	assert_true(sw_elf_symbols_open((struct sw_bytes){l->image, l->size}, &symbols));
+	assert_true(open_image((struct sw_bytes){l->image, l->size}, &symbols));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct sw_bytes bytes;
 		void *address = dlsym(RTLD_DEFAULT, names[i]);
@@ -234,7 +241,7 @@ static void test_library(void **state)
 		assert_true(sw_elf_symbols_find(&symbols, names[i], &symbol));
 		assert_int_equal(symbol.svma + l->base, (uintptr_t) address);
 		assert_int_not_equal(symbol.size, 0);
-		assert_true(sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes));
+		assert_true(sw_elf_loaded(symbols.elf, symbol.svma, &bytes));
 		assert_memory_equal(bytes.data, address, symbol.size);
 	}
 	symbol = (struct sw_elf_symbol){77, 78};
@@ -253,7 +260,7 @@ static void ask(const struct library *l, size_t size)
 	assert_true(copy != NULL || size == 0);
 	if (size > 0)
 		memcpy(copy, l->image, size);
-	if (sw_elf_symbols_open((struct sw_bytes){copy, size}, &symbols))
+	if (open_image((struct sw_bytes){copy, size}, &symbols))
 		(void) sw_elf_symbols_find(&symbols, "json_object_put", &symbol);
 	free(copy);
 }
@@ -321,8 +328,7 @@ static void test_endless_names(void **state)
 
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol found_symbol;
-	assert_true(
-		sw_elf_symbols_open((struct sw_bytes){image, STRINGS + STRING_BYTES}, &symbols));
+	assert_true(open_image((struct sw_bytes){image, STRINGS + STRING_BYTES}, &symbols));
 	clock_t begin = clock();
 	assert_false(sw_elf_symbols_find(&symbols, name, &found_symbol));
 	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);

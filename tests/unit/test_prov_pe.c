@@ -58,7 +58,7 @@ static void look_up(struct sw_want *wants, size_t n)
 	struct sw_unit unit = {.kind = 1 << SW_MODULE_PE, .pe_tried = true};
 	struct sw_request request = {.arena = &arena};
 	pe_make_finish(&pe);
-	unit.is_pe = sw_pefile_init(&unit.pe, (struct sw_bytes){pe.bytes, pe.size});
+	unit.is_pe = sw_pe_file_init(&unit.pe, (struct sw_bytes){pe.bytes, pe.size});
 	assert_true(unit.is_pe);
 	assert_int_equal(sw_prov_pe.names(&unit, NULL, wants, n, &request), 0);
 }
@@ -334,12 +334,11 @@ static void test_exports_outside(void **state)
 		struct sw_request request = {.arena = &arena};
 		struct sw_want want = {.svma = 0x1010};
 		struct sw_bytes directory;
-		uint32_t rva;
 		(void) setup(NULL);
 		pe_make_export(&pe, "run", 0x1000);
 		pe_make_finish(&pe);
-		unit.is_pe = sw_pefile_init(&unit.pe, (struct sw_bytes){pe.bytes, pe.size});
-		assert_true(sw_pefile_directory(&unit.pe, SW_PEFILE_EXPORTS, &rva, &directory));
+		unit.is_pe = sw_pe_file_init(&unit.pe, (struct sw_bytes){pe.bytes, pe.size});
+		assert_true(sw_pe_file_directory(&unit.pe, unit.pe.headers.exports, &directory));
 		memcpy(pe.bytes + (directory.data - pe.bytes) + changes[i].field, &changes[i].value,
 		       4);
 		assert_int_equal(sw_prov_pe.names(&unit, NULL, &want, 1, &request), 0);
@@ -381,7 +380,7 @@ static void test_names_without_end(void **state)
 	const uint32_t strings_bytes = BYTES - SYMBOLS - N * sizeof(record);
 	memcpy(image + SYMBOLS + N * sizeof(record), &strings_bytes, sizeof(strings_bytes));
 	struct sw_unit unit = {.kind = 1 << SW_MODULE_PE, .pe_tried = true};
-	unit.is_pe = sw_pefile_init(&unit.pe, (struct sw_bytes){image, BYTES});
+	unit.is_pe = sw_pe_file_init(&unit.pe, (struct sw_bytes){image, BYTES});
 	assert_true(unit.is_pe);
 	assert_int_equal(unit.pe.strings.size, strings_bytes);
 

@@ -227,8 +227,8 @@ static void test_deadline(void **state)
 	Elf64_Sym *symbols = calloc(N, sizeof(*symbols));
 	assert_non_null(symbols);
 	struct sw_symtab table = {
-		.symbols = {(const uint8_t *) symbols, N * sizeof(*symbols)},
-		.strings = {(const uint8_t *) "", 1},
+		.table.symbols = {(const uint8_t *) symbols, N * sizeof(*symbols)},
+		.table.strings = {(const uint8_t *) "", 1},
 	};
 	struct sw_want want = {.svma = TEXT};
 	assert_true(sw_symtab_scan(&table, &want, 1, 0));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/gdb/symfile.h"
 #include "cleanup.h"
+#include "formats/elf_file.h"
 #include "jit/common/cfi.h"
 #include "jit/gdb/symfile_line.h"
-
-#include <elf.h>
 
 enum { TABLES_MAX = 8, SYMBOLS_MAX = 1 << 20, RELAS_MAX = 1 << 20 };
 
@@ -15,11 +14,10 @@ struct table {
 };
 
 struct sw_jit_symfile {
-	struct sw_bytes image; /* owned; relocated in place */
-	struct sw_bytes sections, names;
-	size_t n_sections;
-	bool relocatable; /* ET_REL: symbols count from their section */
-	struct sw_bytes symtab, strtab;
+	uint8_t *bytes;    /* owned; relocated in place */
+	struct sw_elf elf; /* over bytes */
+	bool relocatable;  /* ET_REL: symbols count from their section */
+	struct sw_elf_table symtab;
 	struct table tables[TABLES_MAX]; /* .eh_frame before .debug_frame */
 	size_t n_tables;
 	uint64_t text_avma; /* of the first code; 0: none */
@@ -30,18 +28,12 @@ struct sw_jit_symfile {
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-static bool header_fits(const Elf64_Ehdr *e)
+static bool is_code(uint64_t flags, uint64_t svma, uint64_t size, struct sw_jit_code *ret)
 {
-	return memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 && e->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       e->e_ident[EI_DATA] == ELFDATA2LSB && e->e_machine == EM_X86_64;
-}
-
-static bool is_code(const Elf64_Shdr *s, struct sw_jit_code *ret)
-{
-	if (!(s->sh_flags & SHF_EXECINSTR) || s->sh_addr == 0 || s->sh_size == 0)
+	if (!(flags & SHF_EXECINSTR) || svma == 0 || size == 0)
 		return false;
-	ret->start_avma = s->sh_addr;
-	return !__builtin_add_overflow(s->sh_addr, s->sh_size, &ret->end_avma);
+	ret->start_avma = svma;
+	return !__builtin_add_overflow(svma, size, &ret->end_avma);
 }
 
 /* A part of the file in memory, within the budget. */
@@ -66,7 +58,7 @@ int sw_jit_symfile_codes(struct sw_memory memory, uint64_t avma, uint64_t size, 
 		/* Too small for a header: what is there is something else. */
 		return size < sizeof(ehdr) ? 0 : -1;
 	}
-	if (!header_fits(&ehdr))
+	if (!sw_elf_header_fits(&ehdr) || ehdr.e_machine != EM_X86_64)
 		return 0;
 	if (ehdr.e_shentsize != sizeof(shdrs[0]))
 		return -1;
@@ -78,7 +70,8 @@ int sw_jit_symfile_codes(struct sw_memory memory, uint64_t avma, uint64_t size, 
 			       n * sizeof(shdrs[0]), budget))
 			return -1;
 		for (size_t k = 0; k < n; k++)
-			if (is_code(&shdrs[k], &code) && !each(arg, code))
+			if (is_code(shdrs[k].sh_flags, shdrs[k].sh_addr, shdrs[k].sh_size, &code) &&
+			    !each(arg, code))
 				return -1;
 		i += n;
 	}
@@ -87,48 +80,40 @@ int sw_jit_symfile_codes(struct sw_memory memory, uint64_t avma, uint64_t size, 
 
 /* ---- the whole file -------------------------------------------------------------------------- */
 
-static bool section_get(const struct sw_jit_symfile *f, uint64_t index, Elf64_Shdr *ret)
+static bool section_is_code(const struct sw_elf_section *s, struct sw_jit_code *ret)
 {
-	return index < f->n_sections &&
-	       sw_bytes_copy(f->sections, index * sizeof(*ret), ret, sizeof(*ret));
+	return is_code(s->flags, s->svma, s->size, ret);
 }
 
-static struct sw_bytes section_bytes(const struct sw_jit_symfile *f, const Elf64_Shdr *s)
+static struct sw_bytes section_bytes(const struct sw_jit_symfile *f, const struct sw_elf_section *s)
 {
 	struct sw_bytes bytes = {0};
-	if (s->sh_type != SHT_NOBITS)
-		(void) sw_bytes_sub(f->image, s->sh_offset, s->sh_size, &bytes); /* else none */
+	(void) sw_elf_section_bytes(&f->elf, s, &bytes); /* else none */
 	return bytes;
-}
-
-static bool name_is(const struct sw_jit_symfile *f, const Elf64_Shdr *s, const char *name)
-{
-	const char *is;
-	return sw_bytes_str(f->names, s->sh_name, &is) && strcmp(is, name) == 0;
 }
 
 /* A symbol's address: in relocatable files it counts from its section. */
 static bool symbol_avma(const struct sw_jit_symfile *f, const Elf64_Sym *sym, uint64_t *ret)
 {
-	Elf64_Shdr s;
+	struct sw_elf_section s;
 	*ret = sym->st_value;
 	if (sym->st_shndx == SHN_UNDEF)
 		return false;
 	if (!f->relocatable || sym->st_shndx >= SHN_LORESERVE)
 		return true;
-	if (!section_get(f, sym->st_shndx, &s))
+	if (!sw_elf_section(&f->elf, sym->st_shndx, &s))
 		return false;
 	/* Not everybody who writes a relocatable file sticks to that. */
-	if (s.sh_addr == 0 || sym->st_value < s.sh_addr || sym->st_value - s.sh_addr >= s.sh_size)
-		*ret += s.sh_addr;
+	if (s.svma == 0 || sym->st_value < s.svma || sym->st_value - s.svma >= s.size)
+		*ret += s.svma;
 	return true;
 }
 
 /* Where a section with call frame information is taken to be: one that was not given an address
  * only refers to others, and those that it refers to must be near. */
-static uint64_t table_avma(const struct sw_jit_symfile *f, const Elf64_Shdr *s)
+static uint64_t table_avma(const struct sw_jit_symfile *f, const struct sw_elf_section *s)
 {
-	return s->sh_addr != 0 ? s->sh_addr : f->text_avma;
+	return s->svma != 0 ? s->svma : f->text_avma;
 }
 
 /* psABI 1.0, table 4.9. False when the value does not fit its place. */
@@ -163,14 +148,14 @@ static bool rela_apply(uint8_t *to, size_t room, uint32_t type, uint64_t value, 
 }
 
 /* Applies what relocations a section has. False when one cannot be. */
-static bool section_relocate(struct sw_jit_symfile *f, uint64_t index, const Elf64_Shdr *target,
-			     uint64_t avma)
+static bool section_relocate(struct sw_jit_symfile *f, uint64_t index,
+			     const struct sw_elf_section *target, uint64_t avma)
 {
 	struct sw_bytes to = section_bytes(f, target);
-	for (size_t i = 0; i < f->n_sections; i++) {
-		Elf64_Shdr s, symbols;
-		if (!section_get(f, i, &s) || s.sh_type != SHT_RELA || s.sh_info != index ||
-		    !section_get(f, s.sh_link, &symbols))
+	for (uint32_t i = 0; i < f->elf.n_sections; i++) {
+		struct sw_elf_section s, symbols;
+		if (!sw_elf_section(&f->elf, i, &s) || s.type != SHT_RELA || s.info != index ||
+		    !sw_elf_section(&f->elf, s.link, &symbols))
 			continue;
 		struct sw_bytes relas = section_bytes(f, &s), syms = section_bytes(f, &symbols);
 		size_t n = relas.size / sizeof(Elf64_Rela);
@@ -210,9 +195,9 @@ static bool table_add(struct sw_jit_symfile *f, const struct sw_cfi_section *sec
 /* False when there is no memory. */
 static bool tables_find(struct sw_jit_symfile *f, const char *name, bool debug_frame)
 {
-	for (size_t i = 0; i < f->n_sections && f->n_tables < TABLES_MAX; i++) {
-		Elf64_Shdr s;
-		if (!section_get(f, i, &s) || !name_is(f, &s, name))
+	for (uint32_t i = 0; i < f->elf.n_sections && f->n_tables < TABLES_MAX; i++) {
+		struct sw_elf_section s;
+		if (!sw_elf_section(&f->elf, i, &s) || strcmp(s.name, name) != 0)
 			continue;
 		uint64_t avma = table_avma(f, &s);
 		const struct sw_cfi_section section = {.bytes = section_bytes(f, &s),
@@ -221,7 +206,7 @@ static bool tables_find(struct sw_jit_symfile *f, const char *name, bool debug_f
 						       .text_svma = f->text_avma};
 		if (section.bytes.size == 0)
 			continue;
-		if ((s.sh_flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, avma))
+		if ((s.flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, avma))
 			f->bad_tables = true;
 		else if (!table_add(f, &section))
 			return false;
@@ -229,31 +214,20 @@ static bool tables_find(struct sw_jit_symfile *f, const char *name, bool debug_f
 	return true;
 }
 
-static bool sections_open(struct sw_jit_symfile *f)
+static bool sections_open(struct sw_jit_symfile *f, struct sw_bytes image)
 {
-	Elf64_Ehdr ehdr;
-	Elf64_Shdr s, strings;
+	struct sw_elf_section s;
 	struct sw_jit_code code;
-	if (!sw_bytes_copy(f->image, 0, &ehdr, sizeof(ehdr)) || !header_fits(&ehdr) ||
-	    ehdr.e_shentsize != sizeof(s))
+	if (!sw_elf_init(&f->elf, image) || f->elf.header.e_machine != EM_X86_64 ||
+	    f->elf.n_sections == 0)
 		return false;
-	f->relocatable = ehdr.e_type == ET_REL;
-	f->n_sections =
-		ehdr.e_shnum < SW_JIT_SYMFILE_SECTIONS ? ehdr.e_shnum : SW_JIT_SYMFILE_SECTIONS;
-	if (!sw_bytes_sub(f->image, ehdr.e_shoff, f->n_sections * sizeof(s), &f->sections))
-		return false;
-	if (section_get(f, ehdr.e_shstrndx, &strings))
-		f->names = section_bytes(f, &strings);
-	for (size_t i = 0; i < f->n_sections; i++) {
-		(void) section_get(f, i, &s); /* inside: checked above */
-		if (f->text_avma == 0 && is_code(&s, &code))
+	f->relocatable = f->elf.header.e_type == ET_REL;
+	if (f->elf.n_sections > SW_JIT_SYMFILE_SECTIONS)
+		f->elf.n_sections = SW_JIT_SYMFILE_SECTIONS;
+	(void) sw_elf_table_typed(&f->elf, SHT_SYMTAB, &f->symtab); /* else no names */
+	for (uint32_t i = 0; f->text_avma == 0 && sw_elf_section(&f->elf, i, &s); i++)
+		if (section_is_code(&s, &code))
 			f->text_avma = code.start_avma;
-		if (s.sh_type == SHT_SYMTAB && f->symtab.size == 0 &&
-		    section_get(f, s.sh_link, &strings)) {
-			f->symtab = section_bytes(f, &s);
-			f->strtab = section_bytes(f, &strings);
-		}
-	}
 	return true;
 }
 
@@ -264,9 +238,9 @@ struct sw_jit_symfile *sw_jit_symfile_open(uint8_t *bytes, size_t size)
 		free(bytes);
 		return NULL;
 	}
-	f->image = (struct sw_bytes){bytes, size};
-	if (!sections_open(f) || !tables_find(f, ".eh_frame", false) ||
-	    !tables_find(f, ".debug_frame", true)) {
+	f->bytes = bytes;
+	if (!sections_open(f, (struct sw_bytes){bytes, size}) ||
+	    !tables_find(f, ".eh_frame", false) || !tables_find(f, ".debug_frame", true)) {
 		sw_jit_symfile_close(f);
 		return NULL;
 	}
@@ -280,17 +254,17 @@ void sw_jit_symfile_close(struct sw_jit_symfile *file)
 	sw_jit_lines_close(file->lines);
 	for (size_t i = 0; i < file->n_tables; i++)
 		sw_jit_fdes_deinit(&file->tables[i].fdes);
-	free((void *) (uintptr_t) file->image.data);
+	free(file->bytes);
 	free(file);
 }
 
 bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma)
 {
-	for (size_t i = 0; i < file->n_sections; i++) {
-		Elf64_Shdr s;
+	for (size_t i = 0; i < file->elf.n_sections; i++) {
+		struct sw_elf_section s;
 		struct sw_jit_code code;
-		if (section_get(file, i, &s) && is_code(&s, &code) && avma >= code.start_avma &&
-		    avma < code.end_avma)
+		if (sw_elf_section(&file->elf, i, &s) && section_is_code(&s, &code) &&
+		    avma >= code.start_avma && avma < code.end_avma)
 			return true;
 	}
 	return false;
@@ -318,20 +292,22 @@ static bool symbol_find(const struct sw_jit_symfile *f, uint64_t avma, const cha
 {
 	bool found = false;
 	*ret_start = 0;
-	size_t n = f->symtab.size / sizeof(Elf64_Sym);
+	size_t n = f->symtab.symbols.size / sizeof(Elf64_Sym);
 	for (size_t i = 0; i < n && i < SYMBOLS_MAX; i++) {
 		Elf64_Sym sym;
-		Elf64_Shdr s;
+		struct sw_elf_section s;
 		uint64_t start;
 		const char *name;
-		(void) sw_bytes_copy(f->symtab, i * sizeof(sym), &sym, sizeof(sym)); /* inside */
+		(void) sw_bytes_copy(f->symtab.symbols, i * sizeof(sym), &sym,
+				     sizeof(sym)); /* inside */
 		unsigned type = ELF64_ST_TYPE(sym.st_info);
 		if ((type != STT_FUNC && type != STT_NOTYPE) || !symbol_avma(f, &sym, &start) ||
-		    avma < start || !sw_bytes_str(f->strtab, sym.st_name, &name) || *name == '\0')
+		    avma < start || !sw_bytes_str(f->symtab.strings, sym.st_name, &name) ||
+		    *name == '\0')
 			continue;
 		bool inside = sym.st_size != 0 ? avma - start < sym.st_size
-					       : section_get(f, sym.st_shndx, &s) &&
-							 avma - s.sh_addr < s.sh_size;
+					       : sw_elf_section(&f->elf, sym.st_shndx, &s) &&
+							 avma - s.svma < s.size;
 		if (!inside || (found && start < *ret_start))
 			continue;
 		*ret_name = name;
@@ -346,18 +322,17 @@ static void lines_open(struct sw_jit_symfile *f)
 {
 	f->lines_tried = true;
 	bool has_lines = false;
-	for (size_t i = 0; i < f->n_sections; i++) {
-		Elf64_Shdr s;
-		const char *name;
-		if (!section_get(f, i, &s) || !sw_bytes_str(f->names, s.sh_name, &name) ||
-		    strncmp(name, ".debug_", 7) != 0 || strcmp(name, ".debug_frame") == 0)
+	for (uint32_t i = 0; i < f->elf.n_sections; i++) {
+		struct sw_elf_section s;
+		if (!sw_elf_section(&f->elf, i, &s) || strncmp(s.name, ".debug_", 7) != 0 ||
+		    strcmp(s.name, ".debug_frame") == 0)
 			continue;
-		if ((s.sh_flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, s.sh_addr))
+		if ((s.flags & SHF_COMPRESSED) || !section_relocate(f, i, &s, s.svma))
 			return;
-		has_lines |= strcmp(name, ".debug_line") == 0;
+		has_lines |= strcmp(s.name, ".debug_line") == 0;
 	}
 	if (has_lines)
-		f->lines = sw_jit_lines_open(f->image);
+		f->lines = sw_jit_lines_open(f->elf.image);
 }
 
 int sw_jit_symfile_describe(struct sw_jit_symfile *file, uint64_t avma, struct sw_description *ret)

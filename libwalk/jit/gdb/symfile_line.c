@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/gdb/symfile_line.h"
+#include "formats/elf_handle.h"
 
 #include <elfutils/libdw.h>
 #include <stdio.h>
@@ -17,8 +18,7 @@ struct sw_jit_lines *sw_jit_lines_open(struct sw_bytes image)
 	struct sw_jit_lines *lines = calloc(1, sizeof(*lines));
 	if (lines == NULL)
 		return NULL;
-	/* libelf's prototype lacks const; it does not write to an image it was not asked to change */
-	lines->elf = elf_memory((char *) (uintptr_t) image.data, image.size);
+	lines->elf = sw_elf_handle(image);
 	if (lines->elf != NULL)
 		lines->dwarf = dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL);
 	if (lines->dwarf == NULL) {

@@ -33,19 +33,16 @@ struct references {
 /* Zero at the start, and written to later: .bss, or the zeros at the end of .data. */
 static bool is_variable(const struct sw_elf_symbols *symbols, uint64_t svma, uint64_t bytes)
 {
-	Elf64_Ehdr ehdr;
+	struct sw_elf_segment s;
 	bool inside = false;
-	if (svma % 8 != 0 || !sw_bytes_copy(symbols->image, 0, &ehdr, sizeof(ehdr)))
+	if (svma % 8 != 0)
 		return false;
-	for (size_t i = 0; i < ehdr.e_phnum && i < PHDRS_MAX; i++) {
-		Elf64_Phdr p;
-		if (!sw_bytes_copy(symbols->image, ehdr.e_phoff + i * sizeof(p), &p, sizeof(p)))
-			return false;
-		bool covers = svma >= p.p_vaddr && svma - p.p_vaddr < p.p_memsz &&
-			      bytes <= p.p_memsz - (svma - p.p_vaddr);
-		if (p.p_type == PT_LOAD && (p.p_flags & PF_W) && covers)
+	for (uint32_t i = 0; sw_elf_segment(symbols->elf, i, &s); i++) {
+		bool covers = svma >= s.svma && svma - s.svma < s.memory_bytes &&
+			      bytes <= s.memory_bytes - (svma - s.svma);
+		if (s.type == PT_LOAD && (s.flags & PF_W) && covers)
 			inside = true;
-		if (p.p_type == PT_GNU_RELRO && covers)
+		if (s.type == PT_GNU_RELRO && covers)
 			return false; /* the global offset table */
 	}
 	return inside;
@@ -59,7 +56,7 @@ static void references_find(const struct sw_elf_symbols *symbols, const char *na
 	struct sw_bytes code;
 	ret->n = 0;
 	if (!sw_elf_symbols_find(symbols, name, &symbol) ||
-	    !sw_elf_symbols_bytes(symbols, symbol.svma, &code))
+	    !sw_elf_loaded(symbols->elf, symbol.svma, &code))
 		return;
 	uint64_t size =
 		symbol.size != 0 && symbol.size < FUNCTION_BYTES ? symbol.size : FUNCTION_BYTES;

@@ -12,13 +12,11 @@
 #include "snapshot/module.h"
 
 #include <ctype.h>
-#include <gelf.h>
 #include <string.h>
 
 static const char slot_key; /* of what is kept with a module */
 
 enum {
-	VERSION_PHDRS_MAX = 4096,
 	VERSION_BYTES_MAX = 64 << 20, /* that are searched; libcoreclr.so of 10.0 has 320 KiB */
 	RUNTIME_BYTES_MIN = 1 << 20,  /* in memory: every runtime has more than 6 MiB */
 	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
@@ -43,11 +41,9 @@ static const struct exports *exports_get(struct sw_module *module)
 	struct exports *e = calloc(1, sizeof(*e));
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol contract, dac;
-	struct sw_bytes image;
 	if (e == NULL)
 		return NULL;
-	image.data = sw_module_image(module, &image.size);
-	if (image.data != NULL && sw_elf_symbols_open(image, &symbols)) {
+	if (sw_elf_symbols_open(sw_module_elf(module), &symbols)) {
 		e->has_contract =
 			sw_elf_symbols_find(&symbols, "DotNetRuntimeContractDescriptor", &contract);
 		e->contract_svma = e->has_contract ? contract.svma : 0;
@@ -89,19 +85,14 @@ static bool version_of_path(const char *path, struct sw_text *text)
 static bool version_of_image(struct sw_module *module, struct sw_text *text)
 {
 	static const char mark[] = "@(#)Version ";
-	struct sw_bytes image, data;
-	size_t n;
+	struct sw_bytes data;
+	struct sw_elf_segment s;
 	size_t searched = 0;
-	Elf *elf = sw_module_elf(module);
-	image.data = sw_module_image(module, &image.size);
-	if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && i < VERSION_PHDRS_MAX && searched < VERSION_BYTES_MAX; i++) {
-		GElf_Phdr p;
-		if (gelf_getphdr(elf, (int) i, &p) == NULL)
-			return false;
-		if (p.p_type != PT_LOAD || !(p.p_flags & PF_W) ||
-		    !sw_bytes_sub(image, p.p_offset, p.p_filesz, &data))
+	const struct sw_elf *elf = sw_module_elf(module);
+	for (uint32_t i = 0;
+	     elf != NULL && searched < VERSION_BYTES_MAX && sw_elf_segment(elf, i, &s); i++) {
+		if (s.type != PT_LOAD || !(s.flags & PF_W) ||
+		    !sw_bytes_sub(elf->image, s.off, s.file_bytes, &data))
 			continue;
 		if (data.size > VERSION_BYTES_MAX - searched)
 			data.size = VERSION_BYTES_MAX - searched;

@@ -16,16 +16,14 @@ static void v8_version(struct sw_module *module, char *version, size_t size)
 					    "_ZN2v88internal7Version6minor_E",
 					    "_ZN2v88internal7Version6build_E"};
 	struct sw_elf_symbols symbols;
-	struct sw_bytes image;
 	uint32_t value[SW_ARRAY_SIZE(names)];
-	image.data = sw_module_image(module, &image.size);
-	if (image.data == NULL || !sw_elf_symbols_open(image, &symbols))
+	if (!sw_elf_symbols_open(sw_module_elf(module), &symbols))
 		return;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
 		struct sw_elf_symbol symbol;
 		struct sw_bytes bytes;
 		if (!sw_elf_symbols_find(&symbols, names[i], &symbol) ||
-		    !sw_elf_symbols_bytes(&symbols, symbol.svma, &bytes) ||
+		    !sw_elf_loaded(symbols.elf, symbol.svma, &bytes) ||
 		    bytes.size < sizeof(value[i]))
 			return;
 		memcpy(&value[i], bytes.data, sizeof(value[i]));
