@@ -38,11 +38,9 @@ static uint64_t runtime_find(const struct sw_snapshot *snap)
 		struct sw_place *place = &snap->places[i];
 		struct sw_elf_symbols symbols;
 		struct sw_elf_symbol symbol;
-		struct sw_bytes image;
 		if (strcmp(sw_module_path(place->module), snap->process.exe) != 0)
 			continue;
-		image.data = sw_module_image(place->module, &image.size);
-		if (image.data != NULL && sw_elf_symbols_open(image, &symbols) &&
+		if (sw_elf_symbols_open(sw_module_elf(place->module), &symbols) &&
 		    sw_elf_symbols_find(&symbols, "toy_runtime", &symbol) &&
 		    sw_place_resolve(place, snap))
 			return symbol.svma + place->bias;
