@@ -34,6 +34,7 @@ static const struct sw_config_key keys[] = {
 	KEY("Group", STRING, group, 0, 0),
 	KEY("TriggerUser", STRING, trigger_user, 0, 0),
 	KEY("Deny", LIST, deny, 0, 0),
+	KEY("RequireSameNamespace", BOOL, require_same_namespace, 0, 1),
 	KEY("OnDump", COMMAND, on_dump, 0, 0),
 	KEY("OnDumpUser", STRING, on_dump_user, 0, 0),
 	KEY("OnDumpTimeoutSec", SECONDS_AS_MS, on_dump_timeout_ms, 1, 3600 * 1000),
@@ -198,6 +199,7 @@ int sw_config_init(struct sw_config *config)
 {
 	*config = (struct sw_config){
 		.store = true,
+		.require_same_namespace = true,
 		.max_stop_ms = 100,
 		.timeout_ms = 10 * 1000,
 		.names_timeout_ms = 2000,

@@ -25,6 +25,7 @@ struct sw_config {
 	char *on_dump_user; /* OnDumpUser=; "nobody" */
 	bool user_mode;     /* --user: own processes only, no capabilities */
 	bool store;         /* Store= */
+	bool require_same_namespace; /* RequireSameNamespace=; of caller and daemon */
 
 	uint32_t max_stop_ms;        /* MaxStopMs= 100 */
 	uint32_t timeout_ms;         /* TimeoutMs= 10000: a whole call, then the worker is killed */

@@ -22,7 +22,8 @@ static bool same_right(const struct sw_job *job, const struct sw_submission *s)
 	if (job->request.privileged || s->caller->privileged)
 		return job->request.privileged == s->caller->privileged;
 	return job->request.caller_uid == s->caller->uid &&
-	       job->request.caller_gid == s->caller->gid;
+	       job->request.caller_gid == s->caller->gid &&
+	       job->request.caller_same_user_ns == s->caller->same_user_ns;
 }
 
 static bool same_exe(const struct sw_job *job, const struct sw_submission *s)
@@ -85,6 +86,7 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		.privileged = caller->privileged,
 		.caller_uid = caller->uid,
 		.caller_gid = caller->gid,
+		.caller_same_user_ns = caller->same_user_ns,
 		.max_stop_ms = s->options.max_stop_ms,
 		.names_timeout_ms = s->options.names_timeout_ms,
 		.depth = s->options.depth,
@@ -105,6 +107,7 @@ static void job_destroy(struct sw_job *job)
 	sw_job_run_deinit(job);
 	(void) sd_event_source_disable_unref(job->deadline);
 	sw_close_p(&job->target_pidfd);
+	sw_close_p(&job->program_fd);
 	free(job->require_exe);
 	free(job);
 }
@@ -135,6 +138,7 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 			       .options = s->options,
 			       .owner = sw_dump_owner(&s->found->creds),
 			       .target_pidfd = -EBADF,
+			       .program_fd = -EBADF,
 			       .pidfd = -EBADF,
 			       .stream = -EBADF};
 	TAILQ_INIT(&job->waiters);
@@ -234,14 +238,14 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 		wait_for(job, waiter, true);
 		return SW_SUBMITTED_WAIT;
 	}
+	uid_t owner = 0;
 	struct sw_dump *dump = s->fresh ? NULL
-					: sw_recent_find(&jobs->recent, s->found->pid,
-							 s->found->starttime, &s->options);
+					: sw_recent_find(&jobs->recent, s->found, s->caller,
+							 &s->options, &owner);
 	if (dump != NULL) {
 		jobs->counters->coalesced_total++;
 		if (s->store && !dump->stored)
-			(void) sw_publish_store(&jobs->publisher, dump,
-						sw_dump_owner(&s->found->creds));
+			(void) sw_publish_store(&jobs->publisher, dump, owner);
 		*ret_dump = sw_dump_ref(dump);
 		return SW_SUBMITTED_DUMP;
 	}

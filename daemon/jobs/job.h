@@ -77,6 +77,8 @@ struct sw_job {
 	char comm[64];
 	char *require_exe; /* owned; NULL: any */
 	uid_t owner;       /* of its dump: sw_dump_owner() */
+	struct sw_target_rights rights; /* of the target when it was stopped */
+	int program_fd;                 /* owned: sw_program_fd() of before */
 	bool store;
 	int target_pidfd; /* owned */
 	TAILQ_HEAD(, sw_waiter) waiters;

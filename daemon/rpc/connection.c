@@ -258,6 +258,17 @@ static int sources_add(struct sw_connection *c)
 	return r;
 }
 
+/* Once, when it connects: whoever sends later may be another process with the same socket. */
+static void place_caller(struct sw_connection *c)
+{
+	const struct sw_server *server = c->server;
+	struct sw_user_ns ns = {0};
+	sw_cleanup(sw_close_p) int pidfd = sw_peer_pidfd(c->fd, c->caller.pid);
+	if (server->look != NULL && pidfd >= 0)
+		ns = server->look(server->look_arg, pidfd, c->caller.pid);
+	sw_caller_place(server->config, &c->caller, ns);
+}
+
 int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 {
 	struct sw_connection *c = calloc(1, sizeof(*c));
@@ -271,6 +282,8 @@ int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 	TAILQ_INSERT_TAIL(&server->connections, c, link);
 	server->n_connections++;
 	int r = sw_caller_init(server->config, fd, &c->caller, err);
+	if (r == 0)
+		place_caller(c);
 	if (r == 0 && sources_add(c) < 0)
 		r = sw_fail_nomem(err);
 	if (r < 0)

@@ -4,6 +4,7 @@
 
 #include "config/counters.h"
 #include "config/settings.h"
+#include "policy/namespace.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
@@ -12,6 +13,9 @@ enum { SW_LISTENERS_MAX = 8 };
 
 struct sw_connection;
 struct sw_method;
+
+/* In which user namespace a peer is; see sw_spawner_look(). */
+typedef struct sw_user_ns sw_peer_look_fn(void *arg, int pidfd, pid_t pid);
 
 struct sw_listener {
 	int fd;                  /* owned */
@@ -24,6 +28,8 @@ struct sw_server {
 	struct sw_counters *counters;    /* borrowed */
 	const struct sw_method *methods; /* static; the last one has no name */
 	void *context;                   /* borrowed; sw_call.context of each call */
+	sw_peer_look_fn *look; /* NULL: namespaces of peers stay unknown */
+	void *look_arg;        /* borrowed */
 	sd_event *event;                 /* borrowed; NULL before sw_server_start() */
 	struct sw_listener listeners[SW_LISTENERS_MAX];
 	size_t n_listeners;
