@@ -130,9 +130,10 @@ int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_call
 void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
 		     struct sw_user_ns user_ns)
 {
-	/* A user's own daemon cannot look at root, which may do all that the daemon may without it. */
+	/* A user's own daemon may look at that user's processes, also in namespaces of theirs; whom
+	 * it cannot look at is root or nobody that it serves. */
 	caller->same_user_ns = sw_user_ns_equal(user_ns, sw_user_ns_self()) ||
-			       (config->user_mode && caller->uid == 0);
+			       (config->user_mode && user_ns.ino == 0);
 	if (config->require_same_namespace && !caller->same_user_ns)
 		caller->privileged = false;
 }

@@ -608,6 +608,7 @@ static void test_store_joining(void **state)
 	struct sw_refusal refusal = {0};
 	char directory[64];
 	open_store(f, directory);
+	target_creds.same_user_ns = true;
 	submit(f, 42, 9, &a);
 	loop(f);
 	storing = true;
