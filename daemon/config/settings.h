@@ -48,6 +48,8 @@ struct sw_config {
 	bool group_looked_up, group_found; /* sw_group_find() was asked before the sandbox */
 	uint32_t group_gid;                /* Group=, when found; not looked up: at each caller */
 	size_t n_problems;                 /* unknown keys, bad values */
+	size_t n_unsafe;     /* of them, in what protects: not to be started or reloaded with */
+	uint64_t keys_given; /* which keys were given a value: sw_config_key_given() */
 };
 
 /* Where problems are reported: "file:line: what". */
@@ -61,5 +63,11 @@ void sw_config_deinit(struct sw_config *config);
  * missing main file is no error unless path was given. Keys stand in section [snapwalkd] or in none. */
 int sw_config_load(struct sw_config *config, const char *path, sw_config_say_fn *say, void *arg,
 		   struct sw_error *err);
+
+/* Has a file said something about a key, other than nothing? */
+bool sw_config_key_given(const struct sw_config *config, const char *name);
+/* Names the keys that differ and that only a restart makes hold. How many. */
+size_t sw_config_restart_needed(const struct sw_config *old, const struct sw_config *new,
+				sw_config_say_fn *say, void *arg);
 
 #endif
