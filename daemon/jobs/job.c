@@ -235,6 +235,8 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 	if (job != NULL) {
 		jobs->counters->coalesced_total++;
 		job->store |= s->store;
+		job->alert |= s->alert;
+		job->sampled &= s->sampled;
 		wait_for(job, waiter, true);
 		return SW_SUBMITTED_WAIT;
 	}
@@ -244,8 +246,10 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 							 &s->options, &owner);
 	if (dump != NULL) {
 		jobs->counters->coalesced_total++;
+		const struct sw_origin origin = {
+			.owner = owner, .by = s->caller->uid, .alert = s->alert};
 		if (s->store && !dump->stored)
-			(void) sw_publish_store(&jobs->publisher, dump, owner);
+			(void) sw_publish_store(&jobs->publisher, dump, &origin);
 		*ret_dump = sw_dump_ref(dump);
 		return SW_SUBMITTED_DUMP;
 	}
@@ -260,6 +264,8 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 		return SW_SUBMITTED_REFUSED;
 	}
 	job->store = s->store;
+	job->alert = s->alert;
+	job->sampled = s->sampled;
 	TAILQ_INSERT_TAIL(&jobs->list, job, link);
 	jobs->n_queued++;
 	wait_for(job, waiter, false);
@@ -292,7 +298,11 @@ static void publish_failure(const struct sw_job *job, const struct sw_refusal *r
 					       .comm = job->comm,
 					       .reason = job->request.reason,
 					       .error = refusal->message};
-	sw_publish_failure(&job->jobs->publisher, &failure, job->owner);
+	const struct sw_origin origin = {.owner = job->owner,
+					 .by = job->request.caller_uid,
+					 .alert = job->alert,
+					 .sampled = job->sampled};
+	sw_publish_failure(&job->jobs->publisher, &failure, &origin);
 }
 
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal)

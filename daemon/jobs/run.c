@@ -149,7 +149,11 @@ static void worker_dumped(struct sw_job *job)
 		account(job, dump);
 		/* The first of a sample is worth a line, the thousand that follow are not. */
 		bool quiet = job->request.seq > 1 && !job->store;
-		sw_publish_dump(&jobs->publisher, dump, owner, job->store, quiet,
+		const struct sw_origin origin = {.owner = owner,
+						 .by = job->request.caller_uid,
+						 .alert = job->alert,
+						 .sampled = job->sampled};
+		sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
 				reason[0] != '\0' ? reason : NULL);
 		if (job->require_exe == NULL)
 			sw_recent_add(&jobs->recent, dump, job, owner,
