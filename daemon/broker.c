@@ -24,7 +24,9 @@ int sw_broker_init(struct sw_broker *broker, struct sw_config *config, struct sw
 	sw_server_init(&broker->server, config, &broker->counters, sw_method_table,
 		       &broker->methods);
 	sw_jobs_init(&broker->jobs, config, &broker->counters);
-	return sw_methods_init(&broker->methods, &broker->server, &broker->jobs, err);
+	int r = sw_methods_init(&broker->methods, &broker->server, &broker->jobs, err);
+	broker->server.reserved_uid = broker->methods.trigger_uid;
+	return r;
 }
 
 static int on_spawner_gone(sd_event_source *source, int fd, uint32_t events, void *arg)

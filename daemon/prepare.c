@@ -22,8 +22,10 @@ static int check_group(const struct sw_config *config, sw_config_say_fn *note, v
 		return 0;
 	if (sw_config_key_given(config, "Group"))
 		return sw_fail(err, SW_E_NOT_FOUND, "there is no group %s (Group=)", config->group);
-	(void) snprintf(text, sizeof(text), "there is no group %.100s (Group=): only root may capture "
-			"every process", config->group); /* cut is fine: it is prose */
+	(void) snprintf(text, sizeof(text),
+			"there is no group %.100s (Group=): only root may capture "
+			"every process",
+			config->group); /* cut is fine: it is prose */
 	if (note != NULL)
 		note(arg, text);
 	return 0;
@@ -38,9 +40,11 @@ static int check_trigger_user(const struct sw_config *config, sw_config_say_fn *
 	if (sw_config_key_given(config, "TriggerUser"))
 		return sw_fail(err, SW_E_NOT_FOUND, "there is no user %s (TriggerUser=)",
 			       config->trigger_user);
-	(void) snprintf(text, sizeof(text), /* cut is fine: it is prose */
-			"there is no user %.100s (TriggerUser=): snapwalk-gate answers alerts with 403, "
-			"unless it runs as root", config->trigger_user);
+	(void) snprintf(
+		text, sizeof(text), /* cut is fine: it is prose */
+		"there is no user %.100s (TriggerUser=): snapwalk-gate answers alerts with 403, "
+		"unless it runs as root",
+		config->trigger_user);
 	if (note != NULL)
 		note(arg, text);
 	return 0;

@@ -39,7 +39,8 @@ static const struct sw_config_key keys[] = {
 	KEY_WITH("RequireSameNamespace", BOOL, require_same_namespace, 0, 1, SW_KEY_PROTECTS),
 	KEY_WITH("OnDump", COMMAND, on_dump, 0, 0, SW_KEY_RESTART),
 	KEY_WITH("OnDumpUser", STRING, on_dump_user, 0, 0, SW_KEY_RESTART),
-	KEY_WITH("OnDumpTimeoutSec", SECONDS_AS_MS, on_dump_timeout_ms, 1, 3600 * 1000, SW_KEY_RESTART),
+	KEY_WITH("OnDumpTimeoutSec", SECONDS_AS_MS, on_dump_timeout_ms, 1, 3600 * 1000,
+		 SW_KEY_RESTART),
 	KEY("Store", BOOL, store, 0, 1),
 	KEY("MaxStopMs", U32, max_stop_ms, 1, 10000),
 	KEY("TimeoutMs", U32, timeout_ms, 100, 600 * 1000),
@@ -48,6 +49,7 @@ static const struct sw_config_key keys[] = {
 	KEY("Queue", U32, queue, 1, 4096),
 	KEY("Connections", U32, connections, 1, 65536),
 	KEY("ConnectionsPerUid", U32, connections_uid, 1, 65536),
+	KEY("IdleSec", SECONDS_AS_MS, idle_ms, 0, 86400 * 1000),
 	KEY("MinIntervalSec", SECONDS_AS_MS, min_interval_ms, 0, 3600 * 1000),
 	KEY("RatePerMinute", U32, rate_per_minute, 1, 1000000),
 	KEY("RateBurst", U32, rate_burst, 1, 1000000),
@@ -175,7 +177,8 @@ static void note_line(struct reading *r, const char *line)
 {
 	char name[40];
 	const char *begin = line + strspn(line, " \t");
-	(void) snprintf(name, sizeof(name), "%.*s", (int) strcspn(begin, " \t=:\r\n"), begin); /* cut */
+	(void) snprintf(name, sizeof(name), "%.*s", (int) strcspn(begin, " \t=:\r\n"),
+			begin); /* cut */
 	note_key(r, name);
 }
 
@@ -293,6 +296,7 @@ int sw_config_init(struct sw_config *config)
 		.queue = 64,
 		.connections = 256,
 		.connections_uid = 64,
+		.idle_ms = 300 * 1000,
 		.min_interval_ms = 5000,
 		.rate_per_minute = 60,
 		.rate_burst = 20,

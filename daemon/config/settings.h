@@ -34,6 +34,7 @@ struct sw_config {
 	uint32_t queue;              /* Queue= 64 captures waiting */
 	uint32_t connections;        /* Connections= 256 */
 	uint32_t connections_uid;    /* ConnectionsPerUid= 64 */
+	uint32_t idle_ms;            /* IdleSec= 300: without a call; 0: for ever */
 	uint32_t min_interval_ms;    /* MinIntervalSec= 5: a younger dump is returned again */
 	uint32_t rate_per_minute;    /* RatePerMinute= 60: captures of one uid (not root) */
 	uint32_t rate_burst;         /* RateBurst= 20 */

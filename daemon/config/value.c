@@ -13,7 +13,7 @@ struct unit {
 };
 
 static const struct unit second_units[] = {
-	{"", 1000},     {"s", 1000},      {"ms", 1},        {"min", 60000},
+	{"", 1000},     {"s", 1000},     {"ms", 1},        {"min", 60000},
 	{"h", 3600000}, {"d", 86400000}, {"w", 604800000}, {NULL, 0},
 };
 static const struct unit ms_units[] = {

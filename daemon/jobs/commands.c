@@ -63,15 +63,6 @@ bool sw_commands_add(struct sw_commands *commands, struct sw_dump *dump, uid_t b
 	return true;
 }
 
-/* The later its turn was, the higher; 0: never. */
-static size_t turn_of(const struct sw_commands *commands, uid_t by)
-{
-	for (size_t i = 0; i < commands->n_served; i++)
-		if (commands->served[i] == by)
-			return i + 1;
-	return 0;
-}
-
 /* An alert's is first wherever it stands. */
 static struct sw_command *next(const struct sw_commands *commands)
 {
@@ -81,7 +72,7 @@ static struct sw_command *next(const struct sw_commands *commands)
 	{
 		if (command->alert)
 			return command;
-		size_t turn = turn_of(commands, command->by);
+		size_t turn = sw_turns_of(&commands->turns, command->by);
 		if (turn < least) {
 			least = turn;
 			best = command;
@@ -98,21 +89,12 @@ bool sw_commands_peek(const struct sw_commands *commands, struct sw_command *ret
 	return command != NULL;
 }
 
-static void had_turn(struct sw_commands *commands, uid_t by)
-{
-	size_t turn = turn_of(commands, by);
-	size_t at = turn > 0 ? turn - 1 : commands->n_served < SW_COMMANDS_MAX ? commands->n_served++ : 0;
-	memmove(&commands->served[at], &commands->served[at + 1],
-		(commands->n_served - at - 1) * sizeof(uid_t));
-	commands->served[commands->n_served - 1] = by;
-}
-
 void sw_commands_pop(struct sw_commands *commands)
 {
 	struct sw_command *command = next(commands);
 	if (command == NULL)
 		return;
 	if (!command->alert)
-		had_turn(commands, command->by);
+		sw_turns_had(&commands->turns, command->by);
 	drop(commands, command);
 }

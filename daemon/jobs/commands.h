@@ -3,12 +3,13 @@
 #define SW_DAEMON_JOBS_COMMANDS_H
 
 #include "jobs/dump.h"
+#include "policy/turns.h"
 
 #include <sys/queue.h>
 
 enum {
-	SW_COMMANDS_MAX = 64,              /* that wait; alerts have half of the places to themselves */
-	SW_COMMANDS_USER_MAX = 8,          /* of one user */
+	SW_COMMANDS_MAX = 64,     /* that wait; alerts have half of the places to themselves */
+	SW_COMMANDS_USER_MAX = 8, /* of one user */
 	SW_COMMANDS_BYTES_MAX = 128 << 20, /* of their dumps */
 };
 
@@ -24,8 +25,7 @@ struct sw_command {
 struct sw_commands {
 	TAILQ_HEAD(sw_command_list, sw_command) list; /* oldest first */
 	size_t n, bytes;
-	uid_t served[SW_COMMANDS_MAX]; /* users, the one whose turn was last at the end */
-	size_t n_served;
+	struct sw_turns turns; /* of users */
 };
 
 void sw_commands_init(struct sw_commands *commands);

@@ -77,8 +77,8 @@ struct sw_job {
 	struct sw_job_options options;
 	struct sw_worker_request request;
 	char comm[64];
-	char *require_exe; /* owned; NULL: any */
-	uid_t owner;       /* of its dump: sw_dump_owner() */
+	char *require_exe;              /* owned; NULL: any */
+	uid_t owner;                    /* of its dump: sw_dump_owner() */
 	struct sw_target_rights rights; /* of the target when it was stopped */
 	int program_fd;                 /* owned: sw_program_fd() of before */
 	bool store, alert, sampled;

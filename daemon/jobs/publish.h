@@ -32,10 +32,10 @@ struct sw_origin {
 
 /* What happens to every new dump besides being sent to who asked for it. */
 struct sw_publisher {
-	const struct sw_config *config;  /* borrowed; replaced by a reload */
-	struct sw_counters *counters;    /* borrowed */
-	struct sw_store *store;          /* owned; NULL: dumps are not kept */
-	struct sw_commands commands;     /* that wait for their turn */
+	const struct sw_config *config; /* borrowed; replaced by a reload */
+	struct sw_counters *counters;   /* borrowed */
+	struct sw_store *store;         /* owned; NULL: dumps are not kept */
+	struct sw_commands commands;    /* that wait for their turn */
 	struct sw_log_limit log_limit;
 	struct sw_on_dump *on_dump;      /* owned; NULL: there is no OnDump= */
 	sd_event_source *on_dump_result; /* owned */

@@ -118,8 +118,8 @@ static bool still_holds(const struct sw_recent *recent, const struct sw_found *f
 }
 
 struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
-			       const struct sw_caller *caller,
-			       const struct sw_job_options *options, uid_t *ret_owner)
+			       const struct sw_caller *caller, const struct sw_job_options *options,
+			       uid_t *ret_owner)
 {
 	struct sw_recent *recent, *previous;
 	int64_t now_ns = sw_clock_ns();

@@ -29,8 +29,8 @@ void sw_recent_deinit(struct sw_recents *recents);
  * up or gained capabilities, nor begun or ceased to protect itself. *ret_owner: who may see it.
  */
 struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
-			       const struct sw_caller *caller,
-			       const struct sw_job_options *options, uid_t *ret_owner);
+			       const struct sw_caller *caller, const struct sw_job_options *options,
+			       uid_t *ret_owner);
 /* Takes the job's program_fd. interval_ms: how long it is young. */
 void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
 		   uid_t owner, uint32_t interval_ms);

@@ -37,15 +37,19 @@ static void drop_fds(struct sw_connection *c)
 
 /* ---- waiting ---- */
 
-static void timer_set(struct sw_connection *c, bool waiting_for_message, bool stalled)
+static void timer_set(struct sw_connection *c, bool waiting_for_message, bool stalled, bool idle)
 {
-	if (c->waiting_for_message == waiting_for_message && c->stalled == stalled)
+	if (c->waiting_for_message == waiting_for_message && c->stalled == stalled &&
+	    c->idle == idle)
 		return;
+	c->idle = idle;
 	c->waiting_for_message = waiting_for_message;
 	c->stalled = stalled;
-	uint64_t ms = stalled ? SW_CONNECTION_STALL_MS : SW_CONNECTION_MESSAGE_MS;
+	uint64_t ms = stalled ? SW_CONNECTION_STALL_MS
+		      : idle  ? c->server->config->idle_ms
+			      : SW_CONNECTION_MESSAGE_MS;
 	int r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
-	if (r >= 0 && (waiting_for_message || stalled)) {
+	if (r >= 0 && (waiting_for_message || stalled || (idle && ms > 0))) {
 		r = sd_event_source_set_time_relative(c->timer, ms * 1000);
 		if (r >= 0)
 			r = sd_event_source_set_enabled(c->timer, SD_EVENT_ONESHOT);
@@ -54,7 +58,7 @@ static void timer_set(struct sw_connection *c, bool waiting_for_message, bool st
 		c->dead = true;
 }
 
-/* What is waited for now; the timer of an idle connection is off. */
+/* What is waited for now. While a call is being worked on there is no limit of ours. */
 static void watch(struct sw_connection *c)
 {
 	bool partial = !c->has_begun || c->input.size > c->input.begin;
@@ -65,7 +69,8 @@ static void watch(struct sw_connection *c)
 		events |= EPOLLOUT;
 	if (sd_event_source_set_io_events(c->io, events) < 0)
 		c->dead = true;
-	timer_set(c, c->call == NULL && partial, c->output_bytes > 0);
+	timer_set(c, c->call == NULL && partial, c->output_bytes > 0,
+		  c->call == NULL && !partial && c->output_bytes == 0);
 }
 
 /* ---- output ---- */

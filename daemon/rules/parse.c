@@ -201,7 +201,8 @@ static void set_key(struct parser *p, const char *name, const char *value)
 		else
 			keys[i].set(p, value);
 		p->seen |= 1u << i;
-		p->rules->n_unsafe += keys[i].set == set_require_exe && p->rules->n_problems > before;
+		p->rules->n_unsafe +=
+			keys[i].set == set_require_exe && p->rules->n_problems > before;
 		return;
 	}
 	complain(p, p->line, "unknown key %.100s=", name);

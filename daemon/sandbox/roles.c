@@ -26,7 +26,8 @@ static bool keeps_user(const struct sw_config *config)
 	return config->user_mode || geteuid() != 0;
 }
 
-static int user_find(const struct sw_config *config, const struct passwd **ret, struct sw_error *err)
+static int user_find(const struct sw_config *config, const struct passwd **ret,
+		     struct sw_error *err)
 {
 	const struct passwd *user = getpwnam(config->user);
 	if (user == NULL)

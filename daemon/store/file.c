@@ -198,7 +198,11 @@ static int head_read(const struct sw_json *root, struct sw_json_part summary,
 		alert = 0;
 	}
 	struct sw_store_head head = {
-		.entry = {.uid = (uid_t) uid, .by = (uid_t) by, .alert = alert == 1, .pid = (pid_t) pid, .time_ns = time_ns},
+		.entry = {.uid = (uid_t) uid,
+			  .by = (uid_t) by,
+			  .alert = alert == 1,
+			  .pid = (pid_t) pid,
+			  .time_ns = time_ns},
 		.dump_bytes = (uint64_t) bytes,
 	};
 	if (head_fill(id, comm, summary, &head) < 0)

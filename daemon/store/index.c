@@ -26,8 +26,8 @@ void sw_store_index_deinit(struct sw_store_index *index)
 int sw_store_index_reserve(struct sw_store_index *index)
 {
 	if (index->n_shares == index->shares_capacity) {
-		size_t capacity = index->shares_capacity > 0 ? index->shares_capacity * 2
-							     : FIRST_CAPACITY;
+		size_t capacity =
+			index->shares_capacity > 0 ? index->shares_capacity * 2 : FIRST_CAPACITY;
 		struct sw_store_share *shares =
 			reallocarray(index->shares, capacity, sizeof(struct sw_store_share));
 		if (shares == NULL)

@@ -16,7 +16,7 @@ struct sw_store_share {
 struct sw_store_index {
 	struct sw_store_head **heads; /* owned, each too */
 	size_t n, capacity;
-	uint64_t bytes; /* of all files */
+	uint64_t bytes;                /* of all files */
 	struct sw_store_share *shares; /* owned; none is empty */
 	size_t n_shares, shares_capacity;
 };

@@ -51,8 +51,8 @@ static const struct sw_store_share *heaviest(const struct sw_store *store,
 			most = weight;
 		}
 	}
-	if (alerts != NULL && (over_half(store, alerts, next) ||
-			       (worst == NULL && (next == NULL || next->alert))))
+	if (alerts != NULL &&
+	    (over_half(store, alerts, next) || (worst == NULL && (next == NULL || next->alert))))
 		return alerts;
 	return worst;
 }
@@ -102,7 +102,8 @@ int sw_store_make_free(struct sw_store *store, uint64_t more, const struct sw_st
 	if (store->keep_free == 0 || available == UINT64_MAX)
 		return 0;
 	if (__builtin_add_overflow(store->keep_free, more, &wanted) ||
-	    __builtin_add_overflow(available, bytes_for(store, next), &possible) || possible < wanted)
+	    __builtin_add_overflow(available, bytes_for(store, next), &possible) ||
+	    possible < wanted)
 		return -SW_E_LIMIT;
 	while (available < wanted && store->index.n > 0) {
 		if (!drop_for(store, next, false, &freed))

@@ -32,7 +32,7 @@ struct sw_worker_request {
 	uid_t caller_uid;
 	gid_t caller_gid;
 	bool caller_same_user_ns; /* or it does not matter */
-	uint32_t n_groups; /* caller's supplementary groups */
+	uint32_t n_groups;        /* caller's supplementary groups */
 	gid_t groups[SW_WORKER_GROUPS_MAX];
 	uint32_t max_stop_ms, names_timeout_ms, depth, memory_mib;
 	uint64_t stack_bytes;

@@ -79,8 +79,9 @@ static char target_program[64]; /* its pagemap */
 static void say_dump(struct worker *w, const char *id)
 {
 	char text[1024];
-	const struct sw_worker_resumed resumed = {
-		.stopped_us = 850, .owner = target_owner, .rights = sw_target_rights(&target_creds)};
+	const struct sw_worker_resumed resumed = {.stopped_us = 850,
+						  .owner = target_owner,
+						  .rights = sw_target_rights(&target_creds)};
 	int size = snprintf(text, sizeof(text),
 			    "{\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\",\"complete\":true,"
 			    "\"process\":{\"pid\":%d,\"starttime\":%llu,\"uid\":5,\"comm\":\"a\","
@@ -88,9 +89,9 @@ static void say_dump(struct worker *w, const char *id)
 			    "\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]}",
 			    id, (int) w->request.pid, (unsigned long long) w->request.starttime);
 	sw_cleanup(sw_close_p) int fd = open(target_program, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(
-		sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &resumed, sizeof(resumed), fd, NULL),
-		0);
+	assert_int_equal(sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &resumed,
+					      sizeof(resumed), fd, NULL),
+			 0);
 	say(w, SW_WORKER_DUMP, text, (size_t) size);
 }
 
@@ -640,6 +641,56 @@ static void test_store_joining(void **state)
 	remove_store(f, directory);
 }
 
+/* One who asks for much waits behind those who ask for little, and cannot fill the queue. */
+static void test_fair_queue(void **state)
+{
+	static const struct sw_caller a = {.uid = 5, .gid = 5}, b = {.uid = 6, .gid = 6};
+	struct fixture *f = *state;
+	struct listener l[8], one = listener_new(), other = listener_new(), roots = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	f->config.workers = 1;
+	f->config.queue = 16;
+	for (pid_t i = 0; i < 4; i++) {
+		l[i] = listener_new();
+		assert_int_equal(submit_as(f, &a, 100 + i, 9, &l[i], &dump, &refusal),
+				 SW_SUBMITTED_WAIT);
+	}
+	assert_int_equal(submit_as(f, &a, 104, 9, &one, &dump, &refusal), SW_SUBMITTED_REFUSED);
+	sw_refusal_deinit(&refusal);
+	loop(f);
+	assert_int_equal(workers[0].request.pid, 100);
+	assert_int_equal(submit_as(f, &b, 200, 9, &other, &dump, &refusal), SW_SUBMITTED_WAIT);
+	assert_int_equal(submit_as(f, &root, 300, 9, &roots, &dump, &refusal), SW_SUBMITTED_WAIT);
+	static const pid_t expected[] = {200, 300, 101, 102, 103};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(expected); i++) {
+		end(&workers[i]);
+		loop(f);
+		assert_int_equal(n_workers, i + 2);
+		assert_int_equal(workers[i + 1].request.pid, expected[i]);
+	}
+	end(&workers[5]);
+	loop(f);
+	/* Users together leave a quarter to root. */
+	for (uid_t uid = 10; uid < 13; uid++)
+		for (pid_t i = 0; i < 4; i++) {
+			const struct sw_caller user = {.uid = uid, .gid = uid};
+			struct listener *nobody = calloc(1, sizeof(*nobody));
+			*nobody = listener_new();
+			assert_int_equal(submit_as(f, &user, (pid_t) (1000 + uid * 10) + i, 9,
+						   nobody, &dump, &refusal),
+					 SW_SUBMITTED_WAIT);
+			sw_waiter_detach(&nobody->waiter);
+			free(nobody);
+		}
+	assert_int_equal(f->jobs.n_queued, 12);
+	assert_int_equal(submit_as(f, &b, 400, 9, &other, &dump, &refusal), SW_SUBMITTED_REFUSED);
+	sw_refusal_deinit(&refusal);
+	roots = listener_new();
+	assert_int_equal(submit_as(f, &root, 400, 9, &roots, &dump, &refusal), SW_SUBMITTED_WAIT);
+	sw_waiter_cancel(&roots.waiter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -657,6 +708,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_recent_rights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recent_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_joining, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fair_queue, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

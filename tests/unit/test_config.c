@@ -166,7 +166,8 @@ static void test_unsafe(void **state)
 		{"[snapwalkd]\nUser=\n", 1},
 		{"[snapwalkd]\nGruop=x\nTrigerUser=y\n", 2},
 		{"[snapwalkd]\nRequireSameNamespace=perhaps\n", 1},
-		{"[snapwalkd]\nDeny=uid:0 gpg-agent /usr/bin/gpg \"/opt/my app\" uid:4294967295\n", 0},
+		{"[snapwalkd]\nDeny=uid:0 gpg-agent /usr/bin/gpg \"/opt/my app\" uid:4294967295\n",
+		 0},
 		{"[snapwalkd]\nColour=red\nWorkers=x\nStor=no\nMaxAge=30 days\n", 0},
 	};
 	struct fixture *f = *state;

@@ -126,6 +126,19 @@ static void shares(void **state)
 	assert_true(has(store, "mass219"));
 	sw_store_close(store);
 	store_case_remove(&f);
+	/* Alerts that have most, but not more than half, stay for users with a dump each. */
+	f = store_case_make();
+	f.config.store_max_files = 10;
+	store = store_case_open(&f);
+	for (int i = 0; i < 10; i++) {
+		(void) snprintf(id, sizeof(id), i < 5 ? "alert%d" : "user%d", i);
+		assert_int_equal(put_by(store, id, f.now_ns + i, (uid_t) i, i < 5), 0);
+	}
+	assert_int_equal(put_by(store, "user10", f.now_ns + 10, 10, false), 0);
+	assert_true(has(store, "alert0") && has(store, "alert4") && has(store, "user10"));
+	assert_false(has(store, "user5"));
+	sw_store_close(store);
+	store_case_remove(&f);
 }
 
 static void max_age(void **state)
@@ -295,12 +308,9 @@ static void write_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(max_files),
-		cmocka_unit_test(max_use),
-		cmocka_unit_test(max_age),
-		cmocka_unit_test(shares),
-		cmocka_unit_test(disk_full),
-		cmocka_unit_test(disk_full_of_others),
+		cmocka_unit_test(max_files),   cmocka_unit_test(max_use),
+		cmocka_unit_test(max_age),     cmocka_unit_test(shares),
+		cmocka_unit_test(disk_full),   cmocka_unit_test(disk_full_of_others),
 		cmocka_unit_test(write_fails),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
