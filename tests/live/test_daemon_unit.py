@@ -269,7 +269,7 @@ def installed(tap):
             if not os.path.exists(os.path.join(directory, path))]
         tap.equal(lost, [], "everything is there")
         config = os.path.join(directory, "etc/snapwalk/snapwalk.conf")
-        os.mkdir(config + ".d")  # users that there are without a package, too
+        os.makedirs(config + ".d", exist_ok=True)  # users that there are without a package, too
         with open(os.path.join(config + ".d", "users.conf"), "w") as file:
             file.write("User=daemon\nGroup=games\nTriggerUser=man\n")
         check = subprocess.run([SNAPWALKD, "--check-config", "--config", config],
