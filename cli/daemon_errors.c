@@ -41,6 +41,9 @@ static void not_permitted(struct sw_complaint *c, struct json_object *p)
 		{"kernel", "the kernel refuses the daemon", "see why with 'snapwalk doctor PID'"},
 		{"root_only", "that is for root and the daemon's group",
 		 "ask as root or as a member of group snapwalk"},
+		{"namespace",
+		 "you are in another user namespace than the daemon, as in a container",
+		 "ask from outside, or see RequireSameNamespace= in snapwalk.conf(5)"},
 	};
 	const char *rule = sw_json_string(p, "rule");
 	c->status = SW_STATUS_DENIED;

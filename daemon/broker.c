@@ -24,7 +24,9 @@ int sw_broker_init(struct sw_broker *broker, struct sw_config *config, struct sw
 	sw_server_init(&broker->server, config, &broker->counters, sw_method_table,
 		       &broker->methods);
 	sw_jobs_init(&broker->jobs, config, &broker->counters);
-	return sw_methods_init(&broker->methods, &broker->server, &broker->jobs, err);
+	int r = sw_methods_init(&broker->methods, &broker->server, &broker->jobs, err);
+	broker->server.reserved_uid = broker->methods.trigger_uid;
+	return r;
 }
 
 static int on_spawner_gone(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -39,12 +41,19 @@ static int on_spawner_gone(sd_event_source *source, int fd, uint32_t events, voi
 	return 0;
 }
 
+static struct sw_user_ns look(void *spawner, int pidfd, pid_t pid)
+{
+	return sw_spawner_look(spawner, pidfd, pid);
+}
+
 int sw_broker_start(struct sw_broker *broker, struct sw_spawner *spawner, struct sw_error *err)
 {
 	if (sd_event_new(&broker->event) < 0 ||
 	    sd_event_add_io(broker->event, &broker->spawner_gone, spawner->pidfd, EPOLLIN,
 			    on_spawner_gone, broker) < 0)
 		return sw_fail_nomem(err);
+	broker->server.look = look;
+	broker->server.look_arg = spawner;
 	int r = sw_jobs_start(&broker->jobs, broker->event, spawner, err);
 	if (r < 0)
 		return r;

@@ -7,8 +7,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "config/journal.h"
-#include "rules/load.h"
-#include "rules/parse.h"
+#include "prepare.h"
 #include "sandbox/roles.h"
 
 #include <snapwalk/clock.h>
@@ -229,6 +228,12 @@ static void prepare_process(void)
 
 /* ---- running ---- */
 
+static void say_restart(void *arg, const char *key)
+{
+	(void) arg;
+	sw_log(SW_LOG_WARNING, "%s= has changed: that needs a restart", key);
+}
+
 static void reload(struct service *service)
 {
 	struct sw_config *config = NULL;
@@ -236,10 +241,17 @@ static void reload(struct service *service)
 	/* MONOTONIC_USEC: for Type=notify-reload (systemd 253); harmless to older ones. */
 	(void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=Reading the configuration",
 			  (long long) (sw_clock_ns() / 1000)); /* nobody listens: fine */
-	if (config_load(&service->arguments, to_log, &config, &err) < 0)
+	int r = config_load(&service->arguments, to_log, &config, &err);
+	if (r == 0 && config->n_unsafe > 0) {
+		r = sw_fail(&err, SW_E_INVALID, "a mistake in what protects");
+		sw_config_deinit(config);
+		free(config);
+	}
+	if (r < 0)
 		sw_log(SW_LOG_ERROR, "the old configuration stays: %s", err.message);
 	else {
 		struct sw_config *old = service->config;
+		(void) sw_config_restart_needed(old, config, say_restart, NULL); /* how many */
 		service->config = config;
 		sw_broker_reconfigure(&service->broker, config);
 		sw_config_deinit(old);
@@ -316,6 +328,8 @@ static int run(struct service *service)
 	if (r == 0 && service->config->user_mode && service->config->socket_path == NULL)
 		r = sw_fail(&err, SW_E_INVALID, "--user needs XDG_RUNTIME_DIR or --socket");
 	if (r == 0)
+		r = sw_prepare(service->config, to_log, to_log, NULL, &err);
+	if (r == 0)
 		r = sw_broker_init(&service->broker, service->config, &err);
 	if (r == 0)
 		r = sw_spawner_start(service->config, &spawner, &err);
@@ -343,13 +357,13 @@ static int check(const struct arguments *arguments)
 		fprintf(stderr, "snapwalkd: %s\n", err.message);
 		return EXIT_FAILURE;
 	}
-	struct sw_rules rules = {0};
-	int status = config->n_problems > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-	if (sw_rules_load(config->rules_dir, to_stderr, NULL, &rules, &err) < 0) {
+	int status = EXIT_SUCCESS;
+	if (sw_prepare(config, to_stderr, to_stderr, NULL, &err) < 0) {
 		fprintf(stderr, "snapwalkd: %s\n", err.message);
 		status = EXIT_FAILURE;
 	}
-	sw_rules_deinit(&rules);
+	if (config->n_problems > 0)
+		status = EXIT_FAILURE;
 	sw_config_deinit(config);
 	free(config);
 	return status;

@@ -24,7 +24,8 @@
 	SW_COUNTER(capture_us_total)          \
 	SW_COUNTER(threads_total)             \
 	SW_COUNTER(dump_bytes_total)          \
-	SW_COUNTER(store_failed_total)
+	SW_COUNTER(store_failed_total)        \
+	SW_COUNTER(on_dump_dropped_total)
 
 struct sw_counters {
 #define SW_COUNTER(name) uint64_t name;

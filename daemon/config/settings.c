@@ -8,6 +8,7 @@
 #include "config/value.h"
 #include "errors.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <ini.h>
 #include <limits.h>
@@ -22,21 +23,24 @@ enum {
 	CONFIG_MESSAGE_MAX = 512,
 };
 
-#define KEY(name, kind, field, min, max)                                                  \
-	{                                                                                 \
-		(name), SW_CONFIG_##kind, offsetof(struct sw_config, field), (min), (max) \
+#define KEY_WITH(name, kind, field, min, max, flags)                                               \
+	{                                                                                          \
+		(name), SW_CONFIG_##kind, offsetof(struct sw_config, field), (min), (max), (flags) \
 	}
+#define KEY(name, kind, field, min, max) KEY_WITH(name, kind, field, min, max, 0)
 
 static const struct sw_config_key keys[] = {
-	KEY("StateDirectory", PATH, state_dir, 0, 0),
+	KEY_WITH("StateDirectory", PATH, state_dir, 0, 0, SW_KEY_RESTART),
 	KEY("RulesDirectory", PATH, rules_dir, 0, 0),
-	KEY("User", STRING, user, 0, 0),
-	KEY("Group", STRING, group, 0, 0),
-	KEY("TriggerUser", STRING, trigger_user, 0, 0),
-	KEY("Deny", LIST, deny, 0, 0),
-	KEY("OnDump", COMMAND, on_dump, 0, 0),
-	KEY("OnDumpUser", STRING, on_dump_user, 0, 0),
-	KEY("OnDumpTimeoutSec", SECONDS_AS_MS, on_dump_timeout_ms, 1, 3600 * 1000),
+	KEY_WITH("User", STRING, user, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
+	KEY_WITH("Group", STRING, group, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
+	KEY_WITH("TriggerUser", STRING, trigger_user, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
+	KEY_WITH("Deny", DENY, deny, 0, 0, SW_KEY_PROTECTS),
+	KEY_WITH("RequireSameNamespace", BOOL, require_same_namespace, 0, 1, SW_KEY_PROTECTS),
+	KEY_WITH("OnDump", COMMAND, on_dump, 0, 0, SW_KEY_RESTART),
+	KEY_WITH("OnDumpUser", STRING, on_dump_user, 0, 0, SW_KEY_RESTART),
+	KEY_WITH("OnDumpTimeoutSec", SECONDS_AS_MS, on_dump_timeout_ms, 1, 3600 * 1000,
+		 SW_KEY_RESTART),
 	KEY("Store", BOOL, store, 0, 1),
 	KEY("MaxStopMs", U32, max_stop_ms, 1, 10000),
 	KEY("TimeoutMs", U32, timeout_ms, 100, 600 * 1000),
@@ -45,6 +49,7 @@ static const struct sw_config_key keys[] = {
 	KEY("Queue", U32, queue, 1, 4096),
 	KEY("Connections", U32, connections, 1, 65536),
 	KEY("ConnectionsPerUid", U32, connections_uid, 1, 65536),
+	KEY("IdleSec", SECONDS_AS_MS, idle_ms, 0, 86400 * 1000),
 	KEY("MinIntervalSec", SECONDS_AS_MS, min_interval_ms, 0, 3600 * 1000),
 	KEY("RatePerMinute", U32, rate_per_minute, 1, 1000000),
 	KEY("RateBurst", U32, rate_burst, 1, 1000000),
@@ -81,6 +86,8 @@ __attribute__((format(printf, 2, 3))) static void problem(struct reading *r, con
 		r->say(r->arg, message);
 }
 
+static void note_line(struct reading *r, const char *line);
+
 /* inih asks for lines like fgets(); reading them ourselves counts them, which inih does not. */
 static char *next_line(char *line, int size, void *stream)
 {
@@ -95,33 +102,115 @@ static char *next_line(char *line, int size, void *stream)
 	r->line++;
 	if (strchr(line, '\n') == NULL && !feof(r->file)) {
 		problem(r, "the line is too long: it is ignored");
+		note_line(r, line);
 		for (int c; (c = getc(r->file)) != EOF && c != '\n';)
 			;
+		line[0] = '\0';
+	}
+	const char *begin = line + strspn(line, " \t\r\n");
+	/* inih reports the first of them only. */
+	if (*begin != '\0' && strchr("#;[", *begin) == NULL && strpbrk(begin, "=:") == NULL &&
+	    begin == line) {
+		problem(r, "neither a key with '=' nor a [section]");
+		note_line(r, line);
 		line[0] = '\0';
 	}
 	return line;
 }
 
+/* How many letters apart, at most 3: a word of one letter more, less, other or exchanged is a typing
+ * mistake. Levenshtein's distance, in one row. */
+static size_t distance(const char *a, const char *b)
+{
+	enum { NAME_BYTES = 32, FAR = 3 };
+	size_t row[NAME_BYTES + 1], n = strlen(b);
+	if (strlen(a) > NAME_BYTES || n > NAME_BYTES)
+		return FAR;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; a[i - 1] != '\0'; i++) {
+		size_t diagonal = row[0]++;
+		for (size_t j = 1; j <= n; j++) {
+			size_t change = diagonal + (tolower((unsigned char) a[i - 1]) !=
+						    tolower((unsigned char) b[j - 1]));
+			size_t least = row[j] < row[j - 1] ? row[j] : row[j - 1];
+			diagonal = row[j];
+			row[j] = change < least + 1 ? change : least + 1;
+		}
+	}
+	return row[n] < FAR ? row[n] : FAR;
+}
+
+static const struct sw_config_key *key_find(const char *name)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+/* The key that was probably meant; NULL: none. */
+static const struct sw_config_key *key_guess(const char *name)
+{
+	const struct sw_config_key *best = NULL;
+	size_t least = 3;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
+		size_t d = distance(name, keys[i].name);
+		if (d < least && d < strlen(keys[i].name) / 2 + 1) {
+			least = d;
+			best = &keys[i];
+		}
+	}
+	return best;
+}
+
+/* What is written in a place where it does not hold, or in a way that is not read, may be what was
+ * to protect. */
+static void note_key(struct reading *r, const char *name)
+{
+	const struct sw_config_key *key = key_guess(name);
+	if (key != NULL && (key->flags & SW_KEY_PROTECTS))
+		r->config->n_unsafe++;
+}
+
+static void note_line(struct reading *r, const char *line)
+{
+	char name[40];
+	const char *begin = line + strspn(line, " \t");
+	(void) snprintf(name, sizeof(name), "%.*s", (int) strcspn(begin, " \t=:\r\n"),
+			begin); /* cut */
+	note_key(r, name);
+}
+
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *r = user;
+	const struct sw_config_key *key = key_find(name);
 	if (strcmp(section, "snapwalkd") != 0 && section[0] != '\0') {
 		problem(r, "unknown section [%s]: only [snapwalkd] is known", section);
+		note_key(r, name);
 		return 1;
 	}
-	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
-		if (strcmp(keys[i].name, name) != 0)
-			continue;
-		const char *why = NULL;
-		if (sw_config_value_set(&keys[i], value, r->config, &why) < 0) {
-			if (why == NULL)
-				r->nomem = true;
-			else
-				problem(r, "%s=%s: %s", name, value, why);
-		}
+	if (key == NULL) {
+		const struct sw_config_key *guess = key_guess(name);
+		problem(r, guess != NULL ? "unknown key %s: is %s meant?" : "unknown key %s", name,
+			guess != NULL ? guess->name : "");
+		note_key(r, name);
 		return 1;
 	}
-	problem(r, "unknown key %s", name);
+	const char *why = NULL;
+	if (sw_config_value_set(key, value, r->config, &why) == 0) {
+		r->config->keys_given |= UINT64_C(1) << (key - keys);
+		return 1;
+	}
+	if (why == NULL) {
+		r->nomem = true;
+		return 1;
+	}
+	char expected[128];
+	sw_config_value_expected(key, expected, sizeof(expected));
+	problem(r, "%s=%s: %s: expected %s", name, value, why, expected);
+	note_key(r, name);
 	return 1;
 }
 
@@ -144,6 +233,7 @@ static int load_file(struct sw_config *config, const char *path, bool required,
 	if (line > 0) {
 		reading.line = (unsigned) line;
 		problem(&reading, "neither a key with '=' nor a [section]");
+		config->n_unsafe++; /* a section whose keys are nobody's, say */
 	}
 	return 0;
 }
@@ -198,6 +288,7 @@ int sw_config_init(struct sw_config *config)
 {
 	*config = (struct sw_config){
 		.store = true,
+		.require_same_namespace = true,
 		.max_stop_ms = 100,
 		.timeout_ms = 10 * 1000,
 		.names_timeout_ms = 2000,
@@ -205,6 +296,7 @@ int sw_config_init(struct sw_config *config)
 		.queue = 64,
 		.connections = 256,
 		.connections_uid = 64,
+		.idle_ms = 300 * 1000,
 		.min_interval_ms = 5000,
 		.rate_per_minute = 60,
 		.rate_burst = 20,
@@ -239,4 +331,47 @@ void sw_config_deinit(struct sw_config *config)
 	sw_config_list_free(config->deny);
 	sw_config_list_free(config->on_dump);
 	*config = (struct sw_config){0};
+}
+
+bool sw_config_key_given(const struct sw_config *config, const char *name)
+{
+	const struct sw_config_key *key = key_find(name);
+	return key != NULL && (config->keys_given >> (key - keys) & 1);
+}
+
+static bool list_equal(char *const *a, char *const *b)
+{
+	for (; a != NULL && b != NULL && *a != NULL && *b != NULL; a++, b++)
+		if (strcmp(*a, *b) != 0)
+			return false;
+	return (a == NULL || *a == NULL) && (b == NULL || *b == NULL);
+}
+
+static bool field_equal(const struct sw_config_key *key, const struct sw_config *a,
+			const struct sw_config *b)
+{
+	const char *x = (const char *) a + key->offset, *y = (const char *) b + key->offset;
+	switch (key->kind) {
+	case SW_CONFIG_STRING:
+	case SW_CONFIG_PATH: return strcmp(*(char *const *) x, *(char *const *) y) == 0;
+	case SW_CONFIG_LIST:
+	case SW_CONFIG_DENY:
+	case SW_CONFIG_COMMAND: return list_equal(*(char **const *) x, *(char **const *) y);
+	case SW_CONFIG_BOOL: return *(const bool *) x == *(const bool *) y;
+	case SW_CONFIG_SECONDS:
+	case SW_CONFIG_BYTES: return *(const uint64_t *) x == *(const uint64_t *) y;
+	default: return *(const uint32_t *) x == *(const uint32_t *) y;
+	}
+}
+
+size_t sw_config_restart_needed(const struct sw_config *old, const struct sw_config *new,
+				sw_config_say_fn *say, void *arg)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++)
+		if ((keys[i].flags & SW_KEY_RESTART) && !field_equal(&keys[i], old, new)) {
+			say(arg, keys[i].name);
+			n++;
+		}
+	return n;
 }

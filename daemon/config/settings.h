@@ -25,6 +25,7 @@ struct sw_config {
 	char *on_dump_user; /* OnDumpUser=; "nobody" */
 	bool user_mode;     /* --user: own processes only, no capabilities */
 	bool store;         /* Store= */
+	bool require_same_namespace; /* RequireSameNamespace=; of caller and daemon */
 
 	uint32_t max_stop_ms;        /* MaxStopMs= 100 */
 	uint32_t timeout_ms;         /* TimeoutMs= 10000: a whole call, then the worker is killed */
@@ -33,6 +34,7 @@ struct sw_config {
 	uint32_t queue;              /* Queue= 64 captures waiting */
 	uint32_t connections;        /* Connections= 256 */
 	uint32_t connections_uid;    /* ConnectionsPerUid= 64 */
+	uint32_t idle_ms;            /* IdleSec= 300: without a call; 0: for ever */
 	uint32_t min_interval_ms;    /* MinIntervalSec= 5: a younger dump is returned again */
 	uint32_t rate_per_minute;    /* RatePerMinute= 60: captures of one uid (not root) */
 	uint32_t rate_burst;         /* RateBurst= 20 */
@@ -47,6 +49,8 @@ struct sw_config {
 	bool group_looked_up, group_found; /* sw_group_find() was asked before the sandbox */
 	uint32_t group_gid;                /* Group=, when found; not looked up: at each caller */
 	size_t n_problems;                 /* unknown keys, bad values */
+	size_t n_unsafe;     /* of them, in what protects: not to be started or reloaded with */
+	uint64_t keys_given; /* which keys were given a value: sw_config_key_given() */
 };
 
 /* Where problems are reported: "file:line: what". */
@@ -60,5 +64,11 @@ void sw_config_deinit(struct sw_config *config);
  * missing main file is no error unless path was given. Keys stand in section [snapwalkd] or in none. */
 int sw_config_load(struct sw_config *config, const char *path, sw_config_say_fn *say, void *arg,
 		   struct sw_error *err);
+
+/* Has a file said something about a key, other than nothing? */
+bool sw_config_key_given(const struct sw_config *config, const char *name);
+/* Names the keys that differ and that only a restart makes hold. How many. */
+size_t sw_config_restart_needed(const struct sw_config *old, const struct sw_config *new,
+				sw_config_say_fn *say, void *arg);
 
 #endif

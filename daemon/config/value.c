@@ -13,13 +13,11 @@ struct unit {
 };
 
 static const struct unit second_units[] = {
-	{"", 1000},       {"s", 1000},       {"sec", 1000},      {"ms", 1},
-	{"min", 60000},   {"m", 60000},      {"h", 3600000},     {"d", 86400000},
-	{"w", 604800000}, {"day", 86400000}, {"days", 86400000}, {NULL, 0},
+	{"", 1000},     {"s", 1000},     {"ms", 1},        {"min", 60000},
+	{"h", 3600000}, {"d", 86400000}, {"w", 604800000}, {NULL, 0},
 };
 static const struct unit ms_units[] = {
-	{"", 1000000},         {"s", 1000000},      {"sec", 1000000}, {"ms", 1000},
-	{"min", 60 * 1000000}, {"m", 60 * 1000000}, {NULL, 0},
+	{"", 1000000}, {"s", 1000000}, {"ms", 1000}, {"min", 60 * 1000000}, {NULL, 0},
 };
 static const struct unit byte_units[] = {
 	{"", 1000},
@@ -59,7 +57,7 @@ static bool decimal_parse(const char *value, uint64_t *ret_thousandths, const ch
 		if (__builtin_mul_overflow(number, 10, &number))
 			return false;
 	*ret_thousandths = number;
-	*ret_rest = c + strspn(c, " \t");
+	*ret_rest = c;
 	return decimals != 0;
 }
 
@@ -148,6 +146,36 @@ static int list_set(char ***field, const char *value, bool add, const char **ret
 	return 0;
 }
 
+/* A word that stands for no process protects none. */
+static const char *deny_problem(const char *word)
+{
+	enum { COMM_MAX = 15 }; /* TASK_COMM_LEN, include/linux/sched.h, less the NUL */
+	static const char prefix[] = "uid:";
+	if (strncmp(word, prefix, strlen(prefix)) == 0) {
+		const char *number = word + strlen(prefix);
+		size_t digits = strspn(number, "0123456789");
+		return digits == 0 || digits > 10 || number[digits] != '\0' ||
+				       strtoull(number, NULL, 10) > UINT32_MAX
+			       ? "not a user id"
+			       : NULL;
+	}
+	if (word[0] == '\0')
+		return "an empty word";
+	if (word[0] == '/')
+		return NULL;
+	if (strchr(word, '/') != NULL)
+		return "a relative path";
+	return strlen(word) > COMM_MAX ? "a name longer than 15 bytes, which no process has" : NULL;
+}
+
+static const char *deny_list_problem(char *const *list)
+{
+	const char *why = NULL;
+	for (char *const *word = list; why == NULL && word != NULL && *word != NULL; word++)
+		why = deny_problem(*word);
+	return why;
+}
+
 static int string_set(char **field, const char *value)
 {
 	char *copy = strdup(value);
@@ -186,6 +214,16 @@ int sw_config_value_set(const struct sw_config_key *key, const char *value,
 		else
 			return string_set((char **) field, value);
 		return -SW_E_INVALID;
+	case SW_CONFIG_DENY: {
+		char **list = NULL;
+		int r = list_set(&list, value, false, ret_why);
+		if (r == 0)
+			*ret_why = deny_list_problem(list);
+		sw_config_list_free(list);
+		if (r < 0 || *ret_why != NULL)
+			return r < 0 ? r : -SW_E_INVALID;
+		return list_set((char ***) field, value, true, ret_why);
+	}
 	case SW_CONFIG_LIST:
 	case SW_CONFIG_COMMAND:
 		return list_set((char ***) field, value, key->kind == SW_CONFIG_LIST, ret_why);
@@ -202,4 +240,27 @@ int sw_config_value_set(const struct sw_config_key *key, const char *value,
 	else
 		*(uint32_t *) field = (uint32_t) number;
 	return 0;
+}
+
+void sw_config_value_expected(const struct sw_config_key *key, char *ret, size_t size)
+{
+	static const char *const words[] = {
+		[SW_CONFIG_STRING] = "a name",
+		[SW_CONFIG_PATH] = "an absolute path",
+		[SW_CONFIG_LIST] = "words",
+		[SW_CONFIG_DENY] = "a process's name, an absolute path of a program, or uid:N",
+		[SW_CONFIG_COMMAND] = "an absolute path and arguments",
+		[SW_CONFIG_BOOL] = "yes or no",
+		[SW_CONFIG_U32] = "a whole number",
+		[SW_CONFIG_SECONDS] = "a time such as 90, 5min, 2h, 30d or 1w",
+		[SW_CONFIG_SECONDS_AS_MS] = "a time such as 1.5, 500ms, 90s or 5min",
+		[SW_CONFIG_PERCENT_X100] = "percent, 0.01 to 100",
+		[SW_CONFIG_BYTES] = "a size such as 65536, 64K, 512M or 2G",
+		[SW_CONFIG_MIB] = "a size such as 512M or 2G",
+	};
+	if (key->kind == SW_CONFIG_U32)
+		(void) snprintf(ret, size, "a whole number from %llu to %llu", /* cut: prose */
+				(unsigned long long) key->min, (unsigned long long) key->max);
+	else
+		(void) snprintf(ret, size, "%s", words[key->kind]);
 }

@@ -8,6 +8,7 @@ enum sw_config_kind {
 	SW_CONFIG_STRING,        /* char *; not empty */
 	SW_CONFIG_PATH,          /* char *; absolute */
 	SW_CONFIG_LIST,          /* char **; words are added, an empty value begins anew */
+	SW_CONFIG_DENY,          /* the same, each a name, an absolute path or uid:N */
 	SW_CONFIG_COMMAND,       /* char **; words replace, an empty value means none */
 	SW_CONFIG_BOOL,          /* bool; yes, no, true, false, on, off, 1, 0 */
 	SW_CONFIG_U32,           /* uint32_t */
@@ -18,12 +19,21 @@ enum sw_config_kind {
 	SW_CONFIG_MIB,           /* uint32_t in MiB; a plain number is MiB, too */
 };
 
+enum {
+	SW_KEY_PROTECTS = 1, /* a mistake in it must not leave something open: no start with it */
+	SW_KEY_RESTART = 2,  /* what it says is used at the start only */
+};
+
 struct sw_config_key {
 	const char *name;
 	enum sw_config_kind kind;
 	size_t offset;     /* of the field in struct sw_config */
 	uint64_t min, max; /* of numbers, in the field's unit */
+	unsigned flags;    /* SW_KEY_* */
 };
+
+/* What a value of this kind has to be: "yes or no", "a whole number from 1 to 64". */
+void sw_config_value_expected(const struct sw_config_key *key, char *ret, size_t size);
 
 /* 0; or a negative number and *ret_why (static) what is wrong with the value, NULL: no memory. The
  * field is changed only on success. */

@@ -22,7 +22,8 @@ static bool same_right(const struct sw_job *job, const struct sw_submission *s)
 	if (job->request.privileged || s->caller->privileged)
 		return job->request.privileged == s->caller->privileged;
 	return job->request.caller_uid == s->caller->uid &&
-	       job->request.caller_gid == s->caller->gid;
+	       job->request.caller_gid == s->caller->gid &&
+	       job->request.caller_same_user_ns == s->caller->same_user_ns;
 }
 
 static bool same_exe(const struct sw_job *job, const struct sw_submission *s)
@@ -54,13 +55,38 @@ static enum sw_submitted busy(struct sw_refusal *refusal, uint64_t *counter, con
 	return SW_SUBMITTED_REFUSED;
 }
 
+/* Who queues and waits as one: alerts, and each user. */
+static bool is_users(const struct sw_job *job, uid_t uid)
+{
+	return !job->alert && job->request.caller_uid == uid;
+}
+
+static size_t count_state(const struct sw_jobs *jobs, enum sw_job_state state, uid_t uid)
+{
+	const struct sw_job *job;
+	size_t n = 0;
+	TAILQ_FOREACH(job, &jobs->list, link)
+	n += job->state == state && is_users(job, uid);
+	return n;
+}
+
+/* A quarter of the queue is for root, Group= and alerts, and no user has more than a quarter. */
+static bool queue_has_room(const struct sw_jobs *jobs, const struct sw_submission *s)
+{
+	size_t all = jobs->config->queue, quarter = all / 4;
+	if (jobs->n_queued >= all || s->alert || s->caller->privileged)
+		return jobs->n_queued < all;
+	return jobs->n_queued < all - quarter &&
+	       count_state(jobs, SW_JOB_QUEUED, s->caller->uid) < (quarter > 0 ? quarter : 1);
+}
+
 /* May another capture be queued? SUBMITTED_WAIT: it may. */
 static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission *s,
 			       struct sw_refusal *refusal)
 {
 	struct sw_counters *n = jobs->counters;
 	int64_t now_ns = sw_clock_ns();
-	if (jobs->n_queued >= jobs->config->queue)
+	if (!queue_has_room(jobs, s))
 		return busy(refusal, &n->busy_queue_total, "queue", QUEUE_RETRY_MS);
 	uint32_t ms = sw_limits_target(jobs->limits, s->found->pid, s->found->starttime, now_ns);
 	if (ms > 0)
@@ -85,6 +111,7 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		.privileged = caller->privileged,
 		.caller_uid = caller->uid,
 		.caller_gid = caller->gid,
+		.caller_same_user_ns = caller->same_user_ns,
 		.max_stop_ms = s->options.max_stop_ms,
 		.names_timeout_ms = s->options.names_timeout_ms,
 		.depth = s->options.depth,
@@ -105,6 +132,7 @@ static void job_destroy(struct sw_job *job)
 	sw_job_run_deinit(job);
 	(void) sd_event_source_disable_unref(job->deadline);
 	sw_close_p(&job->target_pidfd);
+	sw_close_p(&job->program_fd);
 	free(job->require_exe);
 	free(job);
 }
@@ -135,6 +163,7 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 			       .options = s->options,
 			       .owner = sw_dump_owner(&s->found->creds),
 			       .target_pidfd = -EBADF,
+			       .program_fd = -EBADF,
 			       .pidfd = -EBADF,
 			       .stream = -EBADF};
 	TAILQ_INIT(&job->waiters);
@@ -163,11 +192,25 @@ static bool target_is_busy(const struct sw_jobs *jobs, pid_t pid)
 
 static struct sw_job *next_ready(const struct sw_jobs *jobs)
 {
-	struct sw_job *job;
+	struct sw_job *job, *best = NULL;
+	size_t fewest = 0, earliest = 0;
+	/* Alerts first; then the user with the fewest captures under way, of these the one whose turn
+	 * was longest ago, of these the one who came first. */
 	TAILQ_FOREACH(job, &jobs->list, link)
-	if (job->state == SW_JOB_QUEUED && !target_is_busy(jobs, job->request.pid))
-		return job;
-	return NULL;
+	{
+		if (job->state != SW_JOB_QUEUED || target_is_busy(jobs, job->request.pid))
+			continue;
+		if (job->alert)
+			return job;
+		size_t n = count_state(jobs, SW_JOB_RUNNING, job->request.caller_uid);
+		size_t turn = sw_turns_of(&jobs->turns, job->request.caller_uid);
+		if (best != NULL && (n > fewest || (n == fewest && turn >= earliest)))
+			continue;
+		best = job;
+		fewest = n;
+		earliest = turn;
+	}
+	return best;
 }
 
 /* Called from the event loop, not from within a submission: so are on_stream and on_deadline. */
@@ -187,6 +230,8 @@ static void start_ready(struct sw_jobs *jobs)
 		}
 		if (sw_job_run(job, &err) == 0) {
 			job->state = SW_JOB_RUNNING;
+			if (!job->alert)
+				sw_turns_had(&jobs->turns, job->request.caller_uid);
 			jobs->n_queued--;
 			jobs->n_running++;
 			sw_job_tell(job, "stopped");
@@ -231,17 +276,22 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 	if (job != NULL) {
 		jobs->counters->coalesced_total++;
 		job->store |= s->store;
+		job->alert |= s->alert;
+		job->sampled &= s->sampled;
 		wait_for(job, waiter, true);
 		return SW_SUBMITTED_WAIT;
 	}
-	struct sw_dump *dump = s->fresh ? NULL
-					: sw_recent_find(&jobs->recent, s->found->pid,
-							 s->found->starttime, &s->options);
+	uid_t owner = 0;
+	struct sw_dump *dump =
+		s->fresh ? NULL
+			 : sw_recent_find(&jobs->recent, s->found, s->caller, &s->options, &owner);
 	if (dump != NULL) {
 		jobs->counters->coalesced_total++;
+		const struct sw_origin origin = {.owner = owner,
+						 .by = s->caller->uid,
+						 .alert = s->alert};
 		if (s->store && !dump->stored)
-			(void) sw_publish_store(&jobs->publisher, dump,
-						sw_dump_owner(&s->found->creds));
+			(void) sw_publish_store(&jobs->publisher, dump, &origin);
 		*ret_dump = sw_dump_ref(dump);
 		return SW_SUBMITTED_DUMP;
 	}
@@ -256,6 +306,8 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 		return SW_SUBMITTED_REFUSED;
 	}
 	job->store = s->store;
+	job->alert = s->alert;
+	job->sampled = s->sampled;
 	TAILQ_INSERT_TAIL(&jobs->list, job, link);
 	jobs->n_queued++;
 	wait_for(job, waiter, false);
@@ -288,7 +340,11 @@ static void publish_failure(const struct sw_job *job, const struct sw_refusal *r
 					       .comm = job->comm,
 					       .reason = job->request.reason,
 					       .error = refusal->message};
-	sw_publish_failure(&job->jobs->publisher, &failure, job->owner);
+	const struct sw_origin origin = {.owner = job->owner,
+					 .by = job->request.caller_uid,
+					 .alert = job->alert,
+					 .sampled = job->sampled};
+	sw_publish_failure(&job->jobs->publisher, &failure, &origin);
 }
 
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal)

@@ -46,7 +46,9 @@ struct sw_submission {
 	uint64_t seq;            /* number in its series, from 1 */
 	bool fresh;              /* no dump that is there already */
 	bool store;
-	bool paid; /* the caller's rate was charged before */
+	bool alert;   /* a rule asks */
+	bool sampled; /* one of many */
+	bool paid;    /* the caller's rate was charged before */
 };
 
 enum sw_submitted {
@@ -75,9 +77,11 @@ struct sw_job {
 	struct sw_job_options options;
 	struct sw_worker_request request;
 	char comm[64];
-	char *require_exe; /* owned; NULL: any */
-	uid_t owner;       /* of its dump: sw_dump_owner() */
-	bool store;
+	char *require_exe;              /* owned; NULL: any */
+	uid_t owner;                    /* of its dump: sw_dump_owner() */
+	struct sw_target_rights rights; /* of the target when it was stopped */
+	int program_fd;                 /* owned: sw_program_fd() of before */
+	bool store, alert, sampled;
 	int target_pidfd; /* owned */
 	TAILQ_HEAD(, sw_waiter) waiters;
 	sd_event_source *deadline; /* owned */

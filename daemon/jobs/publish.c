@@ -4,28 +4,32 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
-static struct sw_store_entry entry_of(const struct sw_dump *dump, uid_t owner)
+static struct sw_store_entry entry_of(const struct sw_dump *dump, const struct sw_origin *origin)
 {
 	return (struct sw_store_entry){.id = dump->id,
 				       .summary = sw_dump_summary_text(dump),
-				       .uid = owner,
+				       .uid = origin->owner,
+				       .by = origin->by,
+				       .alert = origin->alert,
 				       .pid = dump->pid,
 				       .comm = dump->comm,
 				       .time_ns = dump->time_ns};
 }
 
-int sw_publish_store(struct sw_publisher *publisher, struct sw_dump *dump, uid_t owner)
+int sw_publish_store(struct sw_publisher *publisher, struct sw_dump *dump,
+		     const struct sw_origin *origin)
 {
 	struct sw_error err = {0};
 	if (publisher->store == NULL || !publisher->config->store)
 		return 0;
 	/* The summary on disk says that it is on disk. */
 	int r = sw_dump_set_stored(dump, true);
-	const struct sw_store_entry entry = entry_of(dump, owner);
+	const struct sw_store_entry entry = entry_of(dump, origin);
 	if (r == 0 && entry.summary == NULL)
 		r = sw_fail_nomem(&err);
 	if (r == 0)
@@ -38,15 +42,46 @@ int sw_publish_store(struct sw_publisher *publisher, struct sw_dump *dump, uid_t
 	return r;
 }
 
-static void run_command(struct sw_publisher *publisher, const struct sw_dump *dump,
-			const char *reason)
+/* Commands for dumps as long as some may be started. */
+static void start_commands(struct sw_publisher *publisher)
 {
-	struct sw_error err = {0};
+	struct sw_command command;
+	while (sw_commands_peek(&publisher->commands, &command)) {
+		struct sw_error err = {0};
+		const struct sw_origin nobody = {0};
+		const struct sw_store_entry entry = entry_of(command.dump, &nobody);
+		int r = sw_on_dump_start(publisher->on_dump, &entry, command.reason,
+					 command.dump->text, command.dump->size, &err);
+		if (r == -SW_E_LIMIT)
+			return; /* the next one that ends makes room */
+		if (r < 0)
+			sw_log(SW_LOG_WARNING, "OnDump= is not run for dump %s: %s",
+			       command.dump->id, err.message);
+		sw_commands_pop(&publisher->commands);
+	}
+}
+
+static void run_command(struct sw_publisher *publisher, struct sw_dump *dump,
+			const struct sw_origin *origin, const char *reason)
+{
 	if (publisher->on_dump == NULL)
 		return;
-	const struct sw_store_entry entry = entry_of(dump, 0);
-	if (sw_on_dump_start(publisher->on_dump, &entry, reason, dump->text, dump->size, &err) < 0)
-		sw_log(SW_LOG_WARNING, "OnDump= is not run for dump %s: %s", dump->id, err.message);
+	if (!sw_commands_add(&publisher->commands, dump, origin->by, origin->alert, reason))
+		publisher->counters->on_dump_dropped_total++;
+	start_commands(publisher);
+}
+
+/* One user must not fill the journal; what was left out is counted. Alerts are always there. */
+static bool may_log(struct sw_publisher *publisher, const struct sw_origin *origin)
+{
+	uint64_t left_out = 0;
+	uid_t who;
+	int64_t now_ns = sw_clock_ns();
+	bool may = origin->alert || sw_log_limit_take(&publisher->log_limit, origin->by, now_ns);
+	while ((left_out = sw_log_limit_left_out(&publisher->log_limit, now_ns, &who)) > 0)
+		sw_log(SW_LOG_NOTICE, "%llu entries of captures for user %lu were left out",
+		       (unsigned long long) left_out, (unsigned long) who);
+	return may;
 }
 
 static void tell(struct sw_publisher *publisher, uid_t owner, const struct sw_dump *dump,
@@ -57,8 +92,8 @@ static void tell(struct sw_publisher *publisher, uid_t owner, const struct sw_du
 	subscriber->tell(subscriber, owner, dump, failure);
 }
 
-void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump, uid_t owner, bool store,
-		     bool quiet, const char *reason)
+void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump,
+		     const struct sw_origin *origin, bool store, bool quiet, const char *reason)
 {
 	const struct sw_log_capture entry = {.pid = dump->pid,
 					     .comm = dump->comm,
@@ -67,19 +102,21 @@ void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump, uid_t
 					     .stopped_us = dump->stopped_us,
 					     .n_threads = dump->n_threads};
 	if (store)
-		(void) sw_publish_store(publisher, dump, owner); /* reported there */
-	run_command(publisher, dump, reason);
-	tell(publisher, owner, dump, NULL);
-	if (!quiet)
+		(void) sw_publish_store(publisher, dump, origin); /* reported there */
+	if (!origin->sampled)
+		run_command(publisher, dump, origin, reason);
+	tell(publisher, origin->owner, dump, NULL);
+	if (!quiet && may_log(publisher, origin))
 		sw_log_captured(&entry);
 }
 
 void sw_publish_failure(struct sw_publisher *publisher, const struct sw_log_capture *failure,
-			uid_t owner)
+			const struct sw_origin *origin)
 {
 	publisher->counters->captures_failed_total++;
-	tell(publisher, owner, NULL, failure->error);
-	sw_log_captured(failure);
+	tell(publisher, origin->owner, NULL, failure->error);
+	if (may_log(publisher, origin))
+		sw_log_captured(failure);
 }
 
 void sw_publish_subscribe(struct sw_publisher *publisher, struct sw_subscriber *subscriber)
@@ -113,6 +150,8 @@ static int on_command_result(sd_event_source *source, int fd, uint32_t events, v
 							: WTERMSIG(result.status),
 			       result.id);
 	}
+	if (r == 0)
+		start_commands(publisher);
 	if (r < 0) {
 		sw_log(SW_LOG_ERROR, "OnDump= is not run any more: %s", err.message);
 		(void) sd_event_source_set_enabled(source, SD_EVENT_OFF); /* or it would spin */
@@ -136,6 +175,7 @@ void sw_publish_init(struct sw_publisher *publisher, const struct sw_config *con
 		     struct sw_counters *counters)
 {
 	*publisher = (struct sw_publisher){.config = config, .counters = counters};
+	sw_commands_init(&publisher->commands);
 	TAILQ_INIT(&publisher->subscribers);
 }
 
@@ -161,6 +201,7 @@ void sw_publish_reconfigure(struct sw_publisher *publisher, const struct sw_conf
 void sw_publish_deinit(struct sw_publisher *publisher)
 {
 	(void) sd_event_source_disable_unref(publisher->on_dump_result);
+	sw_commands_deinit(&publisher->commands);
 	sw_on_dump_destroy(publisher->on_dump);
 	sw_store_close(publisher->store);
 }

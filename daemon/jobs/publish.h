@@ -5,7 +5,9 @@
 #include "config/counters.h"
 #include "config/journal.h"
 #include "config/settings.h"
+#include "jobs/commands.h"
 #include "jobs/dump.h"
+#include "policy/log_limit.h"
 #include "store/dumps.h"
 #include "worker/ondump.h"
 
@@ -20,11 +22,21 @@ struct sw_subscriber {
 		     const char *failure);
 };
 
+/* Who is behind a dump. */
+struct sw_origin {
+	uid_t owner;  /* who may see it */
+	uid_t by;     /* who asked for it */
+	bool alert;   /* a rule did */
+	bool sampled; /* one of many: neither a command nor, but for the first, the journal */
+};
+
 /* What happens to every new dump besides being sent to who asked for it. */
 struct sw_publisher {
-	const struct sw_config *config;  /* borrowed; replaced by a reload */
-	struct sw_counters *counters;    /* borrowed */
-	struct sw_store *store;          /* owned; NULL: dumps are not kept */
+	const struct sw_config *config; /* borrowed; replaced by a reload */
+	struct sw_counters *counters;   /* borrowed */
+	struct sw_store *store;         /* owned; NULL: dumps are not kept */
+	struct sw_commands commands;    /* that wait for their turn */
+	struct sw_log_limit log_limit;
 	struct sw_on_dump *on_dump;      /* owned; NULL: there is no OnDump= */
 	sd_event_source *on_dump_result; /* owned */
 	TAILQ_HEAD(sw_subscribers, sw_subscriber) subscribers;
@@ -39,13 +51,14 @@ void sw_publish_reconfigure(struct sw_publisher *publisher, const struct sw_conf
 void sw_publish_deinit(struct sw_publisher *publisher);
 
 /* Disk, OnDump=, subscribers, and (not quiet) the journal. */
-void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump, uid_t owner, bool store,
-		     bool quiet, const char *reason);
+void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump,
+		     const struct sw_origin *origin, bool store, bool quiet, const char *reason);
 /* Subscribers and the journal. owner: of the dump that there would have been. */
 void sw_publish_failure(struct sw_publisher *publisher, const struct sw_log_capture *failure,
-			uid_t owner);
+			const struct sw_origin *origin);
 /* Disk only. */
-int sw_publish_store(struct sw_publisher *publisher, struct sw_dump *dump, uid_t owner);
+int sw_publish_store(struct sw_publisher *publisher, struct sw_dump *dump,
+		     const struct sw_origin *origin);
 
 /* The subscriber stays the caller's. */
 void sw_publish_subscribe(struct sw_publisher *publisher, struct sw_subscriber *subscriber);

@@ -4,6 +4,8 @@
  * they are needed in a storm; a single timer runs while there are any.
  */
 #include "jobs/recent.h"
+#include "jobs/job.h"
+#include "policy/program.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -20,6 +22,13 @@ struct sw_recent {
 	TAILQ_ENTRY(sw_recent) link;
 	struct sw_job_options options;
 	struct sw_dump *dump; /* owned */
+	/* Who captured it, and what the process was when it stood still. */
+	bool privileged, same_user_ns;
+	uid_t uid;
+	gid_t gid;
+	uid_t owner; /* of the dump */
+	struct sw_target_rights rights;
+	int program_fd; /* owned */
 	int64_t expires_ns;
 };
 
@@ -29,6 +38,7 @@ static void drop(struct sw_recents *recents, struct sw_recent *recent)
 	recents->n--;
 	recents->bytes -= recent->dump->size;
 	sw_dump_unref(recent->dump);
+	sw_close_p(&recent->program_fd);
 	free(recent);
 }
 
@@ -85,28 +95,70 @@ void sw_recent_deinit(struct sw_recents *recents)
 	(void) sd_event_source_disable_unref(recents->expiry);
 }
 
-struct sw_dump *sw_recent_find(struct sw_recents *recents, pid_t pid, uint64_t starttime,
-			       const struct sw_job_options *options)
+/* As for joining a capture: a caller with other ids needs a capture of their own. */
+static bool same_right(const struct sw_recent *recent, const struct sw_caller *caller)
 {
-	struct sw_recent *recent;
+	if (recent->privileged || caller->privileged)
+		return recent->privileged == caller->privileged;
+	return recent->uid == caller->uid && recent->gid == caller->gid &&
+	       recent->same_user_ns == caller->same_user_ns;
+}
+
+static bool same_process(const struct sw_recent *recent, const struct sw_found *found)
+{
+	return recent->dump->pid == found->pid && recent->dump->starttime == found->starttime;
+}
+
+/* Is the process still what it was? Its number, start time and pidfd are the same after exec(). */
+static bool still_holds(const struct sw_recent *recent, const struct sw_found *found)
+{
+	struct sw_target_rights now = sw_target_rights(&found->creds);
+	return memcmp(&recent->rights, &now, sizeof(now)) == 0 &&
+	       sw_program_runs(recent->program_fd);
+}
+
+struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
+			       const struct sw_caller *caller, const struct sw_job_options *options,
+			       uid_t *ret_owner)
+{
+	struct sw_recent *recent, *previous;
 	int64_t now_ns = sw_clock_ns();
-	TAILQ_FOREACH_REVERSE(recent, &recents->list, sw_recent_list, link)
-	if (recent->dump->pid == pid && recent->dump->starttime == starttime &&
-	    memcmp(&recent->options, options, sizeof(*options)) == 0)
+	for (recent = TAILQ_LAST(&recents->list, sw_recent_list); recent != NULL;
+	     recent = previous) {
+		previous = TAILQ_PREV(recent, sw_recent_list, link);
+		if (!same_process(recent, found))
+			continue;
+		if (!still_holds(recent, found)) {
+			drop(recents, recent); /* for whomever it was: that process is no more */
+			continue;
+		}
+		if (!same_right(recent, caller) ||
+		    memcmp(&recent->options, options, sizeof(*options)) != 0)
+			continue;
+		*ret_owner = recent->owner;
 		return recent->expires_ns > now_ns ? recent->dump : NULL;
+	}
 	return NULL;
 }
 
-void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump,
-		   const struct sw_job_options *options, uint32_t interval_ms)
+void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
+		   uid_t owner, uint32_t interval_ms)
 {
+	const struct sw_worker_request *request = &job->request;
 	int64_t interval_ns = interval_ms * INT64_C(1000000);
 	struct sw_recent *recent;
-	if (interval_ns == 0 || dump->size > RECENT_BYTES_MAX ||
+	if (interval_ns == 0 || dump->size > RECENT_BYTES_MAX || job->program_fd < 0 ||
 	    (recent = malloc(sizeof(*recent))) == NULL)
 		return; /* then the next caller gets a new one */
-	*recent = (struct sw_recent){.options = *options,
+	*recent = (struct sw_recent){.options = job->options,
 				     .dump = sw_dump_ref(dump),
+				     .privileged = request->privileged,
+				     .same_user_ns = request->caller_same_user_ns,
+				     .uid = request->caller_uid,
+				     .gid = request->caller_gid,
+				     .owner = owner,
+				     .rights = job->rights,
+				     .program_fd = sw_take_fd(job->program_fd),
 				     .expires_ns = sw_clock_ns() + interval_ns};
 	TAILQ_INSERT_TAIL(&recents->list, recent, link);
 	recents->n++;

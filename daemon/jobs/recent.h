@@ -3,10 +3,13 @@
 #define SW_DAEMON_JOBS_RECENT_H
 
 #include "jobs/dump.h"
+#include "jobs/found.h"
 #include "jobs/options.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
+
+struct sw_job;
 
 /* Dumps that are returned again while they are young. */
 struct sw_recents {
@@ -20,11 +23,16 @@ int sw_recent_start(struct sw_recents *recents, sd_event *event);
 void sw_recent_clear(struct sw_recents *recents);
 void sw_recent_deinit(struct sw_recents *recents);
 
-/* Borrowed, until the next call. NULL: there is none. */
-struct sw_dump *sw_recent_find(struct sw_recents *recents, pid_t pid, uint64_t starttime,
-			       const struct sw_job_options *options);
-/* interval_ms: how long it is young. */
-void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump,
-		   const struct sw_job_options *options, uint32_t interval_ms);
+/*
+ * Borrowed, until the next call. NULL: there is none. Only for a caller with the right of the one who
+ * captured, and a process that has not executed a program since, nor become another user, nor given
+ * up or gained capabilities, nor begun or ceased to protect itself. *ret_owner: who may see it.
+ */
+struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
+			       const struct sw_caller *caller, const struct sw_job_options *options,
+			       uid_t *ret_owner);
+/* Takes the job's program_fd. interval_ms: how long it is young. */
+void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
+		   uid_t owner, uint32_t interval_ms);
 
 #endif

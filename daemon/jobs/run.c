@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 enum { READS_AT_ONCE = 64 };
@@ -148,10 +149,14 @@ static void worker_dumped(struct sw_job *job)
 		account(job, dump);
 		/* The first of a sample is worth a line, the thousand that follow are not. */
 		bool quiet = job->request.seq > 1 && !job->store;
-		sw_publish_dump(&jobs->publisher, dump, owner, job->store, quiet,
+		const struct sw_origin origin = {.owner = owner,
+						 .by = job->request.caller_uid,
+						 .alert = job->alert,
+						 .sampled = job->sampled};
+		sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
 				reason[0] != '\0' ? reason : NULL);
 		if (job->require_exe == NULL)
-			sw_recent_add(&jobs->recent, dump, &job->options,
+			sw_recent_add(&jobs->recent, dump, job, owner,
 				      jobs->config->min_interval_ms);
 		sw_job_finish(job, dump, &refusal);
 	}
@@ -167,6 +172,7 @@ static void on_event(struct sw_job *job)
 		memcpy(&resumed, job->payload, sizeof(resumed));
 		job->owner =
 			resumed.owner; /* as it stood still, rather than when it was looked up */
+		job->rights = resumed.rights;
 		charge(job, resumed.stopped_us);
 		sw_job_tell(job, "resumed");
 		break;
@@ -192,6 +198,28 @@ static bool header_is_good(const struct sw_job *job)
 	}
 }
 
+/* Of the descriptors that come the first is that of the program; there is no other. */
+static ssize_t receive(struct sw_job *job, void *to, size_t size)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec bytes = {to, size};
+	struct msghdr message = {.msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = control.room,
+				 .msg_controllen = sizeof(control.room)};
+	ssize_t n = recvmsg(job->stream, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int))) {
+		sw_close_p(&job->program_fd);
+		memcpy(&job->program_fd, CMSG_DATA(c), sizeof(int));
+	}
+	return n;
+}
+
 /* 1: something came; 0: nothing now; -1: the end. */
 static int read_some(struct sw_job *job)
 {
@@ -199,7 +227,7 @@ static int read_some(struct sw_job *job)
 	size_t in_payload = header ? 0 : job->got - sizeof(job->event);
 	char *to = header ? (char *) &job->event + job->got : job->payload + in_payload;
 	size_t room = header ? sizeof(job->event) - job->got : job->event.size - in_payload;
-	ssize_t n = read(job->stream, to, room);
+	ssize_t n = receive(job, to, room);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)

@@ -39,6 +39,8 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .seq = series->seq,
 						 .fresh = true,
 						 .store = series->store,
+						 .alert = series->alert,
+						 .sampled = series->sampled,
 						 .paid = true};
 	/* A fresh one is never there already. */
 	return sw_job_submit(series->jobs, &submission, &series->waiter, &dump, refusal) ==
@@ -107,6 +109,8 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->starttime = s->found->starttime;
 	series->options = s->options;
 	series->store = s->store;
+	series->alert = s->alert;
+	series->sampled = s->sampled;
 	series->interval_ns = interval_ms * 1000000;
 	series->next_ns = sw_clock_ns();
 	series->left = count;

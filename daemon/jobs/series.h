@@ -14,7 +14,7 @@ struct sw_series {
 	uint64_t starttime, seq;
 	struct sw_job_options options;
 	char *reason, *require_exe; /* owned; NULL: none */
-	bool store;
+	bool store, alert, sampled;
 	int64_t interval_ns, next_ns;
 	uint64_t left;          /* captures still to be made, without the one under way */
 	sd_event_source *timer; /* owned */

@@ -5,6 +5,7 @@
 #include "jobs/publish.h"
 #include "jobs/recent.h"
 #include "policy/throttle.h"
+#include "policy/turns.h"
 #include "worker/spawner.h"
 
 struct sw_job;
@@ -21,6 +22,7 @@ struct sw_jobs {
 	struct sw_recents recent;
 	TAILQ_HEAD(sw_job_list, sw_job) list; /* queued, in order, and running */
 	size_t n_queued, n_running;
+	struct sw_turns turns;  /* of users */
 	sd_event_source *start; /* owned */
 	TAILQ_HEAD(sw_series_list, sw_series) series;
 };

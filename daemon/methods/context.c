@@ -38,6 +38,11 @@ void sw_methods_load_rules(struct sw_methods *methods)
 		sw_log(SW_LOG_ERROR, "rules: %s", err.message);
 		return;
 	}
+	if (rules.n_unsafe > 0) {
+		sw_log(SW_LOG_ERROR, "rules: a mistake in RequireExe=: the old rules stay");
+		sw_rules_deinit(&rules);
+		return;
+	}
 	/* A reload must not make a rule forget that it is cooling down. */
 	for (size_t i = 0; i < rules.n_rules; i++)
 		for (size_t j = 0; j < methods->rules.n_rules; j++)

@@ -23,7 +23,7 @@ struct sw_methods {
 /* Everything that must be looked up before the sandbox is entered. -SW_E_IO. */
 int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
 		    struct sw_jobs *jobs, struct sw_error *err);
-/* Reads the rules, also again. When that fails the old ones stay. */
+/* Reads the rules, also again. When that fails, or RequireExe= has a mistake, the old ones stay. */
 void sw_methods_load_rules(struct sw_methods *methods);
 void sw_methods_deinit(struct sw_methods *methods);
 

@@ -164,13 +164,13 @@ void sw_method_sample(struct sw_call *call)
 	struct sample_params p = {0};
 	struct sw_found found = {.pidfd = -EBADF};
 	struct sw_refusal refusal = {0};
-	/* Hundreds of dumps are kept only when that is asked for. */
-	struct sw_submission submission = {.caller = caller, .found = &found, .store = false};
+	/* Hundreds of dumps would push all others out: none is kept, whatever is asked for. */
+	bool store = false;
+	struct sw_submission submission = {.caller = caller, .found = &found, .sampled = true};
 	const char *bad = NULL;
 	if (!sw_params_read(call->message.parameters, sample_table, SW_ARRAY_SIZE(sample_table), &p,
 			    &bad) ||
-	    !sw_options_read(jobs->config, p.options, &submission.options, &submission.store,
-			     &bad)) {
+	    !sw_options_read(jobs->config, p.options, &submission.options, &store, &bad)) {
 		sw_call_invalid(call, bad);
 		return;
 	}

@@ -186,6 +186,7 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 					   .found = &found,
 					   .reason = reason,
 					   .require_exe = rule->require_exe,
+					   .alert = true,
 					   .store = true};
 	const char *bad;
 	/* No options: the configuration's. Cannot fail. */

@@ -30,6 +30,7 @@ const char *sw_deny_name(enum sw_deny_rule rule)
 	case SW_DENY_LIST: return "deny";
 	case SW_DENY_KERNEL: return "kernel";
 	case SW_DENY_ROOT_ONLY: return "root_only";
+	case SW_DENY_NAMESPACE: return "namespace";
 	}
 	return "unknown";
 }
@@ -120,8 +121,21 @@ int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_call
 	if (rc < 0)
 		return rc;
 	caller.privileged = caller_is_privileged(config, &caller);
+	sw_cleanup(sw_close_p) int pidfd = sw_peer_pidfd(socket_fd, cred.pid);
+	caller.borrowed_ids = !sw_peer_ids_are_real(pidfd, cred.pid, cred.uid, cred.gid);
 	*ret = caller;
 	return 0;
+}
+
+void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
+		     struct sw_user_ns user_ns)
+{
+	/* A user's own daemon may look at that user's processes, also in namespaces of theirs; whom
+	 * it cannot look at is root or nobody that it serves. */
+	caller->same_user_ns = sw_user_ns_equal(user_ns, sw_user_ns_self()) ||
+			       (config->user_mode && user_ns.ino == 0);
+	if (config->require_same_namespace && !caller->same_user_ns)
+		caller->privileged = false;
 }
 
 void sw_caller_deinit(struct sw_caller *caller)
@@ -153,10 +167,16 @@ static bool status_ids(const char *status, const char *key, uint32_t ret[3])
 	return line != NULL && sscanf(line, "%u %u %u", &ret[0], &ret[1], &ret[2]) == 3;
 }
 
-/* Where an id of another process goes in this one's user namespace; both files say it as seen by
- * the reader, so that two maps are the same text in the same namespace. */
+/*
+ * A worker may ask for the namespace itself. Others see where an id of the process goes in this
+ * one's user namespace; both files say it as seen by the reader, so that two maps are the same text in
+ * the same namespace; they are it, too, in one that root has made with a map of everything to itself.
+ */
 static bool same_user_namespace(int proc_fd)
 {
+	struct sw_user_ns ns = sw_user_ns_read(proc_fd);
+	if (ns.ino != 0)
+		return sw_user_ns_equal(ns, sw_user_ns_self());
 	sw_cleanup(sw_text_deinit) struct sw_text ours = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text theirs = {0};
 	if (sw_text_read_at(&ours, AT_FDCWD, "/proc/self/uid_map", MAP_TEXT_MAX) < 0 ||
@@ -219,6 +239,12 @@ int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_err
 	    !status_ids(status.data, "Gid", creds.gid) || caps == NULL ||
 	    sscanf(caps, "%" SCNx64, &creds.cap_permitted) != 1)
 		return sw_fail(err, SW_E_EXITED, "the target has just exited");
+	static const char *const others[] = {"CapEff", "CapInh", "CapBnd", "CapAmb"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++) {
+		const char *set = status_find(status.data, others[i]);
+		if (set == NULL || sscanf(set, "%" SCNx64, &creds.caps[i]) != 1)
+			return sw_fail(err, SW_E_EXITED, "the target has just exited");
+	}
 	/*
 	 * The files of a process that is not dumpable belong to the root of its user namespace
 	 * (task_dump_owner in fs/proc/base.c, Linux 6.1); fstatat asks anew every time. A process
@@ -290,14 +316,33 @@ enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_c
 	 * caller's; the memory is dumpable; and of cap_ptrace_access_check (security/commoncap.c):
 	 * the same user namespace and no capability more than the caller's. What the caller's are
 	 * is not known from the socket, so that we take none: stricter than the kernel for callers
-	 * with capabilities and for owners of a user namespace, never more lenient.
+	 * with capabilities and for owners of a user namespace, never more lenient. What a security
+	 * module confines the caller to (Landlock, say) cannot be known from outside.
 	 */
+	if (config->require_same_namespace && !caller->same_user_ns)
+		return SW_DENY_NAMESPACE;
+	if (caller->borrowed_ids)
+		return SW_DENY_OWNER;
 	for (int i = 0; i < 3; i++)
 		if (target->uid[i] != caller->uid || target->gid[i] != caller->gid)
 			return SW_DENY_OWNER;
 	if (!target->dumpable || !target->same_user_ns || target->cap_permitted != 0)
 		return SW_DENY_DUMPABLE;
 	return SW_DENY_NONE;
+}
+
+struct sw_target_rights sw_target_rights(const struct sw_target_creds *target)
+{
+	struct sw_target_rights rights = {.cap_permitted = target->cap_permitted,
+					  .dumpable = target->dumpable,
+					  .same_user_ns = target->same_user_ns};
+	_Static_assert(sizeof(rights) == 6 * 4 + 5 * 8 + 2 * 4, "it is compared as bytes");
+	for (int i = 0; i < 3; i++) {
+		rights.uid[i] = target->uid[i];
+		rights.gid[i] = target->gid[i];
+	}
+	memcpy(rights.caps, target->caps, sizeof(rights.caps));
+	return rights;
 }
 
 bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner)

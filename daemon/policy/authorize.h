@@ -3,6 +3,7 @@
 #define SW_DAEMON_POLICY_AUTHORIZE_H
 
 #include "config/settings.h"
+#include "policy/namespace.h"
 
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@ enum sw_deny_rule {
 	SW_DENY_LIST,      /* Deny= */
 	SW_DENY_KERNEL,    /* the kernel refuses us */
 	SW_DENY_ROOT_ONLY, /* this method is for root and Group= */
+	SW_DENY_NAMESPACE, /* RequireSameNamespace=: the caller is in another user namespace */
 };
 const char *sw_deny_name(enum sw_deny_rule rule); /* wire name, static */
 
@@ -25,7 +27,9 @@ struct sw_caller {
 	gid_t gid;
 	gid_t *groups; /* owned */
 	size_t n_groups;
-	bool privileged; /* root, our own uid in user mode, or member of Group= */
+	bool privileged;   /* root, our own uid in user mode, or member of Group= */
+	bool same_user_ns; /* as ours; false: another, or unknown */
+	bool borrowed_ids; /* a set-user-ID program's: not the real ones */
 };
 
 /* The id of a group. May load modules and ask a service: to be called with config->group before the
@@ -36,20 +40,34 @@ bool sw_group_find(const char *name, gid_t *ret);
 int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_caller *ret,
 		   struct sw_error *err);
 void sw_caller_deinit(struct sw_caller *caller);
+/* Says in which user namespace it is, which only a process with CAP_SYS_PTRACE can find out; with
+ * RequireSameNamespace= nobody is privileged from another one. */
+void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
+		     struct sw_user_ns user_ns);
 
 /* What the rule needs to know of a target; from /proc/PID. */
 struct sw_target_creds {
 	uid_t uid[3]; /* real, effective, saved */
 	gid_t gid[3];
 	bool dumpable;
-	bool same_user_ns; /* as ours, so that its ids and capabilities mean what ours do */
+	bool same_user_ns; /* as ours, so that its ids and capabilities mean what ours do: by the
+			    * namespace where the kernel lets us look, otherwise by its maps */
 	uint64_t cap_permitted;
+	uint64_t caps[4]; /* effective, inheritable, bounding, ambient */
 	char comm[64];
 	char exe[4096]; /* "" unknown */
 };
 
 /* Reads through a /proc/PID directory. 0; -SW_E_EXITED; -SW_E_NOT_PERMITTED. */
 int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_error *err);
+
+/* What decides who may look at it. Compared as bytes: no padding. */
+struct sw_target_rights {
+	uint32_t uid[3], gid[3];
+	uint64_t cap_permitted, caps[4];
+	uint32_t dumpable, same_user_ns;
+};
+struct sw_target_rights sw_target_rights(const struct sw_target_creds *target);
 
 /* The decision. caller->privileged skips all but Deny=. */
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,

@@ -37,15 +37,19 @@ static void drop_fds(struct sw_connection *c)
 
 /* ---- waiting ---- */
 
-static void timer_set(struct sw_connection *c, bool waiting_for_message, bool stalled)
+static void timer_set(struct sw_connection *c, bool waiting_for_message, bool stalled, bool idle)
 {
-	if (c->waiting_for_message == waiting_for_message && c->stalled == stalled)
+	if (c->waiting_for_message == waiting_for_message && c->stalled == stalled &&
+	    c->idle == idle)
 		return;
+	c->idle = idle;
 	c->waiting_for_message = waiting_for_message;
 	c->stalled = stalled;
-	uint64_t ms = stalled ? SW_CONNECTION_STALL_MS : SW_CONNECTION_MESSAGE_MS;
+	uint64_t ms = stalled ? SW_CONNECTION_STALL_MS
+		      : idle  ? c->server->config->idle_ms
+			      : SW_CONNECTION_MESSAGE_MS;
 	int r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
-	if (r >= 0 && (waiting_for_message || stalled)) {
+	if (r >= 0 && (waiting_for_message || stalled || (idle && ms > 0))) {
 		r = sd_event_source_set_time_relative(c->timer, ms * 1000);
 		if (r >= 0)
 			r = sd_event_source_set_enabled(c->timer, SD_EVENT_ONESHOT);
@@ -54,7 +58,7 @@ static void timer_set(struct sw_connection *c, bool waiting_for_message, bool st
 		c->dead = true;
 }
 
-/* What is waited for now; the timer of an idle connection is off. */
+/* What is waited for now. While a call is being worked on there is no limit of ours. */
 static void watch(struct sw_connection *c)
 {
 	bool partial = !c->has_begun || c->input.size > c->input.begin;
@@ -65,7 +69,8 @@ static void watch(struct sw_connection *c)
 		events |= EPOLLOUT;
 	if (sd_event_source_set_io_events(c->io, events) < 0)
 		c->dead = true;
-	timer_set(c, c->call == NULL && partial, c->output_bytes > 0);
+	timer_set(c, c->call == NULL && partial, c->output_bytes > 0,
+		  c->call == NULL && !partial && c->output_bytes == 0);
 }
 
 /* ---- output ---- */
@@ -258,6 +263,17 @@ static int sources_add(struct sw_connection *c)
 	return r;
 }
 
+/* Once, when it connects: whoever sends later may be another process with the same socket. */
+static void place_caller(struct sw_connection *c)
+{
+	const struct sw_server *server = c->server;
+	struct sw_user_ns ns = {0};
+	sw_cleanup(sw_close_p) int pidfd = sw_peer_pidfd(c->fd, c->caller.pid);
+	if (server->look != NULL && pidfd >= 0)
+		ns = server->look(server->look_arg, pidfd, c->caller.pid);
+	sw_caller_place(server->config, &c->caller, ns);
+}
+
 int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 {
 	struct sw_connection *c = calloc(1, sizeof(*c));
@@ -271,6 +287,8 @@ int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 	TAILQ_INSERT_TAIL(&server->connections, c, link);
 	server->n_connections++;
 	int r = sw_caller_init(server->config, fd, &c->caller, err);
+	if (r == 0)
+		place_caller(c);
 	if (r == 0 && sources_add(c) < 0)
 		r = sw_fail_nomem(err);
 	if (r < 0)

@@ -37,11 +37,11 @@ struct sw_connection {
 	int fds[SW_CONNECTION_FDS_MAX]; /* owned; received and not used yet */
 	size_t n_fds;
 	struct sw_call *call; /* owned; the one that is not answered yet. Calls wait for it */
-	sd_event_source *io, *timer, *kick; /* owned */
-	bool has_begun;                     /* the first byte was that of a JSON object */
-	bool eof;                           /* it sends no more, but may read */
-	bool dead;                          /* to be destroyed as soon as nobody uses it */
-	bool waiting_for_message, stalled;  /* what the timer is for */
+	sd_event_source *io, *timer, *kick;      /* owned */
+	bool has_begun;                          /* the first byte was that of a JSON object */
+	bool eof;                                /* it sends no more, but may read */
+	bool dead;                               /* to be destroyed as soon as nobody uses it */
+	bool waiting_for_message, stalled, idle; /* what the timer is for */
 };
 
 /* Takes fd, also on failure. */

@@ -154,25 +154,41 @@ int sw_server_listen(struct sw_server *server, const char *path, struct sw_error
 	return add_listener(server, fd, err);
 }
 
-static size_t connections_of(const struct sw_server *server, uid_t uid)
+static bool is_reserved(const struct sw_server *server, const struct sw_caller *caller)
 {
+	return caller->privileged || caller->uid == 0 || caller->uid == server->reserved_uid;
+}
+
+/*
+ * A quarter of the places is for root, Group= and TriggerUser=. Of the others a user has at most half
+ * of what the rest leaves, so that a few users cannot keep others out.
+ */
+bool sw_server_has_room(const struct sw_server *server, const struct sw_caller *caller)
+{
+	const struct sw_config *config = server->config;
 	const struct sw_connection *c;
-	size_t n = 0;
+	size_t common = config->connections - config->connections / 4, n_common = 0, n_own = 0;
 	TAILQ_FOREACH(c, &server->connections, link)
-	n += c->caller.uid == uid;
-	return n;
+	{
+		n_common += !is_reserved(server, &c->caller);
+		n_own += c->caller.uid == caller->uid;
+	}
+	if (server->n_connections >= config->connections || n_own >= config->connections_uid)
+		return false;
+	if (is_reserved(server, caller))
+		return true;
+	size_t left = common > n_common ? common - n_common : 0;
+	return left > 0 && (n_own == 0 || n_own < (left + n_own + 1) / 2);
 }
 
 static bool may_connect(struct sw_server *server, int fd)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	if (server->n_connections < server->config->connections &&
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	    connections_of(server, peer.uid) < server->config->connections_uid)
-		return true;
-	server->counters->connections_refused_total++;
-	return false;
+	struct sw_caller caller = {0};
+	bool may = sw_caller_init(server->config, fd, &caller, NULL) == 0 &&
+		   sw_server_has_room(server, &caller);
+	sw_caller_deinit(&caller);
+	server->counters->connections_refused_total += !may;
+	return may;
 }
 
 /* Takes fd. Hanging up is the answer to one too many: it has not called anything yet. */

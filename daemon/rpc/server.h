@@ -4,6 +4,7 @@
 
 #include "config/counters.h"
 #include "config/settings.h"
+#include "policy/authorize.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
@@ -12,6 +13,9 @@ enum { SW_LISTENERS_MAX = 8 };
 
 struct sw_connection;
 struct sw_method;
+
+/* In which user namespace a peer is; see sw_spawner_look(). */
+typedef struct sw_user_ns sw_peer_look_fn(void *arg, int pidfd, pid_t pid);
 
 struct sw_listener {
 	int fd;                  /* owned */
@@ -24,7 +28,10 @@ struct sw_server {
 	struct sw_counters *counters;    /* borrowed */
 	const struct sw_method *methods; /* static; the last one has no name */
 	void *context;                   /* borrowed; sw_call.context of each call */
-	sd_event *event;                 /* borrowed; NULL before sw_server_start() */
+	uid_t reserved_uid;    /* of TriggerUser=, which has the reserved places, too; -1: nobody */
+	sw_peer_look_fn *look; /* NULL: namespaces of peers stay unknown */
+	void *look_arg;        /* borrowed */
+	sd_event *event;       /* borrowed; NULL before sw_server_start() */
 	struct sw_listener listeners[SW_LISTENERS_MAX];
 	size_t n_listeners;
 	sd_event_source *accept_again; /* owned; after running out of descriptors */
@@ -39,5 +46,8 @@ int sw_server_listen(struct sw_server *server, const char *path, struct sw_error
 /* Takes calls from now on. */
 int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *err);
 void sw_server_deinit(struct sw_server *server);
+
+/* May this peer have a connection? */
+bool sw_server_has_room(const struct sw_server *server, const struct sw_caller *caller);
 
 #endif

@@ -34,6 +34,7 @@ static int load_file(const char *directory, const char *name, sw_config_say_fn *
 		char message[sizeof(path) + 64];
 		(void) snprintf(message, sizeof(message), "%s: %s", path, /* fits */
 				rc == -SW_E_IO ? strerrordesc_np(errno) : "too large");
+		rules->n_problems++;
 		if (say != NULL)
 			say(arg, message);
 		return 0;
@@ -49,6 +50,7 @@ int sw_rules_load(const char *directory, sw_config_say_fn *say, void *arg, struc
 	int n = scandir(directory, &entries, is_rules_file, alphasort), rc = 0;
 	if (n < 0 && errno != ENOENT)
 		return sw_fail_errno(err, errno == ENOMEM ? SW_E_NOMEM : SW_E_IO, "%s", directory);
+	rules.n_problems += n > RULES_FILES_MAX;
 	if (n > RULES_FILES_MAX && say != NULL)
 		say(arg, "more rules files than 256: the last by name are left out");
 	for (int i = 0; i < n; i++) {

@@ -8,6 +8,7 @@
 #include <ini.h>
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
 	RULES_MAX = 1024,
@@ -69,6 +70,7 @@ __attribute__((format(printf, 3, 4))) static void complain(struct parser *p, int
 	va_end(ap);
 	(void) snprintf(message, sizeof(message), "%s:%d: %s", p->file_name, line, what); /* same */
 	p->bad = true;
+	p->rules->n_problems++;
 	if (p->say != NULL)
 		p->say(p->arg, message);
 }
@@ -191,6 +193,7 @@ static void set_key(struct parser *p, const char *name, const char *value)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
 		if (strcmp(keys[i].name, name) != 0)
 			continue;
+		size_t before = p->rules->n_problems;
 		if (value[0] == '\0')
 			complain(p, p->line, "%s= without a value", name);
 		else if ((p->seen & 1u << i) != 0 && !keys[i].again)
@@ -198,9 +201,13 @@ static void set_key(struct parser *p, const char *name, const char *value)
 		else
 			keys[i].set(p, value);
 		p->seen |= 1u << i;
+		p->rules->n_unsafe +=
+			keys[i].set == set_require_exe && p->rules->n_problems > before;
 		return;
 	}
 	complain(p, p->line, "unknown key %.100s=", name);
+	if (strncasecmp(name, "require", strlen("require")) == 0 || strcasestr(name, "exe") != NULL)
+		p->rules->n_unsafe++; /* probably RequireExe= */
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */

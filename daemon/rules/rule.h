@@ -31,6 +31,8 @@ struct sw_rule {
 struct sw_rules {
 	struct sw_rule *rules; /* owned */
 	size_t n_rules;
+	size_t n_problems; /* mistakes that were reported */
+	size_t n_unsafe;   /* of them, in RequireExe=: not to be started or reloaded with */
 };
 
 #endif

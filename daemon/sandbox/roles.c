@@ -21,12 +21,14 @@ enum {
 static const uint64_t spawner_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
 									     << CAP_DAC_READ_SEARCH;
 
-/* Effective capabilities are gone afterwards, permitted ones are not. */
-static int become_user(const struct sw_config *config, struct sw_error *err)
+static bool keeps_user(const struct sw_config *config)
 {
-	if (config->user_mode || geteuid() != 0)
-		return 0;
-	errno = 0;
+	return config->user_mode || geteuid() != 0;
+}
+
+static int user_find(const struct sw_config *config, const struct passwd **ret,
+		     struct sw_error *err)
+{
 	const struct passwd *user = getpwnam(config->user);
 	if (user == NULL)
 		return sw_fail(err, SW_E_NOT_FOUND,
@@ -36,6 +38,23 @@ static int become_user(const struct sw_config *config, struct sw_error *err)
 	if (user->pw_uid == 0)
 		return sw_fail(err, SW_E_INVALID, "User=%s is root: give a user without privileges",
 			       config->user);
+	*ret = user;
+	return 0;
+}
+
+int sw_sandbox_check_user(const struct sw_config *config, struct sw_error *err)
+{
+	const struct passwd *user = NULL;
+	return keeps_user(config) ? 0 : user_find(config, &user, err);
+}
+
+/* Effective capabilities are gone afterwards, permitted ones are not. */
+static int become_user(const struct sw_config *config, struct sw_error *err)
+{
+	const struct passwd *user = NULL;
+	int r = keeps_user(config) ? 1 : user_find(config, &user, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || initgroups(user->pw_name, user->pw_gid) < 0 ||
 	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)

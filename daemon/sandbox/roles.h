@@ -11,6 +11,9 @@
  * the process must not go on.
  */
 
+/* Is there a user to become? As above. */
+int sw_sandbox_check_user(const struct sw_config *config, struct sw_error *err);
+
 /* Keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, as far as they are there; with --user nothing. No
  * new privileges, not dumpable, no core file. */
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);

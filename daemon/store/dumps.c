@@ -99,15 +99,18 @@ static bool write_new(const struct sw_store *store, const char *name, const char
 }
 
 /* What can be decided before anything is written; KeepFree= needs its room before. */
-static int check_room(struct sw_store *store, const char *id, size_t size, struct sw_error *err)
+static int check_room(struct sw_store *store, const struct sw_store_entry *next,
+		      struct sw_error *err)
 {
+	const char *id = next->id;
+	size_t size = next->file_bytes;
 	size_t at;
 	if (sw_store_index_find(&store->index, id, &at) != NULL)
 		return sw_fail(err, SW_E_INVALID, "there is a dump %s already", id);
 	if (size > store->max_use || store->max_files == 0)
 		return sw_fail(err, SW_E_LIMIT, "%s: dump %s of %zu bytes is above MaxUse=%llu",
 			       store->path, id, size, (unsigned long long) store->max_use);
-	int rc = sw_store_make_free(store, size);
+	int rc = sw_store_make_free(store, size, next);
 	if (rc == -SW_E_LIMIT)
 		return sw_fail(err, SW_E_IO,
 			       "%s: dump %s of %zu bytes is not kept: there would be less than "
@@ -119,13 +122,16 @@ static int check_room(struct sw_store *store, const char *id, size_t size, struc
 }
 
 /* Old dumps make way only for one that is on the disk already. */
-static int write_file(struct sw_store *store, const char *id, const char *data, size_t size,
+static int write_file(struct sw_store *store, const struct sw_store_entry *next, const char *data,
 		      struct sw_error *err)
 {
+	const char *id = next->id;
+	size_t size = next->file_bytes;
 	char temporary[SW_STORE_NAME_BYTES], name[SW_STORE_NAME_BYTES];
 	sw_store_name_print(temporary, SW_STORE_TEMPORARY, id);
 	sw_store_name_print(name, "", id);
-	if (write_new(store, temporary, data, size) && sw_store_make_room(store, size, 1) == 0 &&
+	if (write_new(store, temporary, data, size) &&
+	    sw_store_make_room(store, size, 1, next) == 0 &&
 	    renameat(store->dir_fd, temporary, store->dir_fd, name) == 0)
 		return 0;
 	int rc = sw_fail_errno(err, SW_E_IO, "%s: dump %s of %zu bytes is not kept", store->path,
@@ -149,13 +155,13 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 	rc = sw_store_head_parse(file, file_size, head, err);
 	if (rc < 0)
 		return rc;
-	rc = check_room(store, entry->id, file_size, err);
-	if (rc < 0)
-		return rc;
-	rc = write_file(store, entry->id, file, file_size, err);
-	if (rc < 0)
-		return rc;
 	head->entry.file_bytes = file_size;
+	rc = check_room(store, &head->entry, err);
+	if (rc < 0)
+		return rc;
+	rc = write_file(store, &head->entry, file, err);
+	if (rc < 0)
+		return rc;
 	sw_store_index_insert(&store->index, sw_take_ptr(head));
 	sw_store_vacuum(store, sw_realtime_ns()); /* whatever has become too old meanwhile */
 	return 0;

@@ -17,6 +17,8 @@ struct sw_store_entry {
 	const char *id;      /* the store's */
 	const char *summary; /* JSON text of io.snapwalk's Summary; the store's */
 	uid_t uid;           /* who may see it: sw_dump_owner(), policy/authorize.h */
+	uid_t by;            /* who asked for it: whose share of the room it takes */
+	bool alert;          /* a rule asked for it */
 	pid_t pid;
 	const char *comm; /* the store's */
 	int64_t time_ns;  /* CLOCK_REALTIME of the dump */
@@ -29,7 +31,8 @@ int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct 
 void sw_store_close(struct sw_store *store);
 void sw_store_reconfigure(struct sw_store *store, const struct sw_config *config);
 
-/* Keep a dump; makes room first. A full disk is an error, loses only this dump, and leaves nothing
+/* Keep a dump; makes room first: the oldest of the user who has most goes, and the dumps of alerts stay
+ * for those of users, as long as they take no more than half of MaxUse= and MaxFiles=. A full disk is an error, loses only this dump, and leaves nothing
  * half written. -SW_E_IO, -SW_E_LIMIT (larger than MaxUse), -SW_E_NOMEM. */
 int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, const char *json,
 		 size_t size, struct sw_error *err);

@@ -69,6 +69,8 @@ static int head_build(const struct sw_store_entry *entry, size_t dump_bytes,
 	if (head == NULL || !add(head, "snapwalk_store", json_object_new_int(STORE_VERSION)) ||
 	    !add(head, "id", json_object_new_string(entry->id)) ||
 	    !add(head, "uid", json_object_new_int64(entry->uid)) ||
+	    !add(head, "by", json_object_new_int64(entry->by)) ||
+	    !add(head, "alert", json_object_new_int(entry->alert)) ||
 	    !add(head, "pid", json_object_new_int64(entry->pid)) ||
 	    !add(head, "comm", json_object_new_string(entry->comm)) ||
 	    !add(head, "time_ns", json_object_new_int64(entry->time_ns)) ||
@@ -181,7 +183,7 @@ static int head_fill(const char *id, const char *comm, struct sw_json_part summa
 static int head_read(const struct sw_json *root, struct sw_json_part summary,
 		     struct sw_store_head *ret, struct sw_error *err)
 {
-	int64_t version, uid, pid, time_ns, bytes;
+	int64_t version, uid, pid, time_ns, bytes, by, alert;
 	const char *id = get_string(root, "id"), *comm = get_string(root, "comm");
 	if (!get_int(root, "snapwalk_store", STORE_VERSION, STORE_VERSION, &version) ||
 	    !get_int(root, "uid", 0, UINT32_MAX, &uid) ||
@@ -190,8 +192,17 @@ static int head_read(const struct sw_json *root, struct sw_json_part summary,
 	    !get_int(root, "bytes", 0, INT64_MAX, &bytes) || id == NULL || !sw_store_id_valid(id) ||
 	    comm == NULL || summary.size == 0 || summary.data[0] != '{')
 		return sw_fail(err, SW_E_FORMAT, "the head of a stored dump is not one of ours");
+	/* Files of 0.1 do not have these. */
+	if (!get_int(root, "by", 0, UINT32_MAX, &by) || !get_int(root, "alert", 0, 1, &alert)) {
+		by = uid;
+		alert = 0;
+	}
 	struct sw_store_head head = {
-		.entry = {.uid = (uid_t) uid, .pid = (pid_t) pid, .time_ns = time_ns},
+		.entry = {.uid = (uid_t) uid,
+			  .by = (uid_t) by,
+			  .alert = alert == 1,
+			  .pid = (pid_t) pid,
+			  .time_ns = time_ns},
 		.dump_bytes = (uint64_t) bytes,
 	};
 	if (head_fill(id, comm, summary, &head) < 0)

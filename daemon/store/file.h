@@ -8,7 +8,7 @@
  * One stored dump as bytes (RFC 8878, zstd format specification 0.4.0):
  *
  *	skippable frame (§3.1.2)  magic 0x184D2A50, size, JSON text of the head:
- *	                          {"snapwalk_store":1,"id":…,"uid":…,"pid":…,"comm":…,"time_ns":…,
+ *	                          {"snapwalk_store":1,"id":…,"uid":…,"by":…,"alert":0,"pid":…,"comm":…,"time_ns":…,
  *	                           "bytes":…,"summary":{…}}
  *	zstd frame (§3.1.1)       the dump, with its size and checksum
  *

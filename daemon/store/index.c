@@ -19,11 +19,22 @@ void sw_store_index_deinit(struct sw_store_index *index)
 	for (size_t i = 0; i < index->n; i++)
 		sw_store_head_free(index->heads[i]);
 	free(index->heads);
+	free(index->shares);
 	*index = (struct sw_store_index){0};
 }
 
 int sw_store_index_reserve(struct sw_store_index *index)
 {
+	if (index->n_shares == index->shares_capacity) {
+		size_t capacity =
+			index->shares_capacity > 0 ? index->shares_capacity * 2 : FIRST_CAPACITY;
+		struct sw_store_share *shares =
+			reallocarray(index->shares, capacity, sizeof(struct sw_store_share));
+		if (shares == NULL)
+			return -SW_E_NOMEM;
+		index->shares = shares;
+		index->shares_capacity = capacity;
+	}
 	if (index->n < index->capacity)
 		return 0;
 	size_t capacity = index->capacity > 0 ? index->capacity * 2 : FIRST_CAPACITY;
@@ -34,6 +45,23 @@ int sw_store_index_reserve(struct sw_store_index *index)
 	index->heads = heads;
 	index->capacity = capacity;
 	return 0;
+}
+
+bool sw_store_share_has(const struct sw_store_share *share, const struct sw_store_entry *entry)
+{
+	return share->alert == entry->alert && (share->alert || share->by == entry->by);
+}
+
+/* Room for one more is there. */
+static struct sw_store_share *share_of(struct sw_store_index *index,
+				       const struct sw_store_entry *entry)
+{
+	for (size_t i = 0; i < index->n_shares; i++)
+		if (sw_store_share_has(&index->shares[i], entry))
+			return &index->shares[i];
+	struct sw_store_share *share = &index->shares[index->n_shares++];
+	*share = (struct sw_store_share){.by = entry->by, .alert = entry->alert};
+	return share;
 }
 
 static bool is_older(const struct sw_store_entry *a, const struct sw_store_entry *b)
@@ -64,11 +92,18 @@ void sw_store_index_insert(struct sw_store_index *index, struct sw_store_head *h
 	index->heads[at] = head;
 	index->n++;
 	index->bytes += head->entry.file_bytes;
+	struct sw_store_share *share = share_of(index, &head->entry);
+	share->bytes += head->entry.file_bytes;
+	share->files++;
 }
 
 void sw_store_index_remove(struct sw_store_index *index, size_t at)
 {
 	index->bytes -= index->heads[at]->entry.file_bytes;
+	struct sw_store_share *share = share_of(index, &index->heads[at]->entry);
+	share->bytes -= index->heads[at]->entry.file_bytes;
+	if (--share->files == 0)
+		*share = index->shares[--index->n_shares];
 	sw_store_head_free(index->heads[at]);
 	index->n--;
 	memmove(index->heads + at, index->heads + at + 1,

@@ -4,14 +4,26 @@
 
 #include "store/file.h"
 
+/* What one user has; all dumps of alerts are one share. */
+struct sw_store_share {
+	uid_t by;
+	bool alert;
+	uint64_t bytes;
+	size_t files;
+};
+
 /* The heads of all stored dumps, oldest first. Zero-initialised is a valid empty one. */
 struct sw_store_index {
 	struct sw_store_head **heads; /* owned, each too */
 	size_t n, capacity;
-	uint64_t bytes; /* of all files */
+	uint64_t bytes;                /* of all files */
+	struct sw_store_share *shares; /* owned; none is empty */
+	size_t n_shares, shares_capacity;
 };
 
 void sw_store_index_deinit(struct sw_store_index *index);
+
+bool sw_store_share_has(const struct sw_store_share *share, const struct sw_store_entry *entry);
 
 /* NULL is fine. */
 void sw_store_head_free(struct sw_store_head *head);

@@ -9,16 +9,80 @@
 static const int64_t NS_PER_S = 1000000000;
 
 /* False when the file cannot be removed: then nothing gets better by going on. */
-static bool drop_oldest(struct sw_store *store)
+static bool drop(struct sw_store *store, size_t at)
 {
 	char name[SW_STORE_NAME_BYTES];
-	if (store->index.n == 0)
+	if (store->index.n <= at)
 		return false;
-	sw_store_name_print(name, "", store->index.heads[0]->entry.id);
+	sw_store_name_print(name, "", store->index.heads[at]->entry.id);
 	if (unlinkat(store->dir_fd, name, 0) < 0 && errno != ENOENT)
 		return false;
-	sw_store_index_remove(&store->index, 0);
+	sw_store_index_remove(&store->index, at);
 	return true;
+}
+
+static bool over_half(const struct sw_store *store, const struct sw_store_share *share,
+		      const struct sw_store_entry *next)
+{
+	bool counts = next != NULL && sw_store_share_has(share, next);
+	return share->bytes + (counts ? next->file_bytes : 0) > store->max_use / 2 ||
+	       share->files + counts > store->max_files / 2;
+}
+
+/*
+ * Whose oldest dump goes for the next one (NULL: for none): that of the user who has most, the next one
+ * counted. Dumps of alerts go only for those of alerts, and when they take more than half. NULL: nobody
+ * has any that may go.
+ */
+static const struct sw_store_share *heaviest(const struct sw_store *store,
+					     const struct sw_store_entry *next, bool by_files)
+{
+	const struct sw_store_share *worst = NULL, *alerts = NULL;
+	uint64_t most = 0;
+	for (size_t i = 0; i < store->index.n_shares; i++) {
+		const struct sw_store_share *share = &store->index.shares[i];
+		bool counts = next != NULL && sw_store_share_has(share, next);
+		uint64_t weight = by_files ? share->files + counts
+					   : share->bytes + (counts ? next->file_bytes : 0);
+		if (share->alert)
+			alerts = share;
+		else if (worst == NULL || weight > most) {
+			worst = share;
+			most = weight;
+		}
+	}
+	if (alerts != NULL &&
+	    (over_half(store, alerts, next) || (worst == NULL && (next == NULL || next->alert))))
+		return alerts;
+	return worst;
+}
+
+/* False with ENOSPC: nothing may go. */
+static bool drop_for(struct sw_store *store, const struct sw_store_entry *next, bool by_files,
+		     uint64_t *ret_bytes)
+{
+	const struct sw_store_share *share = heaviest(store, next, by_files);
+	for (size_t i = 0; share != NULL && i < store->index.n; i++) {
+		if (!sw_store_share_has(share, &store->index.heads[i]->entry))
+			continue;
+		*ret_bytes = store->index.heads[i]->entry.file_bytes;
+		return drop(store, i);
+	}
+	errno = ENOSPC;
+	return false;
+}
+
+/* Bytes that could go for it. */
+static uint64_t bytes_for(const struct sw_store *store, const struct sw_store_entry *next)
+{
+	uint64_t bytes = store->index.bytes;
+	for (size_t i = 0; i < store->index.n_shares; i++) {
+		const struct sw_store_share *share = &store->index.shares[i];
+		if (share->alert && next != NULL && !next->alert)
+			bytes -= share->bytes < store->max_use / 2 ? share->bytes
+								   : store->max_use / 2;
+	}
+	return bytes;
 }
 
 /* Free bytes of the file system for users that are not root; UINT64_MAX when unknown. */
@@ -32,30 +96,35 @@ static uint64_t free_bytes(const struct sw_store *store)
 	return bytes;
 }
 
-int sw_store_make_free(struct sw_store *store, uint64_t more)
+int sw_store_make_free(struct sw_store *store, uint64_t more, const struct sw_store_entry *next)
 {
-	uint64_t available = free_bytes(store), possible, wanted;
+	uint64_t available = free_bytes(store), possible, wanted, freed = 0;
 	if (store->keep_free == 0 || available == UINT64_MAX)
 		return 0;
 	if (__builtin_add_overflow(store->keep_free, more, &wanted) ||
-	    __builtin_add_overflow(available, store->index.bytes, &possible) || possible < wanted)
+	    __builtin_add_overflow(available, bytes_for(store, next), &possible) ||
+	    possible < wanted)
 		return -SW_E_LIMIT;
 	while (available < wanted && store->index.n > 0) {
-		/* Counted here: some file systems free space only later. */
-		available += store->index.heads[0]->entry.file_bytes;
-		if (!drop_oldest(store))
-			return -SW_E_IO;
+		if (!drop_for(store, next, false, &freed))
+			return errno == ENOSPC ? -SW_E_LIMIT : -SW_E_IO;
+		available += freed; /* counted here: some file systems free space only later */
 	}
 	return available < wanted ? -SW_E_LIMIT : 0;
 }
 
-int sw_store_make_room(struct sw_store *store, uint64_t more_bytes, size_t more_files)
+int sw_store_make_room(struct sw_store *store, uint64_t more_bytes, size_t more_files,
+		       const struct sw_store_entry *next)
 {
-	while (store->index.n > 0 && (store->index.bytes + more_bytes > store->max_use ||
-				      store->index.n + more_files > store->max_files))
-		if (!drop_oldest(store))
+	uint64_t freed;
+	for (;;) {
+		bool by_files = store->index.n + more_files > store->max_files;
+		if (store->index.n == 0 ||
+		    (!by_files && store->index.bytes + more_bytes <= store->max_use))
+			return 0;
+		if (!drop_for(store, next, by_files, &freed))
 			return -SW_E_IO;
-	return 0;
+	}
 }
 
 void sw_store_vacuum(struct sw_store *store, int64_t now_ns)
@@ -65,9 +134,9 @@ void sw_store_vacuum(struct sw_store *store, int64_t now_ns)
 	    !__builtin_mul_overflow(store->max_age_s, NS_PER_S, &max_age_ns))
 		while (store->index.n > 0 &&
 		       store->index.heads[0]->entry.time_ns < now_ns - max_age_ns)
-			if (!drop_oldest(store))
+			if (!drop(store, 0))
 				return;
 	/* What cannot be removed now is tried again next time. */
-	(void) sw_store_make_room(store, 0, 0);
-	(void) sw_store_make_free(store, 0);
+	(void) sw_store_make_room(store, 0, 0, NULL);
+	(void) sw_store_make_free(store, 0, NULL);
 }

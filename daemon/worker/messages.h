@@ -2,6 +2,8 @@
 #ifndef SW_DAEMON_WORKER_MESSAGES_H
 #define SW_DAEMON_WORKER_MESSAGES_H
 
+#include "policy/authorize.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,7 +31,8 @@ struct sw_worker_request {
 	bool privileged;    /* the caller may capture everything: no check of owner */
 	uid_t caller_uid;
 	gid_t caller_gid;
-	uint32_t n_groups; /* caller's supplementary groups */
+	bool caller_same_user_ns; /* or it does not matter */
+	uint32_t n_groups;        /* caller's supplementary groups */
 	gid_t groups[SW_WORKER_GROUPS_MAX];
 	uint32_t max_stop_ms, names_timeout_ms, depth, memory_mib;
 	uint64_t stack_bytes;
@@ -40,7 +43,8 @@ struct sw_worker_request {
 
 /* What comes back on the worker's stream: headers, each followed by its payload. */
 enum sw_worker_event_type {
-	SW_WORKER_RESUMED = 1, /* the target runs again; struct sw_worker_resumed */
+	SW_WORKER_RESUMED = 1, /* the target runs again; struct sw_worker_resumed. With it comes the
+				* descriptor of sw_program_fd() */
 	SW_WORKER_DUMP,        /* the dump as JSON text */
 	SW_WORKER_FAILED,      /* struct sw_worker_failed; nothing follows */
 };
@@ -53,6 +57,7 @@ struct sw_worker_event {
 struct sw_worker_resumed {
 	int64_t stopped_us; /* how long it was stopped: counts against its stop budget */
 	uid_t owner;        /* who may see its dump, as it was when stopped: sw_dump_owner() */
+	struct sw_target_rights rights; /* as it was when stopped */
 };
 
 struct sw_worker_failed {

@@ -84,15 +84,23 @@ static int launcher_start(const struct sw_config *config, struct sw_on_dump *com
 	return rc < 0 ? rc : wait_ready(commands->fd, err);
 }
 
-int sw_on_dump_create(const struct sw_config *config, struct sw_on_dump **ret, struct sw_error *err)
+int sw_on_dump_check(const struct sw_config *config, struct sw_error *err)
 {
-	if (config->on_dump == NULL || config->on_dump[0] == NULL) {
-		*ret = NULL;
+	sw_cleanup(user_deinit) struct sw_on_dump_user user = {0};
+	if (config->on_dump == NULL || config->on_dump[0] == NULL)
 		return 0;
-	}
 	if (config->on_dump[0][0] != '/')
 		return sw_fail(err, SW_E_INVALID, "OnDump=%s: not an absolute path",
 			       config->on_dump[0]);
+	return user_find(config, &user, err);
+}
+
+int sw_on_dump_create(const struct sw_config *config, struct sw_on_dump **ret, struct sw_error *err)
+{
+	int checked = sw_on_dump_check(config, err);
+	*ret = NULL;
+	if (checked < 0 || config->on_dump == NULL || config->on_dump[0] == NULL)
+		return checked;
 	sw_cleanup(sw_on_dump_destroy_p) struct sw_on_dump *commands = calloc(1, sizeof(*commands));
 	if (commands == NULL)
 		return sw_fail_nomem(err);

@@ -28,6 +28,8 @@ enum { SW_ON_DUMP_MAX = 4 }; /* at once; for a dump beyond them none is started 
  */
 int sw_on_dump_create(const struct sw_config *config, struct sw_on_dump **ret,
 		      struct sw_error *err);
+/* Could it be started? -SW_E_INVALID, -SW_E_NOT_FOUND as above. */
+int sw_on_dump_check(const struct sw_config *config, struct sw_error *err);
 /* Ends the launcher, which kills what still runs. NULL is fine. */
 void sw_on_dump_destroy(struct sw_on_dump *commands);
 

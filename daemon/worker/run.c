@@ -35,9 +35,10 @@ static int take(struct sw_worker *worker, struct sw_context *ctx, struct sw_snap
 	const struct sw_worker_resumed resumed = {
 		.stopped_us = (*ret)->times.stopped_ns / NS_PER_US,
 		.owner = worker->owner,
+		.rights = worker->rights,
 	};
-	return sw_worker_event_write(worker->stream, SW_WORKER_RESUMED, &resumed, sizeof(resumed),
-				     err);
+	return sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &resumed, sizeof(resumed),
+				    worker->program_fd, err);
 }
 
 static int symbolize(const struct sw_worker *worker, struct sw_context *ctx,
@@ -114,6 +115,7 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 				   .request = *request,
 				   .target_pidfd = target_pidfd,
 				   .stream = stream,
+				   .program_fd = -EBADF,
 				   .begin_ns = sw_clock_ns()};
 	struct sw_error err = {0};
 	(void) prctl(PR_SET_NAME, "snapwalk-worker");
@@ -124,7 +126,8 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 					   .gid = request->caller_gid,
 					   .groups = worker.request.groups,
 					   .n_groups = worker.request.n_groups,
-					   .privileged = request->privileged};
+					   .privileged = request->privileged,
+					   .same_user_ns = request->caller_same_user_ns};
 	int r = capture(&worker, &err);
 	if (r < 0) {
 		const struct sw_worker_failed failed = sw_worker_failure(&worker, -r, &err);

@@ -35,9 +35,10 @@ static void answer_drop(int *fds, size_t n)
 		sw_close_p(&fds[i]);
 }
 
-/* The answer to one order. Earlier ones, that nobody waits for any more, end their workers. */
+/* The answer to one message, with *ret_n descriptors. Earlier ones, that nobody waits for any more, end their workers. */
 static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int timeout_ms,
-		       int fds[static SW_WIRE_FDS_MAX], size_t *ret_n, struct sw_error *err)
+		       size_t n_wanted, int fds[static SW_WIRE_FDS_MAX],
+		       struct sw_spawner_answer *ret, struct sw_error *err)
 {
 	const int64_t end_ms = sw_clock_ms() + timeout_ms;
 	for (;;) {
@@ -58,11 +59,11 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 			continue;
 		}
 		a.message[sizeof(a.message) - 1] = '\0';
-		if (a.code != 0 || (number != 0 && n != SW_WIRE_FDS_MAX)) {
+		if (a.code != 0 || n != n_wanted) {
 			answer_drop(fds, n);
 			return sw_fail(err, a.code != 0 ? a.code : SW_E_INTERNAL, "%s", a.message);
 		}
-		*ret_n = n;
+		*ret = a;
 		return 0;
 	}
 }
@@ -70,7 +71,7 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, struct sw_error *err)
 {
 	int pair[2], none[SW_WIRE_FDS_MAX];
-	size_t n;
+	struct sw_spawner_answer a;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot make the spawner's socket");
 	struct sw_spawner s = {.fd = pair[0], .pidfd = -EBADF};
@@ -90,7 +91,7 @@ int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, str
 	if (s.pidfd < 0)
 		r = sw_fail_errno(err, SW_E_IO, "pidfd_open");
 	if (r == 0)
-		r = answer_wait(&s, 0, START_MS, none, &n, err);
+		r = answer_wait(&s, 0, START_MS, 0, none, &a, err);
 	if (r < 0)
 		sw_spawner_stop(&s);
 	else
@@ -106,6 +107,7 @@ int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *con
 	if (policy == NULL)
 		return sw_fail_nomem(err);
 	policy->dump_bytes_max = config->dump_bytes_max;
+	policy->require_same_namespace = config->require_same_namespace;
 	for (char **deny = config->deny; deny != NULL && *deny != NULL; deny++) {
 		size_t size = strlen(*deny) + 1;
 		if (size >= sizeof(policy->deny) - used)
@@ -139,14 +141,26 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 {
 	const struct sw_spawner_order order = {.number = ++spawner->number, .request = *request};
 	int fds[SW_WIRE_FDS_MAX];
-	size_t n;
+	struct sw_spawner_answer a;
 	if (sw_wire_send(spawner->fd, &order, sizeof(order), &target_pidfd, target_pidfd >= 0) < 0)
 		return errno == EAGAIN ? sw_fail(err, SW_E_LIMIT, "too many workers are starting")
 				       : gone(err);
-	int r = answer_wait(spawner, order.number, ANSWER_MS, fds, &n, err);
+	int r = answer_wait(spawner, order.number, ANSWER_MS, SW_WIRE_FDS_MAX, fds, &a, err);
 	if (r < 0)
 		return r;
 	*ret_pidfd = fds[0];
 	*ret_stream = fds[1];
 	return 0;
+}
+
+struct sw_user_ns sw_spawner_look(struct sw_spawner *spawner, int pidfd, pid_t pid)
+{
+	const struct sw_spawner_look look = {.number = ++spawner->number, .pid = pid};
+	int fds[SW_WIRE_FDS_MAX];
+	struct sw_spawner_answer a;
+	if (pidfd < 0 || pid <= 0 ||
+	    sw_wire_send(spawner->fd, &look, sizeof(look), &pidfd, 1) < 0 ||
+	    answer_wait(spawner, look.number, ANSWER_MS, 0, fds, &a, NULL) < 0)
+		return (struct sw_user_ns){0};
+	return a.user_ns;
 }

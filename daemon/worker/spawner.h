@@ -18,7 +18,7 @@ struct sw_spawner {
  */
 int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, struct sw_error *err);
 
-/* A reload: Deny= and DumpMax= of workers from now on. 0; -SW_E_IO; -SW_E_LIMIT: Deny= is
+/* A reload: Deny=, DumpMax= and RequireSameNamespace= of workers from now on. 0; -SW_E_IO; -SW_E_LIMIT: Deny= is
  * longer than SW_WORKER_DENY_MAX in all. */
 int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
 			 struct sw_error *err);
@@ -34,5 +34,9 @@ void sw_spawner_stop(struct sw_spawner *spawner);
  */
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
 		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err);
+
+/* The user namespace of a process, which the spawner may see and we may not. Unknown when it has
+ * ended. Bounded as above. */
+struct sw_user_ns sw_spawner_look(struct sw_spawner *spawner, int pidfd, pid_t pid);
 
 #endif

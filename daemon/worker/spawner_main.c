@@ -161,6 +161,7 @@ static void apply_policy(struct spawner *s, const struct sw_spawner_policy *poli
 		s->deny[n++] = p;
 	s->config.deny = s->deny;
 	s->config.dump_bytes_max = s->policy.dump_bytes_max;
+	s->config.require_same_namespace = s->policy.require_same_namespace;
 }
 
 static void handle_order(struct spawner *s, const struct sw_spawner_order *order, int target_pidfd)
@@ -173,17 +174,28 @@ static void handle_order(struct spawner *s, const struct sw_spawner_order *order
 		(void) close(fds[i]);
 }
 
+/* The namespaces of callers: the broker has no capability to see them. */
+static void handle_look(const struct spawner *s, const struct sw_spawner_look *look, int pidfd)
+{
+	struct sw_spawner_answer a = {.number = look->number,
+				      .user_ns = sw_user_ns_of_pidfd(pidfd, look->pid)};
+	(void) sw_wire_send(s->fd, &a, sizeof(a), NULL, 0); /* then it stays unknown */
+}
+
 static void handle_message(struct spawner *s)
 {
 	union {
 		struct sw_spawner_order order;
 		struct sw_spawner_policy policy;
+		struct sw_spawner_look look;
 	} message;
 	int got[SW_WIRE_FDS_MAX];
 	size_t n_got = 0;
 	ssize_t size = sw_wire_receive(s->fd, &message, sizeof(message), got, &n_got);
 	if (size == sizeof(message.order))
 		handle_order(s, &message.order, n_got > 0 ? got[0] : -EBADF);
+	else if (size == sizeof(message.look))
+		handle_look(s, &message.look, n_got > 0 ? got[0] : -EBADF);
 	else if (size == sizeof(message.policy))
 		apply_policy(s, &message.policy);
 	else

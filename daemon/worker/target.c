@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which process it is, whether the caller may capture it, and what to report when not. */
 #include "worker/target.h"
+#include "policy/program.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -39,6 +40,7 @@ bool sw_worker_permit(void *arg, int task_fd)
 	struct sw_target_creds creds;
 	int r = sw_target_creds_read(task_fd, &creds, NULL);
 	worker->permit_code = -r;
+	worker->rights = r == 0 ? sw_target_rights(&creds) : (struct sw_target_rights){0};
 	worker->owner = r == 0 ? sw_dump_owner(&creds) : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
 	worker->rule =
 		r == 0 ? sw_authorize(worker->config, &worker->caller, &creds) : SW_DENY_KERNEL;
@@ -61,6 +63,8 @@ static int look_before(struct sw_worker *worker, pid_t pid, struct sw_error *err
 			       "process %d may not be captured by the one who asks", (int) pid);
 	worker->rule = SW_DENY_NONE;
 	worker->permit_code = 0;
+	if (fd >= 0)
+		worker->program_fd = sw_program_fd(fd);
 	return 0;
 }
 

@@ -19,6 +19,8 @@ struct sw_worker {
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */
 	uid_t owner;     /* of the dump */
+	struct sw_target_rights rights;
+	int program_fd; /* owned: of sw_program_fd(); from before the target was stopped */
 };
 
 /* The process that was asked for, if it is still the same and, at first sight, may be captured. */

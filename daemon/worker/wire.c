@@ -69,8 +69,24 @@ ssize_t sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WI
 	return n;
 }
 
-int sw_worker_event_write(int stream, enum sw_worker_event_type type, const void *payload,
-			  size_t size, struct sw_error *err)
+/* Parts that are left to write, with a descriptor along the first byte. -1 with errno. */
+static ssize_t send_parts(int stream, struct iovec *parts, size_t n_parts, int fd)
+{
+	union control control = {0};
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = n_parts};
+	if (fd < 0)
+		return writev(stream, parts, (int) n_parts);
+	header.msg_control = control.room;
+	header.msg_controllen = CMSG_SPACE(sizeof(int));
+	control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+					  .cmsg_level = SOL_SOCKET,
+					  .cmsg_type = SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+	return sendmsg(stream, &header, MSG_NOSIGNAL);
+}
+
+int sw_worker_event_send(int stream, enum sw_worker_event_type type, const void *payload,
+			 size_t size, int fd, struct sw_error *err)
 {
 	struct sw_worker_event event = {.type = type, .size = (uint32_t) size};
 	if (size > UINT32_MAX)
@@ -78,11 +94,12 @@ int sw_worker_event_write(int stream, enum sw_worker_event_type type, const void
 	struct iovec parts[2] = {{&event, sizeof(event)}, {(void *) payload, size}};
 	size_t left = sizeof(event) + size;
 	while (left > 0) {
-		ssize_t n = writev(stream, parts, SW_ARRAY_SIZE(parts));
+		ssize_t n = send_parts(stream, parts, SW_ARRAY_SIZE(parts), fd);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return sw_fail_errno(err, SW_E_IO, "the broker does not listen any more");
+		fd = -1;
 		left -= (size_t) n;
 		for (size_t i = 0; i < SW_ARRAY_SIZE(parts); i++) {
 			size_t done = (size_t) n < parts[i].iov_len ? (size_t) n : parts[i].iov_len;
@@ -92,4 +109,10 @@ int sw_worker_event_write(int stream, enum sw_worker_event_type type, const void
 		}
 	}
 	return 0;
+}
+
+int sw_worker_event_write(int stream, enum sw_worker_event_type type, const void *payload,
+			  size_t size, struct sw_error *err)
+{
+	return sw_worker_event_send(stream, type, payload, size, -1, err);
 }

@@ -18,6 +18,7 @@ struct sw_spawner_order {
 /* Broker to spawner; differs from an order by its size. */
 struct sw_spawner_policy {
 	uint64_t dump_bytes_max;
+	bool require_same_namespace;
 	char deny[SW_WORKER_DENY_MAX]; /* names one behind the other, an empty one at the end */
 };
 
@@ -26,6 +27,7 @@ struct sw_spawner_answer {
 	uint64_t number; /* of the order; 0: what became of the spawner's own start */
 	int32_t code;    /* 0 or SW_E_* */
 	int32_t sys_errno;
+	struct sw_user_ns user_ns; /* of a look */
 	char message[SW_ERROR_MESSAGE_MAX];
 };
 
@@ -39,8 +41,17 @@ int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_
 ssize_t sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
 			size_t *ret_n_fds);
 
+/* A namespace to be looked up; the process's pidfd comes with it. Differs from the others by its size. */
+struct sw_spawner_look {
+	uint64_t number;
+	pid_t pid;
+};
+
 /* Writes one event. -SW_E_IO: the broker is gone. */
 int sw_worker_event_write(int stream, enum sw_worker_event_type type, const void *payload,
 			  size_t size, struct sw_error *err);
+/* The same with a descriptor, which stays the caller's; negative: without. */
+int sw_worker_event_send(int stream, enum sw_worker_event_type type, const void *payload,
+			 size_t size, int fd, struct sw_error *err);
 
 #endif

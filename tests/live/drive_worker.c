@@ -85,6 +85,7 @@ static struct order order_parse(char *line, uint64_t seq)
 {
 	struct order o = {.request = {.seq = seq,
 				      .privileged = true,
+				      .caller_same_user_ns = true,
 				      .memory_mib = 1024,
 				      /* patient: what is tested is not speed */
 				      .max_stop_ms = 60000,

@@ -140,6 +140,75 @@ def check_config(tap):
         tap.check(daemon.alive(), "a start with mistakes: the rest holds")
 
 
+BAD_RULE = "[rule a]\nMatch=alertname=X\nHost=instance\nTarget=pid:%{pid}\n"
+
+
+def refused(tap):
+    """What protects: with a mistake in it the daemon does not start, and --check-config says why;
+    every other mistake is said, and only --check-config minds it."""
+    cases = (("Deny=uid:x", None, ":{}: Deny=uid:x: not a user id", True),
+             ("Deny=bin/gpg", None, ":{}: Deny=bin/gpg: a relative path", True),
+             ("Dney=gpg", None, ":{}: unknown key Dney: is Deny meant?", True),
+             ("Group=no-such-group", None, "there is no group no-such-group (Group=)", True),
+             ("TriggerUser=no-such-user", None, "no user no-such-user (TriggerUser=)", True),
+             ("User=no-such-user", None, "there is no user no-such-user to run as", True),
+             ("OnDump=/bin/cat\nOnDumpUser=no-such-user", None, "OnDumpUser=no-such-user", True),
+             ("OnDump=cat", None, "OnDump=cat: not an absolute path", True),
+             ("", BAD_RULE + "RequireExe=bin/x\n", "RequireExe=: not an absolute path", True),
+             ("", BAD_RULE + "RequireExec=/bin/x\n", "unknown key RequireExec=", True),
+             ("", BAD_RULE + "Count=many\n", "rule a is left out", False),
+             ("MaxAge=30 days", None, ":{}: MaxAge=30 days: not a unit that is known", False),
+             ("StateDirectory=relative", None, "not an absolute path: expected", False),
+             ("RulesDirectory=/no/such/directory", None, "there is no such directory", False))
+    if os.geteuid() != 0:
+        cases = tuple(c for c in cases if "User" not in c[0] and "Group" not in c[0])
+    for line, rule, said, unsafe in cases:
+        with Daemon() as daemon:
+            daemon.stop()
+            if rule is not None:
+                with open(os.path.join(daemon.rules_directory, "a.conf"), "w") as file:
+                    file.write(rule)
+            with open(daemon.config_path, "a") as file:
+                file.write(line + "\n")
+            said = said.format(sum(1 for _ in open(daemon.config_path)))
+            words = [SNAPWALKD, "--config", daemon.config_path]
+            mode = [] if os.geteuid() == 0 else ["--user"]
+            got = subprocess.run([*words, *mode, "--check-config"], capture_output=True, text=True,
+                                 timeout=20)
+            name = f"{line or rule.splitlines()[-1]}"
+            tap.check(got.returncode == 1 and said in got.stderr, f"--check-config: {name}",
+                      got.stderr)
+            daemon.wait = not unsafe
+            os.truncate(daemon.log_path, 0)
+            daemon.start()
+            if unsafe:
+                tap.equal(daemon.process.wait(30), 1, f"{name}: it does not start")
+            else:
+                tap.check(daemon.alive(), f"{name}: it starts")
+            tap.check(said in daemon.log(), f"{name}: it says why", daemon.log())
+
+
+def reloads(tap):
+    """SIGHUP: what needs a restart is named; with a mistake in what protects the old one stays."""
+    with Target("threads", 2, 5) as target, Daemon({"Deny": "nothing"}) as daemon:
+        comm = open(f"/proc/{target.pid}/comm").read().strip()
+        daemon.write_config(OnDumpTimeoutSec=7, Workers=3)
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "read again" in daemon.log(), "the reload")
+        tap.check("OnDumpTimeoutSec= has changed: that needs a restart" in daemon.log()
+                  and "Workers=" not in daemon.log(), "keys that need a restart are named",
+                  daemon.log())
+        daemon.write_config(Deny=comm)
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: daemon.log().count("read again") == 2, "the reload")
+        daemon.write_config(Deny="uid:x")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the old configuration stays" in daemon.log(), "the refusal")
+        with daemon.client() as client:
+            name, _ = refusal(client.call, "Capture", target={"pid": target.pid})
+        tap.equal(name, "NotPermitted", "the Deny= of before still holds")
+
+
 def second(tap):
     """Two daemons on one socket: the second refuses, the first goes on."""
     with Daemon() as daemon:
@@ -200,6 +269,9 @@ def installed(tap):
             if not os.path.exists(os.path.join(directory, path))]
         tap.equal(lost, [], "everything is there")
         config = os.path.join(directory, "etc/snapwalk/snapwalk.conf")
+        os.makedirs(config + ".d", exist_ok=True)  # users that there are without a package, too
+        with open(os.path.join(config + ".d", "users.conf"), "w") as file:
+            file.write("User=daemon\nGroup=games\nTriggerUser=man\n")
         check = subprocess.run([SNAPWALKD, "--check-config", "--config", config],
                                capture_output=True, text=True)
         tap.equal((check.returncode, check.stderr), (0, ""), "the installed configuration is right")
@@ -223,8 +295,8 @@ def installed(tap):
 
 def main():
     tap = Tap()
-    for test in (security, units, no_user, sandbox, notified, activation, check_config, second,
-                 installed):
+    for test in (security, units, no_user, sandbox, notified, activation, check_config, refused,
+                 reloads, second, installed):
         tap.guard(test)
     tap.done()
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <cmocka.h>
@@ -431,6 +433,207 @@ static void caller_groups(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* ---- both rules, the kernel's and ours ------------------------------------------------------- */
+
+enum {
+	US = 54321,
+	THEM = 54331,
+	CAP_CHOWN_BIT = 1,
+};
+
+/* Ids as real, effective, saved; what else a process may be. */
+struct role {
+	const char *name;
+	uid_t uid[3];
+	gid_t gid[3];
+	bool hidden, with_cap;
+	enum { HOST, MAPPED_SELF, MAPPED_ALL } ns;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	sw_cleanup(sw_close_p) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t) strlen(text))
+		_exit(2);
+}
+
+/* A namespace that root makes with a map of everything to itself reads as ours does. */
+static void enter_mapped_all(void)
+{
+	int go[2];
+	char byte;
+	if (pipe2(go, O_CLOEXEC) < 0)
+		_exit(2);
+	pid_t self = getpid(), mapper = fork();
+	if (mapper == 0) {
+		char path[64];
+		if (read(go[0], &byte, 1) != 1)
+			_exit(2);
+		(void) snprintf(path, sizeof(path), "/proc/%d/uid_map", (int) self);
+		write_file(path, "0 0 4294967295");
+		(void) snprintf(path, sizeof(path), "/proc/%d/gid_map", (int) self);
+		write_file(path, "0 0 4294967295");
+		_exit(0);
+	}
+	int status;
+	if (unshare(CLONE_NEWUSER) < 0 || write(go[1], "", 1) != 1 ||
+	    waitpid(mapper, &status, 0) != mapper || status != 0)
+		_exit(2);
+}
+
+static void play(const struct role *role)
+{
+	const uid_t *u = role->uid;
+	const gid_t *g = role->gid;
+	if (role->ns == MAPPED_ALL)
+		enter_mapped_all();
+	if (setgroups(0, NULL) < 0 || (role->with_cap && prctl(PR_SET_KEEPCAPS, 1) < 0) ||
+	    setresgid(g[0], g[1], g[2]) < 0 || setresuid(u[0], u[1], u[2]) < 0)
+		_exit(2);
+	if (role->with_cap) {
+		struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+		struct __user_cap_data_struct caps[2] = {{.permitted = CAP_CHOWN_BIT}};
+		if (syscall(SYS_capset, &header, caps) < 0)
+			_exit(2);
+	}
+	if (role->ns == MAPPED_SELF && unshare(CLONE_NEWUSER) < 0)
+		_exit(2);
+	(void) prctl(PR_SET_DUMPABLE, !role->hidden);
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* What the kernel says of ptrace access for reading by real ids, which is what kcmp() asks. */
+static bool kernel_permits(pid_t target)
+{
+	enum { SW_KCMP_VM = 1 }; /* include/uapi/linux/kcmp.h */
+	return syscall(SYS_kcmp, getpid(), target, SW_KCMP_VM, 0, 0) >= 0;
+}
+
+/* Both answers for one caller; it connects, tries by itself, and says how it went. */
+static void ask_both(const struct role *who, pid_t target, int listener,
+		     const struct sockaddr_un *address, bool *ret_kernel, bool *ret_ours)
+{
+	struct sw_config config = {.group_looked_up = true, .require_same_namespace = true};
+	struct sw_error err = {0};
+	struct sw_caller caller;
+	struct sw_target_creds creds;
+	char path[32], verdict;
+	int said[2], done[2];
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		play(who);
+		if (connect(fd, (const struct sockaddr *) address, sizeof(*address)) < 0)
+			_exit(2);
+		verdict = kernel_permits(target) ? 'y' : 'n';
+		(void) close(done[1]);
+		(void) !write(said[1], &verdict, 1);
+		(void) !read(done[0], &verdict, 1); /* until nobody looks at us any more */
+		_exit(0);
+	}
+	(void) close(said[1]);
+	assert_int_equal(read(said[0], &verdict, 1), 1);
+	sw_cleanup(sw_close_p) int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(sw_caller_init(&config, fd, &caller, &err), 0);
+	sw_cleanup(sw_close_p) int pidfd = sw_peer_pidfd(fd, caller.pid);
+	assert_true(pidfd >= 0);
+	sw_caller_place(&config, &caller, sw_user_ns_of_pidfd(pidfd, caller.pid));
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) target);
+	sw_cleanup(sw_close_p) int proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(sw_target_creds_read(proc_fd, &creds, &err), 0);
+	*ret_kernel = verdict == 'y';
+	*ret_ours = sw_authorize(&config, &caller, &creds) == SW_DENY_NONE;
+	sw_caller_deinit(&caller);
+	(void) close(said[0]);
+	(void) close(done[0]);
+	(void) close(done[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static pid_t target_start(const struct role *role)
+{
+	int ready[2];
+	char byte;
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		play(role);
+		if (write(ready[1], "", 1) != 1)
+			_exit(2);
+		for (;;)
+			(void) pause();
+	}
+	(void) close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void) close(ready[0]);
+	return pid;
+}
+
+static void never_more_lenient(void **state)
+{
+	static const struct role targets[] = {
+		{"the same", {US, US, US}, {US, US, US}, .ns = HOST},
+		{"other real uid", {THEM, US, US}, {US, US, US}, .ns = HOST},
+		{"other effective uid", {US, THEM, US}, {US, US, US}, .ns = HOST},
+		{"other saved uid", {US, US, THEM}, {US, US, US}, .ns = HOST},
+		{"other real gid", {US, US, US}, {THEM, US, US}, .ns = HOST},
+		{"other effective gid", {US, US, US}, {US, THEM, US}, .ns = HOST},
+		{"other saved gid", {US, US, US}, {US, US, THEM}, .ns = HOST},
+		{"another user", {THEM, THEM, THEM}, {THEM, THEM, THEM}, .ns = HOST},
+		{"root", {0, 0, 0}, {0, 0, 0}, .ns = HOST},
+		{"hidden", {US, US, US}, {US, US, US}, .hidden = true},
+		{"with a capability", {US, US, US}, {US, US, US}, .with_cap = true},
+		{"in a namespace of its own", {US, US, US}, {US, US, US}, .ns = MAPPED_SELF},
+		{"in one mapped to itself", {US, US, US}, {US, US, US}, .ns = MAPPED_ALL},
+	};
+	static const struct role callers[] = {
+		{"a user", {US, US, US}, {US, US, US}, .ns = HOST},
+		{"a user by a set-uid program", {THEM, US, US}, {US, US, US}, .ns = HOST},
+		{"a user by a set-gid program", {US, US, US}, {THEM, US, US}, .ns = HOST},
+		{"a user for a moment", {US, THEM, US}, {US, US, US}, .ns = HOST},
+		{"a user with a capability", {US, US, US}, {US, US, US}, .with_cap = true},
+		{"a user in a namespace", {US, US, US}, {US, US, US}, .ns = MAPPED_SELF},
+		{"a user in one mapped to itself", {US, US, US}, {US, US, US}, .ns = MAPPED_ALL},
+		{"root in a namespace", {0, 0, 0}, {0, 0, 0}, .ns = MAPPED_SELF},
+		{"root in one mapped to itself", {0, 0, 0}, {0, 0, 0}, .ns = MAPPED_ALL},
+		{"root", {0, 0, 0}, {0, 0, 0}, .ns = HOST},
+	};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char dir[] = "/tmp/snapwalk-auth-XXXXXX";
+	int n_both = 0, n_stricter = 0;
+	(void) state;
+	if (geteuid() != 0)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0);
+	(void) snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", dir);
+	sw_cleanup(sw_close_p) int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *) &address, sizeof(address)), 0);
+	assert_int_equal(chmod(address.sun_path, 0666), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	for (size_t t = 0; t < SW_ARRAY_SIZE(targets); t++) {
+		pid_t pid = target_start(&targets[t]);
+		for (size_t c = 0; c < SW_ARRAY_SIZE(callers); c++) {
+			bool kernel = false, ours = false;
+			ask_both(&callers[c], pid, listener, &address, &kernel, &ours);
+			if (ours && !kernel)
+				print_error("%s may capture %s: the kernel says no\n",
+					    callers[c].name, targets[t].name);
+			assert_true(kernel || !ours);
+			n_both += kernel && ours;
+			n_stricter += kernel && !ours;
+		}
+		child_end(pid);
+	}
+	/* What is refused to everybody is not more lenient either: a user has their own, root all. */
+	print_message("%d permitted by both, %d by the kernel only\n", n_both, n_stricter);
+	assert_true(n_both >= 1 + (int) SW_ARRAY_SIZE(targets));
+	assert_int_equal(unlink(address.sun_path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void group_names(void **state)
 {
 	gid_t gid = 4711;
@@ -458,6 +661,7 @@ int main(void)
 		cmocka_unit_test(caller_self),
 		cmocka_unit_test(caller_groups),
 		cmocka_unit_test(group_names),
+		cmocka_unit_test(never_more_lenient),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,18 @@
  */
 #include "jobs/job.h"
 #include "jobs/state.h"
+#include "worker/wire.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <cmocka.h>
 
 enum { WORKERS_MAX = 8, LOOPS_MAX = 100 };
@@ -33,7 +38,7 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 	(void) err;
 	assert_true(n_workers <= WORKERS_MAX);
 	assert_true(target_pidfd >= 0);
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	w->request = *request;
 	w->stream = ends[1];
 	w->gone = eventfd(0, EFD_NONBLOCK);
@@ -66,17 +71,27 @@ static void end(struct worker *w)
 	assert_int_equal(close(w->gone), 0);
 }
 
+/* What workers and the broker see of all targets. */
+static struct sw_target_creds target_creds;
+static uid_t target_owner;
+static char target_program[64]; /* its pagemap */
+
 static void say_dump(struct worker *w, const char *id)
 {
 	char text[1024];
-	const struct sw_worker_resumed resumed = {.stopped_us = 850};
+	const struct sw_worker_resumed resumed = {.stopped_us = 850,
+						  .owner = target_owner,
+						  .rights = sw_target_rights(&target_creds)};
 	int size = snprintf(text, sizeof(text),
 			    "{\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\",\"complete\":true,"
 			    "\"process\":{\"pid\":%d,\"starttime\":%llu,\"uid\":5,\"comm\":\"a\","
 			    "\"exe\":\"/bin/a\"},\"timings\":{\"stopped_us\":850,\"total_us\":9},"
 			    "\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]}",
 			    id, (int) w->request.pid, (unsigned long long) w->request.starttime);
-	say(w, SW_WORKER_RESUMED, &resumed, sizeof(resumed));
+	sw_cleanup(sw_close_p) int fd = open(target_program, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &resumed,
+					      sizeof(resumed), fd, NULL),
+			 0);
 	say(w, SW_WORKER_DUMP, text, (size_t) size);
 }
 
@@ -123,6 +138,9 @@ static int setup(void **state)
 	assert_non_null(f);
 	struct sw_error err = {0};
 	n_workers = 0;
+	target_creds = (struct sw_target_creds){.uid = {5, 5, 5}, .dumpable = true};
+	target_owner = 5;
+	strcpy(target_program, "/proc/self/pagemap");
 	assert_int_equal(sw_config_init(&f->config), 0);
 	f->config.store = false;
 	free(f->config.rules_dir);
@@ -155,6 +173,8 @@ static void loop(struct fixture *f)
 
 static const struct sw_caller root = {.privileged = true};
 
+static bool storing; /* by submit_as() */
+
 static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *caller, pid_t pid,
 				   uint32_t depth, struct listener *l, struct sw_dump **ret_dump,
 				   struct sw_refusal *refusal)
@@ -162,9 +182,9 @@ static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *ca
 	struct sw_found found = {.pid = pid, .starttime = 7, .pidfd = dup(0)};
 	const struct sw_submission s = {.caller = caller,
 					.found = &found,
-					.options = {.depth = depth, .max_stop_ms = 100}};
-	for (int i = 0; i < 3; i++)
-		found.creds.uid[i] = 5;
+					.options = {.depth = depth, .max_stop_ms = 100},
+					.store = storing};
+	found.creds = target_creds;
 	enum sw_submitted r = sw_job_submit(&f->jobs, &s, &l->waiter, ret_dump, refusal);
 	sw_found_deinit(&found);
 	return r;
@@ -414,6 +434,263 @@ static void test_deadline(void **state)
 	assert_int_equal(f->jobs.n_running, 0);
 }
 
+/* ---- who may have what is there already ---- */
+
+static const struct sw_caller user_five = {.uid = 5, .gid = 5, .same_user_ns = true};
+
+/* Captures for a caller; the dump's id is "0-1". */
+static void capture_as(struct fixture *f, const struct sw_caller *caller)
+{
+	struct listener l = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	assert_int_equal(submit_as(f, caller, 42, 9, &l, &dump, &refusal), SW_SUBMITTED_WAIT);
+	loop(f);
+	say_dump(&workers[n_workers - 1], "0-1");
+	end(&workers[n_workers - 1]);
+	loop(f);
+	assert_string_equal(l.heard, "stopped resumed dump");
+}
+
+/* Is it returned again? What is queued instead is not made. */
+static bool has_recent(struct fixture *f, const struct sw_caller *caller)
+{
+	struct listener l = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	enum sw_submitted r = submit_as(f, caller, 42, 9, &l, &dump, &refusal);
+	if (r == SW_SUBMITTED_DUMP) {
+		assert_string_equal(dump->id, "0-1");
+		sw_dump_unref(dump);
+		return true;
+	}
+	assert_int_equal(r, SW_SUBMITTED_WAIT);
+	sw_waiter_cancel(&l.waiter);
+	return false;
+}
+
+static void test_recent_right(void **state)
+{
+	static const struct sw_caller others[] = {
+		{.uid = 6, .gid = 5, .same_user_ns = true},
+		{.uid = 5, .gid = 6, .same_user_ns = true},
+		{.uid = 5, .gid = 5},
+		{.uid = 5, .gid = 5, .same_user_ns = true, .privileged = true},
+	};
+	struct fixture *f = *state;
+	capture_as(f, &user_five);
+	assert_true(has_recent(f, &user_five));
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		assert_false(has_recent(f, &others[i]));
+	assert_true(has_recent(f, &user_five));
+	/* Root's is not for the process's own user, but for others who may see everything. */
+	sw_recent_clear(&f->jobs.recent);
+	capture_as(f, &root);
+	assert_false(has_recent(f, &user_five));
+	assert_true(has_recent(f, &others[3]));
+}
+
+/* The same for one that is being made. */
+static void test_running_right(void **state)
+{
+	static const struct sw_caller others[] = {
+		{.uid = 6, .gid = 5, .same_user_ns = true},
+		{.uid = 5, .gid = 6, .same_user_ns = true},
+		{.uid = 5, .gid = 5},
+		{.uid = 5, .gid = 5, .same_user_ns = true, .privileged = true},
+	};
+	struct fixture *f = *state;
+	struct listener l = listener_new(), mine = listener_new(), l2[4];
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	(void) submit_as(f, &user_five, 42, 9, &l, &dump, &refusal);
+	loop(f);
+	(void) submit_as(f, &user_five, 42, 9, &mine, &dump, &refusal);
+	assert_true(mine.waiter.coalesced);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++) {
+		l2[i] = listener_new();
+		(void) submit_as(f, &others[i], 42, 9, &l2[i], &dump, &refusal);
+		assert_false(l2[i].waiter.coalesced);
+		sw_waiter_cancel(&l2[i].waiter);
+	}
+	end(&workers[0]);
+	loop(f);
+}
+
+/* Whatever decides who may look at the process: a change of it ends the dump, also when the change
+ * is taken back. */
+static void test_recent_rights(void **state)
+{
+	struct fixture *f = *state;
+	for (int i = 0; i < 13; i++) {
+		const struct sw_target_creds before = target_creds;
+		sw_recent_clear(&f->jobs.recent);
+		capture_as(f, &root);
+		assert_true(has_recent(f, &root));
+		if (i < 3)
+			target_creds.uid[i]++;
+		else if (i < 6)
+			target_creds.gid[i - 3]++;
+		else if (i < 10)
+			target_creds.caps[i - 6]++;
+		else if (i == 10)
+			target_creds.cap_permitted = 1;
+		else if (i == 11)
+			target_creds.dumpable = false;
+		else
+			target_creds.same_user_ns = true;
+		assert_false(has_recent(f, &root));
+		target_creds = before;
+		assert_false(has_recent(f, &root));
+		n_workers = 0;
+	}
+}
+
+/* A child that executes a program when told to, with the same number and start time. */
+static void test_recent_exec(void **state)
+{
+	struct fixture *f = *state;
+	int go[2], done[2];
+	char byte = 0;
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void) !read(go[0], &byte, 1);
+		execl("/bin/sleep", "sleep", "1000", NULL);
+		_exit(1);
+	}
+	(void) close(done[1]); /* the child's is closed by exec */
+	(void) snprintf(target_program, sizeof(target_program), "/proc/%d/pagemap", (int) pid);
+	capture_as(f, &root);
+	assert_true(has_recent(f, &root));
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(read(done[0], &byte, 1), 0);
+	assert_false(has_recent(f, &root));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	(void) close(go[0]);
+	(void) close(go[1]);
+	(void) close(done[0]);
+	/* Where the kernel does not say whether it still runs, nothing is returned again. */
+	strcpy(target_program, "/nowhere");
+	capture_as(f, &root);
+	assert_false(has_recent(f, &root));
+}
+
+static void open_store(struct fixture *f, char directory[static 64])
+{
+	strcpy(directory, "/tmp/snapwalk-jobs-XXXXXX");
+	assert_non_null(mkdtemp(directory));
+	free(f->config.state_dir);
+	f->config.state_dir = strdup(directory);
+	f->config.store = true;
+	f->config.store_keep_free = 0;
+	sw_publish_reconfigure(&f->jobs.publisher, &f->config);
+}
+
+static void remove_store(struct fixture *f, const char *directory)
+{
+	char path[128];
+	for (size_t i = 0; i < sw_store_count(f->jobs.publisher.store); i++) {
+		(void) snprintf(path, sizeof(path), "%s/%s.json.zst", directory,
+				sw_store_entry(f->jobs.publisher.store, i)->id);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(directory), 0);
+}
+
+/* "store" of whoever joins, a capture under way or its dump, is as good as that of the first. */
+static void test_store_joining(void **state)
+{
+	struct fixture *f = *state;
+	struct listener a = listener_new(), b = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	char directory[64];
+	open_store(f, directory);
+	target_creds.same_user_ns = true;
+	submit(f, 42, 9, &a);
+	loop(f);
+	storing = true;
+	submit(f, 42, 9, &b);
+	storing = false;
+	say_dump(&workers[0], "0-1");
+	end(&workers[0]);
+	loop(f);
+	assert_true(b.coalesced);
+	assert_int_equal(sw_store_count(f->jobs.publisher.store), 1);
+	/* The process protected itself when it was captured: nobody's but root's, who asks whenever. */
+	sw_recent_clear(&f->jobs.recent);
+	target_owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+	submit(f, 43, 9, &a);
+	loop(f);
+	say_dump(&workers[1], "0-2");
+	end(&workers[1]);
+	loop(f);
+	assert_int_equal(sw_store_count(f->jobs.publisher.store), 1);
+	storing = true;
+	assert_int_equal(submit_as(f, &root, 43, 9, &b, &dump, &refusal), SW_SUBMITTED_DUMP);
+	storing = false;
+	assert_true(dump->stored);
+	sw_dump_unref(dump);
+	assert_int_equal(sw_store_count(f->jobs.publisher.store), 2);
+	assert_int_equal(sw_store_find(f->jobs.publisher.store, "0-2")->uid,
+			 (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	assert_int_equal(sw_store_find(f->jobs.publisher.store, "0-1")->uid, 5);
+	remove_store(f, directory);
+}
+
+/* One who asks for much waits behind those who ask for little, and cannot fill the queue. */
+static void test_fair_queue(void **state)
+{
+	static const struct sw_caller a = {.uid = 5, .gid = 5}, b = {.uid = 6, .gid = 6};
+	struct fixture *f = *state;
+	struct listener l[8], one = listener_new(), other = listener_new(), roots = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	f->config.workers = 1;
+	f->config.queue = 16;
+	for (pid_t i = 0; i < 4; i++) {
+		l[i] = listener_new();
+		assert_int_equal(submit_as(f, &a, 100 + i, 9, &l[i], &dump, &refusal),
+				 SW_SUBMITTED_WAIT);
+	}
+	assert_int_equal(submit_as(f, &a, 104, 9, &one, &dump, &refusal), SW_SUBMITTED_REFUSED);
+	sw_refusal_deinit(&refusal);
+	loop(f);
+	assert_int_equal(workers[0].request.pid, 100);
+	assert_int_equal(submit_as(f, &b, 200, 9, &other, &dump, &refusal), SW_SUBMITTED_WAIT);
+	assert_int_equal(submit_as(f, &root, 300, 9, &roots, &dump, &refusal), SW_SUBMITTED_WAIT);
+	static const pid_t expected[] = {200, 300, 101, 102, 103};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(expected); i++) {
+		end(&workers[i]);
+		loop(f);
+		assert_int_equal(n_workers, i + 2);
+		assert_int_equal(workers[i + 1].request.pid, expected[i]);
+	}
+	end(&workers[5]);
+	loop(f);
+	/* Users together leave a quarter to root. */
+	for (uid_t uid = 10; uid < 13; uid++)
+		for (pid_t i = 0; i < 4; i++) {
+			const struct sw_caller user = {.uid = uid, .gid = uid};
+			struct listener *nobody = calloc(1, sizeof(*nobody));
+			*nobody = listener_new();
+			assert_int_equal(submit_as(f, &user, (pid_t) (1000 + uid * 10) + i, 9,
+						   nobody, &dump, &refusal),
+					 SW_SUBMITTED_WAIT);
+			sw_waiter_detach(&nobody->waiter);
+			free(nobody);
+		}
+	assert_int_equal(f->jobs.n_queued, 12);
+	assert_int_equal(submit_as(f, &b, 400, 9, &other, &dump, &refusal), SW_SUBMITTED_REFUSED);
+	sw_refusal_deinit(&refusal);
+	roots = listener_new();
+	assert_int_equal(submit_as(f, &root, 400, 9, &roots, &dump, &refusal), SW_SUBMITTED_WAIT);
+	sw_waiter_cancel(&roots.waiter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +703,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recent_right, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_running_right, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recent_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recent_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store_joining, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fair_queue, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,13 +122,15 @@ static void test_problems(void **state)
 	     "StateDirectory=relative\nDeny=\"open\nMaxAge=3 parsecs\nQueue=7\n[gate]\nPort=1\n");
 	static const char *const said[] = {
 		":2: unknown key Colour",
-		":3: MaxStopMs=0: out of range",
-		":4: MaxStopMs=many: not a number",
-		":5: Workers=2.5: too many decimals",
-		":6: Store=perhaps: neither yes nor no",
-		":7: StateDirectory=relative: not an absolute path",
-		":8: Deny=\"open: a quote is missing",
-		":9: MaxAge=3 parsecs: not a unit that is known here",
+		":3: MaxStopMs=0: out of range: expected a whole number from 1 to 10000",
+		":4: MaxStopMs=many: not a number: expected a whole number from 1 to 10000",
+		":5: Workers=2.5: too many decimals: expected a whole number from 1 to 64",
+		":6: Store=perhaps: neither yes nor no: expected yes or no",
+		":7: StateDirectory=relative: not an absolute path: expected an absolute path",
+		":8: Deny=\"open: a quote is missing: expected a process's name, an absolute path "
+		"of a program, or uid:N",
+		":9: MaxAge=3 parsecs: not a unit that is known here: expected a time such as 90, "
+		"5min, 2h, 30d or 1w",
 		":12: unknown section [gate]: only [snapwalkd] is known",
 	};
 	assert_int_equal(f->n_said, SW_ARRAY_SIZE(said));
@@ -142,6 +144,61 @@ static void test_problems(void **state)
 	assert_int_equal(f->config.workers, 2);
 	assert_null(f->config.deny);
 	assert_int_equal(f->config.queue, 7);
+}
+
+/* What protects, in whatever way it is misspelt, must not be taken for not there. */
+static void test_unsafe(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n_unsafe;
+	} cases[] = {
+		{"[snapwalkd]\nDeny=uid:x\n", 1},
+		{"[snapwalkd]\nDeny=uid:\n", 1},
+		{"[snapwalkd]\nDeny=uid:4294967296\n", 1},
+		{"[snapwalkd]\nDeny=bin/gpg\n", 1},
+		{"[snapwalkd]\nDeny=a-name-of-16-byte\n", 1},
+		{"[snapwalkd]\nDeny=\"open\n", 1},
+		{"[snapwalkd]\nDeny /usr/bin/gpg\n", 1},
+		{"[snapwalk]\nDeny=gpg\n", 1},
+		{"[snapwalkd]\ndeny=gpg\n", 1},
+		{"[snapwalkd]\nUsr=somebody\n", 1},
+		{"[snapwalkd]\nUser=\n", 1},
+		{"[snapwalkd]\nGruop=x\nTrigerUser=y\n", 2},
+		{"[snapwalkd]\nRequireSameNamespace=perhaps\n", 1},
+		{"[snapwalkd]\nDeny=uid:0 gpg-agent /usr/bin/gpg \"/opt/my app\" uid:4294967295\n",
+		 0},
+		{"[snapwalkd]\nColour=red\nWorkers=x\nStor=no\nMaxAge=30 days\n", 0},
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		sw_config_deinit(&f->config);
+		assert_int_equal(sw_config_init(&f->config), 0);
+		f->n_said = 0;
+		load(f, cases[i].text);
+		if (f->config.n_unsafe != cases[i].n_unsafe)
+			print_error("%s", cases[i].text);
+		assert_int_equal(f->config.n_unsafe, cases[i].n_unsafe);
+		assert_int_equal(f->config.n_problems, f->n_said);
+		assert_true(cases[i].n_unsafe <= f->n_said);
+	}
+	assert_int_equal(f->config.n_problems, 4);
+}
+
+static void test_restart(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_config other;
+	assert_int_equal(sw_config_init(&other), 0);
+	assert_int_equal(sw_config_restart_needed(&f->config, &other, say, f), 0);
+	load(f, "[snapwalkd]\nUser=a\nOnDump=/bin/cat x\nWorkers=7\nOnDumpTimeoutSec=9\n");
+	assert_int_equal(sw_config_restart_needed(&other, &f->config, say, f), 3);
+	assert_string_equal(f->said[0], "User");
+	assert_string_equal(f->said[1], "OnDump");
+	assert_string_equal(f->said[2], "OnDumpTimeoutSec");
+	assert_true(sw_config_key_given(&f->config, "User"));
+	assert_false(sw_config_key_given(&f->config, "Group"));
+	sw_config_deinit(&other);
 }
 
 static void test_long_line(void **state)
@@ -195,6 +252,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_problems, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unsafe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drop_ins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing, setup, teardown),

@@ -70,6 +70,77 @@ static void max_use(void **state)
 	store_case_remove(&f);
 }
 
+/* Whose dump goes. */
+static int put_by(struct sw_store *store, const char *id, int64_t time_ns, uid_t by, bool alert)
+{
+	struct sw_store_entry e = store_case_entry(id, time_ns);
+	char json[1000];
+	struct sw_error err = {0};
+	e.by = by;
+	e.alert = alert;
+	store_case_random(json, sizeof(json), 3);
+	return sw_store_put(store, &e, json, sizeof(json), &err);
+}
+
+static bool has(const struct sw_store *store, const char *id)
+{
+	return sw_store_find(store, id) != NULL;
+}
+
+static void shares(void **state)
+{
+	struct store_case f = store_case_make();
+	char id[16];
+	(void) state;
+	f.config.store_max_files = 10;
+	struct sw_store *store = store_case_open(&f);
+	assert_int_equal(put_by(store, "root", f.now_ns, 0, false), 0);
+	assert_int_equal(put_by(store, "alert0", f.now_ns + 1, 0, true), 0);
+	assert_int_equal(put_by(store, "alert1", f.now_ns + 2, 0, true), 0);
+	assert_int_equal(put_by(store, "other", f.now_ns + 3, 7, false), 0);
+	for (int i = 0; i < 200; i++) {
+		(void) snprintf(id, sizeof(id), "mass%d", i);
+		assert_int_equal(put_by(store, id, f.now_ns + 10 + i, 5, false), 0);
+	}
+	assert_true(has(store, "root"));
+	assert_true(has(store, "alert0"));
+	assert_true(has(store, "alert1"));
+	assert_true(has(store, "other"));
+	assert_true(has(store, "mass199"));
+	assert_int_equal(sw_store_count(store), 10);
+	/* Also after the next start: the files say whose they are. */
+	sw_store_close(store);
+	store = store_case_open(&f);
+	for (int i = 200; i < 220; i++) {
+		(void) snprintf(id, sizeof(id), "mass%d", i);
+		assert_int_equal(put_by(store, id, f.now_ns + 10 + i, 5, false), 0);
+	}
+	assert_true(has(store, "root") && has(store, "alert0") && has(store, "other"));
+	/* Alerts push the heaviest user out, not beyond half of all. */
+	for (int i = 0; i < 20; i++) {
+		(void) snprintf(id, sizeof(id), "more%d", i);
+		assert_int_equal(put_by(store, id, f.now_ns + 500 + i, 0, true), 0);
+	}
+	assert_false(has(store, "alert0"));
+	assert_true(has(store, "more19") && has(store, "root") && has(store, "other"));
+	assert_true(has(store, "mass219"));
+	sw_store_close(store);
+	store_case_remove(&f);
+	/* Alerts that have most, but not more than half, stay for users with a dump each. */
+	f = store_case_make();
+	f.config.store_max_files = 10;
+	store = store_case_open(&f);
+	for (int i = 0; i < 10; i++) {
+		(void) snprintf(id, sizeof(id), i < 5 ? "alert%d" : "user%d", i);
+		assert_int_equal(put_by(store, id, f.now_ns + i, (uid_t) i, i < 5), 0);
+	}
+	assert_int_equal(put_by(store, "user10", f.now_ns + 10, 10, false), 0);
+	assert_true(has(store, "alert0") && has(store, "alert4") && has(store, "user10"));
+	assert_false(has(store, "user5"));
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
 static void max_age(void **state)
 {
 	struct store_case f = store_case_make();
@@ -237,11 +308,9 @@ static void write_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(max_files),
-		cmocka_unit_test(max_use),
-		cmocka_unit_test(max_age),
-		cmocka_unit_test(disk_full),
-		cmocka_unit_test(disk_full_of_others),
+		cmocka_unit_test(max_files),   cmocka_unit_test(max_use),
+		cmocka_unit_test(max_age),     cmocka_unit_test(shares),
+		cmocka_unit_test(disk_full),   cmocka_unit_test(disk_full_of_others),
 		cmocka_unit_test(write_fails),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_POLICY_PROGRAM_H
+#define SW_DAEMON_POLICY_PROGRAM_H
+
+#include <stdbool.h>
+
+/*
+ * Does a process still run the program that it ran? The kernel counts executions (self_exec_id) but
+ * shows the count to nobody, and time, pid, pidfd, name and arguments may all be the same after one.
+ * What cannot is the address space: an open /proc/PID/pagemap keeps the one from when it was opened, and
+ * says whether anything still runs in it. Whoever opens it needs the right to trace the process, who
+ * asks it needs none, and learns nothing else: page numbers are hidden without CAP_SYS_ADMIN.
+ */
+
+/* Through a /proc/PID directory; -1: not permitted, or it has ended. */
+int sw_program_fd(int proc_fd);
+
+/*
+ * pagemap_read() in fs/proc/task_mmu.c (Linux 3.17 to 6.18): 0 when the address space has no user any more,
+ * otherwise -EINVAL for a length that is no multiple of 8. No lock is taken and nothing is waited
+ * for. Wart: where another process shares the address space (CLONE_VM without CLONE_THREAD), it
+ * outlives an execution by one of them.
+ */
+bool sw_program_runs(int fd);
+
+#endif

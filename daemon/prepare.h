@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_PREPARE_H
+#define SW_DAEMON_PREPARE_H
+
+#include "config/settings.h"
+
+/*
+ * What the start finds out before it does anything, and all that --check-config does: a mistake in what
+ * protects (User=, Group=, TriggerUser=, Deny=, RequireSameNamespace=, RequireExe=) is an error, and so
+ * is a command of OnDump= that could not be run; other mistakes are said and counted
+ * (config->n_problems). note: what is no mistake, but has a consequence; NULL: nobody is told.
+ */
+int sw_prepare(struct sw_config *config, sw_config_say_fn *say, sw_config_say_fn *note, void *arg,
+	       struct sw_error *err);
+
+#endif
