@@ -11,7 +11,7 @@
 /* One run of the command over all its targets. */
 struct dumper {
 	const struct sw_options *options;
-	struct sw_session session;
+	struct sw_session *session; /* owned */
 	struct sw_delivery delivery;
 };
 
@@ -42,16 +42,15 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 			 bool *ret_refused)
 {
 	struct sw_error err = {0};
-	struct sw_obtained got;
-	int r = sw_obtain_report(&d->session, subject, d->options, begin_ns,
-				 d->delivery.n_written + 1, &got, &err);
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
+	how.report.seq = d->delivery.n_written + 1;
+	int r = sw_obtain(d->session, subject, d->options, &how, &got, &err);
 	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
 		       sw_daemon_listens(d->options);
 	if (r < 0)
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
-	int status = sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
-	sw_obtained_deinit(&got);
-	return status;
+	return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
 }
 
 static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)
@@ -97,11 +96,11 @@ int sw_cmd_dump(const struct sw_options *options)
 	else if (sw_delivery_begin(&d.delivery, options, options->format, options->output, &err) <
 		 0)
 		status = sw_complain_error(sw_delivery_name(&d.delivery), &err);
-	else if (sw_session_init(&d.session, options, &err) < 0)
+	else if (sw_session_create(&d.session, &err) < 0)
 		status = sw_delivery_end(&d.delivery, sw_complain_error("snapwalk", &err));
 	else {
 		status = sw_delivery_end(&d.delivery, dump_all(&d, &selection));
-		sw_session_deinit(&d.session);
+		sw_session_destroy(d.session);
 	}
 	sw_selection_deinit(&selection);
 	return status;

@@ -12,17 +12,19 @@
 /* Only the maps are of interest: hold one thread, copy little. A leader that has exited cannot be
  * held; then all are. */
 static int obtain_maps(struct sw_session *session, const struct sw_subject *subject,
-		       const struct sw_options *options, struct sw_snapshot **ret,
+		       const struct sw_options *options, struct sw_pipeline *ret,
 		       struct sw_error *err)
 {
-	struct sw_options narrow = *options;
+	struct sw_pipeline_options how = sw_obtain_options(options, options->begin_ns);
+	struct sw_pipeline_options narrow = how;
+	how.last = narrow.last = SW_PIPELINE_TAKE;
 	if (subject->kind == SW_WANT_PID && narrow.snapshot.tids == NULL) {
 		narrow.snapshot.tids = &subject->pid;
 		narrow.snapshot.n_tids = 1;
-		if (sw_obtain_snapshot(session, subject, &narrow, ret, err) == 0)
+		if (sw_obtain(session, subject, options, &narrow, ret, err) == 0)
 			return 0;
 	}
-	return sw_obtain_snapshot(session, subject, options, ret, err);
+	return sw_obtain(session, subject, options, &how, ret, err);
 }
 
 static void append_symbol(struct sw_text *text, const struct sw_symbol *s)
@@ -51,7 +53,10 @@ static int append_names(struct sw_session *session, const struct sw_snapshot *sn
 	struct sw_symbolize_options symbolize = options->symbolize;
 	symbolize.deadline_ns = sw_deadline_ns(options, options->begin_ns);
 	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
-	int r = sw_symbolize(session->symbolizer, &walks, &symbolize, &symbols, err);
+	struct sw_symbolizer *symbolizer;
+	int r = sw_session_symbolizer(session, &symbolizer, err);
+	if (r == 0)
+		r = sw_symbolize(symbolizer, &walks, &symbolize, &symbols, err);
 	if (r < 0)
 		return r;
 	const struct sw_symbol *found = NULL;
@@ -67,11 +72,11 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 		   const struct sw_options *options)
 {
 	struct sw_error err = {0};
-	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
-	if (obtain_maps(session, subject, options, &snap, &err) < 0)
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline taken = {0};
+	if (obtain_maps(session, subject, options, &taken, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	sw_cleanup(sw_free_p) char *text = NULL;
-	int r = sw_explain(snap, options->address_avma, &text, &err);
+	int r = sw_explain(taken.snap, options->address_avma, &text, &err);
 	if (r == -SW_E_NOT_FOUND) {
 		char about[32]; /* with 0x: digits alone would look like a process */
 		(void) snprintf(about, sizeof(about), "0x%" PRIx64, options->address_avma);
@@ -82,8 +87,8 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 	if (r == 0) {
 		struct sw_text all = {0};
 		sw_text_append(&all, text, strlen(text));
-		if (session->symbolizer != NULL)
-			r = append_names(session, snap, options, &all, &err);
+		if (options->symbolize.level != SW_SYMBOLS_NONE)
+			r = append_names(session, taken.snap, options, &all, &err);
 		if (r == 0 && all.failed)
 			r = sw_fail_nomem(&err);
 		if (r == 0)
@@ -99,11 +104,11 @@ int sw_cmd_explain(const struct sw_options *options)
 	int status = sw_select_one(options, &subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	struct sw_session session;
+	struct sw_session *session;
 	struct sw_error err = {0};
-	if (sw_session_init(&session, options, &err) < 0)
+	if (sw_session_create(&session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	status = explain(&session, &subject, options);
-	sw_session_deinit(&session);
+	status = explain(session, &subject, options);
+	sw_session_destroy(session);
 	return status;
 }

@@ -30,7 +30,7 @@ struct hooker {
 	const char *reason;
 	bool by_daemon, into_directory, keeps; /* keeps: -o is given */
 	bool to_stdout;
-	struct sw_session session;   /* when not by_daemon */
+	struct sw_session *session;  /* owned; when not by_daemon */
 	struct sw_delivery delivery; /* into a file */
 };
 
@@ -176,15 +176,14 @@ static int capture_by_daemon(struct hooker *h, const struct sw_subject *subject)
 static int capture_directly(struct hooker *h, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
-	struct sw_obtained got;
-	if (sw_obtain_report(&h->session, subject, &h->options, sw_clock_ns(), 1, &got, &err) < 0)
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	const struct sw_pipeline_options how = sw_obtain_options(&h->options, sw_clock_ns());
+	if (sw_obtain(h->session, subject, &h->options, &how, &got, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	struct captured c = {.id = got.report->id,
 			     .comm = got.report->process.comm,
 			     .report = got.report};
-	int status = keep(h, subject, &c);
-	sw_obtained_deinit(&got);
-	return status;
+	return keep(h, subject, &c);
 }
 
 static int capture_all(struct hooker *h, const struct sw_selection *selection)
@@ -227,7 +226,7 @@ static int prepare(struct hooker *h)
 	if (h->keeps && !h->into_directory &&
 	    sw_delivery_begin(&h->delivery, &h->options, h->options.format, path, &err) < 0)
 		return sw_complain_error(sw_delivery_name(&h->delivery), &err);
-	if (!h->by_daemon && sw_session_init(&h->session, &h->options, &err) < 0)
+	if (!h->by_daemon && sw_session_create(&h->session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	return SW_STATUS_COMPLETE;
 }
@@ -246,7 +245,7 @@ static int capture(struct hooker *h)
 			status = capture_all(h, &selection);
 		if (h->keeps && !h->into_directory)
 			status = sw_delivery_end(&h->delivery, status);
-		sw_session_deinit(&h->session);
+		sw_session_destroy(h->session);
 	}
 	sw_selection_deinit(&selection);
 	return status;

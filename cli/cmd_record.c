@@ -13,8 +13,9 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 		  const struct sw_options *options)
 {
 	struct sw_error err = {0};
-	sw_cleanup(sw_obtained_deinit) struct sw_obtained all = {0};
-	if (sw_obtain_report(session, subject, options, sw_clock_ns(), 0, &all, &err) < 0)
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline all = {0};
+	const struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
+	if (sw_obtain(session, subject, options, &how, &all, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const struct sw_snapshot *snap = all.snap;
 	if (sw_snapshot_save(snap, options->output, &err) < 0)
@@ -38,11 +39,11 @@ int sw_cmd_record(const struct sw_options *options)
 		return status;
 	struct sw_options names = *options; /* lines come from files, not from memory */
 	names.symbolize.level = SW_SYMBOLS_NAMES;
-	struct sw_session session;
+	struct sw_session *session;
 	struct sw_error err = {0};
-	if (sw_session_init(&session, &names, &err) < 0)
+	if (sw_session_create(&session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	status = record(&session, &subject, &names);
-	sw_session_deinit(&session);
+	status = record(session, &subject, &names);
+	sw_session_destroy(session);
 	return status;
 }

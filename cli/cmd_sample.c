@@ -20,7 +20,7 @@ enum { TOP_FUNCTIONS = 40, NS_PER_S = 1000000000 };
 struct sampler {
 	const struct sw_options *options;
 	const struct sw_subject *subject;
-	struct sw_session session;
+	struct sw_session *session; /* owned */
 	struct sw_tally stacks;
 	sigset_t stop_signals; /* blocked, so that Ctrl-C gives what is there so far */
 	int64_t begin_ns, end_ns, progress_ns;
@@ -31,9 +31,10 @@ struct sampler {
 
 static int sample_once(struct sampler *s, struct sw_error *err)
 {
-	struct sw_obtained got;
-	int r = sw_obtain_report(&s->session, s->subject, s->options, sw_clock_ns(),
-				 s->n_samples + 1, &got, err);
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	struct sw_pipeline_options how = sw_obtain_options(s->options, sw_clock_ns());
+	how.report.seq = s->n_samples + 1;
+	int r = sw_obtain(s->session, s->subject, s->options, &how, &got, err);
 	if (r < 0)
 		return r;
 	sw_cleanup(sw_free_p) char *text = NULL;
@@ -48,7 +49,6 @@ static int sample_once(struct sampler *s, struct sw_error *err)
 	s->n_samples++;
 	s->n_incomplete += !got.report->complete;
 	s->n_interrupted += got.snap->interrupted_calls;
-	sw_obtained_deinit(&got);
 	return r;
 }
 
@@ -178,12 +178,12 @@ int sw_cmd_sample(const struct sw_options *options)
 	(void) sigprocmask(SIG_BLOCK, &s.stop_signals, NULL);
 	if (sw_output_open(&output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
-	if (sw_session_init(&s.session, options, &err) < 0)
+	if (sw_session_create(&s.session, &err) < 0)
 		status = sw_complain_error("snapwalk", &err);
 	else
 		status = sample(&s, &output);
 	sw_output_deinit(&output);
 	sw_tally_deinit(&s.stacks);
-	sw_session_deinit(&s.session);
+	sw_session_destroy(s.session);
 	return status;
 }

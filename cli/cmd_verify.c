@@ -11,10 +11,8 @@
 
 struct verifier {
 	const struct sw_options *options;
-	struct sw_session session;
-	struct sw_snapshot *snap;
-	struct sw_walks *ours, *theirs;
-	struct sw_symbols *our_names, *their_names; /* NULL with --symbols none */
+	struct sw_session *session; /* owned */
+	struct sw_pipeline taken, ours, theirs;
 	size_t n_same, n_different;
 	struct sw_text text; /* the whole answer */
 };
@@ -63,35 +61,34 @@ static void compare_thread(struct verifier *v, const struct sw_walk *ours,
 	v->n_different++;
 	sw_text_printf(&v->text, "different at frame %zu (%zu frames, libunwind %zu)\n", i,
 		       ours->n_frames, theirs->n_frames);
-	print_frame(&v->text, "snapwalk", frame_at(ours, i), v->our_names, ours);
-	print_frame(&v->text, "libunwind", frame_at(theirs, i), v->their_names, theirs);
+	print_frame(&v->text, "snapwalk", frame_at(ours, i), v->ours.symbols, ours);
+	print_frame(&v->text, "libunwind", frame_at(theirs, i), v->theirs.symbols, theirs);
 }
 
-static int walk(struct verifier *v, bool libunwind, struct sw_walks **ret_walks,
-		struct sw_symbols **ret_names, struct sw_error *err)
+/* Each opinion has all of --timeout. */
+static int walk(struct verifier *v, bool libunwind, struct sw_pipeline *ret, struct sw_error *err)
 {
-	struct sw_walk_options walk = v->options->walk;
-	struct sw_symbolize_options symbolize = v->options->symbolize;
-	walk.mode = SW_WALK_HYBRID;
-	walk.deadline_ns = symbolize.deadline_ns = sw_deadline_ns(v->options, sw_clock_ns());
-	int r = libunwind ? sw_walk_libunwind(v->snap, &walk, ret_walks, err)
-			  : sw_walk_all(v->snap, &walk, ret_walks, err);
-	if (r < 0 || v->session.symbolizer == NULL)
-		return r;
-	return sw_symbolize(v->session.symbolizer, *ret_walks, &symbolize, ret_names, err);
+	const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = v->taken.snap};
+	struct sw_pipeline_options how = sw_obtain_options(v->options, sw_clock_ns());
+	how.walk.mode = SW_WALK_HYBRID;
+	how.libunwind = libunwind;
+	how.last = SW_PIPELINE_NAME;
+	return sw_pipeline_run(v->session, &origin, &how, ret, err);
 }
 
 static int verify(struct verifier *v, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
-	if (sw_obtain_snapshot(&v->session, subject, v->options, &v->snap, &err) < 0 ||
-	    walk(v, false, &v->ours, &v->our_names, &err) < 0 ||
-	    walk(v, true, &v->theirs, &v->their_names, &err) < 0)
+	struct sw_pipeline_options take = sw_obtain_options(v->options, v->options->begin_ns);
+	take.last = SW_PIPELINE_TAKE;
+	if (sw_obtain(v->session, subject, v->options, &take, &v->taken, &err) < 0 ||
+	    walk(v, false, &v->ours, &err) < 0 || walk(v, true, &v->theirs, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	/* Both have one walk for each captured thread, in the snapshot's order. */
-	for (size_t i = 0; i < v->ours->n_walks && i < v->theirs->n_walks; i++)
-		compare_thread(v, &v->ours->walks[i], &v->theirs->walks[i]);
-	size_t missing = sw_count_missing(v->snap);
+	const struct sw_walks *ours = v->ours.walks, *theirs = v->theirs.walks;
+	for (size_t i = 0; i < ours->n_walks && i < theirs->n_walks; i++)
+		compare_thread(v, &ours->walks[i], &theirs->walks[i]);
+	size_t missing = sw_count_missing(v->taken.snap);
 	size_t n = v->n_same + v->n_different;
 	sw_text_printf(&v->text, "%zu thread%s: %zu same, %zu different", n, n == 1 ? "" : "s",
 		       v->n_same, v->n_different);
@@ -114,20 +111,13 @@ int sw_cmd_verify(const struct sw_options *options)
 		return status;
 	struct verifier v = {.options = options};
 	struct sw_error err = {0};
-	if (sw_session_init(&v.session, options, &err) < 0)
+	if (sw_session_create(&v.session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	status = verify(&v, &subject);
-	if (v.our_names != NULL)
-		sw_symbols_destroy(v.our_names);
-	if (v.their_names != NULL)
-		sw_symbols_destroy(v.their_names);
-	if (v.ours != NULL)
-		sw_walks_destroy(v.ours);
-	if (v.theirs != NULL)
-		sw_walks_destroy(v.theirs);
-	if (v.snap != NULL)
-		sw_snapshot_destroy(v.snap);
+	sw_pipeline_deinit(&v.ours);
+	sw_pipeline_deinit(&v.theirs);
+	sw_pipeline_deinit(&v.taken);
 	sw_text_deinit(&v.text);
-	sw_session_deinit(&v.session);
+	sw_session_destroy(v.session);
 	return status;
 }

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is missing, in words, and if something is missing at all. */
 #include "report.h"
+#include "syscall_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4 };
+enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4, GROUPS_MAX = 64 };
 
 /* The stacks that ended early for one reason. */
 struct cut {
 	size_t n_threads;
 	pid_t tids[TIDS_SHOWN]; /* the first ones */
 	const char *why;        /* of the stack with most threads */
+};
+
+/* Threads that the same is said of: one warning. */
+struct group {
+	enum sw_warning_code code;
+	const char *what; /* " did not stop in time ..."; the snapshot's */
+	const struct sw_thread *first;
+	size_t n_threads;
+	pid_t tids[TIDS_SHOWN]; /* the first ones */
 };
 
 static void add(struct sw_report_builder *b, const char *code, pid_t tid, const char *message)
@@ -39,6 +49,19 @@ static void count_cuts(const struct sw_report_builder *b, struct cut cuts[ENDS_M
 	}
 }
 
+enum { TIDS_TEXT = TIDS_SHOWN * 16 + 8 };
+
+/* "1, 2, 3, 4, …" */
+static void tids_text(const pid_t *tids, size_t n, char ret[static TIDS_TEXT])
+{
+	size_t used = 0;
+	for (size_t i = 0; i < TIDS_SHOWN && i < n; i++)
+		used += (size_t) snprintf(ret + used, TIDS_TEXT - used, "%s%d", i > 0 ? ", " : "",
+					  (int) tids[i]); /* fits: 13 bytes each */
+	if (n > TIDS_SHOWN)
+		(void) snprintf(ret + used, TIDS_TEXT - used, ", …"); /* fits: 5 bytes */
+}
+
 static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 {
 	const char *why = cut->why != NULL ? cut->why : "";
@@ -46,15 +69,79 @@ static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 	if (cut->n_threads == 1)
 		return sw_arena_printf(b->arena, "the stack of thread %d ends early%s%s",
 				       (int) cut->tids[0], colon, why);
-	char tids[TIDS_SHOWN * 16] = "";
-	for (size_t i = 0; i < TIDS_SHOWN && i < cut->n_threads; i++) {
-		size_t used = strlen(tids);
-		(void) snprintf(tids + used, sizeof(tids) - used, "%s%d", i > 0 ? ", " : "",
-				(int) cut->tids[i]); /* fits: 13 bytes each */
+	char tids[TIDS_TEXT];
+	tids_text(cut->tids, cut->n_threads, tids);
+	return sw_arena_printf(b->arena, "the stacks of %zu threads (%s) end early%s%s",
+			       cut->n_threads, tids, colon, why);
+}
+
+/* What a warning of the snapshot says after "thread TID (COMM)"; NULL when it does not begin so. */
+static const char *said_of_thread(const struct sw_warning *w, const struct sw_thread *thread)
+{
+	char prefix[SW_COMM_MAX + 32];
+	if (thread == NULL)
+		return NULL;
+	int n = snprintf(prefix, sizeof(prefix), "thread %d (%s)", (int) thread->tid, thread->comm);
+	return strncmp(w->message, prefix, (size_t) n) == 0 ? w->message + n : NULL;
+}
+
+/* False: it is a warning of its own. */
+static bool group_add(struct group *groups, size_t *n, const struct sw_snapshot *snap,
+		      const struct sw_warning *w)
+{
+	if (w->code != SW_WARN_THREAD_MISSING && w->code != SW_WARN_INTERRUPTED)
+		return false;
+	const struct sw_thread *thread = sw_snapshot_thread(snap, w->tid);
+	const char *what = said_of_thread(w, thread);
+	size_t i = 0;
+	if (what == NULL)
+		return false;
+	while (i < *n && (groups[i].code != w->code || strcmp(groups[i].what, what) != 0))
+		i++;
+	if (i == GROUPS_MAX)
+		return false;
+	if (i == *n)
+		groups[(*n)++] = (struct group){.code = w->code, .what = what, .first = thread};
+	struct group *g = &groups[i];
+	if (g->n_threads < TIDS_SHOWN)
+		g->tids[g->n_threads] = w->tid;
+	g->n_threads++;
+	return true;
+}
+
+static const char *group_text(struct sw_report_builder *b, const struct group *g)
+{
+	char tids[TIDS_TEXT], who[SW_COMM_MAX + TIDS_TEXT + 32], number[32];
+	if (g->n_threads == 1)
+		(void) snprintf(who, sizeof(who), "thread %d (%s)", (int) g->first->tid,
+				g->first->comm); /* fits */
+	else {
+		tids_text(g->tids, g->n_threads, tids);
+		(void) snprintf(who, sizeof(who), "%zu threads (%s)", g->n_threads, tids);
 	}
-	return sw_arena_printf(b->arena, "the stacks of %zu threads (%s%s) end early%s%s",
-			       cut->n_threads, tids, cut->n_threads > TIDS_SHOWN ? ", …" : "",
-			       colon, why);
+	if (g->code != SW_WARN_INTERRUPTED || g->first->syscall < 0)
+		return sw_arena_printf(b->arena, "%s%s", who, g->what);
+	const char *call = sw_syscall_name(g->first->syscall);
+	(void) snprintf(number, sizeof(number), "system call %ld", (long) g->first->syscall);
+	return sw_arena_printf(b->arena, "%s: %s %s EINTR because of the stop", who,
+			       call != NULL ? call : number,
+			       strstr(g->what, " may return ") != NULL ? "may return" : "returns");
+}
+
+/* One line for each thing that is said, however many threads it is said of. */
+static void add_snapshot_warnings(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	struct group groups[GROUPS_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_warnings; i++) {
+		const struct sw_warning *w = &snap->warnings[i];
+		if (!group_add(groups, &n, snap, w))
+			add(b, sw_warning_name(w->code), w->tid, sw_report_copy(b, w->message));
+	}
+	for (size_t i = 0; i < n; i++)
+		add(b, sw_warning_name(groups[i].code),
+		    groups[i].n_threads == 1 ? groups[i].first->tid : 0, group_text(b, &groups[i]));
 }
 
 /* Of these codes it is the code that says that something is missing. The others tell of trouble
@@ -116,10 +203,7 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
-	for (size_t i = 0; i < snap->n_warnings; i++) {
-		const struct sw_warning *w = &snap->warnings[i];
-		add(b, sw_warning_name(w->code), w->tid, sw_report_copy(b, w->message));
-	}
+	add_snapshot_warnings(b);
 	add_problems(b);
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)

@@ -6,8 +6,6 @@
 #include "elf_handle.h"
 
 #include <libdeflate.h>
-#include <limits.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -170,11 +168,8 @@ static bool alt_find(const struct sw_elf *elf, const char *debug_dir, struct sw_
 	if (sw_debugfile_by_build_id(debug_dir, id, image, alt))
 		return true;
 	const char *below = strstr(name, "/.dwz/");
-	char path[PATH_MAX];
-	int n = below == NULL || strstr(below, "/../") != NULL
-			? -1
-			: snprintf(path, sizeof(path), "%s%s", debug_dir, below);
-	if (n < 0 || (size_t) n >= sizeof(path) || !sw_image_map(image, path))
+	if (below == NULL || strstr(below, "/../") != NULL ||
+	    !sw_image_map(image, debug_dir, below + 1))
 		return false;
 	if (sw_elf_init(alt, image->bytes) && sw_elf_build_id(alt, &found) &&
 	    found.size == id.size && memcmp(found.data, id.data, id.size) == 0)

@@ -29,13 +29,49 @@ void sw_image_deinit(struct sw_image *image)
 	*image = (struct sw_image){0};
 }
 
-bool sw_image_map(struct sw_image *image, const char *path)
+static bool fd_path(int fd, char ret[static PATH_MAX])
 {
-	/* Not blocking: the name comes from a file that may have been made to point at a FIFO. */
-	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char link[32];
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+	ssize_t n = readlink(link, ret, PATH_MAX);
+	if (n <= 0 || n >= PATH_MAX)
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
+/*
+ * An O_PATH descriptor of directory/name, if that is a regular file and lies below directory when all
+ * links are followed. O_PATH opens nothing: opening alone sets a watchdog going, rewinds a tape, or
+ * waits at a FIFO. (openat2() with RESOLVE_BENEATH is refused in sandboxes, whose filter cannot see
+ * its flags.)
+ */
+static int beneath(const char *directory, const char *name, struct stat *st)
+{
+	char path[PATH_MAX], top[PATH_MAX], found[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (n < 0 || (size_t) n >= sizeof(path))
+		return -1;
+	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	sw_cleanup(sw_close_p) int top_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (top_fd < 0 || !fd_path(top_fd, top) || !fd_path(fd, found))
+		return -1;
+	size_t length = strcmp(top, "/") == 0 ? 0 : strlen(top);
+	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
+}
+
+bool sw_image_map(struct sw_image *image, const char *directory, const char *name)
+{
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    (uint64_t) st.st_size > IMAGE_BYTES_MAX)
+	char link[32];
+	sw_cleanup(sw_close_p) int path_fd = beneath(directory, name, &st);
+	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
+		return false;
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
+	sw_cleanup(sw_close_p) int fd = open(link, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return false;
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
@@ -64,10 +100,10 @@ bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct 
 {
 	if (id.size < BUILD_ID_BYTES_MIN || id.size > BUILD_ID_BYTES_MAX)
 		return false;
-	char hex[2 * BUILD_ID_BYTES_MAX + 1], path[PATH_MAX];
+	char hex[2 * BUILD_ID_BYTES_MAX + 1], path[sizeof(hex) + 32];
 	build_id_hex(id, hex);
-	int n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
-	if (n < 0 || (size_t) n >= sizeof(path) || !sw_image_map(image, path))
+	(void) snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2); /* fits */
+	if (!sw_image_map(image, debug_dir, path))
 		return false;
 	struct sw_bytes found;
 	if (sw_elf_init(elf, image->bytes) && sw_elf_build_id(elf, &found) && same_bytes(found, id))
@@ -108,29 +144,52 @@ static bool link_matches(const struct sw_elf *main, const struct sw_elf *elf, ui
 	return lzma_crc32(elf->image.data, elf->image.size, 0) == crc;
 }
 
-static bool by_debuglink(const struct sw_elf *main, const char *module_path, const char *debug_dir,
+/* Whether the path leads us to the very file that the target has mapped. In a container it may lead to
+ * another file of the host: what is beside that one is none of the target's. */
+static bool is_ours(struct sw_module *module)
+{
+	struct stat mapped, named;
+	int fd = sw_module_fd(module);
+	return fd >= 0 && fstat(fd, &mapped) == 0 && stat(sw_module_path(module), &named) == 0 &&
+	       mapped.st_dev == named.st_dev && mapped.st_ino == named.st_ino;
+}
+
+static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
+		       const char *directory, const char *name, struct sw_image *image,
+		       struct sw_elf *elf)
+{
+	if (!sw_image_map(image, directory, name))
+		return false;
+	if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link->crc))
+		return true;
+	sw_image_deinit(image);
+	return false;
+}
+
+static bool by_debuglink(const struct sw_elf *main, struct sw_module *module, const char *debug_dir,
 			 struct sw_image *image, struct sw_elf *elf)
 {
 	struct debuglink link;
-	const char *slash = strrchr(module_path, '/');
-	if (slash == NULL || module_path[0] != '/' || !debuglink_read(main, &link))
+	char directory[PATH_MAX], name[PATH_MAX];
+	const char *path = sw_module_path(module);
+	const char *slash = strrchr(path, '/');
+	if (path[0] != '/' || !debuglink_read(main, &link))
 		return false;
-	int dir = (int) (slash - module_path);
-	for (int place = 0; place < 3; place++) {
-		char path[PATH_MAX];
-		int n = place == 0   ? snprintf(path, sizeof(path), "%.*s/%s", dir, module_path,
-						link.name)
-			: place == 1 ? snprintf(path, sizeof(path), "%.*s/.debug/%s", dir,
-						module_path, link.name)
-				     : snprintf(path, sizeof(path), "%s%.*s/%s", debug_dir, dir,
-						module_path, link.name);
-		if (n < 0 || (size_t) n >= sizeof(path) || !sw_image_map(image, path))
-			continue;
-		if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link.crc))
+	int n = snprintf(directory, sizeof(directory), "%.*s", (int) (slash - path), path);
+	if (n < 0 || (size_t) n >= sizeof(directory))
+		return false;
+	const char *beside = n == 0 ? "/" : directory;
+	if (is_ours(module)) {
+		if (linked_map(main, &link, beside, link.name, image, elf))
 			return true;
-		sw_image_deinit(image);
+		n = snprintf(name, sizeof(name), ".debug/%s", link.name);
+		if (n > 0 && (size_t) n < sizeof(name) &&
+		    linked_map(main, &link, beside, name, image, elf))
+			return true;
 	}
-	return false;
+	n = snprintf(name, sizeof(name), "%s/%s", directory, link.name);
+	return n > 0 && (size_t) n < sizeof(name) &&
+	       linked_map(main, &link, debug_dir, name, image, elf);
 }
 
 static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, const char *debug_dir)
@@ -142,8 +201,7 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, cons
 	if (sw_elf_build_id(main, &id) &&
 	    sw_debugfile_by_build_id(debug_dir, id, &file->image, &file->elf))
 		return true;
-	return by_debuglink(main, sw_module_path(unit->module), debug_dir, &file->image,
-			    &file->elf);
+	return by_debuglink(main, unit->module, debug_dir, &file->image, &file->elf);
 }
 
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)

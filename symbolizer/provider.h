@@ -71,8 +71,9 @@ struct sw_image {
 };
 
 void sw_image_deinit(struct sw_image *image);
-/* Maps a regular file for reading. False when it is none, cannot be opened or is too large. */
-bool sw_image_map(struct sw_image *image, const char *path);
+/* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
+ * directory or cannot be opened. Nothing but a regular file is ever opened: names may be hostile. */
+bool sw_image_map(struct sw_image *image, const char *directory, const char *name);
 
 struct sw_provider_ops;
 

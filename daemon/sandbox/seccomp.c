@@ -22,7 +22,8 @@ static const int worker_calls[] = {
 	CALL(sysinfo),     CALL(rt_sigreturn),    CALL(rt_sigprocmask),
 	CALL(sched_yield), CALL(sigaltstack),     CALL(exit),
 	CALL(exit_group),  CALL(restart_syscall), CALL(poll),
-	CALL(ppoll),       CALL(clock_nanosleep),
+	CALL(ppoll),       CALL(clock_nanosleep), CALL(readlink),
+	CALL(readlinkat),
 };
 
 /* Nothing of ours asks for these: who does is not us any more. All other calls that are not listed

@@ -35,6 +35,21 @@ static bool wanted(const struct sw_take *take, const struct sw_thread *t)
 	return false;
 }
 
+/* A thread that was asked for by its number must be one of the process. */
+static int check_wanted(struct sw_take *take, size_t n)
+{
+	const struct sw_snapshot_options *o = &take->options;
+	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++) {
+		size_t k = 0;
+		while (k < n && take->stop.tids[k] != o->tids[i])
+			k++;
+		if (k == n)
+			return sw_fail(take->err, SW_E_NO_THREAD, "process %d has no thread %d",
+				       (int) take->target->pid, (int) o->tids[i]);
+	}
+	return 0;
+}
+
 /* What /proc says of a thread. False: it is gone. */
 bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 		      struct sw_proc_stat *ret_stat)
@@ -173,6 +188,8 @@ int sw_take_threads_and_maps(struct sw_take *take)
 	s->overflow = crew.n > s->capacity;
 	if (s->overflow)
 		crew.n = s->capacity;
+	else if ((r = check_wanted(take, crew.n)) < 0)
+		return r;
 	r = sw_capture_room_create(take->snap, s, &take->options, crew.n, &take->room, take->err);
 	if (r < 0)
 		return r;

@@ -310,6 +310,10 @@ def formats(tap):
         one = json.loads(patient(target.pid, "--json", "--threads", tid).stdout)
         stopped = {t["comm"] for t in one["threads"] if t["captured"]}
         tap.equal(stopped, {"listener"}, "--threads TID")
+        for tids in ("1", f"{tid},1"):
+            other = patient(target.pid, "--json", "--threads", tids)
+            tap.equal((other.returncode, other.stdout), (1, ""), f"--threads of another process ({tids})")
+            tap.check(f"has no thread 1 (no_such_thread)" in other.stderr, "... says which", other.stderr)
         by_tid = json.loads(patient(tid, "--json").stdout)
         tap.equal(by_tid["process"]["pid"], target.pid, "a thread's id means its process")
 

@@ -38,18 +38,38 @@ static void test_subject_that_is_not_there(void **state)
 	(void) state;
 	struct sw_options o = {.timeout_ms = 1};
 	struct sw_subject subject = {.kind = SW_WANT_FIXTURE, .path = "/nonexistent"};
-	struct sw_session session;
-	struct sw_obtained got;
+	struct sw_session *session;
+	struct sw_pipeline got;
 	struct sw_error err = {0};
-	assert_int_equal(sw_session_init(&session, &o, &err), 0);
-	assert_non_null(session.symbolizer);
-	assert_int_equal(sw_obtain_report(&session, &subject, &o, 0, 1, &got, &err), -SW_E_IO);
+	const struct sw_pipeline_options how = sw_obtain_options(&o, 0);
+	assert_int_equal(sw_session_create(&session, &err), 0);
+	assert_int_equal(sw_obtain(session, &subject, &o, &how, &got, &err), -SW_E_IO);
 	assert_null(got.snap);
-	sw_session_deinit(&session);
-	o.symbolize.level = SW_SYMBOLS_NONE;
-	assert_int_equal(sw_session_init(&session, &o, &err), 0);
-	assert_null(session.symbolizer);
-	sw_session_deinit(&session);
+	subject = (struct sw_subject){.kind = SW_WANT_PID, .pid = getpid()};
+	assert_int_equal(sw_obtain(session, &subject, &o, &how, &got, &err), -SW_E_SELF);
+	assert_null(got.snap);
+	sw_session_destroy(session);
+}
+
+static void test_options(void **state)
+{
+	(void) state;
+	const struct sw_options o = {.timeout_ms = 1,
+				     .libunwind = true,
+				     .reason = "why",
+				     .snapshot.max_stop_ms = 7,
+				     .walk.max_frames = 8,
+				     .symbolize.no_inlines = true};
+	const struct sw_pipeline_options how = sw_obtain_options(&o, 5);
+	assert_int_equal(how.snapshot.max_stop_ms, 7);
+	assert_int_equal(how.walk.max_frames, 8);
+	assert_int_equal(how.walk.deadline_ns, 1000005);
+	assert_true(how.libunwind);
+	assert_true(how.symbolize.no_inlines);
+	assert_int_equal(how.symbolize.deadline_ns, 1000005);
+	assert_string_equal(how.report.reason, "why");
+	assert_int_equal(how.report.begin_ns, 5);
+	assert_int_equal(how.last, SW_PIPELINE_REPORT);
 }
 
 int main(void)
@@ -57,6 +77,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_count_missing),
+		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_subject_that_is_not_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

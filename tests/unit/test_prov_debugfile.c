@@ -4,15 +4,18 @@
  */
 #include "elf_make.h"
 #include "fake.h"
+#include "snapshot/module.h"
 
 #include <snapwalk/symbolize.h>
 
+#include <fcntl.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <setjmp.h>
@@ -30,6 +33,7 @@ struct fixture {
 	struct sw_place *place;
 	struct sw_symbolizer *symbolizer;
 	struct sw_symbols *symbols;
+	const char *mapped; /* NULL: what is at the module's path */
 };
 
 static char *path_of(const struct fixture *f, const char *name, char *ret)
@@ -78,6 +82,17 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* A module of this test's own directory is there as a file, and mapped from it. */
+static void module_open(struct fixture *f, const char *path)
+{
+	if (strncmp(path, f->dir, strlen(f->dir)) != 0)
+		return;
+	if (access(path, F_OK) < 0)
+		elf_make_write(&f->stripped, path);
+	f->place->module->fd = open(f->mapped != NULL ? f->mapped : path, O_RDONLY | O_CLOEXEC);
+	assert_true(f->place->module->fd >= 0);
+}
+
 /* The symbol of an address of the stripped module at path, or NULL. */
 static const struct sw_symbol *look_up(struct fixture *f, const char *path)
 {
@@ -85,6 +100,7 @@ static const struct sw_symbol *look_up(struct fixture *f, const char *path)
 	f->snap = fake_snapshot_create();
 	f->place = fake_snapshot_module(f->snap, SW_MODULE_ELF, path, BIAS, BIAS + TEXT,
 					BIAS + TEXT + 0x1000, f->stripped.bytes, f->stripped.size);
+	module_open(f, path);
 	struct sw_frame frame = {.pc_avma = BIAS + TEXT + 8,
 				 .flags = SW_FRAME_EXACT_PC,
 				 .place = f->place};
@@ -203,13 +219,100 @@ static void test_debuglink_hostile(void **state)
 	assert_null(look_up(f, path_of(f, "in/x", path)));
 }
 
+/* How often a file was opened, O_PATH apart, since inotify_fd watches it. */
+static size_t opens(int inotify_fd)
+{
+	char events[4096];
+	ssize_t n = read(inotify_fd, events, sizeof(events));
+	return n < 0 ? 0 : (size_t) n / sizeof(struct inotify_event);
+}
+
+static int watch(const char *path)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_true(inotify_add_watch(fd, path, IN_OPEN) >= 0);
+	return fd;
+}
+
+/* Opening is what does harm: a watchdog, a tape, whoever waits at the other end of a FIFO. */
 static void test_debuglink_fifo(void **state)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
 	link_to(f, "x.debug", 0);
 	assert_int_equal(mkfifo(path_of(f, "x.debug", path), 0600), 0);
+	int fd = watch(path);
 	assert_null(look_up(f, path_of(f, "x", path)));
+	assert_int_equal(opens(fd), 0);
+	(void) close(fd);
+}
+
+static void test_build_id_fifo(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX];
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	assert_int_equal(mkfifo(path_of(f, ".build-id/ab/cdef0123.debug", path), 0600), 0);
+	int fd = watch(path);
+	assert_null(look_up(f, "/bin/x"));
+	assert_int_equal(opens(fd), 0);
+	(void) close(fd);
+}
+
+/* The right file, but where a link leads out of the debug directory: it is not opened. */
+static void test_build_id_outside(void **state)
+{
+	struct fixture *f = *state;
+	char outside[PATH_MAX], link[PATH_MAX];
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	elf_make_build_id(&f->debug, id, sizeof(id));
+	elf_make_finish(&f->debug);
+	assert_true(snprintf(outside, sizeof(outside), "%s-outside", f->dir) > 0);
+	elf_make_write(&f->debug, outside);
+	assert_int_equal(symlink(outside, path_of(f, ".build-id/ab/cdef0123.debug", link)), 0);
+	int fd = watch(outside);
+	const struct sw_symbol *found = look_up(f, "/bin/x");
+	size_t n = opens(fd);
+	(void) unlink(outside);
+	assert_null(found);
+	assert_int_equal(n, 0);
+	(void) close(fd);
+}
+
+/* Distributions link from .build-id to the file's place in the same directory. */
+static void test_build_id_link_inside(void **state)
+{
+	struct fixture *f = *state;
+	char link[PATH_MAX];
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	elf_make_build_id(&f->debug, id, sizeof(id));
+	elf_make_finish(&f->debug);
+	write_debug(f, "x.debug");
+	assert_int_equal(symlink("../../x.debug", path_of(f, ".build-id/ab/cdef0123.debug", link)),
+			 0);
+	int fd = watch(path_of(f, "x.debug", link));
+	expect_found(f, look_up(f, "/bin/x"));
+	assert_true(opens(fd) > 0);
+	(void) close(fd);
+}
+
+/* In a container the same path is another file: what is beside that one is the host's. */
+static void test_debuglink_beside_another(void **state)
+{
+	struct fixture *f = *state;
+	char path[PATH_MAX], other[PATH_MAX];
+	link_to(f, "x.debug", 0);
+	write_debug(f, "x.debug");
+	int fd = watch(path_of(f, "x.debug", path));
+	const char *module = path_of(f, "x", path);
+	elf_make_write(&f->debug, module); /* the host's */
+	elf_make_finish(&f->stripped);
+	elf_make_write(&f->stripped, path_of(f, "mapped", other));
+	f->mapped = other;
+	assert_null(look_up(f, module));
+	assert_int_equal(opens(fd), 0);
+	(void) close(fd);
 }
 
 int main(void)
@@ -224,6 +327,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_debuglink_other_build_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debuglink_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debuglink_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_id_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_id_outside, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_id_link_inside, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debuglink_beside_another, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -524,15 +524,59 @@ static void test_outlives(void **state)
 	sw_report_destroy(r);
 }
 
+/* What is said of many threads is said once, with the name of the system call. */
+static void test_warnings_grouped(void **state)
+{
+	(void) state;
+	struct scene s;
+	char messages[6][192];
+	struct sw_warning warnings[7];
+	scene_init(&s);
+	for (pid_t tid = 1; tid <= 6; tid++) {
+		struct sw_thread *t = add_thread(&s, tid);
+		t->syscall = tid == 6 ? 35 : 232; /* nanosleep, epoll_wait */
+		(void) snprintf(messages[tid - 1], sizeof(messages[0]),
+				"thread %d (%s): its system call %ld returns EINTR because of "
+				"the stop",
+				(int) tid, t->comm, (long) t->syscall);
+		warnings[tid - 1] = (struct sw_warning){.code = SW_WARN_INTERRUPTED,
+							.tid = tid,
+							.message = messages[tid - 1]};
+	}
+	warnings[6] = (struct sw_warning){.code = SW_WARN_MEMORY, .message = "of the process"};
+	s.snap->warnings = warnings;
+	s.snap->n_warnings = 7;
+	const struct sw_report *r = build(&s);
+	assert_int_equal(r->n_warnings, 3);
+	assert_string_equal(r->warnings[0].message, "of the process");
+	assert_string_equal(r->warnings[1].message,
+			    "5 threads (1, 2, 3, 4, …): epoll_wait returns EINTR because of the "
+			    "stop");
+	assert_string_equal(r->warnings[1].code, "interrupted_call");
+	assert_int_equal(r->warnings[1].tid, 0);
+	assert_int_equal(r->warnings[2].tid, 6);
+	assert_non_null(strstr(r->warnings[2].message, "): nanosleep returns EINTR because"));
+	s.snap->warnings = NULL;
+	s.snap->n_warnings = 0;
+	scene_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stacks),          cmocka_unit_test(test_distinct),
-		cmocka_unit_test(test_flags_and_kinds), cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_threads),         cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_warnings),        cmocka_unit_test(test_warning_codes),
-		cmocka_unit_test(test_runtimes),        cmocka_unit_test(test_process),
-		cmocka_unit_test(test_options),         cmocka_unit_test(test_outlives),
+		cmocka_unit_test(test_warnings_grouped),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_distinct),
+		cmocka_unit_test(test_flags_and_kinds),
+		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_warning_codes),
+		cmocka_unit_test(test_runtimes),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_outlives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

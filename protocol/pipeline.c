@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "errors.h"
+
+#include <snapwalk/pipeline.h>
+
+#include <stdlib.h>
+
+struct sw_session {
+	struct sw_context *ctx;           /* owned */
+	struct sw_symbolizer *symbolizer; /* owned; NULL until names are asked for */
+};
+
+int sw_session_create(struct sw_session **ret, struct sw_error *err)
+{
+	struct sw_session *session = calloc(1, sizeof(*session));
+	if (session == NULL)
+		return sw_fail_nomem(err);
+	int r = sw_context_create(&session->ctx, err);
+	if (r < 0)
+		sw_session_destroy(session);
+	else
+		*ret = session;
+	return r;
+}
+
+void sw_session_destroy(struct sw_session *session)
+{
+	if (session == NULL)
+		return;
+	if (session->symbolizer != NULL)
+		sw_symbolizer_destroy(session->symbolizer);
+	if (session->ctx != NULL)
+		sw_context_destroy(session->ctx);
+	free(session);
+}
+
+struct sw_context *sw_session_context(const struct sw_session *session)
+{
+	return session->ctx;
+}
+
+int sw_session_symbolizer(struct sw_session *session, struct sw_symbolizer **ret,
+			  struct sw_error *err)
+{
+	if (session->symbolizer == NULL) {
+		int r = sw_symbolizer_create(session->ctx, &session->symbolizer, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = session->symbolizer;
+	return 0;
+}
+
+static int snapshot_make(struct sw_session *session, const struct sw_origin *origin,
+			 const struct sw_pipeline_options *options, struct sw_snapshot **ret,
+			 struct sw_error *err)
+{
+	switch (origin->kind) {
+	case SW_FROM_TARGET:
+		return sw_snapshot_take(session->ctx, origin->target, &options->snapshot, ret, err);
+	case SW_FROM_CORE:
+		return sw_snapshot_from_core(session->ctx, origin->path, origin->exe_path, ret,
+					     err);
+	case SW_FROM_FIXTURE: return sw_snapshot_load(session->ctx, origin->path, ret, err);
+	default: return sw_fail(err, SW_E_INVALID, "no snapshot is made of that");
+	}
+}
+
+static int take(struct sw_session *session, const struct sw_origin *origin,
+		const struct sw_pipeline_options *options, struct sw_pipeline *p,
+		struct sw_error *err)
+{
+	if (origin->kind == SW_FROM_SNAPSHOT) {
+		p->snap = origin->snapshot;
+		p->snap_borrowed = true;
+		return 0;
+	}
+	int r = snapshot_make(session, origin, options, &p->snap, err);
+	if (r == 0 && options->resumed != NULL)
+		r = options->resumed(options->resumed_arg, p->snap, err);
+	return r;
+}
+
+static int walk(const struct sw_pipeline_options *options, struct sw_pipeline *p,
+		struct sw_error *err)
+{
+	return options->libunwind ? sw_walk_libunwind(p->snap, &options->walk, &p->walks, err)
+				  : sw_walk_all(p->snap, &options->walk, &p->walks, err);
+}
+
+static int name(struct sw_session *session, const struct sw_pipeline_options *options,
+		struct sw_pipeline *p, struct sw_error *err)
+{
+	struct sw_symbolizer *symbolizer;
+	if (options->symbolize.level == SW_SYMBOLS_NONE)
+		return 0;
+	int r = sw_session_symbolizer(session, &symbolizer, err);
+	return r < 0 ? r
+		     : sw_symbolize(symbolizer, p->walks, &options->symbolize, &p->symbols, err);
+}
+
+int sw_pipeline_run(struct sw_session *session, const struct sw_origin *origin,
+		    const struct sw_pipeline_options *options, struct sw_pipeline *ret,
+		    struct sw_error *err)
+{
+	*ret = (struct sw_pipeline){0};
+	int r = take(session, origin, options, ret, err);
+	if (r == 0 && options->last <= SW_PIPELINE_WALK)
+		r = walk(options, ret, err);
+	if (r == 0 && options->last <= SW_PIPELINE_NAME)
+		r = name(session, options, ret, err);
+	if (r == 0 && options->last <= SW_PIPELINE_REPORT)
+		r = sw_report_build(ret->walks, ret->symbols, &options->report, &ret->report, err);
+	if (r < 0)
+		sw_pipeline_deinit(ret);
+	return r;
+}
+
+void sw_pipeline_deinit(struct sw_pipeline *pipeline)
+{
+	if (pipeline->report != NULL)
+		sw_report_destroy(pipeline->report);
+	if (pipeline->symbols != NULL)
+		sw_symbols_destroy(pipeline->symbols);
+	if (pipeline->walks != NULL)
+		sw_walks_destroy(pipeline->walks);
+	if (pipeline->snap != NULL && !pipeline->snap_borrowed)
+		sw_snapshot_destroy(pipeline->snap);
+	*pipeline = (struct sw_pipeline){0};
+}
