@@ -101,10 +101,10 @@ void sw_walks_destroy(struct sw_walks *walks)
 int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
 		     struct sw_description *ret)
 {
-	const struct sw_active_list *active = &walks->priv->active;
-	if (frame->owner == 0 || frame->owner > active->n)
+	/* Frames that nobody owns are asked for, too, in walks that were put together by hand. */
+	if (frame->owner == 0 || walks->priv == NULL || frame->owner > walks->priv->active.n)
 		return 0;
-	const struct sw_active *owner = &active->all[frame->owner - 1];
+	const struct sw_active *owner = &walks->priv->active.all[frame->owner - 1];
 	memset(ret, 0, sizeof(*ret));
 	return owner->names != NULL ? owner->names(owner->state, frame, ret) : 0;
 }
