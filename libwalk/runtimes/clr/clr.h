@@ -27,7 +27,6 @@ struct sw_clr {
 	struct sw_memory memory;
 	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
 	size_t n_runtimes;
-	bool borrowed;      /* the runtimes are those that were found before the stop */
 	bool double_mapped; /* see sw_clr_is_helper() */
 	struct sw_arena arena;
 	struct sw_map64 by_pc;   /* -> struct sw_clr_code, 0: not managed */
@@ -42,11 +41,9 @@ struct sw_clr {
 	struct sw_clr_notes *notes; /* owned; the same of threads */
 };
 
-/* What is found before the stop: open() goes on with it. */
+/* What is found before the stop, for what is copied in it. */
 struct sw_clr_found {
 	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
-	struct sw_module *module[SW_CLR_RUNTIMES_MAX]; /* where each is: places may be made anew */
-	uint64_t start_avma[SW_CLR_RUNTIMES_MAX];
 	size_t n;
 };
 

@@ -30,8 +30,7 @@ static void clr_close(void *state)
 		return;
 	sw_clr_names_destroy(clr->names);
 	sw_clr_notes_destroy(clr->notes);
-	if (!clr->borrowed)
-		sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
+	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
 	sw_map64_deinit(&clr->hijacks);
@@ -40,23 +39,11 @@ static void clr_close(void *state)
 	free(clr);
 }
 
-/* Those that were found before the stop, where they are now: maps may have been read again since. */
-static void runtimes_borrow(struct sw_clr *clr, const struct sw_clr_found *found)
-{
-	for (size_t i = 0; i < found->n; i++) {
-		struct sw_clr_runtime *r = &clr->runtimes[clr->n_runtimes];
-		*r = found->runtimes[i];
-		r->place = (struct sw_place *) sw_snapshot_place(clr->snap, found->start_avma[i]);
-		if (r->place != NULL && r->place->module == found->module[i] &&
-		    sw_place_resolve(r->place, clr->snap))
-			clr->n_runtimes++;
-	}
-	clr->borrowed = true;
-}
-
 static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	const struct sw_clr_found *before = found;
+	/* Found anew: a recorded snapshot needs what is read for that, and what was read before the stop
+	 * is not kept. */
+	(void) found;
 	struct sw_clr *clr = calloc(1, sizeof(*clr));
 	if (clr == NULL)
 		return -SW_E_NOMEM;
@@ -64,11 +51,7 @@ static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 	clr->source.snap = snap;
 	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);
-	int r = 0;
-	if (before != NULL && before->n > 0)
-		runtimes_borrow(clr, before);
-	else
-		r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
+	int r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
 	if (r < 0 || clr->n_runtimes == 0)
 		clr_close(clr);
 	else

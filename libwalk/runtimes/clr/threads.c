@@ -59,8 +59,6 @@ int sw_clr_before(struct sw_capture *capture)
 	int r = sw_clr_runtimes_find(capture->snap, memory, true, f->runtimes, &f->n);
 	/* Threads that come after this, or are too many, are read when the process runs again. */
 	for (size_t i = 0; r == 0 && i < f->n; i++) {
-		f->module[i] = f->runtimes[i].place->module;
-		f->start_avma[i] = f->runtimes[i].place->start_avma;
 		threads_each(&f->runtimes[i], memory, want_thread, &w);
 		sw_clr_notes_prepare(capture, &f->runtimes[i]);
 	}
