@@ -142,7 +142,7 @@ static void hook_add(struct sw_capture_room *room, struct sw_hook hook)
 {
 	if (hook.before == NULL && hook.stacks == NULL && hook.in_window == NULL)
 		return;
-	hook.found = sw_slots_get(&room->snap->priv->found, hook.ops, hook.forget);
+	hook.found = sw_slots_get(&room->snap->priv->found, hook.ops, NULL);
 	if (hook.found != NULL) /* there are SW_SLOTS_MAX others: it reads what it can afterwards */
 		room->hooks[room->n_hooks++] = hook;
 }
@@ -155,7 +155,6 @@ static void hooks_find(struct sw_capture_room *room, const struct sw_tables *tab
 			hook_add(room, (struct sw_hook){.ops = r,
 							.name = r->name,
 							.before = r->before,
-							.forget = r->forget,
 							.stacks = r->stacks,
 							.in_window = r->in_window});
 	}
@@ -208,15 +207,6 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 	}
 }
 
-static void hook_undo(const struct sw_hook *hook)
-{
-	if (*hook->found != NULL && hook->in_window == NULL)
-		return; /* what it knows is from before */
-	if (*hook->found != NULL && hook->forget != NULL)
-		hook->forget(*hook->found);
-	*hook->found = NULL;
-}
-
 /* The helper died on its way: what it did not finish is taken as not done. Those that found nothing
  * then read the memory as it is now, as they do for a core file. */
 static void unfinished_drop(struct sw_capture_room *room)
@@ -224,7 +214,8 @@ static void unfinished_drop(struct sw_capture_room *room)
 	for (size_t i = room->n_copied; i < room->n_pieces; i++)
 		room->pieces[i].bytes = 0;
 	for (size_t i = room->hooks_done; i < room->n_hooks; i++)
-		hook_undo(&room->hooks[i]);
+		if (room->hooks[i].in_window != NULL) /* else what it knows is from before */
+			*room->hooks[i].found = NULL;
 }
 
 void sw_capture_room_finish(struct sw_capture_room *room)

@@ -37,7 +37,6 @@ struct sw_hook {
 	int (*before)(struct sw_capture *capture);
 	int (*stacks)(struct sw_capture *capture);
 	int (*in_window)(struct sw_capture *capture);
-	void (*forget)(void *found);
 	void **found; /* of snap->priv->found */
 };
 

@@ -264,8 +264,7 @@ static void runtimes_before(struct sw_snapshot *snap, const struct sw_tables *ta
 		struct sw_capture capture = {.snap = snap,
 					     .ops = &ops,
 					     .memory = sw_snapshot_memory(&memory),
-					     .found = sw_slots_get(&snap->priv->found, r,
-								   r->forget)};
+					     .found = sw_slots_get(&snap->priv->found, r, NULL)};
 		int code = capture.found != NULL ? r->before(&capture) : 0;
 		if (code < 0)
 			sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, -code, "%s: %s", r->name,

@@ -53,9 +53,6 @@ struct sw_runtime_ops {
 	 * capture->memory do something. */
 	int (*before)(struct sw_capture *capture);
 
-	/* Optional. Frees what the hooks kept in *capture->found, where it is not the arena's. */
-	void (*forget)(void *found);
-
 	/*
 	 * Optional. In the window, registers known, stacks not copied yet: where a thread has more
 	 * than one stack, add the others with sw_capture_stack(). What in_window() may not do is

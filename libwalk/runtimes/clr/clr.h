@@ -41,12 +41,6 @@ struct sw_clr {
 	struct sw_clr_notes *notes; /* owned; the same of threads */
 };
 
-/* What is found before the stop, for what is copied in it. */
-struct sw_clr_found {
-	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
-	size_t n;
-};
-
 /* Whether one may be there: all of them make code, and are in an ELF file of some size. */
 bool sw_clr_probe(const struct sw_snapshot *snap);
 

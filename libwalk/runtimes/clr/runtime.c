@@ -148,7 +148,6 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_ANON | SW_CODE_JIT,
 	.probe = sw_clr_probe,
 	.before = sw_clr_before,
-	.forget = sw_clr_found_destroy,
 	.open = clr_open,
 	.close = clr_close,
 	.step = clr_step,

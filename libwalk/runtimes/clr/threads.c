@@ -41,30 +41,22 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 	       sw_capture_want(w->capture, thread_avma, SW_CLR_THREAD_BYTES) == 0;
 }
 
-void sw_clr_found_destroy(void *found)
-{
-	struct sw_clr_found *f = found;
-	sw_clr_runtimes_deinit(f->runtimes, f->n);
-	free(f);
-}
-
 int sw_clr_before(struct sw_capture *capture)
 {
 	struct sw_memory memory = capture->memory;
+	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
 	struct wanting w = {.capture = capture};
-	struct sw_clr_found *f = calloc(1, sizeof(*f));
-	if (f == NULL)
-		return -SW_E_NOMEM;
-	*capture->found = f;
-	int r = sw_clr_runtimes_find(capture->snap, memory, true, f->runtimes, &f->n);
+	size_t n;
+	int r = sw_clr_runtimes_find(capture->snap, memory, true, runtimes, &n);
 	/* Threads that come after this, or are too many, are read when the process runs again. */
-	for (size_t i = 0; r == 0 && i < f->n; i++) {
-		threads_each(&f->runtimes[i], memory, want_thread, &w);
-		sw_clr_notes_prepare(capture, &f->runtimes[i]);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		threads_each(&runtimes[i], memory, want_thread, &w);
+		sw_clr_notes_prepare(capture, &runtimes[i]);
 	}
-	for (size_t i = 0; r == 0 && i < f->n; i++) /* last: it may use all that may be copied */
-		sw_clr_collectible_want(capture, &f->runtimes[i], memory);
-	if (r == 0 && f->n > 0)
+	for (size_t i = 0; r == 0 && i < n; i++) /* last: it may use all that may be copied */
+		sw_clr_collectible_want(capture, &runtimes[i], memory);
+	sw_clr_runtimes_deinit(runtimes, n);
+	if (r == 0 && n > 0)
 		sw_clr_pdb_files_prepare(capture);
 	return r;
 }

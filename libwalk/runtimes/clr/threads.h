@@ -19,9 +19,8 @@ enum {
 	SW_CLR_STATE_DETACHED = INT32_MIN, /* bit 31 */
 };
 
-/* The hook of the same name; what it finds is a struct sw_clr_found. */
+/* The hook of the same name; it keeps nothing. */
 int sw_clr_before(struct sw_capture *capture);
-void sw_clr_found_destroy(void *found);
 
 /* Thread objects, as they are linked; loaded once. */
 size_t sw_clr_threads_get(struct sw_clr *clr, const uint64_t **ret);
