@@ -65,6 +65,9 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 	/* Names are looked up at the call; offsets are told of the pc, as everywhere else. */
 	ret->function_offset =
 		symbol->function_offset + (from->pc_avma - sw_frame_lookup_avma(from));
+	/* No call ends one byte behind a function's start: where that is, is not known. */
+	if (symbol->source >= SW_SOURCE_RUNTIME && symbol->function_offset == 0)
+		ret->function_offset = 0;
 	ret->file = sw_report_copy_shared(b, symbol->file);
 	ret->line = symbol->line;
 	ret->line_offset = symbol->line_offset;

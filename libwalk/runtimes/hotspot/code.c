@@ -288,14 +288,23 @@ const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t 
 	return b;
 }
 
-bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
+static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
 {
 	struct sw_memory now = sw_live_memory(h->snap);
 	uint64_t method;
 	uint32_t id;
-	if (!h->snap->live || h->source.no_live)
-		return true;
 	return sw_hotspot_u64(now, blob->avma, h->at.nmethod_method, &method) &&
 	       sw_hotspot_u32(now, blob->avma, h->at.nmethod_compile_id, &id) &&
 	       method == blob->method_avma && (int32_t) id == blob->compile_id;
+}
+
+bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
+{
+	uint64_t kept;
+	if (!h->snap->live || blob->checked != 0)
+		return blob->checked >= 0;
+	bool same = is_same(h, blob);
+	if (sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept))
+		((struct sw_hotspot_blob *) (uintptr_t) kept)->checked = same ? 1 : -1;
+	return same;
 }

@@ -26,6 +26,20 @@ static bool bcp_fits(const struct sw_hotspot_method *m, uint64_t bcp)
 	return bcp >= m->code_avma && bcp - m->code_avma < m->code_bytes;
 }
 
+/* At the end of a return rbp is the caller's: what was returned from is not known any more. */
+static bool is_without_frame(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
+			     const struct sw_cursor *c)
+{
+	struct sw_hotspot_caller caller;
+	struct sw_hotspot_frame f = {.h = h,
+				     .cursor = c,
+				     .blob = blob,
+				     .pc = c->regs.pc_avma,
+				     .sp = c->regs.sp_avma};
+	f.fp_known = sw_regs_get(&c->regs, SW_ARCH_FP, &f.fp);
+	return sw_hotspot_top_interpreter(&f, &caller);
+}
+
 /* From a frame's registers; a native method has no bytecode. */
 static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
 			     const struct sw_cursor *c, struct sw_hotspot_interpreted *ret)
@@ -40,6 +54,8 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 		*ret = (struct sw_hotspot_interpreted){rbx, m->code_avma};
 		return true;
 	}
+	if (c->exact_pc && is_without_frame(h, blob, c))
+		return false;
 	if (!sw_regs_get(&c->regs, SW_ARCH_FP, &fp) ||
 	    !sw_memory_u64(c->memory, fp - 24, &ret->method_avma) ||
 	    !sw_memory_u64(c->memory, fp - (h->version == 8 ? 56 : 64), &ret->bcp_avma))
