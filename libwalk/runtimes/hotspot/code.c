@@ -197,8 +197,9 @@ static void method_fill(const struct sw_hotspot *h, const struct header *header,
 	if (at->nmethod_deopt_begin != SW_HOTSPOT_NONE)
 		b->deopt_avma = field64(header, at->nmethod_deopt_begin);
 	else if (field32(header, at->nmethod_deopt_offset) > 0)
-		b->deopt_avma = (at->nmethod_immutable != SW_HOTSPOT_NONE ? b->code_avma : b->avma) +
-				(uint64_t) field32(header, at->nmethod_deopt_offset);
+		b->deopt_avma =
+			(at->nmethod_immutable != SW_HOTSPOT_NONE ? b->code_avma : b->avma) +
+			(uint64_t) field32(header, at->nmethod_deopt_offset);
 	if (at->nmethod_immutable != SW_HOTSPOT_NONE)
 		tables_apart(h, header, b);
 	else
@@ -226,7 +227,8 @@ static bool blob_fill(const struct sw_hotspot *h, const struct header *header, u
 	    b->code_avma >= b->code_end_avma)
 		return false;
 	b->kind = kind_of(b->name);
-	b->frame_bytes = words > 0 && words <= SW_HOTSPOT_FRAME_WORDS_MAX ? (uint64_t) words * 8 : 0;
+	b->frame_bytes =
+		words > 0 && words <= SW_HOTSPOT_FRAME_WORDS_MAX ? (uint64_t) words * 8 : 0;
 	/* An int until 20, int16_t since: the low half is the same; -1: CodeOffsets::frame_never_safe. */
 	b->frame_complete = (int16_t) field32(header, at->blob_frame_complete);
 	if (is_method(b))

@@ -7,8 +7,8 @@
 
 /* What was found in a module. */
 struct sw_hotspot_vm {
-	struct sw_place *place;           /* borrowed from the snapshot; resolved when usable */
-	struct sw_hotspot_layout at;      /* when usable */
+	struct sw_place *place;      /* borrowed from the snapshot; resolved when usable */
+	struct sw_hotspot_layout at; /* when usable */
 	bool usable;
 	const char *missing; /* static: what of its tables, when it is not */
 	const char *name;    /* static: wire name */

@@ -32,8 +32,7 @@ bool sw_hotspot_is_return(const struct sw_hotspot_frame *f, uint64_t pc);
 static inline bool sw_hotspot_return_at(const struct sw_hotspot_frame *f, uint64_t slot,
 					struct sw_hotspot_caller *ret)
 {
-	*ret = (struct sw_hotspot_caller){
-		.sp = slot + 8, .fp = f->fp, .fp_known = f->fp_known};
+	*ret = (struct sw_hotspot_caller){.sp = slot + 8, .fp = f->fp, .fp_known = f->fp_known};
 	return sw_hotspot_word(f, slot, &ret->pc) && sw_hotspot_is_return(f, ret->pc);
 }
 

@@ -35,8 +35,8 @@ enum sw_hotspot_kind {
 	SW_HOTSPOT_NATIVE, /* a wrapper of a native method */
 	SW_HOTSPOT_INTERPRETER,
 	SW_HOTSPOT_FRAMELESS, /* vtable stubs, adapters of method handles: the return address is at sp */
-	SW_HOTSPOT_ADAPTER,   /* between interpreted and compiled code */
-	SW_HOTSPOT_ROUTINES,  /* StubRoutines: many stubs, one of them the call stub */
+	SW_HOTSPOT_ADAPTER,  /* between interpreted and compiled code */
+	SW_HOTSPOT_ROUTINES, /* StubRoutines: many stubs, one of them the call stub */
 };
 
 /* A piece of the code cache that is in use. */

@@ -196,8 +196,7 @@ uint32_t sw_hotspot_method_line(struct sw_hotspot *h, const struct sw_hotspot_me
 			return 0;
 		size_t n = table_read(h, avma, bytes, sizes[i]);
 		bool whole = memchr(bytes, '\0', n) != NULL;
-		line = line_find((struct sw_bytes){bytes, n},
-				 sw_hotspot_unsigned5_base(h), bci);
+		line = line_find((struct sw_bytes){bytes, n}, sw_hotspot_unsigned5_base(h), bci);
 		free(bytes);
 		if (whole)
 			break;

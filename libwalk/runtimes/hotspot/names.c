@@ -31,11 +31,8 @@ static bool is_without_frame(struct sw_hotspot *h, const struct sw_hotspot_blob 
 			     const struct sw_cursor *c)
 {
 	struct sw_hotspot_caller caller;
-	struct sw_hotspot_frame f = {.h = h,
-				     .cursor = c,
-				     .blob = blob,
-				     .pc = c->regs.pc_avma,
-				     .sp = c->regs.sp_avma};
+	struct sw_hotspot_frame f = {
+		.h = h, .cursor = c, .blob = blob, .pc = c->regs.pc_avma, .sp = c->regs.sp_avma};
 	f.fp_known = sw_regs_get(&c->regs, SW_ARCH_FP, &f.fp);
 	return sw_hotspot_top_interpreter(&f, &caller);
 }
@@ -149,8 +146,8 @@ int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size
 	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
 	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, frame->pc_avma);
 	bool exact;
-	bool method = blob != NULL && (blob->kind == SW_HOTSPOT_COMPILED ||
-				       blob->kind == SW_HOTSPOT_NATIVE);
+	bool method = blob != NULL &&
+		      (blob->kind == SW_HOTSPOT_COMPILED || blob->kind == SW_HOTSPOT_NATIVE);
 	if (!method && level > 0 && level != SW_HOTSPOT_OUTERMOST)
 		return 0;
 	if (blob == NULL) {

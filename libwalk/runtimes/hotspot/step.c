@@ -31,8 +31,8 @@ static bool is_behind_call(const struct sw_hotspot_frame *f, uint64_t pc)
 {
 	uint64_t target;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, pc);
-	return b != NULL && (b->deopt_avma == pc || sw_arch_call_before(f->h->memory, pc,
-									&target) != SW_CALL_NONE);
+	return b != NULL && (b->kind == SW_HOTSPOT_INTERPRETER || b->deopt_avma == pc ||
+			     sw_arch_call_before(f->h->memory, pc, &target) != SW_CALL_NONE);
 }
 
 static bool compiled_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
@@ -186,8 +186,8 @@ static void deopt_undo(const struct sw_hotspot_frame *f, struct sw_hotspot_calle
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
 	uint64_t pc;
 	if (b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off > 0 &&
-	    sw_hotspot_word(f, caller->sp + (uint64_t) b->orig_pc_off, &pc) &&
-	    pc >= b->code_avma && pc < b->code_end_avma)
+	    sw_hotspot_word(f, caller->sp + (uint64_t) b->orig_pc_off, &pc) && pc >= b->code_avma &&
+	    pc < b->code_end_avma)
 		caller->pc = pc;
 }
 
@@ -197,8 +197,7 @@ static bool blob_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller
 	case SW_HOTSPOT_COMPILED:
 	case SW_HOTSPOT_NATIVE: return compiled_step(f, ret);
 	case SW_HOTSPOT_INTERPRETER: return interpreted_step(f, ret);
-	case SW_HOTSPOT_FRAMELESS:
-		return sw_hotspot_return_at(f, f->sp, ret) || stub_step(f, ret);
+	case SW_HOTSPOT_FRAMELESS: return sw_hotspot_return_at(f, f->sp, ret) || stub_step(f, ret);
 	case SW_HOTSPOT_ADAPTER: return adapter_step(f, ret);
 	case SW_HOTSPOT_ROUTINES: return routine_step(f, ret);
 	case SW_HOTSPOT_STUB: return stub_step(f, ret);

@@ -19,8 +19,9 @@ struct table {
 	const char *columns[5];
 };
 
-static const struct table structs = {
-	"Structs", "StructEntry", {"TypeName", "FieldName", "IsStatic", "Offset", "Address"}};
+static const struct table structs = {"Structs",
+				     "StructEntry",
+				     {"TypeName", "FieldName", "IsStatic", "Offset", "Address"}};
 static const struct table types = {"Types", "TypeEntry", {"TypeName", "Size", "IsOopType"}};
 static const struct table constants = {"IntConstants", "IntConstantEntry", {"Name", "Value"}};
 

@@ -131,7 +131,7 @@ static bool frame_is_gone(const struct code *c)
 		const char *before;
 	} places[] = {
 		{"c3", 0, ""},
-		{"493ba7????????0f87", -1, "5d"},  /* cmp poll(%r15), %rsp; ja */
+		{"493ba7????????0f87", -1, "5d"}, /* cmp poll(%r15), %rsp; ja */
 		{"493b67??0f87", -1, "5d"},
 		{"0f87????????c3", -8, "5d493ba7????????"},
 		{"0f87????????c3", -5, "5d493b67??"},
@@ -247,8 +247,9 @@ bool sw_hotspot_top_stub(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 	if (at != offset || (f->blob->frame_bytes != 0 && p.bytes + 8 > f->blob->frame_bytes))
 		return false;
 	if (jumped_to && offset == 0) {
-		*ret = (struct sw_hotspot_caller){
-			.sp = f->sp, .fp = f->fp, .fp_known = f->fp_known};
+		*ret = (struct sw_hotspot_caller){.sp = f->sp,
+						  .fp = f->fp,
+						  .fp_known = f->fp_known};
 		if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RDX, &rdx) ||
 		    !sw_hotspot_is_return(f, rdx))
 			return false;
