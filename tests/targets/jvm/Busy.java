@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A thread that computes below f1 -> ... -> f6: whatever it is stopped in, the callers of what it executes are
  * known. The leaves compare strings, copy arrays, allocate, call through tables of methods, throw and catch. */
 public class Busy {
