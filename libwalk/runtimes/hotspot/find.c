@@ -37,9 +37,7 @@ static void tables_look(const struct sw_snapshot *snap, struct sw_memory memory,
 			struct sw_hotspot_vm *vm)
 {
 	struct sw_hotspot_tables tables = {.memory = memory, .bias = vm->place->bias};
-	struct sw_bytes image;
-	image.data = sw_module_image(vm->place->module, &image.size);
-	if (image.data == NULL || !sw_elf_symbols_open(image, &tables.symbols)) {
+	if (!sw_elf_symbols_open(sw_module_elf(vm->place->module), &tables.symbols)) {
 		vm->missing = "its file";
 		return;
 	}

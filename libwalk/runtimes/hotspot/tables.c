@@ -81,7 +81,7 @@ static void string_read(const struct opened *o, uint64_t avma, char ret[SW_HOTSP
 {
 	struct sw_bytes bytes;
 	ret[0] = '\0';
-	if (!sw_elf_symbols_bytes(&o->tables->symbols, avma - o->tables->bias, &bytes))
+	if (!sw_elf_loaded(o->tables->symbols.elf, avma - o->tables->bias, &bytes))
 		return;
 	size_t length = strnlen((const char *) bytes.data, bytes.size);
 	if (length < bytes.size && length < SW_HOTSPOT_NAME_MAX)
