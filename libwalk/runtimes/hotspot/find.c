@@ -50,8 +50,8 @@ static void tables_look(const struct sw_snapshot *snap, struct sw_memory memory,
 	if (slot != NULL && *slot != NULL) {
 		vm->at = *(const struct sw_hotspot_layout *) *slot;
 		vm->usable = true;
-		/* A recorded snapshot must have them, too. */
-		if (memory.ops != NULL && snap->n_ranges > 0 && !snap->live)
+		/* Read all the same: a snapshot that is recorded must have them, too. */
+		if (snap->live)
 			(void) sw_hotspot_tables_each(&tables, ignore_row, NULL);
 		return;
 	}
