@@ -65,6 +65,9 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 	/* Names are looked up at the call; offsets are told of the pc, as everywhere else. */
 	ret->function_offset =
 		symbol->function_offset + (from->pc_avma - sw_frame_lookup_avma(from));
+	/* No call ends one byte behind a function's start: where that is, is not known. */
+	if (symbol->source >= SW_SOURCE_RUNTIME && symbol->function_offset == 0)
+		ret->function_offset = 0;
 	ret->file = sw_report_copy_shared(b, symbol->file);
 	ret->line = symbol->line;
 	ret->line_offset = symbol->line_offset;
@@ -88,8 +91,13 @@ static void spot_fill(struct sw_report_builder *b, struct sw_spot *spot)
 	spot->frames = frames;
 }
 
+static uint32_t line_of(const struct sw_spot *spot)
+{
+	return spot->frames != NULL ? spot->frames[spot->n_frames - 1].line : 0;
+}
+
 /* An interpreter's frames differ in what they were found by (the cookie), but are the same to the
- * reader when they have the same name. */
+ * reader when they have the same name and line. */
 static void spot_find_alike(struct sw_spots *s, uint32_t index)
 {
 	struct sw_spot *spot = &s->spots[index];
@@ -97,7 +105,8 @@ static void spot_find_alike(struct sw_spots *s, uint32_t index)
 	(void) sw_map64_get(&s->by_alike, hash, &first); /* stays SW_NOTHING */
 	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_alike) {
 		if (!alike(s->spots[i].frame, spot->frame) ||
-		    !sw_same_text(s->spots[i].managed_name, spot->managed_name))
+		    !sw_same_text(s->spots[i].managed_name, spot->managed_name) ||
+		    line_of(&s->spots[i]) != line_of(spot))
 			continue;
 		spot->same = i;
 		return;

@@ -106,10 +106,10 @@ struct sw_provider_ops {
 	const char *name;
 	uint32_t kinds; /* bits 1 << enum sw_module_kind that names and lines may be asked about */
 
-	/* Optional. Fills *ret (strings in arena) and returns 1, or 0 when it does not know it;
-	 * -SW_E_NOMEM. */
+	/* Optional. The symbols of the frame in arena, innermost first, as sw_symbols_find() gives
+	 * them, and their number; 0 when it does not know it; -SW_E_NOMEM. */
 	int (*frame)(const struct sw_walks *walks, const struct sw_frame *frame,
-		     struct sw_arena *arena, struct sw_symbol *ret);
+		     struct sw_arena *arena, const struct sw_symbol **ret);
 
 	/* Optional. wants is sorted by svma, without doubles. Improves what earlier providers found
 	 * and leaves it alone otherwise. slot is the provider's own for this unit. */

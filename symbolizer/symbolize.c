@@ -68,20 +68,12 @@ static struct result *result_add(struct sw_symbols_priv *priv, const struct sw_f
 static int frame_describe(struct sw_symbols_priv *priv, const struct sw_walks *walks,
 			  const struct sw_frame *frame, struct result *result)
 {
-	struct sw_symbol symbol;
 	int r = 0;
 	for (size_t i = 0; i < sw_n_providers && r == 0; i++)
 		if (sw_providers[i]->frame != NULL)
-			r = sw_providers[i]->frame(walks, frame, &priv->arena, &symbol);
-	if (r <= 0)
-		return r;
-	struct sw_symbol *kept = sw_arena_alloc(&priv->arena, sizeof(*kept));
-	if (kept == NULL)
-		return -SW_E_NOMEM;
-	*kept = symbol;
-	result->symbols = kept;
-	result->n_symbols = 1;
-	return 1;
+			r = sw_providers[i]->frame(walks, frame, &priv->arena, &result->symbols);
+	result->n_symbols = r > 0 ? (size_t) r : 0;
+	return r < 0 ? r : r > 0;
 }
 
 /* Asks for the frame's address in its module. */
@@ -183,18 +175,18 @@ static const struct sw_symbol *symbols_mangle(struct sw_arena *arena,
 static int result_finish(struct sw_symbols *symbols, struct result *result,
 			 const struct sw_symbolize_options *o)
 {
-	if (result->unit == NULL)
-		return 0;
-	const struct sw_entry *entry = &result->unit->entries[result->entry];
-	if (!entry->named || (o->level == SW_SYMBOLS_LINES && !entry->lined))
-		symbols->n_unfinished++;
-	result->symbols = entry->symbols;
-	result->n_symbols = entry->n_symbols;
+	if (result->unit != NULL) {
+		const struct sw_entry *entry = &result->unit->entries[result->entry];
+		if (!entry->named || (o->level == SW_SYMBOLS_LINES && !entry->lined))
+			symbols->n_unfinished++;
+		result->symbols = entry->symbols;
+		result->n_symbols = entry->n_symbols;
+	}
 	if (o->no_inlines && result->n_symbols > 1) {
 		result->symbols += result->n_symbols - 1;
 		result->n_symbols = 1;
 	}
-	if (o->no_demangle && result->n_symbols > 0) {
+	if (o->no_demangle && result->unit != NULL && result->n_symbols > 0) {
 		result->symbols =
 			symbols_mangle(&symbols->priv->arena, result->symbols, result->n_symbols);
 		if (result->symbols == NULL)

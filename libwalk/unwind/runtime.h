@@ -87,6 +87,14 @@ struct sw_runtime_ops {
 	/* Optional, with owns or frames. As in sw_unwinder_ops. */
 	int (*names)(void *state, const struct sw_frame *frame, struct sw_description *ret);
 
+	/*
+	 * Optional, with names. For code into which others were compiled: what the frame executes,
+	 * level 0 the innermost, the last level the function itself, of which names() speaks. 1; 0
+	 * when there is no such level, which ends the list. *ret is zeroed.
+	 */
+	int (*inlined)(void *state, const struct sw_frame *frame, size_t level,
+		       struct sw_description *ret);
+
 	/* Optional. What it knows of a thread (*ret is zeroed). */
 	bool (*thread)(void *state, const struct sw_thread *thread, struct sw_thread_note *ret);
 

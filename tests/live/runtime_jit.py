@@ -47,9 +47,10 @@ FRAMES = {
     "sbcl": [],
     "erlang-jpperf": [r"\$?chain:inner/2", r"\$?chain:middle/1", r"\$?chain:outer/1",
                       r"\$?erts_beamasm:normal_exit/0"],
-    "java-framepointer": [],
 }
-GUESSES = ["luajit", "pypy", "yjit", "guile", "racket", "java", "java-busy", "mono"]
+GUESSES = ["luajit", "pypy", "yjit", "guile", "racket", "mono"]
+# Read by their own structures: runtime_jvm.py has the rest.
+JAVA = ["java", "java-busy", "java-framepointer"]
 # Not packages of Debian 12: looked at where the machine has them.
 PYTHONS = {"python-3.12-perf": "trampoline", "python-3.13-perf-jit": "jitdump"}
 
@@ -149,11 +150,7 @@ def test_frames(tap, name):
                   text_of(report, tid))
         flagged = sum(f.get("may_miss", False) for f in frames)
         print(f"# {name}: {len(frames)} frames, {flagged} with a flag")
-        if name != "java-framepointer":  # nothing tells from outside that it keeps them
-            tap.equal(flagged, 0, f"{name}: nothing is said to be missing")
-        if name == "java-framepointer":
-            tap.equal(java_frames(report, tid), java_depth(running.pid),
-                      f"{name}: as many Java frames as the JVM says")
+        tap.equal(flagged, 0, f"{name}: nothing is said to be missing")
 
 
 def test_python(tap, name):
@@ -183,13 +180,20 @@ def java_depth(pid):
     return len(re.findall(r"^\tat ", block, re.M))
 
 
-def java_frames(report, tid):
-    """Generated frames but the call stub, which is no method's."""
-    return len(generated(report, tid)) - 1
-
-
-def missing_in_java(report, running):
-    return java_depth(running.pid) - java_frames(report, running.tid)
+def test_java(tap, name):
+    with FLEET[name].start() as running:
+        report = patient_dump(running.pid)
+        tid = running.tid
+        check_complete(tap, name, report, tid)
+        check_recognised(tap, name, report)
+        frames = stack_of(report, tid)["frames"]
+        methods = [f for f in frames if f["kind"] == "jvm" and not f["function"].startswith("[")]
+        if name != "java-busy":
+            tap.equal(len(methods), java_depth(running.pid), f"{name}: as many Java frames as the JVM says")
+        tap.check(in_order([f["function"] for f in methods], [r"Chain\.outer", r"Chain\.loop", r"Chain\.main"]),
+                  f"{name}: names", text_of(report, tid))
+        trusts = {f["trust"] for f in frames}
+        tap.check(trusts <= {"context", "cfi", "runtime"}, f"{name}: no frame is a guess", text_of(report, tid))
 
 
 def missing_in_mono(report, running):
@@ -197,7 +201,7 @@ def missing_in_mono(report, running):
     return 5 - len(generated(report, running.tid))
 
 
-MISSING = {"java": missing_in_java, "java-busy": missing_in_java, "mono": missing_in_mono}
+MISSING = {"mono": missing_in_mono}
 
 
 def test_guesses(tap, name):
@@ -285,7 +289,7 @@ def main():
     tap = Tap()
     only = set(sys.argv[1:])
     jit_fleet.install()
-    for names, test in ((TABLES, test_tables), (FRAMES, test_frames), (GUESSES, test_guesses),
+    for names, test in ((TABLES, test_tables), (FRAMES, test_frames), (GUESSES, test_guesses), (JAVA, test_java),
                         (PYTHONS, test_python)):
         for name in names:
             if not only or name in only:

@@ -429,6 +429,14 @@ SW_PUBLIC int sw_walk_describe(const struct sw_walks *walks, const struct sw_fra
 			       struct sw_description *ret);
 
 /**
+ * The same of code into which other functions were compiled: level 0 is the innermost of those that the
+ * frame executes, the last level the function itself, of which sw_walk_describe() speaks.
+ * @return 1; 0 when there is no such level.
+ */
+SW_PUBLIC int sw_walk_describe_inlined(const struct sw_walks *walks, const struct sw_frame *frame,
+				       size_t level, struct sw_description *ret);
+
+/**
  * Everything the unwinders know of an address, in words, several lines.
  * @param ret_text  Owned by the caller; free().
  * @return 0; -SW_E_NOT_FOUND (the address is not mapped); -SW_E_NOMEM.

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_HOTSPOT_CODE_H
+#define SW_HOTSPOT_CODE_H
+
+#include "runtimes/hotspot/hotspot.h"
+
+/* Finds the parts of the code cache. False when there are none yet, or the structures are damaged. */
+bool sw_hotspot_cache_read(const struct sw_hotspot_layout *at, uint64_t bias,
+			   struct sw_memory memory, struct sw_hotspot_cache *ret);
+
+/* Whether an address is in the code cache; of whatever. */
+static inline bool sw_hotspot_cache_has(const struct sw_hotspot_cache *cache, uint64_t avma)
+{
+	return avma >= cache->low_avma && avma < cache->high_avma;
+}
+
+/* The part that holds an address, or NULL. */
+const struct sw_hotspot_heap *sw_hotspot_heap_at(const struct sw_hotspot_cache *cache,
+						 uint64_t avma);
+
+/* Address of the header of the block that holds pc, by the segment map. False when it is not in use. */
+bool sw_hotspot_block_find(const struct sw_hotspot_heap *heap, struct sw_memory memory, uint64_t pc,
+			   uint64_t *ret_avma);
+
+/* The blob in use that has code at pc, or NULL. Remembered; lives as long as the state. */
+const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t pc);
+
+/* Whether the blob is still the same one in memory as it is now, since it was read when the process
+ * ran again. */
+bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob);
+
+#endif

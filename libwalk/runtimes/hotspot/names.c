@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which method a frame is in. Compiled code: by its pc. Interpreted: by the Method and the address of
+ * the bytecode that the frame keeps, which are taken while the frame is walked.
+ *
+ *	[rbp-24] Method    [rbp-64] address of the bytecode; of a top frame r13, when it is in there
+ */
+#include "runtimes/hotspot/names.h"
+#include "arch/arch.h"
+#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/codelets.h"
+#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/top.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INTERPRETED_MAX = 1 << 20 };
+
+/* ---- interpreted frames ------------------------------------------------------------------- */
+
+static bool bcp_fits(const struct sw_hotspot_method *m, uint64_t bcp)
+{
+	return bcp >= m->code_avma && bcp - m->code_avma < m->code_bytes;
+}
+
+/* At the end of a return rbp is the caller's: what was returned from is not known any more. */
+static bool is_without_frame(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
+			     const struct sw_cursor *c)
+{
+	struct sw_hotspot_caller caller;
+	struct sw_hotspot_frame f = {
+		.h = h, .cursor = c, .blob = blob, .pc = c->regs.pc_avma, .sp = c->regs.sp_avma};
+	f.fp_known = sw_regs_get(&c->regs, SW_ARCH_FP, &f.fp);
+	return sw_hotspot_top_interpreter(&f, &caller);
+}
+
+/* From a frame's registers; a native method has no bytecode. */
+static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
+			     const struct sw_cursor *c, struct sw_hotspot_interpreted *ret)
+{
+	uint64_t fp, r13, rbx;
+	const struct sw_hotspot_method *m;
+	*ret = (struct sw_hotspot_interpreted){0};
+	if (c->exact_pc && sw_hotspot_at_entry(h, blob, c->regs.pc_avma)) {
+		if (!sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx) ||
+		    (m = sw_hotspot_method_get(h, rbx)) == NULL)
+			return false;
+		*ret = (struct sw_hotspot_interpreted){rbx, m->code_avma};
+		return true;
+	}
+	if (c->exact_pc && is_without_frame(h, blob, c))
+		return false;
+	if (!sw_regs_get(&c->regs, SW_ARCH_FP, &fp) ||
+	    !sw_memory_u64(c->memory, fp - 24, &ret->method_avma) ||
+	    !sw_memory_u64(c->memory, fp - (h->version == 8 ? 56 : 64), &ret->bcp_avma))
+		return false;
+	m = sw_hotspot_method_get(h, ret->method_avma);
+	if (m == NULL)
+		return false;
+	if (m->code_bytes == 0) {
+		ret->bcp_avma = 0;
+		return true;
+	}
+	if (c->exact_pc && sw_regs_get(&c->regs, SW_X86_64_R13, &r13) && bcp_fits(m, r13))
+		ret->bcp_avma = r13;
+	/* What was copied and what is read now belong together: else another method has come there. */
+	return bcp_fits(m, ret->bcp_avma);
+}
+
+static uint64_t cookie_of(struct sw_hotspot *h, const struct sw_hotspot_interpreted *frame)
+{
+	uint64_t key = sw_mix64(frame->method_avma ^ sw_mix64(frame->bcp_avma)), kept;
+	if (sw_map64_get(&h->interpreted, key, &kept) && kept <= h->n_frames &&
+	    h->frames[kept - 1].method_avma == frame->method_avma &&
+	    h->frames[kept - 1].bcp_avma == frame->bcp_avma)
+		return kept;
+	struct sw_hotspot_interpreted *grown =
+		h->n_frames >= INTERPRETED_MAX
+			? NULL
+			: sw_grow(h->frames, h->n_frames, &h->frames_capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return 0;
+	h->frames = grown;
+	h->frames[h->n_frames++] = *frame;
+	(void) sw_map64_put(&h->interpreted, key, h->n_frames); /* lost: it gets another number */
+	return h->n_frames;
+}
+
+bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	struct sw_hotspot_interpreted frame;
+	if (!h->usable || !sw_hotspot_cache_has(&h->cache, cursor->regs.pc_avma))
+		return false;
+	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, cursor->regs.pc_avma);
+	if (blob != NULL && blob->kind == SW_HOTSPOT_INTERPRETER &&
+	    interpreted_read(h, blob, cursor, &frame))
+		*ret_cookie = cookie_of(h, &frame);
+	return true;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static int method_describe(struct sw_hotspot *h, uint64_t method_avma, int32_t bci,
+			   struct sw_description *ret)
+{
+	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, method_avma);
+	if (m == NULL) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[Java method]");
+		return 1;
+	}
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", m->name); /* cut to fit */
+	(void) snprintf(ret->file, sizeof(ret->file), "%s", m->file);
+	ret->line = sw_hotspot_method_line(h, m, bci);
+	return 1;
+}
+
+static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *frame,
+				struct sw_description *ret)
+{
+	if (frame->cookie == 0 || frame->cookie > h->n_frames) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[interpreter]");
+		return 1;
+	}
+	const struct sw_hotspot_interpreted *i = &h->frames[frame->cookie - 1];
+	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, i->method_avma);
+	int32_t bci = m != NULL && m->code_bytes > 0 ? (int32_t) (i->bcp_avma - m->code_avma)
+						     : SW_HOTSPOT_BCI_NONE;
+	return method_describe(h, i->method_avma, bci, ret);
+}
+
+static void stub_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *blob, uint64_t pc,
+			  struct sw_description *ret)
+{
+	const char *name = blob->name;
+	if (pc == h->call_stub_return_avma)
+		name = "call_stub";
+	(void) snprintf(ret->function, sizeof(ret->function), "[%s]", name);
+}
+
+int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size_t level,
+			struct sw_description *ret)
+{
+	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
+	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, frame->pc_avma);
+	bool exact;
+	bool method = blob != NULL &&
+		      (blob->kind == SW_HOTSPOT_COMPILED || blob->kind == SW_HOTSPOT_NATIVE);
+	if (!method && level > 0 && level != SW_HOTSPOT_OUTERMOST)
+		return 0;
+	if (blob == NULL) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[code cache]");
+		return 1;
+	}
+	if (blob->kind == SW_HOTSPOT_INTERPRETER)
+		return interpreted_describe(h, frame, ret);
+	if (!method) {
+		stub_describe(h, blob, frame->pc_avma, ret);
+		return 1;
+	}
+	/* Its tables are read now: they must be those of the code that was there then. */
+	if (!sw_hotspot_blob_unchanged(h, blob)) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[Java method]");
+		return level == 0 || level == SW_HOTSPOT_OUTERMOST;
+	}
+	size_t n = sw_hotspot_scopes_at(h, blob, frame->pc_avma, scopes, &exact);
+	if (level == SW_HOTSPOT_OUTERMOST)
+		level = n - 1;
+	if (level >= n)
+		return 0;
+	if (level == n - 1)
+		ret->start_avma = blob->code_avma;
+	return method_describe(h, scopes[level].method_avma, scopes[level].bci, ret);
+}
+
+/* ---- explain ------------------------------------------------------------------------------ */
+
+static const char *tier_name(const struct sw_hotspot_blob *b)
+{
+	if (b->kind == SW_HOTSPOT_NATIVE)
+		return "wrapper of a native method";
+	return b->level == 4 ? "compiled by C2" : "compiled by C1";
+}
+
+void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *text)
+{
+	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
+	const struct sw_hotspot_codelet *codelet;
+	bool exact;
+	if (!h->usable || !sw_hotspot_cache_has(&h->cache, avma)) {
+		sw_text_printf(text, "%s\n", h->usable ? "not in the code cache" : h->missing);
+		return;
+	}
+	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(h, avma);
+	if (b == NULL) {
+		sw_text_printf(text, "in the code cache, where nothing is in use\n");
+		return;
+	}
+	sw_text_printf(text, "%s: code 0x%" PRIx64 "-0x%" PRIx64 ", frame of %" PRIu64 " bytes\n",
+		       b->name, b->code_avma, b->code_end_avma, b->frame_bytes);
+	codelet = b->kind == SW_HOTSPOT_INTERPRETER ? sw_hotspot_codelet_at(h, avma) : NULL;
+	if (codelet != NULL)
+		sw_text_printf(text, "codelet %s\n", codelet->name);
+	if (b->kind != SW_HOTSPOT_COMPILED && b->kind != SW_HOTSPOT_NATIVE)
+		return;
+	sw_text_printf(text, "%s, level %d, compile id %d%s\n", tier_name(b), b->level,
+		       b->compile_id, b->osr ? ", on-stack replacement" : "");
+	size_t n = sw_hotspot_scopes_at(h, b, avma, scopes, &exact);
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_hotspot_method *m = sw_hotspot_method_get(h, scopes[i].method_avma);
+		if (m != NULL)
+			sw_text_printf(text, "%s%s%s, bci %d%s\n", m->name, m->signature,
+				       i + 1 < n ? ", inlined" : "", scopes[i].bci,
+				       exact ? "" : ", about");
+	}
+}

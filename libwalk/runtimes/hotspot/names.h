@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_HOTSPOT_NAMES_H
+#define SW_HOTSPOT_NAMES_H
+
+#include "runtimes/hotspot/hotspot.h"
+#include "unwind/runtime.h"
+
+static const size_t SW_HOTSPOT_OUTERMOST = SIZE_MAX;
+
+/* As sw_runtime_ops.owns; the cookie of an interpreted frame is its number. */
+bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint64_t *ret_cookie);
+
+/* As sw_runtime_ops.names, of one of the methods that the frame executes: 0 is the innermost. */
+int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size_t level,
+			struct sw_description *ret);
+
+/* As sw_runtime_ops.explain. */
+void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *text);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Java: the frames of HotSpot's interpreter, compilers and stubs, without any help of the VM.
+ *
+ *	find       which module is a VM; tables, layout: what it publishes for debuggers
+ *	code       address -> blob of the code cache
+ *	step       one frame further; top: where code was interrupted anywhere; codelets
+ *	method     names and lines; scopes: what was compiled into what
+ *	threads    JavaThreads
+ *	window     what is copied while nothing changes
+ */
+#include "runtimes/hotspot/runtime.h"
+#include "runtimes/hotspot/find.h"
+#include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/step.h"
+#include "runtimes/hotspot/threads.h"
+#include "runtimes/hotspot/window.h"
+
+#include <inttypes.h>
+#include <snapwalk/error.h>
+#include <stdio.h>
+#include <string.h>
+
+static void hotspot_close(void *state)
+{
+	struct sw_hotspot *h = state;
+	if (h == NULL)
+		return;
+	sw_map64_deinit(&h->blobs);
+	sw_map64_deinit(&h->by_pc);
+	sw_map64_deinit(&h->methods);
+	sw_map64_deinit(&h->interpreted);
+	sw_arena_deinit(&h->arena);
+	free(h->frames);
+	free(h->threads);
+	free(h);
+}
+
+static void version_read(struct sw_hotspot *h)
+{
+	uint32_t major = 0;
+	uint64_t release;
+	struct sw_memory m = h->memory;
+	(void) sw_hotspot_u32(m, h->place->bias, h->at.version_major, &major); /* stays 0 */
+	/* Until 8 it was HotSpot's own: 25 is that of 8, which has no such table of threads. */
+	h->version = major == 25 && h->at.list_threads == SW_HOTSPOT_NONE ? 8 : (int) major;
+	if (!sw_hotspot_u64(m, h->place->bias, h->at.release, &release) ||
+	    !sw_memory_read(m, release, h->release, sizeof(h->release) - 1))
+		(void) snprintf(h->release, sizeof(h->release), "%d", h->version);
+	for (char *c = h->release; *c != '\0'; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '\0';
+}
+
+static int hotspot_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	struct sw_hotspot *h = calloc(1, sizeof(*h));
+	struct sw_hotspot_vm vm;
+	(void) found; /* all that was copied is in the snapshot */
+	if (h == NULL)
+		return -SW_E_NOMEM;
+	h->snap = snap;
+	h->source.snap = snap;
+	h->memory = sw_snapshot_memory(&h->source);
+	if (!sw_hotspot_find(snap, h->memory, &vm)) {
+		hotspot_close(h);
+		return 0;
+	}
+	h->place = vm.place;
+	h->name = vm.name;
+	h->missing = vm.missing;
+	h->at = vm.at;
+	if (vm.usable) {
+		version_read(h);
+		h->usable = sw_hotspot_cache_read(&h->at, h->place->bias, h->memory, &h->cache);
+		if (!h->usable)
+			h->missing = "its code cache";
+		(void) sw_hotspot_u64(h->memory, h->place->bias, h->at.call_stub_return,
+				      &h->call_stub_return_avma); /* stays 0 */
+		(void) sw_hotspot_u64(h->memory, h->place->bias, h->at.continuation_return,
+				      &h->continuation_return_avma); /* stays 0 */
+	}
+	*ret_state = h;
+	return 0;
+}
+
+static enum sw_step hotspot_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	return sw_hotspot_step(state, cursor, ret);
+}
+
+static bool hotspot_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	return sw_hotspot_owns(state, cursor, ret_cookie);
+}
+
+static int hotspot_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	return sw_hotspot_describe(state, frame, SW_HOTSPOT_OUTERMOST, ret);
+}
+
+static int hotspot_inlined(void *state, const struct sw_frame *frame, size_t level,
+			   struct sw_description *ret)
+{
+	return sw_hotspot_describe(state, frame, level, ret);
+}
+
+static bool hotspot_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+{
+	return sw_hotspot_thread_note(state, thread, ret);
+}
+
+static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	const struct sw_hotspot *h = state;
+	if (max == 0)
+		return 0;
+	*ret = (struct sw_runtime){.name = h->name, .entries = -1};
+	(void) snprintf(ret->version, sizeof(ret->version), "%s", h->release);
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(h->place->module)); /* cut to fit */
+	if (strcmp(h->name, "hotspot") != 0)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"it is a Java VM, but not HotSpot: its frames have no names");
+	else if (!h->usable)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"%s could not be found: its frames have no names", h->missing);
+	return 1;
+}
+
+static void hotspot_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+			    struct sw_text *text)
+{
+	(void) snap;
+	sw_hotspot_explain(state, avma, text);
+}
+
+const struct sw_runtime_ops sw_runtime_hotspot = {
+	.name = "hotspot",
+	.kind = "jvm",
+	.trust = SW_TRUST_RUNTIME,
+	.weak_trust = SW_TRUST_RUNTIME,
+	.kinds = SW_CODE_ANON | SW_CODE_JIT,
+	.probe = sw_hotspot_probe,
+	.before = sw_hotspot_before,
+	.in_window = sw_hotspot_in_window,
+	.open = hotspot_open,
+	.close = hotspot_close,
+	.step = hotspot_step,
+	.owns = hotspot_owns,
+	.names = hotspot_names,
+	.inlined = hotspot_inlined,
+	.thread = hotspot_thread,
+	.identify = hotspot_identify,
+	.explain = hotspot_explain,
+};

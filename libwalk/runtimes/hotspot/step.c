@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From frame to frame through the code cache. Java code keeps no register for its caller but rsp and
+ * rbp; the call stub restores those of the C++ code below it.
+ *
+ *	compiled     cfa = rsp + frame size; [cfa-8] return address, [cfa-16] caller's rbp
+ *	interpreted  [rbp+8] return address, [rbp] caller's rbp, [rbp-8] caller's rsp
+ *	call stub    [rbp+8], [rbp]; rbx, r12 to r15 at [rbp-56] to [rbp-88]
+ *
+ * Source: src/hotspot/cpu/x86/frame_x86.hpp and stubGenerator_x86_64.cpp (generate_call_stub()),
+ * jdk-17.0.15 and jdk-25.0.3.
+ */
+#include "runtimes/hotspot/step.h"
+#include "arch/arch.h"
+#include "runtimes/hotspot/threads.h"
+#include "runtimes/hotspot/top.h"
+
+enum {
+	PENDING_WORDS_MAX = 6,     /* that code in the middle of a method may have pushed */
+	FRAME_SPAN_MAX = 64 << 20, /* of an interpreted frame, from sp to its rbp */
+	STUB_SPAN_MAX = 4096,
+};
+
+bool sw_hotspot_is_return(const struct sw_hotspot_frame *f, uint64_t pc)
+{
+	return sw_hotspot_blob_at(f->h, pc) != NULL;
+}
+
+/* A call comes before pc, or the place is one where the runtime puts the address of its own choice. */
+static bool is_behind_call(const struct sw_hotspot_frame *f, uint64_t pc)
+{
+	uint64_t target;
+	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, pc);
+	return b != NULL && (b->kind == SW_HOTSPOT_INTERPRETER || b->deopt_avma == pc ||
+			     sw_arch_call_before(f->h->memory, pc, &target) != SW_CALL_NONE);
+}
+
+static bool compiled_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	if (f->cursor->exact_pc && sw_hotspot_top_compiled(f, ret))
+		return true;
+	uint64_t cfa = f->sp + f->blob->frame_bytes;
+	if (f->blob->frame_bytes < 16)
+		return false;
+	if (sw_hotspot_frame_at(f, cfa, ret))
+		return true;
+	/* Intrinsics of C2 push words of their own in the middle of a method. */
+	for (size_t i = 1; i <= PENDING_WORDS_MAX; i++)
+		if (sw_hotspot_frame_at(f, cfa + 8 * i, ret) && is_behind_call(f, ret->pc))
+			return true;
+	return false;
+}
+
+static bool interpreted_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	if (f->cursor->exact_pc && sw_hotspot_top_interpreter(f, ret))
+		return true;
+	if (!f->fp_known || f->fp % 8 != 0 || f->fp < f->sp || f->fp - f->sp > FRAME_SPAN_MAX)
+		return false;
+	*ret = (struct sw_hotspot_caller){.fp_known = true};
+	return sw_hotspot_word(f, f->fp + 8, &ret->pc) && sw_hotspot_word(f, f->fp, &ret->fp) &&
+	       sw_hotspot_word(f, f->fp - 8, &ret->sp) && ret->sp > f->fp + 8 &&
+	       sw_hotspot_is_return(f, ret->pc);
+}
+
+/* push %rbp; mov %rsp, %rbp is what most begin with; the others use nothing of the stack. */
+static bool rbp_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	if (!f->fp_known || f->fp % 8 != 0 || f->fp < f->sp || f->fp - f->sp > STUB_SPAN_MAX)
+		return false;
+	if (!sw_hotspot_return_at(f, f->fp + 8, ret))
+		return false;
+	ret->fp_known = sw_hotspot_word(f, f->fp, &ret->fp);
+	return ret->fp_known;
+}
+
+/* The call before the return address leads into the blob, and not behind pc. */
+static bool is_called_by(const struct sw_hotspot_frame *f, uint64_t pc)
+{
+	uint64_t target;
+	return (sw_arch_call_before(f->h->memory, pc, &target) & SW_CALL_DIRECT) &&
+	       target >= f->blob->code_avma && target <= f->pc;
+}
+
+static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	struct sw_hotspot_caller leaf, framed;
+	bool is_leaf = sw_hotspot_return_at(f, f->sp, &leaf);
+	bool is_framed = rbp_step(f, &framed);
+	if (f->cursor->exact_pc) {
+		enum sw_fp_place place = sw_arch_fp_place(f->h->memory, f->pc);
+		if (place == SW_FP_PUSHED && sw_hotspot_return_at(f, f->sp + 8, ret)) {
+			ret->fp_known = sw_hotspot_word(f, f->sp, &ret->fp);
+			return true;
+		}
+		if (is_leaf && (place == SW_FP_AT_ENTRY || is_called_by(f, leaf.pc))) {
+			*ret = leaf;
+			return true;
+		}
+	}
+	if (is_framed && (!is_leaf || is_called_by(f, framed.pc) || !is_behind_call(f, leaf.pc))) {
+		*ret = framed;
+		return true;
+	}
+	*ret = leaf;
+	return is_leaf;
+}
+
+static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	if (f->cursor->exact_pc && sw_hotspot_top_stub(f, ret))
+		return true;
+	if (f->blob->frame_bytes >= 16)
+		return compiled_step(f, ret);
+	return routine_step(f, ret);
+}
+
+/* Arguments are moved between the stack and registers; the return address may be in rax meanwhile. */
+static bool adapter_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	uint64_t rax, r13;
+	if (sw_hotspot_return_at(f, f->sp, ret) && is_behind_call(f, ret->pc))
+		return true;
+	*ret = (struct sw_hotspot_caller){.sp = f->sp, .fp = f->fp, .fp_known = f->fp_known};
+	if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RAX, &rax) || !is_behind_call(f, rax))
+		return false;
+	ret->pc = rax;
+	if (sw_regs_get(&f->cursor->regs, SW_X86_64_R13, &r13) && r13 >= f->sp &&
+	    r13 - f->sp < STUB_SPAN_MAX)
+		ret->sp = r13;
+	return true;
+}
+
+/* ---- the way into and out of Java ----------------------------------------------------------- */
+
+static bool call_stub_step(const struct sw_hotspot_frame *f, struct sw_stepped *ret)
+{
+	static const uint8_t saved[] = {SW_X86_64_RBX, SW_X86_64_R12, SW_X86_64_R13, SW_X86_64_R14,
+					SW_X86_64_R15};
+	uint64_t word;
+	if (!f->fp_known || f->fp < f->sp)
+		return false;
+	ret->regs = (struct sw_regs){0};
+	sw_regs_set(&ret->regs, SW_ARCH_SP, f->fp + 16);
+	if (!sw_hotspot_word(f, f->fp + 8, &word) || word == 0)
+		return false;
+	sw_regs_set(&ret->regs, SW_ARCH_RA, word);
+	if (!sw_hotspot_word(f, f->fp, &word))
+		return false;
+	sw_regs_set(&ret->regs, SW_ARCH_FP, word);
+	for (size_t i = 0; i < sizeof(saved); i++)
+		if (sw_hotspot_word(f, f->fp - 56 - 8 * i, &word))
+			sw_regs_set(&ret->regs, saved[i], word);
+	return true;
+}
+
+/*
+ * A frame of a virtual thread whose callers were not brought back to the stack: it returns to a stub
+ * that would. The frames of the thread that carries it go on at the continuation's entry.
+ */
+static bool barrier_pass(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *caller,
+			 struct sw_stepped *ret)
+{
+	const struct sw_hotspot *h = f->h;
+	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
+	uint64_t thread, entry;
+	if (b->kind != SW_HOTSPOT_ROUTINES || caller->pc == h->call_stub_return_avma ||
+	    f->blob->kind == SW_HOTSPOT_ROUTINES || h->continuation_return_avma == 0 ||
+	    h->at.continuation_bytes == SW_HOTSPOT_NONE ||
+	    !sw_hotspot_thread_find(f->h, f->cursor->thread, &thread) ||
+	    !sw_hotspot_u64(h->memory, thread, h->at.thread_continuation, &entry) ||
+	    entry < caller->sp)
+		return false;
+	*caller = (struct sw_hotspot_caller){.pc = h->continuation_return_avma,
+					     .sp = entry,
+					     .fp = entry + (uint64_t) h->at.continuation_bytes,
+					     .fp_known = true};
+	ret->flags |= SW_FRAME_MAY_MISS;
+	return true;
+}
+
+/* A frame that is to be left for the interpreter returns to its method's handler; where it is has been
+ * put into a slot of its own. */
+static void deopt_undo(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *caller)
+{
+	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
+	uint64_t pc;
+	if (b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off > 0 &&
+	    sw_hotspot_word(f, caller->sp + (uint64_t) b->orig_pc_off, &pc) && pc >= b->code_avma &&
+	    pc < b->code_end_avma)
+		caller->pc = pc;
+}
+
+static bool blob_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	switch (f->blob->kind) {
+	case SW_HOTSPOT_COMPILED:
+	case SW_HOTSPOT_NATIVE: return compiled_step(f, ret);
+	case SW_HOTSPOT_INTERPRETER: return interpreted_step(f, ret);
+	case SW_HOTSPOT_FRAMELESS: return sw_hotspot_return_at(f, f->sp, ret) || stub_step(f, ret);
+	case SW_HOTSPOT_ADAPTER: return adapter_step(f, ret);
+	case SW_HOTSPOT_ROUTINES: return routine_step(f, ret);
+	case SW_HOTSPOT_STUB: return stub_step(f, ret);
+	}
+	return false;
+}
+
+static enum sw_step failed(struct sw_stepped *ret, const char *why)
+{
+	ret->end = SW_END_BAD_UNWIND_INFO;
+	ret->why = why;
+	ret->final = true; /* a guess from here leads to native frames that look like facts */
+	return SW_STEP_FAIL;
+}
+
+enum sw_step sw_hotspot_step(struct sw_hotspot *h, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	if (!h->usable || !sw_hotspot_cache_has(&h->cache, cursor->regs.pc_avma))
+		return SW_STEP_DECLINE;
+	struct sw_hotspot_frame f = {.h = h,
+				     .cursor = cursor,
+				     .blob = sw_hotspot_blob_at(h, cursor->regs.pc_avma),
+				     .pc = cursor->regs.pc_avma,
+				     .sp = cursor->regs.sp_avma};
+	f.fp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &f.fp);
+	if (f.blob == NULL)
+		return failed(ret, "code of the Java VM that is not in use");
+	if (f.blob->live)
+		ret->flags |= SW_FRAME_LIVE_READ;
+	if (f.pc == h->call_stub_return_avma)
+		return call_stub_step(&f, ret) ? SW_STEP_OK
+					       : failed(ret, "the frame of the Java VM's call stub "
+							     "could not be read");
+	struct sw_hotspot_caller caller;
+	if (!blob_step(&f, &caller))
+		return failed(ret, "no return address where Java code has it");
+	if (!barrier_pass(&f, &caller, ret))
+		deopt_undo(&f, &caller);
+	ret->regs = (struct sw_regs){0};
+	sw_regs_set(&ret->regs, SW_ARCH_SP, caller.sp);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, caller.pc);
+	if (caller.fp_known)
+		sw_regs_set(&ret->regs, SW_ARCH_FP, caller.fp);
+	return SW_STEP_OK;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * JavaThreads are matched to threads by their stacks: the ids that they keep are those of the process's
+ * own pid namespace. Source: src/hotspot/share/runtime/threadSMR.hpp and thread.hpp, jdk-17.0.15.
+ */
+#include "runtimes/hotspot/threads.h"
+
+static void threads_read(struct sw_hotspot *h)
+{
+	const struct sw_hotspot_layout *at = &h->at;
+	uint64_t list, array, size;
+	uint32_t n;
+	h->threads_tried = true;
+	if (!sw_hotspot_u64(h->memory, h->place->bias, at->thread_list, &list) || list == 0 ||
+	    !sw_hotspot_u32(h->memory, list, at->list_length, &n) ||
+	    !sw_hotspot_u64(h->memory, list, at->list_threads, &array) ||
+	    n > SW_HOTSPOT_THREADS_MAX)
+		return;
+	h->threads = calloc(n + 1, sizeof(*h->threads));
+	for (size_t i = 0; h->threads != NULL && i < n; i++) {
+		struct sw_hotspot_thread t;
+		if (!sw_memory_u64(h->memory, array + 8 * i, &t.avma))
+			return;
+		if (sw_hotspot_u64(h->memory, t.avma, at->thread_stack_base, &t.end_avma) &&
+		    sw_hotspot_u64(h->memory, t.avma, at->thread_stack_size, &size) &&
+		    size <= t.end_avma) {
+			t.start_avma = t.end_avma - size;
+			h->threads[h->n_threads++] = t;
+		}
+	}
+}
+
+bool sw_hotspot_thread_find(struct sw_hotspot *h, const struct sw_thread *thread, uint64_t *ret)
+{
+	if (!h->threads_tried && h->usable)
+		threads_read(h);
+	for (size_t i = 0; i < h->n_threads; i++) {
+		const struct sw_hotspot_thread *t = &h->threads[i];
+		if (thread->regs.sp_avma >= t->start_avma && thread->regs.sp_avma < t->end_avma) {
+			*ret = t->avma;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* States have odd numbers while they change to the next. */
+static const char *state_name(const struct sw_hotspot_layout *at, int64_t state)
+{
+	state &= ~INT64_C(1);
+	if (state == at->state_java)
+		return "in_java";
+	if (state == at->state_native)
+		return "in_native";
+	if (state == at->state_vm)
+		return "in_vm";
+	if (state == at->state_blocked)
+		return "blocked";
+	return state == at->state_new ? "new" : NULL;
+}
+
+bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread,
+			    struct sw_thread_note *ret)
+{
+	uint64_t avma;
+	uint32_t state;
+	if (!sw_hotspot_thread_find(h, thread, &avma))
+		return false;
+	*ret = (struct sw_thread_note){.runtime = "hotspot", .id = -1};
+	if (sw_hotspot_u32(h->memory, avma, h->at.thread_state, &state))
+		ret->mode = state_name(&h->at, (int32_t) state);
+	return true;
+}

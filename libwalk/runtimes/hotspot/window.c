@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is copied while nothing changes: for each address of the code cache that a thread is at, or that
+ * lies on its stack, the line of the segment map and the header of the blob, which may be freed as soon
+ * as the process goes on. And the instructions about the place where a thread was interrupted. All that
+ * names need is read afterwards, when the header is looked at again.
+ *
+ * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
+ */
+#include "runtimes/hotspot/window.h"
+#include "arena.h"
+#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/find.h"
+#include "snapshot/snapshot.h"
+
+#include <snapwalk/error.h>
+
+enum {
+	STACK_BYTES = 16384, /* that are looked at, from sp on */
+	SEEN_SLOTS = 4096,   /* power of two; half of them are used at most */
+	LINE_BYTES = 64,     /* of a segment map, which are copied at once */
+	HOPS_MAX = 64,
+	CODE_BYTES = 64, /* before and behind a pc */
+};
+
+struct window {
+	struct sw_hotspot_layout at;
+	struct sw_hotspot_cache cache;
+	uint64_t seen[SEEN_SLOTS]; /* addresses that were dealt with: pcs, lines, blocks */
+	size_t n_seen;
+	uint64_t stack[STACK_BYTES / 8];
+};
+
+int sw_hotspot_before(struct sw_capture *capture)
+{
+	struct sw_hotspot_vm vm;
+	struct sw_hotspot_cache cache;
+	if (!sw_hotspot_find(capture->snap, capture->memory, &vm) || !vm.usable ||
+	    !sw_hotspot_cache_read(&vm.at, vm.place->bias, capture->memory, &cache))
+		return 0;
+	struct window *w = sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
+	if (w == NULL)
+		return -SW_E_NOMEM;
+	w->at = vm.at;
+	w->cache = cache;
+	*capture->found = w;
+	return 0;
+}
+
+/* True on first sight of an address, and when there are too many: then false. */
+static bool is_new(struct window *w, uint64_t avma)
+{
+	size_t i = (size_t) sw_mix64(avma) % SEEN_SLOTS;
+	while (w->seen[i] != 0 && w->seen[i] != avma)
+		i = (i + 1) % SEEN_SLOTS;
+	if (w->seen[i] == avma || w->n_seen >= SEEN_SLOTS / 2)
+		return false;
+	w->seen[i] = avma;
+	w->n_seen++;
+	return true;
+}
+
+/* A byte of the segment map: with its line, which is copied. */
+struct line {
+	uint64_t avma;
+	uint8_t bytes[LINE_BYTES];
+};
+
+static bool segment_read(struct sw_capture *capture, struct window *w, struct line *line,
+			 uint64_t avma, uint8_t *ret)
+{
+	const uint8_t *copy;
+	uint64_t start = avma & -(uint64_t) LINE_BYTES;
+	if (start != line->avma) {
+		bool ok = is_new(w, start) ? sw_capture_copy(capture, start, LINE_BYTES, &copy)
+					   : false;
+		if (ok)
+			memcpy(line->bytes, copy, LINE_BYTES);
+		else if (!sw_capture_read(capture, start, line->bytes, LINE_BYTES))
+			return false;
+		line->avma = start;
+	}
+	*ret = line->bytes[avma - start];
+	return true;
+}
+
+static void address_copy(struct sw_capture *capture, struct window *w, struct line *line,
+			 uint64_t pc)
+{
+	const struct sw_hotspot_heap *heap = sw_hotspot_heap_at(&w->cache, pc);
+	const uint8_t *copy;
+	if (heap == NULL || !is_new(w, pc))
+		return;
+	uint64_t i = (pc - heap->start_avma) >> heap->shift;
+	for (size_t hops = 0; hops < HOPS_MAX; hops++) {
+		uint8_t back;
+		if (!segment_read(capture, w, line, heap->segmap_avma + i, &back) || back == 0xff ||
+		    back > i)
+			return;
+		if (back != 0) {
+			i -= back;
+			continue;
+		}
+		uint64_t block = heap->start_avma + (i << heap->shift);
+		size_t bytes = (size_t) (w->at.block_bytes + w->at.nmethod_bytes);
+		if (bytes > SW_HOTSPOT_BLOB_BYTES)
+			bytes = SW_HOTSPOT_BLOB_BYTES;
+		if (bytes > heap->end_avma - block)
+			bytes = (size_t) (heap->end_avma - block);
+		if (is_new(w, block))
+			(void) sw_capture_copy(capture, block, bytes, &copy); /* else: read later */
+		return;
+	}
+}
+
+static void thread_copy(struct sw_capture *capture, struct window *w, struct line *line,
+			const struct sw_thread *t)
+{
+	uint64_t sp = t->regs.sp_avma & -UINT64_C(8), pc = t->regs.pc_avma, bytes = STACK_BYTES;
+	const struct sw_map *map = sw_snapshot_map(capture->snap, sp);
+	const uint8_t *copy;
+	if (map == NULL || t->regs.sp_avma == 0)
+		return;
+	if (bytes > map->end_avma - sp)
+		bytes = (map->end_avma - sp) & -UINT64_C(8);
+	if (sw_hotspot_cache_has(&w->cache, pc)) {
+		address_copy(capture, w, line, pc);
+		(void) sw_capture_copy(capture, pc - CODE_BYTES, 2 * CODE_BYTES,
+				       &copy); /* else: read later */
+	}
+	if (!sw_capture_read(capture, sp, w->stack, (size_t) bytes))
+		return;
+	for (size_t i = 0; i < bytes / 8; i++)
+		if (sw_hotspot_cache_has(&w->cache, w->stack[i]))
+			address_copy(capture, w, line, w->stack[i]);
+}
+
+int sw_hotspot_in_window(struct sw_capture *capture)
+{
+	struct window *w = *capture->found;
+	struct line line = {0};
+	if (w == NULL)
+		return 0;
+	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
+	w->n_seen = 0;
+	for (size_t i = 0; i < capture->snap->n_threads; i++)
+		thread_copy(capture, w, &line, &capture->snap->threads[i]);
+	return 0;
+}

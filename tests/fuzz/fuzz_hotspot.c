@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A Java VM whose structures anybody wrote. The input is laid over a small one that is right, in
+ * pieces: u16 offset / 4 | u8 length | bytes. Then addresses all over its code cache are looked up,
+ * named, explained and stepped out of.
+ */
+#include "hotspot_world.h"
+
+#include "arch/arch.h"
+#include "bytes.h"
+#include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/step.h"
+
+#include <string.h>
+
+enum { READS_MAX = 300000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void lay_over(struct hotspot_world *w, const uint8_t *data, size_t size)
+{
+	struct sw_bytes b = {data, size}, piece;
+	uint16_t offset;
+	uint8_t length;
+	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
+	     at += 3 + length) {
+		size_t to = (size_t) offset * 4 % sizeof(w->data);
+		if (!sw_bytes_sub(b, at + 3, length, &piece))
+			return;
+		if (length > sizeof(w->data) - to)
+			length = (uint8_t) (sizeof(w->data) - to);
+		memcpy(w->data + to, piece.data, length);
+	}
+}
+
+static void look_at(struct hotspot_world *w, uint64_t pc)
+{
+	static struct sw_description d;
+	struct sw_frame frame = {.pc_avma = pc};
+	struct sw_text text = {0};
+	for (size_t level = 0; level < 4; level++)
+		(void) sw_hotspot_describe(&w->h, &frame, level, &d);
+	sw_hotspot_explain(&w->h, pc, &text);
+	sw_text_deinit(&text);
+	for (unsigned exact = 0; exact < 2; exact++) {
+		struct sw_cursor c = {.snap = &w->snap,
+				      .memory = w->h.memory,
+				      .regs = {.pc_avma = pc, .sp_avma = WORLD + 0x3800},
+				      .exact_pc = exact};
+		struct sw_stepped s = {0};
+		uint64_t cookie = 0;
+		sw_regs_set(&c.regs, SW_ARCH_FP, WORLD + 0x3880);
+		sw_regs_set(&c.regs, SW_X86_64_R13, WORLD + 0x3900);
+		sw_regs_set(&c.regs, SW_X86_64_RBX, WORLD_OUTER);
+		(void) sw_hotspot_owns(&w->h, &c, &cookie);
+		(void) sw_hotspot_step(&w->h, &c, &s);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct hotspot_world w;
+	hotspot_world_init(&w);
+	lay_over(&w, data, size);
+	for (uint64_t i = 0; i < 24; i++) {
+		w.fake.reads = 0;
+		look_at(&w, WORLD_CODE - 0x40 + i * 0x20);
+		if (w.fake.reads > READS_MAX)
+			__builtin_trap(); /* every loop has a limit */
+	}
+	hotspot_world_deinit(&w);
+	return 0;
+}

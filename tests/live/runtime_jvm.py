@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Java on HotSpot: blocked threads against the VM's own view, and stops anywhere in busy code.
+
+SNAPWALK_JVM_STOPS sets how many stops there are in each mode (300).
+"""
+import glob
+import os
+import re
+import subprocess
+
+from harness import BUILD, PATIENT, Tap, patient_dump, stack_of, wait_until
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jvm")
+CLASSES = os.path.join(BUILD, "tests", "jvm")
+STOPS = int(os.environ.get("SNAPWALK_JVM_STOPS", "300"))
+MODES = {
+    "default": [], "-Xint": ["-Xint"], "C1": ["-XX:TieredStopAtLevel=1"], "C2": ["-XX:-TieredCompilation"],
+    "ZGC": ["-XX:+UseZGC"], "Serial": ["-XX:+UseSerialGC"], "Parallel": ["-XX:+UseParallelGC"],
+    "Shenandoah": ["-XX:+UseShenandoahGC"],
+}
+GUESSES = {"scan", "scan_verified", "frame_pointer"}
+
+
+def machines():
+    """The Java VMs of this machine, by version; each is a JDK of its own."""
+    found = {}
+    for libjvm in sorted(glob.glob("/usr/lib/jvm/*/lib/server/libjvm.so")):
+        home = os.path.realpath(os.path.join(os.path.dirname(libjvm), os.pardir, os.pardir))
+        with open(os.path.join(home, "release")) as lines:
+            version = re.search(r'JAVA_VERSION="(\d+)', lines.read()).group(1)
+        found[version] = home
+    return found
+
+
+def compile_all(home):
+    sources = sorted(glob.glob(os.path.join(SOURCES, "*.java")))
+    os.makedirs(CLASSES, exist_ok=True)
+    subprocess.run([os.path.join(home, "bin", "javac"), "-d", CLASSES, *sources], check=True)
+
+
+class Java:
+    """A program that has said that it is ready."""
+
+    def __init__(self, home, program, *options):
+        self.command = [os.path.join(home, "bin", "java"), "-Xmx256m", *options, "-cp", CLASSES, program]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        line = self.process.stdout.readline()
+        if line.strip() != "ready":
+            raise RuntimeError(f"{self.command}: {line!r}")
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def thread_print(home, pid):
+    """{tid: [(method, line or None)]} as the VM says, of threads that have Java frames."""
+    out = subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print"], check=True,
+                         capture_output=True, text=True).stdout
+    threads, current = {}, None
+    for line in out.splitlines():
+        head = re.search(r'^".*\bnid=(0x[0-9a-f]+|\d+)', line)
+        frame = re.match(r"\s+at (?:[\w.]+(?:@[\w.]+)?/)?(.*)\((.*)\)$", line)
+        if head:
+            current = threads.setdefault(int(head.group(1), 0), [])
+        elif frame and current is not None:
+            number = re.search(r":(\d+)$", frame.group(2))
+            current.append((method_of(frame.group(1)), int(number.group(1)) if number else None))
+    return {tid: frames for tid, frames in threads.items() if frames}
+
+
+def method_of(name):
+    """Without what the VM puts behind names of hidden classes, which we leave out."""
+    return re.sub(r"[/+]0x[0-9a-f]+", "", name)
+
+
+def java_frames(report, tid):
+    return [(f["function"], f["line"]) for f in stack_of(report, tid)["frames"]
+            if f["kind"] == "jvm" and not f["function"].startswith("[")]
+
+
+def text_of(report, tid):
+    stack = stack_of(report, tid)
+    return "\n".join([f"{stack['end']}: {stack['why']}"] + [
+        f"{f['pc']} {f['function']} {f['line']} {f['kind']} {f['by']} {f['trust']}" for f in stack["frames"]])
+
+
+def wrong_in_stack(stack):
+    """What must hold for every stack that has Java frames; None when all does."""
+    names = [f["function"] or "" for f in stack["frames"]]
+    if stack["end"] != "complete":
+        return f"{stack['end']}: {stack['why']}"
+    if any(f["trust"] in GUESSES for f in stack["frames"]):
+        return "a guess"
+    if "clone3" not in names[-1] and "start_thread" not in names[-1]:
+        return f"ends in {names[-1]}"
+    return None
+
+
+def check_blocked(tap, version, home, mode):
+    with Java(home, "Blocked", *MODES[mode]) as java:
+        ours, theirs = None, None
+
+        def alike():
+            nonlocal ours, theirs
+            theirs = thread_print(home, java.pid)
+            ours = patient_dump(java.pid)
+            return all(java_frames(ours, tid) == frames for tid, frames in theirs.items())
+        # The VM's own threads (and what jcmd has just used) may be on their way to where they wait.
+        try:
+            wait_until(alike, "the same frames")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        tap.check(len(theirs) >= 10, f"{version} {mode}: {len(theirs)} threads to compare")
+        for tid, frames in sorted(theirs.items()):
+            tap.equal(java_frames(ours, tid), frames, f"{version} {mode}: {tid}: {len(frames)} frames as jcmd says")
+            tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version} {mode}: {tid}: complete, nothing guessed")
+        notes = [t["managed"] for t in ours["threads"] if t["tid"] in theirs]
+        tap.check(all(n and n["runtime"] == "hotspot" and n["mode"] for n in notes), f"{version} {mode}: states", notes)
+        found = [r for r in ours["process"]["runtimes"] if r["name"] == "hotspot"]
+        tap.equal([(r["version"] or "").split(".")[0].split("+")[0] for r in found], [version],
+                  f"{version} {mode}: recognised once, with its version")
+
+
+def lines_of_calls():
+    """{method: line of the call of the next one}, as the source has them."""
+    found = {}
+    with open(os.path.join(SOURCES, "Busy.java")) as source:
+        for number, line in enumerate(source, 1):
+            head = re.search(r"static long (f\d)\(", line)
+            if head:
+                name, at = f"Busy.{head.group(1)}", int(head.group(1)[1])
+            elif found is not None and "f1(n)" in line:
+                found["Busy.compute"] = number
+            elif re.search(r"\bf\d\(n", line):
+                found.setdefault(name, number) if f"f{at + 1}(" in line else None
+    return found
+
+
+def wrong_in_chain(stack, lines):
+    """The frames below the innermost of f1 ... f6 are known; None when they are there."""
+    wrong = wrong_in_stack(stack)
+    if wrong is not None:
+        return wrong
+    frames = [f for f in stack["frames"] if f["kind"] == "jvm"]
+    names = [f["function"] for f in frames]
+    first = next((i for i, name in enumerate(names) if re.fullmatch(r"Busy\.f\d|Busy\.compute", name)), None)
+    if first is None:
+        return "no method of the chain"
+    top = 0 if names[first] == "Busy.compute" else int(names[first][-1])
+    wanted = [f"Busy.f{i}" for i in range(top, 0, -1)] + ["Busy.compute"]
+    if names[first:first + len(wanted)] != wanted:
+        return "another chain"
+    for frame in frames[first + 1:first + len(wanted)]:
+        if frame["line"] != lines[frame["function"]]:
+            return f"{frame['function']} at line {frame['line']}"
+    allowed = r"(java|jdk|sun)\.\S+|Busy\S*|\[.*\]"
+    strange = [name for name in names if not re.fullmatch(allowed, name)]
+    return f"strange: {strange}" if strange else None
+
+
+def computing_thread(pid):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm") as comm:
+            if comm.read().strip() == "computing":
+                return int(tid)
+    return None
+
+
+def check_stops(tap, version, home, mode):
+    lines = lines_of_calls()
+    with Java(home, "Busy", *MODES[mode]) as java:
+        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
+        tid = computing_thread(java.pid)
+        wrong = []
+        for _ in range(STOPS):
+            report = patient_dump(java.pid, "--threads", tid, status=(0, 3))
+            what = wrong_in_chain(stack_of(report, tid), lines)
+            if what is not None:
+                wrong.append(f"{what}\n{text_of(report, tid)}")
+        tap.check(len(wrong) == 0, f"{version} {mode}: {STOPS} stops: complete, the chain and its lines in each",
+                  "\n".join(wrong[:3]))
+
+
+def main():
+    tap = Tap()
+    found = machines()
+    tap.check(found, "a JDK is installed", PATIENT)
+    compile_all(found[min(found, key=int)])
+    for version, home in found.items():
+        for mode in ("default", "-Xint", "ZGC"):
+            tap.guard(check_blocked, version, home, mode)
+        for mode in MODES:
+            tap.guard(check_stops, version, home, mode)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

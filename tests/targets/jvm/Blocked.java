@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/* A pool whose threads wait in all ways that there are, below code that was compiled before; and then says so. */
+public class Blocked {
+	interface Wait {
+		void until(int depth) throws Exception;
+	}
+
+	static final Object monitor = new Object();
+	static final Object held = new Object();
+	static final ReentrantLock lock = new ReentrantLock();
+	static volatile boolean really;
+	static CountDownLatch ready;
+
+	static void descend(Wait wait, int depth) throws Exception {
+		if (depth > 0)
+			descend(wait, depth - 1);
+		else if (really) {
+			ready.countDown();
+			wait.until(0);
+		}
+	}
+
+	static void work(Wait wait) {
+		try {
+			descend(wait, 6);
+		} catch (Exception e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
+	static synchronized void idle() throws Exception {
+		for (;;)
+			Thread.sleep(100000000);
+	}
+
+	public static void main(String[] args) throws Exception {
+		Wait[] waits = {
+			d -> LockSupport.park(),
+			d -> {
+				synchronized (monitor) {
+					monitor.wait();
+				}
+			},
+			d -> {
+				synchronized (held) {
+					held.hashCode();
+				}
+			},
+			d -> lock.lock(),
+			d -> Thread.sleep(100000000),
+			d -> new LinkedBlockingQueue<String>().take(),
+			d -> new SynchronousQueue<String>().put("never"),
+			d -> System.in.read(),
+		};
+		for (int i = 0; i < 20000; i++)
+			work(waits[i % waits.length]);
+		ready = new CountDownLatch(waits.length);
+		really = true;
+		lock.lock();
+		synchronized (held) {
+			ExecutorService pool = Executors.newFixedThreadPool(waits.length);
+			for (Wait wait : waits)
+				pool.execute(() -> work(wait));
+			ready.await();
+			System.out.println("ready");
+			idle();
+		}
+	}
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hotspot_world.h"
+
+#include <string.h>
+
+enum {
+	STRINGS = WORLD + 0x400,
+	CONST_OUTER = WORLD + 0x500,
+	CONST_INNER = WORLD + 0x580,
+	POOL = WORLD + 0x600,
+	KLASS = WORLD + 0x700,
+	SYMBOLS = WORLD + 0x800,
+};
+
+void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n)
+{
+	memcpy(w->data + (avma - WORLD), bytes, n);
+}
+
+void hotspot_world_u64(struct hotspot_world *w, uint64_t avma, uint64_t value)
+{
+	hotspot_world_put(w, avma, &value, sizeof(value));
+}
+
+void hotspot_world_u32(struct hotspot_world *w, uint64_t avma, uint32_t value)
+{
+	hotspot_world_put(w, avma, &value, sizeof(value));
+}
+
+static void put_u16(struct hotspot_world *w, uint64_t avma, uint16_t value)
+{
+	hotspot_world_put(w, avma, &value, sizeof(value));
+}
+
+/* A symbol, which is entry index of the constant pool. */
+static void symbol_put(struct hotspot_world *w, unsigned index, const char *text)
+{
+	uint64_t avma = SYMBOLS + 0x40 * index;
+	put_u16(w, avma + 4, (uint16_t) strlen(text));
+	hotspot_world_put(w, avma + 6, text, strlen(text));
+	hotspot_world_u64(w, POOL + 0x40 + UINT64_C(8) * index, avma);
+}
+
+static void method_put(struct hotspot_world *w, uint64_t method, uint64_t constant, unsigned name)
+{
+	/* bci 0 line 10, bci 4 line 12, as short rows; then the end. */
+	static const uint8_t lines[] = {0 << 3 | 7, 0 << 3 | 3, 4 << 3 | 2, 0};
+	hotspot_world_u64(w, method + 8, constant);
+	hotspot_world_u64(w, constant + 8, POOL);
+	put_u16(w, constant + 28, 1);
+	put_u16(w, constant + 32, 8);
+	put_u16(w, constant + 34, (uint16_t) name);
+	put_u16(w, constant + 36, 4);
+	hotspot_world_put(w, constant + 48 + 8, lines, sizeof(lines));
+}
+
+static void layout_make(struct sw_hotspot_layout *at)
+{
+	memset(at, 0xff, sizeof(*at));
+	at->block_bytes = 16;
+	at->block_used = 8;
+	at->nmethod_bytes = 0x100;
+	at->blob_name = 0;
+	at->blob_size = 8;
+	at->blob_frame_size = 12;
+	at->blob_frame_complete = 16;
+	at->blob_code_begin = 24;
+	at->blob_code_end = 32;
+	at->nmethod_method = 40;
+	at->nmethod_level = 48;
+	at->nmethod_compile_id = 52;
+	at->nmethod_orig_pc = 56;
+	at->nmethod_pcs = 60;
+	at->nmethod_dependencies = 64;
+	at->nmethod_scopes_begin = 72;
+	at->nmethod_metadata = 80;
+	at->nmethod_deopt_begin = 88;
+	at->method_const = 8;
+	at->const_constants = 8;
+	at->const_flags = 28;
+	at->const_code_size = 32;
+	at->const_name = 34;
+	at->const_signature = 36;
+	at->const_bytes = 48;
+	at->pool_bytes = 0x40;
+	at->pool_holder = 24;
+	at->pool_source = 54;
+	at->klass_name = 24;
+	at->symbol_length = 4;
+	at->symbol_body = 6;
+	at->line_table_flag = 1;
+}
+
+static void compiled_put(struct hotspot_world *w)
+{
+	/* Sender's offset, index of the method, bci + 1. At 4: outer at 1; at 7: inner at 4 in it. */
+	static const uint8_t scopes[] = {0, 0, 0, 0, 0, 1, 2, 4, 2, 5};
+	static const uint32_t pcs[] = {UINT32_MAX, 0, 0, 0, 0x40,       7, 0, 0,
+				       0x60,       4, 0, 0, 0x7fffffff, 0, 0, 0};
+	hotspot_world_put(w, STRINGS, "nmethod", 8);
+	hotspot_world_put(w, WORLD_BLOCK + 8, "\1", 1);
+	hotspot_world_u64(w, WORLD_BLOB, STRINGS);
+	hotspot_world_u32(w, WORLD_BLOB + 8, 0xf00);
+	hotspot_world_u32(w, WORLD_BLOB + 12, WORLD_FRAME_WORDS);
+	hotspot_world_u32(w, WORLD_BLOB + 16, 0x10);
+	hotspot_world_u64(w, WORLD_BLOB + 24, WORLD_CODE);
+	hotspot_world_u64(w, WORLD_BLOB + 32, WORLD_CODE + 0x200);
+	hotspot_world_u64(w, WORLD_BLOB + 40, WORLD_OUTER);
+	hotspot_world_u32(w, WORLD_BLOB + 48, 4);
+	hotspot_world_u32(w, WORLD_BLOB + 52, 99);
+	hotspot_world_u32(w, WORLD_BLOB + 60, 0x600);
+	hotspot_world_u32(w, WORLD_BLOB + 64, 0x600 + sizeof(pcs));
+	hotspot_world_u64(w, WORLD_BLOB + 72, WORLD_BLOB + 0x500);
+	hotspot_world_u32(w, WORLD_BLOB + 80, 0x400);
+	hotspot_world_put(w, WORLD_BLOB + 0x500, scopes, sizeof(scopes));
+	hotspot_world_put(w, WORLD_BLOB + 0x600, pcs, sizeof(pcs));
+	hotspot_world_u64(w, WORLD_BLOB + 0x400, WORLD_OUTER);
+	hotspot_world_u64(w, WORLD_BLOB + 0x408, WORLD_INNER);
+}
+
+void hotspot_world_init(struct hotspot_world *w)
+{
+	*w = (struct hotspot_world){0};
+	w->region = (struct fake_region){WORLD, w->data, sizeof(w->data)};
+	w->fake = (struct fake_memory){.regions = &w->region, .n_regions = 1};
+	layout_make(&w->h.at);
+	w->h.snap = &w->snap;
+	w->h.memory = fake_memory(&w->fake);
+	w->h.usable = true;
+	w->h.version = 17;
+	w->h.cache = (struct sw_hotspot_cache){
+		.heaps = {{WORLD_HEAP, WORLD + WORLD_BYTES, WORLD_SEGMAP, 7}},
+		.n_heaps = 1,
+		.low_avma = WORLD_HEAP,
+		.high_avma = WORLD + WORLD_BYTES,
+	};
+	memset(w->data + (WORLD_SEGMAP - WORLD), 0xff, 0x60);
+	for (unsigned i = 0; i < 32; i++)
+		w->data[WORLD_SEGMAP - WORLD + i] = (uint8_t) i;
+	hotspot_world_u64(w, POOL + 24, KLASS);
+	put_u16(w, POOL + 54, 5);
+	symbol_put(w, 1, "p/A");
+	symbol_put(w, 2, "outer");
+	symbol_put(w, 3, "inner");
+	symbol_put(w, 4, "(J)J");
+	symbol_put(w, 5, "A.java");
+	hotspot_world_u64(w, KLASS + 24, SYMBOLS + 0x40);
+	method_put(w, WORLD_OUTER, CONST_OUTER, 2);
+	method_put(w, WORLD_INNER, CONST_INNER, 3);
+	compiled_put(w);
+}
+
+void hotspot_world_deinit(struct hotspot_world *w)
+{
+	sw_map64_deinit(&w->h.blobs);
+	sw_map64_deinit(&w->h.by_pc);
+	sw_map64_deinit(&w->h.methods);
+	sw_map64_deinit(&w->h.interpreted);
+	sw_arena_deinit(&w->h.arena);
+	free(w->h.frames);
+}

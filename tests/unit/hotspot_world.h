@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef HOTSPOT_WORLD_H
+#define HOTSPOT_WORLD_H
+
+#include "fake.h"
+#include "runtimes/hotspot/hotspot.h"
+
+/*
+ * A small Java VM in one array: a code cache with a compiled method and the interpreter, and two
+ * methods, A.outer() with A.inner() compiled into it. The layout is made up, too.
+ */
+enum {
+	WORLD = 0x100000,            /* address of the array */
+	WORLD_BYTES = 0x4000,        /* of it */
+	WORLD_HEAP = WORLD + 0x1000, /* code cache, to the end */
+	WORLD_SEGMAP = WORLD + 0x100,
+	WORLD_BLOCK = WORLD_HEAP, /* of the compiled method: 0x1000 bytes */
+	WORLD_BLOB = WORLD_BLOCK + 16,
+	WORLD_CODE = WORLD_BLOB + 0x100,
+	WORLD_CALL = WORLD_CODE + 0x40, /* where a descriptor is */
+	WORLD_OUTER = WORLD + 0x200,    /* Method */
+	WORLD_INNER = WORLD + 0x240,
+	WORLD_FRAME_WORDS = 4,
+};
+
+struct hotspot_world {
+	uint8_t data[WORLD_BYTES];
+	struct fake_region region;
+	struct fake_memory fake;
+	struct sw_snapshot snap;
+	struct sw_hotspot h;
+};
+
+void hotspot_world_init(struct hotspot_world *w);
+void hotspot_world_deinit(struct hotspot_world *w);
+void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);
+void hotspot_world_u64(struct hotspot_world *w, uint64_t avma, uint64_t value);
+void hotspot_world_u32(struct hotspot_world *w, uint64_t avma, uint32_t value);
+
+#endif
