@@ -3,6 +3,8 @@
 #include "cleanup.h"
 #include "doctor.h"
 
+#include <snapwalk/walk.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -131,6 +133,19 @@ static void gate_seccomp(struct sw_doctor *d)
 			      "process_vm_readv does not work: copying is slower");
 }
 
+/* The remedy is in the reason. */
+static void gate_iterator(struct sw_doctor *d)
+{
+	struct sw_error err = {0};
+	if (sw_iterator_check(&err) == 0)
+		sw_doctor_say(d, SW_VERDICT_OK, "iterator", NULL,
+			      "blocked threads are read without a stop");
+	else
+		sw_doctor_say(d, SW_VERDICT_NOTE, "iterator",
+			      "run as root outside of containers, on Linux 6.1 or newer",
+			      "all threads are stopped: %s", err.message);
+}
+
 static void gate_container(struct sw_doctor *d)
 {
 	char manager[64] = "";
@@ -171,6 +186,7 @@ void sw_gates_general(struct sw_doctor *d)
 	gate_yama(d);
 	gate_lsm(d);
 	gate_seccomp(d);
+	gate_iterator(d);
 	gate_container(d);
 	gate_realtime(d);
 }

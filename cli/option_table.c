@@ -209,6 +209,16 @@ static bool set_threads(struct sw_options *o, const char *value, struct sw_usage
 	return set_tids(o, value, usage);
 }
 
+static bool set_stop(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_stop_mode values[] = {SW_STOP_AUTO, SW_STOP_NEVER, SW_STOP_ALWAYS};
+	int n = choose(value, "auto|never|always", usage);
+	if (n < 0)
+		return false;
+	o->snapshot.stop = values[n];
+	return true;
+}
+
 static bool set_max_stop(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return set_u32(&o->snapshot.max_stop_ms, value, 1, MAX_STOP_MS, usage);
@@ -402,8 +412,10 @@ const struct sw_option sw_option_table[] = {
 	 set_verbose, false},
 	{"reason", 0, "TEXT", HOOKED, "kept in the dump", set_reason, false},
 
-	{"threads", 0, "all|running|TID,...", STOPS, "which threads to stop (default all)",
+	{"threads", 0, "all|running|TID,...", STOPS, "which threads to capture (default all)",
 	 set_threads, false},
+	{"stop", 0, "auto|never|always", STOPS,
+	 "threads to stop: those on a CPU, none, or all (default auto)", set_stop, false},
 	{"max-stop", 0, "MS", STOPS | SW_FOR_HOOK, "longest time to stop them (default 100)",
 	 set_max_stop, false},
 	{"stack-bytes", 0, "N", STOPS | SW_FOR_HOOK,

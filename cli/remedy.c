@@ -32,6 +32,7 @@ static const struct {
 	{"not_found", "see what there is with 'ps -e -o pid,comm,cgroup'"},
 	{"unsupported", "see snapwalk(1) for what is supported"},
 	{"internal", "please report it with the command and its output"},
+	{"running", "stop it with --stop auto, or look longer with --max-stop"},
 	{"not_requested", "leave --threads away"},
 	/* ends of stacks; those with the name of an error are above */
 	{"frame_limit", "show more with --depth"},

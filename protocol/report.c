@@ -135,6 +135,8 @@ static void thread_fill(struct sw_report_builder *b, const struct sw_thread *thr
 		.interrupted = thread->interrupted,
 		.cpu_ns = thread->cpu_ns,
 		.stop_us = thread->stop_ns < 0 ? -1 : thread->stop_ns / 1000,
+		.captured_by = sw_captured_by_name(thread->captured_by),
+		.since_ms = thread->since_ns < 0 ? -1 : thread->since_ns / 1000000,
 		.stack = -1,
 	};
 	if (thread->captured)

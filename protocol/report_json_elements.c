@@ -197,6 +197,8 @@ static struct json_object *timings_object(const struct sw_report *r)
 {
 	struct element e = element_begin();
 	add_int(&e, "stopped_us", r->timings.stopped_us);
+	add_known(&e, "n_stopped", r->timings.n_stopped);
+	add_string(&e, "stopped_why", r->timings.stopped_why);
 	add_int(&e, "longest_thread_stop_us", r->timings.longest_thread_stop_us);
 	add_int(&e, "attach_us", r->timings.attach_us);
 	add_int(&e, "copy_us", r->timings.copy_us);
@@ -246,9 +248,11 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 	add_string(&e, "comm", t->comm);
 	add_string(&e, "state", state);
 	add_bool(&e, "captured", t->captured);
+	add_string(&e, "captured_by", t->captured_by);
 	add_string(&e, "wchan", t->wchan);
 	add_string(&e, "syscall", t->syscall);
 	add_known(&e, "cpu_ns", t->cpu_ns);
+	add_known(&e, "since_ms", t->since_ms);
 	add_known(&e, "stack", t->stack);
 	add_managed(&e, t->managed);
 	if (t->stop_us >= 0)

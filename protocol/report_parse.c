@@ -134,6 +134,8 @@ static void read_timings(struct sw_report_parser *p)
 	r->timings.symbolize_us = sw_parse_int(p, "symbolize_us", 0, INT64_MAX);
 	r->timings.total_us = sw_parse_int(p, "total_us", 0, INT64_MAX);
 	r->timings.interrupted_calls = (size_t) sw_parse_int(p, "interrupted_calls", 0, INT64_MAX);
+	r->timings.stopped_why = sw_parse_string_or_null(p, "stopped_why");
+	r->timings.n_stopped = sw_parse_known(p, "n_stopped", INT64_MAX);
 	leave(p, around);
 }
 

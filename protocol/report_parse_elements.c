@@ -131,6 +131,13 @@ static char read_state(struct sw_report_parser *p)
 	return s[0];
 }
 
+/* NULL: not captured, or an older dump. */
+static const char *read_captured_by(struct sw_report_parser *p)
+{
+	const char *by = sw_parse_string_or_null(p, "captured_by");
+	return by == NULL ? NULL : sw_parse_word(p, "captured_by");
+}
+
 void sw_parse_thread(struct sw_report_parser *p, size_t index)
 {
 	struct sw_report_thread *t = &p->report->threads[index];
@@ -145,6 +152,8 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.interrupted = sw_parse_flag(p, "interrupted"),
 		.cpu_ns = sw_parse_known(p, "cpu_ns", INT64_MAX),
 		.stop_us = sw_parse_known(p, "stop_us", INT64_MAX),
+		.captured_by = read_captured_by(p),
+		.since_ms = sw_parse_known(p, "since_ms", INT64_MAX),
 		/* of stacks that are there: read_tids() compares */
 		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
 		.managed = read_managed(p),

@@ -110,6 +110,10 @@ static void timings_fill(struct sw_report_builder *b, int64_t begin_ns)
 	report->timings.symbolize_us = symbolize_ns / 1000;
 	report->timings.total_us = total_ns / 1000;
 	report->timings.interrupted_calls = snap->interrupted_calls;
+	report->timings.stopped_why = snap->iterator_refused[0] != '\0'
+					      ? sw_report_copy(b, snap->iterator_refused)
+					      : NULL;
+	report->timings.n_stopped = (int64_t) snap->n_stopped;
 }
 
 void sw_report_build_process(struct sw_report_builder *b, const struct sw_report_options *options)

@@ -103,6 +103,47 @@ static void put_owner(struct sw_text_writer *w)
 	sw_put(w, "\n");
 }
 
+static void put_number(struct sw_text_writer *w, size_t n)
+{
+	if (n >= 1000000)
+		sw_put(w, "%zu,%03zu,%03zu", n / 1000000, n / 1000 % 1000, n % 1000);
+	else if (n >= 1000)
+		sw_put(w, "%zu,%03zu", n / 1000, n % 1000);
+	else
+		sw_put(w, "%zu", n);
+}
+
+/* Whether threads were read from a process that ran: cores and fixtures were not. */
+static bool is_live(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const char *by = r->threads[i].captured_by;
+		if (by != NULL && (strcmp(by, "iterator") == 0 || strcmp(by, "ptrace") == 0))
+			return true;
+	}
+	return false;
+}
+
+static void put_stopped(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t n = r->timings.n_stopped > 0 ? (size_t) r->timings.n_stopped : 0;
+	double ms = (double) r->timings.stopped_us / 1000;
+	if (n == 0 && r->timings.n_stopped == 0 && is_live(r)) {
+		double took_ms = (double) r->timings.copy_us / 1000;
+		sw_put(w, ", nothing was stopped (captured in %.*f ms)", took_ms < 1 ? 2 : 0,
+		       took_ms);
+	} else if (n > 0 && n < r->n_threads) {
+		sw_put(w, ", ");
+		put_number(w, n);
+		sw_put(w, " of ");
+		put_number(w, r->n_threads);
+		sw_put(w, " threads stopped for %.2f ms", ms);
+	} else if (r->timings.stopped_us > 0) {
+		sw_put(w, ", stopped for %.2f ms", ms);
+	}
+}
+
 static void put_when(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -113,8 +154,7 @@ static void put_when(struct sw_text_writer *w)
 	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &utc);
 	sw_put(w, "%s.%03d UTC on ", stamp, (int) (r->time_ns % 1000000000 / 1000000));
 	sw_put_foreign(w, r->host_name);
-	if (r->timings.stopped_us > 0)
-		sw_put(w, ", stopped for %.2f ms", (double) r->timings.stopped_us / 1000);
+	put_stopped(w);
 	if (r->timings.interrupted_calls > 0)
 		sw_put(w, ", %zu system call%s interrupted", r->timings.interrupted_calls,
 		       sw_plural(r->timings.interrupted_calls));
@@ -287,6 +327,11 @@ static void put_timings(struct sw_text_writer *w)
 	       (double) r->timings.longest_thread_stop_us / 1000,
 	       (double) r->timings.copy_us / 1000, (double) r->timings.unwind_us / 1000,
 	       (double) r->timings.symbolize_us / 1000, (double) r->timings.total_us / 1000, r->id);
+	if (r->timings.stopped_why != NULL) {
+		sw_put(w, "  All threads were stopped: ");
+		sw_put_foreign(w, r->timings.stopped_why);
+		sw_put(w, "\n");
+	}
 }
 
 int sw_report_text(const struct sw_report *report, const struct sw_text_options *options,

@@ -39,7 +39,9 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			? 0
 			: worker->begin_ns + (int64_t) request->names_timeout_ms * NS_PER_MS;
 	return (struct sw_pipeline_options){
-		.snapshot = {.max_stop_ms = request->max_stop_ms,
+		/* A worker may not load the task iterator, and nobody hands it one yet. */
+		.snapshot = {.stop = SW_STOP_ALWAYS,
+			     .max_stop_ms = request->max_stop_ms,
 			     .stack_bytes = request->stack_bytes,
 			     .permit = sw_worker_permit,
 			     .permit_arg = worker},

@@ -2,6 +2,7 @@
 #include "snapshot/snapshot.h"
 #include "process/files.h"
 #include "capture/take.h"
+#include "capture/window.h"
 #include "arch/user_regs.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -74,8 +75,10 @@ static int refusal(const struct sw_take *take, pid_t tid)
 }
 
 /* What became of a thread in the stop. */
-static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_tracee *tracee)
+static void thread_finish(struct sw_take *take, size_t i)
 {
+	struct sw_thread *t = &take->snap->threads[i];
+	struct sw_tracee *tracee = &take->stop.tracees[i];
 	struct sw_snapshot *snap = take->snap;
 	struct sw_proc_stat stat;
 	int64_t end_ns = tracee->release_ns != 0 ? tracee->release_ns : sw_clock_ns();
@@ -87,8 +90,15 @@ static void thread_finish(struct sw_take *take, struct sw_thread *t, struct sw_t
 		sw_arch_thread_fill(t, &tracee->regs);
 	t->captured = tracee->has_regs;
 	t->reason = tracee->reason;
-	if (t->captured || tracee->release_ns != 0)
+	if (tracee->interrupt_ns != 0 && (t->captured || tracee->release_ns != 0))
 		t->stop_ns = end_ns - tracee->interrupt_ns;
+	if (tracee->held_ns != 0)
+		t->stop_ns = tracee->held_ns + (t->stop_ns > 0 ? t->stop_ns : 0);
+	snap->n_stopped += tracee->interrupt_ns != 0 || tracee->held_ns != 0;
+	if (t->captured)
+		t->captured_by = take->window != NULL && !sw_window_by_ptrace(take->window, i)
+					 ? SW_CAPTURED_ITERATOR
+					 : SW_CAPTURED_PTRACE;
 	if (t->stop_ns > snap->times.longest_thread_ns)
 		snap->times.longest_thread_ns = t->stop_ns;
 	if (!t->captured && t->reason == 0)
@@ -243,6 +253,11 @@ static int fail_all(struct sw_take *take)
 			"process %d: no thread stopped within %u ms (thread %d: state %c%s%s)", pid,
 			take->options.max_stop_ms, t->tid, t->state,
 			t->wchan[0] != '\0' ? " in " : "", t->wchan);
+	case SW_E_RUNNING:
+		return sw_fail(take->err, SW_E_RUNNING,
+			       "process %d: all its threads ran for %u ms, and none was to be "
+			       "stopped",
+			       pid, take->options.max_stop_ms);
 	case SW_E_ARCH:
 		return sw_fail(take->err, SW_E_ARCH,
 			       "process %d runs 32-bit code: only 64-bit x86 code can be captured",
@@ -262,7 +277,7 @@ int sw_take_after(struct sw_take *take)
 	snap->times.copy_ns = s->copy_ns;
 	for (size_t i = 0; i < s->n; i++) {
 		snap->threads[i].tid = s->tracees[i].tid;
-		thread_finish(take, &snap->threads[i], &s->tracees[i]);
+		thread_finish(take, i);
 	}
 	sw_capture_room_finish(take->room);
 	int r = fail_all(take);

@@ -20,8 +20,11 @@ static size_t read_slow(const struct sw_stop *stop, uint64_t avma, uint8_t *to, 
 }
 
 /* Any thread that is held gives access to the memory; the leader may be a zombie. */
-static pid_t held_tid(const struct sw_stop *stop)
+static pid_t held_tid(const struct sw_capture_room *room)
 {
+	const struct sw_stop *stop = room->stop;
+	if (room->carrier != 0)
+		return room->carrier;
 	for (size_t i = 0; i < stop->n; i++)
 		if (stop->tracees[i].has_regs)
 			return stop->tracees[i].tid;
@@ -55,10 +58,11 @@ static void batch_copy(struct sw_capture_room *room, pid_t tid, size_t first, si
 
 void sw_capture_pieces_copy(struct sw_capture_room *room)
 {
-	pid_t tid = held_tid(room->stop);
-	for (size_t first = 0; first < room->n_pieces;) {
+	pid_t tid = held_tid(room);
+	size_t begin = room->first;
+	for (size_t first = begin; first < room->n_pieces;) {
 		/* The first batch is always copied: without it the answer is worth nothing. */
-		if (first > 0 && sw_clock_ns() > room->stop->deadline_ns) {
+		if (first > begin && sw_clock_ns() > room->stop->deadline_ns) {
 			room->out_of_time = true;
 			for (size_t i = first; i < room->n_pieces; i++)
 				room->pieces[i].bytes = 0;
@@ -85,7 +89,7 @@ static size_t read_fast(struct sw_capture_room *room, const struct iovec *local,
 {
 	if (room->no_vm_readv)
 		return 0;
-	ssize_t got = process_vm_readv(held_tid(room->stop), local, n, remote, n, 0);
+	ssize_t got = process_vm_readv(held_tid(room), local, n, remote, n, 0);
 	room->no_vm_readv = got < 0 && (errno == ENOSYS || errno == EPERM);
 	return got > 0 ? (size_t) got : 0;
 }

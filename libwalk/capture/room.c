@@ -101,8 +101,8 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	if (bytes > SW_CAPTURE_WANT_BYTES - room->want_bytes || room->n_pieces >= SW_CAPTURE_RANGES)
 		return -SW_E_LIMIT;
 	room->want_bytes += bytes;
-	room->pieces[room->n_pieces++] =
-		(struct sw_piece){.avma = avma, .bytes = bytes, .thread = -1};
+	room->pieces[room->n_pieces++] = (struct sw_piece){
+		.avma = avma, .bytes = bytes, .wanted_bytes = bytes, .thread = -1, .owner = -1};
 	return 0;
 }
 

@@ -26,8 +26,10 @@ struct sw_piece {
 	uint64_t avma;
 	size_t bytes; /* wanted; then what was read */
 	uint8_t *to;
-	int32_t thread; /* whose stack this is; -1: a range of its own */
-	bool cut;       /* there was more */
+	int32_t thread;      /* whose stack this is; -1: a range of its own */
+	int32_t owner;       /* the thread by whose registers it was found; -1: none */
+	bool cut;            /* there was more */
+	size_t wanted_bytes; /* of those that prepare hooks wanted */
 };
 
 /* A runtime or an unwinder whose hooks are called. */
@@ -58,12 +60,19 @@ struct sw_capture_room {
 	size_t stacks_max;         /* n_pieces may not pass it in the stacks hooks */
 	size_t n_found;            /* pieces that were found without those hooks */
 	size_t asked;              /* the piece that a hook asked for last: they go by threads */
+	size_t first, first_used;  /* n_pieces and used when this window began */
+	size_t n_hooked;           /* pieces that the stacks hooks added */
 	size_t n_want, want_bytes; /* the first pieces: what prepare hooks wanted */
 	size_t ranges_max;         /* of snap->ranges */
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
-	bool no_vm_readv;                /* it is refused: read mem_fd instead */
-	bool room_short;                 /* a range was not copied as there was no room */
+	/* Of a window of capture/window.h; a stop of all threads leaves them as they are, 0. */
+	bool *chosen;   /* by thread: whether it is in the window; NULL: who has registers */
+	bool only_rest; /* threads that an earlier window left; no hooks */
+	const bool *seems_whole; /* what hooks are told; NULL: by who is held */
+	pid_t carrier;           /* the thread through which memory is read; 0: one that is held */
+	bool no_vm_readv;        /* it is refused: read mem_fd instead */
+	bool room_short;         /* a range was not copied as there was no room */
 	bool out_of_time;
 	/* The helper may be killed between any two instructions: how far it got. */
 	_Atomic size_t n_copied;   /* pieces of which bytes says what was read */

@@ -13,7 +13,8 @@
 #include "snapshot/snapshot.h"
 
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
-static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread)
+static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread,
+		      int32_t owner)
 {
 	if (begin >= end || room->n_pieces == room->pieces_max)
 		return;
@@ -27,6 +28,7 @@ static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end
 	room->pieces[room->n_pieces] = (struct sw_piece){.avma = begin,
 							 .bytes = (size_t) bytes,
 							 .thread = thread,
+							 .owner = owner,
 							 .cut = cut};
 	/* Killed between two instructions we leave no half of it. */
 	atomic_signal_fence(memory_order_release);
@@ -52,7 +54,7 @@ static void unknown_stack_add(struct sw_capture_room *room, uint64_t begin, uint
 		return;
 	if (main_stack != NULL && sp < main_stack->start_avma && end > main_stack->start_avma)
 		end = main_stack->end_avma;
-	piece_add(room, begin & -(uint64_t) SW_CAPTURE_PAGE, end, (int32_t) i);
+	piece_add(room, begin & -(uint64_t) SW_CAPTURE_PAGE, end, (int32_t) i, (int32_t) i);
 }
 
 static void stack_add(struct sw_capture_room *room, size_t i)
@@ -68,7 +70,7 @@ static void stack_add(struct sw_capture_room *room, size_t i)
 		if (begin < map->start_avma)
 			begin = map->start_avma;
 		uint64_t top = t->fs_base > sp ? stack_top(map, t->fs_base) : map->end_avma;
-		piece_add(room, begin, top, (int32_t) i);
+		piece_add(room, begin, top, (int32_t) i, (int32_t) i);
 	}
 	/* On an alternate signal stack, or on a coroutine's: the frames below those of the handler
 	 * are on the thread's own stack. */
@@ -76,7 +78,7 @@ static void stack_add(struct sw_capture_room *room, size_t i)
 					   ? room->main_stack
 					   : sw_snapshot_map(room->snap, t->fs_base);
 	if (own != NULL && own != map && (own->prot & SW_MAP_WRITE))
-		piece_add(room, own->start_avma, stack_top(own, t->fs_base), -1);
+		piece_add(room, own->start_avma, stack_top(own, t->fs_base), -1, (int32_t) i);
 }
 
 bool sw_capture_stack_add(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)
@@ -94,7 +96,7 @@ bool sw_capture_stack_add(struct sw_capture *capture, uint64_t sp_avma, uint64_t
 	}
 	if (end_avma - begin > room->stack_bytes)
 		end_avma = begin + room->stack_bytes;
-	piece_add(room, begin, end_avma, -1);
+	piece_add(room, begin, end_avma, -1, -1);
 	return true;
 }
 
@@ -126,6 +128,8 @@ bool sw_capture_all_held(struct sw_capture *capture)
 {
 	const struct sw_capture_room *room = capture->arg;
 	const struct sw_stop *stop = room->stop;
+	if (room->seems_whole != NULL)
+		return *room->seems_whole;
 	if (!stop->new_threads)
 		return false;
 	for (size_t i = 0; i < stop->n; i++)
@@ -141,10 +145,11 @@ static void pieces_place(struct sw_capture_room *room)
 	size_t room_bytes = room->size - room->kept, total = 0;
 	if (room_bytes > room->total_bytes)
 		room_bytes = room->total_bytes;
-	for (size_t i = 0; i < room->n_pieces; i++)
+	room_bytes = room_bytes > room->used ? room_bytes - room->used : 0;
+	for (size_t i = room->first; i < room->n_pieces; i++)
 		total += room->pieces[i].bytes;
-	size_t share = total <= room_bytes ? SIZE_MAX : room_bytes / room->n_pieces;
-	for (size_t i = 0; i < room->n_pieces; i++) {
+	size_t share = total <= room_bytes ? SIZE_MAX : room_bytes / (room->n_pieces - room->first);
+	for (size_t i = room->first; i < room->n_pieces; i++) {
 		struct sw_piece *p = &room->pieces[i];
 		if (p->bytes > share) {
 			p->bytes = share;
@@ -155,28 +160,40 @@ static void pieces_place(struct sw_capture_room *room)
 	}
 }
 
-void sw_capture_room_fill(void *arg, struct sw_stop *stop)
+bool sw_capture_room_hooks_used(const struct sw_capture_room *room)
 {
-	struct sw_capture_room *room = arg;
-	struct sw_snapshot *snap = room->snap;
-	snap->n_threads = stop->n;
-	for (size_t i = 0; i < stop->n; i++) {
-		snap->threads[i].tid = stop->tracees[i].tid;
-		if (!stop->tracees[i].has_regs)
-			continue;
-		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
-		stack_add(room, i);
+	return room->n_want > 0 || room->snap->n_ranges > 0 || room->n_hooked > 0;
+}
+
+/* A window with all threads begins anew; one with those that are left goes on behind the others. */
+static void window_begin(struct sw_capture_room *room)
+{
+	if (room->only_rest) {
+		room->first = room->n_pieces;
+	} else {
+		room->n_pieces = room->n_want;
+		for (size_t i = 0; i < room->n_want; i++)
+			room->pieces[i].bytes = room->pieces[i].wanted_bytes;
+		room->first = room->used = 0;
+		room->snap->n_ranges = 0;
+		room->hooks_done = 0;
 	}
-	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
-	room->n_found = room->n_pieces;
+	room->first_used = room->used;
+	room->n_copied = room->first;
+}
+
+static void hooks_stacks(struct sw_capture_room *room)
+{
 	for (size_t i = 0; i < room->n_hooks; i++) {
 		struct sw_capture capture = room->capture;
 		capture.found = room->hooks[i].found;
 		if (room->hooks[i].stacks != NULL && room->hooks[i].stacks(&capture) < 0)
 			room->room_short = true;
 	}
-	pieces_place(room);
-	sw_capture_pieces_copy(room);
+}
+
+static void hooks_in_window(struct sw_capture_room *room)
+{
 	for (size_t i = 0; i < room->n_hooks; i++) {
 		struct sw_capture capture = room->capture;
 		capture.found = room->hooks[i].found;
@@ -184,4 +201,28 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 			room->room_short = true;
 		room->hooks_done = i + 1;
 	}
+}
+
+void sw_capture_room_fill(void *arg, struct sw_stop *stop)
+{
+	struct sw_capture_room *room = arg;
+	struct sw_snapshot *snap = room->snap;
+	window_begin(room);
+	snap->n_threads = stop->n;
+	for (size_t i = 0; i < stop->n; i++) {
+		snap->threads[i].tid = stop->tracees[i].tid;
+		if (!stop->tracees[i].has_regs || (room->chosen != NULL && !room->chosen[i]))
+			continue;
+		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
+		stack_add(room, i);
+	}
+	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
+	room->n_found = room->n_pieces;
+	if (!room->only_rest)
+		hooks_stacks(room);
+	room->n_hooked = room->n_pieces - room->n_found;
+	pieces_place(room);
+	sw_capture_pieces_copy(room);
+	if (!room->only_rest)
+		hooks_in_window(room);
 }

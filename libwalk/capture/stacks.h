@@ -7,6 +7,9 @@
 /* sw_stop.stopped: copies stacks and ranges, runs the hooks of the window. arg is the room. */
 void sw_capture_room_fill(void *arg, struct sw_stop *stop);
 
+/* Whether the last window copied anything for hooks. */
+bool sw_capture_room_hooks_used(const struct sw_capture_room *room);
+
 /* Operations of hooks in the window: see unwind/capture.h. */
 bool sw_capture_stack_add(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
 void sw_capture_stack_bound(struct sw_capture *capture, size_t thread, uint64_t end_avma);

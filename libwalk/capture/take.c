@@ -2,6 +2,7 @@
 #include "snapshot/snapshot.h"
 #include "capture/take.h"
 #include "capture/stacks.h"
+#include "capture/touchless.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -23,6 +24,7 @@ static void take_deinit(struct sw_take *take)
 	sw_snapshot_destroy(take->snap);
 	sw_close_p(&take->stop.statm_fd);
 	sw_close_p(&take->live_fd);
+	sw_close_p(&take->link_fd);
 }
 
 static struct sw_snapshot_options options_fill(const struct sw_snapshot_options *given)
@@ -54,6 +56,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 						       .options = options_fill(options),
 						       .stop.statm_fd = -EBADF,
 						       .live_fd = -EBADF,
+						       .link_fd = -EBADF,
 						       .tables = tables,
 						       .err = err};
 	int r = sw_snapshot_create(ctx, &take.snap, err);
@@ -67,9 +70,12 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.stop.stopped = sw_capture_room_fill;
 	take.stop.permit = take.options.permit;
 	take.stop.permit_arg = take.options.permit_arg;
-	r = sw_take_before(&take);
+	r = sw_take_link(&take);
 	if (r == 0)
-		r = sw_stop_run(&take.stop, err);
+		r = sw_take_before(&take);
+	if (r == 0)
+		r = take.window != NULL ? sw_take_windows(&take) : sw_stop_run(&take.stop, err);
+	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
 	if (r == 0 && take.stop.refused)
 		r = sw_fail(err, SW_E_NOT_PERMITTED,
 			    "process %d may not be captured by the one who asks", target->pid);

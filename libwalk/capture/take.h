@@ -6,6 +6,8 @@
 #include "process/proc.h"
 #include "process/target.h"
 
+struct sw_window;
+
 /*
  * One sw_snapshot_take(), in the order of its files: capture/before.c with capture/threads.c
  * (describe everything, set memory aside), stop/run.c with capture_*.c (stop, copy, let go),
@@ -18,6 +20,8 @@ struct sw_take {
 	struct sw_stop stop;                /* its arrays are the snapshot's arena's */
 	struct sw_capture_room *room;       /* the snapshot's arena's */
 	int live_fd;                        /* owned: sw_target_live_fd() */
+	int link_fd;                        /* owned: the task iterator; -EBADF: not used */
+	struct sw_window *window;           /* the snapshot's arena's; NULL: all are stopped */
 	uint64_t maps_pages;        /* size of the memory that the maps describe; 0 unknown */
 	struct sw_proc_stat leader; /* of the thread group's leader */
 	const struct sw_tables *tables;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
 #include "capture/take.h"
+#include "capture/touchless.h"
 #include "errors.h"
 
 #include <pthread.h>
@@ -50,6 +51,17 @@ static int check_wanted(struct sw_take *take, size_t n)
 	return 0;
 }
 
+static void wchan_read(const struct sw_take *take, struct sw_thread *t)
+{
+	char name[32];
+	if (t->state != 'S' && t->state != 'D')
+		return;
+	(void) snprintf(name, sizeof(name), "%d/wchan", (int) t->tid); /* fits */
+	ssize_t n = sw_proc_read_small(take->target->task_fd, name, t->wchan, sizeof(t->wchan));
+	if (n <= 0 || strcmp(t->wchan, "0") == 0)
+		t->wchan[0] = '\0';
+}
+
 /* What /proc says of a thread. False: it is gone. */
 bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 		      struct sw_proc_stat *ret_stat)
@@ -64,13 +76,7 @@ bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 	/* Hundredths of a second. schedstat has nanoseconds, for the price of a third file. */
 	t->cpu_ns = (int64_t) (ret_stat->cpu_ticks *
 			       (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK)));
-	if (t->state == 'S' || t->state == 'D') {
-		(void) snprintf(name, sizeof(name), "%d/wchan", (int) t->tid); /* fits */
-		ssize_t n =
-			sw_proc_read_small(take->target->task_fd, name, t->wchan, sizeof(t->wchan));
-		if (n <= 0 || strcmp(t->wchan, "0") == 0)
-			t->wchan[0] = '\0';
-	}
+	wchan_read(take, t);
 	return true;
 }
 
@@ -92,8 +98,12 @@ static void tracee_init(struct sw_take *take, struct sw_tracee *tracee, const st
 
 static void thread_init(struct sw_thread *t, pid_t tid)
 {
-	*t = (struct sw_thread){
-		.tid = tid, .state = '?', .syscall = -1, .cpu_ns = -1, .stop_ns = -1};
+	*t = (struct sw_thread){.tid = tid,
+				.state = '?',
+				.syscall = -1,
+				.cpu_ns = -1,
+				.stop_ns = -1,
+				.since_ns = -1};
 }
 
 static int arrays_create(struct sw_take *take)
@@ -128,6 +138,10 @@ static void describe_all(struct crew *crew)
 		for (size_t i = first; i < crew->n && i < first + CREW_SHARE; i++) {
 			struct sw_thread *t = &take->snap->threads[i];
 			struct sw_proc_stat stat;
+			if (take->window != NULL) { /* the iterator has said the rest */
+				wchan_read(take, t);
+				continue;
+			}
 			thread_init(t, take->stop.tids[i]);
 			if (!sw_take_describe(take, t, &stat))
 				continue; /* its state stays '?' */
@@ -191,8 +205,13 @@ int sw_take_threads_and_maps(struct sw_take *take)
 	else if ((r = check_wanted(take, crew.n)) < 0)
 		return r;
 	r = sw_capture_room_create(take->snap, s, &take->options, crew.n, &take->room, take->err);
+	if (r == 0 && take->link_fd >= 0)
+		r = sw_take_first_pass(take, &crew.n);
 	if (r < 0)
 		return r;
+	if (take->window != NULL &&
+	    !sw_proc_stat_read(take->target->proc_fd, "stat", &take->leader))
+		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
 	crew_start(&crew);
 	r = sw_take_maps(take);
 	if (!crew.helped)

@@ -98,6 +98,8 @@ static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw
 		.syscall = (int64_t) user_reg(desc, USER_ORIG_RAX),
 		.cpu_ns = cpu_time_ns(desc),
 		.stop_ns = -1,
+		.since_ns = -1,
+		.captured_by = SW_CAPTURED_CORE,
 		.fs_base = user_reg(desc, USER_FS_BASE),
 		.gs_base = user_reg(desc, USER_GS_BASE),
 	};

@@ -116,6 +116,8 @@ static void take_thread(struct sw_fixture_loader *l, struct sw_fixture_line *lin
 	t->tid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
 	t->captured = sw_fixture_u64(line, 1);
 	t->reason = (int) sw_fixture_u64(line, INT32_MAX);
+	t->since_ns = -1;
+	t->captured_by = t->captured ? SW_CAPTURED_FIXTURE : SW_CAPTURED_NOT;
 	t->flags = (uint32_t) sw_fixture_u64(line, UINT32_MAX);
 	sw_fixture_string(line, state, sizeof(state));
 	t->state = state[0] != '\0' ? state[0] : '?';

@@ -46,7 +46,9 @@ struct sw_module {
 struct sw_context {
 	struct sw_module **modules; /* owned */
 	size_t n_modules, capacity;
-	struct sw_map64 by_identity; /* mix of device, inode, mtime, size -> index */
+	struct sw_map64 by_identity;    /* mix of device, inode, mtime, size -> index */
+	int iterator_fd;                /* owned: program of the task iterator; -EBADF: none */
+	struct sw_error iterator_error; /* why it was not loaded; code 0: it was not tried */
 };
 
 /* Takes over fd (also on failure) of a regular file whose fstat is *st; the same file gives the

@@ -24,6 +24,7 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 	snap->process.exe = "";
 	snap->process.cgroup = "";
 	snap->process.uptime_ms = -1;
+	snap->iterator_refused = "";
 	*ret = snap;
 	return 0;
 }
@@ -196,4 +197,16 @@ const char *sw_warning_name(enum sw_warning_code code)
 	case SW_WARN_RUNTIME: return "runtime";
 	}
 	return "unknown";
+}
+
+const char *sw_captured_by_name(enum sw_captured_by by)
+{
+	switch (by) {
+	case SW_CAPTURED_NOT: return NULL;
+	case SW_CAPTURED_ITERATOR: return "iterator";
+	case SW_CAPTURED_PTRACE: return "ptrace";
+	case SW_CAPTURED_CORE: return "core";
+	case SW_CAPTURED_FIXTURE: return "fixture";
+	}
+	return NULL;
 }

@@ -136,7 +136,7 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 	switch (sw_restart_decide(call.number, call.result, call.args, s->restart)) {
 	case SW_RESTART_NOTHING: break;
 	case SW_RESTART_HIDE: t->hide_stop = true; break;
-	case SW_RESTART_VISIBLE: t->visible = t->signal == 0; break; /* else the signal's doing */
+	case SW_RESTART_VISIBLE: t->visible |= t->signal == 0; break; /* else the signal's doing */
 	}
 }
 

@@ -37,6 +37,7 @@ struct sw_tracee {
 	int reason;     /* SW_E_* */
 	int signal;     /* caught on its way to the thread; handed on when it is let go */
 	int64_t interrupt_ns, release_ns;
+	int64_t held_ns; /* in earlier stops of the same capture */
 	struct user_regs_struct regs;
 };
 

@@ -2,15 +2,18 @@
 /*
  * drive_capture PID [name=value...]: one snapshot as a program that embeds libwalk takes it. Options:
  * stack_bytes, total_bytes, max_threads, max_stop_ms, restart, running_only, no_realtime, tid (may be
- * repeated), count (snapshots to take), permit (0 refuses, 1 allows when asked in the stop). Prints
- * lines of words:
+ * repeated), count (snapshots to take), stop (enum sw_stop_mode), permit (0 refuses, 1 allows when
+ * asked, 2 allows the first time only). Prints lines of words:
  *
  *	thread TID captured REASON STATE SP STACK END BYTES INTERRUPTED
  *	range START BYTES
  *	warning NAME TID REASON
  *	times ATTACH STOPPED LONGEST COPY TAKE
  *	word VALUE SOURCE	the first word of each captured stack: "copy" or "live"
- *	permit TID STATE N	the thread that permit was asked of, its state, threads with a tracer
+ *	permit TID STATE N TIMES	the thread that permit was asked of, its state, threads with a
+ *				tracer, how often it was asked
+ *	by TID HOW		how a thread was captured
+ *	stopped N		threads
  *	left WHAT		what a snapshot left behind in this process or on the target
  *	error WIRE_NAME		instead of all that
  */
@@ -89,7 +92,7 @@ static int traced(pid_t pid)
 
 struct permit {
 	pid_t pid;
-	bool answer;
+	long answer;
 	int asked, tid, traced;
 	char state;
 };
@@ -108,7 +111,7 @@ static bool permit(void *arg, int task_fd)
 	p->state = end != NULL ? end[2] : '?';
 	p->traced = traced(p->pid);
 	p->asked++;
-	return p->answer;
+	return p->answer == 1 || (p->answer == 2 && p->asked == 1);
 }
 
 static void traces_compare(const struct traces *before, pid_t pid)
@@ -156,6 +159,11 @@ static void print_snapshot(const struct sw_snapshot *snap)
 	for (size_t i = 0; i < snap->n_warnings; i++)
 		printf("warning %s %d %s\n", sw_warning_name(snap->warnings[i].code),
 		       (int) snap->warnings[i].tid, sw_error_wire(snap->warnings[i].reason));
+	for (size_t i = 0; i < snap->n_threads; i++)
+		if (snap->threads[i].captured)
+			printf("by %d %s\n", (int) snap->threads[i].tid,
+			       sw_captured_by_name(snap->threads[i].captured_by));
+	printf("stopped %zu\n", snap->n_stopped);
 	const struct sw_times *t = &snap->times;
 	printf("times %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", t->attach_ns,
 	       t->stopped_ns, t->longest_thread_ns, t->copy_ns, t->take_ns);
@@ -177,6 +185,8 @@ static void option_set(struct sw_snapshot_options *o, pid_t *tids, long *count, 
 		o->max_threads = (size_t) number;
 	else if (strncmp(word, "max_stop_ms", length) == 0)
 		o->max_stop_ms = (uint32_t) number;
+	else if (strncmp(word, "stop", length) == 0)
+		o->stop = (enum sw_stop_mode) number;
 	else if (strncmp(word, "restart", length) == 0)
 		o->restart = (enum sw_restart) number;
 	else if (strncmp(word, "running_only", length) == 0)
@@ -186,7 +196,7 @@ static void option_set(struct sw_snapshot_options *o, pid_t *tids, long *count, 
 	else if (strncmp(word, "count", length) == 0)
 		*count = number;
 	else if (strncmp(word, "permit", length) == 0) {
-		asked->answer = number != 0;
+		asked->answer = number;
 		o->permit = permit;
 	} else if (strncmp(word, "tid", length) == 0 && o->n_tids < TIDS_MAX)
 		tids[o->n_tids++] = (pid_t) number;
@@ -226,7 +236,7 @@ int main(int argc, char **argv)
 	if (r < 0)
 		printf("error %s\n", sw_error_wire(r));
 	if (asked.asked > 0)
-		printf("permit %d %c %d\n", asked.tid, asked.state, asked.traced);
+		printf("permit %d %c %d %d\n", asked.tid, asked.state, asked.traced, asked.asked);
 	sw_target_close(target);
 	sw_context_destroy(ctx);
 	traces_compare(&before, pid);

@@ -185,6 +185,13 @@ def dump(target, *args, status=(0,)):
 patient_dump = dump  # where a test wants to say so
 
 
+def iterator_refused():
+    """Why the task iterator cannot be used here; "" when it can."""
+    ran = subprocess.run([os.path.join(TARGETS, "drive_iterate"), "time", str(os.getpid()), "1"],
+                         capture_output=True, text=True)
+    return "" if ran.returncode == 0 else ran.stdout.strip() or ran.stderr.strip()
+
+
 def state_of(pid, tid=None):
     """State letter of a thread, '' when it is gone."""
     try:

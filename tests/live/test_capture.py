@@ -5,11 +5,12 @@ times; and that nothing is left behind in that program."""
 import os
 import subprocess
 
-from harness import TARGETS, Tap, Target, state_of, wait_until
+from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_until
 from safety import held, tasks
 
 STACK_DEFAULT = 256 << 10
 DEEP_BYTES = 1 << 20
+AUTO, NEVER, ALWAYS = range(3)  # enum sw_stop_mode
 
 
 class Captured:
@@ -131,7 +132,7 @@ def subsets(tap):
 def times(tap):
     with Target("stacks") as target:
         threads_of(target)
-        attach, stopped, longest, copy, take = map(int, Captured(target.pid).of("times")[0])
+        attach, stopped, longest, copy, take = map(int, Captured(target.pid, stop=ALWAYS).of("times")[0])
         tap.check(0 < copy < stopped and 0 < longest <= stopped and
                   0 < attach and attach + stopped < take, "times are in proportion",
                   (attach, stopped, longest, copy, take))
@@ -164,22 +165,57 @@ def permission(tap):
         threads = threads_of(target)
         everybody = str(len(tasks(target.pid)))
         for answer in (1, 0):
-            got = Captured(target.pid, permit=answer)
-            tap.equal(got.of("permit"), [[str(target.pid), "t", everybody]],
+            got = Captured(target.pid, permit=answer, stop=ALWAYS)
+            tap.equal(got.of("permit"), [[str(target.pid), "t", everybody, "1"]],
                       f"permit {answer}: asked once, with every thread stopped")
             tap.equal(got.error, [] if answer else ["not_permitted"], f"permit {answer}: the end")
             tap.equal(len(got.threads), len(tasks(target.pid)) if answer else 0,
                       f"permit {answer}: what there is")
             tap.equal((got.left, held(target.pid)), ([], []), f"permit {answer}: nothing is left")
         tid = threads["shallow"][0]
-        got = Captured(target.pid, f"tid={tid}", permit=1)
-        tap.equal(got.of("permit"), [[str(tid), "t", "1"]], "permit: of a thread that is held")
+        got = Captured(target.pid, f"tid={tid}", permit=1, stop=ALWAYS)
+        tap.equal(got.of("permit"), [[str(tid), "t", "1", "1"]], "permit: of a thread that is held")
     with Target("states", "zombie_leader") as target:
         wait_until(lambda: state_of(target.pid) == "Z", "the leader to end")
-        got = Captured(target.pid, permit=1)
-        (tid, state, _), = got.of("permit")
+        got = Captured(target.pid, permit=1, stop=ALWAYS)
+        (tid, state, _, _), = got.of("permit")
         tap.check(int(tid) != target.pid and state == "t", "permit: a zombie leader is not asked",
                   got.lines)
+
+
+def untouched_permission(tap):
+    """Where nothing is stopped it is asked before and after the copy, and either answer counts."""
+    with Target("states", "plain", 3) as target:
+        wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
+                   "all threads to wait")
+        got = Captured(target.pid, permit=1, stop=NEVER)
+        tap.equal(got.of("permit"), [[str(target.pid), "S", "0", "2"]],
+                  "untouched: asked before and after, with no thread stopped")
+        tap.equal((got.of("stopped"), {how for _, how in got.of("by")}), ([["0"]], {"iterator"}),
+                  "untouched: captured by the iterator")
+        for answer, asked in ((0, "1"), (2, "2")):
+            got = Captured(target.pid, permit=answer, stop=NEVER)
+            tap.equal((got.error, got.threads), (["not_permitted"], {}),
+                      f"untouched: refused when asked for the {asked}. time")
+
+
+def spinning(tap):
+    """A thread that does not leave its CPU: stopped for its own copy, or listed without stack."""
+    with Target("stacks") as target:
+        threads = threads_of(target)
+        spins = threads["spinning"][0]
+        got = Captured(target.pid, stop=NEVER, max_stop_ms=30)
+        tap.equal(got.of("stopped"), [["0"]], "never: nothing is stopped")
+        others = {tid for tid, t in got.threads.items() if tid != spins and t["captured"]}
+        tap.equal(len(others), len(tasks(target.pid)) - 1, "never: all others are captured")
+        tap.check(got.threads[spins]["captured"] or got.threads[spins]["reason"] == "running",
+                  "never: the one that spins was preempted, or is listed as running", got.lines)
+        got = Captured(target.pid)
+        by = {int(tid): how for tid, how in got.of("by")}
+        tap.equal(len(by), len(tasks(target.pid)), "auto: all are captured")
+        tap.equal({how for tid, how in by.items() if tid != spins}, {"iterator"},
+                  "auto: who waits is not stopped")
+        tap.equal(got.left, [], "auto: nothing is left")
 
 
 def main():
@@ -187,6 +223,12 @@ def main():
     for test in (whole_stacks, deep_stack, alternate_stack, subsets, times, nothing_left, refusals,
                  permission):
         tap.guard(test)
+    refused = iterator_refused()
+    for test in (untouched_permission, spinning):
+        if refused:
+            tap.skip(test.__name__, refused)
+        else:
+            tap.guard(test)
     tap.done()
 
 

@@ -10,7 +10,8 @@ import socket
 import subprocess
 import tempfile
 
-from harness import (BUILD, SNAPWALK, Tap, Target, no_mounts, public, snapwalk, state_of, tool,
+from harness import (BUILD, SNAPWALK, Tap, Target, iterator_refused, no_mounts, public, snapwalk,
+                     state_of, tool,
                      wait_until)
 from safety import held
 
@@ -192,7 +193,14 @@ def other_tracer(tap):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_until(lambda: states(target.pid) == ["t"] * 7, "gdb to attach")
-            said(tap, snapwalk(target.pid), 1, r"\(already_traced\): ", "another tracer")
+            said(tap, snapwalk(target.pid, "--stop", "always"), 1, r"\(already_traced\): ",
+                 "another tracer")
+            if not iterator_refused():
+                report = json.loads(snapwalk(target.pid, "--json").stdout)
+                tap.equal([t["captured_by"] for t in report["threads"]], ["iterator"] * 7,
+                          "a process under gdb: every thread is captured")
+                tap.equal({s["end"] for s in report["stacks"]}, {"complete"},
+                          "a process under gdb: its stacks are whole")
             result = snapwalk("doctor", target.pid)
             tap.check(result.returncode == 77
                       and re.search(rf"^refused +tracer +thread {target.pid} is traced by "

@@ -3,7 +3,8 @@
 """Kernels that lack a system call give the same dump (targets/without.c takes it away)."""
 import os
 
-from harness import SNAPWALK, TARGETS, Tap, Target, state_of, wait_until
+from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, state_of,
+                     wait_until)
 from safety import capture, frames_of, held, run, tasks
 
 WITHOUT = os.path.join(TARGETS, "without")
@@ -16,6 +17,8 @@ CASES = (
     ["openat2", "statx"],
     ["getrandom", "memfd_create", "close_range"],
     ["madvise", "mlock"],
+    ["bpf=EPERM"],
+    ["bpf"],
     ["process_vm_readv", "pidfd_open", "pidfd_send_signal", "sched_setscheduler", "openat2",
      "statx", "getrandom"],
 )
@@ -32,8 +35,34 @@ def same_without(tap, target):
         tap.equal(held(target.pid), [], f"and nothing held without {' '.join(calls)}")
 
 
+def without_iterator(tap, target):
+    """bpf() is refused, as in a container: all threads are stopped, and the reason is said."""
+    for how in ("bpf=EPERM", "bpf"):
+        command = [WITHOUT, how, "--", SNAPWALK]
+        report = capture(target.pid, status=(0,), command=command)
+        tap.equal((report["timings"]["n_stopped"], {t["captured_by"] for t in report["threads"]}),
+                  (9, {"ptrace"}), f"{how}: all threads are stopped")
+        code, out, err, _ = run("dump", "-v", target.pid, command=command)
+        tap.check(code == 0 and "All threads were stopped: bpf() is" in out,
+                  f"{how}: -v says why", out[:400] + err)
+        code, out, err, _ = run("dump", "--json", "--stop", "never", target.pid, command=command)
+        tap.check(code != 0 and out == "" and "cannot be captured without a stop: bpf() is" in err
+                  and err.count("\n") == 1, f"{how}: --stop never is refused, in one line", err)
+        code, out, err, _ = run("doctor", command=command)
+        tap.check("bpf() is" in out, f"{how}: doctor says it", out + err)
+        tap.equal(held(target.pid), [], f"{how}: nothing held")
+
+
+def never_without_ptrace(tap, target):
+    """Nothing is stopped where nothing runs, so ptrace() is not needed."""
+    report = capture(target.pid, "--stop", "never", status=(0,),
+                     command=[WITHOUT, "ptrace=EPERM", "--", SNAPWALK])
+    tap.equal({t["captured_by"] for t in report["threads"]}, {"iterator"},
+              "--stop never: ptrace() is not called")
+
+
 def without_ptrace(tap, target):
-    code, out, err, _ = run("dump", "--json", target.pid,
+    code, out, err, _ = run("dump", "--json", "--stop", "always", target.pid,
                             command=[WITHOUT, "ptrace=EPERM", "--", SNAPWALK])
     tap.equal((code, out), (77, ""), "without ptrace: exit status 77, no output")
     tap.check(err.startswith(f"snapwalk: {target.pid}: ") and "(not_permitted)" in err
@@ -45,6 +74,11 @@ def main():
     with Target("states", "plain", 8) as target:
         tap.guard(same_without, target)
         tap.guard(without_ptrace, target)
+        if iterator_refused():
+            tap.skip("the task iterator", iterator_refused())
+        else:
+            tap.guard(without_iterator, target)
+            tap.guard(never_without_ptrace, target)
     tap.done()
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from harness import Tap, Target, state_of, wait_until
+from harness import Tap, Target, iterator_refused, state_of, wait_until
 from safety import Lines, capture
 
 DUMPS = 20
@@ -20,6 +20,7 @@ SLEEPS_MS = (12000, 60000, 300000)
 SLEEPS = ("nanosleep", "clock_nanosleep_relative", "clock_nanosleep_absolute", "usleep")
 SLACK_MS = 2000  # of the scheduler on a busy machine, apart from what the control tells
 MODES = ("none", "infinite", "all")
+TOUCHLESS = ("never", "auto")  # of --stop
 EINTR = 4
 
 # System call that each thread is seen in; a delay that a stop interrupted shows restart_syscall.
@@ -73,6 +74,7 @@ class Blocked:
         self.early = [w for w in words if w[0] == "return"]
         self.output = Lines(self.target)
         self.seen = 0
+        self.stopped = 0  # threads, in dumps that need not stop any
         wait_until(self.settled, "every thread to wait in its call")
         return self
 
@@ -101,7 +103,10 @@ class Blocked:
 
     def dump(self, mode):
         """One dump; marks the calls that it says it interrupts, returns their number."""
-        report = capture(self.pid, "--restart", mode, "--symbols", "none")
+        how = ["--stop", mode] if mode in TOUCHLESS else ["--stop", "always", "--restart", mode]
+        report = capture(self.pid, *how, "--symbols", "none")
+        if mode in TOUCHLESS:
+            self.stopped += report["timings"]["n_stopped"]
         flagged = [t["tid"] for t in report["threads"] if t.get("interrupted")]
         for tid in flagged:
             self.by_tid[tid].flagged = True
@@ -167,12 +172,16 @@ def feel_in(tap, mode, collect, sleep_ms):
         tap.equal(sum(n for n, _ in counted), len(interrupted),
                   f"{mode}: interrupted_calls adds up to the calls that returned EINTR")
         check_returns(tap, mode, calls)
+        if mode == "never":
+            tap.equal(blocked.stopped, 0, "--stop never: no thread was stopped")
         check_events(tap, mode, blocked, control, sleep_ms)
 
 
 def check_returns(tap, mode, calls):
     for call in calls:
-        if call.kind == "none" and mode != "none" or call.kind == "sleep" or mode == "all" and (
+        if mode in TOUCHLESS:
+            tap.equal(call.returned, None, f"--stop {mode}: {call.name} did not return")
+        elif call.kind == "none" and mode != "none" or call.kind == "sleep" or mode == "all" and (
                 call.kind == "limit"):
             tap.equal(call.returned, None, f"{mode}: {call.name} did not return")
     if mode == "none":
@@ -285,15 +294,16 @@ def cell(name, mode, collect):
 def markdown(collect, kinds):
     """Calls that show anything have a row each; the others share the last one."""
     spoken = {name: SPOKEN.get(name, f"`{name}`") for name in kinds}
-    cells = {name: [cell(name, mode, collect) for mode in MODES] for name in kinds}
-    print("| blocked in | time limit | `--restart none` (as other tracers) | default | "
-          "`--restart all` |\n|---|---|---|---|---|")
+    columns = ("auto", *MODES)
+    cells = {name: [cell(name, mode, collect) for mode in columns] for name in kinds}
+    print("| blocked in | time limit | default | `--stop always --restart none` (as other tracers) "
+          "| `--stop always` | `--stop always --restart all` |\n|---|---|---|---|---|---|")
     for name, kind in kinds.items():
         if set(cells[name]) != {UNNOTICED}:
             print(f"| {spoken[name]} | {LIMITS[kind]} | {' | '.join(cells[name])} |")
     others = [name for name in kinds if set(cells[name]) == {UNNOTICED}]
     print(f"| {len(others)} others: {', '.join(spoken[name] for name in others)} | some | "
-          f"{' | '.join([UNNOTICED] * 3)} |")
+          f"{' | '.join([UNNOTICED] * 4)} |")
 
 
 class Quiet(Tap):
@@ -313,7 +323,10 @@ def main():
     table = "--markdown" in sys.argv
     tap = Quiet() if table else Tap()
     collect = {}
-    for mode in MODES:
+    refused = iterator_refused()
+    if refused:
+        tap.skip("--stop never and auto", refused)
+    for mode in MODES if refused else MODES + TOUCHLESS:
         tap.guard(feel, mode, collect)
     if table:
         with Blocked(LIMIT_MS, SLEEPS_MS[0]) as blocked:

@@ -104,7 +104,7 @@ def aimed_instants(tap):
         for n in range(1, 10 * AIMED_KILLS):
             if n > AIMED_KILLS and hits >= AIMED_KILLS // 4:
                 break
-            process = start(storm.pid)
+            process = start(storm.pid, "--stop", "always")
             leader = generator.choice(tasks(storm.pid))
             if while_traced(storm.pid, process, leader):
                 wait_exact(generator.uniform(0, 0.0015))
@@ -129,7 +129,8 @@ def restart_written(tap):
         calls = [line.split() for line in target.lines if line.startswith("call ")]
         seconds = run_time(target.pid)
         for _ in range(AIMED_KILLS // 3):
-            kill_at(start(target.pid), generator.uniform(0, seconds))
+            kill_at(start(target.pid, "--stop", "always"),
+                    generator.uniform(0, seconds))
             if let_go(target.pid):
                 break
         tap.equal(let_go(target.pid), [], "blocked threads: none stayed stopped or traced")

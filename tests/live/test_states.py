@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from harness import (PATIENT, SNAPWALK, Tap, Target, stack_of, state_of, wait_blocked,
+from harness import (PATIENT, SNAPWALK, Tap, Target, iterator_refused, stack_of, state_of, wait_blocked,
                      wait_until)
 from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
                     status_field, tasks, thread_of, warned)
@@ -71,7 +71,15 @@ def vfork_parent(tap):
         wait_until(lambda: "D" in [state_of(target.pid, t) for t in tasks(target.pid)],
                    "the parent to wait in vfork")
         stuck = next(t for t in tasks(target.pid) if state_of(target.pid, t) == "D")
-        code, out, err, seconds = run("dump", "--json", *PATIENT, target.pid)
+        if not iterator_refused():
+            begin = time.monotonic()
+            report = capture(target.pid, *PATIENT, status=(0,))
+            thread = thread_of(report, stuck)
+            tap.equal((thread["captured_by"], thread["state"], report["timings"]["n_stopped"]),
+                      ("iterator", "D", 0), "vfork parent: captured, without a stop")
+            tap.equal(stack_of(report, stuck)["end"], "complete", "vfork parent: its whole stack")
+            tap.check(time.monotonic() - begin < SOON_S, "vfork parent: at once")
+        code, out, err, seconds = run("dump", "--json", "--stop", "always", *PATIENT, target.pid)
         report = parse(out)
         thread = thread_of(report, stuck)
         tap.equal(code, 3, "vfork parent: exit status 3")
@@ -102,7 +110,8 @@ def touched(tap):
         for n in range(10 * TOUCHED_DUMPS):
             if n >= TOUCHED_DUMPS and words:
                 break
-            _, out, err, _ = run("dump", "--json", "--symbols", "none", target.pid)
+            _, out, err, _ = run("dump", "--json", "--stop", "always", "--symbols", "none",
+                                 target.pid)
             thread = thread_of(parse(out), target.pid)
             if not thread["captured"]:
                 reasons.append(thread["reason"])
@@ -114,7 +123,13 @@ def touched(tap):
 
 def other_tracer(tap):
     with Target("states", "plain", 2) as target, Target("states", "trace", target.pid) as tracer:
-        code, out, err, seconds = run("dump", "--json", target.pid)
+        if not iterator_refused():
+            report = capture(target.pid, status=(0,))
+            tap.equal({t["captured_by"] for t in report["threads"]}, {"iterator"},
+                      "another tracer: all threads are captured, without a stop")
+            tap.equal(stack_of(report, target.pid)["end"], "complete",
+                      "another tracer: the traced thread's whole stack")
+        code, out, err, seconds = run("dump", "--json", "--stop", "always", target.pid)
         thread = None
         if out:
             thread = thread_of(parse(out), target.pid)
@@ -128,7 +143,7 @@ def other_tracer(tap):
         tap.equal(status_field(target.pid, target.pid, "TracerPid"), str(tracer.pid),
                   "another tracer: it keeps its thread")
     with Target("states", "plain", 0) as target, Target("states", "trace", target.pid) as tracer:
-        code, out, err, _ = run("dump", "--json", target.pid)
+        code, out, err, _ = run("dump", "--json", "--stop", "always", target.pid)
         tap.check(code in (1, 3, 77) and str(tracer.pid) in err and "(already_traced)" in err,
                   "another tracer of the only thread: named, with its pid", f"{code}\n{err}")
 
@@ -305,8 +320,8 @@ def slow_to_stop(tap):
     with Target("states", "idle", cpu) as target:
         outcomes, odd = [], []
         for _ in range(30):
-            code, out, err, seconds = run("dump", "--json", "--max-stop", "2", "--symbols", "none",
-                                          target.pid)
+            code, out, err, seconds = run("dump", "--json", "--stop", "always", "--max-stop", "2",
+                                          "--symbols", "none", target.pid)
             if code not in ANSWERED or seconds > 3 * SOON_S or (left := let_go(target.pid)):
                 odd.append((code, seconds, err, left))
                 continue
@@ -319,6 +334,10 @@ def slow_to_stop(tap):
                 odd.append(("stopped", report["timings"]))
             outcomes.append("late" if late else code)
         tap.equal(odd, [], "slow to stop: status 0, or 3 with stop_timeout, everything released")
+        if not iterator_refused():
+            report = capture(target.pid, "--max-stop", "50", "--symbols", "none", status=(0,))
+            tap.check(report["timings"]["n_stopped"] <= 1, "slow to stop: it need not stop",
+                      report["timings"])
         tap.check("late" in outcomes, "slow to stop: --max-stop 2 was too short at least once",
                   outcomes)
 

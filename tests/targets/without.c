@@ -32,6 +32,7 @@ static const struct {
 	{"madvise", SYS_madvise},
 	{"mlock", SYS_mlock},
 	{"ptrace", SYS_ptrace},
+	{"bpf", SYS_bpf},
 };
 
 enum { CALLS_MAX = 16 };

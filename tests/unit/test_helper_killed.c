@@ -178,7 +178,8 @@ struct fixture {
 
 static int take(struct fixture *f, int at, struct sw_snapshot **ret, struct sw_error *err)
 {
-	const struct sw_snapshot_options options = {.max_stop_ms = MAX_STOP_MS};
+	const struct sw_snapshot_options options = {.stop = SW_STOP_ALWAYS,
+						    .max_stop_ms = MAX_STOP_MS};
 	calls = 0;
 	die_at = at;
 	return sw_snapshot_take(f->ctx, f->target, &options, ret, err);

@@ -7,8 +7,7 @@
  *
  *	sw_context_create -> sw_target_open -> sw_snapshot_take -> sw_walk_all
  *
- * Only sw_snapshot_take() stops the process, for milliseconds; when it returns the process runs
- * again and is not needed any more (unless a stack was deeper than what was copied).
+ * Only sw_snapshot_take() may stop threads, for milliseconds; when it returns the process runs and is not needed any more (unless a stack was deeper than what was copied).
  * The library prints nothing, never exits, has no global state and leaves signals alone. Objects of
  * one context belong to one thread at a time.
  */
@@ -102,6 +101,17 @@ struct sw_regs {
 	uint64_t sp_avma;
 };
 
+/** Where registers and stack of a thread come from. */
+enum sw_captured_by {
+	SW_CAPTURED_NOT,
+	SW_CAPTURED_ITERATOR, /* read while it was off the CPU, and proven unchanged: not touched */
+	SW_CAPTURED_PTRACE,   /* it was stopped */
+	SW_CAPTURED_CORE,
+	SW_CAPTURED_FIXTURE,
+};
+/** Wire name ("iterator"); static. NULL for SW_CAPTURED_NOT. */
+SW_PUBLIC const char *sw_captured_by_name(enum sw_captured_by by);
+
 struct sw_thread {
 	pid_t tid;
 	char comm[SW_COMM_MAX];
@@ -114,6 +124,8 @@ struct sw_thread {
 	bool interrupted; /* its system call returns EINTR because of us */
 	int64_t cpu_ns;   /* CPU time used, -1 when unknown */
 	int64_t stop_ns;  /* time it was held, -1 when never */
+	int64_t since_ns; /* for how long it had been off the CPU; 0: it was on one; -1: unknown */
+	enum sw_captured_by captured_by;
 	struct sw_regs regs;
 	uint64_t fs_base, gs_base;
 	uint64_t stack_avma;     /* first byte of the copied stack */
@@ -142,11 +154,11 @@ struct sw_process {
 
 /** All times are CLOCK_MONOTONIC differences in ns; 0 for core files. */
 struct sw_times {
-	int64_t attach_ns;         /* SEIZE of all threads (they run on meanwhile) */
-	int64_t stopped_ns;        /* first thread interrupted until last one released */
+	int64_t attach_ns;  /* SEIZE of all threads (they run on meanwhile) */
+	int64_t stopped_ns; /* first thread interrupted until last one released; 0: none was */
 	int64_t longest_thread_ns; /* longest time one thread was held */
-	int64_t copy_ns;           /* registers and memory, part of stopped_ns */
-	int64_t take_ns;           /* all of sw_snapshot_take() */
+	int64_t copy_ns; /* registers and memory; part of stopped_ns when all are stopped */
+	int64_t take_ns; /* all of sw_snapshot_take() */
 };
 
 enum sw_warning_code {
@@ -186,7 +198,11 @@ struct sw_snapshot {
 	size_t n_warnings;
 	struct sw_times times;
 	size_t interrupted_calls;
-	bool live; /* taken from a running process (not a core or fixture) */
+	size_t n_stopped; /* threads that were stopped, however shortly */
+	const char
+		*iterator_refused; /* why all threads were stopped though it was not asked for, in
+					 words; "" otherwise. The snapshot's */
+	bool live;                 /* taken from a running process (not a core or fixture) */
 	struct sw_snapshot_priv *priv;
 };
 
@@ -224,8 +240,21 @@ enum sw_restart {
 	SW_RESTART_ALL,      /* also calls with a limit: each stop begins the limit anew */
 };
 
+/** Which threads may be stopped. */
+enum sw_stop_mode {
+	SW_STOP_AUTO,   /* those that are on a CPU; all where the task iterator is refused */
+	SW_STOP_NEVER,  /* none: a thread that stays on a CPU is listed without stack */
+	SW_STOP_ALWAYS, /* all */
+};
+
 /** Zero-initialised means the defaults. */
 struct sw_snapshot_options {
+	enum sw_stop_mode stop;
+	/*
+	 * For somebody without the capabilities for it: a link of the task iterator that is limited
+	 * to the target, made in our pid namespace. Borrowed. 0: it is made here.
+	 */
+	int iterator_fd;
 	uint32_t max_stop_ms; /* default 100 */
 	size_t stack_bytes;   /* per thread, default 256 KiB */
 	size_t total_bytes;   /* all copied memory, default 512 MiB */
@@ -236,11 +265,12 @@ struct sw_snapshot_options {
 	size_t n_tids;
 	bool running_only; /* only threads in state R are stopped */
 	/*
-	 * For somebody who captures on behalf of others: called while the threads are stopped, so
-	 * that the process can neither change its ids nor become another program, and before any
-	 * of its memory is copied. False: everything is let go, and the answer is
-	 * -SW_E_NOT_PERMITTED. task_fd is the /proc/PID/task/TID directory of a thread that is
-	 * stopped; it may be read ("status"). The process waits meanwhile: be quick. This runs in a
+	 * For somebody who captures on behalf of others. Called while threads are stopped, so that
+	 * the process can neither change its ids nor become another program, and before any of its
+	 * memory is copied; where nothing is stopped, before and after the copy, which is thrown
+	 * away if the process became another program in between. False: everything is let go, and
+	 * the answer is -SW_E_NOT_PERMITTED. task_fd is the /proc/PID/task/TID directory of a
+	 * thread; it may be read ("status"). The process waits meanwhile: be quick. This runs in a
 	 * process that shares our memory, on a stack of 256 KiB, and that is killed when it takes
 	 * too long: what it has locked or allocated then stays so. NULL: everybody may.
 	 */
@@ -249,15 +279,24 @@ struct sw_snapshot_options {
 };
 
 /**
- * Stop all threads, copy registers and stacks, let them go.
+ * Copy registers and stacks of all threads. Blocked and preempted threads are read by the kernel's
+ * task iterator and proven unchanged; the others are stopped and let go: see enum sw_stop_mode.
  *
- * A thread that cannot be stopped is in the snapshot with its reason: not an error.
+ * A thread that cannot be captured is in the snapshot with its reason: not an error.
  * @return 0; -SW_E_NOT_PERMITTED, -SW_E_TRACED (no thread could be captured), -SW_E_EXITED,
- *         -SW_E_CHANGED, -SW_E_STOP_TIMEOUT (nothing stopped), -SW_E_NOMEM, -SW_E_IO.
+ *         -SW_E_CHANGED, -SW_E_STOP_TIMEOUT (nothing stopped), -SW_E_RUNNING, -SW_E_NOMEM, -SW_E_IO;
+ *         with SW_STOP_NEVER also -SW_E_UNSUPPORTED: there is no task iterator.
  */
 SW_PUBLIC int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
 			       const struct sw_snapshot_options *options, struct sw_snapshot **ret,
 			       struct sw_error *err);
+
+/**
+ * Whether this process may use the task iterator, without which SW_STOP_AUTO stops all threads: loads
+ * it, and lets it go.
+ * @return 0; -SW_E_NOT_PERMITTED or -SW_E_UNSUPPORTED with the reason in words; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_iterator_check(struct sw_error *err);
 
 /**
  * A snapshot from an ELF core file.

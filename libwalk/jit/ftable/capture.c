@@ -231,6 +231,8 @@ int sw_ftable_capture(struct sw_jit_capture *c)
 	if (h == NULL) /* there is none, or no memory for it */
 		return 0;
 	h->capture = c->capture;
+	/* The window may be repeated. */
+	h->n_chunks = h->copies = h->record_bytes = h->payload_bytes = h->looks = 0;
 	for (size_t i = 0; i < c->n_anchors; i++) {
 		bool again = false;
 		for (size_t k = 0; k < i && !again; k++)

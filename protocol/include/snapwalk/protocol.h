@@ -67,9 +67,11 @@ struct sw_report_thread {
 	const char *wchan;   /* NULL: none */
 	const char *syscall; /* name or number; NULL: none */
 	bool interrupted;
-	int64_t cpu_ns;                          /* -1: unknown */
-	int64_t stop_us;                         /* -1: never held */
-	int32_t stack;                           /* index into stacks[], -1 when not captured */
+	int64_t cpu_ns;          /* -1: unknown */
+	int64_t stop_us;         /* -1: never held */
+	const char *captured_by; /* "iterator" ...; NULL: not captured, or not said */
+	int64_t since_ms;        /* for how long it had been off the CPU, -1: unknown */
+	int32_t stack;           /* index into stacks[], -1 when not captured */
 	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
 };
 
@@ -127,6 +129,8 @@ struct sw_report {
 		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;
 		int64_t symbolize_us, total_us;
 		size_t interrupted_calls;
+		const char *stopped_why; /* why all threads were, though not asked for; NULL */
+		int64_t n_stopped;       /* threads; -1: an older dump, which does not say */
 	} timings;
 	struct sw_report_thread *threads;
 	size_t n_threads;

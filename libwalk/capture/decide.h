@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CAPTURE_DECIDE_H
+#define SW_CAPTURE_DECIDE_H
+
+#include "iterate/record.h"
+
+#include <snapwalk/walk.h>
+
+/* What the task iterator's records decide: who is read, who is taken again, who is stopped. */
+
+enum sw_take_how {
+	SW_TAKE_READ,  /* its registers are there */
+	SW_TAKE_AGAIN, /* on a CPU, or in execve(): not now */
+	SW_TAKE_NOT,   /* there is nothing to take; the reason says why */
+};
+
+/* *ret_reason: SW_E_* for SW_TAKE_NOT, else 0. */
+enum sw_take_how sw_take_how(const struct sw_iterate_record *record, int *ret_reason);
+
+/* What is known after a window. */
+struct sw_round {
+	enum sw_stop_mode mode; /* AUTO or NEVER */
+	bool hooks;             /* what was copied for hooks must be of one instant */
+	bool quiescent;         /* and it was */
+	size_t n_whole;         /* windows with all threads so far */
+	bool all_stopped;       /* the last one was a full stop */
+	size_t n_rest;          /* threads that are still to be taken */
+	size_t n_rest_running;  /* of these, on a CPU at the last look */
+	size_t n_waiting;       /* threads of the process that waited for a CPU */
+	size_t n_tries;         /* windows with the rest so far */
+	size_t n_stops;         /* of these, with threads stopped */
+	int64_t elapsed_ns, limit_ns;
+};
+
+enum sw_next {
+	SW_NEXT_DONE,
+	SW_NEXT_WHOLE,         /* all threads once more, and the hooks */
+	SW_NEXT_WHOLE_RUNNING, /* the same with those stopped that are on a CPU */
+	SW_NEXT_WHOLE_STOP,    /* the same with all stopped */
+	SW_NEXT_WHOLE_LAST,    /* the same with none stopped, for good: hooks are told */
+	SW_NEXT_REST,          /* only those that are left */
+	SW_NEXT_REST_RUNNING,  /* those of them stopped that are on a CPU */
+	SW_NEXT_REST_STOP,     /* all of them stopped */
+	SW_NEXT_GIVE_UP,       /* the rest is listed without stack */
+};
+
+enum {
+	SW_WHOLE_MAX = 3,         /* windows before the full stop */
+	SW_RUNNING_TRIES = 3,     /* looks at a thread that is on a CPU, with one to spare for it */
+	SW_STOPS_MAX = 3,         /* stops of what is left */
+	SW_WAITING_NS = 12000000, /* so long for a thread to be preempted by one that waits: a few
+				     turns of the scheduler (base_slice_ns is 3 ms) */
+	SW_MOVING_NS = 30000000,  /* so long for one that comes and goes */
+};
+
+enum sw_next sw_next_round(const struct sw_round *round);
+
+#endif

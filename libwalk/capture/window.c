@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * In the window: pass, copy, pass, and who was proven unchanged.
+ *
+ * May run while threads of the target are STOPPED, in the helper, on its small stack, and may be killed
+ * between any two instructions. Nothing here parses, opens, allocates, locks, names or prints; it waits
+ * for nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
+ */
+#include "capture/window.h"
+#include "capture/decide.h"
+#include "capture/stacks.h"
+#include "errors.h"
+#include "iterate/proof.h"
+#include "iterate/thread.h"
+#include "snapshot/snapshot.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Records that the second pass may have before the one that is looked for. Both list by age, so that
+ * there are none, unless the first one was cut. */
+enum { AHEAD_MAX = 64 };
+
+void sw_window_describe(struct sw_thread *t, const struct sw_iterate_record *record)
+{
+	char comm[SW_ITERATE_COMM + 1];
+	sw_iterate_comm(record, comm);
+	memcpy(t->comm, comm, sizeof(comm));
+	t->state = sw_iterate_state(record);
+	t->flags = record->flags;
+	t->cpu_ns = (int64_t) record->runtime_ns;
+	t->since_ns = sw_iterate_waits_ns(record);
+}
+
+/* A thread that came after the first listing. */
+static size_t thread_add(struct sw_window *w, const struct sw_iterate_record *record)
+{
+	struct sw_stop *s = w->stop;
+	if (s->n == s->capacity) {
+		s->overflow = true;
+		return SIZE_MAX;
+	}
+	w->threads[s->n] = (struct sw_window_thread){.start_ns = record->start_ns};
+	s->tracees[s->n] = (struct sw_tracee){.tid = (pid_t) record->tid,
+					      .phase = SW_TRACEE_LOST,
+					      .uninterruptible = sw_iterate_state(record) == 'D'};
+	w->room->snap->threads[s->n].tid = (pid_t) record->tid;
+	sw_window_describe(&w->room->snap->threads[s->n], record);
+	/* Killed between two instructions we leave no half of it. */
+	atomic_signal_fence(memory_order_release);
+	return s->n++;
+}
+
+/* Finds the thread of each record; both are in order of age, so the search goes on where it was. */
+static void records_match(struct sw_window *w, size_t which)
+{
+	const struct sw_iterate_record *records = w->records[which];
+	struct sw_stop *s = w->stop;
+	size_t known = s->n, at = 0;
+	for (size_t k = 0; k < w->passes[which].n; k++) {
+		const struct sw_iterate_record *record = &records[k];
+		size_t steps = 0;
+		while (steps < known && (s->tracees[at % known].tid != (pid_t) record->tid ||
+					 (w->threads[at % known].start_ns != record->start_ns &&
+					  w->threads[at % known].start_ns != 0))) {
+			steps++;
+			at++;
+		}
+		/* One that came between the passes is left to the next window. */
+		size_t i = steps < known                  ? at % known
+			   : which == 0 && s->new_threads ? thread_add(w, record)
+							  : SIZE_MAX;
+		if (i == SIZE_MAX)
+			continue;
+		w->threads[i].start_ns = record->start_ns;
+		w->threads[i].running = record->on_cpu != 0;
+		*(which == 0 ? &w->threads[i].before : &w->threads[i].after) = (uint32_t) k + 1;
+		at++;
+	}
+}
+
+static bool pass_read(struct sw_window *w, size_t which)
+{
+	for (size_t i = 0; i < w->stop->n; i++)
+		*(which == 0 ? &w->threads[i].before : &w->threads[i].after) = 0;
+	w->passes[which].n = 0;
+	if (sw_iterate_read(w->pass_fds[which], w->records[which], w->stop->capacity,
+			    &w->passes[which]) < 0)
+		return false;
+	w->stop->overflow |= w->passes[which].overflow;
+	records_match(w, which);
+	return true;
+}
+
+/* Whether nobody seems to run: what hooks are told, and what the second pass must confirm. */
+static bool nobody_runs(const struct sw_window *w)
+{
+	const struct sw_iterate_pass *p = &w->passes[0];
+	if (p->n == 0 || p->cut || p->overflow)
+		return false;
+	for (size_t k = 0; k < p->n; k++) {
+		const struct sw_iterate_record *r = &w->records[0][k];
+		if (!sw_iterate_is_worker(r) && (r->on_cpu != 0 || r->in_exec != 0))
+			return false;
+	}
+	return true;
+}
+
+/* Those that wait for a CPU. */
+static size_t waiting_count(const struct sw_window *w)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < w->passes[0].n; k++) {
+		const struct sw_iterate_record *r = &w->records[0][k];
+		n += r->on_cpu == 0 && r->state == 0 && r->exit_state == 0 &&
+		     !sw_iterate_is_worker(r);
+	}
+	return n;
+}
+
+/* Of one thread: what there is of it now. */
+static void thread_choose(struct sw_window *w, size_t i)
+{
+	struct sw_window_thread *t = &w->threads[i];
+	struct sw_tracee *tracee = &w->stop->tracees[i];
+	w->room->chosen[i] = false;
+	if (tracee->phase == SW_TRACEE_STOPPED && tracee->has_regs) {
+		w->room->chosen[i] = t->by_ptrace = true;
+		return;
+	}
+	if (t->taken || (tracee->phase == SW_TRACEE_LOST && tracee->reason == SW_E_SKIPPED))
+		return;
+	tracee->has_regs = false;
+	if (!w->with_passes)
+		return;
+	if (t->before == 0) {
+		/* A pass that was cut does not say that it is gone. */
+		if (!w->passes[0].cut && !w->passes[0].overflow)
+			tracee->reason = SW_E_EXITED;
+		return;
+	}
+	const struct sw_iterate_record *record = &w->records[0][t->before - 1];
+	int reason = 0;
+	if (sw_take_how(record, &reason) == SW_TAKE_READ) {
+		sw_iterate_registers(record, &tracee->regs);
+		tracee->has_regs = w->room->chosen[i] = true;
+		t->by_ptrace = false;
+	}
+	/* What ptrace said of it does not count where the iterator knows. */
+	tracee->reason = reason;
+}
+
+/* Through which thread memory is read: one that is held, if there is any. */
+static void carrier_choose(struct sw_window *w)
+{
+	const struct sw_stop *s = w->stop;
+	w->carrier = SIZE_MAX;
+	for (size_t i = 0; i < s->n; i++) {
+		bool held = w->room->chosen[i] && w->threads[i].by_ptrace;
+		if (w->room->chosen[i] && (held || w->carrier == SIZE_MAX))
+			w->carrier = i;
+		if (held)
+			break;
+	}
+	w->room->carrier = w->carrier != SIZE_MAX ? s->tracees[w->carrier].tid : 0;
+}
+
+/* Whether that thread was there, in the same program, from pass to pass. It may have run. */
+static bool carrier_lasts(const struct sw_window *w)
+{
+	if (w->carrier == SIZE_MAX)
+		return true;
+	const struct sw_window_thread *t = &w->threads[w->carrier];
+	if (t->by_ptrace)
+		return true;
+	if (t->before == 0 || t->after == 0)
+		return false;
+	const struct sw_iterate_record *a = &w->records[0][t->before - 1];
+	const struct sw_iterate_record *b = &w->records[1][t->after - 1];
+	int reason;
+	return a->exec_id == b->exec_id && b->in_exec == 0 &&
+	       sw_take_how(b, &reason) != SW_TAKE_NOT;
+}
+
+static bool is_proven(const struct sw_window *w, const struct sw_window_thread *t)
+{
+	if (t->by_ptrace)
+		return true;
+	return t->before != 0 && t->after != 0 &&
+	       sw_iterate_is_unchanged(&w->records[0][t->before - 1], &w->records[1][t->after - 1]);
+}
+
+/* What was copied for a thread that ran is not what its registers say. */
+static void pieces_drop(struct sw_window *w)
+{
+	struct sw_capture_room *room = w->room;
+	bool any = false;
+	for (size_t k = room->first; k < room->n_pieces; k++) {
+		struct sw_piece *p = &room->pieces[k];
+		if (p->owner >= 0 && !w->threads[p->owner].taken) {
+			p->bytes = 0;
+			p->thread = -1;
+			p->cut = false;
+		} else {
+			any = true;
+		}
+	}
+	if (!any && !w->whole) {
+		room->used = room->first_used;
+		room->n_pieces = room->first;
+		room->n_copied = room->first;
+	}
+}
+
+static void rest_count(struct sw_window *w)
+{
+	w->n_rest = w->n_rest_running = 0;
+	for (size_t i = 0; i < w->stop->n; i++) {
+		const struct sw_window_thread *t = &w->threads[i];
+		if (t->taken || w->stop->tracees[i].reason != 0)
+			continue;
+		w->n_rest++;
+		w->n_rest_running += t->running;
+	}
+}
+
+static void judge(struct sw_window *w)
+{
+	struct sw_stop *s = w->stop;
+	bool carried = !w->with_passes || carrier_lasts(w);
+	for (size_t i = 0; i < s->n; i++) {
+		struct sw_window_thread *t = &w->threads[i];
+		if (!w->room->chosen[i])
+			continue;
+		t->taken = carried && is_proven(w, t);
+		s->tracees[i].has_regs = t->taken;
+	}
+	pieces_drop(w);
+	rest_count(w);
+	w->quiescent =
+		carried && w->seems_whole &&
+		(!w->with_passes || (!w->passes[1].overflow &&
+				     sw_iterate_is_quiescent(w->records[0], w->passes[0].n,
+							     w->records[1], w->passes[1].n)));
+	/* Killed between two instructions: it counts, or not. */
+	atomic_signal_fence(memory_order_release);
+	w->judged = true;
+}
+
+void sw_window_fill(void *arg, struct sw_stop *stop)
+{
+	struct sw_window *w = arg;
+	if (w->with_passes && !pass_read(w, 0)) {
+		w->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < stop->n; i++) {
+		if (w->whole)
+			w->threads[i].taken = false;
+		thread_choose(w, i);
+	}
+	carrier_choose(w);
+	w->chosen = true;
+	w->n_waiting = w->with_passes ? waiting_count(w) : 0;
+	w->seems_whole = w->with_passes && !w->doubtful && nobody_runs(w);
+	w->room->only_rest = !w->whole;
+	sw_capture_room_fill(w->room, stop);
+	w->hooks_used = w->hooks_used || (w->whole && sw_capture_room_hooks_used(w->room));
+	if (w->with_passes && !pass_read(w, 1)) {
+		w->failed = true;
+		return;
+	}
+	judge(w);
+}
+
+/* ---- after the window ----------------------------------------------------------------------- */
+
+void sw_window_settle(struct sw_window *w)
+{
+	struct sw_stop *s = w->stop;
+	/* The helper was killed in a read that did not come back. What was copied before that is good,
+	 * if the second pass says so. */
+	if (!w->judged && !w->failed && w->chosen && (!w->with_passes || pass_read(w, 1))) {
+		w->seems_whole = false;
+		judge(w);
+	}
+	for (size_t i = 0; !w->judged && i < s->n; i++) {
+		if (!w->room->chosen[i] && !w->whole)
+			continue;
+		w->threads[i].taken = s->tracees[i].has_regs = false;
+		w->room->chosen[i] = false;
+	}
+	if (!w->judged)
+		pieces_drop(w);
+	for (size_t i = 0; i < s->n; i++) {
+		int *reason = &s->tracees[i].reason;
+		if (w->threads[i].taken ||
+		    (*reason != SW_E_NOT_PERMITTED && *reason != SW_E_STOP_TIMEOUT))
+			continue;
+		w->threads[i].refused = *reason;
+		*reason = 0;
+	}
+	rest_count(w);
+}
+
+int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
+		     struct sw_window **ret, struct sw_error *err)
+{
+	struct sw_arena *arena = &snap->priv->arena;
+	struct sw_window *w = sw_arena_calloc(arena, 1, sizeof(*w));
+	size_t n = stop->capacity;
+	if (w == NULL)
+		return sw_fail_nomem(err);
+	w->room = room;
+	w->stop = stop;
+	w->pass_fds[0] = w->pass_fds[1] = -EBADF;
+	w->threads = sw_arena_calloc(arena, n, sizeof(*w->threads));
+	w->records[0] = sw_arena_alloc(arena, n * sizeof(*w->records[0]));
+	w->records[1] = sw_arena_alloc(arena, n * sizeof(*w->records[1]));
+	room->chosen = sw_arena_calloc(arena, n, sizeof(*room->chosen));
+	room->seems_whole = &w->seems_whole;
+	if (w->threads == NULL || w->records[0] == NULL || w->records[1] == NULL ||
+	    room->chosen == NULL)
+		return sw_fail_nomem(err);
+	*ret = w;
+	return 0;
+}

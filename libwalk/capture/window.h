@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CAPTURE_WINDOW_H
+#define SW_CAPTURE_WINDOW_H
+
+#include "capture/room.h"
+#include "iterate/read.h"
+
+/*
+ * One window: a pass of the task iterator, the copy of the stacks of those whose registers it gave (and
+ * of those that are stopped), what hooks copy, a second pass. Whoever did not run in between is taken.
+ */
+
+struct sw_window_thread {
+	uint64_t start_ns;      /* of its last record; 0: it had none */
+	uint32_t before, after; /* index + 1 of its record in the pass; 0: none */
+	bool taken;             /* in this window or an earlier one */
+	bool by_ptrace;
+	int refused;  /* SW_E_*: it could not be stopped, so it is only read */
+	bool running; /* on a CPU at the last look */
+};
+
+struct sw_window {
+	struct sw_capture_room *room;         /* borrowed */
+	struct sw_stop *stop;                 /* borrowed */
+	struct sw_window_thread *threads;     /* the snapshot's arena's: stop->capacity */
+	struct sw_iterate_record *records[2]; /* likewise, of the two passes */
+	struct sw_iterate_pass passes[2];
+
+	/* Set before each window. */
+	int pass_fds[2];  /* owned: iterators */
+	bool whole;       /* all threads and the hooks; else who is not taken yet */
+	bool with_passes; /* false: all that are wanted are stopped */
+	bool doubtful;    /* hooks are told that the process may run */
+
+	/* Results. */
+	bool chosen;      /* it is known who is in the window */
+	bool judged;      /* the window came to its end */
+	bool failed;      /* a pass could not be read, or the process is another one */
+	size_t carrier;   /* the thread through which memory is read; SIZE_MAX: none */
+	bool seems_whole; /* after the first pass: nobody runs */
+	bool quiescent;
+	bool hooks_used; /* something was copied for hooks */
+	size_t n_rest, n_rest_running, n_waiting;
+};
+
+/* Makes room for the records. */
+int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
+		     struct sw_window **ret, struct sw_error *err);
+
+/* What a record says of a thread. */
+void sw_window_describe(struct sw_thread *t, const struct sw_iterate_record *record);
+
+/* The window, in the helper: sw_stop.stopped, arg is the window. */
+void sw_window_fill(void *arg, struct sw_stop *stop);
+
+/* Whether a thread that was captured was stopped for it. */
+static inline bool sw_window_by_ptrace(const struct sw_window *window, size_t thread)
+{
+	return window->threads[thread].by_ptrace;
+}
+
+/* After the helper: hands on what the window gave, also when it was killed in between. */
+void sw_window_settle(struct sw_window *window);
+
+#endif
