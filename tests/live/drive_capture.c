@@ -15,6 +15,7 @@
  *	error WIRE_NAME		instead of all that
  */
 #include "memory.h"
+#include "snapshot/read.h"
 
 #include <snapwalk/walk.h>
 

@@ -2,6 +2,8 @@
 #include "clr_make.h"
 #include "runtimes/clr/metadata/image.h"
 #include "fake.h"
+#include "runtimes/clr/metadata/names.h"
+#include "runtimes/clr/metadata/signature.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

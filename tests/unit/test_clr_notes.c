@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/notes.h"
 #include "fake.h"
+#include "snapshot/read.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

@@ -4,6 +4,7 @@
 #include "clr_make.h"
 #include "clr_pdb_make.h"
 #include "fake.h"
+#include "runtimes/clr/metadata/debug_directory.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

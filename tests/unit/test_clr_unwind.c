@@ -5,6 +5,7 @@
 #include "runtimes/clr/threads.h"
 #include "clr_world.h"
 #include "walk_case.h"
+#include "snapshot/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

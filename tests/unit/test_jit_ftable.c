@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ftable_read.c: registries in fake memory, still and while they change. */
 #include "jit/ftable/read.h"
+#include "jit/ftable/record.h"
 #include "fake.h"
 
 #include <setjmp.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of a list is copied in the stop: the list is our own memory, which changes between the hooks. */
 #include "capture_case.h"
+#include "jit/gdb/capture.h"
+#include "jit/gdb/prepare.h"
 #include "jit/gdb/source.h"
+#include "jit/gdb/known.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -10,6 +10,7 @@
 #include "snapshot/live.h"
 #include "unwind/unwinder.h"
 #include "walk_case.h"
+#include "jit/libgcc/known.h"
 
 #include <dwarf.h>
 #include <fcntl.h>

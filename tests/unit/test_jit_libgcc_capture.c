@@ -2,7 +2,11 @@
 /* What of lists and trees is copied in the stop, and what is proven without a copy: both are our own
  * memory, which changes between the hooks. */
 #include "capture_case.h"
+#include "jit/libgcc/capture.h"
+#include "jit/libgcc/prepare.h"
 #include "jit/libgcc/source.h"
+#include "jit/libgcc/tables.h"
+#include "jit/libgcc/known.h"
 
 #include <stdlib.h>
 #include <string.h>

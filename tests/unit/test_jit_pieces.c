@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/common/pieces.h"
+#include "jit/common/stop.h"
 #include "capture/room.h"
 #include "cleanup.h"
 #include "fake.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
 #include "snapshot/live.h"
+#include "snapshot/read.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 #include "native/call_site.h"
 #include "pe_load.h"
 #include "walk_case.h"
+#include "snapshot/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

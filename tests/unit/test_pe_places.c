@@ -3,6 +3,7 @@
 #include "fake.h"
 #include "pe_load.h"
 #include "snapshot/pe_places.h"
+#include "snapshot/places.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

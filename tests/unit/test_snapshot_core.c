@@ -5,6 +5,7 @@
 #include "core_builder.h"
 #include "saved/core_open.h"
 #include "snapshot/module.h"
+#include "snapshot/read.h"
 
 #include <elf.h>
 #include <fcntl.h>

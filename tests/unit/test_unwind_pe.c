@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "pe_load.h"
 #include "walk_case.h"
+#include "snapshot/read.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "fake.h"
 #include "runtimes/wine/replace.h"
+#include "snapshot/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

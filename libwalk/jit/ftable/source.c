@@ -1,16 +1,87 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Tables that JIT compilers register by <snapwalk/ftable.h>. They are found by a symbol or by a note
- * of the file (jit/ftable/probe.c), copied in the stop (jit/ftable/capture.c) and read from the copy
+ * of the file, copied in the stop (jit/ftable/capture.c) and read from the copy
  * (jit/ftable/tables.c); what did not fit is read from the running process, and believed when its table is
  * still the one of the stop.
  */
+#include "errors.h"
+#include "jit/common/probe.h"
 #include "jit/ftable/capture.h"
 #include "jit/ftable/tables.h"
 #include "snapshot/module.h"
+#include "snapshot/snapshot.h"
 
+#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+enum {
+	NOTES_MAX = 4096, /* of a file */
+	PHDRS_MAX = 4096,
+	NOTE_HEAD_BYTES = 12,
+	NOTE_NAME_BYTES = 12, /* "snapwalk", NUL, and three to be a multiple of 4 */
+};
+
+/* ---- which files have a registry: by a symbol, or by a note ----------------------------------------- */
+
+/* The note of <snapwalk/ftable.h> in one segment of notes: gABI 4.3, "Note Section". */
+static void notes_probe(struct sw_bytes notes, uint64_t notes_svma, struct sw_jit_probe *probe)
+{
+	static const char name[NOTE_NAME_BYTES] = "snapwalk";
+	uint64_t off = 0;
+	for (size_t n = 0; n < NOTES_MAX; n++) {
+		uint32_t head[3]; /* bytes of the name, of what it says; type */
+		uint64_t distance;
+		if (!sw_bytes_copy(notes, off, head, sizeof(head)))
+			return;
+		uint64_t says = off + NOTE_HEAD_BYTES + ((uint64_t) head[0] + 3) / 4 * 4;
+		if (head[0] == strlen(name) + 1 && head[2] == SWFT_NOTE_TYPE &&
+		    head[1] == sizeof(distance) &&
+		    sw_bytes_has(notes, off + NOTE_HEAD_BYTES, sizeof(name)) &&
+		    memcmp(notes.data + off + NOTE_HEAD_BYTES, name, sizeof(name)) == 0 &&
+		    sw_bytes_u64(notes, says, &distance))
+			(void) sw_jit_probe_add(probe, notes_svma + says + distance, 0);
+		off = says + ((uint64_t) head[1] + 3) / 4 * 4;
+	}
+}
+
+static void ftable_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe)
+{
+	struct sw_elf_symbol symbol;
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr;
+	/* Who has the symbol has notes, too, but all the same: the note of each of its files. */
+	if (sw_elf_symbols_find(symbols, "snapwalk_ftable_v1", &symbol)) {
+		(void) sw_jit_probe_add(probe, symbol.svma, 0); /* full: there are others */
+		return;
+	}
+	if (!sw_bytes_copy(symbols->image, 0, &ehdr, sizeof(ehdr)) ||
+	    ehdr.e_phentsize != sizeof(phdr))
+		return;
+	for (size_t i = 0; i < ehdr.e_phnum && i < PHDRS_MAX; i++) {
+		struct sw_bytes notes;
+		if (sw_bytes_copy(symbols->image, ehdr.e_phoff + i * sizeof(phdr), &phdr,
+				  sizeof(phdr)) &&
+		    phdr.p_type == PT_NOTE &&
+		    sw_bytes_sub(symbols->image, phdr.p_offset, phdr.p_filesz, &notes))
+			notes_probe(notes, phdr.p_vaddr, probe);
+	}
+}
+
+/* ---- around the stop ------------------------------------------------------------------------------ */
+
+static int ftable_prepare(struct sw_jit_capture *c)
+{
+	if (c->n_anchors == 0)
+		return 0;
+	*c->state = sw_arena_calloc(&c->capture->snap->priv->arena, 1,
+				    sizeof(struct sw_ftable_copying));
+	return *c->state != NULL ? 0 : -SW_E_NOMEM;
+}
+
+/* ---- after it ------------------------------------------------------------------------------------- */
 
 static bool each_find(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma, void *arg)
 {
@@ -99,8 +170,8 @@ static size_t ftable_recognise(void *state, struct sw_runtime *ret, size_t max)
 
 const struct sw_jit_source_ops sw_jit_ftable = {
 	.name = "ftable",
-	.probe = sw_ftable_probe,
-	.prepare = sw_ftable_prepare,
+	.probe = ftable_probe,
+	.prepare = ftable_prepare,
 	.capture = sw_ftable_capture,
 	.attach = sw_ftable_attach,
 	.detach = sw_ftable_detach,

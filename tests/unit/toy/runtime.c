@@ -8,6 +8,7 @@
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 #include "unwind/capture.h"
+#include "snapshot/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLR_FUNCTIONS_H
-#define SW_CLR_FUNCTIONS_H
+#ifndef SW_CLR_R2R_H
+#define SW_CLR_R2R_H
 
 #include "runtimes/clr/clr.h"
 
@@ -36,19 +36,5 @@ bool sw_clr_r2r_section(struct sw_memory memory, uint64_t base_avma, uint32_t ty
 
 /* The major version of the image's format. */
 bool sw_clr_r2r_major(struct sw_memory memory, uint64_t base_avma, uint16_t *ret);
-
-/* ---- runtimes/clr/ranges.c -------------------------------------------------------------------------- */
-
-enum {
-	SW_CLR_MAP_LEVELS = 5,  /* of the range section map */
-	SW_CLR_MAP_BITS = 8,    /* of an address, for each level */
-	SW_CLR_MAP_SLOTS = 256, /* of a table */
-	SW_CLR_WORD_NIBBLES = 8,
-};
-
-/* Where the code begins that nibble k of word number index of a nibble map stands for, k counted from
- * the highest bits. False: no code begins there. */
-bool sw_clr_nibble_start(const struct sw_clr_layout *at, uint64_t base_avma, uint64_t index,
-			 uint32_t word, int k, uint64_t *ret);
 
 #endif
