@@ -292,7 +292,8 @@ layers: $(OBJ_BASE) $(OBJ_LIBWALK) $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
-		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)'
+		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)' \
+		--headers --public libwalk/include/snapwalk --machine x86_64 --headerless 'capture/*'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 
