@@ -288,12 +288,14 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
-layers: $(OBJ_BASE) $(OBJ_LIBWALK) $(OBJ_DAEMON) $(OBJ_GATE)
+layers: $(OBJ_BASE) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk "$(INC_LIBWALK)" \
 		symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
 		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)' \
 		--headers --public libwalk/include/snapwalk --machine x86_64 --headerless 'capture/*'
+	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
+		--public symbolizer/include/snapwalk --order 'include/snapwalk .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 

@@ -1,176 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The separate debug file of a module: below the debug directory by build-id, else by the name and
- * checksum in .gnu_debuglink (GDB manual 13.1, "Debugging Information in Separate Files").
- * Never asks the network.
- */
+/* Names from the .symtab of a separate debug file. */
 #include "debugfile.h"
-#include "cleanup.h"
+#include "providers.h"
 #include "symtab.h"
-
-#include <fcntl.h>
-#include <limits.h>
-#include <lzma.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
-enum { BUILD_ID_BYTES_MIN = 3, BUILD_ID_BYTES_MAX = 64 };
-static const uint64_t IMAGE_BYTES_MAX = UINT64_C(16) << 30;
-
-void sw_image_deinit(struct sw_image *image)
-{
-	if (image->mapped) {
-		(void) munmap((void *) image->bytes.data, image->bytes.size); /* ours */
-		sw_close_p(&image->fd);
-	} else {
-		free((void *) image->bytes.data);
-	}
-	*image = (struct sw_image){0};
-}
-
-bool sw_image_map(struct sw_image *image, const char *path)
-{
-	/* Not blocking: the name comes from a file that may have been made to point at a FIFO. */
-	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    (uint64_t) st.st_size > IMAGE_BYTES_MAX)
-		return false;
-	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return false;
-	*image = (struct sw_image){{p, (size_t) st.st_size}, true, sw_take_fd(fd)};
-	return true;
-}
-
-static void build_id_hex(struct sw_bytes id, char *ret)
-{
-	static const char digits[] = "0123456789abcdef";
-	for (size_t i = 0; i < id.size; i++) {
-		ret[2 * i] = digits[id.data[i] >> 4];
-		ret[2 * i + 1] = digits[id.data[i] & 15];
-	}
-	ret[2 * id.size] = '\0';
-}
-
-static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
-{
-	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
-}
-
-bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,
-			      struct sw_elf *elf)
-{
-	if (id.size < BUILD_ID_BYTES_MIN || id.size > BUILD_ID_BYTES_MAX)
-		return false;
-	char hex[2 * BUILD_ID_BYTES_MAX + 1], path[PATH_MAX];
-	build_id_hex(id, hex);
-	int n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
-	if (n < 0 || (size_t) n >= sizeof(path) || !sw_image_map(image, path))
-		return false;
-	struct sw_bytes found;
-	if (sw_elf_init(elf, image->bytes) && sw_elf_build_id(elf, &found) && same_bytes(found, id))
-		return true;
-	sw_image_deinit(image);
-	return false;
-}
-
-/* .gnu_debuglink: a file name with NUL, padded to 4, and the CRC-32 of the whole file. */
-struct debuglink {
-	const char *name; /* borrowed */
-	uint32_t crc;
-};
-
-static bool debuglink_read(const struct sw_elf *elf, struct debuglink *ret)
-{
-	struct sw_elf_section section;
-	struct sw_bytes bytes;
-	const char *name;
-	if (!sw_elf_section_named(elf, ".gnu_debuglink", &section) ||
-	    !sw_elf_section_bytes(elf, &section, &bytes) || !sw_bytes_str(bytes, 0, &name))
-		return false;
-	uint64_t crc_off = (strlen(name) + 1 + 3) & ~UINT64_C(3);
-	if (name[0] == '\0' || strchr(name, '/') != NULL ||
-	    !sw_bytes_u32(bytes, crc_off, &ret->crc))
-		return false;
-	ret->name = name;
-	return true;
-}
-
-/* The build-id, where both files have one, proves more than the checksum and costs nothing. */
-static bool link_matches(const struct sw_elf *main, const struct sw_elf *elf, uint32_t crc)
-{
-	struct sw_bytes ours, theirs;
-	if (sw_elf_build_id(main, &ours) && sw_elf_build_id(elf, &theirs))
-		return same_bytes(ours, theirs);
-	/* The polynomial of zlib's and xz's CRC-32. */
-	return lzma_crc32(elf->image.data, elf->image.size, 0) == crc;
-}
-
-static bool by_debuglink(const struct sw_elf *main, const char *module_path, const char *debug_dir,
-			 struct sw_image *image, struct sw_elf *elf)
-{
-	struct debuglink link;
-	const char *slash = strrchr(module_path, '/');
-	if (slash == NULL || module_path[0] != '/' || !debuglink_read(main, &link))
-		return false;
-	int dir = (int) (slash - module_path);
-	for (int place = 0; place < 3; place++) {
-		char path[PATH_MAX];
-		int n = place == 0   ? snprintf(path, sizeof(path), "%.*s/%s", dir, module_path,
-						link.name)
-			: place == 1 ? snprintf(path, sizeof(path), "%.*s/.debug/%s", dir,
-						module_path, link.name)
-				     : snprintf(path, sizeof(path), "%s%.*s/%s", debug_dir, dir,
-						module_path, link.name);
-		if (n < 0 || (size_t) n >= sizeof(path) || !sw_image_map(image, path))
-			continue;
-		if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link.crc))
-			return true;
-		sw_image_deinit(image);
-	}
-	return false;
-}
-
-static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, const char *debug_dir)
-{
-	const struct sw_elf *main = sw_unit_elf(unit);
-	struct sw_bytes id;
-	if (main == NULL)
-		return false;
-	if (sw_elf_build_id(main, &id) &&
-	    sw_debugfile_by_build_id(debug_dir, id, &file->image, &file->elf))
-		return true;
-	return by_debuglink(main, sw_module_path(unit->module), debug_dir, &file->image,
-			    &file->elf);
-}
-
-const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)
-{
-	void **slot = sw_unit_slot(unit, &sw_prov_debugfile);
-	struct sw_debugfile *file = *slot;
-	if (file == NULL) {
-		file = calloc(1, sizeof(*file));
-		if (file == NULL)
-			return NULL;
-		*slot = file;
-		file->found = debugfile_open(unit, file, debug_dir);
-	}
-	return file->found ? file : NULL;
-}
-
-static void debugfile_forget(void *slot)
-{
-	struct sw_debugfile *file = slot;
-	sw_image_deinit(&file->image);
-	free(file);
-}
 
 static int debugfile_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,
 			   const struct sw_request *request)
 {
-	(void) slot; /* sw_unit_debugfile() finds it: lines need it too */
+	(void) slot; /* the unit keeps the file: lines need it, too */
 	struct sw_symtab table;
 	if (sw_wants_settled(wants, n))
 		return 0;
@@ -184,5 +21,4 @@ const struct sw_provider_ops sw_prov_debugfile = {
 	.name = "debugfile",
 	.kinds = 1 << SW_MODULE_ELF,
 	.names = debugfile_names,
-	.forget = debugfile_forget,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_make.h"
-#include "provider.h"
+#include "entries.h"
+#include "prov_symtab.h"
+#include "providers.h"
 
 #include <lzma.h>
 #include <stdarg.h>

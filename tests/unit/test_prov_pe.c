@@ -2,7 +2,8 @@
 #include "pe_make.h"
 #include "cleanup.h"
 #include "deadline.h"
-#include "provider.h"
+#include "entries.h"
+#include "providers.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
