@@ -274,10 +274,8 @@ check-fresh:
 	@SUITE=$(or $(SUITE),bookworm) RUNS=$(or $(RUNS),1) BUSY=$(or $(BUSY),0) tests/fresh.sh
 
 # ---- checks of the sources ---------------------------------------------------------------------
-SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
-	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
-	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] daemon/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
-	tests/live/*.[ch])
+SOURCES_C = $(shell find libwalk symbolizer protocol cli daemon tests/unit tests/fuzz tests/bench tests/live \
+	-name '*.[ch]')
 
 .PHONY: fmt fmt-check lint layers
 fmt:
@@ -296,6 +294,8 @@ layers: $(OBJ_BASE) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CLI) 
 		--headers --public libwalk/include/snapwalk --machine x86_64 --headerless 'capture/*'
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk .'
+	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
+		--public protocol/include/snapwalk --order 'include/snapwalk . report'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 

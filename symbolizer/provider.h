@@ -8,7 +8,8 @@
 
 /*
  * How to add a symbol provider: write prov_NAME.c with a `const struct sw_provider_ops`, name it in
- * providers.h and in the table of providers.c at its place in the order of preference, add a unit test and a fuzzer for what
+ * providers.h and in the table of providers.c at its place in the order of preference, add a unit test
+ * and a fuzzer for what
  * it parses. Nothing else has to change.
  *
  * A provider answers in one or more of three ways, each optional:

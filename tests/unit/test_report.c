@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk/names.h"
 #include "fake.h"
-#include "report_spots.h"
+#include "report/spots.h"
 #include "stack_id.h"
 #include "cleanup.h"
 #include "walk/walker.h"

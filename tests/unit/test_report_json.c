@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "report_json.h"
+#include "report/json_elements.h"
 #include "sample_report.h"
 #include "cleanup.h"
+#include "json_object.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -153,7 +154,7 @@ static void test_repeated_frames(void **state)
 static void check_element(struct json_object *element, const char *expected)
 {
 	struct sw_text text = {0};
-	sw_report_json_append(&text, element);
+	sw_json_object_append(&text, element);
 	assert_false(text.failed);
 	assert_string_equal(text.data, expected);
 	assert_int_equal(text.size, strlen(expected));
@@ -236,7 +237,7 @@ static void test_no_element(void **state)
 {
 	(void) state;
 	struct sw_text text = {0};
-	sw_report_json_append(&text, NULL);
+	sw_json_object_append(&text, NULL);
 	assert_true(text.failed);
 	assert_null(text.data);
 }

@@ -12,7 +12,7 @@ static int fake_walk_describe(const struct sw_walks *walks, const struct sw_fram
 
 #define sw_symbols_find  fake_symbols_find
 #define sw_walk_describe fake_walk_describe
-#include "report_spots.c"
+#include "report/spots.c"
 #undef sw_symbols_find
 #undef sw_walk_describe
 

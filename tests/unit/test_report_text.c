@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
-#include "report_text.h"
+#include "report/text_writer.h"
 #include "cleanup.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_REPORT_PARSE_H
-#define SW_REPORT_PARSE_H
+#ifndef SW_PARSE_FIELDS_H
+#define SW_PARSE_FIELDS_H
 
 #include "arena.h"
 #include "json.h"
@@ -53,16 +53,5 @@ uint64_t sw_parse_stack_id(struct sw_report_parser *p, const char *name);
 /* RFC 3339 with six digits of a second, UTC. */
 int64_t sw_parse_time_ns(struct sw_report_parser *p, const char *name);
 const char *sw_parse_dump_id(struct sw_report_parser *p, const char *name);
-
-/* From p->from, the dump's process. */
-void sw_parse_runtimes(struct sw_report_parser *p);
-/* From p->from, the element, into the report's array, at index: modules before threads before
- * stacks, because they say which they mean by index or tid. */
-void sw_parse_module(struct sw_report_parser *p, size_t index);
-void sw_parse_thread(struct sw_report_parser *p, size_t index);
-void sw_parse_stack(struct sw_report_parser *p, size_t index);
-void sw_parse_warning(struct sw_report_parser *p, size_t index);
-/* When all have been read. */
-void sw_parse_check_threads(struct sw_report_parser *p);
 
 #endif

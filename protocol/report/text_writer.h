@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_REPORT_TEXT_H
-#define SW_REPORT_TEXT_H
+#ifndef SW_TEXT_WRITER_H
+#define SW_TEXT_WRITER_H
 
 #include "text.h"
 
@@ -29,21 +29,7 @@ void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted);
 /* "1 thread", "12 threads" */
 const char *sw_plural(size_t count);
 
-/* Threads of one stack, in a heading of two lines. */
-void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
-/* "sleeping in futex (futex_wait_queue)" */
-void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *thread);
-
-/* The frames of a stack and how it ended. */
-void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack);
-
-/* What to call a frame without a name: "libc.so.6+0x29d90" or "0x7f0012345678". The same in all
- * formats for people. */
-void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
-			 const struct sw_report_frame *frame);
 /* The part behind the last slash. */
 const char *sw_base_name(const char *path);
-/* "frame pointer", "scan": how a frame was guessed; NULL when it is no guess. */
-const char *sw_guess_name(const char *trust);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_REPORT_JSON_H
-#define SW_REPORT_JSON_H
+#ifndef SW_JSON_ELEMENTS_H
+#define SW_JSON_ELEMENTS_H
 
 #include "text.h"
 
@@ -26,8 +26,5 @@ struct json_object *sw_report_json_stack(const struct sw_report *report,
 struct json_object *sw_report_json_frame(const struct sw_report_frame *frame);
 struct json_object *sw_report_json_module(const struct sw_report_module *module);
 struct json_object *sw_report_json_warning(const struct sw_report_warning *warning);
-
-/* Appends an element as one line and frees it. NULL, or no memory, sets text->failed. */
-void sw_report_json_append(struct sw_text *text, struct json_object *element);
 
 #endif

@@ -3,9 +3,11 @@
  * The report for the person who was woken at night: what matters first, the many idle threads as
  * one stack, what is missing or guessed said where it is.
  */
+#include "report/text_writer.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "report_text.h"
+#include "report/text_frames.h"
+#include "report/text_threads.h"
 #include "utf8.h"
 
 #include <stdarg.h>

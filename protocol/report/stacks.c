@@ -5,8 +5,9 @@
  * sequences of spot numbers.
  */
 #include "cleanup.h"
-#include "report_spots.h"
+#include "report/spots.h"
 #include "stack_id.h"
+#include "report/build.h"
 
 #include <stdlib.h>
 

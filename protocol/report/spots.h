@@ -2,7 +2,7 @@
 #ifndef SW_REPORT_SPOTS_H
 #define SW_REPORT_SPOTS_H
 
-#include "report.h"
+#include "report/builder.h"
 
 /* No spot, no group. */
 static const uint32_t SW_NOTHING = UINT32_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The report as JSON: one line, written element by element (report_json_elements.c), so that it
+ * The report as JSON: one line, written element by element (report/json_elements.c), so that it
  * takes the memory of its text and of one element. Only the brackets and commas between elements
  * are put here.
  */
@@ -8,7 +8,8 @@
 #include "errors.h"
 #include "arena.h"
 #include "map.h"
-#include "report_json.h"
+#include "report/json_elements.h"
+#include "json_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static void put_frame_once(struct writer *w, const struct sw_report_frame *f)
 	const struct written *before = frame_find(w, f, hash, &first);
 	if (before == NULL) {
 		struct written written = {.frame = f, .offset = w->frames_text.size, .next = first};
-		sw_report_json_append(&w->frames_text, sw_report_json_frame(f));
+		sw_json_object_append(&w->frames_text, sw_report_json_frame(f));
 		written.size = w->frames_text.size - written.offset;
 		if (w->frames_text.failed || !frame_remember(w, &written, hash)) {
 			w->text.failed = true;
@@ -102,7 +103,7 @@ static void put_frame_once(struct writer *w, const struct sw_report_frame *f)
 
 static void put_stack(struct writer *w, const struct sw_report *r, const struct sw_report_stack *s)
 {
-	sw_report_json_append(&w->text, sw_report_json_stack(r, s));
+	sw_json_object_append(&w->text, sw_report_json_stack(r, s));
 	reopen_object(w);
 	put(w, ",\"frames\":[");
 	for (size_t i = 0; i < s->n_frames; i++) {
@@ -114,12 +115,12 @@ static void put_stack(struct writer *w, const struct sw_report *r, const struct 
 
 static void put_report(struct writer *w, const struct sw_report *r)
 {
-	sw_report_json_append(&w->text, sw_report_json_head(r));
+	sw_json_object_append(&w->text, sw_report_json_head(r));
 	reopen_object(w);
 	put(w, ",\"threads\":[");
 	for (size_t i = 0; i < r->n_threads; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_report_json_append(&w->text, sw_report_json_thread(&r->threads[i]));
+		sw_json_object_append(&w->text, sw_report_json_thread(&r->threads[i]));
 	}
 	put(w, "],\"stacks\":[");
 	for (size_t i = 0; i < r->n_stacks; i++) {
@@ -129,12 +130,12 @@ static void put_report(struct writer *w, const struct sw_report *r)
 	put(w, "],\"modules\":[");
 	for (size_t i = 0; i < r->n_modules; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_report_json_append(&w->text, sw_report_json_module(&r->modules[i]));
+		sw_json_object_append(&w->text, sw_report_json_module(&r->modules[i]));
 	}
 	put(w, "],\"warnings\":[");
 	for (size_t i = 0; i < r->n_warnings; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_report_json_append(&w->text, sw_report_json_warning(&r->warnings[i]));
+		sw_json_object_append(&w->text, sw_report_json_warning(&r->warnings[i]));
 	}
 	put(w, "]}\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The distinct frames of a report: each is looked up, named and copied once. */
-#include "report_spots.h"
+#include "report/spots.h"
 #include "arena.h"
 
 #include <stdlib.h>

@@ -1,52 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Makes the report: modules and threads here, the rest in report_process.c, report_stacks.c and
- * report_warnings.c. */
+/* Makes the report: modules and threads here, the rest in report/process.c, report/stacks.c and
+ * report/warnings.c. */
+#include "report/build.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "report.h"
+#include "report/builder.h"
 #include "syscall_name.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const char *sw_report_copy(struct sw_report_builder *b, const char *s)
-{
-	if (s == NULL)
-		return NULL;
-	const char *copy = sw_arena_strdup(b->arena, s);
-	b->failed |= copy == NULL;
-	return copy;
-}
-
-const char *sw_report_copy_known(struct sw_report_builder *b, const char *s)
-{
-	return sw_report_copy(b, s != NULL && s[0] != '\0' ? s : NULL);
-}
-
-const char *sw_report_copy_shared(struct sw_report_builder *b, const char *s)
-{
-	uint64_t value;
-	if (s == NULL)
-		return NULL;
-	if (sw_map64_get(&b->copies, (uintptr_t) s, &value))
-		return (const char *) (uintptr_t) value;
-	const char *copy = sw_report_copy(b, s);
-	if (copy != NULL)
-		b->failed |= sw_map64_put(&b->copies, (uintptr_t) s, (uintptr_t) copy) < 0;
-	return copy;
-}
-
-void *sw_report_calloc(struct sw_report_builder *b, size_t count, size_t size)
-{
-	void *p = sw_arena_calloc(b->arena, count, size);
-	b->failed |= p == NULL;
-	return p;
-}
-
-int32_t sw_report_module_index(const struct sw_report_builder *b, const struct sw_place *place)
-{
-	return place == NULL ? -1 : b->modules_by_place[place - b->walks->snap->places];
-}
 
 static const char *build_id_hex(struct sw_report_builder *b, struct sw_module *module)
 {
@@ -80,7 +42,7 @@ static void module_fill(struct sw_report_builder *b, const struct sw_place *plac
 }
 
 /* Only modules that a frame is in: a browser maps 400, and 10 are of interest. */
-void sw_report_build_modules(struct sw_report_builder *b)
+static void modules_build(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	b->modules_by_place = malloc((snap->n_places + 1) * sizeof(*b->modules_by_place));
@@ -160,7 +122,7 @@ static const struct sw_report_managed *managed_fill(struct sw_report_builder *b,
 	return managed;
 }
 
-void sw_report_build_threads(struct sw_report_builder *b)
+static void threads_build(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	b->report->threads = sw_report_calloc(b, snap->n_threads, sizeof(*b->report->threads));
@@ -177,28 +139,6 @@ void sw_report_build_threads(struct sw_report_builder *b)
 	}
 }
 
-struct sw_report *sw_report_create(void)
-{
-	struct sw_report *report = calloc(1, sizeof(*report));
-	struct sw_report_priv *priv = calloc(1, sizeof(*priv));
-	if (report == NULL || priv == NULL) {
-		free(report);
-		free(priv);
-		return NULL;
-	}
-	report->priv = priv;
-	return report;
-}
-
-void sw_report_destroy(struct sw_report *report)
-{
-	if (report == NULL)
-		return;
-	sw_arena_deinit(&report->priv->arena);
-	free(report->priv);
-	free(report);
-}
-
 int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbols,
 		    const struct sw_report_options *options, struct sw_report **ret,
 		    struct sw_error *err)
@@ -211,8 +151,8 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 				      .symbols = symbols,
 				      .report = report,
 				      .arena = &report->priv->arena};
-	sw_report_build_modules(&b);
-	sw_report_build_threads(&b);
+	modules_build(&b);
+	threads_build(&b);
 	if (!b.failed)
 		sw_report_build_stacks(&b);
 	if (!b.failed)

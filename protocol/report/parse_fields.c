@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fields of a dump's elements, as snapwalk-dump.schema.json has them. */
+#include "report/parse_fields.h"
 #include "errors.h"
-#include "report_parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "arena.h"
-#include "report_text.h"
+#include "report/text_writer.h"
+#include "report/text_frames.h"
 #include "utf8.h"
 
 #include <stdlib.h>

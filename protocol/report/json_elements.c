@@ -4,10 +4,9 @@
  * and snapwalk-dump(5): the fields of the schema's "required" lists are always there, null when
  * unknown; the others only when they say something.
  */
-#include "report_json.h"
+#include "report/json_elements.h"
 #include "utf8.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -330,34 +329,4 @@ struct json_object *sw_report_json_warning(const struct sw_report_warning *w)
 	add_known(&e, "tid", w->tid == 0 ? -1 : w->tid);
 	add_string(&e, "message", w->message);
 	return element_end(&e);
-}
-
-/*
- * json-c 0.16 to 0.19 does not look whether its buffer could grow (json_object.c, json_escape_str()
- * and json_object_object_to_json_string()): what does not fit is left out and the text given as
- * good. All that tells is errno, which realloc() sets when it fails. It may also be left from an
- * attempt inside a malloc() that succeeded in the end, hence the second try: the buffer is kept, so
- * that one which was large enough does not grow again.
- */
-static const char *serialise(struct json_object *element, size_t *ret_size)
-{
-	for (int tries = 0; tries < 2; tries++) {
-		errno = 0;
-		const char *text = json_object_to_json_string_length(
-			element, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, ret_size);
-		if (text != NULL && errno == 0)
-			return text;
-	}
-	return NULL;
-}
-
-void sw_report_json_append(struct sw_text *text, struct json_object *element)
-{
-	size_t size;
-	const char *line = element == NULL ? NULL : serialise(element, &size);
-	if (line != NULL)
-		sw_text_append(text, line, size);
-	else
-		text->failed = true;
-	(void) json_object_put(element); /* NULL is legal */
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is missing, in words, and if something is missing at all. */
-#include "report.h"
+#include "report/builder.h"
+#include "report/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,10 +7,11 @@
  * The text is checked as a whole and then read element by element, as it is written: never more than
  * a stack is held as a tree.
  */
-#include "report_parse.h"
+#include "report/parse_fields.h"
+#include "report/parse_elements.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "report.h"
+#include "report/builder.h"
 #include "text.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_REPORT_H
-#define SW_REPORT_H
+#ifndef SW_REPORT_BUILDER_H
+#define SW_REPORT_BUILDER_H
 
 #include "arena.h"
 #include "map.h"
@@ -39,12 +39,6 @@ void *sw_report_calloc(struct sw_report_builder *b, size_t count, size_t size);
 
 /* The index into modules[] of the place a frame is in; -1 for none. */
 int32_t sw_report_module_index(const struct sw_report_builder *b, const struct sw_place *place);
-
-void sw_report_build_process(struct sw_report_builder *b, const struct sw_report_options *options);
-void sw_report_build_modules(struct sw_report_builder *b);
-void sw_report_build_threads(struct sw_report_builder *b);
-void sw_report_build_stacks(struct sw_report_builder *b); /* after modules and threads */
-void sw_report_build_warnings(struct sw_report_builder *b);
 
 static inline bool sw_same_text(const char *a, const char *b)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The heading of a stack in the text: how many threads, which, and what they wait for. */
+#include "report/text_threads.h"
 #include "cleanup.h"
-#include "report.h"
-#include "report_text.h"
+#include "report/builder.h"
+#include "report/text_writer.h"
 
 #include <stdio.h>
 #include <string.h>

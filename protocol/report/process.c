@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is said of the dump, the host and the process as a whole. */
 #include "cgroup.h"
-#include "report.h"
+#include "report/builder.h"
+#include "report/build.h"
 
 #include <snapwalk/clock.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The frames of one stack in the text. */
+#include "report/text_frames.h"
 #include "cleanup.h"
-#include "report.h"
-#include "report_text.h"
+#include "report/builder.h"
+#include "report/text_writer.h"
 #include "utf8.h"
 
 #include <string.h>
