@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/row.h"
+#include "daemon/complaint.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

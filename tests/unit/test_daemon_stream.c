@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/stream.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

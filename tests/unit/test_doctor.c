@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Gates over a directory that looks like /proc/PID. */
 #include "cleanup.h"
-#include "doctor.h"
+#include "doctor/verdict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

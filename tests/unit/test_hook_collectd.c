@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
+#include "hook/kinds.h"
 
 /* As collectd-exec(5) describes it. */
 #define NOTIFICATION(severity)        \

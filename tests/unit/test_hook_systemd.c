@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
+#include "hook/kinds.h"
 
 static void test_acts(void **state)
 {

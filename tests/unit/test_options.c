@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "options.h"
+#include "common/options.h"
+#include "common/option_values.h"
+#include "common/option_table.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
-#include "complain.h"
+#include "common/complain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

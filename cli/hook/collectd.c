@@ -7,7 +7,8 @@
  * OKAY; unknown names are to be ignored. The processes plugin (collectd.conf(5)) has the name of
  * the process as its instance.
  */
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 #include "errors.h"
 
 #include <string.h>

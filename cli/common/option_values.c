@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Values of options: numbers, sizes and addresses, taken only whole. */
-#include "options.h"
+#include "common/option_values.h"
+#include "common/options.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Gates of one process. */
 #include "cleanup.h"
-#include "doctor.h"
+#include "doctor/verdict.h"
 
 #include <errno.h>
 #include <fcntl.h>

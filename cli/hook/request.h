@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_HOOK_H
-#define SW_CLI_HOOK_H
+#ifndef SW_CLI_HOOK_REQUEST_H
+#define SW_CLI_HOOK_REQUEST_H
 
-#include "options.h"
+#include "common/options.h"
 
 #include <snapwalk/alerts.h>
 
 /*
  * What a monitoring system says when it calls 'snapwalk hook KIND', and what it means. One file
- * hook_KIND.c for each; these functions look at their input only.
+ * KIND.c for each; these functions look at their input only.
  */
 struct sw_hook_input {
 	const char *(*environment)(const char *name); /* NULL: not set */
@@ -32,24 +32,6 @@ struct sw_hook_request {
 };
 
 void sw_hook_request_deinit(struct sw_hook_request *request);
-
-/* 0; -SW_E_INVALID: called in a wrong way; -SW_E_NOT_FOUND: there is no process; -SW_E_FORMAT,
- * -SW_E_LIMIT: of the text; -SW_E_NOMEM. *ret is valid either way. */
-typedef int sw_hook_fn(const struct sw_hook_input *input, struct sw_hook_request *ret,
-		       struct sw_error *err);
-
-sw_hook_fn sw_hook_monit, sw_hook_alertmanager, sw_hook_nagios, sw_hook_collectd, sw_hook_systemd;
-
-struct sw_hook_kind {
-	const char *name;
-	bool reads_stdin;
-	sw_hook_fn *read;
-};
-
-/* NULL: there is none of that name. */
-const struct sw_hook_kind *sw_hook_find(const char *name);
-
-/* ---- for the kinds (hook.c) ------------------------------------------------------------------ */
 
 /* Set and not empty, or "". */
 const char *sw_hook_variable(const struct sw_hook_input *input, const char *name);

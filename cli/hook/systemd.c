@@ -7,7 +7,8 @@
  * ExecStop= and the like as long as there is a main process; $SERVICE_RESULT for ExecStop=; the
  * unit that OnFailure= is about is in $MONITOR_UNIT.
  */
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 #include "errors.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Everything that is said on standard error. */
-#include "complain.h"
+#include "common/complain.h"
 #include "cleanup.h"
 #include "text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What to do about each error and warning. A test checks that none is forgotten. */
 #include "cleanup.h"
-#include "complain.h"
+#include "common/complain.h"
 
 #include <string.h>
 

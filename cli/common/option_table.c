@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Every option: its name, who takes it, what it does. */
+#include "common/option_table.h"
 #include "cleanup.h"
-#include "options.h"
+#include "common/options.h"
+#include "common/option_values.h"
 
 #include <assert.h>
 #include <limits.h>

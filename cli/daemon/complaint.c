@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The daemon's errors as the same lines that a capture by this command gives. */
+#include "daemon/complaint.h"
 #include "cleanup.h"
-#include "daemon.h"
+#include "daemon/call.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lines about dumps, for list and watch. */
-#include "daemon.h"
+#include "daemon/row.h"
+#include "daemon/call.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,8 +3,9 @@
  * A dump that came in pieces, because no message may be above 16 MiB. The pieces are kept as text:
  * as trees they would take ten times as much.
  */
+#include "daemon/stream.h"
 #include "cleanup.h"
-#include "daemon.h"
+#include "daemon/call.h"
 #include "errors.h"
 
 #include <string.h>

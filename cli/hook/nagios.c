@@ -6,7 +6,8 @@
  * Core 4, "Event Handlers"). Without words, the macros are looked for in the environment, where
  * enable_environment_macros=1 puts them with NAGIOS_ before; Icinga 1 has ICINGA_.
  */
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 #include "errors.h"
 
 #include <string.h>

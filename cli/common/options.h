@@ -92,23 +92,6 @@ struct sw_usage {
 	char remedy[160];
 };
 
-/* One row of the option table: getopt_long(), the help and the parser all live on it. */
-struct sw_option {
-	const char *name;
-	char letter;          /* 0: none */
-	const char *argument; /* shown in the help; NULL: takes none */
-	unsigned commands;    /* SW_FOR_* */
-	const char *help;
-	/* False with usage->message and ->remedy filled; value is NULL without argument. */
-	bool (*set)(struct sw_options *options, const char *value, struct sw_usage *usage);
-	bool is_target;
-};
-
-enum { SW_OPTIONS_MAX = 64 };
-
-extern const struct sw_option sw_option_table[];
-extern const size_t sw_n_options;
-
 /*
  * Parse a command line. A first word that names no command means dump.
  *
@@ -121,26 +104,5 @@ void sw_options_deinit(struct sw_options *options);
 
 /* Help for one command, or for all of them when command is NULL. */
 void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command);
-
-/* A whole number in [low, high], digits only. False with usage filled. */
-bool sw_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
-		     struct sw_usage *usage);
-/* The same with an optional suffix K, M or G (powers of 1024). */
-bool sw_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
-		   struct sw_usage *usage);
-/* A hexadecimal address, with or without 0x. */
-bool sw_address_parse(const char *text, uint64_t *ret, struct sw_usage *usage);
-
-/*
- * A point in time: "90s", "30m", "2h", "1d" before now_s, or "2026-11-20T10:35:50Z". ret gets it in
- * the latter form, UTC.
- */
-enum { SW_SINCE_SIZE = 32 };
-bool sw_since_parse(const char *text, int64_t now_s, char ret[static SW_SINCE_SIZE],
-		    struct sw_usage *usage);
-
-/* Fills message and remedy; false, so that a failing path is one statement. */
-__attribute__((format(printf, 3, 4))) bool sw_usage_fail(struct sw_usage *usage, const char *remedy,
-							 const char *fmt, ...);
 
 #endif

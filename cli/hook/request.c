@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kinds of hooks share, and their table. */
-#include "hook.h"
+#include "hook/request.h"
 #include "cleanup.h"
+#include "common/option_values.h"
 
 #include <limits.h>
 #include <string.h>
@@ -51,19 +51,4 @@ void sw_hook_want(struct sw_hook_request *request, enum sw_want_kind kind, const
 	(void) snprintf(request->target, sizeof(request->target), "%s", text);
 	request->want = (struct sw_want){.kind = kind, .text = request->target};
 	request->has_want = true;
-}
-
-/* A new monitoring system is one line here and one file. */
-static const struct sw_hook_kind kinds[] = {
-	{"monit", false, sw_hook_monit},     {"alertmanager", true, sw_hook_alertmanager},
-	{"nagios", false, sw_hook_nagios},   {"collectd", true, sw_hook_collectd},
-	{"systemd", false, sw_hook_systemd},
-};
-
-const struct sw_hook_kind *sw_hook_find(const char *name)
-{
-	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
-		if (strcmp(kinds[i].name, name) == 0)
-			return &kinds[i];
-	return NULL;
 }

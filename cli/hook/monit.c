@@ -6,7 +6,8 @@
  * environment. MONIT_PROCESS_PID is there for process checks only, and not positive when the
  * process does not run.
  */
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 #include "errors.h"
 
 #include <string.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/dump.h"
 #include "cleanup.h"
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/stream.h"
+#include "daemon/complaint.h"
 #include "errors.h"
 
 #include <string.h>

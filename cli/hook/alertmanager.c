@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A webhook's payload on standard input, for those who have an HTTP server of their own. Which
  * process an alert means is in the daemon's rules. */
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 #include "errors.h"
 
 int sw_hook_alertmanager(const struct sw_hook_input *input, struct sw_hook_request *ret,

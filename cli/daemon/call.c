@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/call.h"
 #include "cleanup.h"
-#include "daemon.h"
+#include "daemon/complaint.h"
 #include "errors.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_DOCTOR_H
-#define SW_CLI_DOCTOR_H
+#ifndef SW_CLI_DOCTOR_VERDICT_H
+#define SW_CLI_DOCTOR_VERDICT_H
 
 #include "text.h"
 
