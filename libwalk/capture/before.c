@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
+#include "snapshot/places.h"
 #include "process/files.h"
 #include "capture/take.h"
 #include "cleanup.h"
