@@ -297,7 +297,7 @@ layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOC
 		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
 		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)' \
-		--headers --public libwalk/include/snapwalk --machine x86_64 --headerless 'capture/*'
+		--headers --public libwalk/include/snapwalk --machine x86_64
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk .'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \

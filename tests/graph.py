@@ -246,8 +246,6 @@ class Graph:
         for (_, name), symbols in self.edges.items():
             used[name] |= set(symbols)
         for name, symbols in sorted(used.items()):
-            if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.headerless):
-                continue
             header = self.header_of(name)
             own = set(re.findall(r"\w+", self.text_of(header))) if header in self.files else set()
             missing = sorted(symbols - own - public)
@@ -275,8 +273,6 @@ def main():
     parser.add_argument("--headers", action="store_true", help="each source declares in its own header")
     parser.add_argument("--public", action="append", default=[], help="folder of public headers")
     parser.add_argument("--machine", action="append", default=[], help="machine that some sources are for")
-    parser.add_argument("--headerless", action="append", default=[], metavar="PATTERN",
-                        help="sources that still declare in another header")
     parser.add_argument("--without", action="append", default=[], metavar="PATTERN",
                         help="sources that need no object: one of two that exclude each other, other machines")
     parser.add_argument("--group", type=int, default=3, help="most mutually dependent objects")

@@ -65,11 +65,9 @@ looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_st
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
 looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map
-# sw_window_create(), sw_window_settle(): before and after the helper.
-looked_at libwalk/capture/window.c sw_arena_alloc sw_arena_calloc sw_fail_nomem sw_capture_room_fill \
-	sw_capture_room_hooks_used sw_iterate_comm sw_iterate_is_quiescent sw_iterate_is_unchanged \
-	sw_iterate_is_worker sw_iterate_read sw_iterate_registers sw_iterate_state \
-	sw_iterate_waits_ns sw_take_how
+looked_at libwalk/capture/window.c sw_capture_room_fill sw_capture_room_hooks_used sw_iterate_comm \
+	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
+	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
@@ -93,7 +91,6 @@ looked_at libwalk/jit/ftable/record.c
 # The passes of the task iterator around the copy, and what they prove.
 looked_at libwalk/iterate/read.c read
 looked_at libwalk/iterate/proof.c sw_iterate_is_worker
-looked_at libwalk/iterate/thread.c
 
 # Nothing of ours that these call is where nobody looks; the tables of sources are data.
 for name in $called; do

@@ -176,8 +176,6 @@ def test_machines(tap):
            {"low/m68k.c": both, "low/low.h": header, "high/user.c": user}, [], *WITH_SOURCES, *machine)
     faults(tap, "and no other", {"low/m68k.c": both, "low/m68k.h": header, "high/user.c": user},
            ["low/m68k.c: not declared in low/low.h: one, two"], *WITH_SOURCES, *machine)
-    faults(tap, "sources that still declare elsewhere are named", named, [], *WITH_SOURCES,
-           "--headerless", "low/call*")
 
 
 def test_usage(tap):
