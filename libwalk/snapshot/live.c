@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "arena.h"
 #include "bytes.h"
+#include "snapshot/read.h"
 
 #include <errno.h>
 #include <stdlib.h>

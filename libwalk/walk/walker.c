@@ -11,6 +11,7 @@
 #include "native/ahead.h"
 #include "walk/names.h"
 #include "walk/walker.h"
+#include "snapshot/read.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
