@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/cpython/chain.h"
+#include "arch/arch.h"
 
 #include <string.h>
 
@@ -121,30 +122,58 @@ static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memo
 	return true;
 }
 
-/* Each activation has a cframe, in which its innermost frame is. */
-static void cframes_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
-			struct sw_cpython_chain *chain)
+/* The frames of the activation that has the cframe; false when it is not whole. *ret_outer is the next
+ * one; 0 when the cframe has none, as that of the thread state. */
+static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
+		       struct sw_cpython_chain *chain, uint64_t *ret_outer)
 {
 	const struct sw_cpython_layout *l = &at->layout;
-	uint64_t innermost, outer;
-	if (!sw_memory_u64(memory, cframe + l->cframe_frame, &innermost))
-		return;
-	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX; i++) {
-		uint64_t anchor, previous, below = 0;
-		size_t first = chain->n_frames;
-		/* The thread state's own one is the outermost, and has none before it. */
-		if (!sw_memory_u64(memory, cframe + l->cframe_previous, &outer) || outer == 0 ||
-		    !sw_memory_u64(memory, outer + l->cframe_frame, &below))
-			return;
-		bool whole = activation_add(at, memory, innermost, chain, &anchor, &previous) &&
-			     previous == below;
-		if (!whole)
-			chain->n_frames = first;
-		else if (!group_add(chain, cframe, first))
-			return;
+	uint64_t innermost, anchor, previous, below;
+	size_t first = chain->n_frames;
+	*ret_outer = 0;
+	if (!sw_memory_u64(memory, cframe + l->cframe_frame, &innermost) ||
+	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
+		return false;
+	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
+	    activation_add(at, memory, innermost, chain, &anchor, &previous) && previous == below)
+		return group_add(chain, cframe, first);
+	chain->n_frames = first;
+	return false;
+}
+
+/* Each activation has a cframe, in which its innermost frame is. How many there are. */
+static size_t cframes_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
+			  struct sw_cpython_chain *chain)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX && cframe != 0; i++) {
+		uint64_t outer;
+		n += cframe_add(at, memory, cframe, chain, &outer);
 		cframe = outer;
-		innermost = below;
 	}
+	return n;
+}
+
+/*
+ * An activation links its cframe in before that leads to the next one: then a register of the
+ * interrupted code has the next one's address. It is the first whole one above it.
+ */
+static uint64_t cframe_in_registers(const struct sw_cpython_at *at, struct sw_memory memory,
+				    uint64_t cframe, const struct sw_regs *regs,
+				    struct sw_cpython_chain *chain)
+{
+	uint64_t found = 0, value, outer;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
+		size_t n_frames = chain->n_frames, n_groups = chain->n_groups;
+		if (!sw_regs_get(regs, i, &value) || value <= cframe || value % 8 != 0 ||
+		    (found != 0 && value >= found))
+			continue;
+		if (cframe_add(at, memory, value, chain, &outer))
+			found = value;
+		chain->n_frames = n_frames;
+		chain->n_groups = n_groups;
+	}
+	return found;
 }
 
 static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
@@ -163,15 +192,20 @@ static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 }
 
 void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
-			  uint64_t thread_avma, struct sw_cpython_chain *chain)
+			  uint64_t thread_avma, const struct sw_regs *regs,
+			  struct sw_cpython_chain *chain)
 {
 	uint64_t avma;
 	if (!sw_memory_u64(memory, thread_avma + at->layout.thread_frame, &avma) || avma == 0)
 		return;
-	if (at->layout.pairing == SW_CPYTHON_BY_CONTENT)
-		objects_add(at, memory, avma, chain);
-	else if (at->layout.pairing == SW_CPYTHON_BY_CFRAME)
-		cframes_add(at, memory, avma, chain);
-	else
-		shims_add(at, memory, avma, chain);
+	switch ((enum sw_cpython_pairing) at->layout.pairing) {
+	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
+	case SW_CPYTHON_BY_CFRAME:
+		if (cframes_add(at, memory, avma, chain) > 0)
+			break;
+		avma = cframe_in_registers(at, memory, avma, regs, chain);
+		(void) cframes_add(at, memory, avma, chain); /* none: it executes nothing */
+		break;
+	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, chain); break;
+	}
 }

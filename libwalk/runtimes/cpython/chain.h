@@ -50,11 +50,12 @@ void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory me
 
 /*
  * Adds the frames of a thread state. A group is there only when it is whole, and fits to its
- * neighbours: the interpreter may have been interrupted while it entered or left one. Frames of
- * versions that are paired by content are one group without anchor.
+ * neighbours: the interpreter may have been interrupted while it entered or left one. regs are those
+ * that the thread was interrupted with. Frames of versions that are paired by content are one group without anchor.
  */
 void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
-			  uint64_t thread_avma, struct sw_cpython_chain *chain);
+			  uint64_t thread_avma, const struct sw_regs *regs,
+			  struct sw_cpython_chain *chain);
 
 /* A frame as it is. False when it cannot be read. */
 bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,

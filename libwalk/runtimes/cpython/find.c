@@ -74,15 +74,6 @@ static bool runtime_find(const struct sw_elf_symbols *symbols, uint64_t *ret)
 
 static bool layout_find(unsigned minor, struct sw_memory memory, struct sw_cpython_at *ret)
 {
-	ret->problem = NULL;
-	if (minor < OLDEST) {
-		ret->problem = "versions before 3.8 are not read: its functions have no names";
-		return false;
-	}
-	if (minor > NEWEST) {
-		ret->problem = "versions after 3.14 are not read: its functions have no names";
-		return false;
-	}
 	if (minor < DEBUG_OFFSETS_FROM)
 		return sw_cpython_layout_of(minor, &ret->layout);
 	return sw_cpython_layout_read(memory, ret->runtime_avma, minor, &ret->layout,
@@ -100,6 +91,12 @@ static void look(const struct sw_snapshot *snap, struct sw_memory memory, unsign
 	if (!sw_elf_symbols_open(sw_module_elf(ret->place->module), &symbols))
 		return;
 	version_find(&symbols, minor, ret);
+	if (minor < OLDEST)
+		ret->problem = "versions before 3.8 are not read: its functions have no names";
+	if (minor > NEWEST)
+		ret->problem = "versions after 3.14 are not read: its functions have no names";
+	if (ret->problem != NULL)
+		return;
 	ret->missing = "_PyRuntime";
 	if (!runtime_find(&symbols, &runtime))
 		return;

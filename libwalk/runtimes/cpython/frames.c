@@ -20,6 +20,7 @@
 enum {
 	NATIVE_BYTES_MAX = 4096, /* of a native frame that are looked at */
 	BYTES_DATA = 32,         /* of a bytes object: where its bytes begin */
+	OBJECT_TYPE = 8,
 };
 
 static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
@@ -51,7 +52,8 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 	c->in_loop = false;
 	for (size_t i = 0; i < c->n_threads; i++)
 		if (c->threads[i].id == cursor->thread->fs_base && c->threads[i].id != 0)
-			sw_cpython_chain_add(&c->at, cursor->memory, c->threads[i].avma, &c->chain);
+			sw_cpython_chain_add(&c->at, cursor->memory, c->threads[i].avma,
+					     &cursor->thread->regs, &c->chain);
 }
 
 static uint64_t spot_key(uint64_t code_avma, int64_t offset)
@@ -142,32 +144,70 @@ static bool by_anchor(struct sw_cpython *c, const struct sw_cursor *callee, uint
 	return false;
 }
 
-/* Whether the native frame has the address: in its memory, or in a register that calls preserve. */
-static bool holds(const struct sw_cursor *callee, uint64_t caller_sp_avma, uint64_t avma)
+/* What a native frame has in its memory, and in registers that calls preserve; of the interrupted one in
+ * all. */
+struct content {
+	uint64_t words[NATIVE_BYTES_MAX / 8 + SW_REGS_MAX];
+	size_t n;
+};
+
+static void content_read(const struct sw_cursor *callee, uint64_t caller_sp_avma,
+			 struct content *ret)
 {
-	uint64_t words[NATIVE_BYTES_MAX / 8], value;
-	uint64_t bytes = caller_sp_avma - callee->regs.sp_avma;
-	uint32_t preserved = sw_arch_preserved();
+	uint32_t kept = callee->exact_pc ? UINT32_MAX : sw_arch_preserved();
+	uint64_t sp = callee->regs.sp_avma, bytes = caller_sp_avma - sp;
+	ret->n = 0;
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
-		if (((preserved | (callee->exact_pc ? UINT32_MAX : 0)) & UINT32_C(1) << i) &&
-		    i != SW_ARCH_SP && i != SW_ARCH_RA && sw_regs_get(&callee->regs, i, &value) &&
-		    value == avma)
+		if ((kept & UINT32_C(1) << i) && i != SW_ARCH_SP && i != SW_ARCH_RA &&
+		    sw_regs_get(&callee->regs, i, &ret->words[ret->n]))
+			ret->n++;
+	bytes &= -UINT64_C(8);
+	if (caller_sp_avma > sp && bytes <= NATIVE_BYTES_MAX &&
+	    sw_memory_read(callee->memory, sp, ret->words + ret->n, (size_t) bytes))
+		ret->n += (size_t) bytes / 8;
+}
+
+static bool content_has(const struct content *content, uint64_t avma)
+{
+	for (size_t i = 0; i < content->n; i++)
+		if (content->words[i] == avma)
 			return true;
-	if (caller_sp_avma <= callee->regs.sp_avma || bytes > sizeof(words) ||
-	    !sw_memory_read(callee->memory, callee->regs.sp_avma, words, bytes & -UINT64_C(8)))
+	return false;
+}
+
+/*
+ * Whether the native frame has the address of a frame that was called by that one: the activation is
+ * that of the callee then, which is not linked yet, or not any more, while its caller's frame is at hand.
+ */
+static bool content_has_callee(const struct sw_cpython *c, const struct content *content,
+			       uint64_t avma)
+{
+	uint64_t type, back, callee_type;
+	if (!sw_memory_u64(c->memory, avma + OBJECT_TYPE, &type))
 		return false;
-	for (size_t i = 0; i < bytes / 8; i++)
-		if (words[i] == avma)
+	for (size_t i = 0; i < content->n; i++) {
+		uint64_t word = content->words[i];
+		const struct sw_map *map = word % 8 == 0 ? sw_snapshot_map(c->snap, word) : NULL;
+		if (map != NULL && (map->prot & SW_MAP_WRITE) && word != avma &&
+		    sw_memory_u64(c->memory, word + OBJECT_TYPE, &callee_type) &&
+		    callee_type == type &&
+		    sw_memory_u64(c->memory, word + c->at.layout.frame_previous, &back) &&
+		    back == avma)
 			return true;
+	}
 	return false;
 }
 
 static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
 		       uint64_t caller_sp_avma, struct sw_frame_sink *sink)
 {
+	struct content content;
 	size_t next = c->next;
-	if (next >= c->chain.n_frames ||
-	    !holds(callee, caller_sp_avma, c->chain.frames[next].avma) ||
+	if (next >= c->chain.n_frames)
+		return false;
+	uint64_t avma = c->chain.frames[next].avma;
+	content_read(callee, caller_sp_avma, &content);
+	if (!content_has(&content, avma) || (next == 0 && content_has_callee(c, &content, avma)) ||
 	    !group_add(c, callee, next, 1, sink))
 		return false;
 	c->next++;

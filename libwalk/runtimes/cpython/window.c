@@ -117,7 +117,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 		(void) sw_memory_u64(memory, thread->avma + w->at.layout.thread_number, &word);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
-	sw_cpython_chain_add(&w->at, memory, thread->avma, &w->chain);
+	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
 	for (size_t i = 0; i < w->chain.n_frames; i++) {
 		struct sw_cpython_code code;
 		/* else: it gets no name */
