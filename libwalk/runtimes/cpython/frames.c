@@ -20,7 +20,7 @@
 enum {
 	NATIVE_BYTES_MAX = 4096, /* of a native frame that are looked at */
 	BYTES_DATA = 32,         /* of a bytes object: where its bytes begin */
-	OBJECT_TYPE = 8,
+	SAVED_BYTES = 7 * 8,     /* at its end: six registers of the caller, the return address */
 };
 
 static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
@@ -145,7 +145,7 @@ static bool by_anchor(struct sw_cpython *c, const struct sw_cursor *callee, uint
 }
 
 /* What a native frame has in its memory, and in registers that calls preserve; of the interrupted one in
- * all. */
+ * all. Without what it saves for its caller, which may be the loop, too. */
 struct content {
 	uint64_t words[NATIVE_BYTES_MAX / 8 + SW_REGS_MAX];
 	size_t n;
@@ -155,14 +155,14 @@ static void content_read(const struct sw_cursor *callee, uint64_t caller_sp_avma
 			 struct content *ret)
 {
 	uint32_t kept = callee->exact_pc ? UINT32_MAX : sw_arch_preserved();
-	uint64_t sp = callee->regs.sp_avma, bytes = caller_sp_avma - sp;
+	uint64_t sp = callee->regs.sp_avma, bytes = caller_sp_avma - sp - SAVED_BYTES;
 	ret->n = 0;
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		if ((kept & UINT32_C(1) << i) && i != SW_ARCH_SP && i != SW_ARCH_RA &&
 		    sw_regs_get(&callee->regs, i, &ret->words[ret->n]))
 			ret->n++;
 	bytes &= -UINT64_C(8);
-	if (caller_sp_avma > sp && bytes <= NATIVE_BYTES_MAX &&
+	if (caller_sp_avma > sp + SAVED_BYTES && bytes <= NATIVE_BYTES_MAX &&
 	    sw_memory_read(callee->memory, sp, ret->words + ret->n, (size_t) bytes))
 		ret->n += (size_t) bytes / 8;
 }
@@ -175,29 +175,6 @@ static bool content_has(const struct content *content, uint64_t avma)
 	return false;
 }
 
-/*
- * Whether the native frame has the address of a frame that was called by that one: the activation is
- * that of the callee then, which is not linked yet, or not any more, while its caller's frame is at hand.
- */
-static bool content_has_callee(const struct sw_cpython *c, const struct content *content,
-			       uint64_t avma)
-{
-	uint64_t type, back, callee_type;
-	if (!sw_memory_u64(c->memory, avma + OBJECT_TYPE, &type))
-		return false;
-	for (size_t i = 0; i < content->n; i++) {
-		uint64_t word = content->words[i];
-		const struct sw_map *map = word % 8 == 0 ? sw_snapshot_map(c->snap, word) : NULL;
-		if (map != NULL && (map->prot & SW_MAP_WRITE) && word != avma &&
-		    sw_memory_u64(c->memory, word + OBJECT_TYPE, &callee_type) &&
-		    callee_type == type &&
-		    sw_memory_u64(c->memory, word + c->at.layout.frame_previous, &back) &&
-		    back == avma)
-			return true;
-	}
-	return false;
-}
-
 static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
 		       uint64_t caller_sp_avma, struct sw_frame_sink *sink)
 {
@@ -207,8 +184,7 @@ static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
 		return false;
 	uint64_t avma = c->chain.frames[next].avma;
 	content_read(callee, caller_sp_avma, &content);
-	if (!content_has(&content, avma) || (next == 0 && content_has_callee(c, &content, avma)) ||
-	    !group_add(c, callee, next, 1, sink))
+	if (!content_has(&content, avma) || !group_add(c, callee, next, 1, sink))
 		return false;
 	c->next++;
 	return true;
