@@ -71,12 +71,14 @@ looked_at libwalk/capture/window.c sw_capture_room_fill sw_capture_room_hooks_us
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, then what the unwinder of generated code copies
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, then what the unwinder of generated code copies
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map
+looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_m_parse sw_go_thread_check
+looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory
@@ -130,8 +132,9 @@ while read -r file entry name; do
 	esac
 	finding "$file: $entry is $name(), which is in no file that is looked at"
 done <<<"$entries"
-# Wine's stacks, HotSpot's blobs, the unwinder of generated code, three of its sources, six operations.
-[ $n -ge 12 ] || finding "only $n entries of tables were found: the search is wrong"
+# Wine's stacks, HotSpot's blobs, two of Go, the unwinder of generated code, three of its sources, six
+# operations.
+[ $n -ge 14 ] || finding "only $n entries of tables were found: the search is wrong"
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
 	grep -vx libwalk/stop/run.c)
