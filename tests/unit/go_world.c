@@ -123,7 +123,7 @@ static void table_put(struct go_world *w, bool v118)
 	static const uint8_t file[] = {2, 0x40, 0};
 	/* Lines 10, from 0x10 on 20, from 0x20 on 11. */
 	static const uint8_t lines[] = {22, 0x10, 20, 0x10, 17, 0x20, 0};
-	static const uint8_t inlined[] = {0, 0x10, 2, 0x10, 1, 0x20, 0}; /* 0x10 to 0x20: call 0 */
+	static const uint8_t inlined[] = {0, 0x10, 4, 0x10, 3, 0x20, 0}; /* 0x10 to 0x20: call 1 */
 	const uint8_t magic[] = {v118 ? 0xf0 : 0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8};
 	static const uint32_t parts[] = {NAMES, UNITS, FILES, TABLES, FUNCS};
 	uint32_t name_off = 1;
@@ -142,9 +142,9 @@ static void table_put(struct go_world *w, bool v118)
 	for (unsigned n = 0; n < GO_N_FUNCS; n++)
 		func_put(w, n, v118, &name_off);
 	put_u32(w, GO_TABLE + FUNCS + 8 * GO_N_FUNCS, GO_N_FUNCS * GO_FUNC_BYTES);
-	/* The call of main.inner() stands for the instruction at 8. */
-	put_u32(w, GO_TREE + 0x10 + (v118 ? 12 : 4), NAME_INNER);
-	put_u32(w, GO_TREE + 0x10 + (v118 ? 16 : 8), 8);
+	/* The call of main.inner(), the second of the tree, stands for the instruction at 8. */
+	put_u32(w, GO_TREE + 0x10 + (v118 ? 20 + 12 : 16 + 4), NAME_INNER);
+	put_u32(w, GO_TREE + 0x10 + (v118 ? 20 + 16 : 16 + 8), 8);
 	put_u64(w, GO_MODULE, GO_TABLE);
 	put_u64(w, GO_MODULE + 8, GO_TABLE + NAMES);
 	put_u64(w, GO_MODULE + 104, GO_TABLE + FUNCS);
