@@ -3,8 +3,10 @@
 #define SW_V8_H
 
 #include "map.h"
+#include "memory.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/layout.h"
+#include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
 /* A builtin: code of V8 itself that its own compilers made when it was built. */
