@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/v8/frame.h"
 #include "arch/arch.h"
+#include "runtimes/v8/find.h"
 #include "runtimes/v8/function.h"
 
 #include <stdlib.h>

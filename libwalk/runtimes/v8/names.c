@@ -6,6 +6,7 @@
  */
 #include "runtimes/v8/names.h"
 #include "arch/arch.h"
+#include "runtimes/v8/find.h"
 #include "runtimes/v8/frame.h"
 #include "runtimes/v8/function.h"
 #include "snapshot/live.h"

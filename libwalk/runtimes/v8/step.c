@@ -11,6 +11,7 @@
  */
 #include "runtimes/v8/step.h"
 #include "arch/arch.h"
+#include "runtimes/v8/find.h"
 
 #include <string.h>
 

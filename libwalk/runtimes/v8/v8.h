@@ -59,16 +59,4 @@ struct sw_v8 {
 		stale_sp; /* sp of the interpreted frame whose bytecode offset is of an earlier call */
 };
 
-/* The builtin at an address, of whatever mapping of the file; NULL: none. */
-const struct sw_v8_builtin *sw_v8_builtin_at(const struct sw_snapshot *snap,
-					     const struct sw_v8_program *program, uint64_t avma,
-					     uint64_t *ret_off);
-
-/* Whether an address is in program->walker, and where there. */
-bool sw_v8_is_walker(const struct sw_snapshot *snap, const struct sw_v8_program *program,
-		     uint64_t avma, uint64_t *ret_off);
-
-/* Whether an address is in memory that has code of no file. */
-bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma);
-
 #endif
