@@ -11,7 +11,7 @@
 
 static const char slot_key; /* of what is kept with a module */
 
-bool sw_php_is_file(const char *path)
+bool sw_php_file_probe(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	bool library = strncmp(name, "libphp", 6) == 0;
@@ -29,7 +29,7 @@ bool sw_php_probe(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_places; i++)
 		if (sw_module_kind(snap->places[i].module) == SW_MODULE_ELF &&
-		    sw_php_is_file(sw_module_path(snap->places[i].module)))
+		    sw_php_file_probe(sw_module_path(snap->places[i].module)))
 			return true;
 	return false;
 }
@@ -125,7 +125,7 @@ bool sw_php_find(const struct sw_snapshot *snap, struct sw_php_found *ret)
 	struct sw_place *place = NULL;
 	for (size_t i = 0; i < snap->n_places && place == NULL; i++)
 		if (sw_module_kind(snap->places[i].module) == SW_MODULE_ELF &&
-		    sw_php_is_file(sw_module_path(snap->places[i].module)))
+		    sw_php_file_probe(sw_module_path(snap->places[i].module)))
 			place = &snap->places[i];
 	*ret = (struct sw_php_found){.place = place};
 	if (place == NULL)

@@ -24,7 +24,7 @@ bool sw_php_probe(const struct sw_snapshot *snap);
 bool sw_php_find(const struct sw_snapshot *snap, struct sw_php_found *ret);
 
 /* Whether the file is PHP: the program, or the library of Apache's module and others that embed it. */
-bool sw_php_is_file(const char *path);
+bool sw_php_file_probe(const char *path);
 
 /* "8.2.36" from the text behind "X-Powered-By: PHP/"; false when there is none. */
 bool sw_php_version_scan(const void *bytes, size_t size, char *ret, size_t ret_size);
