@@ -18,7 +18,7 @@ def calls_of(path):
             if "->" in line:
                 said = re.search(r"(?://|#) -> (.*)$", line)
                 if said:
-                    found[number] = set(said.group(1).split())
+                    found[number] = {name.replace("_in_", " in ") for name in said.group(1).split()}
     return found
 
 

@@ -15,7 +15,7 @@ void sw_ruby_chain_read(struct sw_ruby *ruby, const struct sw_thread *thread)
 	struct sw_ruby_stack stack;
 	sw_ruby_chain_end(ruby);
 	c->tid = thread->tid;
-	c->n = c->next = 0;
+	c->n = c->next = c->top = 0;
 	c->jit_seen = c->cfp_known = false;
 	c->ec_avma = 0;
 	if (!sw_ruby_stack_read(&ruby->vm, thread->fs_base, &stack))

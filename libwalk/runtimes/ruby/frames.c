@@ -36,7 +36,7 @@ static void frames_add(struct sw_ruby_chain *c, struct sw_frame_sink *sink)
 		if (f->kind == SW_RUBY_FRAME_C) {
 			address = f->method_avma;
 			cookie = f->method_avma | COOKIE_C;
-		} else if (c->next == 0 && c->jit_seen) {
+		} else if (c->next == c->top && c->jit_seen) {
 			address = f->iseq_avma; /* generated code does not keep pc up to date */
 		}
 		if (!sink->add(sink, address, cookie))
@@ -59,6 +59,8 @@ bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64
 	uint64_t svma = callee->lookup_avma - ruby->found.place->bias;
 	bool is_vm = own && svma >= ruby->found.start_svma && svma < ruby->found.end_svma;
 	c->jit_seen |= yjit;
+	if (yjit && callee->exact_pc && c->next == 0)
+		c->next = c->top = sw_ruby_yjit_unfinished(ruby, callee);
 	if (is_vm) {
 		frames_add(c, sink);
 		c->jit_seen = c->cfp_known = false;

@@ -68,6 +68,7 @@ enum sw_ruby_flag {
 	SW_RUBY_CFRAME = 0x80,
 	SW_RUBY_MAGIC_MASK = 0x7fff0001,
 	SW_RUBY_MAGIC_CFUNC = 0x55550001,
+	SW_RUBY_MAGIC_DUMMY = 0x79990001, /* the outermost of a thread, which runs nothing */
 	/* of objects */
 	SW_RUBY_TYPE_MASK = 0x1f,
 	SW_RUBY_STRING = 0x05,

@@ -15,6 +15,7 @@ struct sw_ruby_chain {
 	struct sw_ruby_frame *frames; /* owned */
 	size_t n, capacity;
 	size_t next;
+	size_t top;     /* the first one that counts */
 	bool jit_seen;  /* code of YJIT, since the last rb_vm_exec() */
 	bool cfp_known; /* what the frame before had in the register for the frame it executes */
 	uint64_t cfp_avma;

@@ -60,7 +60,7 @@ bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ru
 		ret->kind = (ret->flags & SW_RUBY_MAGIC_MASK) == SW_RUBY_MAGIC_CFUNC
 				    ? SW_RUBY_FRAME_C
 				    : SW_RUBY_FRAME_OTHER;
-	else if (ret->iseq_avma != 0 && ret->pc_avma != 0)
+	else if ((ret->flags & SW_RUBY_MAGIC_MASK) != SW_RUBY_MAGIC_DUMMY && ret->iseq_avma != 0)
 		ret->kind = SW_RUBY_FRAME_RUBY;
 	return true;
 }

@@ -14,7 +14,12 @@
 #include "arch/arch.h"
 #include "native/call_site.h"
 
-enum { PUSHED_BYTES_MAX = 160 /* registers that it saves, and alignment */ };
+#include <string.h>
+
+enum {
+	PUSHED_BYTES_MAX = 160, /* registers that it saves, and alignment */
+	FILL_BYTES = 96,        /* of code that fills a frame */
+};
 
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
 {
@@ -75,4 +80,43 @@ enum sw_step sw_ruby_yjit_step(struct sw_ruby *ruby, struct sw_cursor *cursor,
 		}
 	}
 	return SW_STEP_DECLINE;
+}
+
+/*
+ * gen_send_iseq() of 3.1:
+ *
+ *	49 83 ed 40		sub r13, 64
+ *	4d 89 6c 24 10		mov [r12 + 16], r13		ec->cfp
+ *	...					self, sp, ep, iseq
+ *	49 xx /r 28		mov [r13 + 40], ...		block_code
+ */
+bool sw_ruby_yjit_fills(struct sw_bytes before)
+{
+	static const uint8_t push[] = {0x49, 0x83, 0xed, 0x40, 0x4d, 0x89, 0x6c, 0x24, 0x10};
+	const uint8_t *at = NULL;
+	for (size_t i = 0; i + sizeof(push) <= before.size; i++)
+		if (memcmp(before.data + i, push, sizeof(push)) == 0)
+			at = before.data + i + sizeof(push);
+	if (at == NULL)
+		return false;
+	for (; at + 4 <= before.data + before.size; at++)
+		if (at[0] == 0x49 && (at[1] == 0x89 || at[1] == 0xc7) && (at[2] & 0xc7) == 0x45 &&
+		    at[3] == 0x28)
+			return false;
+	return true;
+}
+
+size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
+{
+	const struct sw_ruby_chain *c = &ruby->chain;
+	uint8_t code[FILL_BYTES];
+	uint64_t cfp, pc = cursor->regs.pc_avma;
+	if (c->n < 2 || !sw_regs_get(&cursor->regs, SW_X86_64_R13, &cfp))
+		return 0;
+	/* Of a C method: it is about to be called, or has returned. */
+	if (cfp == c->frames[1].avma)
+		return 1;
+	return cfp == c->frames[0].avma && pc > FILL_BYTES &&
+	       sw_memory_read(cursor->memory, pc - FILL_BYTES, code, sizeof(code)) &&
+	       sw_ruby_yjit_fills((struct sw_bytes){code, sizeof(code)});
 }

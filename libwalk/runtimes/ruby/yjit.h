@@ -12,4 +12,14 @@ bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
 enum sw_step sw_ruby_yjit_step(struct sw_ruby *ruby, struct sw_cursor *cursor,
 			       struct sw_stepped *ret);
 
+/*
+ * How many frames of the chain do not count (0 or 1), for a cursor at an instruction of YJIT's code that
+ * was interrupted: it puts a frame into the chain before it fills it.
+ */
+size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
+
+/* Whether code that was executed to its end has put a method's frame into the chain, and not filled
+ * it. */
+bool sw_ruby_yjit_fills(struct sw_bytes before);
+
 #endif

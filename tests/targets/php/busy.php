@@ -69,7 +69,7 @@ class Work
 	public function run($n)
 	{
 		$m = new Magic;
-		$a = $m->anything($n);  // -> Magic::__call
+		$a = $m->anything($n);  // -> Magic::__call Magic::anything
 		$t = "$m";              // -> Magic::__toString
 		$b = array_map(         // -> array_map
 			function ($x) {
