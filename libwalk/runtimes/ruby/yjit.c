@@ -25,6 +25,7 @@ bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
 {
 	const struct sw_place *place = cursor->place;
 	if (ruby->found.layout == NULL || ruby->found.layout->yjit_bytes == 0 ||
+	    place == ruby->found.place ||
 	    (place != NULL && sw_module_kind(place->module) != SW_MODULE_ANON &&
 	     sw_module_kind(place->module) != SW_MODULE_JIT))
 		return false;
