@@ -2,7 +2,6 @@
 #ifndef SW_TLS_H
 #define SW_TLS_H
 
-#include "formats/elf_symbol.h"
 #include "memory.h"
 
 /*
@@ -21,10 +20,6 @@ struct sw_tls_variable {
 };
 
 enum { SW_TLS_MODULES_MAX = 4096 /* a greater number is not believed */ };
-
-/* False: there is no such variable, or nothing says where it is. */
-bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
-		 struct sw_tls_variable *ret);
 
 /* Of the thread with that fs base; false when it has none (yet), or the memory says nonsense. */
 bool sw_tls_address(const struct sw_tls_variable *variable, struct sw_memory memory, uint64_t bias,

@@ -29,6 +29,7 @@ TABLES = {
     "qemu-x86_64": (["code_gen_buffer"], "jit-gdb", True),
     "php-tracing": (["usleep", "inner", "middle", "outer", "{main}", r"TRACE-\d+\$.*"], "php", True),
     "php-function": (["usleep", "inner", "middle", "outer", "{main}", r"JIT\$inner"], "php", True),
+    "yjit": (["readpartial", "inner", "middle", "outer", "<main>"], "ruby", False),
     "node-gdbjit": ([r"JS:.*outer .*chain\.js.*"], "jit-gdb", True),
     # gdb has no table of wasmtime's code; libgcc's has no names.
     "wizer": ([], "jit-libgcc", False),
@@ -48,14 +49,14 @@ FRAMES = {
     "erlang-jpperf": [r"\$?chain:inner/2", r"\$?chain:middle/1", r"\$?chain:outer/1",
                       r"\$?erts_beamasm:normal_exit/0"],
 }
-GUESSES = ["luajit", "pypy", "yjit", "guile", "racket", "mono"]
+GUESSES = ["luajit", "pypy", "guile", "racket", "mono"]
 # Read by their own structures: runtime_jvm.py has the rest.
 JAVA = ["java", "java-busy", "java-framepointer"]
 # Not packages of Debian 12: looked at where the machine has them.
 PYTHONS = {"python-3.12-perf": "trampoline", "python-3.13-perf-jit": "jitdump"}
 
 TABLE_TRUST = {"context", "cfi", "jit", "runtime"}
-LANGUAGES = ("php",)  # frames of their own beside the native ones
+LANGUAGES = ("php", "ruby")  # frames of their own beside the native ones
 
 
 def frames_of(report, tid):

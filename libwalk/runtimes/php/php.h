@@ -5,6 +5,7 @@
 #include "runtimes/php/chain.h"
 #include "runtimes/php/engine.h"
 #include "runtimes/php/find.h"
+#include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
 /* What is known of the PHP in one snapshot. */

@@ -9,6 +9,7 @@
  *	names      class, function, file and line
  */
 #include "runtimes/php/runtime.h"
+#include "runtimes/php/before.h"
 #include "runtimes/php/frames.h"
 #include "runtimes/php/names.h"
 #include "runtimes/php/window.h"

@@ -7,60 +7,31 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/php/window.h"
-#include "arena.h"
 #include "bytes.h"
 #include "map.h"
 #include "runtimes/php/chain.h"
-#include "runtimes/php/find.h"
 #include "snapshot/snapshot.h"
 
-#include <snapwalk/error.h>
-
 enum {
-	SEEN_SLOTS = 8192, /* power of two; half of them are used at most */
 	PAGE_BYTES = 4096,
 	OPCODES_BYTES = 32768, /* of the function that runs */
 	SHORT_BYTES = 64,      /* of a string that are read at first */
 };
 
-struct window {
-	struct sw_php_found found;
-	uint64_t seen[SEEN_SLOTS]; /* addresses that were copied */
-	size_t n_seen;
-	uint64_t page_avma; /* the last one copied */
-	const uint8_t *page;
-};
-
-int sw_php_before(struct sw_capture *capture)
-{
-	struct sw_php_found found;
-	if (!sw_php_find(capture->snap, &found) || found.layout == NULL)
-		return 0;
-	struct window *w = sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
-	if (w == NULL)
-		return -SW_E_NOMEM;
-	w->found = found;
-	*capture->found = w;
-	uint64_t globals = found.globals_svma + found.place->bias;
-	return found.threads
-		       ? sw_capture_want(capture, globals, 8)
-		       : sw_capture_want(capture, globals + found.layout->current_execute_data, 8);
-}
-
 /* True on first sight of an address. */
-static bool is_new(struct window *w, uint64_t avma)
+static bool is_new(struct sw_php_window *w, uint64_t avma)
 {
-	size_t i = (size_t) sw_mix64(avma) % SEEN_SLOTS;
+	size_t i = (size_t) sw_mix64(avma) % SW_PHP_SEEN_SLOTS;
 	while (w->seen[i] != 0 && w->seen[i] != avma)
-		i = (i + 1) % SEEN_SLOTS;
-	if (w->seen[i] == avma || w->n_seen >= SEEN_SLOTS / 2)
+		i = (i + 1) % SW_PHP_SEEN_SLOTS;
+	if (w->seen[i] == avma || w->n_seen >= SW_PHP_SEEN_SLOTS / 2)
 		return false;
 	w->seen[i] = avma;
 	w->n_seen++;
 	return true;
 }
 
-static void string_copy(struct sw_capture *capture, struct window *w, uint64_t avma)
+static void string_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
 {
 	const uint8_t *copy;
 	uint64_t length;
@@ -80,7 +51,7 @@ static void string_copy(struct sw_capture *capture, struct window *w, uint64_t a
 }
 
 /* A function, and all that its name needs. *ret is it. */
-static bool function_copy(struct sw_capture *capture, struct window *w, uint64_t avma,
+static bool function_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
 			  struct sw_bytes *ret)
 {
 	const struct sw_php_layout *at = w->found.layout;
@@ -105,7 +76,8 @@ static bool function_copy(struct sw_capture *capture, struct window *w, uint64_t
 }
 
 /* All instructions of the function that runs: which one it is at only the walk can tell. */
-static void opcodes_copy(struct sw_capture *capture, struct window *w, struct sw_bytes function)
+static void opcodes_copy(struct sw_capture *capture, struct sw_php_window *w,
+			 struct sw_bytes function)
 {
 	uint64_t opcodes;
 	uint32_t last;
@@ -118,7 +90,7 @@ static void opcodes_copy(struct sw_capture *capture, struct window *w, struct sw
 }
 
 /* The page that holds avma, copied. Frames lie close together. */
-static bool page_copy(struct sw_capture *capture, struct window *w, uint64_t avma)
+static bool page_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
 {
 	uint64_t page_avma = avma & -(uint64_t) PAGE_BYTES;
 	if (page_avma == w->page_avma)
@@ -133,7 +105,7 @@ static bool page_copy(struct sw_capture *capture, struct window *w, uint64_t avm
 	return true;
 }
 
-static bool frame_read(struct sw_capture *capture, struct window *w, uint64_t avma,
+static bool frame_read(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
 		       uint8_t ret[SW_PHP_ED_BYTES])
 {
 	bool first = page_copy(capture, w, avma);
@@ -147,7 +119,7 @@ static bool frame_read(struct sw_capture *capture, struct window *w, uint64_t av
 	return sw_capture_read(capture, avma, ret, SW_PHP_ED_BYTES);
 }
 
-static void chain_copy(struct sw_capture *capture, struct window *w, uint64_t avma)
+static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
 {
 	bool running = true; /* no function of PHP's own was seen yet */
 	for (size_t i = 0; i < SW_PHP_CHAIN_MAX && avma != 0 && avma % 8 == 0; i++) {
@@ -174,7 +146,7 @@ static void chain_copy(struct sw_capture *capture, struct window *w, uint64_t av
 
 int sw_php_in_window(struct sw_capture *capture)
 {
-	struct window *w = *capture->found;
+	struct sw_php_window *w = *capture->found;
 	if (w == NULL)
 		return 0;
 	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */

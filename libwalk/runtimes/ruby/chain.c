@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/ruby/chain.h"
 #include "arena.h"
-#include "runtimes/ruby/ruby.h"
 
 void sw_ruby_chain_end(struct sw_ruby *ruby)
 {

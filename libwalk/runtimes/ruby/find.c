@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/ruby/find.h"
+#include "native/tls_symbol.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

@@ -2,6 +2,7 @@
 #ifndef SW_RUBY_FIND_H
 #define SW_RUBY_FIND_H
 
+#include "bytes.h"
 #include "native/tls.h"
 #include "runtimes/ruby/layout.h"
 

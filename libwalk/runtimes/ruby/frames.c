@@ -7,6 +7,7 @@
  */
 #include "runtimes/ruby/frames.h"
 #include "arch/arch.h"
+#include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/yjit.h"
 
 #include <stdio.h>

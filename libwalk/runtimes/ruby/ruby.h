@@ -3,6 +3,7 @@
 #define SW_RUBY_H
 
 #include "runtimes/ruby/vm.h"
+#include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
 /*
@@ -32,10 +33,5 @@ struct sw_ruby {
 	struct sw_ruby_chain chain; /* of the thread that is being walked */
 	bool cut; /* frames of a thread could not be read, or lie on no native frame */
 };
-
-/* Reads the frames of a thread; none is not an error. */
-void sw_ruby_chain_read(struct sw_ruby *ruby, const struct sw_thread *thread);
-/* Notes that the thread before is done. */
-void sw_ruby_chain_end(struct sw_ruby *ruby);
 
 #endif

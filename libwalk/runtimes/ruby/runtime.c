@@ -9,6 +9,8 @@
  *	yjit       generated code
  */
 #include "runtimes/ruby/runtime.h"
+#include "runtimes/ruby/before.h"
+#include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"

@@ -8,67 +8,36 @@
  * In the window: nothing is allocated or opened; the reads are bounded by what was set aside.
  */
 #include "runtimes/ruby/window.h"
-#include "arena.h"
 #include "map.h"
-#include "runtimes/ruby/vm.h"
 #include "snapshot/snapshot.h"
 
-#include <snapwalk/error.h>
 #include <string.h>
 
 enum {
-	SEEN_SLOTS = 16384, /* power of two; half of them are used at most */
 	THREADS_MAX = 512,
 	STACK_BYTES_MAX = 512 << 10, /* of a thread's frames, and of its values */
 };
 
-struct seen {
-	uint64_t key;
-	const uint8_t *data; /* NULL: a name, whose parts were copied */
-	size_t bytes;
-};
-
-struct window {
-	struct sw_ruby_found found;
-	struct sw_capture *capture;
-	struct seen seen[SEEN_SLOTS];
-	size_t n_seen;
-	struct sw_range bulk[2]; /* frames and values of the thread that is copied */
-};
-
-int sw_ruby_before(struct sw_capture *capture)
-{
-	struct sw_ruby_found found;
-	if (!sw_ruby_find(capture->snap, &found) || found.layout == NULL)
-		return 0;
-	struct window *w = sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
-	if (w == NULL)
-		return -SW_E_NOMEM;
-	w->found = found;
-	*capture->found = w;
-	return 0;
-}
-
 /* The slot of a key, or the empty one for it; NULL when too many are used. */
-static struct seen *slot_of(struct window *w, uint64_t key)
+static struct sw_ruby_seen *slot_of(struct sw_ruby_window *w, uint64_t key)
 {
-	size_t i = (size_t) sw_mix64(key) % SEEN_SLOTS;
+	size_t i = (size_t) sw_mix64(key) % SW_RUBY_SEEN_SLOTS;
 	while (w->seen[i].key != 0 && w->seen[i].key != key)
-		i = (i + 1) % SEEN_SLOTS;
-	return w->seen[i].key == key || w->n_seen < SEEN_SLOTS / 2 ? &w->seen[i] : NULL;
+		i = (i + 1) % SW_RUBY_SEEN_SLOTS;
+	return w->seen[i].key == key || w->n_seen < SW_RUBY_SEEN_SLOTS / 2 ? &w->seen[i] : NULL;
 }
 
-static void slot_fill(struct window *w, struct seen *s, uint64_t key, const uint8_t *data,
-		      size_t bytes)
+static void slot_fill(struct sw_ruby_window *w, struct sw_ruby_seen *s, uint64_t key,
+		      const uint8_t *data, size_t bytes)
 {
 	w->n_seen += s->key == 0;
-	*s = (struct seen){key, data, bytes};
+	*s = (struct sw_ruby_seen){key, data, bytes};
 }
 
 /* sw_memory_ops.read: copies what is read, once. */
 static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	struct window *w = arg;
+	struct sw_ruby_window *w = arg;
 	const uint8_t *data;
 	for (size_t i = 0; i < 2; i++) {
 		const struct sw_range *r = &w->bulk[i];
@@ -78,7 +47,7 @@ static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
 		memcpy(buffer, r->data + (avma - r->start_avma), length);
 		return true;
 	}
-	struct seen *s = avma != 0 ? slot_of(w, avma) : NULL;
+	struct sw_ruby_seen *s = avma != 0 ? slot_of(w, avma) : NULL;
 	if (s == NULL)
 		return false;
 	if (s->key != 0 && s->data != NULL && s->bytes >= length) {
@@ -92,7 +61,7 @@ static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-static void bulk_copy(struct window *w, size_t i, uint64_t start_avma, uint64_t end_avma)
+static void bulk_copy(struct sw_ruby_window *w, size_t i, uint64_t start_avma, uint64_t end_avma)
 {
 	const uint8_t *data;
 	w->bulk[i] = (struct sw_range){0};
@@ -104,13 +73,13 @@ static void bulk_copy(struct window *w, size_t i, uint64_t start_avma, uint64_t 
 }
 
 /* Copies what the frame's name needs, unless that was done. */
-static void name_copy(struct window *w, const struct sw_ruby_vm *vm,
+static void name_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm,
 		      const struct sw_ruby_frame *frame)
 {
 	struct sw_ruby_name name;
 	/* Odd, so that they are no addresses that are read. */
 	uint64_t key = (frame->kind == SW_RUBY_FRAME_C ? frame->method_avma : frame->pc_avma) | 1;
-	struct seen *s = slot_of(w, key);
+	struct sw_ruby_seen *s = slot_of(w, key);
 	if (frame->kind == SW_RUBY_FRAME_OTHER || s == NULL || s->key == key)
 		return;
 	slot_fill(w, s, key, NULL, 0);
@@ -121,7 +90,7 @@ static void name_copy(struct window *w, const struct sw_ruby_vm *vm,
 		(void) sw_ruby_iseq_name(vm, frame->iseq_avma, frame->pc_avma, &name);
 }
 
-static void thread_copy(struct window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
+static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
 {
 	struct sw_ruby_stack stack;
 	struct sw_ruby_frame frame;
@@ -143,7 +112,7 @@ static void thread_copy(struct window *w, const struct sw_ruby_vm *vm, uint64_t 
 int sw_ruby_in_window(struct sw_capture *capture)
 {
 	static const struct sw_memory_ops ops = {.read = copying_read};
-	struct window *w = *capture->found;
+	struct sw_ruby_window *w = *capture->found;
 	if (w == NULL)
 		return 0;
 	struct sw_ruby_vm vm = {.memory = {&ops, w}, .found = &w->found};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/ruby: files, versions, runs of frames, names and lines over made structures; native/tls. */
 #include "ruby_world.h"
+#include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/yjit.h"
 
