@@ -5,9 +5,11 @@
 #include "jit/unwinder.h"
 #include "native/elf.h"
 #include "native/frame_pointer.h"
+#include "native/instructions.h"
 #include "native/pe.h"
 #include "native/scan.h"
 #include "runtimes/clr/runtime.h"
+#include "runtimes/cpython/runtime.h"
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/known/runtime.h"
 #include "runtimes/php/runtime.h"
@@ -15,14 +17,16 @@
 #include "runtimes/wine/runtime.h"
 #include "runtimes/wine/tables_unwinder.h"
 
+/* The last one: what nobody before it identifies. */
 static const struct sw_runtime_ops *const runtimes[] = {
-	&sw_runtime_wine, &sw_runtime_clr,   &sw_runtime_hotspot, &sw_runtime_php,
-	&sw_runtime_ruby, &sw_runtime_known, /* what nobody before it identifies */
+	&sw_runtime_wine, &sw_runtime_clr,  &sw_runtime_hotspot, &sw_runtime_cpython,
+	&sw_runtime_php,  &sw_runtime_ruby, &sw_runtime_known,
 };
 
 static const struct sw_unwinder_ops *const unwinders[] = {
-	&sw_unwind_elf,           &sw_unwind_pe,   &sw_unwind_wine_tables, &sw_unwind_jit,
-	&sw_unwind_frame_pointer, &sw_unwind_scan,
+	&sw_unwind_elf,  &sw_unwind_pe,           &sw_unwind_wine_tables,
+	&sw_unwind_jit,  &sw_unwind_instructions, &sw_unwind_frame_pointer,
+	&sw_unwind_scan,
 };
 
 _Static_assert(SW_ARRAY_SIZE(runtimes) + SW_ARRAY_SIZE(unwinders) <= SW_TABLES_MAX,

@@ -17,16 +17,17 @@ enum {
 };
 
 /*
- * Assembly without call frame information that keeps frame pointers:
+ * Assembly without call frame information that keeps frame pointers. 06 is no instruction, so that
+ * following them (native/instructions.c) does not come to a RET:
  *	10 a:	push %rbp		55
  *	11	mov %rsp,%rbp		48 89 e5
  *	14	call b			e8 07 00 00 00
- *	19	pop %rbp		5d
+ *	19	(none)			06
  *	1a	ret			c3
  *	20 b:	push %rbp		55
  *	21	mov %rsp,%rbp		48 89 e5
  *	24	sub $0x10,%rsp		48 83 ec 10
- *	28	leave			c9
+ *	28	(none)			06
  *	29	ret			c3
  *	30 c:	endbr64			f3 0f 1e fa
  *	34	push %rbp		55
@@ -46,7 +47,7 @@ static const uint8_t code[0x48] = {
 	0,
 	0,
 	0,
-	0x5d,
+	0x06,
 	0xc3,
 	[0x20] = 0x55,
 	0x48,
@@ -56,7 +57,7 @@ static const uint8_t code[0x48] = {
 	0x83,
 	0xec,
 	0x10,
-	0xc9,
+	0x06,
 	0xc3,
 	[0x30] = 0xf3,
 	0x0f,
@@ -108,12 +109,14 @@ static struct sw_snapshot *snapshot(bool with_symbols)
 static void stopped_in_b(unsigned at, const uint64_t *stack, size_t n, uint64_t rbp, uint64_t a_sp,
 			 uint64_t start_sp)
 {
+	bool at_ret = at == 0x29; /* which says by itself where the return address is */
 	struct sw_snapshot *snap = snapshot(true);
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + at, stack, n);
 	sw_regs_set(&thread->regs, SW_ARCH_FP, rbp);
 	walk_is(snap, NULL,
 		FRAMES({CODE + at, SP, "context", "context", SW_FRAME_EXACT_PC},
-		       {CODE + 0x19, a_sp, "frame-pointer", "frame_pointer", 0},
+		       {CODE + 0x19, a_sp, at_ret ? "instructions" : "frame-pointer",
+			at_ret ? "instructions" : "frame_pointer", 0},
 		       {CODE + 0x42, start_sp, "frame-pointer", "frame_pointer", 0}),
 		SW_END_COMPLETE, NULL);
 }
