@@ -10,7 +10,8 @@
 # - hooks, from capture/stacks.c: those of the tables, each of which is looked for here;
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
 #   capture/room.c, whose functions for the window must be in files that are looked at, like hooks;
-# - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c.
+# - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
+#   and that of runtimes/ruby/window.c.
 #
 #	tests/held.sh CC CFLAGS
 set -uo pipefail
@@ -20,7 +21,7 @@ object=$(mktemp --suffix=.o)
 trap 'rm -f "$object"' EXIT
 
 # The linker's, the compiler's, and what copies, compares or searches bytes.
-any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove memset memcmp strcmp bsearch'
+any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove memset memcmp memchr strcmp bsearch __popcountdi2'
 
 # Before the first INTERRUPT, or after the last DETACH: alarm_prepare(), realtime_on(), sw_stop_run().
 running='sigaction sigaddset sigemptyset sigprocmask getpid sched_setscheduler sw_helper_run'
@@ -71,7 +72,8 @@ looked_at libwalk/capture/window.c sw_capture_room_fill sw_capture_room_hooks_us
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, then what the unwinder of generated code copies
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, calls of PHP, frames of Ruby and
+# Python, then what the unwinder of generated code copies
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
@@ -79,6 +81,11 @@ looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/stacks.c
+looked_at libwalk/runtimes/php/window.c
+looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
+	sw_ruby_stack_read
+looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
+looked_at libwalk/native/tls.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory
@@ -132,8 +139,8 @@ while read -r file entry name; do
 	esac
 	finding "$file: $entry is $name(), which is in no file that is looked at"
 done <<<"$entries"
-# Wine's stacks, HotSpot's blobs, two of Go, the unwinder of generated code, three of its sources, six
-# operations.
+# Wine's stacks, HotSpot's blobs, two of Go, PHP, Ruby, Python, the unwinder of generated code, three of its
+# sources, six operations.
 [ $n -ge 14 ] || finding "only $n entries of tables were found: the search is wrong"
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |

@@ -15,7 +15,7 @@ import sys
 
 import jit_fleet
 import oracles
-from harness import Tap, patient_dump, pcs_of, snapwalk, stack_of
+from harness import Tap, patient_dump, snapwalk, stack_of
 from jit_fleet import FLEET
 
 # name: (functions that must be there in this order, by what their frames' callers were found,
@@ -27,10 +27,11 @@ TABLES = {
     "numba": ([r".*outer.*", r".*cpython.*outer.*"], "jit-gdb", True),
     "postgresql": ([r"evalexpr_\d+_\d+"], "jit-gdb", True),
     "qemu-x86_64": (["code_gen_buffer"], "jit-gdb", True),
-    "php-tracing": ([r"TRACE-\d+\$.*"], "jit-gdb", True),
-    "php-function": ([r"JIT\$inner"], "jit-gdb", True),
     # Read by V8's own structures, which say more than the list does.
     "node-gdbjit": ([r"outer"], "v8", True),
+    "php-tracing": (["usleep", "inner", "middle", "outer", "{main}", r"TRACE-\d+\$.*"], "php", True),
+    "php-function": (["usleep", "inner", "middle", "outer", "{main}", r"JIT\$inner"], "php", True),
+    "yjit": (["readpartial", "inner", "middle", "outer", "<main>"], "ruby", False),
     # gdb has no table of wasmtime's code; libgcc's has no names.
     "wizer": ([], "jit-libgcc", False),
     # An ordinary library that was deleted.
@@ -49,17 +50,19 @@ FRAMES = {
     "erlang-jpperf": [r"\$?chain:inner/2", r"\$?chain:middle/1", r"\$?chain:outer/1",
                       r"\$?erts_beamasm:normal_exit/0"],
 }
-GUESSES = ["luajit", "pypy", "yjit", "guile", "racket", "mono"]
+GUESSES = ["luajit", "pypy", "guile", "racket", "mono"]
 # Read by their own structures: runtime_jvm.py has the rest.
 JAVA = ["java", "java-busy", "java-framepointer"]
 # Not packages of Debian 12: looked at where the machine has them.
 PYTHONS = {"python-3.12-perf": "trampoline", "python-3.13-perf-jit": "jitdump"}
 
 TABLE_TRUST = {"context", "cfi", "jit", "runtime"}
+LANGUAGES = ("php", "ruby")  # frames of their own beside the native ones
 
 
 def frames_of(report, tid):
-    return [f for f in stack_of(report, tid)["frames"] if not f["inlined"]]
+    """The native ones."""
+    return [f for f in stack_of(report, tid)["frames"] if not f["inlined"] and f["kind"] not in LANGUAGES]
 
 
 def text_of(report, tid):
@@ -109,7 +112,7 @@ def frozen(running):
 
 def check_gdb(tap, name, running, report):
     """gdb shows the same frames: its own reading of the same tables."""
-    ours = pcs_of(report, running.tid)
+    ours = [int(f["pc"], 16) for f in frames_of(report, running.tid)]
     theirs = oracles.gdb(running.pid)[running.tid]
     tap.equal([hex(pc) for pc in ours], [hex(pc) for pc in theirs],
               f"{name}: all {len(theirs)} frames as gdb shows them")

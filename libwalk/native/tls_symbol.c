@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "native/tls_symbol.h"
+
+#include <string.h>
+
+enum { RELOCATIONS_MAX = 1 << 20 };
+
+static bool symbol_named(const struct sw_elf_table *table, uint64_t index, const char *name,
+			 Elf64_Sym *ret)
+{
+	const char *own;
+	return index < table->symbols.size / sizeof(*ret) &&
+	       sw_bytes_copy(table->symbols, index * sizeof(*ret), ret, sizeof(*ret)) &&
+	       ELF64_ST_TYPE(ret->st_info) == STT_TLS &&
+	       sw_bytes_str(table->strings, ret->st_name, &own) && strcmp(own, name) == 0;
+}
+
+/* The pair of a library, by the relocation that fills its first word. */
+static bool got_find(const struct sw_elf_symbols *symbols, const char *name, uint64_t *ret_svma)
+{
+	struct sw_elf_section section;
+	struct sw_bytes bytes;
+	if (!sw_elf_section_named(symbols->elf, ".rela.dyn", &section) ||
+	    !sw_elf_section_bytes(symbols->elf, &section, &bytes))
+		return false;
+	for (uint64_t i = 0; i < RELOCATIONS_MAX; i++) {
+		Elf64_Rela rela;
+		Elf64_Sym symbol;
+		if (!sw_bytes_copy(bytes, i * sizeof(rela), &rela, sizeof(rela)))
+			return false;
+		if (ELF64_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 &&
+		    symbol_named(&symbols->dynsym, ELF64_R_SYM(rela.r_info), name, &symbol)) {
+			*ret_svma = rela.r_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
+		 struct sw_tls_variable *ret)
+{
+	struct sw_elf_symbol symbol;
+	struct sw_elf_segment tls, interp;
+	*ret = (struct sw_tls_variable){0};
+	if (!sw_elf_symbols_find(symbols, name, &symbol) ||
+	    !sw_elf_segment_typed(symbols->elf, PT_TLS, &tls) || symbol.svma >= tls.memory_bytes)
+		return false;
+	if (!sw_elf_segment_typed(symbols->elf, PT_INTERP, &interp))
+		return got_find(symbols, name, &ret->got_svma);
+	uint64_t align = tls.align == 0 ? 1 : tls.align, end;
+	if ((align & (align - 1)) != 0 || align > (1 << 20) || tls.memory_bytes > (1 << 30))
+		return false;
+	end = (tls.memory_bytes + align - 1) & -align; /* it ends at fs */
+	ret->program = true;
+	ret->offset = (int64_t) symbol.svma - (int64_t) end;
+	return true;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_TLS_SYMBOL_H
+#define SW_TLS_SYMBOL_H
+
+#include "formats/elf_symbol.h"
+#include "native/tls.h"
+
+/* False: there is no such variable, or nothing says where it is. */
+bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
+		 struct sw_tls_variable *ret);
+
+#endif

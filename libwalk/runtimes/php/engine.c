@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Source: Zend/zend_vm_execute.skl, Zend/zend_vm_gen.php (r14 is FP, r15 IP, the "red zone" for the
+ * JIT) and ext/opcache/jit/zend_jit_x86.dasc of PHP 8.2.
+ */
+#include "runtimes/php/engine.h"
+#include "arch/arch.h"
+#include "cfi/function.h"
+#include "formats/elf_symbol.h"
+#include "native/call_site.h"
+#include "native/rule_step.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+
+#include <string.h>
+
+enum {
+	KIND_HYBRID = 4,
+	START_BYTES = 128, /* of execute_ex() that are looked at */
+	FRAME_BYTES_MAX = 4096,
+	PUSHED_BYTES_MAX = 512, /* by generated code: arguments, registers at a trace's exit */
+};
+
+int32_t sw_php_fp_slot(struct sw_bytes code)
+{
+	static const uint8_t store8[] = {0x4c, 0x89, 0x74, 0x24},
+			     store32[] = {0x4c, 0x89, 0xb4, 0x24};
+	size_t size = code.size < START_BYTES ? code.size : START_BYTES;
+	for (size_t i = 0; i + 8 <= size; i++) {
+		uint32_t slot;
+		if (memcmp(code.data + i, store8, sizeof(store8)) == 0)
+			return code.data[i + 4] < 0x80 ? code.data[i + 4] : -1;
+		if (memcmp(code.data + i, store32, sizeof(store32)) == 0)
+			return sw_bytes_u32(code, i + 4, &slot) && slot < FRAME_BYTES_MAX
+				       ? (int32_t) slot
+				       : -1;
+	}
+	return -1;
+}
+
+/* "mov eax, KIND" */
+static bool kind_is_hybrid(const struct sw_elf_symbols *symbols)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	struct sw_elf_symbol symbol;
+	struct sw_bytes code;
+	uint8_t op;
+	uint32_t kind;
+	if (!sw_elf_symbols_find(symbols, "zend_vm_kind", &symbol) ||
+	    !sw_elf_loaded(symbols->elf, symbol.svma, &code))
+		return false;
+	uint64_t at = code.size > 4 && memcmp(code.data, endbr64, sizeof(endbr64)) == 0 ? 4 : 0;
+	return sw_bytes_u8(code, at, &op) && op == 0xb8 && sw_bytes_u32(code, at + 1, &kind) &&
+	       kind == KIND_HYBRID;
+}
+
+/* CFA = rsp + bytes; 0: another rule, or none. */
+static uint32_t frame_bytes_at(struct sw_elf_cfi *cfi, uint64_t svma)
+{
+	const struct sw_cfi_rule *rule;
+	if (sw_elf_cfi_row(cfi, svma, &rule) != SW_ELF_ROW_FOUND || rule->cfa_expr != NULL ||
+	    rule->cfa_reg != SW_ARCH_SP || rule->cfa_offset <= 0 ||
+	    rule->cfa_offset > FRAME_BYTES_MAX)
+		return 0;
+	return (uint32_t) rule->cfa_offset;
+}
+
+/* Executable memory that is shared and no module's: the JIT's buffer is part of opcache's memory. */
+static bool is_jit_map(const struct sw_map *map)
+{
+	return map != NULL && (map->prot & SW_MAP_EXEC) && (map->prot & SW_MAP_SHARED);
+}
+
+void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,
+			struct sw_php_engine *ret)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	struct sw_bytes code;
+	*ret = (struct sw_php_engine){.fp_slot = -1};
+	if (!sw_elf_symbols_open(sw_module_elf(found->place->module), &symbols) ||
+	    !sw_elf_symbols_find(&symbols, "execute_ex", &symbol) || symbol.size == 0)
+		return;
+	ret->start_svma = symbol.svma;
+	if (__builtin_add_overflow(symbol.svma, symbol.size, &ret->end_svma))
+		ret->end_svma = symbol.svma;
+	ret->cfi = sw_elf_cfi_get(found->place->module);
+	ret->body_svma = symbol.svma + symbol.size / 2;
+	if (ret->cfi != NULL)
+		ret->frame_bytes = frame_bytes_at(ret->cfi, ret->body_svma);
+	if (sw_elf_loaded(symbols.elf, symbol.svma, &code))
+		ret->fp_slot = sw_php_fp_slot(code);
+	ret->hybrid = kind_is_hybrid(&symbols);
+	for (size_t i = 0; i < snap->n_maps && !ret->has_jit; i++)
+		ret->has_jit = is_jit_map(&snap->maps[i]);
+}
+
+bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor)
+{
+	const struct sw_place *place = cursor->place;
+	if (!engine->has_jit || !engine->hybrid || engine->frame_bytes == 0 ||
+	    (place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF))
+		return false;
+	return is_jit_map(sw_snapshot_map(cursor->snap, cursor->lookup_avma));
+}
+
+/* Whether a call of execute_ex() may return to the address. */
+static bool is_return(const struct sw_php_engine *engine, const struct sw_php_found *found,
+		      const struct sw_cursor *cursor, uint64_t return_avma)
+{
+	struct sw_cursor in_start = *cursor; /* for a look at where the call leads */
+	in_start.regs.pc_avma = engine->start_svma + found->place->bias;
+	struct sw_callee callee = {.cursor = &in_start,
+				   .tried = true,
+				   .known = true,
+				   .start_avma = in_start.regs.pc_avma};
+	enum sw_call_site site = sw_call_site_check(&callee, return_avma);
+	return site == SW_SITE_VERIFIED || site == SW_SITE_POSSIBLE;
+}
+
+/* The part of execute_ex() that is rarely executed has an entry of its own, and no symbol. The entry
+ * begins with the frame set up, which that of no function does. */
+static bool in_cold(const struct sw_php_engine *engine, const struct sw_php_found *found,
+		    const struct sw_cursor *cursor, uint64_t caller_sp_avma)
+{
+	struct sw_elf_entry entry;
+	uint64_t return_avma;
+	uint64_t svma = cursor->lookup_avma - found->place->bias;
+	return engine->cfi != NULL && engine->frame_bytes != 0 &&
+	       caller_sp_avma - cursor->regs.sp_avma == engine->frame_bytes &&
+	       sw_elf_entry_find(engine->cfi, svma, &entry) &&
+	       entry.start_svma != engine->start_svma &&
+	       frame_bytes_at(engine->cfi, entry.start_svma) == engine->frame_bytes &&
+	       sw_memory_u64(cursor->memory, caller_sp_avma - SW_ARCH_WORD, &return_avma) &&
+	       is_return(engine, found, cursor, return_avma);
+}
+
+bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_found *found,
+		       const struct sw_cursor *cursor, uint64_t caller_sp_avma)
+{
+	uint64_t svma = cursor->lookup_avma - found->place->bias;
+	if (cursor->place != found->place)
+		return sw_php_in_jit(engine, cursor);
+	return (svma >= engine->start_svma && svma < engine->end_svma) ||
+	       in_cold(engine, found, cursor, caller_sp_avma);
+}
+
+/*
+ * Generated code that calls a function may have pushed something; the frame is where the return address
+ * is one of a call of execute_ex().
+ */
+enum sw_step sw_php_engine_step(const struct sw_php_engine *engine,
+				const struct sw_php_found *found, struct sw_cursor *cursor,
+				struct sw_stepped *ret)
+{
+	const struct sw_cfi_rule *rule;
+	if (!sw_php_in_jit(engine, cursor))
+		return SW_STEP_DECLINE;
+	for (uint64_t pushed = 0; pushed <= PUSHED_BYTES_MAX; pushed += SW_ARCH_WORD) {
+		struct sw_cursor at = *cursor;
+		uint64_t return_avma;
+		at.regs.sp_avma += pushed;
+		if (!sw_memory_u64(cursor->memory,
+				   at.regs.sp_avma + engine->frame_bytes - SW_ARCH_WORD,
+				   &return_avma))
+			return SW_STEP_DECLINE;
+		if (is_return(engine, found, cursor, return_avma) &&
+		    sw_elf_cfi_row(engine->cfi, engine->body_svma, &rule) == SW_ELF_ROW_FOUND)
+			return sw_step_by_cfi(rule, found->place->bias, &at, ret);
+	}
+	return SW_STEP_DECLINE;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_PHP_ENGINE_H
+#define SW_PHP_ENGINE_H
+
+#include "cfi/find.h"
+#include "runtimes/php/find.h"
+#include "unwind/unwinder.h"
+
+/*
+ * The native code that executes PHP: execute_ex() and, in the same frame, what the JIT made. Of the
+ * kind "hybrid", which all builds by gcc are, generated code is jumped to and leaves the stack pointer
+ * as execute_ex() has set it.
+ *
+ *	CFA - 8			return address
+ *	CFA - 16 ...		saved rbx, rbp, r12, r13
+ *	CFA - frame_bytes	sp while code of PHP runs
+ *	    + fp_slot		r14 as it was at the entry: what the caller's PHP executed
+ */
+struct sw_php_engine {
+	struct sw_elf_cfi *cfi;        /* NULL: there are no tables */
+	uint64_t start_svma, end_svma; /* [start, end) of execute_ex(); 0: not known */
+	uint64_t body_svma;            /* an instruction of it, with its frame set up */
+	uint32_t frame_bytes;          /* 0: not known */
+	int32_t fp_slot;               /* -1: not known */
+	bool hybrid;
+	bool has_jit; /* there is memory that the JIT may have used */
+};
+
+void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,
+			struct sw_php_engine *ret);
+
+/* Whether the frame at the cursor is one of execute_ex(), in whatever code it is. caller_sp_avma: its
+ * CFA, 0 when that is not known. */
+bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_found *found,
+		       const struct sw_cursor *cursor, uint64_t caller_sp_avma);
+
+/* Whether the frame at the cursor is in code of the JIT. */
+bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor);
+
+/* sw_runtime_ops.step: out of code of the JIT. */
+enum sw_step sw_php_engine_step(const struct sw_php_engine *engine,
+				const struct sw_php_found *found, struct sw_cursor *cursor,
+				struct sw_stepped *ret);
+
+/* In the code of execute_ex()'s start, the slot of "mov [rsp + slot], r14"; -1: there is none. */
+int32_t sw_php_fp_slot(struct sw_bytes code);
+
+#endif

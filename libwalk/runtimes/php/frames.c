@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which calls of PHP lie on which frame of execute_ex(). Each such frame has in r14 the call that it
+ * executes, and keeps on its stack what was in r14 when it was entered: the call that the frame of
+ * execute_ex() before it executes. So runs are not only counted but found.
+ *
+ * A thread may be stopped while a call begins or ends. EG(current_execute_data) is set before
+ * execute_ex() is called, and set back before it returns; in between r14 holds a call that is not in
+ * the chain.
+ */
+#include "runtimes/php/frames.h"
+#include "arch/arch.h"
+#include "runtimes/php/names.h"
+
+/*
+ * The call at whose run's end the frame's calls end; n: it has none. fp_avma may be a call that begins
+ * or has ended: its caller is in the chain then, unless it is the first of its run.
+ */
+static size_t last_call(struct sw_php *php, bool fp_known, uint64_t fp_avma)
+{
+	struct sw_php_chain *c = &php->chain;
+	struct sw_php_call call;
+	uint64_t prev;
+	size_t i = fp_known ? sw_php_chain_find(c, fp_avma) : c->n;
+	if (i == c->n && fp_known && fp_avma != 0 && sw_php_call_read(php, fp_avma, &call, &prev)) {
+		if (call.info & SW_PHP_CALL_TOP)
+			return c->n;
+		i = sw_php_chain_find(c, prev);
+	}
+	if (i == c->n) /* internal functions that C code has called have no execute_ex() */
+		for (i = c->next; i < c->n && c->calls[i].type == SW_PHP_INTERNAL_FUNCTION;)
+			i++;
+	return i < c->n ? sw_php_chain_run_end(c, i) : c->n;
+}
+
+/* The instruction that a call is at; 0 when that is not certain. */
+static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct sw_cursor *callee,
+			  bool jit)
+{
+	const struct sw_php_call *call = &c->calls[i];
+	uint64_t ip;
+	/* Whoever calls has stored where it is, and so has who is about to. */
+	bool stored = i > 0 || c->anchors > 1 || (c->fp_known && c->fp_avma != call->avma);
+	if (stored)
+		return sw_php_call_has(call, call->opline_avma) ? call->opline_avma : 0;
+	/* In generated code neither is kept up to date. */
+	if (!jit && c->fp_known && sw_regs_get(&callee->regs, SW_X86_64_R15, &ip) &&
+	    sw_php_call_has(call, ip))
+		return ip;
+	return 0;
+}
+
+static void calls_add(struct sw_php_chain *c, size_t last, const struct sw_cursor *callee, bool jit,
+		      struct sw_frame_sink *sink)
+{
+	for (; c->next <= last; c->next++) {
+		const struct sw_php_call *call = &c->calls[c->next];
+		if (call->type == 0) /* a place holder of generators and of C code */
+			continue;
+		uint64_t at = 0, cookie = call->func_avma;
+		if (call->type != SW_PHP_INTERNAL_FUNCTION)
+			at = opline_of(c, c->next, callee, jit);
+		if (c->next + 1 == c->n)
+			cookie |= SW_PHP_OUTERMOST;
+		if (!sink->add(sink, at != 0 ? at : call->func_avma, cookie))
+			return;
+	}
+}
+
+bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		   struct sw_frame_sink *sink)
+{
+	struct sw_php_chain *c = &php->chain;
+	if (php->found.layout == NULL)
+		return false;
+	if (c->tid != callee->thread->tid || callee->depth <= 1)
+		sw_php_chain_read(php, callee->thread);
+	if (c->n == 0)
+		return false;
+	if (!sw_php_engine_has(&php->engine, &php->found, callee, caller_sp_avma))
+		return callee->place == php->found.place;
+	bool jit = callee->place != php->found.place;
+	uint64_t fp = 0;
+	if (c->anchors++ == 0) {
+		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &fp);
+		c->fp_avma = fp;
+	}
+	size_t last = last_call(php, c->fp_known, c->fp_avma);
+	if (last < c->n)
+		calls_add(c, last, callee, jit, sink);
+	/* What the execute_ex() further out executes. */
+	c->fp_known = caller_sp_avma != 0 && php->engine.frame_bytes != 0 &&
+		      php->engine.fp_slot >= 0 &&
+		      sw_memory_u64(callee->memory,
+				    caller_sp_avma - php->engine.frame_bytes +
+					    (uint64_t) php->engine.fp_slot,
+				    &c->fp_avma);
+	return true;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * PHP 8: the calls that its frames of execute_ex() execute, and the way out of what the JIT made.
+ *
+ *	find       which module is PHP, its version; layout: where things are in it
+ *	window     what is copied while nothing changes
+ *	chain      the calls of a thread; frames: which of them lie on which native frame
+ *	engine     execute_ex() and generated code
+ *	names      class, function, file and line
+ */
+#include "runtimes/php/runtime.h"
+#include "runtimes/php/before.h"
+#include "runtimes/php/frames.h"
+#include "runtimes/php/names.h"
+#include "runtimes/php/window.h"
+
+#include <snapwalk/error.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void php_close(void *state)
+{
+	struct sw_php *php = state;
+	if (php == NULL)
+		return;
+	sw_php_chain_deinit(&php->chain);
+	free(php);
+}
+
+static int php_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	struct sw_php *php = calloc(1, sizeof(*php));
+	(void) found; /* all that was copied is in the snapshot */
+	if (php == NULL)
+		return -SW_E_NOMEM;
+	php->snap = snap;
+	php->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	php->memory = sw_snapshot_memory(&php->source);
+	if (!sw_php_find(snap, &php->found)) {
+		php_close(php);
+		return 0;
+	}
+	if (php->found.layout != NULL)
+		sw_php_engine_read(snap, &php->found, &php->engine);
+	*ret_state = php;
+	return 0;
+}
+
+static enum sw_step php_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_php *php = state;
+	return sw_php_engine_step(&php->engine, &php->found, cursor, ret);
+}
+
+static bool php_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		       struct sw_frame_sink *sink)
+{
+	return sw_php_frames(state, callee, caller_sp_avma, sink);
+}
+
+static int php_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	return sw_php_names(state, frame, ret);
+}
+
+static void problem_say(const struct sw_php *php, char *ret, size_t size)
+{
+	const struct sw_php_found *f = &php->found;
+	if (f->layout == NULL && f->missing != NULL)
+		(void) snprintf(ret, size, "%s could not be found: PHP's own frames are missing",
+				f->missing); /* fits, as those below */
+	else if (f->layout == NULL)
+		(void) snprintf(ret, size,
+				"how PHP %s is built is not known: its own frames are missing",
+				f->version);
+	else if (php->engine.start_svma == 0)
+		(void) snprintf(ret, size,
+				"execute_ex could not be found: PHP's own frames are missing");
+	else if (php->cut)
+		(void) snprintf(ret, size, "not all of PHP's own frames could be copied");
+	else if (php->engine.has_jit && !(php->engine.hybrid && php->engine.frame_bytes != 0))
+		(void) snprintf(ret, size,
+				"it was built so that frames of compiled code are not known");
+}
+
+static size_t php_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	const struct sw_php *php = state;
+	if (max == 0)
+		return 0;
+	*ret = (struct sw_runtime){.name = "php", .entries = -1};
+	(void) snprintf(ret->version, sizeof(ret->version), "%s", php->found.version);
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(php->found.place->module)); /* cut to fit */
+	problem_say(php, ret->problem, sizeof(ret->problem));
+	return 1;
+}
+
+const struct sw_runtime_ops sw_runtime_php = {
+	.name = "php",
+	.kind = "php",
+	.trust = SW_TRUST_RUNTIME,
+	.weak_trust = SW_TRUST_RUNTIME,
+	.kinds = SW_CODE_ELF | SW_CODE_ANON | SW_CODE_JIT,
+	.probe = sw_php_probe,
+	.before = sw_php_before,
+	.in_window = sw_php_in_window,
+	.open = php_open,
+	.close = php_close,
+	.step = php_step,
+	.frames = php_frames,
+	.names = php_names,
+	.identify = php_identify,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which frames of Ruby lie on which native frame of rb_vm_exec(). Runs are counted, and found where that
+ * can be done: what rb_vm_exec() calls has the control frame that it executes in a register, which is
+ * r15 in vm_exec_core() (vm_exec.c, DECL_SC_REG) and r13 in YJIT's code. That matters while a run
+ * begins: its frames are there before its rb_vm_exec() is.
+ */
+#include "runtimes/ruby/frames.h"
+#include "arch/arch.h"
+#include "runtimes/ruby/chain.h"
+#include "runtimes/ruby/yjit.h"
+
+#include <stdio.h>
+
+enum { COOKIE_C = 1 /* beside the method of a frame of C code */ };
+
+/* The last frame of the native frame's run; n: there is none. */
+static size_t run_end(const struct sw_ruby_chain *c)
+{
+	size_t i = c->next;
+	for (size_t k = c->next; c->cfp_known && k < c->n; k++)
+		if (c->frames[k].avma == c->cfp_avma)
+			i = k;
+	while (i < c->n && !(c->frames[i].flags & SW_RUBY_FINISH))
+		i++;
+	return i;
+}
+
+static void frames_add(struct sw_ruby_chain *c, struct sw_frame_sink *sink)
+{
+	size_t last = run_end(c);
+	for (; c->next < c->n && c->next <= last; c->next++) {
+		const struct sw_ruby_frame *f = &c->frames[c->next];
+		uint64_t address = f->pc_avma, cookie = f->iseq_avma;
+		if (f->kind == SW_RUBY_FRAME_OTHER)
+			continue;
+		if (f->kind == SW_RUBY_FRAME_C) {
+			address = f->method_avma;
+			cookie = f->method_avma | COOKIE_C;
+		} else if (c->next == c->top && c->jit_seen) {
+			address = f->iseq_avma; /* generated code does not keep pc up to date */
+		}
+		if (!sink->add(sink, address, cookie))
+			return;
+	}
+}
+
+bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		    struct sw_frame_sink *sink)
+{
+	struct sw_ruby_chain *c = &ruby->chain;
+	(void) caller_sp_avma;
+	if (ruby->found.layout == NULL)
+		return false;
+	if (c->tid != callee->thread->tid || callee->depth <= 1)
+		sw_ruby_chain_read(ruby, callee->thread);
+	bool own = callee->place == ruby->found.place, yjit = sw_ruby_in_yjit(ruby, callee);
+	if (c->n == 0 || (!own && !yjit))
+		return false;
+	uint64_t svma = callee->lookup_avma - ruby->found.place->bias;
+	bool is_vm = own && svma >= ruby->found.start_svma && svma < ruby->found.end_svma;
+	c->jit_seen |= yjit;
+	if (yjit && callee->exact_pc && c->next == 0)
+		c->next = c->top = sw_ruby_yjit_unfinished(ruby, callee);
+	if (is_vm) {
+		frames_add(c, sink);
+		c->jit_seen = c->cfp_known = false;
+	} else {
+		c->cfp_known = sw_regs_get(&callee->regs, yjit ? SW_X86_64_R13 : SW_X86_64_R15,
+					   &c->cfp_avma);
+	}
+	return true;
+}
+
+int sw_ruby_names(struct sw_ruby *ruby, const struct sw_frame *frame, struct sw_description *ret)
+{
+	struct sw_ruby_name name;
+	bool c = frame->cookie & COOKIE_C;
+	uint64_t avma = frame->cookie & ~UINT64_C(7);
+	uint64_t pc = frame->pc_avma != avma ? frame->pc_avma : 0;
+	if (c ? !sw_ruby_method_name(&ruby->vm, avma, &name)
+	      : !sw_ruby_iseq_name(&ruby->vm, avma, pc, &name)) {
+		(void) snprintf(ret->function, sizeof(ret->function), "%s",
+				c ? "[C method]" : "[Ruby method]"); /* fits */
+		return 1;
+	}
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", name.label); /* these fit */
+	(void) snprintf(ret->file, sizeof(ret->file), "%s", name.path);
+	ret->line = name.line;
+	return 1;
+}

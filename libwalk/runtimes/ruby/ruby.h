@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUBY_H
+#define SW_RUBY_H
+
+#include "runtimes/ruby/vm.h"
+#include "snapshot/read.h"
+#include "snapshot/snapshot.h"
+
+/*
+ * The frames of one thread, innermost first, and how many of them were handed out. They are in runs:
+ * rb_vm_exec() executes one, which ends with a frame that has SW_RUBY_FINISH.
+ */
+struct sw_ruby_chain {
+	pid_t tid; /* 0: none yet */
+	uint64_t ec_avma;
+	struct sw_ruby_frame *frames; /* owned */
+	size_t n, capacity;
+	size_t next;
+	size_t top;     /* the first one that counts */
+	bool jit_seen;  /* code of YJIT, since the last rb_vm_exec() */
+	bool cfp_known; /* what the frame before had in the register for the frame it executes */
+	uint64_t cfp_avma;
+};
+
+/* What is known of the Ruby in one snapshot. */
+struct sw_ruby {
+	const struct sw_snapshot *snap; /* borrowed */
+	struct sw_snapshot_memory
+		source; /* what was copied; never the running process, whose objects
+					     may be others by now */
+	struct sw_ruby_found found;
+	struct sw_ruby_vm vm;
+	struct sw_ruby_chain chain; /* of the thread that is being walked */
+	bool cut; /* frames of a thread could not be read, or lie on no native frame */
+};
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Ruby 3: the frames that its native frames of rb_vm_exec() execute, and the way out of YJIT's code.
+ *
+ *	find       which module is Ruby, its version; layout: where things are in it
+ *	vm         its structures: stacks, frames, names
+ *	window     what is copied while nothing changes
+ *	chain      the frames of a thread; frames: which of them lie on which native frame
+ *	yjit       generated code
+ */
+#include "runtimes/ruby/runtime.h"
+#include "runtimes/ruby/before.h"
+#include "runtimes/ruby/chain.h"
+#include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/window.h"
+#include "runtimes/ruby/yjit.h"
+
+#include <snapwalk/error.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void ruby_close(void *state)
+{
+	struct sw_ruby *ruby = state;
+	if (ruby == NULL)
+		return;
+	free(ruby->chain.frames);
+	free(ruby);
+}
+
+static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	struct sw_ruby *ruby = calloc(1, sizeof(*ruby));
+	(void) found; /* all that was copied is in the snapshot */
+	if (ruby == NULL)
+		return -SW_E_NOMEM;
+	ruby->snap = snap;
+	ruby->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	ruby->vm = (struct sw_ruby_vm){sw_snapshot_memory(&ruby->source), &ruby->found};
+	if (!sw_ruby_find(snap, &ruby->found)) {
+		ruby_close(ruby);
+		return 0;
+	}
+	*ret_state = ruby;
+	return 0;
+}
+
+static enum sw_step ruby_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	return sw_ruby_yjit_step(state, cursor, ret);
+}
+
+static bool ruby_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+			struct sw_frame_sink *sink)
+{
+	return sw_ruby_frames(state, callee, caller_sp_avma, sink);
+}
+
+static int ruby_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	return sw_ruby_names(state, frame, ret);
+}
+
+static size_t ruby_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	struct sw_ruby *ruby = state;
+	const struct sw_ruby_found *f = &ruby->found;
+	if (max == 0)
+		return 0;
+	*ret = (struct sw_runtime){.name = "ruby", .entries = -1};
+	(void) snprintf(ret->version, sizeof(ret->version), "%s", f->version);
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(f->place->module)); /* cut to fit */
+	sw_ruby_chain_end(ruby);
+	if (f->layout == NULL && f->missing != NULL)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"%s could not be found: Ruby's own frames are missing", f->missing);
+	else if (f->layout == NULL)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"how Ruby %s is built is not known: its own frames are missing",
+				f->version);
+	else if (ruby->cut)
+		(void) snprintf(
+			ret->problem, sizeof(ret->problem),
+			"not all of Ruby's own frames could be copied, or shown on the native "
+			"frames that they belong to");
+	return 1;
+}
+
+const struct sw_runtime_ops sw_runtime_ruby = {
+	.name = "ruby",
+	.kind = "ruby",
+	.trust = SW_TRUST_RUNTIME,
+	.weak_trust = SW_TRUST_RUNTIME,
+	.kinds = SW_CODE_ELF | SW_CODE_ANON | SW_CODE_JIT,
+	.probe = sw_ruby_probe,
+	.before = sw_ruby_before,
+	.in_window = sw_ruby_in_window,
+	.open = ruby_open,
+	.close = ruby_close,
+	.step = ruby_step,
+	.frames = ruby_frames,
+	.names = ruby_names,
+	.identify = ruby_identify,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUBY_VM_H
+#define SW_RUBY_VM_H
+
+#include "memory.h"
+#include "runtimes/ruby/find.h"
+
+/*
+ * The structures of Ruby's VM, read through a memory that gives what was copied, or that copies what is
+ * read (window.c). Nothing here allocates.
+ */
+struct sw_ruby_vm {
+	struct sw_memory memory;
+	const struct sw_ruby_found *found; /* with a layout */
+};
+
+enum {
+	SW_RUBY_FRAMES_MAX = 8192, /* of one thread that are followed */
+	SW_RUBY_NAME_MAX = 512,    /* bytes of a name or path; longer ones are not read */
+};
+
+/* The frames of a thread, which grow down: [first, end). */
+struct sw_ruby_stack {
+	uint64_t ec_avma;
+	uint64_t values_avma; /* where its values begin, which grow up */
+	uint64_t first_avma;  /* the innermost frame */
+	uint64_t end_avma;
+};
+
+enum sw_ruby_frame_kind {
+	SW_RUBY_FRAME_OTHER, /* nothing that Ruby's own traces show */
+	SW_RUBY_FRAME_RUBY,
+	SW_RUBY_FRAME_C, /* a method that C code implements */
+};
+
+struct sw_ruby_frame {
+	uint64_t avma;
+	uint64_t pc_avma, sp_avma, iseq_avma, ep_avma;
+	uint64_t method_avma; /* [ep - 16] */
+	uint64_t flags;       /* [ep] */
+	enum sw_ruby_frame_kind kind;
+};
+
+/* False: the thread has no Ruby. */
+bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret);
+bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ruby_frame *ret);
+
+/* What a frame of Ruby executes: label ("block in run"), file and, of the instruction before pc_avma,
+ * the line. pc_avma 0: it is not known where. */
+struct sw_ruby_name {
+	char label[SW_RUBY_NAME_MAX];
+	char path[SW_RUBY_NAME_MAX]; /* "" */
+	uint32_t line;               /* 0 */
+};
+
+bool sw_ruby_iseq_name(const struct sw_ruby_vm *vm, uint64_t iseq_avma, uint64_t pc_avma,
+		       struct sw_ruby_name *ret);
+/* The name of a method that C code implements. */
+bool sw_ruby_method_name(const struct sw_ruby_vm *vm, uint64_t method_avma,
+			 struct sw_ruby_name *ret);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is copied while nothing changes: the frames of each thread, and of each function in them what its
+ * name, file and line need. All of that are objects that the garbage collector frees or moves, so
+ * nothing of it is read later. To copy what names need, they are asked for, through a memory that keeps
+ * what is read.
+ *
+ * In the window: nothing is allocated or opened; the reads are bounded by what was set aside.
+ */
+#include "runtimes/ruby/window.h"
+#include "map.h"
+#include "snapshot/snapshot.h"
+
+#include <string.h>
+
+enum {
+	THREADS_MAX = 512,
+	STACK_BYTES_MAX = 512 << 10, /* of a thread's frames, and of its values */
+};
+
+/* The slot of a key, or the empty one for it; NULL when too many are used. */
+static struct sw_ruby_seen *slot_of(struct sw_ruby_window *w, uint64_t key)
+{
+	size_t i = (size_t) sw_mix64(key) % SW_RUBY_SEEN_SLOTS;
+	while (w->seen[i].key != 0 && w->seen[i].key != key)
+		i = (i + 1) % SW_RUBY_SEEN_SLOTS;
+	return w->seen[i].key == key || w->n_seen < SW_RUBY_SEEN_SLOTS / 2 ? &w->seen[i] : NULL;
+}
+
+static void slot_fill(struct sw_ruby_window *w, struct sw_ruby_seen *s, uint64_t key,
+		      const uint8_t *data, size_t bytes)
+{
+	w->n_seen += s->key == 0;
+	*s = (struct sw_ruby_seen){key, data, bytes};
+}
+
+/* sw_memory_ops.read: copies what is read, once. */
+static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_ruby_window *w = arg;
+	const uint8_t *data;
+	for (size_t i = 0; i < 2; i++) {
+		const struct sw_range *r = &w->bulk[i];
+		if (r->bytes == 0 || avma < r->start_avma || avma - r->start_avma > r->bytes ||
+		    length > r->bytes - (avma - r->start_avma))
+			continue;
+		memcpy(buffer, r->data + (avma - r->start_avma), length);
+		return true;
+	}
+	struct sw_ruby_seen *s = avma != 0 ? slot_of(w, avma) : NULL;
+	if (s == NULL)
+		return false;
+	if (s->key != 0 && s->data != NULL && s->bytes >= length) {
+		memcpy(buffer, s->data, length);
+		return true;
+	}
+	if (!sw_capture_copy(w->capture, avma, length, &data))
+		return false;
+	slot_fill(w, s, avma, data, length);
+	memcpy(buffer, data, length);
+	return true;
+}
+
+static void bulk_copy(struct sw_ruby_window *w, size_t i, uint64_t start_avma, uint64_t end_avma)
+{
+	const uint8_t *data;
+	w->bulk[i] = (struct sw_range){0};
+	if (end_avma <= start_avma || end_avma - start_avma > STACK_BYTES_MAX)
+		return; /* then each frame is copied by itself */
+	size_t bytes = (size_t) (end_avma - start_avma);
+	if (sw_capture_copy(w->capture, start_avma, bytes, &data))
+		w->bulk[i] = (struct sw_range){start_avma, bytes, data};
+}
+
+/* Copies what the frame's name needs, unless that was done. */
+static void name_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm,
+		      const struct sw_ruby_frame *frame)
+{
+	struct sw_ruby_name name;
+	/* Odd, so that they are no addresses that are read. */
+	uint64_t key = (frame->kind == SW_RUBY_FRAME_C ? frame->method_avma : frame->pc_avma) | 1;
+	struct sw_ruby_seen *s = slot_of(w, key);
+	if (frame->kind == SW_RUBY_FRAME_OTHER || s == NULL || s->key == key)
+		return;
+	slot_fill(w, s, key, NULL, 0);
+	if (frame->kind == SW_RUBY_FRAME_C)
+		(void) sw_ruby_method_name(vm, frame->method_avma,
+					   &name); /* wanted for its reads */
+	else
+		(void) sw_ruby_iseq_name(vm, frame->iseq_avma, frame->pc_avma, &name);
+}
+
+static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
+{
+	struct sw_ruby_stack stack;
+	struct sw_ruby_frame frame;
+	memset(w->bulk, 0, sizeof(w->bulk));
+	if (!sw_ruby_stack_read(vm, fs_base, &stack))
+		return;
+	bulk_copy(w, 0, stack.first_avma, stack.end_avma);
+	uint64_t values_end_avma = 0, avma = stack.first_avma;
+	if (sw_memory_u64(vm->memory, avma + SW_RUBY_FRAME_SP, &values_end_avma) &&
+	    values_end_avma <= stack.first_avma)
+		bulk_copy(w, 1, stack.values_avma, values_end_avma);
+	for (size_t i = 0; i < SW_RUBY_FRAMES_MAX && avma < stack.end_avma; i++) {
+		if (sw_ruby_frame_read(vm, avma, &frame))
+			name_copy(w, vm, &frame);
+		avma += vm->found->layout->frame_bytes;
+	}
+}
+
+int sw_ruby_in_window(struct sw_capture *capture)
+{
+	static const struct sw_memory_ops ops = {.read = copying_read};
+	struct sw_ruby_window *w = *capture->found;
+	if (w == NULL)
+		return 0;
+	struct sw_ruby_vm vm = {.memory = {&ops, w}, .found = &w->found};
+	w->capture = capture;
+	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
+	w->n_seen = 0;
+	for (size_t i = 0; i < capture->snap->n_threads && i < THREADS_MAX; i++)
+		if (capture->snap->threads[i].fs_base != 0)
+			thread_copy(w, &vm, capture->snap->threads[i].fs_base);
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUBY_YJIT_H
+#define SW_RUBY_YJIT_H
+
+#include "runtimes/ruby/ruby.h"
+#include "unwind/unwinder.h"
+
+/* Whether the frame at the cursor may be in code of YJIT: executable memory that is no file's. */
+bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
+
+/* sw_runtime_ops.step: out of code of YJIT. */
+enum sw_step sw_ruby_yjit_step(struct sw_ruby *ruby, struct sw_cursor *cursor,
+			       struct sw_stepped *ret);
+
+/*
+ * How many frames of the chain do not count (0 or 1), for a cursor at an instruction of YJIT's code that
+ * was interrupted: it puts a frame into the chain before it fills it.
+ */
+size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
+
+/* Whether code that was executed to its end has put a method's frame into the chain, and not filled
+ * it. */
+bool sw_ruby_yjit_fills(struct sw_bytes before);
+
+#endif

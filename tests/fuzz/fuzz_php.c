@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * PHP whose structures anybody wrote. The input is laid over a small one that is right, in pieces: u16
+ * offset / 4 | u8 length | bytes. Then the calls on three frames of execute_ex() are asked for and
+ * named. What a file says of itself is scanned, too.
+ */
+#include "php_world.h"
+
+#include "bytes.h"
+#include "runtimes/php/names.h"
+
+#include <string.h>
+
+enum { READS_MAX = 200000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void lay_over(struct php_world *w, const uint8_t *data, size_t size)
+{
+	struct sw_bytes b = {data, size}, piece;
+	uint16_t offset;
+	uint8_t length;
+	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
+	     at += 3 + length) {
+		size_t to = (size_t) offset * 4 % sizeof(w->data);
+		if (!sw_bytes_sub(b, at + 3, length, &piece))
+			return;
+		if (length > sizeof(w->data) - to)
+			length = (uint8_t) (sizeof(w->data) - to);
+		memcpy(w->data + to, piece.data, length);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct php_world w;
+	static struct sw_description d;
+	static struct php_sink sink;
+	char version[16];
+	php_world_init(&w);
+	lay_over(&w, data, size);
+	for (size_t i = 0; i < 3; i++) {
+		(void) php_world_frames(&w, i, PHP_LEAF, PHP_OPCODES, &sink);
+		for (size_t k = 0; k < sink.n; k++)
+			(void) sw_php_names(&w.php, &sink.frames[k], &d);
+	}
+	(void) sw_php_version_scan(data, size, version, sizeof(version));
+	(void) sw_php_fp_slot((struct sw_bytes){data, size});
+	if (w.fake.reads > READS_MAX)
+		__builtin_trap(); /* every loop has a limit */
+	php_world_deinit(&w);
+	return 0;
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Programs of interpreters whose chain of calls is written in their source.
+
+A line that calls something says so in a comment: "-> name name". Two neighbours of a stack fit when the
+line of the outer one says that it calls the inner one.
+"""
+import re
+
+GUESSES = {"scan", "scan_verified", "frame_pointer"}
+LAST = ("_start", "start_thread", "clone3")
+
+
+def calls_of(path):
+    """{line: {names that it calls}}"""
+    found = {}
+    with open(path) as source:
+        for number, line in enumerate(source, 1):
+            if "->" in line:
+                said = re.search(r"(?://|#) -> (.*)$", line)
+                if said:
+                    found[number] = {name.replace("_in_", " in ") for name in said.group(1).split()}
+    return found
+
+
+def language_frames(stack, kind):
+    return [f for f in stack["frames"] if f["kind"] == kind]
+
+
+def wrong_in_stack(stack):
+    """What must hold for every stack; None when all does."""
+    if stack["end"] != "complete":
+        return f"{stack['end']}: {stack['why']}"
+    if any(f["trust"] in GUESSES for f in stack["frames"]):
+        return "a guess"
+    last = stack["frames"][-1]["function"] or ""
+    return None if last.startswith(LAST) else f"ends in {last}"
+
+
+def wrong_in_chain(frames, calls, outermost, native):
+    """frames: those of the language; native: {function that is not in the source: {what it may call}}."""
+    if not frames or frames[-1]["function"] != outermost:
+        return f"the outermost is not {outermost}"
+    for inner, outer in zip(frames, frames[1:]):
+        wanted = native.get(outer["function"]) or calls.get(outer["line"])
+        if wanted is None or inner["function"] not in wanted:
+            return f"{outer['function']} at line {outer['line']} calls {inner['function']}"
+    return None
+
+
+def text_of(stack):
+    return "\n".join([f"{stack['end']}: {stack['why']}"] + [
+        f"{f['pc']} {f['function']} {f['line']} {f['kind']} {f['by']} {f['trust']}" for f in stack["frames"]])

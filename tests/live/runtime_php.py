@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PHP: a blocked program against debug_print_backtrace(), stops anywhere in a busy one, php-fpm.
+
+SNAPWALK_STOPS sets how many stops there are in each mode (60).
+"""
+import os
+import re
+import subprocess
+import tempfile
+
+from harness import Tap, patient_dump, stack_of, tool, wait_until
+from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
+JIT = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=16M"]
+MODES = {
+    "no JIT": ["-d", "opcache.enable_cli=0"], "opcache": ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=disable"],
+    "JIT function": [*JIT, "-d", "opcache.jit=function"], "JIT tracing": [*JIT, "-d", "opcache.jit=tracing"],
+}
+NATIVE = {"array_map": {"{closure}", "Work::{closure}", "strtoupper"}, "usort": {"Magic::compare"}, "{eval}": {"leaf"}}
+
+
+class Php:
+    def __init__(self, program, *options):
+        self.command = ["php", *options, os.path.join(SOURCES, program)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.pid = self.process.pid
+        self.lines = []
+        for line in self.process.stdout:
+            if line == "ready\n":
+                return self
+            self.lines.append(line.rstrip("\n"))
+        raise RuntimeError(f"{self.command}: {self.lines}")
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def backtrace(lines):
+    """debug_print_backtrace() as [(function, file, line of its call)]."""
+    found = []
+    for line in lines:
+        said = re.match(r"#\d+\s+(?:(.*)\((\d+)\)|\[internal function\]): (.*)\((.*)\)$", line)
+        if said:
+            function = re.sub(r"->", "::", said.group(3))
+            found.append((function, said.group(1), int(said.group(2)) if said.group(2) else None))
+    return found
+
+
+def as_frames(trace, innermost_line):
+    """The same as [(function, line it is at)]: PHP says with each function where it was called."""
+    lines = [innermost_line] + [line for _, _, line in trace]
+    names = [name for name, _, _ in trace] + ["{main}"]
+    return list(zip(names, lines))
+
+
+def check_blocked(tap, mode):
+    with Php("blocked.php", *MODES[mode]) as php:
+        line = int(php.lines[-1].split()[1]) + 1  # where it waits
+        wanted = as_frames(backtrace(php.lines), line)
+        tap.check(len(wanted) > 10, f"{mode}: {len(wanted)} functions to compare", "\n".join(php.lines))
+        stack = None
+
+        def waits():
+            nonlocal stack
+            stack = stack_of(patient_dump(php.pid), php.pid)
+            return any(f["function"] == "fgets" and f["kind"] == "php" for f in stack["frames"])
+        wait_until(waits, "fgets")
+        frames = [(f["function"], f["line"]) for f in language_frames(stack, "php")]
+        tap.equal(frames[0], ("fgets", None), f"{mode}: waits in fgets()")
+        # As PHP names an include in a trace, and classes without the place of their definition.
+        plain = [(re.sub(r"^include$", "{include}", name).split("@anonymous")[0], at) for name, at in wanted]
+        ours = [(name.split("@anonymous")[0], at) for name, at in frames[1:]]
+        tap.equal(ours, plain, f"{mode}: the functions and lines of debug_print_backtrace()")
+        tap.equal(wrong_in_stack(stack), None, f"{mode}: complete, nothing guessed")
+
+
+def check_stops(tap, mode):
+    calls = calls_of(os.path.join(SOURCES, "busy.php"))
+    wrong, lines, tops = [], 0, 0
+    with Php("busy.php", *MODES[mode]) as php:
+        for _ in range(STOPS):
+            report = patient_dump(php.pid, status=(0, 3))
+            stack = stack_of(report, php.pid)
+            frames = language_frames(stack, "php")
+            what = wrong_in_stack(stack) or wrong_in_chain(frames, calls, "{main}", NATIVE)
+            if what is not None:
+                wrong.append(f"{what}\n{text_of(stack)}")
+            own = next((f for f in frames if f["file"]), None)
+            tops += own is not None
+            lines += own is not None and own["line"] is not None
+        tap.check(not wrong, f"{mode}: {STOPS} stops: complete, the chain and its lines in each; "
+                  f"{lines} of {tops} innermost functions with a line", f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+        found = [r for r in report["process"]["runtimes"] if r["name"] == "php"]
+        tap.equal([r["version"].split(".")[:2] for r in found], [version()], f"{mode}: recognised, with its version")
+
+
+def version():
+    out = subprocess.run(["php", "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"], check=True,
+                         capture_output=True, text=True).stdout
+    return out.split(".")
+
+
+def main():
+    tap = Tap()
+    tap.check(tool("php"), "PHP is installed")
+    for mode in MODES:
+        tap.guard(check_blocked, mode)
+        tap.guard(check_stops, mode)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Ruby: a blocked program against caller(), stops anywhere in a busy one of two threads, without YJIT
+and with it.
+
+SNAPWALK_STOPS sets how many stops there are in each mode (100).
+"""
+import os
+import re
+import subprocess
+
+from harness import Tap, patient_dump, stack_of, tool, wait_until
+from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "ruby")
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
+MODES = {"interpreter": [], "YJIT": ["--yjit", "--yjit-call-threshold=2"]}
+# What methods that C code implements call here.
+NATIVE = {"times": {"block in leaf"}, "map": {"block in run"}, "each": {"block in run"}, "new": {"initialize"},
+          "inject": {"block in run", "each"}, "each_with_index": {"each", "block in run"}, "max": {"<=>"},
+          "instance_eval": {"block in run"}, "call": {"block in run"}, "loop": {"block in turns"},
+          "raise": {"exception", "backtrace"}, "exception": {"initialize", "new"}}
+
+
+class Ruby:
+    def __init__(self, program, *options):
+        self.command = ["ruby", *options, os.path.join(SOURCES, program)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.pid = self.process.pid
+        self.lines = []
+        for line in self.process.stdout:
+            if line == "ready\n":
+                return self
+            self.lines.append(line.rstrip("\n"))
+        raise RuntimeError(f"{self.command}: {self.lines}")
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def backtrace(lines):
+    """caller() as [(function, file, line)]."""
+    return [(said.group(3), said.group(1), int(said.group(2)))
+            for said in (re.match(r"(.*):(\d+):in [`'](.*)'$", line) for line in lines) if said]
+
+
+def check_blocked(tap, mode):
+    with Ruby("blocked.rb", *MODES[mode]) as ruby:
+        wanted = backtrace(ruby.lines)
+        tap.check(len(wanted) > 20, f"{mode}: {len(wanted)} functions to compare", "\n".join(ruby.lines))
+        stack = None
+
+        def waits():
+            nonlocal stack
+            stack = stack_of(patient_dump(ruby.pid), ruby.pid)
+            return any(f["function"] == "gets" and f["kind"] == "ruby" for f in stack["frames"])
+        wait_until(waits, "gets")
+        frames = [(f["function"], f["file"], f["line"]) for f in language_frames(stack, "ruby")]
+        tap.equal(frames[0], ("gets", None, None), f"{mode}: waits in gets")
+        # It gives methods of C code the place of their caller, and is itself a line above.
+        name, path, line = wanted[0]
+        wanted[0] = (name, path, line + 1)
+        ours = [(got[0], None, None) if got[1] is None else got for got in frames[1:]]
+        theirs = [(said[0], None, None) if got[1] is None else said for said, got in zip(wanted, frames[1:])]
+        tap.equal(ours, theirs + wanted[len(ours):], f"{mode}: the functions, files and lines of caller()")
+        tap.equal(wrong_in_stack(stack), None, f"{mode}: complete, nothing guessed")
+
+
+def check_stops(tap, mode):
+    calls = calls_of(os.path.join(SOURCES, "busy.rb"))
+    wrong, lines, stacks = [], 0, 0
+    with Ruby("busy.rb", *MODES[mode]) as ruby:
+        def busy():
+            stacks = patient_dump(ruby.pid, status=(0, 3))["stacks"]
+            return sum(any(f["function"] == "turns" for f in s["frames"]) for s in stacks) == 2
+        wait_until(busy, "both threads")
+        for _ in range(STOPS):
+            report = patient_dump(ruby.pid, status=(0, 3))
+            for thread in report["threads"]:
+                if thread["comm"] not in ("ruby", "busy.rb", "second") and not thread["comm"].startswith("busy"):
+                    continue  # its timer
+                stack = stack_of(report, thread["tid"])
+                frames = language_frames(stack, "ruby")
+                outermost = "<main>" if thread["tid"] == ruby.pid else "block in <main>"
+                what = wrong_in_stack(stack) or wrong_in_chain(frames, calls, outermost, NATIVE)
+                if what is not None:
+                    wrong.append(f"{what}\n{text_of(stack)}")
+                stacks += 1
+                own = next((f for f in frames if f["file"]), None)
+                lines += own is not None and own["line"] is not None
+        tap.check(stacks >= STOPS and not wrong, f"{mode}: {STOPS} stops, {stacks} stacks: complete, the chain and its "
+                  f"lines in each; {lines} innermost functions with a line", f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+        found = [r for r in report["process"]["runtimes"] if r["name"] == "ruby"]
+        tap.equal([r["version"] for r in found], [version()], f"{mode}: recognised, with its version")
+        tap.equal([w for w in report["warnings"] if w["code"] == "runtime"], [], f"{mode}: nothing to warn of")
+
+
+def version():
+    return subprocess.run(["ruby", "-e", "print RUBY_VERSION"], check=True, capture_output=True, text=True).stdout
+
+
+def main():
+    tap = Tap()
+    tap.check(tool("ruby"), "Ruby is installed")
+    for mode in MODES:
+        tap.guard(check_blocked, mode)
+        tap.guard(check_stops, mode)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/php: files, versions, runs of calls, names and lines over made structures. */
+#include "php_world.h"
+#include "runtimes/php/names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct php_world world;
+
+static int setup(void **state)
+{
+	(void) state;
+	php_world_init(&world);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	php_world_deinit(&world);
+	return 0;
+}
+
+/* "name:line", for a frame that was added. */
+static const char *said(const struct sw_frame *frame)
+{
+	static struct sw_description d;
+	static char text[8192];
+	memset(&d, 0, sizeof(d));
+	assert_int_equal(sw_php_names(&world.php, frame, &d), 1);
+	(void) snprintf(text, sizeof(text), "%s %s:%u", d.function, d.file, d.line);
+	return text;
+}
+
+static void test_files(void **state)
+{
+	(void) state;
+	static const char *const are[] = {"/usr/bin/php8.2",
+					  "/usr/local/bin/php",
+					  "php-fpm",
+					  "/usr/sbin/php-fpm8.2",
+					  "/usr/bin/php-cgi8.4",
+					  "/usr/lib/apache2/modules/libphp8.2.so",
+					  "/opt/libphp.so"};
+	static const char *const are_not[] = {"/usr/bin/phpdoc",
+					      "/usr/lib/libphp8.2.so.debug",
+					      "/usr/bin/phpize8.2",
+					      "/php/bin/x",
+					      "libphp",
+					      ""};
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+		assert_true(sw_php_file_probe(are[i]));
+	for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+		assert_false(sw_php_file_probe(are_not[i]));
+}
+
+static void test_version(void **state)
+{
+	(void) state;
+	static const char text[] = "x\0X-Powered-By: PHP/8.2.36-1+deb12\0y";
+	char version[16];
+	assert_true(sw_php_version_scan(text, sizeof(text), version, sizeof(version)));
+	assert_string_equal(version, "8.2.36");
+	assert_true(sw_php_version_scan(text, 22, version, sizeof(version)));
+	assert_string_equal(version, "8."); /* cut short */
+	assert_false(sw_php_version_scan(text, 20, version, sizeof(version)));
+	assert_false(sw_php_version_scan("", 0, version, sizeof(version)));
+	assert_null(sw_php_layout_of(7, 4));
+	assert_null(sw_php_layout_of(8, 5));
+	assert_int_equal(sw_php_layout_of(8, 4)->op_filename, 168);
+}
+
+/* As gcc 12.2 has made Debian's PHP 8.2.36. */
+static void test_fp_slot(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {
+		0x41, 0x55,                   /* push r13 */
+		0x48, 0x83, 0xec, 0x78,       /* sub rsp, 0x78 */
+		0x4c, 0x89, 0x74, 0x24, 0x48, /* mov [rsp+0x48], r14 */
+		0x49, 0x89, 0xfe,             /* mov r14, rdi */
+		0x4c, 0x89, 0x7c, 0x24, 0x40, /* mov [rsp+0x40], r15 */
+	};
+	assert_int_equal(sw_php_fp_slot((struct sw_bytes){code, sizeof(code)}), 0x48);
+	assert_int_equal(sw_php_fp_slot((struct sw_bytes){code, 6}), -1);
+	assert_int_equal(sw_php_fp_slot((struct sw_bytes){NULL, 0}), -1);
+}
+
+static void test_runs(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	uint64_t ip = PHP_OPCODES + SW_PHP_OP_BYTES; /* later than what was stored */
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, ip, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.php:1");
+	assert_string_equal(said(&sink.frames[1]), "A::{closure} /srv/a.php:12");
+	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[0]), "array_map :0");
+	assert_string_equal(said(&sink.frames[1]), "{main} /srv/a.php:32");
+	assert_true(php_world_frames(&world, 2, 0, 0, &sink));
+	assert_int_equal(sink.n, 0);
+}
+
+/* An instruction that is not one of the function's: its line is not known. */
+static void test_line_unknown(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	static const uint64_t ips[] = {0, PHP_OPCODES + 8, PHP_OPCODES + 0x80, PHP_OPCODES - 32};
+	for (size_t i = 0; i < sizeof(ips) / sizeof(*ips); i++) {
+		assert_true(php_world_frames(&world, 0, PHP_LEAF, ips[i], &sink));
+		assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.php:0");
+	}
+	/* But if all of it is in one. */
+	uint64_t line = PHP_FUNCTIONS + world.php.found.layout->op_line_start;
+	php_world_u32(&world, line + 4, 5);
+	php_world_u32(&world, line, 5);
+	assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.php:5");
+}
+
+/* leaf() has ended, or the next one begins: r14 is no call of the chain, and its caller has stored. */
+static void test_between(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	uint64_t next = PHP_CALLS + 0x380; /* in the same run */
+	php_world_u64(&world, next + SW_PHP_ED_PREV, PHP_LEAF);
+	php_world_u32(&world, next + SW_PHP_ED_INFO, 0);
+	assert_true(php_world_frames(&world, 0, next, PHP_OPCODES, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.php:2");
+}
+
+/* The only call of an execute_ex() has ended: its frame is there, and carries nothing. */
+static void test_run_ended(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, PHP_MAP);
+	assert_true(php_world_frames(&world, 0, PHP_CLOSURE, 0, &sink));
+	assert_int_equal(sink.n, 0);
+	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[1]), "{main} /srv/a.php:32");
+}
+
+/* C code is about to call execute_ex(): the run is there, its frame not yet. */
+static void test_run_begins(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	assert_true(php_world_frames(&world, 0, PHP_MAIN, 0, &sink));
+	assert_int_equal(sink.n, 4);
+	assert_string_equal(said(&sink.frames[3]), "{main} /srv/a.php:32");
+}
+
+/* A callback that is an internal function needs no execute_ex(). */
+static void test_internal_run(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	uint8_t type = SW_PHP_INTERNAL_FUNCTION;
+	world.data[PHP_FUNCTIONS - PHP_WORLD] = type;
+	world.data[PHP_FUNCTIONS + 0x100 - PHP_WORLD] = type;
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP);
+	assert_true(php_world_frames(&world, 0, PHP_MAIN, 0, &sink));
+	assert_int_equal(sink.n, 4);
+	assert_string_equal(said(&sink.frames[3]), "{main} /srv/a.php:32");
+}
+
+static void test_circle(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	php_world_u64(&world, PHP_MAIN + SW_PHP_ED_PREV, PHP_LEAF);
+	php_world_u32(&world, PHP_MAIN + SW_PHP_ED_INFO, 0);
+	php_world_u32(&world, PHP_CLOSURE + SW_PHP_ED_INFO, 0);
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+	assert_int_equal(world.php.chain.n, SW_PHP_CHAIN_MAX);
+	assert_true(world.php.cut);
+	assert_int_equal(sink.n, 64); /* as many as were taken */
+}
+
+static void test_names(void **state)
+{
+	(void) state;
+	struct sw_frame frame = {.pc_avma = PHP_OPCODES, .cookie = PHP_FUNCTIONS};
+	uint64_t class_name = PHP_STRINGS + 0x80;
+	php_world_u64(&world, PHP_FUNCTIONS + SW_PHP_FUNC_SCOPE, PHP_CLASS);
+	memcpy(world.data + class_name + SW_PHP_STRING_TEXT - PHP_WORLD, "class@anonymous\0/x", 18);
+	php_world_u64(&world, class_name + SW_PHP_STRING_LENGTH, 18);
+	assert_string_equal(said(&frame), "class@anonymous::leaf /srv/a.php:0");
+	world.data[PHP_FUNCTIONS - PHP_WORLD] = SW_PHP_EVAL_CODE;
+	assert_string_equal(said(&frame), "{eval} /srv/a.php:0");
+	world.data[PHP_FUNCTIONS - PHP_WORLD] = SW_PHP_USER_FUNCTION;
+	php_world_u64(&world, PHP_FUNCTIONS + SW_PHP_FUNC_NAME, 0);
+	assert_string_equal(said(&frame), "{include} /srv/a.php:0");
+	php_world_u64(&world, PHP_FUNCTIONS + SW_PHP_FUNC_NAME, 0x10); /* nowhere */
+	assert_string_equal(said(&frame), "[PHP function] :0");
+	php_world_u64(&world, PHP_FUNCTIONS + SW_PHP_FUNC_NAME, PHP_STRINGS);
+	php_world_u64(&world, PHP_STRINGS + SW_PHP_STRING_LENGTH, UINT64_MAX);
+	assert_string_equal(said(&frame), "[PHP function] :0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_fp_slot),
+		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_line_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_between, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_run_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_internal_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/ruby: files, versions, runs of frames, names and lines over made structures; native/tls. */
+#include "ruby_world.h"
+#include "runtimes/ruby/chain.h"
+#include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/yjit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct ruby_world world;
+
+static int setup(void **state)
+{
+	(void) state;
+	ruby_world_init(&world);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	ruby_world_deinit(&world);
+	return 0;
+}
+
+static const char *said(const struct sw_frame *frame)
+{
+	static struct sw_description d;
+	static char text[8192];
+	memset(&d, 0, sizeof(d));
+	assert_int_equal(sw_ruby_names(&world.ruby, frame, &d), 1);
+	(void) snprintf(text, sizeof(text), "%s %s:%u", d.function, d.file, d.line);
+	return text;
+}
+
+static void test_files(void **state)
+{
+	(void) state;
+	static const char *const are[] = {"/usr/bin/ruby3.1", "/usr/local/bin/ruby", "ruby",
+					  "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.7",
+					  "/usr/local/lib/libruby.so.3.4"};
+	static const char *const are_not[] = {"/usr/bin/rubygems", "/usr/lib/libruby-static.a",
+					      "/usr/lib/libruby-3.1.sox", "/ruby/bin/irb", ""};
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+		assert_true(sw_ruby_file_probe(are[i]));
+	for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+		assert_false(sw_ruby_file_probe(are_not[i]));
+	assert_null(sw_ruby_layout_of(2, 7));
+	assert_null(sw_ruby_layout_of(4, 0));
+	assert_int_equal(sw_ruby_layout_of(3, 4)->body_succ, 136);
+}
+
+/* get_id_serial_entry() of Debian's libruby 3.1.7, with what lies between left out. */
+static void test_symbols(void **state)
+{
+	(void) state;
+	uint8_t code[] = {
+		0x85, 0xff,                               /* test edi, edi */
+		0x39, 0x3d, 0x71, 0x9e, 0x1a, 0x00,       /* cmp [rip+0x1a9e71], edi */
+		0x72, 0x5f,                               /* jb */
+		0x48, 0x8b, 0x3d, 0x78, 0x9e, 0x1a, 0x00, /* mov rdi, [rip+0x1a9e78] */
+	};
+	struct sw_bytes b = {code, sizeof(code)};
+	assert_int_equal(sw_ruby_symbols_in(b, 0x207347), 0x3b11c0);
+	code[13]++; /* another variable */
+	assert_int_equal(sw_ruby_symbols_in(b, 0x207347), 0);
+	b.size = 12;
+	assert_int_equal(sw_ruby_symbols_in(b, 0x207347), 0);
+}
+
+static void test_runs(void **state)
+{
+	(void) state;
+	struct ruby_sink sink;
+	assert_true(ruby_world_frames(&world, 0, true, 0, &sink));
+	assert_int_equal(sink.n, 1);
+	assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.rb:1");
+	assert_true(ruby_world_frames(&world, 1, true, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[0]), "times :0");
+	assert_string_equal(said(&sink.frames[1]), "<main> /srv/a.rb:23");
+	sw_ruby_chain_end(&world.ruby);
+	assert_false(world.ruby.cut); /* the thread's first frame is no loss */
+}
+
+/* A run begins: its frame is there before its rb_vm_exec() is. r15 says what the one there executes. */
+static void test_run_begins(void **state)
+{
+	(void) state;
+	struct ruby_sink sink;
+	assert_true(ruby_world_frames(&world, 0, false, RUBY_MAIN, &sink));
+	assert_int_equal(sink.n, 0);
+	assert_true(ruby_world_frames(&world, 1, true, 0, &sink));
+	assert_int_equal(sink.n, 3);
+	assert_string_equal(said(&sink.frames[2]), "<main> /srv/a.rb:23");
+	sw_ruby_chain_end(&world.ruby);
+	assert_false(world.ruby.cut);
+}
+
+static void test_left(void **state)
+{
+	(void) state;
+	struct ruby_sink sink;
+	assert_true(ruby_world_frames(&world, 0, true, 0, &sink));
+	sw_ruby_chain_end(&world.ruby); /* the walk ended here */
+	assert_true(world.ruby.cut);
+}
+
+static void test_lines(void **state)
+{
+	(void) state;
+	static const struct {
+		unsigned at, line; /* pc is behind the instruction */
+	} rows[] = {{0, 1}, {1, 1}, {4, 1}, {5, 2}, {54, 2}, {55, 2}, {60, 2}, {61, 3}, {100, 3}};
+	struct sw_frame frame = {.cookie = RUBY_ISEQS};
+	char wanted[64];
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		frame.pc_avma = ruby_world_pc(0, rows[i].at);
+		(void) snprintf(wanted, sizeof(wanted), "leaf /srv/a.rb:%u", rows[i].line);
+		assert_string_equal(said(&frame), wanted);
+	}
+	frame.pc_avma = ruby_world_pc(0, 101);
+	assert_string_equal(said(&frame), "leaf /srv/a.rb:0");
+	frame.pc_avma = ruby_world_pc(0, 1) + 1;
+	assert_string_equal(said(&frame), "leaf /srv/a.rb:0");
+	frame.pc_avma = RUBY_ISEQS; /* not known where */
+	assert_string_equal(said(&frame), "leaf /srv/a.rb:0");
+}
+
+static void test_names_hostile(void **state)
+{
+	(void) state;
+	struct sw_frame frame = {.pc_avma = ruby_world_pc(0, 3), .cookie = RUBY_ISEQS};
+	uint64_t label = RUBY_STRINGS + 0x80;
+	ruby_world_u64(&world, label, SW_RUBY_STRING | SW_RUBY_USER1); /* not embedded */
+	ruby_world_u64(&world, label + SW_RUBY_OBJECT_LENGTH, UINT64_MAX);
+	assert_string_equal(said(&frame), "[Ruby method] :0");
+	ruby_world_u64(&world, label + SW_RUBY_OBJECT_LENGTH, 4);
+	ruby_world_u64(&world, label + SW_RUBY_STRING_TEXT, 0x10); /* nowhere */
+	assert_string_equal(said(&frame), "[Ruby method] :0");
+	ruby_world_u64(&world, RUBY_ISEQS, SW_RUBY_STRING); /* freed, and used again */
+	assert_string_equal(said(&frame), "[Ruby method] :0");
+	frame = (struct sw_frame){.pc_avma = RUBY_METHOD, .cookie = RUBY_METHOD | 1};
+	assert_string_equal(said(&frame), "times :0");
+	ruby_world_u64(&world, RUBY_METHOD + 0x80 + SW_RUBY_DEF_ID, UINT64_C(701) << 4);
+	assert_string_equal(said(&frame), "[C method] :0");
+	/* svar that leads to itself */
+	ruby_world_u64(&world, RUBY_METHOD,
+		       SW_RUBY_IMEMO | SW_RUBY_IMEMO_SVAR << SW_RUBY_IMEMO_SHIFT);
+	ruby_world_u64(&world, RUBY_METHOD + SW_RUBY_SVAR_METHOD, RUBY_METHOD);
+	assert_string_equal(said(&frame), "[C method] :0");
+}
+
+static void test_stack_hostile(void **state)
+{
+	(void) state;
+	struct sw_ruby_stack stack;
+	const struct sw_ruby_vm *vm = &world.ruby.vm;
+	assert_true(sw_ruby_stack_read(vm, RUBY_FS, &stack));
+	assert_false(sw_ruby_stack_read(vm, 0, &stack));
+	ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_CFP, RUBY_FRAMES + 8); /* not a frame's */
+	assert_false(sw_ruby_stack_read(vm, RUBY_FS, &stack));
+	ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_CFP, RUBY_FRAMES_END);
+	assert_false(sw_ruby_stack_read(vm, RUBY_FS, &stack));
+	ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_STACK_SIZE, UINT64_MAX);
+	assert_false(sw_ruby_stack_read(vm, RUBY_FS, &stack));
+}
+
+/* As YJIT of 3.1.7 has made it: a method's frame is in the chain, but its iseq is not in it yet. */
+static void test_yjit_fills(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {
+		0x49, 0x83, 0xed, 0x40,                /* sub r13, 64 */
+		0x4d, 0x89, 0x6c, 0x24, 0x10,          /* mov [r12+16], r13 */
+		0x48, 0x8b, 0x4b, 0xf8,                /* mov rcx, [rbx-8] */
+		0x49, 0x89, 0x4d, 0x18,                /* mov [r13+24], rcx */
+		0x49, 0x89, 0x45, 0x08,                /* mov [r13+8], rax */
+		0x49, 0xc7, 0x45, 0x28, 0,    0, 0, 0, /* mov qword [r13+40], 0 */
+	};
+	assert_false(sw_ruby_yjit_fills((struct sw_bytes){code, 8}));
+	assert_true(sw_ruby_yjit_fills((struct sw_bytes){code, 9}));
+	assert_true(sw_ruby_yjit_fills((struct sw_bytes){code, 21}));
+	assert_false(sw_ruby_yjit_fills((struct sw_bytes){code, sizeof(code)}));
+}
+
+/* A library's variable: module 2 of the thread's vector. */
+static void test_tls(void **state)
+{
+	(void) state;
+	const struct sw_tls_variable variable = {.got_svma = RUBY_WORLD + 0x2000};
+	const uint64_t dtv = RUBY_WORLD + 0x2100;
+	struct sw_memory m = world.ruby.vm.memory;
+	uint64_t avma;
+	ruby_world_u64(&world, RUBY_WORLD + 0x2000, 2);
+	ruby_world_u64(&world, RUBY_WORLD + 0x2008, 0x18);
+	ruby_world_u64(&world, RUBY_FS + 8, dtv);
+	ruby_world_u64(&world, dtv + 2 * 16, 0x7000);
+	assert_true(sw_tls_address(&variable, m, 0, RUBY_FS, &avma));
+	assert_int_equal(avma, 0x7018);
+	ruby_world_u64(&world, dtv + 2 * 16, UINT64_MAX); /* not allocated */
+	assert_false(sw_tls_address(&variable, m, 0, RUBY_FS, &avma));
+	ruby_world_u64(&world, RUBY_WORLD + 0x2000, UINT64_MAX);
+	assert_false(sw_tls_address(&variable, m, 0, RUBY_FS, &avma));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_yjit_fills),
+		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stack_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tls, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
