@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-from harness import BUILD, PATIENT, Tap, patient_dump, stack_of, wait_until
+from harness import BUILD, PATIENT, TARGETS, Tap, patient_dump, stack_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jvm")
 CLASSES = os.path.join(BUILD, "tests", "jvm")
@@ -174,19 +174,31 @@ def computing_thread(pid):
     return None
 
 
+def stops_of(pid, tid, n):
+    """Stacks at n instants, as drive_stops prints them."""
+    out = subprocess.run([os.path.join(TARGETS, "drive_stops"), str(pid), str(tid), str(n)], check=True,
+                         capture_output=True, text=True).stdout
+    stacks = []
+    for line in out.splitlines():
+        words = line.split("\t")
+        if line.startswith("stack "):
+            stacks.append({"end": words[0][6:], "why": words[1], "frames": []})
+        else:
+            stacks[-1]["frames"].append(dict(zip(("function", "line", "kind", "by", "trust"), words),
+                                             line=int(words[1]) or None))
+    return stacks
+
+
 def check_stops(tap, version, home, mode):
     lines = lines_of_calls()
     with Java(home, "Busy", *MODES[mode]) as java:
         wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
-        tid = computing_thread(java.pid)
-        wrong = []
-        for _ in range(STOPS):
-            report = patient_dump(java.pid, "--threads", tid, status=(0, 3))
-            what = wrong_in_chain(stack_of(report, tid), lines)
-            if what is not None:
-                wrong.append(f"{what}\n{text_of(report, tid)}")
-        tap.check(len(wrong) == 0, f"{version} {mode}: {STOPS} stops: complete, the chain and its lines in each",
-                  "\n".join(wrong[:3]))
+        stacks = stops_of(java.pid, computing_thread(java.pid), STOPS)
+        wrong = [f"{what}\n" + "\n".join(map(str, stack["frames"])) for stack in stacks
+                 for what in [wrong_in_chain(stack, lines)] if what is not None]
+        tap.equal(len(stacks), STOPS, f"{version} {mode}: {STOPS} stops")
+        tap.check(not wrong, f"{version} {mode}: complete, the chain and its lines in each",
+                  f"{len(wrong)}\n" + "\n".join(wrong[:3]))
 
 
 def main():

@@ -150,6 +150,51 @@ void hotspot_world_init(struct hotspot_world *w)
 	compiled_put(w);
 }
 
+void hotspot_world_native(struct hotspot_world *w)
+{
+	hotspot_world_put(w, STRINGS, "native nmethod", 15);
+}
+
+void hotspot_world_stub(struct hotspot_world *w)
+{
+	hotspot_world_put(w, STRINGS, "C1 Runtime handle_exception_nofpu_blob", 39);
+}
+
+/* A blob of its own behind the compiled method, with one codelet; and the queue that leads to it. */
+uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n)
+{
+	enum {
+		BLOCK = WORLD_HEAP + 0x1000,
+		BLOB = BLOCK + 16,
+		CODELET = BLOB + 0x100,
+		QUEUE = WORLD + 0xc00,
+		HEADER = 16,
+	};
+	struct sw_hotspot_layout *at = &w->h.at;
+	for (unsigned i = 0; i < 32; i++)
+		w->data[WORLD_SEGMAP - WORLD + 32 + i] = (uint8_t) i;
+	hotspot_world_put(w, STRINGS + 0x40, "Interpreter", 12);
+	hotspot_world_put(w, STRINGS + 0x80, "method entry point (kind = zerolocals)", 39);
+	hotspot_world_put(w, BLOCK + 8, "\1", 1);
+	hotspot_world_u64(w, BLOB, STRINGS + 0x40);
+	hotspot_world_u32(w, BLOB + 8, 0xf00);
+	hotspot_world_u64(w, BLOB + 24, CODELET);
+	hotspot_world_u64(w, BLOB + 32, CODELET + 0x200);
+	at->interpreter = QUEUE;
+	at->queue_buffer = 8;
+	at->queue_end = 16;
+	at->codelet_size = 0;
+	at->codelet_description = 8;
+	hotspot_world_u64(w, QUEUE, QUEUE + 8);
+	hotspot_world_u64(w, QUEUE + 16, CODELET);
+	hotspot_world_u32(w, QUEUE + 24, 0x100);
+	hotspot_world_u32(w, CODELET, 0x100);
+	hotspot_world_u64(w, CODELET + 8, STRINGS + 0x80);
+	hotspot_world_put(w, CODELET + HEADER, code, n);
+	w->h.place = &w->place;
+	return CODELET + HEADER;
+}
+
 void hotspot_world_deinit(struct hotspot_world *w)
 {
 	sw_map64_deinit(&w->h.blobs);

@@ -28,11 +28,18 @@ struct hotspot_world {
 	struct fake_region region;
 	struct fake_memory fake;
 	struct sw_snapshot snap;
+	struct sw_place place;
 	struct sw_hotspot h;
 };
 
 void hotspot_world_init(struct hotspot_world *w);
 void hotspot_world_deinit(struct hotspot_world *w);
+/* Makes the compiled method the wrapper of a native one. */
+void hotspot_world_native(struct hotspot_world *w);
+/* ... or a stub of the runtime. */
+void hotspot_world_stub(struct hotspot_world *w);
+/* Adds an interpreter whose only piece is the entry of methods; the address of its code. */
+uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);
 void hotspot_world_u64(struct hotspot_world *w, uint64_t avma, uint64_t value);
 void hotspot_world_u32(struct hotspot_world *w, uint64_t avma, uint32_t value);

@@ -12,6 +12,7 @@
  */
 #include "runtimes/hotspot/step.h"
 #include "arch/arch.h"
+#include "runtimes/hotspot/epilogue.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/top.h"
 
@@ -103,7 +104,7 @@ static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 
 static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
-	if (f->cursor->exact_pc && sw_hotspot_top_stub(f, ret))
+	if (f->cursor->exact_pc && (sw_hotspot_top_stub(f, ret) || sw_hotspot_epilogue(f, ret)))
 		return true;
 	if (f->blob->frame_bytes >= 16)
 		return compiled_step(f, ret);

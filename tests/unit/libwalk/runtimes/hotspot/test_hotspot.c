@@ -148,20 +148,26 @@ static void test_name_unread(void **state)
 	assert_string_equal(d.function, "[Java method]");
 }
 
-/* One step from a stack at 0x8000 in the words given; sp is at the first one. */
-static enum sw_step stepped(const uint64_t *words, size_t n, uint64_t pc, struct sw_stepped *ret)
+/* One step from a stack at 0x8000 in the words given. */
+static enum sw_step stepped_from(const uint64_t *words, size_t n, struct sw_cursor *c,
+				 struct sw_stepped *ret)
 {
 	static struct fake_region regions[2];
 	regions[0] = world.region;
 	regions[1] = (struct fake_region){0x8000, words, n * 8};
 	static struct fake_memory fake;
 	fake = (struct fake_memory){.regions = regions, .n_regions = 2};
-	struct sw_cursor c = {.memory = fake_memory(&fake),
-			      .regs = {.pc_avma = pc, .sp_avma = 0x8000},
-			      .exact_pc = true};
-	sw_regs_set(&c.regs, SW_ARCH_FP, 0x1111);
+	c->memory = fake_memory(&fake);
 	*ret = (struct sw_stepped){0};
-	return sw_hotspot_step(&world.h, &c, ret);
+	return sw_hotspot_step(&world.h, c, ret);
+}
+
+/* sp is at the first word. */
+static enum sw_step stepped(const uint64_t *words, size_t n, uint64_t pc, struct sw_stepped *ret)
+{
+	struct sw_cursor c = {.regs = {.pc_avma = pc, .sp_avma = 0x8000}, .exact_pc = true};
+	sw_regs_set(&c.regs, SW_ARCH_FP, 0x1111);
+	return stepped_from(words, n, &c, ret);
 }
 
 static void test_step(void **state)
@@ -205,6 +211,102 @@ static void test_step_return(void **state)
 	assert_int_equal(s.regs.sp_avma, 0x8008);
 }
 
+/*
+ * The end of a native method's wrapper as 25 has it:
+ *
+ *	00 leave; testb $1, 0x28(%r15); je 1e; movabs $pc, %r10; mov %r10, 0x538(%r15); jmp poll
+ *	1e cmpq $0, 8(%r15); jne 2a; ret; 2a jmp exception; 2f vzeroupper
+ */
+static void test_step_native_end(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0xc9, 0x41, 0xf6, 0x47, 0x28, 0x01, 0x74, 0x16, 0x49, 0xba,
+				       0x76, 0xc7, 0xec, 0xa7, 0x57, 0x7f, 0x00, 0x00, 0x4d, 0x89,
+				       0x97, 0x38, 0x05, 0x00, 0x00, 0xe9, 0xcd, 0xd3, 0xab, 0xff,
+				       0x49, 0x83, 0x7f, 0x08, 0x00, 0x0f, 0x85, 0x01, 0x00, 0x00,
+				       0x00, 0xc3, 0xe9, 0x3c, 0xc7, 0xa6, 0xff, 0xc5, 0xf8, 0x77};
+	static const uint8_t gone[] = {1, 6, 8, 18, 25, 30, 35, 41, 42};
+	static const uint64_t words[] = {WORLD_CALL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+	struct sw_stepped s;
+	hotspot_world_native(&world);
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(gone); i++) {
+		assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80 + gone[i], &s), SW_STEP_OK);
+		assert_int_equal(s.regs.sp_avma, 0x8008);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x1111);
+	}
+	/* In front of it and behind, the frame is whole. */
+	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80, &s), SW_STEP_FAIL);
+	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80 + 47, &s), SW_STEP_FAIL);
+}
+
+/*
+ * The end of a stub that has saved all registers:
+ *
+ *	00 mov (%rsp), %r15; 04 vmovsd 0x58(%rsp), %xmm1; 0a mov 0x10(%rsp), %rbp; 0f mov 0x18(%rsp), %rax
+ *	14 add $0x20, %rsp; 18 leave; 19 ret
+ */
+static void test_step_stub_end(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x4c, 0x8b, 0x3c, 0x24, 0xc5, 0xfb, 0x10, 0x4c, 0x24,
+				       0x58, 0x48, 0x8b, 0x6c, 0x24, 0x10, 0x48, 0x8b, 0x44,
+				       0x24, 0x18, 0x48, 0x83, 0xc4, 0x20, 0xc9, 0xc3};
+	/* 0x8000 registers; 0x8020 caller's rbp, return address */
+	static const uint64_t words[] = {1, 2, 0x8020, 4, 0x2222, WORLD_CALL, 7, 8, 9};
+	static const struct {
+		unsigned off, sp;
+	} places[] = {{0, 0x8000},  {4, 0x8000},  {10, 0x8000}, {15, 0x8000},
+		      {20, 0x8000}, {24, 0x8020}, {25, 0x8028}};
+	struct sw_stepped s;
+	hotspot_world_stub(&world);
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x80 + places[i].off,
+					       .sp_avma = places[i].sp},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, i == 6 ? 0x2222 : i > 2 ? 0x8020 : 0x1111);
+		assert_int_equal(stepped_from(words, 9, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8030);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+	}
+}
+
+/*
+ * The begin of an interpreted frame: 00 pop %rax; 01 lea -8(%rsp,%rcx,8), %r14; 06 push %rax;
+ * 07 push %rbp; 08 mov %rsp, %rbp; 0b push %r13; 0d
+ */
+static void test_step_interpreter_begin(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50, 0x55,
+				       0x48, 0x8b, 0xec, 0x41, 0x55, 0x90, 0x90, 0x90};
+	static const uint64_t at_entry[] = {WORLD_CALL, 1, 2, 3};
+	static const uint64_t popped[] = {1, 2, 3, 4};
+	static const uint64_t pushed[] = {WORLD_CALL, 1, 2, 3};
+	static const uint64_t framed[] = {0x2222, WORLD_CALL, 1, 2};
+	struct sw_stepped s;
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	const struct {
+		unsigned off;
+		const uint64_t *words;
+		uint64_t fp;
+	} places[] = {{0, at_entry, 0x1111}, {1, popped, 0x1111}, {6, popped, 0x1111},
+		      {7, pushed, 0x1111},   {8, framed, 0x2222}, {11, framed, 0x2222}};
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = begin + places[i].off, .sp_avma = 0x8000},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, places[i].off == 11 ? 0x8000 : 0x1111);
+		sw_regs_set(&c.regs, SW_X86_64_RAX, WORLD_CALL);
+		sw_regs_set(&c.regs, SW_X86_64_R13, 0x8018);
+		assert_int_equal(stepped_from(places[i].words, 4, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8018);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], places[i].fp);
+	}
+}
+
 /* No address of the code cache where it must be: nobody may guess on from here. */
 static void test_step_failed(void **state)
 {
@@ -231,6 +333,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
