@@ -60,10 +60,20 @@ class Java:
         self.process.stdout.close()
 
 
-def thread_print(home, pid):
+def jcmd(home, pid):
+    return subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print"], check=True,
+                          capture_output=True, text=True).stdout
+
+
+def thread_names(out):
+    """{tid: (name, id, role)} of all Java threads, as the VM says."""
+    found = re.findall(r'^"(.*)" #(\d+)(?: \[\d+\])?( daemon)? .*\bnid=(0x[0-9a-f]+|\d+)', out, re.M)
+    return {int(tid, 0): (name, int(number), "daemon" if daemon else None)
+            for name, number, daemon, tid in found}
+
+
+def thread_print(out):
     """{tid: [(method, line or None)]} as the VM says, of threads that have Java frames."""
-    out = subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print"], check=True,
-                         capture_output=True, text=True).stdout
     threads, current = {}, None
     for line in out.splitlines():
         head = re.search(r'^".*\bnid=(0x[0-9a-f]+|\d+)', line)
@@ -106,11 +116,12 @@ def wrong_in_stack(stack):
 
 def check_blocked(tap, version, home, mode):
     with Java(home, "Blocked", *MODES[mode]) as java:
-        ours, theirs = None, None
+        out, ours, theirs = None, None, None
 
         def alike():
-            nonlocal ours, theirs
-            theirs = thread_print(home, java.pid)
+            nonlocal out, ours, theirs
+            out = jcmd(home, java.pid)
+            theirs = thread_print(out)
             ours = patient_dump(java.pid)
             return all(java_frames(ours, tid) == frames for tid, frames in theirs.items())
         # The VM's own threads (and what jcmd has just used) may be on their way to where they wait.
@@ -124,6 +135,16 @@ def check_blocked(tap, version, home, mode):
             tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version} {mode}: {tid}: complete, nothing guessed")
         notes = [t["managed"] for t in ours["threads"] if t["tid"] in theirs]
         tap.check(all(n and n["runtime"] == "hotspot" and n["mode"] for n in notes), f"{version} {mode}: states", notes)
+        names = {t["tid"]: (t["managed"]["name"], t["managed"]["id"], t["managed"]["role"])
+                 for t in ours["threads"] if t["managed"]}
+        wanted = thread_names(out)
+        if mode == "ZGC":  # only what the thread's own name confirms
+            wanted = {tid: (None if name == "main" else name, *rest)
+                      for tid, (name, *rest) in wanted.items()}
+        both = names.keys() & wanted.keys()  # compilers' threads come and go
+        tap.check(len(both) >= 15, f"{version} {mode}: {len(both)} threads in both")
+        tap.equal({tid: names[tid] for tid in both}, {tid: wanted[tid] for tid in both},
+                  f"{version} {mode}: names, numbers and daemons")
         found = [r for r in ours["process"]["runtimes"] if r["name"] == "hotspot"]
         tap.equal([(r["version"] or "").split(".")[0].split("+")[0] for r in found], [version],
                   f"{version} {mode}: recognised once, with its version")

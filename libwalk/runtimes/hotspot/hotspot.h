@@ -95,6 +95,8 @@ struct sw_hotspot {
 	struct sw_hotspot_thread *threads;    /* owned */
 	size_t n_threads;
 	bool threads_tried;
+	struct sw_hotspot_thread_layout *thread_layout; /* the arena's; NULL: not asked for yet */
+	unsigned layouts_tried;
 };
 
 static inline bool sw_hotspot_u64(struct sw_memory m, uint64_t avma, int64_t offset, uint64_t *ret)

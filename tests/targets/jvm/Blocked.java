@@ -70,6 +70,13 @@ public class Blocked {
 			for (Wait wait : waits)
 				pool.execute(() -> work(wait));
 			ready.await();
+			/* The first one needs two bytes for each character, the other one does not. */
+			for (String name : new String[] {"a name that is long, \u6f22", "a name, \u00fcn\u00efc\u00f6d\u00e9"}) {
+				Thread named = new Thread(() -> LockSupport.park(), name);
+				named.setDaemon(true);
+				named.start();
+			}
+			System.gc();
 			System.out.println("ready");
 			idle();
 		}

@@ -7,6 +7,7 @@
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/scopes.h"
 #include "runtimes/hotspot/step.h"
+#include "runtimes/hotspot/threads.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -273,6 +274,21 @@ static void test_step_stub_end(void **state)
 	}
 }
 
+/* The barrier at the entry of methods: push $-1; push %rbp; mov %rsp, %rbp. */
+static void test_step_entry_barrier(void **state)
+{
+	(void) state;
+	static const uint64_t words[] = {7, 8, 0x2222, UINT64_MAX, WORLD_CALL, 3};
+	struct sw_stepped s;
+	struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x90, .sp_avma = 0x8000}};
+	sw_regs_set(&c.regs, SW_ARCH_FP, 0x8010);
+	hotspot_world_routines(&world);
+	assert_int_equal(stepped_from(words, 6, &c, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+	assert_int_equal(s.regs.sp_avma, 0x8028);
+	assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+}
+
 /*
  * The begin of an interpreted frame: 00 pop %rax; 01 lea -8(%rsp,%rcx,8), %r14; 06 push %rax;
  * 07 push %rbp; 08 mov %rsp, %rbp; 0b push %r13; 0d
@@ -319,6 +335,113 @@ static void test_step_failed(void **state)
 	assert_int_equal(stepped(words, 12, 0x500, &s), SW_STEP_DECLINE);
 }
 
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static bool noted(struct sw_thread_note *ret)
+{
+	static const struct sw_thread thread = {.comm = "worker-\xc3\xbc", .regs.sp_avma = 0x8100};
+	return sw_hotspot_thread_note(&world.h, &thread, ret);
+}
+
+static void test_thread(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "worker-\xc3\xbc");
+	assert_string_equal(note.role, "daemon");
+	assert_string_equal(note.mode, "in_native");
+	assert_int_equal(note.id, -1);
+}
+
+/* Two bytes for each character: one of three bytes, a pair of surrogates, half a pair. */
+static void test_thread_name_wide(void **state)
+{
+	(void) state;
+	static const uint8_t text[] = {0x22, 0x6f, 0x3d, 0xd8, 0x00, 0xde, 0x3d, 0xd8};
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	hotspot_world_put(&world, WORLD_STRING + 16, "\1", 1);
+	hotspot_world_put(&world, WORLD_STRING_BYTES + 16, text, sizeof(text));
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "\xe6\xbc\xa2\xf0\x9f\x98\x80\xef\xbf\xbd");
+}
+
+/* As long as an array can be: cut, between two characters. */
+static void test_thread_name_long(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	hotspot_world_u32(&world, WORLD_STRING_BYTES + 12, UINT32_MAX);
+	memset(world.data + (WORLD_STRING_BYTES + 16 - WORLD), 0xfc, 128);
+	assert_true(noted(&note));
+	assert_int_equal(strlen(note.name), 126);
+}
+
+/* The object is another thread's, or what it has for a name is something else: nothing is said. */
+static void test_thread_hostile(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t avma;
+		uint32_t value;
+		bool role;
+	} changes[] = {
+		{WORLD_THREAD_OBJECT + 16, WORLD_THREAD + 8, false},  /* eetop */
+		{WORLD_THREAD_OBJECT + 8, WORLD_STRING_CLASS, false}, /* not a thread */
+		{WORLD_THREAD_CLASS + 24, 0x10, false},               /* a name nowhere */
+		{WORLD_STRING + 8, WORLD_THREAD_CLASS, false},        /* not a string */
+		{WORLD_STRING + 12, 0x10, true},                      /* an array nowhere */
+		{WORLD_STRING + 16, 7, true},                         /* coder */
+		{WORLD_THREAD_CLASS + 0xa0, 0, false},                /* no fields */
+		{WORLD_THREAD + 24, 0, false},                        /* no object */
+	};
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct sw_thread_note note;
+		hotspot_world_deinit(&world);
+		hotspot_world_init(&world);
+		hotspot_world_thread(&world);
+		hotspot_world_u32(&world, changes[i].avma, changes[i].value);
+		assert_true(noted(&note));
+		assert_string_equal(note.name, "");
+		assert_int_equal(note.role != NULL, changes[i].role);
+	}
+}
+
+/* A class above itself. */
+static void test_thread_class_circle(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + 8, WORLD_STRING_CLASS);
+	hotspot_world_u64(&world, WORLD_STRING_CLASS + 32, WORLD_STRING_CLASS);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "");
+}
+
+/* ZGC: a name that the thread itself has not may be what lies there now. */
+static void test_thread_moved(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	struct sw_hotspot_layout *at = &world.h.at;
+	hotspot_world_thread(&world);
+	at->zgc = WORLD_THREADS + 0x90;
+	at->zgc_good = 0;
+	hotspot_world_u64(&world, WORLD_THREADS + 0x90, WORLD_THREADS + 0x98);
+	hotspot_world_u64(&world, WORLD_THREADS + 0x98, WORLD_THREADS + 0xa0);
+	hotspot_world_u64(&world, WORLD_THREADS + 0xa0, 1);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "worker-\xc3\xbc");
+	hotspot_world_put(&world, WORLD_STRING_BYTES + 16, "X", 1);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "");
+	assert_string_equal(note.role, "daemon");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,8 +458,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_name_wide, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_name_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_class_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_moved, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
