@@ -9,10 +9,13 @@
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static struct hotspot_world world;
@@ -147,6 +150,47 @@ static void test_name_unread(void **state)
 	hotspot_world_u64(&world, WORLD_INNER + 8, 0x10); /* nowhere */
 	assert_int_equal(sw_hotspot_describe(&world.h, &frame, 0, &d), 1);
 	assert_string_equal(d.function, "[Java method]");
+}
+
+/* The process runs on, in our own memory: what is there now, when a name has been read. */
+static void test_code_gone(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t avma;
+		uint8_t value;
+		bool same;
+	} changes[] = {
+		{WORLD_BLOB + 0x10, 0, true},   /* nothing that says which method it is */
+		{WORLD_BLOB + 52, 98, false},   /* compile id */
+		{WORLD_BLOB + 41, 0x77, false}, /* Method */
+		{WORLD_BLOCK + 8, 0, false},    /* in use */
+	};
+	static struct sw_description d;
+	struct sw_frame frame = {.pc_avma = WORLD_CALL};
+	struct sw_snapshot_priv priv = {.mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)};
+	uint8_t *now = mmap((void *) (uintptr_t) WORLD, WORLD_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_int_equal((uintptr_t) now, WORLD);
+	assert_true(priv.mem_fd >= 0);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		hotspot_world_deinit(&world);
+		hotspot_world_init(&world);
+		world.snap.live = true;
+		world.snap.priv = &priv;
+		memcpy(now, world.data, WORLD_BYTES);
+		now[changes[i].avma - WORLD] = changes[i].value;
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, 0, &d), 1);
+		assert_string_equal(d.function, changes[i].same ? "p.A.inner" : "[Java method]");
+		assert_int_equal(d.line, changes[i].same ? 12 : 0);
+		/* Said once, for the frame. */
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, 1, &d), changes[i].same);
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, SW_HOTSPOT_OUTERMOST, &d),
+				 1);
+		assert_string_equal(d.function, changes[i].same ? "p.A.outer" : "[Java method]");
+	}
+	close(priv.mem_fd);
+	munmap(now, WORLD_BYTES);
 }
 
 /* One step from a stack at 0x8000 in the words given. */
@@ -453,6 +497,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_scopes_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_describe, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_code_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
