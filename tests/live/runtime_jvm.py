@@ -4,10 +4,14 @@
 
 SNAPWALK_JVM_STOPS sets how many stops there are in each mode (300).
 """
+import ctypes
 import glob
 import os
 import re
+import resource
+import signal
 import subprocess
+import tempfile
 
 from harness import BUILD, PATIENT, TARGETS, Tap, patient_dump, stack_of, wait_until
 
@@ -19,6 +23,8 @@ MODES = {
     "ZGC": ["-XX:+UseZGC"], "Serial": ["-XX:+UseSerialGC"], "Parallel": ["-XX:+UseParallelGC"],
     "Shenandoah": ["-XX:+UseShenandoahGC"],
 }
+CORE_FILE = "core"
+SYS_TGKILL = 234  # x86-64
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 
 
@@ -42,11 +48,13 @@ def compile_all(home):
 class Java:
     """A program that has said that it is ready."""
 
-    def __init__(self, home, program, *options):
+    def __init__(self, home, program, *options, cwd=None):
+        self.cwd = cwd
         self.command = [os.path.join(home, "bin", "java"), "-Xmx256m", *options, "-cp", CLASSES, program]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        cwd=self.cwd, text=True)
         self.pid = self.process.pid
         line = self.process.stdout.readline()
         if line.strip() != "ready":
@@ -222,12 +230,44 @@ def check_stops(tap, version, home, mode):
                   f"{len(wrong)}\n" + "\n".join(wrong[:3]))
 
 
+def check_crash(tap, version, home):
+    """The core file of a VM that was killed by SIGSEGV: its own handler is on top of the Java frames."""
+    with tempfile.TemporaryDirectory() as directory:
+        with Java(home, "Blocked", "-Xmx64m", "-XX:-UsePerfData", cwd=directory) as java:
+            resource.prlimit(java.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+            out = jcmd(home, java.pid)
+            theirs = {tid: frames for tid, frames in thread_print(out).items()
+                      if any(name.startswith("Blocked.") for name, _ in frames)}
+            main_tid = next(tid for tid, frames in theirs.items() if frames[-1][0] == "Blocked.main")
+            ctypes.CDLL(None).syscall(SYS_TGKILL, java.pid, main_tid, signal.SIGSEGV)
+            java.process.wait(timeout=120)
+        core = os.path.join(directory, CORE_FILE)
+        if not tap.check(os.path.exists(core), f"{version}: a core file", os.listdir(directory)):
+            return
+        report = patient_dump(["--core", core], status=(0, 3))
+        tap.equal({tid: java_frames(report, tid) for tid in theirs}, theirs, f"{version}: core file: the same frames")
+        native = [f["function"] or "" for f in stack_of(report, main_tid)["frames"] if f["kind"] == "native"]
+        tap.check(any("VMError::report_and_die" in name or "abort" in name for name in native),
+                  f"{version}: core file: the VM's handler", native)
+        ends = [(s["end"], s["why"]) for s in report["stacks"] if s["end"] != "complete"]
+        tap.equal(ends, [], f"{version}: core file: {len(report['stacks'])} stacks are complete")
+        names = {t["tid"]: t["managed"]["name"] for t in report["threads"] if t["tid"] in theirs}
+        tap.equal(names, {tid: thread_names(out)[tid][0] for tid in theirs}, f"{version}: core file: names of threads")
+
+
 def main():
     tap = Tap()
     found = machines()
     tap.check(found, "a JDK is installed", PATIENT)
     compile_all(found[min(found, key=int)])
+    with open("/proc/sys/kernel/core_pattern") as pattern:
+        plain = pattern.read().strip() == CORE_FILE
+    if not plain:
+        tap.skip("core files of VMs", "the kernel writes none where it runs",
+                 "kernel.core_pattern = core, kernel.core_uses_pid = 0")
     for version, home in found.items():
+        if plain:
+            tap.guard(check_crash, version, home)
         for mode in ("default", "-Xint", "ZGC"):
             tap.guard(check_blocked, version, home, mode)
         for mode in MODES:
