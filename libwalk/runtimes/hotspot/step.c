@@ -54,8 +54,10 @@ static bool interpreted_step(const struct sw_hotspot_frame *f, struct sw_hotspot
 	if (!f->fp_known || f->fp % 8 != 0 || f->fp < f->sp || f->fp - f->sp > FRAME_SPAN_MAX)
 		return false;
 	*ret = (struct sw_hotspot_caller){.fp_known = true};
+	/* The caller's sp is that in front of the call. MethodHandle.linkToStatic() takes its last
+	 * argument off the stack, so that the return address may then lie where it points to. */
 	return sw_hotspot_word(f, f->fp + 8, &ret->pc) && sw_hotspot_word(f, f->fp, &ret->fp) &&
-	       sw_hotspot_word(f, f->fp - 8, &ret->sp) && ret->sp > f->fp + 8 &&
+	       sw_hotspot_word(f, f->fp - 8, &ret->sp) && ret->sp >= f->fp + 8 &&
 	       sw_hotspot_is_return(f, ret->pc);
 }
 

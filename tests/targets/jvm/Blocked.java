@@ -36,6 +36,11 @@ public class Blocked {
 		}
 	}
 
+	/* Without arguments and variables. */
+	static void reflected() throws Exception {
+		Thread.sleep(100000000);
+	}
+
 	static synchronized void idle() throws Exception {
 		for (;;)
 			Thread.sleep(100000000);
@@ -59,6 +64,7 @@ public class Blocked {
 			d -> new LinkedBlockingQueue<String>().take(),
 			d -> new SynchronousQueue<String>().put("never"),
 			d -> System.in.read(),
+			d -> Blocked.class.getDeclaredMethod("reflected").invoke(null),
 		};
 		for (int i = 0; i < 20000; i++)
 			work(waits[i % waits.length]);

@@ -367,6 +367,30 @@ static void test_step_interpreter_begin(void **state)
 	}
 }
 
+/* A frame whose return address lies where its caller's sp points to; one with a sp below that is none. */
+static void test_step_interpreted(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
+	uint64_t words[] = {1, 0x8018, 3, 0x2222, WORLD_CALL, 5};
+	struct sw_stepped s;
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	static const struct {
+		uint64_t sender;
+		enum sw_step step;
+	} cases[] = {{0x8020, SW_STEP_OK}, {0x8028, SW_STEP_OK}, {0x8018, SW_STEP_FAIL}};
+	for (size_t i = 0; i < 3; i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = begin + 2, .sp_avma = 0x8000}};
+		words[2] = cases[i].sender;
+		sw_regs_set(&c.regs, SW_ARCH_FP, 0x8018);
+		assert_int_equal(stepped_from(words, 6, &c, &s), cases[i].step);
+		if (cases[i].step == SW_STEP_OK) {
+			assert_int_equal(s.regs.sp_avma, cases[i].sender);
+			assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+		}
+	}
+}
+
 /* No address of the code cache where it must be: nobody may guess on from here. */
 static void test_step_failed(void **state)
 {
@@ -505,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_name_wide, setup, teardown),
