@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A Java VM whose structures anybody wrote. The input is laid over a small one that is right, in
- * pieces: u16 offset / 4 | u8 length | bytes. Then addresses all over its code cache are looked up,
- * named, explained and stepped out of.
+ * pieces: u16 offset / 4 | u8 length | bytes. Then its thread is asked for, and addresses all over its
+ * code cache are looked up, named, explained and stepped out of.
  */
 #include "hotspot_world.h"
 
@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/step.h"
+#include "runtimes/hotspot/threads.h"
 
 #include <string.h>
 
@@ -60,11 +61,20 @@ static void look_at(struct hotspot_world *w, uint64_t pc)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct hotspot_world w;
+	static const struct sw_thread thread = {.comm = "worker", .regs.sp_avma = 0x8100};
+	static const uint8_t entry[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50,
+					0x55, 0x48, 0x8b, 0xec, 0x41, 0x55};
+	struct sw_thread_note note;
 	hotspot_world_init(&w);
+	(void) hotspot_world_interpreter(&w, entry, sizeof(entry));
+	hotspot_world_thread(&w);
 	lay_over(&w, data, size);
-	for (uint64_t i = 0; i < 24; i++) {
+	(void) sw_hotspot_thread_note(&w.h, &thread, &note);
+	if (w.fake.reads > READS_MAX)
+		__builtin_trap();
+	for (uint64_t i = 0; i < 32; i++) {
 		w.fake.reads = 0;
-		look_at(&w, WORLD_CODE - 0x40 + i * 0x20);
+		look_at(&w, i < 24 ? WORLD_CODE - 0x40 + i * 0x20 : WORLD_HEAP + 0x1100 + i);
 		if (w.fake.reads > READS_MAX)
 			__builtin_trap(); /* every loop has a limit */
 	}

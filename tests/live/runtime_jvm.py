@@ -4,12 +4,16 @@
 
 SNAPWALK_JVM_STOPS sets how many stops there are in each mode (300).
 """
+import ctypes
 import glob
 import os
 import re
+import resource
+import signal
 import subprocess
+import tempfile
 
-from harness import BUILD, PATIENT, Tap, patient_dump, stack_of, wait_until
+from harness import BUILD, PATIENT, TARGETS, Tap, patient_dump, stack_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jvm")
 CLASSES = os.path.join(BUILD, "tests", "jvm")
@@ -19,6 +23,8 @@ MODES = {
     "ZGC": ["-XX:+UseZGC"], "Serial": ["-XX:+UseSerialGC"], "Parallel": ["-XX:+UseParallelGC"],
     "Shenandoah": ["-XX:+UseShenandoahGC"],
 }
+CORE_FILE = "core"
+SYS_TGKILL = 234  # x86-64
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 
 
@@ -42,11 +48,13 @@ def compile_all(home):
 class Java:
     """A program that has said that it is ready."""
 
-    def __init__(self, home, program, *options):
+    def __init__(self, home, program, *options, cwd=None):
+        self.cwd = cwd
         self.command = [os.path.join(home, "bin", "java"), "-Xmx256m", *options, "-cp", CLASSES, program]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        cwd=self.cwd, text=True)
         self.pid = self.process.pid
         line = self.process.stdout.readline()
         if line.strip() != "ready":
@@ -60,10 +68,20 @@ class Java:
         self.process.stdout.close()
 
 
-def thread_print(home, pid):
+def jcmd(home, pid):
+    return subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print"], check=True,
+                          capture_output=True, text=True).stdout
+
+
+def thread_names(out):
+    """{tid: (name, id, role)} of all Java threads, as the VM says."""
+    found = re.findall(r'^"(.*)" #(\d+)(?: \[\d+\])?( daemon)? .*\bnid=(0x[0-9a-f]+|\d+)', out, re.M)
+    return {int(tid, 0): (name, int(number), "daemon" if daemon else None)
+            for name, number, daemon, tid in found}
+
+
+def thread_print(out):
     """{tid: [(method, line or None)]} as the VM says, of threads that have Java frames."""
-    out = subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print"], check=True,
-                         capture_output=True, text=True).stdout
     threads, current = {}, None
     for line in out.splitlines():
         head = re.search(r'^".*\bnid=(0x[0-9a-f]+|\d+)', line)
@@ -106,11 +124,12 @@ def wrong_in_stack(stack):
 
 def check_blocked(tap, version, home, mode):
     with Java(home, "Blocked", *MODES[mode]) as java:
-        ours, theirs = None, None
+        out, ours, theirs = None, None, None
 
         def alike():
-            nonlocal ours, theirs
-            theirs = thread_print(home, java.pid)
+            nonlocal out, ours, theirs
+            out = jcmd(home, java.pid)
+            theirs = thread_print(out)
             ours = patient_dump(java.pid)
             return all(java_frames(ours, tid) == frames for tid, frames in theirs.items())
         # The VM's own threads (and what jcmd has just used) may be on their way to where they wait.
@@ -124,6 +143,16 @@ def check_blocked(tap, version, home, mode):
             tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version} {mode}: {tid}: complete, nothing guessed")
         notes = [t["managed"] for t in ours["threads"] if t["tid"] in theirs]
         tap.check(all(n and n["runtime"] == "hotspot" and n["mode"] for n in notes), f"{version} {mode}: states", notes)
+        names = {t["tid"]: (t["managed"]["name"], t["managed"]["id"], t["managed"]["role"])
+                 for t in ours["threads"] if t["managed"]}
+        wanted = thread_names(out)
+        if mode == "ZGC":  # only what the thread's own name confirms
+            wanted = {tid: (None if name == "main" else name, *rest)
+                      for tid, (name, *rest) in wanted.items()}
+        both = names.keys() & wanted.keys()  # compilers' threads come and go
+        tap.check(len(both) >= 15, f"{version} {mode}: {len(both)} threads in both")
+        tap.equal({tid: names[tid] for tid in both}, {tid: wanted[tid] for tid in both},
+                  f"{version} {mode}: names, numbers and daemons")
         found = [r for r in ours["process"]["runtimes"] if r["name"] == "hotspot"]
         tap.equal([(r["version"] or "").split(".")[0].split("+")[0] for r in found], [version],
                   f"{version} {mode}: recognised once, with its version")
@@ -174,19 +203,56 @@ def computing_thread(pid):
     return None
 
 
+def stops_of(pid, tid, n):
+    """Stacks at n instants, as drive_stops prints them."""
+    out = subprocess.run([os.path.join(TARGETS, "drive_stops"), str(pid), str(tid), str(n)], check=True,
+                         capture_output=True, text=True).stdout
+    stacks = []
+    for line in out.splitlines():
+        words = line.split("\t")
+        if line.startswith("stack "):
+            stacks.append({"end": words[0][6:], "why": words[1], "frames": []})
+        else:
+            stacks[-1]["frames"].append(dict(zip(("function", "line", "kind", "by", "trust"), words),
+                                             line=int(words[1]) or None))
+    return stacks
+
+
 def check_stops(tap, version, home, mode):
     lines = lines_of_calls()
     with Java(home, "Busy", *MODES[mode]) as java:
         wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
-        tid = computing_thread(java.pid)
-        wrong = []
-        for _ in range(STOPS):
-            report = patient_dump(java.pid, "--threads", tid, status=(0, 3))
-            what = wrong_in_chain(stack_of(report, tid), lines)
-            if what is not None:
-                wrong.append(f"{what}\n{text_of(report, tid)}")
-        tap.check(len(wrong) == 0, f"{version} {mode}: {STOPS} stops: complete, the chain and its lines in each",
-                  "\n".join(wrong[:3]))
+        stacks = stops_of(java.pid, computing_thread(java.pid), STOPS)
+        wrong = [f"{what}\n" + "\n".join(map(str, stack["frames"])) for stack in stacks
+                 for what in [wrong_in_chain(stack, lines)] if what is not None]
+        tap.equal(len(stacks), STOPS, f"{version} {mode}: {STOPS} stops")
+        tap.check(not wrong, f"{version} {mode}: complete, the chain and its lines in each",
+                  f"{len(wrong)}\n" + "\n".join(wrong[:3]))
+
+
+def check_crash(tap, version, home):
+    """The core file of a VM that was killed by SIGSEGV: its own handler is on top of the Java frames."""
+    with tempfile.TemporaryDirectory() as directory:
+        with Java(home, "Blocked", "-Xmx64m", "-XX:-UsePerfData", cwd=directory) as java:
+            resource.prlimit(java.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+            out = jcmd(home, java.pid)
+            theirs = {tid: frames for tid, frames in thread_print(out).items()
+                      if any(name.startswith("Blocked.") for name, _ in frames)}
+            main_tid = next(tid for tid, frames in theirs.items() if frames[-1][0] == "Blocked.main")
+            ctypes.CDLL(None).syscall(SYS_TGKILL, java.pid, main_tid, signal.SIGSEGV)
+            java.process.wait(timeout=120)
+        core = os.path.join(directory, CORE_FILE)
+        if not tap.check(os.path.exists(core), f"{version}: a core file", os.listdir(directory)):
+            return
+        report = patient_dump(["--core", core], status=(0, 3))
+        tap.equal({tid: java_frames(report, tid) for tid in theirs}, theirs, f"{version}: core file: the same frames")
+        native = [f["function"] or "" for f in stack_of(report, main_tid)["frames"] if f["kind"] == "native"]
+        tap.check(any("VMError::report_and_die" in name or "abort" in name for name in native),
+                  f"{version}: core file: the VM's handler", native)
+        ends = [(s["end"], s["why"]) for s in report["stacks"] if s["end"] != "complete"]
+        tap.equal(ends, [], f"{version}: core file: {len(report['stacks'])} stacks are complete")
+        names = {t["tid"]: t["managed"]["name"] for t in report["threads"] if t["tid"] in theirs}
+        tap.equal(names, {tid: thread_names(out)[tid][0] for tid in theirs}, f"{version}: core file: names of threads")
 
 
 def main():
@@ -194,7 +260,14 @@ def main():
     found = machines()
     tap.check(found, "a JDK is installed", PATIENT)
     compile_all(found[min(found, key=int)])
+    with open("/proc/sys/kernel/core_pattern") as pattern:
+        plain = pattern.read().strip() == CORE_FILE
+    if not plain:
+        tap.skip("core files of VMs", "the kernel writes none where it runs",
+                 "kernel.core_pattern = core, kernel.core_uses_pid = 0")
     for version, home in found.items():
+        if plain:
+            tap.guard(check_crash, version, home)
         for mode in ("default", "-Xint", "ZGC"):
             tap.guard(check_blocked, version, home, mode)
         for mode in MODES:

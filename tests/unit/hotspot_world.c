@@ -150,6 +150,121 @@ void hotspot_world_init(struct hotspot_world *w)
 	compiled_put(w);
 }
 
+void hotspot_world_native(struct hotspot_world *w)
+{
+	hotspot_world_put(w, STRINGS, "native nmethod", 15);
+}
+
+void hotspot_world_stub(struct hotspot_world *w)
+{
+	hotspot_world_put(w, STRINGS, "C1 Runtime handle_exception_nofpu_blob", 39);
+}
+
+void hotspot_world_routines(struct hotspot_world *w)
+{
+	hotspot_world_put(w, STRINGS, "StubRoutines (finalstubs)", 26);
+	hotspot_world_u32(w, WORLD_BLOB + 12, 0);
+}
+
+/* A blob of its own behind the compiled method, with one codelet; and the queue that leads to it. */
+uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n)
+{
+	enum {
+		BLOCK = WORLD_HEAP + 0x1000,
+		BLOB = BLOCK + 16,
+		CODELET = BLOB + 0x100,
+		QUEUE = WORLD + 0xc00,
+		HEADER = 16,
+	};
+	struct sw_hotspot_layout *at = &w->h.at;
+	for (unsigned i = 0; i < 32; i++)
+		w->data[WORLD_SEGMAP - WORLD + 32 + i] = (uint8_t) i;
+	hotspot_world_put(w, STRINGS + 0x40, "Interpreter", 12);
+	hotspot_world_put(w, STRINGS + 0x80, "method entry point (kind = zerolocals)", 39);
+	hotspot_world_put(w, BLOCK + 8, "\1", 1);
+	hotspot_world_u64(w, BLOB, STRINGS + 0x40);
+	hotspot_world_u32(w, BLOB + 8, 0xf00);
+	hotspot_world_u64(w, BLOB + 24, CODELET);
+	hotspot_world_u64(w, BLOB + 32, CODELET + 0x200);
+	at->interpreter = QUEUE;
+	at->queue_buffer = 8;
+	at->queue_end = 16;
+	at->codelet_size = 0;
+	at->codelet_description = 8;
+	hotspot_world_u64(w, QUEUE, QUEUE + 8);
+	hotspot_world_u64(w, QUEUE + 16, CODELET);
+	hotspot_world_u32(w, QUEUE + 24, 0x100);
+	hotspot_world_u32(w, CODELET, 0x100);
+	hotspot_world_u64(w, CODELET + 8, STRINGS + 0x80);
+	hotspot_world_put(w, CODELET + HEADER, code, n);
+	w->h.place = &w->place;
+	return CODELET + HEADER;
+}
+
+/* A class with a name and fields: six u2 each of flags, name, signature, value, offset << 2. */
+static void class_put(struct hotspot_world *w, uint64_t klass, const char *name,
+		      const uint16_t (*fields)[6], unsigned n)
+{
+	uint64_t symbol = klass + 0x60, array = klass + 0xa0;
+	put_u16(w, symbol + 4, (uint16_t) strlen(name));
+	hotspot_world_put(w, symbol + 6, name, strlen(name));
+	hotspot_world_u64(w, klass + 24, symbol);
+	hotspot_world_u64(w, klass + 40, POOL);
+	hotspot_world_u64(w, klass + 48, array);
+	hotspot_world_u32(w, array, 6 * n);
+	hotspot_world_put(w, array + 4, fields, n * sizeof(*fields));
+}
+
+void hotspot_world_thread(struct hotspot_world *w)
+{
+	enum { LIST = WORLD_THREADS + 0x10, HANDLE = WORLD_THREADS + 0x80 };
+	static const uint16_t own[][6] = {{0, 6, 7, 0, 24 << 2 | 1},
+					  {0, 8, 9, 0, 16 << 2 | 1},
+					  {0, 10, 11, 0, 28 << 2 | 1}};
+	static const uint16_t string[][6] = {{0, 12, 13, 0, 12 << 2 | 1},
+					     {0, 14, 15, 0, 16 << 2 | 1}};
+	struct sw_hotspot_layout *at = &w->h.at;
+	static const char *const symbols[] = {"name",   "Ljava/lang/String;",
+					      "eetop",  "J",
+					      "daemon", "Z",
+					      "value",  "[B",
+					      "coder",  "B"};
+	for (unsigned i = 0; i < 10; i++)
+		symbol_put(w, 6 + i, symbols[i]);
+	at->thread_list = WORLD_THREADS;
+	at->list_length = 0;
+	at->list_threads = 8;
+	at->thread_stack_base = 0;
+	at->thread_stack_size = 8;
+	at->thread_state = 16;
+	at->state_native = 4;
+	at->thread_object = 24;
+	at->klass_super = 32;
+	at->klass_constants = 40;
+	at->klass_fields = 48;
+	at->array_u2_data = 4;
+	w->h.place = &w->place;
+	hotspot_world_u64(w, WORLD_THREADS, LIST);
+	hotspot_world_u32(w, LIST, 1);
+	hotspot_world_u64(w, LIST + 8, LIST + 0x20);
+	hotspot_world_u64(w, LIST + 0x20, WORLD_THREAD);
+	hotspot_world_u64(w, WORLD_THREAD, 0x9000);
+	hotspot_world_u64(w, WORLD_THREAD + 8, 0x1000);
+	hotspot_world_u32(w, WORLD_THREAD + 16, 4);
+	hotspot_world_u64(w, WORLD_THREAD + 24, HANDLE);
+	hotspot_world_u64(w, HANDLE, WORLD_THREAD_OBJECT);
+	hotspot_world_u32(w, WORLD_THREAD_OBJECT + 8, WORLD_THREAD_CLASS);
+	hotspot_world_u64(w, WORLD_THREAD_OBJECT + 16, WORLD_THREAD);
+	hotspot_world_u32(w, WORLD_THREAD_OBJECT + 24, WORLD_STRING);
+	hotspot_world_put(w, WORLD_THREAD_OBJECT + 28, "\1", 1);
+	hotspot_world_u32(w, WORLD_STRING + 8, WORLD_STRING_CLASS);
+	hotspot_world_u32(w, WORLD_STRING + 12, WORLD_STRING_BYTES);
+	hotspot_world_u32(w, WORLD_STRING_BYTES + 12, 8);
+	hotspot_world_put(w, WORLD_STRING_BYTES + 16, "worker-\xfc", 8);
+	class_put(w, WORLD_THREAD_CLASS, "java/lang/Thread", own, 3);
+	class_put(w, WORLD_STRING_CLASS, "java/lang/String", string, 2);
+}
+
 void hotspot_world_deinit(struct hotspot_world *w)
 {
 	sw_map64_deinit(&w->h.blobs);
@@ -158,4 +273,5 @@ void hotspot_world_deinit(struct hotspot_world *w)
 	sw_map64_deinit(&w->h.interpreted);
 	sw_arena_deinit(&w->h.arena);
 	free(w->h.frames);
+	free(w->h.threads);
 }

@@ -21,6 +21,14 @@ enum {
 	WORLD_OUTER = WORLD + 0x200,    /* Method */
 	WORLD_INNER = WORLD + 0x240,
 	WORLD_FRAME_WORDS = 4,
+	/* Of the thread. */
+	WORLD_THREADS = WORLD + 0x3000,
+	WORLD_THREAD = WORLD_THREADS + 0x100,        /* JavaThread */
+	WORLD_THREAD_OBJECT = WORLD_THREADS + 0x200, /* java.lang.Thread */
+	WORLD_STRING = WORLD_THREADS + 0x280,
+	WORLD_STRING_BYTES = WORLD_THREADS + 0x2c0,
+	WORLD_THREAD_CLASS = WORLD_THREADS + 0x400,
+	WORLD_STRING_CLASS = WORLD_THREADS + 0x600,
 };
 
 struct hotspot_world {
@@ -28,11 +36,22 @@ struct hotspot_world {
 	struct fake_region region;
 	struct fake_memory fake;
 	struct sw_snapshot snap;
+	struct sw_place place;
 	struct sw_hotspot h;
 };
 
 void hotspot_world_init(struct hotspot_world *w);
 void hotspot_world_deinit(struct hotspot_world *w);
+/* Makes the compiled method the wrapper of a native one. */
+void hotspot_world_native(struct hotspot_world *w);
+/* ... or a stub of the runtime. */
+void hotspot_world_stub(struct hotspot_world *w);
+/* ... or those that have no frame in common. */
+void hotspot_world_routines(struct hotspot_world *w);
+/* Adds an interpreter whose only piece is the entry of methods; the address of its code. */
+uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n);
+/* Adds a thread with number and name, a daemon, whose stack is [0x8000, 0x9000). */
+void hotspot_world_thread(struct hotspot_world *w);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);
 void hotspot_world_u64(struct hotspot_world *w, uint64_t avma, uint64_t value);
 void hotspot_world_u32(struct hotspot_world *w, uint64_t avma, uint32_t value);

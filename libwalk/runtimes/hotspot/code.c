@@ -284,9 +284,12 @@ const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t 
 static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
 {
 	struct sw_memory now = sw_live_memory(h->snap);
-	uint64_t method;
+	uint64_t method, block = blob->avma - (uint64_t) h->at.block_bytes;
 	uint32_t id;
-	return sw_hotspot_u64(now, blob->avma, h->at.nmethod_method, &method) &&
+	uint8_t used;
+	/* What is not in use any more has its header until something else comes there. */
+	return sw_hotspot_u8(now, block, h->at.block_used, &used) && used == 1 &&
+	       sw_hotspot_u64(now, blob->avma, h->at.nmethod_method, &method) &&
 	       sw_hotspot_u32(now, blob->avma, h->at.nmethod_compile_id, &id) &&
 	       method == blob->method_avma && (int32_t) id == blob->compile_id;
 }
@@ -294,10 +297,11 @@ static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
 {
 	uint64_t kept;
-	if (!h->snap->live || blob->checked != 0)
-		return blob->checked >= 0;
-	bool same = is_same(h, blob);
-	if (sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept))
-		((struct sw_hotspot_blob *) (uintptr_t) kept)->checked = same ? 1 : -1;
-	return same;
+	if (!h->snap->live || blob->gone)
+		return !blob->gone;
+	if (is_same(h, blob))
+		return true;
+	if (sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept) && kept != 0)
+		((struct sw_hotspot_blob *) (uintptr_t) kept)->gone = true;
+	return false;
 }

@@ -31,8 +31,8 @@ bool sw_hotspot_block_find(const struct sw_hotspot_heap *heap, struct sw_memory 
 /* The blob in use that has code at pc, or NULL. Remembered; lives as long as the state. */
 const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t pc);
 
-/* Whether the blob is still the same one in memory as it is now, since it was read when the process
- * ran again. */
+/* Whether the compiled method is still there, in memory as it is now: asked after something that it leads
+ * to was read, which is right then. */
 bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob);
 
 #endif

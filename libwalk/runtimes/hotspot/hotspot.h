@@ -46,8 +46,8 @@ struct sw_hotspot_blob {
 	uint64_t code_avma, code_end_avma; /* [code, code_end) */
 	enum sw_hotspot_kind kind;
 	char name[64];
-	bool live;      /* read when the process ran again */
-	int8_t checked; /* looked at again: 1 it is the same, -1 another one; 0: not yet */
+	bool live; /* read when the process ran again */
+	bool gone; /* looked at again: it was another one */
 	uint64_t frame_bytes;
 	int64_t frame_complete; /* offset in the code from which on the frame is set up; -1: never */
 	/* Of compiled methods. */
@@ -95,6 +95,8 @@ struct sw_hotspot {
 	struct sw_hotspot_thread *threads;    /* owned */
 	size_t n_threads;
 	bool threads_tried;
+	struct sw_hotspot_thread_layout *thread_layout; /* the arena's; NULL: not asked for yet */
+	unsigned layouts_tried;
 };
 
 static inline bool sw_hotspot_u64(struct sw_memory m, uint64_t avma, int64_t offset, uint64_t *ret)

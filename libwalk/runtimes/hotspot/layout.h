@@ -15,6 +15,7 @@ struct sw_hotspot_layout {
 	/* Static variables, as svma. */
 	int64_t heaps, low_bound, high_bound, call_stub_return, thread_list, interpreter;
 	int64_t continuation_return, release, version_major, version_security;
+	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc;
 	/* Offsets. */
 	int64_t array_length, array_data;
 	int64_t heap_memory, heap_segmap, heap_shift, space_low, space_high;
@@ -30,7 +31,9 @@ struct sw_hotspot_layout {
 	int64_t const_flags, pool_holder, pool_source, klass_source, klass_name;
 	int64_t symbol_length, symbol_length_and_refcount, symbol_body;
 	int64_t list_length, list_threads, thread_stack_base, thread_stack_size, thread_state;
-	int64_t thread_continuation, continuation_bytes;
+	int64_t thread_continuation, continuation_bytes, thread_object, thread_virtual;
+	int64_t klass_super, klass_constants, klass_fields, klass_field_stream;
+	int64_t array_u1_data, array_u2_data, zgc_good, zgc_load_good;
 	int64_t queue_buffer, queue_end, codelet_size, codelet_description;
 	/* Sizes. */
 	int64_t block_bytes, const_bytes, pool_bytes, nmethod_bytes;

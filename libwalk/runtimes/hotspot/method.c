@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static bool symbol_read(const struct sw_hotspot *h, uint64_t symbol, char *ret, size_t size)
+bool sw_hotspot_symbol_read(const struct sw_hotspot *h, uint64_t symbol, char *ret, size_t size)
 {
 	uint16_t length;
 	uint32_t both;
@@ -25,15 +25,15 @@ static bool symbol_read(const struct sw_hotspot *h, uint64_t symbol, char *ret, 
 	return memchr(ret, '\0', length) == NULL;
 }
 
-/* A symbol of a constant pool; bit 0 was a mark once. */
-static bool pool_symbol(const struct sw_hotspot *h, uint64_t pool, uint16_t index, char *ret,
-			size_t size)
+/* Bit 0 was a mark once. */
+bool sw_hotspot_pool_symbol(const struct sw_hotspot *h, uint64_t pool, uint16_t index, char *ret,
+			    size_t size)
 {
 	uint64_t symbol;
 	return index != 0 &&
 	       sw_memory_u64(h->memory, pool + (uint64_t) h->at.pool_bytes + UINT64_C(8) * index,
 			     &symbol) &&
-	       symbol_read(h, symbol & ~UINT64_C(1), ret, size);
+	       sw_hotspot_symbol_read(h, symbol & ~UINT64_C(1), ret, size);
 }
 
 /* Hidden classes have "+0x" and an address behind their names ("/0x" until 14 and for users): it is
@@ -56,7 +56,7 @@ static void file_read(struct sw_hotspot *h, uint64_t pool, uint64_t klass, char 
 	bool known = h->at.pool_source != SW_HOTSPOT_NONE
 			     ? sw_hotspot_u16(h->memory, pool, h->at.pool_source, &index)
 			     : sw_hotspot_u16(h->memory, klass, h->at.klass_source, &index);
-	if (!known || !pool_symbol(h, pool, index, ret, size))
+	if (!known || !sw_hotspot_pool_symbol(h, pool, index, ret, size))
 		ret[0] = '\0';
 }
 
@@ -78,9 +78,9 @@ static bool method_read(struct sw_hotspot *h, uint64_t avma, struct sw_hotspot_m
 	    !sw_hotspot_u16(m, ret->const_avma, at->const_flags, &flags) ||
 	    !sw_hotspot_u64(m, pool, at->pool_holder, &klass) ||
 	    !sw_hotspot_u64(m, klass, at->klass_name, &symbol) ||
-	    !symbol_read(h, symbol, class_name, sizeof(class_name)) ||
-	    !pool_symbol(h, pool, name, own, sizeof(own)) ||
-	    !pool_symbol(h, pool, signature, args, sizeof(args)) || args[0] != '(')
+	    !sw_hotspot_symbol_read(h, symbol, class_name, sizeof(class_name)) ||
+	    !sw_hotspot_pool_symbol(h, pool, name, own, sizeof(own)) ||
+	    !sw_hotspot_pool_symbol(h, pool, signature, args, sizeof(args)) || args[0] != '(')
 		return false;
 	file_read(h, pool, klass, file, sizeof(file));
 	class_name_fit(class_name);

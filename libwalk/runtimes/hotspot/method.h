@@ -22,6 +22,13 @@ struct sw_hotspot_method {
 	char *file;      /* "HashMap.java"; "" when unknown; the arena's */
 };
 
+/* The text of a Symbol. False when it cannot be read or is longer. */
+bool sw_hotspot_symbol_read(const struct sw_hotspot *h, uint64_t symbol, char *ret, size_t size);
+
+/* The text of the Symbol that is an entry of a constant pool. */
+bool sw_hotspot_pool_symbol(const struct sw_hotspot *h, uint64_t pool, uint16_t index, char *ret,
+			    size_t size);
+
 /* Of a Method; NULL when there is none. Remembered. */
 const struct sw_hotspot_method *sw_hotspot_method_get(struct sw_hotspot *h, uint64_t method_avma);
 

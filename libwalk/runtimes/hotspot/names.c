@@ -160,19 +160,20 @@ int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size
 		stub_describe(h, blob, frame->pc_avma, ret);
 		return 1;
 	}
-	/* Its tables are read now: they must be those of the code that was there then. */
-	if (!sw_hotspot_blob_unchanged(h, blob)) {
-		(void) snprintf(ret->function, sizeof(ret->function), "[Java method]");
-		return level == 0 || level == SW_HOTSPOT_OUTERMOST;
-	}
-	size_t n = sw_hotspot_scopes_at(h, blob, frame->pc_avma, scopes, &exact);
+	size_t n = blob->gone ? 0 : sw_hotspot_scopes_at(h, blob, frame->pc_avma, scopes, &exact);
 	if (level == SW_HOTSPOT_OUTERMOST)
-		level = n - 1;
-	if (level >= n)
+		level = n > 0 ? n - 1 : 0;
+	if (n > 0 && level >= n)
 		return 0;
-	if (level == n - 1)
+	if (level + 1 == n)
 		ret->start_avma = blob->code_avma;
-	return method_describe(h, scopes[level].method_avma, scopes[level].bci, ret);
+	if (n > 0)
+		(void) method_describe(h, scopes[level].method_avma, scopes[level].bci, ret);
+	/* All that was read now, as the process runs again: it must be of the code that was there then. */
+	if (n > 0 && sw_hotspot_blob_unchanged(h, blob))
+		return 1;
+	*ret = (struct sw_description){.function = "[Java method]"};
+	return level == 0 || n > 0;
 }
 
 /* ---- explain ------------------------------------------------------------------------------ */

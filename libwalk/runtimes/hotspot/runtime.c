@@ -4,12 +4,14 @@
  *
  *	find       which module is a VM; tables, layout: what it publishes for debuggers
  *	code       address -> blob of the code cache
- *	step       one frame further; top: where code was interrupted anywhere; codelets
+ *	step       one frame further; top: where code was interrupted anywhere; epilogue; codelets
+ *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
  *	threads    JavaThreads
  *	window     what is copied while nothing changes
  */
 #include "runtimes/hotspot/runtime.h"
+#include "runtimes/hotspot/assembly.h"
 #include "runtimes/hotspot/before.h"
 #include "runtimes/hotspot/find.h"
 #include "runtimes/hotspot/names.h"
@@ -87,7 +89,8 @@ static int hotspot_open(const struct sw_snapshot *snap, void *found, void **ret_
 
 static enum sw_step hotspot_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	return sw_hotspot_step(state, cursor, ret);
+	enum sw_step step = sw_hotspot_step(state, cursor, ret);
+	return step == SW_STEP_DECLINE ? sw_hotspot_assembly_step(state, cursor, ret) : step;
 }
 
 static bool hotspot_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
@@ -132,8 +135,9 @@ static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 static void hotspot_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			    struct sw_text *text)
 {
-	(void) snap;
-	sw_hotspot_explain(state, avma, text);
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	if (place == NULL || sw_module_kind(place->module) != SW_MODULE_ELF)
+		sw_hotspot_explain(state, avma, text);
 }
 
 const struct sw_runtime_ops sw_runtime_hotspot = {
@@ -141,7 +145,7 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.kind = "jvm",
 	.trust = SW_TRUST_RUNTIME,
 	.weak_trust = SW_TRUST_RUNTIME,
-	.kinds = SW_CODE_ANON | SW_CODE_JIT,
+	.kinds = SW_CODE_ANON | SW_CODE_JIT | SW_CODE_ELF, /* libjvm.so's own assembly */
 	.probe = sw_hotspot_probe,
 	.before = sw_hotspot_before,
 	.in_window = sw_hotspot_in_window,

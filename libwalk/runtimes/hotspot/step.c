@@ -12,6 +12,7 @@
  */
 #include "runtimes/hotspot/step.h"
 #include "arch/arch.h"
+#include "runtimes/hotspot/epilogue.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/top.h"
 
@@ -53,9 +54,21 @@ static bool interpreted_step(const struct sw_hotspot_frame *f, struct sw_hotspot
 	if (!f->fp_known || f->fp % 8 != 0 || f->fp < f->sp || f->fp - f->sp > FRAME_SPAN_MAX)
 		return false;
 	*ret = (struct sw_hotspot_caller){.fp_known = true};
+	/* The caller's sp is that in front of the call. MethodHandle.linkToStatic() takes its last
+	 * argument off the stack, so that the return address may then lie where it points to. */
 	return sw_hotspot_word(f, f->fp + 8, &ret->pc) && sw_hotspot_word(f, f->fp, &ret->fp) &&
-	       sw_hotspot_word(f, f->fp - 8, &ret->sp) && ret->sp > f->fp + 8 &&
+	       sw_hotspot_word(f, f->fp - 8, &ret->sp) && ret->sp >= f->fp + 8 &&
 	       sw_hotspot_is_return(f, ret->pc);
+}
+
+/*
+ * Where the return address is that should be at slot: the barrier that methods call when they are entered
+ * pushes -1 behind it, for a new rsp (generate_method_entry_barrier()).
+ */
+static uint64_t slot_behind_cookie(const struct sw_hotspot_frame *f, uint64_t slot)
+{
+	uint64_t word;
+	return sw_hotspot_word(f, slot, &word) && word == UINT64_MAX ? slot + 8 : slot;
 }
 
 /* push %rbp; mov %rsp, %rbp is what most begin with; the others use nothing of the stack. */
@@ -63,7 +76,7 @@ static bool rbp_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller 
 {
 	if (!f->fp_known || f->fp % 8 != 0 || f->fp < f->sp || f->fp - f->sp > STUB_SPAN_MAX)
 		return false;
-	if (!sw_hotspot_return_at(f, f->fp + 8, ret))
+	if (!sw_hotspot_return_at(f, slot_behind_cookie(f, f->fp + 8), ret))
 		return false;
 	ret->fp_known = sw_hotspot_word(f, f->fp, &ret->fp);
 	return ret->fp_known;
@@ -80,11 +93,14 @@ static bool is_called_by(const struct sw_hotspot_frame *f, uint64_t pc)
 static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
 	struct sw_hotspot_caller leaf, framed;
-	bool is_leaf = sw_hotspot_return_at(f, f->sp, &leaf);
+	if (f->cursor->exact_pc && sw_hotspot_epilogue(f, ret))
+		return true;
+	bool is_leaf = sw_hotspot_return_at(f, slot_behind_cookie(f, f->sp), &leaf);
 	bool is_framed = rbp_step(f, &framed);
 	if (f->cursor->exact_pc) {
 		enum sw_fp_place place = sw_arch_fp_place(f->h->memory, f->pc);
-		if (place == SW_FP_PUSHED && sw_hotspot_return_at(f, f->sp + 8, ret)) {
+		if (place == SW_FP_PUSHED &&
+		    sw_hotspot_return_at(f, slot_behind_cookie(f, f->sp + 8), ret)) {
 			ret->fp_known = sw_hotspot_word(f, f->sp, &ret->fp);
 			return true;
 		}
@@ -103,7 +119,7 @@ static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 
 static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
-	if (f->cursor->exact_pc && sw_hotspot_top_stub(f, ret))
+	if (f->cursor->exact_pc && (sw_hotspot_top_stub(f, ret) || sw_hotspot_epilogue(f, ret)))
 		return true;
 	if (f->blob->frame_bytes >= 16)
 		return compiled_step(f, ret);

@@ -4,6 +4,13 @@
  * own pid namespace. Source: src/hotspot/share/runtime/threadSMR.hpp and thread.hpp, jdk-17.0.15.
  */
 #include "runtimes/hotspot/threads.h"
+#include "runtimes/hotspot/thread_object.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(((struct sw_hotspot_thread_object *) NULL)->name) ==
+		       sizeof(((struct sw_thread_note *) NULL)->name),
+	       "a name fits");
 
 static void threads_read(struct sw_hotspot *h)
 {
@@ -64,9 +71,16 @@ bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread
 {
 	uint64_t avma;
 	uint32_t state;
+	struct sw_hotspot_thread_object object;
 	if (!sw_hotspot_thread_find(h, thread, &avma))
 		return false;
-	*ret = (struct sw_thread_note){.runtime = "hotspot", .id = -1};
+	sw_hotspot_thread_object_read(h, thread, avma, &object);
+	*ret = (struct sw_thread_note){.runtime = "hotspot", .id = object.id};
+	if (object.carrier)
+		ret->role = "carrier";
+	else if (object.daemon)
+		ret->role = "daemon";
+	memcpy(ret->name, object.name, sizeof(ret->name));
 	if (sw_hotspot_u32(h->memory, avma, h->at.thread_state, &state))
 		ret->mode = state_name(&h->at, (int32_t) state);
 	return true;

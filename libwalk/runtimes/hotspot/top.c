@@ -157,6 +157,43 @@ static bool at_last_pop(const struct code *c)
 	       is_code(c, 0, "5d4d8b97") || is_code(c, 0, "5d8505");
 }
 
+/*
+ * A wrapper of a native method ends in leave, a poll of the safepoint (since 25 behind it), a look for a
+ * pending exception, ret, and a jump to what throws that: whatever pc is at of these has no frame.
+ */
+static bool is_behind_leave(const struct code *c)
+{
+	static const char *const instructions[] = {
+		"41f647??01", /* testb $1, poll(%r15) */
+		"41f687????????01",
+		"49ba????????????????", /* mov $pc, %r10; mov %r10, pc(%r15); jmp */
+		"4d8957??",
+		"4d8997????????",
+		"e9????????",
+		"74??",
+		"0f84????????",
+		"49837f??00", /* cmpq $0, exception(%r15) */
+		"4983bf????????00",
+		"75??",
+		"0f85????????",
+		"c3",
+	};
+	for (long off = -(long) c->before; off < 0; off++) {
+		long at = off + 1;
+		if (!is_code(c, off, "c9"))
+			continue;
+		for (size_t i = 0; at < 0 && i < SW_ARRAY_SIZE(instructions);) {
+			bool last = is_code(c, at - 1, "c3e9");
+			bool here = !last && is_code(c, at, instructions[i]);
+			at += here ? (long) strlen(instructions[i]) / 2 : 0;
+			i = here ? 0 : i + 1;
+		}
+		if (at == 0)
+			return true;
+	}
+	return false;
+}
+
 bool sw_hotspot_top_compiled(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
 	struct code c;
@@ -166,7 +203,9 @@ bool sw_hotspot_top_compiled(const struct sw_hotspot_frame *f, struct sw_hotspot
 		ret->fp_known = sw_hotspot_word(f, f->sp, &ret->fp);
 		return true;
 	}
-	if (frame_is_gone(&c) && sw_hotspot_return_at(f, f->sp, ret))
+	bool gone = f->blob->kind == SW_HOTSPOT_NATIVE ? is_behind_leave(&c) || frame_is_gone(&c)
+						       : frame_is_gone(&c);
+	if (gone && sw_hotspot_return_at(f, f->sp, ret))
 		return true;
 	bool complete = f->blob->frame_complete >= 0 &&
 			f->pc - f->blob->code_avma >= (uint64_t) f->blob->frame_complete;
@@ -314,7 +353,13 @@ static bool entry_step(const struct sw_hotspot_frame *f, const struct sw_hotspot
 	struct entry entry;
 	long off = (long) (f->pc - codelet->start_avma);
 	entry_read(f->h, codelet, &entry);
-	if (entry.push >= 0 && off > entry.push + 2) /* rbp is set, but r13 may not be there yet */
+	if (entry.push >= 0 && off == entry.push + 5) { /* rbp is set, but r13 is not there yet */
+		bool ok = sw_hotspot_return_at(f, f->sp + 8, ret);
+		ret->fp_known = sw_hotspot_word(f, f->sp, &ret->fp);
+		ret->sp = sender_sp(f, ret->sp);
+		return ok && ret->fp_known;
+	}
+	if (entry.push >= 0 && off > entry.push + 2)
 		return false;
 	if (entry.push >= 0 && off > entry.pop && off <= entry.push)
 		return in_register(f, SW_X86_64_RAX, sender_sp(f, f->sp), ret);

@@ -12,7 +12,8 @@
 #include "snapshot/snapshot.h"
 
 enum {
-	LINE_BYTES = 64, /* of a segment map, which are copied at once */
+	STACKS_BYTES = 4 << 20, /* of all threads together: they take 1 ms */
+	LINE_BYTES = 64,        /* of a segment map, which are copied at once */
 	HOPS_MAX = 64,
 	CODE_BYTES = 64, /* before and behind a pc */
 };
@@ -99,7 +100,10 @@ static void thread_copy(struct sw_capture *capture, struct sw_hotspot_window *w,
 		(void) sw_capture_copy(capture, pc - CODE_BYTES, 2 * CODE_BYTES,
 				       &copy); /* else: read later */
 	}
-	if (!sw_capture_read(capture, sp, w->stack, (size_t) bytes))
+	if (bytes > STACKS_BYTES - w->stacks_bytes)
+		bytes = STACKS_BYTES - w->stacks_bytes;
+	w->stacks_bytes += (size_t) bytes;
+	if (bytes == 0 || !sw_capture_read(capture, sp, w->stack, (size_t) bytes))
 		return;
 	for (size_t i = 0; i < bytes / 8; i++)
 		if (sw_hotspot_cache_has(&w->cache, w->stack[i]))
@@ -113,7 +117,7 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 	if (w == NULL)
 		return 0;
 	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
-	w->n_seen = 0;
+	w->n_seen = w->stacks_bytes = 0;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(capture, w, &line, &capture->snap->threads[i]);
 	return 0;

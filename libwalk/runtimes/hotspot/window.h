@@ -6,7 +6,7 @@
 #include "unwind/capture.h"
 
 enum {
-	SW_HOTSPOT_STACK_BYTES = 16384, /* that are looked at, from sp on */
+	SW_HOTSPOT_STACK_BYTES = 65536, /* that are looked at, from sp on */
 	SW_HOTSPOT_SEEN_SLOTS = 4096,   /* power of two; half of them are used at most */
 };
 
@@ -17,6 +17,7 @@ struct sw_hotspot_window {
 	uint64_t seen
 		[SW_HOTSPOT_SEEN_SLOTS]; /* addresses that were dealt with: pcs, lines, blocks */
 	size_t n_seen;
+	size_t stacks_bytes; /* read so far */
 	uint64_t stack[SW_HOTSPOT_STACK_BYTES / 8];
 };
 

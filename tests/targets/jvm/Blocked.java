@@ -36,6 +36,11 @@ public class Blocked {
 		}
 	}
 
+	/* Without arguments and variables. */
+	static void reflected() throws Exception {
+		Thread.sleep(100000000);
+	}
+
 	static synchronized void idle() throws Exception {
 		for (;;)
 			Thread.sleep(100000000);
@@ -59,6 +64,7 @@ public class Blocked {
 			d -> new LinkedBlockingQueue<String>().take(),
 			d -> new SynchronousQueue<String>().put("never"),
 			d -> System.in.read(),
+			d -> Blocked.class.getDeclaredMethod("reflected").invoke(null),
 		};
 		for (int i = 0; i < 20000; i++)
 			work(waits[i % waits.length]);
@@ -70,6 +76,13 @@ public class Blocked {
 			for (Wait wait : waits)
 				pool.execute(() -> work(wait));
 			ready.await();
+			/* The first one needs two bytes for each character, the other one does not. */
+			for (String name : new String[] {"a name that is long, \u6f22", "a name, \u00fcn\u00efc\u00f6d\u00e9"}) {
+				Thread named = new Thread(() -> LockSupport.park(), name);
+				named.setDaemon(true);
+				named.start();
+			}
+			System.gc();
 			System.out.println("ready");
 			idle();
 		}

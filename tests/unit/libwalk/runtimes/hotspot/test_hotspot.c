@@ -7,11 +7,15 @@
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/scopes.h"
 #include "runtimes/hotspot/step.h"
+#include "runtimes/hotspot/threads.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static struct hotspot_world world;
@@ -148,20 +152,67 @@ static void test_name_unread(void **state)
 	assert_string_equal(d.function, "[Java method]");
 }
 
-/* One step from a stack at 0x8000 in the words given; sp is at the first one. */
-static enum sw_step stepped(const uint64_t *words, size_t n, uint64_t pc, struct sw_stepped *ret)
+/* The process runs on, in our own memory: what is there now, when a name has been read. */
+static void test_code_gone(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t avma;
+		uint8_t value;
+		bool same;
+	} changes[] = {
+		{WORLD_BLOB + 0x10, 0, true},   /* nothing that says which method it is */
+		{WORLD_BLOB + 52, 98, false},   /* compile id */
+		{WORLD_BLOB + 41, 0x77, false}, /* Method */
+		{WORLD_BLOCK + 8, 0, false},    /* in use */
+	};
+	static struct sw_description d;
+	struct sw_frame frame = {.pc_avma = WORLD_CALL};
+	struct sw_snapshot_priv priv = {.mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)};
+	uint8_t *now = mmap((void *) (uintptr_t) WORLD, WORLD_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_int_equal((uintptr_t) now, WORLD);
+	assert_true(priv.mem_fd >= 0);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		hotspot_world_deinit(&world);
+		hotspot_world_init(&world);
+		world.snap.live = true;
+		world.snap.priv = &priv;
+		memcpy(now, world.data, WORLD_BYTES);
+		now[changes[i].avma - WORLD] = changes[i].value;
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, 0, &d), 1);
+		assert_string_equal(d.function, changes[i].same ? "p.A.inner" : "[Java method]");
+		assert_int_equal(d.line, changes[i].same ? 12 : 0);
+		/* Said once, for the frame. */
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, 1, &d), changes[i].same);
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, SW_HOTSPOT_OUTERMOST, &d),
+				 1);
+		assert_string_equal(d.function, changes[i].same ? "p.A.outer" : "[Java method]");
+	}
+	close(priv.mem_fd);
+	munmap(now, WORLD_BYTES);
+}
+
+/* One step from a stack at 0x8000 in the words given. */
+static enum sw_step stepped_from(const uint64_t *words, size_t n, struct sw_cursor *c,
+				 struct sw_stepped *ret)
 {
 	static struct fake_region regions[2];
 	regions[0] = world.region;
 	regions[1] = (struct fake_region){0x8000, words, n * 8};
 	static struct fake_memory fake;
 	fake = (struct fake_memory){.regions = regions, .n_regions = 2};
-	struct sw_cursor c = {.memory = fake_memory(&fake),
-			      .regs = {.pc_avma = pc, .sp_avma = 0x8000},
-			      .exact_pc = true};
-	sw_regs_set(&c.regs, SW_ARCH_FP, 0x1111);
+	c->memory = fake_memory(&fake);
 	*ret = (struct sw_stepped){0};
-	return sw_hotspot_step(&world.h, &c, ret);
+	return sw_hotspot_step(&world.h, c, ret);
+}
+
+/* sp is at the first word. */
+static enum sw_step stepped(const uint64_t *words, size_t n, uint64_t pc, struct sw_stepped *ret)
+{
+	struct sw_cursor c = {.regs = {.pc_avma = pc, .sp_avma = 0x8000}, .exact_pc = true};
+	sw_regs_set(&c.regs, SW_ARCH_FP, 0x1111);
+	return stepped_from(words, n, &c, ret);
 }
 
 static void test_step(void **state)
@@ -205,6 +256,141 @@ static void test_step_return(void **state)
 	assert_int_equal(s.regs.sp_avma, 0x8008);
 }
 
+/*
+ * The end of a native method's wrapper as 25 has it:
+ *
+ *	00 leave; testb $1, 0x28(%r15); je 1e; movabs $pc, %r10; mov %r10, 0x538(%r15); jmp poll
+ *	1e cmpq $0, 8(%r15); jne 2a; ret; 2a jmp exception; 2f vzeroupper
+ */
+static void test_step_native_end(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0xc9, 0x41, 0xf6, 0x47, 0x28, 0x01, 0x74, 0x16, 0x49, 0xba,
+				       0x76, 0xc7, 0xec, 0xa7, 0x57, 0x7f, 0x00, 0x00, 0x4d, 0x89,
+				       0x97, 0x38, 0x05, 0x00, 0x00, 0xe9, 0xcd, 0xd3, 0xab, 0xff,
+				       0x49, 0x83, 0x7f, 0x08, 0x00, 0x0f, 0x85, 0x01, 0x00, 0x00,
+				       0x00, 0xc3, 0xe9, 0x3c, 0xc7, 0xa6, 0xff, 0xc5, 0xf8, 0x77};
+	static const uint8_t gone[] = {1, 6, 8, 18, 25, 30, 35, 41, 42};
+	static const uint64_t words[] = {WORLD_CALL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+	struct sw_stepped s;
+	hotspot_world_native(&world);
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(gone); i++) {
+		assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80 + gone[i], &s), SW_STEP_OK);
+		assert_int_equal(s.regs.sp_avma, 0x8008);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x1111);
+	}
+	/* In front of it and behind, the frame is whole. */
+	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80, &s), SW_STEP_FAIL);
+	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80 + 47, &s), SW_STEP_FAIL);
+}
+
+/*
+ * The end of a stub that has saved all registers:
+ *
+ *	00 mov (%rsp), %r15; 04 vmovsd 0x58(%rsp), %xmm1; 0a mov 0x10(%rsp), %rbp; 0f mov 0x18(%rsp), %rax
+ *	14 add $0x20, %rsp; 18 leave; 19 ret
+ */
+static void test_step_stub_end(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x4c, 0x8b, 0x3c, 0x24, 0xc5, 0xfb, 0x10, 0x4c, 0x24,
+				       0x58, 0x48, 0x8b, 0x6c, 0x24, 0x10, 0x48, 0x8b, 0x44,
+				       0x24, 0x18, 0x48, 0x83, 0xc4, 0x20, 0xc9, 0xc3};
+	/* 0x8000 registers; 0x8020 caller's rbp, return address */
+	static const uint64_t words[] = {1, 2, 0x8020, 4, 0x2222, WORLD_CALL, 7, 8, 9};
+	static const struct {
+		unsigned off, sp;
+	} places[] = {{0, 0x8000},  {4, 0x8000},  {10, 0x8000}, {15, 0x8000},
+		      {20, 0x8000}, {24, 0x8020}, {25, 0x8028}};
+	struct sw_stepped s;
+	hotspot_world_stub(&world);
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x80 + places[i].off,
+					       .sp_avma = places[i].sp},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, i == 6 ? 0x2222 : i > 2 ? 0x8020 : 0x1111);
+		assert_int_equal(stepped_from(words, 9, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8030);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+	}
+}
+
+/* The barrier at the entry of methods: push $-1; push %rbp; mov %rsp, %rbp. */
+static void test_step_entry_barrier(void **state)
+{
+	(void) state;
+	static const uint64_t words[] = {7, 8, 0x2222, UINT64_MAX, WORLD_CALL, 3};
+	struct sw_stepped s;
+	struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x90, .sp_avma = 0x8000}};
+	sw_regs_set(&c.regs, SW_ARCH_FP, 0x8010);
+	hotspot_world_routines(&world);
+	assert_int_equal(stepped_from(words, 6, &c, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+	assert_int_equal(s.regs.sp_avma, 0x8028);
+	assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+}
+
+/*
+ * The begin of an interpreted frame: 00 pop %rax; 01 lea -8(%rsp,%rcx,8), %r14; 06 push %rax;
+ * 07 push %rbp; 08 mov %rsp, %rbp; 0b push %r13; 0d
+ */
+static void test_step_interpreter_begin(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50, 0x55,
+				       0x48, 0x8b, 0xec, 0x41, 0x55, 0x90, 0x90, 0x90};
+	static const uint64_t at_entry[] = {WORLD_CALL, 1, 2, 3};
+	static const uint64_t popped[] = {1, 2, 3, 4};
+	static const uint64_t pushed[] = {WORLD_CALL, 1, 2, 3};
+	static const uint64_t framed[] = {0x2222, WORLD_CALL, 1, 2};
+	struct sw_stepped s;
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	const struct {
+		unsigned off;
+		const uint64_t *words;
+		uint64_t fp;
+	} places[] = {{0, at_entry, 0x1111}, {1, popped, 0x1111}, {6, popped, 0x1111},
+		      {7, pushed, 0x1111},   {8, framed, 0x2222}, {11, framed, 0x2222}};
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = begin + places[i].off, .sp_avma = 0x8000},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, places[i].off == 11 ? 0x8000 : 0x1111);
+		sw_regs_set(&c.regs, SW_X86_64_RAX, WORLD_CALL);
+		sw_regs_set(&c.regs, SW_X86_64_R13, 0x8018);
+		assert_int_equal(stepped_from(places[i].words, 4, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8018);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], places[i].fp);
+	}
+}
+
+/* A frame whose return address lies where its caller's sp points to; one with a sp below that is none. */
+static void test_step_interpreted(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
+	uint64_t words[] = {1, 0x8018, 3, 0x2222, WORLD_CALL, 5};
+	struct sw_stepped s;
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	static const struct {
+		uint64_t sender;
+		enum sw_step step;
+	} cases[] = {{0x8020, SW_STEP_OK}, {0x8028, SW_STEP_OK}, {0x8018, SW_STEP_FAIL}};
+	for (size_t i = 0; i < 3; i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = begin + 2, .sp_avma = 0x8000}};
+		words[2] = cases[i].sender;
+		sw_regs_set(&c.regs, SW_ARCH_FP, 0x8018);
+		assert_int_equal(stepped_from(words, 6, &c, &s), cases[i].step);
+		if (cases[i].step == SW_STEP_OK) {
+			assert_int_equal(s.regs.sp_avma, cases[i].sender);
+			assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+		}
+	}
+}
+
 /* No address of the code cache where it must be: nobody may guess on from here. */
 static void test_step_failed(void **state)
 {
@@ -215,6 +401,113 @@ static void test_step_failed(void **state)
 	assert_true(s.final);
 	assert_int_equal(s.end, SW_END_BAD_UNWIND_INFO);
 	assert_int_equal(stepped(words, 12, 0x500, &s), SW_STEP_DECLINE);
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static bool noted(struct sw_thread_note *ret)
+{
+	static const struct sw_thread thread = {.comm = "worker-\xc3\xbc", .regs.sp_avma = 0x8100};
+	return sw_hotspot_thread_note(&world.h, &thread, ret);
+}
+
+static void test_thread(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "worker-\xc3\xbc");
+	assert_string_equal(note.role, "daemon");
+	assert_string_equal(note.mode, "in_native");
+	assert_int_equal(note.id, -1);
+}
+
+/* Two bytes for each character: one of three bytes, a pair of surrogates, half a pair. */
+static void test_thread_name_wide(void **state)
+{
+	(void) state;
+	static const uint8_t text[] = {0x22, 0x6f, 0x3d, 0xd8, 0x00, 0xde, 0x3d, 0xd8};
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	hotspot_world_put(&world, WORLD_STRING + 16, "\1", 1);
+	hotspot_world_put(&world, WORLD_STRING_BYTES + 16, text, sizeof(text));
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "\xe6\xbc\xa2\xf0\x9f\x98\x80\xef\xbf\xbd");
+}
+
+/* As long as an array can be: cut, between two characters. */
+static void test_thread_name_long(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	hotspot_world_u32(&world, WORLD_STRING_BYTES + 12, UINT32_MAX);
+	memset(world.data + (WORLD_STRING_BYTES + 16 - WORLD), 0xfc, 128);
+	assert_true(noted(&note));
+	assert_int_equal(strlen(note.name), 126);
+}
+
+/* The object is another thread's, or what it has for a name is something else: nothing is said. */
+static void test_thread_hostile(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t avma;
+		uint32_t value;
+		bool role;
+	} changes[] = {
+		{WORLD_THREAD_OBJECT + 16, WORLD_THREAD + 8, false},  /* eetop */
+		{WORLD_THREAD_OBJECT + 8, WORLD_STRING_CLASS, false}, /* not a thread */
+		{WORLD_THREAD_CLASS + 24, 0x10, false},               /* a name nowhere */
+		{WORLD_STRING + 8, WORLD_THREAD_CLASS, false},        /* not a string */
+		{WORLD_STRING + 12, 0x10, true},                      /* an array nowhere */
+		{WORLD_STRING + 16, 7, true},                         /* coder */
+		{WORLD_THREAD_CLASS + 0xa0, 0, false},                /* no fields */
+		{WORLD_THREAD + 24, 0, false},                        /* no object */
+	};
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct sw_thread_note note;
+		hotspot_world_deinit(&world);
+		hotspot_world_init(&world);
+		hotspot_world_thread(&world);
+		hotspot_world_u32(&world, changes[i].avma, changes[i].value);
+		assert_true(noted(&note));
+		assert_string_equal(note.name, "");
+		assert_int_equal(note.role != NULL, changes[i].role);
+	}
+}
+
+/* A class above itself. */
+static void test_thread_class_circle(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	hotspot_world_thread(&world);
+	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + 8, WORLD_STRING_CLASS);
+	hotspot_world_u64(&world, WORLD_STRING_CLASS + 32, WORLD_STRING_CLASS);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "");
+}
+
+/* ZGC: a name that the thread itself has not may be what lies there now. */
+static void test_thread_moved(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	struct sw_hotspot_layout *at = &world.h.at;
+	hotspot_world_thread(&world);
+	at->zgc = WORLD_THREADS + 0x90;
+	at->zgc_good = 0;
+	hotspot_world_u64(&world, WORLD_THREADS + 0x90, WORLD_THREADS + 0x98);
+	hotspot_world_u64(&world, WORLD_THREADS + 0x98, WORLD_THREADS + 0xa0);
+	hotspot_world_u64(&world, WORLD_THREADS + 0xa0, 1);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "worker-\xc3\xbc");
+	hotspot_world_put(&world, WORLD_STRING_BYTES + 16, "X", 1);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "");
+	assert_string_equal(note.role, "daemon");
 }
 
 int main(void)
@@ -228,10 +521,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_scopes_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_describe, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_code_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_name_wide, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_name_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_class_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_moved, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

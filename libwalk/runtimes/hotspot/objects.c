@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Objects of the Java heap, as far as names of threads need them. They move: what is read here must be
+ * read again before it is believed.
+ *
+ * Sources: src/hotspot/share/oops/oop.hpp, arrayOop.hpp, markWord.hpp (klass_shift), compressedOops.hpp;
+ * gc/z/zAddress.hpp (ZPointer layout) of jdk-25.0.3.
+ */
+#include "runtimes/hotspot/objects.h"
+
+enum {
+	KLASS_OFF = 8,
+	COMPACT_SHIFT = 42, /* markWord::klass_shift, 24 and 25 */
+	COLOR_SHIFT = 12,   /* ZPointerRemappedShift: four bits, one of which is set */
+};
+
+void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objects *ret)
+{
+	const struct sw_hotspot_layout *at = &h->at;
+	struct sw_memory m = h->memory;
+	uint64_t bias = h->place->bias, zgc, mask, value;
+	*ret = (struct sw_hotspot_objects){0};
+	(void) sw_hotspot_u64(m, bias, at->oop_base, &ret->oop_base);      /* stays 0 */
+	(void) sw_hotspot_u32(m, bias, at->oop_shift, &ret->oop_shift);    /* stays 0 */
+	(void) sw_hotspot_u64(m, bias, at->narrow_base, &ret->klass_base); /* stays 0 */
+	(void) sw_hotspot_u32(m, bias, at->narrow_shift, &ret->klass_shift);
+	if (ret->oop_shift > 8 || ret->klass_shift > 16)
+		ret->oop_shift = ret->klass_shift = 0;
+	if (!sw_hotspot_u64(m, bias, at->zgc, &zgc) || zgc == 0)
+		return;
+	ret->with_shift = at->zgc_load_good != SW_HOTSPOT_NONE;
+	int64_t good = ret->with_shift ? at->zgc_load_good : at->zgc_good;
+	/* 0 when another collector is in use. */
+	ret->colored =
+		sw_hotspot_u64(m, zgc, good, &mask) && sw_memory_u64(m, mask, &value) && value != 0;
+}
+
+bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
+			     enum sw_hotspot_header header, struct sw_memory m, uint64_t object,
+			     uint64_t *ret)
+{
+	uint32_t narrow;
+	uint64_t mark;
+	(void) h;
+	switch (header) {
+	case SW_HOTSPOT_HEADER_WIDE: return sw_hotspot_u64(m, object, KLASS_OFF, ret);
+	case SW_HOTSPOT_HEADER_NARROW:
+		if (!sw_hotspot_u32(m, object, KLASS_OFF, &narrow))
+			return false;
+		*ret = o->klass_base + ((uint64_t) narrow << o->klass_shift);
+		return true;
+	case SW_HOTSPOT_HEADER_COMPACT:
+		if (!sw_memory_u64(m, object, &mark))
+			return false;
+		*ret = o->klass_base + ((mark >> COMPACT_SHIFT) << o->klass_shift);
+		return true;
+	case SW_HOTSPOT_HEADER_UNKNOWN: break;
+	}
+	return false;
+}
+
+uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects *o, uint64_t word)
+{
+	uint64_t color = word >> COLOR_SHIFT & 15;
+	if (!o->colored || !o->with_shift)
+		return word;
+	/* The address begins behind the bit that is set. */
+	return color != 0 && (color & (color - 1)) == 0
+		       ? word >> (COLOR_SHIFT + 1 + __builtin_ctzll(color))
+		       : 0;
+}
+
+bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot_pointers pointers,
+			     struct sw_memory m, uint64_t avma, uint64_t *ret)
+{
+	uint32_t narrow;
+	uint64_t word;
+	if (pointers == SW_HOTSPOT_POINTERS_NARROW) {
+		if (!sw_memory_read(m, avma, &narrow, sizeof(narrow)))
+			return false;
+		*ret = narrow != 0 ? o->oop_base + ((uint64_t) narrow << o->oop_shift) : 0;
+		return true;
+	}
+	if (!sw_memory_u64(m, avma, &word))
+		return false;
+	*ret = sw_hotspot_handle_decode(o, word);
+	return true;
+}
+
+bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
+			   struct sw_memory m, uint64_t object, uint32_t *ret_length,
+			   uint64_t *ret_data)
+{
+	int64_t length = 12;
+	if (o->header == SW_HOTSPOT_HEADER_COMPACT)
+		length = 8;
+	else if (o->header == SW_HOTSPOT_HEADER_WIDE)
+		length = 16;
+	*ret_data = object + (uint64_t) length + 4;
+	if (o->header == SW_HOTSPOT_HEADER_WIDE && h->version < 23)
+		*ret_data += 4; /* JDK-8139457: the gap is used since 23 */
+	return sw_hotspot_u32(m, object, length, ret_length);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_HOTSPOT_OBJECTS_H
+#define SW_HOTSPOT_OBJECTS_H
+
+#include "runtimes/hotspot/hotspot.h"
+
+/* Where an object says of which class it is. */
+enum sw_hotspot_header {
+	SW_HOTSPOT_HEADER_UNKNOWN,
+	SW_HOTSPOT_HEADER_NARROW, /* 4 bytes at 8 */
+	SW_HOTSPOT_HEADER_WIDE,   /* 8 bytes at 8: -XX:-UseCompressedClassPointers */
+	SW_HOTSPOT_HEADER_COMPACT, /* the upper bits of the first word: -XX:+UseCompactObjectHeaders */
+};
+
+enum sw_hotspot_pointers {
+	SW_HOTSPOT_POINTERS_UNKNOWN,
+	SW_HOTSPOT_POINTERS_NARROW, /* 4 bytes: compressed */
+	SW_HOTSPOT_POINTERS_WIDE,
+};
+
+/* How objects of this process look. */
+struct sw_hotspot_objects {
+	enum sw_hotspot_header header;
+	enum sw_hotspot_pointers pointers;
+	uint64_t klass_base, oop_base;
+	uint32_t klass_shift, oop_shift;
+	bool colored;    /* pointers are ZGC's: objects move while the process runs */
+	bool with_shift; /* ... and carry the color below the address */
+};
+
+/* Fills what the VM says of them; header and pointers are found out when the first one is looked at. */
+void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objects *ret);
+
+/* The class of an object, by a header of this kind. */
+bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
+			     enum sw_hotspot_header header, struct sw_memory m, uint64_t object,
+			     uint64_t *ret);
+
+/* The object that a field of that many bytes leads to, 0 for null. */
+bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot_pointers pointers,
+			     struct sw_memory m, uint64_t avma, uint64_t *ret);
+
+/* What a word of the VM's own that refers to an object means. */
+uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects *o, uint64_t word);
+
+/* Of an array of bytes or chars: length, and where its first one is. */
+bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
+			   struct sw_memory m, uint64_t object, uint32_t *ret_length,
+			   uint64_t *ret_data);
+
+#endif
