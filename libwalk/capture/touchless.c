@@ -63,18 +63,16 @@ int sw_take_link(struct sw_take *take)
 		if (take->link_fd >= 0)
 			return 0;
 	}
+	if (take->options.iterator_refused != NULL) {
+		(void) sw_fail(&why, SW_E_UNSUPPORTED, "%s", take->options.iterator_refused);
+		return refused(take, &why);
+	}
 	if (program_load(ctx) < 0)
 		return refused(take, &ctx->iterator_error);
 	int r = target->pidfd >= 0
 			? sw_iterate_link(ctx->iterator_fd, target->pidfd, &take->link_fd, &why)
 			: sw_iterate_link_pid(ctx->iterator_fd, target->pid, &take->link_fd, &why);
 	return r == 0 ? 0 : refused(take, &why);
-}
-
-int sw_iterator_check(struct sw_error *err)
-{
-	sw_cleanup(sw_close_p) int fd = -EBADF;
-	return sw_iterate_load(SW_ITERATE_THREADS, &fd, err);
 }
 
 static int pass_once(struct sw_take *take, struct sw_window *w, struct sw_error *err)
