@@ -25,7 +25,7 @@ AUTO, NEVER = 0, 1  # enum sw_stop_mode
 OTHERS = [
     ("deep", (200,)), ("assembly", ()), ("busy", ()), ("coroutine", ()), ("hanging", ()), ("leaf", ()),
     ("named", ()), ("nullcall", ()), ("stacks", ()), ("states", ("plain", 20)),
-    ("threads", (20, 10)), ("throwing", ()), ("without", ()), ("clock", ()), ("demo", ()),
+    ("threads", (20, 10)), ("throwing", ()), ("clock", ()), ("demo", ()),
     ("jit_example", ()), ("chain_stripped", ()), ("chain_bare", ()), ("chain_musl", ()),
     ("chain_musl_static", ()), ("blocking", (60000, 60000)), ("restless", (8,)),
 ]
