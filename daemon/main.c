@@ -11,6 +11,7 @@
 #include "sandbox/roles.h"
 
 #include <snapwalk/clock.h>
+#include <snapwalk/walk.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>
@@ -301,6 +302,17 @@ static void block_signals(sigset_t *ret_before)
 	(void) sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
+/* Once, rather than in every dump. */
+static void say_iterator(const struct sw_config *config, const struct sw_spawner *spawner)
+{
+	if (spawner->iterator_refused[0] == '\0' || config->stop == SW_STOP_ALWAYS)
+		return;
+	sw_log(config->stop == SW_STOP_NEVER ? SW_LOG_ERROR : SW_LOG_NOTICE, "%s: %s",
+	       config->stop == SW_STOP_NEVER ? "Stop=never: no capture can be made"
+					     : "captures stop all threads",
+	       spawner->iterator_refused);
+}
+
 static int serve(struct service *service, struct sw_spawner *spawner, struct sw_error *err)
 {
 	struct sw_broker *broker = &service->broker;
@@ -315,6 +327,7 @@ static int serve(struct service *service, struct sw_spawner *spawner, struct sw_
 		r = add_signals(service, err);
 	if (r < 0)
 		return r;
+	say_iterator(service->config, spawner);
 	(void) sd_notify(0, "READY=1\nSTATUS=Ready"); /* nobody listens: fine */
 	(void) malloc_trim(0);                        /* what the start needed */
 	return sw_broker_run(broker, err);

@@ -218,6 +218,7 @@ static bool set_stop(struct sw_options *o, const char *value, struct sw_usage *u
 	if (n < 0)
 		return false;
 	o->snapshot.stop = values[n];
+	o->stop_given = true;
 	return true;
 }
 

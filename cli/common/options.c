@@ -147,8 +147,6 @@ static const char *only_direct(const struct sw_options *o)
 		return "--threads";
 	if (o->walk.mode != SW_WALK_HYBRID || o->libunwind)
 		return "--walk";
-	if (o->snapshot.stop != SW_STOP_AUTO)
-		return "--stop";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 

@@ -92,8 +92,12 @@ static struct json_object *options_of(const struct sw_options *o)
 	static const char *const levels[] = {[SW_SYMBOLS_NONE] = "none",
 					     [SW_SYMBOLS_NAMES] = "names",
 					     [SW_SYMBOLS_LINES] = "lines"};
+	static const char *const stops[] = {
+		[SW_STOP_AUTO] = "auto", [SW_STOP_NEVER] = "never", [SW_STOP_ALWAYS] = "always"};
 	struct json_object *p = json_object_new_object();
 	bool ok = p != NULL;
+	if (ok && o->stop_given)
+		ok = sw_json_add(p, "stop", json_object_new_string(stops[o->snapshot.stop]));
 	if (ok && o->snapshot.max_stop_ms != 0)
 		ok = sw_json_add(p, "max_stop_ms", json_object_new_int64(o->snapshot.max_stop_ms));
 	if (ok && o->timeout_given && o->timeout_ms != 0)

@@ -3,7 +3,7 @@
 #include "cleanup.h"
 #include "doctor/verdict.h"
 
-#include <snapwalk/walk.h>
+#include <snapwalk/iterator.h>
 
 #include <errno.h>
 #include <fcntl.h>

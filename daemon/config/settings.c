@@ -8,6 +8,8 @@
 #include "config/value.h"
 #include "errors.h"
 
+#include <snapwalk/walk.h>
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -23,11 +25,23 @@ enum {
 	CONFIG_MESSAGE_MAX = 512,
 };
 
-#define KEY_WITH(name, kind, field, min, max, flags)                                               \
-	{                                                                                          \
-		(name), SW_CONFIG_##kind, offsetof(struct sw_config, field), (min), (max), (flags) \
+#define KEY_WITH(name, kind, field, min, max, flags)                                       \
+	{                                                                                  \
+		(name), SW_CONFIG_##kind, offsetof(struct sw_config, field), (min), (max), \
+			(flags), NULL                                                      \
 	}
 #define KEY(name, kind, field, min, max) KEY_WITH(name, kind, field, min, max, 0)
+#define KEY_CHOICE(name, field, choices)                                                        \
+	{                                                                                       \
+		(name), SW_CONFIG_CHOICE, offsetof(struct sw_config, field), 0, 0, 0, (choices) \
+	}
+
+const char *const sw_config_stop_modes[] = {
+	[SW_STOP_AUTO] = "auto",
+	[SW_STOP_NEVER] = "never",
+	[SW_STOP_ALWAYS] = "always",
+	NULL,
+};
 
 static const struct sw_config_key keys[] = {
 	KEY_WITH("StateDirectory", PATH, state_dir, 0, 0, SW_KEY_RESTART),
@@ -42,6 +56,7 @@ static const struct sw_config_key keys[] = {
 	KEY_WITH("OnDumpTimeoutSec", SECONDS_AS_MS, on_dump_timeout_ms, 1, 3600 * 1000,
 		 SW_KEY_RESTART),
 	KEY("Store", BOOL, store, 0, 1),
+	KEY_CHOICE("Stop", stop, sw_config_stop_modes),
 	KEY("MaxStopMs", U32, max_stop_ms, 1, 10000),
 	KEY("TimeoutMs", U32, timeout_ms, 100, 600 * 1000),
 	KEY("NamesTimeoutMs", U32, names_timeout_ms, 0, 600 * 1000),

@@ -27,6 +27,7 @@ struct sw_config {
 	bool store;         /* Store= */
 	bool require_same_namespace; /* RequireSameNamespace=; of caller and daemon */
 
+	uint32_t stop;               /* Stop= auto; enum sw_stop_mode */
 	uint32_t max_stop_ms;        /* MaxStopMs= 100 */
 	uint32_t timeout_ms;         /* TimeoutMs= 10000: a whole call, then the worker is killed */
 	uint32_t names_timeout_ms;   /* NamesTimeoutMs= 2000 */
@@ -52,6 +53,9 @@ struct sw_config {
 	size_t n_unsafe;     /* of them, in what protects: not to be started or reloaded with */
 	uint64_t keys_given; /* which keys were given a value: sw_config_key_given() */
 };
+
+/* Words of Stop= and of the option "stop" of calls, by enum sw_stop_mode; NULL-terminated. */
+extern const char *const sw_config_stop_modes[];
 
 /* Where problems are reported: "file:line: what". */
 typedef void sw_config_say_fn(void *arg, const char *message);

@@ -198,6 +198,29 @@ static const struct unit *units_of(enum sw_config_kind kind)
 	}
 }
 
+static const char *choice_parse(const char *value, const char *const *choices, uint32_t *ret)
+{
+	for (uint32_t i = 0; choices[i] != NULL; i++) {
+		if (strcasecmp(value, choices[i]) == 0) {
+			*ret = i;
+			return NULL;
+		}
+	}
+	return "none of the words that are known here";
+}
+
+/* "auto, never or always" */
+static void choices_list(const char *const *choices, char *ret, size_t size)
+{
+	ret[0] = '\0';
+	for (size_t i = 0; choices[i] != NULL; i++) {
+		size_t used = strlen(ret);
+		const char *between = i == 0 ? "" : choices[i + 1] != NULL ? ", " : " or ";
+		(void) snprintf(ret + used, size - used, "%s%s", between,
+				choices[i]); /* cut: prose */
+	}
+}
+
 int sw_config_value_set(const struct sw_config_key *key, const char *value,
 			struct sw_config *config, const char **ret_why)
 {
@@ -230,6 +253,9 @@ int sw_config_value_set(const struct sw_config_key *key, const char *value,
 	case SW_CONFIG_BOOL:
 		*ret_why = bool_parse(value, (bool *) field);
 		return *ret_why != NULL ? -SW_E_INVALID : 0;
+	case SW_CONFIG_CHOICE:
+		*ret_why = choice_parse(value, key->choices, (uint32_t *) field);
+		return *ret_why != NULL ? -SW_E_INVALID : 0;
 	default: break;
 	}
 	*ret_why = number_parse(value, units_of(key->kind), key->min, key->max, &number);
@@ -258,7 +284,9 @@ void sw_config_value_expected(const struct sw_config_key *key, char *ret, size_t
 		[SW_CONFIG_BYTES] = "a size such as 65536, 64K, 512M or 2G",
 		[SW_CONFIG_MIB] = "a size such as 512M or 2G",
 	};
-	if (key->kind == SW_CONFIG_U32)
+	if (key->kind == SW_CONFIG_CHOICE)
+		choices_list(key->choices, ret, size);
+	else if (key->kind == SW_CONFIG_U32)
 		(void) snprintf(ret, size, "a whole number from %llu to %llu", /* cut: prose */
 				(unsigned long long) key->min, (unsigned long long) key->max);
 	else

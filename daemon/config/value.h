@@ -12,6 +12,7 @@ enum sw_config_kind {
 	SW_CONFIG_COMMAND,       /* char **; words replace, an empty value means none */
 	SW_CONFIG_BOOL,          /* bool; yes, no, true, false, on, off, 1, 0 */
 	SW_CONFIG_U32,           /* uint32_t */
+	SW_CONFIG_CHOICE,        /* uint32_t: index in choices */
 	SW_CONFIG_SECONDS,       /* uint64_t; 30, 30s, 5min, 2h, 30d, 1w */
 	SW_CONFIG_SECONDS_AS_MS, /* uint32_t; also 500ms and 1.5 */
 	SW_CONFIG_PERCENT_X100,  /* uint32_t; 1, 0.25, 1.00% */
@@ -27,9 +28,10 @@ enum {
 struct sw_config_key {
 	const char *name;
 	enum sw_config_kind kind;
-	size_t offset;     /* of the field in struct sw_config */
-	uint64_t min, max; /* of numbers, in the field's unit */
-	unsigned flags;    /* SW_KEY_* */
+	size_t offset;              /* of the field in struct sw_config */
+	uint64_t min, max;          /* of numbers, in the field's unit */
+	unsigned flags;             /* SW_KEY_* */
+	const char *const *choices; /* NULL-terminated */
 };
 
 /* What a value of this kind has to be: "yes or no", "a whole number from 1 to 64". */

@@ -112,6 +112,7 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		.caller_uid = caller->uid,
 		.caller_gid = caller->gid,
 		.caller_same_user_ns = caller->same_user_ns,
+		.stop = s->options.stop,
 		.max_stop_ms = s->options.max_stop_ms,
 		.names_timeout_ms = s->options.names_timeout_ms,
 		.depth = s->options.depth,

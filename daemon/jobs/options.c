@@ -4,11 +4,12 @@
 #include "cleanup.h"
 
 #include <snapwalk/symbolize.h>
+#include <snapwalk/walk.h>
 
 /* As they come. */
 struct options_params {
 	int64_t max_stop_ms, timeout_ms, depth, stack_bytes;
-	int symbols;
+	int symbols, stop;
 	bool inlines, store;
 };
 
@@ -20,6 +21,8 @@ static const char *const symbol_levels[] = {
 };
 
 static const struct sw_param options_table[] = {
+	{"stop", SW_PARAM_CHOICE, offsetof(struct options_params, stop),
+	 .choices = sw_config_stop_modes},
 	{"max_stop_ms", SW_PARAM_INT, offsetof(struct options_params, max_stop_ms), .min = 1,
 	 .max = UINT32_MAX},
 	{"timeout_ms", SW_PARAM_INT, offsetof(struct options_params, timeout_ms), .min = 1,
@@ -41,10 +44,19 @@ static uint32_t bounded(int64_t asked, uint32_t fallback, uint32_t most)
 	return value < most ? (uint32_t) value : most;
 }
 
+/* Stop=never is for every caller. */
+static uint32_t stop_mode(int asked, uint32_t configured)
+{
+	return asked < 0 || configured == SW_STOP_NEVER ? configured : (uint32_t) asked;
+}
+
 bool sw_options_read(const struct sw_config *config, struct json_object *options,
 		     struct sw_job_options *ret, bool *store, const char **ret_bad)
 {
-	struct options_params p = {.symbols = SW_SYMBOLS_LINES, .inlines = true, .store = *store};
+	struct options_params p = {.symbols = SW_SYMBOLS_LINES,
+				   .stop = -1,
+				   .inlines = true,
+				   .store = *store};
 	if (options != NULL &&
 	    !sw_params_read(options, options_table, SW_ARRAY_SIZE(options_table), &p, ret_bad))
 		return false;
@@ -56,6 +68,7 @@ bool sw_options_read(const struct sw_config *config, struct json_object *options
 		.depth = (uint32_t) p.depth,
 		.symbols = (uint32_t) p.symbols,
 		.no_inlines = !p.inlines,
+		.stop = stop_mode(p.stop, config->stop),
 	};
 	*store = p.store;
 	return true;

@@ -11,7 +11,7 @@ struct sw_job_options {
 	uint64_t stack_bytes;
 	uint32_t max_stop_ms, names_timeout_ms, depth, symbols;
 	uint32_t no_inlines;
-	uint32_t zero;
+	uint32_t stop; /* enum sw_stop_mode */
 };
 
 /* Options of a call (NULL: none). store is changed only when given. *ret_bad: what is wrong. */

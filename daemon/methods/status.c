@@ -2,6 +2,7 @@
 #include "methods/table.h"
 #include "methods/context.h"
 #include "rpc/params.h"
+#include "worker/spawner.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -45,6 +46,11 @@ void sw_method_status(struct sw_call *call)
 			      json_object_new_int64((int64_t) numbers[i].value));
 	if (store != NULL)
 		sw_object_add(status, "directory", json_object_new_string(sw_store_path(store)));
+	sw_object_add(status, "stop",
+		      json_object_new_string(sw_config_stop_modes[jobs->config->stop]));
+	if (jobs->spawner->iterator_refused[0] != '\0')
+		sw_object_add(status, "iterator_refused",
+			      json_object_new_string(jobs->spawner->iterator_refused));
 	sw_object_add(status, "counters", counters_json(jobs->counters));
 	sw_call_reply(call, status, false);
 }

@@ -36,6 +36,7 @@ struct sw_worker_request {
 	gid_t groups[SW_WORKER_GROUPS_MAX];
 	uint32_t max_stop_ms, names_timeout_ms, depth, memory_mib;
 	uint64_t stack_bytes;
+	uint32_t stop;    /* enum sw_stop_mode */
 	uint32_t symbols; /* enum sw_symbol_level */
 	bool no_inlines;
 	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
@@ -43,10 +44,11 @@ struct sw_worker_request {
 
 /* What comes back on the worker's stream: headers, each followed by its payload. */
 enum sw_worker_event_type {
-	SW_WORKER_RESUMED = 1, /* the target runs again; struct sw_worker_resumed. With it comes the
+	SW_WORKER_RESUMED =
+		1,        /* nothing is held any more; struct sw_worker_resumed. With it comes the
 				* descriptor of sw_program_fd() */
-	SW_WORKER_DUMP,        /* the dump as JSON text */
-	SW_WORKER_FAILED,      /* struct sw_worker_failed; nothing follows */
+	SW_WORKER_DUMP,   /* the dump as JSON text */
+	SW_WORKER_FAILED, /* struct sw_worker_failed; nothing follows */
 };
 
 struct sw_worker_event {
@@ -56,8 +58,8 @@ struct sw_worker_event {
 
 struct sw_worker_resumed {
 	int64_t stopped_us; /* how long it was stopped: counts against its stop budget */
-	uid_t owner;        /* who may see its dump, as it was when stopped: sw_dump_owner() */
-	struct sw_target_rights rights; /* as it was when stopped */
+	uid_t owner;        /* who may see its dump, as it was when captured: sw_dump_owner() */
+	struct sw_target_rights rights; /* as it was when captured */
 };
 
 struct sw_worker_failed {

@@ -7,6 +7,7 @@
 #include "errors.h"
 
 #include <snapwalk/clock.h>
+#include <snapwalk/iterator.h>
 #include <snapwalk/pipeline.h>
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ enum { NS_PER_MS = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
  * capabilities, but for what unwinders must know before the stop (libwalk/runtimes/clr/threads.c). */
 static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
 {
-	const struct sw_worker *worker = arg;
+	struct sw_worker *worker = arg;
 	const struct sw_worker_resumed event = {
 		.stopped_us = snap->times.stopped_ns / NS_PER_US,
 		.owner = worker->owner,
@@ -26,6 +27,7 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	};
 	int r = sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),
 				     worker->program_fd, err);
+	sw_close_p(&worker->iterator_fd); /* it shows registers of the target */
 	return r < 0 ? r
 		     : sw_sandbox_worker(worker->request.memory_mib,
 					 worker->request.names_timeout_ms, err);
@@ -39,8 +41,9 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			? 0
 			: worker->begin_ns + (int64_t) request->names_timeout_ms * NS_PER_MS;
 	return (struct sw_pipeline_options){
-		/* A worker may not load the task iterator, and nobody hands it one yet. */
-		.snapshot = {.stop = SW_STOP_ALWAYS,
+		.snapshot = {.stop = (enum sw_stop_mode) request->stop,
+			     .iterator_fd = worker->iterator_fd >= 0 ? worker->iterator_fd : 0,
+			     .iterator_refused = worker->iterator_refused,
 			     .max_stop_ms = request->max_stop_ms,
 			     .stack_bytes = request->stack_bytes,
 			     .permit = sw_worker_permit,
@@ -71,29 +74,51 @@ static int send_report(const struct sw_worker *worker, const struct sw_report *r
 	return sw_worker_event_write(worker->stream, SW_WORKER_DUMP, json, size, err);
 }
 
+/* From the iterator of the spawner, which could be limited to any process, one for the target. */
+static void iterator_take(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
+			  pid_t pid)
+{
+	static struct sw_error why; /* as long as we live */
+	worker->iterator_refused = iterator->refused;
+	if (iterator->program_fd < 0)
+		return;
+	worker->iterator_refused = NULL;
+	if (sw_iterator_limit(iterator->program_fd, pid, &worker->iterator_fd, &why) < 0) {
+		worker->iterator_fd = -EBADF;
+		worker->iterator_refused = why.message;
+	}
+}
+
 /* Nothing is freed: the process ends. */
-static int capture(struct sw_worker *worker, struct sw_error *err)
+static int capture(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
+		   struct sw_error *err)
 {
 	struct sw_session *session = NULL;
 	struct sw_origin origin = {.kind = SW_FROM_TARGET};
 	struct sw_pipeline made;
-	const struct sw_pipeline_options options = options_of(worker);
 	int r = sw_session_create(&session, err);
 	if (r == 0)
 		r = sw_worker_target_open(worker, &origin.target, err);
 	if (r == 0)
-		r = sw_pipeline_run(session, &origin, &options, &made, err);
+		iterator_take(worker, iterator, sw_target_pid(origin.target));
+	if (iterator->program_fd >= 0)
+		(void) close(iterator->program_fd); /* open: cannot fail */
+	if (r < 0)
+		return r;
+	const struct sw_pipeline_options options = options_of(worker);
+	r = sw_pipeline_run(session, &origin, &options, &made, err);
 	return r < 0 ? r : send_report(worker, made.report, err);
 }
 
 void sw_worker_run(const struct sw_config *config, const struct sw_worker_request *request,
-		   int target_pidfd, int stream)
+		   const struct sw_worker_iterator *iterator, int target_pidfd, int stream)
 {
 	struct sw_worker worker = {.config = config,
 				   .request = *request,
 				   .target_pidfd = target_pidfd,
 				   .stream = stream,
 				   .program_fd = -EBADF,
+				   .iterator_fd = -EBADF,
 				   .begin_ns = sw_clock_ns()};
 	struct sw_error err = {0};
 	(void) prctl(PR_SET_NAME, "snapwalk-worker");
@@ -106,7 +131,7 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 					   .n_groups = worker.request.n_groups,
 					   .privileged = request->privileged,
 					   .same_user_ns = request->caller_same_user_ns};
-	int r = capture(&worker, &err);
+	int r = capture(&worker, iterator, &err);
 	if (r < 0) {
 		const struct sw_worker_failed failed = sw_worker_failure(&worker, -r, &err);
 		/* When this fails the broker is gone. */

@@ -5,9 +5,17 @@
 #include "config/settings.h"
 #include "worker/messages.h"
 
-/* The worker's whole life, in the forked child. */
+/* What the spawner has of the task iterator. */
+struct sw_worker_iterator {
+	int program_fd; /* owned; negative: refused says why */
+	char refused[SW_ERROR_MESSAGE_MAX];
+};
+
+/* The worker's whole life, in the forked child. It limits the iterator to the target and closes the
+ * program. */
 __attribute__((noreturn)) void sw_worker_run(const struct sw_config *config,
 					     const struct sw_worker_request *request,
+					     const struct sw_worker_iterator *iterator,
 					     int target_pidfd, int stream);
 
 #endif

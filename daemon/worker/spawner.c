@@ -92,11 +92,13 @@ int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, str
 		r = sw_fail_errno(err, SW_E_IO, "pidfd_open");
 	if (r == 0)
 		r = answer_wait(&s, 0, START_MS, 0, none, &a, err);
-	if (r < 0)
+	if (r < 0) {
 		sw_spawner_stop(&s);
-	else
-		*ret = s;
-	return r;
+		return r;
+	}
+	memcpy(s.iterator_refused, a.message, sizeof(s.iterator_refused));
+	*ret = s;
+	return 0;
 }
 
 int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,

@@ -10,6 +10,8 @@ struct sw_spawner {
 	int pidfd; /* owned: readable when the spawner has died */
 	pid_t pid;
 	uint64_t number; /* of orders so far */
+	/* Why workers stop all threads: the task iterator is refused, in words. "": they do not. */
+	char iterator_refused[SW_ERROR_MESSAGE_MAX];
 };
 
 /*

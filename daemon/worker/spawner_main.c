@@ -8,6 +8,8 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <snapwalk/iterator.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,7 +22,8 @@
 
 enum {
 	WORKERS_MAX = 256, /* at once, whatever the broker asks for */
-	SOCKET_FD = 3,     /* where our end is put; all above is closed */
+	SOCKET_FD = 3,     /* where our end is put */
+	ITERATOR_FD = 4,   /* where the task iterator is put; all above is closed */
 	FDS_CLOSE_MAX = 65536,
 };
 
@@ -30,6 +33,7 @@ struct spawner {
 	struct sw_spawner_policy policy;
 	int fd;
 	int child_fd; /* readable when a worker has ended */
+	struct sw_worker_iterator iterator;
 	unsigned n_workers;
 };
 
@@ -42,15 +46,26 @@ static void die_with(pid_t parent)
 
 /* Descriptors of the broker: its sockets, and whatever it was started with. The socket moves first:
  * it is one of the first three when these were closed. */
-static int close_others(int fd)
+static int close_others(int fd, int *iterator_fd)
 {
-	if (fd != SOCKET_FD && dup3(fd, SOCKET_FD, O_CLOEXEC) < 0)
+	if (fd != SOCKET_FD) {
+		/* Its place may be that of the iterator. */
+		int moved =
+			*iterator_fd < 0 ? -1 : fcntl(*iterator_fd, F_DUPFD_CLOEXEC, ITERATOR_FD);
+		if ((*iterator_fd >= 0 && moved < 0) || dup3(fd, SOCKET_FD, O_CLOEXEC) < 0)
+			_exit(1);
+		*iterator_fd = moved;
+	}
+	if (*iterator_fd >= 0 && *iterator_fd != ITERATOR_FD &&
+	    dup3(*iterator_fd, ITERATOR_FD, O_CLOEXEC) < 0)
 		_exit(1);
+	int first = *iterator_fd >= 0 ? ITERATOR_FD + 1 : ITERATOR_FD;
+	*iterator_fd = *iterator_fd >= 0 ? ITERATOR_FD : -EBADF;
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0)
 		_exit(1);
-	if (syscall(SYS_close_range, SOCKET_FD + 1, ~0U, 0) < 0) /* Linux 5.9 */
-		for (int i = SOCKET_FD + 1; i < FDS_CLOSE_MAX; i++)
+	if (syscall(SYS_close_range, first, ~0U, 0) < 0) /* Linux 5.9 */
+		for (int i = first; i < FDS_CLOSE_MAX; i++)
 			(void) close(i); /* most are not open */
 	return SOCKET_FD;
 }
@@ -94,7 +109,7 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	die_with(parent);
 	(void) close(s->fd);
 	(void) close(s->child_fd);
-	sw_worker_run(&s->config, request, target_pidfd, stream);
+	sw_worker_run(&s->config, request, &s->iterator, target_pidfd, stream);
 }
 
 /* Starts a worker; fds are its pidfd and our end of its stream. */
@@ -204,10 +219,32 @@ static void handle_message(struct spawner *s)
 		(void) close(got[i]);
 }
 
+/* With the privileges of the start, which are given up next: nobody after us needs them. */
+static void iterator_load(const struct sw_config *config, struct sw_worker_iterator *iterator)
+{
+	struct sw_error err = {0};
+	if (config->user_mode)
+		(void) sw_fail(&err, SW_E_NOT_PERMITTED,
+			       "snapwalkd --user has no privileges for the task iterator");
+	else if (sw_iterator_load(&iterator->program_fd, &err) == 0)
+		return;
+	iterator->program_fd = -EBADF;
+	memcpy(iterator->refused, err.message, sizeof(iterator->refused));
+}
+
+/* What became of the start: see struct sw_spawner_answer. */
+static void answer_started(const struct spawner *s)
+{
+	struct sw_error said = {0};
+	memcpy(said.message, s->iterator.refused, sizeof(said.message));
+	answer(s, 0, &said, NULL, 0);
+}
+
 void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 {
 	struct spawner s = {.config = *config, .fd = fd};
 	struct sw_error err = {0};
+	iterator_load(config, &s.iterator);
 	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
 	int r = sw_sandbox_spawner(config, &err); /* first: looking a user up opens files */
 	if (r < 0) {
@@ -215,11 +252,11 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 		_exit(1);
 	}
 	die_with(parent);
-	s.fd = close_others(fd);
+	s.fd = close_others(fd, &s.iterator.program_fd);
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);
-	answer(&s, 0, &(struct sw_error){0}, NULL, 0);
+	answer_started(&s);
 	struct pollfd events[] = {{.fd = s.fd, .events = POLLIN},
 				  {.fd = s.child_fd, .events = POLLIN}};
 	for (;;) {

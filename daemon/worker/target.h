@@ -15,7 +15,9 @@ struct sw_worker {
 	int stream;
 	int64_t begin_ns; /* CLOCK_MONOTONIC */
 	struct sw_caller caller;
-	/* What was found while the target was stopped. */
+	int iterator_fd;              /* owned: of sw_iterator_limit(); -EBADF: none */
+	const char *iterator_refused; /* why, in words; borrowed */
+	/* What was found when the target was captured. */
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */
 	uid_t owner;     /* of the dump */

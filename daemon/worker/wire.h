@@ -27,8 +27,8 @@ struct sw_spawner_answer {
 	uint64_t number; /* of the order; 0: what became of the spawner's own start */
 	int32_t code;    /* 0 or SW_E_* */
 	int32_t sys_errno;
-	struct sw_user_ns user_ns; /* of a look */
-	char message[SW_ERROR_MESSAGE_MAX];
+	struct sw_user_ns user_ns;          /* of a look */
+	char message[SW_ERROR_MESSAGE_MAX]; /* of number 0 with code 0: spawner.iterator_refused */
 };
 
 enum { SW_WIRE_FDS_MAX = 2 };

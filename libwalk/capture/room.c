@@ -54,7 +54,7 @@ static int pool_create(struct sw_capture_room *room, size_t bytes, struct sw_err
 
 void sw_capture_room_warm(struct sw_capture_room *room, size_t n_threads)
 {
-	size_t warm = n_threads * SW_CAPTURE_PREFAULT_BYTES;
+	size_t warm = room->likely != 0 ? room->likely : n_threads * SW_CAPTURE_PREFAULT_BYTES;
 	prefault(room->snap->priv->pool, warm < room->size ? warm : room->size);
 }
 

@@ -55,6 +55,7 @@ struct sw_capture_room {
 	size_t total_bytes;        /* most of all stacks and wanted ranges */
 	size_t used, size;         /* of snap->priv->pool */
 	size_t kept;               /* of the pool's end, for the capture hooks */
+	size_t likely;             /* bytes that will be used, as far as is known; 0: unknown */
 	struct sw_piece *pieces;   /* owned by the snapshot's arena */
 	size_t n_pieces, pieces_max;
 	size_t stacks_max;         /* n_pieces may not pass it in the stacks hooks */

@@ -6,6 +6,7 @@
 #include "process/proc.h"
 #include "process/target.h"
 
+struct sw_waits;
 struct sw_window;
 
 /*
@@ -22,7 +23,9 @@ struct sw_take {
 	int live_fd;                        /* owned: sw_target_live_fd() */
 	int link_fd;                        /* owned: the task iterator; -EBADF: not used */
 	struct sw_window *window;           /* the snapshot's arena's; NULL: all are stopped */
-	uint64_t maps_pages;        /* size of the memory that the maps describe; 0 unknown */
+	struct sw_waits *waits; /* the snapshot's arena's; NULL: each thread's was read by itself */
+	size_t n_waits;         /* threads that it tells of */
+	uint64_t maps_pages;    /* size of the memory that the maps describe; 0 unknown */
 	struct sw_proc_stat leader; /* of the thread group's leader */
 	const struct sw_tables *tables;
 	struct sw_error *err;

@@ -3,6 +3,7 @@
 #include "capture/threads.h"
 #include "capture/before.h"
 #include "capture/touchless.h"
+#include "capture/waits.h"
 #include "errors.h"
 
 #include <pthread.h>
@@ -52,17 +53,6 @@ static int check_wanted(struct sw_take *take, size_t n)
 	return 0;
 }
 
-static void wchan_read(const struct sw_take *take, struct sw_thread *t)
-{
-	char name[32];
-	if (t->state != 'S' && t->state != 'D')
-		return;
-	(void) snprintf(name, sizeof(name), "%d/wchan", (int) t->tid); /* fits */
-	ssize_t n = sw_proc_read_small(take->target->task_fd, name, t->wchan, sizeof(t->wchan));
-	if (n <= 0 || strcmp(t->wchan, "0") == 0)
-		t->wchan[0] = '\0';
-}
-
 /* What /proc says of a thread. False: it is gone. */
 bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 		      struct sw_proc_stat *ret_stat)
@@ -77,7 +67,7 @@ bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 	/* Hundredths of a second. schedstat has nanoseconds, for the price of a third file. */
 	t->cpu_ns = (int64_t) (ret_stat->cpu_ticks *
 			       (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK)));
-	wchan_read(take, t);
+	sw_wait_read(take, t);
 	return true;
 }
 
@@ -107,7 +97,8 @@ static void thread_init(struct sw_thread *t, pid_t tid)
 				.since_ns = -1};
 }
 
-static int arrays_create(struct sw_take *take)
+/* *ret_n: how many threads there are likely to be. */
+static int arrays_create(struct sw_take *take, size_t *ret_n)
 {
 	struct sw_arena *arena = &take->snap->priv->arena;
 	struct sw_stop *s = &take->stop;
@@ -126,23 +117,20 @@ static int arrays_create(struct sw_take *take)
 		return sw_fail_nomem(take->err);
 	for (size_t i = 0; i < s->capacity; i++)
 		thread_init(&take->snap->threads[i], 0);
+	*ret_n = n < s->capacity ? n : s->capacity;
 	return 0;
 }
 
 static void describe_all(struct crew *crew)
 {
 	struct sw_take *take = crew->take;
-	for (;;) {
+	while (take->window == NULL) { /* else the iterator has said it */
 		size_t first = atomic_fetch_add(&crew->next, CREW_SHARE);
 		if (first >= crew->n)
 			return;
 		for (size_t i = first; i < crew->n && i < first + CREW_SHARE; i++) {
 			struct sw_thread *t = &take->snap->threads[i];
 			struct sw_proc_stat stat;
-			if (take->window != NULL) { /* the iterator has said the rest */
-				wchan_read(take, t);
-				continue;
-			}
 			thread_init(t, take->stop.tids[i]);
 			if (!sw_take_describe(take, t, &stat))
 				continue; /* its state stays '?' */
@@ -191,23 +179,32 @@ static void threads_keep(struct sw_take *take, size_t n)
 	memcpy(snap->process.comm, take->leader.comm, sizeof(snap->process.comm));
 }
 
+/* By /proc, where the iterator has not done it. */
+static int threads_list(struct sw_take *take, size_t *ret_n)
+{
+	struct sw_stop *s = &take->stop;
+	if (!sw_proc_tids(s->task_fd, s->tids, s->capacity, ret_n))
+		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
+	s->overflow = *ret_n > s->capacity;
+	if (s->overflow)
+		*ret_n = s->capacity;
+	return 0;
+}
+
 int sw_take_threads_and_maps(struct sw_take *take)
 {
 	struct sw_stop *s = &take->stop;
 	struct crew crew = {.take = take};
-	int r = arrays_create(take);
-	if (r < 0)
-		return r;
-	if (!sw_proc_tids(s->task_fd, s->tids, s->capacity, &crew.n))
-		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
-	s->overflow = crew.n > s->capacity;
-	if (s->overflow)
-		crew.n = s->capacity;
-	else if ((r = check_wanted(take, crew.n)) < 0)
-		return r;
-	r = sw_capture_room_create(take->snap, s, &take->options, crew.n, &take->room, take->err);
+	int r = arrays_create(take, &crew.n);
+	if (r == 0)
+		r = sw_capture_room_create(take->snap, s, &take->options, crew.n, &take->room,
+					   take->err);
 	if (r == 0 && take->link_fd >= 0)
 		r = sw_take_first_pass(take, &crew.n);
+	if (r == 0 && take->window == NULL)
+		r = threads_list(take, &crew.n);
+	if (r == 0 && !s->overflow)
+		r = check_wanted(take, crew.n);
 	if (r < 0)
 		return r;
 	if (take->window != NULL &&

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/touchless.h"
+#include "arch/arch.h"
 #include "capture/decide.h"
+#include "capture/waits.h"
 #include "capture/window_create.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -63,6 +65,10 @@ int sw_take_link(struct sw_take *take)
 		if (take->link_fd >= 0)
 			return 0;
 	}
+	if (take->options.iterator_refused != NULL) {
+		(void) sw_fail(&why, SW_E_UNSUPPORTED, "%s", take->options.iterator_refused);
+		return refused(take, &why);
+	}
 	if (program_load(ctx) < 0)
 		return refused(take, &ctx->iterator_error);
 	int r = target->pidfd >= 0
@@ -71,20 +77,30 @@ int sw_take_link(struct sw_take *take)
 	return r == 0 ? 0 : refused(take, &why);
 }
 
-int sw_iterator_check(struct sw_error *err)
-{
-	sw_cleanup(sw_close_p) int fd = -EBADF;
-	return sw_iterate_load(SW_ITERATE_THREADS, &fd, err);
-}
-
 static int pass_once(struct sw_take *take, struct sw_window *w, struct sw_error *err)
 {
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	int r = sw_iterate_open(take->link_fd, &fd, err);
 	if (r < 0)
 		return r;
+	sw_iterate_want_wait_keys(fd);
 	r = sw_iterate_read(fd, w->records[0], take->stop.capacity, &w->passes[0]);
 	return r < 0 ? sw_fail_errno(err, -r, "the task iterator cannot be read") : 0;
+}
+
+/* How much of a thread's stack will be copied; see stack_add() in capture/stacks.c. No maps are known
+ * yet: the thread's control block is at the top of its stack, or it is another one. */
+static size_t stack_likely(const struct sw_capture_room *room,
+			   const struct sw_iterate_record *record)
+{
+	struct user_regs_struct regs;
+	if (!sw_iterate_has_registers(record))
+		return SW_CAPTURE_PREFAULT_BYTES;
+	sw_iterate_registers(record, &regs);
+	uint64_t end = sw_capture_page_up(regs.fs_base);
+	if (regs.fs_base <= regs.rsp || end - regs.rsp > room->stack_bytes)
+		return SW_CAPTURE_PREFAULT_BYTES;
+	return (size_t) (end - regs.rsp) + SW_ARCH_RED_ZONE;
 }
 
 int sw_take_first_pass(struct sw_take *take, size_t *ret_n)
@@ -110,9 +126,11 @@ int sw_take_first_pass(struct sw_take *take, size_t *ret_n)
 		s->tids[i] = snap->threads[i].tid = (pid_t) record->tid;
 		w->threads[i].start_ns = record->start_ns;
 		sw_window_describe(&snap->threads[i], record);
+		take->room->likely += stack_likely(take->room, record);
 	}
 	if (*ret_n == 0)
 		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
+	sw_waits_read(take, w->records[0], *ret_n);
 	take->window = w;
 	return 0;
 }
@@ -379,6 +397,7 @@ int sw_take_windows(struct sw_take *take)
 	if (!s->refused && !s->changed && !is_same_process(take))
 		return sw_fail(take->err, SW_E_EXITED, "process %d exited meanwhile",
 			       take->target->pid);
+	sw_waits_check(take);
 	rest_finish(take, &round);
 	return 0;
 }

@@ -31,8 +31,15 @@ typedef uint32_t __wsum;
 
 #define SW_KERNEL __attribute__((preserve_access_index))
 
-struct seq_file;
 struct pid_namespace;
+
+struct file {
+	unsigned int f_flags;
+} SW_KERNEL;
+
+struct seq_file {
+	const struct file *file;
+} SW_KERNEL;
 
 struct upid {
 	int nr;

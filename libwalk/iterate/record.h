@@ -28,10 +28,12 @@ struct sw_iterate_record {
 	uint64_t stint_ns;   /* CPU time since arrived_ns; fair scheduling classes only */
 	uint64_t start_ns;   /* start_boottime; with tid it tells threads apart for ever */
 	uint64_t exec_id;    /* grows with every execve() of the process */
-	uint32_t tid;        /* in the pid namespace of who reads */
-	uint32_t inner_tid;  /* in its own pid namespace */
-	uint32_t tracer;     /* who traces it, in the pid namespace of who reads; 0: nobody there */
-	uint32_t n_threads;  /* of its process, in this instant, leader and dying ones included */
+	uint64_t wait_key; /* tells places of the kernel apart in which threads wait; 0: unknown, or
+				not asked for with sw_iterate_want_wait_keys() */
+	uint32_t tid;      /* in the pid namespace of who reads */
+	uint32_t inner_tid; /* in its own pid namespace */
+	uint32_t tracer;    /* who traces it, in the pid namespace of who reads; 0: nobody there */
+	uint32_t n_threads; /* of its process, in this instant, leader and dying ones included */
 	uint32_t on_cpu;
 	uint32_t state;      /* task_struct.__state */
 	uint32_t exit_state; /* task_struct.exit_state */

@@ -8,7 +8,11 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum { MAX_RT_PRIO = 100 }; /* include/linux/sched/prio.h: fair scheduling is above */
+enum {
+	MAX_RT_PRIO = 100,      /* include/linux/sched/prio.h: fair scheduling is above */
+	WANT_WAIT_KEYS = 04000, /* O_NONBLOCK, asm-generic/fcntl.h: means nothing to an iterator */
+	WAIT_FRAMES = 6,        /* the scheduler has two to four of them */
+};
 
 /* The order of the reads is what the proof in iterate/proof.h stands on. */
 static __always_inline void proof_read(const struct task_struct *task, struct sw_iterate_record *r)
@@ -57,6 +61,27 @@ static __always_inline uint32_t is_in_exec(const struct task_struct *task,
 		       : call_is_exec(r->regs);
 }
 
+static __always_inline bool wait_keys_are_wanted(struct seq_file *seq)
+{
+	const struct file *file = pointer_at(&seq->file);
+	return number_at(&file->f_flags) & WANT_WAIT_KEYS;
+}
+
+/* By the return addresses on its kernel stack: FNV-1a, 64 bits, by words. buffer has WAIT_FRAMES. */
+static __always_inline uint64_t wait_key(struct task_struct *task, uint64_t *buffer)
+{
+	uint64_t key = 0xcbf29ce484222325;
+	if (task_on_cpu(task) != 0 || task->__state == 0)
+		return 0;
+	long bytes = bpf_get_task_stack(task, buffer, WAIT_FRAMES * sizeof(*buffer), 0);
+	if (bytes <= 0)
+		return 0;
+	/* What the helper does not fill it sets to 0. */
+	for (int i = 0; i < WAIT_FRAMES; i++)
+		key = (key ^ buffer[i]) * 0x100000001b3;
+	return key;
+}
+
 SEC("iter/task")
 int sw_tasks(struct bpf_iter__task *ctx)
 {
@@ -64,6 +89,8 @@ int sw_tasks(struct bpf_iter__task *ctx)
 	if (task == NULL) /* behind the last one */
 		return 0;
 	struct sw_iterate_record r;
+	/* Before the registers, whose room it uses: a program has 512 bytes in all. */
+	r.wait_key = wait_keys_are_wanted(ctx->meta->seq) ? wait_key(task, r.regs) : 0;
 	proof_read(task, &r);
 	times_read(task, &r);
 	r.exec_id = task->self_exec_id;

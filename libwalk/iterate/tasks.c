@@ -85,6 +85,12 @@ int sw_iterate_link_pid(int program_fd, pid_t pid, int *ret_link_fd, struct sw_e
 	return link_create(program_fd, &limit, ret_link_fd, err);
 }
 
+void sw_iterate_want_wait_keys(int fd)
+{
+	/* The program looks at the flag: the cheapest way to tell it something of one pass. */
+	(void) fcntl(fd, F_SETFL, O_NONBLOCK); /* fails: there are no keys */
+}
+
 int sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 {
 	union bpf_attr attr;

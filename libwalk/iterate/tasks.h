@@ -57,6 +57,9 @@ int sw_iterate_link(int program_fd, int pidfd, int *ret_link_fd, struct sw_error
 /** The same by the process id in our pid namespace. Nothing is checked: see above. */
 int sw_iterate_link_pid(int program_fd, pid_t pid, int *ret_link_fd, struct sw_error *err);
 
+/* Of a pass that has begun and is not read yet: its records have wait_key, for a microsecond a thread. */
+void sw_iterate_want_wait_keys(int fd);
+
 /**
  * Begin a pass.
  *

@@ -30,23 +30,33 @@ bool sw_target_thread_lives(int dirfd, const char *name)
 	       stat.vsize_bytes > 0;
 }
 
+/* The directory of one thread; negative when it does not live. */
+static int live_fd_of(const struct sw_target *target, pid_t tid)
+{
+	char name[32];
+	(void) snprintf(name, sizeof(name), "%d/stat", (int) tid); /* fits */
+	if (!sw_target_thread_lives(target->task_fd, name))
+		return -1;
+	(void) snprintf(name, sizeof(name), "%d", (int) tid); /* fits */
+	return openat(target->task_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int live_fd_try(const struct sw_target *target)
 {
 	enum { TIDS = 512 };
 	pid_t tids[TIDS];
 	size_t n;
+	/* Mostly it is the leader, and a list of thousands of threads takes milliseconds. */
+	int leader_fd = live_fd_of(target, target->pid);
+	if (leader_fd >= 0)
+		return leader_fd;
 	errno = 0;
 	if (!sw_proc_tids(target->task_fd, tids, TIDS, &n))
 		return -1;
 	/* A zombie leader is rare, and then a thread among the first ones is alive: the oldest
 	 * TIDS are looked at. */
 	for (size_t i = 0; i < n && i < TIDS; i++) {
-		char name[32];
-		(void) snprintf(name, sizeof(name), "%d/stat", (int) tids[i]); /* fits */
-		if (!sw_target_thread_lives(target->task_fd, name))
-			continue;
-		(void) snprintf(name, sizeof(name), "%d", (int) tids[i]); /* fits */
-		int fd = openat(target->task_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int fd = live_fd_of(target, tids[i]);
 		if (fd >= 0)
 			return fd;
 	}

@@ -10,6 +10,7 @@
  *	drive_iterate handover PID PASSES  passes by a process without capabilities or user
  *	drive_iterate refuse HOW         what is said when the kernel refuses: caps, bpf, perfmon, eperm, enosys
  *	drive_iterate torn PID COPIES LOOP STORED COUNTED END TURNS    the proof against tests/targets/restless.c
+ *	drive_iterate captured PID COPIES LOOP STORED COUNTED END STOP whole captures of it, by enum sw_stop_mode
  */
 #include "cleanup.h"
 #include "iterate/proof.h"
@@ -18,6 +19,7 @@
 #include "iterate/thread.h"
 
 #include <snapwalk/clock.h>
+#include <snapwalk/walk.h>
 
 #include <err.h>
 #include <inttypes.h>
@@ -396,18 +398,17 @@ static bool pattern_is_whole(const struct checker *c, const struct user_regs_str
 
 enum verdict { VERDICT_WHOLE, VERDICT_TORN, VERDICT_WITHOUT };
 
-static enum verdict verdict_of(const struct checker *c, const struct sw_iterate_record *r,
+/* stack: the bytes from the stack pointer on. */
+static enum verdict verdict_of(const struct checker *c, const struct user_regs_struct *regs,
 			       const uint8_t *stack, size_t bytes)
 {
-	struct user_regs_struct regs;
-	sw_iterate_registers(r, &regs);
 	for (size_t at = 0; at + (1 + WORDS) * sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
-		uint64_t avma = regs.rsp + at, pattern[1 + WORDS];
+		uint64_t avma = regs->rsp + at, pattern[1 + WORDS];
 		memcpy(pattern, stack + at, sizeof(pattern[0]));
 		if (pattern[0] != (avma ^ MAGIC))
 			continue;
 		memcpy(pattern, stack + at, sizeof(pattern));
-		return pattern_is_whole(c, &regs, pattern + 1, avma + sizeof(uint64_t))
+		return pattern_is_whole(c, regs, pattern + 1, avma + sizeof(uint64_t))
 			       ? VERDICT_WHOLE
 			       : VERDICT_TORN;
 	}
@@ -438,14 +439,14 @@ static void judge(struct checker *c, size_t i, const struct sw_iterate_record *l
 		c->unfounded++;
 		return;
 	}
-	enum verdict verdict = verdict_of(c, r, copies[i], copied[i]);
+	struct user_regs_struct regs;
+	sw_iterate_registers(r, &regs);
+	enum verdict verdict = verdict_of(c, &regs, copies[i], copied[i]);
 	if (later == NULL || !sw_iterate_is_unchanged(r, later)) {
 		c->rejected++;
 		c->torn_rejected += verdict == VERDICT_TORN;
 		return;
 	}
-	struct user_regs_struct regs;
-	sw_iterate_registers(r, &regs);
 	c->accepted++;
 	c->in_loop += regs.rip >= c->loop_avma && regs.rip < c->end_avma;
 	c->without_accepted += verdict == VERDICT_WITHOUT;
@@ -483,15 +484,22 @@ static void window(struct checker *c, int link_fd)
 	}
 }
 
+static struct checker checker_of(pid_t pid, char **arguments)
+{
+	return (struct checker){
+		.pid = pid,
+		.loop_avma = strtoull(arguments[1], NULL, 16),
+		.stored_avma = strtoull(arguments[2], NULL, 16),
+		.counted_avma = strtoull(arguments[3], NULL, 16),
+		.end_avma = strtoull(arguments[4], NULL, 16),
+		.turns_avma = strtoull(arguments[5], NULL, 16),
+	};
+}
+
 static void torn(pid_t pid, char **arguments)
 {
-	struct checker c = {.pid = pid};
+	struct checker c = checker_of(pid, arguments);
 	uint64_t wanted = strtoull(arguments[0], NULL, 10);
-	c.loop_avma = strtoull(arguments[1], NULL, 16);
-	c.stored_avma = strtoull(arguments[2], NULL, 16);
-	c.counted_avma = strtoull(arguments[3], NULL, 16);
-	c.end_avma = strtoull(arguments[4], NULL, 16);
-	c.turns_avma = strtoull(arguments[5], NULL, 16);
 	int link_fd = link_to(SW_ITERATE_THREADS, pid, true);
 	while (c.accepted + c.rejected < wanted)
 		window(&c, link_fd);
@@ -503,6 +511,72 @@ static void torn(pid_t pid, char **arguments)
 	printf("windows quiescent=%" PRIu64 " moved_quiescent=%" PRIu64 " disturbed=%" PRIu64
 	       " moved_disturbed=%" PRIu64 " early=%" PRIu64 "\n",
 	       c.quiescent, c.moved_quiescent, c.disturbed, c.moved_disturbed, c.early);
+}
+
+struct tally {
+	uint64_t snapshots, gone, iterator, ptrace, missing, torn, in_loop, without, stopped;
+};
+
+/* A captured thread, in the numbering of DWARF. */
+static void thread_judge(const struct checker *c, const struct sw_thread *t, struct tally *n)
+{
+	enum { RSP = 7, R12 = 12, R13 = 13, R14 = 14 };
+	if (!t->captured) {
+		n->missing++;
+		return;
+	}
+	n->iterator += t->captured_by == SW_CAPTURED_ITERATOR;
+	n->ptrace += t->captured_by == SW_CAPTURED_PTRACE;
+	const struct user_regs_struct regs = {.rip = t->regs.pc_avma,
+					      .rsp = t->regs.val[RSP],
+					      .r12 = t->regs.val[R12],
+					      .r13 = t->regs.val[R13],
+					      .r14 = t->regs.val[R14]};
+	n->in_loop += regs.rip >= c->loop_avma && regs.rip < c->end_avma;
+	size_t below = regs.rsp - t->stack_avma;
+	enum verdict verdict = t->stack_bytes < below ? VERDICT_WITHOUT
+						      : verdict_of(c, &regs, t->stack + below,
+								   t->stack_bytes - below);
+	n->without += verdict == VERDICT_WITHOUT;
+	if (verdict == VERDICT_TORN && n->torn++ < TORN_SHOWN)
+		printf("torn tid=%d by=%s state=%c pc=%#llx sp=%#llx\n", (int) t->tid,
+		       sw_captured_by_name(t->captured_by), t->state, regs.rip, regs.rsp);
+}
+
+static void captured(pid_t pid, char **arguments)
+{
+	struct checker c = checker_of(pid, arguments);
+	uint64_t wanted = strtoull(arguments[0], NULL, 10);
+	const struct sw_snapshot_options options = {.stop = (enum sw_stop_mode) c.turns_avma};
+	struct sw_context *context;
+	struct sw_target *target;
+	struct sw_error error = {0};
+	struct tally n = {0};
+	if (sw_context_create(&context, &error) != 0 || sw_target_open(pid, &target, &error) != 0)
+		fail(&error);
+	while (n.iterator + n.ptrace < wanted) {
+		struct sw_snapshot *snapshot;
+		int r = sw_snapshot_take(context, target, &options, &snapshot, &error);
+		/* It becomes another program, though always the same one: some are caught in that. */
+		if (r == -SW_E_CHANGED || r == -SW_E_EXITED) {
+			n.gone++;
+			continue;
+		}
+		if (r != 0)
+			fail(&error);
+		n.snapshots++;
+		n.stopped += snapshot->n_stopped;
+		for (size_t i = 0; i < snapshot->n_threads; i++)
+			thread_judge(&c, &snapshot->threads[i], &n);
+		sw_snapshot_destroy(snapshot);
+	}
+	printf("captured snapshots=%" PRIu64 " gone=%" PRIu64 " iterator=%" PRIu64
+	       " ptrace=%" PRIu64 " missing=%" PRIu64 " torn=%" PRIu64 " in_loop=%" PRIu64
+	       " without=%" PRIu64 " stopped=%" PRIu64 "\n",
+	       n.snapshots, n.gone, n.iterator, n.ptrace, n.missing, n.torn, n.in_loop, n.without,
+	       n.stopped);
+	sw_target_close(target);
+	sw_context_destroy(context);
 }
 
 int main(int argc, char **argv)
@@ -528,6 +602,8 @@ int main(int argc, char **argv)
 		refuse(argv[2]);
 	else if (strcmp(what, "torn") == 0 && argc == 9)
 		torn(pid, argv + 3);
+	else if (strcmp(what, "captured") == 0 && argc == 9)
+		captured(pid, argv + 3);
 	else
 		errx(2, "see the top of drive_iterate.c");
 	return 0;

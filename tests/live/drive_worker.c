@@ -2,10 +2,11 @@
 /*
  * drive_worker [name=value...]: a broker without a socket: starts the spawner, gives its own
  * capabilities up, and captures what it reads from standard input. Options: user, user_mode, deny,
- * dump_max (bytes). Prints "spawner PID sandbox RESULT", or "error WIRE_NAME MESSAGE".
+ * dump_max (bytes). Prints "spawner PID sandbox RESULT WHY-NO-ITERATOR",
+ * or "error WIRE_NAME MESSAGE".
  *
  * Each line "PID [name=value...]" is one capture. Options: uid, gid, privileged, starttime, symbols,
- * memory_mib, names_ms, stop_ms, pidfd (1: hand a pidfd over; 2: and another pid), deadline_ms (then
+ * memory_mib, names_ms, stop (enum sw_stop_mode), stop_ms, pidfd (1: hand a pidfd over; 2: and another pid), deadline_ms (then
  * the worker is killed). Prints
  *
  *	worker PID		it runs
@@ -71,6 +72,8 @@ static void order_option(struct order *o, const char *word)
 		r->memory_mib = (uint32_t) number;
 	else if (strncmp(word, "names_ms", length) == 0)
 		r->names_timeout_ms = (uint32_t) number;
+	else if (length == 4 && strncmp(word, "stop", length) == 0)
+		r->stop = (uint32_t) number;
 	else if (strncmp(word, "stop_ms", length) == 0)
 		r->max_stop_ms = (uint32_t) number;
 	else if (strncmp(word, "pidfd", length) == 0)
@@ -237,7 +240,7 @@ int main(int argc, char **argv)
 		printf("error %s %s\n", sw_error_wire(sandbox), err.message);
 		return 1;
 	}
-	printf("spawner %d sandbox %d\n", (int) spawner.pid, sandbox);
+	printf("spawner %d sandbox %d %s\n", (int) spawner.pid, sandbox, spawner.iterator_refused);
 	fflush(stdout);
 	for (uint64_t seq = 1; fgets(line, sizeof(line), stdin) != NULL; seq++) {
 		if (strncmp(line, "config ", 7) == 0) {

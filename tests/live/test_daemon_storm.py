@@ -123,7 +123,7 @@ def more(client):
 
 def budget(tap):
     """StopPercent=: a process is not stopped for more than its part of the time."""
-    with Daemon({"MinIntervalSec": 0, "StopPercent": "0.01"}) as daemon, \
+    with Daemon({"MinIntervalSec": 0, "StopPercent": "0.01", "Stop": "always"}) as daemon, \
             Target("threads", 300, 10) as target:
         got = []
         for _ in range(200):

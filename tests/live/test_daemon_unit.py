@@ -12,7 +12,7 @@ import tempfile
 
 from confined import service_of
 from daemon import SNAPWALKD, Daemon, children, refusal
-from harness import BUILD, Tap, Target, no_mounts, tool, wait_until
+from harness import BUILD, Tap, Target, iterator_refused, no_mounts, tool, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNITS = os.path.abspath(os.path.join(HERE, "../../daemon/units"))
@@ -59,6 +59,12 @@ def sandbox(tap):
                       got["dump"]["warnings"])
             names = [f["function"] for s in got["dump"]["stacks"] for f in s["frames"]]
             tap.check("main" in names, "with names")
+            status = daemon.client().call("Status")
+            tap.equal((status.get("iterator_refused", ""), status["stop"]),
+                      (iterator_refused(), "auto"), "the task iterator is loaded, or refused to all")
+            if not iterator_refused():
+                tap.equal({t["captured_by"] for t in got["dump"]["threads"]}, {"iterator"},
+                          "nothing was stopped")
             tap.check(got["summary"]["stored"], "and stored")
             for _ in range(3):
                 daemon.capture(target.pid)
@@ -246,7 +252,8 @@ def units(tap):
     """What the units say is what the manual and the program say."""
     service = service_of(UNIT)
     tap.equal(sorted(" ".join(service["CapabilityBoundingSet"]).split()),
-              ["CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE"], "two capabilities")
+              ["CAP_BPF", "CAP_DAC_READ_SEARCH", "CAP_PERFMON", "CAP_SYS_PTRACE"],
+              "four capabilities")
     tap.equal(service["Type"], ["notify"], "Type=notify")
     tap.check(int(re.sub(r"\D", "", service["WatchdogSec"][0])) > 0, "a watchdog")
     tap.equal(service["User"], ["snapwalk"], "a user of its own")

@@ -103,7 +103,7 @@ def test_journal(tap):
 
 
 def test_configuration(tap):
-    keys = re.findall(r'KEY(?:_WITH)?\("(\w+)"', read("daemon/config/settings.c"))
+    keys = re.findall(r'KEY(?:_\w+)?\("(\w+)"', read("daemon/config/settings.c"))
     documented(tap, "snapwalk.conf.5", keys, "keys of snapwalk.conf")
     sample = re.findall(r"^#?(\w+)=", read("daemon/units/snapwalk.conf"), re.M)
     tap.equal(sorted(set(keys) - set(sample)), [], "keys: each is in the configuration installed")

@@ -10,9 +10,10 @@ import subprocess
 import tempfile
 import time
 
-from harness import TARGETS, Tap, Target, dump, public, state_of, tool, wait_until
+from harness import (TARGETS, Tap, Target, dump, iterator_refused, public, state_of, tool,
+                     wait_until)
 from mutate import Elf, variants
-from safety import held, let_go, median, run_time, status_field
+from safety import held, let_go, median, run_time, status_field, tasks
 from test_hostile import at_rest, code_range, special_files
 from test_kill import THREADS, Storm
 
@@ -20,6 +21,7 @@ DRIVER = os.path.join(TARGETS, "drive_worker")
 NOBODY = 65534
 CAPS_OF_SPAWNER = "0000000000080004"  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
 HOSTILE_FILES, HOSTILE_BATCH = 120, 12
+AUTO, NEVER, ALWAYS = range(3)  # enum sw_stop_mode
 KILLS, CRASHES, HANGS, SPAWNER_KILLS, LATENCY_RUNS = 100, 20, 3, 100, 40
 
 
@@ -34,6 +36,7 @@ class Driver:
         words = self.line()
         if words[:1] == ["spawner"]:
             self.spawner, self.sandbox = int(words[1]), int(words[3])
+            self.iterator_refused = words[4].strip() if len(words) > 4 else ""
         else:
             self.error = words
 
@@ -85,9 +88,8 @@ def whole(tap, driver, pid, what):
     got = driver.capture(pid)
     if not tap.check("report" in got, f"{what}: a dump", got):
         return None
-    tap.check(int(got["resumed"][0]) > 0, f"{what}: the time stopped was said before", got["resumed"])
     tap.equal(got["report"]["timings"]["stopped_us"], int(got["resumed"][0]),
-              f"{what}: the same as in the dump")
+              f"{what}: the time stopped was said before")
     tap.equal(held(pid), [], f"{what}: nothing is held")
     return got["report"]
 
@@ -102,6 +104,53 @@ def same_as_direct(tap):
                   "without names when they are not wanted")
         got = driver.capture(target.pid, "names_ms=1")
         tap.check("report" in got, "a short time limit for names gives a dump too", got)
+
+
+def how_captured(report):
+    return {t["captured_by"] for t in report["threads"]}
+
+
+def stops(tap):
+    """What is asked for is done: the spawner's iterator reaches the worker."""
+    with Target("states", "plain", 20) as target, Driver() as driver:
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
+                   "all threads to wait")
+        for stop, by, count in ((AUTO, "iterator", 0), (NEVER, "iterator", 0), (ALWAYS, "ptrace", 21)):
+            if driver.iterator_refused and stop == NEVER:
+                continue
+            got = driver.capture(target.pid, f"stop={stop}")
+            timings = got["report"]["timings"]
+            if driver.iterator_refused:
+                by, count = "ptrace", 21
+            tap.equal((how_captured(got["report"]), timings["n_stopped"],
+                       timings["stopped_us"] > 0), ({by}, count, count > 0),
+                      f"stop={stop}: threads are captured by {by}")
+        if os.geteuid() == 0:
+            tap.equal(driver.iterator_refused, iterator_refused(), "the spawner has the iterator, or "
+                      "it is refused to all")
+
+
+def without_iterator(tap):
+    """A start without the two capabilities, as under an older unit."""
+    setpriv = tool("setpriv")
+    if os.geteuid() != 0 or setpriv is None:
+        return tap.skip("without the iterator", "not root, or no setpriv",
+                        "sudo, package util-linux")
+    prefix = (setpriv, "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps",
+              "-bpf,-perfmon,-sys_admin")
+    with Target("states", "plain", 20) as target, Driver(prefix=prefix) as driver:
+        why = "the task iterator needs CAP_BPF and CAP_PERFMON"
+        tap.check(driver.iterator_refused.startswith(why), "refused: the broker is told",
+                  driver.iterator_refused)
+        report = whole(tap, driver, target.pid, "refused")
+        tap.equal((how_captured(report), report["timings"]["n_stopped"],
+                   report["timings"]["stopped_why"]), ({"ptrace"}, 21, driver.iterator_refused),
+                  "refused: all threads are stopped, and the dump says why")
+        got = driver.capture(target.pid, f"stop={NEVER}")
+        tap.check(refusal(got) == ("unsupported", "none") and why in " ".join(got["failed"]),
+                  "refused: never stops none, and says why", got)
+        tap.equal(driver.capture(target.pid, f"stop={ALWAYS}")["report"]["timings"].get("stopped_why"),
+                  None, "refused: nothing is said where all were to be stopped")
 
 
 def deep_stack(tap):
@@ -139,8 +188,9 @@ def privileges(tap):
         whole(tap, driver, target.pid, "with these")
         tap.equal(sorted(os.path.basename(os.readlink(f"/proc/{spawner}/fd/{fd}")).split(":")[0]
                          for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
-                  ["anon_inode", "null", "null", "null", "socket"] if root else [],
-                  "the spawner keeps nothing open, of workers neither")
+                  sorted(["anon_inode", "null", "null", "null", "socket"] +
+                         ["anon_inode"] * (not driver.iterator_refused)) if root else [],
+                  "the spawner keeps the iterator open and nothing else, of workers neither")
         wait_until(lambda: not children_of(spawner), "the worker to be reaped")
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 
@@ -159,12 +209,12 @@ def of_user(tap):
 
 
 def ambient(tap):
-    """As the unit starts it: a user with two ambient capabilities."""
+    """As the unit starts it: a user with four ambient capabilities, two of them for the start."""
     setpriv = tool("setpriv")
     if os.geteuid() != 0 or setpriv is None:
         return tap.skip("ambient capabilities", "not root, or no setpriv",
                         "sudo, package util-linux")
-    caps = "+sys_ptrace,+dac_read_search"
+    caps = "+sys_ptrace,+dac_read_search,+bpf,+perfmon"
     prefix = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
               "--bounding-set", "-all," + caps, "--inh-caps", caps, "--ambient-caps", caps)
     with Target("states", "plain", 70) as target, Driver(prefix=prefix) as driver:
@@ -172,7 +222,8 @@ def ambient(tap):
             return
         tap.equal(driver.sandbox, 0, "ambient: as it should be")
         tap.equal(status_field(driver.spawner, driver.spawner, "CapPrm"), CAPS_OF_SPAWNER,
-                  "ambient: the spawner keeps them")
+                  "ambient: the spawner keeps two")
+        tap.equal(driver.iterator_refused, iterator_refused(), "ambient: they load the iterator")
         pid = driver.process.pid
         tap.equal([status_field(pid, pid, f"Cap{k}") for k in ("Prm", "Eff", "Inh", "Amb")],
                   ["0" * 16] * 4, "ambient: the broker none")
@@ -240,9 +291,12 @@ def which_process(tap):
             tap.equal(got.get("report", {}).get("process", {}).get("pid"), target.pid,
                       f"pidfd={how}: the process of the pidfd")
         with Target("states", "plain", 0) as only, Target("states", "trace", only.pid) as tracer:
-            got = driver.capture(only.pid)
+            got = driver.capture(only.pid, f"stop={ALWAYS}")
             tap.equal(got.get("failed", [])[:3], ["already_traced", "none", str(tracer.pid)],
                       "traced by another: who it is")
+            if not driver.iterator_refused:
+                tap.equal(how_captured(driver.capture(only.pid)["report"]), {"iterator"},
+                          "traced by another: captured without a stop")
         target.process.kill()
         wait_until(lambda: status_field(target.pid, target.pid, "State")[:1] == "Z",
                    "the target to be a zombie")
@@ -314,7 +368,7 @@ def at_random(tap, signo, times, what):
         for n in range(10 * times):
             if n >= times and hits >= times // 3:
                 break
-            driver.order(storm.pid)
+            driver.order(storm.pid, f"stop={(AUTO, ALWAYS)[n % 2]}")
             worker = worker_of(driver)
             end = time.perf_counter() + generator.uniform(0, seconds)
             while time.perf_counter() < end:
@@ -347,7 +401,7 @@ def workers_hang(tap):
     with Storm() as storm, Driver() as driver:
         beats, _ = storm.check(tap, [0] * THREADS, "hang: before")
         for n in range(HANGS):
-            driver.order(storm.pid, "deadline_ms=1500")
+            driver.order(storm.pid, "deadline_ms=1500", f"stop={(ALWAYS, AUTO)[n % 2]}")
             send(worker_of(driver), signal.SIGSTOP)
             tap.equal(let_go(storm.pid), [], f"hang {n}: the target is let go")
             got = driver.answer()
@@ -375,7 +429,7 @@ def spawners_killed(tap):
             if n >= SPAWNER_KILLS and hits >= SPAWNER_KILLS // 4:
                 break
             with Driver() as driver:
-                driver.order(storm.pid)
+                driver.order(storm.pid, f"stop={(AUTO, ALWAYS)[n % 2]}")
                 end = time.perf_counter() + generator.uniform(0, seconds)
                 while time.perf_counter() < end:
                     pass
@@ -413,7 +467,7 @@ def latency(tap):
 
 def main():
     tap = Tap()
-    for test in (same_as_direct, deep_stack, privileges, of_user, ambient, permission,
+    for test in (same_as_direct, stops, without_iterator, deep_stack, privileges, of_user, ambient, permission,
                  reload, owner, which_process, limits, hostile_files, workers_killed, workers_crash, workers_hang,
                  spawner_slow, spawners_killed, latency):
         tap.guard(test)

@@ -3,6 +3,7 @@
  * Processes in the states that make a capture hard. The first argument says which:
  *
  *	plain N          N threads that wait
+ *	spin N           N threads that never wait, for ten seconds at most
  *	zombie_leader    the first thread has ended, two others live
  *	vfork_parent     one thread in vfork(): D until its child, which waits, ends ("release")
  *	churn            threads are created and end without a pause ("count" answers how many)
@@ -69,6 +70,23 @@ static void plain(char **argv)
 {
 	for (int i = 0; i < atoi(argv[2]); i++)
 		start(wait_forever, NULL);
+	puts("ready");
+	wait_for_input();
+}
+
+static void *spin_forever(void *arg)
+{
+	for (volatile unsigned long *turns = arg;;)
+		++*turns;
+	return NULL;
+}
+
+static void spin(char **argv)
+{
+	static volatile unsigned long turns;
+	for (int i = 0; i < atoi(argv[2]); i++)
+		start(spin_forever, (void *) &turns);
+	(void) alarm(10); /* whatever becomes of the test */
 	puts("ready");
 	wait_for_input();
 }
@@ -378,6 +396,7 @@ int main(int argc, char **argv)
 		void (*run)(char **argv);
 	} modes[] = {
 		{"plain", 1, plain},
+		{"spin", 1, spin},
 		{"zombie_leader", 0, zombie_leader},
 		{"vfork_parent", 0, vfork_parent},
 		{"churn", 0, churn},

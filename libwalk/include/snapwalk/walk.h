@@ -251,10 +251,12 @@ enum sw_stop_mode {
 struct sw_snapshot_options {
 	enum sw_stop_mode stop;
 	/*
-	 * For somebody without the capabilities for it: a link of the task iterator that is limited
-	 * to the target, made in our pid namespace. Borrowed. 0: it is made here.
+	 * For somebody without the capabilities for it: of sw_iterator_limit() for the target,
+	 * made in our pid namespace. Borrowed. 0: it is made here.
 	 */
 	int iterator_fd;
+	/* Why there is none, in words. It is not tried then. Borrowed; NULL: it is tried. */
+	const char *iterator_refused;
 	uint32_t max_stop_ms; /* default 100 */
 	size_t stack_bytes;   /* per thread, default 256 KiB */
 	size_t total_bytes;   /* all copied memory, default 512 MiB */
@@ -290,13 +292,6 @@ struct sw_snapshot_options {
 SW_PUBLIC int sw_snapshot_take(struct sw_context *ctx, struct sw_target *target,
 			       const struct sw_snapshot_options *options, struct sw_snapshot **ret,
 			       struct sw_error *err);
-
-/**
- * Whether this process may use the task iterator, without which SW_STOP_AUTO stops all threads: loads
- * it, and lets it go.
- * @return 0; -SW_E_NOT_PERMITTED or -SW_E_UNSUPPORTED with the reason in words; -SW_E_NOMEM.
- */
-SW_PUBLIC int sw_iterator_check(struct sw_error *err);
 
 /**
  * A snapshot from an ELF core file.

@@ -267,6 +267,11 @@ static void test_via(void **state)
 	assert_int_equal(o.via, SW_VIA_DAEMON);
 	assert_string_equal(o.socket_path, "/s");
 	sw_options_deinit(&o);
+	good("7 --via daemon --stop never", &o);
+	assert_int_equal(o.via, SW_VIA_DAEMON);
+	assert_int_equal(o.snapshot.stop, SW_STOP_NEVER);
+	assert_true(o.stop_given);
+	sw_options_deinit(&o);
 	/* What only we can do is not asked of the daemon. */
 	good("7 --walk scan", &o);
 	assert_int_equal(o.via, SW_VIA_DIRECT);

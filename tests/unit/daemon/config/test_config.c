@@ -2,6 +2,8 @@
 #include "cleanup.h"
 #include "config/settings.h"
 
+#include <snapwalk/walk.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -76,6 +78,7 @@ static void test_defaults(void **state)
 	assert_null(c->socket_path);
 	assert_true(c->store);
 	assert_false(c->user_mode);
+	assert_int_equal(c->stop, SW_STOP_AUTO);
 	assert_int_equal(c->max_stop_ms, 100);
 	assert_int_equal(c->min_interval_ms, 5000);
 	assert_int_equal(c->stop_percent_x100, 100);
@@ -87,13 +90,15 @@ static void test_values(void **state)
 {
 	struct fixture *f = *state;
 	load(f,
-	     "# comment\n[snapwalkd]\nMaxStopMs = 250\nMinIntervalSec=1.5\nOnDumpTimeoutSec=2min\n"
+	     "# comment\n[snapwalkd]\nStop=Never\nMaxStopMs = "
+	     "250\nMinIntervalSec=1.5\nOnDumpTimeoutSec=2min\n"
 	     "StopPercent=0.25%\nDumpMax=2M\nMaxUse=1G ; why\nMaxAge=2w\nWorkerMemory=2G\n"
 	     "Store=off\nStateDirectory=/srv/dumps\nDeny=ssh-agent uid:12\nDeny=\"/opt/my app\"\n"
 	     "OnDump=/bin/false\nOnDump=/bin/cat \"a b\"\n");
 	const struct sw_config *c = &f->config;
 	assert_int_equal(f->n_said, 0);
 	assert_int_equal(c->n_problems, 0);
+	assert_int_equal(c->stop, SW_STOP_NEVER);
 	assert_int_equal(c->max_stop_ms, 250);
 	assert_int_equal(c->min_interval_ms, 1500);
 	assert_int_equal(c->on_dump_timeout_ms, 120000);
@@ -119,7 +124,8 @@ static void test_problems(void **state)
 	struct fixture *f = *state;
 	load(f,
 	     "[snapwalkd]\nColour=red\nMaxStopMs=0\nMaxStopMs=many\nWorkers=2.5\nStore=perhaps\n"
-	     "StateDirectory=relative\nDeny=\"open\nMaxAge=3 parsecs\nQueue=7\n[gate]\nPort=1\n");
+	     "StateDirectory=relative\nDeny=\"open\nMaxAge=3 parsecs\nQueue=7\nStop=nver\n[gate]\n"
+	     "Port=1\n");
 	static const char *const said[] = {
 		":2: unknown key Colour",
 		":3: MaxStopMs=0: out of range: expected a whole number from 1 to 10000",
@@ -131,7 +137,9 @@ static void test_problems(void **state)
 		"of a program, or uid:N",
 		":9: MaxAge=3 parsecs: not a unit that is known here: expected a time such as 90, "
 		"5min, 2h, 30d or 1w",
-		":12: unknown section [gate]: only [snapwalkd] is known",
+		":11: Stop=nver: none of the words that are known here: expected auto, never or "
+		"always",
+		":13: unknown section [gate]: only [snapwalkd] is known",
 	};
 	assert_int_equal(f->n_said, SW_ARRAY_SIZE(said));
 	assert_int_equal(f->config.n_problems, SW_ARRAY_SIZE(said));

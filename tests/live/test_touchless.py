@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The capture that stops nothing against the one that stops all: the same walks, at most as many stops
+as CPUs, no torn stack, however many threads there are.
+
+SNAPWALK_COPIES=1000000 makes the adversarial test that long; words are the functions to run.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, state_of, tool,
+                     wait_until)
+from safety import tasks
+from test_targets import PLAIN
+
+COPIES = int(os.environ.get("SNAPWALK_COPIES", "12000"))
+MANY = 10_000
+BUSY, BUSY_DUMPS = 100, 4
+AUTO, NEVER = 0, 1  # enum sw_stop_mode
+# Target, arguments, what it is ready with.
+OTHERS = [
+    ("deep", (200,)), ("assembly", ()), ("busy", ()), ("coroutine", ()), ("hanging", ()), ("leaf", ()),
+    ("named", ()), ("nullcall", ()), ("stacks", ()), ("states", ("plain", 20)),
+    ("threads", (20, 10)), ("throwing", ()), ("clock", ()), ("demo", ()),
+    ("jit_example", ()), ("chain_stripped", ()), ("chain_bare", ()), ("chain_musl", ()),
+    ("chain_musl_static", ()), ("blocking", (60000, 60000)), ("restless", (8,)),
+]
+
+
+def walks(report):
+    """{tid: what its walk is}"""
+    stacks = [(s["end"], s["why"], [(f["pc"], f["function"], f["by"], f["trust"], f["kind"],
+                                     f.get("inlined"), f.get("signal")) for f in s["frames"]])
+              for s in report["stacks"]]
+    return {t["tid"]: None if t["stack"] is None else stacks[t["stack"]]
+            for t in report["threads"]}
+
+
+def same_walks(tap):
+    for name, args in [*((name, ()) for name in PLAIN), *OTHERS]:
+        if name == "chain_gold" and not tool("ld.gold"):
+            continue
+        with Target(name, *args) as target:
+            os.kill(target.pid, signal.SIGSTOP)
+            wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} <= {"T", "Z"},
+                       f"{name} to stop")
+            reports = {stop: dump(target.pid, "--symbols", "names", "--timeout", "60000", "--stop",
+                                  stop, status=(0, 3)) for stop in ("always", "auto", "never")}
+            wanted = walks(reports["always"])
+            for stop in ("auto", "never"):
+                report = reports[stop]
+                tap.equal(walks(report), wanted, f"{name}: --stop {stop} as always")
+                tap.equal((report["timings"]["n_stopped"],
+                           {t["captured_by"] for t in report["threads"] if t["captured"]}),
+                          (0, {"iterator"}), f"{name}: --stop {stop} stops nothing")
+            tap.equal({t["captured_by"] for t in reports["always"]["threads"] if t["captured"]},
+                      {"ptrace"}, f"{name}: always stops")
+            os.kill(target.pid, signal.SIGCONT)
+
+
+def wait_places(tap):
+    """What threads wait in is read of few of them, and right for all."""
+    with Target("blocking", 600000, 600000) as target:
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
+                   "all threads to wait")
+        wanted = {}
+        for tid in tasks(target.pid):
+            with open(f"/proc/{target.pid}/task/{tid}/wchan") as file:
+                wanted[tid] = file.read()
+        report = dump(target.pid, "--symbols", "none")
+        tap.equal({t["tid"]: t["wchan"] for t in report["threads"]}, wanted,
+                  f"{len(wanted)} threads wait in {len(set(wanted.values()))} functions: as /proc says")
+        tap.check(len(set(wanted.values())) > 15, "in many", wanted)
+
+
+def busy(tap):
+    """More that run than CPUs: those that wait for one are read, and the rest soon wait, too."""
+    cpus = len(os.sched_getaffinity(0))
+    for stop, most in (("auto", cpus), ("never", 0)):
+        reports = []
+        for _ in range(BUSY_DUMPS):
+            with Target("states", "spin", BUSY) as target:
+                reports.append(dump(target.pid, "--stop", stop, "--symbols", "none", status=(0, 3)))
+        stopped = [r["timings"]["n_stopped"] for r in reports]
+        tap.check(max(stopped) <= most, f"{BUSY} busy threads, {stop}: at most {most} stopped", stopped)
+        missing = [sum(not t["captured"] for t in r["threads"]) for r in reports]
+        tap.check(max(missing) <= (cpus if stop == "never" else 0),
+                  f"{BUSY} busy threads, {stop}: they are there", missing)
+        print(f"# {stop}: stopped {stopped}, missing {missing}", flush=True)
+
+
+def many(tap):
+    """Within the defaults: whatever limits of time and room there are."""
+    with Target("states", "plain", MANY) as target:
+        result = subprocess.run([SNAPWALK,
+                                 str(target.pid), "--json", "--symbols", "names"],
+                                capture_output=True, text=True)
+        tap.equal((result.returncode, result.stderr), (0, ""), f"{MANY} threads: complete")
+        report = json.loads(result.stdout)
+        tap.equal((len(report["threads"]), report["timings"]["n_stopped"],
+                   sum(t["captured"] for t in report["threads"]),
+                   {s["end"] for s in report["stacks"]}),
+                  (MANY + 1, 0, MANY + 1, {"complete"}), f"{MANY} threads: all of them, none stopped")
+        print(f"# {report['timings']}", flush=True)
+
+
+def restless_symbols():
+    symbols = dict(reversed(line.split()[::2]) for line in subprocess.run(
+        [tool("nm"), os.path.join(TARGETS, "restless")], capture_output=True, text=True,
+        check=True).stdout.splitlines() if len(line.split()) == 3)
+    return [symbols[f"restless_{name}"] for name in ("loop", "stored", "counted", "end")]
+
+
+def nothing_torn(tap):
+    """Whole captures of threads that rewrite their stacks, sleep, wake, move, fork, begin, end, and of
+    a process that becomes another."""
+    for stop, how in ((AUTO, "auto"), (NEVER, "never")):
+        with Target("restless", 64) as target:
+            out = subprocess.run([os.path.join(TARGETS, "drive_iterate"), "captured", str(target.pid),
+                                  str(COPIES), *restless_symbols(), str(stop)],
+                                 capture_output=True, text=True)
+        found = re.search(r"^captured (.*)$", out.stdout, re.M)
+        if not tap.check(found, f"{how}: it was captured", (out.stdout, out.stderr)):
+            continue
+        n = {k: int(v) for k, v in (w.split("=") for w in found.group(1).split())}
+        tap.equal(n["torn"], 0, f"{how}: {n['iterator']} stacks by the iterator, {n['ptrace']} by "
+                  "ptrace: 0 torn")
+        tap.check(n["iterator"] > COPIES // 2, f"{how}: most by the iterator", n)
+        tap.check(n["without"] < COPIES // 5, f"{how}: most have a pattern to look at", n)
+        print(f"# {how}: {n}", flush=True)
+
+
+def main():
+    tap = Tap()
+    refused = iterator_refused()
+    if refused:
+        tap.skip("captures without a stop", refused,
+                 "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 6.1 or newer with BTF")
+        tap.done()
+    only = sys.argv[1:]
+    for test in (same_walks, wait_places, busy, many, nothing_torn):
+        if not only or test.__name__ in only:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "capture/waits.h"
+#include "capture/window.h"
+#include "cleanup.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+enum { N = 4, NOBODY = 1 << 22 }; /* above every thread id: PID_MAX_LIMIT */
+
+/* A process that waits, and what a capture of it knows. Threads 1 to 3 are not there: what is said of
+ * them was read of another. */
+struct fixture {
+	pid_t pid;
+	struct sw_context *ctx;
+	struct sw_target target;
+	struct sw_thread threads[N];
+	struct sw_iterate_record records[N];
+	struct sw_window_thread window_threads[N];
+	struct sw_window window;
+	struct sw_take take;
+};
+
+static int fixture_make(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char path[64], text[64] = "";
+	assert_non_null(f);
+	f->pid = fork();
+	if (f->pid == 0)
+		for (;;)
+			pause();
+	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) f->pid);
+	f->target = (struct sw_target){.task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	(void) snprintf(path, sizeof(path), "%d/wchan", (int) f->pid);
+	/* Until it waits the file has "0". */
+	while (sw_proc_read_small(f->target.task_fd, path, text, sizeof(text)) <= 0 ||
+	       strcmp(text, "0") == 0)
+		sched_yield();
+	assert_int_equal(sw_context_create(&f->ctx, NULL), 0);
+	f->take.target = &f->target;
+	assert_int_equal(sw_snapshot_create(f->ctx, &f->take.snap, NULL), 0);
+	f->take.snap->threads = f->threads;
+	f->take.snap->n_threads = N;
+	f->take.window = &f->window;
+	f->window.threads = f->window_threads;
+	f->window.records[0] = f->records;
+	for (int i = 0; i < N; i++) {
+		f->threads[i] =
+			(struct sw_thread){.tid = i == 0 ? f->pid : NOBODY + i, .state = 'S'};
+		f->records[i] =
+			(struct sw_iterate_record){.wait_key = 7, .arrived_ns = 100 + (uint64_t) i};
+		f->window_threads[i].before = (uint32_t) i + 1;
+	}
+	*state = f;
+	return 0;
+}
+
+static int fixture_free(void **state)
+{
+	struct fixture *f = *state;
+	(void) kill(f->pid, SIGKILL);
+	(void) waitpid(f->pid, NULL, 0);
+	f->take.snap->threads = NULL;
+	f->take.snap->n_threads = 0;
+	sw_snapshot_destroy(f->take.snap);
+	sw_context_destroy(f->ctx);
+	(void) close(f->target.task_fd);
+	free(f);
+	return 0;
+}
+
+/* By who waits for longest, in the places where the key is known. */
+static void test_shared(void **state)
+{
+	struct fixture *f = *state;
+	f->records[2].wait_key = 8;
+	f->records[3].wait_key = 0;
+	sw_waits_read(&f->take, f->records, N);
+	assert_string_not_equal(f->threads[0].wchan, "");
+	assert_string_equal(f->threads[1].wchan, f->threads[0].wchan);
+	assert_string_equal(f->threads[2].wchan, "");
+	assert_string_equal(f->threads[3].wchan, "");
+	sw_waits_check(&f->take);
+	assert_string_equal(f->threads[1].wchan, f->threads[0].wchan);
+}
+
+static void test_longest(void **state)
+{
+	struct fixture *f = *state;
+	f->records[3].arrived_ns = 50; /* and it is not there */
+	sw_waits_read(&f->take, f->records, N);
+	assert_string_equal(f->threads[0].wchan, "");
+}
+
+static void test_running(void **state)
+{
+	struct fixture *f = *state;
+	f->threads[1].state = 'R';
+	f->threads[2].state = 'D';
+	sw_waits_read(&f->take, f->records, N);
+	assert_string_equal(f->threads[1].wchan, "");
+	assert_string_equal(f->threads[2].wchan, f->threads[0].wchan);
+}
+
+/* The one that was read may have been at another place by then: all are read by themselves. */
+static void test_moved(void **state)
+{
+	struct fixture *f = *state;
+	sw_waits_read(&f->take, f->records, N);
+	assert_string_not_equal(f->threads[2].wchan, "");
+	f->records[0].n_voluntary++;
+	sw_waits_check(&f->take);
+	assert_string_not_equal(f->threads[0].wchan, "");
+	assert_string_equal(f->threads[2].wchan, "");
+}
+
+static void test_ended(void **state)
+{
+	struct fixture *f = *state;
+	sw_waits_read(&f->take, f->records, N);
+	f->window_threads[0].before = 0;
+	sw_waits_check(&f->take);
+	assert_string_equal(f->threads[2].wchan, "");
+}
+
+/* More places than are kept: the rest is read by itself. */
+static void test_many(void **state)
+{
+	struct fixture *f = *state;
+	enum { MANY = SW_WAITS_MAX + 10 };
+	static struct sw_thread threads[MANY];
+	static struct sw_iterate_record records[MANY];
+	for (int i = 0; i < MANY; i++) {
+		threads[i] = (struct sw_thread){.tid = f->pid, .state = 'S'};
+		records[i] = (struct sw_iterate_record){.wait_key = 1 + (uint64_t) i};
+	}
+	f->take.snap->threads = threads;
+	sw_waits_read(&f->take, records, MANY);
+	for (int i = 0; i < MANY; i++)
+		assert_string_not_equal(threads[i].wchan, "");
+	assert_int_equal(f->take.waits->n, SW_WAITS_MAX);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make, fixture_free)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_shared), TEST(test_longest), TEST(test_running),
+		TEST(test_moved),  TEST(test_ended),   TEST(test_many),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
