@@ -37,7 +37,7 @@ looked_at() {
 # shellcheck disable=SC2086
 looked_at libwalk/stop/run.c $running ptrace pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
-	sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
+	sw_expendable_has_died sw_expendable_run sw_pages_space_is_gone sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
 	sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
 looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
@@ -45,8 +45,9 @@ looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map
-looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_capture_pieces_trim \
+	sw_snapshot_map
+looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present
 # A stacks hook that has its file to itself. Those of most capture hooks have what runs before in theirs.
 looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
 	sw_capture_stack_known sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse

@@ -28,6 +28,7 @@ struct sw_piece {
 	uint8_t *to;
 	int32_t thread; /* whose stack this is; -1: a range of its own */
 	bool cut;       /* there was more */
+	bool absent;    /* pages of it did not come */
 };
 
 /* A runtime or an unwinder whose hooks are called. */

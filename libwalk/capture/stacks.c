@@ -175,6 +175,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 		if (room->hooks[i].stacks != NULL && room->hooks[i].stacks(&capture) < 0)
 			room->room_short = true;
 	}
+	sw_capture_pieces_trim(room);
 	pieces_place(room);
 	sw_capture_pieces_copy(room);
 	for (size_t i = 0; i < room->n_hooks; i++) {

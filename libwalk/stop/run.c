@@ -10,6 +10,7 @@
 #include "stop/stop.h"
 #include "arch/user_regs.h"
 #include "arch/restart.h"
+#include "process/pages.h"
 #include "stop/threads.h"
 #include "stop/wait.h"
 
@@ -26,6 +27,7 @@
 
 enum {
 	LIST_PASSES_MAX = 8,  /* listings until no thread is new */
+	COPY_SLACK_MS = 30,   /* beyond max_stop: it looks at the deadline itself, if it can */
 	HELPER_SLACK_MS = 50, /* beyond max_stop without any progress: the helper is stuck */
 	NS_PER_MS = 1000000,
 };
@@ -112,12 +114,10 @@ static void drop_strangers(struct sw_stop *s)
 	}
 }
 
-/* After an execve the memory that was opened before has no address space any more: a read gives 0
- * bytes. (An error only says that this address is not mapped.) */
+/* After an execve what was opened before has no address space any more. */
 static bool same_program(const struct sw_stop *s)
 {
-	char byte;
-	return s->mem_fd < 0 || pread(s->mem_fd, &byte, 1, (off_t) s->known_avma) != 0;
+	return !sw_pages_space_is_gone(s->pagemap_fd);
 }
 
 static void registers_read(struct sw_stop *s, struct sw_tracee *t)
@@ -189,6 +189,32 @@ static void rehearse(struct sw_stop *s)
 	(void) sw_clock_ns();
 }
 
+static void stopped_job(void *arg)
+{
+	struct sw_stop *s = arg;
+	if (s->realtime)
+		realtime_on();
+	s->stopped(s->arg, s);
+}
+
+/* Reads of the target's memory may wait for pages that never come: not ours, who hold it. */
+static void stopped_call(struct sw_stop *s)
+{
+	int64_t until_ns = sw_clock_ns();
+	if (until_ns < s->deadline_ns)
+		until_ns = s->deadline_ns;
+	until_ns += COPY_SLACK_MS * (int64_t) NS_PER_MS;
+	if (s->expendable == NULL)
+		s->stopped(s->arg, s);
+	else
+		s->stalled = !sw_expendable_run(s->expendable, stopped_job, s, until_ns);
+	if (s->stalled && sw_expendable_has_died(s->expendable))
+		s->died = true;
+	else if (s->stalled)
+		s->timed_out = true;
+	atomic_fetch_add(&s->progress, 1);
+}
+
 static int session(void *arg)
 {
 	struct sw_stop *s = arg;
@@ -216,7 +242,7 @@ static int session(void *arg)
 			if (s->tracees[i].phase == SW_TRACEE_STOPPED)
 				registers_read(s, &s->tracees[i]);
 		if (!s->refused)
-			s->stopped(s->arg, s);
+			stopped_call(s);
 		s->copy_ns = sw_clock_ns() - copy_ns;
 	}
 	release(s);
