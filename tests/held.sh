@@ -37,7 +37,7 @@ looked_at() {
 # shellcheck disable=SC2086
 looked_at libwalk/stop/run.c $running ptrace pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
-	sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
+	sw_pages_space_is_gone sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
 	sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
 looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
@@ -45,15 +45,18 @@ looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_capture_pieces_trim \
+	sw_snapshot_map
+looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_room_fill \
+	sw_expendable_has_died sw_expendable_run
 # sw_window_create(), sw_window_settle(): before and after the helper.
-looked_at libwalk/capture/window.c sw_arena_alloc sw_arena_calloc sw_fail_nomem sw_capture_room_fill \
+looked_at libwalk/capture/window.c sw_arena_alloc sw_arena_calloc sw_fail_nomem sw_capture_reader_fill \
 	sw_capture_room_hooks_used sw_iterate_comm sw_iterate_is_quiescent sw_iterate_is_unchanged \
 	sw_iterate_is_worker sw_iterate_read sw_iterate_registers sw_iterate_state \
 	sw_iterate_waits_ns sw_take_how
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
-looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
+looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present
 # A stacks hook that has its file to itself. Those of most capture hooks have what runs before in theirs.
 looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
 	sw_capture_stack_known sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse

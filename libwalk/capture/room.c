@@ -197,6 +197,7 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 		t->stack_avma = p->avma;
 		t->stack_bytes = p->bytes;
 		t->stack = p->to;
+		t->pages_missing = p->absent;
 		if (p->cut)
 			sw_snapshot_warn(snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
 					 "thread %d (%s): only the first %zu bytes of its stack "
@@ -207,12 +208,19 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 	}
 }
 
-/* The helper died on its way: what it did not finish is taken as not done. Those that found nothing
+static void piece_drop(const struct sw_capture_room *room, struct sw_piece *p)
+{
+	p->absent |= room->stop->stalled && !room->stop->died && p->bytes > 0;
+	p->bytes = 0;
+}
+
+/* The helper died on its way, or pages did not come: what it did not finish is taken as not done. Those
+ * that found nothing
  * then read the memory as it is now, as they do for a core file. */
 static void unfinished_drop(struct sw_capture_room *room)
 {
 	for (size_t i = room->n_copied; i < room->n_pieces; i++)
-		room->pieces[i].bytes = 0;
+		piece_drop(room, &room->pieces[i]);
 	for (size_t i = room->hooks_done; i < room->n_hooks; i++)
 		if (room->hooks[i].in_window != NULL) /* else what it knows is from before */
 			*room->hooks[i].found = NULL;
@@ -222,7 +230,7 @@ void sw_capture_room_finish(struct sw_capture_room *room)
 {
 	struct sw_snapshot *snap = room->snap;
 	struct sw_snapshot_priv *priv = snap->priv;
-	if (!room->stop->finished)
+	if (!room->stop->finished || room->stop->stalled)
 		unfinished_drop(room);
 	for (size_t i = 0; i < room->n_pieces; i++)
 		piece_hand_over(room, &room->pieces[i]);
@@ -231,7 +239,7 @@ void sw_capture_room_finish(struct sw_capture_room *room)
 		sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, SW_E_LIMIT,
 				 "an unwinder's data was not copied in whole");
 	size_t keep = sw_capture_page_up(room->used);
-	if (keep > 0 && keep < priv->pool_bytes) {
+	if (keep > 0 && keep < priv->pool_bytes && !priv->pages.left_behind) {
 		(void) munmap(priv->pool + keep, priv->pool_bytes - keep); /* ours */
 		priv->pool_bytes = keep;
 	}

@@ -2,20 +2,36 @@
 #include "bytes.h"
 #include "process/files.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-enum { COMPARE_BYTES = 4096, COMPARE_MAPS_MAX = 16 };
+enum {
+	COMPARE_BYTES = 4096,
+	COMPARE_MAPS_MAX = 16,
+	COPY_BYTES = 64 << 10,
+	COPY_FILE_MAX =
+		256 << 20,       /* of a file that is copied as its file system may never answer */
+	COPY_PATIENCE_MS = 1000, /* for the whole of it */
+	LOOK_PATIENCE_MS = 250,  /* for its first bytes */
+};
 
 static bool mem_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_live *live = arg;
-	return live->mem_fd >= 0 && sw_pread(live->mem_fd, buffer, length, avma) == length;
+	int mem_fd = live->pages->mem_fd;
+	if (mem_fd < 0)
+		return false;
+	if (!live->direct)
+		return sw_pages_read(live->pages, mem_fd, buffer, length, avma) == length;
+	return sw_pages_present(live->pages, avma, length) == length &&
+	       sw_pread(mem_fd, buffer, length, avma) == length;
 }
 
 /* Opens for reading what an O_PATH descriptor holds, if it is a regular file: the target's owner
@@ -88,9 +104,10 @@ static int open_link(int dirfd, const char *name, const struct sw_map *map)
 	return sw_take_fd(fd);
 }
 
-static int live_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
+/* Waits for the file's file system, whether it answers or not. */
+static int file_open(struct sw_live *live, const struct sw_map *map, const char *path,
+		     bool *ret_deleted)
 {
-	struct sw_live *live = arg;
 	struct stat st;
 	/* A file may really be named "x (deleted)": its identity tells. */
 	sw_cleanup(sw_close_p) int fd = sw_open_in_root(live->root_fd, map->path, 0, &st);
@@ -130,12 +147,122 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	return linked;
 }
 
-void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd, int mem_fd,
-		  const struct sw_snapshot *snap)
+/* Of a file whose file system may never answer: done by an expendable process. */
+struct file_job {
+	struct sw_live live;
+	const struct sw_map *map;
+	const char *path;
+	int copy_fd; /* where its bytes are to go; -1: only the first are looked at */
+	struct stat st;
+	bool deleted, ok;
+};
+
+static void file_job(void *arg)
+{
+	struct file_job *job = arg;
+	uint8_t buffer[COPY_BYTES];
+	struct stat st;
+	sw_cleanup(sw_close_p) int fd = file_open(&job->live, job->map, job->path, &job->deleted);
+	if (fd < 0 || fstat(fd, &st) < 0 || (job->copy_fd >= 0 && st.st_size > COPY_FILE_MAX))
+		return;
+	for (off_t off = 0;;) {
+		ssize_t n = pread(fd, buffer, sizeof(buffer), off);
+		if (n < 0 || off > COPY_FILE_MAX)
+			return;
+		if (n == 0 || job->copy_fd < 0)
+			break;
+		if (!sw_write_all(job->copy_fd, buffer, (size_t) n))
+			return;
+		off += n;
+		st.st_size = off; /* it may say anything: no more than what came is looked at */
+	}
+	job->st = st;
+	job->ok = true;
+}
+
+/* False: it does not answer, or another reason; errno says which. */
+static bool file_try(struct sw_live *live, struct file_job *job, int patience_ms)
+{
+	const int fds[] = {live->live_fd,       live->proc_fd,
+			   live->pages->mem_fd, live->pages->pagemap_fd,
+			   live->root_fd,       live->own_root_fd,
+			   job->copy_fd};
+	struct sw_expendable *e = NULL;
+	errno = EIO;
+	if (live->pages->n_lost >= SW_PAGES_LOST_MAX ||
+	    sw_expendable_start(fds, SW_ARRAY_SIZE(fds), &e, NULL) < 0)
+		return false;
+	job->live = *live;
+	job->live.direct = true;
+	bool came =
+		sw_expendable_run(e, file_job, job, sw_clock_ns() + patience_ms * INT64_C(1000000));
+	/* Lost, it executes nothing more: what it was told stays ours. */
+	(void) sw_expendable_end(e);
+	if (!came) {
+		live->pages->n_lost++;
+		sw_pages_file_stalled(live->pages, job->map);
+	}
+	errno = came ? ENOENT : ETIMEDOUT;
+	return came && job->ok;
+}
+
+static int live_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
+{
+	struct sw_live *live = arg;
+	bool stalled;
+	enum sw_fs_kind kind = sw_pages_file_kind(live->pages, map, &stalled);
+	live->copy_fd = -EBADF; /* whoever has it may have closed it */
+	if (kind == SW_FS_LOCAL)
+		return file_open(live, map, path, ret_deleted);
+	if (stalled) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	/* A network's files are read as they are wanted, once they were seen to come. What a program
+	 * serves is looked at in a copy only, as it may end to answer at any page. */
+	struct file_job job = {.map = map,
+			       .path = path,
+			       .copy_fd = -EBADF,
+			       .deleted = *ret_deleted};
+	sw_cleanup(sw_close_p) int copy_fd =
+		kind == SW_FS_USER ? memfd_create("snapwalk-file", MFD_CLOEXEC) : -EBADF;
+	job.copy_fd = copy_fd;
+	if ((kind == SW_FS_USER && copy_fd < 0) ||
+	    !file_try(live, &job, kind == SW_FS_USER ? COPY_PATIENCE_MS : LOOK_PATIENCE_MS))
+		return -1;
+	*ret_deleted = job.deleted;
+	if (kind != SW_FS_USER)
+		return file_open(live, map, path, ret_deleted);
+	live->copy_fd = copy_fd;
+	live->copied = job.st;
+	return sw_take_fd(copy_fd);
+}
+
+/* A copy is the same file in the next capture. */
+static int live_stat(void *arg, int fd, struct stat *st)
+{
+	const struct sw_live *live = arg;
+	if (fd != live->copy_fd)
+		return fstat(fd, st);
+	*st = live->copied;
+	return 0;
+}
+
+static bool live_stalled(void *arg, const struct sw_map *map)
+{
+	struct sw_live *live = arg;
+	bool stalled;
+	(void) sw_pages_file_kind(live->pages, map, &stalled);
+	return stalled;
+}
+
+void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd,
+		  struct sw_pages *pages, const struct sw_snapshot *snap)
 {
 	*live = (struct sw_live){.live_fd = live_fd,
 				 .proc_fd = target->proc_fd,
-				 .mem_fd = mem_fd,
+				 .pages = pages,
+				 .copy_fd = -EBADF,
 				 .root_fd =
 					 openat(live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC),
 				 .own_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -150,5 +277,9 @@ void sw_live_deinit(struct sw_live *live)
 
 struct sw_opener sw_live_opener(struct sw_live *live)
 {
-	return (struct sw_opener){.open = live_open, .read = mem_read, .arg = live};
+	return (struct sw_opener){.open = live_open,
+				  .read = mem_read,
+				  .arg = live,
+				  .stalled = live_stalled,
+				  .stat = live_stat};
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_PROCESS_FILESYSTEMS_H
+#define SW_PROCESS_FILESYSTEMS_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who answers when a page of a file is wanted, by the file's device: found out without asking them. */
+enum sw_fs_kind {
+	SW_FS_LOCAL,   /* the kernel and a disk */
+	SW_FS_NETWORK, /* a server; mounted by root, and signals end the waits */
+	SW_FS_USER,    /* a program (FUSE), or not known: it may never answer */
+};
+
+struct sw_fs_device {
+	uint32_t major, minor;
+	enum sw_fs_kind kind;
+};
+
+struct sw_filesystems {
+	const struct sw_fs_device *devices; /* the arena's */
+	size_t n;
+};
+
+enum { SW_FS_DEVICES_MAX = 8192 };
+
+/*
+ * Parse the text of /proc/PID/mountinfo (proc(5)). own_namespace: its mounts were made by who may mount
+ * here, so that overlayfs is on what is listed, too; elsewhere anybody puts it on anything.
+ */
+int sw_filesystems_parse(struct sw_arena *arena, const char *text, size_t size, bool own_namespace,
+			 struct sw_filesystems *ret);
+
+/* Of the process whose directory in /proc this is. What cannot be read is not known. */
+int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesystems *ret);
+
+enum sw_fs_kind sw_filesystems_kind(const struct sw_filesystems *fs, uint32_t major,
+				    uint32_t minor);
+
+#endif

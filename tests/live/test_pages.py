@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Memory and files whose pages never come: nobody waits for them while the target is held, nor for
+ever.
+
+SNAPWALK_KILLS=N: how often snapwalk is killed meanwhile, for each kind of memory."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+from daemon import Daemon, Refused
+from harness import SNAPWALK, Tap, Target, state_of, wait_blocked, wait_until
+
+KILLS = int(os.environ.get("SNAPWALK_KILLS", "10"))
+MAX_STOP_MS = 100
+# Seconds of a dump on a machine that is busy with other things; one that waits for pages has no end.
+PATIENCE = 30
+HOWS = ("code", "detached", "stack", "data", "header", "uffd")
+
+
+class Stalled(Target):
+    """Ends with its server, whose end ends all waits: first it, as we might wait, too."""
+
+    def __init__(self, how):
+        super().__init__("stalled", how)
+        self.server = None
+
+    def __enter__(self):
+        super().__enter__()
+        for line in self.lines:
+            word, _, pid = line.partition(" ")
+            if word == "server":
+                self.server = int(pid)
+        return self
+
+    def answer_never_again(self):
+        if self.server is not None:
+            os.kill(self.server, signal.SIGKILL)
+            self.server = None
+
+    def __exit__(self, *exc):
+        self.answer_never_again()
+        super().__exit__(*exc)
+
+
+def finish(process, target):
+    """Its output, or None when it did not end; then it is freed from its wait, and killed."""
+    try:
+        return process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        target.answer_never_again()
+        process.communicate()
+        return None
+
+
+def start(target, *options):
+    return subprocess.Popen([SNAPWALK, "dump", "--json", "--max-stop", str(MAX_STOP_MS),
+                             "--timeout", "5000", *options, str(target.pid)],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def held(pid):
+    return [tid for tid in os.listdir(f"/proc/{pid}/task") if state_of(pid, tid) in "tT"]
+
+
+def test_dump(tap, how):
+    with Stalled(how) as target:
+        wait_blocked(target.pid)
+        out = finish(start(target), target)
+        if not tap.check(out is not None, f"{how}: the command ends"):
+            return
+        report = json.loads(out[0])
+        tap.equal(held(target.pid), [], f"{how}: nothing is held")
+        # The limit, what lies beyond it by design, and a machine that has other things to do.
+        tap.check(report["timings"]["stopped_us"] < (MAX_STOP_MS + 100) * 1000,
+                  f"{how}: held for no longer than the limit and 100 ms",
+                  report["timings"]["stopped_us"])
+        ends = {}
+        for stack in report["stacks"]:
+            for tid in stack["threads"]:
+                ends[tid] = (stack["end"], stack["why"])
+        cut = {end for end in ends.values() if end[0] != "complete"}
+        wanted = {("memory", "its pages did not come")} if how in ("stack", "uffd") else set()
+        tap.equal(cut, wanted, f"{how}: what is missing says why")
+        tap.equal(sum(end[0] == "complete" for end in ends.values()), 5,
+                  f"{how}: all other stacks are whole")
+        said = [w["message"] for w in report["warnings"] if "does not answer" in w["message"]]
+        tap.equal(len(said), 1 if how in ("code", "detached") else 0,
+                  f"{how}: a file system that does not answer is named")
+
+
+def test_healthy(tap):
+    with Stalled("healthy") as target:
+        wait_blocked(target.pid)
+        out = finish(start(target), target)
+        report = json.loads(out[0])
+        tap.equal([w for w in report["warnings"] if w["code"] != "interrupted"], [],
+                  "healthy: a file that a program serves is read")
+        tap.equal({s["end"] for s in report["stacks"]}, {"complete"}, "healthy: all stacks")
+
+
+def test_kill(tap, how):
+    """Whenever it is killed, the target runs again, within what is left of the limit and 100 ms."""
+    instants = random.Random(12)
+    late = []
+    with Stalled(how) as target:
+        wait_blocked(target.pid)
+        for _ in range(KILLS):
+            process = start(target)
+            time.sleep(instants.uniform(0, 0.15))  # the instant is what is tried
+            process.kill()
+            killed = time.monotonic()
+            wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
+            took_ms = (time.monotonic() - killed) * 1000
+            if took_ms > MAX_STOP_MS + 100:
+                late.append(round(took_ms))
+            if finish(process, target) is None:
+                late.append("snapwalk does not end")
+        tap.equal(late, [], f"{how}: killed {KILLS} times, the target runs again")
+
+
+def test_daemon(tap):
+    """One worker: while it looks at such processes, and afterwards, it is there for others."""
+    config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "Workers": 1, "MaxStopMs": MAX_STOP_MS,
+              "TimeoutMs": 20000, "NamesTimeoutMs": 10000}
+    with Daemon(config) as daemon, Target("named") as other:
+        for how in ("code", "stack", "data", "uffd"):
+            with Stalled(how) as target:
+                wait_blocked(target.pid)
+                reply = daemon.client().call("Capture", target={"pid": target.pid})
+                dump = reply["dump"]
+                tap.equal(sum(len(s["threads"]) for s in dump["stacks"]
+                              if s["end"] == "complete"), 5, f"daemon: {how} is captured")
+                tap.equal(held(target.pid), [], f"daemon: {how}: nothing is held")
+                reply = daemon.client().call("Capture", target={"pid": other.pid})
+                tap.check(reply["dump"]["stacks"], f"daemon: after {how}: others are captured")
+
+
+def test_daemon_slot(tap):
+    """A worker that no signal ends: its caller is told at the deadline, and others get its turn."""
+    config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "Workers": 1, "MaxStopMs": MAX_STOP_MS,
+              "TimeoutMs": 2000}
+    with Daemon(config) as daemon, Target("named") as other, Stalled("side") as target:
+        wait_blocked(target.pid)
+        try:
+            daemon.client().call("Capture", target={"pid": target.pid})
+            told = "a dump"
+        except Refused as refused:
+            told = refused.name
+        tap.equal(told, "Timeout", "slot: the caller is told at the deadline")
+        status = daemon.client().call("Status")
+        tap.equal(status["capturing"], 0, "slot: it is free although the worker is still there")
+        reply = daemon.client().call("Capture", target={"pid": other.pid})
+        tap.check(reply["dump"]["stacks"], "slot: others are captured")
+        try:
+            daemon.client().call("Capture", target={"pid": target.pid})
+            told = "a dump"
+        except Refused as refused:
+            told = (refused.name, refused.parameters.get("why"))
+        tap.equal(told, ("Busy", "target"), "slot: the same process is not tried again meanwhile")
+
+
+def main():
+    tap = Tap()
+    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
+        tap.skip("pages", "a file system of one's own needs root and /dev/fuse")
+        tap.done()
+    for how in HOWS:
+        tap.guard(lambda t, h=how: test_dump(t, h))
+    tap.guard(test_healthy)
+    for how in HOWS:
+        tap.guard(lambda t, h=how: test_kill(t, h))
+    tap.guard(test_daemon)
+    tap.guard(test_daemon_slot)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
