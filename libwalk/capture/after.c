@@ -297,5 +297,6 @@ int sw_take_after(struct sw_take *take)
 	if (r == 0)
 		r = add_loaded(take);
 	sw_snapshot_index(snap);
+	sw_pages_opener_end(&snap->priv->pages);
 	return r;
 }

@@ -29,16 +29,17 @@ static const char *keep_text(struct sw_take *take, const char *s, size_t length)
 static const char *exe_path(struct sw_take *take)
 {
 	char text[PATH_TEXT_MAX];
-	struct stat st;
+	struct statx st;
 	ssize_t n = readlinkat(take->live_fd, "exe", text, sizeof(text) - 1);
 	if (n <= 0)
 		return "";
 	text[n] = '\0';
 	size_t length;
 	const struct sw_map map = {.path = text};
-	/* Asked only if need be: the answer is its file system's. */
-	if (!sw_map_path_deleted(&map, &length) || fstatat(take->live_fd, "exe", &st, 0) < 0 ||
-	    st.st_nlink > 0)
+	/* Its file system is not asked: it may not answer. */
+	if (!sw_map_path_deleted(&map, &length) ||
+	    statx(take->live_fd, "exe", AT_STATX_DONT_SYNC, STATX_NLINK, &st) < 0 ||
+	    st.stx_nlink > 0)
 		length = (size_t) n;
 	return keep_text(take, text, length);
 }
@@ -151,6 +152,7 @@ int sw_take_before(struct sw_take *take)
 	    (errno == EACCES || errno == EPERM || sw_errno_is_shortage(errno)))
 		return cannot_open(take, "mem");
 	take->stop.mem_fd = snap->priv->mem_fd;
+	snap->priv->pages.live_fd = take->live_fd;
 	snap->priv->pages.mem_fd = snap->priv->mem_fd;
 	snap->priv->pages.pagemap_fd = openat(take->live_fd, "pagemap", O_RDONLY | O_CLOEXEC);
 	if (snap->priv->pages.pagemap_fd < 0 && sw_errno_is_shortage(errno))
@@ -163,7 +165,6 @@ int sw_take_before(struct sw_take *take)
 	if (r < 0)
 		return r;
 	take->room->proc_fd = take->target->proc_fd;
-	take->room->live_fd = take->live_fd;
 	sw_capture_room_prepare(take->room, take->tables);
 	take->room->reader = sw_pages_reader(&snap->priv->pages);
 	take->stop.arg = take->room;

@@ -9,14 +9,13 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
+#include "process/guarded.h"
 #include "process/proc.h"
-#include "process/target.h"
 #include "snapshot/live.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 enum { POOL_MIN_BYTES = 1 << 20 };
 
@@ -106,13 +105,10 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	return 0;
 }
 
-static int open_in_root(struct sw_capture *capture, const char *path)
+static int open_in_root(struct sw_capture *capture, const char *path, struct stat *st)
 {
-	const struct sw_capture_room *room = capture->arg;
-	struct stat st;
-	sw_cleanup(sw_close_p) int root_fd =
-		openat(room->live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd >= 0 ? sw_open_in_root(root_fd, path, O_NOFOLLOW, &st) : -1;
+	struct sw_pages *pages = &capture->snap->priv->pages;
+	return sw_guarded_open(pages, SW_ROOT_TARGETS, path, O_NOFOLLOW, SW_GUARDED_COPY, st);
 }
 
 static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)

@@ -47,10 +47,10 @@ struct sw_hook {
 /* Memory for what is copied in a stop, set aside before it. Stacks are packed one after the other
  * into one large mapping, of which only what is used becomes real. */
 struct sw_capture_room {
-	struct sw_snapshot *snap;     /* borrowed */
-	struct sw_stop *stop;         /* borrowed */
-	struct sw_expendable *reader; /* borrowed: copies; NULL: it cannot be had */
-	int proc_fd, live_fd; /* borrowed: /proc/PID, and that of a thread that has memory */
+	struct sw_snapshot *snap;            /* borrowed */
+	struct sw_stop *stop;                /* borrowed */
+	struct sw_expendable *reader;        /* borrowed: copies; NULL: it cannot be had */
+	int proc_fd;                         /* borrowed: /proc/PID */
 	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
 	size_t n_hooks;
 	struct sw_capture capture; /* what they get, but for what is their own */

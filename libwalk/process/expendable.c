@@ -171,6 +171,20 @@ ssize_t sw_expendable_pread(struct sw_expendable *e, int fd, void *buffer, size_
 	return e->got;
 }
 
+static void close_job(void *arg)
+{
+	(void) close(*(const int *) arg); /* read only, or copied */
+}
+
+int sw_expendable_take_fd(struct sw_expendable *e, int fd)
+{
+	int ours = (int) syscall(SYS_pidfd_getfd, e->pidfd, fd, 0); /* Linux 5.6; close on exec */
+	int error = errno;
+	(void) sw_expendable_run(e, close_job, &fd, sw_clock_ns() + NS_PER_S); /* or at its end */
+	errno = error;
+	return ours;
+}
+
 bool sw_expendable_is_lost(const struct sw_expendable *e)
 {
 	return e->lost;

@@ -38,6 +38,9 @@ enum { SW_EXPENDABLE_READ_BYTES = 64 << 10 };
 ssize_t sw_expendable_pread(struct sw_expendable *e, int fd, void *buffer, size_t bytes,
 			    uint64_t off, int64_t deadline_ns);
 
+/* A descriptor of its own that a job left open: it is ours from now on. -1 with errno. */
+int sw_expendable_take_fd(struct sw_expendable *e, int fd);
+
 bool sw_expendable_is_lost(const struct sw_expendable *e);
 /* Lost as somebody killed it. */
 bool sw_expendable_has_died(const struct sw_expendable *e);

@@ -24,10 +24,6 @@ struct sw_opener {
 	int (*stat)(void *arg, int fd, struct stat *st);
 };
 
-/* Opens a regular file for reading below a root directory, where the links inside lead; with
- * O_NOFOLLOW in flags the last name must be no link. Its fd and *st, or -1 with errno. */
-int sw_open_in_root(int root_fd, const char *path, int flags, struct stat *st);
-
 /* The opener of a running process. */
 struct sw_live {
 	int live_fd; /* borrowed: sw_target_live_fd() */

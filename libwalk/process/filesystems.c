@@ -2,9 +2,11 @@
 #include "process/filesystems.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "process/proc.h"
 #include "text.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +27,17 @@ static bool is_one_of(const char *const *names, const char *type, size_t length)
 
 static enum sw_fs_kind kind_of(const char *type, size_t length, bool own_namespace)
 {
-	static const char *const local[] = {"ext2",  "ext3",     "ext4",    "xfs",      "btrfs",
-					    "f2fs",  "tmpfs",    "ramfs",   "devtmpfs", "proc",
-					    "zfs",   "squashfs", "erofs",   "bcachefs", "vfat",
-					    "exfat", "ntfs3",    "iso9660", "udf",      "hugetlbfs",
-					    "sysfs", "rootfs",   "jfs",     "nilfs2",   NULL};
+	static const char *const local[] = {"ext2",     "ext3",      "ext4",     "xfs",
+					    "btrfs",    "f2fs",      "tmpfs",    "ramfs",
+					    "devtmpfs", "proc",      "zfs",      "squashfs",
+					    "erofs",    "bcachefs",  "vfat",     "exfat",
+					    "ntfs3",    "iso9660",   "udf",      "hugetlbfs",
+					    "sysfs",    "rootfs",    "jfs",      "nilfs2",
+					    "cgroup",   "cgroup2",   "devpts",   "mqueue",
+					    "debugfs",  "tracefs",   "bpf",      "securityfs",
+					    "configfs", "pstore",    "fusectl",  "binfmt_misc",
+					    "nsfs",     "selinuxfs", "efivarfs", "hfsplus",
+					    "ubifs",    "reiserfs",  NULL};
 	static const char *const network[] = {"nfs",  "nfs4", "cifs",   "smb3",     "9p",
 					      "ceph", "afs",  "lustre", "virtiofs", NULL};
 	static const char *const stacked[] = {"overlay", "ecryptfs", NULL};
@@ -45,16 +53,16 @@ static bool line_parse(const char *line, size_t length, bool own_namespace,
 		       struct sw_fs_device *ret)
 {
 	char copy[LINE_LENGTH_MAX];
-	unsigned major, minor;
+	unsigned mount, major, minor;
 	if (length >= sizeof(copy))
 		return false;
 	memcpy(copy, line, length);
 	copy[length] = '\0';
 	const char *type = strstr(copy, " - ");
-	if (type == NULL || sscanf(copy, "%*u %*u %u:%u ", &major, &minor) != 2)
+	if (type == NULL || sscanf(copy, "%u %*u %u:%u ", &mount, &major, &minor) != 3)
 		return false;
 	type += 3;
-	*ret = (struct sw_fs_device){major, minor,
+	*ret = (struct sw_fs_device){mount, major, minor,
 				     kind_of(type, strcspn(type, " "), own_namespace)};
 	return true;
 }
@@ -113,6 +121,60 @@ static bool is_memory(uint32_t major, uint32_t minor)
 	struct stat st;
 	sw_cleanup(sw_close_p) int fd = memfd_create("snapwalk", MFD_CLOEXEC);
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == makedev(major, minor);
+}
+
+/* proc(5): "mnt_id" of fdinfo, Linux 3.15; statx(2) has it since 5.8. */
+static uint64_t mount_of(int fd)
+{
+	char name[48], text[512];
+	(void) snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd); /* fits */
+	uint64_t mount = 0;
+	const char *at = sw_proc_read_small(AT_FDCWD, name, text, sizeof(text)) > 0
+				 ? strstr(text, "mnt_id:")
+				 : NULL;
+	if (at != NULL)
+		(void) sscanf(at, "mnt_id: %" SCNu64, &mount); /* or it stays 0 */
+	return mount;
+}
+
+bool sw_filesystems_file(int fd, struct sw_fs_file *ret)
+{
+	struct statx stx;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
+		return false;
+	*ret = (struct sw_fs_file){stx.stx_dev_major, stx.stx_dev_minor, 0};
+	if (ret->major == 0)
+		ret->mount = (stx.stx_mask & STATX_MNT_ID) ? stx.stx_mnt_id : mount_of(fd);
+	return true;
+}
+
+bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_file *file,
+			 enum sw_fs_kind *ret)
+{
+	for (size_t i = 0; i < fs->n; i++) {
+		const struct sw_fs_device *d = &fs->devices[i];
+		if (file->mount != 0 ? d->mount == file->mount
+				     : d->major == file->major && d->minor == file->minor) {
+			*ret = d->kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum sw_fs_kind sw_filesystems_link_kind(int proc_fd, const char *name)
+{
+	sw_cleanup(sw_arena_deinit) struct sw_arena arena = {0};
+	sw_cleanup(sw_close_p) int fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
+	struct sw_fs_file file;
+	struct sw_filesystems fs;
+	enum sw_fs_kind kind;
+	if (fd < 0 || !sw_filesystems_file(fd, &file) || file.major != 0)
+		return SW_FS_LOCAL; /* where it is refused nobody waits */
+	if (sw_filesystems_read(&arena, proc_fd, &fs) == 0 &&
+	    sw_filesystems_find(&fs, &file, &kind))
+		return kind;
+	return is_memory(file.major, file.minor) ? SW_FS_LOCAL : SW_FS_USER;
 }
 
 enum sw_fs_kind sw_filesystems_kind(const struct sw_filesystems *fs, uint32_t major, uint32_t minor)

@@ -16,6 +16,7 @@ enum sw_fs_kind {
 };
 
 struct sw_fs_device {
+	uint64_t mount; /* mountinfo's mount ID */
 	uint32_t major, minor;
 	enum sw_fs_kind kind;
 };
@@ -36,6 +37,23 @@ int sw_filesystems_parse(struct sw_arena *arena, const char *text, size_t size, 
 
 /* Of the process whose directory in /proc this is. What cannot be read is not known. */
 int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesystems *ret);
+
+/*
+ * Of an open file, which is not asked itself, also O_PATH: its device, and its mount, as a btrfs
+ * subvolume has a device that is listed nowhere.
+ */
+struct sw_fs_file {
+	uint32_t major, minor;
+	uint64_t mount; /* mountinfo's mount ID; 0: not known */
+};
+bool sw_filesystems_file(int fd, struct sw_fs_file *ret);
+
+/* False: it is not listed. */
+bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_file *file,
+			 enum sw_fs_kind *ret);
+
+/* The kind of that link of /proc/PID, "exe", without asking its file system. */
+enum sw_fs_kind sw_filesystems_link_kind(int proc_fd, const char *name);
 
 enum sw_fs_kind sw_filesystems_kind(const struct sw_filesystems *fs, uint32_t major,
 				    uint32_t minor);

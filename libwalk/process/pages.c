@@ -6,6 +6,7 @@
 #include "errors.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,17 +21,23 @@ enum {
 /* Documentation/admin-guide/mm/pagemap.rst, v6.1. */
 static const uint64_t PAGE_PRESENT = UINT64_C(1) << 63;
 
-/* A read of mem would wait for the page, and hold the target's mmap_lock meanwhile: mm/memory.c v6.1,
- * __access_remote_vm(). One of pagemap only looks: fs/proc/task_mmu.c v6.1, pagemap_read(). */
+/*
+ * A read of mem would wait for the page, and hold the target's mmap_lock meanwhile: mm/memory.c v6.1,
+ * __access_remote_vm(). One of pagemap only looks, and one of a part of an entry is EINVAL before it
+ * takes that lock, which the target may hold for ever: fs/proc/task_mmu.c v6.1, pagemap_read().
+ */
 bool sw_pages_space_is_gone(int pagemap_fd)
 {
-	uint64_t entry;
-	return pagemap_fd >= 0 && pread(pagemap_fd, &entry, sizeof(entry), 0) == 0;
+	uint8_t part;
+	return pagemap_fd >= 0 && pread(pagemap_fd, &part, sizeof(part), 0) == 0;
 }
 
 void sw_pages_init(struct sw_pages *pages)
 {
-	*pages = (struct sw_pages){.mem_fd = -EBADF, .pagemap_fd = -EBADF};
+	*pages = (struct sw_pages){.live_fd = -EBADF,
+				   .proc_fd = -EBADF,
+				   .mem_fd = -EBADF,
+				   .pagemap_fd = -EBADF};
 }
 
 /* False: it is left behind. What it reads for us goes to its own memory, but in the window. */
@@ -45,6 +52,7 @@ void sw_pages_deinit(struct sw_pages *pages)
 {
 	bool after_window = pages->confined;
 	pages->left_behind |= !reader_end(pages) && !after_window;
+	sw_pages_opener_end(pages);
 	sw_close_p(&pages->pagemap_fd);
 }
 
@@ -75,10 +83,50 @@ static enum sw_fs_kind map_kind(struct sw_pages *pages, const struct sw_map *map
 	return sw_filesystems_kind(&pages->fs, map->dev_major, map->dev_minor);
 }
 
+static int mounts_read(struct sw_pages *pages, bool ours)
+{
+	struct sw_filesystems *fs = ours ? &pages->our_fs : &pages->fs;
+	bool *known = ours ? &pages->our_fs_known : &pages->fs_known;
+	if (*known || pages->arena == NULL)
+		return 0;
+	*known = true; /* tried once */
+	sw_cleanup(sw_close_p) int self_fd =
+		ours ? open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+	return sw_filesystems_read(pages->arena, ours ? self_fd : pages->proc_fd, fs);
+}
+
+enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd)
+{
+	struct sw_fs_file file;
+	enum sw_fs_kind kind;
+	if (!sw_filesystems_file(fd, &file))
+		return SW_FS_USER;
+	if (file.major != 0)
+		return SW_FS_LOCAL;
+	if (mounts_read(pages, false) == 0 && sw_filesystems_find(&pages->fs, &file, &kind))
+		return kind;
+	if (mounts_read(pages, true) == 0 && sw_filesystems_find(&pages->our_fs, &file, &kind))
+		return kind;
+	return sw_filesystems_kind(&pages->fs, file.major, file.minor);
+}
+
+bool sw_pages_mounts_are_local(struct sw_pages *pages, bool ours)
+{
+	const struct sw_filesystems *fs = ours ? &pages->our_fs : &pages->fs;
+	if (mounts_read(pages, ours) < 0 || fs->n == 0)
+		return false;
+	for (size_t i = 0; i < fs->n; i++)
+		if (fs->devices[i].kind != SW_FS_LOCAL)
+			return false;
+	return true;
+}
+
 int sw_pages_classify(struct sw_pages *pages, struct sw_arena *arena, int proc_fd,
 		      const struct sw_map *maps, size_t n_maps)
 {
 	char status[STATUS_TEXT_MAX];
+	pages->arena = arena;
+	pages->proc_fd = proc_fd;
 	uint64_t swapped_kib = 0;
 	const struct sw_map *local = NULL;
 	if (sw_proc_read_small(proc_fd, "status", status, sizeof(status)) > 0 &&
@@ -93,9 +141,8 @@ int sw_pages_classify(struct sw_pages *pages, struct sw_arena *arena, int proc_f
 		if (!has_file(map) || map->dev_major != 0 ||
 		    (local != NULL && local->dev_minor == map->dev_minor))
 			continue;
-		if (!pages->fs_known && sw_filesystems_read(arena, proc_fd, &pages->fs) < 0)
+		if (mounts_read(pages, false) < 0)
 			return -SW_E_NOMEM;
-		pages->fs_known = true;
 		enum sw_fs_kind kind = map_kind(pages, map);
 		if (kind == SW_FS_LOCAL) {
 			local = map;
@@ -186,6 +233,31 @@ struct sw_expendable *sw_pages_reader(struct sw_pages *pages)
 void sw_pages_reader_drop(struct sw_pages *pages)
 {
 	pages->left_behind |= !reader_end(pages);
+	pages->n_lost++;
+}
+
+struct sw_expendable *sw_pages_opener(struct sw_pages *pages)
+{
+	const int fds[] = {pages->live_fd, pages->proc_fd};
+	/* It asks both, and may not allocate. */
+	(void) mounts_read(pages, false);
+	(void) mounts_read(pages, true);
+	if (pages->opener == NULL && pages->n_lost < SW_PAGES_LOST_MAX &&
+	    sw_expendable_start(fds, SW_ARRAY_SIZE(fds), &pages->opener, NULL) < 0)
+		return NULL;
+	return pages->opener;
+}
+
+/* It writes to nothing but its own stack: that it is left behind is no harm. */
+void sw_pages_opener_end(struct sw_pages *pages)
+{
+	(void) sw_expendable_end(pages->opener);
+	pages->opener = NULL;
+}
+
+void sw_pages_opener_drop(struct sw_pages *pages)
+{
+	sw_pages_opener_end(pages);
 	pages->n_lost++;
 }
 

@@ -20,7 +20,10 @@ struct sw_pages_slow {
 enum { SW_PAGES_LOST_MAX = 4 };
 
 struct sw_pages {
+	int live_fd;                /* borrowed: sw_target_live_fd(), for the opener */
 	int mem_fd;                 /* borrowed: /proc/PID/mem, for the reader */
+	int proc_fd;                /* borrowed: of the thread that is looked through */
+	struct sw_arena *arena;     /* borrowed */
 	int pagemap_fd;             /* owned: /proc/PID/pagemap; -EBADF when it is refused */
 	bool swapped;               /* some of its anonymous memory is in the swap */
 	bool swap_stalled;          /* and did not come from there */
@@ -31,9 +34,10 @@ struct sw_pages {
 	unsigned n_lost;            /* readers */
 	struct sw_pages_slow *slow; /* the arena's; sorted */
 	size_t n_slow;
-	struct sw_filesystems fs;
-	bool fs_known;
+	struct sw_filesystems fs, our_fs; /* where it is, and where we are */
+	bool fs_known, our_fs_known;
 	struct sw_expendable *reader; /* owned */
+	struct sw_expendable *opener; /* owned: process/guarded.h */
 };
 
 void sw_pages_init(struct sw_pages *pages);
@@ -52,6 +56,17 @@ size_t sw_pages_present(const struct sw_pages *pages, uint64_t avma, size_t byte
 /* As sw_pread() of mem_fd, /proc/PID/mem, but of files that may not answer only what is in memory. errno
  * is ETIMEDOUT when pages do not come. */
 size_t sw_pages_read(struct sw_pages *pages, int mem_fd, void *buffer, size_t bytes, uint64_t avma);
+
+/* Who answers for an open file, as far as the target's mounts and ours tell; it is not asked itself. */
+enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd);
+/* Whether nobody else answers for what is mounted where the target is, or where we are. */
+bool sw_pages_mounts_are_local(struct sw_pages *pages, bool ours);
+
+/* Opens for us; started when it is first needed. NULL: too many were lost. */
+struct sw_expendable *sw_pages_opener(struct sw_pages *pages);
+void sw_pages_opener_drop(struct sw_pages *pages);
+/* Before privileges are given up. */
+void sw_pages_opener_end(struct sw_pages *pages);
 
 /* A file's kind, by the device of its mapping; *ret_stalled: it does not answer. */
 enum sw_fs_kind sw_pages_file_kind(const struct sw_pages *pages, const struct sw_map *map,

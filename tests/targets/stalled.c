@@ -11,6 +11,8 @@
  *	uffd	a thread whose sp is in memory that userfaultfd(2) serves
  *	healthy	like code, but the file's server answers
  *	side	the directory of its perf map; no file is mapped
+ *	over	a file on tmpfs, mapped as code, but its name leads to the server
+ *	program	the program itself, whose pages are in memory
  *	detached	like code, but the file is on no mount any more
  *
  * The file is on FUSE. Its server is a process of its own, "server PID": it reads what it is asked,
@@ -36,7 +38,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-enum { PAGE = 4096, PAGES = 16, FILE_BYTES = PAGES * PAGE, THREADS = 4, NODE = 2 };
+enum { PAGE = 4096, PAGES = 16, PROGRAM_BYTES_MAX = 4 << 20, FILE_BYTES = PAGES * PAGE, THREADS = 4, NODE = 2 };
 
 /* GDB manual, "JIT Compilation Interface". */
 struct jit_descriptor {
@@ -50,6 +52,10 @@ static __attribute__((noreturn)) void die(const char *what)
 	fprintf(stderr, "stalled: %s: %s\n", what, strerror(errno));
 	exit(77);
 }
+
+/* What the server's file holds; FILE_BYTES zeros, or a program. */
+static uint8_t contents[PROGRAM_BYTES_MAX];
+static size_t contents_bytes = FILE_BYTES;
 
 /* ---- the server ------------------------------------------------------------------------------- */
 
@@ -66,7 +72,7 @@ static void reply(int fd, uint64_t unique, int error, const void *data, size_t s
 static struct fuse_attr attr_of(uint64_t node)
 {
 	return (struct fuse_attr){.ino = node,
-				  .size = node == NODE ? FILE_BYTES : 0,
+				  .size = node == NODE ? contents_bytes : 0,
 				  .mode = node == NODE ? S_IFREG | 0755 : S_IFDIR | 0755,
 				  .nlink = 1,
 				  .blksize = PAGE};
@@ -74,7 +80,6 @@ static struct fuse_attr attr_of(uint64_t node)
 
 static void answer(int fd, const struct fuse_in_header *in, const void *arg)
 {
-	static uint8_t zeros[FILE_BYTES];
 	struct fuse_attr_out attr = {.attr_valid = 3600, .attr = attr_of(in->nodeid)};
 	struct fuse_entry_out entry = {.nodeid = NODE,
 				       .entry_valid = 3600,
@@ -92,7 +97,12 @@ static void answer(int fd, const struct fuse_in_header *in, const void *arg)
 	case FUSE_LOOKUP: reply(fd, in->unique, 0, &entry, sizeof(entry)); break;
 	case FUSE_GETATTR: reply(fd, in->unique, 0, &attr, sizeof(attr)); break;
 	case FUSE_OPEN: reply(fd, in->unique, 0, &opened, sizeof(opened)); break;
-	case FUSE_READ: reply(fd, in->unique, 0, zeros, want->size); break;
+	case FUSE_READ: {
+		size_t left = want->offset < contents_bytes ? contents_bytes - want->offset : 0;
+		reply(fd, in->unique, 0, contents + (contents_bytes - left),
+		      want->size < left ? want->size : left);
+		break;
+	}
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT: break;
@@ -124,20 +134,27 @@ static __attribute__((noreturn)) void serve(int fd, int stall_fd, pid_t parent)
 	}
 }
 
+static void namespace_make(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/mnt", "tmpfs", 0, NULL) < 0)
+		die("mount namespace");
+}
+
 /* The file; *ret_stall_fd: a byte written there ends the answers. */
-static int file_make(const char *path, int *ret_stall_fd)
+static int file_make_at(const char *path, int *ret_stall_fd)
 {
 	char options[128], name[64];
 	int stall[2], fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		die("/dev/fuse");
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", "/mnt", "tmpfs", 0, NULL) < 0 || pipe(stall) < 0)
-		die("mount namespace");
+	if (pipe(stall) < 0)
+		die("pipe");
 	(void) snprintf(options, sizeof(options),
 			"fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
 	if (mount("stalled", path, "fuse.stalled", MS_NOSUID | MS_NODEV, options) < 0)
 		die("mount");
+	(void) fflush(stdout);
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
 		serve(fd, stall[0], parent);
@@ -151,6 +168,12 @@ static int file_make(const char *path, int *ret_stall_fd)
 		die(name);
 	*ret_stall_fd = stall[1];
 	return file_fd;
+}
+
+static int file_make(const char *path, int *ret_stall_fd)
+{
+	namespace_make();
+	return file_make_at(path, ret_stall_fd);
 }
 
 static void *file_map(int prot, bool stall)
@@ -204,9 +227,45 @@ static void *uffd_map(void)
 	return p;
 }
 
+/* A file on tmpfs, of which the name leads to the server by now. */
+static void over_map(void)
+{
+	static const char name[] = "/mnt/file";
+	int stall_fd;
+	namespace_make();
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+	if (fd < 0 || ftruncate(fd, FILE_BYTES) < 0 ||
+	    mmap(NULL, FILE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		die(name);
+	(void) close(file_make_at("/mnt", &stall_fd));
+	if (write(stall_fd, "x", 1) != 1)
+		die("write");
+}
+
+/* This program once more, from the server; "program FD" then ends its answers. */
+static void program_execute(void)
+{
+	int stall_fd, self_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(self_fd, contents, sizeof(contents));
+	if (n <= 0 || n == sizeof(contents))
+		die("its own program");
+	contents_bytes = (size_t) n;
+	int fd = file_make("/mnt", &stall_fd);
+	/* All its pages are in memory from now on, and stay there with it. */
+	if (mmap(NULL, (size_t) n, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0) == MAP_FAILED)
+		die("mmap");
+	char number[16];
+	(void) snprintf(number, sizeof(number), "%d", stall_fd);
+	(void) fflush(stdout);
+	execl("/mnt/file", "stalled", "program", number, (char *) NULL);
+	die("execve");
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
+	if (strcmp(how, "program") == 0 && argc == 2)
+		program_execute();
 	for (int i = 0; i < THREADS; i++)
 		thread(wait_here, NULL);
 	if (strcmp(how, "code") == 0 || strcmp(how, "healthy") == 0) {
@@ -233,6 +292,11 @@ int main(int argc, char **argv)
 		    mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
 			    MAP_FAILED)
 			die("code");
+	} else if (strcmp(how, "over") == 0) {
+		over_map();
+	} else if (strcmp(how, "program") == 0) {
+		if (mlockall(MCL_CURRENT) < 0 || write(atoi(argv[2]), "x", 1) != 1)
+			die("program");
 	} else if (strcmp(how, "uffd") == 0) {
 		thread(wait_on_stack, uffd_map());
 	} else {
