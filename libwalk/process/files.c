@@ -158,13 +158,23 @@ static void file_job(void *arg)
 				    : pread(fd, &byte, 1, 0) >= 0;
 }
 
-/* False: it does not answer, or another reason; errno says which. */
-static bool file_try(struct sw_live *live, struct file_job *job, int patience_ms)
+static bool file_run(struct sw_expendable *e, struct file_job *job, int copy_fd, int patience_ms)
 {
-	const int fds[] = {live->live_fd,       live->proc_fd,
-			   live->pages->mem_fd, live->pages->pagemap_fd,
-			   live->root_fd,       live->own_root_fd,
-			   job->copy_fd};
+	job->copy_fd = copy_fd;
+	job->ok = false;
+	return sw_expendable_run(e, file_job, job, sw_clock_ns() + patience_ms * INT64_C(1000000));
+}
+
+/* False: it does not answer, or another reason; errno says which. */
+static bool file_try(struct sw_live *live, struct file_job *job, int copy_fd)
+{
+	const int fds[] = {live->live_fd,
+			   live->proc_fd,
+			   live->pages->mem_fd,
+			   live->pages->pagemap_fd,
+			   live->root_fd,
+			   live->own_root_fd,
+			   copy_fd};
 	struct sw_expendable *e = NULL;
 	errno = EIO;
 	if (live->pages->n_lost >= SW_PAGES_LOST_MAX ||
@@ -172,8 +182,10 @@ static bool file_try(struct sw_live *live, struct file_job *job, int patience_ms
 		return false;
 	job->live = *live;
 	job->live.direct = true;
-	bool came =
-		sw_expendable_run(e, file_job, job, sw_clock_ns() + patience_ms * INT64_C(1000000));
+	/* Who gives one byte is waited for longer. */
+	bool came = file_run(e, job, -EBADF, LOOK_PATIENCE_MS);
+	if (came && job->ok && copy_fd >= 0)
+		came = file_run(e, job, copy_fd, COPY_PATIENCE_MS);
 	/* Lost, it executes nothing more: what it was told stays ours. */
 	(void) sw_expendable_end(e);
 	if (!came) {
@@ -204,9 +216,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 			       .deleted = *ret_deleted};
 	sw_cleanup(sw_close_p) int copy_fd =
 		kind == SW_FS_USER ? memfd_create("snapwalk-file", MFD_CLOEXEC) : -EBADF;
-	job.copy_fd = copy_fd;
-	if ((kind == SW_FS_USER && copy_fd < 0) ||
-	    !file_try(live, &job, kind == SW_FS_USER ? COPY_PATIENCE_MS : LOOK_PATIENCE_MS))
+	if ((kind == SW_FS_USER && copy_fd < 0) || !file_try(live, &job, copy_fd))
 		return -1;
 	*ret_deleted = job.deleted;
 	if (kind != SW_FS_USER) {

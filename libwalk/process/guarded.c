@@ -12,8 +12,8 @@
 
 enum {
 	PIECE_BYTES = 64 << 10,
-	OPEN_MS = 250,
-	COPY_MS = 1000, /* for the whole of it */
+	OPEN_MS = 250,  /* to its first answer */
+	COPY_MS = 1000, /* from then on, for the whole of it */
 	AGAIN_MS = 50,  /* where one did not answer before */
 	CACHED = 0x20,  /* RESOLVE_CACHED, Linux 5.12; not in older headers */
 };
@@ -171,7 +171,12 @@ int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path,
 			       .flags = flags,
 			       .what = what,
 			       .fd = -EBADF};
+	job.what = SW_GUARDED_LOCAL;
 	int fd = open_apart(pages, &job);
+	if (fd < 0 && errno == EXDEV && what == SW_GUARDED_COPY) { /* it answers */
+		job.what = what;
+		fd = open_apart(pages, &job);
+	}
 	if (fd >= 0)
 		*st = job.st;
 	return fd;

@@ -4,6 +4,7 @@
 ever.
 
 SNAPWALK_KILLS=N: how often snapwalk is killed meanwhile, for each kind of memory."""
+import contextlib
 import json
 import os
 import random
@@ -146,6 +147,36 @@ def test_daemon(tap):
                 tap.check(reply["dump"]["stacks"], f"daemon: after {how}: others are captured")
 
 
+def test_kill_daemon(tap, how):
+    """Its worker, or all of it: the target runs again, and the next capture is made."""
+    instants = random.Random(13)
+    late = []
+    config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "MaxStopMs": MAX_STOP_MS,
+              "TimeoutMs": 20000}
+    with Daemon(config) as daemon, Stalled(how) as target:
+        wait_blocked(target.pid)
+        for i in range(KILLS):
+            with daemon.client() as client:
+                client.send("Capture", {"target": {"pid": target.pid}})
+                workers = wait_until(daemon.workers, "a worker", PATIENCE)
+                time.sleep(instants.uniform(0, 0.15))  # the instant is what is tried
+                for pid in workers if i % 4 else [daemon.pid]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                killed = time.monotonic()
+                wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
+                took_ms = (time.monotonic() - killed) * 1000
+                if took_ms > MAX_STOP_MS + 100:
+                    late.append(round(took_ms))
+            if i % 4 == 0:
+                daemon.stop(signal.SIGKILL)
+                daemon.start()
+        tap.equal(late, [], f"daemon, {how}: killed {KILLS} times, the target runs again")
+        status = wait_until(lambda: (s := daemon.status())["capturing"] == 0 and s,
+                            "all captures to end", PATIENCE)
+        tap.equal(status["capturing"], 0, f"daemon, {how}: no place is lost")
+
+
 def main():
     tap = Tap()
     if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
@@ -159,6 +190,8 @@ def main():
         for stop in STOPS:
             tap.guard(lambda t, h=how, s=stop: test_kill(t, h, s))
     tap.guard(test_daemon)
+    for how in ("code", "stack", "data"):
+        tap.guard(lambda t, h=how: test_kill_daemon(t, h))
     tap.done()
 
 
