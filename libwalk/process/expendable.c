@@ -36,7 +36,7 @@ struct sw_expendable {
 	int pidfd; /* owned */
 	int fds[SW_EXPENDABLE_FDS_MAX];
 	size_t n_fds;
-	bool lost, died, confined;
+	bool lost, died, confined, quits;
 	/* Of sw_expendable_pread(). */
 	int fd, error;
 	uint64_t off;
@@ -125,7 +125,7 @@ bool sw_expendable_run(struct sw_expendable *e, void (*job)(void *arg), void *ar
 		       int64_t deadline_ns)
 {
 	int looks = 0;
-	if (e->lost)
+	if (e->lost || e->quits)
 		return false;
 	e->job = job;
 	e->arg = arg;
@@ -227,20 +227,29 @@ static bool end_wait(struct sw_expendable *e)
 	return poll(&end, 1, END_MS) > 0;
 }
 
+void sw_expendable_quit(struct sw_expendable *e)
+{
+	if (e->quits)
+		return;
+	e->quits = true;
+	atomic_store(&e->turn, TURN_QUIT);
+	(void) sw_futex(&e->turn, FUTEX_WAKE, 1, NULL); /* or it has not come to its wait */
+}
+
 /* A confined one is not killed: its caller may be confined, too. It dies with us. */
 bool sw_expendable_end(struct sw_expendable *e)
 {
 	if (e == NULL)
 		return true;
+	bool told = e->quits; /* long ago: its caller may be confined by now */
 	if (!e->lost) {
-		atomic_store(&e->turn, TURN_QUIT);
-		(void) sw_futex(&e->turn, FUTEX_WAKE, 1, NULL); /* or it has not come to its wait */
+		sw_expendable_quit(e);
 	} else if (!e->confined) {
 		(void) kill(e->pid, SIGKILL); /* ours, not yet waited for: the pid is right */
 	}
 	bool ended = end_wait(e);
 	/* Starved of its turns, perhaps, and not waiting: from now on it executes nothing. */
-	if (!ended && !e->lost && !e->confined)
+	if (!ended && !told && !e->lost && !e->confined)
 		(void) kill(e->pid, SIGKILL);
 	sw_close_p(&e->pidfd);
 	if (!ended)

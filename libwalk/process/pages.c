@@ -52,6 +52,7 @@ void sw_pages_deinit(struct sw_pages *pages)
 {
 	bool after_window = pages->confined;
 	pages->left_behind |= !reader_end(pages) && !after_window;
+	(void) sw_expendable_end(pages->ending); /* it writes nothing any more */
 	sw_pages_opener_end(pages);
 	sw_close_p(&pages->pagemap_fd);
 }
@@ -264,8 +265,13 @@ void sw_pages_opener_drop(struct sw_pages *pages)
 void sw_pages_settle(struct sw_pages *pages)
 {
 	bool wanted = pages->swapped || pages->n_slow > 0;
-	if (pages->reader != NULL && (!wanted || sw_expendable_is_lost(pages->reader)))
+	if (pages->reader != NULL && sw_expendable_is_lost(pages->reader)) {
 		sw_pages_reader_drop(pages);
+	} else if (pages->reader != NULL && !wanted) {
+		sw_expendable_quit(pages->reader);
+		pages->ending = pages->reader;
+		pages->reader = NULL;
+	}
 	struct sw_expendable *reader = wanted ? sw_pages_reader(pages) : NULL;
 	if (reader != NULL && !sw_expendable_confine(reader))
 		(void) reader_end(pages); /* at once, as it waits for nothing */

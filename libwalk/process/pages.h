@@ -37,6 +37,7 @@ struct sw_pages {
 	struct sw_filesystems fs, our_fs; /* where it is, and where we are */
 	bool fs_known, our_fs_known;
 	struct sw_expendable *reader; /* owned */
+	struct sw_expendable *ending; /* owned: the window's, which has done its work */
 	struct sw_expendable *opener; /* owned: process/guarded.h */
 };
 
