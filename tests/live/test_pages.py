@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import time
@@ -109,6 +110,22 @@ def test_healthy(tap):
         tap.equal({s["end"] for s in report["stacks"]}, {"complete"}, "healthy: all stacks")
 
 
+def answered(client):
+    return select.select([client.socket], [], [], 0)[0]
+
+
+@contextlib.contextmanager
+def ahead_of_others():
+    """What is measured is when the target runs, not when we do, on a machine that is busy."""
+    lowest = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, lowest)
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 def test_kill(tap, how, stop):
     """Whenever it is killed, the target runs again, within what is left of the limit and 100 ms."""
     instants = random.Random(12)
@@ -118,10 +135,11 @@ def test_kill(tap, how, stop):
         for _ in range(KILLS):
             process = start(target, stop)
             time.sleep(instants.uniform(0, 0.15))  # the instant is what is tried
-            process.kill()
-            killed = time.monotonic()
-            wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
-            took_ms = (time.monotonic() - killed) * 1000
+            with ahead_of_others():
+                process.kill()
+                killed = time.monotonic()
+                wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
+                took_ms = (time.monotonic() - killed) * 1000
             if took_ms > MAX_STOP_MS + 100:
                 late.append(round(took_ms))
             if finish(process, target) is None:
@@ -158,14 +176,16 @@ def test_kill_daemon(tap, how):
         for i in range(KILLS):
             with daemon.client() as client:
                 client.send("Capture", {"target": {"pid": target.pid}})
-                workers = wait_until(daemon.workers, "a worker", PATIENCE)
+                # On a busy machine it may have come and gone.
+                wait_until(lambda c=client: daemon.workers() or answered(c), "a worker", PATIENCE)
                 time.sleep(instants.uniform(0, 0.15))  # the instant is what is tried
-                for pid in workers if i % 4 else [daemon.pid]:
+                for pid in daemon.workers() if i % 4 else [daemon.pid]:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                killed = time.monotonic()
-                wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
-                took_ms = (time.monotonic() - killed) * 1000
+                with ahead_of_others():
+                    killed = time.monotonic()
+                    wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
+                    took_ms = (time.monotonic() - killed) * 1000
                 if took_ms > MAX_STOP_MS + 100:
                     late.append(round(took_ms))
             if i % 4 == 0:

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include <snapwalk/clock.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,6 +120,17 @@ static void test_kinds(void **state)
 	assert_int_equal(sw_filesystems_kind(&own, 0, 43), SW_FS_USER);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 4095), SW_FS_USER); /* on no mount */
 	assert_int_equal(sw_filesystems_kind(&own, 8, 1), SW_FS_LOCAL);
+	/* By its mount, whatever its device: a btrfs subvolume's is not listed. */
+	enum sw_fs_kind kind = SW_FS_LOCAL;
+	struct sw_fs_file file = {.major = 0, .minor = 99, .mount = 37};
+	assert_true(sw_filesystems_find(&own, &file, &kind));
+	assert_int_equal(kind, SW_FS_NETWORK);
+	file = (struct sw_fs_file){.major = 0, .minor = 22, .mount = 99};
+	assert_false(sw_filesystems_find(&own, &file, &kind));
+	file.mount = 0; /* not told */
+	assert_true(sw_filesystems_find(&own, &file, &kind));
+	assert_int_equal(kind, SW_FS_LOCAL);
+	assert_int_equal(sw_filesystems_link_kind(-EBADF, "exe"), SW_FS_LOCAL);
 	sw_arena_deinit(&arena);
 }
 
