@@ -280,10 +280,8 @@ check-fresh:
 	@SUITE=$(or $(SUITE),bookworm) RUNS=$(or $(RUNS),1) BUSY=$(or $(BUSY),0) tests/fresh.sh
 
 # ---- checks of the sources ---------------------------------------------------------------------
-SOURCES_C := $(wildcard libwalk/*/*.[ch] libwalk/*/*/*.[ch] libwalk/include/snapwalk/*.h \
-	symbolizer/*.[ch] symbolizer/include/snapwalk/*.h protocol/*.[ch] \
-	protocol/include/snapwalk/*.h cli/*.[ch] daemon/*.[ch] daemon/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/bench/*.[ch] \
-	tests/live/*.[ch])
+SOURCES_C = $(shell find libwalk symbolizer protocol cli daemon tests/unit tests/fuzz tests/bench tests/live \
+	-name '*.[ch]')
 
 .PHONY: fmt fmt-check lint layers
 fmt:
@@ -294,11 +292,17 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
-layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_DAEMON) $(OBJ_GATE)
+layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk/formats "$(INC_FORMATS)" \
 		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
-		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)'
+		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)' \
+		--headers --public libwalk/include/snapwalk --machine x86_64
+	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
+		--public symbolizer/include/snapwalk --order 'include/snapwalk .'
+	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
+		--public protocol/include/snapwalk --order 'include/snapwalk . report pipeline'
+	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common daemon,doctor,hook .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 

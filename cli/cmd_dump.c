@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All threads of one or several targets, once: by ourselves or through the daemon. */
 #include "commands.h"
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/dump.h"
+#include "daemon/complaint.h"
 #include "deliver.h"
 #include "obtain.h"
 

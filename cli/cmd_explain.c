@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is known of an address: module, unwinders' entries, symbol. */
 #include "commands.h"
-#include "complain.h"
+#include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
 #include "text.h"

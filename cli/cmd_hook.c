@@ -4,10 +4,13 @@
  * when none listens and there is a place for the dump.
  */
 #include "commands.h"
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/dump.h"
+#include "daemon/complaint.h"
 #include "deliver.h"
 #include "errors.h"
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 #include "obtain.h"
 
 #include <snapwalk/clock.h>

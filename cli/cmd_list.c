@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The dumps that the daemon keeps, newest first. */
 #include "commands.h"
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/row.h"
+#include "daemon/complaint.h"
+#include "common/option_values.h"
 
 #include <errno.h>
 #include <string.h>

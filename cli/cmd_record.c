@@ -4,7 +4,7 @@
  * everything that is read of the running process for that is recorded, too.
  */
 #include "commands.h"
-#include "complain.h"
+#include "common/complain.h"
 #include "obtain.h"
 
 #include <snapwalk/clock.h>

@@ -4,7 +4,7 @@
  * bounded: the pause between two captures grows with what they cost it.
  */
 #include "commands.h"
-#include "complain.h"
+#include "common/complain.h"
 #include "errors.h"
 #include "folded.h"
 #include "obtain.h"

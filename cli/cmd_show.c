@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Dumps that the daemon keeps, printed like new ones. */
 #include "commands.h"
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/dump.h"
+#include "daemon/complaint.h"
 #include "deliver.h"
 
 static int show_one(const struct sw_options *options, struct sw_delivery *delivery, const char *id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The second opinion: one snapshot, walked by us and by libunwind, compared frame by frame. */
 #include "commands.h"
-#include "complain.h"
+#include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
 #include "text.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A line for each new dump, until the daemon or the reader ends. */
 #include "commands.h"
-#include "daemon.h"
+#include "daemon/call.h"
+#include "daemon/row.h"
+#include "daemon/complaint.h"
 
 #include <errno.h>
 #include <string.h>

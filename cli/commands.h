@@ -2,7 +2,7 @@
 #ifndef SW_CLI_COMMANDS_H
 #define SW_CLI_COMMANDS_H
 
-#include "options.h"
+#include "common/options.h"
 
 /* One per file cmd_NAME.c; main.c has the table. Each returns an exit status. */
 int sw_cmd_dump(const struct sw_options *options);

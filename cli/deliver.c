@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "deliver.h"
 #include "cleanup.h"
-#include "complain.h"
+#include "common/complain.h"
 
 #include <string.h>
 

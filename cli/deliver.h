@@ -2,7 +2,7 @@
 #ifndef SW_CLI_DELIVER_H
 #define SW_CLI_DELIVER_H
 
-#include "options.h"
+#include "common/options.h"
 #include "output.h"
 
 /* Reports on their way out, wherever they come from: one file or standard output for all. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "commands.h"
-#include "complain.h"
+#include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
 

@@ -2,7 +2,7 @@
 /* TARGET words to processes. */
 #include "select.h"
 #include "cleanup.h"
-#include "complain.h"
+#include "common/complain.h"
 #include "errors.h"
 #include "arena.h"
 #include "text.h"

@@ -2,7 +2,7 @@
 #ifndef SW_CLI_SELECT_H
 #define SW_CLI_SELECT_H
 
-#include "options.h"
+#include "common/options.h"
 
 /* One thing to capture: a process, a core file or a fixture. */
 struct sw_subject {

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "json.h"
 
+#include <errno.h>
 #include <json-c/linkhash.h>
 #include <locale.h>
 #include <math.h>
@@ -98,4 +99,34 @@ int sw_json_object_parse(const char *text, size_t size, unsigned depth_max,
 			 struct json_object **ret, struct sw_error *err)
 {
 	return sw_json_object_read(text, size, depth_max, false, ret, err);
+}
+
+/*
+ * json-c 0.16 to 0.19 does not look whether its buffer could grow (json_object.c, json_escape_str()
+ * and json_object_object_to_json_string()): what does not fit is left out and the text given as
+ * good. All that tells is errno, which realloc() sets when it fails. It may also be left from an
+ * attempt inside a malloc() that succeeded in the end, hence the second try: the buffer is kept, so
+ * that one which was large enough does not grow again.
+ */
+static const char *serialise(struct json_object *element, size_t *ret_size)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		errno = 0;
+		const char *text = json_object_to_json_string_length(
+			element, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, ret_size);
+		if (text != NULL && errno == 0)
+			return text;
+	}
+	return NULL;
+}
+
+void sw_json_object_append(struct sw_text *text, struct json_object *element)
+{
+	size_t size;
+	const char *line = element == NULL ? NULL : serialise(element, &size);
+	if (line != NULL)
+		sw_text_append(text, line, size);
+	else
+		text->failed = true;
+	(void) json_object_put(element); /* NULL is legal */
 }

@@ -3,8 +3,8 @@
 #include "varlink_message.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "report_json.h"
 #include "utf8.h"
+#include "json_object.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ static void make_valid(struct sw_text *text)
 int sw_varlink_message_text(struct json_object *message, char **ret_message, size_t *ret_size)
 {
 	struct sw_text text = {0};
-	sw_report_json_append(&text, message);
+	sw_json_object_append(&text, message);
 	make_valid(&text);
 	int r = text.failed ? -SW_E_NOMEM : 0;
 	if (r == 0 && text.size > SW_VARLINK_MESSAGE_MAX)

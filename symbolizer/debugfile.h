@@ -2,7 +2,19 @@
 #ifndef SW_DEBUGFILE_H
 #define SW_DEBUGFILE_H
 
-#include "provider.h"
+#include "unit.h"
+
+/* Bytes that a unit keeps open: a mapped file or decompressed data. */
+struct sw_image {
+	struct sw_bytes bytes;
+	bool mapped; /* munmap, else free */
+	int fd;      /* owned; of a mapped file, to map it once more */
+};
+
+void sw_image_deinit(struct sw_image *image);
+/* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
+ * directory or cannot be opened. Nothing but a regular file is ever opened: names may be hostile. */
+bool sw_image_map(struct sw_image *image, const char *directory, const char *name);
 
 /* A module's separate debug file, or the knowledge that there is none. */
 struct sw_debugfile {
@@ -13,6 +25,7 @@ struct sw_debugfile {
 
 /* The unit's separate debug file, looked for once; NULL when there is none. */
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir);
+void sw_debugfile_destroy(struct sw_debugfile *file);
 
 /* debug_dir/.build-id/ab/cdef….debug, if it has that build-id itself. image is the caller's. */
 bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,

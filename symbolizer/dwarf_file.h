@@ -3,6 +3,7 @@
 #define SW_DWARF_FILE_H
 
 #include "provider.h"
+#include "unit.h"
 
 #include <elfutils/libdw.h>
 

@@ -3,6 +3,7 @@
 #define SW_PE_TARGET_H
 
 #include "provider.h"
+#include "unit.h"
 
 /*
  * Which of a PE file's symbols names an address. Neither COFF symbols nor exports say how long a

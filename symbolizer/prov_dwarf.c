@@ -7,6 +7,7 @@
 #include "debugfile.h"
 #include "dwarf_names.h"
 #include "dwarf_scopes.h"
+#include "providers.h"
 
 #include <dwarf.h>
 

@@ -6,6 +6,8 @@
 #include "cleanup.h"
 #include "deadline.h"
 #include "symtab.h"
+#include "debugfile.h"
+#include "providers.h"
 
 #include <lzma.h>
 

@@ -4,6 +4,7 @@
  */
 #include "pe_target.h"
 #include "symtab.h"
+#include "providers.h"
 
 enum {
 	EXPORTS_MAX = 1 << 16, /* ordinals have 16 bits */

@@ -3,6 +3,7 @@
  * Names that the unwinder of a frame knows: managed methods, JIT-compiled code.
  */
 #include "provider.h"
+#include "providers.h"
 
 #include <string.h>
 

@@ -3,15 +3,13 @@
 #define SW_PROVIDER_H
 
 #include "arena.h"
-#include "elf_file.h"
-#include "map.h"
-#include "pe_file.h"
 
 #include <snapwalk/symbolize.h>
 
 /*
  * How to add a symbol provider: write prov_NAME.c with a `const struct sw_provider_ops`, name it in
- * providers.c's table at its place in the order of preference, add a unit test and a fuzzer for what
+ * providers.h and in the table of providers.c at its place in the order of preference, add a unit test
+ * and a fuzzer for what
  * it parses. Nothing else has to change.
  *
  * A provider answers in one or more of three ways, each optional:
@@ -22,8 +20,6 @@
  *		everywhere.
  * The target is running and never looked at. Everything in a module's image is hostile.
  */
-
-enum { SW_PROVIDERS_MAX = 16 };
 
 /* The best function symbol that starts at or before an address, without a size that proves it. */
 struct sw_label {
@@ -63,44 +59,7 @@ struct sw_request {
 	int64_t deadline_ns; /* 0: none */
 };
 
-/* Bytes that a unit keeps open: a mapped file or decompressed data. */
-struct sw_image {
-	struct sw_bytes bytes;
-	bool mapped; /* munmap, else free */
-	int fd;      /* owned; of a mapped file, to map it once more */
-};
-
-void sw_image_deinit(struct sw_image *image);
-/* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
- * directory or cannot be opened. Nothing but a regular file is ever opened: names may be hostile. */
-bool sw_image_map(struct sw_image *image, const char *directory, const char *name);
-
-struct sw_provider_ops;
-
-/* A module as the symbolizer sees it. Lives as long as the symbolizer; everything lazy is tried
- * once and remembers its failure. */
-struct sw_unit {
-	struct sw_module *module; /* borrowed from the context */
-	uint32_t kind;            /* 1 << enum sw_module_kind */
-	bool elf_tried, is_elf;
-	struct sw_elf elf; /* its image */
-	bool pe_tried, is_pe;
-	struct sw_pe_file pe; /* the same, when it is a PE file */
-	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */
-	enum sw_symbol_source source; /* the best used so far */
-	struct sw_map64 by_svma;      /* -> index into entries */
-	struct sw_entry *entries;     /* owned */
-	size_t n_entries, capacity;
-	uint64_t generation;          /* of the last call that asked for one of its addresses */
-	void *slot[SW_PROVIDERS_MAX]; /* the provider's own; freed by its forget */
-};
-
-/* The ELF view of the module's image, or NULL. */
-const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
-/* The PE view of it, or NULL. */
-const struct sw_pe_file *sw_unit_pe(struct sw_unit *unit);
-/* The slot of a provider of the table. */
-void **sw_unit_slot(struct sw_unit *unit, const struct sw_provider_ops *ops);
+struct sw_unit;
 
 struct sw_provider_ops {
 	const char *name;
@@ -124,11 +83,5 @@ struct sw_provider_ops {
 	/* Optional. Frees a slot that is not NULL. */
 	void (*forget)(void *slot);
 };
-
-extern const struct sw_provider_ops *const sw_providers[];
-extern const size_t sw_n_providers;
-
-extern const struct sw_provider_ops sw_prov_runtime, sw_prov_symtab, sw_prov_debugfile,
-	sw_prov_dynsym, sw_prov_minidebug, sw_prov_pe, sw_prov_dwarf;
 
 #endif

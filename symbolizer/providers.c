@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "provider.h"
+#include "providers.h"
+#include "prov_symtab.h"
+#include "unit.h"
 #include "cleanup.h"
 
 /*

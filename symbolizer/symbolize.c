@@ -8,6 +8,7 @@
 #include "deadline.h"
 #include "errors.h"
 #include "arena.h"
+#include "providers.h"
 
 #include <string.h>
 

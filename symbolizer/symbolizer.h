@@ -2,7 +2,8 @@
 #ifndef SW_SYMBOLIZER_H
 #define SW_SYMBOLIZER_H
 
-#include "unit.h"
+#include "arena.h"
+#include "entries.h"
 
 /* What is kept from one snapshot to the next: a unit for each module, and the strings of all results. */
 struct sw_symbolizer {

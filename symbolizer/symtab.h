@@ -3,6 +3,7 @@
 #define SW_SYMTAB_H
 
 #include "provider.h"
+#include "unit.h"
 
 /*
  * One pass over a symbol table for all wanted addresses. Sorting or indexing the table first costs

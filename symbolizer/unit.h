@@ -2,28 +2,36 @@
 #ifndef SW_UNIT_H
 #define SW_UNIT_H
 
-#include "provider.h"
+#include "elf_file.h"
+#include "map.h"
+#include "pe_file.h"
 
-/* What is known of one address of a module. Kept across snapshots. */
-struct sw_entry {
-	uint64_t svma;
-	const struct sw_symbol *symbols; /* innermost first; borrowed from the symbolizer's arena */
-	size_t n_symbols;
-	bool named, lined;   /* looked up, whether something was found or not */
-	uint64_t generation; /* of the last call that asked for it */
+#include <snapwalk/symbolize.h>
+
+enum { SW_PROVIDERS_MAX = 16 };
+
+/* A module as the symbolizer sees it. Lives as long as the symbolizer; everything lazy is tried
+ * once and remembers its failure. */
+struct sw_unit {
+	struct sw_module *module; /* borrowed from the context */
+	uint32_t kind;            /* 1 << enum sw_module_kind */
+	bool elf_tried, is_elf;
+	struct sw_elf elf; /* its image */
+	bool pe_tried, is_pe;
+	struct sw_pe_file pe; /* the same, when it is a PE file */
+	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */
+	enum sw_symbol_source source; /* the best used so far */
+	struct sw_map64 by_svma;      /* -> index into entries */
+	struct sw_entry *entries;     /* owned */
+	size_t n_entries, capacity;
+	uint64_t generation;            /* of the last call that asked for one of its addresses */
+	struct sw_debugfile *debugfile; /* owned: debugfile.h; NULL: not looked for */
+	void *slot[SW_PROVIDERS_MAX];   /* the provider's own; freed by its forget */
 };
 
-struct sw_unit *sw_unit_create(struct sw_module *module);
-void sw_unit_destroy(struct sw_unit *unit);
-
-/* The entry for the address, made if there is none; its index in *ret. 0 or -SW_E_NOMEM. */
-int sw_unit_entry(struct sw_unit *unit, uint64_t svma, size_t *ret);
-
-/*
- * Looks up what the current generation asks for and does not have yet. Entries that the deadline
- * left out stay as they were. 0 or -SW_E_NOMEM.
- */
-int sw_unit_names(struct sw_unit *unit, const struct sw_request *request);
-int sw_unit_lines(struct sw_unit *unit, const struct sw_request *request);
+/* The ELF view of the module's image, or NULL. */
+const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
+/* The PE view of it, or NULL. */
+const struct sw_pe_file *sw_unit_pe(struct sw_unit *unit);
 
 #endif

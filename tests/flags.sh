@@ -40,10 +40,10 @@ for name in "${names[@]}"; do
 	result $? "$name: builds without a warning"
 	! grep -q 'warning:' <(grep -v '^lto-wrapper' log)
 	result $? "$name: no warning of the linker either"
-	for test in "build-$name"/tests/unit/test_*; do
-		[ -x "$test" ] || continue
+	find "build-$name/tests/unit" -name 'test_*' -type f -perm -u+x | sort >programs
+	while read -r -u 3 test; do
 		timeout 600 "$test" >log 2>&1
 		result $? "$name: ${test##*/}"
-	done
+	done 3<programs
 done
 echo "1..$number"

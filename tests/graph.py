@@ -18,7 +18,9 @@ more than --group members, (c) folders with more than --most files, (d) folders 
 With --sources: objects whose source is gone do not count, a source without an object is a fault,
 includes follow the same order, and files with .c and .h count for (c), else objects.
 With --headers: what others use of a source is declared in the header of the same name, or in those of
-the --public folders; a source that has a single function for others may be without a header.
+the --public folders; a source that has a single function for others may be without a header. With
+--machine MACHINE, NAME_MACHINE.c is declared in NAME.h, and MACHINE.c in the header that is named like
+its folder: one interface, of which each machine has its own source.
 """
 import argparse
 import collections
@@ -226,6 +228,14 @@ class Graph:
                 if used in known and not self.order.allows(folder_of(name), folder_of(used)):
                     self.fault(f"{name}: includes {used}")
 
+    def header_of(self, name):
+        for machine in self.options.machine:
+            if os.path.basename(name) == machine:
+                return os.path.join(folder_of(name), os.path.basename(folder_of(name))) + ".h"
+            if name.endswith("_" + machine):
+                return name[:-len("_" + machine)] + ".h"
+        return name + ".h"
+
     def check_headers(self):
         public = set()
         for folder in self.options.public:
@@ -236,7 +246,7 @@ class Graph:
         for (_, name), symbols in self.edges.items():
             used[name] |= set(symbols)
         for name, symbols in sorted(used.items()):
-            header = name + ".h"
+            header = self.header_of(name)
             own = set(re.findall(r"\w+", self.text_of(header))) if header in self.files else set()
             missing = sorted(symbols - own - public)
             if missing and (header in self.files or len(missing) > 1):
@@ -262,6 +272,7 @@ def main():
     parser.add_argument("--sources", help="folder of the sources of these objects")
     parser.add_argument("--headers", action="store_true", help="each source declares in its own header")
     parser.add_argument("--public", action="append", default=[], help="folder of public headers")
+    parser.add_argument("--machine", action="append", default=[], help="machine that some sources are for")
     parser.add_argument("--without", action="append", default=[], metavar="PATTERN",
                         help="sources that need no object: one of two that exclude each other, other machines")
     parser.add_argument("--group", type=int, default=3, help="most mutually dependent objects")

@@ -2,7 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What runs while a target is held calls only what is listed here: system calls that neither wait
 # without an end nor need memory, and functions of ours that were read with that in mind. A call that
-# is not listed is a finding; whether it may be listed is for a person to judge.
+# is not listed is a finding; whether it may be listed is for a person to judge. So is a hook, or a
+# function of ours that is called, in a file that is not looked at: what runs in the window has files
+# of its own.
+#
+# nm shows what a file calls by name. By pointers, which it does not show:
+# - hooks, from capture/stacks.c: those of the tables, each of which is looked for here;
+# - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
+#   capture/room.c, whose functions for the window must be in files that are looked at, like hooks;
+# - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c.
+#
 #	tests/held.sh CC CFLAGS
 set -uo pipefail
 cc=$1 cflags=$2
@@ -10,11 +19,24 @@ status=0
 object=$(mktemp --suffix=.o)
 trap 'rm -f "$object"' EXIT
 
-# The linker's, the compiler's, and what copies or compares bytes.
-any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove memset memcmp'
+# The linker's, the compiler's, and what copies, compares or searches bytes.
+any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove memset memcmp strcmp bsearch'
 
 # Before the first INTERRUPT, or after the last DETACH: alarm_prepare(), realtime_on(), sw_stop_run().
 running='sigaction sigaddset sigemptyset sigprocmask getpid sched_setscheduler sw_helper_run'
+
+# Ours, in files that are for other times, too. They were read: sw_proc_tids() is lseek() and
+# getdents64() into the caller's memory, sw_snapshot_map() searches an array; sw_expendable_run() waits by
+# futex() and poll() until its deadline; the pages' read pagemap, at most.
+read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_expendable_run sw_expendable_has_died'
+read_alone+=' sw_pages_may_stall sw_pages_present sw_pages_space_is_gone'
+
+files=' ' defined=' ' called=' '
+
+finding() {
+	echo "held: $*" >&2
+	status=1
+}
 
 # looked_at FILE CALLS...: all that the file needs of others.
 looked_at() {
@@ -25,13 +47,12 @@ looked_at() {
 	# __pread_chk() is pread() with -D_FORTIFY_SOURCE.
 	for name in $(nm -u "$object" | awk '{print $2}' | sed 's/^__\(.*\)_chk$/\1/'); do
 		case " $any $* " in
-		*" $name "*) ;;
-		*)
-			echo "held: $file: calls $name() while the target is held" >&2
-			status=1
-			;;
+		*" $name "*) called+="$name " ;;
+		*) finding "$file: calls $name() while the target is held" ;;
 		esac
 	done
+	files+="$file "
+	defined+="$(nm --defined-only -g "$object" | awk '{print $3}' | tr '\n' ' ')"
 }
 
 # shellcheck disable=SC2086
@@ -49,28 +70,77 @@ looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw
 	sw_snapshot_map
 looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_room_fill \
 	sw_expendable_has_died sw_expendable_run
-# sw_window_create(), sw_window_settle(): before and after the helper.
-looked_at libwalk/capture/window.c sw_arena_alloc sw_arena_calloc sw_fail_nomem sw_capture_reader_fill \
-	sw_capture_room_hooks_used sw_iterate_comm sw_iterate_is_quiescent sw_iterate_is_unchanged \
-	sw_iterate_is_worker sw_iterate_read sw_iterate_registers sw_iterate_state \
-	sw_iterate_waits_ns sw_take_how
+looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_room_hooks_used sw_iterate_comm \
+	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
+	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present
-# A stacks hook that has its file to itself. Those of most capture hooks have what runs before in theirs.
-looked_at libwalk/runtimes/wine/stacks.c sw_capture_read sw_capture_read_many sw_capture_stack \
-	sw_capture_stack_known sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
-# Capture hooks that have theirs; the walk reads what it is given, and bounds what it follows.
-looked_at libwalk/jit/libgcc/capture.c sw_capture_copy sw_capture_read_many sw_capture_wanted \
-	sw_jit_libgcc_known_find sw_jit_libgcc_known_node sw_jit_libgcc_walk sw_jit_stop_memory
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, then what the unwinder of generated code copies
+# for each of its sources.
+looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
+looked_at libwalk/runtimes/wine/teb.c
+looked_at libwalk/runtimes/wine/frames.c
+looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map
+looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
+looked_at libwalk/jit/common/stop.c
+looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory
+looked_at libwalk/jit/gdb/list.c
+looked_at libwalk/jit/libgcc/capture.c sw_jit_libgcc_known_find sw_jit_libgcc_known_node \
+	sw_jit_libgcc_walk sw_jit_stop_memory
+looked_at libwalk/jit/libgcc/known.c
 looked_at libwalk/jit/libgcc/list.c
+looked_at libwalk/jit/ftable/capture.c sw_ftable_chunk_parse sw_ftable_data_bytes sw_ftable_head_parse \
+	sw_ftable_record_parse
+looked_at libwalk/jit/ftable/record.c
 # The passes of the task iterator around the copy, and what they prove.
 looked_at libwalk/iterate/read.c read
 looked_at libwalk/iterate/proof.c sw_iterate_is_worker
 
+# Nothing of ours that these call is where nobody looks; the tables of sources are data.
+for name in $called; do
+	case "$defined $read_alone sw_jit_sources sw_n_jit_sources " in
+	*" $name "*) ;;
+	*) [ "${name#sw_}" = "$name" ] || finding "$name() is called, and is in no file that is looked at" ;;
+	esac
+done
+
+# in_window FILE TABLE FUNCTION: each entry of a table that is called in the window.
+# shellcheck disable=SC2016 # $ is awk's where there is one
+entries=$(grep -rlE 'struct sw_(runtime|unwinder|jit_source|capture)_ops' libwalk --include='*.c' |
+	xargs awk '
+		/const struct sw_(runtime|unwinder|jit_source|capture)_ops [a-z_0-9]+ = \{/ {
+			inside = 1
+			hooks = /sw_capture_ops/ ? "stack|stack_known|copy|wanted|read_many|is_whole" \
+						 : "stacks|in_window|capture"
+		}
+		inside {
+			line = $0
+			while (match(line, "\\.(" hooks ") = [A-Za-z_0-9]+")) {
+				split(substr(line, RSTART, RLENGTH), word, " ")
+				print FILENAME, word[1], word[3]
+				line = substr(line, RSTART + RLENGTH)
+			}
+		}
+		inside && /\};/ { inside = 0 }')
+n=0
+while read -r file entry name; do
+	n=$((n + 1))
+	case "$defined" in
+	*" $name "*) continue ;;
+	esac
+	# A static function is where its table is.
+	case "$files" in
+	*" $file "*) [ "${name#sw_}" = "$name" ] && continue ;;
+	esac
+	finding "$file: $entry is $name(), which is in no file that is looked at"
+done <<<"$entries"
+# Wine's stacks, HotSpot's blobs, the unwinder of generated code, three of its sources, six operations.
+[ $n -ge 12 ] || finding "only $n entries of tables were found: the search is wrong"
+
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |
 	grep -vx libwalk/stop/run.c)
-[ -z "$others" ] || { echo "held: ptrace() outside of libwalk/stop/run.c: $others" >&2; status=1; }
+[ -z "$others" ] || finding "ptrace() outside of libwalk/stop/run.c: $others"
 
-[ $status = 0 ] && echo "held: ok"
+[ $status = 0 ] && echo "held: ok ($n entries of tables)"
 exit $status

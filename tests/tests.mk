@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Tests: unit/test_*.c -> one program each; fuzz/fuzz_*.c -> a libFuzzer target that is also a plain
-# program running its corpus; live/test_*.py -> scripts over real processes; targets/ -> the
+# Tests: unit/FOLDER/test_*.c -> one program each, in folders like what they test; fuzz/fuzz_*.c -> a
+# libFuzzer target that is also a plain program running its corpus; live/test_*.py -> scripts over real processes; targets/ -> the
 # programs they look at (targets/targets.mk). Everything speaks TAP; run.py counts.
 
-UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(shell find tests/unit -name "test_*.c")))
 FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.

@@ -33,18 +33,4 @@ static inline bool sw_memory_u64(struct sw_memory m, uint64_t avma, uint64_t *re
 	return m.ops->read(m.arg, avma, ret, sizeof(*ret));
 }
 
-/*
- * Memory as one thread of a snapshot sees it, in this order: its copied stack, other copied ranges
- * and stacks, read-only module images (their file is what is mapped), the live process. Counts what
- * came from the live process, so that the walker can mark the frame.
- */
-struct sw_snapshot_memory {
-	const struct sw_snapshot *snap; /* borrowed */
-	const struct sw_thread *thread; /* borrowed; NULL: no stack is preferred */
-	size_t live_reads;
-	bool no_live; /* never ask the running process */
-};
-
-struct sw_memory sw_snapshot_memory(struct sw_snapshot_memory *memory);
-
 #endif

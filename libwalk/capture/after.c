@@ -2,6 +2,8 @@
 #include "snapshot/snapshot.h"
 #include "process/files.h"
 #include "capture/take.h"
+#include "capture/before.h"
+#include "capture/threads.h"
 #include "capture/window.h"
 #include "arch/user_regs.h"
 #include "cleanup.h"

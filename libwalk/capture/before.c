@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
+#include "snapshot/places.h"
 #include "process/files.h"
-#include "capture/take.h"
+#include "capture/before.h"
+#include "capture/threads.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "text.h"

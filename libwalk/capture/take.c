@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
 #include "capture/take.h"
+#include "capture/before.h"
 #include "capture/reader.h"
 #include "capture/touchless.h"
 #include "cleanup.h"

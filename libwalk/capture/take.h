@@ -33,20 +33,7 @@ int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
 		    const struct sw_snapshot_options *options, const struct sw_tables *tables,
 		    struct sw_snapshot **ret, struct sw_error *err);
 
-/* Before the stop: fills snap with process, threads, maps and places, and readies stop and room. */
-int sw_take_before(struct sw_take *take);
-
 /* After the stop: completes snap. */
 int sw_take_after(struct sw_take *take);
-
-/* What /proc says of the thread t->tid. False: it is gone. */
-bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
-		      struct sw_proc_stat *ret_stat);
-
-/* Part of sw_take_before(): lists and describes threads, sets the room aside, reads maps. */
-int sw_take_threads_and_maps(struct sw_take *take);
-
-/* Reads maps and finds places, as they are now, and adds what snap had where nothing is now. */
-int sw_take_maps(struct sw_take *take);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/touchless.h"
 #include "capture/decide.h"
-#include "capture/window.h"
+#include "capture/window_create.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/tasks.h"

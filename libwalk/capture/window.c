@@ -10,7 +10,6 @@
 #include "capture/decide.h"
 #include "capture/reader.h"
 #include "capture/stacks.h"
-#include "errors.h"
 #include "iterate/proof.h"
 #include "iterate/thread.h"
 #include "snapshot/snapshot.h"
@@ -304,27 +303,4 @@ void sw_window_settle(struct sw_window *w)
 		*reason = 0;
 	}
 	rest_count(w);
-}
-
-int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
-		     struct sw_window **ret, struct sw_error *err)
-{
-	struct sw_arena *arena = &snap->priv->arena;
-	struct sw_window *w = sw_arena_calloc(arena, 1, sizeof(*w));
-	size_t n = stop->capacity;
-	if (w == NULL)
-		return sw_fail_nomem(err);
-	w->room = room;
-	w->stop = stop;
-	w->pass_fds[0] = w->pass_fds[1] = -EBADF;
-	w->threads = sw_arena_calloc(arena, n, sizeof(*w->threads));
-	w->records[0] = sw_arena_alloc(arena, n * sizeof(*w->records[0]));
-	w->records[1] = sw_arena_alloc(arena, n * sizeof(*w->records[1]));
-	room->chosen = sw_arena_calloc(arena, n, sizeof(*room->chosen));
-	room->seems_whole = &w->seems_whole;
-	if (w->threads == NULL || w->records[0] == NULL || w->records[1] == NULL ||
-	    room->chosen == NULL)
-		return sw_fail_nomem(err);
-	*ret = w;
-	return 0;
 }

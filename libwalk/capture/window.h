@@ -43,10 +43,6 @@ struct sw_window {
 	size_t n_rest, n_rest_running, n_waiting;
 };
 
-/* Makes room for the records. */
-int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
-		     struct sw_window **ret, struct sw_error *err);
-
 /* What a record says of a thread. */
 void sw_window_describe(struct sw_thread *t, const struct sw_iterate_record *record);
 

@@ -13,6 +13,7 @@
 #include "walk/names.h"
 #include "walk/tables.h"
 #include "walk/walks.h"
+#include "snapshot/read.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "jit/common/cfi.h"
 #include "native/rule_step.h"
+#include "snapshot/read.h"
 
 enum { RULES_MAX = 65536 };
 

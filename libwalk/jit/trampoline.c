@@ -19,6 +19,7 @@
 #include "errors.h"
 #include "jit/common/probe.h"
 #include "jit/common/source.h"
+#include "snapshot/read.h"
 
 #include <string.h>
 

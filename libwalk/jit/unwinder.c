@@ -7,6 +7,7 @@
 #include "jit/unwinder.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "jit/capture.h"
 #include "jit/sources.h"
 #include "jit/step.h"
 #include "snapshot/module.h"
@@ -14,46 +15,19 @@
 
 #include <stdlib.h>
 
-/* ---- hooks around the window: those of all sources -------------------------------------------- */
-
-struct hook_state {
-	struct sw_jit_anchors anchors;
-	void *sources[SW_JIT_SOURCES_MAX];
-};
-
-static struct sw_jit_capture source_capture(struct sw_capture *capture, size_t i)
-{
-	struct hook_state *h = *capture->found;
-	return (struct sw_jit_capture){.capture = capture,
-				       .anchors = h->anchors.all + h->anchors.first[i],
-				       .n_anchors = h->anchors.count[i],
-				       .state = &h->sources[i]};
-}
+/* ---- before the window --------------------------------------------------------------------------- */
 
 static int jit_prepare(struct sw_capture *capture)
 {
 	struct sw_arena *arena = &capture->snap->priv->arena;
-	struct hook_state *h = sw_arena_calloc(arena, 1, sizeof(*h));
+	struct sw_jit_hooks *h = sw_arena_calloc(arena, 1, sizeof(*h));
 	if (h == NULL || sw_jit_anchors_make(capture->snap, arena, &h->anchors) < 0)
 		return -SW_E_NOMEM;
 	*capture->found = h;
 	int r = h->anchors.limited ? -SW_E_LIMIT : 0;
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
-		struct sw_jit_capture c = source_capture(capture, i);
+		struct sw_jit_capture c = sw_jit_capture_of(capture, i);
 		int one = sw_jit_sources[i]->prepare != NULL ? sw_jit_sources[i]->prepare(&c) : 0;
-		r = r < 0 ? r : one;
-	}
-	return r;
-}
-
-static int jit_capture(struct sw_capture *capture)
-{
-	int r = 0;
-	if (*capture->found == NULL) /* prepare had no memory */
-		return -SW_E_NOMEM;
-	for (size_t i = 0; i < sw_n_jit_sources; i++) {
-		struct sw_jit_capture c = source_capture(capture, i);
-		int one = sw_jit_sources[i]->capture != NULL ? sw_jit_sources[i]->capture(&c) : 0;
 		r = r < 0 ? r : one;
 	}
 	return r;
@@ -85,7 +59,7 @@ static void jit_detach(void *state)
 
 static int jit_attach(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	const struct hook_state *h = found;
+	const struct sw_jit_hooks *h = found;
 	struct jit_state *st = calloc(1, sizeof(*st));
 	if (st == NULL)
 		return -SW_E_NOMEM;
@@ -228,7 +202,7 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	.sources = sw_jit_source_names,
 	.probe = sw_snapshot_has_made_code,
 	.prepare = jit_prepare,
-	.capture = jit_capture,
+	.capture = sw_jit_capture_all,
 	.attach = jit_attach,
 	.detach = jit_detach,
 	.step = jit_step,

@@ -32,7 +32,7 @@ static enum sw_step tables_step(struct sw_cursor *c, struct sw_stepped *ret)
 	enum sw_step worst = SW_STEP_DECLINE;
 	for (size_t i = 0; i < c->active->n; i++) {
 		const struct sw_active *a = &c->active->all[i];
-		if (a->step == NULL || a->trust >= SW_TRUST_FRAME_POINTER || !(a->kinds & kind))
+		if (a->step == NULL || a->trust >= SW_TRUST_INSTRUCTIONS || !(a->kinds & kind))
 			continue;
 		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
 		enum sw_step step = a->step(a->state, c, &s);

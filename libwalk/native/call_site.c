@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "cfi/function.h"
 #include "pe/function.h"
+#include "snapshot/read.h"
 
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
 {

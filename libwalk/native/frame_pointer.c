@@ -18,6 +18,7 @@
 #include "cfi/find.h"
 #include "errors.h"
 #include "native/known_files.h"
+#include "snapshot/read.h"
 
 #include <stdlib.h>
 

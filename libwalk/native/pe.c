@@ -15,6 +15,7 @@
 #include "native/rule_step.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
+#include "snapshot/read.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

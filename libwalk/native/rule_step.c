@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "native/call_site.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/read.h"
 
 static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
 {

@@ -139,3 +139,9 @@ int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_n
 	*ret_n = n;
 	return 0;
 }
+
+bool sw_map_is_memfd(const struct sw_map *map)
+{
+	static const char memfd[] = "/memfd:";
+	return strncmp(map->path, memfd, sizeof(memfd) - 1) == 0;
+}

@@ -67,7 +67,7 @@ int sw_target_live_fd(const struct sw_target *target)
 	return fd;
 }
 
-/* What stands in the way; what to do about it says who asked (cli/remedy.c). */
+/* What stands in the way; what to do about it says who asked (cli/common/remedy.c). */
 static int denied_words(pid_t pid, const char *status, struct sw_error *err)
 {
 	char yama[16];

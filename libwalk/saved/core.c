@@ -14,6 +14,8 @@
 #include "saved/core_open.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/places.h"
+#include "snapshot/read.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Copies into a fixture the files that code was mapped from, and those beside the process. */
+#include "saved/fixture_files.h"
 #include "cleanup.h"
 #include "saved/fixture_save.h"
 #include "map.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes a fixture's lines and the memory that they tell of; the format is in saved/fixture_records.c. */
+#include "saved/fixture_lines.h"
 #include "saved/fixture_save.h"
 #include "snapshot/live.h"
 #include "bytes.h"

@@ -16,16 +16,4 @@ struct sw_fixture_saver {
 	size_t n_modules;
 };
 
-/* What the lines say, saved/fixture_lines.c. */
-void sw_fixture_save_process(struct sw_fixture_saver *s);
-void sw_fixture_save_maps(struct sw_fixture_saver *s);
-void sw_fixture_save_warnings(struct sw_fixture_saver *s);
-/* These write their memory, too; false with errno. */
-bool sw_fixture_save_ranges(struct sw_fixture_saver *s);
-bool sw_fixture_save_threads(struct sw_fixture_saver *s);
-
-/* Copies of files, and their lines, saved/fixture_files.c; false with errno. */
-bool sw_fixture_save_places(struct sw_fixture_saver *s);
-bool sw_fixture_save_side_files(struct sw_fixture_saver *s);
-
 #endif

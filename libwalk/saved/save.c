@@ -6,6 +6,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "saved/fixture_save.h"
+#include "saved/fixture_files.h"
+#include "saved/fixture_lines.h"
 #include "bytes.h"
 
 #include <fcntl.h>

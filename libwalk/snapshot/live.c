@@ -2,6 +2,7 @@
 #include "snapshot/live.h"
 #include "cleanup.h"
 #include "arena.h"
+#include "snapshot/read.h"
 
 #include <errno.h>
 #include <stdlib.h>

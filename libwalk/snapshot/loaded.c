@@ -5,6 +5,7 @@
  * (fs/coredump.c v6.1, vma_dump_size()): then the header is read from the file.
  */
 #include "snapshot/snapshot.h"
+#include "snapshot/places.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/module.h"

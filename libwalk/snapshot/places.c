@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which mappings are of one file or image: the places of modules. */
+#include "snapshot/places.h"
 #include "snapshot/snapshot.h"
 #include "errors.h"
 #include "snapshot/pe_places.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
+#include "snapshot/read.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "arena.h"
@@ -137,12 +138,6 @@ const struct sw_map *sw_snapshot_map(const struct sw_snapshot *snap, uint64_t av
 	if (low == snap->n_maps || avma < snap->maps[low].start_avma)
 		return NULL;
 	return &snap->maps[low];
-}
-
-bool sw_map_is_memfd(const struct sw_map *map)
-{
-	static const char memfd[] = "/memfd:";
-	return strncmp(map->path, memfd, sizeof(memfd) - 1) == 0;
 }
 
 bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind kind)

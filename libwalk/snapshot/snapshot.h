@@ -48,12 +48,6 @@ bool sw_snapshot_has_made_code(const struct sw_snapshot *snap);
 /* Whether a module of that kind is mapped. Asks for places. */
 bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind kind);
 
-/* The copy (priv->copies) that holds avma, or the first one behind it; n_copies when there is none. */
-size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma);
-
-/* Part of sw_snapshot_index(): what sw_snapshot_memory() searches. */
-void sw_snapshot_index_copies(struct sw_snapshot *snap);
-
 /* Adds a warning. Out of memory loses it: a warning is never worth a failure. */
 __attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *snap,
 							    enum sw_warning_code code, pid_t tid,
@@ -62,24 +56,12 @@ __attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *
 enum { SW_WARNINGS_MAX = 4096 };
 
 /*
- * Find the modules of snap->maps and where they lie: fills snap->places and maps[].place; cuts maps in
- * two where a PE image ends inside. Opens but does not parse, but for headers of PE images, which
- * alone say how long they are. A file that cannot be opened is a warning and a module without image.
- */
-int sw_snapshot_find_places(struct sw_snapshot *snap, const struct sw_opener *opener,
-			    struct sw_error *err);
-
-/*
  * Add the PE images that a Windows process's own list of modules names and maps do not show: where
  * files cannot be mapped executable, the loader reads them into anonymous memory, headers too. Needs
  * the threads' registers; may change maps and places. A list that is damaged is a warning.
  */
 int sw_snapshot_add_loaded(struct sw_snapshot *snap, const struct sw_opener *opener,
 			   struct sw_error *err);
-
-/* The module of a PE image by the mapping of a file that holds its header. */
-int sw_snapshot_pe_module(struct sw_snapshot *snap, const struct sw_opener *opener,
-			  const struct sw_map *header, struct sw_module **ret);
 
 enum {
 	SW_IMAGE_COPY_MAX = 64 << 20,    /* bytes of an image that is put together from memory */

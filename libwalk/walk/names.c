@@ -16,6 +16,7 @@ const char *sw_trust_name(unsigned trust)
 		[SW_TRUST_UNWIND_INFO] = "unwind_info",
 		[SW_TRUST_RUNTIME] = "runtime",
 		[SW_TRUST_JIT] = "jit",
+		[SW_TRUST_INSTRUCTIONS] = "instructions",
 		[SW_TRUST_FRAME_POINTER] = "frame_pointer",
 		[SW_TRUST_SCAN_VERIFIED] = "scan_verified",
 		[SW_TRUST_SCAN] = "scan",

@@ -5,6 +5,7 @@
 #include "jit/unwinder.h"
 #include "native/elf.h"
 #include "native/frame_pointer.h"
+#include "native/instructions.h"
 #include "native/pe.h"
 #include "native/scan.h"
 #include "runtimes/clr/runtime.h"
@@ -19,8 +20,9 @@ static const struct sw_runtime_ops *const runtimes[] = {
 };
 
 static const struct sw_unwinder_ops *const unwinders[] = {
-	&sw_unwind_elf,           &sw_unwind_pe,   &sw_unwind_wine_tables, &sw_unwind_jit,
-	&sw_unwind_frame_pointer, &sw_unwind_scan,
+	&sw_unwind_elf,  &sw_unwind_pe,           &sw_unwind_wine_tables,
+	&sw_unwind_jit,  &sw_unwind_instructions, &sw_unwind_frame_pointer,
+	&sw_unwind_scan,
 };
 
 _Static_assert(SW_ARRAY_SIZE(runtimes) + SW_ARRAY_SIZE(unwinders) <= SW_TABLES_MAX,

@@ -11,6 +11,7 @@
 #include "native/ahead.h"
 #include "walk/names.h"
 #include "walk/walker.h"
+#include "snapshot/read.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static uint32_t code_kind(const struct sw_place *place)
 static bool mode_allows(enum sw_walk_mode mode, const struct sw_active *active)
 {
 	if (mode == SW_WALK_TABLES)
-		return active->trust < SW_TRUST_FRAME_POINTER;
+		return active->trust < SW_TRUST_INSTRUCTIONS;
 	if (mode == SW_WALK_SCAN)
 		return active->trust >= SW_TRUST_SCAN_VERIFIED;
 	return true;

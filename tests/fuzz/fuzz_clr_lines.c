@@ -11,6 +11,7 @@
 #include "runtimes/clr/metadata/pdb.h"
 #include "cleanup.h"
 #include "fake.h"
+#include "runtimes/clr/metadata/debug_directory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,8 @@
  */
 #include "runtimes/clr/metadata/image.h"
 #include "fake.h"
+#include "runtimes/clr/metadata/names.h"
+#include "runtimes/clr/metadata/signature.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "clr_r2r_make.h"
 
 #include "bytes.h"
+#include "runtimes/clr/name_layout.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /* Jitdump files: names, lines and call frame information of every function. */
 #include "jit/common/cfi.h"
 #include "jit/perf/jitdump.h"
+#include "jit/perf/jitdump_parse.h"
 
 #include <stdlib.h>
 

@@ -13,6 +13,7 @@
 #include "arch/arch.h"
 #include "formats/pe_image.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/places.h"
 #include "snapshot/module.h"
 
 #include <stdlib.h>

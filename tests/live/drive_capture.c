@@ -18,6 +18,7 @@
  *	error WIRE_NAME		instead of all that
  */
 #include "memory.h"
+#include "snapshot/read.h"
 
 #include <snapwalk/walk.h>
 

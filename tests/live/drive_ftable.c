@@ -13,6 +13,7 @@
  *	reads N tables N busy N inconsistent N
  */
 #include "jit/ftable/read.h"
+#include "jit/ftable/record.h"
 #include "errors.h"
 
 #include <snapwalk/clock.h>

@@ -7,6 +7,7 @@
 #include "snapshot/snapshot.h"
 #include "walk/active.h"
 #include "walk/tables.h"
+#include "snapshot/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ def record(wine, path, *words):
 def check(tap, name, path, last):
     if not tap.check(last.startswith("end "), f"{name}: the program came to its end", last):
         return
-    test = subprocess.run([os.path.join(BUILD, "tests", "unit", "test_pe_steps"), path],
+    test = subprocess.run([os.path.join(BUILD, "tests", "unit", "libwalk", "pe", "test_pe_steps"), path],
                           capture_output=True, text=True, check=False)
     tap.check(test.returncode == 0, f"{name}: the step is right at every instruction",
               test.stdout + test.stderr)

@@ -161,6 +161,23 @@ def test_sources(tap):
            *WITH_SOURCES, "--public", "TOP/src/public", order="public " + ORDER)
 
 
+def test_machines(tap):
+    user = "int one(void);\nint two(void);\nint user(void) { return one() + two(); }\n"
+    both = "int one(void) { return 1; }\nint two(void) { return 2; }\n"
+    header = "int one(void);\nint two(void);\n"
+    machine = ("--machine", "m68k")
+    named = {"low/call_m68k.c": both, "low/call.h": header, "high/user.c": user}
+    faults(tap, "a machine's source has the header of all machines", named, [], *WITH_SOURCES, *machine)
+    faults(tap, "only where that is one", named, ["low/call_m68k.c: not declared in low/call_m68k.h: one, two"],
+           *WITH_SOURCES, "--machine", "vax")
+    faults(tap, "that header is looked at", {**named, "low/call.h": "int one(void);\n"},
+           ["low/call_m68k.c: not declared in low/call.h: two"], *WITH_SOURCES, *machine)
+    faults(tap, "one that is named like its machine has the folder's",
+           {"low/m68k.c": both, "low/low.h": header, "high/user.c": user}, [], *WITH_SOURCES, *machine)
+    faults(tap, "and no other", {"low/m68k.c": both, "low/m68k.h": header, "high/user.c": user},
+           ["low/m68k.c: not declared in low/low.h: one, two"], *WITH_SOURCES, *machine)
+
+
 def test_usage(tap):
     status, found = graph({})
     tap.equal((status, found[-1].endswith("no objects")), (2, True), "no objects: nothing was checked")
@@ -175,7 +192,7 @@ def test_usage(tap):
 
 def main():
     tap = Tap()
-    for test in (test_sound, test_references, test_groups, test_folders, test_sources, test_usage):
+    for test in (test_sound, test_references, test_groups, test_folders, test_sources, test_machines, test_usage):
         tap.guard(test)
     tap.done()
 

@@ -4,6 +4,7 @@
 
 #include "clr_make.h"
 #include "runtimes/clr/names.h"
+#include "runtimes/clr/entry_points.h"
 #include "fake.h"
 
 /*

@@ -2,7 +2,8 @@
 #ifndef SW_TESTS_HOOK_CASE_H
 #define SW_TESTS_HOOK_CASE_H
 
-#include "hook.h"
+#include "hook/request.h"
+#include "hook/kinds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

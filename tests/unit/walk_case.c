@@ -2,6 +2,7 @@
 #include "walk_case.h"
 #include "arch/arch.h"
 #include "walk/tables.h"
+#include "snapshot/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,6 +5,7 @@
 #include "elf_image.h"
 #include "fake.h"
 #include "unwind/unwinder.h"
+#include "snapshot/read.h"
 
 /* Walks of fake snapshots, compared frame by frame with what they must be. */
 struct walk_frame {

@@ -46,12 +46,4 @@ struct sw_jit_peek {
 };
 struct sw_memory sw_jit_peek_memory(struct sw_jit_peek *peek);
 
-/* Memory in the stop: what was wanted, which is here already; else a copy, of which left are made at
- * most. */
-struct sw_jit_stop {
-	struct sw_capture *capture; /* borrowed */
-	size_t left;
-};
-struct sw_memory sw_jit_stop_memory(struct sw_jit_stop *stop);
-
 #endif

@@ -5,42 +5,17 @@
  * limits in jit/ftable/capture.h bound how many reads that takes.
  */
 #include "jit/ftable/capture.h"
-#include "errors.h"
-#include "jit/ftable/read.h"
+#include "jit/ftable/record.h"
 #include "snapshot/snapshot.h"
 
 enum {
-	CHUNKS_MAX = 256,
-	NOW_BYTES = 64 << 10,
 	GAP_BYTES = 512,
 	CODE_BEFORE_BYTES = 16, /* around a pc: for what is known of code by its instructions */
 	CODE_BEHIND_BYTES = 96,
 };
 
-struct chunk_copy {
-	uint64_t tables_avma;
-	uint8_t *tables;
-	uint32_t n, table_bytes;
-};
-
-struct hook {
-	struct sw_capture *capture;
-	struct chunk_copy chunks[CHUNKS_MAX];
-	size_t n_chunks;
-	size_t copies, record_bytes, payload_bytes, looks;
-	uint8_t now[NOW_BYTES]; /* tables, read once more */
-};
-
-int sw_ftable_prepare(struct sw_jit_capture *c)
-{
-	if (c->n_anchors == 0)
-		return 0;
-	*c->state = sw_arena_calloc(&c->capture->snap->priv->arena, 1, sizeof(struct hook));
-	return *c->state != NULL ? 0 : -SW_E_NOMEM;
-}
-
 /* The copies are ours; only what is read through them by others is constant. */
-static uint8_t *copy(struct hook *h, uint64_t avma, size_t bytes)
+static uint8_t *copy(struct sw_ftable_copying *h, uint64_t avma, size_t bytes)
 {
 	const uint8_t *data;
 	if (h->copies >= SW_FTABLE_COPIES_MAX || bytes == 0)
@@ -50,11 +25,12 @@ static uint8_t *copy(struct hook *h, uint64_t avma, size_t bytes)
 }
 
 /* False ends the list. */
-static bool chunk_copy(struct hook *h, const struct sw_ftable_layout *layout, uint64_t *chunk_avma)
+static bool chunk_copy(struct sw_ftable_copying *h, const struct sw_ftable_layout *layout,
+		       uint64_t *chunk_avma)
 {
 	uint8_t head[sizeof(struct swft_chunk)];
 	struct sw_ftable_chunk chunk;
-	if (h->n_chunks == CHUNKS_MAX ||
+	if (h->n_chunks == SW_FTABLE_COPIED_CHUNKS ||
 	    !sw_capture_read(h->capture, *chunk_avma, head, sizeof(head)) ||
 	    !sw_ftable_chunk_parse((struct sw_bytes){head, sizeof(head)}, &chunk))
 		return false;
@@ -65,7 +41,7 @@ static bool chunk_copy(struct hook *h, const struct sw_ftable_layout *layout, ui
 	if (data == NULL)
 		return false;
 	h->record_bytes += bytes;
-	h->chunks[h->n_chunks++] = (struct chunk_copy){
+	h->chunks[h->n_chunks++] = (struct sw_ftable_chunk_copy){
 		.tables_avma = *chunk_avma + layout->chunk_bytes,
 		.tables = data + layout->chunk_bytes,
 		.n = chunk.used,
@@ -75,7 +51,7 @@ static bool chunk_copy(struct hook *h, const struct sw_ftable_layout *layout, ui
 	return true;
 }
 
-static void registry_copy(struct hook *h, uint64_t registry_avma)
+static void registry_copy(struct sw_ftable_copying *h, uint64_t registry_avma)
 {
 	uint8_t head[SW_FTABLE_HEAD_BYTES];
 	struct sw_ftable_layout layout;
@@ -114,7 +90,7 @@ static void part_add(struct parts *parts, uint64_t avma, uint64_t bytes)
 	parts->n++;
 }
 
-static bool part_copy(struct hook *h, uint64_t avma, uint64_t bytes)
+static bool part_copy(struct sw_ftable_copying *h, uint64_t avma, uint64_t bytes)
 {
 	if (bytes > SW_FTABLE_PAYLOAD_COPY_BYTES - h->payload_bytes ||
 	    copy(h, avma, (size_t) bytes) == NULL)
@@ -124,7 +100,7 @@ static bool part_copy(struct hook *h, uint64_t avma, uint64_t bytes)
 }
 
 /* Most of a read's cost is the call: parts that lie near each other are one. */
-static void parts_copy(struct hook *h, const struct parts *parts)
+static void parts_copy(struct sw_ftable_copying *h, const struct parts *parts)
 {
 	for (size_t i = 0, first; i < parts->n;) {
 		first = i;
@@ -139,7 +115,7 @@ static void parts_copy(struct hook *h, const struct parts *parts)
 	}
 }
 
-static void payload_copy(struct hook *h, const struct sw_ftable *t)
+static void payload_copy(struct sw_ftable_copying *h, const struct sw_ftable *t)
 {
 	struct parts parts = {.n = 0};
 	uint64_t symbol_bytes;
@@ -151,7 +127,7 @@ static void payload_copy(struct hook *h, const struct sw_ftable *t)
 	parts_copy(h, &parts);
 }
 
-static void code_copy(struct hook *h, const struct sw_ftable *t, uint64_t pc)
+static void code_copy(struct sw_ftable_copying *h, const struct sw_ftable *t, uint64_t pc)
 {
 	uint64_t begin =
 		pc - t->start_avma > CODE_BEFORE_BYTES ? pc - CODE_BEFORE_BYTES : t->start_avma;
@@ -160,7 +136,7 @@ static void code_copy(struct hook *h, const struct sw_ftable *t, uint64_t pc)
 }
 
 /* Whether a thread is in the table's code; with_code copies what is around its pc. */
-static bool in_use(struct hook *h, const struct sw_ftable *t, bool with_code)
+static bool in_use(struct sw_ftable_copying *h, const struct sw_ftable *t, bool with_code)
 {
 	const struct sw_snapshot *snap = h->capture->snap;
 	bool any = false;
@@ -177,10 +153,10 @@ static bool in_use(struct hook *h, const struct sw_ftable *t, bool with_code)
 }
 
 /* What tables point to: of those in whose code a thread is, or of the others. */
-static void payloads_copy(struct hook *h, bool of_used)
+static void payloads_copy(struct sw_ftable_copying *h, bool of_used)
 {
 	for (size_t i = 0; i < h->n_chunks; i++) {
-		const struct chunk_copy *c = &h->chunks[i];
+		const struct sw_ftable_chunk_copy *c = &h->chunks[i];
 		for (size_t k = 0; k < c->n && h->copies < SW_FTABLE_COPIES_MAX; k++) {
 			struct sw_ftable t;
 			size_t off = k * c->table_bytes;
@@ -209,10 +185,10 @@ static void tables_mark(uint8_t *tables, const uint8_t *now, size_t n, uint32_t 
 }
 
 /* A thread ran meanwhile, and may have changed what was copied: seq tells. */
-static void changed_mark(struct hook *h)
+static void changed_mark(struct sw_ftable_copying *h)
 {
 	for (size_t i = 0; i < h->n_chunks; i++) {
-		const struct chunk_copy *c = &h->chunks[i];
+		const struct sw_ftable_chunk_copy *c = &h->chunks[i];
 		size_t at_once = sizeof(h->now) / c->table_bytes;
 		for (size_t first = 0, n; first < c->n; first += n) {
 			n = c->n - first < at_once ? c->n - first : at_once;
@@ -227,7 +203,7 @@ static void changed_mark(struct hook *h)
 
 int sw_ftable_capture(struct sw_jit_capture *c)
 {
-	struct hook *h = *c->state;
+	struct sw_ftable_copying *h = *c->state;
 	if (h == NULL) /* there is none, or no memory for it */
 		return 0;
 	h->capture = c->capture;

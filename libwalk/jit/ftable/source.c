@@ -1,16 +1,71 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Tables that JIT compilers register by <snapwalk/ftable.h>. They are found by a symbol or by a note
- * of the file (jit/ftable/probe.c), copied in the stop (jit/ftable/capture.c) and read from the copy
+ * of the file, copied in the stop (jit/ftable/capture.c) and read from the copy
  * (jit/ftable/tables.c); what did not fit is read from the running process, and believed when its table is
  * still the one of the stop.
  */
+#include "errors.h"
+#include "jit/common/probe.h"
 #include "jit/ftable/capture.h"
 #include "jit/ftable/tables.h"
 #include "snapshot/module.h"
+#include "snapshot/snapshot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { NOTES_MAX = 4096 }; /* of a file */
+
+/* ---- which files have a registry: by a symbol, or by a note ----------------------------------------- */
+
+/* The note of <snapwalk/ftable.h> in one segment of notes. */
+static void notes_probe(struct sw_bytes notes, const struct sw_elf_segment *segment,
+			struct sw_jit_probe *probe)
+{
+	static const char name[] = "snapwalk";
+	struct sw_elf_note note;
+	uint64_t off = 0, distance;
+	for (size_t n = 0; n < NOTES_MAX && sw_elf_note(notes, segment->align, &off, &note); n++)
+		if (note.type == SWFT_NOTE_TYPE && note.name.size == sizeof(name) &&
+		    memcmp(note.name.data, name, sizeof(name)) == 0 &&
+		    note.value.size == sizeof(distance) && sw_bytes_u64(note.value, 0, &distance))
+			(void) sw_jit_probe_add(probe,
+						segment->svma +
+							(uint64_t) (note.value.data - notes.data) +
+							distance,
+						0); /* full: there are others */
+}
+
+static void ftable_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe)
+{
+	struct sw_elf_symbol symbol;
+	struct sw_elf_segment s;
+	struct sw_bytes notes;
+	/* Who has the symbol has notes, too, but all the same: the note of each of its files. */
+	if (sw_elf_symbols_find(symbols, "snapwalk_ftable_v1", &symbol)) {
+		(void) sw_jit_probe_add(probe, symbol.svma, 0); /* full: there are others */
+		return;
+	}
+	for (uint32_t i = 0; sw_elf_segment(symbols->elf, i, &s); i++)
+		if (s.type == PT_NOTE &&
+		    sw_bytes_sub(symbols->elf->image, s.off, s.file_bytes, &notes))
+			notes_probe(notes, &s, probe);
+}
+
+/* ---- around the stop ------------------------------------------------------------------------------ */
+
+static int ftable_prepare(struct sw_jit_capture *c)
+{
+	if (c->n_anchors == 0)
+		return 0;
+	*c->state = sw_arena_calloc(&c->capture->snap->priv->arena, 1,
+				    sizeof(struct sw_ftable_copying));
+	return *c->state != NULL ? 0 : -SW_E_NOMEM;
+}
+
+/* ---- after it ------------------------------------------------------------------------------------- */
 
 static bool each_find(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma, void *arg)
 {
@@ -99,8 +154,8 @@ static size_t ftable_recognise(void *state, struct sw_runtime *ret, size_t max)
 
 const struct sw_jit_source_ops sw_jit_ftable = {
 	.name = "ftable",
-	.probe = sw_ftable_probe,
-	.prepare = sw_ftable_prepare,
+	.probe = ftable_probe,
+	.prepare = ftable_prepare,
 	.capture = sw_ftable_capture,
 	.attach = sw_ftable_attach,
 	.detach = sw_ftable_detach,

@@ -3,15 +3,16 @@
 #define SW_FTABLE_TABLES_H
 
 #include "jit/ftable/read.h"
+#include "jit/ftable/record.h"
 #include "jit/common/source.h"
 #include "jit/common/cfi.h"
 #include "range_index.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/read.h"
 
 /*
- * The tables of all registries of a process: jit/ftable/tables.c loads them, once, and what they point to,
- * when it is asked for. jit/ftable/rules.c and jit/ftable/names.c say what is in one, jit/ftable/source.c asks those
- * about an address.
+ * The tables of all registries of a process, loaded once; what they point to is loaded when it is asked
+ * for. Each says what it knows of an address: the way out of the code there, its name.
  */
 
 /* A part of a table that was read. */
@@ -72,14 +73,11 @@ bool sw_ftable_about(struct sw_ftable_all *st, uint64_t avma,
 				  uint64_t avma, void *arg),
 		     void *arg);
 
-/* jit/ftable/probe.c: registries in a file. */
-void sw_ftable_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
-
-/* jit/ftable/rules.c: the way out of code, by one table. */
+/* The way out of code, by one table. */
 bool sw_ftable_rule(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,
 		    struct sw_jit_entry *ret);
 
-/* jit/ftable/names.c: by one table, the symbol that holds an address; its name, file and line. */
+/* By one table, the symbol that holds an address; its name, file and line. */
 bool sw_ftable_symbol(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,
 		      struct swft_symbol *ret);
 bool sw_ftable_name(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,

@@ -2,7 +2,8 @@
 #ifndef SW_JIT_GDB_INDEX_H
 #define SW_JIT_GDB_INDEX_H
 
-#include "jit/gdb/source.h"
+#include "jit/gdb/known.h"
+#include "jit/gdb/known.h"
 #include "jit/gdb/symfile.h"
 
 /*
@@ -60,7 +61,7 @@ struct sw_jit_gdb_candidates {
 	size_t n;
 };
 
-/* jit/gdb/entries.c: 0, -SW_E_NOMEM. All that is given is borrowed until it is destroyed. */
+/* 0, -SW_E_NOMEM. All that is given is borrowed until it is destroyed. */
 int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
 			    size_t n_anchors, const struct sw_jit_gdb_known *known,
 			    struct sw_jit_gdb_index **ret);

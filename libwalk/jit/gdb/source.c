@@ -4,9 +4,12 @@
  * Everybody has his own (LLVM, V8, PHP, qemu, the BEAM), and a process may have several.
  * Source: GDB manual, "JIT Compilation Interface".
  */
+#include "jit/gdb/source.h"
 #include "jit/common/probe.h"
 #include "cleanup.h"
+#include "jit/gdb/capture.h"
 #include "jit/gdb/index.h"
+#include "jit/gdb/prepare.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

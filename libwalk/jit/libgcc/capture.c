@@ -18,7 +18,8 @@
  * this process had to wait for a processor. So what of lists is not copied in the stop is read after it,
  * and must then be what it was before.
  */
-#include "jit/libgcc/source.h"
+#include "jit/libgcc/capture.h"
+#include "jit/common/stop.h"
 
 #include <string.h>
 

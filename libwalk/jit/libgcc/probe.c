@@ -12,8 +12,8 @@
  * pointed to are trees. Copies that are linked statically export nothing: there it needs symbols,
  * and these tell directly. (Names: gcc 12.2, 13.2 and 14.2, libgcc/unwind-dw2-fde.c.)
  */
+#include "jit/libgcc/probe.h"
 #include "jit/common/probe.h"
-#include "jit/libgcc/source.h"
 #include "jit/libgcc/list.h"
 
 #include <elf.h>

@@ -3,10 +3,14 @@
  * Generated code that exceptions can pass through is registered with libgcc: __register_frame() and
  * its like. There may be several copies of libgcc in a process. Names are not in there.
  */
+#include "jit/libgcc/source.h"
 #include "jit/libgcc/tables.h"
 #include "cleanup.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
+#include "jit/libgcc/capture.h"
+#include "jit/libgcc/prepare.h"
+#include "jit/libgcc/probe.h"
 
 #include <inttypes.h>
 

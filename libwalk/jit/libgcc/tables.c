@@ -8,6 +8,8 @@
 #include "jit/libgcc/tables.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
+#include "jit/libgcc/known.h"
+#include "snapshot/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +214,16 @@ static void tables_prove(struct sw_jit_libgcc_tables *g, const struct sw_jit_lib
 		g->loading = &g->registries[t->anchor];
 		if (t->proven && !table_add(g, &t->table))
 			return;
+	}
+}
+
+void sw_jit_libgcc_prove(struct sw_jit_libgcc_known *known)
+{
+	for (size_t i = 0; i < known->n; i++) {
+		struct sw_jit_libgcc_known_table *t = &known->tables[i];
+		const struct sw_jit_libgcc_known_node *leaf =
+			t->leaf_avma == 0 ? NULL : sw_jit_libgcc_known_node(known, t->leaf_avma);
+		t->proven = leaf != NULL && leaf->same && t->data != NULL;
 	}
 }
 

@@ -3,8 +3,10 @@
 #define SW_JIT_LIBGCC_TABLES_H
 
 #include "jit/common/cfi.h"
-#include "jit/libgcc/source.h"
+#include "jit/libgcc/known.h"
+#include "jit/libgcc/known.h"
 #include "map.h"
+#include "snapshot/read.h"
 
 /* How it is known what a table had in the stop. */
 enum sw_jit_libgcc_trust {
@@ -56,5 +58,8 @@ void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g);
 /* What is loaded and may be believed; NULL. What is torn is noted. */
 const struct sw_jit_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *g, uint64_t avma,
 						   bool *ret_live);
+
+/* After the stop: proves what was not looked at because it is as it was. */
+void sw_jit_libgcc_prove(struct sw_jit_libgcc_known *known);
 
 #endif

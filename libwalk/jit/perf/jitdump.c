@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/perf/jitdump.h"
+#include "jit/perf/jitdump_parse.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "jit/common/source.h"

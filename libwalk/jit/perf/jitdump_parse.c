@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/perf/jitdump_parse.h"
 #include "jit/perf/jitdump.h"
 #include "cleanup.h"
 #include "errors.h"

@@ -4,9 +4,33 @@
 
 #include "arena.h"
 #include "runtimes/clr/layout.h"
-#include "runtimes/clr/method.h"
 #include "map.h"
+#include "pe/unwind.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/read.h"
+
+/* What is known of one address of managed code, without names. */
+enum sw_clr_code_kind {
+	SW_CLR_CODE_NONE, /* not managed code */
+	SW_CLR_CODE_JIT,  /* compiled at run time */
+	SW_CLR_CODE_R2R,  /* ReadyToRun: compiled ahead of time */
+	SW_CLR_CODE_STUB, /* a helper that the runtime made; no method, no unwind information */
+};
+
+struct sw_clr_code {
+	uint8_t kind;                   /* enum sw_clr_code_kind */
+	bool collectible;               /* may be freed while the process runs */
+	unsigned index;                 /* which entry of its method: 0 the body, else a funclet */
+	const char *stub;               /* STUB: static, its kind in words */
+	uint64_t base_avma;             /* what RVAs of function count from */
+	uint64_t start_avma;            /* first instruction of the method; 0: not known */
+	uint64_t method_avma;           /* MethodDesc; 0: not known */
+	uint64_t header_avma;           /* JIT: its code header; 0: not known */
+	uint64_t module_avma;           /* R2R: Module */
+	uint64_t info_avma;             /* R2R: ReadyToRunInfo; 0 when the image was asked */
+	struct sw_pe_function function; /* the entry that covers the address */
+	const struct sw_clr_runtime *runtime; /* borrowed */
+};
 
 /* One CoreCLR in the process. */
 struct sw_clr_runtime {
@@ -40,19 +64,5 @@ struct sw_clr {
 	struct sw_clr_names *names; /* owned; NULL until the first name is asked for */
 	struct sw_clr_notes *notes; /* owned; the same of threads */
 };
-
-/* Whether one may be there: all of them make code, and are in an ELF file of some size. */
-bool sw_clr_probe(const struct sw_snapshot *snap);
-
-/* Finds the runtimes of the snapshot: those of modules that export a descriptor or the table for
- * debuggers. Asks no module where all code is that of ELF files; only_likely: asks the program and
- * files with the runtime's name alone. 0, -SW_E_NOMEM. */
-int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory, bool only_likely,
-			 struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX], size_t *ret_n);
-void sw_clr_runtimes_deinit(struct sw_clr_runtime *runtimes, size_t n);
-
-/* The code at an address, asked of one runtime and not cached. False: not its code. */
-bool sw_clr_range_find(const struct sw_clr_runtime *runtime, struct sw_memory memory,
-		       uint64_t pc_avma, struct sw_clr_code *ret);
 
 #endif

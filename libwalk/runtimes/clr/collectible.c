@@ -14,9 +14,11 @@
  */
 #include "runtimes/clr/collectible.h"
 #include "snapshot/live.h"
-#include "runtimes/clr/functions.h"
+#include "runtimes/clr/r2r.h"
+#include "runtimes/clr/ranges.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
+#include "runtimes/clr/name_layout.h"
 #include "runtimes/clr/threads.h"
 
 #include <string.h>

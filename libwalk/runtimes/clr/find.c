@@ -4,6 +4,7 @@
  * DotNetRuntimeContractDescriptor (.NET 9 and later) and g_dacTable, whose first entry is the address
  * of the range section map (src/coreclr/inc/dacvars.h; .NET 8 and 9 are read by it).
  */
+#include "runtimes/clr/find.h"
 #include "snapshot/snapshot.h"
 #include "bytes.h"
 #include "cleanup.h"

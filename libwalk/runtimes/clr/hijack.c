@@ -13,11 +13,13 @@
  * pushes are. Source: dotnet/runtime v10.0.0, src/coreclr/vm/amd64/unixasmhelpers.S and
  * vm/threadsuspend.cpp.
  */
+#include "runtimes/clr/hijack.h"
 #include "arch/arch.h"
 #include "bytes.h"
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
 #include "cfi/function.h"
+#include "runtimes/clr/ranges.h"
 
 #include <string.h>
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/lines.h"
+#include "runtimes/clr/r2r_debug.h"
+#include "runtimes/clr/pdb_files.h"
 #include "runtimes/clr/collectible.h"
 #include "cleanup.h"
-#include "runtimes/clr/functions.h"
+#include "runtimes/clr/r2r.h"
 #include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/metadata/debug_directory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

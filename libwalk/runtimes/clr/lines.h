@@ -24,27 +24,6 @@ void sw_clr_line_describe(struct sw_clr *clr, const struct sw_clr_code *code, ui
 void sw_clr_il_explain(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t avma,
 		       struct sw_text *text);
 
-/* ---- runtimes/clr/pdb_files.c ------------------------------------------------------------------------- */
-
-/* prepare(): opens what lies beside assemblies and has the name of a PDB. */
-void sw_clr_pdb_files_prepare(struct sw_capture *capture);
-
-/* Why some were not opened; static. NULL: all were. */
-const char *sw_clr_pdb_files_problem(const struct sw_snapshot *snap);
-
-/* Opens the one that belongs to a module of that file name. False: there is none. */
-bool sw_clr_pdb_file_open(const struct sw_snapshot *snap, const char *module_name,
-			  const uint8_t id[SW_CLR_PDB_ID_BYTES], struct sw_clr_pdb *ret);
-
-/* ---- runtimes/clr/r2r_debug.c --------------------------------------------------------------------------- */
-
-/* Where the debug information of a ReadyToRun method is; sets all but il_bytes. */
-bool sw_clr_r2r_debug_find(struct sw_clr_names *names, const struct sw_clr_code *code,
-			   struct sw_clr_debug_info *ret);
-
-struct sw_clr_r2r_debug;
-void sw_clr_r2r_debug_free(struct sw_clr_r2r_debug *list);
-
 struct sw_clr_unpacked;
 void sw_clr_unpacked_free(struct sw_clr_unpacked *list);
 

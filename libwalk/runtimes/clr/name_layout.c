@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/clr/name_layout.h"
 #include "cleanup.h"
 #include "runtimes/clr/names.h"
 

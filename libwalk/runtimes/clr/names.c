@@ -10,11 +10,17 @@
  * src/coreclr/vm/method.hpp.
  */
 #include "runtimes/clr/names.h"
+#include "runtimes/clr/types.h"
+#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/entry_points.h"
 #include "cleanup.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
+#include "runtimes/clr/r2r_debug.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/metadata/string.h"
+#include "runtimes/clr/metadata/names.h"
+#include "runtimes/clr/metadata/signature.h"
 
 #include <inttypes.h>
 #include <stdio.h>

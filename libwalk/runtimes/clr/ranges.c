@@ -10,7 +10,8 @@
  * Sources: dotnet/runtime v10.0.0, docs/design/datacontracts/ExecutionManager.md,
  * src/coreclr/vm/codeman.h, inc/nibblemapmacros.h; v9.0.0 for the first nibble map.
  */
-#include "runtimes/clr/functions.h"
+#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/r2r.h"
 #include "runtimes/clr/metadata/remote.h"
 
 #include "cleanup.h"
@@ -32,6 +33,8 @@ enum {
 	NIBBLE_LAST = 8, /* version 2: more than that in the lowest nibble makes a pointer */
 	WORDS_BACK_MAX = 1 << 16, /* version 1: a method has at most 16 MiB */
 	WORDS_AT_ONCE = 256,
+
+	CODES_MAX = 1 << 20, /* addresses that are remembered */
 };
 
 /* The lowest bit of a pointer in the map says that what follows is collectible. */
@@ -248,4 +251,26 @@ bool sw_clr_range_find(const struct sw_clr_runtime *runtime, struct sw_memory me
 	if (section.flags & FLAG_RANGE_LIST)
 		return stub_set(ret, "stub");
 	return section.flags & FLAG_CODE_HEAP && jit_find(runtime, memory, &section, pc_avma, ret);
+}
+
+/* Each distinct address is looked up once; that nothing managed is there is remembered, too. */
+const struct sw_clr_code *sw_clr_code_find(struct sw_clr *clr, uint64_t pc_avma)
+{
+	uint64_t kept;
+	struct sw_clr_code code;
+	if (sw_map64_get(&clr->by_pc, pc_avma, &kept))
+		return (const struct sw_clr_code *) (uintptr_t) kept;
+	struct sw_clr_code *found = NULL;
+	for (size_t i = 0; i < clr->n_runtimes && found == NULL; i++) {
+		if (!sw_clr_range_find(&clr->runtimes[i], clr->memory, pc_avma, &code))
+			continue;
+		found = sw_arena_alloc(&clr->arena, sizeof(*found));
+		if (found == NULL)
+			return NULL;
+		*found = code;
+	}
+	if (clr->by_pc.count < CODES_MAX)
+		(void) sw_map64_put(&clr->by_pc, pc_avma,
+				    (uintptr_t) found); /* lost: it is looked up again */
+	return found;
 }

@@ -13,11 +13,15 @@
  */
 #include "runtimes/clr/runtime.h"
 #include "runtimes/clr/lines.h"
+#include "runtimes/clr/pdb_files.h"
 #include "runtimes/clr/notes.h"
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
 
 #include "cleanup.h"
+#include "runtimes/clr/find.h"
+#include "runtimes/clr/ranges.h"
+#include "snapshot/read.h"
 
 #include <inttypes.h>
 #include <snapwalk/error.h>

@@ -4,8 +4,11 @@
 #include "native/call_site.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
+#include "runtimes/clr/pdb_files.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/notes.h"
+#include "runtimes/clr/find.h"
+#include "runtimes/clr/ranges.h"
 
 #include <stdlib.h>
 

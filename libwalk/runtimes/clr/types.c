@@ -4,9 +4,12 @@
  * (pointers, references, generic parameters).
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/RuntimeTypeSystem.md.
  */
+#include "runtimes/clr/types.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
+#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/metadata/names.h"
 
 #include <string.h>
 

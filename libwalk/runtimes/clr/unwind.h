@@ -34,19 +34,6 @@ static inline bool sw_clr_is_runtime(const struct sw_clr *clr, const struct sw_p
 	return false;
 }
 
-/* ---- runtimes/clr/hijack.c -------------------------------------------------------------------------- */
-
-/*
- * A runtime stops a thread in managed code by putting the address of its own OnHijackTripThread()
- * where the return address was. If regs have arrived there, they get the address that was there
- * before, read by memory. False: they have, and it cannot be found.
- */
-bool sw_clr_hijack_undo(struct sw_clr *clr, struct sw_memory memory, struct sw_regs *regs);
-
-/* Out of OnHijackTripThread() itself; SW_STEP_DECLINE: the cursor is not there. */
-enum sw_step sw_clr_hijack_step(struct sw_clr *clr, struct sw_cursor *cursor,
-				struct sw_stepped *ret);
-
 /* True when native code at place cannot be managed: an ELF image, as the linker laid it out. Parts of
  * a single-file program that are not are ReadyToRun images of its bundle. */
 static inline bool sw_clr_is_native(const struct sw_place *place)

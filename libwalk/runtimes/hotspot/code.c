@@ -53,15 +53,6 @@ bool sw_hotspot_cache_read(const struct sw_hotspot_layout *at, uint64_t bias, st
 	return cache.n_heaps > 0;
 }
 
-const struct sw_hotspot_heap *sw_hotspot_heap_at(const struct sw_hotspot_cache *cache,
-						 uint64_t avma)
-{
-	for (size_t i = 0; i < cache->n_heaps; i++)
-		if (avma >= cache->heaps[i].start_avma && avma < cache->heaps[i].end_avma)
-			return &cache->heaps[i];
-	return NULL;
-}
-
 bool sw_hotspot_block_find(const struct sw_hotspot_heap *heap, struct sw_memory m, uint64_t pc,
 			   uint64_t *ret_avma)
 {

@@ -15,8 +15,14 @@ static inline bool sw_hotspot_cache_has(const struct sw_hotspot_cache *cache, ui
 }
 
 /* The part that holds an address, or NULL. */
-const struct sw_hotspot_heap *sw_hotspot_heap_at(const struct sw_hotspot_cache *cache,
-						 uint64_t avma);
+static inline const struct sw_hotspot_heap *sw_hotspot_heap_at(const struct sw_hotspot_cache *cache,
+							       uint64_t avma)
+{
+	for (size_t i = 0; i < cache->n_heaps; i++)
+		if (avma >= cache->heaps[i].start_avma && avma < cache->heaps[i].end_avma)
+			return &cache->heaps[i];
+	return NULL;
+}
 
 /* Address of the header of the block that holds pc, by the segment map. False when it is not in use. */
 bool sw_hotspot_block_find(const struct sw_hotspot_heap *heap, struct sw_memory memory, uint64_t pc,

@@ -7,8 +7,9 @@
 
 static const char slot_key; /* of what is kept with a module */
 
-/* Whether a module is a VM of Java. "libjvm.so" is also the name of those that are not HotSpot. */
-static const char *vm_name(const struct sw_place *place)
+/* Whether a module is a VM of Java: its wire name, or NULL. "libjvm.so" is also the name of those that
+ * are not HotSpot. */
+static const char *vm_probe(const struct sw_place *place)
 {
 	const char *path = sw_module_path(place->module), *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
@@ -22,7 +23,7 @@ static const char *vm_name(const struct sw_place *place)
 bool sw_hotspot_probe(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_places; i++)
-		if (vm_name(&snap->places[i]) != NULL)
+		if (vm_probe(&snap->places[i]) != NULL)
 			return true;
 	return false;
 }
@@ -69,7 +70,7 @@ bool sw_hotspot_find(const struct sw_snapshot *snap, struct sw_memory memory,
 	*ret = (struct sw_hotspot_vm){0};
 	for (size_t i = 0; i < snap->n_places; i++) {
 		struct sw_place *place = &snap->places[i];
-		const char *name = vm_name(place);
+		const char *name = vm_probe(place);
 		/* OpenJ9 has a libjvm.so, too, which only leads to it. */
 		if (name == NULL || (ret->place != NULL && strcmp(name, "openj9") != 0))
 			continue;

@@ -26,7 +26,10 @@ static inline bool sw_hotspot_word(const struct sw_hotspot_frame *f, uint64_t av
 }
 
 /* Whether pc can be where code of a blob in use was called from. */
-bool sw_hotspot_is_return(const struct sw_hotspot_frame *f, uint64_t pc);
+static inline bool sw_hotspot_is_return(const struct sw_hotspot_frame *f, uint64_t pc)
+{
+	return sw_hotspot_blob_at(f->h, pc) != NULL;
+}
 
 /* The return address is at slot; the caller's frame begins behind it. */
 static inline bool sw_hotspot_return_at(const struct sw_hotspot_frame *f, uint64_t slot,

@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "map.h"
 #include "runtimes/hotspot/layout.h"
+#include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
 enum {

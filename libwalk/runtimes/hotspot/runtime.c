@@ -10,6 +10,7 @@
  *	window     what is copied while nothing changes
  */
 #include "runtimes/hotspot/runtime.h"
+#include "runtimes/hotspot/before.h"
 #include "runtimes/hotspot/find.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/step.h"

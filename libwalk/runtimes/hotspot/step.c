@@ -21,11 +21,6 @@ enum {
 	STUB_SPAN_MAX = 4096,
 };
 
-bool sw_hotspot_is_return(const struct sw_hotspot_frame *f, uint64_t pc)
-{
-	return sw_hotspot_blob_at(f->h, pc) != NULL;
-}
-
 /* A call comes before pc, or the place is one where the runtime puts the address of its own choice. */
 static bool is_behind_call(const struct sw_hotspot_frame *f, uint64_t pc)
 {

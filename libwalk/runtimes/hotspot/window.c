@@ -8,52 +8,22 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/hotspot/window.h"
-#include "arena.h"
 #include "runtimes/hotspot/code.h"
-#include "runtimes/hotspot/find.h"
 #include "snapshot/snapshot.h"
 
-#include <snapwalk/error.h>
-
 enum {
-	STACK_BYTES = 16384, /* that are looked at, from sp on */
-	SEEN_SLOTS = 4096,   /* power of two; half of them are used at most */
-	LINE_BYTES = 64,     /* of a segment map, which are copied at once */
+	LINE_BYTES = 64, /* of a segment map, which are copied at once */
 	HOPS_MAX = 64,
 	CODE_BYTES = 64, /* before and behind a pc */
 };
 
-struct window {
-	struct sw_hotspot_layout at;
-	struct sw_hotspot_cache cache;
-	uint64_t seen[SEEN_SLOTS]; /* addresses that were dealt with: pcs, lines, blocks */
-	size_t n_seen;
-	uint64_t stack[STACK_BYTES / 8];
-};
-
-int sw_hotspot_before(struct sw_capture *capture)
-{
-	struct sw_hotspot_vm vm;
-	struct sw_hotspot_cache cache;
-	if (!sw_hotspot_find(capture->snap, capture->memory, &vm) || !vm.usable ||
-	    !sw_hotspot_cache_read(&vm.at, vm.place->bias, capture->memory, &cache))
-		return 0;
-	struct window *w = sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
-	if (w == NULL)
-		return -SW_E_NOMEM;
-	w->at = vm.at;
-	w->cache = cache;
-	*capture->found = w;
-	return 0;
-}
-
 /* True on first sight of an address, and when there are too many: then false. */
-static bool is_new(struct window *w, uint64_t avma)
+static bool is_new(struct sw_hotspot_window *w, uint64_t avma)
 {
-	size_t i = (size_t) sw_mix64(avma) % SEEN_SLOTS;
+	size_t i = (size_t) sw_mix64(avma) % SW_HOTSPOT_SEEN_SLOTS;
 	while (w->seen[i] != 0 && w->seen[i] != avma)
-		i = (i + 1) % SEEN_SLOTS;
-	if (w->seen[i] == avma || w->n_seen >= SEEN_SLOTS / 2)
+		i = (i + 1) % SW_HOTSPOT_SEEN_SLOTS;
+	if (w->seen[i] == avma || w->n_seen >= SW_HOTSPOT_SEEN_SLOTS / 2)
 		return false;
 	w->seen[i] = avma;
 	w->n_seen++;
@@ -66,7 +36,7 @@ struct line {
 	uint8_t bytes[LINE_BYTES];
 };
 
-static bool segment_read(struct sw_capture *capture, struct window *w, struct line *line,
+static bool segment_read(struct sw_capture *capture, struct sw_hotspot_window *w, struct line *line,
 			 uint64_t avma, uint8_t *ret)
 {
 	const uint8_t *copy;
@@ -84,7 +54,7 @@ static bool segment_read(struct sw_capture *capture, struct window *w, struct li
 	return true;
 }
 
-static void address_copy(struct sw_capture *capture, struct window *w, struct line *line,
+static void address_copy(struct sw_capture *capture, struct sw_hotspot_window *w, struct line *line,
 			 uint64_t pc)
 {
 	const struct sw_hotspot_heap *heap = sw_hotspot_heap_at(&w->cache, pc);
@@ -113,10 +83,11 @@ static void address_copy(struct sw_capture *capture, struct window *w, struct li
 	}
 }
 
-static void thread_copy(struct sw_capture *capture, struct window *w, struct line *line,
+static void thread_copy(struct sw_capture *capture, struct sw_hotspot_window *w, struct line *line,
 			const struct sw_thread *t)
 {
-	uint64_t sp = t->regs.sp_avma & -UINT64_C(8), pc = t->regs.pc_avma, bytes = STACK_BYTES;
+	uint64_t sp = t->regs.sp_avma & -UINT64_C(8), pc = t->regs.pc_avma,
+		 bytes = SW_HOTSPOT_STACK_BYTES;
 	const struct sw_map *map = sw_snapshot_map(capture->snap, sp);
 	const uint8_t *copy;
 	if (map == NULL || t->regs.sp_avma == 0)
@@ -137,7 +108,7 @@ static void thread_copy(struct sw_capture *capture, struct window *w, struct lin
 
 int sw_hotspot_in_window(struct sw_capture *capture)
 {
-	struct window *w = *capture->found;
+	struct sw_hotspot_window *w = *capture->found;
 	struct line line = {0};
 	if (w == NULL)
 		return 0;

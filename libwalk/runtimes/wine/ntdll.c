@@ -4,6 +4,7 @@
 #include "snapshot/pe_loader.h"
 #include "snapshot/snapshot.h"
 #include "runtimes/wine/teb.h"
+#include "snapshot/read.h"
 
 #include <string.h>
 #include <strings.h>

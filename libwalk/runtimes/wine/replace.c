@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/wine/replace.h"
 #include "arch/arch.h"
+#include "snapshot/read.h"
 
 #include <string.h>
 

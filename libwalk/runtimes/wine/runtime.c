@@ -15,6 +15,8 @@
 #include "snapshot/snapshot.h"
 #include "runtimes/wine/stacks.h"
 #include "runtimes/wine/state.h"
+#include "runtimes/wine/steps.h"
+#include "snapshot/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

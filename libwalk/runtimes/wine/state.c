@@ -5,6 +5,7 @@
 #include "formats/pe_image.h"
 #include "pe/unwind.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/read.h"
 
 static void dispatcher_find(const struct sw_snapshot *snap, uint64_t avma,
 			    struct sw_wine_dispatcher *ret)

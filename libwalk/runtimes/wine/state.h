@@ -6,8 +6,7 @@
 #include "runtimes/wine/frames.h"
 #include "runtimes/wine/ntdll.h"
 
-/* What is known of Wine in one snapshot, and the steps that cross from one of a thread's stacks to
- * another. runtimes/wine/runtime.c asks for each where it applies. */
+/* What is known of Wine in one snapshot. */
 
 /* The ways from Windows code to Unix code. */
 enum sw_wine_call { SW_WINE_SYSCALL, SW_WINE_UNIX_CALL, SW_WINE_CALLS };
@@ -34,8 +33,6 @@ struct sw_wine {
 	bool has_teb;
 };
 
-/* ---- runtimes/wine/state.c ---------------------------------------------------------------------------- */
-
 /* Looks for everything but w->ntdll, which is there. w->ntdll.problem says what is missing. */
 void sw_wine_state_find(struct sw_wine *w, const struct sw_snapshot *snap);
 
@@ -54,27 +51,5 @@ bool sw_wine_dispatcher_at(const struct sw_wine *w, uint64_t avma, enum sw_wine_
 /* What a result of runtimes/wine/frames.h means to the walker; none says what SW_WINE_NONE means. */
 enum sw_step sw_wine_conclude(enum sw_wine_result result, const struct sw_cursor *c,
 			      uint64_t fault_avma, const char *none, struct sw_stepped *ret);
-
-/* ---- runtimes/wine/unix.c: from Unix code -------------------------------------------------------------- */
-
-enum sw_step sw_wine_dispatcher_step(struct sw_wine *w, enum sw_wine_call kind, struct sw_cursor *c,
-				     struct sw_stepped *ret);
-bool sw_wine_is_unknown_dispatcher(const struct sw_wine *w, const struct sw_cursor *c);
-
-/* Functions that make a syscall_frame, or leave one. NULL: it is none. */
-const struct sw_cfi_rule *sw_wine_wrong_rule(const struct sw_wine *w, const struct sw_cursor *c);
-enum sw_step sw_wine_caller_step(struct sw_wine *w, const struct sw_cfi_rule *rule,
-				 struct sw_cursor *c, struct sw_stepped *ret);
-
-/* The function in which a thread gets its first syscall_frame. */
-bool sw_wine_is_unix_start(struct sw_wine *w, struct sw_cursor *c);
-enum sw_step sw_wine_unix_start_step(struct sw_wine *w, struct sw_cursor *c,
-				     struct sw_stepped *ret);
-
-/* ---- runtimes/wine/windows.c: from functions of ntdll.dll that Unix code enters ------------------------- */
-
-enum sw_step sw_wine_callback_step(struct sw_wine *w, struct sw_cursor *c, struct sw_stepped *ret);
-enum sw_step sw_wine_context_step(struct sw_cursor *c, struct sw_stepped *ret);
-bool sw_wine_is_thread_start(struct sw_wine *w, struct sw_cursor *c);
 
 #endif

@@ -11,6 +11,7 @@
 #include "snapshot/snapshot.h"
 #include "runtimes/wine/ntdll.h"
 #include "runtimes/wine/tables.h"
+#include "snapshot/read.h"
 
 #include <inttypes.h>
 #include <stdio.h>

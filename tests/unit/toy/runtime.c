@@ -8,6 +8,7 @@
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 #include "unwind/capture.h"
+#include "snapshot/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +166,7 @@ static int toy_names(void *state, const struct sw_frame *frame, struct sw_descri
 	return 1;
 }
 
-static bool toy_thread_note(void *state, const struct sw_thread *thread,
-			    struct sw_thread_note *ret)
+static bool toy_thread_note(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
 {
 	struct toy_thread own;
 	ret->runtime = "toy";

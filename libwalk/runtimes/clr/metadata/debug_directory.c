@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/clr/metadata/debug_directory.h"
 #include "runtimes/clr/metadata/image.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"

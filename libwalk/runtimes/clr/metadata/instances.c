@@ -2,6 +2,8 @@
 #include "runtimes/clr/metadata/instances.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/native_array.h"
+#include "runtimes/clr/metadata/names.h"
+#include "runtimes/clr/metadata/signature.h"
 
 enum {
 	BUCKETS_SHIFT_MAX = 18,

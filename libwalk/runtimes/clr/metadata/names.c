@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names of types and methods as metadata has them. Source: ECMA-335 II.22.26, II.22.32, II.22.37 */
+#include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/tables.h"
 
 enum {

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_PDB_H
 #define SW_CLR_PDB_H
 
-#include "runtimes/clr/metadata/image.h"
+#include "runtimes/clr/metadata/debug_directory.h"
 
 /*
  * A portable PDB: metadata like an assembly's, with documents and, for each method, which IL comes

@@ -5,9 +5,11 @@
  * Source: ECMA-335 II.23.2; dotnet/runtime, docs/design/coreclr/botr/readytorun-format.md and
  * src/coreclr/vm/zapsig.cpp.
  */
+#include "runtimes/clr/metadata/signature.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/tables.h"
+#include "runtimes/clr/metadata/names.h"
 
 enum {
 	METHOD_SIGNATURE = 4, /* column */

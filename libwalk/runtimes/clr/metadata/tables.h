@@ -69,41 +69,4 @@ bool sw_clr_metadata_blob(const struct sw_clr_metadata *m, uint32_t index, uint8
  * be NULL, is how many bytes it has. */
 bool sw_clr_number_read(struct sw_bytes b, uint64_t *at, uint32_t *ret, unsigned *ret_bytes);
 
-/* ---- names: runtimes/clr/metadata/names.c ----------------------------------------------------------- */
-
-/* Namespace.Outer+Inner; without its namespace and its outer types when brief. */
-bool sw_clr_type_def_name(const struct sw_clr_metadata *m, uint32_t rid, bool brief,
-			  struct sw_text *text);
-bool sw_clr_type_ref_name(const struct sw_clr_metadata *m, uint32_t rid, bool brief,
-			  struct sw_text *text);
-
-/* The type that has the method; 0 when there is none. */
-uint32_t sw_clr_method_owner(const struct sw_clr_metadata *m, uint32_t rid);
-
-bool sw_clr_method_def_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_text *text);
-
-/* "T": of a generic parameter of a type or a method; "!0", "!!0" when it has no name. */
-void sw_clr_generic_param_name(const struct sw_clr_metadata *m, bool of_method, uint32_t owner_rid,
-			       uint32_t number, struct sw_text *text);
-
-/* ---- parameters: runtimes/clr/metadata/signature.c ----------------------------------------------------------- */
-
-/*
- * "(int, List`1[T]&)": the parameters of a method, with types as C# spells those that have a keyword
- * and without namespaces. False, with what was understood and "...)", when it cannot be read.
- */
-bool sw_clr_method_def_parameters(const struct sw_clr_metadata *m, uint32_t rid,
-				  struct sw_text *text);
-
-/*
- * A type at *at, which is moved behind it, of the signature of an instance in a ReadyToRun image:
- * "System.Collections.Generic.List`1[System.__Canon]". Without metadata only where it ends; text gets
- * something all the same. False: it is none that is known.
- */
-bool sw_clr_instance_type_read(const struct sw_clr_metadata *m, struct sw_bytes blob, uint64_t *at,
-			       struct sw_text *text);
-
-/* The keyword for a CorElementType that needs no more; NULL: it does. Source: ECMA-335 II.23.1.16 */
-const char *sw_clr_primitive_name(unsigned element_type);
-
 #endif

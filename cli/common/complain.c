@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Everything that is said on standard error. */
+#include "common/complain.h"
+#include "cleanup.h"
+#include "text.h"
+
+#include <string.h>
+
+enum { WARNINGS_SHOWN = 10 };
+
+int sw_status_worse(int a, int b)
+{
+	static const int worst_first[] = {SW_STATUS_USAGE, SW_STATUS_DENIED, SW_STATUS_NOTHING,
+					  SW_STATUS_MISSING};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(worst_first); i++)
+		if (a == worst_first[i] || b == worst_first[i])
+			return worst_first[i];
+	return SW_STATUS_COMPLETE;
+}
+
+int sw_status_of(const struct sw_error *err)
+{
+	return err->code == SW_E_NOT_PERMITTED ? SW_STATUS_DENIED : SW_STATUS_NOTHING;
+}
+
+/* Bytes of the character at s; 0 when it is none that may be printed: C0, DEL, C1 in UTF-8 (U+0080
+ * to U+009F), which terminals obey, too, and bytes that are no UTF-8 (0x9b alone is C1 to some).
+ * Source: Unicode 15.0 §3.9, table 3-7. */
+static size_t printable_length(const char *text)
+{
+	const unsigned char *s = (const unsigned char *) text;
+	if (s[0] < 0x80)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	unsigned low = s[0] == 0xc2 || s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if (s[i] < 0x80 || s[i] > 0xbf)
+			return 0;
+	return length;
+}
+
+/* A process may be called "\033[2J": nothing of that may reach a terminal. */
+static void append_visible(struct sw_text *line, const char *s, bool keep_newlines)
+{
+	while (*s != '\0') {
+		size_t length = *s == '\n' && keep_newlines ? 1 : printable_length(s);
+		if (length == 0)
+			sw_text_printf(line, "\\x%02x", (unsigned char) *s++);
+		sw_text_append(line, s, length);
+		s += length;
+	}
+}
+
+/* When there is no memory to do it better: of what is not ASCII only '?' remains. */
+static void put_visible(FILE *to, const char *s, bool keep_newlines)
+{
+	for (; *s != '\0'; s++)
+		(void) fputc((*s >= 0x20 && *s < 0x7f) || (*s == '\n' && keep_newlines) ? *s : '?',
+			     to);
+}
+
+void sw_print_visible(FILE *to, const char *text)
+{
+	struct sw_text visible = {0};
+	append_visible(&visible, text, true);
+	if (visible.failed)
+		put_visible(to, text, true);
+	else if (visible.size > 0)
+		(void) fwrite(visible.data, 1, visible.size, to); /* main() checks at the end */
+	sw_text_deinit(&visible);
+}
+
+void sw_make_printable(char *text)
+{
+	while (*text != '\0') {
+		size_t length = printable_length(text);
+		if (length == 0)
+			*text++ = '?';
+		text += length;
+	}
+}
+
+/* Remedies name the process "PID"; when it is known, the reader can copy the command as it is. */
+static void append_remedy(struct sw_text *line, const char *about, const char *remedy)
+{
+	bool is_pid = about[0] != '\0' && about[strspn(about, "0123456789")] == '\0';
+	const char *name = is_pid ? strstr(remedy, "PID") : NULL;
+	if (name == NULL) {
+		append_visible(line, remedy, false);
+		return;
+	}
+	sw_text_append(line, remedy, (size_t) (name - remedy));
+	append_visible(line, about, false);
+	append_visible(line, name + strlen("PID"), false);
+}
+
+/* Messages of the library begin with the file they are about; that is said already. */
+static const char *without_about(const char *message, const char *about)
+{
+	size_t length = strlen(about);
+	bool repeats = length > 0 && strncmp(message, about, length) == 0 &&
+		       strncmp(message + length, ": ", 2) == 0;
+	return repeats ? message + length + 2 : message;
+}
+
+/* The same line without memory for it. */
+static void complain_plainly(const char *about, const char *message, const char *code,
+			     const char *remedy)
+{
+	const char *const words[] = {"snapwalk: ", about, ": ", message,
+				     " (",         code,  ")",  remedy[0] != '\0' ? ": " : "",
+				     remedy};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(words); i++)
+		put_visible(stderr, words[i], false);
+	(void) fputc('\n', stderr);
+}
+
+void sw_complain(const char *about, const char *message, const char *code, const char *remedy)
+{
+	struct sw_text line = {0};
+	sw_text_printf(&line, "snapwalk: ");
+	append_visible(&line, about, false);
+	sw_text_printf(&line, ": ");
+	append_visible(&line, without_about(message, about), false);
+	sw_text_printf(&line, " (%s)", code);
+	if (remedy[0] != '\0')
+		sw_text_printf(&line, ": ");
+	append_remedy(&line, about, remedy);
+	sw_text_append(&line, "\n", 1);
+	if (!line.failed)
+		(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
+	else
+		complain_plainly(about, without_about(message, about), code, remedy);
+	sw_text_deinit(&line);
+}
+
+int sw_complain_error(const char *about, const struct sw_error *err)
+{
+	const char *wire = sw_error_wire(err->code);
+	sw_complain(about, err->message, wire, sw_remedy(wire));
+	return sw_status_of(err);
+}
+
+void sw_complain_warnings(const char *about, const struct sw_report *report, bool all)
+{
+	size_t shown = report->n_warnings;
+	if (!all && shown > WARNINGS_SHOWN)
+		shown = WARNINGS_SHOWN;
+	for (size_t i = 0; i < shown; i++) {
+		const struct sw_report_warning *w = &report->warnings[i];
+		/* the message names the thread */
+		sw_complain(about, w->message, w->code, sw_remedy(w->code));
+	}
+	if (report->n_warnings > shown) {
+		char message[64];
+		(void) snprintf(message, sizeof(message), "and %zu more warnings",
+				report->n_warnings - shown);
+		sw_complain(about, message, "warnings", "see them all with -v or --json");
+	}
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The help, made from the tables, so that it cannot forget an option. */
+#include "common/options.h"
+#include "common/option_table.h"
+
+#include <string.h>
+
+enum { HELP_COLUMN = 26, HELP_WIDTH = 80, TEXT_COLUMN = HELP_COLUMN + 2 };
+
+/* Text from its column on, continued below itself where the line would be too long for a terminal.
+ * A word that does not fit into any line is printed as it is. */
+static void print_text(FILE *to, const char *text)
+{
+	size_t room = HELP_WIDTH - TEXT_COLUMN;
+	while (strlen(text) > room) {
+		size_t n = room;
+		while (n > 0 && text[n] != ' ')
+			n--;
+		if (n == 0)
+			break;
+		fprintf(to, "%.*s\n%*s", (int) n, text, TEXT_COLUMN, "");
+		text += n + 1;
+	}
+	fprintf(to, "%s\n", text);
+}
+
+static void print_row(FILE *to, const char *left, const char *right)
+{
+	if (strlen(left) + 2 > HELP_COLUMN)
+		fprintf(to, "  %s\n  %*s", left, HELP_COLUMN, "");
+	else
+		fprintf(to, "  %-*s", HELP_COLUMN, left);
+	print_text(to, right);
+}
+
+static void print_option(FILE *to, const struct sw_option *o)
+{
+	char left[80], letter[8] = "";
+	if (o->letter != 0)
+		(void) snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	(void) snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name,
+			o->argument != NULL ? " " : "", o->argument != NULL ? o->argument : "");
+	print_row(to, left, o->help);
+}
+
+static void print_options(FILE *to, unsigned commands, bool targets)
+{
+	for (size_t i = 0; i < sw_n_options; i++)
+		if ((sw_option_table[i].commands & commands) &&
+		    sw_option_table[i].is_target == targets)
+			print_option(to, &sw_option_table[i]);
+}
+
+static void print_status(FILE *to)
+{
+	fputs("\nExit status: 0 complete; 1 nothing captured; 2 usage; 3 captured, but something\n"
+	      "is missing (said on standard error); 77 not permitted.\n",
+	      to);
+}
+
+void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command)
+{
+	unsigned bits = command != NULL ? (unsigned) command->bit : ~0U;
+	if (command != NULL) {
+		fprintf(to, "Usage: snapwalk %s %s%s[OPTION...]\n\n%s.\n", command->name,
+			command->arguments, command->arguments[0] != '\0' ? " " : "",
+			command->summary);
+	} else {
+		fputs("Usage: snapwalk PID\n"
+		      "       snapwalk COMMAND TARGET [OPTION...]\n\n"
+		      "Shows what every thread of a running process is doing. The process is\n"
+		      "stopped for milliseconds; everything else happens after it runs again.\n\n"
+		      "Commands:\n",
+		      to);
+		for (const struct sw_command *c = commands; c->name != NULL; c++) {
+			char left[80];
+			(void) snprintf(left, sizeof(left), "%s %s", c->name, c->arguments);
+			print_row(to, left, c->summary);
+		}
+	}
+	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH)) {
+		fputs("\nTargets:\n", to);
+		if (bits & ~(unsigned) SW_FOR_HOOK)
+			print_row(to, "PID", "a process, or one of its threads");
+		print_options(to, bits, true);
+	}
+	fputs("\nOptions:\n", to);
+	print_options(to, bits, false);
+	print_status(to);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_OPTION_TABLE_H
+#define SW_CLI_OPTION_TABLE_H
+
+#include "common/options.h"
+
+/* One row of the option table: getopt_long(), the help and the parser all live on it. */
+struct sw_option {
+	const char *name;
+	char letter;          /* 0: none */
+	const char *argument; /* shown in the help; NULL: takes none */
+	unsigned commands;    /* SW_FOR_* */
+	const char *help;
+	/* False with usage->message and ->remedy filled; value is NULL without argument. */
+	bool (*set)(struct sw_options *options, const char *value, struct sw_usage *usage);
+	bool is_target;
+};
+
+enum { SW_OPTIONS_MAX = 64 };
+
+extern const struct sw_option sw_option_table[];
+extern const size_t sw_n_options;
+
+#endif

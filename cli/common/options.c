@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/options.h"
+#include "common/option_values.h"
+#include "common/option_table.h"
+#include "cleanup.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <limits.h>
+#include <string.h>
+
+enum {
+	DEFAULT_TIMEOUT_MS = 2000,
+	DEFAULT_RATE_HZ = 20,
+	DEFAULT_DURATION_S = 5,
+	DEFAULT_MAX_LOAD_PERCENT = 1,
+	DEFAULT_HOOK_TIMEOUT_MS = 10000,
+	DEFAULT_LIST_LIMIT = 100,
+	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
+};
+
+static const struct sw_command *find_command(const struct sw_command *commands, const char *name)
+{
+	for (; commands->name != NULL; commands++)
+		if (strcmp(commands->name, name) == 0)
+			return commands;
+	return NULL;
+}
+
+static void make_tables(struct option *longs, char *shorts)
+{
+	*shorts++ = ':'; /* tells a missing argument from an unknown option */
+	for (size_t i = 0; i < sw_n_options; i++) {
+		const struct sw_option *o = &sw_option_table[i];
+		bool takes = o->argument != NULL;
+		longs[i] = (struct option){.name = o->name,
+					   .has_arg = takes ? required_argument : no_argument,
+					   .val = LONG_BASE + (int) i};
+		if (o->letter == 0)
+			continue;
+		*shorts++ = o->letter;
+		if (takes)
+			*shorts++ = ':';
+	}
+	longs[sw_n_options] = (struct option){0};
+	*shorts = '\0';
+}
+
+static const struct sw_option *option_of(int value)
+{
+	if (value >= LONG_BASE)
+		return &sw_option_table[value - LONG_BASE];
+	for (size_t i = 0; i < sw_n_options; i++)
+		if (value != 0 && sw_option_table[i].letter == value)
+			return &sw_option_table[i];
+	return NULL;
+}
+
+/* The word that getopt_long() complained about, without "=value". */
+static void about_word(struct sw_usage *usage, const char *word)
+{
+	(void) snprintf(usage->about, sizeof(usage->about), "%.*s", (int) strcspn(word, "="), word);
+}
+
+static bool take_option(struct sw_options *o, int value, char **argv, struct sw_usage *usage)
+{
+	const struct sw_option *option = option_of(value == ':' || value == '?' ? optopt : value);
+	if (option == NULL || value == '?') {
+		if (optopt > 0 && optopt < LONG_BASE)
+			(void) snprintf(usage->about, sizeof(usage->about), "-%c", optopt);
+		else
+			about_word(usage, argv[optind - 1]);
+		if (option != NULL)
+			return sw_usage_fail(usage, "write it without a value", "takes no value");
+		return sw_usage_fail(usage, "see snapwalk --help", "no such option");
+	}
+	(void) snprintf(usage->about, sizeof(usage->about), "--%s", option->name);
+	char remedy[sizeof(usage->remedy)];
+	if (value == ':') {
+		(void) snprintf(remedy, sizeof(remedy), "give %s", option->argument);
+		return sw_usage_fail(usage, remedy, "a value is missing");
+	}
+	if (!(option->commands & o->command->bit)) {
+		(void) snprintf(remedy, sizeof(remedy), "see snapwalk %s --help", o->command->name);
+		return sw_usage_fail(usage, remedy, "is no option of %s", o->command->name);
+	}
+	return option->set(o, optarg, usage);
+}
+
+static bool take_pid(struct sw_options *o, const char *word, const struct sw_command *commands,
+		     struct sw_usage *usage)
+{
+	uint64_t pid;
+	char remedy[sizeof(usage->remedy)];
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", word);
+	if (find_command(commands, word) != NULL)
+		return sw_usage_fail(usage, "put the command first", "a command is misplaced");
+	if (word[strspn(word, "0123456789")] != '\0' || word[0] == '\0') {
+		(void) snprintf(remedy, sizeof(remedy),
+				"give a number, or --comm %.60s for processes of that name", word);
+		return sw_usage_fail(usage, remedy, "neither a command nor a process id");
+	}
+	if (!sw_number_parse(word, 1, INT_MAX, &pid, usage))
+		return sw_usage_fail(usage, "give the number of a process", "no process id");
+	o->wants[o->n_wants++] =
+		(struct sw_want){.kind = SW_WANT_PID, .pid = (pid_t) pid, .text = word};
+	return true;
+}
+
+/* The words that are no options: for explain the last one is the address, all others are pids. */
+static bool take_words(struct sw_options *o, char **words, size_t n,
+		       const struct sw_command *commands, struct sw_usage *usage)
+{
+	if (o->command->bit == SW_FOR_EXPLAIN && n > 0 && (n > 1 || o->n_wants > 0)) {
+		o->address = words[--n];
+		(void) snprintf(usage->about, sizeof(usage->about), "%s", o->address);
+		if (!sw_address_parse(o->address, &o->address_avma, usage))
+			return false;
+	}
+	if (o->command->bit & (SW_FOR_SHOW | SW_FOR_HOOK)) {
+		for (size_t i = 0; i < n; i++)
+			o->words[o->n_words++] = words[i];
+		return true;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!take_pid(o, words[i], commands, usage))
+			return false;
+	return true;
+}
+
+static bool wants_have(const struct sw_options *o, enum sw_want_kind kind)
+{
+	for (size_t i = 0; i < o->n_wants; i++)
+		if (o->wants[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* The daemon captures whole processes, in one way. "" when it can do what is asked for. */
+static const char *only_direct(const struct sw_options *o)
+{
+	if (wants_have(o, SW_WANT_CORE))
+		return "--core";
+	if (wants_have(o, SW_WANT_FIXTURE))
+		return "--fixture";
+	if (o->snapshot.tids != NULL || o->snapshot.running_only)
+		return "--threads";
+	if (o->walk.mode != SW_WALK_HYBRID || o->libunwind)
+		return "--walk";
+	if (o->snapshot.stop != SW_STOP_AUTO)
+		return "--stop";
+	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
+}
+
+static bool check_via(struct sw_options *o, struct sw_usage *usage)
+{
+	const char *direct = only_direct(o);
+	if (o->via == SW_VIA_DAEMON && !(o->command->bit & (SW_FOR_DUMP | SW_FOR_HOOK))) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--via");
+		return sw_usage_fail(usage, "use --via direct, or leave it away",
+				     "%s does not ask the daemon", o->command->name);
+	}
+	if (o->via == SW_VIA_DAEMON && direct[0] != '\0') {
+		(void) snprintf(usage->about, sizeof(usage->about), "%s", direct);
+		return sw_usage_fail(usage, "leave it away, or use --via direct",
+				     "the daemon does not do that");
+	}
+	if (direct[0] != '\0')
+		o->via = SW_VIA_DIRECT;
+	return true;
+}
+
+static bool check_hook(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->n_words == 0)
+		return sw_usage_fail(usage, "give monit, alertmanager, nagios, collectd or systemd",
+				     "no kind is given");
+	if (!o->timeout_given)
+		o->timeout_ms = DEFAULT_HOOK_TIMEOUT_MS;
+	if (o->timeout_ms == 0) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--timeout");
+		return sw_usage_fail(usage, "give 1 to 86400000",
+				     "a monitoring system must not wait for ever");
+	}
+	return true;
+}
+
+/* The commands that look at what the daemon keeps. */
+static bool check_kept(struct sw_options *o, struct sw_usage *usage)
+{
+	enum sw_command_bit bit = o->command->bit;
+	if (bit == SW_FOR_SHOW && o->n_words == 0)
+		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
+				     "no dump is given");
+	if (bit == SW_FOR_WATCH && o->n_wants > 0)
+		return sw_usage_fail(usage, "leave it away", "a target is given");
+	if (bit == SW_FOR_LIST && o->n_wants > 1)
+		return sw_usage_fail(usage, "give one target", "several targets are given");
+	if (bit & (SW_FOR_LIST | SW_FOR_WATCH) && o->format == SW_FORMAT_FOLDED)
+		return sw_usage_fail(usage, "give --json, or nothing", "it has no stacks");
+	return true;
+}
+
+/* What only the whole command line can tell. */
+static bool check_whole(struct sw_options *o, struct sw_usage *usage)
+{
+	enum sw_command_bit bit = o->command->bit;
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
+	if (bit & (SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH))
+		return check_kept(o, usage);
+	if (bit == SW_FOR_HOOK)
+		return check_hook(o, usage) && check_via(o, usage);
+	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
+		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
+				     "no target is given");
+	if (o->n_wants > 1 && bit != SW_FOR_DUMP)
+		return sw_usage_fail(usage, "give one target", "several targets are given");
+	if (bit == SW_FOR_EXPLAIN && o->address == NULL)
+		return sw_usage_fail(usage, "give snapwalk explain TARGET ADDRESS",
+				     "no address is given");
+	if (bit == SW_FOR_RECORD && (o->output == NULL || strcmp(o->output, "-") == 0))
+		return sw_usage_fail(usage, "give -o DIRECTORY, a new one",
+				     "no directory is given");
+	if (bit == SW_FOR_SAMPLE && o->format == SW_FORMAT_JSON)
+		return sw_usage_fail(usage, "give --format folded or text",
+				     "samples are not written as JSON");
+	if (o->exe != NULL && !wants_have(o, SW_WANT_CORE)) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
+		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
+	}
+	return check_via(o, usage);
+}
+
+bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
+		      struct sw_options *ret, struct sw_usage *usage)
+{
+	static_assert(SW_SYMBOLS_LINES == 0 && SW_WALK_HYBRID == 0, "zero means the defaults");
+	*usage = (struct sw_usage){0};
+	*ret = (struct sw_options){
+		.command = &commands[0],
+		.timeout_ms = DEFAULT_TIMEOUT_MS,
+		.rate_hz = DEFAULT_RATE_HZ,
+		.duration_s = DEFAULT_DURATION_S,
+		.max_load_percent = DEFAULT_MAX_LOAD_PERCENT,
+		.limit = DEFAULT_LIST_LIMIT,
+	};
+	(void) snprintf(usage->about, sizeof(usage->about), "command line");
+	if (argc < 2)
+		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
+				     "no target is given");
+	ret->wants = calloc((size_t) argc, sizeof(*ret->wants));
+	ret->words = calloc((size_t) argc, sizeof(*ret->words));
+	if (ret->wants == NULL || ret->words == NULL)
+		return sw_usage_fail(usage, "free some memory", "not enough memory");
+	const struct sw_command *named = find_command(commands, argv[1]);
+	if (named != NULL) {
+		ret->command = named;
+		argc--;
+		argv++;
+	}
+	struct option longs[SW_OPTIONS_MAX + 1];
+	char shorts[2 * SW_OPTIONS_MAX + 2];
+	make_tables(longs, shorts);
+	opterr = 0;
+	optind = 0; /* glibc: start afresh, with permutation */
+	for (int value; (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1;)
+		if (!take_option(ret, value, argv, usage))
+			return false;
+	if (ret->help || ret->version) {
+		if (named == NULL)
+			ret->command = NULL;
+		return true;
+	}
+	return take_words(ret, argv + optind, (size_t) (argc - optind), commands, usage) &&
+	       check_whole(ret, usage);
+}
+
+void sw_options_deinit(struct sw_options *options)
+{
+	free(options->wants);
+	free(options->words);
+	free(options->tids);
+	*options = (struct sw_options){0};
+}

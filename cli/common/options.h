@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_OPTIONS_H
+#define SW_CLI_OPTIONS_H
+
+#include <snapwalk/protocol.h>
+
+#include <stdio.h>
+
+/* Commands, as bits: an option says which of them take it. */
+enum sw_command_bit {
+	SW_FOR_DUMP = 1,
+	SW_FOR_SAMPLE = 2,
+	SW_FOR_EXPLAIN = 4,
+	SW_FOR_VERIFY = 8,
+	SW_FOR_RECORD = 16,
+	SW_FOR_DOCTOR = 32,
+	SW_FOR_LIST = 64,
+	SW_FOR_SHOW = 128,
+	SW_FOR_WATCH = 256,
+	SW_FOR_HOOK = 512,
+};
+
+struct sw_options;
+
+struct sw_command {
+	const char *name;
+	enum sw_command_bit bit;
+	const char *arguments; /* as shown in the usage line */
+	const char *summary;
+	int (*run)(const struct sw_options *options); /* returns the exit status */
+};
+
+/* What a TARGET word asks for. */
+enum sw_want_kind {
+	SW_WANT_PID,
+	SW_WANT_COMM,
+	SW_WANT_UNIT,
+	SW_WANT_CGROUP,
+	SW_WANT_CONTAINER,
+	SW_WANT_CORE,
+	SW_WANT_FIXTURE,
+};
+
+struct sw_want {
+	enum sw_want_kind kind;
+	pid_t pid;        /* SW_WANT_PID */
+	const char *text; /* borrowed from argv */
+};
+
+enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED };
+enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
+enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
+
+/* A parsed command line. Strings are borrowed from argv. */
+struct sw_options {
+	const struct sw_command *command; /* static; NULL with --version and a bare --help */
+	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */
+	struct sw_want *wants;            /* owned */
+	size_t n_wants;
+	pid_t *tids;         /* owned; snapshot.tids points to it */
+	const char *exe;     /* --exe, NULL: not given */
+	const char *output;  /* NULL: standard output */
+	const char *address; /* explain: the last word */
+	const char **words;  /* owned array; show: ids of dumps; hook: its kind and what follows */
+	size_t n_words;
+	uint64_t address_avma;
+	enum sw_format format;
+	bool format_given;
+	struct sw_snapshot_options snapshot;
+	struct sw_walk_options walk;
+	bool libunwind; /* who walks */
+	struct sw_symbolize_options symbolize;
+	uint32_t timeout_ms; /* 0: no limit */
+	bool timeout_given;
+	enum sw_via via;
+	const char *socket_path; /* --socket, NULL: not given */
+	bool no_group, verbose;
+	enum sw_color color;
+	const char *reason;
+	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
+	const char *since;                              /* list; NULL: not given */
+	uint32_t limit;                                 /* list */
+	const char *states;                             /* hook; NULL: its default */
+	bool soft;                                      /* hook: SOFT states, too */
+	bool help, version;
+};
+
+/* What is wrong with a command line: "snapwalk: ABOUT: MESSAGE (usage): REMEDY". */
+struct sw_usage {
+	char about[64];
+	char message[160];
+	char remedy[160];
+};
+
+/*
+ * Parse a command line. A first word that names no command means dump.
+ *
+ * @param commands  The table, ends with a NULL name; its first entry is the default.
+ * @return false with usage filled. *ret is valid either way: free with sw_options_deinit().
+ */
+bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
+		      struct sw_options *ret, struct sw_usage *usage);
+void sw_options_deinit(struct sw_options *options);
+
+/* Help for one command, or for all of them when command is NULL. */
+void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/call.h"
+#include "cleanup.h"
+#include "daemon/complaint.h"
+#include "errors.h"
+
+#include <string.h>
+
+enum { OPEN_TIMEOUT_MS = 5000 };
+
+SW_DEFINE_CLEANUP(struct sw_varlink_client *, sw_varlink_client_close);
+
+bool sw_json_add(struct json_object *object, const char *name, struct json_object *value)
+{
+	if (object != NULL && value != NULL && json_object_object_add(object, name, value) == 0)
+		return true;
+	(void) json_object_put(value); /* NULL is legal */
+	return false;
+}
+
+const char *sw_json_string(struct json_object *object, const char *name)
+{
+	struct json_object *value = json_object_object_get(object, name);
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+int64_t sw_json_int(struct json_object *object, const char *name)
+{
+	struct json_object *value = json_object_object_get(object, name);
+	return json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : 0;
+}
+
+const char *sw_daemon_path(const struct sw_options *options, char buffer[SW_SOCKET_PATH_SIZE])
+{
+	static const char system_path[] = "/run/snapwalk/io.snapwalk";
+	const char *path = getenv("SNAPWALK_SOCKET");
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	if (options->socket_path != NULL)
+		return options->socket_path;
+	if (path != NULL && path[0] != '\0')
+		return path;
+	if (runtime == NULL || runtime[0] != '/' || access(system_path, F_OK) == 0)
+		return system_path;
+	int n = snprintf(buffer, SW_SOCKET_PATH_SIZE, "%s/snapwalk/io.snapwalk", runtime);
+	bool there = n > 0 && n < SW_SOCKET_PATH_SIZE && access(buffer, F_OK) == 0;
+	return there ? buffer : system_path;
+}
+
+static int open_client(const struct sw_options *options, struct sw_varlink_client **ret,
+		       struct sw_error *err)
+{
+	char buffer[SW_SOCKET_PATH_SIZE];
+	return sw_varlink_client_open(sw_daemon_path(options, buffer), OPEN_TIMEOUT_MS, ret, err);
+}
+
+bool sw_daemon_listens(const struct sw_options *options)
+{
+	sw_cleanup(sw_varlink_client_close_p) struct sw_varlink_client *client = NULL;
+	return open_client(options, &client, NULL) == 0;
+}
+
+/* True: there may be more answers. */
+static bool take_answer(struct sw_varlink_client *client, int wait_ms, sw_daemon_take_fn *take,
+			void *arg, struct sw_complaint *why)
+{
+	struct sw_error err = {0};
+	struct sw_varlink_answer answer = {0};
+	bool more = false;
+	if (sw_varlink_client_receive(client, wait_ms, &answer, &err) < 0)
+		sw_complaint_of_error(why, &err);
+	else if (answer.error != NULL)
+		sw_complaint_of_answer(why, &answer);
+	else
+		more = take(arg, answer.parameters, why) && answer.continues;
+	sw_varlink_answer_deinit(&answer);
+	return more;
+}
+
+bool sw_daemon_call(const struct sw_options *options, const char *method,
+		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
+		    void *arg, struct sw_complaint *ret_why)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_varlink_client_close_p) struct sw_varlink_client *client = NULL;
+	*ret_why = (struct sw_complaint){0};
+	int r = parameters == NULL ? sw_fail_nomem(&err) : open_client(options, &client, &err);
+	if (r == 0)
+		r = sw_varlink_client_send(client, method, parameters, more, -1, &err);
+	else
+		(void) json_object_put(parameters); /* NULL is legal */
+	if (r < 0)
+		sw_complaint_of_error(ret_why, &err);
+	else
+		while (take_answer(client, wait_ms, take, arg, ret_why))
+			;
+	return ret_why->code == NULL;
+}

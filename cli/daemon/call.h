@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_DAEMON_CALL_H
+#define SW_CLI_DAEMON_CALL_H
+
+#include "common/complain.h"
+#include "common/options.h"
+#include "text.h"
+#include "daemon/complaint.h"
+
+#include <snapwalk/varlink.h>
+
+/* --socket, SNAPWALK_SOCKET, /run/snapwalk/io.snapwalk; and when that is not there, the one of a
+ * daemon of the user's own. */
+enum { SW_SOCKET_PATH_SIZE = 108 }; /* sun_path, unix(7) */
+const char *sw_daemon_path(const struct sw_options *options, char buffer[SW_SOCKET_PATH_SIZE]);
+bool sw_daemon_listens(const struct sw_options *options);
+
+/* Takes one answer of a call; its parameters are borrowed. True: go on. False: it is enough, or
+ * *complaint says why not. */
+typedef bool sw_daemon_take_fn(void *arg, struct json_object *parameters,
+			       struct sw_complaint *complaint);
+
+/*
+ * A call with its answers, one after another.
+ *
+ * @param parameters  Consumed; NULL: out of memory.
+ * @param wait_ms     The longest silence; < 0: none is too long.
+ * @return true; false with *ret_why filled.
+ */
+bool sw_daemon_call(const struct sw_options *options, const char *method,
+		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
+		    void *arg, struct sw_complaint *ret_why);
+
+/* json_object_object_add() that consumes the value in any case; false: out of memory. */
+bool sw_json_add(struct json_object *object, const char *name, struct json_object *value);
+/* Of a member: "" or 0 when it is not there or something else. Borrowed. */
+const char *sw_json_string(struct json_object *object, const char *name);
+int64_t sw_json_int(struct json_object *object, const char *name);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/dump.h"
+#include "cleanup.h"
+#include "daemon/call.h"
+#include "daemon/stream.h"
+#include "daemon/complaint.h"
+#include "errors.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { SILENCE_MS = 60000 }; /* a full queue before us, and a capture */
+
+void sw_daemon_dump_deinit(struct sw_daemon_dump *dump)
+{
+	free(dump->text);
+	if (dump->report != NULL)
+		sw_report_destroy(dump->report);
+	*dump = (struct sw_daemon_dump){0};
+}
+
+static bool take_piece(void *arg, struct json_object *parameters, struct sw_complaint *why)
+{
+	struct sw_error err = {0};
+	if (sw_stream_take(arg, parameters, &err) == 0)
+		return true;
+	sw_complaint_of_error(why, &err);
+	return false;
+}
+
+/* "2026-11-20T10:35:50.084579Z"; 0: it is no time. */
+static int64_t time_parse(const char *text)
+{
+	struct tm parts = {0};
+	char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+	if (end == NULL)
+		return 0;
+	int64_t ns = (int64_t) timegm(&parts) * 1000000000;
+	int64_t unit_ns = 100000000;
+	for (end += *end == '.'; *end >= '0' && *end <= '9'; end++, unit_ns /= 10)
+		ns += (*end - '0') * unit_ns;
+	return ns;
+}
+
+static void take_summary(struct sw_daemon_dump *dump, struct json_object *summary)
+{
+	struct json_object *process = json_object_object_get(summary, "process");
+	dump->stored = json_object_get_boolean(json_object_object_get(summary, "stored"));
+	dump->complete = json_object_get_boolean(json_object_object_get(summary, "complete"));
+	dump->time_ns = time_parse(sw_json_string(summary, "time"));
+	(void) snprintf(dump->id, sizeof(dump->id), "%s", sw_json_string(summary, "id"));
+	(void) snprintf(dump->comm, sizeof(dump->comm), "%s", sw_json_string(process, "comm"));
+}
+
+/* A report is made when somebody reads it: of 20 MiB of JSON it takes half a second. */
+static bool finish(const struct sw_options *options, struct sw_stream *stream,
+		   struct sw_daemon_dump *ret, struct sw_complaint *why)
+{
+	struct sw_error err = {0};
+	struct sw_daemon_dump dump = {.coalesced = stream->coalesced};
+	take_summary(&dump, stream->summary);
+	bool as_it_is = options->format == SW_FORMAT_JSON && dump.complete && !options->verbose;
+	int r = sw_stream_finish(stream, &dump.text, &dump.size, &err);
+	if (r == 0 && !as_it_is)
+		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);
+	if (r < 0) {
+		sw_complaint_of_error(why, &err);
+		sw_daemon_dump_deinit(&dump);
+		return false;
+	}
+	*ret = dump;
+	return true;
+}
+
+static bool call(const struct sw_options *options, const char *method,
+		 struct json_object *parameters, struct sw_daemon_dump *ret,
+		 struct sw_complaint *why)
+{
+	struct sw_stream stream = {0};
+	int wait_ms =
+		SILENCE_MS + (int) (options->timeout_ms < INT32_MAX / 2 ? options->timeout_ms : 0);
+	bool ok = sw_daemon_call(options, method, parameters, true, wait_ms, take_piece, &stream,
+				 why) &&
+		  finish(options, &stream, ret, why);
+	sw_stream_deinit(&stream);
+	return ok;
+}
+
+/* Only what was asked for: the rest is the daemon's configuration. */
+static struct json_object *options_of(const struct sw_options *o)
+{
+	static const char *const levels[] = {[SW_SYMBOLS_NONE] = "none",
+					     [SW_SYMBOLS_NAMES] = "names",
+					     [SW_SYMBOLS_LINES] = "lines"};
+	struct json_object *p = json_object_new_object();
+	bool ok = p != NULL;
+	if (ok && o->snapshot.max_stop_ms != 0)
+		ok = sw_json_add(p, "max_stop_ms", json_object_new_int64(o->snapshot.max_stop_ms));
+	if (ok && o->timeout_given && o->timeout_ms != 0)
+		ok = sw_json_add(p, "timeout_ms", json_object_new_int64(o->timeout_ms));
+	if (ok && o->walk.max_frames != 0)
+		ok = sw_json_add(p, "depth", json_object_new_int64((int64_t) o->walk.max_frames));
+	if (ok && o->snapshot.stack_bytes != 0)
+		ok = sw_json_add(p, "stack_bytes",
+				 json_object_new_int64((int64_t) o->snapshot.stack_bytes));
+	if (ok && o->symbolize.level != SW_SYMBOLS_LINES)
+		ok = sw_json_add(p, "symbols", json_object_new_string(levels[o->symbolize.level]));
+	if (ok && o->symbolize.no_inlines)
+		ok = sw_json_add(p, "inlines", json_object_new_boolean(false));
+	if (!ok) {
+		(void) json_object_put(p); /* NULL is legal */
+		p = NULL;
+	}
+	return p;
+}
+
+/* Messages are UTF-8: what comes from an environment may be anything. */
+static bool add_reason(struct json_object *p, const char *reason)
+{
+	sw_cleanup(sw_free_p) char *copy = strdup(reason);
+	if (copy == NULL)
+		return false;
+	sw_make_printable(copy);
+	return sw_json_add(p, "reason", json_object_new_string(copy));
+}
+
+bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *reason,
+		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why)
+{
+	struct json_object *p = json_object_new_object();
+	struct json_object *target = json_object_new_object();
+	bool ok = sw_json_add(target, "pid", json_object_new_int64(pid));
+	ok = sw_json_add(p, "target", target) && ok;
+	ok = ok && (reason == NULL || reason[0] == '\0' || add_reason(p, reason)) &&
+	     sw_json_add(p, "options", options_of(options));
+	if (!ok) {
+		(void) json_object_put(p); /* NULL is legal */
+		p = NULL;
+	}
+	return call(options, "io.snapwalk.Capture", p, ret, ret_why);
+}
+
+bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_daemon_dump *ret,
+		    struct sw_complaint *ret_why)
+{
+	sw_cleanup(sw_free_p) char *copy = strdup(id);
+	struct json_object *p = json_object_new_object();
+	if (copy != NULL)
+		sw_make_printable(copy); /* a strange one is then just unknown */
+	if (copy == NULL || !sw_json_add(p, "id", json_object_new_string(copy))) {
+		(void) json_object_put(p); /* NULL is legal */
+		p = NULL;
+	}
+	return call(options, "io.snapwalk.Read", p, ret, ret_why);
+}
+
+void sw_daemon_say_coalesced(const char *about, const struct sw_daemon_dump *dump, int64_t begin_ns)
+{
+	int64_t age_ms = (begin_ns - dump->time_ns) / 1000000;
+	char message[128];
+	if (!dump->coalesced || dump->time_ns == 0 || age_ms <= 0)
+		return;
+	(void) snprintf(message, sizeof(message), "this dump was made %d.%d s before you asked",
+			(int) (age_ms / 1000), (int) (age_ms % 1000 / 100));
+	sw_complain(about, message, "coalesced",
+		    "see MinIntervalSec= in snapwalk.conf(5), or use --via direct");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_DAEMON_STREAM_H
+#define SW_CLI_DAEMON_STREAM_H
+
+#include "text.h"
+
+#include <snapwalk/varlink.h>
+
+/* The answers to Capture or Read with 'more', on their way to be one dump. */
+struct sw_stream {
+	struct sw_text head; /* the dump without its arrays */
+	struct sw_text threads, stacks, modules, warnings;
+	char *dump;                  /* owned; it came whole */
+	struct json_object *summary; /* owned; NULL: not yet */
+	bool coalesced;
+};
+
+void sw_stream_deinit(struct sw_stream *stream);
+/* 0; -SW_E_FORMAT; -SW_E_LIMIT; -SW_E_NOMEM. */
+int sw_stream_take(struct sw_stream *stream, struct json_object *parameters, struct sw_error *err);
+/* The dump as JSON, malloc'ed. 0; -SW_E_FORMAT: pieces are missing; -SW_E_NOMEM. */
+int sw_stream_finish(struct sw_stream *stream, char **ret_text, size_t *ret_size,
+		     struct sw_error *err);
+
+#endif

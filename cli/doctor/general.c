@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gates of ourselves and of the machine. */
+#include "cleanup.h"
+#include "doctor/verdict.h"
+
+#include <snapwalk/walk.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+
+enum {
+	CAP_PTRACE_BIT = 19,
+	SMALL_FILE = 4096
+}; /* CAP_SYS_PTRACE, include/uapi/linux/capability.h */
+
+/* First line of a small file; false when it cannot be read. */
+static bool read_line(const char *path, char *line, size_t size)
+{
+	struct sw_text text = {0};
+	bool ok = sw_text_read_at(&text, AT_FDCWD, path, SMALL_FILE) == 0 && text.size > 0;
+	if (ok)
+		(void) snprintf(line, size, "%.*s", (int) strcspn(text.data, "\n"), text.data);
+	sw_text_deinit(&text);
+	return ok;
+}
+
+static bool have_ptrace_cap(const struct sw_doctor *d)
+{
+	return d->cap_eff >> CAP_PTRACE_BIT & 1;
+}
+
+static void gate_kernel(struct sw_doctor *d)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+	if (uname(&u) < 0)
+		return;
+	(void) sscanf(u.release, "%d.%d", &major, &minor);
+	if (strcmp(u.machine, "x86_64") != 0)
+		sw_doctor_say(d, SW_VERDICT_REFUSED, "kernel", "use a 64-bit x86 machine",
+			      "%s is not supported", u.machine);
+	else if (major < 3 || (major == 3 && minor < 4))
+		/* ptrace(2): PTRACE_SEIZE, since Linux 3.4 */
+		sw_doctor_say(d, SW_VERDICT_REFUSED, "kernel", "use Linux 3.4 or newer",
+			      "Linux %s cannot seize a process", u.release);
+	else
+		sw_doctor_say(d, SW_VERDICT_OK, "kernel", NULL, "Linux %s on %s", u.release,
+			      u.machine);
+}
+
+static void gate_capability(struct sw_doctor *d)
+{
+	if (have_ptrace_cap(d))
+		sw_doctor_say(d, SW_VERDICT_OK, "capability", NULL, "CAP_SYS_PTRACE is effective");
+	else if (geteuid() == 0)
+		sw_doctor_say(d, SW_VERDICT_NOTE, "capability",
+			      "start the container with --cap-add SYS_PTRACE",
+			      "root without CAP_SYS_PTRACE%s",
+			      d->cap_bnd >> CAP_PTRACE_BIT & 1 ? ""
+							       : ", not even in the bounding set");
+	else
+		sw_doctor_say(d, SW_VERDICT_NOTE, "capability", "run as root for all processes",
+			      "uid %d without CAP_SYS_PTRACE: only processes of this user",
+			      (int) geteuid());
+}
+
+/* Documentation/admin-guide/LSM/Yama.rst, Linux 6.1. */
+static void gate_yama(struct sw_doctor *d)
+{
+	static const char path[] = "/proc/sys/kernel/yama/ptrace_scope";
+	char line[16];
+	if (!read_line(path, line, sizeof(line))) {
+		sw_doctor_say(d, SW_VERDICT_OK, "yama", NULL, "not in this kernel");
+		return;
+	}
+	int scope = atoi(line);
+	bool allowed = (d->pid != 0 && d->probe_errno == 0) || scope == 0 ||
+		       (scope < 3 && have_ptrace_cap(d));
+	if (allowed)
+		sw_doctor_say(d, SW_VERDICT_OK, "yama", NULL, "ptrace_scope is %d", scope);
+	else if (scope >= 3)
+		sw_doctor_say(d, SW_VERDICT_REFUSED, "yama",
+			      "reboot without kernel.yama.ptrace_scope=3: it cannot be lowered",
+			      "ptrace_scope is 3: nobody may trace");
+	else
+		sw_doctor_say(d, SW_VERDICT_REFUSED, "yama",
+			      "run as root, or: sysctl kernel.yama.ptrace_scope=0",
+			      "ptrace_scope is %d: %s", scope,
+			      scope == 1 ? "only descendants may be traced"
+					 : "only with CAP_SYS_PTRACE");
+}
+
+static void gate_lsm(struct sw_doctor *d)
+{
+	char modules[128] = "", label[128] = "", deny[16] = "";
+	if (read_line("/sys/fs/selinux/booleans/deny_ptrace", deny, sizeof(deny)) &&
+	    deny[0] == '1') {
+		sw_doctor_say(d, SW_VERDICT_REFUSED, "lsm", "setsebool deny_ptrace off",
+			      "SELinux: deny_ptrace is on");
+		return;
+	}
+	if (!read_line("/sys/kernel/security/lsm", modules, sizeof(modules)))
+		(void) snprintf(modules, sizeof(modules), "not known");
+	if (!read_line("/proc/self/attr/current", label, sizeof(label)))
+		(void) snprintf(label, sizeof(label), "none");
+	bool confined = strstr(label, "(enforce)") != NULL; /* AppArmor's form: "profile (mode)" */
+	sw_doctor_say(d, confined ? SW_VERDICT_NOTE : SW_VERDICT_OK, "lsm",
+		      confined ? "if it is refused, allow ptrace in that profile" : NULL,
+		      "security modules: %s; our label: %s", modules, label);
+}
+
+/* A seccomp filter answers EPERM or ENOSYS; reading ourselves needs no permission. */
+static void gate_seccomp(struct sw_doctor *d)
+{
+	char from = 'x', to = 0;
+	struct iovec local = {&to, 1}, remote = {&from, 1};
+	int64_t mode = sw_status_field(&d->self, "Seccomp", 10);
+	bool reads = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+	if (mode > 0)
+		sw_doctor_say(d, SW_VERDICT_NOTE, "seccomp",
+			      "if it is refused: --security-opt seccomp=unconfined",
+			      "a filter is active for us; process_vm_readv %s",
+			      reads ? "works" : "is refused");
+	else if (reads)
+		sw_doctor_say(d, SW_VERDICT_OK, "seccomp", NULL, "no filter");
+	else
+		sw_doctor_say(d, SW_VERDICT_NOTE, "seccomp", "use a kernel with process_vm_readv",
+			      "process_vm_readv does not work: copying is slower");
+}
+
+/* The remedy is in the reason. */
+static void gate_iterator(struct sw_doctor *d)
+{
+	struct sw_error err = {0};
+	if (sw_iterator_check(&err) == 0)
+		sw_doctor_say(d, SW_VERDICT_OK, "iterator", NULL,
+			      "blocked threads are read without a stop");
+	else
+		sw_doctor_say(d, SW_VERDICT_NOTE, "iterator",
+			      "run as root outside of containers, on Linux 6.1 or newer",
+			      "all threads are stopped: %s", err.message);
+}
+
+static void gate_container(struct sw_doctor *d)
+{
+	char manager[64] = "";
+	if (!read_line("/run/systemd/container", manager, sizeof(manager))) {
+		if (access("/.dockerenv", F_OK) == 0)
+			(void) snprintf(manager, sizeof(manager), "docker");
+		else if (access("/run/.containerenv", F_OK) == 0)
+			(void) snprintf(manager, sizeof(manager), "podman");
+	}
+	if (manager[0] == '\0')
+		sw_doctor_say(d, SW_VERDICT_OK, "container", NULL, "we are in none that is known");
+	else
+		sw_doctor_say(d, SW_VERDICT_NOTE, "container",
+			      "for processes outside, run on the host",
+			      "we are in a container (%s) and see only its processes", manager);
+}
+
+/* Tried on ourselves and taken back at once. */
+static void gate_realtime(struct sw_doctor *d)
+{
+	struct sched_param old, fifo = {.sched_priority = 1};
+	int policy = sched_getscheduler(0);
+	if (policy < 0 || sched_getparam(0, &old) < 0)
+		return;
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) < 0) {
+		sw_doctor_say(d, SW_VERDICT_NOTE, "realtime", "give CAP_SYS_NICE for shorter stops",
+			      "SCHED_FIFO is refused: stops take about a quarter longer");
+		return;
+	}
+	(void) sched_setscheduler(0, policy, &old); /* going back is always allowed */
+	sw_doctor_say(d, SW_VERDICT_OK, "realtime", NULL, "SCHED_FIFO is permitted");
+}
+
+void sw_gates_general(struct sw_doctor *d)
+{
+	gate_kernel(d);
+	gate_capability(d);
+	gate_yama(d);
+	gate_lsm(d);
+	gate_seccomp(d);
+	gate_iterator(d);
+	gate_container(d);
+	gate_realtime(d);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_DOCTOR_VERDICT_H
+#define SW_CLI_DOCTOR_VERDICT_H
+
+#include "text.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sw_verdict {
+	SW_VERDICT_OK,
+	SW_VERDICT_NOTE,    /* worth knowing, does not stand in the way */
+	SW_VERDICT_REFUSED, /* a capture cannot work */
+};
+
+/* What the gates look at, and what they found. Nothing of it touches the target: /proc is read,
+ * and the kernel is asked for its own rule by opening /proc/PID/mem. */
+struct sw_doctor {
+	pid_t pid;            /* 0: in general, no target */
+	int proc_fd;          /* owned: /proc/PID; -EBADF without target */
+	uint64_t cap_eff;     /* our effective capabilities */
+	uint64_t cap_bnd;     /* our bounding set */
+	int probe_errno;      /* of opening /proc/PID/mem; 0: the kernel allows a capture */
+	struct sw_text self;  /* /proc/self/status */
+	struct sw_text other; /* /proc/PID/status */
+	struct sw_text report;
+	unsigned n_refused;
+};
+
+/* Appends one gate's verdict to the report; remedy may be NULL. */
+__attribute__((format(printf, 5, 6))) void sw_doctor_say(struct sw_doctor *d,
+							 enum sw_verdict verdict, const char *gate,
+							 const char *remedy, const char *fmt, ...);
+
+/* Of ourselves and the machine. */
+void sw_gates_general(struct sw_doctor *d);
+/* Of the target. */
+void sw_gates_target(struct sw_doctor *d);
+
+/* The field of a /proc/PID/status text ("TracerPid"), parsed as a number of that base; -1 when it
+ * is not there. */
+int64_t sw_status_field(const struct sw_text *status, const char *name, int base);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ARCH_INSN_H
+#define SW_ARCH_INSN_H
+
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SW_INSN_BYTES_MAX = 15, SW_INSN_NO_REG = 0xff };
+
+/* What an instruction does to the stack and to the flow of control; all else is PLAIN. */
+enum sw_insn_op {
+	SW_INSN_PLAIN,
+	SW_INSN_JUMP,   /* to target */
+	SW_INSN_BRANCH, /* to target, or on */
+	SW_INSN_CALL,   /* to target when it is direct (target_known), and on when that returns */
+	SW_INSN_RETURN, /* RET: and value bytes more are taken from the stack */
+	SW_INSN_STOP,   /* HLT, UD2, INT3; a jump through a register or memory */
+	SW_INSN_PUSH,   /* one word */
+	SW_INSN_POP,    /* one word, into reg */
+	SW_INSN_SP_ADD, /* sp += value */
+	SW_INSN_SP_AND, /* sp &= value */
+	SW_INSN_SP_FROM_FP, /* sp = fp + value */
+	SW_INSN_FP_FROM_SP, /* fp = sp + value */
+	SW_INSN_LEAVE,      /* sp = fp, pop fp */
+	SW_INSN_LOAD_SP,    /* reg = [sp + value] */
+	SW_INSN_LOAD_FP,    /* reg = [fp + value] */
+	SW_INSN_SP_LOST,    /* sp = something else */
+};
+
+struct sw_insn {
+	enum sw_insn_op op;
+	uint8_t length; /* in bytes */
+	uint8_t reg; /* DWARF number of what POP, LOAD_* and MOV (PLAIN) write, else SW_INSN_NO_REG */
+	bool target_known;
+	int64_t value;
+	uint64_t target; /* address */
+};
+
+/*
+ * Decodes the instruction at avma, of which n bytes are in code. False: not an instruction of 64-bit
+ * mode, not one that we know, or it does not end within n bytes.
+ */
+bool sw_arch_insn(const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret);
+
+#endif

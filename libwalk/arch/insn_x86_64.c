@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The length of every x86-64 instruction, and what those do that move the stack pointer, restore
+ * registers or jump. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode maps of appendix A.
+ */
+#include "arch/insn.h"
+#include "arch/arch.h"
+#include "cleanup.h"
+
+#include <string.h>
+
+/* What follows the opcode. */
+enum {
+	M = 1,  /* ModRM, with what belongs to it */
+	B = 2,  /* one byte: an immediate, or a near displacement */
+	Z = 4,  /* four bytes; two with the operand size prefix */
+	D = 8,  /* four bytes: a displacement, whatever the prefixes */
+	X = 16, /* no instruction, or one that is looked at before */
+	W = 32, /* two bytes */
+	MB = M | B,
+	MZ = M | Z,
+};
+
+/* clang-format off */
+static const uint8_t one_byte[256] = {
+	/*       0  1  2  3  4  5  6  7   8  9  a  b  c  d  e  f */
+	/* 0 */  M, M, M, M, B, Z, X, X,  M, M, M, M, B, Z, X, X,
+	/* 1 */  M, M, M, M, B, Z, X, X,  M, M, M, M, B, Z, X, X,
+	/* 2 */  M, M, M, M, B, Z, X, X,  M, M, M, M, B, Z, X, X,
+	/* 3 */  M, M, M, M, B, Z, X, X,  M, M, M, M, B, Z, X, X,
+	/* 4 */  X, X, X, X, X, X, X, X,  X, X, X, X, X, X, X, X,
+	/* 5 */  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,
+	/* 6 */  X, X, X, M, X, X, X, X,  Z, MZ, B, MB, 0, 0, 0, 0,
+	/* 7 */  B, B, B, B, B, B, B, B,  B, B, B, B, B, B, B, B,
+	/* 8 */  MB, MZ, X, MB, M, M, M, M, M, M, M, M, M, M, M, M,
+	/* 9 */  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, X, 0, 0, 0, 0, 0,
+	/* a */  X, X, X, X, 0, 0, 0, 0,  B, Z, 0, 0, 0, 0, 0, 0,
+	/* b */  B, B, B, B, B, B, B, B,  Z, Z, Z, Z, Z, Z, Z, Z,
+	/* c */  MB, MB, W, 0, X, X, MB, MZ, W | B, 0, W, 0, 0, B, X, 0,
+	/* d */  M, M, M, M, X, X, X, 0,  M, M, M, M, M, M, M, M,
+	/* e */  B, B, B, B, B, B, B, B,  D, D, X, B, 0, 0, 0, 0,
+	/* f */  X, 0, X, X, 0, 0, M, M,  0, 0, 0, 0, 0, 0, M, M,
+};
+
+static const uint8_t two_byte[256] = {
+	/*       0  1  2  3  4  5  6  7   8  9  a  b  c  d  e  f */
+	/* 0 */  M, M, M, M, X, 0, 0, 0,  0, 0, X, 0, X, M, 0, X,
+	/* 1 */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* 2 */  M, M, M, M, X, X, X, X,  M, M, M, M, M, M, M, M,
+	/* 3 */  0, 0, 0, 0, 0, 0, X, 0,  X, X, X, X, X, X, X, X,
+	/* 4 */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* 5 */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* 6 */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* 7 */  MB, MB, MB, MB, M, M, M, 0,  M, M, X, X, M, M, M, M,
+	/* 8 */  D, D, D, D, D, D, D, D,  D, D, D, D, D, D, D, D,
+	/* 9 */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* a */  0, 0, 0, M, MB, M, X, X, 0, 0, 0, M, MB, M, M, M,
+	/* b */  M, M, M, M, M, M, M, M,  M, M, MB, M, M, M, M, M,
+	/* c */  M, M, MB, M, MB, MB, MB, M, 0, 0, 0, 0, 0, 0, 0, 0,
+	/* d */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* e */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+	/* f */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
+};
+/* clang-format on */
+
+/* Opcodes by themselves. */
+enum {
+	OP_PUSH = 0x50,
+	OP_POP = 0x58,
+	OP_JCC8 = 0x70,
+	OP_ALU_B = 0x80,
+	OP_ALU_Z = 0x81,
+	OP_ALU_SIGNED = 0x83,
+	OP_XCHG_RAX = 0x90,
+	OP_MOV_STORE = 0x89,
+	OP_MOV_LOAD = 0x8b,
+	OP_LEA = 0x8d,
+	OP_POP_MEMORY = 0x8f,
+	OP_MOV_IMM = 0xb8,
+	OP_RET_IMM = 0xc2,
+	OP_RET = 0xc3,
+	OP_ENTER = 0xc8,
+	OP_LEAVE = 0xc9,
+	OP_INT3 = 0xcc,
+	OP_CALL = 0xe8,
+	OP_JMP = 0xe9,
+	OP_JMP8 = 0xeb,
+	OP_HLT = 0xf4,
+	OP_GROUP5 = 0xff,
+	OP2_UD2 = 0x0b,
+	OP2_JCC = 0x80,
+	ESCAPE = 0x0f,
+	REG_SP = 4, /* as instructions number them */
+	REG_FP = 5,
+};
+
+struct decoder {
+	const uint8_t *code;
+	size_t n, at;
+	bool operand16, address32, vector; /* prefixes: 66, 67, VEX or EVEX */
+	uint8_t rex;
+	unsigned map; /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, more: EVEX's */
+	uint8_t op, modrm, follows;
+	int64_t displacement, immediate;
+	bool has_base; /* memory at [base + displacement], without an index */
+	unsigned base;
+};
+
+static bool byte(struct decoder *d, uint8_t *ret)
+{
+	if (d->at >= d->n || d->at >= SW_INSN_BYTES_MAX)
+		return false;
+	*ret = d->code[d->at++];
+	return true;
+}
+
+/* A signed little-endian number of 0, 1, 2, 4 or 8 bytes. */
+static bool number(struct decoder *d, size_t length, int64_t *ret)
+{
+	uint64_t value = 0;
+	if (d->at + length > d->n || d->at + length > SW_INSN_BYTES_MAX)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		value |= (uint64_t) d->code[d->at + i] << 8 * i;
+	unsigned unused = 64 - 8 * (unsigned) length;
+	*ret = length == 0 ? 0 : (int64_t) (value << unused) >> unused;
+	d->at += length;
+	return true;
+}
+
+static bool prefixes(struct decoder *d)
+{
+	for (;;) {
+		if (!byte(d, &d->op))
+			return false;
+		switch (d->op) {
+		case 0x66: d->operand16 = true; break;
+		case 0x67: d->address32 = true; break;
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+		case 0x64:
+		case 0x65:
+		case 0xf0:
+		case 0xf2:
+		case 0xf3: break;
+		default:
+			if ((d->op & 0xf0) != 0x40)
+				return true;
+			d->rex = d->op; /* counts only when it stands last */
+			return byte(d, &d->op);
+		}
+	}
+}
+
+/* VEX (c4, c5) and EVEX (62): always before an opcode of a map, with its ModRM. */
+static bool vector(struct decoder *d)
+{
+	uint8_t p[3];
+	size_t length = d->op == 0xc5 ? 1 : d->op == 0xc4 ? 2 : 3;
+	for (size_t i = 0; i < length; i++)
+		if (!byte(d, &p[i]))
+			return false;
+	d->map = length == 1 ? 1 : p[0] & (length == 2 ? 0x1f : 0x07);
+	d->vector = true;
+	/* The bits are stored inverted; what they extend matters for general registers alone. */
+	d->rex = (uint8_t) (length == 1
+				    ? (~p[0] >> 5) & 4
+				    : ((~p[0] >> 5) & 7) | (length == 2 && (p[1] & 0x80) ? 8 : 0));
+	return d->map >= 1 && byte(d, &d->op);
+}
+
+static bool opcode(struct decoder *d)
+{
+	if (!prefixes(d))
+		return false;
+	if (d->op == 0xc4 || d->op == 0xc5 || d->op == 0x62)
+		return vector(d);
+	if (d->op != ESCAPE)
+		return true;
+	if (!byte(d, &d->op))
+		return false;
+	d->map = 1;
+	if (d->op == 0x38 || d->op == 0x3a) {
+		d->map = d->op == 0x38 ? 2 : 3;
+		return byte(d, &d->op);
+	}
+	return true;
+}
+
+static uint8_t follows(const struct decoder *d)
+{
+	if (d->vector) {
+		bool immediate = d->map == 3 || (d->map == 1 && (two_byte[d->op] & B));
+		bool nothing = d->map == 1 && d->op == 0x77; /* vzeroupper */
+		return nothing ? 0 : immediate ? MB : M;
+	}
+	switch (d->map) {
+	case 0: return one_byte[d->op];
+	case 1: return two_byte[d->op];
+	case 2: return M;
+	default: return MB;
+	}
+}
+
+static bool modrm(struct decoder *d)
+{
+	uint8_t sib = 0;
+	if (!byte(d, &d->modrm))
+		return false;
+	unsigned mod = d->modrm >> 6, rm = d->modrm & 7;
+	if (mod == 3)
+		return true;
+	bool has_sib = rm == 4, index = false;
+	if (has_sib) {
+		if (!byte(d, &sib))
+			return false;
+		index = ((sib >> 3) & 7) != 4 || (d->rex & 2);
+		rm = sib & 7;
+	}
+	bool none = mod == 0 && rm == 5; /* disp32: relative to rip, or absolute */
+	d->base = rm | (d->rex & 1U) << 3;
+	d->has_base = !none && !index && !d->address32;
+	return number(d, mod == 1 ? 1 : mod == 2 || none ? 4 : 0, &d->displacement);
+}
+
+static bool immediate(struct decoder *d)
+{
+	size_t length = 0;
+	bool group3 = d->map == 0 && (d->op == 0xf6 || d->op == 0xf7);
+	if (d->follows & B)
+		length = 1;
+	if (d->follows & W)
+		length += 2;
+	if (d->follows & Z)
+		length = d->operand16 && !(d->rex & 8) ? 2 : 4;
+	if (d->follows & D)
+		length = 4;
+	if (d->map == 0 && d->op >= OP_MOV_IMM && d->op < OP_MOV_IMM + 8 && (d->rex & 8))
+		length = 8;
+	if (group3 && ((d->modrm >> 3) & 7) < 2) /* TEST */
+		length = d->op == 0xf6 ? 1 : d->operand16 && !(d->rex & 8) ? 2 : 4;
+	return number(d, length, &d->immediate);
+}
+
+/* ---- what it does ----------------------------------------------------------------------------- */
+
+static uint8_t dwarf_number(unsigned reg)
+{
+	static const uint8_t numbers[8] = {0, 2, 1, 3, 7, 6, 4, 5}; /* psABI 1.0, figure 3.36 */
+	return (uint8_t) (reg < 8 ? numbers[reg] : reg);
+}
+
+static unsigned field_reg(const struct decoder *d)
+{
+	return ((d->modrm >> 3) & 7U) | (d->rex & 4U) << 1;
+}
+
+static unsigned field_rm(const struct decoder *d)
+{
+	return (d->modrm & 7U) | (d->rex & 1U) << 3;
+}
+
+static bool is_register(const struct decoder *d)
+{
+	return d->modrm >> 6 == 3;
+}
+
+static void set(struct sw_insn *i, enum sw_insn_op op, int64_t value)
+{
+	i->op = op;
+	i->value = value;
+}
+
+static void set_target(struct sw_insn *i, enum sw_insn_op op, uint64_t target)
+{
+	i->op = op;
+	i->target = target;
+	i->target_known = true;
+}
+
+/* add, or, adc, sbb, and, sub, xor, cmp with an immediate. */
+static void arithmetic(const struct decoder *d, struct sw_insn *i)
+{
+	enum { ADD = 0, AND = 4, SUB = 5, CMP = 7 };
+	if (!is_register(d) || field_rm(d) != REG_SP)
+		return;
+	switch ((d->modrm >> 3) & 7) {
+	case ADD: set(i, SW_INSN_SP_ADD, d->immediate); break;
+	case SUB: set(i, SW_INSN_SP_ADD, -d->immediate); break;
+	case AND: set(i, SW_INSN_SP_AND, d->immediate); break;
+	case CMP: break;
+	default: set(i, SW_INSN_SP_LOST, 0);
+	}
+}
+
+static void move(struct sw_insn *i, unsigned to, unsigned from)
+{
+	if (to == REG_SP)
+		set(i, from == REG_FP ? SW_INSN_SP_FROM_FP : SW_INSN_SP_LOST, 0);
+	else if (to == REG_FP && from == REG_SP)
+		set(i, SW_INSN_FP_FROM_SP, 0);
+	else
+		i->reg = dwarf_number(to);
+}
+
+static void load(const struct decoder *d, struct sw_insn *i)
+{
+	unsigned to = field_reg(d);
+	if (is_register(d)) {
+		move(i, to, field_rm(d));
+		return;
+	}
+	if (to == REG_SP) {
+		set(i, SW_INSN_SP_LOST, 0);
+		return;
+	}
+	i->reg = dwarf_number(to);
+	if (d->has_base && (d->base == REG_SP || d->base == REG_FP))
+		set(i, d->base == REG_SP ? SW_INSN_LOAD_SP : SW_INSN_LOAD_FP, d->displacement);
+}
+
+static void lea(const struct decoder *d, struct sw_insn *i)
+{
+	unsigned to = field_reg(d);
+	if (to == REG_SP && d->has_base && d->base == REG_SP)
+		set(i, SW_INSN_SP_ADD, d->displacement);
+	else if (to == REG_SP && d->has_base && d->base == REG_FP)
+		set(i, SW_INSN_SP_FROM_FP, d->displacement);
+	else if (to == REG_SP)
+		set(i, SW_INSN_SP_LOST, 0);
+	else if (to == REG_FP && d->has_base && d->base == REG_SP)
+		set(i, SW_INSN_FP_FROM_SP, d->displacement);
+}
+
+/* INC, DEC, CALL, far CALL, JMP, far JMP, PUSH. */
+static void group5(const struct decoder *d, struct sw_insn *i)
+{
+	switch ((d->modrm >> 3) & 7) {
+	case 2:
+	case 3: i->op = SW_INSN_CALL; break;
+	case 4:
+	case 5: i->op = SW_INSN_STOP; break;
+	case 6: i->op = SW_INSN_PUSH; break;
+	default:
+		if (is_register(d) && field_rm(d) == REG_SP)
+			i->op = SW_INSN_SP_LOST;
+	}
+}
+
+/* Whether the register that ModRM's reg field names is written, and the one of its r/m field. What
+ * writes 8 bits, or by VEX, is not used on sp. */
+static bool writes_reg(const struct decoder *d)
+{
+	if (d->map == 0)
+		return (d->op < 0x38 && (d->op & 7) == 3) || d->op == 0x63 || d->op == 0x69 ||
+		       d->op == 0x6b || d->op == 0x87 || d->op == OP_MOV_LOAD;
+	return (d->op >= 0x40 && d->op < 0x50) || d->op == 0xaf || d->op == 0xc1 ||
+	       (d->op >= 0xb6 && d->op <= 0xbf && d->op != 0xba && d->op != 0xbb);
+}
+
+static bool writes_rm(const struct decoder *d)
+{
+	unsigned group = (d->modrm >> 3) & 7;
+	if (d->map == 0)
+		return (d->op < 0x38 && (d->op & 7) == 1) || d->op == 0x87 ||
+		       d->op == OP_MOV_STORE || d->op == 0xc1 || d->op == 0xc7 || d->op == 0xd1 ||
+		       d->op == 0xd3 || (d->op == 0xf7 && (group == 2 || group == 3));
+	return d->op == 0xa4 || d->op == 0xa5 || d->op == 0xab || d->op == 0xac || d->op == 0xad ||
+	       d->op == 0xb1 || d->op == 0xb3 || d->op == 0xbb || d->op == 0xc1 ||
+	       (d->op == 0xba && group > 4);
+}
+
+static void plain(const struct decoder *d, struct sw_insn *i)
+{
+	if (!(d->follows & M))
+		return;
+	if ((writes_reg(d) && field_reg(d) == REG_SP) ||
+	    (writes_rm(d) && is_register(d) && field_rm(d) == REG_SP))
+		i->op = SW_INSN_SP_LOST;
+}
+
+static void one_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t next)
+{
+	bool wide = d->rex & 8;
+	unsigned low = (d->op & 7U) | (d->rex & 1U) << 3;
+	switch (d->op) {
+	case OP_PUSH ... OP_PUSH + 7:
+	case 0x68:
+	case 0x6a:
+	case 0x9c: i->op = d->operand16 ? SW_INSN_SP_LOST : SW_INSN_PUSH; break;
+	case OP_POP ... OP_POP + 7:
+		i->op = low == REG_SP || d->operand16 ? SW_INSN_SP_LOST : SW_INSN_POP;
+		i->reg = dwarf_number(low);
+		break;
+	case OP_POP_MEMORY:
+	case 0x9d: i->op = SW_INSN_POP; break;
+	case OP_JCC8 ... OP_JCC8 + 15:
+	case 0xe0 ... 0xe3: set_target(i, SW_INSN_BRANCH, next + (uint64_t) d->immediate); break;
+	case OP_ALU_B: break;
+	case OP_ALU_Z:
+	case OP_ALU_SIGNED: arithmetic(d, i); break;
+	case OP_MOV_STORE:
+		if (is_register(d) && wide)
+			move(i, field_rm(d), field_reg(d));
+		else
+			plain(d, i);
+		break;
+	case OP_MOV_LOAD:
+		if (wide)
+			load(d, i);
+		else
+			plain(d, i);
+		break;
+	case OP_LEA: lea(d, i); break;
+	case OP_XCHG_RAX ... OP_XCHG_RAX + 7:
+		if (low == REG_SP)
+			i->op = SW_INSN_SP_LOST;
+		break;
+	case OP_MOV_IMM ... OP_MOV_IMM + 7:
+		if (low == REG_SP)
+			i->op = SW_INSN_SP_LOST;
+		break;
+	case OP_RET_IMM: set(i, SW_INSN_RETURN, d->immediate & 0xffff); break;
+	case OP_RET: i->op = SW_INSN_RETURN; break;
+	case OP_ENTER: i->op = SW_INSN_SP_LOST; break;
+	case OP_LEAVE: i->op = SW_INSN_LEAVE; break;
+	case 0xca ... 0xcb: /* far RET, IRET */
+	case 0xcf:
+	case OP_INT3:
+	case OP_HLT: i->op = SW_INSN_STOP; break;
+	case OP_CALL: set_target(i, SW_INSN_CALL, next + (uint64_t) d->immediate); break;
+	case OP_JMP:
+	case OP_JMP8: set_target(i, SW_INSN_JUMP, next + (uint64_t) d->immediate); break;
+	case OP_GROUP5: group5(d, i); break;
+	default: plain(d, i);
+	}
+}
+
+static void two_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t next)
+{
+	switch (d->op) {
+	case OP2_UD2:
+	case 0xb9: /* UD1 */
+	case 0xff: i->op = SW_INSN_STOP; break;
+	case OP2_JCC ... OP2_JCC + 15:
+		set_target(i, SW_INSN_BRANCH, next + (uint64_t) d->immediate);
+		break;
+	case 0xa0: /* push fs, gs */
+	case 0xa8: i->op = SW_INSN_PUSH; break;
+	case 0xa1:
+	case 0xa9: i->op = SW_INSN_POP; break;
+	case 0xc8 ... 0xcf: /* bswap */
+		if (((d->op & 7U) | (d->rex & 1U) << 3) == REG_SP)
+			i->op = SW_INSN_SP_LOST;
+		break;
+	default: plain(d, i);
+	}
+}
+
+bool sw_arch_insn(const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret)
+{
+	struct decoder d = {.code = code, .n = n};
+	*ret = (struct sw_insn){.op = SW_INSN_PLAIN, .reg = SW_INSN_NO_REG};
+	if (!opcode(&d))
+		return false;
+	bool absolute = d.map == 0 && d.op >= 0xa0 && d.op <= 0xa3; /* mov to or from an address */
+	d.follows = follows(&d);
+	if (absolute) {
+		if (!number(&d, d.address32 ? 4 : 8, &d.displacement))
+			return false;
+	} else if ((d.follows & X) || ((d.follows & M) && !modrm(&d)) || !immediate(&d)) {
+		return false;
+	}
+	ret->length = (uint8_t) d.at;
+	if (d.vector || d.map > 1 || absolute)
+		return true;
+	if (d.map == 1)
+		two_byte_op(&d, ret, avma + d.at);
+	else
+		one_byte_op(&d, ret, avma + d.at);
+	return true;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CAPTURE_WINDOW_CREATE_H
+#define SW_CAPTURE_WINDOW_CREATE_H
+
+#include "capture/window.h"
+
+/* Makes room for the records. */
+int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
+		     struct sw_window **ret, struct sw_error *err);
+
+#endif

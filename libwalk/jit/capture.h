@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_JIT_CAPTURE_H
+#define SW_JIT_CAPTURE_H
+
+#include "jit/sources.h"
+
+/* From hook to hook: what leads to registries, and what each source keeps. */
+struct sw_jit_hooks {
+	struct sw_jit_anchors anchors;
+	void *sources[SW_JIT_SOURCES_MAX];
+};
+
+/* What the hooks of source number i get. */
+static inline struct sw_jit_capture sw_jit_capture_of(struct sw_capture *capture, size_t i)
+{
+	struct sw_jit_hooks *h = *capture->found;
+	return (struct sw_jit_capture){.capture = capture,
+				       .anchors = h->anchors.all + h->anchors.first[i],
+				       .n_anchors = h->anchors.count[i],
+				       .state = &h->sources[i]};
+}
+
+/* The hook in the window: those of all sources. */
+int sw_jit_capture_all(struct sw_capture *capture);
+
+#endif

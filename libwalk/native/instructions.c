@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Code of files without tables: its instructions are followed from pc to a RET, and only what they do to the
+ * stack pointer, to rbp and to registers that are restored from the stack is done. Calls are taken to
+ * return with the registers preserved that must be (psABI 1.0, §3.2.1); of a branch both ways are tried.
+ *
+ * A way may be wrong: behind a call that does not return other code begins. So a return address must
+ * come after a CALL, and tables must not lead to nonsense from there. One whose call leads to this
+ * function, or from which tables lead on, is taken at once; else all ways must agree.
+ */
+#include "native/instructions.h"
+#include "arch/arch.h"
+#include "arch/insn.h"
+#include "native/ahead.h"
+#include "native/call_site.h"
+#include "native/known_files.h"
+
+enum {
+	INSNS_MAX = 4096, /* of all ways: compilers' largest functions end sooner on some way */
+	BLOCKS_MAX = 256, /* each is gone through once */
+	WAYS_MAX = 32,    /* that wait to be tried */
+	CHUNK_BYTES = 64,
+	NEAR_BYTES = 4096,
+};
+
+/* The processor as far as it matters. */
+struct machine {
+	struct sw_regs regs; /* sp is known unless sp_lost; others as regs.known says */
+	bool sp_lost;
+	/* What was pushed on the way hides what the copied stack has there. */
+	uint64_t pushed_avma, pushed_end_avma;
+};
+
+struct follower {
+	const struct sw_cursor *cursor;
+	struct sw_callee callee;
+	struct machine ways[WAYS_MAX];
+	size_t n_ways;
+	uint64_t blocks[BLOCKS_MAX];
+	size_t n_blocks, n_insns;
+	uint8_t chunk[CHUNK_BYTES];
+	uint64_t chunk_avma;
+	size_t chunk_bytes;
+	bool found, agree;
+	struct sw_regs caller;
+};
+
+static size_t code_read(struct follower *f, uint64_t avma, const uint8_t **ret)
+{
+	uint64_t off = avma - f->chunk_avma;
+	if (avma < f->chunk_avma || off + SW_INSN_BYTES_MAX > f->chunk_bytes) {
+		f->chunk_avma = avma;
+		for (f->chunk_bytes = CHUNK_BYTES; f->chunk_bytes > 0; f->chunk_bytes /= 2)
+			if (sw_memory_read(f->cursor->memory, avma, f->chunk, f->chunk_bytes))
+				break;
+		off = 0;
+	}
+	*ret = f->chunk + off;
+	return f->chunk_bytes - (size_t) off;
+}
+
+/* A word of the stack as it would be then. */
+static bool stack_word(const struct follower *f, const struct machine *m, uint64_t avma,
+		       uint64_t *ret)
+{
+	bool pushed = avma + SW_ARCH_WORD > m->pushed_avma && avma < m->pushed_end_avma;
+	return !pushed && avma % SW_ARCH_WORD == 0 && sw_memory_u64(f->cursor->memory, avma, ret);
+}
+
+static void load(const struct follower *f, struct machine *m, uint8_t reg, uint64_t avma)
+{
+	uint64_t word;
+	if (reg == SW_INSN_NO_REG)
+		return;
+	if (stack_word(f, m, avma, &word))
+		sw_regs_set(&m->regs, reg, word);
+	else
+		sw_regs_forget(&m->regs, reg);
+}
+
+static void sp_set(struct machine *m, uint64_t sp_avma)
+{
+	sw_regs_set(&m->regs, SW_ARCH_SP, sp_avma);
+	m->sp_lost = false;
+}
+
+static void pop(const struct follower *f, struct machine *m, uint8_t reg)
+{
+	load(f, m, reg, m->regs.sp_avma);
+	sp_set(m, m->regs.sp_avma + SW_ARCH_WORD);
+}
+
+static void push(struct machine *m)
+{
+	sp_set(m, m->regs.sp_avma - SW_ARCH_WORD);
+	if (m->pushed_end_avma == 0 || m->regs.sp_avma < m->pushed_avma)
+		m->pushed_avma = m->regs.sp_avma;
+	if (m->regs.sp_avma + SW_ARCH_WORD > m->pushed_end_avma)
+		m->pushed_end_avma = m->regs.sp_avma + SW_ARCH_WORD;
+}
+
+static void way_add(struct follower *f, const struct machine *m, uint64_t pc_avma)
+{
+	if (f->n_ways == WAYS_MAX)
+		return; /* others are left */
+	f->ways[f->n_ways] = *m;
+	f->ways[f->n_ways++].regs.pc_avma = pc_avma;
+}
+
+/* Whether code that a jump leads to is yet to be gone through. */
+static bool block_enter(struct follower *f, uint64_t avma)
+{
+	for (size_t i = 0; i < f->n_blocks; i++)
+		if (f->blocks[i] == avma)
+			return false;
+	if (f->n_blocks == BLOCKS_MAX)
+		return false;
+	f->blocks[f->n_blocks++] = avma;
+	return true;
+}
+
+/* A direct call to shortly before the frame's pc: to its function, when nothing says where that begins. */
+static bool is_called_near(const struct sw_cursor *c, uint64_t return_avma)
+{
+	uint64_t target_avma;
+	return (sw_arch_call_before(c->memory, return_avma, &target_avma) & SW_CALL_DIRECT) &&
+	       target_avma <= c->regs.pc_avma && c->regs.pc_avma - target_avma < NEAR_BYTES;
+}
+
+/* A RET with m. True: there is no need to look further. */
+static bool returned(struct follower *f, const struct machine *m, uint64_t value)
+{
+	struct sw_regs caller = m->regs;
+	uint64_t return_avma;
+	if (m->sp_lost || !stack_word(f, m, m->regs.sp_avma, &return_avma))
+		return false;
+	enum sw_call_site site = sw_call_site_check(&f->callee, return_avma);
+	if (site == SW_SITE_NONE)
+		return false;
+	sw_regs_set(&caller, SW_ARCH_SP, m->regs.sp_avma + SW_ARCH_WORD + value);
+	sw_regs_set(&caller, SW_ARCH_RA, return_avma);
+	caller.known &= sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;
+	enum sw_ahead ahead = sw_walk_ahead(f->cursor, &caller, NULL, NULL);
+	if (ahead == SW_AHEAD_BAD)
+		return false;
+	bool sure = site == SW_SITE_VERIFIED ||
+		    (site >= SW_SITE_POSSIBLE &&
+		     (ahead == SW_AHEAD_GOOD || is_called_near(f->cursor, return_avma)));
+	if (!f->found || sure) {
+		f->agree = true;
+		f->caller = caller;
+	} else if (f->caller.sp_avma != caller.sp_avma) {
+		f->agree = false;
+	}
+	f->found = true;
+	return sure;
+}
+
+/* A jump through memory, as PLT entries are, calls another function in the place of this one. */
+static bool jumped_out(struct follower *f, const struct machine *m, uint64_t pc_avma)
+{
+	uint64_t slot_avma;
+	return sw_arch_jump_slot(f->cursor->memory, pc_avma, &slot_avma) && returned(f, m, 0);
+}
+
+/* Of instructions that go on behind themselves. False: what follows cannot be known. */
+static bool effect(struct follower *f, struct machine *m, const struct sw_insn *insn)
+{
+	uint64_t fp;
+	bool fp_known = sw_regs_get(&m->regs, SW_ARCH_FP, &fp);
+	switch (insn->op) {
+	case SW_INSN_PLAIN: sw_regs_forget(&m->regs, insn->reg); return true;
+	case SW_INSN_SP_LOST: m->sp_lost = true; return true;
+	case SW_INSN_LEAVE:
+	case SW_INSN_SP_FROM_FP:
+		if (!fp_known)
+			return false;
+		sp_set(m, fp + (uint64_t) insn->value);
+		if (insn->op == SW_INSN_LEAVE)
+			pop(f, m, SW_ARCH_FP);
+		return true;
+	case SW_INSN_LOAD_FP:
+		if (fp_known)
+			load(f, m, insn->reg, fp + (uint64_t) insn->value);
+		else
+			sw_regs_forget(&m->regs, insn->reg);
+		return true;
+	default: break;
+	}
+	if (m->sp_lost) {
+		if (insn->op == SW_INSN_POP || insn->op == SW_INSN_LOAD_SP)
+			sw_regs_forget(&m->regs, insn->reg);
+		if (insn->op == SW_INSN_FP_FROM_SP)
+			sw_regs_forget(&m->regs, SW_ARCH_FP);
+		return true;
+	}
+	switch (insn->op) {
+	case SW_INSN_PUSH: push(m); break;
+	case SW_INSN_POP: pop(f, m, insn->reg); break;
+	case SW_INSN_SP_ADD: sp_set(m, m->regs.sp_avma + (uint64_t) insn->value); break;
+	case SW_INSN_SP_AND: sp_set(m, m->regs.sp_avma & (uint64_t) insn->value); break;
+	case SW_INSN_LOAD_SP:
+		load(f, m, insn->reg, m->regs.sp_avma + (uint64_t) insn->value);
+		break;
+	case SW_INSN_FP_FROM_SP:
+		sw_regs_set(&m->regs, SW_ARCH_FP, m->regs.sp_avma + (uint64_t) insn->value);
+		break;
+	default: break;
+	}
+	return true;
+}
+
+/* Follows one way to its end. True: the caller is found for certain. */
+static bool way_follow(struct follower *f, struct machine m)
+{
+	uint64_t pc = m.regs.pc_avma;
+	while (f->n_insns++ < INSNS_MAX && sw_is_executable(f->cursor->snap, pc)) {
+		const uint8_t *code;
+		struct sw_insn insn;
+		size_t n = code_read(f, pc, &code);
+		if (!sw_arch_insn(code, n, pc, &insn))
+			return false;
+		switch (insn.op) {
+		case SW_INSN_STOP: return jumped_out(f, &m, pc);
+		case SW_INSN_RETURN: return returned(f, &m, (uint64_t) insn.value);
+		case SW_INSN_JUMP:
+			if (!block_enter(f, insn.target))
+				return false;
+			pc = insn.target;
+			continue;
+		case SW_INSN_BRANCH:
+			if (block_enter(f, insn.target))
+				way_add(f, &m, insn.target);
+			break;
+		default:
+			if (!effect(f, &m, &insn))
+				return false;
+		}
+		pc += insn.length;
+	}
+	return false;
+}
+
+static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) state;
+	/* Builtins of such a file call and return by rules of their own. */
+	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
+	    (cursor->place != NULL && sw_known_file_keeps_fp(cursor->place->module)))
+		return SW_STEP_DECLINE;
+	struct follower f = {.cursor = cursor, .callee = sw_callee_of(cursor)};
+	struct machine start = {.regs = cursor->regs};
+	start.regs.known &= sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP;
+	way_add(&f, &start, cursor->regs.pc_avma);
+	while (f.n_ways > 0) {
+		struct machine m = f.ways[--f.n_ways];
+		if (way_follow(&f, m))
+			break;
+	}
+	if (!f.found || !f.agree)
+		return SW_STEP_DECLINE;
+	ret->regs = f.caller;
+	return SW_STEP_OK;
+}
+
+static void instructions_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+				 struct sw_text *text)
+{
+	(void) state;
+	sw_text_printf(text, sw_is_executable(snap, avma)
+				     ? "if no table helps: the instructions are followed to a RET\n"
+				     : "not executable: not tried\n");
+}
+
+const struct sw_unwinder_ops sw_unwind_instructions = {
+	.name = "instructions",
+	.trust = SW_TRUST_INSTRUCTIONS,
+	.weak_trust = SW_TRUST_INSTRUCTIONS,
+	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
+	.step = instructions_step,
+	.explain = instructions_explain,
+};

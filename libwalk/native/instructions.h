@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_UNWIND_INSTRUCTIONS_H
+#define SW_UNWIND_INSTRUCTIONS_H
+
+#include "unwind/unwinder.h"
+
+/* Code of files without tables: what its instructions do to the stack from pc to the function's return. */
+extern const struct sw_unwinder_ops sw_unwind_instructions;
+
+#endif

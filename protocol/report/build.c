@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Makes the report: modules and threads here, the rest in report/process.c, report/stacks.c and
+ * report/warnings.c. */
+#include "report/build.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "report/builder.h"
+#include "syscall_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *build_id_hex(struct sw_report_builder *b, struct sw_module *module)
+{
+	size_t bytes;
+	const uint8_t *id = sw_module_build_id(module, &bytes);
+	if (id == NULL || bytes == 0)
+		return NULL;
+	char *hex = sw_report_calloc(b, bytes * 2 + 1, 1);
+	for (size_t i = 0; hex != NULL && i < bytes; i++) {
+		hex[i * 2] = "0123456789abcdef"[id[i] >> 4];
+		hex[i * 2 + 1] = "0123456789abcdef"[id[i] & 15];
+	}
+	return hex;
+}
+
+static void module_fill(struct sw_report_builder *b, const struct sw_place *place,
+			struct sw_report_module *ret)
+{
+	struct sw_module *module = place->module;
+	*ret = (struct sw_report_module){
+		.path = sw_report_copy(b, sw_module_path(module)),
+		.build_id = build_id_hex(b, module),
+		.start_avma = place->start_avma,
+		.end_avma = place->end_avma,
+		.format = sw_module_kind_name(sw_module_kind(module)),
+		.symbols = sw_symbol_source_name(
+			b->symbols == NULL ? SW_SOURCE_NONE : sw_symbols_source(b->symbols, place)),
+		.problem = sw_report_copy(b, sw_module_problem(module)),
+		.deleted = sw_module_deleted(module),
+	};
+}
+
+/* Only modules that a frame is in: a browser maps 400, and 10 are of interest. */
+static void modules_build(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	b->modules_by_place = malloc((snap->n_places + 1) * sizeof(*b->modules_by_place));
+	if (b->modules_by_place == NULL) {
+		b->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < snap->n_places; i++)
+		b->modules_by_place[i] = -1;
+	for (size_t i = 0; i < b->walks->n_walks; i++) {
+		const struct sw_walk *walk = &b->walks->walks[i];
+		for (size_t f = 0; f < walk->n_frames; f++)
+			if (walk->frames[f].place != NULL)
+				b->modules_by_place[walk->frames[f].place - snap->places] = 0;
+	}
+	size_t count = 0;
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (b->modules_by_place[i] >= 0)
+			b->modules_by_place[i] = (int32_t) count++;
+	b->report->modules = sw_report_calloc(b, count, sizeof(*b->report->modules));
+	if (b->report->modules == NULL)
+		return;
+	b->report->n_modules = count;
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (b->modules_by_place[i] >= 0)
+			module_fill(b, &snap->places[i],
+				    &b->report->modules[b->modules_by_place[i]]);
+}
+
+static const char *syscall_text(struct sw_report_builder *b, int64_t number)
+{
+	const char *name = sw_syscall_name(number);
+	if (name != NULL || number < 0)
+		return name;
+	name = sw_arena_printf(b->arena, "syscall_%lld", (long long) number);
+	b->failed |= name == NULL;
+	return name;
+}
+
+static void thread_fill(struct sw_report_builder *b, const struct sw_thread *thread,
+			struct sw_report_thread *ret)
+{
+	/* /proc/PID/wchan has "0" for a thread that is not in the kernel or may not be looked at */
+	bool waits = thread->wchan[0] != '\0' && strcmp(thread->wchan, "0") != 0;
+	*ret = (struct sw_report_thread){
+		.tid = thread->tid,
+		.comm = sw_report_copy(b, thread->comm),
+		.state = thread->state,
+		.captured = thread->captured,
+		.wchan = waits ? sw_report_copy(b, thread->wchan) : NULL,
+		.syscall = syscall_text(b, thread->syscall),
+		.interrupted = thread->interrupted,
+		.cpu_ns = thread->cpu_ns,
+		.stop_us = thread->stop_ns < 0 ? -1 : thread->stop_ns / 1000,
+		.captured_by = sw_captured_by_name(thread->captured_by),
+		.since_ms = thread->since_ns < 0 ? -1 : thread->since_ns / 1000000,
+		.stack = -1,
+	};
+	if (thread->captured)
+		return;
+	/* No reason: --threads left it out. */
+	ret->reason = thread->reason == 0 ? "not_requested" : sw_error_wire(thread->reason);
+	ret->reason_text =
+		thread->reason == 0 ? "it was not asked for" : sw_error_text(thread->reason);
+}
+
+static const struct sw_report_managed *managed_fill(struct sw_report_builder *b,
+						    const struct sw_thread_note *note)
+{
+	struct sw_report_managed *managed = sw_report_calloc(b, 1, sizeof(*managed));
+	if (managed != NULL)
+		*managed = (struct sw_report_managed){
+			.runtime = note->runtime,
+			.id = note->id < 0 ? -1 : note->id,
+			.name = sw_report_copy_known(b, note->name),
+			.mode = note->mode,
+			.role = note->role,
+		};
+	return managed;
+}
+
+static void threads_build(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	b->report->threads = sw_report_calloc(b, snap->n_threads, sizeof(*b->report->threads));
+	if (b->report->threads == NULL)
+		return;
+	b->report->n_threads = snap->n_threads;
+	for (size_t i = 0; i < snap->n_threads; i++)
+		thread_fill(b, &snap->threads[i], &b->report->threads[i]);
+	for (size_t i = 0; i < b->walks->n_walks; i++) {
+		const struct sw_walk *walk = &b->walks->walks[i];
+		if (walk->note != NULL)
+			b->report->threads[walk->thread - snap->threads].managed =
+				managed_fill(b, walk->note);
+	}
+}
+
+int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbols,
+		    const struct sw_report_options *options, struct sw_report **ret,
+		    struct sw_error *err)
+{
+	static const struct sw_report_options defaults = {0};
+	struct sw_report *report = sw_report_create();
+	if (report == NULL)
+		return sw_fail_nomem(err);
+	struct sw_report_builder b = {.walks = walks,
+				      .symbols = symbols,
+				      .report = report,
+				      .arena = &report->priv->arena};
+	modules_build(&b);
+	threads_build(&b);
+	if (!b.failed)
+		sw_report_build_stacks(&b);
+	if (!b.failed)
+		sw_report_build_warnings(&b);
+	/* last, for total_us */
+	sw_report_build_process(&b, options != NULL ? options : &defaults);
+	sw_map64_deinit(&b.copies);
+	free(b.modules_by_place);
+	free(b.ends);
+	if (b.failed) {
+		sw_report_destroy(report);
+		return sw_fail_nomem(err);
+	}
+	*ret = report;
+	return 0;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The elements of a dump as json-c objects. Fields and their rules are in snapwalk-dump.schema.json
+ * and snapwalk-dump(5): the fields of the schema's "required" lists are always there, null when
+ * unknown; the others only when they say something.
+ */
+#include "report/json_elements.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* An object in the making. json-c's null is a NULL pointer, and so is its "out of memory": that is
+ * why null is added by add_null() only, and every other NULL sets failed. */
+struct element {
+	struct json_object *object; /* owned */
+	struct sw_text clean;       /* the string that is being added */
+	bool failed;                /* asked once, in element_end() */
+};
+
+static struct element element_begin(void)
+{
+	struct json_object *object = json_object_new_object();
+	return (struct element){.object = object, .failed = object == NULL};
+}
+
+static struct json_object *element_end(struct element *e)
+{
+	sw_text_deinit(&e->clean);
+	if (!e->failed)
+		return e->object;
+	(void) json_object_put(e->object); /* whether it was the last reference */
+	return NULL;
+}
+
+/* Every key is a literal and is added once: json-c need neither copy nor look for it. */
+static int add_to(struct element *e, const char *key, struct json_object *value)
+{
+	return json_object_object_add_ex(e->object, key, value,
+					 JSON_C_OBJECT_ADD_KEY_IS_NEW |
+						 JSON_C_OBJECT_ADD_CONSTANT_KEY);
+}
+
+/* Consumes the value, also on failure. */
+static void add(struct element *e, const char *key, struct json_object *value)
+{
+	if (!e->failed && value != NULL && add_to(e, key, value) == 0)
+		return;
+	(void) json_object_put(value); /* NULL is legal */
+	e->failed = true;
+}
+
+static void add_null(struct element *e, const char *key)
+{
+	e->failed = e->failed || add_to(e, key, NULL) < 0;
+}
+
+/* NULL: unknown. */
+static void add_string(struct element *e, const char *key, const char *value)
+{
+	if (value == NULL) {
+		add_null(e, key);
+		return;
+	}
+	e->clean.size = 0;
+	sw_utf8_append(&e->clean, value, strlen(value));
+	add(e, key, e->clean.failed ? NULL : json_object_new_string(e->clean.data));
+}
+
+static void add_int(struct element *e, const char *key, int64_t value)
+{
+	add(e, key, json_object_new_int64(value));
+}
+
+/* Above 2^63 - 1 it is written as that: readers take integers as int64 at most. */
+static void add_uint(struct element *e, const char *key, uint64_t value)
+{
+	add_int(e, key, value > INT64_MAX ? INT64_MAX : (int64_t) value);
+}
+
+/* Negative: unknown. */
+static void add_known(struct element *e, const char *key, int64_t value)
+{
+	if (value < 0)
+		add_null(e, key);
+	else
+		add_int(e, key, value);
+}
+
+/* Addresses are strings, because many readers keep 53 bits of a number. */
+static void add_hex(struct element *e, const char *key, uint64_t value)
+{
+	char text[24];
+	(void) snprintf(text, sizeof(text), "0x%" PRIx64, value); /* fits: 18 digits at most */
+	add(e, key, json_object_new_string(text));
+}
+
+static void add_bool(struct element *e, const char *key, bool value)
+{
+	add(e, key, json_object_new_boolean(value));
+}
+
+/* For fields that are there only when they are true. */
+static void add_flag(struct element *e, const char *key, bool value)
+{
+	if (value)
+		add_bool(e, key, true);
+}
+
+static void add_time(struct element *e, const char *key, int64_t time_ns)
+{
+	time_t seconds = (time_t) (time_ns / 1000000000);
+	struct tm utc = {0};
+	char stamp[64], text[96];
+	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
+	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+	(void) snprintf(text, sizeof(text), "%s.%06dZ", stamp,
+			(int) (time_ns % 1000000000 / 1000)); /* RFC 3339, fits */
+	add_string(e, key, text);
+}
+
+static struct json_object *host_object(const struct sw_report *r)
+{
+	struct element e = element_begin();
+	add_string(&e, "name", r->host_name);
+	add_string(&e, "kernel", r->host_kernel);
+	add_string(&e, "machine", r->host_machine);
+	return element_end(&e);
+}
+
+/* Consumes the element, also on failure, after which there is no array. */
+static void append_to(struct json_object **array, struct json_object *element)
+{
+	if (*array != NULL && element != NULL && json_object_array_add(*array, element) == 0)
+		return;
+	(void) json_object_put(element); /* NULL is legal */
+	(void) json_object_put(*array);  /* likewise */
+	*array = NULL;
+}
+
+static struct json_object *runtime_object(const struct sw_report_runtime *r)
+{
+	struct element e = element_begin();
+	add_string(&e, "name", r->name);
+	add_string(&e, "version", r->version);
+	add_string(&e, "where", r->where);
+	return element_end(&e);
+}
+
+static struct json_object *runtimes_array(const struct sw_report *r)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		append_to(&array, runtime_object(&r->process.runtimes[i]));
+	return array;
+}
+
+static struct json_object *registry_object(const struct sw_report_registry *r)
+{
+	struct element e = element_begin();
+	add_string(&e, "name", r->name);
+	add_string(&e, "where", r->where);
+	add_int(&e, "entries", r->entries);
+	return element_end(&e);
+}
+
+static struct json_object *registries_array(const struct sw_report *r)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < r->process.n_registries; i++)
+		append_to(&array, registry_object(&r->process.registries[i]));
+	return array;
+}
+
+static struct json_object *process_object(const struct sw_report *r)
+{
+	struct element e = element_begin();
+	add_int(&e, "pid", r->process.pid);
+	add_uint(&e, "starttime", r->process.starttime);
+	add_int(&e, "ppid", r->process.ppid);
+	add_uint(&e, "uid", r->process.uid);
+	add_string(&e, "comm", r->process.comm);
+	add_string(&e, "exe", r->process.exe);
+	add_string(&e, "cgroup", r->process.cgroup);
+	add_string(&e, "unit", r->process.unit);
+	add_string(&e, "container", r->process.container);
+	add_int(&e, "elf_class", r->process.elf_class);
+	add(&e, "runtimes", runtimes_array(r));
+	add(&e, "registries", registries_array(r));
+	return element_end(&e);
+}
+
+static struct json_object *timings_object(const struct sw_report *r)
+{
+	struct element e = element_begin();
+	add_int(&e, "stopped_us", r->timings.stopped_us);
+	add_known(&e, "n_stopped", r->timings.n_stopped);
+	add_string(&e, "stopped_why", r->timings.stopped_why);
+	add_int(&e, "longest_thread_stop_us", r->timings.longest_thread_stop_us);
+	add_int(&e, "attach_us", r->timings.attach_us);
+	add_int(&e, "copy_us", r->timings.copy_us);
+	add_int(&e, "unwind_us", r->timings.unwind_us);
+	add_int(&e, "symbolize_us", r->timings.symbolize_us);
+	add_int(&e, "total_us", r->timings.total_us);
+	add_uint(&e, "interrupted_calls", r->timings.interrupted_calls);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_head(const struct sw_report *r)
+{
+	struct element e = element_begin();
+	add_string(&e, "schema", SW_DUMP_SCHEMA);
+	add_string(&e, "id", r->id);
+	add_uint(&e, "seq", r->seq);
+	add_time(&e, "time", r->time_ns);
+	add_known(&e, "uptime_ms", r->process.uptime_ms);
+	add_string(&e, "reason", r->reason);
+	add_bool(&e, "complete", r->complete);
+	add(&e, "host", host_object(r));
+	add(&e, "process", process_object(r));
+	add(&e, "timings", timings_object(r));
+	return element_end(&e);
+}
+
+static void add_managed(struct element *e, const struct sw_report_managed *m)
+{
+	if (m == NULL) {
+		add_null(e, "managed");
+		return;
+	}
+	struct element inner = element_begin();
+	add_string(&inner, "runtime", m->runtime);
+	add_known(&inner, "id", m->id);
+	add_string(&inner, "name", m->name);
+	add_string(&inner, "mode", m->mode);
+	add_string(&inner, "role", m->role);
+	add(e, "managed", element_end(&inner));
+}
+
+struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
+{
+	char state[2] = {t->state != '\0' ? t->state : '?', '\0'};
+	struct element e = element_begin();
+	add_int(&e, "tid", t->tid);
+	add_string(&e, "comm", t->comm);
+	add_string(&e, "state", state);
+	add_bool(&e, "captured", t->captured);
+	add_string(&e, "captured_by", t->captured_by);
+	add_string(&e, "wchan", t->wchan);
+	add_string(&e, "syscall", t->syscall);
+	add_known(&e, "cpu_ns", t->cpu_ns);
+	add_known(&e, "since_ms", t->since_ms);
+	add_known(&e, "stack", t->stack);
+	add_managed(&e, t->managed);
+	if (t->stop_us >= 0)
+		add_int(&e, "stop_us", t->stop_us);
+	add_flag(&e, "interrupted", t->interrupted);
+	if (t->reason != NULL) {
+		add_string(&e, "reason", t->reason);
+		add_string(&e, "reason_text", t->reason_text);
+	}
+	return element_end(&e);
+}
+
+static struct json_object *tids_array(const struct sw_report *r, const struct sw_report_stack *s)
+{
+	struct json_object *tids = json_object_new_array();
+	for (size_t i = 0; i < s->n_threads; i++)
+		append_to(&tids, json_object_new_int64(r->threads[s->threads[i]].tid));
+	return tids;
+}
+
+struct json_object *sw_report_json_stack(const struct sw_report *r, const struct sw_report_stack *s)
+{
+	char id[24];
+	(void) snprintf(id, sizeof(id), "%016" PRIx64, s->id); /* fits: 16 digits */
+	struct element e = element_begin();
+	add_string(&e, "id", id);
+	add(&e, "threads", tids_array(r, s));
+	add_string(&e, "end", s->end);
+	add_string(&e, "why", s->why);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_frame(const struct sw_report_frame *f)
+{
+	struct element e = element_begin();
+	add_hex(&e, "pc", f->pc_avma);
+	add_known(&e, "module", f->module);
+	if (f->has_offset)
+		add_hex(&e, "offset", f->offset);
+	else
+		add_null(&e, "offset");
+	add_string(&e, "function", f->function);
+	if (f->function != NULL)
+		add_uint(&e, "function_offset", f->function_offset);
+	else
+		add_null(&e, "function_offset");
+	add_string(&e, "file", f->file);
+	add_known(&e, "line", f->line == 0 ? -1 : (int64_t) f->line);
+	add_known(&e, "line_offset", f->line_offset);
+	add_string(&e, "kind", f->kind);
+	add_string(&e, "by", f->by);
+	add_string(&e, "trust", f->trust);
+	add_bool(&e, "inlined", f->inlined);
+	add_flag(&e, "signal", f->signal);
+	add_flag(&e, "live_read", f->live_read);
+	add_flag(&e, "may_miss", f->may_miss);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_module(const struct sw_report_module *m)
+{
+	struct element e = element_begin();
+	add_string(&e, "path", m->path);
+	add_string(&e, "build_id", m->build_id);
+	add_hex(&e, "start", m->start_avma);
+	add_hex(&e, "end", m->end_avma);
+	add_string(&e, "format", m->format);
+	add_string(&e, "symbols", m->symbols);
+	add_flag(&e, "deleted", m->deleted);
+	if (m->problem != NULL)
+		add_string(&e, "problem", m->problem);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_warning(const struct sw_report_warning *w)
+{
+	struct element e = element_begin();
+	add_string(&e, "code", w->code);
+	add_known(&e, "tid", w->tid == 0 ? -1 : w->tid);
+	add_string(&e, "message", w->message);
+	return element_end(&e);
+}

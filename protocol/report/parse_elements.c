@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The elements of a dump: modules, threads, stacks with their frames, and warnings. */
+#include "report/parse_elements.h"
+#include "report/parse_fields.h"
+
+#include <string.h>
+
+void sw_parse_module(struct sw_report_parser *p, size_t index)
+{
+	p->report->modules[index] = (struct sw_report_module){
+		.path = sw_parse_string(p, "path"),
+		.build_id = sw_parse_hex_text_or_null(p, "build_id"),
+		.start_avma = sw_parse_address(p, "start"),
+		.end_avma = sw_parse_address(p, "end"),
+		.format = sw_parse_word(p, "format"),
+		.symbols = sw_parse_word(p, "symbols"),
+		.problem = sw_parse_string_or_null(p, "problem"),
+		.deleted = sw_parse_flag(p, "deleted"),
+	};
+}
+
+/* An object within the element that is read becomes what is read. */
+static const struct sw_json *into(struct sw_report_parser *p, const struct sw_json *inner,
+				  const char *what)
+{
+	const struct sw_json *around = p->from;
+	p->from = inner;
+	p->what = what;
+	return around;
+}
+
+/* An array of objects within the element that is read. */
+struct objects {
+	const char *name, *what; /* of the array, of one object */
+	size_t size;             /* of the structure that an object becomes */
+	void (*read)(struct sw_report_parser *p, void *to);
+};
+
+static bool all_objects(const struct sw_json *array)
+{
+	if (array->type != SW_JSON_ARRAY)
+		return false;
+	for (const struct sw_json *v = sw_json_first(array); v != NULL; v = sw_json_next(array, v))
+		if (v->type != SW_JSON_OBJECT)
+			return false;
+	return true;
+}
+
+/* The structures, *ret_n of them; NULL when there is no array or it is empty. */
+static void *read_objects(struct sw_report_parser *p, const struct objects *o, size_t *ret_n)
+{
+	const struct sw_json *array = sw_json_member(p->from, o->name), *v;
+	*ret_n = 0;
+	if (array == NULL || array->type == SW_JSON_NULL)
+		return NULL;
+	if (!all_objects(array))
+		sw_parse_fail(p, o->name);
+	if (p->status < 0 || array->n == 0)
+		return NULL;
+	const char *what = p->what;
+	char *structures = sw_parse_calloc(p, array->n, o->size), *to = structures;
+	if (structures == NULL)
+		return NULL;
+	for (v = sw_json_first(array); v != NULL; v = sw_json_next(array, v), to += o->size) {
+		const struct sw_json *around = into(p, v, o->what);
+		o->read(p, to);
+		(void) into(p, around, what);
+	}
+	*ret_n = array->n;
+	return structures;
+}
+
+static void read_runtime(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
+		.name = sw_parse_string(p, "name"),
+		.version = sw_parse_string_or_null(p, "version"),
+		.where = sw_parse_string_or_null(p, "where"),
+	};
+}
+
+static void read_registry(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_registry *) to = (struct sw_report_registry){
+		.name = sw_parse_string(p, "name"),
+		.where = sw_parse_string_or_null(p, "where"),
+		.entries = sw_parse_int(p, "entries", 0, INT64_MAX),
+	};
+}
+
+void sw_parse_runtimes(struct sw_report_parser *p)
+{
+	static const struct objects runtimes = {"runtimes", "runtime",
+						sizeof(struct sw_report_runtime), read_runtime};
+	static const struct objects registries = {"registries", "registry",
+						  sizeof(struct sw_report_registry), read_registry};
+	struct sw_report *r = p->report;
+	r->process.runtimes = read_objects(p, &runtimes, &r->process.n_runtimes);
+	r->process.registries = read_objects(p, &registries, &r->process.n_registries);
+}
+
+static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
+{
+	const struct sw_json *inner = sw_json_member(p->from, "managed");
+	if (inner == NULL || inner->type == SW_JSON_NULL)
+		return NULL;
+	struct sw_report_managed *managed = sw_parse_calloc(p, 1, sizeof(*managed));
+	if (inner->type != SW_JSON_OBJECT)
+		sw_parse_fail(p, "managed");
+	if (managed == NULL || p->status < 0)
+		return NULL;
+	const struct sw_json *around = into(p, inner, "managed thread");
+	*managed = (struct sw_report_managed){
+		.runtime = sw_parse_string(p, "runtime"),
+		.id = sw_parse_known(p, "id", INT64_MAX),
+		.name = sw_parse_string_or_null(p, "name"),
+		.mode = sw_parse_string_or_null(p, "mode"),
+		.role = sw_parse_string_or_null(p, "role"),
+	};
+	(void) into(p, around, "thread");
+	return managed;
+}
+
+static char read_state(struct sw_report_parser *p)
+{
+	const char *s = sw_parse_string(p, "state");
+	if (s == NULL)
+		return '?';
+	bool letter = (s[0] >= 'A' && s[0] <= 'Z') || (s[0] >= 'a' && s[0] <= 'z');
+	if ((!letter && s[0] != '?') || s[1] != '\0')
+		sw_parse_fail(p, "state");
+	return s[0];
+}
+
+/* NULL: not captured, or an older dump. */
+static const char *read_captured_by(struct sw_report_parser *p)
+{
+	const char *by = sw_parse_string_or_null(p, "captured_by");
+	return by == NULL ? NULL : sw_parse_word(p, "captured_by");
+}
+
+void sw_parse_thread(struct sw_report_parser *p, size_t index)
+{
+	struct sw_report_thread *t = &p->report->threads[index];
+	uint64_t before;
+	*t = (struct sw_report_thread){
+		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
+		.comm = sw_parse_string(p, "comm"),
+		.state = read_state(p),
+		.captured = sw_parse_bool(p, "captured"),
+		.wchan = sw_parse_string_or_null(p, "wchan"),
+		.syscall = sw_parse_string_or_null(p, "syscall"),
+		.interrupted = sw_parse_flag(p, "interrupted"),
+		.cpu_ns = sw_parse_known(p, "cpu_ns", INT64_MAX),
+		.stop_us = sw_parse_known(p, "stop_us", INT64_MAX),
+		.captured_by = read_captured_by(p),
+		.since_ms = sw_parse_known(p, "since_ms", INT64_MAX),
+		/* of stacks that are there: read_tids() compares */
+		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
+		.managed = read_managed(p),
+	};
+	if (t->captured != (t->stack >= 0))
+		sw_parse_fail(p, "captured");
+	if (!t->captured) {
+		t->reason = sw_parse_word(p, "reason");
+		t->reason_text = sw_parse_sentence(p, "reason_text");
+	}
+	if (sw_map64_get(&p->by_tid, (uint64_t) t->tid, &before))
+		sw_parse_fail(p, "tid");
+	if (sw_map64_put(&p->by_tid, (uint64_t) t->tid, index) < 0)
+		sw_parse_fail_nomem(p);
+}
+
+static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
+{
+	size_t n_modules = p->report->n_modules;
+	/* line_offset + 1 is written */
+	*f = (struct sw_report_frame){
+		.pc_avma = sw_parse_address(p, "pc"),
+		.module = (int32_t) sw_parse_known(p, "module", INT32_MAX),
+		.function = sw_parse_string_or_null(p, "function"),
+		.file = sw_parse_string_or_null(p, "file"),
+		.line_offset = (int32_t) sw_parse_known(p, "line_offset", INT32_MAX - 1),
+		.kind = sw_parse_word(p, "kind"),
+		.by = sw_parse_word(p, "by"),
+		.trust = sw_parse_word(p, "trust"),
+		.inlined = sw_parse_bool(p, "inlined"),
+		.signal = sw_parse_flag(p, "signal"),
+		.live_read = sw_parse_flag(p, "live_read"),
+		.may_miss = sw_parse_flag(p, "may_miss"),
+	};
+	f->has_offset = sw_parse_address_or_null(p, "offset", &f->offset);
+	int64_t line = sw_parse_known(p, "line", UINT32_MAX);
+	int64_t function_offset = sw_parse_known(p, "function_offset", INT64_MAX);
+	f->line = line > 0 ? (uint32_t) line : 0;
+	f->function_offset = function_offset > 0 ? (uint64_t) function_offset : 0;
+	if (f->module >= 0 && (size_t) f->module >= n_modules)
+		sw_parse_fail(p, "module");
+	if (line == 0)
+		sw_parse_fail(p, "line");
+	if ((f->function == NULL) != (function_offset < 0))
+		sw_parse_fail(p, "function_offset");
+}
+
+/* An array in the element that is read; NULL when it is missing or empty, which fails. */
+static const struct sw_json *array_in(struct sw_report_parser *p, const char *name)
+{
+	const struct sw_json *array = sw_json_member_of(p->from, name, SW_JSON_ARRAY);
+	if (array != NULL && array->n > 0)
+		return array;
+	sw_parse_fail(p, name);
+	return NULL;
+}
+
+/* Each tid is that of a thread that says the same, and comes once. */
+static void read_tids(struct sw_report_parser *p, size_t stack)
+{
+	struct sw_report *r = p->report;
+	const struct sw_json *tids = array_in(p, "threads"), *v;
+	size_t *threads = tids == NULL ? NULL : sw_parse_calloc(p, tids->n, sizeof(*threads));
+	if (threads == NULL || p->status < 0)
+		return;
+	size_t n = 0;
+	for (v = sw_json_first(tids); v != NULL; v = sw_json_next(tids, v)) {
+		uint64_t thread = 0;
+		if (v->type != SW_JSON_INTEGER ||
+		    !sw_map64_get(&p->by_tid, (uint64_t) v->integer, &thread) ||
+		    r->threads[thread].stack != (int64_t) stack) {
+			sw_parse_fail(p, "threads");
+			return;
+		}
+		threads[n++] = thread;
+	}
+	r->stacks[stack].threads = threads;
+	r->stacks[stack].n_threads = n;
+}
+
+static void read_frames(struct sw_report_parser *p, size_t stack)
+{
+	const struct sw_json *element = p->from, *array = array_in(p, "frames");
+	struct sw_report_frame *frames =
+		array == NULL ? NULL : sw_parse_calloc(p, array->n, sizeof(*frames));
+	if (frames == NULL)
+		return;
+	p->what = "frame";
+	p->from = sw_json_first(array);
+	for (size_t i = 0; p->from != NULL && p->status == 0; i++) {
+		if (p->from->type == SW_JSON_OBJECT)
+			read_frame(p, &frames[i]);
+		else
+			sw_parse_fail(p, "frames");
+		p->from = sw_json_next(array, p->from);
+	}
+	p->from = element;
+	p->report->stacks[stack].frames = frames;
+	p->report->stacks[stack].n_frames = array->n;
+}
+
+void sw_parse_stack(struct sw_report_parser *p, size_t index)
+{
+	p->report->stacks[index] = (struct sw_report_stack){
+		.id = sw_parse_stack_id(p, "id"),
+		.end = sw_parse_word(p, "end"),
+		.why = sw_parse_string_or_null(p, "why"),
+	};
+	read_tids(p, index);
+	read_frames(p, index);
+}
+
+void sw_parse_warning(struct sw_report_parser *p, size_t index)
+{
+	int64_t tid = sw_parse_known(p, "tid", INT32_MAX);
+	p->report->warnings[index] = (struct sw_report_warning){
+		.code = sw_parse_word(p, "code"),
+		.tid = tid > 0 ? (pid_t) tid : 0,
+		.message = sw_parse_string(p, "message"),
+	};
+}
+
+/* Every captured thread is in a stack, once. That those in stacks are captured, and in no other
+ * stack, read_tids() saw; so it remains to see that none is there twice, and to count. */
+void sw_parse_check_threads(struct sw_report_parser *p)
+{
+	const struct sw_report *r = p->report;
+	size_t captured = 0, listed = 0;
+	p->what = "stack";
+	bool *seen = sw_parse_calloc(p, r->n_threads, sizeof(*seen));
+	for (size_t i = 0; i < r->n_threads; i++)
+		captured += r->threads[i].captured;
+	for (size_t i = 0; i < r->n_stacks && p->status == 0; i++)
+		for (size_t t = 0; t < r->stacks[i].n_threads; t++, listed++) {
+			size_t thread = r->stacks[i].threads[t];
+			if (seen[thread])
+				sw_parse_fail(p, "threads");
+			seen[thread] = true;
+		}
+	if (listed != captured)
+		sw_parse_fail(p, "threads");
+}

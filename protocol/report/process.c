@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is said of the dump, the host and the process as a whole. */
+#include "cgroup.h"
+#include "report/builder.h"
+#include "report/build.h"
+
+#include <snapwalk/clock.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+/* Sorts by time as text; the random part tells apart dumps of one process in one microsecond, and
+ * those of two pid namespaces. */
+static const char *dump_id(struct sw_report_builder *b, int64_t time_ns, pid_t pid)
+{
+	uint32_t random = 0;
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t) sizeof(random))
+		random = (uint32_t) sw_mix64((uint64_t) sw_clock_ns());
+	time_t seconds = (time_t) (time_ns / 1000000000);
+	struct tm utc = {0};
+	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
+	char stamp[64];
+	(void) strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &utc);
+	const char *id = sw_arena_printf(b->arena, "%s.%06d-%d-%08x", stamp,
+					 (int) (time_ns % 1000000000 / 1000), (int) pid, random);
+	b->failed |= id == NULL;
+	return id;
+}
+
+static const char *copy_part(struct sw_report_builder *b, struct sw_cgroup_part part)
+{
+	if (part.data == NULL)
+		return NULL;
+	const char *copy = sw_arena_strndup(b->arena, part.data, part.size);
+	b->failed |= copy == NULL;
+	return copy;
+}
+
+static void host_fill(struct sw_report_builder *b)
+{
+	struct utsname host;
+	if (uname(&host) != 0)
+		memset(&host, 0, sizeof(host));
+	b->report->host_name = sw_report_copy(b, host.nodename);
+	b->report->host_kernel = sw_report_copy(b, host.release);
+	b->report->host_machine = sw_report_copy(b, host.machine);
+}
+
+static void process_fill(struct sw_report_builder *b)
+{
+	const struct sw_process *from = &b->walks->snap->process;
+	struct sw_report *report = b->report;
+	report->process.pid = from->pid;
+	report->process.ppid = from->ppid;
+	report->process.uid = from->uid;
+	report->process.starttime = from->starttime;
+	report->process.uptime_ms = from->uptime_ms;
+	report->process.elf_class = from->elf_class;
+	report->process.comm = sw_report_copy(b, from->comm);
+	report->process.exe = sw_report_copy_known(b, from->exe);
+	report->process.cgroup = sw_report_copy_known(b, from->cgroup);
+	if (report->process.cgroup == NULL)
+		return;
+	report->process.unit = copy_part(b, sw_cgroup_unit(report->process.cgroup));
+	report->process.container = copy_part(b, sw_cgroup_container(report->process.cgroup));
+}
+
+/* What was recognised: registries have entries, runtimes have none. */
+static void runtimes_fill(struct sw_report_builder *b)
+{
+	const struct sw_walks *walks = b->walks;
+	struct sw_report *report = b->report;
+	struct sw_report_runtime *runtimes =
+		sw_report_calloc(b, walks->n_runtimes, sizeof(*runtimes));
+	struct sw_report_registry *registries =
+		sw_report_calloc(b, walks->n_runtimes, sizeof(*registries));
+	if (runtimes == NULL || registries == NULL)
+		return;
+	report->process.runtimes = runtimes;
+	report->process.registries = registries;
+	for (size_t i = 0; i < walks->n_runtimes; i++) {
+		const struct sw_runtime *from = &walks->runtimes[i];
+		const char *where = sw_report_copy_known(b, from->where);
+		if (from->entries >= 0)
+			registries[report->process.n_registries++] =
+				(struct sw_report_registry){.name = from->name,
+							    .where = where,
+							    .entries = from->entries};
+		else
+			runtimes[report->process.n_runtimes++] = (struct sw_report_runtime){
+				.name = from->name,
+				.version = sw_report_copy_known(b, from->version),
+				.where = where};
+	}
+}
+
+static void timings_fill(struct sw_report_builder *b, int64_t begin_ns)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	struct sw_report *report = b->report;
+	int64_t symbolize_ns = b->symbols != NULL ? b->symbols->symbolize_ns : 0;
+	int64_t total_ns = begin_ns != 0 ? sw_clock_ns() - begin_ns
+					 : snap->times.take_ns + b->walks->walk_ns + symbolize_ns;
+	report->timings.stopped_us = snap->times.stopped_ns / 1000;
+	report->timings.longest_thread_stop_us = snap->times.longest_thread_ns / 1000;
+	report->timings.attach_us = snap->times.attach_ns / 1000;
+	report->timings.copy_us = snap->times.copy_ns / 1000;
+	report->timings.unwind_us = b->walks->walk_ns / 1000;
+	report->timings.symbolize_us = symbolize_ns / 1000;
+	report->timings.total_us = total_ns / 1000;
+	report->timings.interrupted_calls = snap->interrupted_calls;
+	report->timings.stopped_why = snap->iterator_refused[0] != '\0'
+					      ? sw_report_copy(b, snap->iterator_refused)
+					      : NULL;
+	report->timings.n_stopped = (int64_t) snap->n_stopped;
+}
+
+void sw_report_build_process(struct sw_report_builder *b, const struct sw_report_options *options)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	b->report->id = dump_id(b, snap->time_ns, snap->process.pid);
+	b->report->seq = options->seq;
+	b->report->time_ns = snap->time_ns;
+	b->report->reason = sw_report_copy(b, options->reason);
+	host_fill(b);
+	process_fill(b);
+	runtimes_fill(b);
+	timings_fill(b, options->begin_ns);
+}

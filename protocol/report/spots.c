@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The distinct frames of a report: each is looked up, named and copied once. */
+#include "report/spots.h"
+#include "arena.h"
+
+#include <stdlib.h>
+
+bool sw_place_is_image(const struct sw_place *place)
+{
+	if (place == NULL)
+		return false;
+	enum sw_module_kind kind = sw_module_kind(place->module);
+	return kind == SW_MODULE_ELF || kind == SW_MODULE_VDSO || kind == SW_MODULE_PE;
+}
+
+static uint64_t hash_alike(const struct sw_frame *f)
+{
+	uint64_t h = sw_mix64(f->pc_avma ^ UINT64_C(0x9e3779b97f4a7c15));
+	h = sw_mix64(h ^ (uintptr_t) f->place);
+	h = sw_mix64(h ^ (uintptr_t) f->by);
+	return sw_mix64(h ^ ((uint64_t) f->owner << 32 | (uint64_t) f->trust << 16 | f->flags));
+}
+
+static bool alike(const struct sw_frame *a, const struct sw_frame *b)
+{
+	return a->pc_avma == b->pc_avma && a->place == b->place && a->by == b->by &&
+	       a->owner == b->owner && a->trust == b->trust && a->flags == b->flags;
+}
+
+/* What identifies managed code: its name, because its address differs in every run. */
+static const char *managed_name(struct sw_report_builder *b, const struct sw_frame *frame,
+				const struct sw_symbol *symbols, size_t n_symbols)
+{
+	struct sw_description d;
+	if (sw_place_is_image(frame->place) && frame->owner == 0)
+		return NULL;
+	const struct sw_symbol *own = n_symbols > 0 ? &symbols[n_symbols - 1] : NULL;
+	bool managed = own != NULL && own->source >= SW_SOURCE_RUNTIME;
+	if (managed)
+		return sw_report_copy_shared(b, own->function);
+	return sw_walk_describe(b->walks, frame, &d) ? sw_report_copy(b, d.function) : NULL;
+}
+
+static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
+		       const struct sw_symbol *symbol, struct sw_report_frame *ret)
+{
+	const struct sw_place *place = from->place;
+	*ret = (struct sw_report_frame){
+		.pc_avma = from->pc_avma,
+		.module = sw_report_module_index(b, place),
+		.has_offset = place != NULL && place->resolved == 1,
+		.line_offset = -1,
+		.kind = from->kind,
+		.by = from->by,
+		.trust = sw_trust_name(from->trust),
+		.signal = from->flags & SW_FRAME_SIGNAL,
+		.live_read = from->flags & SW_FRAME_LIVE_READ,
+		.may_miss = from->flags & SW_FRAME_MAY_MISS,
+	};
+	if (ret->has_offset)
+		ret->offset = from->pc_avma - place->bias;
+	if (symbol == NULL)
+		return;
+	ret->function = sw_report_copy_shared(b, symbol->function);
+	/* Names are looked up at the call; offsets are told of the pc, as everywhere else. */
+	ret->function_offset =
+		symbol->function_offset + (from->pc_avma - sw_frame_lookup_avma(from));
+	/* No call ends one byte behind a function's start: where that is, is not known. */
+	if (symbol->source >= SW_SOURCE_RUNTIME && symbol->function_offset == 0)
+		ret->function_offset = 0;
+	ret->file = sw_report_copy_shared(b, symbol->file);
+	ret->line = symbol->line;
+	ret->line_offset = symbol->line_offset;
+	ret->inlined = symbol->inlined;
+}
+
+static void spot_fill(struct sw_report_builder *b, struct sw_spot *spot)
+{
+	const struct sw_symbol *symbols = NULL;
+	size_t n = b->symbols == NULL ? 0 : sw_symbols_find(b->symbols, spot->frame, &symbols);
+	spot->n_frames = n == 0 ? 1 : n;
+	struct sw_report_frame *frames = sw_report_calloc(b, spot->n_frames, sizeof(*frames));
+	if (frames == NULL)
+		return;
+	for (size_t i = 0; i < spot->n_frames; i++)
+		frame_fill(b, spot->frame, n == 0 ? NULL : &symbols[i], &frames[i]);
+	spot->managed_name = managed_name(b, spot->frame, symbols, n);
+	struct sw_report_frame *own = &frames[spot->n_frames - 1];
+	if (own->function == NULL)
+		own->function = spot->managed_name;
+	spot->frames = frames;
+}
+
+static uint32_t line_of(const struct sw_spot *spot)
+{
+	return spot->frames != NULL ? spot->frames[spot->n_frames - 1].line : 0;
+}
+
+/* An interpreter's frames differ in what they were found by (the cookie), but are the same to the
+ * reader when they have the same name and line. */
+static void spot_find_alike(struct sw_spots *s, uint32_t index)
+{
+	struct sw_spot *spot = &s->spots[index];
+	uint64_t hash = hash_alike(spot->frame), first = SW_NOTHING;
+	(void) sw_map64_get(&s->by_alike, hash, &first); /* stays SW_NOTHING */
+	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_alike) {
+		if (!alike(s->spots[i].frame, spot->frame) ||
+		    !sw_same_text(s->spots[i].managed_name, spot->managed_name) ||
+		    line_of(&s->spots[i]) != line_of(spot))
+			continue;
+		spot->same = i;
+		return;
+	}
+	spot->same = index;
+	spot->next_alike = (uint32_t) first;
+	s->b->failed |= sw_map64_put(&s->by_alike, hash, index) < 0;
+}
+
+static uint32_t spot_add(struct sw_spots *s, const struct sw_frame *frame, uint64_t key,
+			 uint32_t next)
+{
+	struct sw_spot *grown = sw_grow(s->spots, s->n_spots, &s->capacity, 256, sizeof(*grown));
+	if (grown == NULL) {
+		s->b->failed = true;
+		return SW_NOTHING;
+	}
+	s->spots = grown;
+	uint32_t index = (uint32_t) s->n_spots++;
+	s->spots[index] =
+		(struct sw_spot){.frame = frame, .next_key = next, .next_alike = SW_NOTHING};
+	spot_fill(s->b, &s->spots[index]);
+	spot_find_alike(s, index);
+	s->b->failed |= sw_map64_put(&s->by_key, key, index) < 0;
+	return s->spots[index].same;
+}
+
+uint32_t sw_spots_get(struct sw_spots *s, const struct sw_frame *frame)
+{
+	uint64_t key = sw_mix64(hash_alike(frame) ^ frame->cookie), first = SW_NOTHING;
+	(void) sw_map64_get(&s->by_key, key, &first); /* stays SW_NOTHING */
+	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_key)
+		if (alike(s->spots[i].frame, frame) && s->spots[i].frame->cookie == frame->cookie)
+			return s->spots[i].same;
+	return spot_add(s, frame, key, (uint32_t) first);
+}
+
+void sw_spots_deinit(struct sw_spots *s)
+{
+	free(s->spots);
+	sw_map64_deinit(&s->by_key);
+	sw_map64_deinit(&s->by_alike);
+}

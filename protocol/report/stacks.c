@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The distinct stacks. A thousand threads have 36,000 frames but only some hundred distinct ones
+ * ("spots"), so that each spot is looked up, named and copied once, and stacks are compared as
+ * sequences of spot numbers.
+ */
+#include "cleanup.h"
+#include "report/spots.h"
+#include "stack_id.h"
+#include "report/build.h"
+
+#include <stdlib.h>
+
+/* A distinct stack. */
+struct group {
+	const struct sw_walk *walk; /* the first thread's */
+	const uint32_t *spots;      /* walk->n_frames numbers */
+	uint32_t next;              /* next group with the same hash */
+	uint32_t first_thread;
+	size_t n_threads;
+};
+
+struct stacks {
+	struct sw_report_builder *b;
+	struct sw_spots spots;
+	uint32_t *sequence;   /* owned; the spots of all walks, one after the other */
+	struct group *groups; /* owned; room for one per walk */
+	size_t n_groups;
+	struct sw_map64 by_sequence; /* hash -> first group */
+	uint32_t *group_of_walk;     /* owned */
+};
+
+static bool same_stack(const struct group *group, const struct sw_walk *walk, const uint32_t *spots)
+{
+	return group->walk->n_frames == walk->n_frames && group->walk->end == walk->end &&
+	       sw_same_text(group->walk->why, walk->why) &&
+	       memcmp(group->spots, spots, walk->n_frames * sizeof(*spots)) == 0;
+}
+
+static uint32_t group_of(struct stacks *s, const struct sw_walk *walk, const uint32_t *spots)
+{
+	uint64_t hash = sw_mix64(walk->n_frames ^ (uint64_t) walk->end << 32), first = SW_NOTHING;
+	for (size_t f = 0; f < walk->n_frames; f++)
+		hash = sw_mix64(hash ^ spots[f]);
+	(void) sw_map64_get(&s->by_sequence, hash, &first); /* stays SW_NOTHING */
+	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->groups[i].next)
+		if (same_stack(&s->groups[i], walk, spots))
+			return i;
+	uint32_t index = (uint32_t) s->n_groups++;
+	const struct sw_snapshot *snap = s->b->walks->snap;
+	s->groups[index] =
+		(struct group){.walk = walk,
+			       .spots = spots,
+			       .next = (uint32_t) first,
+			       .first_thread = (uint32_t) (walk->thread - snap->threads)};
+	s->b->failed |= sw_map64_put(&s->by_sequence, hash, index) < 0;
+	return index;
+}
+
+static void find_groups(struct stacks *s)
+{
+	const struct sw_walks *walks = s->b->walks;
+	size_t n_frames = 0;
+	for (size_t i = 0; i < walks->n_walks; i++)
+		n_frames += walks->walks[i].n_frames;
+	s->sequence = calloc(n_frames + 1, sizeof(*s->sequence));
+	s->groups = calloc(walks->n_walks + 1, sizeof(*s->groups));
+	s->group_of_walk = calloc(walks->n_walks + 1, sizeof(*s->group_of_walk));
+	if (s->sequence == NULL || s->groups == NULL || s->group_of_walk == NULL) {
+		s->b->failed = true;
+		return;
+	}
+	uint32_t *spots = s->sequence;
+	for (size_t i = 0; i < walks->n_walks; i++) {
+		const struct sw_walk *walk = &walks->walks[i];
+		for (size_t f = 0; f < walk->n_frames; f++)
+			spots[f] = sw_spots_get(&s->spots, &walk->frames[f]);
+		if (s->b->failed)
+			return;
+		s->group_of_walk[i] = group_of(s, walk, spots);
+		s->groups[s->group_of_walk[i]].n_threads++;
+		spots += walk->n_frames;
+	}
+}
+
+static uint64_t id_of(struct stacks *s, const struct group *group, struct sw_text *bytes)
+{
+	bytes->size = 0;
+	for (size_t f = 0; f < group->walk->n_frames; f++) {
+		const struct sw_spot *spot = &s->spots.spots[group->spots[f]];
+		const struct sw_place *place = spot->frame->place;
+		struct sw_stack_id_frame id = {.name = spot->managed_name};
+		if (id.name == NULL && sw_place_is_image(place)) {
+			id.build_id = sw_module_build_id(place->module, &id.build_id_bytes);
+			id.path = sw_module_path(place->module);
+			id.offset = spot->frame->pc_avma -
+				    (place->resolved == 1 ? place->bias : place->start_avma);
+		}
+		sw_stack_id_add(bytes, &id);
+	}
+	s->b->failed |= bytes->failed;
+	return sw_stack_id(bytes);
+}
+
+static void stack_fill(struct stacks *s, const struct group *group, struct sw_text *bytes,
+		       struct sw_report_stack *ret)
+{
+	size_t n_frames = 0, at = 0;
+	for (size_t f = 0; f < group->walk->n_frames; f++)
+		n_frames += s->spots.spots[group->spots[f]].n_frames;
+	struct sw_report_frame *frames = sw_report_calloc(s->b, n_frames, sizeof(*frames));
+	if (frames == NULL)
+		return;
+	for (size_t f = 0; f < group->walk->n_frames; f++) {
+		const struct sw_spot *spot = &s->spots.spots[group->spots[f]];
+		memcpy(frames + at, spot->frames, spot->n_frames * sizeof(*frames));
+		at += spot->n_frames;
+	}
+	*ret = (struct sw_report_stack){
+		.id = id_of(s, group, bytes),
+		.threads = sw_report_calloc(s->b, group->n_threads, sizeof(*ret->threads)),
+		.end = sw_end_name(group->walk->end),
+		.why = sw_report_copy_shared(s->b, group->walk->why),
+		.frames = frames,
+		.n_frames = n_frames,
+	};
+}
+
+/* Most threads first, then by first thread. Groups were found in the order of first_thread. */
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = *(const struct group *const *) a;
+	const struct group *y = *(const struct group *const *) b;
+	if (x->n_threads != y->n_threads)
+		return x->n_threads > y->n_threads ? -1 : 1;
+	return (x->first_thread > y->first_thread) - (x->first_thread < y->first_thread);
+}
+
+static void assign_threads(struct stacks *s, const uint32_t *stack_of_group)
+{
+	const struct sw_walks *walks = s->b->walks;
+	struct sw_report *report = s->b->report;
+	for (size_t i = 0; i < walks->n_walks; i++) {
+		uint32_t index = stack_of_group[s->group_of_walk[i]];
+		struct sw_report_stack *stack = &report->stacks[index];
+		size_t thread = (size_t) (walks->walks[i].thread - walks->snap->threads);
+		/* cast: the array is the report's own, still in the making */
+		((size_t *) stack->threads)[stack->n_threads++] = thread;
+		report->threads[thread].stack = (int32_t) index;
+	}
+}
+
+static void fill_report(struct stacks *s)
+{
+	struct sw_report_builder *b = s->b;
+	sw_cleanup(sw_free_p) const struct group **sorted =
+		calloc(s->n_groups + 1, sizeof(*sorted));
+	sw_cleanup(sw_free_p) uint32_t *stack_of_group =
+		calloc(s->n_groups + 1, sizeof(*stack_of_group));
+	b->ends = calloc(s->n_groups + 1, sizeof(*b->ends));
+	b->report->stacks = sw_report_calloc(b, s->n_groups, sizeof(*b->report->stacks));
+	if (sorted == NULL || stack_of_group == NULL || b->ends == NULL || b->failed) {
+		b->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < s->n_groups; i++)
+		sorted[i] = &s->groups[i];
+	qsort(sorted, s->n_groups, sizeof(const struct group *), compare_groups);
+	struct sw_text bytes = {0};
+	for (size_t i = 0; i < s->n_groups && !b->failed; i++) {
+		stack_fill(s, sorted[i], &bytes, &b->report->stacks[i]);
+		stack_of_group[sorted[i] - s->groups] = (uint32_t) i;
+		b->ends[i] = sorted[i]->walk;
+	}
+	sw_text_deinit(&bytes);
+	if (b->failed)
+		return;
+	b->report->n_stacks = s->n_groups;
+	assign_threads(s, stack_of_group);
+}
+
+void sw_report_build_stacks(struct sw_report_builder *b)
+{
+	struct stacks s = {.b = b, .spots.b = b};
+	find_groups(&s);
+	if (!b->failed)
+		fill_report(&s);
+	sw_spots_deinit(&s.spots);
+	free(s.sequence);
+	free(s.groups);
+	free(s.group_of_walk);
+	sw_map64_deinit(&s.by_sequence);
+}

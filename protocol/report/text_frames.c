@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The frames of one stack in the text. */
+#include "report/text_frames.h"
+#include "cleanup.h"
+#include "report/builder.h"
+#include "report/text_writer.h"
+#include "utf8.h"
+
+#include <string.h>
+
+enum {
+	NAME_COLUMNS = 44, /* longer names push the rest of the line to the right */
+	PLACE_COLUMNS = 20,
+	NAME_SHOWN_BYTES = 72, /* longer names lose their middle, unless verbose */
+	NAME_TAIL_BYTES = 24,
+	PERIOD_MAX = 8, /* calls in one round of a recursion */
+	FOLD_MIN = 6,   /* frames left out, at least */
+};
+
+/* The table of one stack. */
+struct table {
+	size_t name_columns, place_columns;
+	struct sw_text name, place; /* owned, reused for each frame */
+	bool doubt; /* the next frames rest on a guess, which no proven end confirms */
+};
+
+const char *sw_base_name(const char *path)
+{
+	/* A module that only a Windows process itself names has a path of drives and backslashes. */
+	bool drive = path[0] != '\0' && path[1] == ':' && path[2] == '\\';
+	const char *slash = strrchr(path, drive ? '\\' : '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+const char *sw_guess_name(const char *trust)
+{
+	static const struct {
+		const char *trust, *name;
+	} guesses[] = {
+		{"frame_pointer", "frame pointer"},
+		{"scan_verified", "scan, verified"},
+		{"scan", "scan"},
+	};
+	for (size_t i = 0; i < sizeof(guesses) / sizeof(guesses[0]); i++)
+		if (strcmp(trust, guesses[i].trust) == 0)
+			return guesses[i].name;
+	return NULL;
+}
+
+void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
+			 const struct sw_report_frame *frame)
+{
+	if (frame->module >= 0 && frame->has_offset) {
+		const char *base = sw_base_name(report->modules[frame->module].path);
+		sw_utf8_append_plain(text, base, strlen(base));
+		sw_text_printf(text, "+%#llx", (unsigned long long) frame->offset);
+	} else {
+		sw_text_printf(text, "%#llx", (unsigned long long) frame->pc_avma);
+	}
+}
+
+/* Cuts at characters: a tail never begins inside of one. */
+static void name_shorten(struct sw_text *text, const char *name, size_t size)
+{
+	size_t head = NAME_SHOWN_BYTES - NAME_TAIL_BYTES, tail = size - NAME_TAIL_BYTES;
+	while (head > 0 && ((unsigned char) name[head] & 0xc0) == 0x80)
+		head--;
+	while (tail < size && ((unsigned char) name[tail] & 0xc0) == 0x80)
+		tail++;
+	sw_utf8_append_plain(text, name, head);
+	sw_text_append(text, "…", strlen("…"));
+	sw_utf8_append_plain(text, name + tail, size - tail);
+}
+
+/* Code that a runtime names. */
+static bool is_managed(const struct sw_report_frame *f)
+{
+	static const char *const others[] = {"native", "pe", "jit", "kernel", "unknown"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		if (strcmp(f->kind, others[i]) == 0)
+			return false;
+	return true;
+}
+
+/*
+ * A runtime may tell a method by "assembly!Namespace.Type.Method(parameters)". *ret is where the method
+ * begins; how long the assembly's name is, 0 when there is none.
+ */
+static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
+{
+	size_t n = f->function != NULL ? strcspn(f->function, "!(") : 0;
+	*ret = f->function;
+	if (n == 0 || f->function[n] != '!' || f->function[n + 1] == '\0' || !is_managed(f))
+		return 0;
+	*ret += n + 1;
+	return n;
+}
+
+/* What is too long loses the parameters of a managed method first, which say least. */
+static void function_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
+			  struct sw_text *ret)
+{
+	const char *name;
+	size_t assembly = assembly_size(f, &name), size = strlen(name);
+	if (size <= NAME_SHOWN_BYTES || w->options->verbose) {
+		sw_utf8_append_plain(ret, name, size);
+		return;
+	}
+	size_t method = assembly > 0 ? strcspn(name, "(") : size;
+	bool cut = method + 2 < size; /* not "()" */
+	size = cut ? method : size;
+	if (size > NAME_SHOWN_BYTES)
+		name_shorten(ret, name, size);
+	else
+		sw_utf8_append_plain(ret, name, size);
+	if (cut)
+		sw_text_printf(ret, "(…)");
+}
+
+/* The first column, without colour: "main+42", "libc.so.6+0x29d90". */
+static void name_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
+		      struct sw_text *ret)
+{
+	ret->size = 0;
+	if (f->function == NULL || f->function[0] == '\0') {
+		sw_frame_place_name(ret, w->report, f);
+		return;
+	}
+	function_text(w, f, ret);
+	/* The offset of an inlined call is that of the function around it. */
+	if (!f->inlined)
+		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
+}
+
+/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
+static void place_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
+		       struct sw_text *ret)
+{
+	const char *name;
+	size_t assembly = assembly_size(f, &name);
+	ret->size = 0;
+	if (f->inlined)
+		sw_text_printf(ret, "(inlined)");
+	else if (assembly > 0)
+		sw_utf8_append_plain(ret, f->function, assembly);
+	else if (f->module < 0)
+		sw_text_printf(ret, "(no module)");
+	else
+		sw_utf8_append_plain(ret, sw_base_name(w->report->modules[f->module].path),
+				     strlen(sw_base_name(w->report->modules[f->module].path)));
+}
+
+static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f,
+		      struct table *table)
+{
+	struct sw_text *place = &table->place;
+	place_text(w, f, place);
+	w->text.failed |= place->failed;
+	if (place->failed)
+		return;
+	bool ours = place->data[0] == '(';
+	if (ours)
+		sw_style_begin(w, SW_STYLE_DIM);
+	sw_text_append(&w->text, place->data, place->size);
+	if (ours)
+		sw_style_end(w);
+	if (f->file == NULL)
+		return;
+	sw_put_gap(w, sw_utf8_columns(place->data, place->size), table->place_columns + 2);
+	sw_put_foreign(w, w->options->verbose ? f->file : sw_base_name(f->file));
+	if (f->line > 0)
+		sw_put(w, ":%u", f->line);
+}
+
+static void put_marks(struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	const char *guess = sw_guess_name(f->trust);
+	if (guess != NULL)
+		sw_put_styled(w, SW_STYLE_GUESS, "  [guess: %s]", guess);
+	if (f->live_read)
+		sw_put_styled(w, SW_STYLE_GUESS, "  [read after the stop]");
+	if (f->signal)
+		sw_put_styled(w, SW_STYLE_BOLD, "  [signal handler called]");
+}
+
+static void put_details(struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	sw_style_begin(w, SW_STYLE_DIM);
+	sw_put(w, "        pc %#llx", (unsigned long long) f->pc_avma);
+	if (f->has_offset)
+		sw_put(w, ", offset %#llx", (unsigned long long) f->offset);
+	sw_put(w, ", %s, by %s, trust %s", f->kind, f->by, f->trust);
+	if (f->line_offset >= 0)
+		sw_put(w, ", line %d of the function", f->line_offset + 1);
+	sw_style_end(w);
+	sw_put(w, "\n");
+}
+
+static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f, size_t number,
+		      struct table *table)
+{
+	struct sw_text *name = &table->name;
+	bool guess = table->doubt || sw_guess_name(f->trust) != NULL;
+	if (f->may_miss)
+		sw_put_styled(w, SW_STYLE_GUESS, "       … frames may be missing here\n");
+	name_text(w, f, name);
+	w->text.failed |= name->failed;
+	if (name->failed)
+		return;
+	sw_put_styled(w, SW_STYLE_DIM, "  #%-3zu", number);
+	sw_put(w, "%s", guess ? "?" : " ");
+	sw_style_begin(w, guess ? SW_STYLE_GUESS : SW_STYLE_BOLD);
+	sw_text_append(&w->text, name->data, name->size);
+	sw_style_end(w);
+	sw_put_gap(w, sw_utf8_columns(name->data, name->size), table->name_columns + 2);
+	put_place(w, f, table);
+	put_marks(w, f);
+	sw_put(w, "\n");
+	if (w->options->verbose && !f->inlined)
+		put_details(w, f);
+}
+
+/* Looks the same in the text. */
+static bool same_frame(const struct sw_report_frame *a, const struct sw_report_frame *b)
+{
+	return a->module == b->module && sw_same_text(a->function, b->function) &&
+	       (a->function != NULL || a->pc_avma == b->pc_avma) && a->line == b->line &&
+	       sw_same_text(a->file, b->file) && a->inlined == b->inlined &&
+	       a->signal == b->signal && a->live_read == b->live_read &&
+	       a->may_miss == b->may_miss &&
+	       (a->function_offset == b->function_offset || a->inlined) &&
+	       strcmp(a->trust, b->trust) == 0;
+}
+
+/* Rounds of a recursion after the first, when frames repeat from at on in rounds of period. */
+static size_t rounds(const struct sw_report_stack *s, size_t at, size_t period)
+{
+	size_t same = 0;
+	while (at + period + same < s->n_frames &&
+	       same_frame(&s->frames[at + same], &s->frames[at + period + same]))
+		same++;
+	return same / period;
+}
+
+/* The frames that can be left out after the first round of a recursion; 0 when it is none. */
+static size_t fold(const struct sw_report_stack *s, size_t at, size_t *ret_period)
+{
+	for (size_t period = 1; period <= PERIOD_MAX; period++) {
+		size_t folded = rounds(s, at, period) * period;
+		if (folded < FOLD_MIN)
+			continue;
+		*ret_period = period;
+		return folded;
+	}
+	return 0;
+}
+
+static void put_folded(struct sw_text_writer *w, size_t from, size_t folded, size_t period)
+{
+	sw_style_begin(w, SW_STYLE_DIM);
+	if (period == 1)
+		sw_put(w, "       … %zu more of the same (#%zu to #%zu)\n", folded, from,
+		       from + folded - 1);
+	else
+		sw_put(w, "       … %zu more rounds of these %zu (#%zu to #%zu)\n", folded / period,
+		       period, from, from + folded - 1);
+	sw_style_end(w);
+}
+
+static size_t wider(size_t columns, size_t other, size_t limit)
+{
+	size_t widest = columns > other ? columns : other;
+	return widest < limit ? widest : limit;
+}
+
+static void measure(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+		    struct table *t)
+{
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		const struct sw_report_frame *f = &stack->frames[i];
+		name_text(w, f, &t->name);
+		place_text(w, f, &t->place);
+		if (t->name.failed || t->place.failed)
+			return;
+		t->name_columns = wider(t->name_columns,
+					sw_utf8_columns(t->name.data, t->name.size), NAME_COLUMNS);
+		t->place_columns =
+			wider(t->place_columns, sw_utf8_columns(t->place.data, t->place.size),
+			      PLACE_COLUMNS);
+	}
+}
+
+void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
+{
+	struct table table = {0};
+	bool complete = strcmp(stack->end, "complete") == 0;
+	measure(w, stack, &table);
+	for (size_t at = 0; at < stack->n_frames;) {
+		size_t period = 1;
+		size_t folded = w->options->verbose ? 0 : fold(stack, at, &period);
+		for (size_t i = 0; i < period; i++) {
+			const struct sw_report_frame *f = &stack->frames[at + i];
+			put_frame(w, f, at + i, &table);
+			table.doubt |= !complete && sw_guess_name(f->trust) != NULL;
+		}
+		at += period;
+		if (folded > 0)
+			put_folded(w, at, folded, period);
+		at += folded;
+	}
+	sw_text_deinit(&table.name);
+	sw_text_deinit(&table.place);
+	if (complete)
+		return;
+	sw_style_begin(w, SW_STYLE_ALARM);
+	sw_put(w, "       the stack is cut here (%s)", stack->end);
+	if (stack->why != NULL) {
+		sw_put(w, ": ");
+		sw_put_foreign(w, stack->why);
+	}
+	sw_style_end(w);
+	sw_put(w, "\n");
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_TEXT_FRAMES_H
+#define SW_TEXT_FRAMES_H
+
+#include "report/text_writer.h"
+
+/* The frames of a stack and how it ended. */
+void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack);
+
+/* What to call a frame without a name: "libc.so.6+0x29d90" or "0x7f0012345678". The same in all
+ * formats for people. */
+void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
+			 const struct sw_report_frame *frame);
+
+/* "frame pointer", "scan": how a frame was guessed; NULL when it is no guess. */
+const char *sw_guess_name(const char *trust);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The heading of a stack in the text: how many threads, which, and what they wait for. */
+#include "report/text_threads.h"
+#include "cleanup.h"
+#include "report/builder.h"
+#include "report/text_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TIDS_SHOWN = 6, NAMES_SHOWN = 3, WAITS_SHOWN = 3 };
+
+/* Threads of one kind: the same name but for the number at its end. */
+struct name {
+	const char *comm; /* of the first thread */
+	size_t stem;      /* bytes without the number */
+	size_t count;
+	bool differ; /* not all have the whole name */
+};
+
+static size_t stem_of(const char *comm)
+{
+	size_t size = strlen(comm);
+	while (size > 0 && comm[size - 1] >= '0' && comm[size - 1] <= '9')
+		size--;
+	return size;
+}
+
+/* Returns the number of threads whose kind did not fit. */
+static size_t count_names(const struct sw_text_writer *w, const size_t *threads, size_t n_threads,
+			  struct name names[NAMES_SHOWN], size_t *ret_n)
+{
+	size_t more = 0;
+	*ret_n = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const char *comm = w->report->threads[threads[i]].comm;
+		size_t stem = stem_of(comm), k = 0;
+		while (k < *ret_n &&
+		       (names[k].stem != stem || memcmp(names[k].comm, comm, stem) != 0))
+			k++;
+		if (k == NAMES_SHOWN) {
+			more++;
+			continue;
+		}
+		if (k == *ret_n)
+			names[(*ret_n)++] = (struct name){.comm = comm, .stem = stem};
+		names[k].count++;
+		names[k].differ |= strcmp(names[k].comm, comm) != 0;
+	}
+	return more;
+}
+
+static void put_names(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	struct name names[NAMES_SHOWN];
+	size_t n;
+	size_t more = count_names(w, threads, n_threads, names, &n);
+	for (size_t i = 0; i < n; i++) {
+		char stem[256]; /* comm has 63 bytes at most, but a report may be made by others */
+		size_t size = names[i].differ ? names[i].stem : strlen(names[i].comm);
+		(void) snprintf(stem, sizeof(stem), "%.*s%s", (int) size, names[i].comm,
+				names[i].differ ? "*" : ""); /* cut is fine: a heading */
+		sw_put(w, i > 0 ? ", " : "  ");
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put_foreign(w, stem);
+		sw_style_end(w);
+		if (names[i].count > 1 && (n > 1 || more > 0))
+			sw_put(w, " ×%zu", names[i].count);
+	}
+	if (more > 0)
+		sw_put(w, ", %zu others", more);
+}
+
+/* What a runtime says of a thread that its comm does not: the name, and the role. Threads have no
+ * more than 15 bytes of their name in comm (TASK_COMM_LEN, prctl(2)). */
+static const char *telling_name(const struct sw_report_thread *t)
+{
+	bool same = t->managed->name != NULL && strcmp(t->managed->name, t->comm) == 0;
+	return same ? NULL : t->managed->name;
+}
+
+static bool same_label(const struct sw_report_thread *a, const struct sw_report_thread *b)
+{
+	return sw_same_text(telling_name(a), telling_name(b)) &&
+	       sw_same_text(a->managed->role, b->managed->role);
+}
+
+static void put_label(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	const char *name = telling_name(t);
+	sw_put_foreign(w, name);
+	sw_put(w, name != NULL && t->managed->role != NULL ? ", " : "");
+	sw_put_foreign(w, t->managed->role);
+}
+
+/* " [Order queue; finalizer; 3 others]" */
+static void put_labels(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	const struct sw_report_thread *labels[NAMES_SHOWN];
+	size_t n = 0, more = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		size_t k = 0;
+		if (t->managed == NULL || (telling_name(t) == NULL && t->managed->role == NULL))
+			continue;
+		while (k < n && !same_label(labels[k], t))
+			k++;
+		if (k == NAMES_SHOWN)
+			more++;
+		else if (k == n)
+			labels[n++] = t;
+	}
+	for (size_t i = 0; i < n; i++) {
+		sw_put(w, i == 0 ? " [" : "; ");
+		put_label(w, labels[i]);
+	}
+	if (more > 0)
+		sw_put(w, "; %zu others", more);
+	sw_put(w, n > 0 ? "]" : "");
+}
+
+/* All that runtimes know of the threads, a line for each. */
+static void put_managed(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		if (t->managed == NULL)
+			continue;
+		sw_put(w, "  %d: ", (int) t->tid);
+		sw_put_foreign(w, t->managed->runtime);
+		sw_put(w, " thread");
+		if (t->managed->id >= 0)
+			sw_put(w, " %lld", (long long) t->managed->id);
+		const char *const parts[] = {t->managed->name, t->managed->role, t->managed->mode};
+		for (size_t k = 0; k < SW_ARRAY_SIZE(parts); k++) {
+			sw_put(w, parts[k] != NULL ? ", " : "");
+			sw_put_foreign(w, parts[k]);
+		}
+		sw_put(w, "\n");
+	}
+}
+
+static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	/* one tid is shorter than "+1 more" */
+	size_t shown = n_threads <= TIDS_SHOWN + 1 || w->options->verbose ? n_threads : TIDS_SHOWN;
+	sw_style_begin(w, SW_STYLE_DIM);
+	for (size_t i = 0; i < shown; i++)
+		sw_put(w, "%s%d", i == 0 ? "  (" : " ", (int) w->report->threads[threads[i]].tid);
+	if (shown < n_threads)
+		sw_put(w, " +%zu more", n_threads - shown);
+	sw_put(w, ")");
+	sw_style_end(w);
+	sw_put(w, "\n");
+}
+
+static const char *state_name(char state)
+{
+	switch (state) {
+	case 'R': return "running";
+	case 'S': return "sleeping";
+	case 'D': return "in uninterruptible sleep";
+	case 'T': return "stopped";
+	case 't': return "held by a tracer";
+	case 'Z': return "zombie";
+	case 'X': return "dead";
+	case 'I': return "idle";
+	default: return "in an unknown state";
+	}
+}
+
+void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	sw_put(w, "%s", state_name(t->state));
+	if (t->syscall != NULL) {
+		sw_put(w, " in ");
+		sw_put_foreign(w, t->syscall);
+	}
+	if (t->wchan != NULL) {
+		sw_put(w, " (");
+		sw_put_foreign(w, t->wchan);
+		sw_put(w, ")");
+	}
+}
+
+static bool same_wait(const struct sw_report_thread *a, const struct sw_report_thread *b)
+{
+	return a->state == b->state && sw_same_text(a->wchan, b->wchan) &&
+	       sw_same_text(a->syscall, b->syscall);
+}
+
+static void put_waits(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	const struct sw_report_thread *waits[WAITS_SHOWN];
+	size_t counts[WAITS_SHOWN] = {0}, n = 0, more = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		size_t k = 0;
+		while (k < n && !same_wait(waits[k], t))
+			k++;
+		if (k == WAITS_SHOWN) {
+			more++;
+			continue;
+		}
+		if (k == n)
+			waits[n++] = t;
+		counts[k]++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		sw_put(w, i > 0 ? ", " : "  ");
+		if (n > 1 || more > 0)
+			sw_put(w, "%zu ", counts[i]);
+		sw_text_wait(w, waits[i]);
+	}
+	if (more > 0)
+		sw_put(w, ", %zu otherwise", more);
+}
+
+static void put_cpu(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	int64_t sum_ns = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		int64_t cpu_ns = w->report->threads[threads[i]].cpu_ns;
+		if (cpu_ns < 0 || __builtin_add_overflow(sum_ns, cpu_ns, &sum_ns))
+			return; /* a sum that lacks some would mislead */
+	}
+	sw_put(w, "; %.2f s CPU", (double) sum_ns / 1e9);
+}
+
+void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	sw_put_styled(w, SW_STYLE_BOLD, "%zu thread%s", n_threads, sw_plural(n_threads));
+	put_names(w, threads, n_threads);
+	put_labels(w, threads, n_threads);
+	put_tids(w, threads, n_threads);
+	put_waits(w, threads, n_threads);
+	put_cpu(w, threads, n_threads);
+	sw_put(w, "\n");
+	if (w->options->verbose)
+		put_managed(w, threads, n_threads);
+}

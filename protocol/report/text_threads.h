@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_TEXT_THREADS_H
+#define SW_TEXT_THREADS_H
+
+#include "report/text_writer.h"
+
+/* Threads of one stack, in a heading of two lines. */
+void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
+/* "sleeping in futex (futex_wait_queue)" */
+void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *thread);
+
+#endif

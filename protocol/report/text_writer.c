@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The report for the person who was woken at night: what matters first, the many idle threads as
+ * one stack, what is missing or guessed said where it is.
+ */
+#include "report/text_writer.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "report/text_frames.h"
+#include "report/text_threads.h"
+#include "utf8.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+void sw_put(struct sw_text_writer *w, const char *fmt, ...)
+{
+	char buffer[512];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(buffer, sizeof(buffer), fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t) n >= sizeof(buffer))
+		w->text.failed = true; /* no format of ours is that long */
+	else
+		sw_text_append(&w->text, buffer, (size_t) n);
+}
+
+/* ECMA-48, 8.3.117 SGR; no colour of the background, which may be light or dark. */
+void sw_style_begin(struct sw_text_writer *w, enum sw_style style)
+{
+	static const char *const sequences[] = {
+		[SW_STYLE_BOLD] = "\033[1m",
+		[SW_STYLE_DIM] = "\033[2m",
+		[SW_STYLE_GUESS] = "\033[33m",
+		[SW_STYLE_ALARM] = "\033[1;31m",
+	};
+	if (w->options->color)
+		sw_text_append(&w->text, sequences[style], strlen(sequences[style]));
+}
+
+void sw_style_end(struct sw_text_writer *w)
+{
+	if (w->options->color)
+		sw_text_append(&w->text, "\033[0m", 4);
+}
+
+void sw_put_styled(struct sw_text_writer *w, enum sw_style style, const char *fmt, ...)
+{
+	char buffer[512];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(buffer, sizeof(buffer), fmt, ap);
+	va_end(ap);
+	sw_style_begin(w, style);
+	if (n < 0 || (size_t) n >= sizeof(buffer))
+		w->text.failed = true; /* no format of ours is that long */
+	else
+		sw_text_append(&w->text, buffer, (size_t) n);
+	sw_style_end(w);
+}
+
+void sw_put_foreign(struct sw_text_writer *w, const char *s)
+{
+	if (s != NULL)
+		sw_utf8_append_plain(&w->text, s, strlen(s));
+}
+
+void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted)
+{
+	sw_put(w, "%*s", (int) (columns + 2 <= wanted ? wanted - columns : 2), "");
+}
+
+const char *sw_plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void put_uptime(struct sw_text_writer *w, int64_t uptime_ms)
+{
+	long long minutes = uptime_ms / 60000, seconds = uptime_ms / 1000;
+	if (minutes >= 48 * 60)
+		sw_put(w, ", up %lld days", minutes / (24 * 60));
+	else if (minutes >= 120)
+		sw_put(w, ", up %lld h %lld min", minutes / 60, minutes % 60);
+	else if (minutes >= 2)
+		sw_put(w, ", up %lld min", minutes);
+	else
+		sw_put(w, ", up %lld s", seconds);
+}
+
+static void put_owner(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	sw_put(w, "uid %u, parent %d", r->process.uid, (int) r->process.ppid);
+	if (r->process.unit != NULL) {
+		sw_put(w, ", unit ");
+		sw_put_foreign(w, r->process.unit);
+	}
+	if (r->process.container != NULL)
+		sw_put(w, ", container %.12s", r->process.container);
+	if (r->process.uptime_ms >= 0)
+		put_uptime(w, r->process.uptime_ms);
+	sw_put(w, "\n");
+}
+
+static void put_number(struct sw_text_writer *w, size_t n)
+{
+	if (n >= 1000000)
+		sw_put(w, "%zu,%03zu,%03zu", n / 1000000, n / 1000 % 1000, n % 1000);
+	else if (n >= 1000)
+		sw_put(w, "%zu,%03zu", n / 1000, n % 1000);
+	else
+		sw_put(w, "%zu", n);
+}
+
+/* Whether threads were read from a process that ran: cores and fixtures were not. */
+static bool is_live(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const char *by = r->threads[i].captured_by;
+		if (by != NULL && (strcmp(by, "iterator") == 0 || strcmp(by, "ptrace") == 0))
+			return true;
+	}
+	return false;
+}
+
+static void put_stopped(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t n = r->timings.n_stopped > 0 ? (size_t) r->timings.n_stopped : 0;
+	double ms = (double) r->timings.stopped_us / 1000;
+	if (n == 0 && r->timings.n_stopped == 0 && is_live(r)) {
+		double took_ms = (double) r->timings.copy_us / 1000;
+		sw_put(w, ", nothing was stopped (captured in %.*f ms)", took_ms < 1 ? 2 : 0,
+		       took_ms);
+	} else if (n > 0 && n < r->n_threads) {
+		sw_put(w, ", ");
+		put_number(w, n);
+		sw_put(w, " of ");
+		put_number(w, r->n_threads);
+		sw_put(w, " threads stopped for %.2f ms", ms);
+	} else if (r->timings.stopped_us > 0) {
+		sw_put(w, ", stopped for %.2f ms", ms);
+	}
+}
+
+static void put_when(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	time_t seconds = (time_t) (r->time_ns / 1000000000);
+	struct tm utc = {0};
+	char stamp[64];
+	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
+	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &utc);
+	sw_put(w, "%s.%03d UTC on ", stamp, (int) (r->time_ns % 1000000000 / 1000000));
+	sw_put_foreign(w, r->host_name);
+	put_stopped(w);
+	if (r->timings.interrupted_calls > 0)
+		sw_put(w, ", %zu system call%s interrupted", r->timings.interrupted_calls,
+		       sw_plural(r->timings.interrupted_calls));
+	sw_put(w, "\n");
+}
+
+/* Said before anything else, so that nobody reads half a dump as a whole one. */
+static void put_missing(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t threads = 0, stacks = 0;
+	for (size_t i = 0; i < r->n_threads; i++)
+		threads += !r->threads[i].captured &&
+			   strcmp(r->threads[i].reason, "not_requested") != 0;
+	for (size_t i = 0; i < r->n_stacks; i++)
+		if (strcmp(r->stacks[i].end, "complete") != 0)
+			stacks += r->stacks[i].n_threads;
+	if (r->complete)
+		return;
+	sw_style_begin(w, SW_STYLE_ALARM);
+	sw_put(w, "Not complete:");
+	if (threads > 0)
+		sw_put(w, " %zu thread%s not captured;", threads, sw_plural(threads));
+	if (stacks > 0)
+		sw_put(w, " stacks of %zu thread%s cut short;", stacks, sw_plural(stacks));
+	sw_put(w, " see the end");
+	sw_style_end(w);
+	sw_put(w, "\n");
+}
+
+static void put_head(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	sw_style_begin(w, SW_STYLE_BOLD);
+	sw_put_foreign(w, r->process.comm);
+	sw_put(w, ", pid %d", (int) r->process.pid);
+	sw_style_end(w);
+	sw_put(w, ": %zu thread%s, %zu distinct stack%s", r->n_threads, sw_plural(r->n_threads),
+	       r->n_stacks, sw_plural(r->n_stacks));
+	if (r->process.exe != NULL) {
+		sw_put(w, ", ");
+		sw_put_foreign(w, r->process.exe);
+	}
+	sw_put(w, "\n");
+	put_owner(w);
+	put_when(w);
+	if (r->reason != NULL) {
+		sw_put(w, "reason: ");
+		sw_put_foreign(w, r->reason);
+		sw_put(w, "\n");
+	}
+	put_missing(w);
+}
+
+static void put_stacks(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	for (size_t i = 0; i < r->n_stacks && !w->options->no_group; i++) {
+		sw_put(w, "\n");
+		sw_text_threads(w, r->stacks[i].threads, r->stacks[i].n_threads);
+		sw_text_frames(w, &r->stacks[i]);
+	}
+	for (size_t i = 0; i < r->n_threads && w->options->no_group; i++) {
+		if (r->threads[i].stack < 0)
+			continue;
+		sw_put(w, "\n");
+		sw_text_threads(w, &i, 1);
+		sw_text_frames(w, &r->stacks[r->threads[i].stack]);
+	}
+}
+
+static void put_not_captured(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t n = 0, unasked = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_thread *t = &r->threads[i];
+		if (t->captured)
+			continue;
+		if (strcmp(t->reason, "not_requested") == 0) {
+			unasked++;
+			continue;
+		}
+		if (n++ == 0)
+			sw_put_styled(w, SW_STYLE_ALARM, "\nThreads without a stack\n");
+		sw_put(w, "  %d ", (int) t->tid);
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put_foreign(w, t->comm);
+		sw_style_end(w);
+		sw_put(w, ": %s (%s); ", t->reason_text, t->reason);
+		sw_text_wait(w, t);
+		sw_put(w, "\n");
+	}
+	if (unasked > 0)
+		sw_put(w, "\n%zu thread%s not asked for\n", unasked,
+		       unasked == 1 ? " was" : "s were");
+}
+
+static void put_warnings(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	if (r->n_warnings > 0)
+		sw_put_styled(w, SW_STYLE_ALARM, "\nWarnings\n");
+	for (size_t i = 0; i < r->n_warnings; i++) {
+		const struct sw_report_warning *warning = &r->warnings[i];
+		sw_put(w, "  %s: ", warning->code);
+		sw_put_foreign(w, warning->message);
+		if (warning->tid != 0)
+			sw_put(w, " (thread %d)", (int) warning->tid);
+		sw_put(w, "\n");
+	}
+}
+
+static void put_modules(struct sw_text_writer *w)
+{
+	sw_put_styled(w, SW_STYLE_BOLD, "\nModules\n");
+	for (size_t i = 0; i < w->report->n_modules; i++) {
+		const struct sw_report_module *m = &w->report->modules[i];
+		sw_put(w, "  %#014llx-%#014llx  ", (unsigned long long) m->start_avma,
+		       (unsigned long long) m->end_avma);
+		sw_put_foreign(w, m->path);
+		sw_put(w, "%s\n      %s, build-id %s, names from %s",
+		       m->deleted ? " (deleted)" : "", m->format,
+		       m->build_id != NULL ? m->build_id : "none", m->symbols);
+		if (m->problem != NULL) {
+			sw_put(w, "; ");
+			sw_put_foreign(w, m->problem);
+		}
+		sw_put(w, "\n");
+	}
+}
+
+static void put_runtimes(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	if (r->process.n_runtimes > 0)
+		sw_put_styled(w, SW_STYLE_BOLD, "\nRuntimes\n");
+	for (size_t i = 0; i < r->process.n_runtimes; i++) {
+		const struct sw_report_runtime *runtime = &r->process.runtimes[i];
+		sw_put(w, "  ");
+		sw_put_foreign(w, runtime->name);
+		sw_put(w, runtime->version != NULL ? " " : "");
+		sw_put_foreign(w, runtime->version);
+		sw_put(w, runtime->where != NULL ? ", " : "");
+		sw_put_foreign(w, runtime->where);
+		sw_put(w, "\n");
+	}
+	if (r->process.n_registries > 0)
+		sw_put_styled(w, SW_STYLE_BOLD, "\nRegistries of generated code\n");
+	for (size_t i = 0; i < r->process.n_registries; i++) {
+		const struct sw_report_registry *registry = &r->process.registries[i];
+		sw_put(w, "  ");
+		sw_put_foreign(w, registry->name);
+		sw_put(w, ", %lld %s", (long long) registry->entries,
+		       registry->entries == 1 ? "entry" : "entries");
+		sw_put(w, registry->where != NULL ? ", " : "");
+		sw_put_foreign(w, registry->where);
+		sw_put(w, "\n");
+	}
+}
+
+static void put_timings(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	sw_put_styled(w, SW_STYLE_BOLD, "\nTimings\n");
+	sw_put(w,
+	       "  attach %.2f ms, stopped %.2f ms (one thread at most %.2f ms), copy %.2f ms,\n"
+	       "  unwind %.2f ms, names %.2f ms, in all %.2f ms; dump %s\n",
+	       (double) r->timings.attach_us / 1000, (double) r->timings.stopped_us / 1000,
+	       (double) r->timings.longest_thread_stop_us / 1000,
+	       (double) r->timings.copy_us / 1000, (double) r->timings.unwind_us / 1000,
+	       (double) r->timings.symbolize_us / 1000, (double) r->timings.total_us / 1000, r->id);
+	if (r->timings.stopped_why != NULL) {
+		sw_put(w, "  All threads were stopped: ");
+		sw_put_foreign(w, r->timings.stopped_why);
+		sw_put(w, "\n");
+	}
+}
+
+int sw_report_text(const struct sw_report *report, const struct sw_text_options *options,
+		   char **ret_text, size_t *ret_size, struct sw_error *err)
+{
+	static const struct sw_text_options defaults = {0};
+	struct sw_text_writer w = {.report = report,
+				   .options = options != NULL ? options : &defaults};
+	put_head(&w);
+	put_stacks(&w);
+	put_not_captured(&w);
+	if (w.options->verbose) {
+		put_runtimes(&w);
+		put_modules(&w);
+		put_timings(&w);
+	}
+	put_warnings(&w);
+	if (w.text.failed) {
+		sw_text_deinit(&w.text);
+		return sw_fail_nomem(err);
+	}
+	*ret_text = w.text.data;
+	*ret_size = w.text.size;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_TEXT_WRITER_H
+#define SW_TEXT_WRITER_H
+
+#include "text.h"
+
+#include <snapwalk/protocol.h>
+
+enum sw_style { SW_STYLE_BOLD, SW_STYLE_DIM, SW_STYLE_GUESS, SW_STYLE_ALARM };
+
+/* A dump for people in the making. */
+struct sw_text_writer {
+	struct sw_text text;
+	const struct sw_report *report;
+	const struct sw_text_options *options;
+};
+
+/* Text of our own. */
+__attribute__((format(printf, 2, 3))) void sw_put(struct sw_text_writer *w, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void sw_put_styled(struct sw_text_writer *w,
+							 enum sw_style style, const char *fmt, ...);
+/* Text of the target's, made harmless; NULL puts nothing. */
+void sw_put_foreign(struct sw_text_writer *w, const char *s);
+void sw_style_begin(struct sw_text_writer *w, enum sw_style style);
+void sw_style_end(struct sw_text_writer *w);
+/* Spaces up to a column, at least two. */
+void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted);
+
+/* "1 thread", "12 threads" */
+const char *sw_plural(size_t count);
+
+/* The part behind the last slash. */
+const char *sw_base_name(const char *path);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is missing, in words, and if something is missing at all. */
+#include "report/builder.h"
+#include "report/build.h"
+#include "syscall_name.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4, GROUPS_MAX = 64 };
+
+/* The stacks that ended early for one reason. */
+struct cut {
+	size_t n_threads;
+	pid_t tids[TIDS_SHOWN]; /* the first ones */
+	const char *why;        /* of the stack with most threads */
+};
+
+/* Threads that the same is said of: one warning. */
+struct group {
+	enum sw_warning_code code;
+	const char *what; /* " did not stop in time ..."; the snapshot's */
+	const struct sw_thread *first;
+	size_t n_threads;
+	pid_t tids[TIDS_SHOWN]; /* the first ones */
+};
+
+static void add(struct sw_report_builder *b, const char *code, pid_t tid, const char *message)
+{
+	b->failed |= message == NULL;
+	b->report->warnings[b->report->n_warnings++] =
+		(struct sw_report_warning){.code = code, .tid = tid, .message = message};
+}
+
+static void count_cuts(const struct sw_report_builder *b, struct cut cuts[ENDS_MAX])
+{
+	const struct sw_report *report = b->report;
+	for (size_t i = 0; i < report->n_stacks; i++) {
+		const struct sw_report_stack *stack = &report->stacks[i];
+		unsigned end = b->ends[i]->end;
+		if (end == SW_END_COMPLETE || end >= ENDS_MAX)
+			continue;
+		struct cut *cut = &cuts[end];
+		if (cut->why == NULL)
+			cut->why = stack->why;
+		for (size_t t = 0; t < stack->n_threads; t++, cut->n_threads++)
+			if (cut->n_threads < TIDS_SHOWN)
+				cut->tids[cut->n_threads] = report->threads[stack->threads[t]].tid;
+	}
+}
+
+enum { TIDS_TEXT = TIDS_SHOWN * 16 + 8 };
+
+/* "1, 2, 3, 4, …" */
+static void tids_text(const pid_t *tids, size_t n, char ret[static TIDS_TEXT])
+{
+	size_t used = 0;
+	for (size_t i = 0; i < TIDS_SHOWN && i < n; i++)
+		used += (size_t) snprintf(ret + used, TIDS_TEXT - used, "%s%d", i > 0 ? ", " : "",
+					  (int) tids[i]); /* fits: 13 bytes each */
+	if (n > TIDS_SHOWN)
+		(void) snprintf(ret + used, TIDS_TEXT - used, ", …"); /* fits: 5 bytes */
+}
+
+static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
+{
+	const char *why = cut->why != NULL ? cut->why : "";
+	const char *colon = cut->why != NULL ? ": " : "";
+	if (cut->n_threads == 1)
+		return sw_arena_printf(b->arena, "the stack of thread %d ends early%s%s",
+				       (int) cut->tids[0], colon, why);
+	char tids[TIDS_TEXT];
+	tids_text(cut->tids, cut->n_threads, tids);
+	return sw_arena_printf(b->arena, "the stacks of %zu threads (%s) end early%s%s",
+			       cut->n_threads, tids, colon, why);
+}
+
+/* What a warning of the snapshot says after "thread TID (COMM)"; NULL when it does not begin so. */
+static const char *said_of_thread(const struct sw_warning *w, const struct sw_thread *thread)
+{
+	char prefix[SW_COMM_MAX + 32];
+	if (thread == NULL)
+		return NULL;
+	int n = snprintf(prefix, sizeof(prefix), "thread %d (%s)", (int) thread->tid, thread->comm);
+	return strncmp(w->message, prefix, (size_t) n) == 0 ? w->message + n : NULL;
+}
+
+/* False: it is a warning of its own. */
+static bool group_add(struct group *groups, size_t *n, const struct sw_snapshot *snap,
+		      const struct sw_warning *w)
+{
+	if (w->code != SW_WARN_THREAD_MISSING && w->code != SW_WARN_INTERRUPTED)
+		return false;
+	const struct sw_thread *thread = sw_snapshot_thread(snap, w->tid);
+	const char *what = said_of_thread(w, thread);
+	size_t i = 0;
+	if (what == NULL)
+		return false;
+	while (i < *n && (groups[i].code != w->code || strcmp(groups[i].what, what) != 0))
+		i++;
+	if (i == GROUPS_MAX)
+		return false;
+	if (i == *n)
+		groups[(*n)++] = (struct group){.code = w->code, .what = what, .first = thread};
+	struct group *g = &groups[i];
+	if (g->n_threads < TIDS_SHOWN)
+		g->tids[g->n_threads] = w->tid;
+	g->n_threads++;
+	return true;
+}
+
+static const char *group_text(struct sw_report_builder *b, const struct group *g)
+{
+	char tids[TIDS_TEXT], who[SW_COMM_MAX + TIDS_TEXT + 32], number[32];
+	if (g->n_threads == 1)
+		(void) snprintf(who, sizeof(who), "thread %d (%s)", (int) g->first->tid,
+				g->first->comm); /* fits */
+	else {
+		tids_text(g->tids, g->n_threads, tids);
+		(void) snprintf(who, sizeof(who), "%zu threads (%s)", g->n_threads, tids);
+	}
+	if (g->code != SW_WARN_INTERRUPTED || g->first->syscall < 0)
+		return sw_arena_printf(b->arena, "%s%s", who, g->what);
+	const char *call = sw_syscall_name(g->first->syscall);
+	(void) snprintf(number, sizeof(number), "system call %ld", (long) g->first->syscall);
+	return sw_arena_printf(b->arena, "%s: %s %s EINTR because of the stop", who,
+			       call != NULL ? call : number,
+			       strstr(g->what, " may return ") != NULL ? "may return" : "returns");
+}
+
+/* One line for each thing that is said, however many threads it is said of. */
+static void add_snapshot_warnings(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	struct group groups[GROUPS_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_warnings; i++) {
+		const struct sw_warning *w = &snap->warnings[i];
+		if (!group_add(groups, &n, snap, w))
+			add(b, sw_warning_name(w->code), w->tid, sw_report_copy(b, w->message));
+	}
+	for (size_t i = 0; i < n; i++)
+		add(b, sw_warning_name(groups[i].code),
+		    groups[i].n_threads == 1 ? groups[i].first->tid : 0, group_text(b, &groups[i]));
+}
+
+/* Of these codes it is the code that says that something is missing. The others tell of trouble
+ * that shows in a stack's end or a thread's reason, if it made a difference at all. */
+static bool means_missing(enum sw_warning_code code)
+{
+	return code == SW_WARN_STOP_TIMEOUT || code == SW_WARN_PARTIAL || code == SW_WARN_TIMEOUT;
+}
+
+/* A thread that has no user stack, or was gone before it could be stopped, leaves no gap. */
+static bool thread_missing(const struct sw_thread *thread)
+{
+	switch (thread->captured ? 0 : thread->reason) {
+	case 0:
+	case SW_E_ZOMBIE:
+	case SW_E_EXITED:
+	case SW_E_KERNEL_THREAD:
+	case SW_E_IO_WORKER:
+	case SW_E_SKIPPED: return false;
+	default: return true;
+	}
+}
+
+static bool is_complete(const struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	for (size_t i = 0; i < snap->n_threads; i++)
+		if (thread_missing(&snap->threads[i]))
+			return false;
+	for (size_t i = 0; i < b->report->n_stacks; i++)
+		if (b->ends[i]->end != SW_END_COMPLETE)
+			return false;
+	for (size_t i = 0; i < snap->n_warnings; i++)
+		if (means_missing(snap->warnings[i].code))
+			return false;
+	return b->symbols == NULL || b->symbols->n_unfinished == 0;
+}
+
+/* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.
+ * If it did, stacks say so by their end. */
+static void add_problems(struct sw_report_builder *b)
+{
+	for (size_t i = 0; i < b->walks->n_runtimes; i++) {
+		const struct sw_runtime *r = &b->walks->runtimes[i];
+		if (r->problem[0] != '\0')
+			add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+			    sw_arena_printf(b->arena, "%s%s%s%s%s: %s", r->name,
+					    r->version[0] != '\0' ? " " : "", r->version,
+					    r->where[0] != '\0' ? " in " : "", r->where,
+					    r->problem));
+	}
+}
+
+void sw_report_build_warnings(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	struct cut cuts[ENDS_MAX] = {0};
+	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 1;
+	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
+	if (b->report->warnings == NULL)
+		return;
+	add_snapshot_warnings(b);
+	add_problems(b);
+	count_cuts(b, cuts);
+	for (unsigned end = 0; end < ENDS_MAX; end++)
+		if (cuts[end].n_threads > 0)
+			add(b, sw_end_name(end), cuts[end].n_threads == 1 ? cuts[end].tids[0] : 0,
+			    cut_text(b, &cuts[end]));
+	if (b->symbols != NULL && b->symbols->n_unfinished > 0)
+		add(b, sw_warning_name(SW_WARN_TIMEOUT), 0,
+		    sw_arena_printf(b->arena,
+				    "the time limit was reached: %zu of %zu addresses are "
+				    "without name or line",
+				    b->symbols->n_unfinished, b->symbols->n_addresses));
+	b->report->complete = is_complete(b);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The separate debug file of a module: below the debug directory by build-id, else by the name and
+ * checksum in .gnu_debuglink (GDB manual 13.1, "Debugging Information in Separate Files").
+ * Never asks the network.
+ */
+#include "debugfile.h"
+#include "cleanup.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum { BUILD_ID_BYTES_MIN = 3, BUILD_ID_BYTES_MAX = 64 };
+static const uint64_t IMAGE_BYTES_MAX = UINT64_C(16) << 30;
+
+void sw_image_deinit(struct sw_image *image)
+{
+	if (image->mapped) {
+		(void) munmap((void *) image->bytes.data, image->bytes.size); /* ours */
+		sw_close_p(&image->fd);
+	} else {
+		free((void *) image->bytes.data);
+	}
+	*image = (struct sw_image){0};
+}
+
+static bool fd_path(int fd, char ret[static PATH_MAX])
+{
+	char link[32];
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+	ssize_t n = readlink(link, ret, PATH_MAX);
+	if (n <= 0 || n >= PATH_MAX)
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
+/*
+ * An O_PATH descriptor of directory/name, if that is a regular file and lies below directory when all
+ * links are followed. O_PATH opens nothing: opening alone sets a watchdog going, rewinds a tape, or
+ * waits at a FIFO. (openat2() with RESOLVE_BENEATH is refused in sandboxes, whose filter cannot see
+ * its flags.)
+ */
+static int beneath(const char *directory, const char *name, struct stat *st)
+{
+	char path[PATH_MAX], top[PATH_MAX], found[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (n < 0 || (size_t) n >= sizeof(path))
+		return -1;
+	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	sw_cleanup(sw_close_p) int top_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (top_fd < 0 || !fd_path(top_fd, top) || !fd_path(fd, found))
+		return -1;
+	size_t length = strcmp(top, "/") == 0 ? 0 : strlen(top);
+	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
+}
+
+bool sw_image_map(struct sw_image *image, const char *directory, const char *name)
+{
+	struct stat st;
+	char link[32];
+	sw_cleanup(sw_close_p) int path_fd = beneath(directory, name, &st);
+	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
+		return false;
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
+	sw_cleanup(sw_close_p) int fd = open(link, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	*image = (struct sw_image){{p, (size_t) st.st_size}, true, sw_take_fd(fd)};
+	return true;
+}
+
+static void build_id_hex(struct sw_bytes id, char *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < id.size; i++) {
+		ret[2 * i] = digits[id.data[i] >> 4];
+		ret[2 * i + 1] = digits[id.data[i] & 15];
+	}
+	ret[2 * id.size] = '\0';
+}
+
+static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
+{
+	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,
+			      struct sw_elf *elf)
+{
+	if (id.size < BUILD_ID_BYTES_MIN || id.size > BUILD_ID_BYTES_MAX)
+		return false;
+	char hex[2 * BUILD_ID_BYTES_MAX + 1], path[sizeof(hex) + 32];
+	build_id_hex(id, hex);
+	(void) snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2); /* fits */
+	if (!sw_image_map(image, debug_dir, path))
+		return false;
+	struct sw_bytes found;
+	if (sw_elf_init(elf, image->bytes) && sw_elf_build_id(elf, &found) && same_bytes(found, id))
+		return true;
+	sw_image_deinit(image);
+	return false;
+}
+
+/* .gnu_debuglink: a file name with NUL, padded to 4, and the CRC-32 of the whole file. */
+struct debuglink {
+	const char *name; /* borrowed */
+	uint32_t crc;
+};
+
+static bool debuglink_read(const struct sw_elf *elf, struct debuglink *ret)
+{
+	struct sw_elf_section section;
+	struct sw_bytes bytes;
+	const char *name;
+	if (!sw_elf_section_named(elf, ".gnu_debuglink", &section) ||
+	    !sw_elf_section_bytes(elf, &section, &bytes) || !sw_bytes_str(bytes, 0, &name))
+		return false;
+	uint64_t crc_off = (strlen(name) + 1 + 3) & ~UINT64_C(3);
+	if (name[0] == '\0' || strchr(name, '/') != NULL ||
+	    !sw_bytes_u32(bytes, crc_off, &ret->crc))
+		return false;
+	ret->name = name;
+	return true;
+}
+
+/* The build-id, where both files have one, proves more than the checksum and costs nothing. */
+static bool link_matches(const struct sw_elf *main, const struct sw_elf *elf, uint32_t crc)
+{
+	struct sw_bytes ours, theirs;
+	if (sw_elf_build_id(main, &ours) && sw_elf_build_id(elf, &theirs))
+		return same_bytes(ours, theirs);
+	/* The polynomial of zlib's and xz's CRC-32. */
+	return lzma_crc32(elf->image.data, elf->image.size, 0) == crc;
+}
+
+/* Whether the path leads us to the very file that the target has mapped. In a container it may lead to
+ * another file of the host: what is beside that one is none of the target's. */
+static bool is_ours(struct sw_module *module)
+{
+	struct stat mapped, named;
+	int fd = sw_module_fd(module);
+	/* Without a link it is the copy of a file whose file system may not answer: not to be asked. */
+	return fd >= 0 && fstat(fd, &mapped) == 0 && mapped.st_nlink > 0 &&
+	       stat(sw_module_path(module), &named) == 0 && mapped.st_dev == named.st_dev &&
+	       mapped.st_ino == named.st_ino;
+}
+
+static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
+		       const char *directory, const char *name, struct sw_image *image,
+		       struct sw_elf *elf)
+{
+	if (!sw_image_map(image, directory, name))
+		return false;
+	if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link->crc))
+		return true;
+	sw_image_deinit(image);
+	return false;
+}
+
+static bool by_debuglink(const struct sw_elf *main, struct sw_module *module, const char *debug_dir,
+			 struct sw_image *image, struct sw_elf *elf)
+{
+	struct debuglink link;
+	char directory[PATH_MAX], name[PATH_MAX];
+	const char *path = sw_module_path(module);
+	const char *slash = strrchr(path, '/');
+	if (path[0] != '/' || !debuglink_read(main, &link))
+		return false;
+	int n = snprintf(directory, sizeof(directory), "%.*s", (int) (slash - path), path);
+	if (n < 0 || (size_t) n >= sizeof(directory))
+		return false;
+	const char *beside = n == 0 ? "/" : directory;
+	if (is_ours(module)) {
+		if (linked_map(main, &link, beside, link.name, image, elf))
+			return true;
+		n = snprintf(name, sizeof(name), ".debug/%s", link.name);
+		if (n > 0 && (size_t) n < sizeof(name) &&
+		    linked_map(main, &link, beside, name, image, elf))
+			return true;
+	}
+	n = snprintf(name, sizeof(name), "%s/%s", directory, link.name);
+	return n > 0 && (size_t) n < sizeof(name) &&
+	       linked_map(main, &link, debug_dir, name, image, elf);
+}
+
+static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, const char *debug_dir)
+{
+	const struct sw_elf *main = sw_unit_elf(unit);
+	struct sw_bytes id;
+	if (main == NULL)
+		return false;
+	if (sw_elf_build_id(main, &id) &&
+	    sw_debugfile_by_build_id(debug_dir, id, &file->image, &file->elf))
+		return true;
+	return by_debuglink(main, unit->module, debug_dir, &file->image, &file->elf);
+}
+
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)
+{
+	struct sw_debugfile *file = unit->debugfile;
+	if (file == NULL) {
+		file = calloc(1, sizeof(*file));
+		if (file == NULL)
+			return NULL;
+		unit->debugfile = file;
+		file->found = debugfile_open(unit, file, debug_dir);
+	}
+	return file->found ? file : NULL;
+}
+
+void sw_debugfile_destroy(struct sw_debugfile *file)
+{
+	if (file == NULL)
+		return;
+	sw_image_deinit(&file->image);
+	free(file);
+}

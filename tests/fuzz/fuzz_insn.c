@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Any bytes as instructions: decoded within them. Following them is part of fuzz_cfi. */
+#include "arch/insn.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	for (size_t at = 0; at < size; at++) {
+		struct sw_insn insn;
+		if (sw_arch_insn(data + at, size - at, at, &insn) &&
+		    (insn.length == 0 || insn.length > SW_INSN_BYTES_MAX ||
+		     insn.length > size - at))
+			__builtin_trap();
+	}
+	return 0;
+}

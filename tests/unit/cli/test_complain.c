@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "common/complain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* What the calls in between wrote to stderr. */
+static FILE *saved;
+static char *said;
+static size_t said_size;
+
+static void listen_begin(void)
+{
+	saved = stderr;
+	stderr = open_memstream(&said, &said_size);
+	assert_non_null(stderr);
+}
+
+static void listen_end(const char *wanted)
+{
+	(void) fclose(stderr);
+	stderr = saved;
+	assert_string_equal(said, wanted);
+	free(said);
+}
+
+static void test_form(void **state)
+{
+	(void) state;
+	listen_begin();
+	sw_complain("a\nb", "it \033[2J failed", "io", "try again");
+	sw_complain("a", "it failed", "io", "");
+	listen_end("snapwalk: a\\x0ab: it \\x1b[2J failed (io): try again\n"
+		   "snapwalk: a: it failed (io)\n");
+}
+
+static void test_odd_bytes(void **state)
+{
+	(void) state;
+	listen_begin();
+	sw_complain("a\x97z", "\xc2\x9b \xc2\xa0 \xc3\xa9 \xe2\x82 \xe2\x82\xac", "io",
+		    "\xf0\x9f\x98\x80");
+	sw_complain("\xff", "\xed\xa0\x80 \xc0\xaf \xf4\x90\x80\x80 \xe0\x80\x80", "io", "\xf0");
+	listen_end("snapwalk: a\\x97z: \\xc2\\x9b \xc2\xa0 \xc3\xa9 \\xe2\\x82 \xe2\x82\xac (io): "
+		   "\xf0\x9f\x98\x80\n"
+		   "snapwalk: \\xff: \\xed\\xa0\\x80 \\xc0\\xaf \\xf4\\x90\\x80\\x80 "
+		   "\\xe0\\x80\\x80 (io): "
+		   "\\xf0\n");
+}
+
+static void test_about_is_said_once(void **state)
+{
+	(void) state;
+	listen_begin();
+	sw_complain("core", "core: no ELF file", "bad_format", "");
+	sw_complain("core", "core is short", "bad_format", "");
+	sw_complain("", ": x", "io", "");
+	listen_end("snapwalk: core: no ELF file (bad_format)\n"
+		   "snapwalk: core: core is short (bad_format)\n"
+		   "snapwalk: : : x (io)\n");
+}
+
+static void test_pid_in_the_remedy(void **state)
+{
+	(void) state;
+	struct sw_error err = {.code = SW_E_NOT_PERMITTED, .message = "no"};
+	listen_begin();
+	assert_int_equal(sw_complain_error("42", &err), 77);
+	assert_int_equal(sw_complain_error("4x", &err), 77);
+	listen_end("snapwalk: 42: no (not_permitted): "
+		   "run as root, or see why with 'snapwalk doctor 42'\n"
+		   "snapwalk: 4x: no (not_permitted): "
+		   "run as root, or see why with 'snapwalk doctor PID'\n");
+}
+
+static void test_many_warnings(void **state)
+{
+	(void) state;
+	struct sw_report_warning warnings[12];
+	for (size_t i = 0; i < 12; i++)
+		warnings[i] = (struct sw_report_warning){.code = "odd", .message = "w"};
+	struct sw_report report = {.warnings = warnings, .n_warnings = 12};
+	listen_begin();
+	sw_complain_warnings("7", &report, false);
+	listen_end("snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: w (odd)\n"
+		   "snapwalk: 7: and 2 more warnings (warnings): see them all with -v or --json\n");
+	report.n_warnings = 11;
+	listen_begin();
+	sw_complain_warnings("7", &report, true);
+	assert_int_equal(fflush(stderr), 0);
+	size_t lines = 0;
+	for (const char *c = said; *c != '\0'; c++)
+		lines += *c == '\n';
+	assert_null(strstr(said, "more"));
+	(void) fclose(stderr);
+	stderr = saved;
+	free(said);
+	assert_int_equal(lines, 11);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_form),
+		cmocka_unit_test(test_odd_bytes),
+		cmocka_unit_test(test_about_is_said_once),
+		cmocka_unit_test(test_pid_in_the_remedy),
+		cmocka_unit_test(test_many_warnings),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

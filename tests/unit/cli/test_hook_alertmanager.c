@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hook_case.h"
+#include "hook/kinds.h"
+
+static void test_firing(void **state)
+{
+	(void) state;
+	struct hook_case c = {.text = "{\"alerts\":["
+				      "{\"status\":\"resolved\",\"labels\":{\"a\":\"1\"}},"
+				      "{\"status\":\"firing\",\"labels\":{\"a\":\"2\"}}]}\n"};
+	struct sw_hook_request request;
+	assert_int_equal(hook_case_run(&c, sw_hook_alertmanager, &request, NULL), 0);
+	assert_false(request.idle);
+	assert_true(request.has_alerts);
+	assert_false(request.has_want);
+	assert_int_equal(request.alerts.n_alerts, 2);
+	assert_true(request.alerts.alerts[1].firing);
+	assert_string_equal(request.why, "alertmanager: 2 alerts");
+	sw_hook_request_deinit(&request);
+}
+
+static void test_idle(void **state)
+{
+	(void) state;
+	hook_case_idles((struct hook_case){.text = "{\"status\":\"firing\",\"alerts\":["
+						   "{\"status\":\"resolved\",\"labels\":{}}]}"},
+			sw_hook_alertmanager, "alertmanager: 1 alert, none of them firing");
+}
+
+static void test_fails(void **state)
+{
+	(void) state;
+	static const char words[] = "the daemon's rules say which process an alert means: "
+				    "give no words and no target";
+	hook_case_fails((struct hook_case){.text = ""}, sw_hook_alertmanager, SW_E_FORMAT,
+			"the payload: this is empty, where JSON is expected");
+	hook_case_fails((struct hook_case){.text = "{}", .words = {"7"}}, sw_hook_alertmanager,
+			SW_E_INVALID, words);
+	hook_case_fails((struct hook_case){.text = "{}", .has_target = true}, sw_hook_alertmanager,
+			SW_E_INVALID, words);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_firing),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_fails),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

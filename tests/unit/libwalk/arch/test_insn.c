@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Lengths are those of objdump (binutils 2.40), which decodes libc, libm and gdb like sw_arch_insn():
+ * 1,955,334 instructions, 13 not equal, all FWAIT, which objdump takes for a prefix. */
+#include "arch/arch.h"
+#include "arch/insn.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define CODE(...) {__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})
+
+struct insn_case {
+	uint8_t code[SW_INSN_BYTES_MAX];
+	size_t length;
+	enum sw_insn_op op;
+	int64_t value; /* of a jump: the target, from the instruction's own address */
+	uint8_t reg;
+};
+
+enum { NO = SW_INSN_NO_REG, AT = 0x1000 };
+
+static const struct insn_case cases[] = {
+	{CODE(0x90), SW_INSN_PLAIN, 0, NO},
+	{CODE(0x55), SW_INSN_PUSH, 0, NO},
+	{CODE(0x41, 0x57), SW_INSN_PUSH, 0, NO},
+	{CODE(0x6a, 0x09), SW_INSN_PUSH, 0, NO},
+	{CODE(0x68, 1, 2, 3, 4), SW_INSN_PUSH, 0, NO},
+	{CODE(0xff, 0x75, 0x10), SW_INSN_PUSH, 0, NO}, /* push 0x10(%rbp) */
+	{CODE(0x5b), SW_INSN_POP, 0, SW_X86_64_RBX},
+	{CODE(0x5d), SW_INSN_POP, 0, SW_ARCH_FP},
+	{CODE(0x41, 0x5c), SW_INSN_POP, 0, 12},
+	{CODE(0x5c), SW_INSN_SP_LOST, 0, SW_ARCH_SP},
+	{CODE(0x48, 0x83, 0xec, 0x18), SW_INSN_SP_ADD, -0x18, NO},
+	{CODE(0x48, 0x83, 0xc4, 0x18), SW_INSN_SP_ADD, 0x18, NO},
+	{CODE(0x48, 0x81, 0xc4, 0x98, 0, 0, 0), SW_INSN_SP_ADD, 0x98, NO},
+	{CODE(0x48, 0x83, 0xc4, 0x80), SW_INSN_SP_ADD, -0x80, NO},
+	{CODE(0x48, 0x83, 0xe4, 0xf0), SW_INSN_SP_AND, -16, NO},
+	{CODE(0x48, 0x83, 0xfc, 0x10), SW_INSN_PLAIN, 0, NO}, /* cmp $0x10,%rsp */
+	{CODE(0x48, 0x29, 0xc4), SW_INSN_SP_LOST, 0, NO},     /* sub %rax,%rsp */
+	{CODE(0x48, 0x39, 0xc4), SW_INSN_PLAIN, 0, NO},       /* cmp %rax,%rsp */
+	{CODE(0x48, 0x29, 0xe0), SW_INSN_PLAIN, 0, NO},       /* sub %rsp,%rax */
+	{CODE(0xf6, 0xc4, 0x44), SW_INSN_PLAIN, 0, NO},       /* test $0x44,%ah */
+	{CODE(0x48, 0x89, 0xe5), SW_INSN_FP_FROM_SP, 0, NO},
+	{CODE(0x48, 0x8d, 0x6c, 0x24, 0x20), SW_INSN_FP_FROM_SP, 0x20, NO},
+	{CODE(0x48, 0x89, 0xec), SW_INSN_SP_FROM_FP, 0, NO},
+	{CODE(0x48, 0x8b, 0xe5), SW_INSN_SP_FROM_FP, 0, NO},
+	{CODE(0x48, 0x8d, 0x65, 0xd8), SW_INSN_SP_FROM_FP, -0x28, NO},
+	{CODE(0x48, 0x8d, 0x64, 0x24, 0x08), SW_INSN_SP_ADD, 8, NO},
+	{CODE(0x48, 0x8d, 0x24, 0x04), SW_INSN_SP_LOST, 0, NO}, /* lea (%rsp,%rax),%rsp */
+	{CODE(0xc9), SW_INSN_LEAVE, 0, NO},
+	{CODE(0x48, 0x8b, 0x5c, 0x24, 0x08), SW_INSN_LOAD_SP, 8, SW_X86_64_RBX},
+	{CODE(0x4c, 0x8b, 0x65, 0xf0), SW_INSN_LOAD_FP, -0x10, 12},
+	{CODE(0x4c, 0x8b, 0x7e, 0xd0), SW_INSN_PLAIN, 0, 15}, /* mov -0x30(%rsi),%r15 */
+	{CODE(0x49, 0x89, 0xc4), SW_INSN_PLAIN, 0, 12},       /* mov %rax,%r12 */
+	{CODE(0xc3), SW_INSN_RETURN, 0, NO},
+	{CODE(0xf3, 0xc3), SW_INSN_RETURN, 0, NO},
+	{CODE(0xc2, 0x10, 0), SW_INSN_RETURN, 0x10, NO},
+	{CODE(0xe8, 0xfb, 0xff, 0xff, 0xff), SW_INSN_CALL, 0, NO},
+	{CODE(0xff, 0xd0), SW_INSN_CALL, 0, NO},
+	{CODE(0xe9, 0, 1, 0, 0), SW_INSN_JUMP, 0x105, NO},
+	{CODE(0xeb, 0xfe), SW_INSN_JUMP, 0, NO},
+	{CODE(0x74, 0x10), SW_INSN_BRANCH, 0x12, NO},
+	{CODE(0x0f, 0x85, 0xf0, 0xff, 0xff, 0xff), SW_INSN_BRANCH, -10, NO},
+	{CODE(0xff, 0x25, 1, 0, 0, 0), SW_INSN_STOP, 0, NO},
+	{CODE(0xff, 0xe0), SW_INSN_STOP, 0, NO},
+	{CODE(0x0f, 0x0b), SW_INSN_STOP, 0, NO},
+	{CODE(0xf4), SW_INSN_STOP, 0, NO},
+	/* only their length matters */
+	{CODE(0xf3, 0x0f, 0x1e, 0xfa), SW_INSN_PLAIN, 0, NO},
+	{CODE(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0), SW_INSN_PLAIN, 0, NO},
+	{CODE(0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8), SW_INSN_PLAIN, 0, NO},
+	{CODE(0x66, 0xb8, 1, 2), SW_INSN_PLAIN, 0, NO},
+	{CODE(0x66, 0xc7, 0x44, 0x24, 0x08, 1, 2), SW_INSN_PLAIN, 0, NO},
+	{CODE(0xc7, 0x05, 1, 2, 3, 4, 5, 6, 7, 8), SW_INSN_PLAIN, 0, NO},
+	{CODE(0xf7, 0x04, 0x25, 1, 2, 3, 4, 5, 6, 7, 8), SW_INSN_PLAIN, 0, NO}, /* test */
+	{CODE(0xf7, 0xd8), SW_INSN_PLAIN, 0, NO},                               /* neg */
+	{CODE(0xa1, 1, 2, 3, 4, 5, 6, 7, 8), SW_INSN_PLAIN, 0, NO},
+	{CODE(0x66, 0x0f, 0x3a, 0x0f, 0xc1, 8), SW_INSN_PLAIN, 0, NO},       /* palignr */
+	{CODE(0x66, 0x0f, 0x38, 0x00, 0xc1), SW_INSN_PLAIN, 0, NO},          /* pshufb */
+	{CODE(0xc5, 0xf8, 0x77), SW_INSN_PLAIN, 0, NO},                      /* vzeroupper */
+	{CODE(0xc4, 0xe3, 0x7d, 0x39, 0xc1, 1), SW_INSN_PLAIN, 0, NO},       /* vextracti128 */
+	{CODE(0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x46, 1), SW_INSN_PLAIN, 0, NO}, /* vmovdqu64 */
+	{CODE(0x0f, 0x05), SW_INSN_PLAIN, 0, NO},
+};
+
+static void test_cases(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		const struct insn_case *c = &cases[i];
+		struct sw_insn insn;
+		bool jumps = c->op == SW_INSN_JUMP || c->op == SW_INSN_BRANCH;
+		print_message("case %zu\n", i);
+		assert_true(sw_arch_insn(c->code, sizeof(c->code), AT, &insn));
+		assert_int_equal(insn.length, c->length);
+		assert_int_equal(insn.op, c->op);
+		assert_int_equal(insn.reg, c->reg);
+		if (jumps)
+			assert_int_equal(insn.target, AT + (uint64_t) c->value);
+		else
+			assert_int_equal(insn.value, c->value);
+	}
+}
+
+/* Cut off at each byte, none is read further. */
+static void test_cut(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
+		for (size_t n = 0; n < cases[i].length; n++) {
+			struct sw_insn insn;
+			uint8_t *code = test_malloc(n + 1); /* its own block: ASan sees the end */
+			memcpy(code, cases[i].code, n);
+			assert_false(sw_arch_insn(code, n, AT, &insn));
+			test_free(code);
+		}
+}
+
+static void test_not_known(void **state)
+{
+	(void) state;
+	static const uint8_t no[][SW_INSN_BYTES_MAX + 1] = {
+		{0x06}, /* no instruction of 64-bit mode */
+		{0x0f, 0x04},
+		{0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
+		 0x66, 0x90}, /* longer than an instruction may be */
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(no); i++) {
+		struct sw_insn insn;
+		assert_false(sw_arch_insn(no[i], sizeof(no[i]), AT, &insn));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_not_known),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch/arch.h"
+#include "walk_case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	BIAS = 0x550000000000,
+	CODE = BIAS + IMAGE_CODE,
+	JIT = 0x660000000000,
+	RUNTIME = 0x670000000000,
+	SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES,
+};
+
+/*
+ * Assembly without call frame information that keeps frame pointers. 06 is no instruction, so that
+ * following them (native/instructions.c) does not come to a RET:
+ *	10 a:	push %rbp		55
+ *	11	mov %rsp,%rbp		48 89 e5
+ *	14	call b			e8 07 00 00 00
+ *	19	(none)			06
+ *	1a	ret			c3
+ *	20 b:	push %rbp		55
+ *	21	mov %rsp,%rbp		48 89 e5
+ *	24	sub $0x10,%rsp		48 83 ec 10
+ *	28	(none)			06
+ *	29	ret			c3
+ *	30 c:	endbr64			f3 0f 1e fa
+ *	34	push %rbp		55
+ *	37	int3			cc
+ *	38 d:	nop			90
+ * and, with an entry that nothing called, what calls a:
+ *	40 start: call *%rax		ff d0
+ *	42	hlt
+ */
+static const uint8_t code[0x48] = {
+	[0x10] = 0x55,
+	0x48,
+	0x89,
+	0xe5,
+	0xe8,
+	0x07,
+	0,
+	0,
+	0,
+	0x06,
+	0xc3,
+	[0x20] = 0x55,
+	0x48,
+	0x89,
+	0xe5,
+	0x48,
+	0x83,
+	0xec,
+	0x10,
+	0x06,
+	0xc3,
+	[0x30] = 0xf3,
+	0x0f,
+	0x1e,
+	0xfa,
+	0x55,
+	[0x37] = 0xcc,
+	0x90,
+	[0x40] = 0xff,
+	0xd0,
+	0xf4,
+};
+
+static const struct image_fde fdes[] = {{.start = 0x40, .end = 0x48, IMAGE_ROWS(0x07, 16)}};
+
+static const Elf64_Sym symbols[] = {
+	{0},
+	{.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+	 .st_shndx = 1,
+	 .st_value = IMAGE_CODE + 0x10},
+	{.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+	 .st_shndx = 1,
+	 .st_value = IMAGE_CODE + 0x20},
+	{.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+	 .st_shndx = 1,
+	 .st_value = IMAGE_CODE + 0x30},
+};
+
+static const struct image_section sections[] = {{.name = ".symtab",
+						 .type = SHT_SYMTAB,
+						 .data = symbols,
+						 .size = sizeof(symbols),
+						 .entry_size = sizeof(symbols[0])}};
+
+static struct sw_snapshot *snapshot(bool with_symbols)
+{
+	const struct image_parts parts = {.code = code,
+					  .n_code = sizeof(code),
+					  .fdes = fdes,
+					  .n_fdes = 1,
+					  .sections = sections,
+					  .n_sections = with_symbols};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS, &parts);
+	return snap;
+}
+
+/* Stopped at pc in b, with rsp = SP and rbp, the walk must be: b, a, start. */
+static void stopped_in_b(unsigned at, const uint64_t *stack, size_t n, uint64_t rbp, uint64_t a_sp,
+			 uint64_t start_sp)
+{
+	bool at_ret = at == 0x29; /* which says by itself where the return address is */
+	struct sw_snapshot *snap = snapshot(true);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + at, stack, n);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, rbp);
+	walk_is(snap, NULL,
+		FRAMES({CODE + at, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x19, a_sp, at_ret ? "instructions" : "frame-pointer",
+			at_ret ? "instructions" : "frame_pointer", 0},
+		       {CODE + 0x42, start_sp, "frame-pointer", "frame_pointer", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
+static void test_body(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {
+		0,    0,           SP + 32, CODE + 0x19, /* b's frame */
+		0xbb, CODE + 0x42,                       /* a's frame */
+	};
+	stopped_in_b(0x28, stack, 6, SP + 16, SP + 32, SP + 48);
+}
+
+static void test_entry(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x19, 0xbb, CODE + 0x42};
+	stopped_in_b(0x20, stack, 3, SP + 8, SP + 8, SP + 24);
+}
+
+static void test_pushed(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {SP + 16, CODE + 0x19, 0xbb, CODE + 0x42};
+	stopped_in_b(0x21, stack, 4, SP + 16, SP + 16, SP + 32);
+}
+
+static void test_at_ret(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x19, 0xbb, CODE + 0x42};
+	stopped_in_b(0x29, stack, 3, SP + 8, SP + 8, SP + 24);
+}
+
+static enum sw_step step_at(uint64_t pc, const uint64_t *stack, size_t n, uint64_t rbp,
+			    struct sw_stepped *ret)
+{
+	struct sw_snapshot *snap = snapshot(true);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, pc, stack, n);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, rbp);
+	sw_regs_set(&thread->regs, SW_X86_64_RBX, 5);
+	fake_snapshot_finish(snap);
+	struct walk_cursor w;
+	walk_cursor_init(&w, snap, &snap->threads[0], true);
+	*ret = (struct sw_stepped){0};
+	enum sw_step step = walk_unwinder("frame-pointer")->step(NULL, &w.cursor, ret);
+	fake_snapshot_destroy(snap);
+	return step;
+}
+
+static void test_registers(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {0, 0, SP + 32, CODE + 0x19, 0xbb, CODE + 0x42};
+	struct sw_stepped s;
+	assert_int_equal(step_at(CODE + 0x28, stack, 6, SP + 16, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, CODE + 0x19);
+	assert_int_equal(s.regs.sp_avma, SP + 32);
+	assert_int_equal(walk_reg(&s.regs, SW_ARCH_FP), SP + 32);
+	/* what else b saved is not known: rbx is lost */
+	assert_int_equal(s.regs.known, 1u << SW_ARCH_FP | 1u << SW_ARCH_SP | 1u << SW_ARCH_RA);
+	assert_int_equal(s.flags, 0);
+}
+
+static void test_declined(void **state)
+{
+	(void) state;
+	static const uint64_t good[] = {0, 0, SP + 32, CODE + 0x19, 0xbb, CODE + 0x42};
+	static const uint64_t no_call[] = {0, 0, SP + 32, CODE + 0x18, 0xbb, CODE + 0x42};
+	static const uint64_t no_code[] = {0, 0, SP + 32, SP, 0xbb, CODE + 0x42};
+	struct sw_stepped s;
+	/* rbp is no frame pointer: 0, unaligned, below sp, above the stack, its last word */
+	assert_int_equal(step_at(CODE + 0x28, good, 6, 0, &s), SW_STEP_DECLINE);
+	assert_int_equal(step_at(CODE + 0x28, good, 6, SP + 17, &s), SW_STEP_DECLINE);
+	assert_int_equal(step_at(CODE + 0x28, good, 6, SP - 8, &s), SW_STEP_DECLINE);
+	assert_int_equal(step_at(CODE + 0x28, good, 6, SP + 48, &s), SW_STEP_DECLINE);
+	assert_int_equal(step_at(CODE + 0x28, good, 6, SP + 40, &s), SW_STEP_DECLINE);
+	/* what lies above it is no return address */
+	assert_int_equal(step_at(CODE + 0x28, no_call, 6, SP + 16, &s), SW_STEP_DECLINE);
+	assert_int_equal(step_at(CODE + 0x28, no_code, 6, SP + 16, &s), SW_STEP_DECLINE);
+	/* code that is not executable has no frame pointer */
+	assert_int_equal(step_at(SP, good, 6, SP + 16, &s), SW_STEP_DECLINE);
+}
+
+/*
+ * b is a leaf that does not touch rbp (here: stopped where nothing says so), which is still a's
+ * frame pointer. The call in a leads to b, and its return address lies below: a must not be lost.
+ */
+static void test_leaf_without_frame(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x19, 0xbb, CODE + 0x42};
+	struct sw_stepped s;
+	assert_int_equal(step_at(CODE + 0x24, stack, 3, SP + 8, &s), SW_STEP_DECLINE);
+	struct sw_snapshot *snap = snapshot(true);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x24, stack, 3);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP + 8);
+	walk_is(snap, NULL,
+		FRAMES({CODE + 0x24, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x19, SP + 8, "stack-scan", "scan_verified", 0},
+		       {CODE + 0x42, SP + 24, "frame-pointer", "frame_pointer", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
+/* Stopped at pc with a return address into generated code below the pair that rbp leads to: how the
+ * frame behind it is marked. runtime: a file that is mapped, too. */
+static void leaps_over_generated(uint64_t pc, const char *runtime, uint32_t flags)
+{
+	static const uint8_t jit_code[] = {0x90, 0xff, 0xd0, 0x90}; /* call *%rax at 1 */
+	static const uint64_t stack[] = {
+		0,
+		JIT + 3, /* a frame without rbp? */
+		0xbb,
+		CODE + 0x42,
+	};
+	struct sw_snapshot *snap = snapshot(true);
+	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+	if (runtime != NULL)
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, runtime, RUNTIME, RUNTIME,
+					    RUNTIME + 0x1000, NULL, 0);
+	fake_snapshot_range(snap, JIT - 4, "\x90\x90\x90\x90", 4);
+	fake_snapshot_range(snap, JIT, jit_code, sizeof(jit_code));
+	fake_snapshot_range(snap, JIT + 4, "\x90\x90\x90\x90\x90\x90\x90\x90", 8);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, pc, stack, 4);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP + 16);
+	walk_is(snap, NULL,
+		FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", flags}),
+		SW_END_COMPLETE, NULL);
+}
+
+/* In JIT code a call cannot be verified; a return address into code without tables that the chain
+ * leaps over is told by a flag (OpenJDK without -XX:+PreserveFramePointer). */
+static void test_chain_that_may_miss(void **state)
+{
+	(void) state;
+	leaps_over_generated(JIT + 3, NULL, SW_FRAME_MAY_MISS);
+	leaps_over_generated(JIT + 3, "/usr/lib/libjvm.so", SW_FRAME_MAY_MISS);
+}
+
+/* Where all generated code keeps frame pointers, it misses nothing; but a function of a file may leave
+ * rbp alone, and then its caller is missing. */
+static void test_honest_runtime(void **state)
+{
+	(void) state;
+	leaps_over_generated(JIT + 3, "/usr/bin/sbcl", 0);
+	leaps_over_generated(CODE + 0x38, "/usr/bin/sbcl", SW_FRAME_MAY_MISS);
+}
+
+/* HotSpot's interpreter pushes return addresses that no CALL precedes. They count as long as the
+ * chain goes on. */
+static void test_interpreter(void **state)
+{
+	(void) state;
+	static const uint8_t nops[16] = {0x90, 0x90};
+	static const uint64_t stack[] = {
+		SP + 16,
+		JIT + 8, /* pushed by the interpreter */
+		0xbb,
+		CODE + 0x42,
+	};
+	for (int good = 0; good < 2; good++) {
+		uint64_t words[4];
+		memcpy(words, stack, sizeof(words));
+		if (!good)
+			words[0] = 0x1234;
+		struct sw_snapshot *snap = snapshot(true);
+		(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+		fake_snapshot_range(snap, JIT, nops, sizeof(nops));
+		struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 4, words, 4);
+		sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+		if (good)
+			walk_is(snap, NULL,
+				FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
+				       {JIT + 8, SP + 16, "frame-pointer", "frame_pointer",
+					SW_FRAME_MAY_MISS},
+				       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", 0}),
+				SW_END_COMPLETE, NULL);
+		else
+			walk_is(snap, NULL,
+				FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
+				       {CODE + 0x42, SP + 32, "stack-scan", "scan",
+					SW_FRAME_MAY_MISS}),
+				SW_END_COMPLETE, NULL);
+	}
+}
+
+/* V8 makes frames that return to the entry of a builtin, which has no table: behind padding. */
+static void test_made_by_deoptimizer(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {
+		SP + 16, CODE + 0x38, /* made: nothing called */
+		SP + 32, CODE + 0x19, /* the chain goes on */
+		0xbb,    CODE + 0x42,
+	};
+	struct sw_snapshot *snap = snapshot(true);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x28, stack, 6);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+	walk_is(snap, NULL,
+		FRAMES({CODE + 0x28, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x38, SP + 16, "frame-pointer", "frame_pointer", SW_FRAME_EXACT_PC},
+		       {CODE + 0x19, SP + 32, "frame-pointer", "frame_pointer", 0},
+		       {CODE + 0x42, SP + 48, "frame-pointer", "frame_pointer", 0}),
+		SW_END_COMPLETE, NULL);
+	/* the chain does not go on, to code or at all */
+	uint64_t words[6];
+	struct sw_stepped s;
+	memcpy(words, stack, sizeof(words));
+	words[3] = SP;
+	assert_int_equal(step_at(CODE + 0x28, words, 6, SP, &s), SW_STEP_DECLINE);
+	words[0] = 0;
+	assert_int_equal(step_at(CODE + 0x28, words, 6, SP, &s), SW_STEP_DECLINE);
+}
+
+/* The first frame of a process of BEAM: rbp = 0 beside an address that nothing called. */
+static void test_marked_end(void **state)
+{
+	(void) state;
+	static const uint8_t nops[16] = {0x90, 0x90};
+	static const uint64_t stack[] = {0, JIT + 8, 0x57a1e};
+	struct sw_snapshot *snap = snapshot(true);
+	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+	fake_snapshot_range(snap, JIT, nops, sizeof(nops));
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 4, stack, 3);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+	walk_is(snap, NULL,
+		FRAMES({JIT + 4, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {JIT + 8, SP + 16, "frame-pointer", "frame_pointer", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "code that belongs to no module");
+}
+
+/* Windows code keeps no such chain: it is never asked. */
+static void test_never_on_pe(void **state)
+{
+	(void) state;
+	assert_int_equal(walk_unwinder("frame-pointer")->kinds & SW_CODE_PE, 0);
+	static const uint64_t stack[] = {SP + 16, JIT, SP + 32, JIT};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	(void) fake_snapshot_module(snap, SW_MODULE_PE, "a.dll", JIT, JIT, JIT + 0x1000, NULL, 0);
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 3, stack, 4);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
+	walk_is(snap, NULL, FRAMES({JIT + 3, SP, "context", "context", SW_FRAME_EXACT_PC}),
+		SW_END_NO_UNWIND_INFO, "its headers are malformed or not for x86-64");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_body),
+		cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_pushed),
+		cmocka_unit_test(test_at_ret),
+		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_declined),
+		cmocka_unit_test(test_leaf_without_frame),
+		cmocka_unit_test(test_chain_that_may_miss),
+		cmocka_unit_test(test_honest_runtime),
+		cmocka_unit_test(test_interpreter),
+		cmocka_unit_test(test_made_by_deoptimizer),
+		cmocka_unit_test(test_marked_end),
+		cmocka_unit_test(test_never_on_pe),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

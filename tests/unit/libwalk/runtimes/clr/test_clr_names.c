@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "clr_named.h"
+#include "runtimes/clr/name_layout.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static int setup(void **state)
+{
+	*state = clr_named_create();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	clr_named_destroy(*state);
+	return 0;
+}
+
+static void name_is(struct clr_named *w, uint64_t table_avma, unsigned class, uint32_t rid,
+		    const char *expected)
+{
+	uint64_t method = clr_named_method(w, table_avma, class, rid);
+	sw_map64_deinit(&w->names->methods);
+	assert_string_equal(sw_clr_method_name(w->names, &w->at, method), expected);
+}
+
+static void test_methods(void **state)
+{
+	struct clr_named *w = *state;
+	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
+	name_is(w, NAMED_DATA + NAMED_OUTER, 2, 2, "T.dll!N.Outer..ctor()");
+	name_is(w, NAMED_DATA + NAMED_INNER, 0, 4,
+		"T.dll!N.Outer+Inner`1[int].Shapes(int[,], byte*, long&, delegate*, Outer)");
+	name_is(w, NAMED_DATA + NAMED_OUTER, 3, 5, "T.dll!Last.<Start>b__0()");
+}
+
+static void test_generic_method(void **state)
+{
+	struct clr_named *w = *state;
+	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
+	clr_named_put(w, method + 24, NAMED_DATA + NAMED_ARGUMENTS, 8);
+	clr_named_put(w, method + 34, 4, 2);
+	clr_named_put(w, NAMED_ARGUMENTS, NAMED_DATA + NAMED_OUTER, 8);
+	clr_named_put(w, NAMED_ARGUMENTS + 8, (NAMED_DATA + NAMED_REF) | 2, 8);
+	clr_named_put(w, NAMED_ARGUMENTS + 16, (NAMED_DATA + NAMED_VAR) | 2, 8);
+	clr_named_put(w, NAMED_ARGUMENTS + 24, NAMED_DATA + NAMED_MATRIX, 8);
+	name_is(w, NAMED_DATA + NAMED_INNER, 5, 3,
+		"T.dll!N.Outer+Inner`1[int].Call[N.Outer,int&,T,int[,]](T, U&, List`1[int])");
+	name_is(w, NAMED_DATA + NAMED_INNER, 0, 3,
+		"T.dll!N.Outer+Inner`1[int].Call(T, U&, List`1[int])");
+}
+
+static void test_arrays(void **state)
+{
+	static const char *const names[] = {"int[,].Get", "int[,].Set", "int[,].Address",
+					    "int[,]..ctor", "int[,]..ctor"};
+	struct clr_named *w = *state;
+	for (unsigned i = 0; i < 5; i++) {
+		clr_named_put(w, NAMED_CHUNK + NAMED_CHUNK_BYTES + 24 + 4, 4 + i, 2);
+		name_is(w, NAMED_DATA + NAMED_MATRIX, 4, 0, names[i]);
+	}
+	clr_named_put(w, NAMED_CHUNK + NAMED_CHUNK_BYTES + 24 + 4, 3, 2); /* one that it inherits */
+	name_is(w, NAMED_DATA + NAMED_VECTOR, 4, 0, "int[].?");
+	clr_named_put(w, NAMED_CLASS + 72, 40, 1); /* C# stops at 32 */
+	name_is(w, NAMED_DATA + NAMED_MATRIX, 4, 0, "int[?].?");
+}
+
+static void test_dynamic(void **state)
+{
+	struct clr_named *w = *state;
+	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
+	clr_named_put(w, method + 32, NAMED_DATA + NAMED_NAME, 8);
+	memcpy(w->data + NAMED_NAME, "Emitted", 8);
+	clr_named_put(w, method + 28, 0x4000, 4);
+	name_is(w, NAMED_DATA + NAMED_OUTER, 7, 0, "Emitted [dynamic method]");
+	clr_named_put(w, method + 28, 0x8000, 4);
+	memcpy(w->data + NAMED_NAME, "IL_STUB_PInvoke", 16);
+	name_is(w, NAMED_DATA + NAMED_OUTER, 7, 0, "IL_STUB_PInvoke [IL stub]");
+	clr_named_put(w, method + 32, NAMED_DATA + NAMED_DATA_BYTES, 8);
+	name_is(w, NAMED_DATA + NAMED_OUTER, 7, 0, "? [IL stub]");
+}
+
+static void test_without_metadata(void **state)
+{
+	struct clr_named *w = *state;
+	name_is(w, NAMED_DATA + NAMED_BARE, 0, 0xabc123, "T.dll!0x06abc123");
+	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 6, "T.dll!0x06000006"); /* no such row */
+	name_is(w, 0x1234, 0, 1, "?!0x06000001");
+}
+
+/* Where a type's module may be that of its arguments, it is not believed. */
+static void test_loader_module(void **state)
+{
+	struct clr_named *w = *state;
+	w->at.module_is_loader = true;
+	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
+	name_is(w, NAMED_DATA + NAMED_INNER, 0, 4, "?!0x06000004");
+	clr_named_put(w, NAMED_CHUNK + NAMED_CHUNK_BYTES + 24 + 4, 4, 2);
+	name_is(w, NAMED_DATA + NAMED_MATRIX, 4, 0, "int[,].Get");
+}
+
+/* .NET 8 has the type's row in the upper half of a word, and keeps layouts in the image. */
+static void test_fixed(void **state)
+{
+	struct clr_named *w = *state;
+	w->at = sw_clr_name_layout_fixed();
+	clr_named_put(w, NAMED_MODULE + 272, NAMED_DATA + NAMED_ASSEMBLY, 8);
+	clr_named_put(w, NAMED_IMAGE + 120, NAMED_DATA + NAMED_LAYOUT, 8);
+	clr_named_put(w, NAMED_INT + 8, 3 << 16, 4);
+	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
+	clr_named_put(w, NAMED_ARGUMENTS, NAMED_DATA + NAMED_INT, 8);
+	clr_named_put(w, method + 16, NAMED_DATA + NAMED_ARGUMENTS, 8);
+	clr_named_put(w, method + 26, 1, 2);
+	name_is(w, NAMED_DATA + NAMED_OUTER, 5, 1, "T.dll!N.Outer.Main[int](string[])");
+}
+
+/* A layout says if its image is mapped or flat. */
+static void test_layouts(void **state)
+{
+	struct clr_named *w = *state;
+	for (unsigned mapped = 0; mapped < 2; mapped++) {
+		clr_make_image(w->image, (int) mapped, 0);
+		clr_named_put(w, NAMED_LAYOUT + 20, 0x172 | mapped, 4);
+		sw_map64_deinit(&w->names->modules);
+		name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
+	}
+}
+
+/* An image that is not described is looked at in both ways. */
+static void test_base(void **state)
+{
+	struct clr_named *w = *state;
+	for (int mapped = 0; mapped < 2; mapped++) {
+		clr_make_image(w->image, mapped, 0);
+		clr_named_put(w, NAMED_MODULE + 216, 0, 8);
+		clr_named_put(w, NAMED_MODULE + 224, NAMED_FILE, 8);
+		sw_map64_deinit(&w->names->modules);
+		name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
+	}
+	/* Without a path, as the compiler called it. */
+	clr_named_put(w, NAMED_MODULE + 200, 0, 8);
+	sw_map64_deinit(&w->names->modules);
+	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 2, "T.dll!N.Outer..ctor()");
+}
+
+/* A type that is its own argument: as deep as types may be, and no deeper. */
+static void test_circle(void **state)
+{
+	struct clr_named *w = *state;
+	const char *name = sw_clr_method_name(w->names, &w->at,
+					      clr_named_method(w, NAMED_DATA + NAMED_LOOP, 0, 4));
+	size_t depth = 0;
+	for (const char *s = name; *s != '\0'; s++)
+		depth += *s == '[' && s[1] == 'N';
+	assert_int_equal(depth, 16);
+	assert_non_null(strstr(name, "[...]"));
+}
+
+/* Each method is read once. */
+static void test_kept(void **state)
+{
+	struct clr_named *w = *state;
+	uint64_t method = clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1);
+	const char *name = sw_clr_method_name(w->names, &w->at, method);
+	w->fake.reads = 0;
+	assert_ptr_equal(sw_clr_method_name(w->names, &w->at, method), name);
+	assert_int_equal(w->fake.reads, 0);
+}
+
+static void test_unreadable(void **state)
+{
+	struct clr_named *w = *state;
+	assert_null(sw_clr_method_name(w->names, &w->at, 0x10));
+	assert_null(sw_clr_method_name(w->names, &w->at, NAMED_DATA));
+	w->at.usable = false;
+	assert_null(sw_clr_method_name(w->names, &w->at,
+				       clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1)));
+}
+
+/* What a runtime does not say: no names, but no mistake either. */
+static void test_layout(void **state)
+{
+	static const struct {
+		const char *cut, *to;
+		bool usable;
+	} changes[] = {
+		{"\"ChunkIndex\"", "\"Chunkindex\"", false},
+		{"\"RuntimeTypeSystem\": 1", "\"RuntimeTypeSystem\": 2", false},
+		{"\"0xc\"", "\"0x0\"", false},
+		{"\"0xc\"", "\"0x18\"", false},
+		{"\"NumGenericArgs\"", "\"NumgenericArgs\"", true},
+	};
+	struct clr_named *w = *state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		char json[4096];
+		struct sw_clr_contract contract;
+		struct sw_clr_name_layout at;
+		const char *why, *found = strstr(clr_named_descriptor, changes[i].cut);
+		int n = snprintf(json, sizeof(json), "%.*s%s%s",
+				 (int) (found - clr_named_descriptor), clr_named_descriptor,
+				 changes[i].to, found + strlen(changes[i].cut));
+		assert_int_equal(sw_clr_contract_parse(json, (size_t) n, NULL, 0, &contract, &why),
+				 0);
+		sw_clr_name_layout_resolve(&contract, &at);
+		assert_int_equal(at.usable, changes[i].usable);
+		sw_clr_contract_deinit(&contract);
+		if (at.usable) {
+			w->at = at;
+			name_is(w, NAMED_DATA + NAMED_INNER, 5, 3,
+				"T.dll!N.Outer+Inner`1[int].Call(T, U&, List`1[int])");
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_methods, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_generic_method, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_arrays, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dynamic, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_without_metadata, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loader_module, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fixed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_layouts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_base, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "report/text_writer.h"
+#include "cleanup.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void assert_text(const struct sw_report *report, const struct sw_text_options *options,
+			const char *wanted)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_text(report, options, &text, &size, NULL), 0);
+	assert_string_equal(text, wanted);
+	assert_int_equal(size, strlen(text));
+	free(text);
+}
+
+static char *text_of(const struct sw_report *report, const struct sw_text_options *options)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_text(report, options, &text, &size, NULL), 0);
+	return text;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+#define HEAD                                                                                    \
+	"server, pid 4242: 4 threads, 2 distinct stacks, /usr/bin/server\n"                     \
+	"uid 1000, parent 1, unit x.service, up 81 s\n"                                         \
+	"2026-11-20 10:35:50.084 UTC on web1, stopped for 0.85 ms, 1 system call interrupted\n" \
+	"Not complete: 1 thread not captured; stacks of 1 thread cut short; see the end\n"
+
+#define BUSY                                                                        \
+	"\n1 thread  ser\\x1b[31mver  (4242)\n"                                     \
+	"  running; 1.50 s CPU\n"                                                   \
+	"  #0   0x400100           server\n"                                        \
+	"       … frames may be missing here\n"                                   \
+	"  #1  ?libc.so.6+0x20000  libc.so.6  [guess: scan]  [read after the stop]" \
+	"  [signal handler called]\n"                                               \
+	"  #2  ?0xdead0000         (no module)  [guess: frame pointer]\n"           \
+	"       the stack is cut here (no_unwind_info): code that belongs to no module\n"
+
+#define FRAMES                                                                      \
+	"  #0   __futex_abstimed_wait_common+199  libc.so.6  futex-internal.c:57\n" \
+	"  #1   Queue<int>::pop(int&)             (inlined)  queue.h:30\n"          \
+	"  #2   worker(void*)+20                  server     main.cc:99\n"
+
+#define TAIL                                                                    \
+	"\nThreads without a stack\n"                                           \
+	"  4250 bad\xef\xbf\xbd;name: it did not stop in time (stop_timeout); " \
+	"in uninterruptible sleep (folio_wait_bit)\n"                           \
+	"\nWarnings\n"                                                          \
+	"  stop_timeout: one \"thread\" is missing (thread 4250)\n"             \
+	"  no_unwind_info: stacks are cut\n"
+
+static void test_grouped(void **state)
+{
+	(void) state;
+	assert_text(&sample_report, NULL,
+		    HEAD "\n2 threads  worker-* [Order\\x1bqueue; finalizer]  (4243 4244)\n"
+			 "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES BUSY TAIL);
+}
+
+static void test_not_grouped(void **state)
+{
+	(void) state;
+	assert_text(&sample_report, &(struct sw_text_options){.no_group = true},
+		    HEAD BUSY "\n1 thread  worker-1 [Order\\x1bqueue]  (4243)\n"
+			      "  sleeping in futex (futex_wait_queue); 0.02 s CPU\n" FRAMES
+			      "\n1 thread  worker-12 [finalizer]  (4244)\n"
+			      "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
+}
+
+static void test_verbose(void **state)
+{
+	(void) state;
+	char *text = text_of(&sample_report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text,
+			"  #2   worker(void*)+20                  server     /src/main.cc:99\n"
+			"        pc 0x401234, offset 0x1234, native, by elf-cfi, trust cfi, "
+			"line 5 of the function\n");
+	assert_contains(text, "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n"
+			      "  4243: clr thread 7, Order\\x1bqueue, preemptive\n"
+			      "  4244: clr thread, worker-12, finalizer\n"
+			      "  #0 ");
+	assert_contains(text, "\nRuntimes\n"
+			      "  clr 10.0.0, /opt/dotnet/libcoreclr.so\n"
+			      "  wine\n"
+			      "\nRegistries of generated code\n"
+			      "  gdb-jit, 1 entry, /lib/libLLVM-15.so.1\n"
+			      "  perf-map, 9223372036854775807 entries\n"
+			      "\nModules\n");
+	assert_contains(text, "\nModules\n"
+			      "  0x000000400000-0x000000500000  /usr/bin/server\n"
+			      "      elf, build-id ab12, names from dwarf\n"
+			      "  0x7f0000000000-0x7f0000200000  /lib/libc.so.6 (deleted)\n"
+			      "      elf, build-id none, names from none; it cannot be read\n");
+	assert_contains(text, "\nTimings\n"
+			      "  attach 0.30 ms, stopped 0.85 ms (one thread at most 0.84 ms), "
+			      "copy 0.09 ms,\n"
+			      "  unwind 0.90 ms, names 2.10 ms, in all 5.20 ms; "
+			      "dump 20261120T103550.084579-4242-0badcafe\n");
+	free(text);
+}
+
+/* Takes the escape sequences that are ours out of a text; fails at any other control character. */
+static void remove_colors(char *text)
+{
+	static const char *const ours[] = {"\033[0m", "\033[1m", "\033[2m", "\033[33m",
+					   "\033[1;31m"};
+	char *to = text;
+	for (const char *from = text; *from != '\0';) {
+		size_t skip = 0;
+		for (size_t i = 0; i < SW_ARRAY_SIZE(ours); i++)
+			if (strncmp(from, ours[i], strlen(ours[i])) == 0)
+				skip = strlen(ours[i]);
+		if (skip == 0) {
+			assert_true((unsigned char) *from >= 0x20 || *from == '\n');
+			*to++ = *from++;
+		}
+		from += skip;
+	}
+	*to = '\0';
+}
+
+/* Colour changes nothing else, and no byte of the target steers the terminal. */
+static void test_color(void **state)
+{
+	(void) state;
+	char *colored = text_of(&sample_report, &(struct sw_text_options){.color = true});
+	char *plain = text_of(&sample_report, NULL);
+	assert_null(strchr(plain, '\033'));
+	assert_contains(colored, "\033[33mlibc.so.6+0x20000\033[0m");
+	assert_contains(colored, "\033[1;31m       the stack is cut here");
+	remove_colors(colored);
+	assert_string_equal(colored, plain);
+	free(colored);
+	free(plain);
+}
+
+enum { DEEP = 40 };
+
+static struct sw_report one_stack(struct sw_report_stack *stack, struct sw_report_frame *frames,
+				  size_t n_frames)
+{
+	*stack = (struct sw_report_stack){.threads = sample_busy_threads,
+					  .n_threads = 1,
+					  .end = "complete",
+					  .frames = frames,
+					  .n_frames = n_frames};
+	struct sw_report report = sample_report;
+	report.stacks = stack;
+	report.n_stacks = 1;
+	return report;
+}
+
+/* Depth is not lost: the fold says which frames it stands for. */
+static void test_recursion(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[DEEP];
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, DEEP);
+	for (size_t i = 0; i < DEEP; i++)
+		frames[i] = i == 0   ? sample_frame("leaf", 1)
+			    : i < 30 ? sample_frame("recurse", 2)
+				     : sample_frame(i % 2 ? "odd" : "even", 3);
+	frames[DEEP - 1] = sample_frame("main", 9);
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   leaf+0     server  f.c:1\n"
+			      "  #1   recurse+0  server  f.c:2\n"
+			      "       … 28 more of the same (#2 to #29)\n"
+			      "  #30  even+0     server  f.c:3\n"
+			      "  #31  odd+0      server  f.c:3\n"
+			      "       … 3 more rounds of these 2 (#32 to #37)\n"
+			      "  #38  even+0     server  f.c:3\n"
+			      "  #39  main+0     server  f.c:9\n");
+	free(text);
+
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_null(strstr(text, "more"));
+	free(text);
+
+	/* a guess in the middle is shown */
+	frames[15].trust = "scan";
+	text = text_of(&report, NULL);
+	assert_contains(text, "  #15 ?recurse+0  server  f.c:2  [guess: scan]\n");
+	free(text);
+}
+
+/* What rests on a guess is doubtful as well, unless the stack reached its proven end. */
+static void test_doubt(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[3] = {sample_frame("leaf", 1), sample_frame("middle", 2),
+					    sample_frame("main", 3)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 3);
+	frames[1].trust = "frame_pointer";
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   leaf+0    server  f.c:1\n"
+			      "  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
+			      "  #2   main+0    server  f.c:3\n");
+	free(text);
+	stack.end = "memory";
+	text = text_of(&report, NULL);
+	assert_contains(text, "  #0   leaf+0    server  f.c:1\n"
+			      "  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
+			      "  #2  ?main+0    server  f.c:3\n"
+			      "       the stack is cut here (memory)\n");
+	free(text);
+}
+
+static void test_long_name(void **state)
+{
+	(void) state;
+	char name[201];
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	name[199] = 'Z';
+	struct sw_report_frame frames[2] = {sample_frame(name, 1), sample_frame("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 2);
+	char *text = text_of(&report, NULL);
+	assert_contains(text,
+			"  #0   nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…"
+			"nnnnnnnnnnnnnnnnnnnnnnnZ+0  server  f.c:1\n"
+			"  #1   main+0                                        server  f.c:2\n");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, name);
+	free(text);
+}
+
+/* The assembly goes to its own column, parameters go first when a name is too long: the method stays. */
+static void test_managed_name(void **state)
+{
+	(void) state;
+	static const char waiting[] =
+		"System.Private.CoreLib.dll!System.Threading.ManualResetEventSlim"
+		".Wait(int, CancellationToken, ManualResetEventSlim, object)",
+			  plain[] = "app.dll!App.<>c.<Main>b__0_0()", native[] = "a!b(int)",
+			  label[] = "[fixup precode]", made[] = "Emitted(int) [a!b]";
+	struct sw_report_frame frames[5] = {sample_frame(waiting, 1), sample_frame(plain, 0),
+					    sample_frame(native, 0), sample_frame(label, 0),
+					    sample_frame(made, 0)};
+	for (size_t i = 0; i < 5; i++)
+		frames[i].kind = i == 2 ? "native" : "clr";
+	frames[1].module = -1;
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 5);
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   System.Threading.ManualResetEventSlim.Wait(…)+0  "
+			      "System.Private.CoreLib.dll  f.c:1\n"
+			      "  #1   App.<>c.<Main>b__0_0()+0                      app.dll");
+	assert_contains(text, "  #2   a!b(int)+0                                    server");
+	assert_contains(text, "  #3   [fixup precode]+0                             server");
+	assert_contains(text, "  #4   Emitted(int) [a!b]+0                          server");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, strchr(waiting, '!') + 1);
+	free(text);
+}
+
+enum { MANY = 40 };
+
+/* A heading stays short, however many threads there are. */
+static void test_many_threads(void **state)
+{
+	(void) state;
+	struct sw_report_thread threads[MANY];
+	size_t indices[MANY];
+	static const char *const comms[] = {"pool-7", "pool-8", "io", "gc1", "other", "more"};
+	static const char *const calls[] = {"read", "futex", "poll", "accept", NULL};
+	for (size_t i = 0; i < MANY; i++) {
+		threads[i] = sample_threads[1];
+		threads[i].tid = (pid_t) (100 + i);
+		threads[i].comm = comms[i % 6];
+		threads[i].syscall = calls[i % 5];
+		threads[i].wchan = NULL;
+		threads[i].managed = NULL;
+		indices[i] = i;
+	}
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	stack.threads = indices;
+	stack.n_threads = MANY;
+	report.threads = threads;
+	report.n_threads = MANY;
+	char *text = text_of(&report, NULL);
+	assert_contains(
+		text,
+		"\n40 threads  pool-* ×14, io ×7, gc1 ×7, 12 others"
+		"  (100 101 102 103 104 105 +34 more)\n"
+		"  8 sleeping in read, 8 sleeping in futex, 8 sleeping in poll, 16 otherwise; "
+		"0.80 s CPU\n");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, " 138 139)\n");
+	free(text);
+}
+
+/* Names of a runtime's threads are told as far as they say more than comm, and not too many. */
+static void test_managed_threads(void **state)
+{
+	(void) state;
+	static const struct sw_report_managed managed[] = {
+		{.runtime = "clr", .id = 1, .role = "gc"},
+		{.runtime = "clr", .id = 2, .name = "pool-7"},
+		{.runtime = "clr", .id = 3, .name = "Server of orders"},
+		{.runtime = "clr", .id = 4, .name = "Server of orders", .role = "thread pool"},
+	};
+	struct sw_report_thread threads[8];
+	size_t indices[8];
+	for (size_t i = 0; i < 8; i++) {
+		threads[i] = sample_threads[1];
+		threads[i].tid = (pid_t) (100 + i);
+		threads[i].comm = "pool-7";
+		threads[i].managed = i < 7 ? &managed[i % 4] : NULL;
+		indices[i] = i;
+	}
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	stack.threads = indices;
+	stack.n_threads = 8;
+	report.threads = threads;
+	report.n_threads = 8;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\n8 threads  pool-7 [gc; Server of orders; "
+			      "Server of orders, thread pool]  (100 ");
+	assert_null(strstr(text, "clr thread"));
+	free(text);
+
+	struct sw_report_managed more[2] = {managed[0], managed[0]};
+	more[0].role = "io";
+	more[1].role = "timer";
+	threads[5].managed = &more[0];
+	threads[6].managed = &more[1];
+	text = text_of(&report, NULL);
+	assert_contains(text, "thread pool; 2 others]  (100 ");
+	free(text);
+}
+
+static void test_nothing(void **state)
+{
+	(void) state;
+	static const struct sw_report empty = {.host_name = "h",
+					       .process = {.pid = 1, .uptime_ms = -1, .comm = "c"},
+					       .complete = true};
+	assert_text(&empty, NULL,
+		    "c, pid 1: 0 threads, 0 distinct stacks\n"
+		    "uid 0, parent 0\n"
+		    "1970-01-01 00:00:00.000 UTC on h\n");
+}
+
+static void test_not_asked_for(void **state)
+{
+	(void) state;
+	struct sw_report_thread threads[4];
+	memcpy(threads, sample_threads, sizeof(threads));
+	threads[3].reason = "not_requested";
+	threads[3].reason_text = "it was not asked for";
+	struct sw_report report = sample_report;
+	report.threads = threads;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\n1 thread was not asked for\n");
+	assert_null(strstr(text, "Threads without a stack"));
+	free(text);
+}
+
+/* The last part of a path: also of one that only a Windows process has. */
+static void test_base_name(void **state)
+{
+	(void) state;
+	assert_string_equal(sw_base_name("/usr/bin/x"), "x");
+	assert_string_equal(sw_base_name("x"), "x");
+	assert_string_equal(sw_base_name("/usr/bin/"), "/usr/bin/");
+	assert_string_equal(sw_base_name("Z:\\dir\\x.exe"), "x.exe");
+	assert_string_equal(sw_base_name("/odd\\name"), "odd\\name");
+	assert_string_equal(sw_base_name(""), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grouped),      cmocka_unit_test(test_not_grouped),
+		cmocka_unit_test(test_verbose),      cmocka_unit_test(test_color),
+		cmocka_unit_test(test_recursion),    cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_long_name),    cmocka_unit_test(test_managed_name),
+		cmocka_unit_test(test_many_threads), cmocka_unit_test(test_managed_threads),
+		cmocka_unit_test(test_nothing),      cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_base_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

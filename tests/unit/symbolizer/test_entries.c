@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "entries.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+#include "skip.h"
+
+/* What the next function finds on its stack is no 0. */
+__attribute__((noinline)) static void stack_fill(void)
+{
+	char room[4096];
+	memset(room, 0x5a, sizeof(room));
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
+/* No memory for the list of addresses: that is returned, and nothing is done with the list. */
+static void test_no_memory(void **state)
+{
+	(void) state;
+#ifdef __SANITIZE_ADDRESS__
+	SKIP_SANITIZED(); /* it takes a size that cannot be for a bug */
+#endif
+	struct sw_unit unit = {.kind = 1 << SW_MODULE_ELF, .n_entries = SIZE_MAX / 2};
+	const struct sw_request request = {0};
+	stack_fill();
+	assert_int_equal(sw_unit_lines(&unit, &request), -SW_E_NOMEM);
+	unit.kind = 1 << SW_MODULE_JIT; /* nobody has lines for it */
+	stack_fill();
+	assert_int_equal(sw_unit_lines(&unit, &request), -SW_E_NOMEM);
+	stack_fill();
+	assert_int_equal(sw_unit_names(&unit, &request), -SW_E_NOMEM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
