@@ -77,13 +77,16 @@ static int expendable_main(void *arg)
 	    unshare(CLONE_FILES | CLONE_FS) < 0)
 		return 1;
 	fds_close_others(e);
+	const struct timespec look = {.tv_sec = 1};
 	for (;;) {
 		uint32_t turn = atomic_load(&e->turn);
 		if (turn == TURN_QUIT)
 			return 0;
 		if (turn == TURN_IDLE) {
-			(void) sw_futex(&e->turn, FUTEX_WAIT, TURN_IDLE,
-					NULL); /* looked at again */
+			(void) sw_futex(&e->turn, FUTEX_WAIT, TURN_IDLE, &look);
+			/* The signal is not sent when who ends has become another user. */
+			if (getppid() != e->parent)
+				return 1;
 			continue;
 		}
 		e->job(e->arg);
@@ -200,10 +203,11 @@ static void confine_job(void *arg)
 	struct sw_expendable *e = arg;
 	static const struct sock_filter program[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pread64, 3, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pread64, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

@@ -13,7 +13,8 @@
  * then it is left behind, and ends when its wait does.
  *
  * It has its own table of descriptors, with none but those that it is given: the others would stay
- * open for as long as it is there. It dies with the thread that started it. As it shares the memory
+ * open for as long as it is there. It dies with the thread that started it, within a second where that
+ * one has become another user. As it shares the memory
  * with errno in it, whoever asks does nothing but wait meanwhile.
  */
 struct sw_expendable;

@@ -147,6 +147,17 @@ def test_kill(tap, how, stop):
         tap.equal(late, [], f"{how}, {stop}: killed {KILLS} times, the target runs again")
 
 
+def is_of(pid, daemon):
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/cmdline") as file:
+            return daemon.directory in file.read()
+    return False
+
+
+def nobody_is_left(daemon):
+    return not any(is_of(pid, daemon) for pid in os.listdir("/proc") if pid.isdigit())
+
+
 def test_daemon(tap):
     """One worker: while it looks at such processes, and afterwards, it is there for others."""
     config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "Workers": 1, "MaxStopMs": MAX_STOP_MS,
@@ -163,6 +174,9 @@ def test_daemon(tap):
                 tap.equal(held(target.pid), [], f"daemon: {how}: nothing is held")
                 reply = daemon.client().call("Capture", target={"pid": other.pid})
                 tap.check(reply["dump"]["stacks"], f"daemon: after {how}: others are captured")
+    # The worker that they belong to became another user than they are.
+    tap.check(wait_until(lambda: nobody_is_left(daemon), "all readers to end", PATIENCE),
+              "daemon: nobody is left behind")
 
 
 def test_kill_daemon(tap, how):

@@ -38,7 +38,14 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-enum { PAGE = 4096, PAGES = 16, PROGRAM_BYTES_MAX = 4 << 20, FILE_BYTES = PAGES * PAGE, THREADS = 4, NODE = 2 };
+enum {
+	PAGE = 4096,
+	PAGES = 16,
+	PROGRAM_BYTES_MAX = 4 << 20,
+	FILE_BYTES = PAGES * PAGE,
+	THREADS = 4,
+	NODE = 2
+};
 
 /* GDB manual, "JIT Compilation Interface". */
 struct jit_descriptor {
