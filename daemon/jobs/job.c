@@ -89,7 +89,7 @@ static bool has_left(const struct sw_jobs *jobs, pid_t pid, uint64_t starttime)
 {
 	const struct sw_job *job;
 	TAILQ_FOREACH(job, &jobs->list, link)
-	if (job->left && same_process(job, pid, starttime))
+	if (job->late && same_process(job, pid, starttime))
 		return true;
 	return false;
 }
@@ -156,6 +156,7 @@ static void job_destroy(struct sw_job *job)
 /* Its answer was given, but its process is still there. */
 static void end_is_late(struct sw_job *job)
 {
+	job->late = true;
 	if (!job->left) {
 		job->jobs->counters->workers_killed_total++;
 		sw_job_kill(job);

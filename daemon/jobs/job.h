@@ -92,6 +92,7 @@ struct sw_job {
 	int64_t begin_ns, charged_us;
 	bool resumed;
 	bool left;                    /* killed, and not gone: it has no slot any more */
+	bool late;                    /* its process should have ended long ago */
 	struct sw_worker_event event; /* its header */
 	size_t got;                   /* bytes of header and payload */
 	char *payload;                /* owned */
