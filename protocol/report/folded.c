@@ -59,7 +59,8 @@ static void put_frames(struct sw_text *text, const struct sw_report *report,
 	if (strcmp(stack->end, "complete") != 0)
 		sw_text_printf(text, ";[cut: %s]", stack->end);
 	for (size_t i = stack->n_frames; i > 0; i--)
-		put_frame(text, report, &stack->frames[i - 1]);
+		if (!sw_frame_is_hidden(&stack->frames[i - 1]))
+			put_frame(text, report, &stack->frames[i - 1]);
 }
 
 static void line_add(struct lines *lines, const char *comm, const char *frames, size_t count)

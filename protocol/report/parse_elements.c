@@ -188,6 +188,7 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 		.signal = sw_parse_flag(p, "signal"),
 		.live_read = sw_parse_flag(p, "live_read"),
 		.may_miss = sw_parse_flag(p, "may_miss"),
+		.internal = sw_parse_flag(p, "internal"),
 	};
 	f->has_offset = sw_parse_address_or_null(p, "offset", &f->offset);
 	int64_t line = sw_parse_known(p, "line", UINT32_MAX);

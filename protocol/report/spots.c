@@ -13,9 +13,15 @@ bool sw_place_is_image(const struct sw_place *place)
 	return kind == SW_MODULE_ELF || kind == SW_MODULE_VDSO || kind == SW_MODULE_PE;
 }
 
+/* Where an interpreted function is in memory says nothing to the reader: its name and line do. */
+static uint64_t pc_alike(const struct sw_frame *f)
+{
+	return f->flags & SW_FRAME_LANGUAGE ? 0 : f->pc_avma;
+}
+
 static uint64_t hash_alike(const struct sw_frame *f)
 {
-	uint64_t h = sw_mix64(f->pc_avma ^ UINT64_C(0x9e3779b97f4a7c15));
+	uint64_t h = sw_mix64(pc_alike(f) ^ UINT64_C(0x9e3779b97f4a7c15));
 	h = sw_mix64(h ^ (uintptr_t) f->place);
 	h = sw_mix64(h ^ (uintptr_t) f->by);
 	return sw_mix64(h ^ ((uint64_t) f->owner << 32 | (uint64_t) f->trust << 16 | f->flags));
@@ -23,7 +29,7 @@ static uint64_t hash_alike(const struct sw_frame *f)
 
 static bool alike(const struct sw_frame *a, const struct sw_frame *b)
 {
-	return a->pc_avma == b->pc_avma && a->place == b->place && a->by == b->by &&
+	return pc_alike(a) == pc_alike(b) && a->place == b->place && a->by == b->by &&
 	       a->owner == b->owner && a->trust == b->trust && a->flags == b->flags;
 }
 
@@ -56,6 +62,7 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 		.signal = from->flags & SW_FRAME_SIGNAL,
 		.live_read = from->flags & SW_FRAME_LIVE_READ,
 		.may_miss = from->flags & SW_FRAME_MAY_MISS,
+		.internal = from->flags & SW_FRAME_INTERNAL,
 	};
 	if (ret->has_offset)
 		ret->offset = from->pc_avma - place->bias;
@@ -91,22 +98,25 @@ static void spot_fill(struct sw_report_builder *b, struct sw_spot *spot)
 	spot->frames = frames;
 }
 
-static uint32_t line_of(const struct sw_spot *spot)
+/* An interpreter's frames differ in where they are and what they were found by (the cookie), but are
+ * the same to the reader when they have the same name, file and line. */
+static bool reads_alike(const struct sw_spot *a, const struct sw_spot *b)
 {
-	return spot->frames != NULL ? spot->frames[spot->n_frames - 1].line : 0;
+	if (!alike(a->frame, b->frame) || !sw_same_text(a->managed_name, b->managed_name) ||
+	    a->frames == NULL || b->frames == NULL)
+		return false;
+	const struct sw_report_frame *x = &a->frames[a->n_frames - 1];
+	const struct sw_report_frame *y = &b->frames[b->n_frames - 1];
+	return x->line == y->line && sw_same_text(x->file, y->file);
 }
 
-/* An interpreter's frames differ in what they were found by (the cookie), but are the same to the
- * reader when they have the same name and line. */
 static void spot_find_alike(struct sw_spots *s, uint32_t index)
 {
 	struct sw_spot *spot = &s->spots[index];
 	uint64_t hash = hash_alike(spot->frame), first = SW_NOTHING;
 	(void) sw_map64_get(&s->by_alike, hash, &first); /* stays SW_NOTHING */
 	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_alike) {
-		if (!alike(s->spots[i].frame, spot->frame) ||
-		    !sw_same_text(s->spots[i].managed_name, spot->managed_name) ||
-		    line_of(&s->spots[i]) != line_of(spot))
+		if (!reads_alike(&s->spots[i], spot))
 			continue;
 		spot->same = i;
 		return;
@@ -136,10 +146,13 @@ static uint32_t spot_add(struct sw_spots *s, const struct sw_frame *frame, uint6
 
 uint32_t sw_spots_get(struct sw_spots *s, const struct sw_frame *frame)
 {
-	uint64_t key = sw_mix64(hash_alike(frame) ^ frame->cookie), first = SW_NOTHING;
+	uint64_t key = sw_mix64(hash_alike(frame) ^ frame->cookie ^ sw_mix64(frame->pc_avma));
+	uint64_t first = SW_NOTHING;
 	(void) sw_map64_get(&s->by_key, key, &first); /* stays SW_NOTHING */
 	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_key)
-		if (alike(s->spots[i].frame, frame) && s->spots[i].frame->cookie == frame->cookie)
+		if (alike(s->spots[i].frame, frame) &&
+		    s->spots[i].frame->pc_avma == frame->pc_avma &&
+		    s->spots[i].frame->cookie == frame->cookie)
 			return s->spots[i].same;
 	return spot_add(s, frame, key, (uint32_t) first);
 }

@@ -6,6 +6,7 @@
 #include "report/text_writer.h"
 #include "utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -45,6 +46,12 @@ const char *sw_guess_name(const char *trust)
 		if (strcmp(trust, guesses[i].trust) == 0)
 			return guesses[i].name;
 	return NULL;
+}
+
+bool sw_frame_is_hidden(const struct sw_report_frame *frame)
+{
+	return frame->internal && !frame->signal && !frame->may_miss &&
+	       sw_guess_name(frame->trust) == NULL;
 }
 
 void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
@@ -127,9 +134,28 @@ static void name_text(const struct sw_text_writer *w, const struct sw_report_fra
 		return;
 	}
 	function_text(w, f, ret);
-	/* The offset of an inlined call is that of the function around it. */
-	if (!f->inlined)
+	/* The offset of an inlined call is that of the function around it; that of an interpreted
+	 * one is not known, or says nothing. */
+	bool interpreted = f->function_offset == 0 && f->module < 0 && is_managed(f);
+	if (!f->inlined && !interpreted)
 		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
+}
+
+/* What people call the language. */
+static const char *language_name(const char *kind)
+{
+	static const struct {
+		const char *kind, *name;
+	} languages[] = {
+		{"clr", ".NET"},
+		{"jvm", "java"},
+		{"cpython", "python"},
+		{"v8js", "javascript"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(languages); i++)
+		if (strcmp(kind, languages[i].kind) == 0)
+			return languages[i].name;
+	return kind;
 }
 
 /* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
@@ -143,6 +169,8 @@ static void place_text(const struct sw_text_writer *w, const struct sw_report_fr
 		sw_text_printf(ret, "(inlined)");
 	else if (assembly > 0)
 		sw_utf8_append_plain(ret, f->function, assembly);
+	else if (f->module < 0 && is_managed(f))
+		sw_text_printf(ret, "(%s)", language_name(f->kind));
 	else if (f->module < 0)
 		sw_text_printf(ret, "(no module)");
 	else
@@ -232,18 +260,52 @@ static bool same_frame(const struct sw_report_frame *a, const struct sw_report_f
 	       strcmp(a->trust, b->trust) == 0;
 }
 
+/* The frames of a stack that are shown, with their numbers. */
+struct shown {
+	const struct sw_report_frame **frames; /* owned */
+	size_t *numbers;                       /* owned */
+	size_t n;
+};
+
+static void shown_deinit(struct shown *shown)
+{
+	free(shown->frames);
+	free(shown->numbers);
+}
+
+/* Numbers are those of all frames: they tell where some were left out. */
+static bool shown_init(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+		       struct shown *ret)
+{
+	*ret = (struct shown){
+		.frames = calloc(stack->n_frames + 1, sizeof(*ret->frames)),
+		.numbers = calloc(stack->n_frames + 1, sizeof(*ret->numbers)),
+	};
+	if (ret->frames == NULL || ret->numbers == NULL) {
+		shown_deinit(ret);
+		return false;
+	}
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		if (!w->options->verbose && sw_frame_is_hidden(&stack->frames[i]))
+			continue;
+		ret->frames[ret->n] = &stack->frames[i];
+		ret->numbers[ret->n++] = i;
+	}
+	return true;
+}
+
 /* Rounds of a recursion after the first, when frames repeat from at on in rounds of period. */
-static size_t rounds(const struct sw_report_stack *s, size_t at, size_t period)
+static size_t rounds(const struct shown *s, size_t at, size_t period)
 {
 	size_t same = 0;
-	while (at + period + same < s->n_frames &&
-	       same_frame(&s->frames[at + same], &s->frames[at + period + same]))
+	while (at + period + same < s->n &&
+	       same_frame(s->frames[at + same], s->frames[at + period + same]))
 		same++;
 	return same / period;
 }
 
 /* The frames that can be left out after the first round of a recursion; 0 when it is none. */
-static size_t fold(const struct sw_report_stack *s, size_t at, size_t *ret_period)
+static size_t fold(const struct shown *s, size_t at, size_t *ret_period)
 {
 	for (size_t period = 1; period <= PERIOD_MAX; period++) {
 		size_t folded = rounds(s, at, period) * period;
@@ -255,15 +317,16 @@ static size_t fold(const struct sw_report_stack *s, size_t at, size_t *ret_perio
 	return 0;
 }
 
-static void put_folded(struct sw_text_writer *w, size_t from, size_t folded, size_t period)
+static void put_folded(struct sw_text_writer *w, const struct shown *s, size_t at, size_t folded,
+		       size_t period)
 {
+	size_t from = s->numbers[at], to = s->numbers[at + folded - 1];
 	sw_style_begin(w, SW_STYLE_DIM);
 	if (period == 1)
-		sw_put(w, "       … %zu more of the same (#%zu to #%zu)\n", folded, from,
-		       from + folded - 1);
+		sw_put(w, "       … %zu more of the same (#%zu to #%zu)\n", folded, from, to);
 	else
 		sw_put(w, "       … %zu more rounds of these %zu (#%zu to #%zu)\n", folded / period,
-		       period, from, from + folded - 1);
+		       period, from, to);
 	sw_style_end(w);
 }
 
@@ -273,11 +336,10 @@ static size_t wider(size_t columns, size_t other, size_t limit)
 	return widest < limit ? widest : limit;
 }
 
-static void measure(const struct sw_text_writer *w, const struct sw_report_stack *stack,
-		    struct table *t)
+static void measure(const struct sw_text_writer *w, const struct shown *shown, struct table *t)
 {
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		const struct sw_report_frame *f = &stack->frames[i];
+	for (size_t i = 0; i < shown->n; i++) {
+		const struct sw_report_frame *f = shown->frames[i];
 		name_text(w, f, &t->name);
 		place_text(w, f, &t->place);
 		if (t->name.failed || t->place.failed)
@@ -290,26 +352,41 @@ static void measure(const struct sw_text_writer *w, const struct sw_report_stack
 	}
 }
 
-void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
+static void put_shown(struct sw_text_writer *w, const struct shown *shown, bool complete)
 {
 	struct table table = {0};
-	bool complete = strcmp(stack->end, "complete") == 0;
-	measure(w, stack, &table);
-	for (size_t at = 0; at < stack->n_frames;) {
+	measure(w, shown, &table);
+	for (size_t at = 0; at < shown->n;) {
 		size_t period = 1;
-		size_t folded = w->options->verbose ? 0 : fold(stack, at, &period);
+		size_t folded = w->options->verbose ? 0 : fold(shown, at, &period);
 		for (size_t i = 0; i < period; i++) {
-			const struct sw_report_frame *f = &stack->frames[at + i];
-			put_frame(w, f, at + i, &table);
+			const struct sw_report_frame *f = shown->frames[at + i];
+			put_frame(w, f, shown->numbers[at + i], &table);
 			table.doubt |= !complete && sw_guess_name(f->trust) != NULL;
 		}
 		at += period;
 		if (folded > 0)
-			put_folded(w, at, folded, period);
+			put_folded(w, shown, at, folded, period);
 		at += folded;
 	}
 	sw_text_deinit(&table.name);
 	sw_text_deinit(&table.place);
+}
+
+void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
+{
+	struct shown shown;
+	bool complete = strcmp(stack->end, "complete") == 0;
+	if (!shown_init(w, stack, &shown)) {
+		w->text.failed = true;
+		return;
+	}
+	put_shown(w, &shown, complete);
+	size_t hidden = stack->n_frames - shown.n;
+	shown_deinit(&shown);
+	if (hidden > 0)
+		sw_put_styled(w, SW_STYLE_DIM, "       … %zu %s of the interpreter (-v)\n", hidden,
+			      hidden == 1 ? "frame" : "frames");
 	if (complete)
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);

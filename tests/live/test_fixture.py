@@ -26,7 +26,9 @@ def summary(report):
             continue
         lines.append(f"thread {thread['tid']} {stack['end']}")
         for frame in stack["frames"]:
-            marks = [word for word in ("inlined", "signal", "may_miss") if frame.get(word)]
+            marks = [word for word in ("inlined", "signal", "may_miss", "internal") if frame.get(word)]
+            if frame["kind"] == "cpython":
+                marks.append(f"{frame['file']}:{frame['line']}")
             lines.append(" ".join(["", frame["function"] or frame["pc"], frame["trust"],
                                    frame["by"], *marks]))
     return lines

@@ -62,6 +62,7 @@ static const struct sw_report_frame sample_busy[] = {
 	 .by = "scan",
 	 .trust = "scan",
 	 .may_miss = true,
+	 .internal = true,
 	 .live_read = true,
 	 .signal = true},
 	{.pc_avma = 0xdead0000,

@@ -51,6 +51,31 @@ static void test_merges(void **state)
 	free(text);
 }
 
+/* What the interpreter does for a function is that function. */
+static void test_interpreter(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[4] = {sample_frame("f", 1), sample_frame("eval_loop", 2),
+					    sample_frame("guessed", 3), sample_frame("main", 4)};
+	frames[1].internal = true;
+	frames[2].internal = true;
+	frames[2].trust = "scan";
+	static const size_t single[] = {1};
+	struct sw_report_stack stack = {.threads = single,
+					.n_threads = 1,
+					.end = "complete",
+					.frames = frames,
+					.n_frames = 4};
+	struct sw_report report = sample_report;
+	report.stacks = &stack;
+	report.n_stacks = 1;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
+	assert_string_equal(text, "worker-1;main;guessed [guess];f 1\n");
+	free(text);
+}
+
 static void test_nothing(void **state)
 {
 	(void) state;
@@ -69,6 +94,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_merges),
+		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

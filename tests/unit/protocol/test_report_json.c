@@ -74,7 +74,7 @@ static const char wanted[] =
 	"{\"pc\":\"0x7f0000020000\",\"module\":1,\"offset\":\"0x20000\",\"function\":null,"
 	"\"function_offset\":null,\"file\":null,\"line\":null,\"line_offset\":null,"
 	"\"kind\":\"native\",\"by\":\"scan\",\"trust\":\"scan\",\"inlined\":false,"
-	"\"signal\":true,\"live_read\":true,\"may_miss\":true},"
+	"\"signal\":true,\"live_read\":true,\"may_miss\":true,\"internal\":true},"
 	"{\"pc\":\"0xdead0000\",\"module\":null,\"offset\":null,\"function\":null,"
 	"\"function_offset\":null,\"file\":null,\"line\":null,\"line_offset\":null,"
 	"\"kind\":\"unknown\",\"by\":\"frame-pointer\",\"trust\":\"frame_pointer\","

@@ -186,6 +186,34 @@ static void test_managed(void **state)
 	scene_deinit(&s);
 }
 
+static uint32_t get_language(struct scene *s, uint64_t pc, uint64_t cookie)
+{
+	struct sw_frame *frame = sw_arena_calloc(&s->arena, 1, sizeof(*frame));
+	assert_non_null(frame);
+	*frame = (struct sw_frame){.by = "toy",
+				   .kind = "cpython",
+				   .pc_avma = pc,
+				   .cookie = cookie,
+				   .owner = 1,
+				   .flags = SW_FRAME_LANGUAGE | SW_FRAME_EXACT_PC};
+	return sw_spots_get(&s->spots, frame);
+}
+
+/* The same function at two places of the heap is one to the reader. */
+static void test_language(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	uint32_t f = get_language(&s, 0x7f0000001000, 1);
+	assert_int_equal(get_language(&s, 0x7f0000002000, 2), f);
+	assert_int_equal(get_language(&s, 0x7f0000003000, 1), f);
+	assert_int_not_equal(get_language(&s, 0x7f0000001000, 3), f);
+	/* one place, other contents: told apart by what they are, not by where */
+	assert_int_equal(get_language(&s, 0x7f0000001000, 1), f);
+	scene_deinit(&s);
+}
+
 /* Code in no module that a JIT's list names: the name identifies it. */
 static void test_jit(void **state)
 {
@@ -219,7 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined),         cmocka_unit_test(test_asked_once),
 		cmocka_unit_test(test_managed),         cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_without_symbols),
+		cmocka_unit_test(test_without_symbols), cmocka_unit_test(test_language),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

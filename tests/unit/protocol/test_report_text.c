@@ -261,13 +261,91 @@ static void test_managed_name(void **state)
 	char *text = text_of(&report, NULL);
 	assert_contains(text, "  #0   System.Threading.ManualResetEventSlim.Wait(…)+0  "
 			      "System.Private.CoreLib.dll  f.c:1\n"
-			      "  #1   App.<>c.<Main>b__0_0()+0                      app.dll");
+			      "  #1   App.<>c.<Main>b__0_0()                        app.dll");
 	assert_contains(text, "  #2   a!b(int)+0                                    server");
 	assert_contains(text, "  #3   [fixup precode]+0                             server");
 	assert_contains(text, "  #4   Emitted(int) [a!b]+0                          server");
 	free(text);
 	text = text_of(&report, &(struct sw_text_options){.verbose = true});
 	assert_contains(text, strchr(waiting, '!') + 1);
+	free(text);
+}
+
+static struct sw_report_frame language_frame(const char *function, uint32_t line)
+{
+	struct sw_report_frame frame = sample_frame(function, line);
+	frame.module = -1;
+	frame.has_offset = false;
+	frame.file = "/srv/app/parser.py";
+	frame.kind = "cpython";
+	frame.by = "cpython";
+	frame.trust = "runtime";
+	return frame;
+}
+
+static struct sw_report_frame internal_frame(const char *function)
+{
+	struct sw_report_frame frame = sample_frame(function, 7);
+	frame.internal = true;
+	return frame;
+}
+
+/* The program's frames have the language beside them; the interpreter's are left out and counted. */
+static void test_interpreter(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[8] = {
+		sample_frame("re_match", 1), language_frame("Parser.token", 131),
+		internal_frame("eval_loop"), internal_frame("vectorcall"),
+		internal_frame("guessed"),   language_frame("Parser.parse", 57),
+		internal_frame("eval_loop"), sample_frame("main", 2),
+	};
+	frames[4].trust = "scan";
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 8);
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   re_match+0    server    f.c:1\n"
+			      "  #1   Parser.token  (python)  parser.py:131\n"
+			      "  #4  ?guessed+0     server    f.c:7  [guess: scan]\n"
+			      "  #5   Parser.parse  (python)  parser.py:57\n"
+			      "  #7   main+0        server    f.c:2\n"
+			      "       … 3 frames of the interpreter (-v)\n");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	assert_contains(text, "  #2   eval_loop+0   server    f.c:7\n");
+	assert_contains(text, "(python)  /srv/app/parser.py:57\n"
+			      "        pc 0, cpython, by cpython, trust runtime\n");
+	if (strstr(text, "of the interpreter") != NULL)
+		fail_msg("nothing is left out, but said to be");
+	free(text);
+	static const struct {
+		const char *kind, *name;
+	} languages[] = {{"jvm", "(java)"}, {"v8js", "(javascript)"}, {"php", "(php)"}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(languages); i++) {
+		frames[1].kind = languages[i].kind;
+		text = text_of(&report, NULL);
+		assert_contains(text, languages[i].name);
+		free(text);
+	}
+}
+
+/* A recursion of an interpreter that takes native frames for each round. */
+static void test_interpreter_recursion(void **state)
+{
+	(void) state;
+	enum { ROUNDS = 20 };
+	struct sw_report_frame frames[3 * ROUNDS];
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 3 * ROUNDS);
+	for (size_t i = 0; i < 3 * ROUNDS; i += 3) {
+		frames[i] = language_frame("fib", 3);
+		frames[i + 1] = internal_frame("eval_loop");
+		frames[i + 2] = internal_frame("vectorcall");
+	}
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  #0   fib  (python)  parser.py:3\n"
+			      "       … 19 more of the same (#3 to #57)\n"
+			      "       … 40 frames of the interpreter (-v)\n");
 	free(text);
 }
 
@@ -394,13 +472,21 @@ static void test_base_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grouped),      cmocka_unit_test(test_not_grouped),
-		cmocka_unit_test(test_verbose),      cmocka_unit_test(test_color),
-		cmocka_unit_test(test_recursion),    cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_long_name),    cmocka_unit_test(test_managed_name),
-		cmocka_unit_test(test_many_threads), cmocka_unit_test(test_managed_threads),
-		cmocka_unit_test(test_nothing),      cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_grouped),
+		cmocka_unit_test(test_not_grouped),
+		cmocka_unit_test(test_verbose),
+		cmocka_unit_test(test_color),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_managed_name),
+		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_managed_threads),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_not_asked_for),
 		cmocka_unit_test(test_base_name),
+		cmocka_unit_test(test_interpreter),
+		cmocka_unit_test(test_interpreter_recursion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/cpython/chain.h"
+#include "arch/arch.h"
+
+#include <string.h>
+
+void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
+			     bool (*each)(void *arg, const struct sw_cpython_thread *thread),
+			     void *arg)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint64_t interp, next;
+	if (!sw_memory_u64(memory, at->runtime_avma + l->runtime_head, &interp))
+		return;
+	for (size_t i = 0; i < SW_CPYTHON_INTERPRETERS_MAX && interp != 0; i++, interp = next) {
+		struct sw_cpython_thread t = {.interp_avma = interp};
+		uint64_t owner;
+		if (!sw_memory_u64(memory, interp + l->interp_threads, &t.avma) ||
+		    !sw_memory_u64(memory, interp + l->interp_next, &next))
+			return;
+		for (size_t k = 0; k < SW_CPYTHON_THREADS_MAX && t.avma != 0; k++) {
+			uint64_t after;
+			if (!sw_memory_u64(memory, t.avma + l->thread_interp, &owner) ||
+			    owner != interp ||
+			    !sw_memory_u64(memory, t.avma + l->thread_id, &t.id) ||
+			    !sw_memory_u64(memory, t.avma + l->thread_next, &after))
+				break;
+			if (!each(arg, &t))
+				return;
+			t.avma = after;
+		}
+	}
+}
+
+static uint64_t word_at(const uint8_t *bytes, unsigned offset)
+{
+	uint64_t word;
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+enum { FRAME_BYTES_MAX = 4096 + 8 };
+
+/* *ret_last: it is the outermost that its activation of the loop executes (3.11), or that activation's
+ * own (3.12 on), which has no code. */
+bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   struct sw_cpython_frame *ret, uint64_t *ret_previous, bool *ret_last)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint8_t bytes[FRAME_BYTES_MAX];
+	int32_t index;
+	if (l->frame_bytes > sizeof(bytes) || avma % 8 != 0 ||
+	    !sw_memory_read(memory, avma, bytes, l->frame_bytes))
+		return false;
+	*ret = (struct sw_cpython_frame){
+		.avma = avma,
+		/* 3.14 marks references that are not counted in the lowest bits. */
+		.code_avma = word_at(bytes, l->frame_code) & ~UINT64_C(7),
+		.instruction = word_at(bytes, l->frame_instruction),
+	};
+	if (l->pairing == SW_CPYTHON_BY_CONTENT) {
+		memcpy(&index, bytes + l->frame_instruction, sizeof(index));
+		ret->instruction = (uint64_t) (int64_t) index;
+	}
+	ret->generator = l->frame_owner != SW_CPYTHON_NONE && bytes[l->frame_owner] == 1;
+	*ret_previous = word_at(bytes, l->frame_previous);
+	*ret_last = l->frame_entry != SW_CPYTHON_NONE ? bytes[l->frame_entry] == 1
+		    : l->frame_owner != SW_CPYTHON_NONE
+			    ? bytes[l->frame_owner] >= l->owner_shim && bytes[l->frame_owner] < 8
+			    : false;
+	return true;
+}
+
+static bool frame_add(struct sw_cpython_chain *chain, const struct sw_cpython_frame *frame)
+{
+	if (chain->n_frames == SW_CPYTHON_FRAMES_MAX)
+		return false;
+	chain->frames[chain->n_frames++] = *frame;
+	return true;
+}
+
+static bool group_add(struct sw_cpython_chain *chain, uint64_t anchor_avma, size_t first)
+{
+	if (chain->n_groups == SW_CPYTHON_GROUPS_MAX)
+		return false;
+	chain->groups[chain->n_groups++] = (struct sw_cpython_group){.anchor_avma = anchor_avma,
+								     .first = first,
+								     .n = chain->n_frames - first};
+	return true;
+}
+
+/* One frame for each activation. */
+static void objects_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			struct sw_cpython_chain *chain)
+{
+	size_t first = chain->n_frames;
+	struct sw_cpython_frame frame;
+	bool last;
+	while (avma != 0 && sw_cpython_frame_read(at, memory, avma, &frame, &avma, &last) &&
+	       frame_add(chain, &frame))
+		;
+	(void) group_add(chain, 0, first); /* no room: nothing is paired */
+}
+
+/*
+ * The frames from avma on up to the last one of their activation, which is *ret_anchor; *ret_previous
+ * is what comes after them.
+ */
+static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   struct sw_cpython_chain *chain, uint64_t *ret_anchor,
+			   uint64_t *ret_previous)
+{
+	bool shims = at->layout.frame_entry == SW_CPYTHON_NONE;
+	for (bool last = false; !last; avma = *ret_previous) {
+		struct sw_cpython_frame frame;
+		if (avma == 0 ||
+		    !sw_cpython_frame_read(at, memory, avma, &frame, ret_previous, &last) ||
+		    (!(last && shims) && !frame_add(chain, &frame)))
+			return false;
+		*ret_anchor = avma;
+	}
+	return true;
+}
+
+/* The frames of the activation that has the cframe; false when it is not whole. *ret_outer is the next
+ * one; 0 when the cframe has none, as that of the thread state. */
+static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
+		       struct sw_cpython_chain *chain, uint64_t *ret_outer)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint64_t innermost, anchor, previous, below;
+	size_t first = chain->n_frames;
+	*ret_outer = 0;
+	if (!sw_memory_u64(memory, cframe + l->cframe_frame, &innermost) ||
+	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
+		return false;
+	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
+	    activation_add(at, memory, innermost, chain, &anchor, &previous) && previous == below)
+		return group_add(chain, cframe, first);
+	chain->n_frames = first;
+	return false;
+}
+
+/* Each activation has a cframe, in which its innermost frame is. How many there are. */
+static size_t cframes_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
+			  struct sw_cpython_chain *chain)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX && cframe != 0; i++) {
+		uint64_t outer;
+		n += cframe_add(at, memory, cframe, chain, &outer);
+		cframe = outer;
+	}
+	return n;
+}
+
+/*
+ * An activation links its cframe in before that leads to the next one: then a register of the
+ * interrupted code has the next one's address. It is the first whole one above it.
+ */
+static uint64_t cframe_in_registers(const struct sw_cpython_at *at, struct sw_memory memory,
+				    uint64_t cframe, const struct sw_regs *regs,
+				    struct sw_cpython_chain *chain)
+{
+	uint64_t found = 0, value, outer;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
+		size_t n_frames = chain->n_frames, n_groups = chain->n_groups;
+		if (!sw_regs_get(regs, i, &value) || value <= cframe || value % 8 != 0 ||
+		    (found != 0 && value >= found))
+			continue;
+		if (cframe_add(at, memory, value, chain, &outer))
+			found = value;
+		chain->n_frames = n_frames;
+		chain->n_groups = n_groups;
+	}
+	return found;
+}
+
+static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		      struct sw_cpython_chain *chain)
+{
+	while (avma != 0) {
+		size_t first = chain->n_frames;
+		uint64_t shim;
+		if (!activation_add(at, memory, avma, chain, &shim, &avma)) {
+			chain->n_frames = first;
+			return;
+		}
+		if (!group_add(chain, shim, first))
+			return;
+	}
+}
+
+void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			  uint64_t thread_avma, const struct sw_regs *regs,
+			  struct sw_cpython_chain *chain)
+{
+	uint64_t avma;
+	if (!sw_memory_u64(memory, thread_avma + at->layout.thread_frame, &avma) || avma == 0)
+		return;
+	switch ((enum sw_cpython_pairing) at->layout.pairing) {
+	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
+	case SW_CPYTHON_BY_CFRAME:
+		if (cframes_add(at, memory, avma, chain) > 0)
+			break;
+		avma = cframe_in_registers(at, memory, avma, regs, chain);
+		(void) cframes_add(at, memory, avma, chain); /* none: it executes nothing */
+		break;
+	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, chain); break;
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_CPYTHON_H
+#define SW_CPYTHON_CPYTHON_H
+
+#include "arena.h"
+#include "map.h"
+#include "runtimes/cpython/chain.h"
+
+#include <snapwalk/walk.h>
+
+struct sw_cpython_functions;
+struct sw_cpython_named;
+
+/* What a frame executes; cookies of frames are 1 + index. */
+struct sw_cpython_spot {
+	uint64_t code_avma;
+	int64_t offset; /* in bytes, of the instruction; negative: not begun */
+};
+
+/* The interpreter of a process. */
+struct sw_cpython {
+	const struct sw_snapshot *snap;   /* borrowed */
+	struct sw_snapshot_memory source; /* of memory */
+	struct sw_memory memory;
+	struct sw_cpython_at at;
+	bool usable;
+	struct sw_arena arena;
+	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
+
+	struct sw_cpython_thread *threads; /* owned */
+	size_t n_threads, threads_capacity;
+
+	/* The chain of one thread at a time. */
+	const struct sw_thread *thread; /* whose it is; borrowed */
+	struct sw_cpython_chain chain;  /* arrays owned */
+	size_t next;                    /* 3.8 to 3.10: the frame that comes next */
+	bool in_loop;                   /* its loop was met already, further in */
+
+	struct sw_cpython_spot *spots; /* owned */
+	size_t n_spots, spots_capacity;
+	struct sw_map64 by_spot; /* -> index */
+	struct sw_map64 named;   /* code object -> struct sw_cpython_named, 0: not to be read */
+};
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which Python frames a native frame executes. Nothing is counted: a native frame has those whose
+ * anchor lies in it.
+ *
+ *	3.8 - 3.10   the loop was called with the address of its frame, which is in its memory, or in
+ *	             a register that it preserves
+ *	3.11, 3.12   its struct _PyCFrame does
+ *	3.13 on      the frame without code does that it begins with
+ */
+#include "runtimes/cpython/frames.h"
+#include "arch/arch.h"
+#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/functions.h"
+#include "snapshot/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NATIVE_BYTES_MAX = 4096, /* of a native frame that are looked at */
+	BYTES_DATA = 32,         /* of a bytes object: where its bytes begin */
+	SAVED_BYTES = 7 * 8,     /* at its end: six registers of the caller, the return address */
+};
+
+static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
+{
+	struct sw_cpython *c = arg;
+	struct sw_cpython_thread *grown =
+		sw_grow(c->threads, c->n_threads, &c->threads_capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	c->threads = grown;
+	c->threads[c->n_threads++] = *thread;
+	return true;
+}
+
+bool sw_cpython_threads_read(struct sw_cpython *c)
+{
+	sw_cpython_threads_each(&c->at, c->memory, thread_add, c);
+	c->chain.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*c->chain.frames));
+	c->chain.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*c->chain.groups));
+	return c->chain.frames != NULL && c->chain.groups != NULL;
+}
+
+/* All states of a thread: it may be in several interpreters. */
+static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
+{
+	c->thread = cursor->thread;
+	c->chain.n_frames = c->chain.n_groups = 0;
+	c->next = 0;
+	c->in_loop = false;
+	for (size_t i = 0; i < c->n_threads; i++)
+		if (c->threads[i].id == cursor->thread->fs_base && c->threads[i].id != 0)
+			sw_cpython_chain_add(&c->at, cursor->memory, c->threads[i].avma,
+					     &cursor->thread->regs, &c->chain);
+}
+
+static uint64_t spot_key(uint64_t code_avma, int64_t offset)
+{
+	return sw_mix64(code_avma ^ sw_mix64((uint64_t) offset));
+}
+
+/* 1 + the index of the spot; 0: no memory. */
+static uint64_t spot_get(struct sw_cpython *c, uint64_t code_avma, int64_t offset)
+{
+	uint64_t key = spot_key(code_avma, offset), index;
+	/* Two of one key: the next key. */
+	for (; sw_map64_get(&c->by_spot, key, &index); key++)
+		if (c->spots[index].code_avma == code_avma && c->spots[index].offset == offset)
+			return index + 1;
+	struct sw_cpython_spot *grown =
+		sw_grow(c->spots, c->n_spots, &c->spots_capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return 0;
+	c->spots = grown;
+	if (sw_map64_put(&c->by_spot, key, c->n_spots) < 0)
+		return 0;
+	c->spots[c->n_spots++] = (struct sw_cpython_spot){code_avma, offset};
+	return c->n_spots;
+}
+
+/* What of a frame is shown. */
+struct shown {
+	uint64_t address_avma;
+	int64_t offset;
+	bool begun; /* the interpreter does not count it before */
+};
+
+static bool frame_show(const struct sw_cpython *c, struct sw_memory memory,
+		       const struct sw_cpython_frame *frame, struct shown *ret)
+{
+	const struct sw_cpython_layout *l = &c->at.layout;
+	struct sw_cpython_code code;
+	if (!sw_cpython_code_read(&c->at, memory, frame->code_avma, &code))
+		return false;
+	uint64_t start = frame->code_avma + l->code_instructions;
+	ret->offset = (int64_t) (frame->instruction - start);
+	ret->begun = true;
+	if (l->pairing == SW_CPYTHON_BY_CONTENT) {
+		start = code.instructions_avma + BYTES_DATA;
+		ret->offset = (int64_t) frame->instruction;
+		if (l->minor == 10 && ret->offset > 0)
+			ret->offset *= 2;
+	} else {
+		ret->begun = frame->generator || ret->offset >= code.traceable;
+	}
+	ret->address_avma = start + (uint64_t) (ret->offset < 0 ? 0 : ret->offset);
+	return ret->offset >= -2 && ret->offset < INT32_MAX;
+}
+
+/* All frames of a group, or none: they are read anew, so that the walker sees what memory they are of. */
+static bool group_add(struct sw_cpython *c, const struct sw_cursor *cursor, size_t first, size_t n,
+		      struct sw_frame_sink *sink)
+{
+	struct shown shown;
+	struct sw_cpython_frame frame;
+	uint64_t previous;
+	bool last;
+	for (size_t i = first; i < first + n; i++)
+		if (!sw_cpython_frame_read(&c->at, cursor->memory, c->chain.frames[i].avma, &frame,
+					   &previous, &last) ||
+		    !frame_show(c, cursor->memory, &frame, &shown))
+			return false;
+	for (size_t i = first; i < first + n; i++) {
+		const struct sw_cpython_frame *f = &c->chain.frames[i];
+		if (!frame_show(c, cursor->memory, f, &shown) || !shown.begun)
+			continue;
+		uint64_t cookie = spot_get(c, f->code_avma, shown.offset);
+		if (cookie == 0 || !sink->add(sink, shown.address_avma, cookie))
+			break;
+	}
+	return true;
+}
+
+static bool by_anchor(struct sw_cpython *c, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		      struct sw_frame_sink *sink)
+{
+	for (size_t i = 0; i < c->chain.n_groups; i++) {
+		const struct sw_cpython_group *g = &c->chain.groups[i];
+		if (g->anchor_avma >= callee->regs.sp_avma && g->anchor_avma < caller_sp_avma)
+			return group_add(c, callee, g->first, g->n, sink);
+	}
+	return false;
+}
+
+/* What a native frame has in its memory, and in registers that calls preserve; of the interrupted one in
+ * all. Without what it saves for its caller, which may be the loop, too. */
+struct content {
+	uint64_t words[NATIVE_BYTES_MAX / 8 + SW_REGS_MAX];
+	size_t n;
+};
+
+static void content_read(const struct sw_cursor *callee, uint64_t caller_sp_avma,
+			 struct content *ret)
+{
+	uint32_t kept = callee->exact_pc ? UINT32_MAX : sw_arch_preserved();
+	uint64_t sp = callee->regs.sp_avma, bytes = caller_sp_avma - sp - SAVED_BYTES;
+	ret->n = 0;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++)
+		if ((kept & UINT32_C(1) << i) && i != SW_ARCH_SP && i != SW_ARCH_RA &&
+		    sw_regs_get(&callee->regs, i, &ret->words[ret->n]))
+			ret->n++;
+	bytes &= -UINT64_C(8);
+	if (caller_sp_avma > sp + SAVED_BYTES && bytes <= NATIVE_BYTES_MAX &&
+	    sw_memory_read(callee->memory, sp, ret->words + ret->n, (size_t) bytes))
+		ret->n += (size_t) bytes / 8;
+}
+
+static bool content_has(const struct content *content, uint64_t avma)
+{
+	for (size_t i = 0; i < content->n; i++)
+		if (content->words[i] == avma)
+			return true;
+	return false;
+}
+
+static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
+		       uint64_t caller_sp_avma, struct sw_frame_sink *sink)
+{
+	struct content content;
+	size_t next = c->next;
+	if (next >= c->chain.n_frames)
+		return false;
+	uint64_t avma = c->chain.frames[next].avma;
+	content_read(callee, caller_sp_avma, &content);
+	if (!content_has(&content, avma) || !group_add(c, callee, next, 1, sink))
+		return false;
+	c->next++;
+	return true;
+}
+
+bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
+		       uint64_t caller_sp_avma, struct sw_frame_sink *sink)
+{
+	if (!c->usable || callee->place == NULL || callee->place->module != c->at.place->module)
+		return false;
+	if (c->thread != callee->thread)
+		thread_begin(c, callee);
+	if (c->chain.n_groups == 0)
+		return false; /* a thread that the interpreter does not know */
+	uint64_t svma = callee->lookup_avma - c->at.place->bias;
+	enum sw_cpython_function what = sw_cpython_function(c->functions, svma);
+	if (what == SW_CPYTHON_LOOP || what == SW_CPYTHON_UNNAMED || what == SW_CPYTHON_GLUE) {
+		bool by_address = c->at.layout.pairing != SW_CPYTHON_BY_CONTENT;
+		bool ours = by_address                ? by_anchor(c, callee, caller_sp_avma, sink)
+			    : what == SW_CPYTHON_LOOP ? by_content(c, callee, caller_sp_avma, sink)
+						      : false;
+		c->in_loop |= ours;
+		if (ours)
+			return true;
+	}
+	/* What has no name says nothing between two activations of the loop, nor below them; before the
+	 * first it may be what the program waits in. */
+	return what == SW_CPYTHON_GLUE || (what == SW_CPYTHON_UNNAMED && c->in_loop);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_FRAMES_H
+#define SW_CPYTHON_FRAMES_H
+
+#include "runtimes/cpython/cpython.h"
+#include "unwind/runtime.h"
+
+/* Finds the thread states. False: no memory. */
+bool sw_cpython_threads_read(struct sw_cpython *c);
+
+/* As sw_runtime_ops.frames. */
+bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
+		       uint64_t caller_sp_avma, struct sw_frame_sink *sink);
+
+#endif

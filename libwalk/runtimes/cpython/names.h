@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_NAMES_H
+#define SW_CPYTHON_NAMES_H
+
+#include "runtimes/cpython/cpython.h"
+
+/* As sw_runtime_ops.names. */
+int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame,
+		     struct sw_description *ret);
+
+/* As sw_runtime_ops.thread. */
+bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread,
+			    struct sw_thread_note *ret);
+
+#endif

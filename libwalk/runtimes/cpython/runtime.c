@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Python: the functions that CPython's loop executes, without any help of the process.
+ *
+ *	find       which module is an interpreter, of what version; layout: its structures
+ *	chain      thread state -> frames, in groups of what one activation of the loop executes
+ *	frames     which group belongs to which native frame; functions: which of them are glue
+ *	code       code objects and strings; lines; names: what is told of a frame
+ *	window     what is copied while nothing changes
+ */
+#include "runtimes/cpython/runtime.h"
+#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/frames.h"
+#include "runtimes/cpython/functions.h"
+#include "runtimes/cpython/names.h"
+#include "runtimes/cpython/window.h"
+#include "snapshot/module.h"
+
+#include <inttypes.h>
+#include <snapwalk/error.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void cpython_close(void *state)
+{
+	struct sw_cpython *c = state;
+	if (c == NULL)
+		return;
+	sw_map64_deinit(&c->by_spot);
+	sw_map64_deinit(&c->named);
+	sw_arena_deinit(&c->arena);
+	free(c->threads);
+	free(c->chain.frames);
+	free(c->chain.groups);
+	free(c->spots);
+	free(c);
+}
+
+static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	struct sw_cpython *c = calloc(1, sizeof(*c));
+	(void) found; /* all that was copied is in the snapshot */
+	if (c == NULL)
+		return -SW_E_NOMEM;
+	c->snap = snap;
+	c->source.snap = snap;
+	c->memory = sw_snapshot_memory(&c->source);
+	if (!sw_cpython_find(snap, c->memory, &c->at)) {
+		cpython_close(c);
+		return 0;
+	}
+	c->usable = c->at.missing == NULL;
+	if (c->usable) {
+		c->functions = sw_cpython_functions(c->at.place->module);
+		if (!sw_cpython_threads_read(c)) {
+			cpython_close(c);
+			return -SW_E_NOMEM;
+		}
+	}
+	*ret_state = c;
+	return 0;
+}
+
+static bool cpython_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+			   struct sw_frame_sink *sink)
+{
+	return sw_cpython_frames(state, callee, caller_sp_avma, sink);
+}
+
+static int cpython_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	return sw_cpython_names(state, frame, ret);
+}
+
+static bool cpython_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+{
+	return sw_cpython_thread_note(state, thread, ret);
+}
+
+static size_t cpython_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	const struct sw_cpython *c = state;
+	if (max == 0)
+		return 0;
+	*ret = (struct sw_runtime){.name = "cpython", .entries = -1};
+	(void) snprintf(ret->version, sizeof(ret->version), "%s", c->at.version); /* fits */
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(c->at.place->module)); /* cut to fit */
+	if (c->at.problem != NULL)
+		(void) snprintf(ret->problem, sizeof(ret->problem), "%s", c->at.problem);
+	else if (!c->usable)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"%s could not be found: its functions have no names",
+				c->at.missing);
+	return 1;
+}
+
+static void cpython_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+			    struct sw_text *text)
+{
+	const struct sw_cpython *c = state;
+	const struct sw_place *place = c->at.place;
+	(void) snap;
+	if (!c->usable || avma < place->start_avma || avma >= place->end_avma)
+		return;
+	switch (sw_cpython_function(c->functions, avma - place->bias)) {
+	case SW_CPYTHON_LOOP:
+		sw_text_printf(text, "cpython: the loop of the interpreter, %s\n", c->at.version);
+		break;
+	case SW_CPYTHON_GLUE:
+		sw_text_printf(text, "cpython: calls and starts functions, %s\n", c->at.version);
+		break;
+	case SW_CPYTHON_OTHER:
+	case SW_CPYTHON_UNNAMED: break;
+	}
+}
+
+const struct sw_runtime_ops sw_runtime_cpython = {
+	.name = "cpython",
+	.kind = "cpython",
+	.trust = SW_TRUST_RUNTIME,
+	.weak_trust = SW_TRUST_RUNTIME,
+	.kinds = SW_CODE_ELF,
+	.probe = sw_cpython_probe,
+	.before = sw_cpython_before,
+	.in_window = sw_cpython_in_window,
+	.open = cpython_open,
+	.close = cpython_close,
+	.frames = cpython_frames,
+	.names = cpython_names,
+	.thread = cpython_thread,
+	.identify = cpython_identify,
+	.explain = cpython_explain,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A CPython whose structures anybody wrote. The first byte says the version; what follows is laid over a
+ * small one that is right, in pieces: u16 offset / 4 | u8 length | bytes. Then its threads' frames are
+ * paired with native ones all over the stack, and named. The rest is also taken for a table of lines.
+ */
+#include "cpython_world.h"
+
+#include "bytes.h"
+#include "runtimes/cpython/frames.h"
+#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/names.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void lay_over(struct cpython_world *w, const uint8_t *data, size_t size)
+{
+	struct sw_bytes b = {data, size}, piece;
+	uint16_t offset;
+	uint8_t length;
+	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
+	     at += 3 + length) {
+		size_t to = (size_t) offset * 4 % sizeof(w->data);
+		if (!sw_bytes_sub(b, at + 3, length, &piece))
+			return;
+		if (length > sizeof(w->data) - to)
+			length = (uint8_t) (sizeof(w->data) - to);
+		memcpy(w->data + to, piece.data, length);
+	}
+}
+
+struct names {
+	struct sw_frame_sink sink;
+	struct sw_cpython *c;
+	size_t left;
+};
+
+static bool name(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
+{
+	static struct sw_description d;
+	struct names *n = (struct names *) sink;
+	struct sw_frame frame = {.pc_avma = address_avma, .cookie = cookie};
+	(void) sw_cpython_names(n->c, &frame, &d);
+	return n->left-- > 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct cpython_world w;
+	struct sw_thread thread = {.tid = 1, .fs_base = WORLD_ID};
+	struct sw_thread_note note;
+	if (size == 0)
+		return 0;
+	unsigned minor = 8 + data[0] % 7;
+	cpython_world_init(&w, minor);
+	lay_over(&w, data + 1, size - 1);
+	if (minor >= 13)
+		w.c.usable = sw_cpython_layout_read(w.c.memory, WORLD_RUNTIME, minor,
+						    &w.c.at.layout, &w.c.at.missing);
+	if (w.c.usable && sw_cpython_threads_read(&w.c)) {
+		for (uint64_t sp = WORLD_STACK; sp < WORLD_STACK + 0x400; sp += 0x100) {
+			struct names names = {.sink.add = name, .c = &w.c, .left = 64};
+			struct sw_cursor cursor = {.snap = &w.snap,
+						   .thread = &thread,
+						   .memory = w.c.memory,
+						   .place = &w.place,
+						   .regs = {.sp_avma = sp}};
+			(void) sw_cpython_frames(&w.c, &cursor, sp + 0x100, &names.sink);
+		}
+		(void) sw_cpython_thread_note(&w.c, &thread, &note);
+	}
+	for (int64_t offset = -2; offset < 300; offset += 7)
+		(void) sw_cpython_line(minor, (struct sw_bytes){data + 1, size - 1}, 1, offset);
+	cpython_world_deinit(&w);
+	return 0;
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Python on CPython: blocked threads against the interpreter's own view, and stops anywhere in busy code.
+
+Looks at every CPython of this machine: Debian's, and those of pyenv. SNAPWALK_PYTHON_STOPS sets how many
+stops of the busy program there are with each (200), SNAPWALK_PYTHONS which (a word of their versions).
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+from harness import TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_until
+
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python")
+BUSY, BLOCKED = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in ("busy.py", "blocked.py"))
+STOPS = int(os.environ.get("SNAPWALK_PYTHON_STOPS", "200"))
+GUESSES = {"scan", "scan_verified", "frame_pointer"}
+LOOP = "_PyEval_EvalFrameDefault"
+CONNECTIONS = 5
+
+# Who calls whom in busy.py; what is not here is called by the standard library.
+CALLERS = {
+    "f6": {"f5", "Callable.__init__", "Callable.__call__", "Callable.__lt__"},
+    "Callable.__init__": {"f5"}, "Callable.__call__": {"f5"}, "Callable.__lt__": {"f5"},
+    "f5": {"f4.<locals>.inner"}, "f4.<locals>.inner": {"f4"}, "f4": {"generate", "more"},
+    "more": {"generate"}, "generate": {"f3"}, "f3": {"f2", "f2.<locals>.<listcomp>"},
+    "f2.<locals>.<listcomp>": {"f2"}, "f2": {"f1"}, "f1": {"descend"}, "descend": {"descend", "run"},
+    "run": {"main", "Thread.run"}, "main": {"<module>"}, "Thread.run": {"Thread._bootstrap_inner"},
+    "Thread._bootstrap_inner": {"Thread._bootstrap"}, "<module>": {None}, "Thread._bootstrap": {None},
+}
+CALLS = {  # what the line of a call has in it, where it is not the called function's name
+    "Callable.__init__": "Callable(", "Callable.__call__": "Callable(n)(n)", "Callable.__lt__": "sorted(",
+    "f2.<locals>.<listcomp>": "for m in", "f4.<locals>.inner": "inner(", "<module>": "",
+}
+
+
+def interpreters():
+    """{version: path} of what is installed."""
+    found = {}
+    paths = glob.glob("/usr/bin/python3.[0-9]*") + glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.[0-9]*"))
+    for path in sorted(paths):
+        if not re.search(r"/python3\.\d+$", path):
+            continue
+        version = subprocess.run([path, "-c", "import platform; print(platform.python_version())"],
+                                 capture_output=True, text=True).stdout.strip()
+        if os.environ.get("SNAPWALK_PYTHONS", "") in version:
+            found[version] = path
+    return found
+
+
+def minor(version):
+    return int(version.split(".")[1])
+
+
+def python_frames(stack):
+    return [f for f in stack["frames"] if f["kind"] == "cpython"]
+
+
+def text_of(stack):
+    return "\n".join([f"{stack['end']}: {stack['why']}"] + [
+        f"{f['pc']} {f['function']} {f['file']}:{f['line']} {f['kind']} {f['by']} {f['trust']}"
+        f"{' internal' if f.get('internal') else ''}" for f in stack["frames"]])
+
+
+def wrong_in_stack(stack):
+    """What must hold for every stack of a thread of Python; None when all does."""
+    frames = [f for f in stack["frames"] if not f["inlined"]]
+    if stack["end"] != "complete":
+        return f"{stack['end']}: {stack['why']}"
+    if any(f["trust"] in GUESSES for f in frames):
+        return "a guess"
+    if any(f.get("live_read") or f.get("may_miss") for f in frames):
+        return "a doubt"
+    if any(f["function"] is None for f in frames if f["kind"] == "cpython"):
+        return "a frame without a name"
+    # An activation of the loop that is being entered or left, before all others, has no frame of its own.
+    loops = [i for i, f in enumerate(frames) if (f["function"] or "").split(".")[0] == LOOP]
+    first = next((i for i, f in enumerate(frames) if f["kind"] == "cpython"), None)
+    for i in loops:
+        if not frames[i].get("internal") and (first is None or i > first):
+            return f"the loop at {i} has no frames"
+    return None
+
+
+def without_scopes(name):
+    """As versions before 3.11 call it."""
+    return name.rpartition(".")[2]
+
+
+def wrong_in_chain(stack, version, source):
+    wrong = wrong_in_stack(stack)
+    if wrong is not None:
+        return wrong
+    frames = python_frames(stack)
+    names = [f["function"] for f in frames]
+    if not frames:
+        return "no Python frames"
+    callers = CALLERS
+    if minor(version) <= 10:
+        callers = {}
+        for name, allowed in CALLERS.items():
+            callers.setdefault(without_scopes(name), set()).update(c and without_scopes(c) for c in allowed)
+    for i, name in enumerate(names):
+        caller = names[i + 1] if i + 1 < len(names) else None
+        if name not in callers:
+            return f"{name}: not of the program"
+        if caller not in callers[name]:
+            return f"{name} called by {caller}"
+        if caller is None or frames[i + 1]["file"] != BUSY:
+            continue
+        line = source[frames[i + 1]["line"] - 1] if frames[i + 1]["line"] else ""
+        wanted = [text for called, text in CALLS.items() if name in (called, without_scopes(called))]
+        if not any(text in line for text in wanted or [name]):
+            return f"{caller} calls {name} at {frames[i + 1]['line']}: {line!r}"
+    return None
+
+
+def check_busy(tap, version, path):
+    with open(BUSY) as text:
+        source = text.read().splitlines()
+    wrong, threads, empty = [], 0, 0
+    with Target("python", BUSY, 3, path=path) as target:
+        driver = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(target.pid), str(STOPS)],
+                                  stdout=subprocess.PIPE, text=True)
+        dumps = 0
+        for line in driver.stdout:
+            dumps += 1
+            report = json.loads(line)
+            for stack in report["stacks"]:
+                threads += len(stack["threads"])
+                what = wrong_in_chain(stack, version, source)
+                if what is not None:
+                    wrong.append(f"{what}\n{text_of(stack)}")
+                first = stack["frames"][0]
+                empty += first["function"] == LOOP and not first.get("internal")
+        tap.equal((driver.wait(), dumps), (0, STOPS), f"{version}: {STOPS} dumps of the busy program")
+    tap.check(threads == 3 * STOPS, f"{version}: of all threads", threads)
+    tap.check(not wrong, f"{version}: {threads} stacks: complete, the chain and its lines in each "
+              f"({empty} entered or left a function)", f"{len(wrong)} are not\n" + "\n".join(wrong[:3]))
+
+
+def ours(report, tid):
+    stack = stack_of(report, tid)
+    return stack and [[f["function"], f["file"], f["line"]] for f in python_frames(stack)]
+
+
+def check_blocked(tap, version, path):
+    with Target("python", BLOCKED, path=path) as target:
+        port = next((line.split()[1] for line in target.lines if line.startswith("port")), None)
+        port = port or target.readline().split()[1]
+        sockets = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(CONNECTIONS)]
+        theirs, report = {}, None
+
+        def alike():
+            nonlocal theirs, report
+            target.send("")
+            theirs = {int(tid): chain for tid, chain in json.loads(target.readline()).items()}
+            report = patient_dump(target.pid, "--depth", 8192)
+            return len(theirs) >= 15 + CONNECTIONS and all(
+                ours(report, tid) == chain for tid, chain in theirs.items())
+        try:
+            wait_until(alike, "the same frames")  # until all have come to where they wait
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        for tid, chain in sorted(theirs.items()):
+            name = f"{version}: {chain[-1 if len(chain) < 4 else -4][0]}: {len(chain)} frames"
+            tap.equal(ours(report, tid), chain, f"{name} as the interpreter says")
+            tap.equal(wrong_in_stack(stack_of(report, tid)), None, f"{name}: complete, nothing guessed")
+        tap.check(len(theirs) >= 15 + CONNECTIONS, f"{version}: {len(theirs)} threads to compare")
+        order_is(tap, version, report, theirs)
+        found = [r for r in report["process"]["runtimes"] if r["name"] == "cpython"]
+        tap.equal([r["version"] for r in found], [version if minor(version) > 10 else version.rpartition(".")[0]],
+                  f"{version}: recognised once, with its version")
+        notes = [t["managed"] for t in report["threads"] if t["tid"] in theirs]
+        tap.check(all(n and n["runtime"] == "cpython" for n in notes), f"{version}: its threads are known", notes)
+        text_is_short(tap, version, target.pid, theirs)
+        for each in sockets:
+            each.close()
+
+
+def order_is(tap, version, report, theirs):
+    """Native functions that the program calls, or that call it, stay where they are."""
+    tid = next(tid for tid, chain in theirs.items() if any(c[0].endswith("in_c_library") for c in chain))
+    names = [f["function"] for f in stack_of(report, tid)["frames"] if not f.get("internal")]
+    places = [next((i for i, name in enumerate(names) if re.search(wanted, name or "")), None)
+              for wanted in (r"^(\w+\.<locals>\.|in_c_library\.<locals>\.)?compare$", r"^(msort_with_tmp|__?qsort_r|qsort)",
+                             r"^in_c_library$", r"^(Thread\.)?run$", r"^(start_thread|clone3?|__clone3)$")]
+    tap.check(None not in places and places == sorted(places),
+              f"{version}: a function of C stands between those of Python", f"{places}\n" + "\n".join(map(str, names)))
+
+
+def text_is_short(tap, version, pid, theirs):
+    """The interpreter's own frames are in JSON and with -v only."""
+    text = snapwalk("dump", "--max-stop", "60000", "--timeout", "60000", pid).stdout
+    verbose = snapwalk("dump", "--max-stop", "60000", "--timeout", "60000", "-v", pid).stdout
+    tap.check(f"  {LOOP}" not in text and "frames of the interpreter (-v)" in text and "(python)" in text,
+              f"{version}: the text leaves the loop out", text[:4000])
+    tap.check(f"  {LOOP}" in verbose, f"{version}: but not with -v", verbose[:4000])
+
+
+def check_refused(tap, version, path):
+    with Target("python", BUSY, path=path) as target:
+        report = patient_dump(target.pid, status=(0, 3))
+        stack = stack_of(report, target.pid)
+        tap.equal(python_frames(stack), [], f"{version}: no frames")
+        tap.check(not any(f.get("internal") for f in stack["frames"]), f"{version}: nothing is called internal")
+        said = [w["message"] for w in report["warnings"] if "3.8" in w["message"]]
+        tap.check(said, f"{version}: says why", report["warnings"])
+
+
+def main():
+    tap = Tap()
+    found = interpreters()
+    tap.check(any(minor(version) >= 8 for version in found), "there is a CPython", shutil.which("python3"))
+    for version, path in found.items():
+        if minor(version) < 8:
+            tap.guard(check_refused, version, path)
+            continue
+        tap.guard(check_blocked, version, path)
+        tap.guard(check_busy, version, path)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CPYTHON_WORLD_H
+#define CPYTHON_WORLD_H
+
+#include "fake.h"
+#include "runtimes/cpython/cpython.h"
+
+/*
+ * A small CPython in one array, of any version: an interpreter with one thread, whose native stack has
+ * two activations of the loop. The outer one executes outer(), the inner one inner() and leaf(); all are
+ * in "/srv/app.py", and begin at line 10. Of versions up to 3.10 an activation executes one, and inner()
+ * is not there.
+ */
+enum {
+	WORLD = 0x100000, /* address of the array */
+	WORLD_BYTES = 0x4000,
+	WORLD_RUNTIME = WORLD,
+	WORLD_INTERP = WORLD + 0x800,
+	WORLD_THREAD = WORLD + 0xc00,
+	WORLD_FRAMES = WORLD + 0x1000, /* leaf, inner, outer: 0x80 each */
+	WORLD_CODES = WORLD + 0x1800,  /* likewise: 0x200 each */
+	WORLD_STRINGS = WORLD + 0x2000,
+	WORLD_CODE_TYPE = WORLD + 0x2f00,
+	WORLD_STACK = WORLD + 0x3000, /* native frames: inner loop 0x100, outer loop 0x100 */
+	WORLD_ID = 0x7f00aa00,        /* of the thread */
+	WORLD_OFFSET = 6,             /* of the instructions: the second line, 12 */
+};
+
+struct cpython_world {
+	_Alignas(8) uint8_t data[WORLD_BYTES];
+	struct fake_region region;
+	struct fake_memory fake;
+	struct sw_snapshot snap;
+	struct sw_module module;
+	struct sw_place place;
+	struct sw_cpython c;
+};
+
+void cpython_world_init(struct cpython_world *w, unsigned minor);
+void cpython_world_deinit(struct cpython_world *w);
+void cpython_world_u64(struct cpython_world *w, uint64_t avma, uint64_t value);
+static inline uint64_t cpython_world_frame(unsigned i)
+{
+	return WORLD_FRAMES + 0x80 * (uint64_t) i;
+}
+static inline uint64_t cpython_world_code(unsigned i)
+{
+	return WORLD_CODES + 0x200 * (uint64_t) i;
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/cpython: chains, pairing with native frames, names and lines over made structures. */
+#include "cpython_world.h"
+#include "arch/arch.h"
+#include "cleanup.h"
+#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/frames.h"
+#include "runtimes/cpython/functions.h"
+#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct cpython_world world;
+
+/* What frames() adds, as "name:line ...". */
+struct collected {
+	struct sw_frame_sink sink;
+	char text[256];
+};
+
+static bool collect(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
+{
+	struct collected *c = (struct collected *) sink;
+	struct sw_frame frame = {.pc_avma = address_avma, .cookie = cookie};
+	static struct sw_description d;
+	size_t n = strlen(c->text);
+	memset(&d, 0, sizeof(d));
+	if (!sw_cpython_names(&world.c, &frame, &d))
+		(void) snprintf(d.function, sizeof(d.function), "?");
+	else
+		assert_string_equal(d.file, "/srv/app.py");
+	(void) snprintf(c->text + n, sizeof(c->text) - n, "%s:%u ", d.function, d.line); /* fits */
+	return true;
+}
+
+static const struct sw_thread thread = {.tid = 1, .fs_base = WORLD_ID};
+
+static bool native_frame(uint64_t sp, uint64_t caller_sp, struct collected *ret)
+{
+	struct sw_cursor c = {.snap = &world.snap,
+			      .thread = &thread,
+			      .memory = world.c.memory,
+			      .place = &world.place,
+			      .regs = {.sp_avma = sp},
+			      .lookup_avma = 0x1234};
+	*ret = (struct collected){.sink.add = collect};
+	return sw_cpython_frames(&world.c, &c, caller_sp, &ret->sink);
+}
+
+static void begin(unsigned minor)
+{
+	cpython_world_init(&world, minor);
+	assert_true(world.c.usable);
+	assert_true(sw_cpython_threads_read(&world.c));
+	assert_int_equal(world.c.n_threads, 1);
+}
+
+/* Each native frame has the functions of its own activation, in their order; others have none. */
+static void test_pairing(void **state)
+{
+	(void) state;
+	for (unsigned minor = 11; minor <= 14; minor++) {
+		struct collected got;
+		begin(minor);
+		assert_false(native_frame(WORLD_STACK - 0x80, WORLD_STACK, &got)); /* a leaf in C */
+		assert_string_equal(got.text, "");
+		assert_true(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+		assert_string_equal(got.text, "leaf:12 inner:12 ");
+		/* without a symbol, between two activations: the interpreter's own */
+		assert_true(native_frame(WORLD_STACK + 0x100, WORLD_STACK + 0x100, &got));
+		assert_string_equal(got.text, "");
+		assert_true(native_frame(WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
+		assert_string_equal(got.text, "outer:12 ");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* Nothing is shown of an activation whose frames do not lead to its end, or to what comes after it. */
+static void test_broken_chain(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 11; minor <= 14; minor++) {
+		begin(minor);
+		cpython_world_u64(&world, cpython_world_frame(0) + world.c.at.layout.frame_previous,
+				  0);
+		assert_false(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+		assert_string_equal(got.text, "");
+		bool cframes = world.c.at.layout.pairing == SW_CPYTHON_BY_CFRAME;
+		assert_int_equal(native_frame(WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got),
+				 cframes);
+		assert_string_equal(got.text, cframes ? "outer:12 " : "");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A frame that leads to itself ends at the limit. */
+static void test_cycle(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		begin(minor);
+		cpython_world_u64(&world, cpython_world_frame(0) + world.c.at.layout.frame_previous,
+				  cpython_world_frame(0));
+		(void) native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got);
+		assert_true(world.c.chain.n_frames <= SW_CPYTHON_FRAMES_MAX);
+		assert_string_equal(got.text, "");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* What is no code object, or was freed, gives no name, and its activation no frames. */
+static void test_code_object(void **state)
+{
+	(void) state;
+	struct sw_cpython_code code;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		begin(minor);
+		uint64_t avma = cpython_world_code(0);
+		assert_true(sw_cpython_code_read(&world.c.at, world.c.memory, avma, &code));
+		assert_int_equal(code.first_line, 10);
+		cpython_world_u64(&world, avma, 0x7f0012345678); /* the next free one */
+		assert_false(sw_cpython_code_read(&world.c.at, world.c.memory, avma, &code));
+		cpython_world_u64(&world, avma, 1);
+		cpython_world_u64(&world, avma + 8, WORLD_CODE_TYPE + 8);
+		assert_false(sw_cpython_code_read(&world.c.at, world.c.memory, avma, &code));
+		assert_false(sw_cpython_code_read(&world.c.at, world.c.memory, avma + 4, &code));
+		assert_false(sw_cpython_code_read(&world.c.at, world.c.memory, 0, &code));
+		if (minor > 10) {
+			struct collected got;
+			assert_false(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+			assert_string_equal(got.text, "");
+		}
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A function that has not begun is not counted by the interpreter either; a generator is. */
+static void test_not_begun(void **state)
+{
+	(void) state;
+	struct collected got;
+	begin(12);
+	const struct sw_cpython_layout *l = &world.c.at.layout;
+	world.data[cpython_world_code(0) + l->code_traceable - WORLD] = WORLD_OFFSET / 2 + 1;
+	assert_true(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+	assert_string_equal(got.text, "inner:12 ");
+	world.data[cpython_world_frame(0) + l->frame_owner - WORLD] = 1;
+	world.c.thread = NULL;
+	assert_true(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+	assert_string_equal(got.text, "leaf:12 inner:12 ");
+	cpython_world_deinit(&world);
+}
+
+static void test_offsets_refused(void **state)
+{
+	(void) state;
+	struct sw_cpython_layout layout;
+	const char *missing;
+	begin(13);
+	struct sw_memory m = world.c.memory;
+	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 14, &layout, &missing));
+	assert_string_equal(missing, "its debug offsets");
+	cpython_world_u64(&world, WORLD_RUNTIME + 16, 1);
+	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
+	assert_string_equal(missing, "how a build without the GIL is read");
+	cpython_world_u64(&world, WORLD_RUNTIME + 16, 0);
+	cpython_world_u64(&world, WORLD_RUNTIME + 8 * 29, 1 << 20); /* frame.previous */
+	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
+	assert_false(sw_cpython_layout_read(m, WORLD + WORLD_BYTES, 13, &layout, &missing));
+	assert_false(sw_cpython_layout_of(7, &layout));
+	cpython_world_deinit(&world);
+}
+
+static void string_is(const void *characters, size_t n, unsigned width, bool ascii,
+		      const char *wanted)
+{
+	uint64_t avma = WORLD_STRINGS;
+	char text[16];
+	cpython_world_u64(&world, avma + 16, n);
+	cpython_world_u64(&world, avma + 32, width << 2 | 1 << 5 | (unsigned) ascii << 6);
+	memcpy(world.data + (avma - WORLD) +
+		       (ascii ? world.c.at.layout.string_ascii : world.c.at.layout.string_other),
+	       characters, n * width);
+	bool read = sw_cpython_string(&world.c.at, world.c.memory, avma, text, sizeof(text));
+	assert_int_equal(read, wanted != NULL);
+	if (wanted != NULL)
+		assert_string_equal(text, wanted);
+}
+
+static void test_strings(void **state)
+{
+	(void) state;
+	static const uint16_t two[] = {0x20ac, 'x'};
+	static const uint32_t four[] = {0x1f600, 'y'}, wrong[] = {0x110000};
+	begin(11);
+	string_is("name", 4, 1, true, "name");
+	string_is("\xe4h", 2, 1, false, "\xc3\xa4h");
+	string_is(two, 2, 2, false, "\xe2\x82\xacx");
+	string_is(four, 2, 4, false, "\xf0\x9f\x98\x80y");
+	string_is("0123456789abcdefgh", 18, 1, true, "0123456789abcde"); /* cut to fit */
+	string_is("0123456789abcd\xe4", 15, 1, false, "0123456789abcd"); /* at a character */
+	string_is(wrong, 1, 4, false, NULL);
+	string_is("x", 1, 3, true, NULL);
+	string_is("", 0, 1, true, NULL);
+	cpython_world_deinit(&world);
+}
+
+#define LINE(minor, table, offset) \
+	sw_cpython_line(minor, (struct sw_bytes){table, sizeof(table)}, 100, offset)
+
+static void test_lines(void **state)
+{
+	(void) state;
+	/* 3.8: Objects/lnotab_notes.txt: the pairs (0, 1), (6, 1), (44, 5), (255, 0), (45, -3) */
+	static const uint8_t increments[] = {0, 1, 6, 1, 44, 5, 255, 0, 45, 0xfd};
+	assert_int_equal(LINE(8, increments, -1), 100);
+	assert_int_equal(LINE(8, increments, 0), 101);
+	assert_int_equal(LINE(9, increments, 5), 101);
+	assert_int_equal(LINE(9, increments, 6), 102);
+	assert_int_equal(LINE(9, increments, 50), 107);
+	assert_int_equal(LINE(9, increments, 349), 107);
+	assert_int_equal(LINE(9, increments, 350), 104);
+	static const uint8_t ranges[] = {6, 1, 4, 0x80, 4, 0xff};
+	assert_int_equal(LINE(10, ranges, 5), 101);
+	assert_int_equal(LINE(10, ranges, 6), 0); /* has none */
+	assert_int_equal(LINE(10, ranges, 12), 100);
+	assert_int_equal(LINE(10, ranges, 14), 0);
+	static const uint8_t locations[] = {
+		0x80 | 13 << 3,     2,          /* one unit, line +1 */
+		0x80 | 11 << 3 | 1, 1, 2,       /* two units, line +1 */
+		0x80 | 15 << 3,                 /* one unit, none */
+		0x80 | 14 << 3,     3, 0, 1, 2, /* one unit, line -1 */
+		0x80 | 2 << 3,      7,          /* one unit, the same line */
+	};
+	assert_int_equal(LINE(11, locations, 0), 101);
+	assert_int_equal(LINE(11, locations, 4), 102);
+	assert_int_equal(LINE(12, locations, 6), 0);
+	assert_int_equal(LINE(12, locations, 8), 101);
+	assert_int_equal(LINE(13, locations, 10), 101);
+	assert_int_equal(LINE(13, locations, 12), 0);
+	static const uint8_t malformed[] = {0x12, 0x80 | 13 << 3, 0x7f, 0x7f};
+	assert_int_equal(LINE(13, malformed, 0), 0);
+}
+
+static void test_functions(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *name;
+		enum sw_cpython_function what;
+	} cases[] = {
+		{"_PyEval_EvalFrameDefault", SW_CPYTHON_LOOP},
+		{"_PyEval_EvalFrameDefault.cold", SW_CPYTHON_LOOP},
+		{"_TAIL_CALL_CALL", SW_CPYTHON_LOOP},
+		{"method_vectorcall", SW_CPYTHON_GLUE},
+		{"pymain_run_python.constprop.0", SW_CPYTHON_GLUE},
+		{"_PyObject_VectorcallTstate.lto_priv.7", SW_CPYTHON_GLUE},
+		{"list_sort_impl", SW_CPYTHON_OTHER},
+		{"take_gil", SW_CPYTHON_OTHER},
+		{"_PyEval_Vectors", SW_CPYTHON_OTHER},
+		{"call", SW_CPYTHON_OTHER},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
+		assert_int_equal(sw_cpython_function_named(cases[i].name), cases[i].what);
+}
+
+/* A thread is known by its own pointer; the holder of the lock is said. */
+static void test_thread(void **state)
+{
+	(void) state;
+	struct sw_thread_note note;
+	begin(11);
+	const struct sw_cpython_layout *l = &world.c.at.layout;
+	cpython_world_u64(&world, WORLD_THREAD + l->thread_number, 7);
+	assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+	assert_string_equal(note.runtime, "cpython");
+	assert_int_equal(note.id, 7);
+	assert_null(note.mode);
+	cpython_world_u64(&world, WORLD_RUNTIME + l->gil_locked, 1);
+	cpython_world_u64(&world, WORLD_RUNTIME + l->gil_holder, WORLD_THREAD);
+	assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+	assert_string_equal(note.mode, "holds_gil");
+	assert_false(sw_cpython_thread_note(&world.c, &(struct sw_thread){.fs_base = 1}, &note));
+	cpython_world_deinit(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pairing),   cmocka_unit_test(test_broken_chain),
+		cmocka_unit_test(test_cycle),     cmocka_unit_test(test_code_object),
+		cmocka_unit_test(test_not_begun), cmocka_unit_test(test_offsets_refused),
+		cmocka_unit_test(test_strings),   cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_thread),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
