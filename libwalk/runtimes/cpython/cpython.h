@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "map.h"
 #include "runtimes/cpython/chain.h"
+#include "snapshot/read.h"
 
 #include <snapwalk/walk.h>
 
