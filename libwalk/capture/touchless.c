@@ -134,7 +134,7 @@ static bool is_out_of_reach(const struct sw_window *w, size_t i)
 	if (t->before == 0)
 		return false;
 	const struct sw_iterate_record *record = &w->records[0][t->before - 1];
-	return record->traced != 0 || sw_iterate_state(record) == 'D';
+	return (record->traced != 0 && !t->asked) || sw_iterate_state(record) == 'D';
 }
 
 static bool to_be_stopped(const struct sw_window *w, size_t i, enum sw_next next)
@@ -175,6 +175,7 @@ static size_t tracees_list(struct sw_window *w, enum sw_next next, bool *ret_oth
 	*ret_others = false;
 	for (size_t i = 0; i < s->n; i++) {
 		bool stop = to_be_stopped(w, i, next);
+		w->threads[i].asked = stop;
 		tracee_again(&s->tracees[i], stop);
 		n += stop;
 		*ret_others |= !stop && !w->threads[i].taken && !is_left_out(&s->tracees[i]);

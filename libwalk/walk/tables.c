@@ -10,14 +10,16 @@
 #include "native/scan.h"
 #include "runtimes/clr/runtime.h"
 #include "runtimes/cpython/runtime.h"
+#include "runtimes/go/runtime.h"
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/known/runtime.h"
+#include "runtimes/v8/runtime.h"
 #include "runtimes/wine/runtime.h"
 #include "runtimes/wine/tables_unwinder.h"
 
 static const struct sw_runtime_ops *const runtimes[] = {
-	&sw_runtime_wine,    &sw_runtime_clr,   &sw_runtime_hotspot,
-	&sw_runtime_cpython, &sw_runtime_known, /* what nobody before it identifies */
+	&sw_runtime_wine, &sw_runtime_clr, &sw_runtime_hotspot, &sw_runtime_cpython,
+	&sw_runtime_go,   &sw_runtime_v8,  &sw_runtime_known, /* what nobody before it identifies */
 };
 
 static const struct sw_unwinder_ops *const unwinders[] = {

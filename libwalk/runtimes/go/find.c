@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/go/find.h"
+#include "snapshot/module.h"
+
+#include <string.h>
+
+enum {
+	/* The heap's first arena is at the first of 0xc0 << 32, 1 << 40 | 0xc0 << 32 ... that is free:
+	 * go1.18 to go1.26 src/runtime/malloc.go, mallocinit(). */
+	HINTS_MAX = 128,
+};
+
+static const char slot_key; /* of what is kept with a module */
+
+static bool has_heap(const struct sw_snapshot *snap)
+{
+	for (uint64_t i = 0; i < HINTS_MAX; i++) {
+		const struct sw_map *map = sw_snapshot_map(snap, i << 40 | UINT64_C(0xc0) << 32);
+		if (map != NULL && map->path[0] != '/')
+			return true;
+	}
+	return false;
+}
+
+bool sw_go_probe(const struct sw_snapshot *snap)
+{
+	if (has_heap(snap))
+		return true;
+	/* Since 1.26 the heap is anywhere; a library's memory has a name where the kernel keeps names. */
+	for (size_t i = 0; i < snap->n_maps; i++)
+		if (strncmp(snap->maps[i].path, "[anon: Go:", 10) == 0)
+			return true;
+	const char *exe = snap->process.exe;
+	for (size_t i = 0; i < snap->n_places; i++) {
+		struct sw_module *module = snap->places[i].module;
+		if (sw_module_kind(module) != SW_MODULE_ELF ||
+		    (exe != NULL && exe[0] != '\0' && strcmp(sw_module_path(module), exe) != 0))
+			continue;
+		const struct sw_elf *elf = sw_module_elf(module);
+		return elf != NULL && elf->n_sections > 0 && sw_go_image_marked(elf);
+	}
+	return false;
+}
+
+/* What is kept with a module that was looked at. */
+struct kept {
+	bool is_go;
+	struct sw_go_image image;
+};
+
+static const struct kept *module_look(struct sw_module *module)
+{
+	void **slot = sw_slots_get(&module->slots, &slot_key, free);
+	if (slot == NULL)
+		return NULL;
+	if (*slot == NULL) {
+		struct kept *k = calloc(1, sizeof(*k));
+		const struct sw_elf *elf = sw_module_elf(module);
+		if (k != NULL)
+			k->is_go = elf != NULL && sw_go_image_read(elf, &k->image);
+		*slot = k;
+	}
+	return *slot;
+}
+
+void sw_go_find(const struct sw_snapshot *snap, struct sw_go_modules *ret)
+{
+	ret->n = 0;
+	for (size_t i = 0; i < snap->n_places && ret->n < SW_GO_MODULES_MAX; i++) {
+		struct sw_place *place = &snap->places[i];
+		if (sw_module_kind(place->module) != SW_MODULE_ELF)
+			continue;
+		const struct kept *k = module_look(place->module);
+		if (k != NULL && k->is_go && sw_place_resolve(place, snap))
+			ret->all[ret->n++] =
+				(struct sw_go_module){.place = place, .image = k->image};
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_GO_IMAGE_H
+#define SW_GO_IMAGE_H
+
+#include "formats/elf_file.h"
+#include "runtimes/go/pclntab.h"
+
+/* How code of a program finds its goroutine: by a word of the thread's static TLS. */
+enum sw_go_tls {
+	SW_GO_TLS_NONE,   /* not found */
+	SW_GO_TLS_OFFSET, /* at fs base + tls_value */
+	SW_GO_TLS_SLOT,   /* at fs base + the word at svma tls_value, which ld.so fills */
+};
+
+/* What the file of a Go program or library says, without the process. */
+struct sw_go_image {
+	struct sw_go_pclntab table;   /* over the file's bytes */
+	uint64_t text_svma, end_svma; /* of Go code: [text, end) */
+	uint64_t gofunc_svma;         /* what funcdata is counted from; 0: not found */
+	enum sw_go_tls tls;
+	int64_t tls_value;
+	uint64_t gsignal_off; /* in m; 0: not found */
+	char version[64];     /* "1.19.8"; "" when it is not written */
+};
+
+/* Whether the names of its sections say that it has Go code, or it has none: a look at their headers. */
+bool sw_go_image_marked(const struct sw_elf *elf);
+
+/* False when the file has no Go code, or of a version that is not known. */
+bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret);
+
+/* The function that has the code. */
+bool sw_go_image_func(const struct sw_go_image *image, uint64_t svma, struct sw_go_func *ret);
+
+#endif

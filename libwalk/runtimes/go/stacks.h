@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_GO_STACKS_H
+#define SW_GO_STACKS_H
+
+#include "runtimes/go/go.h"
+
+/*
+ * The words of g and m that tell where a thread's stacks are: the same in all versions, but for what
+ * gsignal_off moves. Source: go1.19.8 and go1.26 src/runtime/runtime2.go.
+ */
+enum {
+	SW_GO_G_WORDS = 9,  /* of g, up to sched.pc */
+	SW_GO_M_WORDS = 27, /* of m, up to curg */
+};
+
+/* Where the thread keeps its goroutine; false when that is not known. */
+bool sw_go_tls_slot(const struct sw_go_module *module, struct sw_memory memory, uint64_t fs_base,
+		    uint64_t *ret_avma);
+
+struct sw_go_stack sw_go_g_parse(uint64_t g_avma, const uint64_t *words);
+
+/* The g that an m has: its own and those of signals and of the goroutine; 0: none. */
+struct sw_go_m {
+	uint64_t g0_avma, gsignal_avma, curg_avma;
+};
+struct sw_go_m sw_go_m_parse(const struct sw_go_module *module, const uint64_t *words);
+
+/* Whether they belong together: believed then. */
+bool sw_go_thread_check(struct sw_go_thread *thread);
+
+/* All of it, by the word at slot_avma. */
+bool sw_go_thread_read(const struct sw_go_module *module, struct sw_memory memory,
+		       uint64_t slot_avma, struct sw_go_thread *ret);
+
+#endif

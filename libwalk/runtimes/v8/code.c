@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Address -> Code, by what stands before its instructions, which begin at multiples of 64:
+ *
+ *	10.2        Code object of 128 bytes, instructions
+ *	11.3 on     instruction stream: map, Code, ... instructions; Code says where they begin
+ *
+ * Positions: pairs of numbers, deltas of the address and of the position; the position has bits 1-30 for
+ * that in the source (+ 1), from 31 on for the inlined call (+ 1), whose own position is in a table.
+ * Source: src/objects/code.h, instruction-stream.h, deoptimization-data.h, src/codegen/
+ * source-position-table.cc, source-position.h of V8 10.2 to 14.6.
+ */
+#include "runtimes/v8/code.h"
+#include "runtimes/v8/insn.h"
+
+#include <string.h>
+
+enum {
+	ALIGN = 64,
+	CHUNK = 4096,
+	HEADER = 128, /* bytes before instructions that are looked at */
+	KIND_MASK = 15,
+	DATA = 16, /* of arrays */
+	WRAPPED_SHARED = 8,
+	TABLE_STEPS_MAX = 65536,
+	CALL_SPAN_MAX = 512, /* bytes between a position and the end of its call */
+};
+
+static bool code_at(struct sw_v8_heap heap, uint64_t object, uint64_t start, uint64_t pc,
+		    struct sw_v8_code *ret)
+{
+	const struct sw_v8_layout *at = heap.at;
+	uint32_t size, flags;
+	uint64_t said = start;
+	if (!sw_v8_has_type(heap, object, at->type_code) ||
+	    (at->code_start >= 0 && !sw_v8_word(heap, object, at->code_start, &said)) ||
+	    said != start || !sw_v8_u32(heap, object, at->code_size, &size) ||
+	    size > SW_V8_CODE_MAX || pc - start > size ||
+	    !sw_v8_u32(heap, object, at->code_flags, &flags))
+		return false;
+	int32_t kind = (int32_t) (flags & KIND_MASK) - at->kind_baseline;
+	*ret = (struct sw_v8_code){.object = object,
+				   .start_avma = start,
+				   .end_avma = start + size,
+				   .kind = kind < 0 || kind > 2
+						   ? SW_V8_OTHER_CODE
+						   : SW_V8_BASELINE + (enum sw_v8_kind) kind};
+	return true;
+}
+
+static bool start_try(struct sw_v8_heap heap, const uint8_t *header, uint64_t start, uint64_t pc,
+		      struct sw_v8_code *ret)
+{
+	uint64_t word, object = start - HEADER + 1;
+	size_t off = heap.at->header_code < 0 ? 0 : HEADER - (size_t) heap.at->header_code;
+	memcpy(&word, header + off, sizeof(word));
+	if (!sw_v8_is_object(word))
+		return false;
+	if (heap.at->header_code >= 0)
+		object = word;
+	return code_at(heap, object, start, pc, ret);
+}
+
+bool sw_v8_code_find_near(struct sw_v8_heap heap, uint64_t pc, uint64_t bytes_max,
+			  struct sw_v8_code *ret)
+{
+	uint8_t bytes[CHUNK + HEADER];
+	/* pc may be behind the last instruction, where the next piece begins. */
+	uint64_t start = (pc - 1) & -(uint64_t) ALIGN, low = start + ALIGN;
+	for (size_t n = 0; n < bytes_max / ALIGN && start >= HEADER + CHUNK; n++, start -= ALIGN) {
+		if (start < low) {
+			low = (start & -(uint64_t) CHUNK);
+			if (!sw_memory_read(heap.memory, low - HEADER, bytes, sizeof(bytes)) &&
+			    !sw_memory_read(heap.memory, low, bytes + HEADER, CHUNK))
+				return false;
+		}
+		if (start_try(heap, bytes + (start - low), start, pc, ret))
+			return true;
+	}
+	return false;
+}
+
+bool sw_v8_code_is(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	struct sw_v8_code now;
+	return code_at(heap, code->object, code->start_avma, code->start_avma, &now) &&
+	       now.end_avma == code->end_avma && now.kind == code->kind;
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+static bool element(struct sw_v8_heap heap, uint64_t array, int32_t index, uint64_t *ret)
+{
+	uint64_t avma;
+	uint32_t n;
+	return index >= 0 && sw_v8_array(heap, array, &avma, &n) && (uint32_t) index < n &&
+	       sw_memory_u64(heap.memory, avma + 8 * (uint64_t) index, ret);
+}
+
+/* A SharedFunctionInfo, or what stands for one where objects of that kind may not be. */
+static bool shared_take(struct sw_v8_heap heap, uint64_t word, uint64_t *ret)
+{
+	if ((word & 3) == 3) /* a weak one */
+		word -= 2;
+	if (heap.at->type_wrapper != SW_V8_NONE &&
+	    sw_v8_has_type(heap, word, heap.at->type_wrapper) &&
+	    !sw_v8_word(heap, word, WRAPPED_SHARED, &word))
+		return false;
+	if (!sw_v8_has_type(heap, word, heap.at->type_shared))
+		return false;
+	*ret = word;
+	return true;
+}
+
+static bool deopt_data(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t *ret)
+{
+	return code->kind >= SW_V8_MAGLEV &&
+	       sw_v8_word(heap, code->object, heap.at->code_deopt, ret);
+}
+
+bool sw_v8_code_shared(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t *ret)
+{
+	uint64_t data, word;
+	return deopt_data(heap, code, &data) && element(heap, data, heap.at->deopt_shared, &word) &&
+	       shared_take(heap, word, ret);
+}
+
+uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	enum { BEHIND_LITERALS = 2 };
+	uint64_t data, word;
+	return deopt_data(heap, code, &data) &&
+			       element(heap, data, heap.at->deopt_literals + BEHIND_LITERALS,
+				       &word) &&
+			       sw_v8_is_smi(word) && sw_v8_smi(word) > 0
+		       ? (uint64_t) sw_v8_smi(word)
+		       : 0;
+}
+
+/* Calls that were inlined: where from, and which function. */
+struct inlined {
+	uint64_t positions_avma, literals;
+	uint32_t n;
+};
+
+static bool inlined_open(struct sw_v8_heap heap, const struct sw_v8_code *code, struct inlined *ret)
+{
+	uint64_t data, positions;
+	uint32_t bytes;
+	if (!deopt_data(heap, code, &data) ||
+	    !element(heap, data, heap.at->deopt_positions, &positions) ||
+	    !element(heap, data, heap.at->deopt_literals, &ret->literals) ||
+	    !sw_v8_array(heap, positions, &ret->positions_avma, &bytes) || bytes % 16 != 0 ||
+	    bytes / 16 > SW_V8_POSITIONS_MAX)
+		return false;
+	ret->n = bytes / 16;
+	return true;
+}
+
+static bool inlined_call(struct sw_v8_heap heap, const struct inlined *inlined, uint32_t i,
+			 uint64_t *ret_position, uint64_t *ret_shared)
+{
+	uint64_t words[2], literal;
+	return i < inlined->n &&
+	       sw_memory_read(heap.memory, inlined->positions_avma + 16 * (uint64_t) i, words,
+			      sizeof(words)) &&
+	       (*ret_position = words[0], true) &&
+	       element(heap, inlined->literals, (int32_t) (uint32_t) words[1], &literal) &&
+	       shared_take(heap, literal, ret_shared);
+}
+
+bool sw_v8_code_has_inlined(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	struct inlined inlined;
+	return !inlined_open(heap, code, &inlined) || inlined.n > 0;
+}
+
+/* A table of positions that is gone through. */
+struct table {
+	struct sw_v8_heap heap;
+	uint64_t avma, end_avma;
+	uint8_t bytes[256];
+	uint64_t bytes_avma;
+	size_t n_bytes;
+	int64_t code, position; /* of the entry; code -1: before the first one */
+};
+
+static bool table_open(struct sw_v8_heap heap, uint64_t array, struct table *ret)
+{
+	uint32_t n;
+	ret->heap = heap;
+	ret->n_bytes = 0;
+	ret->code = -1;
+	ret->position = 0;
+	if (!sw_v8_array(heap, array, &ret->avma, &n) || n > SW_V8_TABLE_MAX)
+		return false;
+	ret->end_avma = ret->avma + n;
+	return true;
+}
+
+static bool table_byte(struct table *t, uint8_t *ret)
+{
+	if (t->avma >= t->end_avma)
+		return false;
+	if (t->n_bytes == 0 || t->avma - t->bytes_avma >= t->n_bytes) {
+		size_t n = sizeof(t->bytes);
+		if (n > t->end_avma - t->avma)
+			n = (size_t) (t->end_avma - t->avma);
+		if (!sw_memory_read(t->heap.memory, t->avma, t->bytes, n))
+			return false;
+		t->bytes_avma = t->avma;
+		t->n_bytes = n;
+	}
+	*ret = t->bytes[t->avma++ - t->bytes_avma];
+	return true;
+}
+
+static bool table_unsigned(struct table *t, uint64_t *ret)
+{
+	uint64_t value = 0;
+	uint8_t byte;
+	unsigned shift = 0;
+	do {
+		if (shift > 63 || !table_byte(t, &byte))
+			return false;
+		value |= (uint64_t) (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	*ret = value;
+	return true;
+}
+
+static int64_t with_sign(uint64_t value)
+{
+	return (int64_t) (value >> 1) ^ -(int64_t) (value & 1);
+}
+
+static bool table_next(struct table *t)
+{
+	uint64_t code, position;
+	if (!table_unsigned(t, &code) || !table_unsigned(t, &position))
+		return false;
+	/* The sign, or the flags, tell statements from expressions. */
+	int64_t delta = with_sign(code);
+	if (t->heap.at->positions_flagged)
+		delta = (int64_t) (code >> 2);
+	else if (delta < 0)
+		delta = -(delta + 1);
+	t->code += t->code < 0 ? delta + 1 : delta;
+	t->position = (int64_t) ((uint64_t) t->position + (uint64_t) with_sign(position));
+	return true;
+}
+
+/* The last entry that is not behind offset. */
+static bool table_find(struct sw_v8_heap heap, uint64_t array, int64_t offset, int64_t *ret_code,
+		       uint64_t *ret_position)
+{
+	struct table t;
+	bool found = false;
+	if (!table_open(heap, array, &t))
+		return false;
+	for (size_t n = 0; n < TABLE_STEPS_MAX && table_next(&t) && t.code <= offset; n++) {
+		*ret_code = t.code;
+		*ret_position = (uint64_t) t.position;
+		found = true;
+	}
+	return found;
+}
+
+static int32_t in_source(uint64_t position)
+{
+	return position & 1 ? -1 : (int32_t) (position >> 1 & ((1U << 30) - 1)) - 1;
+}
+
+static uint32_t inlined_id(uint64_t position)
+{
+	return (uint32_t) (position >> 31 & 0xffff);
+}
+
+/*
+ * Not every call has an entry of its own. What an entry says is true of the first call behind it: no other
+ * call, and no end of a block, may lie between.
+ */
+static bool is_of_call(struct sw_v8_heap heap, uint64_t at, uint64_t return_avma)
+{
+	uint8_t bytes[CALL_SPAN_MAX];
+	if (return_avma <= at || return_avma - at > CALL_SPAN_MAX ||
+	    !sw_memory_read(heap.memory, at, bytes, (size_t) (return_avma - at)))
+		return false;
+	struct sw_bytes code = {bytes, (size_t) (return_avma - at)};
+	size_t checked =
+		0; /* where a branch leads to: over a trap it is a check, and ends no block */
+	for (size_t off = 0; off < code.size;) {
+		struct sw_v8_insn i;
+		struct sw_bytes rest = {code.data + off, code.size - off};
+		if (!sw_v8_insn_decode(rest, &i))
+			return false;
+		if (i.kind == SW_V8_INSN_BRANCH)
+			checked = off + (size_t) i.value;
+		off += i.length;
+		if (i.kind == SW_V8_INSN_TRAP && off == checked)
+			continue;
+		bool calls = i.kind == SW_V8_INSN_CALL || i.kind == SW_V8_INSN_CALL_FAR;
+		if (calls || i.kind == SW_V8_INSN_RETURN || i.kind == SW_V8_INSN_TRAP ||
+		    i.kind == SW_V8_INSN_JUMP || i.kind == SW_V8_INSN_JUMP_FAR)
+			return calls && off == code.size;
+	}
+	return false;
+}
+
+/* Behind the function's own instructions are those that leave it for the interpreter. */
+static bool is_exit(struct sw_v8_heap heap, const struct sw_v8_code *code, int64_t offset)
+{
+	uint64_t data, word;
+	return !deopt_data(heap, code, &data) ||
+	       !element(heap, data, heap.at->deopt_positions + 1, &word) || !sw_v8_is_smi(word) ||
+	       (sw_v8_smi(word) > 0 && offset >= sw_v8_smi(word));
+}
+
+size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
+			 struct sw_v8_level ret[SW_V8_INLINED_MAX])
+{
+	struct inlined inlined;
+	uint64_t array, position, shared;
+	int64_t at, offset = (int64_t) (pc - code->start_avma) - 1;
+	size_t n = 0;
+	if (!inlined_open(heap, code, &inlined) || !sw_v8_code_shared(heap, code, &shared) ||
+	    is_exit(heap, code, offset) ||
+	    !sw_v8_word(heap, code->object, heap.at->code_positions, &array) ||
+	    !table_find(heap, array, offset, &at, &position) ||
+	    !is_of_call(heap, code->start_avma + (uint64_t) at, pc))
+		return 0;
+	for (uint32_t id = inlined_id(position), last = inlined.n + 1; id != 0; n++) {
+		uint64_t outer;
+		/* What was inlined stands behind that into which it was. */
+		if (n + 1 >= SW_V8_INLINED_MAX || id >= last ||
+		    !inlined_call(heap, &inlined, id - 1, &outer, &ret[n].shared))
+			return 0;
+		ret[n].position = in_source(position);
+		last = id;
+		position = outer;
+		id = inlined_id(position);
+	}
+	ret[n].shared = shared;
+	ret[n++].position = in_source(position);
+	return n;
+}
+
+static void bytes_touch(struct sw_v8_heap heap, uint64_t array)
+{
+	uint8_t bytes[512];
+	uint64_t avma;
+	uint32_t n;
+	if (!sw_v8_array(heap, array, &avma, &n) || n > SW_V8_TABLE_MAX)
+		return;
+	for (uint32_t done = 0; done < n; done += sizeof(bytes))
+		(void) sw_memory_read(heap.memory, avma + done, bytes,
+				      n - done < sizeof(bytes) ? n - done
+							       : sizeof(bytes)); /* kept, or not */
+}
+
+static void baseline_touch(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	uint64_t bytecode, array, length;
+	uint8_t byte;
+	if (sw_v8_word(heap, code->object, heap.at->code_positions, &array))
+		bytes_touch(heap, array);
+	if (!sw_v8_object(heap, code->object, heap.at->code_deopt, heap.at->type_bytecode,
+			  &bytecode) ||
+	    !sw_v8_word(heap, bytecode, 8, &length) || !sw_v8_is_smi(length))
+		return;
+	for (int32_t i = 0; i < sw_v8_smi(length) + 1 && i < SW_V8_TABLE_MAX; i += 256)
+		(void) sw_memory_read(heap.memory,
+				      bytecode - 1 + (uint64_t) (heap.at->bytecode_data + i), &byte,
+				      1); /* kept, or not */
+	(void) sw_v8_bytecode_position(heap, bytecode, INT32_MAX);
+}
+
+void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
+		      void (*each)(void *arg, uint64_t shared), void *arg)
+{
+	struct inlined inlined;
+	uint64_t word, position;
+	if (code->kind == SW_V8_BASELINE) {
+		baseline_touch(heap, code);
+		return;
+	}
+	if (sw_v8_code_shared(heap, code, &word))
+		each(arg, word);
+	if (!inlined_open(heap, code, &inlined))
+		return;
+	(void) is_exit(heap, code, 0);         /* only read */
+	(void) sw_v8_code_entered(heap, code); /* only read */
+	if (sw_v8_word(heap, code->object, heap.at->code_positions, &word))
+		bytes_touch(heap, word);
+	for (uint32_t i = 0; i < inlined.n; i++)
+		if (inlined_call(heap, &inlined, i, &position, &word))
+			each(arg, word);
+}
+
+/* The bytes of the bytecode at an offset, prefix included; 0: it is none. */
+static uint32_t bytecode_bytes(struct sw_v8_heap heap, uint64_t bytecode, uint32_t offset,
+			       struct sw_bytes sizes)
+{
+	enum { PREFIXES = 4, SCALES = 3 }; /* Wide, ExtraWide, and the same for the debugger */
+	size_t n = sizes.size / SCALES, scale = 0;
+	uint64_t at = bytecode - 1 + (uint64_t) heap.at->bytecode_data + offset;
+	uint8_t byte[2];
+	if (!sw_memory_read(heap.memory, at, byte, sizeof(byte)))
+		return 0;
+	if (byte[0] < PREFIXES) {
+		scale = 1 + byte[0] % 2;
+		byte[0] = byte[1];
+	}
+	if (byte[0] >= n || sizes.data[scale * n + byte[0]] == 0)
+		return 0;
+	return sizes.data[scale * n + byte[0]] + (scale > 0);
+}
+
+/* The table has the end of the prologue, and of the code of each bytecode, as deltas. */
+int32_t sw_v8_baseline_offset(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
+			      struct sw_bytes sizes, uint64_t *ret_bytecode)
+{
+	struct table t;
+	uint64_t array, bytecode, end, delta, length;
+	uint32_t offset = 0, bytes = 0;
+	if (sizes.size == 0 || code->kind != SW_V8_BASELINE ||
+	    !sw_v8_object(heap, code->object, heap.at->code_deopt, heap.at->type_bytecode,
+			  &bytecode) ||
+	    !sw_v8_word(heap, bytecode, 8, &length) || !sw_v8_is_smi(length) ||
+	    !sw_v8_word(heap, code->object, heap.at->code_positions, &array) ||
+	    !table_open(heap, array, &t) || !table_unsigned(&t, &end) ||
+	    end >= pc - code->start_avma)
+		return -1;
+	for (size_t n = 0; n < TABLE_STEPS_MAX && end < pc - code->start_avma; n++) {
+		offset += bytes;
+		if (offset >= (uint32_t) sw_v8_smi(length))
+			return -1;
+		bytes = bytecode_bytes(heap, bytecode, offset, sizes);
+		if (bytes == 0 || !table_unsigned(&t, &delta))
+			return -1;
+		end += delta;
+	}
+	*ret_bytecode = bytecode;
+	return (int32_t) offset;
+}
+
+int32_t sw_v8_bytecode_position(struct sw_v8_heap heap, uint64_t bytecode, int32_t offset)
+{
+	uint64_t array, position;
+	int64_t at;
+	if (offset < 0 || !sw_v8_has_type(heap, bytecode, heap.at->type_bytecode) ||
+	    !sw_v8_word(heap, bytecode, heap.at->bytecode_positions, &array) ||
+	    !table_find(heap, array, offset, &at, &position))
+		return -1;
+	return in_source(position);
+}

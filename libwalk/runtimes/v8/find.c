@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/v8/find.h"
+#include "native/known_files.h"
+#include "snapshot/module.h"
+
+#include <snapwalk/error.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char slot_key; /* of what is kept with a module */
+
+enum { BUILTINS_MAX = 8192, BLOB_MAX = 64 << 20, WALKER_BYTES = 33 };
+
+/* Names of files that are known to have V8 in them, and to keep what it publishes. */
+static bool is_v8_file(const struct sw_module *module)
+{
+	char version[64];
+	const char *name =
+		sw_module_kind(module) == SW_MODULE_ELF
+			? sw_known_file_runtime(sw_module_path(module), version, sizeof(version))
+			: NULL;
+	return name != NULL && strcmp(name, "v8") == 0;
+}
+
+bool sw_v8_probe(const struct sw_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (is_v8_file(snap->places[i].module))
+			return true;
+	return false;
+}
+
+/* ---- builtins ------------------------------------------------------------------------------ */
+
+/* What of .symtab is looked for. */
+struct wanted {
+	uint64_t code_svma, data_svma, size_svma; /* 0: not there */
+	uint64_t sizes_svma, sizes_bytes;
+	uint64_t walker_svma;
+};
+
+static bool begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w)
+{
+	if (strcmp(name, "v8_Default_embedded_blob_code_") == 0)
+		w->code_svma = sym->st_value;
+	else if (strcmp(name, "v8_Default_embedded_blob_code_data_") == 0)
+		w->data_svma = sym->st_value;
+	else if (strcmp(name, "v8_Default_embedded_blob_code_size_") == 0)
+		w->size_svma = sym->st_value;
+	else if (strcmp(name, "PushAllRegistersAndIterateStack") == 0)
+		w->walker_svma = sym->st_value;
+	else if (strcmp(name, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") == 0) {
+		w->sizes_svma = sym->st_value;
+		w->sizes_bytes = sym->st_size;
+	}
+}
+
+static bool symbol_read(const struct sw_elf_table *table, size_t i, Elf64_Sym *ret,
+			const char **ret_name)
+{
+	return sw_bytes_copy(table->symbols, i * sizeof(*ret), ret, sizeof(*ret)) &&
+	       ret->st_shndx != SHN_UNDEF && ret->st_value != 0 &&
+	       ret->st_name < table->strings.size &&
+	       (table->strings.data[ret->st_name] == 'B' ||
+		table->strings.data[ret->st_name] == 'v' ||
+		table->strings.data[ret->st_name] == 'P' ||
+		table->strings.data[ret->st_name] == '_') &&
+	       sw_bytes_str(table->strings, ret->st_name, ret_name);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static int compare_builtins(const void *a, const void *b)
+{
+	const struct sw_v8_builtin *x = a, *y = b;
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_table *table,
+				 uint64_t blob_svma)
+{
+	size_t n = table->symbols.size / sizeof(Elf64_Sym);
+	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX && p->n_builtins < BUILTINS_MAX; i++) {
+		Elf64_Sym sym;
+		const char *name;
+		if (!symbol_read(table, i, &sym, &name) || !begins(name, "Builtins_") ||
+		    sym.st_value < blob_svma || sym.st_value - blob_svma >= p->blob.size ||
+		    sym.st_size > p->blob.size - (sym.st_value - blob_svma))
+			continue;
+		name += strlen("Builtins_");
+		p->builtins[p->n_builtins++] = (struct sw_v8_builtin){
+			.off = (uint32_t) (sym.st_value - blob_svma),
+			.bytes = (uint32_t) sym.st_size,
+			.name = name,
+			.interprets = begins(name, "InterpreterEnt") ||
+				      begins(name, "BaselineOrInterpreterEnter"),
+			.handler = ends_with(name, "Handler"),
+		};
+	}
+	if (p->n_builtins == 0)
+		return "names of builtins: the file is stripped";
+	qsort(p->builtins, p->n_builtins, sizeof(*p->builtins), compare_builtins);
+	for (size_t i = 0; i < p->n_builtins; i++)
+		if (strcmp(p->builtins[i].name, "BaselineOutOfLinePrologue") == 0)
+			p->prologue = (int) i;
+	return NULL;
+}
+
+static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
+{
+	struct sw_elf_table table;
+	struct sw_bytes bytes;
+	struct wanted w = {0};
+	uint32_t size;
+	if (!sw_elf_table_typed(elf, SHT_SYMTAB, &table))
+		return "names of builtins: the file is stripped";
+	size_t n = table.symbols.size / sizeof(Elf64_Sym);
+	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX; i++) {
+		Elf64_Sym sym;
+		const char *name;
+		if (symbol_read(&table, i, &sym, &name))
+			wanted_take(name, &sym, &w);
+	}
+	uint64_t svma = w.data_svma != 0 ? w.data_svma : w.code_svma;
+	if (svma == 0 || w.size_svma == 0 || !sw_elf_loaded(elf, w.size_svma, &bytes) ||
+	    !sw_bytes_u32(bytes, 0, &size) || size == 0 || size > BLOB_MAX ||
+	    !sw_elf_loaded(elf, svma, &bytes) || !sw_bytes_sub(bytes, 0, size, &p->blob))
+		return "the code of its builtins";
+	p->blob_off = (uint64_t) (p->blob.data - elf->image.data);
+	if (w.sizes_svma != 0 && sw_elf_loaded(elf, w.sizes_svma, &bytes) &&
+	    !sw_bytes_sub(bytes, 0, w.sizes_bytes, &p->sizes))
+		p->sizes = (struct sw_bytes){0};
+	if (w.walker_svma != 0 && sw_elf_loaded(elf, w.walker_svma, &bytes) &&
+	    sw_bytes_sub(bytes, 0, WALKER_BYTES, &p->walker))
+		p->walker_off = (uint64_t) (bytes.data - elf->image.data);
+	p->builtins = calloc(BUILTINS_MAX, sizeof(*p->builtins));
+	return p->builtins == NULL ? "memory for the table of builtins"
+				   : builtins_fill(p, &table, svma);
+}
+
+static void version_fill(const struct sw_elf_symbols *symbols, struct sw_v8_program *p)
+{
+	static const char *const names[] = {"major", "minor", "build"};
+	size_t length = 0;
+	for (size_t i = 0; i < 3; i++) {
+		char name[64];
+		struct sw_elf_symbol symbol;
+		struct sw_bytes bytes;
+		uint32_t value;
+		(void) snprintf(name, sizeof(name), "_ZN2v88internal7Version6%s_E", names[i]);
+		if (!sw_elf_symbols_find(symbols, name, &symbol))
+			return;
+		if (!sw_elf_loaded(symbols->elf, symbol.svma, &bytes) ||
+		    !sw_bytes_u32(bytes, 0, &value))
+			value = 0;
+		int n = snprintf(p->version + length, sizeof(p->version) - length, "%s%u",
+				 i > 0 ? "." : "", value);
+		length += n > 0 ? (size_t) n : 0;
+	}
+}
+
+static void program_destroy(void *value)
+{
+	struct sw_v8_program *p = value;
+	if (p != NULL)
+		free(p->builtins);
+	free(p);
+}
+
+static struct sw_v8_program *program_make(struct sw_module *module)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_v8_program *p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return NULL;
+	p->prologue = -1;
+	p->missing = "its file";
+	if (!sw_elf_symbols_open(sw_module_elf(module), &symbols))
+		return p;
+	version_fill(&symbols, p);
+	if (!sw_v8_layout_fill(&symbols, &p->at, &p->missing))
+		return p;
+	p->missing = blob_find(p, symbols.elf);
+	p->usable = p->missing == NULL;
+	return p;
+}
+
+const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap,
+				       const struct sw_place **ret_place)
+{
+	for (size_t i = 0; i < snap->n_places; i++) {
+		struct sw_module *module = snap->places[i].module;
+		if (!is_v8_file(module))
+			continue;
+		void **slot = sw_slots_get(&module->slots, &slot_key, program_destroy);
+		if (slot == NULL)
+			return NULL;
+		if (*slot == NULL)
+			*slot = program_make(module);
+		*ret_place = &snap->places[i];
+		return *slot;
+	}
+	return NULL;
+}
+
+static bool file_off(const struct sw_snapshot *snap, uint64_t avma, uint64_t *ret)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	if (map == NULL || !(map->prot & SW_MAP_EXEC) || map->place < 0 ||
+	    !is_v8_file(snap->places[map->place].module))
+		return false;
+	*ret = map->file_off + (avma - map->start_avma);
+	return true;
+}
+
+bool sw_v8_is_walker(const struct sw_snapshot *snap, const struct sw_v8_program *p, uint64_t avma,
+		     uint64_t *ret_off)
+{
+	uint64_t off;
+	if (p->walker.size == 0 || !file_off(snap, avma, &off) || off < p->walker_off ||
+	    off - p->walker_off >= p->walker.size)
+		return false;
+	*ret_off = off - p->walker_off;
+	return true;
+}
+
+const struct sw_v8_builtin *sw_v8_builtin_at(const struct sw_snapshot *snap,
+					     const struct sw_v8_program *p, uint64_t avma,
+					     uint64_t *ret_off)
+{
+	uint64_t at;
+	if (!file_off(snap, avma, &at) || at < p->blob_off || at - p->blob_off >= p->blob.size)
+		return NULL;
+	uint64_t off = at - p->blob_off;
+	size_t low = 0, high = p->n_builtins;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (p->builtins[middle].off <= off)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || off - p->builtins[low - 1].off > p->builtins[low - 1].bytes)
+		return NULL;
+	*ret_off = off - p->builtins[low - 1].off;
+	return &p->builtins[low - 1];
+}
+
+bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	return map != NULL && (map->prot & SW_MAP_EXEC) && map->place < 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_V8_FIND_H
+#define SW_V8_FIND_H
+
+#include "runtimes/v8/v8.h"
+
+/* As sw_runtime_ops.probe. */
+bool sw_v8_probe(const struct sw_snapshot *snap);
+
+/* The file with V8, and what is known of it: NULL when there is none, or there is no memory. */
+const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap,
+				       const struct sw_place **ret_place);
+
+/* The builtin at an address, of whatever mapping of the file; NULL: none. */
+const struct sw_v8_builtin *sw_v8_builtin_at(const struct sw_snapshot *snap,
+					     const struct sw_v8_program *program, uint64_t avma,
+					     uint64_t *ret_off);
+
+/* Whether an address is in program->walker, and where there. */
+bool sw_v8_is_walker(const struct sw_snapshot *snap, const struct sw_v8_program *program,
+		     uint64_t avma, uint64_t *ret_off);
+
+/* Whether an address is in memory that has code of no file. */
+bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * V8's compilers set frames up as late as they can, and not on every way through a function: what holds
+ * at an instruction is found by following the function from its entry, way by way. Whatever way led to
+ * an instruction, what holds there is the same: the compilers see to that.
+ */
+#include "runtimes/v8/flow.h"
+#include "runtimes/v8/insn.h"
+
+enum {
+	WAYS_MAX = 1024,
+	BEHIND_MAX = 2048,
+	STEPS_MAX = 65536,
+	RBP = 5,
+	INT3 = 0xcc,
+	UNKNOWN_OFFSET = INT64_MAX
+};
+
+struct way {
+	uint32_t at;
+	struct sw_v8_state state;
+};
+
+struct flow {
+	struct sw_bytes code;
+	uint64_t pc;
+	bool prologue; /* its call is still to come */
+	bool framed;   /* unknown blocks have the frame */
+	uint8_t seen[SW_V8_FLOW_BYTES / 8];
+	struct way ways[WAYS_MAX];
+	size_t n_ways, steps;
+	uint32_t behind[BEHIND_MAX]; /* where ways have ended: something else begins there */
+	size_t n_behind;
+};
+
+static bool see(struct flow *f, uint64_t at)
+{
+	uint8_t bit = (uint8_t) (1 << at % 8);
+	bool first = !(f->seen[at / 8] & bit);
+	f->seen[at / 8] |= bit;
+	return first;
+}
+
+static void way_add(struct flow *f, uint64_t at, int64_t value, const struct sw_v8_state *s)
+{
+	int64_t target = (int64_t) at + value;
+	if (target >= 0 && (uint64_t) target < f->code.size && f->n_ways < WAYS_MAX)
+		f->ways[f->n_ways++] = (struct way){(uint32_t) target, *s};
+}
+
+static void offset_add(struct sw_v8_state *s, int64_t value)
+{
+	if (s->offset != UNKNOWN_OFFSET)
+		s->offset += value;
+}
+
+static void pushed(struct sw_v8_state *s, const struct sw_v8_insn *i)
+{
+	if (s->place == SW_V8_PLACE_REGISTER && i->reg == s->reg) {
+		s->place = SW_V8_PLACE_STACK;
+		s->offset = 0;
+		return;
+	}
+	if (s->place == SW_V8_PLACE_STACK && i->reg == RBP && s->offset == 0)
+		s->place = SW_V8_PLACE_PUSHED;
+	offset_add(s, 8);
+}
+
+static void popped(struct sw_v8_state *s, const struct sw_v8_insn *i)
+{
+	if (s->place == SW_V8_PLACE_FRAME && i->reg == RBP) {
+		s->place = SW_V8_PLACE_STACK;
+		s->offset = 0;
+		return;
+	}
+	if (s->place == SW_V8_PLACE_STACK && s->offset == 0 && i->reg != SW_V8_INSN_NO_REG) {
+		s->place = SW_V8_PLACE_REGISTER;
+		s->reg = i->reg;
+		return;
+	}
+	if (s->place == SW_V8_PLACE_PUSHED && i->reg == RBP && s->offset == 8)
+		s->place = SW_V8_PLACE_STACK;
+	offset_add(s, -8);
+}
+
+static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_v8_insn *i)
+{
+	switch (i->kind) {
+	case SW_V8_INSN_PUSH: pushed(s, i); break;
+	case SW_V8_INSN_POP: popped(s, i); break;
+	case SW_V8_INSN_FRAME:
+		if (s->place == SW_V8_PLACE_PUSHED)
+			s->place = SW_V8_PLACE_FRAME;
+		else
+			s->framed = true;
+		break;
+	case SW_V8_INSN_LEAVE:
+		if (s->place == SW_V8_PLACE_FRAME)
+			*s = (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
+		break;
+	case SW_V8_INSN_ADD_SP: offset_add(s, -i->value); break;
+	case SW_V8_INSN_SET_SP:
+		if (s->place != SW_V8_PLACE_FRAME)
+			s->offset = UNKNOWN_OFFSET;
+		break;
+	case SW_V8_INSN_CALL:
+	case SW_V8_INSN_CALL_FAR:
+		if (f->prologue)
+			*s = (struct sw_v8_state){.place = SW_V8_PLACE_FRAME};
+		f->prologue = false;
+		break;
+	default: break;
+	}
+}
+
+static void way_end(struct flow *f, uint64_t at, const struct sw_v8_insn *i,
+		    const struct sw_v8_state *s)
+{
+	if (f->n_behind < BEHIND_MAX)
+		f->behind[f->n_behind++] = (uint32_t) at;
+	/* Who leaves for another function has given its frame up: this is a table of jumps. */
+	if (i->kind == SW_V8_INSN_JUMP_FAR && s->place == SW_V8_PLACE_FRAME)
+		f->framed = true;
+}
+
+/* One way, up to where it ends or meets another one. True: it comes to pc. */
+static bool way_follow(struct flow *f, struct way w, struct sw_v8_state *ret)
+{
+	uint64_t at = w.at;
+	while (at < f->code.size && see(f, at) && f->steps++ < STEPS_MAX) {
+		struct sw_v8_insn i;
+		struct sw_bytes rest = {f->code.data + at, f->code.size - at};
+		if (at == f->pc) {
+			*ret = w.state;
+			return true;
+		}
+		if (!sw_v8_insn_decode(rest, &i))
+			return false;
+		if (i.kind == SW_V8_INSN_BRANCH || i.kind == SW_V8_INSN_JUMP)
+			way_add(f, at, i.value, &w.state);
+		/* A subroutine within the function, which has the function's frame. */
+		if (i.kind == SW_V8_INSN_CALL && w.state.place == SW_V8_PLACE_FRAME)
+			way_add(f, at, i.value, &w.state);
+		if (i.kind == SW_V8_INSN_JUMP || i.kind == SW_V8_INSN_JUMP_FAR ||
+		    i.kind == SW_V8_INSN_RETURN || i.kind == SW_V8_INSN_TRAP) {
+			way_end(f, at + i.length, &i, &w.state);
+			return false;
+		}
+		moved(f, &w.state, &i);
+		at += i.length;
+		/* Arguments are moved down: other ways say what holds behind that. */
+		if (w.state.place != SW_V8_PLACE_FRAME && w.state.place != SW_V8_PLACE_REGISTER &&
+		    w.state.offset == UNKNOWN_OFFSET)
+			return false;
+	}
+	return false;
+}
+
+static bool ways_follow(struct flow *f, struct sw_v8_state *ret)
+{
+	while (f->n_ways > 0) {
+		struct way next = f->ways[--f->n_ways];
+		if (way_follow(f, next, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Blocks that begin where others end, and that nobody was seen to lead to. */
+static bool rest_follow(struct flow *f, struct sw_v8_state *ret)
+{
+	struct sw_v8_state state = {.place = f->framed ? SW_V8_PLACE_FRAME : SW_V8_PLACE_STACK};
+	for (size_t i = 0; i < f->n_behind; i++) {
+		uint64_t at = f->behind[i];
+		while (at < f->code.size && f->code.data[at] == INT3)
+			at++;
+		way_add(f, at, 0, &state);
+		if (ways_follow(f, ret))
+			return true;
+	}
+	return false;
+}
+
+struct sw_v8_state sw_v8_flow(const struct sw_v8_function_code *function, uint64_t pc)
+{
+	struct flow f = {.code = function->code,
+			 .pc = pc,
+			 .prologue = function->prologue,
+			 .framed = function->framed};
+	const struct sw_v8_state entry = {.place = SW_V8_PLACE_STACK};
+	const struct sw_v8_state framed = {.place = SW_V8_PLACE_FRAME};
+	struct sw_v8_state found = {0};
+	if (f.code.size > SW_V8_FLOW_BYTES)
+		f.code.size = SW_V8_FLOW_BYTES;
+	if (function->entered != 0)
+		way_add(&f, function->entered, 0, &framed);
+	else
+		way_add(&f, 0, 0, &entry);
+	if (!ways_follow(&f, &found))
+		(void) rest_follow(&f, &found); /* else it stays unknown */
+	return found;
+}

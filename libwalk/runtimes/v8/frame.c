@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/v8/frame.h"
+#include "arch/arch.h"
+#include "runtimes/v8/find.h"
+#include "runtimes/v8/function.h"
+
+#include <stdlib.h>
+
+static const struct sw_v8_state framed = {.place = SW_V8_PLACE_FRAME};
+
+/* Code is copied with its Code object; what is not there of it is not needed. */
+static struct sw_v8_state code_flow(struct sw_v8 *v8, const struct sw_v8_code *code, uint64_t pc)
+{
+	enum { BEHIND = 16 };
+	uint64_t n = code->end_avma - code->start_avma;
+	if (n > SW_V8_FLOW_BYTES)
+		n = SW_V8_FLOW_BYTES;
+	uint8_t *bytes = malloc(n);
+	struct sw_v8_state state = {0};
+	if (bytes == NULL)
+		return state;
+	if (!sw_memory_read(v8->heap.memory, code->start_avma, bytes, n)) {
+		n = pc - code->start_avma + BEHIND < n ? pc - code->start_avma + BEHIND : n;
+		if (!sw_memory_read(v8->heap.memory, code->start_avma, bytes, n))
+			n = 0;
+	}
+	struct sw_v8_function_code function = {.code = {bytes, n},
+					       .prologue = code->kind == SW_V8_BASELINE,
+					       .framed = code->kind != SW_V8_OTHER_CODE,
+					       .entered = sw_v8_code_entered(v8->heap, code)};
+	state = sw_v8_flow(&function, pc - code->start_avma);
+	free(bytes);
+	return state;
+}
+
+static struct sw_v8_state made_state(const struct sw_cursor *c)
+{
+	switch (sw_arch_fp_place(c->memory, c->regs.pc_avma)) {
+	case SW_FP_AT_ENTRY: return (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
+	case SW_FP_PUSHED: return (struct sw_v8_state){.place = SW_V8_PLACE_PUSHED, .offset = 8};
+	case SW_FP_IN_BODY: break;
+	}
+	return framed;
+}
+
+bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct sw_v8_here *ret)
+{
+	uint64_t pc = cursor->regs.pc_avma;
+	*ret = (struct sw_v8_here){.state = framed};
+	ret->builtin = sw_v8_builtin_at(v8->snap, v8->program, pc, &ret->off);
+	ret->is_walker =
+		ret->builtin == NULL && sw_v8_is_walker(v8->snap, v8->program, pc, &ret->off);
+	if (ret->builtin == NULL && !ret->is_walker &&
+	    !sw_v8_is_made(v8->snap, cursor->lookup_avma))
+		return false;
+	if (ret->builtin == NULL && !ret->is_walker)
+		ret->has_code = sw_v8_code_find(v8->heap, pc + cursor->exact_pc, &ret->code);
+	if (!cursor->exact_pc) {
+		if (v8->unset_sp != 0 && v8->unset_sp == cursor->regs.sp_avma)
+			ret->state = (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
+	} else if (ret->builtin != NULL) {
+		struct sw_v8_function_code function = {0};
+		if (!sw_bytes_sub(v8->program->blob, ret->builtin->off, ret->builtin->bytes,
+				  &function.code))
+			return false;
+		ret->state = sw_v8_flow(&function, ret->off);
+	} else if (ret->is_walker) {
+		struct sw_v8_function_code function = {.code = v8->program->walker};
+		ret->state = sw_v8_flow(&function, ret->off);
+	} else if (ret->has_code) {
+		ret->state = code_flow(v8, &ret->code, pc);
+	} else {
+		ret->state = made_state(cursor);
+	}
+	return true;
+}
+
+bool sw_v8_frame_slot(const struct sw_cursor *cursor, enum sw_v8_slot slot, uint64_t *ret)
+{
+	uint64_t fp;
+	return sw_regs_get(&cursor->regs, SW_ARCH_FP, &fp) && fp % 8 == 0 &&
+	       fp - (uint64_t) slot >= cursor->regs.sp_avma && fp > cursor->regs.sp_avma &&
+	       sw_memory_u64(cursor->memory, fp - (uint64_t) slot, ret);
+}
+
+bool sw_v8_frame_shared(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret)
+{
+	uint64_t context, function;
+	return sw_v8_frame_slot(cursor, SW_V8_SLOT_CONTEXT, &context) && sw_v8_is_object(context) &&
+	       sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &function) &&
+	       sw_v8_shared_of(v8->heap, function, ret);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_V8_LAYOUT_H
+#define SW_V8_LAYOUT_H
+
+#include "formats/elf_symbol.h"
+
+enum { SW_V8_NONE = -1 };
+
+/*
+ * Where things are in a version of V8: from the constants that it publishes for debuggers (v8dbg_*), and
+ * what they do not say by its version. Offsets count from the begin of an object; SW_V8_NONE: it has no
+ * such thing.
+ */
+struct sw_v8_layout {
+	int32_t major, minor;
+	/* Published. */
+	int32_t function_first, function_last; /* instance types of functions */
+	int32_t type_shared, type_script, type_scope, type_bytecode, type_code, type_wrapper;
+	int32_t function_shared, shared_name, shared_script;
+	int32_t bytecode_data, kind_baseline;
+	int32_t deopt_literals, deopt_shared, deopt_positions; /* indices */
+	int32_t frame_entry, frame_construct_entry, frame_wasm,
+		frame_types; /* frame_types: how many */
+	/* By version. */
+	int32_t header_code; /* from an instruction stream's begin back to the word that leads to its Code;
+				SW_V8_NONE: Code and instructions are one object */
+	int32_t code_start, code_size, code_flags, code_deopt, code_positions;
+	int32_t bytecode_positions;
+	int32_t scope_locals;   /* offset of the first name */
+	bool scope_flags_raw;   /* an integer, no Smi */
+	bool positions_flagged; /* an address's delta has two flags below it, and no sign */
+};
+
+/* False with *ret_missing (static) when the version is not known, or says other things than it did. */
+bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout *ret,
+		       const char **ret_missing);
+
+/* An integer constant of the file. */
+bool sw_v8_constant(const struct sw_elf_symbols *symbols, const char *name, int32_t *ret);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which function a frame is in: by its JSFunction, of optimised code by its Code. All that leads to a name
+ * was copied while nothing moved; nothing of it is read from the process later. Only sources, which are
+ * long, may be: then what led to them is looked at again.
+ */
+#include "runtimes/v8/names.h"
+#include "arch/arch.h"
+#include "runtimes/v8/find.h"
+#include "runtimes/v8/frame.h"
+#include "runtimes/v8/function.h"
+#include "snapshot/live.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FRAMES_MAX = 1 << 20 };
+
+/* ---- what a frame executes ----------------------------------------------------------------- */
+
+static bool is_same(const struct sw_v8_frame *a, const struct sw_v8_frame *b)
+{
+	return a->shared == b->shared && a->bytecode == b->bytecode && a->offset == b->offset &&
+	       a->code.object == b->code.object && a->pc == b->pc && a->exact == b->exact;
+}
+
+static uint64_t cookie_of(struct sw_v8 *v8, const struct sw_v8_frame *frame)
+{
+	uint64_t key = sw_mix64(frame->shared ^ sw_mix64(frame->bytecode)), kept;
+	key = sw_mix64(key ^ sw_mix64((uint64_t) frame->offset ^ sw_mix64(frame->code.object)));
+	key = sw_mix64(key ^ frame->pc ^ (uint64_t) frame->exact << 63);
+	if (sw_map64_get(&v8->by_frame, key, &kept) && kept <= v8->n_frames &&
+	    is_same(&v8->frames[kept - 1], frame))
+		return kept;
+	struct sw_v8_frame *grown = v8->n_frames >= FRAMES_MAX
+					    ? NULL
+					    : sw_grow(v8->frames, v8->n_frames,
+						      &v8->frames_capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return 0;
+	v8->frames = grown;
+	v8->frames[v8->n_frames++] = *frame;
+	(void) sw_map64_put(&v8->by_frame, key, v8->n_frames); /* lost: it gets another number */
+	return v8->n_frames;
+}
+
+static bool interpreted_read(struct sw_v8 *v8, const struct sw_cursor *c, struct sw_v8_frame *ret)
+{
+	uint64_t offset;
+	if (!sw_v8_frame_slot(c, SW_V8_SLOT_BYTECODE, &ret->bytecode) ||
+	    !sw_v8_has_type(v8->heap, ret->bytecode, v8->heap.at->type_bytecode) ||
+	    !sw_v8_frame_shared(v8, c, &ret->shared))
+		return false;
+	ret->offset = -1;
+	/* A handler that was interrupted has not said yet which bytecode it executes. */
+	if (c->regs.sp_avma != v8->stale_sp && sw_v8_frame_slot(c, SW_V8_SLOT_OFFSET, &offset) &&
+	    sw_v8_is_smi(offset) && sw_v8_smi(offset) >= v8->heap.at->bytecode_data - 1)
+		ret->offset = sw_v8_smi(offset) - (v8->heap.at->bytecode_data - 1);
+	return true;
+}
+
+/* A function that has been entered, and has no frame yet: its JSFunction is in a register. */
+static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
+			     const struct sw_v8_code *code, uint64_t *ret)
+{
+	enum { SHARED_DATA = 8 };
+	uint64_t rdi, data;
+	return sw_regs_get(&c->regs, SW_X86_64_RDI, &rdi) && sw_v8_shared_of(v8->heap, rdi, ret) &&
+	       sw_v8_word(v8->heap, *ret, SHARED_DATA, &data) && data == code->object;
+}
+
+static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
+		      struct sw_v8_frame *ret)
+{
+	bool is_framed = here->state.place == SW_V8_PLACE_FRAME;
+	if (!here->has_code || here->code.kind == SW_V8_OTHER_CODE)
+		return is_framed && interpreted_read(v8, c, ret);
+	ret->code = here->code;
+	ret->offset = -1;
+	if (here->code.kind != SW_V8_BASELINE)
+		return sw_v8_code_shared(v8->heap, &here->code, &ret->shared);
+	return is_framed ? sw_v8_frame_shared(v8, c, &ret->shared)
+			 : baseline_entered(v8, c, &here->code, &ret->shared);
+}
+
+bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	struct sw_v8_here here;
+	struct sw_v8_frame frame = {0};
+	if (!sw_v8_frame_look(v8, cursor, &here))
+		return false;
+	bool known = here.builtin == NULL
+			     ? made_read(v8, cursor, &here, &frame)
+			     : here.builtin->interprets && here.state.place == SW_V8_PLACE_FRAME &&
+				       interpreted_read(v8, cursor, &frame);
+	if (!known)
+		return false;
+	if (frame.code.object != 0) {
+		frame.pc = cursor->regs.pc_avma;
+		frame.exact = cursor->exact_pc;
+	}
+	*ret_cookie = cookie_of(v8, &frame);
+	return true;
+}
+
+bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
+{
+	uint64_t off, shared;
+	const struct sw_v8_builtin *b =
+		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
+	/* Builtins that are functions of JavaScript are the program's calls. */
+	return b != NULL && (b->handler || cursor->exact_pc || b->interprets ||
+			     !sw_v8_frame_shared(v8, cursor, &shared));
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+/* A source that is read now must be the one that was there then: nothing that leads to it has changed. */
+static bool is_unchanged(struct sw_v8 *v8, uint64_t script)
+{
+	enum { WORDS = 3 }; /* map, source, name */
+	uint64_t then[WORDS], now[WORDS], head_then[2], head_now[2];
+	struct sw_memory live = sw_live_memory(v8->snap);
+	return sw_memory_read(v8->heap.memory, script - 1, then, sizeof(then)) &&
+	       sw_memory_read(live, script - 1, now, sizeof(now)) &&
+	       memcmp(then, now, sizeof(now)) == 0 && sw_v8_is_object(then[1]) &&
+	       sw_memory_read(v8->heap.memory, then[1] - 1, head_then, sizeof(head_then)) &&
+	       sw_memory_read(live, then[1] - 1, head_now, sizeof(head_now)) &&
+	       memcmp(head_then, head_now, sizeof(head_now)) == 0;
+}
+
+static uint32_t line_of(struct sw_v8 *v8, uint64_t script, int32_t position)
+{
+	uint32_t line = sw_v8_line(v8->heap, script, position);
+	if (line != 0 || !v8->snap->live || position < 0)
+		return line;
+	struct sw_snapshot_memory source = {.snap = v8->snap};
+	struct sw_v8_heap heap = {v8->heap.at, sw_snapshot_memory(&source)};
+	line = is_unchanged(v8, script) ? sw_v8_line(heap, script, position) : 0;
+	return line != 0 && is_unchanged(v8, script) ? line : 0;
+}
+
+static int function_describe(struct sw_v8 *v8, const struct sw_v8_level *level,
+			     struct sw_description *ret)
+{
+	struct sw_v8_function function;
+	if (!sw_v8_function_read(v8->heap, level->shared, &function)) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[JavaScript function]");
+		return 1;
+	}
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", function.name); /* fits */
+	(void) snprintf(ret->file, sizeof(ret->file), "%s", function.file);
+	if (function.script != 0)
+		ret->line = line_of(v8, function.script, level->position);
+	return 1;
+}
+
+/* The functions that a frame executes, innermost first; at least one. */
+static size_t levels_of(struct sw_v8 *v8, const struct sw_v8_frame *frame,
+			struct sw_v8_level ret[SW_V8_INLINED_MAX])
+{
+	size_t n = 0;
+	if (frame->code.kind >= SW_V8_MAGLEV && !frame->exact)
+		n = sw_v8_code_levels(v8->heap, &frame->code, frame->pc, ret);
+	if (n > 0)
+		return n;
+	ret[0] = (struct sw_v8_level){frame->shared, -1};
+	if (frame->bytecode != 0)
+		ret[0].position = sw_v8_bytecode_position(v8->heap, frame->bytecode, frame->offset);
+	return 1;
+}
+
+int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
+		   struct sw_description *ret)
+{
+	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	if (frame->cookie == 0 || frame->cookie > v8->n_frames) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[JavaScript function]");
+		return level == 0 || level == SW_V8_OUTERMOST;
+	}
+	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
+	size_t n = levels_of(v8, f, levels);
+	if (level == SW_V8_OUTERMOST)
+		level = n - 1;
+	if (level >= n)
+		return 0;
+	if (level == n - 1)
+		ret->start_avma = f->code.start_avma;
+	return function_describe(v8, &levels[level], ret);
+}
+
+/* ---- explain ------------------------------------------------------------------------------- */
+
+void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text)
+{
+	static const char *const kinds[] = {"made by V8 for itself, or for WebAssembly",
+					    "compiled by Sparkplug", "compiled by Maglev",
+					    "compiled by TurboFan"};
+	struct sw_v8_code code;
+	struct sw_v8_function function;
+	uint64_t off, shared;
+	const struct sw_v8_builtin *b = sw_v8_builtin_at(v8->snap, v8->program, avma, &off);
+	if (b != NULL) {
+		sw_text_printf(text, "builtin %s+%" PRIu64 "%s\n", b->name, off,
+			       b->handler ? ", of the interpreter" : "");
+		return;
+	}
+	if (!sw_v8_is_made(v8->snap, avma) || !sw_v8_code_find(v8->heap, avma + 1, &code)) {
+		sw_text_printf(text, "no code of V8 that was copied\n");
+		return;
+	}
+	sw_text_printf(text, "Code: 0x%" PRIx64 "-0x%" PRIx64 ", %s\n", code.start_avma,
+		       code.end_avma, kinds[code.kind]);
+	if (!sw_v8_code_shared(v8->heap, &code, &shared) ||
+	    !sw_v8_function_read(v8->heap, shared, &function))
+		return;
+	sw_text_printf(text, "function %s%s%s%s\n", function.name,
+		       function.file[0] != '\0' ? ", " : "", function.file,
+		       sw_v8_code_has_inlined(v8->heap, &code) ? "; others were compiled into it"
+							       : "");
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * JavaScript: the frames of V8's interpreter, compilers and builtins in node, without any help of it.
+ *
+ *	find      which module has V8, and its builtins; layout: what it publishes for debuggers
+ *	flow      where a function's return address is at each of its instructions
+ *	frame     what a pc is in; step: one frame further
+ *	object, function, code   objects; names and lines; what was compiled into what
+ *	names     which function a frame is in
+ *	window    what is copied while nothing moves
+ */
+#include "runtimes/v8/runtime.h"
+#include "runtimes/v8/find.h"
+#include "runtimes/v8/names.h"
+#include "runtimes/v8/step.h"
+#include "runtimes/v8/window.h"
+
+#include <snapwalk/error.h>
+#include <stdio.h>
+#include <string.h>
+
+static void v8_close(void *state)
+{
+	struct sw_v8 *v8 = state;
+	if (v8 == NULL)
+		return;
+	sw_map64_deinit(&v8->by_frame);
+	free(v8->frames);
+	free(v8);
+}
+
+static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	struct sw_v8 *v8 = calloc(1, sizeof(*v8));
+	(void) found; /* all that was copied is in the snapshot */
+	if (v8 == NULL)
+		return -SW_E_NOMEM;
+	v8->snap = snap;
+	v8->program = sw_v8_find(snap, &v8->place);
+	if (v8->program == NULL) {
+		v8_close(v8);
+		return 0;
+	}
+	/* Of a process that runs again, what was not copied may have moved: it is not read. */
+	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
+	*ret_state = v8;
+	return 0;
+}
+
+static enum sw_step v8_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	struct sw_v8 *v8 = state;
+	return v8->program->usable ? sw_v8_step(v8, cursor, ret) : SW_STEP_DECLINE;
+}
+
+static bool v8_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	struct sw_v8 *v8 = state;
+	return v8->program->usable && sw_v8_owns(v8, cursor, ret_cookie);
+}
+
+static bool v8_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		      struct sw_frame_sink *sink)
+{
+	struct sw_v8 *v8 = state;
+	uint64_t cookie;
+	(void) caller_sp_avma;
+	(void) sink; /* its functions have frames of their own */
+	return v8->program->usable && sw_v8_is_internal(v8, callee) &&
+	       !sw_v8_owns(v8, callee, &cookie);
+}
+
+static int v8_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	return sw_v8_describe(state, frame, SW_V8_OUTERMOST, ret);
+}
+
+static int v8_inlined(void *state, const struct sw_frame *frame, size_t level,
+		      struct sw_description *ret)
+{
+	return sw_v8_describe(state, frame, level, ret);
+}
+
+static size_t v8_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	const struct sw_v8 *v8 = state;
+	const struct sw_v8_program *p = v8->program;
+	if (max == 0)
+		return 0;
+	*ret = (struct sw_runtime){.name = "v8", .entries = -1};
+	(void) snprintf(ret->version, sizeof(ret->version), "%s", p->version);
+	(void) snprintf(ret->where, sizeof(ret->where), "%s",
+			sw_module_path(v8->place->module)); /* cut to fit */
+	if (!p->usable)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"JavaScript functions have no names: %s", p->missing);
+	return 1;
+}
+
+static void v8_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
+		       struct sw_text *text)
+{
+	struct sw_v8 *v8 = state;
+	(void) snap;
+	if (v8->program->usable)
+		sw_v8_explain(v8, avma, text);
+	else
+		sw_text_printf(text, "%s\n", v8->program->missing);
+}
+
+const struct sw_runtime_ops sw_runtime_v8 = {
+	.name = "v8",
+	.kind = "v8js",
+	.trust = SW_TRUST_RUNTIME,
+	.weak_trust = SW_TRUST_RUNTIME,
+	.kinds = SW_CODE_ELF | SW_CODE_ANON | SW_CODE_JIT,
+	.probe = sw_v8_probe,
+	.before = sw_v8_before,
+	.in_window = sw_v8_in_window,
+	.open = v8_open,
+	.close = v8_close,
+	.step = v8_step,
+	.owns = v8_owns,
+	.frames = v8_frames,
+	.names = v8_names,
+	.inlined = v8_inlined,
+	.identify = v8_identify,
+	.explain = v8_explain,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_V8_H
+#define SW_V8_H
+
+#include "map.h"
+#include "memory.h"
+#include "runtimes/v8/code.h"
+#include "runtimes/v8/layout.h"
+#include "snapshot/read.h"
+#include "snapshot/snapshot.h"
+
+/* A builtin: code of V8 itself that its own compilers made when it was built. */
+struct sw_v8_builtin {
+	uint32_t off, bytes; /* in the blob */
+	const char *name;    /* the image's, without "Builtins_" */
+	bool interprets;     /* runs bytecode in its caller's or its own frame */
+	bool handler;        /* of one bytecode */
+};
+
+/* What is known of a file that has V8 in it; kept with the module. */
+struct sw_v8_program {
+	bool usable;
+	const char *missing; /* static: why it is not */
+	char version[64];
+	struct sw_v8_layout at;
+	struct sw_bytes blob;           /* all builtins; the image's */
+	uint64_t blob_off;              /* in the file */
+	struct sw_v8_builtin *builtins; /* owned; by off */
+	size_t n_builtins;
+	int prologue; /* index of BaselineOutOfLinePrologue; -1: it has none */
+	/* What finds pointers on the stack for the collector: assembly without tables, which keeps rbp. */
+	struct sw_bytes walker;
+	uint64_t walker_off;   /* in the file */
+	struct sw_bytes sizes; /* of bytecodes, for three scales of operands; none: unknown */
+};
+
+/* What a frame executes. */
+struct sw_v8_frame {
+	uint64_t shared;        /* 0: unknown */
+	uint64_t bytecode;      /* of an interpreted one */
+	int32_t offset;         /* in it; -1: unknown */
+	struct sw_v8_code code; /* object 0: none */
+	uint64_t pc;            /* with code */
+	bool exact;             /* pc is that of an interrupted instruction */
+};
+
+struct sw_v8 {
+	const struct sw_snapshot *snap; /* borrowed */
+	struct sw_snapshot_memory source;
+	struct sw_v8_heap heap;              /* over source */
+	const struct sw_place *place;        /* borrowed from the snapshot */
+	const struct sw_v8_program *program; /* the module's */
+	struct sw_map64 by_frame;            /* mix of a frame's words -> 1 + index */
+	struct sw_v8_frame *frames;          /* owned; cookies are 1 + index */
+	size_t n_frames, frames_capacity;
+	uint64_t
+		unset_sp; /* sp of the frame that is not set up yet, though it has called; 0: none */
+	uint64_t
+		stale_sp; /* sp of the interpreted frame whose bytecode offset is of an earlier call */
+};
+
+#endif

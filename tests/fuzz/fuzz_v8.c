@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A heap of V8 that anybody wrote. The first byte says which version reads it, the rest is its memory; then
+ * objects all over it are read as functions, strings, scripts, code and bytecode, and the bytes are
+ * followed as instructions.
+ */
+#include "cleanup.h"
+#include "fake.h"
+#include "runtimes/v8/code.h"
+#include "runtimes/v8/flow.h"
+#include "runtimes/v8/function.h"
+
+#include <string.h>
+
+enum { HEAP = 0x100000, HEAP_BYTES = 0x3000, READS_MAX = 3000000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct sw_v8_layout layouts[] = {
+	{.major = 10,
+	 .function_first = 1,
+	 .function_last = 15,
+	 .type_shared = 20,
+	 .type_script = 21,
+	 .type_scope = 22,
+	 .type_bytecode = 23,
+	 .type_code = 24,
+	 .type_wrapper = SW_V8_NONE,
+	 .function_shared = 24,
+	 .shared_name = 16,
+	 .shared_script = 32,
+	 .bytecode_data = 56,
+	 .kind_baseline = 11,
+	 .header_code = SW_V8_NONE,
+	 .code_start = SW_V8_NONE,
+	 .code_size = 40,
+	 .code_flags = 48,
+	 .code_deopt = 16,
+	 .code_positions = 24,
+	 .bytecode_positions = 32,
+	 .scope_locals = 32,
+	 .deopt_literals = 2,
+	 .deopt_shared = 6,
+	 .deopt_positions = 7},
+	{.major = 14,
+	 .function_first = 1,
+	 .function_last = 15,
+	 .type_shared = 20,
+	 .type_script = 21,
+	 .type_scope = 22,
+	 .type_bytecode = 23,
+	 .type_code = 24,
+	 .type_wrapper = 25,
+	 .function_shared = 32,
+	 .shared_name = 24,
+	 .shared_script = 40,
+	 .bytecode_data = 64,
+	 .kind_baseline = 11,
+	 .header_code = 24,
+	 .code_start = 40,
+	 .code_size = 56,
+	 .code_flags = 52,
+	 .code_deopt = 8,
+	 .code_positions = 16,
+	 .bytecode_positions = 24,
+	 .scope_locals = 48,
+	 .scope_flags_raw = true,
+	 .positions_flagged = true,
+	 .deopt_literals = 3,
+	 .deopt_shared = 7,
+	 .deopt_positions = 8},
+};
+
+static void ignore(void *arg, uint64_t shared)
+{
+	(void) arg;
+	(void) shared;
+}
+
+static void object_look(struct sw_v8_heap heap, uint64_t object)
+{
+	static struct sw_v8_function function;
+	static const uint8_t sizes[3 * 64] = {[0 ... 3 * 64 - 1] = 2};
+	char text[64];
+	uint64_t word;
+	(void) sw_v8_string(heap, object, text, sizeof(text));
+	if (sw_v8_shared_of(heap, object, &word))
+		(void) sw_v8_function_read(heap, word, &function);
+	(void) sw_v8_function_read(heap, object, &function);
+	(void) sw_v8_line(heap, object, 40);
+	(void) sw_v8_bytecode_position(heap, object, 9);
+	for (enum sw_v8_kind kind = SW_V8_OTHER_CODE; kind <= SW_V8_TURBOFAN; kind++) {
+		struct sw_v8_level levels[SW_V8_INLINED_MAX];
+		struct sw_v8_code code = {object, HEAP, HEAP + 0x800, kind};
+		(void) sw_v8_code_levels(heap, &code, HEAP + 0x123, levels);
+		(void) sw_v8_code_entered(heap, &code);
+		sw_v8_code_touch(heap, &code, ignore, NULL);
+		(void) sw_v8_baseline_offset(heap, &code, HEAP + 0x123,
+					     (struct sw_bytes){sizes, sizeof(sizes)}, &word);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uint8_t bytes[HEAP_BYTES];
+	struct fake_region region = {HEAP, bytes, sizeof(bytes)};
+	struct fake_memory fake = {.regions = &region, .n_regions = 1};
+	if (size < 2)
+		return 0;
+	memset(bytes, 0, sizeof(bytes));
+	memcpy(bytes, data + 1, size - 1 < sizeof(bytes) ? size - 1 : sizeof(bytes));
+	struct sw_v8_heap heap = {&layouts[data[0] % SW_ARRAY_SIZE(layouts)], fake_memory(&fake)};
+	for (uint64_t at = 0; at < 0x800; at += 64)
+		object_look(heap, HEAP + at + 1);
+	struct sw_v8_code code;
+	(void) sw_v8_code_find(heap, HEAP + 0x2345, &code);
+	for (unsigned flags = 0; flags < 8; flags++) {
+		struct sw_v8_function_code f = {.code = {bytes, 512},
+						.prologue = flags & 1,
+						.framed = flags & 2,
+						.entered = flags & 4 ? 16 : 0};
+		(void) sw_v8_flow(&f, 77);
+	}
+	if (fake.reads > READS_MAX)
+		__builtin_trap(); /* every loop has a limit */
+	return 0;
+}

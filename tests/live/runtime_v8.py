@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""JavaScript in node: a blocked program against its own view, and stops anywhere in a known chain of calls.
+
+SNAPWALK_STOPS sets how many stops there are in each mode (100); SNAPWALK_NODES names further programs, by
+colons.
+"""
+import json
+import os
+import subprocess
+
+from harness import TARGETS, Tap, patient_dump, stack_of, wait_until
+import jit_fleet
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "v8")
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
+MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
+GUESSES = {"scan", "scan_verified", "frame_pointer"}
+CALLEES = {"f1": {"f2"}, "f2": {"f3"}, "f3": {"f4"}, "f4": {"f5", "f6"}, "f5": {"f6"}, "f6": set()}
+# Of calls, and the first one: what a function does before its own code.
+LINES = {"f1": {50, 51}, "f2": {46, 47}, "f3": {40, 42, 43}, "f4": {28, 31, 32, 34, 37}, "f5": {24, 25}}
+MAY_MISS = 8
+
+
+def nodes():
+    """Those that are there: the machine's, the newest one, what the environment says."""
+    found = [path for path in (jit_fleet.newest_node(), "/usr/bin/node") if os.path.exists(path)]
+    return found + [path for path in os.environ.get("SNAPWALK_NODES", "").split(":") if path]
+
+
+class Node:
+    """A program that has said that it is ready."""
+
+    def __init__(self, node, script, *options):
+        self.command = [node, *options, os.path.join(SOURCES, script)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.pid = self.process.pid
+        self.first = self.process.stdout.readline().strip()
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def stops_of(pid, count):
+    """[(end, frames)]: frames are dicts, innermost first."""
+    run = subprocess.run([os.path.join(TARGETS, "drive_frames"), str(pid), str(count), "500"],
+                         capture_output=True, text=True, check=True)
+    stops = []
+    for line in run.stdout.splitlines():
+        words = line.split("\t")
+        if words[0] == "stop":
+            stops.append((words[1], []))
+        elif words[0] == "frame":
+            stops[-1][1].append({"trust": words[2], "kind": words[3], "flags": int(words[4], 16),
+                                 "function": words[5], "line": int(words[6])})
+    return stops
+
+
+def wrong_of(frames):
+    """What cannot be in a stack of busy.js."""
+    wrong = []
+    chain = [f for f in reversed(frames) if f["kind"] == "v8js" and f["function"] in CALLEES]
+    for outer, inner in zip(chain, chain[1:]):
+        # Functions that were compiled in may be missing where that is said.
+        if inner["function"] not in CALLEES[outer["function"]] and (
+                inner["function"] <= outer["function"] or not outer["flags"] & MAY_MISS):
+            wrong.append(f"{outer['function']} calls {inner['function']}")
+    for frame in chain:
+        if frame["line"] != 0 and frame["line"] not in LINES.get(frame["function"], {frame["line"]}):
+            wrong.append(f"{frame['function']}:{frame['line']}")
+    return wrong
+
+
+def test_busy(tap):
+    for node in nodes():
+        for mode, options in MODES.items():
+            with Node(node, "busy.js", *options) as running:
+                # Code is compiled while it runs: the first stops see that, too.
+                stops = stops_of(running.pid, STOPS)
+            name = f"{node} {mode}"
+            wrong = [words for _, frames in stops for words in wrong_of(frames)]
+            tap.equal(wrong, [], f"{name}: no wrong name, no wrong line")
+            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
+                     for end, frames in stops]
+            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.97 * len(stops),
+                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+            named = [f for _, frames in stops for f in frames if f["function"] in CALLEES]
+            tap.check(len(named) > len(stops), f"{name}: the chain is there", len(named))
+
+
+def test_blocked(tap):
+    """What the program's own Error says of its stack is what is seen of it while it waits."""
+    for node in nodes():
+        with Node(node, "blocked.js") as running:
+            said = json.loads(running.first)
+
+            def frames(pid=running.pid):
+                stack = stack_of(patient_dump(pid), pid)
+                return [(f["function"], f["line"]) for f in stack["frames"] if f["kind"] == "v8js"]
+            wanted = [(frame["function"], frame["line"]) for frame in said]
+            found = wait_until(lambda: len(frames()) >= len(wanted) and frames(), "frames")
+            tap.equal(found[:len(wanted)], wanted, f"{node}: functions and lines of a blocked thread")
+            report = patient_dump(running.pid)
+            runtimes = [r["name"] for r in report["process"]["runtimes"]]
+            tap.equal(runtimes.count("v8"), 1, f"{node}: identified once")
+            tap.equal(stack_of(report, running.pid)["end"], "complete", f"{node}: complete")
+
+
+def main():
+    tap = Tap()
+    jit_fleet.install()
+    test_blocked(tap)
+    test_busy(tap)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/go: tables, names, and the way from stack to stack, over a made program. */
+#include "go_world.h"
+#include "arch/arch.h"
+#include "runtimes/go/image.h"
+#include "runtimes/go/names.h"
+#include "runtimes/go/runtime.h"
+#include "runtimes/go/step.h"
+#include "runtimes/go/window.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct go_world world;
+
+static int setup(void **state)
+{
+	(void) state;
+	go_world_init(&world, true);
+	return 0;
+}
+
+static struct sw_go_image image_of(const struct go_world *w, bool expected)
+{
+	struct sw_elf elf;
+	struct sw_go_image image;
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){w->image, sizeof(w->image)}));
+	assert_int_equal(sw_go_image_read(&elf, &image), expected);
+	return image;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+static void check_table(bool v118)
+{
+	static struct go_world w;
+	struct sw_go_func f;
+	int32_t value;
+	go_world_init(&w, v118);
+	struct sw_go_image image = image_of(&w, true);
+	assert_int_equal(image.text_svma, GO_TEXT);
+	assert_int_equal(image.end_svma, GO_TEXT + GO_N_FUNCS * GO_FUNC_BYTES);
+	assert_int_equal(image.gofunc_svma, GO_TREE);
+	assert_int_equal(image.tls, SW_GO_TLS_OFFSET);
+	assert_int_equal(image.tls_value, -8);
+	assert_int_equal(image.gsignal_off, 80);
+	assert_true(sw_go_image_func(&image, go_world_pc(GO_OUTER, 0), &f));
+	assert_string_equal(f.name, "main.outer");
+	assert_int_equal(f.start_off, GO_OUTER * GO_FUNC_BYTES);
+	assert_true(sw_go_image_func(&image, go_world_pc(GO_OUTER, 0) - 1, &f));
+	assert_string_equal(f.name, "main.leaf");
+	assert_false(sw_go_image_func(&image, GO_TEXT - 1, &f));
+	assert_false(sw_go_image_func(&image, image.end_svma, &f));
+	assert_true(sw_go_image_func(&image, go_world_pc(GO_GOEXIT, 1), &f));
+	assert_int_equal(f.flags, SW_GO_FUNC_TOP);
+	assert_true(sw_go_image_func(&image, go_world_pc(GO_OUTER, 3), &f));
+	static const struct {
+		unsigned offset;
+		int32_t delta;
+	} deltas[] = {{0, 0}, {3, 0}, {4, GO_FRAME}, {0x3b, GO_FRAME}, {0x3c, 0}};
+	for (size_t i = 0; i < 5; i++) {
+		assert_true(sw_go_value(&image.table, &f, f.sp_table,
+					f.start_off + deltas[i].offset, &value));
+		assert_int_equal(value, deltas[i].delta);
+	}
+	assert_false(sw_go_value(&image.table, &f, f.sp_table, f.end_off, &value));
+	assert_false(sw_go_value(&image.table, &f, 0, f.start_off, &value));
+}
+
+static void test_table(void **state)
+{
+	(void) state;
+	check_table(true);
+	check_table(false);
+}
+
+/* What is cut short is no table, wherever that is. */
+static void test_table_cut(void **state)
+{
+	(void) state;
+	const uint8_t *bytes = world.image + (GO_TABLE - GO_BASE);
+	struct sw_go_pclntab table;
+	struct sw_go_func f;
+	assert_true(sw_go_pclntab_open((struct sw_bytes){bytes, 0x1000}, &table));
+	assert_false(sw_go_pclntab_open((struct sw_bytes){bytes, 71}, &table));
+	assert_false(sw_go_pclntab_open((struct sw_bytes){bytes, 0x400}, &table));
+	/* Whole up to the first record. */
+	assert_true(sw_go_pclntab_open((struct sw_bytes){bytes, 0x500}, &table));
+	assert_false(sw_go_func_at(&table, 0, &f));
+	world.image[GO_TABLE - GO_BASE] = 0xfb; /* of 1.2 */
+	(void) image_of(&world, false);
+}
+
+static void test_tls(void **state)
+{
+	(void) state;
+	struct sw_go_image image;
+	/* mov $-16, %rcx; mov %fs:(%rcx), %rbx */
+	go_world_code(&world, GO_MORESTACK, 0, "\x48\xc7\xc1\xf0\xff\xff\xff\x64\x48\x8b\x19", 11);
+	image = image_of(&world, true);
+	assert_int_equal(image.tls, SW_GO_TLS_OFFSET);
+	assert_int_equal(image.tls_value, -16);
+	/* mov 0x100(%rip), %rcx; mov %fs:(%rcx), %rbx */
+	go_world_code(&world, GO_MORESTACK, 0, "\x48\x8b\x0d\x00\x01\x00\x00\x64\x48\x8b\x19", 11);
+	image = image_of(&world, true);
+	assert_int_equal(image.tls, SW_GO_TLS_SLOT);
+	assert_int_equal(image.tls_value, go_world_pc(GO_MORESTACK, 7 + 0x100));
+	go_world_code(&world, GO_MORESTACK, 0, "\x90\x90\x90", 3);
+	image = image_of(&world, true);
+	assert_int_equal(image.tls, SW_GO_TLS_NONE);
+}
+
+/* ---- walks ------------------------------------------------------------------------------------- */
+
+/* The walk, as offsets of functions: {function, offset}, which end it as expected. */
+struct expected {
+	enum go_world_func func;
+	unsigned offset;
+};
+
+#define EXPECT(end, ...)                                    \
+	expect(end, (const struct expected[]){__VA_ARGS__}, \
+	       sizeof((const struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
+
+static void expect(enum sw_end end, const struct expected *frames, size_t n)
+{
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	struct sw_walks *walks;
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	assert_int_equal(walks->n_walks, 1);
+	const struct sw_walk *walk = &walks->walks[0];
+	for (size_t i = 0; i < n && i < walk->n_frames; i++) {
+		uint64_t pc = go_world_pc(frames[i].func, frames[i].offset);
+		assert_int_equal(walk->frames[i].pc_avma, pc);
+		assert_string_equal(walk->frames[i].kind, "go");
+		if (i > 0) {
+			assert_string_equal(walk->frames[i].by, "go");
+			assert_int_equal(walk->frames[i].trust, SW_TRUST_RUNTIME);
+		}
+	}
+	assert_int_equal(walk->n_frames, n);
+	assert_int_equal(walk->end, end);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
+/* The call before main.outer()'s 0x18. */
+static void outer_calls(enum go_world_func func)
+{
+	uint64_t from = go_world_pc(GO_OUTER, 0x18);
+	int32_t distance = (int32_t) (go_world_pc(func, 0) - from);
+	uint8_t call[5] = {0xe8};
+	memcpy(call + 1, &distance, sizeof(distance));
+	go_world_code(&world, GO_OUTER, 0x13, call, sizeof(call));
+}
+
+/* main.leaf(), called by main.outer() at 0x18, whose frame begins at word n of the goroutine's stack. */
+static void goroutine_put(size_t n)
+{
+	world.stack[n] = go_world_pc(GO_OUTER, 0x18);
+	/* outer()'s own frame is between sp and its return address. */
+	world.stack[n + 1 + GO_FRAME / 8] = go_world_pc(GO_GOEXIT, 1);
+}
+
+static void test_goroutine(void **state)
+{
+	(void) state;
+	goroutine_put(0);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+}
+
+static void test_names(void **state)
+{
+	(void) state;
+	goroutine_put(0);
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	struct sw_walks *walks;
+	static struct sw_description d;
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	const struct sw_frame *outer = &walks->walks[0].frames[1];
+	assert_int_equal(sw_walk_describe_inlined(walks, outer, 0, &d), 1);
+	assert_string_equal(d.function, "main.inner");
+	assert_string_equal(d.file, "/src/main.go");
+	assert_int_equal(d.line, 20);
+	assert_int_equal(sw_walk_describe_inlined(walks, outer, 1, &d), 1);
+	assert_string_equal(d.function, "main.outer");
+	assert_int_equal(d.line, 10); /* of the call */
+	assert_int_equal(d.start_avma, go_world_pc(GO_OUTER, 0));
+	assert_int_equal(sw_walk_describe_inlined(walks, outer, 2, &d), 0);
+	assert_int_equal(sw_walk_describe(walks, outer, &d), 1);
+	assert_string_equal(d.function, "main.outer");
+	assert_int_equal(walks->n_runtimes, 1);
+	assert_string_equal(walks->runtimes[0].name, "go");
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
+static void on_system_stack(enum go_world_func func, unsigned offset)
+{
+	world.sp = go_world_system(0);
+	world.slot = GO_G0;
+	world.system[0] = go_world_pc(func, offset);
+}
+
+static void test_systemstack(void **state)
+{
+	(void) state;
+	on_system_stack(GO_SYSTEMSTACK, 0x20);
+	outer_calls(GO_SYSTEMSTACK);
+	goroutine_put(4);
+	world.curg[7] = go_world_stack(4);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_SYSTEMSTACK, 0x20}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	/* The goroutine was left: what its g says is of another time. */
+	world.pc = go_world_pc(GO_SCHEDULE, 8);
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_SCHEDULE, 8}, {GO_SYSTEMSTACK, 0x20});
+	world.pc = go_world_pc(GO_LEAF, 0);
+	outer_calls(GO_LEAF); /* what is there is of another time */
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_SYSTEMSTACK, 0x20});
+	outer_calls(GO_SYSTEMSTACK);
+	world.curg[7] = GO_STACK_END + 8; /* not on its stack */
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_SYSTEMSTACK, 0x20});
+	/* Still, or again, on the goroutine's own stack. */
+	world.pc = go_world_pc(GO_SYSTEMSTACK, 4);
+	world.sp = go_world_stack(4);
+	EXPECT(SW_END_COMPLETE, {GO_SYSTEMSTACK, 4}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+}
+
+static void test_morestack(void **state)
+{
+	(void) state;
+	on_system_stack(GO_MORESTACK, 0x20);
+	outer_calls(GO_MORESTACK);
+	goroutine_put(4);
+	world.curg[7] = go_world_stack(5);
+	world.curg[8] = go_world_pc(GO_OUTER, 0x18);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_MORESTACK, 0x20}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	world.pc = go_world_pc(GO_SCHEDULE, 8);
+	EXPECT(SW_END_COMPLETE, {GO_SCHEDULE, 8}, {GO_MORESTACK, 0x20});
+}
+
+static void test_mcall(void **state)
+{
+	(void) state;
+	on_system_stack(GO_MCALL, 0x20);
+	world.system[1] = go_world_pc(GO_OUTER, 0x18); /* stale */
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_MCALL, 0x20});
+	world.pc = go_world_pc(GO_MCALL, 4);
+	world.sp = go_world_stack(0);
+	goroutine_put(0);
+	EXPECT(SW_END_COMPLETE, {GO_MCALL, 4}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+}
+
+static void test_mstart(void **state)
+{
+	(void) state;
+	on_system_stack(GO_MSTART, 5);
+	world.system[1] = go_world_pc(GO_CLONE, 0x30);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_MSTART, 5});
+}
+
+static void test_asmcgocall(void **state)
+{
+	(void) state;
+	outer_calls(GO_ASMCGOCALL);
+	goroutine_put(4);
+	for (unsigned layout = 0; layout < 2; layout++) {
+		size_t g_at = layout == 0 ? 6 : 1, depth_at = layout == 0 ? 5 : 0;
+		memset(world.system, 0, sizeof(world.system));
+		on_system_stack(GO_ASMCGOCALL, 0x22);
+		world.system[1 + g_at] = GO_CURG;
+		world.system[1 + depth_at] = GO_STACK_END - go_world_stack(4);
+		EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+		       {GO_GOEXIT, 1});
+	}
+	/* Called on g0's stack: it is moved on it. */
+	memset(world.system, 0, sizeof(world.system));
+	on_system_stack(GO_ASMCGOCALL, 0x22);
+	world.system[1 + 5] = go_world_system(9);
+	world.system[9] = go_world_pc(GO_OUTER, 0x18);
+	world.system[10 + GO_FRAME / 8] = go_world_pc(GO_MCALL, 0x20);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_MCALL, 0x20});
+	/* Between the switch and the call the goroutine's sp is in rdx, behind it in memory. */
+	memset(world.system, 0, sizeof(world.system));
+	world.sp = go_world_system(0);
+	world.pc = go_world_pc(GO_ASMCGOCALL, 0x10);
+	sw_regs_set(&world.regs, SW_X86_64_RDX, go_world_stack(4));
+	EXPECT(SW_END_COMPLETE, {GO_ASMCGOCALL, 0x10}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+	sw_regs_set(&world.regs, SW_X86_64_RDX, 0);
+	world.pc = go_world_pc(GO_ASMCGOCALL, 0x28);
+	world.system[6] = GO_CURG;
+	world.system[5] = GO_STACK_END - go_world_stack(4);
+	EXPECT(SW_END_COMPLETE, {GO_ASMCGOCALL, 0x28}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+}
+
+/* The goroutine's frame of cgocallback() is words 1 to 4, and ends where it had called C. */
+static void test_cgocallback(void **state)
+{
+	(void) state;
+	world.sp = go_world_stack(0);
+	world.stack[0] = go_world_pc(GO_CGOCALLBACK, 0x20);
+	world.stack[4] = go_world_pc(GO_OUTER, 0x18); /* what Go itself would follow, without C */
+	/* On g0's stack: sched.sp as it was before, below which asmcgocall() keeps the goroutine's. */
+	world.g0[7] = go_world_system(40);
+	world.system[40] = go_world_system(80);
+	world.system[43] = go_world_pc(GO_CROSSCALL2, 0x10);
+	world.system[44] = go_world_pc(GO_MCALL, 0x20);
+	world.system[72 + 6] = GO_CURG;
+	world.system[72 + 5] = GO_STACK_END - go_world_stack(5);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_CGOCALLBACK, 0x20}, {GO_CROSSCALL2, 0x10},
+	       {GO_MCALL, 0x20});
+	/* It is not the last callback: another one was made from it. */
+	world.g0[7] = go_world_system(20);
+	world.system[20] = go_world_system(40);
+	world.system[32 + 6] = GO_CURG;
+	world.system[32 + 5] = GO_STACK_END - go_world_stack(0);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_CGOCALLBACK, 0x20}, {GO_CROSSCALL2, 0x10},
+	       {GO_MCALL, 0x20});
+	world.system[72 + 5] -= 8; /* none of them */
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_CGOCALLBACK, 0x20});
+	/* Called by a thread that C made: nothing is below. */
+	world.g0[7] = world.system[40] = go_world_system(40);
+	world.stack[4] = go_world_pc(GO_GOEXIT, 1);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_CGOCALLBACK, 0x20}, {GO_CROSSCALL2, 0x10},
+	       {GO_MCALL, 0x20});
+}
+
+/* One step, from pc and sp of the system's stack, which is no thread's first frame. */
+static struct sw_stepped step_from(uint64_t pc, uint64_t sp, uint64_t callee_avma)
+{
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	struct sw_stepped s = {0};
+	void *go = NULL;
+	assert_int_equal(sw_runtime_go.open(snap, NULL, &go), 0);
+	struct sw_snapshot_memory memory = {.snap = snap, .thread = &snap->threads[0]};
+	struct sw_cursor cursor = {.snap = snap,
+				   .thread = &snap->threads[0],
+				   .memory = sw_snapshot_memory(&memory),
+				   .place = &snap->places[0],
+				   .lookup_avma = pc - 1,
+				   .callee_avma = callee_avma,
+				   .depth = 2};
+	sw_regs_set(&cursor.regs, SW_ARCH_SP, sp);
+	sw_regs_set(&cursor.regs, SW_ARCH_RA, pc);
+	assert_int_equal(sw_runtime_go.step(go, &cursor, &s), SW_STEP_OK);
+	sw_runtime_go.close(go);
+	fake_snapshot_destroy(snap);
+	return s;
+}
+
+static uint64_t reg(const struct sw_stepped *s, unsigned number)
+{
+	uint64_t value = 0;
+	assert_true(sw_regs_get(&s->regs, number, &value));
+	return value;
+}
+
+/* C code that calls Go gets its registers back from where crosscall2() keeps them. */
+static void test_crosscall2(void **state)
+{
+	(void) state;
+	for (uint64_t i = 0; i < 6; i++)
+		world.system[10 + i] = 100 + i;
+	world.system[16] = GO_C_CODE + 0x10;
+	struct sw_stepped s = step_from(go_world_pc(GO_CROSSCALL2, 0x10), go_world_system(16), 0);
+	assert_int_equal(s.regs.pc_avma, GO_C_CODE + 0x10);
+	assert_int_equal(s.regs.sp_avma, go_world_system(17));
+	assert_int_equal(reg(&s, SW_X86_64_RBX), 100);
+	assert_int_equal(reg(&s, SW_X86_64_R12), 101);
+	assert_int_equal(reg(&s, SW_X86_64_R15), 104);
+	assert_int_equal(reg(&s, SW_X86_64_RBP), 105);
+}
+
+/* The C code in which a thread's Go code begins: beside Go's own in the file. */
+static void test_entry(void **state)
+{
+	(void) state;
+	const uint64_t pc = GO_TEXT + GO_N_FUNCS * GO_FUNC_BYTES + 0x20;
+	/* pop %r15; pop %rbp; pop %rbx; ret */
+	memcpy(world.image + (pc - GO_BASE), "\x41\x5f\x5d\x5b\xc3", 5);
+	world.system[0] = 1;
+	world.system[1] = 2;
+	world.system[2] = 3;
+	world.system[3] = GO_C_CODE + 0x10;
+	struct sw_stepped s = step_from(pc, go_world_system(0), go_world_pc(GO_MSTART, 5));
+	assert_int_equal(s.regs.pc_avma, GO_C_CODE + 0x10);
+	assert_int_equal(s.regs.sp_avma, go_world_system(4));
+	assert_int_equal(reg(&s, SW_X86_64_R15), 1);
+	assert_int_equal(reg(&s, SW_X86_64_RBP), 2);
+	assert_int_equal(reg(&s, SW_X86_64_RBX), 3);
+}
+
+static void test_gogo(void **state)
+{
+	(void) state;
+	world.pc = go_world_pc(GO_GOGO, 0x10);
+	world.sp = go_world_stack(4);
+	world.curg[8] = go_world_pc(GO_LEAF, 8);
+	world.stack[4] = go_world_pc(GO_GOEXIT, 1);
+	EXPECT(SW_END_COMPLETE, {GO_GOGO, 0x10}, {GO_LEAF, 8}, {GO_GOEXIT, 1});
+}
+
+static void test_clone(void **state)
+{
+	(void) state;
+	world.sp = go_world_system(0);
+	world.system[0] = go_world_pc(GO_MCALL, 0x20);
+	world.pc = go_world_pc(GO_CLONE, 0x12);
+	sw_regs_set(&world.regs, SW_X86_64_RAX, 8);
+	EXPECT(SW_END_COMPLETE, {GO_CLONE, 0x12}, {GO_MCALL, 0x20});
+	sw_regs_set(&world.regs, SW_X86_64_RAX, 0);
+	EXPECT(SW_END_COMPLETE, {GO_CLONE, 0x12}); /* the new thread */
+	sw_regs_set(&world.regs, SW_X86_64_RAX, 8);
+	world.pc = go_world_pc(GO_CLONE, 0x30);
+	EXPECT(SW_END_COMPLETE, {GO_CLONE, 0x30});
+}
+
+static void test_vdso(void **state)
+{
+	(void) state;
+	goroutine_put(4);
+	world.pc = go_world_pc(GO_NANOTIME1, 0x20);
+	world.sp = go_world_system(3);
+	sw_regs_set(&world.regs, SW_X86_64_R12, go_world_stack(4));
+	EXPECT(SW_END_COMPLETE, {GO_NANOTIME1, 0x20}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+	/* Before it is there. */
+	world.pc = go_world_pc(GO_NANOTIME1, 4);
+	world.sp = go_world_stack(4);
+	sw_regs_set(&world.regs, SW_X86_64_R12, 16);
+	EXPECT(SW_END_COMPLETE, {GO_NANOTIME1, 4}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+}
+
+/* What asyncPreempt() returns to was not calling it: the instruction itself counts. */
+static void test_injected(void **state)
+{
+	(void) state;
+	world.pc = go_world_pc(GO_ASYNC_PREEMPT, 4);
+	world.stack[0] = go_world_pc(GO_OUTER, 4);
+	world.stack[1 + GO_FRAME / 8] = go_world_pc(GO_GOEXIT, 1);
+	EXPECT(SW_END_COMPLETE, {GO_ASYNC_PREEMPT, 4}, {GO_OUTER, 4}, {GO_GOEXIT, 1});
+}
+
+/* A thread that ran on after its g was copied does not follow it to another stack. */
+static void test_stale(void **state)
+{
+	(void) state;
+	on_system_stack(GO_SYSTEMSTACK, 0x20);
+	outer_calls(GO_SYSTEMSTACK);
+	goroutine_put(4);
+	world.curg[7] = go_world_stack(4);
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	struct sw_go_seen seen = {GO_TID, sw_go_window_mark(&snap->threads[0])};
+	struct sw_go_window window = {.seen = &seen, .n_seen = 1, .copied = true};
+	for (unsigned moved = 0; moved < 2; moved++) {
+		void *go = NULL;
+		seen.mark += moved;
+		assert_int_equal(sw_runtime_go.open(snap, &window, &go), 0);
+		assert_non_null(go);
+		struct sw_snapshot_memory memory = {.snap = snap, .thread = &snap->threads[0]};
+		struct sw_cursor cursor = {.snap = snap,
+					   .thread = &snap->threads[0],
+					   .memory = sw_snapshot_memory(&memory),
+					   .place = &snap->places[0],
+					   .depth = 2};
+		sw_regs_set(&cursor.regs, SW_ARCH_SP, go_world_system(1));
+		sw_regs_set(&cursor.regs, SW_ARCH_RA, go_world_pc(GO_SYSTEMSTACK, 0x20));
+		cursor.lookup_avma = cursor.regs.pc_avma - 1;
+		struct sw_stepped s = {0};
+		assert_int_equal(sw_runtime_go.step(go, &cursor, &s),
+				 moved ? SW_STEP_FAIL : SW_STEP_OK);
+		if (moved)
+			assert_int_equal(s.end, SW_END_MEMORY);
+		else
+			assert_int_equal(s.regs.pc_avma, go_world_pc(GO_OUTER, 0x18));
+		sw_runtime_go.close(go);
+	}
+	fake_snapshot_destroy(snap);
+}
+
+/* A process without Go's heap is asked for nothing. */
+static void test_probe(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	assert_true(sw_runtime_go.probe(snap));
+	fake_snapshot_destroy(snap);
+	snap = fake_snapshot_create();
+	fake_snapshot_map(snap, 0x400000, 0x500000, "r-xp", "/bin/x");
+	fake_snapshot_finish(snap);
+	assert_false(sw_runtime_go.probe(snap));
+	fake_snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_table, setup),
+		cmocka_unit_test_setup(test_table_cut, setup),
+		cmocka_unit_test_setup(test_tls, setup),
+		cmocka_unit_test_setup(test_goroutine, setup),
+		cmocka_unit_test_setup(test_names, setup),
+		cmocka_unit_test_setup(test_systemstack, setup),
+		cmocka_unit_test_setup(test_morestack, setup),
+		cmocka_unit_test_setup(test_mcall, setup),
+		cmocka_unit_test_setup(test_mstart, setup),
+		cmocka_unit_test_setup(test_asmcgocall, setup),
+		cmocka_unit_test_setup(test_cgocallback, setup),
+		cmocka_unit_test_setup(test_crosscall2, setup),
+		cmocka_unit_test_setup(test_entry, setup),
+		cmocka_unit_test_setup(test_gogo, setup),
+		cmocka_unit_test_setup(test_clone, setup),
+		cmocka_unit_test_setup(test_vdso, setup),
+		cmocka_unit_test_setup(test_injected, setup),
+		cmocka_unit_test_setup(test_stale, setup),
+		cmocka_unit_test_setup(test_probe, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
