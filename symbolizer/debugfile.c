@@ -149,8 +149,10 @@ static bool is_ours(struct sw_module *module)
 {
 	struct stat mapped, named;
 	int fd = sw_module_fd(module);
-	return fd >= 0 && fstat(fd, &mapped) == 0 && stat(sw_module_path(module), &named) == 0 &&
-	       mapped.st_dev == named.st_dev && mapped.st_ino == named.st_ino;
+	/* Without a link it is the copy of a file whose file system may not answer: not to be asked. */
+	return fd >= 0 && fstat(fd, &mapped) == 0 && mapped.st_nlink > 0 &&
+	       stat(sw_module_path(module), &named) == 0 && mapped.st_dev == named.st_dev &&
+	       mapped.st_ino == named.st_ino;
 }
 
 static bool linked_map(const struct sw_elf *main, const struct debuglink *link,

@@ -27,8 +27,10 @@ any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove mems
 running='sigaction sigaddset sigemptyset sigprocmask getpid sched_setscheduler sw_helper_run'
 
 # Ours, in files that are for other times, too. They were read: sw_proc_tids() is lseek() and
-# getdents64() into the caller's memory, sw_snapshot_map() searches an array.
-read_alone='sw_helper_run sw_proc_tids sw_snapshot_map'
+# getdents64() into the caller's memory, sw_snapshot_map() searches an array; sw_expendable_run() waits by
+# futex() and poll() until its deadline; the pages' read pagemap, at most.
+read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_expendable_run sw_expendable_has_died'
+read_alone+=' sw_pages_may_stall sw_pages_present sw_pages_space_is_gone'
 
 files=' ' defined=' ' called=' '
 
@@ -57,7 +59,7 @@ looked_at() {
 # shellcheck disable=SC2086
 looked_at libwalk/stop/run.c $running ptrace pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
-	sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
+	sw_pages_space_is_gone sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
 	sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
 looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
@@ -65,20 +67,27 @@ looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_snapshot_map
-looked_at libwalk/capture/window.c sw_capture_room_fill sw_capture_room_hooks_used sw_iterate_comm \
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_capture_pieces_trim \
+	sw_snapshot_map
+looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_room_fill \
+	sw_expendable_has_died sw_expendable_run
+looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_room_hooks_used sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
 	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
-looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, calls of PHP, frames of Ruby and
-# Python, then what the unwinder of generated code copies
+looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, calls of PHP, frames
+# of Ruby, what V8's names need, then what the unwinder of generated code copies
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map
+looked_at libwalk/runtimes/cpython/window.c sw_cpython_chain_add sw_cpython_code_read \
+	sw_cpython_threads_each sw_snapshot_map
+looked_at libwalk/runtimes/cpython/chain.c
+looked_at libwalk/runtimes/cpython/code.c
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c

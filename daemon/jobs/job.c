@@ -9,7 +9,11 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
-enum { QUEUE_RETRY_MS = 1000 };
+enum {
+	QUEUE_RETRY_MS = 1000,
+	END_MS = 1000, /* from its dump, or its kill, to a worker's end */
+	LEFT_MAX = 16, /* killed workers that are not gone; more of them keep their slots */
+};
 
 static bool same_process(const struct sw_job *job, pid_t pid, uint64_t starttime)
 {
@@ -80,6 +84,16 @@ static bool queue_has_room(const struct sw_jobs *jobs, const struct sw_submissio
 	       count_state(jobs, SW_JOB_QUEUED, s->caller->uid) < (quarter > 0 ? quarter : 1);
 }
 
+/* A worker that looked at it waits for what does not come: the next one would, too. */
+static bool has_left(const struct sw_jobs *jobs, pid_t pid, uint64_t starttime)
+{
+	const struct sw_job *job;
+	TAILQ_FOREACH(job, &jobs->list, link)
+	if (job->late && same_process(job, pid, starttime))
+		return true;
+	return false;
+}
+
 /* May another capture be queued? SUBMITTED_WAIT: it may. */
 static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission *s,
 			       struct sw_refusal *refusal)
@@ -89,6 +103,8 @@ static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission 
 	if (!queue_has_room(jobs, s))
 		return busy(refusal, &n->busy_queue_total, "queue", QUEUE_RETRY_MS);
 	uint32_t ms = sw_limits_target(jobs->limits, s->found->pid, s->found->starttime, now_ns);
+	if (ms == 0 && has_left(jobs, s->found->pid, s->found->starttime))
+		ms = QUEUE_RETRY_MS;
 	if (ms > 0)
 		return busy(refusal, &n->busy_target_total, "target", ms);
 	bool is_unlimited =
@@ -138,9 +154,29 @@ static void job_destroy(struct sw_job *job)
 	free(job);
 }
 
+/* Its answer was given, but its process is still there. */
+static void end_is_late(struct sw_job *job)
+{
+	job->late = true;
+	if (!job->left) {
+		job->jobs->counters->workers_killed_total++;
+		sw_job_kill(job);
+		sw_job_left(job);
+	}
+	sw_log(SW_LOG_WARNING,
+	       "the worker that looked at process %d (%s) does not end: it waits for a file or a "
+	       "page "
+	       "that does not come (%zu such workers)",
+	       (int) job->request.pid, job->comm, job->jobs->n_left);
+}
+
 static int on_deadline(sd_event_source *source, uint64_t now_us, void *arg)
 {
 	struct sw_job *job = arg;
+	if (job->state == SW_JOB_ENDED) {
+		end_is_late(job);
+		return 0;
+	}
 	struct sw_refusal refusal = {0};
 	const char *what = job->state == SW_JOB_QUEUED ? "queue" : "capture";
 	(void) source;
@@ -150,6 +186,7 @@ static int on_deadline(sd_event_source *source, uint64_t now_us, void *arg)
 	if (job->state == SW_JOB_RUNNING) {
 		job->jobs->counters->workers_killed_total++;
 		sw_job_kill(job);
+		sw_job_left(job);
 	}
 	sw_job_finish(job, NULL, &refusal);
 	return 0;
@@ -354,7 +391,9 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 	bool ran = job->state == SW_JOB_RUNNING;
 	struct sw_waiter *waiter;
 	job->state = SW_JOB_ENDED;
-	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF); /* ENDED ignores it */
+	/* From now on: for its process to end. When this fails it comes at its old time. */
+	(void) sd_event_source_set_time_relative(job->deadline, END_MS * UINT64_C(1000));
+	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
 	if (dump == NULL)
 		publish_failure(job, refusal);
 	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
@@ -372,9 +411,23 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 	}
 }
 
+void sw_job_left(struct sw_job *job)
+{
+	struct sw_jobs *jobs = job->jobs;
+	if (job->left || jobs->n_left >= LEFT_MAX)
+		return;
+	job->left = true;
+	jobs->n_left++;
+	jobs->n_running--;
+	start_soon(jobs);
+}
+
 void sw_job_gone(struct sw_job *job)
 {
-	job->jobs->n_running--;
+	if (job->left)
+		job->jobs->n_left--;
+	else
+		job->jobs->n_running--;
 	remove_job(job);
 }
 

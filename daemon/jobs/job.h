@@ -91,6 +91,8 @@ struct sw_job {
 	sd_event_source *on_exit, *on_stream; /* owned */
 	int64_t begin_ns, charged_us;
 	bool resumed;
+	bool left;                    /* killed, and not gone: it has no slot any more */
+	bool late;                    /* its process should have ended long ago */
 	struct sw_worker_event event; /* its header */
 	size_t got;                   /* bytes of header and payload */
 	char *payload;                /* owned */
@@ -100,6 +102,8 @@ struct sw_job {
  * dump is borrowed. The job may be freed. */
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
 void sw_job_tell(struct sw_job *job, const char *state);
+/* Its process was killed. When it waits for what no signal ends, its slot is free nevertheless. */
+void sw_job_left(struct sw_job *job);
 /* It is over and its process is gone: frees it, and starts the next ones. */
 void sw_job_gone(struct sw_job *job);
 #endif

@@ -251,6 +251,7 @@ static void stream_ends(struct sw_job *job)
 		return;
 	job->jobs->counters->workers_died_total++;
 	sw_job_kill(job);
+	sw_job_left(job); /* it may only have closed its stream */
 	failed_ourselves(job, "the worker died");
 }
 

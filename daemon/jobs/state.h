@@ -23,6 +23,7 @@ struct sw_jobs {
 	TAILQ_HEAD(sw_job_list, sw_job) list; /* queued, in order, and running */
 	size_t n_queued, n_running;
 	struct sw_turns turns;  /* of users */
+	size_t n_left;          /* killed workers that are not gone, which have no slot any more */
 	sd_event_source *start; /* owned */
 	TAILQ_HEAD(sw_series_list, sw_series) series;
 };

@@ -88,7 +88,8 @@ static void thread_finish(struct sw_take *take, size_t i)
 		tracee->has_regs = false;
 		tracee->reason = SW_E_IO_WORKER;
 	}
-	if (tracee->has_regs && !take->stop.finished) /* the helper died before it came to that */
+	/* The helper died before it came to that, or pages did not come. */
+	if (tracee->has_regs && (!take->stop.finished || take->stop.stalled))
 		sw_arch_thread_fill(t, &tracee->regs);
 	t->captured = tracee->has_regs;
 	t->reason = tracee->reason;
@@ -138,7 +139,13 @@ static void warn_limits(struct sw_take *take)
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		int why = take->stop.timed_out ? SW_E_STOP_TIMEOUT : SW_E_MEMORY;
-		if (t->captured && t->stack_bytes == 0)
+		if (t->captured && t->pages_missing)
+			sw_snapshot_warn(
+				snap, SW_WARN_MEMORY, t->tid, SW_E_MEMORY,
+				"thread %d (%s): pages of its stack did not come, of which "
+				"%zu bytes were copied",
+				t->tid, t->comm, t->stack_bytes);
+		else if (t->captured && t->stack_bytes == 0)
 			sw_snapshot_warn(snap, SW_WARN_MEMORY, t->tid, why,
 					 "thread %d (%s): its stack was not copied", t->tid,
 					 t->comm);
@@ -166,9 +173,7 @@ static bool maps_are_old(struct sw_take *take)
 /* The address space that was opened before the stop has ended: by an exit, or by an execve. */
 static bool program_is_gone(const struct sw_take *take)
 {
-	char byte;
-	return take->stop.mem_fd >= 0 &&
-	       pread(take->stop.mem_fd, &byte, 1, (off_t) take->stop.known_avma) == 0;
+	return sw_pages_space_is_gone(take->stop.pagemap_fd);
 }
 
 static int maps_renew(struct sw_take *take)
@@ -206,7 +211,7 @@ static int add_loaded(struct sw_take *take)
 	if (!any)
 		return 0;
 	sw_cleanup(sw_live_deinit) struct sw_live live;
-	sw_live_init(&live, take->target, take->live_fd, take->snap->priv->mem_fd, take->snap);
+	sw_live_init(&live, take->target, take->live_fd, &take->snap->priv->pages, take->snap);
 	const struct sw_opener opener = sw_live_opener(&live);
 	return sw_snapshot_add_loaded(take->snap, &opener, take->err);
 }
@@ -272,6 +277,9 @@ int sw_take_after(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
 	struct sw_stop *s = &take->stop;
+	snap->priv->pages.stalled = s->stalled && !s->died;
+	sw_pages_settle(
+		&snap->priv->pages); /* first: from here on nobody else writes to the room */
 	snap->n_threads = s->n;
 	snap->time_ns = s->time_ns;
 	snap->times.attach_ns = s->attach_ns;
@@ -291,5 +299,6 @@ int sw_take_after(struct sw_take *take)
 	if (r == 0)
 		r = add_loaded(take);
 	sw_snapshot_index(snap);
+	sw_pages_opener_end(&snap->priv->pages);
 	return r;
 }

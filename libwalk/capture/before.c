@@ -31,15 +31,17 @@ static const char *keep_text(struct sw_take *take, const char *s, size_t length)
 static const char *exe_path(struct sw_take *take)
 {
 	char text[PATH_TEXT_MAX];
-	struct stat st;
+	struct statx st;
 	ssize_t n = readlinkat(take->live_fd, "exe", text, sizeof(text) - 1);
 	if (n <= 0)
 		return "";
 	text[n] = '\0';
 	size_t length;
 	const struct sw_map map = {.path = text};
-	bool gone = fstatat(take->live_fd, "exe", &st, 0) == 0 && st.st_nlink == 0;
-	if (!sw_map_path_deleted(&map, &length) || !gone)
+	/* Its file system is not asked: it may not answer. */
+	if (!sw_map_path_deleted(&map, &length) ||
+	    statx(take->live_fd, "exe", AT_STATX_DONT_SYNC, STATX_NLINK, &st) < 0 ||
+	    st.stx_nlink > 0)
 		length = (size_t) n;
 	return keep_text(take, text, length);
 }
@@ -129,8 +131,10 @@ int sw_take_maps(struct sw_take *take)
 	if (bad > 0)
 		sw_snapshot_warn(snap, SW_WARN_MEMORY, 0, SW_E_FORMAT,
 				 "%zu lines of maps could not be read", bad);
+	if (sw_pages_classify(&snap->priv->pages, &snap->priv->arena, take->live_fd, maps, n) < 0)
+		return sw_fail_nomem(take->err);
 	sw_cleanup(sw_live_deinit) struct sw_live live;
-	sw_live_init(&live, take->target, take->live_fd, snap->priv->mem_fd, snap);
+	sw_live_init(&live, take->target, take->live_fd, &snap->priv->pages, snap);
 	const struct sw_opener opener = sw_live_opener(&live);
 	return sw_snapshot_find_places(snap, &opener, take->err);
 }
@@ -150,18 +154,21 @@ int sw_take_before(struct sw_take *take)
 	    (errno == EACCES || errno == EPERM || sw_errno_is_shortage(errno)))
 		return cannot_open(take, "mem");
 	take->stop.mem_fd = snap->priv->mem_fd;
+	snap->priv->pages.live_fd = take->live_fd;
+	snap->priv->pages.mem_fd = snap->priv->mem_fd;
+	snap->priv->pages.pagemap_fd = openat(take->live_fd, "pagemap", O_RDONLY | O_CLOEXEC);
+	if (snap->priv->pages.pagemap_fd < 0 && sw_errno_is_shortage(errno))
+		return cannot_open(take, "pagemap");
+	take->stop.pagemap_fd = snap->priv->pages.pagemap_fd;
 	take->stop.statm_fd = openat(take->live_fd, "statm", O_RDONLY | O_CLOEXEC);
 	if (take->stop.statm_fd < 0 && sw_errno_is_shortage(errno))
 		return cannot_open(take, "statm");
 	int r = sw_take_threads_and_maps(take);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < snap->n_maps && take->stop.known_avma == 0; i++)
-		if (snap->maps[i].prot & SW_MAP_READ)
-			take->stop.known_avma = snap->maps[i].start_avma;
 	take->room->proc_fd = take->target->proc_fd;
-	take->room->live_fd = take->live_fd;
 	sw_capture_room_prepare(take->room, take->tables);
+	take->room->reader = sw_pages_reader(&snap->priv->pages);
 	take->stop.arg = take->room;
 	return 0;
 }

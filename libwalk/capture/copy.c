@@ -56,6 +56,19 @@ static void batch_copy(struct sw_capture_room *room, pid_t tid, size_t first, si
 	}
 }
 
+void sw_capture_pieces_trim(struct sw_capture_room *room)
+{
+	const struct sw_pages *pages = &room->snap->priv->pages;
+	for (size_t i = 0; i < room->n_pieces; i++) {
+		struct sw_piece *p = &room->pieces[i];
+		if (!sw_pages_may_stall(pages, p->avma, p->bytes))
+			continue;
+		size_t present = sw_pages_present(pages, p->avma, p->bytes);
+		p->absent = present < p->bytes;
+		p->bytes = present;
+	}
+}
+
 void sw_capture_pieces_copy(struct sw_capture_room *room)
 {
 	pid_t tid = held_tid(room);
@@ -108,11 +121,25 @@ static size_t reads_try(struct sw_capture_room *room, const struct sw_capture_re
 	return whole;
 }
 
+static bool will_come(const struct sw_capture_room *room, const struct sw_capture_read *read)
+{
+	const struct sw_pages *pages = &room->snap->priv->pages;
+	return !sw_pages_may_stall(pages, read->avma, read->bytes) ||
+	       sw_pages_present(pages, read->avma, read->bytes) == read->bytes;
+}
+
 void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
 	struct sw_capture_room *room = capture->arg;
 	for (size_t i = 0; i < n;) {
-		size_t batch = n - i < SW_CAPTURE_READS ? n - i : SW_CAPTURE_READS;
+		size_t batch = 0;
+		while (batch < n - i && batch < SW_CAPTURE_READS &&
+		       will_come(room, &reads[i + batch]))
+			batch++;
+		if (batch == 0) {
+			reads[i++].ok = false;
+			continue;
+		}
 		size_t whole = reads_try(room, reads + i, batch);
 		for (size_t end = i + whole; i < end; i++)
 			reads[i].ok = true;

@@ -4,6 +4,10 @@
 
 #include "capture/room.h"
 
+/* Cuts room->pieces to what will come: pages that are in memory, where others may never come. Also in
+ * the stop, before the pieces get their places. */
+void sw_capture_pieces_trim(struct sw_capture_room *room);
+
 /* Copies room->pieces, which have their places, until the deadline. Also in the stop. */
 void sw_capture_pieces_copy(struct sw_capture_room *room);
 

@@ -9,14 +9,13 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
+#include "process/guarded.h"
 #include "process/proc.h"
-#include "process/target.h"
 #include "snapshot/live.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 enum { POOL_MIN_BYTES = 1 << 20 };
 
@@ -106,13 +105,10 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	return 0;
 }
 
-static int open_in_root(struct sw_capture *capture, const char *path)
+static int open_in_root(struct sw_capture *capture, const char *path, struct stat *st)
 {
-	const struct sw_capture_room *room = capture->arg;
-	struct stat st;
-	sw_cleanup(sw_close_p) int root_fd =
-		openat(room->live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd >= 0 ? sw_open_in_root(root_fd, path, O_NOFOLLOW, &st) : -1;
+	struct sw_pages *pages = &capture->snap->priv->pages;
+	return sw_guarded_open(pages, SW_ROOT_TARGETS, path, O_NOFOLLOW, SW_GUARDED_COPY, st);
 }
 
 static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)
@@ -197,6 +193,7 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 		t->stack_avma = p->avma;
 		t->stack_bytes = p->bytes;
 		t->stack = p->to;
+		t->pages_missing = p->absent;
 		if (p->cut)
 			sw_snapshot_warn(snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
 					 "thread %d (%s): only the first %zu bytes of its stack "
@@ -207,12 +204,19 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 	}
 }
 
-/* The helper died on its way: what it did not finish is taken as not done. Those that found nothing
+static void piece_drop(const struct sw_capture_room *room, struct sw_piece *p)
+{
+	p->absent |= room->stop->stalled && !room->stop->died && p->bytes > 0;
+	p->bytes = 0;
+}
+
+/* The helper died on its way, or pages did not come: what it did not finish is taken as not done. Those
+ * that found nothing
  * then read the memory as it is now, as they do for a core file. */
 static void unfinished_drop(struct sw_capture_room *room)
 {
 	for (size_t i = room->n_copied; i < room->n_pieces; i++)
-		room->pieces[i].bytes = 0;
+		piece_drop(room, &room->pieces[i]);
 	for (size_t i = room->hooks_done; i < room->n_hooks; i++)
 		if (room->hooks[i].in_window != NULL) /* else what it knows is from before */
 			*room->hooks[i].found = NULL;
@@ -222,7 +226,7 @@ void sw_capture_room_finish(struct sw_capture_room *room)
 {
 	struct sw_snapshot *snap = room->snap;
 	struct sw_snapshot_priv *priv = snap->priv;
-	if (!room->stop->finished)
+	if (!room->stop->finished || room->stop->stalled)
 		unfinished_drop(room);
 	for (size_t i = 0; i < room->n_pieces; i++)
 		piece_hand_over(room, &room->pieces[i]);
@@ -231,7 +235,7 @@ void sw_capture_room_finish(struct sw_capture_room *room)
 		sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, SW_E_LIMIT,
 				 "an unwinder's data was not copied in whole");
 	size_t keep = sw_capture_page_up(room->used);
-	if (keep > 0 && keep < priv->pool_bytes) {
+	if (keep > 0 && keep < priv->pool_bytes && !priv->pages.left_behind) {
 		(void) munmap(priv->pool + keep, priv->pool_bytes - keep); /* ours */
 		priv->pool_bytes = keep;
 	}

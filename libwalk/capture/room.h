@@ -2,6 +2,7 @@
 #ifndef SW_CAPTURE_ROOM_H
 #define SW_CAPTURE_ROOM_H
 
+#include "process/expendable.h"
 #include "stop/stop.h"
 #include "unwind/capture.h"
 #include "unwind/tables.h"
@@ -30,6 +31,7 @@ struct sw_piece {
 	int32_t owner;       /* the thread by whose registers it was found; -1: none */
 	bool cut;            /* there was more */
 	size_t wanted_bytes; /* of those that prepare hooks wanted */
+	bool absent;         /* pages of it did not come */
 };
 
 /* A runtime or an unwinder whose hooks are called. */
@@ -45,9 +47,10 @@ struct sw_hook {
 /* Memory for what is copied in a stop, set aside before it. Stacks are packed one after the other
  * into one large mapping, of which only what is used becomes real. */
 struct sw_capture_room {
-	struct sw_snapshot *snap; /* borrowed */
-	struct sw_stop *stop;     /* borrowed */
-	int proc_fd, live_fd;     /* borrowed: /proc/PID, and that of a thread that has memory */
+	struct sw_snapshot *snap;            /* borrowed */
+	struct sw_stop *stop;                /* borrowed */
+	struct sw_expendable *reader;        /* borrowed: copies; NULL: it cannot be had */
+	int proc_fd;                         /* borrowed: /proc/PID */
 	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
 	size_t n_hooks;
 	struct sw_capture capture; /* what they get, but for what is their own */

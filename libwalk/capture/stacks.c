@@ -221,6 +221,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 	if (!room->only_rest)
 		hooks_stacks(room);
 	room->n_hooked = room->n_pieces - room->n_found;
+	sw_capture_pieces_trim(room);
 	pieces_place(room);
 	sw_capture_pieces_copy(room);
 	if (!room->only_rest)

@@ -2,7 +2,7 @@
 #include "snapshot/snapshot.h"
 #include "capture/take.h"
 #include "capture/before.h"
-#include "capture/stacks.h"
+#include "capture/reader.h"
 #include "capture/touchless.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -50,7 +50,7 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 
 static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		     const struct sw_snapshot_options *options, const struct sw_tables *tables,
-		     struct sw_snapshot **ret, struct sw_error *err)
+		     bool careful, struct sw_snapshot **ret, struct sw_error *err)
 {
 	int64_t begin_ns = sw_clock_ns();
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
@@ -63,12 +63,13 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	int r = sw_snapshot_create(ctx, &take.snap, err);
 	if (r < 0)
 		return r;
+	take.snap->priv->pages.careful = careful;
 	take.stop.task_fd = target->task_fd;
 	take.stop.new_threads = take.options.tids == NULL && !take.options.running_only;
 	take.stop.realtime = !take.options.no_realtime;
 	take.stop.restart = take.options.restart;
 	take.stop.max_stop_ns = (int64_t) take.options.max_stop_ms * NS_PER_MS;
-	take.stop.stopped = sw_capture_room_fill;
+	take.stop.stopped = sw_capture_reader_fill;
 	take.stop.permit = take.options.permit;
 	take.stop.permit_arg = take.options.permit_arg;
 	r = sw_take_link(&take);
@@ -97,13 +98,38 @@ static bool still_there(const struct sw_target *target)
 	return live_fd >= 0;
 }
 
+/*
+ * A page did not come, of memory that shows nothing of it (userfaultfd(2), a swap that does not answer),
+ * and what was to be copied after it is missing. Once more, with only what is in memory.
+ */
+static void take_carefully(struct sw_context *ctx, struct sw_target *target,
+			   const struct sw_snapshot_options *options,
+			   const struct sw_tables *tables, struct sw_snapshot **snap)
+{
+	struct sw_snapshot *second = NULL;
+	if (take_once(ctx, target, options, tables, true, &second, NULL) < 0)
+		return; /* the first one it is */
+	second->times.stopped_ns += (*snap)->times.stopped_ns;
+	second->times.copy_ns += (*snap)->times.copy_ns;
+	second->times.take_ns += (*snap)->times.take_ns;
+	if (second->times.longest_thread_ns < (*snap)->times.longest_thread_ns)
+		second->times.longest_thread_ns = (*snap)->times.longest_thread_ns;
+	sw_snapshot_warn(second, SW_WARN_STOP_TIMEOUT, 0, SW_E_STOP_TIMEOUT,
+			 "pages did not come before the limit of the stop: taken once more, with "
+			 "only what is in memory");
+	sw_snapshot_destroy(*snap);
+	*snap = second;
+}
+
 int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
 		    const struct sw_snapshot_options *options, const struct sw_tables *tables,
 		    struct sw_snapshot **ret, struct sw_error *err)
 {
-	int r = take_once(ctx, target, options, tables, ret, err);
+	int r = take_once(ctx, target, options, tables, false, ret, err);
 	for (int again = 0; r == -SW_E_EXITED && again < TAKE_AGAIN_MAX && still_there(target);
 	     again++)
-		r = take_once(ctx, target, options, tables, ret, err);
+		r = take_once(ctx, target, options, tables, false, ret, err);
+	if (r == 0 && (*ret)->priv->pages.stalled)
+		take_carefully(ctx, target, options, tables, ret);
 	return r;
 }

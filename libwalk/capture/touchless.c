@@ -291,6 +291,11 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	int r = w->with_passes ? iterators_open(take, take->err) : 0;
 	if (r == 0)
 		r = n_stop == 0 ? touchless(take) : stop_some(take, next == SW_NEXT_WHOLE_STOP);
+	/* Nobody else writes to the room from here on. */
+	if (s->stalled) {
+		sw_pages_reader_drop(&take->snap->priv->pages);
+		take->room->reader = NULL;
+	}
 	sw_window_settle(w);
 	iterators_close(w);
 	return r;
@@ -347,7 +352,7 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 	struct sw_stop *s = &take->stop;
 	const struct sw_window *w = take->window;
 	int running = round->mode == SW_STOP_NEVER ? SW_E_RUNNING : SW_E_STOP_TIMEOUT;
-	if (s->finished)
+	if (s->finished && !s->stalled)
 		s->timed_out = false;
 	for (size_t i = 0; i < s->n; i++) {
 		if (w->threads[i].taken || s->tracees[i].reason != 0)
@@ -359,13 +364,6 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 		sw_snapshot_warn(take->snap, SW_WARN_CAPTURE, 0, SW_E_RUNNING,
 				 "threads ran while the data of runtimes was copied: frames of "
 				 "generated code may be missing");
-}
-
-/* Memory of the process as it was opened before: see program_is_gone() in capture/after.c. */
-static bool has_changed(const struct sw_stop *s)
-{
-	char byte;
-	return s->mem_fd >= 0 && pread(s->mem_fd, &byte, 1, (off_t) s->known_avma) == 0;
 }
 
 int sw_take_windows(struct sw_take *take)
@@ -381,8 +379,8 @@ int sw_take_windows(struct sw_take *take)
 		int r = window_run(take, next);
 		if (r < 0)
 			return r;
-		s->changed |= !s->refused && has_changed(s);
-		if (s->refused || s->changed || !s->finished || take->window->failed)
+		s->changed |= !s->refused && sw_pages_space_is_gone(s->pagemap_fd);
+		if (s->refused || s->changed || !s->finished || s->stalled || take->window->failed)
 			break;
 		round_note(&round, take->window, next);
 		round.elapsed_ns = sw_clock_ns() - begin_ns;

@@ -8,6 +8,7 @@
  */
 #include "capture/window.h"
 #include "capture/decide.h"
+#include "capture/reader.h"
 #include "capture/stacks.h"
 #include "iterate/proof.h"
 #include "iterate/thread.h"
@@ -263,7 +264,9 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 	w->n_waiting = w->with_passes ? waiting_count(w) : 0;
 	w->seems_whole = w->with_passes && !w->doubtful && nobody_runs(w);
 	w->room->only_rest = !w->whole;
-	sw_capture_room_fill(w->room, stop);
+	sw_capture_reader_fill(w->room, stop);
+	if (stop->stalled) /* the reader may still go on: sw_window_settle() */
+		return;
 	w->hooks_used = w->hooks_used || (w->whole && sw_capture_room_hooks_used(w->room));
 	if (w->with_passes && !pass_read(w, 1)) {
 		w->failed = true;

@@ -1,49 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bytes.h"
+#include "cleanup.h"
 #include "process/files.h"
+#include "process/guarded.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-enum { COMPARE_BYTES = 4096, COMPARE_MAPS_MAX = 16 };
+enum {
+	COMPARE_BYTES = 4096,
+	COMPARE_MAPS_MAX = 16,
+	COPY_PATIENCE_MS = 1000, /* for the whole of it */
+	LOOK_PATIENCE_MS = 250,  /* for its first bytes */
+};
 
 static bool mem_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_live *live = arg;
-	return live->mem_fd >= 0 && sw_pread(live->mem_fd, buffer, length, avma) == length;
-}
-
-/* Opens for reading what an O_PATH descriptor holds, if it is a regular file: the target's owner
- * may have put a device or a FIFO there, whose mere opening does things. */
-static int reopen_regular(int path_fd, struct stat *st)
-{
-	char name[32];
-	if (fstat(path_fd, st) < 0)
-		return -1;
-	if (!S_ISREG(st->st_mode)) {
-		errno = ENOENT; /* no such file is there */
-		return -1;
-	}
-	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
-	return open(name, O_RDONLY | O_CLOEXEC);
-}
-
-int sw_open_in_root(int root_fd, const char *path, int flags, struct stat *st)
-{
-	flags |= O_PATH | O_CLOEXEC;
-	struct open_how how = {.flags = (unsigned) flags, .resolve = RESOLVE_IN_ROOT};
-	if (root_fd < 0)
-		return -1;
-	sw_cleanup(sw_close_p) int path_fd =
-		(int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	if (path_fd < 0 && errno == ENOSYS) /* a filter that does not know it; Linux 5.6 has it */
-		path_fd = openat(root_fd, path[0] == '/' ? path + 1 : path, flags);
-	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
+	int mem_fd = live->pages->mem_fd;
+	if (mem_fd < 0)
+		return false;
+	if (!live->direct)
+		return sw_pages_read(live->pages, mem_fd, buffer, length, avma) == length;
+	return sw_pages_present(live->pages, avma, length) == length &&
+	       sw_pread(mem_fd, buffer, length, avma) == length;
 }
 
 static bool same_inode(const struct stat *st, const struct sw_map *map)
@@ -76,11 +61,32 @@ static bool same_contents(struct sw_live *live, int fd, const struct sw_map *exe
 	return compared > 0;
 }
 
+/* Of a file on a disk the way to it may lead to who does not answer; of another one we are where that
+ * is no harm. */
+static int name_open(struct sw_live *live, enum sw_root root, const char *path, struct stat *st)
+{
+	if (!live->direct)
+		return sw_guarded_open(live->pages, root, path, 0, SW_GUARDED_LOCAL, st);
+	return sw_unguarded_open(root == SW_ROOT_OURS ? live->own_root_fd : live->root_fd, path, 0,
+				 st);
+}
+
+/* What the kernel has at hand of a file: that its file system is asked for more is no harm in direct
+ * calls, and not needed for others. */
+static bool link_is(int dirfd, const char *name, bool direct, const struct sw_map *map)
+{
+	struct statx stx;
+	return statx(dirfd, name, direct ? 0 : AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &stx) ==
+		       0 &&
+	       S_ISREG(stx.stx_mode) && stx.stx_ino == map->inode &&
+	       stx.stx_dev_major == map->dev_major && stx.stx_dev_minor == map->dev_minor;
+}
+
 /* A link of /proc whose target need not have a name any more. */
-static int open_link(int dirfd, const char *name, const struct sw_map *map)
+static int open_link(int dirfd, const char *name, bool direct, const struct sw_map *map)
 {
 	struct stat st;
-	if (fstatat(dirfd, name, &st, 0) < 0 || !S_ISREG(st.st_mode) || !same_inode(&st, map))
+	if (!link_is(dirfd, name, direct, map))
 		return -1;
 	sw_cleanup(sw_close_p) int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || !same_inode(&st, map))
@@ -88,22 +94,23 @@ static int open_link(int dirfd, const char *name, const struct sw_map *map)
 	return sw_take_fd(fd);
 }
 
-static int live_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
+/* Waits for the file's file system, whether it answers or not. */
+static int file_open(struct sw_live *live, const struct sw_map *map, const char *path,
+		     bool *ret_deleted)
 {
-	struct sw_live *live = arg;
 	struct stat st;
 	/* A file may really be named "x (deleted)": its identity tells. */
-	sw_cleanup(sw_close_p) int fd = sw_open_in_root(live->root_fd, map->path, 0, &st);
+	sw_cleanup(sw_close_p) int fd = name_open(live, SW_ROOT_TARGETS, map->path, &st);
 	if (fd >= 0 && (same_inode(&st, map) || same_contents(live, fd, map))) {
 		*ret_deleted = false;
 		return sw_take_fd(fd);
 	}
 	/* The name leads elsewhere or nowhere; else it is we who could not open it. */
-	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR;
+	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == EXDEV;
 	/* Of a process that changed its root directory the kernel shows names as we see them:
 	 * proc(5) "maps", d_path() starts from the reader's root. */
 	sw_close_p(&fd);
-	fd = sw_open_in_root(live->own_root_fd, map->path, 0, &st);
+	fd = name_open(live, SW_ROOT_OURS, map->path, &st);
 	if (fd >= 0 && same_inode(&st, map)) {
 		*ret_deleted = false;
 		return sw_take_fd(fd);
@@ -112,30 +119,140 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 	fd = -EBADF;
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
-		fd = sw_open_in_root(live->root_fd, path, 0, &st);
+		fd = name_open(live, SW_ROOT_TARGETS, path, &st);
 		if (fd >= 0 && same_inode(&st, map))
 			return sw_take_fd(fd);
 	}
-	int linked = open_link(live->live_fd, "exe", map);
+	int linked = open_link(live->live_fd, "exe", live->direct, map);
 	if (linked < 0) {
 		/* Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; exact for every mapped file. */
 		char name[64];
 		(void) snprintf(name, sizeof(name), "map_files/%lx-%lx",
 				(unsigned long) map->start_avma,
 				(unsigned long) map->end_avma); /* fits */
-		linked = open_link(live->proc_fd, name, map);
+		linked = open_link(live->proc_fd, name, live->direct, map);
 	}
 	if (linked >= 0)
 		*ret_deleted |= gone;
 	return linked;
 }
 
-void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd, int mem_fd,
-		  const struct sw_snapshot *snap)
+/* Of a file whose file system may never answer: done by an expendable process. */
+struct file_job {
+	struct sw_live live;
+	const struct sw_map *map;
+	const char *path;
+	int copy_fd; /* where its bytes are to go; -1: only the first are looked at */
+	struct stat st;
+	bool deleted, ok;
+};
+
+static void file_job(void *arg)
+{
+	struct file_job *job = arg;
+	uint8_t byte;
+	sw_cleanup(sw_close_p) int fd = file_open(&job->live, job->map, job->path, &job->deleted);
+	if (fd < 0)
+		return;
+	job->ok = job->copy_fd >= 0 ? sw_guarded_copy(fd, job->copy_fd, &job->st)
+				    : pread(fd, &byte, 1, 0) >= 0;
+}
+
+static bool file_run(struct sw_expendable *e, struct file_job *job, int copy_fd, int patience_ms)
+{
+	job->copy_fd = copy_fd;
+	job->ok = false;
+	return sw_expendable_run(e, file_job, job, sw_clock_ns() + patience_ms * INT64_C(1000000));
+}
+
+/* False: it does not answer, or another reason; errno says which. */
+static bool file_try(struct sw_live *live, struct file_job *job, int copy_fd)
+{
+	const int fds[] = {live->live_fd,
+			   live->proc_fd,
+			   live->pages->mem_fd,
+			   live->pages->pagemap_fd,
+			   live->root_fd,
+			   live->own_root_fd,
+			   copy_fd};
+	struct sw_expendable *e = NULL;
+	errno = EIO;
+	if (live->pages->n_lost >= SW_PAGES_LOST_MAX ||
+	    sw_expendable_start(fds, SW_ARRAY_SIZE(fds), &e, NULL) < 0)
+		return false;
+	job->live = *live;
+	job->live.direct = true;
+	/* Who gives one byte is waited for longer. */
+	bool came = file_run(e, job, -EBADF, LOOK_PATIENCE_MS);
+	if (came && job->ok && copy_fd >= 0)
+		came = file_run(e, job, copy_fd, COPY_PATIENCE_MS);
+	/* Lost, it executes nothing more: what it was told stays ours. */
+	(void) sw_expendable_end(e);
+	if (!came) {
+		live->pages->n_lost++;
+		sw_pages_file_stalled(live->pages, job->map);
+	}
+	errno = came ? ENOENT : ETIMEDOUT;
+	return came && job->ok;
+}
+
+static int live_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
+{
+	struct sw_live *live = arg;
+	bool stalled;
+	enum sw_fs_kind kind = sw_pages_file_kind(live->pages, map, &stalled);
+	live->copy_fd = -EBADF; /* whoever has it may have closed it */
+	if (kind == SW_FS_LOCAL)
+		return file_open(live, map, path, ret_deleted);
+	if (stalled) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	/* A network's files are read as they are wanted, once they were seen to come. What a program
+	 * serves is looked at in a copy only, as it may end to answer at any page. */
+	struct file_job job = {.map = map,
+			       .path = path,
+			       .copy_fd = -EBADF,
+			       .deleted = *ret_deleted};
+	sw_cleanup(sw_close_p) int copy_fd =
+		kind == SW_FS_USER ? memfd_create("snapwalk-file", MFD_CLOEXEC) : -EBADF;
+	if ((kind == SW_FS_USER && copy_fd < 0) || !file_try(live, &job, copy_fd))
+		return -1;
+	*ret_deleted = job.deleted;
+	if (kind != SW_FS_USER) {
+		job.live.direct = true;
+		return file_open(&job.live, map, path, ret_deleted);
+	}
+	live->copy_fd = copy_fd;
+	live->copied = job.st;
+	return sw_take_fd(copy_fd);
+}
+
+/* A copy is the same file in the next capture. */
+static int live_stat(void *arg, int fd, struct stat *st)
+{
+	const struct sw_live *live = arg;
+	if (fd != live->copy_fd)
+		return fstat(fd, st);
+	*st = live->copied;
+	return 0;
+}
+
+static bool live_stalled(void *arg, const struct sw_map *map)
+{
+	struct sw_live *live = arg;
+	bool stalled;
+	(void) sw_pages_file_kind(live->pages, map, &stalled);
+	return stalled;
+}
+
+void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd,
+		  struct sw_pages *pages, const struct sw_snapshot *snap)
 {
 	*live = (struct sw_live){.live_fd = live_fd,
 				 .proc_fd = target->proc_fd,
-				 .mem_fd = mem_fd,
+				 .pages = pages,
+				 .copy_fd = -EBADF,
 				 .root_fd =
 					 openat(live_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC),
 				 .own_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -150,5 +267,9 @@ void sw_live_deinit(struct sw_live *live)
 
 struct sw_opener sw_live_opener(struct sw_live *live)
 {
-	return (struct sw_opener){.open = live_open, .read = mem_read, .arg = live};
+	return (struct sw_opener){.open = live_open,
+				  .read = mem_read,
+				  .arg = live,
+				  .stalled = live_stalled,
+				  .stat = live_stat};
 }

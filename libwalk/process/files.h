@@ -2,6 +2,7 @@
 #ifndef SW_PROCESS_FILES_H
 #define SW_PROCESS_FILES_H
 
+#include "process/pages.h"
 #include "process/target.h"
 
 #include <sys/stat.h>
@@ -17,23 +18,27 @@ struct sw_opener {
 	/* Reads memory for images whose file is gone. */
 	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
 	void *arg;
+	/* Whether the file system of that mapping does not answer; NULL: all do. */
+	bool (*stalled)(void *arg, const struct sw_map *map);
+	/* What fstat() says of the file of which an fd that open() gave may be a copy; NULL: fstat(). */
+	int (*stat)(void *arg, int fd, struct stat *st);
 };
-
-/* Opens a regular file for reading below a root directory, where the links inside lead; with
- * O_NOFOLLOW in flags the last name must be no link. Its fd and *st, or -1 with errno. */
-int sw_open_in_root(int root_fd, const char *path, int flags, struct stat *st);
 
 /* The opener of a running process. */
 struct sw_live {
-	int live_fd;     /* borrowed: sw_target_live_fd() */
-	int proc_fd;     /* borrowed */
-	int mem_fd;      /* borrowed: its mem */
+	int live_fd; /* borrowed: sw_target_live_fd() */
+	int proc_fd; /* borrowed */
+	struct sw_pages
+		*pages; /* borrowed: which of its memory, and of its files, may not answer */
+	int copy_fd;    /* borrowed: the last copy that was made, of a file with: */
+	struct stat copied;
+	bool direct;     /* in an expendable process: it may wait for ever */
 	int root_fd;     /* owned: its root directory; -EBADF when it could not be opened */
 	int own_root_fd; /* owned: likewise ours */
 	const struct sw_snapshot *snap; /* borrowed: the maps */
 };
-void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd, int mem_fd,
-		  const struct sw_snapshot *snap);
+void sw_live_init(struct sw_live *live, const struct sw_target *target, int live_fd,
+		  struct sw_pages *pages, const struct sw_snapshot *snap);
 void sw_live_deinit(struct sw_live *live);
 struct sw_opener sw_live_opener(struct sw_live *live);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "process/target.h"
 #include "errors.h"
+#include "process/filesystems.h"
 #include "process/proc.h"
 #include "text.h"
 
@@ -172,12 +173,15 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *err)
 {
 	uint8_t ident[EI_NIDENT + 4];
-	sw_cleanup(sw_close_p) int fd = openat(live_fd, "exe", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && (errno == EACCES || errno == EPERM) &&
+	/* Who may not answer is not asked: the registers' size says it too, at the stop. */
+	bool asked = sw_filesystems_link_kind(live_fd, "exe") == SW_FS_LOCAL;
+	sw_cleanup(sw_close_p) int fd =
+		asked ? openat(live_fd, "exe", O_RDONLY | O_CLOEXEC) : -EBADF;
+	if (asked && fd < 0 && (errno == EACCES || errno == EPERM) &&
 	    sw_target_thread_lives(live_fd, "stat"))
 		return sw_target_denied(t, t->pid, err);
 	if (fd < 0 || read(fd, ident, sizeof(ident)) != (ssize_t) sizeof(ident))
-		return 0; /* the registers' size says it too, at the stop */
+		return 0;
 	uint16_t machine = (uint16_t) (ident[18] | ident[19] << 8); /* e_machine, gABI 4.1 */
 	if (memcmp(ident, ELFMAG, SELFMAG) != 0 ||
 	    (ident[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64))

@@ -238,10 +238,11 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	return 0;
 }
 
-static int open_here(struct sw_capture *capture, const char *path)
+static int open_here(struct sw_capture *capture, const char *path, struct stat *st)
 {
 	(void) capture;
-	return sw_core_open_regular(path);
+	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(path);
+	return fd >= 0 && fstat(fd, st) == 0 ? sw_take_fd(fd) : -1;
 }
 
 static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)

@@ -2,7 +2,6 @@
 #include "snapshot/live.h"
 #include "cleanup.h"
 #include "arena.h"
-#include "bytes.h"
 #include "snapshot/read.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@ enum { PAGE_BYTES = 4096 };
 /* All of it from /proc/PID/mem, or false. */
 static bool mem_read(struct sw_snapshot_priv *priv, uint64_t avma, uint8_t *to, size_t length)
 {
-	if (sw_pread(priv->mem_fd, to, length, avma) == length)
+	if (sw_pages_read(&priv->pages, priv->mem_fd, to, length, avma) == length)
 		return true;
 	/* The end is what proc(5)'s mem gives when the address space is gone: the process has exited or
 	 * become another program. */

@@ -71,17 +71,18 @@ static enum sw_module_kind kind_of(const uint8_t *magic, size_t size)
 	return SW_MODULE_ANON;
 }
 
-static int module_of_file(struct sw_snapshot *snap, const char *path, bool deleted, int fd,
+static int module_of_file(const struct sw_place_finder *f, const char *path, bool deleted, int fd,
 			  struct sw_module **ret)
 {
 	struct stat st;
 	uint8_t magic[4];
 	ssize_t n = pread(fd, magic, sizeof(magic), 0);
-	if (fstat(fd, &st) < 0) {
+	const struct sw_opener *opener = f->opener;
+	if ((opener->stat != NULL ? opener->stat(opener->arg, fd, &st) : fstat(fd, &st)) < 0) {
 		(void) close(fd); /* read only */
 		return -SW_E_IO;
 	}
-	return sw_context_module_file(snap->ctx, kind_of(magic, n > 0 ? (size_t) n : 0), path,
+	return sw_context_module_file(f->snap->ctx, kind_of(magic, n > 0 ? (size_t) n : 0), path,
 				      deleted, fd, &st, ret);
 }
 
@@ -95,6 +96,12 @@ static int module_of_memory(struct sw_place_finder *f, const struct sw_place_gro
 	/* A file that is gone is taken for an image; a memory file only if it says that it is one. It may
 	 * have been unmapped meanwhile: that is how JIT compilers give memory back. */
 	enum sw_module_kind kind = sw_map_is_memfd(first) ? SW_MODULE_ANON : SW_MODULE_ELF;
+	if (f->opener->stalled != NULL && f->opener->stalled(f->opener->arg, first)) {
+		problem = "its file system does not answer";
+		sw_snapshot_warn(f->snap, SW_WARN_MODULE, 0, SW_E_IO, "%s: %s", path, problem);
+		return sw_context_module_memory(f->snap->ctx, kind, path, deleted, NULL, 0, problem,
+						ret);
+	}
 	if (first->file_off == 0 &&
 	    f->opener->read(f->opener->arg, first->start_avma, magic, sizeof(magic)))
 		kind = sw_map_is_vdso(first) ? SW_MODULE_VDSO : kind_of(magic, sizeof(magic));
@@ -164,11 +171,11 @@ int sw_place_group_module(struct sw_place_finder *f, const struct sw_place_group
 		return module_of_memory(f, g, path, deleted, ret);
 	sw_cleanup(sw_close_p) int fd = f->opener->open(f->opener->arg, g->exec, path, &deleted);
 	if (fd >= 0 && !deleted) /* a file may really be named "x (deleted)" */
-		return module_of_file(f->snap, g->exec->path, false, sw_take_fd(fd), ret);
+		return module_of_file(f, g->exec->path, false, sw_take_fd(fd), ret);
 	int named_fd = open_with_newlines(f, g->exec, &path);
 	if (named_fd >= 0)
-		return module_of_file(f->snap, path, false, named_fd, ret);
+		return module_of_file(f, path, false, named_fd, ret);
 	if (fd >= 0)
-		return module_of_file(f->snap, path, deleted, sw_take_fd(fd), ret);
+		return module_of_file(f, path, deleted, sw_take_fd(fd), ret);
 	return module_of_memory(f, g, path, deleted, ret);
 }

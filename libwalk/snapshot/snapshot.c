@@ -20,6 +20,7 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 		return sw_fail_nomem(err);
 	}
 	priv->mem_fd = -EBADF;
+	sw_pages_init(&priv->pages);
 	snap->ctx = ctx;
 	snap->priv = priv;
 	snap->process.exe = "";
@@ -35,7 +36,10 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 	if (snap == NULL)
 		return;
 	struct sw_snapshot_priv *priv = snap->priv;
-	if (priv->pool != NULL)
+	sw_pages_deinit(&priv->pages);
+	/* Who was left behind may still be told to write there: given up, rather than used again. */
+	bool keep = priv->pages.left_behind;
+	if (priv->pool != NULL && !keep)
 		(void) munmap(priv->pool, priv->pool_bytes); /* ours, cannot fail */
 	if (priv->file != NULL)
 		(void) munmap(priv->file, priv->file_bytes);
@@ -44,7 +48,8 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 	sw_close_p(&priv->mem_fd);
 	sw_map64_deinit(&priv->live_by_page);
 	free(priv->live);
-	sw_arena_deinit(&priv->arena);
+	if (!keep)
+		sw_arena_deinit(&priv->arena);
 	free(snap->warnings);
 	free(priv);
 	free(snap);

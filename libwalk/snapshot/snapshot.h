@@ -6,6 +6,7 @@
 #include "map.h"
 #include "process/files.h"
 #include "process/maps.h"
+#include "process/pages.h"
 #include "slots.h"
 
 #include <snapwalk/walk.h>
@@ -17,9 +18,10 @@ struct sw_snapshot_priv {
 	size_t pool_bytes;
 	uint8_t *file; /* owned mmap: core file or fixture memory that stacks point into */
 	size_t file_bytes;
-	int mem_fd;     /* owned: /proc/PID/mem. Bound to the address space, so that neither a
+	int mem_fd; /* owned: /proc/PID/mem. Bound to the address space, so that neither a
 				   reused pid nor an exec can make it read another program's memory */
-	bool live_dead; /* a live read failed because the process is gone: ask no more */
+	struct sw_pages pages; /* which reads of mem_fd may not come back */
+	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	struct sw_range
 		*live; /* owned: pages that snapshot/live.c read, in the order of their reading */
 	size_t n_live, live_capacity;

@@ -10,6 +10,7 @@
 #include "stop/stop.h"
 #include "arch/user_regs.h"
 #include "arch/restart.h"
+#include "process/pages.h"
 #include "stop/threads.h"
 #include "stop/wait.h"
 
@@ -112,12 +113,10 @@ static void drop_strangers(struct sw_stop *s)
 	}
 }
 
-/* After an execve the memory that was opened before has no address space any more: a read gives 0
- * bytes. (An error only says that this address is not mapped.) */
+/* After an execve what was opened before has no address space any more. */
 static bool same_program(const struct sw_stop *s)
 {
-	char byte;
-	return s->mem_fd < 0 || pread(s->mem_fd, &byte, 1, (off_t) s->known_avma) != 0;
+	return !sw_pages_space_is_gone(s->pagemap_fd);
 }
 
 static void registers_read(struct sw_stop *s, struct sw_tracee *t)

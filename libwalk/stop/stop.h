@@ -43,12 +43,12 @@ struct sw_tracee {
 
 struct sw_stop {
 	/* Set by the caller. */
-	int task_fd;         /* borrowed: /proc/PID/task */
-	int mem_fd;          /* borrowed: its memory as it was before the stop */
-	uint64_t known_avma; /* an address that is mapped */
-	int statm_fd;        /* borrowed: /proc/PID/task/TID/statm, -EBADF for none */
-	bool new_threads;    /* also stop threads that appear meanwhile */
-	bool realtime;       /* SCHED_FIFO while stopped */
+	int task_fd;      /* borrowed: /proc/PID/task */
+	int mem_fd;       /* borrowed: its memory as it was before the stop */
+	int pagemap_fd;   /* borrowed: likewise; -EBADF for none */
+	int statm_fd;     /* borrowed: /proc/PID/task/TID/statm, -EBADF for none */
+	bool new_threads; /* also stop threads that appear meanwhile */
+	bool realtime;    /* SCHED_FIFO while stopped */
 	enum sw_restart restart;
 	int64_t max_stop_ns;
 	struct sw_tracee *tracees; /* owned by the caller */
@@ -70,6 +70,7 @@ struct sw_stop {
 	bool changed;    /* it became another program: nothing was copied */
 	bool refused;    /* permit() said no: nothing was copied */
 	bool timed_out;
+	bool stalled;   /* the copy had not come to its end when everything was let go */
 	bool finished;  /* the session came to its end */
 	bool died;      /* the helper was killed by somebody else before that: as little as was
 			    reached is there */

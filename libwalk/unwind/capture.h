@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include <snapwalk/walk.h>
+#include <sys/stat.h>
 
 /*
  * What the hooks of unwinders and runtimes may do around the window, the time in which nothing of the
@@ -32,7 +33,7 @@ struct sw_capture_ops {
 	bool (*wanted)(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 	void (*read_many)(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 	bool (*is_whole)(struct sw_capture *capture);
-	int (*open)(struct sw_capture *capture, const char *path);
+	int (*open)(struct sw_capture *capture, const char *path, struct stat *st);
 	ssize_t (*proc_read)(struct sw_capture *capture, const char *name, char *buffer,
 			     size_t bytes);
 };
@@ -113,11 +114,22 @@ static inline bool sw_capture_is_whole(struct sw_capture *capture)
 	return capture->ops->is_whole(capture);
 }
 
-/* Before the window: opens a regular file by its path as the target sees it, in its root directory: an
- * fd, or -1 with errno. The caller checks owner and times. */
+/*
+ * Before the window: opens a regular file by its path as the target sees it, in its root directory: an
+ * fd, or -1 with errno. The caller checks owner and times by *st: the fd may be that of a copy, where
+ * the file's server may not answer later.
+ */
+static inline int sw_capture_open_stat(struct sw_capture *capture, const char *path,
+				       struct stat *st)
+{
+	return capture->ops->open(capture, path, st);
+}
+
+/* The same for those to whom owner and times are nothing. */
 static inline int sw_capture_open(struct sw_capture *capture, const char *path)
 {
-	return capture->ops->open(capture, path);
+	struct stat st;
+	return capture->ops->open(capture, path, &st);
 }
 
 /* Before the window: a small file of /proc/PID as text, ended by a NUL. Its length; 0 or less when

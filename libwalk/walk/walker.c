@@ -360,6 +360,8 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 		finish(w, SW_END_TIMEOUT, "the time limit was reached before this thread");
 	else
 		walk_frames(w);
+	if (thread->pages_missing && (w->end == SW_END_MEMORY || w->end == SW_END_STACK_LIMIT))
+		finish(w, SW_END_MEMORY, "its pages did not come");
 
 	struct sw_arena *arena = &w->walks->priv->arena;
 	walk->thread = thread;

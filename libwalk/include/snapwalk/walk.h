@@ -132,6 +132,7 @@ struct sw_thread {
 	uint64_t stack_end_avma; /* end of the mapping that holds sp; 0 when sp is in no mapping */
 	size_t stack_bytes;      /* how much was copied */
 	const uint8_t *stack;    /* the snapshot's */
+	bool pages_missing;      /* of its stack some pages did not come */
 };
 
 /** Memory copied while the target was stopped that is not a stack. */

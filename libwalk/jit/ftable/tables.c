@@ -23,7 +23,8 @@ enum {
 static bool running_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	const struct sw_snapshot *snap = arg;
-	return sw_pread(snap->priv->mem_fd, buffer, length, avma) == length;
+	struct sw_snapshot_priv *priv = snap->priv;
+	return sw_pages_read(&priv->pages, priv->mem_fd, buffer, length, avma) == length;
 }
 
 struct sw_memory sw_ftable_running(const struct sw_ftable_all *st)

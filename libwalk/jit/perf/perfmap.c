@@ -184,8 +184,10 @@ static int perfmap_prepare(struct sw_jit_capture *c)
 	if (pid <= 0)
 		return 0;
 	(void) snprintf(path, sizeof(path), "/tmp/perf-%ld.map", pid); /* fits */
-	sw_cleanup(sw_close_p) int fd = sw_capture_open(capture, path);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	sw_cleanup(sw_close_p) int fd = sw_capture_open_stat(capture, path, &st);
+	if (fd < 0 && errno == ETIMEDOUT)
+		sw_side_file_refuse(capture->snap, side_name, "its file system does not answer");
+	if (fd < 0)
 		return 0; /* most processes have none */
 	const char *why = refusal(capture->snap, status, &st);
 	if (why == NULL)

@@ -39,20 +39,18 @@ static bool side_name(const char *path, char *to, size_t bytes)
  * What it tells is shown to whoever may see the dump: the process itself could read it. Its own files,
  * and those that all may read; else what may be read by the same as the assembly, which it has mapped.
  */
-static bool may_read(struct sw_capture *capture, const char *assembly, int fd)
+static bool may_read(struct sw_capture *capture, const char *assembly, const struct stat *pdb)
 {
-	struct stat pdb, own;
+	struct stat own;
 	if (!capture->snap->live) /* a core file: those who read it read files as themselves */
 		return true;
-	if (fstat(fd, &pdb) < 0)
-		return false;
-	if (pdb.st_mode & S_IROTH)
+	if (pdb->st_mode & S_IROTH)
 		return true;
-	if (pdb.st_uid == capture->snap->process.uid)
-		return pdb.st_mode & S_IRUSR;
-	sw_cleanup(sw_close_p) int assembly_fd = sw_capture_open(capture, assembly);
-	return assembly_fd >= 0 && fstat(assembly_fd, &own) == 0 && own.st_uid == pdb.st_uid &&
-	       own.st_gid == pdb.st_gid && (own.st_mode & ~pdb.st_mode & (S_IRUSR | S_IRGRP)) == 0;
+	if (pdb->st_uid == capture->snap->process.uid)
+		return pdb->st_mode & S_IRUSR;
+	sw_cleanup(sw_close_p) int assembly_fd = sw_capture_open_stat(capture, assembly, &own);
+	return assembly_fd >= 0 && own.st_uid == pdb->st_uid && own.st_gid == pdb->st_gid &&
+	       (own.st_mode & ~pdb->st_mode & (S_IRUSR | S_IRGRP)) == 0;
 }
 
 /* True when it was one more. */
@@ -64,8 +62,9 @@ static bool file_try(struct sw_capture *capture, const char *path)
 	    snprintf(beside, sizeof(beside), "%.*s/%s", (int) (slash - path), path,
 		     name + sizeof(prefix) - 1) >= (int) sizeof(beside))
 		return false;
-	sw_cleanup(sw_close_p) int fd = sw_capture_open(capture, beside);
-	return fd >= 0 && may_read(capture, path, fd) &&
+	struct stat st;
+	sw_cleanup(sw_close_p) int fd = sw_capture_open_stat(capture, beside, &st);
+	return fd >= 0 && may_read(capture, path, &st) &&
 	       sw_side_file_keep(capture->snap, name, sw_take_fd(fd)) == 0;
 }
 

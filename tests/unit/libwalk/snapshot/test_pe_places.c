@@ -99,7 +99,7 @@ static void map_add(struct world *w, uint64_t start, uint64_t end, const char *p
 
 static void find(struct world *w)
 {
-	const struct sw_opener opener = {opener_open, opener_read, w};
+	const struct sw_opener opener = {.open = opener_open, .read = opener_read, .arg = w};
 	fake_snapshot_finish(w->snap);
 	assert_int_equal(sw_snapshot_find_places(w->snap, &opener, NULL), 0);
 	assert_int_equal(sw_snapshot_add_loaded(w->snap, &opener, NULL), 0);

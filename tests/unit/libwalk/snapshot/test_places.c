@@ -85,7 +85,7 @@ static void library_add(struct sw_snapshot *snap, uint64_t base, const char *pat
 
 static void find(struct sw_snapshot *snap, struct openings *o)
 {
-	const struct sw_opener opener = {opener_open, opener_read, o};
+	const struct sw_opener opener = {.open = opener_open, .read = opener_read, .arg = o};
 	fake_snapshot_finish(snap);
 	assert_int_equal(sw_snapshot_find_places(snap, &opener, NULL), 0);
 }

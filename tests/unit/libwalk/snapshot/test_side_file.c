@@ -3,6 +3,7 @@
 #include "capture/room.h"
 #include "cleanup.h"
 #include "fake.h"
+#include "snapshot/snapshot.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@ struct fixture {
 	struct sw_snapshot *snap;
 	struct sw_capture_room room;
 	struct sw_capture capture;
+	int proc_fd;
 	int live_fd; /* a directory with "root" in it, as /proc/PID/task/TID is one */
 };
 
@@ -34,7 +36,11 @@ static int setup(void **state)
 		return -1;
 	f->snap = fake_snapshot_create();
 	f->live_fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	f->room = (struct sw_capture_room){.snap = f->snap, .live_fd = f->live_fd};
+	struct sw_pages *pages = &f->snap->priv->pages;
+	pages->live_fd = f->live_fd;
+	pages->arena = &f->snap->priv->arena;
+	f->proc_fd = pages->proc_fd = open("/proc/self", O_PATH | O_CLOEXEC);
+	f->room = (struct sw_capture_room){.snap = f->snap};
 	f->capture = sw_capture_of(&f->room);
 	return 0;
 }
@@ -47,6 +53,7 @@ static int teardown(void **state)
 		(void) unlinkat(f->live_fd, names[i], 0); /* most are not there */
 	(void) unlinkat(f->live_fd, "root", AT_REMOVEDIR);
 	(void) close(f->live_fd);
+	(void) close(f->proc_fd);
 	int left = rmdir(f->dir);
 	fake_snapshot_destroy(f->snap);
 	free(f);

@@ -75,6 +75,7 @@ static int setup(void **state)
 	f->stop = (struct sw_stop){
 		.task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 		.mem_fd = -EBADF,
+		.pagemap_fd = -EBADF,
 		.max_stop_ns = INT64_C(10000000000),
 		.tracees = &f->tracee,
 		.n = 1,

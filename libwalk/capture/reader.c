@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * In the window: the copy, by a process that may be left behind.
+ *
+ * Runs while threads of the target are STOPPED, in the helper, on its small stack, and may be killed
+ * between any two instructions. tests/held.sh looks at what it calls.
+ */
+#include "capture/reader.h"
+#include "capture/room.h"
+#include "capture/stacks.h"
+
+#include <snapwalk/clock.h>
+#include <sched.h>
+
+enum {
+	COPY_SLACK_MS = 30, /* beyond max_stop: the copy looks at the deadline itself, if it can */
+	NS_PER_MS = 1000000,
+};
+
+static void fill_job(void *arg)
+{
+	struct sw_capture_room *room = arg;
+	const struct sched_param lowest = {.sched_priority = 1};
+	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then it takes longer. */
+	if (room->stop->realtime)
+		(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
+	sw_capture_room_fill(room, room->stop);
+}
+
+void sw_capture_reader_fill(void *arg, struct sw_stop *stop)
+{
+	struct sw_capture_room *room = arg;
+	int64_t until_ns = sw_clock_ns();
+	if (room->reader == NULL) {
+		sw_capture_room_fill(room, stop);
+		return;
+	}
+	if (until_ns < stop->deadline_ns)
+		until_ns = stop->deadline_ns;
+	until_ns += COPY_SLACK_MS * (int64_t) NS_PER_MS;
+	stop->stalled = !sw_expendable_run(room->reader, fill_job, room, until_ns);
+	if (stop->stalled && sw_expendable_has_died(room->reader))
+		stop->died = true;
+	else if (stop->stalled)
+		stop->timed_out = true;
+	atomic_fetch_add(&stop->progress, 1);
+}

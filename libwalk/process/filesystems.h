@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_PROCESS_FILESYSTEMS_H
+#define SW_PROCESS_FILESYSTEMS_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who answers when a page of a file is wanted, by the file's device: found out without asking them. */
+enum sw_fs_kind {
+	SW_FS_LOCAL,   /* the kernel and a disk */
+	SW_FS_NETWORK, /* a server; mounted by root, and signals end the waits */
+	SW_FS_USER,    /* a program (FUSE), or not known: it may never answer */
+};
+
+struct sw_fs_device {
+	uint64_t mount; /* mountinfo's mount ID */
+	uint32_t major, minor;
+	enum sw_fs_kind kind;
+};
+
+struct sw_filesystems {
+	const struct sw_fs_device *devices; /* the arena's */
+	size_t n;
+};
+
+enum { SW_FS_DEVICES_MAX = 8192 };
+
+/*
+ * Parse the text of /proc/PID/mountinfo (proc(5)). own_namespace: its mounts were made by who may mount
+ * here, so that overlayfs is on what is listed, too; elsewhere anybody puts it on anything.
+ */
+int sw_filesystems_parse(struct sw_arena *arena, const char *text, size_t size, bool own_namespace,
+			 struct sw_filesystems *ret);
+
+/* Of the process whose directory in /proc this is. What cannot be read is not known. */
+int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesystems *ret);
+
+/*
+ * Of an open file, which is not asked itself, also O_PATH: its device, and its mount, as a btrfs
+ * subvolume has a device that is listed nowhere.
+ */
+struct sw_fs_file {
+	uint32_t major, minor;
+	uint64_t mount; /* mountinfo's mount ID; 0: not known */
+};
+bool sw_filesystems_file(int fd, struct sw_fs_file *ret);
+
+/* False: it is not listed. */
+bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_file *file,
+			 enum sw_fs_kind *ret);
+
+/* The kind of that link of /proc/PID, "exe", without asking its file system. */
+enum sw_fs_kind sw_filesystems_link_kind(int proc_fd, const char *name);
+
+enum sw_fs_kind sw_filesystems_kind(const struct sw_filesystems *fs, uint32_t major,
+				    uint32_t minor);
+
+#endif

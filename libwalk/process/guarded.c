@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "process/guarded.h"
+#include "bytes.h"
+#include "cleanup.h"
+
+#include <snapwalk/clock.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+enum {
+	PIECE_BYTES = 64 << 10,
+	OPEN_MS = 250,  /* to its first answer */
+	COPY_MS = 1000, /* from then on, for the whole of it */
+	AGAIN_MS = 50,  /* where one did not answer before */
+	CACHED = 0x20,  /* RESOLVE_CACHED, Linux 5.12; not in older headers */
+};
+
+/* An O_PATH descriptor. A filter may not know openat2(), Linux 5.6. */
+static int path_open(int root_fd, const char *path, int flags, uint64_t resolve)
+{
+	flags |= O_PATH | O_CLOEXEC;
+	const struct open_how how = {.flags = (unsigned) flags,
+				     .resolve = RESOLVE_IN_ROOT | resolve};
+	int fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS && resolve == 0)
+		fd = openat(root_fd, path[0] == '/' ? path + 1 : path, flags);
+	return fd;
+}
+
+/* Opens for reading what an O_PATH descriptor holds, if it is a regular file: the target's owner
+ * may have put a device or a FIFO there, whose mere opening does things. */
+static int reopen_regular(int path_fd, struct stat *st)
+{
+	char name[32];
+	if (fstat(path_fd, st) < 0)
+		return -1;
+	if (!S_ISREG(st->st_mode)) {
+		errno = ENOENT; /* no such file is there */
+		return -1;
+	}
+	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st)
+{
+	if (root_fd < 0)
+		return -1;
+	sw_cleanup(sw_close_p) int path_fd = path_open(root_fd, path, flags, 0);
+	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
+}
+
+bool sw_guarded_copy(int from_fd, int to_fd, struct stat *st)
+{
+	uint8_t buffer[PIECE_BYTES];
+	off_t off = 0;
+	if (fstat(from_fd, st) < 0 || st->st_size > SW_GUARDED_COPY_MAX)
+		return false;
+	for (;;) {
+		ssize_t n = pread(from_fd, buffer, sizeof(buffer), off);
+		if (n < 0 || off > SW_GUARDED_COPY_MAX)
+			return false;
+		if (n == 0)
+			break;
+		if (!sw_write_all(to_fd, buffer, (size_t) n))
+			return false;
+		off += n;
+	}
+	st->st_size = off; /* it may say anything: no more than what came is looked at */
+	return true;
+}
+
+/* ---- in the expendable process ------------------------------------------------------------------ */
+
+struct open_job {
+	struct sw_pages *pages;
+	enum sw_root root;
+	const char *path;
+	int flags;
+	enum sw_guarded what;
+	struct stat st;
+	int fd, error; /* fd: of its own table */
+};
+
+static int root_open(const struct sw_pages *pages, enum sw_root root)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	return root == SW_ROOT_OURS ? open("/", flags) : openat(pages->live_fd, "root", flags);
+}
+
+/* The copy's owner is we, and its mode says so: who looks at them finds no reason to believe it. */
+static int copy_make(int fd, struct stat *st)
+{
+	sw_cleanup(sw_close_p) int copy_fd = memfd_create("snapwalk-file", MFD_CLOEXEC);
+	if (copy_fd < 0 || fchmod(copy_fd, 0600) < 0 || !sw_guarded_copy(fd, copy_fd, st))
+		return -1;
+	return sw_take_fd(copy_fd);
+}
+
+static int job_open(struct open_job *job)
+{
+	sw_cleanup(sw_close_p) int root_fd = root_open(job->pages, job->root);
+	sw_cleanup(sw_close_p) int fd = sw_unguarded_open(root_fd, job->path, job->flags, &job->st);
+	if (fd < 0)
+		return -1;
+	if (sw_pages_fd_kind(job->pages, fd) == SW_FS_LOCAL)
+		return sw_take_fd(fd);
+	if (job->what == SW_GUARDED_COPY)
+		return copy_make(fd, &job->st);
+	errno = EXDEV;
+	return -1;
+}
+
+static void open_job(void *arg)
+{
+	struct open_job *job = arg;
+	job->fd = job_open(job);
+	job->error = errno;
+}
+
+static int patience_ms(const struct sw_pages *pages, enum sw_guarded what)
+{
+	if (pages->n_lost > 0)
+		return AGAIN_MS;
+	return what == SW_GUARDED_COPY ? COPY_MS : OPEN_MS;
+}
+
+static int open_apart(struct sw_pages *pages, struct open_job *job)
+{
+	struct sw_expendable *e = sw_pages_opener(pages);
+	errno = ETIMEDOUT;
+	if (e == NULL)
+		return -1;
+	/* Lost, it executes nothing more once it was ended: what it was told stays ours. */
+	int64_t deadline_ns = sw_clock_ns() + patience_ms(pages, job->what) * INT64_C(1000000);
+	if (!sw_expendable_run(e, open_job, job, deadline_ns)) {
+		sw_pages_opener_drop(pages);
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	if (job->fd < 0) {
+		errno = job->error;
+		return -1;
+	}
+	return sw_expendable_take_fd(e, job->fd);
+}
+
+/* ---- here ----------------------------------------------------------------------------------------- */
+
+int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
+		    enum sw_guarded what, struct stat *st)
+{
+	sw_cleanup(sw_close_p) int root_fd = root_open(pages, root);
+	if (root_fd < 0)
+		return -1;
+	sw_cleanup(sw_close_p) int path_fd = path_open(root_fd, path, flags, CACHED);
+	/* EINVAL: a kernel that does not know CACHED. */
+	bool unknown = path_fd < 0 && (errno == EAGAIN || errno == EINVAL || errno == ENOSYS);
+	if (path_fd < 0 && !unknown)
+		return -1;
+	if (path_fd >= 0 && sw_pages_fd_kind(pages, path_fd) == SW_FS_LOCAL)
+		return reopen_regular(path_fd, st);
+	if (unknown && sw_pages_mounts_are_local(pages, root == SW_ROOT_OURS))
+		return sw_unguarded_open(root_fd, path, flags, st);
+	struct open_job job = {.pages = pages,
+			       .root = root,
+			       .path = path,
+			       .flags = flags,
+			       .what = what,
+			       .fd = -EBADF};
+	job.what = SW_GUARDED_LOCAL;
+	int fd = open_apart(pages, &job);
+	if (fd < 0 && errno == EXDEV && what == SW_GUARDED_COPY) { /* it answers */
+		job.what = what;
+		fd = open_apart(pages, &job);
+	}
+	if (fd >= 0)
+		*st = job.st;
+	return fd;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A process that may be left behind, and which file systems it is for. */
+#include "process/expendable.h"
+#include "process/filesystems.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <snapwalk/clock.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATIENCE_NS = 1000000000, SHORT_NS = 20000000 };
+
+static void add_one(void *arg)
+{
+	++*(int *) arg;
+}
+
+static void never_end(void *arg)
+{
+	(void) arg;
+	for (;;)
+		(void) pause();
+}
+
+static void is_open(void *arg)
+{
+	struct stat st;
+	int *fds = arg;
+	for (int i = 0; i < 2; i++)
+		fds[i] = fstat(fds[i], &st);
+}
+
+static void test_run(void **state)
+{
+	(void) state;
+	struct sw_expendable *e = NULL;
+	int n = 0;
+	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
+	for (int i = 1; i <= 100; i++) {
+		assert_true(sw_expendable_run(e, add_one, &n,
+					      sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
+		assert_int_equal(n, i);
+	}
+	assert_true(sw_expendable_end(e));
+}
+
+/* What it was given is open, what is ours alone is not. */
+static void test_descriptors(void **state)
+{
+	(void) state;
+	struct sw_expendable *e = NULL;
+	int kept = open("/dev/null", O_RDONLY), ours = open("/dev/null", O_RDONLY);
+	int fds[] = {kept, ours};
+	assert_int_equal(sw_expendable_start(&kept, 1, &e, NULL), 0);
+	assert_true(sw_expendable_run(e, is_open, fds, sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
+	assert_int_equal(fds[0], 0);
+	assert_int_equal(fds[1], -1);
+	assert_true(sw_expendable_end(e));
+	(void) close(kept);
+	(void) close(ours);
+}
+
+static void test_lost(void **state)
+{
+	(void) state;
+	struct sw_expendable *e = NULL;
+	int n = 0;
+	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
+	assert_false(sw_expendable_run(e, never_end, NULL, sw_clock_ns() + SHORT_NS));
+	assert_true(sw_expendable_is_lost(e));
+	assert_false(sw_expendable_run(e, add_one, &n, sw_clock_ns() + PATIENCE_NS));
+	assert_int_equal(n, 0);
+	assert_true(sw_expendable_end(e)); /* a wait that signals end */
+}
+
+/* Confined, it still reads, and dies of anything else. */
+static void test_confined(void **state)
+{
+	(void) state;
+	struct sw_expendable *e = NULL;
+	char text[5] = "";
+	int fd = open("/proc/self/exe", O_RDONLY), n[] = {fd, fd};
+	assert_int_equal(sw_expendable_start(&fd, 1, &e, NULL), 0);
+	assert_true(sw_expendable_confine(e));
+	assert_int_equal(sw_expendable_pread(e, fd, text, 4, 0,
+					     sw_clock_ns() + 60 * (int64_t) PATIENCE_NS),
+			 4);
+	assert_memory_equal(text, "\177ELF", 4);
+	assert_false(sw_expendable_run(e, is_open, n, sw_clock_ns() + SHORT_NS));
+	assert_int_equal(n[0], fd);
+	assert_true(sw_expendable_end(e));
+	(void) close(fd);
+}
+
+static void test_kinds(void **state)
+{
+	(void) state;
+	static const char text[] =
+		"25 1 0:22 / /sys rw,nosuid - sysfs sysfs rw\n"
+		"36 25 0:40 / /home/u/far rw - fuse.sshfs u@far:/ rw,user_id=1000\n"
+		"37 25 0:41 / /net rw shared:3 master:1 - nfs4 server:/ rw\n"
+		"38 25 0:42 / /merged rw - overlay overlay rw,lowerdir=/home/u/far\n"
+		"39 25 broken\n"
+		"40 25 0:43 / /x rw - ext4x /dev/x rw";
+	struct sw_arena arena = {0};
+	struct sw_filesystems own, other;
+	assert_int_equal(sw_filesystems_parse(&arena, text, sizeof(text) - 1, true, &own), 0);
+	assert_int_equal(sw_filesystems_parse(&arena, text, sizeof(text) - 1, false, &other), 0);
+	assert_int_equal(own.n, 5);
+	assert_int_equal(sw_filesystems_kind(&own, 0, 22), SW_FS_LOCAL);
+	assert_int_equal(sw_filesystems_kind(&own, 0, 40), SW_FS_USER);
+	assert_int_equal(sw_filesystems_kind(&own, 0, 41), SW_FS_NETWORK);
+	assert_int_equal(sw_filesystems_kind(&own, 0, 42), SW_FS_LOCAL);
+	assert_int_equal(sw_filesystems_kind(&other, 0, 42), SW_FS_USER);
+	assert_int_equal(sw_filesystems_kind(&own, 0, 43), SW_FS_USER);
+	assert_int_equal(sw_filesystems_kind(&own, 0, 4095), SW_FS_USER); /* on no mount */
+	assert_int_equal(sw_filesystems_kind(&own, 8, 1), SW_FS_LOCAL);
+	/* By its mount, whatever its device: a btrfs subvolume's is not listed. */
+	enum sw_fs_kind kind = SW_FS_LOCAL;
+	struct sw_fs_file file = {.major = 0, .minor = 99, .mount = 37};
+	assert_true(sw_filesystems_find(&own, &file, &kind));
+	assert_int_equal(kind, SW_FS_NETWORK);
+	file = (struct sw_fs_file){.major = 0, .minor = 22, .mount = 99};
+	assert_false(sw_filesystems_find(&own, &file, &kind));
+	file.mount = 0; /* not told */
+	assert_true(sw_filesystems_find(&own, &file, &kind));
+	assert_int_equal(kind, SW_FS_LOCAL);
+	assert_int_equal(sw_filesystems_link_kind(-EBADF, "exe"), SW_FS_LOCAL);
+	sw_arena_deinit(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_run),   cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_lost),  cmocka_unit_test(test_confined),
+		cmocka_unit_test(test_kinds),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
