@@ -71,7 +71,8 @@ looked_at libwalk/capture/window.c sw_capture_room_fill sw_capture_room_hooks_us
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, then what the unwinder of generated code copies
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, frames of CPython, then what the
+# unwinder of generated code copies
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
@@ -79,6 +80,10 @@ looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/stacks.c
+looked_at libwalk/runtimes/cpython/window.c sw_cpython_chain_add sw_cpython_code_read \
+	sw_cpython_threads_each sw_snapshot_map
+looked_at libwalk/runtimes/cpython/chain.c
+looked_at libwalk/runtimes/cpython/code.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory

@@ -9,6 +9,7 @@
  *	window     what is copied while nothing changes
  */
 #include "runtimes/cpython/runtime.h"
+#include "runtimes/cpython/before.h"
 #include "runtimes/cpython/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"

@@ -8,79 +8,38 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/cpython/window.h"
-#include "arena.h"
 #include "map.h"
-#include "runtimes/cpython/chain.h"
 #include "runtimes/cpython/code.h"
 #include "snapshot/snapshot.h"
 
-#include <snapwalk/error.h>
 #include <string.h>
 
-enum {
-	BLOCK_BYTES = 512, /* power of two, and a part of a page */
-	BLOCKS_MAX = 3072, /* of SW_CAPTURE_RANGES */
-	SLOTS = 8192,      /* power of two */
-};
-
-struct block {
-	uint64_t avma; /* 0: not in use */
-	const uint8_t *data;
-};
-
-struct window {
-	struct sw_cpython_at at;
-	struct sw_capture *capture; /* borrowed, in the window only */
-	const struct sw_map *stack; /* of the thread that is looked at */
-	struct block blocks[SLOTS];
-	size_t n_blocks;
-	struct sw_cpython_chain chain;
-};
-
-int sw_cpython_before(struct sw_capture *capture)
-{
-	struct sw_cpython_at at;
-	struct sw_arena *arena = &capture->snap->priv->arena;
-	if (!sw_cpython_find(capture->snap, capture->memory, &at) || at.missing != NULL)
-		return 0;
-	struct window *w = sw_arena_calloc(arena, 1, sizeof(*w));
-	if (w == NULL)
-		return -SW_E_NOMEM;
-	w->at = at;
-	w->chain.frames = sw_arena_calloc(arena, SW_CPYTHON_FRAMES_MAX, sizeof(*w->chain.frames));
-	w->chain.groups = sw_arena_calloc(arena, SW_CPYTHON_GROUPS_MAX, sizeof(*w->chain.groups));
-	if (w->chain.frames == NULL || w->chain.groups == NULL)
-		return -SW_E_NOMEM;
-	*capture->found = w;
-	return 0;
-}
-
 /* The copy of a block; NULL when it cannot be read, or there is no room for more. */
-static const uint8_t *block_get(struct window *w, uint64_t avma)
+static const uint8_t *block_get(struct sw_cpython_window *w, uint64_t avma)
 {
-	size_t i = (size_t) sw_mix64(avma) % SLOTS;
+	size_t i = (size_t) sw_mix64(avma) % SW_CPYTHON_SLOTS;
 	while (w->blocks[i].avma != 0 && w->blocks[i].avma != avma)
-		i = (i + 1) % SLOTS;
+		i = (i + 1) % SW_CPYTHON_SLOTS;
 	if (w->blocks[i].avma == avma)
 		return w->blocks[i].data;
 	const uint8_t *data;
-	if (avma == 0 || w->n_blocks == BLOCKS_MAX ||
-	    !sw_capture_copy(w->capture, avma, BLOCK_BYTES, &data))
+	if (avma == 0 || w->n_blocks == SW_CPYTHON_BLOCKS_MAX ||
+	    !sw_capture_copy(w->capture, avma, SW_CPYTHON_BLOCK_BYTES, &data))
 		return NULL;
 	w->n_blocks++;
-	w->blocks[i] = (struct block){avma, data};
+	w->blocks[i] = (struct sw_cpython_block){avma, data};
 	return data;
 }
 
 /* Memory of the process in the window, which is copied by being read. */
 static bool window_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	struct window *w = arg;
+	struct sw_cpython_window *w = arg;
 	uint8_t *to = buffer;
 	if (w->stack != NULL && avma >= w->stack->start_avma && avma < w->stack->end_avma)
 		return sw_capture_read(w->capture, avma, buffer, length);
 	while (length > 0) {
-		size_t skip = avma % BLOCK_BYTES, n = BLOCK_BYTES - skip;
+		size_t skip = avma % SW_CPYTHON_BLOCK_BYTES, n = SW_CPYTHON_BLOCK_BYTES - skip;
 		if (n > length)
 			n = length;
 		const uint8_t *block = block_get(w, avma - skip);
@@ -106,7 +65,7 @@ static const struct sw_thread *thread_of(const struct sw_snapshot *snap, uint64_
 
 static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 {
-	struct window *w = arg;
+	struct sw_cpython_window *w = arg;
 	struct sw_memory memory = {&window_ops, w};
 	const struct sw_snapshot *snap = w->capture->snap;
 	const struct sw_thread *t = thread->id != 0 ? thread_of(snap, thread->id) : NULL;
@@ -124,12 +83,12 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 		(void) sw_cpython_code_read(&w->at, memory, w->chain.frames[i].code_avma, &code);
 	}
 	w->stack = NULL;
-	return w->n_blocks < BLOCKS_MAX;
+	return w->n_blocks < SW_CPYTHON_BLOCKS_MAX;
 }
 
 int sw_cpython_in_window(struct sw_capture *capture)
 {
-	struct window *w = *capture->found;
+	struct sw_cpython_window *w = *capture->found;
 	if (w == NULL)
 		return 0;
 	memset(w->blocks, 0, sizeof(w->blocks)); /* the window may be repeated */

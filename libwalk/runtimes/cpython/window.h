@@ -2,10 +2,31 @@
 #ifndef SW_CPYTHON_WINDOW_H
 #define SW_CPYTHON_WINDOW_H
 
+#include "runtimes/cpython/chain.h"
 #include "unwind/capture.h"
 
-/* As those of struct sw_runtime_ops. */
-int sw_cpython_before(struct sw_capture *capture);
+enum {
+	SW_CPYTHON_BLOCK_BYTES = 512, /* power of two, and a part of a page */
+	SW_CPYTHON_BLOCKS_MAX = 3072, /* of SW_CAPTURE_RANGES */
+	SW_CPYTHON_SLOTS = 8192,      /* power of two */
+};
+
+struct sw_cpython_block {
+	uint64_t avma; /* 0: not in use */
+	const uint8_t *data;
+};
+
+/* What in_window() needs, made before: sw_capture.found. */
+struct sw_cpython_window {
+	struct sw_cpython_at at;
+	struct sw_capture *capture; /* borrowed, in the window only */
+	const struct sw_map *stack; /* of the thread that is looked at */
+	struct sw_cpython_block blocks[SW_CPYTHON_SLOTS];
+	size_t n_blocks;
+	struct sw_cpython_chain chain;
+};
+
+/* As sw_runtime_ops.in_window. */
 int sw_cpython_in_window(struct sw_capture *capture);
 
 #endif
