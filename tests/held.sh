@@ -26,10 +26,10 @@ any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove mems
 # Before the first INTERRUPT, or after the last DETACH: alarm_prepare(), realtime_on(), sw_stop_run().
 running='sigaction sigaddset sigemptyset sigprocmask getpid sched_setscheduler sw_helper_run'
 
-# Ours, in files that are for other times, too. They were read: sw_proc_tids() is lseek() and
-# getdents64() into the caller's memory, sw_snapshot_map() searches an array; sw_expendable_run() waits by
-# futex() and poll() until its deadline; the pages' read pagemap, at most.
-read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_expendable_run sw_expendable_has_died'
+# Ours, in files that are for other times, too. They were read: sw_utf8_encode() needs nothing,
+# sw_proc_tids() is lseek() and getdents64() into the caller's memory, sw_snapshot_map() searches an array;
+# sw_expendable_run() waits by futex() and poll() until its deadline; the pages' read pagemap, at most.
+read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_utf8_encode sw_expendable_run sw_expendable_has_died'
 read_alone+=' sw_pages_may_stall sw_pages_present sw_pages_space_is_gone'
 
 files=' ' defined=' ' called=' '
@@ -95,6 +95,15 @@ looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw
 	sw_ruby_stack_read
 looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
 looked_at libwalk/native/tls.c
+# Those who read V8's objects follow pointers in the window, too, by what copies them; every loop of theirs
+# has a limit, and they need no memory.
+looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters \
+	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of
+looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_v8_insn_decode
+looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
+	sw_v8_string sw_v8_type
+looked_at libwalk/runtimes/v8/object.c sw_utf8_encode
+looked_at libwalk/runtimes/v8/insn.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory

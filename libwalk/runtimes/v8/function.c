@@ -8,7 +8,6 @@
  */
 #include "runtimes/v8/function.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -73,6 +72,7 @@ static bool scope_name(struct sw_v8_heap heap, uint64_t scope, char *ret, size_t
 
 bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_function *ret)
 {
+	static const char anonymous[] = "(anonymous)";
 	uint64_t word;
 	bool ok;
 	*ret = (struct sw_v8_function){0};
@@ -88,7 +88,7 @@ bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_f
 	if (!ok)
 		return false;
 	if (ret->name[0] == '\0')
-		(void) snprintf(ret->name, sizeof(ret->name), "(anonymous)");
+		memcpy(ret->name, anonymous, sizeof(anonymous));
 	if (sw_v8_object(heap, shared, heap.at->shared_script, heap.at->type_script,
 			 &ret->script) &&
 	    (!sw_v8_word(heap, ret->script, SCRIPT_NAME, &word) ||

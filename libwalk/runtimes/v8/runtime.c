@@ -7,9 +7,10 @@
  *	frame     what a pc is in; step: one frame further
  *	object, function, code   objects; names and lines; what was compiled into what
  *	names     which function a frame is in
- *	window    what is copied while nothing moves
+ *	before, window           what is copied while nothing moves
  */
 #include "runtimes/v8/runtime.h"
+#include "runtimes/v8/before.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/names.h"
 #include "runtimes/v8/step.h"

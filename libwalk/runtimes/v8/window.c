@@ -8,88 +8,44 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/v8/window.h"
-#include "arena.h"
 #include "arch/arch.h"
-#include "runtimes/v8/find.h"
+#include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
 #include "snapshot/snapshot.h"
 
-#include <snapwalk/error.h>
 #include <string.h>
-
-enum {
-	STACK_BYTES = 256 << 10, /* that are looked at, from sp on */
-	CHUNK_BYTES = 16 << 10,
-	BLOCK_BYTES = 512,
-	BLOCK_SLOTS = 8192, /* power of two; half of them are used at most */
-	BLOCKS_MAX = 3072,
-	CODE_NEAR = 16 << 10, /* bytes before an address in which its Code is looked for */
-	CODE_FAR = 256 << 10,
-	MISSES_MAX = 4, /* addresses that no Code is found for, until they are looked for near by */
-	SEEN_SLOTS = 4096,
-	RANGES_MAX = 64,
-	FRAMES_MAX = 512,      /* of one thread */
-	SOURCE_MAX = 64 << 10, /* bytes of a source that are copied; longer ones are read later */
-	ENDS_MAX = 64 << 10,
-	NAME_CHARACTERS = 512,
-};
-
-struct block {
-	uint64_t avma;
-	const uint8_t *data; /* NULL: it could not be read */
-};
-
-/* [start, end) of code: builtins or made. */
-struct range {
-	uint64_t start_avma, end_avma;
-	bool made;
-};
-
-struct window {
-	struct sw_v8_layout at;
-	struct sw_capture *capture; /* that of the call */
-	struct range ranges[RANGES_MAX];
-	size_t n_ranges;
-	struct block blocks[BLOCK_SLOTS];
-	size_t n_blocks;
-	uint64_t seen[SEEN_SLOTS]; /* what was dealt with */
-	size_t n_seen, misses;
-	/* For those who read: what they make of it is not used. */
-	struct sw_v8_function function;
-	uint64_t stack[CHUNK_BYTES / 8 + 2];
-};
 
 /* ---- memory that is copied ------------------------------------------------------------------- */
 
-static const struct block *block_get(struct window *w, uint64_t avma)
+static const struct sw_v8_block *block_get(struct sw_v8_window *w, uint64_t avma)
 {
-	size_t i = (size_t) sw_mix64(avma) % BLOCK_SLOTS;
+	size_t i = (size_t) sw_mix64(avma) % SW_V8_WINDOW_BLOCK_SLOTS;
 	while (w->blocks[i].avma != 0 && w->blocks[i].avma != avma)
-		i = (i + 1) % BLOCK_SLOTS;
-	struct block *b = &w->blocks[i];
+		i = (i + 1) % SW_V8_WINDOW_BLOCK_SLOTS;
+	struct sw_v8_block *b = &w->blocks[i];
 	if (b->avma == avma)
 		return b;
-	if (w->n_blocks >= BLOCKS_MAX)
+	if (w->n_blocks >= SW_V8_WINDOW_BLOCKS_MAX)
 		return NULL;
 	w->n_blocks++;
 	b->avma = avma;
-	if (!sw_capture_copy(w->capture, avma, BLOCK_BYTES, &b->data))
+	if (!sw_capture_copy(w->capture, avma, SW_V8_WINDOW_BLOCK_BYTES, &b->data))
 		b->data = NULL;
 	return b;
 }
 
 static bool window_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	struct window *w = arg;
+	struct sw_v8_window *w = arg;
 	uint8_t *to = buffer;
 	uint64_t end;
-	if (avma < BLOCK_BYTES || __builtin_add_overflow(avma, length, &end))
+	if (avma < SW_V8_WINDOW_BLOCK_BYTES || __builtin_add_overflow(avma, length, &end))
 		return false;
 	while (length > 0) {
-		uint64_t start = avma & -(uint64_t) BLOCK_BYTES;
-		size_t skip = (size_t) (avma - start), n = BLOCK_BYTES - skip;
-		const struct block *b = block_get(w, start);
+		uint64_t start = avma & -(uint64_t) SW_V8_WINDOW_BLOCK_BYTES;
+		size_t skip = (size_t) (avma - start), n = SW_V8_WINDOW_BLOCK_BYTES - skip;
+		const struct sw_v8_block *b = block_get(w, start);
 		if (b == NULL || b->data == NULL)
 			return false;
 		if (n > length)
@@ -102,19 +58,19 @@ static bool window_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-static struct sw_v8_heap window_heap(struct window *w)
+static struct sw_v8_heap window_heap(struct sw_v8_window *w)
 {
 	static const struct sw_memory_ops ops = {.read = window_read};
 	return (struct sw_v8_heap){&w->at, {&ops, w}};
 }
 
 /* True on first sight of an address; false also when there are too many. */
-static bool is_new(struct window *w, uint64_t avma)
+static bool is_new(struct sw_v8_window *w, uint64_t avma)
 {
-	size_t i = (size_t) sw_mix64(avma) % SEEN_SLOTS;
+	size_t i = (size_t) sw_mix64(avma) % SW_V8_WINDOW_SEEN_SLOTS;
 	while (w->seen[i] != 0 && w->seen[i] != avma)
-		i = (i + 1) % SEEN_SLOTS;
-	if (w->seen[i] == avma || w->n_seen >= SEEN_SLOTS / 2)
+		i = (i + 1) % SW_V8_WINDOW_SEEN_SLOTS;
+	if (w->seen[i] == avma || w->n_seen >= SW_V8_WINDOW_SEEN_SLOTS / 2)
 		return false;
 	w->seen[i] = avma;
 	w->n_seen++;
@@ -122,41 +78,14 @@ static bool is_new(struct window *w, uint64_t avma)
 }
 
 /* In one piece, as it is long; when it cannot be, it is read later. */
-static void long_copy(struct window *w, uint64_t avma, uint64_t bytes)
+static void long_copy(struct sw_v8_window *w, uint64_t avma, uint64_t bytes)
 {
 	const uint8_t *copy;
 	if (bytes > 0 && is_new(w, avma))
 		(void) sw_capture_copy(w->capture, avma, (size_t) bytes, &copy); /* else later */
 }
 
-/* ---- before the window ------------------------------------------------------------------------ */
-
-int sw_v8_before(struct sw_capture *capture)
-{
-	const struct sw_place *place;
-	const struct sw_snapshot *snap = capture->snap;
-	const struct sw_v8_program *p = sw_v8_find(snap, &place);
-	if (p == NULL || !p->usable)
-		return 0;
-	struct window *w = sw_arena_calloc(&snap->priv->arena, 1, sizeof(*w));
-	if (w == NULL)
-		return -SW_E_NOMEM;
-	w->at = p->at;
-	for (size_t i = 0; i < snap->n_maps && w->n_ranges < RANGES_MAX; i++) {
-		const struct sw_map *m = &snap->maps[i];
-		uint64_t from = m->file_off, bytes = m->end_avma - m->start_avma;
-		bool made = sw_v8_is_made(snap, m->start_avma);
-		if (!(m->prot & SW_MAP_EXEC) ||
-		    (!made && (m->place < 0 || snap->places[m->place].module != place->module ||
-			       from + bytes <= p->blob_off || from >= p->blob_off + p->blob.size)))
-			continue;
-		w->ranges[w->n_ranges++] = (struct range){m->start_avma, m->end_avma, made};
-	}
-	*capture->found = w;
-	return 0;
-}
-
-static const struct range *range_at(const struct window *w, uint64_t avma)
+static const struct sw_v8_range *range_at(const struct sw_v8_window *w, uint64_t avma)
 {
 	for (size_t i = 0; i < w->n_ranges; i++)
 		if (avma >= w->ranges[i].start_avma && avma < w->ranges[i].end_avma)
@@ -167,7 +96,7 @@ static const struct range *range_at(const struct window *w, uint64_t avma)
 /* ---- in the window ----------------------------------------------------------------------------- */
 
 /* What lines need: line ends where V8 has them, else the source. */
-static void script_copy(struct window *w, uint64_t script)
+static void script_copy(struct sw_v8_window *w, uint64_t script)
 {
 	enum { SOURCE = 8, LINE_OFFSET = 24, LINE_ENDS = 56 };
 	struct sw_v8_heap heap = window_heap(w);
@@ -179,16 +108,16 @@ static void script_copy(struct window *w, uint64_t script)
 	    !sw_v8_word(heap, script, LINE_OFFSET, &word))
 		return;
 	if (sw_v8_is_object(ends) && sw_v8_array(heap, ends, &avma, &n) && n > 0 &&
-	    n <= ENDS_MAX / 8)
+	    n <= SW_V8_WINDOW_ENDS_MAX / 8)
 		long_copy(w, avma, 8 * (uint64_t) n);
 	else if (sw_v8_characters(heap, source, &avma, &n, &wide) &&
-		 n <= SOURCE_MAX / (wide ? 2 : 1))
+		 n <= SW_V8_WINDOW_SOURCE_MAX / (wide ? 2 : 1))
 		long_copy(w, avma, (uint64_t) n * (wide ? 2 : 1));
 }
 
 static void shared_copy(void *arg, uint64_t shared)
 {
-	struct window *w = arg;
+	struct sw_v8_window *w = arg;
 	uint64_t word;
 	if (!is_new(w, shared) || !sw_v8_function_read(window_heap(w), shared, &w->function))
 		return;
@@ -197,20 +126,21 @@ static void shared_copy(void *arg, uint64_t shared)
 		script_copy(w, w->function.script);
 }
 
-static void bytecode_copy(struct window *w, uint64_t bytecode)
+static void bytecode_copy(struct sw_v8_window *w, uint64_t bytecode)
 {
 	if (is_new(w, bytecode) && sw_v8_has_type(window_heap(w), bytecode, w->at.type_bytecode))
 		/* As far as it goes: the whole table is read on the way to its end. */
 		(void) sw_v8_bytecode_position(window_heap(w), bytecode, INT32_MAX);
 }
 
-static void code_copy(struct window *w, uint64_t pc, bool exact, bool likely)
+static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool likely)
 {
-	bool far = likely && w->misses < MISSES_MAX;
+	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
 	if (!is_new(w, pc))
 		return;
-	if (!sw_v8_code_find_near(window_heap(w), pc + exact, far ? CODE_FAR : CODE_NEAR, &code)) {
+	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
+				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {
 		w->misses += far;
 		return;
 	}
@@ -223,7 +153,7 @@ static void code_copy(struct window *w, uint64_t pc, bool exact, bool likely)
 		sw_v8_code_touch(window_heap(w), &code, shared_copy, w);
 }
 
-static void function_copy(struct window *w, uint64_t function)
+static void function_copy(struct sw_v8_window *w, uint64_t function)
 {
 	uint64_t shared;
 	if (is_new(w, function) && sw_v8_shared_of(window_heap(w), function, &shared))
@@ -244,11 +174,11 @@ static bool is_frame(const uint64_t *words, uint64_t avma, uint64_t end_avma)
 }
 
 /* Looks at the words of one piece of a stack; two before belong to the piece before it. */
-static void words_look(struct window *w, const uint64_t *words, size_t n, uint64_t avma,
+static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, uint64_t avma,
 		       uint64_t end_avma, size_t *n_frames)
 {
-	for (size_t i = 0; i + 3 < n && *n_frames < FRAMES_MAX; i++) {
-		const struct range *range = range_at(w, words[i + 3]);
+	for (size_t i = 0; i + 3 < n && *n_frames < SW_V8_WINDOW_FRAMES_MAX; i++) {
+		const struct sw_v8_range *range = range_at(w, words[i + 3]);
 		if (range != NULL && range->made)
 			code_copy(w, words[i + 3], false,
 				  is_chain(words[i + 2], avma + 8 * (i + 2), end_avma));
@@ -261,9 +191,9 @@ static void words_look(struct window *w, const uint64_t *words, size_t n, uint64
 	}
 }
 
-static void top_copy(struct window *w, const struct sw_thread *t)
+static void top_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
-	const struct range *range = range_at(w, t->regs.pc_avma);
+	const struct sw_v8_range *range = range_at(w, t->regs.pc_avma);
 	uint64_t rdi;
 	if (range == NULL || !range->made)
 		return;
@@ -272,7 +202,7 @@ static void top_copy(struct window *w, const struct sw_thread *t)
 		function_copy(w, rdi);
 }
 
-static void thread_copy(struct window *w, const struct sw_thread *t)
+static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
 	enum { OVERLAP = 8 }; /* words of a frame that are looked at together */
 	uint64_t sp = t->regs.sp_avma & -UINT64_C(8);
@@ -281,10 +211,11 @@ static void thread_copy(struct window *w, const struct sw_thread *t)
 	if (map == NULL || t->regs.sp_avma == 0)
 		return;
 	top_copy(w, t);
-	for (uint64_t at = sp; at < map->end_avma && at - sp < STACK_BYTES;
-	     at += CHUNK_BYTES - 8 * OVERLAP) {
-		uint64_t bytes =
-			map->end_avma - at < CHUNK_BYTES ? map->end_avma - at : CHUNK_BYTES;
+	for (uint64_t at = sp; at < map->end_avma && at - sp < SW_V8_WINDOW_STACK_BYTES;
+	     at += SW_V8_WINDOW_CHUNK_BYTES - 8 * OVERLAP) {
+		uint64_t bytes = map->end_avma - at < SW_V8_WINDOW_CHUNK_BYTES
+					 ? map->end_avma - at
+					 : SW_V8_WINDOW_CHUNK_BYTES;
 		if (!sw_capture_read(w->capture, at, w->stack, (size_t) bytes))
 			return;
 		words_look(w, w->stack, (size_t) bytes / 8, at, map->end_avma, &n_frames);
@@ -293,7 +224,7 @@ static void thread_copy(struct window *w, const struct sw_thread *t)
 
 int sw_v8_in_window(struct sw_capture *capture)
 {
-	struct window *w = *capture->found;
+	struct sw_v8_window *w = *capture->found;
 	if (w == NULL)
 		return 0;
 	/* The window may be repeated. */

@@ -2,10 +2,54 @@
 #ifndef SW_V8_WINDOW_H
 #define SW_V8_WINDOW_H
 
+#include "runtimes/v8/function.h"
 #include "unwind/capture.h"
 
-/* As sw_runtime_ops.before and in_window. */
-int sw_v8_before(struct sw_capture *capture);
+enum {
+	SW_V8_WINDOW_STACK_BYTES = 256 << 10, /* that are looked at, from sp on */
+	SW_V8_WINDOW_CHUNK_BYTES = 16 << 10,
+	SW_V8_WINDOW_BLOCK_BYTES = 512,
+	SW_V8_WINDOW_BLOCK_SLOTS = 8192, /* power of two; half of them are used at most */
+	SW_V8_WINDOW_BLOCKS_MAX = 3072,
+	SW_V8_WINDOW_CODE_NEAR =
+		16 << 10, /* bytes before an address in which its Code is looked for */
+	SW_V8_WINDOW_CODE_FAR = 256 << 10,
+	SW_V8_WINDOW_MISSES_MAX =
+		4, /* addresses that no Code is found for, until they are looked for near by */
+	SW_V8_WINDOW_SEEN_SLOTS = 4096,
+	SW_V8_WINDOW_RANGES_MAX = 64,
+	SW_V8_WINDOW_FRAMES_MAX = 512, /* of one thread */
+	SW_V8_WINDOW_SOURCE_MAX =
+		64 << 10, /* bytes of a source that are copied; longer ones are read later */
+	SW_V8_WINDOW_ENDS_MAX = 64 << 10,
+};
+
+struct sw_v8_block {
+	uint64_t avma;
+	const uint8_t *data; /* NULL: it could not be read */
+};
+
+/* [start, end) of code: builtins or made. */
+struct sw_v8_range {
+	uint64_t start_avma, end_avma;
+	bool made;
+};
+
+struct sw_v8_window {
+	struct sw_v8_layout at;
+	struct sw_capture *capture; /* that of the call */
+	struct sw_v8_range ranges[SW_V8_WINDOW_RANGES_MAX];
+	size_t n_ranges;
+	struct sw_v8_block blocks[SW_V8_WINDOW_BLOCK_SLOTS];
+	size_t n_blocks;
+	uint64_t seen[SW_V8_WINDOW_SEEN_SLOTS]; /* what was dealt with */
+	size_t n_seen, misses;
+	/* For those who read: what they make of it is not used. */
+	struct sw_v8_function function;
+	uint64_t stack[SW_V8_WINDOW_CHUNK_BYTES / 8 + 2];
+};
+
+/* As sw_runtime_ops.in_window. */
 int sw_v8_in_window(struct sw_capture *capture);
 
 #endif

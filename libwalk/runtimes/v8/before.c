@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/v8/before.h"
+#include "arena.h"
+#include "runtimes/v8/find.h"
+#include "runtimes/v8/window.h"
+#include "snapshot/snapshot.h"
+
+#include <snapwalk/error.h>
+
+int sw_v8_before(struct sw_capture *capture)
+{
+	const struct sw_place *place;
+	const struct sw_snapshot *snap = capture->snap;
+	const struct sw_v8_program *p = sw_v8_find(snap, &place);
+	if (p == NULL || !p->usable)
+		return 0;
+	struct sw_v8_window *w = sw_arena_calloc(&snap->priv->arena, 1, sizeof(*w));
+	if (w == NULL)
+		return -SW_E_NOMEM;
+	w->at = p->at;
+	for (size_t i = 0; i < snap->n_maps && w->n_ranges < SW_V8_WINDOW_RANGES_MAX; i++) {
+		const struct sw_map *m = &snap->maps[i];
+		uint64_t from = m->file_off, bytes = m->end_avma - m->start_avma;
+		bool made = sw_v8_is_made(snap, m->start_avma);
+		if (!(m->prot & SW_MAP_EXEC) ||
+		    (!made && (m->place < 0 || snap->places[m->place].module != place->module ||
+			       from + bytes <= p->blob_off || from >= p->blob_off + p->blob.size)))
+			continue;
+		w->ranges[w->n_ranges++] = (struct sw_v8_range){m->start_avma, m->end_avma, made};
+	}
+	*capture->found = w;
+	return 0;
+}
