@@ -239,3 +239,12 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 	if (w->options->verbose)
 		put_managed(w, threads, n_threads);
 }
+
+void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	sw_put_styled(w, SW_STYLE_BOLD, "%zu thread%s", n_threads, sw_plural(n_threads));
+	put_names(w, threads, n_threads);
+	if (n_threads == 1)
+		sw_put(w, " (%d)", (int) w->report->threads[threads[0]].tid);
+	put_waits(w, threads, n_threads);
+}

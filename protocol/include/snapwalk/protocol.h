@@ -141,7 +141,8 @@ struct sw_report {
 	size_t n_modules;
 	struct sw_report_warning *warnings;
 	size_t n_warnings;
-	bool complete; /* nothing is missing: exit status 0 rather than 3 */
+	bool complete;        /* nothing is missing: exit status 0 rather than 3 */
+	size_t n_all_threads; /* of which threads[] are some: sw_report_select(); 0: all are here */
 	struct sw_report_priv *priv;
 };
 
@@ -173,10 +174,30 @@ SW_PUBLIC int sw_report_json(const struct sw_report *report, char **ret_text, si
 SW_PUBLIC int sw_report_parse(const char *json, size_t size, struct sw_report **ret,
 			      struct sw_error *err);
 
+/** Which threads; what is NULL lets all pass. */
+struct sw_thread_filter {
+	const char *states;   /* letters as in sw_report_thread.state */
+	const char *function; /* POSIX extended regular expression, for a function of the stack */
+	const char *name;     /* pattern as of the shell, for comm or the runtime's name */
+};
+
+/**
+ * A report of those threads and their stacks.
+ *
+ * @param report  Borrowed; must outlive *ret.
+ * @return 0; -SW_E_INVALID: not a regular expression; -SW_E_NOMEM. Free with sw_report_destroy().
+ */
+SW_PUBLIC int sw_report_select(const struct sw_report *report,
+			       const struct sw_thread_filter *filter, struct sw_report **ret,
+			       struct sw_error *err);
+
+/** Zero-initialised means the defaults. */
 struct sw_text_options {
 	bool color;
 	bool no_group; /* one stack per thread, in tid order */
 	bool verbose;  /* addresses, offsets, trust and unwinder of every frame, modules, timings */
+	bool all; /* also what is collapsed otherwise: idle pools, stacks behind the first ones */
+	size_t columns; /* of the terminal: longer names are shortened; 0: nothing is */
 };
 
 /** The dump for people. */
