@@ -6,7 +6,7 @@
  */
 #include "report/activity.h"
 #include "cleanup.h"
-#include "report/text_writer.h"
+#include "report/text_frames.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "arena.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 #include "report/text_frames.h"
 #include "utf8.h"
 

@@ -3,7 +3,7 @@
 #include "report/text_frames.h"
 #include "cleanup.h"
 #include "report/builder.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 #include "utf8.h"
 
 #include <stdlib.h>

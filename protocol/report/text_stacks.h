@@ -3,7 +3,7 @@
 #define SW_REPORT_TEXT_STACKS_H
 
 #include "report/activity.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 
 /* The stacks, those first whose threads do something. What is collapsed is said. */
 void sw_text_stacks(struct sw_text_writer *w, const enum sw_activity *activities);

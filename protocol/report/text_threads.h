@@ -2,7 +2,7 @@
 #ifndef SW_TEXT_THREADS_H
 #define SW_TEXT_THREADS_H
 
-#include "report/text_writer.h"
+#include "report/text_put.h"
 
 /* Threads of one stack, in a heading of two lines. */
 void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads);

@@ -3,10 +3,11 @@
 #include "report/verdict.h"
 #include "cleanup.h"
 #include "report/builder.h"
+#include "report/text_threads.h"
 
 #include <string.h>
 
-enum { RUNNING_SHOWN = 6, PLACES_SHOWN = 6 };
+enum { RUNNING_SHOWN = 6, PLACES_SHOWN = 6, DEADLOCKS_SHOWN = 8, HOLDERS_SHOWN = 8 };
 
 /* Things that are the same for some threads, in the order of their first thread. */
 struct tally {
@@ -34,6 +35,64 @@ static void tally_add(struct tally *t, const char *what, const struct sw_report_
 		t->rows[t->n++].count = 0;
 	}
 	t->rows[i].count++;
+}
+
+static const struct sw_report_thread *thread_of(const struct sw_report *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (r->threads[i].tid == tid)
+			return &r->threads[i];
+	return NULL;
+}
+
+static void put_thread(struct sw_text_writer *w, pid_t tid)
+{
+	const struct sw_report_thread *t = thread_of(w->report, tid);
+	sw_put_foreign(w, t != NULL ? t->comm : NULL);
+	sw_put(w, "%s(%d)", t != NULL ? " " : "", (int) tid);
+}
+
+/* "DEADLOCK: ab (12) → ba (13) → ab (12)" */
+static void put_deadlocks(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t shown = r->n_deadlocks < DEADLOCKS_SHOWN ? r->n_deadlocks : DEADLOCKS_SHOWN;
+	for (size_t i = 0; i < shown; i++) {
+		const struct sw_report_deadlock *d = &r->deadlocks[i];
+		sw_style_begin(w, SW_STYLE_ALARM);
+		sw_put(w, "DEADLOCK: ");
+		for (size_t k = 0; k < d->n; k++) {
+			put_thread(w, d->tids[k]);
+			sw_put(w, " → ");
+		}
+		put_thread(w, d->tids[0]);
+		sw_style_end(w);
+		sw_put(w, "\n");
+	}
+	if (shown < r->n_deadlocks)
+		sw_put(w, "%zu more deadlocks\n", r->n_deadlocks - shown);
+}
+
+/* "37 threads wait for holder (2533), which is sleeping in read" */
+static void put_holders(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	for (size_t i = 0; i < r->n_root_holders && i < HOLDERS_SHOWN; i++) {
+		const struct sw_report_holder *h = &r->root_holders[i];
+		const struct sw_report_thread *t = thread_of(r, h->tid);
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put(w, "%zu thread%s for ", h->waiting, h->waiting == 1 ? " waits" : "s wait");
+		put_thread(w, h->tid);
+		sw_style_end(w);
+		if (t != NULL) {
+			sw_put(w, ", which is ");
+			sw_text_wait(w, t);
+		}
+		sw_put(w, "\n");
+	}
+	if (r->n_root_holders > HOLDERS_SHOWN)
+		sw_put(w, "%zu more threads that others wait for\n",
+		       r->n_root_holders - HOLDERS_SHOWN);
 }
 
 static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITIES])
@@ -133,6 +192,10 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 		put_places(w, &places);
 		sw_put(w, "\n");
 		return;
+	}
+	if (r->n_all_threads == 0) {
+		put_deadlocks(w);
+		put_holders(w);
 	}
 	put_running(w, activities);
 	put_counts(w, counts);

@@ -3,7 +3,7 @@
 #define SW_REPORT_VERDICT_H
 
 #include "report/activity.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 
 /* What is wrong, as far as it can be told, and what the threads do, in some lines that stand before
  * all stacks. activities: of each thread. */

@@ -40,10 +40,14 @@ def a_service(tap):
         tap.check(len(lines) <= 150, "at most 150 lines for 501 threads", len(lines))
         tap.check(f"1 thread runs: compute-0 ({runs}) in compute" in first,
                   "who runs, and where, is said first", first)
-        counts = dict((m[1], int(m[2])) for m in re.finditer(r"([a-zA-Z/ ]+?) (\d+)(?: · |$)", lines[5]))
+        counts = dict((m[1], int(m[2])) for m in re.finditer(r"([a-zA-Z/ ]+?) (\d+)(?: · |$)",
+                                                              next(l for l in lines if l.startswith("running "))))
         tap.equal((counts.get("running"), counts.get("waiting for a lock"),
                    counts.get("waiting for a condition"), counts.get("idle")),
                   (1, len(waits), queue, idle), "counts by what they do")
+        holds, = said(target, "holds")
+        tap.check(f"{len(waits)} threads wait for hold-0 ({holds}), which is sleeping in read" in first,
+                  "the holder of the lock, and what it does", first)
         tap.check(f"1 thread  compute-0  ({runs})" in first, "the running one is the first", first)
         tap.check(f"{len(waits)} threads  order-*" in first and "reserve+" in first,
                   "those who wait for the lock follow", first)

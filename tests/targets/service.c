@@ -21,7 +21,7 @@ enum { WAITERS = 20, DEPTHS = 60 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue = PTHREAD_COND_INITIALIZER;
-static pthread_barrier_t held;
+static pthread_barrier_t held, told;
 static int listener, answer[2];
 static volatile unsigned long sum;
 
@@ -66,6 +66,7 @@ static NOINLINE void *wait_for_lock(void *arg)
 {
 	named("order", (long) arg);
 	printf("waits %ld\n", syscall(SYS_gettid));
+	pthread_barrier_wait(&told);
 	reserve();
 	KEEP();
 	return NULL;
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
 	long idle = n - jobs - WAITERS - 2;
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	pthread_barrier_init(&held, NULL, 3);
+	pthread_barrier_init(&told, NULL, WAITERS + 1);
 	if (pipe(answer) < 0 || listen(listener, 16) < 0)
 		abort();
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&held);
 	for (long i = 0; i < WAITERS; i++)
 		start(wait_for_lock, i);
+	pthread_barrier_wait(&told);
 	for (long i = 0; i < jobs; i++)
 		start(take_job, i);
 	for (long i = 0; i < idle; i++)

@@ -58,6 +58,31 @@ struct sw_report_managed {
 	const char *role; /* "finalizer" ...; NULL: none */
 };
 
+/** What a thread waits for, as far as it can be told. */
+struct sw_report_wait {
+	const char *kind; /* static: "mutex", "rwlock", "condition", "futex", "timer" ... */
+	bool has_address;
+	uint64_t address_avma; /* of the word it waits on */
+	int64_t fd;            /* -1: none */
+	const char *target;    /* NULL: unknown */
+	pid_t owner_tid;       /* who holds it; 0: nobody, or unknown */
+	pid_t owner_pid;       /* its process, or the child waited for; 0: nobody, or unknown */
+	const char *trust; /* static: "memory": the owner stood in the lock; "syscall": the call's
+				   arguments alone */
+};
+
+/** Threads of which each waits for the next, and the last for the first. */
+struct sw_report_deadlock {
+	const pid_t *tids;
+	size_t n;
+};
+
+/** A thread that others wait for, and that waits for none of them. */
+struct sw_report_holder {
+	pid_t tid, pid;
+	size_t waiting; /* directly, or for others who wait for it */
+};
+
 struct sw_report_thread {
 	pid_t tid;
 	const char *comm;
@@ -74,6 +99,7 @@ struct sw_report_thread {
 	int64_t since_ms;        /* for how long it had been off the CPU, -1: unknown */
 	int32_t stack;           /* index into stacks[], -1 when not captured */
 	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
+	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
 };
 
 struct sw_report_module {
@@ -141,7 +167,11 @@ struct sw_report {
 	size_t n_modules;
 	struct sw_report_warning *warnings;
 	size_t n_warnings;
-	bool complete;        /* nothing is missing: exit status 0 rather than 3 */
+	bool complete; /* nothing is missing: exit status 0 rather than 3 */
+	struct sw_report_deadlock *deadlocks;
+	size_t n_deadlocks;
+	struct sw_report_holder *root_holders; /* most waiting first */
+	size_t n_root_holders;
 	size_t n_all_threads; /* of which threads[] are some: sw_report_select(); 0: all are here */
 	struct sw_report_priv *priv;
 };
