@@ -11,7 +11,7 @@
 #include "capture/stacks.h"
 #include "capture/copy.h"
 #include "snapshot/snapshot.h"
-#include "waits/futex.h"
+#include "waits/range.h"
 
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
 static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread,

@@ -11,7 +11,7 @@
  *	musl 1.1 to 1.2, src/internal/pthread_impl.h: mutex type at 0, lock at 4, waiters at 8
  * A mutex with priority inheritance, and a robust one, has the owner in the lock word (futex(2)).
  */
-#include "waits/futex.h"
+#include "waits/range.h"
 #include "arch/arch.h"
 #include "bytes.h"
 #include "snapshot/read.h"
@@ -20,7 +20,6 @@
 #include <sys/syscall.h>
 
 enum {
-	BEFORE_BYTES = 16, /* of what is copied, in front of the word */
 	TID_MASK = 0x3fffffff,
 	WAITERS = -0x7fffffff - 1, /* the highest bit */
 	COMMAND_MASK = 0x7f,       /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
@@ -33,17 +32,6 @@ enum {
 	MUSL_TYPE_OFF = -4,
 	MUSL_TYPE_MAX = 15,
 };
-
-bool sw_futex_range(const struct sw_thread *t, uint64_t *ret_begin_avma, size_t *ret_bytes)
-{
-	uint64_t word_avma;
-	if (t->syscall != SYS_futex || !sw_regs_get(&t->regs, SW_X86_64_RDI, &word_avma) ||
-	    word_avma < BEFORE_BYTES || (word_avma & 3) != 0)
-		return false;
-	*ret_begin_avma = word_avma - BEFORE_BYTES;
-	*ret_bytes = SW_WAIT_BYTES;
-	return true;
-}
 
 /* The copied bytes around the word; of a core file or fixture they are with the rest. */
 static bool bytes_get(const struct sw_snapshot *snap, const struct sw_thread *t,
@@ -67,7 +55,7 @@ static bool bytes_get(const struct sw_snapshot *snap, const struct sw_thread *t,
 static uint32_t word_at(struct sw_bytes bytes, int offset)
 {
 	uint32_t value = 0;
-	(void) sw_bytes_u32(bytes, (size_t) (BEFORE_BYTES + offset), &value); /* stays 0 */
+	(void) sw_bytes_u32(bytes, (size_t) (SW_FUTEX_BEFORE_BYTES + offset), &value); /* stays 0 */
 	return value;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_WAITS_FUTEX_H
-#define SW_WAITS_FUTEX_H
+#ifndef SW_WAITS_RANGE_H
+#define SW_WAITS_RANGE_H
 
 #include <snapwalk/walk.h>
+
+enum { SW_FUTEX_BEFORE_BYTES = 16 /* of what is copied, in front of the word */ };
 
 /*
  * The memory around the word on which the thread waits, by the registers of its system call: what a
