@@ -585,13 +585,7 @@ int main(void)
 		cmocka_unit_test(test_base_name),
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_interpreter_recursion),
-		cmocka_unit_test(test_grouped),      cmocka_unit_test(test_not_grouped),
-		cmocka_unit_test(test_verbose),      cmocka_unit_test(test_color),
-		cmocka_unit_test(test_recursion),    cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_long_name),    cmocka_unit_test(test_managed_name),
-		cmocka_unit_test(test_many_threads), cmocka_unit_test(test_managed_threads),
-		cmocka_unit_test(test_nothing),      cmocka_unit_test(test_not_asked_for),
-		cmocka_unit_test(test_base_name),    cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_all_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
