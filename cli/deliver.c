@@ -4,6 +4,7 @@
 #include "common/complain.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
 
 static bool use_color(const struct sw_options *o, const char *path)
 {
@@ -29,6 +30,21 @@ const char *sw_delivery_name(const struct sw_delivery *d)
 	return d->output.path != NULL ? d->output.path : "standard output";
 }
 
+/* Of the terminal; 0: files and pipes have no width. */
+static size_t terminal_columns(const struct sw_delivery *d)
+{
+	struct winsize size;
+	return d->output.path == NULL && isatty(STDOUT_FILENO) &&
+			       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0
+		       ? size.ws_col
+		       : 0;
+}
+
+static bool is_filtered(const struct sw_options *o)
+{
+	return o->filter.states != NULL || o->filter.function != NULL || o->filter.name != NULL;
+}
+
 static int render(const struct sw_delivery *d, const struct sw_report *report, char **ret,
 		  size_t *size, struct sw_error *err)
 {
@@ -39,8 +55,24 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 		return sw_report_folded(report, ret, size, err);
 	struct sw_text_options text = {.color = d->color,
 				       .no_group = o->no_group,
-				       .verbose = o->verbose};
+				       .verbose = o->verbose,
+				       .all = o->all || is_filtered(o),
+				       .columns = terminal_columns(d)};
 	return sw_report_text(report, &text, ret, size, err);
+}
+
+static int render_selected(const struct sw_delivery *d, const struct sw_report *report, char **ret,
+			   size_t *size, struct sw_error *err)
+{
+	struct sw_report *selected;
+	if (!is_filtered(d->options))
+		return render(d, report, ret, size, err);
+	int r = sw_report_select(report, &d->options->filter, &selected, err);
+	if (r < 0)
+		return r;
+	r = render(d, selected, ret, size, err);
+	sw_report_destroy(selected);
+	return r;
 }
 
 /* JSON: one dump on each line. Text: an empty line between dumps. */
@@ -74,10 +106,10 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;
 	int r;
-	if (d->format == SW_FORMAT_JSON && json != NULL)
+	if (d->format == SW_FORMAT_JSON && json != NULL && !is_filtered(d->options))
 		r = put(d, json, json_size, &err);
 	else {
-		r = render(d, report, &text, &size, &err);
+		r = render_selected(d, report, &text, &size, &err);
 		if (r < 0)
 			return sw_complain_error(about, &err);
 		r = put(d, text, size, &err);

@@ -68,7 +68,8 @@ looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_st
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
 looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_capture_pieces_trim \
-	sw_snapshot_map
+	sw_futex_range sw_snapshot_map
+looked_at libwalk/waits/range.c
 looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_room_fill \
 	sw_expendable_has_died sw_expendable_run
 looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_room_hooks_used sw_iterate_comm \

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <regex.h>
 #include <string.h>
 
 enum {
@@ -163,6 +164,43 @@ static bool set_verbose(struct sw_options *o, const char *value, struct sw_usage
 	(void) value;
 	(void) usage;
 	o->verbose = true;
+	return true;
+}
+
+static bool set_all(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->all = true;
+	return true;
+}
+
+static bool set_state(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0' || value[strspn(value, "RSDTtZXI?")] != '\0')
+		return sw_usage_fail(usage, "give letters as ps shows them: R, S, D, T, t, Z",
+				     "'%s' is not a state", value);
+	o->filter.states = value;
+	return true;
+}
+
+static bool set_function(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	regex_t compiled;
+	if (value[0] == '\0' || regcomp(&compiled, value, REG_EXTENDED | REG_NOSUB) != 0)
+		return sw_usage_fail(usage, "give one as grep -E takes it",
+				     "'%s' is not a regular expression", value);
+	regfree(&compiled);
+	o->filter.function = value;
+	return true;
+}
+
+static bool set_thread(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a name, or a pattern as 'worker-*'",
+				     "the value is empty");
+	o->filter.name = value;
 	return true;
 }
 
@@ -410,6 +448,11 @@ const struct sw_option sw_option_table[] = {
 	{"color", 0, "auto|always|never", READS, "colours in text (default auto)", set_color,
 	 false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
+	 false},
+	{"all", 0, NULL, READS, "in text also idle threads, and all stacks", set_all, false},
+	{"state", 0, "LETTERS", READS, "only threads in these states, as in RD", set_state, false},
+	{"function", 0, "REGEX", READS, "only threads with such a function", set_function, false},
+	{"thread", 0, "NAME", READS, "only threads of this name; 'worker-*' is allowed", set_thread,
 	 false},
 	{"verbose", 'v', NULL, ALL, "also addresses, trust, modules, times, all warnings",
 	 set_verbose, false},

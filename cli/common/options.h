@@ -74,7 +74,8 @@ struct sw_options {
 	bool timeout_given, stop_given;
 	enum sw_via via;
 	const char *socket_path; /* --socket, NULL: not given */
-	bool no_group, verbose;
+	bool no_group, verbose, all;
+	struct sw_thread_filter filter; /* strings borrowed from argv */
 	enum sw_color color;
 	const char *reason;
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */

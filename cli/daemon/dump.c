@@ -59,7 +59,9 @@ static bool finish(const struct sw_options *options, struct sw_stream *stream,
 	struct sw_error err = {0};
 	struct sw_daemon_dump dump = {.coalesced = stream->coalesced};
 	take_summary(&dump, stream->summary);
-	bool as_it_is = options->format == SW_FORMAT_JSON && dump.complete && !options->verbose;
+	bool as_it_is = options->format == SW_FORMAT_JSON && dump.complete && !options->verbose &&
+			options->filter.states == NULL && options->filter.function == NULL &&
+			options->filter.name == NULL;
 	int r = sw_stream_finish(stream, &dump.text, &dump.size, &err);
 	if (r == 0 && !as_it_is)
 		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);

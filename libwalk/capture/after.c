@@ -8,6 +8,7 @@
 #include "arch/user_regs.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "waits/own_tids.h"
 
 #include <snapwalk/clock.h>
 
@@ -294,6 +295,7 @@ int sw_take_after(struct sw_take *take)
 	if (r < 0)
 		return r;
 	warn_limits(take);
+	sw_own_tids_fill(snap, take->target->proc_fd, take->target->task_fd);
 	if (maps_are_old(take))
 		r = maps_renew(take);
 	if (r == 0)

@@ -77,7 +77,7 @@ int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	room->stop = stop;
 	room->stack_bytes = options->stack_bytes;
 	room->total_bytes = options->total_bytes;
-	room->pieces_max = (2 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
+	room->pieces_max = (3 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
 	room->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	snap->ranges = sw_arena_alloc(arena, room->ranges_max * sizeof(*snap->ranges));
@@ -199,6 +199,13 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 					 "thread %d (%s): only the first %zu bytes of its stack "
 					 "were copied",
 					 t->tid, t->comm, p->bytes);
+	} else if (p->wait) {
+		/* For this thread alone: another may have waited for the same lock at another instant,
+		 * with another owner. */
+		struct sw_thread *t = &snap->threads[p->owner];
+		if (p->bytes == sizeof(t->wait))
+			memcpy(t->wait, p->to, sizeof(t->wait));
+		t->wait_bytes = p->bytes == sizeof(t->wait) ? p->bytes : 0;
 	} else if (p->bytes > 0 && snap->n_ranges < room->ranges_max) {
 		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
 	}

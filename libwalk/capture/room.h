@@ -30,6 +30,7 @@ struct sw_piece {
 	int32_t thread;      /* whose stack this is; -1: a range of its own */
 	int32_t owner;       /* the thread by whose registers it was found; -1: none */
 	bool cut;            /* there was more */
+	bool wait;           /* the lock that the owner waits for */
 	size_t wanted_bytes; /* of those that prepare hooks wanted */
 	bool absent;         /* pages of it did not come */
 };

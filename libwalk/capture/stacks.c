@@ -11,6 +11,7 @@
 #include "capture/stacks.h"
 #include "capture/copy.h"
 #include "snapshot/snapshot.h"
+#include "waits/range.h"
 
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
 static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread,
@@ -203,6 +204,22 @@ static void hooks_in_window(struct sw_capture_room *room)
 	}
 }
 
+/* The locks for which the threads wait whose registers came in this window. Behind all stacks, which
+ * hooks look for in the order of threads. */
+static void waits_add(struct sw_capture_room *room)
+{
+	uint64_t begin_avma;
+	size_t bytes;
+	size_t n_stacks = room->n_found;
+	for (size_t k = room->first; k < n_stacks && room->n_pieces < room->pieces_max; k++) {
+		int32_t i = room->pieces[k].thread;
+		if (i < 0 || !sw_futex_range(&room->snap->threads[i], &begin_avma, &bytes))
+			continue;
+		piece_add(room, begin_avma, begin_avma + bytes, -1, i);
+		room->pieces[room->n_pieces - 1].wait = true;
+	}
+}
+
 void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_capture_room *room = arg;
@@ -221,6 +238,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 	if (!room->only_rest)
 		hooks_stacks(room);
 	room->n_hooked = room->n_pieces - room->n_found;
+	waits_add(room);
 	sw_capture_pieces_trim(room);
 	pieces_place(room);
 	sw_capture_pieces_copy(room);

@@ -7,7 +7,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "arena.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 #include "report/text_frames.h"
 #include "utf8.h"
 
@@ -25,6 +25,8 @@ struct lines {
 	struct line *lines; /* owned */
 	size_t n, capacity;
 	bool failed;
+	const char **comms; /* owned; all that there are, sorted */
+	size_t n_comms;
 };
 
 static void put_name(struct sw_text *text, const char *name)
@@ -63,6 +65,37 @@ static void put_frames(struct sw_text *text, const struct sw_report *report,
 			put_frame(text, report, &stack->frames[i - 1]);
 }
 
+static size_t stem_of(const char *comm)
+{
+	size_t size = strlen(comm);
+	while (size > 0 && comm[size - 1] >= '0' && comm[size - 1] <= '9')
+		size--;
+	return size;
+}
+
+/* Whether threads of the process differ from this one in the number at the end only: then they are one
+ * kind, "worker-*". The sorted names with the same stem stand in a row, others that begin so among
+ * them. */
+static bool is_numbered(const struct lines *lines, const char *comm)
+{
+	size_t stem = stem_of(comm), low = 0, high = lines->n_comms;
+	if (stem == 0 || comm[stem] == '\0')
+		return false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strncmp(lines->comms[middle], comm, stem) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < lines->n_comms && strncmp(lines->comms[low], comm, stem) == 0; low++) {
+		const char *other = lines->comms[low];
+		if (strcmp(other, comm) != 0 && stem_of(other) == stem && other[stem] != '\0')
+			return true;
+	}
+	return false;
+}
+
 static void line_add(struct lines *lines, const char *comm, const char *frames, size_t count)
 {
 	struct line *grown = sw_grow(lines->lines, lines->n, &lines->capacity, 64, sizeof(*grown));
@@ -72,7 +105,15 @@ static void line_add(struct lines *lines, const char *comm, const char *frames, 
 	}
 	lines->lines = grown;
 	lines->lines[lines->n++] = (struct line){.offset = lines->text.size, .count = count};
-	put_name(&lines->text, comm);
+	bool numbered = is_numbered(lines, comm);
+	if (numbered) {
+		sw_cleanup(sw_free_p) char *stem = strndup(comm, stem_of(comm));
+		lines->failed |= stem == NULL;
+		put_name(&lines->text, stem != NULL ? stem : "");
+	} else {
+		put_name(&lines->text, comm);
+	}
+	sw_text_append(&lines->text, "*", numbered);
 	sw_text_append(&lines->text, frames, strlen(frames));
 	sw_text_append(&lines->text, "", 1);
 }
@@ -129,11 +170,24 @@ static void put_sorted(struct lines *lines, struct sw_text *text)
 	sw_text_append(text, "", 0); /* text->data exists, also for nothing */
 }
 
+static void comms_sort(struct lines *lines, const struct sw_report *report)
+{
+	lines->comms = calloc(report->n_threads + 1, sizeof(*lines->comms));
+	lines->failed |= lines->comms == NULL;
+	if (lines->failed)
+		return;
+	for (size_t i = 0; i < report->n_threads; i++)
+		lines->comms[lines->n_comms++] = report->threads[i].comm;
+	if (lines->n_comms > 1)
+		qsort(lines->comms, lines->n_comms, sizeof(*lines->comms), compare_names);
+}
+
 int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
 		     struct sw_error *err)
 {
 	struct lines lines = {0};
 	struct sw_text frames = {0}, text = {0};
+	comms_sort(&lines, report);
 	for (size_t i = 0; i < report->n_stacks && !lines.failed; i++)
 		stack_add(&lines, report, &report->stacks[i], &frames);
 	if (!lines.failed && !lines.text.failed)
@@ -142,6 +196,7 @@ int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *re
 	sw_text_deinit(&frames);
 	sw_text_deinit(&lines.text);
 	free(lines.lines);
+	free(lines.comms);
 	if (failed) {
 		sw_text_deinit(&text);
 		return sw_fail_nomem(err);

@@ -113,6 +113,23 @@ static void put_stack(struct writer *w, const struct sw_report *r, const struct 
 	put(w, "]}");
 }
 
+/* Only when somebody is known to wait for somebody; behind the bracket that the caller closes. */
+static void put_graph(struct writer *w, const struct sw_report *r)
+{
+	if (r->n_deadlocks + r->n_root_holders == 0)
+		return;
+	put(w, "],\"deadlocks\":[");
+	for (size_t i = 0; i < r->n_deadlocks; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_json_object_append(&w->text, sw_report_json_deadlock(&r->deadlocks[i]));
+	}
+	put(w, "],\"root_holders\":[");
+	for (size_t i = 0; i < r->n_root_holders; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_json_object_append(&w->text, sw_report_json_holder(&r->root_holders[i]));
+	}
+}
+
 static void put_report(struct writer *w, const struct sw_report *r)
 {
 	sw_json_object_append(&w->text, sw_report_json_head(r));
@@ -137,6 +154,7 @@ static void put_report(struct writer *w, const struct sw_report *r)
 		put(w, i > 0 ? "," : "");
 		sw_json_object_append(&w->text, sw_report_json_warning(&r->warnings[i]));
 	}
+	put_graph(w, r);
 	put(w, "]}\n");
 }
 

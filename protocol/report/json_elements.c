@@ -239,6 +239,42 @@ static void add_managed(struct element *e, const struct sw_report_managed *m)
 	add(e, "managed", element_end(&inner));
 }
 
+static void add_blocked_on(struct element *e, const struct sw_report_wait *wait, int64_t since_ms)
+{
+	if (wait == NULL)
+		return;
+	struct element inner = element_begin();
+	add_string(&inner, "kind", wait->kind);
+	if (wait->has_address)
+		add_hex(&inner, "address", wait->address_avma);
+	else
+		add_null(&inner, "address");
+	add_known(&inner, "fd", wait->fd);
+	add_string(&inner, "target", wait->target);
+	add_known(&inner, "owner_tid", wait->owner_tid > 0 ? wait->owner_tid : -1);
+	add_known(&inner, "owner_pid", wait->owner_pid > 0 ? wait->owner_pid : -1);
+	add_known(&inner, "since_ms", since_ms);
+	add_string(&inner, "trust", wait->trust);
+	add(e, "blocked_on", element_end(&inner));
+}
+
+struct json_object *sw_report_json_deadlock(const struct sw_report_deadlock *deadlock)
+{
+	struct json_object *tids = json_object_new_array();
+	for (size_t i = 0; i < deadlock->n; i++)
+		append_to(&tids, json_object_new_int64(deadlock->tids[i]));
+	return tids;
+}
+
+struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
+{
+	struct element e = element_begin();
+	add_int(&e, "tid", holder->tid);
+	add_int(&e, "pid", holder->pid);
+	add_uint(&e, "waiting", holder->waiting);
+	return element_end(&e);
+}
+
 struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 {
 	char state[2] = {t->state != '\0' ? t->state : '?', '\0'};
@@ -254,6 +290,7 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 	add_known(&e, "since_ms", t->since_ms);
 	add_known(&e, "stack", t->stack);
 	add_managed(&e, t->managed);
+	add_blocked_on(&e, t->blocked_on, t->since_ms);
 	if (t->stop_us >= 0)
 		add_int(&e, "stop_us", t->stop_us);
 	add_flag(&e, "interrupted", t->interrupted);

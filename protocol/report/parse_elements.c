@@ -121,6 +121,78 @@ static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
 	return managed;
 }
 
+static const struct sw_report_wait *read_blocked_on(struct sw_report_parser *p)
+{
+	const struct sw_json *inner = sw_json_member(p->from, "blocked_on");
+	if (inner == NULL || inner->type == SW_JSON_NULL)
+		return NULL;
+	struct sw_report_wait *wait = sw_parse_calloc(p, 1, sizeof(*wait));
+	if (inner->type != SW_JSON_OBJECT)
+		sw_parse_fail(p, "blocked_on");
+	if (wait == NULL || p->status < 0)
+		return NULL;
+	const struct sw_json *around = into(p, inner, "blocked_on");
+	int64_t owner_tid = sw_parse_known(p, "owner_tid", INT32_MAX);
+	int64_t owner_pid = sw_parse_known(p, "owner_pid", INT32_MAX);
+	*wait = (struct sw_report_wait){
+		.kind = sw_parse_word(p, "kind"),
+		.fd = sw_parse_known(p, "fd", INT32_MAX),
+		.target = sw_parse_string_or_null(p, "target"),
+		.owner_tid = owner_tid > 0 ? (pid_t) owner_tid : 0,
+		.owner_pid = owner_pid > 0 ? (pid_t) owner_pid : 0,
+		.trust = sw_parse_word(p, "trust"),
+	};
+	wait->has_address = sw_parse_address_or_null(p, "address", &wait->address_avma);
+	(void) into(p, around, "thread");
+	return wait;
+}
+
+static void read_deadlock(struct sw_report_parser *p, const struct sw_json *tids,
+			  struct sw_report_deadlock *ret)
+{
+	pid_t *to = sw_parse_calloc(p, tids->n, sizeof(*to));
+	ret->tids = to;
+	for (const struct sw_json *v = sw_json_first(tids); to != NULL && v != NULL;
+	     v = sw_json_next(tids, v)) {
+		if (v->type != SW_JSON_INTEGER || v->integer < 1 || v->integer > INT32_MAX)
+			sw_parse_fail(p, "deadlocks");
+		else
+			to[ret->n++] = (pid_t) v->integer;
+	}
+}
+
+static void read_holder(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_holder *) to = (struct sw_report_holder){
+		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
+		.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX),
+		.waiting = (size_t) sw_parse_int(p, "waiting", 1, INT64_MAX),
+	};
+}
+
+void sw_parse_wait_graph(struct sw_report_parser *p)
+{
+	static const struct objects holders = {"root_holders", "root holder",
+					       sizeof(struct sw_report_holder), read_holder};
+	struct sw_report *r = p->report;
+	r->root_holders = read_objects(p, &holders, &r->n_root_holders);
+	const struct sw_json *array = sw_json_member(p->from, "deadlocks"), *v;
+	if (array == NULL || array->type == SW_JSON_NULL)
+		return;
+	if (array->type != SW_JSON_ARRAY)
+		sw_parse_fail(p, "deadlocks");
+	if (p->status < 0 || array->n == 0)
+		return;
+	r->deadlocks = sw_parse_calloc(p, array->n, sizeof(*r->deadlocks));
+	for (v = sw_json_first(array); r->deadlocks != NULL && v != NULL;
+	     v = sw_json_next(array, v)) {
+		if (v->type == SW_JSON_ARRAY && v->n > 0)
+			read_deadlock(p, v, &r->deadlocks[r->n_deadlocks++]);
+		else
+			sw_parse_fail(p, "deadlocks");
+	}
+}
+
 static char read_state(struct sw_report_parser *p)
 {
 	const char *s = sw_parse_string(p, "state");
@@ -158,6 +230,7 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		/* of stacks that are there: read_tids() compares */
 		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
 		.managed = read_managed(p),
+		.blocked_on = read_blocked_on(p),
 	};
 	if (t->captured != (t->stack >= 0))
 		sw_parse_fail(p, "captured");

@@ -6,6 +6,8 @@
 
 /* From p->from, the dump's process. */
 void sw_parse_runtimes(struct sw_report_parser *p);
+/* From p->from, the dump: deadlocks and root holders. */
+void sw_parse_wait_graph(struct sw_report_parser *p);
 /* From p->from, the element, into the report's array, at index: modules before threads before
  * stacks, because they say which they mean by index or tid. */
 void sw_parse_module(struct sw_report_parser *p, size_t index);

@@ -3,7 +3,7 @@
 #include "report/text_frames.h"
 #include "cleanup.h"
 #include "report/builder.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 #include "utf8.h"
 
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 enum {
 	NAME_COLUMNS = 44, /* longer names push the rest of the line to the right */
 	PLACE_COLUMNS = 20,
-	NAME_SHOWN_BYTES = 72, /* longer names lose their middle, unless verbose */
+	/* On a terminal, longer names lose their middle, unless verbose: what is left of a line
+	 * when the rest of it is shown, too. */
+	NAME_SHOWN_MIN = 40,
+	BESIDE_NAME_COLUMNS = 48,
 	NAME_TAIL_BYTES = 24,
 	PERIOD_MAX = 8, /* calls in one round of a recursion */
 	FOLD_MIN = 6,   /* frames left out, at least */
@@ -66,10 +69,20 @@ void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
 	}
 }
 
-/* Cuts at characters: a tail never begins inside of one. */
-static void name_shorten(struct sw_text *text, const char *name, size_t size)
+/* How many bytes of a name are shown. */
+static size_t name_shown(const struct sw_text_writer *w)
 {
-	size_t head = NAME_SHOWN_BYTES - NAME_TAIL_BYTES, tail = size - NAME_TAIL_BYTES;
+	if (w->options->verbose || w->options->columns == 0)
+		return SIZE_MAX;
+	return w->options->columns < NAME_SHOWN_MIN + BESIDE_NAME_COLUMNS
+		       ? NAME_SHOWN_MIN
+		       : w->options->columns - BESIDE_NAME_COLUMNS;
+}
+
+/* Cuts at characters: a tail never begins inside of one. */
+static void name_shorten(struct sw_text *text, const char *name, size_t size, size_t shown)
+{
+	size_t head = shown - NAME_TAIL_BYTES, tail = size - NAME_TAIL_BYTES;
 	while (head > 0 && ((unsigned char) name[head] & 0xc0) == 0x80)
 		head--;
 	while (tail < size && ((unsigned char) name[tail] & 0xc0) == 0x80)
@@ -109,15 +122,16 @@ static void function_text(const struct sw_text_writer *w, const struct sw_report
 {
 	const char *name;
 	size_t assembly = assembly_size(f, &name), size = strlen(name);
-	if (size <= NAME_SHOWN_BYTES || w->options->verbose) {
+	size_t shown = name_shown(w);
+	if (size <= shown) {
 		sw_utf8_append_plain(ret, name, size);
 		return;
 	}
 	size_t method = assembly > 0 ? strcspn(name, "(") : size;
 	bool cut = method + 2 < size; /* not "()" */
 	size = cut ? method : size;
-	if (size > NAME_SHOWN_BYTES)
-		name_shorten(ret, name, size);
+	if (size > shown)
+		name_shorten(ret, name, size, shown);
 	else
 		sw_utf8_append_plain(ret, name, size);
 	if (cut)

@@ -2,7 +2,7 @@
 #ifndef SW_TEXT_FRAMES_H
 #define SW_TEXT_FRAMES_H
 
-#include "report/text_writer.h"
+#include "report/text_put.h"
 
 /* The frames of a stack and how it ended. */
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack);
@@ -17,5 +17,8 @@ const char *sw_guess_name(const char *trust);
 /* An interpreter's own frame, which is left out of folded stacks, and of the text unless verbose. What
  * must be seen is not: a guess, a signal, a place where frames may be missing. */
 bool sw_frame_is_hidden(const struct sw_report_frame *frame);
+
+/* The part of a path behind the last slash. */
+const char *sw_base_name(const char *path);
 
 #endif

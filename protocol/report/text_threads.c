@@ -3,7 +3,7 @@
 #include "report/text_threads.h"
 #include "cleanup.h"
 #include "report/builder.h"
-#include "report/text_writer.h"
+#include "report/text_put.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -216,6 +216,19 @@ static void put_waits(struct sw_text_writer *w, const size_t *threads, size_t n_
 		sw_put(w, ", %zu otherwise", more);
 }
 
+/* The owner that all threads of a stack wait for; 0: there is none, or not the same. */
+static pid_t common_owner(const struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	pid_t owner = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_wait *wait = w->report->threads[threads[i]].blocked_on;
+		if (wait == NULL || wait->owner_tid == 0 || (i > 0 && wait->owner_tid != owner))
+			return 0;
+		owner = wait->owner_tid;
+	}
+	return owner;
+}
+
 static void put_cpu(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
 {
 	int64_t sum_ns = 0;
@@ -234,8 +247,21 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 	put_labels(w, threads, n_threads);
 	put_tids(w, threads, n_threads);
 	put_waits(w, threads, n_threads);
+	pid_t owner = common_owner(w, threads, n_threads);
+	if (owner != 0)
+		sw_put(w, " for thread %d (%s)", (int) owner,
+		       w->report->threads[threads[0]].blocked_on->kind);
 	put_cpu(w, threads, n_threads);
 	sw_put(w, "\n");
 	if (w->options->verbose)
 		put_managed(w, threads, n_threads);
+}
+
+void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	sw_put_styled(w, SW_STYLE_BOLD, "%zu thread%s", n_threads, sw_plural(n_threads));
+	put_names(w, threads, n_threads);
+	if (n_threads == 1)
+		sw_put(w, " (%d)", (int) w->report->threads[threads[0]].tid);
+	put_waits(w, threads, n_threads);
 }

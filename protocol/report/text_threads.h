@@ -2,10 +2,12 @@
 #ifndef SW_TEXT_THREADS_H
 #define SW_TEXT_THREADS_H
 
-#include "report/text_writer.h"
+#include "report/text_put.h"
 
 /* Threads of one stack, in a heading of two lines. */
 void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
+/* The same in the beginning of one line. */
+void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
 /* "sleeping in futex (futex_wait_queue)" */
 void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *thread);
 

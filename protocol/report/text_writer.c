@@ -3,79 +3,21 @@
  * The report for the person who was woken at night: what matters first, the many idle threads as
  * one stack, what is missing or guessed said where it is.
  */
-#include "report/text_writer.h"
+#include "report/text_put.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "report/activity.h"
 #include "report/text_frames.h"
+#include "report/text_stacks.h"
 #include "report/text_threads.h"
+#include "report/verdict.h"
 #include "utf8.h"
 
-#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-void sw_put(struct sw_text_writer *w, const char *fmt, ...)
-{
-	char buffer[512];
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(buffer, sizeof(buffer), fmt, ap);
-	va_end(ap);
-	if (n < 0 || (size_t) n >= sizeof(buffer))
-		w->text.failed = true; /* no format of ours is that long */
-	else
-		sw_text_append(&w->text, buffer, (size_t) n);
-}
-
-/* ECMA-48, 8.3.117 SGR; no colour of the background, which may be light or dark. */
-void sw_style_begin(struct sw_text_writer *w, enum sw_style style)
-{
-	static const char *const sequences[] = {
-		[SW_STYLE_BOLD] = "\033[1m",
-		[SW_STYLE_DIM] = "\033[2m",
-		[SW_STYLE_GUESS] = "\033[33m",
-		[SW_STYLE_ALARM] = "\033[1;31m",
-	};
-	if (w->options->color)
-		sw_text_append(&w->text, sequences[style], strlen(sequences[style]));
-}
-
-void sw_style_end(struct sw_text_writer *w)
-{
-	if (w->options->color)
-		sw_text_append(&w->text, "\033[0m", 4);
-}
-
-void sw_put_styled(struct sw_text_writer *w, enum sw_style style, const char *fmt, ...)
-{
-	char buffer[512];
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(buffer, sizeof(buffer), fmt, ap);
-	va_end(ap);
-	sw_style_begin(w, style);
-	if (n < 0 || (size_t) n >= sizeof(buffer))
-		w->text.failed = true; /* no format of ours is that long */
-	else
-		sw_text_append(&w->text, buffer, (size_t) n);
-	sw_style_end(w);
-}
-
-void sw_put_foreign(struct sw_text_writer *w, const char *s)
-{
-	if (s != NULL)
-		sw_utf8_append_plain(&w->text, s, strlen(s));
-}
-
-void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted)
-{
-	sw_put(w, "%*s", (int) (columns + 2 <= wanted ? wanted - columns : 2), "");
-}
-
-const char *sw_plural(size_t count)
-{
-	return count == 1 ? "" : "s";
-}
+enum { NOT_CAPTURED_SHOWN = 10 };
 
 static void put_uptime(struct sw_text_writer *w, int64_t uptime_ms)
 {
@@ -194,8 +136,10 @@ static void put_head(struct sw_text_writer *w)
 	sw_put_foreign(w, r->process.comm);
 	sw_put(w, ", pid %d", (int) r->process.pid);
 	sw_style_end(w);
-	sw_put(w, ": %zu thread%s, %zu distinct stack%s", r->n_threads, sw_plural(r->n_threads),
-	       r->n_stacks, sw_plural(r->n_stacks));
+	sw_put(w, ": %zu thread%s", r->n_threads, sw_plural(r->n_threads));
+	if (r->n_all_threads > 0)
+		sw_put(w, " of %zu", r->n_all_threads);
+	sw_put(w, ", %zu distinct stack%s", r->n_stacks, sw_plural(r->n_stacks));
 	if (r->process.exe != NULL) {
 		sw_put(w, ", ");
 		sw_put_foreign(w, r->process.exe);
@@ -211,21 +155,51 @@ static void put_head(struct sw_text_writer *w)
 	put_missing(w);
 }
 
-static void put_stacks(struct sw_text_writer *w)
+/* Each thread with its own stack, in the order of their ids. */
+static void put_each(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	for (size_t i = 0; i < r->n_stacks && !w->options->no_group; i++) {
-		sw_put(w, "\n");
-		sw_text_threads(w, r->stacks[i].threads, r->stacks[i].n_threads);
-		sw_text_frames(w, &r->stacks[i]);
-	}
-	for (size_t i = 0; i < r->n_threads && w->options->no_group; i++) {
+	for (size_t i = 0; i < r->n_threads; i++) {
 		if (r->threads[i].stack < 0)
 			continue;
 		sw_put(w, "\n");
 		sw_text_threads(w, &i, 1);
 		sw_text_frames(w, &r->stacks[r->threads[i].stack]);
 	}
+}
+
+/* Threads with one stack are shown together: those that share it with one that is not idle are not
+ * counted as idle. */
+static void share_stacks(const struct sw_report *r, enum sw_activity *activities)
+{
+	for (size_t i = 0; i < r->n_stacks; i++) {
+		const struct sw_report_stack *s = &r->stacks[i];
+		size_t idle = 0;
+		for (size_t k = 0; k < s->n_threads; k++)
+			idle += activities[s->threads[k]] == SW_ACTIVITY_IDLE;
+		for (size_t k = 0; k < s->n_threads && idle < s->n_threads; k++)
+			if (activities[s->threads[k]] == SW_ACTIVITY_IDLE)
+				activities[s->threads[k]] = SW_ACTIVITY_OTHER;
+	}
+}
+
+static void put_threads(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	sw_cleanup(sw_free_p) enum sw_activity *activities =
+		calloc(r->n_threads + 1, sizeof(*activities));
+	if (activities == NULL) {
+		w->text.failed = true;
+		return;
+	}
+	for (size_t i = 0; i < r->n_threads; i++)
+		activities[i] = sw_activity_of(r, &r->threads[i]);
+	share_stacks(r, activities);
+	sw_text_verdict(w, activities);
+	if (w->options->no_group)
+		put_each(w);
+	else
+		sw_text_stacks(w, activities);
 }
 
 static void put_not_captured(struct sw_text_writer *w)
@@ -242,6 +216,8 @@ static void put_not_captured(struct sw_text_writer *w)
 		}
 		if (n++ == 0)
 			sw_put_styled(w, SW_STYLE_ALARM, "\nThreads without a stack\n");
+		if (n > NOT_CAPTURED_SHOWN && !w->options->all && !w->options->verbose)
+			continue;
 		sw_put(w, "  %d ", (int) t->tid);
 		sw_style_begin(w, SW_STYLE_BOLD);
 		sw_put_foreign(w, t->comm);
@@ -250,6 +226,8 @@ static void put_not_captured(struct sw_text_writer *w)
 		sw_text_wait(w, t);
 		sw_put(w, "\n");
 	}
+	if (n > NOT_CAPTURED_SHOWN && !w->options->all && !w->options->verbose)
+		sw_put(w, "  … %zu more (--all shows them)\n", n - NOT_CAPTURED_SHOWN);
 	if (unasked > 0)
 		sw_put(w, "\n%zu thread%s not asked for\n", unasked,
 		       unasked == 1 ? " was" : "s were");
@@ -343,7 +321,7 @@ int sw_report_text(const struct sw_report *report, const struct sw_text_options 
 	struct sw_text_writer w = {.report = report,
 				   .options = options != NULL ? options : &defaults};
 	put_head(&w);
-	put_stacks(&w);
+	put_threads(&w);
 	put_not_captured(&w);
 	if (w.options->verbose) {
 		put_runtimes(&w);

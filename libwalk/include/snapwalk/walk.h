@@ -112,8 +112,11 @@ enum sw_captured_by {
 /** Wire name ("iterator"); static. NULL for SW_CAPTURED_NOT. */
 SW_PUBLIC const char *sw_captured_by_name(enum sw_captured_by by);
 
+enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread waits */ };
+
 struct sw_thread {
 	pid_t tid;
+	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
 	char comm[SW_COMM_MAX];
 	char state;       /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
 	bool captured;    /* registers and stack are here */
@@ -133,6 +136,8 @@ struct sw_thread {
 	size_t stack_bytes;      /* how much was copied */
 	const uint8_t *stack;    /* the snapshot's */
 	bool pages_missing;      /* of its stack some pages did not come */
+	uint8_t wait[SW_WAIT_BYTES]; /* copied with the registers: the lock it waits for */
+	size_t wait_bytes;           /* 0: none was copied */
 };
 
 /** Memory copied while the target was stopped that is not a stack. */
@@ -215,6 +220,23 @@ SW_PUBLIC const struct sw_map *sw_snapshot_map(const struct sw_snapshot *snap, u
 SW_PUBLIC const struct sw_place *sw_snapshot_place(const struct sw_snapshot *snap, uint64_t avma);
 /** The thread, or NULL. */
 SW_PUBLIC const struct sw_thread *sw_snapshot_thread(const struct sw_snapshot *snap, pid_t tid);
+/** A thread that waits in futex(2). Owners are threads of the process; 0: unknown, or nobody. */
+struct sw_futex_wait {
+	uint64_t word_avma; /* the one it waits on */
+	pid_t mutex_owner;  /* who holds it, if it is a pthread_mutex_t of glibc or musl */
+	pid_t rwlock_owner; /* who writes, if it is a pthread_rwlock_t of glibc */
+	pid_t joined;       /* who it waits for, if it is in pthread_join() */
+};
+
+/**
+ * What a thread waits for. A futex says by itself neither which kind of lock it belongs to nor whether
+ * to any: the caller knows that by the functions on the stack. The memory is that which was copied
+ * together with the registers.
+ *
+ * @return false: it does not wait in futex().
+ */
+SW_PUBLIC bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *thread,
+			     struct sw_futex_wait *ret);
 /** The wire name of a warning ("stop_timeout"); static. */
 SW_PUBLIC const char *sw_warning_name(enum sw_warning_code code);
 

@@ -58,6 +58,31 @@ struct sw_report_managed {
 	const char *role; /* "finalizer" ...; NULL: none */
 };
 
+/** What a thread waits for, as far as it can be told. */
+struct sw_report_wait {
+	const char *kind; /* static: "mutex", "rwlock", "condition", "futex", "timer" ... */
+	bool has_address;
+	uint64_t address_avma; /* of the word it waits on */
+	int64_t fd;            /* -1: none */
+	const char *target;    /* NULL: unknown */
+	pid_t owner_tid;       /* who holds it; 0: nobody, or unknown */
+	pid_t owner_pid;       /* its process, or the child waited for; 0: nobody, or unknown */
+	const char *trust; /* static: "memory": the owner stood in the lock; "syscall": the call's
+				   arguments alone */
+};
+
+/** Threads of which each waits for the next, and the last for the first. */
+struct sw_report_deadlock {
+	const pid_t *tids;
+	size_t n;
+};
+
+/** A thread that others wait for, and that waits for none of them. */
+struct sw_report_holder {
+	pid_t tid, pid;
+	size_t waiting; /* directly, or for others who wait for it */
+};
+
 struct sw_report_thread {
 	pid_t tid;
 	const char *comm;
@@ -74,6 +99,7 @@ struct sw_report_thread {
 	int64_t since_ms;        /* for how long it had been off the CPU, -1: unknown */
 	int32_t stack;           /* index into stacks[], -1 when not captured */
 	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
+	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
 };
 
 struct sw_report_module {
@@ -142,6 +168,11 @@ struct sw_report {
 	struct sw_report_warning *warnings;
 	size_t n_warnings;
 	bool complete; /* nothing is missing: exit status 0 rather than 3 */
+	struct sw_report_deadlock *deadlocks;
+	size_t n_deadlocks;
+	struct sw_report_holder *root_holders; /* most waiting first */
+	size_t n_root_holders;
+	size_t n_all_threads; /* of which threads[] are some: sw_report_select(); 0: all are here */
 	struct sw_report_priv *priv;
 };
 
@@ -173,10 +204,30 @@ SW_PUBLIC int sw_report_json(const struct sw_report *report, char **ret_text, si
 SW_PUBLIC int sw_report_parse(const char *json, size_t size, struct sw_report **ret,
 			      struct sw_error *err);
 
+/** Which threads; what is NULL lets all pass. */
+struct sw_thread_filter {
+	const char *states;   /* letters as in sw_report_thread.state */
+	const char *function; /* POSIX extended regular expression, for a function of the stack */
+	const char *name;     /* pattern as of the shell, for comm or the runtime's name */
+};
+
+/**
+ * A report of those threads and their stacks.
+ *
+ * @param report  Borrowed; must outlive *ret.
+ * @return 0; -SW_E_INVALID: not a regular expression; -SW_E_NOMEM. Free with sw_report_destroy().
+ */
+SW_PUBLIC int sw_report_select(const struct sw_report *report,
+			       const struct sw_thread_filter *filter, struct sw_report **ret,
+			       struct sw_error *err);
+
+/** Zero-initialised means the defaults. */
 struct sw_text_options {
 	bool color;
 	bool no_group; /* one stack per thread, in tid order */
 	bool verbose;  /* addresses, offsets, trust and unwinder of every frame, modules, timings */
+	bool all; /* also what is collapsed otherwise: idle pools, stacks behind the first ones */
+	size_t columns; /* of the terminal: longer names are shortened; 0: nothing is */
 };
 
 /** The dump for people. */

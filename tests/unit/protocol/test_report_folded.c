@@ -17,8 +17,7 @@ static void test_lines(void **state)
 		text,
 		"ser\\x1b[31mver;[cut: no_unwind_info];[unknown] [guess];"
 		"libc.so.6+0x20000 [guess];[unknown] 1\n"
-		"worker-12;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 1\n"
-		"worker-1;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 1\n");
+		"worker-*;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 2\n");
 	assert_int_equal(size, strlen(text));
 	free(text);
 }
@@ -47,7 +46,38 @@ static void test_merges(void **state)
 	char *text;
 	size_t size;
 	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
-	assert_string_equal(text, "worker-1;main;a:b\\x0ac 3\n");
+	assert_string_equal(text, "worker-*;main;a:b\\x0ac 3\n");
+	free(text);
+}
+
+/* Names that differ in their number are one; one that has no other of its kind stays what it is. */
+static void test_numbered(void **state)
+{
+	(void) state;
+	static const char *const comms[] = {"io9",     "io10",   "io", "iox3",
+					    "python3", "python", "7",  "8"};
+	struct sw_report_thread threads[8];
+	static const size_t indices[] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
+	struct sw_report_stack stack = {.threads = indices,
+					.n_threads = 8,
+					.end = "complete",
+					.frames = frames,
+					.n_frames = 1};
+	for (size_t i = 0; i < 8; i++) {
+		threads[i] = sample_threads[1];
+		threads[i].comm = comms[i];
+	}
+	struct sw_report report = sample_report;
+	report.threads = threads;
+	report.n_threads = 8;
+	report.stacks = &stack;
+	report.n_stacks = 1;
+	char *text;
+	size_t size;
+	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
+	assert_string_equal(text, "7;main 1\n8;main 1\nio*;main 2\nio;main 1\niox3;main 1\n"
+				  "python3;main 1\npython;main 1\n");
 	free(text);
 }
 
@@ -95,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_merges),
 		cmocka_unit_test(test_interpreter),
+		cmocka_unit_test(test_numbered),
 		cmocka_unit_test(test_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
-#include "report/text_writer.h"
+#include "report/text_frames.h"
 #include "cleanup.h"
 
 #include <stdarg.h>
@@ -39,6 +39,10 @@ static void assert_contains(const char *text, const char *part)
 	"2026-11-20 10:35:50.084 UTC on web1, stopped for 0.85 ms, 1 system call interrupted\n" \
 	"Not complete: 1 thread not captured; stacks of 1 thread cut short; see the end\n"
 
+#define VERDICT                                     \
+	"\n1 thread runs: ser\\x1b[31mver (4242)\n" \
+	"running 1 · in uninterruptible sleep 1 · waiting otherwise 2\n"
+
 #define BUSY                                                                        \
 	"\n1 thread  ser\\x1b[31mver  (4242)\n"                                     \
 	"  running; 1.50 s CPU\n"                                                   \
@@ -66,18 +70,21 @@ static void test_grouped(void **state)
 {
 	(void) state;
 	assert_text(&sample_report, NULL,
-		    HEAD "\n2 threads  worker-* [Order\\x1bqueue; finalizer]  (4243 4244)\n"
-			 "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES BUSY TAIL);
+		    HEAD VERDICT BUSY
+		    "\n2 threads  worker-* [Order\\x1bqueue; finalizer]  (4243 4244)\n"
+		    "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES TAIL);
 }
 
 static void test_not_grouped(void **state)
 {
 	(void) state;
 	assert_text(&sample_report, &(struct sw_text_options){.no_group = true},
-		    HEAD BUSY "\n1 thread  worker-1 [Order\\x1bqueue]  (4243)\n"
-			      "  sleeping in futex (futex_wait_queue); 0.02 s CPU\n" FRAMES
-			      "\n1 thread  worker-12 [finalizer]  (4244)\n"
-			      "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
+		    HEAD "\n1 thread runs: ser\\x1b[31mver (4242)\n"
+			 "running 1 · in uninterruptible sleep 1 · waiting otherwise 2\n" BUSY
+			 "\n1 thread  worker-1 [Order\\x1bqueue]  (4243)\n"
+			 "  sleeping in futex (futex_wait_queue); 0.02 s CPU\n" FRAMES
+			 "\n1 thread  worker-12 [finalizer]  (4244)\n"
+			 "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
 }
 
 static void test_verbose(void **state)
@@ -230,14 +237,22 @@ static void test_long_name(void **state)
 	struct sw_report_frame frames[2] = {sample_frame(name, 1), sample_frame("main", 2)};
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 2);
-	char *text = text_of(&report, NULL);
+	char *text = text_of(&report, &(struct sw_text_options){.columns = 120});
 	assert_contains(text,
 			"  #0   nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…"
 			"nnnnnnnnnnnnnnnnnnnnnnnZ+0  server  f.c:1\n"
 			"  #1   main+0                                        server  f.c:2\n");
 	free(text);
-	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	text = text_of(&report, &(struct sw_text_options){.columns = 120, .verbose = true});
 	assert_contains(text, name);
+	free(text);
+	/* no terminal: a file */
+	text = text_of(&report, NULL);
+	assert_contains(text, name);
+	free(text);
+	/* however narrow */
+	text = text_of(&report, &(struct sw_text_options){.columns = 1});
+	assert_contains(text, "  #0   nnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnnnnnnnnnnZ+0  server");
 	free(text);
 }
 
@@ -258,7 +273,7 @@ static void test_managed_name(void **state)
 	frames[1].module = -1;
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 5);
-	char *text = text_of(&report, NULL);
+	char *text = text_of(&report, &(struct sw_text_options){.columns = 120});
 	assert_contains(text, "  #0   System.Threading.ManualResetEventSlim.Wait(…)+0  "
 			      "System.Private.CoreLib.dll  f.c:1\n"
 			      "  #1   App.<>c.<Main>b__0_0()                        app.dll");
@@ -350,6 +365,89 @@ static void test_interpreter_recursion(void **state)
 }
 
 enum { MANY = 40 };
+
+enum { CROWD = 400, KINDS = 200 };
+
+/* A server's threads: who runs and who waits for a lock comes first, who idles is counted. */
+static void test_crowd(void **state)
+{
+	(void) state;
+	static struct sw_report_thread threads[CROWD];
+	static size_t indices[CROWD];
+	static struct sw_report_frame frames[KINDS][2];
+	static struct sw_report_stack stacks[KINDS];
+	for (size_t i = 0; i < CROWD; i++) {
+		threads[i] = (struct sw_report_thread){.tid = (pid_t) (100 + i),
+						       .comm = "w",
+						       .state = 'S',
+						       .captured = true,
+						       .syscall = i >= KINDS ? "accept" : "futex",
+						       .cpu_ns = -1,
+						       .stack = (int32_t) (i < KINDS ? i : 0)};
+		indices[i] = i;
+	}
+	for (size_t i = 0; i < KINDS; i++) {
+		frames[i][0] = sample_frame(i == 5 ? "pthread_mutex_lock" : "wait", 1);
+		frames[i][1] = sample_frame("main", (uint32_t) i + 1);
+		stacks[i] = (struct sw_report_stack){.threads = &indices[i],
+						     .n_threads = 1,
+						     .end = "complete",
+						     .frames = frames[i],
+						     .n_frames = 2};
+	}
+	stacks[0].threads = &indices[KINDS]; /* all that are in accept */
+	stacks[0].n_threads = CROWD - KINDS;
+	threads[0].stack = 7;
+	threads[9].state = 'R';
+	struct sw_report report = sample_report;
+	report.stacks = stacks;
+	report.n_stacks = KINDS;
+	report.threads = threads;
+	report.n_threads = CROWD;
+	report.n_warnings = 0;
+	char *text = text_of(&report, NULL);
+	size_t lines = 0;
+	for (const char *c = text; *c != '\0'; c++)
+		lines += *c == '\n';
+	assert_in_range(lines, 100, 150);
+	assert_contains(text,
+			"\n1 thread runs: w (109) in wait\n"
+			"running 1 · waiting for a lock 1 · waiting otherwise 198 · idle 200\n"
+			"\n1 thread  w  (109)\n");
+	const char *lock = strstr(text, "\n1 thread  w  (105)\n");
+	assert_non_null(lock);
+	assert_true(lock < strstr(text, "\n1 thread  w  (101)\n"));
+	assert_contains(text, "\n1 thread  w (130)  sleeping in futex  wait < main\n");
+	assert_contains(text, " other stacks (--all shows them)\n");
+	assert_contains(text, "\n200 threads are idle: 200 in accept (--all shows them)\n");
+	free(text);
+	text = text_of(&report, &(struct sw_text_options){.all = true});
+	assert_null(strstr(text, "--all"));
+	assert_contains(text, "\n200 threads  w  (300 301");
+	free(text);
+}
+
+static void test_all_idle(void **state)
+{
+	(void) state;
+	struct sw_report_thread threads[3];
+	for (size_t i = 0; i < 3; i++) {
+		threads[i] = sample_threads[1];
+		threads[i].syscall = "accept4";
+		threads[i].stack = 0;
+	}
+	static const size_t indices[] = {0, 1, 2};
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	stack.threads = indices;
+	stack.n_threads = 3;
+	report.threads = threads;
+	report.n_threads = 3;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\nAll 3 threads are idle: 3 in accept\n");
+	free(text);
+}
 
 /* A heading stays short, however many threads there are. */
 static void test_many_threads(void **state)
@@ -487,6 +585,8 @@ int main(void)
 		cmocka_unit_test(test_base_name),
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_interpreter_recursion),
+		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_all_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_TEXT_WRITER_H
-#define SW_TEXT_WRITER_H
+#ifndef SW_TEXT_PUT_H
+#define SW_TEXT_PUT_H
 
 #include "text.h"
 
@@ -28,8 +28,5 @@ void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted);
 
 /* "1 thread", "12 threads" */
 const char *sw_plural(size_t count);
-
-/* The part behind the last slash. */
-const char *sw_base_name(const char *path);
 
 #endif

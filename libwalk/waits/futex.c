@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who holds the lock that a thread waits for. The words of the lock were copied together with the
+ * thread's registers, while it was proven to wait, so that the owner they tell is the one of that
+ * instant; nothing is read later.
+ *
+ * Layouts, x86-64:
+ *	glibc 2.31 to 2.42, sysdeps/x86/nptl/bits/struct_mutex.h: lock at 0, count, owner at 8, nusers,
+ *	kind at 16; struct_rwlock.h: readers at 0, writers, wrphase_futex at 8, writers_futex at 12,
+ *	two words, cur_writer at 24
+ *	musl 1.1 to 1.2, src/internal/pthread_impl.h: mutex type at 0, lock at 4, waiters at 8
+ * A mutex with priority inheritance, and a robust one, has the owner in the lock word (futex(2)).
+ */
+#include "waits/range.h"
+#include "arch/arch.h"
+#include "bytes.h"
+#include "snapshot/read.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+enum {
+	TID_MASK = 0x3fffffff,
+	WAITERS = -0x7fffffff - 1, /* the highest bit */
+	COMMAND_MASK = 0x7f,       /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+	COMMAND_LOCK_PI = 6,
+	COMMAND_LOCK_PI2 = 13,
+	LLL_CONTENDED = 2, /* glibc: locked, and somebody waits */
+	GLIBC_OWNER_OFF = 8,
+	GLIBC_KIND_OFF = 16,
+	GLIBC_KIND_MAX = 0x3ff,
+	MUSL_TYPE_OFF = -4,
+	MUSL_TYPE_MAX = 15,
+};
+
+/* The copied bytes around the word; of a core file or fixture they are with the rest. */
+static bool bytes_get(const struct sw_snapshot *snap, const struct sw_thread *t,
+		      uint8_t buffer[static SW_WAIT_BYTES], struct sw_bytes *ret)
+{
+	uint64_t begin_avma;
+	size_t bytes;
+	if (!sw_futex_range(t, &begin_avma, &bytes))
+		return false;
+	if (snap->live) {
+		*ret = (struct sw_bytes){t->wait, t->wait_bytes};
+		return t->wait_bytes == bytes;
+	}
+	struct sw_snapshot_memory memory = {.snap = snap, .no_live = true};
+	struct sw_memory m = sw_snapshot_memory(&memory);
+	*ret = (struct sw_bytes){buffer, bytes};
+	return m.ops->read(m.arg, begin_avma, buffer, bytes);
+}
+
+/* A word of the lock by its distance from the one that is waited on; 0 when it is not there. */
+static uint32_t word_at(struct sw_bytes bytes, int offset)
+{
+	uint32_t value = 0;
+	(void) sw_bytes_u32(bytes, (size_t) (SW_FUTEX_BEFORE_BYTES + offset), &value); /* stays 0 */
+	return value;
+}
+
+static uint32_t mutex_owner(struct sw_bytes bytes, uint64_t command)
+{
+	uint32_t word = word_at(bytes, 0), owner = word_at(bytes, GLIBC_OWNER_OFF);
+	if (command == COMMAND_LOCK_PI || command == COMMAND_LOCK_PI2)
+		return word & TID_MASK;
+	if (word == LLL_CONTENDED)
+		return word_at(bytes, GLIBC_KIND_OFF) <= GLIBC_KIND_MAX ? owner : 0;
+	if (!(word & (uint32_t) WAITERS))
+		return 0;
+	if ((word & TID_MASK) == owner) /* glibc, robust */
+		return owner;
+	/* musl keeps the owner of all types but the normal one. */
+	uint32_t type = word_at(bytes, MUSL_TYPE_OFF);
+	return type <= MUSL_TYPE_MAX && (type & 3) != 0 ? word & TID_MASK : 0;
+}
+
+/* glibc's writer; readers are only counted, and musl keeps nobody. */
+static uint32_t rwlock_owner(struct sw_bytes bytes, bool wrphase)
+{
+	return word_at(bytes, wrphase ? 16 : 12);
+}
+
+/* The process's thread of that id, which is one of the target's own pid namespace. */
+static pid_t thread_by_id(const struct sw_snapshot *snap, uint32_t id)
+{
+	for (size_t i = 0; id != 0 && i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if ((uint32_t) (t->own_tid != 0 ? t->own_tid : t->tid) == id)
+			return t->tid;
+	}
+	return 0;
+}
+
+bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
+		   struct sw_futex_wait *ret)
+{
+	uint64_t word_avma, operation = 0;
+	if (t->syscall != SYS_futex || !t->captured ||
+	    !sw_regs_get(&t->regs, SW_X86_64_RDI, &word_avma))
+		return false;
+	*ret = (struct sw_futex_wait){.word_avma = word_avma};
+	uint8_t buffer[SW_WAIT_BYTES];
+	struct sw_bytes bytes;
+	if (!sw_regs_get(&t->regs, SW_X86_64_RSI, &operation) ||
+	    !bytes_get(snap, t, buffer, &bytes))
+		return true;
+	ret->mutex_owner = thread_by_id(snap, mutex_owner(bytes, operation & COMMAND_MASK));
+	/* Readers wait for the phase, writers for either word: 24 - 8 and 24 - 12 to cur_writer. */
+	pid_t phase = thread_by_id(snap, rwlock_owner(bytes, true));
+	pid_t writers = thread_by_id(snap, rwlock_owner(bytes, false));
+	ret->rwlock_owner = phase == 0 || writers == 0 ? phase + writers : 0;
+	ret->joined = thread_by_id(snap, word_at(bytes, 0));
+	return true;
+}

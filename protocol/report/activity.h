@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_REPORT_ACTIVITY_H
+#define SW_REPORT_ACTIVITY_H
+
+#include <snapwalk/protocol.h>
+
+/* What a thread does, for people; in the order in which the text shows it. */
+enum sw_activity {
+	SW_ACTIVITY_RUNNING,
+	SW_ACTIVITY_LOCK,      /* waits for a lock that a thread holds */
+	SW_ACTIVITY_DISK,      /* in uninterruptible sleep */
+	SW_ACTIVITY_STOPPED,   /* stopped, or held by a tracer */
+	SW_ACTIVITY_IO,        /* in a read, a write, a poll */
+	SW_ACTIVITY_CONDITION, /* on a condition variable, a semaphore, a barrier */
+	SW_ACTIVITY_CHILD,     /* for a child or another thread to end */
+	SW_ACTIVITY_TIMER,
+	SW_ACTIVITY_OTHER,
+	SW_ACTIVITY_IDLE, /* in a place where threads wait for work */
+	SW_ACTIVITIES,
+};
+
+enum sw_activity sw_activity_of(const struct sw_report *report,
+				const struct sw_report_thread *thread);
+
+/* The place where a thread of this stack waits for work: "accept", "the .NET thread pool" ...; NULL:
+ * it does not. */
+const char *sw_idle_place(const struct sw_report *report, const struct sw_report_thread *thread);
+
+/* NULL: it has none. */
+const struct sw_report_stack *sw_stack_of(const struct sw_report *report,
+					  const struct sw_report_thread *thread);
+
+/* The index of the first frame from at on that has a name and is the program's own rather than the C
+ * library's; n_frames: there is none. */
+size_t sw_own_frame(const struct sw_report *report, const struct sw_report_stack *stack, size_t at);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is read first: what is wrong, who runs and where, how many threads do what. */
+#include "report/verdict.h"
+#include "cleanup.h"
+#include "report/builder.h"
+#include "report/text_threads.h"
+
+#include <string.h>
+
+enum { RUNNING_SHOWN = 6, PLACES_SHOWN = 6, DEADLOCKS_SHOWN = 8, HOLDERS_SHOWN = 8 };
+
+/* Things that are the same for some threads, in the order of their first thread. */
+struct tally {
+	struct {
+		const char *what; /* NULL: unknown */
+		const struct sw_report_thread *first;
+		size_t count;
+	} rows[PLACES_SHOWN];
+	size_t n, more; /* threads whose thing did not fit */
+};
+
+static void tally_add(struct tally *t, const char *what, const struct sw_report_thread *thread,
+		      size_t limit)
+{
+	size_t i = 0;
+	while (i < t->n && !sw_same_text(t->rows[i].what, what))
+		i++;
+	if (i == limit) {
+		t->more++;
+		return;
+	}
+	if (i == t->n) {
+		t->rows[t->n].what = what;
+		t->rows[t->n].first = thread;
+		t->rows[t->n++].count = 0;
+	}
+	t->rows[i].count++;
+}
+
+static const struct sw_report_thread *thread_of(const struct sw_report *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (r->threads[i].tid == tid)
+			return &r->threads[i];
+	return NULL;
+}
+
+static void put_thread(struct sw_text_writer *w, pid_t tid)
+{
+	const struct sw_report_thread *t = thread_of(w->report, tid);
+	sw_put_foreign(w, t != NULL ? t->comm : NULL);
+	sw_put(w, "%s(%d)", t != NULL ? " " : "", (int) tid);
+}
+
+/* "DEADLOCK: ab (12) → ba (13) → ab (12)" */
+static void put_deadlocks(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t shown = r->n_deadlocks < DEADLOCKS_SHOWN ? r->n_deadlocks : DEADLOCKS_SHOWN;
+	for (size_t i = 0; i < shown; i++) {
+		const struct sw_report_deadlock *d = &r->deadlocks[i];
+		sw_style_begin(w, SW_STYLE_ALARM);
+		sw_put(w, "DEADLOCK: ");
+		for (size_t k = 0; k < d->n; k++) {
+			put_thread(w, d->tids[k]);
+			sw_put(w, " → ");
+		}
+		put_thread(w, d->tids[0]);
+		sw_style_end(w);
+		sw_put(w, "\n");
+	}
+	if (shown < r->n_deadlocks)
+		sw_put(w, "%zu more deadlocks\n", r->n_deadlocks - shown);
+}
+
+/* "37 threads wait for holder (2533), which is sleeping in read" */
+static void put_holders(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	for (size_t i = 0; i < r->n_root_holders && i < HOLDERS_SHOWN; i++) {
+		const struct sw_report_holder *h = &r->root_holders[i];
+		const struct sw_report_thread *t = thread_of(r, h->tid);
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put(w, "%zu thread%s for ", h->waiting, h->waiting == 1 ? " waits" : "s wait");
+		put_thread(w, h->tid);
+		sw_style_end(w);
+		if (t != NULL) {
+			sw_put(w, ", which is ");
+			sw_text_wait(w, t);
+		}
+		sw_put(w, "\n");
+	}
+	if (r->n_root_holders > HOLDERS_SHOWN)
+		sw_put(w, "%zu more threads that others wait for\n",
+		       r->n_root_holders - HOLDERS_SHOWN);
+}
+
+static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITIES])
+{
+	static const char *const names[SW_ACTIVITIES] = {
+		[SW_ACTIVITY_RUNNING] = "running",
+		[SW_ACTIVITY_LOCK] = "waiting for a lock",
+		[SW_ACTIVITY_DISK] = "in uninterruptible sleep",
+		[SW_ACTIVITY_STOPPED] = "stopped",
+		[SW_ACTIVITY_IO] = "waiting for I/O",
+		[SW_ACTIVITY_CONDITION] = "waiting for a condition",
+		[SW_ACTIVITY_CHILD] = "waiting for another to end",
+		[SW_ACTIVITY_TIMER] = "asleep",
+		[SW_ACTIVITY_OTHER] = "waiting otherwise",
+		[SW_ACTIVITY_IDLE] = "idle",
+	};
+	bool any = false;
+	for (size_t i = 0; i < SW_ACTIVITIES; i++) {
+		if (counts[i] == 0)
+			continue;
+		sw_put(w, "%s%s %zu", any ? " · " : "", names[i], counts[i]);
+		any = true;
+	}
+	sw_put(w, any ? "\n" : "");
+}
+
+static const char *where_it_is(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	size_t own = s != NULL ? sw_own_frame(r, s, 0) : 0;
+	return s != NULL && own < s->n_frames ? s->frames[own].function : NULL;
+}
+
+/* "3 threads run in spin" */
+static void put_running(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	const struct sw_report *r = w->report;
+	struct tally tally = {0};
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (activities[i] == SW_ACTIVITY_RUNNING)
+			tally_add(&tally, where_it_is(r, &r->threads[i]), &r->threads[i],
+				  RUNNING_SHOWN);
+	for (size_t i = 0; i < tally.n; i++) {
+		size_t n = tally.rows[i].count;
+		sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
+		if (n == 1) {
+			sw_put(w, ": ");
+			sw_put_foreign(w, tally.rows[i].first->comm);
+			sw_put(w, " (%d)", (int) tally.rows[i].first->tid);
+		}
+		if (tally.rows[i].what != NULL) {
+			sw_put(w, " in ");
+			sw_put_foreign(w, tally.rows[i].what);
+		}
+		sw_put(w, "\n");
+	}
+	if (tally.more > 0)
+		sw_put(w, "%zu more thread%s elsewhere\n", tally.more,
+		       tally.more == 1 ? " runs" : "s run");
+}
+
+static struct tally idle_places(const struct sw_report *r, const enum sw_activity *activities)
+{
+	struct tally tally = {0};
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (activities[i] == SW_ACTIVITY_IDLE)
+			tally_add(&tally, sw_idle_place(r, &r->threads[i]), &r->threads[i],
+				  PLACES_SHOWN);
+	return tally;
+}
+
+static void put_places(struct sw_text_writer *w, const struct tally *tally)
+{
+	for (size_t i = 0; i < tally->n; i++)
+		sw_put(w, "%s%zu in %s", i == 0 ? ": " : " · ", tally->rows[i].count,
+		       tally->rows[i].what);
+	if (tally->more > 0)
+		sw_put(w, " · %zu elsewhere", tally->more);
+}
+
+void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	const struct sw_report *r = w->report;
+	size_t counts[SW_ACTIVITIES] = {0};
+	for (size_t i = 0; i < r->n_threads; i++)
+		counts[activities[i]]++;
+	size_t idle = counts[SW_ACTIVITY_IDLE];
+	if (r->n_threads == 0)
+		return;
+	sw_put(w, "\n");
+	if (idle == r->n_threads) {
+		struct tally places = idle_places(r, activities);
+		sw_put_styled(w, SW_STYLE_BOLD, "%s",
+			      idle > 1 ? "All " : "The only thread is idle");
+		if (idle > 1)
+			sw_put_styled(w, SW_STYLE_BOLD, "%zu threads are idle", idle);
+		put_places(w, &places);
+		sw_put(w, "\n");
+		return;
+	}
+	if (r->n_all_threads == 0) {
+		put_deadlocks(w);
+		put_holders(w);
+	}
+	put_running(w, activities);
+	put_counts(w, counts);
+}
+
+void sw_text_idle(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	struct tally places = idle_places(w->report, activities);
+	size_t n = places.more;
+	for (size_t i = 0; i < places.n; i++)
+		n += places.rows[i].count;
+	if (n == 0)
+		return;
+	sw_put_styled(w, SW_STYLE_BOLD, "\n%zu thread%s idle", n, n == 1 ? " is" : "s are");
+	put_places(w, &places);
+	sw_put(w, " (--all shows %s)\n", n == 1 ? "it" : "them");
+}

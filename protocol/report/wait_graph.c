@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who waits for whom. Each thread waits for at most one other, so that the graph is one of chains:
+ * from every thread it leads to a root, which waits for none, or into a cycle, which is a deadlock.
+ */
+#include "report/wait_graph.h"
+#include "cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOBODY = -1 };
+
+struct graph {
+	struct sw_report_builder *b;
+	const bool *proven;
+	int64_t *next;   /* owned; the thread that each waits for */
+	size_t *seen;    /* owned; the walk, from 1, that came by */
+	size_t *waiting; /* owned; who waits for each, directly or not */
+};
+
+static int compare_tids(const void *a, const void *b)
+{
+	const struct sw_report_thread *x = a, *y = b;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Threads are sorted by tid. */
+static int64_t index_of(const struct sw_report *r, pid_t tid)
+{
+	struct sw_report_thread key = {.tid = tid};
+	const struct sw_report_thread *t =
+		bsearch(&key, r->threads, r->n_threads, sizeof(key), compare_tids);
+	return t != NULL ? t - r->threads : NOBODY;
+}
+
+/* The first thread of a cycle that is found from there; NOBODY: it ends at a root. Chains that are as
+ * long as there are threads are no longer than that. */
+static int64_t cycle_from(struct graph *g, size_t from)
+{
+	int64_t at = (int64_t) from;
+	while (at != NOBODY && g->seen[at] == 0) {
+		g->seen[at] = from + 1;
+		at = g->next[at];
+	}
+	return at != NOBODY && g->seen[at] == from + 1 ? at : NOBODY;
+}
+
+static void deadlock_add(struct graph *g, int64_t first)
+{
+	struct sw_report *r = g->b->report;
+	size_t n = 0;
+	bool proven = true;
+	int64_t at = first;
+	do {
+		proven = proven && g->proven[at];
+		n++;
+		at = g->next[at];
+	} while (at != first);
+	if (!proven)
+		return;
+	pid_t *tids = sw_report_calloc(g->b, n, sizeof(*tids));
+	for (size_t i = 0; tids != NULL && i < n; i++, at = g->next[at])
+		tids[i] = r->threads[at].tid;
+	r->deadlocks[r->n_deadlocks++] = (struct sw_report_deadlock){tids, n};
+}
+
+/* Counts a thread at the one at the end of its chain; in a cycle at nobody. */
+static void count_root(struct graph *g, size_t from)
+{
+	int64_t at = (int64_t) from;
+	size_t steps = 0;
+	while (g->next[at] != NOBODY && steps++ < g->b->report->n_threads)
+		at = g->next[at];
+	if (g->next[at] == NOBODY && at != (int64_t) from)
+		g->waiting[at]++;
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+	const struct sw_report_holder *x = a, *y = b;
+	if (x->waiting != y->waiting)
+		return x->waiting > y->waiting ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static void graph_read(struct graph *g)
+{
+	struct sw_report *r = g->b->report;
+	r->deadlocks = sw_report_calloc(g->b, r->n_threads, sizeof(*r->deadlocks));
+	r->root_holders = sw_report_calloc(g->b, r->n_threads, sizeof(*r->root_holders));
+	if (g->b->failed)
+		return;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		g->next[i] = wait != NULL && wait->owner_tid != 0 ? index_of(r, wait->owner_tid)
+								  : NOBODY;
+	}
+	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++) {
+		int64_t first = g->seen[i] == 0 ? cycle_from(g, i) : NOBODY;
+		if (first != NOBODY)
+			deadlock_add(g, first);
+		count_root(g, i);
+	}
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (g->waiting[i] > 0)
+			r->root_holders[r->n_root_holders++] =
+				(struct sw_report_holder){.tid = r->threads[i].tid,
+							  .pid = r->process.pid,
+							  .waiting = g->waiting[i]};
+	if (r->n_root_holders > 1)
+		qsort(r->root_holders, r->n_root_holders, sizeof(*r->root_holders),
+		      compare_holders);
+}
+
+void sw_report_build_wait_graph(struct sw_report_builder *b, const bool *proven)
+{
+	size_t n = b->report->n_threads + 1;
+	sw_cleanup(sw_free_p) int64_t *next = calloc(n, sizeof(*next));
+	sw_cleanup(sw_free_p) size_t *seen = calloc(n, sizeof(*seen));
+	sw_cleanup(sw_free_p) size_t *waiting = calloc(n, sizeof(*waiting));
+	struct graph g = {b, proven, next, seen, waiting};
+	b->failed |= next == NULL || seen == NULL || waiting == NULL;
+	if (!b->failed)
+		graph_read(&g);
+}

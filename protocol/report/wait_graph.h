@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_REPORT_WAIT_GRAPH_H
+#define SW_REPORT_WAIT_GRAPH_H
+
+#include "report/builder.h"
+
+/* Deadlocks and root holders, from blocked_on. proven: of each thread, whether it waited during the
+ * whole capture; a cycle of others may never have existed at one instant. */
+void sw_report_build_wait_graph(struct sw_report_builder *builder, const bool *proven);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a thread waits for: by its system call's arguments, and for a futex by the function that is
+ * known to wait so. libwalk tells who holds a lock of which kind, if it is one; that it is one the
+ * name of the function proves.
+ */
+#include "report/waits.h"
+#include "cleanup.h"
+#include "report/activity.h"
+#include "report/wait_graph.h"
+
+#include <string.h>
+
+enum { REG_RDI = 5, FRAMES_SEEN = 32 };
+
+/* A function that waits on a futex. Names as glibc 2.31 to 2.42 and musl 1.2 have them, in debug
+ * information and in symbol tables, without the underscores in front. */
+static const struct {
+	const char *function, *kind;
+} futex_functions[] = {
+	{"pthread_mutex_lock", "mutex"},
+	{"pthread_mutex_lock_full", "mutex"},
+	{"pthread_mutex_timedlock", "mutex"},
+	{"pthread_mutex_clocklock", "mutex"},
+	{"pthread_mutex_clocklock_common", "mutex"},
+	{"pthread_mutex_cond_lock", "mutex"},
+	{"pthread_rwlock_rdlock", "rwlock"},
+	{"pthread_rwlock_wrlock", "rwlock"},
+	{"pthread_rwlock_timedrdlock", "rwlock"},
+	{"pthread_rwlock_timedwrlock", "rwlock"},
+	{"pthread_cond_wait", "condition"},
+	{"pthread_cond_timedwait", "condition"},
+	{"pthread_cond_clockwait", "condition"},
+	{"pthread_barrier_wait", "barrier"},
+	{"sem_wait", "semaphore"},
+	{"new_sem_wait", "semaphore"},
+	{"new_sem_wait_slow64", "semaphore"},
+	{"new_sem_wait_slow", "semaphore"},
+	{"sem_timedwait", "semaphore"},
+	{"sem_clockwait", "semaphore"},
+	{"pthread_join", "thread"},
+	{"pthread_timedjoin_np", "thread"},
+	{"pthread_clockjoin_ex", "thread"},
+};
+
+/* System calls and what they wait for; the first argument is a file descriptor, a process or nothing
+ * of interest. */
+static const struct {
+	const char *call, *kind;
+	bool fd;
+} calls[] = {
+	{"read", "file", true},
+	{"write", "file", true},
+	{"readv", "file", true},
+	{"writev", "file", true},
+	{"pread64", "file", true},
+	{"pwrite64", "file", true},
+	{"fsync", "file", true},
+	{"recvfrom", "socket", true},
+	{"recvmsg", "socket", true},
+	{"recvmmsg", "socket", true},
+	{"sendto", "socket", true},
+	{"sendmsg", "socket", true},
+	{"sendmmsg", "socket", true},
+	{"connect", "socket", true},
+	{"accept", "connection", true},
+	{"accept4", "connection", true},
+	{"epoll_wait", "epoll", true},
+	{"epoll_pwait", "epoll", true},
+	{"epoll_pwait2", "epoll", true},
+	{"flock", "file_lock", true},
+	{"poll", "poll", false},
+	{"ppoll", "poll", false},
+	{"select", "poll", false},
+	{"pselect6", "poll", false},
+	{"nanosleep", "timer", false},
+	{"clock_nanosleep", "timer", false},
+	{"wait4", "child", false},
+	{"waitid", "child", false},
+	{"pause", "signal", false},
+	{"rt_sigsuspend", "signal", false},
+	{"rt_sigtimedwait", "signal", false},
+};
+
+static const char *kind_of_functions(const struct sw_report_stack *s)
+{
+	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = s->frames[i].function;
+		name = name != NULL ? name + strspn(name, "_") : "";
+		name = strncmp(name, "GI_", 3) == 0 ? name + 3 + strspn(name + 3, "_") : name;
+		for (size_t k = 0; k < SW_ARRAY_SIZE(futex_functions); k++) {
+			size_t size = strlen(futex_functions[k].function);
+			/* a symbol may have its version behind it, or what the compiler made of it */
+			if (strncmp(name, futex_functions[k].function, size) == 0 &&
+			    (name[size] == '\0' || name[size] == '@' || name[size] == '.'))
+				return futex_functions[k].kind;
+		}
+	}
+	return "futex";
+}
+
+/* False: the thread is not in a futex. */
+static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from,
+		       const struct sw_report_thread *thread, struct sw_report_wait *ret)
+{
+	struct sw_futex_wait wait;
+	if (!sw_futex_wait(b->walks->snap, from, &wait))
+		return false;
+	*ret = (struct sw_report_wait){.kind = kind_of_functions(sw_stack_of(b->report, thread)),
+				       .has_address = true,
+				       .address_avma = wait.word_avma,
+				       .fd = -1,
+				       .trust = "syscall"};
+	if (strcmp(ret->kind, "mutex") == 0)
+		ret->owner_tid = wait.mutex_owner;
+	else if (strcmp(ret->kind, "rwlock") == 0)
+		ret->owner_tid = wait.rwlock_owner;
+	else if (strcmp(ret->kind, "thread") == 0)
+		ret->owner_tid = wait.joined;
+	if (ret->owner_tid != 0) {
+		ret->trust = "memory";
+		ret->owner_pid = b->report->process.pid;
+	}
+	return true;
+}
+
+static bool call_fill(const struct sw_thread *from, const struct sw_report_thread *thread,
+		      struct sw_report_wait *ret)
+{
+	size_t i = 0;
+	while (i < SW_ARRAY_SIZE(calls) &&
+	       (thread->syscall == NULL || strcmp(calls[i].call, thread->syscall) != 0))
+		i++;
+	if (i == SW_ARRAY_SIZE(calls))
+		return false;
+	*ret = (struct sw_report_wait){.kind = calls[i].kind, .fd = -1, .trust = "syscall"};
+	if (calls[i].fd && from->captured && (from->regs.known & (1u << REG_RDI)) &&
+	    from->regs.val[REG_RDI] <= INT32_MAX)
+		ret->fd = (int64_t) from->regs.val[REG_RDI];
+	return true;
+}
+
+/* Whether the thread waited from before the capture until its end. */
+static bool is_proven(const struct sw_snapshot *snap, const struct sw_thread *t)
+{
+	if (!snap->live || t->since_ns > snap->times.take_ns)
+		return true;
+	return t->captured_by == SW_CAPTURED_PTRACE && snap->n_stopped == snap->n_threads;
+}
+
+void sw_report_build_waits(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	bool *proven = sw_report_calloc(b, snap->n_threads, sizeof(*proven));
+	for (size_t i = 0; !b->failed && i < snap->n_threads; i++) {
+		const struct sw_thread *from = &snap->threads[i];
+		struct sw_report_thread *t = &b->report->threads[i];
+		struct sw_report_wait wait;
+		/* Of a core file the states are not known. */
+		if (!from->captured || (t->state != 'S' && t->state != 'D' && t->state != '?') ||
+		    (!futex_fill(b, from, t, &wait) && !call_fill(from, t, &wait)))
+			continue;
+		struct sw_report_wait *kept = sw_report_calloc(b, 1, sizeof(*kept));
+		if (kept == NULL)
+			return;
+		*kept = wait;
+		t->blocked_on = kept;
+		proven[i] = is_proven(snap, from);
+	}
+	if (!b->failed)
+		sw_report_build_wait_graph(b, proven);
+}

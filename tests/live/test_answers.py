@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a person reads of a server with hundreds of threads: what is wrong, first and short."""
+import re
+import subprocess
+
+from harness import PATIENT, SNAPWALK, Tap, Target, state_of, wait_until
+
+
+def text_of(pid, *options):
+    run = subprocess.run([SNAPWALK, "dump", str(pid), *PATIENT, *options], capture_output=True, text=True,
+                         timeout=120)
+    if run.returncode != 0:
+        raise RuntimeError(f"{run.returncode}: {run.stderr}")
+    return run.stdout
+
+
+def said(target, word):
+    return [int(line.split()[1]) for line in target.lines if line.split()[0] == word]
+
+
+def all_wait(target):
+    """Everything but the thread that computes sleeps."""
+    runs = said(target, "runs")[0]
+    return all(state_of(target.pid, int(tid)) == "S"
+               for tid in subprocess.check_output(["ls", f"/proc/{target.pid}/task"], text=True).split()
+               if int(tid) != runs)
+
+
+def a_service(tap):
+    with Target("service", 500) as target:
+        wait_until(lambda: all_wait(target), "the threads to wait")
+        text = text_of(target.pid)
+        lines = text.splitlines()
+        first = "\n".join(lines[:40])
+        runs, = said(target, "runs")
+        idle, = said(target, "idle")
+        queue, = said(target, "queue")
+        waits = said(target, "waits")
+        tap.check(len(lines) <= 150, "at most 150 lines for 501 threads", len(lines))
+        tap.check(f"1 thread runs: compute-0 ({runs}) in compute" in first,
+                  "who runs, and where, is said first", first)
+        counts = dict((m[1], int(m[2])) for m in re.finditer(r"([a-zA-Z/ ]+?) (\d+)(?: · |$)",
+                                                              next(l for l in lines if l.startswith("running "))))
+        tap.equal((counts.get("running"), counts.get("waiting for a lock"),
+                   counts.get("waiting for a condition"), counts.get("idle")),
+                  (1, len(waits), queue, idle), "counts by what they do")
+        holds, = said(target, "holds")
+        tap.check(f"{len(waits)} threads wait for hold-0 ({holds}), which is sleeping in read" in first,
+                  "the holder of the lock, and what it does", first)
+        tap.check(f"1 thread  compute-0  ({runs})" in first, "the running one is the first", first)
+        tap.check(f"{len(waits)} threads  order-*" in first and "reserve+" in first,
+                  "those who wait for the lock follow", first)
+        tap.check(f"{idle} threads are idle: {idle} in accept (--all shows them)" == lines[-1],
+                  "the idle ones are a line", lines[-1])
+        shown = text_of(target.pid, "--all")
+        tap.check("--all" not in shown and f"{idle} threads  http-*" in shown, "--all shows them", shown)
+
+        some = text_of(target.pid, "--function", "^res.rve$")
+        tap.check(f": {len(waits)} threads of 501, 1 distinct stack" in some, "--function", some)
+        some = text_of(target.pid, "--thread", "hold*")
+        tap.check(": 1 thread of 501" in some and "hold+" in some, "--thread", some)
+        some = text_of(target.pid, "--state", "R", "--format", "folded")
+        tap.check(some.startswith("compute-0;") and some.count("\n") == 1, "--state, folded", some)
+        folded = text_of(target.pid, "--format", "folded")
+        tap.check(re.search(rf"^http-\*;.*;serve;.*accept\w* {idle}$", folded, re.M) is not None,
+                  "numbered names are one name when folded", folded[:2000])
+
+
+tap = Tap()
+tap.guard(a_service)
+tap.done()
