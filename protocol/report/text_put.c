@@ -3,6 +3,7 @@
 #include "utf8.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void sw_put(struct sw_text_writer *w, const char *fmt, ...)

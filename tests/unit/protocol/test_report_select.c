@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
