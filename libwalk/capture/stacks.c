@@ -239,7 +239,7 @@ void sw_capture_room_fill(void *arg, struct sw_stop *stop)
 		hooks_stacks(room);
 	room->n_hooked = room->n_pieces - room->n_found;
 	waits_add(room);
-	sw_capture_pieces_trim(room);
+	sw_capture_pieces_trim(room); /* the locks, too: they may lie in pages that do not come */
 	pieces_place(room);
 	sw_capture_pieces_copy(room);
 	if (!room->only_rest)

@@ -37,8 +37,9 @@ def summary(report):
 def settled(report):
     """What two dumps of a blocked process have in common: not times, nor what the stop did."""
     for thread in report["threads"]:
-        for key in ("stop_us", "cpu_ns", "interrupted"):
+        for key in ("stop_us", "cpu_ns", "interrupted", "captured_by", "since_ms"):
             thread.pop(key, None)
+        thread.get("blocked_on", {}).pop("since_ms", None)
     report["process"].pop("uptime_ms", None)
     return {key: report[key] for key in ("process", "threads", "stacks", "modules")}
 
