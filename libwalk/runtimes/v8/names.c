@@ -166,8 +166,13 @@ static size_t levels_of(struct sw_v8 *v8, const struct sw_v8_frame *frame,
 	if (n > 0)
 		return n;
 	ret[0] = (struct sw_v8_level){frame->shared, -1};
-	if (frame->bytecode != 0)
-		ret[0].position = sw_v8_bytecode_position(v8->heap, frame->bytecode, frame->offset);
+	uint64_t bytecode = frame->bytecode;
+	int32_t offset = frame->offset;
+	if (frame->code.kind == SW_V8_BASELINE)
+		offset = sw_v8_baseline_offset(v8->heap, &frame->code, frame->pc + frame->exact,
+					       v8->program->sizes, &bytecode);
+	if (bytecode != 0)
+		ret[0].position = sw_v8_bytecode_position(v8->heap, bytecode, offset);
 	return 1;
 }
 
