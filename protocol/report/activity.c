@@ -217,7 +217,7 @@ size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, 
 {
 	for (; at < s->n_frames; at++) {
 		const struct sw_report_frame *f = &s->frames[at];
-		if (f->function != NULL && f->function[0] != '\0' && !f->inlined &&
+		if (f->function != NULL && f->function[0] != '\0' && !f->inlined && !f->internal &&
 		    (f->module < 0 || !is_libc(r->modules[f->module].path)))
 			break;
 	}

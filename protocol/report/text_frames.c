@@ -138,6 +138,14 @@ static void function_text(const struct sw_text_writer *w, const struct sw_report
 		sw_text_printf(ret, "(…)");
 }
 
+/* A function that the runtime executes without code of its own. V8's frame of such a one is in node's
+ * file: that of the interpreter's builtins. */
+static bool is_interpreted(const struct sw_report_frame *f)
+{
+	return f->function_offset == 0 && is_managed(f) &&
+	       (f->module < 0 || (strcmp(f->kind, "v8js") == 0 && f->file != NULL));
+}
+
 /* The first column, without colour: "main+42", "libc.so.6+0x29d90". */
 static void name_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 		      struct sw_text *ret)
@@ -150,8 +158,7 @@ static void name_text(const struct sw_text_writer *w, const struct sw_report_fra
 	function_text(w, f, ret);
 	/* The offset of an inlined call is that of the function around it; that of an interpreted
 	 * one is not known, or says nothing. */
-	bool interpreted = f->function_offset == 0 && f->module < 0 && is_managed(f);
-	if (!f->inlined && !interpreted)
+	if (!f->inlined && !is_interpreted(f))
 		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
 }
 
@@ -183,7 +190,7 @@ static void place_text(const struct sw_text_writer *w, const struct sw_report_fr
 		sw_text_printf(ret, "(inlined)");
 	else if (assembly > 0)
 		sw_utf8_append_plain(ret, f->function, assembly);
-	else if (f->module < 0 && is_managed(f))
+	else if (is_interpreted(f) || (f->module < 0 && is_managed(f)))
 		sw_text_printf(ret, "(%s)", language_name(f->kind));
 	else if (f->module < 0)
 		sw_text_printf(ret, "(no module)");

@@ -130,10 +130,15 @@ static void traces_compare(const struct traces *before, pid_t pid)
 		printf("left scheduling-policy\n");
 	if (memcmp(&now.mask, &before->mask, sizeof(now.mask)) != 0)
 		printf("left signal-mask\n");
-	if (waitpid(-1, NULL, __WALL | WNOHANG) != -1 || errno != ECHILD)
-		printf("left a-child\n");
 	if (children_heard != 0)
 		printf("left SIGCHLD\n");
+}
+
+/* While a snapshot is there, so may be a process that read memory for it: it has been told to end. */
+static void children_check(void)
+{
+	if (waitpid(-1, NULL, __WALL | WNOHANG) != -1 || errno != ECHILD)
+		printf("left a-child\n");
 }
 
 static void print_thread(const struct sw_snapshot *snap, const struct sw_thread *t)
@@ -233,6 +238,7 @@ int main(int argc, char **argv)
 		if (r == 0 && i == count - 1)
 			print_snapshot(snap);
 		sw_snapshot_destroy(snap);
+		children_check();
 	}
 	if (r < 0)
 		printf("error %s\n", sw_error_wire(r));
@@ -241,5 +247,6 @@ int main(int argc, char **argv)
 	sw_target_close(target);
 	sw_context_destroy(ctx);
 	traces_compare(&before, pid);
+	children_check();
 	return 0;
 }

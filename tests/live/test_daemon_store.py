@@ -167,7 +167,7 @@ def few_descriptors(tap):
         return
     got = set()
     with Target("threads", 1, 5) as target:
-        for n in range(12, 20):  # with fewer it cannot take a connection
+        for n in range(12, 32, 2):  # with fewer it cannot take a connection
             limit = ("sh", "-c", f'ulimit -n {n}; exec "$0" "$@"')
             with Daemon(prefix=limit) as daemon:
                 got.add(refusal(daemon.capture, target.pid)[0])

@@ -115,7 +115,7 @@ def test_leaf(tap):
 
 
 def test_assembly(tap):
-    """With CFI; with a frame pointer only; with neither: the trust says which it was."""
+    """With CFI; with a frame pointer only; with neither: the trust says how it was found."""
     with Target("assembly") as target:
         wait_blocked(target.pid)
         report = patient_dump(target.pid)
@@ -128,9 +128,7 @@ def test_assembly(tap):
             tap.equal(own_functions(report, tid), functions, f"assembly {name}: functions")
             tap.equal(stack["end"], "complete", f"assembly {name}: end")
             found = {f["function"]: f["trust"] for f in stack["frames"]}
-            wanted = {"with_frame_pointer": "frame_pointer", "bare": "scan_verified",
-                      "bare_by_pointer": "scan"}[name]
-            tap.equal(found[name], wanted, f"assembly {name}: trust of the frame it found")
+            tap.equal(found[name], "instructions", f"assembly {name}: trust of the frame it found")
             others = {f["trust"] for f in stack["frames"][1:] if f["function"] != name}
             tap.equal(others, {"cfi"}, f"assembly {name}: trust of the others")
 
@@ -241,8 +239,7 @@ def test_musl(tap):
 
 
 def test_no_tables(tap):
-    """Neither tables nor frame pointers: the stack is scanned. A call that leads to its callee is a
-    verified find; libc calls the first function through a pointer, which proves nothing."""
+    """Neither tables nor frame pointers: the instructions are followed."""
     with Target("chain_bare") as target:
         wait_blocked(target.pid)
         report = patient_dump(target.pid, status=(0, 3))
@@ -251,10 +248,9 @@ def test_no_tables(tap):
             stack = stack_of(report, tid)
             tap.equal(own_functions(report, tid), functions, f"{name}: functions")
             own = len(functions)
-            tap.equal(trusts(stack)[:own + 1],
-                      ["context"] + ["scan_verified"] * (own - 1) + ["scan"], f"{name}: trust")
-            tap.check(stack["frames"][own].get("may_miss"),
-                      f"{name}: the guess says that frames may be missing", stack["frames"][own])
+            tap.equal(trusts(stack)[:own + 1], ["context"] + ["instructions"] * own, f"{name}: trust")
+            tap.check(not any(f.get("may_miss") for f in stack["frames"][:own + 1]),
+                      f"{name}: nothing is said to be missing", stack["frames"])
 
 
 def test_names(tap):

@@ -308,6 +308,8 @@ struct sw_snapshot_options {
  * task iterator and proven unchanged; the others are stopped and let go: see enum sw_stop_mode.
  *
  * A thread that cannot be captured is in the snapshot with its reason: not an error.
+ * Until the snapshot is destroyed there may be a child process, which sends no SIGCHLD and is waited for
+ * with __WALL alone: it read memory, and has been told to end.
  * @return 0; -SW_E_NOT_PERMITTED, -SW_E_TRACED (no thread could be captured), -SW_E_EXITED,
  *         -SW_E_CHANGED, -SW_E_STOP_TIMEOUT (nothing stopped), -SW_E_RUNNING, -SW_E_NOMEM, -SW_E_IO;
  *         with SW_STOP_NEVER also -SW_E_UNSUPPORTED: there is no task iterator.

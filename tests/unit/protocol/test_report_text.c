@@ -342,6 +342,13 @@ static void test_interpreter(void **state)
 		assert_contains(text, languages[i].name);
 		free(text);
 	}
+	/* V8's interpreter is in node's file, and so is the frame's address */
+	frames[1].kind = "v8js";
+	frames[1].module = frames[0].module;
+	frames[1].has_offset = true;
+	text = text_of(&report, NULL);
+	assert_contains(text, "  #1   Parser.token  (javascript)  parser.py:131\n");
+	free(text);
 }
 
 /* A recursion of an interpreter that takes native frames for each round. */
