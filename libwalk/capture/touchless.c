@@ -283,7 +283,9 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	struct sw_stop *s = &take->stop;
 	bool others = false;
 	w->whole = next <= SW_NEXT_WHOLE_LAST;
-	w->doubtful = next == SW_NEXT_WHOLE_LAST;
+	/* The last window: hooks must not believe that nobody runs, as no other one confirms it. Where only
+	 * some threads are wanted, a stop leaves others running, too. */
+	w->doubtful = next == SW_NEXT_WHOLE_LAST || (next == SW_NEXT_WHOLE_STOP && !s->new_threads);
 	w->chosen = w->judged = w->failed = false;
 	size_t n_stop = tracees_list(w, next, &others);
 	w->with_passes = w->whole || others;
@@ -331,7 +333,7 @@ static void pause_between(size_t tries)
 
 static void round_note(struct sw_round *round, const struct sw_window *w, enum sw_next next)
 {
-	round->hooks = w->hooks_used;
+	round->hooks = w->hooks_used || w->hooks_unknown;
 	if (w->whole)
 		round->quiescent = w->quiescent;
 	round->n_whole += w->whole;

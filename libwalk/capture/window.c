@@ -267,7 +267,11 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 	sw_capture_reader_fill(w->room, stop);
 	if (stop->stalled) /* the reader may still go on: sw_window_settle() */
 		return;
-	w->hooks_used = w->hooks_used || (w->whole && sw_capture_room_hooks_used(w->room));
+	if (w->whole) {
+		w->hooks_used |= sw_capture_room_hooks_used(w->room);
+		/* There was no thread to read memory through. */
+		w->hooks_unknown = w->carrier == SIZE_MAX && w->room->n_hooks > 0;
+	}
 	if (w->with_passes && !pass_read(w, 1)) {
 		w->failed = true;
 		return;

@@ -40,7 +40,8 @@ struct sw_window {
 	size_t carrier;   /* the thread through which memory is read; SIZE_MAX: none */
 	bool seems_whole; /* after the first pass: nobody runs */
 	bool quiescent;
-	bool hooks_used; /* something was copied for hooks */
+	bool hooks_used;    /* something was copied for hooks */
+	bool hooks_unknown; /* they could copy nothing, as no thread could be read */
 	size_t n_rest, n_rest_running, n_waiting;
 };
 

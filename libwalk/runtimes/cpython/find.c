@@ -16,7 +16,7 @@
 enum { OLDEST = 8, NEWEST = 14, DEBUG_OFFSETS_FROM = 13 };
 
 /* The minor version that a file's name says: "python3.11", "libpython3.7m.so.1.0". 0: none. */
-static unsigned name_minor(const struct sw_place *place)
+static unsigned minor_probe(const struct sw_place *place)
 {
 	static const char *const stems[] = {"libpython3.", "python3."};
 	const char *path = sw_module_path(place->module), *slash = strrchr(path, '/');
@@ -38,7 +38,7 @@ static unsigned name_minor(const struct sw_place *place)
 bool sw_cpython_probe(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_places; i++)
-		if (name_minor(&snap->places[i]) != 0)
+		if (minor_probe(&snap->places[i]) != 0)
 			return true;
 	return false;
 }
@@ -117,7 +117,7 @@ bool sw_cpython_find(const struct sw_snapshot *snap, struct sw_memory memory,
 {
 	*ret = (struct sw_cpython_at){0};
 	for (size_t i = 0; i < snap->n_places; i++) {
-		unsigned minor = name_minor(&snap->places[i]);
+		unsigned minor = minor_probe(&snap->places[i]);
 		struct sw_cpython_at at = {.place = &snap->places[i]};
 		/* A file has a place for each of its mappings that are apart. */
 		if (minor == 0 ||

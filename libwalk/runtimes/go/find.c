@@ -37,7 +37,7 @@ bool sw_go_probe(const struct sw_snapshot *snap)
 		    (exe != NULL && exe[0] != '\0' && strcmp(sw_module_path(module), exe) != 0))
 			continue;
 		const struct sw_elf *elf = sw_module_elf(module);
-		return elf != NULL && elf->n_sections > 0 && sw_go_image_marked(elf);
+		return elf != NULL && elf->n_sections > 0 && sw_go_image_probe(elf);
 	}
 	return false;
 }

@@ -188,7 +188,7 @@ static bool table_find(const struct sw_elf *elf, struct sw_go_image *ret)
 	return table_search(elf, ret);
 }
 
-bool sw_go_image_marked(const struct sw_elf *elf)
+bool sw_go_image_probe(const struct sw_elf *elf)
 {
 	/* C linkers merge the table with others; these they leave. */
 	static const char *const names[] = {".gopclntab", ".go.buildinfo", ".note.go.buildid",
@@ -290,7 +290,7 @@ static void version_read(const struct sw_elf *elf, struct sw_go_image *ret)
 bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret)
 {
 	*ret = (struct sw_go_image){0};
-	if (elf->header.e_machine != EM_X86_64 || !sw_go_image_marked(elf) || !table_find(elf, ret))
+	if (elf->header.e_machine != EM_X86_64 || !sw_go_image_probe(elf) || !table_find(elf, ret))
 		return false;
 	morestack_look(elf, ret);
 	version_read(elf, ret);

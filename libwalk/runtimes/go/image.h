@@ -24,7 +24,7 @@ struct sw_go_image {
 };
 
 /* Whether the names of its sections say that it has Go code, or it has none: a look at their headers. */
-bool sw_go_image_marked(const struct sw_elf *elf);
+bool sw_go_image_probe(const struct sw_elf *elf);
 
 /* False when the file has no Go code, or of a version that is not known. */
 bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret);

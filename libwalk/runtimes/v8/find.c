@@ -13,7 +13,7 @@ static const char slot_key; /* of what is kept with a module */
 enum { BUILTINS_MAX = 8192, BLOB_MAX = 64 << 20, WALKER_BYTES = 33 };
 
 /* Names of files that are known to have V8 in them, and to keep what it publishes. */
-static bool is_v8_file(const struct sw_module *module)
+static bool v8_file_probe(const struct sw_module *module)
 {
 	char version[64];
 	const char *name =
@@ -26,7 +26,7 @@ static bool is_v8_file(const struct sw_module *module)
 bool sw_v8_probe(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_places; i++)
-		if (is_v8_file(snap->places[i].module))
+		if (v8_file_probe(snap->places[i].module))
 			return true;
 	return false;
 }
@@ -200,7 +200,7 @@ const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap,
 {
 	for (size_t i = 0; i < snap->n_places; i++) {
 		struct sw_module *module = snap->places[i].module;
-		if (!is_v8_file(module))
+		if (!v8_file_probe(module))
 			continue;
 		void **slot = sw_slots_get(&module->slots, &slot_key, program_destroy);
 		if (slot == NULL)
@@ -217,7 +217,7 @@ static bool file_off(const struct sw_snapshot *snap, uint64_t avma, uint64_t *re
 {
 	const struct sw_map *map = sw_snapshot_map(snap, avma);
 	if (map == NULL || !(map->prot & SW_MAP_EXEC) || map->place < 0 ||
-	    !is_v8_file(snap->places[map->place].module))
+	    !v8_file_probe(snap->places[map->place].module))
 		return false;
 	*ret = map->file_off + (avma - map->start_avma);
 	return true;
