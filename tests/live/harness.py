@@ -279,9 +279,14 @@ def module_of(report, frame):
     return "" if frame["module"] is None else report["modules"][frame["module"]]["path"]
 
 
+# Their frames stand beside the native ones that execute them.
+INTERPRETED = ("cpython", "php", "ruby")
+
+
 def pcs_of(report, tid):
     """The program counters of a thread's real frames, innermost first."""
-    return [int(f["pc"], 16) for f in stack_of(report, tid)["frames"] if not f["inlined"]]
+    return [int(f["pc"], 16) for f in stack_of(report, tid)["frames"]
+            if not f["inlined"] and f["kind"] not in INTERPRETED]
 
 
 # What a C library puts outside a thread's first function; in the program itself when it is static.

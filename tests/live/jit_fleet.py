@@ -89,7 +89,7 @@ class Running:
             wait_until(lambda: cpu_ticks(self.pid, self.tid) > begin + 30,
                        f"{runtime.name} to compute", 90)
         if runtime.written:
-            wait_until(self.has_written, f"{runtime.name}'s jitdump", 30)
+            wait_until(self.has_written, f"{runtime.name}'s jitdump", 120)
         return self
 
     def is_at_rest(self):

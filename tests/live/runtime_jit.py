@@ -15,7 +15,7 @@ import sys
 
 import jit_fleet
 import oracles
-from harness import Tap, patient_dump, snapwalk, stack_of
+from harness import INTERPRETED, Tap, patient_dump, snapwalk, stack_of
 from jit_fleet import FLEET
 
 # name: (functions that must be there in this order, by what their frames' callers were found,
@@ -57,12 +57,11 @@ JAVA = ["java", "java-busy", "java-framepointer"]
 PYTHONS = {"python-3.12-perf": "trampoline", "python-3.13-perf-jit": "jitdump"}
 
 TABLE_TRUST = {"context", "cfi", "jit", "runtime"}
-LANGUAGES = ("php", "ruby")  # frames of their own beside the native ones
 
 
 def frames_of(report, tid):
     """The native ones."""
-    return [f for f in stack_of(report, tid)["frames"] if not f["inlined"] and f["kind"] not in LANGUAGES]
+    return [f for f in stack_of(report, tid)["frames"] if not f["inlined"] and f["kind"] not in INTERPRETED]
 
 
 def text_of(report, tid):

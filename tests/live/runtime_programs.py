@@ -13,7 +13,7 @@ from harness import BUILD, Tap, module_of, patient_dump, pcs_of, stack_of, tool
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
 import bench_programs as programs  # noqa: E402 - the path above
 
-PROVEN = {"context", "cfi"}
+PROVEN = {"context", "cfi", "runtime"}
 # Chromium's release builds have frame pointers and no unwind tables.
 ALLOWED = {"chromium": {"frame_pointer", "instructions"}}
 
@@ -47,7 +47,7 @@ def words(pcs):
     return " ".join(map(hex, pcs))
 
 
-def look(pid):
+def look(name, pid):
     """One comparison: (blocked threads, {tid: difference}, our report)."""
     before = patient_dump(pid, "--symbols", "none", status=(0, 3))
     theirs, complaints = oracles.eu_stack(pid)
@@ -58,15 +58,22 @@ def look(pid):
     for tid in blocked:
         ours = pcs_of(after, tid)
         same = ours[:len(theirs[tid])] if tid in gave_up else ours
-        if same != theirs[tid]:
+        # It goes by frame pointers through Java's code, and so past functions that keep none.
+        passes = name == "java" and is_part_of(theirs[tid], ours)
+        if same != theirs[tid] and not passes:
             differ[tid] = f"{tid}\nours   {words(ours)}\ntheirs {words(theirs[tid])}"
     return blocked, differ, after
+
+
+def is_part_of(some, all_of_them):
+    rest = iter(all_of_them)
+    return all(pc in rest for pc in some)
 
 
 def check_peer(tap, name, pid, rounds=4):
     """A thread may be busy just when eu-stack looks: what differs must differ every time."""
     for _ in range(rounds):
-        blocked, differ, report = look(pid)
+        blocked, differ, report = look(name, pid)
         if not differ:
             break
     tap.check(len(blocked) * 2 > len(report["threads"]), f"{name}: most threads are blocked")

@@ -88,6 +88,8 @@ def test_busy(tap):
         for mode, options in MODES.items():
             with Node(node, "busy.js", *options) as running:
                 # Code is compiled while it runs: the first stops see that, too.
+                wait_until(lambda: any(f["function"] in CALLEES for _, frames in stops_of(running.pid, 1)
+                                       for f in frames), "the program to begin")
                 stops = stops_of(running.pid, STOPS)
             name = f"{node} {mode}"
             wrong = [words for _, frames in stops for words in wrong_of(frames)]
