@@ -112,10 +112,9 @@ int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
 int sw_walk_describe_inlined(const struct sw_walks *walks, const struct sw_frame *frame,
 			     size_t level, struct sw_description *ret)
 {
-	const struct sw_active_list *active = &walks->priv->active;
-	if (frame->owner == 0 || frame->owner > active->n)
+	if (frame->owner == 0 || walks->priv == NULL || frame->owner > walks->priv->active.n)
 		return 0;
-	const struct sw_active *owner = &active->all[frame->owner - 1];
+	const struct sw_active *owner = &walks->priv->active.all[frame->owner - 1];
 	if (owner->runtime == NULL || owner->runtime->inlined == NULL)
 		return level == 0 ? sw_walk_describe(walks, frame, ret) : 0;
 	memset(ret, 0, sizeof(*ret));

@@ -207,7 +207,7 @@ static void test_strings(void **state)
 	string_is("0123456789abcdefgh", 18, 1, true, "0123456789abcde"); /* cut to fit */
 	string_is("0123456789abcd\xe4", 15, 1, false, "0123456789abcd"); /* at a character */
 	string_is(wrong, 1, 4, false, NULL);
-	string_is("x", 1, 3, true, NULL);
+	string_is("xyz", 1, 3, true, NULL);
 	string_is("", 0, 1, true, NULL);
 	cpython_world_deinit(&world);
 }
