@@ -160,7 +160,7 @@ static bool part_take(struct sw_v8_heap heap, struct part part, struct part *sta
 {
 	uint16_t type;
 	uint32_t length;
-	uint64_t avma, first, second;
+	uint64_t avma, first = 0, second = 0;
 	*ok = sw_v8_type(heap, part.string, &type) && type < FIRST_NONSTRING &&
 	      sw_v8_u32(heap, part.string, 12, &length) && length <= LENGTH_MAX &&
 	      part.from <= length && *n_stack + 2 <= PARTS_MAX;
@@ -185,6 +185,8 @@ static bool part_take(struct sw_v8_heap heap, struct part part, struct part *sta
 	case CONS:
 		*ok = part.from == 0 && sw_v8_word(heap, part.string, 16, &first) &&
 		      sw_v8_word(heap, part.string, 24, &second);
+		if (!*ok)
+			return false;
 		stack[(*n_stack)++] = (struct part){second, 0, part.n};
 		stack[(*n_stack)++] = (struct part){first, 0, part.n};
 		return *ok;
