@@ -5,6 +5,7 @@
  * paired with native ones all over the stack, and named. The rest is also taken for a table of lines.
  */
 #include "cpython_world.h"
+#include "lay_over.h"
 
 #include "bytes.h"
 #include "runtimes/cpython/frames.h"
@@ -14,22 +15,6 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void lay_over(struct cpython_world *w, const uint8_t *data, size_t size)
-{
-	struct sw_bytes b = {data, size}, piece;
-	uint16_t offset;
-	uint8_t length;
-	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
-	     at += 3 + length) {
-		size_t to = (size_t) offset * 4 % sizeof(w->data);
-		if (!sw_bytes_sub(b, at + 3, length, &piece))
-			return;
-		if (length > sizeof(w->data) - to)
-			length = (uint8_t) (sizeof(w->data) - to);
-		memcpy(w->data + to, piece.data, length);
-	}
-}
 
 struct names {
 	struct sw_frame_sink sink;
@@ -55,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	unsigned minor = 8 + data[0] % 7;
 	cpython_world_init(&w, minor);
-	lay_over(&w, data + 1, size - 1);
+	lay_over(w.data, sizeof(w.data), data + 1, size - 1);
 	if (minor >= 13)
 		w.c.usable = sw_cpython_layout_read(w.c.memory, WORLD_RUNTIME, minor,
 						    &w.c.at.layout, &w.c.at.missing);

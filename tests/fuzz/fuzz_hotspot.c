@@ -5,6 +5,7 @@
  * code cache are looked up, named, explained and stepped out of.
  */
 #include "hotspot_world.h"
+#include "lay_over.h"
 
 #include "arch/arch.h"
 #include "bytes.h"
@@ -17,22 +18,6 @@
 enum { READS_MAX = 300000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void lay_over(struct hotspot_world *w, const uint8_t *data, size_t size)
-{
-	struct sw_bytes b = {data, size}, piece;
-	uint16_t offset;
-	uint8_t length;
-	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
-	     at += 3 + length) {
-		size_t to = (size_t) offset * 4 % sizeof(w->data);
-		if (!sw_bytes_sub(b, at + 3, length, &piece))
-			return;
-		if (length > sizeof(w->data) - to)
-			length = (uint8_t) (sizeof(w->data) - to);
-		memcpy(w->data + to, piece.data, length);
-	}
-}
 
 static void look_at(struct hotspot_world *w, uint64_t pc)
 {
@@ -68,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hotspot_world_init(&w);
 	(void) hotspot_world_interpreter(&w, entry, sizeof(entry));
 	hotspot_world_thread(&w);
-	lay_over(&w, data, size);
+	lay_over(w.data, sizeof(w.data), data, size);
 	(void) sw_hotspot_thread_note(&w.h, &thread, &note);
 	if (w.fake.reads > READS_MAX)
 		__builtin_trap();

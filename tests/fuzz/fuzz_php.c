@@ -5,6 +5,7 @@
  * named. What a file says of itself is scanned, too.
  */
 #include "php_world.h"
+#include "lay_over.h"
 
 #include "bytes.h"
 #include "runtimes/php/names.h"
@@ -15,22 +16,6 @@ enum { READS_MAX = 200000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void lay_over(struct php_world *w, const uint8_t *data, size_t size)
-{
-	struct sw_bytes b = {data, size}, piece;
-	uint16_t offset;
-	uint8_t length;
-	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
-	     at += 3 + length) {
-		size_t to = (size_t) offset * 4 % sizeof(w->data);
-		if (!sw_bytes_sub(b, at + 3, length, &piece))
-			return;
-		if (length > sizeof(w->data) - to)
-			length = (uint8_t) (sizeof(w->data) - to);
-		memcpy(w->data + to, piece.data, length);
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct php_world w;
@@ -38,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct php_sink sink;
 	char version[16];
 	php_world_init(&w);
-	lay_over(&w, data, size);
+	lay_over(w.data, sizeof(w.data), data, size);
 	for (size_t i = 0; i < 3; i++) {
 		(void) php_world_frames(&w, i, PHP_LEAF, PHP_OPCODES, &sink);
 		for (size_t k = 0; k < sink.n; k++)
