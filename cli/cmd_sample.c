@@ -116,7 +116,7 @@ static void say_summary(const struct sampler *s)
 		fprintf(stderr, "%zu times a system call with a time limit returned EINTR\n",
 			s->n_interrupted);
 	if (s->stacks.n_lost > 0)
-		fprintf(stderr, "%llu stacks found no room and are not counted\n",
+		fprintf(stderr, "%llu stacks found no space and are not counted\n",
 			(unsigned long long) s->stacks.n_lost);
 }
 

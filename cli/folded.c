@@ -38,7 +38,7 @@ static int append(struct sw_tally *t, uint64_t key, const char *name, size_t len
 	return 0;
 }
 
-/* Finds or makes the entry of a name. 1 with *ret; 0 when there is no room; -SW_E_NOMEM. */
+/* Finds or makes the entry of a name. 1 with *ret; 0 when there is no space; -SW_E_NOMEM. */
 static int find(struct sw_tally *t, const char *name, size_t length, struct sw_tally_entry **ret)
 {
 	uint64_t key = hash_of(name, length), i;

@@ -19,7 +19,7 @@ struct sw_tally {
 		size_t seen_in;   /* the last stack it was counted for, plus one */
 	} * entries;              /* owned */
 	size_t n_entries, capacity;
-	uint64_t n_lost; /* counts that found no room: SW_TALLY_MAX names are there */
+	uint64_t n_lost; /* counts that found no space: SW_TALLY_MAX names are there */
 };
 
 enum { SW_TALLY_MAX = 1 << 20 };

@@ -62,7 +62,7 @@ static int wait_for(int fd, short events, int64_t deadline_ms, struct sw_error *
 }
 
 /* Of an AF_UNIX socket it waits while the listener's queue is full, SO_SNDTIMEO at most: then
- * EAGAIN (unix(7)). Nothing in poll() would tell when there is room. */
+ * EAGAIN (unix(7)). Nothing in poll() would tell when there is space. */
 static int connect_within(int fd, const struct sockaddr_un *address, int timeout_ms,
 			  struct sw_error *err)
 {

@@ -24,7 +24,7 @@ struct output {
  * would keep it printing for years: jump out of it. Its callback interfaces keep everything on the
  * stack (demangle.h), so that nothing but a punycode identifier's few bytes can be lost.
  */
-static void output_append(const char *piece, size_t bytes, void *arg)
+static void output_append(const char *part, size_t bytes, void *arg)
 {
 	struct output *out = arg;
 	if (bytes >= DEMANGLED_MAX - out->bytes)
@@ -37,7 +37,7 @@ static void output_append(const char *piece, size_t bytes, void *arg)
 		out->text = grown;
 		out->capacity = capacity;
 	}
-	memcpy(out->text + out->bytes, piece, bytes);
+	memcpy(out->text + out->bytes, part, bytes);
 	out->bytes += bytes;
 	out->text[out->bytes] = '\0';
 }

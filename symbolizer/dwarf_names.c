@@ -59,7 +59,7 @@ static bool is_scope(Dwarf_Die *die)
 	}
 }
 
-/* Its index + 1; 0 when there is no room: names stay short, which is no reason to fail. */
+/* Its index + 1; 0 when there is no space: names stay short, which is no reason to fail. */
 static size_t scope_add(struct sw_scope_index *index, Dwarf_Die *die, size_t parent)
 {
 	if (index->n == index->capacity) {

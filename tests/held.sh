@@ -9,7 +9,7 @@
 # nm shows what a file calls by name. By pointers, which it does not show:
 # - hooks, from capture/stacks.c: those of the tables, each of which is looked for here;
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
-#   capture/room.c, whose functions for the window must be in files that are looked at, like hooks;
+#   capture/space.c, whose functions for the window must be in files that are looked at, like hooks;
 # - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
 #   and that of runtimes/ruby/window.c.
 #
@@ -59,7 +59,7 @@ looked_at() {
 # shellcheck disable=SC2086
 looked_at libwalk/stop/run.c $running ptrace pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
-	sw_pages_space_is_gone sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_stranger \
+	sw_pages_space_is_gone sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_foreign \
 	sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
 looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
@@ -67,12 +67,12 @@ looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_pieces_copy sw_capture_pieces_trim \
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim \
 	sw_futex_range sw_snapshot_map
 looked_at libwalk/waits/range.c
-looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_room_fill \
+looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_space_fill \
 	sw_expendable_has_died sw_expendable_run
-looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_room_hooks_used sw_iterate_comm \
+looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_used sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
 	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker

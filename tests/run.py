@@ -6,7 +6,7 @@ A program that dies, times out, prints no result or fewer results than its plan 
 Exit status 77 of a program without a single result is a skip of the whole program.
 
 A skip says "REASON; needs WHAT": in its result, in a line "# skip: " before it (cmocka's results
-have no room for it) or as the last line before status 77. One that does not is a failure.
+have no space for it) or as the last line before status 77. One that does not is a failure.
 """
 import argparse
 import os

@@ -11,9 +11,9 @@ enum { HELP_COLUMN = 26, HELP_WIDTH = 80, TEXT_COLUMN = HELP_COLUMN + 2 };
  * A word that does not fit into any line is printed as it is. */
 static void print_text(FILE *to, const char *text)
 {
-	size_t room = HELP_WIDTH - TEXT_COLUMN;
-	while (strlen(text) > room) {
-		size_t n = room;
+	size_t space = HELP_WIDTH - TEXT_COLUMN;
+	while (strlen(text) > space) {
+		size_t n = space;
 		while (n > 0 && text[n] != ' ')
 			n--;
 		if (n == 0)

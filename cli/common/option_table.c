@@ -57,7 +57,7 @@ static bool add_want(struct sw_options *o, enum sw_want_kind kind, const char *v
 {
 	if (value[0] == '\0')
 		return sw_usage_fail(usage, "give what to look for", "the value is empty");
-	/* sw_options_parse() made room for one per word of the command line. */
+	/* sw_options_parse() made space for one per word of the command line. */
 	o->wants[o->n_wants++] = (struct sw_want){.kind = kind, .text = value};
 	return true;
 }
@@ -501,4 +501,4 @@ const struct sw_option sw_option_table[] = {
 	{"version", 'V', NULL, ALL, "the version", set_version, false},
 };
 const size_t sw_n_options = SW_ARRAY_SIZE(sw_option_table);
-static_assert(SW_ARRAY_SIZE(sw_option_table) <= SW_OPTIONS_MAX, "room in the parser");
+static_assert(SW_ARRAY_SIZE(sw_option_table) <= SW_OPTIONS_MAX, "space in the parser");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A dump that came in pieces, because no message may be above 16 MiB. The pieces are kept as text:
+ * A dump that came in parts, because no message may be above 16 MiB. The parts are kept as text:
  * as trees they would take ten times as much.
  */
 #include "daemon/stream.h"

@@ -18,7 +18,7 @@ struct sw_stream {
 void sw_stream_deinit(struct sw_stream *stream);
 /* 0; -SW_E_FORMAT; -SW_E_LIMIT; -SW_E_NOMEM. */
 int sw_stream_take(struct sw_stream *stream, struct json_object *parameters, struct sw_error *err);
-/* The dump as JSON, malloc'ed. 0; -SW_E_FORMAT: pieces are missing; -SW_E_NOMEM. */
+/* The dump as JSON, malloc'ed. 0; -SW_E_FORMAT: parts are missing; -SW_E_NOMEM. */
 int sw_stream_finish(struct sw_stream *stream, char **ret_text, size_t *ret_size,
 		     struct sw_error *err);
 

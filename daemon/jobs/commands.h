@@ -30,7 +30,7 @@ struct sw_commands {
 
 void sw_commands_init(struct sw_commands *commands);
 void sw_commands_deinit(struct sw_commands *commands);
-/* Takes a reference. False: there is no room for this user. */
+/* Takes a reference. False: there is no space for this user. */
 bool sw_commands_add(struct sw_commands *commands, struct sw_dump *dump, uid_t by, bool alert,
 		     const char *reason);
 /* The next one; what is in it stays the queue's until sw_commands_pop() removes it. */

@@ -53,7 +53,7 @@ static void start_commands(struct sw_publisher *publisher)
 		int r = sw_on_dump_start(publisher->on_dump, &entry, command.reason,
 					 command.dump->text, command.dump->size, &err);
 		if (r == -SW_E_LIMIT)
-			return; /* the next one that ends makes room */
+			return; /* the next one that ends makes space */
 		if (r < 0)
 			sw_log(SW_LOG_WARNING, "OnDump= is not run for dump %s: %s",
 			       command.dump->id, err.message);

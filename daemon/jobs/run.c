@@ -203,13 +203,13 @@ static ssize_t receive(struct sw_job *job, void *to, size_t size)
 {
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec bytes = {to, size};
 	struct msghdr message = {.msg_iov = &bytes,
 				 .msg_iovlen = 1,
-				 .msg_control = control.room,
-				 .msg_controllen = sizeof(control.room)};
+				 .msg_control = control.space,
+				 .msg_controllen = sizeof(control.space)};
 	ssize_t n = recvmsg(job->stream, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
@@ -226,8 +226,8 @@ static int read_some(struct sw_job *job)
 	bool header = job->got < sizeof(job->event);
 	size_t in_payload = header ? 0 : job->got - sizeof(job->event);
 	char *to = header ? (char *) &job->event + job->got : job->payload + in_payload;
-	size_t room = header ? sizeof(job->event) - job->got : job->event.size - in_payload;
-	ssize_t n = receive(job, to, room);
+	size_t space = header ? sizeof(job->event) - job->got : job->event.size - in_payload;
+	ssize_t n = receive(job, to, space);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)

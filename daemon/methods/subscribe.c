@@ -46,7 +46,7 @@ static void cancel(struct sw_call *call)
 	free(s);
 }
 
-/* There is room again. */
+/* There is space again. */
 static bool pump(struct sw_call *call)
 {
 	struct subscription *s = call->state;

@@ -154,8 +154,8 @@ uint32_t sw_limits_target(struct sw_limits *limits, pid_t pid, uint64_t starttim
 	if (b == NULL || limits->budget_us == 0)
 		return 0;
 	int64_t sum_us = budget_advance(b, now_ns);
-	/* The oldest seconds leave one by one until there is room for a stop as long as the longest;
-	 * with nothing left in the window there is room for any, or there would never be. */
+	/* The oldest seconds leave one by one until there is space for a stop as long as the longest;
+	 * with nothing left in the window there is space for any, or there would never be. */
 	for (int i = 1; i <= SLOTS; i++) {
 		if (sum_us == 0 || sum_us + b->longest_us <= limits->budget_us)
 			return i == 1 ? 0 : wait_ms((b->slot_s + i - 1) * NS_PER_S - now_ns);

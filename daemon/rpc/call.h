@@ -25,7 +25,7 @@ struct sw_call {
 	void *state; /* the method's */
 	/* Frees state: the peer has hung up, or the final reply is sent. Optional. */
 	void (*cancel)(struct sw_call *call);
-	/* There is room for output. True: there is more to send when there is room again. Optional. */
+	/* There is space for output. True: there is more to send when there is space again. Optional. */
 	bool (*pump)(struct sw_call *call);
 };
 

@@ -125,7 +125,7 @@ void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 	if (STAILQ_FIRST(&c->output) == o)
 		output_flush(c);
 	if (c->output_bytes > 0 || c->dead)
-		sw_connection_kick(c); /* to watch for room, or to be destroyed */
+		sw_connection_kick(c); /* to watch for space, or to be destroyed */
 }
 
 /* ---- input ---- */

@@ -98,7 +98,7 @@ static bool write_new(const struct sw_store *store, const char *name, const char
 	return written;
 }
 
-/* What can be decided before anything is written; KeepFree= needs its room before. */
+/* What can be decided before anything is written; KeepFree= needs its space before. */
 static int check_room(struct sw_store *store, const struct sw_store_entry *next,
 		      struct sw_error *err)
 {
@@ -131,7 +131,7 @@ static int write_file(struct sw_store *store, const struct sw_store_entry *next,
 	sw_store_name_print(temporary, SW_STORE_TEMPORARY, id);
 	sw_store_name_print(name, "", id);
 	if (write_new(store, temporary, data, size) &&
-	    sw_store_make_room(store, size, 1, next) == 0 &&
+	    sw_store_make_space(store, size, 1, next) == 0 &&
 	    renameat(store->dir_fd, temporary, store->dir_fd, name) == 0)
 		return 0;
 	int rc = sw_fail_errno(err, SW_E_IO, "%s: dump %s of %zu bytes is not kept", store->path,

@@ -17,7 +17,7 @@ struct sw_store_entry {
 	const char *id;      /* the store's */
 	const char *summary; /* JSON text of io.snapwalk's Summary; the store's */
 	uid_t uid;           /* who may see it: sw_dump_owner(), policy/authorize.h */
-	uid_t by;            /* who asked for it: whose share of the room it takes */
+	uid_t by;            /* who asked for it: whose share of the space it takes */
 	bool alert;          /* a rule asked for it */
 	pid_t pid;
 	const char *comm; /* the store's */
@@ -31,7 +31,7 @@ int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct 
 void sw_store_close(struct sw_store *store);
 void sw_store_reconfigure(struct sw_store *store, const struct sw_config *config);
 
-/* Keep a dump; makes room first: the oldest of the user who has most goes, and the dumps of alerts stay
+/* Keep a dump; makes space first: the oldest of the user who has most goes, and the dumps of alerts stay
  * for those of users, as long as they take no more than half of MaxUse= and MaxFiles=. A full disk is an error, loses only this dump, and leaves nothing
  * half written. -SW_E_IO, -SW_E_LIMIT (larger than MaxUse), -SW_E_NOMEM. */
 int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, const char *json,

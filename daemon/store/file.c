@@ -115,7 +115,7 @@ int sw_store_encode(const struct sw_store_entry *entry, const char *json, size_t
 	(void) ZSTD_CCtx_setParameter(cctx, ZSTD_c_compressionLevel, COMPRESSION_LEVEL); /* valid */
 	(void) ZSTD_CCtx_setParameter(cctx, ZSTD_c_checksumFlag, 1);                     /* valid */
 	size_t n = ZSTD_compress2(cctx, file + FRAME_HEAD_BYTES + head_size, bound, json, size);
-	if (ZSTD_isError(n)) /* there is room enough: what is left is memory */
+	if (ZSTD_isError(n)) /* there is space enough: what is left is memory */
 		return sw_fail(err, SW_E_NOMEM, "compressing a dump: %s", ZSTD_getErrorName(n));
 	*ret_size = FRAME_HEAD_BYTES + head_size + n;
 	*ret_file = sw_take_ptr(file);
@@ -236,7 +236,7 @@ int sw_store_decode(const void *data, size_t size, size_t max, char **ret_json, 
 			  size - FRAME_HEAD_BYTES - head_size, &frame))
 		return sw_fail(err, SW_E_FORMAT, "no stored dump");
 	/* The size comes from the file: used as an upper bound, of which the decoder, with
-	 * exactly so much room, must use all. */
+	 * exactly so much space, must use all. */
 	unsigned long long wanted = ZSTD_getFrameContentSize(frame.data, frame.size);
 	if (wanted == ZSTD_CONTENTSIZE_UNKNOWN || wanted == ZSTD_CONTENTSIZE_ERROR ||
 	    ZSTD_findFrameCompressedSize(frame.data, frame.size) != frame.size)

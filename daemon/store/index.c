@@ -52,7 +52,7 @@ bool sw_store_share_has(const struct sw_store_share *share, const struct sw_stor
 	return share->alert == entry->alert && (share->alert || share->by == entry->by);
 }
 
-/* Room for one more is there. */
+/* Space for one more is there. */
 static struct sw_store_share *share_of(struct sw_store_index *index,
 				       const struct sw_store_entry *entry)
 {

@@ -28,7 +28,7 @@ bool sw_store_share_has(const struct sw_store_share *share, const struct sw_stor
 /* NULL is fine. */
 void sw_store_head_free(struct sw_store_head *head);
 
-/* Room for one more. -SW_E_NOMEM. */
+/* Space for one more. -SW_E_NOMEM. */
 int sw_store_index_reserve(struct sw_store_index *index);
 /* Takes the head over. sw_store_index_reserve() has been asked. */
 void sw_store_index_insert(struct sw_store_index *index, struct sw_store_head *head);

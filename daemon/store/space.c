@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Room in the store: old dumps go for new ones, within MaxUse=, MaxFiles=, MaxAge= and KeepFree=. */
+/* Space in the store: old dumps go for new ones, within MaxUse=, MaxFiles=, MaxAge= and KeepFree=. */
 #include "store/space.h"
 
 #include <errno.h>
@@ -113,8 +113,8 @@ int sw_store_make_free(struct sw_store *store, uint64_t more, const struct sw_st
 	return available < wanted ? -SW_E_LIMIT : 0;
 }
 
-int sw_store_make_room(struct sw_store *store, uint64_t more_bytes, size_t more_files,
-		       const struct sw_store_entry *next)
+int sw_store_make_space(struct sw_store *store, uint64_t more_bytes, size_t more_files,
+			const struct sw_store_entry *next)
 {
 	uint64_t freed;
 	for (;;) {
@@ -137,6 +137,6 @@ void sw_store_vacuum(struct sw_store *store, int64_t now_ns)
 			if (!drop(store, 0))
 				return;
 	/* What cannot be removed now is tried again next time. */
-	(void) sw_store_make_room(store, 0, 0, NULL);
+	(void) sw_store_make_space(store, 0, 0, NULL);
 	(void) sw_store_make_free(store, 0, NULL);
 }

@@ -50,7 +50,7 @@ struct environment {
 /* Programs choose their names, callers the reasons. */
 static char *put_printable(char *to, size_t size, const char *name, const char *value)
 {
-	(void) snprintf(to, size, "%s=%s", name, value); /* fits: each has room for its name */
+	(void) snprintf(to, size, "%s=%s", name, value); /* fits: each has space for its name */
 	for (char *s = to; *s != '\0'; s++)
 		if (*s < 0x20 || *s > 0x7e)
 			*s = '?';

@@ -10,7 +10,7 @@
 /* Aligned as cmsg(3) asks for. */
 union control {
 	struct cmsghdr header;
-	char room[CMSG_SPACE(SW_WIRE_FDS_MAX * sizeof(int))];
+	char space[CMSG_SPACE(SW_WIRE_FDS_MAX * sizeof(int))];
 };
 
 int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_t n_fds)
@@ -19,7 +19,7 @@ int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_
 	struct iovec bytes = {(void *) message, size}; /* sendmsg() does not write to it */
 	struct msghdr header = {.msg_iov = &bytes, .msg_iovlen = 1};
 	if (n_fds > 0) {
-		header.msg_control = control.room;
+		header.msg_control = control.space;
 		header.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
 		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(n_fds * sizeof(int)),
 						  .cmsg_level = SOL_SOCKET,
@@ -50,8 +50,8 @@ ssize_t sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WI
 	struct iovec bytes = {message, size};
 	struct msghdr header = {.msg_iov = &bytes,
 				.msg_iovlen = 1,
-				.msg_control = control.room,
-				.msg_controllen = sizeof(control.room)};
+				.msg_control = control.space,
+				.msg_controllen = sizeof(control.space)};
 	ssize_t n;
 	do
 		n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
@@ -76,7 +76,7 @@ static ssize_t send_parts(int stream, struct iovec *parts, size_t n_parts, int f
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = n_parts};
 	if (fd < 0)
 		return writev(stream, parts, (int) n_parts);
-	header.msg_control = control.room;
+	header.msg_control = control.space;
 	header.msg_controllen = CMSG_SPACE(sizeof(int));
 	control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
 					  .cmsg_level = SOL_SOCKET,

@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) char *sw_arena_printf(struct sw_arena *are
 /* ---- arrays that grow ------------------------------------------------------------------------ */
 
 /*
- * Room for one more behind the n elements of an owned array, which doubles when it is full:
+ * Space for one more behind the n elements of an owned array, which doubles when it is full:
  *	struct item *items = sw_grow(x->items, x->n, &x->capacity, FIRST, sizeof(*items));
  *	if (items == NULL)
  *		return -SW_E_NOMEM;

@@ -15,7 +15,7 @@ void sw_text_deinit(struct sw_text *text)
 	*text = (struct sw_text){0};
 }
 
-/* Room for more bytes and the final NUL. */
+/* Space for more bytes and the final NUL. */
 static bool reserve(struct sw_text *text, size_t more)
 {
 	size_t need;
@@ -70,8 +70,8 @@ int sw_text_read_fd(struct sw_text *text, int fd, size_t max)
 	for (;;) {
 		if (!reserve(text, TEXT_READ_BYTES))
 			return -SW_E_NOMEM;
-		size_t room = text->capacity - text->size - 1;
-		ssize_t n = read(fd, text->data + text->size, room);
+		size_t space = text->capacity - text->size - 1;
+		ssize_t n = read(fd, text->data + text->size, space);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

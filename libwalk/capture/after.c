@@ -166,7 +166,7 @@ static bool maps_are_old(struct sw_take *take)
 		if (t->stack_end_avma == 0 || code == NULL || !(code->prot & SW_MAP_EXEC))
 			return true;
 	}
-	/* Room for code is set aside long before, so that the size tells nothing of new code. */
+	/* Space for code is set aside long before, so that the size tells nothing of new code. */
 	return sw_proc_statm_pages(take->stop.statm) != take->maps_pages ||
 	       sw_snapshot_has_made_code(snap);
 }
@@ -280,7 +280,7 @@ int sw_take_after(struct sw_take *take)
 	struct sw_stop *s = &take->stop;
 	snap->priv->pages.stalled = s->stalled && !s->died;
 	sw_pages_settle(
-		&snap->priv->pages); /* first: from here on nobody else writes to the room */
+		&snap->priv->pages); /* first: from here on nobody else writes to the space */
 	snap->n_threads = s->n;
 	snap->time_ns = s->time_ns;
 	snap->times.attach_ns = s->attach_ns;
@@ -290,7 +290,7 @@ int sw_take_after(struct sw_take *take)
 		snap->threads[i].tid = s->tracees[i].tid;
 		thread_finish(take, i);
 	}
-	sw_capture_room_finish(take->room);
+	sw_capture_space_finish(take->space);
 	int r = fail_all(take);
 	if (r < 0)
 		return r;

@@ -166,9 +166,9 @@ int sw_take_before(struct sw_take *take)
 	int r = sw_take_threads_and_maps(take);
 	if (r < 0)
 		return r;
-	take->room->proc_fd = take->target->proc_fd;
-	sw_capture_room_prepare(take->room, take->tables);
-	take->room->reader = sw_pages_reader(&snap->priv->pages);
-	take->stop.arg = take->room;
+	take->space->proc_fd = take->target->proc_fd;
+	sw_capture_space_prepare(take->space, take->tables);
+	take->space->reader = sw_pages_reader(&snap->priv->pages);
+	take->stop.arg = take->space;
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "capture/take.h"
 
-/* Before the stop: fills snap with process, threads, maps and places, and readies stop and room. */
+/* Before the stop: fills snap with process, threads, maps and places, and readies stop and space. */
 int sw_take_before(struct sw_take *take);
 
 /* Reads maps and finds places, as they are now, and adds what snap had where nothing is now. */

@@ -4,7 +4,7 @@
  *
  * Runs while the target is STOPPED, in the helper, on its small stack, and may be killed between any
  * two instructions. Nothing here parses, opens, allocates, locks, names or prints; it waits for
- * nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
+ * nothing; every loop is bounded by space that was made before. tests/held.sh looks at what it calls.
  */
 #include "capture/copy.h"
 #include "bytes.h"
@@ -20,47 +20,47 @@ static size_t read_slow(const struct sw_stop *stop, uint64_t avma, uint8_t *to, 
 }
 
 /* Any thread that is held gives access to the memory; the leader may be a zombie. */
-static pid_t held_tid(const struct sw_capture_room *room)
+static pid_t held_tid(const struct sw_capture_space *space)
 {
-	const struct sw_stop *stop = room->stop;
-	if (room->carrier != 0)
-		return room->carrier;
+	const struct sw_stop *stop = space->stop;
+	if (space->carrier != 0)
+		return space->carrier;
 	for (size_t i = 0; i < stop->n; i++)
 		if (stop->tracees[i].has_regs)
 			return stop->tracees[i].tid;
 	return 0;
 }
 
-/* Copies pieces [first, last), which lie in a row in the pool. Sets how much came of each. */
-static void batch_copy(struct sw_capture_room *room, pid_t tid, size_t first, size_t last)
+/* Copies parts [first, last), which lie in a row in the pool. Sets how much came of each. */
+static void batch_copy(struct sw_capture_space *space, pid_t tid, size_t first, size_t last)
 {
 	while (first < last) {
 		size_t n = last - first;
-		struct iovec local = {room->pieces[first].to, 0};
+		struct iovec local = {space->parts[first].to, 0};
 		for (size_t i = 0; i < n; i++) {
-			const struct sw_piece *p = &room->pieces[first + i];
-			room->remote[i] = (struct iovec){(void *) (uintptr_t) p->avma, p->bytes};
+			const struct sw_capture_part *p = &space->parts[first + i];
+			space->remote[i] = (struct iovec){(void *) (uintptr_t) p->avma, p->bytes};
 			local.iov_len += p->bytes;
 		}
-		ssize_t r = process_vm_readv(tid, &local, 1, room->remote, n, 0);
+		ssize_t r = process_vm_readv(tid, &local, 1, space->remote, n, 0);
 		if (r < 0 && (errno == ENOSYS || errno == EPERM)) {
-			room->no_vm_readv = true;
+			space->no_vm_readv = true;
 			return;
 		}
 		size_t got = r > 0 ? (size_t) r : 0;
-		while (first < last && got >= room->pieces[first].bytes)
-			got -= room->pieces[first++].bytes;
+		while (first < last && got >= space->parts[first].bytes)
+			got -= space->parts[first++].bytes;
 		/* The first one that is not whole ended the call: the next call begins after it. */
 		if (first < last)
-			room->pieces[first++].bytes = got;
+			space->parts[first++].bytes = got;
 	}
 }
 
-void sw_capture_pieces_trim(struct sw_capture_room *room)
+void sw_capture_parts_trim(struct sw_capture_space *space)
 {
-	const struct sw_pages *pages = &room->snap->priv->pages;
-	for (size_t i = 0; i < room->n_pieces; i++) {
-		struct sw_piece *p = &room->pieces[i];
+	const struct sw_pages *pages = &space->snap->priv->pages;
+	for (size_t i = 0; i < space->n_parts; i++) {
+		struct sw_capture_part *p = &space->parts[i];
 		if (!sw_pages_may_stall(pages, p->avma, p->bytes))
 			continue;
 		size_t present = sw_pages_present(pages, p->avma, p->bytes);
@@ -69,85 +69,86 @@ void sw_capture_pieces_trim(struct sw_capture_room *room)
 	}
 }
 
-void sw_capture_pieces_copy(struct sw_capture_room *room)
+void sw_capture_parts_copy(struct sw_capture_space *space)
 {
-	pid_t tid = held_tid(room);
-	size_t begin = room->first;
-	for (size_t first = begin; first < room->n_pieces;) {
+	pid_t tid = held_tid(space);
+	size_t begin = space->first;
+	for (size_t first = begin; first < space->n_parts;) {
 		/* The first batch is always copied: without it the answer is worth nothing. */
-		if (first > begin && sw_clock_ns() > room->stop->deadline_ns) {
-			room->out_of_time = true;
-			for (size_t i = first; i < room->n_pieces; i++)
-				room->pieces[i].bytes = 0;
-			room->n_copied = room->n_pieces;
+		if (first > begin && sw_clock_ns() > space->stop->deadline_ns) {
+			space->out_of_time = true;
+			for (size_t i = first; i < space->n_parts; i++)
+				space->parts[i].bytes = 0;
+			space->n_copied = space->n_parts;
 			return;
 		}
 		size_t last = first, bytes = 0;
-		while (last < room->n_pieces && last - first < SW_CAPTURE_BATCH &&
+		while (last < space->n_parts && last - first < SW_CAPTURE_BATCH &&
 		       bytes < SW_CAPTURE_BATCH_BYTES)
-			bytes += room->pieces[last++].bytes;
-		if (!room->no_vm_readv)
-			batch_copy(room, tid, first, last);
-		for (size_t i = first; room->no_vm_readv && i < last; i++) {
-			struct sw_piece *p = &room->pieces[i];
-			p->bytes = read_slow(room->stop, p->avma, p->to, p->bytes);
+			bytes += space->parts[last++].bytes;
+		if (!space->no_vm_readv)
+			batch_copy(space, tid, first, last);
+		for (size_t i = first; space->no_vm_readv && i < last; i++) {
+			struct sw_capture_part *p = &space->parts[i];
+			p->bytes = read_slow(space->stop, p->avma, p->to, p->bytes);
 		}
-		room->n_copied = first = last;
+		space->n_copied = first = last;
 	}
 }
 
 /* What could be read of local, at most; when the system call is refused that is remembered. */
-static size_t read_fast(struct sw_capture_room *room, const struct iovec *local,
+static size_t read_fast(struct sw_capture_space *space, const struct iovec *local,
 			const struct iovec *remote, size_t n)
 {
-	if (room->no_vm_readv)
+	if (space->no_vm_readv)
 		return 0;
-	ssize_t got = process_vm_readv(held_tid(room), local, n, remote, n, 0);
-	room->no_vm_readv = got < 0 && (errno == ENOSYS || errno == EPERM);
+	ssize_t got = process_vm_readv(held_tid(space), local, n, remote, n, 0);
+	space->no_vm_readv = got < 0 && (errno == ENOSYS || errno == EPERM);
 	return got > 0 ? (size_t) got : 0;
 }
 
 /* Reads up to SW_CAPTURE_READS; how many were whole, before the first one that was not. */
-static size_t reads_try(struct sw_capture_room *room, const struct sw_capture_read *reads, size_t n)
+static size_t reads_try(struct sw_capture_space *space, const struct sw_capture_read *reads,
+			size_t n)
 {
 	struct iovec local[SW_CAPTURE_READS], remote[SW_CAPTURE_READS];
 	for (size_t i = 0; i < n; i++) {
 		local[i] = (struct iovec){reads[i].buffer, reads[i].bytes};
 		remote[i] = (struct iovec){(void *) (uintptr_t) reads[i].avma, reads[i].bytes};
 	}
-	size_t got = read_fast(room, local, remote, n), whole = 0;
+	size_t got = read_fast(space, local, remote, n), whole = 0;
 	while (whole < n && got >= reads[whole].bytes)
 		got -= reads[whole++].bytes;
 	return whole;
 }
 
-static bool will_come(const struct sw_capture_room *room, const struct sw_capture_read *read)
+static bool will_come(const struct sw_capture_space *space, const struct sw_capture_read *read)
 {
-	const struct sw_pages *pages = &room->snap->priv->pages;
+	const struct sw_pages *pages = &space->snap->priv->pages;
 	return !sw_pages_may_stall(pages, read->avma, read->bytes) ||
 	       sw_pages_present(pages, read->avma, read->bytes) == read->bytes;
 }
 
 void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	struct sw_capture_room *room = capture->arg;
+	struct sw_capture_space *space = capture->arg;
 	for (size_t i = 0; i < n;) {
 		size_t batch = 0;
 		while (batch < n - i && batch < SW_CAPTURE_READS &&
-		       will_come(room, &reads[i + batch]))
+		       will_come(space, &reads[i + batch]))
 			batch++;
 		if (batch == 0) {
 			reads[i++].ok = false;
 			continue;
 		}
-		size_t whole = reads_try(room, reads + i, batch);
+		size_t whole = reads_try(space, reads + i, batch);
 		for (size_t end = i + whole; i < end; i++)
 			reads[i].ok = true;
 		/* The first one that is not whole ended the call: the next call begins after it. */
 		if (whole < batch) {
 			struct sw_capture_read *r = &reads[i++];
-			r->ok = room->no_vm_readv &&
-				read_slow(room->stop, r->avma, r->buffer, r->bytes) == r->bytes;
+			r->ok = space->no_vm_readv &&
+				read_slow(space->stop, r->avma, r->buffer, r->bytes) == r->bytes;
 		}
 	}
 }
@@ -155,18 +156,18 @@ void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads,
 bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,
 			   const uint8_t **ret_data)
 {
-	struct sw_capture_room *room = capture->arg;
-	struct sw_snapshot *snap = room->snap;
-	if (bytes > room->size - room->used || snap->n_ranges >= SW_CAPTURE_RANGES) {
-		room->room_short = true;
+	struct sw_capture_space *space = capture->arg;
+	struct sw_snapshot *snap = space->snap;
+	if (bytes > space->size - space->used || snap->n_ranges >= SW_CAPTURE_RANGES) {
+		space->space_short = true;
 		return false;
 	}
-	uint8_t *to = snap->priv->pool + room->used;
+	uint8_t *to = snap->priv->pool + space->used;
 	if (!sw_capture_read(capture, avma, to, bytes))
 		return false;
-	room->used += bytes;
+	space->used += bytes;
 	snap->ranges[snap->n_ranges] = (struct sw_range){avma, bytes, to};
-	atomic_signal_fence(memory_order_release); /* as in piece_add() */
+	atomic_signal_fence(memory_order_release); /* as in part_add() */
 	snap->n_ranges++;
 	*ret_data = to;
 	return true;
@@ -174,9 +175,9 @@ bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t byt
 
 bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
-	const struct sw_capture_room *room = capture->arg;
-	for (size_t i = 0; i < room->n_want; i++) {
-		const struct sw_piece *p = &room->pieces[i];
+	const struct sw_capture_space *space = capture->arg;
+	for (size_t i = 0; i < space->n_want; i++) {
+		const struct sw_capture_part *p = &space->parts[i];
 		if (avma < p->avma || avma - p->avma > p->bytes ||
 		    bytes > p->bytes - (avma - p->avma))
 			continue;

@@ -2,14 +2,14 @@
 #ifndef SW_CAPTURE_COPY_H
 #define SW_CAPTURE_COPY_H
 
-#include "capture/room.h"
+#include "capture/space.h"
 
-/* Cuts room->pieces to what will come: pages that are in memory, where others may never come. Also in
- * the stop, before the pieces get their places. */
-void sw_capture_pieces_trim(struct sw_capture_room *room);
+/* Cuts space->parts to what will come: pages that are in memory, where others may never come. Also in
+ * the stop, before the parts get their places. */
+void sw_capture_parts_trim(struct sw_capture_space *space);
 
-/* Copies room->pieces, which have their places, until the deadline. Also in the stop. */
-void sw_capture_pieces_copy(struct sw_capture_room *room);
+/* Copies space->parts, which have their places, until the deadline. Also in the stop. */
+void sw_capture_parts_copy(struct sw_capture_space *space);
 
 /* Operations of hooks in the window: see unwind/capture.h. */
 bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,

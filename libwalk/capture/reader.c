@@ -6,7 +6,7 @@
  * between any two instructions. tests/held.sh looks at what it calls.
  */
 #include "capture/reader.h"
-#include "capture/room.h"
+#include "capture/space.h"
 #include "capture/stacks.h"
 
 #include <snapwalk/clock.h>
@@ -19,27 +19,27 @@ enum {
 
 static void fill_job(void *arg)
 {
-	struct sw_capture_room *room = arg;
+	struct sw_capture_space *space = arg;
 	const struct sched_param lowest = {.sched_priority = 1};
 	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then it takes longer. */
-	if (room->stop->realtime)
+	if (space->stop->realtime)
 		(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
-	sw_capture_room_fill(room, room->stop);
+	sw_capture_space_fill(space, space->stop);
 }
 
 void sw_capture_reader_fill(void *arg, struct sw_stop *stop)
 {
-	struct sw_capture_room *room = arg;
+	struct sw_capture_space *space = arg;
 	int64_t until_ns = sw_clock_ns();
-	if (room->reader == NULL) {
-		sw_capture_room_fill(room, stop);
+	if (space->reader == NULL) {
+		sw_capture_space_fill(space, stop);
 		return;
 	}
 	if (until_ns < stop->deadline_ns)
 		until_ns = stop->deadline_ns;
 	until_ns += COPY_SLACK_MS * (int64_t) NS_PER_MS;
-	stop->stalled = !sw_expendable_run(room->reader, fill_job, room, until_ns);
-	if (stop->stalled && sw_expendable_has_died(room->reader))
+	stop->stalled = !sw_expendable_run(space->reader, fill_job, space, until_ns);
+	if (stop->stalled && sw_expendable_has_died(space->reader))
 		stop->died = true;
 	else if (stop->stalled)
 		stop->timed_out = true;

@@ -5,9 +5,9 @@
 #include "stop/stop.h"
 
 /*
- * sw_capture_room_fill() by an expendable process (room->reader), as pages of the target may never
- * come: whoever holds it goes on at the deadline. stop->stalled: it had not come to its end; room and
- * pool are its own until sw_pages_reader_drop(). arg is the room, as for sw_stop.stopped.
+ * sw_capture_space_fill() by an expendable process (space->reader), as pages of the target may never
+ * come: whoever holds it goes on at the deadline. stop->stalled: it had not come to its end; space and
+ * pool are its own until sw_pages_reader_drop(). arg is the space, as for sw_stop.stopped.
  */
 void sw_capture_reader_fill(void *arg, struct sw_stop *stop);
 

@@ -4,7 +4,7 @@
  *
  * Runs while the target is STOPPED, in the helper, on its small stack, and may be killed between any
  * two instructions. Nothing here parses, opens, allocates, locks, names or prints; it waits for
- * nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
+ * nothing; every loop is bounded by space that was made before. tests/held.sh looks at what it calls.
  */
 #include "arch/arch.h"
 #include "arch/user_regs.h"
@@ -14,26 +14,26 @@
 #include "waits/range.h"
 
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
-static void piece_add(struct sw_capture_room *room, uint64_t begin, uint64_t end, int32_t thread,
-		      int32_t owner)
+static void part_add(struct sw_capture_space *space, uint64_t begin, uint64_t end, int32_t thread,
+		     int32_t owner)
 {
-	if (begin >= end || room->n_pieces == room->pieces_max)
+	if (begin >= end || space->n_parts == space->parts_max)
 		return;
 	uint64_t bytes = end - begin;
-	bool cut = bytes > room->stack_bytes;
+	bool cut = bytes > space->stack_bytes;
 	if (cut) {
 		if (thread < 0)
-			begin = end - room->stack_bytes;
-		bytes = room->stack_bytes;
+			begin = end - space->stack_bytes;
+		bytes = space->stack_bytes;
 	}
-	room->pieces[room->n_pieces] = (struct sw_piece){.avma = begin,
-							 .bytes = (size_t) bytes,
-							 .thread = thread,
-							 .owner = owner,
-							 .cut = cut};
+	space->parts[space->n_parts] = (struct sw_capture_part){.avma = begin,
+								.bytes = (size_t) bytes,
+								.thread = thread,
+								.owner = owner,
+								.cut = cut};
 	/* Killed between two instructions we leave no half of it. */
 	atomic_signal_fence(memory_order_release);
-	room->n_pieces++;
+	space->n_parts++;
 }
 
 /* Where the used part of a mapping ends. Thread stacks have the thread's control block at their
@@ -47,72 +47,72 @@ static uint64_t stack_top(const struct sw_map *map, uint64_t fs_base)
 
 /* A stack in no mapping that we know: the thread or its stack is newer than our maps, or the main
  * stack has grown down. */
-static void unknown_stack_add(struct sw_capture_room *room, uint64_t begin, uint64_t sp, size_t i)
+static void unknown_stack_add(struct sw_capture_space *space, uint64_t begin, uint64_t sp, size_t i)
 {
-	const struct sw_map *main_stack = room->main_stack;
+	const struct sw_map *main_stack = space->main_stack;
 	uint64_t end;
 	if (__builtin_add_overflow(sp, SW_CAPTURE_UNKNOWN_BYTES, &end))
 		return;
 	if (main_stack != NULL && sp < main_stack->start_avma && end > main_stack->start_avma)
 		end = main_stack->end_avma;
-	piece_add(room, begin & -(uint64_t) SW_CAPTURE_PAGE, end, (int32_t) i, (int32_t) i);
+	part_add(space, begin & -(uint64_t) SW_CAPTURE_PAGE, end, (int32_t) i, (int32_t) i);
 }
 
-static void stack_add(struct sw_capture_room *room, size_t i)
+static void stack_add(struct sw_capture_space *space, size_t i)
 {
-	struct sw_thread *t = &room->snap->threads[i];
+	struct sw_thread *t = &space->snap->threads[i];
 	uint64_t sp = t->regs.sp_avma;
 	uint64_t begin = sp < SW_ARCH_RED_ZONE ? 0 : sp - SW_ARCH_RED_ZONE;
-	const struct sw_map *map = sw_snapshot_map(room->snap, sp);
+	const struct sw_map *map = sw_snapshot_map(space->snap, sp);
 	if (map == NULL) {
-		unknown_stack_add(room, begin, sp, i);
+		unknown_stack_add(space, begin, sp, i);
 	} else {
 		t->stack_end_avma = map->end_avma;
 		if (begin < map->start_avma)
 			begin = map->start_avma;
 		uint64_t top = t->fs_base > sp ? stack_top(map, t->fs_base) : map->end_avma;
-		piece_add(room, begin, top, (int32_t) i, (int32_t) i);
+		part_add(space, begin, top, (int32_t) i, (int32_t) i);
 	}
 	/* On an alternate signal stack, or on a coroutine's: the frames below those of the handler
 	 * are on the thread's own stack. */
-	const struct sw_map *own = t->tid == room->snap->process.pid
-					   ? room->main_stack
-					   : sw_snapshot_map(room->snap, t->fs_base);
+	const struct sw_map *own = t->tid == space->snap->process.pid
+					   ? space->main_stack
+					   : sw_snapshot_map(space->snap, t->fs_base);
 	if (own != NULL && own != map && (own->prot & SW_MAP_WRITE))
-		piece_add(room, own->start_avma, stack_top(own, t->fs_base), -1, (int32_t) i);
+		part_add(space, own->start_avma, stack_top(own, t->fs_base), -1, (int32_t) i);
 }
 
 bool sw_capture_stack_add(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)
 {
-	struct sw_capture_room *room = capture->arg;
+	struct sw_capture_space *space = capture->arg;
 	uint64_t begin = sp_avma < SW_ARCH_RED_ZONE ? 0 : sp_avma - SW_ARCH_RED_ZONE;
-	const struct sw_map *map = sw_snapshot_map(room->snap, sp_avma);
+	const struct sw_map *map = sw_snapshot_map(space->snap, sp_avma);
 	if (map != NULL && begin < map->start_avma)
 		begin = map->start_avma;
 	if (begin >= end_avma)
 		return false;
-	if (room->n_pieces >= room->stacks_max || room->n_pieces == room->pieces_max) {
-		room->room_short = true;
+	if (space->n_parts >= space->stacks_max || space->n_parts == space->parts_max) {
+		space->space_short = true;
 		return false;
 	}
-	if (end_avma - begin > room->stack_bytes)
-		end_avma = begin + room->stack_bytes;
-	piece_add(room, begin, end_avma, -1, -1);
+	if (end_avma - begin > space->stack_bytes)
+		end_avma = begin + space->stack_bytes;
+	part_add(space, begin, end_avma, -1, -1);
 	return true;
 }
 
 void sw_capture_stack_bound(struct sw_capture *capture, size_t thread, uint64_t end_avma)
 {
-	struct sw_capture_room *room = capture->arg;
-	struct sw_thread *t = &room->snap->threads[thread];
-	size_t at = room->asked;
-	/* Pieces are in the order of threads: a hook that goes through these goes on here. */
-	for (size_t n = 0; n < room->n_found && room->pieces[at].thread != (int32_t) thread; n++)
-		at = at + 1 < room->n_found ? at + 1 : 0;
-	struct sw_piece *p = &room->pieces[at];
-	if (room->n_found == 0 || p->thread != (int32_t) thread || end_avma <= p->avma)
+	struct sw_capture_space *space = capture->arg;
+	struct sw_thread *t = &space->snap->threads[thread];
+	size_t at = space->asked;
+	/* Parts are in the order of threads: a hook that goes through these goes on here. */
+	for (size_t n = 0; n < space->n_found && space->parts[at].thread != (int32_t) thread; n++)
+		at = at + 1 < space->n_found ? at + 1 : 0;
+	struct sw_capture_part *p = &space->parts[at];
+	if (space->n_found == 0 || p->thread != (int32_t) thread || end_avma <= p->avma)
 		return;
-	room->asked = at;
+	space->asked = at;
 	if (end_avma < t->stack_end_avma)
 		t->stack_end_avma = end_avma;
 	if (end_avma - p->avma <= p->bytes) {
@@ -120,17 +120,17 @@ void sw_capture_stack_bound(struct sw_capture *capture, size_t thread, uint64_t 
 		p->cut = false;
 	}
 	/* What stack_add() took for the thread's own stack. */
-	if (at + 1 < room->n_found && p[1].thread < 0)
+	if (at + 1 < space->n_found && p[1].thread < 0)
 		p[1].bytes = 0;
 }
 
 /* Threads that nobody asked for run on, too. */
 bool sw_capture_all_held(struct sw_capture *capture)
 {
-	const struct sw_capture_room *room = capture->arg;
-	const struct sw_stop *stop = room->stop;
-	if (room->seems_whole != NULL)
-		return *room->seems_whole;
+	const struct sw_capture_space *space = capture->arg;
+	const struct sw_stop *stop = space->stop;
+	if (space->seems_whole != NULL)
+		return *space->seems_whole;
 	if (!stop->new_threads)
 		return false;
 	for (size_t i = 0; i < stop->n; i++)
@@ -139,109 +139,127 @@ bool sw_capture_all_held(struct sw_capture *capture)
 	return true;
 }
 
-/* Gives each piece its place in the pool. When all together do not fit, each gets an equal part
+/* Gives each part its place in the pool. When all together do not fit, each gets an equal part
  * first, and small ones leave more to the others. */
-static void pieces_place(struct sw_capture_room *room)
+static void parts_place(struct sw_capture_space *space)
 {
-	size_t room_bytes = room->size - room->kept, total = 0;
-	if (room_bytes > room->total_bytes)
-		room_bytes = room->total_bytes;
-	room_bytes = room_bytes > room->used ? room_bytes - room->used : 0;
-	for (size_t i = room->first; i < room->n_pieces; i++)
-		total += room->pieces[i].bytes;
-	size_t share = total <= room_bytes ? SIZE_MAX : room_bytes / (room->n_pieces - room->first);
-	for (size_t i = room->first; i < room->n_pieces; i++) {
-		struct sw_piece *p = &room->pieces[i];
+	size_t space_bytes = space->size - space->kept, total = 0;
+	if (space_bytes > space->total_bytes)
+		space_bytes = space->total_bytes;
+	space_bytes = space_bytes > space->used ? space_bytes - space->used : 0;
+	for (size_t i = space->first; i < space->n_parts; i++)
+		total += space->parts[i].bytes;
+	size_t share =
+		total <= space_bytes ? SIZE_MAX : space_bytes / (space->n_parts - space->first);
+	for (size_t i = space->first; i < space->n_parts; i++) {
+		struct sw_capture_part *p = &space->parts[i];
 		if (p->bytes > share) {
 			p->bytes = share;
 			p->cut = true;
 		}
-		p->to = room->snap->priv->pool + room->used;
-		room->used += p->bytes;
+		p->to = space->snap->priv->pool + space->used;
+		space->used += p->bytes;
 	}
 }
 
-bool sw_capture_room_hooks_used(const struct sw_capture_room *room)
+static bool all_are_read(const struct sw_capture_space *space)
 {
-	return room->n_want > 0 || room->snap->n_ranges > 0 || room->n_hooked > 0;
+	for (size_t i = 0; i < space->stop->n; i++)
+		if (space->stop->tracees[i].reason == 0 && !space->chosen[i])
+			return false;
+	return true;
+}
+
+static bool hooks_found_something(const struct sw_capture_space *space)
+{
+	for (size_t i = 0; i < space->n_hooks; i++)
+		if (*space->hooks[i].found != NULL)
+			return true;
+	return false;
+}
+
+bool sw_capture_space_hooks_matter(const struct sw_capture_space *space)
+{
+	return space->n_want > 0 || space->snap->n_ranges > 0 || space->n_hooked > 0 ||
+	       (!all_are_read(space) && hooks_found_something(space));
 }
 
 /* A window with all threads begins anew; one with those that are left goes on behind the others. */
-static void window_begin(struct sw_capture_room *room)
+static void window_begin(struct sw_capture_space *space)
 {
-	if (room->only_rest) {
-		room->first = room->n_pieces;
+	if (space->only_rest) {
+		space->first = space->n_parts;
 	} else {
-		room->n_pieces = room->n_want;
-		for (size_t i = 0; i < room->n_want; i++)
-			room->pieces[i].bytes = room->pieces[i].wanted_bytes;
-		room->first = room->used = 0;
-		room->snap->n_ranges = 0;
-		room->hooks_done = 0;
+		space->n_parts = space->n_want;
+		for (size_t i = 0; i < space->n_want; i++)
+			space->parts[i].bytes = space->parts[i].wanted_bytes;
+		space->first = space->used = 0;
+		space->snap->n_ranges = 0;
+		space->hooks_done = 0;
 	}
-	room->first_used = room->used;
-	room->n_copied = room->first;
+	space->first_used = space->used;
+	space->n_copied = space->first;
 }
 
-static void hooks_stacks(struct sw_capture_room *room)
+static void hooks_stacks(struct sw_capture_space *space)
 {
-	for (size_t i = 0; i < room->n_hooks; i++) {
-		struct sw_capture capture = room->capture;
-		capture.found = room->hooks[i].found;
-		if (room->hooks[i].stacks != NULL && room->hooks[i].stacks(&capture) < 0)
-			room->room_short = true;
+	for (size_t i = 0; i < space->n_hooks; i++) {
+		struct sw_capture capture = space->capture;
+		capture.found = space->hooks[i].found;
+		if (space->hooks[i].stacks != NULL && space->hooks[i].stacks(&capture) < 0)
+			space->space_short = true;
 	}
 }
 
-static void hooks_in_window(struct sw_capture_room *room)
+static void hooks_in_window(struct sw_capture_space *space)
 {
-	for (size_t i = 0; i < room->n_hooks; i++) {
-		struct sw_capture capture = room->capture;
-		capture.found = room->hooks[i].found;
-		if (room->hooks[i].in_window != NULL && room->hooks[i].in_window(&capture) < 0)
-			room->room_short = true;
-		room->hooks_done = i + 1;
+	for (size_t i = 0; i < space->n_hooks; i++) {
+		struct sw_capture capture = space->capture;
+		capture.found = space->hooks[i].found;
+		if (space->hooks[i].in_window != NULL && space->hooks[i].in_window(&capture) < 0)
+			space->space_short = true;
+		space->hooks_done = i + 1;
 	}
 }
 
 /* The locks for which the threads wait whose registers came in this window. Behind all stacks, which
  * hooks look for in the order of threads. */
-static void waits_add(struct sw_capture_room *room)
+static void waits_add(struct sw_capture_space *space)
 {
 	uint64_t begin_avma;
 	size_t bytes;
-	size_t n_stacks = room->n_found;
-	for (size_t k = room->first; k < n_stacks && room->n_pieces < room->pieces_max; k++) {
-		int32_t i = room->pieces[k].thread;
-		if (i < 0 || !sw_futex_range(&room->snap->threads[i], &begin_avma, &bytes))
+	size_t n_stacks = space->n_found;
+	for (size_t k = space->first; k < n_stacks && space->n_parts < space->parts_max; k++) {
+		int32_t i = space->parts[k].thread;
+		if (i < 0 || !sw_futex_range(&space->snap->threads[i], &begin_avma, &bytes))
 			continue;
-		piece_add(room, begin_avma, begin_avma + bytes, -1, i);
-		room->pieces[room->n_pieces - 1].wait = true;
+		part_add(space, begin_avma, begin_avma + bytes, -1, i);
+		space->parts[space->n_parts - 1].wait = true;
 	}
 }
 
-void sw_capture_room_fill(void *arg, struct sw_stop *stop)
+void sw_capture_space_fill(void *arg, struct sw_stop *stop)
 {
-	struct sw_capture_room *room = arg;
-	struct sw_snapshot *snap = room->snap;
-	window_begin(room);
+	struct sw_capture_space *space = arg;
+	struct sw_snapshot *snap = space->snap;
+	window_begin(space);
 	snap->n_threads = stop->n;
 	for (size_t i = 0; i < stop->n; i++) {
 		snap->threads[i].tid = stop->tracees[i].tid;
-		if (!stop->tracees[i].has_regs || (room->chosen != NULL && !room->chosen[i]))
+		if (!stop->tracees[i].has_regs || (space->chosen != NULL && !space->chosen[i]))
 			continue;
 		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
-		stack_add(room, i);
+		stack_add(space, i);
 	}
-	room->stacks_max = room->n_pieces + SW_CAPTURE_STACKS * stop->n;
-	room->n_found = room->n_pieces;
-	if (!room->only_rest)
-		hooks_stacks(room);
-	room->n_hooked = room->n_pieces - room->n_found;
-	waits_add(room);
-	sw_capture_pieces_trim(room); /* the locks, too: they may lie in pages that do not come */
-	pieces_place(room);
-	sw_capture_pieces_copy(room);
-	if (!room->only_rest)
-		hooks_in_window(room);
+	space->stacks_max = space->n_parts + SW_CAPTURE_STACKS * stop->n;
+	space->n_found = space->n_parts;
+	if (!space->only_rest)
+		hooks_stacks(space);
+	space->n_hooked = space->n_parts - space->n_found;
+	waits_add(space);
+	sw_capture_parts_trim(space); /* the locks, too: they may lie in pages that do not come */
+	parts_place(space);
+	sw_capture_parts_copy(space);
+	if (!space->only_rest)
+		hooks_in_window(space);
 }

@@ -2,7 +2,7 @@
 #ifndef SW_SNAPSHOT_TAKE_H
 #define SW_SNAPSHOT_TAKE_H
 
-#include "capture/room.h"
+#include "capture/space.h"
 #include "process/proc.h"
 #include "process/target.h"
 
@@ -19,7 +19,7 @@ struct sw_take {
 	struct sw_snapshot_options options; /* defaults filled in */
 	struct sw_snapshot *snap;           /* owned until it is handed over */
 	struct sw_stop stop;                /* its arrays are the snapshot's arena's */
-	struct sw_capture_room *room;       /* the snapshot's arena's */
+	struct sw_capture_space *space;     /* the snapshot's arena's */
 	int live_fd;                        /* owned: sw_target_live_fd() */
 	int link_fd;                        /* owned: the task iterator; -EBADF: not used */
 	struct sw_window *window;           /* the snapshot's arena's; NULL: all are stopped */

@@ -143,7 +143,7 @@ static void describe_all(struct crew *crew)
 static void *help(void *arg)
 {
 	struct crew *crew = arg;
-	sw_capture_room_warm(crew->take->room, crew->n);
+	sw_capture_space_warm(crew->take->space, crew->n);
 	describe_all(crew);
 	return NULL;
 }
@@ -197,8 +197,8 @@ int sw_take_threads_and_maps(struct sw_take *take)
 	struct crew crew = {.take = take};
 	int r = arrays_create(take, &crew.n);
 	if (r == 0)
-		r = sw_capture_room_create(take->snap, s, &take->options, crew.n, &take->room,
-					   take->err);
+		r = sw_capture_space_create(take->snap, s, &take->options, crew.n, &take->space,
+					    take->err);
 	if (r == 0 && take->link_fd >= 0)
 		r = sw_take_first_pass(take, &crew.n);
 	if (r == 0 && take->window == NULL)
@@ -213,7 +213,7 @@ int sw_take_threads_and_maps(struct sw_take *take)
 	crew_start(&crew);
 	r = sw_take_maps(take);
 	if (!crew.helped)
-		sw_capture_room_warm(take->room, crew.n);
+		sw_capture_space_warm(take->space, crew.n);
 	describe_all(&crew);
 	if (crew.helped)
 		(void) pthread_join(crew.helper, NULL); /* ours and not yet joined: cannot fail */

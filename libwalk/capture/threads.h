@@ -8,7 +8,7 @@
 bool sw_take_describe(const struct sw_take *take, struct sw_thread *t,
 		      struct sw_proc_stat *ret_stat);
 
-/* Part of sw_take_before(): lists and describes threads, sets the room aside, reads maps. */
+/* Part of sw_take_before(): lists and describes threads, sets the space aside, reads maps. */
 int sw_take_threads_and_maps(struct sw_take *take);
 
 #endif

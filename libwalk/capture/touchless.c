@@ -90,7 +90,7 @@ static int pass_once(struct sw_take *take, struct sw_window *w, struct sw_error 
 
 /* How much of a thread's stack will be copied; see stack_add() in capture/stacks.c. No maps are known
  * yet: the thread's control block is at the top of its stack, or it is another one. */
-static size_t stack_likely(const struct sw_capture_room *room,
+static size_t stack_likely(const struct sw_capture_space *space,
 			   const struct sw_iterate_record *record)
 {
 	struct user_regs_struct regs;
@@ -98,7 +98,7 @@ static size_t stack_likely(const struct sw_capture_room *room,
 		return SW_CAPTURE_PREFAULT_BYTES;
 	sw_iterate_registers(record, &regs);
 	uint64_t end = sw_capture_page_up(regs.fs_base);
-	if (regs.fs_base <= regs.rsp || end - regs.rsp > room->stack_bytes)
+	if (regs.fs_base <= regs.rsp || end - regs.rsp > space->stack_bytes)
 		return SW_CAPTURE_PREFAULT_BYTES;
 	return (size_t) (end - regs.rsp) + SW_ARCH_RED_ZONE;
 }
@@ -109,7 +109,7 @@ int sw_take_first_pass(struct sw_take *take, size_t *ret_n)
 	struct sw_stop *s = &take->stop;
 	struct sw_window *w;
 	struct sw_error why = {0};
-	int r = sw_window_create(snap, take->room, s, &w, take->err);
+	int r = sw_window_create(snap, take->space, s, &w, take->err);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < FIRST_PASSES_MAX; i++) {
@@ -126,7 +126,7 @@ int sw_take_first_pass(struct sw_take *take, size_t *ret_n)
 		s->tids[i] = snap->threads[i].tid = (pid_t) record->tid;
 		w->threads[i].start_ns = record->start_ns;
 		sw_window_describe(&snap->threads[i], record);
-		take->room->likely += stack_likely(take->room, record);
+		take->space->likely += stack_likely(take->space, record);
 	}
 	if (*ret_n == 0)
 		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
@@ -293,10 +293,10 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	int r = w->with_passes ? iterators_open(take, take->err) : 0;
 	if (r == 0)
 		r = n_stop == 0 ? touchless(take) : stop_some(take, next == SW_NEXT_WHOLE_STOP);
-	/* Nobody else writes to the room from here on. */
+	/* Nobody else writes to the space from here on. */
 	if (s->stalled) {
 		sw_pages_reader_drop(&take->snap->priv->pages);
-		take->room->reader = NULL;
+		take->space->reader = NULL;
 	}
 	sw_window_settle(w);
 	iterators_close(w);
@@ -333,7 +333,7 @@ static void pause_between(size_t tries)
 
 static void round_note(struct sw_round *round, const struct sw_window *w, enum sw_next next)
 {
-	round->hooks = w->hooks_used || w->hooks_unknown;
+	round->hooks = w->hooks_matter;
 	if (w->whole)
 		round->quiescent = w->quiescent;
 	round->n_whole += w->whole;

@@ -16,10 +16,10 @@
 int sw_take_link(struct sw_take *take);
 
 /* Before the window: lists and describes the threads by a first pass; take->window is set when that is
- * possible, else as in sw_take_link(). After arrays and room were made. *ret_n: how many. */
+ * possible, else as in sw_take_link(). After arrays and space were made. *ret_n: how many. */
 int sw_take_first_pass(struct sw_take *take, size_t *ret_n);
 
-/* The windows; stop and room are filled as by sw_stop_run(). */
+/* The windows; stop and space are filled as by sw_stop_run(). */
 int sw_take_windows(struct sw_take *take);
 
 #endif

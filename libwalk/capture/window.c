@@ -4,7 +4,7 @@
  *
  * May run while threads of the target are STOPPED, in the helper, on its small stack, and may be killed
  * between any two instructions. Nothing here parses, opens, allocates, locks, names or prints; it waits
- * for nothing; every loop is bounded by room that was made before. tests/held.sh looks at what it calls.
+ * for nothing; every loop is bounded by space that was made before. tests/held.sh looks at what it calls.
  */
 #include "capture/window.h"
 #include "capture/decide.h"
@@ -44,8 +44,8 @@ static size_t thread_add(struct sw_window *w, const struct sw_iterate_record *re
 	s->tracees[s->n] = (struct sw_tracee){.tid = (pid_t) record->tid,
 					      .phase = SW_TRACEE_LOST,
 					      .uninterruptible = sw_iterate_state(record) == 'D'};
-	w->room->snap->threads[s->n].tid = (pid_t) record->tid;
-	sw_window_describe(&w->room->snap->threads[s->n], record);
+	w->space->snap->threads[s->n].tid = (pid_t) record->tid;
+	sw_window_describe(&w->space->snap->threads[s->n], record);
 	/* Killed between two instructions we leave no half of it. */
 	atomic_signal_fence(memory_order_release);
 	return s->n++;
@@ -123,9 +123,9 @@ static void thread_choose(struct sw_window *w, size_t i)
 {
 	struct sw_window_thread *t = &w->threads[i];
 	struct sw_tracee *tracee = &w->stop->tracees[i];
-	w->room->chosen[i] = false;
+	w->space->chosen[i] = false;
 	if (tracee->phase == SW_TRACEE_STOPPED && tracee->has_regs) {
-		w->room->chosen[i] = t->by_ptrace = true;
+		w->space->chosen[i] = t->by_ptrace = true;
 		return;
 	}
 	if (t->taken || (tracee->phase == SW_TRACEE_LOST && tracee->reason == SW_E_SKIPPED))
@@ -143,7 +143,7 @@ static void thread_choose(struct sw_window *w, size_t i)
 	int reason = 0;
 	if (sw_take_how(record, &reason) == SW_TAKE_READ) {
 		sw_iterate_registers(record, &tracee->regs);
-		tracee->has_regs = w->room->chosen[i] = true;
+		tracee->has_regs = w->space->chosen[i] = true;
 		t->by_ptrace = false;
 	}
 	/* What ptrace said of it does not count where the iterator knows. */
@@ -156,13 +156,13 @@ static void carrier_choose(struct sw_window *w)
 	const struct sw_stop *s = w->stop;
 	w->carrier = SIZE_MAX;
 	for (size_t i = 0; i < s->n; i++) {
-		bool held = w->room->chosen[i] && w->threads[i].by_ptrace;
-		if (w->room->chosen[i] && (held || w->carrier == SIZE_MAX))
+		bool held = w->space->chosen[i] && w->threads[i].by_ptrace;
+		if (w->space->chosen[i] && (held || w->carrier == SIZE_MAX))
 			w->carrier = i;
 		if (held)
 			break;
 	}
-	w->room->carrier = w->carrier != SIZE_MAX ? s->tracees[w->carrier].tid : 0;
+	w->space->carrier = w->carrier != SIZE_MAX ? s->tracees[w->carrier].tid : 0;
 }
 
 /* Whether that thread was there, in the same program, from pass to pass. It may have run. */
@@ -191,12 +191,12 @@ static bool is_proven(const struct sw_window *w, const struct sw_window_thread *
 }
 
 /* What was copied for a thread that ran is not what its registers say. */
-static void pieces_drop(struct sw_window *w)
+static void parts_drop(struct sw_window *w)
 {
-	struct sw_capture_room *room = w->room;
+	struct sw_capture_space *space = w->space;
 	bool any = false;
-	for (size_t k = room->first; k < room->n_pieces; k++) {
-		struct sw_piece *p = &room->pieces[k];
+	for (size_t k = space->first; k < space->n_parts; k++) {
+		struct sw_capture_part *p = &space->parts[k];
 		if (p->owner >= 0 && !w->threads[p->owner].taken) {
 			p->bytes = 0;
 			p->thread = -1;
@@ -206,9 +206,9 @@ static void pieces_drop(struct sw_window *w)
 		}
 	}
 	if (!any && !w->whole) {
-		room->used = room->first_used;
-		room->n_pieces = room->first;
-		room->n_copied = room->first;
+		space->used = space->first_used;
+		space->n_parts = space->first;
+		space->n_copied = space->first;
 	}
 }
 
@@ -230,12 +230,12 @@ static void judge(struct sw_window *w)
 	bool carried = !w->with_passes || carrier_lasts(w);
 	for (size_t i = 0; i < s->n; i++) {
 		struct sw_window_thread *t = &w->threads[i];
-		if (!w->room->chosen[i])
+		if (!w->space->chosen[i])
 			continue;
 		t->taken = carried && is_proven(w, t);
 		s->tracees[i].has_regs = t->taken;
 	}
-	pieces_drop(w);
+	parts_drop(w);
 	rest_count(w);
 	w->quiescent =
 		carried && w->seems_whole &&
@@ -263,15 +263,12 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 	w->chosen = true;
 	w->n_waiting = w->with_passes ? waiting_count(w) : 0;
 	w->seems_whole = w->with_passes && !w->doubtful && nobody_runs(w);
-	w->room->only_rest = !w->whole;
-	sw_capture_reader_fill(w->room, stop);
+	w->space->only_rest = !w->whole;
+	sw_capture_reader_fill(w->space, stop);
 	if (stop->stalled) /* the reader may still go on: sw_window_settle() */
 		return;
-	if (w->whole) {
-		w->hooks_used |= sw_capture_room_hooks_used(w->room);
-		/* There was no thread to read memory through. */
-		w->hooks_unknown = w->carrier == SIZE_MAX && w->room->n_hooks > 0;
-	}
+	if (w->whole)
+		w->hooks_matter = sw_capture_space_hooks_matter(w->space);
 	if (w->with_passes && !pass_read(w, 1)) {
 		w->failed = true;
 		return;
@@ -291,13 +288,13 @@ void sw_window_settle(struct sw_window *w)
 		judge(w);
 	}
 	for (size_t i = 0; !w->judged && i < s->n; i++) {
-		if (!w->room->chosen[i] && !w->whole)
+		if (!w->space->chosen[i] && !w->whole)
 			continue;
 		w->threads[i].taken = s->tracees[i].has_regs = false;
-		w->room->chosen[i] = false;
+		w->space->chosen[i] = false;
 	}
 	if (!w->judged)
-		pieces_drop(w);
+		parts_drop(w);
 	for (size_t i = 0; i < s->n; i++) {
 		int *reason = &s->tracees[i].reason;
 		if (w->threads[i].taken ||

@@ -2,7 +2,7 @@
 #ifndef SW_CAPTURE_WINDOW_H
 #define SW_CAPTURE_WINDOW_H
 
-#include "capture/room.h"
+#include "capture/space.h"
 #include "iterate/read.h"
 
 /*
@@ -21,7 +21,7 @@ struct sw_window_thread {
 };
 
 struct sw_window {
-	struct sw_capture_room *room;         /* borrowed */
+	struct sw_capture_space *space;       /* borrowed */
 	struct sw_stop *stop;                 /* borrowed */
 	struct sw_window_thread *threads;     /* the snapshot's arena's: stop->capacity */
 	struct sw_iterate_record *records[2]; /* likewise, of the two passes */
@@ -40,8 +40,7 @@ struct sw_window {
 	size_t carrier;   /* the thread through which memory is read; SIZE_MAX: none */
 	bool seems_whole; /* after the first pass: nobody runs */
 	bool quiescent;
-	bool hooks_used;    /* something was copied for hooks */
-	bool hooks_unknown; /* they could copy nothing, as no thread could be read */
+	bool hooks_matter; /* what hooks copied, or could not, must be of one instant */
 	size_t n_rest, n_rest_running, n_waiting;
 };
 

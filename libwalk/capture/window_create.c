@@ -4,7 +4,7 @@
 #include "errors.h"
 #include "snapshot/snapshot.h"
 
-int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
+int sw_window_create(struct sw_snapshot *snap, struct sw_capture_space *space, struct sw_stop *stop,
 		     struct sw_window **ret, struct sw_error *err)
 {
 	struct sw_arena *arena = &snap->priv->arena;
@@ -12,16 +12,16 @@ int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, str
 	size_t n = stop->capacity;
 	if (w == NULL)
 		return sw_fail_nomem(err);
-	w->room = room;
+	w->space = space;
 	w->stop = stop;
 	w->pass_fds[0] = w->pass_fds[1] = -EBADF;
 	w->threads = sw_arena_calloc(arena, n, sizeof(*w->threads));
 	w->records[0] = sw_arena_alloc(arena, n * sizeof(*w->records[0]));
 	w->records[1] = sw_arena_alloc(arena, n * sizeof(*w->records[1]));
-	room->chosen = sw_arena_calloc(arena, n, sizeof(*room->chosen));
-	room->seems_whole = &w->seems_whole;
+	space->chosen = sw_arena_calloc(arena, n, sizeof(*space->chosen));
+	space->seems_whole = &w->seems_whole;
 	if (w->threads == NULL || w->records[0] == NULL || w->records[1] == NULL ||
-	    room->chosen == NULL)
+	    space->chosen == NULL)
 		return sw_fail_nomem(err);
 	*ret = w;
 	return 0;

@@ -4,8 +4,8 @@
 
 #include "capture/window.h"
 
-/* Makes room for the records. */
-int sw_window_create(struct sw_snapshot *snap, struct sw_capture_room *room, struct sw_stop *stop,
+/* Makes space for the records. */
+int sw_window_create(struct sw_snapshot *snap, struct sw_capture_space *space, struct sw_stop *stop,
 		     struct sw_window **ret, struct sw_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 /*
  * Entries (CIE, FDE) of .eh_frame and .debug_frame, read by ourselves: for the bounds of functions,
  * and to look at their instructions before libdw executes them. libdw (elfutils 0.188, cfi.c) makes
- * room for every register number up to 2^27 that an instruction names, and copies all of it for each
+ * space for every register number up to 2^27 that an instruction names, and copies all of it for each
  * DW_CFA_remember_state: a few hostile bytes cost gigabytes.
  * Sources: LSB 5.0 core, §10.6.1 (.eh_frame) and §10.6.2 (.eh_frame_hdr); DWARF 5, §6.4.1, §7.6,
  * §7.24.

@@ -50,7 +50,7 @@ bool sw_elf_init(struct sw_elf *elf, struct sw_bytes image);
 /* The same for core files, which have a segment for each mapping: no limit but the file's size. */
 bool sw_elf_init_core(struct sw_elf *elf, struct sw_bytes image);
 bool sw_elf_header_fits(const Elf64_Ehdr *header);
-/* The header by itself, of an image that cannot be had in one piece. */
+/* The header by itself, of an image that cannot be had in one part. */
 bool sw_elf_header(struct sw_memory memory, uint64_t base, Elf64_Ehdr *ret);
 
 bool sw_elf_section(const struct sw_elf *elf, uint32_t index, struct sw_elf_section *ret);
@@ -64,7 +64,7 @@ bool sw_elf_section_bytes(const struct sw_elf *elf, const struct sw_elf_section 
 bool sw_elf_segment(const struct sw_elf *elf, uint32_t index, struct sw_elf_segment *ret);
 /* The first of that type. */
 bool sw_elf_segment_typed(const struct sw_elf *elf, uint32_t type, struct sw_elf_segment *ret);
-/* Those of an image at base that cannot be had in one piece, at most max; how many. */
+/* Those of an image at base that cannot be had in one part, at most max; how many. */
 size_t sw_elf_segments_read(struct sw_memory memory, uint64_t base, struct sw_elf_segment *ret,
 			    size_t max);
 /* The bytes of the file that are loaded at the address, up to the end of their segment. */

@@ -56,7 +56,7 @@ bool sw_pe_image_parse(struct sw_bytes file, struct sw_pe_image *ret);
 /* The section that holds rva, or NULL. */
 const struct sw_pe_section *sw_pe_image_section(const struct sw_pe_image *image, uint32_t rva);
 
-/* Where the file has the length bytes at rva; false when they are not in it, or not in one piece. */
+/* Where the file has the length bytes at rva; false when they are not in it, or not in one part. */
 bool sw_pe_image_file_off(const struct sw_pe_image *image, uint32_t rva, uint32_t length,
 			  uint32_t *ret_off);
 

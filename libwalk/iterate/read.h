@@ -16,7 +16,7 @@
 struct sw_iterate_pass {
 	size_t n; /* records that were filled: oldest thread first, the process's first one (its
 			  tid is the pid) at their head; 0: no such process */
-	bool overflow; /* there are more threads than room; n is the room */
+	bool overflow; /* there are more threads than space; n is the space */
 	bool cut;      /* fewer than the last one counted: the kernel ended the pass early, as the
 			  thread at which it stood ended. Another pass is needed for the others.
 			  Not said of kernel stacks */
@@ -24,7 +24,7 @@ struct sw_iterate_pass {
 
 /**
  * @param fd       From sw_iterate_open() of SW_ITERATE_THREADS, not read from yet.
- * @param records  Room for max, at least 1.
+ * @param records  Space for max, at least 1.
  * @return 0; -SW_E_NOMEM; -SW_E_IO with errno; -SW_E_INVALID: not such a descriptor.
  */
 int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,

@@ -89,7 +89,7 @@ int sw_tasks(struct bpf_iter__task *ctx)
 	if (task == NULL) /* behind the last one */
 		return 0;
 	struct sw_iterate_record r;
-	/* Before the registers, whose room it uses: a program has 512 bytes in all. */
+	/* Before the registers, whose space it uses: a program has 512 bytes in all. */
 	r.wait_key = wait_keys_are_wanted(ctx->meta->seq) ? wait_key(task, r.regs) : 0;
 	proof_read(task, &r);
 	times_read(task, &r);

@@ -6,7 +6,7 @@
 
 /* From hook to hook: what leads to registries, and what each source keeps. */
 struct sw_jit_hooks {
-	struct sw_jit_anchors anchors;
+	struct sw_jit_roots roots;
 	void *sources[SW_JIT_SOURCES_MAX];
 };
 
@@ -15,8 +15,8 @@ static inline struct sw_jit_capture sw_jit_capture_of(struct sw_capture *capture
 {
 	struct sw_jit_hooks *h = *capture->found;
 	return (struct sw_jit_capture){.capture = capture,
-				       .anchors = h->anchors.all + h->anchors.first[i],
-				       .n_anchors = h->anchors.count[i],
+				       .roots = h->roots.all + h->roots.first[i],
+				       .n_roots = h->roots.count[i],
 				       .state = &h->sources[i]};
 }
 

@@ -29,9 +29,9 @@ _Static_assert(SW_ARRAY_SIZE(sw_jit_sources) == SW_ARRAY_SIZE(sw_jit_source_name
 	       "one name for each");
 _Static_assert(SW_ARRAY_SIZE(sw_jit_sources) <= SW_JIT_SOURCES_MAX, "each has its state");
 
-/* Anchors of one source: a file that is mapped thousands of times has as many, and each is followed in
+/* Roots of one source: a file that is mapped thousands of times has as many, and each is followed in
  * the stop. */
-enum { ANCHORS_MAX = 256 };
+enum { ROOTS_MAX = 256 };
 
 static const char slot_key; /* of what is kept with a module */
 
@@ -74,7 +74,7 @@ static const struct sw_jit_module *module_probe(struct sw_module *module)
 }
 
 /* Adds those of one source; counts only while all is NULL. */
-static void anchors_collect(const struct sw_snapshot *snap, size_t source, struct sw_jit_anchors *a)
+static void roots_collect(const struct sw_snapshot *snap, size_t source, struct sw_jit_roots *a)
 {
 	size_t first = a->n;
 	a->first[source] = first;
@@ -86,36 +86,36 @@ static void anchors_collect(const struct sw_snapshot *snap, size_t source, struc
 		for (size_t k = 0; m != NULL && k < m->n; k++) {
 			if (m->found[k].source != source || !sw_place_resolve(place, snap))
 				continue;
-			if (a->n - first == ANCHORS_MAX) {
+			if (a->n - first == ROOTS_MAX) {
 				a->limited = true;
 				break;
 			}
 			if (a->all != NULL)
-				a->all[a->n] = (struct sw_jit_anchor){.avma = m->found[k].svma +
-									      place->bias,
-								      .detail = m->found[k].detail,
-								      .place = place};
+				a->all[a->n] =
+					(struct sw_jit_root){.avma = m->found[k].svma + place->bias,
+							     .detail = m->found[k].detail,
+							     .place = place};
 			a->n++;
 		}
 	}
 	a->count[source] = a->n - first;
 }
 
-static void anchors_walk(const struct sw_snapshot *snap, struct sw_jit_anchors *a)
+static void roots_walk(const struct sw_snapshot *snap, struct sw_jit_roots *a)
 {
 	a->n = 0;
 	for (size_t i = 0; i < sw_n_jit_sources; i++)
-		anchors_collect(snap, i, a);
+		roots_collect(snap, i, a);
 }
 
-int sw_jit_anchors_make(const struct sw_snapshot *snap, struct sw_arena *arena,
-			struct sw_jit_anchors *a)
+int sw_jit_roots_make(const struct sw_snapshot *snap, struct sw_arena *arena,
+		      struct sw_jit_roots *a)
 {
-	*a = (struct sw_jit_anchors){0};
-	anchors_walk(snap, a);
+	*a = (struct sw_jit_roots){0};
+	roots_walk(snap, a);
 	a->all = sw_arena_calloc(arena, a->n + 1, sizeof(*a->all));
 	if (a->all == NULL)
 		return -SW_E_NOMEM;
-	anchors_walk(snap, a);
+	roots_walk(snap, a);
 	return 0;
 }

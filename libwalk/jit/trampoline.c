@@ -30,34 +30,34 @@ enum {
 	PYTHON_BYTES = sizeof(python_code),
 	PYTHON_PUSHED = 4, /* [PUSHED, RET): the frame is there */
 	PYTHON_RET = 10,
-	ANCHOR_BEAM = 1,
+	ROOT_BEAM = 1,
 };
 
 static const char beam_variable[] = "beam_normal_exit";
 
 struct trampolines {
 	struct sw_snapshot_memory memory;
-	const struct sw_jit_anchor *anchors; /* borrowed until detach() */
-	size_t n_anchors;
+	const struct sw_jit_root *roots; /* borrowed until detach() */
+	size_t n_roots;
 };
 
 static void trampoline_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe)
 {
 	struct sw_elf_symbol symbol;
 	if (sw_elf_symbols_find(symbols, beam_variable, &symbol) && symbol.size == sizeof(uint64_t))
-		(void) sw_jit_probe_add(probe, symbol.svma, ANCHOR_BEAM); /* no room: not used */
+		(void) sw_jit_probe_add(probe, symbol.svma, ROOT_BEAM); /* no space: not used */
 }
 
-static int trampoline_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			     size_t n_anchors, void *found, void **ret_state)
+static int trampoline_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+			     size_t n_roots, void *found, void **ret_state)
 {
 	(void) found; /* it has no hooks */
 	struct trampolines *t = calloc(1, sizeof(*t));
 	if (t == NULL)
 		return -SW_E_NOMEM;
 	t->memory.snap = snap;
-	t->anchors = anchors;
-	t->n_anchors = n_anchors;
+	t->roots = roots;
+	t->n_roots = n_roots;
 	*ret_state = t;
 	return 0;
 }
@@ -95,10 +95,10 @@ static bool python_find(struct sw_memory memory, uint64_t avma, struct sw_jit_en
 static bool beam_find(const struct trampolines *t, struct sw_memory memory, uint64_t avma,
 		      struct sw_jit_entry *ret)
 {
-	for (size_t i = 0; i < t->n_anchors; i++) {
+	for (size_t i = 0; i < t->n_roots; i++) {
 		uint64_t exit_avma;
-		if (t->anchors[i].detail != ANCHOR_BEAM ||
-		    !sw_memory_u64(memory, t->anchors[i].avma, &exit_avma) || exit_avma == 0 ||
+		if (t->roots[i].detail != ROOT_BEAM ||
+		    !sw_memory_u64(memory, t->roots[i].avma, &exit_avma) || exit_avma == 0 ||
 		    (avma != exit_avma && avma != exit_avma - 1))
 			continue;
 		*ret = (struct sw_jit_entry){.start_avma = exit_avma - 1,

@@ -21,10 +21,10 @@ static int jit_prepare(struct sw_capture *capture)
 {
 	struct sw_arena *arena = &capture->snap->priv->arena;
 	struct sw_jit_hooks *h = sw_arena_calloc(arena, 1, sizeof(*h));
-	if (h == NULL || sw_jit_anchors_make(capture->snap, arena, &h->anchors) < 0)
+	if (h == NULL || sw_jit_roots_make(capture->snap, arena, &h->roots) < 0)
 		return -SW_E_NOMEM;
 	*capture->found = h;
-	int r = h->anchors.limited ? -SW_E_LIMIT : 0;
+	int r = h->roots.limited ? -SW_E_LIMIT : 0;
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_capture c = sw_jit_capture_of(capture, i);
 		int one = sw_jit_sources[i]->prepare != NULL ? sw_jit_sources[i]->prepare(&c) : 0;
@@ -37,8 +37,8 @@ static int jit_prepare(struct sw_capture *capture)
 
 struct jit_state {
 	const struct sw_snapshot *snap;
-	struct sw_arena arena; /* anchors, rules */
-	struct sw_jit_anchors anchors;
+	struct sw_arena arena; /* roots, rules */
+	struct sw_jit_roots roots;
 	void *sources[SW_JIT_SOURCES_MAX];
 	struct sw_jit_rules rules;
 };
@@ -65,11 +65,11 @@ static int jit_attach(const struct sw_snapshot *snap, void *found, void **ret_st
 		return -SW_E_NOMEM;
 	st->snap = snap;
 	st->rules.arena = &st->arena;
-	int r = sw_jit_anchors_make(snap, &st->arena, &st->anchors);
+	int r = sw_jit_roots_make(snap, &st->arena, &st->roots);
 	for (size_t i = 0; r == 0 && i < sw_n_jit_sources; i++)
 		if (sw_jit_sources[i]->attach != NULL)
-			r = sw_jit_sources[i]->attach(snap, st->anchors.all + st->anchors.first[i],
-						      st->anchors.count[i],
+			r = sw_jit_sources[i]->attach(snap, st->roots.all + st->roots.first[i],
+						      st->roots.count[i],
 						      h != NULL ? h->sources[i] : NULL,
 						      &st->sources[i]);
 	if (r < 0) {

@@ -4,7 +4,7 @@
  * Source: psABI 1.0, §3.2.2 and figure 3.3.
  *
  * rbp is a general register in code that does not use it so, and may then hold anything, also a
- * caller's honest frame pointer. So nothing is believed that is not confirmed: the chain must lie in
+ * caller's correct frame pointer. So nothing is believed that is not confirmed: the chain must lie in
  * the thread's stack and go up, the return address must come after a CALL, and no call that is known
  * to lead into this very function may have left its return address below. Generated code gets more
  * credit, and its frames a mark.
@@ -113,14 +113,14 @@ static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 }
 
 struct fp_state {
-	bool honest; /* generated code keeps frame pointers */
+	bool keeps_fp; /* generated code keeps frame pointers */
 };
 
 /* Whether the frame's own code keeps them, so that its chain leaps over nothing. A native function that
  * leaves rbp alone is not such: then rbp is its caller's, and the caller is what is leapt over. */
 static bool is_honest(const struct fp_state *st, const struct sw_cursor *c)
 {
-	return st != NULL && st->honest &&
+	return st != NULL && st->keeps_fp &&
 	       (is_generated(c->snap, c->lookup_avma) ||
 		(c->place != NULL && sw_known_file_keeps_fp(c->place->module)));
 }
@@ -131,7 +131,7 @@ static int fp_attach(const struct sw_snapshot *snap, void *found, void **ret_sta
 	struct fp_state *st = calloc(1, sizeof(*st));
 	if (st == NULL)
 		return -SW_E_NOMEM;
-	st->honest = sw_known_files_keep_fp(snap);
+	st->keeps_fp = sw_known_files_keep_fp(snap);
 	*ret_state = st;
 	return 0;
 }

@@ -23,7 +23,7 @@
 
 enum {
 	TEB_STACK_BASE = 8,
-	/* Above the first frame of a thread is room for four arguments (Wine 8.0 and 10.0,
+	/* Above the first frame of a thread is space for four arguments (Wine 8.0 and 10.0,
 	 * dlls/ntdll/unix/signal_x86_64.c, call_init_thunk(): rsp = StackBase - 0x28). */
 	STACK_TOP_BYTES = 0x40,
 	ALLOCATION_BYTES = 0x10000,

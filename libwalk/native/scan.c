@@ -32,7 +32,7 @@ struct candidate {
 };
 
 struct scan {
-	/* The nearest one of each kind; [1]: tables lead astray from it. By enum sw_call_site. */
+	/* The nearest one of each kind; [1]: tables point to garbage from it. By enum sw_call_site. */
 	struct candidate best[2][SW_SITE_VERIFIED + 1];
 	struct candidate entries[ENTRIES_MAX]; /* for entry_pick() */
 	size_t n_entries;

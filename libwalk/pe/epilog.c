@@ -128,7 +128,7 @@ static bool epilog_decoded(struct sw_pe_env *env, const struct sw_pe_function *f
 	}
 	for (size_t i = 0; i < n; i++)
 		(void) sw_pe_draft_add(draft, SW_PE_LOAD, sw_pe_dwarf_reg(pops[i]),
-				       i * SW_ARCH_WORD); /* has room: it is empty */
+				       i * SW_ARCH_WORD); /* has space: it is empty */
 	draft->rule.end_off = n * SW_ARCH_WORD;
 	return true;
 }
@@ -154,7 +154,7 @@ struct pops {
 	uint32_t code; /* bytes of instructions so far */
 	bool begun;    /* what lies before the first push was freed before the epilogue */
 	bool done;
-	bool full; /* more pops than a rule has room for */
+	bool full; /* more pops than a rule has space for */
 };
 
 static void pop_code(struct pops *p, const struct sw_pe_code *code, struct sw_pe_draft *draft)

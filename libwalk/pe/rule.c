@@ -71,7 +71,7 @@ static bool undo_save(struct undo *u, const struct sw_pe_code *code)
 	return sw_pe_draft_add(u->draft, SW_PE_LOAD_FRAME, reg, code->value);
 }
 
-/* False: more operations than a rule has room for. */
+/* False: more operations than a rule has space for. */
 static bool undo_code(struct undo *u, const struct sw_pe_code *code)
 {
 	struct sw_pe_rule *rule = &u->draft->rule;
@@ -338,7 +338,7 @@ const struct sw_pe_rule *sw_pe_cache_find(const struct sw_pe_cache *cache, uint3
 		       : NULL;
 }
 
-/* The rule and its operations in one piece. */
+/* The rule and its operations in one part. */
 static void cache_keep(struct sw_pe_cache *cache, uint64_t key, const struct sw_pe_rule *rule)
 {
 	if (cache->by_pc.count >= SW_PE_CACHE_MAX)

@@ -35,7 +35,7 @@ int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path,
 /* The same without a guard: it may wait for ever. root_fd: O_PATH. */
 int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st);
 
-/* Copies a file, in pieces that fit a small stack; *st: its size is what came. May wait for ever. */
+/* Copies a file, in parts that fit a small stack; *st: its size is what came. May wait for ever. */
 bool sw_guarded_copy(int from_fd, int to_fd, struct stat *st);
 
 #endif

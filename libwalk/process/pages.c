@@ -278,9 +278,9 @@ void sw_pages_settle(struct sw_pages *pages)
 	pages->confined = true;
 }
 
-/* All of one piece, which lies in memory that may stall, or none of it. */
-static bool piece_read(struct sw_pages *pages, int mem_fd, const struct sw_pages_slow *slow,
-		       uint8_t *to, size_t bytes, uint64_t avma)
+/* All of one part, which lies in memory that may stall, or none of it. */
+static bool part_read(struct sw_pages *pages, int mem_fd, const struct sw_pages_slow *slow,
+		      uint8_t *to, size_t bytes, uint64_t avma)
 {
 	errno = ETIMEDOUT;
 	/* Whoever waits for a page of a file at mem holds the lock that the target needs to map memory. */
@@ -331,7 +331,7 @@ size_t sw_pages_read(struct sw_pages *pages, int mem_fd, void *buffer, size_t by
 		if (slow == NULL && !pages->swapped) {
 			if (sw_pread(mem_fd, (uint8_t *) buffer + got, n, avma) < n)
 				return got;
-		} else if (!piece_read(pages, mem_fd, slow, (uint8_t *) buffer + got, n, avma)) {
+		} else if (!part_read(pages, mem_fd, slow, (uint8_t *) buffer + got, n, avma)) {
 			return got;
 		}
 		got += n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Opens fixtures and goes from line to line; what they say is in saved/fixture_records.c. All is counted
- * before room is made, and the file lies mapped as it was recorded.
+ * before space is made, and the file lies mapped as it was recorded.
  */
 #include "snapshot/snapshot.h"
 #include "cleanup.h"

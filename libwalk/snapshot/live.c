@@ -23,7 +23,7 @@ static bool mem_read(struct sw_snapshot_priv *priv, uint64_t avma, uint8_t *to, 
 	return false;
 }
 
-static bool room_for_one(struct sw_snapshot_priv *priv)
+static bool space_for_one(struct sw_snapshot_priv *priv)
 {
 	struct sw_range *grown =
 		sw_grow(priv->live, priv->n_live, &priv->live_capacity, 64, sizeof(*grown));
@@ -39,7 +39,7 @@ static const uint8_t *page_get(struct sw_snapshot_priv *priv, uint64_t page_avma
 	uint64_t index;
 	if (sw_map64_get(&priv->live_by_page, page_avma, &index))
 		return priv->live[index].data;
-	if (priv->live_dead || priv->n_live >= SW_LIVE_PAGES_MAX || !room_for_one(priv))
+	if (priv->live_dead || priv->n_live >= SW_LIVE_PAGES_MAX || !space_for_one(priv))
 		return NULL;
 	uint8_t buffer[PAGE_BYTES];
 	if (!mem_read(priv, page_avma, buffer, sizeof(buffer)))

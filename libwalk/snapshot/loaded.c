@@ -28,7 +28,7 @@ struct adder {
 	struct sw_snapshot *snap;
 	const struct sw_opener *opener;
 	struct sw_memory memory;
-	struct added *added; /* the arena's, room for ADDED_MAX */
+	struct added *added; /* the arena's, space for ADDED_MAX */
 	size_t n;
 	bool limited, nomem;
 };

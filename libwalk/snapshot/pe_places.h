@@ -17,7 +17,7 @@ struct sw_pe_extent {
 };
 
 /*
- * The image whose header lies at base_avma. False when there is none, when none of its code is
+ * The image whose header lies at base_avma. False when there is none, when not its code is
  * mapped executable (a file that is read as data, or an image of resources), or when base is in
  * another module. It ends early where a mapping of something else begins.
  */

@@ -162,22 +162,22 @@ static size_t copies_read(const struct sw_snapshot *snap, uint64_t avma, uint8_t
 	return n;
 }
 
-/* Piece by piece, as a read may begin in copied memory and end in memory that was not copied. */
-static bool pieces_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
+/* Part by part, as a read may begin in copied memory and end in memory that was not copied. */
+static bool parts_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
 {
 	while (length > 0) {
-		size_t piece = length;
-		size_t n = copies_read(m->snap, avma, to, &piece);
+		size_t part = length;
+		size_t n = copies_read(m->snap, avma, to, &part);
 		const struct sw_map *map = n == 0 ? sw_snapshot_map(m->snap, avma) : NULL;
 		const struct sw_module *module = module_at(m->snap, map);
 		/* Memory is what a PE image is, its file only nearly. */
 		bool memory_first = module != NULL && module->kind == SW_MODULE_PE;
 		if (n == 0 && !memory_first)
-			n = image_read(m->snap, map, avma, to, piece);
-		if (n == 0 && live_read(m, avma, to, piece))
-			n = piece;
+			n = image_read(m->snap, map, avma, to, part);
+		if (n == 0 && live_read(m, avma, to, part))
+			n = part;
 		if (n == 0 && memory_first)
-			n = image_read(m->snap, map, avma, to, piece);
+			n = image_read(m->snap, map, avma, to, part);
 		if (n == 0)
 			return false;
 		avma += n;
@@ -200,7 +200,7 @@ static bool snapshot_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	}
 	if (__builtin_add_overflow(avma, length, &end))
 		return false;
-	return pieces_read(m, avma, buffer, length);
+	return parts_read(m, avma, buffer, length);
 }
 
 struct sw_memory sw_snapshot_memory(struct sw_snapshot_memory *memory)

@@ -68,7 +68,7 @@ const char *sw_side_file_refused(const struct sw_snapshot *snap, const char *nam
 }
 
 /* Less than wanted where address space is limited: the end of a file is its newest part. */
-static void *room_make(size_t *size)
+static void *space_make(size_t *size)
 {
 	for (;; *size /= 2) {
 		void *p = mmap(NULL, *size, PROT_READ | PROT_WRITE,
@@ -85,14 +85,14 @@ void sw_file_copy_make(int fd, size_t max, bool last, struct sw_file_copy *ret)
 	*ret = (struct sw_file_copy){0};
 	if (fstat(fd, &st) < 0 || st.st_size <= 0)
 		return;
-	size_t room = (uint64_t) st.st_size > max ? max : (size_t) st.st_size, got = 0;
-	uint8_t *p = room_make(&room);
+	size_t space = (uint64_t) st.st_size > max ? max : (size_t) st.st_size, got = 0;
+	uint8_t *p = space_make(&space);
 	if (p == NULL)
 		return;
-	ret->cut = (uint64_t) st.st_size > room;
-	off_t skip = last ? st.st_size - (off_t) room : 0;
-	while (got < room) {
-		size_t wanted = room - got < READ_BYTES ? room - got : READ_BYTES;
+	ret->cut = (uint64_t) st.st_size > space;
+	off_t skip = last ? st.st_size - (off_t) space : 0;
+	while (got < space) {
+		size_t wanted = space - got < READ_BYTES ? space - got : READ_BYTES;
 		ssize_t n = pread(fd, p + got, wanted, skip + (off_t) got);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -100,15 +100,15 @@ void sw_file_copy_make(int fd, size_t max, bool last, struct sw_file_copy *ret)
 			break; /* it is shorter by now */
 		got += (size_t) n;
 	}
-	ret->room = p;
-	ret->room_bytes = room;
+	ret->space = p;
+	ret->space_bytes = space;
 	ret->bytes = (struct sw_bytes){p, got};
 }
 
 void sw_file_copy_free(struct sw_file_copy *copy)
 {
-	if (copy->room != NULL)
-		(void) munmap(copy->room, copy->room_bytes); /* ours */
+	if (copy->space != NULL)
+		(void) munmap(copy->space, copy->space_bytes); /* ours */
 	*copy = (struct sw_file_copy){0};
 }
 
@@ -129,7 +129,7 @@ static bool file_get(struct side_file *f, struct sw_bytes *ret)
 	if (f->fd >= 0)
 		file_read(f);
 	*ret = f->copy.bytes;
-	return f->copy.room != NULL;
+	return f->copy.space != NULL;
 }
 
 static struct side_file *file_find(const struct sw_snapshot *snap, const char *name, size_t n)

@@ -32,12 +32,12 @@ void sw_side_file_refuse(struct sw_snapshot *snap, const char *name, const char 
 /* Why the one of that name is not used; NULL when it is, or when there is none. */
 const char *sw_side_file_refused(const struct sw_snapshot *snap, const char *name);
 
-/* A file's bytes, at most max of them, the first or the last ones. room NULL: empty, or in vain. */
+/* A file's bytes, at most max of them, the first or the last ones. space NULL: empty, or in vain. */
 struct sw_file_copy {
 	struct sw_bytes bytes;
 	bool cut; /* there is more in the file */
-	void *room;
-	size_t room_bytes;
+	void *space;
+	size_t space_bytes;
 };
 void sw_file_copy_make(int fd, size_t max, bool last, struct sw_file_copy *ret);
 void sw_file_copy_free(struct sw_file_copy *copy);

@@ -5,7 +5,7 @@
  * From the first INTERRUPT to the last DETACH the target is STOPPED, and we may be killed between any
  * two instructions. Nothing is parsed, allocated, named or printed; one file is opened, for whoever
  * asked to be asked (sw_stop.permit); every wait has a deadline; every loop is over threads that
- * there is room for. tests/held.sh looks at what is called.
+ * there is space for. tests/held.sh looks at what is called.
  */
 #include "stop/stop.h"
 #include "arch/user_regs.h"
@@ -101,12 +101,12 @@ static bool stop_new_threads(struct sw_stop *s)
 	return known;
 }
 
-/* A thread of another program that we hold: see sw_stop_is_stranger(). */
+/* A thread of another program that we hold: see sw_stop_is_foreign(). */
 static void drop_strangers(struct sw_stop *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct sw_tracee *t = &s->tracees[i];
-		if (t->phase != SW_TRACEE_STOPPED || !sw_stop_is_stranger(s, t))
+		if (t->phase != SW_TRACEE_STOPPED || !sw_stop_is_foreign(s, t))
 			continue;
 		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* gone when it fails */
 		sw_tracee_lose(t, SW_E_EXITED);
@@ -121,12 +121,12 @@ static bool same_program(const struct sw_stop *s)
 
 static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 {
-	struct iovec room = {&t->regs, sizeof(t->regs)};
-	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &room) < 0) {
+	struct iovec space = {&t->regs, sizeof(t->regs)};
+	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &space) < 0) {
 		sw_tracee_lose(t, SW_E_EXITED); /* killed while stopped: nothing to let go */
 		return;
 	}
-	if (room.iov_len != sizeof(t->regs)) {
+	if (space.iov_len != sizeof(t->regs)) {
 		t->reason = SW_E_ARCH; /* runs 32-bit code: 68 bytes came */
 		return;
 	}
@@ -171,17 +171,17 @@ static void realtime_on(void)
 }
 
 /* Calls once, to no effect, what is called while the target is stopped: the dynamic linker looks
- * functions up at their first call, and code and room are not in memory before they are used. */
+ * functions up at their first call, and code and space are not in memory before they are used. */
 static void rehearse(struct sw_stop *s)
 {
 	struct user_regs_struct regs;
-	struct iovec room = {&regs, sizeof(regs)};
+	struct iovec space = {&regs, sizeof(regs)};
 	siginfo_t info;
 	sw_alarm_set(0);
 	memset(s->pending, 0, s->n * sizeof(*s->pending));
 	(void) waitid(P_PID, (id_t) getpid(), &info, WSTOPPED | WNOHANG); /* not our child */
-	(void) ptrace(PTRACE_GETREGSET, 0, NT_PRSTATUS, &room);           /* nobody has pid 0 */
-	(void) process_vm_readv(0, &room, 0, &room, 0, 0);                /* nothing from nobody */
+	(void) ptrace(PTRACE_GETREGSET, 0, NT_PRSTATUS, &space);          /* nobody has pid 0 */
+	(void) process_vm_readv(0, &space, 0, &space, 0, 0);              /* nothing from nobody */
 	(void) sw_stop_all_known(s);
 	(void) same_program(s);
 	(void) sw_realtime_ns();

@@ -53,8 +53,8 @@ struct sw_stop {
 	int64_t max_stop_ns;
 	struct sw_tracee *tracees; /* owned by the caller */
 	size_t n, capacity;
-	pid_t *tids;       /* capacity; room for a listing */
-	uint32_t *pending; /* capacity; room for the waiting */
+	pid_t *tids;       /* capacity; space for a listing */
+	uint32_t *pending; /* capacity; space for the waiting */
 	/* Called when all are stopped and their registers are read, on the helper's small stack:
 	 * no allocation, no opening, no stdio. */
 	void (*stopped)(void *arg, struct sw_stop *stop);

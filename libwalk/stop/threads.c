@@ -73,7 +73,7 @@ static const char *tid_text(pid_t tid, char buffer[static TID_TEXT_MAX])
 	return p;
 }
 
-bool sw_stop_is_stranger(const struct sw_stop *s, const struct sw_tracee *t)
+bool sw_stop_is_foreign(const struct sw_stop *s, const struct sw_tracee *t)
 {
 	char name[TID_TEXT_MAX];
 	return faccessat(s->task_fd, tid_text(t->tid, name), F_OK, 0) < 0 && errno == ENOENT;

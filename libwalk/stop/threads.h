@@ -16,7 +16,7 @@ void sw_stop_list_new(struct sw_stop *s);
  * A thread that ended after it was listed gave its id free, maybe to a thread of another program,
  * which we then hold. This shows as a wrong count; the directory of the process tells which.
  */
-bool sw_stop_is_stranger(const struct sw_stop *s, const struct sw_tracee *t);
+bool sw_stop_is_foreign(const struct sw_stop *s, const struct sw_tracee *t);
 
 /* Whether the process, as it stands, may be copied. */
 bool sw_stop_is_permitted(const struct sw_stop *s);

@@ -143,9 +143,10 @@ static inline ssize_t sw_capture_proc_read(struct sw_capture *capture, const cha
 enum {
 	SW_CAPTURE_READS = 64,
 	SW_CAPTURE_WANT_BYTES = 1 << 20, /* of all hooks before the window together */
-	SW_CAPTURE_ROOM_BYTES = 4 << 20, /* of all hooks in the window together, set aside before */
-	SW_CAPTURE_RANGES = 4096,        /* ranges in one snapshot */
-	SW_CAPTURE_STACKS = 4,           /* further stacks of each thread, on average */
+	SW_CAPTURE_SPACE_BYTES = 4
+				 << 20, /* of all hooks in the window together, set aside before */
+	SW_CAPTURE_RANGES = 4096,       /* ranges in one snapshot */
+	SW_CAPTURE_STACKS = 4,          /* further stacks of each thread, on average */
 };
 
 #endif

@@ -96,7 +96,7 @@ struct sw_runtime_ops {
 		       struct sw_description *ret);
 
 	/* Optional. What it knows of a thread (*ret is zeroed). */
-	bool (*thread)(void *state, const struct sw_thread *thread, struct sw_thread_note *ret);
+	bool (*thread)(void *state, const struct sw_thread *thread, struct sw_thread_info *ret);
 
 	/* Optional. As in sw_unwinder_ops: the runtime with its version, and why it is not read, or
 	 * not in whole. */

@@ -315,15 +315,15 @@ static void walk_frames(struct walker *w)
 		language_frames(w, 0);
 }
 
-static const struct sw_thread_note *thread_note(struct walker *w, const struct sw_thread *thread)
+static const struct sw_thread_info *thread_info(struct walker *w, const struct sw_thread *thread)
 {
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
-		struct sw_thread_note note = {0};
+		struct sw_thread_info note = {0};
 		if (a->runtime == NULL || a->runtime->thread == NULL ||
 		    !a->runtime->thread(a->state, thread, &note))
 			continue;
-		struct sw_thread_note *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
+		struct sw_thread_info *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
 		w->failed_nomem |= kept == NULL;
 		if (kept != NULL)
 			*kept = note;
@@ -373,7 +373,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 		w->failed_nomem = true;
 	else
 		memcpy(walk->frames, w->frames, w->n_frames * sizeof(*w->frames));
-	walk->note = thread_note(w, thread);
+	walk->info = thread_info(w, thread);
 	w->walks->live_reads += w->memory.live_reads;
 }
 

@@ -11,7 +11,7 @@ struct sw_walks_priv {
 	struct sw_active_list active;
 };
 
-/* Walks each captured thread of walks->snap; room for the walks and the states are there.
+/* Walks each captured thread of walks->snap; space for the walks and the states are there.
  * -SW_E_NOMEM. */
 int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
 		    struct sw_error *err);

@@ -111,7 +111,7 @@ static void thread_fill(struct sw_report_builder *b, const struct sw_thread *thr
 }
 
 static const struct sw_report_managed *managed_fill(struct sw_report_builder *b,
-						    const struct sw_thread_note *note)
+						    const struct sw_thread_info *note)
 {
 	struct sw_report_managed *managed = sw_report_calloc(b, 1, sizeof(*managed));
 	if (managed != NULL)
@@ -136,9 +136,9 @@ static void threads_build(struct sw_report_builder *b)
 		thread_fill(b, &snap->threads[i], &b->report->threads[i]);
 	for (size_t i = 0; i < b->walks->n_walks; i++) {
 		const struct sw_walk *walk = &b->walks->walks[i];
-		if (walk->note != NULL)
+		if (walk->info != NULL)
 			b->report->threads[walk->thread - snap->threads].managed =
-				managed_fill(b, walk->note);
+				managed_fill(b, walk->info);
 	}
 }
 

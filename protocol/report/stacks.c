@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The distinct stacks. A thousand threads have 36,000 frames but only some hundred distinct ones
- * ("spots"), so that each spot is looked up, named and copied once, and stacks are compared as
- * sequences of spot numbers.
+ * ("distinct"), so that each entry is looked up, named and copied once, and stacks are compared as
+ * sequences of entry numbers.
  */
 #include "cleanup.h"
-#include "report/spots.h"
+#include "report/distinct.h"
 #include "stack_id.h"
 #include "report/build.h"
 
@@ -14,7 +14,7 @@
 /* A distinct stack. */
 struct group {
 	const struct sw_walk *walk; /* the first thread's */
-	const uint32_t *spots;      /* walk->n_frames numbers */
+	const uint32_t *distinct;   /* walk->n_frames numbers */
 	uint32_t next;              /* next group with the same hash */
 	uint32_t first_thread;
 	size_t n_threads;
@@ -22,35 +22,36 @@ struct group {
 
 struct stacks {
 	struct sw_report_builder *b;
-	struct sw_spots spots;
-	uint32_t *sequence;   /* owned; the spots of all walks, one after the other */
-	struct group *groups; /* owned; room for one per walk */
+	struct sw_distinct_frames distinct;
+	uint32_t *sequence;   /* owned; the distinct of all walks, one after the other */
+	struct group *groups; /* owned; space for one per walk */
 	size_t n_groups;
 	struct sw_map64 by_sequence; /* hash -> first group */
 	uint32_t *group_of_walk;     /* owned */
 };
 
-static bool same_stack(const struct group *group, const struct sw_walk *walk, const uint32_t *spots)
+static bool same_stack(const struct group *group, const struct sw_walk *walk,
+		       const uint32_t *distinct)
 {
 	return group->walk->n_frames == walk->n_frames && group->walk->end == walk->end &&
 	       sw_same_text(group->walk->why, walk->why) &&
-	       memcmp(group->spots, spots, walk->n_frames * sizeof(*spots)) == 0;
+	       memcmp(group->distinct, distinct, walk->n_frames * sizeof(*distinct)) == 0;
 }
 
-static uint32_t group_of(struct stacks *s, const struct sw_walk *walk, const uint32_t *spots)
+static uint32_t group_of(struct stacks *s, const struct sw_walk *walk, const uint32_t *distinct)
 {
 	uint64_t hash = sw_mix64(walk->n_frames ^ (uint64_t) walk->end << 32), first = SW_NOTHING;
 	for (size_t f = 0; f < walk->n_frames; f++)
-		hash = sw_mix64(hash ^ spots[f]);
+		hash = sw_mix64(hash ^ distinct[f]);
 	(void) sw_map64_get(&s->by_sequence, hash, &first); /* stays SW_NOTHING */
 	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->groups[i].next)
-		if (same_stack(&s->groups[i], walk, spots))
+		if (same_stack(&s->groups[i], walk, distinct))
 			return i;
 	uint32_t index = (uint32_t) s->n_groups++;
 	const struct sw_snapshot *snap = s->b->walks->snap;
 	s->groups[index] =
 		(struct group){.walk = walk,
-			       .spots = spots,
+			       .distinct = distinct,
 			       .next = (uint32_t) first,
 			       .first_thread = (uint32_t) (walk->thread - snap->threads)};
 	s->b->failed |= sw_map64_put(&s->by_sequence, hash, index) < 0;
@@ -70,16 +71,16 @@ static void find_groups(struct stacks *s)
 		s->b->failed = true;
 		return;
 	}
-	uint32_t *spots = s->sequence;
+	uint32_t *distinct = s->sequence;
 	for (size_t i = 0; i < walks->n_walks; i++) {
 		const struct sw_walk *walk = &walks->walks[i];
 		for (size_t f = 0; f < walk->n_frames; f++)
-			spots[f] = sw_spots_get(&s->spots, &walk->frames[f]);
+			distinct[f] = sw_distinct_frames_get(&s->distinct, &walk->frames[f]);
 		if (s->b->failed)
 			return;
-		s->group_of_walk[i] = group_of(s, walk, spots);
+		s->group_of_walk[i] = group_of(s, walk, distinct);
 		s->groups[s->group_of_walk[i]].n_threads++;
-		spots += walk->n_frames;
+		distinct += walk->n_frames;
 	}
 }
 
@@ -87,13 +88,13 @@ static uint64_t id_of(struct stacks *s, const struct group *group, struct sw_tex
 {
 	bytes->size = 0;
 	for (size_t f = 0; f < group->walk->n_frames; f++) {
-		const struct sw_spot *spot = &s->spots.spots[group->spots[f]];
-		const struct sw_place *place = spot->frame->place;
-		struct sw_stack_id_frame id = {.name = spot->managed_name};
+		const struct sw_distinct_frame *entry = &s->distinct.distinct[group->distinct[f]];
+		const struct sw_place *place = entry->frame->place;
+		struct sw_stack_id_frame id = {.name = entry->managed_name};
 		if (id.name == NULL && sw_place_is_image(place)) {
 			id.build_id = sw_module_build_id(place->module, &id.build_id_bytes);
 			id.path = sw_module_path(place->module);
-			id.offset = spot->frame->pc_avma -
+			id.offset = entry->frame->pc_avma -
 				    (place->resolved == 1 ? place->bias : place->start_avma);
 		}
 		sw_stack_id_add(bytes, &id);
@@ -107,14 +108,14 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 {
 	size_t n_frames = 0, at = 0;
 	for (size_t f = 0; f < group->walk->n_frames; f++)
-		n_frames += s->spots.spots[group->spots[f]].n_frames;
+		n_frames += s->distinct.distinct[group->distinct[f]].n_frames;
 	struct sw_report_frame *frames = sw_report_calloc(s->b, n_frames, sizeof(*frames));
 	if (frames == NULL)
 		return;
 	for (size_t f = 0; f < group->walk->n_frames; f++) {
-		const struct sw_spot *spot = &s->spots.spots[group->spots[f]];
-		memcpy(frames + at, spot->frames, spot->n_frames * sizeof(*frames));
-		at += spot->n_frames;
+		const struct sw_distinct_frame *entry = &s->distinct.distinct[group->distinct[f]];
+		memcpy(frames + at, entry->frames, entry->n_frames * sizeof(*frames));
+		at += entry->n_frames;
 	}
 	*ret = (struct sw_report_stack){
 		.id = id_of(s, group, bytes),
@@ -181,11 +182,11 @@ static void fill_report(struct stacks *s)
 
 void sw_report_build_stacks(struct sw_report_builder *b)
 {
-	struct stacks s = {.b = b, .spots.b = b};
+	struct stacks s = {.b = b, .distinct.b = b};
 	find_groups(&s);
 	if (!b->failed)
 		fill_report(&s);
-	sw_spots_deinit(&s.spots);
+	sw_distinct_frames_deinit(&s.distinct);
 	free(s.sequence);
 	free(s.groups);
 	free(s.group_of_walk);

@@ -33,7 +33,7 @@ struct floor {
 	struct range *maps;
 	size_t n_maps;
 	struct user_regs_struct *regs;
-	char *room;
+	char *space;
 	size_t slot;
 	size_t copied;
 };
@@ -115,8 +115,8 @@ static void prepare(struct floor *f)
 	read_tids(f);
 	read_maps(f);
 	f->regs = checked(calloc(f->n_tids, sizeof(*f->regs)));
-	f->room = checked(mmap(NULL, f->n_tids * f->slot, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+	f->space = checked(mmap(NULL, f->n_tids * f->slot, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
 }
 
 static void copy_stacks(struct floor *f)
@@ -129,7 +129,7 @@ static void copy_stacks(struct floor *f)
 			size_t bytes = map_end(f, f->regs[i].rsp) - start;
 			if (bytes > f->slot)
 				bytes = f->slot;
-			to[n] = (struct iovec){f->room + i * f->slot, bytes};
+			to[n] = (struct iovec){f->space + i * f->slot, bytes};
 			from[n] = (struct iovec){(void *) start, bytes};
 		}
 		ssize_t got = process_vm_readv(f->pid, to, n, from, n, 0);

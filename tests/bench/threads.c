@@ -62,13 +62,13 @@ static NOINLINE void wait_pipe(void)
 static NOINLINE int recurse(const struct arg *arg, int depth)
 {
 	static void (*const waits[])(void) = {wait_condition, wait_sleep, wait_epoll, wait_pipe};
-	volatile char room[64];
-	room[0] = (char) depth;
+	volatile char space[64];
+	space[0] = (char) depth;
 	if (depth > 1)
-		return recurse(arg, depth - 1) + room[0];
+		return recurse(arg, depth - 1) + space[0];
 	pthread_barrier_wait(&arrived);
 	waits[arg->kind % 4]();
-	return room[0];
+	return space[0];
 }
 
 static void *thread_main(void *data)

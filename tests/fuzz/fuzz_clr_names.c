@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * MethodDescs, types and modules that anybody wrote. The input is laid over a small world that is
- * right, in pieces: u16 offset / 8 | u8 length | bytes. Then methods of all kinds are named. The same
+ * right, in parts: u16 offset / 8 | u8 length | bytes. Then methods of all kinds are named. The same
  * input as the table of instances of a ReadyToRun image: then its functions are named.
  */
 #include "clr_named.h"
@@ -18,17 +18,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void lay_over(struct clr_named *w, const uint8_t *data, size_t size)
 {
-	struct sw_bytes b = {data, size}, piece;
+	struct sw_bytes b = {data, size}, part;
 	uint16_t offset;
 	uint8_t length;
 	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
 	     at += 3 + length) {
 		size_t to = (size_t) offset * 8 % sizeof(w->data);
-		if (!sw_bytes_sub(b, at + 3, length, &piece))
+		if (!sw_bytes_sub(b, at + 3, length, &part))
 			return;
 		if (length > sizeof(w->data) - to)
 			length = (uint8_t) (sizeof(w->data) - to);
-		memcpy(w->data + to, piece.data, length);
+		memcpy(w->data + to, part.data, length);
 	}
 }
 

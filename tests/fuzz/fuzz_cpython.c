@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A CPython whose structures anybody wrote. The first byte says the version; what follows is laid over a
- * small one that is right, in pieces: u16 offset / 4 | u8 length | bytes. Then its threads' frames are
+ * small one that is right, in parts: u16 offset / 4 | u8 length | bytes. Then its threads' frames are
  * paired with native ones all over the stack, and named. The rest is also taken for a table of lines.
  */
 #include "cpython_world.h"
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cpython_world w;
 	struct sw_thread thread = {.tid = 1, .fs_base = WORLD_ID};
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	if (size == 0)
 		return 0;
 	unsigned minor = 8 + data[0] % 7;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A Go program whose file and memory anybody wrote. The input is laid over a small one that is right, in
- * pieces: u16 offset / 4 | u8 length | bytes. Offsets from the file's size on are in the structures and
+ * parts: u16 offset / 4 | u8 length | bytes. Offsets from the file's size on are in the structures and
  * stacks of the process. Then its thread is walked and named, from each of the runtime's functions.
  */
 #include "go_world.h"
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void lay_over(struct go_world *w, const uint8_t *data, size_t size)
 {
-	struct sw_bytes b = {data, size}, piece;
+	struct sw_bytes b = {data, size}, part;
 	const size_t all = sizeof(w->image) + sizeof(w->m) + sizeof(w->g0) + sizeof(w->curg) +
 			   sizeof(w->gsignal) + sizeof(w->slot) + sizeof(w->stack) +
 			   sizeof(w->system);
@@ -24,11 +24,11 @@ static void lay_over(struct go_world *w, const uint8_t *data, size_t size)
 	for (uint64_t at = 1; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
 	     at += 3 + length) {
 		size_t to = (size_t) offset * 4 % all;
-		if (!sw_bytes_sub(b, at + 3, length, &piece))
+		if (!sw_bytes_sub(b, at + 3, length, &part))
 			return;
 		if (length > all - to)
 			length = (uint8_t) (all - to);
-		memcpy((uint8_t *) w + to, piece.data, length);
+		memcpy((uint8_t *) w + to, part.data, length);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A Java VM whose structures anybody wrote. The input is laid over a small one that is right, in
- * pieces: u16 offset / 4 | u8 length | bytes. Then its thread is asked for, and addresses all over its
+ * parts: u16 offset / 4 | u8 length | bytes. Then its thread is asked for, and addresses all over its
  * code cache are looked up, named, explained and stepped out of.
  */
 #include "hotspot_world.h"
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct sw_thread thread = {.comm = "worker", .regs.sp_avma = 0x8100};
 	static const uint8_t entry[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50,
 					0x55, 0x48, 0x8b, 0xec, 0x41, 0x55};
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	hotspot_world_init(&w);
 	(void) hotspot_world_interpreter(&w, entry, sizeof(entry));
 	hotspot_world_thread(&w);

@@ -75,12 +75,12 @@ static void ask(const uint8_t *data, size_t size)
 	struct sw_snapshot *snap = fake_snapshot_create();
 	struct sw_place *place =
 		fake_snapshot_module(snap, SW_MODULE_ELF, "/x", 0, 0x1000, 0x2000, NULL, 0);
-	const struct sw_jit_anchor anchor = {.avma = BASE, .place = place};
+	const struct sw_jit_root root = {.avma = BASE, .place = place};
 	struct sw_runtime runtime;
 	void *state = NULL;
 	fake_snapshot_range(snap, BASE, data, size);
 	fake_snapshot_finish(snap);
-	if (sw_jit_ftable.attach(snap, &anchor, 1, NULL, &state) == 0) {
+	if (sw_jit_ftable.attach(snap, &root, 1, NULL, &state) == 0) {
 		for (uint64_t i = 0; i < LOOKED_AT; i++)
 			look(state, BASE + i * (size / LOOKED_AT + 1));
 		(void) sw_jit_ftable.recognise(state, &runtime, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * PHP whose structures anybody wrote. The input is laid over a small one that is right, in pieces: u16
+ * PHP whose structures anybody wrote. The input is laid over a small one that is right, in parts: u16
  * offset / 4 | u8 length | bytes. Then the calls on three frames of execute_ex() are asked for and
  * named. What a file says of itself is scanned, too.
  */

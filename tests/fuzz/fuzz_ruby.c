@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Ruby whose structures anybody wrote. The input is laid over a small one that is right, in pieces: u16
+ * Ruby whose structures anybody wrote. The input is laid over a small one that is right, in parts: u16
  * offset / 4 | u8 length | bytes. Then the frames on three of rb_vm_exec() are asked for and
  * named. Code that is recognised is looked for in it, too.
  */

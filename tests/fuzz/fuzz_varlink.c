@@ -136,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *) data;
 	size_t n = fuzz_stream(text, size, size > 0 ? size : 1, true);
 	size_t cut = fuzz_stream(text, size, 7, false);
-	/* in one piece a message that is too long also hides those before it */
+	/* in one part a message that is too long also hides those before it */
 	check(n == cut || n == 0);
 	fuzz_json(text, size);
 	fuzz_dump(text, size);

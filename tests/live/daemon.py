@@ -26,7 +26,7 @@ SNAPWALKD = os.path.join(BUILD, "bin", "snapwalkd")
 GATE = os.path.join(BUILD, "bin", "snapwalk-gate")
 INTERFACE = "io.snapwalk."
 USER = "daemon"
-STRANGER = 65534
+UNPRIVILEGED = 65534
 # Tests of something else than speed: a busy machine must not cut stops or names.
 PATIENT = {"MaxStopMs": 10000, "NamesTimeoutMs": 30000, "TimeoutMs": 60000, "KeepFree": "0",
            "MinIntervalSec": 0, "StopPercent": 100}
@@ -138,7 +138,7 @@ def refusal(function, *args, **named):
 
 
 def join(replies):
-    """The dump that a "more" series has in pieces, its states, and its last reply."""
+    """The dump that a "more" series has in parts, its states, and its last reply."""
     dump, states, last = {}, [], None
     for reply in replies:
         if reply.get("state"):

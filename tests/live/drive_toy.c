@@ -49,8 +49,8 @@ static void show(const struct sw_walks *walks, const struct sw_symbols *names)
 			printf(" %s:%u", symbol[n - 1].file, symbol[n - 1].line);
 		printf("\n");
 	}
-	if (walk->note != NULL)
-		printf("note %s\n", walk->note->runtime);
+	if (walk->info != NULL)
+		printf("note %s\n", walk->info->runtime);
 	for (size_t i = 0; i < walks->n_runtimes; i++)
 		printf("runtime %s %s\n", walks->runtimes[i].name, walks->runtimes[i].version);
 	printf("end %s\n", sw_end_name(walk->end));

@@ -564,7 +564,7 @@ def manual_example(tap):
         libraries = os.path.join(BUILD, "lib")
         with open(source, "w") as file:
             file.write(example)
-        flags = ["-Wall", "-Wextra", "-Werror", *(f"-I{ROOT}/{room}/include" for room in
+        flags = ["-Wall", "-Wextra", "-Werror", *(f"-I{ROOT}/{component}/include" for component in
                                                 ("libwalk", "symbolizer", "protocol"))]
         if BUILD.endswith("-asan"):
             flags.append("-fsanitize=address,undefined")

@@ -5,7 +5,7 @@ import grp
 import os
 import sys
 
-from daemon import STRANGER, Daemon, refusal
+from daemon import UNPRIVILEGED, Daemon, refusal
 from harness import TARGETS, Tap, Target, public, wait_until
 
 OTHER = 65533
@@ -26,10 +26,10 @@ def starttime(pid):
 def owners(tap, daemon):
     """The kernel's rule, by uid and gid."""
     cases = (("of root", {}, "owner"), ("of another user", as_user(OTHER), "owner"),
-             ("of its own", as_user(STRANGER), None),
-             ("of its own uid and another gid", as_user(STRANGER, OTHER), "owner"))
+             ("of its own", as_user(UNPRIVILEGED), None),
+             ("of its own uid and another gid", as_user(UNPRIVILEGED, OTHER), "owner"))
     for what, user, rule in cases:
-        with Target("threads", 3, 10, **user) as target, daemon.client(STRANGER) as client:
+        with Target("threads", 3, 10, **user) as target, daemon.client(UNPRIVILEGED) as client:
             name, got = refusal(client.call, "Capture", target={"pid": target.pid})
             if rule is None:
                 tap.equal((name, got.get("dump", {}).get("process", {}).get("pid")),
@@ -43,8 +43,8 @@ def owners(tap, daemon):
 
 def protected(tap, daemon):
     """A process that protects itself is nobody's but root's."""
-    with Target(None, "-c", PROTECTED, path="/usr/bin/python3", **as_user(STRANGER)) as target:
-        with daemon.client(STRANGER) as client:
+    with Target(None, "-c", PROTECTED, path="/usr/bin/python3", **as_user(UNPRIVILEGED)) as target:
+        with daemon.client(UNPRIVILEGED) as client:
             tap.equal(refusal(client.call, "Capture", target={"pid": target.pid}),
                       ("NotPermitted", {"pid": target.pid, "rule": "dumpable"}),
                       "its own user does not capture a process with dumpable=0")
@@ -54,13 +54,13 @@ def protected(tap, daemon):
 
 def group(tap, daemon):
     with Target("threads", 3, 10) as target:
-        with daemon.client(STRANGER, groups=[GAMES]) as client:
+        with daemon.client(UNPRIVILEGED, groups=[GAMES]) as client:
             got = client.call("Capture", target={"pid": target.pid})
             tap.equal(got["dump"]["process"]["uid"], 0, "a member of Group= captures root's")
-        with daemon.client(STRANGER, gid=GAMES) as client:
+        with daemon.client(UNPRIVILEGED, gid=GAMES) as client:
             got = client.call("Capture", target={"pid": target.pid})
             tap.equal(got["dump"]["process"]["uid"], 0, "as the primary group, too")
-        with daemon.client(STRANGER, groups=[GAMES + 1]) as client:
+        with daemon.client(UNPRIVILEGED, groups=[GAMES + 1]) as client:
             name, _ = refusal(client.call, "Capture", target={"pid": target.pid})
             tap.equal(name, "NotPermitted", "a member of another group does not")
 
@@ -84,8 +84,8 @@ def identity_of_target(tap, daemon):
             name, _ = refusal(client.call, "Capture", fds=fds, target={"pidfd": index})
             tap.check(name in ("InvalidTarget", "org.varlink.service.InvalidParameter"),
                       f"{len(fds)} descriptors, index {index}: refused", name)
-        with daemon.client(STRANGER) as stranger:
-            name, parameters = refusal(stranger.call, "Capture", fds=[pidfd], target={"pidfd": 0})
+        with daemon.client(UNPRIVILEGED) as unprivileged:
+            name, parameters = refusal(unprivileged.call, "Capture", fds=[pidfd], target={"pidfd": 0})
             tap.equal((name, parameters.get("rule")), ("NotPermitted", "owner"),
                       "a pidfd is no permission")
         os.close(null)
@@ -113,8 +113,8 @@ def not_traceable(tap, daemon):
 def visible(tap, daemon):
     """List, Read and Subscribe show what the caller might have captured."""
     with Target("threads", 2, 10) as roots, Target("threads", 2, 10,
-                                                   **as_user(STRANGER)) as own:
-        with daemon.client(STRANGER) as listener:
+                                                   **as_user(UNPRIVILEGED)) as own:
+        with daemon.client(UNPRIVILEGED) as listener:
             events = listener.stream("Subscribe")
             tap.equal(next(events), {"event": "ready"}, "Subscribe: ready first")
             secret = daemon.capture(roots.pid)["dump"]["id"]
@@ -122,11 +122,11 @@ def visible(tap, daemon):
             event = next(events)
             tap.equal((event["event"], event["summary"]["id"]), ("captured", mine),
                       "a subscriber hears of what it may see, and of nothing before")
-        with daemon.client(STRANGER) as client:
+        with daemon.client(UNPRIVILEGED) as client:
             listed = [s["id"] for s in client.call("List")["summaries"]]
             tap.check(mine in listed and secret not in listed, "List: the same", listed)
             uids = {s["process"]["uid"] for s in client.call("List")["summaries"]}
-            tap.equal(uids, {STRANGER}, "and of nobody else")
+            tap.equal(uids, {UNPRIVILEGED}, "and of nobody else")
             tap.equal(refusal(client.call, "Read", id=secret), ("NoSuchDump", {"id": secret}),
                       "Read of another's dump: there is none")
             tap.equal(client.call("Read", id=mine)["dump"]["id"], mine, "Read of its own")
@@ -175,10 +175,10 @@ def privileges(tap, daemon):
 
 def user_mode(tap):
     """snapwalkd --user: one's own processes, no privileges at all."""
-    with Target("threads", 2, 10, **as_user(STRANGER)) as own, Target("threads", 2, 10) as roots:
-        setpriv = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+    with Target("threads", 2, 10, **as_user(UNPRIVILEGED)) as own, Target("threads", 2, 10) as roots:
+        setpriv = ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups"]
         with Daemon({"User": "nobody"}, prefix=setpriv, args=["--user"]) as daemon:
-            with daemon.client(STRANGER) as client:
+            with daemon.client(UNPRIVILEGED) as client:
                 got = client.call("Capture", target={"pid": own.pid})
                 tap.equal(got["dump"]["process"]["pid"], own.pid, "--user: one's own process")
                 name, parameters = refusal(client.call, "Capture", target={"pid": roots.pid})

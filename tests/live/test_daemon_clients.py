@@ -87,7 +87,7 @@ def options(tap, daemon):
         tap.equal((inlined, got["reason"]), ([], "why \u20ac"), "inlines=false, and a reason")
 
 
-def pieces(tap, daemon):
+def parts(tap, daemon):
     """The same dump whole and with "more"."""
     with Target("threads", 100, 40) as target:
         wait_blocked(target.pid, WAITS)
@@ -207,7 +207,7 @@ def socat_and_jq(tap, daemon):
         script = (f"printf '%s\\0' '{call}' | socat -t20 - UNIX-CONNECT:{daemon.socket_path} | "
                   "tr '\\0' '\\n' | jq -c '.parameters.summary.n_threads // empty'")
         got = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
-        tap.equal(got.stdout, "4\n", "socat and jq: a capture in pieces")
+        tap.equal(got.stdout, "4\n", "socat and jq: a capture in parts")
 
 
 def varlinkctl(tap, daemon):
@@ -313,7 +313,7 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (standard_library, manual_example, same_as_direct, options, pieces,
+        for test in (standard_library, manual_example, same_as_direct, options, parts,
                      sample_and_subscribe, selectors, socat_and_jq, varlinkctl, python_varlink,
                      command, watch):
             tap.guard(test, daemon)

@@ -10,7 +10,7 @@ import os
 import random
 import socket
 
-from daemon import STRANGER, Client, Daemon, Refused, n_fds, number_of, refusal
+from daemon import UNPRIVILEGED, Client, Daemon, Refused, n_fds, number_of, refusal
 from harness import Tap, Target, wait_until
 
 SERVICE = "org.varlink.service."
@@ -82,7 +82,7 @@ def framing(tap, daemon):
     with daemon.client() as client:
         client.send_bytes(one[:20])
         client.send_bytes(one[20:])
-        tap.check("version" in client.receive()[0], "a call in two pieces is answered")
+        tap.check("version" in client.receive()[0], "a call in two parts is answered")
         client.send_bytes(one + missing + one + one[:5])
         got = [client.receive()[0].get("pid"), refusal(client.receive), client.receive()[0]["pid"]]
         tap.equal(got, [daemon.pid, ("NoSuchDump", {"id": "none"}), daemon.pid],
@@ -259,7 +259,7 @@ def answers_of(client, data):
 
 
 def mutations(tap, daemon):
-    """As a stranger, whom the daemon lets capture nothing of what a mutated pid may hit."""
+    """As a user whom the daemon lets capture nothing of what a mutated pid may hit."""
     target = {"pid": NO_SUCH_PID, "starttime": 12345}
     requests = [encode(method, parameters, **flags).rstrip(b"\0") for method, parameters, flags in (
         ("io.snapwalk.Capture", {"target": target, "reason": "test",
@@ -283,7 +283,7 @@ def mutations(tap, daemon):
     client, memory = None, []
     for n in range(MUTATIONS):
         if client is None or client.socket.fileno() < 0:
-            client = Client(daemon.socket_path, STRANGER, timeout=60)
+            client = Client(daemon.socket_path, UNPRIVILEGED, timeout=60)
         data = mutate(generator, generator.choice(requests))
         got = answers_of(client, data)
         if got in count:

@@ -62,7 +62,7 @@ def test_musl(tap):
     frames = stack_of(report, target.pid)["frames"]
     names = [f.get("function") for f in frames]
     guesses = [f for f in frames[:names.index("main") + 1] if f["trust"] in ("frame_pointer", "scan_verified", "scan")]
-    tap.equal(guesses, [], "musl: none of its frames is a guess")
+    tap.equal(guesses, [], "musl: not its frames is a guess")
 
 
 def main():

@@ -136,12 +136,12 @@ def pidfd_and_threads_that_are_gone(tap):
 def overflow(tap):
     with Target("states", "plain", 200) as target:
         settled(target.pid, number=201)
-        for room in (1, 92, 93, 94, 200):
-            tap.equal(drive("list", target.pid, room)[-1],
-                      ("pass", {"threads": str(room), "overflow": "1"}),
-                      f"room for {room} of 201 threads: it is said")
+        for space in (1, 92, 93, 94, 200):
+            tap.equal(drive("list", target.pid, space)[-1],
+                      ("pass", {"threads": str(space), "overflow": "1"}),
+                      f"space for {space} of 201 threads: it is said")
         tap.equal(drive("list", target.pid, 201)[-1],
-                  ("pass", {"threads": "201", "overflow": "0"}), "room for all")
+                  ("pass", {"threads": "201", "overflow": "0"}), "space for all")
 
 
 # ---- states -------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_libgcc(tap):
                 tap.equal(registry(report, "libgcc-frames")["entries"], 3 * args[0],
                           f"{name}: entries are counted")
                 frames = own(report, target.pid)[2:5]
-                # Tables of a page each: 1000 are too many pieces to be copied in the stop.
+                # Tables of a page each: 1000 are too many parts to be copied in the stop.
                 tap.equal([bool(f.get("live_read")) for f in frames], [args[0] == 1000] * 3,
                           f"{name}: copied in the stop, or marked")
 

@@ -101,7 +101,7 @@ def test_schema_refuses(tap):
         wait_blocked(target.pid)
         report = dump(target.pid)
     valid, exact = validators()
-    tap.equal(errors(valid, report), "", "an honest dump is valid")
+    tap.equal(errors(valid, report), "", "a real dump is valid")
 
     def broken(name, change, validator=valid):
         copied = copy.deepcopy(report)

@@ -2,7 +2,7 @@
 /*
  * A toy interpreter, for which tests/unit/toy has a reader. Its programs are functions that call each
  * other without a native call in between, or through native code; each activation of toy_eval() has an
- * anchor in its native frame, which leads to the frames that it runs.
+ * entry in its native frame, which leads to the frames that it runs.
  */
 #include "target.h"
 
@@ -16,14 +16,14 @@ struct toy_frame {
 	uint64_t line;
 };
 
-struct toy_anchor {
-	struct toy_anchor *previous;
+struct toy_entry {
+	struct toy_entry *previous;
 	struct toy_frame *innermost;
 };
 
 struct toy_thread {
 	uint64_t tid;
-	struct toy_anchor *anchor;
+	struct toy_entry *entry;
 	struct toy_thread *next;
 };
 
@@ -41,18 +41,18 @@ static void native_helper(struct toy_thread *thread);
 NOINLINE void toy_eval(struct toy_thread *thread, int first, int last);
 NOINLINE void toy_eval(struct toy_thread *thread, int first, int last)
 {
-	struct toy_anchor anchor = {.previous = thread->anchor};
-	thread->anchor = &anchor;
+	struct toy_entry entry = {.previous = thread->entry};
+	thread->entry = &entry;
 	for (int i = first; i <= last; i++) {
 		struct toy_frame *frame = calloc(1, sizeof(*frame));
-		*frame = (struct toy_frame){anchor.innermost, names[i], (uint64_t) i + 10};
-		anchor.innermost = frame;
+		*frame = (struct toy_frame){entry.innermost, names[i], (uint64_t) i + 10};
+		entry.innermost = frame;
 	}
 	if (last == 1)
 		native_helper(thread);
 	else
 		block();
-	thread->anchor = anchor.previous;
+	thread->entry = entry.previous;
 	KEEP();
 }
 

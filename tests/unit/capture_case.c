@@ -28,23 +28,23 @@ void capture_case_init(struct capture_case *c)
 		sw_arena_calloc(&priv->arena, SW_CAPTURE_RANGES, sizeof(*c->snap->ranges));
 	c->tracee = (struct sw_tracee){.tid = getpid(), .has_regs = true};
 	c->stop = (struct sw_stop){.tracees = &c->tracee, .n = 1, .mem_fd = -EBADF};
-	c->room = (struct sw_capture_room){.snap = c->snap, .stop = &c->stop, .size = POOL_BYTES};
-	c->room.pieces = sw_arena_calloc(&priv->arena, SW_CAPTURE_RANGES, sizeof(*c->room.pieces));
-	assert_true(c->snap->ranges != NULL && c->room.pieces != NULL);
-	c->capture = sw_capture_of(&c->room);
+	c->space = (struct sw_capture_space){.snap = c->snap, .stop = &c->stop, .size = POOL_BYTES};
+	c->space.parts = sw_arena_calloc(&priv->arena, SW_CAPTURE_RANGES, sizeof(*c->space.parts));
+	assert_true(c->snap->ranges != NULL && c->space.parts != NULL);
+	c->capture = sw_capture_of(&c->space);
 	c->capture.found = &c->found;
 }
 
 void capture_case_copy(struct capture_case *c)
 {
-	c->room.n_want = c->room.n_pieces;
-	for (size_t i = 0; i < c->room.n_want; i++) {
-		struct sw_piece *p = &c->room.pieces[i];
-		p->to = c->snap->priv->pool + c->room.used;
+	c->space.n_want = c->space.n_parts;
+	for (size_t i = 0; i < c->space.n_want; i++) {
+		struct sw_capture_part *p = &c->space.parts[i];
+		p->to = c->snap->priv->pool + c->space.used;
 		struct iovec local = {p->to, p->bytes}, remote = {(void *) p->avma, p->bytes};
 		ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
 		p->bytes = got > 0 ? (size_t) got : 0;
-		c->room.used += p->bytes;
+		c->space.used += p->bytes;
 	}
 }
 

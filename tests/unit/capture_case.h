@@ -2,7 +2,7 @@
 #ifndef CAPTURE_CASE_H
 #define CAPTURE_CASE_H
 
-#include "capture/room.h"
+#include "capture/space.h"
 
 /*
  * A capture of our own memory, for tests of hooks: prepare, change something, capture.
@@ -17,7 +17,7 @@ struct capture_case {
 	struct sw_snapshot *snap;
 	struct sw_tracee tracee;
 	struct sw_stop stop;
-	struct sw_capture_room room;
+	struct sw_capture_space space;
 	struct sw_capture capture;
 	void *found; /* of the hooks */
 };

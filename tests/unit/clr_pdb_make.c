@@ -11,33 +11,33 @@
 const uint8_t clr_pdb_make_id[20] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa,
 				     0xbb, 0xcc, 0xdd, 0xee, 0xf0, 0x0f, 0xca, 0xfe, 0xba, 0xbe};
 
-struct piece {
+struct part {
 	const char *bytes;
 	size_t n;
 };
 
-#define PIECE(s)                 \
+#define PART(s)                  \
 	{                        \
 		s, sizeof(s) - 1 \
 	}
 
 /* Blobs, each behind its length; their places are what rows and names say. */
-static const struct piece blobs[] = {
-	PIECE("\0"),        /* 0: the empty one */
-	PIECE("\3src"),     /* 1 */
-	PIECE("\4a.cs"),    /* 5 */
-	PIECE("\5b\1.cs"),  /* 10 */
-	PIECE("\4/\0\1\5"), /* 16: "/", "src", "a.cs" */
-	PIECE("\2\0\12"),   /* 21 */
+static const struct part blobs[] = {
+	PART("\0"),        /* 0: the empty one */
+	PART("\3src"),     /* 1 */
+	PART("\4a.cs"),    /* 5 */
+	PART("\5b\1.cs"),  /* 10 */
+	PART("\4/\0\1\5"), /* 16: "/", "src", "a.cs" */
+	PART("\2\0\12"),   /* 21 */
 	/* 24: no local variables; IL +0, 0 lines 10 columns, line 10 column 5; +4 hidden; +5, 1 line
 	 * -3 columns, line -2 column +0; +3, 0 lines 1 column, line +292 column -64 */
-	PIECE("\24\0\0\0\12\12\5\4\0\0\5\1\x7b\x7d\0\3\0\1\x82\x48\1"),
+	PART("\24\0\0\0\12\12\5\4\0\0\5\1\x7b\x7d\0\3\0\1\x82\x48\1"),
 	/* 45: ..., document 2; IL +0, line 20; document 1; +5, line -13 */
-	PIECE("\16\0\2\0\0\1\24\1\0\1\5\0\1\x67\0"),
+	PART("\16\0\2\0\0\1\24\1\0\1\5\0\1\x67\0"),
 	/* 60: ..., +0 hidden; +3, line 2 */
-	PIECE("\11\0\0\0\0\3\0\1\2\1"),
+	PART("\11\0\0\0\0\3\0\1\2\1"),
 	/* 70: ..., +0, line 1; a number of four bytes, of which there are two */
-	PIECE("\10\0\0\0\1\1\1\xc0\0"),
+	PART("\10\0\0\0\1\1\1\xc0\0"),
 };
 
 /* Document and points of each method. */

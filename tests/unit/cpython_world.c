@@ -179,5 +179,5 @@ void cpython_world_deinit(struct cpython_world *w)
 	free(w->c.threads);
 	free(w->c.chain.frames);
 	free(w->c.chain.groups);
-	free(w->c.spots);
+	free(w->c.positions);
 }

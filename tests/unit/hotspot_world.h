@@ -48,7 +48,7 @@ void hotspot_world_native(struct hotspot_world *w);
 void hotspot_world_stub(struct hotspot_world *w);
 /* ... or those that have no frame in common. */
 void hotspot_world_routines(struct hotspot_world *w);
-/* Adds an interpreter whose only piece is the entry of methods; the address of its code. */
+/* Adds an interpreter whose only part is the entry of methods; the address of its code. */
 uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n);
 /* Adds a thread with number and name, a daemon, whose stack is [0x8000, 0x9000). */
 void hotspot_world_thread(struct hotspot_world *w);

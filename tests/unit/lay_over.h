@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lays a fuzzer's input over n bytes that are right, in pieces: u16 offset / 4 | u8 length | bytes. */
+/* Lays a fuzzer's input over n bytes that are right, in parts: u16 offset / 4 | u8 length | bytes. */
 void lay_over(uint8_t *to, size_t n, const uint8_t *data, size_t size);
 
 #endif

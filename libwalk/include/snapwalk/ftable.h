@@ -63,7 +63,7 @@
  * Why every instant is right
  *	A table becomes SWFT_LIVE by one store, after all else in it was written, and SWFT_DEAD by
  *	one store, before anything in it or behind it changes. Chunks are never freed and tables never
- *	leave their chunk, so that no pointer that was read leads astray. Tables grow by one store of
+ *	leave their chunk, so that no pointer that was read point to garbage. Tables grow by one store of
  *	count, after the entries were written. A stopped process shows a prefix of each thread's
  *	stores: the compiler keeps their order because of the fences below, x86-64 because it never
  *	reorders stores, others because of the instructions that the fences become.

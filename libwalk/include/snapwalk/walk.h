@@ -392,7 +392,7 @@ struct sw_frame {
 };
 
 /** What a runtime knows of one of its threads. */
-struct sw_thread_note {
+struct sw_thread_info {
 	const char *runtime; /* static: "clr" */
 	int64_t id;          /* the runtime's own number; -1: none */
 	char name[128];      /* UTF-8, "" when it has none */
@@ -407,7 +407,7 @@ struct sw_walk {
 	enum sw_end end;
 	const char
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
-	const struct sw_thread_note *note; /* the walks'; NULL when no runtime knows the thread */
+	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 };
 
 /** A runtime that was recognised, or a registry in which it publishes its code. */

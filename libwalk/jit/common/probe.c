@@ -4,7 +4,7 @@
 bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail)
 {
 	struct sw_jit_module *m = probe->module;
-	if (m->n == SW_JIT_ANCHORS_MAX)
+	if (m->n == SW_JIT_ROOTS_MAX)
 		return false;
 	m->found[m->n].svma = svma;
 	m->found[m->n].detail = detail;

@@ -9,7 +9,7 @@ struct sw_jit_module {
 	struct {
 		uint64_t svma, detail;
 		uint8_t source; /* its index */
-	} found[SW_JIT_ANCHORS_MAX];
+	} found[SW_JIT_ROOTS_MAX];
 	size_t n;
 };
 
@@ -22,7 +22,7 @@ struct sw_jit_probe {
 		     const struct sw_elf_symbol *symbol);
 };
 
-/* An address in the module, svma. False when SW_JIT_ANCHORS_MAX are there. */
+/* An address in the module, svma. False when SW_JIT_ROOTS_MAX are there. */
 bool sw_jit_probe_add(struct sw_jit_probe *probe, uint64_t svma, uint64_t detail);
 
 /*

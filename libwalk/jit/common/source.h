@@ -46,21 +46,21 @@ struct sw_jit_entry {
 };
 
 /* A place in the process that leads to a registry, found in a module's file. */
-struct sw_jit_anchor {
+struct sw_jit_root {
 	uint64_t avma;                /* of what probe() found */
 	uint64_t detail;              /* the source's own */
 	const struct sw_place *place; /* borrowed from the snapshot */
 };
 
-enum { SW_JIT_ANCHORS_MAX = 16 /* of one module, all sources together */ };
+enum { SW_JIT_ROOTS_MAX = 16 /* of one module, all sources together */ };
 
 struct sw_jit_probe; /* where probe() puts what it finds: jit/common/probe.h */
 
 /* What the prepare and capture hooks of a source get. */
 struct sw_jit_capture {
-	struct sw_capture *capture;          /* sw_capture_want(), _copy(), _read(), ->snap */
-	const struct sw_jit_anchor *anchors; /* those of the source */
-	size_t n_anchors;
+	struct sw_capture *capture;      /* sw_capture_want(), _copy(), _read(), ->snap */
+	const struct sw_jit_root *roots; /* those of the source */
+	size_t n_roots;
 	void **state; /* the source's own between the hooks; from snap->priv->arena, NULL at first */
 };
 
@@ -76,7 +76,7 @@ struct sw_jit_source_ops {
 	/*
 	 * Optional. Before the stop: as sw_unwinder_ops.prepare. The running target's memory is read
 	 * with sw_live_peek() (snapshot/live.h), which keeps nothing: what sw_snapshot_memory() reads is
-	 * kept, and would be taken for what is there after the stop. Called without anchors, too.
+	 * kept, and would be taken for what is there after the stop. Called without roots, too.
 	 */
 	int (*prepare)(struct sw_jit_capture *c);
 
@@ -87,11 +87,11 @@ struct sw_jit_source_ops {
 	 * Optional. Target running again: make *ret_state. Does as little as can be, since most
 	 * processes have no generated code: registries are read on the first find() or
 	 * describe().
-	 * anchors are valid until detach(). found is what the hooks kept in *state: NULL when nothing,
+	 * roots are valid until detach(). found is what the hooks kept in *state: NULL when nothing,
 	 * and for what was not taken from a process. 0, -SW_E_NOMEM.
 	 */
-	int (*attach)(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		      size_t n_anchors, void *found, void **ret_state);
+	int (*attach)(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+		      size_t n_roots, void *found, void **ret_state);
 	void (*detach)(void *state); /* frees it; NULL allowed */
 
 	/* Optional. What is known of the code at an address. Called often: a search. */

@@ -209,12 +209,12 @@ int sw_ftable_capture(struct sw_jit_capture *c)
 	h->capture = c->capture;
 	/* The window may be repeated. */
 	h->n_chunks = h->copies = h->record_bytes = h->payload_bytes = h->looks = 0;
-	for (size_t i = 0; i < c->n_anchors; i++) {
+	for (size_t i = 0; i < c->n_roots; i++) {
 		bool again = false;
 		for (size_t k = 0; k < i && !again; k++)
-			again = c->anchors[k].avma == c->anchors[i].avma;
+			again = c->roots[k].avma == c->roots[i].avma;
 		if (!again)
-			registry_copy(h, c->anchors[i].avma);
+			registry_copy(h, c->roots[i].avma);
 	}
 	payloads_copy(h, true);
 	payloads_copy(h, false);

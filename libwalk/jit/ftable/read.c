@@ -21,7 +21,7 @@ struct reader {
 	struct sw_ftable_layout layout;
 	struct sw_ftables *tables;
 	uint8_t *first, *records, *last; /* owned; the three readings of a running chunk */
-	size_t room;
+	size_t space;
 	size_t *bytes_left; /* of records */
 	bool nomem;
 };
@@ -33,10 +33,10 @@ static void reader_deinit(struct reader *r)
 	free(r->last);
 }
 
-static bool room_make(struct reader *r, size_t bytes)
+static bool space_make(struct reader *r, size_t bytes)
 {
 	uint8_t **const buffers[] = {&r->first, &r->records, &r->last};
-	if (bytes <= r->room)
+	if (bytes <= r->space)
 		return true;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(buffers); i++) {
 		uint8_t *grown = realloc(*buffers[i], bytes);
@@ -46,7 +46,7 @@ static bool room_make(struct reader *r, size_t bytes)
 		}
 		*buffers[i] = grown;
 	}
-	r->room = bytes;
+	r->space = bytes;
 	return true;
 }
 
@@ -145,7 +145,7 @@ static bool chunk_take(struct reader *r, uint64_t *chunk_avma)
 		return false;
 	}
 	*r->bytes_left -= bytes;
-	if (!room_make(r, bytes))
+	if (!space_make(r, bytes))
 		return false;
 	if (still && sw_memory_read(r->still, first, r->records, bytes)) {
 		for (size_t i = 0; i < chunk.used; i++)

@@ -58,7 +58,7 @@ static void ftable_probe(const struct sw_elf_symbols *symbols, struct sw_jit_pro
 
 static int ftable_prepare(struct sw_jit_capture *c)
 {
-	if (c->n_anchors == 0)
+	if (c->n_roots == 0)
 		return 0;
 	*c->state = sw_arena_calloc(&c->capture->snap->priv->arena, 1,
 				    sizeof(struct sw_ftable_copying));
@@ -137,7 +137,7 @@ static size_t ftable_recognise(void *state, struct sw_runtime *ret, size_t max)
 			continue; /* a library that can, in a program that does not */
 		ret[n] = (struct sw_runtime){.name = "ftable", .entries = (int64_t) r->n};
 		(void) snprintf(ret[n].where, sizeof(ret[n].where), "%s",
-				sw_module_path(r->anchor->place->module)); /* cut is fine */
+				sw_module_path(r->root->place->module)); /* cut is fine */
 		if (r->problem != NULL || st->nomem)
 			(void) snprintf(ret[n].problem, sizeof(ret[n].problem), "%s",
 					st->nomem ? "not enough memory" : r->problem);

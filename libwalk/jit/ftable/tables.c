@@ -34,22 +34,22 @@ struct sw_memory sw_ftable_running(const struct sw_ftable_all *st)
 	return (struct sw_memory){can ? &ops : NULL, (void *) st->snap};
 }
 
-int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		     size_t n_anchors, void *found, void **ret_state)
+int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+		     size_t n_roots, void *found, void **ret_state)
 {
 	(void) found; /* the copies are among the snapshot's ranges */
-	if (n_anchors == 0)
+	if (n_roots == 0)
 		return 0;
 	struct sw_ftable_all *st = calloc(1, sizeof(*st));
-	struct sw_ftable_registry *registries = calloc(n_anchors, sizeof(*registries));
+	struct sw_ftable_registry *registries = calloc(n_roots, sizeof(*registries));
 	if (st == NULL || registries == NULL) {
 		free(st);
 		free(registries);
 		return -SW_E_NOMEM;
 	}
 	st->snap = snap;
-	st->anchors = anchors;
-	st->n_anchors = n_anchors;
+	st->roots = roots;
+	st->n_roots = n_roots;
 	st->registries = registries;
 	st->records_left = SW_FTABLE_RECORDS_BYTES;
 	st->payloads_left = SW_FTABLE_PAYLOADS_BYTES;
@@ -78,17 +78,17 @@ void sw_ftable_detach(void *state)
 	free(st);
 }
 
-static void registry_load(struct sw_ftable_all *st, const struct sw_jit_anchor *anchor)
+static void registry_load(struct sw_ftable_all *st, const struct sw_jit_root *root)
 {
 	struct sw_ftable_registry *registry = &st->registries[st->n_registries];
 	struct sw_ftables found = {0};
 	for (size_t i = 0; i < st->n_registries; i++)
-		if (st->registries[i].anchor->avma == anchor->avma)
+		if (st->registries[i].root->avma == root->avma)
 			return; /* one note for each file that includes the header */
 	st->n_registries++;
 	st->nomem |= sw_ftables_read(sw_snapshot_memory(&st->still_memory), sw_ftable_running(st),
-				     anchor->avma, &st->records_left, &found) < 0;
-	*registry = (struct sw_ftable_registry){.anchor = anchor,
+				     root->avma, &st->records_left, &found) < 0;
+	*registry = (struct sw_ftable_registry){.root = root,
 						.n = found.n,
 						.n_busy = found.n_busy,
 						.n_bad = found.n_bad,
@@ -115,8 +115,8 @@ void sw_ftable_load(struct sw_ftable_all *st)
 	if (st->loaded)
 		return;
 	st->loaded = true;
-	for (size_t i = 0; i < st->n_anchors && !st->nomem; i++)
-		registry_load(st, &st->anchors[i]);
+	for (size_t i = 0; i < st->n_roots && !st->nomem; i++)
+		registry_load(st, &st->roots[i]);
 	if (st->n_tables > 1)
 		qsort(st->tables, st->n_tables, sizeof(*st->tables), compare_ids);
 	for (size_t i = 0; i < st->n_tables && !st->nomem; i++) {
@@ -139,15 +139,16 @@ bool sw_ftable_part_get(struct sw_ftable_all *st, struct sw_ftable_table *t,
 		t->problem = "a part of the table is larger than the limit";
 		return false;
 	}
-	uint8_t *room = malloc((size_t) bytes);
-	if (room == NULL) {
+	uint8_t *space = malloc((size_t) bytes);
+	if (space == NULL) {
 		t->problem = "not enough memory";
 		return false;
 	}
-	bool ok = sw_memory_read(sw_snapshot_memory(&st->still_memory), avma, room, (size_t) bytes);
+	bool ok =
+		sw_memory_read(sw_snapshot_memory(&st->still_memory), avma, space, (size_t) bytes);
 	if (!ok) {
 		part->live = st->snap->live;
-		ok = sw_memory_read(sw_snapshot_memory(&st->memory), avma, room, (size_t) bytes);
+		ok = sw_memory_read(sw_snapshot_memory(&st->memory), avma, space, (size_t) bytes);
 		t->problem = ok ? NULL : "a part of the table could not be read";
 		if (ok && st->snap->live && !sw_ftable_unchanged(sw_ftable_running(st), &t->t)) {
 			t->problem = "the table was removed or changed after the stop";
@@ -155,11 +156,11 @@ bool sw_ftable_part_get(struct sw_ftable_all *st, struct sw_ftable_table *t,
 		}
 	}
 	if (!ok) {
-		free(room);
+		free(space);
 		return false;
 	}
 	st->payloads_left -= (size_t) bytes;
-	part->bytes = room;
+	part->bytes = space;
 	part->size = (size_t) bytes;
 	return true;
 }
@@ -223,14 +224,14 @@ bool sw_ftable_symbol(struct sw_ftable_all *st, struct sw_ftable_table *t, uint6
 
 /* A name at an offset; the only one of a table may end without a NUL. */
 static bool name_copy(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t off, char *to,
-		      size_t room)
+		      size_t space)
 {
 	if (!sw_ftable_part_get(st, t, &t->names, t->t.names_avma, t->t.names_bytes) ||
 	    off >= t->names.size)
 		return false;
 	size_t n = strnlen((const char *) t->names.bytes + off, t->names.size - (size_t) off);
-	if (n >= room)
-		n = room - 1;
+	if (n >= space)
+		n = space - 1;
 	memcpy(to, t->names.bytes + off, n);
 	to[n] = '\0';
 	return n > 0;

@@ -32,15 +32,15 @@ struct sw_ftable_table {
 };
 
 struct sw_ftable_registry {
-	const struct sw_jit_anchor *anchor;
+	const struct sw_jit_root *root;
 	size_t n, n_busy, n_bad;
 	const char *problem; /* static; NULL */
 };
 
 struct sw_ftable_all {
 	const struct sw_snapshot *snap;
-	const struct sw_jit_anchor *anchors;
-	size_t n_anchors;
+	const struct sw_jit_root *roots;
+	size_t n_roots;
 	struct sw_ftable_registry *registries; /* owned */
 	size_t n_registries;
 	struct sw_ftable_table *tables; /* owned; older ones first */
@@ -52,8 +52,8 @@ struct sw_ftable_all {
 };
 
 /* As in sw_jit_source_ops. */
-int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		     size_t n_anchors, void *found, void **ret_state);
+int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+		     size_t n_roots, void *found, void **ret_state);
 void sw_ftable_detach(void *state);
 
 /* Tried once. */

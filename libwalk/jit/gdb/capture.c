@@ -45,7 +45,7 @@ static void symfile_copy(struct reading *r, const struct sw_jit_gdb_node *node)
 static bool node_is_wanted(void *arg, const struct sw_jit_gdb_node *node)
 {
 	struct reading *r = arg;
-	bool small = !r->known->pieces.too_many, same = is_known(r->known, node);
+	bool small = !r->known->parts.too_many, same = is_known(r->known, node);
 	r->same = same ? r->same + 1 : 0;
 	if (small || !same || !r->quiet)
 		symfile_copy(r, node);
@@ -55,9 +55,9 @@ static bool node_is_wanted(void *arg, const struct sw_jit_gdb_node *node)
 static bool is_quiet(const struct sw_jit_gdb_known *k, const struct sw_jit_capture *c)
 {
 	bool quiet = k->quiet;
-	for (size_t i = 0; quiet && i < c->n_anchors; i++) {
+	for (size_t i = 0; quiet && i < c->n_roots; i++) {
 		uint8_t now[SW_JIT_GDB_DESCRIPTOR_BYTES] = {0};
-		(void) sw_capture_wanted(c->capture, c->anchors[i].avma, now,
+		(void) sw_capture_wanted(c->capture, c->roots[i].avma, now,
 					 sizeof(now)); /* else zeros, as they were noted */
 		quiet = memcmp(k->descriptors[i], now, sizeof(now)) == 0;
 	}
@@ -73,9 +73,9 @@ int sw_jit_gdb_capture(struct sw_jit_capture *c)
 	if (r.known == NULL)
 		return 0;
 	r.quiet = is_quiet(r.known, c);
-	for (size_t i = 0; i < c->n_anchors && r.stop.left > 0; i++) {
+	for (size_t i = 0; i < c->n_roots && r.stop.left > 0; i++) {
 		r.same = 0;
-		(void) sw_jit_gdb_walk(sw_jit_stop_memory(&r.stop), c->anchors[i].avma,
+		(void) sw_jit_gdb_walk(sw_jit_stop_memory(&r.stop), c->roots[i].avma,
 				       2 * SW_JIT_GDB_STOP_READS, node_is_wanted,
 				       &r); /* how it ends is seen after the stop */
 	}

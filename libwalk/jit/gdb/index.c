@@ -19,20 +19,20 @@ enum {
 	CHUNK_BYTES = 4096,
 };
 
-int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			    size_t n_anchors, const struct sw_jit_gdb_known *known,
+int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+			    size_t n_roots, const struct sw_jit_gdb_known *known,
 			    struct sw_jit_gdb_index **ret)
 {
 	struct sw_jit_gdb_index *g = calloc(1, sizeof(*g));
-	struct sw_jit_gdb_registry *lists = calloc(n_anchors, sizeof(*lists));
+	struct sw_jit_gdb_registry *lists = calloc(n_roots, sizeof(*lists));
 	if (g == NULL || lists == NULL) {
 		free(g);
 		free(lists);
 		return -SW_E_NOMEM;
 	}
 	g->snap = snap;
-	g->anchors = anchors;
-	g->n_anchors = n_anchors;
+	g->roots = roots;
+	g->n_roots = n_roots;
 	g->known = known;
 	g->lists = lists;
 	g->headers_left = HEADERS_BYTES;
@@ -76,7 +76,7 @@ static bool entry_add(void *arg, const struct sw_jit_gdb_node *node)
 }
 
 /*
- * A list that goes on changing leads astray where it is read after the stop, perhaps to an end that
+ * A list that goes on changing point to garbage where it is read after the stop, perhaps to an end that
  * is none: nodes that were there before the stop and are still the same were also there in it.
  */
 static void entries_recover(struct sw_jit_gdb_index *g, const struct sw_jit_gdb_known *known)
@@ -110,17 +110,17 @@ void sw_jit_gdb_lists_load(struct sw_jit_gdb_index *g)
 	if (g->loaded)
 		return;
 	g->loaded = true;
-	for (size_t i = 0; i < g->n_anchors; i++) {
+	for (size_t i = 0; i < g->n_roots; i++) {
 		g->loading = &g->lists[i];
-		g->loading->anchor = &g->anchors[i];
-		g->loading->end = sw_jit_gdb_walk(sw_snapshot_memory(&memory), g->anchors[i].avma,
+		g->loading->root = &g->roots[i];
+		g->loading->end = sw_jit_gdb_walk(sw_snapshot_memory(&memory), g->roots[i].avma,
 						  SW_JIT_GDB_NODES_MAX, entry_add, g);
 	}
 	if (known == NULL || memory.live_reads == 0)
 		return;
 	/* To which list they belong is not known, and does not matter. */
 	entries_recover(g, known);
-	for (size_t i = 0; known->whole && i < g->n_anchors; i++)
+	for (size_t i = 0; known->whole && i < g->n_roots; i++)
 		g->lists[i].end = SW_JIT_GDB_WHOLE;
 	if (known->cut)
 		g->gap = "an entry may be missing: more changed than is copied in the stop";
@@ -163,7 +163,7 @@ static void codes_index(struct sw_jit_gdb_index *g)
 	if (g->indexed)
 		return;
 	g->indexed = true;
-	for (size_t i = 0; i < g->n_anchors; i++) {
+	for (size_t i = 0; i < g->n_roots; i++) {
 		struct sw_jit_gdb_registry *list = &g->lists[i];
 		for (size_t k = first; k < first + list->n; k++) {
 			const struct sw_jit_gdb_entry *e = &g->entries[k];

@@ -28,7 +28,7 @@ struct sw_jit_gdb_code {
 
 /* One descriptor's list. */
 struct sw_jit_gdb_registry {
-	const struct sw_jit_anchor *anchor;
+	const struct sw_jit_root *root;
 	size_t n, n_foreign,
 		n_bad; /* entries; those that are no ELF file; those that are damaged */
 	enum sw_jit_gdb_end end;
@@ -36,15 +36,15 @@ struct sw_jit_gdb_registry {
 
 struct sw_jit_gdb_index {
 	const struct sw_snapshot *snap;
-	const struct sw_jit_anchor *anchors;
-	size_t n_anchors;
+	const struct sw_jit_root *roots;
+	size_t n_roots;
 	const struct sw_jit_gdb_known *known; /* what the hooks found; NULL: nothing */
 	bool loaded, indexed;
 	bool nomem, too_much, too_many; /* not all of it is here */
 	bool torn;                      /* nor this: it changed while it was read */
 	const char *gap;  /* static: why what was published in the stop may be gone; NULL */
 	const char *lost; /* static: the same, once there was no entry for what was asked for */
-	struct sw_jit_gdb_registry *lists; /* owned; n_anchors */
+	struct sw_jit_gdb_registry *lists; /* owned; n_roots */
 	struct sw_jit_gdb_entry *entries;
 	size_t n_entries, entries_capacity;
 	struct sw_jit_gdb_code *codes; /* by start; the newest first when that is the same */
@@ -62,8 +62,8 @@ struct sw_jit_gdb_candidates {
 };
 
 /* 0, -SW_E_NOMEM. All that is given is borrowed until it is destroyed. */
-int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			    size_t n_anchors, const struct sw_jit_gdb_known *known,
+int sw_jit_gdb_index_create(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+			    size_t n_roots, const struct sw_jit_gdb_known *known,
 			    struct sw_jit_gdb_index **ret);
 void sw_jit_gdb_index_destroy(struct sw_jit_gdb_index *g);
 

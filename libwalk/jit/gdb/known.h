@@ -3,7 +3,7 @@
 #define SW_JIT_GDB_KNOWN_H
 
 #include "arena.h"
-#include "jit/common/pieces.h"
+#include "jit/common/parts.h"
 #include "jit/common/source.h"
 #include "jit/gdb/list.h"
 
@@ -16,8 +16,8 @@ struct sw_jit_gdb_known {
 	bool whole; /* every list had an end */
 	bool quiet; /* and nothing changed while they were read */
 	bool cut;   /* capture(): more has changed than could be looked at in the stop */
-	uint8_t (*descriptors)[SW_JIT_GDB_DESCRIPTOR_BYTES]; /* one for each anchor */
-	struct sw_jit_pieces pieces;
+	uint8_t (*descriptors)[SW_JIT_GDB_DESCRIPTOR_BYTES]; /* one for each root */
+	struct sw_jit_parts parts;
 };
 
 enum {

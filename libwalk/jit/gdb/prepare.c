@@ -43,7 +43,7 @@ static bool node_note(void *arg, const struct sw_jit_gdb_node *node)
 		k->capacity = wanted;
 	}
 	k->nodes[k->n++] = *node;
-	sw_jit_pieces_add(&k->pieces, node->symfile_avma, node->symfile_bytes);
+	sw_jit_parts_add(&k->parts, node->symfile_avma, node->symfile_bytes);
 	return k->n < SW_JIT_GDB_KNOWN_MAX;
 }
 
@@ -71,16 +71,16 @@ static void known_keep(struct sw_jit_gdb_known *k, size_t n, size_t since)
 
 /*
  * Whether it has an end; read again when it has none, for then it has just changed. What was read on
- * the way astray may be anything: it is not wanted, but what is still the same after the stop may have
+ * a wrong way may be anything: it is not wanted, but what is still the same after the stop may have
  * been right (jit/gdb/source.c). Of a list with an end nothing else is kept.
  */
 static bool list_note(struct sw_jit_gdb_known *k, struct sw_jit_peek *peek, uint64_t avma)
 {
-	const struct sw_jit_pieces before = k->pieces;
+	const struct sw_jit_parts before = k->parts;
 	size_t first = k->n;
 	for (size_t tries = 0; tries < TRIES_MAX && k->n < SW_JIT_GDB_KNOWN_MAX; tries++) {
 		size_t since = k->n;
-		k->pieces = before;
+		k->parts = before;
 		k->quiet &= tries == 0;
 		peek->has_page = false;
 		if (sw_jit_gdb_walk(sw_jit_peek_memory(peek), avma, SW_JIT_GDB_NODES_MAX, node_note,
@@ -96,9 +96,9 @@ static bool list_note(struct sw_jit_gdb_known *k, struct sw_jit_peek *peek, uint
 static bool descriptors_same(struct sw_jit_gdb_known *k, const struct sw_jit_capture *c)
 {
 	bool same = true;
-	for (size_t i = 0; i < c->n_anchors; i++) {
+	for (size_t i = 0; i < c->n_roots; i++) {
 		uint8_t now[SW_JIT_GDB_DESCRIPTOR_BYTES] = {0};
-		(void) sw_live_peek(c->capture->snap, c->anchors[i].avma, now,
+		(void) sw_live_peek(c->capture->snap, c->roots[i].avma, now,
 				    sizeof(now)); /* else zeros: the walk will tell */
 		same &= memcmp(k->descriptors[i], now, sizeof(now)) == 0;
 		memcpy(k->descriptors[i], now, sizeof(now));
@@ -108,30 +108,30 @@ static bool descriptors_same(struct sw_jit_gdb_known *k, const struct sw_jit_cap
 
 int sw_jit_gdb_prepare(struct sw_jit_capture *c)
 {
-	if (c->n_anchors == 0)
+	if (c->n_roots == 0)
 		return 0;
 	struct sw_arena *arena = &c->capture->snap->priv->arena;
 	struct sw_jit_gdb_known *k = sw_arena_calloc(arena, 1, sizeof(*k));
 	struct sw_jit_peek *peek = sw_arena_calloc(arena, 1, sizeof(*peek));
 	if (k == NULL || peek == NULL)
 		return -SW_E_NOMEM;
-	k->descriptors = sw_arena_calloc(arena, c->n_anchors, sizeof(*k->descriptors));
+	k->descriptors = sw_arena_calloc(arena, c->n_roots, sizeof(*k->descriptors));
 	if (k->descriptors == NULL)
 		return -SW_E_NOMEM;
 	k->arena = arena;
 	k->whole = k->quiet = true;
 	peek->snap = c->capture->snap;
-	peek->pieces = &k->pieces;
+	peek->parts = &k->parts;
 	(void) descriptors_same(k, c); /* noted */
-	for (size_t i = 0; i < c->n_anchors; i++)
-		k->whole &= list_note(k, peek, c->anchors[i].avma);
+	for (size_t i = 0; i < c->n_roots; i++)
+		k->whole &= list_note(k, peek, c->roots[i].avma);
 	k->quiet &= descriptors_same(k, c);
 	if (known_index(k) < 0)
 		return -SW_E_NOMEM;
 	*c->state = k;
 	/* Of a large registry the descriptors, which say whether it changed. */
 	int r = 0;
-	for (size_t i = 0; r == 0 && k->pieces.too_many && i < c->n_anchors; i++)
-		r = sw_capture_want(c->capture, c->anchors[i].avma, SW_JIT_GDB_DESCRIPTOR_BYTES);
-	return r < 0 ? r : sw_jit_pieces_want(&k->pieces, c->capture);
+	for (size_t i = 0; r == 0 && k->parts.too_many && i < c->n_roots; i++)
+		r = sw_capture_want(c->capture, c->roots[i].avma, SW_JIT_GDB_DESCRIPTOR_BYTES);
+	return r < 0 ? r : sw_jit_parts_want(&k->parts, c->capture);
 }

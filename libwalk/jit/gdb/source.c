@@ -37,13 +37,13 @@ static void gdb_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe 
 		sw_jit_probe_variables(probe, names, descriptor_add);
 }
 
-static int gdb_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-		      size_t n_anchors, void *found, void **ret_state)
+static int gdb_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+		      size_t n_roots, void *found, void **ret_state)
 {
 	struct sw_jit_gdb_index *g;
-	if (n_anchors == 0)
+	if (n_roots == 0)
 		return 0;
-	int r = sw_jit_gdb_index_create(snap, anchors, n_anchors, found, &g);
+	int r = sw_jit_gdb_index_create(snap, roots, n_roots, found, &g);
 	if (r == 0)
 		*ret_state = g;
 	return r;
@@ -142,7 +142,7 @@ static void list_tell(const struct sw_jit_gdb_index *g, const struct sw_jit_gdb_
 		      struct sw_runtime *ret)
 {
 	*ret = (struct sw_runtime){.name = "gdb-jit", .entries = (int64_t) list->n};
-	const char *path = sw_module_path(list->anchor->place->module);
+	const char *path = sw_module_path(list->root->place->module);
 	const char *problem = problem_of(g, list);
 	(void) snprintf(ret->where, sizeof(ret->where), "%s", path); /* cut to fit, as below */
 	if (problem != NULL)
@@ -161,7 +161,7 @@ static size_t gdb_recognise(void *state, struct sw_runtime *ret, size_t max)
 	if (g == NULL)
 		return 0;
 	sw_jit_gdb_lists_load(g);
-	for (size_t i = 0; i < g->n_anchors && n < max; i++)
+	for (size_t i = 0; i < g->n_roots && n < max; i++)
 		if (g->lists[i].n > 0 || g->lists[i].end != SW_JIT_GDB_WHOLE)
 			list_tell(g, &g->lists[i], &ret[n++]);
 	return n;

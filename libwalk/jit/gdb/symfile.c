@@ -117,7 +117,7 @@ static uint64_t table_avma(const struct sw_jit_symfile *f, const struct sw_elf_s
 }
 
 /* psABI 1.0, table 4.9. False when the value does not fit its place. */
-static bool rela_apply(uint8_t *to, size_t room, uint32_t type, uint64_t value, uint64_t place)
+static bool rela_apply(uint8_t *to, size_t space, uint32_t type, uint64_t value, uint64_t place)
 {
 	size_t bytes = 4;
 	bool fits;
@@ -141,7 +141,7 @@ static bool rela_apply(uint8_t *to, size_t room, uint32_t type, uint64_t value, 
 		break;
 	default: return false;
 	}
-	if (!fits || bytes > room)
+	if (!fits || bytes > space)
 		return false;
 	memcpy(to, &value, bytes); /* little-endian: see bytes.h */
 	return true;

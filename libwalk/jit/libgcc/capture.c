@@ -26,7 +26,7 @@
 enum {
 	TABLE_BYTES = 1024, /* of one whose size is not known */
 	VISITS_MAX = 4096,  /* of tables: arrays may be the same ones again and again */
-	PAGE = SW_JIT_PIECES_PAGE,
+	PAGE = SW_JIT_PARTS_PAGE,
 };
 
 struct reading {
@@ -40,7 +40,7 @@ struct reading {
 	size_t visits_left;
 };
 
-static bool piece_copy(struct reading *r, uint64_t avma, size_t bytes)
+static bool part_copy(struct reading *r, uint64_t avma, size_t bytes)
 {
 	const uint8_t *data;
 	if (sw_capture_wanted(r->stop.capture, avma, NULL, bytes))
@@ -59,13 +59,13 @@ static bool piece_copy(struct reading *r, uint64_t avma, size_t bytes)
 /* By the size that it had; else as much as most tables have, but nothing behind an end of memory. */
 static void table_copy(struct reading *r, uint64_t avma, uint64_t bytes)
 {
-	if (bytes != 0 && bytes <= TABLE_BYTES && piece_copy(r, avma, (size_t) bytes))
+	if (bytes != 0 && bytes <= TABLE_BYTES && part_copy(r, avma, (size_t) bytes))
 		return;
 	size_t here = (size_t) (PAGE - avma % PAGE);
 	if (here >= TABLE_BYTES)
-		(void) piece_copy(r, avma, TABLE_BYTES); /* else it is read after the stop */
-	else if (piece_copy(r, avma, here))
-		(void) piece_copy(r, avma + here, TABLE_BYTES - here); /* as above */
+		(void) part_copy(r, avma, TABLE_BYTES); /* else it is read after the stop */
+	else if (part_copy(r, avma, here))
+		(void) part_copy(r, avma + here, TABLE_BYTES - here); /* as above */
 }
 
 static bool table_is_wanted(void *arg, const struct sw_jit_libgcc_table *table)
@@ -123,20 +123,20 @@ int sw_jit_libgcc_capture(struct sw_jit_capture *c)
 	const struct sw_jit_libgcc_visitor visitor = {table_is_wanted, leaf_is_wanted, &r};
 	if (r.known == NULL)
 		return 0;
-	r.small = !r.known->pieces.too_many;
+	r.small = !r.known->parts.too_many;
 	struct sw_memory memory = sw_jit_stop_memory(&r.stop);
 	/* Of quiet trees with too many nodes nothing is copied, and nothing is proven. */
 	bool same_trees =
 		!r.small && r.known->quiet &&
 		(r.known->n_nodes > SW_JIT_LIBGCC_NODES_MAX || trees_same(r.known, c->capture));
-	for (size_t i = 0; i < c->n_anchors && r.visits_left > 0; i++) {
-		enum sw_jit_libgcc_kind kind = c->anchors[i].detail;
+	for (size_t i = 0; i < c->n_roots && r.visits_left > 0; i++) {
+		enum sw_jit_libgcc_kind kind = c->roots[i].detail;
 		r.list = kind == SW_JIT_LIBGCC_LIST;
 		r.quiet = r.known->quiet;
 		r.newest = SW_JIT_LIBGCC_NEWEST;
 		if (!r.list && same_trees)
 			continue;
-		(void) sw_jit_libgcc_walk(memory, kind, c->anchors[i].avma,
+		(void) sw_jit_libgcc_walk(memory, kind, c->roots[i].avma,
 					  &visitor); /* how it ends is seen after the stop */
 	}
 	r.known->cut = r.refused || r.stop.left == 0 || r.visits_left == 0;

@@ -3,7 +3,7 @@
 #define SW_JIT_LIBGCC_KNOWN_H
 
 #include "arena.h"
-#include "jit/common/pieces.h"
+#include "jit/common/parts.h"
 #include "jit/common/source.h"
 #include "jit/libgcc/list.h"
 
@@ -26,7 +26,7 @@ struct sw_jit_libgcc_known_table {
 	const uint8_t *data; /* the .eh_frame; NULL: it could not be had, or is too large */
 	size_t bytes;
 	uint64_t leaf_avma; /* the node that leads to it; 0 in lists */
-	size_t anchor;      /* whose it is */
+	size_t root;        /* whose it is */
 	bool steady;        /* the same when it was looked at again */
 	bool proven;        /* sw_jit_libgcc_prove(): nothing of it had changed in the stop */
 };
@@ -43,7 +43,7 @@ struct sw_jit_libgcc_known {
 	bool whole; /* every list and tree had an end */
 	bool quiet; /* and nothing changed while they were read */
 	bool cut;   /* capture(): more has changed than could be looked at in the stop */
-	struct sw_jit_pieces pieces;
+	struct sw_jit_parts parts;
 };
 
 /* What the same object said of the same table, but for its place in a list; NULL. */

@@ -17,8 +17,8 @@
  *		| inner: {separator, child}[15] | leaf: {base, size, object}[10]
  */
 enum sw_jit_libgcc_kind {
-	SW_JIT_LIBGCC_LIST, /* the anchor is a word that points to the first object */
-	SW_JIT_LIBGCC_TREE, /* the anchor is a tree */
+	SW_JIT_LIBGCC_LIST, /* the root is a word that points to the first object */
+	SW_JIT_LIBGCC_TREE, /* the root is a tree */
 };
 
 enum {

@@ -26,7 +26,7 @@ struct noting {
 	struct sw_jit_peek *structure, *content;
 	size_t n_visits;
 	uint64_t bytes_left;
-	size_t anchor;
+	size_t root;
 	uint64_t leaf_avma; /* the last node */
 	size_t n_again;     /* reading anew: tables that were as they were */
 	bool changed;
@@ -50,7 +50,7 @@ static void *known_grow(struct sw_arena *arena, void *array, size_t n, size_t *c
 static void content_note(struct noting *g, struct sw_jit_libgcc_known_table *t)
 {
 	struct sw_memory memory = sw_jit_peek_memory(g->content);
-	uint64_t max = g->bytes_left < SW_JIT_PIECES_BYTES ? g->bytes_left : SW_JIT_PIECES_BYTES;
+	uint64_t max = g->bytes_left < SW_JIT_PARTS_BYTES ? g->bytes_left : SW_JIT_PARTS_BYTES;
 	uint64_t size;
 	if (!sw_jit_eh_frame_size(memory, t->table.avma, max, &size))
 		return;
@@ -74,9 +74,9 @@ static bool table_note(void *arg, const struct sw_jit_libgcc_table *table)
 	struct sw_jit_libgcc_known_table *t = &tables[k->n++];
 	*t = (struct sw_jit_libgcc_known_table){.table = *table,
 						.leaf_avma = g->leaf_avma,
-						.anchor = g->anchor};
+						.root = g->root};
 	content_note(g, t);
-	sw_jit_pieces_add(&k->pieces, table->avma, t->bytes);
+	sw_jit_parts_add(&k->parts, table->avma, t->bytes);
 	return k->n < SW_JIT_LIBGCC_KNOWN_MAX && ++g->n_visits < VISITS_MAX;
 }
 
@@ -99,11 +99,11 @@ static bool node_note(void *arg, uint64_t avma, uint64_t version)
 }
 
 /* Whether it has an end; noted anew when it was being changed: one reading is all that is kept. */
-static bool registry_note(struct noting *g, const struct sw_jit_anchor *anchor)
+static bool registry_note(struct noting *g, const struct sw_jit_root *root)
 {
 	const struct sw_jit_libgcc_visitor visitor = {table_note, node_note, g};
 	struct sw_jit_libgcc_known *k = g->known;
-	const struct sw_jit_pieces before = k->pieces;
+	const struct sw_jit_parts before = k->parts;
 	size_t first = k->n, first_node = k->n_nodes;
 	enum sw_jit_libgcc_end end = SW_JIT_LIBGCC_BUSY;
 	for (size_t tries = 0; end != SW_JIT_LIBGCC_WHOLE && tries < TRIES_MAX &&
@@ -111,12 +111,12 @@ static bool registry_note(struct noting *g, const struct sw_jit_anchor *anchor)
 	     tries++) {
 		k->n = first;
 		k->n_nodes = first_node;
-		k->pieces = before;
+		k->parts = before;
 		k->quiet &= tries == 0;
 		g->structure->has_page = g->content->has_page = false;
 		g->leaf_avma = 0;
-		end = sw_jit_libgcc_walk(sw_jit_peek_memory(g->structure), anchor->detail,
-					 anchor->avma, &visitor);
+		end = sw_jit_libgcc_walk(sw_jit_peek_memory(g->structure), root->detail, root->avma,
+					 &visitor);
 	}
 	return end == SW_JIT_LIBGCC_WHOLE;
 }
@@ -161,15 +161,14 @@ static bool all_again(struct noting *g, const struct sw_jit_capture *c)
 {
 	const struct sw_jit_libgcc_visitor visitor = {table_again, node_again, g};
 	enum sw_jit_libgcc_end end = SW_JIT_LIBGCC_WHOLE;
-	g->structure->pieces = NULL;
-	for (size_t i = 0; i < c->n_anchors && g->n_again < SW_JIT_LIBGCC_KNOWN_MAX; i++) {
+	g->structure->parts = NULL;
+	for (size_t i = 0; i < c->n_roots && g->n_again < SW_JIT_LIBGCC_KNOWN_MAX; i++) {
 		size_t before = g->n_again;
 		for (size_t tries = 0; tries < AGAIN_MAX; tries++) {
 			g->n_again = before;
 			g->structure->has_page = g->content->has_page = false;
 			end = sw_jit_libgcc_walk(sw_jit_peek_memory(g->structure),
-						 c->anchors[i].detail, c->anchors[i].avma,
-						 &visitor);
+						 c->roots[i].detail, c->roots[i].avma, &visitor);
 			if (end <= SW_JIT_LIBGCC_STOPPED)
 				break;
 			g->changed = true;
@@ -180,7 +179,7 @@ static bool all_again(struct noting *g, const struct sw_jit_capture *c)
 
 int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
 {
-	if (c->n_anchors == 0)
+	if (c->n_roots == 0)
 		return 0;
 	struct sw_arena *arena = &c->capture->snap->priv->arena;
 	struct sw_jit_libgcc_known *k = sw_arena_calloc(arena, 1, sizeof(*k));
@@ -193,24 +192,24 @@ int sw_jit_libgcc_prepare(struct sw_jit_capture *c)
 			   .bytes_left = DATA_BYTES};
 	k->arena = arena;
 	k->whole = k->quiet = true;
-	k->pieces.shared = true; /* gcc 14 has each object in two trees */
+	k->parts.shared = true; /* gcc 14 has each object in two trees */
 	peeks[0].snap = peeks[1].snap = c->capture->snap;
-	peeks[0].pieces = &k->pieces;
-	k->pieces.dense = true;
-	k->pieces.most_bytes = SW_JIT_LIBGCC_LISTS_BYTES;
-	for (size_t i = 0; i < c->n_anchors; i++)
-		if (c->anchors[i].detail == SW_JIT_LIBGCC_TREE)
-			k->pieces.most_bytes = 0; /* versions of nodes prove it for less */
-	for (g.anchor = 0; g.anchor < c->n_anchors; g.anchor++)
-		k->whole &= registry_note(&g, &c->anchors[g.anchor]);
+	peeks[0].parts = &k->parts;
+	k->parts.dense = true;
+	k->parts.most_bytes = SW_JIT_LIBGCC_LISTS_BYTES;
+	for (size_t i = 0; i < c->n_roots; i++)
+		if (c->roots[i].detail == SW_JIT_LIBGCC_TREE)
+			k->parts.most_bytes = 0; /* versions of nodes prove it for less */
+	for (g.root = 0; g.root < c->n_roots; g.root++)
+		k->whole &= registry_note(&g, &c->roots[g.root]);
 	bool limited = k->n >= SW_JIT_LIBGCC_KNOWN_MAX || g.n_visits >= VISITS_MAX;
-	k->pieces.too_many |= limited; /* there may be more */
+	k->parts.too_many |= limited; /* there may be more */
 	if (k->n > 1)
 		qsort(k->tables, k->n, sizeof(*k->tables), sw_jit_libgcc_tables_compare);
 	if (k->n_nodes > 1)
 		qsort(k->nodes, k->n_nodes, sizeof(*k->nodes), sw_jit_libgcc_nodes_compare);
-	bool small = !k->pieces.too_many;
+	bool small = !k->parts.too_many;
 	k->quiet &= (k->whole || limited) && (small || all_again(&g, c));
 	*c->state = k;
-	return sw_jit_pieces_want(&k->pieces, c->capture);
+	return sw_jit_parts_want(&k->parts, c->capture);
 }

@@ -4,7 +4,7 @@
 
 #include "jit/common/source.h"
 
-/* Adds the anchors of a copy of libgcc; their detail is its kind (jit/libgcc/list.h). */
+/* Adds the roots of a copy of libgcc; their detail is its kind (jit/libgcc/list.h). */
 void sw_jit_libgcc_probe(const struct sw_elf_symbols *symbols, struct sw_jit_probe *probe);
 
 #endif

@@ -14,13 +14,13 @@
 
 #include <inttypes.h>
 
-static int libgcc_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			 size_t n_anchors, void *found, void **ret_state)
+static int libgcc_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+			 size_t n_roots, void *found, void **ret_state)
 {
 	struct sw_jit_libgcc_tables *g;
-	if (n_anchors == 0)
+	if (n_roots == 0)
 		return 0;
-	int r = sw_jit_libgcc_tables_create(snap, anchors, n_anchors, found, &g);
+	int r = sw_jit_libgcc_tables_create(snap, roots, n_roots, found, &g);
 	if (r == 0)
 		*ret_state = g;
 	return r;
@@ -84,10 +84,10 @@ static const char *problem_of(const struct sw_jit_libgcc_tables *g,
 /* All lists and trees of one copy of libgcc, of which first is the first. */
 static bool copy_tell(const struct sw_jit_libgcc_tables *g, size_t first, struct sw_runtime *ret)
 {
-	const struct sw_place *place = g->anchors[first].place;
+	const struct sw_place *place = g->roots[first].place;
 	const char *problem = NULL;
 	size_t n_fdes = 0, n_bad = 0;
-	for (size_t i = first; i < g->n_anchors && g->anchors[i].place == place; i++) {
+	for (size_t i = first; i < g->n_roots && g->roots[i].place == place; i++) {
 		n_fdes += g->registries[i].n_fdes;
 		n_bad += g->registries[i].n_bad;
 		if (problem == NULL)
@@ -113,8 +113,8 @@ static size_t libgcc_recognise(void *state, struct sw_runtime *ret, size_t max)
 	if (g == NULL)
 		return 0;
 	sw_jit_libgcc_tables_load(g);
-	for (size_t i = 0; i < g->n_anchors && n < max; i++)
-		if (i == 0 || g->anchors[i].place != g->anchors[i - 1].place)
+	for (size_t i = 0; i < g->n_roots && n < max; i++)
+		if (i == 0 || g->roots[i].place != g->roots[i - 1].place)
 			n += copy_tell(g, i, &ret[n]);
 	return n;
 }

@@ -26,20 +26,20 @@ enum {
 
 static const char gap_changed[] = "a table may be missing: it changed while it was read";
 
-int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-				size_t n_anchors, struct sw_jit_libgcc_known *known,
+int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+				size_t n_roots, struct sw_jit_libgcc_known *known,
 				struct sw_jit_libgcc_tables **ret)
 {
 	struct sw_jit_libgcc_tables *g = calloc(1, sizeof(*g));
-	struct sw_jit_libgcc_registry *registries = calloc(n_anchors, sizeof(*registries));
+	struct sw_jit_libgcc_registry *registries = calloc(n_roots, sizeof(*registries));
 	if (g == NULL || registries == NULL) {
 		free(g);
 		free(registries);
 		return -SW_E_NOMEM;
 	}
 	g->snap = snap;
-	g->anchors = anchors;
-	g->n_anchors = n_anchors;
+	g->roots = roots;
+	g->n_roots = n_roots;
 	g->known = known;
 	g->registries = registries;
 	g->bytes_left = TABLES_BYTES;
@@ -195,13 +195,12 @@ static bool table_add(void *arg, const struct sw_jit_libgcc_table *table)
 static void registries_walk(struct sw_jit_libgcc_tables *g, struct sw_snapshot_memory *memory)
 {
 	const struct sw_jit_libgcc_visitor visitor = {.table = table_add, .arg = g};
-	for (size_t i = 0; i < g->n_anchors; i++) {
+	for (size_t i = 0; i < g->n_roots; i++) {
 		g->memory.live_reads = 0;
 		g->loading = &g->registries[i];
-		g->loading->anchor = &g->anchors[i];
-		g->loading->end =
-			sw_jit_libgcc_walk(sw_snapshot_memory(memory), g->anchors[i].detail,
-					   g->anchors[i].avma, &visitor);
+		g->loading->root = &g->roots[i];
+		g->loading->end = sw_jit_libgcc_walk(sw_snapshot_memory(memory), g->roots[i].detail,
+						     g->roots[i].avma, &visitor);
 		g->live |= g->memory.live_reads > 0;
 	}
 }
@@ -211,7 +210,7 @@ static void tables_prove(struct sw_jit_libgcc_tables *g, const struct sw_jit_lib
 {
 	for (size_t i = 0; i < known->n; i++) {
 		const struct sw_jit_libgcc_known_table *t = &known->tables[i];
-		g->loading = &g->registries[t->anchor];
+		g->loading = &g->registries[t->root];
 		if (t->proven && !table_add(g, &t->table))
 			return;
 	}
@@ -229,7 +228,7 @@ void sw_jit_libgcc_prove(struct sw_jit_libgcc_known *known)
 
 /*
  * What was registered before the stop and is registered now was so in it: lists that go on changing
- * lead astray, nodes that are being changed do not have all that is theirs, and an object is in no list
+ * point to garbage, nodes that are being changed do not have all that is theirs, and an object is in no list
  * while libgcc sorts its table.
  */
 static void tables_recover(struct sw_jit_libgcc_tables *g, const struct sw_jit_libgcc_known *known)
@@ -245,7 +244,7 @@ static void tables_recover(struct sw_jit_libgcc_tables *g, const struct sw_jit_l
 			g->gap = g->live ? gap_changed : g->gap;
 			continue;
 		}
-		g->loading = &g->registries[t->anchor];
+		g->loading = &g->registries[t->root];
 		g->memory.live_reads = 1; /* whatever was copied: it was not seen then */
 		(void) table_add(g, &t->table);
 	}
@@ -267,11 +266,11 @@ void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g)
 		g->in_stop = false;
 	}
 	registries_walk(g, &g->memory);
-	for (size_t i = 0; i < g->n_anchors; i++)
+	for (size_t i = 0; i < g->n_roots; i++)
 		g->live |= g->registries[i].end == SW_JIT_LIBGCC_BUSY;
 	if (known != NULL) {
 		tables_recover(g, known);
-		for (size_t i = 0; g->live && known->whole && i < g->n_anchors; i++)
+		for (size_t i = 0; g->live && known->whole && i < g->n_roots; i++)
 			g->registries[i].end = SW_JIT_LIBGCC_WHOLE;
 		if (known->cut)
 			g->gap = "a table may be missing: more changed than is copied in the stop";

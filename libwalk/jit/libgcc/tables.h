@@ -18,7 +18,7 @@ enum sw_jit_libgcc_trust {
 
 /* One list or tree. */
 struct sw_jit_libgcc_registry {
-	const struct sw_jit_anchor *anchor;
+	const struct sw_jit_root *root;
 	size_t n_fdes;
 	size_t n_bad; /* tables that could not be read, or are damaged */
 	enum sw_jit_libgcc_end end;
@@ -28,8 +28,8 @@ struct sw_jit_libgcc_registry {
 struct sw_jit_libgcc_tables {
 	const struct sw_snapshot *snap;
 	struct sw_jit_libgcc_known *known; /* what the hooks found; NULL: nothing */
-	const struct sw_jit_anchor *anchors;
-	size_t n_anchors;
+	const struct sw_jit_root *roots;
+	size_t n_roots;
 	bool loaded;
 	bool live;            /* not all of it was copied in the stop */
 	bool nomem, too_much; /* not all of it is here */
@@ -37,7 +37,7 @@ struct sw_jit_libgcc_tables {
 	const char *gap;      /* static: why what was registered in the stop may be gone; NULL */
 	const char *lost;     /* static: the same, once there was no table for what was asked for */
 	bool in_stop;         /* what is being loaded was registered in the stop */
-	struct sw_jit_libgcc_registry *registries; /* owned; n_anchors */
+	struct sw_jit_libgcc_registry *registries; /* owned; n_roots */
 	struct sw_cfi_section *sections;           /* owned, with their bytes */
 	size_t n_sections, capacity, n_visits;
 	uint64_t bytes_left;
@@ -48,8 +48,8 @@ struct sw_jit_libgcc_tables {
 };
 
 /* 0, -SW_E_NOMEM. All that is given is borrowed until it is destroyed. */
-int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-				size_t n_anchors, struct sw_jit_libgcc_known *known,
+int sw_jit_libgcc_tables_create(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+				size_t n_roots, struct sw_jit_libgcc_known *known,
 				struct sw_jit_libgcc_tables **ret);
 void sw_jit_libgcc_tables_destroy(struct sw_jit_libgcc_tables *g);
 

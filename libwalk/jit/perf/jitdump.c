@@ -66,12 +66,12 @@ static void file_add(struct jitdump_state *st, const struct sw_module *module)
 	st->files[st->n++].module = module;
 }
 
-static int jitdump_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			  size_t n_anchors, void *found, void **ret_state)
+static int jitdump_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+			  size_t n_roots, void *found, void **ret_state)
 {
 	struct jitdump_state *st = calloc(1, sizeof(*st));
-	(void) anchors; /* none: it has no probe() */
-	(void) n_anchors;
+	(void) roots; /* none: it has no probe() */
+	(void) n_roots;
 	(void) found;
 	if (st == NULL)
 		return -SW_E_NOMEM;
@@ -101,7 +101,7 @@ static void file_load(struct jitdump_file *f, size_t *bytes_left)
 	if (fd >= 0 && *bytes_left > 0)
 		sw_file_copy_make(fd, *bytes_left, false, &f->copy);
 	*bytes_left -= f->copy.bytes.size;
-	if (f->copy.room == NULL) {
+	if (f->copy.space == NULL) {
 		f->problem =
 			fd >= 0 ? "it is empty, or could not be read" : "it could not be opened";
 		return;

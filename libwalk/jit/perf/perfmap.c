@@ -206,12 +206,12 @@ struct perfmap {
 	size_t n_lines;
 };
 
-static int perfmap_attach(const struct sw_snapshot *snap, const struct sw_jit_anchor *anchors,
-			  size_t n_anchors, void *found, void **ret_state)
+static int perfmap_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
+			  size_t n_roots, void *found, void **ret_state)
 {
 	struct perfmap *m = calloc(1, sizeof(*m));
-	(void) anchors; /* none: it has no probe() */
-	(void) n_anchors;
+	(void) roots; /* none: it has no probe() */
+	(void) n_roots;
 	(void) found;
 	if (m == NULL)
 		return -SW_E_NOMEM;

@@ -61,8 +61,8 @@ struct sw_clr {
 	bool threads_tried;
 	struct sw_map64 replaced; /* slot on a stack -> address of what was there, in a Thread */
 	bool replaced_tried;
-	struct sw_clr_names *names; /* owned; NULL until the first name is asked for */
-	struct sw_clr_notes *notes; /* owned; the same of threads */
+	struct sw_clr_names *names;        /* owned; NULL until the first name is asked for */
+	struct sw_clr_thread_infos *notes; /* owned; the same of threads */
 };
 
 #endif

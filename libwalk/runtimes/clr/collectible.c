@@ -29,7 +29,7 @@ enum {
 	COLLECTIBLE_MAX = 256,   /* of them, that are copied */
 	SECTIONS_MAX = 64,
 	HEAP_BYTES_MAX = 256 << 10,  /* of code, in each heap */
-	TOTAL_BYTES_MAX = 384 << 10, /* threads need room, too */
+	TOTAL_BYTES_MAX = 384 << 10, /* threads need space, too */
 	METHODS_MAX = 512,
 	FUNCTIONS_MAX = 16, /* of one method: its body and funclets */
 	CLASS_MASK = 7,     /* MethodDesc.Flags */

@@ -175,10 +175,10 @@ static bool bounds_search(struct sw_memory m, uint64_t avma, uint32_t bytes, str
 {
 	if (bytes == 0 || bytes > BOUNDS_BYTES_MAX)
 		return false;
-	sw_cleanup(sw_free_p) uint8_t *room = malloc(bytes);
-	if (room == NULL || !sw_memory_read(m, avma, room, bytes))
+	sw_cleanup(sw_free_p) uint8_t *space = malloc(bytes);
+	if (space == NULL || !sw_memory_read(m, avma, space, bytes))
 		return false;
-	struct sw_bytes b = {room, bytes};
+	struct sw_bytes b = {space, bytes};
 	return s->info->format == SW_CLR_DEBUG_PACKED ? packed_search(b, s) : nibbles_search(b, s);
 }
 
@@ -196,8 +196,8 @@ static struct sw_bytes header_read(struct sw_memory m, uint64_t avma, uint8_t to
 /* With the numbers at avma. */
 static bool header_search(struct sw_memory m, uint64_t avma, struct search *s)
 {
-	uint8_t room[HEADER_BYTES];
-	struct nibbles head = {.bytes = header_read(m, avma, room)};
+	uint8_t space[HEADER_BYTES];
+	struct nibbles head = {.bytes = header_read(m, avma, space)};
 	uint32_t bytes, original = 0, variables;
 	uint64_t used;
 	if (!number_read(&head, &bytes))

@@ -26,7 +26,7 @@ struct sw_clr_debug_info {
 
 /*
  * The IL offset of the code at native_off. False: there is none (code that the compiler added), or
- * the table is not proven to be one. It is when it fills the room that its header gives it to the
+ * the table is not proven to be one. It is when it fills the space that its header gives it to the
  * last bit, native offsets begin with 0, never fall and lie inside the code, and IL offsets lie
  * inside the body or are one of the three special values.
  */

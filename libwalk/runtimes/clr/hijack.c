@@ -4,7 +4,7 @@
  *
  *	before       ... [slot: return address]
  *	pending      ... [slot: OnHijackTripThread]     the address is in the Thread object
- *	tripped      the method has returned to OnHijackTripThread(), which makes room with its first
+ *	tripped      the method has returned to OnHijackTripThread(), which makes space with its first
  *	             push (the same slot) and saves what a method's caller may need; the address is put
  *	             into the slot by what it calls
  *
@@ -29,7 +29,7 @@ enum {
 	OFFSET_UNKNOWN = 0, /* in clr->hijacks: not that function */
 };
 
-/* push rax, rbp, rbx, r15, r14, r13, r12: room, then enum's PUSH_CALLEE_SAVED_REGISTERS. */
+/* push rax, rbp, rbx, r15, r14, r13, r12: space, then enum's PUSH_CALLEE_SAVED_REGISTERS. */
 static const uint8_t trip_start[] = {0x50, 0x55, 0x53, 0x41, 0x57, 0x41,
 				     0x56, 0x41, 0x55, 0x41, 0x54};
 static const uint8_t mov_rdi_rsp[] = {0x48, 0x89, 0xe7};

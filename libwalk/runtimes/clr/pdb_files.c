@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 enum {
-	FILES_MAX = 192,  /* that are opened; other side files need room, too */
+	FILES_MAX = 192,  /* that are opened; other side files need space, too */
 	TRIES_MAX = 1024, /* assemblies that are looked at */
 	NAME_BYTES = 200, /* of a file, without the directory */
 };

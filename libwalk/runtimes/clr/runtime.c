@@ -14,7 +14,7 @@
 #include "runtimes/clr/runtime.h"
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/pdb_files.h"
-#include "runtimes/clr/notes.h"
+#include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
 
@@ -33,7 +33,7 @@ static void clr_close(void *state)
 	if (clr == NULL)
 		return;
 	sw_clr_names_destroy(clr->names);
-	sw_clr_notes_destroy(clr->notes);
+	sw_clr_thread_infos_destroy(clr->notes);
 	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
@@ -94,9 +94,9 @@ static int clr_names(void *state, const struct sw_frame *frame, struct sw_descri
 	return 1;
 }
 
-static bool clr_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+static bool clr_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
-	return sw_clr_thread_note(state, thread, ret);
+	return sw_clr_thread_info(state, thread, ret);
 }
 
 static size_t clr_identify(void *state, struct sw_runtime *ret, size_t max)

@@ -6,7 +6,7 @@
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/pdb_files.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/notes.h"
+#include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/find.h"
 #include "runtimes/clr/ranges.h"
 
@@ -54,7 +54,7 @@ int sw_clr_before(struct sw_capture *capture)
 	/* Threads that come after this, or are too many, are read when the process runs again. */
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		threads_each(&runtimes[i], memory, want_thread, &w);
-		sw_clr_notes_prepare(capture, &runtimes[i]);
+		sw_clr_thread_infos_prepare(capture, &runtimes[i]);
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) /* last: it may use all that may be copied */
 		sw_clr_collectible_want(capture, &runtimes[i], memory);

@@ -187,7 +187,7 @@ bool sw_clr_is_helper(struct sw_clr *clr, const struct sw_cursor *cursor)
 {
 	const struct sw_module *module = cursor->place != NULL ? cursor->place->module : NULL;
 	if (!cursor->exact_pc || has_unread(clr))
-		return false; /* its methods are in none of its ranges, too */
+		return false; /* its methods are in not its ranges, too */
 	if (module != NULL &&
 	    strncmp(sw_module_path(module), double_mapping, sizeof(double_mapping) - 1) == 0)
 		return true;

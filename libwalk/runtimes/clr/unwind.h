@@ -9,7 +9,7 @@
 enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw_stepped *ret);
 
 /*
- * Code that the runtime has made and that is in none of its ranges: copies of the write barrier, thunks
+ * Code that the runtime has made and that is in not its ranges: copies of the write barrier, thunks
  * of delegates that shuffle arguments. They call nothing and push nothing. They lie in the runtime's
  * own executable memory, which has a name; with DOTNET_EnableWriteXorExecute=0, in memory like any
  * other.

@@ -79,11 +79,11 @@ static bool frame_add(struct sw_cpython_chain *chain, const struct sw_cpython_fr
 	return true;
 }
 
-static bool group_add(struct sw_cpython_chain *chain, uint64_t anchor_avma, size_t first)
+static bool group_add(struct sw_cpython_chain *chain, uint64_t loop_avma, size_t first)
 {
 	if (chain->n_groups == SW_CPYTHON_GROUPS_MAX)
 		return false;
-	chain->groups[chain->n_groups++] = (struct sw_cpython_group){.anchor_avma = anchor_avma,
+	chain->groups[chain->n_groups++] = (struct sw_cpython_group){.loop_avma = loop_avma,
 								     .first = first,
 								     .n = chain->n_frames - first};
 	return true;
@@ -99,15 +99,15 @@ static void objects_add(const struct sw_cpython_at *at, struct sw_memory memory,
 	while (avma != 0 && sw_cpython_frame_read(at, memory, avma, &frame, &avma, &last) &&
 	       frame_add(chain, &frame))
 		;
-	(void) group_add(chain, 0, first); /* no room: nothing is paired */
+	(void) group_add(chain, 0, first); /* no space: nothing is paired */
 }
 
 /*
- * The frames from avma on up to the last one of their activation, which is *ret_anchor; *ret_previous
+ * The frames from avma on up to the last one of their activation, which is *ret_loop; *ret_previous
  * is what comes after them.
  */
 static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
-			   struct sw_cpython_chain *chain, uint64_t *ret_anchor,
+			   struct sw_cpython_chain *chain, uint64_t *ret_loop,
 			   uint64_t *ret_previous)
 {
 	bool shims = at->layout.frame_entry == SW_CPYTHON_NONE;
@@ -117,7 +117,7 @@ static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memo
 		    !sw_cpython_frame_read(at, memory, avma, &frame, ret_previous, &last) ||
 		    (!(last && shims) && !frame_add(chain, &frame)))
 			return false;
-		*ret_anchor = avma;
+		*ret_loop = avma;
 	}
 	return true;
 }
@@ -128,14 +128,14 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 		       struct sw_cpython_chain *chain, uint64_t *ret_outer)
 {
 	const struct sw_cpython_layout *l = &at->layout;
-	uint64_t innermost, anchor, previous, below;
+	uint64_t innermost, loop, previous, below;
 	size_t first = chain->n_frames;
 	*ret_outer = 0;
 	if (!sw_memory_u64(memory, cframe + l->cframe_frame, &innermost) ||
 	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
 		return false;
 	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
-	    activation_add(at, memory, innermost, chain, &anchor, &previous) && previous == below)
+	    activation_add(at, memory, innermost, chain, &loop, &previous) && previous == below)
 		return group_add(chain, cframe, first);
 	chain->n_frames = first;
 	return false;

@@ -19,14 +19,14 @@ struct sw_cpython_frame {
 };
 
 struct sw_cpython_group {
-	uint64_t anchor_avma; /* lies in the native frame of the loop */
-	size_t first, n;      /* of the frames, innermost first */
+	uint64_t loop_avma; /* lies in the native frame of the loop */
+	size_t first, n;    /* of the frames, innermost first */
 };
 
 struct sw_cpython_chain {
-	struct sw_cpython_frame *frames; /* borrowed: room for SW_CPYTHON_FRAMES_MAX */
+	struct sw_cpython_frame *frames; /* borrowed: space for SW_CPYTHON_FRAMES_MAX */
 	size_t n_frames;
-	struct sw_cpython_group *groups; /* borrowed: room for SW_CPYTHON_GROUPS_MAX */
+	struct sw_cpython_group *groups; /* borrowed: space for SW_CPYTHON_GROUPS_MAX */
 	size_t n_groups;
 };
 
@@ -51,7 +51,7 @@ void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory me
 /*
  * Adds the frames of a thread state. A group is there only when it is whole, and fits to its
  * neighbours: the interpreter may have been interrupted while it entered or left one. regs are those
- * that the thread was interrupted with. Frames of versions that are paired by content are one group without anchor.
+ * that the thread was interrupted with. Frames of versions that are paired by content are one group without loop.
  */
 void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
 			  uint64_t thread_avma, const struct sw_regs *regs,

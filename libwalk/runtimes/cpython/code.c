@@ -11,7 +11,7 @@ enum {
 	STRING_STATE = 32,
 	CODE_BYTES_MAX = 4096 + 8,
 	CHARACTERS_MAX = 4096,
-	PIECE = 256, /* characters that are read at once */
+	PART = 256, /* characters that are read at once */
 };
 
 /* An object that is freed has a pointer in place of its references, or nothing (obmalloc.c; glibc's
@@ -105,14 +105,14 @@ bool sw_cpython_string(const struct sw_cpython_at *at, struct sw_memory memory, 
 		return false;
 	if (length > CHARACTERS_MAX)
 		length = CHARACTERS_MAX;
-	for (uint64_t from = 0; from < length; from += PIECE) {
-		uint8_t piece[PIECE * 4];
-		size_t n = length - from < PIECE ? (size_t) (length - from) : PIECE;
-		if (!sw_memory_read(memory, data + from * width, piece, n * width))
+	for (uint64_t from = 0; from < length; from += PART) {
+		uint8_t part[PART * 4];
+		size_t n = length - from < PART ? (size_t) (length - from) : PART;
+		if (!sw_memory_read(memory, data + from * width, part, n * width))
 			return false;
 		for (size_t i = 0; i < n; i++) {
 			uint32_t c = 0;
-			memcpy(&c, piece + i * width, width);
+			memcpy(&c, part + i * width, width);
 			if (!utf8_put(&to, ret + size, c)) {
 				*to = '\0';
 				return to > ret;

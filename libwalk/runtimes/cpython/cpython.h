@@ -13,7 +13,7 @@ struct sw_cpython_functions;
 struct sw_cpython_named;
 
 /* What a frame executes; cookies of frames are 1 + index. */
-struct sw_cpython_spot {
+struct sw_cpython_position {
 	uint64_t code_avma;
 	int64_t offset; /* in bytes, of the instruction; negative: not begun */
 };
@@ -37,8 +37,8 @@ struct sw_cpython {
 	size_t next;                    /* 3.8 to 3.10: the frame that comes next */
 	bool in_loop;                   /* its loop was met already, further in */
 
-	struct sw_cpython_spot *spots; /* owned */
-	size_t n_spots, spots_capacity;
+	struct sw_cpython_position *positions; /* owned */
+	size_t n_positions, positions_capacity;
 	struct sw_map64 by_spot; /* -> index */
 	struct sw_map64 named;   /* code object -> struct sw_cpython_named, 0: not to be read */
 };

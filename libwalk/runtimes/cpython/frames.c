@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which Python frames a native frame executes. Nothing is counted: a native frame has those whose
- * anchor lies in it.
+ * loop lies in it.
  *
  *	3.8 - 3.10   the loop was called with the address of its frame, which is in its memory, or in
  *	             a register that it preserves
@@ -56,28 +56,29 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 					     &cursor->thread->regs, &c->chain);
 }
 
-static uint64_t spot_key(uint64_t code_avma, int64_t offset)
+static uint64_t position_key(uint64_t code_avma, int64_t offset)
 {
 	return sw_mix64(code_avma ^ sw_mix64((uint64_t) offset));
 }
 
-/* 1 + the index of the spot; 0: no memory. */
-static uint64_t spot_get(struct sw_cpython *c, uint64_t code_avma, int64_t offset)
+/* 1 + the index of the position; 0: no memory. */
+static uint64_t position_get(struct sw_cpython *c, uint64_t code_avma, int64_t offset)
 {
-	uint64_t key = spot_key(code_avma, offset), index;
+	uint64_t key = position_key(code_avma, offset), index;
 	/* Two of one key: the next key. */
 	for (; sw_map64_get(&c->by_spot, key, &index); key++)
-		if (c->spots[index].code_avma == code_avma && c->spots[index].offset == offset)
+		if (c->positions[index].code_avma == code_avma &&
+		    c->positions[index].offset == offset)
 			return index + 1;
-	struct sw_cpython_spot *grown =
-		sw_grow(c->spots, c->n_spots, &c->spots_capacity, 64, sizeof(*grown));
+	struct sw_cpython_position *grown =
+		sw_grow(c->positions, c->n_positions, &c->positions_capacity, 64, sizeof(*grown));
 	if (grown == NULL)
 		return 0;
-	c->spots = grown;
-	if (sw_map64_put(&c->by_spot, key, c->n_spots) < 0)
+	c->positions = grown;
+	if (sw_map64_put(&c->by_spot, key, c->n_positions) < 0)
 		return 0;
-	c->spots[c->n_spots++] = (struct sw_cpython_spot){code_avma, offset};
-	return c->n_spots;
+	c->positions[c->n_positions++] = (struct sw_cpython_position){code_avma, offset};
+	return c->n_positions;
 }
 
 /* What of a frame is shown. */
@@ -126,19 +127,19 @@ static bool group_add(struct sw_cpython *c, const struct sw_cursor *cursor, size
 		const struct sw_cpython_frame *f = &c->chain.frames[i];
 		if (!frame_show(c, cursor->memory, f, &shown) || !shown.begun)
 			continue;
-		uint64_t cookie = spot_get(c, f->code_avma, shown.offset);
+		uint64_t cookie = position_get(c, f->code_avma, shown.offset);
 		if (cookie == 0 || !sink->add(sink, shown.address_avma, cookie))
 			break;
 	}
 	return true;
 }
 
-static bool by_anchor(struct sw_cpython *c, const struct sw_cursor *callee, uint64_t caller_sp_avma,
-		      struct sw_frame_sink *sink)
+static bool by_loop(struct sw_cpython *c, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		    struct sw_frame_sink *sink)
 {
 	for (size_t i = 0; i < c->chain.n_groups; i++) {
 		const struct sw_cpython_group *g = &c->chain.groups[i];
-		if (g->anchor_avma >= callee->regs.sp_avma && g->anchor_avma < caller_sp_avma)
+		if (g->loop_avma >= callee->regs.sp_avma && g->loop_avma < caller_sp_avma)
 			return group_add(c, callee, g->first, g->n, sink);
 	}
 	return false;
@@ -203,7 +204,7 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 	enum sw_cpython_function what = sw_cpython_function(c->functions, svma);
 	if (what == SW_CPYTHON_LOOP || what == SW_CPYTHON_UNNAMED || what == SW_CPYTHON_GLUE) {
 		bool by_address = c->at.layout.pairing != SW_CPYTHON_BY_CONTENT;
-		bool ours = by_address                ? by_anchor(c, callee, caller_sp_avma, sink)
+		bool ours = by_address                ? by_loop(c, callee, caller_sp_avma, sink)
 			    : what == SW_CPYTHON_LOOP ? by_content(c, callee, caller_sp_avma, sink)
 						      : false;
 		c->in_loop |= ours;

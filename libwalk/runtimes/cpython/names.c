@@ -67,12 +67,12 @@ static struct sw_cpython_named *code_name(struct sw_cpython *c, uint64_t avma)
 int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame, struct sw_description *ret)
 {
 	uint64_t kept;
-	if (frame->cookie == 0 || frame->cookie > c->n_spots)
+	if (frame->cookie == 0 || frame->cookie > c->n_positions)
 		return 0;
-	const struct sw_cpython_spot *spot = &c->spots[frame->cookie - 1];
-	if (!sw_map64_get(&c->named, spot->code_avma, &kept)) {
-		kept = (uintptr_t) code_name(c, spot->code_avma);
-		(void) sw_map64_put(&c->named, spot->code_avma, kept); /* else read again */
+	const struct sw_cpython_position *position = &c->positions[frame->cookie - 1];
+	if (!sw_map64_get(&c->named, position->code_avma, &kept)) {
+		kept = (uintptr_t) code_name(c, position->code_avma);
+		(void) sw_map64_put(&c->named, position->code_avma, kept); /* else read again */
 	}
 	const struct sw_cpython_named *named = (const struct sw_cpython_named *) (uintptr_t) kept;
 	if (named == NULL)
@@ -80,8 +80,8 @@ int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame, struct 
 	(void) snprintf(ret->function, sizeof(ret->function), "%s", named->function);
 	if (named->file != NULL)
 		(void) snprintf(ret->file, sizeof(ret->file), "%s", named->file);
-	ret->line =
-		sw_cpython_line(c->at.layout.minor, named->lines, named->first_line, spot->offset);
+	ret->line = sw_cpython_line(c->at.layout.minor, named->lines, named->first_line,
+				    position->offset);
 	return 1;
 }
 
@@ -101,14 +101,14 @@ static uint64_t lock_holder(struct sw_cpython *c, uint64_t interp_avma)
 }
 
 bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread,
-			    struct sw_thread_note *ret)
+			    struct sw_thread_info *ret)
 {
 	uint64_t number;
 	for (size_t i = 0; i < c->n_threads; i++) {
 		const struct sw_cpython_thread *t = &c->threads[i];
 		if (t->id != thread->fs_base || t->id == 0)
 			continue;
-		*ret = (struct sw_thread_note){.runtime = "cpython", .id = -1};
+		*ret = (struct sw_thread_info){.runtime = "cpython", .id = -1};
 		if (c->at.layout.thread_number != SW_CPYTHON_NONE &&
 		    sw_memory_u64(c->memory, t->avma + c->at.layout.thread_number, &number) &&
 		    number <= INT32_MAX)

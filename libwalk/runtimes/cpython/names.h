@@ -10,6 +10,6 @@ int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame,
 
 /* As sw_runtime_ops.thread. */
 bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread,
-			    struct sw_thread_note *ret);
+			    struct sw_thread_info *ret);
 
 #endif

@@ -33,7 +33,7 @@ static void cpython_close(void *state)
 	free(c->threads);
 	free(c->chain.frames);
 	free(c->chain.groups);
-	free(c->spots);
+	free(c->positions);
 	free(c);
 }
 
@@ -73,7 +73,7 @@ static int cpython_names(void *state, const struct sw_frame *frame, struct sw_de
 	return sw_cpython_names(state, frame, ret);
 }
 
-static bool cpython_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+static bool cpython_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	return sw_cpython_thread_note(state, thread, ret);
 }

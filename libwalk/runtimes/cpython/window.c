@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* The copy of a block; NULL when it cannot be read, or there is no room for more. */
+/* The copy of a block; NULL when it cannot be read, or there is no space for more. */
 static const uint8_t *block_get(struct sw_cpython_window *w, uint64_t avma)
 {
 	size_t i = (size_t) sw_mix64(avma) % SW_CPYTHON_SLOTS;

@@ -97,7 +97,7 @@ static size_t find(struct sw_bytes code, const char *bytes, size_t n)
 	return at == NULL ? code.size : (size_t) (at - code.data);
 }
 
-/* A word above which sp was moved to make room on the same stack. */
+/* A word above which sp was moved to make space on the same stack. */
 static bool is_just_above(uint64_t sp, uint64_t old)
 {
 	return old >= sp && old - sp <= ALIGN_BYTES_MAX && old % 8 == 0;
@@ -139,7 +139,7 @@ static enum sw_go_switch morestack(const struct sw_go_frame *f, struct sw_go_cal
 	return SW_GO_SWITCH_OK;
 }
 
-/* What asmcgocall keeps below its call: the sp of its body, before it made room. */
+/* What asmcgocall keeps below its call: the sp of its body, before it made space. */
 static bool saved_sp(const struct sw_go_frame *f, uint64_t sp, uint64_t *ret)
 {
 	static const uint8_t layouts[][2] = {{48, 40}, {8, 0}};
@@ -189,12 +189,12 @@ static enum sw_go_switch asmcgocall(const struct sw_go_frame *f, struct sw_go_ca
  */
 static enum sw_go_switch cgocallback(const struct sw_go_frame *f, struct sw_go_caller *ret)
 {
-	static const uint8_t rooms[] = {64, 16};
+	static const uint8_t sizes[] = {64, 16};
 	uint64_t end = f->cursor->regs.sp_avma + f->delta + 8, old, next;
 	uint64_t sp = f->stacks->g0.sched_sp_avma;
 	for (size_t i = 0; i < CALLBACKS_MAX && word(f, sp, &next); i++) {
 		for (size_t k = 0; k < 2 && next > sp; k++)
-			if (saved_sp(f, (next - rooms[k]) & -UINT64_C(16), &old) && old == end)
+			if (saved_sp(f, (next - sizes[k]) & -UINT64_C(16), &old) && old == end)
 				return back_to(f, sp, ret);
 		if (next <= sp) {
 			struct sw_go_func below;

@@ -4,7 +4,7 @@
 
 #include "runtimes/hotspot/hotspot.h"
 
-/* A piece of the interpreter: a bytecode, an entry point. */
+/* A part of the interpreter: a bytecode, an entry point. */
 struct sw_hotspot_codelet {
 	uint64_t start_avma, end_avma; /* [start, end), with a header */
 	char name[64];                 /* "ireturn", "method entry point (kind = zerolocals)" */

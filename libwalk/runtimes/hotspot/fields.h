@@ -9,7 +9,7 @@ enum { SW_HOTSPOT_FIELDS_MAX = 512, SW_HOTSPOT_SUPERS_MAX = 64 };
 /* A field of instances that is looked for. */
 struct sw_hotspot_field {
 	const char *name, *signature;
-	int64_t offset; /* SW_HOTSPOT_NONE: the class has none of its own with this name */
+	int64_t offset; /* SW_HOTSPOT_NONE: the class has not its own with this name */
 };
 
 /* Fills in the offsets of fields that a class declares itself. */

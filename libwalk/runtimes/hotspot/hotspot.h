@@ -40,7 +40,7 @@ enum sw_hotspot_kind {
 	SW_HOTSPOT_ROUTINES, /* StubRoutines: many stubs, one of them the call stub */
 };
 
-/* A piece of the code cache that is in use. */
+/* A part of the code cache that is in use. */
 struct sw_hotspot_blob {
 	uint64_t avma, end_avma;
 	uint64_t code_avma, code_end_avma; /* [code, code_end) */

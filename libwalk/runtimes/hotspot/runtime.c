@@ -109,7 +109,7 @@ static int hotspot_inlined(void *state, const struct sw_frame *frame, size_t lev
 	return sw_hotspot_describe(state, frame, level, ret);
 }
 
-static bool hotspot_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+static bool hotspot_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	return sw_hotspot_thread_note(state, thread, ret);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(((struct sw_hotspot_thread_object *) NULL)->name) ==
-		       sizeof(((struct sw_thread_note *) NULL)->name),
+		       sizeof(((struct sw_thread_info *) NULL)->name),
 	       "a name fits");
 
 static void threads_read(struct sw_hotspot *h)
@@ -67,7 +67,7 @@ static const char *state_name(const struct sw_hotspot_layout *at, int64_t state)
 }
 
 bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread,
-			    struct sw_thread_note *ret)
+			    struct sw_thread_info *ret)
 {
 	uint64_t avma;
 	uint32_t state;
@@ -75,7 +75,7 @@ bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread
 	if (!sw_hotspot_thread_find(h, thread, &avma))
 		return false;
 	sw_hotspot_thread_object_read(h, thread, avma, &object);
-	*ret = (struct sw_thread_note){.runtime = "hotspot", .id = object.id};
+	*ret = (struct sw_thread_info){.runtime = "hotspot", .id = object.id};
 	if (object.carrier)
 		ret->role = "carrier";
 	else if (object.daemon)

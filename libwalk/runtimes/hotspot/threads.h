@@ -16,6 +16,6 @@ bool sw_hotspot_thread_find(struct sw_hotspot *h, const struct sw_thread *thread
 
 /* What its JavaThread says of it. */
 bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread,
-			    struct sw_thread_note *ret);
+			    struct sw_thread_info *ret);
 
 #endif

@@ -33,7 +33,7 @@ struct sw_php_chain {
 	size_t next;
 	bool fp_known; /* what the next execute_ex() had in r14 is known */
 	uint64_t fp_avma;
-	size_t anchors; /* frames of execute_ex() so far */
+	size_t n_native; /* frames of execute_ex() so far */
 };
 
 /* Reads the calls of a thread; none is not an error. */

@@ -40,7 +40,7 @@ static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct s
 	const struct sw_php_call *call = &c->calls[i];
 	uint64_t ip;
 	/* Whoever calls has stored where it is, and so has who is about to. */
-	bool stored = i > 0 || c->anchors > 1 || (c->fp_known && c->fp_avma != call->avma);
+	bool stored = i > 0 || c->n_native > 1 || (c->fp_known && c->fp_avma != call->avma);
 	if (stored)
 		return sw_php_call_has(call, call->opline_avma) ? call->opline_avma : 0;
 	/* In generated code neither is kept up to date. */
@@ -81,7 +81,7 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 		return callee->place == php->found.place;
 	bool jit = callee->place != php->found.place;
 	uint64_t fp = 0;
-	if (c->anchors++ == 0) {
+	if (c->n_native++ == 0) {
 		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &fp);
 		c->fp_avma = fp;
 	}

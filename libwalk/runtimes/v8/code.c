@@ -65,7 +65,7 @@ bool sw_v8_code_find_near(struct sw_v8_heap heap, uint64_t pc, uint64_t bytes_ma
 			  struct sw_v8_code *ret)
 {
 	uint8_t bytes[CHUNK + HEADER];
-	/* pc may be behind the last instruction, where the next piece begins. */
+	/* pc may be behind the last instruction, where the next part begins. */
 	uint64_t start = (pc - 1) & -(uint64_t) ALIGN, low = start + ALIGN;
 	for (size_t n = 0; n < bytes_max / ALIGN && start >= HEADER + CHUNK; n++, start -= ALIGN) {
 		if (start < low) {

@@ -145,13 +145,13 @@ static bool line_by_source(struct sw_v8_heap heap, uint64_t source, int32_t posi
 		return false;
 	uint64_t left = (uint64_t) position * (wide ? 2 : 1);
 	while (left > 0) {
-		size_t piece = left < CHUNK ? (size_t) left : CHUNK;
-		if (!sw_memory_read(heap.memory, avma, bytes, piece))
+		size_t part = left < CHUNK ? (size_t) left : CHUNK;
+		if (!sw_memory_read(heap.memory, avma, bytes, part))
 			return false;
-		for (size_t i = 0; i < piece; i += wide ? 2 : 1)
+		for (size_t i = 0; i < part; i += wide ? 2 : 1)
 			count(&c, wide ? bytes[i] | (uint32_t) bytes[i + 1] << 8 : bytes[i]);
-		avma += piece;
-		left -= piece;
+		avma += part;
+		left -= part;
 	}
 	*ret = c.lines;
 	return true;

@@ -56,7 +56,7 @@ bool sw_v8_is_string(struct sw_v8_heap heap, uint64_t object);
 /* As UTF-8, cut to fit. False when it is no string, or cannot be read. */
 bool sw_v8_string(struct sw_v8_heap heap, uint64_t string, char *ret, size_t size);
 
-/* Where the characters of a string are that is one piece: *ret_wide is set for two bytes each. */
+/* Where the characters of a string are that is one part: *ret_wide is set for two bytes each. */
 bool sw_v8_characters(struct sw_v8_heap heap, uint64_t string, uint64_t *ret_avma, uint32_t *ret_n,
 		      bool *ret_wide);
 

@@ -77,7 +77,7 @@ static bool is_new(struct sw_v8_window *w, uint64_t avma)
 	return true;
 }
 
-/* In one piece, as it is long; when it cannot be, it is read later. */
+/* In one part, as it is long; when it cannot be, it is read later. */
 static void long_copy(struct sw_v8_window *w, uint64_t avma, uint64_t bytes)
 {
 	const uint8_t *copy;
@@ -173,7 +173,7 @@ static bool is_frame(const uint64_t *words, uint64_t avma, uint64_t end_avma)
 	       sw_v8_is_object(words[1]);
 }
 
-/* Looks at the words of one piece of a stack; two before belong to the piece before it. */
+/* Looks at the words of one part of a stack; two before belong to the part before it. */
 static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, uint64_t avma,
 		       uint64_t end_avma, size_t *n_frames)
 {

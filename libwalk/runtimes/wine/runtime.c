@@ -112,7 +112,7 @@ static size_t wine_identify(void *state, struct sw_runtime *ret, size_t max)
 	return 1;
 }
 
-static bool wine_thread(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+static bool wine_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	struct sw_wine *w = state;
 	struct sw_snapshot_memory memory = {.snap = w->snap, .thread = thread};

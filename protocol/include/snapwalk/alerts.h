@@ -3,7 +3,7 @@
 #define SNAPWALK_ALERTS_H
 
 /*
- * What Alertmanager sends to a webhook, for the doors that pass it on to the daemon.
+ * What Alertmanager sends to a webhook, for the integrations that pass it on to the daemon.
  */
 
 #include <snapwalk/error.h>

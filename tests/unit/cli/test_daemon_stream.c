@@ -17,12 +17,12 @@ static int take(struct sw_stream *s, const char *text, struct sw_error *err)
 	return r;
 }
 
-static void test_pieces(void **state)
+static void test_parts(void **state)
 {
 	(void) state;
 	struct sw_stream s = {0};
 	struct sw_error err = {0};
-	static const char *const pieces[] = {
+	static const char *const parts[] = {
 		"{\"state\":\"queued\"}",
 		"{\"state\":\"resumed\"}",
 		"{\"head\":{\"schema\":\"snapwalk.dump/1\",\"id\":\"a/b\"}}",
@@ -34,8 +34,8 @@ static void test_pieces(void **state)
 		"{\"warnings\":[]}",
 		"{\"summary\":{\"stored\":true},\"coalesced\":true}",
 	};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(pieces); i++)
-		assert_int_equal(take(&s, pieces[i], &err), 0);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(parts); i++)
+		assert_int_equal(take(&s, parts[i], &err), 0);
 	assert_true(s.coalesced);
 	assert_int_equal(json_object_get_boolean(json_object_object_get(s.summary, "stored")), 1);
 	sw_cleanup(sw_free_p) char *text = NULL;
@@ -64,7 +64,7 @@ static void test_whole(void **state)
 }
 
 /* A stream that ends early must not look like a whole dump. */
-static void test_missing_pieces(void **state)
+static void test_missing_parts(void **state)
 {
 	(void) state;
 	struct sw_stream s = {0};
@@ -106,9 +106,9 @@ static void test_malformed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_missing_pieces),
+		cmocka_unit_test(test_missing_parts),
 		cmocka_unit_test(test_malformed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

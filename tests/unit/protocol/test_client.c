@@ -82,7 +82,7 @@ static void test_call(void **state)
 		"{\"method\":\"a.b.C\",\"parameters\":{\"x\":1},\"more\":true}";
 	assert_int_equal(recv(s->peer, got, sizeof(got), 0), sizeof(wanted));
 	assert_string_equal(got, wanted);
-	/* in three pieces, and the third has the next answer, too */
+	/* in three parts, and the third has the next answer, too */
 	struct sw_varlink_answer a = {0};
 	ANSWER(s, "{\"parameters\":{\"n\":1},\"continues\":true}");
 	assert_int_equal(sw_varlink_client_receive(s->client, LIMIT_MS, &a, NULL), 0);
@@ -187,7 +187,7 @@ static void test_forbidden(void **state)
 	assert_null(client);
 }
 
-/* listen(0) has room for one connection that nobody accepted. */
+/* listen(0) has space for one connection that nobody accepted. */
 static void test_full(void **state)
 {
 	struct service *s = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk/names.h"
 #include "fake.h"
-#include "report/spots.h"
+#include "report/distinct.h"
 #include "stack_id.h"
 #include "cleanup.h"
 #include "walk/walker.h"
@@ -377,12 +377,12 @@ static void test_runtimes(void **state)
 	add_walk(&s, 10, only, 1, SW_END_COMPLETE, NULL);
 	add_walk(&s, 11, only, 1, SW_END_COMPLETE, NULL);
 	add_walk(&s, 12, only, 1, SW_END_COMPLETE, NULL);
-	const struct sw_thread_note notes[] = {
+	const struct sw_thread_info notes[] = {
 		{.runtime = "clr", .id = 0, .name = "Main", .mode = "cooperative"},
 		{.runtime = "clr", .id = -5, .role = "gc"},
 	};
-	s.walks[1].note = &notes[0];
-	s.walks[2].note = &notes[1];
+	s.walks[1].info = &notes[0];
+	s.walks[2].info = &notes[1];
 	struct sw_runtime runtimes[] = {
 		{.name = "clr", .version = "10.0.0", .where = "/lib/libcoreclr.so", .entries = -1},
 		{.name = "gdb-jit", .entries = 0, .problem = "its list has a cycle"},

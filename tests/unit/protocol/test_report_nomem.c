@@ -152,12 +152,12 @@ static void test_build(void **state)
 					    .end = t % 2 ? SW_END_MEMORY : SW_END_COMPLETE,
 					    .why = t % 2 ? "cut" : NULL};
 	}
-	static const struct sw_thread_note note = {.runtime = "clr", .name = "Main", .role = "gc"};
+	static const struct sw_thread_info note = {.runtime = "clr", .name = "Main", .role = "gc"};
 	static struct sw_runtime runtimes[] = {
 		{.name = "clr", .version = "10.0", .where = "/x", .entries = -1, .problem = "old"},
 		{.name = "gdb-jit", .where = "/x", .entries = 1},
 	};
-	walks[0].note = &note;
+	walks[0].info = &note;
 	struct building b = {.walks = {.snap = snap,
 				       .walks = walks,
 				       .n_walks = THREADS,

@@ -115,7 +115,7 @@ static void test_too_long(void **state)
 	assert_int_equal(sw_varlink_input_add(&input, "9", 1), -SW_E_LIMIT);
 	sw_varlink_input_deinit(&input);
 	assert_int_equal(input.max, 4);
-	/* with its end, in one piece, behind a good one */
+	/* with its end, in one part, behind a good one */
 	assert_int_equal(sw_varlink_input_add(&input,
 					      "1\0"
 					      "12345",

@@ -24,7 +24,7 @@ typedef int operation(char **ret);
 
 static const char call_text[] =
 	"{\"method\":\"io.snapwalk.Capture\",\"more\":true,\"parameters\":{\"target\":{\"unit\":"
-	"\"a unit with a name that is longer than what json-c has room for at first.service\","
+	"\"a unit with a name that is longer than what json-c has space for at first.service\","
 	"\"pid\":1234567},\"labels\":[\"one\",\"two\",3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,"
 	"20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35],\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,"
 	"\"f\":6,\"g\":7,\"h\":8,\"i\":9,\"j\":10,\"k\":11,\"l\":12,\"m\":13,\"n\":14,\"o\":15}}";

@@ -11,9 +11,9 @@
 /* What the next function finds on its stack is no 0. */
 __attribute__((noinline)) static void stack_fill(void)
 {
-	char room[4096];
-	memset(room, 0x5a, sizeof(room));
-	__asm__ volatile("" : : "r"(room) : "memory");
+	char space[4096];
+	memset(space, 0x5a, sizeof(space));
+	__asm__ volatile("" : : "r"(space) : "memory");
 }
 
 /* No memory for the list of addresses: that is returned, and nothing is done with the list. */

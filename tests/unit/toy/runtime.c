@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * toy_runtime -> threads -> anchors, each in the native frame of one toy_eval() -> its frames. Stacks
+ * toy_runtime -> threads -> entries, each in the native frame of one toy_eval() -> its frames. Stacks
  * are copied anyhow; what lies in the heap is copied in the window.
  */
 #include "toy/runtime.h"
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 64, ANCHORS_MAX = 64, FRAMES_MAX = 64, NAME_BYTES = 16 };
+enum { THREADS_MAX = 64, ENTRIES_MAX = 64, FRAMES_MAX = 64, NAME_BYTES = 16 };
 
 struct toy_thread {
-	uint64_t tid, anchor_avma, next_avma;
+	uint64_t tid, entry_avma, next_avma;
 };
-struct toy_anchor {
+struct toy_entry {
 	uint64_t previous_avma, innermost_avma;
 };
 struct toy_frame {
@@ -64,14 +64,14 @@ static int toy_before(struct sw_capture *capture)
 	return *runtime_avma != 0 ? sw_capture_want(capture, *runtime_avma, 16) : 0;
 }
 
-static void anchor_copy(struct sw_capture *capture, uint64_t anchor_avma)
+static void anchor_copy(struct sw_capture *capture, uint64_t entry_avma)
 {
-	struct toy_anchor anchor;
+	struct toy_entry entry;
 	const uint8_t *data;
-	for (int i = 0; i < ANCHORS_MAX && anchor_avma != 0; i++) {
-		if (!sw_capture_read(capture, anchor_avma, &anchor, sizeof(anchor)))
+	for (int i = 0; i < ENTRIES_MAX && entry_avma != 0; i++) {
+		if (!sw_capture_read(capture, entry_avma, &entry, sizeof(entry)))
 			return;
-		uint64_t at = anchor.innermost_avma;
+		uint64_t at = entry.innermost_avma;
 		for (int k = 0; k < FRAMES_MAX && at != 0; k++) {
 			struct toy_frame frame;
 			if (!sw_capture_copy(capture, at, sizeof(frame), &data))
@@ -79,7 +79,7 @@ static void anchor_copy(struct sw_capture *capture, uint64_t anchor_avma)
 			memcpy(&frame, data, sizeof(frame));
 			at = frame.caller_avma;
 		}
-		anchor_avma = anchor.previous_avma;
+		entry_avma = entry.previous_avma;
 	}
 }
 
@@ -93,7 +93,7 @@ static int toy_in_window(struct sw_capture *capture)
 	for (int i = 0; i < THREADS_MAX && thread.next_avma != 0; i++) {
 		if (!sw_capture_read(capture, thread.next_avma, &thread, sizeof(thread)))
 			break;
-		anchor_copy(capture, thread.anchor_avma);
+		anchor_copy(capture, thread.entry_avma);
 	}
 	return 0;
 }
@@ -131,17 +131,17 @@ static bool toy_frames(void *state, const struct sw_cursor *callee, uint64_t cal
 {
 	struct toy *toy = state;
 	struct toy_thread thread;
-	struct toy_anchor anchor;
+	struct toy_entry entry;
 	struct toy_frame frame;
 	if (!thread_find(toy, callee->thread->tid, &thread))
 		return false;
-	uint64_t at = thread.anchor_avma;
-	for (int i = 0; i < ANCHORS_MAX && at != 0; i++, at = anchor.previous_avma) {
-		if (!sw_memory_read(callee->memory, at, &anchor, sizeof(anchor)))
+	uint64_t at = thread.entry_avma;
+	for (int i = 0; i < ENTRIES_MAX && at != 0; i++, at = entry.previous_avma) {
+		if (!sw_memory_read(callee->memory, at, &entry, sizeof(entry)))
 			return false;
 		if (at < callee->regs.sp_avma || at >= caller_sp_avma)
 			continue;
-		uint64_t next = anchor.innermost_avma;
+		uint64_t next = entry.innermost_avma;
 		for (int k = 0; k < FRAMES_MAX && next != 0 && sink->add(sink, next, next); k++) {
 			if (!sw_memory_read(toy->memory, next, &frame, sizeof(frame)))
 				break;
@@ -166,7 +166,7 @@ static int toy_names(void *state, const struct sw_frame *frame, struct sw_descri
 	return 1;
 }
 
-static bool toy_thread_note(void *state, const struct sw_thread *thread, struct sw_thread_note *ret)
+static bool toy_thread_note(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	struct toy_thread own;
 	ret->runtime = "toy";

@@ -109,7 +109,7 @@ uint8_t *sw_clr_pdb_unpack(struct sw_memory memory, const struct sw_clr_pdb_link
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	if (d == NULL)
 		return NULL;
-	/* Without room for a size: all of it, not less. */
+	/* Without space for a size: all of it, not less. */
 	enum libdeflate_result r = libdeflate_deflate_decompress(d, packed, link->embedded_bytes,
 								 to, link->unpacked_bytes, NULL);
 	libdeflate_free_decompressor(d);

@@ -99,7 +99,7 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_pieces(void **state)
+static void test_parts(void **state)
 {
 	static const char *const wanted[] = {
 		"{\"head\":{" HEAD "}}",
@@ -129,7 +129,7 @@ static void test_pieces(void **state)
 	sw_dump_unref(dump);
 }
 
-/* 3 MiB of threads come in pieces of about 1 MiB, whole and in order. */
+/* 3 MiB of threads come in parts of about 1 MiB, whole and in order. */
 static void test_large(void **state)
 {
 	enum { THREADS = 3000 };
@@ -145,26 +145,26 @@ static void test_large(void **state)
 	assert_int_equal(dump->n_threads, THREADS);
 	struct sw_dump_cursor cursor = {0};
 	struct sw_text text = {0};
-	int pieces = 0, next = 0;
+	int parts = 0, next = 0;
 	while (sw_dump_next(dump, &cursor, SW_COALESCED_NO, &text) > 0) {
 		if (strncmp(text.data, "{\"threads\":[", 12) == 0) {
 			assert_true(text.size < SW_DUMP_PART_MAX + 2048);
-			struct json_object *piece = json_tokener_parse(text.data);
-			struct json_object *threads = json_object_object_get(piece, "threads");
+			struct json_object *part = json_tokener_parse(text.data);
+			struct json_object *threads = json_object_object_get(part, "threads");
 			size_t n = json_object_array_length(threads);
 			for (size_t i = 0; i < n; i++)
 				assert_int_equal(json_object_get_int(json_object_object_get(
 							 json_object_array_get_idx(threads, i),
 							 "tid")),
 						 next++);
-			json_object_put(piece);
-			pieces++;
+			json_object_put(part);
+			parts++;
 		}
 		sw_text_deinit(&text);
 	}
 	sw_text_deinit(&text);
 	assert_int_equal(next, THREADS);
-	assert_int_equal(pieces, 3);
+	assert_int_equal(parts, 3);
 	sw_dump_unref(dump);
 	sw_text_deinit(&big);
 }
@@ -209,7 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_summary),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_pieces),    cmocka_unit_test(test_large),
+		cmocka_unit_test(test_parts),     cmocka_unit_test(test_large),
 		cmocka_unit_test(test_too_large), cmocka_unit_test(test_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,7 +193,7 @@ static void left_behind(void **state)
 	end(&f);
 }
 
-/* Four at once; the fifth is refused, and there is room again when one has ended. */
+/* Four at once; the fifth is refused, and there is space again when one has ended. */
 static void many(void **state)
 {
 	struct fixture f;

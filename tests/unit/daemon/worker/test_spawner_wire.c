@@ -94,7 +94,7 @@ static void test_too_much(void **state)
 
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(3 * sizeof(int))];
+		char space[CMSG_SPACE(3 * sizeof(int))];
 	} control = {.header = {.cmsg_len = CMSG_LEN(3 * sizeof(int)),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS}};

@@ -50,7 +50,7 @@ static void test_small(void **state)
 	(void) close(fds[1]);
 }
 
-/* Larger than the socket holds: it goes out piece by piece, as the other side reads. */
+/* Larger than the socket holds: it goes out part by part, as the other side reads. */
 static void test_large(void **state)
 {
 	(void) state;

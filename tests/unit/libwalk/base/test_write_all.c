@@ -28,7 +28,7 @@ static void test_whole(void **state)
 }
 
 /* The first write() is cut at the limit, the second one says why. */
-static void test_in_pieces(void **state)
+static void test_in_parts(void **state)
 {
 	(void) state;
 	struct rlimit before, four;
@@ -52,7 +52,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_in_pieces),
+		cmocka_unit_test(test_in_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void test_tables_outside(void **state)
 	put(PE_MAKE_HEADER + 6, 1, 2);
 	put(PE_MAKE_HEADER + 20, 0xffff, 2); /* sections far behind the optional header */
 	assert_false(init());
-	put(PE_MAKE_HEADER + 20, 112 + 8, 2); /* room for one directory, 16 are said */
+	put(PE_MAKE_HEADER + 20, 112 + 8, 2); /* space for one directory, 16 are said */
 	assert_true(init());
 	assert_false(sw_pe_file_directory(&file, file.headers.exception, &bytes));
 	put(PE_MAKE_HEADER + 16, 0x10000000, 4); /* symbols */

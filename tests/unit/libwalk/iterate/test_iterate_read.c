@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A pipe in place of the iterator: it gives records in the same way, in pieces. */
+/* A pipe in place of the iterator: it gives records in the same way, in parts. */
 #include "iterate/read.h"
 #include "cleanup.h"
 
@@ -41,7 +41,7 @@ static void whole(void **state)
 		assert_int_equal(records[i].tid, i + 1);
 }
 
-static void room(void **state)
+static void space(void **state)
 {
 	(void) state;
 	struct sw_iterate_record records[RECORDS];
@@ -100,7 +100,7 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),  cmocka_unit_test(room),    cmocka_unit_test(ended_early),
+		cmocka_unit_test(whole),  cmocka_unit_test(space),   cmocka_unit_test(ended_early),
 		cmocka_unit_test(nobody), cmocka_unit_test(refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ struct fixture {
 	struct chunk chunk;
 	uint8_t payload[1024];
 	struct sw_snapshot *snap;
-	struct sw_jit_anchor anchor;
+	struct sw_jit_root root;
 	void *source;
 };
 
@@ -82,15 +82,14 @@ static void attach(struct fixture *f)
 					 .first = CHUNK};
 	memcpy(registry.magic, "SWFTABLE", 8);
 	f->snap = fake_snapshot_create();
-	f->anchor =
-		(struct sw_jit_anchor){.avma = REGISTRY,
+	f->root = (struct sw_jit_root){.avma = REGISTRY,
 				       .place = fake_snapshot_module(f->snap, SW_MODULE_ELF, "/jit",
 								     0, 0x1000, 0x2000, NULL, 0)};
 	fake_snapshot_range(f->snap, REGISTRY, &registry, sizeof(registry));
 	fake_snapshot_range(f->snap, CHUNK, &f->chunk, sizeof(f->chunk));
 	fake_snapshot_range(f->snap, PAYLOAD, f->payload, sizeof(f->payload));
 	fake_snapshot_finish(f->snap);
-	assert_int_equal(sw_jit_ftable.attach(f->snap, &f->anchor, 1, NULL, &f->source), 0);
+	assert_int_equal(sw_jit_ftable.attach(f->snap, &f->root, 1, NULL, &f->source), 0);
 }
 
 static int teardown(void **state)

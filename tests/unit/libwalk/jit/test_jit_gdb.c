@@ -305,7 +305,7 @@ static void test_torn(void **state)
 	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);
 	struct elf_make *files = calloc(2, sizeof(*files));
 	struct list list = {.version = 1, .first = (uintptr_t) list.nodes[0]};
-	struct sw_jit_anchor anchor = {.avma = (uintptr_t) &list};
+	struct sw_jit_root root = {.avma = (uintptr_t) &list};
 	struct sw_jit_entry entry;
 	struct sw_runtime runtime;
 	void *gdb;
@@ -321,8 +321,8 @@ static void test_torn(void **state)
 	snap->live = true;
 	snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	assert_true(snap->priv->mem_fd >= 0);
-	anchor.place = &snap->places[0];
-	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, NULL, &gdb), 0);
+	root.place = &snap->places[0];
+	assert_int_equal(sw_jit_gdb.attach(snap, &root, 1, NULL, &gdb), 0);
 	assert_true(sw_jit_gdb.find(gdb, JIT + 0x10, &entry));
 	assert_true(entry.live);
 	assert_int_equal(sw_jit_gdb.recognise(gdb, &runtime, 1), 1);
@@ -335,7 +335,7 @@ static void test_torn(void **state)
 
 	/* The same bytes, but published no longer. */
 	files[1].bytes[files[1].size - 1] ^= 1;
-	assert_int_equal(sw_jit_gdb.attach(snap, &anchor, 1, NULL, &gdb), 0);
+	assert_int_equal(sw_jit_gdb.attach(snap, &root, 1, NULL, &gdb), 0);
 	assert_true(sw_jit_gdb.find(gdb, JIT + 0x10, &entry));
 	list.nodes[1][2] = 0xaaaa;
 	assert_false(sw_jit_gdb.find(gdb, JIT + 0x90, &entry));

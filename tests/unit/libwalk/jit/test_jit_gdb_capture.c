@@ -35,8 +35,8 @@ struct descriptor {
 
 struct scene {
 	struct capture_case c;
-	struct sw_jit_anchor anchors[2];
-	size_t n_anchors;
+	struct sw_jit_root roots[2];
+	size_t n_roots;
 	void *state;
 	struct descriptor descriptor;
 	struct node nodes[LONG];
@@ -53,8 +53,8 @@ static struct scene *scene_create(size_t n)
 	struct scene *s = calloc(1, sizeof(*s));
 	assert_non_null(s);
 	capture_case_init(&s->c);
-	s->anchors[0].avma = at(&s->descriptor);
-	s->n_anchors = 1;
+	s->roots[0].avma = at(&s->descriptor);
+	s->n_roots = 1;
 	s->descriptor = (struct descriptor){.version = 1, .first = at(&s->nodes[0])};
 	for (size_t i = 0; i < n; i++)
 		s->nodes[i] = (struct node){.next = i + 1 < n ? at(&s->nodes[i + 1]) : 0,
@@ -71,7 +71,7 @@ static void scene_destroy(struct scene *s)
 
 static const struct sw_jit_gdb_known *prepared(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->c.capture, s->anchors, s->n_anchors, &s->state};
+	struct sw_jit_capture c = {&s->c.capture, s->roots, s->n_roots, &s->state};
 	assert_int_equal(sw_jit_gdb_prepare(&c), 0);
 	return s->state;
 }
@@ -79,10 +79,10 @@ static const struct sw_jit_gdb_known *prepared(struct scene *s)
 /* What was wanted is copied, then the hook runs. How many copies it made. */
 static size_t captured(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->c.capture, s->anchors, s->n_anchors, &s->state};
+	struct sw_jit_capture c = {&s->c.capture, s->roots, s->n_roots, &s->state};
 	capture_case_copy(&s->c);
 	assert_int_equal(sw_jit_gdb_capture(&c), 0);
-	assert_false(s->c.room.room_short);
+	assert_false(s->c.space.space_short);
 	return s->c.snap->n_ranges;
 }
 
@@ -118,7 +118,7 @@ static void test_quiet(void **state)
 	(void) state;
 	struct scene *s = scene_create(MANY);
 	const struct sw_jit_gdb_known *k = prepared(s);
-	assert_true(k->whole && k->quiet && k->pieces.too_many);
+	assert_true(k->whole && k->quiet && k->parts.too_many);
 	assert_int_equal(k->n, MANY);
 	assert_int_equal(captured(s), 1);
 	assert_int_equal(copied_nodes(s, 0, MANY), 1);
@@ -133,7 +133,7 @@ static void test_reserved(void **state)
 	struct scene *s = scene_create(MANY);
 	void *reserved = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(reserved != MAP_FAILED);
-	s->anchors[s->n_anchors++].avma = at(reserved);
+	s->roots[s->n_roots++].avma = at(reserved);
 	assert_true(prepared(s)->quiet);
 	assert_int_equal(captured(s), 1);
 	assert_int_equal(copied_nodes(s, 0, MANY), 1);
@@ -190,15 +190,15 @@ static void test_small(void **state)
 	scene_destroy(s);
 }
 
-/* One that was on its way each time it was looked at is a small one for all that: what was read astray
+/* One that was on its way each time it was looked at is a small one for all that: what was read wrongly
  * is not counted again and again. Here it is a circle, which was cut when it is looked at again. */
-static void test_astray(void **state)
+static void test_misread(void **state)
 {
 	(void) state;
 	struct scene *s = scene_create(NEW);
 	s->nodes[NEW - 1].next = at(&s->nodes[0]);
 	const struct sw_jit_gdb_known *k = prepared(s);
-	assert_false(k->whole || k->quiet || k->pieces.too_many);
+	assert_false(k->whole || k->quiet || k->parts.too_many);
 	s->nodes[NEW - 1].next = 0;
 	assert_int_equal(captured(s), 0);
 	assert_int_equal(copied_nodes(s, 0, NEW), NEW);
@@ -224,7 +224,7 @@ static void test_limits(void **state)
 		s->nodes[i].symfile = at(s->nodes), s->nodes[i].size = 100 << 10;
 	assert_false(prepared(s)->whole);
 	assert_int_equal(captured(s), MANY + 2);
-	assert_true(s->c.room.used <= SW_JIT_GDB_STOP_BYTES + MANY * SW_JIT_GDB_NODE_BYTES + 32);
+	assert_true(s->c.space.used <= SW_JIT_GDB_STOP_BYTES + MANY * SW_JIT_GDB_NODE_BYTES + 32);
 	scene_destroy(s);
 }
 
@@ -233,7 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quiet),  cmocka_unit_test(test_reserved),
 		cmocka_unit_test(test_new),    cmocka_unit_test(test_turned),
-		cmocka_unit_test(test_small),  cmocka_unit_test(test_astray),
+		cmocka_unit_test(test_small),  cmocka_unit_test(test_misread),
 		cmocka_unit_test(test_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,12 +410,12 @@ static void torn_is(bool overwritten, bool freed, bool found)
 	list = (uintptr_t) words;
 	object(words, 0, (uintptr_t) eh.bytes, 0, 0);
 	words[2] = JIT - 0x100;
-	struct sw_jit_anchor anchor = {.avma = (uintptr_t) &list, .detail = SW_JIT_LIBGCC_LIST};
+	struct sw_jit_root root = {.avma = (uintptr_t) &list, .detail = SW_JIT_LIBGCC_LIST};
 	fake_snapshot_finish(snap);
 	snap->live = true;
 	snap->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	assert_true(snap->priv->mem_fd >= 0);
-	anchor.place = &snap->places[0];
+	root.place = &snap->places[0];
 	/* The page of the registry is read, and kept: what is read anew differs from it. */
 	uint8_t byte;
 	assert_true(sw_live_read(snap, (uintptr_t) eh.bytes, &byte, 1));
@@ -427,7 +427,7 @@ static void torn_is(bool overwritten, bool freed, bool found)
 		eh.bytes[eh.size - 5] ^= 1;
 	if (freed)
 		words[0] = 0x123456;
-	assert_int_equal(sw_jit_libgcc.attach(snap, &anchor, 1, NULL, &state), 0);
+	assert_int_equal(sw_jit_libgcc.attach(snap, &root, 1, NULL, &state), 0);
 	assert_int_equal(sw_jit_libgcc.find(state, JIT + 0x10, &entry), found);
 	assert_int_equal(sw_jit_libgcc.recognise(state, &runtime, 1), 1);
 	assert_string_equal(runtime.problem,
@@ -449,7 +449,7 @@ static void test_torn(void **state)
 
 /* ---- a list that goes round ------------------------------------------------------------------ */
 
-enum { TURNS = 2 * SW_JIT_PIECES_MAX, CODE_BYTES = 0x80, CFA_OFF = 24, OTHER_CFA_OFF = 40 };
+enum { TURNS = 2 * SW_JIT_PARTS_MAX, CODE_BYTES = 0x80, CFA_OFF = 24, OTHER_CFA_OFF = 40 };
 
 /* An object and its table, and what is behind them. */
 struct registered {
@@ -463,7 +463,7 @@ struct turning {
 	struct capture_case c;
 	uint64_t *data; /* where the copy of libgcc has its variables */
 	struct registered *tables;
-	struct sw_jit_anchors anchors;
+	struct sw_jit_roots roots;
 	void *known; /* of the hooks */
 	void *state;
 };
@@ -489,12 +489,12 @@ static struct sw_jit_capture turning_capture(struct turning *t)
 {
 	struct sw_snapshot *snap = t->c.snap;
 	size_t i = 0;
-	assert_int_equal(sw_jit_anchors_make(snap, &snap->priv->arena, &t->anchors), 0);
+	assert_int_equal(sw_jit_roots_make(snap, &snap->priv->arena, &t->roots), 0);
 	while (sw_jit_sources[i] != &sw_jit_libgcc)
 		i++;
 	return (struct sw_jit_capture){.capture = &t->c.capture,
-				       .anchors = t->anchors.all + t->anchors.first[i],
-				       .n_anchors = t->anchors.count[i],
+				       .roots = t->roots.all + t->roots.first[i],
+				       .n_roots = t->roots.count[i],
 				       .state = &t->known};
 }
 
@@ -527,8 +527,8 @@ static void turning_stop(struct turning *t)
 	capture_case_copy(&t->c);
 	struct sw_jit_capture c = turning_capture(t);
 	assert_int_equal(sw_jit_libgcc.capture(&c), 0);
-	for (size_t i = 0; i < t->c.room.n_want; i++) {
-		const struct sw_piece *p = &t->c.room.pieces[i];
+	for (size_t i = 0; i < t->c.space.n_want; i++) {
+		const struct sw_capture_part *p = &t->c.space.parts[i];
 		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
 	}
 }
@@ -539,8 +539,7 @@ static void turning_attach(struct turning *t)
 	fake_snapshot_finish(snap);
 	snap->live = true;
 	struct sw_jit_capture c = turning_capture(t);
-	assert_int_equal(sw_jit_libgcc.attach(snap, c.anchors, c.n_anchors, t->known, &t->state),
-			 0);
+	assert_int_equal(sw_jit_libgcc.attach(snap, c.roots, c.n_roots, t->known, &t->state), 0);
 	assert_non_null(t->state);
 }
 

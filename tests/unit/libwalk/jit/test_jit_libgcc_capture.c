@@ -39,11 +39,11 @@ struct node {
 
 struct scene {
 	struct capture_case c;
-	struct sw_jit_anchor anchor;
+	struct sw_jit_root root;
 	void *state;
-	uint64_t first[3]; /* what the anchor leads to */
+	uint64_t first[3]; /* what the root leads to */
 	struct object objects[LONG + 1];
-	struct node root, inner[INNER], leaves[LEAVES];
+	struct node tree_root, inner[INNER], leaves[LEAVES];
 };
 
 static uint64_t at(const void *p)
@@ -57,7 +57,7 @@ static struct scene *scene_create(size_t n)
 	struct scene *s = calloc(1, sizeof(*s));
 	assert_non_null(s);
 	capture_case_init(&s->c);
-	s->anchor = (struct sw_jit_anchor){.avma = at(s->first), .detail = SW_JIT_LIBGCC_LIST};
+	s->root = (struct sw_jit_root){.avma = at(s->first), .detail = SW_JIT_LIBGCC_LIST};
 	s->first[0] = at(&s->objects[0]);
 	for (size_t i = 0; i <= n; i++) { /* one more, which is not in the list */
 		struct object *o = &s->objects[i];
@@ -72,11 +72,11 @@ static struct scene *scene_create(size_t n)
 static struct scene *tree_create(void)
 {
 	struct scene *s = scene_create(MANY);
-	s->anchor.detail = SW_JIT_LIBGCC_TREE;
-	s->first[0] = at(&s->root);
-	s->root = (struct node){.version = 4, .count = INNER};
+	s->root.detail = SW_JIT_LIBGCC_TREE;
+	s->first[0] = at(&s->tree_root);
+	s->tree_root = (struct node){.version = 4, .count = INNER};
 	for (size_t i = 0; i < INNER; i++) {
-		s->root.words[2 * i + 1] = at(&s->inner[i]);
+		s->tree_root.words[2 * i + 1] = at(&s->inner[i]);
 		s->inner[i] = (struct node){.version = 4, .count = LEAVES / INNER};
 		for (size_t k = 0; k < LEAVES / INNER; k++)
 			s->inner[i].words[2 * k + 1] = at(&s->leaves[i * LEAVES / INNER + k]);
@@ -97,7 +97,7 @@ static void scene_destroy(struct scene *s)
 
 static const struct sw_jit_libgcc_known *prepared(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->c.capture, &s->anchor, 1, &s->state};
+	struct sw_jit_capture c = {&s->c.capture, &s->root, 1, &s->state};
 	assert_int_equal(sw_jit_libgcc_prepare(&c), 0);
 	return s->state;
 }
@@ -105,10 +105,10 @@ static const struct sw_jit_libgcc_known *prepared(struct scene *s)
 /* What was wanted is copied, then the hook runs. How many copies it made. */
 static size_t captured(struct scene *s)
 {
-	struct sw_jit_capture c = {&s->c.capture, &s->anchor, 1, &s->state};
+	struct sw_jit_capture c = {&s->c.capture, &s->root, 1, &s->state};
 	capture_case_copy(&s->c);
 	assert_int_equal(sw_jit_libgcc_capture(&c), 0);
-	assert_false(s->c.room.room_short);
+	assert_false(s->c.space.space_short);
 	sw_jit_libgcc_prove(s->state);
 	return s->c.snap->n_ranges;
 }
@@ -148,7 +148,7 @@ static void test_quiet_list(void **state)
 	(void) state;
 	struct scene *s = scene_create(MANY);
 	const struct sw_jit_libgcc_known *k = prepared(s);
-	assert_true(k->whole && k->quiet && k->pieces.too_many);
+	assert_true(k->whole && k->quiet && k->parts.too_many);
 	assert_int_equal(k->n, MANY);
 	/* The list's start, objects, tables, of which one may be on two pages. */
 	assert_in_range(captured(s), 1 + 2 * SW_JIT_LIBGCC_NEWEST, 2 + 3 * SW_JIT_LIBGCC_NEWEST);
@@ -192,8 +192,8 @@ static void test_dense_list(void **state)
 				       at(tables[i]), 0, i > 0 ? at(objects[i - 1]) : 0};
 		memcpy(objects[i], o, sizeof(o));
 	}
-	assert_false(prepared(s)->pieces.too_many);
-	assert_true(s->c.room.n_pieces <= 3); /* of what a large one costs nothing is paid */
+	assert_false(prepared(s)->parts.too_many);
+	assert_true(s->c.space.n_parts <= 3); /* of what a large one costs nothing is paid */
 	tables[75][2] = 0x75;
 	assert_int_equal(captured(s), 0);
 	uint32_t bytes[4];
@@ -210,7 +210,7 @@ static void test_small(void **state)
 {
 	(void) state;
 	struct scene *s = scene_create(FEW);
-	assert_false(prepared(s)->pieces.too_many);
+	assert_false(prepared(s)->parts.too_many);
 	s->objects[1].words[5] = at(&s->objects[FEW]);
 	s->objects[FEW].words[5] = at(&s->objects[2]);
 	(void) captured(s); /* how many: as below */
@@ -228,7 +228,7 @@ static void test_quiet_tree(void **state)
 	(void) state;
 	struct scene *s = tree_create();
 	const struct sw_jit_libgcc_known *k = prepared(s);
-	assert_true(k->whole && k->quiet && k->pieces.too_many);
+	assert_true(k->whole && k->quiet && k->parts.too_many);
 	assert_int_equal(k->n, MANY);
 	assert_int_equal(k->n_nodes, 1 + INNER + LEAVES);
 	assert_int_equal(captured(s), 0);
@@ -292,7 +292,7 @@ static void test_limits(void **state)
 	}
 	const struct sw_jit_libgcc_known *k = prepared(s);
 	assert_int_equal(k->n, SW_JIT_LIBGCC_KNOWN_MAX);
-	assert_true(k->pieces.too_many);
+	assert_true(k->parts.too_many);
 	assert_false(k->whole);
 	assert_true(captured(s) <= SW_JIT_LIBGCC_STOP_READS);
 	scene_destroy(s);

@@ -16,7 +16,7 @@ enum {
 	JIT = 0x660000000000,
 	VARIABLE = 0x770000000000,
 	SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES,
-	ANCHOR_BEAM = 1,
+	ROOT_BEAM = 1,
 };
 
 /* sub $8,%rsp; call *%rcx; add $8,%rsp; ret: at +4 of the mapping, and again right behind. */
@@ -81,11 +81,11 @@ static void test_python_caller(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
-static bool finds(struct sw_snapshot *snap, const struct sw_jit_anchor *anchors, size_t n,
+static bool finds(struct sw_snapshot *snap, const struct sw_jit_root *roots, size_t n,
 		  uint64_t avma, struct sw_jit_entry *entry)
 {
 	void *state = NULL;
-	assert_int_equal(sw_jit_trampoline.attach(snap, anchors, n, NULL, &state), 0);
+	assert_int_equal(sw_jit_trampoline.attach(snap, roots, n, NULL, &state), 0);
 	bool found = sw_jit_trampoline.find(state, avma, entry);
 	sw_jit_trampoline.detach(state);
 	return found;
@@ -115,20 +115,20 @@ static void test_beam(void **state)
 {
 	(void) state;
 	static const uint64_t exit_avma = JIT + 0x100, none = 0;
-	const struct sw_jit_anchor anchors[] = {{.avma = VARIABLE, .detail = ANCHOR_BEAM},
-						{.avma = VARIABLE + 0x100, .detail = ANCHOR_BEAM},
-						{.avma = VARIABLE + 0x200, .detail = ANCHOR_BEAM}};
+	const struct sw_jit_root roots[] = {{.avma = VARIABLE, .detail = ROOT_BEAM},
+					    {.avma = VARIABLE + 0x100, .detail = ROOT_BEAM},
+					    {.avma = VARIABLE + 0x200, .detail = ROOT_BEAM}};
 	struct sw_jit_entry entry;
 	struct sw_snapshot *snap = snapshot();
 	fake_snapshot_range(snap, VARIABLE, &none, sizeof(none));
 	fake_snapshot_range(snap, VARIABLE + 0x200, &exit_avma, sizeof(exit_avma));
 	fake_snapshot_finish(snap);
-	assert_false(finds(snap, anchors, 2, exit_avma, &entry)); /* 0, not readable */
-	assert_true(finds(snap, anchors, 3, exit_avma, &entry));
+	assert_false(finds(snap, roots, 2, exit_avma, &entry)); /* 0, not readable */
+	assert_true(finds(snap, roots, 3, exit_avma, &entry));
 	assert_int_equal(entry.how, SW_JIT_END);
-	assert_true(finds(snap, anchors, 3, exit_avma - 1, &entry)); /* as a return address */
-	assert_false(finds(snap, anchors, 3, exit_avma + 1, &entry));
-	assert_false(finds(snap, anchors, 3, exit_avma - 2, &entry));
+	assert_true(finds(snap, roots, 3, exit_avma - 1, &entry)); /* as a return address */
+	assert_false(finds(snap, roots, 3, exit_avma + 1, &entry));
+	assert_false(finds(snap, roots, 3, exit_avma - 2, &entry));
 	fake_snapshot_destroy(snap);
 }
 

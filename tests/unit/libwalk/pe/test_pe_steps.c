@@ -283,8 +283,8 @@ static void test_every_instruction(void **state)
 	FILE *f = fopen(steps_path, "r");
 	assert_non_null(f);
 	char *line = NULL;
-	size_t room = 0;
-	while (getline(&line, &room, f) > 0)
+	size_t space = 0;
+	while (getline(&line, &space, f) > 0)
 		record(&r, line);
 	free(line);
 	(void) fclose(f); /* was only read */

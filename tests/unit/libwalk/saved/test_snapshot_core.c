@@ -19,7 +19,7 @@
 
 enum { PAGE = 0x1000, STACK = 0x7ffd00000000, TEXT = 0x400000, VDSO = 0x7fff0000 };
 
-/* A context, a directory for files and room for one core, made anew for each test. */
+/* A context, a directory for files and space for one core, made anew for each test. */
 struct fixture {
 	struct sw_context *ctx;
 	struct sw_snapshot *snap;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/side_file.h"
-#include "capture/room.h"
+#include "capture/space.h"
 #include "cleanup.h"
 #include "fake.h"
 #include "snapshot/snapshot.h"
@@ -15,7 +15,7 @@
 struct fixture {
 	char dir[64];
 	struct sw_snapshot *snap;
-	struct sw_capture_room room;
+	struct sw_capture_space space;
 	struct sw_capture capture;
 	int proc_fd;
 	int live_fd; /* a directory with "root" in it, as /proc/PID/task/TID is one */
@@ -40,8 +40,8 @@ static int setup(void **state)
 	pages->live_fd = f->live_fd;
 	pages->arena = &f->snap->priv->arena;
 	f->proc_fd = pages->proc_fd = open("/proc/self", O_PATH | O_CLOEXEC);
-	f->room = (struct sw_capture_room){.snap = f->snap};
-	f->capture = sw_capture_of(&f->room);
+	f->space = (struct sw_capture_space){.snap = f->snap};
+	f->capture = sw_capture_of(&f->space);
 	return 0;
 }
 

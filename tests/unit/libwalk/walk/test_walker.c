@@ -226,7 +226,7 @@ static void test_threads(void **state)
 	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[0], &d), 0);
 	assert_int_equal(sw_walk_describe(walks, &walks->walks[0].frames[1], &d), 0);
 	assert_string_equal(walks->walks[0].frames[0].kind, "native");
-	assert_null(walks->walks[0].note);
+	assert_null(walks->walks[0].info);
 	sw_walks_destroy(walks);
 	sw_walks_destroy(NULL);
 	fake_snapshot_destroy(snap);

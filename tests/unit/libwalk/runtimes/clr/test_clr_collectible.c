@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/collectible.h"
-#include "capture/room.h"
+#include "capture/space.h"
 #include "clr_world.h"
 
 #include <setjmp.h>
@@ -20,8 +20,8 @@ enum {
 
 struct scene {
 	struct clr_world world;
-	struct sw_capture_room room;
-	struct sw_piece pieces[PIECES_MAX];
+	struct sw_capture_space space;
+	struct sw_capture_part parts[PIECES_MAX];
 	struct sw_capture capture;
 };
 
@@ -45,11 +45,11 @@ static void scene_make(bool collectible)
 	clr_world_u64(w, WORLD_DATA + MADE_METHOD + 24, WORLD_DATA + NAME);
 	clr_world_bytes(w, WORLD_DATA + NAME, "A name of two blocks",
 			sizeof("A name of two blocks"));
-	memset(&s.room, 0, sizeof(s.room));
-	memset(s.pieces, 0, sizeof(s.pieces));
-	s.room.pieces = s.pieces;
-	s.room.pieces_max = PIECES_MAX;
-	s.capture = sw_capture_of(&s.room);
+	memset(&s.space, 0, sizeof(s.space));
+	memset(s.parts, 0, sizeof(s.parts));
+	s.space.parts = s.parts;
+	s.space.parts_max = PIECES_MAX;
+	s.capture = sw_capture_of(&s.space);
 }
 
 static void look(void)
@@ -59,8 +59,8 @@ static void look(void)
 
 static bool wanted(uint64_t avma, size_t bytes)
 {
-	for (size_t i = 0; i < s.room.n_pieces; i++)
-		if (s.pieces[i].avma == avma && s.pieces[i].bytes == bytes)
+	for (size_t i = 0; i < s.space.n_parts; i++)
+		if (s.parts[i].avma == avma && s.parts[i].bytes == bytes)
 			return true;
 	return false;
 }
@@ -88,7 +88,7 @@ static void test_everything(void **state)
 	assert_true(wanted(WORLD_DATA + MADE_METHOD - 24, 24));
 	assert_true(wanted(WORLD_DATA + NAME, 16)); /* as clr_string.c reads it */
 	assert_true(wanted(WORLD_DATA + NAME + 16, 64));
-	assert_int_equal(s.room.n_pieces, 14);
+	assert_int_equal(s.space.n_parts, 14);
 }
 
 static void test_not_collectible(void **state)
@@ -96,11 +96,11 @@ static void test_not_collectible(void **state)
 	(void) state;
 	scene_make(false);
 	look();
-	assert_int_equal(s.room.n_pieces, 0);
+	assert_int_equal(s.space.n_parts, 0);
 	scene_make(true);
 	s.world.runtime.usable = false;
 	look();
-	assert_int_equal(s.room.n_pieces, 0);
+	assert_int_equal(s.space.n_parts, 0);
 }
 
 /* Behind a fragment that is not: its pointer is what changes. */
@@ -117,7 +117,7 @@ static void test_second_fragment(void **state)
 }
 
 /* Fragments in a circle, a heap without an end, a map that leads back to itself: it ends, and takes no
- * more than its part of the room. */
+ * more than its part of the space. */
 static void test_hostile(void **state)
 {
 	(void) state;
@@ -126,17 +126,17 @@ static void test_hostile(void **state)
 		clr_world_u64(&s.world, WORLD_DATA + WORLD_JIT_FRAGMENT,
 			      (WORLD_DATA + WORLD_JIT_FRAGMENT) | bit);
 		look();
-		assert_true(s.room.n_pieces <= SW_CAPTURE_RANGES);
+		assert_true(s.space.n_parts <= SW_CAPTURE_RANGES);
 	}
 	scene_make(true);
 	clr_world_u64(&s.world, WORLD_DATA + WORLD_HEAP + 24, UINT64_MAX);
 	look();
-	assert_int_equal(s.room.n_pieces, 3); /* the way to it */
+	assert_int_equal(s.space.n_parts, 3); /* the way to it */
 	scene_make(true);
 	for (uint64_t i = 0; i < 256; i++)
 		clr_world_u64(&s.world, WORLD_DATA + 8 * i, WORLD_DATA | 1);
 	look();
-	assert_true(s.room.want_bytes <= 384 << 10);
+	assert_true(s.space.want_bytes <= 384 << 10);
 }
 
 int main(void)

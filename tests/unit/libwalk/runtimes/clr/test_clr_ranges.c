@@ -294,7 +294,7 @@ static void test_reads_hash(void **state)
 		functions[i] = (struct sw_pe_function){0x100 + 16 * i, 0x110 + 16 * i, 0};
 	image_make();
 	clr_world_image(&world, functions, 100);
-	/* Buckets that overlap, so that there is room for many. */
+	/* Buckets that overlap, so that there is space for many. */
 	world.runtime.at.bucket_bytes = 1;
 	for (uint64_t i = WORLD_BUCKETS; i < WORLD_HOT_COLD; i += 8)
 		clr_world_u64(&world, WORLD_DATA + i, UINT64_MAX);

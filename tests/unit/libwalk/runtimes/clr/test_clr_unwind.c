@@ -35,9 +35,9 @@ enum {
 #define PE           UINT64_C(0x7b0000000000) /* an image for Windows */
 #define SP           (UINT64_C(0) + FAKE_STACK_AVMA + FAKE_STACK_BYTES)
 
-/* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make room for 0x28. */
+/* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make space for 0x28. */
 static const uint8_t trip_code[] = {
-	0x50,                               /* 00 push %rax: room for the address */
+	0x50,                               /* 00 push %rax: space for the address */
 	0x55, 0x53, 0x41, 0x57, 0x41, 0x56, /* 01 push %rbp, %rbx, %r15, %r14 */
 	0x41, 0x55, 0x41, 0x54,             /* 07 push %r13, %r12 */
 	0x51, 0x52, 0x50,                   /* 0b push %rcx, %rdx, %rax */

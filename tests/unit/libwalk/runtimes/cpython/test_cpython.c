@@ -275,7 +275,7 @@ static void test_functions(void **state)
 static void test_thread(void **state)
 {
 	(void) state;
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	begin(11);
 	const struct sw_cpython_layout *l = &world.c.at.layout;
 	cpython_world_u64(&world, WORLD_THREAD + l->thread_number, 7);

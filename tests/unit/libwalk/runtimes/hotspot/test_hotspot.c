@@ -405,7 +405,7 @@ static void test_step_failed(void **state)
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static bool noted(struct sw_thread_note *ret)
+static bool noted(struct sw_thread_info *ret)
 {
 	static const struct sw_thread thread = {.comm = "worker-\xc3\xbc", .regs.sp_avma = 0x8100};
 	return sw_hotspot_thread_note(&world.h, &thread, ret);
@@ -414,7 +414,7 @@ static bool noted(struct sw_thread_note *ret)
 static void test_thread(void **state)
 {
 	(void) state;
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	assert_true(noted(&note));
 	assert_string_equal(note.name, "worker-\xc3\xbc");
@@ -428,7 +428,7 @@ static void test_thread_name_wide(void **state)
 {
 	(void) state;
 	static const uint8_t text[] = {0x22, 0x6f, 0x3d, 0xd8, 0x00, 0xde, 0x3d, 0xd8};
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	hotspot_world_put(&world, WORLD_STRING + 16, "\1", 1);
 	hotspot_world_put(&world, WORLD_STRING_BYTES + 16, text, sizeof(text));
@@ -440,7 +440,7 @@ static void test_thread_name_wide(void **state)
 static void test_thread_name_long(void **state)
 {
 	(void) state;
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	hotspot_world_u32(&world, WORLD_STRING_BYTES + 12, UINT32_MAX);
 	memset(world.data + (WORLD_STRING_BYTES + 16 - WORLD), 0xfc, 128);
@@ -467,7 +467,7 @@ static void test_thread_hostile(void **state)
 		{WORLD_THREAD + 24, 0, false},                        /* no object */
 	};
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		struct sw_thread_note note;
+		struct sw_thread_info note;
 		hotspot_world_deinit(&world);
 		hotspot_world_init(&world);
 		hotspot_world_thread(&world);
@@ -482,7 +482,7 @@ static void test_thread_hostile(void **state)
 static void test_thread_class_circle(void **state)
 {
 	(void) state;
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + 8, WORLD_STRING_CLASS);
 	hotspot_world_u64(&world, WORLD_STRING_CLASS + 32, WORLD_STRING_CLASS);
@@ -494,7 +494,7 @@ static void test_thread_class_circle(void **state)
 static void test_thread_moved(void **state)
 {
 	(void) state;
-	struct sw_thread_note note;
+	struct sw_thread_info note;
 	struct sw_hotspot_layout *at = &world.h.at;
 	hotspot_world_thread(&world);
 	at->zgc = WORLD_THREADS + 0x90;

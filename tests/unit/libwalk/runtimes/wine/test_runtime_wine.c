@@ -505,7 +505,7 @@ static void test_told(void **state)
 	assert_string_equal(walks->runtimes[0].where, "/wine/x86_64-windows/ntdll.dll");
 	assert_string_equal(walks->runtimes[0].problem, "");
 	assert_int_equal(walks->runtimes[0].entries, -1);
-	const struct sw_thread_note *note = walks->walks[0].note;
+	const struct sw_thread_info *note = walks->walks[0].info;
 	assert_non_null(note);
 	assert_string_equal(note->runtime, "wine");
 	assert_int_equal(note->id, 0x24);
@@ -601,7 +601,7 @@ static void test_no_wine(void **state)
 	fake_snapshot_finish(snap);
 	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
 	assert_int_equal(walks->n_runtimes, 0);
-	assert_null(walks->walks[0].note);
+	assert_null(walks->walks[0].info);
 	sw_walks_destroy(walks);
 	fake_snapshot_destroy(snap);
 	free(w);

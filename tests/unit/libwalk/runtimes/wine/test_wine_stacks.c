@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The stacks hook over this very process: its memory is what a stopped target's would be. */
 #include "arch/arch.h"
-#include "capture/room.h"
+#include "capture/space.h"
 #include "fake.h"
 #include "runtimes/wine/frames.h"
 #include "runtimes/wine/stacks.h"
@@ -23,7 +23,7 @@ enum {
 	FRAME_OFF = 0xff000, /* in the Unix stack */
 	TEB_BYTES = 0x378,
 	RED = SW_ARCH_RED_ZONE,
-	PIECES = 16,
+	PARTS = 16,
 };
 
 /* TEB block, Unix stack, Windows stack: real mappings of this process. */
@@ -32,8 +32,8 @@ struct process {
 	struct sw_snapshot *snap;
 	struct sw_stop stop;
 	struct sw_tracee tracee;
-	struct sw_piece pieces[PIECES];
-	struct sw_capture_room room;
+	struct sw_capture_part parts[PARTS];
+	struct sw_capture_space space;
 };
 
 static uint64_t avma(const void *p)
@@ -54,7 +54,7 @@ static uint8_t *map(size_t bytes)
 	return p + (BLOCK - avma(p) % BLOCK) % BLOCK; /* stays mapped until the test ends */
 }
 
-/* One thread with this sp, whose piece the room has found already. */
+/* One thread with this sp, whose part the space has found already. */
 static void process_init(struct process *p, size_t sp_block, uint64_t sp_off)
 {
 	memset(p, 0, sizeof(*p));
@@ -83,32 +83,34 @@ static void process_init(struct process *p, size_t sp_block, uint64_t sp_off)
 	t->stack_end_avma = end;
 	p->tracee = (struct sw_tracee){.tid = getpid(), .has_regs = true};
 	p->stop = (struct sw_stop){.tracees = &p->tracee, .n = 1, .mem_fd = -1};
-	p->pieces[0] = (struct sw_piece){.avma = sp - RED, .bytes = end - sp + RED, .thread = 0};
+	p->parts[0] =
+		(struct sw_capture_part){.avma = sp - RED, .bytes = end - sp + RED, .thread = 0};
 	/* What was taken for the thread's own stack. */
-	p->pieces[1] =
-		(struct sw_piece){.avma = avma(p->unix_stack), .bytes = UNIX_BYTES, .thread = -1};
-	p->room = (struct sw_capture_room){.snap = p->snap,
-					   .stop = &p->stop,
-					   .stack_bytes = 1 << 20,
-					   .pieces = p->pieces,
-					   .n_pieces = 2,
-					   .pieces_max = PIECES,
-					   .stacks_max = PIECES,
-					   .n_found = 2};
+	p->parts[1] = (struct sw_capture_part){.avma = avma(p->unix_stack),
+					       .bytes = UNIX_BYTES,
+					       .thread = -1};
+	p->space = (struct sw_capture_space){.snap = p->snap,
+					     .stop = &p->stop,
+					     .stack_bytes = 1 << 20,
+					     .parts = p->parts,
+					     .n_parts = 2,
+					     .parts_max = PARTS,
+					     .stacks_max = PARTS,
+					     .n_found = 2};
 }
 
 static void hook_run(struct process *p)
 {
-	struct sw_capture capture = sw_capture_of(&p->room);
+	struct sw_capture capture = sw_capture_of(&p->space);
 	assert_int_equal(sw_wine_stacks(&capture), 0);
 }
 
-/* That piece number i is [start, end). */
-static void piece_is(const struct process *p, size_t i, uint64_t start, uint64_t end)
+/* That part number i is [start, end). */
+static void part_is(const struct process *p, size_t i, uint64_t start, uint64_t end)
 {
-	assert_true(i < p->room.n_pieces);
-	assert_int_equal(p->pieces[i].avma, start);
-	assert_int_equal(p->pieces[i].bytes, end - start);
+	assert_true(i < p->space.n_parts);
+	assert_int_equal(p->parts[i].avma, start);
+	assert_int_equal(p->parts[i].bytes, end - start);
 }
 
 static uint64_t teb_of(const struct process *p)
@@ -124,11 +126,11 @@ static void test_windows_code(void **state)
 	process_init(&p, 0, 0x8000);
 	hook_run(&p);
 	uint64_t unix_stack = avma(p.unix_stack), windows = avma(p.windows);
-	piece_is(&p, 0, windows + 0x8000 - RED, windows + WINDOWS_BYTES);
-	assert_int_equal(p.pieces[1].bytes, 0);
-	piece_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
-	piece_is(&p, 3, unix_stack + FRAME_OFF - RED, unix_stack + UNIX_BYTES);
-	assert_int_equal(p.room.n_pieces, 4);
+	part_is(&p, 0, windows + 0x8000 - RED, windows + WINDOWS_BYTES);
+	assert_int_equal(p.parts[1].bytes, 0);
+	part_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
+	part_is(&p, 3, unix_stack + FRAME_OFF - RED, unix_stack + UNIX_BYTES);
+	assert_int_equal(p.space.n_parts, 4);
 	assert_int_equal(p.snap->threads[0].stack_end_avma, windows + WINDOWS_BYTES);
 	fake_snapshot_destroy(p.snap);
 }
@@ -141,10 +143,10 @@ static void test_system_call(void **state)
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.unix_stack + FRAME_OFF + 0x88, avma(p.windows) + 0x30000);
 	hook_run(&p);
-	piece_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
-	piece_is(&p, 3, avma(p.windows) + 0x30000 - RED, avma(p.windows) + WINDOWS_BYTES);
-	assert_int_equal(p.pieces[1].bytes, 0);
-	assert_int_equal(p.room.n_pieces, 4);
+	part_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
+	part_is(&p, 3, avma(p.windows) + 0x30000 - RED, avma(p.windows) + WINDOWS_BYTES);
+	assert_int_equal(p.parts[1].bytes, 0);
+	assert_int_equal(p.space.n_parts, 4);
 	fake_snapshot_destroy(p.snap);
 }
 
@@ -163,8 +165,8 @@ static void test_replaced(void **state)
 		if (replacing)
 			sw_regs_set(regs, SW_X86_64_R12, avma(p.unix_stack) + FRAME_OFF);
 		hook_run(&p);
-		piece_is(&p, p.room.n_pieces - 1, windows + (replacing ? 0x2f000 : 0x30000) - RED,
-			 windows + WINDOWS_BYTES);
+		part_is(&p, p.space.n_parts - 1, windows + (replacing ? 0x2f000 : 0x30000) - RED,
+			windows + WINDOWS_BYTES);
 		fake_snapshot_destroy(p.snap);
 	}
 }
@@ -177,14 +179,14 @@ static void test_nonsense(void **state)
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.unix_stack + FRAME_OFF + 0x88, 0x1234);
 	hook_run(&p);
-	assert_int_equal(p.room.n_pieces, 3);
+	assert_int_equal(p.space.n_parts, 3);
 	fake_snapshot_destroy(p.snap);
 
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.block + TEB_OFF + 0x30, 0);
 	hook_run(&p);
-	assert_int_equal(p.room.n_pieces, 2);
-	assert_int_equal(p.pieces[1].bytes, UNIX_BYTES);
+	assert_int_equal(p.space.n_parts, 2);
+	assert_int_equal(p.parts[1].bytes, UNIX_BYTES);
 	fake_snapshot_destroy(p.snap);
 }
 
@@ -200,11 +202,11 @@ static void test_signal(void **state)
 	put(frame + 0x18 + 15 * 8, avma(p.windows) + 0x20000);
 	hook_run(&p);
 	uint64_t unix_stack = avma(p.unix_stack);
-	piece_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
-	piece_is(&p, 3, avma(p.windows) + 0x20000 - RED, avma(p.windows) + WINDOWS_BYTES);
-	piece_is(&p, 4, unix_stack + FRAME_OFF - RED, unix_stack + UNIX_BYTES);
-	assert_int_equal(p.room.n_pieces, 5);
-	assert_int_equal(p.pieces[1].bytes, 0);
+	part_is(&p, 2, teb_of(&p) - RED, teb_of(&p) + TEB_BYTES);
+	part_is(&p, 3, avma(p.windows) + 0x20000 - RED, avma(p.windows) + WINDOWS_BYTES);
+	part_is(&p, 4, unix_stack + FRAME_OFF - RED, unix_stack + UNIX_BYTES);
+	assert_int_equal(p.space.n_parts, 5);
+	assert_int_equal(p.parts[1].bytes, 0);
 	fake_snapshot_destroy(p.snap);
 }
 
@@ -215,12 +217,12 @@ static void test_call_refused(void **state)
 	struct process p;
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.unix_stack + FRAME_OFF + 0x88, avma(p.windows) + 0x30000);
-	p.room.no_vm_readv = true;
+	p.space.no_vm_readv = true;
 	p.stop.mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	assert_true(p.stop.mem_fd >= 0);
 	hook_run(&p);
-	piece_is(&p, 3, avma(p.windows) + 0x30000 - RED, avma(p.windows) + WINDOWS_BYTES);
-	assert_int_equal(p.room.n_pieces, 4);
+	part_is(&p, 3, avma(p.windows) + 0x30000 - RED, avma(p.windows) + WINDOWS_BYTES);
+	assert_int_equal(p.space.n_parts, 4);
 	close(p.stop.mem_fd);
 	fake_snapshot_destroy(p.snap);
 }
@@ -234,7 +236,7 @@ static void test_many_reads(void **state)
 	static uint64_t values[N], got[N];
 	static struct sw_capture_read reads[N];
 	process_init(&p, 0, 0x8000);
-	struct sw_capture capture = sw_capture_of(&p.room);
+	struct sw_capture capture = sw_capture_of(&p.space);
 	for (size_t i = 0; i < N; i++) {
 		values[i] = i * 3;
 		bool bad = i == 0 || i == 5 || i == 6 || i == SW_CAPTURE_READS + 1 || i == N - 1;
@@ -275,22 +277,22 @@ static void test_known_end(void **state)
 	(void) state;
 	struct process p;
 	process_init(&p, 0, 0x8000);
-	struct sw_capture capture = sw_capture_of(&p.room);
+	struct sw_capture capture = sw_capture_of(&p.space);
 	uint64_t windows = avma(p.windows);
 	sw_capture_stack_known(&capture, 0, windows);
-	assert_int_equal(p.pieces[1].bytes, UNIX_BYTES);
+	assert_int_equal(p.parts[1].bytes, UNIX_BYTES);
 	sw_capture_stack_known(&capture, 0, windows + WINDOWS_BYTES + 1);
-	piece_is(&p, 0, windows + 0x8000 - RED, windows + WINDOWS_BYTES);
-	assert_int_equal(p.pieces[1].bytes, 0);
-	p.pieces[0].bytes = 0x1000;
-	p.pieces[0].cut = true;
+	part_is(&p, 0, windows + 0x8000 - RED, windows + WINDOWS_BYTES);
+	assert_int_equal(p.parts[1].bytes, 0);
+	p.parts[0].bytes = 0x1000;
+	p.parts[0].cut = true;
 	sw_capture_stack_known(&capture, 0, windows + 0x10000);
-	assert_int_equal(p.pieces[0].bytes, 0x1000);
-	assert_true(p.pieces[0].cut);
+	assert_int_equal(p.parts[0].bytes, 0x1000);
+	assert_true(p.parts[0].cut);
 	assert_int_equal(p.snap->threads[0].stack_end_avma, windows + 0x10000);
 	sw_capture_stack_known(&capture, 0, windows + 0x8800);
-	piece_is(&p, 0, windows + 0x8000 - RED, windows + 0x8800);
-	assert_false(p.pieces[0].cut);
+	part_is(&p, 0, windows + 0x8000 - RED, windows + 0x8800);
+	assert_false(p.parts[0].cut);
 	fake_snapshot_destroy(p.snap);
 }
 

@@ -9,7 +9,7 @@
  * may have been moved by then, so that a name counts only when the kernel has it, too.
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/Thread.md, src/coreclr/vm/threads.h.
  */
-#include "runtimes/clr/notes.h"
+#include "runtimes/clr/thread_infos.h"
 #include "unwind/capture.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"
@@ -28,7 +28,7 @@ enum {
 };
 
 /* What it takes to read a Thread; from the first runtime that says so. */
-struct sw_clr_notes {
+struct sw_clr_thread_infos {
 	struct sw_map64 by_thread; /* index in snap->threads -> Thread */
 	uint32_t id, state, disabled, osid, handle;
 	uint32_t string_first, string_length;
@@ -67,13 +67,13 @@ static const char *role_by_comm(const char *comm)
 
 /* ---- before the stop ---------------------------------------------------------------------- */
 
-void sw_clr_notes_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime)
+void sw_clr_thread_infos_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime)
 {
 	static const char *const globals[] = {"FinalizerThread", "GCThread"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(globals) && runtime->contract.json.values != NULL;
 	     i++) {
 		uint64_t variable_avma;
-		/* No room: it is read when the process runs again. */
+		/* No space: it is read when the process runs again. */
 		if (sw_clr_global(&runtime->contract, globals[i], &variable_avma))
 			(void) sw_capture_want(capture, variable_avma, sizeof(uint64_t));
 	}
@@ -134,7 +134,7 @@ static struct span *spans_make(const struct sw_snapshot *snap, size_t *ret_n)
 	return spans;
 }
 
-static int threads_match(struct sw_clr *clr, struct sw_clr_notes *notes)
+static int threads_match(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
 {
 	const uint64_t *threads;
 	uint64_t words[SW_CLR_THREAD_WORDS];
@@ -175,7 +175,7 @@ static uint64_t variable_read(struct sw_clr *clr, const struct sw_clr_contract *
 }
 
 static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
-			   struct sw_clr_notes *notes)
+			   struct sw_clr_thread_infos *notes)
 {
 	const struct sw_clr_contract *c = &r->contract;
 	notes->state = r->at.thread_state;
@@ -197,11 +197,11 @@ static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
 	notes->suspender = variable_read(clr, c, "GCThread");
 }
 
-static struct sw_clr_notes *notes_get(struct sw_clr *clr)
+static struct sw_clr_thread_infos *notes_get(struct sw_clr *clr)
 {
 	if (clr->notes != NULL)
 		return clr->notes;
-	struct sw_clr_notes *notes = calloc(1, sizeof(*notes));
+	struct sw_clr_thread_infos *notes = calloc(1, sizeof(*notes));
 	if (notes == NULL)
 		return NULL;
 	for (size_t i = 0; i < clr->n_runtimes; i++)
@@ -213,7 +213,7 @@ static struct sw_clr_notes *notes_get(struct sw_clr *clr)
 	return clr->notes = notes;
 }
 
-void sw_clr_notes_destroy(struct sw_clr_notes *notes)
+void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *notes)
 {
 	if (notes != NULL)
 		sw_map64_deinit(&notes->by_thread);
@@ -230,7 +230,7 @@ static bool comm_agrees(const char *comm, const char *name)
 	       (n == length || (length > COMM_BYTES && n >= COMM_WHOLE_MIN));
 }
 
-static bool string_read(struct sw_clr *clr, const struct sw_clr_notes *notes, uint64_t avma,
+static bool string_read(struct sw_clr *clr, const struct sw_clr_thread_infos *notes, uint64_t avma,
 			struct sw_text *text)
 {
 	uint64_t table;
@@ -242,8 +242,8 @@ static bool string_read(struct sw_clr *clr, const struct sw_clr_notes *notes, ui
 	       sw_clr_utf16_read_n(clr->memory, avma + notes->string_first, length, text);
 }
 
-static bool name_read(struct sw_clr *clr, const struct sw_clr_notes *notes, uint64_t thread_avma,
-		      struct sw_text *text)
+static bool name_read(struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
+		      uint64_t thread_avma, struct sw_text *text)
 {
 	uint64_t handle, object, words[OBJECT_WORDS];
 	if (!sw_clr_u64(clr->memory, thread_avma, notes->handle, &handle) ||
@@ -256,9 +256,9 @@ static bool name_read(struct sw_clr *clr, const struct sw_clr_notes *notes, uint
 	return false;
 }
 
-static void name_note(struct sw_clr *clr, const struct sw_clr_notes *notes,
+static void name_note(struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
 		      const struct sw_thread *thread, uint64_t thread_avma,
-		      struct sw_thread_note *ret)
+		      struct sw_thread_info *ret)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	/* The first thread keeps the program's name: PAL_SetThreadName would rename the process. */
@@ -272,9 +272,9 @@ static void name_note(struct sw_clr *clr, const struct sw_clr_notes *notes,
 	ret->name[n] = '\0';
 }
 
-static void thread_read(struct sw_clr *clr, const struct sw_clr_notes *notes,
+static void thread_read(struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
 			const struct sw_thread *thread, uint64_t thread_avma,
-			struct sw_thread_note *ret)
+			struct sw_thread_info *ret)
 {
 	uint32_t id, disabled, state;
 	if (notes->has_ids && sw_clr_u32(clr->memory, thread_avma, notes->id, &id) &&
@@ -292,11 +292,11 @@ static void thread_read(struct sw_clr *clr, const struct sw_clr_notes *notes,
 	name_note(clr, notes, thread, thread_avma, ret);
 }
 
-bool sw_clr_thread_note(struct sw_clr *clr, const struct sw_thread *thread,
-			struct sw_thread_note *ret)
+bool sw_clr_thread_info(struct sw_clr *clr, const struct sw_thread *thread,
+			struct sw_thread_info *ret)
 {
 	uint64_t thread_avma;
-	const struct sw_clr_notes *notes = clr->n_runtimes > 0 ? notes_get(clr) : NULL;
+	const struct sw_clr_thread_infos *notes = clr->n_runtimes > 0 ? notes_get(clr) : NULL;
 	if (notes == NULL)
 		return false;
 	ret->runtime = "clr";

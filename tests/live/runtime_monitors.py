@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A real Alertmanager and a real Monit; here they must be installed."""
 from harness import Tap
-from test_daemon_doors import alertmanager, monit
+from test_daemon_integrations import alertmanager, monit
 
 
 def main():

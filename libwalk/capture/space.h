@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CAPTURE_ROOM_H
-#define SW_CAPTURE_ROOM_H
+#ifndef SW_CAPTURE_SPACE_H
+#define SW_CAPTURE_SPACE_H
 
 #include "process/expendable.h"
 #include "stop/stop.h"
@@ -22,8 +22,8 @@ static inline uint64_t sw_capture_page_up(uint64_t avma)
 	return (avma + SW_CAPTURE_PAGE - 1) & -(uint64_t) SW_CAPTURE_PAGE;
 }
 
-/* One piece of memory to copy. */
-struct sw_piece {
+/* One part of memory to copy. */
+struct sw_capture_part {
 	uint64_t avma;
 	size_t bytes; /* wanted; then what was read */
 	uint8_t *to;
@@ -47,27 +47,27 @@ struct sw_hook {
 
 /* Memory for what is copied in a stop, set aside before it. Stacks are packed one after the other
  * into one large mapping, of which only what is used becomes real. */
-struct sw_capture_room {
+struct sw_capture_space {
 	struct sw_snapshot *snap;            /* borrowed */
 	struct sw_stop *stop;                /* borrowed */
 	struct sw_expendable *reader;        /* borrowed: copies; NULL: it cannot be had */
 	int proc_fd;                         /* borrowed: /proc/PID */
 	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
 	size_t n_hooks;
-	struct sw_capture capture; /* what they get, but for what is their own */
-	size_t stack_bytes;        /* most of one stack */
-	size_t total_bytes;        /* most of all stacks and wanted ranges */
-	size_t used, size;         /* of snap->priv->pool */
-	size_t kept;               /* of the pool's end, for the capture hooks */
-	size_t likely;             /* bytes that will be used, as far as is known; 0: unknown */
-	struct sw_piece *pieces;   /* owned by the snapshot's arena */
-	size_t n_pieces, pieces_max;
-	size_t stacks_max;         /* n_pieces may not pass it in the stacks hooks */
-	size_t n_found;            /* pieces that were found without those hooks */
-	size_t asked;              /* the piece that a hook asked for last: they go by threads */
-	size_t first, first_used;  /* n_pieces and used when this window began */
-	size_t n_hooked;           /* pieces that the stacks hooks added */
-	size_t n_want, want_bytes; /* the first pieces: what prepare hooks wanted */
+	struct sw_capture capture;     /* what they get, but for what is their own */
+	size_t stack_bytes;            /* most of one stack */
+	size_t total_bytes;            /* most of all stacks and wanted ranges */
+	size_t used, size;             /* of snap->priv->pool */
+	size_t kept;                   /* of the pool's end, for the capture hooks */
+	size_t likely;                 /* bytes that will be used, as far as is known; 0: unknown */
+	struct sw_capture_part *parts; /* owned by the snapshot's arena */
+	size_t n_parts, parts_max;
+	size_t stacks_max;         /* n_parts may not pass it in the stacks hooks */
+	size_t n_found;            /* parts that were found without those hooks */
+	size_t asked;              /* the part that a hook asked for last: they go by threads */
+	size_t first, first_used;  /* n_parts and used when this window began */
+	size_t n_hooked;           /* parts that the stacks hooks added */
+	size_t n_want, want_bytes; /* the first parts: what prepare hooks wanted */
 	size_t ranges_max;         /* of snap->ranges */
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
@@ -77,29 +77,29 @@ struct sw_capture_room {
 	const bool *seems_whole; /* what hooks are told; NULL: by who is held */
 	pid_t carrier;           /* the thread through which memory is read; 0: one that is held */
 	bool no_vm_readv;        /* it is refused: read mem_fd instead */
-	bool room_short;         /* a range was not copied as there was no room */
+	bool space_short;        /* a range was not copied as there was no space */
 	bool out_of_time;
 	/* The helper may be killed between any two instructions: how far it got. */
-	_Atomic size_t n_copied;   /* pieces of which bytes says what was read */
+	_Atomic size_t n_copied;   /* parts of which bytes says what was read */
 	_Atomic size_t hooks_done; /* of hooks, those in the window that are over */
 };
 
 /* Sets memory aside for n_threads. Needs no maps yet. */
-int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
-			   const struct sw_snapshot_options *options, size_t n_threads,
-			   struct sw_capture_room **ret, struct sw_error *err);
+int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
+			    const struct sw_snapshot_options *options, size_t n_threads,
+			    struct sw_capture_space **ret, struct sw_error *err);
 
 /* Makes the part of it real that is likely to be used. From any thread. */
-void sw_capture_room_warm(struct sw_capture_room *room, size_t n_threads);
+void sw_capture_space_warm(struct sw_capture_space *space, size_t n_threads);
 
 /* What hooks get, but for what is their own. */
-struct sw_capture sw_capture_of(struct sw_capture_room *room);
+struct sw_capture sw_capture_of(struct sw_capture_space *space);
 
 /* Once maps and threads are known: finds out who of tables has something to do, and lets them prepare. */
-void sw_capture_room_prepare(struct sw_capture_room *room, const struct sw_tables *tables);
+void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_tables *tables);
 
 /* Target running again: hands the copies to threads and ranges, warns of what is missing, gives
  * unused memory back. */
-void sw_capture_room_finish(struct sw_capture_room *room);
+void sw_capture_space_finish(struct sw_capture_space *space);
 
 #endif

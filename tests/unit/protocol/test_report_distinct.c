@@ -12,7 +12,7 @@ static int fake_walk_describe(const struct sw_walks *walks, const struct sw_fram
 
 #define sw_symbols_find  fake_symbols_find
 #define sw_walk_describe fake_walk_describe
-#include "report/spots.c"
+#include "report/distinct.c"
 #undef sw_symbols_find
 #undef sw_walk_describe
 
@@ -65,7 +65,7 @@ struct scene {
 	struct sw_arena arena;
 	int32_t modules[1];
 	struct sw_report_builder b;
-	struct sw_spots spots;
+	struct sw_distinct_frames distinct;
 };
 
 static void scene_init(struct scene *s)
@@ -79,14 +79,14 @@ static void scene_init(struct scene *s)
 					  .symbols = &s->symbols,
 					  .arena = &s->arena,
 					  .modules_by_place = s->modules};
-	s->spots.b = &s->b;
+	s->distinct.b = &s->b;
 	finds = 0;
 }
 
 static void scene_deinit(struct scene *s)
 {
 	assert_false(s->b.failed);
-	sw_spots_deinit(&s->spots);
+	sw_distinct_frames_deinit(&s->distinct);
 	sw_map64_deinit(&s->b.copies);
 	sw_arena_deinit(&s->arena);
 	fake_snapshot_destroy(s->snap);
@@ -101,7 +101,7 @@ static uint32_t get_exact(struct scene *s, uint64_t pc)
 				   .pc_avma = pc,
 				   .place = s->exe,
 				   .flags = SW_FRAME_EXACT_PC};
-	return sw_spots_get(&s->spots, frame);
+	return sw_distinct_frames_get(&s->distinct, frame);
 }
 
 static uint32_t get(struct scene *s, const struct sw_place *place, uint64_t pc, uint64_t cookie)
@@ -116,7 +116,7 @@ static uint32_t get(struct scene *s, const struct sw_place *place, uint64_t pc, 
 				   .cookie = cookie,
 				   .owner = cookie != 0,
 				   .trust = SW_TRUST_CFI};
-	return sw_spots_get(&s->spots, frame);
+	return sw_distinct_frames_get(&s->distinct, frame);
 }
 
 static void test_inlined(void **state)
@@ -125,10 +125,10 @@ static void test_inlined(void **state)
 	struct scene s;
 	scene_init(&s);
 	uint32_t index = get(&s, s.exe, INLINED_PC, 0);
-	const struct sw_spot *spot = &s.spots.spots[index];
-	assert_int_equal(spot->n_frames, 2);
-	assert_null(spot->managed_name);
-	const struct sw_report_frame *f = spot->frames;
+	const struct sw_distinct_frame *entry = &s.distinct.distinct[index];
+	assert_int_equal(entry->n_frames, 2);
+	assert_null(entry->managed_name);
+	const struct sw_report_frame *f = entry->frames;
 	assert_string_equal(f[0].function, "inner");
 	assert_string_equal(f[0].file, "a.h");
 	assert_int_equal(f[0].line, 3);
@@ -145,7 +145,7 @@ static void test_inlined(void **state)
 		assert_string_equal(f[i].trust, "cfi");
 	}
 	index = get_exact(&s, INLINED_PC);
-	assert_int_equal(s.spots.spots[index].frames[1].function_offset, 9);
+	assert_int_equal(s.distinct.distinct[index].frames[1].function_offset, 9);
 	scene_deinit(&s);
 }
 
@@ -174,15 +174,15 @@ static void test_managed(void **state)
 	struct scene s;
 	scene_init(&s);
 	uint32_t f = get(&s, s.exe, EXE_AVMA, 1);
-	assert_string_equal(s.spots.spots[f].managed_name, "py:f");
-	assert_string_equal(s.spots.spots[f].frames[0].function, "py:f");
+	assert_string_equal(s.distinct.distinct[f].managed_name, "py:f");
+	assert_string_equal(s.distinct.distinct[f].frames[0].function, "py:f");
 	assert_int_equal(get(&s, s.exe, EXE_AVMA, 2), f);
 	uint32_t g = get(&s, s.exe, EXE_AVMA, 3);
 	assert_int_not_equal(g, f);
-	assert_string_equal(s.spots.spots[g].frames[0].function, "py:g");
+	assert_string_equal(s.distinct.distinct[g].frames[0].function, "py:g");
 	uint32_t native = get(&s, s.exe, EXE_AVMA, 0);
 	assert_int_not_equal(native, f);
-	assert_null(s.spots.spots[native].managed_name);
+	assert_null(s.distinct.distinct[native].managed_name);
 	scene_deinit(&s);
 }
 
@@ -196,7 +196,7 @@ static uint32_t get_language(struct scene *s, uint64_t pc, uint64_t cookie)
 				   .cookie = cookie,
 				   .owner = 1,
 				   .flags = SW_FRAME_LANGUAGE | SW_FRAME_EXACT_PC};
-	return sw_spots_get(&s->spots, frame);
+	return sw_distinct_frames_get(&s->distinct, frame);
 }
 
 /* The same function at two places of the heap is one to the reader. */
@@ -221,10 +221,10 @@ static void test_jit(void **state)
 	struct scene s;
 	scene_init(&s);
 	uint32_t index = get(&s, NULL, JIT_PC, 0);
-	const struct sw_spot *spot = &s.spots.spots[index];
-	assert_string_equal(spot->managed_name, "jitted");
-	assert_string_equal(spot->frames[0].function, "jitted");
-	assert_int_equal(spot->frames[0].module, -1);
+	const struct sw_distinct_frame *entry = &s.distinct.distinct[index];
+	assert_string_equal(entry->managed_name, "jitted");
+	assert_string_equal(entry->frames[0].function, "jitted");
+	assert_int_equal(entry->frames[0].module, -1);
 	scene_deinit(&s);
 }
 
@@ -235,9 +235,9 @@ static void test_without_symbols(void **state)
 	scene_init(&s);
 	s.b.symbols = NULL;
 	uint32_t index = get(&s, s.exe, INLINED_PC, 0);
-	const struct sw_spot *spot = &s.spots.spots[index];
-	assert_int_equal(spot->n_frames, 1);
-	assert_null(spot->frames[0].function);
+	const struct sw_distinct_frame *entry = &s.distinct.distinct[index];
+	assert_int_equal(entry->n_frames, 1);
+	assert_null(entry->frames[0].function);
 	assert_int_equal(finds, 0);
 	scene_deinit(&s);
 }

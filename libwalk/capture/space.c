@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The room for what is copied in a stop, while the target runs: made before, handed over after. What
+ * The space for what is copied in a stop, while the target runs: made before, handed over after. What
  * happens in between is in capture/stacks.c and capture/copy.c.
  */
-#include "capture/room.h"
+#include "capture/space.h"
 #include "capture/copy.h"
 #include "capture/stacks.h"
 #include "cleanup.h"
@@ -31,9 +31,9 @@ static void prefault(uint8_t *pool, size_t bytes)
 		((volatile uint8_t *) pool)[i] = 0;
 }
 
-static int pool_create(struct sw_capture_room *room, size_t bytes, struct sw_error *err)
+static int pool_create(struct sw_capture_space *space, size_t bytes, struct sw_error *err)
 {
-	struct sw_snapshot_priv *priv = room->snap->priv;
+	struct sw_snapshot_priv *priv = space->snap->priv;
 	for (bytes = sw_capture_page_up(bytes);; bytes = sw_capture_page_up(bytes / 2)) {
 		void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -46,15 +46,15 @@ static int pool_create(struct sw_capture_room *room, size_t bytes, struct sw_err
 			return sw_fail_nomem(err);
 	}
 	priv->pool_bytes = bytes;
-	room->size = bytes;
-	room->kept = bytes / 4 < SW_CAPTURE_ROOM_BYTES ? bytes / 4 : SW_CAPTURE_ROOM_BYTES;
+	space->size = bytes;
+	space->kept = bytes / 4 < SW_CAPTURE_SPACE_BYTES ? bytes / 4 : SW_CAPTURE_SPACE_BYTES;
 	return 0;
 }
 
-void sw_capture_room_warm(struct sw_capture_room *room, size_t n_threads)
+void sw_capture_space_warm(struct sw_capture_space *space, size_t n_threads)
 {
-	size_t warm = room->likely != 0 ? room->likely : n_threads * SW_CAPTURE_PREFAULT_BYTES;
-	prefault(room->snap->priv->pool, warm < room->size ? warm : room->size);
+	size_t warm = space->likely != 0 ? space->likely : n_threads * SW_CAPTURE_PREFAULT_BYTES;
+	prefault(space->snap->priv->pool, warm < space->size ? warm : space->size);
 }
 
 static const struct sw_map *main_stack_find(const struct sw_snapshot *snap)
@@ -65,42 +65,43 @@ static const struct sw_map *main_stack_find(const struct sw_snapshot *snap)
 	return NULL;
 }
 
-int sw_capture_room_create(struct sw_snapshot *snap, struct sw_stop *stop,
-			   const struct sw_snapshot_options *options, size_t n_threads,
-			   struct sw_capture_room **ret, struct sw_error *err)
+int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
+			    const struct sw_snapshot_options *options, size_t n_threads,
+			    struct sw_capture_space **ret, struct sw_error *err)
 {
 	struct sw_arena *arena = &snap->priv->arena;
-	struct sw_capture_room *room = sw_arena_calloc(arena, 1, sizeof(*room));
-	if (room == NULL)
+	struct sw_capture_space *space = sw_arena_calloc(arena, 1, sizeof(*space));
+	if (space == NULL)
 		return sw_fail_nomem(err);
-	room->snap = snap;
-	room->stop = stop;
-	room->stack_bytes = options->stack_bytes;
-	room->total_bytes = options->total_bytes;
-	room->pieces_max = (3 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
-	room->pieces = sw_arena_alloc(arena, room->pieces_max * sizeof(*room->pieces));
-	room->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
-	snap->ranges = sw_arena_alloc(arena, room->ranges_max * sizeof(*snap->ranges));
-	if (room->pieces == NULL || snap->ranges == NULL)
+	space->snap = snap;
+	space->stop = stop;
+	space->stack_bytes = options->stack_bytes;
+	space->total_bytes = options->total_bytes;
+	space->parts_max = (3 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
+	space->parts = sw_arena_alloc(arena, space->parts_max * sizeof(*space->parts));
+	space->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
+	snap->ranges = sw_arena_alloc(arena, space->ranges_max * sizeof(*snap->ranges));
+	if (space->parts == NULL || snap->ranges == NULL)
 		return sw_fail_nomem(err);
 	size_t bytes;
 	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
 	    bytes > options->total_bytes)
 		bytes = options->total_bytes;
-	int r = pool_create(room, bytes + SW_CAPTURE_ROOM_BYTES + SW_CAPTURE_WANT_BYTES, err);
+	int r = pool_create(space, bytes + SW_CAPTURE_SPACE_BYTES + SW_CAPTURE_WANT_BYTES, err);
 	if (r < 0)
 		return r;
-	*ret = room;
+	*ret = space;
 	return 0;
 }
 
 static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 {
-	struct sw_capture_room *room = capture->arg;
-	if (bytes > SW_CAPTURE_WANT_BYTES - room->want_bytes || room->n_pieces >= SW_CAPTURE_RANGES)
+	struct sw_capture_space *space = capture->arg;
+	if (bytes > SW_CAPTURE_WANT_BYTES - space->want_bytes ||
+	    space->n_parts >= SW_CAPTURE_RANGES)
 		return -SW_E_LIMIT;
-	room->want_bytes += bytes;
-	room->pieces[room->n_pieces++] = (struct sw_piece){
+	space->want_bytes += bytes;
+	space->parts[space->n_parts++] = (struct sw_capture_part){
 		.avma = avma, .bytes = bytes, .wanted_bytes = bytes, .thread = -1, .owner = -1};
 	return 0;
 }
@@ -113,11 +114,11 @@ static int open_in_root(struct sw_capture *capture, const char *path, struct sta
 
 static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)
 {
-	const struct sw_capture_room *room = capture->arg;
-	return sw_proc_read_small(room->proc_fd, name, buffer, bytes);
+	const struct sw_capture_space *space = capture->arg;
+	return sw_proc_read_small(space->proc_fd, name, buffer, bytes);
 }
 
-struct sw_capture sw_capture_of(struct sw_capture_room *room)
+struct sw_capture sw_capture_of(struct sw_capture_space *space)
 {
 	static const struct sw_capture_ops ops = {.want = want,
 						  .stack = sw_capture_stack_add,
@@ -128,66 +129,66 @@ struct sw_capture sw_capture_of(struct sw_capture_room *room)
 						  .is_whole = sw_capture_all_held,
 						  .open = open_in_root,
 						  .proc_read = proc_read};
-	return (struct sw_capture){.snap = room->snap,
+	return (struct sw_capture){.snap = space->snap,
 				   .ops = &ops,
-				   .memory = sw_live_memory(room->snap),
-				   .arg = room};
+				   .memory = sw_live_memory(space->snap),
+				   .arg = space};
 }
 
-static void hook_add(struct sw_capture_room *room, struct sw_hook hook)
+static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
 {
 	if (hook.before == NULL && hook.stacks == NULL && hook.in_window == NULL)
 		return;
-	hook.found = sw_slots_get(&room->snap->priv->found, hook.ops, NULL);
+	hook.found = sw_slots_get(&space->snap->priv->found, hook.ops, NULL);
 	if (hook.found != NULL) /* there are SW_SLOTS_MAX others: it reads what it can afterwards */
-		room->hooks[room->n_hooks++] = hook;
+		space->hooks[space->n_hooks++] = hook;
 }
 
-static void hooks_find(struct sw_capture_room *room, const struct sw_tables *tables)
+static void hooks_find(struct sw_capture_space *space, const struct sw_tables *tables)
 {
 	for (size_t i = 0; i < tables->n_runtimes; i++) {
 		const struct sw_runtime_ops *r = tables->runtimes[i];
-		if (r->probe(room->snap))
-			hook_add(room, (struct sw_hook){.ops = r,
-							.name = r->name,
-							.before = r->before,
-							.stacks = r->stacks,
-							.in_window = r->in_window});
+		if (r->probe(space->snap))
+			hook_add(space, (struct sw_hook){.ops = r,
+							 .name = r->name,
+							 .before = r->before,
+							 .stacks = r->stacks,
+							 .in_window = r->in_window});
 	}
 	for (size_t i = 0; i < tables->n_unwinders; i++) {
 		const struct sw_unwinder_ops *u = tables->unwinders[i];
-		if (u->probe == NULL || u->probe(room->snap))
-			hook_add(room, (struct sw_hook){.ops = u,
-							.name = u->name,
-							.before = u->prepare,
-							.in_window = u->capture});
+		if (u->probe == NULL || u->probe(space->snap))
+			hook_add(space, (struct sw_hook){.ops = u,
+							 .name = u->name,
+							 .before = u->prepare,
+							 .in_window = u->capture});
 	}
 }
 
-void sw_capture_room_prepare(struct sw_capture_room *room, const struct sw_tables *tables)
+void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_tables *tables)
 {
-	room->main_stack = main_stack_find(room->snap);
+	space->main_stack = main_stack_find(space->snap);
 	/* Touched now, not in the stop. */
-	memset(room->pieces, 0, room->snap->n_threads * sizeof(*room->pieces));
-	hooks_find(room, tables);
-	room->capture = sw_capture_of(room);
-	for (size_t i = 0; i < room->n_hooks; i++) {
-		const struct sw_hook *hook = &room->hooks[i];
-		struct sw_capture capture = room->capture;
+	memset(space->parts, 0, space->snap->n_threads * sizeof(*space->parts));
+	hooks_find(space, tables);
+	space->capture = sw_capture_of(space);
+	for (size_t i = 0; i < space->n_hooks; i++) {
+		const struct sw_hook *hook = &space->hooks[i];
+		struct sw_capture capture = space->capture;
 		capture.found = hook->found;
 		int r = hook->before != NULL ? hook->before(&capture) : 0;
 		if (r < 0)
-			sw_snapshot_warn(room->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s", hook->name,
+			sw_snapshot_warn(space->snap, SW_WARN_CAPTURE, 0, -r, "%s: %s", hook->name,
 					 sw_error_text(r));
 	}
-	room->n_want = room->n_pieces;
+	space->n_want = space->n_parts;
 }
 
 /* ---- after the stop ----------------------------------------------------------------------- */
 
-static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
+static void part_hand_over(struct sw_capture_space *space, struct sw_capture_part *p)
 {
-	struct sw_snapshot *snap = room->snap;
+	struct sw_snapshot *snap = space->snap;
 	if (p->thread >= 0) {
 		struct sw_thread *t = &snap->threads[p->thread];
 		t->stack_avma = p->avma;
@@ -206,42 +207,42 @@ static void piece_hand_over(struct sw_capture_room *room, struct sw_piece *p)
 		if (p->bytes == sizeof(t->wait))
 			memcpy(t->wait, p->to, sizeof(t->wait));
 		t->wait_bytes = p->bytes == sizeof(t->wait) ? p->bytes : 0;
-	} else if (p->bytes > 0 && snap->n_ranges < room->ranges_max) {
+	} else if (p->bytes > 0 && snap->n_ranges < space->ranges_max) {
 		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
 	}
 }
 
-static void piece_drop(const struct sw_capture_room *room, struct sw_piece *p)
+static void part_drop(const struct sw_capture_space *space, struct sw_capture_part *p)
 {
-	p->absent |= room->stop->stalled && !room->stop->died && p->bytes > 0;
+	p->absent |= space->stop->stalled && !space->stop->died && p->bytes > 0;
 	p->bytes = 0;
 }
 
 /* The helper died on its way, or pages did not come: what it did not finish is taken as not done. Those
  * that found nothing
  * then read the memory as it is now, as they do for a core file. */
-static void unfinished_drop(struct sw_capture_room *room)
+static void unfinished_drop(struct sw_capture_space *space)
 {
-	for (size_t i = room->n_copied; i < room->n_pieces; i++)
-		piece_drop(room, &room->pieces[i]);
-	for (size_t i = room->hooks_done; i < room->n_hooks; i++)
-		if (room->hooks[i].in_window != NULL) /* else what it knows is from before */
-			*room->hooks[i].found = NULL;
+	for (size_t i = space->n_copied; i < space->n_parts; i++)
+		part_drop(space, &space->parts[i]);
+	for (size_t i = space->hooks_done; i < space->n_hooks; i++)
+		if (space->hooks[i].in_window != NULL) /* else what it knows is from before */
+			*space->hooks[i].found = NULL;
 }
 
-void sw_capture_room_finish(struct sw_capture_room *room)
+void sw_capture_space_finish(struct sw_capture_space *space)
 {
-	struct sw_snapshot *snap = room->snap;
+	struct sw_snapshot *snap = space->snap;
 	struct sw_snapshot_priv *priv = snap->priv;
-	if (!room->stop->finished || room->stop->stalled)
-		unfinished_drop(room);
-	for (size_t i = 0; i < room->n_pieces; i++)
-		piece_hand_over(room, &room->pieces[i]);
-	room->stop->timed_out |= room->out_of_time;
-	if (room->room_short)
+	if (!space->stop->finished || space->stop->stalled)
+		unfinished_drop(space);
+	for (size_t i = 0; i < space->n_parts; i++)
+		part_hand_over(space, &space->parts[i]);
+	space->stop->timed_out |= space->out_of_time;
+	if (space->space_short)
 		sw_snapshot_warn(snap, SW_WARN_CAPTURE, 0, SW_E_LIMIT,
 				 "an unwinder's data was not copied in whole");
-	size_t keep = sw_capture_page_up(room->used);
+	size_t keep = sw_capture_page_up(space->used);
 	if (keep > 0 && keep < priv->pool_bytes && !priv->pages.left_behind) {
 		(void) munmap(priv->pool + keep, priv->pool_bytes - keep); /* ours */
 		priv->pool_bytes = keep;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What goes when there is no room, and what is lost when there is none to be had. */
+/* What goes when there is no space, and what is lost when there is none to be had. */
 #include "store_case.h"
 #include "store/space.h"
 #include "cleanup.h"
@@ -234,7 +234,7 @@ static void disk_full(void **state)
 	assert_int_equal(sw_store_put(store, &e, json, 50000, &err), -SW_E_IO);
 	assert_int_equal(err.sys_errno, ENOSPC);
 	assert_int_equal(sw_store_count(store), n);
-	/* With KeepFree= there is room again, as the oldest make way. */
+	/* With KeepFree= there is space again, as the oldest make way. */
 	f.config.store_max_use = 1 << 20;
 	f.config.store_keep_free = 60000;
 	sw_store_reconfigure(store, &f.config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The distinct frames of a report: each is looked up, named and copied once. */
-#include "report/spots.h"
+#include "report/distinct.h"
 #include "arena.h"
 
 #include <stdlib.h>
@@ -81,26 +81,26 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 	ret->inlined = symbol->inlined;
 }
 
-static void spot_fill(struct sw_report_builder *b, struct sw_spot *spot)
+static void entry_fill(struct sw_report_builder *b, struct sw_distinct_frame *entry)
 {
 	const struct sw_symbol *symbols = NULL;
-	size_t n = b->symbols == NULL ? 0 : sw_symbols_find(b->symbols, spot->frame, &symbols);
-	spot->n_frames = n == 0 ? 1 : n;
-	struct sw_report_frame *frames = sw_report_calloc(b, spot->n_frames, sizeof(*frames));
+	size_t n = b->symbols == NULL ? 0 : sw_symbols_find(b->symbols, entry->frame, &symbols);
+	entry->n_frames = n == 0 ? 1 : n;
+	struct sw_report_frame *frames = sw_report_calloc(b, entry->n_frames, sizeof(*frames));
 	if (frames == NULL)
 		return;
-	for (size_t i = 0; i < spot->n_frames; i++)
-		frame_fill(b, spot->frame, n == 0 ? NULL : &symbols[i], &frames[i]);
-	spot->managed_name = managed_name(b, spot->frame, symbols, n);
-	struct sw_report_frame *own = &frames[spot->n_frames - 1];
+	for (size_t i = 0; i < entry->n_frames; i++)
+		frame_fill(b, entry->frame, n == 0 ? NULL : &symbols[i], &frames[i]);
+	entry->managed_name = managed_name(b, entry->frame, symbols, n);
+	struct sw_report_frame *own = &frames[entry->n_frames - 1];
 	if (own->function == NULL)
-		own->function = spot->managed_name;
-	spot->frames = frames;
+		own->function = entry->managed_name;
+	entry->frames = frames;
 }
 
 /* An interpreter's frames differ in where they are and what they were found by (the cookie), but are
  * the same to the reader when they have the same name, file and line. */
-static bool reads_alike(const struct sw_spot *a, const struct sw_spot *b)
+static bool reads_alike(const struct sw_distinct_frame *a, const struct sw_distinct_frame *b)
 {
 	if (!alike(a->frame, b->frame) || !sw_same_text(a->managed_name, b->managed_name) ||
 	    a->frames == NULL || b->frames == NULL)
@@ -110,56 +110,58 @@ static bool reads_alike(const struct sw_spot *a, const struct sw_spot *b)
 	return x->line == y->line && sw_same_text(x->file, y->file);
 }
 
-static void spot_find_alike(struct sw_spots *s, uint32_t index)
+static void entry_find_alike(struct sw_distinct_frames *s, uint32_t index)
 {
-	struct sw_spot *spot = &s->spots[index];
-	uint64_t hash = hash_alike(spot->frame), first = SW_NOTHING;
+	struct sw_distinct_frame *entry = &s->distinct[index];
+	uint64_t hash = hash_alike(entry->frame), first = SW_NOTHING;
 	(void) sw_map64_get(&s->by_alike, hash, &first); /* stays SW_NOTHING */
-	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_alike) {
-		if (!reads_alike(&s->spots[i], spot))
+	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->distinct[i].next_alike) {
+		if (!reads_alike(&s->distinct[i], entry))
 			continue;
-		spot->same = i;
+		entry->same = i;
 		return;
 	}
-	spot->same = index;
-	spot->next_alike = (uint32_t) first;
+	entry->same = index;
+	entry->next_alike = (uint32_t) first;
 	s->b->failed |= sw_map64_put(&s->by_alike, hash, index) < 0;
 }
 
-static uint32_t spot_add(struct sw_spots *s, const struct sw_frame *frame, uint64_t key,
-			 uint32_t next)
+static uint32_t entry_add(struct sw_distinct_frames *s, const struct sw_frame *frame, uint64_t key,
+			  uint32_t next)
 {
-	struct sw_spot *grown = sw_grow(s->spots, s->n_spots, &s->capacity, 256, sizeof(*grown));
+	struct sw_distinct_frame *grown =
+		sw_grow(s->distinct, s->n_distinct, &s->capacity, 256, sizeof(*grown));
 	if (grown == NULL) {
 		s->b->failed = true;
 		return SW_NOTHING;
 	}
-	s->spots = grown;
-	uint32_t index = (uint32_t) s->n_spots++;
-	s->spots[index] =
-		(struct sw_spot){.frame = frame, .next_key = next, .next_alike = SW_NOTHING};
-	spot_fill(s->b, &s->spots[index]);
-	spot_find_alike(s, index);
+	s->distinct = grown;
+	uint32_t index = (uint32_t) s->n_distinct++;
+	s->distinct[index] = (struct sw_distinct_frame){.frame = frame,
+							.next_key = next,
+							.next_alike = SW_NOTHING};
+	entry_fill(s->b, &s->distinct[index]);
+	entry_find_alike(s, index);
 	s->b->failed |= sw_map64_put(&s->by_key, key, index) < 0;
-	return s->spots[index].same;
+	return s->distinct[index].same;
 }
 
-uint32_t sw_spots_get(struct sw_spots *s, const struct sw_frame *frame)
+uint32_t sw_distinct_frames_get(struct sw_distinct_frames *s, const struct sw_frame *frame)
 {
 	uint64_t key = sw_mix64(hash_alike(frame) ^ frame->cookie ^ sw_mix64(frame->pc_avma));
 	uint64_t first = SW_NOTHING;
 	(void) sw_map64_get(&s->by_key, key, &first); /* stays SW_NOTHING */
-	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->spots[i].next_key)
-		if (alike(s->spots[i].frame, frame) &&
-		    s->spots[i].frame->pc_avma == frame->pc_avma &&
-		    s->spots[i].frame->cookie == frame->cookie)
-			return s->spots[i].same;
-	return spot_add(s, frame, key, (uint32_t) first);
+	for (uint32_t i = (uint32_t) first; i != SW_NOTHING; i = s->distinct[i].next_key)
+		if (alike(s->distinct[i].frame, frame) &&
+		    s->distinct[i].frame->pc_avma == frame->pc_avma &&
+		    s->distinct[i].frame->cookie == frame->cookie)
+			return s->distinct[i].same;
+	return entry_add(s, frame, key, (uint32_t) first);
 }
 
-void sw_spots_deinit(struct sw_spots *s)
+void sw_distinct_frames_deinit(struct sw_distinct_frames *s)
 {
-	free(s->spots);
+	free(s->distinct);
 	sw_map64_deinit(&s->by_key);
 	sw_map64_deinit(&s->by_alike);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/notes.h"
+#include "runtimes/clr/thread_infos.h"
 #include "fake.h"
 #include "snapshot/read.h"
 
@@ -135,7 +135,7 @@ static void world_finish(struct world *w)
 static int teardown(void **state)
 {
 	struct world *w = *state;
-	sw_clr_notes_destroy(w->clr->notes);
+	sw_clr_thread_infos_destroy(w->clr->notes);
 	sw_clr_contract_deinit(&w->clr->runtimes[0].contract);
 	sw_arena_deinit(&w->clr->arena);
 	free(w->clr);
@@ -147,8 +147,8 @@ static int teardown(void **state)
 static void note_is(struct world *w, pid_t tid, int64_t id, const char *name, const char *mode,
 		    const char *role)
 {
-	struct sw_thread_note note = {0};
-	assert_true(sw_clr_thread_note(w->clr, sw_snapshot_thread(w->snap, tid), &note));
+	struct sw_thread_info note = {0};
+	assert_true(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, tid), &note));
 	assert_string_equal(note.runtime, "clr");
 	assert_int_equal(note.id, id);
 	assert_string_equal(note.name, name);
@@ -167,8 +167,8 @@ static void test_notes(void **state)
 	/* matched by its number; the kernel knows it by another name, so that neither is proven */
 	note_is(w, 104, 13, "", "preemptive", "");
 	note_is(w, 105, -1, "", "", "signals");
-	struct sw_thread_note note = {0};
-	assert_false(sw_clr_thread_note(w->clr, sw_snapshot_thread(w->snap, 106), &note));
+	struct sw_thread_info note = {0};
+	assert_false(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, 106), &note));
 }
 
 /* It has stopped the others; a pool worker; one that has ended, whose stack is another's now. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_JIT_PIECES_H
-#define SW_JIT_PIECES_H
+#ifndef SW_JIT_PARTS_H
+#define SW_JIT_PARTS_H
 
 #include "unwind/capture.h"
 #include "memory.h"
@@ -8,41 +8,41 @@
 /*
  * What a reader of a registry looks at, found out before the stop by letting it read the running
  * target: when that is little, the same is copied in the stop, so that the registry is seen as it was
- * then. Neighbours are one piece, with the gap between them: a piece costs more than its bytes.
+ * then. Neighbours are one part, with the gap between them: a part costs more than its bytes.
  */
 enum {
-	SW_JIT_PIECES_MAX = 128,
-	SW_JIT_PIECES_BYTES = 128 << 10, /* unless most_bytes says otherwise */
-	SW_JIT_PIECES_PAGE = 4096,
+	SW_JIT_PARTS_MAX = 128,
+	SW_JIT_PARTS_BYTES = 128 << 10, /* unless most_bytes says otherwise */
+	SW_JIT_PARTS_PAGE = 4096,
 };
 
-struct sw_jit_piece {
+struct sw_jit_part {
 	uint64_t start_avma, end_avma; /* [start, end) */
 };
 
-struct sw_jit_pieces {
-	struct sw_jit_piece pieces[SW_JIT_PIECES_MAX];
+struct sw_jit_parts {
+	struct sw_jit_part parts[SW_JIT_PARTS_MAX];
 	size_t n;
 	uint64_t bytes;
-	uint64_t most_bytes; /* 0: SW_JIT_PIECES_BYTES */
+	uint64_t most_bytes; /* 0: SW_JIT_PARTS_BYTES */
 	bool dense;          /* neighbours come in any order: joined when there are too many */
 	bool too_many;       /* or too large: nothing will be wanted */
 	bool shared; /* several registries lead to the same: what is there is not added again */
 };
 
-void sw_jit_pieces_add(struct sw_jit_pieces *pieces, uint64_t avma, uint64_t bytes);
+void sw_jit_parts_add(struct sw_jit_parts *parts, uint64_t avma, uint64_t bytes);
 
 /* sw_capture_want() for all of them, unless they are too many. 0 or its error. */
-int sw_jit_pieces_want(struct sw_jit_pieces *pieces, struct sw_capture *capture);
+int sw_jit_parts_want(struct sw_jit_parts *parts, struct sw_capture *capture);
 
 /* Memory of the running target, before the stop: nothing of it is kept with the snapshot. What small
  * readers look at often lies in one page, which is kept here. */
 struct sw_jit_peek {
 	const struct sw_snapshot *snap; /* borrowed */
-	struct sw_jit_pieces *pieces;   /* borrowed; NULL: what is read is not noted */
+	struct sw_jit_parts *parts;     /* borrowed; NULL: what is read is not noted */
 	bool has_page;
 	uint64_t page_avma;
-	uint8_t page[SW_JIT_PIECES_PAGE];
+	uint8_t page[SW_JIT_PARTS_PAGE];
 };
 struct sw_memory sw_jit_peek_memory(struct sw_jit_peek *peek);
 

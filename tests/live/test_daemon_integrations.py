@@ -11,7 +11,7 @@ import stat
 import subprocess
 import tempfile
 
-from daemon import GATE, STRANGER, Daemon, ended, private_copy
+from daemon import GATE, UNPRIVILEGED, Daemon, ended, private_copy
 from gate import TOKEN, Gate, alert, free_port, payload
 from harness import SNAPWALK, TARGETS, Tap, Target, tool, wait_until
 
@@ -183,7 +183,7 @@ def missing(tap, what, program, package):
     """True, with a skip, when a real program is not here."""
     if tool(program):
         return False
-    tap.skip(what, f"{package} is not installed", "sudo make deps-doors")
+    tap.skip(what, f"{package} is not installed", "sudo make deps-integrations")
     return True
 
 
@@ -388,7 +388,7 @@ def on_dump(tap):
         with open(f"{out}/dump") as file:
             tap.equal(json.load(file), dump, "OnDump=: the dump on its standard input")
         if os.geteuid() == 0:
-            tap.equal(open(f"{out}/uid").read().strip(), str(STRANGER), "as OnDumpUser=")
+            tap.equal(open(f"{out}/uid").read().strip(), str(UNPRIVILEGED), "as OnDumpUser=")
         status = dict(line.split(":\t") for line in open(f"{out}/status").read().splitlines())
         tap.equal((int(status["CapEff"], 16), int(status["CapPrm"], 16), status["NoNewPrivs"]),
                   (0, 0, "1"), "without capabilities and new privileges")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/common/pieces.h"
+#include "jit/common/parts.h"
 #include "jit/common/stop.h"
-#include "capture/room.h"
+#include "capture/space.h"
 #include "cleanup.h"
 #include "fake.h"
 
@@ -12,38 +12,38 @@
 #include <cmocka.h>
 
 /* What was wanted, in the order of addresses. */
-static void wanted_are(struct sw_jit_pieces *pieces, const struct sw_jit_piece *wanted, size_t n)
+static void wanted_are(struct sw_jit_parts *parts, const struct sw_jit_part *wanted, size_t n)
 {
 	struct sw_snapshot *snap = fake_snapshot_create();
-	struct sw_capture_room room = {.snap = snap};
-	struct sw_capture capture = sw_capture_of(&room);
-	room.pieces = calloc(SW_CAPTURE_RANGES, sizeof(*room.pieces));
-	assert_non_null(room.pieces);
-	assert_int_equal(sw_jit_pieces_want(pieces, &capture), 0);
-	assert_int_equal(room.n_pieces, n);
+	struct sw_capture_space space = {.snap = snap};
+	struct sw_capture capture = sw_capture_of(&space);
+	space.parts = calloc(SW_CAPTURE_RANGES, sizeof(*space.parts));
+	assert_non_null(space.parts);
+	assert_int_equal(sw_jit_parts_want(parts, &capture), 0);
+	assert_int_equal(space.n_parts, n);
 	for (size_t i = 0; i < n; i++) {
-		assert_int_equal(room.pieces[i].avma, wanted[i].start_avma);
-		assert_int_equal(room.pieces[i].bytes, wanted[i].end_avma - wanted[i].start_avma);
+		assert_int_equal(space.parts[i].avma, wanted[i].start_avma);
+		assert_int_equal(space.parts[i].bytes, wanted[i].end_avma - wanted[i].start_avma);
 	}
-	free(room.pieces);
+	free(space.parts);
 	fake_snapshot_destroy(snap);
 }
 
-#define WANTED(...)                                 \
-	(const struct sw_jit_piece[]){__VA_ARGS__}, \
-		sizeof((const struct sw_jit_piece[]){__VA_ARGS__}) / sizeof(struct sw_jit_piece)
+#define WANTED(...)                                \
+	(const struct sw_jit_part[]){__VA_ARGS__}, \
+		sizeof((const struct sw_jit_part[]){__VA_ARGS__}) / sizeof(struct sw_jit_part)
 
 static void test_neighbours(void **state)
 {
 	(void) state;
-	struct sw_jit_pieces p = {0};
-	sw_jit_pieces_add(&p, 0x9000, 32);
-	sw_jit_pieces_add(&p, 0x1000, 32);
-	sw_jit_pieces_add(&p, 0x1020, 8);  /* goes on */
-	sw_jit_pieces_add(&p, 0x1010, 8);  /* is in it */
-	sw_jit_pieces_add(&p, 0x1100, 16); /* near */
-	sw_jit_pieces_add(&p, 0x1211, 16); /* not near: 257 bytes away */
-	sw_jit_pieces_add(&p, 0x5000, 0);
+	struct sw_jit_parts p = {0};
+	sw_jit_parts_add(&p, 0x9000, 32);
+	sw_jit_parts_add(&p, 0x1000, 32);
+	sw_jit_parts_add(&p, 0x1020, 8);  /* goes on */
+	sw_jit_parts_add(&p, 0x1010, 8);  /* is in it */
+	sw_jit_parts_add(&p, 0x1100, 16); /* near */
+	sw_jit_parts_add(&p, 0x1211, 16); /* not near: 257 bytes away */
+	sw_jit_parts_add(&p, 0x5000, 0);
 	assert_int_equal(p.bytes, 32 + 40 + 16 + 16);
 	wanted_are(&p, WANTED({0x1000, 0x1110}, {0x1211, 0x1221}, {0x9000, 0x9020}));
 }
@@ -51,25 +51,25 @@ static void test_neighbours(void **state)
 static void test_too_many(void **state)
 {
 	(void) state;
-	struct sw_jit_pieces p = {0};
-	for (uint64_t i = 0; i < SW_JIT_PIECES_MAX; i++)
-		sw_jit_pieces_add(&p, 0x10000 * (i + 1), 8);
+	struct sw_jit_parts p = {0};
+	for (uint64_t i = 0; i < SW_JIT_PARTS_MAX; i++)
+		sw_jit_parts_add(&p, 0x10000 * (i + 1), 8);
 	assert_false(p.too_many);
-	sw_jit_pieces_add(&p, 8, 8);
+	sw_jit_parts_add(&p, 8, 8);
 	assert_true(p.too_many);
 	wanted_are(&p, NULL, 0);
 
-	p = (struct sw_jit_pieces){0};
-	sw_jit_pieces_add(&p, 0x1000, SW_JIT_PIECES_BYTES);
+	p = (struct sw_jit_parts){0};
+	sw_jit_parts_add(&p, 0x1000, SW_JIT_PARTS_BYTES);
 	assert_false(p.too_many);
-	sw_jit_pieces_add(&p, 0x1, 1);
+	sw_jit_parts_add(&p, 0x1, 1);
 	assert_true(p.too_many);
 
-	p = (struct sw_jit_pieces){0};
-	sw_jit_pieces_add(&p, 0x1000, UINT64_MAX);
+	p = (struct sw_jit_parts){0};
+	sw_jit_parts_add(&p, 0x1000, UINT64_MAX);
 	assert_true(p.too_many);
-	p = (struct sw_jit_pieces){0};
-	sw_jit_pieces_add(&p, UINT64_MAX - 7, 16);
+	p = (struct sw_jit_parts){0};
+	sw_jit_parts_add(&p, UINT64_MAX - 7, 16);
 	assert_true(p.too_many);
 }
 
@@ -77,21 +77,21 @@ static void test_too_many(void **state)
 static void test_dense(void **state)
 {
 	(void) state;
-	struct sw_jit_pieces p = {.dense = true};
+	struct sw_jit_parts p = {.dense = true};
 	for (uint64_t i = 0; i < 1000; i++)
-		sw_jit_pieces_add(&p, 0x100000 - 64 * i, 48);
+		sw_jit_parts_add(&p, 0x100000 - 64 * i, 48);
 	assert_false(p.too_many);
 	wanted_are(&p, WANTED({0x100000 - 64 * 999, 0x100000 + 48}));
 	assert_int_equal(p.bytes, 64 * 999 + 48);
 
-	p = (struct sw_jit_pieces){.dense = true}; /* as many as are not worth it */
-	for (uint64_t i = 0; i <= SW_JIT_PIECES_MAX; i++)
-		sw_jit_pieces_add(&p, 0x1000 * (i + 1), 8);
+	p = (struct sw_jit_parts){.dense = true}; /* as many as are not worth it */
+	for (uint64_t i = 0; i <= SW_JIT_PARTS_MAX; i++)
+		sw_jit_parts_add(&p, 0x1000 * (i + 1), 8);
 	assert_true(p.too_many);
 
-	p = (struct sw_jit_pieces){.dense = true, .most_bytes = 8192};
-	for (uint64_t i = 0; i < 8192 / 256 + SW_JIT_PIECES_MAX; i++)
-		sw_jit_pieces_add(&p, 0x100000 - 256 * i, 8);
+	p = (struct sw_jit_parts){.dense = true, .most_bytes = 8192};
+	for (uint64_t i = 0; i < 8192 / 256 + SW_JIT_PARTS_MAX; i++)
+		sw_jit_parts_add(&p, 0x100000 - 256 * i, 8);
 	assert_true(p.too_many); /* with the gaps */
 }
 
@@ -100,10 +100,10 @@ static void test_wanted(void **state)
 {
 	(void) state;
 	uint8_t bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8}, to[8];
-	struct sw_piece pieces[] = {{.avma = 0x5000, .bytes = 8, .to = bytes},
-				    {.avma = 0x1000, .bytes = 4, .to = bytes + 2}};
-	struct sw_capture_room room = {.pieces = pieces, .n_pieces = 2, .n_want = 2};
-	struct sw_capture capture = sw_capture_of(&room);
+	struct sw_capture_part parts[] = {{.avma = 0x5000, .bytes = 8, .to = bytes},
+					  {.avma = 0x1000, .bytes = 4, .to = bytes + 2}};
+	struct sw_capture_space space = {.parts = parts, .n_parts = 2, .n_want = 2};
+	struct sw_capture capture = sw_capture_of(&space);
 	assert_true(sw_capture_wanted(&capture, 0x5001, to, 7));
 	assert_memory_equal(to, bytes + 1, 7);
 	assert_true(sw_capture_wanted(&capture, 0x1000, to, 4));
@@ -111,7 +111,7 @@ static void test_wanted(void **state)
 	assert_false(sw_capture_wanted(&capture, 0x5001, to, 8));
 	assert_false(sw_capture_wanted(&capture, 0x4fff, to, 1));
 	assert_false(sw_capture_wanted(&capture, 0x1004, to, 1));
-	room.n_want = 1; /* the second is somebody's stack */
+	space.n_want = 1; /* the second is somebody's stack */
 	assert_false(sw_capture_wanted(&capture, 0x1000, to, 4));
 
 	struct sw_jit_stop stop = {.capture = &capture};
