@@ -100,11 +100,11 @@ looked_at libwalk/native/tls.c
 # has a limit, and they need no memory.
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of
-looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_v8_insn_decode
+looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn
 looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
 	sw_v8_string sw_v8_type
 looked_at libwalk/runtimes/v8/object.c sw_utf8_encode
-looked_at libwalk/runtimes/v8/insn.c
+looked_at libwalk/arch/insn_x86_64.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory
