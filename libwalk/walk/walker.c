@@ -41,6 +41,7 @@ struct walker {
 	const struct sw_map *map;      /* the last one found: code is where it was before */
 	enum sw_end end;
 	const char *why;
+	bool guessed; /* a frame was, and none has been proven since */
 	bool failed_nomem;
 };
 
@@ -61,6 +62,19 @@ static void finish(struct walker *w, enum sw_end end, const char *why)
 {
 	w->end = end;
 	w->why = why;
+}
+
+static bool is_guess(enum sw_trust trust)
+{
+	return trust >= SW_TRUST_FRAME_POINTER;
+}
+
+/* What tables say of a guessed frame is as uncertain as the guess. */
+static uint16_t guess_note(struct walker *w, enum sw_trust trust)
+{
+	if (is_guess(trust))
+		w->guessed = true;
+	return w->guessed && !is_guess(trust) ? SW_FRAME_AFTER_GUESS : 0;
 }
 
 static const struct sw_map *map_at(struct walker *w, uint64_t avma)
@@ -202,8 +216,12 @@ static void language_frames(struct walker *w, uint64_t caller_sp_avma)
 			w->frames[k].flags |= SW_FRAME_LIVE_READ;
 		if (internal)
 			w->frames[at + n].flags |= SW_FRAME_INTERNAL;
-		if (n > 0)
-			return;
+		if (n == 0)
+			continue;
+		/* The runtime's own list of frames says that this one runs them. */
+		w->guessed = false;
+		w->frames[at + n].flags &= (uint16_t) ~SW_FRAME_AFTER_GUESS;
+		return;
 	}
 }
 
@@ -252,6 +270,7 @@ static bool step_accept(struct walker *w, const struct sw_active *active,
 		.flags = (uint16_t) (s->flags &
 				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
 	};
+	frame.flags |= guess_note(w, frame.trust);
 	if (w->memory.live_reads != live_before)
 		frame.flags |= SW_FRAME_LIVE_READ;
 	frame_own(w, &frame);
@@ -311,6 +330,9 @@ static void walk_frames(struct walker *w)
 		if (!step(w))
 			break;
 	}
+	/* The thread's first frame is proven, but not what lies between. */
+	if (w->end == SW_END_COMPLETE)
+		w->frames[w->n_frames - 1].flags &= (uint16_t) ~SW_FRAME_AFTER_GUESS;
 	if (w->end != SW_END_FRAME_LIMIT) /* the last frame's caller is not known */
 		language_frames(w, 0);
 }
@@ -343,6 +365,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->ahead_left = SW_AHEAD_STEPS_MAX;
 	w->n_frames = 0;
 	w->switches = 0;
+	w->guessed = false;
 	w->why = NULL;
 	w->end = SW_END_INTERNAL;
 	cursor_aim(w, &thread->regs, true);

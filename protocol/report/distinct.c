@@ -62,6 +62,7 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 		.signal = from->flags & SW_FRAME_SIGNAL,
 		.live_read = from->flags & SW_FRAME_LIVE_READ,
 		.may_miss = from->flags & SW_FRAME_MAY_MISS,
+		.after_guess = from->flags & SW_FRAME_AFTER_GUESS,
 		.internal = from->flags & SW_FRAME_INTERNAL,
 	};
 	if (ret->has_offset)

@@ -345,6 +345,7 @@ struct json_object *sw_report_json_frame(const struct sw_report_frame *f)
 	add_flag(&e, "signal", f->signal);
 	add_flag(&e, "live_read", f->live_read);
 	add_flag(&e, "may_miss", f->may_miss);
+	add_flag(&e, "after_guess", f->after_guess);
 	add_flag(&e, "internal", f->internal);
 	return element_end(&e);
 }

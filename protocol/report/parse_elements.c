@@ -261,6 +261,7 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 		.signal = sw_parse_flag(p, "signal"),
 		.live_read = sw_parse_flag(p, "live_read"),
 		.may_miss = sw_parse_flag(p, "may_miss"),
+		.after_guess = sw_parse_flag(p, "after_guess"),
 		.internal = sw_parse_flag(p, "internal"),
 	};
 	f->has_offset = sw_parse_address_or_null(p, "offset", &f->offset);

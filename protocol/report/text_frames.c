@@ -25,7 +25,6 @@ enum {
 struct table {
 	size_t name_columns, place_columns;
 	struct sw_text name, place; /* owned, reused for each frame */
-	bool doubt; /* the next frames rest on a guess, which no proven end confirms */
 };
 
 const char *sw_base_name(const char *path)
@@ -249,7 +248,7 @@ static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f,
 		      struct table *table)
 {
 	struct sw_text *name = &table->name;
-	bool guess = table->doubt || sw_guess_name(f->trust) != NULL;
+	bool guess = f->after_guess || sw_guess_name(f->trust) != NULL;
 	if (f->may_miss)
 		sw_put_styled(w, SW_STYLE_GUESS, "       … frames may be missing here\n");
 	name_text(w, f, name);
@@ -276,7 +275,7 @@ static bool same_frame(const struct sw_report_frame *a, const struct sw_report_f
 	       (a->function != NULL || a->pc_avma == b->pc_avma) && a->line == b->line &&
 	       sw_same_text(a->file, b->file) && a->inlined == b->inlined &&
 	       a->signal == b->signal && a->live_read == b->live_read &&
-	       a->may_miss == b->may_miss &&
+	       a->may_miss == b->may_miss && a->after_guess == b->after_guess &&
 	       (a->function_offset == b->function_offset || a->inlined) &&
 	       strcmp(a->trust, b->trust) == 0;
 }
@@ -373,7 +372,7 @@ static void measure(const struct sw_text_writer *w, const struct shown *shown, s
 	}
 }
 
-static void put_shown(struct sw_text_writer *w, const struct shown *shown, bool complete)
+static void put_shown(struct sw_text_writer *w, const struct shown *shown)
 {
 	struct table table = {0};
 	measure(w, shown, &table);
@@ -383,7 +382,6 @@ static void put_shown(struct sw_text_writer *w, const struct shown *shown, bool 
 		for (size_t i = 0; i < period; i++) {
 			const struct sw_report_frame *f = shown->frames[at + i];
 			put_frame(w, f, shown->numbers[at + i], &table);
-			table.doubt |= !complete && sw_guess_name(f->trust) != NULL;
 		}
 		at += period;
 		if (folded > 0)
@@ -397,18 +395,17 @@ static void put_shown(struct sw_text_writer *w, const struct shown *shown, bool 
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
 {
 	struct shown shown;
-	bool complete = strcmp(stack->end, "complete") == 0;
 	if (!shown_init(w, stack, &shown)) {
 		w->text.failed = true;
 		return;
 	}
-	put_shown(w, &shown, complete);
+	put_shown(w, &shown);
 	size_t hidden = stack->n_frames - shown.n;
 	shown_deinit(&shown);
 	if (hidden > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu %s of the interpreter (-v)\n", hidden,
 			      hidden == 1 ? "frame" : "frames");
-	if (complete)
+	if (strcmp(stack->end, "complete") == 0)
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);
 	sw_put(w, "       the stack is cut here (%s)", stack->end);

@@ -62,6 +62,7 @@ static const struct sw_report_frame sample_busy[] = {
 	 .by = "scan",
 	 .trust = "scan",
 	 .may_miss = true,
+	 .after_guess = true,
 	 .internal = true,
 	 .live_read = true,
 	 .signal = true},

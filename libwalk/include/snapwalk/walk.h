@@ -375,6 +375,8 @@ enum {
 	SW_FRAME_LANGUAGE = 16, /* of an interpreted function, run by the native frame that follows
 				   it, or by the first one behind others of the same native frame */
 	SW_FRAME_INTERNAL = 32, /* native, and the interpreter's own */
+	SW_FRAME_AFTER_GUESS = 64, /* no guess by its trust, but its callee or one before it is,
+				      and nothing has proven a frame in between */
 };
 
 struct sw_frame {

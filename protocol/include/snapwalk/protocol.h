@@ -35,6 +35,7 @@ struct sw_report_frame {
 	bool signal; /* a signal trampoline */
 	bool live_read;
 	bool may_miss;
+	bool after_guess;
 	bool internal; /* an interpreter's own code, which says nothing of the program */
 };
 

@@ -81,6 +81,7 @@ static void test_fields(void **state)
 	assert_false(r->stacks[1].frames[0].has_offset);
 	assert_int_equal(r->stacks[1].frames[0].line_offset, -1);
 	assert_true(r->stacks[1].frames[1].may_miss);
+	assert_true(r->stacks[1].frames[1].after_guess);
 	assert_true(r->stacks[1].frames[1].internal);
 	assert_false(r->stacks[1].frames[0].internal);
 	assert_true(r->stacks[1].frames[1].signal);
