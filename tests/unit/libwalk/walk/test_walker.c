@@ -163,6 +163,21 @@ static void test_modes(void **state)
 		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
 }
 
+/* What tables find from a guess rests on it; the thread's first frame is proven. */
+static void test_after_guess(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {CODE + 0x05, CODE + 0x05, CODE + 0x15, 0};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x44, stack, 4);
+	walk_is(snap, NULL,
+		FRAMES({CODE + 0x44, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x05, SP + 8, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {CODE + 0x05, SP + 16, "elf-cfi", "cfi", SW_FRAME_AFTER_GUESS},
+		       {CODE + 0x15, SP + 24, "elf-cfi", "cfi", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
 /* A table that needs a register which a guess has lost: the guess is asked again. */
 static void test_lost_register(void **state)
 {
@@ -240,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_frame_again),
 		cmocka_unit_test(test_stack_switches),
 		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_after_guess),
 		cmocka_unit_test(test_lost_register),
 		cmocka_unit_test(test_code_in_no_module),
 		cmocka_unit_test(test_threads),
