@@ -73,7 +73,7 @@ static bool frame_find(struct sw_elf_cfi *cfi)
 {
 	bool has_hdr = cfi->hdr.size > 0, found;
 	uint64_t start_svma = 0;
-	GElf_Shdr shdr;
+	GElf_Shdr shdr = {0};
 	cfi->frame.bytes = cfi->elf->image;
 	if (has_hdr)
 		cfi->frame.svma = cfi->hdr_svma - (uint64_t) (cfi->hdr.data - cfi->elf->image.data);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from harness import TARGETS, Tap, Target, state_of, tool, wait_blocked, wait_until
+from harness import TARGETS, Tap, Target, no_mounts, state_of, tool, wait_blocked, wait_until
 from safety import tasks
 
 DRIVER = os.path.join(TARGETS, "drive_iterate")
@@ -283,6 +283,9 @@ def namespace_seen_from_outside(tap):
 
 
 def namespace_seen_from_inside(tap):
+    if no_mounts():
+        tap.skip("inside a pid namespace", no_mounts(), tap.MOUNTS)
+        return
     script = (f"{TARGETS}/states plain 3 <&3 >/dev/null & target=$!; "
               "until [ $(ls /proc/$target/task | wc -l) = 4 ]; do :; done; "
               f"ls /proc/$target/task; {DRIVER} list $target; {DRIVER} pidfd $target; "

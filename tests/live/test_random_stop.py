@@ -170,7 +170,7 @@ def test_new_code(tap):
         for _ in range(stops):
             stack = stack_of(patient_dump(target.pid, status=(0, 3)), target.pid)
             functions = [f["function"] for f in stack["frames"]]
-            # Between two runs, and before the first one, main() is in the C library.
+            # Before it runs, main() is in the C library.
             in_run += "run" in functions
             if stack["end"] != "complete" or "main" not in functions:
                 bad.append(f"{stack['end']} {stack['why']} {functions}")

@@ -2,14 +2,16 @@
 /*
  * Compiles all the time: each function is in a page that has just become executable, in room that was
  * set aside long before, so that the size of the memory does not change. run() calls them, they call
- * work().
+ * work(). A page stays executable for the next PAGES / 2 of them, which take seconds, so that whoever
+ * reads the maps before and after it stops the program has seen the page in one of them.
  */
 #include "target.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, PAGES = 1 << 16, SPINS = 20000 };
+enum { PAGE = 4096, PAGES = 1 << 15, SPINS = 100000 };
 
 /* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
 static const unsigned char function[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
@@ -20,30 +22,33 @@ static NOINLINE void work(void)
 		KEEP();
 }
 
-static NOINLINE int run(unsigned char *room)
+static bool page_make(unsigned char *page)
 {
-	for (size_t i = 0; i < PAGES; i++) {
-		unsigned char *page = room + i * PAGE;
-		if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) < 0)
-			return 1;
-		memcpy(page, function, sizeof(function));
-		if (mprotect(page, PAGE, PROT_READ | PROT_EXEC) < 0)
-			return 1;
+	if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) < 0)
+		return false;
+	memcpy(page, function, sizeof(function));
+	return mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0;
+}
+
+static NOINLINE void run(unsigned char *room)
+{
+	for (size_t i = 0;; i++) {
+		unsigned char *page = room + i % PAGES * PAGE;
+		unsigned char *old = room + (i + PAGES / 2) % PAGES * PAGE;
+		if (!page_make(page) || mprotect(old, PAGE, PROT_NONE) < 0)
+			return;
 		((void (*)(void (*)(void)))(void *) page)(work);
 	}
-	return 0;
 }
 
 int main(void)
 {
 	unsigned char *room = mmap(NULL, (size_t) PAGES * PAGE, PROT_NONE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (room == MAP_FAILED)
+	if (room == MAP_FAILED || !page_make(room)) /* there is such code from the start */
 		return 1;
 	puts("ready");
 	(void) fflush(stdout);
-	while (run(room) == 0)
-		if (mprotect(room, (size_t) PAGES * PAGE, PROT_NONE) < 0)
-			break;
+	run(room);
 	return 1;
 }

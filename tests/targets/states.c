@@ -3,7 +3,7 @@
  * Processes in the states that make a capture hard. The first argument says which:
  *
  *	plain N          N threads that wait
- *	spin N           N threads that never wait, for ten seconds at most
+ *	spin N           N threads that never wait, for two minutes at most
  *	zombie_leader    the first thread has ended, two others live
  *	vfork_parent     one thread in vfork(): D until its child, which waits, ends ("release")
  *	churn            threads are created and end without a pause ("count" answers how many)
@@ -86,7 +86,7 @@ static void spin(char **argv)
 	static volatile unsigned long turns;
 	for (int i = 0; i < atoi(argv[2]); i++)
 		start(spin_forever, (void *) &turns);
-	(void) alarm(10); /* whatever becomes of the test */
+	(void) alarm(120); /* whatever becomes of the test */
 	puts("ready");
 	wait_for_input();
 }

@@ -85,10 +85,10 @@ static bool leaf_is_wanted(void *arg, uint64_t avma, uint64_t version)
 {
 	const struct reading *r = arg;
 	struct sw_jit_libgcc_known_node *was = sw_jit_libgcc_known_node(r->known, avma);
-	if (r->small || was == NULL || (version & 1) != 0 || was->version != version)
+	if (was == NULL)
 		return true;
-	was->same = true;
-	return false;
+	was->same = !r->small && (version & 1) == 0 && was->version == version;
+	return !was->same;
 }
 
 /* Whether no node has changed, by their versions alone. */

@@ -191,10 +191,20 @@ static bool table_add(void *arg, const struct sw_jit_libgcc_table *table)
 	return !g->nomem;
 }
 
+/* What hangs on a leaf that is proven was not copied: a walk of copies would end there. */
+static bool leaf_is_copied(void *arg, uint64_t avma, uint64_t version)
+{
+	const struct sw_jit_libgcc_tables *g = arg;
+	(void) version; /* compared in the stop */
+	const struct sw_jit_libgcc_known_node *was =
+		g->in_stop ? sw_jit_libgcc_known_node(g->known, avma) : NULL;
+	return was == NULL || !was->same;
+}
+
 /* Tables of objects that were copied in the stop, or of all that can be read. */
 static void registries_walk(struct sw_jit_libgcc_tables *g, struct sw_snapshot_memory *memory)
 {
-	const struct sw_jit_libgcc_visitor visitor = {.table = table_add, .arg = g};
+	const struct sw_jit_libgcc_visitor visitor = {table_add, leaf_is_copied, g};
 	for (size_t i = 0; i < g->n_roots; i++) {
 		g->memory.live_reads = 0;
 		g->loading = &g->registries[i];

@@ -447,9 +447,19 @@ static void test_torn(void **state)
 	torn_is(false, true, false);
 }
 
-/* ---- a list that goes round ------------------------------------------------------------------ */
+/* ---- a registry that goes round -------------------------------------------------------------- */
 
-enum { TURNS = 2 * SW_JIT_PARTS_MAX, CODE_BYTES = 0x80, CFA_OFF = 24, OTHER_CFA_OFF = 40 };
+enum {
+	TURNS = 2 * SW_JIT_PARTS_MAX,
+	CODE_BYTES = 0x80,
+	CFA_OFF = 24,
+	OTHER_CFA_OFF = 40,
+	PER_LEAF = 10,
+	PER_NODE = 15,
+	LEAVES = (TURNS + PER_LEAF - 1) / PER_LEAF,
+	INNER_NODES = (LEAVES + PER_NODE - 1) / PER_NODE,
+	NODE_WORDS = 32,
+};
 
 /* An object and its table, and what is behind them. */
 struct registered {
@@ -463,6 +473,7 @@ struct turning {
 	struct capture_case c;
 	uint64_t *data; /* where the copy of libgcc has its variables */
 	struct registered *tables;
+	uint64_t nodes[1 + INNER_NODES + LEAVES][NODE_WORDS]; /* of a tree: from the root down */
 	struct sw_jit_roots roots;
 	void *known; /* of the hooks */
 	void *state;
@@ -498,11 +509,34 @@ static struct sw_jit_capture turning_capture(struct turning *t)
 				       .state = &t->known};
 }
 
-static void turning_init(struct turning *t, size_t n)
+static uint64_t *leaf_of(struct turning *t, size_t i)
+{
+	return t->nodes[1 + INNER_NODES + i / PER_LEAF];
+}
+
+/* The tables of the list in a tree: root, INNER_NODES, LEAVES. */
+static void tree_make(struct turning *t)
+{
+	node(t->nodes[0], 0, 4, INNER_NODES, 0);
+	for (size_t i = 0; i < INNER_NODES; i++)
+		t->nodes[0][2 + 2 * i + 1] = (uintptr_t) t->nodes[1 + i];
+	for (size_t i = 0; i < LEAVES; i++) {
+		uint64_t *above = t->nodes[1 + i / PER_NODE];
+		node(above, 0, 4, (uint32_t) (i % PER_NODE + 1), 0);
+		above[2 + 2 * (i % PER_NODE) + 1] = (uintptr_t) t->nodes[1 + INNER_NODES + i];
+	}
+	for (size_t i = 0; i < TURNS; i++) {
+		node(leaf_of(t, i), 0, 4, (uint32_t) (i % PER_LEAF + 1), 1);
+		leaf_of(t, i)[2 + 3 * (i % PER_LEAF) + 2] = (uintptr_t) t->tables[i].object;
+	}
+}
+
+/* The first n are registered; version: of gcc, whose registry is a list (12) or a tree (14). */
+static void turning_init(struct turning *t, size_t n, int version)
 {
 	capture_case_init(&t->c);
 	struct sw_snapshot *snap = t->c.snap;
-	struct elf_make *elf = libgcc(12, true, true);
+	struct elf_make *elf = libgcc(version, true, true);
 	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/lib/libgcc_s.so.1", BIAS, BIAS,
 				    BIAS + 0x3000, elf->bytes, elf->size);
 	free(elf);
@@ -515,7 +549,11 @@ static void turning_init(struct turning *t, size_t n)
 	for (size_t i = 0; i < TURNS; i++)
 		turn(t, i, CFA_OFF);
 	t->tables[n - 1].object[5] = 0;
-	t->data[(UNSEEN - DATA_SVMA) / 8] = (uintptr_t) t->tables[0].object;
+	tree_make(t);
+	if (version == 12)
+		t->data[(UNSEEN - DATA_SVMA) / 8] = (uintptr_t) t->tables[0].object;
+	else
+		t->data[(FRAMES_TREE - DATA_SVMA) / 8] = (uintptr_t) t->nodes[0];
 
 	struct sw_jit_capture c = turning_capture(t);
 	assert_int_equal(sw_jit_libgcc.prepare(&c), 0);
@@ -587,7 +625,7 @@ static void test_turned(void **state)
 	(void) state;
 	struct turning t = {0};
 	bool live;
-	turning_init(&t, TURNS);
+	turning_init(&t, TURNS, 12);
 	turn(&t, 10, OTHER_CFA_OFF);
 	turn(&t, 40, OTHER_CFA_OFF);
 	turning_stop(&t);
@@ -609,7 +647,7 @@ static void test_gone(void **state)
 	(void) state;
 	struct turning t = {0};
 	bool live;
-	turning_init(&t, TURNS);
+	turning_init(&t, TURNS, 12);
 	turning_stop(&t);
 	t.tables[39].object[5] = (uintptr_t) t.tables[41].object;
 	memset(t.tables[40].object, 0xaa, sizeof(t.tables[40].object));
@@ -622,7 +660,7 @@ static void test_gone(void **state)
 
 	/* All tables but the last one are registered before the stop, and nothing says that it was in it. */
 	t = (struct turning){0};
-	turning_init(&t, TURNS - 1);
+	turning_init(&t, TURNS - 1, 12);
 	turning_stop(&t);
 	t.tables[TURNS - 2].object[5] = (uintptr_t) t.tables[TURNS - 1].object;
 	turning_attach(&t);
@@ -633,15 +671,48 @@ static void test_gone(void **state)
 	turning_deinit(&t);
 }
 
+/*
+ * In a tree the leaf's version proves for each table what it had in the stop, however many there are:
+ * not as in lists, nothing of it is read after the stop. The version goes on by 4 with each change.
+ */
+static void test_tree_proves(void **state)
+{
+	(void) state;
+	struct turning t = {0};
+	bool live;
+	turning_init(&t, TURNS, 14);
+	turn(&t, 40, OTHER_CFA_OFF);
+	leaf_of(&t, 40)[0] += 4;
+	turning_stop(&t);
+	for (size_t i = 40; i < 60; i += 10) { /* and again after it */
+		turn(&t, i, i == 40 ? CFA_OFF : OTHER_CFA_OFF);
+		leaf_of(&t, i)[0] += 4;
+	}
+	leaf_of(&t, 0)[0] += 1; /* being changed: leads nowhere */
+	leaf_of(&t, 0)[4] = 8;
+	turning_attach(&t);
+	assert_int_equal(cfa_of(&t, 40, &live), OTHER_CFA_OFF);
+	assert_false(live); /* copied in the stop */
+	assert_int_equal(cfa_of(&t, 41, &live), CFA_OFF);
+	assert_false(live);
+	assert_int_equal(cfa_of(&t, 50, &live), CFA_OFF);
+	assert_false(live); /* as it was before the stop, which the version proves */
+	assert_int_equal(cfa_of(&t, TURNS - 1, &live), CFA_OFF);
+	assert_false(live);
+	assert_string_equal(problem(&t), "");
+	turning_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),      cmocka_unit_test(test_bad_lists),
-		cmocka_unit_test(test_trees),      cmocka_unit_test(test_bad_trees),
-		cmocka_unit_test(test_wide_tree),  cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_found),      cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_recognised), cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_turned),     cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_lists),       cmocka_unit_test(test_bad_lists),
+		cmocka_unit_test(test_trees),       cmocka_unit_test(test_bad_trees),
+		cmocka_unit_test(test_wide_tree),   cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_found),       cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_recognised),  cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_turned),      cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_tree_proves),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
