@@ -5,6 +5,7 @@
 
 UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(shell find tests/unit -name "test_*.c")))
 FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+comma := ,
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.
 TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
@@ -26,10 +27,15 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+# Programs in which the kernel's answers are a table: tests/unit/fake_kernel.h.
+FAKE_KERNEL := $(patsubst %,$(BUILD)/tests/unit/libwalk/%,stop/test_run capture/test_copy capture/test_window)
+$(FAKE_KERNEL): TESTS_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
+	setitimer fstat lseek getdents64 faccessat openat)
+
 $(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(UNIT_HEADERS) $(TESTS_ARCHIVES) \
 		$(filter-out %/main.o,$(OBJ_CLI))
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
+	$(CC) $(TESTS_CFLAGS) $(TESTS_WRAP) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
 		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
 
 # The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
