@@ -32,12 +32,18 @@ static void test_dies_with_us(void **state)
 {
 	struct seen seen = {0};
 	bool killed = true;
+	sigset_t before, after;
 	(void) state;
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
 	assert_int_equal(sw_helper_run(look, &seen, &seen.progress, PATIENCE_MS, &killed, NULL), 0);
 	assert_false(killed);
 	assert_int_not_equal(seen.pid, 0);
 	assert_int_not_equal(seen.pid, getpid());
 	assert_int_equal(seen.death_signal, SIGKILL);
+	/* Our signals are what they were. */
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &after), 0);
+	for (int signal = 1; signal < SIGRTMIN; signal++)
+		assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
 }
 
 static int wait_for_ever(void *arg)
@@ -54,17 +60,12 @@ static void test_stuck(void **state)
 {
 	struct seen seen = {0};
 	bool killed = false;
-	sigset_t before, after;
 	(void) state;
-	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
 	assert_int_equal(sw_helper_run(wait_for_ever, &seen, &seen.progress, 50, &killed, NULL), 0);
 	assert_true(killed);
-	/* It is reaped, and our signals are what they were. */
+	/* It is reaped. */
 	if (seen.pid != 0)
 		assert_int_equal(kill(seen.pid, 0), -1);
-	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &after), 0);
-	for (int signal = 1; signal < SIGRTMIN; signal++)
-		assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
 }
 
 int main(void)
