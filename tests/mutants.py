@@ -3,8 +3,8 @@
 """Put each fault of tests/mutate into a copy of the sources, and see whether a test fails.
 
 A patch begins with words that say what is wrong, and a line "Tests:" with the files of the tests that are
-to notice it, or else make check-fast is run. It must apply as it is: one that does not is an error, as is
-one that does not compile. Closes with "N of M noticed"; status 0 when these are 95 of 100.
+to notice it; without one make check-fast is run. One that does not apply as it is, or does not compile, is
+an error. Closes with "N of M noticed"; status 0 when that is 95 of 100 and there is no error.
 """
 import argparse
 import os
@@ -63,7 +63,9 @@ def make(tree, goals, jobs, old=()):
     command = ["make", "-s", f"-j{jobs}"]
     for path in old:
         command += ["-o", path]
-    result = subprocess.run(command + goals, cwd=tree, stdout=subprocess.PIPE,
+    # What make hands down is of the tree that it was called in.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    result = subprocess.run(command + ["BUILD=build"] + goals, cwd=tree, env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, check=False)
     return result.returncode == 0, result.stdout.decode("utf-8", "replace")
 

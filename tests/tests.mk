@@ -75,6 +75,11 @@ check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
+# Which faults of tests/mutate no test notices: MUTANTS="NAME ..." for some.
+.PHONY: check-mutants
+check-mutants: deps-check
+	@$(PYTHON) tests/mutants.py --build $(BUILD) $(MUTANTS)
+
 # Other compilers and flags, in a folder whose name has a space.
 .PHONY: check-flags
 check-flags: deps-check
