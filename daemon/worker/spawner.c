@@ -52,8 +52,10 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 			return sw_fail(err, SW_E_TIMEOUT,
 				       "the process that starts workers does not answer");
 		size_t n = 0;
-		if (ready < 0 || sw_wire_receive(spawner->fd, &a, sizeof(a), fds, &n) != sizeof(a))
+		if (ready < 0 || sw_wire_receive(spawner->fd, &a, sizeof(a), fds, &n) != sizeof(a)) {
+			answer_drop(fds, n);
 			return gone(err);
+		}
 		if (a.number < number) {
 			answer_drop(fds, n);
 			continue;

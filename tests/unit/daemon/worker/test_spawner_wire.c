@@ -72,6 +72,36 @@ static void test_descriptors(void **state)
 	}
 }
 
+/* Whatever is in there, nothing behind it is read: a broker that is not what it was sends it. */
+static void test_deny_list(void **state)
+{
+	struct sw_spawner_policy *policy = calloc(1, sizeof(*policy));
+	(void) state;
+	assert_non_null(policy);
+	char **list = sw_wire_deny_list(policy);
+	assert_null(list[0]);
+	free(list);
+	memcpy(policy->deny, "a\0bc\0", 6);
+	list = sw_wire_deny_list(policy);
+	assert_string_equal(list[0], "a");
+	assert_string_equal(list[1], "bc");
+	assert_null(list[2]);
+	free(list);
+	/* Without the empty name at its end; then without the end of the last one. */
+	for (int i = 0; i < 2; i++) {
+		memset(policy->deny, 'x', sizeof(policy->deny));
+		policy->deny[100] = '\0';
+		policy->deny[sizeof(policy->deny) - 1] = i == 0 ? '\0' : 'x';
+		list = sw_wire_deny_list(policy);
+		assert_int_equal(strlen(list[0]), 100);
+		assert_ptr_equal(list[1], policy->deny + 101);
+		assert_int_equal(strlen(list[1]), sizeof(policy->deny) - 102);
+		assert_null(list[2]);
+		free(list);
+	}
+	free(policy);
+}
+
 static int lowest_free_fd(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -140,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
+		cmocka_unit_test(test_deny_list),
 		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
