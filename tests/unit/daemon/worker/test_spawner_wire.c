@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/wire.h"
+#include "worker/spawner.h"
 #include "cleanup.h"
 
 #include <setjmp.h>
@@ -69,6 +70,37 @@ static void test_descriptors(void **state)
 		assert_int_equal(got.st_rdev, wanted.st_rdev);
 		assert_int_equal(close(fds[i]), 0);
 		assert_int_equal(close(sent[i]), 0);
+	}
+}
+
+/* An answer with a code that is none of ours, or without the worker, is no worker. */
+static void test_answers(void **state)
+{
+	const struct pair *p = *state;
+	static const struct {
+		int32_t code;
+		size_t n_fds;
+		int r;
+	} cases[] = {
+		{0, 2, 0},
+		{SW_E_LIMIT, 0, -SW_E_LIMIT},
+		{-SW_E_LIMIT, 2, -SW_E_INTERNAL},
+		{INT32_MIN, 0, -SW_E_INTERNAL},
+		{0, 1, -SW_E_INTERNAL},
+	};
+	static const struct sw_worker_request request = {.pid = 1};
+	struct sw_spawner spawner = {.fd = p->a, .pidfd = -EBADF};
+	const int fds[] = {p->b, p->b};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		const struct sw_spawner_answer a = {.number = i + 1, .code = cases[i].code};
+		int pidfd = -EBADF, stream = -EBADF;
+		assert_int_equal(sw_wire_send(p->b, &a, sizeof(a), fds, cases[i].n_fds), 0);
+		assert_int_equal(sw_spawner_spawn(&spawner, &request, -EBADF, &pidfd, &stream,
+						  NULL),
+				 cases[i].r);
+		assert_int_equal(pidfd >= 0 && stream >= 0, cases[i].r == 0);
+		sw_close_p(&pidfd);
+		sw_close_p(&stream);
 	}
 }
 
@@ -170,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
 		cmocka_unit_test(test_deny_list),
 		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
