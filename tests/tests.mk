@@ -38,10 +38,13 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(UNIT_HEADERS) $(TESTS_ARC
 	$(CC) $(TESTS_CFLAGS) $(TESTS_WRAP) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
 		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
 
+# The command's code is in no archive.
+$(BUILD)/tests/fuzz/fuzz_hook: $(filter-out %/main.o,$(OBJ_CLI))
+$(BUILD)/tests/fuzz/fuzz_hook: FUZZ_MORE = $(filter-out %/cli/main.o,$(OBJ_CLI))
 # The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT_COMMON) $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
+	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(FUZZ_MORE) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
 		-lcmocka
 
 -include tests/targets/targets.mk
