@@ -125,7 +125,7 @@ static int ask(const struct fixture *f, const char *text)
 	return status_of(fd);
 }
 
-#define REST " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+#define REST  " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 #define TOKEN "Authorization: Bearer 0123456789abcdef\r\n"
 
 static void test_refused(void **state)
@@ -135,9 +135,9 @@ static void test_refused(void **state)
 	assert_int_equal(ask(f, "POST /metrics" REST "Content-Length: 0\r\n\r\n"), 405);
 	assert_int_equal(ask(f, "GET /alertmanager" REST TOKEN "\r\n"), 405);
 	assert_int_equal(ask(f, "POST /alertmanager" REST "Content-Length: 2\r\n\r\n{}"), 401);
-	assert_int_equal(ask(f, "POST /alertmanager" REST
-				"Authorization: Bearer 0123456789abcdeF\r\n"
-				"Content-Length: 2\r\n\r\n{}"),
+	assert_int_equal(ask(f,
+			     "POST /alertmanager" REST "Authorization: Bearer 0123456789abcdeF\r\n"
+			     "Content-Length: 2\r\n\r\n{}"),
 			 401);
 	assert_int_equal(ask(f, "POST /alertmanager" REST TOKEN "Content-Length: 1048577\r\n\r\n"),
 			 413);

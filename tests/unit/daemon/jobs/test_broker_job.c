@@ -10,6 +10,7 @@
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -586,6 +587,21 @@ static void test_recent_rights(void **state)
 	}
 }
 
+/* Where nothing may be young there is nothing; and a dump that was young is given until its time. */
+static void test_recent_age(void **state)
+{
+	struct fixture *f = *state;
+	f->config.min_interval_ms = 0;
+	capture_as(f, &root);
+	assert_false(has_recent(f, &root));
+	f->config.min_interval_ms = 1;
+	capture_as(f, &root);
+	int64_t end_ns = sw_clock_ns() + 2000000;
+	while (sw_clock_ns() < end_ns)
+		(void) sched_yield();
+	assert_false(has_recent(f, &root));
+}
+
 /* A child that executes a program when told to, with the same number and start time. */
 static void test_recent_exec(void **state)
 {
@@ -748,6 +764,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_recent_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_running_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recent_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recent_age, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recent_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_joining, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fair_queue, setup, teardown),
