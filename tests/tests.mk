@@ -28,7 +28,8 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 	$(AR) rcs $@ $^
 
 # Programs in which the kernel's answers are a table: tests/unit/fake_kernel.h.
-FAKE_KERNEL := $(patsubst %,$(BUILD)/tests/unit/libwalk/%,stop/test_run capture/test_copy capture/test_window)
+FAKE_KERNEL := $(patsubst %,$(BUILD)/tests/unit/libwalk/%,stop/test_run capture/test_copy capture/test_window \
+	walk/test_walk_answers)
 $(FAKE_KERNEL): TESTS_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat)
 

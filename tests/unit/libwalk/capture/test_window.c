@@ -426,7 +426,18 @@ static void test_killed(void **state)
 	assert_int_equal(lseek(f->window->pass_fds[1], 0, SEEK_SET), 0);
 	sw_window_settle(f->window);
 	assert_taken(f, "tnt");
-	assert_false(f->window->quiescent); /* hooks may not have come to their end */
+	passes_close(f);
+	end(f);
+	/* Hooks may not have come to their end. */
+	f = start();
+	passes_open(f);
+	sw_window_fill(f->window, &f->stop);
+	assert_true(f->window->quiescent);
+	f->window->judged = false;
+	assert_int_equal(lseek(f->window->pass_fds[1], 0, SEEK_SET), 0);
+	sw_window_settle(f->window);
+	assert_taken(f, "ttt");
+	assert_false(f->window->quiescent);
 	passes_close(f);
 	end(f);
 }
