@@ -25,7 +25,8 @@ class Patch:
         head = text.split("\n--- ", 1)[0]
         tests = re.search(r"^Tests: (.+)$", head, re.M)
         self.tests = tests.group(1).split() if tests else []
-        self.says = " ".join(line for line in head.splitlines() if not line.startswith("Tests:"))
+        self.says = " ".join(line for line in head.splitlines()
+                             if not line.startswith(("Tests:", "SPDX-License-Identifier:")))
         self.files = re.findall(r"^\+\+\+ b/(\S+)", text, re.M)
 
 
