@@ -193,9 +193,10 @@ static void test_final(void **state)
 /* Time that is over in the middle of a stack ends its walk soon after. */
 static void test_deadline(void **state)
 {
-	const struct sw_walk_options options = {
-		.deadline_ns = INT64_C(1005) * 1000000000, /* the clock begins at 1000 s */
-		.max_frames = ANSWERS_MAX};
+	const struct sw_walk_options options = {.deadline_ns =
+							INT64_C(1005) *
+							1000000000, /* the clock begins at 1000 s */
+						.max_frames = ANSWERS_MAX};
 	for (size_t i = 0; i < ANSWERS_MAX; i++)
 		answers[i] = ok(CODE + 0x20, SP + 16 * (i + 1));
 	late_at = 70;
