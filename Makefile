@@ -397,6 +397,7 @@ help:
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
 		'make check-runtimes  real runtimes; installs them' \
 		'make check-installed  the service under systemd, in a container with Debian' \
+		'make check-mutants  faults that are put in one by one: does a test fail?' \
 		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \
 		'make lint layers   what a compiler does not see; who may include and call what' \

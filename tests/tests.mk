@@ -5,6 +5,7 @@
 
 UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(shell find tests/unit -name "test_*.c")))
 FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+comma := ,
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.
 TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
@@ -26,16 +27,25 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+# Programs in which the kernel's answers are a table: tests/unit/fake_kernel.h.
+FAKE_KERNEL := $(patsubst %,$(BUILD)/tests/unit/libwalk/%,stop/test_run capture/test_copy capture/test_window \
+	walk/test_walk_answers)
+$(FAKE_KERNEL): TESTS_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
+	setitimer fstat lseek getdents64 faccessat openat)
+
 $(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(UNIT_HEADERS) $(TESTS_ARCHIVES) \
 		$(filter-out %/main.o,$(OBJ_CLI))
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
+	$(CC) $(TESTS_CFLAGS) $(TESTS_WRAP) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
 		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
 
+# The command's code is in no archive.
+$(BUILD)/tests/fuzz/fuzz_hook: $(filter-out %/main.o,$(OBJ_CLI))
+$(BUILD)/tests/fuzz/fuzz_hook: FUZZ_MORE = $(filter-out %/cli/main.o,$(OBJ_CLI))
 # The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT_COMMON) $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
+	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(FUZZ_MORE) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
 		-lcmocka
 
 -include tests/targets/targets.mk
@@ -68,6 +78,11 @@ check-asan-run:
 check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
+
+# Which faults of tests/mutate no test notices: MUTANTS="NAME ..." for some.
+.PHONY: check-mutants
+check-mutants: deps-check
+	@$(PYTHON) tests/mutants.py --build $(BUILD) $(MUTANTS)
 
 # Other compilers and flags, in a folder whose name has a space.
 .PHONY: check-flags

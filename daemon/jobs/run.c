@@ -209,7 +209,9 @@ static ssize_t receive(struct sw_job *job, void *to, size_t size)
 	struct msghdr message = {.msg_iov = &bytes,
 				 .msg_iovlen = 1,
 				 .msg_control = control.space,
-				 .msg_controllen = sizeof(control.space)};
+				 /* The kernel closes what has no space: CMSG_SPACE() has some for
+				  * one more, which nobody would close. */
+				 .msg_controllen = CMSG_LEN(sizeof(int))};
 	ssize_t n = recvmsg(job->stream, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&

@@ -52,8 +52,11 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 			return sw_fail(err, SW_E_TIMEOUT,
 				       "the process that starts workers does not answer");
 		size_t n = 0;
-		if (ready < 0 || sw_wire_receive(spawner->fd, &a, sizeof(a), fds, &n) != sizeof(a))
+		if (ready < 0 ||
+		    sw_wire_receive(spawner->fd, &a, sizeof(a), fds, &n) != sizeof(a)) {
+			answer_drop(fds, n);
 			return gone(err);
+		}
 		if (a.number < number) {
 			answer_drop(fds, n);
 			continue;
@@ -61,7 +64,7 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 		a.message[sizeof(a.message) - 1] = '\0';
 		if (a.code != 0 || n != n_wanted) {
 			answer_drop(fds, n);
-			return sw_fail(err, a.code != 0 ? a.code : SW_E_INTERNAL, "%s", a.message);
+			return sw_fail(err, a.code > 0 ? a.code : SW_E_INTERNAL, "%s", a.message);
 		}
 		*ret = a;
 		return 0;

@@ -162,18 +162,11 @@ static void answer(const struct spawner *s, uint64_t number, const struct sw_err
 /* Out of memory ends us, rather than go on by a list that does not hold any more. */
 static void apply_policy(struct spawner *s, const struct sw_spawner_policy *policy)
 {
-	size_t n = 0;
 	s->policy = *policy;
-	s->policy.deny[sizeof(s->policy.deny) - 1] = '\0';
-	for (const char *p = s->policy.deny; *p != '\0'; p += strlen(p) + 1)
-		n++;
 	free(s->deny);
-	s->deny = calloc(n + 1, sizeof(*s->deny));
+	s->deny = sw_wire_deny_list(&s->policy);
 	if (s->deny == NULL)
 		_exit(1);
-	n = 0;
-	for (char *p = s->policy.deny; *p != '\0'; p += strlen(p) + 1)
-		s->deny[n++] = p;
 	s->config.deny = s->deny;
 	s->config.dump_bytes_max = s->policy.dump_bytes_max;
 	s->config.require_same_namespace = s->policy.require_same_namespace;

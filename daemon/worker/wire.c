@@ -13,6 +13,22 @@ union control {
 	char space[CMSG_SPACE(SW_WIRE_FDS_MAX * sizeof(int))];
 };
 
+char **sw_wire_deny_list(struct sw_spawner_policy *policy)
+{
+	const char *end = policy->deny + sizeof(policy->deny);
+	size_t n = 0;
+	policy->deny[sizeof(policy->deny) - 1] = '\0';
+	for (const char *p = policy->deny; p < end && *p != '\0'; p += strlen(p) + 1)
+		n++;
+	char **list = calloc(n + 1, sizeof(*list));
+	if (list == NULL)
+		return NULL;
+	char *p = policy->deny;
+	for (size_t i = 0; i < n; i++, p += strlen(p) + 1)
+		list[i] = p;
+	return list;
+}
+
 int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_t n_fds)
 {
 	union control control = {0};

@@ -22,6 +22,10 @@ struct sw_spawner_policy {
 	char deny[SW_WORKER_DENY_MAX]; /* names one behind the other, an empty one at the end */
 };
 
+/* The names of its Deny=, in a list that ends with NULL, of pointers into the policy, whatever is in there.
+ * malloc'ed; NULL: not enough memory. */
+char **sw_wire_deny_list(struct sw_spawner_policy *policy);
+
 /* Spawner to broker; pidfd and stream of the worker come with it when code is 0. */
 struct sw_spawner_answer {
 	uint64_t number; /* of the order; 0: what became of the spawner's own start */

@@ -16,10 +16,12 @@ fi
 
 out=build/fuzz
 mkdir -p "$out/obj"
-flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' '-DSW_SYSCONFDIR="/etc"' -g -O1 -fno-omit-frame-pointer
+flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' '-DSW_SYSCONFDIR="/etc"'
+	"-DSW_TESTS_DIR=\"$PWD/tests\"" -g -O1 -fno-omit-frame-pointer
 	'-fsanitize=address,undefined' -fno-sanitize-recover=undefined)
 objects=()
-for file in libwalk/*/*.c libwalk/*/*/*.c symbolizer/*.c protocol/*.c daemon/*.c daemon/*/*.c; do
+for file in libwalk/*/*.c libwalk/*/*/*.c symbolizer/*.c protocol/*.c protocol/*/*.c \
+	daemon/*.c daemon/*/*.c cli/*.c cli/*/*.c; do
 	case $file in */main.c | *.bpf.c | */iterate/programs.c) continue ;; esac
 	[ -e "$file" ] || continue
 	object=$out/obj/${file//\//_}.o
@@ -29,6 +31,9 @@ for file in libwalk/*/*.c libwalk/*/*/*.c symbolizer/*.c protocol/*.c daemon/*.c
 		clang "${flags[@]}" -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
 	fi
 done
+# An archive: a fuzzer may have its own in place of some of it.
+rm -f "$out/all.a"
+ar rcs "$out/all.a" "${objects[@]}"
 
 for name in "${names[@]}"; do
 	extra=()
@@ -37,7 +42,7 @@ for name in "${names[@]}"; do
 	done
 	# shellcheck disable=SC2086
 	clang "${flags[@]}" -fsanitize=fuzzer $includes -o "$out/$name" "tests/fuzz/$name.c" \
-		"${extra[@]}" "${objects[@]}" $libs -lcmocka
+		"${extra[@]}" "$out/all.a" $libs -lcmocka
 	mkdir -p "$out/$name.found"
 	echo "fuzz: $name for $seconds s"
 	"$out/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbolize_file.h"
+#include "cleanup.h"
+#include "elf_file.h"
 #include "snapshot/module.h"
 
 #include <assert.h>
@@ -8,6 +10,44 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A few addresses in each function symbol, and some at the edges. */
+size_t symbolize_file_addresses(struct sw_bytes image,
+				struct sw_frame frames[static SYMBOLIZE_FILE_FRAMES_MAX])
+{
+	/* The last ones are in the code of corpus files without a symbol table. */
+	static const uint64_t edges[] = {0,
+					 1,
+					 UINT64_MAX,
+					 INT64_MAX,
+					 SYMBOLIZE_FILE_BIAS + 0x1d5,
+					 SYMBOLIZE_FILE_BIAS + 0x215,
+					 SYMBOLIZE_FILE_BIAS + 0x245};
+	static const uint64_t inside[] = {0, 5, 12, 33};
+	struct sw_elf elf;
+	struct sw_elf_section section;
+	struct sw_bytes symbols;
+	size_t n = 0;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(edges); i++)
+		frames[n++].pc_avma = edges[i];
+	if (!sw_elf_init(&elf, image) ||
+	    (!sw_elf_section_typed(&elf, SHT_SYMTAB, &section) &&
+	     !sw_elf_section_typed(&elf, SHT_DYNSYM, &section)) ||
+	    !sw_elf_section_bytes(&elf, &section, &symbols))
+		return n;
+	for (size_t at = 0; n + SW_ARRAY_SIZE(inside) <= SYMBOLIZE_FILE_FRAMES_MAX;
+	     at += sizeof(Elf64_Sym)) {
+		uint8_t info;
+		uint64_t start;
+		if (!sw_bytes_u8(symbols, at + offsetof(Elf64_Sym, st_info), &info) ||
+		    !sw_bytes_u64(symbols, at + offsetof(Elf64_Sym, st_value), &start))
+			break;
+		for (size_t i = 0; ELF64_ST_TYPE(info) == STT_FUNC && i < SW_ARRAY_SIZE(inside);
+		     i++)
+			frames[n++].pc_avma = start + inside[i] + SYMBOLIZE_FILE_BIAS;
+	}
+	return n;
+}
 
 static void results_read(const struct sw_symbols *symbols, const struct sw_frame *frame)
 {

@@ -344,6 +344,29 @@ static void test_warnings(void **state)
 	scene_deinit(&s);
 }
 
+/* Names for which there was no time: the dump says so, and how many. */
+static void test_unfinished_names(void **state)
+{
+	(void) state;
+	const struct sw_symbolize_options too_late = {.deadline_ns = 1};
+	struct sw_symbolizer *symbolizer = NULL;
+	struct sw_symbols *symbols = NULL;
+	struct scene s;
+	scene_init(&s);
+	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
+	add_walk(&s, 10, only, 1, SW_END_COMPLETE, NULL);
+	assert_int_equal(sw_symbolizer_create(s.snap->ctx, &symbolizer, NULL), 0);
+	assert_int_equal(sw_symbolize(symbolizer, &s.all, &too_late, &symbols, NULL), 0);
+	assert_int_equal(symbols->n_unfinished, 1);
+	assert_int_equal(sw_report_build(&s.all, symbols, NULL, &s.report, NULL), 0);
+	assert_false(s.report->complete);
+	assert_int_equal(s.report->n_warnings, 1);
+	assert_string_equal(s.report->warnings[0].code, sw_warning_name(SW_WARN_TIMEOUT));
+	sw_symbols_destroy(symbols);
+	sw_symbolizer_destroy(symbolizer);
+	scene_deinit(&s);
+}
+
 static void test_warning_codes(void **state)
 {
 	(void) state;
@@ -571,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_unfinished_names),
 		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_warning_codes),
 		cmocka_unit_test(test_runtimes),

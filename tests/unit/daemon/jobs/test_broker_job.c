@@ -10,8 +10,10 @@
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <stdarg.h>
 #include <string.h>
@@ -331,6 +333,36 @@ static void test_nonsense(void **state)
 	assert_int_equal(f->counters.captures_failed_total, 4);
 }
 
+static int lowest_free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(close(fd), 0);
+	return fd;
+}
+
+/* Descriptors that come along unasked do not stay open. */
+static void test_descriptors(void **state)
+{
+	struct fixture *f = *state;
+	struct listener l = listener_new();
+	submit(f, 42, 9, &l);
+	loop(f);
+	int before = lowest_free_fd();
+	const struct sw_worker_event event = {.type = SW_WORKER_FAILED,
+					      .size = sizeof(struct sw_worker_failed)};
+	const int two[] = {workers[0].gone, workers[0].gone};
+	for (size_t i = 0; i < sizeof(event); i++) {
+		assert_int_equal(sw_wire_send(workers[0].stream, (const char *) &event + i, 1, two,
+					      SW_ARRAY_SIZE(two)),
+				 0);
+		loop(f);
+	}
+	assert_in_range(lowest_free_fd(), before, before + 1); /* the first one is kept */
+	end(&workers[0]);
+	loop(f);
+	assert_string_equal(l.heard, "stopped io.snapwalk.Failed");
+}
+
 static void test_failures(void **state)
 {
 	static const struct {
@@ -555,6 +587,21 @@ static void test_recent_rights(void **state)
 	}
 }
 
+/* Where nothing may be young there is nothing; and a dump that was young is given until its time. */
+static void test_recent_age(void **state)
+{
+	struct fixture *f = *state;
+	f->config.min_interval_ms = 0;
+	capture_as(f, &root);
+	assert_false(has_recent(f, &root));
+	f->config.min_interval_ms = 1;
+	capture_as(f, &root);
+	int64_t end_ns = sw_clock_ns() + 2000000;
+	while (sw_clock_ns() < end_ns)
+		(void) sched_yield();
+	assert_false(has_recent(f, &root));
+}
+
 /* A child that executes a program when told to, with the same number and start time. */
 static void test_recent_exec(void **state)
 {
@@ -565,6 +612,7 @@ static void test_recent_exec(void **state)
 	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* when an assertion fails */
 		(void) !read(go[0], &byte, 1);
 		execl("/bin/sleep", "sleep", "1000", NULL);
 		_exit(1);
@@ -708,6 +756,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget_at_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
@@ -715,6 +764,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_recent_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_running_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recent_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recent_age, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recent_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_joining, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fair_queue, setup, teardown),

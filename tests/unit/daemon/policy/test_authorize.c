@@ -132,6 +132,21 @@ static void dumps(void **state)
 	t = somebody();
 	t.dumpable = false;
 	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	/* Nor one with capabilities, of another namespace, or that has another group. */
+	t = somebody();
+	t.cap_permitted = UINT64_C(1) << CAP_NET_RAW;
+	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	t = somebody();
+	t.same_user_ns = false;
+	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	for (int i = 0; i < 3; i++) {
+		t = somebody();
+		t.gid[i]++;
+		assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+		t = somebody();
+		t.uid[i]++;
+		assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	}
 	assert_false(sw_authorize_dump(&same, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
 	assert_true(sw_authorize_dump(&privileged, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
 	const struct sw_caller nobody_at_all = {.uid = (uid_t) -1};

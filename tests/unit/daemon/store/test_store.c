@@ -3,6 +3,7 @@
 #include "store_case.h"
 #include "cleanup.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -136,6 +137,50 @@ static void closed(void **state)
 	store_case_remove(&f);
 }
 
+/* A link where the file is made first: nothing is written through it. */
+static void no_links(void **state)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	struct sw_store_entry e = store_case_entry("x", f.now_ns);
+	char link[128], elsewhere[128];
+	struct stat st;
+	(void) state;
+	struct sw_store *store = store_case_open(&f);
+	snprintf(link, sizeof(link), "%s/.new-x.json.zst", f.dir);
+	snprintf(elsewhere, sizeof(elsewhere), "%s-elsewhere", f.dir);
+	assert_int_equal(symlink(elsewhere, link), 0);
+	assert_int_equal(sw_store_put(store, &e, "{}", 2, &err), -SW_E_IO);
+	assert_int_equal(stat(elsewhere, &st), -1);
+	assert_int_equal(sw_store_count(store), 0);
+	(void) unlink(link); /* the store has done it */
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
+/* A dump gets its name when it is whole: what has that name until then stays as it is, or is replaced. */
+static void named_at_last(void **state)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	struct sw_store_entry e = store_case_entry("x", f.now_ns);
+	char path[128];
+	(void) state;
+	struct sw_store *store = store_case_open(&f);
+	snprintf(path, sizeof(path), "%s/x.json.zst", f.dir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "old", 3), 3);
+	assert_int_equal(sw_store_put(store, &e, "{\"schema\":1}", 12, &err), 0);
+	struct stat st;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 3);
+	assert_int_equal(st.st_nlink, 0); /* nobody wrote to it: another file is there now */
+	assert_int_equal(close(fd), 0);
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
 /* A directory that cannot be. */
 static void no_directory(void **state)
 {
@@ -158,6 +203,8 @@ int main(void)
 		cmocka_unit_test(others_can_read),
 		cmocka_unit_test(closed),
 		cmocka_unit_test(no_directory),
+		cmocka_unit_test(no_links),
+		cmocka_unit_test(named_at_last),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

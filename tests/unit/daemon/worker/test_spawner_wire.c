@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/wire.h"
+#include "worker/spawner.h"
 #include "cleanup.h"
 
 #include <setjmp.h>
@@ -72,6 +73,67 @@ static void test_descriptors(void **state)
 	}
 }
 
+/* An answer with a code that is none of ours, or without the worker, is no worker. */
+static void test_answers(void **state)
+{
+	const struct pair *p = *state;
+	static const struct {
+		int32_t code;
+		size_t n_fds;
+		int r;
+	} cases[] = {
+		{0, 2, 0},
+		{SW_E_LIMIT, 0, -SW_E_LIMIT},
+		{-SW_E_LIMIT, 2, -SW_E_INTERNAL},
+		{INT32_MIN, 0, -SW_E_INTERNAL},
+		{0, 1, -SW_E_INTERNAL},
+	};
+	static const struct sw_worker_request request = {.pid = 1};
+	struct sw_spawner spawner = {.fd = p->a, .pidfd = -EBADF};
+	const int fds[] = {p->b, p->b};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		const struct sw_spawner_answer a = {.number = i + 1, .code = cases[i].code};
+		int pidfd = -EBADF, stream = -EBADF;
+		assert_int_equal(sw_wire_send(p->b, &a, sizeof(a), fds, cases[i].n_fds), 0);
+		assert_int_equal(sw_spawner_spawn(&spawner, &request, -EBADF, &pidfd, &stream,
+						  NULL),
+				 cases[i].r);
+		assert_int_equal(pidfd >= 0 && stream >= 0, cases[i].r == 0);
+		sw_close_p(&pidfd);
+		sw_close_p(&stream);
+	}
+}
+
+/* Whatever is in there, nothing behind it is read: a broker that is not what it was sends it. */
+static void test_deny_list(void **state)
+{
+	struct sw_spawner_policy *policy = calloc(1, sizeof(*policy));
+	(void) state;
+	assert_non_null(policy);
+	char **list = sw_wire_deny_list(policy);
+	assert_null(list[0]);
+	free(list);
+	memcpy(policy->deny, "a\0bc\0", 6);
+	list = sw_wire_deny_list(policy);
+	assert_string_equal(list[0], "a");
+	assert_string_equal(list[1], "bc");
+	assert_null(list[2]);
+	free(list);
+	/* Without the empty name at its end; then without the end of the last one. */
+	for (int i = 0; i < 2; i++) {
+		memset(policy->deny, 'x', sizeof(policy->deny));
+		policy->deny[100] = '\0';
+		policy->deny[sizeof(policy->deny) - 1] = i == 0 ? '\0' : 'x';
+		list = sw_wire_deny_list(policy);
+		assert_int_equal(strlen(list[0]), 100);
+		assert_ptr_equal(list[1], policy->deny + 101);
+		assert_int_equal(strlen(list[1]), sizeof(policy->deny) - 102);
+		assert_null(list[2]);
+		free(list);
+	}
+	free(policy);
+}
+
 static int lowest_free_fd(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -140,6 +202,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
+		cmocka_unit_test(test_deny_list),
 		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),

@@ -74,6 +74,10 @@ static void test_save_before_the_push_of_the_frame_register(void **state)
 	step_is(&c, 9, 0x12, PE_STACK + 24);
 	assert_int_equal(pe_case_reg(&c, RBP), 0x11);
 	assert_int_equal(pe_case_reg(&c, RBX), 0x14);
+	/* Before it is set, from rsp. */
+	step_is(&c, 6, 0x11, PE_STACK + 16);
+	assert_int_equal(pe_case_reg(&c, RBP), 0x10);
+	assert_int_equal(pe_case_reg(&c, RBX), 0x13);
 }
 
 /* Which registers a caller may rely on, where nothing is said of them. */

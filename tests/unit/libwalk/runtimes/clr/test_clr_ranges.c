@@ -95,6 +95,36 @@ static void test_nibbles_empty(void **state)
 	not_found(WORLD_CODE + 0xb00); /* found, but its function has ended */
 }
 
+/* Two methods in one bucket of 32 bytes: which one it is depends on the second one's start. */
+static void test_nibbles_bucket(void **state)
+{
+	static const struct sw_pe_function a[] = {{0x40, 0x88, 0x900}};
+	static const struct sw_pe_function b[] = {{0x90, 0xa0, 0x910}};
+	(void) state;
+	for (unsigned version = 1; version <= 2; version++) {
+		clr_world_init(&world, version);
+		clr_world_method(&world, 0x40, 0x48, 0xaa0, a, 1);
+		clr_world_method(&world, 0x90, 0x10, 0xbb0, b, 1);
+		assert_int_equal(found(WORLD_CODE + 0x84).method_avma, 0xaa0);
+		assert_int_equal(found(WORLD_CODE + 0x90).method_avma, 0xbb0);
+		not_found(WORLD_CODE + 0x8c);
+	}
+}
+
+/* What lies outside of the heap is no code of it, whatever its map says. */
+static void test_heap_bounds(void **state)
+{
+	(void) state;
+	methods_make(2);
+	clr_world_u64(&world, WORLD_DATA + WORLD_HEAP + 24, WORLD_CODE + 0x100);
+	assert_int_equal(found(WORLD_CODE + 0x40).method_avma, 0xaa0);
+	not_found(WORLD_CODE + 0x200);
+	methods_make(2);
+	clr_world_u64(&world, WORLD_DATA + WORLD_HEAP + 16, WORLD_CODE + 0x100);
+	not_found(WORLD_CODE + 0x40);
+	assert_int_equal(found(WORLD_CODE + 0x200).method_avma, 0xcc0);
+}
+
 static void test_stubs(void **state)
 {
 	(void) state;
@@ -308,7 +338,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nibbles_1),     cmocka_unit_test(test_nibbles_2),
-		cmocka_unit_test(test_nibbles_empty), cmocka_unit_test(test_stubs),
+		cmocka_unit_test(test_nibbles_empty), cmocka_unit_test(test_nibbles_bucket),
+		cmocka_unit_test(test_heap_bounds),   cmocka_unit_test(test_stubs),
 		cmocka_unit_test(test_sections),      cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_nowhere),       cmocka_unit_test(test_image),
 		cmocka_unit_test(test_thunks),        cmocka_unit_test(test_hot_cold),

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is made of a stop: of a child with two threads, which are described as they are, and then taken
+ * for stopped. Nobody stops them: registers are what each test says.
+ */
+#include "capture/before.h"
+#include "capture/stacks.h"
+#include "capture/take.h"
+#include "cleanup.h"
+#include "snapshot/snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PAGE = 4096 };
+
+struct fixture {
+	struct sw_context *ctx;
+	struct sw_target *target;
+	struct sw_take take;
+	struct sw_error err;
+	pid_t child;
+	int to, from;
+	uint64_t stack_avma; /* in the child's stack */
+};
+
+static const struct sw_tables no_tables;
+
+static void *wait_for_ever(void *arg)
+{
+	while (pause() < 0) /* always */
+		;
+	return arg;
+}
+
+/* Tells where its stack is, then maps a page of code whenever a byte comes, and tells where. */
+static void child_main(int from, int to)
+{
+	pthread_t other;
+	char byte;
+	void *avma = __builtin_frame_address(0);
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pthread_create(&other, NULL, wait_for_ever, NULL) != 0)
+		_exit(1);
+	while (write(to, &avma, sizeof(avma)) == sizeof(avma) && read(from, &byte, 1) == 1)
+		avma = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_exit(0);
+}
+
+static uint64_t child_says(const struct fixture *f)
+{
+	uint64_t avma = 0;
+	assert_int_equal(read(f->from, &avma, sizeof(avma)), sizeof(avma));
+	return avma;
+}
+
+static uint64_t child_maps_code(const struct fixture *f)
+{
+	assert_int_equal(write(f->to, "", 1), 1);
+	return child_says(f);
+}
+
+static void child_start(struct fixture *f)
+{
+	int to[2], from[2];
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	f->child = fork();
+	assert_true(f->child >= 0);
+	if (f->child == 0)
+		child_main(to[0], from[1]);
+	(void) close(to[0]);
+	(void) close(from[1]);
+	f->to = to[1];
+	f->from = from[0];
+	f->stack_avma = child_says(f);
+}
+
+/* As if both threads had been stopped here and let go, and their stacks not copied. */
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	child_start(f);
+	assert_int_equal(sw_context_create(&f->ctx, NULL), 0);
+	assert_int_equal(sw_target_open(f->child, &f->target, NULL), 0);
+	f->take = (struct sw_take){.target = f->target,
+				   .options = {.max_stop_ms = 100,
+					       .max_threads = 64,
+					       .stack_bytes = 64 << 10,
+					       .total_bytes = 1 << 20},
+				   .live_fd = -EBADF,
+				   .link_fd = -EBADF,
+				   .tables = &no_tables,
+				   .err = &f->err};
+	f->take.stop.task_fd = f->target->task_fd;
+	assert_int_equal(sw_snapshot_create(f->ctx, &f->take.snap, NULL), 0);
+	assert_int_equal(sw_take_before(&f->take), 0);
+	assert_int_equal(f->take.stop.n, 2);
+	struct sw_stop *s = &f->take.stop;
+	for (size_t i = 0; i < s->n; i++) {
+		s->tracees[i].phase = SW_TRACEE_RELEASED;
+		s->tracees[i].has_regs = true;
+		s->tracees[i].interrupt_ns = 1000000;
+		s->tracees[i].release_ns = 3000000;
+		s->tracees[i].regs.rip = (uintptr_t) wait_for_ever;
+		s->tracees[i].regs.rsp = f->stack_avma;
+		s->tracees[i].regs.orig_rax = (unsigned long long) -1;
+	}
+	s->finished = true;
+	s->max_stop_ns = 100000000;
+	s->time_ns = 5;
+	s->deadline_ns = INT64_MAX;
+	(void) snprintf(s->statm, sizeof(s->statm), "%llu ",
+			(unsigned long long) f->take.maps_pages);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	sw_snapshot_destroy(f->take.snap);
+	sw_close_p(&f->take.stop.statm_fd);
+	sw_close_p(&f->take.live_fd);
+	sw_target_close(f->target);
+	sw_context_destroy(f->ctx);
+	(void) kill(f->child, SIGKILL);
+	(void) waitpid(f->child, NULL, 0);
+	(void) close(f->to);
+	(void) close(f->from);
+	free(f);
+	return 0;
+}
+
+static void copy(struct fixture *f)
+{
+	sw_capture_space_fill(f->take.space, &f->take.stop);
+}
+
+static size_t n_warnings(const struct fixture *f, enum sw_warning_code code, pid_t tid)
+{
+	const struct sw_snapshot *snap = f->take.snap;
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_warnings; i++)
+		n += snap->warnings[i].code == code && snap->warnings[i].tid == tid;
+	return n;
+}
+
+static void test_plain(void **state)
+{
+	struct fixture *f = *state;
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	const struct sw_snapshot *snap = f->take.snap;
+	assert_int_equal(snap->n_threads, 2);
+	assert_int_equal(snap->n_stopped, 2);
+	assert_int_equal(snap->interrupted_calls, 0);
+	assert_int_equal(snap->time_ns, 5);
+	for (size_t i = 0; i < 2; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		assert_true(t->captured);
+		assert_int_equal(t->captured_by, SW_CAPTURED_PTRACE);
+		assert_int_equal(t->stop_ns, 2000000);
+		assert_true(t->stack_bytes > 0);
+		assert_int_equal(n_warnings(f, SW_WARN_MEMORY, t->tid), 0);
+	}
+}
+
+/* Code that is newer than the maps: they are read again, and what was there before stays. */
+static void test_new_code(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t code_avma = child_maps_code(f);
+	assert_null(sw_snapshot_map(f->take.snap, code_avma));
+	f->take.stop.tracees[1].regs.rip = code_avma + 8;
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	const struct sw_map *map = sw_snapshot_map(f->take.snap, code_avma);
+	assert_non_null(map);
+	assert_int_equal(map->prot & SW_MAP_EXEC, SW_MAP_EXEC);
+	assert_non_null(sw_snapshot_map(f->take.snap, (uintptr_t) wait_for_ever));
+}
+
+/* The memory had another size in the stop than when the maps were read. */
+static void test_other_size(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t page_avma = child_maps_code(f);
+	(void) snprintf(f->take.stop.statm, sizeof(f->take.stop.statm), "%llu ",
+			(unsigned long long) f->take.maps_pages + 1);
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_non_null(sw_snapshot_map(f->take.snap, page_avma));
+}
+
+static void test_not_copied(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(sw_take_after(&f->take), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(f->take.snap->threads[i].captured);
+		assert_int_equal(n_warnings(f, SW_WARN_MEMORY, f->take.snap->threads[i].tid), 1);
+	}
+}
+
+/* Without a reason of its own: it is missing, not gone. */
+static void test_not_stopped(void **state)
+{
+	struct fixture *f = *state;
+	f->take.stop.tracees[1].has_regs = false;
+	f->take.stop.tracees[1].release_ns = 0;
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	const struct sw_thread *t = &f->take.snap->threads[1];
+	assert_false(t->captured);
+	assert_int_equal(t->reason, SW_E_STOP_TIMEOUT);
+	assert_int_equal(t->stop_ns, -1);
+	assert_int_equal(n_warnings(f, SW_WARN_THREAD_MISSING, t->tid), 1);
+}
+
+/* The same where our process that held it was killed. */
+static void test_died(void **state)
+{
+	struct fixture *f = *state;
+	f->take.stop.tracees[1].has_regs = false;
+	f->take.stop.finished = false;
+	f->take.stop.died = true;
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_int_equal(f->take.snap->threads[1].reason, SW_E_IO);
+	assert_int_equal(n_warnings(f, SW_WARN_CAPTURE, 0), 1);
+}
+
+static void test_interrupted(void **state)
+{
+	struct fixture *f = *state;
+	f->take.stop.tracees[1].visible = true;
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_int_equal(f->take.snap->interrupted_calls, 1);
+	assert_true(f->take.snap->threads[1].interrupted);
+	assert_false(f->take.snap->threads[0].interrupted);
+	assert_int_equal(n_warnings(f, SW_WARN_INTERRUPTED, f->take.snap->threads[1].tid), 1);
+}
+
+/* One that was found in the stop is described after it. */
+static void test_fresh(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_thread *t = &f->take.snap->threads[1];
+	f->take.stop.tracees[1].fresh = true;
+	t->comm[0] = '\0';
+	t->state = '?';
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_string_not_equal(t->comm, "");
+	assert_int_not_equal(t->state, '?');
+}
+
+/* It became another program: none of it is given. */
+static void test_changed(void **state)
+{
+	struct fixture *f = *state;
+	f->take.stop.changed = true;
+	for (size_t i = 0; i < 2; i++)
+		f->take.stop.tracees[i].has_regs = false;
+	assert_int_equal(sw_take_after(&f->take), -SW_E_CHANGED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_plain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_copied, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_stopped, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_died, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fresh, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

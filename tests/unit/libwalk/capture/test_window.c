@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One window: two passes that are files, and a copy out of a table. */
+#include "capture/window.h"
+#include "capture/stacks.h"
+#include "capture/window_create.h"
+#include "iterate/thread.h"
+#include "fake.h"
+#include "fake_kernel.h"
+#include "snapshot/snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+	STACK_AVMA = 0x700000,
+	STACK_BYTES = 0x4000,
+	THREADS = 4, /* space */
+	TEAM = 3,
+	RIP = 16, /* of struct user_regs_struct, as words */
+	CS = 17,
+	RSP = 19,
+	FS_BASE = 21,
+	ORIG_RAX = 15,
+	USER_CS = 0x33,
+	IO_WORKER = 0x10,
+};
+
+struct fixture {
+	struct sw_snapshot *snap;
+	struct sw_stop stop;
+	struct sw_tracee tracees[THREADS];
+	struct sw_capture_space *space;
+	struct sw_window *window;
+	/* The two passes, to be changed by the test. */
+	struct sw_iterate_record records[2][THREADS];
+	size_t n[2];
+};
+
+static uint8_t memory[THREADS * STACK_BYTES];
+
+static struct sw_iterate_record sleeper(size_t i)
+{
+	struct sw_iterate_record r = {.tid = (uint32_t) (11 + i),
+				      .start_ns = 5000 + i,
+				      .n_voluntary = 10,
+				      .runtime_ns = 100,
+				      .exec_id = 2,
+				      .n_threads = TEAM,
+				      .state = 1};
+	r.regs[RIP] = 0x401000 + i;
+	r.regs[RSP] = STACK_AVMA + i * STACK_BYTES + 0x1000;
+	r.regs[FS_BASE] = STACK_AVMA + i * STACK_BYTES + 0x2000;
+	r.regs[ORIG_RAX] = UINT64_MAX;
+	r.regs[CS] = USER_CS;
+	return r;
+}
+
+static struct fixture *start(void)
+{
+	static struct fixture f;
+	const struct sw_snapshot_options options = {.stack_bytes = STACK_BYTES,
+						    .total_bytes = THREADS * STACK_BYTES};
+	f = (struct fixture){.snap = fake_snapshot_create(), .n = {TEAM, TEAM}};
+	fake_kernel = (struct fake_kernel){.n_ranges = 1,
+					   .ranges = {{STACK_AVMA, memory, sizeof(memory)}}};
+	for (size_t i = 0; i < THREADS; i++) {
+		f.records[0][i] = f.records[1][i] = sleeper(i);
+		f.tracees[i] = (struct sw_tracee){.tid = (pid_t) (11 + i), .phase = SW_TRACEE_LOST};
+		(void) fake_snapshot_map(f.snap, STACK_AVMA + i * STACK_BYTES,
+					 STACK_AVMA + (i + 1) * STACK_BYTES, "rw-p", "");
+	}
+	f.stop = (struct sw_stop){.tracees = f.tracees,
+				  .n = TEAM,
+				  .capacity = THREADS,
+				  .mem_fd = -EBADF,
+				  .new_threads = true,
+				  .deadline_ns = INT64_MAX};
+	assert_int_equal(sw_capture_space_create(f.snap, &f.stop, &options, THREADS, &f.space,
+						 NULL),
+			 0);
+	f.space->capture = sw_capture_of(f.space);
+	assert_int_equal(sw_window_create(f.snap, f.space, &f.stop, &f.window, NULL), 0);
+	f.window->whole = f.window->with_passes = true;
+	return &f;
+}
+
+static void passes_open(struct fixture *f)
+{
+	for (size_t i = 0; i < 2; i++) {
+		size_t bytes = f->n[i] * sizeof(f->records[i][0]);
+		int fd = memfd_create("pass", MFD_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, f->records[i], bytes), bytes);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		f->window->pass_fds[i] = fd;
+	}
+}
+
+static void passes_close(struct fixture *f)
+{
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(close(f->window->pass_fds[i]), 0);
+}
+
+static void run(struct fixture *f)
+{
+	f->window->judged = f->window->chosen = f->window->failed = false;
+	passes_open(f);
+	sw_window_fill(f->window, &f->stop);
+	sw_window_settle(f->window);
+	passes_close(f);
+}
+
+static void hand_over(struct fixture *f)
+{
+	f->stop.finished = true;
+	sw_capture_space_finish(f->space);
+}
+
+static void end(struct fixture *f)
+{
+	fake_snapshot_destroy(f->snap);
+}
+
+static void assert_taken(const struct fixture *f, const char *expected)
+{
+	for (size_t i = 0; i < strlen(expected); i++) {
+		assert_int_equal(f->window->threads[i].taken, expected[i] == 't');
+		assert_int_equal(f->tracees[i].has_regs, expected[i] == 't');
+	}
+}
+
+static void test_all_sleep(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	run(f);
+	assert_taken(f, "ttt");
+	assert_true(f->window->quiescent);
+	assert_true(f->window->seems_whole);
+	assert_int_equal(f->window->n_rest, 0);
+	hand_over(f);
+	for (size_t i = 0; i < TEAM; i++) {
+		assert_true(f->snap->threads[i].stack_bytes > 0x1000);
+		assert_int_equal(f->snap->threads[i].regs.pc_avma, 0x401000 + i);
+	}
+	assert_int_equal(fake_kernel.readv_pid, 11);
+	end(f);
+}
+
+/* Whoever ran in between is not taken, and what was copied of it is thrown away. */
+static void test_ran(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][1].n_voluntary++;
+	run(f);
+	assert_taken(f, "tnt");
+	assert_false(f->window->quiescent);
+	assert_int_equal(f->window->n_rest, 1);
+	assert_int_equal(f->window->n_rest_running, 0);
+	hand_over(f);
+	assert_int_equal(f->snap->threads[1].stack_bytes, 0);
+	assert_true(f->snap->threads[2].stack_bytes > 0);
+	end(f);
+}
+
+static void test_on_a_cpu(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[0][2].on_cpu = f->records[1][2].on_cpu = 1;
+	run(f);
+	assert_taken(f, "ttn");
+	assert_false(f->window->seems_whole);
+	assert_false(f->window->quiescent);
+	assert_int_equal(f->window->n_rest_running, 1);
+	end(f);
+}
+
+/* It stood still in the first pass and was gone in the second. */
+static void test_gone_meanwhile(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->n[1] = 2;
+	run(f);
+	assert_taken(f, "ttn");
+	assert_false(f->window->quiescent);
+	end(f);
+}
+
+/* In the next window of the rest, only that one is copied; the others stay as they are. */
+static void test_rest(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][1].n_voluntary++;
+	run(f);
+	f->window->whole = false;
+	f->records[0][1].n_voluntary++;
+	f->records[0][1].regs[RIP] = f->records[1][1].regs[RIP] = 0x402000;
+	f->records[1][0].n_voluntary = 99; /* it ran since: nothing to the copy that is there */
+	run(f);
+	assert_taken(f, "ttt");
+	assert_int_equal(f->window->n_rest, 0);
+	hand_over(f);
+	assert_int_equal(f->snap->threads[1].regs.pc_avma, 0x402000);
+	for (size_t i = 0; i < TEAM; i++)
+		assert_true(f->snap->threads[i].stack_bytes > 0);
+	end(f);
+}
+
+/* A window of the rest that gave nothing uses up no space. */
+static void test_rest_in_vain(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][1].n_voluntary++;
+	run(f);
+	size_t used = f->space->used, n_parts = f->space->n_parts;
+	f->window->whole = false;
+	run(f);
+	assert_taken(f, "tnt");
+	assert_int_equal(f->space->used, used);
+	assert_int_equal(f->space->n_parts, n_parts);
+	end(f);
+}
+
+/* The thread through which memory was read executed a program: then nothing that was read counts. */
+static void test_carrier(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][0].exec_id++;
+	run(f);
+	assert_taken(f, "nnn");
+	assert_false(f->window->quiescent);
+	end(f);
+	f = start();
+	f->records[1][0].in_exec = 1;
+	run(f);
+	assert_taken(f, "nnn");
+	end(f);
+	/* That it ran is no harm to the others. */
+	f = start();
+	f->records[1][0].n_voluntary++;
+	run(f);
+	assert_taken(f, "ntt");
+	end(f);
+}
+
+/* Another thread with the id of one that was there before. */
+static void test_id_again(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][2].start_ns++;
+	run(f);
+	assert_taken(f, "ttn");
+	end(f);
+	f = start();
+	f->window->threads[2].start_ns = 1; /* of an earlier pass */
+	run(f);
+	assert_taken(f, "ttnt");
+	assert_int_equal(f->stop.n, 4);
+	assert_int_equal(f->tracees[2].reason, SW_E_EXITED);
+	end(f);
+}
+
+static void test_new_thread(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->n[0] = f->n[1] = 4;
+	for (size_t i = 0; i < 4; i++)
+		f->records[0][i].n_threads = f->records[1][i].n_threads = 4;
+	run(f);
+	assert_int_equal(f->stop.n, 4);
+	assert_taken(f, "tttt");
+	assert_int_equal(f->tracees[3].tid, 14);
+	end(f);
+	/* Only between the passes: left to the next one, and somebody ran. */
+	f = start();
+	f->n[1] = 4;
+	run(f);
+	assert_int_equal(f->stop.n, 3);
+	assert_false(f->window->quiescent);
+	end(f);
+}
+
+/* More than there is space for. */
+static void test_overflow(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->stop.capacity = TEAM;
+	f->n[0] = f->n[1] = 4;
+	run(f);
+	assert_true(f->stop.overflow);
+	assert_false(f->window->quiescent);
+	assert_taken(f, "ttt");
+	end(f);
+}
+
+/* The kernel ended the first pass early: who is not in it may be there. */
+static void test_cut(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->n[0] = 2;
+	run(f);
+	assert_taken(f, "ttn");
+	assert_int_equal(f->tracees[2].reason, 0);
+	assert_int_equal(f->window->n_rest, 1);
+	assert_false(f->window->seems_whole);
+	end(f);
+	f = start();
+	f->n[0] = f->n[1] = 2;
+	for (size_t i = 0; i < 2; i++)
+		f->records[0][i].n_threads = f->records[1][i].n_threads = 2;
+	run(f);
+	assert_int_equal(f->tracees[2].reason, SW_E_EXITED);
+	assert_int_equal(f->window->n_rest, 0);
+	end(f);
+}
+
+static void test_workers(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[0][1].flags = f->records[1][1].flags = IO_WORKER;
+	f->records[0][1].on_cpu = 1;
+	run(f);
+	assert_taken(f, "tnt");
+	assert_int_equal(f->tracees[1].reason, SW_E_IO_WORKER);
+	assert_true(f->window->quiescent);
+	end(f);
+}
+
+/* Those that a stop holds need no proof, and memory is read through them. */
+static void test_held(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->tracees[2].phase = SW_TRACEE_STOPPED;
+	f->tracees[2].has_regs = true;
+	sw_iterate_registers(&f->records[0][2], &f->tracees[2].regs);
+	f->tracees[2].regs.rip = 0x403000;
+	f->records[0][2].on_cpu = 1; /* as it was just before */
+	f->records[1][2].n_voluntary++;
+	f->records[1][0].exec_id++; /* nothing to those that are held */
+	run(f);
+	assert_taken(f, "ntt");
+	assert_int_equal(fake_kernel.readv_pid, 13);
+	assert_true(f->window->threads[2].by_ptrace);
+	assert_false(f->window->threads[1].by_ptrace);
+	hand_over(f);
+	assert_int_equal(f->snap->threads[2].regs.pc_avma, 0x403000);
+	end(f);
+}
+
+/* Nobody asked for it. */
+static void test_skipped(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->tracees[1].reason = SW_E_SKIPPED;
+	run(f);
+	assert_taken(f, "tnt");
+	assert_int_equal(f->tracees[1].reason, SW_E_SKIPPED);
+	assert_int_equal(f->window->n_rest, 0);
+	end(f);
+}
+
+/* Hooks are not told that nobody runs where no second pass will confirm it. */
+static void test_doubtful(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->window->doubtful = true;
+	run(f);
+	assert_false(f->window->seems_whole);
+	assert_false(f->window->quiescent);
+	end(f);
+}
+
+/* The second pass cannot be read: nothing is proven. */
+static void test_no_second_pass(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	passes_open(f);
+	int second = f->window->pass_fds[1];
+	f->window->pass_fds[1] = -EBADF;
+	sw_window_fill(f->window, &f->stop);
+	assert_true(f->window->failed);
+	sw_window_settle(f->window);
+	assert_taken(f, "nnn");
+	assert_int_equal(f->window->n_rest, 3);
+	f->window->pass_fds[1] = second;
+	passes_close(f);
+	hand_over(f);
+	for (size_t i = 0; i < TEAM; i++)
+		assert_int_equal(f->snap->threads[i].stack_bytes, 0);
+	end(f);
+}
+
+/* The helper was killed after the copy: the second pass is made afterwards, and decides. */
+static void test_killed(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][1].n_voluntary++;
+	passes_open(f);
+	sw_window_fill(f->window, &f->stop);
+	f->window->judged = false;
+	for (size_t i = 0; i < TEAM; i++)
+		f->window->threads[i].taken = false;
+	assert_int_equal(lseek(f->window->pass_fds[1], 0, SEEK_SET), 0);
+	sw_window_settle(f->window);
+	assert_taken(f, "tnt");
+	passes_close(f);
+	end(f);
+	/* Hooks may not have come to their end. */
+	f = start();
+	passes_open(f);
+	sw_window_fill(f->window, &f->stop);
+	assert_true(f->window->quiescent);
+	f->window->judged = false;
+	assert_int_equal(lseek(f->window->pass_fds[1], 0, SEEK_SET), 0);
+	sw_window_settle(f->window);
+	assert_taken(f, "ttt");
+	assert_false(f->window->quiescent);
+	passes_close(f);
+	end(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_sleep),  cmocka_unit_test(test_ran),
+		cmocka_unit_test(test_on_a_cpu),   cmocka_unit_test(test_gone_meanwhile),
+		cmocka_unit_test(test_rest),       cmocka_unit_test(test_rest_in_vain),
+		cmocka_unit_test(test_carrier),    cmocka_unit_test(test_id_again),
+		cmocka_unit_test(test_new_thread), cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_cut),        cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_held),       cmocka_unit_test(test_skipped),
+		cmocka_unit_test(test_doubtful),   cmocka_unit_test(test_no_second_pass),
+		cmocka_unit_test(test_killed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "stop/stop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 10000 };
+
+struct seen {
+	pid_t pid;
+	int death_signal;
+	_Atomic uint32_t progress;
+};
+
+static int look(void *arg)
+{
+	struct seen *seen = arg;
+	seen->pid = getpid();
+	if (prctl(PR_GET_PDEATHSIG, &seen->death_signal) < 0)
+		seen->death_signal = -1;
+	return 0;
+}
+
+/* A process of its own that ends with us: when we are killed the kernel lets its tracees go on. */
+static void test_dies_with_us(void **state)
+{
+	struct seen seen = {0};
+	bool killed = true;
+	sigset_t before, after;
+	(void) state;
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
+	assert_int_equal(sw_helper_run(look, &seen, &seen.progress, PATIENCE_MS, &killed, NULL), 0);
+	assert_false(killed);
+	assert_int_not_equal(seen.pid, 0);
+	assert_int_not_equal(seen.pid, getpid());
+	assert_int_equal(seen.death_signal, SIGKILL);
+	/* Our signals are what they were. */
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &after), 0);
+	for (int signal = 1; signal < SIGRTMIN; signal++)
+		assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
+}
+
+static int wait_for_ever(void *arg)
+{
+	struct seen *seen = arg;
+	seen->pid = getpid();
+	while (pause() < 0) /* always */
+		;
+	return 0;
+}
+
+/* One that makes no progress is killed: what it holds goes on. */
+static void test_stuck(void **state)
+{
+	struct seen seen = {0};
+	bool killed = false;
+	(void) state;
+	assert_int_equal(sw_helper_run(wait_for_ever, &seen, &seen.progress, 50, &killed, NULL), 0);
+	assert_true(killed);
+	/* It is reaped. */
+	if (seen.pid != 0)
+		assert_int_equal(kill(seen.pid, 0), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dies_with_us),
+		cmocka_unit_test(test_stuck),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the walk makes of the answers of unwinders: here they answer what each test wants. */
+#include "walk/walks.h"
+#include "arch/arch.h"
+#include "fake.h"
+#include "fake_kernel.h"
+#include "unwind/unwinder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+enum {
+	CODE = 0x401000,
+	CODE_BYTES = 0x1000,
+	DATA = 0x500000, /* mapped, not executable */
+	ANSWERS_MAX = 512,
+};
+
+#define SP (FAKE_STACK_AVMA + UINT64_C(1) * FAKE_STACK_BYTES)
+
+struct answer {
+	enum sw_step step;
+	uint64_t pc, sp;
+	struct sw_stepped more; /* beside the registers */
+};
+
+static struct answer answers[ANSWERS_MAX];
+static size_t n_asked, n_second;
+static uint64_t lookups[ANSWERS_MAX];
+static size_t late_at; /* the deadline comes while this one is asked for; 0: never */
+
+static enum sw_step first_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) state;
+	const struct answer *a = &answers[n_asked];
+	lookups[n_asked++] = cursor->lookup_avma;
+	if (late_at != 0 && n_asked == late_at)
+		fake_kernel.now_ns += INT64_C(10) * 1000000000;
+	*ret = a->more;
+	sw_regs_set(&ret->regs, SW_ARCH_RA, a->pc);
+	sw_regs_set(&ret->regs, SW_ARCH_SP, a->sp);
+	return a->step;
+}
+
+static enum sw_step second_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) state;
+	(void) cursor;
+	(void) ret;
+	n_second++;
+	return SW_STEP_END;
+}
+
+static const struct sw_unwinder_ops first = {.name = "first",
+					     .trust = SW_TRUST_CFI,
+					     .weak_trust = SW_TRUST_SCAN,
+					     .kinds = SW_CODE_ANON,
+					     .step = first_step};
+static const struct sw_unwinder_ops second = {.name = "second",
+					      .trust = SW_TRUST_SCAN,
+					      .weak_trust = SW_TRUST_SCAN,
+					      .kinds = SW_CODE_ANON,
+					      .step = second_step};
+static const struct sw_unwinder_ops *const unwinders[] = {&first, &second};
+static const struct sw_tables tables = {.unwinders = unwinders, .n_unwinders = 2};
+
+struct fixture {
+	struct sw_snapshot *snap;
+	struct sw_walks *walks;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+	static const uint64_t words[64];
+	f = (struct fixture){.snap = fake_snapshot_create()};
+	fake_kernel = (struct fake_kernel){0};
+	memset(answers, 0, sizeof(answers));
+	n_asked = n_second = late_at = 0;
+	(void) fake_snapshot_map(f.snap, CODE, CODE + CODE_BYTES, "r-xp", "");
+	(void) fake_snapshot_map(f.snap, DATA, DATA + CODE_BYTES, "rw-p", "");
+	(void) fake_snapshot_stack(f.snap, 1, CODE + 0x10, words, 64);
+	fake_snapshot_finish(f.snap);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	sw_walks_destroy(f->walks);
+	fake_snapshot_destroy(f->snap);
+	return 0;
+}
+
+static const struct sw_walk *walk(struct fixture *f, const struct sw_walk_options *options)
+{
+	assert_int_equal(sw_walk_all_with(f->snap, &tables, options, &f->walks, NULL), 0);
+	assert_int_equal(f->walks->n_walks, 1);
+	return &f->walks->walks[0];
+}
+
+static struct answer ok(uint64_t pc, uint64_t sp)
+{
+	return (struct answer){.step = SW_STEP_OK, .pc = pc, .sp = sp};
+}
+
+/* The place of a call is looked up, not of what follows it; where a signal came the place itself. */
+static void test_lookup(void **state)
+{
+	answers[0] = ok(CODE + 0x20, SP + 16);
+	answers[1] = ok(CODE + 0x30, SP + 32);
+	answers[1].more.callee_signal = true;
+	answers[1].more.flags = SW_FRAME_EXACT_PC;
+	answers[2].step = SW_STEP_END;
+	const struct sw_walk *w = walk(*state, NULL);
+	assert_int_equal(w->end, SW_END_COMPLETE);
+	assert_int_equal(w->n_frames, 3);
+	assert_int_equal(lookups[0], CODE + 0x10);
+	assert_int_equal(lookups[1], CODE + 0x1f);
+	assert_int_equal(lookups[2], CODE + 0x30);
+	assert_int_equal(w->frames[0].flags & SW_FRAME_SIGNAL, 0);
+	assert_int_equal(w->frames[1].flags & SW_FRAME_SIGNAL, SW_FRAME_SIGNAL);
+	assert_int_equal(w->frames[2].flags & SW_FRAME_SIGNAL, 0);
+}
+
+static void test_return_0(void **state)
+{
+	answers[0] = ok(0, SP + 16);
+	const struct sw_walk *w = walk(*state, NULL);
+	assert_int_equal(w->end, SW_END_BAD_UNWIND_INFO);
+	assert_int_equal(w->n_frames, 1);
+	assert_string_equal(w->why, "the return address is 0, which proves no end");
+}
+
+static void test_not_executable(void **state)
+{
+	answers[0] = ok(DATA + 0x20, SP + 16);
+	const struct sw_walk *w = walk(*state, NULL);
+	assert_int_equal(w->end, SW_END_BAD_UNWIND_INFO);
+	assert_int_equal(w->n_frames, 1);
+	assert_string_equal(w->why, "the return address is not in executable memory");
+}
+
+/* A wild pc is what a signal came for. */
+static void test_signal_anywhere(void **state)
+{
+	answers[0] = ok(DATA + 0x20, SP + 16);
+	answers[0].more.callee_signal = true;
+	answers[0].more.flags = SW_FRAME_EXACT_PC;
+	answers[1].step = SW_STEP_END;
+	const struct sw_walk *w = walk(*state, NULL);
+	assert_int_equal(w->end, SW_END_COMPLETE);
+	assert_int_equal(w->n_frames, 2);
+	assert_int_equal(w->frames[1].pc_avma, DATA + 0x20);
+}
+
+static void test_trust(void **state)
+{
+	answers[0] = ok(CODE + 0x20, SP + 16);
+	answers[1] = ok(CODE + 0x30, SP + 32);
+	answers[1].more.weak = true;
+	answers[2].step = SW_STEP_END;
+	const struct sw_walk *w = walk(*state, NULL);
+	assert_int_equal(w->frames[0].trust, SW_TRUST_CONTEXT);
+	assert_int_equal(w->frames[1].trust, SW_TRUST_CFI);
+	assert_int_equal(w->frames[2].trust, SW_TRUST_SCAN);
+}
+
+/* Where one fails others are asked, unless theirs would be wrong, too. */
+static void test_final(void **state)
+{
+	struct fixture *f = *state;
+	answers[0].step = SW_STEP_FAIL;
+	answers[0].more.end = SW_END_BAD_UNWIND_INFO;
+	answers[0].more.why = "of the first";
+	answers[1] = answers[0];
+	answers[1].more.final = true;
+	const struct sw_walk *w = walk(f, NULL);
+	assert_int_equal(w->end, SW_END_COMPLETE);
+	assert_int_equal(n_second, 1);
+	sw_walks_destroy(f->walks);
+	w = walk(f, NULL);
+	assert_int_equal(w->end, SW_END_BAD_UNWIND_INFO);
+	assert_string_equal(w->why, "of the first");
+	assert_int_equal(n_second, 1);
+}
+
+/* Time that is over in the middle of a stack ends its walk soon after. */
+static void test_deadline(void **state)
+{
+	const struct sw_walk_options options = {.deadline_ns =
+							INT64_C(1005) *
+							1000000000, /* the clock begins at 1000 s */
+						.max_frames = ANSWERS_MAX};
+	for (size_t i = 0; i < ANSWERS_MAX; i++)
+		answers[i] = ok(CODE + 0x20, SP + 16 * (i + 1));
+	late_at = 70;
+	const struct sw_walk *w = walk(*state, &options);
+	assert_int_equal(w->end, SW_END_TIMEOUT);
+	assert_string_equal(w->why, "the time limit was reached while walking");
+	assert_in_range(w->n_frames, 70, 140);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_lookup, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_return_0, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_executable, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signal_anywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_trust, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_final, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
