@@ -311,8 +311,7 @@ static bool is_permitted(const struct sw_take *take)
 static bool is_same_process(const struct sw_take *take)
 {
 	struct sw_proc_stat stat;
-	return sw_proc_stat_read(take->target->proc_fd, "stat", &stat) &&
-	       stat.starttime == take->target->starttime;
+	return sw_target_stat(take->target, &stat) && stat.starttime == take->target->starttime;
 }
 
 static void pause_between(size_t tries)
