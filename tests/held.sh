@@ -23,8 +23,8 @@ trap 'rm -f "$object"' EXIT
 # The linker's, the compiler's, and what copies, compares or searches bytes.
 any='_GLOBAL_OFFSET_TABLE_ __errno_location __stack_chk_fail memcpy memmove memset memcmp memchr strcmp bsearch __popcountdi2'
 
-# Before the first INTERRUPT, or after the last DETACH: alarm_prepare(), realtime_on(), sw_stop_run().
-running='sigaction sigaddset sigemptyset sigprocmask getpid sched_setscheduler sw_helper_run'
+# Before the first INTERRUPT, or after the last DETACH: alarm_prepare(), sw_stop_run().
+running='sigaction sigaddset sigemptyset sigprocmask getpid sw_helper_run'
 
 # Ours, in files that are for other times, too. They were read: sw_utf8_encode() needs nothing,
 # sw_proc_tids() is lseek() and getdents64() into the caller's memory, sw_snapshot_map() searches an array;
@@ -59,7 +59,7 @@ looked_at() {
 # shellcheck disable=SC2086
 looked_at libwalk/stop/run.c $running ptrace pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
-	sw_pages_space_is_gone sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_foreign \
+	sw_pages_space_is_gone sw_priority_raise sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_foreign \
 	sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
 looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime
@@ -70,7 +70,8 @@ looked_at libwalk/arch/user_regs_x86_64.c
 looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim \
 	sw_futex_range sw_snapshot_map
 looked_at libwalk/waits/range.c
-looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_space_fill \
+looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
+looked_at libwalk/capture/reader.c clock_gettime sw_capture_space_fill sw_priority_raise \
 	sw_expendable_has_died sw_expendable_run
 looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_matter sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \

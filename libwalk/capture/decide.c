@@ -34,16 +34,21 @@ static enum sw_next next_whole(const struct sw_round *r)
 
 static enum sw_next next_rest(const struct sw_round *r)
 {
+	/* On a busy machine a window may begin so late that the time says nothing. */
+	bool tried = r->n_tries >= SW_MOVING_TRIES;
 	if (r->mode == SW_STOP_NEVER)
-		return r->elapsed_ns < r->limit_ns ? SW_NEXT_REST : SW_NEXT_GIVE_UP;
+		return r->elapsed_ns < r->limit_ns || !tried ? SW_NEXT_REST : SW_NEXT_GIVE_UP;
 	if (r->n_stops >= SW_STOPS_MAX)
 		return SW_NEXT_GIVE_UP;
-	if (r->elapsed_ns > SW_MOVING_NS || r->elapsed_ns > r->limit_ns / 2)
+	bool late = tried && (r->elapsed_ns > SW_MOVING_NS || r->elapsed_ns > r->limit_ns / 2);
+	/* There are not more of those on a CPU than CPUs; and a thread that waits for one would have to
+	 * get it before it can stop. So who is on none is stopped only if that was not enough. */
+	if (late && (r->n_rest_running == 0 || r->n_stops > 0))
 		return SW_NEXT_REST_STOP;
 	/* A thread that is on a CPU does not wait in a call that a stop would interrupt. */
-	bool enough = r->n_waiting > 0 ? r->elapsed_ns > SW_WAITING_NS
+	bool enough = r->n_waiting > 0 ? tried && r->elapsed_ns > SW_WAITING_NS
 				       : r->n_tries + 1 >= SW_RUNNING_TRIES;
-	return enough && r->n_rest_running > 0 ? SW_NEXT_REST_RUNNING : SW_NEXT_REST;
+	return (enough || late) && r->n_rest_running > 0 ? SW_NEXT_REST_RUNNING : SW_NEXT_REST;
 }
 
 enum sw_next sw_next_round(const struct sw_round *r)

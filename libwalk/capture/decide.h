@@ -50,7 +50,8 @@ enum {
 	SW_STOPS_MAX = 3,         /* stops of what is left */
 	SW_WAITING_NS = 12000000, /* so long for a thread to be preempted by one that waits: a few
 				     turns of the scheduler (base_slice_ns is 3 ms) */
-	SW_MOVING_NS = 30000000,  /* so long for one that comes and goes */
+	SW_MOVING_NS = 30000000,  /* so long for one that comes and goes, */
+	SW_MOVING_TRIES = 4,      /* and so many windows */
 };
 
 enum sw_next sw_next_round(const struct sw_round *round);

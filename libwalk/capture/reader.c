@@ -8,9 +8,9 @@
 #include "capture/reader.h"
 #include "capture/space.h"
 #include "capture/stacks.h"
+#include "priority.h"
 
 #include <snapwalk/clock.h>
-#include <sched.h>
 
 enum {
 	COPY_SLACK_MS = 30, /* beyond max_stop: the copy looks at the deadline itself, if it can */
@@ -20,10 +20,8 @@ enum {
 static void fill_job(void *arg)
 {
 	struct sw_capture_space *space = arg;
-	const struct sched_param lowest = {.sched_priority = 1};
-	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then it takes longer. */
 	if (space->stop->realtime)
-		(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
+		sw_priority_raise(0);
 	sw_capture_space_fill(space, space->stop);
 }
 

@@ -17,7 +17,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { POOL_MIN_BYTES = 1 << 20 };
+enum {
+	POOL_MIN_BYTES = 1 << 20,
+	HUGE_MIN_BYTES = 2 << 20, /* used of the pool, from where on it is made of larger pages */
+};
 
 /* ---- before the stop ---------------------------------------------------------------------- */
 
@@ -25,6 +28,10 @@ enum { POOL_MIN_BYTES = 1 << 20 };
 static void prefault(uint8_t *pool, size_t bytes)
 {
 	enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, Linux 5.14; not in older headers */
+	/* A thousand pages cost several times what two large ones do: to make, to fill, to give back.
+	 * Fails where the kernel has none. */
+	if (bytes >= HUGE_MIN_BYTES)
+		(void) madvise(pool, bytes, MADV_HUGEPAGE);
 	if (madvise(pool, bytes, POPULATE_WRITE) == 0)
 		return;
 	for (size_t i = 0; i < bytes; i += SW_CAPTURE_PAGE)

@@ -207,8 +207,7 @@ int sw_take_threads_and_maps(struct sw_take *take)
 		r = check_wanted(take, crew.n);
 	if (r < 0)
 		return r;
-	if (take->window != NULL &&
-	    !sw_proc_stat_read(take->target->proc_fd, "stat", &take->leader))
+	if (take->window != NULL && !sw_target_stat(take->target, &take->leader))
 		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
 	crew_start(&crew);
 	r = sw_take_maps(take);

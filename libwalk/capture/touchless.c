@@ -8,13 +8,13 @@
 #include "errors.h"
 #include "iterate/tasks.h"
 #include "iterate/thread.h"
+#include "priority.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
 #include <snapwalk/clock.h>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -201,20 +201,11 @@ static size_t tracees_list(struct sw_window *w, enum sw_next next, bool *ret_oth
 	return n;
 }
 
-static void realtime_on(void)
-{
-	const struct sched_param lowest = {.sched_priority = 1};
-	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then more threads run meanwhile. */
-	(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
-}
-
 /* In the helper: a read of the target's memory may not come back, and a helper can be killed. */
 static int window_session(void *arg)
 {
 	struct sw_window *w = arg;
 	struct sw_stop *s = w->stop;
-	if (s->realtime)
-		realtime_on();
 	int64_t begin_ns = sw_clock_ns();
 	s->deadline_ns = begin_ns + s->max_stop_ns;
 	s->time_ns = sw_realtime_ns();
@@ -320,8 +311,7 @@ static bool is_permitted(const struct sw_take *take)
 static bool is_same_process(const struct sw_take *take)
 {
 	struct sw_proc_stat stat;
-	return sw_proc_stat_read(take->target->proc_fd, "stat", &stat) &&
-	       stat.starttime == take->target->starttime;
+	return sw_target_stat(take->target, &stat) && stat.starttime == take->target->starttime;
 }
 
 static void pause_between(size_t tries)
@@ -368,15 +358,12 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 				 "generated code may be missing");
 }
 
-int sw_take_windows(struct sw_take *take)
+/* Windows, until every thread is taken or given up. */
+static int windows_run(struct sw_take *take, struct sw_round *round)
 {
 	struct sw_stop *s = &take->stop;
-	struct sw_round round = {.mode = take->options.stop, .limit_ns = s->max_stop_ns};
 	enum sw_next next = SW_NEXT_WHOLE;
 	int64_t begin_ns = sw_clock_ns();
-	s->stopped = sw_window_fill;
-	s->arg = take->window;
-	s->refused = !is_permitted(take);
 	while (!s->refused) {
 		int r = window_run(take, next);
 		if (r < 0)
@@ -384,14 +371,46 @@ int sw_take_windows(struct sw_take *take)
 		s->changed |= !s->refused && sw_pages_space_is_gone(s->pagemap_fd);
 		if (s->refused || s->changed || !s->finished || s->stalled || take->window->failed)
 			break;
-		round_note(&round, take->window, next);
-		round.elapsed_ns = sw_clock_ns() - begin_ns;
-		next = sw_next_round(&round);
+		round_note(round, take->window, next);
+		round->elapsed_ns = sw_clock_ns() - begin_ns;
+		next = sw_next_round(round);
 		if (next == SW_NEXT_DONE || next == SW_NEXT_GIVE_UP)
 			break;
 		if (next == SW_NEXT_WHOLE || next == SW_NEXT_REST)
-			pause_between(round.n_whole + round.n_tries - 1);
+			pause_between(round->n_whole + round->n_tries - 1);
 	}
+	return 0;
+}
+
+/*
+ * On a busy machine whoever begins or wakes waits for a CPU longer than any window should last: the
+ * helper, the reader between the passes, we between windows. So all have real-time priority from
+ * before the first window on.
+ */
+static int windows_run_soon(struct sw_take *take, struct sw_round *round)
+{
+	struct sw_stop *s = &take->stop;
+	struct sw_priority before = {0};
+	if (s->realtime) {
+		before = sw_priority_begin();
+		if (take->space->reader != NULL)
+			sw_expendable_raise(take->space->reader);
+	}
+	int r = windows_run(take, round);
+	sw_priority_end(&before);
+	return r;
+}
+
+int sw_take_windows(struct sw_take *take)
+{
+	struct sw_stop *s = &take->stop;
+	struct sw_round round = {.mode = take->options.stop, .limit_ns = s->max_stop_ns};
+	s->stopped = sw_window_fill;
+	s->arg = take->window;
+	s->refused = !is_permitted(take);
+	int r = windows_run_soon(take, &round);
+	if (r < 0)
+		return r;
 	if (!s->refused && !is_permitted(take))
 		s->refused = true;
 	if (!s->refused && !s->changed && !is_same_process(take))

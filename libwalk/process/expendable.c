@@ -3,6 +3,7 @@
 #include "arch/futex.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "priority.h"
 
 #include <snapwalk/clock.h>
 #include <linux/audit.h>
@@ -186,6 +187,11 @@ int sw_expendable_take_fd(struct sw_expendable *e, int fd)
 	(void) sw_expendable_run(e, close_job, &fd, sw_clock_ns() + NS_PER_S); /* or at its end */
 	errno = error;
 	return ours;
+}
+
+void sw_expendable_raise(const struct sw_expendable *e)
+{
+	sw_priority_raise(e->pid);
 }
 
 bool sw_expendable_is_lost(const struct sw_expendable *e)

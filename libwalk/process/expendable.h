@@ -42,6 +42,9 @@ ssize_t sw_expendable_pread(struct sw_expendable *e, int fd, void *buffer, size_
 /* A descriptor of its own that a job left open: it is ours from now on. -1 with errno. */
 int sw_expendable_take_fd(struct sw_expendable *e, int fd);
 
+/* It has real-time priority from now on, so that who waits for it does not wait for its turn. */
+void sw_expendable_raise(const struct sw_expendable *e);
+
 bool sw_expendable_is_lost(const struct sw_expendable *e);
 /* Lost as somebody killed it. */
 bool sw_expendable_has_died(const struct sw_expendable *e);

@@ -31,6 +31,14 @@ bool sw_target_thread_lives(int dirfd, const char *name)
 	       stat.vsize_bytes > 0;
 }
 
+bool sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret)
+{
+	char name[32];
+	(void) snprintf(name, sizeof(name), "%d/stat", (int) target->pid); /* fits */
+	return sw_proc_stat_read(target->task_fd, name, ret) ||
+	       sw_proc_stat_read(target->proc_fd, "stat", ret);
+}
+
 /* The directory of one thread; negative when it does not live. */
 static int live_fd_of(const struct sw_target *target, pid_t tid)
 {
@@ -163,7 +171,7 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 	 * was opened: it is still running, or a zombie. */
 	struct pollfd dead = {.fd = t->pidfd, .events = POLLIN};
 	struct sw_proc_stat stat;
-	if (t->task_fd < 0 || !sw_proc_stat_read(t->proc_fd, "stat", &stat) ||
+	if (t->task_fd < 0 || !sw_target_stat(t, &stat) ||
 	    (t->pidfd >= 0 && poll(&dead, 1, 0) > 0 && !state_is_dead(stat.state)))
 		return gone(pid, SW_E_NO_PROCESS, err);
 	return 0;
@@ -195,7 +203,7 @@ static int check_kind(struct sw_target *t, struct sw_error *err)
 {
 	struct sw_proc_stat stat;
 	errno = 0;
-	if (!sw_proc_stat_read(t->proc_fd, "stat", &stat))
+	if (!sw_target_stat(t, &stat))
 		return gone(t->pid, SW_E_NO_PROCESS, err);
 	t->starttime = stat.starttime;
 	if (stat.flags & SW_PF_KTHREAD)

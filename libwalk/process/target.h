@@ -3,6 +3,7 @@
 #define SW_TARGET_H
 
 #include "cleanup.h"
+#include "process/proc.h"
 
 #include <snapwalk/walk.h>
 
@@ -31,6 +32,10 @@ int sw_target_live_fd(const struct sw_target *target);
  * directory belongs to root. Ask before a refusal is put down to a lack of permission.
  */
 bool sw_target_thread_lives(int dirfd, const char *name);
+
+/* stat of the first thread: starttime, state, names. That of the process has the sums of all its threads,
+ * which the kernel would have to go through. False: it is gone. */
+bool sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret);
 
 /* Why the kernel refuses to let us trace pid, in words that say what to do. tid: the thread that
  * was refused. -SW_E_TRACED or -SW_E_NOT_PERMITTED. */

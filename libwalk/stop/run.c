@@ -10,6 +10,7 @@
 #include "stop/stop.h"
 #include "arch/user_regs.h"
 #include "arch/restart.h"
+#include "priority.h"
 #include "process/pages.h"
 #include "stop/threads.h"
 #include "stop/wait.h"
@@ -17,7 +18,6 @@
 #include <snapwalk/clock.h>
 #include <elf.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -163,13 +163,6 @@ static void release(struct sw_stop *s)
 	}
 }
 
-static void realtime_on(void)
-{
-	const struct sched_param lowest = {.sched_priority = 1};
-	/* Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then it takes a quarter longer. */
-	(void) sched_setscheduler(0, SCHED_FIFO, &lowest);
-}
-
 /* Calls once, to no effect, what is called while the target is stopped: the dynamic linker looks
  * functions up at their first call, and code and space are not in memory before they are used. */
 static void rehearse(struct sw_stop *s)
@@ -197,7 +190,7 @@ static int session(void *arg)
 	attach(s);
 	s->attach_ns = sw_clock_ns() - begin_ns;
 	if (s->realtime)
-		realtime_on();
+		sw_priority_raise(0);
 	begin_ns = sw_clock_ns();
 	interrupt(s, 0);
 	sw_stop_wait(s, 0);

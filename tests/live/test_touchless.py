@@ -3,7 +3,8 @@
 """The capture that stops nothing against the one that stops all: the same walks, at most as many stops
 as CPUs, no torn stack, however many threads there are.
 
-SNAPWALK_COPIES=1000000 makes the adversarial test that long; words are the functions to run.
+SNAPWALK_COPIES=1000000 makes the adversarial test that long, SNAPWALK_SAME=2000 that of random stops;
+words are the functions to run.
 """
 import json
 import os
@@ -18,6 +19,7 @@ from safety import tasks
 from test_targets import PLAIN
 
 COPIES = int(os.environ.get("SNAPWALK_COPIES", "4000"))
+SAME = int(os.environ.get("SNAPWALK_SAME", "40"))
 MANY = 10_000
 BUSY, BUSY_DUMPS = 100, 4
 AUTO, NEVER = 0, 1  # enum sw_stop_mode
@@ -64,6 +66,22 @@ def same_walks(tap):
             os.kill(target.pid, signal.SIGCONT)
 
 
+def same_at_random(tap):
+    """Busy programs, stopped by SIGSTOP at random instants: each walk is the same by the iterator."""
+    for name, args in (("busy", ()), ("clock", ()), ("churn", ()), ("restless", (8,))):
+        with Target(name, *args) as target:
+            out = subprocess.run([os.path.join(TARGETS, "drive_same"), str(target.pid), str(SAME), "3000"],
+                                 capture_output=True, text=True)
+        found = re.search(r"^same (\d+) walks (\d+) frames (\d+) different (\d+)$", out.stdout, re.M)
+        if not tap.check(found, f"{name}: it was stopped {SAME} times", (out.stdout, out.stderr)):
+            continue
+        stops, walks_, frames, different = map(int, found.groups())
+        tap.equal((stops, different, out.stdout.count("\n")), (SAME, 0, 1),
+                  f"{name}: all walks of {SAME} stops are those of a stop, and nothing more was stopped")
+        tap.check(walks_ >= SAME and frames > walks_, f"{name}: they have frames", found.group(0))
+        print(f"# {name}: {found.group(0)}", flush=True)
+
+
 def wait_places(tap):
     """What threads wait in is read of few of them, and right for all."""
     with Target("blocking", 600000, 600000) as target:
@@ -82,14 +100,12 @@ def wait_places(tap):
 def busy(tap):
     """More that run than CPUs: those that wait for one are read, and the rest soon wait, too."""
     cpus = len(os.sched_getaffinity(0))
-    for stop, most in (("auto", BUSY - 1), ("never", 0)):
+    for stop, most in (("auto", cpus), ("never", 0)):
         reports = []
         for _ in range(BUSY_DUMPS):
             with Target("states", "spin", BUSY) as target:
                 reports.append(dump(target.pid, "--stop", stop, "--symbols", "none", status=(0, 3)))
         stopped = [r["timings"]["n_stopped"] for r in reports]
-        # As many as there are CPUs on a quiet machine. Where there is other work, those that are kept
-        # from their turn for long are stopped, too.
         tap.check(max(stopped) <= most, f"{BUSY} busy threads, {stop}: at most {most} stopped", stopped)
         missing = [sum(not t["captured"] for t in r["threads"]) for r in reports]
         tap.check(max(missing) <= (cpus if stop == "never" else 0),
@@ -146,7 +162,7 @@ def main():
                  "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 6.1 or newer with BTF")
         tap.done()
     only = sys.argv[1:]
-    for test in (same_walks, wait_places, busy, many, nothing_torn):
+    for test in (same_walks, same_at_random, wait_places, busy, many, nothing_torn):
         if not only or test.__name__ in only:
             tap.guard(test)
     tap.done()

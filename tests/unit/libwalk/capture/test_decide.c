@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/decide.h"
 
-#include <snapwalk/walk.h>
-
 #include <setjmp.h>
 #include <stdarg.h>
-
+#include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 enum {
 	MS = 1000000,
+	LIMIT = 100 * MS,
 	EXITING = 0x4,
 	IO_WORKER = 0x10,
 	KTHREAD = 0x200000,
@@ -32,7 +32,7 @@ static void assert_how(struct sw_iterate_record r, enum sw_take_how how, int rea
 	assert_int_equal(got, reason);
 }
 
-static void test_how(void **state)
+static void how_it_is_taken(void **state)
 {
 	struct sw_iterate_record r = sleeper();
 	(void) state;
@@ -60,94 +60,138 @@ static void test_how(void **state)
 	assert_how(r, SW_TAKE_AGAIN, 0);
 }
 
-static struct sw_round round_of(size_t n_rest, size_t n_rest_running, int64_t elapsed_ms)
+/* After a window that took all but n_rest threads, n_running of which are on a CPU. */
+static struct sw_round left(size_t n_rest, size_t n_running, size_t n_waiting)
 {
 	return (struct sw_round){.mode = SW_STOP_AUTO,
-				 .quiescent = true,
+				 .n_whole = 1,
 				 .n_rest = n_rest,
-				 .n_rest_running = n_rest_running,
-				 .elapsed_ns = elapsed_ms * MS,
-				 .limit_ns = (int64_t) 100 * MS};
+				 .n_rest_running = n_running,
+				 .n_waiting = n_waiting,
+				 .elapsed_ns = 1 * MS,
+				 .limit_ns = LIMIT};
 }
 
-static void test_done(void **state)
+static enum sw_next after(struct sw_round round, size_t n_tries, int64_t elapsed_ns)
 {
-	struct sw_round r = round_of(0, 0, 90);
-	(void) state;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_DONE);
-	r.hooks = true;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_DONE);
-	r.quiescent = false;
-	r.all_stopped = true;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_DONE);
+	round.n_tries = n_tries;
+	round.elapsed_ns = elapsed_ns;
+	return sw_next_round(&round);
 }
 
-/* What hooks copied is of one instant, or it is copied again, and at last with all stopped. */
-static void test_whole(void **state)
+static void all_taken(void **state)
 {
-	struct sw_round r = round_of(0, 0, 0);
 	(void) state;
-	r.hooks = true;
-	r.quiescent = false;
-	r.n_whole = 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE);
-	r.n_rest = r.n_rest_running = 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE_RUNNING);
-	r.n_waiting = 1; /* another one would run instead */
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE);
-	r.n_whole = SW_WHOLE_MAX;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE_STOP);
-	r.n_whole = 1;
-	r.elapsed_ns = SW_WAITING_NS + 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE_STOP);
-	r.mode = SW_STOP_NEVER;
-	r.elapsed_ns = r.limit_ns / 2 - 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE);
-	r.elapsed_ns = r.limit_ns / 2;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_WHOLE_LAST);
+	assert_int_equal(after(left(0, 0, 0), 0, 1 * MS), SW_NEXT_DONE);
+	assert_int_equal(after(left(0, 0, 90), 9, 99 * MS), SW_NEXT_DONE);
 }
 
-/* Who moves is looked at again; stopped only if it stays on a CPU, or the time goes. */
-static void test_rest(void **state)
+/* Nobody else wants its CPU: it would run on. */
+static void running_alone(void **state)
 {
-	struct sw_round r = round_of(1, 1, 0);
 	(void) state;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST);
-	r.n_tries = SW_RUNNING_TRIES - 2;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST);
-	r.n_tries = SW_RUNNING_TRIES - 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST_RUNNING);
-	r.n_rest_running = 0; /* it waits: a stop might interrupt its call */
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST);
-	r = round_of(2, 2, 11);
-	r.n_waiting = 1;
-	r.n_tries = 50;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST);
-	r.elapsed_ns = SW_WAITING_NS + 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST_RUNNING);
-	r = round_of(1, 0, 30);
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST);
-	r.elapsed_ns = SW_MOVING_NS + 1;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST_STOP);
-	r = round_of(1, 0, 11);
-	r.limit_ns = (int64_t) 20 * MS; /* half of a short limit */
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST_STOP);
-	r.n_stops = SW_STOPS_MAX;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_GIVE_UP);
-	r = round_of(1, 1, 99);
-	r.mode = SW_STOP_NEVER;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_REST);
-	r.elapsed_ns = r.limit_ns;
-	assert_int_equal(sw_next_round(&r), SW_NEXT_GIVE_UP);
+	assert_int_equal(after(left(1, 1, 0), 0, 1 * MS), SW_NEXT_REST);
+	assert_int_equal(after(left(1, 1, 0), 1, 1 * MS), SW_NEXT_REST);
+	assert_int_equal(after(left(1, 1, 0), 2, 1 * MS), SW_NEXT_REST_RUNNING);
+}
+
+/* More threads than CPUs: those on a CPU soon wait for one themselves. */
+static void running_among_others(void **state)
+{
+	(void) state;
+	assert_int_equal(after(left(2, 1, 98), 3, 2 * MS), SW_NEXT_REST);
+	assert_int_equal(after(left(2, 1, 98), 9, 12 * MS), SW_NEXT_REST);
+	assert_int_equal(after(left(2, 1, 98), 9, 13 * MS), SW_NEXT_REST_RUNNING);
+}
+
+/* The first window alone took half a second: nothing was tried yet. */
+static void late_windows_say_nothing(void **state)
+{
+	(void) state;
+	for (size_t tries = 0; tries < SW_MOVING_TRIES; tries++)
+		assert_int_equal(after(left(66, 2, 98), tries, 500 * MS), SW_NEXT_REST);
+	assert_int_equal(after(left(66, 2, 98), SW_MOVING_TRIES, 500 * MS), SW_NEXT_REST_RUNNING);
+}
+
+/* Those that are on no CPU are stopped only where that of the others was not enough. */
+static void never_all_at_once(void **state)
+{
+	(void) state;
+	struct sw_round round = left(66, 2, 98);
+	assert_int_equal(after(round, 20, 31 * MS), SW_NEXT_REST_RUNNING);
+	round.n_stops = 1;
+	assert_int_equal(after(round, 21, 32 * MS), SW_NEXT_REST_STOP);
+	round.n_stops = SW_STOPS_MAX;
+	assert_int_equal(after(round, 22, 33 * MS), SW_NEXT_GIVE_UP);
+}
+
+/* It comes and goes, and is on a CPU in no look. */
+static void moving(void **state)
+{
+	(void) state;
+	assert_int_equal(after(left(1, 0, 0), 20, 30 * MS), SW_NEXT_REST);
+	assert_int_equal(after(left(1, 0, 0), 20, 31 * MS), SW_NEXT_REST_STOP);
+	assert_int_equal(after(left(1, 0, 0), 3, 31 * MS), SW_NEXT_REST);
+}
+
+static void short_limit(void **state)
+{
+	(void) state;
+	struct sw_round round = left(1, 0, 0);
+	round.limit_ns = 2 * MS;
+	assert_int_equal(after(round, 4, 1 * MS), SW_NEXT_REST);
+	assert_int_equal(after(round, 4, 1 * MS + 1), SW_NEXT_REST_STOP);
+	assert_int_equal(after(round, 3, 1 * MS + 1), SW_NEXT_REST);
+}
+
+static void never_stops(void **state)
+{
+	(void) state;
+	struct sw_round round = left(2, 1, 0);
+	round.mode = SW_STOP_NEVER;
+	assert_int_equal(after(round, 90, LIMIT - 1), SW_NEXT_REST);
+	assert_int_equal(after(round, 90, LIMIT), SW_NEXT_GIVE_UP);
+	assert_int_equal(after(round, 3, 2 * LIMIT), SW_NEXT_REST);
+	round.hooks = true;
+	assert_int_equal(after(round, 0, LIMIT / 2 - 1), SW_NEXT_WHOLE);
+	assert_int_equal(after(round, 0, LIMIT / 2), SW_NEXT_WHOLE_LAST);
+}
+
+/* What was copied for hooks must be of one instant. */
+static void hooks(void **state)
+{
+	(void) state;
+	struct sw_round round = left(0, 0, 0);
+	round.hooks = true;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE);
+	round.n_rest = round.n_rest_running = 1;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_RUNNING);
+	round.n_waiting = 3;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE);
+	assert_int_equal(after(round, 0, 13 * MS), SW_NEXT_WHOLE_STOP);
+	round.n_whole = SW_WHOLE_MAX;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_STOP);
+	round.all_stopped = true;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_REST);
+	round.all_stopped = false;
+	round.quiescent = true;
+	round.n_rest = round.n_rest_running = 0;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_DONE);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_how),
-		cmocka_unit_test(test_done),
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_rest),
+		cmocka_unit_test(how_it_is_taken),
+		cmocka_unit_test(all_taken),
+		cmocka_unit_test(running_alone),
+		cmocka_unit_test(running_among_others),
+		cmocka_unit_test(late_windows_say_nothing),
+		cmocka_unit_test(never_all_at_once),
+		cmocka_unit_test(moving),
+		cmocka_unit_test(short_limit),
+		cmocka_unit_test(never_stops),
+		cmocka_unit_test(hooks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BASE_PRIORITY_H
+#define SW_BASE_PRIORITY_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Real-time priority, for the few milliseconds in which what we do must not wait for its turn. What is
+ * started meanwhile has it, too. Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then all takes longer.
+ */
+
+/* Of the process or thread; 0: the caller. For one that ends soon. Also in the stop. */
+void sw_priority_raise(pid_t pid);
+
+struct sw_priority {
+	int policy; /* what the caller had */
+	struct sched_param param;
+	bool raised;
+};
+
+/* Of the caller, until sw_priority_end(). */
+struct sw_priority sw_priority_begin(void);
+void sw_priority_end(const struct sw_priority *before);
+
+#endif

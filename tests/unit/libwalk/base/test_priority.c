@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "priority.h"
+#include "skip.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { NICE = 3, PASSED = 0, FAILED = 1, REFUSED = 2 };
+
+static int in_child(int (*function)(void))
+{
+	pid_t pid = fork();
+	int status;
+	if (pid == 0)
+		_exit(function());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int there_and_back(void)
+{
+	if (setpriority(PRIO_PROCESS, 0, NICE) < 0)
+		return FAILED;
+	struct sw_priority before = sw_priority_begin();
+	if (!before.raised)
+		return REFUSED;
+	if (sched_getscheduler(0) != SCHED_FIFO || before.policy != SCHED_OTHER)
+		return FAILED;
+	sw_priority_end(&before);
+	return sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) == NICE
+		       ? PASSED
+		       : FAILED;
+}
+
+static int of_real_time_already(void)
+{
+	const struct sched_param two = {.sched_priority = 2};
+	struct sched_param now;
+	if (sched_setscheduler(0, SCHED_RR, &two) < 0)
+		return REFUSED;
+	struct sw_priority before = sw_priority_begin();
+	if (before.raised || sched_getscheduler(0) != SCHED_RR)
+		return FAILED;
+	sw_priority_end(&before);
+	return sched_getscheduler(0) == SCHED_RR && sched_getparam(0, &now) == 0 &&
+			       now.sched_priority == 2
+		       ? PASSED
+		       : FAILED;
+}
+
+static int not_inherited(void)
+{
+	const struct sched_param none = {0};
+	if (sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none) < 0)
+		return FAILED;
+	struct sw_priority before = sw_priority_begin();
+	if (!before.raised)
+		return REFUSED;
+	if (sched_getscheduler(0) != (SCHED_FIFO | SCHED_RESET_ON_FORK))
+		return FAILED;
+	sw_priority_end(&before);
+	return sched_getscheduler(0) == (SCHED_BATCH | SCHED_RESET_ON_FORK) ? PASSED : FAILED;
+}
+
+static void check(int (*function)(void))
+{
+	int result = in_child(function);
+	if (result == REFUSED)
+		SKIP("real-time priority is refused", "CAP_SYS_NICE");
+	assert_int_equal(result, PASSED);
+}
+
+static void comes_back(void **state)
+{
+	(void) state;
+	check(there_and_back);
+}
+
+static void real_time_stays(void **state)
+{
+	(void) state;
+	check(of_real_time_already);
+}
+
+static void reset_on_fork_stays(void **state)
+{
+	(void) state;
+	check(not_inherited);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back),
+		cmocka_unit_test(real_time_stays),
+		cmocka_unit_test(reset_on_fork_stays),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
