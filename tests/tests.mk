@@ -7,12 +7,12 @@ UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(shell find tes
 FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.
-TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
+TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libconfine.a $(ARCHIVES)
 # cmocka's assertions return as far as gcc can see, which takes what they have looked at for unset; and
 # gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string.
 TESTS_WARN  := $(call known,-Wno-maybe-uninitialized -Wno-dangling-pointer)
 TESTS_CFLAGS = $(ALL_CFLAGS) $(TESTS_WARN) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
-TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_CONFINE) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # Shared by unit tests and fuzzers: fake memory, snapshot builders. Compiled once.
 UNIT_HEADERS := $(wildcard tests/unit/*.h)

@@ -4,8 +4,7 @@
 
 #include <snapwalk/error.h>
 
-/* Both act on the calling thread: the process must have no other. */
-int sw_seccomp_worker(struct sw_error *err);
+/* Of the calling thread: the process must have no other. Workers: confine/seccomp.h. */
 int sw_seccomp_broker(struct sw_error *err);
 
 #endif
