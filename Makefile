@@ -20,7 +20,7 @@ else
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
-	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev \
+	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev \
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang libclang-rt-dev valgrind util-linux bash-completion man-db dwz xz-utils \
@@ -92,7 +92,6 @@ LIBS_WALK     := -ldw -lelf -ldeflate
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash
-LIBS_CONFINE  := -lseccomp
 LIBS_DAEMON   := -lsystemd -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
 
@@ -183,12 +182,12 @@ $(LIB)/%.a:
 $(BIN)/snapwalk: $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES) \
-		$(LIBS_CONFINE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+		$(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES) \
-		$(LIBS_DAEMON) $(LIBS_CONFINE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # A client in a sandbox of its own: nothing that stops, walks or stores.
 $(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libprotocol.a \
@@ -220,7 +219,7 @@ include tests/tests.mk
 # ---- what must be there -----------------------------------------------------------------------
 # glibc 2.32 has strerrordesc_np(), json-c 0.16 JSON_C_OBJECT_ADD_CONSTANT_KEY.
 NEEDED_GLIBC := 2.32
-NEEDED := 'json-c >= 0.16' libelf libdw libxxhash liblzma libdeflate libsystemd libseccomp inih libzstd \
+NEEDED := 'json-c >= 0.16' libelf libdw libxxhash liblzma libdeflate libsystemd inih libzstd \
 	libmicrohttpd
 GLIBC ?= $(lastword $(shell getconf GNU_LIBC_VERSION 2>/dev/null))
 

@@ -5,6 +5,7 @@
  */
 #include "commands.h"
 #include "common/complain.h"
+#include "errors.h"
 #include "obtain.h"
 
 #include <snapwalk/clock.h>

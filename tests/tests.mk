@@ -12,7 +12,7 @@ TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libconfine.a $(ARCHI
 # gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string.
 TESTS_WARN  := $(call known,-Wno-maybe-uninitialized -Wno-dangling-pointer)
 TESTS_CFLAGS = $(ALL_CFLAGS) $(TESTS_WARN) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
-TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_CONFINE) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # Shared by unit tests and fuzzers: fake memory, snapshot builders. Compiled once.
 UNIT_HEADERS := $(wildcard tests/unit/*.h)

@@ -99,7 +99,8 @@ static void allow_realtime(void)
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
 	allow_realtime();
-	return descend(config, config->user_mode ? 0 : spawner_caps, err);
+	int r = descend(config, config->user_mode ? 0 : spawner_caps, err);
+	return r < 0 ? r : sw_seccomp_spawner(err);
 }
 
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err)

@@ -4,9 +4,6 @@
 
 #include <snapwalk/error.h>
 
-#include <seccomp.h>
-#include <stddef.h>
-
 /* What a process that parses hostile bytes may do beside reading files, memory and time, and writing to
  * what is open. */
 enum {
@@ -17,11 +14,5 @@ enum {
 /* The calling thread, which must be the only one of its process, parses hostile bytes from now on:
  * what it might be made to do kills it, what it need not do fails with EPERM. */
 int sw_seccomp_parser(unsigned more, struct sw_error *err);
-
-/* For filters of other kinds: the action for calls that fill adds no rule for, and a rule for each of
- * some calls. */
-int sw_seccomp_enter(uint32_t otherwise, int (*fill)(scmp_filter_ctx filter, unsigned more),
-		     unsigned more, struct sw_error *err);
-int sw_seccomp_add(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t n);
 
 #endif

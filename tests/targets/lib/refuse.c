@@ -6,9 +6,8 @@
  *	REFUSE_ONCE=1	only that one
  *	REFUSE_COUNT=F	at its end the program writes into the file F how many there were
  *
- * Not counted are those of libdw, libelf and libseccomp, which end the program, crash or loop without
- * memory (libseccomp 2.5.4: rules that were added in part are freed twice;
- * elfutils 0.188: __libdw_oom(), and the assertion of resize_coordinator() in
+ * Not counted are those of libdw and libelf, which end the program or crash without memory
+ * (elfutils 0.188: __libdw_oom(), and the assertion of resize_coordinator() in
  * lib/dynamicsizehash_concurrent.c).
  */
 #include <errno.h>
@@ -39,9 +38,7 @@ static int spare(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void) size;
 	(void) arg;
-	if (strstr(info->dlpi_name, "/libdw") == NULL &&
-	    strstr(info->dlpi_name, "/libelf") == NULL &&
-	    strstr(info->dlpi_name, "/libseccomp") == NULL)
+	if (strstr(info->dlpi_name, "/libdw") == NULL && strstr(info->dlpi_name, "/libelf") == NULL)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
