@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pwd
+import signal
 import subprocess
 import tempfile
 
@@ -118,8 +119,46 @@ def debug_file_elsewhere(tap):
                           .replace("libc_start_main", ""), found, f"sample {sandbox}: names")
 
 
+# What may not be done, and how it ends: killed (SIGSYS), or the error.
+ATTACKS = {"read": "EACCES", "proc": "EACCES", "write": "EPERM", "exec": None, "fork": None,
+           "socket": None, "ptrace": None, "kill": None}
+
+
+def taken_over(tap):
+    """A parser that does what a hostile file might make it do, at the first file that libdw gets."""
+    with Target("named") as target, tempfile.TemporaryDirectory() as directory:
+        made = os.path.join(directory, "made")
+
+        def attack(what, *args):
+            env = {**os.environ, "ATTACK": what, "ATTACK_FILE": made,
+                   "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
+            return subprocess.run([SNAPWALK, "dump", "--max-stop", "10000", *args, str(target.pid)],
+                                  env=env, capture_output=True, text=True)
+        ways = {"dump": (), "dump -o": ("-o", os.path.join(directory, "out"))}
+        for name, args in ways.items():
+            for what, error in ATTACKS.items():
+                if error == "EACCES" and landlock_version() < 1:
+                    tap.skip(f"{name}: {what}", "the kernel has no Landlock", "Linux 5.13 with Landlock")
+                    continue
+                run = attack(what, *args)
+                if error:
+                    tap.check(f"attack: {error}\n" in run.stderr and run.returncode in (0, 3),
+                              f"{name}: {what}: refused, and the dump is there", run.stderr)
+                else:
+                    killed = run.returncode == -signal.SIGSYS or \
+                        "killed by signal 31" in run.stderr and run.returncode == 1
+                    tap.check(killed and "attack: done" not in run.stderr, f"{name}: {what}: killed",
+                              (run.returncode, run.stderr))
+        tap.check(not os.path.exists(made), "no file was made")
+        for what in ATTACKS:
+            run = attack(what, "--no-sandbox")
+            tap.check("attack: done\n" in run.stderr, f"--no-sandbox: {what}: done", run.stderr)
+        tap.check(os.path.exists(made), "--no-sandbox: a file was made")
+
+
 def main():
     tap = Tap()
+    tap.guard(taken_over)
     tap.guard(seen_from_outside)
     tap.guard(debug_file_elsewhere)
     tap.done()
