@@ -20,7 +20,7 @@ else
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
-	libsystemd-dev libseccomp-dev libinih-dev libzstd-dev libmicrohttpd-dev \
+	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev \
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang libclang-rt-dev valgrind util-linux bash-completion man-db dwz xz-utils \
@@ -92,7 +92,7 @@ LIBS_WALK     := -ldw -lelf -ldeflate
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash
-LIBS_DAEMON   := -lsystemd -lseccomp -linih -lzstd
+LIBS_DAEMON   := -lsystemd -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
 
 # ---- components: each is compiled with its own -I list, and cannot include what is internal to another
@@ -102,10 +102,11 @@ INC_FORMATS    := -Ilibwalk/formats $(INC_BASE)
 INC_LIBWALK    := -Ilibwalk $(INC_BASE)
 INC_SYMBOLIZER := -Isymbolizer -Isymbolizer/include $(INC_FORMATS)
 INC_PROTOCOL   := -Iprotocol -Iprotocol/include -Isymbolizer/include $(INC_BASE)
-INC_CLI        := -Icli -Iprotocol/include -Isymbolizer/include $(INC_BASE)
-INC_DAEMON     := -Idaemon -Iprotocol/include -Isymbolizer/include $(INC_BASE)
+INC_CONFINE    := -Iconfine/include $(INC_BASE)
+INC_CLI        := -Icli -Iconfine/include -Iprotocol/include -Isymbolizer/include $(INC_BASE)
+INC_DAEMON     := -Idaemon -Iconfine/include -Iprotocol/include -Isymbolizer/include $(INC_BASE)
 # Tests may include what is internal to any of them.
-INC_TESTS      := -Itests/unit -Icli -Idaemon -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
+INC_TESTS      := -Itests/unit -Icli -Idaemon -Iconfine/include -Iprotocol -Iprotocol/include -Isymbolizer -Isymbolizer/include \
 	-Ilibwalk $(INC_FORMATS)
 
 # sources DIR: all below it, folder by folder.
@@ -116,6 +117,7 @@ OBJ_FORMATS    := $(call objects,libwalk/formats)
 OBJ_LIBWALK    := $(filter-out $(OBJ_BASE) $(OBJ_FORMATS),$(call objects,libwalk))
 OBJ_SYMBOLIZER := $(call objects,symbolizer)
 OBJ_PROTOCOL   := $(call objects,protocol)
+OBJ_CONFINE    := $(call objects,confine)
 OBJ_CLI        := $(call objects,cli)
 # The gate is a program of its own, without the daemon's code; mains are in no archive.
 OBJ_GATE       := $(call objects,daemon/gate)
@@ -132,6 +134,7 @@ $(OBJ_FORMATS):    INC := $(INC_FORMATS)
 $(OBJ_LIBWALK):    INC := $(INC_LIBWALK)
 $(OBJ_SYMBOLIZER): INC := $(INC_SYMBOLIZER)
 $(OBJ_PROTOCOL):   INC := $(INC_PROTOCOL)
+$(OBJ_CONFINE):    INC := $(INC_CONFINE)
 $(OBJ_CLI):        INC := $(INC_CLI)
 $(OBJ_DAEMON) $(OBJ_GATE): INC := $(INC_DAEMON)
 
@@ -167,6 +170,7 @@ $(LIB)/libformats.a: $(OBJ_FORMATS)
 $(LIB)/libwalk.a: $(OBJ_LIBWALK)
 $(LIB)/libsymbolizer.a: $(OBJ_SYMBOLIZER)
 $(LIB)/libprotocol.a: $(OBJ_PROTOCOL)
+$(LIB)/libconfine.a: $(OBJ_CONFINE)
 $(LIB)/libdaemon.a: $(filter-out %/main.o,$(OBJ_DAEMON))
 $(LIB)/libgate.a: $(filter-out %/main.o,$(OBJ_GATE))
 $(LIB)/%.a:
@@ -175,14 +179,14 @@ $(LIB)/%.a:
 	$(AR) rcs $@ $^
 
 # The command links our own code statically (no start-up cost for it) and the system's dynamically.
-$(BIN)/snapwalk: $(OBJ_CLI) $(ARCHIVES)
+$(BIN)/snapwalk: $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $(OBJ_CLI) $(ARCHIVES) \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES) \
 		$(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
-$(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(ARCHIVES)
+$(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libdaemon.a $(ARCHIVES) \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES) \
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # A client in a sandbox of its own: nothing that stops, walks or stores.
@@ -215,7 +219,7 @@ include tests/tests.mk
 # ---- what must be there -----------------------------------------------------------------------
 # glibc 2.32 has strerrordesc_np(), json-c 0.16 JSON_C_OBJECT_ADD_CONSTANT_KEY.
 NEEDED_GLIBC := 2.32
-NEEDED := 'json-c >= 0.16' libelf libdw libxxhash liblzma libdeflate libsystemd libseccomp inih libzstd \
+NEEDED := 'json-c >= 0.16' libelf libdw libxxhash liblzma libdeflate libsystemd inih libzstd \
 	libmicrohttpd
 GLIBC ?= $(lastword $(shell getconf GNU_LIBC_VERSION 2>/dev/null))
 
@@ -281,7 +285,7 @@ check-fresh:
 	@SUITE=$(or $(SUITE),bookworm) RUNS=$(or $(RUNS),1) BUSY=$(or $(BUSY),0) tests/fresh.sh
 
 # ---- checks of the sources ---------------------------------------------------------------------
-SOURCES_C = $(shell find libwalk symbolizer protocol cli daemon tests/unit tests/fuzz tests/bench tests/live \
+SOURCES_C = $(shell find libwalk symbolizer protocol confine cli daemon tests/unit tests/fuzz tests/bench tests/live \
 	-name '*.[ch]')
 
 .PHONY: fmt fmt-check lint layers
@@ -293,9 +297,9 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
-layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
+layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CONFINE) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk/formats "$(INC_FORMATS)" \
-		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
+		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" confine "$(INC_CONFINE)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
 		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)' \
 		--headers --public libwalk/include/snapwalk --machine x86_64

@@ -61,7 +61,10 @@ static int examine(struct sw_doctor *d, const char *name)
 		sw_text_printf(&d->report, "\n%s cannot be captured: %u refused\n", name,
 			       d->n_refused);
 	else
-		sw_text_printf(&d->report, "\n%s can be captured\n", name);
+		sw_text_printf(&d->report, "\n%s can be captured%s\n", name,
+			       d->is_busy ? ", but this machine is busy: threads that have to be "
+					    "stopped may not stop within --max-stop"
+					  : "");
 	if (d->report.failed) {
 		(void) sw_fail_nomem(&err);
 		return sw_complain_error(name, &err);

@@ -15,6 +15,7 @@ struct dumper {
 	const struct sw_options *options;
 	struct sw_session *session; /* owned */
 	struct sw_delivery delivery;
+	bool alone; /* nothing is left to be done with privileges once the target was captured */
 };
 
 static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
@@ -45,14 +46,22 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	sw_cleanup(sw_obtained_deinit) struct sw_obtained apart = {0};
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
-	int r = sw_obtain(d->session, subject, d->options, &how, &got, &err);
+	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, NULL, &got,
+					      &err)
+			 : sw_obtain_apart(d->session, subject, &how, &d->delivery, &apart, &err);
 	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
 		       sw_daemon_listens(d->options);
 	if (r < 0)
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
-	return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+	if (d->alone)
+		return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+	if (apart.text.size == 0)
+		return apart.status;
+	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,
+							     apart.text.data, apart.text.size));
 }
 
 static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)
@@ -77,6 +86,7 @@ static int dump_all(struct dumper *d, const struct sw_selection *selection)
 	bool progress = selection->n_subjects >= PROGRESS_FROM && isatty(STDERR_FILENO) &&
 			!isatty(STDOUT_FILENO);
 	int status = SW_STATUS_COMPLETE;
+	d->alone = selection->n_subjects == 1 && d->delivery.output.direct;
 	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
 		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
 		status = sw_status_worse(status, dump_one(d, &selection->subjects[i], begin_ns));

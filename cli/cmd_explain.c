@@ -21,10 +21,10 @@ static int obtain_maps(struct sw_session *session, const struct sw_subject *subj
 	if (subject->kind == SW_WANT_PID && narrow.snapshot.tids == NULL) {
 		narrow.snapshot.tids = &subject->pid;
 		narrow.snapshot.n_tids = 1;
-		if (sw_obtain(session, subject, options, &narrow, ret, err) == 0)
+		if (sw_obtain_confined(session, subject, options, &narrow, NULL, ret, err) == 0)
 			return 0;
 	}
-	return sw_obtain(session, subject, options, &how, ret, err);
+	return sw_obtain_confined(session, subject, options, &how, NULL, ret, err);
 }
 
 static void append_symbol(struct sw_text *text, const struct sw_symbol *s)

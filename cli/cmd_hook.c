@@ -179,14 +179,20 @@ static int capture_by_daemon(struct hooker *h, const struct sw_subject *subject)
 static int capture_directly(struct hooker *h, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
-	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	sw_cleanup(sw_obtained_deinit) struct sw_obtained got = {0};
+	const struct sw_delivery rendering = {.options = &h->options,
+					      .format = h->options.format,
+					      .output.path = h->options.output};
 	const struct sw_pipeline_options how = sw_obtain_options(&h->options, sw_clock_ns());
-	if (sw_obtain(h->session, subject, &h->options, &how, &got, &err) < 0)
+	if (sw_obtain_apart(h->session, subject, &how, &rendering, &got, &err) < 0)
 		return sw_complain_error(subject->name, &err);
-	struct captured c = {.id = got.report->id,
-			     .comm = got.report->process.comm,
-			     .report = got.report};
-	return keep(h, subject, &c);
+	if (got.text.size == 0)
+		return got.status;
+	struct captured c = {.id = got.id,
+			     .comm = got.comm,
+			     .json = got.text.data,
+			     .json_size = got.text.size};
+	return sw_status_worse(got.status, keep(h, subject, &c));
 }
 
 static int capture_all(struct hooker *h, const struct sw_selection *selection)

@@ -5,9 +5,22 @@
  */
 #include "commands.h"
 #include "common/complain.h"
+#include "errors.h"
 #include "obtain.h"
 
 #include <snapwalk/clock.h>
+#include <string.h>
+
+/* Where the directory is made, beside which a temporary one is. */
+static char *directory_of(const char *path)
+{
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	while (length > 0 && path[length - 1] != '/')
+		length--;
+	return length == 0 ? strdup(".") : strndup(path, length);
+}
 
 static int record(struct sw_session *session, const struct sw_subject *subject,
 		  const struct sw_options *options)
@@ -15,7 +28,12 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 	struct sw_error err = {0};
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline all = {0};
 	const struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
-	if (sw_obtain(session, subject, options, &how, &all, &err) < 0)
+	sw_cleanup(sw_free_p) char *directory = directory_of(options->output);
+	if (directory == NULL) {
+		(void) sw_fail_nomem(&err);
+		return sw_complain_error(options->output, &err);
+	}
+	if (sw_obtain_confined(session, subject, options, &how, directory, &all, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const struct sw_snapshot *snap = all.snap;
 	if (sw_snapshot_save(snap, options->output, &err) < 0)

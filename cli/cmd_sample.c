@@ -3,53 +3,169 @@
  * Captures again and again, and adds up the stacks. The share of time that the target is stopped is
  * bounded: the pause between two captures grows with what they cost it.
  */
+#include "apart.h"
 #include "commands.h"
 #include "common/complain.h"
 #include "errors.h"
 #include "folded.h"
 #include "obtain.h"
 #include "output.h"
+#include "sandbox.h"
 
 #include <snapwalk/clock.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 
-enum { TOP_FUNCTIONS = 40, NS_PER_S = 1000000000 };
+enum {
+	TOP_FUNCTIONS = 40,
+	NS_PER_S = 1000000000,
+	BATCH_MAX = 128,        /* samples that are read by one child, */
+	BATCH_BYTES = 32 << 20, /* and how much memory they may have */
+};
 
 struct sampler {
 	const struct sw_options *options;
 	const struct sw_subject *subject;
 	struct sw_session *session; /* owned */
 	struct sw_tally stacks;
-	sigset_t stop_signals; /* blocked, so that Ctrl-C gives what is there so far */
+	struct sw_snapshot *batch[BATCH_MAX]; /* owned; captured, not yet read */
+	size_t n_batch, batch_bytes;
+	int64_t batch_ns;       /* when the first of them was captured */
+	struct sw_apart reader; /* of the batch before */
+	sigset_t stop_signals;  /* blocked, so that Ctrl-C gives what is there so far */
 	int64_t begin_ns, end_ns, progress_ns;
 	int64_t stopped_ns, longest_ns; /* of the target */
 	size_t n_samples, n_incomplete, n_interrupted;
 	bool target_ended;
 };
 
+/* ---- reading what was captured: by a child, which has no privileges -------------------------- */
+
+/* Goes before the folded stacks of each sample. */
+struct sample_header {
+	uint32_t size;
+	uint32_t complete;
+};
+
+static int tell_one(struct sampler *s, struct sw_snapshot *snap, const struct sw_output *output,
+		    struct sw_error *err)
+{
+	const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = snap};
+	const struct sw_pipeline_options how = sw_obtain_options(s->options, sw_clock_ns());
+	struct sw_output to = *output;
+	struct sw_pipeline made;
+	char *text;
+	size_t size;
+	int r = sw_pipeline_run(s->session, &origin, &how, &made, err);
+	if (r == 0)
+		r = sw_report_folded(made.report, &text, &size, err);
+	if (r < 0)
+		return r;
+	const struct sample_header header = {.size = (uint32_t) size + 1,
+					     .complete = made.report->complete};
+	r = sw_output_write(&to, (const char *) &header, sizeof(header), err);
+	if (r == 0)
+		r = sw_output_write(&to, text, header.size, err); /* with its NUL */
+	free(text);
+	sw_pipeline_deinit(&made);
+	return r;
+}
+
+static int tell(void *arg, int fd)
+{
+	struct sampler *s = arg;
+	const struct sw_output output = {.fd = fd, .direct = true};
+	struct sw_error err = {0};
+	int r = sw_sandbox_enter(s->options, s->batch[0], NULL, &err);
+	for (size_t i = 0; i < s->n_batch && r == 0; i++)
+		r = tell_one(s, s->batch[i], &output, &err);
+	return r < 0 ? sw_complain_error(s->subject->name, &err) : SW_STATUS_COMPLETE;
+}
+
+static int tally_add(struct sampler *s, const struct sw_text *told, struct sw_error *err)
+{
+	struct sample_header header;
+	for (size_t at = 0; told->size - at >= sizeof(header);) {
+		memcpy(&header, told->data + at, sizeof(header));
+		at += sizeof(header);
+		if (header.size == 0 || header.size > told->size - at ||
+		    told->data[at + header.size - 1] != '\0')
+			return sw_fail(err, SW_E_INTERNAL, "a sample was cut");
+		if (sw_tally_add_folded(&s->stacks, told->data + at) < 0)
+			return sw_fail_nomem(err);
+		s->n_incomplete += !header.complete;
+		at += header.size;
+	}
+	return 0;
+}
+
+/* Waits for what is being read. */
+static int batch_finish(struct sampler *s, struct sw_error *err)
+{
+	struct sw_text told = {0};
+	int status = SW_STATUS_COMPLETE;
+	if (s->reader.pid == 0)
+		return 0;
+	int r = sw_apart_finish(&s->reader, &told, &status, err);
+	if (r == 0 && status != SW_STATUS_COMPLETE)
+		r = sw_fail(err, SW_E_INTERNAL, "its samples could not be read");
+	if (r == 0)
+		r = tally_add(s, &told, err);
+	sw_text_deinit(&told);
+	return r;
+}
+
+static void batch_drop(struct sampler *s)
+{
+	for (size_t i = 0; i < s->n_batch; i++)
+		sw_snapshot_destroy(s->batch[i]);
+	s->n_batch = s->batch_bytes = 0;
+}
+
+/* Has what was captured read while sampling goes on. */
+static int batch_start(struct sampler *s, struct sw_error *err)
+{
+	int r = batch_finish(s, err);
+	if (r == 0 && s->n_batch > 0)
+		r = sw_apart_start(&s->reader, tell, s, err);
+	batch_drop(s);
+	return r;
+}
+
+/* ---- capturing ------------------------------------------------------------------------------- */
+
+static size_t snapshot_bytes(const struct sw_snapshot *snap)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < snap->n_threads; i++)
+		bytes += snap->threads[i].stack_bytes;
+	for (size_t i = 0; i < snap->n_ranges; i++)
+		bytes += snap->ranges[i].bytes;
+	return bytes;
+}
+
 static int sample_once(struct sampler *s, struct sw_error *err)
 {
-	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	struct sw_pipeline got;
 	struct sw_pipeline_options how = sw_obtain_options(s->options, sw_clock_ns());
-	how.report.seq = s->n_samples + 1;
+	how.last = SW_PIPELINE_TAKE;
 	int r = sw_obtain(s->session, s->subject, s->options, &how, &got, err);
 	if (r < 0)
 		return r;
-	sw_cleanup(sw_free_p) char *text = NULL;
-	size_t size;
-	r = sw_report_folded(got.report, &text, &size, err);
-	if (r == 0 && sw_tally_add_folded(&s->stacks, text) < 0)
-		r = sw_fail_nomem(err);
-	int64_t stopped_ns = got.snap->times.stopped_ns;
+	int64_t now_ns = sw_clock_ns(), stopped_ns = got.snap->times.stopped_ns;
 	s->stopped_ns += stopped_ns;
 	if (stopped_ns > s->longest_ns)
 		s->longest_ns = stopped_ns;
 	s->n_samples++;
-	s->n_incomplete += !got.report->complete;
 	s->n_interrupted += got.snap->interrupted_calls;
-	return r;
+	if (s->n_batch == 0)
+		s->batch_ns = now_ns;
+	s->batch[s->n_batch++] = got.snap;
+	s->batch_bytes += snapshot_bytes(got.snap);
+	bool full = s->n_batch == BATCH_MAX || s->batch_bytes >= BATCH_BYTES ||
+		    now_ns - s->batch_ns >= NS_PER_S;
+	return full ? batch_start(s, err) : 0;
 }
 
 /* When the next sample is due: by the rate, and not before the stops so far are few enough. */
@@ -142,7 +258,12 @@ static int print_result(struct sampler *s, struct sw_output *output, struct sw_e
 static int sample(struct sampler *s, struct sw_output *output)
 {
 	struct sw_error err = {0};
-	if (sample_all(s, &err) < 0)
+	int r = sample_all(s, &err);
+	if (r == 0)
+		r = batch_start(s, &err);
+	if (r == 0)
+		r = batch_finish(s, &err);
+	if (r < 0)
 		return sw_complain_error(s->subject->name, &err);
 	if (s->n_samples == 0) /* told to stop before the first one */
 		return SW_STATUS_NOTHING;
@@ -183,6 +304,11 @@ int sw_cmd_sample(const struct sw_options *options)
 	else
 		status = sample(&s, &output);
 	sw_output_deinit(&output);
+	if (s.reader.pid != 0) { /* after an error, which was said */
+		struct sw_error ignored;
+		(void) batch_finish(&s, &ignored);
+	}
+	batch_drop(&s);
 	sw_tally_deinit(&s.stacks);
 	sw_session_destroy(s.session);
 	return status;

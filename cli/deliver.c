@@ -16,28 +16,28 @@ static bool use_color(const struct sw_options *o, const char *path)
 	       (no_color == NULL || no_color[0] == '\0');
 }
 
+/* Of the terminal; 0: files and pipes have no width. */
+static size_t terminal_columns(const char *path)
+{
+	struct winsize size;
+	return path == NULL && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0
+		       ? size.ws_col
+		       : 0;
+}
+
 int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 		      enum sw_format format, const char *path, struct sw_error *err)
 {
 	*ret = (struct sw_delivery){.options = options,
 				    .format = format,
-				    .color = use_color(options, path)};
+				    .color = use_color(options, path),
+				    .columns = terminal_columns(path)};
 	return sw_output_open(&ret->output, path, err);
 }
 
 const char *sw_delivery_name(const struct sw_delivery *d)
 {
 	return d->output.path != NULL ? d->output.path : "standard output";
-}
-
-/* Of the terminal; 0: files and pipes have no width. */
-static size_t terminal_columns(const struct sw_delivery *d)
-{
-	struct winsize size;
-	return d->output.path == NULL && isatty(STDOUT_FILENO) &&
-			       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0
-		       ? size.ws_col
-		       : 0;
 }
 
 static bool is_filtered(const struct sw_options *o)
@@ -57,7 +57,7 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 				       .no_group = o->no_group,
 				       .verbose = o->verbose,
 				       .all = o->all || is_filtered(o),
-				       .columns = terminal_columns(d)};
+				       .columns = d->columns};
 	return sw_report_text(report, &text, ret, size, err);
 }
 
@@ -106,7 +106,8 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;
 	int r;
-	if (d->format == SW_FORMAT_JSON && json != NULL && !is_filtered(d->options))
+	bool as_it_is = report == NULL || (d->format == SW_FORMAT_JSON && !is_filtered(d->options));
+	if (json != NULL && as_it_is)
 		r = put(d, json, json_size, &err);
 	else {
 		r = render_selected(d, report, &text, &size, &err);

@@ -13,6 +13,7 @@ struct sw_delivery {
 	size_t n_written;
 	bool broken; /* the output failed: no use to go on */
 	bool color;
+	size_t columns; /* of the terminal; 0: there is none */
 };
 
 /* path NULL: standard output. Errors are about sw_delivery_name(). */

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "obtain.h"
+#include "apart.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "sandbox.h"
+
+#include <string.h>
 
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
 {
@@ -40,6 +46,129 @@ int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 		origin.target = target;
 	}
 	return sw_pipeline_run(session, &origin, how, ret, err);
+}
+
+struct confine {
+	const struct sw_options *options;
+	const char *writable;
+};
+
+static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
+{
+	const struct confine *c = arg;
+	return sw_sandbox_enter(c->options, snap, c->writable, err);
+}
+
+int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
+		       const struct sw_options *options, const struct sw_pipeline_options *how,
+		       const char *writable, struct sw_pipeline *ret, struct sw_error *err)
+{
+	struct confine arg = {.options = options, .writable = writable};
+	struct sw_pipeline_options confined = *how;
+	*ret = (struct sw_pipeline){0};
+	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0; /* the sandbox loads no code */
+	if (r == 0 && sw_subject_is_saved(subject))
+		r = sw_sandbox_enter_saved(options, writable, err);
+	if (r < 0)
+		return r;
+	if (!sw_subject_is_saved(subject)) {
+		confined.resumed = confine;
+		confined.resumed_arg = &arg;
+	}
+	return sw_obtain(session, subject, options, &confined, ret, err);
+}
+
+/* ---- by a child ------------------------------------------------------------------------------ */
+
+struct apart {
+	struct sw_session *session;
+	const struct sw_subject *subject;
+	const struct sw_pipeline_options *how;
+	struct sw_delivery delivery; /* a copy, which writes to the pipe */
+	struct sw_snapshot *snap;    /* NULL: the child makes it */
+};
+
+struct header {
+	char id[sizeof((struct sw_obtained){0}.id)], comm[SW_COMM_MAX];
+};
+
+static int render(struct apart *a, const struct sw_report *report)
+{
+	struct header header = {0};
+	struct sw_error err = {0};
+	(void) snprintf(header.id, sizeof(header.id), "%s", report->id);
+	(void) snprintf(header.comm, sizeof(header.comm), "%s", report->process.comm);
+	if (sw_output_write(&a->delivery.output, (const char *) &header, sizeof(header), &err) < 0)
+		return sw_complain_error(a->subject->name, &err);
+	return sw_delivery_put(&a->delivery, a->subject->name, report, NULL, 0);
+}
+
+/* In the child: nothing is freed, it ends. */
+static int tell(void *arg, int fd)
+{
+	struct apart *a = arg;
+	const struct sw_options *options = a->delivery.options;
+	struct sw_pipeline made;
+	struct sw_error err = {0};
+	int r;
+	a->delivery.output.fd = fd;
+	a->delivery.output.direct = true;
+	a->delivery.n_written = 0;
+	if (a->snap == NULL)
+		r = sw_obtain_confined(a->session, a->subject, options, a->how, NULL, &made, &err);
+	else {
+		const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = a->snap};
+		r = sw_sandbox_enter(options, a->snap, NULL, &err);
+		if (r == 0)
+			r = sw_pipeline_run(a->session, &origin, a->how, &made, &err);
+	}
+	return r < 0 ? sw_complain_error(a->subject->name, &err) : render(a, made.report);
+}
+
+static void header_take(struct sw_obtained *o)
+{
+	struct header header;
+	if (o->text.size < sizeof(header))
+		return;
+	memcpy(&header, o->text.data, sizeof(header));
+	header.id[sizeof(header.id) - 1] = header.comm[sizeof(header.comm) - 1] = '\0';
+	memcpy(o->id, header.id, sizeof(o->id));
+	memcpy(o->comm, header.comm, sizeof(o->comm));
+	o->text.size -= sizeof(header);
+	memmove(o->text.data, o->text.data + sizeof(header), o->text.size);
+}
+
+int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
+		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
+		    struct sw_obtained *ret, struct sw_error *err)
+{
+	struct sw_pipeline_options take = *how;
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline taken = {0};
+	struct apart a = {.session = session,
+			  .subject = subject,
+			  .how = how,
+			  .delivery = *delivery};
+	struct sw_apart child;
+	*ret = (struct sw_obtained){0};
+	take.last = SW_PIPELINE_TAKE;
+	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0;
+	if (r == 0 && !sw_subject_is_saved(subject))
+		r = sw_obtain(session, subject, delivery->options, &take, &taken, err);
+	a.snap = taken.snap;
+	if (r == 0)
+		r = sw_apart_start(&child, tell, &a, err);
+	if (r == 0)
+		r = sw_apart_finish(&child, &ret->text, &ret->status, err);
+	if (r < 0)
+		sw_obtained_deinit(ret);
+	else
+		header_take(ret);
+	return r;
+}
+
+void sw_obtained_deinit(struct sw_obtained *obtained)
+{
+	sw_text_deinit(&obtained->text);
 }
 
 size_t sw_count_missing(const struct sw_snapshot *snap)

@@ -3,7 +3,9 @@
 #define SW_CLI_OBTAIN_H
 
 #include "cleanup.h"
+#include "deliver.h"
 #include "select.h"
+#include "text.h"
 
 #include <snapwalk/pipeline.h>
 
@@ -17,6 +19,28 @@ struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, i
 int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 	      const struct sw_options *options, const struct sw_pipeline_options *how,
 	      struct sw_pipeline *ret, struct sw_error *err);
+
+/*
+ * The same by a process that gives its privileges up in time (sandbox.h), and has them no more when
+ * this returns. writable: as there.
+ */
+int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
+		       const struct sw_options *options, const struct sw_pipeline_options *how,
+		       const char *writable, struct sw_pipeline *ret, struct sw_error *err);
+
+/*
+ * The same by a child, which renders the report for delivery and says on standard error what is
+ * missing. A process is captured by ourselves, the child reads what was captured.
+ */
+struct sw_obtained {
+	struct sw_text text;
+	char id[128], comm[SW_COMM_MAX];
+	int status;
+};
+int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
+		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
+		    struct sw_obtained *ret, struct sw_error *err);
+void sw_obtained_deinit(struct sw_obtained *obtained);
 
 /* Threads without registers although they were asked for and have a user stack. */
 size_t sw_count_missing(const struct sw_snapshot *snap);

@@ -4,8 +4,8 @@
 set -ufo pipefail
 status=0
 checked=0
-sources=$(git ls-files libwalk symbolizer protocol daemon cli tests Makefile)
-words=$(git grep -ohwE '[A-Za-z_0-9]+' -- libwalk symbolizer protocol daemon cli 'tests/*.[ch]' tests/live | sort -u)
+sources=$(git ls-files libwalk symbolizer protocol confine daemon cli tests Makefile)
+words=$(git grep -ohwE '[A-Za-z_0-9]+' -- libwalk symbolizer protocol confine daemon cli 'tests/*.[ch]' tests/live | sort -u)
 
 missing() {
 	echo "HACKING.md: there is no $1" >&2

@@ -8,7 +8,7 @@ shift 2
 status=0
 probes=0
 
-if grep -nE '^\s*#\s*include\s*["<][^">]*\.\./' -r libwalk symbolizer protocol daemon cli; then
+if grep -nE '^\s*#\s*include\s*["<][^">]*\.\./' -r libwalk symbolizer protocol confine daemon cli; then
 	echo "layers: an include leaves its component with '../'" >&2
 	status=1
 fi

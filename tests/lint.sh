@@ -19,7 +19,7 @@ shellcheck $(git ls-files '*.sh' '.ci/run') || complain "shellcheck has warnings
 
 tests/hacking.sh || complain "HACKING.md names what is not there"
 
-code=(libwalk symbolizer protocol daemon cli)
+code=(libwalk symbolizer protocol confine daemon cli)
 if grep -nE '(^|[^:"])//' -r "${code[@]}" --include='*.[ch]' | grep -v 'http'; then
 	complain "'//' comments mean 'not for commit'"
 fi

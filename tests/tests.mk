@@ -8,7 +8,7 @@ FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests
 comma := ,
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
 # Archives: a test links what it uses of the daemon, never all of it.
-TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(ARCHIVES)
+TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libconfine.a $(ARCHIVES)
 # cmocka's assertions return as far as gcc can see, which takes what they have looked at for unset; and
 # gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string.
 TESTS_WARN  := $(call known,-Wno-maybe-uninitialized -Wno-dangling-pointer)

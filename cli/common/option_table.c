@@ -333,6 +333,14 @@ static bool set_symbols(struct sw_options *o, const char *value, struct sw_usage
 	return true;
 }
 
+static bool set_no_sandbox(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->no_sandbox = true;
+	return true;
+}
+
 static bool set_no_inlines(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;
@@ -481,6 +489,8 @@ const struct sw_option sw_option_table[] = {
 	 set_symbols, false},
 	{"no-inlines", 0, NULL, NAMES | SW_FOR_HOOK, "do not show inlined calls", set_no_inlines,
 	 false},
+	{"no-sandbox", 0, NULL, NAMES | SW_FOR_RECORD | SW_FOR_HOOK,
+	 "keep all privileges while files are read that the target chose", set_no_sandbox, false},
 	{"timeout", 0, "MS", NAMES | SW_FOR_HOOK,
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 set_timeout, false},

@@ -76,6 +76,7 @@ struct sw_options {
 	const char *socket_path; /* --socket, NULL: not given */
 	bool no_group, verbose, all;
 	struct sw_thread_filter filter; /* strings borrowed from argv */
+	bool no_sandbox;
 	enum sw_color color;
 	const char *reason;
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */

@@ -179,6 +179,34 @@ static void gate_realtime(struct sw_doctor *d)
 	sw_doctor_say(d, SW_VERDICT_OK, "realtime", NULL, "SCHED_FIFO is permitted");
 }
 
+bool sw_load_is_busy(double minute, unsigned now, long cpus)
+{
+	return now > (unsigned long) cpus + 1 || minute > (double) cpus; /* one of now is ours */
+}
+
+/* How many threads run or wait for a CPU, and how many did in the last minute: proc(5), loadavg. */
+static void gate_load(struct sw_doctor *d)
+{
+	char line[128];
+	double minute = 0;
+	unsigned now = 0;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	if (!read_line("/proc/loadavg", line, sizeof(line)) ||
+	    sscanf(line, "%lf %*f %*f %u", &minute, &now) != 2 || cpus < 1)
+		return;
+	d->is_busy = sw_load_is_busy(minute, now, cpus);
+	if (d->is_busy)
+		sw_doctor_say(
+			d, SW_VERDICT_NOTE, "load", "allow more with --max-stop",
+			"%u threads run or want to, of %ld CPUs (%.1f in the last minute): stops "
+			"take longer",
+			now, cpus, minute);
+	else
+		sw_doctor_say(d, SW_VERDICT_OK, "load", NULL,
+			      "%u threads run or want to, of %ld CPUs (%.1f in the last minute)",
+			      now, cpus, minute);
+}
+
 void sw_gates_general(struct sw_doctor *d)
 {
 	gate_kernel(d);
@@ -189,4 +217,5 @@ void sw_gates_general(struct sw_doctor *d)
 	gate_iterator(d);
 	gate_container(d);
 	gate_realtime(d);
+	gate_load(d);
 }

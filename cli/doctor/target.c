@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "doctor/verdict.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 enum {
 	SMALL_FILE = 64 * 1024,
 	TASKS_MAX = 32768,
+	AUXV_BYTES = 1024,       /* Linux 6.12 has up to 50 words */
 	PF_KTHREAD = 0x00200000, /* include/linux/sched.h, Linux 6.1 */
 };
 
@@ -36,13 +38,31 @@ static bool stat_read(const struct sw_doctor *d, const char *path, char *state, 
 	return ok;
 }
 
+/* Whether an auxiliary vector with words of that size has the size of pages, as every one has. */
+static bool auxv_has_page_size(const uint8_t *auxv, size_t size, size_t word)
+{
+	for (size_t at = 0; size - at >= 2 * word; at += 2 * word) {
+		uint64_t type = 0, value = 0;
+		memcpy(&type, auxv + at, word); /* little endian: the lower bytes */
+		memcpy(&value, auxv + at + word, word);
+		if (type == AT_PAGESZ)
+			return value == (uint64_t) sysconf(_SC_PAGESIZE);
+	}
+	return false;
+}
+
+/*
+ * Of the auxiliary vector, which the kernel has: the program itself may be on a file system that does not
+ * answer, and opening it would never end.
+ */
 static unsigned elf_class(const struct sw_doctor *d)
 {
-	unsigned char ident[5] = {0}; /* e_ident up to EI_CLASS */
-	sw_cleanup(sw_close_p) int fd = openat(d->proc_fd, "exe", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, ident, sizeof(ident)) != sizeof(ident))
-		return 0;
-	return memcmp(ident, "\177ELF", 4) == 0 ? ident[4] : 0;
+	uint8_t auxv[AUXV_BYTES];
+	sw_cleanup(sw_close_p) int fd = openat(d->proc_fd, "auxv", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
+	if (n > 0 && auxv_has_page_size(auxv, (size_t) n, sizeof(uint64_t)))
+		return ELFCLASS64;
+	return n > 0 && auxv_has_page_size(auxv, (size_t) n, sizeof(uint32_t)) ? ELFCLASS32 : 0;
 }
 
 static void gate_kind(struct sw_doctor *d)
@@ -58,10 +78,10 @@ static void gate_kind(struct sw_doctor *d)
 	else if (d->pid == getpid())
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "kind", "give another process",
 			      "this is snapwalk itself");
-	else if (elf_class(d) == 1)
+	else if (elf_class(d) == ELFCLASS32)
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "kind", "only 64-bit x86 processes work",
 			      "a 32-bit program");
-	else if (elf_class(d) == 2)
+	else if (elf_class(d) == ELFCLASS64)
 		sw_doctor_say(d, SW_VERDICT_OK, "kind", NULL, "a 64-bit program");
 	else
 		sw_doctor_say(d, SW_VERDICT_NOTE, "kind", NULL, "its program cannot be read");

@@ -25,6 +25,7 @@ struct sw_doctor {
 	struct sw_text other; /* /proc/PID/status */
 	struct sw_text report;
 	unsigned n_refused;
+	bool is_busy; /* more wants to run than there are CPUs */
 };
 
 /* Appends one gate's verdict to the report; remedy may be NULL. */
@@ -34,6 +35,8 @@ __attribute__((format(printf, 5, 6))) void sw_doctor_say(struct sw_doctor *d,
 
 /* Of ourselves and the machine. */
 void sw_gates_general(struct sw_doctor *d);
+/* By what /proc/loadavg says: the last minute, and the threads that run or want to, with ours. */
+bool sw_load_is_busy(double minute, unsigned now, long cpus);
 /* Of the target. */
 void sw_gates_target(struct sw_doctor *d);
 

@@ -3,6 +3,7 @@
 #define SW_DAEMON_GATE_CALL_H
 
 #include "gate/seen.h"
+#include "gate/slots.h"
 
 #include <snapwalk/varlink.h>
 
@@ -13,7 +14,6 @@
  * socket. Each connection has a thread; what they share is in struct sw_gate, under its lock.
  */
 enum {
-	SW_GATE_CONNECTIONS = 64,
 	SW_GATE_AWAY_S = 5, /* Retry-After while the daemon is away */
 };
 
@@ -40,6 +40,7 @@ struct sw_gate {
 	uint64_t results[SW_GATE_N_RESULTS];
 	uint64_t requests[SW_GATE_N_CODES];
 	int calls[SW_GATE_CONNECTIONS]; /* sockets of calls under way; 0: unused */
+	struct sw_gate_slots slots;
 	bool stopping;
 };
 

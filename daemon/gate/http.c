@@ -12,6 +12,7 @@
 #include <snapwalk/clock.h>
 #include <microhttpd.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* A request under way. */
 struct request {
@@ -117,6 +118,30 @@ static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const
 	return false;
 }
 
+static int fd_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info != NULL ? info->connect_fd : -1;
+}
+
+static void slot_request(struct sw_gate *gate, struct MHD_Connection *connection, bool with_token)
+{
+	uid_t uid = with_token ? sw_gate_peer_uid(fd_of(connection)) : SW_GATE_NO_UID;
+	(void) pthread_mutex_lock(&gate->lock);
+	sw_gate_slots_request(&gate->slots, connection);
+	if (with_token)
+		sw_gate_slots_know(&gate->slots, connection, uid);
+	(void) pthread_mutex_unlock(&gate->lock);
+}
+
+static void slot_answered(struct sw_gate *gate, const struct MHD_Connection *connection)
+{
+	(void) pthread_mutex_lock(&gate->lock);
+	sw_gate_slots_answered(&gate->slots, connection, sw_clock_ns());
+	(void) pthread_mutex_unlock(&gate->lock);
+}
+
 static void respond(struct sw_gate *gate, const char *path, const struct request *request,
 		    struct sw_gate_reply *reply)
 {
@@ -156,6 +181,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	if (request == NULL) {
 		if (!admit(gate, connection, path, method, &reply))
 			return answer(gate, connection, &reply);
+		const struct route *route = find_route(path);
+		slot_request(gate, connection, route != NULL && route->secret);
 		request = calloc(1, sizeof(*request));
 		if (request == NULL)
 			return MHD_NO;
@@ -173,13 +200,35 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 			 enum MHD_RequestTerminationCode code)
 {
 	struct request *request = *state;
-	(void) arg;
-	(void) connection;
 	(void) code;
+	slot_answered(arg, connection);
 	if (request != NULL)
 		sw_text_deinit(&request->body);
 	free(request);
 	*state = NULL;
+}
+
+/* A connection begins or ends. One that is refused, or has to go, is told by its socket: its thread
+ * closes it. */
+static void on_connection(void *arg, struct MHD_Connection *connection, void **state,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct sw_gate *gate = arg;
+	int drop_fd = -1;
+	(void) state;
+	int fd = fd_of(connection);
+	(void) pthread_mutex_lock(&gate->lock);
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+		sw_gate_slots_leave(&gate->slots, connection);
+	else {
+		bool ask = sw_gate_slots_ask(&gate->slots);
+		uid_t uid = ask ? sw_gate_peer_uid(fd) : SW_GATE_NO_UID;
+		if (!sw_gate_slots_take(&gate->slots, connection, fd, uid, sw_clock_ns(), &drop_fd))
+			(void) shutdown(fd, SHUT_RDWR); /* or it has gone */
+		if (drop_fd >= 0)
+			(void) shutdown(drop_fd, SHUT_RDWR); /* likewise */
+	}
+	(void) pthread_mutex_unlock(&gate->lock);
 }
 
 /* Whoever connects decides what MHD complains about: nothing of that is worth a log. */
@@ -193,16 +242,18 @@ ignore_message(void *arg, const char *format, va_list values)
 
 struct MHD_Daemon *sw_gate_http_start(struct sw_gate *gate, int listen_fd)
 {
-	enum { HEADERS_MAX = 32 << 10, STACK_BYTES = 512 << 10 };
+	/* Who is refused has a thread for a moment, too: libmicrohttpd's own limit would shut out all. */
+	enum { HEADERS_MAX = 32 << 10, STACK_BYTES = 512 << 10, LIMIT = 2 * SW_GATE_CONNECTIONS };
 	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 					MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG,
 				0, NULL, NULL, on_request, gate, MHD_OPTION_EXTERNAL_LOGGER,
 				ignore_message, NULL, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned) SW_GATE_CONNECTIONS,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned) LIMIT,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, gate,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) SW_GATE_IDLE_S,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HEADERS_MAX,
 				MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES,
-				MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+				MHD_OPTION_NOTIFY_COMPLETED, on_completed, gate, MHD_OPTION_END);
 }
 
 void sw_gate_http_stop(struct sw_gate *gate, struct MHD_Daemon *http)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sandbox/roles.h"
-#include "sandbox/caps.h"
-#include "sandbox/landlock.h"
 #include "sandbox/seccomp.h"
 #include "cleanup.h"
 #include "errors.h"
+
+#include <confine/caps.h>
+#include <confine/landlock.h>
+#include <confine/seccomp.h>
 
 #include <grp.h>
 #include <linux/capability.h>
@@ -97,7 +99,8 @@ static void allow_realtime(void)
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
 	allow_realtime();
-	return descend(config, config->user_mode ? 0 : spawner_caps, err);
+	int r = descend(config, config->user_mode ? 0 : spawner_caps, err);
+	return r < 0 ? r : sw_seccomp_spawner(err);
 }
 
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err)
@@ -131,6 +134,7 @@ static int limit(int resource, uint64_t value, struct sw_error *err)
 
 int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_error *err)
 {
+	static const struct sw_landlock_path debug_files = {"/usr/lib/debug", SW_LANDLOCK_READ};
 	uint64_t memory = address_space_bytes() + (uint64_t) memory_mib * MIB;
 	int r = limit(RLIMIT_AS, memory, err);
 	if (r == 0)
@@ -142,6 +146,6 @@ int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_
 	if (r == 0)
 		r = sw_caps_keep(0, err);
 	if (r == 0)
-		r = sw_landlock_read_only("/usr/lib/debug", err);
-	return r < 0 ? r : sw_seccomp_worker(err);
+		r = sw_landlock_enter(&debug_files, 1, err);
+	return r < 0 ? r : sw_seccomp_parser(0, err);
 }

@@ -15,7 +15,8 @@
 int sw_sandbox_check_user(const struct sw_config *config, struct sw_error *err);
 
 /* Keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, as far as they are there; with --user nothing. No
- * new privileges, not dumpable, no core file. */
+ * new privileges, not dumpable, no core file; a seccomp filter, also for its workers, kills who would
+ * start a program, connect a socket, make or change a file, or change the machine. */
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
 /* The same without any capability; a seccomp filter, also for what it starts (OnDump=), refuses
  * what neither needs: tracing, mounting, namespaces, kernel modules, BPF... */

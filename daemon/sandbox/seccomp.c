@@ -3,205 +3,225 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <confine/filter.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
-#include <seccomp.h>
-#include <sys/mman.h>
-
-#define CALL(name) SCMP_SYS(name)
-
-/* What remains to be done: memory, files that are open, the stream, the end. */
-static const int worker_calls[] = {
-	CALL(read),        CALL(pread64),         CALL(readv),
-	CALL(write),       CALL(writev),          CALL(close),
-	CALL(fstat),       CALL(newfstatat),      CALL(lseek),
-	CALL(fcntl),       CALL(munmap),          CALL(mremap),
-	CALL(brk),         CALL(madvise),         CALL(futex),
-	CALL(getrandom),   CALL(uname),           CALL(getpid),
-	CALL(gettid),      CALL(clock_gettime),   CALL(gettimeofday),
-	CALL(sysinfo),     CALL(rt_sigreturn),    CALL(rt_sigprocmask),
-	CALL(sched_yield), CALL(sigaltstack),     CALL(exit),
-	CALL(exit_group),  CALL(restart_syscall), CALL(poll),
-	CALL(ppoll),       CALL(clock_nanosleep), CALL(readlink),
-	CALL(readlinkat),
-};
-
-/* Nothing of ours asks for these: who does is not us any more. All other calls that are not listed
- * fail with EPERM, as libraries try things that they can do without. */
-static const int worker_deadly[] = {
-	CALL(execve),
-	CALL(execveat),
-	CALL(fork),
-	CALL(vfork),
-	CALL(clone),
-	CALL(clone3),
-	CALL(ptrace),
-	CALL(process_vm_readv),
-	CALL(process_vm_writev),
-	CALL(kill),
-	CALL(tkill),
-	CALL(tgkill),
-	CALL(rt_sigqueueinfo),
-	CALL(rt_tgsigqueueinfo),
-	CALL(pidfd_open),
-	CALL(pidfd_getfd),
-	CALL(pidfd_send_signal),
-	CALL(socket),
-	CALL(socketpair),
-	CALL(connect),
-	CALL(bind),
-	CALL(listen),
-	CALL(accept),
-	CALL(accept4),
-	CALL(sendmsg),
-	CALL(sendmmsg),
-	CALL(recvmsg),
-	CALL(setuid),
-	CALL(setresuid),
-	CALL(setgid),
-	CALL(setresgid),
-	CALL(capset),
-	CALL(mount),
-	CALL(unshare),
-	CALL(setns),
-	CALL(bpf),
-	CALL(perf_event_open),
-	CALL(userfaultfd),
-	CALL(io_uring_setup),
-	CALL(keyctl),
-	CALL(add_key),
-	CALL(request_key),
-	CALL(init_module),
-	CALL(finit_module),
-	CALL(open_by_handle_at),
-	CALL(memfd_create),
-};
+#include <sys/syscall.h>
 
 /* What neither the broker nor a command of OnDump= needs. EPERM, as commands are not ours. */
-static const int broker_refused[] = {
-	CALL(ptrace),
-	CALL(process_vm_readv),
-	CALL(process_vm_writev),
-	CALL(process_madvise),
-	CALL(pidfd_getfd),
-	CALL(kcmp),
-	CALL(mount),
-	CALL(umount2),
-	CALL(move_mount),
-	CALL(open_tree),
-	CALL(fsopen),
-	CALL(fsmount),
-	CALL(fsconfig),
-	CALL(fspick),
-	CALL(mount_setattr),
-	CALL(pivot_root),
-	CALL(chroot),
-	CALL(unshare),
-	CALL(setns),
-	CALL(bpf),
-	CALL(perf_event_open),
-	CALL(userfaultfd),
-	CALL(io_uring_setup),
-	CALL(keyctl),
-	CALL(add_key),
-	CALL(request_key),
-	CALL(init_module),
-	CALL(finit_module),
-	CALL(delete_module),
-	CALL(kexec_load),
-	CALL(kexec_file_load),
-	CALL(reboot),
-	CALL(swapon),
-	CALL(swapoff),
-	CALL(acct),
-	CALL(quotactl),
-	CALL(settimeofday),
-	CALL(clock_settime),
-	CALL(clock_adjtime),
-	CALL(adjtimex),
-	CALL(sethostname),
-	CALL(setdomainname),
-	CALL(iopl),
-	CALL(ioperm),
-	CALL(personality),
-	CALL(name_to_handle_at),
-	CALL(open_by_handle_at),
-	CALL(syslog),
-	CALL(modify_ldt),
-	CALL(vhangup),
-	CALL(sched_setscheduler),
-	CALL(sched_setattr),
+static const uint32_t broker_refused[] = {
+	SYS_ptrace,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_process_madvise,
+	SYS_pidfd_getfd,
+	SYS_kcmp,
+	SYS_mount,
+	SYS_umount2,
+	SYS_move_mount,
+	SYS_open_tree,
+	SYS_fsopen,
+	SYS_fsmount,
+	SYS_fsconfig,
+	SYS_fspick,
+	SYS_mount_setattr,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_unshare,
+	SYS_setns,
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_userfaultfd,
+	SYS_io_uring_setup,
+	SYS_keyctl,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_kexec_load,
+	SYS_kexec_file_load,
+	SYS_reboot,
+	SYS_swapon,
+	SYS_swapoff,
+	SYS_acct,
+	SYS_quotactl,
+	SYS_settimeofday,
+	SYS_clock_settime,
+	SYS_clock_adjtime,
+	SYS_adjtimex,
+	SYS_sethostname,
+	SYS_setdomainname,
+	SYS_iopl,
+	SYS_ioperm,
+	SYS_personality,
+	SYS_name_to_handle_at,
+	SYS_open_by_handle_at,
+	SYS_syslog,
+	SYS_modify_ldt,
+	SYS_vhangup,
+	SYS_sched_setscheduler,
+	SYS_sched_setattr,
 };
 
-static void filter_release(scmp_filter_ctx *filter)
+/*
+ * What the spawner and its workers, which have its capabilities until they have captured, need not do
+ * at any time: starting programs, sockets of any kind but the streams of workers, becoming
+ * somebody, changing the machine.
+ */
+static const uint32_t spawner_deadly[] = {
+	SYS_execve,
+	SYS_execveat,
+	SYS_process_vm_writev,
+	SYS_socket,
+	SYS_connect,
+	SYS_bind,
+	SYS_listen,
+	SYS_accept,
+	SYS_accept4,
+	SYS_setuid,
+	SYS_setgid,
+	SYS_setreuid,
+	SYS_setregid,
+	SYS_setresuid,
+	SYS_setresgid,
+	SYS_setgroups,
+	SYS_setfsuid,
+	SYS_setfsgid,
+	SYS_mount,
+	SYS_umount2,
+	SYS_move_mount,
+	SYS_open_tree,
+	SYS_fsopen,
+	SYS_fsmount,
+	SYS_fsconfig,
+	SYS_fspick,
+	SYS_mount_setattr,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_setns,
+	SYS_perf_event_open,
+	SYS_userfaultfd,
+	SYS_io_uring_setup,
+	SYS_keyctl,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_kexec_load,
+	SYS_kexec_file_load,
+	SYS_reboot,
+	SYS_swapon,
+	SYS_swapoff,
+	SYS_acct,
+	SYS_quotactl,
+	SYS_settimeofday,
+	SYS_clock_settime,
+	SYS_clock_adjtime,
+	SYS_adjtimex,
+	SYS_sethostname,
+	SYS_setdomainname,
+	SYS_iopl,
+	SYS_ioperm,
+	SYS_personality,
+	SYS_name_to_handle_at,
+	SYS_open_by_handle_at,
+	SYS_syslog,
+	SYS_modify_ldt,
+	SYS_vhangup,
+	SYS_creat,
+	SYS_open,
+	SYS_mknod,
+	SYS_mknodat,
+	SYS_mkdir,
+	SYS_mkdirat,
+	SYS_rmdir,
+	SYS_rename,
+	SYS_renameat,
+	SYS_renameat2,
+	SYS_link,
+	SYS_linkat,
+	SYS_symlink,
+	SYS_symlinkat,
+	SYS_unlink,
+	SYS_unlinkat,
+	SYS_truncate,
+	SYS_chmod,
+	SYS_fchmod,
+	SYS_fchmodat,
+	SYS_chown,
+	SYS_lchown,
+	SYS_fchown,
+	SYS_fchownat,
+	SYS_setxattr,
+	SYS_lsetxattr,
+	SYS_fsetxattr,
+	SYS_removexattr,
+	SYS_lremovexattr,
+	SYS_fremovexattr,
+	SYS_utimensat,
+};
+
+enum {
+	NEW_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+			 CLONE_NEWUTS | CLONE_NEWCGROUP,
+};
+
+/* One rule for each bit, as a rule compares with one value. */
+static void refuse_bits(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t bits,
+			uint32_t action)
 {
-	if (*filter != NULL)
-		seccomp_release(*filter);
+	for (uint32_t left = bits; left != 0; left &= left - 1) {
+		const uint32_t bit = left & -left;
+		const struct sw_filter_rule rule = {.call = call,
+						    .action = action,
+						    .argument = argument,
+						    .mask = bit,
+						    .value = bit};
+		sw_filter_add(f, &rule);
+	}
 }
 
-static int add_all(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t n)
+/* Its flags are in memory, where no filter can see them; without it clone is used. */
+static void refuse_clone3(struct sw_filter *f)
 {
-	int r = 0;
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = seccomp_rule_add(filter, action, calls[i], 0);
-	return r;
+	static const struct sw_filter_rule rule = {.call = SYS_clone3,
+						   .action = SECCOMP_RET_ERRNO | ENOSYS};
+	sw_filter_add(f, &rule);
 }
 
-/* Calls that are allowed when none of some bits is set in an argument. */
-static int add_masked(scmp_filter_ctx filter, int call, unsigned argument, uint64_t never)
+static int allow_others(struct sw_filter *f, struct sw_error *err)
 {
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-				SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, never, 0));
-}
-
-static int worker_fill(scmp_filter_ctx filter)
-{
-	const uint64_t writing =
-		O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
-	int r = add_all(filter, SCMP_ACT_ALLOW, worker_calls, SW_ARRAY_SIZE(worker_calls));
-	if (r == 0)
-		r = add_all(filter, SCMP_ACT_KILL_PROCESS, worker_deadly,
-			    SW_ARRAY_SIZE(worker_deadly));
-	if (r == 0)
-		r = add_masked(filter, CALL(mmap), 2, PROT_EXEC);
-	if (r == 0)
-		r = add_masked(filter, CALL(mprotect), 2, PROT_EXEC);
-	if (r == 0)
-		r = add_masked(filter, CALL(openat), 2, writing);
-	return r;
-}
-
-static int broker_fill(scmp_filter_ctx filter)
-{
-	int r = add_all(filter, SCMP_ACT_ERRNO(EPERM), broker_refused,
-			SW_ARRAY_SIZE(broker_refused));
-	if (r == 0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), CALL(clone), 1,
-				     SCMP_CMP(0, SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
-	/* Its flags are in memory, where no filter can see them; without it clone is used. */
-	if (r == 0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), CALL(clone3), 0);
-	return r;
-}
-
-static int enter(uint32_t otherwise, int (*fill)(scmp_filter_ctx), struct sw_error *err)
-{
-	sw_cleanup(filter_release) scmp_filter_ctx filter = seccomp_init(otherwise);
-	if (filter == NULL)
-		return sw_fail_nomem(err);
-	int r = fill(filter);
-	if (r == 0)
-		r = seccomp_load(filter);
-	errno = -r;
-	return r == 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot enter the seccomp filter");
-}
-
-int sw_seccomp_worker(struct sw_error *err)
-{
-	return enter(SCMP_ACT_ERRNO(EPERM), worker_fill, err);
+	int r = sw_filter_end(f, SECCOMP_RET_ALLOW, err);
+	return r < 0 ? r : sw_filter_enter(f, err);
 }
 
 int sw_seccomp_broker(struct sw_error *err)
 {
-	return enter(SCMP_ACT_ALLOW, broker_fill, err);
+	static const struct sw_filter_group refused = {broker_refused,
+						       SW_ARRAY_SIZE(broker_refused),
+						       SECCOMP_RET_ERRNO | EPERM};
+	struct sw_filter f = {.n = 0};
+	sw_filter_begin(&f);
+	sw_filter_add_group(&f, &refused);
+	refuse_bits(&f, SYS_clone, 0, CLONE_NEWUSER, SECCOMP_RET_ERRNO | EPERM);
+	refuse_clone3(&f);
+	return allow_others(&f, err);
+}
+
+int sw_seccomp_spawner(struct sw_error *err)
+{
+	static const struct sw_filter_group deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
+						      SECCOMP_RET_KILL_PROCESS};
+	const uint32_t making = O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
+	struct sw_filter f = {.n = 0};
+	sw_filter_begin(&f);
+	sw_filter_add_group(&f, &deadly);
+	refuse_bits(&f, SYS_clone, 0, NEW_NAMESPACES, SECCOMP_RET_KILL_PROCESS);
+	refuse_bits(&f, SYS_unshare, 0, NEW_NAMESPACES, SECCOMP_RET_KILL_PROCESS);
+	refuse_bits(&f, SYS_openat, 2, making, SECCOMP_RET_KILL_PROCESS);
+	refuse_clone3(&f);
+	return allow_others(&f, err);
 }

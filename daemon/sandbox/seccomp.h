@@ -4,8 +4,9 @@
 
 #include <snapwalk/error.h>
 
-/* Both act on the calling thread: the process must have no other. */
-int sw_seccomp_worker(struct sw_error *err);
+/* Of the calling thread: the process must have no other. Workers after their capture: confine/seccomp.h. */
 int sw_seccomp_broker(struct sw_error *err);
+/* Also what workers have until then. */
+int sw_seccomp_spawner(struct sw_error *err);
 
 #endif

@@ -2,11 +2,11 @@
 /* The launcher: what it runs comes from the configuration alone. */
 #include "worker/launcher.h"
 #include "worker/wire.h"
-#include "sandbox/caps.h"
 #include "sandbox/seccomp.h"
 #include "cleanup.h"
 #include "errors.h"
 
+#include <confine/caps.h>
 #include <snapwalk/clock.h>
 #include <grp.h>
 #include <poll.h>

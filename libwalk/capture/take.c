@@ -18,6 +18,8 @@ enum {
 	MAX_STOP_MS_LIMIT = 60000,
 	NS_PER_MS = 1000000,
 	TAKE_AGAIN_MAX = 3,
+	CHANGED_AGAIN_MAX = 200,       /* where one program follows the other, */
+	CHANGED_AGAIN_NS = 1000000000, /* and for how long */
 };
 
 static void take_deinit(struct sw_take *take)
@@ -50,7 +52,8 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 
 static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		     const struct sw_snapshot_options *options, const struct sw_tables *tables,
-		     bool careful, struct sw_snapshot **ret, struct sw_error *err)
+		     bool careful, int64_t *stopped_ns, struct sw_snapshot **ret,
+		     struct sw_error *err)
 {
 	int64_t begin_ns = sw_clock_ns();
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
@@ -78,6 +81,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	if (r == 0)
 		r = take.window != NULL ? sw_take_windows(&take) : sw_stop_run(&take.stop, err);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
+	*stopped_ns += take.stop.stopped_ns;
 	if (r == 0 && take.stop.refused)
 		r = sw_fail(err, SW_E_NOT_PERMITTED,
 			    "process %d may not be captured by the one who asks", target->pid);
@@ -107,7 +111,8 @@ static void take_carefully(struct sw_context *ctx, struct sw_target *target,
 			   const struct sw_tables *tables, struct sw_snapshot **snap)
 {
 	struct sw_snapshot *second = NULL;
-	if (take_once(ctx, target, options, tables, true, &second, NULL) < 0)
+	int64_t stopped_ns = 0;
+	if (take_once(ctx, target, options, tables, true, &stopped_ns, &second, NULL) < 0)
 		return; /* the first one it is */
 	second->times.stopped_ns += (*snap)->times.stopped_ns;
 	second->times.copy_ns += (*snap)->times.copy_ns;
@@ -121,15 +126,47 @@ static void take_carefully(struct sw_context *ctx, struct sw_target *target,
 	*snap = second;
 }
 
+/*
+ * Another program began during the capture, and perhaps another one after it. What was copied is not used;
+ * the process is captured as it is now, if that is what the caller asked for: who has a permission to give
+ * looked at the program that was. A stop takes no more than the limit in all.
+ */
+static bool is_worth_it_again(const struct sw_snapshot_options *options, int tries,
+			      int64_t begin_ns, int64_t stopped_ns)
+{
+	const struct sw_snapshot_options o = options_fill(options);
+	return o.permit == NULL && tries < CHANGED_AGAIN_MAX &&
+	       stopped_ns < (int64_t) o.max_stop_ms * NS_PER_MS &&
+	       sw_clock_ns() - begin_ns < CHANGED_AGAIN_NS;
+}
+
 int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
 		    const struct sw_snapshot_options *options, const struct sw_tables *tables,
 		    struct sw_snapshot **ret, struct sw_error *err)
 {
-	int r = take_once(ctx, target, options, tables, false, ret, err);
-	for (int again = 0; r == -SW_E_EXITED && again < TAKE_AGAIN_MAX && still_there(target);
-	     again++)
-		r = take_once(ctx, target, options, tables, false, ret, err);
-	if (r == 0 && (*ret)->priv->pages.stalled)
+	int64_t begin_ns = sw_clock_ns(), stopped_ns = 0, of_last_ns = 0;
+	int ended = 0, changed = 0, r;
+	for (;;) {
+		of_last_ns = 0;
+		r = take_once(ctx, target, options, tables, false, &of_last_ns, ret, err);
+		if (r == -SW_E_EXITED && ended++ < TAKE_AGAIN_MAX && still_there(target))
+			continue;
+		if (r != -SW_E_CHANGED)
+			break;
+		stopped_ns += of_last_ns;
+		if (!is_worth_it_again(options, ++changed, begin_ns, stopped_ns))
+			break;
+	}
+	if (r == -SW_E_CHANGED && changed > 1)
+		return sw_fail(err, SW_E_CHANGED,
+			       "process %d became another program during each of %d captures in "
+			       "%d ms",
+			       target->pid, changed,
+			       (int) ((sw_clock_ns() - begin_ns) / NS_PER_MS));
+	if (r < 0)
+		return r;
+	(*ret)->times.stopped_ns += stopped_ns;
+	if ((*ret)->priv->pages.stalled)
 		take_carefully(ctx, target, options, tables, ret);
-	return r;
+	return 0;
 }

@@ -34,3 +34,9 @@ int sw_libunwind_load(struct sw_libunwind *ret, struct sw_error *err)
 	*ret = lib;
 	return 0;
 }
+
+int sw_walk_libunwind_load(struct sw_error *err)
+{
+	struct sw_libunwind lib;
+	return sw_libunwind_load(&lib, err);
+}

@@ -90,7 +90,8 @@ static const char *said_of_thread(const struct sw_warning *w, const struct sw_th
 static bool group_add(struct group *groups, size_t *n, const struct sw_snapshot *snap,
 		      const struct sw_warning *w)
 {
-	if (w->code != SW_WARN_THREAD_MISSING && w->code != SW_WARN_INTERRUPTED)
+	if (w->code != SW_WARN_THREAD_MISSING && w->code != SW_WARN_INTERRUPTED &&
+	    w->code != SW_WARN_MEMORY)
 		return false;
 	const struct sw_thread *thread = sw_snapshot_thread(snap, w->tid);
 	const char *what = said_of_thread(w, thread);

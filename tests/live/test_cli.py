@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 
 from harness import (BUILD, SNAPWALK, Tap, Target, iterator_refused, no_mounts, public, snapwalk,
@@ -181,7 +182,21 @@ def doctor_good(tap):
                   and re.search(r"^ok +threads +7 threads$", result.stdout, re.M),
                   "doctor: looks at the target", result.stdout)
         tap.equal(state_of(target.pid), "S", "doctor: the target is as before")
-    tap.equal(snapwalk("doctor").returncode, 0, "doctor: in general")
+    result = snapwalk("doctor")
+    tap.equal(result.returncode, 0, "doctor: in general")
+    busy = re.search(r"^note +load +", result.stdout, re.M)
+    tap.equal("this machine is busy" in result.stdout.splitlines()[-1], bool(busy),
+              "doctor: a busy machine is in the answer")
+    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                for _ in range(2 * os.cpu_count() + 2)]
+    try:
+        wait_until(lambda: "this machine is busy" in snapwalk("doctor").stdout,
+                   "doctor to see that the machine is busy")
+        tap.check(True, "doctor: sees that the machine is busy")
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
 
 
 def other_tracer(tap):

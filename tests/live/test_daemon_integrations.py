@@ -154,6 +154,90 @@ def gate_http(tap):
         tap.equal((status, json.loads(body)["captured"]), (200, 1), "and then it is acted on")
 
 
+def hog(uid, port, ready, end):
+    """In a child: connections of a user who begins a request on each, and never ends it."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    held = []
+    for _ in range(70):
+        try:
+            held.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+            held[-1].sendall(b"POST /alertmanager HTTP/1.1\r\nX-Long: ")
+        except OSError:
+            pass  # refused
+    os.write(ready, b"x")
+    os.read(end, 1)
+
+
+@contextlib.contextmanager
+def hogs(gate, uids):
+    (ready, to_us), (to_them, end) = os.pipe(), os.pipe()
+    children = []
+    for uid in uids:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(end)
+                hog(uid, gate.port, to_us, to_them)
+            finally:
+                os._exit(0)
+        children.append(pid)
+    try:
+        for _ in children:
+            os.read(ready, 1)
+        yield
+    finally:
+        for fd in (end, ready, to_us, to_them):
+            os.close(fd)
+        for pid in children:
+            os.waitpid(pid, 0)
+
+
+@contextlib.contextmanager
+def as_user(uid):
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def status_or_error(ask, *args, **more):
+    try:
+        return ask(*args, **more)[0]
+    except OSError as error:
+        return error
+
+
+def gate_slots(tap):
+    """One user cannot have all connections of the gate; all users together not those of who reports alerts."""
+    if os.geteuid() != 0:
+        tap.skip("connections of other users", "not root", tap.ROOT)
+        return
+    monitor, other = 64001, 64002
+    with Daemon(rules={"r.conf": Gate.RULE}) as daemon, Target("threads", 2, 10) as target, \
+            Gate(daemon) as gate:
+        with as_user(monitor):
+            status = gate.post("/alertmanager", payload(alert(target.pid, "a" * 16)))[0]
+        tap.equal(status, 200, "an alert of one who knows the token")
+        with hogs(gate, [64010]):
+            with as_user(other):
+                got = status_or_error(gate.get, "/metrics", token=None)
+            tap.equal(got, 200, "one user has all connections they can get: another one has /metrics")
+        with hogs(gate, range(64010, 64014)):
+            with as_user(monitor):
+                got = status_or_error(gate.post, "/alertmanager",
+                                      payload(alert(target.pid, "b" * 16)))
+            tap.equal(got, 200, "four users have: an alert gets through")
+            got = status_or_error(gate.get, "/healthz", token=None)
+            tap.equal(got, 200, "... and so does root")
+        with as_user(other):
+            wait_until(lambda: status_or_error(gate.get, "/metrics", token=None) == 200,
+                       "connections to be free when they have gone")
+        tap.equal(len(daemon.stored()), 2, "both alerts have a dump")
+
+
 def metrics_format(tap, text):
     """Prometheus' text format 0.0.4: HELP and TYPE before samples, numbers as values."""
     typed, odd = set(), []
@@ -415,6 +499,7 @@ def main():
         tap.guard(test)
     if os.path.exists(GATE):
         tap.guard(gate_http)
+        tap.guard(gate_slots)
         tap.guard(alertmanager)
     else:
         tap.skip("the gate", "snapwalk-gate was not built", "make all")

@@ -18,7 +18,7 @@ def functions_run(pid, scratch):
     """{(source, function)} of a whole dump, by callgrind."""
     out = os.path.join(scratch, "callgrind.out")
     subprocess.run(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}",
-                    os.path.join(BUILD, "bin/snapwalk"), str(pid), "--json", "--symbols", "names",
+                    os.path.join(BUILD, "bin/snapwalk"), str(pid), "--json", "--symbols", "names", "--no-sandbox",
                     *PATIENT], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=True, timeout=300)
     names, run, source = {}, set(), ""

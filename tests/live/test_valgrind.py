@@ -12,7 +12,7 @@ def test_dump(tap, *options):
         wait_blocked(target.pid)
         run = subprocess.run(["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all",
                               "--errors-for-leak-kinds=definite,indirect,possible",
-                              "--error-exitcode=99", SNAPWALK, "dump", "--max-stop", "10000",
+                              "--error-exitcode=99", SNAPWALK, "dump", "--no-sandbox", "--max-stop", "10000",
                               "--timeout", "60000", *options,
                               str(target.pid)], capture_output=True, text=True, timeout=300)
         name = " ".join(("dump", *options))

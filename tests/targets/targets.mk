@@ -66,7 +66,7 @@ $(T)/i386: tests/targets/lib/i386.S tests/targets/targets.mk
 $(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread -o $@ $<
-$(T)/plugin.so $(T)/refuse.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
+$(T)/plugin.so $(T)/refuse.so $(T)/attack.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
 # Lazy binding: the first call goes through the PLT stub and the dynamic linker's resolver.
@@ -110,7 +110,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

@@ -462,6 +462,12 @@ SW_PUBLIC int sw_walk_all(const struct sw_snapshot *snap, const struct sw_walk_o
 SW_PUBLIC int sw_walk_libunwind(const struct sw_snapshot *snap,
 				const struct sw_walk_options *options, struct sw_walks **ret,
 				struct sw_error *err);
+/**
+ * Load libunwind now, for who may not open and map files any more when it is to walk.
+ *
+ * @return 0; -SW_E_UNSUPPORTED: libunwind is not installed.
+ */
+SW_PUBLIC int sw_walk_libunwind_load(struct sw_error *err);
 SW_PUBLIC void sw_walks_destroy(struct sw_walks *walks);
 
 /** The pc to look names and lines up with: pc - 1 for return addresses, else pc. */

@@ -11,12 +11,14 @@
  * lib/dynamicsizehash_concurrent.c).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -30,6 +32,7 @@ static struct {
 static size_t n_spared;
 static unsigned long n_calls, refuse_at = ULONG_MAX;
 static bool ready, once;
+static int count_fd = -1;
 
 static int spare(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -53,18 +56,18 @@ __attribute__((constructor)) static void begin(void)
 	(void) dl_iterate_phdr(spare, NULL);
 	once = getenv("REFUSE_ONCE") != NULL;
 	refuse_at = at != NULL ? strtoul(at, NULL, 10) : ULONG_MAX;
+	const char *count = getenv("REFUSE_COUNT");
+	if (count != NULL) /* at its end the program may open nothing any more */
+		count_fd = open(count, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	ready = true;
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	const char *path = getenv("REFUSE_COUNT");
-	unsigned long n = n_calls;
-	FILE *file = path != NULL ? fopen(path, "w") : NULL;
-	if (file == NULL)
-		return;
-	fprintf(file, "%lu\n", n);
-	fclose(file);
+	char line[32];
+	int n = snprintf(line, sizeof(line), "%lu\n", n_calls);
+	if (count_fd >= 0)
+		(void) !write(count_fd, line, (size_t) n); /* who reads it notices */
 }
 
 static bool refuse(const void *caller)

@@ -33,6 +33,16 @@ static void write_text(struct fake *f, const char *name, const char *content)
 	write_file(f, name, content, strlen(content));
 }
 
+/* As the kernel writes it, in words of 4 or 8 bytes: AT_HWCAP, AT_PAGESZ, AT_NULL. */
+static void write_auxv(struct fake *f, size_t word)
+{
+	const uint64_t values[] = {16, 0x178bfbff, 6, 4096, 0, 0};
+	char bytes[sizeof(values)];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(values); i++)
+		memcpy(bytes + i * word, &values[i], word);
+	write_file(f, "auxv", bytes, SW_ARRAY_SIZE(values) * word);
+}
+
 static int set_up(void **state)
 {
 	static struct fake f;
@@ -49,9 +59,11 @@ static int set_up(void **state)
 	write_text(&f, "stat", STAT("a ) b", "S", "4194304"));
 	write_text(&f, "task/7/stat", STAT("a ) b", "S", "4194304"));
 	write_text(&f, "task/7/status", "Name:\ta\nTracerPid:\t0\n");
-	write_text(&f, "auxv", "");
+	write_auxv(&f, sizeof(uint64_t));
 	write_text(&f, "cgroup", "11:freezer:/\n0::/\n");
-	write_file(&f, "exe", "\177ELF\2", 5);
+	/* Opened, it waits for ever for one who writes, as a program of a file system that is stuck. */
+	(void) snprintf(path, sizeof(path), "%s/exe", f.directory);
+	assert_int_equal(mkfifo(path, 0644), 0);
 	sw_text_printf(&f.doctor.other, "Name:\ta\nTracerPid:\t0\nUid:\t%d\t%d\t%d\t0\n",
 		       (int) geteuid(), (int) geteuid(), (int) geteuid());
 	*state = &f;
@@ -98,10 +110,11 @@ static void test_nothing_refuses(void **state)
 static void test_kind(void **state)
 {
 	struct fake *f = *state;
-	write_file(f, "exe", "\177ELF\1", 5);
+	has_line(f, "ok       kind        a 64-bit program\n");
+	write_auxv(f, sizeof(uint32_t));
 	has_line(f, "refused  kind        a 32-bit program\n");
 	assert_int_equal(f->doctor.n_refused, 1);
-	write_file(f, "exe", "#!/bin", 6);
+	write_text(f, "auxv", ""); /* of one without memory */
 	has_line(f, "note     kind        its program cannot be read\n");
 	write_text(f, "stat", STAT("kthreadd", "S", "2129984"));
 	has_line(f, "refused  kind        a kernel thread has no user stack\n");
@@ -164,8 +177,18 @@ static void test_status_field(void **state)
 	sw_text_deinit(&text);
 }
 
+static void test_load(void **state)
+{
+	(void) state;
+	assert_false(sw_load_is_busy(0.5, 1, 2));
+	assert_false(sw_load_is_busy(2.0, 3, 2)); /* a thread on each, and we */
+	assert_true(sw_load_is_busy(0.5, 4, 2));
+	assert_true(sw_load_is_busy(2.1, 1, 2));
+}
+
 int main(void)
 {
+	alarm(60); /* for one who opens the program */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_nothing_refuses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kind, set_up, tear_down),
@@ -173,6 +196,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tracer, set_up, tear_down),
 		cmocka_unit_test(test_status_field),
+		cmocka_unit_test(test_load),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

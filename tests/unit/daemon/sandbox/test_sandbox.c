@@ -9,11 +9,13 @@
 #include <cmocka.h>
 #include "skip.h"
 
+#include <confine/filter.h>
+
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,7 +24,9 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 /* Each sandbox is entered by a child of its own. What it found out is its exit status. */
@@ -277,10 +281,15 @@ static void test_worker_landlock(void **state)
 /* As on a kernel that does not have it: the rest of the sandbox holds. */
 static void child_without_landlock(void)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	MUST(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(landlock_create_ruleset),
-			      0) == 0);
-	MUST(seccomp_load(filter) == 0);
+	static const struct sw_filter_rule missing = {.call = SYS_landlock_create_ruleset,
+						      .action = SECCOMP_RET_ERRNO | ENOSYS};
+	struct sw_error err = {0};
+	struct sw_filter filter = {.n = 0};
+	sw_filter_begin(&filter);
+	sw_filter_add(&filter, &missing);
+	MUST(sw_filter_end(&filter, SECCOMP_RET_ALLOW, &err) == 0);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(sw_filter_enter(&filter, &err) == 0);
 	enter_worker();
 	MUST(open("/etc/passwd", O_RDONLY) >= 0);
 	MUST(open("/etc/passwd", O_RDWR) < 0 && errno == EPERM);
@@ -382,8 +391,80 @@ static void test_spawner(void **state)
 		assert_int_equal(sscanf(line, "Max realtime priority %u", &soft), 1);
 		assert_int_equal(soft, wanted);
 	}
-	assert_line(&c, "Seccomp:\t0");
+	assert_line(&c, "Seccomp:\t2");
 	inside_end(&c);
+}
+
+/* What the spawner and its workers, which inherit the filter, do. */
+static void child_spawner_works(void)
+{
+	struct sw_error err;
+	int pair[2], status;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_spawner(&config, &err) == 0);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+	MUST(open("/proc/self/maps", O_RDONLY) >= 0 && open("/dev/null", O_RDWR) >= 0);
+	MUST(memfd_create("copy", MFD_CLOEXEC) >= 0);
+	pid_t pid = fork();
+	MUST(pid >= 0);
+	if (pid == 0) {
+		int pidfd = (int) syscall(SYS_pidfd_open, getppid(), 0);
+		MUST(unshare(CLONE_FILES | CLONE_FS) == 0);
+		MUST(pidfd >= 0 && ptrace(PTRACE_TRACEME, 0, 0, 0) == 0);
+		struct iovec none = {NULL, 0};
+		MUST(process_vm_readv(getpid(), &none, 1, &none, 1, 0) == 0);
+		MUST(syscall(SYS_bpf, -1, NULL, 0) < 0 && errno != ENOSYS); /* asked the kernel */
+		enter_worker();
+		_exit(FINE);
+	}
+	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static long spawner_call[4]; /* its number and three arguments */
+
+static void child_spawner_dies(void)
+{
+	struct sw_error err;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_spawner(&config, &err) == 0);
+	(void) syscall(spawner_call[0], spawner_call[1], spawner_call[2], spawner_call[3], 0L, 0L,
+		       0L);
+}
+
+static void test_spawner_filter(void **state)
+{
+	(void) state;
+	static const long calls[][4] = {
+		{SYS_execve},
+		{SYS_execveat},
+		{SYS_socket, AF_UNIX, SOCK_STREAM},
+		{SYS_connect},
+		{SYS_setresuid, -1, -1, -1},
+		{SYS_mount},
+		{SYS_setns},
+		{SYS_process_vm_writev},
+		{SYS_unlink},
+		{SYS_rename},
+		{SYS_chmod},
+		{SYS_openat, AT_FDCWD, (long) "/tmp/x", O_WRONLY | O_CREAT},
+		{SYS_openat, AT_FDCWD, (long) "/tmp/x", O_RDWR | O_TRUNC},
+		{SYS_openat, AT_FDCWD, (long) "/tmp/x", O_WRONLY | O_APPEND},
+		{SYS_openat, AT_FDCWD, (long) "/tmp", O_RDWR | O_TMPFILE},
+		{SYS_unshare, CLONE_NEWUSER},
+		{SYS_unshare, CLONE_NEWNS | CLONE_FS},
+		{SYS_clone, CLONE_NEWUSER | SIGCHLD},
+		{SYS_clone, CLONE_NEWNET | SIGCHLD},
+		{SYS_init_module},
+		{SYS_io_uring_setup},
+		{SYS_userfaultfd},
+	};
+	assert_fine(child_spawner_works);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
+		memcpy(spawner_call, calls[i], sizeof(spawner_call));
+		int status = status_of(child_spawner_dies);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+			fail_msg("system call %ld: status %#x", calls[i][0], (unsigned) status);
+	}
 }
 
 static void test_spawner_of_user(void **state)
@@ -532,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_worker_dies),
 		cmocka_unit_test(test_worker_without_landlock),
 		cmocka_unit_test(test_spawner),
+		cmocka_unit_test(test_spawner_filter),
 		cmocka_unit_test(test_spawner_of_user),
 		cmocka_unit_test(test_broker),
 		cmocka_unit_test(test_no_user),

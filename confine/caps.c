@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Capabilities by their system calls: a library for three numbers would be more to trust. */
-#include "sandbox/caps.h"
+#include "confine/caps.h"
 #include "cleanup.h"
 #include "errors.h"
 

@@ -4,12 +4,13 @@
  * know only the first versions.
  * Source: Documentation/userspace-api/landlock.rst, linux v6.12.
  */
-#include "sandbox/landlock.h"
+#include "confine/landlock.h"
 #include "cleanup.h"
 #include "errors.h"
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* include/uapi/linux/landlock.h, linux v6.12. Older kernels take the shorter structure. */
@@ -27,7 +28,13 @@ struct path_beneath_attr {
 enum {
 	CREATE_RULESET_VERSION = 1,
 	RULE_PATH_BENEATH = 1,
+	ACCESS_FS_WRITE_FILE = 1 << 1,
 	ACCESS_FS_READ_FILE = 1 << 2,
+	ACCESS_FS_READ_DIR = 1 << 3,
+	ACCESS_FS_REMOVE_DIR = 1 << 4,
+	ACCESS_FS_REMOVE_FILE = 1 << 5,
+	ACCESS_FS_MAKE_DIR = 1 << 7,
+	ACCESS_FS_MAKE_REG = 1 << 8,
 	ACCESS_FS_ALL_1 = (1 << 13) - 1, /* version 1: from EXECUTE to MAKE_SYM */
 	ACCESS_FS_REFER = 1 << 13,       /* 2 */
 	ACCESS_FS_TRUNCATE = 1 << 14,    /* 3 */
@@ -54,7 +61,37 @@ static size_t ruleset_fill(struct ruleset_attr *attr, long version)
 			      : offsetof(struct ruleset_attr, handled_access_net);
 }
 
-int sw_landlock_read_only(const char *directory, struct sw_error *err)
+static uint64_t access_of(const struct sw_landlock_path *path, mode_t mode)
+{
+	uint64_t of_files = ACCESS_FS_READ_FILE, of_directories = 0;
+	if (path->access >= SW_LANDLOCK_LIST)
+		of_directories |= ACCESS_FS_READ_DIR;
+	if (path->access == SW_LANDLOCK_WRITE) {
+		of_files |= ACCESS_FS_WRITE_FILE | ACCESS_FS_TRUNCATE;
+		of_directories |= ACCESS_FS_REMOVE_DIR | ACCESS_FS_REMOVE_FILE |
+				  ACCESS_FS_MAKE_DIR | ACCESS_FS_MAKE_REG | ACCESS_FS_REFER;
+	}
+	/* Rights of directories are refused for a file. */
+	return S_ISDIR(mode) ? of_files | of_directories : of_files;
+}
+
+static int path_allow(int ruleset_fd, const struct sw_landlock_path *path, uint64_t handled,
+		      struct sw_error *err)
+{
+	struct stat st;
+	sw_cleanup(sw_close_p) int fd = open(path->path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return 0;
+	struct path_beneath_attr beneath = {
+		.allowed_access = access_of(path, st.st_mode) & handled,
+		.parent_fd = fd,
+	};
+	if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)
+		return sw_fail_errno(err, SW_E_IO, "Landlock: %s", path->path);
+	return 0;
+}
+
+int sw_landlock_enter(const struct sw_landlock_path *paths, size_t n, struct sw_error *err)
 {
 	struct ruleset_attr attr = {0};
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
@@ -65,11 +102,11 @@ int sw_landlock_read_only(const char *directory, struct sw_error *err)
 		(int) syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (ruleset_fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot create a Landlock ruleset");
-	sw_cleanup(sw_close_p) int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct path_beneath_attr beneath = {.allowed_access = ACCESS_FS_READ_FILE, .parent_fd = fd};
-	if (fd >= 0 &&
-	    syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)
-		return sw_fail_errno(err, SW_E_IO, "Landlock: %s", directory);
+	for (size_t i = 0; i < n; i++) {
+		int r = path_allow(ruleset_fd, &paths[i], attr.handled_access_fs, err);
+		if (r < 0)
+			return r;
+	}
 	if (syscall(SYS_landlock_restrict_self, ruleset_fd, 0) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot enter the Landlock ruleset");
 	return 0;

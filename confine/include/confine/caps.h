@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_DAEMON_SANDBOX_CAPS_H
-#define SW_DAEMON_SANDBOX_CAPS_H
+#ifndef SW_CONFINE_CAPS_H
+#define SW_CONFINE_CAPS_H
 
 #include <snapwalk/error.h>
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "confine/filter.h"
+#include "errors.h"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+enum { X32_CALL_BIT = 0x40000000 }; /* __X32_SYSCALL_BIT of asm/unistd.h */
+
+#ifndef __x86_64__
+#error "the filters know one machine: give its AUDIT_ARCH_"
+#endif
+
+static void append(struct sw_filter *f, struct sock_filter instruction)
+{
+	if (f->n < SW_FILTER_INSTRUCTIONS_MAX)
+		f->program[f->n++] = instruction;
+	else
+		f->full = true;
+}
+
+static void load(struct sw_filter *f, size_t offset)
+{
+	append(f, (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t) offset));
+}
+
+static void jump(struct sw_filter *f, uint16_t compare, uint32_t value, uint8_t if_true,
+		 uint8_t if_false)
+{
+	append(f, (struct sock_filter) BPF_JUMP((uint16_t) (BPF_JMP | BPF_K | compare), value,
+						if_true, if_false));
+}
+
+static void answer(struct sw_filter *f, uint32_t action)
+{
+	append(f, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, action));
+}
+
+void sw_filter_begin(struct sw_filter *f)
+{
+	load(f, offsetof(struct seccomp_data, arch));
+	jump(f, BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
+	answer(f, SECCOMP_RET_KILL_PROCESS);
+	load(f, offsetof(struct seccomp_data, nr));
+	jump(f, BPF_JGE, X32_CALL_BIT, 0, 1);
+	answer(f, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* The number of the call is loaded before each rule, and after it. */
+void sw_filter_add(struct sw_filter *f, const struct sw_filter_rule *rule)
+{
+	if (rule->mask == 0 && rule->value == 0) {
+		jump(f, BPF_JEQ, rule->call, 0, 1);
+		answer(f, rule->action);
+		return;
+	}
+	jump(f, BPF_JEQ, rule->call, 0, 5);
+	/* The lower half comes first: x86-64 is little endian. */
+	load(f, offsetof(struct seccomp_data, args) + rule->argument * sizeof(uint64_t));
+	append(f, (struct sock_filter) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
+	jump(f, BPF_JEQ, rule->value, 0, 1);
+	answer(f, rule->action);
+	load(f, offsetof(struct seccomp_data, nr));
+}
+
+void sw_filter_add_group(struct sw_filter *f, const struct sw_filter_group *group)
+{
+	for (size_t i = 0; i < group->n_calls; i++) {
+		const struct sw_filter_rule rule = {.call = group->calls[i],
+						    .action = group->action};
+		sw_filter_add(f, &rule);
+	}
+}
+
+int sw_filter_end(struct sw_filter *f, uint32_t action, struct sw_error *err)
+{
+	answer(f, action);
+	return f->full ? sw_fail(err, SW_E_INTERNAL, "a filter of system calls has too many rules")
+		       : 0;
+}
+
+int sw_filter_enter(const struct sw_filter *f, struct sw_error *err)
+{
+	const struct sock_fprog program = {(unsigned short) f->n,
+					   (struct sock_filter *) f->program};
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot enter the seccomp filter");
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CONFINE_FILTER_H
+#define SW_CONFINE_FILTER_H
+
+#include <snapwalk/error.h>
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Filters of system calls, seccomp(2), made out of tables. Nothing is allocated: a process that has no
+ * memory left can still be confined. Not by libseccomp, which crashes then.
+ */
+
+/* What becomes of a call: linux/seccomp.h has the words. */
+struct sw_filter_rule {
+	uint32_t call;   /* SYS_* */
+	uint32_t action; /* SECCOMP_RET_* */
+	/* Only if (argument & mask) == value, in the lower half of the argument. A mask of 0 and a value
+	 * of 0: always. */
+	unsigned argument;
+	uint32_t mask, value;
+};
+
+/* The same action for several calls. */
+struct sw_filter_group {
+	const uint32_t *calls; /* static */
+	size_t n_calls;
+	uint32_t action;
+};
+
+enum { SW_FILTER_INSTRUCTIONS_MAX = 768 };
+
+/* Zero-initialised is empty. What is added first counts first. */
+struct sw_filter {
+	struct sock_filter program[SW_FILTER_INSTRUCTIONS_MAX];
+	size_t n;
+	bool full;
+};
+
+/* The start of each filter: calls of another machine's or of x32's numbers kill. */
+void sw_filter_begin(struct sw_filter *filter);
+void sw_filter_add(struct sw_filter *filter, const struct sw_filter_rule *rule);
+void sw_filter_add_group(struct sw_filter *filter, const struct sw_filter_group *group);
+/* All other calls. -SW_E_INTERNAL: there were too many rules. */
+int sw_filter_end(struct sw_filter *filter, uint32_t action, struct sw_error *err);
+/* sw_filter_end() before it. For the calling thread, which must be the only one of its process and have
+ * given up new privileges. */
+int sw_filter_enter(const struct sw_filter *filter, struct sw_error *err);
+
+#endif

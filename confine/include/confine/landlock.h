@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CONFINE_LANDLOCK_H
+#define SW_CONFINE_LANDLOCK_H
+
+#include <snapwalk/error.h>
+
+#include <stddef.h>
+
+enum sw_landlock_access {
+	SW_LANDLOCK_READ,  /* files */
+	SW_LANDLOCK_LIST,  /* and directories */
+	SW_LANDLOCK_WRITE, /* that, and everything that makes, changes or removes them */
+};
+
+/* What may be opened: a file, or all below a directory. One that is not there is left out. */
+struct sw_landlock_path {
+	const char *path; /* borrowed */
+	enum sw_landlock_access access;
+};
+
+/* For the calling thread: from now on no file can be opened but those, no socket connected, no process
+ * signalled, nothing executed. 1 when the kernel has no Landlock. */
+int sw_landlock_enter(const struct sw_landlock_path *paths, size_t n, struct sw_error *err);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CONFINE_SECCOMP_H
+#define SW_CONFINE_SECCOMP_H
+
+#include <snapwalk/error.h>
+
+/* What a process that parses hostile bytes may do beside reading files, memory and time, and writing to
+ * what is open. */
+enum {
+	SW_SECCOMP_TERMINAL = 1, /* ask whether a descriptor is a terminal */
+	SW_SECCOMP_FILES = 2,    /* make, rename and remove files and directories */
+};
+
+/* The calling thread, which must be the only one of its process, parses hostile bytes from now on:
+ * what it might be made to do kills it, what it need not do fails with EPERM. */
+int sw_seccomp_parser(unsigned more, struct sw_error *err);
+
+#endif

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Ten users who have their own processes captured and stored as fast as they can, beside one alert: its
+dump is still there after as much as they could do in an hour, and the command of OnDump= ran for it.
+
+The daemon's defaults let ten users store 60 dumps a minute each, in a store of 1,000: an hour replaces it
+36 times. Here it is small, and replaced as often (SNAPWALK_TURNS). Needs root: it plays other users."""
+import contextlib
+import os
+import threading
+import time
+
+from daemon import Daemon, Refused, refusal
+from harness import Tap, Target, wait_until
+from test_daemon_integrations import ids_of, rule, trigger
+
+USERS = range(64101, 64111)
+# Fewer places than users: who has most is no help.
+MAX_FILES, TURNS_BEFORE = 8, 3
+TURNS = int(os.environ.get("SNAPWALK_TURNS", 36))
+CONFIG = {"MaxFiles": MAX_FILES, "RatePerMinute": 60000, "RateBurst": 1000, "OnDumpUser": "nobody",
+          "OnDumpTimeoutSec": 60, "Queue": 64}
+
+
+class Abusers:
+    def __init__(self, daemon, targets):
+        self.clients = [daemon.client(uid) for uid in USERS]  # one by one: ids are the process's
+        self.lock = threading.Lock()
+        self.end = threading.Event()
+        self.stored, self.errors = 0, []
+        self.threads = [threading.Thread(target=self.abuse, args=(client, target.pid))
+                        for client, target in zip(self.clients, targets)]
+
+    def abuse(self, client, pid):
+        try:
+            while not self.end.is_set():
+                try:
+                    client.call("Capture", target={"pid": pid}, options={"store": True})
+                except Refused as error:
+                    if error.name != "Busy":
+                        raise
+                    continue
+                with self.lock:
+                    self.stored += 1
+        except Exception as error:  # noqa: BLE001 - the test looks at them
+            self.errors.append(repr(error))
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.end.set()
+        for thread in self.threads:
+            thread.join()
+        for client in self.clients:
+            client.socket.close()
+
+    def until_turns(self, turns):
+        wait_until(lambda: self.errors or self.stored >= turns * MAX_FILES,
+                   f"the store to be replaced {turns} times", 300)
+
+
+def hook(daemon):
+    """A command that takes a while, and leaves the id of each dump that it ran for."""
+    out = os.path.join(daemon.directory, "out")
+    os.mkdir(out)
+    os.chmod(out, 0o777)
+    script = os.path.join(daemon.directory, "hook.sh")
+    with open(script, "w") as file:
+        file.write(f"#!/bin/sh\ncat >/dev/null\nsleep 0.1\n: >{out}/$SNAPWALK_ID\n")
+    os.chmod(script, 0o755)
+    daemon.stop()
+    daemon.write_config(OnDump=script)
+    daemon.start()
+    return out
+
+
+def one_alert(tap):
+    if os.geteuid() != 0:
+        tap.skip("captures of ten users", "not root", tap.ROOT)
+        return
+    with Daemon(CONFIG, rules={"r.conf": rule("stuck", CooldownSec=0)}) as daemon, \
+            contextlib.ExitStack() as stack:
+        out = hook(daemon)
+        sick = stack.enter_context(Target("threads", 2, 10))
+        targets = [stack.enter_context(Target("threads", 2, 10, user=uid, group=uid, extra_groups=[]))
+                   for uid in USERS]
+        with Abusers(daemon, targets) as abusers:
+            abusers.until_turns(TURNS_BEFORE)
+            begin = time.monotonic()
+            ids = ids_of(trigger(daemon, sick.pid))
+            seconds = time.monotonic() - begin
+            tap.equal(len(ids), 1, "the alert has its dump")
+            ran = os.path.join(out, ids[0])
+            wait_until(lambda: os.path.exists(ran), "the command of OnDump= to run for the alert")
+            tap.check(True, "OnDump= ran for it while they went on")
+            abusers.until_turns(TURNS_BEFORE + TURNS)
+            counters = daemon.status()["counters"]
+        tap.equal(abusers.errors, [], f"{abusers.stored} captures of {len(USERS)} users")
+        if abusers.errors:
+            print(daemon.log()[-2000:])
+        tap.check(len(daemon.stored()) <= MAX_FILES, "the store has not grown", daemon.stored())
+        name, _ = refusal(daemon.call, "Read", id=ids[0])
+        tap.check(name is None, "the alert's dump is there afterwards", (name, daemon.stored()))
+        print(f"# the alert took {seconds * 1000:.0f} ms, of the users' dumps "
+              f"{counters.get('on_dump_dropped_total', 0)} had no OnDump=")
+
+
+def main():
+    tap = Tap()
+    tap.guard(one_alert)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Preloaded into a program under test: what a parser would do that a file has taken over, at the moment
+ * when libdw is handed one.
+ *
+ *	ATTACK=read|write|proc|exec|fork|socket|ptrace|kill
+ *
+ * Writes "attack: done" or "attack: ERROR" to standard error and goes on; or is killed.
+ */
+#include <dlfcn.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *what;
+static pid_t parent;
+static Dwarf *(*real)(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp);
+
+__attribute__((constructor)) static void begin(void)
+{
+	what = getenv("ATTACK");
+	parent = getppid();
+	real = (Dwarf * (*) (Elf *, Dwarf_Cmd, Elf_Scn *) ) dlsym(RTLD_NEXT, "dwarf_begin_elf");
+}
+
+static int fork_it(int (*work)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(work());
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
+}
+
+static int exec_it(void)
+{
+	return execl("/bin/true", "true", (char *) NULL);
+}
+
+static int nothing(void)
+{
+	return 0;
+}
+
+static int attack(void)
+{
+	if (strcmp(what, "read") == 0)
+		return open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	if (strcmp(what, "write") == 0)
+		return open(getenv("ATTACK_FILE"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (strcmp(what, "proc") == 0) {
+		char path[32];
+		(void) snprintf(path, sizeof(path), "/proc/%d/maps", (int) parent); /* fits */
+		return open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (strcmp(what, "exec") == 0) {
+		pid_t pid = vfork();
+		if (pid == 0)
+			_exit(exec_it());
+		return pid > 0 ? 0 : -1;
+	}
+	if (strcmp(what, "fork") == 0)
+		return fork_it(nothing);
+	if (strcmp(what, "socket") == 0)
+		return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (strcmp(what, "ptrace") == 0)
+		return ptrace(PTRACE_SEIZE, parent, 0, 0) < 0 && errno != EPERM ? -1 : 0;
+	if (strcmp(what, "kill") == 0)
+		return kill(parent, 0);
+	errno = EINVAL;
+	return -1;
+}
+
+Dwarf *dwarf_begin_elf(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp)
+{
+	static int done;
+	if (what != NULL && done++ == 0) {
+		errno = 0;
+		int r = attack();
+		dprintf(STDERR_FILENO, "attack: %s\n", r >= 0 ? "done" : strerrorname_np(errno));
+	}
+	return real(elf, cmd, scngrp);
+}

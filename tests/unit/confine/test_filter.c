@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "errors.h"
+
+#include <confine/filter.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* Calls that do nothing for who gives these numbers; the filter alone decides what they answer. */
+enum { ONE = SYS_getpid, TWO = SYS_getuid, OTHER = SYS_getgid, A = 41, B = 42, C = 43, REST = 44 };
+
+#define ANSWER(number) (SECCOMP_RET_ERRNO | (uint32_t) (number))
+
+struct call {
+	long number, arguments[3];
+	int wanted; /* the error that it is answered with; 0: the kernel's answer; below 0: killed */
+};
+
+/* What becomes of the call in a child that has entered the filter. */
+static int outcome(const struct sw_filter *filter, const struct call *call)
+{
+	int status;
+	struct sw_error err;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_filter_enter(filter, &err) < 0)
+			_exit(99);
+		errno = 0;
+		(void) syscall(call->number, call->arguments[0], call->arguments[1],
+			       call->arguments[2]);
+		_exit(errno);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status)) {
+		assert_int_equal(WTERMSIG(status), SIGSYS);
+		return -1;
+	}
+	return WEXITSTATUS(status);
+}
+
+static void check(const struct sw_filter *filter, const struct call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int got = outcome(filter, &calls[i]);
+		if (got != calls[i].wanted)
+			fail_msg("call %zu: %d, not %d", i, got, calls[i].wanted);
+	}
+}
+
+/* A first rule that does not hold leaves the number of the call for the second. */
+static void test_rules(void **state)
+{
+	(void) state;
+	static const uint32_t both[] = {ONE, TWO};
+	static const struct sw_filter_rule rules[] = {
+		{.call = ONE, .action = ANSWER(A), .argument = 1, .mask = 0xf0, .value = 0x30},
+		{.call = ONE, .action = ANSWER(B), .argument = 2, .mask = 4, .value = 0},
+	};
+	static const struct sw_filter_group group = {both, SW_ARRAY_SIZE(both), ANSWER(C)};
+	static const struct call calls[] = {
+		{ONE, {0, 0x30, 4}, A}, {ONE, {0, 0x3f, 0}, A},      {ONE, {0, 0x31, 4}, A},
+		{ONE, {0, 0x10, 0}, B}, {ONE, {0x30, 0x70, 3}, B},   {ONE, {0, 0, 4}, C},
+		{ONE, {0, 0, 7}, C},    {TWO, {0, 0x30, 0}, C},      {TWO, {0, 0, 0}, C},
+		{OTHER, {0, 0, 0}, 0},  {0x40000000 | ONE, {0}, -1},
+	};
+	struct sw_filter filter = {.n = 0};
+	struct sw_error err = {0};
+	sw_filter_begin(&filter);
+	sw_filter_add(&filter, &rules[0]);
+	sw_filter_add(&filter, &rules[1]);
+	sw_filter_add_group(&filter, &group);
+	assert_int_equal(sw_filter_end(&filter, SECCOMP_RET_ALLOW, &err), 0);
+	check(&filter, calls, SW_ARRAY_SIZE(calls));
+}
+
+static void test_others(void **state)
+{
+	(void) state;
+	static const uint32_t allowed[] = {SYS_exit_group, TWO};
+	static const struct sw_filter_group group = {allowed, SW_ARRAY_SIZE(allowed),
+						     SECCOMP_RET_ALLOW};
+	static const struct call calls[] = {{ONE, {0}, REST}, {TWO, {0}, 0}, {9999, {0}, REST}};
+	struct sw_filter filter = {.n = 0};
+	struct sw_error err = {0};
+	sw_filter_begin(&filter);
+	sw_filter_add_group(&filter, &group);
+	assert_int_equal(sw_filter_end(&filter, ANSWER(REST), &err), 0);
+	check(&filter, calls, SW_ARRAY_SIZE(calls));
+}
+
+/* Another machine's calls have other numbers: the first thing that is compared. */
+static void test_machine(void **state)
+{
+	(void) state;
+	struct sw_filter filter = {.n = 0};
+	sw_filter_begin(&filter);
+	assert_int_equal(filter.program[0].k, offsetof(struct seccomp_data, arch));
+	assert_int_equal(filter.program[1].k, AUDIT_ARCH_X86_64);
+	assert_int_equal(filter.program[1].jt, 1);
+	assert_int_equal(filter.program[1].jf, 0);
+	assert_int_equal(filter.program[2].k, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void test_full(void **state)
+{
+	(void) state;
+	static const struct sw_filter_rule rule = {.call = ONE, .action = ANSWER(A)};
+	struct sw_filter filter = {.n = 0};
+	struct sw_error err = {0};
+	sw_filter_begin(&filter);
+	while (filter.n + 2 < SW_FILTER_INSTRUCTIONS_MAX)
+		sw_filter_add(&filter, &rule);
+	struct sw_filter fuller = filter;
+	assert_int_equal(sw_filter_end(&filter, SECCOMP_RET_ALLOW, &err), 0);
+	sw_filter_add(&fuller, &rule);
+	assert_int_equal(sw_filter_end(&fuller, SECCOMP_RET_ALLOW, &err), -SW_E_INTERNAL);
+	assert_string_equal(err.message, "a filter of system calls has too many rules");
+	assert_int_equal(fuller.n, SW_FILTER_INSTRUCTIONS_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_full),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
