@@ -322,6 +322,44 @@ static void test_thread(void **state)
 	cpython_world_deinit(&world);
 }
 
+/* threading._active has the name; what is not as it must be has none. */
+static void test_thread_name(void **state)
+{
+	(void) state;
+	struct sw_thread_info note;
+	for (unsigned minor = 8; minor <= 13; minor++) {
+		begin(minor);
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "");
+		cpython_world_name_thread(&world);
+		world.c.active_interp_avma = 0;
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "worker-1");
+		cpython_world_u64(&world, WORLD_OBJECTS + 0x400 + 24, 1); /* another thread's id */
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A dictionary that says more entries than there may be, and keys that lead to nowhere, have nothing. */
+static void test_hostile_objects(void **state)
+{
+	(void) state;
+	struct sw_thread_info note;
+	for (unsigned minor = 8; minor <= 13; minor++)
+		for (uint64_t at = 0; at < 0x1000; at += 8) {
+			begin(minor);
+			cpython_world_name_thread(&world);
+			cpython_world_u64(&world, WORLD_OBJECTS + at,
+					  at % 16 ? UINT64_MAX : 1 << 30);
+			assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+			if (note.name[0] != '\0')
+				assert_string_equal(note.name, "worker-1");
+			cpython_world_deinit(&world);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +374,8 @@ int main(void)
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_unlinked_generator),
+		cmocka_unit_test(test_thread_name),
+		cmocka_unit_test(test_hostile_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
