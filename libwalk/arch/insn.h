@@ -37,6 +37,7 @@ struct sw_insn {
 	 * SW_INSN_NO_REG. */
 	uint8_t reg;
 	bool target_known;
+	bool of_stack; /* PUSH: of the word value bytes above sp, as that was before */
 	int64_t value;
 	uint64_t target; /* address */
 };

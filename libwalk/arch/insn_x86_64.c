@@ -342,7 +342,11 @@ static void group5(const struct decoder *d, struct sw_insn *i)
 	case 3: i->op = SW_INSN_CALL; break;
 	case 4:
 	case 5: i->op = SW_INSN_JUMP_FAR; break;
-	case 6: i->op = SW_INSN_PUSH; break;
+	case 6:
+		i->op = SW_INSN_PUSH;
+		i->of_stack = d->has_base && d->base == REG_SP;
+		i->value = i->of_stack ? d->displacement : 0;
+		break;
 	default:
 		if (is_register(d) && field_rm(d) == REG_SP)
 			i->op = SW_INSN_SP_LOST;

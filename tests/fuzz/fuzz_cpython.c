@@ -40,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	unsigned minor = 8 + data[0] % 7;
 	cpython_world_init(&w, minor);
+	if (w.c.usable && w.c.at.layout.type_keys != SW_CPYTHON_NONE)
+		cpython_world_name_thread(&w);
 	lay_over(w.data, sizeof(w.data), data + 1, size - 1);
 	if (minor >= 13)
 		w.c.usable = sw_cpython_layout_read(w.c.memory, WORLD_RUNTIME, minor,

@@ -153,12 +153,14 @@ def check_blocked(tap, version, path):
         port = next((line.split()[1] for line in target.lines if line.startswith("port")), None)
         port = port or target.readline().split()[1]
         sockets = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(CONNECTIONS)]
-        theirs, report = {}, None
+        theirs, names, report = {}, {}, None
 
         def alike():
-            nonlocal theirs, report
+            nonlocal theirs, names, report
             target.send("")
-            theirs = {int(tid): chain for tid, chain in json.loads(target.readline()).items()}
+            said = {int(tid): each for tid, each in json.loads(target.readline()).items()}
+            theirs = {tid: chain for tid, (_, chain) in said.items()}
+            names = {tid: name for tid, (name, _) in said.items()}
             report = patient_dump(target.pid, "--depth", 8192)
             return len(theirs) >= 15 + CONNECTIONS and all(
                 ours(report, tid) == chain for tid, chain in theirs.items())
@@ -177,6 +179,8 @@ def check_blocked(tap, version, path):
                   f"{version}: recognised once, with its version")
         notes = [t["managed"] for t in report["threads"] if t["tid"] in theirs]
         tap.check(all(n and n["runtime"] == "cpython" for n in notes), f"{version}: its threads are known", notes)
+        found = {t["tid"]: t["managed"]["name"] for t in report["threads"] if t["tid"] in names and t["managed"]}
+        tap.equal(found, names, f"{version}: its threads have the names that the program gave them")
         text_is_short(tap, version, target.pid, theirs)
         for each in sockets:
             each.close()

@@ -171,6 +171,74 @@ void cpython_world_init(struct cpython_world *w, unsigned minor)
 	frames_put(w);
 }
 
+/*
+ * A dictionary at avma, its keys at avma + 0x40: one key with its value. Of those of instances the values
+ * are elsewhere.
+ */
+static void keys_put(struct cpython_world *w, uint64_t avma, uint64_t key, uint64_t value,
+		     bool unicode)
+{
+	bool logarithms = w->c.at.layout.minor >= 11;
+	uint64_t entry = avma + (logarithms ? 32 + 8 : 40 + 8);
+	cpython_world_u64(w, avma + 8, logarithms ? 3 | 3 << 8 | (uint64_t) unicode << 16 : 8);
+	cpython_world_u64(w, avma + (logarithms ? 24 : 32), 1);
+	if (!logarithms || !unicode)
+		entry += 8; /* the hash */
+	cpython_world_u64(w, entry, key);
+	cpython_world_u64(w, entry + 8, value);
+}
+
+static void dict_put(struct cpython_world *w, uint64_t avma, uint64_t key, uint64_t value,
+		     bool unicode)
+{
+	cpython_world_u64(w, avma + 32, avma + 0x40);
+	keys_put(w, avma + 0x40, key, value, unicode);
+}
+
+void cpython_world_name_thread(struct cpython_world *w)
+{
+	const struct sw_cpython_layout *l = &w->c.at.layout;
+	uint64_t o = WORLD_OBJECTS, modules = o, module = o + 0x100, globals = o + 0x200,
+		 active = o + 0x300, number = o + 0x400, object = o + 0x480, type = o + 0x580,
+		 keys = o + 0xa00, values = o + 0xb00, name = string_put(w, 10, "_name"),
+		 worker = string_put(w, 11, "worker-1");
+	uint32_t digits[] = {WORLD_ID & 0x3fffffff, WORLD_ID >> 30};
+	cpython_world_u64(w, WORLD_INTERP + l->interp_modules, modules);
+	dict_put(w, modules, string_put(w, 9, "threading"), module, true);
+	cpython_world_u64(w, module + 16, globals);
+	dict_put(w, globals, string_put(w, 7, "_active"), active, true);
+	dict_put(w, active, number, object, false);
+	cpython_world_u64(w, number + 16, l->minor >= 12 ? 2 << 3 : 2);
+	put(w, number + 24, digits, sizeof(digits));
+	/* A Thread; its attributes as its version has them. */
+	cpython_world_u64(w, object + 8, type);
+	cpython_world_u64(w, type + 32, 0x20);
+	cpython_world_u64(w, type + 168,
+			  l->minor >= 13   ? 1 << 4 | 1 << 2
+			  : l->minor >= 11 ? 1 << 4
+					   : 0);
+	cpython_world_u64(w, type + 288, 0x10);
+	if (l->minor <= 10) {
+		uint64_t dict = o + 0xc00;
+		cpython_world_u64(w, object + 0x10, dict);
+		cpython_world_u64(w, dict + 32, keys);
+		cpython_world_u64(w, dict + 40, values);
+	} else {
+		cpython_world_u64(w, type + l->type_keys, keys);
+	}
+	if (l->minor == 11)
+		cpython_world_u64(w, object - 32, values);
+	if (l->minor == 12)
+		cpython_world_u64(w, object - 24, values - 1);
+	if (l->minor == 13) {
+		values = object + 0x20;
+		w->data[values + 3 - WORLD] = 1; /* valid */
+		values += 8;
+	}
+	keys_put(w, keys, name, 0, true);
+	cpython_world_u64(w, values, worker);
+}
+
 void cpython_world_deinit(struct cpython_world *w)
 {
 	sw_map64_deinit(&w->c.by_spot);

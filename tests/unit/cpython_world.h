@@ -13,7 +13,7 @@
  */
 enum {
 	WORLD = 0x100000, /* address of the array */
-	WORLD_BYTES = 0x4000,
+	WORLD_BYTES = 0x5000,
 	WORLD_RUNTIME = WORLD,
 	WORLD_INTERP = WORLD + 0x800,
 	WORLD_THREAD = WORLD + 0xc00,
@@ -21,9 +21,10 @@ enum {
 	WORLD_CODES = WORLD + 0x1800,  /* likewise: 0x200 each */
 	WORLD_STRINGS = WORLD + 0x2000,
 	WORLD_CODE_TYPE = WORLD + 0x2f00,
-	WORLD_STACK = WORLD + 0x3000, /* native frames: inner loop 0x100, outer loop 0x100 */
-	WORLD_ID = 0x7f00aa00,        /* of the thread */
-	WORLD_OFFSET = 6,             /* of the instructions: the second line, 12 */
+	WORLD_STACK = WORLD + 0x3000,   /* native frames: inner loop 0x100, outer loop 0x100 */
+	WORLD_OBJECTS = WORLD + 0x4000, /* what leads to the thread's name */
+	WORLD_ID = 0x7f00aa00,          /* of the thread */
+	WORLD_OFFSET = 6,               /* of the instructions: the second line, 12 */
 };
 
 struct cpython_world {
@@ -37,6 +38,8 @@ struct cpython_world {
 };
 
 void cpython_world_init(struct cpython_world *w, unsigned minor);
+/* threading._active, with the thread by the name "worker-1". */
+void cpython_world_name_thread(struct cpython_world *w);
 void cpython_world_deinit(struct cpython_world *w);
 void cpython_world_u64(struct cpython_world *w, uint64_t avma, uint64_t value);
 static inline uint64_t cpython_world_frame(unsigned i)

@@ -122,10 +122,53 @@ static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memo
 	return true;
 }
 
+/*
+ * A generator may be the innermost frame before its caller is linked to it, and still when it has been
+ * unlinked (3.12: FOR_ITER_GEN and YIELD_VALUE, as compilers order their stores): then a register of
+ * the interrupted code has the caller. Of several frames in registers it is the one that leads to all
+ * others.
+ */
+static bool resumed_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			const struct sw_regs *regs, struct sw_cpython_chain *chain,
+			uint64_t *ret_loop, uint64_t *ret_previous)
+{
+	struct sw_cpython_frame frame;
+	size_t first = chain->n_frames, n_found = 0;
+	uint64_t found = 0, value, loop, previous;
+	bool last;
+	if (regs == NULL || !sw_cpython_frame_read(at, memory, avma, &frame, &previous, &last) ||
+	    !frame.generator || last || previous != 0)
+		return false;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
+		if (!sw_regs_get(regs, i, &value) || value == avma || value % 8 != 0)
+			continue;
+		if (activation_add(at, memory, value, chain, &loop, &previous) &&
+		    chain->n_frames - first > n_found) {
+			found = value;
+			n_found = chain->n_frames - first;
+		}
+		chain->n_frames = first;
+	}
+	return found != 0 && activation_add(at, memory, found, chain, ret_loop, ret_previous);
+}
+
+/* As activation_add(), of the innermost activation when there are registers; else nothing is added. */
+static bool whole_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		      const struct sw_regs *regs, struct sw_cpython_chain *chain,
+		      uint64_t *ret_loop, uint64_t *ret_previous)
+{
+	size_t first = chain->n_frames;
+	if (activation_add(at, memory, avma, chain, ret_loop, ret_previous))
+		return true;
+	chain->n_frames = first;
+	return resumed_add(at, memory, avma, regs, chain, ret_loop, ret_previous);
+}
+
 /* The frames of the activation that has the cframe; false when it is not whole. *ret_outer is the next
  * one; 0 when the cframe has none, as that of the thread state. */
 static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
-		       struct sw_cpython_chain *chain, uint64_t *ret_outer)
+		       const struct sw_regs *regs, struct sw_cpython_chain *chain,
+		       uint64_t *ret_outer)
 {
 	const struct sw_cpython_layout *l = &at->layout;
 	uint64_t innermost, loop, previous, below;
@@ -135,7 +178,7 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
 		return false;
 	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
-	    activation_add(at, memory, innermost, chain, &loop, &previous) && previous == below)
+	    whole_add(at, memory, innermost, regs, chain, &loop, &previous) && previous == below)
 		return group_add(chain, cframe, first);
 	chain->n_frames = first;
 	return false;
@@ -143,12 +186,12 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 
 /* Each activation has a cframe, in which its innermost frame is. How many there are. */
 static size_t cframes_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
-			  struct sw_cpython_chain *chain)
+			  const struct sw_regs *regs, struct sw_cpython_chain *chain)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX && cframe != 0; i++) {
 		uint64_t outer;
-		n += cframe_add(at, memory, cframe, chain, &outer);
+		n += cframe_add(at, memory, cframe, i == 0 ? regs : NULL, chain, &outer);
 		cframe = outer;
 	}
 	return n;
@@ -168,7 +211,7 @@ static uint64_t cframe_in_registers(const struct sw_cpython_at *at, struct sw_me
 		if (!sw_regs_get(regs, i, &value) || value <= cframe || value % 8 != 0 ||
 		    (found != 0 && value >= found))
 			continue;
-		if (cframe_add(at, memory, value, chain, &outer))
+		if (cframe_add(at, memory, value, NULL, chain, &outer))
 			found = value;
 		chain->n_frames = n_frames;
 		chain->n_groups = n_groups;
@@ -177,12 +220,12 @@ static uint64_t cframe_in_registers(const struct sw_cpython_at *at, struct sw_me
 }
 
 static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
-		      struct sw_cpython_chain *chain)
+		      const struct sw_regs *regs, struct sw_cpython_chain *chain)
 {
-	while (avma != 0) {
+	for (; avma != 0; regs = NULL) {
 		size_t first = chain->n_frames;
 		uint64_t shim;
-		if (!activation_add(at, memory, avma, chain, &shim, &avma)) {
+		if (!whole_add(at, memory, avma, regs, chain, &shim, &avma)) {
 			chain->n_frames = first;
 			return;
 		}
@@ -201,11 +244,11 @@ void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memor
 	switch ((enum sw_cpython_pairing) at->layout.pairing) {
 	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
 	case SW_CPYTHON_BY_CFRAME:
-		if (cframes_add(at, memory, avma, chain) > 0)
+		if (cframes_add(at, memory, avma, regs, chain) > 0)
 			break;
 		avma = cframe_in_registers(at, memory, avma, regs, chain);
-		(void) cframes_add(at, memory, avma, chain); /* none: it executes nothing */
+		(void) cframes_add(at, memory, avma, NULL, chain); /* none: it executes nothing */
 		break;
-	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, chain); break;
+	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, regs, chain); break;
 	}
 }

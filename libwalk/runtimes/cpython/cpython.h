@@ -31,6 +31,8 @@ struct sw_cpython {
 	struct sw_cpython_thread *threads; /* owned */
 	size_t n_threads, threads_capacity;
 
+	uint64_t active_interp_avma, active_avma; /* threading._active of an interpreter */
+
 	/* The chain of one thread at a time. */
 	const struct sw_thread *thread; /* whose it is; borrowed */
 	struct sw_cpython_chain chain;  /* arrays owned */

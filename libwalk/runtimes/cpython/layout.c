@@ -23,13 +23,15 @@
 
 static const struct sw_cpython_layout layouts[] = {
 	{WITH_FRAME_OBJECTS, .minor = 8, .frame_instruction = 104, .gil_holder = 0x488,
-	 .gil_locked = 0x490},
+	 .gil_locked = 0x490, .interp_modules = 56, .type_keys = 872},
 	{WITH_FRAME_OBJECTS, .minor = 9, .frame_instruction = 104, .gil_holder = 0x168,
-	 .gil_locked = 0x170},
+	 .gil_locked = 0x170, .interp_modules = 856, .type_keys = 864},
 	{WITH_FRAME_OBJECTS, .minor = 10, .frame_instruction = 96, .gil_holder = 0x168,
-	 .gil_locked = 0x170},
+	 .gil_locked = 0x170, .interp_modules = 856, .type_keys = 872},
 	{
 		.minor = 11,
+		.interp_modules = 888,
+		.type_keys = 872,
 		.pairing = SW_CPYTHON_BY_CFRAME,
 		.runtime_head = 40,
 		.gil_holder = 0x170,
@@ -64,6 +66,8 @@ static const struct sw_cpython_layout layouts[] = {
 	},
 	{
 		.minor = 12,
+		.interp_modules = 944,
+		.type_keys = 880,
 		.pairing = SW_CPYTHON_BY_CFRAME,
 		.runtime_head = 40,
 		.gil_holder = 8,
@@ -112,7 +116,7 @@ bool sw_cpython_layout_of(unsigned minor, struct sw_cpython_layout *ret)
 /* Indices of the 64-bit words of _Py_DebugOffsets. */
 struct words {
 	uint8_t runtime_head;
-	uint8_t interp_next, interp_threads, interp_gil;
+	uint8_t interp_next, interp_threads, interp_gil, interp_modules;
 	uint8_t thread_next, thread_interp, thread_frame, thread_id;
 	uint8_t frame_previous, frame_code, frame_instruction, frame_owner;
 	uint8_t code_filename, code_name, code_qualname, code_lines, code_first_line;
@@ -135,6 +139,7 @@ static const struct words words_13 = {
 	.interp_next = 8,
 	.interp_threads = 9,
 	.interp_gil = 14,
+	.interp_modules = 11,
 	.thread_next = 21,
 	.thread_interp = 22,
 	.thread_frame = 23,
@@ -157,6 +162,7 @@ static const struct words words_14 = {
 	.interp_next = 8,
 	.interp_threads = 9,
 	.interp_gil = 15,
+	.interp_modules = 12,
 	.thread_next = 24,
 	.thread_interp = 25,
 	.thread_frame = 26,
@@ -192,6 +198,7 @@ static bool words_take(const uint64_t *w, const struct words *at, struct sw_cpyt
 	       far(w[at->interp_next], &ret->interp_next) &&
 	       far(w[at->interp_threads], &ret->interp_threads) &&
 	       far(w[at->interp_gil], &ret->interp_gil) &&
+	       far(w[at->interp_modules], &ret->interp_modules) &&
 	       near(w[at->thread_next], &ret->thread_next) &&
 	       near(w[at->thread_interp], &ret->thread_interp) &&
 	       near(w[at->thread_frame], &ret->thread_frame) &&
@@ -228,6 +235,8 @@ bool sw_cpython_layout_read(struct sw_memory memory, uint64_t runtime_avma, unsi
 		.owner_shim = 3,
 		.string_ascii = 40,
 		.string_other = 56,
+		/* Not said; in 3.14 threads have their names with the kernel. */
+		.type_keys = minor == 13 ? 880 : SW_CPYTHON_NONE,
 	};
 	*ret_missing = "its debug offsets";
 	if (!sw_memory_read(memory, runtime_avma, w, sizeof(w)) || memcmp(w, "xdebugpy", 8) != 0 ||

@@ -21,7 +21,7 @@ enum { SW_CPYTHON_NONE = 0xffff }; /* the version has no such field */
 struct sw_cpython_layout {
 	uint32_t runtime_head;           /* _PyRuntime.interpreters.head */
 	uint32_t gil_holder, gil_locked; /* in _PyRuntime, or in what interp_gil leads to */
-	uint32_t interp_next, interp_threads, interp_gil;
+	uint32_t interp_next, interp_threads, interp_gil, interp_modules;
 	uint16_t thread_next, thread_interp, thread_frame, thread_id, thread_number;
 	uint16_t cframe_frame, cframe_previous;
 	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
@@ -31,6 +31,7 @@ struct sw_cpython_layout {
 	uint16_t code_traceable;    /* 3.11 on: index of the first instruction that counts */
 	uint16_t code_bytes;        /* of a code object that are looked at */
 	uint16_t string_ascii, string_other;
+	uint16_t type_keys;  /* of a class: the names of its instances' attributes */
 	uint16_t owner_shim; /* from this owner on, a frame is of the interpreter itself */
 	uint8_t pairing;     /* enum sw_cpython_pairing */
 	uint8_t minor;

@@ -7,6 +7,7 @@
 #include "runtimes/cpython/names.h"
 #include "runtimes/cpython/code.h"
 #include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/thread_names.h"
 #include "snapshot/live.h"
 
 #include <stdio.h>
@@ -115,6 +116,7 @@ bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread
 			ret->id = (int64_t) number;
 		if (lock_holder(c, t->interp_avma) == t->avma)
 			ret->mode = "holds_gil";
+		(void) sw_cpython_thread_name(c, t, ret->name, sizeof(ret->name)); /* else "" */
 		return true;
 	}
 	return false;

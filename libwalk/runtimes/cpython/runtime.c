@@ -6,6 +6,7 @@
  *	chain      thread state -> frames, in groups of what one activation of the loop executes
  *	frames     which group belongs to which native frame; functions: which of them are glue
  *	code       code objects and strings; lines; names: what is told of a frame
+ *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	window     what is copied while nothing changes
  */
 #include "runtimes/cpython/runtime.h"

@@ -60,6 +60,12 @@ static void pushed(struct sw_v8_state *s, const struct sw_insn *i)
 		s->offset = 0;
 		return;
 	}
+	/* Who leaves for another function with more arguments moves the return address: the old word
+	 * is one of them then. */
+	if (s->place == SW_V8_PLACE_STACK && i->of_stack && i->value == s->offset) {
+		s->offset = 0;
+		return;
+	}
 	if (s->place == SW_V8_PLACE_STACK && i->reg == SW_ARCH_FP && s->offset == 0)
 		s->place = SW_V8_PLACE_PUSHED;
 	offset_add(s, 8);
@@ -197,7 +203,7 @@ struct sw_v8_state sw_v8_flow(const struct sw_v8_function_code *function, uint64
 	if (function->entered != 0)
 		way_add(&f, function->entered, &framed);
 	else
-		way_add(&f, 0, &entry);
+		way_add(&f, 0, function->begins_framed ? &framed : &entry);
 	if (!ways_follow(&f, &found))
 		(void) rest_follow(&f, &found); /* else it stays unknown */
 	return found;

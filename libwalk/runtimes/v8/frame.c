@@ -5,6 +5,7 @@
 #include "runtimes/v8/function.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct sw_v8_state framed = {.place = SW_V8_PLACE_FRAME};
 
@@ -43,6 +44,15 @@ static struct sw_v8_state made_state(const struct sw_cursor *c)
 	return framed;
 }
 
+/* What a function goes on with after a deoptimisation: it is jumped to in the frame that was made anew.
+ * Source: src/builtins/x64/builtins-x64.cc, Generate_InterpreterEnterBytecode and
+ * Generate_BaselineOrInterpreterEntry of V8 10.2 to 14.6. */
+static bool begins_framed(const struct sw_v8_builtin *builtin)
+{
+	static const char entry[] = "InterpreterEntry"; /* ...Trampoline: is called */
+	return builtin->interprets && strncmp(builtin->name, entry, sizeof(entry) - 1) != 0;
+}
+
 bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct sw_v8_here *ret)
 {
 	uint64_t pc = cursor->regs.pc_avma;
@@ -59,7 +69,8 @@ bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct s
 		if (v8->unset_sp != 0 && v8->unset_sp == cursor->regs.sp_avma)
 			ret->state = (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
 	} else if (ret->builtin != NULL) {
-		struct sw_v8_function_code function = {0};
+		struct sw_v8_function_code function = {.begins_framed =
+							       begins_framed(ret->builtin)};
 		if (!sw_bytes_sub(v8->program->blob, ret->builtin->off, ret->builtin->bytes,
 				  &function.code))
 			return false;

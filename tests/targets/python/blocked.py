@@ -145,13 +145,13 @@ def main():
     kinds = [in_lambda, in_comprehension, in_generator, in_sort, in_attribute, in_decorated, in_c_library,
              in_coroutine, in_event_loop, in_recursion, in_class_body, in_exec, änderung, in_context, in_server]
     for kind in kinds:
-        threading.Thread(target=kind, daemon=True).start()
+        threading.Thread(target=kind, daemon=True, name=kind.__name__ + "-worker").start()
     print("ready", flush=True)
     for _ in sys.stdin:
         frames = sys._current_frames()
-        native = {t.ident: t.native_id for t in threading.enumerate()}
-        print(json.dumps({native[ident]: chain_of(frame) for ident, frame in frames.items()
-                          if ident != threading.get_ident()}), flush=True)
+        threads = {t.ident: t for t in threading.enumerate()}
+        print(json.dumps({threads[ident].native_id: [threads[ident].name, chain_of(frame)]
+                          for ident, frame in frames.items() if ident != threading.get_ident()}), flush=True)
 
 
 main()

@@ -28,7 +28,9 @@ static const struct insn_case cases[] = {
 	{CODE(0x41, 0x57), SW_INSN_PUSH, 0, 15},
 	{CODE(0x6a, 0x09), SW_INSN_PUSH, 0, NO},
 	{CODE(0x68, 1, 2, 3, 4), SW_INSN_PUSH, 0, NO},
-	{CODE(0xff, 0x75, 0x10), SW_INSN_PUSH, 0, NO}, /* push 0x10(%rbp) */
+	{CODE(0xff, 0x75, 0x10), SW_INSN_PUSH, 0, NO},       /* push 0x10(%rbp) */
+	{CODE(0xff, 0x74, 0x24, 0x08), SW_INSN_PUSH, 8, NO}, /* push 8(%rsp) */
+	{CODE(0x41, 0xff, 0x34, 0x24), SW_INSN_PUSH, 0, NO}, /* push (%r12) */
 	{CODE(0x5b), SW_INSN_POP, 0, SW_X86_64_RBX},
 	{CODE(0x5d), SW_INSN_POP, 0, SW_ARCH_FP},
 	{CODE(0x41, 0x5c), SW_INSN_POP, 0, 12},

@@ -40,16 +40,22 @@ static bool collect(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t 
 
 static const struct sw_thread thread = {.tid = 1, .fs_base = WORLD_ID};
 
-static bool native_frame(uint64_t sp, uint64_t caller_sp, struct collected *ret)
+static bool native_frame_of(const struct sw_thread *whose, uint64_t sp, uint64_t caller_sp,
+			    struct collected *ret)
 {
 	struct sw_cursor c = {.snap = &world.snap,
-			      .thread = &thread,
+			      .thread = whose,
 			      .memory = world.c.memory,
 			      .place = &world.place,
 			      .regs = {.sp_avma = sp},
 			      .lookup_avma = 0x1234};
 	*ret = (struct collected){.sink.add = collect};
 	return sw_cpython_frames(&world.c, &c, caller_sp, &ret->sink);
+}
+
+static bool native_frame(uint64_t sp, uint64_t caller_sp, struct collected *ret)
+{
+	return native_frame_of(&thread, sp, caller_sp, ret);
 }
 
 static void begin(unsigned minor)
@@ -95,6 +101,31 @@ static void test_broken_chain(void **state)
 		assert_int_equal(native_frame(WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got),
 				 cframes);
 		assert_string_equal(got.text, cframes ? "outer:12 " : "");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A generator that is not linked to its caller: registers have it. */
+static void test_unlinked_generator(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 12; minor <= 14; minor++) {
+		struct sw_thread resumes = {.tid = 1, .fs_base = WORLD_ID};
+		begin(minor);
+		const struct sw_cpython_layout *l = &world.c.at.layout;
+		cpython_world_u64(&world, cpython_world_frame(0) + l->frame_previous, 0);
+		world.data[cpython_world_frame(0) + l->frame_owner - WORLD] = 1;
+		sw_regs_set(&resumes.regs, 6, cpython_world_frame(0));
+		sw_regs_set(&resumes.regs, 8, WORLD_STACK + 0x40); /* the activation's own */
+		assert_false(native_frame_of(&resumes, WORLD_STACK, WORLD_STACK + 0x100, &got));
+		sw_regs_set(&resumes.regs, 3, cpython_world_frame(1));
+		world.c.thread = NULL;
+		assert_true(native_frame_of(&resumes, WORLD_STACK, WORLD_STACK + 0x100, &got));
+		assert_string_equal(got.text, "inner:12 ");
+		assert_true(
+			native_frame_of(&resumes, WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
+		assert_string_equal(got.text, "outer:12 ");
 		cpython_world_deinit(&world);
 	}
 }
@@ -291,14 +322,60 @@ static void test_thread(void **state)
 	cpython_world_deinit(&world);
 }
 
+/* threading._active has the name; what is not as it must be has none. */
+static void test_thread_name(void **state)
+{
+	(void) state;
+	struct sw_thread_info note;
+	for (unsigned minor = 8; minor <= 13; minor++) {
+		begin(minor);
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "");
+		cpython_world_name_thread(&world);
+		world.c.active_interp_avma = 0;
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "worker-1");
+		cpython_world_u64(&world, WORLD_OBJECTS + 0x400 + 24, 1); /* another thread's id */
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A dictionary that says more entries than there may be, and keys that lead to nowhere, have nothing. */
+static void test_hostile_objects(void **state)
+{
+	(void) state;
+	struct sw_thread_info note;
+	for (unsigned minor = 8; minor <= 13; minor++)
+		for (uint64_t at = 0; at < 0x1000; at += 8) {
+			begin(minor);
+			cpython_world_name_thread(&world);
+			cpython_world_u64(&world, WORLD_OBJECTS + at,
+					  at % 16 ? UINT64_MAX : 1 << 30);
+			assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+			if (note.name[0] != '\0')
+				assert_string_equal(note.name, "worker-1");
+			cpython_world_deinit(&world);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairing),   cmocka_unit_test(test_broken_chain),
-		cmocka_unit_test(test_cycle),     cmocka_unit_test(test_code_object),
-		cmocka_unit_test(test_not_begun), cmocka_unit_test(test_offsets_refused),
-		cmocka_unit_test(test_strings),   cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_pairing),
+		cmocka_unit_test(test_broken_chain),
+		cmocka_unit_test(test_cycle),
+		cmocka_unit_test(test_code_object),
+		cmocka_unit_test(test_not_begun),
+		cmocka_unit_test(test_offsets_refused),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_unlinked_generator),
+		cmocka_unit_test(test_thread_name),
+		cmocka_unit_test(test_hostile_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

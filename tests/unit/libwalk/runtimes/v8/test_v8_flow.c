@@ -64,6 +64,40 @@ static void test_frameless(void **state)
 	}
 }
 
+/*
+ * Builtins_CallUndefinedReceiver1Handler of V8 10.2, before it leaves for the function to be called:
+ *
+ *	0 sub $8, %rsp; 4 push 8(%rsp); 8 mov %rbx, 16(%rsp); 13 jmp *%rcx
+ */
+static void test_moved(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0x74, 0x24, 0x08,
+				       0x48, 0x89, 0x5c, 0x24, 0x10, 0xff, 0xe1};
+	static const struct {
+		uint64_t pc;
+		int64_t offset;
+	} rows[] = {{0, 0}, {4, 8}, {8, 0}, {13, 0}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++) {
+		struct sw_v8_state s = at(code, sizeof(code), rows[i].pc);
+		assert_int_equal(s.place, SW_V8_PLACE_STACK);
+		assert_int_equal(s.offset, rows[i].offset);
+	}
+	/* another word than the return address: it stays where it was */
+	static const uint8_t other[] = {0x50, 0xff, 0x34, 0x24, 0xc3};
+	assert_int_equal(at(other, sizeof(other), 4).offset, 16);
+}
+
+/* Code that is jumped to by functions of the interpreter has their frame. */
+static void test_framed_entry(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90, 0x53, 0xc3};
+	struct sw_v8_function_code f = {.code = {code, sizeof(code)}, .begins_framed = true};
+	assert_int_equal(sw_v8_flow(&f, 0).place, SW_V8_PLACE_FRAME);
+	assert_int_equal(sw_v8_flow(&f, 2).place, SW_V8_PLACE_FRAME);
+}
+
 /* A loop that is entered at 2, and a catch block at 6 that nothing leads to. */
 static void test_entered(void **state)
 {
@@ -90,10 +124,9 @@ static void test_prologue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_function),
-		cmocka_unit_test(test_frameless),
-		cmocka_unit_test(test_entered),
-		cmocka_unit_test(test_prologue),
+		cmocka_unit_test(test_function), cmocka_unit_test(test_frameless),
+		cmocka_unit_test(test_entered),  cmocka_unit_test(test_prologue),
+		cmocka_unit_test(test_moved),    cmocka_unit_test(test_framed_entry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
