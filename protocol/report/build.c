@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "report/builder.h"
+#include "report/crash.h"
 #include "report/waits.h"
 #include "syscall_name.h"
 
@@ -162,6 +163,8 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 		sw_report_build_warnings(&b);
 	/* last, for total_us */
 	sw_report_build_process(&b, options != NULL ? options : &defaults);
+	if (!b.failed)
+		sw_report_build_crash(&b);
 	if (!b.failed)
 		sw_report_build_waits(&b);
 	sw_map64_deinit(&b.copies);

@@ -174,6 +174,26 @@ static struct json_object *registries_array(const struct sw_report *r)
 	return array;
 }
 
+static void add_crash(struct element *e, const struct sw_report_crash *c)
+{
+	if (c == NULL)
+		return;
+	struct element inner = element_begin();
+	add_string(&inner, "signal", c->signal);
+	add_int(&inner, "number", c->number);
+	add_int(&inner, "tid", c->tid);
+	add_string(&inner, "code", c->code);
+	add_string(&inner, "text", c->text);
+	if (c->has_address)
+		add_hex(&inner, "address", c->address_avma);
+	else
+		add_null(&inner, "address");
+	add_string(&inner, "access", c->access);
+	add_known(&inner, "sender_pid", c->sender_pid > 0 ? c->sender_pid : -1);
+	add_known(&inner, "sender_uid", c->sender_uid);
+	add(e, "crash", element_end(&inner));
+}
+
 static struct json_object *process_object(const struct sw_report *r)
 {
 	struct element e = element_begin();
@@ -189,6 +209,7 @@ static struct json_object *process_object(const struct sw_report *r)
 	add_int(&e, "elf_class", r->process.elf_class);
 	add(&e, "runtimes", runtimes_array(r));
 	add(&e, "registries", registries_array(r));
+	add_crash(&e, r->process.crash);
 	return element_end(&e);
 }
 

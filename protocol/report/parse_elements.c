@@ -99,6 +99,33 @@ void sw_parse_runtimes(struct sw_report_parser *p)
 	r->process.registries = read_objects(p, &registries, &r->process.n_registries);
 }
 
+void sw_parse_crash(struct sw_report_parser *p)
+{
+	const struct sw_json *inner = sw_json_member(p->from, "crash");
+	if (inner == NULL || inner->type == SW_JSON_NULL)
+		return;
+	struct sw_report_crash *crash = sw_parse_calloc(p, 1, sizeof(*crash));
+	if (inner->type != SW_JSON_OBJECT)
+		sw_parse_fail(p, "crash");
+	if (crash == NULL || p->status < 0)
+		return;
+	const struct sw_json *around = into(p, inner, "crash");
+	int64_t sender_pid = sw_parse_known(p, "sender_pid", INT32_MAX);
+	*crash = (struct sw_report_crash){
+		.signal = sw_parse_string(p, "signal"),
+		.number = (int) sw_parse_int(p, "number", 1, INT32_MAX),
+		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
+		.code = sw_parse_string_or_null(p, "code"),
+		.text = sw_parse_string_or_null(p, "text"),
+		.access = sw_parse_string_or_null(p, "access"),
+		.sender_pid = sender_pid > 0 ? (pid_t) sender_pid : 0,
+		.sender_uid = sw_parse_known(p, "sender_uid", UINT32_MAX),
+	};
+	crash->has_address = sw_parse_address_or_null(p, "address", &crash->address_avma);
+	(void) into(p, around, "process");
+	p->report->process.crash = crash;
+}
+
 static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
 {
 	const struct sw_json *inner = sw_json_member(p->from, "managed");

@@ -140,6 +140,11 @@ static void put_managed(struct sw_text_writer *w, const size_t *threads, size_t 
 	}
 }
 
+static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid == t->tid;
+}
+
 static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
 {
 	/* one tid is shorter than "+1 more" */
@@ -151,7 +156,36 @@ static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_t
 		sw_put(w, " +%zu more", n_threads - shown);
 	sw_put(w, ")");
 	sw_style_end(w);
+	for (size_t i = 0; i < n_threads; i++)
+		if (has_crashed(w->report, &w->report->threads[threads[i]])) {
+			sw_put(w, "   ");
+			if (n_threads > 1)
+				sw_put(w, "%d ", (int) w->report->threads[threads[i]].tid);
+			sw_put_styled(w, SW_STYLE_ALARM, "crashed here");
+		}
 	sw_put(w, "\n");
+}
+
+const struct sw_report_thread *sw_thread_of(const struct sw_report *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (r->threads[i].tid == tid)
+			return &r->threads[i];
+	return NULL;
+}
+
+void sw_put_thread(struct sw_text_writer *w, pid_t tid)
+{
+	const struct sw_report_thread *t = sw_thread_of(w->report, tid);
+	const char *name = t != NULL ? t->comm : "";
+	if (name[0] == '\0' && t != NULL && t->managed != NULL && t->managed->name != NULL)
+		name = t->managed->name;
+	if (name[0] == '\0') {
+		sw_put(w, "thread %d", (int) tid);
+		return;
+	}
+	sw_put_foreign(w, name);
+	sw_put(w, " (%d)", (int) tid);
 }
 
 static const char *state_name(char state)
@@ -169,9 +203,17 @@ static const char *state_name(char state)
 	}
 }
 
+/* Of the others of a process that crashed, what they did then is told. */
+static bool is_of_crash(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid != t->tid;
+}
+
 void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
-	sw_put(w, "%s", state_name(t->state));
+	/* Which state the threads of a core file were in is not written in it. */
+	bool unknown = t->state == '?' && t->syscall != NULL && is_of_crash(w->report, t);
+	sw_put(w, "%s", unknown ? "was" : state_name(t->state));
 	if (t->syscall != NULL) {
 		sw_put(w, " in ");
 		sw_put_foreign(w, t->syscall);
@@ -181,6 +223,8 @@ void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 		sw_put_foreign(w, t->wchan);
 		sw_put(w, ")");
 	}
+	if (is_of_crash(w->report, t))
+		sw_put(w, " at the crash");
 }
 
 static bool same_wait(const struct sw_report_thread *a, const struct sw_report_thread *b)

@@ -187,6 +187,21 @@ struct sw_warning {
 	const char *message; /* the snapshot's */
 };
 
+/** What an instruction does with memory. */
+enum sw_access_kind { SW_ACCESS_UNKNOWN, SW_ACCESS_READ, SW_ACCESS_WRITE, SW_ACCESS_EXECUTE };
+
+/** The signal that ended the process of a core file. */
+struct sw_crash {
+	int signal; /* 0: none; it did not crash, or is not of a core file */
+	pid_t tid;  /* the thread that had it */
+	int code;   /* si_code (sigaction(2)) */
+	bool has_code, has_address;
+	uint64_t address_avma;      /* of the fault */
+	enum sw_access_kind access; /* what the thread wanted there */
+	pid_t sender_pid;           /* 0: nobody sent it, or somebody who is not known */
+	uid_t sender_uid;
+};
+
 /** Immutable once taken. Everything in it but the modules is its own. */
 struct sw_snapshot {
 	struct sw_context *ctx; /* borrowed; must outlive the snapshot */
@@ -209,6 +224,7 @@ struct sw_snapshot {
 		*iterator_refused; /* why all threads were stopped though it was not asked for, in
 					 words; "" otherwise. The snapshot's */
 	bool live;                 /* taken from a running process (not a core or fixture) */
+	struct sw_crash crash;
 	struct sw_snapshot_priv *priv;
 };
 

@@ -132,6 +132,20 @@ struct sw_report_registry {
 	int64_t entries;
 };
 
+/** The signal that ended the process of a core file. */
+struct sw_report_crash {
+	const char *signal; /* "SIGSEGV" ... */
+	int number;
+	pid_t tid;        /* the thread that had it */
+	const char *code; /* "SEGV_MAPERR" ...; NULL: unknown, or without a name */
+	const char *text; /* the code in words; NULL likewise */
+	bool has_address;
+	uint64_t address_avma; /* of the fault */
+	const char *access;    /* static: "read", "write", "execute": what it wanted there; NULL */
+	pid_t sender_pid;      /* 0: nobody sent it, or not known */
+	int64_t sender_uid;    /* -1 likewise */
+};
+
 /** One arena; copies its strings; outlives snapshot, walks and symbols. */
 struct sw_report {
 	const char *id; /* unique: time, pid, random */
@@ -151,6 +165,7 @@ struct sw_report {
 		size_t n_runtimes;
 		const struct sw_report_registry *registries;
 		size_t n_registries;
+		const struct sw_report_crash *crash; /* NULL: it did not crash, or not known */
 	} process;
 	struct {
 		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;
