@@ -13,9 +13,25 @@
 /* One run of the command over all its targets. */
 struct dumper {
 	const struct sw_options *options;
-	struct sw_session *session; /* owned */
+	struct sw_session *session;     /* owned */
+	struct sw_selection *selection; /* borrowed; grows with --follow */
+	bool followed;                  /* what is dumped was found by --follow */
 	struct sw_delivery delivery;
 };
+
+/* The processes for which threads of this one wait are dumped behind those that were asked for. One level:
+ * theirs are not. */
+static void follow(struct dumper *d, const struct sw_report *report)
+{
+	struct sw_error err = {0};
+	for (size_t i = 0; d->options->follow && !d->followed && i < report->n_threads; i++) {
+		const struct sw_report_wait *wait = report->threads[i].blocked_on;
+		if (wait != NULL && wait->owner_pid != 0 &&
+		    wait->owner_pid != report->process.pid &&
+		    sw_selection_add(d->selection, wait->owner_pid, "", &err) < 0)
+			return; /* the limit, or no memory: as far as it goes */
+	}
+}
 
 static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 {
@@ -25,6 +41,8 @@ static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 	if (!sw_daemon_capture(d->options, subject->pid, d->options->reason, &dump, &why))
 		return sw_complain_about(subject->name, &why);
 	sw_daemon_say_coalesced(subject->name, &dump, begin_ns);
+	if (dump.report != NULL)
+		follow(d, dump.report);
 	int status =
 		sw_delivery_put(&d->delivery, subject->name, dump.report, dump.text, dump.size);
 	sw_daemon_dump_deinit(&dump);
@@ -47,11 +65,13 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
+	how.snapshot.peers = true;
 	int r = sw_obtain(d->session, subject, d->options, &how, &got, &err);
 	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
 		       sw_daemon_listens(d->options);
 	if (r < 0)
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
+	follow(d, got.report);
 	return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
 }
 
@@ -71,15 +91,20 @@ static void show_progress(size_t done, size_t all)
 	fprintf(stderr, "\r%zu of %zu targets%s", done, all, done == all ? "\r\033[K" : "");
 }
 
-static int dump_all(struct dumper *d, const struct sw_selection *selection)
+static int dump_all(struct dumper *d, struct sw_selection *selection)
 {
 	enum { PROGRESS_FROM = 16 }; /* fewer are done before anybody could read it */
 	bool progress = selection->n_subjects >= PROGRESS_FROM && isatty(STDERR_FILENO) &&
 			!isatty(STDOUT_FILENO);
+	size_t asked = selection->n_subjects;
 	int status = SW_STATUS_COMPLETE;
+	d->selection = selection;
 	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
+		d->followed = i >= asked;
+		/* It may grow, and be elsewhere then. */
+		const struct sw_subject subject = selection->subjects[i];
 		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
-		status = sw_status_worse(status, dump_one(d, &selection->subjects[i], begin_ns));
+		status = sw_status_worse(status, dump_one(d, &subject, begin_ns));
 		if (progress)
 			show_progress(i + 1, selection->n_subjects);
 	}

@@ -26,7 +26,7 @@ struct decoder {
 	bool failed;
 	uint8_t rex; /* W R X B */
 	uint8_t repeat, segment;
-	bool vector; /* VEX or EVEX */
+	bool vector;    /* VEX or EVEX */
 	uint32_t scale; /* of a displacement of one byte: EVEX */
 	uint8_t map, opcode, modrm;
 };
@@ -41,8 +41,9 @@ static uint8_t next(struct decoder *d)
 
 static uint64_t reg(struct decoder *d, unsigned number)
 {
-	static const uint8_t dwarf[8] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX, SW_X86_64_RBX,
-					 SW_X86_64_RSP, SW_X86_64_RBP, SW_X86_64_RSI, SW_X86_64_RDI};
+	static const uint8_t dwarf[8] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX,
+					 SW_X86_64_RBX, SW_X86_64_RSP, SW_X86_64_RBP,
+					 SW_X86_64_RSI, SW_X86_64_RDI};
 	uint64_t value = 0;
 	if (!sw_regs_get(&d->thread->regs, number < 8 ? dwarf[number] : number, &value))
 		d->failed = true;
@@ -312,27 +313,19 @@ static size_t implied(struct decoder *d, struct sw_access *ret)
 	case 0x68:
 	case 0x6a:
 	case 0x9c:
-	case 0xe8:
-		ret[0] = (struct sw_access){SW_ACCESS_WRITE, sp - PUSHED, PUSHED};
-		return 1;
+	case 0xe8: ret[0] = (struct sw_access){SW_ACCESS_WRITE, sp - PUSHED, PUSHED}; return 1;
 	case 0x58 ... 0x5f:
 	case 0x9d:
 	case 0xc2:
-	case 0xc3:
-		ret[0] = (struct sw_access){SW_ACCESS_READ, sp, PUSHED};
-		return 1;
-	case 0xc9:
-		ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 5), PUSHED};
-		return 1;
+	case 0xc3: ret[0] = (struct sw_access){SW_ACCESS_READ, sp, PUSHED}; return 1;
+	case 0xc9: ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 5), PUSHED}; return 1;
 	case 0xa4:
 	case 0xa5:
 		ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), PUSHED};
 		ret[1] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), PUSHED};
 		return 2;
 	case 0xaa:
-	case 0xab:
-		ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), PUSHED};
-		return 1;
+	case 0xab: ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), PUSHED}; return 1;
 	case 0xa6:
 	case 0xa7:
 		ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), PUSHED};
@@ -343,9 +336,7 @@ static size_t implied(struct decoder *d, struct sw_access *ret)
 		ret[0] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), PUSHED};
 		return 1;
 	case 0xae:
-	case 0xaf:
-		ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), PUSHED};
-		return 1;
+	case 0xaf: ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), PUSHED}; return 1;
 	default: return 0;
 	}
 }

@@ -106,8 +106,7 @@ void sw_core_crash_access(struct sw_snapshot *snap)
 	size_t n = sw_arch_access(t, code, code_read(snap, t->regs.pc_avma, code), operands);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_access *o = &operands[i];
-		if (refused ? is_canonical(o->avma)
-			    : crash->address_avma - o->avma >= o->bytes)
+		if (refused ? is_canonical(o->avma) : crash->address_avma - o->avma >= o->bytes)
 			continue;
 		crash->access = o->kind;
 		if (refused) {

@@ -296,6 +296,20 @@ struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
 	return element_end(&e);
 }
 
+struct json_object *sw_report_json_peer(const struct sw_report_peer *peer)
+{
+	char state[2] = {peer->state, '\0'};
+	struct element e = element_begin();
+	add_int(&e, "pid", peer->pid);
+	add_known(&e, "tid", peer->tid > 0 ? peer->tid : -1);
+	add_string(&e, "comm", peer->comm);
+	add_string(&e, "state", state);
+	add_string(&e, "syscall", peer->syscall);
+	add_known(&e, "owner_pid", peer->owner_pid > 0 ? peer->owner_pid : -1);
+	add_known(&e, "owner_tid", peer->owner_tid > 0 ? peer->owner_tid : -1);
+	return element_end(&e);
+}
+
 struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 {
 	char state[2] = {t->state != '\0' ? t->state : '?', '\0'};

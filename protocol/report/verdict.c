@@ -73,6 +73,7 @@ static void put_holders(struct sw_text_writer *w)
 		if (t != NULL) {
 			sw_put(w, ", which is ");
 			sw_text_wait(w, t);
+			sw_text_wait_for(w, t);
 		}
 		sw_put(w, "\n");
 	}

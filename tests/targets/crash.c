@@ -27,7 +27,7 @@ static NOINLINE void fall(const char *how)
 	else if (strcmp(how, "read") == 0)
 		one = *nowhere;
 	else if (strcmp(how, "jump") == 0)
-		((void (*)(void)) (uintptr_t) nowhere)();
+		((void (*)(void))(uintptr_t) nowhere)();
 	else if (strcmp(how, "const") == 0)
 		*(char *) (uintptr_t) "constant" = 1;
 	else if (strcmp(how, "noncanonical") == 0)

@@ -71,6 +71,17 @@ struct sw_report_wait {
 				   arguments alone */
 };
 
+/** Another process, for which a thread waits: at the other end of a pipe, say. */
+struct sw_report_peer {
+	pid_t pid;
+	pid_t tid; /* its only thread; 0: it has more, or unknown */
+	const char *comm;
+	char state;
+	const char *syscall; /* NULL: unknown */
+	pid_t owner_pid;     /* whom it waits for itself; 0: unknown */
+	pid_t owner_tid;
+};
+
 /** Threads of which each waits for the next, and the last for the first. */
 struct sw_report_deadlock {
 	const pid_t *tids;
@@ -187,6 +198,8 @@ struct sw_report {
 	size_t n_deadlocks;
 	struct sw_report_holder *root_holders; /* most waiting first */
 	size_t n_root_holders;
+	struct sw_report_peer *peers;
+	size_t n_peers;
 	size_t n_all_threads; /* of which threads[] are some: sw_report_select(); 0: all are here */
 	struct sw_report_priv *priv;
 };

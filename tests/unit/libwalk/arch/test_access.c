@@ -20,34 +20,117 @@
 enum { CELL_BYTES = 32, PAGE_BYTES = 4096, FAULT_WRITE = 2 };
 
 #define CELL(insn) insn "\nret\n.balign 32\n"
-__asm__(".text\n.balign 32\nfaulting:\n"
-	CELL("movq %rax, (%rdi)") CELL("movq (%rdi), %rax") CELL("movl %r9d, 8(%r12)")
-	CELL("movb $1, -5(%r13,%rcx,1)") CELL("movl $7, 0x100(%rsi)") CELL("addq %rax, (%rdx)")
-	CELL("addq (%rdx), %rax") CELL("cmpl $3, (%rdi)") CELL("cmpb %al, (%rdi)")
-	CELL("orl $3, (%rdi)") CELL("incl (%rax)") CELL("notq (%rax)") CELL("negl (%r8)")
-	CELL("testb $1, (%rax)") CELL("testl %eax, (%rax)") CELL("imulq (%rax)")
-	CELL("imulq $5, (%rax), %rbx") CELL("shll $3, (%rdi)") CELL("sarq %cl, (%rdi)")
-	CELL("xchgl %eax, (%rdi)") CELL("lock cmpxchgq %rbx, (%rdi)") CELL("lock xaddl %eax, (%rdi)")
-	CELL("btsl $3, (%rdi)") CELL("btl $3, (%rdi)") CELL("setne (%rdi)") CELL("movzbl (%rdi), %eax")
-	CELL("movslq (%rdi), %rax") CELL("movswl (%rdi), %eax") CELL("cmovel (%rdi), %eax")
-	CELL("movups %xmm0, (%rdi)") CELL("movups (%rdi), %xmm0") CELL("movdqu %xmm9, (%r14)")
-	CELL("movdqu (%r14), %xmm9") CELL("movq %xmm0, (%rdi)") CELL("movq (%rdi), %xmm0")
-	CELL("movd %xmm0, (%rdi)") CELL("movss %xmm0, (%rdi)") CELL("addsd (%rdi), %xmm1")
-	CELL("pcmpeqb (%rdi), %xmm0") CELL("movnti %rax, (%rdi)") CELL("movntdq %xmm0, (%rdi)")
-	CELL("cvtsi2sdl (%rdi), %xmm0") CELL("ucomisd (%rdi), %xmm0") CELL("pushq (%rdi)")
-	CELL("callq *(%rdi)") CELL("jmpq *8(%rdi)") CELL("movsb") CELL("rep stosb") CELL("lodsl")
-	CELL("scasb") CELL("cmpsb") CELL("rep movsq") CELL("movbe (%rdi), %eax")
-	CELL("movbe %eax, (%rdi)") CELL("pextrd $1, %xmm0, (%rdi)") CELL("pshufb (%rdi), %xmm0")
-	CELL("pinsrw $1, (%rdi), %xmm0") CELL("cmpxchg16b (%rdi)") CELL("shldl $3, %eax, (%rdi)")
-	CELL("popq (%rdi)") CELL("movw $5, 2(%rdi)") CELL("decb (%r15)")
-	"faulting_end:\nfaulting_avx:\n"
-	CELL("vmovdqu %ymm0, (%rdi)") CELL("vmovdqu 32(%r9), %ymm10") CELL("vmovups %ymm0, (%r9,%rcx,1)")
-	CELL("vpcmpeqb (%rdi), %ymm0, %ymm1") CELL("vextracti128 $1, %ymm0, (%rdi)")
-	CELL("vmovq %xmm0, (%rdi)") CELL("vpbroadcastb (%rdi), %ymm0")
-	"faulting_avx_end:\nfaulting_evex:\n"
-	CELL("vmovdqu64 %ymm16, 32(%rdi)") CELL("vmovdqu64 -64(%rdi), %zmm17")
-	CELL("vmovdqa64 %xmm18, (%r9)")
-	"faulting_evex_end:\n");
+__asm__(".text\n.balign 32\nfaulting:\n" CELL("movq %rax, (%rdi)") CELL("movq (%rdi), %rax") CELL(
+	"movl %r9d, 8(%r12)") CELL("movb $1, -5(%r13,%rcx,1)") CELL("movl $7, 0x100(%rsi)") CELL("a"
+												 "d"
+												 "d"
+												 "q"
+												 " "
+												 "%"
+												 "r"
+												 "a"
+												 "x"
+												 ","
+												 " "
+												 "("
+												 "%"
+												 "r"
+												 "d"
+												 "x"
+												 ")") CELL("addq (%rdx), %rax")
+		CELL("cmpl $3, (%rdi)") CELL("cmpb %al, (%rdi)") CELL("orl $3, (%rdi)") CELL("incl "
+											     "(%"
+											     "rax)") CELL(
+			"notq (%rax)") CELL("negl (%r8)") CELL("testb $1, (%rax)") CELL("testl "
+											"%eax, "
+											"(%rax)") CELL("imulq (%rax)")
+			CELL("imulq $5, (%rax), %rbx") CELL("shll $3, (%rdi)") CELL("sarq %cl, "
+										    "(%rdi)") CELL(
+				"xchgl %eax, (%rdi)") CELL("lock cmpxchgq %rbx, (%rdi)") CELL("lock"
+											      " xad"
+											      "dl "
+											      "%eax"
+											      ", "
+											      "(%"
+											      "rdi"
+											      ")") CELL("btsl $3, (%rdi)")
+				CELL("btl $3, (%rdi)") CELL("setne (%rdi)") CELL("movzbl (%rdi), "
+										 "%eax") CELL("movs"
+											      "lq "
+											      "(%"
+											      "rdi)"
+											      ", "
+											      "%ra"
+											      "x") CELL(
+					"movswl (%rdi), %eax") CELL("cmovel (%rdi), %eax") CELL("mo"
+												"vu"
+												"ps"
+												" %"
+												"xm"
+												"m0"
+												", "
+												"(%"
+												"rd"
+												"i"
+												")") CELL("movups (%rdi), %xmm0")
+					CELL("movdqu %xmm9, (%r14)") CELL("movdqu (%r14), %xmm9") CELL("movq %xmm0, (%rdi)") CELL(
+						"movq (%rdi), %xmm0") CELL("movd %xmm0, (%rdi)") CELL("movss %xmm0, (%rdi)")
+						CELL("addsd (%rdi), %xmm1") CELL("pcmpeqb (%rdi), "
+										 "%xmm0") CELL("mov"
+											       "nti"
+											       " %"
+											       "rax"
+											       ", "
+											       "(%"
+											       "rdi"
+											       ")") CELL("movntdq %xmm0, (%rdi)") CELL(
+							"cvtsi2sdl (%rdi), %xmm0") CELL("ucomisd "
+											"(%rdi), "
+											"%xmm0") CELL("pushq (%rdi)")
+							CELL("callq *(%rdi)") CELL("jmpq *8(%rdi)") CELL("movsb") CELL("rep stosb") CELL(
+								"lodsl") CELL("scasb") CELL("cmpsb")
+								CELL("rep movsq") CELL("movbe "
+										       "(%rdi), "
+										       "%eax") CELL("movbe %eax, (%rdi)") CELL("pextrd $1, %xmm0, (%rdi)") CELL(
+									"pshufb (%rdi), %xmm0") CELL("pinsrw $1, (%rdi), %xmm0")
+									CELL("cmpxchg16b (%rdi)") CELL(
+										"shldl $3, %eax, "
+										"(%rdi)") CELL("pop"
+											       "q "
+											       "(%"
+											       "rdi"
+											       ")") CELL("movw $5, 2(%rdi)")
+										CELL("decb (%r15)") "faulting_end:\nfaulting_avx:\n" CELL(
+											"vmovdqu "
+											"%ymm0, "
+											"(%rdi)") CELL("vmovdqu 32(%r9), %ymm10")
+											CELL("vmovu"
+											     "ps "
+											     "%ymm0"
+											     ", "
+											     "(%r9,"
+											     "%rcx,"
+											     "1)") CELL("vpcmpeqb (%rdi), %ymm0, %ymm1") CELL(
+												"ve"
+												"xt"
+												"ra"
+												"ct"
+												"i1"
+												"28"
+												" $"
+												"1,"
+												" %"
+												"ym"
+												"m0"
+												", "
+												"(%"
+												"rd"
+												"i"
+												")") CELL("vmovq %xmm0, (%rdi)")
+												CELL("vpbroadcastb (%rdi), %ymm0") "faulting_avx_end:\nfaulting_evex:\n" CELL(
+													"vmovdqu64 %ymm16, 32(%rdi)")
+													CELL("vmovdqu64 -64(%rdi), %zmm17")
+														CELL("vmovdqa64 %xmm18, (%r9)") "faulting_evex_end:\n");
 extern const uint8_t faulting[], faulting_end[], faulting_avx[], faulting_avx_end[],
 	faulting_evex[], faulting_evex_end[];
 
@@ -114,8 +197,8 @@ static void check(const uint8_t *begin, const uint8_t *end)
 		enum sw_access_kind kind =
 			(fault_error & FAULT_WRITE) != 0 ? SW_ACCESS_WRITE : SW_ACCESS_READ;
 		/* Of the two of MOVS either may fault; both are in the page. */
-		bool same = i < n && (operands[i].kind == kind ||
-				      (n == 2 && operands[1].kind == kind));
+		bool same =
+			i < n && (operands[i].kind == kind || (n == 2 && operands[1].kind == kind));
 		if (!same || operands[i].avma != fault_avma)
 			fail_msg("instruction %td: %zu operands, kind %d of %d",
 				 (code - begin) / CELL_BYTES, n,
@@ -174,8 +257,9 @@ static void test_implied(void **state)
 /* No operand where there is none, where the code is cut, where a register is not known. */
 static void test_none(void **state)
 {
-	static const uint8_t nop[] = {0x90}, lea[] = {0x48, 0x8d, 0x07}, moves[] = {0x48, 0x89, 0xc7},
-			     store[] = {0x48, 0x89, 0x47, 0x10}, prefixes[] = {0x66, 0x66, 0x66};
+	static const uint8_t nop[] = {0x90}, lea[] = {0x48, 0x8d, 0x07},
+			     moves[] = {0x48, 0x89, 0xc7}, store[] = {0x48, 0x89, 0x47, 0x10},
+			     prefixes[] = {0x66, 0x66, 0x66};
 	struct sw_thread t = {0};
 	struct sw_access operands[SW_ACCESS_OPERANDS];
 	(void) state;
