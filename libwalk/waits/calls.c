@@ -9,19 +9,17 @@
 static bool descriptor(uint64_t fd, enum sw_blocking_kind kind, bool writes,
 		       struct sw_blocking_call *ret)
 {
-	ret->kind = kind;
-	ret->fd = (int64_t) (fd & UINT32_MAX);
-	ret->writes = writes;
-	ret->pid = 0;
+	*ret = (struct sw_blocking_call){.kind = kind,
+					 .fd = (int64_t) (fd & UINT32_MAX),
+					 .writes = writes};
 	return ret->fd <= INT_MAX;
 }
 
 static bool child(int pid, struct sw_blocking_call *ret)
 {
-	ret->kind = SW_BLOCKS_WAIT;
-	ret->fd = -1;
-	ret->writes = false;
-	ret->pid = pid > 0 ? pid : 0;
+	*ret = (struct sw_blocking_call){.kind = SW_BLOCKS_WAIT,
+					 .fd = -1,
+					 .pid = pid > 0 ? pid : 0};
 	return pid > 0 || pid == -1; /* else a process group */
 }
 

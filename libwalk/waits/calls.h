@@ -17,12 +17,13 @@ enum sw_blocking_kind {
 
 struct sw_blocking_call {
 	enum sw_blocking_kind kind;
-	int64_t fd;  /* -1: none */
-	bool writes; /* to fd; else it reads */
-	pid_t pid;   /* of the child, in the caller's pid namespace; 0: any */
+	int64_t fd;   /* -1: none */
+	bool writes;  /* to fd; else it reads */
+	bool limited; /* it ends by itself after some time */
+	pid_t pid;    /* of the child, in the caller's pid namespace; 0: any */
 };
 
-/* False: it waits for nothing of these. Fills fields only, not what is between them. */
+/* False: it waits for nothing of these. */
 bool sw_blocking_call_of(int64_t number, const uint64_t arguments[6], struct sw_blocking_call *ret);
 
 #endif

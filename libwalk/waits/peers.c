@@ -290,6 +290,7 @@ static void resolve(struct resolver *r, int proc_fd, pid_t self,
 		break;
 	case SW_BLOCKS_NOT: break;
 	}
+	ret->proven = ret->proven && !call->limited;
 }
 
 /* ---- the process's own threads ---------------------------------------------------------------- */
@@ -312,12 +313,18 @@ static uint64_t switches_of(const struct resolver *r, const struct sw_thread *t)
 	return switches_read(r->proc_fd, name);
 }
 
+static bool same_call(const struct sw_blocking_call *a, const struct sw_blocking_call *b)
+{
+	return a->kind == b->kind && a->fd == b->fd && a->writes == b->writes && a->pid == b->pid &&
+	       a->limited == b->limited;
+}
+
 /* The one that is known for the call; NULL: there is no space for another one. */
 static struct followed *followed_find(struct resolver *r, const struct sw_blocking_call *call,
 				      size_t thread)
 {
 	for (size_t i = 0; i < r->n_followed; i++)
-		if (memcmp(&r->followed[i].call, call, sizeof(*call)) == 0)
+		if (same_call(&r->followed[i].call, call))
 			return &r->followed[i];
 	if (r->n_followed == FOLLOWED_MAX || sw_budget_spent(&r->budget))
 		return NULL;
@@ -419,7 +426,10 @@ static bool call_of_thread(const struct sw_snapshot *snap, const struct sw_threa
 	    m.ops->read(m.arg, arguments[0], &one, sizeof(one)) && one.fd >= 0) {
 		*ret = (struct sw_blocking_call){.kind = SW_BLOCKS_DESCRIPTOR,
 						 .fd = one.fd,
-						 .writes = (one.events & POLLIN) == 0};
+						 .writes = (one.events & POLLIN) == 0,
+						 .limited = t->syscall == SYS_poll
+								    ? (int) arguments[2] >= 0
+								    : arguments[2] != 0};
 		return true;
 	}
 	return sw_blocking_call_of(t->syscall, arguments, ret);
@@ -463,7 +473,6 @@ static void run(struct resolver *r)
 		sw_arena_calloc(&snap->priv->arena, snap->n_threads, sizeof(*by_thread));
 	for (size_t i = 0; by_thread != NULL && i < snap->n_threads; i++) {
 		struct sw_blocking_call call;
-		memset(&call, 0, sizeof(call)); /* compared as bytes */
 		if (is_blocked(&snap->threads[i]))
 			resolve_timer(r, &snap->threads[i]);
 		if (is_blocked(&snap->threads[i]) && call_of_thread(snap, &snap->threads[i], &call))
