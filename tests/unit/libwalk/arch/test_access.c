@@ -19,6 +19,7 @@
 
 enum { CELL_BYTES = 32, PAGE_BYTES = 4096, FAULT_WRITE = 2 };
 
+/* clang-format off */
 #define CELL(insn) insn "\nret\n.balign 32\n"
 __asm__(".text\n.balign 32\nfaulting:\n" CELL("movq %rax, (%rdi)") CELL("movq (%rdi), %rax") CELL(
 	"movl %r9d, 8(%r12)") CELL("movb $1, -5(%r13,%rcx,1)") CELL("movl $7, 0x100(%rsi)") CELL("a"
@@ -131,6 +132,7 @@ __asm__(".text\n.balign 32\nfaulting:\n" CELL("movq %rax, (%rdi)") CELL("movq (%
 													"vmovdqu64 %ymm16, 32(%rdi)")
 													CELL("vmovdqu64 -64(%rdi), %zmm17")
 														CELL("vmovdqa64 %xmm18, (%r9)") "faulting_evex_end:\n");
+/* clang-format on */
 extern const uint8_t faulting[], faulting_end[], faulting_avx[], faulting_avx_end[],
 	faulting_evex[], faulting_evex_end[];
 
