@@ -3,8 +3,10 @@
 """Processes that wait for one another by what the kernel has: pipes, sockets, file locks, children."""
 import json
 import os
+import subprocess
 import tempfile
 
+from daemon import UNPRIVILEGED, Daemon
 from harness import PATIENT, Tap, Target, dump, iterator_refused, snapwalk, wait_blocked, wait_until
 
 READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 0, 1, 35, 61, 72, 73
@@ -84,9 +86,46 @@ def timer(tap):
         tap.check(not known or 900 < float(said[2]) <= 1000, "a timer: that is true", said)
 
 
+def by_daemon(tap):
+    """Whoever may read a dump must be able to look at the processes that it names: that of another user's
+    process names nobody of root's, who holds the other end of its pipe; one of root's does."""
+    if os.geteuid() != 0:
+        tap.skip("dumps by the daemon", "not root", "root")
+        return
+    ours, theirs = os.pipe(), os.pipe()
+    readers = [subprocess.Popen(["cat"], stdin=ours[0], stdout=subprocess.DEVNULL),
+               subprocess.Popen(["cat"], stdin=theirs[0], stdout=subprocess.DEVNULL, user=UNPRIVILEGED,
+                                group=UNPRIVILEGED, extra_groups=[])]
+    os.close(ours[0])
+    os.close(theirs[0])
+
+    def owner(report):
+        wait = report["threads"][0].get("blocked_on") or {}
+        return wait.get("kind"), wait.get("owner_pid")
+    try:
+        for reader in readers:
+            wait_blocked(reader.pid, (READ,))
+        for reader in readers:
+            tap.check(wait_until(lambda: owner(dump(reader.pid)) == ("pipe", os.getpid()), "the holder"),
+                      "the command names the holder")
+        with Daemon() as daemon, daemon.client() as client:
+            def told(pid):
+                return owner(client.call("Capture", target={"pid": pid})["dump"])
+            tap.check(wait_until(lambda: told(readers[0].pid) == ("pipe", os.getpid()), "the holder, by the daemon"),
+                      "the daemon names it where only root reads the dump")
+            for _ in range(3):
+                tap.equal(told(readers[1].pid), ("pipe", None), "the daemon does not name it to another user")
+    finally:
+        for end in (ours[1], theirs[1]):
+            os.close(end)
+        for reader in readers:
+            reader.wait()
+
+
 tap = Tap()
 with tempfile.TemporaryDirectory() as directory:
     for name in WAYS:
         tap.guard(way, name, directory)
 tap.guard(timer)
+tap.guard(by_daemon)
 tap.done()
