@@ -13,10 +13,22 @@
 /* One run of the command over all its targets. */
 struct dumper {
 	const struct sw_options *options;
-	struct sw_session *session; /* owned */
+	struct sw_session *session;     /* owned */
+	struct sw_selection *selection; /* borrowed; grows with --follow */
+	bool followed;                  /* what is dumped was found by --follow */
 	struct sw_delivery delivery;
 	bool alone; /* nothing is left to be done with privileges once the target was captured */
 };
+
+/* The processes for which threads of this one wait are dumped behind those that were asked for. One level:
+ * theirs are not. */
+static void follow(struct dumper *d, const struct sw_obtained *obtained)
+{
+	struct sw_error err = {0};
+	for (size_t i = 0; d->options->follow && !d->followed && i < obtained->n_owners; i++)
+		if (sw_selection_add(d->selection, obtained->owners[i], "", &err) < 0)
+			return; /* the limit, or no memory: as far as it goes */
+}
 
 static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 {
@@ -26,6 +38,8 @@ static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 	if (!sw_daemon_capture(d->options, subject->pid, d->options->reason, &dump, &why))
 		return sw_complain_about(subject->name, &why);
 	sw_daemon_say_coalesced(subject->name, &dump, begin_ns);
+	if (dump.report != NULL)
+		follow(d, dump.report);
 	int status =
 		sw_delivery_put(&d->delivery, subject->name, dump.report, dump.text, dump.size);
 	sw_daemon_dump_deinit(&dump);
@@ -49,6 +63,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	sw_cleanup(sw_obtained_deinit) struct sw_obtained apart = {0};
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
+	how.snapshot.peers = true;
 	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, NULL, &got,
 					      &err)
 			 : sw_obtain_apart(d->session, subject, &how, &d->delivery, &apart, &err);
@@ -58,6 +73,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
 	if (d->alone)
 		return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+	follow(d, &apart);
 	if (apart.text.size == 0)
 		return apart.status;
 	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,
@@ -80,16 +96,21 @@ static void show_progress(size_t done, size_t all)
 	fprintf(stderr, "\r%zu of %zu targets%s", done, all, done == all ? "\r\033[K" : "");
 }
 
-static int dump_all(struct dumper *d, const struct sw_selection *selection)
+static int dump_all(struct dumper *d, struct sw_selection *selection)
 {
 	enum { PROGRESS_FROM = 16 }; /* fewer are done before anybody could read it */
 	bool progress = selection->n_subjects >= PROGRESS_FROM && isatty(STDERR_FILENO) &&
 			!isatty(STDOUT_FILENO);
+	size_t asked = selection->n_subjects;
 	int status = SW_STATUS_COMPLETE;
-	d->alone = selection->n_subjects == 1 && d->delivery.output.direct;
+	d->alone = selection->n_subjects == 1 && d->delivery.output.direct && !d->options->follow;
+	d->selection = selection;
 	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
+		d->followed = i >= asked;
+		/* It may grow, and be elsewhere then. */
+		const struct sw_subject subject = selection->subjects[i];
 		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
-		status = sw_status_worse(status, dump_one(d, &selection->subjects[i], begin_ns));
+		status = sw_status_worse(status, dump_one(d, &subject, begin_ns));
 		if (progress)
 			show_progress(i + 1, selection->n_subjects);
 	}

@@ -138,6 +138,20 @@ static void header_take(struct sw_obtained *o)
 	memmove(o->text.data, o->text.data + sizeof(header), o->text.size);
 }
 
+static int owners_take(struct sw_obtained *o, const struct sw_snapshot *snap, struct sw_error *err)
+{
+	o->owners = calloc(snap->n_threads, sizeof(*o->owners));
+	if (o->owners == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_wait_for *w = snap->threads[i].wait_for;
+		if (w != NULL && w->proven && w->owner_pid != 0 &&
+		    w->owner_pid != snap->process.pid)
+			o->owners[o->n_owners++] = w->owner_pid;
+	}
+	return 0;
+}
+
 int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
 		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
 		    struct sw_obtained *ret, struct sw_error *err)
@@ -155,6 +169,8 @@ int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject
 	if (r == 0 && !sw_subject_is_saved(subject))
 		r = sw_obtain(session, subject, delivery->options, &take, &taken, err);
 	a.snap = taken.snap;
+	if (r == 0 && a.snap != NULL)
+		r = owners_take(ret, a.snap, err);
 	if (r == 0)
 		r = sw_apart_start(&child, tell, &a, err);
 	if (r == 0)
@@ -169,6 +185,9 @@ int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject
 void sw_obtained_deinit(struct sw_obtained *obtained)
 {
 	sw_text_deinit(&obtained->text);
+	free(obtained->owners);
+	obtained->owners = NULL;
+	obtained->n_owners = 0;
 }
 
 size_t sw_count_missing(const struct sw_snapshot *snap)

@@ -40,7 +40,7 @@ static int add_path(struct sw_selection *s, const struct sw_want *want, struct s
 	return add(s, &subject, err);
 }
 
-static int add_pid(struct sw_selection *s, pid_t pid, const char *comm, struct sw_error *err)
+int sw_selection_add(struct sw_selection *s, pid_t pid, const char *comm, struct sw_error *err)
 {
 	struct sw_subject subject = {.kind = SW_WANT_PID, .pid = pid};
 	(void) snprintf(subject.name, sizeof(subject.name), "%d", (int) pid);
@@ -64,7 +64,7 @@ static int add_matches(struct sw_selection *s, const struct sw_want *want, struc
 	size_t n = 0;
 	int r = sw_select_processes(kind_of(want->kind), want->text, &found, &n, err);
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_pid(s, found[i].pid, found[i].comm, err);
+		r = sw_selection_add(s, found[i].pid, found[i].comm, err);
 	if (r == 0 && n == 0)
 		r = sw_fail(err, SW_E_NOT_FOUND, "no process matches");
 	return r;
@@ -75,7 +75,7 @@ static int select_want(const struct sw_want *want, struct sw_selection *s, struc
 	if (want->kind == SW_WANT_CORE || want->kind == SW_WANT_FIXTURE)
 		return add_path(s, want, err);
 	if (want->kind == SW_WANT_PID)
-		return add_pid(s, want->pid, "", err);
+		return sw_selection_add(s, want->pid, "", err);
 	return add_matches(s, want, err);
 }
 

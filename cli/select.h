@@ -28,6 +28,9 @@ struct sw_selection {
  */
 int sw_select(const struct sw_options *options, struct sw_selection *ret, const char **ret_about,
 	      struct sw_error *err);
+/* One more process, unless it is there. @return 0; -SW_E_LIMIT, -SW_E_NOMEM. */
+int sw_selection_add(struct sw_selection *selection, pid_t pid, const char *comm,
+		     struct sw_error *err);
 void sw_selection_deinit(struct sw_selection *selection);
 
 /*

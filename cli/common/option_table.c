@@ -159,6 +159,14 @@ static bool set_no_group(struct sw_options *o, const char *value, struct sw_usag
 	return true;
 }
 
+static bool set_follow(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->follow = true;
+	return true;
+}
+
 static bool set_verbose(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;
@@ -458,6 +466,8 @@ const struct sw_option sw_option_table[] = {
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
 	 false},
 	{"all", 0, NULL, READS, "in text also idle threads, and all stacks", set_all, false},
+	{"follow", 0, NULL, SW_FOR_DUMP, "also the processes that its threads wait for", set_follow,
+	 false},
 	{"state", 0, "LETTERS", READS, "only threads in these states, as in RD", set_state, false},
 	{"function", 0, "REGEX", READS, "only threads with such a function", set_function, false},
 	{"thread", 0, "NAME", READS, "only threads of this name; 'worker-*' is allowed", set_thread,

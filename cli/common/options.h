@@ -74,7 +74,7 @@ struct sw_options {
 	bool timeout_given, stop_given;
 	enum sw_via via;
 	const char *socket_path; /* --socket, NULL: not given */
-	bool no_group, verbose, all;
+	bool no_group, verbose, all, follow;
 	struct sw_thread_filter filter; /* strings borrowed from argv */
 	bool no_sandbox;
 	enum sw_color color;

@@ -47,7 +47,11 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			     .max_stop_ms = request->max_stop_ms,
 			     .stack_bytes = request->stack_bytes,
 			     .permit = sw_worker_permit,
-			     .permit_arg = worker},
+			     .permit_arg = worker,
+			     /* Of a series, which must not wait, the first. */
+			     .peers = request->seq <= 1,
+			     .may_name = sw_worker_may_name,
+			     .may_name_arg = worker},
 		.walk = {.max_frames = request->depth, .deadline_ns = deadline_ns},
 		.symbolize = {.level = (enum sw_symbol_level) request->symbols,
 			      .no_inlines = request->no_inlines,

@@ -47,6 +47,18 @@ bool sw_worker_permit(void *arg, int task_fd)
 	return worker->rule == SW_DENY_NONE;
 }
 
+bool sw_worker_may_name(void *arg, int proc_fd)
+{
+	struct sw_worker *worker = arg;
+	struct sw_target_creds creds;
+	if (sw_target_creds_read(proc_fd, &creds, NULL) < 0 ||
+	    sw_authorize(worker->config, &worker->caller, &creds) != SW_DENY_NONE)
+		return false;
+	bool only_privileged =
+		worker->owner == 0 || worker->owner == (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+	return only_privileged || sw_dump_owner(&creds) == worker->owner;
+}
+
 /*
  * A first look, so that no process is stopped that may not be captured; it also makes that in the
  * stop a quick one, with code and memory at hand. It decides only by what a leader that has ended

@@ -29,6 +29,11 @@ struct sw_worker {
 int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, struct sw_error *err);
 /* struct sw_snapshot_options.permit; arg is the worker. */
 bool sw_worker_permit(void *arg, int task_fd);
+/*
+ * struct sw_snapshot_options.may_name; arg is the worker. Whether another process may be named in the dump:
+ * everybody who may read the dump could look at it, too.
+ */
+bool sw_worker_may_name(void *arg, int proc_fd);
 /* Why it could not be captured, for the broker. */
 struct sw_worker_failed sw_worker_failure(const struct sw_worker *worker, int code,
 					  const struct sw_error *err);

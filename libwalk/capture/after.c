@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "waits/own_tids.h"
+#include "waits/peers.h"
 
 #include <snapwalk/clock.h>
 
@@ -302,5 +303,7 @@ int sw_take_after(struct sw_take *take)
 		r = add_loaded(take);
 	sw_snapshot_index(snap);
 	sw_pages_opener_end(&snap->priv->pages);
+	if (r == 0 && take->options.peers)
+		sw_peers_fill(snap, take->target->proc_fd, &take->options);
 	return r;
 }

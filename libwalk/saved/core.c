@@ -12,6 +12,7 @@
 #include "saved/core_elf.h"
 #include "saved/core_notes.h"
 #include "saved/core_open.h"
+#include "saved/crash.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/places.h"
@@ -150,12 +151,30 @@ static void set_stack(struct reader *r, struct sw_thread *t)
 	}
 }
 
+/*
+ * What a thread did when the process ended, which no note says. One that waited was woken to end, or to be
+ * held by a debugger: its call returns one of the codes by which the kernel begins it anew.
+ */
+static char state_of(const struct sw_thread *t)
+{
+	enum { RESTART_FIRST = 512, RESTART_LAST = 516 }; /* Linux include/linux/errno.h */
+	uint64_t result = 0;
+	if (t->syscall < 0)
+		return 'R';
+	if (!sw_regs_get(&t->regs, SW_X86_64_RAX, &result))
+		return '?';
+	result = -result;
+	return (result >= RESTART_FIRST && result <= RESTART_LAST) || result == EINTR ? 'S' : '?';
+}
+
 static void set_threads(struct reader *r)
 {
 	struct sw_core_notes *n = &r->notes;
+	r->snap->crash = sw_core_crash(n->threads[0].tid, n->signal, n->siginfo);
 	for (size_t i = 0; i < n->n_threads; i++) {
 		struct sw_thread *t = &n->threads[i];
 		set_stack(r, t);
+		t->state = state_of(t);
 		/* The notes know one name and one state: the process's and its first thread's. That
 		 * state is what the dump made of it (waiting for the dump, or traced), except when
 		 * the kernel dumps because of that very thread, which comes first then. */
@@ -304,6 +323,7 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *
 		result = sw_snapshot_add_loaded(snap, &opener, err);
 	if (result < 0)
 		return result;
+	sw_core_crash_access(snap);
 	runtimes_before(snap, tables);
 	*ret = sw_take_ptr(snap);
 	return 0;

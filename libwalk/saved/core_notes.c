@@ -16,6 +16,7 @@ enum {
 	NOTE_HEADER_BYTES = 12,
 	NOTE_ALIGN = 4,
 	/* struct elf_prstatus */
+	PRSTATUS_CURSIG_OFF = 12,
 	PRSTATUS_PID_OFF = 32,
 	PRSTATUS_UTIME_OFF = 48, /* two struct timeval: user, system */
 	PRSTATUS_REGS_OFF = 112,
@@ -105,6 +106,9 @@ static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw
 	};
 	if (t->syscall < 0)
 		t->syscall = -1;
+	uint16_t signal = 0;
+	if (notes->n_threads == 1 && sw_bytes_u16(desc, PRSTATUS_CURSIG_OFF, &signal))
+		notes->signal = signal;
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		sw_regs_set(&t->regs, i, user_reg(desc, user_word[i]));
 	return 0;
@@ -218,6 +222,10 @@ static int take_note(struct sw_arena *arena, uint32_t type, struct sw_bytes desc
 	case NT_FILE: return take_files(arena, desc, notes);
 	case NT_PRPSINFO: take_prpsinfo(desc, notes); break;
 	case NT_AUXV: take_auxv(desc, notes); break;
+	case NT_SIGINFO: /* gdb writes one for each thread, the first thread's first */
+		if (notes->siginfo.size == 0)
+			notes->siginfo = desc;
+		break;
 	}
 	return 0;
 }

@@ -27,10 +27,12 @@ struct sw_core_notes {
 	uid_t uid;
 	char state;
 	char comm[SW_COMM_MAX];
-	uint64_t vdso_avma;  /* AT_SYSINFO_EHDR, 0 when unknown */
-	uint64_t entry_avma; /* AT_ENTRY, 0 when unknown */
-	bool malformed;      /* a note did not fit in its segment or is not what its type says */
-	bool limited;        /* more threads or files than the limits */
+	uint64_t vdso_avma;      /* AT_SYSINFO_EHDR, 0 when unknown */
+	uint64_t entry_avma;     /* AT_ENTRY, 0 when unknown */
+	int signal;              /* the first thread's pr_cursig, 0: none */
+	struct sw_bytes siginfo; /* of the first NT_SIGINFO; no bytes: there is none */
+	bool malformed; /* a note did not fit in its segment or is not what its type says */
+	bool limited;   /* more threads or files than the limits */
 };
 
 enum { SW_CORE_THREADS_MAX = 65536, SW_CORE_FILES_MAX = 262144 };

@@ -127,6 +127,11 @@ void sw_fixture_save_process(struct sw_fixture_saver *s)
 		       " %zu\n",
 		       snap->time_ns, t->attach_ns, t->stopped_ns, t->longest_thread_ns, t->copy_ns,
 		       t->take_ns, snap->interrupted_calls);
+	const struct sw_crash *c = &snap->crash;
+	if (c->signal != 0)
+		sw_text_printf(&s->text, "crash %d %d %d %d %d 0x%" PRIx64 " %d %d %u\n", c->signal,
+			       c->tid, c->has_code, c->code, c->has_address, c->address_avma,
+			       (int) c->access, c->sender_pid, c->sender_uid);
 }
 
 void sw_fixture_save_maps(struct sw_fixture_saver *s)

@@ -14,6 +14,8 @@
  *	arch x86_64
  *	process PID PPID UID STARTTIME UPTIME_MS ELF_CLASS COMM EXE CGROUP
  *	time TIME_NS ATTACH_NS STOPPED_NS LONGEST_NS COPY_NS TAKE_NS INTERRUPTED
+ *	crash SIGNAL TID HAS_CODE CODE HAS_ADDRESS ADDRESS ACCESS SENDER_PID SENDER_UID
+ *					of a core file's process only
  *	range START BYTES OFFSET	OFFSET is into memory
  *	thread TID CAPTURED REASON FLAGS STATE SYSCALL INTERRUPTED CPU_NS STOP_NS FS_BASE GS_BASE
  *		STACK_START STACK_END STACK_BYTES OFFSET COMM WCHAN	(in one line)
@@ -84,6 +86,21 @@ static void take_time(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 	t->copy_ns = sw_fixture_i64(line, 0, INT64_MAX);
 	t->take_ns = sw_fixture_i64(line, 0, INT64_MAX);
 	l->snap->interrupted_calls = (size_t) sw_fixture_u64(line, SIZE_MAX);
+}
+
+static void take_crash(struct sw_fixture_loader *l, struct sw_fixture_line *line)
+{
+	enum { SIGNALS = 64 };
+	struct sw_crash *c = &l->snap->crash;
+	c->signal = (int) sw_fixture_i64(line, 1, SIGNALS);
+	c->tid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
+	c->has_code = sw_fixture_u64(line, 1);
+	c->code = (int) sw_fixture_i64(line, INT32_MIN, INT32_MAX);
+	c->has_address = sw_fixture_u64(line, 1);
+	c->address_avma = sw_fixture_u64(line, UINT64_MAX);
+	c->access = (enum sw_access_kind) sw_fixture_u64(line, SW_ACCESS_EXECUTE);
+	c->sender_pid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
+	c->sender_uid = (uid_t) sw_fixture_u64(line, UINT32_MAX);
 }
 
 static void take_arch(struct sw_fixture_loader *l, struct sw_fixture_line *line)
@@ -272,6 +289,7 @@ static const struct sw_fixture_record records[] = {
 	{"arch", take_arch, SIZE_MAX, 0},
 	{"process", take_process, SIZE_MAX, 0},
 	{"time", take_time, SIZE_MAX, 0},
+	{"crash", take_crash, SIZE_MAX, 0},
 	{"range", take_range, offsetof(struct sw_fixture_counts, ranges), RANGES_MAX},
 	{"thread", take_thread, offsetof(struct sw_fixture_counts, threads), THREADS_MAX},
 	{"regs", take_regs, SIZE_MAX, 0},

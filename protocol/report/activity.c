@@ -185,6 +185,8 @@ static enum sw_activity of_functions(const struct sw_report_stack *s)
 
 enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_report_thread *t)
 {
+	if (r->process.crash != NULL && r->process.crash->tid == t->tid)
+		return SW_ACTIVITY_CRASHED;
 	switch (t->state) {
 	case 'R': return SW_ACTIVITY_RUNNING;
 	case 'D': return SW_ACTIVITY_DISK;

@@ -6,6 +6,7 @@
 
 /* What a thread does, for people; in the order in which the text shows it. */
 enum sw_activity {
+	SW_ACTIVITY_CRASHED, /* its signal ended the process */
 	SW_ACTIVITY_RUNNING,
 	SW_ACTIVITY_LOCK,      /* waits for a lock that a thread holds */
 	SW_ACTIVITY_DISK,      /* in uninterruptible sleep */

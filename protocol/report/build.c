@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "report/builder.h"
+#include "report/crash.h"
 #include "report/waits.h"
 #include "syscall_name.h"
 
@@ -125,6 +126,26 @@ static const struct sw_report_managed *managed_fill(struct sw_report_builder *b,
 	return managed;
 }
 
+static void peers_build(struct sw_report_builder *b)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	struct sw_report_peer *peers = sw_report_calloc(b, snap->n_peers, sizeof(*peers));
+	for (size_t i = 0; peers != NULL && i < snap->n_peers; i++) {
+		const struct sw_peer *from = &snap->peers[i];
+		peers[i] = (struct sw_report_peer){
+			.pid = from->pid,
+			.tid = from->tid,
+			.comm = sw_report_copy(b, from->comm),
+			.state = from->state,
+			.syscall = syscall_text(b, from->syscall),
+			.owner_pid = from->wait_for.owner_pid,
+			.owner_tid = from->wait_for.owner_tid,
+		};
+	}
+	b->report->peers = peers;
+	b->report->n_peers = peers != NULL ? snap->n_peers : 0;
+}
+
 static void threads_build(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -156,12 +177,15 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 				      .arena = &report->priv->arena};
 	modules_build(&b);
 	threads_build(&b);
+	peers_build(&b);
 	if (!b.failed)
 		sw_report_build_stacks(&b);
 	if (!b.failed)
 		sw_report_build_warnings(&b);
 	/* last, for total_us */
 	sw_report_build_process(&b, options != NULL ? options : &defaults);
+	if (!b.failed)
+		sw_report_build_crash(&b);
 	if (!b.failed)
 		sw_report_build_waits(&b);
 	sw_map64_deinit(&b.copies);

@@ -130,6 +130,18 @@ static void put_graph(struct writer *w, const struct sw_report *r)
 	}
 }
 
+/* Likewise. */
+static void put_peers(struct writer *w, const struct sw_report *r)
+{
+	if (r->n_peers == 0)
+		return;
+	put(w, "],\"peers\":[");
+	for (size_t i = 0; i < r->n_peers; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_json_object_append(&w->text, sw_report_json_peer(&r->peers[i]));
+	}
+}
+
 static void put_report(struct writer *w, const struct sw_report *r)
 {
 	sw_json_object_append(&w->text, sw_report_json_head(r));
@@ -155,6 +167,7 @@ static void put_report(struct writer *w, const struct sw_report *r)
 		sw_json_object_append(&w->text, sw_report_json_warning(&r->warnings[i]));
 	}
 	put_graph(w, r);
+	put_peers(w, r);
 	put(w, "]}\n");
 }
 

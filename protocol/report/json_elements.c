@@ -174,6 +174,26 @@ static struct json_object *registries_array(const struct sw_report *r)
 	return array;
 }
 
+static void add_crash(struct element *e, const struct sw_report_crash *c)
+{
+	if (c == NULL)
+		return;
+	struct element inner = element_begin();
+	add_string(&inner, "signal", c->signal);
+	add_int(&inner, "number", c->number);
+	add_int(&inner, "tid", c->tid);
+	add_string(&inner, "code", c->code);
+	add_string(&inner, "text", c->text);
+	if (c->has_address)
+		add_hex(&inner, "address", c->address_avma);
+	else
+		add_null(&inner, "address");
+	add_string(&inner, "access", c->access);
+	add_known(&inner, "sender_pid", c->sender_pid > 0 ? c->sender_pid : -1);
+	add_known(&inner, "sender_uid", c->sender_uid);
+	add(e, "crash", element_end(&inner));
+}
+
 static struct json_object *process_object(const struct sw_report *r)
 {
 	struct element e = element_begin();
@@ -189,6 +209,7 @@ static struct json_object *process_object(const struct sw_report *r)
 	add_int(&e, "elf_class", r->process.elf_class);
 	add(&e, "runtimes", runtimes_array(r));
 	add(&e, "registries", registries_array(r));
+	add_crash(&e, r->process.crash);
 	return element_end(&e);
 }
 
@@ -272,6 +293,20 @@ struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
 	add_int(&e, "tid", holder->tid);
 	add_int(&e, "pid", holder->pid);
 	add_uint(&e, "waiting", holder->waiting);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_peer(const struct sw_report_peer *peer)
+{
+	char state[2] = {peer->state, '\0'};
+	struct element e = element_begin();
+	add_int(&e, "pid", peer->pid);
+	add_known(&e, "tid", peer->tid > 0 ? peer->tid : -1);
+	add_string(&e, "comm", peer->comm);
+	add_string(&e, "state", state);
+	add_string(&e, "syscall", peer->syscall);
+	add_known(&e, "owner_pid", peer->owner_pid > 0 ? peer->owner_pid : -1);
+	add_known(&e, "owner_tid", peer->owner_tid > 0 ? peer->owner_tid : -1);
 	return element_end(&e);
 }
 

@@ -118,6 +118,7 @@ static void read_process(struct sw_report_parser *p)
 	if (r->process.elf_class != 32 && r->process.elf_class != 64)
 		sw_parse_fail(p, "elf_class");
 	sw_parse_runtimes(p);
+	sw_parse_crash(p);
 	leave(p, around);
 }
 

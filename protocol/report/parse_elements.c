@@ -99,6 +99,33 @@ void sw_parse_runtimes(struct sw_report_parser *p)
 	r->process.registries = read_objects(p, &registries, &r->process.n_registries);
 }
 
+void sw_parse_crash(struct sw_report_parser *p)
+{
+	const struct sw_json *inner = sw_json_member(p->from, "crash");
+	if (inner == NULL || inner->type == SW_JSON_NULL)
+		return;
+	struct sw_report_crash *crash = sw_parse_calloc(p, 1, sizeof(*crash));
+	if (inner->type != SW_JSON_OBJECT)
+		sw_parse_fail(p, "crash");
+	if (crash == NULL || p->status < 0)
+		return;
+	const struct sw_json *around = into(p, inner, "crash");
+	int64_t sender_pid = sw_parse_known(p, "sender_pid", INT32_MAX);
+	*crash = (struct sw_report_crash){
+		.signal = sw_parse_string(p, "signal"),
+		.number = (int) sw_parse_int(p, "number", 1, INT32_MAX),
+		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
+		.code = sw_parse_string_or_null(p, "code"),
+		.text = sw_parse_string_or_null(p, "text"),
+		.access = sw_parse_string_or_null(p, "access"),
+		.sender_pid = sender_pid > 0 ? (pid_t) sender_pid : 0,
+		.sender_uid = sw_parse_known(p, "sender_uid", UINT32_MAX),
+	};
+	crash->has_address = sw_parse_address_or_null(p, "address", &crash->address_avma);
+	(void) into(p, around, "process");
+	p->report->process.crash = crash;
+}
+
 static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
 {
 	const struct sw_json *inner = sw_json_member(p->from, "managed");
@@ -147,6 +174,33 @@ static const struct sw_report_wait *read_blocked_on(struct sw_report_parser *p)
 	return wait;
 }
 
+static char read_state(struct sw_report_parser *p)
+{
+	const char *s = sw_parse_string(p, "state");
+	if (s == NULL)
+		return '?';
+	bool letter = (s[0] >= 'A' && s[0] <= 'Z') || (s[0] >= 'a' && s[0] <= 'z');
+	if ((!letter && s[0] != '?') || s[1] != '\0')
+		sw_parse_fail(p, "state");
+	return s[0];
+}
+
+static void read_peer(struct sw_report_parser *p, void *to)
+{
+	int64_t tid = sw_parse_known(p, "tid", INT32_MAX);
+	int64_t owner_pid = sw_parse_known(p, "owner_pid", INT32_MAX);
+	int64_t owner_tid = sw_parse_known(p, "owner_tid", INT32_MAX);
+	*(struct sw_report_peer *) to = (struct sw_report_peer){
+		.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX),
+		.tid = tid > 0 ? (pid_t) tid : 0,
+		.comm = sw_parse_string(p, "comm"),
+		.state = read_state(p),
+		.syscall = sw_parse_string_or_null(p, "syscall"),
+		.owner_pid = owner_pid > 0 ? (pid_t) owner_pid : 0,
+		.owner_tid = owner_tid > 0 ? (pid_t) owner_tid : 0,
+	};
+}
+
 static void read_deadlock(struct sw_report_parser *p, const struct sw_json *tids,
 			  struct sw_report_deadlock *ret)
 {
@@ -174,7 +228,10 @@ void sw_parse_wait_graph(struct sw_report_parser *p)
 {
 	static const struct objects holders = {"root_holders", "root holder",
 					       sizeof(struct sw_report_holder), read_holder};
+	static const struct objects peers = {"peers", "peer", sizeof(struct sw_report_peer),
+					     read_peer};
 	struct sw_report *r = p->report;
+	r->peers = read_objects(p, &peers, &r->n_peers);
 	r->root_holders = read_objects(p, &holders, &r->n_root_holders);
 	const struct sw_json *array = sw_json_member(p->from, "deadlocks"), *v;
 	if (array == NULL || array->type == SW_JSON_NULL)
@@ -191,17 +248,6 @@ void sw_parse_wait_graph(struct sw_report_parser *p)
 		else
 			sw_parse_fail(p, "deadlocks");
 	}
-}
-
-static char read_state(struct sw_report_parser *p)
-{
-	const char *s = sw_parse_string(p, "state");
-	if (s == NULL)
-		return '?';
-	bool letter = (s[0] >= 'A' && s[0] <= 'Z') || (s[0] >= 'a' && s[0] <= 'z');
-	if ((!letter && s[0] != '?') || s[1] != '\0')
-		sw_parse_fail(p, "state");
-	return s[0];
 }
 
 /* NULL: not captured, or an older dump. */

@@ -140,6 +140,11 @@ static void put_managed(struct sw_text_writer *w, const size_t *threads, size_t 
 	}
 }
 
+static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid == t->tid;
+}
+
 static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
 {
 	/* one tid is shorter than "+1 more" */
@@ -151,7 +156,45 @@ static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_t
 		sw_put(w, " +%zu more", n_threads - shown);
 	sw_put(w, ")");
 	sw_style_end(w);
+	for (size_t i = 0; i < n_threads; i++)
+		if (has_crashed(w->report, &w->report->threads[threads[i]])) {
+			sw_put(w, "   ");
+			if (n_threads > 1)
+				sw_put(w, "%d ", (int) w->report->threads[threads[i]].tid);
+			sw_put_styled(w, SW_STYLE_ALARM, "crashed here");
+		}
 	sw_put(w, "\n");
+}
+
+const struct sw_report_thread *sw_thread_of(const struct sw_report *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (r->threads[i].tid == tid)
+			return &r->threads[i];
+	return NULL;
+}
+
+/* The name of the process with that only thread, or of that number; "": there is none. */
+static const char *peer_comm(const struct sw_report *r, pid_t id)
+{
+	for (size_t i = 0; i < r->n_peers; i++)
+		if (r->peers[i].tid == id || r->peers[i].pid == id)
+			return r->peers[i].comm;
+	return "";
+}
+
+void sw_put_thread(struct sw_text_writer *w, pid_t tid)
+{
+	const struct sw_report_thread *t = sw_thread_of(w->report, tid);
+	const char *name = t != NULL ? t->comm : peer_comm(w->report, tid);
+	if (name[0] == '\0' && t != NULL && t->managed != NULL && t->managed->name != NULL)
+		name = t->managed->name;
+	if (name[0] == '\0') {
+		sw_put(w, "thread %d", (int) tid);
+		return;
+	}
+	sw_put_foreign(w, name);
+	sw_put(w, " (%d)", (int) tid);
 }
 
 static const char *state_name(char state)
@@ -169,9 +212,17 @@ static const char *state_name(char state)
 	}
 }
 
+/* Of the others of a process that crashed, what they did then is told. */
+static bool is_of_crash(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid != t->tid;
+}
+
 void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
-	sw_put(w, "%s", state_name(t->state));
+	/* Which state the threads of a core file were in is not written in it. */
+	bool unknown = t->state == '?' && t->syscall != NULL && is_of_crash(w->report, t);
+	sw_put(w, "%s", unknown ? "was" : state_name(t->state));
 	if (t->syscall != NULL) {
 		sw_put(w, " in ");
 		sw_put_foreign(w, t->syscall);
@@ -181,6 +232,8 @@ void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 		sw_put_foreign(w, t->wchan);
 		sw_put(w, ")");
 	}
+	if (is_of_crash(w->report, t))
+		sw_put(w, " at the crash");
 }
 
 static bool same_wait(const struct sw_report_thread *a, const struct sw_report_thread *b)
@@ -216,17 +269,36 @@ static void put_waits(struct sw_text_writer *w, const size_t *threads, size_t n_
 		sw_put(w, ", %zu otherwise", more);
 }
 
-/* The owner that all threads of a stack wait for; 0: there is none, or not the same. */
-static pid_t common_owner(const struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
-	pid_t owner = 0;
+	const struct sw_report_wait *wait = t->blocked_on;
+	if (wait == NULL)
+		return;
+	if (wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid) {
+		sw_put(w, " for ");
+		sw_put_thread(w, wait->owner_pid);
+		sw_put(w, " (%s)", wait->kind);
+	} else if (wait->owner_tid != 0) {
+		sw_put(w, " for thread %d (%s)", (int) wait->owner_tid, wait->kind);
+	}
+	if (wait->target != NULL) {
+		sw_put(w, ", ");
+		sw_put_foreign(w, wait->target);
+	}
+}
+
+/* Whether all threads of a stack wait for the same. */
+static bool one_wait(const struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	const struct sw_report_wait *first = w->report->threads[threads[0]].blocked_on;
 	for (size_t i = 0; i < n_threads; i++) {
 		const struct sw_report_wait *wait = w->report->threads[threads[i]].blocked_on;
-		if (wait == NULL || wait->owner_tid == 0 || (i > 0 && wait->owner_tid != owner))
-			return 0;
-		owner = wait->owner_tid;
+		if (first == NULL || wait == NULL || wait->owner_tid != first->owner_tid ||
+		    wait->owner_pid != first->owner_pid ||
+		    !sw_same_text(wait->target, first->target))
+			return false;
 	}
-	return owner;
+	return true;
 }
 
 static void put_cpu(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
@@ -247,10 +319,8 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 	put_labels(w, threads, n_threads);
 	put_tids(w, threads, n_threads);
 	put_waits(w, threads, n_threads);
-	pid_t owner = common_owner(w, threads, n_threads);
-	if (owner != 0)
-		sw_put(w, " for thread %d (%s)", (int) owner,
-		       w->report->threads[threads[0]].blocked_on->kind);
+	if (one_wait(w, threads, n_threads))
+		sw_text_wait_for(w, &w->report->threads[threads[0]]);
 	put_cpu(w, threads, n_threads);
 	sw_put(w, "\n");
 	if (w->options->verbose)

@@ -8,6 +8,12 @@
 void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
 /* The same in the beginning of one line. */
 void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
+/* " for dbserver (2514) (pipe)"; nothing when nobody is known. */
+void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *thread);
+/* NULL: the report has none of that id. */
+const struct sw_report_thread *sw_thread_of(const struct sw_report *report, pid_t tid);
+/* "worker (12)", "thread 12" */
+void sw_put_thread(struct sw_text_writer *w, pid_t tid);
 /* "sleeping in futex (futex_wait_queue)" */
 void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *thread);
 

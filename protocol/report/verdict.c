@@ -3,6 +3,7 @@
 #include "report/verdict.h"
 #include "cleanup.h"
 #include "report/builder.h"
+#include "report/crash.h"
 #include "report/text_threads.h"
 
 #include <string.h>
@@ -37,21 +38,6 @@ static void tally_add(struct tally *t, const char *what, const struct sw_report_
 	t->rows[i].count++;
 }
 
-static const struct sw_report_thread *thread_of(const struct sw_report *r, pid_t tid)
-{
-	for (size_t i = 0; i < r->n_threads; i++)
-		if (r->threads[i].tid == tid)
-			return &r->threads[i];
-	return NULL;
-}
-
-static void put_thread(struct sw_text_writer *w, pid_t tid)
-{
-	const struct sw_report_thread *t = thread_of(w->report, tid);
-	sw_put_foreign(w, t != NULL ? t->comm : NULL);
-	sw_put(w, "%s(%d)", t != NULL ? " " : "", (int) tid);
-}
-
 /* "DEADLOCK: ab (12) → ba (13) → ab (12)" */
 static void put_deadlocks(struct sw_text_writer *w)
 {
@@ -62,10 +48,10 @@ static void put_deadlocks(struct sw_text_writer *w)
 		sw_style_begin(w, SW_STYLE_ALARM);
 		sw_put(w, "DEADLOCK: ");
 		for (size_t k = 0; k < d->n; k++) {
-			put_thread(w, d->tids[k]);
+			sw_put_thread(w, d->tids[k]);
 			sw_put(w, " → ");
 		}
-		put_thread(w, d->tids[0]);
+		sw_put_thread(w, d->tids[0]);
 		sw_style_end(w);
 		sw_put(w, "\n");
 	}
@@ -79,14 +65,15 @@ static void put_holders(struct sw_text_writer *w)
 	const struct sw_report *r = w->report;
 	for (size_t i = 0; i < r->n_root_holders && i < HOLDERS_SHOWN; i++) {
 		const struct sw_report_holder *h = &r->root_holders[i];
-		const struct sw_report_thread *t = thread_of(r, h->tid);
+		const struct sw_report_thread *t = sw_thread_of(r, h->tid);
 		sw_style_begin(w, SW_STYLE_BOLD);
 		sw_put(w, "%zu thread%s for ", h->waiting, h->waiting == 1 ? " waits" : "s wait");
-		put_thread(w, h->tid);
+		sw_put_thread(w, h->tid);
 		sw_style_end(w);
 		if (t != NULL) {
 			sw_put(w, ", which is ");
 			sw_text_wait(w, t);
+			sw_text_wait_for(w, t);
 		}
 		sw_put(w, "\n");
 	}
@@ -98,6 +85,7 @@ static void put_holders(struct sw_text_writer *w)
 static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITIES])
 {
 	static const char *const names[SW_ACTIVITIES] = {
+		[SW_ACTIVITY_CRASHED] = "crashed",
 		[SW_ACTIVITY_RUNNING] = "running",
 		[SW_ACTIVITY_LOCK] = "waiting for a lock",
 		[SW_ACTIVITY_DISK] = "in uninterruptible sleep",
@@ -183,6 +171,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	if (r->n_threads == 0)
 		return;
 	sw_put(w, "\n");
+	sw_text_crash(w);
 	if (idle == r->n_threads) {
 		struct tally places = idle_places(r, activities);
 		sw_put_styled(w, SW_STYLE_BOLD, "%s",

@@ -14,7 +14,7 @@ enum { NOBODY = -1 };
 struct graph {
 	struct sw_report_builder *b;
 	const bool *proven;
-	int64_t *next;   /* owned; the thread that each waits for */
+	int64_t *next;   /* owned; the thread that each waits for, at once or by other processes */
 	size_t *seen;    /* owned; the walk, from 1, that came by */
 	size_t *waiting; /* owned; who waits for each, directly or not */
 };
@@ -32,6 +32,44 @@ static int64_t index_of(const struct sw_report *r, pid_t tid)
 	const struct sw_report_thread *t =
 		bsearch(&key, r->threads, r->n_threads, sizeof(key), compare_tids);
 	return t != NULL ? t - r->threads : NOBODY;
+}
+
+/* The process with this only thread, for which threads wait. */
+static const struct sw_peer *peer_of(const struct graph *g, pid_t tid)
+{
+	const struct sw_snapshot *snap = g->b->walks != NULL ? g->b->walks->snap : NULL;
+	for (size_t i = 0; tid != 0 && snap != NULL && i < snap->n_peers; i++)
+		if (snap->peers[i].tid == tid)
+			return &snap->peers[i];
+	return NULL;
+}
+
+/*
+ * From the thread that one waits for to the process's own thread that it leads to by way of others. Others
+ * on the way are counted and, with space for them, listed. NOBODY: it leads to none.
+ */
+static int64_t by_way_of(const struct graph *g, pid_t owner, size_t *ret_n, pid_t *tids,
+			 bool *ret_proven)
+{
+	int64_t at = index_of(g->b->report, owner);
+	*ret_n = 0;
+	*ret_proven = true;
+	for (const struct sw_peer *peer; at == NOBODY && (peer = peer_of(g, owner)) != NULL;) {
+		if (tids != NULL)
+			tids[*ret_n] = peer->tid;
+		*ret_proven = *ret_proven && peer->wait_for.proven;
+		if (++*ret_n > g->b->walks->snap->n_peers)
+			return NOBODY; /* a cycle of others */
+		owner = peer->wait_for.owner_tid;
+		at = index_of(g->b->report, owner);
+	}
+	return at;
+}
+
+static pid_t owner_of(const struct graph *g, int64_t thread)
+{
+	const struct sw_report_wait *wait = g->b->report->threads[thread].blocked_on;
+	return wait != NULL ? wait->owner_tid : 0;
 }
 
 /* The first thread of a cycle that is found from there; NOBODY: it ends at a root. Chains that are as
@@ -53,15 +91,23 @@ static void deadlock_add(struct graph *g, int64_t first)
 	bool proven = true;
 	int64_t at = first;
 	do {
-		proven = proven && g->proven[at];
-		n++;
+		size_t others;
+		bool others_proven;
+		(void) by_way_of(g, owner_of(g, at), &others, NULL, &others_proven);
+		proven = proven && g->proven[at] && others_proven;
+		n += 1 + others;
 		at = g->next[at];
 	} while (at != first);
 	if (!proven)
 		return;
 	pid_t *tids = sw_report_calloc(g->b, n, sizeof(*tids));
-	for (size_t i = 0; tids != NULL && i < n; i++, at = g->next[at])
-		tids[i] = r->threads[at].tid;
+	for (size_t i = 0; tids != NULL && i < n; at = g->next[at]) {
+		size_t others;
+		bool unused;
+		tids[i++] = r->threads[at].tid;
+		(void) by_way_of(g, owner_of(g, at), &others, tids + i, &unused);
+		i += others;
+	}
 	r->deadlocks[r->n_deadlocks++] = (struct sw_report_deadlock){tids, n};
 }
 
@@ -92,9 +138,10 @@ static void graph_read(struct graph *g)
 	if (g->b->failed)
 		return;
 	for (size_t i = 0; i < r->n_threads; i++) {
-		const struct sw_report_wait *wait = r->threads[i].blocked_on;
-		g->next[i] = wait != NULL && wait->owner_tid != 0 ? index_of(r, wait->owner_tid)
-								  : NOBODY;
+		size_t others;
+		bool unused;
+		pid_t owner = owner_of(g, (int64_t) i);
+		g->next[i] = owner != 0 ? by_way_of(g, owner, &others, NULL, &unused) : NOBODY;
 	}
 	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++) {
 		int64_t first = g->seen[i] == 0 ? cycle_from(g, i) : NOBODY;

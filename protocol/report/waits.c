@@ -69,6 +69,7 @@ static const struct {
 	{"epoll_pwait", "epoll", true},
 	{"epoll_pwait2", "epoll", true},
 	{"flock", "file_lock", true},
+	{"fcntl", "file_lock", true},
 	{"poll", "poll", false},
 	{"ppoll", "poll", false},
 	{"select", "poll", false},
@@ -125,8 +126,25 @@ static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from
 	return true;
 }
 
-static bool call_fill(const struct sw_thread *from, const struct sw_report_thread *thread,
-		      struct sw_report_wait *ret)
+/* What the kernel says of whom it waits for. */
+static void kernel_fill(struct sw_report_builder *b, const struct sw_wait_for *from,
+			struct sw_report_wait *ret)
+{
+	if (from == NULL)
+		return;
+	if (from->kind != NULL)
+		ret->kind = from->kind;
+	if (from->fd >= 0)
+		ret->fd = from->fd;
+	ret->target = sw_report_copy(b, from->target);
+	ret->owner_pid = from->owner_pid;
+	ret->owner_tid = from->owner_tid;
+	if (from->kind != NULL || from->target != NULL)
+		ret->trust = "kernel";
+}
+
+static bool call_fill(struct sw_report_builder *b, const struct sw_thread *from,
+		      const struct sw_report_thread *thread, struct sw_report_wait *ret)
 {
 	size_t i = 0;
 	while (i < SW_ARRAY_SIZE(calls) &&
@@ -138,6 +156,7 @@ static bool call_fill(const struct sw_thread *from, const struct sw_report_threa
 	if (calls[i].fd && from->captured && (from->regs.known & (1u << REG_RDI)) &&
 	    from->regs.val[REG_RDI] <= INT32_MAX)
 		ret->fd = (int64_t) from->regs.val[REG_RDI];
+	kernel_fill(b, from->wait_for, ret);
 	return true;
 }
 
@@ -159,14 +178,15 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		struct sw_report_wait wait;
 		/* Of a core file the states are not known. */
 		if (!from->captured || (t->state != 'S' && t->state != 'D' && t->state != '?') ||
-		    (!futex_fill(b, from, t, &wait) && !call_fill(from, t, &wait)))
+		    (!futex_fill(b, from, t, &wait) && !call_fill(b, from, t, &wait)))
 			continue;
 		struct sw_report_wait *kept = sw_report_calloc(b, 1, sizeof(*kept));
 		if (kept == NULL)
 			return;
 		*kept = wait;
 		t->blocked_on = kept;
-		proven[i] = is_proven(snap, from);
+		proven[i] =
+			is_proven(snap, from) && (from->wait_for == NULL || from->wait_for->proven);
 	}
 	if (!b->failed)
 		sw_report_build_wait_graph(b, proven);

@@ -114,6 +114,26 @@ SW_PUBLIC const char *sw_captured_by_name(enum sw_captured_by by);
 
 enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread waits */ };
 
+/** What a thread waits for in a system call that is not futex(), as the kernel tells it. */
+struct sw_wait_for {
+	const char *kind;   /* static: "pipe", "unix_socket", "tcp", "file_lock", "child"; NULL */
+	const char *target; /* an address, a path; NULL. The snapshot's */
+	int64_t fd;         /* -1: none */
+	pid_t owner_pid;    /* the process at the other end, the owner, the child; 0: unknown */
+	pid_t owner_tid;    /* its thread, when it has only one; 0: unknown */
+	bool proven; /* all processes were looked at, and the thread did not move meanwhile */
+};
+
+/** Another process, at the other end of what a thread waits for. */
+struct sw_peer {
+	pid_t pid;
+	pid_t tid; /* its only thread; 0: it has more */
+	char comm[SW_COMM_MAX];
+	char state;                  /* of its first thread, as in sw_thread */
+	int64_t syscall;             /* that its only thread is in, -1 when in none or unknown */
+	struct sw_wait_for wait_for; /* of its only thread */
+};
+
 struct sw_thread {
 	pid_t tid;
 	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
@@ -136,8 +156,9 @@ struct sw_thread {
 	size_t stack_bytes;      /* how much was copied */
 	const uint8_t *stack;    /* the snapshot's */
 	bool pages_missing;      /* of its stack some pages did not come */
-	uint8_t wait[SW_WAIT_BYTES]; /* copied with the registers: the lock it waits for */
-	size_t wait_bytes;           /* 0: none was copied */
+	uint8_t wait[SW_WAIT_BYTES];        /* copied with the registers: the lock it waits for */
+	size_t wait_bytes;                  /* 0: none was copied */
+	const struct sw_wait_for *wait_for; /* the snapshot's; NULL: unknown, or not asked for */
 };
 
 /** Memory copied while the target was stopped that is not a stack. */
@@ -187,6 +208,21 @@ struct sw_warning {
 	const char *message; /* the snapshot's */
 };
 
+/** What an instruction does with memory. */
+enum sw_access_kind { SW_ACCESS_UNKNOWN, SW_ACCESS_READ, SW_ACCESS_WRITE, SW_ACCESS_EXECUTE };
+
+/** The signal that ended the process of a core file. */
+struct sw_crash {
+	int signal; /* 0: none; it did not crash, or is not of a core file */
+	pid_t tid;  /* the thread that had it */
+	int code;   /* si_code (sigaction(2)) */
+	bool has_code, has_address;
+	uint64_t address_avma;      /* of the fault */
+	enum sw_access_kind access; /* what the thread wanted there */
+	pid_t sender_pid;           /* 0: nobody sent it, or somebody who is not known */
+	uid_t sender_uid;
+};
+
 /** Immutable once taken. Everything in it but the modules is its own. */
 struct sw_snapshot {
 	struct sw_context *ctx; /* borrowed; must outlive the snapshot */
@@ -209,6 +245,9 @@ struct sw_snapshot {
 		*iterator_refused; /* why all threads were stopped though it was not asked for, in
 					 words; "" otherwise. The snapshot's */
 	bool live;                 /* taken from a running process (not a core or fixture) */
+	struct sw_crash crash;
+	struct sw_peer *peers; /* only with sw_snapshot_options.peers */
+	size_t n_peers;
 	struct sw_snapshot_priv *priv;
 };
 
@@ -301,6 +340,15 @@ struct sw_snapshot_options {
 	 */
 	bool (*permit)(void *arg, int task_fd);
 	void *permit_arg;
+	/*
+	 * Find the processes that threads wait for: at the other end of pipes and sockets, those that
+	 * hold file locks, children. After the copy, within 40 ms of CPU time and 400 ms at all, as far as the kernel shows them to us.
+	 */
+	bool peers;
+	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
+	 * is its /proc/PID. NULL: all may. */
+	bool (*may_name)(void *arg, int proc_fd);
+	void *may_name_arg;
 };
 
 /**

@@ -72,6 +72,17 @@ struct sw_report_wait {
 				   arguments alone */
 };
 
+/** Another process, for which a thread waits: at the other end of a pipe, say. */
+struct sw_report_peer {
+	pid_t pid;
+	pid_t tid; /* its only thread; 0: it has more, or unknown */
+	const char *comm;
+	char state;
+	const char *syscall; /* NULL: unknown */
+	pid_t owner_pid;     /* whom it waits for itself; 0: unknown */
+	pid_t owner_tid;
+};
+
 /** Threads of which each waits for the next, and the last for the first. */
 struct sw_report_deadlock {
 	const pid_t *tids;
@@ -133,6 +144,20 @@ struct sw_report_registry {
 	int64_t entries;
 };
 
+/** The signal that ended the process of a core file. */
+struct sw_report_crash {
+	const char *signal; /* "SIGSEGV" ... */
+	int number;
+	pid_t tid;        /* the thread that had it */
+	const char *code; /* "SEGV_MAPERR" ...; NULL: unknown, or without a name */
+	const char *text; /* the code in words; NULL likewise */
+	bool has_address;
+	uint64_t address_avma; /* of the fault */
+	const char *access;    /* static: "read", "write", "execute": what it wanted there; NULL */
+	pid_t sender_pid;      /* 0: nobody sent it, or not known */
+	int64_t sender_uid;    /* -1 likewise */
+};
+
 /** One arena; copies its strings; outlives snapshot, walks and symbols. */
 struct sw_report {
 	const char *id; /* unique: time, pid, random */
@@ -152,6 +177,7 @@ struct sw_report {
 		size_t n_runtimes;
 		const struct sw_report_registry *registries;
 		size_t n_registries;
+		const struct sw_report_crash *crash; /* NULL: it did not crash, or not known */
 	} process;
 	struct {
 		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;
@@ -173,6 +199,8 @@ struct sw_report {
 	size_t n_deadlocks;
 	struct sw_report_holder *root_holders; /* most waiting first */
 	size_t n_root_holders;
+	struct sw_report_peer *peers;
+	size_t n_peers;
 	size_t n_all_threads; /* of which threads[] are some: sw_report_select(); 0: all are here */
 	struct sw_report_priv *priv;
 };

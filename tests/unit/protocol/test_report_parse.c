@@ -61,6 +61,71 @@ static void test_there_and_back(void **state)
 	assert_string_equal(x, y);
 }
 
+/* What a thread waits for, other processes, deadlocks and a crash. */
+static void test_waits(void **state)
+{
+	(void) state;
+	static const struct sw_report_wait wait = {.kind = "pipe",
+						   .fd = 3,
+						   .target = "/run/x",
+						   .owner_tid = 78,
+						   .owner_pid = 77,
+						   .trust = "kernel"};
+	static const struct sw_report_wait lock = {.kind = "mutex",
+						   .has_address = true,
+						   .address_avma = 0x1000,
+						   .fd = -1,
+						   .trust = "memory"};
+	static const struct sw_report_crash crash = {.signal = "SIGSEGV",
+						     .number = 11,
+						     .tid = 78,
+						     .code = "SEGV_MAPERR",
+						     .text = "nothing is mapped there",
+						     .has_address = true,
+						     .access = "write",
+						     .sender_uid = -1};
+	struct sw_report_peer peers[] = {
+		{.pid = 77,
+		 .tid = 78,
+		 .comm = "db",
+		 .state = 'S',
+		 .syscall = "read",
+		 .owner_pid = 4242},
+		{.pid = 79, .comm = "", .state = 'R'},
+	};
+	struct sw_report_deadlock deadlock = {(const pid_t[]){4242, 78}, 2};
+	struct sw_report_holder holder = {.tid = 4242, .pid = 4242, .waiting = 3};
+	struct sw_report_thread threads[16];
+	struct sw_report waiting = sample_report;
+	assert_true(waiting.n_threads >= 2 && waiting.n_threads <= 16);
+	memcpy(threads, waiting.threads, waiting.n_threads * sizeof(*threads));
+	threads[0].blocked_on = &wait;
+	threads[1].blocked_on = &lock;
+	waiting.threads = threads;
+	waiting.process.crash = &crash;
+	waiting.peers = peers;
+	waiting.n_peers = 2;
+	waiting.deadlocks = &deadlock;
+	waiting.n_deadlocks = 1;
+	waiting.root_holders = &holder;
+	waiting.n_root_holders = 1;
+	sw_cleanup(sw_free_p) char *json = json_of(&waiting);
+	sw_cleanup(sw_report_destroy_p) struct sw_report *report = parse(json);
+	sw_cleanup(sw_free_p) char *again = json_of(report);
+	assert_string_equal(again, json);
+	check_text(&waiting, report, (struct sw_text_options){.all = true});
+	assert_int_equal(report->n_peers, 2);
+	assert_int_equal(report->peers[0].tid, 78);
+	assert_int_equal(report->peers[0].owner_pid, 4242);
+	assert_int_equal(report->peers[1].tid, 0);
+	assert_int_equal(report->threads[0].blocked_on->owner_pid, 77);
+	assert_string_equal(report->threads[0].blocked_on->target, "/run/x");
+	assert_true(report->threads[1].blocked_on->has_address);
+	assert_string_equal(report->process.crash->access, "write");
+	assert_int_equal(report->process.crash->sender_uid, -1);
+	assert_non_null(strstr(json, "\"address\":\"0x0\",\"access\":\"write\""));
+}
+
 static void test_fields(void **state)
 {
 	(void) state;
@@ -282,11 +347,17 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_and_back),   cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_refused_head),     cmocka_unit_test(test_refused_arrays),
-		cmocka_unit_test(test_refused_indices),  cmocka_unit_test(test_refused_elements),
-		cmocka_unit_test(test_refused_runtimes), cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_no_dump),          cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_there_and_back),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_refused_head),
+		cmocka_unit_test(test_refused_arrays),
+		cmocka_unit_test(test_refused_indices),
+		cmocka_unit_test(test_refused_elements),
+		cmocka_unit_test(test_refused_runtimes),
+		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_no_dump),
+		cmocka_unit_test(test_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

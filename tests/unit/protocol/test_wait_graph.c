@@ -98,11 +98,42 @@ static void test_not_proven(void **state)
 	sw_report_destroy(w.report);
 }
 
+/* By way of processes with one thread: 11 → 77 → 78 → 12 → 11; 13 → 79, which waits for nobody known. */
+static void test_others(void **state)
+{
+	(void) state;
+	for (int proven = 0; proven < 2; proven++) {
+		struct world w;
+		struct sw_peer peers[] = {
+			{.pid = 77, .tid = 77, .wait_for = {.owner_tid = 78, .proven = true}},
+			{.pid = 78, .tid = 78, .wait_for = {.owner_tid = 12, .proven = proven}},
+			{.pid = 79, .tid = 79},
+			{.pid = 80, .tid = 80, .wait_for = {.owner_tid = 80, .proven = true}},
+		};
+		const struct sw_snapshot snap = {.peers = peers, .n_peers = 4};
+		const struct sw_walks walks = {.snap = &snap};
+		make(&w, (const pid_t[N]){0, 77, 11, 79, 80, 0, 0, 0});
+		struct sw_report_builder b = {.walks = &walks,
+					      .report = w.report,
+					      .arena = &w.report->priv->arena};
+		sw_report_build_wait_graph(&b, w.proven);
+		assert_false(b.failed);
+		assert_int_equal(w.report->n_deadlocks, proven);
+		const pid_t wanted[] = {11, 77, 78, 12};
+		assert_true(!proven || w.report->deadlocks[0].n == 4);
+		for (size_t i = 0; proven && i < 4; i++)
+			assert_int_equal(w.report->deadlocks[0].tids[i], wanted[i]);
+		assert_int_equal(w.report->n_root_holders, 0);
+		sw_report_destroy(w.report);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_not_proven),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,10 +10,12 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/procfs.h>
 #include <sys/stat.h>
 #include <cmocka.h>
 
@@ -161,13 +163,65 @@ static void test_threads(void **state)
 	assert_string_equal(t[0].comm, "many");
 	assert_string_equal(t[1].comm, "");
 	assert_int_equal(t[0].state, '?');
-	assert_int_equal(t[2].state, '?');
+	assert_int_equal(t[2].state, 'R'); /* in no system call */
+	assert_int_equal(f->snap->crash.signal, 0);
 	assert_int_equal(t[0].syscall, 202);
 	assert_int_equal(t[1].syscall, -1);
 	/* The red zone ends where the mapping begins; a stack that is nowhere has no end. */
 	assert_true(t[0].stack_avma == STACK && t[0].stack_bytes == PAGE);
 	assert_int_equal(t[1].stack_bytes, 0);
 	assert_int_equal(t[1].stack_end_avma, 0);
+}
+
+/* The signal of the first thread, and what the note about it says; others' do not count. */
+static void crash_make(struct fixture *f, int signal, int signo, int code)
+{
+	enum { CURSIG_OFF = 12, REGS_OFF = 112, RDI = 14, RAX = 10 };
+	static const uint8_t store[] = {0x89, 0x07}; /* mov %eax,(%rdi) */
+	int siginfo[32] = {signo, 0, code, 0, 0x7000, 0};
+	uint64_t rdi = 0x7000, rax = (uint64_t) -512;
+	f->b = (struct core_builder){0};
+	core_process(&f->b, 10, 1, 0, 'R', "many");
+	core_thread(&f->b, 12, TEXT, STACK + 0x100, -1);
+	uint8_t *status = f->b.notes + f->b.n_notes - sizeof(struct elf_prstatus);
+	memcpy(status + CURSIG_OFF, &(short){(short) signal}, sizeof(short));
+	memcpy(status + REGS_OFF + RDI * sizeof(rdi), &rdi, sizeof(rdi));
+	core_note(&f->b, "CORE", NT_SIGINFO, siginfo, sizeof(siginfo));
+	core_thread(&f->b, 11, TEXT, STACK + 0x40, 202);
+	status = f->b.notes + f->b.n_notes - sizeof(struct elf_prstatus);
+	memcpy(status + CURSIG_OFF, &(short){SIGBUS}, sizeof(short));
+	memcpy(status + REGS_OFF + RAX * sizeof(rax), &rax, sizeof(rax));
+	core_load(&f->b, TEXT, PAGE, PF_R | PF_X, store, sizeof(store));
+	core_load(&f->b, STACK, PAGE, PF_R | PF_W, stack_page, PAGE);
+	core_write(&f->b, f->path, SIZE_MAX);
+	sw_snapshot_destroy(f->snap);
+	f->snap = NULL;
+	assert_int_equal(open_core(f, NULL), 0);
+}
+
+static void test_crash(void **state)
+{
+	struct fixture *f = *state;
+	crash_make(f, SIGSEGV, SIGSEGV, SEGV_MAPERR);
+	const struct sw_crash *c = &f->snap->crash;
+	assert_int_equal(c->signal, SIGSEGV);
+	assert_int_equal(c->tid, 12);
+	assert_true(c->has_code && c->code == SEGV_MAPERR);
+	assert_true(c->has_address && c->address_avma == 0x7000);
+	assert_int_equal(c->access, SW_ACCESS_WRITE);
+	assert_int_equal(c->sender_pid, 0);
+	assert_int_equal(f->snap->threads[0].state, 'S'); /* its call was to begin anew */
+	/* Sent: the same bytes are the sender. */
+	crash_make(f, SIGSEGV, SIGSEGV, SI_USER);
+	c = &f->snap->crash;
+	assert_true(!c->has_address && c->access == SW_ACCESS_UNKNOWN);
+	assert_int_equal(c->sender_pid, 0x7000);
+	/* The note is of another signal; one that does not end a process with a core. */
+	crash_make(f, SIGSEGV, SIGILL, SEGV_MAPERR);
+	c = &f->snap->crash;
+	assert_true(c->signal == SIGSEGV && !c->has_code && !c->has_address);
+	crash_make(f, SIGSTOP, SIGSTOP, SI_USER);
+	assert_int_equal(f->snap->crash.signal, 0);
 }
 
 static void test_files_and_vdso(void **state)
@@ -550,6 +604,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_plain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_and_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_headers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cut_short, setup, teardown),

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "waits/holders.h"
+#include "arena.h"
+#include "cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { HOLDERS_MAX = 100000, PIDS_MAX = 65536, LINK_BYTES = 64, CLOCK_EVERY = 16 };
+
+struct near_pid {
+	pid_t pid;
+	int distance;
+};
+
+bool sw_fd_link_parse(const char *link, const char *kind, uint64_t *ret_inode)
+{
+	size_t size = strlen(kind);
+	if (strncmp(link, kind, size) != 0 || strncmp(link + size, ":[", 2) != 0)
+		return false;
+	char *end;
+	const char *digits = link + size + 2;
+	errno = 0;
+	uint64_t inode = strtoull(digits, &end, 10);
+	if (*digits < '0' || *digits > '9' || errno != 0 || strcmp(end, "]") != 0)
+		return false;
+	*ret_inode = inode;
+	return true;
+}
+
+static void add(struct sw_holders *h, const struct sw_holder *holder)
+{
+	struct sw_holder *grown =
+		h->n < HOLDERS_MAX ? sw_grow(h->items, h->n, &h->capacity, 1024, sizeof(*grown))
+				   : NULL;
+	if (grown == NULL) {
+		h->complete = false;
+		h->cut = true;
+		return;
+	}
+	h->items = grown;
+	h->items[h->n++] = *holder;
+}
+
+/* One file descriptor: the link says what it is, and its mode for what it is open. */
+static void add_link(struct sw_holders *h, int fd_dir, const char *name, pid_t pid)
+{
+	char link[LINK_BYTES];
+	struct stat st;
+	struct sw_holder holder = {.pid = pid};
+	ssize_t n = readlinkat(fd_dir, name, link, sizeof(link) - 1);
+	if (n <= 0)
+		return;
+	link[n] = '\0';
+	if (sw_fd_link_parse(link, "pipe", &holder.inode)) {
+		if (fstatat(fd_dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return;
+		holder.reads = (st.st_mode & S_IRUSR) != 0;
+		holder.writes = (st.st_mode & S_IWUSR) != 0;
+		add(h, &holder);
+	} else if (sw_fd_link_parse(link, "socket", &holder.inode)) {
+		holder.reads = holder.writes = true;
+		add(h, &holder);
+	}
+}
+
+static void scan_process(struct sw_holders *h, pid_t pid)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d/fd", (int) pid); /* fits */
+	sw_cleanup(sw_closedir_p) DIR *dir = opendir(path);
+	if (dir == NULL) {
+		h->complete &= errno == ENOENT || errno == ESRCH; /* gone */
+		return;
+	}
+	struct dirent *e;
+	while (h->n < HOLDERS_MAX && (e = readdir(dir)) != NULL)
+		if (e->d_name[0] != '.')
+			add_link(h, dirfd(dir), e->d_name, pid);
+}
+
+static int compare_near(const void *a, const void *b)
+{
+	const struct near_pid *x = a, *y = b;
+	return (x->distance > y->distance) - (x->distance < y->distance);
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+	const struct sw_holder *x = a, *y = b;
+	if (x->inode != y->inode)
+		return x->inode > y->inode ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The processes; owned by the caller. */
+static struct near_pid *list(pid_t near, size_t *ret_n)
+{
+	sw_cleanup(sw_closedir_p) DIR *dir = opendir("/proc");
+	struct near_pid *pids = dir != NULL ? calloc(PIDS_MAX, sizeof(*pids)) : NULL;
+	struct dirent *e;
+	*ret_n = 0;
+	while (pids != NULL && *ret_n < PIDS_MAX && (e = readdir(dir)) != NULL) {
+		long pid = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? strtol(e->d_name, NULL, 10)
+								      : 0;
+		if (pid > 0 && pid <= INT_MAX)
+			pids[(*ret_n)++] = (struct near_pid){(pid_t) pid, abs((pid_t) pid - near)};
+	}
+	return pids;
+}
+
+void sw_holders_scan(struct sw_holders *h, pid_t near, const struct sw_budget *budget)
+{
+	size_t n;
+	*h = (struct sw_holders){.cut = true};
+	sw_cleanup(sw_free_p) struct near_pid *pids = list(near, &n);
+	if (pids == NULL)
+		return;
+	h->complete = n < PIDS_MAX;
+	h->cut = !h->complete;
+	qsort(pids, n, sizeof(*pids), compare_near);
+	for (size_t i = 0; i < n; i++) {
+		if (i % CLOCK_EVERY == 0 && sw_budget_spent(budget)) {
+			h->complete = false;
+			h->cut = true;
+			break;
+		}
+		scan_process(h, pids[i].pid);
+	}
+	if (h->n > 1)
+		qsort(h->items, h->n, sizeof(*h->items), compare_holders);
+}
+
+void sw_holders_deinit(struct sw_holders *h)
+{
+	free(h->items);
+	*h = (struct sw_holders){0};
+}
+
+const struct sw_holder *sw_holders_find(const struct sw_holders *h, uint64_t inode, size_t *ret_n)
+{
+	size_t low = 0, high = h->n, end;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (h->items[middle].inode < inode)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < h->n && h->items[end].inode == inode;)
+		end++;
+	*ret_n = end - low;
+	return h->items != NULL ? h->items + low : NULL;
+}

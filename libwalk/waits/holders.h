@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_WAITS_HOLDERS_H
+#define SW_WAITS_HOLDERS_H
+
+#include "waits/budget.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Who has which pipe or socket open, by /proc/PID/fd of all processes. */
+
+struct sw_holder {
+	uint64_t inode;
+	pid_t pid;
+	bool reads, writes; /* of a pipe: this end */
+};
+
+struct sw_holders {
+	struct sw_holder *items; /* owned; by inode, then pid */
+	size_t n, capacity;
+	bool complete; /* every process could be looked at */
+	bool cut;      /* not all were, for want of time or space: others may have it, too */
+};
+
+/*
+ * What the kernel shows us of all processes, those whose numbers are next to near first. As far
+ * as the budget goes, and 100,000 files. Without memory it is not complete.
+ */
+void sw_holders_scan(struct sw_holders *holders, pid_t near, const struct sw_budget *budget);
+void sw_holders_deinit(struct sw_holders *holders);
+
+/* Those that have it open, *ret_n of them next to each other. */
+const struct sw_holder *sw_holders_find(const struct sw_holders *holders, uint64_t inode,
+					size_t *ret_n);
+
+/* What a link in /proc/PID/fd says: "pipe:[123]", with kind "pipe". False: it is something else. */
+bool sw_fd_link_parse(const char *link, const char *kind, uint64_t *ret_inode);
+
+#endif

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Each distinct file descriptor that threads wait on is followed once, by one thread that is seen to wait
+ * on it before and after: that its context switches are the same in number proves that it did not return
+ * from its call in between, so that the descriptor was the same file. Processes at the other ends that
+ * have one thread are followed in the same way, as far as they wait, too.
+ */
+#include "waits/peers.h"
+#include "arch/arch.h"
+#include "cleanup.h"
+#include "process/proc.h"
+#include "snapshot/read.h"
+#include "waits/calls.h"
+#include "waits/holders.h"
+#include "waits/locks.h"
+#include "waits/own_tids.h"
+#include "waits/sockets.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum {
+	SCAN_CPU_NS = 40 * 1000 * 1000, /* all of it */
+	SCAN_NS = 400 * 1000 * 1000,    /* sw_snapshot_take() lasts as much longer at most */
+	FOLLOWED_MAX = 64,              /* distinct descriptors */
+	PEERS_MAX = 64,
+	STATUS_BYTES = 4096,
+	LINK_BYTES = 512,
+	LOCKS_BYTES = 65536,
+	NS_PER_S = 1000000000,
+};
+
+/* What was found for one descriptor. */
+struct followed {
+	struct sw_blocking_call call;
+	size_t thread; /* the one that was looked at */
+	uint64_t switches;
+	struct sw_wait_for found;
+	bool valid;
+};
+
+struct resolver {
+	struct sw_snapshot *snap;
+	const struct sw_snapshot_options *options;
+	int proc_fd;
+	struct sw_budget budget;
+	bool scanned, tcp_read, locks_read;
+	struct sw_holders holders;
+	struct sw_tcp_ends tcp;
+	char *locks; /* owned; NULL: none */
+	struct followed followed[FOLLOWED_MAX];
+	size_t n_followed;
+	uint64_t peer_switches[PEERS_MAX];
+};
+
+bool sw_proc_syscall_parse(const char *text, struct sw_proc_syscall *ret)
+{
+	uint64_t *a = ret->arguments;
+	return sscanf(text,
+		      "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		      " %" SCNx64 " %" SCNx64 " %" SCNx64,
+		      &ret->number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &ret->sp_avma,
+		      &ret->pc_avma) == 9 &&
+	       ret->number >= 0;
+}
+
+static bool syscall_read(int proc_fd, const char *name, struct sw_proc_syscall *ret)
+{
+	char text[256];
+	return sw_proc_read_small(proc_fd, name, text, sizeof(text)) > 0 &&
+	       sw_proc_syscall_parse(text, ret);
+}
+
+/* How often a thread was switched out; 0: unknown. */
+static uint64_t switches_read(int proc_fd, const char *name)
+{
+	char text[STATUS_BYTES];
+	uint64_t voluntary = 0, involuntary = 0;
+	if (sw_proc_read_small(proc_fd, name, text, sizeof(text)) <= 0 ||
+	    !sw_proc_status_number(text, "voluntary_ctxt_switches", &voluntary) ||
+	    !sw_proc_status_number(text, "nonvoluntary_ctxt_switches", &involuntary))
+		return 0;
+	return voluntary + involuntary + 1;
+}
+
+static const struct sw_holders *holders(struct resolver *r)
+{
+	if (!r->scanned)
+		sw_holders_scan(&r->holders, r->snap->process.pid, &r->budget);
+	r->scanned = true;
+	return &r->holders;
+}
+
+static int proc_open(pid_t pid)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool may_name(const struct resolver *r, pid_t pid)
+{
+	if (r->options->may_name == NULL || pid == r->snap->process.pid)
+		return true;
+	sw_cleanup(sw_close_p) int fd = proc_open(pid);
+	return fd >= 0 && r->options->may_name(r->options->may_name_arg, fd);
+}
+
+static const char *keep(struct resolver *r, const char *text)
+{
+	const char *kept = text[0] != '\0' ? sw_arena_strdup(&r->snap->priv->arena, text) : NULL;
+	return kept;
+}
+
+/* The only thread of a process; 0: it has more, or is gone. */
+static pid_t only_thread(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) pid); /* fits */
+	return stat(path, &st) == 0 && st.st_nlink == 3 ? pid : 0;
+}
+
+static void owner_set(struct resolver *r, pid_t self, pid_t owner, struct sw_wait_for *ret)
+{
+	if (owner <= 0 || !may_name(r, owner))
+		return;
+	ret->owner_pid = owner;
+	/* One that waits for itself: a signal handler may come, another thread may be started. */
+	ret->owner_tid = owner != self ? only_thread(owner) : 0;
+}
+
+/* The process that has the other end; of a pipe only its readers, or its writers, count. */
+static void other_end(struct resolver *r, pid_t self, uint64_t inode, bool reads,
+		      struct sw_wait_for *ret)
+{
+	size_t n, distinct = 0;
+	const struct sw_holders *all = holders(r);
+	const struct sw_holder *h = sw_holders_find(all, inode, &n);
+	pid_t owner = 0;
+	for (size_t i = 0; i < n; i++) {
+		if ((reads && !h[i].reads) || (!reads && !h[i].writes))
+			continue;
+		distinct += h[i].pid != owner;
+		owner = h[i].pid;
+	}
+	ret->proven = all->complete;
+	/* Of two that could, neither is known to be the one. */
+	if (distinct == 1 && !all->cut)
+		owner_set(r, self, owner, ret);
+}
+
+static void resolve_tcp(struct resolver *r, int proc_fd, pid_t self, uint64_t inode,
+			struct sw_wait_for *ret)
+{
+	char text[SW_ADDRESS_TEXT_BYTES];
+	if (!r->tcp_read)
+		sw_tcp_ends_read(&r->tcp, proc_fd, &r->budget);
+	r->tcp_read = true;
+	const struct sw_tcp_end *end = sw_tcp_ends_find(&r->tcp, inode);
+	if (end == NULL || end->listens)
+		return;
+	const struct sw_tcp_end *peer = sw_tcp_ends_peer(&r->tcp, end);
+	ret->kind = "tcp";
+	sw_tcp_end_text(end, text);
+	ret->target = keep(r, text);
+	if (peer != NULL)
+		other_end(r, self, peer->inode, false, ret);
+}
+
+static void resolve_descriptor(struct resolver *r, int proc_fd, pid_t self,
+			       const struct sw_blocking_call *call, struct sw_wait_for *ret)
+{
+	char name[32], link[LINK_BYTES];
+	uint64_t inode = 0;
+	(void) snprintf(name, sizeof(name), "fd/%" PRId64, call->fd); /* fits */
+	ssize_t n = readlinkat(proc_fd, name, link, sizeof(link) - 1);
+	if (n <= 0)
+		return;
+	link[n] = '\0';
+	if (sw_fd_link_parse(link, "pipe", &inode)) {
+		ret->kind = "pipe";
+		other_end(r, self, inode, call->writes, ret);
+	} else if (sw_fd_link_parse(link, "socket", &inode)) {
+		uint64_t peer = sw_unix_peer(inode);
+		if (peer != 0) {
+			ret->kind = "unix_socket";
+			other_end(r, self, peer, false, ret);
+		} else {
+			resolve_tcp(r, proc_fd, self, inode, ret);
+		}
+	} else {
+		ret->target = keep(r, link);
+	}
+}
+
+/* As much as there is space for; the kernel gives a page or so at a time. */
+static void locks_read(char text[static LOCKS_BYTES])
+{
+	sw_cleanup(sw_close_p) int fd = open("/proc/locks", O_RDONLY | O_CLOEXEC);
+	size_t size = 0;
+	ssize_t n = fd;
+	while (n >= 0 && size < LOCKS_BYTES - 1) {
+		n = read(fd, text + size, LOCKS_BYTES - 1 - size);
+		if (n <= 0)
+			break;
+		size += (size_t) n;
+	}
+	text[size] = '\0';
+}
+
+static void resolve_lock(struct resolver *r, int proc_fd, pid_t self,
+			 const struct sw_blocking_call *call, struct sw_wait_for *ret)
+{
+	char name[32], text[STATUS_BYTES];
+	uint64_t inode = 0;
+	ret->kind = "file_lock";
+	(void) snprintf(name, sizeof(name), "fdinfo/%" PRId64, call->fd); /* fits */
+	if (sw_proc_read_small(proc_fd, name, text, sizeof(text)) <= 0 ||
+	    !sw_proc_status_number(text, "ino", &inode)) /* Linux 5.14 */
+		return;
+	if (!r->locks_read)
+		r->locks = calloc(1, LOCKS_BYTES);
+	if (!r->locks_read && r->locks != NULL)
+		locks_read(r->locks);
+	r->locks_read = true;
+	if (r->locks == NULL)
+		return;
+	ret->proven = true;
+	owner_set(r, self, sw_file_lock_owner(r->locks, self, inode, call->kind == SW_BLOCKS_FLOCK),
+		  ret);
+	char link[LINK_BYTES];
+	(void) snprintf(name, sizeof(name), "fd/%" PRId64, call->fd); /* fits */
+	ssize_t n = readlinkat(proc_fd, name, link, sizeof(link) - 1);
+	link[n > 0 ? n : 0] = '\0';
+	ret->target = keep(r, link);
+}
+
+/* The child of that number in the pid namespace of the process; wanted 0: the only one. */
+static pid_t child_find(const struct resolver *r, int proc_fd, pid_t self, pid_t wanted)
+{
+	char name[64], text[STATUS_BYTES];
+	pid_t found = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < r->snap->n_threads; i++) {
+		pid_t tid = self == r->snap->process.pid ? r->snap->threads[i].tid : self;
+		(void) snprintf(name, sizeof(name), "task/%d/children", (int) tid); /* fits */
+		if (sw_proc_read_small(proc_fd, name, text, sizeof(text)) > 0) {
+			char *at = text, *end;
+			for (long child; (child = strtol(at, &end, 10)) > 0 && end != at;
+			     at = end) {
+				char status[STATUS_BYTES];
+				size_t levels = 0;
+				pid_t own = (pid_t) child;
+				(void) snprintf(name, sizeof(name), "/proc/%ld/status",
+						child); /* fits */
+				if (r->snap->threads[0].own_tid != 0 &&
+				    sw_proc_read_small(AT_FDCWD, name, status, sizeof(status)) > 0)
+					own = sw_own_tid_parse(status, &levels);
+				if (wanted == own || wanted == 0) {
+					found = (pid_t) child;
+					n++;
+				}
+			}
+		}
+		if (self != r->snap->process.pid)
+			break;
+	}
+	return n == 1 ? found : 0;
+}
+
+static void resolve(struct resolver *r, int proc_fd, pid_t self,
+		    const struct sw_blocking_call *call, struct sw_wait_for *ret)
+{
+	*ret = (struct sw_wait_for){.fd = call->fd};
+	switch (call->kind) {
+	case SW_BLOCKS_DESCRIPTOR: resolve_descriptor(r, proc_fd, self, call, ret); break;
+	case SW_BLOCKS_FLOCK:
+	case SW_BLOCKS_FCNTL: resolve_lock(r, proc_fd, self, call, ret); break;
+	case SW_BLOCKS_WAIT:
+		ret->proven = true;
+		ret->kind = "child";
+		owner_set(r, self, child_find(r, proc_fd, self, call->pid), ret);
+		break;
+	case SW_BLOCKS_NOT: break;
+	}
+	ret->proven = ret->proven && !call->limited;
+}
+
+/* ---- the process's own threads ---------------------------------------------------------------- */
+
+static bool in_same_call(const struct resolver *r, const struct sw_thread *t)
+{
+	struct sw_proc_syscall now;
+	char name[64];
+	uint64_t first = 0;
+	(void) snprintf(name, sizeof(name), "task/%d/syscall", (int) t->tid); /* fits */
+	return syscall_read(r->proc_fd, name, &now) && now.number == t->syscall &&
+	       sw_regs_get(&t->regs, SW_X86_64_RDI, &first) && now.arguments[0] == first &&
+	       now.sp_avma == t->regs.sp_avma && now.pc_avma == t->regs.pc_avma;
+}
+
+static uint64_t switches_of(const struct resolver *r, const struct sw_thread *t)
+{
+	char name[64];
+	(void) snprintf(name, sizeof(name), "task/%d/status", (int) t->tid); /* fits */
+	return switches_read(r->proc_fd, name);
+}
+
+static bool same_call(const struct sw_blocking_call *a, const struct sw_blocking_call *b)
+{
+	return a->kind == b->kind && a->fd == b->fd && a->writes == b->writes && a->pid == b->pid &&
+	       a->limited == b->limited;
+}
+
+/* The one that is known for the call; NULL: there is no space for another one. */
+static struct followed *followed_find(struct resolver *r, const struct sw_blocking_call *call,
+				      size_t thread)
+{
+	for (size_t i = 0; i < r->n_followed; i++)
+		if (same_call(&r->followed[i].call, call))
+			return &r->followed[i];
+	if (r->n_followed == FOLLOWED_MAX || sw_budget_spent(&r->budget))
+		return NULL;
+	struct followed *f = &r->followed[r->n_followed++];
+	const struct sw_thread *t = &r->snap->threads[thread];
+	*f = (struct followed){.call = *call, .thread = thread};
+	f->switches = switches_of(r, t);
+	if (f->switches == 0 || !in_same_call(r, t))
+		return f;
+	f->valid = true;
+	resolve(r, r->proc_fd, r->snap->process.pid, call, &f->found);
+	return f;
+}
+
+/* ---- others ------------------------------------------------------------------------------------ */
+
+static struct sw_peer *peer_find(const struct sw_snapshot *snap, pid_t pid)
+{
+	for (size_t i = 0; i < snap->n_peers; i++)
+		if (snap->peers[i].pid == pid)
+			return &snap->peers[i];
+	return NULL;
+}
+
+static void peer_add(struct resolver *r, const struct sw_wait_for *wait)
+{
+	struct sw_snapshot *snap = r->snap;
+	char path[64];
+	struct sw_proc_stat stat;
+	if (wait->owner_pid == 0 || wait->owner_pid == snap->process.pid ||
+	    snap->n_peers == PEERS_MAX || peer_find(snap, wait->owner_pid) != NULL)
+		return;
+	(void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) wait->owner_pid); /* fits */
+	if (!sw_proc_stat_read(AT_FDCWD, path, &stat))
+		return;
+	struct sw_peer *peer = &snap->peers[snap->n_peers++];
+	*peer = (struct sw_peer){.pid = wait->owner_pid,
+				 .tid = wait->owner_tid,
+				 .state = stat.state,
+				 .syscall = -1};
+	memcpy(peer->comm, stat.comm, sizeof(peer->comm));
+}
+
+/* What a process with one thread waits for. The call comes first: its descriptor is of that time. */
+static void peer_follow(struct resolver *r, struct sw_peer *peer, uint64_t *ret_switches)
+{
+	sw_cleanup(sw_close_p) int fd = peer->tid != 0 ? proc_open(peer->pid) : -EBADF;
+	struct sw_proc_syscall now;
+	struct sw_blocking_call call;
+	if (fd < 0)
+		return;
+	uint64_t switches = switches_read(fd, "status");
+	if (switches == 0 || !syscall_read(fd, "syscall", &now))
+		return;
+	peer->syscall = now.number;
+	*ret_switches = switches;
+	if (sw_blocking_call_of(now.number, now.arguments, &call))
+		resolve(r, fd, peer->pid, &call, &peer->wait_for);
+}
+
+/* Forgets what was found for those that moved meanwhile. */
+static void check_again(struct resolver *r)
+{
+	struct sw_snapshot *snap = r->snap;
+	for (size_t i = 0; i < snap->n_peers; i++) {
+		struct sw_peer *peer = &snap->peers[i];
+		sw_cleanup(sw_close_p) int fd =
+			peer->wait_for.owner_pid != 0 ? proc_open(peer->pid) : -EBADF;
+		if (fd < 0 || switches_read(fd, "status") != r->peer_switches[i])
+			peer->wait_for = (struct sw_wait_for){.fd = -1};
+	}
+	for (size_t i = 0; i < r->n_followed; i++) {
+		struct followed *f = &r->followed[i];
+		f->valid = f->valid && switches_of(r, &snap->threads[f->thread]) == f->switches;
+	}
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+static bool is_blocked(const struct sw_thread *t)
+{
+	return t->captured && (t->state == 'S' || t->state == 'D') && t->syscall >= 0;
+}
+
+static bool call_of_thread(const struct sw_snapshot *snap, const struct sw_thread *t,
+			   struct sw_blocking_call *ret)
+{
+	static const unsigned registers[6] = {SW_X86_64_RDI, SW_X86_64_RSI, SW_X86_64_RDX,
+					      SW_X86_64_R10, SW_X86_64_R8,  SW_X86_64_R9};
+	uint64_t arguments[6] = {0};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(registers); i++)
+		if (!sw_regs_get(&t->regs, registers[i], &arguments[i]))
+			return false;
+	struct sw_snapshot_memory memory = {.snap = snap, .no_live = true};
+	struct sw_memory m = sw_snapshot_memory(&memory);
+	struct pollfd one;
+	/* Of one descriptor it is a read or a write with a time limit. */
+	if ((t->syscall == SYS_poll || t->syscall == SYS_ppoll) && arguments[1] == 1 &&
+	    m.ops->read(m.arg, arguments[0], &one, sizeof(one)) && one.fd >= 0) {
+		*ret = (struct sw_blocking_call){.kind = SW_BLOCKS_DESCRIPTOR,
+						 .fd = one.fd,
+						 .writes = (one.events & POLLIN) == 0,
+						 .limited = t->syscall == SYS_poll
+								    ? (int) arguments[2] >= 0
+								    : arguments[2] != 0};
+		return true;
+	}
+	return sw_blocking_call_of(t->syscall, arguments, ret);
+}
+
+/* When a sleep ends: what was asked for, less what has passed. */
+static void resolve_timer(struct resolver *r, struct sw_thread *t)
+{
+	struct timespec asked, now = {0};
+	uint64_t clock = 0, flags = 0, avma = 0;
+	bool plain = t->syscall == SYS_nanosleep;
+	struct sw_snapshot_memory memory = {.snap = r->snap, .no_live = true};
+	struct sw_memory m = sw_snapshot_memory(&memory);
+	if ((!plain && t->syscall != SYS_clock_nanosleep) ||
+	    !sw_regs_get(&t->regs, SW_X86_64_RDI, &clock) ||
+	    !sw_regs_get(&t->regs, SW_X86_64_RSI, &flags) ||
+	    !sw_regs_get(&t->regs, plain ? SW_X86_64_RDI : SW_X86_64_RDX, &avma) ||
+	    !m.ops->read(m.arg, avma, &asked, sizeof(asked)) || asked.tv_sec < 0)
+		return;
+	bool absolute = !plain && (flags & TIMER_ABSTIME) != 0;
+	if (absolute ? clock > CLOCK_BOOTTIME || clock_gettime((clockid_t) clock, &now) < 0
+		     : t->since_ns < 0)
+		return;
+	double left = (double) asked.tv_sec + (double) asked.tv_nsec / NS_PER_S -
+		      (absolute ? (double) now.tv_sec + (double) now.tv_nsec / NS_PER_S
+				: (double) t->since_ns / NS_PER_S);
+	struct sw_wait_for *wait =
+		left >= 0 ? sw_arena_calloc(&r->snap->priv->arena, 1, sizeof(*wait)) : NULL;
+	if (wait == NULL)
+		return;
+	char text[64];
+	(void) snprintf(text, sizeof(text), "ends in %.1f s", left); /* fits, or is cut */
+	*wait = (struct sw_wait_for){.kind = "timer", .target = keep(r, text), .fd = -1};
+	t->wait_for = wait;
+}
+
+static void run(struct resolver *r)
+{
+	struct sw_snapshot *snap = r->snap;
+	struct followed **by_thread =
+		sw_arena_calloc(&snap->priv->arena, snap->n_threads, sizeof(*by_thread));
+	for (size_t i = 0; by_thread != NULL && i < snap->n_threads; i++) {
+		struct sw_blocking_call call;
+		if (is_blocked(&snap->threads[i]))
+			resolve_timer(r, &snap->threads[i]);
+		if (is_blocked(&snap->threads[i]) && call_of_thread(snap, &snap->threads[i], &call))
+			by_thread[i] = followed_find(r, &call, i);
+	}
+	for (size_t i = 0; i < r->n_followed; i++)
+		if (r->followed[i].valid)
+			peer_add(r, &r->followed[i].found);
+	for (size_t i = 0; i < snap->n_peers; i++) { /* grows */
+		peer_follow(r, &snap->peers[i], &r->peer_switches[i]);
+		peer_add(r, &snap->peers[i].wait_for);
+	}
+	check_again(r);
+	for (size_t i = 0; by_thread != NULL && i < snap->n_threads; i++) {
+		const struct followed *f = by_thread[i];
+		struct sw_wait_for *wait =
+			f != NULL && f->valid
+				? sw_arena_calloc(&snap->priv->arena, 1, sizeof(*wait))
+				: NULL;
+		if (wait == NULL)
+			continue;
+		*wait = f->found;
+		wait->proven = f->thread == i && f->found.proven;
+		snap->threads[i].wait_for = wait;
+	}
+}
+
+void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapshot_options *options)
+{
+	struct resolver *r = calloc(1, sizeof(*r));
+	snap->peers = sw_arena_calloc(&snap->priv->arena, PEERS_MAX, sizeof(*snap->peers));
+	if (r != NULL && snap->peers != NULL) {
+		r->snap = snap;
+		r->options = options;
+		r->proc_fd = proc_fd;
+		r->budget = sw_budget_begin(SCAN_CPU_NS, SCAN_NS);
+		run(r);
+		sw_holders_deinit(&r->holders);
+		sw_tcp_ends_deinit(&r->tcp);
+		free(r->locks);
+	}
+	free(r);
+}

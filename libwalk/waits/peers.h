@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_WAITS_PEERS_H
+#define SW_WAITS_PEERS_H
+
+#include "snapshot/snapshot.h"
+
+/*
+ * Whom threads wait for that are in system calls other than futex(): sw_thread.wait_for of the snapshot,
+ * and snap->peers, the processes at the other ends. By what the kernel says in /proc and of sockets, after
+ * the copy: the threads are not touched. A thread that did not stay where it was is left out.
+ */
+void sw_peers_fill(struct sw_snapshot *snap, int proc_fd,
+		   const struct sw_snapshot_options *options);
+
+/* A line of /proc/PID/syscall. False: it is in no call. */
+struct sw_proc_syscall {
+	int64_t number;
+	uint64_t arguments[6], sp_avma, pc_avma;
+};
+bool sw_proc_syscall_parse(const char *text, struct sw_proc_syscall *ret);
+
+#endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Processes that wait for one another by what the kernel has: pipes, sockets, file locks, children."""
+import json
+import os
+import subprocess
+import tempfile
+
+from daemon import UNPRIVILEGED, Daemon
+from harness import PATIENT, Tap, Target, dump, iterator_refused, snapwalk, wait_blocked, wait_until
+
+READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 0, 1, 35, 61, 72, 73
+CLOCK_NANOSLEEP, PAUSE = 230, 34
+# WAY: the call that waits, kind, whether the peer is named, whether both wait
+WAYS = {
+    "pipe": (READ, "pipe", True, True),
+    "unix": (READ, "unix_socket", True, True),
+    "tcp": (READ, "tcp", True, True),
+    "full": (WRITE, "pipe", True, False),
+    "flock": (FLOCK, "file_lock", True, False),
+    "fcntl": (FCNTL, "file_lock", True, False),
+    "child": (WAIT4, "child", True, False),
+    "two": (READ, "pipe", False, False),
+    "self": (READ, "pipe", True, False),
+}
+
+
+def told(target):
+    return {line.split()[0]: int(line.split()[1]) for line in target.lines}
+
+
+def found(target, both, named):
+    """A dump that has what is to be found: the search is limited, and a deadlock is one that is as old as a
+    capture takes; a machine with other work to do may need some more of them."""
+    def one():
+        report = dump(target.pid)
+        wait = report["threads"][0].get("blocked_on") or {}
+        return report if (wait.get("owner_pid") or not named) and (report.get("deadlocks") or not both) else None
+    return wait_until(one, "the process at the other end")
+
+
+def text_with(target, words):
+    return wait_until(lambda: words in snapwalk("dump", *PATIENT, target.pid).stdout, words)
+
+
+def way(tap, name, directory):
+    call, kind, named, both = WAYS[name]
+    both = both and iterator_refused() == "" and os.geteuid() == 0
+    arguments = [os.path.join(directory, name)] if name in ("flock", "fcntl") else []
+    with Target("peers", name, *arguments) as target:
+        says = told(target)
+        wait_blocked(target.pid, (call,))
+        if name != "self":
+            wait_blocked(says["peer"], (READ, PAUSE))
+        report = found(target, both, named)
+        wait = report["threads"][0]["blocked_on"]
+        owner = says["peer"] if named else None
+        tap.equal((wait["kind"], wait["owner_pid"], wait["owner_tid"]),
+                  (kind, owner, None if name == "self" else owner), f"{name}: for whom")
+        if name == "tcp":
+            tap.equal(wait["target"].rpartition(":")[0], "127.0.0.1", "tcp: the address")
+        if name in ("flock", "fcntl"):
+            tap.equal(wait["target"], arguments[0], f"{name}: the file")
+        peers = [(p["pid"], p["tid"], p["comm"]) for p in report.get("peers", [])]
+        tap.equal(peers, [(owner, owner, "peers")] if named and name != "self" else [], f"{name}: the other process")
+        tap.equal(report.get("deadlocks") or [], [[target.pid, owner]] if both else [], f"{name}: the deadlock, in order")
+        if both:
+            words = f"\nDEADLOCK: peers ({target.pid}) → peers ({owner}) → peers ({target.pid})\n"
+            tap.check(text_with(target, words), f"{name}: text says it")
+        if named and name != "self":
+            tap.check(text_with(target, f" for peers ({owner}) ({kind})"), f"{name}: text says for whom")
+        if name == "pipe":
+            def followed():
+                run = snapwalk("dump", "--json", *PATIENT, "--follow", target.pid)
+                return [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()] == [target.pid, owner]
+            tap.check(wait_until(followed, "both"), "--follow: both")
+
+
+def timer(tap):
+    with Target("peers", "timer") as target:
+        wait_blocked(target.pid, (NANOSLEEP, CLOCK_NANOSLEEP))
+        wait = dump(target.pid)["threads"][0]["blocked_on"]
+        said = (wait["target"] or "").split()
+        known = iterator_refused() == ""
+        tap.equal(said[:2], ["ends", "in"] if known else [], "a timer: when it ends")
+        tap.check(not known or 900 < float(said[2]) <= 1000, "a timer: that is true", said)
+
+
+def by_daemon(tap):
+    """Whoever may read a dump must be able to look at the processes that it names: that of another user's
+    process names nobody of root's, who holds the other end of its pipe; one of root's does."""
+    if os.geteuid() != 0:
+        tap.skip("dumps by the daemon", "not root", "root")
+        return
+    ours, theirs = os.pipe(), os.pipe()
+    readers = [subprocess.Popen(["cat"], stdin=ours[0], stdout=subprocess.DEVNULL),
+               subprocess.Popen(["cat"], stdin=theirs[0], stdout=subprocess.DEVNULL, user=UNPRIVILEGED,
+                                group=UNPRIVILEGED, extra_groups=[])]
+    os.close(ours[0])
+    os.close(theirs[0])
+
+    def owner(report):
+        wait = report["threads"][0].get("blocked_on") or {}
+        return wait.get("kind"), wait.get("owner_pid")
+    try:
+        for reader in readers:
+            wait_blocked(reader.pid, (READ,))
+        for reader in readers:
+            tap.check(wait_until(lambda: owner(dump(reader.pid)) == ("pipe", os.getpid()), "the holder"),
+                      "the command names the holder")
+        with Daemon() as daemon, daemon.client() as client:
+            def told(pid):
+                return owner(client.call("Capture", target={"pid": pid})["dump"])
+            tap.check(wait_until(lambda: told(readers[0].pid) == ("pipe", os.getpid()), "the holder, by the daemon"),
+                      "the daemon names it where only root reads the dump")
+            for _ in range(3):
+                tap.equal(told(readers[1].pid), ("pipe", None), "the daemon does not name it to another user")
+    finally:
+        for end in (ours[1], theirs[1]):
+            os.close(end)
+        for reader in readers:
+            reader.wait()
+
+
+tap = Tap()
+with tempfile.TemporaryDirectory() as directory:
+    for name in WAYS:
+        tap.guard(way, name, directory)
+tap.guard(timer)
+tap.guard(by_daemon)
+tap.done()

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * peers WAY: two processes of which one waits for the other, or each for the other. Prints "self PID" and
+ * "peer PID", the child, which ends with its parent. Ways:
+ *	pipe unix tcp	both read what the other one never writes
+ *	full		writes to a pipe that the child never reads
+ *	flock fcntl	the child holds the lock of a file (peers WAY FILE)
+ *	child		waits for the child to end
+ *	two		reads a pipe that the child and another one could write to
+ *	self		reads a pipe that only itself could write to
+ *	timer		sleeps for 1,000 s
+ */
+#include "target.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static int told[2]; /* the child says here that it is where it is to be */
+
+static pid_t start(void)
+{
+	pid_t parent = getpid(), child = fork();
+	if (child != 0)
+		return child;
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	close(told[0]);
+	return 0;
+}
+
+static void tell(void)
+{
+	(void) !write(told[1], "", 1);
+	close(told[1]);
+}
+
+static void say(pid_t child)
+{
+	char c;
+	close(told[1]);
+	(void) !read(told[0], &c, 1);
+	printf("self %d\npeer %d\n", (int) getpid(), (int) child);
+	ready();
+}
+
+static void read_forever(int fd)
+{
+	char c;
+	while (read(fd, &c, 1) >= 0)
+		;
+}
+
+static void by_pipes(void)
+{
+	int to[2], from[2];
+	if (pipe(to) < 0 || pipe(from) < 0)
+		exit(1);
+	pid_t child = start();
+	if (child == 0) {
+		close(to[1]);
+		close(from[0]);
+		tell();
+		read_forever(to[0]);
+	}
+	close(to[0]);
+	close(from[1]);
+	say(child);
+	read_forever(from[0]);
+}
+
+static void by_sockets(int pair[2])
+{
+	pid_t child = start();
+	if (child == 0) {
+		close(pair[0]);
+		tell();
+		read_forever(pair[1]);
+	}
+	close(pair[1]);
+	say(child);
+	read_forever(pair[0]);
+}
+
+static void tcp_pair(int pair[2])
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	pair[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *) &address, size) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, (struct sockaddr *) &address, &size) < 0 ||
+	    connect(pair[0], (struct sockaddr *) &address, size) < 0)
+		exit(1);
+	pair[1] = accept(listener, NULL, NULL);
+	printf("port %d\n", ntohs(address.sin_port));
+	close(listener);
+}
+
+static void by_full_pipe(void)
+{
+	static char bytes[1 << 20];
+	int fds[2];
+	if (pipe(fds) < 0)
+		exit(1);
+	pid_t child = start();
+	if (child == 0) {
+		close(fds[1]);
+		tell();
+		pause();
+	}
+	close(fds[0]);
+	say(child);
+	(void) !write(fds[1], bytes, sizeof(bytes));
+}
+
+static void by_lock(const char *path, bool whole)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	pid_t child = start();
+	if (child == 0) {
+		close(fd); /* a lock of flock() is shared with the parent's */
+		fd = open(path, O_RDWR);
+		if (whole ? flock(fd, LOCK_EX) < 0 : fcntl(fd, F_SETLK, &lock) < 0)
+			_exit(1);
+		tell();
+		pause();
+	}
+	say(child);
+	(void) !(whole ? flock(fd, LOCK_EX) : fcntl(fd, F_SETLKW, &lock));
+}
+
+static void of_two(void)
+{
+	int fds[2];
+	if (pipe(fds) < 0)
+		exit(1);
+	for (int i = 0; i < 2; i++) {
+		pid_t child = start();
+		if (child == 0) {
+			if (i == 1)
+				tell();
+			pause();
+		}
+		if (i == 1)
+			say(child);
+	}
+	close(fds[1]);
+	read_forever(fds[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+	int pair[2];
+	if (pipe2(told, O_CLOEXEC) < 0)
+		return 1;
+	if (strcmp(way, "pipe") == 0) {
+		by_pipes();
+	} else if (strcmp(way, "unix") == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0) {
+		by_sockets(pair);
+	} else if (strcmp(way, "tcp") == 0) {
+		tcp_pair(pair);
+		by_sockets(pair);
+	} else if (strcmp(way, "full") == 0) {
+		by_full_pipe();
+	} else if (argc > 2) {
+		by_lock(argv[2], strcmp(way, "flock") == 0);
+	} else if (strcmp(way, "two") == 0) {
+		of_two();
+	} else if (strcmp(way, "self") == 0 && pipe(pair) == 0) {
+		tell();
+		say(getpid());
+		read_forever(pair[0]);
+	} else if (strcmp(way, "timer") == 0) {
+		tell();
+		say(getpid());
+		nanosleep(&(struct timespec){.tv_sec = 1000}, NULL);
+	} else if (strcmp(way, "child") == 0) {
+		pid_t child = start();
+		if (child == 0) {
+			tell();
+			pause();
+		}
+		say(child);
+		(void) waitpid(child, NULL, 0);
+	}
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Owners of locks that are made of literals, in the layouts of glibc and musl. */
+#include "arch/arch.h"
+#include "arena.h"
+#include "cleanup.h"
+#include "waits/range.h"
+
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <cmocka.h>
+
+enum { WORD = 0x10010, WORDS = SW_WAIT_BYTES / 4, BEFORE = SW_FUTEX_BEFORE_BYTES / 4 };
+
+/* Threads 100, 101 and 102; the first waits on a word with what lies around it. */
+struct world {
+	struct sw_thread threads[3];
+	struct sw_snapshot snap;
+};
+
+static struct sw_futex_wait wait_on(struct world *w, uint64_t operation,
+				    const uint32_t from_word[WORDS - BEFORE], uint32_t before)
+{
+	memset(w, 0, sizeof(*w));
+	for (int i = 0; i < 3; i++)
+		w->threads[i].tid = 100 + i;
+	w->snap = (struct sw_snapshot){.threads = w->threads, .n_threads = 3, .live = true};
+	struct sw_thread *t = &w->threads[0];
+	t->captured = true;
+	t->syscall = SYS_futex;
+	sw_regs_set(&t->regs, SW_X86_64_RDI, WORD);
+	sw_regs_set(&t->regs, SW_X86_64_RSI, operation);
+	memcpy(t->wait + SW_FUTEX_BEFORE_BYTES, from_word, (WORDS - BEFORE) * sizeof(*from_word));
+	memcpy(t->wait + SW_FUTEX_BEFORE_BYTES - 4, &before, sizeof(before));
+	t->wait_bytes = SW_WAIT_BYTES;
+	struct sw_futex_wait wait;
+	assert_true(sw_futex_wait(&w->snap, t, &wait));
+	assert_int_equal(wait.word_avma, WORD);
+	return wait;
+}
+
+static pid_t mutex(uint64_t operation, const uint32_t from_word[WORDS - BEFORE], uint32_t before)
+{
+	struct world w;
+	return wait_on(&w, operation, from_word, before).mutex_owner;
+}
+
+static void test_mutex(void **state)
+{
+	(void) state;
+	enum { PRIVATE = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };
+	/* glibc: lock 2, count, owner, nusers, kind */
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){2, 1, 101, 1, 0}, 0), 101);
+	assert_int_equal(mutex(FUTEX_WAIT, (uint32_t[8]){2, 1, 101, 1, 0x80}, 0), 101);
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){1, 1, 101, 1, 0}, 0), 0); /* no waiters */
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0, 0, 101, 1, 0}, 0), 0); /* not locked */
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){2, 1, 555, 1, 0}, 0), 0); /* no thread */
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){2, 1, 101, 1, 0x10000}, 0), 0); /* no kind */
+	/* robust: the owner is in the lock word, too */
+	assert_int_equal(mutex(FUTEX_WAIT, (uint32_t[8]){0x80000000 | 102, 1, 102, 1, 16}, 0), 102);
+	assert_int_equal(mutex(FUTEX_WAIT, (uint32_t[8]){0x80000000 | 102, 1, 101, 1, 16}, 0), 0);
+	/* with priority inheritance, by the system call */
+	assert_int_equal(mutex(FUTEX_LOCK_PI, (uint32_t[8]){0x80000000 | 102}, 0), 102);
+	assert_int_equal(mutex(FUTEX_LOCK_PI2 | FUTEX_PRIVATE_FLAG, (uint32_t[8]){102}, 0), 102);
+	/* musl: type in front of the word; the normal type keeps nobody */
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 1), 102);
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 2), 102);
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 16, 1}, 0), 0);
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 0x100), 0);
+}
+
+static void test_rwlock(void **state)
+{
+	(void) state;
+	struct world w;
+	enum { WAIT = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };
+	/* wrphase_futex is 16 bytes in front of cur_writer, writers_futex 12 */
+	assert_int_equal(wait_on(&w, WAIT, (uint32_t[8]){1, 0, 0, 0, 101}, 0).rwlock_owner, 101);
+	assert_int_equal(wait_on(&w, WAIT, (uint32_t[8]){1, 0, 0, 102}, 0).rwlock_owner, 102);
+	/* both could be one */
+	assert_int_equal(wait_on(&w, WAIT, (uint32_t[8]){1, 0, 0, 102, 101}, 0).rwlock_owner, 0);
+	assert_int_equal(wait_on(&w, WAIT, (uint32_t[8]){102}, 0).joined, 102);
+}
+
+/* Ids in locks are those of the target's own pid namespace. */
+static void test_namespace(void **state)
+{
+	(void) state;
+	struct world w;
+	(void) wait_on(&w, FUTEX_WAIT, (uint32_t[8]){2, 1, 7, 1, 0}, 0);
+	w.threads[0].own_tid = 101; /* the id that another one has outside */
+	w.threads[1].own_tid = -1;  /* gone before it could be asked */
+	w.threads[2].own_tid = 7;
+	struct sw_futex_wait wait;
+	assert_true(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+	assert_int_equal(wait.mutex_owner, 102);
+}
+
+static void test_other_calls(void **state)
+{
+	(void) state;
+	struct world w;
+	struct sw_futex_wait wait;
+	(void) wait_on(&w, FUTEX_WAIT, (uint32_t[8]){2, 1, 101, 1, 0}, 0);
+	w.threads[0].wait_bytes = 0; /* not copied: the word is known, nobody else */
+	assert_true(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+	assert_int_equal(wait.mutex_owner, 0);
+	w.threads[0].syscall = SYS_read;
+	assert_false(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mutex),
+		cmocka_unit_test(test_rwlock),
+		cmocka_unit_test(test_namespace),
+		cmocka_unit_test(test_other_calls),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
