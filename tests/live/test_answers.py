@@ -63,7 +63,9 @@ def a_service(tap):
         some = text_of(target.pid, "--state", "R", "--format", "folded")
         tap.check(some.startswith("compute-0;") and some.count("\n") == 1, "--state, folded", some)
         folded = text_of(target.pid, "--format", "folded")
-        tap.check(re.search(rf"^http-\*;.*;serve;.*accept\w* {idle}$", folded, re.M) is not None,
+        # In glibc 2.41 and newer there are functions of its own below each call that may be cancelled.
+        tap.check(re.search(rf"^http-\*;.*;serve;[^;]*accept\w*(;__\w*cancel\w*)* {idle}$", folded,
+                            re.M) is not None,
                   "numbered names are one name when folded", folded[:2000])
 
 
