@@ -20,14 +20,22 @@ struct dumper {
 	bool alone; /* nothing is left to be done with privileges once the target was captured */
 };
 
-/* The processes for which threads of this one wait are dumped behind those that were asked for. One level:
- * theirs are not. */
-static void follow(struct dumper *d, const struct sw_obtained *obtained)
+/* A process for which threads of this one wait is dumped behind those that were asked for. One level: those
+ * for which its own threads wait are not. */
+static void follow(struct dumper *d, pid_t owner)
 {
-	struct sw_error err = {0};
-	for (size_t i = 0; d->options->follow && !d->followed && i < obtained->n_owners; i++)
-		if (sw_selection_add(d->selection, obtained->owners[i], "", &err) < 0)
-			return; /* the limit, or no memory: as far as it goes */
+	struct sw_error ignored; /* the limit, or no memory: as far as it goes */
+	if (d->options->follow && !d->followed)
+		(void) sw_selection_add(d->selection, owner, "", &ignored);
+}
+
+static void follow_reported(struct dumper *d, const struct sw_report *report)
+{
+	for (size_t i = 0; i < report->n_threads; i++) {
+		const struct sw_report_wait *wait = report->threads[i].blocked_on;
+		if (wait != NULL && wait->owner_pid != 0 && wait->owner_pid != report->process.pid)
+			follow(d, wait->owner_pid);
+	}
 }
 
 static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
@@ -39,7 +47,7 @@ static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 		return sw_complain_about(subject->name, &why);
 	sw_daemon_say_coalesced(subject->name, &dump, begin_ns);
 	if (dump.report != NULL)
-		follow(d, dump.report);
+		follow_reported(d, dump.report);
 	int status =
 		sw_delivery_put(&d->delivery, subject->name, dump.report, dump.text, dump.size);
 	sw_daemon_dump_deinit(&dump);
@@ -73,7 +81,8 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
 	if (d->alone)
 		return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
-	follow(d, &apart);
+	for (size_t i = 0; i < apart.n_owners; i++)
+		follow(d, apart.owners[i]);
 	if (apart.text.size == 0)
 		return apart.status;
 	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,
