@@ -57,6 +57,14 @@ static int find(struct sw_tally *t, const char *name, size_t length, struct sw_t
 	return 1;
 }
 
+int sw_tally_row(struct sw_tally *tally, const char *name, size_t length, uint32_t *ret_row)
+{
+	struct sw_tally_entry *entry = NULL;
+	int r = find(tally, name, length, &entry);
+	*ret_row = r > 0 ? (uint32_t) (entry - tally->entries) : UINT32_MAX;
+	return r < 0 ? r : 0;
+}
+
 int sw_tally_add_folded(struct sw_tally *tally, const char *text)
 {
 	for (const char *line = text; *line != '\0';) {

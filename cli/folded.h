@@ -29,6 +29,10 @@ void sw_tally_deinit(struct sw_tally *tally);
 /* Adds the lines "comm;outermost;...;innermost COUNT" of folded stacks. 0; -SW_E_NOMEM. */
 int sw_tally_add_folded(struct sw_tally *tally, const char *text);
 
+/* The entry of one name, counted 0 times when it is new; UINT32_MAX: there is no space for it. 0;
+ * -SW_E_NOMEM. */
+int sw_tally_row(struct sw_tally *tally, const char *name, size_t length, uint32_t *ret_row);
+
 /* Entries by count, largest first, then by total and name. */
 void sw_tally_sort(struct sw_tally *tally);
 

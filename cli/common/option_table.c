@@ -350,7 +350,7 @@ static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *u
 
 static bool set_duration(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	return set_u32(&o->duration_s, value, 1, MAX_DURATION_S, usage);
+	return set_u32(&o->duration_s, value, 0, MAX_DURATION_S, usage);
 }
 
 static bool set_max_load(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -486,7 +486,7 @@ const struct sw_option sw_option_table[] = {
 	 set_timeout, false},
 
 	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
-	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample (default 5)", set_duration, false},
+	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)", set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", set_max_load, false},
 

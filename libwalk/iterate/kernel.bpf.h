@@ -86,6 +86,7 @@ struct task_struct {
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
+	uint64_t session_id, seq_num;
 } SW_KERNEL;
 
 struct bpf_iter__task {
