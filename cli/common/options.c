@@ -211,7 +211,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
-	if (o->n_wants > 1 && bit != SW_FOR_DUMP)
+	if (o->n_wants > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit == SW_FOR_EXPLAIN && o->address == NULL)
 		return sw_usage_fail(usage, "give snapwalk explain TARGET ADDRESS",

@@ -109,11 +109,6 @@ void sw_iterate_want_wait_keys(int fd)
 	(void) fcntl(fd, F_SETFL, O_NONBLOCK); /* fails: there are no keys */
 }
 
-void sw_iterate_want_all(int fd)
-{
-	(void) fcntl(fd, F_SETFL, O_NONBLOCK | O_APPEND); /* fails: as after the last pass */
-}
-
 int sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 {
 	union bpf_attr attr;

@@ -61,17 +61,14 @@ int sw_iterate_link_pid(int program_fd, pid_t pid, int *ret_link_fd, struct sw_e
 int sw_iterate_link_thread(int program_fd, pid_t tid, int *ret_link_fd, struct sw_error *err);
 
 /**
- * Load the program for a series of passes over one process. A pass has the records of those threads only
- * that may have run, or whose state is another one, since the last pass; and behind them one with tid 0,
- * whose n_threads says how many threads there are. It keeps what it saw: one program for each process.
+ * Load the program for a series of passes over one process, each of which gives a struct sw_iterate_moved
+ * (sw_iterate_read_moved()). It keeps what it saw: one program for each process, and a link to its first
+ * thread (sw_iterate_link_thread() with the process id).
  *
- * @param max_threads  Of so many it keeps that, at least 4096; further ones are always written.
+ * @param max_threads  Of so many it keeps that, at least 4096; further ones are always told.
  * @return As sw_iterate_load().
  */
 int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_error *err);
-
-/* Of a pass of that program that has begun and is not read yet: all threads, with wait_key. */
-void sw_iterate_want_all(int fd);
 
 /* Of a pass that has begun and is not read yet: its records have wait_key, for a microsecond a thread. */
 void sw_iterate_want_wait_keys(int fd);

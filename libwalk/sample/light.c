@@ -7,7 +7,6 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/proof.h"
-#include "iterate/tasks.h"
 #include "iterate/thread.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
@@ -17,16 +16,8 @@
 
 enum {
 	CAPACITY = 1024, /* threads of one sample; more make it a capture by sw_snapshot_take() */
-	LINKS = 32,      /* threads for which a pass of their own is kept */
-	ONE_BY_ONE_MAX = 24, /* passes of one thread that cost less than one over a thousand */
+	TRIES = 3,       /* windows for threads that ran meanwhile */
 	NS_PER_MS = 1000000,
-};
-
-/* The iterator of one thread. */
-struct thread_link {
-	pid_t tid;
-	int fd; /* owned; -EBADF: none */
-	uint64_t used;
 };
 
 struct sw_light {
@@ -40,10 +31,9 @@ struct sw_light {
 	bool *held;                        /* was stopped */
 	struct sw_iterate_record *records; /* of the second pass */
 	size_t records_max;
+	struct sw_iterate_record *again; /* by thread: how it was in the last pass */
 	enum sw_stop_mode mode;
-	int program_fd, link_fd; /* borrowed */
-	struct thread_link links[LINKS];
-	uint64_t clock; /* of their use */
+	struct sw_sample_links *links; /* borrowed */
 	bool lost;
 };
 
@@ -72,8 +62,10 @@ static int arrays_create(struct sw_light *l, struct sw_error *err)
 	l->chosen = sw_arena_calloc(arena, CAPACITY, sizeof(*l->chosen));
 	l->held = sw_arena_calloc(arena, CAPACITY, sizeof(*l->held));
 	l->records = sw_arena_alloc(arena, l->records_max * sizeof(*l->records));
+	l->again = sw_arena_alloc(arena, CAPACITY * sizeof(*l->again));
 	if (s->tracees == NULL || s->tids == NULL || s->pending == NULL ||
-	    l->snap->threads == NULL || l->chosen == NULL || l->held == NULL || l->records == NULL)
+	    l->snap->threads == NULL || l->chosen == NULL || l->held == NULL || l->records == NULL ||
+	    l->again == NULL)
 		return sw_fail_nomem(err);
 	return 0;
 }
@@ -102,7 +94,7 @@ static void snapshot_return(struct sw_light *l)
 }
 
 int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
-		    const struct sw_snapshot_options *options, int program_fd, int link_fd,
+		    const struct sw_snapshot_options *options, struct sw_sample_links *links,
 		    struct sw_light **ret, struct sw_error *err)
 {
 	enum { STACK_BYTES = 256 << 10, TOTAL_BYTES = 512 << 20, MAX_STOP_MS = 100 };
@@ -112,10 +104,7 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 	l->base = base;
 	l->target = target;
 	l->mode = options->stop;
-	l->program_fd = program_fd;
-	l->link_fd = link_fd;
-	for (size_t i = 0; i < LINKS; i++)
-		l->links[i].fd = -EBADF;
+	l->links = links;
 	struct sw_stop *s = &l->stop;
 	s->task_fd = target->task_fd;
 	s->mem_fd = base->priv->mem_fd;
@@ -156,8 +145,6 @@ void sw_light_destroy(struct sw_light *l)
 {
 	if (l == NULL)
 		return;
-	for (size_t i = 0; i < LINKS; i++)
-		sw_close_p(&l->links[i].fd);
 	if (l->reader != NULL)
 		l->lost |= !sw_expendable_end(l->reader);
 	if (l->snap != NULL) {
@@ -175,45 +162,6 @@ size_t sw_light_capacity(const struct sw_light *light)
 
 /* ---- the second look ------------------------------------------------------------------------- */
 
-static int link_of(struct sw_light *l, pid_t tid, int *ret_fd, struct sw_error *err)
-{
-	struct thread_link *oldest = &l->links[0];
-	l->clock++;
-	for (size_t i = 0; i < LINKS; i++) {
-		struct thread_link *link = &l->links[i];
-		if (link->fd >= 0 && link->tid == tid) {
-			link->used = l->clock;
-			*ret_fd = link->fd;
-			return 0;
-		}
-		if (link->used < oldest->used)
-			oldest = link;
-	}
-	sw_close_p(&oldest->fd);
-	oldest->used = 0;
-	int r = sw_iterate_link_thread(l->program_fd, tid, &oldest->fd, err);
-	if (r < 0)
-		return r;
-	oldest->tid = tid;
-	oldest->used = l->clock;
-	*ret_fd = oldest->fd;
-	return 0;
-}
-
-/* How many records there are of it now; 0: it is gone. */
-static int pass(int link_fd, struct sw_iterate_record *records, size_t max, size_t *ret_n,
-		struct sw_error *err)
-{
-	sw_cleanup(sw_close_p) int fd = -EBADF;
-	struct sw_iterate_pass got = {0};
-	int r = sw_iterate_open(link_fd, &fd, err);
-	if (r < 0)
-		return r;
-	r = sw_iterate_read(fd, records, max, &got);
-	*ret_n = got.n;
-	return r < 0 ? sw_fail_errno(err, -r, "the task iterator cannot be read") : 0;
-}
-
 static const struct sw_iterate_record *record_find(const struct sw_iterate_record *records,
 						   size_t n, const struct sw_iterate_record *like)
 {
@@ -223,8 +171,28 @@ static const struct sw_iterate_record *record_find(const struct sw_iterate_recor
 	return NULL;
 }
 
-/* Sets reason of those in the window that ran. The one through which memory was read must have lasted:
- * it is one of them. */
+/* The second look at one thread of the window. Its record is that of this pass from now on. */
+static bool is_proven(struct sw_light *l, struct sw_light_thread *t, size_t i, size_t n_records,
+		      bool *carried)
+{
+	const struct sw_iterate_record *before = t->record;
+	const struct sw_iterate_record *after = record_find(l->records, n_records, before);
+	int reason;
+	if ((pid_t) before->tid == l->space->carrier)
+		*carried = after != NULL && after->exec_id == before->exec_id &&
+			   after->in_exec == 0 && sw_take_how(after, &reason) != SW_TAKE_NOT;
+	if (after == NULL) {
+		t->reason = SW_E_EXITED;
+		return false;
+	}
+	bool proven = sw_iterate_is_unchanged(before, after);
+	l->again[i] = *after;
+	t->record = &l->again[i];
+	return proven;
+}
+
+/* Sets reason of those in the window: 0, or that they ran. The one through which memory was read must have
+ * lasted: it is one of them. */
 static int prove(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 		 struct sw_error *err)
 {
@@ -232,28 +200,20 @@ static int prove(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 	bool carried = false;
 	for (size_t i = 0; i < n; i++)
 		n_chosen += l->chosen[i];
-	bool one_by_one = n_chosen <= ONE_BY_ONE_MAX;
-	int r = one_by_one ? 0 : pass(l->link_fd, l->records, l->records_max, &n_all, err);
+	struct sw_iterate_pass all = {0};
+	bool one_by_one = n_chosen <= SW_SAMPLE_ONE_BY_ONE;
+	int r = one_by_one ? 0
+			   : sw_sample_links_read_all(l->links, l->records, l->records_max, &all, err);
+	n_all = all.n;
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		int fd = -EBADF;
 		if (!l->chosen[i])
 			continue;
-		const struct sw_iterate_record *before = threads[i].record;
-		if (one_by_one) {
-			r = link_of(l, (pid_t) before->tid, &fd, err);
-			n_all = 0;
-			if (r == 0)
-				r = pass(fd, l->records, l->records_max, &n_all, err);
-			/* Gone, and its id with it. */
-			if (r == -SW_E_NO_PROCESS)
-				r = 0;
-		}
-		const struct sw_iterate_record *after = record_find(l->records, n_all, before);
-		int reason;
-		if ((pid_t) before->tid == l->space->carrier)
-			carried = after != NULL && after->exec_id == before->exec_id &&
-				  after->in_exec == 0 && sw_take_how(after, &reason) != SW_TAKE_NOT;
-		if (after == NULL || !sw_iterate_is_unchanged(before, after))
+		if (one_by_one)
+			r = sw_sample_link_read(l->links, (pid_t) threads[i].record->tid, l->records,
+						&n_all, err);
+		if (is_proven(l, &threads[i], i, n_all, &carried))
+			threads[i].reason = 0;
+		else if (threads[i].reason == 0)
 			threads[i].reason = SW_E_RUNNING;
 	}
 	for (size_t i = 0; !carried && i < n; i++)
@@ -271,36 +231,53 @@ static void stop_reset(struct sw_stop *s)
 	s->time_ns = sw_realtime_ns();
 }
 
-/* Whoever is off the CPU: read, and proven. */
+/* What was copied for a thread that ran is not what its registers say. */
+static void parts_drop(struct sw_light *l, const struct sw_light_thread *threads)
+{
+	for (size_t k = l->space->first; k < l->space->n_parts; k++) {
+		struct sw_capture_part *p = &l->space->parts[k];
+		if (p->owner < 0 || threads[p->owner].reason != 0)
+			p->bytes = 0;
+	}
+}
+
+/* Whoever is off the CPU, of those that are not read yet: read, and proven. *ret_again: how many of them
+ * ran meanwhile, and are off it again. */
 static int window_touchless(struct sw_light *l, struct sw_light_thread *threads, size_t n,
-			    struct sw_error *err)
+			    bool first, size_t *ret_again, struct sw_error *err)
 {
 	struct sw_stop *s = &l->stop;
 	bool any = false;
-	l->space->only_rest = false;
+	l->space->only_rest = true; /* behind the windows before */
 	l->space->carrier = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct sw_iterate_record *record = threads[i].record;
-		s->tracees[i] = (struct sw_tracee){.tid = (pid_t) record->tid,
+		struct sw_light_thread *t = &threads[i];
+		l->chosen[i] = false;
+		if (!first && t->reason != SW_E_RUNNING)
+			continue;
+		s->tracees[i] = (struct sw_tracee){.tid = (pid_t) t->record->tid,
 						   .phase = SW_TRACEE_LOST};
-		l->held[i] = false;
-		l->chosen[i] =
-			sw_take_how(record, &threads[i].reason) == SW_TAKE_READ && !l->lost;
-		if (!l->chosen[i]) {
-			if (threads[i].reason == 0)
-				threads[i].reason = SW_E_RUNNING;
+		if (sw_take_how(t->record, &t->reason) != SW_TAKE_READ) {
+			t->reason = t->reason != 0 ? t->reason : SW_E_RUNNING;
 			continue;
 		}
-		sw_iterate_registers(record, &s->tracees[i].regs);
-		s->tracees[i].has_regs = true;
+		sw_iterate_registers(t->record, &s->tracees[i].regs);
+		s->tracees[i].has_regs = l->chosen[i] = true;
 		if (!any)
-			l->space->carrier = (pid_t) record->tid;
+			l->space->carrier = s->tracees[i].tid;
 		any = true;
 	}
+	*ret_again = 0;
+	if (!any)
+		return 0;
 	stop_reset(s);
 	sw_capture_reader_fill(l->space, s);
 	l->lost |= s->stalled;
-	return any && !l->lost ? prove(l, threads, n, err) : 0;
+	int r = l->lost ? 0 : prove(l, threads, n, err);
+	parts_drop(l, threads);
+	for (size_t i = 0; i < n; i++)
+		*ret_again += threads[i].reason == SW_E_RUNNING && threads[i].record->on_cpu == 0;
+	return r;
 }
 
 /* In the helper, while threads are STOPPED. */
@@ -323,7 +300,7 @@ static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, s
 	size_t n_wanted = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_iterate_record *record = threads[i].record;
-		bool wanted = record->on_cpu != 0 && threads[i].reason == SW_E_RUNNING &&
+		bool wanted = threads[i].reason == SW_E_RUNNING && record->on_cpu != 0 &&
 			      record->traced == 0 && record->in_exec == 0;
 		l->chosen[i] = false;
 		if (wanted)
@@ -332,7 +309,6 @@ static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, s
 	}
 	if (n_wanted == 0 || l->mode == SW_STOP_NEVER || l->lost)
 		return 0;
-	l->space->only_rest = true;
 	s->stopped = held_fill;
 	s->arg = l;
 	int64_t time_ns = s->time_ns;
@@ -427,7 +403,12 @@ int sw_light_read(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 						      .since_ns = -1};
 		sw_window_describe(&snap->threads[i], threads[i].record);
 	}
-	int r = window_touchless(l, threads, n, err);
+	l->space->n_parts = l->space->used = snap->n_ranges = 0;
+	memset(l->held, 0, n * sizeof(*l->held));
+	size_t n_again = 1;
+	int r = 0;
+	for (int i = 0; r == 0 && n_again > 0 && i < TRIES && !l->lost; i++)
+		r = window_touchless(l, threads, n, i == 0, &n_again, err);
 	if (r == 0)
 		r = window_stopped(l, threads, n, ret, err);
 	ret->lost = l->lost;

@@ -3,8 +3,8 @@
 #define SW_SAMPLE_LIGHT_H
 
 #include "capture/space.h"
-#include "iterate/read.h"
 #include "process/target.h"
+#include "sample/links.h"
 
 /*
  * Reading the stacks of some threads of a process whose maps and modules are known, and stay: those of
@@ -33,12 +33,11 @@ bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables
 /**
  * @param base        Borrowed until the end, and nothing of it may be freed before: its maps, modules
  *                    and strings are used.
- * @param program_fd  Borrowed: SW_ITERATE_THREADS.
- * @param link_fd     Borrowed: that program for all threads of the process.
+ * @param links       Borrowed: of the process.
  * @return 0; -SW_E_NOMEM; -SW_E_IO.
  */
 int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
-		    const struct sw_snapshot_options *options, int program_fd, int link_fd,
+		    const struct sw_snapshot_options *options, struct sw_sample_links *links,
 		    struct sw_light **ret, struct sw_error *err);
 void sw_light_destroy(struct sw_light *light);
 

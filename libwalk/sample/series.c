@@ -45,6 +45,8 @@ struct sw_series {
 	struct sw_error refused; /* why not; code 0: SW_STOP_ALWAYS, or it is used */
 	int program_fd, link_fd; /* owned: of the program that shows who moved */
 	int all_link_fd;         /* owned: of the context's program, all threads */
+	struct sw_sample_links links;
+	struct sw_iterate_moved moved;
 	struct sw_iterate_record *records; /* owned */
 	size_t n_records, records_max;
 	size_t n_listed;  /* threads that the last pass counted */
@@ -96,9 +98,10 @@ static int iterator_prepare(struct sw_series *s, struct sw_error *err)
 	if (r == 0)
 		r = sw_iterate_moved_program(MAX_THREADS, &s->program_fd, &why);
 	if (r == 0)
-		r = sw_iterate_link_pid(s->program_fd, t->pid, &s->link_fd, &why);
+		r = sw_iterate_link_thread(s->program_fd, t->pid, &s->link_fd, &why);
 	if (r == 0)
 		r = sw_iterate_link_pid(ctx->iterator_fd, t->pid, &s->all_link_fd, &why);
+	sw_sample_links_init(&s->links, ctx->iterator_fd, s->all_link_fd);
 	s->by_iterator = r == 0;
 	if (r == 0)
 		return 0;
@@ -127,6 +130,7 @@ int sw_series_create(struct sw_context *ctx, struct sw_target *target,
 	s->options.running_only = false;
 	s->program_fd = s->link_fd = s->all_link_fd = -EBADF;
 	s->all_wanted = true;
+	sw_sample_links_init(&s->links, -EBADF, -EBADF);
 	int r = iterator_prepare(s, err);
 	if (r < 0) {
 		sw_series_destroy(s);
@@ -151,6 +155,7 @@ void sw_series_destroy(struct sw_series *s)
 	if (s == NULL)
 		return;
 	base_drop(s);
+	sw_sample_links_deinit(&s->links);
 	sw_close_p(&s->link_fd);
 	sw_close_p(&s->all_link_fd);
 	sw_close_p(&s->program_fd);
@@ -234,42 +239,56 @@ static int records_reserve(struct sw_series *s)
 	return 0;
 }
 
-/* The records of those that moved are in s->records; *ret_whole: all threads were listed. */
-static int pass_read(struct sw_series *s, bool *ret_whole, struct sw_error *err)
+/* Records of all threads. False: of those behind a thread that ended meanwhile there are none. */
+static int whole_read(struct sw_series *s, bool *ret_whole, struct sw_error *err)
 {
 	struct sw_iterate_pass pass = {0};
 	for (int i = 0; i < PASSES_MAX; i++) {
-		sw_cleanup(sw_close_p) int fd = -EBADF;
-		bool all = s->all_wanted;
 		if (records_reserve(s) < 0)
 			return sw_fail_nomem(err);
-		int r = sw_iterate_open(s->link_fd, &fd, err);
+		int r = sw_sample_links_read_all(&s->links, s->records, s->records_max, &pass, err);
 		if (r < 0)
 			return r;
-		if (all)
-			sw_iterate_want_all(fd);
-		r = sw_iterate_read(fd, s->records, s->records_max, &pass);
-		if (r < 0)
-			return sw_fail_errno(err, -r, "the task iterator cannot be read");
-		if (pass.n == 0 || pass.overflow || s->records[pass.n - 1].tid != 0) {
-			/* The last one tells how many there are. */
+		s->n_records = pass.n;
+		*ret_whole = !pass.cut && !pass.overflow;
+		if (*ret_whole)
+			break;
+		if (pass.overflow)
 			s->n_listed = pass.n * 2;
-			s->all_wanted = true;
-			continue;
-		}
-		s->n_records = pass.n - 1;
-		s->n_listed = s->records[pass.n - 1].n_threads;
-		*ret_whole = all;
-		/* The kernel ends a pass early when the thread ends at which it stands. */
-		if (all && s->n_records > 0 &&
-		    s->n_records < s->records[s->n_records - 1].n_threads)
-			continue;
-		s->all_wanted = false;
-		return 0;
 	}
-	s->all_wanted = true; /* the next time, again */
+	s->n_listed = pass.n;
+	s->all_wanted = !*ret_whole;
+	return 0;
+}
+
+/* The records of those that moved are in s->records; *ret_whole: all threads were listed. */
+static int pass_read(struct sw_series *s, bool *ret_whole, struct sw_error *err)
+{
+	struct sw_iterate_moved *moved = &s->moved;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
 	*ret_whole = false;
-	return pass.overflow ? sw_fail(err, SW_E_LIMIT, "more threads than there is space for") : 0;
+	int r = sw_iterate_open(s->link_fd, &fd, err);
+	if (r < 0)
+		return r;
+	r = sw_iterate_read_moved(fd, moved);
+	if (r == -SW_E_NO_PROCESS)
+		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+	if (r < 0)
+		return sw_fail_errno(err, -r, "the task iterator cannot be read");
+	s->n_listed = moved->n_threads;
+	s->n_records = 0;
+	if (s->all_wanted || moved->more || moved->n_threads != moved->n_counted ||
+	    moved->n > SW_SAMPLE_ONE_BY_ONE)
+		return whole_read(s, ret_whole, err);
+	if (records_reserve(s) < 0)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; r == 0 && i < moved->n; i++) {
+		size_t n = 0;
+		r = sw_sample_link_read(&s->links, (pid_t) moved->tids[i],
+					&s->records[s->n_records], &n, err);
+		s->n_records += n;
+	}
+	return r;
 }
 
 static bool process_lives(const struct sw_series *s)
@@ -457,8 +476,7 @@ static void light_prepare(struct sw_series *s)
 {
 	if (s->heavy || !s->by_iterator || !sw_light_is_possible(s->snap, &sw_tables))
 		return;
-	if (sw_light_create(s->snap, s->target, &s->options, s->ctx->iterator_fd, s->all_link_fd,
-			    &s->light, NULL) < 0)
+	if (sw_light_create(s->snap, s->target, &s->options, &s->links, &s->light, NULL) < 0)
 		s->heavy = true; /* as without it */
 	else
 		(void) code_is_other(s); /* its result is of no matter: the look is */
