@@ -16,6 +16,7 @@ enum {
 	MIN_STACK_BYTES = 4096,
 	MAX_STACK_BYTES = 1 << 30,
 	MAX_RATE_HZ = 1000,
+	MAX_BURST = 1000,
 	MAX_DURATION_S = 24 * 3600,
 	MAX_LIMIT = 1000000,
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
@@ -341,6 +342,20 @@ static bool set_no_inlines(struct sw_options *o, const char *value, struct sw_us
 	return true;
 }
 
+static bool set_burst(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	const char *comma = strchr(value, ',');
+	char count[16];
+	size_t length = comma != NULL ? (size_t) (comma - value) : sizeof(count);
+	if (length >= sizeof(count))
+		return sw_usage_fail(usage, "give as in 5,200: five captures, 200 ms between them",
+				     "'%s' is not N,MS", value);
+	memcpy(count, value, length);
+	count[length] = '\0';
+	return set_u32(&o->burst_count, count, 2, MAX_BURST, usage) &&
+	       set_u32(&o->burst_ms, comma + 1, 1, MAX_STOP_MS, usage);
+}
+
 /* ---- sample ------------------------------------------------------------------------------- */
 
 static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -468,6 +483,8 @@ const struct sw_option sw_option_table[] = {
 	 "bytes to copy of each stack; K, M and G allowed (default 256K)", set_stack_bytes, false},
 	{"restart", 0, "none|infinite|all", STOPS,
 	 "blocked calls to hide the stop from (default infinite)", set_restart, false},
+	{"burst", 0, "N,MS", SW_FOR_DUMP,
+	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", set_via, false},
 	{"socket", 0, "PATH", HOOKED | KEPT,
@@ -486,7 +503,8 @@ const struct sw_option sw_option_table[] = {
 	 set_timeout, false},
 
 	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
-	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)", set_duration, false},
+	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)",
+	 set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", set_max_load, false},
 

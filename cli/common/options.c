@@ -211,6 +211,14 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
+	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
+		return sw_usage_fail(usage, "leave --format away", "--burst gives text only");
+	for (size_t i = 0; o->burst_count > 0 && i < o->n_wants; i++)
+		if (o->wants[i].kind == SW_WANT_CORE || o->wants[i].kind == SW_WANT_FIXTURE)
+			return sw_usage_fail(usage, "give a running process",
+					     "--burst looks at what runs");
+	if (o->burst_count > 0 && o->via == SW_VIA_DAEMON)
+		return sw_usage_fail(usage, "leave --via away", "the daemon has no --burst");
 	if (o->n_wants > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit == SW_FOR_EXPLAIN && o->address == NULL)

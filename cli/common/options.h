@@ -78,6 +78,7 @@ struct sw_options {
 	struct sw_thread_filter filter; /* strings borrowed from argv */
 	enum sw_color color;
 	const char *reason;
+	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
 	const char *since;                              /* list; NULL: not given */
 	uint32_t limit;                                 /* list */

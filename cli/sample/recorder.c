@@ -14,14 +14,17 @@
 #include <string.h>
 
 enum {
-	KNOWN_MAX = 1 << 16, /* walks whose names are known; then they are forgotten, and found again */
+	KNOWN_MAX =
+		1 << 16, /* walks whose names are known; then they are forgotten, and found again */
 	FIRST_SLOTS = 64,
 };
 
 /* A thread, by its slot in the series. */
 struct slot {
-	uint32_t row;        /* of the tally; SW_TALLY_NO_ROW */
-	bool counted;        /* it has a stack, and is one of those that are wanted */
+	pid_t tid;
+	uint64_t first, moved; /* samples: in which it was seen first; in which it had run last */
+	uint32_t row;          /* of the tally; SW_TALLY_NO_ROW */
+	bool counted;          /* it has a stack, and is one of those that are wanted */
 	bool used;
 	enum sw_activity activity;
 	uint64_t since; /* the first sample for which it is not counted yet */
@@ -32,9 +35,9 @@ struct sw_recorder {
 	const struct sw_options *options;
 	struct sw_session *session;
 	struct sw_tally *tally;
-	struct sw_target *target; /* owned */
-	struct sw_series *series; /* owned */
-	struct slot *slots;       /* owned */
+	struct sw_target *target;   /* owned */
+	struct sw_sampler *sampler; /* owned */
+	struct slot *slots;         /* owned */
 	size_t n_slots, slots_max;
 	struct sw_map64 known; /* hash of name and frames -> row */
 	uint64_t generation;   /* of the maps that they are of */
@@ -49,8 +52,8 @@ SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
 int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
-		       struct sw_session *session, struct sw_tally *tally,
-		       struct sw_recorder **ret, struct sw_error *err)
+		       struct sw_session *session, struct sw_tally *tally, struct sw_recorder **ret,
+		       struct sw_error *err)
 {
 	struct sw_recorder *r = calloc(1, sizeof(*r));
 	if (r == NULL)
@@ -61,8 +64,8 @@ int sw_recorder_create(const struct sw_subject *subject, const struct sw_options
 	r->tally = tally;
 	int code = sw_target_open(subject->pid, &r->target, err);
 	if (code == 0)
-		code = sw_series_create(sw_session_context(session), r->target, &options->snapshot,
-					&r->series, err);
+		code = sw_sampler_create(sw_session_context(session), r->target, &options->snapshot,
+					 &r->sampler, err);
 	if (code < 0) {
 		sw_recorder_destroy(r);
 		return code;
@@ -75,7 +78,7 @@ void sw_recorder_destroy(struct sw_recorder *r)
 {
 	if (r == NULL)
 		return;
-	sw_series_destroy(r->series);
+	sw_sampler_destroy(r->sampler);
 	sw_target_close(r->target);
 	sw_map64_deinit(&r->known);
 	free(r->slots);
@@ -102,7 +105,7 @@ static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample)
 	s->since = sample;
 }
 
-static bool is_wanted(const struct sw_recorder *r, const struct sw_series_change *change)
+static bool is_wanted(const struct sw_recorder *r, const struct sw_sample_change *change)
 {
 	const struct sw_snapshot_options *o = &r->options->snapshot;
 	if (o->running_only && change->activity > SW_ACTIVITY_RUNNABLE)
@@ -116,8 +119,8 @@ static bool is_wanted(const struct sw_recorder *r, const struct sw_series_change
 static struct slot *slot_of(struct sw_recorder *r, size_t number)
 {
 	while (number >= r->slots_max) {
-		struct slot *grown = sw_grow(r->slots, r->slots_max, &r->slots_max, FIRST_SLOTS,
-					     sizeof(*grown));
+		struct slot *grown =
+			sw_grow(r->slots, r->slots_max, &r->slots_max, FIRST_SLOTS, sizeof(*grown));
 		if (grown == NULL)
 			return NULL;
 		r->slots = grown;
@@ -239,7 +242,7 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 {
 	uint64_t now = r->totals.n_samples; /* the number of this one, from 0 on */
 	for (size_t i = 0; i < sample->n_changes; i++) {
-		const struct sw_series_change *change = &sample->changes[i];
+		const struct sw_sample_change *change = &sample->changes[i];
 		struct slot *s = slot_of(r, change->slot);
 		if (s == NULL)
 			return sw_fail_nomem(err);
@@ -248,7 +251,10 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			*s = (struct slot){0};
 			continue;
 		}
+		if (!s->used)
+			s->first = now;
 		s->used = true;
+		s->tid = change->tid;
 		s->since = now;
 		s->activity = change->activity;
 		if (change->kind == SW_CHANGE_STATE) {
@@ -256,7 +262,9 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			s->counted = s->row != SW_TALLY_NO_ROW && is_wanted(r, change);
 			continue;
 		}
-		size_t w = change->kind == SW_CHANGE_READ ? walk_find(walks, change->tid) : SIZE_MAX;
+		s->moved = now;
+		size_t w =
+			change->kind == SW_CHANGE_READ ? walk_find(walks, change->tid) : SIZE_MAX;
 		s->row = w != SIZE_MAX ? rows[w] : SW_TALLY_NO_ROW;
 		s->counted = w != SIZE_MAX && is_wanted(r, change);
 		r->totals.n_read += change->kind == SW_CHANGE_READ;
@@ -282,10 +290,10 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 		t->longest_ns = sample->longest_ns;
 	/* One of eight that run, held for a millisecond, is an eighth of a millisecond for the program. */
 	if (n_moved > 0)
-		t->held_ns += (double) sample->stopped_ns *
-			      (sample->n_stopped < n_moved
-				       ? (double) sample->n_stopped / (double) n_moved
-				       : 1);
+		t->held_ns +=
+			(double) sample->stopped_ns *
+			(sample->n_stopped < n_moved ? (double) sample->n_stopped / (double) n_moved
+						     : 1);
 	r->n_threads = sample->n_threads;
 }
 
@@ -319,7 +327,7 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
-	int code = sw_series_next(r->series, &sample, err);
+	int code = sw_sampler_next(r->sampler, &sample, err);
 	if (code == 0)
 		code = sample_count(r, &sample, err);
 	r->ended |= code == -SW_E_EXITED || code == -SW_E_NO_PROCESS || code == -SW_E_ZOMBIE;
@@ -331,6 +339,24 @@ void sw_recorder_settle(struct sw_recorder *r)
 {
 	for (size_t i = 0; i < r->n_slots; i++)
 		slot_count(r, &r->slots[i], r->totals.n_samples);
+}
+
+size_t sw_recorder_slots(const struct sw_recorder *r)
+{
+	return r->n_slots;
+}
+
+bool sw_recorder_thread(const struct sw_recorder *r, size_t slot, struct sw_recorder_thread *ret)
+{
+	const struct slot *s = &r->slots[slot];
+	if (!s->used || r->totals.n_samples == 0)
+		return false;
+	*ret = (struct sw_recorder_thread){.tid = s->tid,
+					   .row = s->row,
+					   .first = s->first,
+					   .ran = s->moved == r->totals.n_samples - 1,
+					   .activity = s->activity};
+	return true;
 }
 
 bool sw_recorder_has_ended(const struct sw_recorder *r)
@@ -355,5 +381,5 @@ size_t sw_recorder_threads(const struct sw_recorder *r)
 
 const char *sw_recorder_refused(const struct sw_recorder *r)
 {
-	return sw_series_refused(r->series);
+	return sw_sampler_refused(r->sampler);
 }

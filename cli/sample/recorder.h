@@ -6,20 +6,20 @@
 #include "select.h"
 
 #include <snapwalk/pipeline.h>
-#include <snapwalk/series.h>
+#include <snapwalk/sampler.h>
 
 /* One process that is sampled: its series, and what is counted of it. */
 
 struct sw_recorder_totals {
-	uint64_t n_samples;            /* that succeeded */
-	uint64_t n_failed;             /* that did not */
-	uint64_t n_threads;            /* of all samples together, as the following */
-	uint64_t n_read;               /* threads that were read anew */
-	uint64_t n_missed;             /* that ran, and whose stack could not be had */
-	uint64_t n_stopped;            /* that were stopped for it */
-	uint64_t n_interrupted;        /* calls that returned EINTR because of that */
+	uint64_t n_samples;                 /* that succeeded */
+	uint64_t n_failed;                  /* that did not */
+	uint64_t n_threads;                 /* of all samples together, as the following */
+	uint64_t n_read;                    /* threads that were read anew */
+	uint64_t n_missed;                  /* that ran, and whose stack could not be had */
+	uint64_t n_stopped;                 /* that were stopped for it */
+	uint64_t n_interrupted;             /* calls that returned EINTR because of that */
 	uint64_t on_cpu, runnable, blocked; /* threads, by what they did */
-	int64_t stopped_ns, longest_ns; /* of the process; of one thread */
+	int64_t stopped_ns, longest_ns;     /* of the process; of one thread */
 	double held_ns; /* by how much threads that want to run were held up: see sw_recorder_sample() */
 };
 
@@ -27,26 +27,40 @@ struct sw_recorder;
 
 /**
  * @param subject, options, session, tally  Borrowed, until the end.
- * @return 0, or as sw_target_open() and sw_series_create().
+ * @return 0, or as sw_target_open() and sw_sampler_create().
  */
 int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
-		       struct sw_session *session, struct sw_tally *tally,
-		       struct sw_recorder **ret, struct sw_error *err);
+		       struct sw_session *session, struct sw_tally *tally, struct sw_recorder **ret,
+		       struct sw_error *err);
 void sw_recorder_destroy(struct sw_recorder *recorder);
 
-/* One sample. As sw_series_next(), sw_walk_all() and sw_report_build(); -SW_E_EXITED, -SW_E_NO_PROCESS,
+/* One sample. As sw_sampler_next(), sw_walk_all() and sw_report_build(); -SW_E_EXITED, -SW_E_NO_PROCESS,
  * -SW_E_ZOMBIE: it ended, and is not to be asked again. */
 int sw_recorder_sample(struct sw_recorder *recorder, struct sw_error *err);
 
 /* What is counted of threads that did not run since is brought to the tally. Before that is printed. */
 void sw_recorder_settle(struct sw_recorder *recorder);
 
+/* A thread in the last sample. */
+struct sw_recorder_thread {
+	pid_t tid;
+	uint32_t
+		row; /* of the tally: its name and stack; SW_TALLY_NO_ROW: its stack is not known */
+	uint64_t first; /* the sample, from 0 on, in which it was seen first */
+	bool ran;       /* since the sample before */
+	enum sw_activity activity;
+};
+/* Slots, of which some have a thread. */
+size_t sw_recorder_slots(const struct sw_recorder *recorder);
+bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slot,
+			struct sw_recorder_thread *ret);
+
 bool sw_recorder_has_ended(const struct sw_recorder *recorder);
 const struct sw_subject *sw_recorder_subject(const struct sw_recorder *recorder);
 const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *recorder);
 /* Threads of the process in the last sample. */
 size_t sw_recorder_threads(const struct sw_recorder *recorder);
-/* As sw_series_refused(). */
+/* As sw_sampler_refused(). */
 const char *sw_recorder_refused(const struct sw_recorder *recorder);
 
 #endif

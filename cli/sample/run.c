@@ -43,8 +43,8 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	for (size_t i = 0; i < run->selection.n_subjects; i++)
-		run->status = sw_status_worse(
-			run->status, recorder_open(run, &run->selection.subjects[i]));
+		run->status = sw_status_worse(run->status,
+					      recorder_open(run, &run->selection.subjects[i]));
 	return run->n_recorders > 0 ? SW_STATUS_COMPLETE : run->status;
 }
 
@@ -197,9 +197,9 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 	size_t n_threads = 0;
 	for (size_t i = 0; i < run->n_recorders; i++)
 		n_threads += sw_recorder_threads(run->recorders[i]);
-	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu threads", ull(n_rounds),
-		ull(s->n_wanted), seconds, seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz,
-		n_threads);
+	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu threads",
+		ull(n_rounds), ull(s->n_wanted), seconds,
+		seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads);
 	if (run->n_recorders > 1)
 		fprintf(stderr, " of %zu processes", run->n_recorders);
 	if (t->n_stopped == 0)
@@ -231,7 +231,8 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 			ull(s->n_lost));
 	if (s->n_left_out > 0)
 		fprintf(stderr,
-			"%llu samples were left out, so that the target is not stopped for more than %u %% "
+			"%llu samples were left out, so that the target is not stopped for more "
+			"than %u %% "
 			"of the time (--max-load)\n",
 			ull(s->n_left_out), s->max_load_percent);
 	if (t->n_failed > 0) {

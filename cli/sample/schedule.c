@@ -26,8 +26,8 @@ static uint64_t due_by(const struct sw_schedule *s, int64_t now_ns)
 	if (now_ns <= s->begin_ns)
 		return 0;
 	uint64_t passed_ns = (uint64_t) (now_ns - s->begin_ns);
-	uint64_t n = passed_ns / NS_PER_S * s->rate_hz +
-		     passed_ns % NS_PER_S * s->rate_hz / NS_PER_S;
+	uint64_t n =
+		passed_ns / NS_PER_S * s->rate_hz + passed_ns % NS_PER_S * s->rate_hz / NS_PER_S;
 	return n + (due_ns(s, n) < now_ns);
 }
 

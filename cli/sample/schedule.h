@@ -17,7 +17,7 @@ struct sw_schedule {
 	uint64_t next;     /* the number of the next one, from 0 on */
 	uint64_t n_wanted; /* that were due so far: taken, or not */
 	uint64_t n_late;
-	uint64_t n_lost;   /* there was no time */
+	uint64_t n_lost;     /* there was no time */
 	uint64_t n_left_out; /* for the load limit */
 };
 

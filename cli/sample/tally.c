@@ -24,7 +24,7 @@ static int fold_one(const struct sw_report *report, size_t i, char **ret, size_t
 }
 
 int sw_tally_rows(struct sw_tally *tally, const struct sw_report *report, const bool *wanted,
-			uint32_t *ret_rows, struct sw_error *err)
+		  uint32_t *ret_rows, struct sw_error *err)
 {
 	for (size_t i = 0; i < report->n_threads; i++) {
 		sw_cleanup(sw_free_p) char *text = NULL;

@@ -20,7 +20,8 @@ struct seen {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 4096); /* another number is set before it is loaded: iterate/programs.c */
+	__uint(max_entries,
+	       4096); /* another number is set before it is loaded: iterate/programs.c */
 	__type(key, uint32_t);
 	__type(value, struct seen);
 } sw_seen SEC(".maps");

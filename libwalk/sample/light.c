@@ -64,8 +64,8 @@ static int arrays_create(struct sw_light *l, struct sw_error *err)
 	l->records = sw_arena_alloc(arena, l->records_max * sizeof(*l->records));
 	l->again = sw_arena_alloc(arena, CAPACITY * sizeof(*l->again));
 	if (s->tracees == NULL || s->tids == NULL || s->pending == NULL ||
-	    l->snap->threads == NULL || l->chosen == NULL || l->held == NULL || l->records == NULL ||
-	    l->again == NULL)
+	    l->snap->threads == NULL || l->chosen == NULL || l->held == NULL ||
+	    l->records == NULL || l->again == NULL)
 		return sw_fail_nomem(err);
 	return 0;
 }
@@ -202,15 +202,16 @@ static int prove(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 		n_chosen += l->chosen[i];
 	struct sw_iterate_pass all = {0};
 	bool one_by_one = n_chosen <= SW_SAMPLE_ONE_BY_ONE;
-	int r = one_by_one ? 0
-			   : sw_sample_links_read_all(l->links, l->records, l->records_max, &all, err);
+	int r = one_by_one
+			? 0
+			: sw_sample_links_read_all(l->links, l->records, l->records_max, &all, err);
 	n_all = all.n;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (!l->chosen[i])
 			continue;
 		if (one_by_one)
-			r = sw_sample_link_read(l->links, (pid_t) threads[i].record->tid, l->records,
-						&n_all, err);
+			r = sw_sample_link_read(l->links, (pid_t) threads[i].record->tid,
+						l->records, &n_all, err);
 		if (is_proven(l, &threads[i], i, n_all, &carried))
 			threads[i].reason = 0;
 		else if (threads[i].reason == 0)
@@ -255,8 +256,8 @@ static int window_touchless(struct sw_light *l, struct sw_light_thread *threads,
 		l->chosen[i] = false;
 		if (!first && t->reason != SW_E_RUNNING)
 			continue;
-		s->tracees[i] = (struct sw_tracee){.tid = (pid_t) t->record->tid,
-						   .phase = SW_TRACEE_LOST};
+		s->tracees[i] =
+			(struct sw_tracee){.tid = (pid_t) t->record->tid, .phase = SW_TRACEE_LOST};
 		if (sw_take_how(t->record, &t->reason) != SW_TAKE_READ) {
 			t->reason = t->reason != 0 ? t->reason : SW_E_RUNNING;
 			continue;
@@ -394,13 +395,14 @@ int sw_light_read(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 		return sw_fail(err, SW_E_INVALID, "too many threads for one sample");
 	l->stop.n = snap->n_threads = n;
 	for (size_t i = 0; i < n; i++) {
-		snap->threads[i] = (struct sw_thread){.tid = (pid_t) threads[i].record->tid,
-						      .own_tid = (pid_t) threads[i].record->inner_tid,
-						      .state = '?',
-						      .syscall = -1,
-						      .cpu_ns = -1,
-						      .stop_ns = -1,
-						      .since_ns = -1};
+		snap->threads[i] =
+			(struct sw_thread){.tid = (pid_t) threads[i].record->tid,
+					   .own_tid = (pid_t) threads[i].record->inner_tid,
+					   .state = '?',
+					   .syscall = -1,
+					   .cpu_ns = -1,
+					   .stop_ns = -1,
+					   .since_ns = -1};
 		sw_window_describe(&snap->threads[i], threads[i].record);
 	}
 	l->space->n_parts = l->space->used = snap->n_ranges = 0;

@@ -20,7 +20,8 @@ struct sw_light_thread {
 };
 
 struct sw_light_result {
-	struct sw_snapshot *snap; /* the light's: threads that were asked for. Until the next call */
+	struct sw_snapshot
+		*snap; /* the light's: threads that were asked for. Until the next call */
 	size_t n_stopped, n_interrupted;
 	int64_t stopped_ns, longest_ns, time_ns;
 	bool unknown_code; /* a thread is where the maps have no code, or no stack: they are old */

@@ -9,7 +9,7 @@
 /* Passes over one thread each: for a few they cost less than one over all. */
 
 enum {
-	SW_SAMPLE_LINKS = 64,      /* threads for which the iterator is kept: those that moved last */
+	SW_SAMPLE_LINKS = 64, /* threads for which the iterator is kept: those that moved last */
 	SW_SAMPLE_ONE_BY_ONE = 32, /* so many passes cost less than one over a thousand threads */
 };
 

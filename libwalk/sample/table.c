@@ -45,8 +45,8 @@ static int map_renew(struct sw_sample_table *table)
 size_t sw_sample_table_add(struct sw_sample_table *table, pid_t tid, uint64_t start_ns)
 {
 	size_t slot = table->n_free > 0 ? table->free_slots[table->n_free - 1] : table->n;
-	struct sw_sample_thread *grown = sw_grow(table->threads, table->n, &table->capacity,
-						 FIRST_THREADS, sizeof(*grown));
+	struct sw_sample_thread *grown =
+		sw_grow(table->threads, table->n, &table->capacity, FIRST_THREADS, sizeof(*grown));
 	if (grown == NULL)
 		return SIZE_MAX;
 	table->threads = grown;
@@ -62,8 +62,10 @@ size_t sw_sample_table_add(struct sw_sample_table *table, pid_t tid, uint64_t st
 		table->n_free--;
 	else
 		table->n++;
-	table->threads[slot] = (struct sw_sample_thread){
-		.used = true, .stale = true, .tid = tid, .start_ns = start_ns};
+	table->threads[slot] = (struct sw_sample_thread){.used = true,
+							 .stale = true,
+							 .tid = tid,
+							 .start_ns = start_ns};
 	table->n_used++;
 	return slot;
 }

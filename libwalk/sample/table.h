@@ -5,7 +5,7 @@
 #include "iterate/record.h"
 #include "map.h"
 
-#include <snapwalk/series.h>
+#include <snapwalk/sampler.h>
 
 /* The threads that a series knows. */
 

@@ -429,7 +429,7 @@ def sample(tap):
     with Demo() as target:
         result = patient("sample", target.pid, "--duration", 1, "--rate", 10)
         lines = dict(line.rsplit(" ", 1) for line in result.stdout.splitlines())
-        samples = int(re.match(r"(\d+) samples", result.stderr).group(1))
+        samples = int(re.match(r"(\d+) of \d+ samples", result.stderr).group(1))
         waiting = [int(n) for stack, n in lines.items() if re.search(ACCEPT + "$", stack)]
         tap.check(result.returncode == 0 and 1 <= samples <= 10 and waiting == [samples],
                   "sample: folded", result)

@@ -223,9 +223,37 @@ def cost(tap):
         tap.check(each < first / 10, "a sample costs less than a tenth of the first one", (first, each))
 
 
+def burst(tap):
+    """Several captures, one answer: who never ran, who is busy, who comes and goes."""
+    refused = iterator_refused()
+    if refused:
+        tap.skip("burst", refused, "Linux 6.1, root")
+        return
+    with Target("shares", 20, 1) as target:
+        result = snapwalk(target.pid, "--burst", "6,150")
+        parts = {}
+        for part in result.stdout.split("\n\n")[1:]:
+            title, _, rest = part.partition("\n")
+            parts[re.sub(r"^\d+ ", "", title).split(",")[0].split(" (")[0]] = (int(title.split()[0]), rest)
+        still = parts.get("never ran", (0, ""))
+        tap.check(result.returncode == 0 and re.match(rf"pid {target.pid}: 6 captures in ", result.stdout)
+                  and still[0] >= 21 and re.search(r"^  20 threads  shares\n    block\n    blocked\n", still[1], re.M),
+                  "burst: those that never ran, with their stack", result)
+        moves = parts.get("ran in between", (0, ""))
+        tap.check(moves[0] == 1 and re.search(r"\n    waiting\n    start_thread\n", "\n" + moves[1]),
+                  "burst: the one that comes and goes, with what its stacks have in common", result)
+        busy = parts.get("busy in each capture", (0, ""))
+        tap.check(busy[0] == 1 and re.search(r"\n    working\n", "\n" + busy[1]), "burst: the one that is busy",
+                  result)
+    for words, why in ((("--burst", "5"), "N,MS"), (("--burst", "5,100", "--json"), "text only"),
+                       (("--burst", "1,100"), "2")):
+        result = snapwalk(os.getppid(), *words)
+        tap.check(result.returncode == 2 and why in result.stderr, f"burst: {words} is refused", result)
+
+
 def main():
     tap = Tap()
-    for check in (every_thread_counts, busy_threads, loaded_machine, load_limit, until_told,
+    for check in (burst, every_thread_counts, busy_threads, loaded_machine, load_limit, until_told,
                   threads_and_programs, several, cost):
         if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
             tap.guard(check)

@@ -34,9 +34,9 @@ enum {
 	NS_PER_S = 1000000000,
 };
 
-struct sw_series {
-	struct sw_context *ctx;           /* borrowed */
-	const struct sw_target *target;   /* borrowed */
+struct sw_sampler {
+	struct sw_context *ctx;         /* borrowed */
+	const struct sw_target *target; /* borrowed */
 	struct sw_snapshot_options options;
 	uint64_t number, n_passes, generation;
 	struct sw_sample_table table;
@@ -54,17 +54,17 @@ struct sw_series {
 	uint64_t exec_id; /* of the program; 0: not known yet */
 	bool new_program;
 
-	struct sw_snapshot *snap;  /* owned: of the last sample by sw_snapshot_take(); NULL: none */
-	struct sw_light *light;    /* owned; its base is snap */
-	bool heavy;                /* never again by sw_light_read() */
-	uint64_t size_pages;       /* of the memory, when code_hash was made */
-	uint64_t code_hash;        /* of the mappings of code; 0: not made */
-	int64_t maps_looked_ns;    /* when they were compared last */
+	struct sw_snapshot *snap; /* owned: of the last sample by sw_snapshot_take(); NULL: none */
+	struct sw_light *light;   /* owned; its base is snap */
+	bool heavy;               /* never again by sw_light_read() */
+	uint64_t size_pages;      /* of the memory, when code_hash was made */
+	uint64_t code_hash;       /* of the mappings of code; 0: not made */
+	int64_t maps_looked_ns;   /* when they were compared last */
 
-	struct sw_series_change *changes; /* owned */
+	struct sw_sample_change *changes; /* owned */
 	size_t n_changes, changes_max;
-	size_t n_kept; /* of them, of a sample that failed */
-	pid_t *tids; /* owned: of those that are to be read */
+	size_t n_kept;                  /* of them, of a sample that failed */
+	pid_t *tids;                    /* owned: of those that are to be read */
 	struct sw_light_thread *wanted; /* owned: likewise, with records */
 	size_t n_wanted, wanted_max;
 };
@@ -83,7 +83,7 @@ const char *sw_activity_name(enum sw_activity activity)
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
 /* Out of memory is no reason to do without the iterator. */
-static int iterator_prepare(struct sw_series *s, struct sw_error *err)
+static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 {
 	struct sw_error why = {0};
 	const struct sw_target *t = s->target;
@@ -114,11 +114,11 @@ static int iterator_prepare(struct sw_series *s, struct sw_error *err)
 	return 0;
 }
 
-int sw_series_create(struct sw_context *ctx, struct sw_target *target,
-		     const struct sw_snapshot_options *options, struct sw_series **ret,
-		     struct sw_error *err)
+int sw_sampler_create(struct sw_context *ctx, struct sw_target *target,
+		      const struct sw_snapshot_options *options, struct sw_sampler **ret,
+		      struct sw_error *err)
 {
-	struct sw_series *s = calloc(1, sizeof(*s));
+	struct sw_sampler *s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return sw_fail_nomem(err);
 	s->ctx = ctx;
@@ -133,14 +133,14 @@ int sw_series_create(struct sw_context *ctx, struct sw_target *target,
 	sw_sample_links_init(&s->links, -EBADF, -EBADF);
 	int r = iterator_prepare(s, err);
 	if (r < 0) {
-		sw_series_destroy(s);
+		sw_sampler_destroy(s);
 		return r;
 	}
 	*ret = s;
 	return 0;
 }
 
-static void base_drop(struct sw_series *s)
+static void base_drop(struct sw_sampler *s)
 {
 	sw_light_destroy(s->light);
 	s->light = NULL;
@@ -150,7 +150,7 @@ static void base_drop(struct sw_series *s)
 	s->generation++;
 }
 
-void sw_series_destroy(struct sw_series *s)
+void sw_sampler_destroy(struct sw_sampler *s)
 {
 	if (s == NULL)
 		return;
@@ -167,31 +167,31 @@ void sw_series_destroy(struct sw_series *s)
 	free(s);
 }
 
-const char *sw_series_refused(const struct sw_series *s)
+const char *sw_sampler_refused(const struct sw_sampler *s)
 {
 	return s->refused.code != 0 ? s->refused.message : "";
 }
 
 /* ---- changes -------------------------------------------------------------------------------- */
 
-static struct sw_series_change *change_add(struct sw_series *s, size_t slot,
+static struct sw_sample_change *change_add(struct sw_sampler *s, size_t slot,
 					   enum sw_change_kind kind)
 {
-	struct sw_series_change *grown =
+	struct sw_sample_change *grown =
 		sw_grow(s->changes, s->n_changes, &s->changes_max, 64, sizeof(*grown));
 	if (grown == NULL)
 		return NULL;
 	s->changes = grown;
-	struct sw_series_change *change = &s->changes[s->n_changes++];
+	struct sw_sample_change *change = &s->changes[s->n_changes++];
 	const struct sw_sample_thread *t = &s->table.threads[slot];
-	*change = (struct sw_series_change){.slot = (uint32_t) slot,
+	*change = (struct sw_sample_change){.slot = (uint32_t) slot,
 					    .tid = t->tid,
 					    .kind = kind,
 					    .activity = t->activity};
 	return change;
 }
 
-static int thread_end(struct sw_series *s, size_t slot)
+static int thread_end(struct sw_sampler *s, size_t slot)
 {
 	if (change_add(s, slot, SW_CHANGE_ENDED) == NULL)
 		return -SW_E_NOMEM;
@@ -200,7 +200,7 @@ static int thread_end(struct sw_series *s, size_t slot)
 }
 
 /* All that the last whole listing did not have, or all. */
-static int threads_end(struct sw_series *s, bool all)
+static int threads_end(struct sw_sampler *s, bool all)
 {
 	for (size_t i = 0; i < s->table.n; i++) {
 		const struct sw_sample_thread *t = &s->table.threads[i];
@@ -223,15 +223,14 @@ static enum sw_activity activity_of(char state, bool on_cpu)
 
 /* ---- who moved ------------------------------------------------------------------------------ */
 
-static int records_reserve(struct sw_series *s)
+static int records_reserve(struct sw_sampler *s)
 {
 	size_t wanted = s->n_listed + s->n_listed / 4 + SPARE_THREADS;
 	if (wanted < RECORDS_FIRST)
 		wanted = RECORDS_FIRST;
 	if (wanted <= s->records_max)
 		return 0;
-	struct sw_iterate_record *grown =
-		reallocarray(s->records, wanted, sizeof(*s->records));
+	struct sw_iterate_record *grown = reallocarray(s->records, wanted, sizeof(*s->records));
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	s->records = grown;
@@ -240,7 +239,7 @@ static int records_reserve(struct sw_series *s)
 }
 
 /* Records of all threads. False: of those behind a thread that ended meanwhile there are none. */
-static int whole_read(struct sw_series *s, bool *ret_whole, struct sw_error *err)
+static int whole_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err)
 {
 	struct sw_iterate_pass pass = {0};
 	for (int i = 0; i < PASSES_MAX; i++) {
@@ -262,7 +261,7 @@ static int whole_read(struct sw_series *s, bool *ret_whole, struct sw_error *err
 }
 
 /* The records of those that moved are in s->records; *ret_whole: all threads were listed. */
-static int pass_read(struct sw_series *s, bool *ret_whole, struct sw_error *err)
+static int pass_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err)
 {
 	struct sw_iterate_moved *moved = &s->moved;
 	sw_cleanup(sw_close_p) int fd = -EBADF;
@@ -291,7 +290,7 @@ static int pass_read(struct sw_series *s, bool *ret_whole, struct sw_error *err)
 	return r;
 }
 
-static bool process_lives(const struct sw_series *s)
+static bool process_lives(const struct sw_sampler *s)
 {
 	struct pollfd ended = {.fd = s->target->pidfd, .events = POLLIN};
 	struct sw_proc_stat stat;
@@ -301,7 +300,7 @@ static bool process_lives(const struct sw_series *s)
 	       stat.starttime == s->target->starttime && stat.state != 'Z' && stat.state != 'X';
 }
 
-static int record_note(struct sw_series *s, size_t k)
+static int record_note(struct sw_sampler *s, size_t k)
 {
 	const struct sw_iterate_record *r = &s->records[k];
 	uint64_t n_switches = r->n_voluntary + r->n_involuntary;
@@ -324,7 +323,7 @@ static int record_note(struct sw_series *s, size_t k)
 	t->record = (uint32_t) k + 1;
 	if (!t->stale && activity != t->activity) {
 		t->activity = activity;
-		struct sw_series_change *change = change_add(s, slot, SW_CHANGE_STATE);
+		struct sw_sample_change *change = change_add(s, slot, SW_CHANGE_STATE);
 		if (change == NULL)
 			return -SW_E_NOMEM;
 		memcpy(change->comm, r->comm, sizeof(r->comm));
@@ -333,7 +332,7 @@ static int record_note(struct sw_series *s, size_t k)
 	return 0;
 }
 
-static int wanted_add(struct sw_series *s, pid_t tid, const struct sw_iterate_record *record)
+static int wanted_add(struct sw_sampler *s, pid_t tid, const struct sw_iterate_record *record)
 {
 	if (s->n_wanted == s->wanted_max) {
 		size_t max = s->wanted_max * 2 + 64;
@@ -353,7 +352,7 @@ static int wanted_add(struct sw_series *s, pid_t tid, const struct sw_iterate_re
 }
 
 /* Lists those whose stack is not known; s->wanted is them. */
-static int moved_find(struct sw_series *s, struct sw_error *err)
+static int moved_find(struct sw_sampler *s, struct sw_error *err)
 {
 	bool whole = false;
 	for (int i = 0; i < 2; i++) {
@@ -397,13 +396,13 @@ static int moved_find(struct sw_series *s, struct sw_error *err)
 
 /* ---- reading them --------------------------------------------------------------------------- */
 
-static int change_note(struct sw_series *s, pid_t tid, const char *comm, int reason)
+static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int reason)
 {
 	size_t slot = sw_sample_table_find(&s->table, tid, 0);
 	if (slot == SIZE_MAX)
 		return 0;
 	struct sw_sample_thread *t = &s->table.threads[slot];
-	struct sw_series_change *change =
+	struct sw_sample_change *change =
 		change_add(s, slot, reason == 0 ? SW_CHANGE_READ : SW_CHANGE_MISSED);
 	if (change == NULL)
 		return -SW_E_NOMEM;
@@ -421,7 +420,8 @@ static uint64_t code_hash(const char *text, size_t size)
 		const char *stop = memchr(line, '\n', (size_t) (end - line));
 		size_t length = stop != NULL ? (size_t) (stop - line) : (size_t) (end - line);
 		const char *space = memchr(line, ' ', length);
-		bool code = space != NULL && length - (size_t) (space - line) > 4 && space[3] == 'x';
+		bool code =
+			space != NULL && length - (size_t) (space - line) > 4 && space[3] == 'x';
 		for (size_t i = 0; code && i < length; i++)
 			hash = (hash ^ (unsigned char) line[i]) * UINT64_C(0x100000001b3);
 		line += length + 1;
@@ -429,7 +429,7 @@ static uint64_t code_hash(const char *text, size_t size)
 	return hash;
 }
 
-static uint64_t size_now(const struct sw_series *s)
+static uint64_t size_now(const struct sw_sampler *s)
 {
 	char text[64];
 	return sw_proc_read_small(s->target->proc_fd, "statm", text, sizeof(text)) > 0
@@ -439,7 +439,7 @@ static uint64_t size_now(const struct sw_series *s)
 
 /* Whether code came or went since the last look: at most once a second, and only if the size of the memory
  * is another one. */
-static bool code_is_other(struct sw_series *s)
+static bool code_is_other(struct sw_sampler *s)
 {
 	int64_t now_ns = sw_clock_ns();
 	if (s->code_hash != 0 && now_ns - s->maps_looked_ns < NS_PER_S)
@@ -460,7 +460,7 @@ static bool code_is_other(struct sw_series *s)
 }
 
 /* Those that ended since the pass are left out; how many are left. */
-static size_t tids_keep(struct sw_series *s)
+static size_t tids_keep(struct sw_sampler *s)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < s->n_wanted; i++) {
@@ -472,7 +472,7 @@ static size_t tids_keep(struct sw_series *s)
 	return n;
 }
 
-static void light_prepare(struct sw_series *s)
+static void light_prepare(struct sw_sampler *s)
 {
 	if (s->heavy || !s->by_iterator || !sw_light_is_possible(s->snap, &sw_tables))
 		return;
@@ -483,7 +483,7 @@ static void light_prepare(struct sw_series *s)
 }
 
 /* By sw_snapshot_take(), of those that are wanted; of all, when it is not known who moved. */
-static int read_heavy(struct sw_series *s, bool all, struct sw_sample *ret, struct sw_error *err)
+static int read_heavy(struct sw_sampler *s, bool all, struct sw_sample *ret, struct sw_error *err)
 {
 	enum { TRIES_MAX = 3 };
 	struct sw_snapshot_options options = s->options;
@@ -512,7 +512,7 @@ static int read_heavy(struct sw_series *s, bool all, struct sw_sample *ret, stru
 }
 
 /* Those of the snapshot are the changes. */
-static int heavy_note(struct sw_series *s, struct sw_error *err)
+static int heavy_note(struct sw_sampler *s, struct sw_error *err)
 {
 	for (size_t i = 0; s->snap != NULL && i < s->snap->n_threads; i++) {
 		const struct sw_thread *t = &s->snap->threads[i];
@@ -535,7 +535,7 @@ static int heavy_note(struct sw_series *s, struct sw_error *err)
 	return 0;
 }
 
-static int sample_whole(struct sw_series *s, struct sw_sample *ret, struct sw_error *err)
+static int sample_whole(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	s->n_passes++;
 	int r = read_heavy(s, true, ret, err);
@@ -547,7 +547,7 @@ static int sample_whole(struct sw_series *s, struct sw_sample *ret, struct sw_er
 }
 
 /* 1: done; 0: not by this way. */
-static int read_light(struct sw_series *s, struct sw_sample *ret, struct sw_error *err)
+static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	struct sw_light_result got;
 	if (s->light == NULL || s->n_wanted > sw_light_capacity(s->light) || s->new_program ||
@@ -574,7 +574,7 @@ static int read_light(struct sw_series *s, struct sw_sample *ret, struct sw_erro
 	return 1;
 }
 
-static int sample_moved(struct sw_series *s, struct sw_sample *ret, struct sw_error *err)
+static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	int r = moved_find(s, err);
 	if (r < 0 || s->n_wanted == 0)
@@ -597,7 +597,7 @@ static int sample_moved(struct sw_series *s, struct sw_sample *ret, struct sw_er
 }
 
 /* What was found out is told by the next sample: who ended, and all others are asked for again. */
-static void failure_keep(struct sw_series *s)
+static void failure_keep(struct sw_sampler *s)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < s->n_changes; i++)
@@ -609,7 +609,7 @@ static void failure_keep(struct sw_series *s)
 	s->all_wanted = true;
 }
 
-int sw_series_next(struct sw_series *s, struct sw_sample *ret, struct sw_error *err)
+int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	struct sw_sample sample = {.number = s->number + 1, .time_ns = sw_realtime_ns()};
 	s->number++;
