@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "obtain.h"
 #include "output.h"
-#include "sample/recorder.h"
+#include "recorder.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>

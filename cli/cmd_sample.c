@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Samples over a while, and the stacks added up. What is between is in cli/sample/. */
+/* Samples over a while, and the stacks added up. What is between is in sample_run.c, recorder.c and schedule.c. */
 #include "commands.h"
 #include "common/complain.h"
 #include "errors.h"
 #include "output.h"
-#include "sample/run.h"
+#include "sample_run.h"
 
 #include <signal.h>
 

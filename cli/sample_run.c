@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sample/run.h"
+#include "sample_run.h"
 #include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sample/tally.h"
+#include "tally.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "text.h"

@@ -3,7 +3,7 @@
  * A thread counts for its stack in each sample from the one in which it was read up to the one before that
  * in which it is another. That is added up when it is another: a thread that does not run costs nothing.
  */
-#include "sample/recorder.h"
+#include "recorder.h"
 #include "arena.h"
 #include "cleanup.h"
 #include "errors.h"

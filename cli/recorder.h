@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_SAMPLE_RECORDER_H
-#define SW_CLI_SAMPLE_RECORDER_H
+#ifndef SW_CLI_RECORDER_H
+#define SW_CLI_RECORDER_H
 
-#include "sample/tally.h"
+#include "tally.h"
 #include "select.h"
 
 #include <snapwalk/pipeline.h>

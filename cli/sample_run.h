@@ -2,8 +2,8 @@
 #ifndef SW_CLI_SAMPLE_RUN_H
 #define SW_CLI_SAMPLE_RUN_H
 
-#include "sample/recorder.h"
-#include "sample/schedule.h"
+#include "recorder.h"
+#include "schedule.h"
 
 /* A run of samples over one or more processes: until the time is over, a signal says so, or all ended. */
 struct sw_sample_run {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_SAMPLE_TALLY_H
-#define SW_CLI_SAMPLE_TALLY_H
+#ifndef SW_CLI_TALLY_H
+#define SW_CLI_TALLY_H
 
 #include "folded.h"
 

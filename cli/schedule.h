@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_SAMPLE_SCHEDULE_H
-#define SW_CLI_SAMPLE_SCHEDULE_H
+#ifndef SW_CLI_SCHEDULE_H
+#define SW_CLI_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
