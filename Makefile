@@ -91,7 +91,7 @@ LIBS_WALK     := -ldw -lelf -ldeflate
 # Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
-LIBS_PROTOCOL := -ljson-c -lxxhash
+LIBS_PROTOCOL := -ljson-c -lxxhash -ldeflate
 LIBS_DAEMON   := -lsystemd -lseccomp -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
 
@@ -156,8 +156,9 @@ $(BUILD)/flags: | needed
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$FLAGS" >$@
 
-# Interface definitions are put into the library as they are (.incbin).
+# These are put into the library as they are (.incbin).
 $(BUILD)/obj/protocol/interfaces.o: $(wildcard protocol/*.varlink)
+$(BUILD)/obj/protocol/profile/html.o: protocol/profile/page.html
 $(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c -o $@ $<

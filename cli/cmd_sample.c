@@ -6,24 +6,24 @@
 #include "commands.h"
 #include "common/complain.h"
 #include "errors.h"
-#include "folded.h"
 #include "obtain.h"
-#include "output.h"
+#include "profile_output.h"
 
 #include <snapwalk/clock.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 
-enum { TOP_FUNCTIONS = 40, NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000 };
 
 struct sampler {
 	const struct sw_options *options;
 	const struct sw_subject *subject;
 	struct sw_session *session; /* owned */
-	struct sw_tally stacks;
-	sigset_t stop_signals; /* blocked, so that Ctrl-C gives what is there so far */
+	struct sw_profile *profile; /* owned */
+	sigset_t stop_signals;      /* blocked, so that Ctrl-C gives what is there so far */
 	int64_t begin_ns, end_ns, progress_ns;
+	int64_t begin_real_ns;          /* CLOCK_REALTIME */
 	int64_t stopped_ns, longest_ns; /* of the target */
 	size_t n_samples, n_incomplete, n_interrupted;
 	bool target_ended;
@@ -37,11 +37,7 @@ static int sample_once(struct sampler *s, struct sw_error *err)
 	int r = sw_obtain(s->session, s->subject, s->options, &how, &got, err);
 	if (r < 0)
 		return r;
-	sw_cleanup(sw_free_p) char *text = NULL;
-	size_t size;
-	r = sw_report_folded(got.report, &text, &size, err);
-	if (r == 0 && sw_tally_add_folded(&s->stacks, text) < 0)
-		r = sw_fail_nomem(err);
+	r = sw_profile_add(s->profile, got.report, NULL, NULL, err);
 	int64_t stopped_ns = got.snap->times.stopped_ns;
 	s->stopped_ns += stopped_ns;
 	if (stopped_ns > s->longest_ns)
@@ -83,6 +79,9 @@ static void show_progress(struct sampler *s)
 /* Until the time is over, a signal comes, or the target ends. */
 static int sample_all(struct sampler *s, struct sw_error *err)
 {
+	struct timespec now;
+	(void) clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
+	s->begin_real_ns = (int64_t) now.tv_sec * NS_PER_S + now.tv_nsec;
 	s->begin_ns = s->progress_ns = sw_clock_ns();
 	int64_t until_ns = s->begin_ns + (int64_t) s->options->duration_s * NS_PER_S;
 	for (int64_t due_ns = s->begin_ns; due_ns < until_ns;) {
@@ -115,31 +114,27 @@ static void say_summary(const struct sampler *s)
 	if (s->n_interrupted > 0)
 		fprintf(stderr, "%zu times a system call with a time limit returned EINTR\n",
 			s->n_interrupted);
-	if (s->stacks.n_lost > 0)
+	uint64_t n_left = sw_profile_totals(s->profile).left_count;
+	if (n_left > 0)
 		fprintf(stderr, "%llu stacks found no space and are not counted\n",
-			(unsigned long long) s->stacks.n_lost);
+			(unsigned long long) n_left);
 }
 
-static int print_result(struct sampler *s, struct sw_output *output, struct sw_error *err)
+static int print_result(struct sampler *s, struct sw_profile_output *output)
 {
-	struct sw_text text = {0};
-	int r = 0;
-	sw_tally_sort(&s->stacks);
-	if (s->options->format_given && s->options->format == SW_FORMAT_TEXT)
-		r = sw_tally_print_top(&s->stacks, TOP_FUNCTIONS, &text);
-	else
-		sw_tally_print_folded(&s->stacks, &text);
-	if (r < 0 || text.failed)
-		r = sw_fail_nomem(err);
-	if (r == 0 && text.size > 0)
-		r = sw_output_write(output, text.data, text.size, err);
-	if (r == 0)
-		r = sw_output_commit(output, err);
-	sw_text_deinit(&text);
-	return r;
+	sw_profile_set_info(s->profile, &(struct sw_profile_info){
+						.mode = "wall",
+						.begin_ns = s->begin_real_ns,
+						.duration_ns = s->end_ns - s->begin_ns,
+						.rate_hz = s->options->rate_hz,
+						.n_samples = s->n_samples,
+						.stopped_ns = s->stopped_ns,
+						.longest_stop_ns = s->longest_ns,
+					});
+	return sw_profile_output_write(output, s->profile);
 }
 
-static int sample(struct sampler *s, struct sw_output *output)
+static int sample(struct sampler *s, struct sw_profile_output *output)
 {
 	struct sw_error err = {0};
 	if (sample_all(s, &err) < 0)
@@ -147,10 +142,9 @@ static int sample(struct sampler *s, struct sw_output *output)
 	if (s->n_samples == 0) /* told to stop before the first one */
 		return SW_STATUS_NOTHING;
 	say_summary(s);
-	if (print_result(s, output, &err) < 0)
-		return sw_complain_error(s->options->output != NULL ? s->options->output
-								    : "standard output",
-					 &err);
+	int status = print_result(s, output);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
 	if (s->target_ended)
 		sw_complain(s->subject->name, "it ended while it was sampled", "exited",
 			    "the result is what was there by then");
@@ -170,20 +164,20 @@ int sw_cmd_sample(const struct sw_options *options)
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	struct sampler s = {.options = options, .subject = &subject};
-	struct sw_output output;
+	struct sw_profile_output output;
 	struct sw_error err = {0};
 	(void) sigemptyset(&s.stop_signals); /* cannot fail */
 	(void) sigaddset(&s.stop_signals, SIGINT);
 	(void) sigaddset(&s.stop_signals, SIGTERM);
 	(void) sigprocmask(SIG_BLOCK, &s.stop_signals, NULL);
-	if (sw_output_open(&output, options->output, &err) < 0)
-		return sw_complain_error(options->output, &err);
-	if (sw_session_create(&s.session, &err) < 0)
+	status = sw_profile_output_open(&output, options);
+	if (status == SW_STATUS_COMPLETE && (sw_session_create(&s.session, &err) < 0 ||
+					     sw_profile_create(NULL, &s.profile, &err) < 0))
 		status = sw_complain_error("snapwalk", &err);
-	else
+	else if (status == SW_STATUS_COMPLETE)
 		status = sample(&s, &output);
-	sw_output_deinit(&output);
-	sw_tally_deinit(&s.stacks);
+	sw_profile_output_deinit(&output);
+	sw_profile_destroy(s.profile);
 	sw_session_destroy(s.session);
 	return status;
 }

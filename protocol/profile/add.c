@@ -98,9 +98,10 @@ static int node_of_stack(struct adding *a, const struct sw_report_stack *s, uint
 	bool grow = sw_profile_has_space(p);
 	uint32_t node = 0, frame = 0;
 	int r = 1;
-	if (strcmp(s->end, "complete") != 0)
-		r = mark(p, "cut", s->end, grow, &node);
-	for (size_t i = s->n_frames; i > 0 && r > 0; i--) {
+	bool deep = s->n_frames > SW_PROFILE_DEPTH_MAX;
+	if (deep || strcmp(s->end, "complete") != 0)
+		r = mark(p, "cut", deep ? "frame_limit" : s->end, grow, &node);
+	for (size_t i = deep ? SW_PROFILE_DEPTH_MAX : s->n_frames; i > 0 && r > 0; i--) {
 		r = frame_of(a, &s->frames[i - 1], grow, &frame);
 		if (r > 0)
 			r = sw_profile_node_find(p, node, frame, grow, &node);
@@ -251,7 +252,7 @@ int sw_profile_add(struct sw_profile *profile, const struct sw_report *report,
 	for (size_t i = 0; i < report->n_threads && r == 0; i++) {
 		const struct sw_profile_weight *weight = weights != NULL ? &weights[i] : &one;
 		uint32_t row = SW_PROFILE_NO_ROW;
-		if (weight->count > 0 || weight->ns > 0)
+		if (!weight->skip)
 			r = add_thread(&a, &report->threads[i], weight, &row);
 		if (ret_rows != NULL)
 			ret_rows[i] = row;
@@ -261,11 +262,11 @@ int sw_profile_add(struct sw_profile *profile, const struct sw_report *report,
 	return r < 0 ? sw_fail_nomem(err) : 0;
 }
 
-/* Counts stay at the largest number rather than beginning again. */
+/* Counts stay at the largest number that every format has, rather than beginning again. */
 static void count_up(uint64_t *to, uint64_t by)
 {
-	if (__builtin_add_overflow(*to, by, to))
-		*to = UINT64_MAX;
+	if (__builtin_add_overflow(*to, by, to) || *to > INT64_MAX)
+		*to = INT64_MAX;
 }
 
 void sw_profile_again(struct sw_profile *p, uint32_t row, uint64_t count, uint64_t ns)
@@ -280,4 +281,20 @@ void sw_profile_again(struct sw_profile *p, uint32_t row, uint64_t count, uint64
 	count_up(&r->ns, ns);
 	count_up(&p->count, count);
 	count_up(&p->ns, ns);
+}
+
+int sw_profile_restate(struct sw_profile *p, uint32_t row, enum sw_profile_state state,
+		       uint32_t *ret_row, struct sw_error *err)
+{
+	struct sw_profile_row other;
+	*ret_row = SW_PROFILE_NO_ROW;
+	if (row >= p->rows.n)
+		return 0;
+	other = *sw_profile_row_at(p, row);
+	if (state != SW_PROFILE_AS_REPORTED)
+		other.state = state;
+	if (state == SW_PROFILE_ON_CPU || state == SW_PROFILE_RUNNABLE)
+		other.wait = 0;
+	other.count = other.ns = 0;
+	return sw_profile_row_find(p, &other, ret_row) < 0 ? sw_fail_nomem(err) : 0;
 }

@@ -14,6 +14,7 @@
 enum {
 	MAX_STACKS = 100000,
 	MAX_THREADS = 32768,
+	MAX_ROWS = 1 << 20,
 	MAX_BYTES = 128 << 20,
 	FIRST = 64, /* elements that a table begins with */
 	NODE_BYTES = sizeof(struct sw_profile_node) + 1 + 2 * 16, /* with its place in the index */
@@ -61,31 +62,29 @@ static int table_append(struct sw_profile_table *t, uint64_t slot, const void *i
 	return 1;
 }
 
-static int find_or_add(struct sw_profile *p, struct sw_profile_table *t, const void *item,
-		       bool grow, uint32_t *ret)
+int sw_profile_table_find(struct sw_profile_table *t, uint64_t seed, const void *item, bool grow,
+			  uint32_t *ret)
 {
 	uint64_t slot;
-	if (table_find(t, p->seed, item, &slot, ret))
+	if (table_find(t, seed, item, &slot, ret))
 		return 1;
 	return grow ? table_append(t, slot, item, ret) : 0;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* Names as everybody may see them: a terminal, a browser, a program that takes only UTF-8. */
+/* Names as everybody may see them: a terminal, a browser, a program that takes only UTF-8. What was
+ * made so stays as it is when it is made so again. */
 static void clean(struct sw_text *text, const char *s)
 {
-	size_t size = strnlen(s, SW_PROFILE_NAME_BYTES_MAX + 1);
-	bool cut = size > SW_PROFILE_NAME_BYTES_MAX;
-	if (cut) {
-		size = SW_PROFILE_NAME_BYTES_MAX;
-		while (size > 0 && ((unsigned char) s[size] & 0xc0) == 0x80)
-			size--; /* not within a character */
-	}
-	sw_utf8_append_plain(text, s, size);
-	if (cut)
-		sw_text_append(text, "…", strlen("…"));
+	sw_utf8_append_plain(text, s, strnlen(s, SW_PROFILE_NAME_BYTES_MAX + strlen("…") + 1));
 	sw_text_append(text, "", 0); /* data exists, also for "" */
+	if (text->failed || text->size <= SW_PROFILE_NAME_BYTES_MAX + strlen("…"))
+		return;
+	text->size = SW_PROFILE_NAME_BYTES_MAX;
+	while (((unsigned char) text->data[text->size] & 0xc0) == 0x80)
+		text->size--; /* not within a character */
+	sw_text_append(text, "…", strlen("…"));
 }
 
 static bool is_plain(const char *s)
@@ -145,15 +144,15 @@ int sw_profile_string_find(struct sw_profile *p, const char *s, bool grow, uint3
 int sw_profile_module_find(struct sw_profile *p, const struct sw_profile_module *module, bool grow,
 			   uint32_t *ret)
 {
-	return find_or_add(p, &p->modules, module, grow && p->modules.n < SW_PROFILE_MODULES_MAX,
-			   ret);
+	return sw_profile_table_find(&p->modules, p->seed, module,
+				     grow && p->modules.n < SW_PROFILE_MODULES_MAX, ret);
 }
 
 int sw_profile_frame_find(struct sw_profile *p, const struct sw_profile_frame *frame, bool grow,
 			  uint32_t *ret)
 {
 	size_t n = p->frames.n;
-	int r = find_or_add(p, &p->frames, frame, grow, ret);
+	int r = sw_profile_table_find(&p->frames, p->seed, frame, grow, ret);
 	p->n_bytes += p->frames.n > n ? FRAME_BYTES : 0;
 	return r;
 }
@@ -167,7 +166,7 @@ int sw_profile_node_find(struct sw_profile *p, uint32_t parent, uint32_t frame, 
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	p->is_stack = grown;
-	int r = find_or_add(p, &p->nodes, &node, grow, ret);
+	int r = sw_profile_table_find(&p->nodes, p->seed, &node, grow, ret);
 	if (p->nodes.n > n) {
 		p->is_stack[n] = false;
 		p->n_bytes += NODE_BYTES;
@@ -178,8 +177,8 @@ int sw_profile_node_find(struct sw_profile *p, uint32_t parent, uint32_t frame, 
 int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_process *process,
 			    uint32_t *ret)
 {
-	int r = find_or_add(p, &p->processes, process, p->processes.n < SW_PROFILE_PROCESSES_MAX,
-			    ret);
+	int r = sw_profile_table_find(&p->processes, p->seed, process,
+				      p->processes.n < SW_PROFILE_PROCESSES_MAX, ret);
 	if (r > 0) /* it may have become another program since */
 		((struct sw_profile_process *) p->processes.items)[*ret] = *process;
 	return r;
@@ -188,12 +187,12 @@ int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_proces
 int sw_profile_thread_find(struct sw_profile *p, const struct sw_profile_thread *thread, bool grow,
 			   uint32_t *ret)
 {
-	return find_or_add(p, &p->threads, thread, grow, ret);
+	return sw_profile_table_find(&p->threads, p->seed, thread, grow, ret);
 }
 
 int sw_profile_row_find(struct sw_profile *p, const struct sw_profile_row *row, uint32_t *ret)
 {
-	int r = find_or_add(p, &p->rows, row, p->rows.n < SW_PROFILE_ROWS_MAX, ret);
+	int r = sw_profile_table_find(&p->rows, p->seed, row, p->rows.n < p->limits.max_rows, ret);
 	if (r > 0 && !p->is_stack[row->node]) {
 		p->is_stack[row->node] = true;
 		p->n_stacks++;
@@ -257,6 +256,8 @@ int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile 
 		p->limits.max_stacks = MAX_STACKS;
 	if (p->limits.max_threads == 0)
 		p->limits.max_threads = MAX_THREADS;
+	if (p->limits.max_rows == 0)
+		p->limits.max_rows = MAX_ROWS;
 	if (p->limits.max_bytes == 0)
 		p->limits.max_bytes = MAX_BYTES;
 	if (add_roots(p) < 0) {

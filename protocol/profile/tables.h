@@ -81,10 +81,10 @@ struct sw_profile {
 
 enum {
 	SW_PROFILE_NAME_BYTES_MAX = 4096, /* longer names are cut, with … */
-	SW_PROFILE_ROWS_MAX = 1 << 20,
 	SW_PROFILE_PROCESSES_MAX = 4096,
 	SW_PROFILE_MODULES_MAX = 1 << 16,
-	SW_PROFILE_DEPTH_MAX = 1 << 16, /* of a stack: a report's frames, and a mark */
+	SW_PROFILE_DEPTH_MAX =
+		4096, /* of a stack, its mark apart: the outermost frames are left out */
 };
 
 /* A string in the table is kept where it is. */
@@ -129,6 +129,10 @@ int sw_profile_thread_find(struct sw_profile *p, const struct sw_profile_thread 
 			   uint32_t *ret);
 /* Also marks the node as a stack; a row that is there keeps its counts. */
 int sw_profile_row_find(struct sw_profile *p, const struct sw_profile_row *row, uint32_t *ret);
+
+/* The same for any table. */
+int sw_profile_table_find(struct sw_profile_table *t, uint64_t seed, const void *item, bool grow,
+			  uint32_t *ret);
 
 /* Whether a stack that is not there yet may be added. */
 bool sw_profile_has_space(const struct sw_profile *p);

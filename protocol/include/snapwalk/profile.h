@@ -29,17 +29,19 @@ enum sw_profile_state {
 	SW_PROFILE_STATES,
 };
 
-/** What one sample of a thread counts. */
+/** What one sample of a thread counts. Zero: nothing yet, but sw_profile_again() may. */
 struct sw_profile_weight {
-	uint64_t count; /* samples; with ns = 0 too the thread is left away */
+	uint64_t count; /* samples */
 	uint64_t ns;    /* of time that they stand for */
 	enum sw_profile_state state;
+	bool skip; /* this thread is left away */
 };
 
 /** Zero-initialised means the defaults. */
 struct sw_profile_limits {
 	size_t max_stacks;  /* distinct ones; 0: 100,000 */
 	size_t max_threads; /* more are counted by their names alone; 0: 32,768 */
+	size_t max_rows;    /* of a thread with a stack in a state; 0: 1,048,576 */
 	size_t max_bytes;   /* of names, frames and stacks, not to the byte; 0: 128 MiB */
 };
 
@@ -95,7 +97,58 @@ SW_PUBLIC int sw_profile_add(struct sw_profile *profile, const struct sw_report 
 SW_PUBLIC void sw_profile_again(struct sw_profile *profile, uint32_t row, uint64_t count,
 				uint64_t ns);
 
+/**
+ * The row of the same thread with the same stack, but in another state: it was on a CPU, is blocked
+ * now, and did not move between.
+ *
+ * @param ret_row  SW_PROFILE_NO_ROW when there is no space, or row was none.
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_profile_restate(struct sw_profile *profile, uint32_t row,
+				 enum sw_profile_state state, uint32_t *ret_row,
+				 struct sw_error *err);
+
 SW_PUBLIC struct sw_profile_totals sw_profile_totals(const struct sw_profile *profile);
+
+/* ---- writing and reading --------------------------------------------------------------------- */
+
+enum sw_profile_format {
+	SW_PROFILE_TEXT,       /* for people */
+	SW_PROFILE_FOLDED,     /* "comm;outermost;...;innermost COUNT", for flame graph programs */
+	SW_PROFILE_JSON,       /* our own: all that is known; sw_profile_parse() reads it */
+	SW_PROFILE_PPROF,      /* gzipped profile.proto */
+	SW_PROFILE_SPEEDSCOPE, /* its file format, JSON */
+	SW_PROFILE_FIREFOX,    /* a processed profile of the Firefox Profiler, JSON */
+	SW_PROFILE_HTML,       /* one page that needs nothing else */
+	SW_PROFILE_OTLP,       /* OpenTelemetry, protobuf: ProfilesData */
+	SW_PROFILE_FORMATS,
+};
+
+/** Zero-initialised means the defaults. Only text and HTML look at it. */
+struct sw_profile_write_options {
+	const struct sw_profile *old; /* what to compare with; NULL: nothing */
+	bool color;
+	bool all;       /* in text: also what is small or idle */
+	size_t columns; /* of the terminal; 0: as wide as it takes */
+};
+
+/**
+ * @param options  May be NULL.
+ * @param ret      The caller's; free(). A NUL follows it, which is not in *ret_size.
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_profile_write(const struct sw_profile *profile, enum sw_profile_format format,
+			       const struct sw_profile_write_options *options, char **ret,
+			       size_t *ret_size, struct sw_error *err);
+
+/**
+ * The profile of a JSON text, whoever wrote it. What is beyond the default limits is left out and
+ * counted.
+ *
+ * @return 0; -SW_E_FORMAT: not a profile of this schema; -SW_E_NOMEM. Free with sw_profile_destroy().
+ */
+SW_PUBLIC int sw_profile_parse(const char *json, size_t size, struct sw_profile **ret,
+			       struct sw_error *err);
 
 #ifdef __cplusplus
 }

@@ -100,7 +100,7 @@ static void test_weights(void **state)
 	const struct sw_profile_weight weights[] = {
 		{.count = 1, .ns = 10, .state = SW_PROFILE_RUNNABLE},
 		{.count = 3, .ns = 30, .state = SW_PROFILE_ON_CPU},
-		{.count = 0, .ns = 0},
+		{.count = 1, .skip = true},
 		{.count = 0, .ns = 7, .state = SW_PROFILE_BLOCKED},
 	};
 	uint32_t rows[4];
@@ -113,8 +113,19 @@ static void test_weights(void **state)
 	sw_profile_again(p, rows[1], 5, 50);
 	assert_int_equal(sw_profile_row_at(p, rows[1])->count, 8);
 	assert_int_equal(sw_profile_row_at(p, rows[1])->ns, 80);
+	uint32_t other;
+	assert_int_equal(sw_profile_restate(p, rows[3], SW_PROFILE_ON_CPU, &other, NULL), 0);
+	assert_int_equal(sw_profile_row_at(p, other)->state, SW_PROFILE_ON_CPU);
+	assert_int_equal(sw_profile_row_at(p, other)->count, 0);
+	assert_int_equal(sw_profile_row_at(p, other)->wait, 0);
+	assert_int_equal(sw_profile_row_at(p, other)->node, sw_profile_row_at(p, rows[3])->node);
+	assert_int_equal(sw_profile_restate(p, other, SW_PROFILE_ON_CPU, &other, NULL), 0);
+	assert_int_equal(sw_profile_totals(p).n_rows, 4);
+	assert_int_equal(sw_profile_restate(p, SW_PROFILE_NO_ROW, SW_PROFILE_ON_CPU, &other, NULL),
+			 0);
+	assert_int_equal(other, SW_PROFILE_NO_ROW);
 	sw_profile_again(p, rows[1], UINT64_MAX, 1);
-	assert_int_equal(sw_profile_totals(p).count, UINT64_MAX);
+	assert_int_equal(sw_profile_totals(p).count, INT64_MAX);
 	sw_profile_destroy(p);
 }
 
