@@ -37,8 +37,13 @@ static int module_of(struct adding *a, const struct sw_report_frame *f, bool gro
 	if (r > 0)
 		r = sw_profile_module_find(p, &module, grow, ret);
 	/* where the load address is not known, another frame may tell it */
-	if (r > 0 && f->has_offset)
+	if (r > 0 && f->has_offset) {
+		struct sw_profile_module *known =
+			(struct sw_profile_module *) p->modules.items + *ret;
 		a->modules[f->module] = *ret;
+		if (known->bias == 0 && known->start_avma == m->start_avma)
+			known->bias = module.bias;
+	}
 	return r;
 }
 
@@ -48,6 +53,7 @@ static uint32_t flags_of(const struct sw_report_frame *f)
 	flags |= sw_frame_is_hidden(f) ? SW_PROFILE_INTERNAL : 0;
 	flags |= sw_guess_name(f->trust) != NULL ? SW_PROFILE_GUESS : 0;
 	flags |= f->signal ? SW_PROFILE_SIGNAL : 0;
+	flags |= f->has_offset ? 0 : SW_PROFILE_AVMA;
 	return flags | (f->may_miss ? SW_PROFILE_MAY_MISS : 0);
 }
 

@@ -16,7 +16,7 @@ void sw_profile_frame_name(struct sw_text *text, const struct sw_profile *p,
 {
 	if (frame->function != 0) {
 		put(text, sw_profile_text_of(p, frame->function));
-	} else if (frame->module != 0) {
+	} else if (frame->module != 0 && !(frame->flags & SW_PROFILE_AVMA)) {
 		const struct sw_profile_module *m = sw_profile_module_at(p, frame->module);
 		put(text, sw_base_name(sw_profile_text_of(p, m->path)));
 		sw_text_printf(text, "+%#" PRIx64, frame->address);

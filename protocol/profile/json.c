@@ -93,6 +93,7 @@ static void put_frames(struct sw_text *text, const struct sw_profile *p)
 		{SW_PROFILE_INLINED, "inlined"},   {SW_PROFILE_INTERNAL, "internal"},
 		{SW_PROFILE_GUESS, "guess"},       {SW_PROFILE_SIGNAL, "signal"},
 		{SW_PROFILE_MAY_MISS, "may_miss"}, {SW_PROFILE_MARK, "mark"},
+		{SW_PROFILE_AVMA, "avma"},
 	};
 	put(text, ",\"frames\":[");
 	for (size_t i = 1; i < p->frames.n; i++) {

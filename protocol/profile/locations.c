@@ -105,5 +105,6 @@ size_t sw_profile_location_lines(const struct sw_profile_locations *l, uint32_t 
 
 uint64_t sw_profile_location_avma(const struct sw_profile *p, const struct sw_profile_frame *f)
 {
-	return f->module != 0 ? sw_profile_module_at(p, f->module)->bias + f->address : f->address;
+	uint64_t bias = sw_profile_module_at(p, f->module)->bias;
+	return f->flags & SW_PROFILE_AVMA ? f->address : bias + f->address;
 }

@@ -132,7 +132,8 @@ static uint32_t read_process(struct parser *p)
 	uint32_t index = 0;
 	if (p->status < 0 || process.comm == NO_SPACE || process.exe == NO_SPACE)
 		return NO_SPACE;
-	return made(p, sw_profile_process_find(p->profile, &process, &index), index);
+	int r = sw_profile_process_find(p->profile, &process, &index);
+	return made(p, r, index);
 }
 
 static uint32_t read_thread(struct parser *p)
@@ -144,7 +145,8 @@ static uint32_t read_thread(struct parser *p)
 	bool grow = p->profile->threads.n < p->profile->limits.max_threads;
 	if (p->status < 0 || thread.name == NO_SPACE)
 		return NO_SPACE;
-	return made(p, sw_profile_thread_find(p->profile, &thread, grow, &index), index);
+	int r = sw_profile_thread_find(p->profile, &thread, grow, &index);
+	return made(p, r, index);
 }
 
 static uint32_t read_module(struct parser *p)
@@ -157,7 +159,8 @@ static uint32_t read_module(struct parser *p)
 	uint32_t index = 0;
 	if (p->status < 0 || module.path == NO_SPACE || module.build_id == NO_SPACE)
 		return NO_SPACE;
-	return made(p, sw_profile_module_find(p->profile, &module, true, &index), index);
+	int r = sw_profile_module_find(p->profile, &module, true, &index);
+	return made(p, r, index);
 }
 
 static uint32_t read_flags(struct parser *p)
@@ -167,7 +170,8 @@ static uint32_t read_flags(struct parser *p)
 	       (get_flag(p, "guess") ? SW_PROFILE_GUESS : 0) |
 	       (get_flag(p, "signal") ? SW_PROFILE_SIGNAL : 0) |
 	       (get_flag(p, "may_miss") ? SW_PROFILE_MAY_MISS : 0) |
-	       (get_flag(p, "mark") ? SW_PROFILE_MARK : 0);
+	       (get_flag(p, "mark") ? SW_PROFILE_MARK : 0) |
+	       (get_flag(p, "avma") ? SW_PROFILE_AVMA : 0);
 }
 
 static uint32_t read_frame(struct parser *p)
@@ -184,7 +188,8 @@ static uint32_t read_frame(struct parser *p)
 	    frame.module == NO_SPACE || frame.kind == NO_SPACE)
 		return NO_SPACE;
 	bool grow = sw_profile_has_space(p->profile);
-	return made(p, sw_profile_frame_find(p->profile, &frame, grow, &index), index);
+	int r = sw_profile_frame_find(p->profile, &frame, grow, &index);
+	return made(p, r, index);
 }
 
 /* [parent or null, frame] */
@@ -207,7 +212,8 @@ static uint32_t read_node(struct parser *p, size_t number)
 	if (p->status < 0 || above == NO_SPACE || own == NO_SPACE)
 		return NO_SPACE;
 	bool grow = sw_profile_has_space(p->profile);
-	return made(p, sw_profile_node_find(p->profile, above, own, grow, &index), index);
+	int r = sw_profile_node_find(p->profile, above, own, grow, &index);
+	return made(p, r, index);
 }
 
 static uint32_t get_state(struct parser *p)

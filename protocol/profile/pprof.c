@@ -164,7 +164,7 @@ static void put_location(struct writer *w, uint32_t id)
 
 static void put_functions(struct writer *w)
 {
-	for (uint32_t i = 1; i < w->pool.tables->frames.n; i++) {
+	for (uint32_t i = 1; !w->pool.failed && i < w->pool.tables->frames.n; i++) {
 		const struct sw_profile_frame *f = sw_profile_frame_at(w->pool.tables, i);
 		sw_proto_int(&w->message, FUNCTION_ID, i);
 		sw_proto_int(&w->message, FUNCTION_NAME, f->function);

@@ -19,7 +19,7 @@ enum sw_profile_frame_flag {
 	SW_PROFILE_SIGNAL = 8,
 	SW_PROFILE_MAY_MISS = 16,
 	SW_PROFILE_MARK = 32, /* says something about the stack: "[cut: frame_limit]" */
-	SW_PROFILE_FRAME_FLAGS = 63,
+	SW_PROFILE_AVMA = 64, /* the address is of the process: where its module lay is not known */
 };
 
 struct sw_profile_module {
