@@ -6,6 +6,7 @@
 #include "obtain.h"
 #include "output.h"
 #include "recorder.h"
+#include "tally.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -44,6 +45,22 @@ struct burst {
 };
 
 /* ---- captures ------------------------------------------------------------------------------- */
+
+static int rows(void *arg, const struct sw_report *report, const bool *wanted,
+		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
+{
+	struct burst *b = arg;
+	(void) activity;
+	return sw_tally_rows(&b->stacks, report, wanted, ret_rows, err);
+}
+
+/* How often is of no matter. */
+static void count(void *arg, uint32_t row, uint64_t n)
+{
+	(void) arg;
+	(void) row;
+	(void) n;
+}
 
 /* How much of a, in whole frames, is the beginning of b. */
 static size_t common_length(const char *a, const char *b)
@@ -234,11 +251,12 @@ static int burst_one(const struct sw_options *options, const struct sw_subject *
 		     struct sw_session *session, struct sw_text *text)
 {
 	struct burst b = {.options = options};
+	const struct sw_recorder_sink sink = {.rows = rows, .count = count, .arg = &b};
 	struct sw_error err = {0};
 	size_t n = 0;
 	int status = SW_STATUS_COMPLETE;
 	int64_t begin_ns = sw_clock_ns();
-	int r = sw_recorder_create(subject, options, session, &b.stacks, &b.recorder, &err);
+	int r = sw_recorder_create(subject, options, session, &sink, &b.recorder, &err);
 	if (r == 0)
 		r = captures_make(&b, &n, &err);
 	if (r == 0)

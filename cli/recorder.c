@@ -23,9 +23,10 @@ enum {
 struct slot {
 	pid_t tid;
 	uint64_t first, moved; /* samples: in which it was seen first; in which it had run last */
-	uint32_t row;          /* of the tally; SW_TALLY_NO_ROW */
+	uint32_t row;          /* of the sink; SW_RECORDER_NO_ROW */
 	bool counted;          /* it has a stack, and is one of those that are wanted */
 	bool used;
+	bool fresh; /* the sink has counted the first of them */
 	enum sw_activity activity;
 	uint64_t since; /* the first sample for which it is not counted yet */
 };
@@ -34,7 +35,7 @@ struct sw_recorder {
 	const struct sw_subject *subject; /* borrowed, as the following */
 	const struct sw_options *options;
 	struct sw_session *session;
-	struct sw_tally *tally;
+	const struct sw_recorder_sink *sink;
 	struct sw_target *target;   /* owned */
 	struct sw_sampler *sampler; /* owned */
 	struct slot *slots;         /* owned */
@@ -52,8 +53,8 @@ SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
 int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
-		       struct sw_session *session, struct sw_tally *tally, struct sw_recorder **ret,
-		       struct sw_error *err)
+		       struct sw_session *session, const struct sw_recorder_sink *sink,
+		       struct sw_recorder **ret, struct sw_error *err)
 {
 	struct sw_recorder *r = calloc(1, sizeof(*r));
 	if (r == NULL)
@@ -61,7 +62,7 @@ int sw_recorder_create(const struct sw_subject *subject, const struct sw_options
 	r->subject = subject;
 	r->options = options;
 	r->session = session;
-	r->tally = tally;
+	r->sink = sink;
 	int code = sw_target_open(subject->pid, &r->target, err);
 	if (code == 0)
 		code = sw_sampler_create(sw_session_context(session), r->target, &options->snapshot,
@@ -100,18 +101,19 @@ static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample)
 	case SW_ACTIVITY_BLOCKED: t->blocked += n; break;
 	case SW_ACTIVITY_OTHER: break;
 	}
-	if (s->counted)
-		sw_tally_again(r->tally, s->row, sample - s->since);
+	if (s->counted && n > s->fresh)
+		r->sink->count(r->sink->arg, s->row, n - s->fresh);
+	s->fresh = false;
 	s->since = sample;
 }
 
-static bool is_wanted(const struct sw_recorder *r, const struct sw_sample_change *change)
+static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
 {
 	const struct sw_snapshot_options *o = &r->options->snapshot;
-	if (o->running_only && change->activity > SW_ACTIVITY_RUNNABLE)
+	if (o->running_only && activity > SW_ACTIVITY_RUNNABLE)
 		return false;
 	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
-		if (o->tids[i] == change->tid)
+		if (o->tids[i] == tid)
 			return true;
 	return o->tids == NULL;
 }
@@ -132,13 +134,18 @@ static struct slot *slot_of(struct sw_recorder *r, size_t number)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Of a walk whose frames are native code of modules alone: with the same maps it has the same names. 0:
+/* A thread in a place, in a system call, with what it waits for in memory. Of a walk whose frames are native code of modules alone: with the same maps it has the same names. 0:
  * it is not such a one. */
 static uint64_t walk_key(const struct sw_walk *walk)
 {
-	uint64_t key = walk->end + 1;
-	for (const char *c = walk->thread->comm; *c != '\0'; c++)
+	const struct sw_thread *t = walk->thread;
+	uint64_t key = sw_mix64((uint64_t) t->tid << 32 | (unsigned) walk->end << 8 |
+				(unsigned char) t->state);
+	key = sw_mix64(key ^ (uint64_t) t->syscall ^ (uint64_t) (t->since_ns == 0) << 32);
+	for (const char *c = t->comm; *c != '\0'; c++)
 		key = sw_mix64(key ^ (unsigned char) *c);
+	for (size_t i = 0; i < t->wait_bytes; i++)
+		key = sw_mix64(key ^ t->wait[i]);
 	for (size_t i = 0; i < walk->n_frames; i++) {
 		const struct sw_frame *f = &walk->frames[i];
 		if (f->owner != 0 || f->place == NULL)
@@ -155,7 +162,7 @@ static size_t rows_find(const struct sw_recorder *r, const struct sw_walks *walk
 {
 	size_t n = 0;
 	for (size_t i = 0; i < walks->n_walks; i++) {
-		uint64_t key = light ? walk_key(&walks->walks[i]) : 0, row = SW_TALLY_NO_ROW;
+		uint64_t key = light ? walk_key(&walks->walks[i]) : 0, row = SW_RECORDER_NO_ROW;
 		bool known = key != 0 && sw_map64_get(&r->known, key, &row);
 		rows[i] = (uint32_t) row;
 		n += !known;
@@ -178,10 +185,19 @@ static int report_make(struct sw_recorder *r, const struct sw_walks *walks, stru
 	return code < 0 ? code : sw_report_build(walks, symbols, &how.report, ret, err);
 }
 
-/* By names: those whose row is not known. */
-static int rows_add(struct sw_recorder *r, const struct sw_walks *walks, bool light, uint32_t *rows,
-		    struct sw_error *err)
+static enum sw_activity activity_of(const struct sw_sample *sample, pid_t tid)
 {
+	for (size_t i = 0; i < sample->n_changes; i++)
+		if (sample->changes[i].tid == tid && sample->changes[i].kind != SW_CHANGE_ENDED)
+			return sample->changes[i].activity;
+	return SW_ACTIVITY_OTHER;
+}
+
+/* By names: those whose row is not known. */
+static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
+		    const struct sw_walks *walks, uint32_t *rows, bool *fresh, struct sw_error *err)
+{
+	bool light = sample->light;
 	sw_cleanup(sw_report_destroy_p) struct sw_report *report = NULL;
 	int code = report_make(r, walks, &report, err);
 	if (code < 0)
@@ -189,16 +205,20 @@ static int rows_add(struct sw_recorder *r, const struct sw_walks *walks, bool li
 	size_t n = report->n_threads;
 	sw_cleanup(sw_free_p) bool *wanted = calloc(n + 1, sizeof(*wanted));
 	sw_cleanup(sw_free_p) uint32_t *found = calloc(n + 1, sizeof(*found));
-	if (wanted == NULL || found == NULL)
+	sw_cleanup(sw_free_p) enum sw_activity *activity = calloc(n + 1, sizeof(*activity));
+	if (wanted == NULL || found == NULL || activity == NULL)
 		return sw_fail_nomem(err);
 	size_t w = 0;
+	for (size_t i = 0; i < n; i++)
+		activity[i] = activity_of(sample, report->threads[i].tid);
 	/* Walks are of some of the report's threads, in the same order. */
 	for (size_t i = 0; i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
 			continue;
-		wanted[i] = rows[w++] == SW_TALLY_NO_ROW;
+		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW &&
+			    is_wanted(r, report->threads[i].tid, activity[i]);
 	}
-	code = sw_tally_rows(r->tally, report, wanted, found, err);
+	code = r->sink->rows(r->sink->arg, report, wanted, activity, found, err);
 	w = 0;
 	if (r->known.count > KNOWN_MAX)
 		sw_map64_deinit(&r->known);
@@ -208,7 +228,8 @@ static int rows_add(struct sw_recorder *r, const struct sw_walks *walks, bool li
 		uint64_t key = light && wanted[i] ? walk_key(&walks->walks[w]) : 0;
 		if (wanted[i])
 			rows[w] = found[i];
-		if (key != 0 && found[i] != SW_TALLY_NO_ROW)
+		fresh[w] = wanted[i];
+		if (key != 0 && found[i] != SW_RECORDER_NO_ROW)
 			(void) sw_map64_put(&r->known, key, found[i]); /* or it is found again */
 		w++;
 	}
@@ -238,7 +259,8 @@ static bool has_no_stack(int reason)
 }
 
 static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
-			const struct sw_walks *walks, const uint32_t *rows, struct sw_error *err)
+			const struct sw_walks *walks, const uint32_t *rows, const bool *fresh,
+			struct sw_error *err)
 {
 	uint64_t now = r->totals.n_samples; /* the number of this one, from 0 on */
 	for (size_t i = 0; i < sample->n_changes; i++) {
@@ -258,15 +280,21 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		s->since = now;
 		s->activity = change->activity;
 		if (change->kind == SW_CHANGE_STATE) {
+			if (s->row != SW_RECORDER_NO_ROW && r->sink->restate != NULL &&
+			    r->sink->restate(r->sink->arg, s->row, s->activity, &s->row, err) < 0)
+				return -SW_E_NOMEM;
 			/* Of those that run alone it is one now, or is not any more. */
-			s->counted = s->row != SW_TALLY_NO_ROW && is_wanted(r, change);
+			s->counted = s->row != SW_RECORDER_NO_ROW &&
+				     is_wanted(r, change->tid, change->activity);
 			continue;
 		}
 		s->moved = now;
 		size_t w =
 			change->kind == SW_CHANGE_READ ? walk_find(walks, change->tid) : SIZE_MAX;
-		s->row = w != SIZE_MAX ? rows[w] : SW_TALLY_NO_ROW;
-		s->counted = w != SIZE_MAX && is_wanted(r, change);
+		s->row = w != SIZE_MAX ? rows[w] : SW_RECORDER_NO_ROW;
+		s->fresh = w != SIZE_MAX && fresh[w];
+		s->counted = w != SIZE_MAX && s->row != SW_RECORDER_NO_ROW &&
+			     is_wanted(r, change->tid, change->activity);
 		r->totals.n_read += change->kind == SW_CHANGE_READ;
 		r->totals.n_missed +=
 			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason);
@@ -301,6 +329,7 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 {
 	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
 	sw_cleanup(sw_free_p) uint32_t *rows = NULL;
+	sw_cleanup(sw_free_p) bool *fresh = NULL;
 	int code = 0;
 	if (sample->generation != r->generation)
 		sw_map64_deinit(&r->known);
@@ -312,13 +341,14 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 		if (code < 0)
 			return code;
 		rows = calloc(walks->n_walks + 1, sizeof(*rows));
-		if (rows == NULL)
+		fresh = calloc(walks->n_walks + 1, sizeof(*fresh));
+		if (rows == NULL || fresh == NULL)
 			return sw_fail_nomem(err);
 		if (rows_find(r, walks, sample->light, rows) > 0)
-			code = rows_add(r, walks, sample->light, rows, err);
+			code = rows_add(r, sample, walks, rows, fresh, err);
 	}
 	if (code == 0)
-		code = changes_note(r, sample, walks, rows, err);
+		code = changes_note(r, sample, walks, rows, fresh, err);
 	if (code == 0)
 		totals_add(r, sample);
 	return code;

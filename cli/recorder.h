@@ -2,7 +2,6 @@
 #ifndef SW_CLI_RECORDER_H
 #define SW_CLI_RECORDER_H
 
-#include "tally.h"
 #include "select.h"
 
 #include <snapwalk/pipeline.h>
@@ -25,27 +24,41 @@ struct sw_recorder_totals {
 
 struct sw_recorder;
 
+/* Who adds up the stacks. A row is one thread with one stack, or all that count together with it. */
+struct sw_recorder_sink {
+	/* The rows of those threads of a report for which wanted[] is set; activity and rows are one for
+	 * each of its threads. Each counts once. 0, -SW_E_NOMEM. */
+	int (*rows)(void *arg, const struct sw_report *report, const bool *wanted,
+		    const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err);
+	void (*count)(void *arg, uint32_t row, uint64_t count);
+	/* The row of the same thread and stack with another activity. Nothing is counted. NULL: it is the
+	 * same row. 0, -SW_E_NOMEM. */
+	int (*restate)(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
+		       struct sw_error *err);
+	void *arg;
+};
+enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */
+
 /**
- * @param subject, options, session, tally  Borrowed, until the end.
+ * @param subject, options, session, sink  Borrowed, until the end.
  * @return 0, or as sw_target_open() and sw_sampler_create().
  */
 int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
-		       struct sw_session *session, struct sw_tally *tally, struct sw_recorder **ret,
-		       struct sw_error *err);
+		       struct sw_session *session, const struct sw_recorder_sink *sink,
+		       struct sw_recorder **ret, struct sw_error *err);
 void sw_recorder_destroy(struct sw_recorder *recorder);
 
 /* One sample. As sw_sampler_next(), sw_walk_all() and sw_report_build(); -SW_E_EXITED, -SW_E_NO_PROCESS,
  * -SW_E_ZOMBIE: it ended, and is not to be asked again. */
 int sw_recorder_sample(struct sw_recorder *recorder, struct sw_error *err);
 
-/* What is counted of threads that did not run since is brought to the tally. Before that is printed. */
+/* What is counted of threads that did not run since is brought to the sink. Before that is printed. */
 void sw_recorder_settle(struct sw_recorder *recorder);
 
 /* A thread in the last sample. */
 struct sw_recorder_thread {
 	pid_t tid;
-	uint32_t
-		row; /* of the tally: its name and stack; SW_TALLY_NO_ROW: its stack is not known */
+	uint32_t row;   /* of the sink; SW_RECORDER_NO_ROW: its stack is not known */
 	uint64_t first; /* the sample, from 0 on, in which it was seen first */
 	bool ran;       /* since the sample before */
 	enum sw_activity activity;

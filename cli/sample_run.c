@@ -2,6 +2,7 @@
 #include "sample_run.h"
 #include "common/complain.h"
 #include "errors.h"
+#include "cleanup.h"
 #include "obtain.h"
 
 #include <snapwalk/clock.h>
@@ -15,12 +16,53 @@ enum {
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
 
+/* ---- what is added up ------------------------------------------------------------------------ */
+
+static const enum sw_profile_state states[] = {
+	[SW_ACTIVITY_ON_CPU] = SW_PROFILE_ON_CPU,
+	[SW_ACTIVITY_RUNNABLE] = SW_PROFILE_RUNNABLE,
+	[SW_ACTIVITY_BLOCKED] = SW_PROFILE_BLOCKED,
+	[SW_ACTIVITY_OTHER] = SW_PROFILE_AS_REPORTED,
+};
+
+static int rows(void *arg, const struct sw_report *report, const bool *wanted,
+		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
+{
+	struct sw_sample_run *run = arg;
+	size_t n = report->n_threads;
+	sw_cleanup(sw_free_p) struct sw_profile_weight *weights = calloc(n + 1, sizeof(*weights));
+	if (weights == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i])
+			weights[i] = (struct sw_profile_weight){.count = 1,
+								.ns = run->interval_ns,
+								.state = states[activity[i]]};
+	return sw_profile_add(run->profile, report, weights, ret_rows, err);
+}
+
+static void count(void *arg, uint32_t row, uint64_t n)
+{
+	struct sw_sample_run *run = arg;
+	sw_profile_again(run->profile, row, n, n * run->interval_ns);
+}
+
+/* It says nothing of how a thread is stopped by a signal. */
+static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
+		   struct sw_error *err)
+{
+	struct sw_sample_run *run = arg;
+	enum sw_profile_state state =
+		activity == SW_ACTIVITY_OTHER ? SW_PROFILE_BLOCKED : states[activity];
+	return sw_profile_restate(run->profile, row, state, ret_row, err);
+}
+
 /* ---- open ----------------------------------------------------------------------------------- */
 
 static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
-	if (sw_recorder_create(subject, run->options, run->session, &run->stacks,
+	if (sw_recorder_create(subject, run->options, run->session, &run->sink,
 			       &run->recorders[run->n_recorders], &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const char *refused = sw_recorder_refused(run->recorders[run->n_recorders++]);
@@ -34,13 +76,20 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 {
 	struct sw_error err = {0};
 	const char *about = "";
-	*run = (struct sw_sample_run){.options = options, .status = SW_STATUS_COMPLETE};
+	*run = (struct sw_sample_run){.options = options,
+				      .status = SW_STATUS_COMPLETE,
+				      .interval_ns = NS_PER_S / options->rate_hz};
 	if (sw_select(options, &run->selection, &about, &err) < 0)
 		return sw_complain_error(about, &err);
 	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
 	if (run->recorders == NULL)
 		(void) sw_fail_nomem(&err);
-	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0)
+	run->sink = (struct sw_recorder_sink){.rows = rows,
+					      .count = count,
+					      .restate = restate,
+					      .arg = run};
+	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0 ||
+	    sw_profile_create(NULL, &run->profile, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	for (size_t i = 0; i < run->selection.n_subjects; i++)
 		run->status = sw_status_worse(run->status,
@@ -53,7 +102,7 @@ void sw_sample_run_deinit(struct sw_sample_run *run)
 	for (size_t i = 0; i < run->n_recorders; i++)
 		sw_recorder_destroy(run->recorders[i]);
 	free(run->recorders);
-	sw_tally_deinit(&run->stacks);
+	sw_profile_destroy(run->profile);
 	sw_session_destroy(run->session);
 	sw_selection_deinit(&run->selection);
 }
@@ -150,6 +199,25 @@ static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *e
 	return 0;
 }
 
+static void info_set(struct sw_sample_run *run)
+{
+	const struct sw_schedule *s = &run->schedule;
+	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	const struct sw_profile_info info = {
+		.mode = "wall",
+		.begin_ns = run->begin_real_ns,
+		.duration_ns = run->end_ns - s->begin_ns,
+		.rate_hz = s->rate_hz,
+		.n_samples = s->n_wanted - s->n_lost - s->n_left_out,
+		.n_wanted = s->n_wanted,
+		.n_late = s->n_late,
+		.n_lost = s->n_lost + s->n_left_out,
+		.stopped_ns = t.stopped_ns,
+		.longest_stop_ns = t.longest_ns,
+	};
+	sw_profile_set_info(run->profile, &info);
+}
+
 int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 {
 	const struct sw_options *o = run->options;
@@ -159,6 +227,7 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 	(void) sigaddset(&signals, SIGINT);
 	(void) sigaddset(&signals, SIGTERM);
 	int64_t now_ns = run->progress_ns = sw_clock_ns();
+	run->begin_real_ns = sw_realtime_ns();
 	sw_schedule_init(&run->schedule, now_ns, o->rate_hz, o->duration_s, o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
@@ -174,6 +243,7 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 	sw_schedule_finish(&run->schedule, run->end_ns);
 	for (size_t i = 0; i < run->n_recorders; i++)
 		sw_recorder_settle(run->recorders[i]);
+	info_set(run);
 	if (sw_sample_run_totals(run).n_samples == 0 && run->failure.code != 0) {
 		*err = run->failure;
 		return -err->code;
@@ -246,9 +316,10 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 	if (t->n_interrupted > 0)
 		fprintf(stderr, "%llu times a system call with a time limit returned EINTR\n",
 			ull(t->n_interrupted));
-	if (run->stacks.n_lost > 0) {
+	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
+	if (totals.left_count > 0) {
 		fprintf(stderr, "%llu stacks found no space and are not counted\n",
-			ull(run->stacks.n_lost));
+			ull(totals.left_count));
 		status = SW_STATUS_MISSING;
 	}
 	if (is_much(s->n_lost + s->n_left_out, s->n_wanted) ||

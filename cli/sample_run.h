@@ -5,16 +5,21 @@
 #include "recorder.h"
 #include "schedule.h"
 
+#include <snapwalk/profile.h>
+
 /* A run of samples over one or more processes: until the time is over, a signal says so, or all ended. */
 struct sw_sample_run {
 	const struct sw_options *options; /* borrowed */
 	struct sw_selection selection;    /* owned */
 	struct sw_session *session;       /* owned */
-	struct sw_tally stacks;
-	struct sw_recorder **recorders; /* owned; one for each process that could be opened */
+	struct sw_profile *profile;       /* owned */
+	struct sw_recorder_sink sink;     /* adds to it */
+	struct sw_recorder **recorders;   /* owned; one for each process that could be opened */
 	size_t n_recorders;
 	struct sw_schedule schedule;
 	int64_t end_ns, progress_ns;
+	int64_t begin_real_ns;   /* CLOCK_REALTIME */
+	uint64_t interval_ns;    /* that one sample stands for */
 	struct sw_error failure; /* the last one of a sample; code 0: none */
 	int status;              /* SW_STATUS_* of processes that could not be opened */
 };

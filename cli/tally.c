@@ -6,6 +6,79 @@
 
 #include <string.h>
 
+void sw_tally_deinit(struct sw_tally *tally)
+{
+	sw_arena_deinit(&tally->arena);
+	sw_map64_deinit(&tally->index);
+	free(tally->entries);
+	*tally = (struct sw_tally){0};
+}
+
+static uint64_t hash_of(const char *name, size_t length)
+{
+	uint64_t h = length;
+	for (size_t i = 0; i < length; i++)
+		h = sw_mix64(h ^ (unsigned char) name[i]);
+	return h;
+}
+
+static int append(struct sw_tally *t, uint64_t key, const char *name, size_t length)
+{
+	struct sw_tally_entry *grown =
+		sw_grow(t->entries, t->n_entries, &t->capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return -SW_E_NOMEM;
+	t->entries = grown;
+	const char *kept = sw_arena_strndup(&t->arena, name, length);
+	if (kept == NULL || sw_map64_put(&t->index, key, t->n_entries) < 0)
+		return -SW_E_NOMEM;
+	t->entries[t->n_entries++] = (struct sw_tally_entry){.name = kept};
+	return 0;
+}
+
+/* Finds or makes the entry of a name. 1 with *ret; 0 when there is no space; -SW_E_NOMEM. */
+static int find(struct sw_tally *t, const char *name, size_t length, struct sw_tally_entry **ret)
+{
+	uint64_t key = hash_of(name, length), i;
+	/* Two names of one hash: the next key. Keys taken by others end this after a few. */
+	for (; sw_map64_get(&t->index, key, &i); key++) {
+		*ret = &t->entries[i];
+		if (strncmp((*ret)->name, name, length) == 0 && (*ret)->name[length] == '\0')
+			return 1;
+	}
+	if (t->n_entries == SW_TALLY_MAX)
+		return 0;
+	int r = append(t, key, name, length);
+	if (r < 0)
+		return r;
+	*ret = &t->entries[t->n_entries - 1];
+	return 1;
+}
+
+int sw_tally_row(struct sw_tally *tally, const char *name, size_t length, uint32_t *ret_row)
+{
+	struct sw_tally_entry *entry = NULL;
+	int r = find(tally, name, length, &entry);
+	*ret_row = r > 0 ? (uint32_t) (entry - tally->entries) : UINT32_MAX;
+	return r < 0 ? r : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct sw_tally_entry *x = a, *y = b;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* The index holds positions and is of no use any more afterwards. */
+void sw_tally_sort(struct sw_tally *tally)
+{
+	sw_map64_deinit(&tally->index);
+	if (tally->n_entries > 0)
+		qsort(tally->entries, tally->n_entries, sizeof(*tally->entries), compare);
+}
+
 /* One thread of a report, as if there were no others. */
 static int fold_one(const struct sw_report *report, size_t i, char **ret, size_t *ret_size,
 		    struct sw_error *err)
@@ -60,14 +133,6 @@ static size_t stem_of(const char *name, size_t length)
 	while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
 		length--;
 	return length;
-}
-
-static uint64_t hash_of(const char *s, size_t length)
-{
-	uint64_t h = length;
-	for (size_t i = 0; i < length; i++)
-		h = sw_mix64(h ^ (unsigned char) s[i]);
-	return h;
 }
 
 /* How many names there are of each stem: at most 2 are counted. key: the stem's hash; value: the number

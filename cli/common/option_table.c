@@ -22,6 +22,8 @@ enum {
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
 };
 
+#define PROFILE_FORMATS "text|folded|json|pprof|speedscope|firefox|html|otlp"
+
 /* Index of value in names ("text|json|folded"), or -1 with usage filled. */
 static int choose(const char *value, const char *names, struct sw_usage *usage)
 {
@@ -133,6 +135,29 @@ static bool set_format(struct sw_options *o, const char *value, struct sw_usage 
 		return false;
 	o->format = (enum sw_format) n;
 	o->format_given = true;
+	return true;
+}
+
+static bool set_profile_format(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_profile_format values[] = {SW_PROFILE_TEXT,       SW_PROFILE_FOLDED,
+							SW_PROFILE_JSON,       SW_PROFILE_PPROF,
+							SW_PROFILE_SPEEDSCOPE, SW_PROFILE_FIREFOX,
+							SW_PROFILE_HTML,       SW_PROFILE_OTLP};
+	int n = choose(value, PROFILE_FORMATS, usage);
+	if (n < 0)
+		return false;
+	o->profile_format = values[n];
+	o->format_given = true;
+	return true;
+}
+
+static bool set_diff(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a profile that --format json made",
+				     "the value is empty");
+	o->diff = value;
 	return true;
 }
 
@@ -455,16 +480,21 @@ const struct sw_option sw_option_table[] = {
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record", set_fixture, true},
 
 	{"json", 0, NULL, HOOKED | KEPT, "short for --format json", set_json, false},
-	{"format", 0, "text|json|folded", REPORTS | SW_FOR_SHOW | SW_FOR_HOOK,
-	 "how to print (default text; sample: folded; hook: json)", set_format, false},
+	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_SHOW | SW_FOR_HOOK,
+	 "how to print (default text; hook: json)", set_format, false},
+	{"format", 0, PROFILE_FORMATS, SW_FOR_SAMPLE,
+	 "how to print (default text on a terminal, else folded)", set_profile_format, false},
+	{"diff", 0, "FILE", SW_FOR_SAMPLE,
+	 "compare with a profile of --format json; in text and html", set_diff, false},
 	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_HOOK,
 	 "write there; record: the directory to make; hook: a file or directory", set_output,
 	 false},
-	{"color", 0, "auto|always|never", READS, "colours in text (default auto)", set_color,
-	 false},
+	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE, "colours in text (default auto)",
+	 set_color, false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
 	 false},
-	{"all", 0, NULL, READS, "in text also idle threads, and all stacks", set_all, false},
+	{"all", 0, NULL, READS | SW_FOR_SAMPLE,
+	 "in text also idle threads, and all stacks; sample: what is small", set_all, false},
 	{"state", 0, "LETTERS", READS, "only threads in these states, as in RD", set_state, false},
 	{"function", 0, "REGEX", READS, "only threads with such a function", set_function, false},
 	{"thread", 0, "NAME", READS, "only threads of this name; 'worker-*' is allowed", set_thread,

@@ -434,7 +434,8 @@ def sample(tap):
         tap.check(result.returncode == 0 and 1 <= samples <= 10 and waiting == [samples],
                   "sample: folded", result)
         result = patient("sample", target.pid, "--duration", 1, "--format", "text")
-        tap.check(re.match(r" +self +total +function\n", result.stdout)
+        tap.check(re.match(rf"demo, pid {target.pid}: \d+ samples? ", result.stdout)
+                  and re.search(r"^ +self +total +function$", result.stdout, re.M)
                   and re.search(r"^ +\d+\.\d% +\d+\.\d% +auditor$", result.stdout, re.M),
                   "sample: text", result)
         child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "60"],
