@@ -72,7 +72,7 @@ looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_
 looked_at libwalk/waits/range.c
 looked_at libwalk/capture/reader.c clock_gettime sched_setscheduler sw_capture_space_fill \
 	sw_expendable_has_died sw_expendable_run
-looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_used sw_iterate_comm \
+looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_matter sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
 	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
@@ -100,11 +100,11 @@ looked_at libwalk/native/tls.c
 # has a limit, and they need no memory.
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of
-looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_v8_insn_decode
+looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn
 looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
 	sw_v8_string sw_v8_type
 looked_at libwalk/runtimes/v8/object.c sw_utf8_encode
-looked_at libwalk/runtimes/v8/insn.c
+looked_at libwalk/arch/insn_x86_64.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory

@@ -12,15 +12,16 @@ enum { SW_INSN_BYTES_MAX = 15, SW_INSN_NO_REG = 0xff };
 /* What an instruction does to the stack and to the flow of control; all else is PLAIN. */
 enum sw_insn_op {
 	SW_INSN_PLAIN,
-	SW_INSN_JUMP,   /* to target */
-	SW_INSN_BRANCH, /* to target, or on */
-	SW_INSN_CALL,   /* to target when it is direct (target_known), and on when that returns */
-	SW_INSN_RETURN, /* RET: and value bytes more are taken from the stack */
-	SW_INSN_STOP,   /* HLT, UD2, INT3; a jump through a register or memory */
-	SW_INSN_PUSH,   /* one word */
-	SW_INSN_POP,    /* one word, into reg */
-	SW_INSN_SP_ADD, /* sp += value */
-	SW_INSN_SP_AND, /* sp &= value */
+	SW_INSN_JUMP,     /* to target */
+	SW_INSN_BRANCH,   /* to target, or on */
+	SW_INSN_CALL,     /* to target when it is direct (target_known), and on when that returns */
+	SW_INSN_RETURN,   /* RET: and value bytes more are taken from the stack */
+	SW_INSN_JUMP_FAR, /* through a register or memory */
+	SW_INSN_STOP,     /* HLT, UD2, INT3 */
+	SW_INSN_PUSH,     /* one word, of reg */
+	SW_INSN_POP,      /* one word, into reg */
+	SW_INSN_SP_ADD,   /* sp += value */
+	SW_INSN_SP_AND,   /* sp &= value */
 	SW_INSN_SP_FROM_FP, /* sp = fp + value */
 	SW_INSN_FP_FROM_SP, /* fp = sp + value */
 	SW_INSN_LEAVE,      /* sp = fp, pop fp */
@@ -32,7 +33,9 @@ enum sw_insn_op {
 struct sw_insn {
 	enum sw_insn_op op;
 	uint8_t length; /* in bytes */
-	uint8_t reg; /* DWARF number of what POP, LOAD_* and MOV (PLAIN) write, else SW_INSN_NO_REG */
+	/* DWARF number of what PUSH reads and of what POP, LOAD_* and MOV (PLAIN) write, else
+	 * SW_INSN_NO_REG. */
+	uint8_t reg;
 	bool target_known;
 	int64_t value;
 	uint64_t target; /* address */

@@ -341,7 +341,7 @@ static void group5(const struct decoder *d, struct sw_insn *i)
 	case 2:
 	case 3: i->op = SW_INSN_CALL; break;
 	case 4:
-	case 5: i->op = SW_INSN_STOP; break;
+	case 5: i->op = SW_INSN_JUMP_FAR; break;
 	case 6: i->op = SW_INSN_PUSH; break;
 	default:
 		if (is_register(d) && field_rm(d) == REG_SP)
@@ -387,6 +387,9 @@ static void one_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t nex
 	unsigned low = (d->op & 7U) | (d->rex & 1U) << 3;
 	switch (d->op) {
 	case OP_PUSH ... OP_PUSH + 7:
+		i->op = d->operand16 ? SW_INSN_SP_LOST : SW_INSN_PUSH;
+		i->reg = dwarf_number(low);
+		break;
 	case 0x68:
 	case 0x6a:
 	case 0x9c: i->op = d->operand16 ? SW_INSN_SP_LOST : SW_INSN_PUSH; break;

@@ -221,6 +221,7 @@ static bool way_follow(struct follower *f, struct machine m)
 		if (!sw_arch_insn(code, n, pc, &insn))
 			return false;
 		switch (insn.op) {
+		case SW_INSN_JUMP_FAR:
 		case SW_INSN_STOP: return jumped_out(f, &m, pc);
 		case SW_INSN_RETURN: return returned(f, &m, (uint64_t) insn.value);
 		case SW_INSN_JUMP:

@@ -11,7 +11,7 @@
  * source-position-table.cc, source-position.h of V8 10.2 to 14.6.
  */
 #include "runtimes/v8/code.h"
-#include "runtimes/v8/insn.h"
+#include "arch/insn.h"
 
 #include <string.h>
 
@@ -288,21 +288,20 @@ static bool is_of_call(struct sw_v8_heap heap, uint64_t at, uint64_t return_avma
 	    !sw_memory_read(heap.memory, at, bytes, (size_t) (return_avma - at)))
 		return false;
 	struct sw_bytes code = {bytes, (size_t) (return_avma - at)};
-	size_t checked =
-		0; /* where a branch leads to: over a trap it is a check, and ends no block */
+	/* Where a branch leads to: over a trap it is a check, and ends no block. */
+	size_t checked = 0;
 	for (size_t off = 0; off < code.size;) {
-		struct sw_v8_insn i;
-		struct sw_bytes rest = {code.data + off, code.size - off};
-		if (!sw_v8_insn_decode(rest, &i))
+		struct sw_insn i;
+		if (!sw_arch_insn(code.data + off, code.size - off, off, &i))
 			return false;
-		if (i.kind == SW_V8_INSN_BRANCH)
-			checked = off + (size_t) i.value;
+		if (i.op == SW_INSN_BRANCH)
+			checked = (size_t) i.target;
 		off += i.length;
-		if (i.kind == SW_V8_INSN_TRAP && off == checked)
+		if (i.op == SW_INSN_STOP && off == checked)
 			continue;
-		bool calls = i.kind == SW_V8_INSN_CALL || i.kind == SW_V8_INSN_CALL_FAR;
-		if (calls || i.kind == SW_V8_INSN_RETURN || i.kind == SW_V8_INSN_TRAP ||
-		    i.kind == SW_V8_INSN_JUMP || i.kind == SW_V8_INSN_JUMP_FAR)
+		bool calls = i.op == SW_INSN_CALL;
+		if (calls || i.op == SW_INSN_RETURN || i.op == SW_INSN_STOP ||
+		    i.op == SW_INSN_JUMP || i.op == SW_INSN_JUMP_FAR)
 			return calls && off == code.size;
 	}
 	return false;

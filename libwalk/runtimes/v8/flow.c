@@ -5,13 +5,13 @@
  * an instruction, what holds there is the same: the compilers see to that.
  */
 #include "runtimes/v8/flow.h"
-#include "runtimes/v8/insn.h"
+#include "arch/arch.h"
+#include "arch/insn.h"
 
 enum {
 	WAYS_MAX = 1024,
 	BEHIND_MAX = 2048,
 	STEPS_MAX = 65536,
-	RBP = 5,
 	INT3 = 0xcc,
 	UNKNOWN_OFFSET = INT64_MAX
 };
@@ -41,10 +41,9 @@ static bool see(struct flow *f, uint64_t at)
 	return first;
 }
 
-static void way_add(struct flow *f, uint64_t at, int64_t value, const struct sw_v8_state *s)
+static void way_add(struct flow *f, uint64_t target, const struct sw_v8_state *s)
 {
-	int64_t target = (int64_t) at + value;
-	if (target >= 0 && (uint64_t) target < f->code.size && f->n_ways < WAYS_MAX)
+	if (target < f->code.size && f->n_ways < WAYS_MAX)
 		f->ways[f->n_ways++] = (struct way){(uint32_t) target, *s};
 }
 
@@ -54,57 +53,61 @@ static void offset_add(struct sw_v8_state *s, int64_t value)
 		s->offset += value;
 }
 
-static void pushed(struct sw_v8_state *s, const struct sw_v8_insn *i)
+static void pushed(struct sw_v8_state *s, const struct sw_insn *i)
 {
 	if (s->place == SW_V8_PLACE_REGISTER && i->reg == s->reg) {
 		s->place = SW_V8_PLACE_STACK;
 		s->offset = 0;
 		return;
 	}
-	if (s->place == SW_V8_PLACE_STACK && i->reg == RBP && s->offset == 0)
+	if (s->place == SW_V8_PLACE_STACK && i->reg == SW_ARCH_FP && s->offset == 0)
 		s->place = SW_V8_PLACE_PUSHED;
 	offset_add(s, 8);
 }
 
-static void popped(struct sw_v8_state *s, const struct sw_v8_insn *i)
+static void popped(struct sw_v8_state *s, const struct sw_insn *i)
 {
-	if (s->place == SW_V8_PLACE_FRAME && i->reg == RBP) {
+	if (s->place == SW_V8_PLACE_FRAME && i->reg == SW_ARCH_FP) {
 		s->place = SW_V8_PLACE_STACK;
 		s->offset = 0;
 		return;
 	}
-	if (s->place == SW_V8_PLACE_STACK && s->offset == 0 && i->reg != SW_V8_INSN_NO_REG) {
+	if (s->place == SW_V8_PLACE_STACK && s->offset == 0 && i->reg != SW_INSN_NO_REG) {
 		s->place = SW_V8_PLACE_REGISTER;
 		s->reg = i->reg;
 		return;
 	}
-	if (s->place == SW_V8_PLACE_PUSHED && i->reg == RBP && s->offset == 8)
+	if (s->place == SW_V8_PLACE_PUSHED && i->reg == SW_ARCH_FP && s->offset == 8)
 		s->place = SW_V8_PLACE_STACK;
 	offset_add(s, -8);
 }
 
-static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_v8_insn *i)
+static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_insn *i)
 {
-	switch (i->kind) {
-	case SW_V8_INSN_PUSH: pushed(s, i); break;
-	case SW_V8_INSN_POP: popped(s, i); break;
-	case SW_V8_INSN_FRAME:
+	switch (i->op) {
+	case SW_INSN_PUSH: pushed(s, i); break;
+	case SW_INSN_POP: popped(s, i); break;
+	case SW_INSN_FP_FROM_SP:
+		if (i->value != 0)
+			break;
 		if (s->place == SW_V8_PLACE_PUSHED)
 			s->place = SW_V8_PLACE_FRAME;
 		else
 			s->framed = true;
 		break;
-	case SW_V8_INSN_LEAVE:
+	case SW_INSN_LEAVE:
 		if (s->place == SW_V8_PLACE_FRAME)
 			*s = (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
 		break;
-	case SW_V8_INSN_ADD_SP: offset_add(s, -i->value); break;
-	case SW_V8_INSN_SET_SP:
-		if (s->place != SW_V8_PLACE_FRAME)
+	case SW_INSN_SP_ADD: offset_add(s, -i->value); break;
+	case SW_INSN_SP_LOST:
+	case SW_INSN_SP_AND:
+	case SW_INSN_SP_FROM_FP:
+		if (s->place != SW_V8_PLACE_FRAME &&
+		    !(i->op == SW_INSN_SP_FROM_FP && i->value == 0))
 			s->offset = UNKNOWN_OFFSET;
 		break;
-	case SW_V8_INSN_CALL:
-	case SW_V8_INSN_CALL_FAR:
+	case SW_INSN_CALL:
 		if (f->prologue)
 			*s = (struct sw_v8_state){.place = SW_V8_PLACE_FRAME};
 		f->prologue = false;
@@ -113,13 +116,13 @@ static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_v8_insn
 	}
 }
 
-static void way_end(struct flow *f, uint64_t at, const struct sw_v8_insn *i,
+static void way_end(struct flow *f, uint64_t at, const struct sw_insn *i,
 		    const struct sw_v8_state *s)
 {
 	if (f->n_behind < BEHIND_MAX)
 		f->behind[f->n_behind++] = (uint32_t) at;
 	/* Who leaves for another function has given its frame up: this is a table of jumps. */
-	if (i->kind == SW_V8_INSN_JUMP_FAR && s->place == SW_V8_PLACE_FRAME)
+	if (i->op == SW_INSN_JUMP_FAR && s->place == SW_V8_PLACE_FRAME)
 		f->framed = true;
 }
 
@@ -128,21 +131,20 @@ static bool way_follow(struct flow *f, struct way w, struct sw_v8_state *ret)
 {
 	uint64_t at = w.at;
 	while (at < f->code.size && see(f, at) && f->steps++ < STEPS_MAX) {
-		struct sw_v8_insn i;
-		struct sw_bytes rest = {f->code.data + at, f->code.size - at};
+		struct sw_insn i;
 		if (at == f->pc) {
 			*ret = w.state;
 			return true;
 		}
-		if (!sw_v8_insn_decode(rest, &i))
+		if (!sw_arch_insn(f->code.data + at, f->code.size - at, at, &i))
 			return false;
-		if (i.kind == SW_V8_INSN_BRANCH || i.kind == SW_V8_INSN_JUMP)
-			way_add(f, at, i.value, &w.state);
+		if (i.op == SW_INSN_BRANCH || i.op == SW_INSN_JUMP)
+			way_add(f, i.target, &w.state);
 		/* A subroutine within the function, which has the function's frame. */
-		if (i.kind == SW_V8_INSN_CALL && w.state.place == SW_V8_PLACE_FRAME)
-			way_add(f, at, i.value, &w.state);
-		if (i.kind == SW_V8_INSN_JUMP || i.kind == SW_V8_INSN_JUMP_FAR ||
-		    i.kind == SW_V8_INSN_RETURN || i.kind == SW_V8_INSN_TRAP) {
+		if (i.op == SW_INSN_CALL && i.target_known && w.state.place == SW_V8_PLACE_FRAME)
+			way_add(f, i.target, &w.state);
+		if (i.op == SW_INSN_JUMP || i.op == SW_INSN_JUMP_FAR || i.op == SW_INSN_RETURN ||
+		    i.op == SW_INSN_STOP) {
 			way_end(f, at + i.length, &i, &w.state);
 			return false;
 		}
@@ -174,7 +176,7 @@ static bool rest_follow(struct flow *f, struct sw_v8_state *ret)
 		uint64_t at = f->behind[i];
 		while (at < f->code.size && f->code.data[at] == INT3)
 			at++;
-		way_add(f, at, 0, &state);
+		way_add(f, at, &state);
 		if (ways_follow(f, ret))
 			return true;
 	}
@@ -193,9 +195,9 @@ struct sw_v8_state sw_v8_flow(const struct sw_v8_function_code *function, uint64
 	if (f.code.size > SW_V8_FLOW_BYTES)
 		f.code.size = SW_V8_FLOW_BYTES;
 	if (function->entered != 0)
-		way_add(&f, function->entered, 0, &framed);
+		way_add(&f, function->entered, &framed);
 	else
-		way_add(&f, 0, 0, &entry);
+		way_add(&f, 0, &entry);
 	if (!ways_follow(&f, &found))
 		(void) rest_follow(&f, &found); /* else it stays unknown */
 	return found;

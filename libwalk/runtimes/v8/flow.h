@@ -16,7 +16,7 @@ enum sw_v8_place {
 struct sw_v8_state {
 	enum sw_v8_place place;
 	bool framed; /* STACK, REGISTER: rbp was set up meanwhile, for the caller */
-	uint8_t reg; /* in the numbers of instructions */
+	uint8_t reg; /* DWARF number */
 	int64_t offset;
 };
 

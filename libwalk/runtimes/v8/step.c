@@ -41,15 +41,6 @@ static bool fp_fits(const struct frame *f)
 	return f->fp_known && f->fp % 8 == 0 && f->fp >= f->sp && f->fp - f->sp < FRAME_SPAN_MAX;
 }
 
-/* Number of a register of an instruction, as the rest counts them. */
-static unsigned dwarf_number(uint8_t reg)
-{
-	static const uint8_t numbers[8] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX,
-					   SW_X86_64_RBX, SW_X86_64_RSP, SW_X86_64_RBP,
-					   SW_X86_64_RSI, SW_X86_64_RDI};
-	return reg < 8 ? numbers[reg] : reg;
-}
-
 static bool by_frame(const struct frame *f, struct caller *ret)
 {
 	*ret = (struct caller){.sp = f->fp + 16, .fp_known = true};
@@ -69,7 +60,7 @@ static bool by_state(const struct frame *f, struct caller *ret)
 	case SW_V8_PLACE_REGISTER:
 		ret->sp = f->sp +
 			  (s->offset > 0 && s->offset < FRAME_SPAN_MAX ? (uint64_t) s->offset : 0);
-		return sw_regs_get(&f->cursor->regs, dwarf_number(s->reg), &ret->pc);
+		return sw_regs_get(&f->cursor->regs, s->reg, &ret->pc);
 	case SW_V8_PLACE_UNKNOWN: break;
 	}
 	return false;

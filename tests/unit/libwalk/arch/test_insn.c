@@ -24,8 +24,8 @@ enum { NO = SW_INSN_NO_REG, AT = 0x1000 };
 
 static const struct insn_case cases[] = {
 	{CODE(0x90), SW_INSN_PLAIN, 0, NO},
-	{CODE(0x55), SW_INSN_PUSH, 0, NO},
-	{CODE(0x41, 0x57), SW_INSN_PUSH, 0, NO},
+	{CODE(0x55), SW_INSN_PUSH, 0, SW_ARCH_FP},
+	{CODE(0x41, 0x57), SW_INSN_PUSH, 0, 15},
 	{CODE(0x6a, 0x09), SW_INSN_PUSH, 0, NO},
 	{CODE(0x68, 1, 2, 3, 4), SW_INSN_PUSH, 0, NO},
 	{CODE(0xff, 0x75, 0x10), SW_INSN_PUSH, 0, NO}, /* push 0x10(%rbp) */
@@ -64,10 +64,12 @@ static const struct insn_case cases[] = {
 	{CODE(0xeb, 0xfe), SW_INSN_JUMP, 0, NO},
 	{CODE(0x74, 0x10), SW_INSN_BRANCH, 0x12, NO},
 	{CODE(0x0f, 0x85, 0xf0, 0xff, 0xff, 0xff), SW_INSN_BRANCH, -10, NO},
-	{CODE(0xff, 0x25, 1, 0, 0, 0), SW_INSN_STOP, 0, NO},
-	{CODE(0xff, 0xe0), SW_INSN_STOP, 0, NO},
+	{CODE(0xff, 0x25, 1, 0, 0, 0), SW_INSN_JUMP_FAR, 0, NO},
+	{CODE(0xff, 0xe0), SW_INSN_JUMP_FAR, 0, NO},
+	{CODE(0x41, 0xff, 0x64, 0xd7, 0x10), SW_INSN_JUMP_FAR, 0, NO}, /* jmp *0x10(%r15,%rdx,8) */
 	{CODE(0x0f, 0x0b), SW_INSN_STOP, 0, NO},
 	{CODE(0xf4), SW_INSN_STOP, 0, NO},
+	{CODE(0xcc), SW_INSN_STOP, 0, NO},
 	/* only their length matters */
 	{CODE(0xf3, 0x0f, 0x1e, 0xfa), SW_INSN_PLAIN, 0, NO},
 	{CODE(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0), SW_INSN_PLAIN, 0, NO},
