@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 60, GECKO_VERSION = 31, RESOURCE_LIBRARY = 1 };
+enum { VERSION = 60, GECKO_VERSION = 31 };
 
 enum category { OTHER, NATIVE, MANAGED, KERNEL, BLOCKED, RUNNABLE, IDLE };
 
@@ -135,7 +135,7 @@ static int64_t resource_lib(const struct writer *w, size_t i)
 
 static int64_t resource_name(const struct writer *w, size_t i)
 {
-	return sw_profile_module_at(w->t, i + 1)->path;
+	return (int64_t) (w->t->strings.n + i); /* behind all others: see put_strings() */
 }
 
 static int64_t source_filename(const struct writer *w, size_t i)
@@ -171,6 +171,22 @@ static void put_frames(struct writer *w, size_t n)
 	sw_text_printf(w->to, "\"length\":%zu},", n);
 }
 
+/* Ours, and the names of libraries without their directory, which stand before those of functions. */
+static void put_strings(struct writer *w)
+{
+	put(w, "\"stringArray\":[");
+	for (uint32_t i = 0; i < w->t->strings.n; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_put_json(w->to, sw_profile_text_of(w->t, i));
+	}
+	for (size_t i = 1; i < w->t->modules.n; i++) {
+		const struct sw_profile_module *m = sw_profile_module_at(w->t, i);
+		put(w, ",");
+		sw_put_json(w->to, sw_base_name(sw_profile_text_of(w->t, m->path)));
+	}
+	put(w, "]");
+}
+
 static void put_shared(struct writer *w)
 {
 	size_t stacks = w->t->nodes.n - 1, modules = w->t->modules.n - 1, n = w->t->strings.n;
@@ -190,12 +206,9 @@ static void put_shared(struct writer *w)
 		       modules);
 	put_same(w, "uuid", n, "null");
 	put_array(w, "filename", n, source_filename);
-	sw_text_printf(w->to, "\"length\":%zu},\"stringArray\":[", n);
-	for (uint32_t i = 0; i < n; i++) {
-		put(w, i > 0 ? "," : "");
-		sw_put_json(w->to, sw_profile_text_of(w->t, i));
-	}
-	put(w, "]}");
+	sw_text_printf(w->to, "\"length\":%zu},", n);
+	put_strings(w);
+	put(w, "}");
 }
 
 static void put_libs(struct writer *w)

@@ -118,7 +118,7 @@ def firefox(tap, made):
                   "Firefox Profiler: the threads", info)
         thread = re.search(r"(t-\d+): auditor", info).group(1)
         samples = ask("thread", "samples", "--thread", thread, "--include-idle").stdout
-        tap.check(re.search(r"demo!auditor - total: \d+", samples), "Firefox Profiler: the functions of a thread",
+        tap.check(re.search(r"f-\d+\. demo!auditor - total: \d+", samples), "Firefox Profiler: the functions of a thread",
                   samples)
         thread = re.search(r"(t-\d+): listener", info).group(1)
         samples = ask("thread", "samples", "--thread", thread, "--include-idle").stdout
