@@ -16,7 +16,7 @@
 
 enum {
 	CAPACITY = 1024, /* threads of one sample; more make it a capture by sw_snapshot_take() */
-	TRIES = 3,       /* windows for threads that ran meanwhile */
+	TRIES = 8,       /* windows for threads that ran meanwhile */
 	NS_PER_MS = 1000000,
 };
 
