@@ -431,7 +431,8 @@ def sample(tap):
         lines = dict(line.rsplit(" ", 1) for line in result.stdout.splitlines())
         samples = int(re.match(r"(\d+) of \d+ samples", result.stderr).group(1))
         waiting = [int(n) for stack, n in lines.items() if re.search(ACCEPT + "$", stack)]
-        tap.check(result.returncode == 0 and 1 <= samples <= 10 and waiting == [samples],
+        # 3: on a busy machine some samples have no time.
+        tap.check(result.returncode in (0, 3) and 1 <= samples <= 10 and waiting == [samples],
                   "sample: folded", result)
         result = patient("sample", target.pid, "--duration", 1, "--format", "text")
         tap.check(re.match(rf"demo, pid {target.pid}: \d+ samples? ", result.stdout)
