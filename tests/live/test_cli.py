@@ -540,6 +540,7 @@ def completion(tap):
     tap.equal(complete("dump", "--format", ""), ["text", "json", "folded"],
               "completion of a value")
     tap.equal(complete("dump", "--format", "=", "j"), ["json"], "completion behind =")
+    tap.equal(complete("sample", "--format", "p"), ["pprof"], "completion of a value, by command")
     tap.check("--rate" not in complete("dump", "--") and "--rate" in complete("sample", "--"),
               "completion knows which command takes what")
     tap.check(str(os.getpid()) in complete(""), "completion of process ids")
