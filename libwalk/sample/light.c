@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample/light.h"
+#include "sample/held.h"
 #include "capture/decide.h"
 #include "capture/reader.h"
 #include "capture/stacks.h"
@@ -281,18 +282,6 @@ static int window_touchless(struct sw_light *l, struct sw_light_thread *threads,
 	return r;
 }
 
-/* In the helper, while threads are STOPPED. */
-static void held_fill(void *arg, struct sw_stop *s)
-{
-	struct sw_light *l = arg;
-	for (size_t i = 0; i < s->n; i++) {
-		l->chosen[i] = s->tracees[i].phase == SW_TRACEE_STOPPED && s->tracees[i].has_regs;
-		if (l->chosen[i])
-			l->space->carrier = s->tracees[i].tid;
-	}
-	sw_capture_reader_fill(l->space, s);
-}
-
 /* Whoever is on one: stopped. */
 static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 			  struct sw_light_result *ret, struct sw_error *err)
@@ -310,8 +299,9 @@ static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, s
 	}
 	if (n_wanted == 0 || l->mode == SW_STOP_NEVER || l->lost)
 		return 0;
-	s->stopped = held_fill;
-	s->arg = l;
+	struct sw_sample_held held = {.space = l->space, .chosen = l->chosen};
+	s->stopped = sw_sample_held_fill;
+	s->arg = &held;
 	int64_t time_ns = s->time_ns;
 	stop_reset(s);
 	s->deadline_ns = s->stopped_ns = 0;
