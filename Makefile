@@ -34,7 +34,7 @@ PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli
 # Monitoring systems. Their packages start services: not for everybody who runs the tests.
 PACKAGES_MONITORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring \
-	golang-go php8.2-cli php8.2-opcache ruby
+	golang-go php8.2-cli php8.2-opcache ruby protobuf-compiler chromium
 PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
 
 # ---- knobs: on the command line or in the environment -----------------------------------------
@@ -91,7 +91,7 @@ LIBS_WALK     := -ldw -lelf -ldeflate
 # Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
-LIBS_PROTOCOL := -ljson-c -lxxhash
+LIBS_PROTOCOL := -ljson-c -lxxhash -ldeflate
 LIBS_DAEMON   := -lsystemd -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
 
@@ -124,7 +124,7 @@ OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
 ORDER_LIBWALK  := base arch formats process stop iterate snapshot waits unwind capture saved cfi pe native \
-	runtimes/clr/metadata runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk compare
+	runtimes/clr/metadata runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
 ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk
 .DEFAULT_GOAL := all
@@ -159,8 +159,9 @@ $(BUILD)/flags: | needed
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$FLAGS" >$@
 
-# Interface definitions are put into the library as they are (.incbin).
+# These are put into the library as they are (.incbin).
 $(BUILD)/obj/protocol/interfaces.o: $(wildcard protocol/*.varlink)
+$(BUILD)/obj/protocol/profile/html.o: protocol/profile/page.html
 $(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c -o $@ $<
@@ -306,7 +307,7 @@ layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOC
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk .'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
-		--public protocol/include/snapwalk --order 'include/snapwalk . report pipeline'
+		--public protocol/include/snapwalk --order 'include/snapwalk . report profile,pipeline'
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common daemon,doctor,hook .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
@@ -330,6 +331,7 @@ $(foreach header,$(wildcard $(addsuffix /include/snapwalk/*,libwalk symbolizer p
 644 $(header) $(INCLUDEDIR)/snapwalk/$(notdir $(header))$(newline))
 $(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))$(newline))
 644 protocol/snapwalk-dump.schema.json $(DATADIR)/snapwalk/snapwalk-dump.schema.json
+644 protocol/snapwalk-profile.schema.json $(DATADIR)/snapwalk/snapwalk-profile.schema.json
 644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk
 $(foreach unit,snapwalkd.service snapwalkd.socket snapwalk-gate.service,\

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All threads of one or several targets, once: by ourselves or through the daemon. */
 #include "commands.h"
+#include "burst.h"
 #include "daemon/call.h"
 #include "daemon/dump.h"
 #include "daemon/complaint.h"
@@ -133,6 +134,8 @@ int sw_cmd_dump(const struct sw_options *options)
 	struct sw_error err = {0};
 	const char *about = "";
 	int status;
+	if (options->burst_count > 0)
+		return sw_burst(options);
 	if (sw_select(options, &selection, &about, &err) < 0)
 		status = sw_complain_error(about, &err);
 	else if (sw_delivery_begin(&d.delivery, options, options->format, options->output, &err) <

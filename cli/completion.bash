@@ -17,13 +17,13 @@ _snapwalk_options() {
 		sed -n 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1 \2/p; s/^  \(--[a-z-]*\).*/\1/p'
 }
 
-# What an option takes: "FILE", "text|json|folded"... nothing for a flag.
+# What an option of a command takes: "FILE", "text|json|folded"... nothing for a flag.
 _snapwalk_argument() {
 	local long=$2
 	case $2 in
-	-?) long=$(_snapwalk_help "$1" | sed -n "s/^  $2, \(--[a-z-]*\).*/\1/p") ;;
+	-?) long=$(_snapwalk_help "$1" "$3" | sed -n "s/^  $2, \(--[a-z-]*\).*/\1/p") ;;
 	esac
-	_snapwalk_help "$1" |
+	_snapwalk_help "$1" "$3" |
 		sed -n "s/^  \(-[A-Za-z], \)\{0,1\}$long \([^ ][^ ]*\).*/\2/p"
 }
 
@@ -68,7 +68,7 @@ _snapwalk() {
 		command=${COMP_WORDS[1]}
 	fi
 	case $previous in
-	-*) argument=$(_snapwalk_argument "$program" "$previous") ;;
+	-*) argument=$(_snapwalk_argument "$program" "$previous" "${command:-dump}") ;;
 	esac
 	case ${argument:-} in
 	'') ;;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-static bool use_color(const struct sw_options *o, const char *path)
+bool sw_delivery_color(const struct sw_options *o, const char *path)
 {
 	if (o->color != SW_COLOR_AUTO)
 		return o->color == SW_COLOR_ALWAYS;
@@ -30,7 +30,7 @@ int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 {
 	*ret = (struct sw_delivery){.options = options,
 				    .format = format,
-				    .color = use_color(options, path),
+				    .color = sw_delivery_color(options, path),
 				    .columns = terminal_columns(path)};
 	return sw_output_open(&ret->output, path, err);
 }

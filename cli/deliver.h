@@ -16,6 +16,9 @@ struct sw_delivery {
 	size_t columns; /* of the terminal; 0: there is none */
 };
 
+/* Whether text that goes to path, NULL for standard output, is coloured. */
+bool sw_delivery_color(const struct sw_options *options, const char *path);
+
 /* path NULL: standard output. Errors are about sw_delivery_name(). */
 int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 		      enum sw_format format, const char *path, struct sw_error *err);

@@ -13,7 +13,7 @@
 static const struct sw_command commands[] = {
 	{"dump", SW_FOR_DUMP, "TARGET...", "All threads, once; 'snapwalk PID' is short for it",
 	 sw_cmd_dump},
-	{"sample", SW_FOR_SAMPLE, "TARGET", "Capture repeatedly and add up the stacks",
+	{"sample", SW_FOR_SAMPLE, "TARGET...", "Capture repeatedly and add up the stacks",
 	 sw_cmd_sample},
 	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
 	 sw_cmd_explain},

@@ -16,10 +16,13 @@ enum {
 	MIN_STACK_BYTES = 4096,
 	MAX_STACK_BYTES = 1 << 30,
 	MAX_RATE_HZ = 1000,
+	MAX_BURST = 1000,
 	MAX_DURATION_S = 24 * 3600,
 	MAX_LIMIT = 1000000,
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
 };
+
+#define PROFILE_FORMATS "text|folded|json|pprof|speedscope|firefox|html|otlp"
 
 /* Index of value in names ("text|json|folded"), or -1 with usage filled. */
 static int choose(const char *value, const char *names, struct sw_usage *usage)
@@ -132,6 +135,29 @@ static bool set_format(struct sw_options *o, const char *value, struct sw_usage 
 		return false;
 	o->format = (enum sw_format) n;
 	o->format_given = true;
+	return true;
+}
+
+static bool set_profile_format(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_profile_format values[] = {SW_PROFILE_TEXT,       SW_PROFILE_FOLDED,
+							SW_PROFILE_JSON,       SW_PROFILE_PPROF,
+							SW_PROFILE_SPEEDSCOPE, SW_PROFILE_FIREFOX,
+							SW_PROFILE_HTML,       SW_PROFILE_OTLP};
+	int n = choose(value, PROFILE_FORMATS, usage);
+	if (n < 0)
+		return false;
+	o->profile_format = values[n];
+	o->format_given = true;
+	return true;
+}
+
+static bool set_diff(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a profile that --format json made",
+				     "the value is empty");
+	o->diff = value;
 	return true;
 }
 
@@ -357,6 +383,20 @@ static bool set_no_inlines(struct sw_options *o, const char *value, struct sw_us
 	return true;
 }
 
+static bool set_burst(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	const char *comma = strchr(value, ',');
+	char count[16];
+	size_t length = comma != NULL ? (size_t) (comma - value) : sizeof(count);
+	if (length >= sizeof(count))
+		return sw_usage_fail(usage, "give as in 5,200: five captures, 200 ms between them",
+				     "'%s' is not N,MS", value);
+	memcpy(count, value, length);
+	count[length] = '\0';
+	return set_u32(&o->burst_count, count, 2, MAX_BURST, usage) &&
+	       set_u32(&o->burst_ms, comma + 1, 1, MAX_STOP_MS, usage);
+}
+
 /* ---- sample ------------------------------------------------------------------------------- */
 
 static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -366,7 +406,7 @@ static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *u
 
 static bool set_duration(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	return set_u32(&o->duration_s, value, 1, MAX_DURATION_S, usage);
+	return set_u32(&o->duration_s, value, 0, MAX_DURATION_S, usage);
 }
 
 static bool set_max_load(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -456,16 +496,21 @@ const struct sw_option sw_option_table[] = {
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record", set_fixture, true},
 
 	{"json", 0, NULL, HOOKED | KEPT, "short for --format json", set_json, false},
-	{"format", 0, "text|json|folded", REPORTS | SW_FOR_SHOW | SW_FOR_HOOK,
-	 "how to print (default text; sample: folded; hook: json)", set_format, false},
+	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_SHOW | SW_FOR_HOOK,
+	 "how to print (default text; hook: json)", set_format, false},
+	{"format", 0, PROFILE_FORMATS, SW_FOR_SAMPLE,
+	 "how to print (default text on a terminal, else folded)", set_profile_format, false},
+	{"diff", 0, "FILE", SW_FOR_SAMPLE,
+	 "compare with a profile of --format json; in text and html", set_diff, false},
 	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_HOOK,
 	 "write there; record: the directory to make; hook: a file or directory", set_output,
 	 false},
-	{"color", 0, "auto|always|never", READS, "colours in text (default auto)", set_color,
-	 false},
+	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE, "colours in text (default auto)",
+	 set_color, false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
 	 false},
-	{"all", 0, NULL, READS, "in text also idle threads, and all stacks", set_all, false},
+	{"all", 0, NULL, READS | SW_FOR_SAMPLE,
+	 "in text also idle threads, and all stacks; sample: what is small", set_all, false},
 	{"follow", 0, NULL, SW_FOR_DUMP, "also the processes that its threads wait for", set_follow,
 	 false},
 	{"state", 0, "LETTERS", READS, "only threads in these states, as in RD", set_state, false},
@@ -486,6 +531,8 @@ const struct sw_option sw_option_table[] = {
 	 "bytes to copy of each stack; K, M and G allowed (default 256K)", set_stack_bytes, false},
 	{"restart", 0, "none|infinite|all", STOPS,
 	 "blocked calls to hide the stop from (default infinite)", set_restart, false},
+	{"burst", 0, "N,MS", SW_FOR_DUMP,
+	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", set_via, false},
 	{"socket", 0, "PATH", HOOKED | KEPT,
@@ -506,7 +553,8 @@ const struct sw_option sw_option_table[] = {
 	 set_timeout, false},
 
 	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
-	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample (default 5)", set_duration, false},
+	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)",
+	 set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", set_max_load, false},
 

@@ -33,9 +33,11 @@ static void make_tables(struct option *longs, char *shorts)
 	for (size_t i = 0; i < sw_n_options; i++) {
 		const struct sw_option *o = &sw_option_table[i];
 		bool takes = o->argument != NULL;
+		/* Rows of one name have one value: what begins so is not ambiguous. */
+		bool again = i > 0 && strcmp(o->name, o[-1].name) == 0;
 		longs[i] = (struct option){.name = o->name,
 					   .has_arg = takes ? required_argument : no_argument,
-					   .val = LONG_BASE + (int) i};
+					   .val = again ? longs[i - 1].val : LONG_BASE + (int) i};
 		if (o->letter == 0)
 			continue;
 		*shorts++ = o->letter;
@@ -56,6 +58,16 @@ static const struct sw_option *option_of(int value)
 	return NULL;
 }
 
+/* An option may have a row for each of several commands, one behind the other: that of this command. */
+static const struct sw_option *row_of(const struct sw_option *option, enum sw_command_bit command)
+{
+	const struct sw_option *end = sw_option_table + sw_n_options, *row = option;
+	while (row + 1 < end && !(row->commands & command) &&
+	       strcmp(row[1].name, option->name) == 0)
+		row++;
+	return row;
+}
+
 /* The word that getopt_long() complained about, without "=value". */
 static void about_word(struct sw_usage *usage, const char *word)
 {
@@ -74,6 +86,7 @@ static bool take_option(struct sw_options *o, int value, char **argv, struct sw_
 			return sw_usage_fail(usage, "write it without a value", "takes no value");
 		return sw_usage_fail(usage, "see snapwalk --help", "no such option");
 	}
+	option = row_of(option, o->command->bit);
 	(void) snprintf(usage->about, sizeof(usage->about), "--%s", option->name);
 	char remedy[sizeof(usage->remedy)];
 	if (value == ':') {
@@ -211,7 +224,15 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
-	if (o->n_wants > 1 && bit != SW_FOR_DUMP)
+	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
+		return sw_usage_fail(usage, "leave --format away", "--burst gives text only");
+	for (size_t i = 0; o->burst_count > 0 && i < o->n_wants; i++)
+		if (o->wants[i].kind == SW_WANT_CORE || o->wants[i].kind == SW_WANT_FIXTURE)
+			return sw_usage_fail(usage, "give a running process",
+					     "--burst looks at what runs");
+	if (o->burst_count > 0 && o->via == SW_VIA_DAEMON)
+		return sw_usage_fail(usage, "leave --via away", "the daemon has no --burst");
+	if (o->n_wants > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit == SW_FOR_EXPLAIN && o->address == NULL)
 		return sw_usage_fail(usage, "give snapwalk explain TARGET ADDRESS",
@@ -219,9 +240,12 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (bit == SW_FOR_RECORD && (o->output == NULL || strcmp(o->output, "-") == 0))
 		return sw_usage_fail(usage, "give -o DIRECTORY, a new one",
 				     "no directory is given");
-	if (bit == SW_FOR_SAMPLE && o->format == SW_FORMAT_JSON)
-		return sw_usage_fail(usage, "give --format folded or text",
-				     "samples are not written as JSON");
+	if (o->diff != NULL && o->format_given && o->profile_format != SW_PROFILE_TEXT &&
+	    o->profile_format != SW_PROFILE_HTML) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--diff");
+		return sw_usage_fail(usage, "give --format text or html",
+				     "this format has no differences");
+	}
 	if (o->exe != NULL && !wants_have(o, SW_WANT_CORE)) {
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");

@@ -2,7 +2,7 @@
 #ifndef SW_CLI_OPTIONS_H
 #define SW_CLI_OPTIONS_H
 
-#include <snapwalk/protocol.h>
+#include <snapwalk/profile.h>
 
 #include <stdio.h>
 
@@ -79,7 +79,10 @@ struct sw_options {
 	bool no_sandbox;
 	enum sw_color color;
 	const char *reason;
+	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
+	enum sw_profile_format profile_format;          /* sample; with format_given */
+	const char *diff;                               /* sample; NULL: not given */
 	const char *since;                              /* list; NULL: not given */
 	uint32_t limit;                                 /* list */
 	const char *states;                             /* hook; NULL: its default */

@@ -51,8 +51,13 @@ struct pid {
 	struct upid numbers[1];
 } SW_KERNEL;
 
+struct list_head {
+	struct list_head *next;
+} SW_KERNEL;
+
 struct signal_struct {
 	int nr_threads;
+	struct list_head thread_head; /* of the threads' thread_node */
 } SW_KERNEL;
 
 struct sched_info {
@@ -81,11 +86,13 @@ struct task_struct {
 	uint64_t self_exec_id;
 	char comm[SW_ITERATE_COMM];
 	struct signal_struct *signal;
+	struct list_head thread_node;
 	struct thread_struct thread;
 } SW_KERNEL;
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
+	uint64_t session_id, seq_num;
 } SW_KERNEL;
 
 struct bpf_iter__task {

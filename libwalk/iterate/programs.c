@@ -11,6 +11,7 @@
 
 /* Generated code: not ours to warn about. */
 #include <kernel_stacks.lskel.h>
+#include <moved.lskel.h>
 #include <tasks.lskel.h>
 
 /* Takes the descriptor out of a skeleton. */
@@ -47,6 +48,20 @@ static int kernel_stacks_load(int *ret_program_fd)
 	if (r == 0)
 		*ret_program_fd = take(&skeleton->progs.sw_kernel_stacks.prog_fd);
 	sw_kernel_stacks__destroy(skeleton);
+	return r;
+}
+
+int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
+{
+	struct sw_moved *skeleton = sw_moved__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	if (max_threads > skeleton->maps.sw_seen.max_entries)
+		skeleton->maps.sw_seen.max_entries = (uint32_t) max_threads;
+	int r = sw_moved__load(skeleton);
+	if (r == 0) /* which keeps its map */
+		*ret_program_fd = take(&skeleton->progs.sw_moved.prog_fd);
+	sw_moved__destroy(skeleton);
 	return r;
 }
 

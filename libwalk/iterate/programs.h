@@ -10,4 +10,8 @@ bool sw_iterate_programs_built(void);
 /* 0 and the program's descriptor, or a negative errno. */
 int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd);
 
+/* The same for that which writes only who may have run since its last pass: it keeps max_threads, more are
+ * always written. */
+int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd);
+
 #endif

@@ -15,3 +15,10 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
 	(void) ret_program_fd;
 	return -EOPNOTSUPP;
 }
+
+int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
+{
+	(void) max_threads;
+	(void) ret_program_fd;
+	return -EOPNOTSUPP;
+}

@@ -68,3 +68,14 @@ int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks
 {
 	return pass_read(fd, stacks, sizeof(*stacks), max, ret_pass);
 }
+
+int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved)
+{
+	struct sw_iterate_pass pass;
+	int r = pass_read(fd, moved, sizeof(*moved), 1, &pass);
+	if (r != 0)
+		return r;
+	if (pass.n == 0)
+		return -SW_E_NO_PROCESS;
+	return moved->n <= SW_ITERATE_MOVED_MAX ? 0 : -SW_E_INVALID;
+}

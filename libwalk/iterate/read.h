@@ -30,6 +30,9 @@ struct sw_iterate_pass {
 int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
 		    struct sw_iterate_pass *ret_pass);
 
+/** Of sw_iterate_moved_program(). As sw_iterate_read(); -SW_E_NO_PROCESS: there is no such process. */
+int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved);
+
 /** The same for SW_ITERATE_KERNEL_STACKS. */
 int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
 				  struct sw_iterate_pass *ret_pass);

@@ -53,4 +53,17 @@ struct sw_iterate_kernel_stack {
 	uint64_t frames[SW_ITERATE_FRAMES_MAX]; /* kernel addresses, innermost first; rest 0 */
 };
 
+enum { SW_ITERATE_MOVED_MAX = 4096 };
+
+/* Of a pass over a process: who may have run since the one before. */
+struct sw_iterate_moved {
+	uint32_t n_threads; /* that there are */
+	uint32_t
+		n_counted; /* as its own count has it, a moment later: another number, if some came or
+				ended, or the list could not be followed to its end */
+	uint32_t n;        /* of tids[] */
+	uint32_t more;     /* there is no space for some: the next pass tells of them */
+	uint32_t tids[SW_ITERATE_MOVED_MAX]; /* in the pid namespace of who reads */
+};
+
 #endif

@@ -85,6 +85,24 @@ int sw_iterate_link_pid(int program_fd, pid_t pid, int *ret_link_fd, struct sw_e
 	return link_create(program_fd, &limit, ret_link_fd, err);
 }
 
+int sw_iterate_link_thread(int program_fd, pid_t tid, int *ret_link_fd, struct sw_error *err)
+{
+	if (tid <= 0)
+		return sw_fail(err, SW_E_INVALID, "no thread id: %d", (int) tid);
+	union bpf_iter_link_info limit;
+	memset(&limit, 0, sizeof(limit));
+	limit.task.tid = (uint32_t) tid;
+	return link_create(program_fd, &limit, ret_link_fd, err);
+}
+
+int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_error *err)
+{
+	int r = sw_iterate_moved_load(max_threads, ret_program_fd);
+	if (r == -ENOMEM)
+		return sw_fail_nomem(err);
+	return r == 0 ? 0 : sw_iterate_refused(-r, err);
+}
+
 void sw_iterate_want_wait_keys(int fd)
 {
 	/* The program looks at the flag: the cheapest way to tell it something of one pass. */

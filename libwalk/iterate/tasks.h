@@ -57,6 +57,19 @@ int sw_iterate_link(int program_fd, int pidfd, int *ret_link_fd, struct sw_error
 /** The same by the process id in our pid namespace. Nothing is checked: see above. */
 int sw_iterate_link_pid(int program_fd, pid_t pid, int *ret_link_fd, struct sw_error *err);
 
+/* The same to one thread, by its id in our pid namespace. */
+int sw_iterate_link_thread(int program_fd, pid_t tid, int *ret_link_fd, struct sw_error *err);
+
+/**
+ * Load the program for a series of passes over one process, each of which gives a struct sw_iterate_moved
+ * (sw_iterate_read_moved()). It keeps what it saw: one program for each process, and a link to its first
+ * thread (sw_iterate_link_thread() with the process id).
+ *
+ * @param max_threads  Of so many it keeps that, at least 4096; further ones are always told.
+ * @return As sw_iterate_load().
+ */
+int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_error *err);
+
 /* Of a pass that has begun and is not read yet: its records have wait_key, for a microsecond a thread. */
 void sw_iterate_want_wait_keys(int fd);
 

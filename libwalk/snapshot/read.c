@@ -40,9 +40,12 @@ static size_t overlaps_cut(struct sw_range *copies, size_t n)
 void sw_snapshot_index_copies(struct sw_snapshot *snap)
 {
 	struct sw_snapshot_priv *priv = snap->priv;
+	size_t wanted = snap->n_threads + snap->n_ranges;
 	priv->n_copies = 0;
-	priv->copies = sw_arena_calloc(&priv->arena, snap->n_threads + snap->n_ranges,
-				       sizeof(*priv->copies));
+	if (priv->copies == NULL || wanted > priv->copies_max) {
+		priv->copies = sw_arena_calloc(&priv->arena, wanted * 2, sizeof(*priv->copies));
+		priv->copies_max = wanted * 2;
+	}
 	if (priv->copies == NULL)
 		return; /* reads of other threads' stacks then go to the process, and say so */
 	size_t n = 0;

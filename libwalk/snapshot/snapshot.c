@@ -102,13 +102,18 @@ static int compare_ranges(const void *a, const void *b)
 	return compare_u64(x->start_avma, y->start_avma);
 }
 
-void sw_snapshot_index(struct sw_snapshot *snap)
+void sw_snapshot_index_threads(struct sw_snapshot *snap)
 {
 	if (snap->n_threads > 0)
 		qsort(snap->threads, snap->n_threads, sizeof(*snap->threads), compare_threads);
 	if (snap->n_ranges > 0)
 		qsort(snap->ranges, snap->n_ranges, sizeof(*snap->ranges), compare_ranges);
 	sw_snapshot_index_copies(snap);
+}
+
+void sw_snapshot_index(struct sw_snapshot *snap)
+{
+	sw_snapshot_index_threads(snap);
 	/* Places are indices held by maps: sw_snapshot_find_places() made them in map order. */
 	if (snap->n_maps == 0)
 		return;

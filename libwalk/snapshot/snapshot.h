@@ -31,7 +31,7 @@ struct sw_snapshot_priv {
 	struct sw_side_files *side; /* owned: snapshot/side_file.h; NULL: none */
 	uint64_t image_bytes;       /* of images that were put together from memory so far */
 	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
-	size_t n_copies;
+	size_t n_copies, copies_max;
 };
 
 /* An empty snapshot. Makers fill the public fields from priv->arena and finish with
@@ -40,6 +40,8 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 
 /* Sorts threads, maps, places, ranges for the lookups; drops overlapping maps. */
 void sw_snapshot_index(struct sw_snapshot *snap);
+/* Only of threads and ranges: maps and places stay as they are. May be called again. */
+void sw_snapshot_index_threads(struct sw_snapshot *snap);
 
 /* Whether there is executable memory that is no file's: code that the process has made, and that may
  * have become more at any time. Asks for places. */

@@ -444,12 +444,14 @@ def sample(tap):
     with Demo() as target:
         result = patient("sample", target.pid, "--duration", 1, "--rate", 10)
         lines = dict(line.rsplit(" ", 1) for line in result.stdout.splitlines())
-        samples = int(re.match(r"(\d+) samples", result.stderr).group(1))
+        samples = int(re.match(r"(\d+) of \d+ samples", result.stderr).group(1))
         waiting = [int(n) for stack, n in lines.items() if re.search(ACCEPT + "$", stack)]
-        tap.check(result.returncode == 0 and 1 <= samples <= 10 and waiting == [samples],
+        # 3: on a busy machine some samples have no time.
+        tap.check(result.returncode in (0, 3) and 1 <= samples <= 10 and waiting == [samples],
                   "sample: folded", result)
         result = patient("sample", target.pid, "--duration", 1, "--format", "text")
-        tap.check(re.match(r" +self +total +function\n", result.stdout)
+        tap.check(re.match(rf"demo, pid {target.pid}: \d+ samples? ", result.stdout)
+                  and re.search(r"^ +self +total +function$", result.stdout, re.M)
                   and re.search(r"^ +\d+\.\d% +\d+\.\d% +auditor$", result.stdout, re.M),
                   "sample: text", result)
         child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "60"],
@@ -553,6 +555,7 @@ def completion(tap):
     tap.equal(complete("dump", "--format", ""), ["text", "json", "folded"],
               "completion of a value")
     tap.equal(complete("dump", "--format", "=", "j"), ["json"], "completion behind =")
+    tap.equal(complete("sample", "--format", "p"), ["pprof"], "completion of a value, by command")
     tap.check("--rate" not in complete("dump", "--") and "--rate" in complete("sample", "--"),
               "completion knows which command takes what")
     tap.check(str(os.getpid()) in complete(""), "completion of process ids")

@@ -86,6 +86,10 @@ def test_words_of_the_dump(tap):
                r"It Va runtimes", r"\.Ss timings")
     schema = json.loads(read("protocol/snapwalk-dump.schema.json"))
     documented(tap, "snapwalk-dump.5", fields_of(schema), "fields of the dump")
+    schema = json.loads(read("protocol/snapwalk-profile.schema.json"))
+    documented(tap, "snapwalk-profile.5", fields_of(schema), "fields of a profile")
+    formats = re.search(r'define PROFILE_FORMATS "([^"]+)"', read("cli/common/option_table.c")).group(1)
+    documented(tap, "snapwalk.1", formats.split("|"), "formats of profiles", r"\.Ss Profiles", r"\.Sh OPTIONS")
 
 
 def test_commands(tap):

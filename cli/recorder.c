@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A thread counts for its stack in each sample from the one in which it was read up to the one before that
+ * in which it is another. That is added up when it is another: a thread that does not run costs nothing.
+ */
+#include "recorder.h"
+#include "arena.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "map.h"
+#include "obtain.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+enum {
+	KNOWN_MAX =
+		1 << 16, /* walks whose names are known; then they are forgotten, and found again */
+	FIRST_SLOTS = 64,
+};
+
+/* A thread, by its slot in the series. */
+struct slot {
+	pid_t tid;
+	uint64_t first, moved; /* samples: in which it was seen first; in which it had run last */
+	uint32_t row;          /* of the sink; SW_RECORDER_NO_ROW */
+	bool counted;          /* it has a stack, and is one of those that are wanted */
+	bool used;
+	bool fresh; /* the sink has counted the first of them */
+	enum sw_activity activity;
+	uint64_t since; /* the first sample for which it is not counted yet */
+};
+
+struct sw_recorder {
+	const struct sw_subject *subject; /* borrowed, as the following */
+	const struct sw_options *options;
+	struct sw_session *session;
+	const struct sw_recorder_sink *sink;
+	struct sw_target *target;   /* owned */
+	struct sw_sampler *sampler; /* owned */
+	struct slot *slots;         /* owned */
+	size_t n_slots, slots_max;
+	struct sw_map64 known; /* hash of name and frames -> row */
+	uint64_t generation;   /* of the maps that they are of */
+	size_t n_threads;
+	bool ended;
+	struct sw_recorder_totals totals;
+};
+
+SW_DEFINE_CLEANUP(struct sw_walks *, sw_walks_destroy);
+SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
+
+/* ---- create, destroy ------------------------------------------------------------------------ */
+
+int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
+		       struct sw_session *session, const struct sw_recorder_sink *sink,
+		       struct sw_recorder **ret, struct sw_error *err)
+{
+	struct sw_recorder *r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return sw_fail_nomem(err);
+	r->subject = subject;
+	r->options = options;
+	r->session = session;
+	r->sink = sink;
+	int code = sw_target_open(subject->pid, &r->target, err);
+	if (code == 0)
+		code = sw_sampler_create(sw_session_context(session), r->target, &options->snapshot,
+					 &r->sampler, err);
+	if (code < 0) {
+		sw_recorder_destroy(r);
+		return code;
+	}
+	*ret = r;
+	return 0;
+}
+
+void sw_recorder_destroy(struct sw_recorder *r)
+{
+	if (r == NULL)
+		return;
+	sw_sampler_destroy(r->sampler);
+	sw_target_close(r->target);
+	sw_map64_deinit(&r->known);
+	free(r->slots);
+	free(r);
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+/* Up to the sample before this one. */
+static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample)
+{
+	if (!s->used)
+		return;
+	uint64_t n = sample - s->since;
+	struct sw_recorder_totals *t = &r->totals;
+	switch (s->activity) {
+	case SW_ACTIVITY_ON_CPU: t->on_cpu += n; break;
+	case SW_ACTIVITY_RUNNABLE: t->runnable += n; break;
+	case SW_ACTIVITY_BLOCKED: t->blocked += n; break;
+	case SW_ACTIVITY_OTHER: break;
+	}
+	if (s->counted && n > s->fresh)
+		r->sink->count(r->sink->arg, s->row, n - s->fresh);
+	s->fresh = false;
+	s->since = sample;
+}
+
+static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
+{
+	const struct sw_snapshot_options *o = &r->options->snapshot;
+	if (o->running_only && activity > SW_ACTIVITY_RUNNABLE)
+		return false;
+	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
+		if (o->tids[i] == tid)
+			return true;
+	return o->tids == NULL;
+}
+
+static struct slot *slot_of(struct sw_recorder *r, size_t number)
+{
+	while (number >= r->slots_max) {
+		struct slot *grown =
+			sw_grow(r->slots, r->slots_max, &r->slots_max, FIRST_SLOTS, sizeof(*grown));
+		if (grown == NULL)
+			return NULL;
+		r->slots = grown;
+	}
+	while (r->n_slots <= number)
+		r->slots[r->n_slots++] = (struct slot){0};
+	return &r->slots[number];
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* A thread in a place, in a system call, with what it waits for in memory. Of a walk whose frames are native code of modules alone: with the same maps it has the same names. 0:
+ * it is not such a one. */
+static uint64_t walk_key(const struct sw_walk *walk)
+{
+	const struct sw_thread *t = walk->thread;
+	uint64_t key = sw_mix64((uint64_t) t->tid << 32 | (unsigned) walk->end << 8 |
+				(unsigned char) t->state);
+	key = sw_mix64(key ^ (uint64_t) t->syscall ^ (uint64_t) (t->since_ns == 0) << 32);
+	for (const char *c = t->comm; *c != '\0'; c++)
+		key = sw_mix64(key ^ (unsigned char) *c);
+	for (size_t i = 0; i < t->wait_bytes; i++)
+		key = sw_mix64(key ^ t->wait[i]);
+	for (size_t i = 0; i < walk->n_frames; i++) {
+		const struct sw_frame *f = &walk->frames[i];
+		if (f->owner != 0 || f->place == NULL)
+			return 0;
+		key = sw_mix64(key ^ f->pc_avma);
+		key = sw_mix64(key ^ (f->flags | (uint64_t) f->trust << 32));
+	}
+	return key != 0 ? key : 1;
+}
+
+/* The rows of those walks of which they are known. How many are not. */
+static size_t rows_find(const struct sw_recorder *r, const struct sw_walks *walks, bool light,
+			uint32_t *rows)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < walks->n_walks; i++) {
+		uint64_t key = light ? walk_key(&walks->walks[i]) : 0, row = SW_RECORDER_NO_ROW;
+		bool known = key != 0 && sw_map64_get(&r->known, key, &row);
+		rows[i] = (uint32_t) row;
+		n += !known;
+	}
+	return n;
+}
+
+static int report_make(struct sw_recorder *r, const struct sw_walks *walks, struct sw_report **ret,
+		       struct sw_error *err)
+{
+	struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
+	struct sw_symbolizer *symbolizer = NULL;
+	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
+	int code = 0;
+	if (how.symbolize.level != SW_SYMBOLS_NONE) {
+		code = sw_session_symbolizer(r->session, &symbolizer, err);
+		if (code == 0)
+			code = sw_symbolize(symbolizer, walks, &how.symbolize, &symbols, err);
+	}
+	return code < 0 ? code : sw_report_build(walks, symbols, &how.report, ret, err);
+}
+
+static enum sw_activity activity_of(const struct sw_sample *sample, pid_t tid)
+{
+	for (size_t i = 0; i < sample->n_changes; i++)
+		if (sample->changes[i].tid == tid && sample->changes[i].kind != SW_CHANGE_ENDED)
+			return sample->changes[i].activity;
+	return SW_ACTIVITY_OTHER;
+}
+
+/* By names: those whose row is not known. */
+static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
+		    const struct sw_walks *walks, uint32_t *rows, bool *fresh, struct sw_error *err)
+{
+	bool light = sample->light;
+	sw_cleanup(sw_report_destroy_p) struct sw_report *report = NULL;
+	int code = report_make(r, walks, &report, err);
+	if (code < 0)
+		return code;
+	size_t n = report->n_threads;
+	sw_cleanup(sw_free_p) bool *wanted = calloc(n + 1, sizeof(*wanted));
+	sw_cleanup(sw_free_p) uint32_t *found = calloc(n + 1, sizeof(*found));
+	sw_cleanup(sw_free_p) enum sw_activity *activity = calloc(n + 1, sizeof(*activity));
+	if (wanted == NULL || found == NULL || activity == NULL)
+		return sw_fail_nomem(err);
+	size_t w = 0;
+	for (size_t i = 0; i < n; i++)
+		activity[i] = activity_of(sample, report->threads[i].tid);
+	/* Walks are of some of the report's threads, in the same order. */
+	for (size_t i = 0; i < n && w < walks->n_walks; i++) {
+		if (report->threads[i].tid != walks->walks[w].thread->tid)
+			continue;
+		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW &&
+			    is_wanted(r, report->threads[i].tid, activity[i]);
+	}
+	code = r->sink->rows(r->sink->arg, report, wanted, activity, found, err);
+	w = 0;
+	if (r->known.count > KNOWN_MAX)
+		sw_map64_deinit(&r->known);
+	for (size_t i = 0; code == 0 && i < n && w < walks->n_walks; i++) {
+		if (report->threads[i].tid != walks->walks[w].thread->tid)
+			continue;
+		uint64_t key = light && wanted[i] ? walk_key(&walks->walks[w]) : 0;
+		if (wanted[i])
+			rows[w] = found[i];
+		fresh[w] = wanted[i];
+		if (key != 0 && found[i] != SW_RECORDER_NO_ROW)
+			(void) sw_map64_put(&r->known, key, found[i]); /* or it is found again */
+		w++;
+	}
+	return code;
+}
+
+/* ---- one sample ------------------------------------------------------------------------------ */
+
+static size_t walk_find(const struct sw_walks *walks, pid_t tid)
+{
+	size_t low = 0, high = walks != NULL ? walks->n_walks : 0;
+	size_t n = high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (walks->walks[middle].thread->tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && walks->walks[low].thread->tid == tid ? low : SIZE_MAX;
+}
+
+static bool has_no_stack(int reason)
+{
+	return reason == SW_E_ZOMBIE || reason == SW_E_EXITED || reason == SW_E_IO_WORKER ||
+	       reason == SW_E_KERNEL_THREAD;
+}
+
+static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
+			const struct sw_walks *walks, const uint32_t *rows, const bool *fresh,
+			struct sw_error *err)
+{
+	uint64_t now = r->totals.n_samples; /* the number of this one, from 0 on */
+	for (size_t i = 0; i < sample->n_changes; i++) {
+		const struct sw_sample_change *change = &sample->changes[i];
+		struct slot *s = slot_of(r, change->slot);
+		if (s == NULL)
+			return sw_fail_nomem(err);
+		slot_count(r, s, now);
+		if (change->kind == SW_CHANGE_ENDED) {
+			*s = (struct slot){0};
+			continue;
+		}
+		if (!s->used)
+			s->first = now;
+		s->used = true;
+		s->tid = change->tid;
+		s->since = now;
+		s->activity = change->activity;
+		if (change->kind == SW_CHANGE_STATE) {
+			if (s->row != SW_RECORDER_NO_ROW && r->sink->restate != NULL &&
+			    r->sink->restate(r->sink->arg, s->row, s->activity, &s->row, err) < 0)
+				return -SW_E_NOMEM;
+			/* Of those that run alone it is one now, or is not any more. */
+			s->counted = s->row != SW_RECORDER_NO_ROW &&
+				     is_wanted(r, change->tid, change->activity);
+			continue;
+		}
+		s->moved = now;
+		size_t w =
+			change->kind == SW_CHANGE_READ ? walk_find(walks, change->tid) : SIZE_MAX;
+		s->row = w != SIZE_MAX ? rows[w] : SW_RECORDER_NO_ROW;
+		s->fresh = w != SIZE_MAX && fresh[w];
+		s->counted = w != SIZE_MAX && s->row != SW_RECORDER_NO_ROW &&
+			     is_wanted(r, change->tid, change->activity);
+		r->totals.n_read += change->kind == SW_CHANGE_READ;
+		r->totals.n_missed +=
+			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason);
+	}
+	return 0;
+}
+
+static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
+{
+	struct sw_recorder_totals *t = &r->totals;
+	size_t n_moved = 0;
+	for (size_t i = 0; i < sample->n_changes; i++)
+		n_moved += sample->changes[i].kind == SW_CHANGE_READ ||
+			   sample->changes[i].kind == SW_CHANGE_MISSED;
+	t->n_samples++;
+	t->n_threads += sample->n_threads;
+	t->n_stopped += sample->n_stopped;
+	t->n_interrupted += sample->n_interrupted;
+	t->stopped_ns += sample->stopped_ns;
+	if (sample->longest_ns > t->longest_ns)
+		t->longest_ns = sample->longest_ns;
+	/* One of eight that run, held for a millisecond, is an eighth of a millisecond for the program. */
+	if (n_moved > 0)
+		t->held_ns +=
+			(double) sample->stopped_ns *
+			(sample->n_stopped < n_moved ? (double) sample->n_stopped / (double) n_moved
+						     : 1);
+	r->n_threads = sample->n_threads;
+}
+
+static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+{
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
+	sw_cleanup(sw_free_p) uint32_t *rows = NULL;
+	sw_cleanup(sw_free_p) bool *fresh = NULL;
+	int code = 0;
+	if (sample->generation != r->generation)
+		sw_map64_deinit(&r->known);
+	r->generation = sample->generation;
+	if (sample->snap != NULL) {
+		struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
+		code = how.libunwind ? sw_walk_libunwind(sample->snap, &how.walk, &walks, err)
+				     : sw_walk_all(sample->snap, &how.walk, &walks, err);
+		if (code < 0)
+			return code;
+		rows = calloc(walks->n_walks + 1, sizeof(*rows));
+		fresh = calloc(walks->n_walks + 1, sizeof(*fresh));
+		if (rows == NULL || fresh == NULL)
+			return sw_fail_nomem(err);
+		if (rows_find(r, walks, sample->light, rows) > 0)
+			code = rows_add(r, sample, walks, rows, fresh, err);
+	}
+	if (code == 0)
+		code = changes_note(r, sample, walks, rows, fresh, err);
+	if (code == 0)
+		totals_add(r, sample);
+	return code;
+}
+
+int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
+{
+	struct sw_sample sample;
+	int code = sw_sampler_next(r->sampler, &sample, err);
+	if (code == 0)
+		code = sample_count(r, &sample, err);
+	r->ended |= code == -SW_E_EXITED || code == -SW_E_NO_PROCESS || code == -SW_E_ZOMBIE;
+	r->totals.n_failed += code < 0 && !r->ended;
+	return code;
+}
+
+void sw_recorder_settle(struct sw_recorder *r)
+{
+	for (size_t i = 0; i < r->n_slots; i++)
+		slot_count(r, &r->slots[i], r->totals.n_samples);
+}
+
+size_t sw_recorder_slots(const struct sw_recorder *r)
+{
+	return r->n_slots;
+}
+
+bool sw_recorder_thread(const struct sw_recorder *r, size_t slot, struct sw_recorder_thread *ret)
+{
+	const struct slot *s = &r->slots[slot];
+	if (!s->used || r->totals.n_samples == 0)
+		return false;
+	*ret = (struct sw_recorder_thread){.tid = s->tid,
+					   .row = s->row,
+					   .first = s->first,
+					   .ran = s->moved == r->totals.n_samples - 1,
+					   .activity = s->activity};
+	return true;
+}
+
+bool sw_recorder_has_ended(const struct sw_recorder *r)
+{
+	return r->ended;
+}
+
+const struct sw_subject *sw_recorder_subject(const struct sw_recorder *r)
+{
+	return r->subject;
+}
+
+const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *r)
+{
+	return &r->totals;
+}
+
+size_t sw_recorder_threads(const struct sw_recorder *r)
+{
+	return r->n_threads;
+}
+
+const char *sw_recorder_refused(const struct sw_recorder *r)
+{
+	return sw_sampler_refused(r->sampler);
+}

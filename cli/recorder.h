@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_RECORDER_H
+#define SW_CLI_RECORDER_H
+
+#include "select.h"
+
+#include <snapwalk/pipeline.h>
+#include <snapwalk/sampler.h>
+
+/* One process that is sampled: its series, and what is counted of it. */
+
+struct sw_recorder_totals {
+	uint64_t n_samples;                 /* that succeeded */
+	uint64_t n_failed;                  /* that did not */
+	uint64_t n_threads;                 /* of all samples together, as the following */
+	uint64_t n_read;                    /* threads that were read anew */
+	uint64_t n_missed;                  /* that ran, and whose stack could not be had */
+	uint64_t n_stopped;                 /* that were stopped for it */
+	uint64_t n_interrupted;             /* calls that returned EINTR because of that */
+	uint64_t on_cpu, runnable, blocked; /* threads, by what they did */
+	int64_t stopped_ns, longest_ns;     /* of the process; of one thread */
+	double held_ns; /* by how much threads that want to run were held up: see sw_recorder_sample() */
+};
+
+struct sw_recorder;
+
+/* Who adds up the stacks. A row is one thread with one stack, or all that count together with it. */
+struct sw_recorder_sink {
+	/* The rows of those threads of a report for which wanted[] is set; activity and rows are one for
+	 * each of its threads. Each counts once. 0, -SW_E_NOMEM. */
+	int (*rows)(void *arg, const struct sw_report *report, const bool *wanted,
+		    const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err);
+	void (*count)(void *arg, uint32_t row, uint64_t count);
+	/* The row of the same thread and stack with another activity. Nothing is counted. NULL: it is the
+	 * same row. 0, -SW_E_NOMEM. */
+	int (*restate)(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
+		       struct sw_error *err);
+	void *arg;
+};
+enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */
+
+/**
+ * @param subject, options, session, sink  Borrowed, until the end.
+ * @return 0, or as sw_target_open() and sw_sampler_create().
+ */
+int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
+		       struct sw_session *session, const struct sw_recorder_sink *sink,
+		       struct sw_recorder **ret, struct sw_error *err);
+void sw_recorder_destroy(struct sw_recorder *recorder);
+
+/* One sample. As sw_sampler_next(), sw_walk_all() and sw_report_build(); -SW_E_EXITED, -SW_E_NO_PROCESS,
+ * -SW_E_ZOMBIE: it ended, and is not to be asked again. */
+int sw_recorder_sample(struct sw_recorder *recorder, struct sw_error *err);
+
+/* What is counted of threads that did not run since is brought to the sink. Before that is printed. */
+void sw_recorder_settle(struct sw_recorder *recorder);
+
+/* A thread in the last sample. */
+struct sw_recorder_thread {
+	pid_t tid;
+	uint32_t row;   /* of the sink; SW_RECORDER_NO_ROW: its stack is not known */
+	uint64_t first; /* the sample, from 0 on, in which it was seen first */
+	bool ran;       /* since the sample before */
+	enum sw_activity activity;
+};
+/* Slots, of which some have a thread. */
+size_t sw_recorder_slots(const struct sw_recorder *recorder);
+bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slot,
+			struct sw_recorder_thread *ret);
+
+bool sw_recorder_has_ended(const struct sw_recorder *recorder);
+const struct sw_subject *sw_recorder_subject(const struct sw_recorder *recorder);
+const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *recorder);
+/* Threads of the process in the last sample. */
+size_t sw_recorder_threads(const struct sw_recorder *recorder);
+/* As sw_sampler_refused(). */
+const char *sw_recorder_refused(const struct sw_recorder *recorder);
+
+#endif

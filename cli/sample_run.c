@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_run.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "cleanup.h"
+#include "obtain.h"
+
+#include <snapwalk/clock.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	NS_PER_S = 1000000000,
+	PER_CENT = 100,
+	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
+};
+
+/* ---- what is added up ------------------------------------------------------------------------ */
+
+static const enum sw_profile_state states[] = {
+	[SW_ACTIVITY_ON_CPU] = SW_PROFILE_ON_CPU,
+	[SW_ACTIVITY_RUNNABLE] = SW_PROFILE_RUNNABLE,
+	[SW_ACTIVITY_BLOCKED] = SW_PROFILE_BLOCKED,
+	[SW_ACTIVITY_OTHER] = SW_PROFILE_AS_REPORTED,
+};
+
+static int rows(void *arg, const struct sw_report *report, const bool *wanted,
+		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
+{
+	struct sw_sample_run *run = arg;
+	size_t n = report->n_threads;
+	sw_cleanup(sw_free_p) struct sw_profile_weight *weights = calloc(n + 1, sizeof(*weights));
+	if (weights == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i])
+			weights[i] = (struct sw_profile_weight){.count = 1,
+								.ns = run->interval_ns,
+								.state = states[activity[i]]};
+	return sw_profile_add(run->profile, report, weights, ret_rows, err);
+}
+
+static void count(void *arg, uint32_t row, uint64_t n)
+{
+	struct sw_sample_run *run = arg;
+	sw_profile_again(run->profile, row, n, n * run->interval_ns);
+}
+
+/* It says nothing of how a thread is stopped by a signal. */
+static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
+		   struct sw_error *err)
+{
+	struct sw_sample_run *run = arg;
+	enum sw_profile_state state =
+		activity == SW_ACTIVITY_OTHER ? SW_PROFILE_BLOCKED : states[activity];
+	return sw_profile_restate(run->profile, row, state, ret_row, err);
+}
+
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
+{
+	struct sw_error err = {0};
+	if (sw_recorder_create(subject, run->options, run->session, &run->sink,
+			       &run->recorders[run->n_recorders], &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	const char *refused = sw_recorder_refused(run->recorders[run->n_recorders++]);
+	if (run->n_recorders == 1 && refused[0] != '\0')
+		sw_complain(subject->name, refused, "unsupported",
+			    "all threads are stopped for each sample");
+	return SW_STATUS_COMPLETE;
+}
+
+int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	const char *about = "";
+	*run = (struct sw_sample_run){.options = options,
+				      .status = SW_STATUS_COMPLETE,
+				      .interval_ns = NS_PER_S / options->rate_hz};
+	if (sw_select(options, &run->selection, &about, &err) < 0)
+		return sw_complain_error(about, &err);
+	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
+	if (run->recorders == NULL)
+		(void) sw_fail_nomem(&err);
+	run->sink = (struct sw_recorder_sink){.rows = rows,
+					      .count = count,
+					      .restate = restate,
+					      .arg = run};
+	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0 ||
+	    sw_profile_create(NULL, &run->profile, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	for (size_t i = 0; i < run->selection.n_subjects; i++)
+		run->status = sw_status_worse(run->status,
+					      recorder_open(run, &run->selection.subjects[i]));
+	return run->n_recorders > 0 ? SW_STATUS_COMPLETE : run->status;
+}
+
+void sw_sample_run_deinit(struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++)
+		sw_recorder_destroy(run->recorders[i]);
+	free(run->recorders);
+	sw_profile_destroy(run->profile);
+	sw_session_destroy(run->session);
+	sw_selection_deinit(&run->selection);
+}
+
+/* ---- run ------------------------------------------------------------------------------------ */
+
+struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
+{
+	struct sw_recorder_totals sum = {0};
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		const struct sw_recorder_totals *t = sw_recorder_totals(run->recorders[i]);
+		sum.n_samples += t->n_samples;
+		sum.n_failed += t->n_failed;
+		sum.n_threads += t->n_threads;
+		sum.n_read += t->n_read;
+		sum.n_missed += t->n_missed;
+		sum.n_stopped += t->n_stopped;
+		sum.n_interrupted += t->n_interrupted;
+		sum.on_cpu += t->on_cpu;
+		sum.runnable += t->runnable;
+		sum.blocked += t->blocked;
+		sum.stopped_ns += t->stopped_ns;
+		sum.held_ns += t->held_ns;
+		if (t->longest_ns > sum.longest_ns)
+			sum.longest_ns = t->longest_ns;
+	}
+	return sum;
+}
+
+/* Of the process that was held up most: one with many is not slower for it. */
+static double held_ns(const struct sw_sample_run *run)
+{
+	double most = 0;
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		double held = sw_recorder_totals(run->recorders[i])->held_ns;
+		most = held > most ? held : most;
+	}
+	return most;
+}
+
+/* Waits; true when a signal says to stop. */
+static bool wait_until(const sigset_t *signals, int64_t when_ns)
+{
+	int64_t left_ns = when_ns - sw_clock_ns();
+	if (left_ns < 0)
+		left_ns = 0;
+	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
+	return sigtimedwait(signals, NULL, &t) > 0;
+}
+
+static void progress_show(struct sw_sample_run *run)
+{
+	int64_t now_ns = sw_clock_ns();
+	if (now_ns - run->progress_ns < NS_PER_S / 4 || !isatty(STDERR_FILENO))
+		return;
+	run->progress_ns = now_ns;
+	double seconds = (double) (now_ns - run->schedule.begin_ns) / 1e9;
+	unsigned long long n = sw_sample_run_totals(run).n_samples;
+	if (run->options->duration_s == 0)
+		fprintf(stderr, "\r%llu samples, %.0f s", n, seconds);
+	else
+		fprintf(stderr, "\r%llu samples, %.0f of %u s", n, seconds,
+			run->options->duration_s);
+}
+
+/* Whether a process that was never sampled need not be asked again. */
+static bool is_hopeless(const struct sw_recorder *recorder, int code)
+{
+	return sw_recorder_totals(recorder)->n_samples == 0 &&
+	       (code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED || code == -SW_E_ARCH ||
+		code == -SW_E_TRACED);
+}
+
+/* One sample of each process; *ret_alive: how many may be asked again. */
+static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
+{
+	*ret_alive = 0;
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		struct sw_recorder *recorder = run->recorders[i];
+		struct sw_error why = {0};
+		if (sw_recorder_has_ended(recorder))
+			continue;
+		int r = sw_recorder_sample(recorder, &why);
+		if (r == -SW_E_NOMEM)
+			return sw_fail_nomem(err);
+		if (r < 0)
+			run->failure = why;
+		if (r < 0 && run->n_recorders == 1 && is_hopeless(recorder, r)) {
+			*err = why;
+			return r;
+		}
+		*ret_alive += !sw_recorder_has_ended(recorder);
+	}
+	return 0;
+}
+
+static void info_set(struct sw_sample_run *run)
+{
+	const struct sw_schedule *s = &run->schedule;
+	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	const struct sw_profile_info info = {
+		.mode = "wall",
+		.begin_ns = run->begin_real_ns,
+		.duration_ns = run->end_ns - s->begin_ns,
+		.rate_hz = s->rate_hz,
+		.n_samples = s->n_wanted - s->n_lost - s->n_left_out,
+		.n_wanted = s->n_wanted,
+		.n_late = s->n_late,
+		.n_lost = s->n_lost + s->n_left_out,
+		.stopped_ns = t.stopped_ns,
+		.longest_stop_ns = t.longest_ns,
+	};
+	sw_profile_set_info(run->profile, &info);
+}
+
+int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
+{
+	const struct sw_options *o = run->options;
+	size_t alive = run->n_recorders;
+	sigset_t signals;
+	(void) sigemptyset(&signals); /* cannot fail */
+	(void) sigaddset(&signals, SIGINT);
+	(void) sigaddset(&signals, SIGTERM);
+	int64_t now_ns = run->progress_ns = sw_clock_ns();
+	run->begin_real_ns = sw_realtime_ns();
+	sw_schedule_init(&run->schedule, now_ns, o->rate_hz, o->duration_s, o->max_load_percent);
+	while (alive > 0) {
+		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
+		if (wait_until(&signals, due_ns) ||
+		    !sw_schedule_begin(&run->schedule, sw_clock_ns()))
+			break;
+		int r = tick(run, &alive, err);
+		if (r < 0)
+			return r;
+		progress_show(run);
+	}
+	run->end_ns = sw_clock_ns();
+	sw_schedule_finish(&run->schedule, run->end_ns);
+	for (size_t i = 0; i < run->n_recorders; i++)
+		sw_recorder_settle(run->recorders[i]);
+	info_set(run);
+	if (sw_sample_run_totals(run).n_samples == 0 && run->failure.code != 0) {
+		*err = run->failure;
+		return -err->code;
+	}
+	return 0;
+}
+
+/* ---- what is said of it ---------------------------------------------------------------------- */
+
+static unsigned long long ull(uint64_t n)
+{
+	return n;
+}
+
+static void say_totals(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	const struct sw_schedule *s = &run->schedule;
+	double seconds = (double) (run->end_ns - s->begin_ns) / 1e9;
+	double each = t->n_samples > 0 ? (double) t->n_samples : 1;
+	uint64_t n_rounds = s->n_wanted - s->n_lost - s->n_left_out;
+	size_t n_threads = 0;
+	for (size_t i = 0; i < run->n_recorders; i++)
+		n_threads += sw_recorder_threads(run->recorders[i]);
+	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu threads",
+		ull(n_rounds), ull(s->n_wanted), seconds,
+		seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads);
+	if (run->n_recorders > 1)
+		fprintf(stderr, " of %zu processes", run->n_recorders);
+	if (t->n_stopped == 0)
+		fputs("; nothing was stopped\n", stderr);
+	else
+		fprintf(stderr, "; %.2f threads stopped for each, %.2f ms at most\n",
+			(double) t->n_stopped / each, (double) t->longest_ns / 1e6);
+	double per_process = each / (double) run->n_recorders;
+	fprintf(stderr, "on a CPU %.2f threads, runnable %.2f, blocked %.2f\n",
+		(double) t->on_cpu / per_process, (double) t->runnable / per_process,
+		(double) t->blocked / per_process);
+}
+
+/* Whether part of whole is so much that the result is not what was asked for. */
+static bool is_much(uint64_t part, uint64_t whole)
+{
+	return part * PER_CENT > whole * MISSING_PER_CENT;
+}
+
+static int say_missing(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	const struct sw_schedule *s = &run->schedule;
+	int status = SW_STATUS_COMPLETE;
+	if (s->n_late > 0)
+		fprintf(stderr, "%llu samples came late by more than half of the interval\n",
+			ull(s->n_late));
+	if (s->n_lost > 0)
+		fprintf(stderr, "%llu samples are lost: there was no CPU, or they took too long\n",
+			ull(s->n_lost));
+	if (s->n_left_out > 0)
+		fprintf(stderr,
+			"%llu samples were left out, so that the target is not stopped for more "
+			"than %u %% "
+			"of the time (--max-load)\n",
+			ull(s->n_left_out), s->max_load_percent);
+	if (t->n_failed > 0) {
+		fprintf(stderr, "%llu samples failed: ", ull(t->n_failed));
+		sw_print_visible(stderr, run->failure.message);
+		fputc('\n', stderr);
+	}
+	if (t->n_missed > 0)
+		fprintf(stderr, "%llu stacks of threads that ran could not be read\n",
+			ull(t->n_missed));
+	if (t->n_interrupted > 0)
+		fprintf(stderr, "%llu times a system call with a time limit returned EINTR\n",
+			ull(t->n_interrupted));
+	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
+	if (totals.left_count > 0) {
+		fprintf(stderr, "%llu stacks found no space and are not counted\n",
+			ull(totals.left_count));
+		status = SW_STATUS_MISSING;
+	}
+	if (is_much(s->n_lost + s->n_left_out, s->n_wanted) ||
+	    is_much(t->n_failed, t->n_failed + t->n_samples) ||
+	    is_much(t->n_missed, t->n_missed + t->n_read))
+		status = SW_STATUS_MISSING;
+	return status;
+}
+
+int sw_sample_run_summary(const struct sw_sample_run *run)
+{
+	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	if (run->progress_ns != run->schedule.begin_ns)
+		fputs("\r\033[K", stderr);
+	say_totals(run, &t);
+	int status = sw_status_worse(run->status, say_missing(run, &t));
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		if (!sw_recorder_has_ended(run->recorders[i]))
+			continue;
+		sw_complain(sw_recorder_subject(run->recorders[i])->name,
+			    "it ended while it was sampled", "exited",
+			    "the result is what was there by then");
+		status = sw_status_worse(status, SW_STATUS_MISSING);
+	}
+	return status;
+}

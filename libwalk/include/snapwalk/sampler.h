@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_SAMPLER_H
+#define SNAPWALK_SAMPLER_H
+
+/*
+ * Samples of one process, again and again: what is known of it is kept between them.
+ *
+ *	sw_sampler_create -> sw_sampler_next, as often as wanted -> sw_sampler_destroy
+ *
+ * A thread that was not on a CPU since the last sample has the same stack as then (its switch counters
+ * say that): it is not read again. A sample tells only what changed. Threads that ran are read without
+ * a stop, as by sw_snapshot_take(); those that are on a CPU at that instant are stopped, unless the
+ * options forbid it.
+ */
+
+#include <snapwalk/walk.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sw_sampler;
+
+/** What a thread does at the instant of a sample. */
+enum sw_activity {
+	SW_ACTIVITY_ON_CPU,   /* also: runnable, where the task iterator is refused */
+	SW_ACTIVITY_RUNNABLE, /* waits for a CPU */
+	SW_ACTIVITY_BLOCKED,  /* waits for something else */
+	SW_ACTIVITY_OTHER,    /* stopped by a signal, or ended */
+};
+/** "on-cpu", "runnable", "blocked", "other"; static. */
+SW_PUBLIC const char *sw_activity_name(enum sw_activity activity);
+
+enum sw_change_kind {
+	SW_CHANGE_READ,   /* it is captured in the sample's snapshot */
+	SW_CHANGE_STATE,  /* another activity, and the stack of the sample before */
+	SW_CHANGE_MISSED, /* it ran, and its stack could not be had: reason */
+	SW_CHANGE_ENDED,  /* no thread has its slot any more */
+};
+
+struct sw_sample_change {
+	uint32_t
+		slot; /* the thread's number in this series, from 0 on; used again when it has ended */
+	pid_t tid;
+	enum sw_change_kind kind;
+	enum sw_activity activity;
+	int reason; /* SW_E_* of SW_CHANGE_MISSED. SW_E_IO_WORKER, SW_E_ZOMBIE, SW_E_EXITED: there is
+		       no stack */
+	char comm[SW_COMM_MAX]; /* not of SW_CHANGE_ENDED */
+};
+
+/** What is new. Threads that are not among the changes are and do what they were and did in the sample
+ * before. */
+struct sw_sample {
+	uint64_t number; /* from 1 on */
+	int64_t time_ns; /* CLOCK_REALTIME */
+	/* The threads that were read, in sw_snapshot.threads; others may be in it without a stack.
+	 * Borrowed until the next call with the series. NULL: none was read. */
+	struct sw_snapshot *snap;
+	const struct sw_sample_change
+		*changes; /* likewise; each slot at most twice: ended, and new */
+	size_t n_changes;
+	size_t n_threads;               /* of the process */
+	size_t n_stopped;               /* of them, for this sample */
+	size_t n_interrupted;           /* system calls that return EINTR because of that */
+	int64_t stopped_ns, longest_ns; /* of the process, of one thread */
+	uint64_t
+		generation; /* of maps and modules: with the same one, an address is the same code */
+	bool light;         /* snap is of native code, read by the maps of an earlier one */
+	bool new_program; /* it became another one by execve(): all threads that were known ended */
+};
+
+/**
+ * Begin a series. The process is not touched yet.
+ *
+ * @param ctx      Borrowed, as target, until the end of the series. Snapshots of the series are of it.
+ * @param options  Copied; pointers in it as for sw_snapshot_take(). tids and running_only are not
+ *                 looked at: a series is of all threads. SW_STOP_ALWAYS and a refused iterator: all
+ *                 threads are read in each sample.
+ * @return 0; -SW_E_NOMEM; with SW_STOP_NEVER -SW_E_UNSUPPORTED and -SW_E_NOT_PERMITTED: there is no task
+ *         iterator. Free with sw_sampler_destroy().
+ */
+SW_PUBLIC int sw_sampler_create(struct sw_context *ctx, struct sw_target *target,
+				const struct sw_snapshot_options *options, struct sw_sampler **ret,
+				struct sw_error *err);
+/** Why every thread is read in each sample though that was not asked for, in words; "" otherwise. Of
+ * the series. */
+SW_PUBLIC const char *sw_sampler_refused(const struct sw_sampler *series);
+
+/**
+ * Take a sample.
+ *
+ * @param ret  Set only on success. Everything in it is the series', until the next call with it.
+ * @return 0, also when stacks are missing; as sw_snapshot_take(). After a failure the next sample may
+ *         succeed, but for -SW_E_EXITED, -SW_E_NO_PROCESS and -SW_E_ZOMBIE. Changes of a sample that
+ *         failed are told by the next one.
+ */
+SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
+			      struct sw_error *err);
+/** NULL is allowed. The snapshot of the last sample is destroyed, too. */
+SW_PUBLIC void sw_sampler_destroy(struct sw_sampler *series);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

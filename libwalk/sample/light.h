@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_SAMPLE_LIGHT_H
+#define SW_SAMPLE_LIGHT_H
+
+#include "capture/space.h"
+#include "process/target.h"
+#include "sample/links.h"
+
+/*
+ * Reading the stacks of some threads of a process whose maps and modules are known, and stay: those of
+ * the snapshot that it was made with. What sw_snapshot_take() finds out and sets aside each time is here
+ * once. For native code only: no runtime is asked, no memory is read afterwards.
+ */
+struct sw_light;
+
+/* Of one thread, by its record of a pass that was made just now. */
+struct sw_light_thread {
+	const struct sw_iterate_record *record; /* borrowed */
+	int reason;                             /* result: 0: it is captured */
+};
+
+struct sw_light_result {
+	struct sw_snapshot
+		*snap; /* the light's: threads that were asked for. Until the next call */
+	size_t n_stopped, n_interrupted;
+	int64_t stopped_ns, longest_ns, time_ns;
+	bool unknown_code; /* a thread is where the maps have no code, or no stack: they are old */
+	bool lost;         /* pages did not come: it is of no use any more */
+};
+
+/* Whether the process of a snapshot is such a one. */
+bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables);
+
+/**
+ * @param base        Borrowed until the end, and nothing of it may be freed before: its maps, modules
+ *                    and strings are used.
+ * @param links       Borrowed: of the process.
+ * @return 0; -SW_E_NOMEM; -SW_E_IO.
+ */
+int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
+		    const struct sw_snapshot_options *options, struct sw_sample_links *links,
+		    struct sw_light **ret, struct sw_error *err);
+void sw_light_destroy(struct sw_light *light);
+
+/* Of so many threads it can read. */
+size_t sw_light_capacity(const struct sw_light *light);
+
+/* 0; -SW_E_NOMEM; -SW_E_IO. That stacks are missing is no error. */
+int sw_light_read(struct sw_light *light, struct sw_light_thread *threads, size_t n,
+		  struct sw_light_result *ret, struct sw_error *err);
+
+#endif

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What changed since the last sample, and the stacks of those who changed. By what is known of the
+ * process a sample is made in one of two ways: sw_light_read() over the maps of an earlier snapshot, where
+ * all code is native; else sw_snapshot_take() of those threads. The first way falls back to the second
+ * when the maps turn out to be old, and goes on from its snapshot.
+ */
+#include "arena.h"
+#include "capture/take.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "iterate/read.h"
+#include "iterate/tasks.h"
+#include "iterate/thread.h"
+#include "process/proc.h"
+#include "process/target.h"
+#include "sample/light.h"
+#include "sample/table.h"
+#include "snapshot/module.h"
+#include "snapshot/snapshot.h"
+#include "text.h"
+#include "walk/tables.h"
+
+#include <snapwalk/clock.h>
+#include <poll.h>
+#include <string.h>
+
+enum {
+	MAX_THREADS = 32768,
+	RECORDS_FIRST = 4096,
+	PASSES_MAX = 4,      /* until one is not cut short */
+	SPARE_THREADS = 256, /* that may come between two samples */
+	MAPS_TEXT_MAX = 64 << 20,
+	NS_PER_S = 1000000000,
+};
+
+struct sw_sampler {
+	struct sw_context *ctx;         /* borrowed */
+	const struct sw_target *target; /* borrowed */
+	struct sw_snapshot_options options;
+	uint64_t number, n_passes, generation;
+	struct sw_sample_table table;
+
+	bool by_iterator;
+	struct sw_error refused; /* why not; code 0: SW_STOP_ALWAYS, or it is used */
+	int program_fd, link_fd; /* owned: of the program that shows who moved */
+	int all_link_fd;         /* owned: of the context's program, all threads */
+	struct sw_sample_links links;
+	struct sw_iterate_moved moved;
+	struct sw_iterate_record *records; /* owned */
+	size_t n_records, records_max;
+	size_t n_listed;  /* threads that the last pass counted */
+	bool all_wanted;  /* the next pass is of all threads */
+	uint64_t exec_id; /* of the program; 0: not known yet */
+	bool new_program;
+
+	struct sw_snapshot *snap; /* owned: of the last sample by sw_snapshot_take(); NULL: none */
+	struct sw_light *light;   /* owned; its base is snap */
+	bool heavy;               /* never again by sw_light_read() */
+	uint64_t size_pages;      /* of the memory, when code_hash was made */
+	uint64_t code_hash;       /* of the mappings of code; 0: not made */
+	int64_t maps_looked_ns;   /* when they were compared last */
+
+	struct sw_sample_change *changes; /* owned */
+	size_t n_changes, changes_max;
+	size_t n_kept;                  /* of them, of a sample that failed */
+	pid_t *tids;                    /* owned: of those that are to be read */
+	struct sw_light_thread *wanted; /* owned: likewise, with records */
+	size_t n_wanted, wanted_max;
+};
+
+const char *sw_activity_name(enum sw_activity activity)
+{
+	switch (activity) {
+	case SW_ACTIVITY_ON_CPU: return "on-cpu";
+	case SW_ACTIVITY_RUNNABLE: return "runnable";
+	case SW_ACTIVITY_BLOCKED: return "blocked";
+	case SW_ACTIVITY_OTHER: return "other";
+	}
+	return "other";
+}
+
+/* ---- create, destroy ------------------------------------------------------------------------ */
+
+/* Out of memory is no reason to do without the iterator. */
+static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
+{
+	struct sw_error why = {0};
+	const struct sw_target *t = s->target;
+	struct sw_context *ctx = s->ctx;
+	if (s->options.stop == SW_STOP_ALWAYS)
+		return 0;
+	int r = 0;
+	if (s->options.iterator_refused != NULL)
+		r = sw_fail(&why, SW_E_UNSUPPORTED, "%s", s->options.iterator_refused);
+	if (r == 0 && ctx->iterator_fd < 0)
+		r = sw_iterate_load(SW_ITERATE_THREADS, &ctx->iterator_fd, &why);
+	if (r == 0)
+		r = sw_iterate_moved_program(MAX_THREADS, &s->program_fd, &why);
+	if (r == 0)
+		r = sw_iterate_link_thread(s->program_fd, t->pid, &s->link_fd, &why);
+	if (r == 0)
+		r = sw_iterate_link_pid(ctx->iterator_fd, t->pid, &s->all_link_fd, &why);
+	sw_sample_links_init(&s->links, ctx->iterator_fd, s->all_link_fd);
+	s->by_iterator = r == 0;
+	if (r == 0)
+		return 0;
+	s->refused = why;
+	if (r == -SW_E_NOMEM)
+		return sw_fail_nomem(err);
+	if (s->options.stop == SW_STOP_NEVER)
+		return sw_fail(err, why.code, "process %d cannot be sampled without a stop: %s",
+			       (int) t->pid, why.message);
+	return 0;
+}
+
+int sw_sampler_create(struct sw_context *ctx, struct sw_target *target,
+		      const struct sw_snapshot_options *options, struct sw_sampler **ret,
+		      struct sw_error *err)
+{
+	struct sw_sampler *s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return sw_fail_nomem(err);
+	s->ctx = ctx;
+	s->target = target;
+	if (options != NULL)
+		s->options = *options;
+	s->options.tids = NULL;
+	s->options.n_tids = 0;
+	s->options.running_only = false;
+	s->program_fd = s->link_fd = s->all_link_fd = -EBADF;
+	s->all_wanted = true;
+	sw_sample_links_init(&s->links, -EBADF, -EBADF);
+	int r = iterator_prepare(s, err);
+	if (r < 0) {
+		sw_sampler_destroy(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static void base_drop(struct sw_sampler *s)
+{
+	sw_light_destroy(s->light);
+	s->light = NULL;
+	sw_snapshot_destroy(s->snap);
+	s->snap = NULL;
+	s->code_hash = 0;
+	s->generation++;
+}
+
+void sw_sampler_destroy(struct sw_sampler *s)
+{
+	if (s == NULL)
+		return;
+	base_drop(s);
+	sw_sample_links_deinit(&s->links);
+	sw_close_p(&s->link_fd);
+	sw_close_p(&s->all_link_fd);
+	sw_close_p(&s->program_fd);
+	sw_sample_table_deinit(&s->table);
+	free(s->records);
+	free(s->changes);
+	free(s->tids);
+	free(s->wanted);
+	free(s);
+}
+
+const char *sw_sampler_refused(const struct sw_sampler *s)
+{
+	return s->refused.code != 0 ? s->refused.message : "";
+}
+
+/* ---- changes -------------------------------------------------------------------------------- */
+
+static struct sw_sample_change *change_add(struct sw_sampler *s, size_t slot,
+					   enum sw_change_kind kind)
+{
+	struct sw_sample_change *grown =
+		sw_grow(s->changes, s->n_changes, &s->changes_max, 64, sizeof(*grown));
+	if (grown == NULL)
+		return NULL;
+	s->changes = grown;
+	struct sw_sample_change *change = &s->changes[s->n_changes++];
+	const struct sw_sample_thread *t = &s->table.threads[slot];
+	*change = (struct sw_sample_change){.slot = (uint32_t) slot,
+					    .tid = t->tid,
+					    .kind = kind,
+					    .activity = t->activity};
+	return change;
+}
+
+static int thread_end(struct sw_sampler *s, size_t slot)
+{
+	if (change_add(s, slot, SW_CHANGE_ENDED) == NULL)
+		return -SW_E_NOMEM;
+	sw_sample_table_remove(&s->table, slot);
+	return 0;
+}
+
+/* All that the last whole listing did not have, or all. */
+static int threads_end(struct sw_sampler *s, bool all)
+{
+	for (size_t i = 0; i < s->table.n; i++) {
+		const struct sw_sample_thread *t = &s->table.threads[i];
+		if (t->used && (all || t->pass != s->n_passes) && thread_end(s, i) < 0)
+			return -SW_E_NOMEM;
+	}
+	return 0;
+}
+
+static enum sw_activity activity_of(char state, bool on_cpu)
+{
+	switch (state) {
+	case 'R': return on_cpu ? SW_ACTIVITY_ON_CPU : SW_ACTIVITY_RUNNABLE;
+	case 'S':
+	case 'D':
+	case 'I': return SW_ACTIVITY_BLOCKED;
+	default: return on_cpu ? SW_ACTIVITY_ON_CPU : SW_ACTIVITY_OTHER;
+	}
+}
+
+/* ---- who moved ------------------------------------------------------------------------------ */
+
+static int records_reserve(struct sw_sampler *s)
+{
+	size_t wanted = s->n_listed + s->n_listed / 4 + SPARE_THREADS;
+	if (wanted < RECORDS_FIRST)
+		wanted = RECORDS_FIRST;
+	if (wanted <= s->records_max)
+		return 0;
+	struct sw_iterate_record *grown = reallocarray(s->records, wanted, sizeof(*s->records));
+	if (grown == NULL)
+		return -SW_E_NOMEM;
+	s->records = grown;
+	s->records_max = wanted;
+	return 0;
+}
+
+/* Records of all threads. False: of those behind a thread that ended meanwhile there are none. */
+static int whole_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err)
+{
+	struct sw_iterate_pass pass = {0};
+	for (int i = 0; i < PASSES_MAX; i++) {
+		if (records_reserve(s) < 0)
+			return sw_fail_nomem(err);
+		int r = sw_sample_links_read_all(&s->links, s->records, s->records_max, &pass, err);
+		if (r < 0)
+			return r;
+		s->n_records = pass.n;
+		*ret_whole = !pass.cut && !pass.overflow;
+		if (*ret_whole)
+			break;
+		if (pass.overflow)
+			s->n_listed = pass.n * 2;
+	}
+	s->n_listed = pass.n;
+	s->all_wanted = !*ret_whole;
+	return 0;
+}
+
+/* The records of those that moved are in s->records; *ret_whole: all threads were listed. */
+static int pass_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err)
+{
+	struct sw_iterate_moved *moved = &s->moved;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	*ret_whole = false;
+	int r = sw_iterate_open(s->link_fd, &fd, err);
+	if (r < 0)
+		return r;
+	r = sw_iterate_read_moved(fd, moved);
+	if (r == -SW_E_NO_PROCESS)
+		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+	if (r < 0)
+		return sw_fail_errno(err, -r, "the task iterator cannot be read");
+	s->n_listed = moved->n_threads;
+	s->n_records = 0;
+	if (s->all_wanted || moved->more || moved->n_threads != moved->n_counted ||
+	    moved->n > SW_SAMPLE_ONE_BY_ONE)
+		return whole_read(s, ret_whole, err);
+	if (records_reserve(s) < 0)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; r == 0 && i < moved->n; i++) {
+		size_t n = 0;
+		r = sw_sample_link_read(&s->links, (pid_t) moved->tids[i],
+					&s->records[s->n_records], &n, err);
+		s->n_records += n;
+	}
+	return r;
+}
+
+static bool process_lives(const struct sw_sampler *s)
+{
+	struct pollfd ended = {.fd = s->target->pidfd, .events = POLLIN};
+	struct sw_proc_stat stat;
+	if (s->target->pidfd >= 0)
+		return poll(&ended, 1, 0) == 0;
+	return sw_proc_stat_read(s->target->proc_fd, "stat", &stat) &&
+	       stat.starttime == s->target->starttime && stat.state != 'Z' && stat.state != 'X';
+}
+
+static int record_note(struct sw_sampler *s, size_t k)
+{
+	const struct sw_iterate_record *r = &s->records[k];
+	uint64_t n_switches = r->n_voluntary + r->n_involuntary;
+	size_t slot = sw_sample_table_find(&s->table, (pid_t) r->tid, 0);
+	if (slot != SIZE_MAX && s->table.threads[slot].start_ns != r->start_ns) {
+		if (thread_end(s, slot) < 0)
+			return -SW_E_NOMEM;
+		slot = SIZE_MAX;
+	}
+	if (slot == SIZE_MAX)
+		slot = sw_sample_table_add(&s->table, (pid_t) r->tid, r->start_ns);
+	if (slot == SIZE_MAX)
+		return -SW_E_NOMEM;
+	struct sw_sample_thread *t = &s->table.threads[slot];
+	enum sw_activity activity = activity_of(sw_iterate_state(r), r->on_cpu != 0);
+	bool ran = r->on_cpu != 0 || t->n_switches != n_switches || t->n_switches == UINT64_MAX;
+	t->pass = s->n_passes;
+	t->stale |= ran;
+	t->n_switches = r->on_cpu != 0 ? UINT64_MAX : n_switches;
+	t->record = (uint32_t) k + 1;
+	if (!t->stale && activity != t->activity) {
+		t->activity = activity;
+		struct sw_sample_change *change = change_add(s, slot, SW_CHANGE_STATE);
+		if (change == NULL)
+			return -SW_E_NOMEM;
+		memcpy(change->comm, r->comm, sizeof(r->comm));
+	}
+	t->activity = activity;
+	return 0;
+}
+
+static int wanted_add(struct sw_sampler *s, pid_t tid, const struct sw_iterate_record *record)
+{
+	if (s->n_wanted == s->wanted_max) {
+		size_t max = s->wanted_max * 2 + 64;
+		pid_t *tids = reallocarray(s->tids, max, sizeof(*tids));
+		if (tids != NULL)
+			s->tids = tids;
+		struct sw_light_thread *wanted = reallocarray(s->wanted, max, sizeof(*wanted));
+		if (wanted != NULL)
+			s->wanted = wanted;
+		if (tids == NULL || wanted == NULL)
+			return -SW_E_NOMEM;
+		s->wanted_max = max;
+	}
+	s->tids[s->n_wanted] = tid;
+	s->wanted[s->n_wanted++] = (struct sw_light_thread){.record = record};
+	return 0;
+}
+
+/* Lists those whose stack is not known; s->wanted is them. */
+static int moved_find(struct sw_sampler *s, struct sw_error *err)
+{
+	bool whole = false;
+	for (int i = 0; i < 2; i++) {
+		int r = pass_read(s, &whole, err);
+		if (r < 0)
+			return r;
+		if (!process_lives(s))
+			return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+		s->n_passes += whole;
+		for (size_t k = 0; k < s->n_records; k++) {
+			const struct sw_iterate_record *record = &s->records[k];
+			if (s->exec_id != 0 && record->exec_id != s->exec_id) {
+				s->new_program = true;
+				if (threads_end(s, true) < 0)
+					return sw_fail_nomem(err);
+			}
+			s->exec_id = record->exec_id;
+			if (record_note(s, k) < 0)
+				return sw_fail_nomem(err);
+		}
+		if (whole && threads_end(s, false) < 0)
+			return sw_fail_nomem(err);
+		if (s->table.n_used == s->n_listed || whole)
+			break;
+		s->all_wanted = true; /* some ended: who? */
+	}
+	s->n_wanted = 0;
+	for (size_t i = 0; i < s->table.n; i++) {
+		struct sw_sample_thread *t = &s->table.threads[i];
+		if (!t->used)
+			continue;
+		if (t->stale && t->record == 0)
+			s->all_wanted = true; /* not in this pass: with the next one */
+		if (t->stale && t->record != 0 &&
+		    wanted_add(s, t->tid, &s->records[t->record - 1]) < 0)
+			return sw_fail_nomem(err);
+		t->record = 0;
+	}
+	return 0;
+}
+
+/* ---- reading them --------------------------------------------------------------------------- */
+
+static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int reason)
+{
+	size_t slot = sw_sample_table_find(&s->table, tid, 0);
+	if (slot == SIZE_MAX)
+		return 0;
+	struct sw_sample_thread *t = &s->table.threads[slot];
+	struct sw_sample_change *change =
+		change_add(s, slot, reason == 0 ? SW_CHANGE_READ : SW_CHANGE_MISSED);
+	if (change == NULL)
+		return -SW_E_NOMEM;
+	t->stale = reason == SW_E_RUNNING || reason == SW_E_STOP_TIMEOUT; /* once more, then */
+	change->reason = reason;
+	(void) snprintf(change->comm, sizeof(change->comm), "%s", comm); /* as long as that */
+	return 0;
+}
+
+/* Mappings of code: those with 'x', by their lines. */
+static uint64_t code_hash(const char *text, size_t size)
+{
+	uint64_t hash = 1;
+	for (const char *line = text, *end = text + size; line < end;) {
+		const char *stop = memchr(line, '\n', (size_t) (end - line));
+		size_t length = stop != NULL ? (size_t) (stop - line) : (size_t) (end - line);
+		const char *space = memchr(line, ' ', length);
+		bool code =
+			space != NULL && length - (size_t) (space - line) > 4 && space[3] == 'x';
+		for (size_t i = 0; code && i < length; i++)
+			hash = (hash ^ (unsigned char) line[i]) * UINT64_C(0x100000001b3);
+		line += length + 1;
+	}
+	return hash;
+}
+
+static uint64_t size_now(const struct sw_sampler *s)
+{
+	char text[64];
+	return sw_proc_read_small(s->target->proc_fd, "statm", text, sizeof(text)) > 0
+		       ? sw_proc_statm_pages(text)
+		       : 0;
+}
+
+/* Whether code came or went since the last look: at most once a second, and only if the size of the memory
+ * is another one. */
+static bool code_is_other(struct sw_sampler *s)
+{
+	int64_t now_ns = sw_clock_ns();
+	if (s->code_hash != 0 && now_ns - s->maps_looked_ns < NS_PER_S)
+		return false;
+	uint64_t pages = size_now(s);
+	s->maps_looked_ns = now_ns;
+	if (s->code_hash != 0 && pages == s->size_pages)
+		return false;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	sw_cleanup(sw_close_p) int fd = sw_target_live_fd(s->target);
+	if (fd < 0 || sw_text_read_at(&text, fd, "maps", MAPS_TEXT_MAX) < 0)
+		return true;
+	uint64_t hash = code_hash(text.data, text.size);
+	bool other = s->code_hash != 0 && s->code_hash != hash;
+	s->code_hash = hash;
+	s->size_pages = pages;
+	return other;
+}
+
+/* Those that ended since the pass are left out; how many are left. */
+static size_t tids_keep(struct sw_sampler *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_wanted; i++) {
+		char name[32];
+		(void) snprintf(name, sizeof(name), "%d/stat", (int) s->tids[i]); /* fits */
+		if (faccessat(s->target->task_fd, name, F_OK, 0) == 0)
+			s->tids[n++] = s->tids[i];
+	}
+	return n;
+}
+
+static void light_prepare(struct sw_sampler *s)
+{
+	if (s->heavy || !s->by_iterator || !sw_light_is_possible(s->snap, &sw_tables))
+		return;
+	if (sw_light_create(s->snap, s->target, &s->options, &s->links, &s->light, NULL) < 0)
+		s->heavy = true; /* as without it */
+	else
+		(void) code_is_other(s); /* its result is of no matter: the look is */
+}
+
+/* By sw_snapshot_take(), of those that are wanted; of all, when it is not known who moved. */
+static int read_heavy(struct sw_sampler *s, bool all, struct sw_sample *ret, struct sw_error *err)
+{
+	enum { TRIES_MAX = 3 };
+	struct sw_snapshot_options options = s->options;
+	struct sw_target *target = (struct sw_target *) s->target;
+	base_drop(s);
+	int r = -SW_E_NO_THREAD;
+	for (int i = 0; i < TRIES_MAX && r == -SW_E_NO_THREAD; i++) {
+		if (!all) {
+			options.n_tids = tids_keep(s);
+			options.tids = s->tids;
+			if (options.n_tids == 0)
+				return 0;
+			s->n_wanted = options.n_tids;
+		}
+		r = sw_capture_take(s->ctx, target, &options, &sw_tables, &s->snap, err);
+	}
+	if (r < 0)
+		return r;
+	ret->snap = s->snap;
+	ret->time_ns = s->snap->time_ns;
+	ret->n_stopped = s->snap->n_stopped;
+	ret->n_interrupted = s->snap->interrupted_calls;
+	ret->stopped_ns = s->snap->times.stopped_ns;
+	ret->longest_ns = s->snap->times.longest_thread_ns;
+	return 0;
+}
+
+/* Those of the snapshot are the changes. */
+static int heavy_note(struct sw_sampler *s, struct sw_error *err)
+{
+	for (size_t i = 0; s->snap != NULL && i < s->snap->n_threads; i++) {
+		const struct sw_thread *t = &s->snap->threads[i];
+		if (t->reason == SW_E_SKIPPED)
+			continue;
+		/* It came after the pass: the next one shows it. */
+		size_t slot = sw_sample_table_find(&s->table, t->tid, 0);
+		if (slot == SIZE_MAX && s->by_iterator)
+			continue;
+		if (slot == SIZE_MAX)
+			slot = sw_sample_table_add(&s->table, t->tid, 0);
+		if (slot == SIZE_MAX)
+			return sw_fail_nomem(err);
+		s->table.threads[slot].pass = s->n_passes;
+		if (!s->by_iterator)
+			s->table.threads[slot].activity = activity_of(t->state, true);
+		if (change_note(s, t->tid, t->comm, t->captured ? 0 : t->reason) < 0)
+			return sw_fail_nomem(err);
+	}
+	return 0;
+}
+
+static int sample_whole(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
+{
+	s->n_passes++;
+	int r = read_heavy(s, true, ret, err);
+	if (r == 0)
+		r = heavy_note(s, err);
+	if (r == 0 && threads_end(s, false) < 0)
+		r = sw_fail_nomem(err);
+	return r;
+}
+
+/* 1: done; 0: not by this way. */
+static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
+{
+	struct sw_light_result got;
+	if (s->light == NULL || s->n_wanted > sw_light_capacity(s->light) || s->new_program ||
+	    code_is_other(s))
+		return 0;
+	int r = sw_light_read(s->light, s->wanted, s->n_wanted, &got, err);
+	if (r < 0)
+		return r;
+	ret->n_stopped = got.n_stopped;
+	ret->n_interrupted = got.n_interrupted;
+	ret->stopped_ns = got.stopped_ns;
+	ret->longest_ns = got.longest_ns;
+	s->heavy |= got.lost;
+	if (got.lost || got.unknown_code)
+		return 0;
+	ret->snap = got.snap;
+	ret->time_ns = got.time_ns;
+	for (size_t i = 0; i < s->n_wanted; i++) {
+		char comm[SW_ITERATE_COMM + 1];
+		sw_iterate_comm(s->wanted[i].record, comm);
+		if (change_note(s, (pid_t) s->wanted[i].record->tid, comm, s->wanted[i].reason) < 0)
+			return sw_fail_nomem(err);
+	}
+	return 1;
+}
+
+static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
+{
+	int r = moved_find(s, err);
+	if (r < 0 || s->n_wanted == 0)
+		return r;
+	r = read_light(s, ret, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	struct sw_sample light = *ret;
+	r = read_heavy(s, s->number == 1, ret, err);
+	if (r == 0)
+		r = heavy_note(s, err);
+	if (r < 0)
+		return r;
+	ret->n_stopped += light.n_stopped;
+	ret->n_interrupted += light.n_interrupted;
+	ret->stopped_ns += light.stopped_ns;
+	if (s->snap != NULL)
+		light_prepare(s);
+	return 0;
+}
+
+/* What was found out is told by the next sample: who ended, and all others are asked for again. */
+static void failure_keep(struct sw_sampler *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_changes; i++)
+		if (s->changes[i].kind == SW_CHANGE_ENDED)
+			s->changes[n++] = s->changes[i];
+	s->n_kept = n;
+	for (size_t i = 0; i < s->table.n; i++)
+		s->table.threads[i].stale = true;
+	s->all_wanted = true;
+}
+
+int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
+{
+	struct sw_sample sample = {.number = s->number + 1, .time_ns = sw_realtime_ns()};
+	s->number++;
+	s->n_changes = s->n_kept;
+	s->n_kept = 0;
+	int r = s->by_iterator ? sample_moved(s, &sample, err) : sample_whole(s, &sample, err);
+	if (r < 0) {
+		failure_keep(s);
+		return r;
+	}
+	sample.changes = s->changes;
+	sample.n_changes = s->n_changes;
+	sample.n_threads = s->table.n_used;
+	sample.generation = s->generation;
+	sample.light = s->light != NULL && sample.snap != s->snap;
+	sample.new_program = s->new_program;
+	s->new_program = false;
+	*ret = sample;
+	return 0;
+}

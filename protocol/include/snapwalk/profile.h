@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_PROFILE_H
+#define SNAPWALK_PROFILE_H
+
+/*
+ * Samples added up: who was seen where, in which state, how often and for how long. What it takes
+ * grows with distinct stacks and threads, not with samples, and both are limited; what found no
+ * space is counted. The JSON shape is described by snapwalk-profile.schema.json and
+ * snapwalk-profile(5).
+ */
+
+#include <snapwalk/protocol.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SW_PROFILE_SCHEMA "snapwalk.profile/1"
+
+struct sw_profile;
+
+/** What a thread did at a sample. */
+enum sw_profile_state {
+	SW_PROFILE_AS_REPORTED, /* as the report has it: 'R' is on the CPU, all others are not */
+	SW_PROFILE_ON_CPU,
+	SW_PROFILE_RUNNABLE, /* wants a CPU and has none */
+	SW_PROFILE_BLOCKED,
+	SW_PROFILE_IDLE, /* blocked in a place where threads wait for work; found out, need not be given */
+	SW_PROFILE_STATES,
+};
+
+/** What one sample of a thread counts. Zero: nothing yet, but sw_profile_again() may. */
+struct sw_profile_weight {
+	uint64_t count; /* samples */
+	uint64_t ns;    /* of time that they stand for */
+	enum sw_profile_state state;
+	bool skip; /* this thread is left away */
+};
+
+/** Zero-initialised means the defaults. */
+struct sw_profile_limits {
+	size_t max_stacks;  /* distinct ones; 0: 100,000 */
+	size_t max_threads; /* more are counted by their names alone; 0: 32,768 */
+	size_t max_rows;    /* of a thread with a stack in a state; 0: 1,048,576 */
+	size_t max_bytes;   /* of names, frames and stacks, not to the byte; 0: 128 MiB */
+};
+
+/** How the samples were taken: all that the profile itself cannot know. Zero: unknown. */
+struct sw_profile_info {
+	const char *mode;                    /* static: "wall", "cpu", "off" */
+	int64_t begin_ns;                    /* CLOCK_REALTIME */
+	int64_t duration_ns;                 /* from the first sample to the end */
+	uint32_t rate_hz;                    /* as asked for */
+	uint64_t n_samples;                  /* rounds, each of all threads */
+	uint64_t n_wanted, n_late, n_lost;   /* rounds; by the rate; after their time; not at all */
+	int64_t stopped_ns, longest_stop_ns; /* of the target */
+};
+
+/** What is in it. */
+struct sw_profile_totals {
+	uint64_t count, ns;           /* of all that was added and found space */
+	uint64_t left_count, left_ns; /* what did not: the limits were reached */
+	size_t n_stacks, n_threads, n_rows, n_bytes;
+};
+
+enum { SW_PROFILE_NO_ROW = UINT32_MAX };
+
+/** @param limits  May be NULL. @return 0; -SW_E_NOMEM. Free with sw_profile_destroy(). */
+SW_PUBLIC int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile **ret,
+				struct sw_error *err);
+SW_PUBLIC void sw_profile_destroy(struct sw_profile *profile);
+
+/** Replaces what was said before. */
+SW_PUBLIC void sw_profile_set_info(struct sw_profile *profile, const struct sw_profile_info *info);
+
+/**
+ * Count every thread of a report once.
+ *
+ * A thread that was not captured counts, too, with the reason in place of its stack. What finds no
+ * space is no error.
+ *
+ * @param report    Borrowed for the call: all that is needed of it is copied.
+ * @param weights   One for each of report->threads[]; NULL: a count of 1 for each.
+ * @param ret_rows  One for each of report->threads[]: what sw_profile_again() takes; may be NULL.
+ * @return 0; -SW_E_NOMEM, after which some threads of the report are counted.
+ */
+SW_PUBLIC int sw_profile_add(struct sw_profile *profile, const struct sw_report *report,
+			     const struct sw_profile_weight *weights, uint32_t *ret_rows,
+			     struct sw_error *err);
+
+/**
+ * Count a thread again that did not run since sw_profile_add(): same stack, same state. Costs two
+ * additions.
+ *
+ * @param row  As sw_profile_add() gave it; SW_PROFILE_NO_ROW counts as left out. Of this profile.
+ */
+SW_PUBLIC void sw_profile_again(struct sw_profile *profile, uint32_t row, uint64_t count,
+				uint64_t ns);
+
+/**
+ * The row of the same thread with the same stack, but in another state: it was on a CPU, is blocked
+ * now, and did not move between.
+ *
+ * @param ret_row  SW_PROFILE_NO_ROW when there is no space, or row was none.
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_profile_restate(struct sw_profile *profile, uint32_t row,
+				 enum sw_profile_state state, uint32_t *ret_row,
+				 struct sw_error *err);
+
+SW_PUBLIC struct sw_profile_totals sw_profile_totals(const struct sw_profile *profile);
+
+/* ---- writing and reading --------------------------------------------------------------------- */
+
+enum sw_profile_format {
+	SW_PROFILE_TEXT,       /* for people */
+	SW_PROFILE_FOLDED,     /* "comm;outermost;...;innermost COUNT", for flame graph programs */
+	SW_PROFILE_JSON,       /* our own: all that is known; sw_profile_parse() reads it */
+	SW_PROFILE_PPROF,      /* gzipped profile.proto */
+	SW_PROFILE_SPEEDSCOPE, /* its file format, JSON */
+	SW_PROFILE_FIREFOX,    /* a processed profile of the Firefox Profiler, JSON */
+	SW_PROFILE_HTML,       /* one page that needs nothing else */
+	SW_PROFILE_OTLP,       /* OpenTelemetry, protobuf: ProfilesData */
+	SW_PROFILE_FORMATS,
+};
+
+/** Zero-initialised means the defaults. Only text and HTML look at it. */
+struct sw_profile_write_options {
+	const struct sw_profile *old; /* what to compare with; NULL: nothing */
+	bool color;
+	bool all;       /* in text: also what is small or idle */
+	size_t columns; /* of the terminal; 0: as wide as it takes */
+};
+
+/**
+ * @param options  May be NULL.
+ * @param ret      The caller's; free(). A NUL follows it, which is not in *ret_size.
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_profile_write(const struct sw_profile *profile, enum sw_profile_format format,
+			       const struct sw_profile_write_options *options, char **ret,
+			       size_t *ret_size, struct sw_error *err);
+
+/**
+ * The profile of a JSON text, whoever wrote it. What is beyond the default limits is left out and
+ * counted.
+ *
+ * @return 0; -SW_E_FORMAT: not a profile of this schema; -SW_E_NOMEM. Free with sw_profile_destroy().
+ */
+SW_PUBLIC int sw_profile_parse(const char *json, size_t size, struct sw_profile **ret,
+			       struct sw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * OpenTelemetry profiles, as protobuf: ProfilesData of open-telemetry/opentelemetry-proto,
+ * opentelemetry/proto/profiles/v1development/profiles.proto (after v1.9.0, June 2026). The bytes are an
+ * ExportProfilesServiceRequest, too. A resource per process, with a profile of samples and one of time.
+ */
+#include "cleanup.h"
+#include "profile/frame_name.h"
+#include "profile/locations.h"
+#include "profile/pool.h"
+#include "profile/protobuf.h"
+#include "profile/writers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers of fields. */
+enum {
+	DATA_RESOURCE_PROFILES = 1,
+	DATA_DICTIONARY = 2,
+	DICTIONARY_MAPPING = 1,
+	DICTIONARY_LOCATION = 2,
+	DICTIONARY_FUNCTION = 3,
+	DICTIONARY_LINK = 4,
+	DICTIONARY_STRING = 5,
+	DICTIONARY_ATTRIBUTE = 6,
+	DICTIONARY_STACK = 7,
+	RESOURCE_PROFILES_RESOURCE = 1,
+	RESOURCE_PROFILES_SCOPE = 2,
+	RESOURCE_ATTRIBUTES = 1,
+	SCOPE_PROFILES_SCOPE = 1,
+	SCOPE_PROFILES_PROFILES = 2,
+	SCOPE_NAME = 1,
+	SCOPE_VERSION = 2,
+	KEY_VALUE_KEY = 1,
+	KEY_VALUE_VALUE = 2,
+	ANY_STRING = 1,
+	ANY_INT = 3,
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLES = 2,
+	PROFILE_TIME = 3,
+	PROFILE_DURATION = 4,
+	PROFILE_PERIOD_TYPE = 5,
+	PROFILE_PERIOD = 6,
+	VALUE_TYPE_TYPE = 1,
+	VALUE_TYPE_UNIT = 2,
+	SAMPLE_STACK = 1,
+	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_VALUES = 4,
+	MAPPING_START = 1,
+	MAPPING_LIMIT = 2,
+	MAPPING_FILENAME = 4,
+	MAPPING_ATTRIBUTES = 5,
+	LOCATION_MAPPING = 1,
+	LOCATION_ADDRESS = 2,
+	LOCATION_LINES = 3,
+	LOCATION_ATTRIBUTES = 4,
+	LINE_FUNCTION = 1,
+	LINE_LINE = 2,
+	FUNCTION_NAME = 1,
+	FUNCTION_SYSTEM_NAME = 2,
+	FUNCTION_FILENAME = 3,
+	LINK_TRACE_ID = 1,
+	LINK_SPAN_ID = 2,
+	ATTRIBUTE_KEY = 1,
+	ATTRIBUTE_VALUE = 2,
+	STACK_LOCATIONS = 1,
+};
+
+enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8 };
+
+/* An element of the attribute table. */
+struct attribute {
+	uint32_t key; /* string of the pool */
+	uint32_t is_int;
+	uint64_t value; /* string, or number */
+};
+
+struct writer {
+	struct sw_text *to;
+	struct sw_text stacks;               /* of the dictionary */
+	struct sw_text message, part, inner; /* reused */
+	const struct sw_profile *p;
+	struct sw_profile_locations locations;
+	struct sw_profile_pool pool;
+	struct sw_profile_table attributes;
+	uint32_t *stack_of; /* owned; of each node: its stack, 0: none yet */
+	uint32_t n_stacks;
+	bool failed;
+};
+
+static uint32_t string(struct writer *w, const char *s)
+{
+	return sw_profile_pool_string(&w->pool, s);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+/* Puts its index into w->inner, which is packed. */
+static void put_attribute(struct writer *w, const struct attribute *attribute)
+{
+	uint32_t index = 0;
+	if (sw_profile_table_find(&w->attributes, w->p->seed, attribute, true, &index) < 0)
+		w->failed = true;
+	sw_proto_packed(&w->inner, index + 1);
+}
+
+static void put_text_attribute(struct writer *w, const char *key, const char *value)
+{
+	if (value[0] != '\0')
+		put_attribute(w, &(struct attribute){.key = string(w, key),
+						     .value = string(w, value)});
+}
+
+static void put_number_attribute(struct writer *w, const char *key, uint64_t value)
+{
+	put_attribute(w,
+		      &(struct attribute){.key = string(w, key), .is_int = true, .value = value});
+}
+
+/* A resource has its attributes written out. */
+static void put_resource_text(struct writer *w, const char *key, const char *value)
+{
+	if (value[0] == '\0')
+		return;
+	sw_proto_string(&w->inner, KEY_VALUE_KEY, key);
+	sw_proto_string(&w->part, ANY_STRING, value);
+	sw_proto_message(&w->inner, KEY_VALUE_VALUE, &w->part);
+	sw_proto_message(&w->message, RESOURCE_ATTRIBUTES, &w->inner);
+}
+
+static void put_resource_number(struct writer *w, const char *key, uint64_t value)
+{
+	sw_proto_string(&w->inner, KEY_VALUE_KEY, key);
+	sw_proto_int_always(&w->part, ANY_INT, value);
+	sw_proto_message(&w->inner, KEY_VALUE_VALUE, &w->part);
+	sw_proto_message(&w->message, RESOURCE_ATTRIBUTES, &w->inner);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint32_t stack_of(struct writer *w, uint32_t node)
+{
+	if (node == 0 || w->stack_of[node] != 0)
+		return w->stack_of[node];
+	int n = sw_profile_locations_of(&w->locations, node);
+	w->failed |= n < 0;
+	for (int i = 0; i < n; i++)
+		sw_proto_packed(&w->inner, w->locations.stack[i]);
+	sw_proto_message(&w->part, STACK_LOCATIONS, &w->inner);
+	sw_proto_message(&w->stacks, DICTIONARY_STACK, &w->part);
+	return w->stack_of[node] = ++w->n_stacks;
+}
+
+static void put_sample(struct writer *w, struct sw_text *profile, const struct sw_profile_row *row,
+		       uint64_t value)
+{
+	const struct sw_profile_thread *thread = sw_profile_thread_at(w->p, row->thread);
+	uint32_t stack = stack_of(w, row->node);
+	sw_proto_int(&w->part, SAMPLE_STACK, stack);
+	put_number_attribute(w, "thread.id", thread->tid);
+	put_text_attribute(w, "thread.name", sw_profile_text_of(w->p, thread->name));
+	put_text_attribute(w, "snapwalk.thread.state", sw_profile_state_word(row->state));
+	put_text_attribute(w, "snapwalk.thread.wait", sw_profile_text_of(w->p, row->wait));
+	sw_proto_message(&w->part, SAMPLE_ATTRIBUTES, &w->inner);
+	sw_proto_packed(&w->inner, value);
+	sw_proto_message(&w->part, SAMPLE_VALUES, &w->inner);
+	sw_proto_message(profile, PROFILE_SAMPLES, &w->part);
+}
+
+static void put_value_type(struct writer *w, struct sw_text *profile, unsigned field,
+			   const char *type, const char *unit)
+{
+	sw_proto_int(&w->part, VALUE_TYPE_TYPE, string(w, type));
+	sw_proto_int(&w->part, VALUE_TYPE_UNIT, string(w, unit));
+	sw_proto_message(profile, field, &w->part);
+}
+
+/* Of the rows of one process; by time or by samples. */
+static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid, bool by_time)
+{
+	const struct sw_profile *p = w->p;
+	const char *mode = p->info.mode != NULL ? p->info.mode : "wall";
+	const char *type = strcmp(mode, "off") == 0 ? "off_cpu" : mode;
+	struct sw_text profile = {0};
+	put_value_type(w, &profile, PROFILE_SAMPLE_TYPE, by_time ? type : "samples",
+		       by_time ? "nanoseconds" : "count");
+	for (size_t i = 0; i < p->rows.n; i++) {
+		const struct sw_profile_row *row = sw_profile_row_at(p, i);
+		uint64_t value = by_time ? sw_profile_row_ns(p, row) : row->count;
+		if (sw_profile_thread_at(p, row->thread)->pid == pid && value > 0)
+			put_sample(w, &profile, row, value);
+	}
+	sw_proto_fixed64(&profile, PROFILE_TIME, (uint64_t) p->info.begin_ns);
+	sw_proto_int(&profile, PROFILE_DURATION, (uint64_t) p->info.duration_ns);
+	put_value_type(w, &profile, PROFILE_PERIOD_TYPE, type, "nanoseconds");
+	sw_proto_int(&profile, PROFILE_PERIOD, sw_profile_period_ns(p));
+	sw_proto_message(scope, SCOPE_PROFILES_PROFILES, &profile);
+	sw_text_deinit(&profile);
+}
+
+static void put_resource(struct writer *w, const struct sw_profile_process *process)
+{
+	struct sw_text resource = {0}, scope = {0};
+	const char *comm = sw_profile_text_of(w->p, process->comm);
+	put_resource_text(w, "service.name", comm);
+	put_resource_number(w, "process.pid", process->pid);
+	put_resource_text(w, "process.executable.name", comm);
+	put_resource_text(w, "process.executable.path", sw_profile_text_of(w->p, process->exe));
+	put_resource_text(w, "host.name", sw_profile_text_of(w->p, w->p->host));
+	sw_proto_message(&resource, RESOURCE_PROFILES_RESOURCE, &w->message);
+	sw_proto_string(&w->message, SCOPE_NAME, "snapwalk");
+	sw_proto_string(&w->message, SCOPE_VERSION, SW_VERSION);
+	sw_proto_message(&scope, SCOPE_PROFILES_SCOPE, &w->message);
+	put_profile(w, &scope, process->pid, false);
+	if (sw_profile_period_ns(w->p) > 0)
+		put_profile(w, &scope, process->pid, true);
+	sw_proto_message(&resource, RESOURCE_PROFILES_SCOPE, &scope);
+	sw_proto_message(w->to, DATA_RESOURCE_PROFILES, &resource);
+	sw_text_deinit(&resource);
+	sw_text_deinit(&scope);
+}
+
+/* ---- the dictionary: the first element of each table is the empty one ------------------------ */
+
+static void put_mappings(struct writer *w, struct sw_text *to)
+{
+	for (size_t i = 0; i < w->p->modules.n; i++) {
+		const struct sw_profile_module *m = sw_profile_module_at(w->p, i);
+		sw_proto_int(&w->part, MAPPING_START, m->start_avma);
+		sw_proto_int(&w->part, MAPPING_LIMIT, m->end_avma);
+		sw_proto_int(&w->part, MAPPING_FILENAME,
+			     string(w, sw_profile_text_of(w->p, m->path)));
+		put_text_attribute(w, "process.executable.build_id.gnu",
+				   sw_profile_text_of(w->p, m->build_id));
+		if (w->inner.size > 0)
+			sw_proto_message(&w->part, MAPPING_ATTRIBUTES, &w->inner);
+		sw_proto_message(to, DICTIONARY_MAPPING, &w->part);
+	}
+}
+
+/* The words of OpenTelemetry's semantic conventions, attribute profile.frame.type; "": it has none. */
+static const char *frame_type(const char *kind)
+{
+	static const struct {
+		const char *kind, *type;
+	} types[] = {
+		{"native", "native"}, {"pe", "native"},       {"clr", "dotnet"}, {"jvm", "jvm"},
+		{"kernel", "kernel"}, {"cpython", "cpython"}, {"v8js", "v8js"},  {"go", "go"},
+		{"php", "php"},       {"ruby", "ruby"},       {"beam", "beam"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(types); i++)
+		if (strcmp(types[i].kind, kind) == 0)
+			return types[i].type;
+	return "";
+}
+
+static void put_location(struct writer *w, struct sw_text *to, uint32_t id)
+{
+	uint32_t frames[SW_PROFILE_LOCATION_LINES_MAX];
+	size_t n =
+		sw_profile_location_lines(&w->locations, id, frames, SW_PROFILE_LOCATION_LINES_MAX);
+	const struct sw_profile_frame *first = sw_profile_frame_at(w->p, frames[0]);
+	sw_proto_int(&w->message, LOCATION_MAPPING, first->module);
+	sw_proto_int(&w->message, LOCATION_ADDRESS, sw_profile_location_avma(w->p, first));
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_profile_frame *f = sw_profile_frame_at(w->p, frames[i]);
+		sw_proto_int(&w->part, LINE_FUNCTION, sw_profile_pool_function(&w->pool, w->p, f));
+		sw_proto_int(&w->part, LINE_LINE, f->line);
+		sw_proto_message(&w->message, LOCATION_LINES, &w->part);
+	}
+	put_text_attribute(w, "profile.frame.type",
+			   frame_type(sw_profile_text_of(w->p, first->kind)));
+	if (w->inner.size > 0)
+		sw_proto_message(&w->message, LOCATION_ATTRIBUTES, &w->inner);
+	sw_proto_message(to, DICTIONARY_LOCATION, &w->message);
+}
+
+static void put_functions(struct writer *w, struct sw_text *to)
+{
+	for (uint32_t i = 0; i < w->pool.tables->frames.n; i++) {
+		const struct sw_profile_frame *f = sw_profile_frame_at(w->pool.tables, i);
+		sw_proto_int(&w->part, FUNCTION_NAME, f->function);
+		sw_proto_int(&w->part, FUNCTION_SYSTEM_NAME, f->function);
+		sw_proto_int(&w->part, FUNCTION_FILENAME, f->file);
+		sw_proto_message(to, DICTIONARY_FUNCTION, &w->part);
+	}
+}
+
+static void put_attributes(struct writer *w, struct sw_text *to)
+{
+	sw_proto_bytes(to, DICTIONARY_ATTRIBUTE, "", 0);
+	for (size_t i = 0; i < w->attributes.n; i++) {
+		const struct attribute *a = (const struct attribute *) w->attributes.items + i;
+		sw_proto_int(&w->part, ATTRIBUTE_KEY, a->key);
+		if (a->is_int)
+			sw_proto_int_always(&w->inner, ANY_INT, a->value);
+		else
+			sw_proto_string(&w->inner, ANY_STRING,
+					sw_profile_text_of(w->pool.tables, (uint32_t) a->value));
+		sw_proto_message(&w->part, ATTRIBUTE_VALUE, &w->inner);
+		sw_proto_message(to, DICTIONARY_ATTRIBUTE, &w->part);
+	}
+}
+
+static void put_link(struct writer *w, struct sw_text *to)
+{
+	static const char zeros[TRACE_ID_BYTES] = {0};
+	sw_proto_bytes(&w->part, LINK_TRACE_ID, zeros, TRACE_ID_BYTES);
+	sw_proto_bytes(&w->part, LINK_SPAN_ID, zeros, SPAN_ID_BYTES);
+	sw_proto_message(to, DICTIONARY_LINK, &w->part);
+}
+
+/* After all samples, which add to the tables; strings last. */
+static void put_dictionary(struct writer *w)
+{
+	struct sw_text dictionary = {0};
+	put_mappings(w, &dictionary);
+	sw_proto_bytes(&dictionary, DICTIONARY_LOCATION, "", 0);
+	for (uint32_t i = 1; i <= w->locations.n; i++)
+		put_location(w, &dictionary, i);
+	if (!w->pool.failed) {
+		put_functions(w, &dictionary);
+		put_attributes(w, &dictionary);
+	}
+	put_link(w, &dictionary);
+	sw_proto_bytes(&dictionary, DICTIONARY_STACK, "", 0);
+	sw_text_append(&dictionary, w->stacks.data, w->stacks.size);
+	for (uint32_t i = 0; !w->pool.failed && i < w->pool.tables->strings.n; i++) {
+		const char *s = sw_profile_text_of(w->pool.tables, i);
+		sw_proto_bytes(&dictionary, DICTIONARY_STRING, s, strlen(s));
+	}
+	sw_proto_message(w->to, DATA_DICTIONARY, &dictionary);
+	sw_text_deinit(&dictionary);
+}
+
+int sw_profile_otlp(struct sw_text *text, const struct sw_profile *p,
+		    const struct sw_profile_write_options *options)
+{
+	struct writer w = {
+		.to = text,
+		.p = p,
+		.attributes = {.item_bytes = sizeof(struct attribute),
+			       .key_bytes = sizeof(struct attribute)},
+		.stack_of = calloc(p->nodes.n + 1, sizeof(*w.stack_of)),
+	};
+	(void) options;
+	sw_profile_locations_init(&w.locations, p);
+	sw_profile_pool_init(&w.pool);
+	w.failed |= w.stack_of == NULL || w.pool.failed;
+	for (size_t i = 0; i < p->processes.n && !w.failed; i++)
+		put_resource(&w, sw_profile_process_at(p, i));
+	if (!w.failed)
+		put_dictionary(&w);
+	bool failed = w.failed || w.pool.failed || w.stacks.failed || w.message.failed ||
+		      w.part.failed || w.inner.failed;
+	sw_profile_locations_deinit(&w.locations);
+	sw_profile_pool_deinit(&w.pool);
+	free(w.attributes.items);
+	sw_map64_deinit(&w.attributes.index);
+	free(w.stack_of);
+	sw_text_deinit(&w.stacks);
+	sw_text_deinit(&w.message);
+	sw_text_deinit(&w.part);
+	sw_text_deinit(&w.inner);
+	return failed ? -SW_E_NOMEM : 0;
+}

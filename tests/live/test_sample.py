@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Samples over a while: each thread counts in each sample, the shares are those that the target measured
+itself, nobody is stopped who need not be, and a run takes its time, whatever happens meanwhile.
+
+SNAPWALK_SECONDS=30 makes the runs that long; words are the functions to run.
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, wait_until)
+
+SECONDS = int(os.environ.get("SNAPWALK_SECONDS", "3"))
+LOAD = 20
+
+
+def counts(text):
+    """{folded stack: count}"""
+    return {stack: int(n) for stack, _, n in (line.rpartition(" ") for line in text.splitlines())}
+
+
+def count_of(result, function):
+    return sum(n for stack, n in counts(result.stdout).items() if f";{function}" in stack)
+
+
+def taken(result):
+    """(samples that were taken, that were wanted)"""
+    return tuple(map(int, re.search(r"^(\d+) of (\d+) samples", result.stderr, re.M).groups()))
+
+
+def sampled(target, *args, seconds=SECONDS, rate=50):
+    return snapwalk("sample", *(target if isinstance(target, list) else [target.pid]), "--rate", rate,
+                    "--duration", seconds, *args)
+
+
+def measured(target):
+    """What the target says of its time."""
+    target.process.stdin.close()
+    return {name: int(n) for name, n in (line.split() for line in target.process.stdout)
+            if name in ("wait_long", "wait_short", "work_three", "work_one")}
+
+
+def share(a, b):
+    return 100 * a / (a + b) if a + b else 0
+
+
+def every_thread_counts(tap):
+    """Threads that never run are counted in every sample, and the one that does where it was."""
+    refused = iterator_refused()
+    with Target("shares", 100) as target:
+        result = sampled(target)
+        n = taken(result)[0]
+        tap.equal(count_of(result, "blocked"), 100 * n, "blocked threads count in each sample")
+        found = count_of(result, "wait_long"), count_of(result, "wait_short")
+        tap.check(n - n // 20 <= sum(found) <= n, "so does the one that comes and goes", result)
+        if refused:
+            tap.skip("nothing is stopped", refused, "Linux 6.1, root")
+        else:
+            tap.check("nothing was stopped" in result.stderr or
+                      re.search(r"; 0\.0\d threads stopped", result.stderr), "nothing is stopped", result.stderr)
+        truth = measured(target)
+        tap.check(abs(share(*found) - share(truth["wait_long"], truth["wait_short"])) < 12,
+                  "its shares are those that it measured", (found, truth))
+
+
+def busy_threads(tap):
+    """By the wall clock a thread that wants to run is where it is, on a CPU or not."""
+    with Target("shares", 10, 4) as target:
+        result = sampled(target, "--max-load", 100)
+        n = taken(result)[0]
+        found = count_of(result, "work_three"), count_of(result, "work_one")
+        tap.check(result.returncode in (0, 3) and sum(found) >= 0.9 * 4 * n, "busy threads are found", result)
+        truth = measured(target)
+        tap.check(abs(share(*found) - share(truth["work_three"], truth["work_one"])) < 15,
+                  "with the shares that they measured", (found, truth))
+        on_cpu, runnable, blocked = map(float, re.search(
+            r"on a CPU ([\d.]+) threads, runnable ([\d.]+), blocked ([\d.]+)", result.stderr).groups())
+        tap.check(3 < on_cpu + runnable < 5.2 and 10.5 < blocked <= 12, "what they do is said", result.stderr)
+
+
+def loaded_machine(tap):
+    """With 20 busy loops beside it a run takes its time, and says what is missing."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOAD)]
+    try:
+        with Target("shares", 50, 2) as target:
+            begin = time.monotonic()
+            result = sampled(target, seconds=2, rate=99)
+            elapsed = time.monotonic() - begin
+    finally:
+        for loop in loops:
+            loop.kill()
+        for loop in loops:
+            loop.wait()
+    got, wanted = taken(result)
+    tap.check(elapsed >= 2 and wanted == 198, "loaded: the run is not shorter than asked for", (elapsed, result))
+    tap.check(result.returncode == 0 or (result.returncode == 3 and re.search(
+        r"\d+ (samples (are lost|were left out|failed)|stacks of threads)", result.stderr)),
+              "loaded: 0, or 3 with the reason", result)
+    tap.check(got >= 1 and count_of(result, "blocked") == 50 * (got - failed(result)),
+              "loaded: what is there is whole", result)
+
+
+def failed(result):
+    found = re.search(r"^(\d+) samples failed", result.stderr, re.M)
+    return int(found.group(1)) if found else 0
+
+
+def load_limit(tap):
+    """The limit slows the rate: a run with all threads stopped each time goes on to its end."""
+    with Target("shares", 200) as target:
+        begin = time.monotonic()
+        result = sampled(target, "--stop", "always", "--max-load", 1, seconds=2, rate=200)
+        elapsed = time.monotonic() - begin
+        got, wanted = taken(result)
+        tap.check(elapsed >= 2 and wanted == 400 and got < 200, "load limit: fewer samples, the whole time",
+                  (elapsed, result))
+        tap.check(result.returncode == 3 and re.search(r"\d+ samples were left out", result.stderr),
+                  "load limit: said", result)
+
+
+def until_told(tap):
+    """--duration 0 goes on until a signal."""
+    with Target("shares", 5) as target, tempfile.TemporaryDirectory() as directory:
+        place = os.path.join(directory, "folded")
+        child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", "--rate", "200",
+                                  "-o", place], stderr=subprocess.PIPE, text=True)
+        # It sleeps in sigtimedwait() between samples: seen often enough, it has taken some.
+        seen = 0
+        def sleeps():
+            nonlocal seen
+            with open(f"/proc/{child.pid}/wchan") as wchan:
+                seen += "sigtimedwait" in wchan.read() or "sleep" in wchan.read()
+            time.sleep(0.02)
+            return seen > 5
+        try:
+            wait_until(sleeps, "it to take samples")
+        finally:
+            child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+        with open(place) as file:
+            tap.check(child.returncode in (0, 3) and "blocked" in file.read(), "until Control-C", err)
+
+
+def threads_and_programs(tap):
+    """A thread that comes during the run, then execve(): both programs are in the profile."""
+    with Target("shares", 3) as target:
+        child = background(target)
+        target.send("more")
+        target.readline()
+        result = finished(child)
+        tap.check(count_of(result, "appeared") > 0 and count_of(result, "blocked") == 3 * taken(result)[0],
+                  "a new thread is seen", result)
+    with Target("shares", 3, 0, os.path.join(TARGETS, "demo")) as target:
+        child = background(target)
+        target.send("exec")
+        result = finished(child)
+        tap.check(result.returncode in (0, 3) and count_of(result, "blocked") > 0 and "auditor" in result.stdout,
+                  "the program after execve() is seen, and the one before it", result)
+
+
+def background(target):
+    """A run that has begun: the first sample has counted."""
+    child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", "--rate", "100"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: cpu_of(child.pid) > 0, "it to begin")
+    time.sleep(0.5)  # nothing outside tells that a sample was taken; the checks say if none was
+    return child
+
+
+def cpu_of(pid):
+    with open(f"/proc/{pid}/schedstat") as file:
+        return int(file.read().split()[0]) // 30_000_000
+
+
+def finished(child):
+    time.sleep(0.7)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    return subprocess.CompletedProcess(child.args, child.returncode, out, err)
+
+
+def several(tap):
+    """All targets in one profile; one that ends is said."""
+    with Target("shares", 7) as one, Target("shares", 11) as other:
+        result = sampled([one.pid, other.pid], seconds=1)
+        tap.check(result.returncode in (0, 3) and count_of(result, "blocked") == 18 * taken(result)[0]
+                  and "of 2 processes" in result.stderr, "two processes, one profile", result)
+    with Target("shares", 7) as one, Target("shares", 11) as other:
+        child = subprocess.Popen([SNAPWALK, "sample", str(one.pid), str(other.pid), "--duration", "2"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: cpu_of(child.pid) > 0, "it to begin")
+        one.process.kill()
+        out, err = child.communicate(timeout=60)
+        tap.check(child.returncode == 3 and f"{one.pid}: it ended while it was sampled (exited)" in err
+                  and "blocked" in out, "one ends: the other is sampled to the end", (child.returncode, err))
+
+
+def cost(tap):
+    """A sample of threads that do not run costs far less than a dump of them."""
+    refused = iterator_refused()
+    if refused:
+        tap.skip("what a sample costs", refused, "Linux 6.1, root")
+        return
+    with Target("shares", 1000) as target:
+        def cpu(*args):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            result = snapwalk(*args)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return result, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        # One sample, as the first one is a whole capture.
+        _, first = cpu("sample", target.pid, "--duration", 1, "--rate", 1)
+        result, all_of_it = cpu("sample", target.pid, "--duration", SECONDS, "--rate", 99)
+        n = max(taken(result)[0] - 1, 1)
+        each = (all_of_it - first) / n
+        print(f"# {1e6 * first:.0f} us for the first sample, {1e6 * each:.0f} for each other: "
+                 f"{99 * 100 * each:.1f} % of a CPU at 99 Hz; {taken(result)} samples", flush=True)
+        tap.check(each < first / 10, "a sample costs less than a tenth of the first one", (first, each))
+
+
+def burst(tap):
+    """Several captures, one answer: who never ran, who is busy, who comes and goes."""
+    refused = iterator_refused()
+    if refused:
+        tap.skip("burst", refused, "Linux 6.1, root")
+        return
+    with Target("shares", 20, 1) as target:
+        result = snapwalk(target.pid, "--burst", "6,150")
+        parts = {}
+        for part in result.stdout.split("\n\n")[1:]:
+            title, _, rest = part.partition("\n")
+            parts[re.sub(r"^\d+ ", "", title).split(",")[0].split(" (")[0]] = (int(title.split()[0]), rest)
+        still = parts.get("never ran", (0, ""))
+        tap.check(result.returncode == 0 and re.match(rf"pid {target.pid}: 6 captures in ", result.stdout)
+                  and still[0] >= 21 and re.search(r"^  20 threads  shares\n    block\n    blocked\n", still[1], re.M),
+                  "burst: those that never ran, with their stack", result)
+        moves = parts.get("ran in between", (0, ""))
+        tap.check(moves[0] == 1 and re.search(r"\n    waiting\n    start_thread\n", "\n" + moves[1]),
+                  "burst: the one that comes and goes, with what its stacks have in common", result)
+        busy = parts.get("busy in each capture", (0, ""))
+        tap.check(busy[0] == 1 and re.search(r"\n    working\n", "\n" + busy[1]), "burst: the one that is busy",
+                  result)
+    for words, why in ((("--burst", "5"), "N,MS"), (("--burst", "5,100", "--json"), "text only"),
+                       (("--burst", "1,100"), "2")):
+        result = snapwalk(os.getppid(), *words)
+        tap.check(result.returncode == 2 and why in result.stderr, f"burst: {words} is refused", result)
+
+
+def main():
+    tap = Tap()
+    for check in (burst, every_thread_counts, busy_threads, loaded_machine, load_limit, until_told,
+                  threads_and_programs, several, cost):
+        if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
+            tap.guard(check)
+    tap.done()
+
+
+main()

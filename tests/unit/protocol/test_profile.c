@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "cleanup.h"
+#include "profile/tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct sw_profile *create(const struct sw_profile_limits *limits)
+{
+	struct sw_profile *p = NULL;
+	assert_int_equal(sw_profile_create(limits, &p, NULL), 0);
+	return p;
+}
+
+static const char *function_of(const struct sw_profile *p, uint32_t node)
+{
+	const struct sw_profile_node *n = sw_profile_node_at(p, node);
+	return sw_profile_text_of(p, sw_profile_frame_at(p, n->frame)->function);
+}
+
+/* The rows of the sample: one thread runs, two wait with one stack, one could not be captured. */
+static void test_rows(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	uint32_t rows[4];
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
+	struct sw_profile_totals totals = sw_profile_totals(p);
+	assert_int_equal(totals.count, 8);
+	assert_int_equal(totals.left_count, 0);
+	assert_int_equal(totals.n_rows, 4);
+	assert_int_equal(totals.n_threads, 4);
+	assert_int_equal(totals.n_stacks, 3); /* the third says that there is none */
+	const struct sw_profile_row *running = sw_profile_row_at(p, rows[0]);
+	assert_int_equal(running->count, 2);
+	assert_int_equal(running->state, SW_PROFILE_ON_CPU);
+	assert_string_equal(sw_profile_text_of(p, running->wait), "");
+	const struct sw_profile_row *first = sw_profile_row_at(p, rows[1]);
+	const struct sw_profile_row *second = sw_profile_row_at(p, rows[2]);
+	assert_int_equal(first->node, second->node);
+	assert_int_not_equal(first->thread, second->thread);
+	assert_int_equal(first->state, SW_PROFILE_BLOCKED);
+	assert_string_equal(sw_profile_text_of(p, first->wait), "futex");
+	assert_string_equal(function_of(p, first->node), "__futex_abstimed_wait_common");
+	const struct sw_profile_row *missing = sw_profile_row_at(p, rows[3]);
+	assert_string_equal(function_of(p, missing->node), "[no stack: stop_timeout]");
+	assert_string_equal(sw_profile_text_of(p, missing->wait), "folio_wait_bit");
+	sw_profile_destroy(p);
+}
+
+/* Names are clean: no control characters, no bytes that are not UTF-8. */
+static void test_names(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	uint32_t rows[4];
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
+	uint32_t thread = sw_profile_row_at(p, rows[0])->thread;
+	assert_string_equal(sw_profile_text_of(p, sw_profile_thread_at(p, thread)->name),
+			    "ser\\x1b[31mver");
+	thread = sw_profile_row_at(p, rows[3])->thread;
+	assert_string_equal(sw_profile_text_of(p, sw_profile_thread_at(p, thread)->name),
+			    "bad\xef\xbf\xbd;name");
+	sw_profile_destroy(p);
+}
+
+/* A stack from its root: the mark, then frames outwards in. */
+static void test_cut_stack(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	uint32_t rows[4], node;
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
+	node = sw_profile_row_at(p, rows[0])->node;
+	const struct sw_profile_frame *inner =
+		sw_profile_frame_at(p, sw_profile_node_at(p, node)->frame);
+	assert_int_equal(inner->address, 0x400100); /* neither name nor load address is known */
+	assert_string_equal(sw_profile_text_of(p, sw_profile_module_at(p, inner->module)->path),
+			    "/usr/bin/server");
+	node = sw_profile_node_at(p, node)->parent;
+	const struct sw_profile_frame *scan =
+		sw_profile_frame_at(p, sw_profile_node_at(p, node)->frame);
+	assert_int_equal(scan->flags, SW_PROFILE_GUESS | SW_PROFILE_SIGNAL | SW_PROFILE_MAY_MISS);
+	node = sw_profile_node_at(p, sw_profile_node_at(p, node)->parent)->parent;
+	assert_string_equal(function_of(p, node), "[cut: no_unwind_info]");
+	assert_int_equal(sw_profile_node_at(p, node)->parent, 0);
+	sw_profile_destroy(p);
+}
+
+static void test_weights(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	const struct sw_profile_weight weights[] = {
+		{.count = 1, .ns = 10, .state = SW_PROFILE_RUNNABLE},
+		{.count = 3, .ns = 30, .state = SW_PROFILE_ON_CPU},
+		{.count = 1, .skip = true},
+		{.count = 0, .ns = 7, .state = SW_PROFILE_BLOCKED},
+	};
+	uint32_t rows[4];
+	assert_int_equal(sw_profile_add(p, &sample_report, weights, rows, NULL), 0);
+	assert_int_equal(rows[2], SW_PROFILE_NO_ROW);
+	assert_int_equal(sw_profile_row_at(p, rows[0])->state, SW_PROFILE_RUNNABLE);
+	assert_int_equal(sw_profile_row_at(p, rows[1])->state, SW_PROFILE_ON_CPU);
+	assert_int_equal(sw_profile_row_at(p, rows[1])->count, 3);
+	assert_int_equal(sw_profile_row_at(p, rows[3])->ns, 7);
+	sw_profile_again(p, rows[1], 5, 50);
+	assert_int_equal(sw_profile_row_at(p, rows[1])->count, 8);
+	assert_int_equal(sw_profile_row_at(p, rows[1])->ns, 80);
+	uint32_t other;
+	assert_int_equal(sw_profile_restate(p, rows[3], SW_PROFILE_ON_CPU, &other, NULL), 0);
+	assert_int_equal(sw_profile_row_at(p, other)->state, SW_PROFILE_ON_CPU);
+	assert_int_equal(sw_profile_row_at(p, other)->count, 0);
+	assert_int_equal(sw_profile_row_at(p, other)->wait, 0);
+	assert_int_equal(sw_profile_row_at(p, other)->node, sw_profile_row_at(p, rows[3])->node);
+	assert_int_equal(sw_profile_restate(p, other, SW_PROFILE_ON_CPU, &other, NULL), 0);
+	assert_int_equal(sw_profile_totals(p).n_rows, 4);
+	assert_int_equal(sw_profile_restate(p, SW_PROFILE_NO_ROW, SW_PROFILE_ON_CPU, &other, NULL),
+			 0);
+	assert_int_equal(other, SW_PROFILE_NO_ROW);
+	sw_profile_again(p, rows[1], UINT64_MAX, 1);
+	assert_int_equal(sw_profile_totals(p).count, INT64_MAX);
+	sw_profile_destroy(p);
+}
+
+/* One thread with one stack of some functions. */
+struct single {
+	struct sw_report report;
+	struct sw_report_thread thread;
+	struct sw_report_stack stack;
+	struct sw_report_frame frames[8];
+	char names[8][16];
+	size_t zero;
+};
+
+static void single_init(struct single *s, pid_t tid, unsigned number)
+{
+	*s = (struct single){.report = sample_report};
+	for (unsigned i = 0; i < 8; i++) {
+		(void) snprintf(s->names[i], sizeof(s->names[i]), "f%u_%u", i, number >> i);
+		s->frames[i] = sample_frame(s->names[i], 1);
+		s->frames[i].offset = 0x1000u * i + (number >> i);
+	}
+	s->stack = (struct sw_report_stack){.threads = &s->zero,
+					    .n_threads = 1,
+					    .end = "complete",
+					    .frames = s->frames,
+					    .n_frames = 8};
+	s->thread =
+		(struct sw_report_thread){.tid = tid, .comm = "t", .state = 'R', .captured = true};
+	s->report.threads = &s->thread;
+	s->report.stacks = &s->stack;
+	s->report.n_threads = s->report.n_stacks = 1;
+}
+
+/* What does not fit is counted; what is there goes on to be counted where it belongs. */
+static void test_limit_of_stacks(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(&(struct sw_profile_limits){.max_stacks = 10});
+	for (unsigned round = 0; round < 2; round++)
+		for (unsigned i = 0; i < 100; i++) {
+			struct single s;
+			uint32_t row;
+			single_init(&s, 1, i);
+			assert_int_equal(sw_profile_add(p, &s.report, NULL, &row, NULL), 0);
+			assert_true((row == SW_PROFILE_NO_ROW) == (i >= 10));
+			sw_profile_again(p, row, 1, 0);
+		}
+	assert_int_equal(sw_profile_totals(p).n_stacks, 10);
+	assert_int_equal(sw_profile_totals(p).count, 40);
+	assert_int_equal(sw_profile_totals(p).left_count, 360);
+	sw_profile_destroy(p);
+}
+
+static void test_limit_of_bytes(void **state)
+{
+	(void) state;
+	enum { MAX = 100000, ONE = 8 * 200 };
+	struct sw_profile *p = create(&(struct sw_profile_limits){.max_bytes = MAX});
+	size_t bytes = 0;
+	for (unsigned i = 0; i < 5000; i++) {
+		struct single s;
+		single_init(&s, 1, i);
+		assert_int_equal(sw_profile_add(p, &s.report, NULL, NULL, NULL), 0);
+		if (i == 2500)
+			bytes = sw_profile_totals(p).n_bytes;
+	}
+	struct sw_profile_totals totals = sw_profile_totals(p);
+	assert_true(totals.n_bytes >= MAX && totals.n_bytes < MAX + ONE);
+	assert_int_equal(totals.n_bytes, bytes);
+	assert_true(totals.left_count > 0);
+	assert_int_equal(totals.count + totals.left_count, 5000);
+	sw_profile_destroy(p);
+}
+
+/* Threads that come and go: more than the limit share one for their process. */
+static void test_limit_of_threads(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(&(struct sw_profile_limits){.max_threads = 10});
+	for (pid_t tid = 1; tid <= 100; tid++) {
+		struct single s;
+		single_init(&s, tid, 0);
+		assert_int_equal(sw_profile_add(p, &s.report, NULL, NULL, NULL), 0);
+	}
+	assert_int_equal(sw_profile_totals(p).n_threads, 11);
+	assert_int_equal(sw_profile_totals(p).left_count, 0);
+	const struct sw_profile_row *others = sw_profile_row_at(p, 10);
+	assert_int_equal(others->count, 90);
+	assert_int_equal(sw_profile_thread_at(p, others->thread)->tid, 0);
+	assert_string_equal(sw_profile_text_of(p, sw_profile_thread_at(p, others->thread)->name),
+			    "[other threads]");
+	sw_profile_destroy(p);
+}
+
+static void test_long_name(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	struct single s;
+	uint32_t row;
+	char *name = malloc(3 << 20);
+	assert_non_null(name);
+	for (size_t i = 0; i < (3 << 20) - 1; i += 3)
+		memcpy(name + i, "\xe2\x82\xac", 3); /* not cut within a character */
+	name[(3 << 20) - 1] = '\0';
+	single_init(&s, 1, 0);
+	s.frames[0].function = name;
+	assert_int_equal(sw_profile_add(p, &s.report, NULL, &row, NULL), 0);
+	const char *kept = function_of(p, sw_profile_row_at(p, row)->node);
+	assert_int_equal(strlen(kept), 4095 + strlen("…"));
+	assert_string_equal(kept + 4092, "\xe2\x82\xac…");
+	free(name);
+	sw_profile_destroy(p);
+}
+
+/* Where a process has the same file elsewhere its frames are the same ones. */
+static void test_other_process(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	struct single s;
+	uint32_t first, second;
+	single_init(&s, 1, 0);
+	for (size_t i = 0; i < 8; i++)
+		s.frames[i].pc_avma = 0x400000 + s.frames[i].offset;
+	assert_int_equal(sw_profile_add(p, &s.report, NULL, &first, NULL), 0);
+	struct sw_report_module moved[2] = {sample_modules[0], sample_modules[1]};
+	moved[0].start_avma += 0x5000;
+	moved[0].end_avma += 0x5000;
+	s.report.modules = moved;
+	s.report.process.pid = 4243;
+	for (size_t i = 0; i < 8; i++)
+		s.frames[i].pc_avma += 0x5000;
+	assert_int_equal(sw_profile_add(p, &s.report, NULL, &second, NULL), 0);
+	assert_int_not_equal(first, second);
+	assert_int_equal(sw_profile_row_at(p, first)->node, sw_profile_row_at(p, second)->node);
+	const struct sw_profile_module *module = sw_profile_module_at(p, 1);
+	assert_int_equal(module->bias, 0x400000);
+	assert_int_equal(p->processes.n, 2);
+	sw_profile_destroy(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_cut_stack),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_limit_of_stacks),
+		cmocka_unit_test(test_limit_of_bytes),
+		cmocka_unit_test(test_limit_of_threads),
+		cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_other_process),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The writers of profiles, and what reads them back. Other programs read them in runtime_profile.py. */
+#include "sample_report.h"
+#include "cleanup.h"
+#include "profile/locations.h"
+#include "profile/protobuf.h"
+#include "profile/put.h"
+
+#include <libdeflate.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "skip.h"
+
+#ifndef __SANITIZE_ADDRESS__
+#include "refuse_malloc.h"
+#endif
+
+static const struct sw_profile_info sample_info = {.mode = "wall",
+						   .begin_ns = 1795170950084579123,
+						   .duration_ns = 1000000000,
+						   .rate_hz = 10,
+						   .n_samples = 10,
+						   .n_wanted = 12,
+						   .n_late = 1,
+						   .n_lost = 2};
+
+/* The first thread runs; ten rounds. */
+static struct sw_profile *create(void)
+{
+	struct sw_profile *p = NULL;
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(sw_profile_add(p, &sample_report, NULL, NULL, NULL), 0);
+	sw_profile_set_info(p, &sample_info);
+	return p;
+}
+
+static char *write_with(const struct sw_profile *p, enum sw_profile_format format,
+			const struct sw_profile_write_options *options, size_t *ret_size)
+{
+	char *data = NULL;
+	assert_int_equal(sw_profile_write(p, format, options, &data, ret_size, NULL), 0);
+	assert_int_equal(data[*ret_size], '\0');
+	return data;
+}
+
+static char *write_as(const struct sw_profile *p, enum sw_profile_format format)
+{
+	size_t size;
+	return write_with(p, format, NULL, &size);
+}
+
+static void test_folded(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create();
+	char *text = write_as(p, SW_PROFILE_FOLDED);
+	assert_string_equal(
+		text,
+		"worker-*;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 20\n"
+		"ser\\x1b[31mver;[cut: no_unwind_info];[unknown] [guess];"
+		"libc.so.6+0x20000 [guess];[unknown] 10\n"
+		"bad\xef\xbf\xbd:name;[no stack: stop_timeout] 10\n");
+	free(text);
+	sw_profile_destroy(p);
+}
+
+static void test_text(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create();
+	char *text = write_as(p, SW_PROFILE_TEXT);
+	assert_string_equal(
+		text,
+		"server, pid 4242: 10 samples of 12 in 1.0 s, 4 threads, 1 late, 2 lost\n"
+		"on CPU 1.0 · blocked 2.0 · idle 1.0 threads on average\n"
+		"\n"
+		"on CPU\n"
+		"100.0 %  ser\\x1b[31mver\n"
+		"100.0 %    [cut: no_unwind_info] > … 1 frame > libc.so.6+0x20000 [guess] > "
+		"[unknown]\n"
+		"\n"
+		"blocked, threads on average\n"
+		"    1.0  bad\xef\xbf\xbd;name      folio_wait_bit  in [no stack: stop_timeout]\n"
+		"    1.0  worker-*         futex  in Queue<int>::pop(int&)\n"
+		"\n"
+		"idle, threads on average\n"
+		"    1.0  the runtime\n"
+		"\n"
+		"functions, of the time on a CPU\n"
+		"   self   total  function\n"
+		" 100.0%  100.0%  [unknown]\n"
+		"   0.0%  100.0%  [cut: no_unwind_info]\n"
+		"   0.0%  100.0%  [unknown] [guess]\n"
+		"   0.0%  100.0%  libc.so.6+0x20000 [guess]\n");
+	free(text);
+	sw_profile_destroy(p);
+}
+
+/* Read back it is the same profile. */
+static void test_round_trip(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(), *read = NULL;
+	char *text = write_as(p, SW_PROFILE_JSON);
+	assert_int_equal(sw_profile_parse(text, strlen(text), &read, NULL), 0);
+	for (enum sw_profile_format f = 0; f < SW_PROFILE_FORMATS; f++) {
+		size_t size, size_read;
+		char *first = write_with(p, f, NULL, &size);
+		char *second = write_with(read, f, NULL, &size_read);
+		assert_int_equal(size, size_read);
+		assert_memory_equal(first, second, size);
+		free(first);
+		free(second);
+	}
+	assert_int_equal(sw_profile_totals(read).count, 40);
+	free(text);
+	sw_profile_destroy(read);
+	sw_profile_destroy(p);
+}
+
+static char *replaced(const char *text, const char *from, const char *to)
+{
+	char *at = strstr(text, from), *result;
+	assert_non_null(at);
+	assert_true(asprintf(&result, "%.*s%s%s", (int) (at - text), text, to, at + strlen(from)) >
+		    0);
+	return result;
+}
+
+/* Each is one change to a profile that is right. */
+static void test_refused(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *from, *to, *message;
+	} cases[] = {
+		{"snapwalk.profile/1", "snapwalk.profile/2",
+		 "this is not a profile: 'schema' of a profile is missing or wrong"},
+		{"\"mode\":\"wall\"", "\"mode\":\"wal\"",
+		 "this is not a profile: 'mode' of a profile is missing or wrong"},
+		{"\"rate_hz\":10", "\"rate_hz\":-1",
+		 "this is not a profile: 'rate_hz' of a profile is missing or wrong"},
+		{"[null,0]", "[0,0]",
+		 "this is not a profile: 'parent' of a nodes is missing or wrong"},
+		{"[null,0]", "[null,1000]",
+		 "this is not a profile: 'frame' of a nodes is missing or wrong"},
+		{"[null,0]", "[null]",
+		 "this is not a profile: 'parent' of a nodes is missing or wrong"},
+		{"[null,0]", "[null,null]",
+		 "this is not a profile: 'parent' of a nodes is missing or wrong"},
+		{"\"thread\":0", "\"thread\":4",
+		 "this is not a profile: 'thread' of a samples is missing or wrong"},
+		{"\"thread\":0", "\"thread\":null",
+		 "this is not a profile: 'thread' of a samples is missing or wrong"},
+		{"\"state\":\"on_cpu\"", "\"state\":\"oncpu\"",
+		 "this is not a profile: 'state' of a samples is missing or wrong"},
+		{"\"start\":\"0x", "\"start\":\"x",
+		 "this is not a profile: 'start' of a modules is missing or wrong"},
+		{"\"processes\":[", "\"processes\":[], \"processes\":[",
+		 "this is not a profile: 'processes' of a profile is missing or wrong"},
+		{"\"nodes\":[", "\"nudes\":[",
+		 "this is not a profile: 'nodes' of a profile is missing or wrong"},
+	};
+	struct sw_profile *p = create(), *read = NULL;
+	char *text = write_as(p, SW_PROFILE_JSON);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_error err = {0};
+		char *broken = replaced(text, cases[i].from, cases[i].to);
+		assert_int_equal(sw_profile_parse(broken, strlen(broken), &read, &err),
+				 -SW_E_FORMAT);
+		assert_string_equal(err.message, cases[i].message);
+		free(broken);
+	}
+	for (size_t size = 0; size + 2 < strlen(text); size += 7)
+		assert_int_equal(sw_profile_parse(text, size, &read, NULL), -SW_E_FORMAT);
+	free(text);
+	sw_profile_destroy(p);
+}
+
+/* A stack as deep as nobody has one would make every writer slow. */
+static void test_too_deep(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(), *read = NULL;
+	char *text = write_as(p, SW_PROFILE_JSON);
+	struct sw_text deep = {0};
+	struct sw_error err = {0};
+	const char *nodes = strstr(text, "\"nodes\":["), *end = strchr(nodes, ']');
+	end = strstr(end, "]]") + 1;
+	sw_text_append(&deep, text, (size_t) (nodes - text));
+	sw_text_printf(&deep, "\"nodes\":[[null,0]");
+	for (unsigned i = 0; i < SW_PROFILE_DEPTH_MAX + 1; i++)
+		sw_text_printf(&deep, ",[%u,0]", i);
+	sw_text_append(&deep, end, strlen(end));
+	assert_int_equal(sw_profile_parse(deep.data, deep.size, &read, &err), -SW_E_FORMAT);
+	assert_string_equal(err.message,
+			    "this is not a profile: 'depth' of a nodes is missing or wrong");
+	sw_text_deinit(&deep);
+	free(text);
+	sw_profile_destroy(p);
+}
+
+/* A name that ends the script, begins a tag or a line: in no format more than a name. */
+static void test_hostile_name(void **state)
+{
+	(void) state;
+	static const char name[] =
+		"</script><img src=x onerror=alert(1)>\"\\\n\x1b[2J\xe2\x80\xa8&";
+	struct sw_report_frame frame = sample_frame(name, 1);
+	struct sw_report_stack stack = sample_stacks[0];
+	struct sw_report_thread thread = sample_threads[1];
+	struct sw_report report = sample_report;
+	struct sw_profile *p = NULL;
+	size_t zero = 0, size;
+	stack.frames = &frame;
+	stack.threads = &zero;
+	stack.n_frames = stack.n_threads = 1;
+	thread.comm = "</script>";
+	report.threads = &thread;
+	report.stacks = &stack;
+	report.n_threads = report.n_stacks = 1;
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	assert_int_equal(sw_profile_add(p, &report, NULL, NULL, NULL), 0);
+	char *html = write_as(p, SW_PROFILE_HTML);
+	size_t ends = 0;
+	for (const char *at = html; (at = strstr(at, "</script>")) != NULL; at++)
+		ends++;
+	assert_int_equal(ends, 2); /* of the page itself */
+	assert_null(strstr(html, "<img"));
+	free(html);
+	for (enum sw_profile_format f = 0; f < SW_PROFILE_FORMATS; f++) {
+		char *data = write_with(p, f, NULL, &size);
+		if (f != SW_PROFILE_PPROF)
+			assert_null(memchr(data, '\x1b', size));
+		free(data);
+	}
+	sw_profile_destroy(p);
+}
+
+static void test_json_strings(void **state)
+{
+	(void) state;
+	struct sw_text text = {0};
+	sw_put_json(&text, "a\"\\\n<b>&\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xa6");
+	assert_string_equal(text.data,
+			    "\"a\\u0022\\u005c\\u000a\\u003cb\\u003e\\u0026\\u2028\\u2029"
+			    "\xe2\x80\xa6\"");
+	sw_text_deinit(&text);
+	sw_put_ms(&text, 1234567);
+	assert_string_equal(text.data, "1.234");
+	sw_text_deinit(&text);
+	sw_put_time(&text, 1795170950084579123);
+	assert_string_equal(text.data, "2026-11-20T10:35:50Z");
+	sw_text_deinit(&text);
+}
+
+/* The examples of protobuf.dev/programming-guides/encoding. */
+static void test_protobuf(void **state)
+{
+	(void) state;
+	struct sw_text to = {0}, message = {0};
+	sw_proto_int(&to, 1, 150);
+	assert_int_equal(to.size, 3);
+	assert_memory_equal(to.data, "\x08\x96\x01", 3);
+	sw_proto_string(&to, 2, "testing");
+	assert_memory_equal(to.data + 3, "\x12\x07testing", 9);
+	sw_proto_int(&to, 3, 0);
+	sw_proto_string(&to, 3, "");
+	assert_int_equal(to.size, 12);
+	sw_proto_int(&message, 1, 150);
+	sw_proto_message(&to, 3, &message);
+	assert_memory_equal(to.data + 12, "\x1a\x03\x08\x96\x01", 5);
+	assert_int_equal(message.size, 0);
+	sw_proto_int_always(&to, 4, UINT64_MAX);
+	assert_memory_equal(to.data + 17, "\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
+	sw_proto_fixed64(&to, 5, 0x0102030405060708);
+	assert_memory_equal(to.data + 28, "\x29\x08\x07\x06\x05\x04\x03\x02\x01", 9);
+	sw_text_deinit(&to);
+	sw_text_deinit(&message);
+}
+
+/* Inlined calls share the location of the function that they are in. */
+static void test_locations(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create();
+	struct sw_profile_locations *l = malloc(sizeof(*l));
+	uint32_t frames[4];
+	assert_non_null(l);
+	sw_profile_locations_init(l, p);
+	const struct sw_profile_row *waiting = sw_profile_row_at(p, 1);
+	assert_int_equal(sw_profile_locations_of(l, waiting->node), 2);
+	uint32_t futex = l->stack[0], worker = l->stack[1];
+	assert_int_equal(sw_profile_location_lines(l, futex, frames, 4), 1);
+	assert_int_equal(sw_profile_location_lines(l, worker, frames, 4), 2);
+	assert_string_equal(sw_profile_text_of(p, sw_profile_frame_at(p, frames[0])->function),
+			    "Queue<int>::pop(int&)");
+	assert_string_equal(sw_profile_text_of(p, sw_profile_frame_at(p, frames[1])->function),
+			    "worker(void*)");
+	assert_int_equal(sw_profile_location_avma(p, sw_profile_frame_at(p, frames[0])), 0x401234);
+	assert_int_equal(sw_profile_locations_of(l, waiting->node), 2);
+	assert_int_equal(l->stack[0], futex);
+	assert_int_equal(l->n, 2);
+	sw_profile_locations_deinit(l);
+	free(l);
+	sw_profile_destroy(p);
+}
+
+static void test_gzip(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create();
+	size_t size, unpacked = 0;
+	static char to[1 << 16];
+	char *data = write_with(p, SW_PROFILE_PPROF, NULL, &size);
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	assert_int_equal(libdeflate_gzip_decompress(d, data, size, to, sizeof(to), &unpacked), 0);
+	assert_non_null(memmem(to, unpacked, "Queue<int>::pop(int&)", 21));
+	assert_non_null(memmem(to, unpacked, "ab12", 4)); /* the build-id */
+	libdeflate_free_decompressor(d);
+	free(data);
+	sw_profile_destroy(p);
+}
+
+/* A function that is called more, and one that is gone. */
+static void test_difference(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(), *old = NULL;
+	char *text = write_as(p, SW_PROFILE_JSON);
+	char *before = replaced(text, "\"address\":\"0x20000\"", "\"address\":\"0x20008\"");
+	assert_int_equal(sw_profile_parse(before, strlen(before), &old, NULL), 0);
+	size_t size;
+	char *shown = write_with(p, SW_PROFILE_TEXT, &(struct sw_profile_write_options){.old = old},
+				 &size);
+	assert_non_null(strstr(shown, "   self   total  change   function\n"));
+	assert_non_null(strstr(shown, "   0.0%  100.0%  +100.0   libc.so.6+0x20000 [guess]\n"));
+	assert_non_null(strstr(shown, "   0.0%    0.0%  -100.0   libc.so.6+0x20008 [guess]\n"));
+	assert_non_null(strstr(shown, "   0.0%  100.0%    +0.0   [unknown] [guess]\n"));
+	free(shown);
+	shown = write_with(p, SW_PROFILE_HTML, &(struct sw_profile_write_options){.old = old},
+			   &size);
+	assert_non_null(strstr(shown, "\"diff\":true"));
+	free(shown);
+	free(before);
+	free(text);
+	sw_profile_destroy(old);
+	sw_profile_destroy(p);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+
+/* Out of memory at every allocation there is: said, never half a file. */
+static void test_no_memory(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create();
+	for (enum sw_profile_format f = 0; f < SW_PROFILE_FORMATS; f++) {
+		size_t size, whole_size, n;
+		char *whole = write_with(p, f, NULL, &whole_size);
+		for (n = 0; n < 100000; n++) {
+			char *data = NULL;
+			refuse.left = n;
+			refuse.armed = true;
+			int r = sw_profile_write(p, f, NULL, &data, &size, NULL);
+			refuse.armed = false;
+			if (r == 0) {
+				assert_int_equal(size, whole_size);
+				assert_memory_equal(data, whole, size);
+				free(data);
+				break;
+			}
+			assert_int_equal(r, -SW_E_NOMEM);
+		}
+		assert_true(n >= 3 && n < 100000);
+		free(whole);
+	}
+	char *text = write_as(p, SW_PROFILE_JSON);
+	for (size_t n = 0;; n++) {
+		struct sw_profile *read = NULL;
+		refuse.left = n;
+		refuse.armed = true;
+		int r = sw_profile_parse(text, strlen(text), &read, NULL);
+		refuse.armed = false;
+		sw_profile_destroy(read);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -SW_E_NOMEM);
+	}
+	free(text);
+	sw_profile_destroy(p);
+}
+
+#else
+
+static void test_no_memory(void **state)
+{
+	(void) state;
+	SKIP("the address sanitizer has a malloc() of its own", "a build without it");
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text),
+		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_hostile_name),
+		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_locations),    cmocka_unit_test(test_gzip),
+		cmocka_unit_test(test_difference),   cmocka_unit_test(test_no_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
