@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sandbox/landlock.h"
 #include "sandbox/roles.h"
 #include "cleanup.h"
 
@@ -10,6 +9,7 @@
 #include "skip.h"
 
 #include <confine/filter.h>
+#include <confine/landlock.h>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -560,7 +560,8 @@ static void child_read_only(void)
 	(void) snprintf(path, sizeof(path), "%s/file", below);
 	int before = open(path, O_WRONLY | O_CLOEXEC);
 	MUST(before >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(sw_landlock_read_only(below, &err) == 0);
+	const struct sw_landlock_path files = {below, SW_LANDLOCK_READ};
+	MUST(sw_landlock_enter(&files, 1, &err) == 0);
 	MUST(open(path, O_RDONLY) >= 0);
 	MUST(open(path, O_WRONLY) < 0 && errno == EACCES);
 	MUST(open(path, O_RDWR) < 0 && errno == EACCES);
