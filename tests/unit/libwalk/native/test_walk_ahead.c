@@ -94,7 +94,8 @@ static void test_entered_by_jump(void **state)
 		AFTER_VM, 0, 0x57a1e, AFTER_VM, 0, AFTER_G, 0, AFTER_START,
 	};
 	walk_is(stopped(stack, 8), NULL,
-		FRAMES(FIRST, GUESSED(AFTER_VM, SP + 32), PROVEN(AFTER_G, SP + 48),
+		FRAMES(FIRST, GUESSED(AFTER_VM, SP + 32),
+		       {AFTER_G, SP + 48, "elf-cfi", "cfi", SW_FRAME_AFTER_GUESS},
 		       PROVEN(AFTER_START, SP + 64)),
 		SW_END_COMPLETE, NULL);
 }
