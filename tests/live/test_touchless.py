@@ -85,12 +85,13 @@ def same_at_random(tap):
 def wait_places(tap):
     """What threads wait in is read of few of them, and right for all."""
     with Target("blocking", 600000, 600000) as target:
-        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
-                   "all threads to wait")
-        wanted = {}
-        for tid in tasks(target.pid):
-            with open(f"/proc/{target.pid}/task/{tid}/wchan") as file:
-                wanted[tid] = file.read()
+        def places():
+            found = {}
+            for tid in tasks(target.pid):
+                with open(f"/proc/{target.pid}/task/{tid}/wchan") as file:
+                    found[tid] = file.read()
+            return "0" not in found.values() and found
+        wanted = wait_until(places, "all threads to wait")
         report = dump(target.pid, "--symbols", "none")
         tap.equal({t["tid"]: t["wchan"] for t in report["threads"]}, wanted,
                   f"{len(wanted)} threads wait in {len(set(wanted.values()))} functions: as /proc says")
