@@ -546,7 +546,7 @@ const struct sw_option sw_option_table[] = {
 	 set_symbols, false},
 	{"no-inlines", 0, NULL, NAMES | SW_FOR_HOOK, "do not show inlined calls", set_no_inlines,
 	 false},
-	{"no-sandbox", 0, NULL, NAMES | SW_FOR_RECORD | SW_FOR_HOOK,
+	{"no-sandbox", 0, NULL, (NAMES & ~SW_FOR_SAMPLE) | SW_FOR_RECORD | SW_FOR_HOOK,
 	 "keep all privileges while files are read that the target chose", set_no_sandbox, false},
 	{"timeout", 0, "MS", NAMES | SW_FOR_HOOK,
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",

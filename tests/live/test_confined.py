@@ -112,11 +112,6 @@ def debug_file_elsewhere(tap):
                 tap.equal(symbols("dump", *args, output=output), ["none"], f"{name}: not opened")
                 tap.equal(symbols("dump", *args, "--no-sandbox", output=output), ["dwarf"],
                           f"{name} --no-sandbox: opened")
-            for sandbox, found in (((), False), (("--no-sandbox",), True)):
-                run = subprocess.run([SNAPWALK, "sample", "--duration", "1", "--rate", "5", "--max-stop",
-                                      "10000", *sandbox, str(target.pid)], capture_output=True, text=True)
-                tap.equal("main" in run.stdout.replace("libc_start_call_main", "")
-                          .replace("libc_start_main", ""), found, f"sample {sandbox}: names")
 
 
 # What may not be done, and how it ends: killed (SIGSYS), or the error.

@@ -33,7 +33,7 @@ def core_of(directory, who, how, by=None):
             target.send("")
         else:
             os.kill(target.pid, by)
-        target.process.wait()
+        target.process.wait(60)
     names = wait_until(lambda: os.listdir(directory), "the core file")
     return target.pid, told, os.path.join(directory, names[0])
 

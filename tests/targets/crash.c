@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 	if (argc < 3 || pipe(never) < 0)
 		return 1;
 	what = argv[2];
+	(void) signal(SIGQUIT, SIG_DFL); /* who was started in the background ignores it */
 	pthread_barrier_init(&met, NULL, 3);
 	pthread_create(&thread, NULL, wait_in_read, NULL);
 	pthread_create(&thread, NULL, spin, NULL);
