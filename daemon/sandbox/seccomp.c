@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 /* What neither the broker nor a command of OnDump= needs. EPERM, as commands are not ours. */
@@ -215,9 +216,16 @@ int sw_seccomp_spawner(struct sw_error *err)
 {
 	static const struct sw_filter_group deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
 						      SECCOMP_RET_KILL_PROCESS};
+	/* Asked for who is at the other end of a unix socket (libwalk/waits/sockets.c), where it
+	 * goes on without an answer. So does the unit's RestrictAddressFamilies=. */
+	static const struct sw_filter_rule netlink = {.call = SYS_socket,
+						      .action = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
+						      .mask = UINT32_MAX,
+						      .value = AF_NETLINK};
 	const uint32_t making = O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
+	sw_filter_add(&f, &netlink);
 	sw_filter_add_group(&f, &deadly);
 	refuse_bits(&f, SYS_clone, 0, NEW_NAMESPACES, SECCOMP_RET_KILL_PROCESS);
 	refuse_bits(&f, SYS_unshare, 0, NEW_NAMESPACES, SECCOMP_RET_KILL_PROCESS);

@@ -405,6 +405,7 @@ static void child_spawner_works(void)
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
 	MUST(open("/proc/self/maps", O_RDONLY) >= 0 && open("/dev/null", O_RDWR) >= 0);
 	MUST(memfd_create("copy", MFD_CLOEXEC) >= 0);
+	MUST(socket(AF_NETLINK, SOCK_RAW, 0) < 0 && errno == EAFNOSUPPORT); /* goes on without */
 	pid_t pid = fork();
 	MUST(pid >= 0);
 	if (pid == 0) {
