@@ -45,6 +45,9 @@ static enum sw_next next_rest(const struct sw_round *r)
 	 * get it before it can stop. So who is on none is stopped only if that was not enough. */
 	if (late && (r->n_rest_running == 0 || r->n_stops > 0))
 		return SW_NEXT_REST_STOP;
+	/* Threads that begin and end all the time are on a CPU in no two looks: the last stop is of all. */
+	if (r->n_stops == SW_STOPS_MAX - 1)
+		return SW_NEXT_REST_STOP;
 	/* A thread that is on a CPU does not wait in a call that a stop would interrupt. */
 	bool enough = r->n_waiting > 0 ? tried && r->elapsed_ns > SW_WAITING_NS
 				       : r->n_tries + 1 >= SW_RUNNING_TRIES;

@@ -134,6 +134,17 @@ static void moving(void **state)
 	assert_int_equal(after(left(1, 0, 0), 3, 31 * MS), SW_NEXT_REST);
 }
 
+/* Those that were stopped were not those that were left: the last stop is of all. */
+static void the_last_stop(void **state)
+{
+	(void) state;
+	struct sw_round round = left(1, 1, 0);
+	round.n_stops = SW_STOPS_MAX - 2;
+	assert_int_equal(after(round, 5, 2 * MS), SW_NEXT_REST_RUNNING);
+	round.n_stops = SW_STOPS_MAX - 1;
+	assert_int_equal(after(round, 5, 2 * MS), SW_NEXT_REST_STOP);
+}
+
 static void short_limit(void **state)
 {
 	(void) state;
@@ -189,6 +200,7 @@ int main(void)
 		cmocka_unit_test(late_windows_say_nothing),
 		cmocka_unit_test(never_all_at_once),
 		cmocka_unit_test(moving),
+		cmocka_unit_test(the_last_stop),
 		cmocka_unit_test(short_limit),
 		cmocka_unit_test(never_stops),
 		cmocka_unit_test(hooks),
