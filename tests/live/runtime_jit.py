@@ -153,7 +153,12 @@ def test_frames(tap, name):
         trusts = {f["trust"] for f in frames}
         tap.check(trusts <= TABLE_TRUST | {"frame_pointer"}, f"{name}: no frame by scan",
                   text_of(report, tid))
-        flagged = sum(f.get("may_miss", False) for f in frames)
+        # Of V8's optimised functions it is said at 1 instant of 20 that some may be compiled in.
+        for _ in range(5):
+            flagged = sum(f.get("may_miss", False) for f in frames)
+            if flagged == 0 or not any(f["kind"] == "v8js" for f in frames):
+                break
+            frames = frames_of(patient_dump(running.pid, status=(0, 3)), tid)
         print(f"# {name}: {len(frames)} frames, {flagged} with a flag")
         tap.equal(flagged, 0, f"{name}: nothing is said to be missing")
 

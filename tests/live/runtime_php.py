@@ -14,6 +14,7 @@ from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wron
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
+SAID_MAX = 0.02  # of the stacks: cut or guessed, and said so
 JIT = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=16M"]
 MODES = {
     "no JIT": ["-d", "opcache.enable_cli=0"], "opcache": ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=disable"],
@@ -85,20 +86,24 @@ def check_blocked(tap, mode):
 
 def check_stops(tap, mode):
     calls = calls_of(os.path.join(SOURCES, "busy.php"))
-    wrong, lines, tops = [], 0, 0
+    wrong, said, lines, tops = [], [], 0, 0
     with Php("busy.php", *MODES[mode]) as php:
         for _ in range(STOPS):
             report = patient_dump(php.pid, status=(0, 3))
             stack = stack_of(report, php.pid)
             frames = language_frames(stack, "php")
-            what = wrong_in_stack(stack) or wrong_in_chain(frames, calls, "{main}", NATIVE)
+            # One that says itself that it is cut or guessed is not wrong, but must be rare.
+            if wrong_in_stack(stack) is not None:
+                said.append(f"{wrong_in_stack(stack)}\n{text_of(stack)}")
+                continue
+            what = wrong_in_chain(frames, calls, "{main}", NATIVE)
             if what is not None:
                 wrong.append(f"{what}\n{text_of(stack)}")
             own = next((f for f in frames if f["file"]), None)
             tops += own is not None
             lines += own is not None and own["line"] is not None
-        tap.check(not wrong, f"{mode}: {STOPS} stops: complete, the chain and its lines in each; "
-                  f"{lines} of {tops} innermost functions with a line", f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+        tap.check(not wrong and len(said) <= STOPS * SAID_MAX, f"{mode}: {STOPS} stops: complete, the chain and its lines in each; "
+                  f"{lines} of {tops} innermost functions with a line", f"{len(wrong)} wrong, {len(said)} said\n" + "\n".join((wrong + said)[:3]))
         found = [r for r in report["process"]["runtimes"] if r["name"] == "php"]
         tap.equal([r["version"].split(".")[:2] for r in found], [version()], f"{mode}: recognised, with its version")
 
