@@ -29,12 +29,30 @@ static const struct sw_json *into(struct sw_report_parser *p, const struct sw_js
 	return around;
 }
 
-/* An array of objects within the element that is read. */
+/* An object, or an array of objects, within the element that is read. */
 struct objects {
-	const char *name, *what; /* of the array, of one object */
+	const char *name, *what; /* of the member, of one object */
 	size_t size;             /* of the structure that an object becomes */
 	void (*read)(struct sw_report_parser *p, void *to);
 };
+
+/* The structure; NULL when there is no such object. */
+static void *read_object(struct sw_report_parser *p, const struct objects *o)
+{
+	const struct sw_json *inner = sw_json_member(p->from, o->name);
+	if (inner == NULL || inner->type == SW_JSON_NULL)
+		return NULL;
+	void *structure = sw_parse_calloc(p, 1, o->size);
+	if (inner->type != SW_JSON_OBJECT)
+		sw_parse_fail(p, o->name);
+	if (structure == NULL || p->status < 0)
+		return NULL;
+	const char *what = p->what;
+	const struct sw_json *around = into(p, inner, o->what);
+	o->read(p, structure);
+	(void) into(p, around, what);
+	return structure;
+}
 
 static bool all_objects(const struct sw_json *array)
 {
@@ -70,6 +88,13 @@ static void *read_objects(struct sw_report_parser *p, const struct objects *o, s
 	return structures;
 }
 
+/* 0: unknown. */
+static pid_t read_pid(struct sw_report_parser *p, const char *name)
+{
+	int64_t pid = sw_parse_known(p, name, INT32_MAX);
+	return pid > 0 ? (pid_t) pid : 0;
+}
+
 static void read_runtime(struct sw_report_parser *p, void *to)
 {
 	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
@@ -99,18 +124,9 @@ void sw_parse_runtimes(struct sw_report_parser *p)
 	r->process.registries = read_objects(p, &registries, &r->process.n_registries);
 }
 
-void sw_parse_crash(struct sw_report_parser *p)
+static void read_crash(struct sw_report_parser *p, void *to)
 {
-	const struct sw_json *inner = sw_json_member(p->from, "crash");
-	if (inner == NULL || inner->type == SW_JSON_NULL)
-		return;
-	struct sw_report_crash *crash = sw_parse_calloc(p, 1, sizeof(*crash));
-	if (inner->type != SW_JSON_OBJECT)
-		sw_parse_fail(p, "crash");
-	if (crash == NULL || p->status < 0)
-		return;
-	const struct sw_json *around = into(p, inner, "crash");
-	int64_t sender_pid = sw_parse_known(p, "sender_pid", INT32_MAX);
+	struct sw_report_crash *crash = to;
 	*crash = (struct sw_report_crash){
 		.signal = sw_parse_string(p, "signal"),
 		.number = (int) sw_parse_int(p, "number", 1, INT32_MAX),
@@ -118,60 +134,42 @@ void sw_parse_crash(struct sw_report_parser *p)
 		.code = sw_parse_string_or_null(p, "code"),
 		.text = sw_parse_string_or_null(p, "text"),
 		.access = sw_parse_string_or_null(p, "access"),
-		.sender_pid = sender_pid > 0 ? (pid_t) sender_pid : 0,
+		.sender_pid = read_pid(p, "sender_pid"),
 		.sender_uid = sw_parse_known(p, "sender_uid", UINT32_MAX),
 	};
 	crash->has_address = sw_parse_address_or_null(p, "address", &crash->address_avma);
-	(void) into(p, around, "process");
-	p->report->process.crash = crash;
 }
 
-static const struct sw_report_managed *read_managed(struct sw_report_parser *p)
+void sw_parse_crash(struct sw_report_parser *p)
 {
-	const struct sw_json *inner = sw_json_member(p->from, "managed");
-	if (inner == NULL || inner->type == SW_JSON_NULL)
-		return NULL;
-	struct sw_report_managed *managed = sw_parse_calloc(p, 1, sizeof(*managed));
-	if (inner->type != SW_JSON_OBJECT)
-		sw_parse_fail(p, "managed");
-	if (managed == NULL || p->status < 0)
-		return NULL;
-	const struct sw_json *around = into(p, inner, "managed thread");
-	*managed = (struct sw_report_managed){
+	static const struct objects crash = {"crash", "crash", sizeof(struct sw_report_crash),
+					     read_crash};
+	p->report->process.crash = read_object(p, &crash);
+}
+
+static void read_managed(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_managed *) to = (struct sw_report_managed){
 		.runtime = sw_parse_string(p, "runtime"),
 		.id = sw_parse_known(p, "id", INT64_MAX),
 		.name = sw_parse_string_or_null(p, "name"),
 		.mode = sw_parse_string_or_null(p, "mode"),
 		.role = sw_parse_string_or_null(p, "role"),
 	};
-	(void) into(p, around, "thread");
-	return managed;
 }
 
-static const struct sw_report_wait *read_blocked_on(struct sw_report_parser *p)
+static void read_blocked_on(struct sw_report_parser *p, void *to)
 {
-	const struct sw_json *inner = sw_json_member(p->from, "blocked_on");
-	if (inner == NULL || inner->type == SW_JSON_NULL)
-		return NULL;
-	struct sw_report_wait *wait = sw_parse_calloc(p, 1, sizeof(*wait));
-	if (inner->type != SW_JSON_OBJECT)
-		sw_parse_fail(p, "blocked_on");
-	if (wait == NULL || p->status < 0)
-		return NULL;
-	const struct sw_json *around = into(p, inner, "blocked_on");
-	int64_t owner_tid = sw_parse_known(p, "owner_tid", INT32_MAX);
-	int64_t owner_pid = sw_parse_known(p, "owner_pid", INT32_MAX);
+	struct sw_report_wait *wait = to;
 	*wait = (struct sw_report_wait){
 		.kind = sw_parse_word(p, "kind"),
 		.fd = sw_parse_known(p, "fd", INT32_MAX),
 		.target = sw_parse_string_or_null(p, "target"),
-		.owner_tid = owner_tid > 0 ? (pid_t) owner_tid : 0,
-		.owner_pid = owner_pid > 0 ? (pid_t) owner_pid : 0,
+		.owner_tid = read_pid(p, "owner_tid"),
+		.owner_pid = read_pid(p, "owner_pid"),
 		.trust = sw_parse_word(p, "trust"),
 	};
 	wait->has_address = sw_parse_address_or_null(p, "address", &wait->address_avma);
-	(void) into(p, around, "thread");
-	return wait;
 }
 
 static char read_state(struct sw_report_parser *p)
@@ -187,17 +185,14 @@ static char read_state(struct sw_report_parser *p)
 
 static void read_peer(struct sw_report_parser *p, void *to)
 {
-	int64_t tid = sw_parse_known(p, "tid", INT32_MAX);
-	int64_t owner_pid = sw_parse_known(p, "owner_pid", INT32_MAX);
-	int64_t owner_tid = sw_parse_known(p, "owner_tid", INT32_MAX);
 	*(struct sw_report_peer *) to = (struct sw_report_peer){
 		.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX),
-		.tid = tid > 0 ? (pid_t) tid : 0,
+		.tid = read_pid(p, "tid"),
 		.comm = sw_parse_string(p, "comm"),
 		.state = read_state(p),
 		.syscall = sw_parse_string_or_null(p, "syscall"),
-		.owner_pid = owner_pid > 0 ? (pid_t) owner_pid : 0,
-		.owner_tid = owner_tid > 0 ? (pid_t) owner_tid : 0,
+		.owner_pid = read_pid(p, "owner_pid"),
+		.owner_tid = read_pid(p, "owner_tid"),
 	};
 }
 
@@ -259,6 +254,10 @@ static const char *read_captured_by(struct sw_report_parser *p)
 
 void sw_parse_thread(struct sw_report_parser *p, size_t index)
 {
+	static const struct objects managed = {"managed", "managed thread",
+					       sizeof(struct sw_report_managed), read_managed};
+	static const struct objects blocked_on = {"blocked_on", "blocked_on",
+						  sizeof(struct sw_report_wait), read_blocked_on};
 	struct sw_report_thread *t = &p->report->threads[index];
 	uint64_t before;
 	*t = (struct sw_report_thread){
@@ -275,8 +274,8 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.since_ms = sw_parse_known(p, "since_ms", INT64_MAX),
 		/* of stacks that are there: read_tids() compares */
 		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
-		.managed = read_managed(p),
-		.blocked_on = read_blocked_on(p),
+		.managed = read_object(p, &managed),
+		.blocked_on = read_object(p, &blocked_on),
 	};
 	if (t->captured != (t->stack >= 0))
 		sw_parse_fail(p, "captured");
@@ -390,10 +389,9 @@ void sw_parse_stack(struct sw_report_parser *p, size_t index)
 
 void sw_parse_warning(struct sw_report_parser *p, size_t index)
 {
-	int64_t tid = sw_parse_known(p, "tid", INT32_MAX);
 	p->report->warnings[index] = (struct sw_report_warning){
 		.code = sw_parse_word(p, "code"),
-		.tid = tid > 0 ? (pid_t) tid : 0,
+		.tid = read_pid(p, "tid"),
 		.message = sw_parse_string(p, "message"),
 	};
 }
