@@ -193,7 +193,7 @@ void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_ta
 
 /* ---- after the stop ----------------------------------------------------------------------- */
 
-static void part_hand_over(struct sw_capture_space *space, struct sw_capture_part *p)
+void sw_capture_part_give(struct sw_capture_space *space, const struct sw_capture_part *p)
 {
 	struct sw_snapshot *snap = space->snap;
 	if (p->thread >= 0) {
@@ -202,11 +202,6 @@ static void part_hand_over(struct sw_capture_space *space, struct sw_capture_par
 		t->stack_bytes = p->bytes;
 		t->stack = p->to;
 		t->pages_missing = p->absent;
-		if (p->cut)
-			sw_snapshot_warn(snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
-					 "thread %d (%s): only the first %zu bytes of its stack "
-					 "were copied",
-					 t->tid, t->comm, p->bytes);
 	} else if (p->wait) {
 		/* For this thread alone: another may have waited for the same lock at another instant,
 		 * with another owner. */
@@ -219,6 +214,17 @@ static void part_hand_over(struct sw_capture_space *space, struct sw_capture_par
 	}
 }
 
+static void part_hand_over(struct sw_capture_space *space, const struct sw_capture_part *p)
+{
+	sw_capture_part_give(space, p);
+	if (p->thread < 0 || !p->cut)
+		return;
+	const struct sw_thread *t = &space->snap->threads[p->thread];
+	sw_snapshot_warn(space->snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
+			 "thread %d (%s): only the first %zu bytes of its stack were copied",
+			 t->tid, t->comm, p->bytes);
+}
+
 static void part_drop(const struct sw_capture_space *space, struct sw_capture_part *p)
 {
 	p->absent |= space->stop->stalled && !space->stop->died && p->bytes > 0;
@@ -226,8 +232,7 @@ static void part_drop(const struct sw_capture_space *space, struct sw_capture_pa
 }
 
 /* The helper died on its way, or pages did not come: what it did not finish is taken as not done. Those
- * that found nothing
- * then read the memory as it is now, as they do for a core file. */
+ * that found nothing then read the memory as it is now, as they do for a core file. */
 static void unfinished_drop(struct sw_capture_space *space)
 {
 	for (size_t i = space->n_copied; i < space->n_parts; i++)

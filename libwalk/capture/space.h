@@ -101,5 +101,7 @@ void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_ta
 /* Target running again: hands the copies to threads and ranges, warns of what is missing, gives
  * unused memory back. */
 void sw_capture_space_finish(struct sw_capture_space *space);
+/* Of one part: a thread has its stack, or the lock it waits for; else the snapshot has one range more. */
+void sw_capture_part_give(struct sw_capture_space *space, const struct sw_capture_part *part);
 
 #endif

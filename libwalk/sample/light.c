@@ -330,27 +330,6 @@ static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, s
 
 /* ---- after them ------------------------------------------------------------------------------ */
 
-static void part_hand_over(struct sw_light *l, const struct sw_capture_part *p)
-{
-	struct sw_snapshot *snap = l->snap;
-	const struct sw_thread *owner = p->owner >= 0 ? &snap->threads[p->owner] : NULL;
-	if (owner == NULL || !owner->captured || p->bytes == 0)
-		return;
-	struct sw_thread *t = &snap->threads[p->owner];
-	if (p->thread >= 0) {
-		t->stack_avma = p->avma;
-		t->stack_bytes = p->bytes;
-		t->stack = p->to;
-		t->pages_missing = p->absent;
-	} else if (p->wait) {
-		t->wait_bytes = p->bytes == sizeof(t->wait) ? p->bytes : 0;
-		if (t->wait_bytes != 0)
-			memcpy(t->wait, p->to, sizeof(t->wait));
-	} else if (snap->n_ranges < l->space->ranges_max) {
-		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
-	}
-}
-
 static void threads_finish(struct sw_light *l, const struct sw_light_thread *threads, size_t n,
 			   struct sw_light_result *ret)
 {
@@ -367,8 +346,11 @@ static void threads_finish(struct sw_light *l, const struct sw_light_thread *thr
 			ret->unknown_code = true;
 	}
 	snap->n_ranges = 0;
-	for (size_t k = 0; k < l->space->n_parts; k++)
-		part_hand_over(l, &l->space->parts[k]);
+	for (size_t k = 0; k < l->space->n_parts; k++) {
+		const struct sw_capture_part *p = &l->space->parts[k];
+		if (p->owner >= 0 && snap->threads[p->owner].captured && p->bytes > 0)
+			sw_capture_part_give(l->space, p);
+	}
 	snap->time_ns = ret->time_ns = l->stop.time_ns;
 	snap->times.stopped_ns = ret->stopped_ns;
 	snap->times.longest_thread_ns = ret->longest_ns;
