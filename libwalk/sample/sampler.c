@@ -14,11 +14,11 @@
 #include "iterate/thread.h"
 #include "process/proc.h"
 #include "process/target.h"
+#include "sample/code.h"
 #include "sample/light.h"
 #include "sample/table.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
-#include "text.h"
 #include "walk/tables.h"
 
 #include <snapwalk/clock.h>
@@ -30,8 +30,6 @@ enum {
 	RECORDS_FIRST = 4096,
 	PASSES_MAX = 4,      /* until one is not cut short */
 	SPARE_THREADS = 256, /* that may come between two samples */
-	MAPS_TEXT_MAX = 64 << 20,
-	NS_PER_S = 1000000000,
 };
 
 struct sw_sampler {
@@ -57,9 +55,7 @@ struct sw_sampler {
 	struct sw_snapshot *snap; /* owned: of the last sample by sw_snapshot_take(); NULL: none */
 	struct sw_light *light;   /* owned; its base is snap */
 	bool heavy;               /* never again by sw_light_read() */
-	uint64_t size_pages;      /* of the memory, when code_hash was made */
-	uint64_t code_hash;       /* of the mappings of code; 0: not made */
-	int64_t maps_looked_ns;   /* when they were compared last */
+	struct sw_sample_code code;
 
 	struct sw_sample_change *changes; /* owned */
 	size_t n_changes, changes_max;
@@ -146,7 +142,7 @@ static void base_drop(struct sw_sampler *s)
 	s->light = NULL;
 	sw_snapshot_destroy(s->snap);
 	s->snap = NULL;
-	s->code_hash = 0;
+	s->code.hash = 0;
 	s->generation++;
 }
 
@@ -412,53 +408,6 @@ static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int re
 	return 0;
 }
 
-/* Mappings of code: those with 'x', by their lines. */
-static uint64_t code_hash(const char *text, size_t size)
-{
-	uint64_t hash = 1;
-	for (const char *line = text, *end = text + size; line < end;) {
-		const char *stop = memchr(line, '\n', (size_t) (end - line));
-		size_t length = stop != NULL ? (size_t) (stop - line) : (size_t) (end - line);
-		const char *space = memchr(line, ' ', length);
-		bool code =
-			space != NULL && length - (size_t) (space - line) > 4 && space[3] == 'x';
-		for (size_t i = 0; code && i < length; i++)
-			hash = (hash ^ (unsigned char) line[i]) * UINT64_C(0x100000001b3);
-		line += length + 1;
-	}
-	return hash;
-}
-
-static uint64_t size_now(const struct sw_sampler *s)
-{
-	char text[64];
-	return sw_proc_read_small(s->target->proc_fd, "statm", text, sizeof(text)) > 0
-		       ? sw_proc_statm_pages(text)
-		       : 0;
-}
-
-/* Whether code came or went since the last look: at most once a second, and only if the size of the memory
- * is another one. */
-static bool code_is_other(struct sw_sampler *s)
-{
-	int64_t now_ns = sw_clock_ns();
-	if (s->code_hash != 0 && now_ns - s->maps_looked_ns < NS_PER_S)
-		return false;
-	uint64_t pages = size_now(s);
-	s->maps_looked_ns = now_ns;
-	if (s->code_hash != 0 && pages == s->size_pages)
-		return false;
-	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	sw_cleanup(sw_close_p) int fd = sw_target_live_fd(s->target);
-	if (fd < 0 || sw_text_read_at(&text, fd, "maps", MAPS_TEXT_MAX) < 0)
-		return true;
-	uint64_t hash = code_hash(text.data, text.size);
-	bool other = s->code_hash != 0 && s->code_hash != hash;
-	s->code_hash = hash;
-	s->size_pages = pages;
-	return other;
-}
-
 /* Those that ended since the pass are left out; how many are left. */
 static size_t tids_keep(struct sw_sampler *s)
 {
@@ -479,7 +428,8 @@ static void light_prepare(struct sw_sampler *s)
 	if (sw_light_create(s->snap, s->target, &s->options, &s->links, &s->light, NULL) < 0)
 		s->heavy = true; /* as without it */
 	else
-		(void) code_is_other(s); /* its result is of no matter: the look is */
+		(void) sw_sample_code_is_other(
+			&s->code, s->target); /* its result is of no matter: the look is */
 }
 
 /* By sw_snapshot_take(), of those that are wanted; of all, when it is not known who moved. */
@@ -551,7 +501,7 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 {
 	struct sw_light_result got;
 	if (s->light == NULL || s->n_wanted > sw_light_capacity(s->light) || s->new_program ||
-	    code_is_other(s))
+	    sw_sample_code_is_other(&s->code, s->target))
 		return 0;
 	int r = sw_light_read(s->light, s->wanted, s->n_wanted, &got, err);
 	if (r < 0)
