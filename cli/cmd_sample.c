@@ -6,8 +6,6 @@
 #include "profile_output.h"
 #include "sample_run.h"
 
-#include <signal.h>
-
 static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 {
 	struct sw_error err = {0};
@@ -23,11 +21,6 @@ int sw_cmd_sample(const struct sw_options *options)
 {
 	struct sw_sample_run run;
 	struct sw_profile_output output;
-	sigset_t signals;
-	(void) sigemptyset(&signals); /* cannot fail */
-	(void) sigaddset(&signals, SIGINT);
-	(void) sigaddset(&signals, SIGTERM);
-	(void) sigprocmask(SIG_BLOCK, &signals, NULL); /* Control-C gives what is there so far */
 	int status = sw_sample_run_open(&run, options);
 	if (status == SW_STATUS_COMPLETE) {
 		status = sw_profile_output_open(&output, options);

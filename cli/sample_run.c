@@ -79,6 +79,10 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	*run = (struct sw_sample_run){.options = options,
 				      .status = SW_STATUS_COMPLETE,
 				      .interval_ns = NS_PER_S / options->rate_hz};
+	(void) sigemptyset(&run->signals); /* cannot fail */
+	(void) sigaddset(&run->signals, SIGINT);
+	(void) sigaddset(&run->signals, SIGTERM);
+	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
 	if (sw_select(options, &run->selection, &about, &err) < 0)
 		return sw_complain_error(about, &err);
 	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
@@ -222,16 +226,12 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 {
 	const struct sw_options *o = run->options;
 	size_t alive = run->n_recorders;
-	sigset_t signals;
-	(void) sigemptyset(&signals); /* cannot fail */
-	(void) sigaddset(&signals, SIGINT);
-	(void) sigaddset(&signals, SIGTERM);
 	int64_t now_ns = run->progress_ns = sw_clock_ns();
 	run->begin_real_ns = sw_realtime_ns();
 	sw_schedule_init(&run->schedule, now_ns, o->rate_hz, o->duration_s, o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
-		if (wait_until(&signals, due_ns) ||
+		if (wait_until(&run->signals, due_ns) ||
 		    !sw_schedule_begin(&run->schedule, sw_clock_ns()))
 			break;
 		int r = tick(run, &alive, err);

@@ -6,6 +6,7 @@
 #include "schedule.h"
 
 #include <snapwalk/profile.h>
+#include <signal.h>
 
 /* A run of samples over one or more processes: until the time is over, a signal says so, or all ended. */
 struct sw_sample_run {
@@ -16,6 +17,7 @@ struct sw_sample_run {
 	struct sw_recorder_sink sink;     /* adds to it */
 	struct sw_recorder **recorders;   /* owned; one for each process that could be opened */
 	size_t n_recorders;
+	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_schedule schedule;
 	int64_t end_ns, progress_ns;
 	int64_t begin_real_ns;   /* CLOCK_REALTIME */

@@ -114,8 +114,7 @@ static bool may_name(const struct resolver *r, pid_t pid)
 
 static const char *keep(struct resolver *r, const char *text)
 {
-	const char *kept = text[0] != '\0' ? sw_arena_strdup(&r->snap->priv->arena, text) : NULL;
-	return kept;
+	return text[0] != '\0' ? sw_arena_strdup(&r->snap->priv->arena, text) : NULL;
 }
 
 /* The only thread of a process; 0: it has more, or is gone. */
@@ -174,16 +173,25 @@ static void resolve_tcp(struct resolver *r, int proc_fd, pid_t self, uint64_t in
 		other_end(r, self, peer->inode, false, ret);
 }
 
+/* What a descriptor is, by its link. False: it is not there any more. */
+static bool fd_link_read(int proc_fd, int64_t fd, char ret[static LINK_BYTES])
+{
+	char name[32];
+	(void) snprintf(name, sizeof(name), "fd/%" PRId64, fd); /* fits */
+	ssize_t n = readlinkat(proc_fd, name, ret, LINK_BYTES - 1);
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
 static void resolve_descriptor(struct resolver *r, int proc_fd, pid_t self,
 			       const struct sw_blocking_call *call, struct sw_wait_for *ret)
 {
-	char name[32], link[LINK_BYTES];
+	char link[LINK_BYTES];
 	uint64_t inode = 0;
-	(void) snprintf(name, sizeof(name), "fd/%" PRId64, call->fd); /* fits */
-	ssize_t n = readlinkat(proc_fd, name, link, sizeof(link) - 1);
-	if (n <= 0)
+	if (!fd_link_read(proc_fd, call->fd, link))
 		return;
-	link[n] = '\0';
 	if (sw_fd_link_parse(link, "pipe", &inode)) {
 		ret->kind = "pipe";
 		other_end(r, self, inode, call->writes, ret);
@@ -236,10 +244,8 @@ static void resolve_lock(struct resolver *r, int proc_fd, pid_t self,
 	owner_set(r, self, sw_file_lock_owner(r->locks, self, inode, call->kind == SW_BLOCKS_FLOCK),
 		  ret);
 	char link[LINK_BYTES];
-	(void) snprintf(name, sizeof(name), "fd/%" PRId64, call->fd); /* fits */
-	ssize_t n = readlinkat(proc_fd, name, link, sizeof(link) - 1);
-	link[n > 0 ? n : 0] = '\0';
-	ret->target = keep(r, link);
+	if (fd_link_read(proc_fd, call->fd, link))
+		ret->target = keep(r, link);
 }
 
 /* The child of that number in the pid namespace of the process; wanted 0: the only one. */
