@@ -134,8 +134,8 @@ static struct slot *slot_of(struct sw_recorder *r, size_t number)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* A thread in a place, in a system call, with what it waits for in memory. Of a walk whose frames are native code of modules alone: with the same maps it has the same names. 0:
- * it is not such a one. */
+/* A thread in a place, in a system call, with what it waits for in memory. Of a walk whose frames are native
+ * code of modules alone: with the same maps it has the same names. 0: it is not such a one. */
 static uint64_t walk_key(const struct sw_walk *walk)
 {
 	const struct sw_thread *t = walk->thread;

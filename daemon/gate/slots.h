@@ -18,7 +18,8 @@ enum {
 	SW_GATE_RESERVE = 16, /* for root and those that are known */
 	SW_GATE_UNASKED = 8,  /* fewer than that, and it does not matter whose they are */
 	SW_GATE_KNOWN_MAX = 16,
-	SW_GATE_REQUEST_S = 10, /* a connection without a whole request makes room after that */
+	SW_GATE_REQUEST_S =
+		10, /* a connection without a whole request is given up after that, when others wait */
 };
 
 /* Nobody in particular: one user, as far as shares go. */
@@ -44,8 +45,8 @@ struct sw_gate_slots {
 /* Whether whose it is has to be found out before sw_gate_slots_take(). */
 bool sw_gate_slots_ask(const struct sw_gate_slots *slots);
 /*
- * False: the connection is refused. *ret_drop_fd is that of one which has to go, to make room for the
- * next one; -1: none.
+ * False: the connection is refused. *ret_drop_fd is that of one which has to go, so that there is
+ * space for the next one; -1: none.
  */
 bool sw_gate_slots_take(struct sw_gate_slots *slots, const void *connection, int fd, uid_t uid,
 			int64_t now_ns, int *ret_drop_fd);

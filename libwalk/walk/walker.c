@@ -70,7 +70,7 @@ static bool is_guess(enum sw_trust trust)
 }
 
 /* What tables say of a guessed frame is as uncertain as the guess. */
-static uint16_t guess_note(struct walker *w, enum sw_trust trust)
+static uint16_t guess_flag(struct walker *w, enum sw_trust trust)
 {
 	if (is_guess(trust))
 		w->guessed = true;
@@ -270,7 +270,7 @@ static bool step_accept(struct walker *w, const struct sw_active *active,
 		.flags = (uint16_t) (s->flags &
 				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
 	};
-	frame.flags |= guess_note(w, frame.trust);
+	frame.flags |= guess_flag(w, frame.trust);
 	if (w->memory.live_reads != live_before)
 		frame.flags |= SW_FRAME_LIVE_READ;
 	frame_own(w, &frame);
@@ -341,14 +341,14 @@ static const struct sw_thread_info *thread_info(struct walker *w, const struct s
 {
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
-		struct sw_thread_info note = {0};
+		struct sw_thread_info info = {0};
 		if (a->runtime == NULL || a->runtime->thread == NULL ||
-		    !a->runtime->thread(a->state, thread, &note))
+		    !a->runtime->thread(a->state, thread, &info))
 			continue;
 		struct sw_thread_info *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
 		w->failed_nomem |= kept == NULL;
 		if (kept != NULL)
-			*kept = note;
+			*kept = info;
 		return kept;
 	}
 	return NULL;
