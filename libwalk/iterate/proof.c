@@ -23,7 +23,7 @@ bool sw_iterate_is_unchanged(const struct sw_iterate_record *before,
 bool sw_iterate_is_quiescent(const struct sw_iterate_record *before, size_t n_before,
 			     const struct sw_iterate_record *after, size_t n_after)
 {
-	if (n_before == 0 || before[n_before - 1].n_threads != n_before)
+	if (n_before == 0 || before[n_before - 1].is_last == 0)
 		return false;
 	/* The kernel lists threads by age, so both passes have them in the same order. */
 	size_t j = 0;

@@ -70,9 +70,9 @@ bool sw_iterate_is_unchanged(const struct sw_iterate_record *before,
  *
  * Every thread is unchanged, and there was no other one. A thread is made by one of its own process,
  * which would have had to run; so it is enough that the first pass saw all there were. The kernel ends a
- * pass early when the thread ends at which it stands (task_group_seq_get_next()). But all that the
- * first pass saw are in the second, so they lived when its last record was made; that says as many
- * threads as were seen; so there was none besides them.
+ * pass early when the thread ends at which it stands (task_group_seq_get_next()): then there is one
+ * behind its last record, and that says so. It leaves out none in the middle: it goes from thread to
+ * thread by their list, to whose end new ones are added.
  * io_uring workers and their like may run and begin: they have no code in the process, and ptrace cannot
  * stop them either.
  */

@@ -58,7 +58,7 @@ int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
 	int r = pass_read(fd, records, sizeof(*records), max, &pass);
 	if (r != 0)
 		return r;
-	pass.cut = !pass.overflow && pass.n > 0 && pass.n < records[pass.n - 1].n_threads;
+	pass.cut = !pass.overflow && pass.n > 0 && records[pass.n - 1].is_last == 0;
 	*ret_pass = pass;
 	return 0;
 }

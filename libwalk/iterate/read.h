@@ -17,9 +17,9 @@ struct sw_iterate_pass {
 	size_t n; /* records that were filled: oldest thread first, the process's first one (its
 			  tid is the pid) at their head; 0: no such process */
 	bool overflow; /* there are more threads than space; n is the space */
-	bool cut;      /* fewer than the last one counted: the kernel ended the pass early, as the
-			  thread at which it stood ended. Another pass is needed for the others.
-			  Not said of kernel stacks */
+	bool cut;      /* there was a younger thread than the last one: the kernel ended the pass
+			  early, as the thread at which it stood ended. Another pass is needed for
+			  the others. Not said of kernel stacks */
 };
 
 /**

@@ -33,7 +33,7 @@ struct sw_iterate_record {
 	uint32_t tid;      /* in the pid namespace of who reads */
 	uint32_t inner_tid; /* in its own pid namespace */
 	uint32_t tracer;    /* who traces it, in the pid namespace of who reads; 0: nobody there */
-	uint32_t n_threads; /* of its process, in this instant, leader and dying ones included */
+	uint32_t is_last;   /* in this instant no thread of its process is younger */
 	uint32_t on_cpu;
 	uint32_t state;      /* task_struct.__state */
 	uint32_t exit_state; /* task_struct.exit_state */

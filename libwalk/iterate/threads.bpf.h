@@ -94,7 +94,7 @@ static __always_inline void record_fill(struct bpf_iter_meta *meta, struct task_
 	r->traced = task->ptrace;
 	r->tracer = r->traced != 0 ? numbers_of(pointer_at(&task->parent)).reader : 0;
 	const struct signal_struct *signal = pointer_at(&task->signal);
-	r->n_threads = number_at(&signal->nr_threads);
+	r->is_last = task->thread_node.next == &signal->thread_head;
 	r->state = task->__state;
 	r->exit_state = task->exit_state;
 	r->flags = task->flags;

@@ -105,13 +105,13 @@ static void list(int link_fd, size_t max)
 		sw_iterate_registers(r, &regs);
 		sw_iterate_comm(r, comm);
 		printf("thread tid=%u inner=%u state=%c on_cpu=%u registers=%d worker=%d bits=%d "
-		       "pc=%#llx sp=%#llx call=%lld tracer=%u in_exec=%u threads=%u flags=%u "
+		       "pc=%#llx sp=%#llx call=%lld tracer=%u in_exec=%u last=%u flags=%u "
 		       "cpu_ns=%" PRIu64 " waits_ns=%" PRId64 " start_ns=%" PRIu64
 		       " switches=%" PRIu64 ",%" PRIu64 " exec=%" PRIu64 " comm=%s\n",
 		       r->tid, r->inner_tid, sw_iterate_state(r), r->on_cpu,
 		       sw_iterate_has_registers(r), sw_iterate_is_worker(r),
 		       sw_iterate_is_32bit(r) ? 32 : 64, regs.rip, regs.rsp,
-		       (long long) regs.orig_rax, r->tracer, r->in_exec, r->n_threads, r->flags,
+		       (long long) regs.orig_rax, r->tracer, r->in_exec, r->is_last, r->flags,
 		       r->runtime_ns, sw_iterate_waits_ns(r), r->start_ns, r->n_voluntary,
 		       r->n_involuntary, r->exec_id, comm);
 	}

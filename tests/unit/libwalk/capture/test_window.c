@@ -51,7 +51,7 @@ static struct sw_iterate_record sleeper(size_t i)
 				      .n_voluntary = 10,
 				      .runtime_ns = 100,
 				      .exec_id = 2,
-				      .n_threads = TEAM,
+				      .is_last = i >= TEAM - 1,
 				      .state = 1};
 	r.regs[RIP] = 0x401000 + i;
 	r.regs[RSP] = STACK_AVMA + i * STACK_BYTES + 0x1000;
@@ -279,8 +279,6 @@ static void test_new_thread(void **state)
 	struct fixture *f = start();
 	(void) state;
 	f->n[0] = f->n[1] = 4;
-	for (size_t i = 0; i < 4; i++)
-		f->records[0][i].n_threads = f->records[1][i].n_threads = 4;
 	run(f);
 	assert_int_equal(f->stop.n, 4);
 	assert_taken(f, "tttt");
@@ -323,8 +321,7 @@ static void test_cut(void **state)
 	end(f);
 	f = start();
 	f->n[0] = f->n[1] = 2;
-	for (size_t i = 0; i < 2; i++)
-		f->records[0][i].n_threads = f->records[1][i].n_threads = 2;
+	f->records[0][1].is_last = f->records[1][1].is_last = 1;
 	run(f);
 	assert_int_equal(f->tracees[2].reason, SW_E_EXITED);
 	assert_int_equal(f->window->n_rest, 0);

@@ -19,7 +19,7 @@ static int iterator(size_t bytes)
 	struct sw_iterate_record records[RECORDS];
 	memset(records, 0, sizeof(records));
 	for (uint32_t i = 0; i < RECORDS; i++)
-		records[i] = (struct sw_iterate_record){.tid = i + 1, .n_threads = RECORDS};
+		records[i] = (struct sw_iterate_record){.tid = i + 1, .is_last = i + 1 == RECORDS};
 	int fds[2];
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(write(fds[1], records, bytes), (ssize_t) bytes);
