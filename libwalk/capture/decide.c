@@ -38,8 +38,10 @@ static enum sw_next next_rest(const struct sw_round *r)
 	bool tried = r->n_tries >= SW_MOVING_TRIES;
 	if (r->mode == SW_STOP_NEVER)
 		return r->elapsed_ns < r->limit_ns || !tried ? SW_NEXT_REST : SW_NEXT_GIVE_UP;
+	/* No stop takes a thread that waits in state D, for a lock of its address space at that instant,
+	 * or one that began too late to be asked. A few looks later they do something else. */
 	if (r->n_stops >= SW_STOPS_MAX)
-		return SW_NEXT_GIVE_UP;
+		return r->n_since_stop < SW_AFTER_TRIES ? SW_NEXT_REST : SW_NEXT_GIVE_UP;
 	bool late = tried && (r->elapsed_ns > SW_MOVING_NS || r->elapsed_ns > r->limit_ns / 2);
 	/* There are not more of those on a CPU than CPUs; and a thread that waits for one would have to
 	 * get it before it can stop. So who is on none is stopped only if that was not enough. */

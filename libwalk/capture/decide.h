@@ -29,6 +29,7 @@ struct sw_round {
 	size_t n_waiting;       /* threads of the process that waited for a CPU */
 	size_t n_tries;         /* windows with the rest so far */
 	size_t n_stops;         /* of these, with threads stopped */
+	size_t n_since_stop;    /* windows after the last of these */
 	int64_t elapsed_ns, limit_ns;
 };
 
@@ -47,7 +48,8 @@ enum sw_next {
 enum {
 	SW_WHOLE_MAX = 3,         /* windows before the full stop */
 	SW_RUNNING_TRIES = 3,     /* looks at a thread that is on a CPU, with one to spare for it */
-	SW_STOPS_MAX = 3,         /* stops of what is left */
+	SW_STOPS_MAX = 3,         /* stops of what is left, */
+	SW_AFTER_TRIES = 10,      /* and windows after the last one */
 	SW_WAITING_NS = 12000000, /* so long for a thread to be preempted by one that waits: a few
 				     turns of the scheduler (base_slice_ns is 3 ms) */
 	SW_MOVING_NS = 30000000,  /* so long for one that comes and goes, */

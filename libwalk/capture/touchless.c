@@ -335,7 +335,9 @@ static void round_note(struct sw_round *round, const struct sw_window *w, enum s
 	if (w->with_passes)
 		round->n_waiting = w->n_waiting;
 	round->n_tries += !w->whole;
-	round->n_stops += next == SW_NEXT_REST_RUNNING || next == SW_NEXT_REST_STOP;
+	bool stopped = next == SW_NEXT_REST_RUNNING || next == SW_NEXT_REST_STOP;
+	round->n_stops += stopped;
+	round->n_since_stop = stopped ? 0 : round->n_since_stop + 1;
 }
 
 /* What is said of those that were not taken. */

@@ -122,7 +122,20 @@ static void never_all_at_once(void **state)
 	round.n_stops = 1;
 	assert_int_equal(after(round, 21, 32 * MS), SW_NEXT_REST_STOP);
 	round.n_stops = SW_STOPS_MAX;
+	round.n_since_stop = SW_AFTER_TRIES;
 	assert_int_equal(after(round, 22, 33 * MS), SW_NEXT_GIVE_UP);
+}
+
+/* The last stop could not ask it: it began too late, or waited in state D. It is read where it waits
+ * next. */
+static void looks_after_the_last_stop(void **state)
+{
+	(void) state;
+	struct sw_round round = left(1, 0, 0);
+	round.n_stops = SW_STOPS_MAX;
+	assert_int_equal(after(round, 22, 33 * MS), SW_NEXT_REST);
+	round.n_since_stop = SW_AFTER_TRIES - 1;
+	assert_int_equal(after(round, 31, 99 * MS), SW_NEXT_REST);
 }
 
 /* It comes and goes, and is on a CPU in no look. */
@@ -201,6 +214,7 @@ int main(void)
 		cmocka_unit_test(never_all_at_once),
 		cmocka_unit_test(moving),
 		cmocka_unit_test(the_last_stop),
+		cmocka_unit_test(looks_after_the_last_stop),
 		cmocka_unit_test(short_limit),
 		cmocka_unit_test(never_stops),
 		cmocka_unit_test(hooks),
