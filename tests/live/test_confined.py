@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, tool
+from harness import SNAPWALK, TARGETS, Tap, Target, public, tool
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 4096
 LANDLOCK_CREATE_RULESET = 444
@@ -32,7 +32,8 @@ def while_it_writes(args, user=None):
     """The command's status once its first byte is there, and the rest waits for us."""
     ours, theirs = os.pipe()
     fcntl.fcntl(theirs, F_SETPIPE_SZ, PIPE_BYTES)
-    run = subprocess.Popen([SNAPWALK, *map(str, args)], stdout=theirs, stderr=subprocess.PIPE,
+    command = SNAPWALK if user is None else public(SNAPWALK)
+    run = subprocess.Popen([command, *map(str, args)], stdout=theirs, stderr=subprocess.PIPE,
                            user=user)
     os.close(theirs)
     first = os.read(ours, 1)
@@ -58,20 +59,12 @@ def seen_from_outside(tap):
     if os.geteuid() != 0:
         return
     nobody = pwd.getpwnam("nobody").pw_uid
-    with tempfile.TemporaryDirectory() as directory:
-        os.chmod(directory, 0o755)
-        path = os.path.join(directory, "named")
-        subprocess.run(["cp", os.path.join(TARGETS, "named"), path], check=True)
-        with subprocess.Popen([path], user=nobody, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE) as run:
-            while b"ready" not in run.stdout.readline():
-                pass
-            status, text, code, error = while_it_writes(
-                ["dump", "--via", "direct", "--max-stop", "10000", "--json", "--depth", "200", run.pid],
-                user=nobody)
-            tap.check(code in (0, 3) and json.loads(text)["stacks"], "as a user: it works", (code, error))
-            tap.equal((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"), "as a user: confined")
-            run.kill()
+    with Target("named", user=nobody) as target:
+        status, text, code, error = while_it_writes(
+            ["dump", "--via", "direct", "--max-stop", "10000", "--json", "--depth", "200", target.pid],
+            user=nobody)
+        tap.check(code in (0, 3) and json.loads(text)["stacks"], "as a user: it works", (code, error))
+        tap.equal((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"), "as a user: confined")
 
 
 def debug_file_elsewhere(tap):
