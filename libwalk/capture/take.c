@@ -2,6 +2,7 @@
 #include "snapshot/snapshot.h"
 #include "capture/take.h"
 #include "capture/before.h"
+#include "capture/kernel.h"
 #include "capture/reader.h"
 #include "capture/touchless.h"
 #include "cleanup.h"
@@ -80,6 +81,8 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		r = sw_take_before(&take);
 	if (r == 0)
 		r = take.window != NULL ? sw_take_windows(&take) : sw_stop_run(&take.stop, err);
+	if (r == 0 && !take.stop.refused && !take.stop.changed)
+		sw_kernel_stacks_read(&take);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
 	*stopped_ns += take.stop.stopped_ns;
 	if (r == 0 && take.stop.refused)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/waits.h"
 #include "capture/window.h"
+#include "iterate/thread.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -30,11 +31,6 @@ static struct sw_wait *place_find(struct sw_waits *w, uint64_t key)
 	return NULL;
 }
 
-static uint64_t switches(const struct sw_iterate_record *r)
-{
-	return r->n_voluntary + r->n_involuntary;
-}
-
 /* The places at which threads wait, each with the thread that is least likely to leave it. */
 static void places_find(struct sw_waits *w, const struct sw_thread *threads,
 			const struct sw_iterate_record *records, size_t n)
@@ -52,7 +48,7 @@ static void places_find(struct sw_waits *w, const struct sw_thread *threads,
 		*place = (struct sw_wait){.key = w->keys[i],
 					  .thread = i,
 					  .arrived_ns = r->arrived_ns,
-					  .n_switches = switches(r)};
+					  .n_switches = sw_iterate_switches(r)};
 	}
 }
 
@@ -89,7 +85,8 @@ void sw_waits_read(struct sw_take *take, const struct sw_iterate_record *records
 static bool has_moved(const struct sw_window *window, const struct sw_wait *place)
 {
 	uint32_t before = window->threads[place->thread].before;
-	return before == 0 || switches(&window->records[0][before - 1]) != place->n_switches;
+	return before == 0 ||
+	       sw_iterate_switches(&window->records[0][before - 1]) != place->n_switches;
 }
 
 void sw_waits_check(struct sw_take *take)

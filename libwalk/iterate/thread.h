@@ -42,6 +42,12 @@ void sw_iterate_registers(const struct sw_iterate_record *r, struct user_regs_st
  */
 int64_t sw_iterate_waits_ns(const struct sw_iterate_record *r);
 
+/* How often it left a CPU: the number of the proof, iterate/proof.h. */
+static inline uint64_t sw_iterate_switches(const struct sw_iterate_record *r)
+{
+	return r->n_voluntary + r->n_involuntary;
+}
+
 /* Its name, terminated. */
 void sw_iterate_comm(const struct sw_iterate_record *r, char ret[SW_ITERATE_COMM + 1]);
 

@@ -299,7 +299,7 @@ static bool process_lives(const struct sw_sampler *s)
 static int record_note(struct sw_sampler *s, size_t k)
 {
 	const struct sw_iterate_record *r = &s->records[k];
-	uint64_t n_switches = r->n_voluntary + r->n_involuntary;
+	uint64_t n_switches = sw_iterate_switches(r);
 	size_t slot = sw_sample_table_find(&s->table, (pid_t) r->tid, 0);
 	if (slot != SIZE_MAX && s->table.threads[slot].start_ns != r->start_ns) {
 		if (thread_end(s, slot) < 0)

@@ -134,6 +134,18 @@ struct sw_peer {
 	struct sw_wait_for wait_for; /* of its only thread */
 };
 
+/** A call in the kernel. */
+struct sw_kernel_frame {
+	const char *function; /* with its module, if it is of one: "nfs_wait_bit_killable [nfs]" */
+	uint64_t offset;      /* of the return address in it */
+};
+
+/** Innermost first, at least one. */
+struct sw_kernel_stack {
+	const struct sw_kernel_frame *frames;
+	size_t n_frames;
+};
+
 struct sw_thread {
 	pid_t tid;
 	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
@@ -156,9 +168,11 @@ struct sw_thread {
 	size_t stack_bytes;      /* how much was copied */
 	const uint8_t *stack;    /* the snapshot's */
 	bool pages_missing;      /* of its stack some pages did not come */
-	uint8_t wait[SW_WAIT_BYTES];        /* copied with the registers: the lock it waits for */
-	size_t wait_bytes;                  /* 0: none was copied */
-	const struct sw_wait_for *wait_for; /* the snapshot's; NULL: unknown, or not asked for */
+	uint8_t wait[SW_WAIT_BYTES];          /* copied with the registers: the lock it waits for */
+	size_t wait_bytes;                    /* 0: none was copied */
+	const struct sw_wait_for *wait_for;   /* the snapshot's; NULL: unknown, or not asked for */
+	const struct sw_kernel_stack *kernel; /* the snapshot's, of all threads with the same; NULL:
+						 unknown, or not asked for */
 };
 
 /** Memory copied while the target was stopped that is not a stack. */
@@ -328,6 +342,9 @@ struct sw_snapshot_options {
 	const pid_t *tids; /* only these threads are stopped; NULL means all */
 	size_t n_tids;
 	bool running_only; /* only threads in state R are stopped */
+	/* Kernel stacks of all blocked threads; else of those in state D. Needs CAP_SYS_ADMIN, and the
+	 * task iterator. */
+	bool kernel_stacks;
 	/*
 	 * For somebody who captures on behalf of others. Called while threads are stopped, so that
 	 * the process can neither change its ids nor become another program, and before any of its
