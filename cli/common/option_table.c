@@ -193,6 +193,14 @@ static bool set_follow(struct sw_options *o, const char *value, struct sw_usage 
 	return true;
 }
 
+static bool set_kernel(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->snapshot.kernel_stacks = true;
+	return true;
+}
+
 static bool set_verbose(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;
@@ -525,6 +533,8 @@ const struct sw_option sw_option_table[] = {
 	 set_threads, false},
 	{"stop", 0, "auto|never|always", STOPS,
 	 "threads to stop: those on a CPU, none, or all (default auto)", set_stop, false},
+	{"kernel", 0, NULL, SW_FOR_DUMP, "also what blocked threads call in the kernel; as root",
+	 set_kernel, false},
 	{"max-stop", 0, "MS", STOPS | SW_FOR_HOOK, "longest time to stop them (default 100)",
 	 set_max_stop, false},
 	{"stack-bytes", 0, "N", STOPS | SW_FOR_HOOK,

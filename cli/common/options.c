@@ -160,6 +160,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--threads";
 	if (o->walk.mode != SW_WALK_HYBRID || o->libunwind)
 		return "--walk";
+	if (o->snapshot.kernel_stacks)
+		return "--kernel";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 

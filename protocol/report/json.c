@@ -106,8 +106,12 @@ static void put_stack(struct writer *w, const struct sw_report *r, const struct 
 	sw_json_object_append(&w->text, sw_report_json_stack(r, s));
 	reopen_object(w);
 	put(w, ",\"frames\":[");
-	for (size_t i = 0; i < s->n_frames; i++) {
+	for (size_t i = 0; i < s->n_kernel_frames; i++) {
 		put(w, i > 0 ? "," : "");
+		put_frame_once(w, &s->kernel_frames[i]);
+	}
+	for (size_t i = 0; i < s->n_frames; i++) {
+		put(w, i + s->n_kernel_frames > 0 ? "," : "");
 		put_frame_once(w, &s->frames[i]);
 	}
 	put(w, "]}");

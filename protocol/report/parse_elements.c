@@ -372,8 +372,16 @@ static void read_frames(struct sw_report_parser *p, size_t stack)
 		p->from = sw_json_next(array, p->from);
 	}
 	p->from = element;
-	p->report->stacks[stack].frames = frames;
-	p->report->stacks[stack].n_frames = array->n;
+	size_t n_kernel = 0;
+	while (p->status == 0 && n_kernel < array->n &&
+	       strcmp(frames[n_kernel].kind, SW_FRAME_KIND_KERNEL) == 0)
+		n_kernel++;
+	if (n_kernel == array->n)
+		sw_parse_fail(p, "frames");
+	p->report->stacks[stack].kernel_frames = frames;
+	p->report->stacks[stack].n_kernel_frames = n_kernel;
+	p->report->stacks[stack].frames = frames + n_kernel;
+	p->report->stacks[stack].n_frames = array->n - n_kernel;
 }
 
 void sw_parse_stack(struct sw_report_parser *p, size_t index)

@@ -9,6 +9,8 @@
 #include "stack_id.h"
 #include "report/build.h"
 
+#include <snapwalk/protocol.h>
+
 #include <stdlib.h>
 
 /* A distinct stack. */
@@ -34,6 +36,7 @@ static bool same_stack(const struct group *group, const struct sw_walk *walk,
 		       const uint32_t *distinct)
 {
 	return group->walk->n_frames == walk->n_frames && group->walk->end == walk->end &&
+	       group->walk->thread->kernel == walk->thread->kernel &&
 	       sw_same_text(group->walk->why, walk->why) &&
 	       memcmp(group->distinct, distinct, walk->n_frames * sizeof(*distinct)) == 0;
 }
@@ -86,7 +89,11 @@ static void find_groups(struct stacks *s)
 
 static uint64_t id_of(struct stacks *s, const struct group *group, struct sw_text *bytes)
 {
+	const struct sw_kernel_stack *kernel = group->walk->thread->kernel;
 	bytes->size = 0;
+	for (size_t f = 0; kernel != NULL && f < kernel->n_frames; f++)
+		sw_stack_id_add(bytes,
+				&(struct sw_stack_id_frame){.name = kernel->frames[f].function});
 	for (size_t f = 0; f < group->walk->n_frames; f++) {
 		const struct sw_distinct_frame *entry = &s->distinct.distinct[group->distinct[f]];
 		const struct sw_place *place = entry->frame->place;
@@ -101,6 +108,26 @@ static uint64_t id_of(struct stacks *s, const struct group *group, struct sw_tex
 	}
 	s->b->failed |= bytes->failed;
 	return sw_stack_id(bytes);
+}
+
+/* The kernel tells no addresses. */
+static void kernel_fill(struct stacks *s, const struct sw_kernel_stack *kernel,
+			struct sw_report_stack *stack)
+{
+	struct sw_report_frame *frames =
+		kernel == NULL ? NULL : sw_report_calloc(s->b, kernel->n_frames, sizeof(*frames));
+	for (size_t f = 0; frames != NULL && f < kernel->n_frames; f++)
+		frames[f] = (struct sw_report_frame){
+			.module = -1,
+			.function = sw_report_copy(s->b, kernel->frames[f].function),
+			.function_offset = kernel->frames[f].offset,
+			.line_offset = -1,
+			.kind = SW_FRAME_KIND_KERNEL,
+			.by = SW_FRAME_KIND_KERNEL,
+			.trust = sw_trust_name(SW_TRUST_RUNTIME),
+		};
+	stack->kernel_frames = frames;
+	stack->n_kernel_frames = frames == NULL ? 0 : kernel->n_frames;
 }
 
 static void stack_fill(struct stacks *s, const struct group *group, struct sw_text *bytes,
@@ -125,6 +152,7 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 		.frames = frames,
 		.n_frames = n_frames,
 	};
+	kernel_fill(s, group->walk->thread->kernel, ret);
 }
 
 /* Most threads first, then by first thread. Groups were found in the order of first_thread. */

@@ -392,6 +392,17 @@ static void put_shown(struct sw_text_writer *w, const struct shown *shown)
 	sw_text_deinit(&table.place);
 }
 
+/* Without numbers: those are of the frames of the process, with and without them. */
+static void put_kernel(struct sw_text_writer *w, const struct sw_report_stack *stack)
+{
+	for (size_t i = 0; i < stack->n_kernel_frames; i++) {
+		const struct sw_report_frame *f = &stack->kernel_frames[i];
+		sw_put_styled(w, SW_STYLE_DIM, "  kernel ");
+		sw_put_foreign(w, f->function);
+		sw_put(w, "+%llu\n", (unsigned long long) f->function_offset);
+	}
+}
+
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
 {
 	struct shown shown;
@@ -399,6 +410,7 @@ void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stac
 		w->text.failed = true;
 		return;
 	}
+	put_kernel(w, stack);
 	put_shown(w, &shown);
 	size_t hidden = stack->n_frames - shown.n;
 	shown_deinit(&shown);

@@ -39,6 +39,8 @@ struct sw_report_frame {
 	bool internal; /* an interpreter's own code, which says nothing of the program */
 };
 
+#define SW_FRAME_KIND_KERNEL "kernel"
+
 /** A distinct stack. */
 struct sw_report_stack {
 	uint64_t id;           /* XXH3-64, see snapwalk-dump(5) */
@@ -48,6 +50,10 @@ struct sw_report_stack {
 	const char *why; /* NULL when complete */
 	const struct sw_report_frame *frames;
 	size_t n_frames;
+	/* The call that the innermost of them makes, in the kernel: kind "kernel"; 0: unknown, or not
+	 * asked for. In JSON they are the first of frames. */
+	const struct sw_report_frame *kernel_frames;
+	size_t n_kernel_frames;
 };
 
 /** What a runtime knows of one of its threads. */

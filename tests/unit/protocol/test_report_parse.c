@@ -126,6 +126,48 @@ static void test_waits(void **state)
 	assert_non_null(strstr(json, "\"address\":\"0x0\",\"access\":\"write\""));
 }
 
+/* They stand before the others, and are no stack by themselves. */
+static void test_kernel_frames(void **state)
+{
+	(void) state;
+	static const struct sw_report_frame kernel[] = {
+		{.module = -1,
+		 .function = "hrtimer_nanosleep",
+		 .function_offset = 116,
+		 .line_offset = -1,
+		 .kind = "kernel",
+		 .by = "kernel",
+		 .trust = "runtime"},
+		{.module = -1,
+		 .function = "do_syscall_64",
+		 .line_offset = -1,
+		 .kind = "kernel",
+		 .by = "kernel",
+		 .trust = "runtime"},
+	};
+	struct sw_report_stack stacks[16];
+	struct sw_report blocked = sample_report;
+	assert_true(blocked.n_stacks >= 1 && blocked.n_stacks <= 16);
+	memcpy(stacks, blocked.stacks, blocked.n_stacks * sizeof(*stacks));
+	stacks[0].kernel_frames = kernel;
+	stacks[0].n_kernel_frames = 2;
+	blocked.stacks = stacks;
+	sw_cleanup(sw_free_p) char *json = json_of(&blocked);
+	sw_cleanup(sw_report_destroy_p) struct sw_report *report = parse(json);
+	sw_cleanup(sw_free_p) char *again = json_of(report);
+	assert_string_equal(again, json);
+	check_text(&blocked, report, (struct sw_text_options){0});
+	assert_int_equal(report->stacks[0].n_kernel_frames, 2);
+	assert_string_equal(report->stacks[0].kernel_frames[0].function, "hrtimer_nanosleep");
+	assert_int_equal(report->stacks[0].n_frames, stacks[0].n_frames);
+	assert_string_equal(report->stacks[0].frames[0].kind, stacks[0].frames[0].kind);
+
+	stacks[0].n_frames = 0;
+	sw_cleanup(sw_free_p) char *alone = json_of(&blocked);
+	struct sw_report *none = NULL;
+	assert_int_not_equal(sw_report_parse(alone, strlen(alone), &none, NULL), 0);
+}
+
 static void test_fields(void **state)
 {
 	(void) state;
@@ -348,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_kernel_frames),
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_refused_head),
