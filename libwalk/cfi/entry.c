@@ -143,6 +143,21 @@ static bool is_cie(const struct sw_cfi_section *s, uint64_t id)
 	return id == (s->debug_frame ? 0xffffffff : 0);
 }
 
+int sw_cfi_entry_skip(const struct sw_cfi_section *section, uint64_t offset, bool *ret_is_cie,
+		      uint64_t *ret_next_off)
+{
+	struct taker t;
+	int r = entry_begin(section, offset, &t);
+	if (r <= 0)
+		return r;
+	uint64_t id = take(&t, 4);
+	if (t.failed)
+		return -1;
+	*ret_is_cie = is_cie(section, id);
+	*ret_next_off = t.bytes.size;
+	return 1;
+}
+
 int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 		      struct sw_cfi_entry *ret)
 {
@@ -302,6 +317,11 @@ enum sw_cfi_hdr sw_cfi_hdr_read(struct sw_bytes hdr, uint64_t hdr_svma,
 	return !t.failed && sw_bytes_sub(hdr, t.at, pairs * PAIR_BYTES, &ret_table->pairs)
 		       ? SW_CFI_HDR_TABLE
 		       : SW_CFI_HDR_BAD;
+}
+
+size_t sw_cfi_table_count(const struct sw_cfi_table *table)
+{
+	return table->pairs.size / PAIR_BYTES;
 }
 
 static int32_t pair_word(const struct sw_cfi_table *table, size_t offset)

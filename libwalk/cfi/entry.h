@@ -42,6 +42,10 @@ struct sw_cfi_entry {
 int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 		      struct sw_cfi_entry *ret);
 
+/* The same without looking into it: only what it is, and where the next one begins. */
+int sw_cfi_entry_skip(const struct sw_cfi_section *section, uint64_t offset, bool *ret_is_cie,
+		      uint64_t *ret_next_off);
+
 /* True when the instructions, and its CIE's, ask for nothing excessive. */
 bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry);
 
@@ -66,6 +70,8 @@ enum sw_cfi_hdr {
 /* *ret_frame_svma is where .eh_frame begins. */
 enum sw_cfi_hdr sw_cfi_hdr_read(struct sw_bytes hdr, uint64_t hdr_svma,
 				struct sw_cfi_table *ret_table, uint64_t *ret_frame_svma);
+
+size_t sw_cfi_table_count(const struct sw_cfi_table *table);
 
 /* True when code addresses rise, so that every search finds the same. */
 bool sw_cfi_table_sorted(const struct sw_cfi_table *table);

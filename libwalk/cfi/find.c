@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "cfi/debug_frame.h"
+#include "cfi/unlisted.h"
 #include "formats/elf_handle.h"
 
 #include <gelf.h>
@@ -13,7 +14,10 @@ struct sw_elf_cfi {
 	Dwarf_CFI *eh;               /* owned; NULL: no .eh_frame that can be used */
 	struct sw_cfi_section frame; /* the image, at the addresses that .eh_frame has */
 	bool has_table;
-	struct sw_cfi_table table; /* .eh_frame_hdr's; else every entry was looked at */
+	struct sw_cfi_table table;         /* .eh_frame_hdr's; else every entry was looked at */
+	uint64_t frame_off, frame_end_off; /* of .eh_frame in frame; end 0: not known */
+	bool unlisted_tried;
+	struct sw_cfi_fdes unlisted; /* that the table does not have */
 	bool debug_tried;
 	struct sw_debug_frame *debug; /* owned; NULL: no .debug_frame */
 	struct sw_bytes hdr;          /* the first PT_GNU_EH_FRAME; no bytes: none */
@@ -84,6 +88,8 @@ static bool frame_find(struct sw_elf_cfi *cfi)
 		case SW_CFI_HDR_BAD: return false;
 		case SW_CFI_HDR_TABLE:
 			cfi->has_table = true;
+			cfi->frame_off = start_svma - cfi->frame.svma;
+			cfi->frame_end_off = found ? shdr.sh_offset + shdr.sh_size : 0;
 			return sw_cfi_table_sorted(&cfi->table);
 		case SW_CFI_HDR_NO_TABLE: break;
 		}
@@ -122,6 +128,7 @@ static void elf_cfi_destroy(void *slot)
 	if (cfi->handle != NULL)
 		(void) elf_end(cfi->handle); /* returns a count, not an error */
 	sw_debug_frame_close(cfi->debug);
+	sw_cfi_fdes_deinit(&cfi->unlisted);
 	sw_arena_deinit(&cfi->arena);
 	sw_map64_deinit(&cfi->rules);
 	sw_map64_deinit(&cfi->starts);
@@ -162,22 +169,71 @@ struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi)
 	return (struct sw_memory){.ops = &ops, .arg = cfi};
 }
 
-enum sw_elf_row sw_elf_cfi_entry(const struct sw_elf_cfi *cfi, uint64_t svma,
-				 struct sw_cfi_entry *ret, uint64_t *ret_svma)
+/* The offset of the entry for svma that the search table does not have. */
+static bool unlisted_find(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret_off)
+{
+	if (!cfi->unlisted_tried) {
+		const struct sw_cfi_frame frame = {.section = &cfi->frame,
+						   .table = &cfi->table,
+						   .off = cfi->frame_off,
+						   .end_off = cfi->frame_end_off};
+		cfi->unlisted_tried = true;
+		(void) sw_cfi_unlisted(&frame, &cfi->unlisted); /* lost: as if there were none */
+	}
+	const struct sw_cfi_fde *fde = sw_cfi_fdes_find(&cfi->unlisted, svma);
+	if (fde != NULL)
+		*ret_off = fde->off;
+	return fde != NULL;
+}
+
+/* The entry that the search table has. */
+static enum sw_elf_row listed_entry(const struct sw_elf_cfi *cfi, uint64_t svma,
+				    struct sw_cfi_entry *ret, uint64_t *ret_svma)
+{
+	if (!sw_cfi_table_find(&cfi->table, svma, ret_svma))
+		return SW_ELF_ROW_NONE;
+	if (sw_cfi_entry_read(&cfi->frame, *ret_svma - cfi->frame.svma, ret) != 1 || ret->is_cie ||
+	    svma < ret->start_svma)
+		return SW_ELF_ROW_BAD;
+	return svma < ret->end_svma ? SW_ELF_ROW_FOUND : SW_ELF_ROW_NONE;
+}
+
+static enum sw_elf_row entry_find(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_cfi_entry *ret,
+				  uint64_t *ret_svma, bool *ret_listed)
 {
 	struct sw_cfi_entry entry;
-	uint64_t entry_svma;
-	if (!cfi->has_table || cfi->eh == NULL ||
-	    !sw_cfi_table_find(&cfi->table, svma, &entry_svma))
+	uint64_t entry_svma, off;
+	if (!cfi->has_table || cfi->eh == NULL)
 		return SW_ELF_ROW_NONE;
-	if (sw_cfi_entry_read(&cfi->frame, entry_svma - cfi->frame.svma, &entry) != 1 ||
-	    entry.is_cie || svma < entry.start_svma)
-		return SW_ELF_ROW_BAD;
-	if (svma >= entry.end_svma)
-		return SW_ELF_ROW_NONE;
+	enum sw_elf_row row = listed_entry(cfi, svma, &entry, &entry_svma);
+	*ret_listed = row == SW_ELF_ROW_FOUND;
+	if (row == SW_ELF_ROW_NONE && unlisted_find(cfi, svma, &off)) {
+		entry_svma = cfi->frame.svma + off;
+		row = sw_cfi_entry_read(&cfi->frame, off, &entry) == 1 ? SW_ELF_ROW_FOUND
+								       : SW_ELF_ROW_BAD;
+	}
+	if (row != SW_ELF_ROW_FOUND)
+		return row;
 	*ret = entry;
 	*ret_svma = entry_svma;
 	return sw_cfi_entry_sane(&entry) ? SW_ELF_ROW_FOUND : SW_ELF_ROW_BAD;
+}
+
+enum sw_elf_row sw_elf_cfi_entry(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_cfi_entry *ret,
+				 uint64_t *ret_svma)
+{
+	bool listed;
+	return entry_find(cfi, svma, ret, ret_svma, &listed);
+}
+
+static enum sw_elf_row row_of(int result)
+{
+	switch (result) {
+	case 0: return SW_ELF_ROW_FOUND;
+	case -SW_E_NOT_FOUND: return SW_ELF_ROW_NONE;
+	case -SW_E_NOMEM: return SW_ELF_ROW_NOMEM;
+	default: return SW_ELF_ROW_BAD;
+	}
 }
 
 /* What one table says of svma. */
@@ -189,12 +245,25 @@ static enum sw_elf_row row_in(struct sw_elf_cfi *cfi, Dwarf_CFI *table, uint64_t
 		return SW_ELF_ROW_NONE;
 	int r = sw_cfi_rule_compile(frame, &cfi->arena, ret);
 	free(frame); /* ours, says libdw.h */
-	switch (r) {
-	case 0: return SW_ELF_ROW_FOUND;
-	case -SW_E_NOT_FOUND: return SW_ELF_ROW_NONE;
-	case -SW_E_NOMEM: return SW_ELF_ROW_NOMEM;
-	default: return SW_ELF_ROW_BAD;
-	}
+	return row_of(r);
+}
+
+/* What .eh_frame says of svma. */
+static enum sw_elf_row row_in_eh(struct sw_elf_cfi *cfi, uint64_t svma,
+				 const struct sw_cfi_rule **ret)
+{
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	bool listed;
+	if (!cfi->has_table)
+		return row_in(cfi, cfi->eh, svma, ret);
+	enum sw_elf_row row = entry_find(cfi, svma, &entry, &entry_svma, &listed);
+	if (row != SW_ELF_ROW_FOUND)
+		return row;
+	if (listed)
+		return row_in(cfi, cfi->eh, svma, ret);
+	return row_of(
+		sw_cfi_fde_rule(&cfi->frame, entry_svma - cfi->frame.svma, svma, &cfi->arena, ret));
 }
 
 static Dwarf_CFI *debug_table(struct sw_elf_cfi *cfi)
@@ -214,12 +283,7 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 				const struct sw_cfi_rule **ret)
 {
 	static const struct sw_cfi_rule first_frame = {.ra_undefined = true};
-	struct sw_cfi_entry entry;
-	uint64_t entry_svma;
-	enum sw_elf_row row = cfi->has_table ? sw_elf_cfi_entry(cfi, svma, &entry, &entry_svma)
-					     : SW_ELF_ROW_FOUND;
-	if (row == SW_ELF_ROW_FOUND)
-		row = row_in(cfi, cfi->eh, svma, ret);
+	enum sw_elf_row row = row_in_eh(cfi, svma, ret);
 	if (row == SW_ELF_ROW_NONE)
 		row = row_in(cfi, debug_table(cfi), svma, ret);
 	if (row == SW_ELF_ROW_NOMEM ||

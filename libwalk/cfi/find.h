@@ -46,10 +46,11 @@ struct sw_map64 *sw_elf_cfi_starts(struct sw_elf_cfi *cfi);
 struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi);
 
 /*
- * The entry of .eh_frame for svma, through its search table; *ret_svma is its own address.
+ * The entry of .eh_frame for svma, through its search table, else by what that does not have, which is
+ * looked for once; *ret_svma is its own address.
  * SW_ELF_ROW_NONE also when there is no search table; SW_ELF_ROW_BAD when it is not fit for use.
  */
-enum sw_elf_row sw_elf_cfi_entry(const struct sw_elf_cfi *cfi, uint64_t svma,
-				 struct sw_cfi_entry *ret, uint64_t *ret_svma);
+enum sw_elf_row sw_elf_cfi_entry(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_cfi_entry *ret,
+				 uint64_t *ret_svma);
 
 #endif

@@ -5,7 +5,7 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "native/rule_step.h"
 #include "snapshot/read.h"
 
@@ -24,7 +24,7 @@ int sw_jit_rule_get(struct sw_jit_rules *rules, size_t i, const struct sw_jit_en
 	}
 	if (rules->n >= RULES_MAX)
 		return -SW_E_LIMIT;
-	int r = sw_jit_cfi_rule(&entry->cfi, entry->cfi_off, avma, rules->arena, ret);
+	int r = sw_cfi_fde_rule(&entry->cfi, entry->cfi_off, avma, rules->arena, ret);
 	value = r == 0 ? (uintptr_t) *ret : (uintptr_t) -r;
 	if (sw_map64_put(&rules->made[i], avma, value) == 0) /* else it is made again */
 		rules->n++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Jitdump files: names, lines and call frame information of every function. */
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "jit/perf/jitdump.h"
 #include "jit/perf/jitdump_parse.h"
 
@@ -29,7 +29,7 @@ static void look(const struct sw_jitdump *dump, const struct sw_jit_range *range
 	if (sw_jitdump_line(dump, f, range->end_avma - 1, &file, &line))
 		check(file.size > 0 && memchr(file.data, '\0', file.size) == NULL);
 	if (sw_jitdump_cfi(dump, f, &section) &&
-	    sw_jit_cfi_find(&section, range->start_avma, &off, &entry) == 1)
+	    sw_cfi_fde_find(&section, range->start_avma, &off, &entry) == 1)
 		check(off < section.bytes.size);
 }
 

@@ -71,11 +71,18 @@ static void tables_put(uint8_t *image, const struct image_parts *parts, size_t *
 	struct out frame = {image, IMAGE_EH_FRAME}, hdr = {image, IMAGE_HDR};
 	put(&hdr, 0x3b031b01, 4); /* version, pcrel sdata4, udata4, datarel sdata4 */
 	put(&hdr, (uint32_t) (IMAGE_EH_FRAME - (IMAGE_HDR + 4)), 4);
-	put(&hdr, parts->n_fdes, 4);
+	struct out count = hdr;
+	uint32_t listed = 0;
+	put(&hdr, 0, 4); /* later */
 	for (size_t i = 0; i < parts->n_fdes; i++) {
+		size_t fde = fde_put(&frame, &parts->fdes[i]);
+		if (parts->fdes[i].unlisted)
+			continue;
+		listed++;
 		put(&hdr, (uint32_t) (IMAGE_CODE + parts->fdes[i].start - IMAGE_HDR), 4);
-		put(&hdr, (uint32_t) (fde_put(&frame, &parts->fdes[i]) - IMAGE_HDR), 4);
+		put(&hdr, (uint32_t) (fde - IMAGE_HDR), 4);
 	}
+	put(&count, listed, 4);
 	put(&frame, 0, 4);
 	assert_true(frame.at <= IMAGE_HDR && hdr.at <= IMAGE_SECTIONS);
 	*ret_hdr_size = hdr.at - IMAGE_HDR;

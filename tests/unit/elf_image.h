@@ -28,6 +28,7 @@ struct image_fde {
 	size_t n_rows;
 	bool signal;    /* 'S' in the CIE's augmentation */
 	bool empty_cie; /* the CIE says nothing */
+	bool unlisted;  /* not in .eh_frame_hdr */
 };
 
 struct image_section {

@@ -69,7 +69,7 @@ void sw_ftable_detach(void *state)
 		free(t->data.bytes);
 		free(t->symbols.bytes);
 		free(t->names.bytes);
-		sw_jit_fdes_deinit(&t->fdes);
+		sw_cfi_fdes_deinit(&t->fdes);
 		sw_jit_ranges_deinit(&t->symbol_ranges);
 	}
 	sw_jit_ranges_deinit(&st->ranges);
@@ -267,13 +267,13 @@ static bool eh_frame_find(struct sw_ftable_all *st, struct sw_ftable_table *t, u
 					   .svma = t->t.data_avma};
 	if (!t->fdes_tried) {
 		t->fdes_tried = true;
-		if (sw_jit_fdes_add(&t->fdes, &ret->cfi, 0) < 0)
+		if (sw_cfi_fdes_add(&t->fdes, &ret->cfi, 0) < 0)
 			t->problem = "not enough memory";
 		else if (t->fdes.bad)
 			t->problem = "its call frame information is malformed";
-		sw_jit_fdes_sort(&t->fdes);
+		sw_cfi_fdes_sort(&t->fdes);
 	}
-	const struct sw_jit_fde *fde = sw_jit_fdes_find(&t->fdes, avma);
+	const struct sw_cfi_fde *fde = sw_cfi_fdes_find(&t->fdes, avma);
 	if (fde == NULL)
 		return false;
 	ret->how = SW_JIT_CFI;

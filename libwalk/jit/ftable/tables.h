@@ -5,7 +5,7 @@
 #include "jit/ftable/read.h"
 #include "jit/ftable/record.h"
 #include "jit/common/source.h"
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "range_index.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/read.h"
@@ -25,7 +25,7 @@ struct sw_ftable_part {
 struct sw_ftable_table {
 	struct sw_ftable t;
 	struct sw_ftable_part data, symbols, names;
-	struct sw_jit_fdes fdes;            /* owned; over data */
+	struct sw_cfi_fdes fdes;            /* owned; over data */
 	struct sw_jit_ranges symbol_ranges; /* owned; value: index of a symbol */
 	bool fdes_tried, ranges_tried;
 	const char *problem; /* static: why it is not used; NULL */

@@ -64,7 +64,7 @@ static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 	sw_jit_gdb_candidates_find(g, avma, &c);
 	for (size_t i = 0; i < c.n; i++) {
 		const struct sw_jit_gdb_entry *e = &g->entries[c.codes[i]->entry];
-		struct sw_jit_fde fde;
+		struct sw_cfi_fde fde;
 		if (sw_jit_symfile_cfi(e->file, avma, &ret->cfi, &fde) != 1)
 			continue;
 		ret->how = SW_JIT_CFI;

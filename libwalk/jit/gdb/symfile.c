@@ -2,7 +2,7 @@
 #include "jit/gdb/symfile.h"
 #include "cleanup.h"
 #include "formats/elf_file.h"
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "jit/gdb/symfile_line.h"
 
 enum { TABLES_MAX = 8, SYMBOLS_MAX = 1 << 20, RELAS_MAX = 1 << 20 };
@@ -10,7 +10,7 @@ enum { TABLES_MAX = 8, SYMBOLS_MAX = 1 << 20, RELAS_MAX = 1 << 20 };
 /* Call frame information in one section. */
 struct table {
 	struct sw_cfi_section section;
-	struct sw_jit_fdes fdes; /* owned */
+	struct sw_cfi_fdes fdes; /* owned */
 };
 
 struct sw_jit_symfile {
@@ -185,9 +185,9 @@ static bool table_add(struct sw_jit_symfile *f, const struct sw_cfi_section *sec
 {
 	struct table *t = &f->tables[f->n_tables++];
 	t->section = *section;
-	if (sw_jit_fdes_add(&t->fdes, section, 0) < 0)
+	if (sw_cfi_fdes_add(&t->fdes, section, 0) < 0)
 		return false;
-	sw_jit_fdes_sort(&t->fdes);
+	sw_cfi_fdes_sort(&t->fdes);
 	f->bad_tables |= t->fdes.bad;
 	return true;
 }
@@ -253,7 +253,7 @@ void sw_jit_symfile_close(struct sw_jit_symfile *file)
 		return;
 	sw_jit_lines_close(file->lines);
 	for (size_t i = 0; i < file->n_tables; i++)
-		sw_jit_fdes_deinit(&file->tables[i].fdes);
+		sw_cfi_fdes_deinit(&file->tables[i].fdes);
 	free(file->bytes);
 	free(file);
 }
@@ -271,10 +271,10 @@ bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma)
 }
 
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
-		       struct sw_cfi_section *ret_section, struct sw_jit_fde *ret)
+		       struct sw_cfi_section *ret_section, struct sw_cfi_fde *ret)
 {
 	for (size_t i = 0; i < file->n_tables; i++) {
-		const struct sw_jit_fde *fde = sw_jit_fdes_find(&file->tables[i].fdes, avma);
+		const struct sw_cfi_fde *fde = sw_cfi_fdes_find(&file->tables[i].fdes, avma);
 		if (fde == NULL)
 			continue;
 		*ret_section = file->tables[i].section;

@@ -2,7 +2,7 @@
 #ifndef SW_JIT_SYMFILE_H
 #define SW_JIT_SYMFILE_H
 
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "memory.h"
 
 #include <snapwalk/walk.h>
@@ -43,7 +43,7 @@ bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma);
 /* The FDE for avma. The section's bytes are borrowed from the file. 1; 0 when there is none; -1 when
  * the tables are malformed. */
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
-		       struct sw_cfi_section *ret_section, struct sw_jit_fde *ret);
+		       struct sw_cfi_section *ret_section, struct sw_cfi_fde *ret);
 
 /* Its name, and its line when that is there: 1 or 0. */
 int sw_jit_symfile_describe(struct sw_jit_symfile *file, uint64_t avma, struct sw_description *ret);

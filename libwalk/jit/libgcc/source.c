@@ -38,7 +38,7 @@ static bool libgcc_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 	if (g == NULL)
 		return false;
 	sw_jit_libgcc_tables_load(g);
-	const struct sw_jit_fde *fde = sw_jit_libgcc_tables_find(g, avma, &live);
+	const struct sw_cfi_fde *fde = sw_jit_libgcc_tables_find(g, avma, &live);
 	if (fde == NULL)
 		return false;
 	*ret = (struct sw_jit_entry){.start_avma = fde->start_avma,
@@ -55,7 +55,7 @@ static void libgcc_explain(void *state, uint64_t avma, struct sw_text *text)
 {
 	struct sw_jit_libgcc_tables *g = state;
 	bool live;
-	const struct sw_jit_fde *fde = g != NULL ? sw_jit_libgcc_tables_find(g, avma, &live) : NULL;
+	const struct sw_cfi_fde *fde = g != NULL ? sw_jit_libgcc_tables_find(g, avma, &live) : NULL;
 	if (fde != NULL)
 		sw_text_printf(text,
 			       "jit-libgcc: .eh_frame at 0x%" PRIx64 ", entry at 0x%" PRIx64 "\n",

@@ -57,7 +57,7 @@ void sw_jit_libgcc_tables_destroy(struct sw_jit_libgcc_tables *g)
 	free(g->sections);
 	free(g->registries);
 	for (size_t i = 0; i < SW_JIT_LIBGCC_TRUSTS; i++)
-		sw_jit_fdes_deinit(&g->fdes[i]);
+		sw_cfi_fdes_deinit(&g->fdes[i]);
 	sw_map64_deinit(&g->seen);
 	free(g);
 }
@@ -107,10 +107,10 @@ static int table_copy(struct sw_jit_libgcc_tables *g, uint64_t avma, struct sw_b
 /* Its entries, among those of its kind. */
 static int entries_add(struct sw_jit_libgcc_tables *g, enum sw_jit_libgcc_trust trust)
 {
-	struct sw_jit_fdes *fdes = &g->fdes[trust];
+	struct sw_cfi_fdes *fdes = &g->fdes[trust];
 	size_t before = fdes->n;
 	fdes->bad = false;
-	int r = sw_jit_fdes_add(fdes, &g->sections[g->n_sections], (uint32_t) g->n_sections);
+	int r = sw_cfi_fdes_add(fdes, &g->sections[g->n_sections], (uint32_t) g->n_sections);
 	g->n_sections++;
 	if (trust != SW_JIT_LIBGCC_TORN) {
 		g->loading->n_bad += fdes->bad;
@@ -286,19 +286,19 @@ void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g)
 			g->gap = "a table may be missing: more changed than is copied in the stop";
 	}
 	for (size_t i = 0; i < SW_JIT_LIBGCC_TRUSTS; i++)
-		sw_jit_fdes_sort(&g->fdes[i]);
+		sw_cfi_fdes_sort(&g->fdes[i]);
 }
 
-const struct sw_jit_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *g, uint64_t avma,
+const struct sw_cfi_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *g, uint64_t avma,
 						   bool *ret_live)
 {
 	for (size_t i = 0; i < SW_JIT_LIBGCC_TORN; i++) {
-		const struct sw_jit_fde *fde = sw_jit_fdes_find(&g->fdes[i], avma);
+		const struct sw_cfi_fde *fde = sw_cfi_fdes_find(&g->fdes[i], avma);
 		*ret_live = i != SW_JIT_LIBGCC_COPIED;
 		if (fde != NULL)
 			return fde;
 	}
-	if (sw_jit_fdes_find(&g->fdes[SW_JIT_LIBGCC_TORN], avma) != NULL)
+	if (sw_cfi_fdes_find(&g->fdes[SW_JIT_LIBGCC_TORN], avma) != NULL)
 		g->torn = true;
 	else
 		g->lost = g->gap;

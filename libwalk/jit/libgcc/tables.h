@@ -2,7 +2,7 @@
 #ifndef SW_JIT_LIBGCC_TABLES_H
 #define SW_JIT_LIBGCC_TABLES_H
 
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "jit/libgcc/known.h"
 #include "jit/libgcc/known.h"
 #include "map.h"
@@ -41,7 +41,7 @@ struct sw_jit_libgcc_tables {
 	struct sw_cfi_section *sections;           /* owned, with their bytes */
 	size_t n_sections, capacity, n_visits;
 	uint64_t bytes_left;
-	struct sw_jit_fdes fdes[SW_JIT_LIBGCC_TRUSTS]; /* by trust */
+	struct sw_cfi_fdes fdes[SW_JIT_LIBGCC_TRUSTS]; /* by trust */
 	struct sw_map64 seen; /* addresses of .eh_frame: gcc 14 has each object in two trees */
 	struct sw_jit_libgcc_registry *loading;
 	struct sw_snapshot_memory memory;
@@ -56,7 +56,7 @@ void sw_jit_libgcc_tables_destroy(struct sw_jit_libgcc_tables *g);
 void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g);
 
 /* What is loaded and may be believed; NULL. What is torn is noted. */
-const struct sw_jit_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *g, uint64_t avma,
+const struct sw_cfi_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *g, uint64_t avma,
 						   bool *ret_live);
 
 /* After the stop: proves what was not looked at because it is as it was. */

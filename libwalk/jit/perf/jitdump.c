@@ -4,7 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "jit/common/source.h"
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "snapshot/module.h"
 #include "snapshot/side_file.h"
 #include "snapshot/snapshot.h"
@@ -147,7 +147,7 @@ static bool jitdump_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 	ret->end_avma = f->start_avma + f->bytes;
 	ret->how = SW_JIT_UNKNOWN;
 	if (sw_jitdump_cfi(dump, f, &ret->cfi) &&
-	    sw_jit_cfi_find(&ret->cfi, avma, &ret->cfi_off, &entry) == 1)
+	    sw_cfi_fde_find(&ret->cfi, avma, &ret->cfi_off, &entry) == 1)
 		ret->how = SW_JIT_CFI;
 	return true;
 }

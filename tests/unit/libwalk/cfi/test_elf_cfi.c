@@ -133,6 +133,49 @@ static void test_search_tables(void **state)
 	}
 }
 
+/* Entries that the search table does not have are found, too, and as exact; what is in it goes first. */
+static void test_unlisted(void **state)
+{
+	(void) state;
+	const struct image_fde four[] = {
+		{.start = 0x00, .end = 0x10, IMAGE_ROWS(0x44, 0x0e, 16), .unlisted = true},
+		{.start = 0x10, .end = 0x20, IMAGE_ROWS(0x44, 0x0e, 24)},
+		{.start = 0x30, .end = 0x40, IMAGE_ROWS(0x44, 0x0e, 32), .unlisted = true},
+		{.start = 0x40,
+		 .end = 0x50,
+		 IMAGE_ROWS(0x05, 0xff, 0xff, 0xff, 0x1f, 1),
+		 .unlisted = true},
+	};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS, &(struct image_parts){.fdes = four, .n_fdes = 4});
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
+	const struct sw_cfi_rule *rule = NULL;
+	static const struct {
+		uint64_t at;
+		enum sw_elf_row row;
+		int64_t offset;
+	} rows[] = {
+		{0x00, SW_ELF_ROW_FOUND, 8}, {0x0f, SW_ELF_ROW_FOUND, 16},
+		{0x10, SW_ELF_ROW_FOUND, 8}, {0x1f, SW_ELF_ROW_FOUND, 24},
+		{0x20, SW_ELF_ROW_NONE, 0},  {0x2f, SW_ELF_ROW_NONE, 0},
+		{0x33, SW_ELF_ROW_FOUND, 8}, {0x34, SW_ELF_ROW_FOUND, 32},
+		{0x48, SW_ELF_ROW_BAD, 0},   {0x50, SW_ELF_ROW_NONE, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(sw_elf_cfi_row(cfi, IMAGE_CODE + rows[i].at, &rule), rows[i].row);
+		if (rows[i].row == SW_ELF_ROW_FOUND)
+			assert_int_equal(rule->cfa_offset, rows[i].offset);
+	}
+	assert_string_equal(sw_elf_cfi_table(cfi, IMAGE_CODE + 0x34), ".eh_frame");
+	assert_null(sw_elf_cfi_table(cfi, IMAGE_CODE + 0x20));
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	assert_int_equal(sw_elf_cfi_entry(cfi, IMAGE_CODE + 0x3f, &entry, &entry_svma),
+			 SW_ELF_ROW_FOUND);
+	assert_int_equal(entry.start_svma, IMAGE_CODE + 0x30);
+	fake_snapshot_destroy(snap);
+}
+
 /* Other classes, machines and byte orders are not ours; nor is what is no ELF file at all. */
 static void test_refused(void **state)
 {
@@ -159,7 +202,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules_are_kept), cmocka_unit_test(test_rules_are_bounded),
 		cmocka_unit_test(test_image_by_svma),  cmocka_unit_test(test_excessive_rows),
-		cmocka_unit_test(test_search_tables),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_search_tables),  cmocka_unit_test(test_unlisted),
+		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

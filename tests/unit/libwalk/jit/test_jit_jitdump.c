@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/perf/jitdump.h"
 #include "jit/perf/jitdump_parse.h"
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -248,7 +248,7 @@ static void test_unwinding(void **state)
 	assert_int_equal(dump.n_cfi, 1);
 	assert_true(sw_jitdump_cfi(&dump, sw_jitdump_find(&dump, 0x1004), &section));
 	assert_int_equal(section.svma, 0x1018);
-	assert_int_equal(sw_jit_cfi_find(&section, 0x1004, &off, &entry), 1);
+	assert_int_equal(sw_cfi_fde_find(&section, 0x1004, &off, &entry), 1);
 	assert_int_equal(entry.start_svma, 0x1000);
 	assert_int_equal(entry.end_svma, 0x1014);
 	assert_false(sw_jitdump_cfi(&dump, sw_jitdump_find(&dump, 0x2004), &section));

@@ -6,7 +6,7 @@
 #include "errors.h"
 #include "fake.h"
 #include "jit_case.h"
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -49,13 +49,13 @@ static void cfi_is(const struct sw_jit_symfile *f, uint64_t avma, const char *wa
 	struct sw_arena arena = {0};
 	struct sw_text text = {0};
 	struct sw_cfi_section section;
-	struct sw_jit_fde fde;
+	struct sw_cfi_fde fde;
 	const struct sw_cfi_rule *rule;
 	int r = sw_jit_symfile_cfi(f, avma, &section, &fde);
 	if (r == 1) {
 		sw_text_printf(&text, "[+0x%x, +0x%x) ", (unsigned) (fde.start_avma - code),
 			       (unsigned) (fde.end_avma - code));
-		assert_int_equal(sw_jit_cfi_rule(&section, fde.off, avma, &arena, &rule), 0);
+		assert_int_equal(sw_cfi_fde_rule(&section, fde.off, avma, &arena, &rule), 0);
 		sw_cfi_rule_print(rule, &text);
 	} else {
 		sw_text_printf(&text, "%d", r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "arena.h"
 #include "errors.h"
 #include "jit_case.h"
@@ -27,7 +27,7 @@ static void rule_is(const struct sw_cfi_section *section, uint64_t off, uint64_t
 	struct sw_arena arena = {0};
 	struct sw_text text = {0};
 	const struct sw_cfi_rule *rule;
-	int r = sw_jit_cfi_rule(section, off, avma, &arena, &rule);
+	int r = sw_cfi_fde_rule(section, off, avma, &arena, &rule);
 	if (r == 0)
 		sw_cfi_rule_print(rule, &text);
 	else
@@ -134,16 +134,16 @@ static void test_find(void **state)
 	struct sw_cfi_section section = eh_section(&eh);
 	struct sw_cfi_entry entry;
 	uint64_t off;
-	assert_int_equal(sw_jit_cfi_find(&section, code + 0x40, &off, &entry), 1);
+	assert_int_equal(sw_cfi_fde_find(&section, code + 0x40, &off, &entry), 1);
 	assert_int_equal(off, first);
 	assert_int_equal(entry.start_svma, code + 0x40);
 	assert_int_equal(entry.end_svma, code + 0x80);
-	assert_int_equal(sw_jit_cfi_find(&section, code + 0x1f, &off, &entry), 1);
+	assert_int_equal(sw_cfi_fde_find(&section, code + 0x1f, &off, &entry), 1);
 	assert_int_equal(off, second);
-	assert_int_equal(sw_jit_cfi_find(&section, code + 0x20, &off, &entry), 0);
+	assert_int_equal(sw_cfi_fde_find(&section, code + 0x20, &off, &entry), 0);
 	section.bytes.size = second + 9;
-	assert_int_equal(sw_jit_cfi_find(&section, code + 0x1f, &off, &entry), -1);
-	assert_int_equal(sw_jit_cfi_find(&section, code + 0x40, &off, &entry), 1);
+	assert_int_equal(sw_cfi_fde_find(&section, code + 0x1f, &off, &entry), -1);
+	assert_int_equal(sw_cfi_fde_find(&section, code + 0x40, &off, &entry), 1);
 }
 
 /* A CIE is read for each FDE: its letters have a limit. */
@@ -178,26 +178,26 @@ static void test_fdes(void **state)
 	cie = eh_make_cie(&b, PCREL4);
 	size_t low = eh_make_fde(&b, cie, PCREL4, code, 0x40, EH_ROWS(0));
 	struct sw_cfi_section sections[] = {eh_section(&a), eh_section(&b)};
-	struct sw_jit_fdes fdes = {0};
-	assert_null(sw_jit_fdes_find(&fdes, code));
-	assert_int_equal(sw_jit_fdes_add(&fdes, &sections[0], 7), 0);
-	assert_int_equal(sw_jit_fdes_add(&fdes, &sections[1], 8), 0);
-	sw_jit_fdes_sort(&fdes);
+	struct sw_cfi_fdes fdes = {0};
+	assert_null(sw_cfi_fdes_find(&fdes, code));
+	assert_int_equal(sw_cfi_fdes_add(&fdes, &sections[0], 7), 0);
+	assert_int_equal(sw_cfi_fdes_add(&fdes, &sections[1], 8), 0);
+	sw_cfi_fdes_sort(&fdes);
 	assert_int_equal(fdes.n, 2);
 	assert_false(fdes.bad);
-	const struct sw_jit_fde *fde = sw_jit_fdes_find(&fdes, code + 0x3f);
+	const struct sw_cfi_fde *fde = sw_cfi_fdes_find(&fdes, code + 0x3f);
 	assert_int_equal(fde->off, low);
 	assert_int_equal(fde->section, 8);
-	fde = sw_jit_fdes_find(&fdes, code + 0x40);
+	fde = sw_cfi_fdes_find(&fdes, code + 0x40);
 	assert_int_equal(fde->off, high);
 	assert_int_equal(fde->section, 7);
-	assert_null(sw_jit_fdes_find(&fdes, code + 0x80));
-	assert_null(sw_jit_fdes_find(&fdes, code - 1));
+	assert_null(sw_cfi_fdes_find(&fdes, code + 0x80));
+	assert_null(sw_cfi_fdes_find(&fdes, code - 1));
 	sections[1].bytes.size--;
-	assert_int_equal(sw_jit_fdes_add(&fdes, &sections[1], 9), 0);
+	assert_int_equal(sw_cfi_fdes_add(&fdes, &sections[1], 9), 0);
 	assert_true(fdes.bad);
 	assert_int_equal(fdes.n, 2);
-	sw_jit_fdes_deinit(&fdes);
+	sw_cfi_fdes_deinit(&fdes);
 }
 
 int main(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Call frame information that lies in the target's memory, in sections of any kind and with
- * pointers of any kind. libdw is to find the row, but it does not know what such pointers count from
- * (elfutils 0.188, cfi.c: textrel is always 0). So each FDE is written down once more as
+ * Call frame information in sections of any kind and with pointers of any kind. libdw is to find the
+ * row, but it does not know what such pointers count from (elfutils 0.188, cfi.c: textrel is always 0),
+ * and in a file it looks no further than the search table. So each FDE is written down once more as
  * .debug_frame has them, with plain addresses:
  *
  *	CIE: length | 0xffffffff | version | "" or "S" | columns | instructions
  *	FDE: length | 0 (the CIE) | start | size | instructions
  */
-#include "jit/common/cfi.h"
+#include "cfi/fde.h"
 #include "cleanup.h"
 #include "cfi/debug_frame.h"
 #include "errors.h"
@@ -82,7 +82,7 @@ static int rule_make(struct sw_bytes pair, uint64_t avma, struct sw_arena *arena
 	return r;
 }
 
-int sw_jit_cfi_rule(const struct sw_cfi_section *section, uint64_t fde_off, uint64_t avma,
+int sw_cfi_fde_rule(const struct sw_cfi_section *section, uint64_t fde_off, uint64_t avma,
 		    struct sw_arena *arena, const struct sw_cfi_rule **ret)
 {
 	struct sw_cfi_entry e;
@@ -104,12 +104,12 @@ int sw_jit_cfi_rule(const struct sw_cfi_section *section, uint64_t fde_off, uint
 	return rule_make((struct sw_bytes){bytes, w.size}, avma, arena, ret);
 }
 
-int sw_jit_cfi_find(const struct sw_cfi_section *section, uint64_t avma, uint64_t *ret_off,
+int sw_cfi_fde_find(const struct sw_cfi_section *section, uint64_t avma, uint64_t *ret_off,
 		    struct sw_cfi_entry *ret)
 {
 	struct sw_cfi_entry e;
 	uint64_t off = 0;
-	for (size_t n = 0; n < SW_JIT_FDES_MAX; n++, off = e.next_off) {
+	for (size_t n = 0; n < SW_CFI_FDES_MAX; n++, off = e.next_off) {
 		int r = sw_cfi_entry_read(section, off, &e);
 		if (r <= 0)
 			return r;
@@ -122,49 +122,47 @@ int sw_jit_cfi_find(const struct sw_cfi_section *section, uint64_t avma, uint64_
 	return -1;
 }
 
-static int fdes_grow(struct sw_jit_fdes *fdes, size_t *capacity)
+int sw_cfi_fdes_put(struct sw_cfi_fdes *fdes, const struct sw_cfi_entry *entry, uint32_t off,
+		    uint32_t number)
 {
-	size_t wanted = *capacity == 0 ? FDES_FIRST : *capacity * 2;
-	struct sw_jit_fde *grown = reallocarray(fdes->fdes, wanted, sizeof(*grown));
+	struct sw_cfi_fde *grown =
+		sw_grow(fdes->fdes, fdes->n, &fdes->capacity, FDES_FIRST, sizeof(*grown));
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	fdes->fdes = grown;
-	*capacity = wanted;
+	fdes->fdes[fdes->n++] =
+		(struct sw_cfi_fde){entry->start_svma, entry->end_svma, off, number};
 	return 0;
 }
 
-int sw_jit_fdes_add(struct sw_jit_fdes *fdes, const struct sw_cfi_section *section, uint32_t number)
+int sw_cfi_fdes_add(struct sw_cfi_fdes *fdes, const struct sw_cfi_section *section, uint32_t number)
 {
 	struct sw_cfi_entry e;
-	size_t capacity = fdes->n;
 	for (uint64_t off = 0;; off = e.next_off) { /* entries have a length: bounded by the size */
 		int r = sw_cfi_entry_read(section, off, &e);
-		if (r < 0 || fdes->n >= SW_JIT_FDES_MAX)
+		if (r < 0 || fdes->n >= SW_CFI_FDES_MAX)
 			fdes->bad = true;
-		if (r <= 0 || fdes->n >= SW_JIT_FDES_MAX)
+		if (r <= 0 || fdes->n >= SW_CFI_FDES_MAX)
 			return 0;
-		if (e.is_cie || e.start_svma >= e.end_svma)
-			continue;
-		if (fdes->n == capacity && fdes_grow(fdes, &capacity) < 0)
+		if (!e.is_cie && e.start_svma < e.end_svma &&
+		    sw_cfi_fdes_put(fdes, &e, (uint32_t) off, number) < 0)
 			return -SW_E_NOMEM;
-		fdes->fdes[fdes->n++] =
-			(struct sw_jit_fde){e.start_svma, e.end_svma, (uint32_t) off, number};
 	}
 }
 
 static int compare(const void *a, const void *b)
 {
-	const struct sw_jit_fde *x = a, *y = b;
+	const struct sw_cfi_fde *x = a, *y = b;
 	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
 }
 
-void sw_jit_fdes_sort(struct sw_jit_fdes *fdes)
+void sw_cfi_fdes_sort(struct sw_cfi_fdes *fdes)
 {
 	if (fdes->n > 1)
 		qsort(fdes->fdes, fdes->n, sizeof(*fdes->fdes), compare);
 }
 
-const struct sw_jit_fde *sw_jit_fdes_find(const struct sw_jit_fdes *fdes, uint64_t avma)
+const struct sw_cfi_fde *sw_cfi_fdes_find(const struct sw_cfi_fdes *fdes, uint64_t avma)
 {
 	size_t low = 0, high = fdes->n;
 	while (low < high) { /* the first one behind avma */
@@ -177,8 +175,8 @@ const struct sw_jit_fde *sw_jit_fdes_find(const struct sw_jit_fdes *fdes, uint64
 	return low > 0 && avma < fdes->fdes[low - 1].end_avma ? &fdes->fdes[low - 1] : NULL;
 }
 
-void sw_jit_fdes_deinit(struct sw_jit_fdes *fdes)
+void sw_cfi_fdes_deinit(struct sw_cfi_fdes *fdes)
 {
 	free(fdes->fdes);
-	*fdes = (struct sw_jit_fdes){0};
+	*fdes = (struct sw_cfi_fdes){0};
 }
