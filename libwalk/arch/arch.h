@@ -89,6 +89,9 @@ enum sw_call {
 unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
 			     uint64_t *ret_target_avma);
 
+/* Whether it is a call through a word at a fixed place: that word's address. */
+bool sw_arch_call_slot(struct sw_memory memory, uint64_t return_avma, uint64_t *ret_slot_avma);
+
 /* A jump through memory, as PLT entries are: true and the address of the word that holds the
  * target. */
 bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma);

@@ -69,6 +69,20 @@ unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
 	return found;
 }
 
+bool sw_arch_call_slot(struct sw_memory memory, uint64_t return_avma, uint64_t *ret_slot_avma)
+{
+	/* call *disp32(%rip) */
+	uint8_t code[6];
+	int32_t displacement;
+	if (return_avma < sizeof(code) ||
+	    !sw_memory_read(memory, return_avma - sizeof(code), code, sizeof(code)) ||
+	    code[0] != 0xff || code[1] != 0x15)
+		return false;
+	memcpy(&displacement, code + 2, sizeof(displacement));
+	*ret_slot_avma = return_avma + (uint64_t) (int64_t) displacement;
+	return true;
+}
+
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma)

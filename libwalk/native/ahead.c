@@ -85,7 +85,7 @@ enum sw_ahead sw_walk_ahead(const struct sw_cursor *cursor, const struct sw_regs
 				break;
 			*ret_through = true;
 			return SW_AHEAD_GOOD;
-		case SW_STEP_END: return SW_AHEAD_GOOD;
+		case SW_STEP_END: return n == 0 ? SW_AHEAD_IS_ROOT : SW_AHEAD_ROOT;
 		case SW_STEP_DECLINE: return n == 0 ? SW_AHEAD_UNKNOWN : SW_AHEAD_GOOD;
 		case SW_STEP_FAIL:
 			return s.end == SW_END_NO_UNWIND_INFO || s.end == SW_END_STACK_LIMIT ||

@@ -9,7 +9,9 @@ enum sw_ahead {
 	SW_AHEAD_BAD,     /* to no code, or not up the stack */
 	SW_AHEAD_UNKNOWN, /* nothing says: no table covers it, or needs a register that was lost,
 			     or too many steps were made for the thread */
-	SW_AHEAD_GOOD,    /* to the thread's first frame, or to code without tables */
+	SW_AHEAD_GOOD,    /* to code without tables */
+	SW_AHEAD_ROOT,    /* to the thread's first frame */
+	SW_AHEAD_IS_ROOT, /* it is the thread's first frame itself */
 };
 
 /* Of one thread: what its stack holds may lead up and up from each of its words. */

@@ -2,6 +2,7 @@
 #include "native/call_site.h"
 #include "arch/arch.h"
 #include "cfi/function.h"
+#include "native/tail_jump.h"
 #include "pe/function.h"
 #include "snapshot/read.h"
 
@@ -84,6 +85,16 @@ static enum sw_call_site direct_to_generated(const struct sw_callee *callee, uin
 	return SW_SITE_OTHER;
 }
 
+/* By jumps, which are no calls: of the function that was called nothing is left on the stack. */
+static bool jumps_to_callee(struct sw_callee *callee, uint64_t target_avma)
+{
+	const struct sw_tail_jump to = {.memory = callee->cursor->memory,
+					.start_avma = callee->start_avma,
+					.pc_avma = callee->cursor->regs.pc_avma,
+					.insns_left = &callee->insns_left};
+	return sw_tail_jump_leads(&to, target_avma);
+}
+
 static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
@@ -97,11 +108,25 @@ static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_
 	if (leads_to_callee(callee, target_avma))
 		return SW_SITE_VERIFIED;
 	uint64_t slot_avma;
-	if (!sw_arch_jump_slot(c->memory, target_avma, &slot_avma))
-		return SW_SITE_OTHER;
-	if (!sw_memory_u64(c->memory, slot_avma, &target_avma))
-		return SW_SITE_POSSIBLE;
-	return leads_to_callee(callee, target_avma) ? SW_SITE_VERIFIED : SW_SITE_OTHER;
+	if (sw_arch_jump_slot(c->memory, target_avma, &slot_avma)) {
+		if (!sw_memory_u64(c->memory, slot_avma, &target_avma))
+			return SW_SITE_POSSIBLE;
+		if (leads_to_callee(callee, target_avma))
+			return SW_SITE_VERIFIED;
+	}
+	return jumps_to_callee(callee, target_avma) ? SW_SITE_VERIFIED : SW_SITE_OTHER;
+}
+
+/* Through a word of the module, as calls of functions of other modules are without a PLT. It may have
+ * held something else when the call was made. */
+static bool slot_leads(struct sw_callee *callee, uint64_t return_avma)
+{
+	const struct sw_cursor *c = callee->cursor;
+	uint64_t slot_avma, target_avma;
+	return sw_arch_call_slot(c->memory, return_avma, &slot_avma) && callee_start(callee) &&
+	       sw_memory_u64(c->memory, slot_avma, &target_avma) &&
+	       sw_is_executable(c->snap, target_avma) &&
+	       (leads_to_callee(callee, target_avma) || jumps_to_callee(callee, target_avma));
 }
 
 enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma)
@@ -114,6 +139,8 @@ enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_a
 	enum sw_call_site site = SW_SITE_NONE;
 	if (call & SW_CALL_DIRECT)
 		site = direct_check(callee, target_avma);
+	if (site < SW_SITE_VERIFIED && (call & SW_CALL_INDIRECT) && slot_leads(callee, return_avma))
+		return SW_SITE_VERIFIED;
 	/* The kernel "calls" signal handlers: what they return to comes after no CALL. */
 	if (site < SW_SITE_POSSIBLE &&
 	    ((call & SW_CALL_INDIRECT) ||

@@ -2,6 +2,7 @@
 #ifndef SW_CALL_SITE_H
 #define SW_CALL_SITE_H
 
+#include "native/tail_jump.h"
 #include "unwind/unwinder.h"
 
 /*
@@ -13,7 +14,8 @@ enum sw_call_site {
 	SW_SITE_OTHER,    /* the call leads elsewhere: stale, unless that function jumped here */
 	SW_SITE_POSSIBLE, /* an indirect call or a signal, or the frame's function is not known */
 	SW_SITE_LIKELY, /* a direct call to Windows code without an entry, about where the frame is */
-	SW_SITE_VERIFIED, /* a direct call, also through a PLT entry, to the frame's function */
+	SW_SITE_VERIFIED, /* a direct call, also through a PLT entry, to the frame's function or to one
+			     that jumps to it */
 };
 
 struct sw_callee {
@@ -21,12 +23,13 @@ struct sw_callee {
 	bool tried, known;
 	bool about;          /* not known, but it begins in [start, pc] */
 	uint64_t start_avma; /* the frame's function begins here, when known */
+	size_t insns_left;   /* of functions that may jump to it */
 };
 
 /* For the frame that cursor is at. */
 static inline struct sw_callee sw_callee_of(const struct sw_cursor *cursor)
 {
-	return (struct sw_callee){.cursor = cursor};
+	return (struct sw_callee){.cursor = cursor, .insns_left = SW_TAIL_JUMP_INSNS_MAX};
 }
 
 enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma);

@@ -145,7 +145,7 @@ static bool returned(struct follower *f, const struct machine *m, uint64_t value
 		return false;
 	bool sure = site == SW_SITE_VERIFIED ||
 		    (site >= SW_SITE_POSSIBLE &&
-		     (ahead == SW_AHEAD_GOOD || is_called_near(f->cursor, return_avma)));
+		     (ahead >= SW_AHEAD_GOOD || is_called_near(f->cursor, return_avma)));
 	if (!f->found || sure) {
 		f->agree = true;
 		f->caller = caller;

@@ -11,7 +11,9 @@
  *	other call, leads on	 a direct call to another function, which may have jumped here
  *	the same without leading on
  *
- * "leads on" is also what nothing is known of. Only a verified call is more than a guess.
+ * "leads on" is also what nothing is known of; of other calls one from which tables lead to the thread's
+ * first frame goes before those. Only a verified call is more than a guess, and the thread's first frame
+ * when no other word of the stack before it can be a return address: nothing else is left.
  */
 #include "native/scan.h"
 #include "arch/arch.h"
@@ -34,10 +36,12 @@ struct candidate {
 struct scan {
 	/* The nearest one of each kind; [1]: tables point to garbage from it. By enum sw_call_site. */
 	struct candidate best[2][SW_SITE_VERIFIED + 1];
+	struct candidate root; /* SW_SITE_OTHER, and tables lead to the first frame */
 	struct candidate entries[ENTRIES_MAX]; /* for entry_pick() */
 	size_t n_entries;
 	size_t aheads;
-	bool limit; /* SCAN_WORDS_MAX was reached before the end of the stack */
+	struct candidate first; /* the thread's first frame, and no candidate before it */
+	bool limit;             /* SCAN_WORDS_MAX was reached before the end of the stack */
 };
 
 /* Whether rbp may be that of a caller whose frame begins at cfa: a pair above, with a return address. */
@@ -88,7 +92,11 @@ static void note(struct scan *s, const struct sw_callee *callee, enum sw_call_si
 	struct candidate *slot = &s->best[ahead == SW_AHEAD_BAD][site];
 	if (!slot->found)
 		*slot = *found;
-	if (site == SW_SITE_OTHER && ahead == SW_AHEAD_GOOD && !callee->known &&
+	if (s->aheads == 1 && ahead == SW_AHEAD_IS_ROOT)
+		s->first = *found;
+	if (site == SW_SITE_OTHER && ahead == SW_AHEAD_ROOT && !s->root.found)
+		s->root = *found;
+	if (site == SW_SITE_OTHER && ahead >= SW_AHEAD_GOOD && !callee->known &&
 	    s->n_entries < ENTRIES_MAX)
 		s->entries[s->n_entries++] = *found;
 }
@@ -102,7 +110,7 @@ static struct scan scan_stack(const struct sw_cursor *c)
 	uint64_t end_avma = sw_cursor_stack_end(c);
 	for (size_t n = 0; at < end_avma; n++, at += SW_ARCH_WORD) {
 		uint64_t word;
-		if (s.best[0][SW_SITE_VERIFIED].found ||
+		if (s.best[0][SW_SITE_VERIFIED].found || s.first.found ||
 		    (possible->found && at - possible->at_avma > VERIFY_WORDS * SW_ARCH_WORD))
 			break;
 		s.limit = n == SCAN_WORDS_MAX;
@@ -119,10 +127,14 @@ static struct scan scan_stack(const struct sw_cursor *c)
 /* The best there is, or NULL. */
 static const struct candidate *scan_pick(const struct scan *s)
 {
+	if (s->first.found)
+		return &s->first;
 	for (int bad = 0; bad < 2; bad++)
 		for (int site = SW_SITE_VERIFIED; site > SW_SITE_NONE; site--)
 			if (s->best[bad][site].found)
-				return &s->best[bad][site];
+				return !bad && site == SW_SITE_OTHER && s->root.found
+					       ? &s->root
+					       : &s->best[bad][site];
 	return NULL;
 }
 
@@ -189,7 +201,7 @@ static enum sw_step scan_step(void *state, struct sw_cursor *cursor, struct sw_s
 	if (pick == &s.best[0][SW_SITE_POSSIBLE])
 		pick = entry_pick(cursor, &s, pick);
 	ret->regs = caller_regs(cursor, pick);
-	ret->weak = pick != &s.best[0][SW_SITE_VERIFIED];
+	ret->weak = pick != &s.best[0][SW_SITE_VERIFIED] && pick != &s.first;
 	ret->flags = ret->weak ? SW_FRAME_MAY_MISS : 0;
 	return SW_STEP_OK;
 }

@@ -65,11 +65,48 @@ def test_musl(tap):
     tap.equal(guesses, [], "musl: not its frames is a guess")
 
 
+JUMPS = """
+#include <pthread.h>
+#include <unistd.h>
+static void *worker(void *arg) { for (;;) pause(); return arg; }
+__attribute__((noipa)) long wait_for(pthread_t t) { void *r; pthread_join(t, &r); return (long) r; }
+__attribute__((noipa)) long serve(pthread_t t) { return wait_for(t) + 1; }
+int main(void) { pthread_t t; pthread_create(&t, 0, worker, 0); return (int) serve(t) + 1; }
+"""
+
+
+def test_musl_jumps(tap, *options):
+    """pthread_join() of musl jumps to another function: what called it is told by that."""
+    with tempfile.TemporaryDirectory() as scratch:
+        program = os.path.join(scratch, "program")
+        subprocess.run(["musl-gcc", "-g", "-O2", "-static", "-x", "c", "-o", program, "-"],
+                       input=JUMPS, text=True, check=True)
+        target = subprocess.Popen([program])
+        try:
+            wait_blocked(target.pid, (34, 202))
+            report = dump(target.pid, *options, status=(0, 3))
+        finally:
+            target.kill()
+            target.wait()
+    words = " ".join(["musl, tail jumps", *options])
+    names = [f.get("function") for f in stack_of(report, target.pid)["frames"] if not f["inlined"]]
+    tap.check(names[-1] == "_start" and "pthread_timedjoin_np" in names, f"{words}: to the first frame", names)
+    own = own_functions(report, target.pid)
+    tap.equal([n for n in own if n in ("wait_for", "serve", "main")], ["wait_for", "serve", "main"],
+              f"{words}: every function of the program")
+    frames = stack_of(report, target.pid)["frames"]
+    upto = [f.get("function") for f in frames].index("main")
+    tap.check(not any(f.get("may_miss") for f in frames[:upto + 1]), f"{words}: nothing may be missing before main",
+              frames)
+
+
 def main():
     tap = Tap()
     for name in BUSY:
         tap.guard(test_same_as_tables, name)
     tap.guard(test_musl)
+    tap.guard(test_musl_jumps)
+    tap.guard(test_musl_jumps, "--walk", "scan")
     tap.done()
 
 

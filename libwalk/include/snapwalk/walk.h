@@ -415,7 +415,8 @@ enum sw_trust {
 	SW_TRUST_JIT,           /* a JIT's published tables */
 	SW_TRUST_INSTRUCTIONS,  /* the code's instructions, followed to its return */
 	SW_TRUST_FRAME_POINTER, /* a chain of saved frame pointers */
-	SW_TRUST_SCAN_VERIFIED, /* found on the stack; the call before it leads to its callee */
+	SW_TRUST_SCAN_VERIFIED, /* found on the stack; the call before it leads to its callee, or nothing
+				   else is left before the thread's first frame */
 	SW_TRUST_SCAN,          /* found on the stack, a call comes before it: a guess */
 };
 

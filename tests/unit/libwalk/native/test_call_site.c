@@ -20,12 +20,17 @@ enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SLOT = BIAS + 0x20000 };
  *	46		call (unmapped)		e8 00 00 00 40
  *	50		mov $15,%rax; syscall	48 c7 c0 0f 00 00 00 0f 05
  *	60 plt:		jmp *SLOT(%rip)		ff 25 ..
+ *	70		call jumping		e8 0b 00 00 00
+ *	75		call *SLOT(%rip)	ff 15 ..
+ *	80 jumping:	jmp callee		e9 8b ff ff ff
  */
-static uint8_t code[0x68] = {
+static uint8_t code[0x88] = {
 	/* clang-format off */
 	[0x30] = 0xe8, 0xdb, 0xff, 0xff, 0xff, 0xe8, 0xda, 0xff, 0xff, 0xff, 0xe8, 0xe1, 0xff, 0xff, 0xff,
 	[0x3f] = 0xff, 0xd0, 0xe8, 0x1a, 0, 0, 0, 0xe8, 0, 0, 0, 0x40,
 	[0x50] = 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05,
+	[0x70] = 0xe8, 0x0b, 0, 0, 0, 0xff, 0x15,
+	[0x80] = 0xe9, 0x8b, 0xff, 0xff, 0xff,
 	/* clang-format on */
 };
 
@@ -34,6 +39,8 @@ static const struct image_fde fdes[] = {{.start = 0x10, .end = 0x20}, {.start = 
 static enum sw_call_site check(uint64_t pc, uint64_t slot_value, uint64_t return_avma)
 {
 	uint32_t displacement = SLOT - (CODE + 0x66);
+	uint32_t of_call = SLOT - (CODE + 0x7b);
+	memcpy(code + 0x77, &of_call, sizeof(of_call));
 	code[0x60] = 0xff;
 	code[0x61] = 0x25;
 	memcpy(code + 0x62, &displacement, sizeof(displacement));
@@ -63,7 +70,7 @@ static void test_direct(void **state)
 	assert_int_equal(check(CODE + 0x12, 0, CODE + 0x3a), SW_SITE_OTHER);
 	assert_int_equal(check(IN_CALLEE, 0, CODE + 0x3f), SW_SITE_OTHER);
 	/* the frame's function is not known: no table, no symbol */
-	assert_int_equal(check(CODE + 0x70, 0, CODE + 0x35), SW_SITE_POSSIBLE);
+	assert_int_equal(check(CODE + 0x90, 0, CODE + 0x35), SW_SITE_POSSIBLE);
 	/* unless pc is its first instruction */
 	assert_int_equal(check(CODE + 0x10, 0, CODE + 0x35), SW_SITE_VERIFIED);
 	assert_int_equal(check(IN_CALLEE, 0, CODE + 0x4b), SW_SITE_NONE); /* leads nowhere */
@@ -81,6 +88,26 @@ static void test_plt(void **state)
 	assert_int_equal(check(CODE + 0x18, CODE + 0x10, CODE + 0x46), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x18, CODE + 0x20, CODE + 0x46), SW_SITE_OTHER);
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x46), SW_SITE_POSSIBLE); /* unreadable */
+}
+
+/* A function that was called and jumped to the frame's is not on the stack. */
+static void test_tail_jump(void **state)
+{
+	(void) state;
+	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x75), SW_SITE_VERIFIED);
+	assert_int_equal(check(CODE + 0x28, 0, CODE + 0x75), SW_SITE_OTHER);
+	/* by the slot of a PLT entry */
+	assert_int_equal(check(CODE + 0x18, CODE + 0x80, CODE + 0x46), SW_SITE_VERIFIED);
+}
+
+/* A call through a word that is known: to the function, to one that jumps to it, elsewhere by now. */
+static void test_call_slot(void **state)
+{
+	(void) state;
+	assert_int_equal(check(CODE + 0x18, CODE + 0x10, CODE + 0x7b), SW_SITE_VERIFIED);
+	assert_int_equal(check(CODE + 0x18, CODE + 0x80, CODE + 0x7b), SW_SITE_VERIFIED);
+	assert_int_equal(check(CODE + 0x18, CODE + 0x20, CODE + 0x7b), SW_SITE_POSSIBLE);
+	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x7b), SW_SITE_POSSIBLE);
 }
 
 static void test_no_return_address(void **state)
@@ -150,7 +177,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_direct),     cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_plt),        cmocka_unit_test(test_no_return_address),
+		cmocka_unit_test(test_plt),        cmocka_unit_test(test_tail_jump),
+		cmocka_unit_test(test_call_slot),  cmocka_unit_test(test_no_return_address),
 		cmocka_unit_test(test_trampoline), cmocka_unit_test(test_executable),
 		cmocka_unit_test(test_generated),
 	};

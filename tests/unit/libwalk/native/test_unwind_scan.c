@@ -26,8 +26,20 @@ enum {
  *	40 start: call *%rax		ff d0
  *	42	hlt
  *	50 plt:	jmp *disp(%rip)		ff 25, to SLOT
+ *	70	call c			e8 bb ff ff ff, with a table: CFA = rsp+8
+ *	78	call c			e8 b3 ff ff ff, the first frame by its table
  */
-static uint8_t code[0x60] = {
+static uint8_t code[0x80] = {
+	[0x70] = 0xe8,
+	0xbb,
+	0xff,
+	0xff,
+	0xff,
+	[0x78] = 0xe8,
+	0xb3,
+	0xff,
+	0xff,
+	0xff,
 	[0x10] = 0xe8,
 	0x0b,
 	0,
@@ -58,10 +70,16 @@ enum {
 	AFTER_INDIRECT = CODE + 0x1c,
 	AFTER_PLT = CODE + 0x21,
 	AFTER_START = CODE + 0x42,
+	AFTER_ROOTED = CODE + 0x75,
+	AFTER_ROOT = CODE + 0x7d,
 	IN_B = CODE + 0x24,
 };
 
-static const struct image_fde fdes[] = {{.start = 0x40, .end = 0x48, IMAGE_ROWS(0x07, 16)}};
+static const struct image_fde fdes[] = {
+	{.start = 0x40, .end = 0x48, IMAGE_ROWS(0x07, 16)},
+	{.start = 0x70, .end = 0x78},
+	{.start = 0x78, .end = 0x80, IMAGE_ROWS(0x07, 16)},
+};
 
 #define FUNCTION(at)                                                                          \
 	{                                                                                     \
@@ -85,7 +103,7 @@ static struct sw_snapshot *snapshot(void)
 	const struct image_parts parts = {.code = code,
 					  .n_code = sizeof(code),
 					  .fdes = fdes,
-					  .n_fdes = 1,
+					  .n_fdes = 3,
 					  .sections = sections,
 					  .n_sections = 1};
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -101,7 +119,7 @@ static void second_frame(const uint64_t *stack, size_t n, struct walk_frame seco
 	(void) fake_snapshot_stack(snap, 1, IN_B, stack, n);
 	walk_is(snap, NULL,
 		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC}, second,
-		       {AFTER_START, start_sp, "stack-scan", "scan", SW_FRAME_MAY_MISS}),
+		       {AFTER_START, start_sp, "stack-scan", "scan_verified", 0}),
 		SW_END_COMPLETE, NULL);
 }
 
@@ -153,6 +171,40 @@ static void test_tail_call(void **state)
 		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
 }
 
+/* Of calls elsewhere the one from which tables lead to the first frame, not a nearer one. */
+static void test_root_among_others(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {AFTER_C, 0, AFTER_ROOTED, AFTER_ROOT};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, IN_B, stack, 4);
+	walk_is(snap, NULL,
+		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       GUESSED(AFTER_ROOTED, SP + 24), {AFTER_ROOT, SP + 32, "elf-cfi", "cfi", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
+/* The thread's first frame, and nothing before it: nothing is missing. With a word before it that may
+ * be a return address all is as uncertain as ever. */
+static void test_first_frame(void **state)
+{
+	(void) state;
+	static const uint64_t alone[] = {0, CODE + 0x20, AFTER_START, AFTER_C};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, IN_B, alone, 4);
+	walk_is(snap, NULL,
+		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       VERIFIED(AFTER_START, SP + 24)),
+		SW_END_COMPLETE, NULL);
+	static const uint64_t behind[] = {0, AFTER_C, AFTER_START};
+	snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, IN_B, behind, 3);
+	walk_is(snap, NULL,
+		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       GUESSED(AFTER_START, SP + 24)),
+		SW_END_COMPLETE, NULL);
+}
+
 /* A call through a PLT entry is verified by what the entry's slot holds. */
 static void test_plt(void **state)
 {
@@ -164,7 +216,7 @@ static void test_plt(void **state)
 	fake_snapshot_range(snap, SLOT, &to_b, sizeof(to_b));
 	walk_is(snap, NULL,
 		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
-		       VERIFIED(AFTER_PLT, SP + 8), GUESSED(AFTER_START, SP + 16)),
+		       VERIFIED(AFTER_PLT, SP + 8), VERIFIED(AFTER_START, SP + 16)),
 		SW_END_COMPLETE, NULL);
 	/* it leads to c: passed over */
 	snap = snapshot();
@@ -291,6 +343,8 @@ int main(void)
 		cmocka_unit_test(test_verified_before_nearer_ones),
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_tail_call),
+		cmocka_unit_test(test_root_among_others),
+		cmocka_unit_test(test_first_frame),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_verified_only_nearby),
 		cmocka_unit_test(test_limits),

@@ -138,7 +138,7 @@ static void test_steps(void **state)
 	struct sw_regs regs = {.known = 0};
 	sw_regs_set(&regs, SW_ARCH_SP, SP + 8);
 	sw_regs_set(&regs, SW_ARCH_RA, AFTER_G);
-	assert_int_equal(sw_walk_ahead(&w.cursor, &regs, NULL, NULL), SW_AHEAD_GOOD);
+	assert_int_equal(sw_walk_ahead(&w.cursor, &regs, NULL, NULL), SW_AHEAD_ROOT);
 	assert_int_equal(left, 98);
 	left = 1;
 	assert_int_equal(sw_walk_ahead(&w.cursor, &regs, NULL, NULL), SW_AHEAD_UNKNOWN);
