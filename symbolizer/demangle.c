@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
+#include "languages.h"
 
 #include <snapwalk/symbolize.h>
 
@@ -54,12 +55,26 @@ static bool demangle_into(const char *mangled, struct output *out)
 	       out->bytes > 0;
 }
 
+static char *of_other_language(const char *mangled)
+{
+	char *text = NULL;
+	if (strnlen(mangled, MANGLED_MAX) == MANGLED_MAX)
+		return NULL;
+	if (mangled[0] == 'c')
+		text = sw_demangle_ocaml(mangled);
+	else if (mangled[0] == '_' && mangled[1] == 'D')
+		text = sw_demangle_d(mangled);
+	else if (mangled[0] == '_' && mangled[1] == '_')
+		text = sw_demangle_fortran(mangled);
+	return text != NULL ? text : sw_demangle_ada(mangled, false);
+}
+
 char *sw_demangle(const char *mangled)
 {
 	/* Itanium C++ ABI 5.1.2 and legacy Rust; Rust v0 (RFC 2603). Without the prefix it is a plain
 	 * C name, which libiberty might take for another language's. */
 	if (strncmp(mangled, "_Z", 2) != 0 && strncmp(mangled, "_R", 2) != 0)
-		return NULL;
+		return of_other_language(mangled);
 	if (strnlen(mangled, MANGLED_MAX) == MANGLED_MAX)
 		return NULL;
 	struct output *out = calloc(1, sizeof(*out)); /* on the heap: setjmp may not cost us it */

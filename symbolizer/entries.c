@@ -6,6 +6,8 @@
 #include "cleanup.h"
 #include "deadline.h"
 #include "debugfile.h"
+#include "elf_frames.h"
+#include "languages.h"
 #include "providers.h"
 #include "arena.h"
 
@@ -90,11 +92,17 @@ static struct sw_entry *entry_of(struct sw_unit *unit, const struct sw_want *wan
 	return &unit->entries[index];
 }
 
-/* Falls back to the symbol without size, when it is the nearest one and of the same section. */
-static void want_settle(struct sw_want *want)
+/* Falls back to the symbol without size, when it is the nearest one and of the same section and function. */
+static void want_settle(struct sw_unit *unit, struct sw_want *want)
 {
 	const struct sw_label *label = &want->label;
+	const struct sw_elf *elf;
+	uint64_t start;
 	if (want->name != NULL || label->name == NULL || want->svma >= label->end_svma)
+		return;
+	/* Another function begins in between, says a table that does not need its name. */
+	elf = sw_unit_elf(unit);
+	if (elf != NULL && sw_elf_frame_start(elf, want->svma, &start) && start > label->start_svma)
 		return;
 	want->name = label->name;
 	want->name_bytes = label->name_bytes;
@@ -102,14 +110,28 @@ static void want_settle(struct sw_want *want)
 	want->source = label->source;
 }
 
+static char *name_demangle(struct sw_unit *unit, const char *raw)
+{
+	char *text = sw_demangle(raw);
+	if (text != NULL || strstr(raw, "__") == NULL)
+		return text;
+	if (!unit->ada_tried) {
+		const struct sw_elf *elf = sw_unit_elf(unit);
+		unit->ada_tried = true;
+		unit->is_ada = elf != NULL && sw_elf_is_ada(elf);
+	}
+	return unit->is_ada ? sw_demangle_ada(raw, true) : NULL;
+}
+
 /* Makes the public symbol of what was found. NULL: out of memory. */
-static struct sw_symbol *symbol_make(const struct sw_want *want, struct sw_arena *arena)
+static struct sw_symbol *symbol_make(struct sw_unit *unit, const struct sw_want *want,
+				     struct sw_arena *arena)
 {
 	struct sw_symbol *symbol = sw_arena_calloc(arena, 1, sizeof(*symbol));
 	char *raw = sw_arena_strndup(arena, want->name, want->name_bytes);
 	if (symbol == NULL || raw == NULL)
 		return NULL;
-	sw_cleanup(sw_free_p) char *demangled = sw_demangle(raw);
+	sw_cleanup(sw_free_p) char *demangled = name_demangle(unit, raw);
 	symbol->function = raw;
 	if (demangled != NULL) {
 		symbol->mangled = raw;
@@ -128,11 +150,11 @@ static int names_store(struct sw_unit *unit, struct sw_want *wants, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		struct sw_entry *entry = entry_of(unit, &wants[i]);
-		want_settle(&wants[i]);
+		want_settle(unit, &wants[i]);
 		entry->named = true;
 		if (wants[i].name == NULL)
 			continue;
-		entry->symbols = symbol_make(&wants[i], request->arena);
+		entry->symbols = symbol_make(unit, &wants[i], request->arena);
 		if (entry->symbols == NULL)
 			return -SW_E_NOMEM;
 		entry->n_symbols = 1;

@@ -26,7 +26,7 @@ struct sw_label {
 	uint64_t start_svma; /* the last start of any function symbol; 0 with seen false */
 	bool seen;
 	const char *name;  /* a symbol of size 0 that starts there, or NULL */
-	uint64_t end_svma; /* where its section ends */
+	uint64_t end_svma; /* where its section ends, or it is not believed any more */
 	size_t name_bytes;
 	uint32_t rank;
 	enum sw_symbol_source source;

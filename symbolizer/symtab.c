@@ -6,6 +6,7 @@
 enum {
 	SYMTAB_DEADLINE_EVERY = 1 << 16, /* symbols */
 	SYMTAB_MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
+	EXPORTED_LABEL_MAX = 256,        /* bytes: musl's functions in assembly are no larger */
 	SYMBOL_NAME_MAX = 1 << 20,       /* bytes; longer names are cut by nobody's linker */
 };
 
@@ -146,6 +147,10 @@ static void consider_label(struct scan *scan, const struct symbol *s, struct sw_
 	/* Without a size only an executable section got it past is_function(). */
 	const struct sw_elf_section *section = section_of(scan, s->section);
 	label->end_svma = section->svma + section->size;
+	/* Of a stripped file nobody knows which functions lie behind it. */
+	if (scan->table->source == SW_SOURCE_DYNSYM &&
+	    label->end_svma - s->start_svma > EXPORTED_LABEL_MAX)
+		label->end_svma = s->start_svma + EXPORTED_LABEL_MAX;
 	label->name = name;
 	label->name_bytes = bytes;
 	label->rank = rank;

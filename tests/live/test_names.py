@@ -243,6 +243,28 @@ def test_dwz(tap):
         check_lines(tap, report["stacks"][report["threads"][0]["stack"]]["frames"], "dwz")
 
 
+LABEL = r"""
+#include <unistd.h>
+__asm__(".globl label\nlabel: ret");
+__attribute__((noipa)) int nameless(void) { int r = pause(); return r + 1; }
+int main(void) { return nameless() + 1; }
+"""
+
+
+def test_label(tap):
+    """A symbol without a size does not name the function behind it, whose own was taken away."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "program")
+        run("gcc", "-O2", "-fno-toplevel-reorder", "-x", "c", "-o", path, "-", input=LABEL.encode())
+        run("objcopy", "--strip-symbol=nameless", path)
+        with Target("program", path=path, ready=None) as target:
+            wait_blocked(target.pid)
+            report = dump(target.pid)
+    frames = report["stacks"][report["threads"][0]["stack"]]["frames"]
+    names = [f["function"] for f in frames if report["modules"][f["module"]]["path"] == path]
+    tap.equal(names[:2], [None, "main"], "a label names nothing behind the start of another function")
+
+
 def test_as_eu_addr2line(tap):
     """Second opinion: file and line of every real frame of a C target."""
     if not tool("eu-addr2line"):
@@ -267,7 +289,8 @@ def test_as_eu_addr2line(tap):
 def main():
     tap = Tap()
     for test in (test_formats, test_options, test_split_dwarf, test_stripped, test_debuglink,
-                 test_build_id, test_minidebug, test_dwz, test_as_eu_addr2line):
+                 test_build_id, test_minidebug, test_dwz, test_label,
+                 test_as_eu_addr2line):
         tap.guard(test)
     tap.done()
 

@@ -148,6 +148,23 @@ static void test_labels(void **state)
 	assert_true(wants[5].label.seen);
 }
 
+/* Of what lies behind an exported label of a stripped file nobody knows. */
+static void test_exported_labels(void **state)
+{
+	(void) state;
+	struct sw_elf elf;
+	struct sw_symtab table;
+	function("memset", STB_GLOBAL, STT_FUNC, TEXT + 0x40, 0);
+	elf_make_symtab(&made, SHT_DYNSYM);
+	elf_make_finish(&made);
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){made.bytes, made.size}));
+	assert_true(sw_symtab_find(&elf, SHT_DYNSYM, SW_SOURCE_DYNSYM, &table));
+	struct sw_want want = {.svma = TEXT + 0x80};
+	assert_true(sw_symtab_scan(&table, &want, 1, 0));
+	assert_int_equal(want.label.start_svma, TEXT + 0x40);
+	assert_int_equal(want.label.end_svma, TEXT + 0x140);
+}
+
 static void test_not_functions(void **state)
 {
 	(void) state;
@@ -244,6 +261,7 @@ int main(void)
 		cmocka_unit_test_setup(test_aliases, setup),
 		cmocka_unit_test_setup(test_version_is_cut, setup),
 		cmocka_unit_test_setup(test_labels, setup),
+		cmocka_unit_test_setup(test_exported_labels, setup),
 		cmocka_unit_test_setup(test_not_functions, setup),
 		cmocka_unit_test_setup(test_size_overflow, setup),
 		cmocka_unit_test_setup(test_bad_names, setup),

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "languages.h"
+#include "cleanup.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+
+enum {
+	D_MANGLED_MAX = 1024,    /* bytes; libiberty recurses over what it reads */
+	D_WRITTEN_MAX = 1 << 20, /* bytes: each back reference may double the text */
+	OTHER_MANGLED_MAX = 4096,
+	HEX_DIGITS = 2,
+};
+
+char *sw_demangle_d(const char *mangled)
+{
+	if (strncmp(mangled, "_D", 2) != 0 || !isdigit((unsigned char) mangled[2]))
+		return NULL;
+	size_t bytes = strnlen(mangled, D_MANGLED_MAX), written = bytes;
+	for (size_t i = 0; i < bytes && written <= D_WRITTEN_MAX; i++)
+		written <<= mangled[i] == 'Q';
+	if (bytes == D_MANGLED_MAX || written > D_WRITTEN_MAX)
+		return NULL;
+	return dlang_demangle(mangled, DMGL_PARAMS | DMGL_ANSI);
+}
+
+char *sw_demangle_fortran(const char *mangled)
+{
+	const char *middle = strstr(mangled, "_MOD_");
+	if (strncmp(mangled, "__", 2) != 0 || middle == NULL || middle <= mangled + 2 ||
+	    middle[5] == '\0' || mangled[2] == '_')
+		return NULL;
+	char *text;
+	return asprintf(&text, "%.*s::%s", (int) (middle - mangled - 2), mangled + 2, middle + 5) <
+			       0
+		       ? NULL
+		       : text;
+}
+
+/* "_1234" at the end: a number that makes the name the only one in its module. */
+static size_t without_stamp(const char *name)
+{
+	size_t size = strlen(name), digits = 0;
+	while (digits < size && isdigit((unsigned char) name[size - 1 - digits]))
+		digits++;
+	/* Of functions without a name nothing would be left to tell them apart. */
+	bool stamp = digits > 0 && digits < size && name[size - 1 - digits] == '_' &&
+		     (size < digits + 4 || strncmp(name + size - digits - 4, "fun", 3) != 0);
+	return stamp ? size - digits - 1 : size;
+}
+
+/* Other characters than letters, digits and "_": "$" and two hexadecimal digits. */
+static bool escaped(const char *at, char *ret)
+{
+	unsigned value;
+	if (at[0] != '$' || !isxdigit((unsigned char) at[1]) || !isxdigit((unsigned char) at[2]) ||
+	    sscanf(at + 1, "%2x", &value) != 1)
+		return false;
+	if (value < ' ' || value > '~')
+		return false;
+	*ret = (char) value;
+	return true;
+}
+
+char *sw_demangle_ocaml(const char *mangled)
+{
+	static const char prefix[] = "caml";
+	const char *name = mangled + sizeof(prefix) - 1;
+	/* Functions of the runtime, which is in C, go on with "_". */
+	if (strncmp(mangled, prefix, sizeof(prefix) - 1) != 0 || !isupper((unsigned char) *name) ||
+	    (strstr(name, "__") == NULL && strchr(name, '.') == NULL))
+		return NULL;
+	size_t size = without_stamp(name), n = 0;
+	char *text = malloc(size + 1);
+	if (text == NULL)
+		return NULL;
+	for (size_t i = 0; i < size; i++) {
+		char c = name[i];
+		if (i > 0 && i + 2 < size && c == '_' && name[i + 1] == '_') {
+			c = '.';
+			i++;
+		} else if (i + HEX_DIGITS < size && escaped(name + i, &c)) {
+			i += HEX_DIGITS;
+		}
+		text[n++] = c;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+static bool is_gnat_library(const char *name)
+{
+	static const char *const roots[] = {"ada__", "system__", "gnat__", "interfaces__", "_ada_"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(roots); i++)
+		if (strncmp(name, roots[i], strlen(roots[i])) == 0)
+			return true;
+	return false;
+}
+
+char *sw_demangle_ada(const char *mangled, bool program_is_ada)
+{
+	const char *within = mangled[0] == '\0' ? NULL : strstr(mangled + 1, "__");
+	if (!is_gnat_library(mangled) &&
+	    (!program_is_ada || within == NULL || !islower((unsigned char) mangled[0])))
+		return NULL;
+	if (strnlen(mangled, OTHER_MANGLED_MAX) == OTHER_MANGLED_MAX)
+		return NULL;
+	char *text = ada_demangle(mangled, 0);
+	/* What it does not know it gives back in brackets. */
+	if (text != NULL && (text[0] == '<' || strcmp(text, mangled) == 0)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+bool sw_elf_is_ada(const struct sw_elf *elf)
+{
+	static const char name[] = "\0__gnat_ada_main_program_name";
+	struct sw_elf_table table;
+	return (sw_elf_table_typed(elf, SHT_SYMTAB, &table) ||
+		sw_elf_table_typed(elf, SHT_DYNSYM, &table)) &&
+	       memmem(table.strings.data, table.strings.size, name, sizeof(name)) != NULL;
+}

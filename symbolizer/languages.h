@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_LANGUAGES_H
+#define SW_LANGUAGES_H
+
+#include "elf_file.h"
+
+/*
+ * Names of functions in languages without a standard for it, as people write them. Each returns a string
+ * to free, or NULL: it is none of these, or there is no memory.
+ */
+
+/* D, by libiberty. */
+char *sw_demangle_d(const char *mangled);
+/* gfortran: "__module_MOD_procedure". */
+char *sw_demangle_fortran(const char *mangled);
+/* OCaml's native compiler: "camlStdlib__Map__find_1234". */
+char *sw_demangle_ocaml(const char *mangled);
+/* GNAT, by libiberty: "package__procedure__2". Other languages have such names, too: only for those of
+ * GNAT's library, or any of a program by GNAT. */
+char *sw_demangle_ada(const char *mangled, bool program_is_ada);
+
+/* Whether gnatbind made the program's start. */
+bool sw_elf_is_ada(const struct sw_elf *elf);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "languages.h"
+#include "elf_make.h"
+
+#include <snapwalk/symbolize.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void is(char *text, const char *wanted)
+{
+	if (wanted == NULL)
+		assert_null(text);
+	else
+		assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_d(void **state)
+{
+	(void) state;
+	is(sw_demangle("_D4core6thread5fiber5Fiber4callMFZv"), "core.thread.fiber.Fiber.call()");
+	is(sw_demangle("_Dmain"), NULL);
+	is(sw_demangle("_D"), NULL);
+	is(sw_demangle("_D4core"), NULL);
+	/* Back references that double the text each time, and a name that nests without end. */
+	char name[2048] = "_D1fFAi";
+	for (int i = 0; i < 40; i++)
+		strcat(name, "QaQb");
+	is(sw_demangle(name), NULL);
+	memset(name, 'P', sizeof(name) - 1);
+	memcpy(name, "_D1fF", 5);
+	is(sw_demangle(name), NULL);
+}
+
+static void test_fortran(void **state)
+{
+	(void) state;
+	is(sw_demangle("__solver_MOD_step"), "solver::step");
+	is(sw_demangle("__a_b_MOD_c_d"), "a_b::c_d");
+	is(sw_demangle("__MOD_step"), NULL);
+	is(sw_demangle("__solver_MOD_"), NULL);
+	is(sw_demangle("___MOD_x"), NULL);
+	is(sw_demangle("__libc_start_main"), NULL);
+}
+
+static void test_ocaml(void **state)
+{
+	(void) state;
+	is(sw_demangle("camlStdlib__Map__find_1234"), "Stdlib.Map.find");
+	is(sw_demangle("camlMain__fun_731"), "Main.fun_731");
+	is(sw_demangle("camlStdlib__$3e$3e$3d_90"), "Stdlib.>>=");
+	is(sw_demangle("camlStdlib__$00x"), "Stdlib.$00x");
+	is(sw_demangle("camlStdlib.Map.find_1234"), "Stdlib.Map.find");
+	is(sw_demangle("caml_main"), NULL);
+	is(sw_demangle("camlP4"), NULL);
+	is(sw_demangle("caml"), NULL);
+}
+
+static void test_ada(void **state)
+{
+	(void) state;
+	is(sw_demangle("ada__text_io__put_line__2"), "ada.text_io.put_line");
+	is(sw_demangle("system__tasking__stages__task_wrapper"),
+	   "system.tasking.stages.task_wrapper");
+	is(sw_demangle("_ada_main_loop"), "main_loop");
+	is(sw_demangle_ada("workers__fib.100", true), "workers.fib");
+	is(sw_demangle_ada("workers__fib.100", false), NULL);
+	is(sw_demangle_ada("__libc_start_main", true), NULL);
+	is(sw_demangle_ada("main", true), NULL);
+	is(sw_demangle_ada("", true), NULL);
+}
+
+static void test_program_is_ada(void **state)
+{
+	(void) state;
+	for (int ada = 0; ada < 2; ada++) {
+		struct elf_make made;
+		struct sw_elf elf;
+		elf_make_init(&made);
+		uint16_t text =
+			(uint16_t) elf_make_section(&made, ".text", SHT_PROGBITS,
+						    SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL, 0x100);
+		elf_make_symbol(&made,
+				ada ? "__gnat_ada_main_program_name"
+				    : "x__gnat_ada_main_program_name",
+				STB_GLOBAL, STT_OBJECT, text, 0x1000, 8);
+		elf_make_symtab(&made, SHT_SYMTAB);
+		elf_make_finish(&made);
+		assert_true(sw_elf_init(&elf, (struct sw_bytes){made.bytes, made.size}));
+		assert_int_equal(sw_elf_is_ada(&elf), ada);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_d),
+		cmocka_unit_test(test_fortran),
+		cmocka_unit_test(test_ocaml),
+		cmocka_unit_test(test_ada),
+		cmocka_unit_test(test_program_is_ada),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
