@@ -57,7 +57,8 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 				       .no_group = o->no_group,
 				       .verbose = o->verbose,
 				       .all = o->all || is_filtered(o),
-				       .columns = d->columns};
+				       .columns = d->columns,
+				       .time = o->time};
 	return sw_report_text(report, &text, ret, size, err);
 }
 

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <regex.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	MAX_STOP_MS = 60 * 1000,
@@ -19,6 +20,7 @@ enum {
 	MAX_BURST = 1000,
 	MAX_DURATION_S = 24 * 3600,
 	MAX_LIMIT = 1000000,
+	MAX_SCAN_RANGE = 1 << 30,
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
 };
 
@@ -217,6 +219,18 @@ static bool set_all(struct sw_options *o, const char *value, struct sw_usage *us
 	return true;
 }
 
+static bool set_time(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_text_time values[] = {SW_TEXT_TIME_LOCAL, SW_TEXT_TIME_UTC,
+						   SW_TEXT_TIME_START};
+	int n = choose(value, "local|utc|start", usage);
+	if (n < 0)
+		return false;
+	o->time = values[n];
+	tzset(); /* reads a file, which the command may not do later */
+	return true;
+}
+
 static bool set_state(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	if (value[0] == '\0' || value[strspn(value, "RSDTtZXI?")] != '\0')
@@ -361,6 +375,37 @@ static bool set_walk(struct sw_options *o, const char *value, struct sw_usage *u
 		return false;
 	o->walk.mode = values[n];
 	o->libunwind = n == LIBUNWIND;
+	return true;
+}
+
+static bool set_scan_below(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	uint64_t n;
+	if (!sw_number_parse(value, 1, SW_MAX_FRAMES, &n, usage))
+		return false;
+	o->walk.scan_below = (size_t) n;
+	return true;
+}
+
+static bool set_scan_range(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_size_parse(value, 1, MAX_SCAN_RANGE, &o->walk.scan_range_bytes, usage);
+}
+
+static bool set_scan_all(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->walk.scan_all = true;
+	o->walk.mode = SW_WALK_SCAN;
+	return true;
+}
+
+static bool set_trim_unknown(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->walk.trim_unknown = true;
 	return true;
 }
 
@@ -519,6 +564,8 @@ const struct sw_option sw_option_table[] = {
 	 false},
 	{"all", 0, NULL, READS | SW_FOR_SAMPLE,
 	 "in text also idle threads, and all stacks; sample: what is small", set_all, false},
+	{"time", 0, "local|utc|start", READS,
+	 "times in text: here, UTC, or since the process began (default utc)", set_time, false},
 	{"follow", 0, NULL, SW_FOR_DUMP, "also the processes that its threads wait for", set_follow,
 	 false},
 	{"state", 0, "LETTERS", READS, "only threads in these states, as in RD", set_state, false},
@@ -552,6 +599,15 @@ const struct sw_option sw_option_table[] = {
 	 false},
 	{"walk", 0, "tables|hybrid|scan|libunwind", REPORTS, "how to unwind (default hybrid)",
 	 set_walk, false},
+	{"scan-below", 0, "N", REPORTS, "scan also stacks that end before N frames", set_scan_below,
+	 false},
+	{"scan-range", 0, "BYTES", REPORTS,
+	 "a CALL counts if it leads at most so far before its callee's address", set_scan_range,
+	 false},
+	{"scan-all", 0, NULL, REPORTS, "every word of a stack that may be a return address",
+	 set_scan_all, false},
+	{"trim-unknown", 0, NULL, REPORTS, "leave out innermost frames of no module, counted",
+	 set_trim_unknown, false},
 	{"symbols", 0, "none|names|lines", NAMES | SW_FOR_HOOK, "how much to name (default lines)",
 	 set_symbols, false},
 	{"no-inlines", 0, NULL, NAMES | SW_FOR_HOOK, "do not show inlined calls", set_no_inlines,

@@ -158,10 +158,18 @@ static const char *only_direct(const struct sw_options *o)
 		return "--fixture";
 	if (o->snapshot.tids != NULL || o->snapshot.running_only)
 		return "--threads";
+	if (o->walk.scan_all)
+		return "--scan-all";
 	if (o->walk.mode != SW_WALK_HYBRID || o->libunwind)
 		return "--walk";
 	if (o->snapshot.kernel_stacks)
 		return "--kernel";
+	if (o->walk.scan_below > 0)
+		return "--scan-below";
+	if (o->walk.scan_range_bytes > 0)
+		return "--scan-range";
+	if (o->walk.trim_unknown)
+		return "--trim-unknown";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 

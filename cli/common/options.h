@@ -75,6 +75,7 @@ struct sw_options {
 	enum sw_via via;
 	const char *socket_path; /* --socket, NULL: not given */
 	bool no_group, verbose, all, follow;
+	enum sw_text_time time;
 	struct sw_thread_filter filter; /* strings borrowed from argv */
 	bool no_sandbox;
 	enum sw_color color;

@@ -95,6 +95,19 @@ static bool jumps_to_callee(struct sw_callee *callee, uint64_t target_avma)
 	return sw_tail_jump_leads(&to, target_avma);
 }
 
+/* What the caller of the library says of the distance from a function's entry to an address in it. */
+static enum sw_call_site range_check(const struct sw_callee *callee, enum sw_call_site site,
+				     uint64_t target_avma)
+{
+	const struct sw_walk_options *o = callee->cursor->options;
+	uint64_t pc = callee->cursor->regs.pc_avma;
+	if (o == NULL || o->scan_range_bytes == 0)
+		return site;
+	if (target_avma > pc || pc - target_avma > o->scan_range_bytes)
+		return SW_SITE_NONE;
+	return site > SW_SITE_LIKELY ? site : SW_SITE_LIKELY;
+}
+
 static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
@@ -138,7 +151,7 @@ enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_a
 	unsigned call = sw_arch_call_before(c->memory, return_avma, &target_avma);
 	enum sw_call_site site = SW_SITE_NONE;
 	if (call & SW_CALL_DIRECT)
-		site = direct_check(callee, target_avma);
+		site = range_check(callee, direct_check(callee, target_avma), target_avma);
 	if (site < SW_SITE_VERIFIED && (call & SW_CALL_INDIRECT) && slot_leads(callee, return_avma))
 		return SW_SITE_VERIFIED;
 	/* The kernel "calls" signal handlers: what they return to comes after no CALL. */

@@ -160,6 +160,24 @@ static const struct candidate *entry_pick(const struct sw_cursor *c, const struc
 	return pick;
 }
 
+/* Each word is a frame: none is left out, and what is behind it is another step's. */
+static enum sw_step next_word(struct sw_cursor *c, struct sw_stepped *ret)
+{
+	struct sw_callee callee = sw_callee_of(c);
+	uint64_t end_avma = sw_cursor_stack_end(c), word;
+	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
+	for (; at < end_avma && sw_memory_u64(c->memory, at, &word); at += SW_ARCH_WORD) {
+		enum sw_call_site site = sw_call_site_check(&callee, word);
+		if (site == SW_SITE_NONE)
+			continue;
+		const struct candidate found = {true, at, word};
+		ret->regs = caller_regs(c, &found);
+		ret->weak = site != SW_SITE_VERIFIED;
+		return SW_STEP_OK;
+	}
+	return SW_STEP_DECLINE;
+}
+
 /*
  * A call through a null or wild pointer: nothing of the callee has run, so what the CALL did is
  * exact: the return address is at sp and no register has changed. It counts as verified when the
@@ -189,6 +207,8 @@ static enum sw_step scan_step(void *state, struct sw_cursor *cursor, struct sw_s
 		if (step == SW_STEP_OK)
 			return step;
 	}
+	if (cursor->options != NULL && cursor->options->scan_all)
+		return next_word(cursor, ret);
 	struct scan s = scan_stack(cursor);
 	const struct candidate *pick = scan_pick(&s);
 	if (pick == NULL && s.limit) {

@@ -49,6 +49,7 @@ struct sw_cursor {
 	uint64_t callee_avma;                /* pc of the frame before this one; 0 for the first */
 	const struct sw_active_list *active; /* who is asked, for sw_walk_ahead(); NULL: nobody */
 	size_t *ahead_left;                  /* steps that it may still make for this thread */
+	const struct sw_walk_options *options; /* NULL: the defaults */
 };
 
 /* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */

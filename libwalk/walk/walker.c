@@ -41,7 +41,8 @@ struct walker {
 	const struct sw_map *map;      /* the last one found: code is where it was before */
 	enum sw_end end;
 	const char *why;
-	bool guessed; /* a frame was, and none has been proven since */
+	bool scanning; /* the walk has ended, but is to go on */
+	bool guessed;  /* a frame was, and none has been proven since */
 	bool failed_nomem;
 };
 
@@ -106,12 +107,20 @@ static uint32_t code_kind(const struct sw_place *place)
 	return UINT32_C(1) << (place == NULL ? SW_MODULE_ANON : sw_module_kind(place->module));
 }
 
-static bool mode_allows(enum sw_walk_mode mode, const struct sw_active *active)
+static bool is_scan(const struct sw_active *active)
 {
+	return active->trust >= SW_TRUST_SCAN_VERIFIED;
+}
+
+static bool mode_allows(const struct walker *w, const struct sw_active *active)
+{
+	enum sw_walk_mode mode = w->options->mode;
+	if (w->scanning)
+		return is_scan(active);
 	if (mode == SW_WALK_TABLES)
 		return active->trust < SW_TRUST_INSTRUCTIONS;
 	if (mode == SW_WALK_SCAN)
-		return active->trust >= SW_TRUST_SCAN_VERIFIED;
+		return is_scan(active);
 	return true;
 }
 
@@ -290,7 +299,7 @@ static bool step(struct walker *w)
 
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
-		if (a->step == NULL || !(a->kinds & kind) || !mode_allows(w->options->mode, a))
+		if (a->step == NULL || !(a->kinds & kind) || !mode_allows(w, a))
 			continue;
 		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
 		size_t live_before = w->memory.live_reads;
@@ -318,6 +327,23 @@ static bool step(struct walker *w)
 	return false;
 }
 
+/* The walk has ended. True: the user wants more frames, and the scan has found one. */
+static bool scan_on(struct walker *w)
+{
+	enum sw_end end = w->end;
+	const char *why = w->why;
+	if (w->n_frames >= w->options->scan_below || end == SW_END_FRAME_LIMIT || w->failed_nomem)
+		return false;
+	w->scanning = true;
+	bool found = step(w);
+	w->scanning = false;
+	if (found)
+		w->frames[w->n_frames - 1].flags |= SW_FRAME_MAY_MISS;
+	else
+		finish(w, end, why);
+	return found;
+}
+
 static void walk_frames(struct walker *w)
 {
 	const struct sw_walk_options *o = w->options;
@@ -327,7 +353,7 @@ static void walk_frames(struct walker *w)
 			finish(w, SW_END_TIMEOUT, "the time limit was reached while walking");
 			return;
 		}
-		if (!step(w))
+		if (!step(w) && !scan_on(w))
 			break;
 	}
 	/* The thread's first frame is proven, but not what lies between. */
@@ -354,6 +380,20 @@ static const struct sw_thread_info *thread_info(struct walker *w, const struct s
 	return NULL;
 }
 
+/* Leaves out the innermost frames that say nothing, unless all are such. */
+static size_t trim(struct walker *w)
+{
+	size_t n = 0;
+	while (n < w->n_frames && w->frames[n].place == NULL && w->frames[n].owner == 0 &&
+	       !(w->frames[n].flags & (SW_FRAME_LANGUAGE | SW_FRAME_SIGNAL)))
+		n++;
+	if (n == 0 || n == w->n_frames)
+		return 0;
+	w->n_frames -= n;
+	memmove(w->frames, w->frames + n, w->n_frames * sizeof(*w->frames));
+	return n;
+}
+
 static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
 {
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
@@ -361,7 +401,8 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory),
 				       .active = w->active,
-				       .ahead_left = &w->ahead_left};
+				       .ahead_left = &w->ahead_left,
+				       .options = w->options};
 	w->ahead_left = SW_AHEAD_STEPS_MAX;
 	w->n_frames = 0;
 	w->switches = 0;
@@ -386,6 +427,8 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	if (thread->pages_missing && (w->end == SW_END_MEMORY || w->end == SW_END_STACK_LIMIT))
 		finish(w, SW_END_MEMORY, "its pages did not come");
 
+	if (w->options->trim_unknown)
+		walk->n_trimmed = trim(w);
 	struct sw_arena *arena = &w->walks->priv->arena;
 	walk->thread = thread;
 	walk->end = w->end;

@@ -353,6 +353,8 @@ struct json_object *sw_report_json_stack(const struct sw_report *r, const struct
 	add(&e, "threads", tids_array(r, s));
 	add_string(&e, "end", s->end);
 	add_string(&e, "why", s->why);
+	if (s->n_trimmed > 0)
+		add_uint(&e, "trimmed", s->n_trimmed);
 	return element_end(&e);
 }
 

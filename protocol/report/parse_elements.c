@@ -386,10 +386,12 @@ static void read_frames(struct sw_report_parser *p, size_t stack)
 
 void sw_parse_stack(struct sw_report_parser *p, size_t index)
 {
+	int64_t trimmed = sw_parse_known(p, "trimmed", SW_MAX_FRAMES);
 	p->report->stacks[index] = (struct sw_report_stack){
 		.id = sw_parse_stack_id(p, "id"),
 		.end = sw_parse_word(p, "end"),
 		.why = sw_parse_string_or_null(p, "why"),
+		.n_trimmed = trimmed > 0 ? (size_t) trimmed : 0,
 	};
 	read_tids(p, index);
 	read_frames(p, index);

@@ -37,6 +37,7 @@ static bool same_stack(const struct group *group, const struct sw_walk *walk,
 {
 	return group->walk->n_frames == walk->n_frames && group->walk->end == walk->end &&
 	       group->walk->thread->kernel == walk->thread->kernel &&
+	       group->walk->n_trimmed == walk->n_trimmed &&
 	       sw_same_text(group->walk->why, walk->why) &&
 	       memcmp(group->distinct, distinct, walk->n_frames * sizeof(*distinct)) == 0;
 }
@@ -151,6 +152,7 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 		.why = sw_report_copy_shared(s->b, group->walk->why),
 		.frames = frames,
 		.n_frames = n_frames,
+		.n_trimmed = group->walk->n_trimmed,
 	};
 	kernel_fill(s, group->walk->thread->kernel, ret);
 }

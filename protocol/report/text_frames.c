@@ -411,6 +411,9 @@ void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stac
 		return;
 	}
 	put_kernel(w, stack);
+	if (stack->n_trimmed > 0)
+		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s of no module left out\n",
+			      stack->n_trimmed, sw_plural(stack->n_trimmed));
 	put_shown(w, &shown);
 	size_t hidden = stack->n_frames - shown.n;
 	shown_deinit(&shown);

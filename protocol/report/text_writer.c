@@ -88,15 +88,32 @@ static void put_stopped(struct sw_text_writer *w)
 	}
 }
 
+static void put_time(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	enum sw_text_time kind = w->options->time;
+	if (kind == SW_TEXT_TIME_START && r->process.uptime_ms >= 0) {
+		sw_put(w, "%lld.%03d s after its start on ",
+		       (long long) (r->process.uptime_ms / 1000),
+		       (int) (r->process.uptime_ms % 1000));
+		return;
+	}
+	time_t seconds = (time_t) (r->time_ns / 1000000000);
+	struct tm parts = {0};
+	char stamp[64], zone[32] = "UTC";
+	/* These fail for years beyond int only. */
+	if (kind == SW_TEXT_TIME_LOCAL && localtime_r(&seconds, &parts) != NULL)
+		(void) strftime(zone, sizeof(zone), "%z", &parts);
+	else
+		(void) gmtime_r(&seconds, &parts);
+	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &parts);
+	sw_put(w, "%s.%03d %s on ", stamp, (int) (r->time_ns % 1000000000 / 1000000), zone);
+}
+
 static void put_when(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	time_t seconds = (time_t) (r->time_ns / 1000000000);
-	struct tm utc = {0};
-	char stamp[64];
-	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
-	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &utc);
-	sw_put(w, "%s.%03d UTC on ", stamp, (int) (r->time_ns % 1000000000 / 1000000));
+	put_time(w);
 	sw_put_foreign(w, r->host_name);
 	put_stopped(w);
 	if (r->timings.interrupted_calls > 0)

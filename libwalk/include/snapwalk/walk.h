@@ -476,6 +476,7 @@ struct sw_walk {
 	const char
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
+	size_t n_trimmed;                  /* frames left out before the first one */
 };
 
 /** A runtime that was recognised, or a registry in which it publishes its code. */
@@ -510,6 +511,13 @@ struct sw_walk_options {
 	enum sw_walk_mode mode;
 	size_t max_frames;   /* default SW_DEFAULT_FRAMES, at most SW_MAX_FRAMES */
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. Later walks end with SW_END_TIMEOUT */
+	/* For programs that no table covers. */
+	size_t scan_below; /* a walk that ends before so many frames goes on by the scan */
+	uint64_t
+		scan_range_bytes; /* a direct CALL counts only when it leads to an address that lies at
+				      most so far before the pc of the callee; 0: no limit */
+	bool scan_all;            /* with SW_WALK_SCAN: every word that may be a return address */
+	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 };
 
 /**

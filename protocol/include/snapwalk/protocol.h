@@ -54,6 +54,7 @@ struct sw_report_stack {
 	 * asked for. In JSON they are the first of frames. */
 	const struct sw_report_frame *kernel_frames;
 	size_t n_kernel_frames;
+	size_t n_trimmed; /* frames of no module that were left out before the first one */
 };
 
 /** What a runtime knows of one of its threads. */
@@ -257,12 +258,20 @@ SW_PUBLIC int sw_report_select(const struct sw_report *report,
 			       struct sw_error *err);
 
 /** Zero-initialised means the defaults. */
+/** In which time a text tells when something was. */
+enum sw_text_time {
+	SW_TEXT_TIME_UTC,
+	SW_TEXT_TIME_LOCAL, /* of the reader: localtime_r(3) */
+	SW_TEXT_TIME_START, /* seconds since the process began, where that is known */
+};
+
 struct sw_text_options {
 	bool color;
 	bool no_group; /* one stack per thread, in tid order */
 	bool verbose;  /* addresses, offsets, trust and unwinder of every frame, modules, timings */
 	bool all; /* also what is collapsed otherwise: idle pools, stacks behind the first ones */
 	size_t columns; /* of the terminal: longer names are shortened; 0: nothing is */
+	enum sw_text_time time;
 };
 
 /** The dump for people. */

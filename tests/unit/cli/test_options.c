@@ -99,6 +99,19 @@ static void test_all_options_of_dump(void **state)
 	assert_int_equal(o.snapshot.restart, SW_RESTART_NONE);
 	assert_int_equal(o.n_wants, 1);
 	sw_options_deinit(&o);
+	good("7 --scan-below 9 --scan-range 4K --trim-unknown --time local", &o);
+	assert_int_equal(o.walk.scan_below, 9);
+	assert_int_equal(o.walk.scan_range_bytes, 4096);
+	assert_true(o.walk.trim_unknown);
+	assert_int_equal(o.walk.mode, SW_WALK_HYBRID);
+	assert_int_equal(o.time, SW_TEXT_TIME_LOCAL);
+	assert_int_equal(o.via, SW_VIA_DIRECT);
+	sw_options_deinit(&o);
+	good("7 --scan-all --time start", &o);
+	assert_true(o.walk.scan_all);
+	assert_int_equal(o.walk.mode, SW_WALK_SCAN);
+	assert_int_equal(o.time, SW_TEXT_TIME_START);
+	sw_options_deinit(&o);
 	good("7 --color never --reason slow --format folded --walk libunwind --restart all", &o);
 	assert_int_equal(o.color, SW_COLOR_NEVER);
 	assert_string_equal(o.reason, "slow");
@@ -402,6 +415,16 @@ static void test_hook(void **state)
 	bad("hook monit --timeout 0", "--timeout: a monitoring system must not wait for ever: "
 				      "give 1 to 86400000");
 	bad("dump --pid 7", "--pid: is no option of dump: see snapwalk dump --help");
+	bad("7 --via daemon --scan-all",
+	    "--scan-all: the daemon does not do that: leave it away, or use --via direct");
+	bad("7 --via daemon --scan-below 3",
+	    "--scan-below: the daemon does not do that: leave it away, or use --via direct");
+	bad("7 --via daemon --scan-range 1K",
+	    "--scan-range: the daemon does not do that: leave it away, or use --via direct");
+	bad("7 --via daemon --trim-unknown",
+	    "--trim-unknown: the daemon does not do that: leave it away, or use --via direct");
+	bad("7 --scan-range 0", "--scan-range: '0' is out of range: give 1 to 1073741824");
+	bad("7 --time now", "--time: 'now' is unknown: give local|utc|start");
 	bad("hook monit --walk scan", "--walk: is no option of hook: see snapwalk hook --help");
 }
 

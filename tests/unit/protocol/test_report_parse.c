@@ -207,6 +207,26 @@ static void test_fields(void **state)
 	assert_ptr_equal(r->stacks[0].frames[1].trust, r->stacks[0].frames[2].trust);
 }
 
+/* Frames that were left out are counted; so is nothing where none were. */
+static void test_trimmed(void **state)
+{
+	(void) state;
+	struct sw_report report = sample_report;
+	struct sw_report_stack stacks[2];
+	memcpy(stacks, sample_report.stacks, sizeof(stacks));
+	stacks[1].n_trimmed = 3;
+	report.stacks = stacks;
+	sw_cleanup(sw_free_p) char *json = json_of(&report);
+	assert_non_null(strstr(json, "\"trimmed\":3"));
+	sw_cleanup(sw_report_destroy_p) struct sw_report *r = parse(json);
+	assert_int_equal(r->stacks[0].n_trimmed, 0);
+	assert_int_equal(r->stacks[1].n_trimmed, 3);
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size;
+	assert_int_equal(sw_report_text(r, NULL, &text, &size, NULL), 0);
+	assert_non_null(strstr(text, "3 frames of no module left out\n"));
+}
+
 /* The sample's JSON with one place changed. */
 static char *changed(const char *from, const char *to)
 {
@@ -393,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_frames),
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_trimmed),
 		cmocka_unit_test(test_refused_head),
 		cmocka_unit_test(test_refused_arrays),
 		cmocka_unit_test(test_refused_indices),

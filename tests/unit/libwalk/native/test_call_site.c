@@ -36,6 +36,8 @@ static uint8_t code[0x88] = {
 
 static const struct image_fde fdes[] = {{.start = 0x10, .end = 0x20}, {.start = 0x20, .end = 0x30}};
 
+static struct sw_walk_options options;
+
 static enum sw_call_site check(uint64_t pc, uint64_t slot_value, uint64_t return_avma)
 {
 	uint32_t displacement = SLOT - (CODE + 0x66);
@@ -54,6 +56,7 @@ static enum sw_call_site check(uint64_t pc, uint64_t slot_value, uint64_t return
 	fake_snapshot_finish(snap);
 	struct walk_cursor w;
 	walk_cursor_init(&w, snap, thread, true);
+	w.cursor.options = &options;
 	struct sw_callee callee = sw_callee_of(&w.cursor);
 	enum sw_call_site site = sw_call_site_check(&callee, return_avma);
 	fake_snapshot_destroy(snap);
@@ -108,6 +111,23 @@ static void test_call_slot(void **state)
 	assert_int_equal(check(CODE + 0x18, CODE + 0x80, CODE + 0x7b), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x18, CODE + 0x20, CODE + 0x7b), SW_SITE_POSSIBLE);
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x7b), SW_SITE_POSSIBLE);
+}
+
+/* With a limit to the distance only that counts, also where a function begins is not known. */
+static void test_range(void **state)
+{
+	(void) state;
+	options.scan_range_bytes = 8;
+	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x35), SW_SITE_VERIFIED);
+	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x3f), SW_SITE_NONE); /* behind pc */
+	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x41), SW_SITE_POSSIBLE);
+	options.scan_range_bytes = 7;
+	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x35), SW_SITE_NONE);
+	options.scan_range_bytes = 0x80;
+	assert_int_equal(check(CODE + 0x90, 0, CODE + 0x35), SW_SITE_LIKELY);
+	options.scan_range_bytes = 0x7f;
+	assert_int_equal(check(CODE + 0x90, 0, CODE + 0x35), SW_SITE_NONE);
+	options.scan_range_bytes = 0;
 }
 
 static void test_no_return_address(void **state)
@@ -176,10 +196,15 @@ static void test_generated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_direct),     cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_plt),        cmocka_unit_test(test_tail_jump),
-		cmocka_unit_test(test_call_slot),  cmocka_unit_test(test_no_return_address),
-		cmocka_unit_test(test_trampoline), cmocka_unit_test(test_executable),
+		cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_tail_jump),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_call_slot),
+		cmocka_unit_test(test_no_return_address),
+		cmocka_unit_test(test_trampoline),
+		cmocka_unit_test(test_executable),
 		cmocka_unit_test(test_generated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

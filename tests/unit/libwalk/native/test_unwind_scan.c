@@ -158,6 +158,23 @@ static void test_indirect(void **state)
 	second_frame(stack, 3, GUESSED(AFTER_INDIRECT, SP + 16), SP + 24);
 }
 
+/* Every word that may be a return address, instead of one of them. */
+static void test_all(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {AFTER_C, AFTER_INDIRECT, CODE + 0x20, AFTER_B,
+					 0,       AFTER_START};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, IN_B, stack, 6);
+	walk_is(snap, &(struct sw_walk_options){.mode = SW_WALK_SCAN, .scan_all = true},
+		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {AFTER_C, SP + 8, "stack-scan", "scan", 0},
+		       {AFTER_INDIRECT, SP + 16, "stack-scan", "scan", 0},
+		       {AFTER_B, SP + 32, "stack-scan", "scan", 0},
+		       {AFTER_START, SP + 48, "stack-scan", "scan", 0}),
+		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
+}
+
 /* Nothing better than a call to c, which may have jumped to b. */
 static void test_tail_call(void **state)
 {
@@ -342,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_verified),
 		cmocka_unit_test(test_verified_before_nearer_ones),
 		cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_tail_call),
 		cmocka_unit_test(test_root_among_others),
 		cmocka_unit_test(test_first_frame),

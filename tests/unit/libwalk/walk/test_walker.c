@@ -87,6 +87,56 @@ static void test_frame_limit(void **state)
 	end_is(recursion(20000), &all, 20002, SW_END_COMPLETE, NULL);
 }
 
+/* What an ended walk would not say: the scan goes on, and all that comes of it is marked. */
+static void test_scan_below(void **state)
+{
+	(void) state;
+	static const uint64_t stack[] = {0, CODE + 0x05, CODE + 0x15};
+	static const char why[] = "the return address is 0, which proves no end";
+	for (size_t below = 0; below < 2; below++) {
+		struct sw_snapshot *snap = snapshot();
+		(void) fake_snapshot_stack(snap, 1, CODE, stack, 3);
+		end_is(snap, &(struct sw_walk_options){.scan_below = below}, 1,
+		       SW_END_BAD_UNWIND_INFO, why);
+	}
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE, stack, 3);
+	walk_is(snap, &(struct sw_walk_options){.scan_below = 2},
+		FRAMES({CODE, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x05, SP + 16, "stack-scan", "scan_verified", SW_FRAME_MAY_MISS},
+		       {CODE + 0x15, SP + 24, "elf-cfi", "cfi", 0}),
+		SW_END_COMPLETE, NULL);
+	/* nothing there: the end is what it was */
+	snap = snapshot();
+	(void) fake_snapshot_stack(snap, 1, CODE, stack, 1);
+	end_is(snap, &(struct sw_walk_options){.scan_below = 9}, 1, SW_END_BAD_UNWIND_INFO, why);
+}
+
+/* Frames of no module before the first one that has one; all that there is stays. */
+static void test_trim_unknown(void **state)
+{
+	(void) state;
+	enum { JIT = 0x660000000000 };
+	static const uint64_t stack[] = {JIT + 8, CODE + 0x15, JIT + 8};
+	for (size_t n = 1; n < 3; n++) {
+		struct sw_snapshot *snap = snapshot();
+		static const uint8_t call[8] = {0, 0, 0, 0, 0, 0, 0xff, 0xd0};
+		(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+		fake_snapshot_range(snap, JIT, call, sizeof(call));
+		(void) fake_snapshot_stack(snap, 1, JIT + 4, stack, n);
+		fake_snapshot_finish(snap);
+		struct sw_walks *walks;
+		const struct sw_walk_options trim = {.trim_unknown = true};
+		assert_int_equal(sw_walk_all(snap, &trim, &walks, NULL), 0);
+		const struct sw_walk *walk = &walks->walks[0];
+		assert_int_equal(walk->n_trimmed, n == 1 ? 0 : 2);
+		assert_int_equal(walk->n_frames, n == 1 ? 2 : 1);
+		assert_true(walk->frames[0].pc_avma == (n == 1 ? JIT + 4 : CODE + 0x15));
+		sw_walks_destroy(walks);
+		fake_snapshot_destroy(snap);
+	}
+}
+
 static void test_deadline(void **state)
 {
 	(void) state;
@@ -252,6 +302,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frame_limit),
 		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_scan_below),
+		cmocka_unit_test(test_trim_unknown),
 		cmocka_unit_test(test_the_same_frame_again),
 		cmocka_unit_test(test_stack_switches),
 		cmocka_unit_test(test_modes),
