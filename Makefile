@@ -90,7 +90,7 @@ ALL_LDFLAGS = -Wl,--as-needed -Wl,-O1 -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 LIBS_WALK     := -ldw -lelf -ldeflate
 # Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
 LIBS_UNWIND   :=
-LIBS_SYM      := -ldw -lelf -llzma -ldeflate -liberty
+LIBS_SYM      := -ldw -lelf -llzma -ldeflate -lzstd -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash -ldeflate
 LIBS_DAEMON   := -lsystemd -linih -lzstd
 LIBS_GATE     := -lmicrohttpd

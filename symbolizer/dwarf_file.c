@@ -5,15 +5,20 @@
 #include "debugfile.h"
 #include "elf_handle.h"
 
+#include <endian.h>
 #include <libdeflate.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
 enum {
 	PAGE_BYTES = 4096,
 	INFLATE_BYTES_PER_US =
 		200,              /* a slow machine's rate; to know before what cannot be in time */
 	DEFLATE_RATIO_MAX = 1032, /* RFC 1951 cannot do better: more is a lie in the header */
+	ZSTD_RATIO_MAX = 1 << 16, /* RFC 8878: a block of 128 KiB has a header of 3 bytes */
+	ZDEBUG_HEADER_BYTES = 12,
+	ELFCOMPRESS_ZSTD_ = 2, /* gABI 4.3, since 2022; elf.h of glibc 2.36 does not have it */
 };
 static const uint64_t INFLATED_BYTES_MAX = UINT64_C(2) << 30; /* of one file */
 
@@ -28,7 +33,8 @@ enum { WANTED_INFO = 0, WANTED_ABBREV = 1, WANTED_ARANGES = 7 };
 
 struct wanted {
 	struct sw_elf_section section; /* type SHT_NULL: the file lacks it */
-	bool compressed;
+	enum { STORED, DEFLATED, ZSTD } how;
+	bool renamed;         /* ".zdebug_info" */
 	struct sw_bytes from; /* compressed: the stream */
 	uint64_t off, bytes;  /* in the region */
 };
@@ -37,6 +43,7 @@ struct plan {
 	struct wanted wanted[SW_ARRAY_SIZE(wanted_names)];
 	uint64_t inflated_bytes;
 	uint64_t region_bytes;
+	const char *why; /* static: it cannot be used; NULL: there is none */
 };
 
 static uint64_t page_up(uint64_t bytes)
@@ -45,21 +52,57 @@ static uint64_t page_up(uint64_t bytes)
 }
 
 /* Reads the compression header (gABI 4.3, "Section Compression"). */
-static bool plan_compressed(struct plan *plan, struct wanted *w, struct sw_bytes bytes)
+static bool header_read(struct wanted *w, struct sw_bytes bytes)
 {
 	uint32_t type;
 	if (!sw_bytes_u32(bytes, offsetof(Elf64_Chdr, ch_type), &type) ||
-	    type != ELFCOMPRESS_ZLIB ||
-	    !sw_bytes_u64(bytes, offsetof(Elf64_Chdr, ch_size), &w->bytes) ||
-	    !sw_bytes_sub(bytes, sizeof(Elf64_Chdr), bytes.size - sizeof(Elf64_Chdr), &w->from) ||
-	    w->bytes > INFLATED_BYTES_MAX - plan->inflated_bytes ||
-	    w->bytes / DEFLATE_RATIO_MAX > w->from.size)
+	    (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD_) ||
+	    !sw_bytes_u64(bytes, offsetof(Elf64_Chdr, ch_size), &w->bytes))
 		return false;
-	w->compressed = true;
+	w->how = type == ELFCOMPRESS_ZLIB ? DEFLATED : ZSTD;
+	return sw_bytes_sub(bytes, sizeof(Elf64_Chdr), bytes.size - sizeof(Elf64_Chdr), &w->from);
+}
+
+/* "ZLIB" and a big-endian size: binutils before there were flags, and gcc -gz=zlib-gnu. */
+static bool zdebug_read(struct wanted *w, struct sw_bytes bytes)
+{
+	if (!sw_bytes_has(bytes, 0, ZDEBUG_HEADER_BYTES) || memcmp(bytes.data, "ZLIB", 4) != 0 ||
+	    !sw_bytes_u64(bytes, 4, &w->bytes))
+		return false;
+	w->bytes = be64toh(w->bytes);
+	w->how = DEFLATED;
+	w->renamed = true;
+	return sw_bytes_sub(bytes, ZDEBUG_HEADER_BYTES, bytes.size - ZDEBUG_HEADER_BYTES, &w->from);
+}
+
+static bool plan_compressed(struct plan *plan, struct wanted *w, struct sw_bytes bytes, bool zdebug)
+{
+	plan->why = "its debug information is compressed in a way that is not known";
+	if (!(zdebug ? zdebug_read(w, bytes) : header_read(w, bytes)))
+		return false;
+	plan->why = "its debug information is damaged, or too much";
+	uint64_t ratio_max = w->how == ZSTD ? ZSTD_RATIO_MAX : DEFLATE_RATIO_MAX;
+	if (w->bytes > INFLATED_BYTES_MAX - plan->inflated_bytes ||
+	    w->bytes / ratio_max > w->from.size)
+		return false;
+	plan->why = NULL;
 	w->off = plan->region_bytes;
 	plan->inflated_bytes += w->bytes;
 	plan->region_bytes += page_up(w->bytes);
 	return true;
+}
+
+/* Which of the wanted sections it is; SW_ARRAY_SIZE(wanted_names): none. */
+static size_t wanted_index(const char *name, bool *ret_zdebug)
+{
+	size_t k = 0;
+	*ret_zdebug = strncmp(name, ".zdebug_", 8) == 0;
+	if (!*ret_zdebug && strncmp(name, ".debug_", 7) != 0)
+		return SW_ARRAY_SIZE(wanted_names);
+	while (k < SW_ARRAY_SIZE(wanted_names) &&
+	       strcmp(name + 1 + *ret_zdebug, wanted_names[k] + 1) != 0)
+		k++;
+	return k;
 }
 
 /* Finds the sections and gives each compressed one its place behind the file. */
@@ -69,19 +112,18 @@ static bool plan_make(struct plan *plan, const struct sw_elf *elf)
 	for (uint32_t i = 1; i < elf->n_sections; i++) {
 		struct sw_elf_section section;
 		struct sw_bytes bytes;
-		size_t k = 0;
-		if (!sw_elf_section(elf, i, &section) || strncmp(section.name, ".debug_", 7) != 0 ||
-		    !sw_elf_section_bytes(elf, &section, &bytes))
+		bool zdebug;
+		if (!sw_elf_section(elf, i, &section))
 			continue;
-		while (k < SW_ARRAY_SIZE(wanted_names) &&
-		       strcmp(section.name, wanted_names[k]) != 0)
-			k++;
-		if (k == SW_ARRAY_SIZE(wanted_names) || plan->wanted[k].section.type != SHT_NULL)
+		size_t k = wanted_index(section.name, &zdebug);
+		if (k == SW_ARRAY_SIZE(wanted_names) || plan->wanted[k].section.type != SHT_NULL ||
+		    !sw_elf_section_bytes(elf, &section, &bytes))
 			continue;
 		struct wanted *w = &plan->wanted[k];
 		w->off = section.off;
 		w->bytes = section.size;
-		if ((section.flags & SHF_COMPRESSED) && !plan_compressed(plan, w, bytes))
+		if ((zdebug || (section.flags & SHF_COMPRESSED)) &&
+		    !plan_compressed(plan, w, bytes, zdebug))
 			return false;
 		w->section = section;
 	}
@@ -108,6 +150,8 @@ static bool region_map(struct sw_dwarf_file *file, int fd, const struct sw_elf *
 
 static bool inflate(const struct wanted *w, uint8_t *to)
 {
+	if (w->how == ZSTD)
+		return ZSTD_decompress(to, w->bytes, w->from.data, w->from.size) == w->bytes;
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	if (d == NULL)
 		return false;
@@ -150,6 +194,10 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct
 		put(header, offsetof(Elf64_Shdr, sh_size), w->bytes, sizeof(uint64_t));
 		put(header, offsetof(Elf64_Shdr, sh_addralign), 1, sizeof(uint64_t));
 		put(header, offsetof(Elf64_Shdr, sh_entsize), 0, sizeof(uint64_t));
+		if (w->renamed) /* one byte shorter than what is there */
+			strcpy((char *) region +
+				       ((const uint8_t *) w->section.name - elf->image.data),
+			       wanted_names[k]);
 	}
 }
 
@@ -189,12 +237,14 @@ static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const st
 	headers_edit(file->region, elf, plan);
 	for (size_t k = 0; k < SW_ARRAY_SIZE(plan->wanted); k++) {
 		const struct wanted *w = &plan->wanted[k];
-		if (!w->compressed)
+		if (w->how == STORED)
 			continue;
 		if (sw_deadline_passed(request->deadline_ns))
 			return SW_DWARF_LATE;
+		file->why = "its debug information is damaged, or too much";
 		if (!inflate(w, file->region + w->off))
 			return SW_DWARF_NONE;
+		file->why = NULL;
 	}
 	const struct wanted *aranges = &plan->wanted[WANTED_ARANGES];
 	if (aranges->section.type != SHT_NULL)
@@ -213,18 +263,26 @@ enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const 
 	struct sw_elf_section relocations;
 	uint16_t type = elf->header.e_type;
 	*file = (struct sw_dwarf_file){0};
+	file->why = "its file cannot be read";
 	if (fd < 0)
 		return SW_DWARF_NONE;
+	file->why = "its debug information is that of an object file";
 	/* Object files and kernel modules would need their relocations applied. dwz's shared files are
 	 * of the same type, without any. */
 	if (type == ET_REL && (sw_elf_section_typed(elf, SHT_RELA, &relocations) ||
 			       sw_elf_section_typed(elf, SHT_REL, &relocations)))
 		return SW_DWARF_NONE;
-	if ((type != ET_EXEC && type != ET_DYN && type != ET_REL) || !plan_make(&plan, elf))
+	if (type != ET_EXEC && type != ET_DYN && type != ET_REL)
+		return SW_DWARF_NONE;
+	bool planned = plan_make(&plan, elf);
+	file->why = plan.why;
+	if (!planned)
 		return SW_DWARF_NONE;
 	int64_t inflate_ns = (int64_t) (plan.inflated_bytes / INFLATE_BYTES_PER_US) * 1000;
-	if (request->deadline_ns != 0 && sw_clock_ns() + inflate_ns > request->deadline_ns)
+	if (request->deadline_ns != 0 && sw_clock_ns() + inflate_ns > request->deadline_ns) {
+		file->why = "the time limit leaves too little to unpack its debug information";
 		return SW_DWARF_LATE;
+	}
 	enum sw_dwarf_open r = file_fill(file, fd, elf, &plan, request);
 	if (r != SW_DWARF_OPENED)
 		sw_dwarf_file_close(file);
@@ -238,9 +296,12 @@ static enum sw_dwarf_open alt_open(struct sw_dwarf_file *file, const struct sw_e
 	struct sw_image image = {0};
 	struct sw_elf alt;
 	enum sw_dwarf_open r = SW_DWARF_OPENED;
-	if (!alt_find(elf, request->debug_dir, &image, &alt))
-		return r;
 	struct sw_elf_section link;
+	if (!alt_find(elf, request->debug_dir, &image, &alt)) {
+		if (sw_elf_section_named(elf, ".gnu_debugaltlink", &link))
+			file->why = "the file to which dwz moved names was not found";
+		return r;
+	}
 	file->alt = calloc(1, sizeof(*file->alt));
 	/* An alt file has no alt file: dwz makes one level, and a loop must not be followed. */
 	if (file->alt != NULL && !sw_elf_section_named(&alt, ".gnu_debugaltlink", &link) &&
@@ -262,5 +323,5 @@ void sw_dwarf_file_close(struct sw_dwarf_file *file)
 	free(file->alt);
 	if (file->region != NULL)
 		(void) munmap(file->region, file->region_bytes);
-	*file = (struct sw_dwarf_file){0};
+	*file = (struct sw_dwarf_file){.why = file->why};
 }

@@ -27,6 +27,8 @@ struct sw_dwarf_file {
 	uint64_t base;             /* what DWARF's addresses are more than the svma; 0 for ELF */
 	struct sw_bytes aranges;   /* .debug_aranges in region; empty when there is none */
 	struct sw_dwarf_file *alt; /* owned; what dwz moved out of it */
+	const char *
+		why; /* static: what is missing, in words; NULL: nothing. Stays when it is closed */
 };
 
 enum sw_dwarf_open {

@@ -206,6 +206,9 @@ static int unit_lines(struct sw_dwarf_file *file, struct sw_dwarf_want *wants, s
 		return -SW_E_NOMEM;
 	int r = 0;
 	if (dwarf_offdie(file->dwarf, wants[0].die_off, &job.die) != NULL) {
+		if (dwarf_hasattr(&job.die, DW_AT_dwo_name) ||
+		    dwarf_hasattr(&job.die, DW_AT_GNU_dwo_name))
+			file->why = "its inlined calls are in .dwo files, which are not read";
 		if (!sw_dwarf_scopes_find(&job.die, wants, n, scopes, request->deadline_ns))
 			return 1;
 		if (dwarf_getsrcfiles(&job.die, &job.files, &job.n_files) != 0)
@@ -270,9 +273,12 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 		return pe == NULL ? SW_DWARF_NONE
 				  : sw_dwarf_pe_open(file, sw_module_fd(unit->module), pe);
 	}
-	if (sw_elf_section_named(elf, ".debug_info", &info) && info.type != SHT_NOBITS)
+	if ((sw_elf_section_named(elf, ".debug_info", &info) ||
+	     sw_elf_section_named(elf, ".zdebug_info", &info)) &&
+	    info.type != SHT_NOBITS)
 		return sw_dwarf_file_open(file, sw_module_fd(unit->module), elf, request);
 	const struct sw_debugfile *separate = sw_unit_debugfile(unit, request->debug_dir);
+	file->why = "it has no debug information, and there is no debug file for it";
 	if (separate == NULL)
 		return SW_DWARF_NONE;
 	return sw_dwarf_file_open(file, separate->image.fd, &separate->elf, request);
@@ -291,8 +297,12 @@ static int dwarf_lines(struct sw_unit *unit, void **slot, struct sw_want *wants,
 	}
 	if (dwarf->state == SW_DWARF_LATE)
 		dwarf->state = slot_open(unit, &dwarf->file, request);
-	if (dwarf->state == SW_DWARF_OPENED)
-		return file_lines(&dwarf->file, wants, n, request);
+	if (dwarf->state == SW_DWARF_OPENED) {
+		int r = file_lines(&dwarf->file, wants, n, request);
+		unit->lines_why = dwarf->file.why;
+		return r;
+	}
+	unit->lines_why = dwarf->file.why;
 	for (size_t i = 0; i < n; i++)
 		wants[i].finished = dwarf->state == SW_DWARF_NONE;
 	return 0;

@@ -267,12 +267,24 @@ size_t sw_symbols_find(const struct sw_symbols *symbols, const struct sw_frame *
 	return result->n_symbols;
 }
 
-enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
-					const struct sw_place *place)
+static const struct sw_unit *unit_of(const struct sw_symbols *symbols, const struct sw_place *place)
 {
 	const struct sw_symbolizer *s = symbols->priv->symbolizer;
 	uint64_t index;
-	if (!sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) place->module, &index))
-		return SW_SOURCE_NONE;
-	return s->units[index]->source;
+	return sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) place->module, &index)
+		       ? s->units[index]
+		       : NULL;
+}
+
+enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
+					const struct sw_place *place)
+{
+	const struct sw_unit *unit = unit_of(symbols, place);
+	return unit != NULL ? unit->source : SW_SOURCE_NONE;
+}
+
+const char *sw_symbols_why(const struct sw_symbols *symbols, const struct sw_place *place)
+{
+	const struct sw_unit *unit = unit_of(symbols, place);
+	return unit != NULL ? unit->lines_why : NULL;
 }

@@ -396,6 +396,8 @@ struct json_object *sw_report_json_module(const struct sw_report_module *m)
 	add_hex(&e, "end", m->end_avma);
 	add_string(&e, "format", m->format);
 	add_string(&e, "symbols", m->symbols);
+	if (m->symbols_why != NULL)
+		add_string(&e, "symbols_why", m->symbols_why);
 	add_flag(&e, "deleted", m->deleted);
 	if (m->problem != NULL)
 		add_string(&e, "problem", m->problem);

@@ -14,6 +14,7 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 		.end_avma = sw_parse_address(p, "end"),
 		.format = sw_parse_word(p, "format"),
 		.symbols = sw_parse_word(p, "symbols"),
+		.symbols_why = sw_parse_string_or_null(p, "symbols_why"),
 		.problem = sw_parse_string_or_null(p, "problem"),
 		.deleted = sw_parse_flag(p, "deleted"),
 	};

@@ -276,6 +276,10 @@ static void put_modules(struct sw_text_writer *w)
 		sw_put(w, "%s\n      %s, build-id %s, names from %s",
 		       m->deleted ? " (deleted)" : "", m->format,
 		       m->build_id != NULL ? m->build_id : "none", m->symbols);
+		if (m->symbols_why != NULL) {
+			sw_put(w, ": ");
+			sw_put_foreign(w, m->symbols_why);
+		}
 		if (m->problem != NULL) {
 			sw_put(w, "; ");
 			sw_put_foreign(w, m->problem);

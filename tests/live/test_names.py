@@ -74,6 +74,11 @@ def check_lines(tap, frames, name):
     tap.equal(scoped, ["outer::inlined_inner", "outer::inlined_middle"], f"{name}: scopes")
 
 
+def section_off(path, name):
+    out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    return int(re.search(rf"\s{re.escape(name)}\s+\S+\s+\w+ (\w+) ", out).group(1), 16)
+
+
 def check_names(tap, frames, name):
     """The real functions, demangled with scope and parameters."""
     real = [f["function"] for f in frames if not f["inlined"]]
@@ -86,14 +91,32 @@ def test_formats(tap):
     for name, compiler, flags in (
             ("dwarf 5", "g++", ["-gdwarf-5"]), ("dwarf 4", "g++", ["-gdwarf-4"]),
             ("dwarf 3", "g++", ["-gdwarf-3", "-gstrict-dwarf"]),
-            ("compressed", "g++", ["-g", "-gz=zlib"]), ("lto", "g++", ["-g", "-flto"]),
+            ("compressed", "g++", ["-g", "-gz=zlib"]), (".zdebug", "g++", ["-g", "-gz=zlib-gnu"]), ("lto", "g++", ["-g", "-flto"]),
             ("no-pie", "g++", ["-g", "-no-pie", "-fno-pie"]),
             ("type units", "g++", ["-g", "-fdebug-types-section"]),
             ("clang", "clang++", ["-g"]), ("clang dwarf 4", "clang++", ["-gdwarf-4"])):
         with tempfile.TemporaryDirectory() as directory:
             frames, module = frames_of(build(directory, *flags, compiler=compiler))
             check_lines(tap, frames, name)
-            tap.equal(module["symbols"], "dwarf", f"{name}: source")
+            tap.equal((module["symbols"], module.get("symbols_why")), ("dwarf", None), f"{name}: source")
+
+
+def test_zstd(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-g")
+        for word in ("zstd", "zlib-gnu"):
+            run("objcopy", f"--compress-debug-sections={word}", path)
+            frames, _ = frames_of(path)
+            check_lines(tap, frames, f"objcopy {word}")
+        run("objcopy", "--compress-debug-sections=zstd", path)
+        off = section_off(path, ".debug_info")
+        for at, byte, why in ((off + 40, b"\xff", "damaged"), (off, b"\x09", "in a way that is not known")):
+            with open(path, "r+b") as file:
+                file.seek(at)
+                file.write(byte)
+            frames, module = frames_of(path)
+            check_names(tap, frames, f"zstd, {why}")
+            tap.check(why in module.get("symbols_why", ""), f"zstd: {why}", module)
 
 
 def test_options(tap):
@@ -117,8 +140,9 @@ def test_split_dwarf(tap):
     """Debug information in .dwo files is not read: names are left."""
     for version in ("-gdwarf-4", "-gdwarf-5"):
         with tempfile.TemporaryDirectory() as directory:
-            frames, _ = frames_of(build(directory, version, "-gsplit-dwarf"))
+            frames, module = frames_of(build(directory, version, "-gsplit-dwarf"))
             check_names(tap, frames, f"split {version}")
+            tap.check(".dwo files" in module.get("symbols_why", ""), f"split {version}: said why", module)
 
 
 def test_stripped(tap):
@@ -130,6 +154,8 @@ def test_stripped(tap):
         tap.equal([f["function"] for f in frames[:4]], [None] * 4, "stripped: no names")
         tap.check(all(f["offset"] for f in frames[:4]), "stripped: offsets")
         tap.equal(module["symbols"], "none", "stripped: source")
+        tap.equal(module.get("symbols_why"), "it has no debug information, and there is no debug file for it",
+                  "stripped: said why")
         path = build(directory, "-g", "-rdynamic")
         run("strip", path)
         frames, module = frames_of(path)
@@ -243,6 +269,21 @@ def test_dwz(tap):
         check_lines(tap, report["stacks"][report["threads"][0]["stack"]]["frames"], "dwz")
 
 
+def test_dwz_missing(tap):
+    """Without the shared file: names of symbols, and why there is no more."""
+    if not tool("dwz"):
+        tap.skip("dwz missing", "dwz is not installed", "package dwz")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-gdwarf-4", "-Wl,--build-id=sha1")
+        shutil.copy(path, path + "2")
+        run("dwz", "-L", "none", "-m", os.path.join(directory, "common.debug"),
+            "-M", "/usr/lib/debug/.dwz/not there", path, path + "2")
+        frames, module = frames_of(path)
+        check_names(tap, frames, "dwz missing")
+        tap.equal(module.get("symbols_why"), "the file to which dwz moved names was not found", "dwz missing: said why")
+
+
 LABEL = r"""
 #include <unistd.h>
 __asm__(".globl label\nlabel: ret");
@@ -288,8 +329,8 @@ def test_as_eu_addr2line(tap):
 
 def main():
     tap = Tap()
-    for test in (test_formats, test_options, test_split_dwarf, test_stripped, test_debuglink,
-                 test_build_id, test_minidebug, test_dwz, test_label,
+    for test in (test_formats, test_zstd, test_options, test_split_dwarf, test_stripped, test_debuglink,
+                 test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_label,
                  test_as_eu_addr2line):
         tap.guard(test)
     tap.done()

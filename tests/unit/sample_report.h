@@ -150,6 +150,7 @@ static struct sw_report_module sample_modules[] = {
 	 .end_avma = 0x7f0000200000,
 	 .format = "elf",
 	 .symbols = "none",
+	 .symbols_why = "it has no lines",
 	 .problem = "it cannot be read",
 	 .deleted = true},
 };

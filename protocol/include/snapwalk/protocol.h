@@ -127,7 +127,9 @@ struct sw_report_module {
 	uint64_t start_avma, end_avma;
 	const char *format;  /* static: "elf", "vdso" ... */
 	const char *symbols; /* static: "dwarf" ... */
-	const char *problem; /* why its image could not be used; NULL: it could */
+	const char
+		*symbols_why; /* why it has no lines, or not all; NULL: it has, or nobody asked */
+	const char *problem;  /* why its image could not be used; NULL: it could */
 	bool deleted;
 };
 

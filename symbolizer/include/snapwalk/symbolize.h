@@ -92,10 +92,13 @@ SW_PUBLIC size_t sw_symbols_find(const struct sw_symbols *symbols, const struct 
 /** Best source used for a place's module so far. */
 SW_PUBLIC enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
 						  const struct sw_place *place);
+/** Why a place's module has no lines, or not all, in words; static. NULL: it has, or nobody asked. */
+SW_PUBLIC const char *sw_symbols_why(const struct sw_symbols *symbols,
+				     const struct sw_place *place);
 /** Wire name ("dwarf"); static. */
 SW_PUBLIC const char *sw_symbol_source_name(enum sw_symbol_source source);
 
-/** Demangle a C++ or Rust name. @return malloc'ed text, or NULL when it is not mangled. */
+/** Demangle a name of C++, Rust, D, a Fortran module, OCaml or GNAT's library. @return malloc'ed text, or NULL when it is not mangled. */
 SW_PUBLIC char *sw_demangle(const char *mangled);
 
 #ifdef __cplusplus

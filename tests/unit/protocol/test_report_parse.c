@@ -194,6 +194,8 @@ static void test_fields(void **state)
 	assert_true(r->stacks[1].frames[1].signal);
 	assert_true(r->stacks[1].frames[1].live_read);
 	assert_null(r->process.container);
+	assert_null(r->modules[0].symbols_why);
+	assert_string_equal(r->modules[1].symbols_why, "it has no lines");
 	assert_int_equal(r->warnings[1].tid, 0);
 	assert_int_equal(r->process.n_runtimes, 2);
 	assert_string_equal(r->process.runtimes[0].version, "10.0.0");
