@@ -106,11 +106,13 @@ static void test_verbose(void **state)
 			      "  gdb-jit, 1 entry, /lib/libLLVM-15.so.1\n"
 			      "  perf-map, 9223372036854775807 entries\n"
 			      "\nModules\n");
-	assert_contains(text, "\nModules\n"
-			      "  0x000000400000-0x000000500000  /usr/bin/server\n"
-			      "      elf, build-id ab12, names from dwarf\n"
-			      "  0x7f0000000000-0x7f0000200000  /lib/libc.so.6 (deleted)\n"
-			      "      elf, build-id none, names from none: it has no lines; it cannot be read\n");
+	assert_contains(
+		text,
+		"\nModules\n"
+		"  0x000000400000-0x000000500000  /usr/bin/server\n"
+		"      elf, build-id ab12, names from dwarf\n"
+		"  0x7f0000000000-0x7f0000200000  /lib/libc.so.6 (deleted)\n"
+		"      elf, build-id none, names from none: it has no lines; it cannot be read\n");
 	assert_contains(text, "\nTimings\n"
 			      "  attach 0.30 ms, stopped 0.85 ms (one thread at most 0.84 ms), "
 			      "copy 0.09 ms,\n"
