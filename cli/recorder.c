@@ -28,6 +28,8 @@ struct slot {
 	bool used;
 	bool fresh; /* the sink has counted the first of them */
 	enum sw_activity activity;
+	char comm[SW_COMM_MAX];
+	struct sw_sample_times times;
 	uint64_t since; /* the first sample for which it is not counted yet */
 };
 
@@ -185,12 +187,24 @@ static int report_make(struct sw_recorder *r, const struct sw_walks *walks, stru
 	return code < 0 ? code : sw_report_build(walks, symbols, &how.report, ret, err);
 }
 
-static enum sw_activity activity_of(const struct sw_sample *sample, pid_t tid)
+/* What each thread of a report does. */
+static int activities_find(const struct sw_sample *sample, const struct sw_report *report,
+			   enum sw_activity *ret)
 {
-	for (size_t i = 0; i < sample->n_changes; i++)
-		if (sample->changes[i].tid == tid && sample->changes[i].kind != SW_CHANGE_ENDED)
-			return sample->changes[i].activity;
-	return SW_ACTIVITY_OTHER;
+	struct sw_map64 by_tid = {0};
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < sample->n_changes; i++)
+		if (sample->changes[i].kind != SW_CHANGE_ENDED)
+			code = sw_map64_put(&by_tid, (uint64_t) sample->changes[i].tid,
+					    sample->changes[i].activity);
+	for (size_t i = 0; code == 0 && i < report->n_threads; i++) {
+		uint64_t activity = SW_ACTIVITY_OTHER;
+		(void) sw_map64_get(&by_tid, (uint64_t) report->threads[i].tid,
+				    &activity); /* not there: as it is */
+		ret[i] = (enum sw_activity) activity;
+	}
+	sw_map64_deinit(&by_tid);
+	return code;
 }
 
 /* By names: those whose row is not known. */
@@ -208,9 +222,9 @@ static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
 	sw_cleanup(sw_free_p) enum sw_activity *activity = calloc(n + 1, sizeof(*activity));
 	if (wanted == NULL || found == NULL || activity == NULL)
 		return sw_fail_nomem(err);
+	if (activities_find(sample, report, activity) < 0)
+		return sw_fail_nomem(err);
 	size_t w = 0;
-	for (size_t i = 0; i < n; i++)
-		activity[i] = activity_of(sample, report->threads[i].tid);
 	/* Walks are of some of the report's threads, in the same order. */
 	for (size_t i = 0; i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
@@ -279,6 +293,8 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		s->tid = change->tid;
 		s->since = now;
 		s->activity = change->activity;
+		s->times = change->times;
+		memcpy(s->comm, change->comm, sizeof(s->comm));
 		if (change->kind == SW_CHANGE_STATE) {
 			if (s->row != SW_RECORDER_NO_ROW && r->sink->restate != NULL &&
 			    r->sink->restate(r->sink->arg, s->row, s->activity, &s->row, err) < 0)
@@ -385,7 +401,9 @@ bool sw_recorder_thread(const struct sw_recorder *r, size_t slot, struct sw_reco
 					   .row = s->row,
 					   .first = s->first,
 					   .ran = s->moved == r->totals.n_samples - 1,
-					   .activity = s->activity};
+					   .activity = s->activity,
+					   .times = s->times,
+					   .comm = s->comm};
 	return true;
 }
 

@@ -62,6 +62,8 @@ struct sw_recorder_thread {
 	uint64_t first; /* the sample, from 0 on, in which it was seen first */
 	bool ran;       /* since the sample before */
 	enum sw_activity activity;
+	struct sw_sample_times times; /* when it ran last, or another activity was seen */
+	const char *comm;             /* borrowed until the next sample */
 };
 /* Slots, of which some have a thread. */
 size_t sw_recorder_slots(const struct sw_recorder *recorder);

@@ -38,6 +38,15 @@ enum sw_change_kind {
 	SW_CHANGE_ENDED,  /* no thread has its slot any more */
 };
 
+/** What a thread has used its time for, up to an instant. Differences of two are exact. */
+struct sw_sample_times {
+	int64_t time_ns;   /* that instant, CLOCK_MONOTONIC */
+	int64_t cpu_ns;    /* on a CPU; -1: unknown */
+	int64_t queued_ns; /* waiting for a CPU; -1: unknown */
+	int64_t since_ns;  /* for how long it has been off the CPU; 0: it is on one; -1: unknown */
+	uint64_t n_waits;  /* how often it gave its CPU up by itself; UINT64_MAX: unknown */
+};
+
 struct sw_sample_change {
 	uint32_t
 		slot; /* the thread's number in this series, from 0 on; used again when it has ended */
@@ -46,7 +55,8 @@ struct sw_sample_change {
 	enum sw_activity activity;
 	int reason; /* SW_E_* of SW_CHANGE_MISSED. SW_E_IO_WORKER, SW_E_ZOMBIE, SW_E_EXITED: there is
 		       no stack */
-	char comm[SW_COMM_MAX]; /* not of SW_CHANGE_ENDED */
+	char comm[SW_COMM_MAX];       /* not of SW_CHANGE_ENDED */
+	struct sw_sample_times times; /* as the sample saw it; of SW_CHANGE_ENDED: saw it last */
 };
 
 /** What is new. Threads that are not among the changes are and do what they were and did in the sample
