@@ -14,6 +14,7 @@ enum {
 	DEFAULT_RATE_HZ = 20,
 	DEFAULT_DURATION_S = 5,
 	DEFAULT_MAX_LOAD_PERCENT = 1,
+	DEFAULT_INTERVAL_MS = 1000,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
 	DEFAULT_LIST_LIMIT = 100,
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
@@ -265,6 +266,7 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		.duration_s = DEFAULT_DURATION_S,
 		.max_load_percent = DEFAULT_MAX_LOAD_PERCENT,
 		.limit = DEFAULT_LIST_LIMIT,
+		.interval_ms = DEFAULT_INTERVAL_MS,
 	};
 	(void) snprintf(usage->about, sizeof(usage->about), "command line");
 	if (argc < 2)
