@@ -257,8 +257,13 @@ static int on_signal(struct top *t, struct sw_error *err)
 	if (info.ssi_signo == SIGWINCH)
 		sw_terminal_measure(&t->terminal);
 	else if (info.ssi_signo == SIGTSTP) {
+		sigset_t one;
 		sw_terminal_leave(&t->terminal);
-		(void) raise(SIGSTOP); /* goes on with SIGCONT */
+		(void) sigemptyset(&one); /* cannot fail, nor can the following */
+		(void) sigaddset(&one, SIGTSTP);
+		(void) raise(SIGTSTP);
+		(void) sigprocmask(SIG_UNBLOCK, &one, NULL); /* stops, and goes on with SIGCONT */
+		(void) sigprocmask(SIG_BLOCK, &one, NULL);
 		return sw_terminal_enter(&t->terminal, err);
 	} else
 		t->quit = true;

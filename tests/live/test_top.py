@@ -12,13 +12,33 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
 
-from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
+from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, state_of, wait_until
 
 PATIENCE_S = 60
+
+# What a shell does: the command is in the foreground, in a group of its own, and its status is ours. Without
+# somebody who can make it go on again the kernel stops nothing.
+SHELL = """
+import fcntl, os, resource, signal, sys, termios
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+status = os.waitpid(pid, 0)[1]
+os._exit(os.waitstatus_to_exitcode(status) % 256)
+"""
 
 
 class Top:
@@ -32,16 +52,23 @@ class Top:
         self.data = b""
         self.frames = 0
         self.lines = []
-        self.process = subprocess.Popen([SNAPWALK, "top", *map(str, args)], stdin=slave, stdout=slave, stderr=slave,
-                                        cwd=cwd, start_new_session=True, env={**os.environ, "TERM": "xterm"},
-                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.process = subprocess.Popen([sys.executable, "-c", SHELL, SNAPWALK, "top", *map(str, args)], stdin=slave,
+                                        stdout=slave, stderr=slave, cwd=cwd, start_new_session=True,
+                                        env={**os.environ, "TERM": "xterm"})
+        self.pid = wait_until(self.command, "the command")
+
+    def command(self):
+        """Its pid, when it runs."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="utf-8") as children:
+            pids = children.read().split()
+        return pids and os.readlink(f"/proc/{pids[0]}/exe") == os.path.realpath(SNAPWALK) and int(pids[0])
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
         if self.process.poll() is None:
-            self.process.kill()
+            os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.slave)
         os.close(self.master)
@@ -159,20 +186,20 @@ def ends(tap):
     """Whatever ends it, the terminal is as before."""
     with Target("shares", 3) as target:
         for number, wanted in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGQUIT, 0),
-                               (signal.SIGSEGV, -signal.SIGSEGV), (signal.SIGABRT, -signal.SIGABRT)):
+                               (signal.SIGSEGV, 256 - signal.SIGSEGV), (signal.SIGABRT, 256 - signal.SIGABRT)):
             with Top(target.pid, "--interval", 100) as top:
                 top.until(is_raw, "a view")
-                os.kill(top.process.pid, number)
+                os.kill(top.pid, number)
                 status = top.ended()
                 tap.check(status == wanted and top.restored(), f"{number.name}: the terminal is as before",
                           (status, top.data))
         with Top(target.pid, "--interval", 100) as top:
             top.until(is_raw, "a view")
             top.key(b"\x1a")
-            os.waitid(os.P_PID, top.process.pid, os.WSTOPPED | os.WNOWAIT)
+            wait_until(lambda: state_of(top.pid) == "T", "that it is stopped")
             tap.check(top.restored(), "Control-Z gives the terminal back", top.data)
             top.data, frames = b"", top.frames
-            os.kill(top.process.pid, signal.SIGCONT)
+            os.kill(top.pid, signal.SIGCONT)
             tap.check(top.until(lambda t: t.frames > frames and is_raw(t), "the view"), "and it goes on")
             top.key(b"\x03")
             tap.check(top.ended() == 0 and top.restored(), "Control-C ends it", top.data)
