@@ -29,8 +29,9 @@ struct slot {
 	bool fresh; /* the sink has counted the first of them */
 	enum sw_activity activity;
 	char comm[SW_COMM_MAX];
-	struct sw_sample_times times;
-	uint64_t since; /* the first sample for which it is not counted yet */
+	struct sw_sample_times times; /* of the last change: up to it blocked time is told */
+	int64_t pending_ns;           /* blocked, with a stack that was not seen */
+	uint64_t since;               /* the first sample for which it is not counted yet */
 };
 
 struct sw_recorder {
@@ -45,6 +46,8 @@ struct sw_recorder {
 	struct sw_map64 known; /* hash of name and frames -> row */
 	uint64_t generation;   /* of the maps that they are of */
 	size_t n_threads;
+	int64_t look_ns,
+		last_look_ns; /* when this sample began, and the one before; CLOCK_MONOTONIC */
 	bool ended;
 	struct sw_recorder_totals totals;
 };
@@ -108,6 +111,83 @@ static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample)
 	s->fresh = false;
 	s->since = sample;
 }
+
+/* ---- blocked time ---------------------------------------------------------------------------- */
+
+static void blocked_add(struct sw_recorder *r, const struct slot *s, int64_t ns)
+{
+	if (ns <= 0)
+		return;
+	r->totals.blocked_ns += ns;
+	r->sink->blocked(r->sink->arg, s->row, (uint64_t) ns);
+}
+
+static bool is_blocked(const struct slot *s)
+{
+	return s->activity == SW_ACTIVITY_BLOCKED && s->counted && s->row != SW_RECORDER_NO_ROW;
+}
+
+static int64_t at_most(int64_t value, int64_t limit)
+{
+	return value < 0 ? 0 : value < limit ? value : limit;
+}
+
+/* Between two instants: all time but that on a CPU or waiting for one. Without counters: as it was seen
+ * at the first one. */
+static int64_t blocked_between(const struct slot *before, const struct slot *after)
+{
+	const struct sw_sample_times *a = &before->times, *b = &after->times;
+	int64_t elapsed_ns = b->time_ns - a->time_ns;
+	if (a->queued_ns < 0 || b->queued_ns < 0)
+		return is_blocked(before) ? at_most(elapsed_ns, INT64_MAX) : 0;
+	return at_most(elapsed_ns - (b->cpu_ns - a->cpu_ns) - (b->queued_ns - a->queued_ns),
+		       elapsed_ns);
+}
+
+/*
+ * What a thread was blocked since its last change goes to stacks:
+ *
+ *	before ...... last look ...... [ran, blocked, ran, ...] since ...... now
+ *	   known: unmoved  |            stacks that nobody saw    |  known: unmoved
+ *
+ * With one wait begun in between, that is the one which was found, and what is before it belongs to the
+ * stack before. With more of them, those that nobody saw count for the one that was found, as in any
+ * sampling: it is found in proportion to its time. A thread that is not blocked now keeps them for when
+ * it is.
+ */
+static void blocked_account(struct sw_recorder *r, const struct slot *before, struct slot *after)
+{
+	if (r->sink->blocked == NULL || before->times.time_ns == 0)
+		return;
+	int64_t ns = blocked_between(before, after), old_ns = 0;
+	uint64_t n_waits = after->times.n_waits - before->times.n_waits;
+	bool counters = before->times.queued_ns >= 0 && after->times.queued_ns >= 0;
+	if (is_blocked(before)) {
+		old_ns = at_most(r->last_look_ns - before->times.time_ns, ns);
+		if (!counters || n_waits == 0)
+			old_ns = ns;
+		else if (n_waits == 1 && after->activity == SW_ACTIVITY_BLOCKED)
+			old_ns = ns - at_most(after->times.since_ns, ns - old_ns);
+		blocked_add(r, before, old_ns);
+	}
+	after->pending_ns = before->pending_ns + ns - old_ns;
+	if (is_blocked(after)) {
+		blocked_add(r, after, after->pending_ns);
+		after->pending_ns = 0;
+	}
+}
+
+/* It ended, or the run does: what it did after the last look at it is not known. */
+static void blocked_finish(struct sw_recorder *r, const struct slot *s, int64_t until_ns)
+{
+	if (r->sink->blocked == NULL || !s->used)
+		return;
+	if (is_blocked(s))
+		blocked_add(r, s, until_ns - s->times.time_ns);
+	r->totals.unplaced_ns += s->pending_ns;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
 {
@@ -283,7 +363,9 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		if (s == NULL)
 			return sw_fail_nomem(err);
 		slot_count(r, s, now);
+		const struct slot before = *s;
 		if (change->kind == SW_CHANGE_ENDED) {
+			blocked_finish(r, s, r->last_look_ns);
 			*s = (struct slot){0};
 			continue;
 		}
@@ -302,6 +384,8 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			/* Of those that run alone it is one now, or is not any more. */
 			s->counted = s->row != SW_RECORDER_NO_ROW &&
 				     is_wanted(r, change->tid, change->activity);
+			if (before.used)
+				blocked_account(r, &before, s);
 			continue;
 		}
 		s->moved = now;
@@ -311,9 +395,12 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		s->fresh = w != SIZE_MAX && fresh[w];
 		s->counted = w != SIZE_MAX && s->row != SW_RECORDER_NO_ROW &&
 			     is_wanted(r, change->tid, change->activity);
+		if (before.used)
+			blocked_account(r, &before, s);
 		r->totals.n_read += change->kind == SW_CHANGE_READ;
 		r->totals.n_missed +=
-			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason);
+			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason) &&
+			(r->sink->blocked == NULL || change->activity == SW_ACTIVITY_BLOCKED);
 	}
 	return 0;
 }
@@ -373,9 +460,12 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
+	r->look_ns = sw_clock_ns();
 	int code = sw_sampler_next(r->sampler, &sample, err);
 	if (code == 0)
 		code = sample_count(r, &sample, err);
+	if (code == 0)
+		r->last_look_ns = r->look_ns;
 	r->ended |= code == -SW_E_EXITED || code == -SW_E_NO_PROCESS || code == -SW_E_ZOMBIE;
 	r->totals.n_failed += code < 0 && !r->ended;
 	return code;
@@ -383,8 +473,10 @@ int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 
 void sw_recorder_settle(struct sw_recorder *r)
 {
-	for (size_t i = 0; i < r->n_slots; i++)
+	for (size_t i = 0; i < r->n_slots; i++) {
 		slot_count(r, &r->slots[i], r->totals.n_samples);
+		blocked_finish(r, &r->slots[i], r->last_look_ns);
+	}
 }
 
 size_t sw_recorder_slots(const struct sw_recorder *r)

@@ -19,6 +19,8 @@ struct sw_recorder_totals {
 	uint64_t n_interrupted;             /* calls that returned EINTR because of that */
 	uint64_t on_cpu, runnable, blocked; /* threads, by what they did */
 	int64_t stopped_ns, longest_ns;     /* of the process; of one thread */
+	int64_t blocked_ns;                 /* told to sink->blocked(), of all threads together */
+	int64_t unplaced_ns; /* between samples, of threads that were not seen blocked since */
 	double held_ns; /* by how much threads that want to run were held up: see sw_recorder_sample() */
 };
 
@@ -35,6 +37,8 @@ struct sw_recorder_sink {
 	 * same row. 0, -SW_E_NOMEM. */
 	int (*restate)(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
 		       struct sw_error *err);
+	/* A thread was blocked for so long with the stack of a row. NULL: nobody wants to know. */
+	void (*blocked)(void *arg, uint32_t row, uint64_t ns);
 	void *arg;
 };
 enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */

@@ -29,22 +29,32 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
 {
 	struct sw_sample_run *run = arg;
+	bool off = run->options->mode == SW_MODE_OFF;
 	size_t n = report->n_threads;
 	sw_cleanup(sw_free_p) struct sw_profile_weight *weights = calloc(n + 1, sizeof(*weights));
 	if (weights == NULL)
 		return sw_fail_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i])
-			weights[i] = (struct sw_profile_weight){.count = 1,
-								.ns = run->interval_ns,
-								.state = states[activity[i]]};
+			weights[i] = (struct sw_profile_weight){
+				.count = 1,
+				.ns = off ? 0 : run->interval_ns,
+				.state = states[activity[i]],
+				.skip = off && activity[i] != SW_ACTIVITY_BLOCKED};
 	return sw_profile_add(run->profile, report, weights, ret_rows, err);
 }
 
 static void count(void *arg, uint32_t row, uint64_t n)
 {
 	struct sw_sample_run *run = arg;
-	sw_profile_again(run->profile, row, n, n * run->interval_ns);
+	bool off = run->options->mode == SW_MODE_OFF;
+	sw_profile_again(run->profile, row, n, off ? 0 : n * run->interval_ns);
+}
+
+static void blocked(void *arg, uint32_t row, uint64_t ns)
+{
+	struct sw_sample_run *run = arg;
+	sw_profile_again(run->profile, row, 0, ns);
 }
 
 /* It says nothing of how a thread is stopped by a signal. */
@@ -52,23 +62,52 @@ static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t 
 		   struct sw_error *err)
 {
 	struct sw_sample_run *run = arg;
+	/* Of a thread that wants to run nothing more is counted there: the row is still that where it was. */
+	if (run->options->mode == SW_MODE_OFF && activity <= SW_ACTIVITY_RUNNABLE) {
+		*ret_row = row;
+		return 0;
+	}
 	enum sw_profile_state state =
 		activity == SW_ACTIVITY_OTHER ? SW_PROFILE_BLOCKED : states[activity];
 	return sw_profile_restate(run->profile, row, state, ret_row, err);
 }
 
+static const char *const mode_names[] = {
+	[SW_MODE_WALL] = "wall",
+	[SW_MODE_CPU] = "cpu",
+	[SW_MODE_OFF] = "off",
+};
+
 /* ---- open ----------------------------------------------------------------------------------- */
+
+/* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters
+ * can be read. */
+static int recorder_create(struct sw_sample_run *run, const struct sw_subject *subject,
+			   struct sw_recorder **ret, struct sw_error *err)
+{
+	struct sw_error ignored;
+	if (run->options->mode == SW_MODE_OFF && !run->options->stop_given) {
+		run->quiet = *run->options;
+		run->quiet.snapshot.stop = SW_STOP_NEVER;
+		if (sw_recorder_create(subject, &run->quiet, run->session, &run->sink, ret,
+				       &ignored) == 0)
+			return 0;
+	}
+	return sw_recorder_create(subject, run->options, run->session, &run->sink, ret, err);
+}
 
 static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
-	if (sw_recorder_create(subject, run->options, run->session, &run->sink,
-			       &run->recorders[run->n_recorders], &err) < 0)
+	if (recorder_create(run, subject, &run->recorders[run->n_recorders], &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const char *refused = sw_recorder_refused(run->recorders[run->n_recorders++]);
 	if (run->n_recorders == 1 && refused[0] != '\0')
 		sw_complain(subject->name, refused, "unsupported",
-			    "all threads are stopped for each sample");
+			    run->options->mode == SW_MODE_OFF
+				    ? "all threads are stopped for each sample, and blocked time "
+				      "is counted by samples"
+				    : "all threads are stopped for each sample");
 	return SW_STATUS_COMPLETE;
 }
 
@@ -88,10 +127,12 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
 	if (run->recorders == NULL)
 		(void) sw_fail_nomem(&err);
-	run->sink = (struct sw_recorder_sink){.rows = rows,
-					      .count = count,
-					      .restate = restate,
-					      .arg = run};
+	run->sink =
+		(struct sw_recorder_sink){.rows = rows,
+					  .count = count,
+					  .restate = restate,
+					  .blocked = options->mode == SW_MODE_OFF ? blocked : NULL,
+					  .arg = run};
 	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0 ||
 	    sw_profile_create(NULL, &run->profile, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
@@ -130,6 +171,8 @@ struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
 		sum.blocked += t->blocked;
 		sum.stopped_ns += t->stopped_ns;
 		sum.held_ns += t->held_ns;
+		sum.blocked_ns += t->blocked_ns;
+		sum.unplaced_ns += t->unplaced_ns;
 		if (t->longest_ns > sum.longest_ns)
 			sum.longest_ns = t->longest_ns;
 	}
@@ -208,7 +251,7 @@ static void info_set(struct sw_sample_run *run)
 	const struct sw_schedule *s = &run->schedule;
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
 	const struct sw_profile_info info = {
-		.mode = "wall",
+		.mode = mode_names[run->options->mode],
 		.begin_ns = run->begin_real_ns,
 		.duration_ns = run->end_ns - s->begin_ns,
 		.rate_hz = s->rate_hz,
@@ -283,6 +326,15 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 		(double) t->blocked / per_process);
 }
 
+static void say_blocked(const struct sw_recorder_totals *t)
+{
+	fprintf(stderr, "blocked for %.1f s, all threads together", (double) t->blocked_ns / 1e9);
+	if (t->unplaced_ns > 0)
+		fprintf(stderr, ", and %.3f s between samples, nobody saw where",
+			(double) t->unplaced_ns / 1e9);
+	fputc('\n', stderr);
+}
+
 /* Whether part of whole is so much that the result is not what was asked for. */
 static bool is_much(uint64_t part, uint64_t whole)
 {
@@ -335,6 +387,8 @@ int sw_sample_run_summary(const struct sw_sample_run *run)
 	if (run->progress_ns != run->schedule.begin_ns)
 		fputs("\r\033[K", stderr);
 	say_totals(run, &t);
+	if (run->options->mode == SW_MODE_OFF)
+		say_blocked(&t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
 	for (size_t i = 0; i < run->n_recorders; i++) {
 		if (!sw_recorder_has_ended(run->recorders[i]))

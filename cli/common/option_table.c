@@ -400,6 +400,16 @@ static bool set_burst(struct sw_options *o, const char *value, struct sw_usage *
 
 /* ---- sample ------------------------------------------------------------------------------- */
 
+static bool set_mode(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_sample_mode values[] = {SW_MODE_WALL, SW_MODE_OFF};
+	int n = choose(value, "wall|off", usage);
+	if (n < 0)
+		return false;
+	o->mode = values[n];
+	return true;
+}
+
 static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return set_u32(&o->rate_hz, value, 1, MAX_RATE_HZ, usage);
@@ -587,6 +597,8 @@ const struct sw_option sw_option_table[] = {
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 set_timeout, false},
 
+	{"mode", 0, "wall|off", SW_FOR_SAMPLE,
+	 "by the clock, or the time that threads are blocked (default wall)", set_mode, false},
 	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
 	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)",
 	 set_duration, false},

@@ -5,6 +5,7 @@ itself, nobody is stopped who need not be, and a run takes its time, whatever ha
 
 SNAPWALK_SECONDS=30 makes the runs that long; words are the functions to run.
 """
+import json
 import os
 import re
 import resource
@@ -67,6 +68,46 @@ def every_thread_counts(tap):
         truth = measured(target)
         tap.check(abs(share(*found) - share(truth["wait_long"], truth["wait_short"])) < 12,
                   "its shares are those that it measured", (found, truth))
+
+
+def off_ns(profile, function):
+    """Of all samples whose stack has it."""
+    has = []
+    for parent, frame in profile["nodes"]:
+        has.append(profile["frames"][frame]["function"] == function or (parent is not None and has[parent]))
+    return sum(s["ns"] for s in profile["samples"] if has[s["node"]])
+
+
+def off_cpu(tap):
+    """Blocked time is measured by counters, not by samples: nearly none of them suffice for the sums."""
+    refused = iterator_refused()
+    for rate in (3, 200):
+        with Target("shares", 20, 2) as target:
+            result = sampled(target, "--mode", "off", "--format", "json", rate=rate)
+            profile = json.loads(result.stdout)
+            truth = measured(target)
+            ns = {name: off_ns(profile, name) for name in ("block", "wait_long", "wait_short")}
+            seconds = profile["duration_ns"] / 1e9
+            tap.equal(profile["mode"], "off", f"{rate} Hz: the profile says what it is")
+            tap.check(abs(ns["block"] / 1e9 / 20 - seconds) < 1.2 / rate + 0.05,
+                      f"{rate} Hz: threads that never run are blocked all the time", (ns, result.stderr))
+            if refused:
+                tap.skip("blocked time by counters", refused, "Linux 6.1, root")
+                continue
+            tap.check("nothing was stopped" in result.stderr, f"{rate} Hz: nobody is stopped", result.stderr)
+            unseen = re.search(r"and ([\d.]+) s between samples", result.stderr)
+            found = ns["wait_long"] + ns["wait_short"] + (float(unseen.group(1)) * 1e9 if unseen else 0)
+            # What it measured itself has the time in which it waits for a CPU, and what is before and after.
+            tap.check(0.3 * seconds < found / 1e9 < seconds, f"{rate} Hz: the time in short waits is found", (ns, truth))
+            if rate > 100:
+                tap.check(abs(share(ns["wait_long"], ns["wait_short"]) -
+                              share(truth["wait_long"], truth["wait_short"])) < 12,
+                          "its shares are those that it measured", (ns, truth))
+            tap.check(not off_ns(profile, "work_three"), f"{rate} Hz: work is not waiting", profile["samples"])
+    with Target("shares", 1) as target:
+        folded = counts(sampled(target, "--mode", "off", seconds=1).stdout)
+        tap.check(all(500_000 < n < 1_100_000 for stack, n in folded.items() if ";block" in stack) and folded,
+                  "folded stacks are in microseconds", folded)
 
 
 def busy_threads(tap):
@@ -253,7 +294,7 @@ def burst(tap):
 
 def main():
     tap = Tap()
-    for check in (burst, every_thread_counts, busy_threads, loaded_machine, load_limit, until_told,
+    for check in (burst, every_thread_counts, off_cpu, busy_threads, loaded_machine, load_limit, until_told,
                   threads_and_programs, several, cost):
         if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
             tap.guard(check)
