@@ -40,8 +40,11 @@ struct sw_recorder {
 	struct sw_session *session;
 	const struct sw_recorder_sink *sink;
 	struct sw_target *target;   /* owned */
-	struct sw_sampler *sampler; /* owned */
-	struct slot *slots;         /* owned */
+	struct sw_sampler *sampler; /* owned; NULL: by events */
+	struct sw_cpu_sampler *cpu; /* owned; NULL: not by events */
+	struct sw_error no_events;  /* why not */
+	bool running_only;
+	struct slot *slots; /* owned */
 	size_t n_slots, slots_max;
 	struct sw_map64 known; /* hash of name and frames -> row */
 	uint64_t generation;   /* of the maps that they are of */
@@ -52,10 +55,22 @@ struct sw_recorder {
 	struct sw_recorder_totals totals;
 };
 
-SW_DEFINE_CLEANUP(struct sw_walks *, sw_walks_destroy);
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
 /* ---- create, destroy ------------------------------------------------------------------------ */
+
+/* Without events it is sampled as ever. */
+static int events_begin(struct sw_recorder *r, struct sw_error *err)
+{
+	const struct sw_options *o = r->options;
+	int code = sw_cpu_sampler_create(sw_session_context(r->session), r->target, o->rate_hz,
+					 o->snapshot.stack_bytes, &r->cpu, &r->no_events);
+	if (code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED || code == -SW_E_LIMIT)
+		return 0;
+	if (code < 0)
+		*err = r->no_events;
+	return code;
+}
 
 int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
 		       struct sw_session *session, const struct sw_recorder_sink *sink,
@@ -68,8 +83,11 @@ int sw_recorder_create(const struct sw_subject *subject, const struct sw_options
 	r->options = options;
 	r->session = session;
 	r->sink = sink;
+	r->running_only = options->snapshot.running_only || options->mode == SW_MODE_CPU;
 	int code = sw_target_open(subject->pid, &r->target, err);
-	if (code == 0)
+	if (code == 0 && options->mode == SW_MODE_CPU && options->snapshot.stop != SW_STOP_ALWAYS)
+		code = events_begin(r, err);
+	if (code == 0 && r->cpu == NULL)
 		code = sw_sampler_create(sw_session_context(session), r->target, &options->snapshot,
 					 &r->sampler, err);
 	if (code < 0) {
@@ -85,6 +103,7 @@ void sw_recorder_destroy(struct sw_recorder *r)
 	if (r == NULL)
 		return;
 	sw_sampler_destroy(r->sampler);
+	sw_cpu_sampler_destroy(r->cpu);
 	sw_target_close(r->target);
 	sw_map64_deinit(&r->known);
 	free(r->slots);
@@ -192,7 +211,7 @@ static void blocked_finish(struct sw_recorder *r, const struct slot *s, int64_t 
 static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
 {
 	const struct sw_snapshot_options *o = &r->options->snapshot;
-	if (o->running_only && activity > SW_ACTIVITY_RUNNABLE)
+	if (r->running_only && activity > SW_ACTIVITY_RUNNABLE)
 		return false;
 	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
 		if (o->tids[i] == tid)
@@ -428,32 +447,81 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 	r->n_threads = sample->n_threads;
 }
 
-static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+/* Who was read, by its stack. */
+struct found {
+	struct sw_walks *walks; /* owned, as the following: one for each of them */
+	uint32_t *rows;
+	bool *fresh; /* the sink has counted it */
+};
+
+static void found_deinit(struct found *f)
 {
-	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
-	sw_cleanup(sw_free_p) uint32_t *rows = NULL;
-	sw_cleanup(sw_free_p) bool *fresh = NULL;
-	int code = 0;
+	sw_walks_destroy(f->walks);
+	free(f->rows);
+	free(f->fresh);
+}
+
+static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, struct found *ret,
+		       struct sw_error *err)
+{
 	if (sample->generation != r->generation)
 		sw_map64_deinit(&r->known);
 	r->generation = sample->generation;
-	if (sample->snap != NULL) {
-		struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
-		code = how.libunwind ? sw_walk_libunwind(sample->snap, &how.walk, &walks, err)
-				     : sw_walk_all(sample->snap, &how.walk, &walks, err);
-		if (code < 0)
-			return code;
-		rows = calloc(walks->n_walks + 1, sizeof(*rows));
-		fresh = calloc(walks->n_walks + 1, sizeof(*fresh));
-		if (rows == NULL || fresh == NULL)
-			return sw_fail_nomem(err);
-		if (rows_find(r, walks, sample->light, rows) > 0)
-			code = rows_add(r, sample, walks, rows, fresh, err);
-	}
+	if (sample->snap == NULL)
+		return 0;
+	struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
+	int code = how.libunwind ? sw_walk_libunwind(sample->snap, &how.walk, &ret->walks, err)
+				 : sw_walk_all(sample->snap, &how.walk, &ret->walks, err);
+	if (code < 0)
+		return code;
+	ret->rows = calloc(ret->walks->n_walks + 1, sizeof(*ret->rows));
+	ret->fresh = calloc(ret->walks->n_walks + 1, sizeof(*ret->fresh));
+	if (ret->rows == NULL || ret->fresh == NULL)
+		return sw_fail_nomem(err);
+	if (rows_find(r, ret->walks, sample->light, ret->rows) > 0)
+		code = rows_add(r, sample, ret->walks, ret->rows, ret->fresh, err);
+	return code;
+}
+
+static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+{
+	sw_cleanup(found_deinit) struct found f = {0};
+	int code = sample_find(r, sample, &f, err);
 	if (code == 0)
-		code = changes_note(r, sample, walks, rows, fresh, err);
+		code = changes_note(r, sample, f.walks, f.rows, f.fresh, err);
 	if (code == 0)
 		totals_add(r, sample);
+	return code;
+}
+
+/* By events: each is a sample of its own. */
+static int events_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+{
+	sw_cleanup(found_deinit) struct found f = {0};
+	int code = sample_find(r, sample, &f, err);
+	if (code < 0 || f.walks == NULL)
+		return code;
+	for (size_t i = 0; i < f.walks->n_walks; i++) {
+		if (f.rows[i] != SW_RECORDER_NO_ROW && !f.fresh[i])
+			r->sink->count(r->sink->arg, f.rows[i], 1);
+		r->totals.n_samples++;
+		r->totals.n_read++;
+		r->totals.on_cpu++;
+	}
+	return 0;
+}
+
+static int events_take(struct sw_recorder *r, struct sw_error *err)
+{
+	struct sw_sample sample;
+	int code;
+	do {
+		code = sw_cpu_sampler_next(r->cpu, &sample, err);
+		if (code == 0)
+			code = events_count(r, &sample, err);
+	} while (code == 0 && sample.more);
+	r->totals.n_lost = sw_cpu_sampler_lost(r->cpu);
+	r->totals.no_kernel = !sw_cpu_sampler_with_kernel(r->cpu);
 	return code;
 }
 
@@ -461,8 +529,8 @@ int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
 	r->look_ns = sw_clock_ns();
-	int code = sw_sampler_next(r->sampler, &sample, err);
-	if (code == 0)
+	int code = r->cpu != NULL ? events_take(r, err) : sw_sampler_next(r->sampler, &sample, err);
+	if (code == 0 && r->cpu == NULL)
 		code = sample_count(r, &sample, err);
 	if (code == 0)
 		r->last_look_ns = r->look_ns;
@@ -521,5 +589,12 @@ size_t sw_recorder_threads(const struct sw_recorder *r)
 
 const char *sw_recorder_refused(const struct sw_recorder *r)
 {
-	return sw_sampler_refused(r->sampler);
+	if (r->no_events.code != 0)
+		return r->no_events.message;
+	return r->sampler != NULL ? sw_sampler_refused(r->sampler) : "";
+}
+
+bool sw_recorder_by_events(const struct sw_recorder *r)
+{
+	return r->cpu != NULL;
 }

@@ -20,6 +20,8 @@ struct sw_recorder_totals {
 	uint64_t on_cpu, runnable, blocked; /* threads, by what they did */
 	int64_t stopped_ns, longest_ns;     /* of the process; of one thread */
 	int64_t blocked_ns;                 /* told to sink->blocked(), of all threads together */
+	uint64_t n_lost;                    /* samples by events that found no space */
+	bool no_kernel;                     /* of a process time in the kernel does not count */
 	int64_t unplaced_ns; /* between samples, of threads that were not seen blocked since */
 	double held_ns; /* by how much threads that want to run were held up: see sw_recorder_sample() */
 };
@@ -79,7 +81,9 @@ const struct sw_subject *sw_recorder_subject(const struct sw_recorder *recorder)
 const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *recorder);
 /* Threads of the process in the last sample. */
 size_t sw_recorder_threads(const struct sw_recorder *recorder);
-/* As sw_sampler_refused(). */
+/* Whether it is sampled by events of the kernel: see sw_cpu_sampler_create(). Then n_samples counts those. */
+bool sw_recorder_by_events(const struct sw_recorder *recorder);
+/* As sw_sampler_refused(); with --mode cpu why there are no events. */
 const char *sw_recorder_refused(const struct sw_recorder *recorder);
 
 #endif

@@ -13,6 +13,7 @@
 enum {
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
+	FETCHES_HZ = 10,
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
 
@@ -30,6 +31,7 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 {
 	struct sw_sample_run *run = arg;
 	bool off = run->options->mode == SW_MODE_OFF;
+	bool cpu = run->options->mode == SW_MODE_CPU;
 	size_t n = report->n_threads;
 	sw_cleanup(sw_free_p) struct sw_profile_weight *weights = calloc(n + 1, sizeof(*weights));
 	if (weights == NULL)
@@ -39,7 +41,7 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 			weights[i] = (struct sw_profile_weight){
 				.count = 1,
 				.ns = off ? 0 : run->interval_ns,
-				.state = states[activity[i]],
+				.state = cpu ? SW_PROFILE_ON_CPU : states[activity[i]],
 				.skip = off && activity[i] != SW_ACTIVITY_BLOCKED};
 	return sw_profile_add(run->profile, report, weights, ret_rows, err);
 }
@@ -101,10 +103,14 @@ static int recorder_open(struct sw_sample_run *run, const struct sw_subject *sub
 	struct sw_error err = {0};
 	if (recorder_create(run, subject, &run->recorders[run->n_recorders], &err) < 0)
 		return sw_complain_error(subject->name, &err);
-	const char *refused = sw_recorder_refused(run->recorders[run->n_recorders++]);
+	const struct sw_recorder *made = run->recorders[run->n_recorders++];
+	const char *refused = sw_recorder_refused(made);
+	run->by_events = sw_recorder_by_events(made) && (run->n_recorders == 1 || run->by_events);
 	if (run->n_recorders == 1 && refused[0] != '\0')
 		sw_complain(subject->name, refused, "unsupported",
-			    run->options->mode == SW_MODE_OFF
+			    run->options->mode == SW_MODE_CPU
+				    ? "threads that are on a CPU are stopped for each sample"
+			    : run->options->mode == SW_MODE_OFF
 				    ? "all threads are stopped for each sample, and blocked time "
 				      "is counted by samples"
 				    : "all threads are stopped for each sample");
@@ -173,6 +179,8 @@ struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
 		sum.held_ns += t->held_ns;
 		sum.blocked_ns += t->blocked_ns;
 		sum.unplaced_ns += t->unplaced_ns;
+		sum.n_lost += t->n_lost;
+		sum.no_kernel |= t->no_kernel;
 		if (t->longest_ns > sum.longest_ns)
 			sum.longest_ns = t->longest_ns;
 	}
@@ -250,6 +258,15 @@ static void info_set(struct sw_sample_run *run)
 {
 	const struct sw_schedule *s = &run->schedule;
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	const struct sw_profile_info by_events = {
+		.mode = "cpu",
+		.begin_ns = run->begin_real_ns,
+		.duration_ns = run->end_ns - s->begin_ns,
+		.rate_hz = run->options->rate_hz,
+		.n_samples = t.n_samples,
+		.n_wanted = t.n_samples + t.n_lost,
+		.n_lost = t.n_lost,
+	};
 	const struct sw_profile_info info = {
 		.mode = mode_names[run->options->mode],
 		.begin_ns = run->begin_real_ns,
@@ -262,7 +279,7 @@ static void info_set(struct sw_sample_run *run)
 		.stopped_ns = t.stopped_ns,
 		.longest_stop_ns = t.longest_ns,
 	};
-	sw_profile_set_info(run->profile, &info);
+	sw_profile_set_info(run->profile, run->by_events ? &by_events : &info);
 }
 
 int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
@@ -271,7 +288,9 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 	size_t alive = run->n_recorders;
 	int64_t now_ns = run->progress_ns = sw_clock_ns();
 	run->begin_real_ns = sw_realtime_ns();
-	sw_schedule_init(&run->schedule, now_ns, o->rate_hz, o->duration_s, o->max_load_percent);
+	/* The kernel takes the samples: they are fetched. */
+	sw_schedule_init(&run->schedule, now_ns, run->by_events ? FETCHES_HZ : o->rate_hz,
+			 o->duration_s, o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
 		if (wait_until(&run->signals, due_ns) ||
@@ -281,6 +300,11 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 		if (r < 0)
 			return r;
 		progress_show(run);
+	}
+	if (run->by_events && alive > 0) { /* those of the last interval */
+		int r = tick(run, &alive, err);
+		if (r < 0)
+			return r;
 	}
 	run->end_ns = sw_clock_ns();
 	sw_schedule_finish(&run->schedule, run->end_ns);
@@ -326,6 +350,23 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 		(double) t->blocked / per_process);
 }
 
+static void say_events(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	double seconds = (double) (run->end_ns - run->schedule.begin_ns) / 1e9;
+	double cpu = (double) t->n_samples / run->options->rate_hz;
+	fprintf(stderr,
+		"%llu samples in %.1f s, for %.2f s of CPU time (%u a second of it); nothing was "
+		"stopped\n",
+		ull(t->n_samples), seconds, cpu, run->options->rate_hz);
+	if (t->no_kernel)
+		fputs("time in the kernel does not count: /proc/sys/kernel/perf_event_paranoid is "
+		      "above 1\n",
+		      stderr);
+	if (t->n_lost > 0)
+		fprintf(stderr, "%llu samples are lost: they were not fetched in time\n",
+			ull(t->n_lost));
+}
+
 static void say_blocked(const struct sw_recorder_totals *t)
 {
 	fprintf(stderr, "blocked for %.1f s, all threads together", (double) t->blocked_ns / 1e9);
@@ -345,10 +386,10 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 {
 	const struct sw_schedule *s = &run->schedule;
 	int status = SW_STATUS_COMPLETE;
-	if (s->n_late > 0)
+	if (s->n_late > 0 && !run->by_events)
 		fprintf(stderr, "%llu samples came late by more than half of the interval\n",
 			ull(s->n_late));
-	if (s->n_lost > 0)
+	if (s->n_lost > 0 && !run->by_events)
 		fprintf(stderr, "%llu samples are lost: there was no CPU, or they took too long\n",
 			ull(s->n_lost));
 	if (s->n_left_out > 0)
@@ -374,8 +415,9 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 			ull(totals.left_count));
 		status = SW_STATUS_MISSING;
 	}
-	if (is_much(s->n_lost + s->n_left_out, s->n_wanted) ||
-	    is_much(t->n_failed, t->n_failed + t->n_samples) ||
+	uint64_t lost = run->by_events ? t->n_lost : s->n_lost + s->n_left_out;
+	uint64_t wanted = run->by_events ? t->n_lost + t->n_samples : s->n_wanted;
+	if (is_much(lost, wanted) || is_much(t->n_failed, t->n_failed + t->n_samples) ||
 	    is_much(t->n_missed, t->n_missed + t->n_read))
 		status = SW_STATUS_MISSING;
 	return status;
@@ -386,7 +428,10 @@ int sw_sample_run_summary(const struct sw_sample_run *run)
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
 	if (run->progress_ns != run->schedule.begin_ns)
 		fputs("\r\033[K", stderr);
-	say_totals(run, &t);
+	if (run->by_events)
+		say_events(run, &t);
+	else
+		say_totals(run, &t);
 	if (run->options->mode == SW_MODE_OFF)
 		say_blocked(&t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));

@@ -18,6 +18,7 @@ struct sw_sample_run {
 	struct sw_recorder_sink sink;   /* adds to it */
 	struct sw_recorder **recorders; /* owned; one for each process that could be opened */
 	size_t n_recorders;
+	bool by_events;   /* all of them: their samples are the kernel's */
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_schedule schedule;
 	int64_t end_ns, progress_ns;

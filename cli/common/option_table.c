@@ -402,12 +402,9 @@ static bool set_burst(struct sw_options *o, const char *value, struct sw_usage *
 
 static bool set_mode(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	static const enum sw_sample_mode values[] = {SW_MODE_WALL, SW_MODE_OFF};
-	int n = choose(value, "wall|off", usage);
-	if (n < 0)
-		return false;
-	o->mode = values[n];
-	return true;
+	int n = choose(value, "wall|cpu|off", usage);
+	o->mode = (enum sw_sample_mode) n;
+	return n >= 0;
 }
 
 static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -597,9 +594,11 @@ const struct sw_option sw_option_table[] = {
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 set_timeout, false},
 
-	{"mode", 0, "wall|off", SW_FOR_SAMPLE,
-	 "by the clock, or the time that threads are blocked (default wall)", set_mode, false},
-	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
+	{"mode", 0, "wall|cpu|off", SW_FOR_SAMPLE,
+	 "by the clock, by CPU time, or the time that threads are blocked (default wall)", set_mode,
+	 false},
+	{"rate", 0, "HZ", SW_FOR_SAMPLE, "samples a second (default 20; of CPU time: 99)", set_rate,
+	 false},
 	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)",
 	 set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,

@@ -110,6 +110,46 @@ def off_cpu(tap):
                   "folded stacks are in microseconds", folded)
 
 
+def cpu_time(tap):
+    """By events of the kernel: only what runs counts, with the shares that it measured; nothing is stopped."""
+    with Target("shares", 5, 3) as target:
+        result = sampled(target, "--mode", "cpu", rate=499)
+        if "perf events" in result.stderr:
+            tap.skip("samples of CPU time", result.stderr.splitlines()[0], "perf_event_paranoid below 3, no filter")
+            return
+        folded = counts(result.stdout)
+        n = int(re.search(r"^(\d+) samples in .*; nothing was stopped$", result.stderr, re.M).group(1))
+        tap.check(result.returncode == 0 and 20 < n == sum(folded.values()), "cpu: each sample counts", result)
+        work = count_of(result, "working;work_three"), count_of(result, "working;work_one")
+        tap.check(sum(work) >= 0.95 * n, "cpu: the samples are where the work is", result.stdout)
+        truth = measured(target)
+        # Six deviations of a share of three quarters.
+        few = 6 * 43 / n ** 0.5
+        tap.check(abs(share(*work) - share(truth["work_three"], truth["work_one"])) < max(few, 3),
+                  "cpu: with the shares that it measured", (n, work, truth))
+    with Target("shares", 1) as target:
+        child = background(target, "--mode", "cpu", "--rate", "999")
+        target.send("work")
+        target.readline()
+        result = finished(child)
+        tap.check(result.returncode in (0, 3) and count_of(result, "work_later") > 0, "cpu: a new thread is seen", result)
+    with Target("shares", 1, 1, os.path.join(TARGETS, "busy")) as target:
+        child = background(target, "--mode", "cpu", "--rate", "999")
+        target.send("exec")
+        result = finished(child)
+        tap.check(result.returncode in (0, 3) and count_of(result, "work_three") > 0 and count_of(result, "sorting") > 0,
+                  "cpu: the program before execve() is seen, and the one after it", result)
+    with Target("shares", 2) as target:
+        result = sampled(target, "--mode", "cpu", "--format", "json", seconds=1)
+        tap.check(result.returncode == 0 and json.loads(result.stdout)["mode"] == "cpu" and
+                  result.stderr.startswith("0 samples") , "cpu: who does nothing has no samples", result)
+    program = "print('ready', flush=True)\nwhile True: pass"
+    with Target("python3", "-c", program, path="/usr/bin/python3") as target:
+        result = sampled(target, "--mode", "cpu", "--max-load", 100, seconds=2)
+        tap.check("native code only" in result.stderr.splitlines()[0] and count_of(result, "<module>") > 0,
+                  "cpu: where there is other code, it is sampled as ever, which is said", result)
+
+
 def busy_threads(tap):
     """By the wall clock a thread that wants to run is where it is, on a CPU or not."""
     with Target("shares", 10, 4) as target:
@@ -205,9 +245,9 @@ def threads_and_programs(tap):
                   "the program after execve() is seen, and the one before it", result)
 
 
-def background(target):
+def background(target, *args):
     """A run that has begun: the first sample has counted."""
-    child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", "--rate", "100"],
+    child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", *(args or ("--rate", "100"))],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: cpu_of(child.pid) > 0, "it to begin")
     time.sleep(0.5)  # nothing outside tells that a sample was taken; the checks say if none was
@@ -294,7 +334,7 @@ def burst(tap):
 
 def main():
     tap = Tap()
-    for check in (burst, every_thread_counts, off_cpu, busy_threads, loaded_machine, load_limit, until_told,
+    for check in (burst, every_thread_counts, off_cpu, cpu_time, busy_threads, loaded_machine, load_limit, until_told,
                   threads_and_programs, several, cost):
         if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
             tap.guard(check)
