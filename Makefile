@@ -123,7 +123,7 @@ OBJ_CLI        := $(call objects,cli)
 OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
-ORDER_LIBWALK  := base arch formats process stop iterate snapshot waits unwind capture saved cfi pe native \
+ORDER_LIBWALK  := base arch formats process stop iterate events snapshot waits unwind capture saved cfi pe native \
 	runtimes/clr/metadata runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
 ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk
@@ -308,7 +308,7 @@ layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOC
 		--public symbolizer/include/snapwalk --order 'include/snapwalk .'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
 		--public protocol/include/snapwalk --order 'include/snapwalk . report profile,pipeline'
-	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common daemon,doctor,hook .'
+	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common daemon,doctor,hook,top .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 

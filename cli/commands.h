@@ -7,6 +7,7 @@
 /* One per file cmd_NAME.c; main.c has the table. Each returns an exit status. */
 int sw_cmd_dump(const struct sw_options *options);
 int sw_cmd_sample(const struct sw_options *options);
+int sw_cmd_top(const struct sw_options *options);
 int sw_cmd_explain(const struct sw_options *options);
 int sw_cmd_verify(const struct sw_options *options);
 int sw_cmd_record(const struct sw_options *options);

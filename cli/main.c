@@ -15,6 +15,8 @@ static const struct sw_command commands[] = {
 	 sw_cmd_dump},
 	{"sample", SW_FOR_SAMPLE, "TARGET...", "Capture repeatedly and add up the stacks",
 	 sw_cmd_sample},
+	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, since when, CPU, where",
+	 sw_cmd_top},
 	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
 	 sw_cmd_explain},
 	{"verify", SW_FOR_VERIFY, "TARGET", "Compare with libunwind, frame by frame",

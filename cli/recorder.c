@@ -28,7 +28,10 @@ struct slot {
 	bool used;
 	bool fresh; /* the sink has counted the first of them */
 	enum sw_activity activity;
-	uint64_t since; /* the first sample for which it is not counted yet */
+	char comm[SW_COMM_MAX];
+	struct sw_sample_times times; /* of the last change: up to it blocked time is told */
+	int64_t pending_ns;           /* blocked, with a stack that was not seen */
+	uint64_t since;               /* the first sample for which it is not counted yet */
 };
 
 struct sw_recorder {
@@ -37,20 +40,37 @@ struct sw_recorder {
 	struct sw_session *session;
 	const struct sw_recorder_sink *sink;
 	struct sw_target *target;   /* owned */
-	struct sw_sampler *sampler; /* owned */
-	struct slot *slots;         /* owned */
+	struct sw_sampler *sampler; /* owned; NULL: by events */
+	struct sw_cpu_sampler *cpu; /* owned; NULL: not by events */
+	struct sw_error no_events;  /* why not */
+	bool running_only;
+	struct slot *slots; /* owned */
 	size_t n_slots, slots_max;
 	struct sw_map64 known; /* hash of name and frames -> row */
 	uint64_t generation;   /* of the maps that they are of */
 	size_t n_threads;
+	int64_t look_ns,
+		last_look_ns; /* when this sample began, and the one before; CLOCK_MONOTONIC */
 	bool ended;
 	struct sw_recorder_totals totals;
 };
 
-SW_DEFINE_CLEANUP(struct sw_walks *, sw_walks_destroy);
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
 /* ---- create, destroy ------------------------------------------------------------------------ */
+
+/* Without events it is sampled as ever. */
+static int events_begin(struct sw_recorder *r, struct sw_error *err)
+{
+	const struct sw_options *o = r->options;
+	int code = sw_cpu_sampler_create(sw_session_context(r->session), r->target, o->rate_hz,
+					 o->snapshot.stack_bytes, &r->cpu, &r->no_events);
+	if (code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED || code == -SW_E_LIMIT)
+		return 0;
+	if (code < 0)
+		*err = r->no_events;
+	return code;
+}
 
 int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
 		       struct sw_session *session, const struct sw_recorder_sink *sink,
@@ -63,8 +83,11 @@ int sw_recorder_create(const struct sw_subject *subject, const struct sw_options
 	r->options = options;
 	r->session = session;
 	r->sink = sink;
+	r->running_only = options->snapshot.running_only || options->mode == SW_MODE_CPU;
 	int code = sw_target_open(subject->pid, &r->target, err);
-	if (code == 0)
+	if (code == 0 && options->mode == SW_MODE_CPU && options->snapshot.stop != SW_STOP_ALWAYS)
+		code = events_begin(r, err);
+	if (code == 0 && r->cpu == NULL)
 		code = sw_sampler_create(sw_session_context(session), r->target, &options->snapshot,
 					 &r->sampler, err);
 	if (code < 0) {
@@ -80,6 +103,7 @@ void sw_recorder_destroy(struct sw_recorder *r)
 	if (r == NULL)
 		return;
 	sw_sampler_destroy(r->sampler);
+	sw_cpu_sampler_destroy(r->cpu);
 	sw_target_close(r->target);
 	sw_map64_deinit(&r->known);
 	free(r->slots);
@@ -107,10 +131,87 @@ static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample)
 	s->since = sample;
 }
 
+/* ---- blocked time ---------------------------------------------------------------------------- */
+
+static void blocked_add(struct sw_recorder *r, const struct slot *s, int64_t ns)
+{
+	if (ns <= 0)
+		return;
+	r->totals.blocked_ns += ns;
+	r->sink->blocked(r->sink->arg, s->row, (uint64_t) ns);
+}
+
+static bool is_blocked(const struct slot *s)
+{
+	return s->activity == SW_ACTIVITY_BLOCKED && s->counted && s->row != SW_RECORDER_NO_ROW;
+}
+
+static int64_t at_most(int64_t value, int64_t limit)
+{
+	return value < 0 ? 0 : value < limit ? value : limit;
+}
+
+/* Between two instants: all time but that on a CPU or waiting for one. Without counters: as it was seen
+ * at the first one. */
+static int64_t blocked_between(const struct slot *before, const struct slot *after)
+{
+	const struct sw_sample_times *a = &before->times, *b = &after->times;
+	int64_t elapsed_ns = b->time_ns - a->time_ns;
+	if (a->queued_ns < 0 || b->queued_ns < 0)
+		return is_blocked(before) ? at_most(elapsed_ns, INT64_MAX) : 0;
+	return at_most(elapsed_ns - (b->cpu_ns - a->cpu_ns) - (b->queued_ns - a->queued_ns),
+		       elapsed_ns);
+}
+
+/*
+ * What a thread was blocked since its last change goes to stacks:
+ *
+ *	before ...... last look ...... [ran, blocked, ran, ...] since ...... now
+ *	   known: unmoved  |            stacks that nobody saw    |  known: unmoved
+ *
+ * With one wait begun in between, that is the one which was found, and what is before it belongs to the
+ * stack before. With more of them, those that nobody saw count for the one that was found, as in any
+ * sampling: it is found in proportion to its time. A thread that is not blocked now keeps them for when
+ * it is.
+ */
+static void blocked_account(struct sw_recorder *r, const struct slot *before, struct slot *after)
+{
+	if (r->sink->blocked == NULL || before->times.time_ns == 0)
+		return;
+	int64_t ns = blocked_between(before, after), old_ns = 0;
+	uint64_t n_waits = after->times.n_waits - before->times.n_waits;
+	bool counters = before->times.queued_ns >= 0 && after->times.queued_ns >= 0;
+	if (is_blocked(before)) {
+		old_ns = at_most(r->last_look_ns - before->times.time_ns, ns);
+		if (!counters || n_waits == 0)
+			old_ns = ns;
+		else if (n_waits == 1 && after->activity == SW_ACTIVITY_BLOCKED)
+			old_ns = ns - at_most(after->times.since_ns, ns - old_ns);
+		blocked_add(r, before, old_ns);
+	}
+	after->pending_ns = before->pending_ns + ns - old_ns;
+	if (is_blocked(after)) {
+		blocked_add(r, after, after->pending_ns);
+		after->pending_ns = 0;
+	}
+}
+
+/* It ended, or the run does: what it did after the last look at it is not known. */
+static void blocked_finish(struct sw_recorder *r, const struct slot *s, int64_t until_ns)
+{
+	if (r->sink->blocked == NULL || !s->used)
+		return;
+	if (is_blocked(s))
+		blocked_add(r, s, until_ns - s->times.time_ns);
+	r->totals.unplaced_ns += s->pending_ns;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
 static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
 {
 	const struct sw_snapshot_options *o = &r->options->snapshot;
-	if (o->running_only && activity > SW_ACTIVITY_RUNNABLE)
+	if (r->running_only && activity > SW_ACTIVITY_RUNNABLE)
 		return false;
 	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
 		if (o->tids[i] == tid)
@@ -185,12 +286,24 @@ static int report_make(struct sw_recorder *r, const struct sw_walks *walks, stru
 	return code < 0 ? code : sw_report_build(walks, symbols, &how.report, ret, err);
 }
 
-static enum sw_activity activity_of(const struct sw_sample *sample, pid_t tid)
+/* What each thread of a report does. */
+static int activities_find(const struct sw_sample *sample, const struct sw_report *report,
+			   enum sw_activity *ret)
 {
-	for (size_t i = 0; i < sample->n_changes; i++)
-		if (sample->changes[i].tid == tid && sample->changes[i].kind != SW_CHANGE_ENDED)
-			return sample->changes[i].activity;
-	return SW_ACTIVITY_OTHER;
+	struct sw_map64 by_tid = {0};
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < sample->n_changes; i++)
+		if (sample->changes[i].kind != SW_CHANGE_ENDED)
+			code = sw_map64_put(&by_tid, (uint64_t) sample->changes[i].tid,
+					    sample->changes[i].activity);
+	for (size_t i = 0; code == 0 && i < report->n_threads; i++) {
+		uint64_t activity = SW_ACTIVITY_OTHER;
+		(void) sw_map64_get(&by_tid, (uint64_t) report->threads[i].tid,
+				    &activity); /* not there: as it is */
+		ret[i] = (enum sw_activity) activity;
+	}
+	sw_map64_deinit(&by_tid);
+	return code;
 }
 
 /* By names: those whose row is not known. */
@@ -208,9 +321,9 @@ static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
 	sw_cleanup(sw_free_p) enum sw_activity *activity = calloc(n + 1, sizeof(*activity));
 	if (wanted == NULL || found == NULL || activity == NULL)
 		return sw_fail_nomem(err);
+	if (activities_find(sample, report, activity) < 0)
+		return sw_fail_nomem(err);
 	size_t w = 0;
-	for (size_t i = 0; i < n; i++)
-		activity[i] = activity_of(sample, report->threads[i].tid);
 	/* Walks are of some of the report's threads, in the same order. */
 	for (size_t i = 0; i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
@@ -269,7 +382,9 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		if (s == NULL)
 			return sw_fail_nomem(err);
 		slot_count(r, s, now);
+		const struct slot before = *s;
 		if (change->kind == SW_CHANGE_ENDED) {
+			blocked_finish(r, s, r->last_look_ns);
 			*s = (struct slot){0};
 			continue;
 		}
@@ -279,6 +394,8 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		s->tid = change->tid;
 		s->since = now;
 		s->activity = change->activity;
+		s->times = change->times;
+		memcpy(s->comm, change->comm, sizeof(s->comm));
 		if (change->kind == SW_CHANGE_STATE) {
 			if (s->row != SW_RECORDER_NO_ROW && r->sink->restate != NULL &&
 			    r->sink->restate(r->sink->arg, s->row, s->activity, &s->row, err) < 0)
@@ -286,6 +403,8 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			/* Of those that run alone it is one now, or is not any more. */
 			s->counted = s->row != SW_RECORDER_NO_ROW &&
 				     is_wanted(r, change->tid, change->activity);
+			if (before.used)
+				blocked_account(r, &before, s);
 			continue;
 		}
 		s->moved = now;
@@ -295,9 +414,12 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		s->fresh = w != SIZE_MAX && fresh[w];
 		s->counted = w != SIZE_MAX && s->row != SW_RECORDER_NO_ROW &&
 			     is_wanted(r, change->tid, change->activity);
+		if (before.used)
+			blocked_account(r, &before, s);
 		r->totals.n_read += change->kind == SW_CHANGE_READ;
 		r->totals.n_missed +=
-			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason);
+			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason) &&
+			(r->sink->blocked == NULL || change->activity == SW_ACTIVITY_BLOCKED);
 	}
 	return 0;
 }
@@ -325,41 +447,93 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 	r->n_threads = sample->n_threads;
 }
 
-static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+/* Who was read, by its stack. */
+struct found {
+	struct sw_walks *walks; /* owned, as the following: one for each of them */
+	uint32_t *rows;
+	bool *fresh; /* the sink has counted it */
+};
+
+static void found_deinit(struct found *f)
 {
-	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
-	sw_cleanup(sw_free_p) uint32_t *rows = NULL;
-	sw_cleanup(sw_free_p) bool *fresh = NULL;
-	int code = 0;
+	sw_walks_destroy(f->walks);
+	free(f->rows);
+	free(f->fresh);
+}
+
+static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, struct found *ret,
+		       struct sw_error *err)
+{
 	if (sample->generation != r->generation)
 		sw_map64_deinit(&r->known);
 	r->generation = sample->generation;
-	if (sample->snap != NULL) {
-		struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
-		code = how.libunwind ? sw_walk_libunwind(sample->snap, &how.walk, &walks, err)
-				     : sw_walk_all(sample->snap, &how.walk, &walks, err);
-		if (code < 0)
-			return code;
-		rows = calloc(walks->n_walks + 1, sizeof(*rows));
-		fresh = calloc(walks->n_walks + 1, sizeof(*fresh));
-		if (rows == NULL || fresh == NULL)
-			return sw_fail_nomem(err);
-		if (rows_find(r, walks, sample->light, rows) > 0)
-			code = rows_add(r, sample, walks, rows, fresh, err);
-	}
+	if (sample->snap == NULL)
+		return 0;
+	struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
+	int code = how.libunwind ? sw_walk_libunwind(sample->snap, &how.walk, &ret->walks, err)
+				 : sw_walk_all(sample->snap, &how.walk, &ret->walks, err);
+	if (code < 0)
+		return code;
+	ret->rows = calloc(ret->walks->n_walks + 1, sizeof(*ret->rows));
+	ret->fresh = calloc(ret->walks->n_walks + 1, sizeof(*ret->fresh));
+	if (ret->rows == NULL || ret->fresh == NULL)
+		return sw_fail_nomem(err);
+	if (rows_find(r, ret->walks, sample->light, ret->rows) > 0)
+		code = rows_add(r, sample, ret->walks, ret->rows, ret->fresh, err);
+	return code;
+}
+
+static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+{
+	sw_cleanup(found_deinit) struct found f = {0};
+	int code = sample_find(r, sample, &f, err);
 	if (code == 0)
-		code = changes_note(r, sample, walks, rows, fresh, err);
+		code = changes_note(r, sample, f.walks, f.rows, f.fresh, err);
 	if (code == 0)
 		totals_add(r, sample);
+	return code;
+}
+
+/* By events: each is a sample of its own. */
+static int events_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
+{
+	sw_cleanup(found_deinit) struct found f = {0};
+	int code = sample_find(r, sample, &f, err);
+	if (code < 0 || f.walks == NULL)
+		return code;
+	for (size_t i = 0; i < f.walks->n_walks; i++) {
+		if (f.rows[i] != SW_RECORDER_NO_ROW && !f.fresh[i])
+			r->sink->count(r->sink->arg, f.rows[i], 1);
+		r->totals.n_samples++;
+		r->totals.n_read++;
+		r->totals.on_cpu++;
+	}
+	return 0;
+}
+
+static int events_take(struct sw_recorder *r, struct sw_error *err)
+{
+	struct sw_sample sample;
+	int code;
+	do {
+		code = sw_cpu_sampler_next(r->cpu, &sample, err);
+		if (code == 0)
+			code = events_count(r, &sample, err);
+	} while (code == 0 && sample.more);
+	r->totals.n_lost = sw_cpu_sampler_lost(r->cpu);
+	r->totals.no_kernel = !sw_cpu_sampler_with_kernel(r->cpu);
 	return code;
 }
 
 int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
-	int code = sw_sampler_next(r->sampler, &sample, err);
-	if (code == 0)
+	r->look_ns = sw_clock_ns();
+	int code = r->cpu != NULL ? events_take(r, err) : sw_sampler_next(r->sampler, &sample, err);
+	if (code == 0 && r->cpu == NULL)
 		code = sample_count(r, &sample, err);
+	if (code == 0)
+		r->last_look_ns = r->look_ns;
 	r->ended |= code == -SW_E_EXITED || code == -SW_E_NO_PROCESS || code == -SW_E_ZOMBIE;
 	r->totals.n_failed += code < 0 && !r->ended;
 	return code;
@@ -367,8 +541,10 @@ int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 
 void sw_recorder_settle(struct sw_recorder *r)
 {
-	for (size_t i = 0; i < r->n_slots; i++)
+	for (size_t i = 0; i < r->n_slots; i++) {
 		slot_count(r, &r->slots[i], r->totals.n_samples);
+		blocked_finish(r, &r->slots[i], r->last_look_ns);
+	}
 }
 
 size_t sw_recorder_slots(const struct sw_recorder *r)
@@ -385,7 +561,9 @@ bool sw_recorder_thread(const struct sw_recorder *r, size_t slot, struct sw_reco
 					   .row = s->row,
 					   .first = s->first,
 					   .ran = s->moved == r->totals.n_samples - 1,
-					   .activity = s->activity};
+					   .activity = s->activity,
+					   .times = s->times,
+					   .comm = s->comm};
 	return true;
 }
 
@@ -411,5 +589,12 @@ size_t sw_recorder_threads(const struct sw_recorder *r)
 
 const char *sw_recorder_refused(const struct sw_recorder *r)
 {
-	return sw_sampler_refused(r->sampler);
+	if (r->no_events.code != 0)
+		return r->no_events.message;
+	return r->sampler != NULL ? sw_sampler_refused(r->sampler) : "";
+}
+
+bool sw_recorder_by_events(const struct sw_recorder *r)
+{
+	return r->cpu != NULL;
 }

@@ -19,6 +19,10 @@ struct sw_recorder_totals {
 	uint64_t n_interrupted;             /* calls that returned EINTR because of that */
 	uint64_t on_cpu, runnable, blocked; /* threads, by what they did */
 	int64_t stopped_ns, longest_ns;     /* of the process; of one thread */
+	int64_t blocked_ns;                 /* told to sink->blocked(), of all threads together */
+	uint64_t n_lost;                    /* samples by events that found no space */
+	bool no_kernel;                     /* of a process time in the kernel does not count */
+	int64_t unplaced_ns; /* between samples, of threads that were not seen blocked since */
 	double held_ns; /* by how much threads that want to run were held up: see sw_recorder_sample() */
 };
 
@@ -35,6 +39,8 @@ struct sw_recorder_sink {
 	 * same row. 0, -SW_E_NOMEM. */
 	int (*restate)(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
 		       struct sw_error *err);
+	/* A thread was blocked for so long with the stack of a row. NULL: nobody wants to know. */
+	void (*blocked)(void *arg, uint32_t row, uint64_t ns);
 	void *arg;
 };
 enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */
@@ -62,6 +68,8 @@ struct sw_recorder_thread {
 	uint64_t first; /* the sample, from 0 on, in which it was seen first */
 	bool ran;       /* since the sample before */
 	enum sw_activity activity;
+	struct sw_sample_times times; /* when it ran last, or another activity was seen */
+	const char *comm;             /* borrowed until the next sample */
 };
 /* Slots, of which some have a thread. */
 size_t sw_recorder_slots(const struct sw_recorder *recorder);
@@ -73,7 +81,9 @@ const struct sw_subject *sw_recorder_subject(const struct sw_recorder *recorder)
 const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *recorder);
 /* Threads of the process in the last sample. */
 size_t sw_recorder_threads(const struct sw_recorder *recorder);
-/* As sw_sampler_refused(). */
+/* Whether it is sampled by events of the kernel: see sw_cpu_sampler_create(). Then n_samples counts those. */
+bool sw_recorder_by_events(const struct sw_recorder *recorder);
+/* As sw_sampler_refused(); with --mode cpu why there are no events. */
 const char *sw_recorder_refused(const struct sw_recorder *recorder);
 
 #endif

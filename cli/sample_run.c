@@ -13,6 +13,7 @@
 enum {
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
+	FETCHES_HZ = 10,
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
 
@@ -29,22 +30,33 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
 {
 	struct sw_sample_run *run = arg;
+	bool off = run->options->mode == SW_MODE_OFF;
+	bool cpu = run->options->mode == SW_MODE_CPU;
 	size_t n = report->n_threads;
 	sw_cleanup(sw_free_p) struct sw_profile_weight *weights = calloc(n + 1, sizeof(*weights));
 	if (weights == NULL)
 		return sw_fail_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i])
-			weights[i] = (struct sw_profile_weight){.count = 1,
-								.ns = run->interval_ns,
-								.state = states[activity[i]]};
+			weights[i] = (struct sw_profile_weight){
+				.count = 1,
+				.ns = off ? 0 : run->interval_ns,
+				.state = cpu ? SW_PROFILE_ON_CPU : states[activity[i]],
+				.skip = off && activity[i] != SW_ACTIVITY_BLOCKED};
 	return sw_profile_add(run->profile, report, weights, ret_rows, err);
 }
 
 static void count(void *arg, uint32_t row, uint64_t n)
 {
 	struct sw_sample_run *run = arg;
-	sw_profile_again(run->profile, row, n, n * run->interval_ns);
+	bool off = run->options->mode == SW_MODE_OFF;
+	sw_profile_again(run->profile, row, n, off ? 0 : n * run->interval_ns);
+}
+
+static void blocked(void *arg, uint32_t row, uint64_t ns)
+{
+	struct sw_sample_run *run = arg;
+	sw_profile_again(run->profile, row, 0, ns);
 }
 
 /* It says nothing of how a thread is stopped by a signal. */
@@ -52,23 +64,56 @@ static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t 
 		   struct sw_error *err)
 {
 	struct sw_sample_run *run = arg;
+	/* Of a thread that wants to run nothing more is counted there: the row is still that where it was. */
+	if (run->options->mode == SW_MODE_OFF && activity <= SW_ACTIVITY_RUNNABLE) {
+		*ret_row = row;
+		return 0;
+	}
 	enum sw_profile_state state =
 		activity == SW_ACTIVITY_OTHER ? SW_PROFILE_BLOCKED : states[activity];
 	return sw_profile_restate(run->profile, row, state, ret_row, err);
 }
 
+static const char *const mode_names[] = {
+	[SW_MODE_WALL] = "wall",
+	[SW_MODE_CPU] = "cpu",
+	[SW_MODE_OFF] = "off",
+};
+
 /* ---- open ----------------------------------------------------------------------------------- */
+
+/* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters
+ * can be read. */
+static int recorder_create(struct sw_sample_run *run, const struct sw_subject *subject,
+			   struct sw_recorder **ret, struct sw_error *err)
+{
+	struct sw_error ignored;
+	if (run->options->mode == SW_MODE_OFF && !run->options->stop_given) {
+		run->quiet = *run->options;
+		run->quiet.snapshot.stop = SW_STOP_NEVER;
+		if (sw_recorder_create(subject, &run->quiet, run->session, &run->sink, ret,
+				       &ignored) == 0)
+			return 0;
+	}
+	return sw_recorder_create(subject, run->options, run->session, &run->sink, ret, err);
+}
 
 static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
-	if (sw_recorder_create(subject, run->options, run->session, &run->sink,
-			       &run->recorders[run->n_recorders], &err) < 0)
+	if (recorder_create(run, subject, &run->recorders[run->n_recorders], &err) < 0)
 		return sw_complain_error(subject->name, &err);
-	const char *refused = sw_recorder_refused(run->recorders[run->n_recorders++]);
+	const struct sw_recorder *made = run->recorders[run->n_recorders++];
+	const char *refused = sw_recorder_refused(made);
+	run->by_events = sw_recorder_by_events(made) && (run->n_recorders == 1 || run->by_events);
 	if (run->n_recorders == 1 && refused[0] != '\0')
 		sw_complain(subject->name, refused, "unsupported",
-			    "all threads are stopped for each sample");
+			    run->options->mode == SW_MODE_CPU
+				    ? "threads that are on a CPU are stopped for each sample"
+			    : run->options->mode == SW_MODE_OFF
+				    ? "all threads are stopped for each sample, and blocked time "
+				      "is counted by samples"
+				    : "all threads are stopped for each sample");
 	return SW_STATUS_COMPLETE;
 }
 
@@ -88,10 +133,12 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
 	if (run->recorders == NULL)
 		(void) sw_fail_nomem(&err);
-	run->sink = (struct sw_recorder_sink){.rows = rows,
-					      .count = count,
-					      .restate = restate,
-					      .arg = run};
+	run->sink =
+		(struct sw_recorder_sink){.rows = rows,
+					  .count = count,
+					  .restate = restate,
+					  .blocked = options->mode == SW_MODE_OFF ? blocked : NULL,
+					  .arg = run};
 	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0 ||
 	    sw_profile_create(NULL, &run->profile, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
@@ -130,6 +177,10 @@ struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
 		sum.blocked += t->blocked;
 		sum.stopped_ns += t->stopped_ns;
 		sum.held_ns += t->held_ns;
+		sum.blocked_ns += t->blocked_ns;
+		sum.unplaced_ns += t->unplaced_ns;
+		sum.n_lost += t->n_lost;
+		sum.no_kernel |= t->no_kernel;
 		if (t->longest_ns > sum.longest_ns)
 			sum.longest_ns = t->longest_ns;
 	}
@@ -207,8 +258,17 @@ static void info_set(struct sw_sample_run *run)
 {
 	const struct sw_schedule *s = &run->schedule;
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	const struct sw_profile_info by_events = {
+		.mode = "cpu",
+		.begin_ns = run->begin_real_ns,
+		.duration_ns = run->end_ns - s->begin_ns,
+		.rate_hz = run->options->rate_hz,
+		.n_samples = t.n_samples,
+		.n_wanted = t.n_samples + t.n_lost,
+		.n_lost = t.n_lost,
+	};
 	const struct sw_profile_info info = {
-		.mode = "wall",
+		.mode = mode_names[run->options->mode],
 		.begin_ns = run->begin_real_ns,
 		.duration_ns = run->end_ns - s->begin_ns,
 		.rate_hz = s->rate_hz,
@@ -219,7 +279,7 @@ static void info_set(struct sw_sample_run *run)
 		.stopped_ns = t.stopped_ns,
 		.longest_stop_ns = t.longest_ns,
 	};
-	sw_profile_set_info(run->profile, &info);
+	sw_profile_set_info(run->profile, run->by_events ? &by_events : &info);
 }
 
 int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
@@ -228,7 +288,9 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 	size_t alive = run->n_recorders;
 	int64_t now_ns = run->progress_ns = sw_clock_ns();
 	run->begin_real_ns = sw_realtime_ns();
-	sw_schedule_init(&run->schedule, now_ns, o->rate_hz, o->duration_s, o->max_load_percent);
+	/* The kernel takes the samples: they are fetched. */
+	sw_schedule_init(&run->schedule, now_ns, run->by_events ? FETCHES_HZ : o->rate_hz,
+			 o->duration_s, o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
 		if (wait_until(&run->signals, due_ns) ||
@@ -238,6 +300,11 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 		if (r < 0)
 			return r;
 		progress_show(run);
+	}
+	if (run->by_events && alive > 0) { /* those of the last interval */
+		int r = tick(run, &alive, err);
+		if (r < 0)
+			return r;
 	}
 	run->end_ns = sw_clock_ns();
 	sw_schedule_finish(&run->schedule, run->end_ns);
@@ -283,6 +350,32 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 		(double) t->blocked / per_process);
 }
 
+static void say_events(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	double seconds = (double) (run->end_ns - run->schedule.begin_ns) / 1e9;
+	double cpu = (double) t->n_samples / run->options->rate_hz;
+	fprintf(stderr,
+		"%llu samples in %.1f s, for %.2f s of CPU time (%u a second of it); nothing was "
+		"stopped\n",
+		ull(t->n_samples), seconds, cpu, run->options->rate_hz);
+	if (t->no_kernel)
+		fputs("time in the kernel does not count: /proc/sys/kernel/perf_event_paranoid is "
+		      "above 1\n",
+		      stderr);
+	if (t->n_lost > 0)
+		fprintf(stderr, "%llu samples are lost: they were not fetched in time\n",
+			ull(t->n_lost));
+}
+
+static void say_blocked(const struct sw_recorder_totals *t)
+{
+	fprintf(stderr, "blocked for %.1f s, all threads together", (double) t->blocked_ns / 1e9);
+	if (t->unplaced_ns > 0)
+		fprintf(stderr, ", and %.3f s between samples, nobody saw where",
+			(double) t->unplaced_ns / 1e9);
+	fputc('\n', stderr);
+}
+
 /* Whether part of whole is so much that the result is not what was asked for. */
 static bool is_much(uint64_t part, uint64_t whole)
 {
@@ -293,10 +386,10 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 {
 	const struct sw_schedule *s = &run->schedule;
 	int status = SW_STATUS_COMPLETE;
-	if (s->n_late > 0)
+	if (s->n_late > 0 && !run->by_events)
 		fprintf(stderr, "%llu samples came late by more than half of the interval\n",
 			ull(s->n_late));
-	if (s->n_lost > 0)
+	if (s->n_lost > 0 && !run->by_events)
 		fprintf(stderr, "%llu samples are lost: there was no CPU, or they took too long\n",
 			ull(s->n_lost));
 	if (s->n_left_out > 0)
@@ -322,8 +415,9 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 			ull(totals.left_count));
 		status = SW_STATUS_MISSING;
 	}
-	if (is_much(s->n_lost + s->n_left_out, s->n_wanted) ||
-	    is_much(t->n_failed, t->n_failed + t->n_samples) ||
+	uint64_t lost = run->by_events ? t->n_lost : s->n_lost + s->n_left_out;
+	uint64_t wanted = run->by_events ? t->n_lost + t->n_samples : s->n_wanted;
+	if (is_much(lost, wanted) || is_much(t->n_failed, t->n_failed + t->n_samples) ||
 	    is_much(t->n_missed, t->n_missed + t->n_read))
 		status = SW_STATUS_MISSING;
 	return status;
@@ -334,7 +428,12 @@ int sw_sample_run_summary(const struct sw_sample_run *run)
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
 	if (run->progress_ns != run->schedule.begin_ns)
 		fputs("\r\033[K", stderr);
-	say_totals(run, &t);
+	if (run->by_events)
+		say_events(run, &t);
+	else
+		say_totals(run, &t);
+	if (run->options->mode == SW_MODE_OFF)
+		say_blocked(&t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
 	for (size_t i = 0; i < run->n_recorders; i++) {
 		if (!sw_recorder_has_ended(run->recorders[i]))

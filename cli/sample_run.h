@@ -11,12 +11,14 @@
 /* A run of samples over one or more processes: until the time is over, a signal says so, or all ended. */
 struct sw_sample_run {
 	const struct sw_options *options; /* borrowed */
-	struct sw_selection selection;    /* owned */
-	struct sw_session *session;       /* owned */
-	struct sw_profile *profile;       /* owned */
-	struct sw_recorder_sink sink;     /* adds to it */
-	struct sw_recorder **recorders;   /* owned; one for each process that could be opened */
+	struct sw_options quiet;        /* a copy, for processes of which nobody need be stopped */
+	struct sw_selection selection;  /* owned */
+	struct sw_session *session;     /* owned */
+	struct sw_profile *profile;     /* owned */
+	struct sw_recorder_sink sink;   /* adds to it */
+	struct sw_recorder **recorders; /* owned; one for each process that could be opened */
 	size_t n_recorders;
+	bool by_events;   /* all of them: their samples are the kernel's */
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_schedule schedule;
 	int64_t end_ns, progress_ns;

@@ -18,6 +18,7 @@ enum {
 	MAX_STACK_BYTES = 1 << 30,
 	MAX_RATE_HZ = 1000,
 	MAX_BURST = 1000,
+	MIN_INTERVAL_MS = 100,
 	MAX_DURATION_S = 24 * 3600,
 	MAX_LIMIT = 1000000,
 	MAX_SCAN_RANGE = 1 << 30,
@@ -452,6 +453,13 @@ static bool set_burst(struct sw_options *o, const char *value, struct sw_usage *
 
 /* ---- sample ------------------------------------------------------------------------------- */
 
+static bool set_mode(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = choose(value, "wall|cpu|off", usage);
+	o->mode = (enum sw_sample_mode) n;
+	return n >= 0;
+}
+
 static bool set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return set_u32(&o->rate_hz, value, 1, MAX_RATE_HZ, usage);
@@ -465,6 +473,38 @@ static bool set_duration(struct sw_options *o, const char *value, struct sw_usag
 static bool set_max_load(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return set_u32(&o->max_load_percent, value, 1, 100, usage);
+}
+
+/* ---- top ---------------------------------------------------------------------------------- */
+
+static bool set_interval(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return set_u32(&o->interval_ms, value, MIN_INTERVAL_MS, MAX_STOP_MS, usage);
+}
+
+static bool set_count(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return set_u32(&o->count, value, 0, MAX_LIMIT, usage);
+}
+
+static bool set_sort(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = choose(value, "cpu|state|since|name", usage);
+	o->top_sort = (enum sw_top_sort) n;
+	return n >= 0;
+}
+
+static bool set_filter(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	enum { FILTER_MAX = 63 }; /* as much as can be typed */
+	if (value[0] == '\0' || strlen(value) > FILTER_MAX)
+		return sw_usage_fail(usage, "give 1 to 63 bytes of text", "it cannot be this");
+	for (const char *c = value; *c != '\0'; c++)
+		if ((unsigned char) *c < ' ' || *c == 127)
+			return sw_usage_fail(usage, "give a part of a name, a state or a function",
+					     "a control character is in it");
+	o->text = value;
+	return true;
 }
 
 /* ---- daemon ------------------------------------------------------------------------------- */
@@ -486,6 +526,7 @@ static bool set_since(struct sw_options *o, const char *value, struct sw_usage *
 
 static bool set_limit(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
+	o->limit_given = true;
 	return set_u32(&o->limit, value, 1, MAX_LIMIT, usage);
 }
 
@@ -527,7 +568,8 @@ static bool set_version(struct sw_options *o, const char *value, struct sw_usage
 enum {
 	KEPT = SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH, /* what the daemon has */
 	STOPS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD,
-	SELECTS = STOPS | SW_FOR_DOCTOR | SW_FOR_HOOK,
+	LOOKS = STOPS | SW_FOR_TOP,
+	SELECTS = LOOKS | SW_FOR_DOCTOR | SW_FOR_HOOK,
 	ALL = SELECTS | KEPT,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
@@ -578,15 +620,15 @@ const struct sw_option sw_option_table[] = {
 
 	{"threads", 0, "all|running|TID,...", STOPS, "which threads to capture (default all)",
 	 set_threads, false},
-	{"stop", 0, "auto|never|always", STOPS,
+	{"stop", 0, "auto|never|always", LOOKS,
 	 "threads to stop: those on a CPU, none, or all (default auto)", set_stop, false},
 	{"kernel", 0, NULL, SW_FOR_DUMP, "also what blocked threads call in the kernel; as root",
 	 set_kernel, false},
-	{"max-stop", 0, "MS", STOPS | SW_FOR_HOOK, "longest time to stop them (default 100)",
+	{"max-stop", 0, "MS", LOOKS | SW_FOR_HOOK, "longest time to stop them (default 100)",
 	 set_max_stop, false},
-	{"stack-bytes", 0, "N", STOPS | SW_FOR_HOOK,
+	{"stack-bytes", 0, "N", LOOKS | SW_FOR_HOOK,
 	 "bytes to copy of each stack; K, M and G allowed (default 256K)", set_stack_bytes, false},
-	{"restart", 0, "none|infinite|all", STOPS,
+	{"restart", 0, "none|infinite|all", LOOKS,
 	 "blocked calls to hide the stop from (default infinite)", set_restart, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
 	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
@@ -614,18 +656,33 @@ const struct sw_option sw_option_table[] = {
 	 false},
 	{"no-sandbox", 0, NULL, (NAMES & ~SW_FOR_SAMPLE) | SW_FOR_RECORD | SW_FOR_HOOK,
 	 "keep all privileges while files are read that the target chose", set_no_sandbox, false},
-	{"timeout", 0, "MS", NAMES | SW_FOR_HOOK,
+	{"timeout", 0, "MS", NAMES | SW_FOR_TOP | SW_FOR_HOOK,
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 set_timeout, false},
 
-	{"rate", 0, "HZ", SW_FOR_SAMPLE, "captures a second (default 20)", set_rate, false},
+	{"mode", 0, "wall|cpu|off", SW_FOR_SAMPLE,
+	 "by the clock, by CPU time, or the time that threads are blocked (default wall)", set_mode,
+	 false},
+	{"rate", 0, "HZ", SW_FOR_SAMPLE, "samples a second (default 20; of CPU time: 99)", set_rate,
+	 false},
 	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)",
 	 set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", set_max_load, false},
 
+	{"interval", 0, "MS", SW_FOR_TOP, "time between two looks (default 1000)", set_interval,
+	 false},
+	{"count", 0, "N", SW_FOR_TOP, "looks, then it ends; 0: no end (default 0)", set_count,
+	 false},
+	{"sort", 0, "cpu|state|since|name", SW_FOR_TOP, "the order at first (default cpu)",
+	 set_sort, false},
+	{"filter", 0, "TEXT", SW_FOR_TOP, "only threads with this in their name, state or stack",
+	 set_filter, false},
+
 	{"since", 0, "TIME", SW_FOR_LIST, "dumps since then: 30m, 2h, 1d or 2026-11-20T10:00:00Z",
 	 set_since, false},
+	{"limit", 0, "N", SW_FOR_TOP,
+	 "where there is no terminal: so many threads at most (default all)", set_limit, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", set_limit, false},
 	{"states", 0, "WORD,...", SW_FOR_HOOK,
 	 "what to act on (default nagios: CRITICAL; collectd: FAILURE)", set_states, false},

@@ -12,8 +12,10 @@
 enum {
 	DEFAULT_TIMEOUT_MS = 2000,
 	DEFAULT_RATE_HZ = 20,
+	DEFAULT_CPU_RATE_HZ = 99, /* such a sample costs next to nothing, and is of one thread */
 	DEFAULT_DURATION_S = 5,
 	DEFAULT_MAX_LOAD_PERCENT = 1,
+	DEFAULT_INTERVAL_MS = 1000,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
 	DEFAULT_LIST_LIMIT = 100,
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
@@ -226,6 +228,8 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
+	if (o->rate_hz == 0)
+		o->rate_hz = o->mode == SW_MODE_CPU ? DEFAULT_CPU_RATE_HZ : DEFAULT_RATE_HZ;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
 	if (bit & (SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH))
 		return check_kept(o, usage);
@@ -271,10 +275,10 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 	*ret = (struct sw_options){
 		.command = &commands[0],
 		.timeout_ms = DEFAULT_TIMEOUT_MS,
-		.rate_hz = DEFAULT_RATE_HZ,
 		.duration_s = DEFAULT_DURATION_S,
 		.max_load_percent = DEFAULT_MAX_LOAD_PERCENT,
 		.limit = DEFAULT_LIST_LIMIT,
+		.interval_ms = DEFAULT_INTERVAL_MS,
 	};
 	(void) snprintf(usage->about, sizeof(usage->about), "command line");
 	if (argc < 2)

@@ -18,6 +18,7 @@ enum sw_command_bit {
 	SW_FOR_SHOW = 128,
 	SW_FOR_WATCH = 256,
 	SW_FOR_HOOK = 512,
+	SW_FOR_TOP = 1024,
 };
 
 struct sw_options;
@@ -49,6 +50,8 @@ struct sw_want {
 
 enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED };
 enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
+enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
+enum sw_sample_mode { SW_MODE_WALL, SW_MODE_CPU, SW_MODE_OFF };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* A parsed command line. Strings are borrowed from argv. */
@@ -83,11 +86,16 @@ struct sw_options {
 	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
 	enum sw_profile_format profile_format;          /* sample; with format_given */
+	enum sw_sample_mode mode;                       /* sample */
 	const char *diff;                               /* sample; NULL: not given */
+	uint32_t interval_ms, count;                    /* top; count 0: no end */
+	enum sw_top_sort top_sort;                      /* top */
+	const char *text;                               /* top: --filter; NULL: not given */
 	const char *since;                              /* list; NULL: not given */
-	uint32_t limit;                                 /* list */
-	const char *states;                             /* hook; NULL: its default */
-	bool soft;                                      /* hook: SOFT states, too */
+	uint32_t limit;                                 /* list, top */
+	bool limit_given;
+	const char *states; /* hook; NULL: its default */
+	bool soft;          /* hook: SOFT states, too */
 	bool help, version;
 };
 

@@ -139,7 +139,7 @@ int sw_take_maps(struct sw_take *take)
 	return sw_snapshot_find_places(snap, &opener, take->err);
 }
 
-int sw_take_before(struct sw_take *take)
+int sw_take_files(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
 	snap->live = true;
@@ -163,7 +163,15 @@ int sw_take_before(struct sw_take *take)
 	take->stop.statm_fd = openat(take->live_fd, "statm", O_RDONLY | O_CLOEXEC);
 	if (take->stop.statm_fd < 0 && sw_errno_is_shortage(errno))
 		return cannot_open(take, "statm");
-	int r = sw_take_threads_and_maps(take);
+	return 0;
+}
+
+int sw_take_before(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	int r = sw_take_files(take);
+	if (r == 0)
+		r = sw_take_threads_and_maps(take);
 	if (r < 0)
 		return r;
 	take->space->proc_fd = take->target->proc_fd;

@@ -7,6 +7,9 @@
 /* Before the stop: fills snap with process, threads, maps and places, and readies stop and space. */
 int sw_take_before(struct sw_take *take);
 
+/* The first part of it: the process, and its files. */
+int sw_take_files(struct sw_take *take);
+
 /* Reads maps and finds places, as they are now, and adds what snap had where nothing is now. */
 int sw_take_maps(struct sw_take *take);
 

@@ -61,7 +61,7 @@ struct signal_struct {
 } SW_KERNEL;
 
 struct sched_info {
-	unsigned long long last_arrival, last_queued;
+	unsigned long long run_delay, last_arrival, last_queued;
 } SW_KERNEL;
 
 struct sched_entity {

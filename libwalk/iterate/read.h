@@ -9,7 +9,7 @@
 
 /*
  * One pass over the threads of a process, into memory that is there. read(2) is all that is called, so
- * it may be done while threads are held. The kernel hands out at most 32 KiB at a time (93 threads):
+ * it may be done while threads are held. The kernel hands out at most 32 KiB at a time (91 threads):
  * the pass is not one instant; see iterate/proof.h for what it proves.
  */
 

@@ -25,9 +25,10 @@ struct sw_iterate_record {
 	uint64_t clock_ns;   /* now; early by no more than how long the reader has its CPU */
 	uint64_t arrived_ns; /* when it last got a CPU; 0: never, or the kernel does not keep it */
 	uint64_t queued_ns;  /* since when it waits for a CPU; 0: it does not */
-	uint64_t stint_ns;   /* CPU time since arrived_ns; fair scheduling classes only */
-	uint64_t start_ns;   /* start_boottime; with tid it tells threads apart for ever */
-	uint64_t exec_id;    /* grows with every execve() of the process */
+	uint64_t run_delay_ns; /* for how long it waited for a CPU, up to when it last got one */
+	uint64_t stint_ns;     /* CPU time since arrived_ns; fair scheduling classes only */
+	uint64_t start_ns;     /* start_boottime; with tid it tells threads apart for ever */
+	uint64_t exec_id;      /* grows with every execve() of the process */
 	uint64_t wait_key; /* tells places of the kernel apart in which threads wait; 0: unknown, or
 				not asked for with sw_iterate_want_wait_keys() */
 	uint32_t tid;      /* in the pid namespace of who reads */

@@ -37,7 +37,7 @@ static __always_inline uint64_t stint(const struct task_struct *task)
 static __always_inline void times_read(const struct task_struct *task, struct sw_iterate_record *r)
 {
 	r->start_ns = task->start_boottime;
-	r->clock_ns = r->arrived_ns = r->queued_ns = r->stint_ns = 0;
+	r->clock_ns = r->arrived_ns = r->queued_ns = r->run_delay_ns = r->stint_ns = 0;
 	if (!bpf_core_field_exists(task->sched_info.last_arrival))
 		return;
 	/* No helper of 6.1 tells the scheduler's clock. When we got the CPU and how long we had it
@@ -46,6 +46,7 @@ static __always_inline void times_read(const struct task_struct *task, struct sw
 	r->clock_ns = reader->sched_info.last_arrival + stint(reader);
 	r->arrived_ns = task->sched_info.last_arrival;
 	r->queued_ns = task->sched_info.last_queued;
+	r->run_delay_ns = task->sched_info.run_delay;
 	r->stint_ns = stint(task);
 }
 

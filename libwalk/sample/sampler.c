@@ -183,7 +183,8 @@ static struct sw_sample_change *change_add(struct sw_sampler *s, size_t slot,
 	*change = (struct sw_sample_change){.slot = (uint32_t) slot,
 					    .tid = t->tid,
 					    .kind = kind,
-					    .activity = t->activity};
+					    .activity = t->activity,
+					    .times = t->times};
 	return change;
 }
 
@@ -296,7 +297,19 @@ static bool process_lives(const struct sw_sampler *s)
 	       stat.starttime == s->target->starttime && stat.state != 'Z' && stat.state != 'X';
 }
 
-static int record_note(struct sw_sampler *s, size_t k)
+static struct sw_sample_times times_of(const struct sw_iterate_record *r, int64_t now_ns)
+{
+	uint64_t queued_ns = r->run_delay_ns;
+	if (r->queued_ns != 0 && r->clock_ns > r->queued_ns)
+		queued_ns += r->clock_ns - r->queued_ns;
+	return (struct sw_sample_times){.time_ns = now_ns,
+					.cpu_ns = (int64_t) r->runtime_ns,
+					.queued_ns = (int64_t) queued_ns,
+					.since_ns = sw_iterate_waits_ns(r),
+					.n_waits = r->n_voluntary};
+}
+
+static int record_note(struct sw_sampler *s, size_t k, int64_t now_ns)
 {
 	const struct sw_iterate_record *r = &s->records[k];
 	uint64_t n_switches = sw_iterate_switches(r);
@@ -317,6 +330,7 @@ static int record_note(struct sw_sampler *s, size_t k)
 	t->stale |= ran;
 	t->n_switches = r->on_cpu != 0 ? UINT64_MAX : n_switches;
 	t->record = (uint32_t) k + 1;
+	t->times = times_of(r, now_ns);
 	if (!t->stale && activity != t->activity) {
 		t->activity = activity;
 		struct sw_sample_change *change = change_add(s, slot, SW_CHANGE_STATE);
@@ -355,6 +369,7 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 		int r = pass_read(s, &whole, err);
 		if (r < 0)
 			return r;
+		int64_t now_ns = sw_clock_ns();
 		if (!process_lives(s))
 			return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
 		s->n_passes += whole;
@@ -366,7 +381,7 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 					return sw_fail_nomem(err);
 			}
 			s->exec_id = record->exec_id;
-			if (record_note(s, k) < 0)
+			if (record_note(s, k, now_ns) < 0)
 				return sw_fail_nomem(err);
 		}
 		if (whole && threads_end(s, false) < 0)
@@ -477,8 +492,15 @@ static int heavy_note(struct sw_sampler *s, struct sw_error *err)
 		if (slot == SIZE_MAX)
 			return sw_fail_nomem(err);
 		s->table.threads[slot].pass = s->n_passes;
-		if (!s->by_iterator)
+		if (!s->by_iterator) {
 			s->table.threads[slot].activity = activity_of(t->state, true);
+			s->table.threads[slot].times =
+				(struct sw_sample_times){.time_ns = sw_clock_ns(),
+							 .cpu_ns = t->cpu_ns,
+							 .queued_ns = -1,
+							 .since_ns = -1,
+							 .n_waits = UINT64_MAX};
+		}
 		if (change_note(s, t->tid, t->comm, t->captured ? 0 : t->reason) < 0)
 			return sw_fail_nomem(err);
 	}

@@ -212,6 +212,7 @@ const char *sw_captured_by_name(enum sw_captured_by by)
 	case SW_CAPTURED_PTRACE: return "ptrace";
 	case SW_CAPTURED_CORE: return "core";
 	case SW_CAPTURED_FIXTURE: return "fixture";
+	case SW_CAPTURED_EVENT: return "event";
 	}
 	return NULL;
 }

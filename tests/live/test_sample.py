@@ -5,6 +5,7 @@ itself, nobody is stopped who need not be, and a run takes its time, whatever ha
 
 SNAPWALK_SECONDS=30 makes the runs that long; words are the functions to run.
 """
+import json
 import os
 import re
 import resource
@@ -67,6 +68,86 @@ def every_thread_counts(tap):
         truth = measured(target)
         tap.check(abs(share(*found) - share(truth["wait_long"], truth["wait_short"])) < 12,
                   "its shares are those that it measured", (found, truth))
+
+
+def off_ns(profile, function):
+    """Of all samples whose stack has it."""
+    has = []
+    for parent, frame in profile["nodes"]:
+        has.append(profile["frames"][frame]["function"] == function or (parent is not None and has[parent]))
+    return sum(s["ns"] for s in profile["samples"] if has[s["node"]])
+
+
+def off_cpu(tap):
+    """Blocked time is measured by counters, not by samples: nearly none of them suffice for the sums."""
+    refused = iterator_refused()
+    for rate in (3, 200):
+        with Target("shares", 20, 2) as target:
+            result = sampled(target, "--mode", "off", "--format", "json", rate=rate)
+            profile = json.loads(result.stdout)
+            truth = measured(target)
+            ns = {name: off_ns(profile, name) for name in ("block", "wait_long", "wait_short")}
+            seconds = profile["duration_ns"] / 1e9
+            tap.equal(profile["mode"], "off", f"{rate} Hz: the profile says what it is")
+            tap.check(abs(ns["block"] / 1e9 / 20 - seconds) < 1.2 / rate + 0.05,
+                      f"{rate} Hz: threads that never run are blocked all the time", (ns, result.stderr))
+            if refused:
+                tap.skip("blocked time by counters", refused, "Linux 6.1, root")
+                continue
+            tap.check("nothing was stopped" in result.stderr, f"{rate} Hz: nobody is stopped", result.stderr)
+            unseen = re.search(r"and ([\d.]+) s between samples", result.stderr)
+            found = ns["wait_long"] + ns["wait_short"] + (float(unseen.group(1)) * 1e9 if unseen else 0)
+            # What it measured itself has the time in which it waits for a CPU, and what is before and after.
+            tap.check(0.3 * seconds < found / 1e9 < seconds, f"{rate} Hz: the time in short waits is found", (ns, truth))
+            if rate > 100:
+                tap.check(abs(share(ns["wait_long"], ns["wait_short"]) -
+                              share(truth["wait_long"], truth["wait_short"])) < 12,
+                          "its shares are those that it measured", (ns, truth))
+            tap.check(not off_ns(profile, "work_three"), f"{rate} Hz: work is not waiting", profile["samples"])
+    with Target("shares", 1) as target:
+        folded = counts(sampled(target, "--mode", "off", seconds=1).stdout)
+        tap.check(all(500_000 < n < 1_100_000 for stack, n in folded.items() if ";block" in stack) and folded,
+                  "folded stacks are in microseconds", folded)
+
+
+def cpu_time(tap):
+    """By events of the kernel: only what runs counts, with the shares that it measured; nothing is stopped."""
+    with Target("shares", 5, 3) as target:
+        result = sampled(target, "--mode", "cpu", rate=499)
+        if "perf events" in result.stderr:
+            tap.skip("samples of CPU time", result.stderr.splitlines()[0], "perf_event_paranoid below 3, no filter")
+            return
+        folded = counts(result.stdout)
+        n = int(re.search(r"^(\d+) samples in .*; nothing was stopped$", result.stderr, re.M).group(1))
+        tap.check(result.returncode == 0 and 20 < n == sum(folded.values()), "cpu: each sample counts", result)
+        work = count_of(result, "working;work_three"), count_of(result, "working;work_one")
+        tap.check(sum(work) >= 0.95 * n, "cpu: the samples are where the work is", result.stdout)
+        truth = measured(target)
+        # Six deviations of a share of three quarters.
+        few = 6 * 43 / n ** 0.5
+        tap.check(abs(share(*work) - share(truth["work_three"], truth["work_one"])) < max(few, 3),
+                  "cpu: with the shares that it measured", (n, work, truth))
+    with Target("shares", 1) as target:
+        child = background(target, "--mode", "cpu", "--rate", "999")
+        target.send("work")
+        target.readline()
+        result = finished(child)
+        tap.check(result.returncode in (0, 3) and count_of(result, "work_later") > 0, "cpu: a new thread is seen", result)
+    with Target("shares", 1, 1, os.path.join(TARGETS, "busy")) as target:
+        child = background(target, "--mode", "cpu", "--rate", "999")
+        target.send("exec")
+        result = finished(child)
+        tap.check(result.returncode in (0, 3) and count_of(result, "work_three") > 0 and count_of(result, "sorting") > 0,
+                  "cpu: the program before execve() is seen, and the one after it", result)
+    with Target("shares", 2) as target:
+        result = sampled(target, "--mode", "cpu", "--format", "json", seconds=1)
+        tap.check(result.returncode == 0 and json.loads(result.stdout)["mode"] == "cpu" and
+                  result.stderr.startswith("0 samples") , "cpu: who does nothing has no samples", result)
+    program = "print('ready', flush=True)\nwhile True: pass"
+    with Target("python3", "-c", program, path="/usr/bin/python3") as target:
+        result = sampled(target, "--mode", "cpu", "--max-load", 100, seconds=2)
+        tap.check("native code only" in result.stderr.splitlines()[0] and count_of(result, "<module>") > 0,
+                  "cpu: where there is other code, it is sampled as ever, which is said", result)
 
 
 def busy_threads(tap):
@@ -164,9 +245,9 @@ def threads_and_programs(tap):
                   "the program after execve() is seen, and the one before it", result)
 
 
-def background(target):
+def background(target, *args):
     """A run that has begun: the first sample has counted."""
-    child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", "--rate", "100"],
+    child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", *(args or ("--rate", "100"))],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: cpu_of(child.pid) > 0, "it to begin")
     time.sleep(0.5)  # nothing outside tells that a sample was taken; the checks say if none was
@@ -253,7 +334,7 @@ def burst(tap):
 
 def main():
     tap = Tap()
-    for check in (burst, every_thread_counts, busy_threads, loaded_machine, load_limit, until_told,
+    for check in (burst, every_thread_counts, off_cpu, cpu_time, busy_threads, loaded_machine, load_limit, until_told,
                   threads_and_programs, several, cost):
         if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
             tap.guard(check)

@@ -3,7 +3,7 @@
  * shares BLOCKED BUSY [NEXT]: threads whose time is known. BLOCKED ones wait, one waits now in wait_long()
  * and now in wait_short(), BUSY ones spend three times as much CPU time in work_three() as in work_one().
  * When its input ends it says how many nanoseconds the waiting and the CPU time of all BUSY threads were
- * ("wait_long N" ...). A line on its input: one more thread, in appeared(). With NEXT a line instead makes it
+ * ("wait_long N" ...). A line on its input: one more thread, in appeared(), or with "work" in work_later(). With NEXT a line instead makes it
  * that program.
  */
 #include "target.h"
@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { LONG_MS = 24, SHORT_MS = 8, UNIT_NS = 4000000, STACK_BYTES = 65536 };
@@ -84,6 +85,13 @@ static void *working(void *arg)
 	return arg;
 }
 
+static NOINLINE void *work_later(void *arg)
+{
+	for (;;)
+		sink++;
+	return arg;
+}
+
 static NOINLINE void *blocked(void *arg)
 {
 	block();
@@ -121,7 +129,7 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		if (argc > 3)
 			execv(argv[3], argv + 3);
-		start(appeared);
+		start(strcmp(line, "work\n") == 0 ? work_later : appeared);
 		ready();
 	}
 	printf("wait_long %lld\nwait_short %lld\nwork_three %lld\nwork_one %lld\n",

@@ -38,6 +38,15 @@ enum sw_change_kind {
 	SW_CHANGE_ENDED,  /* no thread has its slot any more */
 };
 
+/** What a thread has used its time for, up to an instant. Differences of two are exact. */
+struct sw_sample_times {
+	int64_t time_ns;   /* that instant, CLOCK_MONOTONIC */
+	int64_t cpu_ns;    /* on a CPU; -1: unknown */
+	int64_t queued_ns; /* waiting for a CPU; -1: unknown */
+	int64_t since_ns;  /* for how long it has been off the CPU; 0: it is on one; -1: unknown */
+	uint64_t n_waits;  /* how often it gave its CPU up by itself; UINT64_MAX: unknown */
+};
+
 struct sw_sample_change {
 	uint32_t
 		slot; /* the thread's number in this series, from 0 on; used again when it has ended */
@@ -46,7 +55,8 @@ struct sw_sample_change {
 	enum sw_activity activity;
 	int reason; /* SW_E_* of SW_CHANGE_MISSED. SW_E_IO_WORKER, SW_E_ZOMBIE, SW_E_EXITED: there is
 		       no stack */
-	char comm[SW_COMM_MAX]; /* not of SW_CHANGE_ENDED */
+	char comm[SW_COMM_MAX];       /* not of SW_CHANGE_ENDED */
+	struct sw_sample_times times; /* as the sample saw it; of SW_CHANGE_ENDED: saw it last */
 };
 
 /** What is new. Threads that are not among the changes are and do what they were and did in the sample
@@ -67,6 +77,7 @@ struct sw_sample {
 	uint64_t
 		generation; /* of maps and modules: with the same one, an address is the same code */
 	bool light;         /* snap is of native code, read by the maps of an earlier one */
+	bool more;          /* of sw_cpu_sampler_next(): ask again at once */
 	bool new_program; /* it became another one by execve(): all threads that were known ended */
 };
 
@@ -99,6 +110,38 @@ SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
 			      struct sw_error *err);
 /** NULL is allowed. The snapshot of the last sample is destroyed, too. */
 SW_PUBLIC void sw_sampler_destroy(struct sw_sampler *series);
+
+/* ---- CPU time -------------------------------------------------------------------------------- */
+
+struct sw_cpu_sampler;
+
+/**
+ * Begin a series of samples of CPU time: of each thread so many in each second that it runs, taken by the
+ * kernel (perf_event_open(2)), of threads that come, too. Nothing is stopped. For native code only.
+ *
+ * @param ctx          Borrowed, as target, until the end.
+ * @param stack_bytes  Of each sample: what lies beyond is not walked. 0: 16 KiB; at most 32 KiB.
+ * @return 0; -SW_E_NOT_PERMITTED, -SW_E_UNSUPPORTED, -SW_E_LIMIT: not here, or not of this process, in words;
+ *         -SW_E_EXITED, -SW_E_NOMEM, -SW_E_IO. Free with sw_cpu_sampler_destroy().
+ */
+SW_PUBLIC int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target,
+				    uint32_t rate_hz, size_t stack_bytes,
+				    struct sw_cpu_sampler **ret, struct sw_error *err);
+/** NULL is allowed. */
+SW_PUBLIC void sw_cpu_sampler_destroy(struct sw_cpu_sampler *sampler);
+/**
+ * Some of the samples that were taken meanwhile: one of each of so many threads.
+ *
+ * @param ret  Set only on success; the sampler's, until the next call. snap has those threads, changes say of
+ *             each that it was read; snap is NULL when there is no sample. Slots mean nothing.
+ * @return As sw_sampler_next().
+ */
+SW_PUBLIC int sw_cpu_sampler_next(struct sw_cpu_sampler *sampler, struct sw_sample *ret,
+				  struct sw_error *err);
+/** Samples that found no space in the kernel's buffers: it was not asked often enough. */
+SW_PUBLIC uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *sampler);
+/** Whether time that threads spend in the kernel counts; otherwise it is not permitted. */
+SW_PUBLIC bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *sampler);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,7 @@ enum sw_captured_by {
 	SW_CAPTURED_PTRACE,   /* it was stopped */
 	SW_CAPTURED_CORE,
 	SW_CAPTURED_FIXTURE,
+	SW_CAPTURED_EVENT, /* copied by the kernel, where it ran: in samples of CPU time */
 };
 /** Wire name ("iterator"); static. NULL for SW_CAPTURED_NOT. */
 SW_PUBLIC const char *sw_captured_by_name(enum sw_captured_by by);

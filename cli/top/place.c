@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "top/place.h"
+#include "utf8.h"
+
+#include <string.h>
+
+enum {
+	STACK_FRAMES = 6, /* that are kept */
+	SHORT_FRAMES = 5, /* of the short form */
+	SKIPPED_MAX = 24, /* frames of the C library over the program's own */
+};
+
+static void put(struct sw_text *text, const char *s)
+{
+	sw_utf8_append_plain(text, s, strlen(s));
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+static const char *module_of(const struct sw_report *report, const struct sw_report_frame *f)
+{
+	return f->module >= 0 ? base_of(report->modules[f->module].path) : "";
+}
+
+static void put_frame(struct sw_text *text, const struct sw_report *report,
+		      const struct sw_report_frame *f)
+{
+	const char *module = module_of(report, f);
+	if (f->function != NULL)
+		put(text, f->function);
+	else if (f->has_offset && module[0] != '\0') {
+		put(text, module);
+		sw_text_printf(text, "+0x%llx", (unsigned long long) f->offset);
+	} else
+		sw_text_printf(text, "0x%llx", (unsigned long long) f->pc_avma);
+}
+
+/* What every blocked thread has on top of its stack. */
+static bool is_library(const struct sw_report *report, const struct sw_report_frame *f)
+{
+	static const char *const names[] = {"libc.so", "libc-",      "libpthread", "ld-linux",
+					    "ld-musl", "linux-vdso", "[vdso]"};
+	const char *module = module_of(report, f);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(module, names[i], strlen(names[i])) == 0)
+			return true;
+	return f->internal;
+}
+
+/* The first frame of the program's own; 0 when there is none. */
+static size_t first_own(const struct sw_report *report, const struct sw_report_stack *s)
+{
+	for (size_t i = 0; i < s->n_frames && i < SKIPPED_MAX; i++)
+		if (!is_library(report, &s->frames[i]))
+			return i;
+	return 0;
+}
+
+static void put_wait(struct sw_text *text, const struct sw_report_thread *t)
+{
+	const struct sw_report_wait *wait = t->blocked_on;
+	if (wait == NULL || wait->kind == NULL) {
+		if (t->syscall != NULL)
+			put(text, t->syscall);
+		return;
+	}
+	put(text, wait->kind);
+	if (wait->target != NULL) {
+		sw_text_append(text, " ", 1);
+		put(text, wait->target);
+	}
+	if (wait->owner_tid != 0)
+		sw_text_printf(text, " of %d", (int) wait->owner_tid);
+	else if (wait->owner_pid != 0)
+		sw_text_printf(text, " of process %d", (int) wait->owner_pid);
+}
+
+void sw_top_place(const struct sw_report *report, const struct sw_report_thread *t,
+		  struct sw_text *ret)
+{
+	const char *name =
+		t->managed != NULL && t->managed->name != NULL ? t->managed->name : t->comm;
+	put(ret, name);
+	sw_text_append(ret, "\n", 1);
+	put_wait(ret, t);
+	sw_text_append(ret, "\n", 1);
+	if (t->stack < 0) {
+		put(ret, t->reason_text != NULL ? t->reason_text : "");
+		return;
+	}
+	const struct sw_report_stack *s = &report->stacks[t->stack];
+	size_t first = first_own(report, s);
+	for (size_t i = first; i < s->n_frames && i < first + SHORT_FRAMES; i++) {
+		sw_text_append(ret, " < ", i > first ? 3 : 0);
+		put_frame(ret, report, &s->frames[i]);
+	}
+	/* A short stack whole, else from the program's own on: what is above it says little. */
+	size_t begin = s->n_frames <= STACK_FRAMES ? 0 : first;
+	for (size_t i = begin; i < s->n_frames && i < begin + STACK_FRAMES; i++) {
+		sw_text_append(ret, "\n", 1);
+		put_frame(ret, report, &s->frames[i]);
+	}
+}

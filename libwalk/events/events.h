@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_EVENTS_H
+#define SW_EVENTS_H
+
+#include "process/target.h"
+
+#include <sys/user.h>
+
+/*
+ * Samples of the CPU time of all threads of a process, by perf_event_open(2): registers and a part of the
+ * stack, as they were in user mode, taken by the kernel where the thread runs. Nothing is stopped.
+ *
+ * There is an event for each thread on each CPU, which new threads inherit: only those of one CPU can write
+ * into one ring. (Events that follow a thread over all CPUs would need a ring each, and inherited ones have
+ * none: kernel/events/core.c v6.1, perf_mmap() and perf_event_set_output().)
+ */
+struct sw_events;
+
+enum sw_events_kind {
+	SW_EVENTS_NONE, /* for now there is nothing more */
+	SW_EVENTS_SAMPLE,
+	SW_EVENTS_CODE,    /* code was mapped: what is known of the maps is old */
+	SW_EVENTS_PROGRAM, /* it became another program */
+};
+
+struct sw_events_sample {
+	pid_t tid;
+	struct user_regs_struct regs; /* in no system call; bases of segments are 0 */
+	const uint8_t *stack; /* from the stack pointer on; the events', until the next call */
+	size_t stack_bytes;
+};
+
+/**
+ * @param rate_hz      Samples per second of CPU time of each thread.
+ * @param stack_bytes  Of each; at most SW_EVENTS_STACK_MAX, and fewer where memory is short.
+ * @return 0; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_LIMIT: too many threads and
+ *         CPUs; -SW_E_EXITED, -SW_E_NOMEM, -SW_E_IO.
+ */
+int sw_events_open(const struct sw_target *target, uint32_t rate_hz, size_t stack_bytes,
+		   struct sw_events **ret, struct sw_error *err);
+void sw_events_close(struct sw_events *events);
+
+enum { SW_EVENTS_STACK_MAX = 32 << 10 };
+
+/* What comes next. *ret only with SW_EVENTS_SAMPLE. */
+enum sw_events_kind sw_events_next(struct sw_events *events, struct sw_events_sample *ret);
+
+/* Samples that the kernel could not write so far: the rings were full. */
+uint64_t sw_events_lost(const struct sw_events *events);
+/* Whether time in the kernel counts. */
+bool sw_events_with_kernel(const struct sw_events *events);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Samples of CPU time: each is a thread with registers and stack, as the kernel copied them. The maps and
+ * modules are of a look at the process that touches no thread; it is taken anew when code was mapped, and
+ * when a sample is in code that it does not know.
+ */
+#include "arena.h"
+#include "capture/maps.h"
+#include "arch/user_regs.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "events/events.h"
+#include "process/proc.h"
+#include "sample/light.h"
+#include "snapshot/snapshot.h"
+#include "walk/tables.h"
+
+#include <snapwalk/clock.h>
+#include <snapwalk/sampler.h>
+#include <poll.h>
+#include <string.h>
+
+enum {
+	BATCH = 64, /* threads of one snapshot */
+	DEFAULT_STACK_BYTES = 16 << 10,
+	NAMES_NS = 1000000000,   /* for so long a name of a thread is believed */
+	UNKNOWN_NS = 1000000000, /* maps are read again for unknown code once in so long, */
+	CODE_NS = 20000000,      /* and so often when code was mapped */
+};
+
+struct sw_cpu_sampler {
+	struct sw_context *ctx;         /* borrowed */
+	const struct sw_target *target; /* borrowed */
+	struct sw_events *events;       /* owned */
+	struct sw_snapshot *base;       /* owned: maps and modules */
+	struct sw_snapshot *snap;       /* owned; borrows from it */
+	struct sw_thread threads[BATCH];
+	struct sw_sample_change changes[BATCH];
+	size_t n;
+	uint8_t *stacks; /* owned: of them */
+	size_t stack_bytes;
+	struct sw_events_sample kept; /* is the first of the next batch */
+	bool has_kept;
+	bool base_old;
+	bool code_came; /* since it was made */
+	int64_t base_ns;
+	uint64_t generation, number;
+	struct sw_map64 names; /* tid -> index + 1 */
+	struct name {
+		int64_t read_ns;
+		char comm[SW_COMM_MAX];
+	} * all_names; /* owned */
+	size_t n_names, names_max;
+};
+
+/* ---- maps and modules ------------------------------------------------------------------------ */
+
+static void snapshot_drop(struct sw_cpu_sampler *s)
+{
+	if (s->snap != NULL) { /* what is the base's */
+		s->snap->priv->found = (struct sw_slots){0};
+		sw_pages_init(&s->snap->priv->pages);
+		sw_snapshot_destroy(s->snap);
+	}
+	s->snap = NULL;
+	sw_snapshot_destroy(s->base);
+	s->base = NULL;
+	s->generation++;
+}
+
+static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	snapshot_drop(s);
+	int r = sw_capture_maps(s->ctx, s->target, &s->base, err);
+	if (r < 0)
+		return r;
+	if (!sw_light_is_possible(s->base, &sw_tables))
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "perf events give stacks of native code only, and process %d has "
+			       "other",
+			       (int) s->target->pid);
+	r = sw_snapshot_create(s->ctx, &s->snap, err);
+	if (r < 0)
+		return r;
+	struct sw_snapshot *snap = s->snap;
+	snap->process = s->base->process;
+	snap->maps = s->base->maps;
+	snap->n_maps = s->base->n_maps;
+	snap->places = s->base->places;
+	snap->n_places = s->base->n_places;
+	snap->live = true;
+	snap->priv->found = s->base->priv->found;
+	snap->priv->pages = s->base->priv->pages;
+	snap->priv->live_dead = true; /* it runs on: what is read later is of another time */
+	snap->threads = s->threads;
+	s->base_old = s->code_came = false;
+	s->base_ns = sw_clock_ns();
+	return 0;
+}
+
+/* ---- create, destroy ------------------------------------------------------------------------- */
+
+int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint32_t rate_hz,
+			  size_t stack_bytes, struct sw_cpu_sampler **ret, struct sw_error *err)
+{
+	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return sw_fail_nomem(err);
+	s->ctx = ctx;
+	s->target = target;
+	s->stack_bytes = stack_bytes == 0                    ? DEFAULT_STACK_BYTES
+			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
+							     : SW_EVENTS_STACK_MAX;
+	s->stacks = malloc(BATCH * s->stack_bytes);
+	int r = s->stacks == NULL ? sw_fail_nomem(err) : base_take(s, err);
+	if (r == 0)
+		r = sw_events_open(target, rate_hz, s->stack_bytes, &s->events, err);
+	if (r < 0) {
+		sw_cpu_sampler_destroy(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
+{
+	if (s == NULL)
+		return;
+	sw_events_close(s->events);
+	snapshot_drop(s);
+	sw_map64_deinit(&s->names);
+	free(s->all_names);
+	free(s->stacks);
+	free(s);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* A name that cannot be kept is read again. */
+static void name_find(struct sw_cpu_sampler *s, pid_t tid, char comm[static SW_COMM_MAX])
+{
+	enum { NAMES_MAX = 4096 };
+	int64_t now_ns = sw_clock_ns();
+	uint64_t index = 0;
+	char path[32], text[SW_COMM_MAX + 1] = "";
+	bool known = sw_map64_get(&s->names, (uint64_t) tid, &index);
+	if (known && now_ns - s->all_names[index - 1].read_ns < NAMES_NS) {
+		memcpy(comm, s->all_names[index - 1].comm, SW_COMM_MAX);
+		return;
+	}
+	(void) snprintf(path, sizeof(path), "%d/comm", (int) tid); /* fits */
+	if (sw_proc_read_small(s->target->task_fd, path, text, sizeof(text)) > 0)
+		text[strcspn(text, "\n")] = '\0';
+	else if (known) /* it has ended: as it was */
+		memcpy(text, s->all_names[index - 1].comm, SW_COMM_MAX);
+	(void) snprintf(comm, SW_COMM_MAX, "%.*s", SW_COMM_MAX - 1, text);
+	if (!known && s->n_names >= NAMES_MAX) {
+		sw_map64_deinit(&s->names);
+		s->n_names = 0;
+	}
+	if (!known) {
+		struct name *grown =
+			sw_grow(s->all_names, s->n_names, &s->names_max, BATCH, sizeof(*grown));
+		if (grown == NULL)
+			return;
+		s->all_names = grown;
+		if (sw_map64_put(&s->names, (uint64_t) tid, s->n_names + 1) < 0)
+			return;
+		index = ++s->n_names;
+	}
+	s->all_names[index - 1].read_ns = now_ns;
+	memcpy(s->all_names[index - 1].comm, comm, SW_COMM_MAX);
+}
+
+static bool has_thread(const struct sw_cpu_sampler *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->threads[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void thread_add(struct sw_cpu_sampler *s, const struct sw_events_sample *sample)
+{
+	uint8_t *stack = s->stacks + s->n * s->stack_bytes;
+	struct sw_thread *t = &s->threads[s->n];
+	size_t bytes = sample->stack_bytes < s->stack_bytes ? sample->stack_bytes : s->stack_bytes;
+	memcpy(stack, sample->stack, bytes);
+	*t = (struct sw_thread){.tid = sample->tid,
+				.state = 'R',
+				.captured = true,
+				.captured_by = SW_CAPTURED_EVENT,
+				.cpu_ns = -1,
+				.stop_ns = -1,
+				.stack = stack};
+	sw_arch_thread_fill(t, &sample->regs);
+	const struct sw_map *map = sw_snapshot_map(s->snap, t->regs.sp_avma);
+	t->stack_avma = t->regs.sp_avma;
+	t->stack_bytes = bytes;
+	t->stack_end_avma = map != NULL ? map->end_avma : t->stack_avma + bytes;
+	name_find(s, t->tid, t->comm);
+	s->n++;
+}
+
+static bool is_known_code(const struct sw_cpu_sampler *s, uint64_t pc)
+{
+	const struct sw_map *map = sw_snapshot_map(s->snap, pc);
+	return map != NULL && (map->prot & SW_MAP_EXEC);
+}
+
+/* Until there is nothing more, or the next one is not for this batch: that one is kept. */
+static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
+{
+	s->n = 0;
+	while (s->n < BATCH && !s->base_old) {
+		enum sw_events_kind kind = SW_EVENTS_SAMPLE;
+		if (!s->has_kept)
+			kind = sw_events_next(s->events, &s->kept);
+		s->has_kept = false;
+		if (kind == SW_EVENTS_NONE)
+			return;
+		if (kind != SW_EVENTS_SAMPLE) {
+			s->code_came = true;
+			s->base_old = kind == SW_EVENTS_PROGRAM;
+			*new_program |= kind == SW_EVENTS_PROGRAM;
+			continue;
+		}
+		s->has_kept = has_thread(s, s->kept.tid);
+		if (s->has_kept)
+			return;
+		/* Code that came may be where other was: no sample is walked by old maps for long. */
+		bool unknown = !is_known_code(s, s->kept.regs.rip);
+		if ((s->code_came || unknown) &&
+		    sw_clock_ns() - s->base_ns >
+			    (unknown && !s->code_came ? UNKNOWN_NS : CODE_NS)) {
+			s->has_kept = s->base_old = true;
+			return;
+		}
+		thread_add(s, &s->kept);
+	}
+}
+
+static bool process_lives(const struct sw_cpu_sampler *s)
+{
+	struct pollfd ended = {.fd = s->target->pidfd, .events = POLLIN};
+	if (s->target->pidfd >= 0)
+		return poll(&ended, 1, 0) == 0;
+	struct sw_proc_stat stat;
+	return sw_target_stat(s->target, &stat) && stat.starttime == s->target->starttime &&
+	       stat.state != 'Z' && stat.state != 'X';
+}
+
+int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct sw_error *err)
+{
+	struct sw_sample sample = {.number = ++s->number, .time_ns = sw_realtime_ns()};
+	if (s->base_old || s->base == NULL) {
+		int r = base_take(s, err);
+		if (r < 0)
+			return process_lives(s) ? r
+						: sw_fail(err, SW_E_EXITED, "process %d exited",
+							  (int) s->target->pid);
+	}
+	bool lived = process_lives(s); /* what it wrote before its end is there by now */
+	batch_fill(s, &sample.new_program);
+	if (s->n == 0 && !s->base_old && !lived)
+		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+	struct sw_snapshot *snap = s->snap;
+	snap->n_threads = s->n;
+	snap->n_ranges = 0;
+	snap->time_ns = sample.time_ns;
+	sw_snapshot_index_threads(snap);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		s->changes[i] = (struct sw_sample_change){.slot = (uint32_t) i,
+							  .tid = t->tid,
+							  .kind = SW_CHANGE_READ,
+							  .activity = SW_ACTIVITY_ON_CPU};
+		memcpy(s->changes[i].comm, t->comm, sizeof(t->comm));
+	}
+	sample.snap = s->n > 0 ? snap : NULL;
+	sample.changes = s->changes;
+	sample.n_changes = sample.n_threads = s->n;
+	sample.generation = s->generation;
+	sample.light = true;
+	sample.more = s->n > 0 || s->base_old;
+	*ret = sample;
+	return 0;
+}
+
+uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *s)
+{
+	return sw_events_lost(s->events);
+}
+
+bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)
+{
+	return sw_events_with_kernel(s->events);
+}
