@@ -91,7 +91,8 @@ looked_at libwalk/runtimes/cpython/window.c sw_cpython_chain_add sw_cpython_code
 	sw_cpython_threads_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/chain.c
 looked_at libwalk/runtimes/cpython/code.c
-looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_m_parse sw_go_thread_check
+looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
+looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \

@@ -337,6 +337,14 @@ static bool set_stack_bytes(struct sw_options *o, const char *value, struct sw_u
 	return true;
 }
 
+static bool set_goroutines(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->snapshot.goroutines = o->walk.goroutines = true;
+	return true;
+}
+
 static bool set_restart(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	static const enum sw_restart values[] = {SW_RESTART_NONE, SW_RESTART_INFINITE,
@@ -630,6 +638,8 @@ const struct sw_option sw_option_table[] = {
 	 "bytes to copy of each stack; K, M and G allowed (default 256K)", set_stack_bytes, false},
 	{"restart", 0, "none|infinite|all", LOOKS,
 	 "blocked calls to hide the stop from (default infinite)", set_restart, false},
+	{"goroutines", 0, NULL, SW_FOR_DUMP,
+	 "all goroutines of Go programs, grouped as threads are", set_goroutines, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
 	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,

@@ -172,6 +172,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--scan-range";
 	if (o->walk.trim_unknown)
 		return "--trim-unknown";
+	if (o->walk.goroutines)
+		return "--goroutines";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 
@@ -224,6 +226,21 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+/* They are found once, and walked by Go's own tables. */
+static bool check_goroutines(struct sw_options *o, struct sw_usage *usage)
+{
+	if (!o->walk.goroutines)
+		return true;
+	(void) snprintf(usage->about, sizeof(usage->about), "--goroutines");
+	if (o->burst_count > 0)
+		return sw_usage_fail(usage, "leave one of both away",
+				     "--burst looks at threads only");
+	if (o->libunwind || o->walk.mode == SW_WALK_SCAN)
+		return sw_usage_fail(usage, "leave --walk away",
+				     "goroutines are walked by Go's own tables");
+	return true;
+}
+
 /* What only the whole command line can tell. */
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
@@ -264,7 +281,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
 	}
-	return check_via(o, usage);
+	return check_goroutines(o, usage) && check_via(o, usage);
 }
 
 bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,

@@ -158,7 +158,7 @@ bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t byt
 {
 	struct sw_capture_space *space = capture->arg;
 	struct sw_snapshot *snap = space->snap;
-	if (bytes > space->size - space->used || snap->n_ranges >= SW_CAPTURE_RANGES) {
+	if (bytes > space->size - space->used || snap->n_ranges >= space->copies_max) {
 		space->space_short = true;
 		return false;
 	}
@@ -171,6 +171,55 @@ bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t byt
 	snap->n_ranges++;
 	*ret_data = to;
 	return true;
+}
+
+/* The first reads for which there is space get their places; how many. */
+static size_t copies_place(struct sw_capture_space *space, struct sw_capture_read *reads, size_t n)
+{
+	size_t used = space->used, i = 0;
+	for (; i < n && i < SW_CAPTURE_READS; i++) {
+		if (reads[i].bytes > space->size - used ||
+		    space->snap->n_ranges + i >= space->copies_max)
+			break;
+		reads[i].buffer = space->snap->priv->pool + used;
+		used += reads[i].bytes;
+	}
+	return i;
+}
+
+void sw_capture_copies(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	struct sw_capture_space *space = capture->arg;
+	struct sw_snapshot *snap = space->snap;
+	for (size_t i = 0; i < n; i++)
+		reads[i].ok = false;
+	while (n > 0) {
+		size_t batch = copies_place(space, reads, n);
+		if (batch == 0) {
+			space->space_short = true;
+			return;
+		}
+		sw_capture_reads(capture, reads, batch);
+		for (size_t i = 0; i < batch; i++) {
+			const struct sw_capture_read *r = &reads[i];
+			if (!r->ok)
+				continue;
+			space->used =
+				(size_t) ((uint8_t *) r->buffer - snap->priv->pool) + r->bytes;
+			snap->ranges[snap->n_ranges] =
+				(struct sw_range){r->avma, r->bytes, r->buffer};
+			atomic_signal_fence(memory_order_release); /* as in part_add() */
+			snap->n_ranges++;
+		}
+		reads += batch;
+		n -= batch;
+	}
+}
+
+bool sw_capture_is_over(struct sw_capture *capture)
+{
+	const struct sw_capture_space *space = capture->arg;
+	return sw_clock_ns() > space->stop->deadline_ns;
 }
 
 bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)

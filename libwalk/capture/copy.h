@@ -14,6 +14,8 @@ void sw_capture_parts_copy(struct sw_capture_space *space);
 /* Operations of hooks in the window: see unwind/capture.h. */
 bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,
 			   const uint8_t **ret_data);
+void sw_capture_copies(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
+bool sw_capture_is_over(struct sw_capture *capture);
 bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 

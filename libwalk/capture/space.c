@@ -38,7 +38,9 @@ static void prefault(uint8_t *pool, size_t bytes)
 		((volatile uint8_t *) pool)[i] = 0;
 }
 
-static int pool_create(struct sw_capture_space *space, size_t bytes, struct sw_error *err)
+/* kept: of it, for hooks. */
+static int pool_create(struct sw_capture_space *space, size_t bytes, size_t kept,
+		       struct sw_error *err)
 {
 	struct sw_snapshot_priv *priv = space->snap->priv;
 	for (bytes = sw_capture_page_up(bytes);; bytes = sw_capture_page_up(bytes / 2)) {
@@ -54,14 +56,26 @@ static int pool_create(struct sw_capture_space *space, size_t bytes, struct sw_e
 	}
 	priv->pool_bytes = bytes;
 	space->size = bytes;
-	space->kept = bytes / 4 < SW_CAPTURE_SPACE_BYTES ? bytes / 4 : SW_CAPTURE_SPACE_BYTES;
+	space->kept = bytes / 4 < kept ? bytes / 4 : kept;
 	return 0;
 }
 
 void sw_capture_space_warm(struct sw_capture_space *space, size_t n_threads)
 {
 	size_t warm = space->likely != 0 ? space->likely : n_threads * SW_CAPTURE_PREFAULT_BYTES;
-	prefault(space->snap->priv->pool, warm < space->size ? warm : space->size);
+	space->warm = warm < space->size ? warm : space->size;
+	prefault(space->snap->priv->pool, space->warm);
+}
+
+static void expect(struct sw_capture *capture, size_t bytes)
+{
+	struct sw_capture_space *space = capture->arg;
+	size_t from = space->warm & ~(size_t) (SW_CAPTURE_PAGE - 1);
+	bytes = bytes < space->size - from ? sw_capture_page_up(bytes) : space->size - from;
+	if (bytes > space->size - from)
+		bytes = space->size - from;
+	prefault(space->snap->priv->pool + from, bytes);
+	space->warm = from + bytes;
 }
 
 static const struct sw_map *main_stack_find(const struct sw_snapshot *snap)
@@ -84,17 +98,23 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	space->stop = stop;
 	space->stack_bytes = options->stack_bytes;
 	space->total_bytes = options->total_bytes;
+	space->copies_max = SW_CAPTURE_RANGES;
+	if (options->goroutines)
+		space->copies_max += SW_CAPTURE_GOROUTINES_RANGES;
 	space->parts_max = (3 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	space->parts = sw_arena_alloc(arena, space->parts_max * sizeof(*space->parts));
-	space->ranges_max = (1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
+	space->ranges_max =
+		(1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES + space->copies_max;
 	snap->ranges = sw_arena_alloc(arena, space->ranges_max * sizeof(*snap->ranges));
 	if (space->parts == NULL || snap->ranges == NULL)
 		return sw_fail_nomem(err);
-	size_t bytes;
+	size_t bytes, kept = SW_CAPTURE_SPACE_BYTES;
+	if (options->goroutines)
+		kept += SW_CAPTURE_GOROUTINES_BYTES;
 	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
 	    bytes > options->total_bytes)
 		bytes = options->total_bytes;
-	int r = pool_create(space, bytes + SW_CAPTURE_SPACE_BYTES + SW_CAPTURE_WANT_BYTES, err);
+	int r = pool_create(space, bytes + kept + SW_CAPTURE_WANT_BYTES, kept, err);
 	if (r < 0)
 		return r;
 	*ret = space;
@@ -131,6 +151,9 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 						  .stack = sw_capture_stack_add,
 						  .stack_known = sw_capture_stack_bound,
 						  .copy = sw_capture_copy_range,
+						  .copy_many = sw_capture_copies,
+						  .expect = expect,
+						  .is_late = sw_capture_is_over,
 						  .wanted = sw_capture_wanted_find,
 						  .read_many = sw_capture_reads,
 						  .is_whole = sw_capture_all_held,

@@ -60,6 +60,7 @@ struct sw_capture_space {
 	size_t used, size;             /* of snap->priv->pool */
 	size_t kept;                   /* of the pool's end, for the capture hooks */
 	size_t likely;                 /* bytes that will be used, as far as is known; 0: unknown */
+	size_t warm;                   /* bytes of the pool that are there */
 	struct sw_capture_part *parts; /* owned by the snapshot's arena */
 	size_t n_parts, parts_max;
 	size_t stacks_max;         /* n_parts may not pass it in the stacks hooks */
@@ -69,6 +70,7 @@ struct sw_capture_space {
 	size_t n_hooked;           /* parts that the stacks hooks added */
 	size_t n_want, want_bytes; /* the first parts: what prepare hooks wanted */
 	size_t ranges_max;         /* of snap->ranges */
+	size_t copies_max;         /* of them, that hooks copied in the window */
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
 	/* Of a window of capture/window.h; a stop of all threads leaves them as they are, 0. */

@@ -354,7 +354,8 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 		s->tracees[i].reason = w->threads[i].refused != 0 ? w->threads[i].refused : running;
 		s->timed_out |= s->tracees[i].reason == SW_E_STOP_TIMEOUT;
 	}
-	if (round->hooks && !round->quiescent)
+	take->snap->priv->hooks_torn = round->hooks && !round->quiescent;
+	if (take->snap->priv->hooks_torn)
 		sw_snapshot_warn(take->snap, SW_WARN_CAPTURE, 0, SW_E_RUNNING,
 				 "threads ran while the data of runtimes was copied: frames of "
 				 "generated code may be missing");

@@ -21,6 +21,8 @@ struct sw_snapshot_priv {
 	int mem_fd; /* owned: /proc/PID/mem. Bound to the address space, so that neither a
 				   reused pid nor an exec can make it read another program's memory */
 	struct sw_pages pages; /* which reads of mem_fd may not come back */
+	bool goroutines;       /* of sw_snapshot_options */
+	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	struct sw_range
 		*live; /* owned: pages that snapshot/live.c read, in the order of their reading */

@@ -30,6 +30,9 @@ struct sw_capture_ops {
 	void (*stack_known)(struct sw_capture *capture, size_t thread, uint64_t end_avma);
 	bool (*copy)(struct sw_capture *capture, uint64_t avma, size_t bytes,
 		     const uint8_t **ret_data);
+	void (*copy_many)(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
+	void (*expect)(struct sw_capture *capture, size_t bytes);
+	bool (*is_late)(struct sw_capture *capture);
 	bool (*wanted)(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 	void (*read_many)(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 	bool (*is_whole)(struct sw_capture *capture);
@@ -82,6 +85,28 @@ static inline bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, si
 				   const uint8_t **ret_data)
 {
 	return capture->ops->copy(capture, avma, bytes, ret_data);
+}
+
+/*
+ * The same for many, with one system call for up to SW_CAPTURE_READS of them. Who asks gives avma and bytes;
+ * buffer is the copy then, where ok is set.
+ */
+static inline void sw_capture_copy_many(struct sw_capture *capture, struct sw_capture_read *reads,
+					size_t n)
+{
+	capture->ops->copy_many(capture, reads, n);
+}
+
+/* Before the window: so much will be copied in it besides. Memory for it is touched now, and not then. */
+static inline void sw_capture_expect(struct sw_capture *capture, size_t bytes)
+{
+	capture->ops->expect(capture, bytes);
+}
+
+/* In the window: whether its limit is reached. */
+static inline bool sw_capture_is_late(struct sw_capture *capture)
+{
+	return capture->ops->is_late(capture);
 }
 
 /* In the window: what lies in one range that was wanted, and was copied. buffer may be NULL. */
@@ -146,7 +171,10 @@ enum {
 	SW_CAPTURE_SPACE_BYTES = 4
 				 << 20, /* of all hooks in the window together, set aside before */
 	SW_CAPTURE_RANGES = 4096,       /* ranges in one snapshot */
-	SW_CAPTURE_STACKS = 4,          /* further stacks of each thread, on average */
+	/* More of both where sw_snapshot_options.goroutines is set. */
+	SW_CAPTURE_GOROUTINES_BYTES = 128 << 20,
+	SW_CAPTURE_GOROUTINES_RANGES = 1 << 18,
+	SW_CAPTURE_STACKS = 4, /* further stacks of each thread, on average */
 };
 
 #endif

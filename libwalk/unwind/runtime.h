@@ -14,7 +14,7 @@
  *   3. a target, a fixture, a fuzzer for each reader, unit tests over made structures.
  *
  * The order of the calls for a process: probe, before, stacks, in_window | open, step, owns, frames,
- * thread | names, identify, explain | close. What stands before the first bar runs while the process is
+ * thread, goroutines, goroutine | names, identify, explain | close. What stands before the first bar runs while the process is
  * captured, and not at all for core files (but before) and fixtures; open() must give the same state
  * from all of them.
  *
@@ -28,6 +28,19 @@ struct sw_frame_sink {
 	 * more frames are taken.
 	 */
 	bool (*add)(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie);
+};
+
+/* A stack that a runtime runs on a thread, or on none. */
+struct sw_runtime_goroutine {
+	struct sw_goroutine info; /* info.tid: of the thread that it belongs to */
+	bool runs;                /* by its state a thread runs it now */
+	/*
+	 * Where it goes on, as a thread without tid: registers, and the bounds of its stack. What stands
+	 * there counts if no thread's walk leads into [stack_avma, stack_end_avma); sp 0: not known.
+	 */
+	struct sw_thread stack;
+	bool exact_pc;  /* it has not begun yet */
+	bool live_read; /* it may have gone on meanwhile */
 };
 
 struct sw_runtime_ops {
@@ -97,6 +110,14 @@ struct sw_runtime_ops {
 
 	/* Optional. What it knows of a thread (*ret is zeroed). */
 	bool (*thread)(void *state, const struct sw_thread *thread, struct sw_thread_info *ret);
+
+	/*
+	 * Optional, both or none. How many goroutines there are; *ret_why says why these are not all.
+	 * Asked once, after the threads were walked. Then each in turn; the steps that follow are in its
+	 * stack, cursor->thread is &ret->stack. False: it is gone. *ret is zeroed.
+	 */
+	size_t (*goroutines)(void *state, const char **ret_why);
+	bool (*goroutine)(void *state, size_t n, struct sw_runtime_goroutine *ret);
 
 	/* Optional. As in sw_unwinder_ops: the runtime with its version, and why it is not read, or
 	 * not in whole. */

@@ -22,6 +22,13 @@ enum {
 	/* Times that one walk may leave a stack for another: signal stacks, coroutines. Runtimes that
 	 * have several stacks for each thread add theirs. */
 	WALK_SWITCHES_MAX = 512,
+	GOROUTINE_FRAMES_MAX = 1 << 21, /* of all goroutines */
+};
+
+/* Those that could not be walked, or not be found. */
+struct goroutines_left {
+	size_t n;
+	const char *why;
 };
 
 /* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
@@ -394,7 +401,9 @@ static size_t trim(struct walker *w)
 	return n;
 }
 
-static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
+/* The walk of the stack of thread, which may be a runtime's; first is its innermost frame. */
+static void walk_stack(struct walker *w, const struct sw_thread *thread, struct sw_frame first,
+		       struct sw_walk *walk)
 {
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
@@ -409,13 +418,10 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	w->guessed = false;
 	w->why = NULL;
 	w->end = SW_END_INTERNAL;
-	cursor_aim(w, &thread->regs, true);
-	struct sw_frame first = {.pc_avma = thread->regs.pc_avma,
-				 .sp_avma = thread->regs.sp_avma,
-				 .place = w->cursor.place,
-				 .by = "context",
-				 .trust = SW_TRUST_CONTEXT,
-				 .flags = SW_FRAME_EXACT_PC};
+	cursor_aim(w, &thread->regs, first.flags & SW_FRAME_EXACT_PC);
+	first.pc_avma = thread->regs.pc_avma;
+	first.sp_avma = thread->regs.sp_avma;
+	first.place = w->cursor.place;
 	frame_own(w, &first);
 	if (!frame_append(w, &first))
 		return;
@@ -430,7 +436,6 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	if (w->options->trim_unknown)
 		walk->n_trimmed = trim(w);
 	struct sw_arena *arena = &w->walks->priv->arena;
-	walk->thread = thread;
 	walk->end = w->end;
 	walk->why = w->why;
 	walk->n_frames = w->n_frames;
@@ -439,8 +444,125 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 		w->failed_nomem = true;
 	else
 		memcpy(walk->frames, w->frames, w->n_frames * sizeof(*w->frames));
-	walk->info = thread_info(w, thread);
 	w->walks->live_reads += w->memory.live_reads;
+}
+
+static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
+{
+	const struct sw_frame first = {.by = "context",
+				       .trust = SW_TRUST_CONTEXT,
+				       .flags = SW_FRAME_EXACT_PC};
+	walk_stack(w, thread, first, walk);
+	walk->thread = thread;
+	walk->info = thread_info(w, thread);
+}
+
+/* ---- goroutines ------------------------------------------------------------------------------ */
+
+static struct sw_walk *walk_of(const struct sw_walks *walks, pid_t tid)
+{
+	for (size_t i = 0; tid != 0 && i < walks->n_walks && walks->walks[i].thread != NULL; i++)
+		if (walks->walks[i].thread->tid == tid)
+			return &walks->walks[i];
+	return NULL;
+}
+
+/* Whether the walk leads over that stack. */
+static bool is_on(const struct sw_walk *walk, const struct sw_thread *stack)
+{
+	for (size_t i = 0; i < walk->n_frames; i++)
+		if (on_thread_stack(stack, walk->frames[i].sp_avma))
+			return true;
+	return false;
+}
+
+/* Where the goroutine belongs: to a thread's walk, or to one of its own. NULL: nowhere. */
+static struct sw_walk *goroutine_walk(struct walker *w, const struct sw_active *active,
+				      const struct sw_runtime_goroutine *from, size_t *capacity)
+{
+	struct sw_walks *walks = w->walks;
+	struct sw_walk *of_thread = walk_of(walks, from->info.tid);
+	if (of_thread != NULL && is_on(of_thread, &from->stack))
+		return of_thread;
+	bool left = of_thread != NULL && of_thread->end == SW_END_COMPLETE;
+	if (from->stack.regs.sp_avma == 0 || (from->runs && !left))
+		return of_thread;
+	struct sw_walk *grown =
+		sw_grow(walks->walks, walks->n_walks, capacity, 256, sizeof(*grown));
+	if (grown == NULL) {
+		w->failed_nomem = true;
+		return NULL;
+	}
+	walks->walks = grown;
+	struct sw_walk *walk = &walks->walks[walks->n_walks++];
+	*walk = (struct sw_walk){0};
+	unsigned flags = (from->exact_pc ? SW_FRAME_EXACT_PC : 0U) |
+			 (from->live_read ? SW_FRAME_LIVE_READ : 0U);
+	const struct sw_frame first = {.by = active->name,
+				       .trust = (uint8_t) active->trust,
+				       .flags = (uint16_t) flags};
+	walk_stack(w, &from->stack, first, walk);
+	for (size_t i = 0; from->live_read && walk->frames != NULL && i < walk->n_frames; i++)
+		walk->frames[i].flags |= SW_FRAME_LIVE_READ;
+	return walk;
+}
+
+/* False: it has no stack here. */
+static bool goroutine_add(struct walker *w, const struct sw_active *active,
+			  const struct sw_runtime_goroutine *from, size_t *capacity)
+{
+	struct sw_walk *walk = goroutine_walk(w, active, from, capacity);
+	struct sw_goroutine *info = sw_arena_alloc(&w->walks->priv->arena, sizeof(*info));
+	w->failed_nomem |= info == NULL;
+	if (walk == NULL || walk->goroutine != NULL || info == NULL)
+		return false;
+	*info = from->info;
+	if (walk->thread == NULL)
+		info->tid = 0;
+	walk->goroutine = info;
+	return true;
+}
+
+static void goroutines_of(struct walker *w, const struct sw_active *active, size_t *capacity,
+			  struct goroutines_left *left)
+{
+	const char *why = NULL;
+	size_t n = active->runtime->goroutines(active->state, &why), frames = 0;
+	if (why != NULL)
+		left->why = why;
+	for (size_t i = 0; i < n && !w->failed_nomem; i++) {
+		struct sw_runtime_goroutine one = {0};
+		if (!active->runtime->goroutine(active->state, i, &one))
+			continue;
+		if (frames > GOROUTINE_FRAMES_MAX || !goroutine_add(w, active, &one, capacity))
+			left->n++;
+		else
+			frames += w->n_frames;
+	}
+}
+
+static void walk_goroutines(struct walker *w)
+{
+	struct sw_walks *walks = w->walks;
+	struct goroutines_left left = {0};
+	size_t capacity = walks->snap->n_threads + 1;
+	bool any = false;
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		if (a->runtime == NULL || a->runtime->goroutines == NULL)
+			continue;
+		any = true;
+		goroutines_of(w, a, &capacity, &left);
+	}
+	walks->goroutines_why = any ? left.why : "no code of Go was found in the process";
+	if (left.n == 0)
+		return;
+	walks->goroutines_why =
+		sw_arena_printf(&walks->priv->arena,
+				"%zu goroutine%s could not be read where %s%s%s", left.n,
+				left.n == 1 ? "" : "s", left.n == 1 ? "it was" : "they were",
+				left.why != NULL ? "; " : "", left.why != NULL ? left.why : "");
+	w->failed_nomem |= walks->goroutines_why == NULL;
 }
 
 int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
@@ -462,6 +584,8 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 	for (size_t i = 0; i < walks->snap->n_threads && !w.failed_nomem; i++)
 		if (walks->snap->threads[i].captured)
 			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
+	if (options->goroutines && !w.failed_nomem)
+		walk_goroutines(&w);
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }

@@ -158,7 +158,7 @@ static void threads_build(struct sw_report_builder *b)
 		thread_fill(b, &snap->threads[i], &b->report->threads[i]);
 	for (size_t i = 0; i < b->walks->n_walks; i++) {
 		const struct sw_walk *walk = &b->walks->walks[i];
-		if (walk->info != NULL)
+		if (walk->info != NULL && walk->thread != NULL)
 			b->report->threads[walk->thread - snap->threads].managed =
 				managed_fill(b, walk->info);
 	}

@@ -133,6 +133,9 @@ static void stack_add(struct lines *lines, const struct sw_report *report,
 	lines->failed |= comms == NULL || frames->failed;
 	if (lines->failed)
 		return;
+	if (stack->n_threads == 0)
+		line_add(lines, "goroutine", frames->size > 0 ? frames->data : "",
+			 stack->n_goroutines);
 	for (size_t i = 0; i < stack->n_threads; i++)
 		comms[i] = report->threads[stack->threads[i]].comm;
 	qsort(comms, stack->n_threads, sizeof(*comms), compare_names);

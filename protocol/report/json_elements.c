@@ -344,6 +344,43 @@ static struct json_object *tids_array(const struct sw_report *r, const struct sw
 	return tids;
 }
 
+static struct json_object *created_by_object(const struct sw_report_goroutine *g)
+{
+	struct element e = element_begin();
+	add_string(&e, "function", g->created_by);
+	add_string(&e, "file", g->created_file);
+	add_known(&e, "line", g->created_line == 0 ? -1 : (int64_t) g->created_line);
+	add_known(&e, "id",
+		  g->created_by_id == 0 || g->created_by_id > INT64_MAX
+			  ? -1
+			  : (int64_t) g->created_by_id);
+	return element_end(&e);
+}
+
+static struct json_object *goroutine_object(const struct sw_report_goroutine *g)
+{
+	struct element e = element_begin();
+	add_uint(&e, "id", g->id);
+	add_string(&e, "state", g->state);
+	add_string(&e, "wait_reason", g->wait_reason);
+	add_known(&e, "since_ms", g->since_ms);
+	if (g->created_by != NULL)
+		add(&e, "created_by", created_by_object(g));
+	else
+		add_null(&e, "created_by");
+	add_known(&e, "tid", g->tid > 0 ? g->tid : -1);
+	add_flag(&e, "scanned", g->scanned);
+	return element_end(&e);
+}
+
+static struct json_object *goroutines_array(const struct sw_report_stack *s)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < s->n_goroutines; i++)
+		append_to(&array, goroutine_object(&s->goroutines[i]));
+	return array;
+}
+
 struct json_object *sw_report_json_stack(const struct sw_report *r, const struct sw_report_stack *s)
 {
 	char id[24];
@@ -351,6 +388,8 @@ struct json_object *sw_report_json_stack(const struct sw_report *r, const struct
 	struct element e = element_begin();
 	add_string(&e, "id", id);
 	add(&e, "threads", tids_array(r, s));
+	if (s->n_goroutines > 0)
+		add(&e, "goroutines", goroutines_array(s));
 	add_string(&e, "end", s->end);
 	add_string(&e, "why", s->why);
 	if (s->n_trimmed > 0)

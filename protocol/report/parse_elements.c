@@ -323,21 +323,70 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 		sw_parse_fail(p, "function_offset");
 }
 
-/* An array in the element that is read; NULL when it is missing or empty, which fails. */
-static const struct sw_json *array_in(struct sw_report_parser *p, const char *name)
+/* An array in the element that is read; NULL when it is missing or shorter, which fails. */
+static const struct sw_json *array_in(struct sw_report_parser *p, const char *name, size_t least)
 {
 	const struct sw_json *array = sw_json_member_of(p->from, name, SW_JSON_ARRAY);
-	if (array != NULL && array->n > 0)
+	if (array != NULL && array->n >= least)
 		return array;
 	sw_parse_fail(p, name);
 	return NULL;
+}
+
+static void read_created_by(struct sw_report_parser *p, void *to)
+{
+	struct sw_report_goroutine *g = to;
+	g->created_by = sw_parse_string(p, "function");
+	g->created_file = sw_parse_string_or_null(p, "file");
+	int64_t line = sw_parse_known(p, "line", UINT32_MAX);
+	int64_t id = sw_parse_known(p, "id", INT64_MAX);
+	g->created_line = line > 0 ? (uint32_t) line : 0;
+	g->created_by_id = id > 0 ? (uint64_t) id : 0;
+	if (line == 0 || id == 0)
+		sw_parse_fail(p, line == 0 ? "line" : "id");
+}
+
+static void read_goroutine(struct sw_report_parser *p, void *to)
+{
+	static const struct objects created_by = {"created_by", "created_by",
+						  sizeof(struct sw_report_goroutine),
+						  read_created_by};
+	struct sw_report_goroutine *g = to;
+	const struct sw_report_goroutine *created = read_object(p, &created_by);
+	if (created != NULL)
+		*g = *created;
+	g->id = (uint64_t) sw_parse_int(p, "id", 0, INT64_MAX);
+	g->state = sw_parse_word(p, "state");
+	g->wait_reason = sw_parse_string_or_null(p, "wait_reason");
+	g->since_ms = sw_parse_known(p, "since_ms", INT64_MAX);
+	g->tid = read_pid(p, "tid");
+	g->scanned = sw_parse_flag(p, "scanned");
+}
+
+/* Who has a thread has one of this stack. */
+static void read_goroutines(struct sw_report_parser *p, size_t stack)
+{
+	static const struct objects goroutines = {"goroutines", "goroutine",
+						  sizeof(struct sw_report_goroutine),
+						  read_goroutine};
+	const struct sw_report *r = p->report;
+	struct sw_report_stack *s = &p->report->stacks[stack];
+	s->goroutines = read_objects(p, &goroutines, &s->n_goroutines);
+	for (size_t i = 0; i < s->n_goroutines; i++) {
+		uint64_t thread = 0;
+		pid_t tid = s->goroutines[i].tid;
+		if (tid != 0 && (!sw_map64_get(&p->by_tid, (uint64_t) tid, &thread) ||
+				 r->threads[thread].stack != (int64_t) stack))
+			sw_parse_fail(p, "goroutines");
+	}
 }
 
 /* Each tid is that of a thread that says the same, and comes once. */
 static void read_tids(struct sw_report_parser *p, size_t stack)
 {
 	struct sw_report *r = p->report;
-	const struct sw_json *tids = array_in(p, "threads"), *v;
+	size_t least = p->report->stacks[stack].n_goroutines > 0 ? 0 : 1;
+	const struct sw_json *tids = array_in(p, "threads", least), *v;
 	size_t *threads = tids == NULL ? NULL : sw_parse_calloc(p, tids->n, sizeof(*threads));
 	if (threads == NULL || p->status < 0)
 		return;
@@ -358,7 +407,7 @@ static void read_tids(struct sw_report_parser *p, size_t stack)
 
 static void read_frames(struct sw_report_parser *p, size_t stack)
 {
-	const struct sw_json *element = p->from, *array = array_in(p, "frames");
+	const struct sw_json *element = p->from, *array = array_in(p, "frames", 1);
 	struct sw_report_frame *frames =
 		array == NULL ? NULL : sw_parse_calloc(p, array->n, sizeof(*frames));
 	if (frames == NULL)
@@ -394,6 +443,7 @@ void sw_parse_stack(struct sw_report_parser *p, size_t index)
 		.why = sw_parse_string_or_null(p, "why"),
 		.n_trimmed = trimmed > 0 ? (size_t) trimmed : 0,
 	};
+	read_goroutines(p, index);
 	read_tids(p, index);
 	read_frames(p, index);
 }

@@ -71,8 +71,36 @@ static void threads_take(struct sw_report_builder *b, const struct sw_report *fr
 	}
 }
 
+/* Letters are those of threads: one that waits sleeps, one that could run is as good as running. */
+static char state_letter(const struct sw_report_goroutine *g)
+{
+	return strcmp(g->state, "runnable") == 0 || strcmp(g->state, "running") == 0 ? 'R' : 'S';
+}
+
+/* Those of threads that are taken, and those of no thread that match. */
+static void goroutines_take(struct sw_report_builder *b, const struct sw_report *from,
+			    const struct sw_report_stack *s, const struct sw_thread_filter *filter,
+			    bool matches, const struct moved *moved, struct sw_report_stack *ret)
+{
+	struct sw_report_goroutine *to =
+		sw_report_calloc(b, s->n_goroutines, sizeof(*s->goroutines));
+	ret->goroutines = to;
+	ret->n_goroutines = 0;
+	for (size_t i = 0; to != NULL && i < s->n_goroutines; i++) {
+		const struct sw_report_goroutine *g = &s->goroutines[i];
+		bool match =
+			g->tid == 0 && matches && filter->name == NULL &&
+			(filter->states == NULL || strchr(filter->states, state_letter(g)) != NULL);
+		for (size_t k = 0; g->tid != 0 && k < s->n_threads && !match; k++)
+			match = from->threads[s->threads[k]].tid == g->tid &&
+				moved->threads[s->threads[k]] >= 0;
+		if (match)
+			to[ret->n_goroutines++] = *g;
+	}
+}
+
 static void stacks_take(struct sw_report_builder *b, const struct sw_report *from,
-			const struct moved *moved)
+			const struct sw_thread_filter *filter, const struct moved *moved)
 {
 	struct sw_report *to = b->report;
 	to->stacks = sw_report_calloc(b, from->n_stacks, sizeof(*to->stacks));
@@ -87,10 +115,12 @@ static void stacks_take(struct sw_report_builder *b, const struct sw_report *fro
 			threads[n++] = (size_t) thread;
 			to->threads[thread].stack = (int32_t) to->n_stacks;
 		}
-		if (n == 0)
+		struct sw_report_stack *stack = &to->stacks[to->n_stacks];
+		*stack = *s;
+		goroutines_take(b, from, s, filter, moved->stack_matches[i], moved, stack);
+		if (n + stack->n_goroutines == 0)
 			continue;
-		to->stacks[to->n_stacks] = *s;
-		to->stacks[to->n_stacks].threads = threads;
+		stack->threads = threads;
 		to->stacks[to->n_stacks++].n_threads = n;
 	}
 }
@@ -116,7 +146,7 @@ int sw_report_select(const struct sw_report *report, const struct sw_thread_filt
 		if (!b.failed)
 			threads_take(&b, report, filter, &moved);
 		if (!b.failed)
-			stacks_take(&b, report, &moved);
+			stacks_take(&b, report, filter, &moved);
 		selected->n_all_threads =
 			report->n_all_threads > 0 ? report->n_all_threads : report->n_threads;
 		failed = b.failed;

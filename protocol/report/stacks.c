@@ -18,8 +18,8 @@ struct group {
 	const struct sw_walk *walk; /* the first thread's */
 	const uint32_t *distinct;   /* walk->n_frames numbers */
 	uint32_t next;              /* next group with the same hash */
-	uint32_t first_thread;
-	size_t n_threads;
+	uint32_t first; /* the first thread's number, behind which the walks of no thread are */
+	size_t n_threads, n_goroutines;
 };
 
 struct stacks {
@@ -32,11 +32,16 @@ struct stacks {
 	uint32_t *group_of_walk;     /* owned */
 };
 
+static const struct sw_kernel_stack *kernel_of(const struct sw_walk *walk)
+{
+	return walk->thread != NULL ? walk->thread->kernel : NULL;
+}
+
 static bool same_stack(const struct group *group, const struct sw_walk *walk,
 		       const uint32_t *distinct)
 {
 	return group->walk->n_frames == walk->n_frames && group->walk->end == walk->end &&
-	       group->walk->thread->kernel == walk->thread->kernel &&
+	       kernel_of(group->walk) == kernel_of(walk) &&
 	       group->walk->n_trimmed == walk->n_trimmed &&
 	       sw_same_text(group->walk->why, walk->why) &&
 	       memcmp(group->distinct, distinct, walk->n_frames * sizeof(*distinct)) == 0;
@@ -52,12 +57,14 @@ static uint32_t group_of(struct stacks *s, const struct sw_walk *walk, const uin
 		if (same_stack(&s->groups[i], walk, distinct))
 			return i;
 	uint32_t index = (uint32_t) s->n_groups++;
-	const struct sw_snapshot *snap = s->b->walks->snap;
-	s->groups[index] =
-		(struct group){.walk = walk,
-			       .distinct = distinct,
-			       .next = (uint32_t) first,
-			       .first_thread = (uint32_t) (walk->thread - snap->threads)};
+	const struct sw_walks *walks = s->b->walks;
+	size_t number = walk->thread != NULL
+				? (size_t) (walk->thread - walks->snap->threads)
+				: walks->snap->n_threads + (size_t) (walk - walks->walks);
+	s->groups[index] = (struct group){.walk = walk,
+					  .distinct = distinct,
+					  .next = (uint32_t) first,
+					  .first = (uint32_t) number};
 	s->b->failed |= sw_map64_put(&s->by_sequence, hash, index) < 0;
 	return index;
 }
@@ -83,14 +90,15 @@ static void find_groups(struct stacks *s)
 		if (s->b->failed)
 			return;
 		s->group_of_walk[i] = group_of(s, walk, distinct);
-		s->groups[s->group_of_walk[i]].n_threads++;
+		s->groups[s->group_of_walk[i]].n_threads += walk->thread != NULL;
+		s->groups[s->group_of_walk[i]].n_goroutines += walk->goroutine != NULL;
 		distinct += walk->n_frames;
 	}
 }
 
 static uint64_t id_of(struct stacks *s, const struct group *group, struct sw_text *bytes)
 {
-	const struct sw_kernel_stack *kernel = group->walk->thread->kernel;
+	const struct sw_kernel_stack *kernel = kernel_of(group->walk);
 	bytes->size = 0;
 	for (size_t f = 0; kernel != NULL && f < kernel->n_frames; f++)
 		sw_stack_id_add(bytes,
@@ -148,23 +156,43 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 	*ret = (struct sw_report_stack){
 		.id = id_of(s, group, bytes),
 		.threads = sw_report_calloc(s->b, group->n_threads, sizeof(*ret->threads)),
+		.goroutines = sw_report_calloc(s->b, group->n_goroutines, sizeof(*ret->goroutines)),
 		.end = sw_end_name(group->walk->end),
 		.why = sw_report_copy_shared(s->b, group->walk->why),
 		.frames = frames,
 		.n_frames = n_frames,
 		.n_trimmed = group->walk->n_trimmed,
 	};
-	kernel_fill(s, group->walk->thread->kernel, ret);
+	kernel_fill(s, kernel_of(group->walk), ret);
 }
 
-/* Most threads first, then by first thread. Groups were found in the order of first_thread. */
+/* Most threads first, then most goroutines, then by the first. Groups were found in that order. */
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = *(const struct group *const *) a;
 	const struct group *y = *(const struct group *const *) b;
 	if (x->n_threads != y->n_threads)
 		return x->n_threads > y->n_threads ? -1 : 1;
-	return (x->first_thread > y->first_thread) - (x->first_thread < y->first_thread);
+	if (x->n_goroutines != y->n_goroutines && x->n_threads == 0)
+		return x->n_goroutines > y->n_goroutines ? -1 : 1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+static void goroutine_fill(struct sw_report_builder *b, const struct sw_goroutine *from,
+			   struct sw_report_goroutine *ret)
+{
+	*ret = (struct sw_report_goroutine){
+		.id = from->id,
+		.state = from->state,
+		.scanned = from->scanned,
+		.wait_reason = sw_report_copy_shared(b, from->wait_reason),
+		.since_ms = from->since_ns < 0 ? -1 : from->since_ns / 1000000,
+		.created_by = sw_report_copy_shared(b, from->created_by),
+		.created_file = sw_report_copy_shared(b, from->created_file),
+		.created_line = from->created_line,
+		.created_by_id = from->created_by_id,
+		.tid = from->tid,
+	};
 }
 
 static void assign_threads(struct stacks *s, const uint32_t *stack_of_group)
@@ -174,8 +202,14 @@ static void assign_threads(struct stacks *s, const uint32_t *stack_of_group)
 	for (size_t i = 0; i < walks->n_walks; i++) {
 		uint32_t index = stack_of_group[s->group_of_walk[i]];
 		struct sw_report_stack *stack = &report->stacks[index];
+		/* casts: the arrays are the report's own, still in the making */
+		if (walks->walks[i].goroutine != NULL)
+			goroutine_fill(s->b, walks->walks[i].goroutine,
+				       (struct sw_report_goroutine *) &stack
+					       ->goroutines[stack->n_goroutines++]);
+		if (walks->walks[i].thread == NULL)
+			continue;
 		size_t thread = (size_t) (walks->walks[i].thread - walks->snap->threads);
-		/* cast: the array is the report's own, still in the making */
 		((size_t *) stack->threads)[stack->n_threads++] = thread;
 		report->threads[thread].stack = (int32_t) index;
 	}

@@ -7,6 +7,7 @@
 #include "report/text_stacks.h"
 #include "cleanup.h"
 #include "report/text_frames.h"
+#include "report/text_goroutines.h"
 #include "report/text_threads.h"
 #include "report/verdict.h"
 
@@ -49,7 +50,7 @@ static size_t sort(const struct sw_text_writer *w, const enum sw_activity *activ
 		for (size_t k = 0; k < r->stacks[i].n_threads; k++)
 			if (activities[r->stacks[i].threads[k]] < activity)
 				activity = activities[r->stacks[i].threads[k]];
-		if (activity != SW_ACTIVITY_IDLE || all)
+		if (r->stacks[i].n_threads > 0 && (activity != SW_ACTIVITY_IDLE || all))
 			ret[n++] = (struct shown){&r->stacks[i], activity};
 	}
 	if (n > 1)
@@ -108,6 +109,7 @@ static void put_shown(struct sw_text_writer *w, const struct shown *shown, size_
 		brief = !whole;
 		if (whole) {
 			sw_text_threads(w, s->threads, s->n_threads);
+			sw_text_goroutines_run(w, s);
 			sw_text_frames(w, s);
 		} else {
 			put_brief(w, s);

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "report/activity.h"
 #include "report/text_frames.h"
+#include "report/text_goroutines.h"
 #include "report/text_stacks.h"
 #include "report/text_threads.h"
 #include "report/verdict.h"
@@ -126,13 +127,15 @@ static void put_when(struct sw_text_writer *w)
 static void put_missing(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	size_t threads = 0, stacks = 0;
+	size_t threads = 0, stacks = 0, goroutines = 0;
 	for (size_t i = 0; i < r->n_threads; i++)
 		threads += !r->threads[i].captured &&
 			   strcmp(r->threads[i].reason, "not_requested") != 0;
 	for (size_t i = 0; i < r->n_stacks; i++)
-		if (strcmp(r->stacks[i].end, "complete") != 0)
+		if (strcmp(r->stacks[i].end, "complete") != 0) {
 			stacks += r->stacks[i].n_threads;
+			goroutines += r->stacks[i].n_threads == 0 ? r->stacks[i].n_goroutines : 0;
+		}
 	if (r->complete)
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);
@@ -141,6 +144,9 @@ static void put_missing(struct sw_text_writer *w)
 		sw_put(w, " %zu thread%s not captured;", threads, sw_plural(threads));
 	if (stacks > 0)
 		sw_put(w, " stacks of %zu thread%s cut short;", stacks, sw_plural(stacks));
+	if (goroutines > 0)
+		sw_put(w, " stacks of %zu goroutine%s cut short;", goroutines,
+		       sw_plural(goroutines));
 	sw_put(w, " see the end");
 	sw_style_end(w);
 	sw_put(w, "\n");
@@ -156,6 +162,7 @@ static void put_head(struct sw_text_writer *w)
 	sw_put(w, ": %zu thread%s", r->n_threads, sw_plural(r->n_threads));
 	if (r->n_all_threads > 0)
 		sw_put(w, " of %zu", r->n_all_threads);
+	sw_text_goroutines_count(w);
 	sw_put(w, ", %zu distinct stack%s", r->n_stacks, sw_plural(r->n_stacks));
 	if (r->process.exe != NULL) {
 		sw_put(w, ", ");
@@ -172,6 +179,18 @@ static void put_head(struct sw_text_writer *w)
 	put_missing(w);
 }
 
+/* Of the goroutines of a stack the one that this thread runs. */
+static void put_run(struct sw_text_writer *w, const struct sw_report_stack *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->n_goroutines; i++) {
+		struct sw_report_stack one = *s;
+		one.goroutines = &s->goroutines[i];
+		one.n_goroutines = 1;
+		if (s->goroutines[i].tid == tid)
+			sw_text_goroutines_run(w, &one);
+	}
+}
+
 /* Each thread with its own stack, in the order of their ids. */
 static void put_each(struct sw_text_writer *w)
 {
@@ -180,8 +199,10 @@ static void put_each(struct sw_text_writer *w)
 		if (r->threads[i].stack < 0)
 			continue;
 		sw_put(w, "\n");
+		const struct sw_report_stack *s = &r->stacks[r->threads[i].stack];
 		sw_text_threads(w, &i, 1);
-		sw_text_frames(w, &r->stacks[r->threads[i].stack]);
+		put_run(w, s, r->threads[i].tid);
+		sw_text_frames(w, s);
 	}
 }
 
@@ -217,6 +238,7 @@ static void put_threads(struct sw_text_writer *w)
 		put_each(w);
 	else
 		sw_text_stacks(w, activities);
+	sw_text_goroutines(w);
 }
 
 static void put_not_captured(struct sw_text_writer *w)

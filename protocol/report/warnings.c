@@ -12,7 +12,7 @@ enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4, GROUPS_MAX = 64 };
 
 /* The stacks that ended early for one reason. */
 struct cut {
-	size_t n_threads;
+	size_t n_threads, n_goroutines;
 	pid_t tids[TIDS_SHOWN]; /* the first ones */
 	const char *why;        /* of the stack with most threads */
 };
@@ -44,6 +44,8 @@ static void count_cuts(const struct sw_report_builder *b, struct cut cuts[ENDS_M
 		struct cut *cut = &cuts[end];
 		if (cut->why == NULL)
 			cut->why = stack->why;
+		if (stack->n_threads == 0)
+			cut->n_goroutines += stack->n_goroutines;
 		for (size_t t = 0; t < stack->n_threads; t++, cut->n_threads++)
 			if (cut->n_threads < TIDS_SHOWN)
 				cut->tids[cut->n_threads] = report->threads[stack->threads[t]].tid;
@@ -67,6 +69,16 @@ static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 {
 	const char *why = cut->why != NULL ? cut->why : "";
 	const char *colon = cut->why != NULL ? ": " : "";
+	if (cut->n_threads == 0)
+		return sw_arena_printf(b->arena, "the stack%s of %zu goroutine%s end%s early%s%s",
+				       cut->n_goroutines == 1 ? "" : "s", cut->n_goroutines,
+				       cut->n_goroutines == 1 ? "" : "s",
+				       cut->n_goroutines == 1 ? "s" : "", colon, why);
+	if (cut->n_goroutines > 0)
+		return sw_arena_printf(b->arena,
+				       "the stacks of %zu threads and %zu goroutines end "
+				       "early%s%s",
+				       cut->n_threads, cut->n_goroutines, colon, why);
 	if (cut->n_threads == 1)
 		return sw_arena_printf(b->arena, "the stack of thread %d ends early%s%s",
 				       (int) cut->tids[0], colon, why);
@@ -179,7 +191,8 @@ static bool is_complete(const struct sw_report_builder *b)
 	for (size_t i = 0; i < snap->n_warnings; i++)
 		if (means_missing(snap->warnings[i].code))
 			return false;
-	return b->symbols == NULL || b->symbols->n_unfinished == 0;
+	return b->walks->goroutines_why == NULL &&
+	       (b->symbols == NULL || b->symbols->n_unfinished == 0);
 }
 
 /* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.
@@ -201,15 +214,19 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 1;
+	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 2;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
 	add_snapshot_warnings(b);
 	add_problems(b);
+	if (b->walks->goroutines_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "not all goroutines are here: %s",
+				    b->walks->goroutines_why));
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)
-		if (cuts[end].n_threads > 0)
+		if (cuts[end].n_threads + cuts[end].n_goroutines > 0)
 			add(b, sw_end_name(end), cuts[end].n_threads == 1 ? cuts[end].tids[0] : 0,
 			    cut_text(b, &cuts[end]));
 	if (b->symbols != NULL && b->symbols->n_unfinished > 0)

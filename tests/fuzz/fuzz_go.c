@@ -2,12 +2,14 @@
 /*
  * A Go program whose file and memory anybody wrote. The input is laid over a small one that is right, in
  * parts: u16 offset / 4 | u8 length | bytes. Offsets from the file's size on are in the structures and
- * stacks of the process. Then its thread is walked and named, from each of the runtime's functions.
+ * stacks of the process. Then its thread is walked and named, from each of the runtime's functions, and all
+ * goroutines.
  */
 #include "go_world.h"
 #include "arch/arch.h"
 #include "bytes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void lay_over(struct go_world *w, const uint8_t *data, size_t size)
 {
 	struct sw_bytes b = {data, size}, part;
-	const size_t all = sizeof(w->image) + sizeof(w->m) + sizeof(w->g0) + sizeof(w->curg) +
-			   sizeof(w->gsignal) + sizeof(w->slot) + sizeof(w->stack) +
-			   sizeof(w->system);
+	const size_t first = offsetof(struct go_world, pc);
+	const size_t all = first + sizeof(*w) - offsetof(struct go_world, curg_more);
 	uint16_t offset;
 	uint8_t length;
 	for (uint64_t at = 1; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
@@ -26,8 +27,12 @@ static void lay_over(struct go_world *w, const uint8_t *data, size_t size)
 		size_t to = (size_t) offset * 4 % all;
 		if (!sw_bytes_sub(b, at + 3, length, &part))
 			return;
-		if (length > all - to)
-			length = (uint8_t) (all - to);
+		/* pc, sp and the registers are not its own. */
+		size_t end = to < first ? first : sizeof(*w);
+		if (to >= first)
+			to += offsetof(struct go_world, curg_more) - first;
+		if (length > end - to)
+			length = (uint8_t) (end - to);
 		memcpy((uint8_t *) w + to, part.data, length);
 	}
 }
@@ -37,7 +42,8 @@ static void walk(const struct go_world *w)
 	static struct sw_description d;
 	struct sw_snapshot *snap = go_world_snapshot(w);
 	struct sw_walks *walks = NULL;
-	if (sw_walk_all(snap, NULL, &walks, NULL) < 0)
+	static const struct sw_walk_options options = {.goroutines = true};
+	if (sw_walk_all(snap, &options, &walks, NULL) < 0)
 		abort();
 	for (size_t i = 0; i < walks->walks[0].n_frames && i < 32; i++)
 		for (size_t level = 0; level < 4; level++)

@@ -124,7 +124,8 @@ class Checker:
             if not file.symbols or len(code) < 5 or code[0] != 0xe8 or callee["function"] == "runtime.asyncPreempt":
                 continue
             called = file.name(svma + struct.unpack("<i", code[1:])[0])
-            found = file.name(int(callee["offset"], 16) - (callee is not frames[0]))
+            exact = callee is frames[0] or frames[frames.index(callee) - 1].get("signal", False)
+            found = file.name(int(callee["offset"], 16) - (not exact))
             # On the system's own stack systemstack() jumps.
             if found != called and called != "runtime.systemstack" and found not in JUMPS.get(called, ()):
                 return f"{caller['function']} calls {called}, not {found}"
@@ -165,9 +166,8 @@ def check_stops(tap, name, path, roots, wanted, *args):
                         f"  {f['pc']} {f['function']} {f['line']} {f['by']} {f['trust']}" for f in stack["frames"]))
     for what in wrong:
         print("".join(f"# {line}\n" for line in what.splitlines()), end="")
-    # What is known to go wrong: time.now() under the vDSO, where the stack pointer of before is not in r12.
-    tap.check(len(wrong) * 100 <= 2 * stacks,
-              f"{name}: {STOPS} stops, {stacks} stacks: 98 of 100 complete and right", len(wrong))
+    tap.check(len(wrong) * 1000 <= stacks, f"{name}: {STOPS} stops, {stacks} stacks: 999 of 1000 complete and right",
+              len(wrong))
     tap.check(wanted <= seen, f"{name}: {len(wanted)} functions of the chain were seen", wanted - seen)
 
 

@@ -28,7 +28,10 @@ void capture_case_init(struct capture_case *c)
 		sw_arena_calloc(&priv->arena, SW_CAPTURE_RANGES, sizeof(*c->snap->ranges));
 	c->tracee = (struct sw_tracee){.tid = getpid(), .has_regs = true};
 	c->stop = (struct sw_stop){.tracees = &c->tracee, .n = 1, .mem_fd = -EBADF};
-	c->space = (struct sw_capture_space){.snap = c->snap, .stop = &c->stop, .size = POOL_BYTES};
+	c->space = (struct sw_capture_space){.snap = c->snap,
+					     .stop = &c->stop,
+					     .size = POOL_BYTES,
+					     .copies_max = SW_CAPTURE_RANGES};
 	c->space.parts = sw_arena_calloc(&priv->arena, SW_CAPTURE_RANGES, sizeof(*c->space.parts));
 	assert_true(c->snap->ranges != NULL && c->space.parts != NULL);
 	c->capture = sw_capture_of(&c->space);

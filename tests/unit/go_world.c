@@ -43,6 +43,10 @@ static const struct {
 	[GO_CLONE] = {"runtime.clone", SP_WRITE},
 	[GO_NANOTIME1] = {"runtime.nanotime1", SP_WRITE},
 	[GO_SCHEDULE] = {"runtime.schedule", 0},
+	[GO_FOR_EACH_G] = {"runtime.forEachGRace", 0},
+	[GO_CAST_SCAN_STATUS] = {"runtime.castogscanstatus", 0},
+	[GO_PRINT_CREATED_BY] = {"runtime.printcreatedby", 0},
+	[GO_GOROUTINE_HEADER] = {"runtime.goroutineheader", 0},
 	[GO_ASYNC_PREEMPT] = {"runtime.asyncPreempt", 0},
 	[GO_LEAF] = {"main.leaf", 0},
 	[GO_OUTER] = {"main.outer", 0},
@@ -158,6 +162,55 @@ void go_world_code(struct go_world *w, enum go_world_func func, unsigned offset,
 	put(w, go_world_pc(func, offset), bytes, n);
 }
 
+/* REX.W opcode %rbx, disp32(%rip) */
+static void rip_put(struct go_world *w, enum go_world_func func, unsigned offset, uint8_t opcode,
+		    uint64_t to)
+{
+	uint32_t distance = (uint32_t) (to - go_world_pc(func, offset + 7));
+	uint8_t code[7] = {0x48, opcode, 0x1d};
+	memcpy(code + 3, &distance, sizeof(distance));
+	go_world_code(w, func, offset, code, sizeof(code));
+}
+
+/* What the runtime prints all goroutines with, and two of them. */
+static void goroutines_put(struct go_world *w)
+{
+	static const char *const reasons[] = {"", "GC assist marking", "IO wait", "chan receive"};
+	uint64_t text = GO_REASONS + 0x80;
+	for (size_t i = 0; i < 4; i++) {
+		size_t n = strlen(reasons[i]);
+		put_u64(w, GO_REASONS + 16 * i, n > 0 ? text : 0);
+		put_u64(w, GO_REASONS + 16 * i + 8, n);
+		put(w, text, reasons[i], n);
+		text += n;
+	}
+	rip_put(w, GO_FOR_EACH_G, 4, 0x8b, GO_GLOBALS);
+	rip_put(w, GO_FOR_EACH_G, 0x10, 0x8b, GO_GLOBALS + 8);
+	/* lock cmpxchg %ecx, status(%rbx) */
+	go_world_code(w, GO_CAST_SCAN_STATUS, 8, "\xf0\x0f\xb1\x8b\x50\0\0\0", 8);
+	/* mov gopc(%rax), %rcx; mov parentGoid(%rcx), %rdx */
+	go_world_code(w, GO_PRINT_CREATED_BY, 8, "\x48\x8b\x88\x88\0\0\0", 7);
+	go_world_code(w, GO_PRINT_CREATED_BY, 0x10, "\x48\x8b\x91\x80\0\0\0", 7);
+	rip_put(w, GO_GOROUTINE_HEADER, 8, 0x8d, GO_REASONS - 32);
+	rip_put(w, GO_GOROUTINE_HEADER, 0x10, 0x8d, GO_REASONS);
+	w->globals[0] = 2;
+	w->globals[1] = GO_LIST;
+	w->list[0] = GO_CURG;
+	w->list[1] = GO_PARKED;
+	w->curg[GO_G_STATUS] = 2; /* running */
+	w->curg[GO_G_ID] = 1;
+	w->parked[0] = GO_PARKED_STACK;
+	w->parked[1] = GO_PARKED_STACK + 8 * GO_PARKED_WORDS;
+	w->parked[7] = GO_PARKED_STACK + 8 * 20;
+	w->parked[8] = go_world_pc(GO_OUTER, 0x18);
+	w->parked[GO_G_STATUS] = 4; /* waiting */
+	w->parked[GO_G_ID] = 18;
+	w->parked[GO_G_REASON] = 3;
+	w->parked[GO_G_PARENT] = 1;
+	w->parked[GO_G_CREATED] = go_world_pc(GO_OUTER, 0x28);
+	w->parked_stack[20 + GO_FRAME / 8] = go_world_pc(GO_GOEXIT, 1);
+}
+
 void go_world_init(struct go_world *w, bool v118)
 {
 	memset(w, 0, sizeof(*w));
@@ -167,7 +220,9 @@ void go_world_init(struct go_world *w, bool v118)
 	/* mov %fs:-8, %rbx; mov 80(%rbx), %rsi */
 	go_world_code(w, GO_MORESTACK, 0, "\x64\x48\x8b\x1c\x25\xf8\xff\xff\xff\x48\x8b\x73\x50",
 		      13);
-	go_world_code(w, GO_NANOTIME1, 8, "\x49\x89\xe4", 3);     /* mov %rsp, %r12 */
+	go_world_code(w, GO_NANOTIME1, 8, "\x49\x89\xe4", 3); /* mov %rsp, %r12 */
+	/* mov %rcx, vdsoPC(%rbx); mov %rdx, vdsoSP(%rbx) */
+	go_world_code(w, GO_NANOTIME1, 0x0c, "\x48\x89\x8b\xf8\0\0\0\x48\x89\x93\xf0\0\0\0", 14);
 	go_world_code(w, GO_ASMCGOCALL, 4, "\x48\x89\xe2", 3);    /* mov %rsp, %rdx */
 	go_world_code(w, GO_ASMCGOCALL, 0x20, "\xff\xd0", 2);     /* call *%rax */
 	go_world_code(w, GO_ASMCGOCALL, 0x30, "\x48\x89\xf4", 3); /* mov %rsi, %rsp */
@@ -186,6 +241,7 @@ void go_world_init(struct go_world *w, bool v118)
 	w->stack[GO_STACK_WORDS - 1] = go_world_pc(GO_GOEXIT, 1);
 	w->pc = go_world_pc(GO_LEAF, 0);
 	w->sp = go_world_stack(0);
+	goroutines_put(w);
 }
 
 uint64_t go_world_pc(enum go_world_func func, unsigned offset)
@@ -215,6 +271,11 @@ struct sw_snapshot *go_world_snapshot(const struct go_world *w)
 	fake_snapshot_range(snap, GO_M, w->m, sizeof(w->m));
 	fake_snapshot_range(snap, GO_G0, w->g0, sizeof(w->g0));
 	fake_snapshot_range(snap, GO_CURG, w->curg, sizeof(w->curg));
+	fake_snapshot_range(snap, GO_CURG + sizeof(w->curg), w->curg_more, sizeof(w->curg_more));
+	fake_snapshot_range(snap, GO_GLOBALS, w->globals, sizeof(w->globals));
+	fake_snapshot_range(snap, GO_LIST, w->list, sizeof(w->list));
+	fake_snapshot_range(snap, GO_PARKED, w->parked, sizeof(w->parked));
+	fake_snapshot_range(snap, GO_PARKED_STACK, w->parked_stack, sizeof(w->parked_stack));
 	fake_snapshot_range(snap, GO_GSIGNAL, w->gsignal, sizeof(w->gsignal));
 	fake_snapshot_range(snap, GO_STACK, w->stack, sizeof(w->stack));
 	fake_snapshot_range(snap, go_world_system(0), w->system, sizeof(w->system));

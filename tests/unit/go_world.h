@@ -7,7 +7,8 @@
 /*
  * A small Go program and one of its threads: an ELF file with the runtime's functions that change
  * stacks, each of GO_FUNC_BYTES bytes, and two of its own, main.outer() with main.inner() compiled into
- * it; an m with its three g; a goroutine's stack and g0's.
+ * it; an m with its three g; a goroutine's stack and g0's; the list of goroutines, of which a second one waits
+ * for a channel.
  *
  *	file     0 headers | GO_TEXT code | GO_RODATA table of functions, tree of calls | GO_DATA moduledata
  */
@@ -27,6 +28,19 @@ enum {
 	GO_TID = 7,
 	GO_STACK_WORDS = 128,
 	GO_FS_BASE = 0x7f0000001000,
+	GO_GLOBALS = GO_DATA + 0x380, /* allglen, allgptr */
+	GO_REASONS = GO_RODATA + 0x1900,
+	GO_PARKED_WORDS = 32,
+	/* Words of g. */
+	GO_G_STATUS = 10,
+	GO_G_ID = 11,
+	GO_G_SINCE = 13,
+	GO_G_REASON = 14,
+	GO_G_PARENT = 16,
+	GO_G_CREATED = 17,
+	GO_G_WORDS = 18,
+	/* Of m. */
+	GO_M_VDSO_SP = 30,
 };
 
 #define GO_HEAP      UINT64_C(0xc000000000)
@@ -34,8 +48,12 @@ enum {
 #define GO_G0        (GO_HEAP + 0x2000)
 #define GO_CURG      (GO_HEAP + 0x2400)
 #define GO_GSIGNAL   (GO_HEAP + 0x2800)
+#define GO_PARKED    (GO_HEAP + 0x3000)
+#define GO_LIST      (GO_HEAP + 0x4000)
 #define GO_STACK     (GO_HEAP + 0x8000) /* the goroutine's, of GO_STACK_WORDS words */
 #define GO_STACK_END (GO_STACK + 8 * GO_STACK_WORDS)
+/* Of the one that waits. */
+#define GO_PARKED_STACK (GO_HEAP + 0x9000)
 
 enum go_world_func {
 	GO_GOEXIT,
@@ -50,6 +68,10 @@ enum go_world_func {
 	GO_CLONE,
 	GO_NANOTIME1,
 	GO_SCHEDULE,
+	GO_FOR_EACH_G,
+	GO_CAST_SCAN_STATUS,
+	GO_PRINT_CREATED_BY,
+	GO_GOROUTINE_HEADER,
 	GO_ASYNC_PREEMPT,
 	GO_LEAF, /* main.leaf: the return address is at rsp */
 	GO_OUTER,
@@ -63,7 +85,10 @@ struct go_world {
 	uint64_t stack[GO_STACK_WORDS];  /* from GO_STACK */
 	uint64_t system[GO_STACK_WORDS]; /* g0's, from go_world_system() */
 	uint64_t pc, sp;
-	struct sw_regs regs; /* besides */
+	struct sw_regs regs;                 /* besides */
+	uint64_t curg_more[GO_G_WORDS - 16]; /* behind curg */
+	uint64_t globals[2], list[4];
+	uint64_t parked[GO_G_WORDS], parked_stack[GO_PARKED_WORDS];
 };
 
 /* Of that layout of the table of functions: 1.18 or, else, 1.20. */

@@ -363,6 +363,8 @@ struct sw_snapshot_options {
 	 * hold file locks, children. After the copy, within 40 ms of CPU time and 400 ms at all, as far as the kernel shows them to us.
 	 */
 	bool peers;
+	/* Copy the goroutines of a Go program, too: for sw_walk_options.goroutines. */
+	bool goroutines;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
 	 * is its /proc/PID. NULL: all may. */
 	bool (*may_name)(void *arg, int proc_fd);
@@ -469,8 +471,23 @@ struct sw_thread_info {
 	const char *role;    /* static: "finalizer", "gc" ...; NULL: none */
 };
 
+/** What Go's runtime says of a goroutine. Strings are the walks' or static. */
+struct sw_goroutine {
+	uint64_t id;
+	const char *state;       /* "waiting", "runnable", "running", "syscall" ... */
+	bool scanned;            /* the collector reads its stack */
+	const char *wait_reason; /* in the runtime's words; NULL: it does not wait, or unknown */
+	/* For how long at least it has waited: since the collector saw that first. -1: unknown */
+	int64_t since_ns;
+	const char *created_by;   /* function; NULL: unknown */
+	const char *created_file; /* NULL: unknown */
+	uint32_t created_line;    /* 0: unknown */
+	uint64_t created_by_id;   /* the goroutine that did; 0: unknown */
+	pid_t tid;                /* of the thread that runs it; 0: none does */
+};
+
 struct sw_walk {
-	const struct sw_thread *thread; /* borrowed from the snapshot */
+	const struct sw_thread *thread; /* borrowed from the snapshot; NULL: no thread runs it */
 	struct sw_frame *frames;        /* innermost first */
 	size_t n_frames;
 	enum sw_end end;
@@ -478,6 +495,8 @@ struct sw_walk {
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 	size_t n_trimmed;                  /* frames left out before the first one */
+	const struct sw_goroutine
+		*goroutine; /* the walks'; NULL: none, or they were not asked for */
 };
 
 /** A runtime that was recognised, or a registry in which it publishes its code. */
@@ -489,7 +508,8 @@ struct sw_runtime {
 	char problem[256]; /* why it is not used, or not in whole; "" when it is */
 };
 
-/** Walks of one snapshot: one for each captured thread, in the snapshot's order. */
+/** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
+ * goroutine that no thread runs. */
 struct sw_walks {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_walk *walks;
@@ -498,6 +518,7 @@ struct sw_walks {
 	size_t n_runtimes;
 	int64_t walk_ns;
 	size_t live_reads;
+	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
 	struct sw_walks_priv *priv;
 };
 
@@ -519,6 +540,7 @@ struct sw_walk_options {
 				      most so far before the pc of the callee; 0: no limit */
 	bool scan_all;            /* with SW_WALK_SCAN: every word that may be a return address */
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
+	bool goroutines;     /* also of those that no thread runs */
 };
 
 /**

@@ -3,10 +3,34 @@
 #include "arena.h"
 #include "runtimes/go/find.h"
 #include "runtimes/go/window.h"
+#include "snapshot/module.h"
 
 #include <snapwalk/error.h>
 
 enum { NEW_THREADS = 64 /* that may come until the window */ };
+
+/* Where goroutines are, and how much memory they will take. */
+static int lists_find(struct sw_capture *capture, struct sw_go_window *w)
+{
+	uint64_t n;
+	size_t expected = 0;
+	w->lists = sw_arena_calloc(&capture->snap->priv->arena, w->modules.n, sizeof(*w->lists));
+	if (w->lists == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < w->modules.n; i++) {
+		const struct sw_go_module *m = &w->modules.all[i];
+		const struct sw_elf *elf = sw_module_elf(m->place->module);
+		struct sw_go_list *list = &w->lists[i];
+		list->bias = m->place->bias;
+		list->usable = elf != NULL && sw_go_layout_read(elf, &m->image, &list->layout);
+		if (list->usable &&
+		    sw_memory_u64(capture->memory, list->layout.length_svma + list->bias, &n))
+			expected +=
+				(n < SW_GO_LIST_MAX ? n : SW_GO_LIST_MAX) * SW_GO_LIST_EACH_BYTES;
+	}
+	sw_capture_expect(capture, expected);
+	return 0;
+}
 
 int sw_go_before(struct sw_capture *capture)
 {
@@ -30,5 +54,5 @@ int sw_go_before(struct sw_capture *capture)
 		w->offsets[i]--;
 	}
 	*capture->found = w;
-	return 0;
+	return capture->snap->priv->goroutines ? lists_find(capture, w) : 0;
 }

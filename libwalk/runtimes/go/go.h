@@ -40,6 +40,8 @@ struct sw_go_modules {
 	size_t n;
 };
 
+struct sw_go_goroutines;
+
 /* One process with Go code. */
 struct sw_go {
 	const struct sw_snapshot *snap;   /* borrowed */
@@ -55,6 +57,11 @@ struct sw_go {
 	bool stacks_live; /* read when the process ran again */
 	bool stale;       /* it ran on after they were copied */
 	bool scheduled;   /* a frame of the scheduler was passed: the goroutine was left */
+	bool vdso_passed; /* the frame for which m has vdsoSP was */
+	/* All goroutines, owned; NULL: not asked for. Of the one that is walked, its stack. */
+	struct sw_go_goroutines *goroutines;
+	const struct sw_thread *parked; /* borrowed: cursor->thread of its walk */
+	struct sw_go_stack parked_stack;
 };
 
 static inline bool sw_go_on_stack(const struct sw_go_stack *s, uint64_t sp_avma)

@@ -16,7 +16,7 @@ enum {
 	SEARCH_BYTES = 1 << 28,    /* of a file, that are searched */
 	RELOCATIONS_MAX = 1 << 24, /* that are looked at for one word */
 	LOOK_FUNCS_MAX = 1 << 16,  /* the runtime's own code comes first */
-	LOOK_CODE_BYTES = 128,
+	LOOK_CODE_BYTES = 4096,    /* of one function */
 	/* Offsets in moduledata. */
 	MODULE_NAMES = 8,
 	MODULE_FUNCS = 104,
@@ -76,6 +76,12 @@ static bool word(const struct words *w, uint64_t svma, uint64_t *ret)
 		return true;
 	}
 	return sw_elf_loaded(w->elf, svma, &b) && sw_bytes_u64(b, 0, ret);
+}
+
+bool sw_go_image_word(const struct sw_elf *elf, uint64_t svma, uint64_t *ret)
+{
+	const struct words w = {.elf = elf, .relocated = elf->header.e_type == ET_DYN};
+	return word(&w, svma, ret);
 }
 
 static bool is_word(const struct words *w, uint64_t svma, uint64_t value)
@@ -202,12 +208,28 @@ bool sw_go_image_probe(const struct sw_elf *elf)
 
 /* ---- what the code of the runtime tells ----------------------------------------------------------- */
 
-static bool func_named(const struct sw_go_image *image, const char *name, struct sw_go_func *ret)
+bool sw_go_image_named(const struct sw_go_image *image, const char *name, uint8_t flags,
+		       struct sw_go_func *ret)
 {
 	for (uint32_t n = 0; n < LOOK_FUNCS_MAX && n < image->table.n_funcs; n++)
-		if (sw_go_func_at(&image->table, n, ret) && strcmp(ret->name, name) == 0)
+		if (sw_go_func_at(&image->table, n, ret) && (ret->flags & flags) == flags &&
+		    strcmp(ret->name, name) == 0)
 			return true;
 	return false;
+}
+
+struct sw_bytes sw_go_image_code(const struct sw_elf *elf, const struct sw_go_image *image,
+				 const struct sw_go_func *func)
+{
+	struct sw_bytes code;
+	if (!sw_elf_loaded(elf, image->text_svma + func->start_off, &code))
+		return (struct sw_bytes){0};
+	uint64_t bytes = func->end_off - func->start_off;
+	if (code.size > bytes)
+		code.size = (size_t) bytes;
+	if (code.size > LOOK_CODE_BYTES)
+		code.size = LOOK_CODE_BYTES;
+	return code;
 }
 
 /* mov %fs:disp32, %reg | mov $imm32, %rcx; mov %fs:(%rcx), %reg | mov slot(%rip), %rcx; the same */
@@ -253,18 +275,34 @@ static bool gsignal_decode(const uint8_t *c, struct sw_go_image *ret)
 static void morestack_look(const struct sw_elf *elf, struct sw_go_image *ret)
 {
 	struct sw_go_func f;
-	struct sw_bytes code;
-	if (!func_named(ret, "runtime.morestack", &f))
+	if (!sw_go_image_named(ret, "runtime.morestack", 0, &f))
 		return;
 	uint64_t svma = ret->text_svma + f.start_off;
-	if (!sw_elf_loaded(elf, svma, &code))
-		return;
-	if (code.size > LOOK_CODE_BYTES)
-		code.size = LOOK_CODE_BYTES;
+	struct sw_bytes code = sw_go_image_code(elf, ret, &f);
 	for (uint64_t at = 0; at < code.size && ret->tls == SW_GO_TLS_NONE; at++)
 		(void) tls_decode(code, at, svma, ret); /* else the next */
 	for (uint64_t at = 0; at + 4 <= code.size && ret->gsignal_off == 0; at++)
 		(void) gsignal_decode(code.data + at, ret); /* else the next */
+}
+
+/*
+ * Before it leaves the goroutine's stack for the vDSO, it notes in m where its caller goes on:
+ * mov %rcx, vdsoPC(%rbx); mov %rdx, vdsoSP(%rbx). A wrapper has the same name.
+ * Source: go1.19.8 and go1.26 src/runtime/sys_linux_amd64.s.
+ */
+static void nanotime_look(const struct sw_elf *elf, struct sw_go_image *ret)
+{
+	struct sw_go_func f;
+	uint32_t pc_off, sp_off;
+	if (!sw_go_image_named(ret, "runtime.nanotime1", SW_GO_FUNC_SP_WRITE, &f))
+		return;
+	struct sw_bytes code = sw_go_image_code(elf, ret, &f);
+	for (uint64_t at = 0; ret->vdso_off == 0 && sw_bytes_has(code, at, 14); at++)
+		if (memcmp(code.data + at, "\x48\x89\x8b", 3) == 0 &&
+		    memcmp(code.data + at + 7, "\x48\x89\x93", 3) == 0 &&
+		    sw_bytes_u32(code, at + 3, &pc_off) && sw_bytes_u32(code, at + 10, &sp_off) &&
+		    pc_off == sp_off + 8 && sp_off % 8 == 0 && sp_off < SW_GO_M_BYTES_MAX)
+			ret->vdso_off = sp_off;
 }
 
 /* Since 1.18 the version is in the file, behind 32 bytes, with its length. */
@@ -293,6 +331,7 @@ bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret)
 	if (elf->header.e_machine != EM_X86_64 || !sw_go_image_probe(elf) || !table_find(elf, ret))
 		return false;
 	morestack_look(elf, ret);
+	nanotime_look(elf, ret);
 	version_read(elf, ret);
 	return true;
 }

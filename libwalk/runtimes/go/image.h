@@ -5,6 +5,8 @@
 #include "formats/elf_file.h"
 #include "runtimes/go/pclntab.h"
 
+enum { SW_GO_M_BYTES_MAX = 2048 /* of m, that are looked at: its size since 1.22 or so */ };
+
 /* How code of a program finds its goroutine: by a word of the thread's static TLS. */
 enum sw_go_tls {
 	SW_GO_TLS_NONE,   /* not found */
@@ -20,6 +22,7 @@ struct sw_go_image {
 	enum sw_go_tls tls;
 	int64_t tls_value;
 	uint64_t gsignal_off; /* in m; 0: not found */
+	uint64_t vdso_off;    /* in m, of vdsoSP, behind which is vdsoPC; 0: not found */
 	char version[64];     /* "1.19.8"; "" when it is not written */
 };
 
@@ -28,6 +31,18 @@ bool sw_go_image_probe(const struct sw_elf *elf);
 
 /* False when the file has no Go code, or of a version that is not known. */
 bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret);
+
+/* The first function of that name with these flags, among the runtime's. */
+bool sw_go_image_named(const struct sw_go_image *image, const char *name, uint8_t flags,
+		       struct sw_go_func *ret);
+
+/* Its code in the file; nothing when it is not there. */
+struct sw_bytes sw_go_image_code(const struct sw_elf *elf, const struct sw_go_image *image,
+				 const struct sw_go_func *func);
+
+/* A word of the image as it is in memory before the program runs, but for the bias. Looks through the
+ * file's relocations. */
+bool sw_go_image_word(const struct sw_elf *elf, uint64_t svma, uint64_t *ret);
 
 /* The function that has the code. */
 bool sw_go_image_func(const struct sw_go_image *image, uint64_t svma, struct sw_go_func *ret);

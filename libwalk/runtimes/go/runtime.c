@@ -8,10 +8,12 @@
  *	step       one frame further; switch: from one stack to another; entry: where C begins it
  *	names      names and lines
  *	before     what is found out before the window; window: what is copied in it
+ *	layout     where all goroutines are; list: those copied in the window; goroutines: each of them
  */
 #include "runtimes/go/runtime.h"
 #include "runtimes/go/before.h"
 #include "runtimes/go/find.h"
+#include "runtimes/go/goroutines.h"
 #include "runtimes/go/names.h"
 #include "runtimes/go/step.h"
 #include "runtimes/go/window.h"
@@ -23,7 +25,9 @@ enum { SWITCHES_MAX = 8192 }; /* of one walk: Go and C that call each other */
 
 static void go_close(void *state)
 {
-	free(state);
+	struct sw_go *go = state;
+	sw_go_goroutines_destroy(go->goroutines);
+	free(go);
 }
 
 static int go_open(const struct sw_snapshot *snap, void *found, void **ret_state)
@@ -67,6 +71,16 @@ static int go_inlined(void *state, const struct sw_frame *frame, size_t level,
 	return level < SW_GO_INLINED_MAX ? sw_go_describe(state, frame, level, ret) : 0;
 }
 
+static size_t go_goroutines(void *state, const char **ret_why)
+{
+	return sw_go_goroutines(state, ret_why);
+}
+
+static bool go_goroutine(void *state, size_t n, struct sw_runtime_goroutine *ret)
+{
+	return sw_go_goroutine(state, n, ret);
+}
+
 static size_t go_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_go *go = state;
@@ -105,6 +119,8 @@ const struct sw_runtime_ops sw_runtime_go = {
 	.owns = go_owns,
 	.names = go_names,
 	.inlined = go_inlined,
+	.goroutines = go_goroutines,
+	.goroutine = go_goroutine,
 	.identify = go_identify,
 	.explain = go_explain,
 };

@@ -5,7 +5,6 @@ enum {
 	/* Words of g. */
 	G_STACK_LO = 0,
 	G_STACK_HI = 1,
-	G_M = 6,
 	G_SCHED_SP = 7,
 	G_SCHED_PC = 8,
 	/* From gsignal to curg: the signal stack, the mask, six words of TLS, mstartfn. */
@@ -37,7 +36,7 @@ struct sw_go_stack sw_go_g_parse(uint64_t g_avma, const uint64_t *words)
 	struct sw_go_stack s = {.g_avma = g_avma,
 				.low_avma = words[G_STACK_LO],
 				.high_avma = words[G_STACK_HI],
-				.m_avma = words[G_M],
+				.m_avma = words[SW_GO_G_M],
 				.sched_sp_avma = words[G_SCHED_SP],
 				.sched_pc_avma = words[G_SCHED_PC]};
 	if (s.high_avma <= s.low_avma || s.high_avma - s.low_avma > STACK_BYTES_MAX)

@@ -47,10 +47,15 @@ static const struct sw_go_thread *stacks_of(struct sw_go *go, const struct sw_go
 	if (go->thread == cursor->thread && go->of == module)
 		return &go->stacks;
 	if (go->thread != cursor->thread)
-		go->scheduled = false;
+		go->scheduled = go->vdso_passed = false;
 	go->thread = cursor->thread;
 	go->of = module;
 	go->stacks = (struct sw_go_thread){0};
+	if (go->parked != NULL && cursor->thread == go->parked) {
+		go->stacks.curg = go->parked_stack;
+		go->stacks_live = go->stale = false;
+		return &go->stacks;
+	}
 	size_t live = go->source.live_reads;
 	if (cursor->thread != NULL &&
 	    sw_go_tls_slot(module, go->memory, cursor->thread->fs_base, &slot))
@@ -132,6 +137,9 @@ static enum sw_step leave(const struct sw_go_frame *f, enum sw_go_special specia
 		ret->flags |= SW_FRAME_EXACT_PC;
 	if (caller->other_stack && f->go->stacks_live)
 		ret->flags |= SW_FRAME_LIVE_READ;
+	/* C, on the stack of the thread that waits for it, called the goroutine: that is not seen here. */
+	if (special == SW_GO_CGOCALLBACK && f->go->parked == f->cursor->thread)
+		ret->flags |= SW_FRAME_MAY_MISS;
 	if (special == SW_GO_FROM_C)
 		saved_by_crosscall(f, caller->cfa_avma, ret);
 	return SW_STEP_OK;
@@ -191,7 +199,7 @@ enum sw_step sw_go_step(struct sw_go *go, struct sw_cursor *cursor, struct sw_st
 	uint64_t pc = cursor->regs.pc_avma;
 	struct sw_go_frame f = {.go = go, .cursor = cursor};
 	if (cursor->depth == 1)
-		go->scheduled = false;
+		go->scheduled = go->vdso_passed = false;
 	f.module = sw_go_module_at(go, cursor->place, cursor->lookup_avma);
 	if (f.module == NULL)
 		return sw_go_entry_step(go, cursor, ret) ? SW_STEP_OK : SW_STEP_DECLINE;

@@ -237,8 +237,33 @@ static enum sw_go_switch clone_side(const struct sw_go_frame *f)
 	return SW_GO_SWITCH_NONE;
 }
 
+/*
+ * The sp that m has for the innermost call of the vDSO. One below it, of which a signal handler called
+ * the vDSO again, has the old one in its frame, and in a register that the kernel's frame keeps.
+ */
+static bool vdso_sp(const struct sw_go_frame *f, struct sw_go_caller *ret)
+{
+	uint64_t off = f->module->image.vdso_off, m = f->stacks->g0.m_avma;
+	uint64_t sp, pc, word_pc, target;
+	struct sw_go_func called;
+	if (off == 0 || m == 0 || f->cursor->exact_pc || f->go->vdso_passed || f->go->stale)
+		return false;
+	f->go->vdso_passed = true;
+	if (!sw_memory_u64(f->go->memory, m + off, &sp) ||
+	    !sw_memory_u64(f->go->memory, m + off + 8, &pc) || sp < 8 ||
+	    !word(f, sp - 8, &word_pc) || word_pc != pc ||
+	    !(sw_arch_call_before(f->go->memory, pc, &target) & SW_CALL_DIRECT) ||
+	    !sw_go_image_func(&f->module->image, target - f->module->place->bias, &called) ||
+	    called.start_off != f->func.start_off)
+		return false;
+	*ret = (struct sw_go_caller){.cfa_avma = sp, .other_stack = true};
+	return true;
+}
+
 static enum sw_go_switch saves_sp(const struct sw_go_frame *f, struct sw_go_caller *ret)
 {
+	if (vdso_sp(f, ret))
+		return SW_GO_SWITCH_OK;
 	static const struct {
 		char code[4]; /* mov %rsp, %reg */
 		unsigned reg;
@@ -289,7 +314,10 @@ enum sw_go_switch sw_go_switch(const struct sw_go_frame *f, enum sw_go_special s
 	case SW_GO_SYSTEMSTACK: return on_curg ? SW_GO_SWITCH_NONE : systemstack(f, ret);
 	case SW_GO_MORESTACK: return on_curg ? SW_GO_SWITCH_NONE : morestack(f, ret);
 	case SW_GO_ASMCGOCALL: return on_curg ? SW_GO_SWITCH_NONE : asmcgocall(f, ret);
-	case SW_GO_CGOCALLBACK: return on_curg ? cgocallback(f, ret) : SW_GO_SWITCH_NONE;
+	case SW_GO_CGOCALLBACK:
+		if (f->go->parked != NULL && f->go->parked == f->cursor->thread)
+			return SW_GO_SWITCH_NONE;
+		return on_curg ? cgocallback(f, ret) : SW_GO_SWITCH_NONE;
 	case SW_GO_GOGO: return on_curg ? gogo(f, ret) : SW_GO_SWITCH_NONE;
 	case SW_GO_CLONE: return clone_side(f);
 	case SW_GO_SAVES_SP: return saves_sp(f, ret);

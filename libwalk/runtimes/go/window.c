@@ -114,10 +114,11 @@ static void thread_stacks(struct sw_capture *capture, const struct sw_thread *t,
 static void thread_copy(struct sw_capture *capture, const struct sw_go_found *f)
 {
 	const uint64_t g[] = {f->m.g0_avma, f->m.curg_avma, f->m.gsignal_avma};
+	uint64_t vdso_end = f->module->image.vdso_off + 16;
 	const uint8_t *copy;
 	/* What cannot be copied is read later. */
 	(void) sw_capture_copy(capture, f->slot_avma, 8, &copy);
-	(void) sw_capture_copy(capture, f->m_avma, M_BYTES, &copy);
+	(void) sw_capture_copy(capture, f->m_avma, vdso_end > M_BYTES ? vdso_end : M_BYTES, &copy);
 	for (size_t i = 0; i < 3; i++)
 		if (g[i] != 0)
 			(void) sw_capture_copy(capture, g[i], G_BYTES, &copy);
@@ -185,7 +186,12 @@ int sw_go_in_window(struct sw_capture *capture)
 		const struct sw_thread *t = &capture->snap->threads[i];
 		w->seen[w->n_seen++] = (struct sw_go_seen){t->tid, sw_go_window_mark(t)};
 	}
-	return window_use(capture, false);
+	w->whole = sw_capture_is_whole(capture);
+	int r = window_use(capture, false);
+	/* Last: what threads need comes first. */
+	for (size_t k = 0; w->lists != NULL && k < w->modules.n; k++)
+		sw_go_list_copy(capture, &w->lists[k]);
+	return r;
 }
 
 uint64_t sw_go_window_mark(const struct sw_thread *thread)

@@ -3,6 +3,7 @@
 #define SW_GO_WINDOW_H
 
 #include "runtimes/go/go.h"
+#include "runtimes/go/list.h"
 #include "runtimes/go/stacks.h"
 #include "unwind/capture.h"
 
@@ -32,11 +33,13 @@ struct sw_go_window {
 	struct sw_go_modules modules;
 	uint64_t offsets[SW_GO_MODULES_MAX]; /* of the slot in the thread's TLS */
 	bool usable[SW_GO_MODULES_MAX];
+	struct sw_go_list *lists; /* of modules.n, the snapshot's arena's; NULL: not asked for */
 	struct sw_go_found found[SW_GO_TOGETHER];
 	struct sw_capture_read reads[SW_CAPTURE_READS];
 	struct sw_go_seen *seen; /* the snapshot's arena's */
 	size_t n_seen, seen_max;
 	bool copied; /* it was a process, and no core file */
+	bool whole;  /* nobody seemed to run meanwhile */
 };
 
 /* As sw_runtime_ops.stacks: where the threads' stacks end, and those that they have left for a while. */

@@ -41,11 +41,27 @@ struct sw_report_frame {
 
 #define SW_FRAME_KIND_KERNEL "kernel"
 
+/** A goroutine of Go. */
+struct sw_report_goroutine {
+	uint64_t id;
+	const char *state;        /* "waiting", "runnable", "running", "syscall" ... */
+	bool scanned;             /* the collector reads its stack */
+	const char *wait_reason;  /* in the runtime's words; NULL: it does not wait, or unknown */
+	int64_t since_ms;         /* for how long at least it has waited; -1: unknown */
+	const char *created_by;   /* function; NULL: unknown */
+	const char *created_file; /* NULL: unknown */
+	uint32_t created_line;    /* 0: unknown */
+	uint64_t created_by_id;   /* the goroutine that did; 0: unknown */
+	pid_t tid;                /* of the thread of this stack that runs it; 0: none does */
+};
+
 /** A distinct stack. */
 struct sw_report_stack {
 	uint64_t id;           /* XXH3-64, see snapwalk-dump(5) */
-	const size_t *threads; /* indices into threads[] */
+	const size_t *threads; /* indices into threads[]; none: no thread runs it */
 	size_t n_threads;
+	const struct sw_report_goroutine *goroutines; /* those that were asked for */
+	size_t n_goroutines;
 	const char *end; /* static */
 	const char *why; /* NULL when complete */
 	const struct sw_report_frame *frames;

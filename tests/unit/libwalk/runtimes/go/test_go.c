@@ -47,6 +47,7 @@ static void check_table(bool v118)
 	assert_int_equal(image.tls, SW_GO_TLS_OFFSET);
 	assert_int_equal(image.tls_value, -8);
 	assert_int_equal(image.gsignal_off, 80);
+	assert_int_equal(image.vdso_off, 8 * GO_M_VDSO_SP);
 	assert_true(sw_go_image_func(&image, go_world_pc(GO_OUTER, 0), &f));
 	assert_string_equal(f.name, "main.outer");
 	assert_int_equal(f.start_off, GO_OUTER * GO_FUNC_BYTES);
@@ -435,6 +436,27 @@ static void test_vdso(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_NANOTIME1, 4}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
 }
 
+/* In the vDSO, which may have what was in r12 anywhere: m has the sp of nanotime1()'s caller. */
+static void test_vdso_noted(void **state)
+{
+	(void) state;
+	on_system_stack(GO_NANOTIME1, 0x22);
+	outer_calls(GO_NANOTIME1);
+	goroutine_put(4);
+	world.m[GO_M_VDSO_SP] = go_world_stack(5);
+	world.m[GO_M_VDSO_SP + 1] = go_world_pc(GO_OUTER, 0x18);
+	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	/* Of another call. */
+	outer_calls(GO_MCALL);
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22});
+	outer_calls(GO_NANOTIME1);
+	world.m[GO_M_VDSO_SP + 1] = go_world_pc(GO_OUTER, 0x19);
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22});
+	world.m[GO_M_VDSO_SP] = 0;
+	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22});
+}
+
 /* What asyncPreempt() returns to was not calling it: the instruction itself counts. */
 static void test_injected(void **state)
 {
@@ -515,6 +537,7 @@ int main(void)
 		cmocka_unit_test_setup(test_gogo, setup),
 		cmocka_unit_test_setup(test_clone, setup),
 		cmocka_unit_test_setup(test_vdso, setup),
+		cmocka_unit_test_setup(test_vdso_noted, setup),
 		cmocka_unit_test_setup(test_injected, setup),
 		cmocka_unit_test_setup(test_stale, setup),
 		cmocka_unit_test_setup(test_probe, setup),
