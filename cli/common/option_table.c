@@ -444,6 +444,14 @@ static bool set_limit(struct sw_options *o, const char *value, struct sw_usage *
 	return set_u32(&o->limit, value, 1, MAX_LIMIT, usage);
 }
 
+static bool set_unpin(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->unpin = true;
+	return true;
+}
+
 static bool set_states(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	if (value[0] == '\0')
@@ -483,7 +491,8 @@ enum {
 	KEPT = SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH, /* what the daemon has */
 	STOPS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD,
 	SELECTS = STOPS | SW_FOR_DOCTOR | SW_FOR_HOOK,
-	ALL = SELECTS | KEPT,
+	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN, /* the daemon, and nobody else */
+	ALL = SELECTS | ASKS,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,
@@ -525,8 +534,8 @@ const struct sw_option sw_option_table[] = {
 	{"function", 0, "REGEX", READS, "only threads with such a function", set_function, false},
 	{"thread", 0, "NAME", READS, "only threads of this name; 'worker-*' is allowed", set_thread,
 	 false},
-	{"verbose", 'v', NULL, ALL, "also addresses, trust, modules, times, all warnings",
-	 set_verbose, false},
+	{"verbose", 'v', NULL, SELECTS | KEPT,
+	 "also addresses, trust, modules, times, all warnings", set_verbose, false},
 	{"reason", 0, "TEXT", HOOKED, "kept in the dump", set_reason, false},
 
 	{"threads", 0, "all|running|TID,...", STOPS, "which threads to capture (default all)",
@@ -545,7 +554,7 @@ const struct sw_option sw_option_table[] = {
 	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", set_via, false},
-	{"socket", 0, "PATH", HOOKED | KEPT,
+	{"socket", 0, "PATH", HOOKED | ASKS,
 	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", set_socket, false},
 
 	{"depth", 0, "N", WALKS | SW_FOR_HOOK, "frames in one stack (default 1024)", set_depth,
@@ -571,6 +580,8 @@ const struct sw_option sw_option_table[] = {
 	{"since", 0, "TIME", SW_FOR_LIST, "dumps since then: 30m, 2h, 1d or 2026-11-20T10:00:00Z",
 	 set_since, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", set_limit, false},
+	{"unpin", 0, NULL, SW_FOR_PIN, "the limits of the store hold for it again", set_unpin,
+	 false},
 	{"states", 0, "WORD,...", SW_FOR_HOOK,
 	 "what to act on (default nagios: CRITICAL; collectd: FAILURE)", set_states, false},
 	{"soft", 0, NULL, SW_FOR_HOOK, "nagios: act on SOFT states, too", set_soft, false},

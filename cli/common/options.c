@@ -16,6 +16,7 @@ enum {
 	DEFAULT_MAX_LOAD_PERCENT = 1,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
 	DEFAULT_LIST_LIMIT = 100,
+	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN, /* its words are dumps */
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
 
@@ -130,7 +131,7 @@ static bool take_words(struct sw_options *o, char **words, size_t n,
 		if (!sw_address_parse(o->address, &o->address_avma, usage))
 			return false;
 	}
-	if (o->command->bit & (SW_FOR_SHOW | SW_FOR_HOOK)) {
+	if (o->command->bit & (NAMES_DUMPS | SW_FOR_HOOK)) {
 		for (size_t i = 0; i < n; i++)
 			o->words[o->n_words++] = words[i];
 		return true;
@@ -202,7 +203,7 @@ static bool check_hook(struct sw_options *o, struct sw_usage *usage)
 static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
-	if (bit == SW_FOR_SHOW && o->n_words == 0)
+	if (bit & NAMES_DUMPS && o->n_words == 0)
 		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
 				     "no dump is given");
 	if (bit == SW_FOR_WATCH && o->n_wants > 0)
@@ -219,7 +220,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
-	if (bit & (SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH))
+	if (bit & (SW_FOR_LIST | NAMES_DUMPS | SW_FOR_WATCH))
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)
 		return check_hook(o, usage) && check_via(o, usage);

@@ -18,6 +18,8 @@ enum sw_command_bit {
 	SW_FOR_SHOW = 128,
 	SW_FOR_WATCH = 256,
 	SW_FOR_HOOK = 512,
+	SW_FOR_DELETE = 1024,
+	SW_FOR_PIN = 2048,
 };
 
 struct sw_options;
@@ -61,7 +63,8 @@ struct sw_options {
 	const char *exe;     /* --exe, NULL: not given */
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
-	const char **words;  /* owned array; show: ids of dumps; hook: its kind and what follows */
+	const char *
+		*words; /* owned array; show, delete, pin: dumps; hook: its kind and what follows */
 	size_t n_words;
 	uint64_t address_avma;
 	enum sw_format format;
@@ -85,6 +88,7 @@ struct sw_options {
 	const char *diff;                               /* sample; NULL: not given */
 	const char *since;                              /* list; NULL: not given */
 	uint32_t limit;                                 /* list */
+	bool unpin;                                     /* pin: no longer */
 	const char *states;                             /* hook; NULL: its default */
 	bool soft;                                      /* hook: SOFT states, too */
 	bool help, version;
