@@ -15,6 +15,7 @@ int sw_cmd_list(const struct sw_options *options);
 int sw_cmd_show(const struct sw_options *options);
 int sw_cmd_delete(const struct sw_options *options);
 int sw_cmd_pin(const struct sw_options *options);
+int sw_cmd_diff(const struct sw_options *options);
 int sw_cmd_watch(const struct sw_options *options);
 int sw_cmd_hook(const struct sw_options *options);
 

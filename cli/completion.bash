@@ -47,7 +47,7 @@ _snapwalk_dumps() {
 # The words that are no options.
 _snapwalk_words() {
 	case $2 in
-	show | pin)
+	show | pin | diff)
 		echo latest
 		_snapwalk_dumps "$1"
 		;;

@@ -29,6 +29,8 @@ static const struct sw_command commands[] = {
 	{"delete", SW_FOR_DELETE, "ID...", "Remove dumps that the daemon keeps", sw_cmd_delete},
 	{"pin", SW_FOR_PIN, "latest|PID|ID...",
 	 "Keep dumps whatever the limits of the daemon's store say", sw_cmd_pin},
+	{"diff", SW_FOR_DIFF, "DUMP DUMP", "What changed between two dumps: ids or files of JSON",
+	 sw_cmd_diff},
 	{"watch", SW_FOR_WATCH, "", "A line for each new dump of the daemon", sw_cmd_watch},
 	{"hook", SW_FOR_HOOK, "KIND [WORD...]",
 	 "Capture when monit, alertmanager, nagios, collectd or systemd calls", sw_cmd_hook},

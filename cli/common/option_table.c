@@ -491,7 +491,7 @@ enum {
 	KEPT = SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH, /* what the daemon has */
 	STOPS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD,
 	SELECTS = STOPS | SW_FOR_DOCTOR | SW_FOR_HOOK,
-	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN, /* the daemon, and nobody else */
+	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF, /* the daemon, and nobody else */
 	ALL = SELECTS | ASKS,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
@@ -512,22 +512,23 @@ const struct sw_option sw_option_table[] = {
 	{"exe", 0, "FILE", OFFLINE, "the program of --core, when it moved", set_exe, true},
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record", set_fixture, true},
 
-	{"json", 0, NULL, HOOKED | KEPT, "short for --format json", set_json, false},
+	{"json", 0, NULL, HOOKED | KEPT | SW_FOR_DIFF, "short for --format json", set_json, false},
 	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_SHOW | SW_FOR_HOOK,
 	 "how to print (default text; hook: json)", set_format, false},
 	{"format", 0, PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default text on a terminal, else folded)", set_profile_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", set_diff, false},
-	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_HOOK,
+	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_HOOK,
 	 "write there; record: the directory to make; hook: a file or directory", set_output,
 	 false},
-	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE, "colours in text (default auto)",
-	 set_color, false},
+	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE | SW_FOR_DIFF,
+	 "colours in text (default auto)", set_color, false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
 	 false},
-	{"all", 0, NULL, READS | SW_FOR_SAMPLE,
-	 "in text also idle threads, and all stacks; sample: what is small", set_all, false},
+	{"all", 0, NULL, READS | SW_FOR_SAMPLE | SW_FOR_DIFF,
+	 "in text also idle threads, and all stacks; sample: what is small; diff: all of a list",
+	 set_all, false},
 	{"follow", 0, NULL, SW_FOR_DUMP, "also the processes that its threads wait for", set_follow,
 	 false},
 	{"state", 0, "LETTERS", READS, "only threads in these states, as in RD", set_state, false},

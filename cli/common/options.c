@@ -16,7 +16,8 @@ enum {
 	DEFAULT_MAX_LOAD_PERCENT = 1,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
 	DEFAULT_LIST_LIMIT = 100,
-	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN, /* its words are dumps */
+	/* Its words are dumps. */
+	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
 
@@ -206,11 +207,14 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	if (bit & NAMES_DUMPS && o->n_words == 0)
 		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
 				     "no dump is given");
+	if (bit == SW_FOR_DIFF && o->n_words != 2)
+		return sw_usage_fail(usage, "give two, the earlier one first: ids or files",
+				     "it compares two dumps");
 	if (bit == SW_FOR_WATCH && o->n_wants > 0)
 		return sw_usage_fail(usage, "leave it away", "a target is given");
 	if (bit == SW_FOR_LIST && o->n_wants > 1)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
-	if (bit & (SW_FOR_LIST | SW_FOR_WATCH) && o->format == SW_FORMAT_FOLDED)
+	if (bit & (SW_FOR_LIST | SW_FOR_WATCH | SW_FOR_DIFF) && o->format == SW_FORMAT_FOLDED)
 		return sw_usage_fail(usage, "give --json, or nothing", "it has no stacks");
 	return true;
 }

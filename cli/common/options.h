@@ -20,6 +20,7 @@ enum sw_command_bit {
 	SW_FOR_HOOK = 512,
 	SW_FOR_DELETE = 1024,
 	SW_FOR_PIN = 2048,
+	SW_FOR_DIFF = 4096,
 };
 
 struct sw_options;
@@ -63,8 +64,8 @@ struct sw_options {
 	const char *exe;     /* --exe, NULL: not given */
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
-	const char *
-		*words; /* owned array; show, delete, pin: dumps; hook: its kind and what follows */
+	const char **
+		words; /* owned array; show, delete, pin, diff: dumps; hook: its kind and what follows */
 	size_t n_words;
 	uint64_t address_avma;
 	enum sw_format format;

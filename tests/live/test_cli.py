@@ -524,7 +524,7 @@ def words_for_users(tap):
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
     tap.equal(commands, ["dump", "sample", "explain", "verify", "record", "doctor",
-                         "list", "show", "delete", "pin", "watch", "hook"], "--help lists the commands")
+                         "list", "show", "delete", "pin", "diff", "watch", "hook"], "--help lists the commands")
     for command in commands:
         result = snapwalk(command, "--help")
         tap.check(result.returncode == 0
