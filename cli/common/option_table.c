@@ -444,6 +444,13 @@ static bool set_limit(struct sw_options *o, const char *value, struct sw_usage *
 	return set_u32(&o->limit, value, 1, MAX_LIMIT, usage);
 }
 
+static bool set_lock(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	o->address = value;
+	o->lock = true;
+	return sw_address_parse(value, &o->address_avma, usage);
+}
+
 static bool set_unpin(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;
@@ -555,7 +562,7 @@ const struct sw_option sw_option_table[] = {
 	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", set_via, false},
-	{"socket", 0, "PATH", HOOKED | ASKS,
+	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN,
 	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", set_socket, false},
 
 	{"depth", 0, "N", WALKS | SW_FOR_HOOK, "frames in one stack (default 1024)", set_depth,
@@ -581,6 +588,8 @@ const struct sw_option sw_option_table[] = {
 	{"since", 0, "TIME", SW_FOR_LIST, "dumps since then: 30m, 2h, 1d or 2026-11-20T10:00:00Z",
 	 set_since, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", set_limit, false},
+	{"lock", 0, "ADDRESS", SW_FOR_EXPLAIN,
+	 "say who holds this lock and who waits for it; also in a dump", set_lock, false},
 	{"unpin", 0, NULL, SW_FOR_PIN, "the limits of the store hold for it again", set_unpin,
 	 false},
 	{"states", 0, "WORD,...", SW_FOR_HOOK,

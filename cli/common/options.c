@@ -126,7 +126,7 @@ static bool take_pid(struct sw_options *o, const char *word, const struct sw_com
 static bool take_words(struct sw_options *o, char **words, size_t n,
 		       const struct sw_command *commands, struct sw_usage *usage)
 {
-	if (o->command->bit == SW_FOR_EXPLAIN && n > 0 && (n > 1 || o->n_wants > 0)) {
+	if (o->command->bit == SW_FOR_EXPLAIN && !o->lock && n > 0 && (n > 1 || o->n_wants > 0)) {
 		o->address = words[--n];
 		(void) snprintf(usage->about, sizeof(usage->about), "%s", o->address);
 		if (!sw_address_parse(o->address, &o->address_avma, usage))
@@ -138,7 +138,10 @@ static bool take_words(struct sw_options *o, char **words, size_t n,
 		return true;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!take_pid(o, words[i], commands, usage))
+		/* A lock may also be looked for in a dump: what is no process. */
+		if (o->lock && words[i][strspn(words[i], "0123456789")] != '\0')
+			o->words[o->n_words++] = words[i];
+		else if (!take_pid(o, words[i], commands, usage))
 			return false;
 	return true;
 }
@@ -228,7 +231,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)
 		return check_hook(o, usage) && check_via(o, usage);
-	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
+	if (o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
 	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
@@ -239,7 +242,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 					     "--burst looks at what runs");
 	if (o->burst_count > 0 && o->via == SW_VIA_DAEMON)
 		return sw_usage_fail(usage, "leave --via away", "the daemon has no --burst");
-	if (o->n_wants > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
+	if (o->n_wants + o->n_words > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit == SW_FOR_EXPLAIN && o->address == NULL)
 		return sw_usage_fail(usage, "give snapwalk explain TARGET ADDRESS",

@@ -65,9 +65,10 @@ struct sw_options {
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
 	const char **
-		words; /* owned array; show, delete, pin, diff: dumps; hook: its kind and what follows */
+		words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind and what follows */
 	size_t n_words;
 	uint64_t address_avma;
+	bool lock; /* explain: address is that of a lock */
 	enum sw_format format;
 	bool format_given;
 	struct sw_snapshot_options snapshot;
