@@ -4,6 +4,7 @@
 #include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
+#include "daemon/read_dump.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -98,9 +99,56 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 	return r < 0 ? sw_complain_error(subject->name, &err) : SW_STATUS_COMPLETE;
 }
 
+/* ---- a lock ---------------------------------------------------------------------------------- */
+
+static int explain_lock(const struct sw_options *options, const char *about,
+			const struct sw_report *report)
+{
+	struct sw_text_options how = {.color = sw_delivery_color(options, NULL)};
+	struct sw_error err = {0};
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size = 0;
+	int r = sw_report_lock(report, options->address_avma, &how, &text, &size, &err);
+	if (r == -SW_E_NOT_FOUND) {
+		sw_complain(about, err.message, sw_error_wire(r),
+			    "what nobody waits for is not in a dump; give an address of "
+			    "blocked_on in its JSON");
+		return SW_STATUS_NOTHING;
+	}
+	if (r < 0)
+		return sw_complain_error(about, &err);
+	(void) fwrite(text, 1, size, stdout); /* main() checks at the end */
+	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
+}
+
+static int explain_lock_live(struct sw_session *session, const struct sw_subject *subject,
+			     const struct sw_options *options)
+{
+	struct sw_pipeline_options how = sw_obtain_options(options, options->begin_ns);
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	struct sw_error err = {0};
+	how.snapshot.peers = true;
+	if (sw_obtain_confined(session, subject, options, &how, NULL, &got, &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	return explain_lock(options, subject->name, got.report);
+}
+
+static int explain_lock_dumped(const struct sw_options *options)
+{
+	struct sw_report *report = NULL;
+	int status = sw_read_dump(options, options->words[0], &report);
+	if (status == SW_STATUS_COMPLETE) {
+		status = explain_lock(options, options->words[0], report);
+		sw_report_destroy(report);
+	}
+	return status;
+}
+
 int sw_cmd_explain(const struct sw_options *options)
 {
 	struct sw_subject subject;
+	if (options->n_words > 0)
+		return explain_lock_dumped(options);
 	int status = sw_select_one(options, &subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
@@ -108,7 +156,8 @@ int sw_cmd_explain(const struct sw_options *options)
 	struct sw_error err = {0};
 	if (sw_session_create(&session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	status = explain(session, &subject, options);
+	status = options->lock ? explain_lock_live(session, &subject, options)
+			       : explain(session, &subject, options);
 	sw_session_destroy(session);
 	return status;
 }

@@ -3,16 +3,22 @@
 #include "commands.h"
 #include "daemon/call.h"
 #include "daemon/dump.h"
+#include "daemon/kept.h"
 #include "daemon/complaint.h"
 #include "deliver.h"
 
-static int show_one(const struct sw_options *options, struct sw_delivery *delivery, const char *id)
+static int show_one(const struct sw_options *options, struct sw_delivery *delivery,
+		    const char *word)
 {
+	char id[SW_KEPT_ID_SIZE];
 	struct sw_daemon_dump dump;
 	struct sw_complaint why;
+	int status = sw_kept_find(options, word, true, id);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
 	if (!sw_daemon_read(options, id, &dump, &why))
 		return sw_complain_about(id, &why);
-	int status = sw_delivery_put(delivery, id, dump.report, dump.text, dump.size);
+	status = sw_delivery_put(delivery, id, dump.report, dump.text, dump.size);
 	sw_daemon_dump_deinit(&dump);
 	return status;
 }

@@ -14,6 +14,9 @@ int sw_cmd_record(const struct sw_options *options);
 int sw_cmd_doctor(const struct sw_options *options);
 int sw_cmd_list(const struct sw_options *options);
 int sw_cmd_show(const struct sw_options *options);
+int sw_cmd_delete(const struct sw_options *options);
+int sw_cmd_pin(const struct sw_options *options);
+int sw_cmd_diff(const struct sw_options *options);
 int sw_cmd_watch(const struct sw_options *options);
 int sw_cmd_hook(const struct sw_options *options);
 

@@ -47,7 +47,11 @@ _snapwalk_dumps() {
 # The words that are no options.
 _snapwalk_words() {
 	case $2 in
-	show) _snapwalk_dumps "$1" ;;
+	show | pin | diff)
+		echo latest
+		_snapwalk_dumps "$1"
+		;;
+	delete) _snapwalk_dumps "$1" ;;
 	hook) [ "$3" != 2 ] || echo monit alertmanager nagios collectd systemd ;;
 	watch) ;;
 	*) _snapwalk_pids ;;

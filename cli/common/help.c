@@ -78,7 +78,8 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			print_row(to, left, c->summary);
 		}
 	}
-	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH)) {
+	if (bits &
+	    ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF)) {
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");

@@ -538,6 +538,21 @@ static bool set_limit(struct sw_options *o, const char *value, struct sw_usage *
 	return set_u32(&o->limit, value, 1, MAX_LIMIT, usage);
 }
 
+static bool set_lock(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	o->address = value;
+	o->lock = true;
+	return sw_address_parse(value, &o->address_avma, usage);
+}
+
+static bool set_unpin(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->unpin = true;
+	return true;
+}
+
 static bool set_states(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	if (value[0] == '\0')
@@ -578,7 +593,8 @@ enum {
 	STOPS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD,
 	LOOKS = STOPS | SW_FOR_TOP,
 	SELECTS = LOOKS | SW_FOR_DOCTOR | SW_FOR_HOOK,
-	ALL = SELECTS | KEPT,
+	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF, /* the daemon, and nobody else */
+	ALL = SELECTS | ASKS,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,
@@ -598,22 +614,23 @@ const struct sw_option sw_option_table[] = {
 	{"exe", 0, "FILE", OFFLINE, "the program of --core, when it moved", set_exe, true},
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record", set_fixture, true},
 
-	{"json", 0, NULL, HOOKED | KEPT, "short for --format json", set_json, false},
+	{"json", 0, NULL, HOOKED | KEPT | SW_FOR_DIFF, "short for --format json", set_json, false},
 	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_SHOW | SW_FOR_HOOK,
 	 "how to print (default text; hook: json)", set_format, false},
 	{"format", 0, PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default text on a terminal, else folded)", set_profile_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", set_diff, false},
-	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_HOOK,
+	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_HOOK,
 	 "write there; record: the directory to make; hook: a file or directory", set_output,
 	 false},
-	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE, "colours in text (default auto)",
-	 set_color, false},
+	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE | SW_FOR_DIFF,
+	 "colours in text (default auto)", set_color, false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", set_no_group,
 	 false},
-	{"all", 0, NULL, READS | SW_FOR_SAMPLE,
-	 "in text also idle threads, and all stacks; sample: what is small", set_all, false},
+	{"all", 0, NULL, READS | SW_FOR_SAMPLE | SW_FOR_DIFF,
+	 "in text also idle threads, and all stacks; sample: what is small; diff: all of a list",
+	 set_all, false},
 	{"time", 0, "local|utc|start", READS,
 	 "times in text: here, UTC, or since the process began (default utc)", set_time, false},
 	{"follow", 0, NULL, SW_FOR_DUMP, "also the processes that its threads wait for", set_follow,
@@ -622,8 +639,8 @@ const struct sw_option sw_option_table[] = {
 	{"function", 0, "REGEX", READS, "only threads with such a function", set_function, false},
 	{"thread", 0, "NAME", READS, "only threads of this name; 'worker-*' is allowed", set_thread,
 	 false},
-	{"verbose", 'v', NULL, ALL, "also addresses, trust, modules, times, all warnings",
-	 set_verbose, false},
+	{"verbose", 'v', NULL, SELECTS | KEPT,
+	 "also addresses, trust, modules, times, all warnings", set_verbose, false},
 	{"reason", 0, "TEXT", HOOKED, "kept in the dump", set_reason, false},
 
 	{"threads", 0, "all|running|TID,...", STOPS, "which threads to capture (default all)",
@@ -644,7 +661,7 @@ const struct sw_option sw_option_table[] = {
 	 "N captures with MS between: who never ran, who is busy where", set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", set_via, false},
-	{"socket", 0, "PATH", HOOKED | KEPT,
+	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN,
 	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", set_socket, false},
 
 	{"depth", 0, "N", WALKS | SW_FOR_HOOK, "frames in one stack (default 1024)", set_depth,
@@ -694,6 +711,10 @@ const struct sw_option sw_option_table[] = {
 	{"limit", 0, "N", SW_FOR_TOP,
 	 "where there is no terminal: so many threads at most (default all)", set_limit, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", set_limit, false},
+	{"lock", 0, "ADDRESS", SW_FOR_EXPLAIN,
+	 "say who holds this lock and who waits for it; also in a dump", set_lock, false},
+	{"unpin", 0, NULL, SW_FOR_PIN, "the limits of the store hold for it again", set_unpin,
+	 false},
 	{"states", 0, "WORD,...", SW_FOR_HOOK,
 	 "what to act on (default nagios: CRITICAL; collectd: FAILURE)", set_states, false},
 	{"soft", 0, NULL, SW_FOR_HOOK, "nagios: act on SOFT states, too", set_soft, false},

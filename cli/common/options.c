@@ -18,6 +18,8 @@ enum {
 	DEFAULT_INTERVAL_MS = 1000,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
 	DEFAULT_LIST_LIMIT = 100,
+	/* Its words are dumps. */
+	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
 
@@ -126,19 +128,22 @@ static bool take_pid(struct sw_options *o, const char *word, const struct sw_com
 static bool take_words(struct sw_options *o, char **words, size_t n,
 		       const struct sw_command *commands, struct sw_usage *usage)
 {
-	if (o->command->bit == SW_FOR_EXPLAIN && n > 0 && (n > 1 || o->n_wants > 0)) {
+	if (o->command->bit == SW_FOR_EXPLAIN && !o->lock && n > 0 && (n > 1 || o->n_wants > 0)) {
 		o->address = words[--n];
 		(void) snprintf(usage->about, sizeof(usage->about), "%s", o->address);
 		if (!sw_address_parse(o->address, &o->address_avma, usage))
 			return false;
 	}
-	if (o->command->bit & (SW_FOR_SHOW | SW_FOR_HOOK)) {
+	if (o->command->bit & (NAMES_DUMPS | SW_FOR_HOOK)) {
 		for (size_t i = 0; i < n; i++)
 			o->words[o->n_words++] = words[i];
 		return true;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!take_pid(o, words[i], commands, usage))
+		/* A lock may also be looked for in a dump: what is no process. */
+		if (o->lock && words[i][strspn(words[i], "0123456789")] != '\0')
+			o->words[o->n_words++] = words[i];
+		else if (!take_pid(o, words[i], commands, usage))
 			return false;
 	return true;
 }
@@ -214,14 +219,17 @@ static bool check_hook(struct sw_options *o, struct sw_usage *usage)
 static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
-	if (bit == SW_FOR_SHOW && o->n_words == 0)
+	if (bit & NAMES_DUMPS && o->n_words == 0)
 		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
 				     "no dump is given");
+	if (bit == SW_FOR_DIFF && o->n_words != 2)
+		return sw_usage_fail(usage, "give two, the earlier one first: ids or files",
+				     "it compares two dumps");
 	if (bit == SW_FOR_WATCH && o->n_wants > 0)
 		return sw_usage_fail(usage, "leave it away", "a target is given");
 	if (bit == SW_FOR_LIST && o->n_wants > 1)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
-	if (bit & (SW_FOR_LIST | SW_FOR_WATCH) && o->format == SW_FORMAT_FOLDED)
+	if (bit & (SW_FOR_LIST | SW_FOR_WATCH | SW_FOR_DIFF) && o->format == SW_FORMAT_FOLDED)
 		return sw_usage_fail(usage, "give --json, or nothing", "it has no stacks");
 	return true;
 }
@@ -248,11 +256,11 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->rate_hz == 0)
 		o->rate_hz = o->mode == SW_MODE_CPU ? DEFAULT_CPU_RATE_HZ : DEFAULT_RATE_HZ;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
-	if (bit & (SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH))
+	if (bit & (SW_FOR_LIST | NAMES_DUMPS | SW_FOR_WATCH))
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)
 		return check_hook(o, usage) && check_via(o, usage);
-	if (o->n_wants == 0 && bit != SW_FOR_DOCTOR)
+	if (o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
 	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
@@ -263,7 +271,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 					     "--burst looks at what runs");
 	if (o->burst_count > 0 && o->via == SW_VIA_DAEMON)
 		return sw_usage_fail(usage, "leave --via away", "the daemon has no --burst");
-	if (o->n_wants > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
+	if (o->n_wants + o->n_words > 1 && bit != SW_FOR_DUMP && bit != SW_FOR_SAMPLE)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit == SW_FOR_EXPLAIN && o->address == NULL)
 		return sw_usage_fail(usage, "give snapwalk explain TARGET ADDRESS",

@@ -18,7 +18,10 @@ enum sw_command_bit {
 	SW_FOR_SHOW = 128,
 	SW_FOR_WATCH = 256,
 	SW_FOR_HOOK = 512,
-	SW_FOR_TOP = 1024,
+	SW_FOR_DELETE = 1024,
+	SW_FOR_PIN = 2048,
+	SW_FOR_DIFF = 4096,
+	SW_FOR_TOP = 8192,
 };
 
 struct sw_options;
@@ -64,9 +67,11 @@ struct sw_options {
 	const char *exe;     /* --exe, NULL: not given */
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
-	const char **words;  /* owned array; show: ids of dumps; hook: its kind and what follows */
+	const char **
+		words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind and what follows */
 	size_t n_words;
 	uint64_t address_avma;
+	bool lock; /* explain: address is that of a lock */
 	enum sw_format format;
 	bool format_given;
 	struct sw_snapshot_options snapshot;
@@ -94,6 +99,7 @@ struct sw_options {
 	const char *since;                              /* list; NULL: not given */
 	uint32_t limit;                                 /* list, top */
 	bool limit_given;
+	bool unpin;         /* pin: no longer */
 	const char *states; /* hook; NULL: its default */
 	bool soft;          /* hook: SOFT states, too */
 	bool help, version;

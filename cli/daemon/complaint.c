@@ -161,6 +161,8 @@ static const struct known {
 	 "ask for less, or see TimeoutMs= in snapwalk.conf(5)", timeout},
 	{interface, "NoSuchDump", SW_E_NOT_FOUND, NULL,
 	 "there is no such dump, or it is not for you", "see 'snapwalk list'", NULL},
+	{interface, "PinLimit", SW_E_LIMIT, NULL, NULL,
+	 "unpin others, or see MaxUse= and MaxFiles= in snapwalk.conf(5)", detail},
 	{interface, "TooLarge", SW_E_LIMIT, NULL, NULL, "ask for less with --depth", too_large},
 	{interface, "Busy", 0, "busy", NULL, NULL, busy},
 	{interface, "Failed", 0, "failed", "the capture failed", "see the daemon's journal",

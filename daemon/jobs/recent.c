@@ -141,6 +141,16 @@ struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found
 	return NULL;
 }
 
+void sw_recent_forget(struct sw_recents *recents, const char *id)
+{
+	struct sw_recent *recent, *next;
+	for (recent = TAILQ_FIRST(&recents->list); recent != NULL; recent = next) {
+		next = TAILQ_NEXT(recent, link);
+		if (strcmp(recent->dump->id, id) == 0)
+			drop(recents, recent);
+	}
+}
+
 void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
 		   uid_t owner, uint32_t interval_ms)
 {

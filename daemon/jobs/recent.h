@@ -31,6 +31,8 @@ void sw_recent_deinit(struct sw_recents *recents);
 struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
 			       const struct sw_caller *caller, const struct sw_job_options *options,
 			       uid_t *ret_owner);
+/* A dump that is not to be returned again. */
+void sw_recent_forget(struct sw_recents *recents, const char *id);
 /* Takes the job's program_fd. interval_ms: how long it is young. */
 void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
 		   uid_t owner, uint32_t interval_ms);

@@ -12,13 +12,14 @@ enum { LIST_BYTES_MAX = 15 << 20 }; /* of summaries in one reply: the limit of c
 
 struct list_params {
 	int64_t pid, limit, since_ns;
-	const char *comm, *since;
+	const char *comm, *since, *id;
 };
 
 static const struct sw_param list_table[] = {
 	{"pid", SW_PARAM_INT, offsetof(struct list_params, pid), .min = 1, .max = INT32_MAX},
 	{"comm", SW_PARAM_STRING, offsetof(struct list_params, comm), .max = 64},
 	{"since", SW_PARAM_STRING, offsetof(struct list_params, since), .max = 64},
+	{"id", SW_PARAM_STRING, offsetof(struct list_params, id), .max = 64},
 	{"limit", SW_PARAM_INT, offsetof(struct list_params, limit), .min = 1, .max = INT32_MAX},
 };
 
@@ -28,6 +29,7 @@ static bool matches(const struct sw_store_entry *entry, const struct list_params
 	return (p->pid == 0 || entry->pid == p->pid) &&
 	       (p->comm == NULL || strcmp(entry->comm, p->comm) == 0) &&
 	       (p->since == NULL || entry->time_ns >= p->since_ns) &&
+	       (p->id == NULL || strncmp(entry->id, p->id, strlen(p->id)) == 0) &&
 	       sw_authorize_dump(caller, entry->uid);
 }
 
@@ -52,13 +54,25 @@ static void list_cancel(struct sw_call *call)
 	free(listing);
 }
 
-static void reply_summary(struct sw_call *call, const char *summary, bool continues)
+/* The summary is as it was when the dump was kept: an object with members. */
+static void put_summary(struct sw_text *text, const struct sw_store_entry *entry)
+{
+	size_t length = strlen(entry->summary);
+	if (entry->pinned)
+		sw_text_printf(text, "%.*s,\"pinned\":true}", (int) length - 1, entry->summary);
+	else
+		sw_text_append(text, entry->summary, length);
+}
+
+static void reply_summary(struct sw_call *call, const struct sw_store_entry *entry, bool continues)
 {
 	struct sw_text text = {0};
-	if (summary != NULL)
-		sw_text_printf(&text, "{\"summary\":%s}", summary);
-	else
-		sw_text_append(&text, "{}", 2);
+	if (entry != NULL) {
+		sw_text_printf(&text, "{\"summary\":");
+		put_summary(&text, entry);
+	} else
+		sw_text_append(&text, "{", 1);
+	sw_text_append(&text, "}", 1);
 	sw_call_reply_text(call, &text, continues);
 }
 
@@ -69,7 +83,7 @@ static bool list_pump(struct sw_call *call)
 	while (listing->next < listing->n && entry == NULL)
 		entry = sw_store_find(store_of(call), listing->ids[listing->next++]);
 	bool continues = listing->next < listing->n;
-	reply_summary(call, entry != NULL ? entry->summary : NULL, continues);
+	reply_summary(call, entry, continues);
 	return continues;
 }
 
@@ -119,7 +133,9 @@ static void list_at_once(struct sw_call *call, const struct list_params *p)
 			continue;
 		if (text.size + strlen(entry->summary) > LIST_BYTES_MAX)
 			break;
-		sw_text_printf(&text, "%s%s", n++ > 0 ? "," : "", entry->summary);
+		if (n++ > 0)
+			sw_text_append(&text, ",", 1);
+		put_summary(&text, entry);
 	}
 	sw_text_append(&text, "]}", 2);
 	sw_call_reply_text(call, &text, false);

@@ -2,6 +2,7 @@
 #include "methods/table.h"
 #include "methods/context.h"
 #include "rpc/params.h"
+#include "store/pins.h"
 #include "worker/spawner.h"
 #include "cleanup.h"
 
@@ -38,6 +39,7 @@ void sw_method_status(struct sw_call *call)
 		{"connections", methods->server->n_connections},
 		{"subscribers", jobs->publisher.n_subscribers},
 		{"stored", store != NULL ? sw_store_count(store) : 0},
+		{"pinned", store != NULL ? sw_store_count_pinned(store) : 0},
 		{"stored_bytes", store != NULL ? sw_store_bytes(store) : 0},
 	};
 	struct json_object *status = sw_object_string("version", SW_VERSION);

@@ -9,6 +9,8 @@ const struct sw_method sw_method_table[] = {
 	{SW_INTERFACE ".Trigger", sw_method_trigger, false},
 	{SW_INTERFACE ".List", sw_method_list, false},
 	{SW_INTERFACE ".Read", sw_method_read, false},
+	{SW_INTERFACE ".Delete", sw_method_delete, false},
+	{SW_INTERFACE ".Pin", sw_method_pin, false},
 	{SW_INTERFACE ".Subscribe", sw_method_subscribe, true},
 	{SW_INTERFACE ".Status", sw_method_status, false},
 	{SW_SERVICE ".GetInfo", sw_method_get_info, false},

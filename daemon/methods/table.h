@@ -13,6 +13,8 @@ void sw_method_sample(struct sw_call *call);
 void sw_method_trigger(struct sw_call *call);
 void sw_method_list(struct sw_call *call);
 void sw_method_read(struct sw_call *call);
+void sw_method_delete(struct sw_call *call);
+void sw_method_pin(struct sw_call *call);
 void sw_method_subscribe(struct sw_call *call);
 void sw_method_status(struct sw_call *call);
 

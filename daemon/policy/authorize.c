@@ -351,6 +351,20 @@ bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner)
 	       (owner != (uid_t) SW_DUMP_PRIVILEGED_ONLY && caller->uid == owner);
 }
 
+enum sw_deny_rule sw_authorize_change(const struct sw_config *config,
+				      const struct sw_caller *caller,
+				      const struct sw_kept_rights *dump)
+{
+	if (caller->privileged)
+		return SW_DENY_NONE;
+	if (config->require_same_namespace && !caller->same_user_ns)
+		return SW_DENY_NAMESPACE;
+	if (caller->borrowed_ids || !sw_authorize_dump(caller, dump->owner) || dump->alert ||
+	    dump->by != caller->uid || (dump->pinned && dump->pinned_by != caller->uid))
+		return SW_DENY_ROOT_ONLY;
+	return SW_DENY_NONE;
+}
+
 uid_t sw_dump_owner(const struct sw_target_creds *target)
 {
 	for (int i = 0; i < 3; i++)

@@ -80,4 +80,19 @@ uid_t sw_dump_owner(const struct sw_target_creds *target);
 /* May this caller see a dump with that owner? */
 bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner);
 
+/* A dump that is kept, as sw_store_entry has it. */
+struct sw_kept_rights {
+	uid_t owner, by;
+	bool alert, pinned;
+	uid_t pinned_by;
+};
+/*
+ * May this caller delete, pin or unpin it? The privileged any; others what they may see and have asked
+ * for themselves, unless somebody else has pinned it: what a rule or an administrator has captured of a
+ * user's process is not that user's to remove. SW_DENY_NONE, SW_DENY_ROOT_ONLY or SW_DENY_NAMESPACE.
+ */
+enum sw_deny_rule sw_authorize_change(const struct sw_config *config,
+				      const struct sw_caller *caller,
+				      const struct sw_kept_rights *dump);
+
 #endif

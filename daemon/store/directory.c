@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is in the store's directory when it is opened: anybody's files, of which only ours count. */
 #include "store/directory.h"
+#include "store/pins.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "bytes.h"
@@ -28,6 +29,19 @@ int sw_store_file_open(const struct sw_store *store, const char *name, struct st
 		return -1;
 	}
 	return sw_take_fd(fd);
+}
+
+bool sw_store_drop(struct sw_store *store, size_t at)
+{
+	char name[SW_STORE_NAME_BYTES];
+	const struct sw_store_entry *entry = &store->index.heads[at]->entry;
+	if (entry->pinned && !sw_store_pin_remove(store, entry->id))
+		return false;
+	sw_store_name_print(name, "", entry->id);
+	if (unlinkat(store->dir_fd, name, 0) < 0 && errno != ENOENT)
+		return false;
+	sw_store_index_remove(&store->index, at);
+	return true;
 }
 
 /* The id in "ID.json.zst". */

@@ -35,6 +35,13 @@ void sw_store_name_print(char name[SW_STORE_NAME_BYTES], const char *prefix, con
 /* A regular file, and no waiting for a fifo. -1 with errno. */
 int sw_store_file_open(const struct sw_store *store, const char *name, struct stat *ret_stat);
 
+/*
+ * Removes a dump's file, and it from the index; one that somebody else has removed, too. A pin goes
+ * before it: of a removal that is interrupted no pin without a dump is left. False with errno: it is
+ * still there.
+ */
+bool sw_store_drop(struct sw_store *store, size_t at);
+
 /* Fills the index; removes what was never whole. */
 int sw_store_scan(struct sw_store *store, struct sw_error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/dumps.h"
 #include "store/directory.h"
+#include "store/pins.h"
 #include "store/space.h"
 #include "errors.h"
 #include "bytes.h"
@@ -60,6 +61,7 @@ int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct 
 	int rc = sw_store_scan(store, err);
 	if (rc < 0)
 		return rc;
+	sw_store_pins_read(store);
 	sw_store_vacuum(store, sw_realtime_ns());
 	*ret = sw_take_ptr(store);
 	return 0;
@@ -110,6 +112,15 @@ static int check_room(struct sw_store *store, const struct sw_store_entry *next,
 	if (size > store->max_use || store->max_files == 0)
 		return sw_fail(err, SW_E_LIMIT, "%s: dump %s of %zu bytes is above MaxUse=%llu",
 			       store->path, id, size, (unsigned long long) store->max_use);
+	if (size + store->index.pinned_bytes > store->max_use ||
+	    store->index.n_pinned >= store->max_files)
+		return sw_fail(
+			err, SW_E_LIMIT,
+			"%s: dump %s of %zu bytes is not kept: %zu that are pinned have %llu "
+			"bytes of MaxUse=%llu",
+			store->path, id, size, store->index.n_pinned,
+			(unsigned long long) store->index.pinned_bytes,
+			(unsigned long long) store->max_use);
 	int rc = sw_store_make_free(store, size, next);
 	if (rc == -SW_E_LIMIT)
 		return sw_fail(err, SW_E_IO,
@@ -184,7 +195,7 @@ int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t
 	if (fd < 0 && errno == ENOENT) {
 		int rc = sw_fail(err, SW_E_NOT_FOUND, "dump %s is no longer there", id);
 		/* Somebody has removed it; id may have been in there. */
-		sw_store_index_remove(&store->index, at);
+		(void) sw_store_drop(store, at); /* tried again when it is asked for again */
 		return rc;
 	}
 	if (fd < 0)
@@ -200,6 +211,17 @@ int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t
 	if (n < size && errno != 0)
 		return sw_fail_errno(err, SW_E_IO, "%s/%s", store->path, name);
 	return sw_store_decode(file, n, store->dump_bytes_max, ret_json, ret_size, err);
+}
+
+int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)
+{
+	size_t at;
+	if (sw_store_index_find(&store->index, id, &at) == NULL)
+		return sw_fail(err, SW_E_NOT_FOUND, "there is no such dump");
+	/* Not id: it may be in there. */
+	if (!sw_store_drop(store, at))
+		return sw_fail_errno(err, SW_E_IO, "%s: removing a dump", store->path);
+	return 0;
 }
 
 size_t sw_store_count(const struct sw_store *store)

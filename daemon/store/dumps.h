@@ -8,7 +8,7 @@
 
 /*
  * Dumps on disk: STATE/ID.json.zst, written whole by rename, bounded by MaxUse, KeepFree, MaxAge,
- * MaxFiles. An index of summaries is kept in memory, from the files' names and headers: a summary
+ * MaxFiles, which remove none that has a file ID.pin beside it. An index of summaries is kept in memory, from the files' names and headers: a summary
  * is stored as a zstd skippable frame before the dump, so that listing decompresses nothing.
  */
 struct sw_store;
@@ -19,6 +19,8 @@ struct sw_store_entry {
 	uid_t uid;           /* who may see it: sw_dump_owner(), policy/authorize.h */
 	uid_t by;            /* who asked for it: whose share of the space it takes */
 	bool alert;          /* a rule asked for it */
+	bool pinned;         /* no limit removes it */
+	uid_t pinned_by;     /* who wanted that; the rest is as it was when the dump was kept */
 	pid_t pid;
 	const char *comm; /* the store's */
 	int64_t time_ns;  /* CLOCK_REALTIME of the dump */
@@ -39,6 +41,8 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 /* The dump's JSON, malloc'ed. -SW_E_NOT_FOUND, -SW_E_IO, -SW_E_FORMAT (damaged), -SW_E_LIMIT. */
 int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t *ret_size,
 		 struct sw_error *err);
+/* Whoever asks may: policy/authorize.h. -SW_E_NOT_FOUND, -SW_E_IO. */
+int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
 /* Entries, newest first, valid until the next call that changes the store; index 0.. sw_store_count()-1. */
 size_t sw_store_count(const struct sw_store *store);
 const struct sw_store_entry *sw_store_entry(const struct sw_store *store, size_t index);

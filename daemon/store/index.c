@@ -97,8 +97,38 @@ void sw_store_index_insert(struct sw_store_index *index, struct sw_store_head *h
 	share->files++;
 }
 
+void sw_store_index_pin(struct sw_store_index *index, size_t at, bool pinned, uid_t by)
+{
+	struct sw_store_entry *entry = &index->heads[at]->entry;
+	struct sw_store_share *share = share_of(index, entry);
+	if (entry->pinned) {
+		index->pinned_bytes -= entry->file_bytes;
+		index->n_pinned--;
+		share->pinned_bytes -= entry->file_bytes;
+		share->pinned_files--;
+	}
+	if (pinned) {
+		index->pinned_bytes += entry->file_bytes;
+		index->n_pinned++;
+		share->pinned_bytes += entry->file_bytes;
+		share->pinned_files++;
+	}
+	entry->pinned = pinned;
+	entry->pinned_by = pinned ? by : 0;
+}
+
+const struct sw_store_share *sw_store_index_share(const struct sw_store_index *index,
+						  const struct sw_store_entry *entry)
+{
+	for (size_t i = 0; i < index->n_shares; i++)
+		if (sw_store_share_has(&index->shares[i], entry))
+			return &index->shares[i];
+	return NULL;
+}
+
 void sw_store_index_remove(struct sw_store_index *index, size_t at)
 {
+	sw_store_index_pin(index, at, false, 0);
 	index->bytes -= index->heads[at]->entry.file_bytes;
 	struct sw_store_share *share = share_of(index, &index->heads[at]->entry);
 	share->bytes -= index->heads[at]->entry.file_bytes;

@@ -10,13 +10,17 @@ struct sw_store_share {
 	bool alert;
 	uint64_t bytes;
 	size_t files;
+	uint64_t pinned_bytes; /* of these */
+	size_t pinned_files;
 };
 
 /* The heads of all stored dumps, oldest first. Zero-initialised is a valid empty one. */
 struct sw_store_index {
 	struct sw_store_head **heads; /* owned, each too */
 	size_t n, capacity;
-	uint64_t bytes;                /* of all files */
+	uint64_t bytes;        /* of all files */
+	uint64_t pinned_bytes; /* of these */
+	size_t n_pinned;
 	struct sw_store_share *shares; /* owned; none is empty */
 	size_t n_shares, shares_capacity;
 };
@@ -33,6 +37,11 @@ int sw_store_index_reserve(struct sw_store_index *index);
 /* Takes the head over. sw_store_index_reserve() has been asked. */
 void sw_store_index_insert(struct sw_store_index *index, struct sw_store_head *head);
 void sw_store_index_remove(struct sw_store_index *index, size_t at);
+/* by: entry.pinned_by. */
+void sw_store_index_pin(struct sw_store_index *index, size_t at, bool pinned, uid_t by);
+/* The share of a dump that is in the index. */
+const struct sw_store_share *sw_store_index_share(const struct sw_store_index *index,
+						  const struct sw_store_entry *entry);
 /* NULL: none. */
 const struct sw_store_head *sw_store_index_find(const struct sw_store_index *index, const char *id,
 						size_t *ret_at);

@@ -8,19 +8,6 @@
 
 static const int64_t NS_PER_S = 1000000000;
 
-/* False when the file cannot be removed: then nothing gets better by going on. */
-static bool drop(struct sw_store *store, size_t at)
-{
-	char name[SW_STORE_NAME_BYTES];
-	if (store->index.n <= at)
-		return false;
-	sw_store_name_print(name, "", store->index.heads[at]->entry.id);
-	if (unlinkat(store->dir_fd, name, 0) < 0 && errno != ENOENT)
-		return false;
-	sw_store_index_remove(&store->index, at);
-	return true;
-}
-
 static bool over_half(const struct sw_store *store, const struct sw_store_share *share,
 		      const struct sw_store_entry *next)
 {
@@ -32,7 +19,7 @@ static bool over_half(const struct sw_store *store, const struct sw_store_share 
 /*
  * Whose oldest dump goes for the next one (NULL: for none): that of the user who has most, the next one
  * counted. Dumps of alerts go only for those of alerts, and when they take more than half. NULL: nobody
- * has any that may go.
+ * has any that may go. What is pinned counts as theirs, and does not go.
  */
 static const struct sw_store_share *heaviest(const struct sw_store *store,
 					     const struct sw_store_entry *next, bool by_files)
@@ -44,6 +31,8 @@ static const struct sw_store_share *heaviest(const struct sw_store *store,
 		bool counts = next != NULL && sw_store_share_has(share, next);
 		uint64_t weight = by_files ? share->files + counts
 					   : share->bytes + (counts ? next->file_bytes : 0);
+		if (share->files == share->pinned_files)
+			continue;
 		if (share->alert)
 			alerts = share;
 		else if (worst == NULL || weight > most) {
@@ -57,16 +46,18 @@ static const struct sw_store_share *heaviest(const struct sw_store *store,
 	return worst;
 }
 
-/* False with ENOSPC: nothing may go. */
+/* False with ENOSPC: nothing may go; with another errno: its file cannot be removed, and nothing gets
+ * better by going on. */
 static bool drop_for(struct sw_store *store, const struct sw_store_entry *next, bool by_files,
 		     uint64_t *ret_bytes)
 {
 	const struct sw_store_share *share = heaviest(store, next, by_files);
 	for (size_t i = 0; share != NULL && i < store->index.n; i++) {
-		if (!sw_store_share_has(share, &store->index.heads[i]->entry))
+		const struct sw_store_entry *entry = &store->index.heads[i]->entry;
+		if (entry->pinned || !sw_store_share_has(share, entry))
 			continue;
-		*ret_bytes = store->index.heads[i]->entry.file_bytes;
-		return drop(store, i);
+		*ret_bytes = entry->file_bytes;
+		return sw_store_drop(store, i);
 	}
 	errno = ENOSPC;
 	return false;
@@ -75,12 +66,14 @@ static bool drop_for(struct sw_store *store, const struct sw_store_entry *next, 
 /* Bytes that could go for it. */
 static uint64_t bytes_for(const struct sw_store *store, const struct sw_store_entry *next)
 {
-	uint64_t bytes = store->index.bytes;
+	uint64_t bytes = 0;
 	for (size_t i = 0; i < store->index.n_shares; i++) {
 		const struct sw_store_share *share = &store->index.shares[i];
-		if (share->alert && next != NULL && !next->alert)
-			bytes -= share->bytes < store->max_use / 2 ? share->bytes
-								   : store->max_use / 2;
+		uint64_t stays = share->pinned_bytes;
+		if (share->alert && next != NULL && !next->alert && stays < store->max_use / 2)
+			stays = share->bytes < store->max_use / 2 ? share->bytes
+								  : store->max_use / 2;
+		bytes += share->bytes - stays;
 	}
 	return bytes;
 }
@@ -130,12 +123,16 @@ int sw_store_make_space(struct sw_store *store, uint64_t more_bytes, size_t more
 void sw_store_vacuum(struct sw_store *store, int64_t now_ns)
 {
 	int64_t max_age_ns;
+	size_t kept = 0; /* that are too old, and pinned */
 	if (store->max_age_s > 0 &&
 	    !__builtin_mul_overflow(store->max_age_s, NS_PER_S, &max_age_ns))
-		while (store->index.n > 0 &&
-		       store->index.heads[0]->entry.time_ns < now_ns - max_age_ns)
-			if (!drop(store, 0))
+		while (kept < store->index.n &&
+		       store->index.heads[kept]->entry.time_ns < now_ns - max_age_ns) {
+			if (store->index.heads[kept]->entry.pinned)
+				kept++;
+			else if (!sw_store_drop(store, kept))
 				return;
+		}
 	/* What cannot be removed now is tried again next time. */
 	(void) sw_store_make_space(store, 0, 0, NULL);
 	(void) sw_store_make_free(store, 0, NULL);

@@ -486,7 +486,7 @@ def hooks_without_daemon(tap):
         result = snapwalk("hook", "nagios", "--pid", target.pid, "OK", "HARD", "1", *nobody)
         tap.equal((result.returncode, result.stdout, result.stderr),
                   (0, "nothing to do: nagios: OK HARD attempt 1\n", ""), "hook: a recovery")
-    for words in (["list"], ["show", "x"], ["watch"], ["1", "--via", "daemon"]):
+    for words in (["list"], ["show", "x"], ["delete", "x"], ["pin", "latest"], ["watch"], ["1", "--via", "daemon"]):
         said(tap, snapwalk(*words, *nobody), 1,
              r"nobody listens on /nonexistent/socket.* \(not_found\): start snapwalkd",
              f"{words[0]}: nobody listens")
@@ -524,7 +524,7 @@ def words_for_users(tap):
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
     tap.equal(commands, ["dump", "sample", "explain", "verify", "record", "doctor",
-                         "list", "show", "watch", "hook"], "--help lists the commands")
+                         "list", "show", "delete", "pin", "diff", "watch", "hook"], "--help lists the commands")
     for command in commands:
         result = snapwalk(command, "--help")
         tap.check(result.returncode == 0

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who waits for whom: what the targets themselves know of it."""
+import json
 import os
 import subprocess
+import tempfile
 
-from harness import PATIENT, SNAPWALK, Tap, Target, dump, state_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, Target, dump, snapwalk, state_of, wait_until
 
 
 def all_sleep(pid):
@@ -54,7 +56,36 @@ def deadlock(tap):
         tap.check("\nDEADLOCK: locks (" in run.stdout, "text says it", run.stdout)
 
 
+def one_lock(tap):
+    """explain --lock: what the target says of its locks, in the process and in a dump of it."""
+    with Target("locks", "kinds") as target, tempfile.TemporaryDirectory() as directory:
+        wait_until(lambda: all_sleep(target.pid), "all to wait")
+        report = dump(target.pid)
+        path = os.path.join(directory, "dump.json")
+        with open(path, "w") as file:
+            json.dump(report, file)
+        got = waits(report)
+        said = [line.split() for line in target.lines if line.startswith("waits ")]
+        for _, tid, kind, owner in said:
+            wait = got[int(tid)] or {}
+            if kind not in ("mutex", "rwlock", "semaphore", "condition") or not wait.get("address"):
+                continue
+            for where in ((str(target.pid),), (path,)) if kind == "rwlock" else ((path,),):
+                run = snapwalk("explain", "--lock", wait["address"], *where)
+                holder = f"held by   locks ({owner}), which is" if owner != "0" else "held by   nobody"
+                tap.check(run.returncode == 0 and f", {kind}\n" in run.stdout and
+                          holder in run.stdout and f"    locks ({tid}), for" in run.stdout,
+                          f"explain --lock: {kind} in {'a dump' if '/' in where[0] else 'a process'}",
+                          run)
+        run = snapwalk("explain", "--lock", "0x10", path)
+        tap.check(run.returncode == 1 and run.stdout == "" and "threads wait for mutex 0x" in
+                  run.stderr, "an address that nobody waits for", run)
+    for words in (("--lock", "0x10"), ("--lock", "0x10", "1", path), ("--lock", "zz", "1")):
+        tap.equal(snapwalk("explain", *words).returncode, 2, f"explain of {len(words)} words")
+
+
 tap = Tap()
 tap.guard(kinds)
 tap.guard(deadlock)
+tap.guard(one_lock)
 tap.done()

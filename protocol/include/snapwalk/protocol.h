@@ -296,6 +296,16 @@ struct sw_text_options {
 SW_PUBLIC int sw_report_text(const struct sw_report *report, const struct sw_text_options *options,
 			     char **ret_text, size_t *ret_size, struct sw_error *err);
 
+/**
+ * What a dump says of one lock, for people: its kind and how that was decided, who holds it, who waits.
+ *
+ * @param address_avma  Of the word that threads wait at, or of the lock that it is in.
+ * @return 0; -SW_E_NOT_FOUND: no thread waits for it; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_report_lock(const struct sw_report *report, uint64_t address_avma,
+			     const struct sw_text_options *options, char **ret_text,
+			     size_t *ret_size, struct sw_error *err);
+
 /** Folded stacks for flame graphs: "comm;outermost;...;innermost COUNT". */
 SW_PUBLIC int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			       struct sw_error *err);

@@ -660,6 +660,49 @@ static void group_names(void **state)
 	assert_int_equal(gid, 4711);
 }
 
+/* Who may remove or pin a dump that is kept. */
+static void changes(void **state)
+{
+	static const struct sw_kept_rights own = {.owner = SOMEBODY, .by = SOMEBODY};
+	struct sw_config config = {0};
+	struct sw_caller caller = same;
+	struct sw_kept_rights dump = own;
+	(void) state;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NONE);
+	/* What root or a rule has captured of their process, they see and do not change. */
+	dump.by = 0;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	assert_true(sw_authorize_dump(&caller, dump.owner));
+	dump = own;
+	dump.alert = true;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	/* What they have captured and may not see any more, or never could. */
+	dump = own;
+	dump.owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	dump.owner = SOMEBODY + 1;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	dump = own;
+	dump.pinned = true;
+	dump.pinned_by = SOMEBODY;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NONE);
+	dump.pinned_by = 0;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	dump = own;
+	caller.borrowed_ids = true;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	caller = same;
+	config.require_same_namespace = true;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NAMESPACE);
+	caller.same_user_ns = true;
+	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NONE);
+	dump = (struct sw_kept_rights){.owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY,
+				       .alert = true,
+				       .pinned = true,
+				       .pinned_by = 7};
+	assert_int_equal(sw_authorize_change(&config, &privileged, &dump), SW_DENY_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -668,6 +711,7 @@ int main(void)
 		cmocka_unit_test(protected_target),
 		cmocka_unit_test(deny_list),
 		cmocka_unit_test(dumps),
+		cmocka_unit_test(changes),
 		cmocka_unit_test(read_target),
 		cmocka_unit_test(read_hidden),
 		cmocka_unit_test(read_effective),

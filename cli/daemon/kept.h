@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_DAEMON_KEPT_H
+#define SW_CLI_DAEMON_KEPT_H
+
+#include "daemon/call.h"
+
+/* Which dump of those that the daemon keeps a word of the command line means. */
+
+enum { SW_KEPT_ID_SIZE = 128 };
+
+/*
+ * A whole id, the beginning of one, or with newest "latest" and a process id: the newest of all, or of
+ * that process. Only of those that the caller may see.
+ *
+ * @return SW_STATUS_COMPLETE and the whole id; else what was wrong has been said, with the dumps that
+ *         several begin so.
+ */
+int sw_kept_find(const struct sw_options *options, const char *word, bool newest,
+		 char ret_id[static SW_KEPT_ID_SIZE]);
+
+/* A call of io.snapwalk about one dump, without reply; adds the pair when name is not NULL.
+ * SW_STATUS_*, and what was wrong has been said. */
+int sw_kept_change(const struct sw_options *options, const char *method, const char *id,
+		   const char *name, bool value);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "errors.h"
+
+#include <snapwalk/protocol.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct sw_report_frame frames[] = {
+	{.function = "lock_wait", .module = -1, .trust = "context"},
+	{.function = "transfer", .module = -1, .trust = "cfi"},
+};
+static struct sw_report_stack stacks[] = {{.frames = frames, .n_frames = 2}};
+
+static const struct sw_report_wait of_2 = {.kind = "mutex",
+					   .trust = "memory",
+					   .has_address = true,
+					   .address_avma = 0x1000,
+					   .owner_tid = 2,
+					   .owner_pid = 1};
+static const struct sw_report_wait of_1 = {.kind = "mutex",
+					   .trust = "memory",
+					   .has_address = true,
+					   .address_avma = 0x2000,
+					   .owner_tid = 1,
+					   .owner_pid = 1};
+static const struct sw_report_wait reader = {.kind = "rwlock",
+					     .trust = "syscall",
+					     .has_address = true,
+					     .address_avma = 0x3008};
+static const struct sw_report_wait writer = {.kind = "rwlock",
+					     .trust = "memory",
+					     .has_address = true,
+					     .address_avma = 0x300c,
+					     .owner_tid = 9,
+					     .owner_pid = 1};
+static const struct sw_report_wait word = {.kind = "futex",
+					   .trust = "syscall",
+					   .has_address = true,
+					   .address_avma = 0x4000};
+static const struct sw_report_wait shared = {.kind = "mutex",
+					     .trust = "memory",
+					     .has_address = true,
+					     .address_avma = 0x5000,
+					     .owner_tid = 70,
+					     .owner_pid = 70};
+static const struct sw_report_peer peers[] = {{.pid = 70, .comm = "db"}};
+
+static struct sw_report_thread threads[] = {
+	{.tid = 1,
+	 .comm = "ab",
+	 .state = 'S',
+	 .syscall = "futex",
+	 .blocked_on = &of_2,
+	 .since_ms = 65001},
+	{.tid = 2,
+	 .comm = "ba",
+	 .state = 'S',
+	 .syscall = "futex",
+	 .blocked_on = &of_1,
+	 .since_ms = -1},
+	{.tid = 3, .comm = "r", .state = 'S', .blocked_on = &reader, .since_ms = -1, .stack = -1},
+	{.tid = 4, .comm = "w", .state = 'S', .blocked_on = &writer, .since_ms = 0, .stack = -1},
+	{.tid = 5, .comm = "f", .state = 'S', .blocked_on = &word, .since_ms = -1, .stack = -1},
+	{.tid = 6, .comm = "s", .state = 'S', .blocked_on = &shared, .since_ms = -1, .stack = -1},
+};
+
+static char *lock(uint64_t address_avma, int *ret_code)
+{
+	static const pid_t cycle[] = {1, 2};
+	static struct sw_report_deadlock deadlock = {.tids = cycle, .n = 2};
+	struct sw_report r = {.threads = threads,
+			      .n_threads = SW_ARRAY_SIZE(threads),
+			      .stacks = stacks,
+			      .n_stacks = 1,
+			      .deadlocks = &deadlock,
+			      .n_deadlocks = 1,
+			      .peers = (struct sw_report_peer *) peers,
+			      .n_peers = 1};
+	struct sw_text_options options = {0};
+	struct sw_error err = {0};
+	char *text = NULL;
+	size_t size = 0;
+	r.process.pid = 1;
+	*ret_code = sw_report_lock(&r, address_avma, &options, &text, &size, &err);
+	return *ret_code == 0 ? text : strdup(err.message);
+}
+
+static void assert_lock(uint64_t address_avma, int code, const char *wanted)
+{
+	int got_code;
+	sw_cleanup(sw_free_p) char *got = lock(address_avma, &got_code);
+	assert_string_equal(got, wanted);
+	assert_int_equal(got_code, code);
+}
+
+static void in_a_deadlock(void **state)
+{
+	(void) state;
+	assert_lock(
+		0x1000, 0,
+		"lock      0x1000, mutex\n"
+		"decided   by the function that its threads wait in; who holds it stands in its "
+		"memory\n"
+		"DEADLOCK  ab (1) → ba (2) → ab (1)\n"
+		"held by   ba (2), which is sleeping in futex for thread 1 (mutex)\n"
+		"      lock_wait < transfer\n"
+		"waiting   1 thread\n"
+		"    ab (1), for 65.001 s\n"
+		"      lock_wait < transfer\n");
+}
+
+/* By the lock that the words are in: who says the owner says it for all. By a word: only its own. */
+static void words_of_one(void **state)
+{
+	(void) state;
+	assert_lock(
+		0x3000, 0,
+		"lock      0x3000, rwlock\n"
+		"decided   by the function that its threads wait in; who holds it stands in its "
+		"memory\n"
+		"held by   thread 9, which is not there any more\n"
+		"waiting   2 threads\n"
+		"    r (3), at byte 8 of it\n"
+		"    w (4), for 0.000 s, at byte 12 of it\n");
+	assert_lock(
+		0x3008, 0,
+		"lock      0x3008, rwlock\n"
+		"decided   by the function that its threads wait in; who holds it is not in its "
+		"memory\n"
+		"held by   nobody, or not known\n"
+		"waiting   1 thread\n"
+		"    r (3)\n");
+}
+
+static void of_nobody(void **state)
+{
+	(void) state;
+	assert_lock(0x4000, 0,
+		    "lock      0x4000, futex\n"
+		    "decided   a word that threads wait at with futex(2), in no function that is "
+		    "known: what it belongs to, and who holds it, cannot be told\n"
+		    "held by   nobody, or not known\n"
+		    "waiting   1 thread\n"
+		    "    f (5)\n");
+	assert_lock(
+		0x5000, 0,
+		"lock      0x5000, mutex\n"
+		"decided   by the function that its threads wait in; who holds it stands in its "
+		"memory\n"
+		"held by   db (70), another process\n"
+		"waiting   1 thread\n"
+		"    s (6)\n");
+}
+
+/* A mutex has 40 bytes, a word of unknown use only itself. */
+static void none(void **state)
+{
+	static const char others[] = "; threads wait for mutex 0x1000, mutex 0x2000, rwlock "
+				     "0x3008, rwlock 0x300c, futex "
+				     "0x4000, mutex 0x5000";
+	static const uint64_t addresses[] = {0x1001, 0xfd8, 0x3fff, 0x3010, 0, UINT64_MAX};
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(addresses); i++) {
+		int code;
+		sw_cleanup(sw_free_p) char *got = lock(addresses[i], &code);
+		assert_int_equal(code, -SW_E_NOT_FOUND);
+		assert_non_null(strstr(got, others));
+	}
+	int code;
+	sw_cleanup(sw_free_p) char *got = lock(0xfd9, &code);
+	assert_int_equal(code, 0);
+	assert_non_null(strstr(got, "ab (1), for 65.001 s, at byte 39 of it\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_a_deadlock),
+		cmocka_unit_test(words_of_one),
+		cmocka_unit_test(of_nobody),
+		cmocka_unit_test(none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
