@@ -41,6 +41,7 @@ struct scan {
 	size_t n_entries;
 	size_t aheads;
 	struct candidate first; /* the thread's first frame, and no candidate before it */
+	bool generated;         /* there is generated code, whose calls may be other instructions */
 	bool limit;             /* SCAN_WORDS_MAX was reached before the end of the stack */
 };
 
@@ -92,7 +93,7 @@ static void note(struct scan *s, const struct sw_callee *callee, enum sw_call_si
 	struct candidate *slot = &s->best[ahead == SW_AHEAD_BAD][site];
 	if (!slot->found)
 		*slot = *found;
-	if (s->aheads == 1 && ahead == SW_AHEAD_IS_ROOT)
+	if (s->aheads == 1 && ahead == SW_AHEAD_IS_ROOT && !s->generated)
 		s->first = *found;
 	if (site == SW_SITE_OTHER && ahead == SW_AHEAD_ROOT && !s->root.found)
 		s->root = *found;
@@ -101,9 +102,19 @@ static void note(struct scan *s, const struct sw_callee *callee, enum sw_call_si
 		s->entries[s->n_entries++] = *found;
 }
 
+/* Interpreters push return addresses that no CALL comes before. */
+static bool is_generated(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	if (place != NULL && sw_module_kind(place->module) != SW_MODULE_JIT &&
+	    sw_module_kind(place->module) != SW_MODULE_ANON)
+		return false;
+	return sw_is_executable(snap, avma);
+}
+
 static struct scan scan_stack(const struct sw_cursor *c)
 {
-	struct scan s = {0};
+	struct scan s = {.generated = is_generated(c->snap, c->lookup_avma)};
 	struct sw_callee callee = sw_callee_of(c);
 	const struct candidate *possible = &s.best[0][SW_SITE_POSSIBLE];
 	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
@@ -120,6 +131,8 @@ static struct scan scan_stack(const struct sw_cursor *c)
 		struct candidate found = {true, at, word};
 		if (site != SW_SITE_NONE)
 			note(&s, &callee, site, &found);
+		else if (!s.generated)
+			s.generated = is_generated(c->snap, word);
 	}
 	return s;
 }

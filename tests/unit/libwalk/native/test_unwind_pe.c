@@ -197,8 +197,7 @@ static void test_leaf(void **state)
 			(const struct walk_frame[]){
 				{LEAF, STACK, "context", "context", SW_FRAME_EXACT_PC},
 				{NO_ENTRY, STACK + 8, "pe-unwind", "unwind_info", 0},
-				{START_CALLED, STACK + 0x18, "stack-scan", "scan",
-				 SW_FRAME_MAY_MISS}},
+				{START_CALLED, STACK + 0x18, "stack-scan", "scan_verified", 0}},
 			scan ? 3 : 2, scan ? SW_END_COMPLETE : SW_END_NO_UNWIND_INFO,
 			scan ? NULL : why);
 	}
@@ -222,8 +221,7 @@ static void test_no_leaf(void **state)
 			      STACK + 12 * 8);
 		walk_is(snap, NULL,
 			FRAMES({PUSHED, STACK, "context", "context", SW_FRAME_EXACT_PC},
-			       {START_CALLED, STACK + 0x10, "stack-scan", "scan",
-				SW_FRAME_MAY_MISS}),
+			       {START_CALLED, STACK + 0x10, "stack-scan", "scan_verified", 0}),
 			SW_END_COMPLETE, NULL);
 	}
 }

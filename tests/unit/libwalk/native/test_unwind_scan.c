@@ -220,6 +220,15 @@ static void test_first_frame(void **state)
 		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
 		       GUESSED(AFTER_START, SP + 24)),
 		SW_END_COMPLETE, NULL);
+	/* nor with an address of generated code, which an interpreter may have pushed */
+	static const uint64_t pushed[] = {0, 0x660000000008, AFTER_START};
+	snap = snapshot();
+	(void) fake_snapshot_map(snap, 0x660000000000, 0x660000001000, "r-xp", "");
+	(void) fake_snapshot_stack(snap, 1, IN_B, pushed, 3);
+	walk_is(snap, NULL,
+		FRAMES({IN_B, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       GUESSED(AFTER_START, SP + 24)),
+		SW_END_COMPLETE, NULL);
 }
 
 /* A call through a PLT entry is verified by what the entry's slot holds. */
