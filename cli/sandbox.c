@@ -105,7 +105,9 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	}
 }
 
-static int give_up(uint64_t caps, struct paths *p, unsigned calls, struct sw_error *err)
+/* landlocked_caps: kept, too, where Landlock says which files may be opened. */
+static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, unsigned calls,
+		   struct sw_error *err)
 {
 	tzset(); /* reads a file */
 #ifdef __SANITIZE_ADDRESS__
@@ -113,9 +115,10 @@ static int give_up(uint64_t caps, struct paths *p, unsigned calls, struct sw_err
 #endif
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot give up new privileges");
-	int r = sw_caps_keep(caps, err);
-	if (r == 0)
-		r = sw_landlock_enter(p->all, p->n, err);
+	/* Before the capabilities are gone: a path may be below somebody's private directory. */
+	int r = sw_landlock_enter(p->all, p->n, err);
+	if (r >= 0)
+		r = sw_caps_keep(r == 0 ? caps | landlocked_caps : caps, err);
 #ifdef __SANITIZE_ADDRESS__
 	(void) calls; /* its check for leaks clones a thread that traces this one */
 	return r < 0 ? r : 0;
@@ -143,7 +146,9 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 	allow_debug_files(&p, options, snap);
 	if (writable != NULL)
 		allow(&p, writable, SW_LANDLOCK_WRITE);
-	return give_up(writable != NULL ? write_caps : 0, &p, calls_of(writable), err);
+	/* The directory of a module that has such a file may be closed to all but its user. */
+	uint64_t beside_caps = p.n_names > 0 ? read_caps : 0;
+	return give_up(writable != NULL ? write_caps : 0, beside_caps, &p, calls_of(writable), err);
 }
 
 int sw_sandbox_enter_saved(const struct sw_options *options, const char *writable,
@@ -155,7 +160,7 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const char *writabl
 	allow(&p, "/", SW_LANDLOCK_LIST);
 	if (writable != NULL)
 		allow(&p, writable, SW_LANDLOCK_WRITE);
-	return give_up(writable != NULL ? write_caps : read_caps, &p, calls_of(writable), err);
+	return give_up(writable != NULL ? write_caps : read_caps, 0, &p, calls_of(writable), err);
 }
 
 bool sw_subject_is_saved(const struct sw_subject *subject)

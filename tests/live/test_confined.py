@@ -107,6 +107,29 @@ def debug_file_elsewhere(tap):
                           f"{name} --no-sandbox: opened")
 
 
+def debug_file_in_private(tap):
+    """A program of another user in a directory that is closed to all others, with its debug file beside it:
+    names are there, and the one capability that opens it, where Landlock says what else it opens."""
+    if os.geteuid() != 0 or not tool("objcopy") or landlock_version() < 1:
+        tap.skip("a private directory", "not root, no objcopy, or a kernel without Landlock", Tap.ROOT)
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "states")
+        subprocess.run(["objcopy", "--only-keep-debug", os.path.join(TARGETS, "states"), path + ".debug"],
+                       check=True)
+        subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={path}.debug",
+                        os.path.join(TARGETS, "states"), path], check=True)
+        for name in (path, path + ".debug", directory):
+            os.chown(name, nobody, nobody)
+        os.chmod(directory, 0o700)
+        with Target(None, "plain", 1, path=path) as target:
+            command = [SNAPWALK, "dump", "--max-stop", "10000", "--via", "direct", "--json", str(target.pid)]
+            run = subprocess.run(command, capture_output=True, text=True)
+            symbols = [m["symbols"] for m in json.loads(run.stdout)["modules"] if m["path"] == path]
+            tap.equal(symbols, ["dwarf"], "another user's private directory: its debug file is read")
+
+
 # What may not be done, and how it ends: killed (SIGSYS), or the error.
 ATTACKS = {"read": "EACCES", "proc": "EACCES", "write": "EPERM", "exec": None, "fork": None,
            "socket": None, "ptrace": None, "kill": None}
@@ -149,6 +172,7 @@ def main():
     tap.guard(taken_over)
     tap.guard(seen_from_outside)
     tap.guard(debug_file_elsewhere)
+    tap.guard(debug_file_in_private)
     tap.done()
 
 
