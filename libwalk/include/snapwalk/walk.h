@@ -550,7 +550,7 @@ struct sw_walk_options {
 				      most so far before the pc of the callee; 0: no limit */
 	bool scan_all;            /* with SW_WALK_SCAN: every word that may be a return address */
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
-	bool goroutines;     /* also of those that no thread runs */
+	bool goroutines; /* also of those that no thread runs */
 };
 
 /**
