@@ -86,11 +86,13 @@ looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_m
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
-looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map
+looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy
+looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_chain_add sw_cpython_code_read \
-	sw_cpython_threads_each sw_snapshot_map
+	sw_cpython_gil_find sw_cpython_threads_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/chain.c
 looked_at libwalk/runtimes/cpython/code.c
+looked_at libwalk/runtimes/cpython/gil.c
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c

@@ -14,7 +14,7 @@
  *   3. a target, a fixture, a fuzzer for each reader, unit tests over made structures.
  *
  * The order of the calls for a process: probe, before, stacks, in_window | open, step, owns, frames,
- * thread, goroutines, goroutine | names, identify, explain | close. What stands before the first bar runs while the process is
+ * thread, wait, goroutines, goroutine | names, identify, explain | close. What stands before the first bar runs while the process is
  * captured, and not at all for core files (but before) and fixtures; open() must give the same state
  * from all of them.
  *
@@ -118,6 +118,13 @@ struct sw_runtime_ops {
 	 */
 	size_t (*goroutines)(void *state, const char **ret_why);
 	bool (*goroutine)(void *state, size_t n, struct sw_runtime_goroutine *ret);
+
+	/*
+	 * Optional. What of the runtime's own a thread waits for that sleeps in the kernel, and who has
+	 * it (*ret is zeroed). Only by what was of one instant with the thread's registers: an owner
+	 * that cannot be proven is none.
+	 */
+	bool (*wait)(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret);
 
 	/* Optional. As in sw_unwinder_ops: the runtime with its version, and why it is not read, or
 	 * not in whole. */

@@ -105,7 +105,13 @@ bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 	if (!sw_regs_get(&t->regs, SW_X86_64_RSI, &operation) ||
 	    !bytes_get(snap, t, buffer, &bytes))
 		return true;
-	ret->mutex_owner = thread_by_id(snap, mutex_owner(bytes, operation & COMMAND_MASK));
+	operation &= COMMAND_MASK;
+	ret->mutex_owner = thread_by_id(snap, mutex_owner(bytes, operation));
+	/* One with priority inheritance is handed over by the kernel, before the call returns. Others are
+	 * taken after it: who waits for what it has itself waits for ever. */
+	if (ret->mutex_owner == t->tid &&
+	    (operation == COMMAND_LOCK_PI || operation == COMMAND_LOCK_PI2))
+		ret->mutex_owner = 0;
 	/* Readers wait for the phase, writers for either word: 24 - 8 and 24 - 12 to cur_writer. */
 	pid_t phase = thread_by_id(snap, rwlock_owner(bytes, true));
 	pid_t writers = thread_by_id(snap, rwlock_owner(bytes, false));

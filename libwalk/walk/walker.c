@@ -387,6 +387,26 @@ static const struct sw_thread_info *thread_info(struct walker *w, const struct s
 	return NULL;
 }
 
+/* Of one that sleeps, or of which that is not known. */
+static const struct sw_runtime_wait *thread_wait(struct walker *w, const struct sw_thread *thread)
+{
+	bool sleeps = thread->state == 'S' || thread->state == 'D' || thread->state == '?';
+	for (size_t i = 0; sleeps && i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		struct sw_runtime_wait wait = {0};
+		if (a->runtime == NULL || a->runtime->wait == NULL ||
+		    !a->runtime->wait(a->state, thread, &wait))
+			continue;
+		struct sw_runtime_wait *kept =
+			sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
+		w->failed_nomem |= kept == NULL;
+		if (kept != NULL)
+			*kept = wait;
+		return kept;
+	}
+	return NULL;
+}
+
 /* Leaves out the innermost frames that say nothing, unless all are such. */
 static size_t trim(struct walker *w)
 {
@@ -455,6 +475,7 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	walk_stack(w, thread, first, walk);
 	walk->thread = thread;
 	walk->info = thread_info(w, thread);
+	walk->wait = thread_wait(w, thread);
 }
 
 /* ---- goroutines ------------------------------------------------------------------------------ */

@@ -67,6 +67,13 @@ static const struct known known_functions[] = {
 	{"__pthread_clockjoin_ex", SW_ACTIVITY_CHILD},
 };
 
+/* What runtimes say that threads wait for (sw_report_wait.kind). */
+static const struct known known_waits[] = {
+	{"java_monitor", SW_ACTIVITY_LOCK},   {"java_lock", SW_ACTIVITY_LOCK},
+	{"python_gil", SW_ACTIVITY_LOCK},     {"java_wait", SW_ACTIVITY_CONDITION},
+	{"java_park", SW_ACTIVITY_CONDITION},
+};
+
 /* Places where threads wait for work. Names of managed methods stand in longer ones. */
 static const struct {
 	const char *function; /* part of a name when whole is false */
@@ -143,9 +150,23 @@ static const char *place_of_stack(const struct sw_report_stack *s)
 	return worker ? "the libuv thread pool" : NULL;
 }
 
+static enum sw_activity look_up(const struct known *known, size_t n, const char *name)
+{
+	for (size_t i = 0; name != NULL && i < n; i++)
+		if (strcmp(known[i].name, name) == 0)
+			return known[i].activity;
+	return SW_ACTIVITY_OTHER;
+}
+
+static enum sw_activity of_wait(const struct sw_report_thread *t)
+{
+	return look_up(known_waits, SW_ARRAY_SIZE(known_waits),
+		       t->blocked_on != NULL ? t->blocked_on->kind : NULL);
+}
+
 const char *sw_idle_place(const struct sw_report *r, const struct sw_report_thread *t)
 {
-	if (!sleeps(t) || !t->captured)
+	if (!sleeps(t) || !t->captured || of_wait(t) == SW_ACTIVITY_LOCK)
 		return NULL;
 	const char *place = place_of_stack(sw_stack_of(r, t));
 	if (place != NULL)
@@ -161,14 +182,6 @@ const char *sw_idle_place(const struct sw_report *r, const struct sw_report_thre
 	    (strcmp(t->managed->role, "finalizer") == 0 || strcmp(t->managed->role, "gc") == 0))
 		return "the runtime";
 	return NULL;
-}
-
-static enum sw_activity look_up(const struct known *known, size_t n, const char *name)
-{
-	for (size_t i = 0; name != NULL && i < n; i++)
-		if (strcmp(known[i].name, name) == 0)
-			return known[i].activity;
-	return SW_ACTIVITY_OTHER;
 }
 
 static enum sw_activity of_functions(const struct sw_report_stack *s)
@@ -196,7 +209,9 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	}
 	if (sw_idle_place(r, t) != NULL)
 		return SW_ACTIVITY_IDLE;
-	enum sw_activity found = look_up(known_calls, SW_ARRAY_SIZE(known_calls), t->syscall);
+	enum sw_activity found = of_wait(t);
+	if (found == SW_ACTIVITY_OTHER)
+		found = look_up(known_calls, SW_ARRAY_SIZE(known_calls), t->syscall);
 	if (found != SW_ACTIVITY_OTHER)
 		return found;
 	return t->syscall != NULL && strncmp(t->syscall, "futex", 5) == 0

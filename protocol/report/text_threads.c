@@ -5,6 +5,7 @@
 #include "report/builder.h"
 #include "report/text_put.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -269,10 +270,42 @@ static void put_waits(struct sw_text_writer *w, const size_t *threads, size_t n_
 		sw_put(w, ", %zu otherwise", more);
 }
 
+/* What runtimes call what a thread waits for. */
+static const struct {
+	const char *kind, *text;
+} runtime_waits[] = {
+	{"java_monitor", "for the monitor"}, {"java_lock", "for the lock"},
+	{"java_wait", "to be notified of"},  {"java_park", "parked for"},
+	{"python_gil", "for the GIL"},
+};
+
+/* "for the monitor com.shop.Stock@0x6d3a8, which http-9 (4303) has". False: it is another kind. */
+static bool put_runtime_wait(struct sw_text_writer *w, const struct sw_report_wait *wait)
+{
+	size_t i = 0;
+	while (i < SW_ARRAY_SIZE(runtime_waits) && strcmp(runtime_waits[i].kind, wait->kind) != 0)
+		i++;
+	if (i == SW_ARRAY_SIZE(runtime_waits))
+		return false;
+	sw_put(w, " %s", runtime_waits[i].text);
+	if (wait->target != NULL) {
+		sw_put(w, " ");
+		sw_put_foreign(w, wait->target);
+		if (wait->has_address)
+			sw_put(w, "@0x%" PRIx64, wait->address_avma);
+	}
+	if (wait->owner_tid != 0) {
+		sw_put(w, ", which ");
+		sw_put_thread(w, wait->owner_tid);
+		sw_put(w, " has");
+	}
+	return true;
+}
+
 void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
 	const struct sw_report_wait *wait = t->blocked_on;
-	if (wait == NULL)
+	if (wait == NULL || put_runtime_wait(w, wait))
 		return;
 	if (wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid) {
 		sw_put(w, " for ");
@@ -296,6 +329,10 @@ static bool one_wait(const struct sw_text_writer *w, const size_t *threads, size
 		if (first == NULL || wait == NULL || wait->owner_tid != first->owner_tid ||
 		    wait->owner_pid != first->owner_pid ||
 		    !sw_same_text(wait->target, first->target))
+			return false;
+		/* An address is told of objects, not of words. */
+		if (strcmp(wait->trust, "runtime") == 0 &&
+		    wait->address_avma != first->address_avma)
 			return false;
 	}
 	return true;
@@ -334,4 +371,7 @@ void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size
 	if (n_threads == 1)
 		sw_put(w, " (%d)", (int) w->report->threads[threads[0]].tid);
 	put_waits(w, threads, n_threads);
+	if (one_wait(w, threads, n_threads) && w->report->threads[threads[0]].blocked_on != NULL)
+		(void) put_runtime_wait(w,
+					w->report->threads[threads[0]].blocked_on); /* else: none */
 }

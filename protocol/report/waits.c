@@ -160,6 +160,34 @@ static bool call_fill(struct sw_report_builder *b, const struct sw_thread *from,
 	return true;
 }
 
+/* What its runtime says, which knows more than the call by which it waits. */
+static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wait *from,
+			 struct sw_report_wait *ret)
+{
+	if (from == NULL)
+		return false;
+	*ret = (struct sw_report_wait){.kind = from->kind,
+				       .has_address = from->address_avma != 0,
+				       .address_avma = from->address_avma,
+				       .fd = -1,
+				       .target = sw_report_copy_known(b, from->target),
+				       .owner_tid = from->owner_tid,
+				       .trust = "runtime"};
+	if (ret->owner_tid != 0)
+		ret->owner_pid = b->report->process.pid;
+	return true;
+}
+
+/* The walks are in the order of the threads that were captured. */
+static const struct sw_runtime_wait *runtime_wait(const struct sw_walks *walks, size_t *at,
+						  const struct sw_thread *thread)
+{
+	while (*at < walks->n_walks && walks->walks[*at].thread < thread)
+		++*at;
+	return *at < walks->n_walks && walks->walks[*at].thread == thread ? walks->walks[*at].wait
+									  : NULL;
+}
+
 /* Whether the thread waited from before the capture until its end. */
 static bool is_proven(const struct sw_snapshot *snap, const struct sw_thread *t)
 {
@@ -172,21 +200,26 @@ void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	bool *proven = sw_report_calloc(b, snap->n_threads, sizeof(*proven));
+	size_t walk = 0;
 	for (size_t i = 0; !b->failed && i < snap->n_threads; i++) {
 		const struct sw_thread *from = &snap->threads[i];
 		struct sw_report_thread *t = &b->report->threads[i];
 		struct sw_report_wait wait;
 		/* Of a core file the states are not known. */
-		if (!from->captured || (t->state != 'S' && t->state != 'D' && t->state != '?') ||
-		    (!futex_fill(b, from, t, &wait) && !call_fill(b, from, t, &wait)))
+		if (!from->captured || (t->state != 'S' && t->state != 'D' && t->state != '?'))
+			continue;
+		const struct sw_runtime_wait *runtime = runtime_wait(b->walks, &walk, from);
+		if (!runtime_fill(b, runtime, &wait) && !futex_fill(b, from, t, &wait) &&
+		    !call_fill(b, from, t, &wait))
 			continue;
 		struct sw_report_wait *kept = sw_report_calloc(b, 1, sizeof(*kept));
 		if (kept == NULL)
 			return;
 		*kept = wait;
 		t->blocked_on = kept;
-		proven[i] =
-			is_proven(snap, from) && (from->wait_for == NULL || from->wait_for->proven);
+		/* All that runtimes say is of one instant. */
+		proven[i] = runtime != NULL || (is_proven(snap, from) &&
+						(from->wait_for == NULL || from->wait_for->proven));
 	}
 	if (!b->failed)
 		sw_report_build_wait_graph(b, proven);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A Java VM whose structures anybody wrote. The input is laid over a small one that is right, in
- * parts: u16 offset / 4 | u8 length | bytes. Then its thread is asked for, and addresses all over its
+ * parts: u16 offset / 4 | u8 length | bytes. Then its threads and locks are asked for, and addresses all over its
  * code cache are looked up, named, explained and stepped out of.
  */
 #include "hotspot_world.h"
@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "bytes.h"
+#include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
@@ -50,11 +51,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint8_t entry[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50,
 					0x55, 0x48, 0x8b, 0xec, 0x41, 0x55};
 	struct sw_thread_info note;
+	struct sw_runtime_wait wait;
 	hotspot_world_init(&w);
 	(void) hotspot_world_interpreter(&w, entry, sizeof(entry));
-	hotspot_world_thread(&w);
+	hotspot_world_locks(&w);
+	hotspot_world_u64(&w, WORLD_THREAD + 32, WORLD_MONITOR);
+	hotspot_world_u32(&w, WORLD_OTHER_OBJECT + 32, WORLD_SYNC);
 	lay_over(w.data, sizeof(w.data), data, size);
 	(void) sw_hotspot_thread_note(&w.h, &thread, &note);
+	for (size_t i = 0; i < 2; i++)
+		(void) sw_hotspot_wait_read(&w.h, &w.threads[i], &wait);
 	if (w.fake.reads > READS_MAX)
 		__builtin_trap();
 	for (uint64_t i = 0; i < 32; i++) {

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who waits for whom: what the targets themselves know of it."""
+"""Who waits for whom: what the targets themselves know of it.
+
+SNAPWALK_STOPS sets how many captures there are of a program that locks and unlocks at random (100, twice).
+"""
 import json
 import os
 import subprocess
 import tempfile
 
+from contended import check_owners
 from harness import PATIENT, SNAPWALK, Tap, Target, dump, snapwalk, state_of, wait_until
 
 
@@ -84,8 +88,17 @@ def one_lock(tap):
         tap.equal(snapwalk("explain", *words).returncode, 2, f"explain of {len(words)} words")
 
 
+def at_random(tap, *options):
+    with Target("contended") as target:
+        fits = None if options else lambda wait, which: wait["kind"] == ("mutex" if which < 6 else "rwlock")
+        check_owners(tap, "contended", target.pid, int(os.environ.get("SNAPWALK_STOPS", "100")), options,
+                     ("mutex", "rwlock"), fits)
+
+
 tap = Tap()
 tap.guard(kinds)
+tap.guard(at_random, "auto")
+tap.guard(at_random)
 tap.guard(deadlock)
 tap.guard(one_lock)
 tap.done()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hotspot_world.h"
+#include "runtimes/hotspot/locks.h"
 
 #include <string.h>
 
@@ -212,7 +213,8 @@ static void class_put(struct hotspot_world *w, uint64_t klass, const char *name,
 	hotspot_world_u64(w, klass + 40, POOL);
 	hotspot_world_u64(w, klass + 48, array);
 	hotspot_world_u32(w, array, 6 * n);
-	hotspot_world_put(w, array + 4, fields, n * sizeof(*fields));
+	if (n > 0)
+		hotspot_world_put(w, array + 4, fields, n * sizeof(*fields));
 }
 
 void hotspot_world_thread(struct hotspot_world *w)
@@ -265,12 +267,83 @@ void hotspot_world_thread(struct hotspot_world *w)
 	class_put(w, WORLD_STRING_CLASS, "java/lang/String", string, 2);
 }
 
+static void object_put(struct hotspot_world *w, uint64_t avma, uint64_t klass)
+{
+	hotspot_world_u64(w, avma, 1); /* not locked */
+	hotspot_world_u32(w, avma + 8, (uint32_t) klass);
+}
+
+void hotspot_world_locks(struct hotspot_world *w)
+{
+	enum { LIST = WORLD_THREADS + 0x10, HANDLES = WORLD_THREADS + 0x7e0 };
+	static const uint16_t thread[][6] = {{0, 6, 7, 0, 24 << 2 | 1},
+					     {0, 8, 9, 0, 16 << 2 | 1},
+					     {0, 10, 11, 0, 28 << 2 | 1},
+					     {0, 19, 20, 0, 32 << 2 | 1},
+					     {0, 21, 22, 0, 36 << 2 | 1}};
+	static const uint16_t owner[][6] = {{0, 17, 18, 0, 12 << 2 | 1}};
+	static const char *const symbols[] = {"exclusiveOwnerThread", "Ljava/lang/Thread;",
+					      "parkBlocker",          "Ljava/lang/Object;",
+					      "threadStatus",         "I"};
+	struct sw_hotspot_layout *at = &w->h.at;
+	hotspot_world_thread(w);
+	for (unsigned i = 0; i < 6; i++)
+		symbol_put(w, 17 + i, symbols[i]);
+	at->state_blocked = 10;
+	at->thread_pending = 32;
+	at->thread_waiting = 40;
+	at->thread_lock_stack = 56;
+	at->lock_stack_top = 0;
+	at->lock_stack_base = 8;
+	at->monitor_owner = 0;
+	at->monitor_object = 8;
+	at->monitor_stack_locker = 16;
+	at->collected_heap = WORLD_COLLECTOR;
+	at->heap_gc_active = 0;
+	class_put(w, WORLD_THREAD_CLASS, "java/lang/Thread", thread, 5);
+	class_put(w, WORLD_LOCK_CLASS, "p/Lock", NULL, 0);
+	class_put(w, WORLD_SYNC_CLASS, "java/util/concurrent/locks/L$Sync", NULL, 0);
+	class_put(w, WORLD_OWNABLE_CLASS, "java/util/concurrent/locks/AbstractOwnableSynchronizer",
+		  owner, 1);
+	hotspot_world_u64(w, WORLD_SYNC_CLASS + 32, WORLD_OWNABLE_CLASS);
+	hotspot_world_u32(w, LIST, 2);
+	hotspot_world_u64(w, LIST + 0x28, WORLD_OTHER);
+	hotspot_world_u64(w, WORLD_OTHER, 0xb000);
+	hotspot_world_u64(w, WORLD_OTHER + 8, 0x1000);
+	hotspot_world_u64(w, WORLD_OTHER + 24, HANDLES);
+	hotspot_world_u64(w, HANDLES, WORLD_OTHER_OBJECT);
+	hotspot_world_u32(w, WORLD_THREAD + 16, 10);
+	hotspot_world_u32(w, WORLD_OTHER + 16, 10);
+	hotspot_world_u32(w, WORLD_THREAD + 56, 64); /* top of empty ones */
+	hotspot_world_u32(w, WORLD_OTHER + 56, 64);
+	hotspot_world_u64(w, WORLD_THREAD_OBJECT, 1);
+	object_put(w, WORLD_OTHER_OBJECT, WORLD_THREAD_CLASS);
+	hotspot_world_u64(w, WORLD_OTHER_OBJECT + 16, WORLD_OTHER);
+	object_put(w, WORLD_LOCK, WORLD_LOCK_CLASS);
+	object_put(w, WORLD_SYNC, WORLD_SYNC_CLASS);
+	hotspot_world_u32(w, WORLD_SYNC + 12, WORLD_OTHER_OBJECT);
+	hotspot_world_u64(w, WORLD_MONITOR + 8, HANDLES + 8);
+	hotspot_world_u64(w, HANDLES + 8, WORLD_LOCK);
+	hotspot_world_u64(w, WORLD_COLLECTOR, WORLD_COLLECTOR + 8);
+	w->h.instant = w->h.memory;
+	for (unsigned i = 0; i < 2; i++)
+		w->threads[i] = (struct sw_thread){.tid = 100 + (pid_t) i,
+						   .captured = true,
+						   .captured_by = SW_CAPTURED_CORE,
+						   .comm = "worker-\xc3\xbc",
+						   .state = 'S',
+						   .regs.sp_avma = 0x8100 + 0x2000 * i};
+	w->snap.threads = w->threads;
+	w->snap.n_threads = 2;
+}
+
 void hotspot_world_deinit(struct hotspot_world *w)
 {
 	sw_map64_deinit(&w->h.blobs);
 	sw_map64_deinit(&w->h.by_pc);
 	sw_map64_deinit(&w->h.methods);
 	sw_map64_deinit(&w->h.interpreted);
+	sw_hotspot_locks_destroy(&w->h);
 	sw_arena_deinit(&w->h.arena);
 	free(w->h.frames);
 	free(w->h.threads);

@@ -29,6 +29,16 @@ enum {
 	WORLD_STRING_BYTES = WORLD_THREADS + 0x2c0,
 	WORLD_THREAD_CLASS = WORLD_THREADS + 0x400,
 	WORLD_STRING_CLASS = WORLD_THREADS + 0x600,
+	/* Of locks. */
+	WORLD_OTHER = WORLD_THREADS + 0x700, /* JavaThread, with the stack [0xa000, 0xb000) */
+	WORLD_OTHER_OBJECT = WORLD_THREADS + 0x7a0,
+	WORLD_MONITOR = WORLD_THREADS + 0x800,
+	WORLD_LOCK = WORLD_THREADS + 0x860, /* an object, of a class p.Lock */
+	WORLD_LOCK_CLASS = WORLD_THREADS + 0x880,
+	WORLD_SYNC = WORLD_THREADS + 0x960, /* one that has an owner */
+	WORLD_SYNC_CLASS = WORLD_THREADS + 0x980,
+	WORLD_OWNABLE_CLASS = WORLD_THREADS + 0xa40,
+	WORLD_COLLECTOR = WORLD_THREADS + 0xb60,
 };
 
 struct hotspot_world {
@@ -37,6 +47,7 @@ struct hotspot_world {
 	struct fake_memory fake;
 	struct sw_snapshot snap;
 	struct sw_place place;
+	struct sw_thread threads[2]; /* the snapshot's, after hotspot_world_locks() */
 	struct sw_hotspot h;
 };
 
@@ -52,6 +63,8 @@ void hotspot_world_routines(struct hotspot_world *w);
 uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n);
 /* Adds a thread with number and name, a daemon, whose stack is [0x8000, 0x9000). */
 void hotspot_world_thread(struct hotspot_world *w);
+/* Adds another thread, a monitor and a lock; both threads are blocked, and captured as 100 and 101. */
+void hotspot_world_locks(struct hotspot_world *w);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);
 void hotspot_world_u64(struct hotspot_world *w, uint64_t avma, uint64_t value);
 void hotspot_world_u32(struct hotspot_world *w, uint64_t avma, uint32_t value);

@@ -486,6 +486,14 @@ struct sw_goroutine {
 	pid_t tid;                /* of the thread that runs it; 0: none does */
 };
 
+/** What a thread waits for, as a runtime knows it. */
+struct sw_runtime_wait {
+	const char *kind;      /* static: "java_monitor" ... */
+	uint64_t address_avma; /* of the object; 0: unknown */
+	char target[128];      /* what it is: the object's class; "" when unknown */
+	pid_t owner_tid;       /* who has it, a thread of the process; 0: nobody, or unknown */
+};
+
 struct sw_walk {
 	const struct sw_thread *thread; /* borrowed from the snapshot; NULL: no thread runs it */
 	struct sw_frame *frames;        /* innermost first */
@@ -497,6 +505,8 @@ struct sw_walk {
 	size_t n_trimmed;                  /* frames left out before the first one */
 	const struct sw_goroutine
 		*goroutine; /* the walks'; NULL: none, or they were not asked for */
+	const struct sw_runtime_wait
+		*wait; /* the walks'; NULL when no runtime knows what it waits for */
 };
 
 /** A runtime that was recognised, or a registry in which it publishes its code. */

@@ -7,6 +7,7 @@
  *	frames     which group belongs to which native frame; functions: which of them are glue
  *	code       code objects and strings; lines; names: what is told of a frame
  *	objects    dictionaries and attributes; thread_names: those that the program gives
+ *	gil        who waits for the interpreter's lock, and who has it
  *	window     what is copied while nothing changes
  */
 #include "runtimes/cpython/runtime.h"
@@ -14,6 +15,7 @@
 #include "runtimes/cpython/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
+#include "runtimes/cpython/gil.h"
 #include "runtimes/cpython/names.h"
 #include "runtimes/cpython/window.h"
 #include "snapshot/module.h"
@@ -79,6 +81,11 @@ static bool cpython_thread(void *state, const struct sw_thread *thread, struct s
 	return sw_cpython_thread_note(state, thread, ret);
 }
 
+static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
+{
+	return sw_cpython_wait_read(state, thread, ret);
+}
+
 static size_t cpython_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_cpython *c = state;
@@ -131,6 +138,7 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.frames = cpython_frames,
 	.names = cpython_names,
 	.thread = cpython_thread,
+	.wait = cpython_wait,
 	.identify = cpython_identify,
 	.explain = cpython_explain,
 };

@@ -10,6 +10,7 @@
 #include "runtimes/cpython/window.h"
 #include "map.h"
 #include "runtimes/cpython/code.h"
+#include "runtimes/cpython/gil.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -63,6 +64,20 @@ static const struct sw_thread *thread_of(const struct sw_snapshot *snap, uint64_
 	return NULL;
 }
 
+/* The lock of the interpreter, when nobody is about to take it or to give it back. */
+static void lock_copy(struct sw_cpython_window *w, struct sw_memory memory, uint64_t interp_avma)
+{
+	uint64_t gil;
+	const uint8_t *data;
+	if (interp_avma == w->interp_avma)
+		return;
+	w->interp_avma = interp_avma;
+	if (sw_capture_is_whole(w->capture) &&
+	    sw_cpython_gil_find(&w->at, memory, interp_avma, &gil))
+		(void) sw_capture_copy(w->capture, gil, SW_CPYTHON_GIL_BYTES,
+				       &data); /* else: not known */
+}
+
 static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 {
 	struct sw_cpython_window *w = arg;
@@ -74,6 +89,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 		return true;
 	if (w->at.layout.thread_number != SW_CPYTHON_NONE) /* what the note needs; else not there */
 		(void) sw_memory_u64(memory, thread->avma + w->at.layout.thread_number, &word);
+	lock_copy(w, memory, thread->interp_avma);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
 	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
@@ -93,6 +109,7 @@ int sw_cpython_in_window(struct sw_capture *capture)
 		return 0;
 	memset(w->blocks, 0, sizeof(w->blocks)); /* the window may be repeated */
 	w->n_blocks = 0;
+	w->interp_avma = 0;
 	w->capture = capture;
 	w->stack = NULL;
 	sw_cpython_threads_each(&w->at, (struct sw_memory){&window_ops, w}, thread_copy, w);

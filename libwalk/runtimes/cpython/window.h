@@ -23,6 +23,7 @@ struct sw_cpython_window {
 	const struct sw_map *stack; /* of the thread that is looked at */
 	struct sw_cpython_block blocks[SW_CPYTHON_SLOTS];
 	size_t n_blocks;
+	uint64_t interp_avma; /* whose lock was copied last */
 	struct sw_cpython_chain chain;
 };
 

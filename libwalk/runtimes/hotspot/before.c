@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the code cache is, and memory for what runs in the window: window.c. */
+/* Where the code cache is, how objects look, and memory for what runs in the window: window.c. */
 #include "runtimes/hotspot/before.h"
 #include "arena.h"
 #include "errors.h"
 #include "runtimes/hotspot/code.h"
-#include "runtimes/hotspot/find.h"
+#include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/window.h"
 #include "snapshot/snapshot.h"
+
+/* How threads and objects look. *ret is zeroed. */
+static void locks_prepare(const struct sw_hotspot *h, struct sw_hotspot_locks_plan *ret)
+{
+	const struct sw_hotspot_layout *at = &h->at;
+	int64_t begin, end;
+	uint64_t list, array, thread;
+	uint32_t n;
+	ret->bias = h->place->bias;
+	ret->version = h->version;
+	ret->usable = sw_hotspot_lock_thread_part(at, &begin, &end);
+	if (!ret->usable || !sw_hotspot_u64(h->memory, ret->bias, at->thread_list, &list) ||
+	    !sw_hotspot_u32(h->memory, list, at->list_length, &n) ||
+	    !sw_hotspot_u64(h->memory, list, at->list_threads, &array))
+		return;
+	for (size_t i = 0; i < n && i < SW_HOTSPOT_LAYOUT_TRIES && !ret->layout.usable; i++)
+		if (sw_memory_u64(h->memory, array + 8 * i, &thread))
+			(void) sw_hotspot_thread_layout_find(h, thread, &ret->layout);
+}
 
 int sw_hotspot_before(struct sw_capture *capture)
 {
@@ -20,6 +39,15 @@ int sw_hotspot_before(struct sw_capture *capture)
 		return -SW_E_NOMEM;
 	w->at = vm.at;
 	w->cache = cache;
+	const struct sw_hotspot h = {
+		.snap = capture->snap,
+		.memory = capture->memory,
+		.place = vm.place,
+		.at = vm.at,
+		.version = sw_hotspot_version(&vm.at, vm.place->bias, capture->memory),
+		.usable = true,
+	};
+	locks_prepare(&h, &w->locks);
 	*capture->found = w;
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "map.h"
-#include "runtimes/hotspot/layout.h"
+#include "runtimes/hotspot/published/layout.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
@@ -97,6 +97,9 @@ struct sw_hotspot {
 	bool threads_tried;
 	struct sw_hotspot_thread_layout *thread_layout; /* the arena's; NULL: not asked for yet */
 	unsigned layouts_tried;
+	struct sw_memory instant;       /* what was copied in the window; no ops: the snapshot's */
+	struct sw_hotspot_locks *locks; /* the arena's; NULL: not asked for yet, or unknown */
+	bool locks_tried;
 };
 
 static inline bool sw_hotspot_u64(struct sw_memory m, uint64_t avma, int64_t offset, uint64_t *ret)

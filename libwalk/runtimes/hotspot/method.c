@@ -50,6 +50,16 @@ static void class_name_fit(char *name)
 			*c = '.';
 }
 
+bool sw_hotspot_class_read(const struct sw_hotspot *h, uint64_t klass, char *ret, size_t size)
+{
+	uint64_t symbol;
+	if (klass % 8 != 0 || !sw_hotspot_u64(h->memory, klass, h->at.klass_name, &symbol) ||
+	    !sw_hotspot_symbol_read(h, symbol, ret, size))
+		return false;
+	class_name_fit(ret);
+	return true;
+}
+
 static void file_read(struct sw_hotspot *h, uint64_t pool, uint64_t klass, char *ret, size_t size)
 {
 	uint16_t index;

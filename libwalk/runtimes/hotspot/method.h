@@ -25,6 +25,9 @@ struct sw_hotspot_method {
 /* The text of a Symbol. False when it cannot be read or is longer. */
 bool sw_hotspot_symbol_read(const struct sw_hotspot *h, uint64_t symbol, char *ret, size_t size);
 
+/* The name of a class, as "java.util.HashMap". */
+bool sw_hotspot_class_read(const struct sw_hotspot *h, uint64_t klass, char *ret, size_t size);
+
 /* The text of the Symbol that is an entry of a constant pool. */
 bool sw_hotspot_pool_symbol(const struct sw_hotspot *h, uint64_t pool, uint16_t index, char *ret,
 			    size_t size);

@@ -11,7 +11,6 @@
 enum {
 	KLASS_OFF = 8,
 	COMPACT_SHIFT = 42, /* markWord::klass_shift, 24 and 25 */
-	COLOR_SHIFT = 12,   /* ZPointerRemappedShift: four bits, one of which is set */
 };
 
 void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objects *ret)
@@ -59,17 +58,6 @@ bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot
 	return false;
 }
 
-uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects *o, uint64_t word)
-{
-	uint64_t color = word >> COLOR_SHIFT & 15;
-	if (!o->colored || !o->with_shift)
-		return word;
-	/* The address begins behind the bit that is set. */
-	return color != 0 && (color & (color - 1)) == 0
-		       ? word >> (COLOR_SHIFT + 1 + __builtin_ctzll(color))
-		       : 0;
-}
-
 bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot_pointers pointers,
 			     struct sw_memory m, uint64_t avma, uint64_t *ret)
 {
@@ -78,7 +66,7 @@ bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot
 	if (pointers == SW_HOTSPOT_POINTERS_NARROW) {
 		if (!sw_memory_read(m, avma, &narrow, sizeof(narrow)))
 			return false;
-		*ret = narrow != 0 ? o->oop_base + ((uint64_t) narrow << o->oop_shift) : 0;
+		*ret = sw_hotspot_narrow_decode(o, narrow);
 		return true;
 	}
 	if (!sw_memory_u64(m, avma, &word))

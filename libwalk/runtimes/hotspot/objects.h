@@ -40,8 +40,40 @@ bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot
 bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot_pointers pointers,
 			     struct sw_memory m, uint64_t avma, uint64_t *ret);
 
-/* What a word of the VM's own that refers to an object means. */
-uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects *o, uint64_t word);
+enum {
+	SW_HOTSPOT_COLOR_SHIFT = 12, /* ZPointerRemappedShift: four bits, one of which is set */
+	SW_HOTSPOT_COLOR_MASK = 15,
+};
+
+/* What a word of the VM's own that refers to an object means; 0: none. */
+static inline uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects *o, uint64_t word)
+{
+	uint64_t color = word >> SW_HOTSPOT_COLOR_SHIFT & SW_HOTSPOT_COLOR_MASK;
+	if (!o->colored || !o->with_shift)
+		return word;
+	/* The address begins behind the bit that is set. */
+	return color != 0 && (color & (color - 1)) == 0
+		       ? word >> (SW_HOTSPOT_COLOR_SHIFT + 1 + __builtin_ctzll(color))
+		       : 0;
+}
+
+/* What a compressed pointer means. */
+static inline uint64_t sw_hotspot_narrow_decode(const struct sw_hotspot_objects *o, uint32_t narrow)
+{
+	return narrow != 0 ? o->oop_base + ((uint64_t) narrow << o->oop_shift) : 0;
+}
+
+/* Whether the object is where a word of ZGC's says: others may be of before it was moved, and something
+ * else may lie there. good_mask: what load barriers compare with at that instant. */
+static inline bool sw_hotspot_is_current(const struct sw_hotspot_objects *o, uint64_t word,
+					 uint64_t good_mask)
+{
+	uint64_t mask = (uint64_t) SW_HOTSPOT_COLOR_MASK << SW_HOTSPOT_COLOR_SHIFT;
+	if (!o->colored)
+		return true;
+	return o->with_shift ? good_mask != 0 && ((word ^ good_mask) & mask) == 0
+			     : (word & good_mask) != 0;
+}
 
 /* Of an array of bytes or chars: length, and where its first one is. */
 bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,

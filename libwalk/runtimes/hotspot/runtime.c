@@ -8,12 +8,14 @@
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
  *	threads    JavaThreads
+ *	locks      what they wait for, and who has it
  *	window     what is copied while nothing changes
  */
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/hotspot/assembly.h"
 #include "runtimes/hotspot/before.h"
-#include "runtimes/hotspot/find.h"
+#include "runtimes/hotspot/published/find.h"
+#include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
@@ -33,6 +35,7 @@ static void hotspot_close(void *state)
 	sw_map64_deinit(&h->by_pc);
 	sw_map64_deinit(&h->methods);
 	sw_map64_deinit(&h->interpreted);
+	sw_hotspot_locks_destroy(h);
 	sw_arena_deinit(&h->arena);
 	free(h->frames);
 	free(h->threads);
@@ -41,12 +44,9 @@ static void hotspot_close(void *state)
 
 static void version_read(struct sw_hotspot *h)
 {
-	uint32_t major = 0;
 	uint64_t release;
 	struct sw_memory m = h->memory;
-	(void) sw_hotspot_u32(m, h->place->bias, h->at.version_major, &major); /* stays 0 */
-	/* Until 8 it was HotSpot's own: 25 is that of 8, which has no such table of threads. */
-	h->version = major == 25 && h->at.list_threads == SW_HOTSPOT_NONE ? 8 : (int) major;
+	h->version = sw_hotspot_version(&h->at, h->place->bias, m);
 	if (!sw_hotspot_u64(m, h->place->bias, h->at.release, &release) ||
 	    !sw_memory_read(m, release, h->release, sizeof(h->release) - 1))
 		(void) snprintf(h->release, sizeof(h->release), "%d", h->version);
@@ -114,6 +114,11 @@ static bool hotspot_thread(void *state, const struct sw_thread *thread, struct s
 	return sw_hotspot_thread_note(state, thread, ret);
 }
 
+static bool hotspot_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
+{
+	return sw_hotspot_wait_read(state, thread, ret);
+}
+
 static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_hotspot *h = state;
@@ -156,6 +161,7 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.names = hotspot_names,
 	.inlined = hotspot_inlined,
 	.thread = hotspot_thread,
+	.wait = hotspot_wait,
 	.identify = hotspot_identify,
 	.explain = hotspot_explain,
 };

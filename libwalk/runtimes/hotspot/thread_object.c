@@ -14,22 +14,12 @@
  */
 #include "runtimes/hotspot/thread_object.h"
 #include "runtimes/hotspot/fields.h"
-#include "runtimes/hotspot/objects.h"
 #include "snapshot/live.h"
 #include "utf8.h"
 
 #include <string.h>
 
 enum { UNITS_MAX = 128 }; /* of a name; more are not read */
-
-/* Offsets of fields. */
-struct sw_hotspot_thread_layout {
-	struct sw_hotspot_objects objects;
-	bool usable;
-	int64_t name, eetop, tid, daemon, holder, holder_daemon;
-	int64_t value, coder;
-	uint64_t string_klass;
-};
 
 /* All that was read of one, to compare: pointers first, then what they lead to. */
 struct reading {
@@ -90,21 +80,25 @@ static bool layout_find(const struct sw_hotspot *h, uint64_t object,
 		{"tid", "J", 0},
 		{"daemon", "Z", 0},
 		{"holder", "Ljava/lang/Thread$FieldHolder;", 0},
+		{"parkBlocker", "Ljava/lang/Object;", 0},
+		{"threadStatus", "I", 0},
 	};
-	struct sw_hotspot_field held[] = {{"daemon", "Z", 0}};
+	struct sw_hotspot_field held[] = {{"daemon", "Z", 0}, {"threadStatus", "I", 0}};
 	struct sw_hotspot_field bytes[] = {{"value", "[B", 0},
 					   {"coder", "B", 0},
 					   {"value", "[C", 0}};
 	uint64_t klass, name, holder, holder_klass;
 	if (!header_find(h, l, object, &klass))
 		return false;
-	sw_hotspot_fields_find(h, klass, own, 5);
+	sw_hotspot_fields_find(h, klass, own, 7);
 	l->name = own[0].offset;
 	l->eetop = own[1].offset;
 	l->tid = own[2].offset;
 	l->daemon = own[3].offset;
 	l->holder = own[4].offset;
-	l->holder_daemon = SW_HOTSPOT_NONE;
+	l->park_blocker = own[5].offset;
+	l->status = own[6].offset;
+	l->holder_daemon = l->holder_status = SW_HOTSPOT_NONE;
 	if (l->name == SW_HOTSPOT_NONE || l->eetop == SW_HOTSPOT_NONE ||
 	    !pointers_find(h, l, object + (uint64_t) l->name, "java/lang/String", &name,
 			   &l->string_klass))
@@ -119,8 +113,9 @@ static bool layout_find(const struct sw_hotspot *h, uint64_t object,
 				    object + (uint64_t) l->holder, &holder) &&
 	    sw_hotspot_object_class(h, &l->objects, l->objects.header, h->memory, holder,
 				    &holder_klass)) {
-		sw_hotspot_fields_find(h, holder_klass, held, 1);
+		sw_hotspot_fields_find(h, holder_klass, held, 2);
 		l->holder_daemon = held[0].offset;
+		l->holder_status = held[1].offset;
 	}
 	return true;
 }
@@ -217,24 +212,36 @@ static bool is_name_of(const char *name, const char *comm)
 	       strcmp(comm + HEAD + 2, name + n - TAIL) == 0;
 }
 
+bool sw_hotspot_thread_layout_find(const struct sw_hotspot *h, uint64_t thread_avma,
+				   struct sw_hotspot_thread_layout *l)
+{
+	uint64_t object;
+	sw_hotspot_objects_init(h, &l->objects);
+	l->usable =
+		referred(h, &l->objects, h->memory, thread_avma, h->at.thread_object, &object) &&
+		layout_find(h, object, l);
+	return l->usable;
+}
+
+/* One of a thread that is not started yet, or that is just collected, does not decide. */
+const struct sw_hotspot_thread_layout *sw_hotspot_thread_layout(struct sw_hotspot *h,
+								uint64_t thread_avma)
+{
+	if (h->thread_layout == NULL)
+		h->thread_layout = sw_arena_calloc(&h->arena, 1, sizeof(*h->thread_layout));
+	if (h->thread_layout != NULL && !h->thread_layout->usable &&
+	    h->layouts_tried++ < SW_HOTSPOT_LAYOUT_TRIES)
+		(void) sw_hotspot_thread_layout_find(h, thread_avma, h->thread_layout);
+	return h->thread_layout != NULL && h->thread_layout->usable ? h->thread_layout : NULL;
+}
+
 void sw_hotspot_thread_object_read(struct sw_hotspot *h, const struct sw_thread *thread,
 				   uint64_t thread_avma, struct sw_hotspot_thread_object *ret)
 {
-	struct sw_hotspot_thread_layout *l = h->thread_layout;
+	const struct sw_hotspot_thread_layout *l = sw_hotspot_thread_layout(h, thread_avma);
 	struct reading r, again;
-	uint64_t object;
 	*ret = (struct sw_hotspot_thread_object){.id = -1};
-	if (l == NULL) {
-		l = h->thread_layout = sw_arena_calloc(&h->arena, 1, sizeof(*l));
-		if (l == NULL)
-			return;
-		sw_hotspot_objects_init(h, &l->objects);
-	}
-	/* One of a thread that is not started yet, or that is just collected, does not decide. */
-	if (!l->usable && h->layouts_tried++ < 16 &&
-	    referred(h, &l->objects, h->memory, thread_avma, h->at.thread_object, &object))
-		l->usable = layout_find(h, object, l);
-	if (!l->usable || !object_read(h, l, h->memory, thread_avma, &r))
+	if (l == NULL || !object_read(h, l, h->memory, thread_avma, &r))
 		return;
 	bool named = name_read(h, l, h->memory, &r);
 	if (h->snap->live) {

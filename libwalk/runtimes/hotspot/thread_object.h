@@ -3,6 +3,26 @@
 #define SW_HOTSPOT_THREAD_OBJECT_H
 
 #include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/objects.h"
+
+enum { SW_HOTSPOT_LAYOUT_TRIES = 16 }; /* threads that are looked at for it */
+
+/* Offsets of fields of java.lang.Thread, of what it leads to, and how objects look. */
+struct sw_hotspot_thread_layout {
+	struct sw_hotspot_objects objects;
+	bool usable;
+	int64_t name, eetop, tid, daemon, holder, holder_daemon;
+	int64_t park_blocker, status, holder_status;
+	int64_t value, coder;
+	uint64_t string_klass;
+};
+
+/* That of the process, found out by one of the first JavaThreads that are asked for; NULL: not yet. */
+const struct sw_hotspot_thread_layout *sw_hotspot_thread_layout(struct sw_hotspot *h,
+								uint64_t thread_avma);
+/* Finds it out by a JavaThread. False when that one has no object to be read. */
+bool sw_hotspot_thread_layout_find(const struct sw_hotspot *h, uint64_t thread_avma,
+				   struct sw_hotspot_thread_layout *layout);
 
 /* What java.lang.Thread says of a JavaThread; zeroed, and id -1, when it could not be read. */
 struct sw_hotspot_thread_object {

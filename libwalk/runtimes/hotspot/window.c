@@ -18,19 +18,6 @@ enum {
 	CODE_BYTES = 64, /* before and behind a pc */
 };
 
-/* True on first sight of an address, and when there are too many: then false. */
-static bool is_new(struct sw_hotspot_window *w, uint64_t avma)
-{
-	size_t i = (size_t) sw_mix64(avma) % SW_HOTSPOT_SEEN_SLOTS;
-	while (w->seen[i] != 0 && w->seen[i] != avma)
-		i = (i + 1) % SW_HOTSPOT_SEEN_SLOTS;
-	if (w->seen[i] == avma || w->n_seen >= SW_HOTSPOT_SEEN_SLOTS / 2)
-		return false;
-	w->seen[i] = avma;
-	w->n_seen++;
-	return true;
-}
-
 /* A byte of the segment map: with its line, which is copied. */
 struct line {
 	uint64_t avma;
@@ -43,8 +30,9 @@ static bool segment_read(struct sw_capture *capture, struct sw_hotspot_window *w
 	const uint8_t *copy;
 	uint64_t start = avma & -(uint64_t) LINE_BYTES;
 	if (start != line->avma) {
-		bool ok = is_new(w, start) ? sw_capture_copy(capture, start, LINE_BYTES, &copy)
-					   : false;
+		bool ok = sw_hotspot_is_new(&w->seen, start)
+				  ? sw_capture_copy(capture, start, LINE_BYTES, &copy)
+				  : false;
 		if (ok)
 			memcpy(line->bytes, copy, LINE_BYTES);
 		else if (!sw_capture_read(capture, start, line->bytes, LINE_BYTES))
@@ -60,7 +48,7 @@ static void address_copy(struct sw_capture *capture, struct sw_hotspot_window *w
 {
 	const struct sw_hotspot_heap *heap = sw_hotspot_heap_at(&w->cache, pc);
 	const uint8_t *copy;
-	if (heap == NULL || !is_new(w, pc))
+	if (heap == NULL || !sw_hotspot_is_new(&w->seen, pc))
 		return;
 	uint64_t i = (pc - heap->start_avma) >> heap->shift;
 	for (size_t hops = 0; hops < HOPS_MAX; hops++) {
@@ -78,7 +66,7 @@ static void address_copy(struct sw_capture *capture, struct sw_hotspot_window *w
 			bytes = SW_HOTSPOT_BLOB_BYTES;
 		if (bytes > heap->end_avma - block)
 			bytes = (size_t) (heap->end_avma - block);
-		if (is_new(w, block))
+		if (sw_hotspot_is_new(&w->seen, block))
 			(void) sw_capture_copy(capture, block, bytes, &copy); /* else: read later */
 		return;
 	}
@@ -116,9 +104,10 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 	struct line line = {0};
 	if (w == NULL)
 		return 0;
-	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
-	w->n_seen = w->stacks_bytes = 0;
+	memset(&w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
+	w->stacks_bytes = 0;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(capture, w, &line, &capture->snap->threads[i]);
+	sw_hotspot_locks_copy(capture, &w->at, &w->locks);
 	return 0;
 }

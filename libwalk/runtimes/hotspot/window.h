@@ -3,20 +3,20 @@
 #define SW_HOTSPOT_WINDOW_H
 
 #include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/locks_window.h"
+#include "runtimes/hotspot/seen.h"
 #include "unwind/capture.h"
 
 enum {
 	SW_HOTSPOT_STACK_BYTES = 65536, /* that are looked at, from sp on */
-	SW_HOTSPOT_SEEN_SLOTS = 4096,   /* power of two; half of them are used at most */
 };
 
 /* What is set aside for the window before it: *sw_capture.found. */
 struct sw_hotspot_window {
 	struct sw_hotspot_layout at;
 	struct sw_hotspot_cache cache;
-	uint64_t seen
-		[SW_HOTSPOT_SEEN_SLOTS]; /* addresses that were dealt with: pcs, lines, blocks */
-	size_t n_seen;
+	struct sw_hotspot_seen seen; /* pcs, lines, blocks */
+	struct sw_hotspot_locks_plan locks;
 	size_t stacks_bytes; /* read so far */
 	uint64_t stack[SW_HOTSPOT_STACK_BYTES / 8];
 };

@@ -86,13 +86,14 @@ struct sw_report_managed {
 struct sw_report_wait {
 	const char *kind; /* static: "mutex", "rwlock", "condition", "futex", "timer" ... */
 	bool has_address;
-	uint64_t address_avma; /* of the word it waits on */
+	uint64_t address_avma; /* of the word it waits on, or of a runtime's object */
 	int64_t fd;            /* -1: none */
 	const char *target;    /* NULL: unknown */
 	pid_t owner_tid;       /* who holds it; 0: nobody, or unknown */
 	pid_t owner_pid;       /* its process, or the child waited for; 0: nobody, or unknown */
-	const char *trust; /* static: "memory": the owner stood in the lock; "syscall": the call's
-				   arguments alone */
+	const char
+		*trust; /* static: "memory": the owner stood in the lock; "runtime": the runtime's
+				   structures; "syscall": the call's arguments alone ... */
 };
 
 /** Another process, for which a thread waits: at the other end of a pipe, say. */

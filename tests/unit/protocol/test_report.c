@@ -451,6 +451,49 @@ static void test_runtimes(void **state)
 	scene_deinit(&s);
 }
 
+/* What a runtime says of a wait counts more than the call behind it; of one that runs nothing does. */
+static void test_runtime_waits(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
+	for (pid_t tid = 10; tid < 14; tid++)
+		add_walk(&s, tid, only, 1, SW_END_COMPLETE, NULL);
+	const struct sw_runtime_wait waits[] = {
+		{.kind = "java_monitor", .address_avma = 0x7000, .target = "p.A", .owner_tid = 12},
+		{.kind = "java_lock", .target = "p.B", .owner_tid = 11},
+		{.kind = "java_wait"},
+	};
+	for (size_t i = 0; i < 4; i++) {
+		struct sw_thread *t = &s.snap->threads[i];
+		t->state = i == 3 ? 'R' : 'S';
+		t->syscall = 202; /* futex */
+		t->captured = true;
+		t->regs.val[5] = 0x9000; /* rdi: the word */
+		t->regs.known |= 1u << 5;
+		if (i > 0)
+			s.walks[i].wait = &waits[i - 1];
+	}
+	struct sw_report *r = build(&s);
+	const struct sw_report_thread *t = r->threads;
+	assert_string_equal(t[0].blocked_on->kind, "futex");
+	assert_string_equal(t[1].blocked_on->kind, "java_monitor");
+	assert_string_equal(t[1].blocked_on->target, "p.A");
+	assert_string_equal(t[1].blocked_on->trust, "runtime");
+	assert_true(t[1].blocked_on->has_address);
+	assert_int_equal(t[1].blocked_on->address_avma, 0x7000);
+	assert_int_equal(t[1].blocked_on->owner_tid, 12);
+	assert_int_equal(t[1].blocked_on->owner_pid, r->process.pid);
+	assert_string_equal(t[2].blocked_on->kind, "java_lock");
+	assert_false(t[2].blocked_on->has_address);
+	assert_null(t[3].blocked_on);
+	/* A cycle of one instant needs no further proof. */
+	assert_int_equal(r->n_deadlocks, 1);
+	assert_int_equal(r->deadlocks[0].n, 2);
+	scene_deinit(&s);
+}
+
 static void test_process(void **state)
 {
 	(void) state;
@@ -598,6 +641,7 @@ int main(void)
 		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_warning_codes),
 		cmocka_unit_test(test_runtimes),
+		cmocka_unit_test(test_runtime_waits),
 		cmocka_unit_test(test_process),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_outlives),

@@ -64,6 +64,10 @@ static void test_mutex(void **state)
 	/* with priority inheritance, by the system call */
 	assert_int_equal(mutex(FUTEX_LOCK_PI, (uint32_t[8]){0x80000000 | 102}, 0), 102);
 	assert_int_equal(mutex(FUTEX_LOCK_PI2 | FUTEX_PRIVATE_FLAG, (uint32_t[8]){102}, 0), 102);
+	/* ... which hands it over before the call returns; others are taken afterwards */
+	assert_int_equal(mutex(FUTEX_LOCK_PI, (uint32_t[8]){0x80000000 | 100}, 0), 0);
+	assert_int_equal(mutex(FUTEX_LOCK_PI2, (uint32_t[8]){100}, 0), 0);
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){2, 1, 100, 1, 0}, 0), 100);
 	/* musl: type in front of the word; the normal type keeps nobody */
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 1), 102);
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 2), 102);

@@ -3,7 +3,7 @@
 #define SW_HOTSPOT_LAYOUT_H
 
 #include "memory.h"
-#include "runtimes/hotspot/tables.h"
+#include "runtimes/hotspot/published/tables.h"
 
 /*
  * Where things are in one build of HotSpot, by the tables that it publishes for debuggers: offsets in
@@ -15,7 +15,7 @@ struct sw_hotspot_layout {
 	/* Static variables, as svma. */
 	int64_t heaps, low_bound, high_bound, call_stub_return, thread_list, interpreter;
 	int64_t continuation_return, release, version_major, version_security;
-	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc;
+	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc, collected_heap;
 	/* Offsets. */
 	int64_t array_length, array_data;
 	int64_t heap_memory, heap_segmap, heap_shift, space_low, space_high;
@@ -35,6 +35,9 @@ struct sw_hotspot_layout {
 	int64_t klass_super, klass_constants, klass_fields, klass_field_stream;
 	int64_t array_u1_data, array_u2_data, zgc_good, zgc_load_good;
 	int64_t queue_buffer, queue_end, codelet_size, codelet_description;
+	int64_t thread_pending, thread_waiting, thread_owner_id, thread_lock_stack;
+	int64_t lock_stack_top, lock_stack_base, heap_gc_active;
+	int64_t monitor_owner, monitor_object, monitor_stack_locker;
 	/* Sizes. */
 	int64_t block_bytes, const_bytes, pool_bytes, nmethod_bytes;
 	/* Constants. */

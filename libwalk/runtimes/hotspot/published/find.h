@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_FIND_H
 #define SW_HOTSPOT_FIND_H
 
-#include "runtimes/hotspot/layout.h"
+#include "runtimes/hotspot/published/layout.h"
 #include "snapshot/snapshot.h"
 
 /* What was found in a module. */
@@ -21,5 +21,8 @@ bool sw_hotspot_probe(const struct sw_snapshot *snap);
  * build. False when there is no Java VM. */
 bool sw_hotspot_find(const struct sw_snapshot *snap, struct sw_memory memory,
 		     struct sw_hotspot_vm *ret);
+
+/* The version of Java; 0 when unknown. */
+int sw_hotspot_version(const struct sw_hotspot_layout *at, uint64_t bias, struct sw_memory memory);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/hotspot/find.h"
-#include "runtimes/hotspot/tables.h"
+#include "runtimes/hotspot/published/find.h"
+#include "runtimes/hotspot/published/tables.h"
 #include "snapshot/module.h"
 
 #include <string.h>
@@ -85,4 +85,13 @@ bool sw_hotspot_find(const struct sw_snapshot *snap, struct sw_memory memory,
 			ret->missing = "where it was mapped";
 	}
 	return ret->place != NULL;
+}
+
+int sw_hotspot_version(const struct sw_hotspot_layout *at, uint64_t bias, struct sw_memory memory)
+{
+	uint32_t major = 0;
+	(void) sw_memory_read(memory, bias + (uint64_t) at->version_major, &major,
+			      sizeof(major)); /* stays 0 */
+	/* Until 8 it was HotSpot's own: 25 is that of 8, which has no such table of threads. */
+	return major == 25 && at->list_threads == SW_HOTSPOT_NONE ? 8 : (int) major;
 }

@@ -4,7 +4,7 @@
  * table is a pointer to an array, with a variable for its stride and one for each column's offset. It
  * ends with a row whose name is NULL.
  */
-#include "runtimes/hotspot/tables.h"
+#include "runtimes/hotspot/published/tables.h"
 #include "cleanup.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Source: the tables themselves, src/hotspot/share/runtime/vmStructs.cpp of jdk-17.0.15 and
  * jdk-25.0.3; names that only other versions have are of jdk8u, jdk-11 and jdk-21.
  */
-#include "runtimes/hotspot/layout.h"
+#include "runtimes/hotspot/published/layout.h"
 #include "cleanup.h"
 
 #include <string.h>
@@ -38,6 +38,7 @@ static const struct row statics[] = {
 	{"CompressedKlassPointers", "_narrow_klass._shift", AT(narrow_shift), false},
 	{"Universe", "_narrow_klass._shift", AT(narrow_shift), false},
 	{"ZGlobalsForVMStructs", "_instance_p", AT(zgc), false},
+	{"Universe", "_collectedHeap", AT(collected_heap), false},
 	{"Abstract_VM_Version", "_s_vm_release", AT(release), false},
 	{"Abstract_VM_Version", "_vm_major_version", AT(version_major), true},
 	{"Abstract_VM_Version", "_vm_security_version", AT(version_security), false},
@@ -118,6 +119,20 @@ static const struct row fields[] = {
 	{"StubQueue", "_queue_end", AT(queue_end), false},
 	{"InterpreterCodelet", "_size", AT(codelet_size), false},
 	{"InterpreterCodelet", "_description", AT(codelet_description), false},
+	{"JavaThread", "_current_pending_monitor", AT(thread_pending), false},
+	{"Thread", "_current_pending_monitor", AT(thread_pending), false},
+	{"JavaThread", "_current_waiting_monitor", AT(thread_waiting), false},
+	{"Thread", "_current_waiting_monitor", AT(thread_waiting), false},
+	{"JavaThread", "_monitor_owner_id", AT(thread_owner_id), false},
+	{"JavaThread", "_lock_id", AT(thread_owner_id), false},
+	{"JavaThread", "_lock_stack", AT(thread_lock_stack), false},
+	{"LockStack", "_top", AT(lock_stack_top), false},
+	{"LockStack", "_base[0]", AT(lock_stack_base), false},
+	{"CollectedHeap", "_is_gc_active", AT(heap_gc_active), false},
+	{"CollectedHeap", "_is_stw_gc_active", AT(heap_gc_active), false},
+	{"ObjectMonitor", "_owner", AT(monitor_owner), false},
+	{"ObjectMonitor", "_object", AT(monitor_object), false},
+	{"ObjectMonitor", "_stack_locker", AT(monitor_stack_locker), false},
 };
 
 static const struct row sizes[] = {

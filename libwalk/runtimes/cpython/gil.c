@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who waits for the lock of the interpreter, and who has it. A thread that waits is in a futex of the
+ * lock's condition variable; the holder is the thread state that it names, while it is locked.
+ *
+ *	struct _gil_runtime_state
+ *	interval  last_holder  locked  switch_number  cond  mutex
+ *	0         8            16      24             32    80 ... 120
+ *
+ * Whoever takes it sets locked before last_holder, with the mutex held: while somebody has that, the
+ * holder is not known. Locks of threading are semaphores, which do not say who has them.
+ *
+ * Source: Include/internal/pycore_gil.h and Python/ceval_gil.c (take_gil()), 3.8.18 to 3.14; sizes of
+ * pthread_cond_t and pthread_mutex_t of glibc and musl on x86-64.
+ */
+#include "runtimes/cpython/gil.h"
+#include "arch/arch.h"
+#include "bytes.h"
+#include "snapshot/snapshot.h"
+
+#include <sys/syscall.h>
+
+enum { HOLDER_OFF = 8, LOCKED_OFF = 16, COND_OFF = 32, MUTEX_OFF = 80, MUTEX_END_OFF = 120 };
+
+_Static_assert((int) MUTEX_END_OFF < (int) SW_CPYTHON_GIL_BYTES, "all of it is copied");
+
+bool sw_cpython_gil_find(const struct sw_cpython_at *at, struct sw_memory memory,
+			 uint64_t interp_avma, uint64_t *ret)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint64_t gil = at->runtime_avma;
+	if (l->gil_holder < HOLDER_OFF ||
+	    (l->interp_gil != SW_CPYTHON_NONE &&
+	     !sw_memory_u64(memory, interp_avma + l->interp_gil, &gil)))
+		return false;
+	*ret = gil + l->gil_holder - HOLDER_OFF;
+	return true;
+}
+
+/* The copy of the window; a core file is one. */
+static bool copy_find(const struct sw_cpython *c, uint64_t gil,
+		      uint8_t buffer[static SW_CPYTHON_GIL_BYTES], struct sw_bytes *ret)
+{
+	const struct sw_snapshot *snap = c->snap;
+	if (snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_CORE) {
+		*ret = (struct sw_bytes){buffer, SW_CPYTHON_GIL_BYTES};
+		return sw_memory_read(c->memory, gil, buffer, SW_CPYTHON_GIL_BYTES);
+	}
+	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++) {
+		const struct sw_range *r = &snap->ranges[i];
+		if (r->start_avma != gil || r->bytes != SW_CPYTHON_GIL_BYTES)
+			continue;
+		*ret = (struct sw_bytes){r->data, r->bytes};
+		return true;
+	}
+	return false;
+}
+
+/* The thread state that has it; 0: nobody, or it cannot be told. */
+static uint64_t holder_of(const struct sw_cpython *c, uint64_t gil)
+{
+	uint8_t buffer[SW_CPYTHON_GIL_BYTES];
+	struct sw_bytes bytes;
+	uint64_t holder = 0;
+	uint32_t locked = 0, mutex = 1;
+	if (!copy_find(c, gil, buffer, &bytes) || !sw_bytes_u64(bytes, HOLDER_OFF, &holder) ||
+	    !sw_bytes_u32(bytes, LOCKED_OFF, &locked) || !sw_bytes_u32(bytes, MUTEX_OFF, &mutex))
+		return 0;
+	return locked == 1 && mutex == 0 ? holder : 0;
+}
+
+static pid_t thread_with_state(const struct sw_cpython *c, uint64_t state_avma)
+{
+	uint64_t id = 0;
+	for (size_t i = 0; i < c->n_threads; i++)
+		if (c->threads[i].avma == state_avma)
+			id = c->threads[i].id;
+	for (size_t i = 0; id != 0 && i < c->snap->n_threads; i++)
+		if (c->snap->threads[i].captured && c->snap->threads[i].fs_base == id)
+			return c->snap->threads[i].tid;
+	return 0;
+}
+
+bool sw_cpython_wait_read(struct sw_cpython *c, const struct sw_thread *thread,
+			  struct sw_runtime_wait *ret)
+{
+	uint64_t word, gil;
+	const struct sw_cpython_thread *self = NULL;
+	if (!c->usable || thread->syscall != SYS_futex ||
+	    !sw_regs_get(&thread->regs, SW_X86_64_RDI, &word))
+		return false;
+	for (size_t i = 0; i < c->n_threads && self == NULL; i++)
+		if (c->threads[i].id == thread->fs_base && c->threads[i].id != 0)
+			self = &c->threads[i];
+	if (self == NULL || !sw_cpython_gil_find(&c->at, c->memory, self->interp_avma, &gil) ||
+	    word < gil + COND_OFF || word >= gil + MUTEX_OFF)
+		return false;
+	uint64_t holder = holder_of(c, gil);
+	*ret = (struct sw_runtime_wait){.kind = "python_gil", .address_avma = gil};
+	if (holder != 0 && holder != self->avma)
+		ret->owner_tid = thread_with_state(c, holder);
+	return true;
+}

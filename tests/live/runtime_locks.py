@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Locks of runtimes: who waits for what, and who has it, as the targets themselves know it.
+
+SNAPWALK_STOPS sets how many captures there are of programs that lock and unlock at random (75, four times).
+"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from contended import check_owners
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, wait_until
+from runtime_jvm import CLASSES, MODES, compile_all, machines
+from runtime_python import PROGRAMS, interpreters, minor
+
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "75"))
+# The compiler leaves calls as they are: stacks are what owners are compared with.
+CALLS = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Contended.*")
+JVM_MODES = {"17": ("default", "ZGC"), "25": ("default", "ZGC", "compact")}
+OPTIONS = {**MODES, "compact": ["-XX:+UseCompactObjectHeaders", "-XX:+UnlockExperimentalVMOptions"]}
+
+
+class Program:
+    """One that says what it does until it is ready."""
+
+    def __init__(self, *command):
+        self.command = command
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self.lines = []
+        for line in self.process.stdout:
+            if line.strip() == "ready":
+                return self
+            self.lines.append(line.split())
+        raise RuntimeError(f"{self.command}: ended")
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def java_program(home, program, *words, options=()):
+    return Program(os.path.join(home, "bin", "java"), "-Xmx64m", *options, "-cp", CLASSES, program, *words)
+
+
+def by_name(report):
+    return {t["comm"]: t for t in report["threads"]}
+
+
+def told(report, names):
+    """{name: (kind, owner's name, class)}"""
+    threads = {t["tid"]: t["comm"] for t in report["threads"]}
+    found = {}
+    for name in names:
+        wait = by_name(report).get(name, {}).get("blocked_on") or {}
+        found[name] = (wait.get("kind"), threads.get(wait.get("owner_tid"), "-"), wait.get("target"))
+    return found
+
+
+def check_kinds(tap, version, home, mode):
+    with java_program(home, "Locks", "kinds", options=OPTIONS[mode]) as java:
+        wanted = {name: (kind, owner, target) for word, name, kind, owner, target in java.lines if word == "waits"}
+        if version == "25" and mode == "ZGC":  # who has a thin lock stands on a stack, where pointers may be old
+            wanted = {name: (kind, "-" if kind == "java_monitor" and name != "again" else owner, target)
+                      for name, (kind, owner, target) in wanted.items()}
+        got = {}
+
+        def alike():
+            got["report"] = dump(java.pid, *PATIENT)
+            return told(got["report"], wanted) == wanted
+        try:
+            wait_until(alike, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        report = got["report"]
+        waits = told(report, wanted)
+        for name, wait in wanted.items():
+            tap.equal(waits[name], wait, f"{version} {mode}: {name}")
+        tap.equal(report["deadlocks"], [], f"{version} {mode}: no deadlock")
+        threads = by_name(report)
+        if version != "25" or mode != "ZGC":
+            holders = {h["tid"]: h["waiting"] for h in report["root_holders"]}
+            n = sum(owner == "holder" for _, owner, _ in wanted.values())
+            tap.equal(holders.get(threads["holder"]["tid"]), n, f"{version} {mode}: {n} wait for the holder")
+        addresses = {name: threads[name]["blocked_on"]["address"] for name in wanted}
+        tap.check(addresses["write"] == addresses["read"] and addresses["waiting"] == addresses["blocker"],
+                  f"{version} {mode}: the same object has one address", addresses)
+        tap.equal(len({addresses[name] for name in ("monitor", "hashed", "lock", "fair", "write", "again")}), 6,
+                  f"{version} {mode}: others have others")
+        if mode == "default":
+            check_recorded(tap, version, java, wanted)
+            text = subprocess.run([SNAPWALK, str(java.pid), *PATIENT, "--all"], capture_output=True, text=True).stdout
+            tap.check(re.search(r"for the monitor Locks\$Thing@0x[0-9a-f]+, which holder \(\d+\) has", text),
+                      f"{version}: text says it", text)
+
+
+def check_recorded(tap, version, java, wanted):
+    """What was recorded says the same when it is walked again."""
+    with tempfile.TemporaryDirectory() as directory:
+        where = os.path.join(directory, "recorded")
+        subprocess.run([SNAPWALK, "record", str(java.pid), "-o", where, "--max-stop", "60000"], check=True, capture_output=True)
+        tap.equal(told(dump(["--fixture", where]), wanted), wanted, f"{version}: recorded, and walked again")
+
+
+def check_deadlocks(tap, version, home, stop):
+    with java_program(home, "Locks", "deadlocks") as java:
+        cycles = sorted(words[1:] for words in java.lines if words[0] == "cycle")
+
+        def found():
+            report = dump(java.pid, *PATIENT, "--stop", stop)
+            return report if len(report["deadlocks"]) == len(cycles) else None
+        report = wait_until(found, "the deadlocks")
+        names = {t["tid"]: t["comm"] for t in report["threads"]}
+        got = []
+        for cycle in report["deadlocks"]:
+            cycle = [names[tid] for tid in cycle]
+            at = cycle.index(next(name for name in cycle if name in {c[0] for c in cycles}))
+            got.append(cycle[at:] + cycle[:at])
+        tap.equal(sorted(got), cycles, f"{version} --stop {stop}: the deadlocks, in order")
+        text = subprocess.run([SNAPWALK, str(java.pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
+        heads = [line for line in text.splitlines() if line][:6]
+        tap.equal(sum(line.startswith("DEADLOCK: ") for line in heads), len(cycles),
+                  f"{version} --stop {stop}: text begins with them")
+
+
+def is_lock(wait, which):
+    """Monitors have classes of their own."""
+    return wait["kind"] == ("java_monitor" if which < 4 else "java_lock") and \
+        (which >= 4 or wait["target"] == f"Contended$Monitor{which}")
+
+
+def check_random(tap, version, home, options):
+    with java_program(home, "Contended", options=CALLS) as java:
+        check_owners(tap, version, java.pid, STOPS, options, ("java_monitor", "java_lock"), is_lock)
+
+
+def gil_waits(report):
+    """{tid: owner's tid or None}"""
+    waits = {t["tid"]: t.get("blocked_on") or {} for t in report["threads"]}
+    return {tid: wait["owner_tid"] for tid, wait in waits.items() if wait.get("kind") == "python_gil"}
+
+
+def check_gil(tap, version, python):
+    with Program(python, os.path.join(PROGRAMS, "gil.py"), "hold") as program:
+        wanting = [int(tid) for word, tid in program.lines if word == "wants"]
+        holder, = [int(tid) for word, tid in program.lines if word == "holds"]
+        wanted = {tid: holder for tid in wanting}
+
+        def all_wait():
+            # They look at the clock now and then; the main thread may want it, too.
+            report = dump(program.pid, *PATIENT)
+            waits = gil_waits(report)
+            return (report, waits) if wanted.items() <= waits.items() and set(waits.values()) == {holder} else None
+        report, waits = wait_until(all_wait, "all to wait")
+        tap.check(True, f"{version}: who waits for the GIL, and who has it")
+        tap.equal([(h["tid"], h["waiting"]) for h in report["root_holders"]], [(holder, len(waits))],
+                  f"{version}: who holds them up")
+
+
+def check_gil_turns(tap, version, python):
+    """Whoever has it does not wait for it."""
+    wrong, n, known = [], 0, 0
+    with Program(python, os.path.join(PROGRAMS, "gil.py")) as program:
+        run = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(program.pid), str(STOPS), "auto"],
+                               stdout=subprocess.PIPE, text=True)
+        with run:
+            for line in run.stdout:
+                n += 1
+                waits = gil_waits(json.loads(line))
+                owners = {owner for owner in waits.values() if owner is not None}
+                known += len(owners)
+                if len(owners) > 1 or owners & waits.keys():
+                    wrong.append(waits)
+    tap.equal((run.returncode, n), (0, STOPS), f"{version}: {STOPS} captures")
+    tap.check(not wrong, f"{version}: no owner that waits itself ({known} known)", wrong[:5])
+    tap.check(known * 10 >= STOPS, f"{version}: the owner is known", known)
+
+
+def main():
+    tap = Tap()
+    found = machines()
+    tap.check(found, "a JDK is installed")
+    compile_all(found[min(found, key=int)])
+    for version, home in found.items():
+        for mode in JVM_MODES.get(version, ("default",)):
+            tap.guard(check_kinds, version, home, mode)
+        for stop in ("auto", "always"):
+            tap.guard(check_deadlocks, version, home, stop)
+        for stop in (("auto",), ()):
+            tap.guard(check_random, version, home, stop)
+    for version, python in interpreters().items():
+        if minor(version) >= 8:
+            tap.guard(check_gil, version, python)
+            tap.guard(check_gil_turns, version, python)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

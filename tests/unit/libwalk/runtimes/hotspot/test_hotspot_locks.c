@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/hotspot/locks: who waits for what, and who has it, over made structures. */
+#include "hotspot_world.h"
+#include "runtimes/hotspot/locks.h"
+#include "runtimes/hotspot/locks_window.h"
+#include "runtimes/hotspot/objects.h"
+#include "snapshot/snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { PENDING = 32, WAITING = 40, LOCKED = 56, BLOCKER = 32, STATUS = 36, OWNER = 12 };
+
+static struct hotspot_world world;
+static struct sw_runtime_wait wait;
+
+static int setup(void **state)
+{
+	(void) state;
+	hotspot_world_init(&world);
+	hotspot_world_locks(&world);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	hotspot_world_deinit(&world);
+	return 0;
+}
+
+static bool waits(void)
+{
+	wait = (struct sw_runtime_wait){0};
+	return sw_hotspot_wait_read(&world.h, &world.threads[0], &wait);
+}
+
+static void is(const char *kind, uint64_t object, const char *target, pid_t owner)
+{
+	assert_true(waits());
+	assert_string_equal(wait.kind, kind);
+	assert_int_equal(wait.address_avma, object);
+	assert_string_equal(wait.target, target);
+	assert_int_equal(wait.owner_tid, owner);
+}
+
+static void enter(uint64_t owner)
+{
+	hotspot_world_u64(&world, WORLD_THREAD + PENDING, WORLD_MONITOR);
+	hotspot_world_u64(&world, WORLD_MONITOR, owner);
+}
+
+static void test_monitor(void **state)
+{
+	(void) state;
+	enter(WORLD_OTHER);
+	is("java_monitor", WORLD_LOCK, "p.Lock", 101);
+}
+
+/* What its owner may be, and what none is. */
+static void test_monitor_owners(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t owner;
+		pid_t tid;
+	} cases[] = {
+		{0, 0},
+		{WORLD_OTHER, 101},
+		{WORLD_OTHER + 8, 0},
+		{0xa800, 101}, /* on its stack */
+		{0xb000, 0},
+		{0x9fff, 0},
+		{WORLD_THREAD, 0}, /* it has it by now */
+		{0x8800, 0},
+		{UINT64_MAX, 0},
+		{1, 0}, /* somebody, but nobody has it on the stack */
+		{2, 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(setup(NULL), 0);
+		enter(cases[i].owner);
+		is("java_monitor", WORLD_LOCK, "p.Lock", cases[i].tid);
+		assert_int_equal(teardown(NULL), 0);
+	}
+	assert_int_equal(setup(NULL), 0);
+}
+
+static void test_monitor_by_id(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t id;
+		pid_t tid;
+	} cases[] = {{7, 101}, {8, 0}, {0, 0}, {1, 0}, {2, 0}, {3, 0}, {WORLD_OTHER, 0}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(setup(NULL), 0);
+		world.h.at.thread_owner_id = 48;
+		hotspot_world_u64(&world, WORLD_THREAD + 48, 3);
+		hotspot_world_u64(&world, WORLD_OTHER + 48, 7);
+		enter(cases[i].id);
+		is("java_monitor", WORLD_LOCK, "p.Lock", cases[i].tid);
+		assert_int_equal(teardown(NULL), 0);
+	}
+	assert_int_equal(setup(NULL), 0);
+}
+
+static void locked_put(uint32_t top, uint64_t object)
+{
+	hotspot_world_u32(&world, WORLD_OTHER + LOCKED, top);
+	hotspot_world_u64(&world, WORLD_OTHER + LOCKED + 8, WORLD_SYNC);
+	hotspot_world_u64(&world, WORLD_OTHER + LOCKED + 16, object);
+}
+
+static void test_monitor_anonymous(void **state)
+{
+	(void) state;
+	static const struct {
+		uint32_t top;
+		uint64_t object, locker;
+		uint8_t collecting;
+		pid_t tid;
+	} cases[] = {
+		{64 + 16, WORLD_LOCK, 0, 0, 101},
+		{64 + 8, WORLD_LOCK, 0, 0, 0}, /* above its end */
+		{64 + 12, WORLD_LOCK, 0, 0, 0},
+		{60, WORLD_LOCK, 0, 0, 0},
+		{64 + 8 * 9, WORLD_LOCK, 0, 0, 0},
+		{UINT32_MAX - 7, WORLD_LOCK, 0, 0, 0},
+		{64 + 16, WORLD_LOCK + 8, 0, 0, 0},
+		{64 + 16, WORLD_LOCK, 0, 1, 0}, /* objects move */
+		{64, 0, 0xa010, 0, 101},
+		{64, 0, 0xc010, 0, 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(setup(NULL), 0);
+		enter(1);
+		locked_put(cases[i].top, cases[i].object);
+		hotspot_world_u64(&world, WORLD_MONITOR + 16, cases[i].locker);
+		hotspot_world_put(&world, WORLD_COLLECTOR + 8, &cases[i].collecting, 1);
+		assert_true(waits());
+		assert_int_equal(wait.owner_tid, cases[i].tid);
+		assert_int_equal(teardown(NULL), 0);
+	}
+	assert_int_equal(setup(NULL), 0);
+}
+
+/* Object.wait(): nobody will have to do it, until it is notified and wants the monitor again. */
+static void test_wait(void **state)
+{
+	(void) state;
+	hotspot_world_u64(&world, WORLD_THREAD + WAITING, WORLD_MONITOR);
+	hotspot_world_u64(&world, WORLD_MONITOR, WORLD_OTHER);
+	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + STATUS, 0x191);
+	is("java_wait", WORLD_LOCK, "p.Lock", 0);
+	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + STATUS, 0x401);
+	is("java_monitor", WORLD_LOCK, "p.Lock", 101);
+	hotspot_world_u64(&world, WORLD_THREAD_OBJECT, 3); /* was moved: the state is an old one */
+	is("java_wait", WORLD_LOCK, "p.Lock", 0);
+}
+
+static void park(uint64_t object)
+{
+	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + BLOCKER, (uint32_t) object);
+}
+
+static void test_park(void **state)
+{
+	(void) state;
+	static const char sync[] = "java.util.concurrent.locks.L$Sync";
+	park(WORLD_SYNC);
+	is("java_lock", WORLD_SYNC, sync, 101);
+	hotspot_world_u32(&world, WORLD_SYNC + OWNER, 0); /* readers have it, or nobody */
+	is("java_lock", WORLD_SYNC, sync, 0);
+	hotspot_world_u32(&world, WORLD_SYNC + OWNER, WORLD_THREAD_OBJECT); /* it has it by now */
+	is("java_lock", WORLD_SYNC, sync, 0);
+	hotspot_world_u32(&world, WORLD_SYNC + OWNER, WORLD_LOCK); /* not a thread's */
+	is("java_lock", WORLD_SYNC, sync, 0);
+	park(WORLD_LOCK);
+	is("java_park", WORLD_LOCK, "p.Lock", 0);
+	park(0);
+	assert_false(waits());
+	park(0x10);
+	assert_false(waits());
+}
+
+/* Old copies, and times at which pointers lead elsewhere. */
+static void test_park_moved(void **state)
+{
+	(void) state;
+	park(WORLD_SYNC);
+	hotspot_world_u64(&world, WORLD_SYNC, 0x7003);
+	assert_false(waits());
+	hotspot_world_u64(&world, WORLD_SYNC, 1);
+	hotspot_world_u64(&world, WORLD_THREAD_OBJECT, 0x7003);
+	assert_false(waits());
+	hotspot_world_u64(&world, WORLD_THREAD_OBJECT, 1);
+	assert_true(waits());
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	park(WORLD_SYNC);
+	hotspot_world_u64(&world, WORLD_COLLECTOR + 8, 1);
+	assert_false(waits());
+}
+
+/* The class must lead to AbstractOwnableSynchronizer by a chain that ends. */
+static void test_park_class_circle(void **state)
+{
+	(void) state;
+	park(WORLD_SYNC);
+	hotspot_world_u64(&world, WORLD_SYNC_CLASS + 32, WORLD_SYNC_CLASS);
+	is("java_park", WORLD_SYNC, "java.util.concurrent.locks.L$Sync", 0);
+}
+
+static void test_states(void **state)
+{
+	(void) state;
+	assert_false(waits()); /* blocked otherwise */
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	enter(WORLD_OTHER);
+	hotspot_world_u32(&world, WORLD_THREAD + 16, 4); /* in native code */
+	assert_false(waits());
+}
+
+/* What was copied while threads ran, or not in whole, is nothing. */
+static void test_not_of_one_instant(void **state)
+{
+	(void) state;
+	static struct sw_snapshot_priv priv;
+	struct sw_range ranges[] = {{WORLD_THREADS, 8, NULL},
+				    {WORLD_THREADS, SW_HOTSPOT_LOCKS_MARK, NULL}};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(setup(NULL), 0);
+		enter(WORLD_OTHER);
+		world.threads[0].captured_by = world.threads[1].captured_by = SW_CAPTURED_ITERATOR;
+		world.snap.priv = &priv;
+		priv.hooks_torn = i == 2;
+		world.snap.ranges = ranges;
+		world.snap.n_ranges = i == 0 ? 1 : 2;
+		assert_int_equal(waits(), i == 1);
+		assert_int_equal(teardown(NULL), 0);
+	}
+	assert_int_equal(setup(NULL), 0);
+}
+
+/* The same stack for two, no end of threads, threads that are not there. */
+static void test_threads_hostile(void **state)
+{
+	(void) state;
+	enter(WORLD_OTHER);
+	world.threads[1].regs.sp_avma = 0xc000;
+	is("java_monitor", WORLD_LOCK, "p.Lock", 0); /* nobody is on its stack */
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	enter(WORLD_OTHER);
+	world.threads[1].regs.sp_avma = 0x8200;
+	assert_false(waits());
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	enter(WORLD_OTHER);
+	hotspot_world_u64(&world, WORLD_THREADS + 0x10 + 0x28, 0x40); /* the other thread */
+	is("java_monitor", WORLD_LOCK, "p.Lock", 0);
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	enter(WORLD_OTHER);
+	hotspot_world_u32(&world, WORLD_THREADS + 0x10, SW_HOTSPOT_LOCK_THREADS_MAX + 1);
+	assert_false(waits());
+}
+
+/* A pointer of ZGC that is not of today may lead to something else. */
+static void test_pointers_current(void **state)
+{
+	(void) state;
+	struct sw_hotspot_objects o = {.colored = true, .with_shift = true};
+	assert_true(sw_hotspot_is_current(&o, 0x12341000, 0x1000));
+	assert_false(sw_hotspot_is_current(&o, 0x12342000, 0x1000));
+	assert_false(sw_hotspot_is_current(&o, 0x12341000, 0));
+	o.with_shift = false;
+	assert_true(sw_hotspot_is_current(&o, UINT64_C(1) << 42 | 0x1234, UINT64_C(1) << 42));
+	assert_false(sw_hotspot_is_current(&o, UINT64_C(1) << 43 | 0x1234, UINT64_C(1) << 42));
+	o.colored = false;
+	assert_true(sw_hotspot_is_current(&o, 0x1234, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_monitor, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_monitor_owners, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_monitor_by_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_monitor_anonymous, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_park, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_park_moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_park_class_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_of_one_instant, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_threads_hostile, setup, teardown),
+		cmocka_unit_test(test_pointers_current),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
