@@ -6,7 +6,7 @@
 #include "obtain.h"
 #include "output.h"
 #include "recorder.h"
-#include "tally.h"
+#include "series/tally.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define SW_CLI_LOOKS_H
 
 #include "recorder.h"
-#include "tally.h"
+#include "series/tally.h"
 #include "top/view.h"
 
 /* What the threads of a process do now, look by look, for top. */

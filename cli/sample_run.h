@@ -3,7 +3,7 @@
 #define SW_CLI_SAMPLE_RUN_H
 
 #include "recorder.h"
-#include "schedule.h"
+#include "series/schedule.h"
 
 #include <snapwalk/profile.h>
 #include <signal.h>

@@ -523,7 +523,7 @@ def words_for_users(tap):
     tap.equal(strange, [], "snapwalk(1) has no other option")
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
-    tap.equal(commands, ["dump", "sample", "explain", "verify", "record", "doctor",
+    tap.equal(commands, ["dump", "sample", "top", "explain", "verify", "record", "doctor",
                          "list", "show", "delete", "pin", "diff", "watch", "hook"], "--help lists the commands")
     for command in commands:
         result = snapwalk(command, "--help")
