@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fields of a dump's elements, as snapwalk-dump.schema.json has them. */
-#include "report/parse_fields.h"
+#include "report/parse/fields.h"
 #include "errors.h"
 
 #include <stdlib.h>

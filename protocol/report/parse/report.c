@@ -7,8 +7,8 @@
  * The text is checked as a whole and then read element by element, as it is written: never more than
  * a stack is held as a tree.
  */
-#include "report/parse_fields.h"
-#include "report/parse_elements.h"
+#include "report/parse/fields.h"
+#include "report/parse/elements.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "report/builder.h"

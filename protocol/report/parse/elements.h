@@ -2,7 +2,7 @@
 #ifndef SW_PARSE_ELEMENTS_H
 #define SW_PARSE_ELEMENTS_H
 
-#include "report/parse_fields.h"
+#include "report/parse/fields.h"
 
 /* From p->from, the dump's process. */
 void sw_parse_crash(struct sw_report_parser *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The elements of a dump: modules, threads, stacks with their frames, and warnings. */
-#include "report/parse_elements.h"
-#include "report/parse_fields.h"
+#include "report/parse/elements.h"
+#include "report/parse/fields.h"
 
 #include <string.h>
 
