@@ -105,7 +105,7 @@ static bool is_wanted(const struct sw_take *take, size_t i)
 {
 	const struct sw_window_thread *t = &take->window->threads[i];
 	return t->taken && !t->by_ptrace &&
-	       (take->options.kernel_stacks || take->snap->threads[i].state == 'D');
+	       (take->options.kernel_stacks || t->state == 'D');
 }
 
 /* A pass after the reading: who ran meanwhile, or since its registers were read, was elsewhere in the

@@ -233,9 +233,11 @@ static void judge(struct sw_window *w)
 		if (!w->space->chosen[i])
 			continue;
 		t->taken = carried && is_proven(w, t);
-		if (t->before != 0)
-			t->n_switches = sw_iterate_switches(&w->records[0][t->before - 1]);
 		s->tracees[i].has_regs = t->taken;
+		if (t->before == 0)
+			continue;
+		t->n_switches = sw_iterate_switches(&w->records[0][t->before - 1]);
+		t->state = sw_iterate_state(&w->records[0][t->before - 1]);
 	}
 	parts_drop(w);
 	rest_count(w);

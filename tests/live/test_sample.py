@@ -98,7 +98,8 @@ def off_cpu(tap):
             unseen = re.search(r"and ([\d.]+) s between samples", result.stderr)
             found = ns["wait_long"] + ns["wait_short"] + (float(unseen.group(1)) * 1e9 if unseen else 0)
             # What it measured itself has the time in which it waits for a CPU, and what is before and after.
-            tap.check(0.3 * seconds < found / 1e9 < seconds, f"{rate} Hz: the time in short waits is found", (ns, truth))
+            # It waits nearly all the time, and the clocks differ by a tick.
+            tap.check(0.3 * seconds < found / 1e9 < 1.02 * seconds + 0.02, f"{rate} Hz: the time in short waits is found", (ns, truth))
             if rate > 100:
                 tap.check(abs(share(ns["wait_long"], ns["wait_short"]) -
                               share(truth["wait_long"], truth["wait_short"])) < 12,

@@ -49,6 +49,9 @@ static const struct {
 	 "in snapwalk.conf(5)"},
 	{"io.snapwalk.NoSuchDump", "{\"id\":\"x\"}", 1,
 	 "there is no such dump, or it is not for you (not_found): see 'snapwalk list'"},
+	{"io.snapwalk.PinLimit", "{\"detail\":\"more than half of the store\"}", 1,
+	 "more than half of the store (limit): unpin others, or see MaxUse= and MaxFiles= in "
+	 "snapwalk.conf(5)"},
 	{"io.snapwalk.TooLarge", "{\"bytes\":99999999}", 1,
 	 "the dump has 99999999 bytes, which is too much (limit): ask for less with --depth"},
 	{"io.snapwalk.Busy", "{\"retry_after_ms\":3250,\"why\":\"queue\"}", 1,
@@ -107,7 +110,7 @@ static void test_none_is_forgotten(void **state)
 		assert_int_equal(json_object_put(answer.parameters), 1);
 		n++;
 	}
-	assert_int_equal(n, 15);
+	assert_int_equal(n, 16);
 }
 
 static void test_connection(void **state)
