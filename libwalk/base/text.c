@@ -44,7 +44,8 @@ void sw_text_append(struct sw_text *text, const char *s, size_t size)
 {
 	if (!reserve(text, size))
 		return;
-	memcpy(text->data + text->size, s, size);
+	if (size > 0) /* of nothing, s may be NULL */
+		memcpy(text->data + text->size, s, size);
 	text->size += size;
 	text->data[text->size] = '\0';
 }
