@@ -16,7 +16,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(__file__))
 from harness import BUILD, PATIENT, Tap, Target, snapwalk, wait_until  # noqa: E402
 
-PACKAGES = os.path.join(BUILD, "runtimes", "profile")
+DIRECTORY = os.path.join(BUILD, "runtimes", "profile")
 PACKAGES = ("speedscope@1.25.0", "@firefox-devtools/profiler-cli@0.10.0")
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "otlp")
 FORMATS = ("json", "folded", "text", "pprof", "speedscope", "firefox", "html", "otlp")
@@ -24,18 +24,18 @@ HOSTILE = "</script><script>document.title='owned'</script>"
 
 
 def package(*parts):
-    return os.path.join(PACKAGES, "node_modules", *parts)
+    return os.path.join(DIRECTORY, "node_modules", *parts)
 
 
 def install():
     """What npm has is put into the build folder, once; no scripts of theirs are run."""
     if os.path.exists(package("speedscope")) and os.path.exists(package("@firefox-devtools")):
         return
-    os.makedirs(PACKAGES, exist_ok=True)
-    with open(os.path.join(PACKAGES, "package.json"), "w") as file:
+    os.makedirs(DIRECTORY, exist_ok=True)
+    with open(os.path.join(DIRECTORY, "package.json"), "w") as file:
         file.write('{"private": true}\n')
     subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PACKAGES],
-                   cwd=PACKAGES, check=True, stdout=sys.stderr)
+                   cwd=DIRECTORY, check=True, stdout=sys.stderr)
 
 
 def browse(url, *options):
@@ -62,7 +62,7 @@ def folded(path):
 def pprof(tap, made):
     def tool(*options):
         return subprocess.run(["go", "tool", "pprof", *options, made["pprof"]], capture_output=True,
-                              text=True, timeout=240, env={**os.environ, "PPROF_TMPDIR": PACKAGES}).stdout
+                              text=True, timeout=240, env={**os.environ, "PPROF_TMPDIR": DIRECTORY}).stdout
     top = tool("-top", "-nodecount=100", "-sample_index=samples")
     tap.check(re.search(r"auditor$", top, re.M) and re.search(r"^File: demo$", top, re.M),
               "pprof: functions and the program", top)
@@ -103,7 +103,7 @@ def speedscope(tap, made):
 
 
 def firefox(tap, made):
-    sessions = tempfile.mkdtemp(dir=PACKAGES)
+    sessions = tempfile.mkdtemp(dir=DIRECTORY)
     program = package("@firefox-devtools", "profiler-cli", "dist", "profiler-cli.js")
     env = {**os.environ, "PROFILER_CLI_SESSION_DIR": sessions, "HOME": sessions}
 
