@@ -104,8 +104,7 @@ static void thread_read(struct reader *r, struct sw_thread *t)
 static bool is_wanted(const struct sw_take *take, size_t i)
 {
 	const struct sw_window_thread *t = &take->window->threads[i];
-	return t->taken && !t->by_ptrace &&
-	       (take->options.kernel_stacks || t->state == 'D');
+	return t->taken && !t->by_ptrace && (take->options.kernel_stacks || t->state == 'D');
 }
 
 /* A pass after the reading: who ran meanwhile, or since its registers were read, was elsewhere in the

@@ -12,8 +12,8 @@
 
 struct sw_window_thread {
 	uint64_t start_ns;      /* of its last record; 0: it had none */
-	uint64_t n_switches;    /* when it was taken, and not by ptrace; so is state */
-	char state;
+	uint64_t n_switches;    /* when it was taken; not of those that were stopped */
+	char state;             /* likewise */
 	uint32_t before, after; /* index + 1 of its record in the pass; 0: none */
 	bool taken;             /* in this window or an earlier one */
 	bool by_ptrace;
