@@ -191,6 +191,8 @@ static const struct sw_runtime_wait *runtime_wait(const struct sw_walks *walks, 
 /* Whether the thread waited from before the capture until its end. */
 static bool is_proven(const struct sw_snapshot *snap, const struct sw_thread *t)
 {
+	if (t->moved)
+		return false;
 	if (!snap->live || t->since_ns > snap->times.take_ns)
 		return true;
 	return t->captured_by == SW_CAPTURED_PTRACE && snap->n_stopped == snap->n_threads;
@@ -218,8 +220,9 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		*kept = wait;
 		t->blocked_on = kept;
 		/* All that runtimes say is of one instant. */
-		proven[i] = runtime != NULL || (is_proven(snap, from) &&
-						(from->wait_for == NULL || from->wait_for->proven));
+		proven[i] = (runtime != NULL && !from->moved) ||
+			    (is_proven(snap, from) &&
+			     (from->wait_for == NULL || from->wait_for->proven));
 	}
 	if (!b->failed)
 		sw_report_build_wait_graph(b, proven);

@@ -68,7 +68,7 @@ def check_owners(tap, name, pid, stops, options, kinds, fits):
             wrong += wrong_owners(report, counts, kinds, fits) if fits is not None else report.get("deadlocks", [])
     name = f"{name} {' '.join(options) or 'always'}"
     tap.equal((run.returncode, n), (0, stops), f"{name}: {stops} captures")
-    tap.check(not wrong, f"{name}: no owner that is not, no deadlock {counts if fits else str()}", "\n".join(wrong[:10]))
+    tap.check(not wrong, f"{name}: no owner that is not, no deadlock {counts if fits else str()}", "\n".join(map(str, wrong[:10])))
     if fits is None:
         return
     # Between two instructions of its own nobody has it yet, or any longer.
