@@ -56,6 +56,7 @@ def build_all():
         build(name, f"{name}.go")
         build(f"{name}-stripped", f"{name}.go", "-ldflags=-s -w")
     build("busy-pie", "busy.go", "-buildmode=pie")
+    build("vdso", "vdso.go")
     build("cgo", "cgo.go", cgo=True)
     build("cgo-pie", "cgo.go", "-buildmode=pie", cgo=True)
     build("liblibrary.so", "library.go", "-buildmode=c-shared", cgo=True)
@@ -280,6 +281,7 @@ def main():
     chain = set(CHAIN)
     for name in ("busy", "busy-stripped", "busy-pie"):
         tap.guard(check_stops, name, made(name), ROOTS, chain)
+    tap.guard(check_stops, "vdso", made("vdso"), ROOTS, {"time.now", "main.depth", "main.worker"})
     calls = {"main.top", "main.through_c", "c_outer", "runtime.asmcgocall", "runtime.cgocallback", "crosscall2"}
     for name in ("cgo", "cgo-pie"):
         tap.guard(check_stops, name, made(name), ROOTS | C_ROOTS, calls)

@@ -16,6 +16,8 @@ enum {
 	M_BYTES = 8 * SW_GO_M_WORDS,
 	G0_BYTES_MAX =
 		64 << 10, /* of those that Go has made: 16 KiB, more in programs with -race */
+	VDSO_CALLER_BYTES =
+		64, /* the frame that calls the vDSO: 16 to 32, and its return address */
 };
 
 static void read_add(struct sw_go_window *w, size_t *n, uint64_t avma, void *buffer, size_t bytes)
@@ -69,6 +71,7 @@ static void g_read(struct sw_capture *capture, struct sw_go_window *w, size_t n)
 		read_add(w, &reads, f->m.g0_avma, f->g[0], G_BYTES);
 		read_add(w, &reads, f->m.curg_avma, f->g[1], G_BYTES);
 		read_add(w, &reads, f->m.gsignal_avma, f->g[2], G_BYTES);
+		read_add(w, &reads, f->m_avma + f->module->image.vdso_off, &f->vdso_sp_avma, 8);
 	}
 	sw_capture_read_many(capture, w->reads, reads);
 }
@@ -77,7 +80,7 @@ static struct sw_go_stack stack_of(const struct sw_go_window *w, size_t i, unsig
 {
 	const struct sw_go_found *f = &w->found[i];
 	const uint64_t avma[] = {f->m.g0_avma, f->m.curg_avma, f->m.gsignal_avma};
-	if (!w->reads[3 * i + which].ok || avma[which] == 0)
+	if (!w->reads[SW_GO_THREAD_READS * i + which].ok || avma[which] == 0)
 		return (struct sw_go_stack){0};
 	return sw_go_g_parse(avma[which], f->g[which]);
 }
@@ -89,8 +92,26 @@ static bool is_from_go(const struct sw_go_stack *g0)
 	return bytes <= G0_BYTES_MAX && (bytes & (bytes - 1)) == 0;
 }
 
+/* The sp that the goroutine had when it called the vDSO, which runs on g0's stack; 0: it did not. */
+static uint64_t vdso_sp_of(const struct sw_go_window *w, size_t i)
+{
+	const struct sw_go_found *f = &w->found[i];
+	bool known = f->module->image.vdso_off != 0 && w->reads[SW_GO_THREAD_READS * i + 3].ok;
+	return known ? f->vdso_sp_avma : 0;
+}
+
+/* Where to begin with a stack that the thread has left, by where it left it. */
+static uint64_t left_at(const struct sw_go_stack *s, uint64_t vdso_sp)
+{
+	if (vdso_sp < s->low_avma + VDSO_CALLER_BYTES || vdso_sp >= s->high_avma)
+		return s->sched_sp_avma;
+	/* The scheduler has not seen it since, and its sp may be of long ago, or none. */
+	uint64_t from = vdso_sp - VDSO_CALLER_BYTES;
+	return s->sched_sp_avma >= s->low_avma && s->sched_sp_avma < from ? s->sched_sp_avma : from;
+}
+
 static void thread_stacks(struct sw_capture *capture, const struct sw_thread *t, size_t n,
-			  const struct sw_go_thread *go)
+			  const struct sw_go_thread *go, uint64_t vdso_sp)
 {
 	const struct sw_go_stack *all[] = {&go->curg, &go->g0, &go->gsignal};
 	uint64_t sp = t->regs.sp_avma;
@@ -105,7 +126,7 @@ static void thread_stacks(struct sw_capture *capture, const struct sw_thread *t,
 		if (i == here || s->g_avma == 0 || s->high_avma == 0)
 			continue;
 		/* A goroutine that was interrupted by a signal has no sp that is known here. */
-		uint64_t from = here == 2 ? s->low_avma : s->sched_sp_avma;
+		uint64_t from = here == 2 ? s->low_avma : left_at(s, vdso_sp);
 		if (from >= s->low_avma && from < s->high_avma)
 			(void) sw_capture_stack(capture, from, s->high_avma); /* else: read later */
 	}
@@ -139,7 +160,8 @@ static void found_use(struct sw_capture *capture, struct sw_go_window *w, size_t
 		if (!stacks)
 			thread_copy(capture, &w->found[i]);
 		else if (sw_go_thread_check(&go))
-			thread_stacks(capture, &capture->snap->threads[thread], thread, &go);
+			thread_stacks(capture, &capture->snap->threads[thread], thread, &go,
+				      vdso_sp_of(w, i));
 	}
 }
 

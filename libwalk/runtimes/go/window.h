@@ -7,7 +7,10 @@
 #include "runtimes/go/stacks.h"
 #include "unwind/capture.h"
 
-enum { SW_GO_TOGETHER = SW_CAPTURE_READS / 3 /* threads whose g are read with one call */ };
+enum {
+	SW_GO_THREAD_READS = 4, /* of one thread with one call: its three g, and a word of m */
+	SW_GO_TOGETHER = SW_CAPTURE_READS / SW_GO_THREAD_READS, /* threads, with one call */
+};
 
 /*
  * Where a thread was when its g and m were copied. One that was on a CPU may be captured later than what
@@ -26,6 +29,7 @@ struct sw_go_found {
 	uint64_t words[SW_GO_M_WORDS];
 	struct sw_go_m m;
 	uint64_t g[3][SW_GO_G_WORDS]; /* g0, curg, gsignal */
+	uint64_t vdso_sp_avma;
 };
 
 /* What is set aside for the window before it: *sw_capture.found, which open() gets. */
