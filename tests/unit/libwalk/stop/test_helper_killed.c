@@ -110,9 +110,14 @@ static pid_t target_start(void)
 			(void) pthread_create(&thread, NULL, wait_for_ever, NULL);
 		(void) wait_for_ever(NULL);
 	}
+	return pid;
+}
+
+/* A thread that was let go is for a moment at the system call's instruction, to make the call again. */
+static void wait_until_still(pid_t pid)
+{
 	while (!all_pause(pid))
 		(void) sched_yield();
-	return pid;
 }
 
 /* ---- what came of it ------------------------------------------------------------------------- */
@@ -180,6 +185,7 @@ static int take(struct fixture *f, int at, struct sw_snapshot **ret, struct sw_e
 {
 	const struct sw_snapshot_options options = {.stop = SW_STOP_ALWAYS,
 						    .max_stop_ms = MAX_STOP_MS};
+	wait_until_still(f->pid);
 	calls = 0;
 	die_at = at;
 	return sw_snapshot_take(f->ctx, f->target, &options, ret, err);
