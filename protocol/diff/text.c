@@ -109,16 +109,7 @@ static void put_deadlocks(struct writer *w)
 		bool old = false;
 		for (size_t k = 0; k < a->n_deadlocks && k < w->most && !old; k++)
 			old = same_cycle(&a->deadlocks[k], d);
-		sw_style_begin(&w->out, SW_STYLE_ALARM);
-		sw_put(&w->out, "DEADLOCK%s: ", old ? " as before" : "");
-		for (size_t k = 0; k < d->n; k++) {
-			sw_put_thread(&w->out, d->tids[k]);
-			sw_put(&w->out, " → ");
-		}
-		if (d->n > 0)
-			sw_put_thread(&w->out, d->tids[0]);
-		sw_style_end(&w->out);
-		sw_put(&w->out, "\n");
+		sw_put_cycle(&w->out, old ? "DEADLOCK as before: " : "DEADLOCK: ", d);
 	}
 	put_more(w, b->n_deadlocks, "deadlocks");
 }

@@ -125,17 +125,10 @@ static void put_deadlocks(struct sw_text_writer *w, const struct sw_report_threa
 	const struct sw_report *r = w->report;
 	for (size_t i = 0; i < r->n_deadlocks; i++) {
 		const struct sw_report_deadlock *d = &r->deadlocks[i];
-		if (!has_tid(d, waiter->tid) || !has_tid(d, waiter->blocked_on->owner_tid))
-			continue;
-		sw_style_begin(w, SW_STYLE_ALARM);
-		sw_put(w, "DEADLOCK  ");
-		for (size_t k = 0; k <= d->n; k++) {
-			sw_put(w, k > 0 ? " → " : "");
-			sw_put_thread(w, d->tids[k % d->n]);
+		if (has_tid(d, waiter->tid) && has_tid(d, waiter->blocked_on->owner_tid)) {
+			sw_put_cycle(w, "DEADLOCK  ", d);
+			return;
 		}
-		sw_style_end(w);
-		sw_put(w, "\n");
-		return;
 	}
 }
 

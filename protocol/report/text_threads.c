@@ -198,6 +198,18 @@ void sw_put_thread(struct sw_text_writer *w, pid_t tid)
 	sw_put(w, " (%d)", (int) tid);
 }
 
+void sw_put_cycle(struct sw_text_writer *w, const char *begin, const struct sw_report_deadlock *d)
+{
+	sw_style_begin(w, SW_STYLE_ALARM);
+	sw_put(w, "%s", begin);
+	for (size_t i = 0; d->n > 0 && i <= d->n; i++) {
+		sw_put(w, i > 0 ? " → " : "");
+		sw_put_thread(w, d->tids[i % d->n]);
+	}
+	sw_style_end(w);
+	sw_put(w, "\n");
+}
+
 static const char *state_name(char state)
 {
 	switch (state) {

@@ -14,6 +14,9 @@ void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t
 const struct sw_report_thread *sw_thread_of(const struct sw_report *report, pid_t tid);
 /* "worker (12)", "thread 12" */
 void sw_put_thread(struct sw_text_writer *w, pid_t tid);
+/* "DEADLOCK: ab (12) → ba (13) → ab (12)", a line; what it begins with is of our own. */
+void sw_put_cycle(struct sw_text_writer *w, const char *begin,
+		  const struct sw_report_deadlock *deadlock);
 /* "sleeping in futex (futex_wait_queue)" */
 void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *thread);
 

@@ -38,23 +38,12 @@ static void tally_add(struct tally *t, const char *what, const struct sw_report_
 	t->rows[i].count++;
 }
 
-/* "DEADLOCK: ab (12) → ba (13) → ab (12)" */
 static void put_deadlocks(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
 	size_t shown = r->n_deadlocks < DEADLOCKS_SHOWN ? r->n_deadlocks : DEADLOCKS_SHOWN;
-	for (size_t i = 0; i < shown; i++) {
-		const struct sw_report_deadlock *d = &r->deadlocks[i];
-		sw_style_begin(w, SW_STYLE_ALARM);
-		sw_put(w, "DEADLOCK: ");
-		for (size_t k = 0; k < d->n; k++) {
-			sw_put_thread(w, d->tids[k]);
-			sw_put(w, " → ");
-		}
-		sw_put_thread(w, d->tids[0]);
-		sw_style_end(w);
-		sw_put(w, "\n");
-	}
+	for (size_t i = 0; i < shown; i++)
+		sw_put_cycle(w, "DEADLOCK: ", &r->deadlocks[i]);
 	if (shown < r->n_deadlocks)
 		sw_put(w, "%zu more deadlocks\n", r->n_deadlocks - shown);
 }
