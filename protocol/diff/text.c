@@ -169,24 +169,10 @@ static void put_locks(struct writer *w)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* "read < fetch < main" */
 static void put_stack(struct writer *w, const struct sw_report *r, const struct sw_report_stack *s)
 {
-	size_t n = 0;
 	put_of(w, r);
-	for (size_t i = 0; i < s->n_frames && n < FRAMES_SHOWN; i++) {
-		const struct sw_report_frame *f = &s->frames[i];
-		if (sw_frame_is_hidden(f))
-			continue;
-		sw_put(&w->out, n++ > 0 ? " < " : "");
-		if (sw_guess_name(f->trust) != NULL)
-			sw_put(&w->out, "?");
-		if (f->function != NULL)
-			sw_put_foreign(&w->out, f->function);
-		else
-			sw_frame_place_name(&w->out.text, r, f);
-	}
-	if (n == 0)
+	if (sw_put_names(&w->out, s, FRAMES_SHOWN) == 0)
 		sw_put(&w->out, "no frames");
 }
 

@@ -2,6 +2,7 @@
 /* What is known of one lock: what it is, who holds it, who waits for it. */
 #include "cleanup.h"
 #include "errors.h"
+#include "report/activity.h"
 #include "report/builder.h"
 #include "report/text_threads.h"
 #include "report/text_frames.h"
@@ -48,21 +49,11 @@ static void put_since(struct sw_text_writer *w, int64_t ms)
 
 static void put_stack(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
-	size_t n = 0;
-	if (t->stack < 0)
+	const struct sw_report_stack *s = sw_stack_of(w->report, t);
+	if (s == NULL)
 		return;
-	const struct sw_report_stack *s = &w->report->stacks[t->stack];
 	sw_put(w, "\n      ");
-	for (size_t i = 0; i < s->n_frames && n < FRAMES_SHOWN; i++) {
-		const struct sw_report_frame *f = &s->frames[i];
-		if (sw_frame_is_hidden(f))
-			continue;
-		sw_put(w, "%s%s", n++ > 0 ? " < " : "", sw_guess_name(f->trust) != NULL ? "?" : "");
-		if (f->function != NULL)
-			sw_put_foreign(w, f->function);
-		else
-			sw_frame_place_name(&w->text, w->report, f);
-	}
+	(void) sw_put_names(w, s, FRAMES_SHOWN); /* one that has none shows none */
 }
 
 static void put_owner(struct sw_text_writer *w, const struct sw_report_wait *wait)

@@ -68,6 +68,22 @@ void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
 	}
 }
 
+size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t most)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < stack->n_frames && n < most; i++) {
+		const struct sw_report_frame *f = &stack->frames[i];
+		if (sw_frame_is_hidden(f))
+			continue;
+		sw_put(w, "%s%s", n++ > 0 ? " < " : "", sw_guess_name(f->trust) != NULL ? "?" : "");
+		if (f->function != NULL)
+			sw_put_foreign(w, f->function);
+		else
+			sw_frame_place_name(&w->text, w->report, f);
+	}
+	return n;
+}
+
 /* How many bytes of a name are shown. */
 static size_t name_shown(const struct sw_text_writer *w)
 {
