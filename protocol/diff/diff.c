@@ -3,6 +3,7 @@
 #include "arena.h"
 #include "errors.h"
 #include "map.h"
+#include "report/activity.h"
 #include "report/builder.h"
 
 #include <snapwalk/diff.h>
@@ -36,12 +37,6 @@ const char *sw_diff_change_name(enum sw_diff_change change)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static const struct sw_report_stack *stack_of(const struct sw_report *r,
-					      const struct sw_report_thread *t)
-{
-	return t->stack >= 0 ? &r->stacks[t->stack] : NULL;
-}
-
 static enum sw_diff_change change_of(const struct sw_diff *d, const struct sw_report_thread *before,
 				     const struct sw_report_thread *after)
 {
@@ -49,8 +44,8 @@ static enum sw_diff_change change_of(const struct sw_diff *d, const struct sw_re
 		return SW_DIFF_CAME;
 	if (after == NULL)
 		return SW_DIFF_WENT;
-	const struct sw_report_stack *a = stack_of(d->before, before);
-	const struct sw_report_stack *b = stack_of(d->after, after);
+	const struct sw_report_stack *a = sw_stack_of(d->before, before);
+	const struct sw_report_stack *b = sw_stack_of(d->after, after);
 	if (a == NULL || b == NULL)
 		return SW_DIFF_UNKNOWN;
 	if (a->id != b->id)

@@ -2,6 +2,7 @@
 /* What changed, as JSON: everything that the text says, and what did not change. */
 #include "errors.h"
 #include "json_object.h"
+#include "report/activity.h"
 #include "utf8.h"
 
 #include <snapwalk/diff.h>
@@ -71,12 +72,6 @@ static struct json_object *dump_of(struct writer *w, const struct sw_report *r)
 	return o;
 }
 
-static const struct sw_report_stack *stack_of(const struct sw_report *r,
-					      const struct sw_report_thread *t)
-{
-	return t != NULL && t->stack >= 0 ? &r->stacks[t->stack] : NULL;
-}
-
 static struct json_object *thread_of(struct writer *w, const struct sw_diff *d,
 				     const struct sw_diff_thread *t)
 {
@@ -85,8 +80,10 @@ static struct json_object *thread_of(struct writer *w, const struct sw_diff *d,
 	add_int(w, o, "tid", one->tid);
 	add(w, o, "comm", string(w, one->comm));
 	add(w, o, "change", json_object_new_string(sw_diff_change_name(t->change)));
-	add_id(w, o, "stack_before", stack_of(d->before, t->before));
-	add_id(w, o, "stack_after", stack_of(d->after, t->after));
+	if (t->before != NULL)
+		add_id(w, o, "stack_before", sw_stack_of(d->before, t->before));
+	if (t->after != NULL)
+		add_id(w, o, "stack_after", sw_stack_of(d->after, t->after));
 	if (t->before != NULL && t->after != NULL && t->before->cpu_ns >= 0 &&
 	    t->after->cpu_ns >= t->before->cpu_ns)
 		add_int(w, o, "cpu_ns", t->after->cpu_ns - t->before->cpu_ns);
