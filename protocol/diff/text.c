@@ -5,11 +5,11 @@
 #include "report/builder.h"
 #include "report/text_frames.h"
 #include "report/text_threads.h"
+#include "utc.h"
 
 #include <snapwalk/diff.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 enum { LINES_SHOWN = 12, TIDS_SHOWN = 8, FRAMES_SHOWN = 4 };
 
@@ -32,11 +32,8 @@ static void put_more(struct writer *w, size_t n, const char *what)
 
 static void put_time(struct writer *w, int64_t time_ns)
 {
-	time_t seconds = (time_t) (time_ns / 1000000000);
-	struct tm utc = {0};
 	char stamp[32];
-	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
-	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &utc);
+	sw_utc_format(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", time_ns);
 	sw_put(&w->out, "%s UTC", stamp);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "profile/put.h"
+#include "utc.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 /* RFC 8259, section 7; U+2028 and U+2029 end a line of a script (ECMA-262, before its 10th edition
  * also within a string). */
@@ -43,11 +43,7 @@ void sw_put_ms(struct sw_text *text, uint64_t ns)
 
 void sw_put_time(struct sw_text *text, int64_t time_ns)
 {
-	time_t seconds = (time_t) (time_ns / 1000000000);
-	struct tm tm;
 	char formatted[40];
-	if (gmtime_r(&seconds, &tm) == NULL ||
-	    strftime(formatted, sizeof(formatted), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		return;
+	sw_utc_format(formatted, sizeof(formatted), "%Y-%m-%dT%H:%M:%SZ", time_ns);
 	sw_text_append(text, formatted, strlen(formatted));
 }

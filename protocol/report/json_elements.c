@@ -5,12 +5,12 @@
  * unknown; the others only when they say something.
  */
 #include "report/json_elements.h"
+#include "utc.h"
 #include "utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* An object in the making. json-c's null is a NULL pointer, and so is its "out of memory": that is
  * why null is added by add_null() only, and every other NULL sets failed. */
@@ -111,11 +111,8 @@ static void add_flag(struct element *e, const char *key, bool value)
 
 static void add_time(struct element *e, const char *key, int64_t time_ns)
 {
-	time_t seconds = (time_t) (time_ns / 1000000000);
-	struct tm utc = {0};
 	char stamp[64], text[96];
-	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
-	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+	sw_utc_format(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", time_ns);
 	(void) snprintf(text, sizeof(text), "%s.%06dZ", stamp,
 			(int) (time_ns % 1000000000 / 1000)); /* RFC 3339, fits */
 	add_string(e, key, text);

@@ -3,13 +3,13 @@
 #include "cgroup.h"
 #include "report/builder.h"
 #include "report/build.h"
+#include "utc.h"
 
 #include <snapwalk/clock.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 /* Sorts by time as text; the random part tells apart dumps of one process in one microsecond, and
  * those of two pid namespaces. */
@@ -18,11 +18,8 @@ static const char *dump_id(struct sw_report_builder *b, int64_t time_ns, pid_t p
 	uint32_t random = 0;
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t) sizeof(random))
 		random = (uint32_t) sw_mix64((uint64_t) sw_clock_ns());
-	time_t seconds = (time_t) (time_ns / 1000000000);
-	struct tm utc = {0};
-	(void) gmtime_r(&seconds, &utc); /* fails for years beyond int only */
 	char stamp[64];
-	(void) strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &utc);
+	sw_utc_format(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", time_ns);
 	const char *id = sw_arena_printf(b->arena, "%s.%06d-%d-%08x", stamp,
 					 (int) (time_ns % 1000000000 / 1000), (int) pid, random);
 	b->failed |= id == NULL;

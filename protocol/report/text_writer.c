@@ -12,6 +12,7 @@
 #include "report/text_stacks.h"
 #include "report/text_threads.h"
 #include "report/verdict.h"
+#include "utc.h"
 #include "utf8.h"
 
 #include <stdlib.h>
@@ -99,15 +100,17 @@ static void put_time(struct sw_text_writer *w)
 		       (int) (r->process.uptime_ms % 1000));
 		return;
 	}
+	static const char format[] = "%Y-%m-%d %H:%M:%S";
 	time_t seconds = (time_t) (r->time_ns / 1000000000);
-	struct tm parts = {0};
+	struct tm local;
 	char stamp[64], zone[32] = "UTC";
-	/* These fail for years beyond int only. */
-	if (kind == SW_TEXT_TIME_LOCAL && localtime_r(&seconds, &parts) != NULL)
-		(void) strftime(zone, sizeof(zone), "%z", &parts);
-	else
-		(void) gmtime_r(&seconds, &parts);
-	(void) strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &parts);
+	/* localtime_r() fails for years beyond int only. */
+	if (kind == SW_TEXT_TIME_LOCAL && localtime_r(&seconds, &local) != NULL) {
+		(void) strftime(stamp, sizeof(stamp), format, &local);
+		(void) strftime(zone, sizeof(zone), "%z", &local);
+	} else {
+		sw_utc_format(stamp, sizeof(stamp), format, r->time_ns);
+	}
 	sw_put(w, "%s.%03d %s on ", stamp, (int) (r->time_ns % 1000000000 / 1000000), zone);
 }
 
