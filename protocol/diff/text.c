@@ -68,8 +68,9 @@ static void put_head(struct writer *w)
 	put_time(w, a->time_ns);
 	sw_put(&w->out, " → ");
 	put_time(w, b->time_ns);
-	sw_put(&w->out, ", %" PRId64 ".%03d s %s\n", apart_ms / 1000, (int) (apart_ms % 1000),
-	       earlier ? "EARLIER" : "later");
+	sw_put(&w->out, ", ");
+	sw_put_seconds(&w->out, apart_ms);
+	sw_put(&w->out, " %s\n", earlier ? "EARLIER" : "later");
 	sw_put(&w->out, "%zu → %zu threads, %zu → %zu distinct stacks\n", a->n_threads,
 	       b->n_threads, a->n_stacks, b->n_stacks);
 	if (!a->complete || !b->complete)

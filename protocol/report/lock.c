@@ -41,12 +41,6 @@ static const char *how_decided(const struct sw_report_wait *wait)
 	return "by the function that its threads wait in; who holds it is not in its memory";
 }
 
-static void put_since(struct sw_text_writer *w, int64_t ms)
-{
-	if (ms >= 0)
-		sw_put(w, ", for %" PRId64 ".%03d s", ms / 1000, (int) (ms % 1000));
-}
-
 static void put_stack(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(w->report, t);
@@ -90,7 +84,10 @@ static void put_waiters(struct sw_text_writer *w, uint64_t address_avma, bool in
 			continue;
 		sw_put(w, "    ");
 		sw_put_thread(w, t->tid);
-		put_since(w, t->since_ms);
+		if (t->since_ms >= 0) {
+			sw_put(w, ", for ");
+			sw_put_seconds(w, t->since_ms);
+		}
 		if (t->blocked_on->address_avma != address_avma)
 			sw_put(w, ", at byte %" PRIu64 " of it",
 			       t->blocked_on->address_avma - address_avma);

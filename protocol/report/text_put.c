@@ -2,6 +2,7 @@
 #include "report/text_put.h"
 #include "utf8.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,11 @@ void sw_put_foreign(struct sw_text_writer *w, const char *s)
 {
 	if (s != NULL)
 		sw_utf8_append_plain(&w->text, s, strlen(s));
+}
+
+void sw_put_seconds(struct sw_text_writer *w, int64_t ms)
+{
+	sw_put(w, "%" PRId64 ".%03d s", ms / 1000, (int) (ms % 1000));
 }
 
 void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted)

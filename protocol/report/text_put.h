@@ -23,6 +23,8 @@ __attribute__((format(printf, 3, 4))) void sw_put_styled(struct sw_text_writer *
 void sw_put_foreign(struct sw_text_writer *w, const char *s);
 void sw_style_begin(struct sw_text_writer *w, enum sw_style style);
 void sw_style_end(struct sw_text_writer *w);
+/* "1.234 s" */
+void sw_put_seconds(struct sw_text_writer *w, int64_t ms);
 /* Spaces up to a column, at least two. */
 void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted);
 

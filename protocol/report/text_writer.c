@@ -95,9 +95,8 @@ static void put_time(struct sw_text_writer *w)
 	const struct sw_report *r = w->report;
 	enum sw_text_time kind = w->options->time;
 	if (kind == SW_TEXT_TIME_START && r->process.uptime_ms >= 0) {
-		sw_put(w, "%lld.%03d s after its start on ",
-		       (long long) (r->process.uptime_ms / 1000),
-		       (int) (r->process.uptime_ms % 1000));
+		sw_put_seconds(w, r->process.uptime_ms);
+		sw_put(w, " after its start on ");
 		return;
 	}
 	static const char format[] = "%Y-%m-%d %H:%M:%S";
