@@ -2,6 +2,7 @@
 /* A live view of the threads of one process: what is seen is looks.c, how it looks top/view.c, the terminal
  * top/terminal.c. Here is what happens when. */
 #include "commands.h"
+#include "apart.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"
@@ -11,7 +12,6 @@
 
 #include <snapwalk/clock.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -39,8 +39,7 @@ struct top {
 	int64_t due_ns; /* of the next look */
 	bool quit, ended;
 	struct {
-		pid_t pid; /* 0: none is made */
-		int fd;    /* owned: what it says */
+		struct sw_apart child; /* writes what it says */
 		char path[64];
 		struct sw_text said;
 	} dump;
@@ -83,8 +82,9 @@ static bool is_enough(const struct top *t)
 /* ---- a dump, by a child ---------------------------------------------------------------------- */
 
 /* In the child. */
-static int dump_make(struct top *t, int fd)
+static int dump_make(void *arg, int fd)
 {
+	struct top *t = arg;
 	struct sw_want want = {.kind = SW_WANT_PID, .pid = t->live.subject.pid, .text = ""};
 	struct sw_options options = *t->options;
 	sigset_t none;
@@ -122,30 +122,16 @@ static void dump_name(struct top *t)
 
 static void dump_begin(struct top *t)
 {
-	int fds[2];
-	if (t->dump.pid != 0)
+	struct sw_error err;
+	if (t->dump.child.pid != 0)
 		return;
 	dump_name(t);
-	(void) fflush(NULL); /* the child must not write it again */
-	if (pipe2(fds, O_CLOEXEC) < 0) {
-		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %s",
-				strerror(errno));
-		return;
-	}
-	pid_t pid = fork();
-	if (pid == 0)
-		_exit(dump_make(t, fds[1]));
-	(void) close(fds[1]); /* a pipe */
-	if (pid < 0) {
-		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %s",
-				strerror(errno));
-		(void) close(fds[0]); /* likewise */
-		return;
-	}
-	t->dump.pid = pid;
-	t->dump.fd = fds[0];
 	t->dump.said.size = 0;
-	(void) snprintf(t->view.message, sizeof(t->view.message), "dumping ...");
+	if (sw_apart_start(&t->dump.child, dump_make, t, &err) < 0)
+		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %s",
+				strerror(err.sys_errno));
+	else
+		(void) snprintf(t->view.message, sizeof(t->view.message), "dumping ...");
 }
 
 /* The child has said something, or ended. */
@@ -154,16 +140,16 @@ static void dump_read(struct top *t)
 	enum { SAID_MAX = 65536 };
 	char buffer[4096];
 	int status = 0;
-	ssize_t n = read(t->dump.fd, buffer, sizeof(buffer));
+	ssize_t n = read(t->dump.child.fd, buffer, sizeof(buffer));
 	if (n > 0) {
 		if (t->dump.said.size < SAID_MAX)
 			sw_text_append(&t->dump.said, buffer, (size_t) n);
 		return;
 	}
-	(void) close(t->dump.fd); /* a pipe */
-	while (waitpid(t->dump.pid, &status, 0) < 0 && errno == EINTR)
+	(void) close(t->dump.child.fd); /* a pipe */
+	while (waitpid(t->dump.child.pid, &status, 0) < 0 && errno == EINTR)
 		;
-	t->dump.pid = 0;
+	t->dump.child.pid = 0;
 	bool made = WIFEXITED(status) && (WEXITSTATUS(status) == SW_STATUS_COMPLETE ||
 					  WEXITSTATUS(status) == SW_STATUS_MISSING);
 	const char *said = t->dump.said.size > 0 ? t->dump.said.data : "";
@@ -179,10 +165,10 @@ static void dump_read(struct top *t)
 
 static void dump_end(struct top *t)
 {
-	if (t->dump.pid == 0)
+	if (t->dump.child.pid == 0)
 		return;
-	(void) kill(t->dump.pid, SIGTERM); /* no file is left behind half written */
-	while (t->dump.pid != 0)
+	(void) kill(t->dump.child.pid, SIGTERM); /* no file is left behind half written */
+	while (t->dump.child.pid != 0)
 		dump_read(t);
 }
 
@@ -225,7 +211,7 @@ static void press(struct top *t, int key)
 		edit(v, key);
 		return;
 	}
-	if (t->dump.pid == 0)
+	if (t->dump.child.pid == 0)
 		v->message[0] = '\0';
 	v->help = key == '?' && !v->help;
 	switch (key) {
@@ -279,7 +265,7 @@ static void show(struct top *t)
 
 static int wait_ms(const struct top *t)
 {
-	if (t->view.frozen || t->dump.pid != 0)
+	if (t->view.frozen || t->dump.child.pid != 0)
 		return -1;
 	int64_t left_ns = t->due_ns - sw_clock_ns();
 	return left_ns > 0 ? (int) (left_ns / NS_PER_MS) + 1 : 0;
@@ -291,7 +277,8 @@ static int step(struct top *t, struct sw_error *err)
 	int events = POLLIN | (sw_terminal_is_busy(&t->terminal) ? POLLOUT : 0);
 	struct pollfd fds[] = {{.fd = t->terminal.fd, .events = (short) events},
 			       {.fd = t->signal_fd, .events = POLLIN},
-			       {.fd = t->dump.pid != 0 ? t->dump.fd : -1, .events = POLLIN}};
+			       {.fd = t->dump.child.pid != 0 ? t->dump.child.fd : -1,
+				.events = POLLIN}};
 	int r = poll(fds, SW_ARRAY_SIZE(fds), wait_ms(t));
 	if (r < 0)
 		return errno == EINTR ? 0 : sw_fail_errno(err, SW_E_IO, "cannot wait");
