@@ -113,21 +113,17 @@ static double share_of(struct sw_looks_before *before, const struct sw_recorder_
 	return share;
 }
 
-static void thread_add(struct sw_looks *l, size_t slot, int64_t now_ns)
+static void thread_add(struct sw_looks *l, const struct sw_recorder_thread *t,
+		       struct sw_looks_before *before, int64_t now_ns)
 {
-	struct sw_recorder_thread t;
-	if (!sw_recorder_thread(l->recorder, slot, &t)) {
-		l->before[slot].known = false;
-		return;
-	}
 	struct sw_top_thread *to = &l->threads[l->list.n_threads++];
 	*to = (struct sw_top_thread){
-		.tid = t.tid,
-		.activity = t.activity,
-		.since_ns =
-			t.times.since_ns < 0 ? -1 : t.times.since_ns + (now_ns - t.times.time_ns),
-		.cpu_percent = share_of(&l->before[slot], &t, now_ns - l->look_ns),
-		.place = t.row < l->places.n_entries ? l->places.entries[t.row].name : NULL,
+		.tid = t->tid,
+		.activity = t->activity,
+		.since_ns = t->times.since_ns < 0 ? -1
+						  : t->times.since_ns + (now_ns - t->times.time_ns),
+		.cpu_percent = share_of(before, t, now_ns - l->look_ns),
+		.place = t->row < l->places.n_entries ? l->places.entries[t->row].name : NULL,
 	};
 }
 
@@ -146,16 +142,19 @@ int sw_looks_look(struct sw_looks *l, struct sw_error *err)
 	if (r < 0)
 		return r;
 	l->list.n_threads = 0;
-	for (size_t i = 0; i < n; i++)
-		thread_add(l, i, now_ns);
-	l->look_ns = now_ns;
-	l->list.time_ns = sw_realtime_ns();
 	char comm[SW_COMM_MAX] = "";
 	for (size_t i = 0; i < n; i++) {
 		struct sw_recorder_thread t;
-		if (sw_recorder_thread(l->recorder, i, &t) && t.tid == l->subject.pid)
+		if (!sw_recorder_thread(l->recorder, i, &t)) {
+			l->before[i].known = false;
+			continue;
+		}
+		thread_add(l, &t, &l->before[i], now_ns);
+		if (t.tid == l->subject.pid)
 			memcpy(comm, t.comm, sizeof(comm));
 	}
+	l->look_ns = now_ns;
+	l->list.time_ns = sw_realtime_ns();
 	sw_make_printable(comm);
 	(void) snprintf(l->title, sizeof(l->title), "%s%spid %d", comm, comm[0] != '\0' ? ", " : "",
 			(int) l->subject.pid);
