@@ -290,6 +290,15 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		sw_parse_fail_nomem(p);
 }
 
+/* 0: unknown. Then it is left out: a 0 that is written is a mistake. */
+static uint32_t read_line(struct sw_report_parser *p)
+{
+	int64_t line = sw_parse_known(p, "line", UINT32_MAX);
+	if (line == 0)
+		sw_parse_fail(p, "line");
+	return line > 0 ? (uint32_t) line : 0;
+}
+
 static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 {
 	size_t n_modules = p->report->n_modules;
@@ -311,14 +320,11 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 		.internal = sw_parse_flag(p, "internal"),
 	};
 	f->has_offset = sw_parse_address_or_null(p, "offset", &f->offset);
-	int64_t line = sw_parse_known(p, "line", UINT32_MAX);
+	f->line = read_line(p);
 	int64_t function_offset = sw_parse_known(p, "function_offset", INT64_MAX);
-	f->line = line > 0 ? (uint32_t) line : 0;
 	f->function_offset = function_offset > 0 ? (uint64_t) function_offset : 0;
 	if (f->module >= 0 && (size_t) f->module >= n_modules)
 		sw_parse_fail(p, "module");
-	if (line == 0)
-		sw_parse_fail(p, "line");
 	if ((f->function == NULL) != (function_offset < 0))
 		sw_parse_fail(p, "function_offset");
 }
@@ -338,12 +344,11 @@ static void read_created_by(struct sw_report_parser *p, void *to)
 	struct sw_report_goroutine *g = to;
 	g->created_by = sw_parse_string(p, "function");
 	g->created_file = sw_parse_string_or_null(p, "file");
-	int64_t line = sw_parse_known(p, "line", UINT32_MAX);
+	g->created_line = read_line(p);
 	int64_t id = sw_parse_known(p, "id", INT64_MAX);
-	g->created_line = line > 0 ? (uint32_t) line : 0;
 	g->created_by_id = id > 0 ? (uint64_t) id : 0;
-	if (line == 0 || id == 0)
-		sw_parse_fail(p, line == 0 ? "line" : "id");
+	if (id == 0)
+		sw_parse_fail(p, "id");
 }
 
 static void read_goroutine(struct sw_report_parser *p, void *to)
