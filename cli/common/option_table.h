@@ -4,6 +4,9 @@
 
 #include "common/options.h"
 
+/* Takes the value of an option, NULL where it has none. False with usage->message and ->remedy filled. */
+typedef bool sw_option_set(struct sw_options *options, const char *value, struct sw_usage *usage);
+
 /* One row of the option table: getopt_long(), the help and the parser all live on it. */
 struct sw_option {
 	const char *name;
@@ -11,8 +14,7 @@ struct sw_option {
 	const char *argument; /* shown in the help; NULL: takes none */
 	unsigned commands;    /* SW_FOR_* */
 	const char *help;
-	/* False with usage->message and ->remedy filled; value is NULL without argument. */
-	bool (*set)(struct sw_options *options, const char *value, struct sw_usage *usage);
+	sw_option_set *set;
 	bool is_target;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values of options: numbers, sizes and addresses, taken only whole. */
+/* Values of options: numbers, sizes, addresses and words, taken only whole. */
 #include "common/option_values.h"
 #include "common/options.h"
 
@@ -61,6 +61,34 @@ bool sw_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *re
 		return false;
 	*ret = value;
 	return true;
+}
+
+bool sw_u32_parse(const char *text, uint32_t low, uint32_t high, uint32_t *ret,
+		  struct sw_usage *usage)
+{
+	uint64_t value;
+	if (!sw_number_parse(text, low, high, &value, usage))
+		return false;
+	*ret = (uint32_t) value;
+	return true;
+}
+
+int sw_choice_parse(const char *text, const char *names, struct sw_usage *usage)
+{
+	size_t length = strlen(text);
+	int index = 0;
+	for (const char *n = names;; n++, index++) {
+		const char *end = strchrnul(n, '|');
+		if ((size_t) (end - n) == length && memcmp(n, text, length) == 0)
+			return index;
+		if (*end == '\0')
+			break;
+		n = end;
+	}
+	char remedy[sizeof(usage->remedy)];
+	(void) snprintf(remedy, sizeof(remedy), "give %s", names);
+	(void) sw_usage_fail(usage, remedy, "'%s' is unknown", text);
+	return -1;
 }
 
 bool sw_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,

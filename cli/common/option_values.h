@@ -7,7 +7,11 @@
 /* A whole number in [low, high], digits only. False with usage filled. */
 bool sw_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
 		     struct sw_usage *usage);
-/* The same with an optional suffix K, M or G (powers of 1024). */
+bool sw_u32_parse(const char *text, uint32_t low, uint32_t high, uint32_t *ret,
+		  struct sw_usage *usage);
+/* The index of text in names ("text|json|folded"), or -1 with usage filled. */
+int sw_choice_parse(const char *text, const char *names, struct sw_usage *usage);
+/* The same as of a number with an optional suffix K, M or G (powers of 1024). */
 bool sw_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
 		   struct sw_usage *usage);
 /* A hexadecimal address, with or without 0x. */

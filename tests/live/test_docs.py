@@ -88,7 +88,7 @@ def test_words_of_the_dump(tap):
     documented(tap, "snapwalk-dump.5", fields_of(schema), "fields of the dump")
     schema = json.loads(read("protocol/snapwalk-profile.schema.json"))
     documented(tap, "snapwalk-profile.5", fields_of(schema), "fields of a profile")
-    formats = re.search(r'define PROFILE_FORMATS "([^"]+)"', read("cli/common/option_table.c")).group(1)
+    formats = re.search(r'define SW_PROFILE_FORMATS "([^"]+)"', read("cli/common/option_output.h")).group(1)
     documented(tap, "snapwalk.1", formats.split("|"), "formats of profiles", r"\.Ss Profiles", r"\.Sh OPTIONS")
 
 

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Options that one subcommand has, or those that ask the daemon, and those of all. */
+#include "common/option_command.h"
+#include "common/option_values.h"
+
+#include <string.h>
+
+enum {
+	MAX_RATE_HZ = 1000,
+	MAX_DURATION_S = 24 * 3600,
+	MIN_INTERVAL_MS = 100,
+	MAX_INTERVAL_MS = 60 * 1000,
+	MAX_LIMIT = 1000000,
+};
+
+/* ---- sample ------------------------------------------------------------------------------------ */
+
+bool sw_set_mode(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = sw_choice_parse(value, "wall|cpu|off", usage);
+	o->mode = (enum sw_sample_mode) n;
+	return n >= 0;
+}
+
+bool sw_set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, 1, MAX_RATE_HZ, &o->rate_hz, usage);
+}
+
+bool sw_set_duration(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, 0, MAX_DURATION_S, &o->duration_s, usage);
+}
+
+bool sw_set_max_load(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, 1, 100, &o->max_load_percent, usage);
+}
+
+/* ---- top --------------------------------------------------------------------------------------- */
+
+bool sw_set_interval(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, MIN_INTERVAL_MS, MAX_INTERVAL_MS, &o->interval_ms, usage);
+}
+
+bool sw_set_count(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, 0, MAX_LIMIT, &o->count, usage);
+}
+
+bool sw_set_sort(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = sw_choice_parse(value, "cpu|state|since|name", usage);
+	o->top_sort = (enum sw_top_sort) n;
+	return n >= 0;
+}
+
+bool sw_set_filter(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	enum { FILTER_MAX = 63 }; /* as much as can be typed */
+	if (value[0] == '\0' || strlen(value) > FILTER_MAX)
+		return sw_usage_fail(usage, "give 1 to 63 bytes of text", "it cannot be this");
+	for (const char *c = value; *c != '\0'; c++)
+		if ((unsigned char) *c < ' ' || *c == 127)
+			return sw_usage_fail(usage, "give a part of a name, a state or a function",
+					     "a control character is in it");
+	o->text = value;
+	return true;
+}
+
+/* ---- daemon ------------------------------------------------------------------------------------ */
+
+bool sw_set_socket(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give the path of a socket", "the value is empty");
+	o->socket_path = value;
+	return true;
+}
+
+bool sw_set_since(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	char text[SW_SINCE_SIZE];
+	o->since = value;
+	return sw_since_parse(value, 0, text, usage);
+}
+
+bool sw_set_limit(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	o->limit_given = true;
+	return sw_u32_parse(value, 1, MAX_LIMIT, &o->limit, usage);
+}
+
+bool sw_set_lock(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	o->address = value;
+	o->lock = true;
+	return sw_address_parse(value, &o->address_avma, usage);
+}
+
+bool sw_set_unpin(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->unpin = true;
+	return true;
+}
+
+bool sw_set_states(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give states with commas between",
+				     "the value is empty");
+	o->states = value;
+	return true;
+}
+
+bool sw_set_soft(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->soft = true;
+	return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+bool sw_set_help(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->help = true;
+	return true;
+}
+
+bool sw_set_version(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->version = true;
+	return true;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Options that say what is printed, and how. */
+#include "common/option_output.h"
+#include "common/option_values.h"
+
+#include <regex.h>
+#include <string.h>
+#include <time.h>
+
+bool sw_set_json(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->format = SW_FORMAT_JSON;
+	o->format_given = true;
+	return true;
+}
+
+bool sw_set_format(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = sw_choice_parse(value, "text|json|folded", usage);
+	if (n < 0)
+		return false;
+	o->format = (enum sw_format) n;
+	o->format_given = true;
+	return true;
+}
+
+bool sw_set_profile_format(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_profile_format values[] = {SW_PROFILE_TEXT,       SW_PROFILE_FOLDED,
+							SW_PROFILE_JSON,       SW_PROFILE_PPROF,
+							SW_PROFILE_SPEEDSCOPE, SW_PROFILE_FIREFOX,
+							SW_PROFILE_HTML,       SW_PROFILE_OTLP};
+	int n = sw_choice_parse(value, SW_PROFILE_FORMATS, usage);
+	if (n < 0)
+		return false;
+	o->profile_format = values[n];
+	o->format_given = true;
+	return true;
+}
+
+bool sw_set_diff(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a profile that --format json made",
+				     "the value is empty");
+	o->diff = value;
+	return true;
+}
+
+bool sw_set_output(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a file name, or - for standard output",
+				     "the value is empty");
+	o->output = value;
+	return true;
+}
+
+bool sw_set_color(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = sw_choice_parse(value, "auto|always|never", usage);
+	o->color = (enum sw_color) n;
+	return n >= 0;
+}
+
+bool sw_set_no_group(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->no_group = true;
+	return true;
+}
+
+bool sw_set_verbose(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->verbose = true;
+	return true;
+}
+
+bool sw_set_all(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->all = true;
+	return true;
+}
+
+bool sw_set_time(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_text_time values[] = {SW_TEXT_TIME_LOCAL, SW_TEXT_TIME_UTC,
+						   SW_TEXT_TIME_START};
+	int n = sw_choice_parse(value, "local|utc|start", usage);
+	if (n < 0)
+		return false;
+	o->time = values[n];
+	tzset(); /* reads a file, which the command may not do later */
+	return true;
+}
+
+bool sw_set_state(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0' || value[strspn(value, "RSDTtZXI?")] != '\0')
+		return sw_usage_fail(usage, "give letters as ps shows them: R, S, D, T, t, Z",
+				     "'%s' is not a state", value);
+	o->filter.states = value;
+	return true;
+}
+
+bool sw_set_function(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	regex_t compiled;
+	if (value[0] == '\0' || regcomp(&compiled, value, REG_EXTENDED | REG_NOSUB) != 0)
+		return sw_usage_fail(usage, "give one as grep -E takes it",
+				     "'%s' is not a regular expression", value);
+	regfree(&compiled);
+	o->filter.function = value;
+	return true;
+}
+
+bool sw_set_thread(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a name, or a pattern as 'worker-*'",
+				     "the value is empty");
+	o->filter.name = value;
+	return true;
+}
+
+bool sw_set_reason(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) usage;
+	o->reason = value;
+	return true;
+}
