@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which gate stands in the way of a capture, and what to do about it. */
+/* Which permission check refuses a capture, and what to do about it. */
 #include "cleanup.h"
 #include "commands.h"
 #include "common/complain.h"
@@ -54,9 +54,9 @@ static int examine(struct sw_doctor *d, const char *name)
 	open_self(d);
 	if (d->pid != 0 && open_target(d, &err) < 0)
 		return sw_complain_error(name, &err);
-	sw_gates_general(d);
+	sw_doctor_general(d);
 	if (d->pid != 0)
-		sw_gates_target(d);
+		sw_doctor_target(d);
 	if (d->n_refused > 0)
 		sw_text_printf(&d->report, "\n%s cannot be captured: %u refused\n", name,
 			       d->n_refused);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates of ourselves and of the machine. */
+/* Checks of ourselves and of the machine. */
 #include "cleanup.h"
 #include "doctor/verdict.h"
 
@@ -34,7 +34,7 @@ static bool have_ptrace_cap(const struct sw_doctor *d)
 	return d->cap_eff >> CAP_PTRACE_BIT & 1;
 }
 
-static void gate_kernel(struct sw_doctor *d)
+static void check_kernel(struct sw_doctor *d)
 {
 	struct utsname u;
 	int major = 0, minor = 0;
@@ -53,7 +53,7 @@ static void gate_kernel(struct sw_doctor *d)
 			      u.machine);
 }
 
-static void gate_capability(struct sw_doctor *d)
+static void check_capability(struct sw_doctor *d)
 {
 	if (have_ptrace_cap(d))
 		sw_doctor_say(d, SW_VERDICT_OK, "capability", NULL, "CAP_SYS_PTRACE is effective");
@@ -70,7 +70,7 @@ static void gate_capability(struct sw_doctor *d)
 }
 
 /* Documentation/admin-guide/LSM/Yama.rst, Linux 6.1. */
-static void gate_yama(struct sw_doctor *d)
+static void check_yama(struct sw_doctor *d)
 {
 	static const char path[] = "/proc/sys/kernel/yama/ptrace_scope";
 	char line[16];
@@ -95,7 +95,7 @@ static void gate_yama(struct sw_doctor *d)
 					 : "only with CAP_SYS_PTRACE");
 }
 
-static void gate_lsm(struct sw_doctor *d)
+static void check_lsm(struct sw_doctor *d)
 {
 	char modules[128] = "", label[128] = "", deny[16] = "";
 	if (read_line("/sys/fs/selinux/booleans/deny_ptrace", deny, sizeof(deny)) &&
@@ -115,7 +115,7 @@ static void gate_lsm(struct sw_doctor *d)
 }
 
 /* A seccomp filter answers EPERM or ENOSYS; reading ourselves needs no permission. */
-static void gate_seccomp(struct sw_doctor *d)
+static void check_seccomp(struct sw_doctor *d)
 {
 	char from = 'x', to = 0;
 	struct iovec local = {&to, 1}, remote = {&from, 1};
@@ -134,7 +134,7 @@ static void gate_seccomp(struct sw_doctor *d)
 }
 
 /* The remedy is in the reason. */
-static void gate_iterator(struct sw_doctor *d)
+static void check_iterator(struct sw_doctor *d)
 {
 	struct sw_error err = {0};
 	if (sw_iterator_check(&err) == 0)
@@ -146,7 +146,7 @@ static void gate_iterator(struct sw_doctor *d)
 			      "all threads are stopped: %s", err.message);
 }
 
-static void gate_container(struct sw_doctor *d)
+static void check_container(struct sw_doctor *d)
 {
 	char manager[64] = "";
 	if (!read_line("/run/systemd/container", manager, sizeof(manager))) {
@@ -164,7 +164,7 @@ static void gate_container(struct sw_doctor *d)
 }
 
 /* Tried on ourselves and taken back at once. */
-static void gate_realtime(struct sw_doctor *d)
+static void check_realtime(struct sw_doctor *d)
 {
 	struct sched_param old, fifo = {.sched_priority = 1};
 	int policy = sched_getscheduler(0);
@@ -185,7 +185,7 @@ bool sw_load_is_busy(double minute, unsigned now, long cpus)
 }
 
 /* How many threads run or wait for a CPU, and how many did in the last minute: proc(5), loadavg. */
-static void gate_load(struct sw_doctor *d)
+static void check_load(struct sw_doctor *d)
 {
 	char line[128];
 	double minute = 0;
@@ -207,15 +207,15 @@ static void gate_load(struct sw_doctor *d)
 			      now, cpus, minute);
 }
 
-void sw_gates_general(struct sw_doctor *d)
+void sw_doctor_general(struct sw_doctor *d)
 {
-	gate_kernel(d);
-	gate_capability(d);
-	gate_yama(d);
-	gate_lsm(d);
-	gate_seccomp(d);
-	gate_iterator(d);
-	gate_container(d);
-	gate_realtime(d);
-	gate_load(d);
+	check_kernel(d);
+	check_capability(d);
+	check_yama(d);
+	check_lsm(d);
+	check_seccomp(d);
+	check_iterator(d);
+	check_container(d);
+	check_realtime(d);
+	check_load(d);
 }

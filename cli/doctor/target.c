@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates of one process. */
+/* Checks of one process. */
 #include "cleanup.h"
 #include "doctor/verdict.h"
 
@@ -65,7 +65,7 @@ static unsigned elf_class(const struct sw_doctor *d)
 	return n > 0 && auxv_has_page_size(auxv, (size_t) n, sizeof(uint32_t)) ? ELFCLASS32 : 0;
 }
 
-static void gate_kind(struct sw_doctor *d)
+static void check_kind(struct sw_doctor *d)
 {
 	char state;
 	unsigned flags;
@@ -87,14 +87,14 @@ static void gate_kind(struct sw_doctor *d)
 		sw_doctor_say(d, SW_VERDICT_NOTE, "kind", NULL, "its program cannot be read");
 }
 
-/* A credential gate matters only if the kernel really refuses. */
+/* A check of credentials matters only if the kernel really refuses. */
 static enum sw_verdict if_refused(const struct sw_doctor *d)
 {
 	return d->probe_errno == 0 ? SW_VERDICT_OK : SW_VERDICT_REFUSED;
 }
 
 /* ptrace(2), "Ptrace access mode checking": all three ids of the target must be the caller's. */
-static void gate_uid(struct sw_doctor *d)
+static void check_uid(struct sw_doctor *d)
 {
 	const char *line = strstr(d->other.data, "\nUid:");
 	int real = -1, effective = -1, saved = -1, ours = (int) geteuid();
@@ -110,7 +110,7 @@ static void gate_uid(struct sw_doctor *d)
 }
 
 /* The kernel gives the files of a process that may not be dumped to root, but not its directory. */
-static void gate_dumpable(struct sw_doctor *d)
+static void check_dumpable(struct sw_doctor *d)
 {
 	struct stat directory, file;
 	if (fstat(d->proc_fd, &directory) < 0 || fstatat(d->proc_fd, "auxv", &file, 0) < 0)
@@ -123,20 +123,20 @@ static void gate_dumpable(struct sw_doctor *d)
 			      "it is not dumpable (changed its ids, or PR_SET_DUMPABLE)");
 }
 
-static void gate_namespace(struct sw_doctor *d, const char *gate, const char *link)
+static void check_namespace(struct sw_doctor *d, const char *check, const char *link)
 {
 	char ours[64] = "", theirs[64] = "", path[32];
 	(void) snprintf(path, sizeof(path), "/proc/self/%s", link);
 	if (readlink(path, ours, sizeof(ours) - 1) < 0)
 		return;
 	if (readlinkat(d->proc_fd, link, theirs, sizeof(theirs) - 1) < 0) {
-		sw_doctor_say(d, SW_VERDICT_NOTE, gate, NULL, "its namespace cannot be read");
+		sw_doctor_say(d, SW_VERDICT_NOTE, check, NULL, "its namespace cannot be read");
 		return;
 	}
 	if (strcmp(ours, theirs) == 0)
-		sw_doctor_say(d, SW_VERDICT_OK, gate, NULL, "the same namespace as ours");
+		sw_doctor_say(d, SW_VERDICT_OK, check, NULL, "the same namespace as ours");
 	else
-		sw_doctor_say(d, SW_VERDICT_NOTE, gate,
+		sw_doctor_say(d, SW_VERDICT_NOTE, check,
 			      d->probe_errno == 0 ? NULL : "run as root of the outer namespace",
 			      "another namespace than ours");
 }
@@ -183,7 +183,7 @@ static struct tasks tasks_look(const struct sw_doctor *d)
 	return t;
 }
 
-static void gate_tracer(struct sw_doctor *d, const struct tasks *t)
+static void check_tracer(struct sw_doctor *d, const struct tasks *t)
 {
 	if (t->traced == 0) {
 		sw_doctor_say(d, SW_VERDICT_OK, "tracer", NULL, "no other tracer");
@@ -199,7 +199,7 @@ static void gate_tracer(struct sw_doctor *d, const struct tasks *t)
 	sw_text_deinit(&comm);
 }
 
-static void gate_threads(struct sw_doctor *d, const struct tasks *t)
+static void check_threads(struct sw_doctor *d, const struct tasks *t)
 {
 	if (t->n > 0 && t->zombies == t->n)
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "threads", "its parent has to collect it",
@@ -216,7 +216,7 @@ static void gate_threads(struct sw_doctor *d, const struct tasks *t)
 }
 
 /* Version 1 freezes in a way that ptrace cannot get through; version 2 lets it through. */
-static void gate_frozen(struct sw_doctor *d)
+static void check_frozen(struct sw_doctor *d)
 {
 	struct sw_text cgroup = {0}, state = {0};
 	const char *path = NULL;
@@ -242,28 +242,28 @@ static void gate_frozen(struct sw_doctor *d)
 	sw_text_deinit(&state);
 }
 
-static void gate_probe(struct sw_doctor *d)
+static void check_probe(struct sw_doctor *d)
 {
 	if (d->probe_errno == 0)
 		sw_doctor_say(d, SW_VERDICT_OK, "permission", NULL,
 			      "the kernel allows it (asked by opening /proc/%d/mem)", (int) d->pid);
 	else
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "permission",
-			      "see the gates above; run as root if none of them refuses",
+			      "see the checks above; run as root if none of them refuses",
 			      "the kernel refuses it: %s", strerrordesc_np(d->probe_errno));
 }
 
-void sw_gates_target(struct sw_doctor *d)
+void sw_doctor_target(struct sw_doctor *d)
 {
 	struct tasks t = tasks_look(d);
-	gate_kind(d);
-	gate_uid(d);
-	gate_dumpable(d);
-	gate_namespace(d, "user-ns", "ns/user");
-	gate_namespace(d, "pid-ns", "ns/pid");
-	gate_tracer(d, &t);
-	gate_threads(d, &t);
-	gate_frozen(d);
+	check_kind(d);
+	check_uid(d);
+	check_dumpable(d);
+	check_namespace(d, "user-ns", "ns/user");
+	check_namespace(d, "pid-ns", "ns/pid");
+	check_tracer(d, &t);
+	check_threads(d, &t);
+	check_frozen(d);
 	if (t.n > t.zombies) /* a zombie has no memory to open */
-		gate_probe(d);
+		check_probe(d);
 }

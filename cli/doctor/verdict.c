@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sw_doctor_say(struct sw_doctor *d, enum sw_verdict verdict, const char *gate,
+void sw_doctor_say(struct sw_doctor *d, enum sw_verdict verdict, const char *check,
 		   const char *remedy, const char *fmt, ...)
 {
 	static const char *const words[] = {[SW_VERDICT_OK] = "ok",
@@ -17,7 +17,7 @@ void sw_doctor_say(struct sw_doctor *d, enum sw_verdict verdict, const char *gat
 	va_start(ap, fmt);
 	(void) vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine: it is prose */
 	va_end(ap);
-	sw_text_printf(&d->report, "%-8s %-11s %s\n", words[verdict], gate, text);
+	sw_text_printf(&d->report, "%-8s %-11s %s\n", words[verdict], check, text);
 	if (remedy != NULL)
 		sw_text_printf(&d->report, "%-20s -> %s\n", "", remedy);
 	d->n_refused += verdict == SW_VERDICT_REFUSED;

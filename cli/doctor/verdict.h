@@ -13,7 +13,7 @@ enum sw_verdict {
 	SW_VERDICT_REFUSED, /* a capture cannot work */
 };
 
-/* What the gates look at, and what they found. Nothing of it touches the target: /proc is read,
+/* What the checks look at, and what they found. Nothing of it touches the target: /proc is read,
  * and the kernel is asked for its own rule by opening /proc/PID/mem. */
 struct sw_doctor {
 	pid_t pid;            /* 0: in general, no target */
@@ -28,17 +28,17 @@ struct sw_doctor {
 	bool is_busy; /* more wants to run than there are CPUs */
 };
 
-/* Appends one gate's verdict to the report; remedy may be NULL. */
+/* Appends the verdict of one check to the report; remedy may be NULL. */
 __attribute__((format(printf, 5, 6))) void sw_doctor_say(struct sw_doctor *d,
-							 enum sw_verdict verdict, const char *gate,
+							 enum sw_verdict verdict, const char *check,
 							 const char *remedy, const char *fmt, ...);
 
 /* Of ourselves and the machine. */
-void sw_gates_general(struct sw_doctor *d);
+void sw_doctor_general(struct sw_doctor *d);
 /* By what /proc/loadavg says: the last minute, and the threads that run or want to, with ours. */
 bool sw_load_is_busy(double minute, unsigned now, long cpus);
 /* Of the target. */
-void sw_gates_target(struct sw_doctor *d);
+void sw_doctor_target(struct sw_doctor *d);
 
 /* The field of a /proc/PID/status text ("TracerPid"), parsed as a number of that base; -1 when it
  * is not there. */

@@ -161,8 +161,8 @@ def not_permitted(tap):
         tap.check(result.returncode == 77
                   and re.search(r"^refused +permission +the kernel refuses it", result.stdout, re.M)
                   and re.search(r"^refused +uid +it runs as uid 0", result.stdout, re.M),
-                  "doctor: says which gate refuses", result.stdout + result.stderr)
-        # Each gate that refuses says what to do, in the line below.
+                  "doctor: says which check refuses", result.stdout + result.stderr)
+        # Each check that refuses says what to do, in the line below.
         lines = result.stdout.splitlines()
         mute = [a for a, b in zip(lines, lines[1:] + [""])
                 if a.startswith("refused") and "->" not in b]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates over a directory that looks like /proc/PID. */
+/* Checks over a directory that looks like /proc/PID. */
 #include "cleanup.h"
 #include "doctor/verdict.h"
 
@@ -86,12 +86,12 @@ static int tear_down(void **state)
 	return rmdir(f->directory);
 }
 
-/* Runs the gates; the report must have the line. */
+/* Runs the checks; the report must have the line. */
 static void has_line(struct fake *f, const char *line)
 {
 	sw_text_deinit(&f->doctor.report);
 	f->doctor.n_refused = 0;
-	sw_gates_target(&f->doctor);
+	sw_doctor_target(&f->doctor);
 	if (strstr(f->doctor.report.data, line) == NULL)
 		fail_msg("no line '%s' in\n%s", line, f->doctor.report.data);
 }
@@ -122,7 +122,7 @@ static void test_kind(void **state)
 	has_line(f, "refused  kind        it ended meanwhile\n");
 }
 
-/* Root may trace others; the gate refuses only if the kernel does. */
+/* Root may trace others; the check refuses only if the kernel does. */
 static void test_uid(void **state)
 {
 	struct fake *f = *state;
