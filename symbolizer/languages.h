@@ -6,7 +6,7 @@
 
 /*
  * Names of functions in languages without a standard for it, as people write them. Each returns a string
- * to free, or NULL: it is none of these, or there is no memory.
+ * to free; NULL when the name is not of that language, or there is no memory.
  */
 
 /* D, by libiberty. */

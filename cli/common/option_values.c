@@ -137,7 +137,7 @@ bool sw_address_parse(const char *text, uint64_t *ret, struct sw_usage *usage)
 	return true;
 }
 
-/* "2h" and the like; 0 when it is none. */
+/* The seconds in "2h" and the like; 0 when it is not such a word. */
 static int64_t age_parse(const char *text)
 {
 	static const struct {

@@ -22,7 +22,7 @@ static bool is_whole(const char *word)
 	       strspn(word, "0123456789") == 8 && word[8] == 'T' && strchr(word, '-') != tail;
 }
 
-/* 0: it is none. */
+/* The process id that the word is; 0 when it is not a process id. */
 static int64_t pid_of(const char *word)
 {
 	size_t digits = strspn(word, "0123456789");

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The value of a header line, cut to size; "" when there is none. The headers end at an empty
- * line: what looks like one in the message is none. */
+ * line: what looks like one in the message is not a header. */
 static void header(const char *text, const char *name, char *ret, size_t size)
 {
 	size_t length = strlen(name);

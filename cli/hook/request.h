@@ -35,7 +35,7 @@ void sw_hook_request_deinit(struct sw_hook_request *request);
 
 /* Set and not empty, or "". */
 const char *sw_hook_variable(const struct sw_hook_input *input, const char *name);
-/* The whole text of a process id. 0: it is none. */
+/* The process id that the whole text is; 0 when it is not a process id. */
 pid_t sw_hook_pid(const char *text);
 /* The word is in the list "A,B", whatever its case. */
 bool sw_hook_in_list(const char *list, const char *word);

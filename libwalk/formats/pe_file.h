@@ -21,7 +21,7 @@ struct sw_pe_file {
 	struct sw_bytes strings; /* their long names, by offset; begins with its own length */
 };
 
-/* False when it is none. Without symbols it is still one. */
+/* False when it is no PE file. Without symbols it still is. */
 bool sw_pe_file_init(struct sw_pe_file *pe, struct sw_bytes image);
 
 /* By its name, which may be among the strings; NULL when there is none. */

@@ -340,7 +340,7 @@ static size_t rounds(const struct shown *s, size_t at, size_t period)
 	return same / period;
 }
 
-/* The frames that can be left out after the first round of a recursion; 0 when it is none. */
+/* The frames that can be left out after the first round of a recursion; 0 when there is no recursion. */
 static size_t fold(const struct shown *s, size_t at, size_t *ret_period)
 {
 	for (size_t period = 1; period <= PERIOD_MAX; period++) {

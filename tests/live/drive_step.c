@@ -182,7 +182,7 @@ static void print_mismatch(struct stepper *s, const struct sw_walk *walk)
 	}
 }
 
-/* Keeps a walk that may be ahead. False: it is none like those before it. */
+/* Keeps a walk that may be ahead. False: it is not like those before it. */
 static bool early_keep(struct stepper *s, const struct sw_walk *walk)
 {
 	size_t n = walk->n_frames - 1;

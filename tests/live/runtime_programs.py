@@ -101,7 +101,7 @@ def check_program(tap, name, all_complete):
 
 def main():
     tap = Tap()
-    # Code that a JVM makes has no tables of ours: its threads may end early, honestly.
+    # Code that a JVM makes has no tables of ours: its threads may end early, and say so.
     for name, all_complete in (("python3", True), ("node", True), ("chromium", True),
                                ("java", False)):
         missing = programs.installed(name)

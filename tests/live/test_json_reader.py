@@ -59,7 +59,7 @@ class Theirs:
 
     def dump_string(self, text):
         if re.search("[\0\ud800-\udfff]", text):
-            refuse("a character that is none")
+            refuse("a NUL, or half a character")
         return "s" + text.encode("utf-8").hex()
 
     def dump_number(self, text):

@@ -2,7 +2,7 @@
 /*
  * A program whose registry of <snapwalk/ftable.h> lies, in one way for each name:
  *
- *	jit_hostile FORM	prints "ready" and waits in generated code with a honest frame pointer
+ *	jit_hostile FORM	prints "ready" and waits in generated code with a frame pointer that is right
  *	jit_hostile list	prints the forms
  */
 #include "jit_code.h"
@@ -18,7 +18,7 @@ struct chunk {
 static uint8_t *region;
 
 /* A table that would be believed, of code that is really there. */
-static struct swft_table honest(uint64_t id)
+static struct swft_table table_of(uint64_t id)
 {
 	struct swft_table t;
 	memset(&t, 0, sizeof(t));
@@ -39,7 +39,7 @@ static struct chunk *chunk_make(unsigned used)
 	c->head.capacity = TABLES;
 	c->head.used = used;
 	for (unsigned i = 0; i < used; i++)
-		c->tables[i] = honest(i + 1);
+		c->tables[i] = table_of(i + 1);
 	return c;
 }
 

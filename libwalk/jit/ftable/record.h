@@ -33,7 +33,7 @@ enum { SW_FTABLE_HEAD_BYTES = offsetof(struct swft_registry, changes) };
 /* NULL and *ret; or why it is no registry that we can read, static. */
 const char *sw_ftable_head_parse(struct sw_bytes head, struct sw_ftable_layout *ret);
 
-/* The head of a chunk. False when it is none. */
+/* The head of a chunk. Reading it returns false when these bytes are not one. */
 struct sw_ftable_chunk {
 	uint64_t next_avma;
 	uint32_t used;

@@ -31,7 +31,7 @@ enum sw_jit_gdb_end {
 	SW_JIT_GDB_UNREADABLE, /* a pointer leads nowhere */
 	SW_JIT_GDB_CYCLE,
 	SW_JIT_GDB_LIMIT,
-	SW_JIT_GDB_VERSION, /* the descriptor is none, or not yet */
+	SW_JIT_GDB_VERSION, /* the descriptor is not of version 1, or is not filled yet */
 };
 
 bool sw_jit_gdb_node_read(struct sw_memory memory, uint64_t avma, struct sw_jit_gdb_node *ret);

@@ -222,7 +222,7 @@ const struct sw_jitdump_function *sw_jitdump_find(const struct sw_jitdump *dump,
 const char *sw_jitdump_name(const struct sw_jitdump *dump, const struct sw_jitdump_function *f)
 {
 	const char *name = "";
-	(void) sw_bytes_str(dump->bytes, f->name_off, &name); /* "" when it is none */
+	(void) sw_bytes_str(dump->bytes, f->name_off, &name); /* "" when it does not end */
 	return name;
 }
 

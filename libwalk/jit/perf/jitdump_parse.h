@@ -41,8 +41,8 @@ struct sw_jitdump {
 	const char *problem;         /* static: why it is not used in whole; NULL */
 };
 
-/* 0; -SW_E_NOMEM. A file that is none has no functions and a problem; a record that is cut ends it, as
- * files are written in blocks. */
+/* 0; -SW_E_NOMEM. A file that is no jitdump has no functions and a problem; a record that is cut ends
+ * it, as files are written in blocks. */
 int sw_jitdump_parse(struct sw_bytes bytes, struct sw_jitdump *ret);
 void sw_jitdump_deinit(struct sw_jitdump *dump);
 

@@ -34,8 +34,8 @@ struct sw_go_func {
 	uint64_t data_at; /* where its pcdata begins, in funcs */
 };
 
-/* From the bytes that begin with the header; they may be longer than the table. False when it is none,
- * or of a version that is not known. */
+/* From the bytes that begin with the header; they may be longer than the table. False when it is no
+ * such table, or of a version that is not known. */
 bool sw_go_pclntab_open(struct sw_bytes bytes, struct sw_go_pclntab *ret);
 
 /* Whether a header may begin with these 8 bytes. */

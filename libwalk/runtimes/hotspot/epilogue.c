@@ -17,7 +17,7 @@ struct taken_down {
 	bool fp_known;
 };
 
-/* A load from rsp + displacement behind an opcode that ends at off: its length, 0 when it is none. */
+/* A load from rsp + displacement behind an opcode that ends at off: its length, 0 when it is not one. */
 static size_t rsp_operand(const uint8_t *c, size_t off, uint64_t *ret_disp)
 {
 	int32_t disp;

@@ -12,7 +12,7 @@
 
 enum { PC_DESC_BYTES = 16, SCOPE_BYTES = 15 };
 
-/* Descriptors about an offset: scope 0 is none. */
+/* Descriptors about an offset; scope 0: there is no such descriptor. */
 struct descriptors {
 	uint32_t before; /* the scope of the last one in front of it */
 	uint32_t at;     /* of the first one at or behind it */

@@ -397,7 +397,7 @@ void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
 			each(arg, word);
 }
 
-/* The bytes of the bytecode at an offset, prefix included; 0: it is none. */
+/* The bytes of the bytecode at an offset, prefix included; 0: it is not known. */
 static uint32_t bytecode_bytes(struct sw_v8_heap heap, uint64_t bytecode, uint32_t offset,
 			       struct sw_bytes sizes)
 {

@@ -11,7 +11,7 @@ enum sw_step sw_wine_dispatcher_step(struct sw_wine *w, enum sw_wine_call kind, 
 				     struct sw_stepped *ret);
 bool sw_wine_is_unknown_dispatcher(const struct sw_wine *w, const struct sw_cursor *c);
 
-/* Functions that make a syscall_frame, or leave one. NULL: it is none. */
+/* Functions that make a syscall_frame, or leave one. NULL: the frame is not of such a function. */
 const struct sw_cfi_rule *sw_wine_wrong_rule(const struct sw_wine *w, const struct sw_cursor *c);
 enum sw_step sw_wine_caller_step(struct sw_wine *w, const struct sw_cfi_rule *rule,
 				 struct sw_cursor *c, struct sw_stepped *ret);

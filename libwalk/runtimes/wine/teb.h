@@ -32,8 +32,8 @@ struct sw_wine_teb {
 
 enum { SW_WINE_TEB_BYTES = 0x378 };
 
-/* The TEB at teb_avma, of which bytes holds the first SW_WINE_TEB_BYTES. False: this is none, or its
- * thread has not begun yet. Nothing is read. */
+/* The TEB at teb_avma, of which bytes holds the first SW_WINE_TEB_BYTES. False: this is no TEB, or
+ * its thread has not begun yet. Nothing is read. */
 bool sw_wine_teb_parse(struct sw_bytes bytes, uint64_t teb_avma, struct sw_wine_teb *ret);
 
 /* The same from memory. */

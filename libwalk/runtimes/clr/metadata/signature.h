@@ -16,7 +16,7 @@ bool sw_clr_method_def_parameters(const struct sw_clr_metadata *m, uint32_t rid,
 /*
  * A type at *at, which is moved behind it, of the signature of an instance in a ReadyToRun image:
  * "System.Collections.Generic.List`1[System.__Canon]". Without metadata only where it ends; text gets
- * something all the same. False: it is none that is known.
+ * something all the same. False: it is not of a kind that is known.
  */
 bool sw_clr_instance_type_read(const struct sw_clr_metadata *m, struct sw_bytes blob, uint64_t *at,
 			       struct sw_text *text);

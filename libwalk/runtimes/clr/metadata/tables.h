@@ -46,7 +46,7 @@ struct sw_clr_metadata {
 	struct sw_clr_table tables[SW_CLR_TABLES];
 };
 
-/* Metadata of bytes bytes at avma. False: it is none. */
+/* Metadata of bytes bytes at avma. False: what is there is no metadata. */
 bool sw_clr_metadata_open(struct sw_memory memory, uint64_t avma, uint64_t bytes,
 			  struct sw_clr_metadata *ret);
 
