@@ -66,6 +66,22 @@ def test_errors(tap):
     documented(tap, "io.snapwalk.7", methods, "methods of the socket")
 
 
+def test_library(tap):
+    """What libwalk(3) calls a function or a member is in a public header."""
+    folders = [f"{part}/include/snapwalk" for part in ("libwalk", "symbolizer", "protocol")]
+    headers = "\n".join(read(f"{folder}/{name}") for folder in folders
+                        for name in os.listdir(os.path.join(ROOT, folder)))
+    text = read("man/libwalk.3")
+    functions = set(re.findall(r"\bFn (sw_\w+)", text))
+    tap.check(len(functions) > 10, "functions: there are some", functions)
+    tap.equal([name for name in sorted(functions) if f"{name}(" not in headers], [],
+              "functions: each is in a header")
+    members = set(re.findall(r"\bVa (\w+)", text)) - {"errno"}
+    tap.check("runtimes" in members, "members: there are some", members)
+    tap.equal([name for name in sorted(members) if not re.search(rf"\W{name}(?:;|\)\()", headers)], [],
+              "members: each is in a header")
+
+
 def test_words_of_the_dump(tap):
     strings = r'"([\w-]+)"'
     for what, path, start in (
@@ -143,7 +159,7 @@ def test_ids(tap):
 
 def main():
     tap = Tap()
-    for test in (test_errors, test_words_of_the_dump, test_commands, test_journal, test_configuration,
+    for test in (test_errors, test_library, test_words_of_the_dump, test_commands, test_journal, test_configuration,
                  test_jq, test_ids):
         tap.guard(test)
     tap.done()
