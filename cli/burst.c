@@ -54,7 +54,7 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 	return sw_tally_rows(&b->stacks, report, wanted, ret_rows, err);
 }
 
-/* How often is of no matter. */
+/* The recorder has to call something: which rows there are is enough. */
 static void count(void *arg, uint32_t row, uint64_t n)
 {
 	(void) arg;

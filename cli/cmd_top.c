@@ -109,7 +109,7 @@ static void dump_name(struct top *t)
 	struct tm parts = {0};
 	char stamp[32];
 	time_t now = (time_t) (sw_realtime_ns() / NS_PER_S);
-	(void) localtime_r(&now, &parts); /* zero is a time, too */
+	(void) localtime_r(&now, &parts); /* fails for years beyond int only */
 	(void) strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &parts);
 	for (unsigned i = 1; i == 1 || (i < 100 && access(t->dump.path, F_OK) == 0); i++) {
 		char more[16] = "";

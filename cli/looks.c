@@ -33,7 +33,7 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 	return r < 0 ? sw_fail_nomem(err) : 0;
 }
 
-/* How often is of no matter. */
+/* The recorder has to call something: which rows there are is enough. */
 static void count(void *arg, uint32_t row, uint64_t n)
 {
 	(void) arg;

@@ -27,7 +27,7 @@ struct sw_looks {
 	char title[256];
 };
 
-/* 0, or as sw_recorder_create(). *ret stays where it is. */
+/* 0, or as sw_recorder_create(). *ret must not be moved afterwards. */
 int sw_looks_open(struct sw_looks *ret, const struct sw_options *options,
 		  const struct sw_subject *subject, struct sw_error *err);
 void sw_looks_deinit(struct sw_looks *live);

@@ -42,12 +42,12 @@ struct sw_recorder {
 	struct sw_target *target;   /* owned */
 	struct sw_sampler *sampler; /* owned; NULL: by events */
 	struct sw_cpu_sampler *cpu; /* owned; NULL: not by events */
-	struct sw_error no_events;  /* why not */
+	struct sw_error no_events;  /* why the kernel refused them */
 	bool running_only;
 	struct slot *slots; /* owned */
 	size_t n_slots, slots_max;
 	struct sw_map64 known; /* hash of name and frames -> row */
-	uint64_t generation;   /* of the maps that they are of */
+	uint64_t generation;   /* of the maps that known is of */
 	size_t n_threads;
 	int64_t look_ns,
 		last_look_ns; /* when this sample began, and the one before; CLOCK_MONOTONIC */
@@ -59,7 +59,7 @@ SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
-/* Without events it is sampled as ever. */
+/* Where the kernel refuses events, running threads are sampled by the clock. */
 static int events_begin(struct sw_recorder *r, struct sw_error *err)
 {
 	const struct sw_options *o = r->options;
@@ -299,7 +299,7 @@ static int activities_find(const struct sw_sample *sample, const struct sw_repor
 	for (size_t i = 0; code == 0 && i < report->n_threads; i++) {
 		uint64_t activity = SW_ACTIVITY_OTHER;
 		(void) sw_map64_get(&by_tid, (uint64_t) report->threads[i].tid,
-				    &activity); /* not there: as it is */
+				    &activity); /* else it stays OTHER */
 		ret[i] = (enum sw_activity) activity;
 	}
 	sw_map64_deinit(&by_tid);
@@ -343,7 +343,7 @@ static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
 			rows[w] = found[i];
 		fresh[w] = wanted[i];
 		if (key != 0 && found[i] != SW_RECORDER_NO_ROW)
-			(void) sw_map64_put(&r->known, key, found[i]); /* or it is found again */
+			(void) sw_map64_put(&r->known, key, found[i]); /* else it is found again */
 		w++;
 	}
 	return code;
@@ -400,7 +400,7 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			if (s->row != SW_RECORDER_NO_ROW && r->sink->restate != NULL &&
 			    r->sink->restate(r->sink->arg, s->row, s->activity, &s->row, err) < 0)
 				return -SW_E_NOMEM;
-			/* Of those that run alone it is one now, or is not any more. */
+			/* When only those that run are wanted, this decides anew. */
 			s->counted = s->row != SW_RECORDER_NO_ROW &&
 				     is_wanted(r, change->tid, change->activity);
 			if (before.used)

@@ -59,7 +59,7 @@ static void blocked(void *arg, uint32_t row, uint64_t ns)
 	sw_profile_again(run->profile, row, 0, ns);
 }
 
-/* It says nothing of how a thread is stopped by a signal. */
+/* A profile has no state for a thread that a signal has stopped: it counts as blocked. */
 static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
 		   struct sw_error *err)
 {

@@ -152,7 +152,7 @@ bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_
 	sw_cleanup(sw_free_p) char *copy = strdup(id);
 	struct json_object *p = json_object_new_object();
 	if (copy != NULL)
-		sw_make_printable(copy); /* a strange one is then just unknown */
+		sw_make_printable(copy); /* no id has other characters */
 	if (copy == NULL || !sw_json_add(p, "id", json_object_new_string(copy))) {
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;

@@ -8,7 +8,7 @@
 
 enum {
 	SILENCE_MS = 30000,
-	SHOWN = 10,              /* of those that begin so */
+	SHOWN = 10,              /* dumps whose ids begin with the word */
 	WHOLE_TAIL = 8,          /* digits of the random number that ends an id */
 	PID_MAX_LIMIT = 1 << 22, /* include/linux/threads.h: an id is never so small a number */
 };
@@ -33,7 +33,7 @@ static int64_t pid_of(const char *word)
 struct finding {
 	const char *word;
 	size_t n;
-	bool exact; /* it is a whole id, whatever else begins so */
+	bool exact; /* the word is a whole id, even if another id begins with it */
 	char id[SW_KEPT_ID_SIZE];
 	struct sw_text rows; /* owned */
 };
@@ -61,7 +61,7 @@ static struct json_object *parameters_of(const char *word, bool newest)
 	int64_t pid = newest ? pid_of(word) : 0;
 	bool latest = newest && strcmp(word, "latest") == 0, ok = begin != NULL;
 	if (ok)
-		sw_make_printable(begin); /* a strange one is then just unknown */
+		sw_make_printable(begin); /* with other characters no id begins */
 	if (ok && pid > 0)
 		ok = sw_json_add(p, "pid", json_object_new_int64(pid));
 	else if (ok && !latest)

@@ -47,7 +47,7 @@ static int read_kept(const struct sw_options *options, const char *word, struct 
 		return status;
 	if (!sw_daemon_read(options, id, &dump, &why))
 		return sw_complain_about(id, &why);
-	/* With --json it comes as its text. */
+	/* With --json the dump is handed on as text, not parsed. */
 	if (dump.report == NULL)
 		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);
 	*ret = sw_take_ptr(dump.report);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-	STACK_FRAMES = 6, /* that are kept */
-	SHORT_FRAMES = 5, /* of the short form */
+	STACK_FRAMES = 6, /* one below the other */
+	SHORT_FRAMES = 5, /* in one line */
 	SKIPPED_MAX = 24, /* frames of the C library over the program's own */
 };
 

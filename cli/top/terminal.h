@@ -23,7 +23,7 @@ enum sw_key {
 	SW_KEY_PAGE_DOWN,
 	SW_KEY_HOME,
 	SW_KEY_END,
-	SW_KEY_OTHER, /* some that means nothing here */
+	SW_KEY_OTHER, /* one without a meaning here */
 	SW_KEY_GONE,  /* the terminal is not there any more */
 };
 
@@ -33,15 +33,15 @@ struct sw_terminal {
 	bool active; /* the screen is ours */
 	size_t rows, columns;
 	struct sw_text pending; /* what the terminal did not take yet */
-	size_t written;         /* of it */
+	size_t written;         /* bytes of pending */
 	char keys[64];          /* typed, and not looked at */
 	size_t n_keys;
 };
 
-/* Whether both are one, and one that can do it. */
+/* Whether standard input and output are terminals, and TERM says that they understand sequences. */
 bool sw_terminal_is_there(void);
 
-/* Begins. 0; -SW_E_IO. *ret stays where it is until it is closed. */
+/* Begins. 0; -SW_E_IO. *ret must not be moved until it is closed. */
 int sw_terminal_open(struct sw_terminal *ret, struct sw_error *err);
 void sw_terminal_close(struct sw_terminal *t);
 
@@ -57,7 +57,7 @@ void sw_terminal_measure(struct sw_terminal *t);
 
 /* Shows lines; the line head is shown inverted. Left out while the terminal is busy with the one before. */
 void sw_terminal_draw(struct sw_terminal *t, const struct sw_text *lines, size_t head);
-/* Goes on with it, when it can be written to. */
+/* Writes what is pending, as far as the terminal takes it now. */
 void sw_terminal_flush(struct sw_terminal *t);
 bool sw_terminal_is_busy(const struct sw_terminal *t);
 

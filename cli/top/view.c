@@ -251,7 +251,7 @@ static void put_title(struct line *l, const struct sw_top_list *list)
 		n[list->threads[i].activity]++;
 		cpu += list->threads[i].cpu_percent > 0 ? list->threads[i].cpu_percent : 0;
 	}
-	(void) localtime_r(&now, &parts); /* zero is a time, too */
+	(void) localtime_r(&now, &parts); /* fails for years beyond int only */
 	put_printf(l, "%02d:%02d:%02d ", parts.tm_hour, parts.tm_min, parts.tm_sec);
 	put(l, list->title, strlen(list->title));
 	put_printf(l, ": %zu threads, %zu run", list->n_threads, n[SW_ACTIVITY_ON_CPU]);
