@@ -214,7 +214,7 @@ static void put_verdict(struct sw_text *text, const struct burst *b, enum verdic
 	for (size_t i = 0; i < t->n_entries; i++) {
 		const char *folded = t->entries[i].name;
 		unsigned long long n = t->entries[i].count;
-		sw_text_printf(text, "  %llu thread%s  %.*s\n", n, n == 1 ? "" : "s",
+		sw_text_printf(text, "  %llu thread%s  %.*s\n", n, sw_plural(n),
 			       (int) strcspn(folded, ";"), folded);
 		put_stack(text, folded);
 	}
@@ -225,8 +225,10 @@ static void put_all(struct sw_text *text, const struct burst *b, size_t n_captur
 {
 	const struct sw_subject *subject = sw_recorder_subject(b->recorder);
 	const struct sw_recorder_totals *t = sw_recorder_totals(b->recorder);
-	sw_text_printf(text, "pid %d: %zu captures in %.1f s, %zu threads; ", (int) subject->pid,
-		       n_captures, (double) elapsed_ns / 1e9, sw_recorder_threads(b->recorder));
+	size_t n_threads = sw_recorder_threads(b->recorder);
+	sw_text_printf(text, "pid %d: %zu capture%s in %.1f s, %zu thread%s; ", (int) subject->pid,
+		       n_captures, sw_plural(n_captures), (double) elapsed_ns / 1e9, n_threads,
+		       sw_plural(n_threads));
 	if (t->n_stopped == 0)
 		sw_text_printf(text, "nothing was stopped\n");
 	else

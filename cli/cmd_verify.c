@@ -91,7 +91,7 @@ static int verify(struct verifier *v, const struct sw_subject *subject)
 		compare_thread(v, &ours->walks[i], &theirs->walks[i]);
 	size_t missing = sw_count_missing(v->taken.snap);
 	size_t n = v->n_same + v->n_different;
-	sw_text_printf(&v->text, "%zu thread%s: %zu same, %zu different", n, n == 1 ? "" : "s",
+	sw_text_printf(&v->text, "%zu thread%s: %zu same, %zu different", n, sw_plural(n),
 		       v->n_same, v->n_different);
 	if (missing > 0)
 		sw_text_printf(&v->text, "; %zu more not captured", missing);

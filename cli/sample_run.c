@@ -334,9 +334,10 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 	size_t n_threads = 0;
 	for (size_t i = 0; i < run->n_recorders; i++)
 		n_threads += sw_recorder_threads(run->recorders[i]);
-	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu threads",
+	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu thread%s",
 		ull(n_rounds), ull(s->n_wanted), seconds,
-		seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads);
+		seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads,
+		sw_plural(n_threads));
 	if (run->n_recorders > 1)
 		fprintf(stderr, " of %zu processes", run->n_recorders);
 	if (t->n_stopped == 0)
@@ -387,28 +388,29 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 	const struct sw_schedule *s = &run->schedule;
 	int status = SW_STATUS_COMPLETE;
 	if (s->n_late > 0 && !run->by_events)
-		fprintf(stderr, "%llu samples came late by more than half of the interval\n",
-			ull(s->n_late));
+		fprintf(stderr, "%llu sample%s came late by more than half of the interval\n",
+			ull(s->n_late), sw_plural(s->n_late));
 	if (s->n_lost > 0 && !run->by_events)
-		fprintf(stderr, "%llu samples are lost: there was no CPU, or they took too long\n",
-			ull(s->n_lost));
+		fprintf(stderr, "%llu sample%s lost: there was no CPU, or it took too long\n",
+			ull(s->n_lost), s->n_lost == 1 ? " is" : "s are");
 	if (s->n_left_out > 0)
 		fprintf(stderr,
-			"%llu samples were left out, so that the target is not stopped for more "
+			"%llu sample%s left out, so that the target is not stopped for more "
 			"than %u %% "
 			"of the time (--max-load)\n",
-			ull(s->n_left_out), s->max_load_percent);
+			ull(s->n_left_out), s->n_left_out == 1 ? " was" : "s were",
+			s->max_load_percent);
 	if (t->n_failed > 0) {
-		fprintf(stderr, "%llu samples failed: ", ull(t->n_failed));
+		fprintf(stderr, "%llu sample%s failed: ", ull(t->n_failed), sw_plural(t->n_failed));
 		sw_print_visible(stderr, run->failure.message);
 		fputc('\n', stderr);
 	}
 	if (t->n_missed > 0)
-		fprintf(stderr, "%llu stacks of threads that ran could not be read\n",
-			ull(t->n_missed));
+		fprintf(stderr, "%llu stack%s of threads that ran could not be read\n",
+			ull(t->n_missed), sw_plural(t->n_missed));
 	if (t->n_interrupted > 0)
-		fprintf(stderr, "%llu times a system call with a time limit returned EINTR\n",
-			ull(t->n_interrupted));
+		fprintf(stderr, "%llu time%s a system call with a time limit returned EINTR\n",
+			ull(t->n_interrupted), sw_plural(t->n_interrupted));
 	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
 	if (totals.left_count > 0) {
 		fprintf(stderr, "%llu stacks found no space and are not counted\n",

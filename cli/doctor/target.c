@@ -211,7 +211,7 @@ static void check_threads(struct sw_doctor *d, const struct tasks *t)
 			      t->uninterruptible, t->n);
 	else
 		sw_doctor_say(d, SW_VERDICT_OK, "threads", NULL, "%zu thread%s%s", t->n,
-			      t->n == 1 ? "" : "s",
+			      sw_plural(t->n),
 			      t->stopped > 0 ? ", stopped by a signal (they stay so)" : "");
 }
 

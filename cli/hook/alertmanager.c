@@ -3,6 +3,7 @@
  * process an alert means is in the daemon's rules. */
 #include "hook/request.h"
 #include "hook/kinds.h"
+#include "text.h"
 #include "errors.h"
 
 int sw_hook_alertmanager(const struct sw_hook_input *input, struct sw_hook_request *ret,
@@ -21,7 +22,7 @@ int sw_hook_alertmanager(const struct sw_hook_input *input, struct sw_hook_reque
 	for (size_t i = 0; i < ret->alerts.n_alerts; i++)
 		ret->idle = ret->idle && !ret->alerts.alerts[i].firing;
 	(void) snprintf(ret->why, sizeof(ret->why), "alertmanager: %zu alert%s%s",
-			ret->alerts.n_alerts, ret->alerts.n_alerts == 1 ? "" : "s",
+			ret->alerts.n_alerts, sw_plural(ret->alerts.n_alerts),
 			ret->idle ? ", none of them firing" : "");
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A growing string. Zero-initialised is a valid empty one. Out of memory is remembered in failed,
  * so that a long text is checked once, at its end. */
@@ -25,5 +26,11 @@ int sw_text_read_fd(struct sw_text *text, int fd, size_t max);
 
 /* The same by name below dirfd (AT_FDCWD works too). */
 int sw_text_read_at(struct sw_text *text, int dirfd, const char *path, size_t max);
+
+/* "1 thread", "12 threads" */
+static inline const char *sw_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
 
 #endif

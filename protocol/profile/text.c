@@ -73,11 +73,12 @@ static void put_head(struct writer *w)
 {
 	const struct sw_profile_info *info = &w->profile->info;
 	sw_profile_process_name(w->to, w->profile);
-	sw_text_printf(w->to, ": %" PRIu64 " samples", info->n_samples);
+	sw_text_printf(w->to, ": %" PRIu64 " sample%s", info->n_samples,
+		       sw_plural(info->n_samples));
 	if (info->n_wanted > info->n_samples)
 		sw_text_printf(w->to, " of %" PRIu64, info->n_wanted);
-	sw_text_printf(w->to, " in %.1f s, %zu threads", (double) info->duration_ns / 1e9,
-		       w->profile->threads.n);
+	sw_text_printf(w->to, " in %.1f s, %zu thread%s", (double) info->duration_ns / 1e9,
+		       w->profile->threads.n, sw_plural(w->profile->threads.n));
 	if (info->n_late > 0)
 		sw_text_printf(w->to, ", %" PRIu64 " late", info->n_late);
 	if (info->n_lost > 0)

@@ -101,7 +101,7 @@ static void put_chain(struct tree *tree, uint32_t begin, uint32_t end, size_t n)
 	put_name(tree, begin);
 	if (n > CHAIN_SHOWN)
 		sw_text_printf(tree->to, " > … %zu frame%s", n - CHAIN_SHOWN,
-			       n - CHAIN_SHOWN == 1 ? "" : "s");
+			       sw_plural(n - CHAIN_SHOWN));
 	for (size_t i = 0; i < shown; i++) {
 		sw_text_printf(tree->to, " > ");
 		put_name(tree, last[i]);

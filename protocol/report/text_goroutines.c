@@ -140,19 +140,11 @@ static void put_created(struct sw_text_writer *w, const struct sw_report_stack *
 	sw_put(w, "\n");
 }
 
-static void put_number(struct sw_text_writer *w, size_t n)
-{
-	if (n >= 1000)
-		sw_put(w, "%zu,%03zu", n / 1000, n % 1000);
-	else
-		sw_put(w, "%zu", n);
-}
-
 static void put_who(struct sw_text_writer *w, const struct sw_report_stack *s)
 {
 	size_t n = s->n_goroutines, shown = n;
 	sw_style_begin(w, SW_STYLE_BOLD);
-	put_number(w, n);
+	sw_put_number(w, n);
 	sw_put(w, " goroutine%s", sw_plural(n));
 	sw_style_end(w);
 	if (n > IDS_SHOWN + 1 && !w->options->verbose)
@@ -231,7 +223,7 @@ void sw_text_goroutines_count(struct sw_text_writer *w)
 	if (n == 0)
 		return;
 	sw_put(w, ", ");
-	put_number(w, n);
+	sw_put_number(w, n);
 	sw_put(w, " goroutine%s in %zu group%s", sw_plural(n), groups, sw_plural(groups));
 }
 

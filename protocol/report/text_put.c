@@ -54,6 +54,16 @@ void sw_put_styled(struct sw_text_writer *w, enum sw_style style, const char *fm
 	sw_style_end(w);
 }
 
+void sw_put_number(struct sw_text_writer *w, size_t n)
+{
+	if (n >= 1000000)
+		sw_put(w, "%zu,%03zu,%03zu", n / 1000000, n / 1000 % 1000, n % 1000);
+	else if (n >= 1000)
+		sw_put(w, "%zu,%03zu", n / 1000, n % 1000);
+	else
+		sw_put(w, "%zu", n);
+}
+
 void sw_put_foreign(struct sw_text_writer *w, const char *s)
 {
 	if (s != NULL)
@@ -68,9 +78,4 @@ void sw_put_seconds(struct sw_text_writer *w, int64_t ms)
 void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted)
 {
 	sw_put(w, "%*s", (int) (columns + 2 <= wanted ? wanted - columns : 2), "");
-}
-
-const char *sw_plural(size_t count)
-{
-	return count == 1 ? "" : "s";
 }

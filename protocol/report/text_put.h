@@ -25,10 +25,9 @@ void sw_style_begin(struct sw_text_writer *w, enum sw_style style);
 void sw_style_end(struct sw_text_writer *w);
 /* "1.234 s" */
 void sw_put_seconds(struct sw_text_writer *w, int64_t ms);
+/* "1,234,567" */
+void sw_put_number(struct sw_text_writer *w, size_t n);
 /* Spaces up to a column, at least two. */
 void sw_put_gap(struct sw_text_writer *w, size_t columns, size_t wanted);
-
-/* "1 thread", "12 threads" */
-const char *sw_plural(size_t count);
 
 #endif

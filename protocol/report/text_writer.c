@@ -49,16 +49,6 @@ static void put_owner(struct sw_text_writer *w)
 	sw_put(w, "\n");
 }
 
-static void put_number(struct sw_text_writer *w, size_t n)
-{
-	if (n >= 1000000)
-		sw_put(w, "%zu,%03zu,%03zu", n / 1000000, n / 1000 % 1000, n % 1000);
-	else if (n >= 1000)
-		sw_put(w, "%zu,%03zu", n / 1000, n % 1000);
-	else
-		sw_put(w, "%zu", n);
-}
-
 /* Whether threads were read from a process that ran: cores and fixtures were not. */
 static bool is_live(const struct sw_report *r)
 {
@@ -81,9 +71,9 @@ static void put_stopped(struct sw_text_writer *w)
 		       took_ms);
 	} else if (n > 0 && n < r->n_threads) {
 		sw_put(w, ", ");
-		put_number(w, n);
+		sw_put_number(w, n);
 		sw_put(w, " of ");
-		put_number(w, r->n_threads);
+		sw_put_number(w, r->n_threads);
 		sw_put(w, " threads stopped for %.2f ms", ms);
 	} else if (r->timings.stopped_us > 0) {
 		sw_put(w, ", stopped for %.2f ms", ms);

@@ -3,6 +3,7 @@
 #include "report/builder.h"
 #include "report/build.h"
 #include "syscall_name.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +72,8 @@ static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 	const char *colon = cut->why != NULL ? ": " : "";
 	if (cut->n_threads == 0)
 		return sw_arena_printf(b->arena, "the stack%s of %zu goroutine%s end%s early%s%s",
-				       cut->n_goroutines == 1 ? "" : "s", cut->n_goroutines,
-				       cut->n_goroutines == 1 ? "" : "s",
+				       sw_plural(cut->n_goroutines), cut->n_goroutines,
+				       sw_plural(cut->n_goroutines),
 				       cut->n_goroutines == 1 ? "s" : "", colon, why);
 	if (cut->n_goroutines > 0)
 		return sw_arena_printf(b->arena,
