@@ -15,12 +15,12 @@ CASES = (
     ["sched_setscheduler=EPERM", "sched_setattr=EPERM"],
     ["sched_setscheduler", "sched_setattr"],
     ["openat2", "statx"],
-    ["getrandom", "memfd_create", "close_range"],
+    ["memfd_create", "close_range"],
     ["madvise", "mlock"],
     ["bpf=EPERM"],
     ["bpf"],
     ["process_vm_readv", "pidfd_open", "pidfd_send_signal", "sched_setscheduler", "openat2",
-     "statx", "getrandom"],
+     "statx"],
 )
 
 

@@ -26,7 +26,6 @@ static const struct {
 	{"sched_setattr", SYS_sched_setattr},
 	{"openat2", SYS_openat2},
 	{"statx", SYS_statx},
-	{"getrandom", SYS_getrandom},
 	{"memfd_create", SYS_memfd_create},
 	{"close_range", SYS_close_range},
 	{"madvise", SYS_madvise},
