@@ -107,31 +107,16 @@ static bool is_wanted(const struct sw_take *take, size_t i)
 	return t->taken && !t->by_ptrace && (take->options.kernel_stacks || t->state == 'D');
 }
 
-/* A pass after the reading: who ran meanwhile, or since its registers were read, was elsewhere in the
+/* A look after the reading: who ran meanwhile, or since its registers were read, was elsewhere in the
  * kernel. */
 static void moved_drop(struct sw_take *take)
 {
-	struct sw_window *w = take->window;
-	struct sw_iterate_record *records = w->records[1];
-	struct sw_iterate_pass pass = {0};
 	sw_cleanup(sw_close_p) int fd = -EBADF;
-	if (sw_iterate_open(take->link_fd, &fd, NULL) < 0 ||
-	    sw_iterate_read(fd, records, take->stop.capacity, &pass) < 0)
-		pass.n = 0;
-	/* Both are by age, so that each is looked for from where the last one was. */
-	for (size_t i = 0, at = 0; i < take->stop.n; i++) {
-		struct sw_thread *t = &take->snap->threads[i];
-		size_t steps = 0;
-		if (t->kernel == NULL)
-			continue;
-		while (steps < pass.n && records[(at + steps) % pass.n].tid != (uint32_t) t->tid)
-			steps++;
-		const struct sw_iterate_record *now =
-			steps < pass.n ? &records[at = (at + steps) % pass.n] : NULL;
-		if (now == NULL || now->on_cpu != 0 || now->start_ns != w->threads[i].start_ns ||
-		    sw_iterate_switches(now) != w->threads[i].n_switches)
-			t->kernel = NULL;
-	}
+	(void) sw_iterate_open(take->link_fd, &fd, NULL); /* -EBADF is not read: all are dropped */
+	sw_window_look_again(take->window, fd);
+	for (size_t i = 0; i < take->stop.n; i++)
+		if (sw_window_since(take->window, i) == SW_SINCE_RAN)
+			take->snap->threads[i].kernel = NULL;
 }
 
 static void warn(struct sw_take *take, const char *why, const char *remedy)

@@ -340,21 +340,6 @@ static void round_note(struct sw_round *round, const struct sw_window *w, enum s
 	round->n_since_stop = stopped ? 0 : round->n_since_stop + 1;
 }
 
-/* Whether a thread that was read is not, at the last look, where it was read. */
-static bool has_moved(const struct sw_window *w, size_t i)
-{
-	const struct sw_window_thread *t = &w->threads[i];
-	if (!t->taken)
-		return false;
-	if (t->by_ptrace) /* it was on a CPU, unless all were stopped */
-		return w->with_passes;
-	if (t->before == 0)
-		return true;
-	const struct sw_iterate_record *last =
-		t->after != 0 ? &w->records[1][t->after - 1] : &w->records[0][t->before - 1];
-	return sw_iterate_switches(last) != t->n_switches || sw_iterate_state(last) == 'R';
-}
-
 /* What is said of those that were not taken, and of those that moved since. */
 static void rest_finish(struct sw_take *take, const struct sw_round *round)
 {
@@ -364,7 +349,7 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 	if (s->finished && !s->stalled)
 		s->timed_out = false;
 	for (size_t i = 0; i < s->n; i++) {
-		take->snap->threads[i].moved = has_moved(w, i);
+		take->snap->threads[i].moved = sw_window_since(w, i) != SW_SINCE_STAYED;
 		if (w->threads[i].taken || s->tracees[i].reason != 0)
 			continue;
 		s->tracees[i].reason = w->threads[i].refused != 0 ? w->threads[i].refused : running;

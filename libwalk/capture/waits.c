@@ -81,12 +81,10 @@ void sw_waits_read(struct sw_take *take, const struct sw_iterate_record *records
 	take->n_waits = n;
 }
 
-/* By the last pass. */
 static bool has_moved(const struct sw_window *window, const struct sw_wait *place)
 {
-	uint32_t before = window->threads[place->thread].before;
-	return before == 0 ||
-	       sw_iterate_switches(&window->records[0][before - 1]) != place->n_switches;
+	const struct sw_iterate_record *last = sw_window_last(window, place->thread);
+	return last == NULL || sw_iterate_switches(last) != place->n_switches;
 }
 
 void sw_waits_check(struct sw_take *take)

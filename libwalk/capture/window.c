@@ -17,10 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Records that the second pass may have before the one that is looked for. Both list by age, so that
- * there are none, unless the first one was cut. */
-enum { AHEAD_MAX = 64 };
-
 void sw_window_describe(struct sw_thread *t, const struct sw_iterate_record *record)
 {
 	char comm[SW_ITERATE_COMM + 1];
@@ -79,16 +75,25 @@ static void records_match(struct sw_window *w, size_t which)
 	}
 }
 
-static bool pass_read(struct sw_window *w, size_t which)
+static bool pass_read(struct sw_window *w, size_t which, int fd)
 {
-	for (size_t i = 0; i < w->stop->n; i++)
-		*(which == 0 ? &w->threads[i].before : &w->threads[i].after) = 0;
+	for (size_t i = 0; i < w->stop->n; i++) {
+		if (which == 0)
+			w->threads[i].before = 0;
+		w->threads[i].after = 0; /* of a first pass: it was of the window before */
+	}
 	w->passes[which].n = 0;
-	if (sw_iterate_read(w->pass_fds[which], w->records[which], w->stop->capacity,
-			    &w->passes[which]) < 0)
+	if (sw_iterate_read(fd, w->records[which], w->stop->capacity, &w->passes[which]) < 0)
+		return false;
+	records_match(w, which);
+	return true;
+}
+
+static bool pass_of_window(struct sw_window *w, size_t which)
+{
+	if (!pass_read(w, which, w->pass_fds[which]))
 		return false;
 	w->stop->overflow |= w->passes[which].overflow;
-	records_match(w, which);
 	return true;
 }
 
@@ -254,7 +259,7 @@ static void judge(struct sw_window *w)
 void sw_window_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_window *w = arg;
-	if (w->with_passes && !pass_read(w, 0)) {
+	if (w->with_passes && !pass_of_window(w, 0)) {
 		w->failed = true;
 		return;
 	}
@@ -273,7 +278,7 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 		return;
 	if (w->whole)
 		w->hooks_matter = sw_capture_space_hooks_matter(w->space);
-	if (w->with_passes && !pass_read(w, 1)) {
+	if (w->with_passes && !pass_of_window(w, 1)) {
 		w->failed = true;
 		return;
 	}
@@ -287,7 +292,7 @@ void sw_window_settle(struct sw_window *w)
 	struct sw_stop *s = w->stop;
 	/* The helper was killed in a read that did not come back. What was copied before that is good,
 	 * if the second pass says so. */
-	if (!w->judged && !w->failed && w->chosen && (!w->with_passes || pass_read(w, 1))) {
+	if (!w->judged && !w->failed && w->chosen && (!w->with_passes || pass_of_window(w, 1))) {
 		w->seems_whole = false;
 		judge(w);
 	}
@@ -308,4 +313,33 @@ void sw_window_settle(struct sw_window *w)
 		*reason = 0;
 	}
 	rest_count(w);
+}
+
+void sw_window_look_again(struct sw_window *w, int fd)
+{
+	(void) pass_read(w, 1, fd); /* not read: nobody was seen */
+	for (size_t i = 0; i < w->stop->n; i++)
+		if (w->threads[i].after == 0)
+			w->threads[i].before = 0;
+}
+
+const struct sw_iterate_record *sw_window_last(const struct sw_window *w, size_t thread)
+{
+	const struct sw_window_thread *t = &w->threads[thread];
+	if (t->after != 0)
+		return &w->records[1][t->after - 1];
+	return t->before != 0 ? &w->records[0][t->before - 1] : NULL;
+}
+
+enum sw_since sw_window_since(const struct sw_window *w, size_t thread)
+{
+	const struct sw_window_thread *t = &w->threads[thread];
+	const struct sw_iterate_record *last = sw_window_last(w, thread);
+	if (!t->taken)
+		return SW_SINCE_STAYED;
+	if (t->by_ptrace) /* it was on a CPU, unless all were stopped */
+		return w->with_passes ? SW_SINCE_RAN : SW_SINCE_STAYED;
+	if (last == NULL || last->on_cpu != 0 || sw_iterate_switches(last) != t->n_switches)
+		return SW_SINCE_RAN;
+	return sw_iterate_state(last) == 'R' ? SW_SINCE_WOKEN : SW_SINCE_STAYED;
 }

@@ -61,4 +61,20 @@ static inline bool sw_window_by_ptrace(const struct sw_window *window, size_t th
 /* After the helper: hands on what the window gave, also when it was killed in between. */
 void sw_window_settle(struct sw_window *window);
 
+/* What a thread that was taken did since, as the last look says. Of others: SW_SINCE_STAYED. */
+enum sw_since {
+	SW_SINCE_STAYED,
+	SW_SINCE_WOKEN, /* or was preempted: it is where it was, and about to go on */
+	SW_SINCE_RAN,   /* or was not seen */
+};
+
+/* One look more, when the windows are over: a pass of fd, an iterator that was not read from yet. It
+ * finds no new threads. Where it cannot be read, nobody was seen. */
+void sw_window_look_again(struct sw_window *window, int fd);
+
+/* The record of a thread in the last pass; NULL: it has none. */
+const struct sw_iterate_record *sw_window_last(const struct sw_window *window, size_t thread);
+
+enum sw_since sw_window_since(const struct sw_window *window, size_t thread);
+
 #endif

@@ -90,16 +90,20 @@ static struct fixture *start(void)
 	return &f;
 }
 
+static int pass_open(const struct fixture *f, size_t i)
+{
+	size_t bytes = f->n[i] * sizeof(f->records[i][0]);
+	int fd = memfd_create("pass", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, f->records[i], bytes), bytes);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
 static void passes_open(struct fixture *f)
 {
-	for (size_t i = 0; i < 2; i++) {
-		size_t bytes = f->n[i] * sizeof(f->records[i][0]);
-		int fd = memfd_create("pass", MFD_CLOEXEC);
-		assert_true(fd >= 0);
-		assert_int_equal(write(fd, f->records[i], bytes), bytes);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-		f->window->pass_fds[i] = fd;
-	}
+	for (size_t i = 0; i < 2; i++)
+		f->window->pass_fds[i] = pass_open(f, i);
 }
 
 static void passes_close(struct fixture *f)
@@ -439,18 +443,95 @@ static void test_killed(void **state)
 	end(f);
 }
 
+static void assert_since(const struct fixture *f, enum sw_since first, enum sw_since second,
+			 enum sw_since third)
+{
+	assert_int_equal(sw_window_since(f->window, 0), first);
+	assert_int_equal(sw_window_since(f->window, 1), second);
+	assert_int_equal(sw_window_since(f->window, 2), third);
+}
+
+static void look_again(struct fixture *f)
+{
+	int fd = pass_open(f, 1);
+	sw_window_look_again(f->window, fd);
+	assert_int_equal(close(fd), 0);
+}
+
+/* What those that were taken did since, by one look more. */
+static void test_since(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	run(f);
+	assert_taken(f, "ttt");
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_STAYED, SW_SINCE_STAYED);
+	f->records[1][1].state = 0;
+	f->records[1][2].n_involuntary++;
+	look_again(f);
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_WOKEN, SW_SINCE_RAN);
+	f->records[1][2].n_involuntary--;
+	f->records[1][1].on_cpu = 1;
+	f->n[1] = 2;
+	look_again(f);
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_RAN, SW_SINCE_RAN);
+	assert_ptr_equal(sw_window_last(f->window, 0), &f->window->records[1][0]);
+	assert_null(sw_window_last(f->window, 2));
+	/* About to sleep it still runs. */
+	f->records[1][1].state = 1;
+	f->n[1] = 3;
+	f->records[1][2].start_ns++; /* another one has its id */
+	look_again(f);
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_RAN, SW_SINCE_RAN);
+	end(f);
+}
+
+static void test_nobody_seen(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[1][1].n_voluntary++;
+	run(f);
+	sw_window_look_again(f->window, -EBADF);
+	assert_taken(f, "tnt");
+	assert_since(f, SW_SINCE_RAN, SW_SINCE_STAYED, SW_SINCE_RAN);
+	/* Held, it was on a CPU before: unless no others were read. */
+	f->window->threads[0].by_ptrace = true;
+	assert_since(f, SW_SINCE_RAN, SW_SINCE_STAYED, SW_SINCE_RAN);
+	f->window->with_passes = false;
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_STAYED, SW_SINCE_RAN);
+	end(f);
+}
+
+/* More threads by now are no reason to say that some were left out. */
+static void test_look_finds_no_new(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	run(f);
+	f->stop.capacity = TEAM;
+	f->n[1] = THREADS;
+	look_again(f);
+	assert_true(f->window->passes[1].overflow);
+	assert_false(f->stop.overflow);
+	assert_int_equal(f->stop.n, TEAM);
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_STAYED, SW_SINCE_STAYED);
+	end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_sleep),  cmocka_unit_test(test_ran),
-		cmocka_unit_test(test_on_a_cpu),   cmocka_unit_test(test_gone_meanwhile),
-		cmocka_unit_test(test_rest),       cmocka_unit_test(test_rest_in_vain),
-		cmocka_unit_test(test_carrier),    cmocka_unit_test(test_id_again),
-		cmocka_unit_test(test_new_thread), cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_cut),        cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_held),       cmocka_unit_test(test_skipped),
-		cmocka_unit_test(test_doubtful),   cmocka_unit_test(test_no_second_pass),
-		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_all_sleep),   cmocka_unit_test(test_ran),
+		cmocka_unit_test(test_on_a_cpu),    cmocka_unit_test(test_gone_meanwhile),
+		cmocka_unit_test(test_rest),        cmocka_unit_test(test_rest_in_vain),
+		cmocka_unit_test(test_carrier),     cmocka_unit_test(test_id_again),
+		cmocka_unit_test(test_new_thread),  cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_cut),         cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_held),        cmocka_unit_test(test_skipped),
+		cmocka_unit_test(test_doubtful),    cmocka_unit_test(test_no_second_pass),
+		cmocka_unit_test(test_killed),      cmocka_unit_test(test_since),
+		cmocka_unit_test(test_nobody_seen), cmocka_unit_test(test_look_finds_no_new),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
