@@ -39,6 +39,16 @@ bool sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret)
 	       sw_proc_stat_read(target->proc_fd, "stat", ret);
 }
 
+bool sw_target_lives(const struct sw_target *target)
+{
+	struct pollfd ended = {.fd = target->pidfd, .events = POLLIN};
+	struct sw_proc_stat stat;
+	if (target->pidfd >= 0)
+		return poll(&ended, 1, 0) == 0;
+	return sw_target_stat(target, &stat) && stat.starttime == target->starttime &&
+	       !state_is_dead(stat.state);
+}
+
 /* The directory of one thread; negative when it does not live. */
 static int live_fd_of(const struct sw_target *target, pid_t tid)
 {

@@ -37,6 +37,9 @@ bool sw_target_thread_lives(int dirfd, const char *name);
  * which the kernel would have to go through. False: it is gone. */
 bool sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret);
 
+/* Whether the process is there and has not ended. */
+bool sw_target_lives(const struct sw_target *target);
+
 /* Why the kernel refuses to let us trace pid, in words that say what to do. tid: the thread that
  * was refused. -SW_E_TRACED or -SW_E_NOT_PERMITTED. */
 int sw_target_denied(const struct sw_target *target, pid_t tid, struct sw_error *err);

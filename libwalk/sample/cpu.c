@@ -17,7 +17,6 @@
 
 #include <snapwalk/clock.h>
 #include <snapwalk/sampler.h>
-#include <poll.h>
 #include <string.h>
 
 enum {
@@ -241,27 +240,18 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 	}
 }
 
-static bool process_lives(const struct sw_cpu_sampler *s)
-{
-	struct pollfd ended = {.fd = s->target->pidfd, .events = POLLIN};
-	if (s->target->pidfd >= 0)
-		return poll(&ended, 1, 0) == 0;
-	struct sw_proc_stat stat;
-	return sw_target_stat(s->target, &stat) && stat.starttime == s->target->starttime &&
-	       stat.state != 'Z' && stat.state != 'X';
-}
-
 int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	struct sw_sample sample = {.number = ++s->number, .time_ns = sw_realtime_ns()};
 	if (s->base_old || s->base == NULL) {
 		int r = base_take(s, err);
 		if (r < 0)
-			return process_lives(s) ? r
-						: sw_fail(err, SW_E_EXITED, "process %d exited",
-							  (int) s->target->pid);
+			return sw_target_lives(s->target)
+				       ? r
+				       : sw_fail(err, SW_E_EXITED, "process %d exited",
+						 (int) s->target->pid);
 	}
-	bool lived = process_lives(s); /* what it wrote before its end is there by now */
+	bool lived = sw_target_lives(s->target); /* what it wrote before its end is there by now */
 	batch_fill(s, &sample.new_program);
 	if (s->n == 0 && !s->base_old && !lived)
 		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);

@@ -22,7 +22,6 @@
 #include "walk/tables.h"
 
 #include <snapwalk/clock.h>
-#include <poll.h>
 #include <string.h>
 
 enum {
@@ -287,16 +286,6 @@ static int pass_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err
 	return r;
 }
 
-static bool process_lives(const struct sw_sampler *s)
-{
-	struct pollfd ended = {.fd = s->target->pidfd, .events = POLLIN};
-	struct sw_proc_stat stat;
-	if (s->target->pidfd >= 0)
-		return poll(&ended, 1, 0) == 0;
-	return sw_proc_stat_read(s->target->proc_fd, "stat", &stat) &&
-	       stat.starttime == s->target->starttime && stat.state != 'Z' && stat.state != 'X';
-}
-
 static struct sw_sample_times times_of(const struct sw_iterate_record *r, int64_t now_ns)
 {
 	uint64_t queued_ns = r->run_delay_ns;
@@ -370,7 +359,7 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 		if (r < 0)
 			return r;
 		int64_t now_ns = sw_clock_ns();
-		if (!process_lives(s))
+		if (!sw_target_lives(s->target))
 			return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
 		s->n_passes += whole;
 		for (size_t k = 0; k < s->n_records; k++) {
