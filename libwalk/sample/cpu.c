@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "events/events.h"
 #include "process/proc.h"
+#include "sample/borrowed.h"
 #include "sample/light.h"
 #include "snapshot/snapshot.h"
 #include "walk/tables.h"
@@ -56,11 +57,7 @@ struct sw_cpu_sampler {
 
 static void snapshot_drop(struct sw_cpu_sampler *s)
 {
-	if (s->snap != NULL) { /* what is the base's */
-		s->snap->priv->found = (struct sw_slots){0};
-		sw_pages_init(&s->snap->priv->pages);
-		sw_snapshot_destroy(s->snap);
-	}
+	sw_borrowed_destroy(s->snap, false);
 	s->snap = NULL;
 	sw_snapshot_destroy(s->base);
 	s->base = NULL;
@@ -78,20 +75,10 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 			       "perf events give stacks of native code only, and process %d has "
 			       "other",
 			       (int) s->target->pid);
-	r = sw_snapshot_create(s->ctx, &s->snap, err);
+	r = sw_borrowed_create(s->base, &s->snap, err);
 	if (r < 0)
 		return r;
-	struct sw_snapshot *snap = s->snap;
-	snap->process = s->base->process;
-	snap->maps = s->base->maps;
-	snap->n_maps = s->base->n_maps;
-	snap->places = s->base->places;
-	snap->n_places = s->base->n_places;
-	snap->live = true;
-	snap->priv->found = s->base->priv->found;
-	snap->priv->pages = s->base->priv->pages;
-	snap->priv->live_dead = true; /* it runs on: what is read later is of another time */
-	snap->threads = s->threads;
+	s->snap->threads = s->threads;
 	s->base_old = s->code_came = false;
 	s->base_ns = sw_clock_ns();
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample/light.h"
+#include "sample/borrowed.h"
 #include "sample/held.h"
 #include "capture/decide.h"
 #include "capture/reader.h"
@@ -24,7 +25,7 @@ enum {
 struct sw_light {
 	struct sw_snapshot *base;       /* borrowed */
 	const struct sw_target *target; /* borrowed */
-	struct sw_snapshot *snap;       /* owned; maps, places and found are base's */
+	struct sw_snapshot *snap;       /* owned; borrows from base */
 	struct sw_expendable *reader;   /* owned */
 	struct sw_capture_space *space; /* the snapshot's arena's */
 	struct sw_stop stop;
@@ -71,29 +72,6 @@ static int arrays_create(struct sw_light *l, struct sw_error *err)
 	return 0;
 }
 
-/* What is base's is borrowed: sw_light_destroy() takes it out again. */
-static void snapshot_borrow(struct sw_light *l)
-{
-	struct sw_snapshot *snap = l->snap;
-	const struct sw_snapshot *base = l->base;
-	snap->process = base->process;
-	snap->maps = base->maps;
-	snap->n_maps = base->n_maps;
-	snap->places = base->places;
-	snap->n_places = base->n_places;
-	snap->live = true;
-	snap->priv->found = base->priv->found;
-	snap->priv->pages = base->priv->pages;
-	snap->priv->live_dead = true; /* it runs on: what is read later is of another time */
-}
-
-static void snapshot_return(struct sw_light *l)
-{
-	l->snap->priv->found = (struct sw_slots){0};
-	sw_pages_init(&l->snap->priv->pages);
-	l->snap->priv->pages.left_behind = l->lost; /* what it may write to is not freed */
-}
-
 int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 		    const struct sw_snapshot_options *options, struct sw_sample_links *links,
 		    struct sw_light **ret, struct sw_error *err)
@@ -119,9 +97,7 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 		.stack_bytes = options->stack_bytes != 0 ? options->stack_bytes : STACK_BYTES,
 		.total_bytes = options->total_bytes != 0 ? options->total_bytes : TOTAL_BYTES};
 	const int fds[] = {s->mem_fd, s->pagemap_fd};
-	int r = sw_snapshot_create(base->ctx, &l->snap, err);
-	if (r == 0)
-		snapshot_borrow(l);
+	int r = sw_borrowed_create(base, &l->snap, err);
 	if (r == 0)
 		r = arrays_create(l, err);
 	if (r == 0)
@@ -148,10 +124,7 @@ void sw_light_destroy(struct sw_light *l)
 		return;
 	if (l->reader != NULL)
 		l->lost |= !sw_expendable_end(l->reader);
-	if (l->snap != NULL) {
-		snapshot_return(l);
-		sw_snapshot_destroy(l->snap);
-	}
+	sw_borrowed_destroy(l->snap, l->lost);
 	free(l);
 }
 
