@@ -7,7 +7,6 @@
 #include "process/proc.h"
 #include "text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -204,6 +203,24 @@ static int thread_open(struct sw_events *e, const struct perf_event_attr *attr, 
 	return 0;
 }
 
+/* *ret_tids is the caller's, also when it fails. */
+static int tids_list(const struct sw_target *target, pid_t **ret_tids, size_t *ret_n)
+{
+	enum { TIDS_FIRST = 256 };
+	/* Again when there are more than there was space for. */
+	for (size_t max = 0, n = TIDS_FIRST; n > max;) {
+		max = n + n / 4;
+		pid_t *grown = reallocarray(*ret_tids, max, sizeof(*grown));
+		if (grown == NULL)
+			return -ENOMEM;
+		*ret_tids = grown;
+		if (!sw_proc_tids(target->task_fd, grown, max, &n))
+			return -ESRCH;
+		*ret_n = n;
+	}
+	return 0;
+}
+
 /* The first thread's come first: fds[i] is that of ring i. A thread that one of those makes which have no
  * event yet has none: it is a matter of microseconds. */
 static int threads_open(struct sw_events *e, const struct perf_event_attr *attr,
@@ -212,18 +229,13 @@ static int threads_open(struct sw_events *e, const struct perf_event_attr *attr,
 	int r = thread_open(e, attr, target->pid);
 	if (r == 0 && e->n_fds < e->n_rings)
 		return -ESRCH;
-	int fd = openat(target->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = fd >= 0 ? fdopendir(fd) : NULL;
-	if (tasks == NULL && fd >= 0)
-		(void) close(fd); /* a directory */
-	if (tasks == NULL)
-		return -ESRCH;
-	for (struct dirent *d; r == 0 && (d = readdir(tasks)) != NULL;) {
-		pid_t tid = (pid_t) strtol(d->d_name, NULL, 10);
-		if (tid > 0 && tid != target->pid)
-			r = thread_open(e, attr, tid);
-	}
-	(void) closedir(tasks); /* likewise */
+	sw_cleanup(sw_free_p) pid_t *tids = NULL;
+	size_t n = 0;
+	if (r == 0)
+		r = tids_list(target, &tids, &n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (tids[i] != target->pid)
+			r = thread_open(e, attr, tids[i]);
 	return r;
 }
 
