@@ -9,6 +9,7 @@
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
 #include "native/ahead.h"
+#include "walk/goroutines.h"
 #include "walk/names.h"
 #include "walk/walker.h"
 #include "snapshot/read.h"
@@ -22,17 +23,10 @@ enum {
 	/* Times that one walk may leave a stack for another: signal stacks, coroutines. Runtimes that
 	 * have several stacks for each thread add theirs. */
 	WALK_SWITCHES_MAX = 512,
-	GOROUTINE_FRAMES_MAX = 1 << 21, /* of all goroutines */
-};
-
-/* Those that could not be walked, or not be found. */
-struct goroutines_left {
-	size_t n;
-	const char *why;
 };
 
 /* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
-struct walker {
+struct sw_walker {
 	const struct sw_walk_options *options;
 	struct sw_walks *walks;
 	const struct sw_active_list *active; /* who is asked, in order */
@@ -53,7 +47,7 @@ struct walker {
 	bool failed_nomem;
 };
 
-static bool frame_append(struct walker *w, const struct sw_frame *frame)
+static bool frame_append(struct sw_walker *w, const struct sw_frame *frame)
 {
 	struct sw_frame *grown =
 		sw_grow(w->frames, w->n_frames, &w->capacity, WALK_FIRST_FRAMES, sizeof(*grown));
@@ -66,7 +60,7 @@ static bool frame_append(struct walker *w, const struct sw_frame *frame)
 	return true;
 }
 
-static void finish(struct walker *w, enum sw_end end, const char *why)
+static void finish(struct sw_walker *w, enum sw_end end, const char *why)
 {
 	w->end = end;
 	w->why = why;
@@ -78,14 +72,14 @@ static bool is_guess(enum sw_trust trust)
 }
 
 /* What tables say of a guessed frame is as uncertain as the guess. */
-static uint16_t guess_flag(struct walker *w, enum sw_trust trust)
+static uint16_t guess_flag(struct sw_walker *w, enum sw_trust trust)
 {
 	if (is_guess(trust))
 		w->guessed = true;
 	return w->guessed && !is_guess(trust) ? SW_FRAME_AFTER_GUESS : 0;
 }
 
-static const struct sw_map *map_at(struct walker *w, uint64_t avma)
+static const struct sw_map *map_at(struct sw_walker *w, uint64_t avma)
 {
 	if (w->map == NULL || avma < w->map->start_avma || avma >= w->map->end_avma)
 		w->map = sw_snapshot_map(w->cursor.snap, avma);
@@ -93,7 +87,7 @@ static const struct sw_map *map_at(struct walker *w, uint64_t avma)
 }
 
 /* Points the cursor at the frame that regs describe. */
-static void cursor_aim(struct walker *w, const struct sw_regs *regs, bool exact_pc)
+static void cursor_aim(struct sw_walker *w, const struct sw_regs *regs, bool exact_pc)
 {
 	struct sw_cursor *c = &w->cursor;
 	c->regs = *regs;
@@ -119,7 +113,7 @@ static bool is_scan(const struct sw_active *active)
 	return active->trust >= SW_TRUST_SCAN_VERIFIED;
 }
 
-static bool mode_allows(const struct walker *w, const struct sw_active *active)
+static bool mode_allows(const struct sw_walker *w, const struct sw_active *active)
 {
 	enum sw_walk_mode mode = w->options->mode;
 	if (w->scanning)
@@ -131,17 +125,12 @@ static bool mode_allows(const struct walker *w, const struct sw_active *active)
 	return true;
 }
 
-static bool on_thread_stack(const struct sw_thread *t, uint64_t sp_avma)
-{
-	return sp_avma >= t->stack_avma && sp_avma < t->stack_end_avma;
-}
-
 /*
  * Callers' frames lie above. Going down is legal only between stacks (back from the alternate signal
  * stack, coroutines), and only so often: two stacks that lead to each other would never end. Equal is
  * legal where code has set the stack pointer for its jump and not jumped yet (longjmp).
  */
-static bool progress_made(struct walker *w, const struct sw_stepped *s, const char **ret_why)
+static bool progress_made(struct sw_walker *w, const struct sw_stepped *s, const char **ret_why)
 {
 	const struct sw_thread *thread = w->cursor.thread;
 	uint64_t last = w->frames[w->n_frames - 1].sp_avma, next = s->regs.sp_avma;
@@ -151,14 +140,14 @@ static bool progress_made(struct walker *w, const struct sw_stepped *s, const ch
 	bool jumping =
 		next == last && w->cursor.exact_pc && s->regs.pc_avma != w->cursor.regs.pc_avma;
 	if (!s->callee_signal && !s->other_stack && !jumping &&
-	    (next == last || (on_thread_stack(thread, next) && on_thread_stack(thread, last))))
+	    (next == last || (sw_walk_is_on(thread, next) && sw_walk_is_on(thread, last))))
 		return false;
 	*ret_why = "it changes from stack to stack more often than is followed";
 	return ++w->switches <= w->switches_max;
 }
 
 /* Finds who knows the frame's code. The cursor is at the frame. */
-static void frame_own(struct walker *w, struct sw_frame *frame)
+static void frame_own(struct sw_walker *w, struct sw_frame *frame)
 {
 	uint32_t kind = code_kind(w->cursor.place);
 	frame->kind = sw_place_code_name(frame->place);
@@ -181,7 +170,7 @@ static void frame_own(struct walker *w, struct sw_frame *frame)
 /* Those of one native frame, on their way into the walk. */
 struct language {
 	struct sw_frame_sink sink;
-	struct walker *w;
+	struct sw_walker *w;
 	const struct sw_active *active;
 	uint8_t owner;
 	struct sw_frame native; /* that carries them */
@@ -190,7 +179,7 @@ struct language {
 static bool language_add(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
 {
 	struct language *l = (struct language *) sink;
-	struct walker *w = l->w;
+	struct sw_walker *w = l->w;
 	if (w->n_frames >= w->max_frames)
 		return false;
 	struct sw_frame frame = {
@@ -210,7 +199,7 @@ static bool language_add(struct sw_frame_sink *sink, uint64_t address_avma, uint
  * The walk's last frame is native, and its caller is known if it has one: the frames that it interprets
  * go before it.
  */
-static void language_frames(struct walker *w, uint64_t caller_sp_avma)
+static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 {
 	uint32_t kind = code_kind(w->cursor.place);
 	for (size_t i = 0; i < w->n_carriers; i++) {
@@ -242,7 +231,7 @@ static void language_frames(struct walker *w, uint64_t caller_sp_avma)
 }
 
 /* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
-static bool step_accept(struct walker *w, const struct sw_active *active,
+static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 			const struct sw_stepped *s, size_t live_before)
 {
 	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
@@ -297,7 +286,7 @@ static bool step_accept(struct walker *w, const struct sw_active *active,
 }
 
 /* One frame further. False: the walk has ended, for the reason in end and why. */
-static bool step(struct walker *w)
+static bool step(struct sw_walker *w)
 {
 	struct sw_cursor *c = &w->cursor;
 	uint32_t kind = code_kind(c->place);
@@ -335,7 +324,7 @@ static bool step(struct walker *w)
 }
 
 /* The walk has ended. True: the user wants more frames, and the scan has found one. */
-static bool scan_on(struct walker *w)
+static bool scan_on(struct sw_walker *w)
 {
 	enum sw_end end = w->end;
 	const char *why = w->why;
@@ -351,7 +340,7 @@ static bool scan_on(struct walker *w)
 	return found;
 }
 
-static void walk_frames(struct walker *w)
+static void walk_frames(struct sw_walker *w)
 {
 	const struct sw_walk_options *o = w->options;
 	for (size_t n = 1;; n++) {
@@ -370,45 +359,45 @@ static void walk_frames(struct walker *w)
 		language_frames(w, 0);
 }
 
-static const struct sw_thread_info *thread_info(struct walker *w, const struct sw_thread *thread)
+/* What is told of a walk, for as long as the walks live. */
+static void *keep(struct sw_walker *w, const void *what, size_t bytes)
+{
+	void *kept = sw_arena_alloc(&w->walks->priv->arena, bytes);
+	if (kept != NULL)
+		memcpy(kept, what, bytes);
+	w->failed_nomem |= kept == NULL;
+	return kept;
+}
+
+static const struct sw_thread_info *thread_info(struct sw_walker *w, const struct sw_thread *thread)
 {
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		struct sw_thread_info info = {0};
-		if (a->runtime == NULL || a->runtime->thread == NULL ||
-		    !a->runtime->thread(a->state, thread, &info))
-			continue;
-		struct sw_thread_info *kept = sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
-		w->failed_nomem |= kept == NULL;
-		if (kept != NULL)
-			*kept = info;
-		return kept;
+		if (a->runtime != NULL && a->runtime->thread != NULL &&
+		    a->runtime->thread(a->state, thread, &info))
+			return keep(w, &info, sizeof(info));
 	}
 	return NULL;
 }
 
 /* Of one that sleeps, or of which that is not known. */
-static const struct sw_runtime_wait *thread_wait(struct walker *w, const struct sw_thread *thread)
+static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
+						 const struct sw_thread *thread)
 {
 	bool sleeps = thread->state == 'S' || thread->state == 'D' || thread->state == '?';
 	for (size_t i = 0; sleeps && i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		struct sw_runtime_wait wait = {0};
-		if (a->runtime == NULL || a->runtime->wait == NULL ||
-		    !a->runtime->wait(a->state, thread, &wait))
-			continue;
-		struct sw_runtime_wait *kept =
-			sw_arena_alloc(&w->walks->priv->arena, sizeof(*kept));
-		w->failed_nomem |= kept == NULL;
-		if (kept != NULL)
-			*kept = wait;
-		return kept;
+		if (a->runtime != NULL && a->runtime->wait != NULL &&
+		    a->runtime->wait(a->state, thread, &wait))
+			return keep(w, &wait, sizeof(wait));
 	}
 	return NULL;
 }
 
 /* Leaves out the innermost frames that say nothing, unless all are such. */
-static size_t trim(struct walker *w)
+static size_t trim(struct sw_walker *w)
 {
 	size_t n = 0;
 	while (n < w->n_frames && w->frames[n].place == NULL && w->frames[n].owner == 0 &&
@@ -421,8 +410,7 @@ static size_t trim(struct walker *w)
 	return n;
 }
 
-/* The walk of the stack of thread, which may be a runtime's; first is its innermost frame. */
-static void walk_stack(struct walker *w, const struct sw_thread *thread, struct sw_frame first,
+static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, struct sw_frame first,
 		       struct sw_walk *walk)
 {
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
@@ -455,19 +443,14 @@ static void walk_stack(struct walker *w, const struct sw_thread *thread, struct 
 
 	if (w->options->trim_unknown)
 		walk->n_trimmed = trim(w);
-	struct sw_arena *arena = &w->walks->priv->arena;
 	walk->end = w->end;
 	walk->why = w->why;
 	walk->n_frames = w->n_frames;
-	walk->frames = sw_arena_alloc(arena, w->n_frames * sizeof(*w->frames));
-	if (walk->frames == NULL)
-		w->failed_nomem = true;
-	else
-		memcpy(walk->frames, w->frames, w->n_frames * sizeof(*w->frames));
+	walk->frames = keep(w, w->frames, w->n_frames * sizeof(*w->frames));
 	w->walks->live_reads += w->memory.live_reads;
 }
 
-static void walk_thread(struct walker *w, const struct sw_thread *thread, struct sw_walk *walk)
+static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, struct sw_walk *walk)
 {
 	const struct sw_frame first = {.by = "context",
 				       .trust = SW_TRUST_CONTEXT,
@@ -478,118 +461,17 @@ static void walk_thread(struct walker *w, const struct sw_thread *thread, struct
 	walk->wait = thread_wait(w, thread);
 }
 
-/* ---- goroutines ------------------------------------------------------------------------------ */
-
-static struct sw_walk *walk_of(const struct sw_walks *walks, pid_t tid)
+bool sw_walker_stack(struct sw_walker *w, const struct sw_thread *stack, struct sw_frame first,
+		     struct sw_walk *walk)
 {
-	for (size_t i = 0; tid != 0 && i < walks->n_walks && walks->walks[i].thread != NULL; i++)
-		if (walks->walks[i].thread->tid == tid)
-			return &walks->walks[i];
-	return NULL;
-}
-
-/* Whether the walk leads over that stack. */
-static bool is_on(const struct sw_walk *walk, const struct sw_thread *stack)
-{
-	for (size_t i = 0; i < walk->n_frames; i++)
-		if (on_thread_stack(stack, walk->frames[i].sp_avma))
-			return true;
-	return false;
-}
-
-/* Where the goroutine belongs: to a thread's walk, or to one of its own. NULL: nowhere. */
-static struct sw_walk *goroutine_walk(struct walker *w, const struct sw_active *active,
-				      const struct sw_runtime_goroutine *from, size_t *capacity)
-{
-	struct sw_walks *walks = w->walks;
-	struct sw_walk *of_thread = walk_of(walks, from->info.tid);
-	if (of_thread != NULL && is_on(of_thread, &from->stack))
-		return of_thread;
-	bool left = of_thread != NULL && of_thread->end == SW_END_COMPLETE;
-	if (from->stack.regs.sp_avma == 0 || (from->runs && !left))
-		return of_thread;
-	struct sw_walk *grown =
-		sw_grow(walks->walks, walks->n_walks, capacity, 256, sizeof(*grown));
-	if (grown == NULL) {
-		w->failed_nomem = true;
-		return NULL;
-	}
-	walks->walks = grown;
-	struct sw_walk *walk = &walks->walks[walks->n_walks++];
-	*walk = (struct sw_walk){0};
-	unsigned flags = (from->exact_pc ? SW_FRAME_EXACT_PC : 0U) |
-			 (from->live_read ? SW_FRAME_LIVE_READ : 0U);
-	const struct sw_frame first = {.by = active->name,
-				       .trust = (uint8_t) active->trust,
-				       .flags = (uint16_t) flags};
-	walk_stack(w, &from->stack, first, walk);
-	for (size_t i = 0; from->live_read && walk->frames != NULL && i < walk->n_frames; i++)
-		walk->frames[i].flags |= SW_FRAME_LIVE_READ;
-	return walk;
-}
-
-/* False: it has no stack here. */
-static bool goroutine_add(struct walker *w, const struct sw_active *active,
-			  const struct sw_runtime_goroutine *from, size_t *capacity)
-{
-	struct sw_walk *walk = goroutine_walk(w, active, from, capacity);
-	struct sw_goroutine *info = sw_arena_alloc(&w->walks->priv->arena, sizeof(*info));
-	w->failed_nomem |= info == NULL;
-	if (walk == NULL || walk->goroutine != NULL || info == NULL)
-		return false;
-	*info = from->info;
-	if (walk->thread == NULL)
-		info->tid = 0;
-	walk->goroutine = info;
-	return true;
-}
-
-static void goroutines_of(struct walker *w, const struct sw_active *active, size_t *capacity,
-			  struct goroutines_left *left)
-{
-	const char *why = NULL;
-	size_t n = active->runtime->goroutines(active->state, &why), frames = 0;
-	if (why != NULL)
-		left->why = why;
-	for (size_t i = 0; i < n && !w->failed_nomem; i++) {
-		struct sw_runtime_goroutine one = {0};
-		if (!active->runtime->goroutine(active->state, i, &one))
-			continue;
-		if (frames > GOROUTINE_FRAMES_MAX || !goroutine_add(w, active, &one, capacity))
-			left->n++;
-		else
-			frames += w->n_frames;
-	}
-}
-
-static void walk_goroutines(struct walker *w)
-{
-	struct sw_walks *walks = w->walks;
-	struct goroutines_left left = {0};
-	size_t capacity = walks->snap->n_threads + 1;
-	bool any = false;
-	for (size_t i = 0; i < w->active->n; i++) {
-		const struct sw_active *a = &w->active->all[i];
-		if (a->runtime == NULL || a->runtime->goroutines == NULL)
-			continue;
-		any = true;
-		goroutines_of(w, a, &capacity, &left);
-	}
-	walks->goroutines_why = any ? left.why : "no code of Go was found in the process";
-	if (left.n == 0)
-		return;
-	walks->goroutines_why =
-		sw_arena_printf(&walks->priv->arena,
-				"%zu goroutine%s could not be read where %s%s%s", left.n,
-				left.n == 1 ? "" : "s", left.n == 1 ? "it was" : "they were",
-				left.why != NULL ? "; " : "", left.why != NULL ? left.why : "");
-	w->failed_nomem |= walks->goroutines_why == NULL;
+	walk_stack(w, stack, first, walk);
+	return !w->failed_nomem;
 }
 
 int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
 		    struct sw_error *err)
 {
-	struct walker w = {.options = options, .walks = walks, .active = &walks->priv->active};
+	struct sw_walker w = {.options = options, .walks = walks, .active = &walks->priv->active};
 	w.switches_max = WALK_SWITCHES_MAX;
 	for (size_t i = 0; i < w.active->n; i++) {
 		const struct sw_runtime_ops *runtime = w.active->all[i].runtime;
@@ -606,7 +488,7 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		if (walks->snap->threads[i].captured)
 			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
 	if (options->goroutines && !w.failed_nomem)
-		walk_goroutines(&w);
+		w.failed_nomem = sw_walk_goroutines(walks, &w) < 0;
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }

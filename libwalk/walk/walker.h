@@ -16,4 +16,16 @@ struct sw_walks_priv {
 int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
 		    struct sw_error *err);
 
+/* Walks one stack after the other. */
+struct sw_walker;
+
+/* The walk of a stack, of a thread or a runtime; first is its innermost frame. False: out of memory. */
+bool sw_walker_stack(struct sw_walker *walker, const struct sw_thread *stack, struct sw_frame first,
+		     struct sw_walk *walk);
+
+static inline bool sw_walk_is_on(const struct sw_thread *stack, uint64_t sp_avma)
+{
+	return sp_avma >= stack->stack_avma && sp_avma < stack->stack_end_avma;
+}
+
 #endif
