@@ -76,7 +76,8 @@ int64_t sw_hotspot_monitor_bytes(const struct sw_hotspot_layout *at)
 	return end;
 }
 
-/* The copy, or NULL. */
+/* The copy, or NULL. Where others have used up the ranges it is not tried: sw_capture_copy() would warn,
+ * which missing locks are no reason for. */
 static const uint8_t *copy(struct copying *c, uint64_t avma, size_t bytes)
 {
 	const uint8_t *data;
