@@ -13,10 +13,16 @@
  *   2. a row in the table of walk/tables.c;
  *   3. a target, a fixture, a fuzzer for each reader, unit tests over made structures.
  *
- * The order of the calls for a process: probe, before, stacks, in_window | open, step, owns, frames,
- * thread, wait, goroutines, goroutine | names, identify, explain | close. What stands before the first bar runs while the process is
- * captured, and not at all for core files (but before) and fixtures; open() must give the same state
- * from all of them.
+ * The calls for one process, in their order:
+ *
+ *	capture   probe, before, stacks, in_window
+ *	walk      probe, open; for each thread step, owns and frames, then thread and wait; then
+ *	          goroutines, and goroutine for each, with step, owns and frames; identify
+ *	output    names, inlined, explain
+ *	end       close
+ *
+ * For a core file the capture is probe and before alone, for a fixture there is none: open() must
+ * give the same state from all of them.
  *
  * All that is read was written by the target: every loop has a named limit, no address or length is
  * believed. A runtime that lies gets missing frames, never a crash, a hang or a wrong name.
