@@ -2,14 +2,13 @@
 #include "events/events.h"
 #include "arch/perf_regs.h"
 #include "arena.h"
-#include "bytes.h"
 #include "errors.h"
+#include "events/rings.h"
 #include "process/proc.h"
 #include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -22,24 +21,13 @@ enum {
 	RING_MAX_BYTES = 4 << 20,
 	RING_MIN_BYTES = 128 << 10,
 	CPUS_MAX = 4096,
-	RECORD_MAX = 65536, /* its size is 16 bits */
-};
-
-struct ring {
-	int cpu;
-	struct perf_event_mmap_page *page; /* owned: the mapping; NULL: none */
-	uint64_t at;                       /* up to where it was read */
 };
 
 struct sw_events {
-	struct ring *rings; /* owned */
-	size_t n_rings, turn;
-	size_t ring_bytes; /* of the data, a power of two */
-	int *fds;          /* owned, each */
+	struct sw_events_rings rings; /* its rings and their mappings are owned */
+	int *fds;                     /* owned, each */
 	size_t n_fds, fds_max;
-	uint64_t lost;
 	bool kernel;
-	uint8_t record[RECORD_MAX];
 };
 
 /* ---- open ------------------------------------------------------------------------------------ */
@@ -53,10 +41,10 @@ static void close_fds(struct sw_events *e)
 
 static void rings_unmap(struct sw_events *e)
 {
-	for (size_t i = 0; i < e->n_rings; i++) {
-		struct ring *ring = &e->rings[i];
+	for (size_t i = 0; i < e->rings.n; i++) {
+		struct sw_events_ring *ring = &e->rings.all[i];
 		if (ring->page != NULL)
-			(void) munmap(ring->page, e->ring_bytes + (size_t) sysconf(_SC_PAGESIZE));
+			(void) munmap(ring->page, e->rings.bytes + (size_t) sysconf(_SC_PAGESIZE));
 		ring->page = NULL;
 	}
 }
@@ -67,7 +55,7 @@ void sw_events_close(struct sw_events *e)
 		return;
 	rings_unmap(e);
 	close_fds(e);
-	free(e->rings);
+	free(e->rings.all);
 	free(e->fds);
 	free(e);
 }
@@ -80,19 +68,19 @@ static int cpus_find(struct sw_events *e, struct sw_error *err)
 	int r = sw_text_read_at(&text, AT_FDCWD, "/sys/devices/system/cpu/online", TEXT_MAX);
 	if (r < 0)
 		return sw_fail(err, SW_E_UNSUPPORTED, "the CPUs cannot be listed");
-	e->rings = calloc(CPUS_MAX, sizeof(*e->rings));
-	if (e->rings == NULL)
+	e->rings.all = calloc(CPUS_MAX, sizeof(*e->rings.all));
+	if (e->rings.all == NULL)
 		return sw_fail_nomem(err);
 	for (const char *c = text.data; *c >= '0' && *c <= '9';) {
 		char *end;
 		unsigned long first = strtoul(c, &end, 10), last = first;
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
-		for (; first <= last && e->n_rings < CPUS_MAX; first++)
-			e->rings[e->n_rings++] = (struct ring){.cpu = (int) first};
+		for (; first <= last && e->rings.n < CPUS_MAX; first++)
+			e->rings.all[e->rings.n++] = (struct sw_events_ring){.cpu = (int) first};
 		c = *end == ',' ? end + 1 : end;
 	}
-	return e->n_rings > 0 ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "no CPU is listed");
+	return e->rings.n > 0 ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "no CPU is listed");
 }
 
 static int refused(int error, struct sw_error *err)
@@ -160,27 +148,27 @@ static int attr_choose(struct perf_event_attr *attr, const struct sw_target *tar
 }
 
 /* Halved until it is permitted: /proc/sys/kernel/perf_event_mlock_kb. */
-static int ring_map(struct sw_events *e, struct ring *ring, int fd, bool first)
+static int ring_map(struct sw_events *e, struct sw_events_ring *ring, int fd, bool first)
 {
 	size_t page = (size_t) sysconf(_SC_PAGESIZE);
 	for (;;) {
-		void *mapping =
-			mmap(NULL, e->ring_bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		void *mapping = mmap(NULL, e->rings.bytes + page, PROT_READ | PROT_WRITE,
+				     MAP_SHARED, fd, 0);
 		if (mapping != MAP_FAILED) {
 			ring->page = mapping;
 			return 0;
 		}
 		/* All have the same size. */
-		if (!first || e->ring_bytes <= RING_MIN_BYTES)
+		if (!first || e->rings.bytes <= RING_MIN_BYTES)
 			return -errno;
-		e->ring_bytes /= 2;
+		e->rings.bytes /= 2;
 	}
 }
 
 static int thread_open(struct sw_events *e, const struct perf_event_attr *attr, pid_t tid)
 {
-	for (size_t i = 0; i < e->n_rings; i++) {
-		struct ring *ring = &e->rings[i];
+	for (size_t i = 0; i < e->rings.n; i++) {
+		struct sw_events_ring *ring = &e->rings.all[i];
 		int fd = event_open(attr, tid, ring->cpu), r = 0;
 		if (fd < 0 && (errno == ESRCH || errno == ENODEV))
 			continue; /* it has ended; the CPU is not there any more */
@@ -227,7 +215,7 @@ static int threads_open(struct sw_events *e, const struct perf_event_attr *attr,
 			const struct sw_target *target)
 {
 	int r = thread_open(e, attr, target->pid);
-	if (r == 0 && e->n_fds < e->n_rings)
+	if (r == 0 && e->n_fds < e->rings.n)
 		return -ESRCH;
 	sw_cleanup(sw_free_p) pid_t *tids = NULL;
 	size_t n = 0;
@@ -253,12 +241,12 @@ int sw_events_open(const struct sw_target *target, uint32_t rate_hz, size_t stac
 		sw_events_close(e);
 		return r;
 	}
-	e->ring_bytes = RING_MAX_BYTES;
-	while (e->ring_bytes > RING_MIN_BYTES && e->ring_bytes * e->n_rings > RINGS_BYTES)
-		e->ring_bytes /= 2;
-	for (; e->ring_bytes >= RING_MIN_BYTES; e->ring_bytes /= 2) {
+	e->rings.bytes = RING_MAX_BYTES;
+	while (e->rings.bytes > RING_MIN_BYTES && e->rings.bytes * e->rings.n > RINGS_BYTES)
+		e->rings.bytes /= 2;
+	for (; e->rings.bytes >= RING_MIN_BYTES; e->rings.bytes /= 2) {
 		error = attr_choose(&attr, target, rate_hz, stack_bytes & ~(size_t) 7,
-				    e->rings[0].cpu);
+				    e->rings.all[0].cpu);
 		e->kernel = !attr.exclude_kernel;
 		if (error == 0)
 			error = threads_open(e, &attr, target);
@@ -280,109 +268,14 @@ int sw_events_open(const struct sw_target *target, uint32_t rate_hz, size_t stac
 
 /* ---- read ------------------------------------------------------------------------------------ */
 
-/* Out of the ring, of which it may be at the end and the beginning. */
-static void ring_copy(const struct sw_events *e, const struct ring *ring, uint64_t at, void *to,
-		      size_t size)
-{
-	const uint8_t *data = (const uint8_t *) ring->page + ring->page->data_offset;
-	size_t begin = (size_t) (at & (e->ring_bytes - 1));
-	size_t first = e->ring_bytes - begin < size ? e->ring_bytes - begin : size;
-	memcpy(to, data + begin, first);
-	memcpy((uint8_t *) to + first, data, size - first);
-}
-
-/* The next record; false: there is none. The kernel writes them: they are whole. */
-static bool record_read(struct sw_events *e, struct ring *ring, struct perf_event_header *ret)
-{
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	if (ring->at == head)
-		return false;
-	ring_copy(e, ring, ring->at, ret, sizeof(*ret));
-	if (ret->size < sizeof(*ret) || ret->size > head - ring->at) {
-		ring->at = head; /* cannot be: nothing more is believed */
-		__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
-		return false;
-	}
-	ring_copy(e, ring, ring->at, e->record, ret->size);
-	ring->at += ret->size;
-	__atomic_store_n(&ring->page->data_tail, ring->at, __ATOMIC_RELEASE);
-	return true;
-}
-
-/*
- * perf_event_open(2), PERF_RECORD_SAMPLE:
- *
- *	header | pid, tid | abi, registers | size, stack, of which so much is valid
- */
-static bool sample_parse(const struct sw_events *e, size_t size, struct sw_events_sample *ret)
-{
-	size_t at = sizeof(struct perf_event_header);
-	uint32_t tid;
-	uint64_t abi, regs[SW_ARCH_PERF_REGS_N], stack_size, valid;
-	if (size < at + 16)
-		return false;
-	memcpy(&tid, e->record + at + 4, sizeof(tid));
-	memcpy(&abi, e->record + at + 8, sizeof(abi));
-	at += 16;
-	if (abi != PERF_SAMPLE_REGS_ABI_64 || size < at + sizeof(regs) + 8)
-		return false; /* it was in no user code, or in 32-bit code */
-	memcpy(regs, e->record + at, sizeof(regs));
-	at += sizeof(regs);
-	memcpy(&stack_size, e->record + at, sizeof(stack_size));
-	at += 8;
-	if (stack_size == 0 || stack_size > size - at || size - at - stack_size < 8)
-		return false;
-	memcpy(&valid, e->record + at + stack_size, sizeof(valid));
-	*ret = (struct sw_events_sample){.tid = (pid_t) tid,
-					 .stack = e->record + at,
-					 .stack_bytes = (size_t) (valid < stack_size ? valid
-										     : stack_size)};
-	sw_arch_perf_regs(regs, &ret->regs);
-	return true;
-}
-
-static enum sw_events_kind record_kind(struct sw_events *e, const struct perf_event_header *header,
-				       struct sw_events_sample *ret)
-{
-	uint64_t lost;
-	switch (header->type) {
-	case PERF_RECORD_SAMPLE:
-		return sample_parse(e, header->size, ret) ? SW_EVENTS_SAMPLE : SW_EVENTS_NONE;
-	case PERF_RECORD_MMAP: return SW_EVENTS_CODE;
-	case PERF_RECORD_COMM:
-		return header->misc & PERF_RECORD_MISC_COMM_EXEC ? SW_EVENTS_PROGRAM
-								 : SW_EVENTS_NONE;
-	case PERF_RECORD_LOST:
-		if (header->size >= sizeof(*header) + 16) {
-			memcpy(&lost, e->record + sizeof(*header) + 8, sizeof(lost));
-			e->lost += lost;
-		}
-		return SW_EVENTS_NONE;
-	default: return SW_EVENTS_NONE;
-	}
-}
-
 enum sw_events_kind sw_events_next(struct sw_events *e, struct sw_events_sample *ret)
 {
-	struct perf_event_header header;
-	for (size_t empty = 0; empty < e->n_rings;) {
-		struct ring *ring = &e->rings[e->turn];
-		if (ring->page == NULL || !record_read(e, ring, &header)) {
-			empty++;
-			e->turn = (e->turn + 1) % e->n_rings;
-			continue;
-		}
-		empty = 0;
-		enum sw_events_kind kind = record_kind(e, &header, ret);
-		if (kind != SW_EVENTS_NONE)
-			return kind;
-	}
-	return SW_EVENTS_NONE;
+	return sw_events_rings_next(&e->rings, ret);
 }
 
 uint64_t sw_events_lost(const struct sw_events *e)
 {
-	return e->lost;
+	return e->rings.lost;
 }
 
 bool sw_events_with_kernel(const struct sw_events *e)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/rings.h"
+#include "arch/perf_regs.h"
+
+#include <string.h>
+
+/* Records that say nothing to us, in one call: a process makes them as fast as it names its threads. */
+enum { SKIPPED_MAX = 65536 };
+
+/* Out of the ring, of which it may be at the end and the beginning. */
+static void ring_copy(const struct sw_events_rings *r, const struct sw_events_ring *ring,
+		      uint64_t at, void *to, size_t size)
+{
+	const uint8_t *data = (const uint8_t *) ring->page + ring->page->data_offset;
+	size_t begin = (size_t) (at & (r->bytes - 1));
+	size_t first = r->bytes - begin < size ? r->bytes - begin : size;
+	memcpy(to, data + begin, first);
+	memcpy((uint8_t *) to + first, data, size - first);
+}
+
+/* The next record; false: there is none. The kernel writes them: they are whole. */
+static bool record_read(struct sw_events_rings *r, struct sw_events_ring *ring,
+			struct perf_event_header *ret)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	if (ring->at == head)
+		return false;
+	ring_copy(r, ring, ring->at, ret, sizeof(*ret));
+	if (ret->size < sizeof(*ret) || ret->size > head - ring->at || head - ring->at > r->bytes) {
+		ring->at = head; /* cannot be: nothing more is believed */
+		__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+		return false;
+	}
+	ring_copy(r, ring, ring->at, r->record, ret->size);
+	ring->at += ret->size;
+	__atomic_store_n(&ring->page->data_tail, ring->at, __ATOMIC_RELEASE);
+	return true;
+}
+
+/*
+ * perf_event_open(2), PERF_RECORD_SAMPLE:
+ *
+ *	header | pid, tid | abi, registers | size, stack, of which so much is valid
+ */
+static bool sample_parse(const struct sw_events_rings *r, size_t size, struct sw_events_sample *ret)
+{
+	size_t at = sizeof(struct perf_event_header);
+	uint32_t tid;
+	uint64_t abi, regs[SW_ARCH_PERF_REGS_N], stack_size, valid;
+	if (size < at + 16)
+		return false;
+	memcpy(&tid, r->record + at + 4, sizeof(tid));
+	memcpy(&abi, r->record + at + 8, sizeof(abi));
+	at += 16;
+	if ((pid_t) tid <= 0)
+		return false; /* it has ended, or is of another namespace: perf_event_tid(), v6.1 */
+	if (abi != PERF_SAMPLE_REGS_ABI_64 || size < at + sizeof(regs) + 8)
+		return false; /* it was in no user code, or in 32-bit code */
+	memcpy(regs, r->record + at, sizeof(regs));
+	at += sizeof(regs);
+	memcpy(&stack_size, r->record + at, sizeof(stack_size));
+	at += 8;
+	if (stack_size == 0 || stack_size > size - at || size - at - stack_size < 8)
+		return false;
+	memcpy(&valid, r->record + at + stack_size, sizeof(valid));
+	*ret = (struct sw_events_sample){.tid = (pid_t) tid,
+					 .stack = r->record + at,
+					 .stack_bytes = (size_t) (valid < stack_size ? valid
+										     : stack_size)};
+	sw_arch_perf_regs(regs, &ret->regs);
+	return true;
+}
+
+static enum sw_events_kind record_kind(struct sw_events_rings *r,
+				       const struct perf_event_header *header,
+				       struct sw_events_sample *ret)
+{
+	uint64_t lost;
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		return sample_parse(r, header->size, ret) ? SW_EVENTS_SAMPLE : SW_EVENTS_NONE;
+	case PERF_RECORD_MMAP: return SW_EVENTS_CODE;
+	case PERF_RECORD_COMM:
+		return header->misc & PERF_RECORD_MISC_COMM_EXEC ? SW_EVENTS_PROGRAM
+								 : SW_EVENTS_NONE;
+	case PERF_RECORD_LOST:
+		if (header->size >= sizeof(*header) + 16) {
+			memcpy(&lost, r->record + sizeof(*header) + 8, sizeof(lost));
+			r->lost += lost;
+		}
+		return SW_EVENTS_NONE;
+	default: return SW_EVENTS_NONE;
+	}
+}
+
+enum sw_events_kind sw_events_rings_next(struct sw_events_rings *r, struct sw_events_sample *ret)
+{
+	struct perf_event_header header;
+	for (size_t empty = 0, skipped = 0; empty < r->n && skipped < SKIPPED_MAX;) {
+		struct sw_events_ring *ring = &r->all[r->turn];
+		if (ring->page == NULL || !record_read(r, ring, &header)) {
+			empty++;
+			r->turn = (r->turn + 1) % r->n;
+			continue;
+		}
+		empty = 0;
+		enum sw_events_kind kind = record_kind(r, &header, ret);
+		if (kind != SW_EVENTS_NONE)
+			return kind;
+		skipped++;
+	}
+	return SW_EVENTS_NONE;
+}
