@@ -147,7 +147,7 @@ void cpython_world_init(struct cpython_world *w, unsigned minor)
 	w->module.kind = SW_MODULE_ELF;
 	w->place.module = &w->module;
 	c->snap = &w->snap;
-	c->memory = fake_memory(&w->fake);
+	c->memory = c->copied = fake_memory(&w->fake);
 	c->at.place = &w->place;
 	c->at.runtime_avma = WORLD_RUNTIME;
 	c->at.code_type_avma = WORLD_CODE_TYPE;

@@ -39,7 +39,7 @@ static uint64_t word_at(const uint8_t *bytes, unsigned offset)
 	return word;
 }
 
-enum { FRAME_BYTES_MAX = 4096 + 8 };
+enum { FRAME_BYTES_MAX = 4096 + 8, OBJECT_TYPE = 8 };
 
 /* *ret_last: it is the outermost that its activation of the loop executes (3.11), or that activation's
  * own (3.12 on), which has no code. */
@@ -69,6 +69,18 @@ bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memo
 			    ? bytes[l->frame_owner] >= l->owner_shim && bytes[l->frame_owner] < 8
 			    : false;
 	return true;
+}
+
+bool sw_cpython_frame_left(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   uint64_t innermost_avma)
+{
+	uint64_t previous, references, type, wanted;
+	return avma != innermost_avma && avma % 8 == 0 &&
+	       sw_memory_u64(memory, avma + at->layout.frame_previous, &previous) &&
+	       previous == innermost_avma && sw_memory_u64(memory, avma, &references) &&
+	       references != 0 && /* of one that is kept for the next call: 0 */
+	       sw_memory_u64(memory, avma + OBJECT_TYPE, &type) &&
+	       sw_memory_u64(memory, innermost_avma + OBJECT_TYPE, &wanted) && type == wanted;
 }
 
 static bool frame_add(struct sw_cpython_chain *chain, const struct sw_cpython_frame *frame)
@@ -184,9 +196,10 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 	return false;
 }
 
-/* Each activation has a cframe, in which its innermost frame is. How many there are. */
-static size_t cframes_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
-			  const struct sw_regs *regs, struct sw_cpython_chain *chain)
+/* Each activation has a cframe, in which its innermost frame is. */
+size_t sw_cpython_cframes_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			      uint64_t cframe, const struct sw_regs *regs,
+			      struct sw_cpython_chain *chain)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX && cframe != 0; i++) {
@@ -195,28 +208,6 @@ static size_t cframes_add(const struct sw_cpython_at *at, struct sw_memory memor
 		cframe = outer;
 	}
 	return n;
-}
-
-/*
- * An activation links its cframe in before that leads to the next one: then a register of the
- * interrupted code has the next one's address. It is the first whole one above it.
- */
-static uint64_t cframe_in_registers(const struct sw_cpython_at *at, struct sw_memory memory,
-				    uint64_t cframe, const struct sw_regs *regs,
-				    struct sw_cpython_chain *chain)
-{
-	uint64_t found = 0, value, outer;
-	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
-		size_t n_frames = chain->n_frames, n_groups = chain->n_groups;
-		if (!sw_regs_get(regs, i, &value) || value <= cframe || value % 8 != 0 ||
-		    (found != 0 && value >= found))
-			continue;
-		if (cframe_add(at, memory, value, NULL, chain, &outer))
-			found = value;
-		chain->n_frames = n_frames;
-		chain->n_groups = n_groups;
-	}
-	return found;
 }
 
 static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
@@ -244,10 +235,10 @@ void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memor
 	switch ((enum sw_cpython_pairing) at->layout.pairing) {
 	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
 	case SW_CPYTHON_BY_CFRAME:
-		if (cframes_add(at, memory, avma, regs, chain) > 0)
-			break;
-		avma = cframe_in_registers(at, memory, avma, regs, chain);
-		(void) cframes_add(at, memory, avma, NULL, chain); /* none: it executes nothing */
+		if (chain->innermost_avma == 0 || avma < chain->innermost_avma)
+			chain->innermost_avma = avma; /* a thread may have several states */
+		/* None: it executes nothing, or is about to. */
+		(void) sw_cpython_cframes_add(at, memory, avma, regs, chain);
 		break;
 	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, regs, chain); break;
 	}

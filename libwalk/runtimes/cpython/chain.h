@@ -28,6 +28,7 @@ struct sw_cpython_chain {
 	size_t n_frames;
 	struct sw_cpython_group *groups; /* borrowed: space for SW_CPYTHON_GROUPS_MAX */
 	size_t n_groups;
+	uint64_t innermost_avma; /* 3.11, 3.12: the innermost cframe, whole or not; 0: none */
 };
 
 enum {
@@ -56,6 +57,21 @@ void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory me
 void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
 			  uint64_t thread_avma, const struct sw_regs *regs,
 			  struct sw_cpython_chain *chain);
+
+/*
+ * 3.11, 3.12: adds what the cframe leads to, itself first. regs: those that the thread was interrupted
+ * with if it is the innermost; else NULL. How many activations.
+ */
+size_t sw_cpython_cframes_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			      uint64_t cframe, const struct sw_regs *regs,
+			      struct sw_cpython_chain *chain);
+
+/*
+ * 3.8 to 3.10: whether avma is a frame that the innermost one called and that is not executed: its
+ * activation has not linked it yet, or has left it.
+ */
+bool sw_cpython_frame_left(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   uint64_t innermost_avma);
 
 /* A frame as it is. False when it cannot be read. */
 bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,

@@ -23,6 +23,8 @@ struct sw_cpython {
 	const struct sw_snapshot *snap;   /* borrowed */
 	struct sw_snapshot_memory source; /* of memory */
 	struct sw_memory memory;
+	struct sw_snapshot_memory copied_source; /* of copied */
+	struct sw_memory copied;                 /* in the window; the rest cannot be read */
 	struct sw_cpython_at at;
 	bool usable;
 	struct sw_arena arena;
@@ -37,7 +39,9 @@ struct sw_cpython {
 	const struct sw_thread *thread; /* whose it is; borrowed */
 	struct sw_cpython_chain chain;  /* arrays owned */
 	size_t next;                    /* 3.8 to 3.10: the frame that comes next */
-	bool in_loop;                   /* its loop was met already, further in */
+	bool met_loop;                  /* 3.8 to 3.10: with frames or not */
+	uint64_t cframe_depth; /* 3.11, 3.12: below its activation's caller; 0: not known */
+	bool in_loop;          /* its loop was met already, further in */
 
 	struct sw_cpython_position *positions; /* owned */
 	size_t n_positions, positions_capacity;

@@ -48,7 +48,10 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 {
 	c->thread = cursor->thread;
 	c->chain.n_frames = c->chain.n_groups = 0;
+	c->chain.innermost_avma = 0;
 	c->next = 0;
+	c->met_loop = false;
+	c->cframe_depth = 0;
 	c->in_loop = false;
 	for (size_t i = 0; i < c->n_threads; i++)
 		if (c->threads[i].id == cursor->thread->fs_base && c->threads[i].id != 0)
@@ -134,22 +137,46 @@ static bool group_add(struct sw_cpython *c, const struct sw_cursor *cursor, size
 	return true;
 }
 
-static bool by_loop(struct sw_cpython *c, const struct sw_cursor *callee, uint64_t caller_sp_avma,
-		    struct sw_frame_sink *sink)
+static bool by_loop(struct sw_cpython *c, const struct sw_cursor *callee, uint64_t start_avma,
+		    uint64_t end_avma, struct sw_frame_sink *sink)
 {
 	for (size_t i = 0; i < c->chain.n_groups; i++) {
 		const struct sw_cpython_group *g = &c->chain.groups[i];
-		if (g->loop_avma >= callee->regs.sp_avma && g->loop_avma < caller_sp_avma)
+		if (g->loop_avma >= start_avma && g->loop_avma < end_avma)
 			return group_add(c, callee, g->first, g->n, sink);
 	}
 	return false;
+}
+
+/*
+ * An activation links its cframe before that leads to the next one: what it leads to is then what an
+ * activation before it left there, and only a vector register has the next one's address. But cframes
+ * are at one depth of all native frames of the loop, and that of the innermost one is known. Where
+ * another one is linked at that depth than is there, it is read from there.
+ */
+static bool by_cframe(struct sw_cpython *c, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+		      bool loop, struct sw_frame_sink *sink)
+{
+	uint64_t sp = callee->regs.sp_avma, cframe = caller_sp_avma - c->cframe_depth;
+	if (c->cframe_depth == 0) {
+		if (c->chain.innermost_avma >= sp && c->chain.innermost_avma < caller_sp_avma)
+			c->cframe_depth = caller_sp_avma - c->chain.innermost_avma;
+		return by_loop(c, callee, sp, caller_sp_avma, sink);
+	}
+	if (cframe < sp || cframe >= caller_sp_avma)
+		return false;
+	if (by_loop(c, callee, cframe, cframe + 1, sink))
+		return true;
+	return loop &&
+	       sw_cpython_cframes_add(&c->at, callee->memory, cframe, NULL, &c->chain) > 0 &&
+	       by_loop(c, callee, cframe, cframe + 1, sink);
 }
 
 /* What a native frame has in its memory, and in registers that calls preserve; of the interrupted one in
  * all. Without what it saves for its caller, which may be the loop, too. */
 struct content {
 	uint64_t words[NATIVE_BYTES_MAX / 8 + SW_REGS_MAX];
-	size_t n;
+	size_t n_registers, n; /* registers first */
 };
 
 static void content_read(const struct sw_cursor *callee, uint64_t caller_sp_avma,
@@ -157,13 +184,16 @@ static void content_read(const struct sw_cursor *callee, uint64_t caller_sp_avma
 {
 	uint32_t kept = callee->exact_pc ? UINT32_MAX : sw_arch_preserved();
 	uint64_t sp = callee->regs.sp_avma, bytes = caller_sp_avma - sp - SAVED_BYTES;
-	ret->n = 0;
+	ret->n = ret->n_registers = 0;
+	if (caller_sp_avma <= sp + SAVED_BYTES)
+		return; /* it has nothing of its own: it begins, or ends */
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		if ((kept & UINT32_C(1) << i) && i != SW_ARCH_SP && i != SW_ARCH_RA &&
 		    sw_regs_get(&callee->regs, i, &ret->words[ret->n]))
 			ret->n++;
+	ret->n_registers = ret->n;
 	bytes &= -UINT64_C(8);
-	if (caller_sp_avma > sp + SAVED_BYTES && bytes <= NATIVE_BYTES_MAX &&
+	if (bytes <= NATIVE_BYTES_MAX &&
 	    sw_memory_read(callee->memory, sp, ret->words + ret->n, (size_t) bytes))
 		ret->n += (size_t) bytes / 8;
 }
@@ -176,6 +206,15 @@ static bool content_has(const struct content *content, uint64_t avma)
 	return false;
 }
 
+/* A frame that the one at avma called is what this activation is about to execute, or has left. */
+static bool content_left(const struct sw_cpython *c, const struct content *content, uint64_t avma)
+{
+	for (size_t i = 0; i < content->n_registers; i++)
+		if (sw_cpython_frame_left(&c->at, c->copied, content->words[i], avma))
+			return true;
+	return false;
+}
+
 static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
 		       uint64_t caller_sp_avma, struct sw_frame_sink *sink)
 {
@@ -184,7 +223,11 @@ static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
 	if (next >= c->chain.n_frames)
 		return false;
 	uint64_t avma = c->chain.frames[next].avma;
+	bool innermost = !c->met_loop;
+	c->met_loop = true;
 	content_read(callee, caller_sp_avma, &content);
+	if (innermost && content_left(c, &content, avma))
+		return false;
 	if (!content_has(&content, avma) || !group_add(c, callee, next, 1, sink))
 		return false;
 	c->next++;
@@ -198,15 +241,23 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 		return false;
 	if (c->thread != callee->thread)
 		thread_begin(c, callee);
-	if (c->chain.n_groups == 0)
+	if (c->chain.n_groups == 0 && c->chain.innermost_avma == 0)
 		return false; /* a thread that the interpreter does not know */
 	uint64_t svma = callee->lookup_avma - c->at.place->bias;
 	enum sw_cpython_function what = sw_cpython_function(c->functions, svma);
 	if (what == SW_CPYTHON_LOOP || what == SW_CPYTHON_UNNAMED || what == SW_CPYTHON_GLUE) {
-		bool by_address = c->at.layout.pairing != SW_CPYTHON_BY_CONTENT;
-		bool ours = by_address                ? by_loop(c, callee, caller_sp_avma, sink)
-			    : what == SW_CPYTHON_LOOP ? by_content(c, callee, caller_sp_avma, sink)
-						      : false;
+		bool loop = what == SW_CPYTHON_LOOP, ours = false;
+		switch ((enum sw_cpython_pairing) c->at.layout.pairing) {
+		case SW_CPYTHON_BY_CONTENT:
+			ours = loop && by_content(c, callee, caller_sp_avma, sink);
+			break;
+		case SW_CPYTHON_BY_CFRAME:
+			ours = by_cframe(c, callee, caller_sp_avma, loop, sink);
+			break;
+		case SW_CPYTHON_BY_SHIM:
+			ours = by_loop(c, callee, callee->regs.sp_avma, caller_sp_avma, sink);
+			break;
+		}
 		c->in_loop |= ours;
 		if (ours)
 			return true;

@@ -9,16 +9,6 @@
 
 enum { FUNCTIONS_MAX = 65536 };
 
-struct function {
-	uint64_t start_svma, end_svma;
-	enum sw_cpython_function what;
-};
-
-struct sw_cpython_functions {
-	size_t n;
-	struct function all[]; /* by start */
-};
-
 /*
  * Names as CPython 3.8 to 3.14 have them. What ends with '*' stands for all that begin so. Functions of
  * the language (sorted(), import, what a C extension calls) are not here.
@@ -128,12 +118,12 @@ enum sw_cpython_function sw_cpython_function_named(const char *name)
 
 static int compare(const void *a, const void *b)
 {
-	const struct function *x = a, *y = b;
+	const struct sw_cpython_range *x = a, *y = b;
 	return (x->start_svma > y->start_svma) - (x->start_svma < y->start_svma);
 }
 
 /* The functions of a table, or only how many when ret is NULL. */
-static size_t table_read(const struct sw_elf_table *table, struct function *ret)
+static size_t table_read(const struct sw_elf_table *table, struct sw_cpython_range *ret)
 {
 	size_t n = 0, n_symbols = table->symbols.size / sizeof(Elf64_Sym);
 	for (size_t i = 0; i < n_symbols && i < SW_ELF_SYMBOLS_MAX && n < FUNCTIONS_MAX; i++) {
@@ -147,8 +137,8 @@ static size_t table_read(const struct sw_elf_table *table, struct function *ret)
 		    __builtin_add_overflow(sym.st_value, sym.st_size, &end))
 			continue;
 		if (ret != NULL)
-			ret[n] = (struct function){sym.st_value, end,
-						   sw_cpython_function_named(name)};
+			ret[n] = (struct sw_cpython_range){sym.st_value, end,
+							   sw_cpython_function_named(name)};
 		n++;
 	}
 	return n;

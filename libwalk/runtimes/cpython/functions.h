@@ -15,7 +15,15 @@ enum sw_cpython_function {
 	SW_CPYTHON_LOOP,
 };
 
-struct sw_cpython_functions;
+struct sw_cpython_range {
+	uint64_t start_svma, end_svma;
+	enum sw_cpython_function what;
+};
+
+struct sw_cpython_functions {
+	size_t n;
+	struct sw_cpython_range all[]; /* by start */
+};
 
 /* Of a module, made once and kept with it. NULL when there is no memory. */
 const struct sw_cpython_functions *sw_cpython_functions(struct sw_module *module);

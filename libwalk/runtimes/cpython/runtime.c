@@ -49,6 +49,8 @@ static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_
 	c->snap = snap;
 	c->source.snap = snap;
 	c->memory = sw_snapshot_memory(&c->source);
+	c->copied_source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	c->copied = sw_snapshot_memory(&c->copied_source);
 	if (!sw_cpython_find(snap, c->memory, &c->at)) {
 		cpython_close(c);
 		return 0;

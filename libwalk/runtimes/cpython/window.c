@@ -8,12 +8,21 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/cpython/window.h"
+#include "arch/arch.h"
 #include "map.h"
 #include "runtimes/cpython/code.h"
 #include "runtimes/cpython/gil.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
+
+enum {
+	SEARCH_WORDS = 512, /* of the stack, at once */
+	SEARCHES_MAX = 16,
+	TRIES_MAX = 256,
+	SAVED_WORDS = 8,
+	ROOT_BYTES = 4096, /* of a thread state, which has the outermost cframe */
+};
 
 /* The copy of a block; NULL when it cannot be read, or there is no space for more. */
 static const uint8_t *block_get(struct sw_cpython_window *w, uint64_t avma)
@@ -78,6 +87,60 @@ static void lock_copy(struct sw_cpython_window *w, struct sw_memory memory, uint
 				       &data); /* else: not known */
 }
 
+static bool has_group(const struct sw_cpython_chain *chain, uint64_t loop_avma)
+{
+	for (size_t i = 0; i < chain->n_groups; i++)
+		if (chain->groups[i].loop_avma == loop_avma)
+			return true;
+	return false;
+}
+
+/*
+ * The innermost activation does not lead to the next one yet, whose cframe is somewhere above on the
+ * stack. All that may be it is copied until it is one that was found already; the walk tells which one
+ * is it.
+ */
+static void outer_copy(struct sw_cpython_window *w, struct sw_memory memory, uint64_t thread_avma)
+{
+	const struct sw_cpython_layout *l = &w->at.layout;
+	uint64_t words[SEARCH_WORDS], from = w->chain.innermost_avma + l->cframe_previous + 8;
+	uint64_t end = w->stack != NULL ? w->stack->end_avma : 0;
+	size_t tried = 0;
+	for (size_t n = 0; n < SEARCHES_MAX && from < end; n++, from += sizeof(words)) {
+		size_t count = end - from < sizeof(words) ? (end - from) / 8 : SEARCH_WORDS;
+		if (!sw_memory_read(memory, from, words, count * 8))
+			return; /* the frames further out are read later, and marked */
+		for (size_t i = 0; i < count; i++) {
+			uint64_t cframe = from + i * 8 - l->cframe_previous;
+			bool up = words[i] > cframe && words[i] < end;
+			bool root = words[i] - thread_avma < ROOT_BYTES;
+			if (words[i] % 8 != 0 || !(up || root))
+				continue;
+			if (has_group(&w->chain, cframe) || ++tried == TRIES_MAX)
+				return;
+			(void) sw_cpython_cframes_add(&w->at, memory, cframe, NULL, &w->chain);
+		}
+	}
+}
+
+/*
+ * 3.8 to 3.10: the frame that the innermost activation is about to link, or has left, is in a register,
+ * or was one in the caller of the function that runs.
+ */
+static void left_copy(struct sw_cpython_window *w, struct sw_memory memory,
+		      const struct sw_regs *regs)
+{
+	uint64_t values[SW_REGS_MAX + SAVED_WORDS], innermost = w->chain.frames[0].avma;
+	size_t n = 0;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++)
+		n += sw_regs_get(regs, i, &values[n]);
+	if (sw_memory_read(memory, regs->sp_avma, values + n, SAVED_WORDS * sizeof(*values)))
+		n += SAVED_WORDS;
+	for (size_t i = 0; i < n; i++)
+		if (values[i] < w->stack->start_avma || values[i] >= w->stack->end_avma)
+			(void) sw_cpython_frame_left(&w->at, memory, values[i], innermost);
+}
+
 static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 {
 	struct sw_cpython_window *w = arg;
@@ -92,7 +155,15 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	lock_copy(w, memory, thread->interp_avma);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
+	w->chain.innermost_avma = 0;
 	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
+	if (w->chain.innermost_avma != 0 &&
+	    (w->chain.n_groups == 0 || w->chain.groups[0].loop_avma != w->chain.innermost_avma))
+		outer_copy(w, memory, thread->avma);
+	if (w->at.layout.pairing == SW_CPYTHON_BY_CONTENT && w->chain.n_frames > 0 &&
+	    w->stack != NULL && t->regs.pc_avma >= w->at.place->start_avma &&
+	    t->regs.pc_avma < w->at.place->end_avma)
+		left_copy(w, memory, &t->regs);
 	for (size_t i = 0; i < w->chain.n_frames; i++) {
 		struct sw_cpython_code code;
 		/* else: it gets no name */

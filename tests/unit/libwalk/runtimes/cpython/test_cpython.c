@@ -38,6 +38,10 @@ static bool collect(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t 
 	return true;
 }
 
+/* What native_frame() is of, where the test says that it has a name. */
+static const struct sw_cpython_functions loop = {.n = 1,
+						 .all = {{0x1000, 0x2000, SW_CPYTHON_LOOP}}};
+
 static const struct sw_thread thread = {.tid = 1, .fs_base = WORLD_ID};
 
 static bool native_frame_of(const struct sw_thread *whose, uint64_t sp, uint64_t caller_sp,
@@ -47,8 +51,9 @@ static bool native_frame_of(const struct sw_thread *whose, uint64_t sp, uint64_t
 			      .thread = whose,
 			      .memory = world.c.memory,
 			      .place = &world.place,
-			      .regs = {.sp_avma = sp},
+			      .regs = whose->regs,
 			      .lookup_avma = 0x1234};
+	c.regs.sp_avma = sp;
 	*ret = (struct collected){.sink.add = collect};
 	return sw_cpython_frames(&world.c, &c, caller_sp, &ret->sink);
 }
@@ -103,6 +108,66 @@ static void test_broken_chain(void **state)
 		assert_string_equal(got.text, cframes ? "outer:12 " : "");
 		cpython_world_deinit(&world);
 	}
+}
+
+/*
+ * An activation that is linked and does not lead to the next one yet: what it leads to was left there. The
+ * next one is at the same depth of its native frame.
+ */
+static void test_entered(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 11; minor <= 12; minor++)
+		for (uint64_t left = 0; left <= WORLD_STACK + 0x80; left += WORLD_STACK + 0x80) {
+			begin(minor);
+			world.c.functions = &loop;
+			cpython_world_u64(&world,
+					  WORLD_STACK + 0x10 + world.c.at.layout.cframe_previous,
+					  left);
+			assert_false(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+			assert_string_equal(got.text, "");
+			assert_true(native_frame(WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
+			assert_string_equal(got.text, "outer:12 ");
+			assert_false(native_frame(WORLD_STACK + 0x200, WORLD_STACK + 0x300, &got));
+			cpython_world_deinit(&world);
+		}
+}
+
+/*
+ * 3.8 to 3.10: an activation that has left its frame, or has not linked it yet, has the address of its
+ * caller's in it, too; that is of the next one. What has nothing but registers saved has no frame.
+ */
+static void test_left(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 8; minor <= 10; minor++)
+		for (unsigned references = 0; references <= 1; references++) {
+			struct sw_thread leaves = {.tid = 1, .fs_base = WORLD_ID};
+			uint64_t leaf = cpython_world_frame(0), outer = cpython_world_frame(2);
+			begin(minor);
+			world.c.functions = &loop;
+			cpython_world_u64(&world, WORLD_THREAD + world.c.at.layout.thread_frame,
+					  outer);
+			cpython_world_u64(&world, WORLD_STACK + 0x20, outer);
+			cpython_world_u64(&world, WORLD_STACK + 0x120, outer);
+			cpython_world_u64(&world, leaf, references);
+			sw_regs_set(&leaves.regs, 3, leaf);
+			sw_regs_set(&leaves.regs, 12, outer);
+			assert_false(native_frame_of(&leaves, WORLD_STACK - 8, WORLD_STACK, &got));
+			world.c.thread = NULL;
+			/* One that is not referred to is free: this is the frame's own activation. */
+			assert_int_equal(native_frame_of(&leaves, WORLD_STACK, WORLD_STACK + 0x100,
+							 &got),
+					 references == 0);
+			assert_string_equal(got.text, references == 0 ? "outer:12 " : "");
+			assert_int_equal(native_frame_of(&leaves, WORLD_STACK + 0x100,
+							 WORLD_STACK + 0x200, &got),
+					 references == 1);
+			assert_string_equal(got.text, references == 1 ? "outer:12 " : "");
+			cpython_world_deinit(&world);
+		}
 }
 
 /* A generator that is not linked to its caller: registers have it. */
@@ -365,6 +430,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pairing),
 		cmocka_unit_test(test_broken_chain),
+		cmocka_unit_test(test_entered),
+		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_cycle),
 		cmocka_unit_test(test_code_object),
 		cmocka_unit_test(test_not_begun),
