@@ -237,7 +237,7 @@ def check_esbuild(tap, version):
     with open(source, "w") as js:
         for i in range(20000):
             js.write(f"export function f{i}(a, b) {{ return a * {i} + [b, f{i // 2}].map(x => x + 1).length }}\n")
-    checker, wrong, names, lines, stacks = Checker(ROOTS), [], set(), 0, 0
+    checker, wrong, names, versions, lines, stacks = Checker(ROOTS), [], set(), set(), 0, 0
     process = None
     try:
         for _ in range(STOPS):
@@ -249,6 +249,7 @@ def check_esbuild(tap, version):
                 report = patient_dump(process.pid, status=(0, 3))
             except RuntimeError:
                 continue  # it is done
+            versions.update(r["version"] for r in report["process"]["runtimes"] if r["name"] == "go")
             for stack in report["stacks"]:
                 if any(f["module"] is None for f in stack["frames"]):
                     continue
@@ -267,6 +268,7 @@ def check_esbuild(tap, version):
             process.wait()
     tap.check(not wrong and stacks > STOPS, f"esbuild {version}, go {ESBUILD[version]}: {stacks} stacks, all complete",
               "\n".join(wrong[:5]))
+    tap.equal({".".join(v.split(".")[:2]) for v in versions}, {ESBUILD[version]}, f"esbuild {version}: Go's version")
     tap.check(any("js_parser" in str(n) for n in names) and lines > 10 * STOPS,
               f"esbuild {version}: functions and lines", sorted(map(str, names))[:20])
 

@@ -305,6 +305,16 @@ static void nanotime_look(const struct sw_elf *elf, struct sw_go_image *ret)
 			ret->vdso_off = sp_off;
 }
 
+/* text: "go1.19.8", maybe with more behind it. */
+static void version_set(struct sw_go_image *ret, const void *text, size_t length)
+{
+	(void) snprintf(ret->version, sizeof(ret->version), "%.*s", (int) (length - 2),
+			(const char *) text + 2); /* cut to fit */
+	for (char *c = ret->version; *c != '\0'; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+}
+
 /* Since 1.18 the version is in the file, behind 32 bytes, with its length. */
 static void version_read(const struct sw_elf *elf, struct sw_go_image *ret)
 {
@@ -318,11 +328,53 @@ static void version_read(const struct sw_elf *elf, struct sw_go_image *ret)
 	    length >= 0x80 || !sw_bytes_sub(b, 33, length, &text) || length < 3 ||
 	    memcmp(text.data, "go", 2) != 0)
 		return;
-	(void) snprintf(ret->version, sizeof(ret->version), "%.*s", (int) (length - 2),
-			(const char *) text.data + 2); /* cut to fit */
-	for (char *c = ret->version; *c != '\0'; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	version_set(ret, text.data, length);
+}
+
+/* Whether a variable leads to the text, with its length. */
+static bool version_at(const struct sw_elf *elf, struct sw_bytes b, uint64_t off, uint64_t svma,
+		       struct sw_go_image *ret)
+{
+	const struct words w = {.elf = elf, .relocated = elf->header.e_type == ET_DYN};
+	struct modules m = {.table_svma = svma};
+	const char *text;
+	if (!sw_bytes_str(b, off, &text) || text[4] < '0' || text[4] > '9')
+		return false;
+	size_t length = strlen(text);
+	if (length >= sizeof(ret->version))
+		return false;
+	modules_look(&w, &m);
+	for (size_t i = 0; i < m.n; i++)
+		if (is_word(&w, m.svma[i] + 8, length)) {
+			version_set(ret, text, length);
+			return true;
+		}
+	return false;
+}
+
+/*
+ * A program may be without that section, as esbuild since 1.26; it still has runtime.buildVersion, which
+ * leads to a text of its own, not to one in the middle of others.
+ */
+static void version_search(const struct sw_elf *elf, struct sw_go_image *ret)
+{
+	struct sw_elf_segment s;
+	size_t candidates = 0;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++) {
+		struct sw_bytes b;
+		if (s.type != PT_LOAD || (s.flags & (PF_W | PF_X)) ||
+		    !sw_bytes_sub(elf->image, s.off, s.file_bytes, &b))
+			continue;
+		if (b.size > SEARCH_BYTES)
+			b.size = SEARCH_BYTES;
+		const uint8_t *at = b.data, *end = b.data + b.size;
+		while ((at = memmem(at, (size_t) (end - at), "\0go1.", 5)) != NULL) {
+			uint64_t off = (uint64_t) (++at - b.data);
+			if (++candidates > CANDIDATES_MAX ||
+			    version_at(elf, b, off, s.svma + off, ret))
+				return;
+		}
+	}
 }
 
 bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret)
@@ -333,6 +385,8 @@ bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret)
 	morestack_look(elf, ret);
 	nanotime_look(elf, ret);
 	version_read(elf, ret);
+	if (ret->version[0] == '\0')
+		version_search(elf, ret);
 	return true;
 }
 
