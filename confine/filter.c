@@ -47,19 +47,27 @@ void sw_filter_begin(struct sw_filter *f)
 	answer(f, SECCOMP_RET_KILL_PROCESS);
 }
 
+enum { CONDITION_INSTRUCTIONS = 3, END_INSTRUCTIONS = 2 };
+
 /* The number of the call is loaded before each rule, and after it. */
 void sw_filter_add(struct sw_filter *f, const struct sw_filter_rule *rule)
 {
+	uint8_t left = 0;
 	if (rule->mask == 0 && rule->value == 0) {
 		jump(f, BPF_JEQ, rule->call, 0, 1);
 		answer(f, rule->action);
 		return;
 	}
-	jump(f, BPF_JEQ, rule->call, 0, 5);
-	/* The lower half comes first: x86-64 is little endian. */
-	load(f, offsetof(struct seccomp_data, args) + rule->argument * sizeof(uint64_t));
-	append(f, (struct sock_filter) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
-	jump(f, BPF_JEQ, rule->value, 0, 1);
+	for (const struct sw_filter_rule *c = rule; c != NULL; c = c->also)
+		left += CONDITION_INSTRUCTIONS;
+	jump(f, BPF_JEQ, rule->call, 0, left + END_INSTRUCTIONS);
+	for (const struct sw_filter_rule *c = rule; c != NULL; c = c->also) {
+		left -= CONDITION_INSTRUCTIONS;
+		/* The lower half comes first: x86-64 is little endian. */
+		load(f, offsetof(struct seccomp_data, args) + c->argument * sizeof(uint64_t));
+		append(f, (struct sock_filter) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c->mask));
+		jump(f, BPF_JEQ, c->value, 0, left + 1);
+	}
 	answer(f, rule->action);
 	load(f, offsetof(struct seccomp_data, nr));
 }

@@ -6,9 +6,16 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 
 /* What remains to be done: memory, files that are open, the end. */
 static const uint32_t parser_calls[] = {
@@ -84,6 +91,110 @@ static const uint32_t file_calls[] = {
 	SYS_getdents64, SYS_pwrite64, SYS_sendfile,  SYS_fsync,           SYS_lstat,
 };
 
+/*
+ * SW_SECCOMP_CAPTURE, whatever their arguments: finding out about processes, reading their memory, and the
+ * processes of our own that hold threads (libwalk/stop/helper.c) and read what may not answer
+ * (libwalk/process/expendable.c), which confine themselves further.
+ */
+static const uint32_t capture_calls[] = {
+	SYS_process_vm_readv,
+	SYS_waitid,
+	SYS_wait4,
+	SYS_getppid,
+	SYS_geteuid,
+	SYS_setitimer,
+	SYS_rt_sigaction,
+	SYS_rt_sigtimedwait,
+	SYS_sched_getscheduler,
+	SYS_sched_getparam,
+	SYS_sched_setscheduler,
+	SYS_access,
+	SYS_faccessat,
+	SYS_faccessat2,
+	SYS_statx,
+	SYS_statfs,
+	SYS_fstatfs,
+	SYS_getdents64,
+	SYS_close_range,
+	SYS_pidfd_getfd,
+	SYS_memfd_create,
+	SYS_capset,
+	SYS_set_robust_list, /* of a thread's start, as rseq */
+	SYS_rseq,
+};
+
+enum {
+	THREAD_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND |
+		       CLONE_THREAD | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
+	HELPER_FLAGS = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_PIDFD,
+};
+
+/* ERESTARTNOHAND of the kernel's include/linux/errno.h, as the result of a call. */
+static const uint32_t restart_result = (uint32_t) -514;
+
+/* A call that is allowed with one value of one argument. */
+#define ALLOWED(number, index, wanted)                                              \
+	{                                                                           \
+		.call = (number), .action = SECCOMP_RET_ALLOW, .argument = (index), \
+		.mask = UINT32_MAX, .value = (wanted)                               \
+	}
+
+static const struct sw_filter_rule no_ptrace_options = {.argument = 3, .mask = UINT32_MAX},
+				   restarts = {.argument = 3,
+					       .mask = UINT32_MAX,
+					       .value = restart_result},
+				   result_restarts = {.argument = 2,
+						      .mask = UINT32_MAX,
+						      .value = offsetof(struct user_regs_struct,
+									rax),
+						      .also = &restarts};
+
+/* SW_SECCOMP_CAPTURE, with these arguments. Those of a stop come first. */
+static const struct sw_filter_rule capture_rules[] = {
+	{.call = SYS_ptrace,
+	 .action = SECCOMP_RET_ALLOW,
+	 .mask = UINT32_MAX,
+	 .value = PTRACE_SEIZE,
+	 .also = &no_ptrace_options},
+	ALLOWED(SYS_ptrace, 0, PTRACE_INTERRUPT),
+	ALLOWED(SYS_ptrace, 0, PTRACE_GETREGSET),
+	ALLOWED(SYS_ptrace, 0, PTRACE_DETACH),
+	{.call = SYS_ptrace,
+	 .action = SECCOMP_RET_ALLOW,
+	 .mask = UINT32_MAX,
+	 .value = PTRACE_POKEUSER,
+	 .also = &result_restarts},
+	ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
+	ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
+	/* It is tried anew where it was refused at first. */
+	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
+	ALLOWED(SYS_clone, 0, HELPER_FLAGS),
+	ALLOWED(SYS_clone, 0, THREAD_FLAGS),
+	ALLOWED(SYS_unshare, 0, CLONE_FILES | CLONE_FS),
+	ALLOWED(SYS_kill, 1, SIGKILL), /* a helper that does not end */
+	ALLOWED(SYS_prctl, 0, PR_SET_PDEATHSIG),
+	ALLOWED(SYS_prctl, 0, PR_SET_NO_NEW_PRIVS),
+	ALLOWED(SYS_prctl, 0, PR_SET_SECCOMP),
+	/* What these are to do is in memory, where no filter can see it: without them openat and clone are
+	 * used. */
+	{.call = SYS_openat2, .action = SECCOMP_RET_ERRNO | ENOSYS},
+	{.call = SYS_clone3, .action = SECCOMP_RET_ERRNO | ENOSYS},
+};
+
+/* SW_SECCOMP_SCREEN */
+static const struct sw_filter_rule screen_rules[] = {
+	ALLOWED(SYS_ioctl, 1, TCSETS),
+	ALLOWED(SYS_ioctl, 1, TCXONC),
+	ALLOWED(SYS_ioctl, 1, TIOCGWINSZ),
+	ALLOWED(SYS_tgkill, 2, SIGTSTP),
+	/* Faults, after the terminal was restored. */
+	ALLOWED(SYS_tgkill, 2, SIGSEGV),
+	ALLOWED(SYS_tgkill, 2, SIGBUS),
+	ALLOWED(SYS_tgkill, 2, SIGILL),
+	ALLOWED(SYS_tgkill, 2, SIGFPE),
+	ALLOWED(SYS_tgkill, 2, SIGABRT),
+};
+
 /* Calls that are allowed when none of some bits is set in an argument. */
 static void allow_without(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t never)
 {
@@ -94,6 +205,12 @@ static void allow_without(struct sw_filter *f, uint32_t call, unsigned argument,
 	sw_filter_add(f, &rule);
 }
 
+static void rules_add(struct sw_filter *f, const struct sw_filter_rule *rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sw_filter_add(f, &rules[i]);
+}
+
 int sw_seccomp_parser(unsigned more, struct sw_error *err)
 {
 	static const struct sw_filter_group allowed = {parser_calls, SW_ARRAY_SIZE(parser_calls),
@@ -101,7 +218,9 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 					    deadly = {parser_deadly, SW_ARRAY_SIZE(parser_deadly),
 						      SECCOMP_RET_KILL_PROCESS},
 					    files = {file_calls, SW_ARRAY_SIZE(file_calls),
-						     SECCOMP_RET_ALLOW};
+						     SECCOMP_RET_ALLOW},
+					    captures = {capture_calls, SW_ARRAY_SIZE(capture_calls),
+							SECCOMP_RET_ALLOW};
 	static const struct sw_filter_rule is_terminal = {.call = SYS_ioctl,
 							  .action = SECCOMP_RET_ALLOW,
 							  .argument = 1,
@@ -111,6 +230,12 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 		O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
+	if (more & SW_SECCOMP_CAPTURE) {
+		rules_add(&f, capture_rules, SW_ARRAY_SIZE(capture_rules));
+		sw_filter_add_group(&f, &captures);
+	}
+	if (more & SW_SECCOMP_SCREEN)
+		rules_add(&f, screen_rules, SW_ARRAY_SIZE(screen_rules));
 	sw_filter_add_group(&f, &allowed);
 	allow_without(&f, SYS_mmap, 2, PROT_EXEC);
 	allow_without(&f, SYS_mprotect, 2, PROT_EXEC);

@@ -22,6 +22,9 @@ struct sw_filter_rule {
 	 * of 0: always. */
 	unsigned argument;
 	uint32_t mask, value;
+	/* What must hold besides, of the same call: its argument, mask and value, and what it asks for in
+	 * turn. Borrowed; NULL: nothing. */
+	const struct sw_filter_rule *also;
 };
 
 /* The same action for several calls. */

@@ -9,6 +9,10 @@
 enum {
 	SW_SECCOMP_TERMINAL = 1, /* ask whether a descriptor is a terminal */
 	SW_SECCOMP_FILES = 2,    /* make, rename and remove files and directories */
+	SW_SECCOMP_SCREEN = 4,   /* set a terminal up, and suspend oneself at its user's wish */
+	/* Capture again: hold threads, and read their memory and files. Of what ptrace(2) can change, that
+	 * alone which lets an interrupted system call begin anew. */
+	SW_SECCOMP_CAPTURE = 8,
 };
 
 /* The calling thread, which must be the only one of its process, parses hostile bytes from now on:

@@ -130,12 +130,46 @@ static void test_full(void **state)
 	assert_int_equal(fuller.n, SW_FILTER_INSTRUCTIONS_MAX);
 }
 
+/* All of several arguments, of which the first that differs leaves the call to the next rule. */
+static void test_also(void **state)
+{
+	(void) state;
+	static const struct sw_filter_rule third = {.argument = 2, .mask = UINT32_MAX, .value = 7},
+					   second = {.argument = 1,
+						     .mask = 0xf,
+						     .value = 0,
+						     .also = &third};
+	static const struct sw_filter_rule rules[] = {
+		{.call = ONE,
+		 .action = ANSWER(A),
+		 .argument = 0,
+		 .mask = UINT32_MAX,
+		 .value = 5,
+		 .also = &second},
+		{.call = ONE, .action = ANSWER(B), .argument = 0, .mask = UINT32_MAX, .value = 5},
+	};
+	static const struct call calls[] = {
+		{ONE, {5, 0, 7}, A},      {ONE, {5, 0x30, 7}, A}, {ONE, {5, 1, 7}, B},
+		{ONE, {5, 0, 6}, B},      {ONE, {4, 0, 7}, REST}, {TWO, {5, 0, 7}, REST},
+		{OTHER, {5, 0, 7}, REST},
+	};
+	struct sw_filter filter = {.n = 0};
+	struct sw_error err = {0};
+	sw_filter_begin(&filter);
+	static const struct sw_filter_rule leave = {.call = SYS_exit_group,
+						    .action = SECCOMP_RET_ALLOW};
+	sw_filter_add(&filter, &leave);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(rules); i++)
+		sw_filter_add(&filter, &rules[i]);
+	assert_int_equal(sw_filter_end(&filter, ANSWER(REST), &err), 0);
+	check(&filter, calls, SW_ARRAY_SIZE(calls));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_also),   cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_others), cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_full),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
