@@ -2,6 +2,7 @@
 #include "process/guarded.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "process/in_root.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ static int path_open(int root_fd, const char *path, int flags, uint64_t resolve)
 				     .resolve = RESOLVE_IN_ROOT | resolve};
 	int fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	if (fd < 0 && errno == ENOSYS && resolve == 0)
-		fd = openat(root_fd, path[0] == '/' ? path + 1 : path, flags);
+		fd = sw_in_root_open(root_fd, path, flags);
 	return fd;
 }
 
@@ -95,8 +96,9 @@ static int root_open(const struct sw_pages *pages, enum sw_root root)
 static int copy_make(int fd, struct stat *st)
 {
 	sw_cleanup(sw_close_p) int copy_fd = memfd_create("snapwalk-file", MFD_CLOEXEC);
-	if (copy_fd < 0 || fchmod(copy_fd, 0600) < 0 || !sw_guarded_copy(fd, copy_fd, st))
+	if (copy_fd < 0 || !sw_guarded_copy(fd, copy_fd, st))
 		return -1;
+	(void) fchmod(copy_fd, 0600); /* a filter may refuse it: *st is what counts */
 	return sw_take_fd(copy_fd);
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "process/in_root.h"
+#include "cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	DEPTH_MAX = 64,
+	LINKS_MAX = 40,           /* the kernel's own limit: path_resolution(7) */
+	NAME_SIZE = NAME_MAX + 2, /* a byte more: the kernel refuses what is too long */
+};
+
+/* The directories that lead from the root to where we are: ".." goes back to the one before, whatever it
+ * is called by now. */
+struct place {
+	int root_fd;        /* borrowed */
+	int fds[DEPTH_MAX]; /* owned */
+	size_t depth, n_links;
+	char left[PATH_MAX]; /* of the path */
+};
+
+static void up(struct place *p, size_t depth)
+{
+	while (p->depth > depth)
+		(void) close(p->fds[--p->depth]); /* of a directory */
+}
+
+static void place_deinit(struct place *p)
+{
+	up(p, 0);
+}
+
+static int here(const struct place *p)
+{
+	return p->depth > 0 ? p->fds[p->depth - 1] : p->root_fd;
+}
+
+static bool fail(int error)
+{
+	errno = error;
+	return false;
+}
+
+static bool down(struct place *p, const char *name)
+{
+	if (p->depth == DEPTH_MAX)
+		return fail(ELOOP);
+	int fd = openat(here(p), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	p->fds[p->depth++] = fd;
+	return true;
+}
+
+/* What a link says comes before what is left. False: it is no link, or there are too many. */
+static bool follow(struct place *p, const char *name)
+{
+	char text[PATH_MAX], all[PATH_MAX];
+	ssize_t n = readlinkat(here(p), name, text, sizeof(text) - 1);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	if (++p->n_links > LINKS_MAX)
+		return fail(ELOOP);
+	if (snprintf(all, sizeof(all), "%s/%s", text, p->left) >= (int) sizeof(all))
+		return fail(ENAMETOOLONG);
+	/* Nothing is behind it: a slash there would ask for a directory. */
+	if (p->left[0] == '\0')
+		all[n] = '\0';
+	memcpy(p->left, all, sizeof(p->left));
+	if (text[0] == '/')
+		up(p, 0);
+	return true;
+}
+
+/* The next name of the path, which is taken from it; "": there is none. */
+static void name_take(struct place *p, char name[static NAME_SIZE])
+{
+	size_t slashes = strspn(p->left, "/"), n = strcspn(p->left + slashes, "/");
+	size_t end = slashes + n + strspn(p->left + slashes + n, "/");
+	/* Cut, one that is too long is still too long. */
+	(void) snprintf(name, NAME_SIZE, "%.*s", (int) n, p->left + slashes);
+	memmove(p->left, p->left + end, strlen(p->left + end) + 1);
+}
+
+int sw_in_root_open(int root_fd, const char *path, int flags)
+{
+	sw_cleanup(place_deinit) struct place p = {.root_fd = root_fd};
+	char name[NAME_SIZE];
+	if (snprintf(p.left, sizeof(p.left), "%s", path) >= (int) sizeof(p.left)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	for (;;) {
+		name_take(&p, name);
+		if (name[0] == '\0')
+			return openat(here(&p), ".", flags);
+		if (strcmp(name, ".") == 0)
+			continue;
+		if (strcmp(name, "..") == 0) {
+			up(&p, p.depth > 0 ? p.depth - 1 : 0);
+			continue;
+		}
+		bool last = p.left[0] == '\0';
+		if (!last && down(&p, name))
+			continue;
+		if (!last && errno != ENOTDIR)
+			return -1;
+		if ((!last || !(flags & O_NOFOLLOW)) && follow(&p, name))
+			continue;
+		if (!last || (!(flags & O_NOFOLLOW) && errno != EINVAL)) {
+			errno = errno == EINVAL ? ENOTDIR : errno;
+			return -1;
+		}
+		return openat(here(&p), name, flags | O_NOFOLLOW);
+	}
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_PROCESS_IN_ROOT_H
+#define SW_PROCESS_IN_ROOT_H
+
+/*
+ * As openat2() with RESOLVE_IN_ROOT, where there is none or a filter refuses it: a path below root_fd, which
+ * neither ".." nor a link leads out of, also while somebody renames what is below it. flags: as openat(), for
+ * an O_PATH descriptor; -1, and errno.
+ */
+int sw_in_root_open(int root_fd, const char *path, int flags);
+
+#endif
