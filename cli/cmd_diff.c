@@ -5,47 +5,68 @@
 #include "common/complain.h"
 #include "deliver.h"
 #include "daemon/read_dump.h"
+#include "sandbox.h"
 
 #include <snapwalk/diff.h>
 
-static int write_diff(const struct sw_options *options, const struct sw_diff *diff)
+enum { DUMPS = 2 };
+
+static int write_diff(struct sw_delivery *delivery, const struct sw_diff *diff)
 {
-	struct sw_delivery delivery;
+	const struct sw_options *options = delivery->options;
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;
-	if (sw_delivery_begin(&delivery, options, options->format, options->output, &err) < 0)
-		return sw_complain_error(sw_delivery_name(&delivery), &err);
-	struct sw_text_options how = {.color = delivery.color, .all = options->all};
+	struct sw_text_options how = {.color = delivery->color, .all = options->all};
 	int r = options->format == SW_FORMAT_JSON ? sw_diff_json(diff, &text, &size, &err)
 						  : sw_diff_text(diff, &how, &text, &size, &err);
 	if (r == 0)
-		r = sw_output_write(&delivery.output, text, size, &err);
+		r = sw_output_write(&delivery->output, text, size, &err);
 	if (r == 0)
-		r = sw_output_commit(&delivery.output, &err);
-	int status =
-		r < 0 ? sw_complain_error(sw_delivery_name(&delivery), &err) : SW_STATUS_COMPLETE;
-	sw_output_deinit(&delivery.output);
-	return status;
+		r = sw_output_commit(&delivery->output, &err);
+	return r < 0 ? sw_complain_error(sw_delivery_name(delivery), &err) : SW_STATUS_COMPLETE;
+}
+
+/* Everything is read, and what is written is open. */
+static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS])
+{
+	struct sw_error err = {0};
+	struct sw_diff *diff = NULL;
+	if (sw_sandbox_enter_parsing(delivery->options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int status = SW_STATUS_COMPLETE;
+	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
+		status = sw_read_dump_parse(&dumps[i]);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	if (sw_diff_build(dumps[0].report, dumps[1].report, &diff, &err) < 0)
+		return sw_complain_error("diff", &err);
+	status = write_diff(delivery, diff);
+	sw_diff_destroy(diff);
+	bool complete = dumps[0].report->complete && dumps[1].report->complete;
+	return status == SW_STATUS_COMPLETE && !complete ? SW_STATUS_MISSING : status;
+}
+
+static int output_open(struct sw_delivery *ret, const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	int r = sw_delivery_begin(ret, options, options->format, options->output, &err);
+	if (r == 0 && !options->no_sandbox)
+		r = sw_output_entrust(&ret->output, &err);
+	return r < 0 ? sw_complain_error(sw_delivery_name(ret), &err) : SW_STATUS_COMPLETE;
 }
 
 int sw_cmd_diff(const struct sw_options *options)
 {
-	struct sw_report *reports[2] = {NULL, NULL};
-	struct sw_diff *diff = NULL;
-	struct sw_error err = {0};
-	int status = SW_STATUS_COMPLETE;
-	for (size_t i = 0; i < 2 && status == SW_STATUS_COMPLETE; i++)
-		status = sw_read_dump(options, options->words[i], &reports[i]);
-	if (status == SW_STATUS_COMPLETE && sw_diff_build(reports[0], reports[1], &diff, &err) < 0)
-		status = sw_complain_error("diff", &err);
+	struct sw_read_dump dumps[DUMPS] = {{0}};
+	struct sw_delivery delivery;
+	int status = output_open(&delivery, options);
+	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
+		status = sw_read_dump_open(&dumps[i], options, options->words[i]);
 	if (status == SW_STATUS_COMPLETE)
-		status = write_diff(options, diff);
-	if (status == SW_STATUS_COMPLETE && !(reports[0]->complete && reports[1]->complete))
-		status = SW_STATUS_MISSING;
-	sw_diff_destroy(diff);
-	for (size_t i = 0; i < 2; i++)
-		if (reports[i] != NULL)
-			sw_report_destroy(reports[i]);
+		status = compare(&delivery, dumps);
+	sw_output_deinit(&delivery.output);
+	for (size_t i = 0; i < DUMPS; i++)
+		sw_read_dump_deinit(&dumps[i]);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
+#include "sandbox.h"
 #include "daemon/read_dump.h"
 #include "text.h"
 
@@ -135,12 +136,16 @@ static int explain_lock_live(struct sw_session *session, const struct sw_subject
 
 static int explain_lock_dumped(const struct sw_options *options)
 {
-	struct sw_report *report = NULL;
-	int status = sw_read_dump(options, options->words[0], &report);
-	if (status == SW_STATUS_COMPLETE) {
-		status = explain_lock(options, options->words[0], report);
-		sw_report_destroy(report);
-	}
+	struct sw_read_dump dump;
+	struct sw_error err = {0};
+	int status = sw_read_dump_open(&dump, options, options->words[0]);
+	if (status == SW_STATUS_COMPLETE && sw_sandbox_enter_parsing(options, &err) < 0)
+		status = sw_complain_error("snapwalk", &err);
+	if (status == SW_STATUS_COMPLETE)
+		status = sw_read_dump_parse(&dump);
+	if (status == SW_STATUS_COMPLETE)
+		status = explain_lock(options, dump.word, dump.report);
+	sw_read_dump_deinit(&dump);
 	return status;
 }
 

@@ -5,8 +5,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { OUTPUT_MODE = 0666, TEMPORARY_TRIES = 16 };
 
@@ -128,10 +131,8 @@ static int link_unnamed(struct sw_output *out, struct sw_error *err)
 	return sw_fail_errno(err, SW_E_IO, "the file cannot be given its name");
 }
 
-int sw_output_commit(struct sw_output *out, struct sw_error *err)
+static int commit(struct sw_output *out, struct sw_error *err)
 {
-	if (out->direct)
-		return 0;
 	if (out->unnamed) {
 		int r = link_unnamed(out, err);
 		if (r < 0)
@@ -147,11 +148,97 @@ int sw_output_commit(struct sw_output *out, struct sw_error *err)
 	return 0;
 }
 
+/* ---- by a child ------------------------------------------------------------------------------ */
+
+/* In the child: waits for a word, and says what came of it. Without one it removes what is there. */
+static void place(struct sw_output *out, int fd)
+{
+	struct sw_error answer = {0};
+	sigset_t all;
+	ssize_t n;
+	char word;
+	sigfillset(&all);
+	(void) sigprocmask(SIG_SETMASK, &all, NULL); /* cannot fail */
+	do
+		n = read(fd, &word, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1) {
+		(void) commit(out, &answer);                /* answer.code says it */
+		(void) !write(fd, &answer, sizeof(answer)); /* or nobody waits any more */
+	}
+	sw_output_deinit(out);
+}
+
+int sw_output_entrust(struct sw_output *out, struct sw_error *err)
+{
+	int fds[2];
+	if (out->direct)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot make a pair of sockets");
+	(void) fflush(NULL); /* the child must not write it again */
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void) close(fds[0]); /* a socket */
+		place(out, fds[1]);
+		_exit(0);
+	}
+	(void) close(fds[1]); /* likewise */
+	if (pid < 0) {
+		(void) close(fds[0]); /* likewise */
+		return sw_fail_errno(err, SW_E_IO, "cannot fork");
+	}
+	out->placer = pid;
+	out->placer_fd = fds[0];
+	return 0;
+}
+
+static int let_place(struct sw_output *out, struct sw_error *err)
+{
+	struct sw_error answer = {0};
+	ssize_t n = -1;
+	int fd = sw_take_fd(out->fd);
+	if (close(fd) < 0)
+		return sw_fail_errno(err, SW_E_IO, "writing failed");
+	if (write(out->placer_fd, "", 1) == 1)
+		do
+			n = read(out->placer_fd, &answer, sizeof(answer));
+		while (n < 0 && errno == EINTR);
+	if (n != sizeof(answer))
+		return sw_fail(err, SW_E_IO,
+			       "the file cannot be put in place: who does it has ended");
+	if (answer.code == 0)
+		return 0;
+	*err = answer;
+	return -answer.code;
+}
+
+/* What is not there by now the child removes. */
+static void placer_end(struct sw_output *out)
+{
+	sw_close_p(&out->placer_fd);
+	while (waitpid(out->placer, NULL, 0) < 0 && errno == EINTR)
+		;
+	out->placer = 0;
+	free(sw_take_ptr(out->temporary));
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int sw_output_commit(struct sw_output *out, struct sw_error *err)
+{
+	if (out->direct)
+		return 0;
+	return out->placer != 0 ? let_place(out, err) : commit(out, err);
+}
+
 void sw_output_deinit(struct sw_output *out)
 {
 	if (out->path != NULL)
 		sw_close_p(&out->fd);
 	out->fd = -EBADF;
+	if (out->placer != 0)
+		placer_end(out);
 	if (out->temporary != NULL)
 		(void) unlink(out->temporary); /* already failing: the first error counts */
 	free(sw_take_ptr(out->temporary));

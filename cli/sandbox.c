@@ -14,6 +14,7 @@
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -105,18 +106,20 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	}
 }
 
-/* landlocked_caps: kept, too, where Landlock says which files may be opened. */
+/* p: NULL: without Landlock. landlocked_caps: kept, too, where that says which files may be opened. */
 static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, unsigned calls,
 		   struct sw_error *err)
 {
 	tzset(); /* reads a file */
 #ifdef __SANITIZE_ADDRESS__
-	allow(p, "/proc", SW_LANDLOCK_LIST); /* where its check for leaks finds the threads */
+	if (p != NULL)
+		allow(p, "/proc",
+		      SW_LANDLOCK_LIST); /* where its check for leaks finds the threads */
 #endif
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot give up new privileges");
 	/* Before the capabilities are gone: a path may be below somebody's private directory. */
-	int r = sw_landlock_enter(p->all, p->n, err);
+	int r = p != NULL ? sw_landlock_enter(p->all, p->n, err) : 1;
 	if (r >= 0)
 		r = sw_caps_keep(r == 0 ? caps | landlocked_caps : caps, err);
 #ifdef __SANITIZE_ADDRESS__
@@ -161,6 +164,40 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const char *writabl
 	if (writable != NULL)
 		allow(&p, writable, SW_LANDLOCK_WRITE);
 	return give_up(writable != NULL ? write_caps : read_caps, 0, &p, calls_of(writable), err);
+}
+
+/* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which needs the
+ * last of them. */
+static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE |
+				     UINT64_C(1) << CAP_DAC_READ_SEARCH |
+				     UINT64_C(1) << CAP_CHECKPOINT_RESTORE;
+
+/* A stop that others may interrupt lasts longer: a limit allows the lowest real-time priority without
+ * CAP_SYS_NICE. */
+static void allow_realtime(void)
+{
+	const struct rlimit lowest = {1, 1};
+	struct rlimit now;
+	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
+		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails for who may not: as it was */
+}
+
+int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err)
+{
+	int r = options->libunwind ? sw_walk_libunwind_load(err)
+				   : 0; /* the sandbox loads no code */
+	if (r < 0 || is_off(options))
+		return r;
+	allow_realtime();
+	return give_up(capture_caps, 0, NULL,
+		       SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | (screen ? SW_SECCOMP_SCREEN : 0),
+		       err);
+}
+
+int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
+{
+	struct paths none = {0};
+	return is_off(options) ? 0 : give_up(0, 0, &none, calls_of(NULL), err);
 }
 
 bool sw_subject_is_saved(const struct sw_subject *subject)

@@ -19,6 +19,16 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 /* Before a core file or a fixture is opened: their modules may be anywhere. */
 int sw_sandbox_enter_saved(const struct sw_options *options, const char *writable,
 			   struct sw_error *err);
+/*
+ * Captures are made afterwards, and what they read is parsed: everything that the kernel is asked for once is
+ * there by now (the task iterator, perf events), files that are written are open. Kept are the capabilities
+ * and the system calls of captures, so that other processes can be read and held for a moment. No Landlock:
+ * who is in it may trace nobody outside of it (Documentation/userspace-api/landlock.rst, linux v6.12, "Ptrace
+ * restrictions"). screen: on a terminal, with keys.
+ */
+int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err);
+/* Nothing is opened any more: what is parsed was read, what is written is open. */
+int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err);
 /* Whether there is a process to be stopped, or a file that is hostile from its first byte on. */
 bool sw_subject_is_saved(const struct sw_subject *subject);
 

@@ -106,7 +106,7 @@ const struct sw_option sw_option_table[] = {
 	 sw_set_symbols, false},
 	{"no-inlines", 0, NULL, NAMES | SW_FOR_HOOK, "do not show inlined calls", sw_set_no_inlines,
 	 false},
-	{"no-sandbox", 0, NULL, (NAMES & ~SW_FOR_SAMPLE) | SW_FOR_RECORD | SW_FOR_HOOK,
+	{"no-sandbox", 0, NULL, NAMES | SW_FOR_TOP | SW_FOR_DIFF | SW_FOR_RECORD | SW_FOR_HOOK,
 	 "keep all privileges while files are read that the target chose", sw_set_no_sandbox,
 	 false},
 	{"timeout", 0, "MS", NAMES | SW_FOR_TOP | SW_FOR_HOOK,

@@ -21,18 +21,14 @@ static bool is_file(const char *word)
 	return strchr(word, '/') != NULL || (length > n && strcmp(word + length - n, ending) == 0);
 }
 
-static int read_file(const char *path, struct sw_report **ret)
+static int read_file(const char *path, struct sw_text *text)
 {
 	struct sw_error err = {0};
-	struct sw_text text = {0};
-	int r = sw_text_read_at(&text, AT_FDCWD, path, FILE_BYTES_MAX);
-	if (r == 0)
-		r = sw_report_parse(text.size > 0 ? text.data : "", text.size, ret, &err);
-	else if (r == -SW_E_IO)
-		r = sw_fail_errno(&err, SW_E_IO, "it cannot be read");
-	else
-		r = sw_fail(&err, -r, "it cannot be read");
-	sw_text_deinit(&text);
+	int r = sw_text_read_at(text, AT_FDCWD, path, FILE_BYTES_MAX);
+	if (r == -SW_E_IO)
+		(void) sw_fail_errno(&err, SW_E_IO, "it cannot be read");
+	else if (r < 0)
+		(void) sw_fail(&err, -r, "it cannot be read");
 	return r < 0 ? sw_complain_error(path, &err) : SW_STATUS_COMPLETE;
 }
 
@@ -55,7 +51,27 @@ static int read_kept(const struct sw_options *options, const char *word, struct 
 	return r < 0 ? sw_complain_error(id, &err) : SW_STATUS_COMPLETE;
 }
 
-int sw_read_dump(const struct sw_options *options, const char *word, struct sw_report **ret)
+int sw_read_dump_open(struct sw_read_dump *ret, const struct sw_options *options, const char *word)
 {
-	return is_file(word) ? read_file(word, ret) : read_kept(options, word, ret);
+	*ret = (struct sw_read_dump){.word = word};
+	return is_file(word) ? read_file(word, &ret->text) : read_kept(options, word, &ret->report);
+}
+
+int sw_read_dump_parse(struct sw_read_dump *dump)
+{
+	const struct sw_text *text = &dump->text;
+	struct sw_error err = {0};
+	if (dump->report == NULL &&
+	    sw_report_parse(text->size > 0 ? text->data : "", text->size, &dump->report, &err) < 0)
+		return sw_complain_error(dump->word, &err);
+	sw_text_deinit(&dump->text);
+	return SW_STATUS_COMPLETE;
+}
+
+void sw_read_dump_deinit(struct sw_read_dump *dump)
+{
+	sw_text_deinit(&dump->text);
+	if (dump->report != NULL)
+		sw_report_destroy(dump->report);
+	dump->report = NULL;
 }

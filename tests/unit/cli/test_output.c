@@ -150,9 +150,57 @@ static void test_slow_reader(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* By a child: the same, also when it is not done. */
+static void test_entrusted(void **state)
+{
+	struct place *p = *state;
+	struct sw_output out;
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_entrust(&out, NULL), 0);
+	pid_t child = out.placer;
+	assert_true(child > 0);
+	assert_int_equal(sw_output_write(&out, "one\n", 4, NULL), 0);
+	assert_int_equal(access(p->file, F_OK), -1);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	content_is(p->file, "one\n");
+	sw_output_deinit(&out);
+	assert_int_equal(waitpid(child, NULL, WNOHANG), -1); /* waited for */
+
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_entrust(&out, NULL), 0);
+	assert_int_equal(sw_output_write(&out, "two\n", 4, NULL), 0);
+	sw_output_deinit(&out);
+	content_is(p->file, "one\n");
+}
+
+/* What goes wrong there is said here. */
+static void test_entrusted_fails(void **state)
+{
+	struct place *p = *state;
+	struct sw_output out;
+	struct sw_error err = {0};
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_entrust(&out, NULL), 0);
+	assert_int_equal(mkdir(p->file, 0700), 0);
+	assert_int_equal(sw_output_commit(&out, &err), -SW_E_IO);
+	assert_int_equal(err.sys_errno, EISDIR);
+	sw_output_deinit(&out);
+	assert_int_equal(rmdir(p->file), 0);
+
+	assert_int_equal(sw_output_open(&out, p->file, NULL), 0);
+	assert_int_equal(sw_output_entrust(&out, NULL), 0);
+	assert_int_equal(kill(out.placer, SIGKILL), 0);
+	assert_int_equal(waitpid(out.placer, NULL, 0), out.placer);
+	assert_int_equal(sw_output_commit(&out, &err), -SW_E_IO);
+	sw_output_deinit(&out);
+	assert_int_equal(access(p->file, F_OK), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_entrusted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_entrusted_fails, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_appears_at_commit, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_old_file_survives, set_up, tear_down),
 		cmocka_unit_test(test_no_directory),
