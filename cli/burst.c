@@ -6,6 +6,7 @@
 #include "obtain.h"
 #include "output.h"
 #include "recorder.h"
+#include "sandbox.h"
 #include "series/tally.h"
 
 #include <snapwalk/clock.h>
@@ -36,7 +37,8 @@ struct seen {
 
 struct burst {
 	const struct sw_options *options;
-	struct sw_recorder *recorder; /* owned */
+	struct sw_recorder_sink sink;
+	struct sw_recorder *recorder; /* owned; NULL: it could not be opened */
 	struct sw_tally stacks;
 	struct seen *seen; /* owned */
 	size_t n_seen, seen_max;
@@ -249,73 +251,91 @@ static void burst_deinit(struct burst *b)
 	sw_tally_deinit(&b->stacks);
 }
 
-static int burst_one(const struct sw_options *options, const struct sw_subject *subject,
-		     struct sw_session *session, struct sw_text *text)
+/* What is wrong was said; then there is no recorder. */
+static int burst_open(struct burst *b, const struct sw_options *options,
+		      const struct sw_subject *subject, struct sw_session *session)
 {
-	struct burst b = {.options = options};
-	const struct sw_recorder_sink sink = {.rows = rows, .count = count, .arg = &b};
 	struct sw_error err = {0};
-	size_t n = 0;
-	int status = SW_STATUS_COMPLETE;
-	int64_t begin_ns = sw_clock_ns();
-	int r = sw_recorder_create(subject, options, session, &sink, &b.recorder, &err);
-	if (r == 0)
-		r = captures_make(&b, &n, &err);
-	if (r == 0)
-		r = sort_out(&b, &err);
-	if (r < 0) {
-		status = sw_complain_error(subject->name, &err);
-	} else {
-		put_all(text, &b, n, sw_clock_ns() - begin_ns);
-		if (sw_recorder_refused(b.recorder)[0] != '\0')
-			sw_complain(subject->name, sw_recorder_refused(b.recorder), "unsupported",
-				    "who never ran is not known");
-		if (n < options->burst_count)
-			status = SW_STATUS_MISSING;
-	}
-	burst_deinit(&b);
-	return status;
+	*b = (struct burst){.options = options, .sink = {.rows = rows, .count = count, .arg = b}};
+	if (sw_recorder_create(subject, options, session, &b->sink, &b->recorder, &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	return SW_STATUS_COMPLETE;
 }
 
-static int result_write(const char *place, const struct sw_text *text, struct sw_error *err)
+static int burst_run(struct burst *b, struct sw_text *text)
 {
-	struct sw_output output;
-	int r = sw_output_open(&output, place, err);
-	if (r < 0)
-		return r;
-	r = sw_output_write(&output, text->data, text->size, err);
+	const char *name = sw_recorder_subject(b->recorder)->name;
+	struct sw_error err = {0};
+	size_t n = 0;
+	int64_t begin_ns = sw_clock_ns();
+	int r = captures_make(b, &n, &err);
 	if (r == 0)
-		r = sw_output_commit(&output, err);
-	sw_output_deinit(&output);
-	return r;
+		r = sort_out(b, &err);
+	if (r < 0)
+		return sw_complain_error(name, &err);
+	put_all(text, b, n, sw_clock_ns() - begin_ns);
+	if (sw_recorder_refused(b->recorder)[0] != '\0')
+		sw_complain(name, sw_recorder_refused(b->recorder), "unsupported",
+			    "who never ran is not known");
+	return n < b->options->burst_count ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
+}
+
+/* One process after the other, as each takes its time; all are opened before the first is parsed. */
+static int run_all(const struct sw_options *options, const struct sw_selection *selection,
+		   struct sw_text *text, struct sw_error *err)
+{
+	struct sw_session *session = NULL;
+	size_t n = selection->n_subjects;
+	int status = SW_STATUS_COMPLETE;
+	sw_cleanup(sw_free_p) struct burst *all = calloc(n + 1, sizeof(*all));
+	int r = all != NULL ? sw_session_create(&session, err) : sw_fail_nomem(err);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		status = sw_status_worse(status, burst_open(&all[i], options,
+							    &selection->subjects[i], session));
+	if (r == 0)
+		r = sw_sandbox_enter_capturing(options, false, err);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (all[i].recorder != NULL)
+			status = sw_status_worse(status, burst_run(&all[i], text));
+	for (size_t i = 0; all != NULL && i < n; i++)
+		burst_deinit(&all[i]);
+	sw_session_destroy(session);
+	if (r == 0 && text->failed)
+		r = sw_fail_nomem(err);
+	return r < 0 ? sw_complain_error("snapwalk", err) : status;
+}
+
+static int output_open(const struct sw_options *options, struct sw_output *ret,
+		       struct sw_error *err)
+{
+	int r = sw_output_open(ret, options->output, err);
+	return r < 0 || options->no_sandbox ? r : sw_output_entrust(ret, err);
 }
 
 int sw_burst(const struct sw_options *options)
 {
 	struct sw_selection selection;
+	struct sw_output output;
 	struct sw_error err = {0};
-	struct sw_session *session = NULL;
 	struct sw_text text = {0};
 	const char *about = "";
-	int status = SW_STATUS_COMPLETE;
-	int r = sw_select(options, &selection, &about, &err);
-	if (r == 0) {
-		about = "snapwalk";
-		r = sw_session_create(&session, &err);
-	}
-	for (size_t i = 0; r == 0 && i < selection.n_subjects; i++)
-		status = sw_status_worse(status, burst_one(options, &selection.subjects[i], session,
-							   &text));
-	if (r == 0 && text.failed)
-		r = sw_fail_nomem(&err);
-	if (r == 0 && text.size > 0) {
-		about = options->output != NULL ? options->output : "standard output";
-		r = result_write(options->output, &text, &err);
-	}
-	if (r < 0)
+	const char *place = options->output != NULL ? options->output : "standard output";
+	int status;
+	if (sw_select(options, &selection, &about, &err) < 0) {
 		status = sw_complain_error(about, &err);
+		sw_selection_deinit(&selection);
+		return status;
+	}
+	if (output_open(options, &output, &err) < 0)
+		status = sw_complain_error(place, &err);
+	else {
+		status = run_all(options, &selection, &text, &err);
+		if (text.size > 0 && (sw_output_write(&output, text.data, text.size, &err) < 0 ||
+				      sw_output_commit(&output, &err) < 0))
+			status = sw_complain_error(place, &err);
+	}
+	sw_output_deinit(&output);
 	sw_text_deinit(&text);
-	sw_session_destroy(session);
 	sw_selection_deinit(&selection);
 	return status;
 }

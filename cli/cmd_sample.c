@@ -5,10 +5,16 @@
 #include "common/complain.h"
 #include "profile_output.h"
 #include "sample_run.h"
+#include "sandbox.h"
 
 static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 {
 	struct sw_error err = {0};
+	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int read = sw_profile_output_parse(output);
+	if (read != SW_STATUS_COMPLETE)
+		return read;
 	if (sw_sample_run_all(run, &err) < 0)
 		return sw_complain_error(run->selection.subjects[0].name, &err);
 	if (!run->by_events &&

@@ -2,12 +2,13 @@
 /* A live view of the threads of one process: what is seen is looks.c, how it looks top/view.c, the terminal
  * top/terminal.c. Here is what happens when. */
 #include "commands.h"
-#include "apart.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "dumper.h"
 #include "errors.h"
 #include "looks.h"
 #include "output.h"
+#include "sandbox.h"
 #include "top/terminal.h"
 
 #include <snapwalk/clock.h>
@@ -16,12 +17,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
-#include <time.h>
 
 enum {
 	NS_PER_MS = 1000000,
-	NS_PER_S = 1000000000,
 	TITLE_LINES = 2, /* above the head of the table */
 	HEAD_LINES = TITLE_LINES + 1,
 	FIRST_MS = 200, /* from the first look to the second, which has shares */
@@ -38,11 +36,7 @@ struct top {
 	uint32_t n_looks;
 	int64_t due_ns; /* of the next look */
 	bool quit, ended;
-	struct {
-		struct sw_apart child; /* writes what it says */
-		char path[64];
-		struct sw_text said;
-	} dump;
+	struct sw_dumper dumper;
 };
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -81,95 +75,26 @@ static bool is_enough(const struct top *t)
 
 /* ---- a dump, by a child ---------------------------------------------------------------------- */
 
-/* In the child. */
-static int dump_make(void *arg, int fd)
-{
-	struct top *t = arg;
-	struct sw_want want = {.kind = SW_WANT_PID, .pid = t->live.subject.pid, .text = ""};
-	struct sw_options options = *t->options;
-	sigset_t none;
-	sw_terminal_forget();
-	(void) sigemptyset(&none);                    /* cannot fail */
-	(void) sigprocmask(SIG_SETMASK, &none, NULL); /* likewise */
-	if (dup2(fd, STDERR_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0)
-		return SW_STATUS_NOTHING;
-	options.wants = &want;
-	options.n_wants = 1;
-	options.begin_ns = sw_clock_ns();
-	options.output = t->dump.path;
-	options.all = true;
-	int status = sw_cmd_dump(&options);
-	(void) fflush(NULL); /* what is lost is a message */
-	return status;
-}
-
-/* A name that is not there yet. */
-static void dump_name(struct top *t)
-{
-	struct tm parts = {0};
-	char stamp[32];
-	time_t now = (time_t) (sw_realtime_ns() / NS_PER_S);
-	(void) localtime_r(&now, &parts); /* fails for years beyond int only */
-	(void) strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &parts);
-	for (unsigned i = 1; i == 1 || (i < 100 && access(t->dump.path, F_OK) == 0); i++) {
-		char more[16] = "";
-		if (i > 1)
-			(void) snprintf(more, sizeof(more), "-%u", i);
-		(void) snprintf(t->dump.path, sizeof(t->dump.path), "snapwalk-%d-%s%s.txt",
-				(int) t->live.subject.pid, stamp, more);
-	}
-}
-
 static void dump_begin(struct top *t)
 {
-	struct sw_error err;
-	if (t->dump.child.pid != 0)
+	if (t->dumper.busy)
 		return;
-	dump_name(t);
-	t->dump.said.size = 0;
-	if (sw_apart_start(&t->dump.child, dump_make, t, &err) < 0)
-		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %s",
-				strerror(err.sys_errno));
-	else
-		(void) snprintf(t->view.message, sizeof(t->view.message), "dumping ...");
+	sw_dumper_ask(&t->dumper);
+	(void) snprintf(t->view.message, sizeof(t->view.message), "dumping ...");
 }
 
-/* The child has said something, or ended. */
 static void dump_read(struct top *t)
 {
-	enum { SAID_MAX = 65536 };
-	char buffer[4096];
-	int status = 0;
-	ssize_t n = read(t->dump.child.fd, buffer, sizeof(buffer));
-	if (n > 0) {
-		if (t->dump.said.size < SAID_MAX)
-			sw_text_append(&t->dump.said, buffer, (size_t) n);
-		return;
-	}
-	(void) close(t->dump.child.fd); /* a pipe */
-	while (waitpid(t->dump.child.pid, &status, 0) < 0 && errno == EINTR)
-		;
-	t->dump.child.pid = 0;
-	bool made = WIFEXITED(status) && (WEXITSTATUS(status) == SW_STATUS_COMPLETE ||
-					  WEXITSTATUS(status) == SW_STATUS_MISSING);
-	const char *said = t->dump.said.size > 0 ? t->dump.said.data : "";
-	if (made)
+	struct sw_dumped dumped;
+	sw_dumper_answer(&t->dumper, &dumped);
+	if (dumped.status == SW_STATUS_COMPLETE || dumped.status == SW_STATUS_MISSING)
 		(void) snprintf(t->view.message, sizeof(t->view.message), "dump written to %s%s",
-				t->dump.path,
-				WEXITSTATUS(status) == SW_STATUS_MISSING ? " (not complete)" : "");
+				dumped.path,
+				dumped.status == SW_STATUS_MISSING ? " (not complete)" : "");
 	else
-		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %.*s",
-				(int) strcspn(said, "\n"), said);
+		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %s",
+				dumped.said);
 	sw_make_printable(t->view.message);
-}
-
-static void dump_end(struct top *t)
-{
-	if (t->dump.child.pid == 0)
-		return;
-	(void) kill(t->dump.child.pid, SIGTERM); /* no file is left behind half written */
-	while (t->dump.child.pid != 0)
-		dump_read(t);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -211,7 +136,7 @@ static void press(struct top *t, int key)
 		edit(v, key);
 		return;
 	}
-	if (t->dump.child.pid == 0)
+	if (!t->dumper.busy)
 		v->message[0] = '\0';
 	v->help = key == '?' && !v->help;
 	switch (key) {
@@ -265,7 +190,7 @@ static void show(struct top *t)
 
 static int wait_ms(const struct top *t)
 {
-	if (t->view.frozen || t->dump.child.pid != 0)
+	if (t->view.frozen || t->dumper.busy)
 		return -1;
 	int64_t left_ns = t->due_ns - sw_clock_ns();
 	return left_ns > 0 ? (int) (left_ns / NS_PER_MS) + 1 : 0;
@@ -277,8 +202,7 @@ static int step(struct top *t, struct sw_error *err)
 	int events = POLLIN | (sw_terminal_is_busy(&t->terminal) ? POLLOUT : 0);
 	struct pollfd fds[] = {{.fd = t->terminal.fd, .events = (short) events},
 			       {.fd = t->signal_fd, .events = POLLIN},
-			       {.fd = t->dump.child.pid != 0 ? t->dump.child.fd : -1,
-				.events = POLLIN}};
+			       {.fd = t->dumper.busy ? t->dumper.fd : -1, .events = POLLIN}};
 	int r = poll(fds, SW_ARRAY_SIZE(fds), wait_ms(t));
 	if (r < 0)
 		return errno == EINTR ? 0 : sw_fail_errno(err, SW_E_IO, "cannot wait");
@@ -305,15 +229,12 @@ static int run_on_terminal(struct top *t, struct sw_error *err)
 {
 	int r = look(t, err);
 	if (r == 0)
-		r = sw_terminal_open(&t->terminal, err);
-	if (r < 0)
-		return r;
+		r = sw_terminal_enter(&t->terminal, err);
 	while (r == 0 && !t->quit && !is_enough(t)) {
 		show(t);
 		r = step(t, err);
 	}
-	dump_end(t);
-	sw_terminal_close(&t->terminal);
+	sw_terminal_leave(&t->terminal);
 	return r;
 }
 
@@ -394,6 +315,13 @@ static int finish(const struct top *t, int r, const struct sw_error *err)
 	return t->options->count > 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
+/* What needs privileges is done by then, or by the child. */
+static int terminal_prepare(struct top *t, const struct sw_subject *subject, struct sw_error *err)
+{
+	int r = sw_dumper_start(&t->dumper, t->options, subject->pid, err);
+	return r < 0 ? r : sw_terminal_open(&t->terminal, err);
+}
+
 int sw_cmd_top(const struct sw_options *options)
 {
 	struct top t;
@@ -408,13 +336,19 @@ int sw_cmd_top(const struct sw_options *options)
 	if (r == 0 && sw_recorder_refused(t.live.recorder)[0] != '\0')
 		sw_complain(subject.name, sw_recorder_refused(t.live.recorder), "unsupported",
 			    "all threads are stopped for each look");
+	bool on_terminal = sw_terminal_is_there();
+	if (r == 0 && on_terminal)
+		r = terminal_prepare(&t, &subject, &err);
 	if (r == 0)
-		r = sw_terminal_is_there() ? run_on_terminal(&t, &err) : run_in_lines(&t, &err);
+		r = sw_sandbox_enter_capturing(options, on_terminal, &err);
+	if (r == 0)
+		r = on_terminal ? run_on_terminal(&t, &err) : run_in_lines(&t, &err);
 	t.live.subject = subject;
 	status = finish(&t, r, &err);
 	sw_looks_deinit(&t.live);
 	sw_text_deinit(&t.lines);
-	sw_text_deinit(&t.dump.said);
+	sw_terminal_close(&t.terminal);
+	sw_dumper_end(&t.dumper);
 	if (t.signal_fd >= 0)
 		(void) close(t.signal_fd); /* nothing is lost */
 	return status;

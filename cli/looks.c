@@ -10,7 +10,9 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
-enum { PLACES_MAX = 1 << 15 }; /* then it begins anew, so that nothing grows for ever */
+enum {
+	PLACES_MAX = 1 << 15
+}; /* then those are left where somebody is, so that nothing grows for ever */
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -41,18 +43,33 @@ static void count(void *arg, uint32_t row, uint64_t n)
 	(void) n;
 }
 
-/* ---- open, close ----------------------------------------------------------------------------- */
+struct move {
+	const struct sw_tally *from;
+	struct sw_tally to;
+};
 
-static int begin(struct sw_looks *l, struct sw_error *err)
+/* Without memory it is not known where the thread is. */
+static uint32_t place_move(void *arg, uint32_t row)
 {
-	sw_recorder_destroy(l->recorder);
-	l->recorder = NULL;
-	sw_tally_deinit(&l->places);
-	l->n_before = 0;
-	l->list.n_threads = 0;
-	return sw_recorder_create(&l->subject, &l->options, l->session, &l->sink, &l->recorder,
-				  err);
+	struct move *m = arg;
+	uint32_t moved = SW_TALLY_NO_ROW;
+	if (row < m->from->n_entries) {
+		const char *name = m->from->entries[row].name;
+		(void) sw_tally_row(&m->to, name, strlen(name), &moved); /* see above */
+	}
+	return moved;
 }
+
+static void places_renew(struct sw_looks *l)
+{
+	struct move m = {.from = &l->places};
+	sw_recorder_renumber(l->recorder, place_move, &m);
+	sw_tally_deinit(&l->places);
+	l->places = m.to;
+	l->list.n_threads = 0; /* their names were of the others */
+}
+
+/* ---- open, close ----------------------------------------------------------------------------- */
 
 int sw_looks_open(struct sw_looks *ret, const struct sw_options *options,
 		  const struct sw_subject *subject, struct sw_error *err)
@@ -62,7 +79,8 @@ int sw_looks_open(struct sw_looks *ret, const struct sw_options *options,
 	ret->sink = (struct sw_recorder_sink){.rows = rows, .count = count, .arg = ret};
 	int r = sw_session_create(&ret->session, err);
 	if (r == 0)
-		r = begin(ret, err);
+		r = sw_recorder_create(&ret->subject, &ret->options, ret->session, &ret->sink,
+				       &ret->recorder, err);
 	return r;
 }
 
@@ -129,11 +147,9 @@ static void thread_add(struct sw_looks *l, const struct sw_recorder_thread *t,
 
 int sw_looks_look(struct sw_looks *l, struct sw_error *err)
 {
-	int r = 0;
 	if (l->places.n_entries > PLACES_MAX)
-		r = begin(l, err);
-	if (r == 0)
-		r = sw_recorder_sample(l->recorder, err);
+		places_renew(l);
+	int r = sw_recorder_sample(l->recorder, err);
 	if (r < 0)
 		return r;
 	int64_t now_ns = sw_clock_ns();

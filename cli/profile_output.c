@@ -17,27 +17,23 @@ static bool on_terminal(const struct sw_profile_output *out)
 	return out->output.path == NULL && isatty(STDOUT_FILENO);
 }
 
-static int read_old(const char *path, struct sw_profile **ret, struct sw_error *err)
+static int read_old(const char *path, struct sw_text *text, struct sw_error *err)
 {
-	struct sw_text text = {0};
-	int r = sw_text_read_at(&text, AT_FDCWD, path, OLD_BYTES_MAX);
-	if (r == 0)
-		r = sw_profile_parse(text.size > 0 ? text.data : "", text.size, ret, err);
-	else if (r == -SW_E_IO)
-		r = sw_fail_errno(err, SW_E_IO, "it cannot be read");
-	else
-		r = sw_fail(err, -r, "it cannot be read");
-	sw_text_deinit(&text);
-	return r;
+	int r = sw_text_read_at(text, AT_FDCWD, path, OLD_BYTES_MAX);
+	if (r == -SW_E_IO)
+		return sw_fail_errno(err, SW_E_IO, "it cannot be read");
+	return r < 0 ? sw_fail(err, -r, "it cannot be read") : 0;
 }
 
 int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_options *options)
 {
 	struct sw_error err = {0};
 	*ret = (struct sw_profile_output){.options = options, .output = {.fd = -EBADF}};
-	if (options->diff != NULL && read_old(options->diff, &ret->old, &err) < 0)
+	if (options->diff != NULL && read_old(options->diff, &ret->old_text, &err) < 0)
 		return sw_complain_error(options->diff, &err);
 	if (sw_output_open(&ret->output, options->output, &err) < 0)
+		return sw_complain_error(options->output, &err);
+	if (!options->no_sandbox && sw_output_entrust(&ret->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
 	/* People see text; what reads a pipe or a file are programs. */
 	ret->format = options->format_given                       ? options->profile_format
@@ -51,8 +47,20 @@ int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_option
 	return SW_STATUS_COMPLETE;
 }
 
+int sw_profile_output_parse(struct sw_profile_output *out)
+{
+	const struct sw_text *text = &out->old_text;
+	struct sw_error err = {0};
+	if (out->options->diff != NULL &&
+	    sw_profile_parse(text->size > 0 ? text->data : "", text->size, &out->old, &err) < 0)
+		return sw_complain_error(out->options->diff, &err);
+	sw_text_deinit(&out->old_text);
+	return SW_STATUS_COMPLETE;
+}
+
 void sw_profile_output_deinit(struct sw_profile_output *out)
 {
+	sw_text_deinit(&out->old_text);
 	sw_output_deinit(&out->output);
 	sw_profile_destroy(out->old);
 }

@@ -4,6 +4,7 @@
 
 #include "common/options.h"
 #include "output.h"
+#include "text.h"
 
 #include <snapwalk/profile.h>
 
@@ -11,6 +12,7 @@
 struct sw_profile_output {
 	const struct sw_options *options; /* borrowed */
 	struct sw_output output;
+	struct sw_text old_text;
 	struct sw_profile *old; /* owned; NULL without --diff */
 	enum sw_profile_format format;
 };
@@ -18,6 +20,8 @@ struct sw_profile_output {
 /* Before anything is sampled: opens the file, reads that of --diff. An exit status; what is wrong was
  * said. */
 int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_options *options);
+/* With what is left of privileges: parses what was read. Likewise. */
+int sw_profile_output_parse(struct sw_profile_output *out);
 void sw_profile_output_deinit(struct sw_profile_output *out);
 
 /* An exit status; what is wrong was said. */

@@ -547,6 +547,15 @@ void sw_recorder_settle(struct sw_recorder *r)
 	}
 }
 
+void sw_recorder_renumber(struct sw_recorder *r, uint32_t (*row)(void *arg, uint32_t old),
+			  void *arg)
+{
+	sw_map64_deinit(&r->known);
+	for (size_t i = 0; i < r->n_slots; i++)
+		if (r->slots[i].used && r->slots[i].row != SW_RECORDER_NO_ROW)
+			r->slots[i].row = row(arg, r->slots[i].row);
+}
+
 size_t sw_recorder_slots(const struct sw_recorder *r)
 {
 	return r->n_slots;

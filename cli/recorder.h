@@ -61,6 +61,10 @@ int sw_recorder_sample(struct sw_recorder *recorder, struct sw_error *err);
 /* What is counted of threads that did not run since is brought to the sink. Before that is printed. */
 void sw_recorder_settle(struct sw_recorder *recorder);
 
+/* Rows get other numbers: for each thread row() is told the one that it has, and says which it has now. */
+void sw_recorder_renumber(struct sw_recorder *recorder, uint32_t (*row)(void *arg, uint32_t old),
+			  void *arg);
+
 /* A thread in the last sample. */
 struct sw_recorder_thread {
 	pid_t tid;

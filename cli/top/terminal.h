@@ -41,14 +41,12 @@ struct sw_terminal {
 /* Whether standard input and output are terminals, and TERM says that they understand sequences. */
 bool sw_terminal_is_there(void);
 
-/* Begins. 0; -SW_E_IO. *ret must not be moved until it is closed. */
+/* Before privileges are given up; nothing is shown yet. 0; -SW_E_IO. *ret must not be moved until it is
+ * closed. */
 int sw_terminal_open(struct sw_terminal *ret, struct sw_error *err);
 void sw_terminal_close(struct sw_terminal *t);
 
-/* In a child: the terminal is the parent's. */
-void sw_terminal_forget(void);
-
-/* For a while, as for Control-Z: gives the screen back, takes it again. */
+/* Gives the screen back, as for Control-Z; takes it, also for the first time. */
 void sw_terminal_leave(struct sw_terminal *t);
 int sw_terminal_enter(struct sw_terminal *t, struct sw_error *err);
 

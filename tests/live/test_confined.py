@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, public, tool
+from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, public, tool, wait_until
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 4096
 LANDLOCK_CREATE_RULESET = 444
@@ -131,45 +131,165 @@ def debug_file_in_private(tap):
 
 
 # What may not be done, and how it ends: killed (SIGSYS), or the error.
-ATTACKS = {"read": "EACCES", "proc": "EACCES", "write": "EPERM", "exec": None, "fork": None,
-           "socket": None, "ptrace": None, "kill": None}
+ATTACKS = {"read": "EACCES", "proc": "EACCES", "write": "EPERM", "openat2": "EPERM", "chmod": "EPERM",
+           "mem": "EPERM", "exec": None, "fork": None, "socket": None, "ptrace": None, "poke": None,
+           "kill": None, "bpf": None, "userns": None}
+# Between captures: what these need is possible, and is no more than that.
+BETWEEN = {**ATTACKS, "read": "done", "proc": "done", "ptrace": "done", "openat2": "ENOSYS", "bpf": "EPERM",
+           "pc": None, "options": None}
+CAPTURES = {"sample": ("sample", "--duration", "1", "--max-stop", "60000"),
+            "sample --mode off": ("sample", "--mode", "off", "--duration", "1"),
+            "sample --mode cpu": ("sample", "--mode", "cpu", "--duration", "1"),
+            "burst": ("dump", "--burst", "2,50")}
+
+
+def attacked(directory, what, *args):
+    made, kept = os.path.join(directory, "made"), os.path.join(directory, "kept")
+    with open(kept, "w") as file:
+        os.fchmod(file.fileno(), 0o644)
+    env = {**os.environ, "ATTACK": what, "ATTACK_FILE": made, "ATTACK_CHMOD": kept,
+           "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
+    return subprocess.run([SNAPWALK, *map(str, args)], env=env, capture_output=True, text=True)
+
+
+def refused(tap, name, what, error, run):
+    if error:
+        tap.check(f"attack: {error}\n" in run.stderr and run.returncode in (0, 3),
+                  f"{name}: {what}: {error}, and the result is there", run.stderr)
+        return
+    killed = run.returncode == -signal.SIGSYS or \
+        "killed by signal 31" in run.stderr and run.returncode == 1
+    tap.check(killed and "attack: done" not in run.stderr, f"{name}: {what}: killed",
+              (run.returncode, run.stderr))
 
 
 def taken_over(tap):
     """A parser that does what a hostile file might make it do, at the first file that libdw gets."""
     with Target("named") as target, tempfile.TemporaryDirectory() as directory:
         made = os.path.join(directory, "made")
-
-        def attack(what, *args):
-            env = {**os.environ, "ATTACK": what, "ATTACK_FILE": made,
-                   "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
-            return subprocess.run([SNAPWALK, "dump", "--max-stop", "10000", *args, str(target.pid)],
-                                  env=env, capture_output=True, text=True)
-        ways = {"dump": (), "dump -o": ("-o", os.path.join(directory, "out"))}
+        whole = ("dump", "--max-stop", "10000", target.pid)
+        ways = {"dump": whole, "dump -o": (*whole, "-o", os.path.join(directory, "out"))}
         for name, args in ways.items():
             for what, error in ATTACKS.items():
                 if error == "EACCES" and landlock_version() < 1:
                     tap.skip(f"{name}: {what}", "the kernel has no Landlock", "Linux 5.13 with Landlock")
                     continue
-                run = attack(what, *args)
-                if error:
-                    tap.check(f"attack: {error}\n" in run.stderr and run.returncode in (0, 3),
-                              f"{name}: {what}: refused, and the dump is there", run.stderr)
-                else:
-                    killed = run.returncode == -signal.SIGSYS or \
-                        "killed by signal 31" in run.stderr and run.returncode == 1
-                    tap.check(killed and "attack: done" not in run.stderr, f"{name}: {what}: killed",
-                              (run.returncode, run.stderr))
+                refused(tap, name, what, error, attacked(directory, what, *args))
         tap.check(not os.path.exists(made), "no file was made")
         for what in ATTACKS:
-            run = attack(what, "--no-sandbox")
+            run = attacked(directory, what, *whole, "--no-sandbox")
             tap.check("attack: done\n" in run.stderr, f"--no-sandbox: {what}: done", run.stderr)
         tap.check(os.path.exists(made), "--no-sandbox: a file was made")
+
+
+def taken_over_between(tap):
+    """The same where more captures follow. Each attack by one of the commands, and all by one of them."""
+    if iterator_refused():
+        tap.skip("taken over between captures", iterator_refused(), Tap.ROOT)
+        return
+    with Target("busy", 2) as target, tempfile.TemporaryDirectory() as directory:
+        made = os.path.join(directory, "made")
+        names = list(CAPTURES)
+        for i, (what, error) in enumerate(BETWEEN.items()):
+            for name in {"sample", names[i % len(names)]}:
+                refused(tap, name, what, error, attacked(directory, what, *CAPTURES[name], target.pid))
+        tap.check(not os.path.exists(made), "no file was made between captures")
+        for name, args in CAPTURES.items():
+            run = attacked(directory, "write", *args, "--no-sandbox", target.pid)
+            tap.check("attack: done\n" in run.stderr, f"{name} --no-sandbox: write: done", run.stderr)
+
+
+# ---- between captures, seen from outside ---------------------------------------------------------
+
+CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE = 1 << 2, 1 << 19, 1 << 40
+KEPT = CAP_DAC_READ_SEARCH | CAP_SYS_PTRACE | CAP_CHECKPOINT_RESTORE
+LOCKED = ("Seccomp", "NoNewPrivs")
+
+
+def told_to_end(run):
+    run.send_signal(signal.SIGINT)
+    return run.communicate()[0]
+
+
+def between_captures(tap):
+    ours = int(status_of(os.getpid())["CapEff"], 16)
+    with Target("busy", 2) as target:
+        for name, args in {"sample": ("sample", "--duration", "0", "--format", "json"),
+                           "top": ("top", "--interval", "100")}.items():
+            def run(*more):
+                return subprocess.Popen([SNAPWALK, *args, *more, str(target.pid)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+            child = run()
+            wait_until(lambda: status_of(child.pid)["Seccomp"] == "2", f"{name} to give up what it needs not")
+            status = status_of(child.pid)
+            tap.equal([status["NoNewPrivs"], *(int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh"))],
+                      ["1", ours & KEPT, ours & KEPT, 0], f"{name}: keeps what captures need")
+            text = child.stdout.readline() if name == "top" else "" # the other writes at its end
+            text += told_to_end(child)
+            tap.check(child.returncode in (0, 3) and len(text) > 10, f"{name}: it works", (child.returncode, text))
+        child = subprocess.Popen([SNAPWALK, "top", "--interval", "100", "--no-sandbox", str(target.pid)],
+                                 stdout=subprocess.PIPE, text=True)
+        child.stdout.readline()
+        tap.equal([status_of(child.pid)[key] for key in (*LOCKED, "CapEff")],
+                  ["0", "0", status_of(os.getpid())["CapEff"]], "top --no-sandbox: keeps all")
+        told_to_end(child)
+
+
+def file_in_place(tap):
+    """Of sample, --burst and diff: also where only who has all capabilities may write."""
+    if os.geteuid() != 0:
+        tap.skip("another user's directory", "not root", Tap.ROOT)
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with Target("busy", 2) as target, tempfile.TemporaryDirectory() as directory:
+        os.chown(directory, nobody, nobody)
+        os.chmod(directory, 0o700)
+        dumped = os.path.join(directory, "dump.json")
+        commands = {"dump": ("dump", target.pid, "--json", "-o", dumped),
+                    "sample": ("sample", target.pid, "--duration", "1", "-o", os.path.join(directory, "a")),
+                    "burst": ("dump", "--burst", "2,50", target.pid, "-o", os.path.join(directory, "b")),
+                    "diff": ("diff", dumped, dumped, "-o", os.path.join(directory, "c"))}
+        for name, words in commands.items():
+            run = subprocess.run([SNAPWALK, *map(str, words)], capture_output=True, text=True)
+            tap.check(run.returncode in (0, 3) and os.path.getsize(words[-1]) > 0, f"{name}: writes its file", run)
+        tap.equal(sorted(os.listdir(directory)), ["a", "b", "c", "dump.json"], "and nothing else is left")
+
+
+def files_compared(tap):
+    """diff: while it writes what it found."""
+    with tempfile.TemporaryDirectory() as directory:
+        dumps = [os.path.join(directory, name) for name in ("a.json", "b.json")]
+        with Target("states", "plain", 120) as target:
+            for path in dumps:
+                subprocess.run([SNAPWALK, "dump", "--max-stop", "10000", "--json", "-o", path, str(target.pid)],
+                               check=True)
+        status, text, code, error = while_it_writes(["diff", "--json", *dumps])
+        tap.check(len(text) > PIPE_BYTES + 1 and code == 0 and json.loads(text), "diff: it works", (code, error))
+        tap.equal([status[key] for key in (*LOCKED, "CapEff", "CapPrm")], ["2", "1", "0" * 16, "0" * 16],
+                  "diff: confined while it writes what it found")
+        status, _, _, _ = while_it_writes(["diff", "--json", "--no-sandbox", *dumps])
+        tap.equal([status[key] for key in LOCKED], ["0", "0"], "diff --no-sandbox: not confined")
+
+
+def by_user(tap):
+    if os.geteuid() != 0:
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with Target("busy", 2, user=nobody) as target:
+        status, text, code, error = while_it_writes(
+            ["sample", "--duration", "1", "--format", "json", "--max-load", "100", target.pid], user=nobody)
+        tap.check(code in (0, 3) and json.loads(text), "sample as a user: it works", (code, error))
+        tap.equal([status[key] for key in LOCKED], ["2", "1"], "sample as a user: confined")
 
 
 def main():
     tap = Tap()
     tap.guard(taken_over)
+    tap.guard(taken_over_between)
+    tap.guard(between_captures)
+    tap.guard(file_in_place)
+    tap.guard(files_compared)
+    tap.guard(by_user)
     tap.guard(seen_from_outside)
     tap.guard(debug_file_elsewhere)
     tap.guard(debug_file_in_private)

@@ -59,7 +59,7 @@ def by_schema(tap, target):
 
 def other_formats(tap, target):
     text = sample(target, "--format", "text")
-    tap.check(re.match(rf"demo, pid {target.pid}: \d+ samples.*, 7 threads(, \d+ lost)?\n", text.stdout)
+    tap.check(re.match(rf"demo, pid {target.pid}: \d+ samples.*, 7 threads(, \d+ late)?(, \d+ lost)?\n", text.stdout)
               and re.search(r"^ +3\.0  worker +mutex  in reserve_stock$", text.stdout, re.M)
               and re.search(r"^ +1\.0  accept$", text.stdout, re.M), "text: what waits and what is idle", text)
     folded = sample(target)

@@ -3,7 +3,7 @@
  * Preloaded into a program under test: what a parser would do that a file has taken over, at the moment
  * when libdw is handed one.
  *
- *	ATTACK=read|write|proc|exec|fork|socket|ptrace|kill
+ *	ATTACK=read|write|openat2|mem|chmod|proc|exec|fork|socket|ptrace|poke|pc|options|kill|bpf|userns
  *
  * Writes "attack: done" or "attack: ERROR" to standard error and goes on; or is killed.
  */
@@ -11,12 +11,19 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/openat2.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,12 +57,50 @@ static int nothing(void)
 	return 0;
 }
 
+/* Whether the kernel was asked at all: it knows no tracee of ours. */
+static int asked(long result)
+{
+	return result >= 0 || errno == ESRCH || errno == EIO || errno == EINVAL || errno == E2BIG
+		       ? 0
+		       : -1;
+}
+
+static int attack_process(void)
+{
+	char path[32];
+	(void) snprintf(path, sizeof(path), "/proc/%d/mem", (int) parent); /* fits */
+	if (strcmp(what, "mem") == 0)
+		return open(path, O_RDWR | O_CLOEXEC);
+	if (strcmp(what, "poke") == 0)
+		return asked(ptrace(PTRACE_POKEDATA, parent, 0, 0));
+	if (strcmp(what, "pc") == 0)
+		return asked(ptrace(PTRACE_POKEUSER, parent, offsetof(struct user_regs_struct, rip),
+				    -514));
+	if (strcmp(what, "options") == 0)
+		return asked(ptrace(PTRACE_SEIZE, -1, 0, PTRACE_O_EXITKILL));
+	errno = EINVAL;
+	return -1;
+}
+
 static int attack(void)
 {
+	const char *file = getenv("ATTACK_FILE");
+	const struct open_how how = {.flags = O_WRONLY | O_CREAT | O_CLOEXEC, .mode = 0600};
+	union bpf_attr none;
+	if (strcmp(what, "openat2") == 0)
+		return (int) syscall(SYS_openat2, AT_FDCWD, file, &how, sizeof(how));
+	if (strcmp(what, "chmod") == 0)
+		return chmod(getenv("ATTACK_CHMOD"), 0600);
+	if (strcmp(what, "bpf") == 0) {
+		memset(&none, 0, sizeof(none));
+		return asked(syscall(SYS_bpf, BPF_PROG_LOAD, &none, sizeof(none)));
+	}
+	if (strcmp(what, "userns") == 0)
+		return asked(unshare(CLONE_NEWUSER));
 	if (strcmp(what, "read") == 0)
 		return open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	if (strcmp(what, "write") == 0)
-		return open(getenv("ATTACK_FILE"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		return open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (strcmp(what, "proc") == 0) {
 		char path[32];
 		(void) snprintf(path, sizeof(path), "/proc/%d/maps", (int) parent); /* fits */
@@ -75,8 +120,7 @@ static int attack(void)
 		return ptrace(PTRACE_SEIZE, parent, 0, 0) < 0 && errno != EPERM ? -1 : 0;
 	if (strcmp(what, "kill") == 0)
 		return kill(parent, 0);
-	errno = EINVAL;
-	return -1;
+	return attack_process();
 }
 
 Dwarf *dwarf_begin_elf(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp)
