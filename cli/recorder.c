@@ -17,6 +17,7 @@ enum {
 	KNOWN_MAX =
 		1 << 16, /* walks whose names are known; then they are forgotten, and found again */
 	FIRST_SLOTS = 64,
+	EVENTS_NS = 1000000000, /* for those of one look: what is left waits for the next */
 };
 
 /* A thread, by its slot in the series. */
@@ -514,12 +515,13 @@ static int events_count(struct sw_recorder *r, const struct sw_sample *sample, s
 static int events_take(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
+	int64_t deadline_ns = sw_clock_ns() + EVENTS_NS;
 	int code;
 	do {
 		code = sw_cpu_sampler_next(r->cpu, &sample, err);
 		if (code == 0)
 			code = events_count(r, &sample, err);
-	} while (code == 0 && sample.more);
+	} while (code == 0 && sample.more && sw_clock_ns() < deadline_ns);
 	r->totals.n_lost = sw_cpu_sampler_lost(r->cpu);
 	r->totals.no_kernel = !sw_cpu_sampler_with_kernel(r->cpu);
 	return code;

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PATIENT, SNAPWALK, Tap, Target, snapwalk  # noqa: E402
+from harness import PATIENT, SNAPWALK, Tap, Target, snapwalk, wait_until  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, "../../protocol/snapwalk-profile.schema.json")
@@ -82,12 +82,24 @@ def other_formats(tap, target):
               "html: nothing of elsewhere", page[:200])
 
 
+def on_cpu(profile):
+    """Functions in which a thread was on a CPU."""
+    return {name for row in profile["samples"] if row["state"] == "on_cpu"
+            for name in stack_of(profile, row["node"])}
+
+
 def differences(tap, target):
     with tempfile.TemporaryDirectory() as place:
         old = os.path.join(place, "old.json")
-        sample(target, "--format", "json", "-o", old)
-        with open(old) as file:
-            text = file.read()
+
+        def has_auditor():
+            nonlocal text
+            sample(target, "--format", "json", "-o", old)
+            with open(old) as file:
+                text = file.read()
+            return "auditor" in on_cpu(json.loads(text))
+        text = ""
+        wait_until(has_auditor, "a profile in which the auditor was on a CPU")
         with open(old, "w") as file:
             file.write(text.replace('"auditor"', '"gone"'))
         result = sample(target, "--diff", old)
