@@ -214,7 +214,7 @@ def told_to_end(run):
 def between_captures(tap):
     ours = int(status_of(os.getpid())["CapEff"], 16)
     with Target("busy", 2) as target:
-        for name, args in {"sample": ("sample", "--duration", "0", "--format", "json"),
+        for name, args in {"sample": ("sample", "--duration", "2", "--format", "json"),
                            "top": ("top", "--interval", "100")}.items():
             def run(*more):
                 return subprocess.Popen([SNAPWALK, *args, *more, str(target.pid)], stdout=subprocess.PIPE,
@@ -224,8 +224,8 @@ def between_captures(tap):
             status = status_of(child.pid)
             tap.equal([status["NoNewPrivs"], *(int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh"))],
                       ["1", ours & KEPT, ours & KEPT, 0], f"{name}: keeps what captures need")
-            text = child.stdout.readline() if name == "top" else "" # the other writes at its end
-            text += told_to_end(child)
+            # The other ends by itself, and writes then.
+            text = child.stdout.readline() + told_to_end(child) if name == "top" else child.communicate()[0]
             tap.check(child.returncode in (0, 3) and len(text) > 10, f"{name}: it works", (child.returncode, text))
         child = subprocess.Popen([SNAPWALK, "top", "--interval", "100", "--no-sandbox", str(target.pid)],
                                  stdout=subprocess.PIPE, text=True)
