@@ -25,7 +25,7 @@ static void name_make(pid_t pid, char path[static sizeof((struct sw_dumped){0}.p
 	struct tm parts = {0};
 	char stamp[32];
 	time_t now = (time_t) (sw_realtime_ns() / NS_PER_S);
-	(void) localtime_r(&now, &parts); /* zero is a time, too */
+	(void) localtime_r(&now, &parts); /* fails for years beyond int only */
 	(void) strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &parts);
 	path[0] = '\0';
 	for (unsigned i = 1; i == 1 || (i < NAMES_MAX && access(path, F_OK) == 0); i++) {

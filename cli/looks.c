@@ -10,9 +10,8 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
-enum {
-	PLACES_MAX = 1 << 15
-}; /* then those are left where somebody is, so that nothing grows for ever */
+/* Then those alone are kept where a thread is, so that nothing grows for ever. */
+enum { PLACES_MAX = 1 << 15 };
 
 /* ---- places ---------------------------------------------------------------------------------- */
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum {
-	KNOWN_MAX =
-		1 << 16, /* walks whose names are known; then they are forgotten, and found again */
+	/* Walks whose names are known; then they are forgotten, and found again. */
+	KNOWN_MAX = 1 << 16,
 	FIRST_SLOTS = 64,
 	EVENTS_NS = 1000000000, /* for those of one look: what is left waits for the next */
 };
