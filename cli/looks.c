@@ -10,7 +10,6 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
-/* Then those alone are kept where a thread is, so that nothing grows for ever. */
 enum { PLACES_MAX = 1 << 15 };
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -73,7 +72,9 @@ static void places_renew(struct sw_looks *l)
 int sw_looks_open(struct sw_looks *ret, const struct sw_options *options,
 		  const struct sw_subject *subject, struct sw_error *err)
 {
-	*ret = (struct sw_looks){.options = *options, .subject = *subject};
+	*ret = (struct sw_looks){.options = *options,
+				 .subject = *subject,
+				 .places_max = PLACES_MAX};
 	ret->options.symbolize.level = SW_SYMBOLS_NAMES; /* lines have no space */
 	ret->sink = (struct sw_recorder_sink){.rows = rows, .count = count, .arg = ret};
 	int r = sw_session_create(&ret->session, err);
@@ -146,7 +147,7 @@ static void thread_add(struct sw_looks *l, const struct sw_recorder_thread *t,
 
 int sw_looks_look(struct sw_looks *l, struct sw_error *err)
 {
-	if (l->places.n_entries > PLACES_MAX)
+	if (l->places.n_entries > l->places_max)
 		places_renew(l);
 	int r = sw_recorder_sample(l->recorder, err);
 	if (r < 0)

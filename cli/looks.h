@@ -14,6 +14,7 @@ struct sw_looks {
 	struct sw_recorder *recorder;
 	struct sw_recorder_sink sink;
 	struct sw_tally places; /* sw_top_thread.place of each row */
+	size_t places_max;      /* of more, those alone are kept where a thread is */
 	struct sw_looks_before {
 		uint64_t first;
 		int64_t cpu_ns;
