@@ -5,9 +5,34 @@ A line that calls something says so in a comment: "-> name name". Two neighbours
 line of the outer one says that it calls the inner one.
 """
 import re
+import subprocess
 
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LAST = ("_start", "start_thread", "clone3")
+
+
+class Program:
+    """One that runs until the block ends and has said that it is ready; lines: what it said before."""
+
+    def __init__(self, *command):
+        self.command = command
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.pid = self.process.pid
+        self.lines = []
+        for line in self.process.stdout:
+            if line == "ready\n":
+                return self
+            self.lines.append(line.rstrip("\n"))
+        raise RuntimeError(f"{self.command}: {self.lines}")
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 def calls_of(path):

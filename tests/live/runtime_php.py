@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from harness import Tap, patient_dump, stack_of, tool, wait_until
-from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
+from interpreted import Program, calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
@@ -23,26 +23,8 @@ MODES = {
 NATIVE = {"array_map": {"{closure}", "Work::{closure}", "strtoupper"}, "usort": {"Magic::compare"}, "{eval}": {"leaf"}}
 
 
-class Php:
-    def __init__(self, program, *options):
-        self.command = ["php", *options, os.path.join(SOURCES, program)]
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        self.pid = self.process.pid
-        self.lines = []
-        for line in self.process.stdout:
-            if line == "ready\n":
-                return self
-            self.lines.append(line.rstrip("\n"))
-        raise RuntimeError(f"{self.command}: {self.lines}")
-
-    def __exit__(self, *exc):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+def php_program(name, mode):
+    return Program("php", *MODES[mode], os.path.join(SOURCES, name))
 
 
 def backtrace(lines):
@@ -64,7 +46,7 @@ def as_frames(trace, innermost_line):
 
 
 def check_blocked(tap, mode):
-    with Php("blocked.php", *MODES[mode]) as php:
+    with php_program("blocked.php", mode) as php:
         line = int(php.lines[-1].split()[1]) + 1  # where it waits
         wanted = as_frames(backtrace(php.lines), line)
         tap.check(len(wanted) > 10, f"{mode}: {len(wanted)} functions to compare", "\n".join(php.lines))
@@ -87,7 +69,7 @@ def check_blocked(tap, mode):
 def check_stops(tap, mode):
     calls = calls_of(os.path.join(SOURCES, "busy.php"))
     wrong, said, lines, tops = [], [], 0, 0
-    with Php("busy.php", *MODES[mode]) as php:
+    with php_program("busy.php", mode) as php:
         for _ in range(STOPS):
             report = patient_dump(php.pid, status=(0, 3))
             stack = stack_of(report, php.pid)

@@ -10,7 +10,7 @@ import re
 import subprocess
 
 from harness import Tap, patient_dump, stack_of, tool, wait_until
-from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
+from interpreted import Program, calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "ruby")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
@@ -23,26 +23,8 @@ NATIVE = {"times": {"block in leaf"}, "map": {"block in run"}, "each": {"block i
           "raise": {"exception", "backtrace"}, "exception": {"initialize", "new"}}
 
 
-class Ruby:
-    def __init__(self, program, *options):
-        self.command = ["ruby", *options, os.path.join(SOURCES, program)]
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        self.pid = self.process.pid
-        self.lines = []
-        for line in self.process.stdout:
-            if line == "ready\n":
-                return self
-            self.lines.append(line.rstrip("\n"))
-        raise RuntimeError(f"{self.command}: {self.lines}")
-
-    def __exit__(self, *exc):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+def ruby_program(name, mode):
+    return Program("ruby", *MODES[mode], os.path.join(SOURCES, name))
 
 
 def backtrace(lines):
@@ -52,7 +34,7 @@ def backtrace(lines):
 
 
 def check_blocked(tap, mode):
-    with Ruby("blocked.rb", *MODES[mode]) as ruby:
+    with ruby_program("blocked.rb", mode) as ruby:
         wanted = backtrace(ruby.lines)
         tap.check(len(wanted) > 20, f"{mode}: {len(wanted)} functions to compare", "\n".join(ruby.lines))
         stack = None
@@ -76,7 +58,7 @@ def check_blocked(tap, mode):
 def check_stops(tap, mode):
     calls = calls_of(os.path.join(SOURCES, "busy.rb"))
     wrong, said, lines, stacks = [], [], 0, 0
-    with Ruby("busy.rb", *MODES[mode]) as ruby:
+    with ruby_program("busy.rb", mode) as ruby:
         def busy():
             stacks = patient_dump(ruby.pid, status=(0, 3))["stacks"]
             return sum(any(f["function"] == "turns" for f in s["frames"]) for s in stacks) == 2

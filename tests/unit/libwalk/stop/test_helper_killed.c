@@ -5,20 +5,15 @@
  */
 #include "cleanup.h"
 #include "snapshot/snapshot.h"
+#include "still_process.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -66,58 +61,6 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long n_l
 {
 	count();
 	return syscall(SYS_process_vm_readv, pid, local, n_local, remote, n_remote, flags);
-}
-
-/* ---- the target: threads that stand still ---------------------------------------------------- */
-
-static void *wait_for_ever(void *arg)
-{
-	(void) arg;
-	while (pause() < 0) /* always */
-		;
-	return NULL;
-}
-
-static bool in_pause(int tasks_fd, const char *tid)
-{
-	char path[NAME_MAX + sizeof("/syscall")], call[8] = "";
-	(void) snprintf(path, sizeof(path), "%s/syscall", tid); /* fits */
-	sw_cleanup(sw_close_p) int fd = openat(tasks_fd, path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, call, sizeof(call) - 1) > 0 && atoi(call) == SYS_pause;
-}
-
-static bool all_pause(pid_t pid)
-{
-	char path[64];
-	size_t n = 0;
-	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) pid); /* fits */
-	DIR *tasks = opendir(path);
-	assert_non_null(tasks);
-	for (const struct dirent *d = readdir(tasks); d != NULL; d = readdir(tasks))
-		n += d->d_name[0] != '.' && in_pause(dirfd(tasks), d->d_name);
-	(void) closedir(tasks);
-	return n == THREADS;
-}
-
-static pid_t target_start(void)
-{
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		pthread_t thread;
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (int i = 1; i < THREADS; i++)
-			(void) pthread_create(&thread, NULL, wait_for_ever, NULL);
-		(void) wait_for_ever(NULL);
-	}
-	return pid;
-}
-
-/* A thread that was let go is for a moment at the system call's instruction, to make the call again. */
-static void wait_until_still(pid_t pid)
-{
-	while (!all_pause(pid))
-		(void) sched_yield();
 }
 
 /* ---- what came of it ------------------------------------------------------------------------- */
@@ -185,7 +128,7 @@ static int take(struct fixture *f, int at, struct sw_snapshot **ret, struct sw_e
 {
 	const struct sw_snapshot_options options = {.stop = SW_STOP_ALWAYS,
 						    .max_stop_ms = MAX_STOP_MS};
-	wait_until_still(f->pid);
+	still_process_wait(f->pid, THREADS);
 	calls = 0;
 	die_at = at;
 	return sw_snapshot_take(f->ctx, f->target, &options, ret, err);
@@ -196,7 +139,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	assert_non_null(f);
 	self = getpid();
-	f->pid = target_start();
+	f->pid = still_process_start(THREADS);
 	assert_int_equal(sw_context_create(&f->ctx, NULL), 0);
 	assert_int_equal(sw_target_open(f->pid, &f->target, NULL), 0);
 	assert_int_equal(take(f, 0, &f->whole, NULL), 0);
@@ -211,8 +154,7 @@ static int teardown(void **state)
 	sw_snapshot_destroy(f->whole);
 	sw_target_close(f->target);
 	sw_context_destroy(f->ctx);
-	(void) kill(f->pid, SIGKILL);
-	(void) waitpid(f->pid, NULL, 0);
+	still_process_end(f->pid);
 	free(f);
 	return 0;
 }
