@@ -53,6 +53,8 @@ void sw_method_status(struct sw_call *call)
 	if (jobs->spawner->iterator_refused[0] != '\0')
 		sw_object_add(status, "iterator_refused",
 			      json_object_new_string(jobs->spawner->iterator_refused));
+	if (jobs->spawner->realtime_refused)
+		sw_object_add(status, "realtime_refused", json_object_new_boolean(true));
 	sw_object_add(status, "counters", counters_json(jobs->counters));
 	sw_call_reply(call, status, false);
 }

@@ -100,6 +100,7 @@ int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, str
 		return r;
 	}
 	memcpy(s.iterator_refused, a.message, sizeof(s.iterator_refused));
+	s.realtime_refused = a.realtime_refused;
 	*ret = s;
 	return 0;
 }

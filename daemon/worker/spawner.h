@@ -12,6 +12,7 @@ struct sw_spawner {
 	uint64_t number; /* of orders so far */
 	/* Why workers stop all threads: the task iterator is refused, in words. "": they do not. */
 	char iterator_refused[SW_ERROR_MESSAGE_MAX];
+	bool realtime_refused; /* to workers: captures take longer on a busy machine */
 };
 
 /*

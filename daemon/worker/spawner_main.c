@@ -7,6 +7,7 @@
 #include "sandbox/roles.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "priority.h"
 
 #include <snapwalk/iterator.h>
 
@@ -34,6 +35,7 @@ struct spawner {
 	int fd;
 	int child_fd; /* readable when a worker has ended */
 	struct sw_worker_iterator iterator;
+	bool realtime_refused; /* to its workers, as to itself */
 	unsigned n_workers;
 };
 
@@ -152,7 +154,8 @@ static void answer(const struct spawner *s, uint64_t number, const struct sw_err
 {
 	struct sw_spawner_answer a = {.number = number,
 				      .code = err->code,
-				      .sys_errno = err->sys_errno};
+				      .sys_errno = err->sys_errno,
+				      .realtime_refused = s->realtime_refused};
 	memcpy(a.message, err->message, sizeof(a.message));
 	/* Cannot be told: the broker does not wait for ever. The worker's stream is
 	 * then closed, and it ends when it writes. */
@@ -249,6 +252,9 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);
+	struct sw_priority before = sw_priority_begin();
+	sw_priority_end(&before);
+	s.realtime_refused = before.refused;
 	answer_started(&s);
 	struct pollfd events[] = {{.fd = s.fd, .events = POLLIN},
 				  {.fd = s.child_fd, .events = POLLIN}};

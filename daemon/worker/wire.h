@@ -31,6 +31,7 @@ struct sw_spawner_answer {
 	uint64_t number; /* of the order; 0: what became of the spawner's own start */
 	int32_t code;    /* 0 or SW_E_* */
 	int32_t sys_errno;
+	bool realtime_refused;              /* of number 0: to workers */
 	struct sw_user_ns user_ns;          /* of a look */
 	char message[SW_ERROR_MESSAGE_MAX]; /* of number 0 with code 0: spawner.iterator_refused */
 };

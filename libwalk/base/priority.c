@@ -2,10 +2,10 @@
 /* May run while threads of the target are STOPPED: tests/held.sh looks at what it calls. */
 #include "priority.h"
 
-void sw_priority_raise(pid_t pid)
+bool sw_priority_raise(pid_t pid)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
-	(void) sched_setscheduler(pid, SCHED_FIFO, &lowest); /* see above */
+	return sched_setscheduler(pid, SCHED_FIFO, &lowest) == 0;
 }
 
 static bool is_realtime(int policy)
@@ -23,6 +23,7 @@ struct sw_priority sw_priority_begin(void)
 	/* A flag that says that children do not inherit it may not be taken away without a privilege. */
 	int keep = before.policy & SCHED_RESET_ON_FORK;
 	before.raised = sched_setscheduler(0, SCHED_FIFO | keep, &lowest) == 0;
+	before.refused = !before.raised;
 	return before;
 }
 

@@ -11,13 +11,13 @@
  * started meanwhile has it, too. Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then all takes longer.
  */
 
-/* Of the process or thread; 0: the caller. For one that ends soon. Also in the stop. */
-void sw_priority_raise(pid_t pid);
+/* Of the process or thread; 0: the caller. For one that ends soon. Also in the stop. False: it is refused. */
+bool sw_priority_raise(pid_t pid);
 
 struct sw_priority {
 	int policy; /* what the caller had */
 	struct sched_param param;
-	bool raised;
+	bool raised, refused;
 };
 
 /* Of the caller, until sw_priority_end(). */

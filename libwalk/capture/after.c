@@ -286,6 +286,7 @@ int sw_take_after(struct sw_take *take)
 	snap->time_ns = s->time_ns;
 	snap->times.attach_ns = s->attach_ns;
 	snap->times.stopped_ns = s->stopped_ns;
+	snap->realtime_refused = s->realtime_refused;
 	snap->times.copy_ns = s->copy_ns;
 	for (size_t i = 0; i < s->n; i++) {
 		snap->threads[i].tid = s->tracees[i].tid;

@@ -21,7 +21,7 @@ static void fill_job(void *arg)
 {
 	struct sw_capture_space *space = arg;
 	if (space->stop->realtime)
-		sw_priority_raise(0);
+		(void) sw_priority_raise(0); /* refused: the helper says it */
 	sw_capture_space_fill(space, space->stop);
 }
 

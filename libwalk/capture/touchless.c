@@ -397,6 +397,7 @@ static int windows_run_soon(struct sw_take *take, struct sw_round *round)
 	struct sw_priority before = {0};
 	if (s->realtime) {
 		before = sw_priority_begin();
+		s->realtime_refused = before.refused;
 		if (take->space->reader != NULL)
 			sw_expendable_raise(take->space->reader);
 	}

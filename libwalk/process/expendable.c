@@ -191,7 +191,7 @@ int sw_expendable_take_fd(struct sw_expendable *e, int fd)
 
 void sw_expendable_raise(const struct sw_expendable *e)
 {
-	sw_priority_raise(e->pid);
+	(void) sw_priority_raise(e->pid); /* refused: it takes longer */
 }
 
 bool sw_expendable_is_lost(const struct sw_expendable *e)

@@ -190,7 +190,7 @@ static int session(void *arg)
 	attach(s);
 	s->attach_ns = sw_clock_ns() - begin_ns;
 	if (s->realtime)
-		sw_priority_raise(0);
+		s->realtime_refused |= !sw_priority_raise(0);
 	begin_ns = sw_clock_ns();
 	interrupt(s, 0);
 	sw_stop_wait(s, 0);

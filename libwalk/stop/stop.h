@@ -69,6 +69,7 @@ struct sw_stop {
 	int64_t time_ns; /* CLOCK_REALTIME */
 	bool changed;    /* it became another program: nothing was copied */
 	bool refused;    /* permit() said no: nothing was copied */
+	bool realtime_refused;
 	bool timed_out;
 	bool stalled;   /* the copy had not come to its end when everything was let go */
 	bool finished;  /* the session came to its end */

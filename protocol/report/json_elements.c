@@ -216,6 +216,7 @@ static struct json_object *timings_object(const struct sw_report *r)
 	add_int(&e, "stopped_us", r->timings.stopped_us);
 	add_known(&e, "n_stopped", r->timings.n_stopped);
 	add_string(&e, "stopped_why", r->timings.stopped_why);
+	add_flag(&e, "realtime_refused", r->timings.realtime_refused);
 	add_int(&e, "longest_thread_stop_us", r->timings.longest_thread_stop_us);
 	add_int(&e, "attach_us", r->timings.attach_us);
 	add_int(&e, "copy_us", r->timings.copy_us);

@@ -112,6 +112,7 @@ static void timings_fill(struct sw_report_builder *b, int64_t begin_ns)
 					      ? sw_report_copy(b, snap->iterator_refused)
 					      : NULL;
 	report->timings.n_stopped = (int64_t) snap->n_stopped;
+	report->timings.realtime_refused = snap->realtime_refused;
 }
 
 void sw_report_build_process(struct sw_report_builder *b, const struct sw_report_options *options)

@@ -347,6 +347,10 @@ static void put_timings(struct sw_text_writer *w)
 		sw_put_foreign(w, r->timings.stopped_why);
 		sw_put(w, "\n");
 	}
+	if (r->timings.realtime_refused)
+		sw_put(w, "  Real-time priority was refused (CAP_SYS_NICE): on a busy machine "
+			  "captures "
+			  "take longer\n");
 }
 
 int sw_report_text(const struct sw_report *report, const struct sw_text_options *options,

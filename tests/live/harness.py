@@ -185,6 +185,12 @@ def dump(target, *args, status=(0,)):
 patient_dump = dump  # where a test wants to say so
 
 
+def may_be_realtime():
+    """Whether a process of ours may have real-time priority."""
+    command = [sys.executable, "-c", "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"]
+    return subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def iterator_refused():
     """Why the task iterator cannot be used here; "" when it can."""
     ran = subprocess.run([os.path.join(TARGETS, "drive_iterate"), "time", str(os.getpid()), "1"],

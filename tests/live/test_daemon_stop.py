@@ -6,9 +6,10 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 from daemon import Daemon, refusal
-from harness import BUILD, Tap, Target, iterator_refused, state_of, tool, wait_until
+from harness import BUILD, TARGETS, Tap, Target, iterator_refused, state_of, tool, wait_until
 from safety import tasks
 
 SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
@@ -85,6 +86,23 @@ def refused(tap):
         tap.equal(refusal(daemon.capture, target.pid)[0], "Failed", "Stop=never: it stops nothing")
 
 
+def without_realtime(tap):
+    """Status and dumps say that captures have no real-time priority."""
+    prefix = (os.path.join(TARGETS, "without"), "sched_setscheduler=EPERM", "--")
+    with Target("states", "plain", 3) as target, Daemon(prefix=prefix) as daemon:
+        settled(target)
+        tap.equal(daemon.status().get("realtime_refused"), True, "no real-time priority: Status says it")
+        got = subprocess.run([SNAPWALK, "dump", "--via", "daemon", "--socket", daemon.socket_path, "-v",
+                              str(target.pid)], capture_output=True, text=True, timeout=60)
+        tap.check(got.returncode == 0 and "Real-time priority was refused" in got.stdout,
+                  "and the dump that the command asks for", (got.stdout, got.stderr))
+    # Workers have no CAP_SYS_NICE: the limit is what permits it.
+    raised = subprocess.run([sys.executable, "-c", "import resource as r; r.setrlimit(r.RLIMIT_RTPRIO, (1, 1))"],
+                            stderr=subprocess.DEVNULL).returncode == 0
+    with Daemon() as daemon:
+        tap.equal("realtime_refused" in daemon.status(), not raised, "Status says whether the limit is permitted")
+
+
 def main():
     tap = Tap()
     if iterator_refused() and os.geteuid() == 0:
@@ -94,6 +112,7 @@ def main():
     else:
         tap.skip("what is stopped", "not root", tap.ROOT)
     tap.guard(refused)
+    tap.guard(without_realtime)
     tap.done()
 
 

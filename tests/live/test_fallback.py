@@ -3,7 +3,7 @@
 """Kernels that lack a system call give the same dump (targets/without.c takes it away)."""
 import os
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, state_of,
+from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, may_be_realtime, state_of,
                      wait_until)
 from safety import capture, frames_of, held, run, tasks
 
@@ -53,6 +53,21 @@ def without_iterator(tap, target):
         tap.equal(held(target.pid), [], f"{how}: nothing held")
 
 
+def without_realtime(tap, target):
+    """That it has no real-time priority is said, whether threads are stopped or not."""
+    command = [WITHOUT, "sched_setscheduler=EPERM", "--", SNAPWALK]
+    for how in ("auto", "always"):
+        report = capture(target.pid, "--stop", how, status=(0,), command=command)
+        tap.equal(report["timings"].get("realtime_refused"), True, f"--stop {how}, no real-time priority: it is said")
+        code, out, err, _ = run("dump", "-v", "--stop", how, target.pid, command=command)
+        tap.check(code == 0 and out.count("  Real-time priority was refused (CAP_SYS_NICE): ") == 1,
+                  f"--stop {how}: -v says it", (out, err))
+    if may_be_realtime():
+        tap.check("realtime_refused" not in capture(target.pid, status=(0,))["timings"], "where it is not: nothing")
+    else:
+        tap.skip("real-time priority that is permitted", "CAP_SYS_NICE is missing", "sudo outside of containers")
+
+
 def never_without_ptrace(tap, target):
     """Nothing is stopped where nothing runs, so ptrace() is not needed."""
     report = capture(target.pid, "--stop", "never", status=(0,),
@@ -74,6 +89,7 @@ def main():
     with Target("states", "plain", 8) as target:
         tap.guard(same_without, target)
         tap.guard(without_ptrace, target)
+        tap.guard(without_realtime, target)
         if iterator_refused():
             tap.skip("the task iterator", iterator_refused())
         else:

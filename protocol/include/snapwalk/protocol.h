@@ -211,6 +211,7 @@ struct sw_report {
 		size_t interrupted_calls;
 		const char *stopped_why; /* why all threads were, though not asked for; NULL */
 		int64_t n_stopped;       /* threads; -1: an older dump, which does not say */
+		bool realtime_refused;   /* to the capture: on a busy machine it took longer */
 	} timings;
 	struct sw_report_thread *threads;
 	size_t n_threads;

@@ -138,6 +138,7 @@ static void read_timings(struct sw_report_parser *p)
 	r->timings.interrupted_calls = (size_t) sw_parse_int(p, "interrupted_calls", 0, INT64_MAX);
 	r->timings.stopped_why = sw_parse_string_or_null(p, "stopped_why");
 	r->timings.n_stopped = sw_parse_known(p, "n_stopped", INT64_MAX);
+	r->timings.realtime_refused = sw_parse_flag(p, "realtime_refused");
 	leave(p, around);
 }
 
