@@ -72,13 +72,21 @@ static void bulk_copy(struct sw_ruby_window *w, size_t i, uint64_t start_avma, u
 		w->bulk[i] = (struct sw_range){start_avma, bytes, data};
 }
 
+/* Of a frame's name. No address that is read has the upper bit. The place alone does not tell: YJIT leaves
+ * it 0 in any function. */
+static uint64_t name_key(const struct sw_ruby_frame *frame)
+{
+	bool c = frame->kind == SW_RUBY_FRAME_C;
+	uint64_t function = c ? frame->method_avma : frame->iseq_avma;
+	return sw_mix64(function ^ sw_mix64(c ? 0 : frame->pc_avma)) | UINT64_C(1) << 63;
+}
+
 /* Copies what the frame's name needs, unless that was done. */
 static void name_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm,
 		      const struct sw_ruby_frame *frame)
 {
 	struct sw_ruby_name name;
-	/* Odd, so that they are no addresses that are read. */
-	uint64_t key = (frame->kind == SW_RUBY_FRAME_C ? frame->method_avma : frame->pc_avma) | 1;
+	uint64_t key = name_key(frame);
 	struct sw_ruby_seen *s = slot_of(w, key);
 	if (frame->kind == SW_RUBY_FRAME_OTHER || s == NULL || s->key == key)
 		return;

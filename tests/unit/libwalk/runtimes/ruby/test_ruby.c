@@ -3,6 +3,7 @@
 #include "ruby_world.h"
 #include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"
 
 #include <setjmp.h>
@@ -155,6 +156,54 @@ static void test_names_hostile(void **state)
 	assert_string_equal(said(&frame), "[C method] :0");
 }
 
+/* ---- the window -------------------------------------------------------------------------------- */
+
+enum { COPIES_MAX = 64 };
+
+static struct fake_region copies[COPIES_MAX];
+static size_t n_copies;
+
+static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret_data)
+{
+	(void) capture;
+	if (n_copies == COPIES_MAX || avma < RUBY_WORLD || bytes > RUBY_WORLD_BYTES ||
+	    avma - RUBY_WORLD > RUBY_WORLD_BYTES - bytes)
+		return false;
+	*ret_data = world.data + (avma - RUBY_WORLD);
+	copies[n_copies++] = (struct fake_region){avma, *ret_data, bytes};
+	return true;
+}
+
+static void assert_named(uint64_t iseq_avma, const char *label)
+{
+	struct fake_memory fake = {.regions = copies, .n_regions = n_copies};
+	const struct sw_ruby_vm vm = {fake_memory(&fake), &world.ruby.found};
+	struct sw_ruby_name name;
+	assert_true(sw_ruby_iseq_name(&vm, iseq_avma, 0, &name));
+	assert_string_equal(name.label, label);
+}
+
+/* Compiled code keeps no place in its frames: of each function all is copied that its name needs. */
+static void test_window_no_places(void **state)
+{
+	(void) state;
+	static const struct sw_capture_ops ops = {.copy = copy};
+	struct sw_ruby_window *window = calloc(1, sizeof(*window));
+	void *found = window;
+	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
+	assert_non_null(window);
+	window->found = world.ruby.found;
+	world.snap.threads = &world.thread;
+	world.snap.n_threads = 1;
+	n_copies = 0;
+	ruby_world_u64(&world, RUBY_LEAF + SW_RUBY_FRAME_PC, 0);
+	ruby_world_u64(&world, RUBY_MAIN + SW_RUBY_FRAME_PC, 0);
+	assert_int_equal(sw_ruby_in_window(&capture), 0);
+	assert_named(RUBY_ISEQS, "leaf");
+	assert_named(RUBY_ISEQS + 0x800, "<main>");
+	free(window);
+}
+
 static void test_stack_hostile(void **state)
 {
 	(void) state;
@@ -219,6 +268,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_window_no_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tls, setup, teardown),
 	};
