@@ -14,7 +14,6 @@
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -172,23 +171,13 @@ static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE |
 				     UINT64_C(1) << CAP_DAC_READ_SEARCH |
 				     UINT64_C(1) << CAP_CHECKPOINT_RESTORE;
 
-/* A stop that others may interrupt lasts longer: a limit allows the lowest real-time priority without
- * CAP_SYS_NICE. */
-static void allow_realtime(void)
-{
-	const struct rlimit lowest = {1, 1};
-	struct rlimit now;
-	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
-		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails for who may not: as it was */
-}
-
 int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err)
 {
 	int r = options->libunwind ? sw_walk_libunwind_load(err)
 				   : 0; /* the sandbox loads no code */
 	if (r < 0 || is_off(options))
 		return r;
-	allow_realtime();
+	sw_caps_allow_realtime();
 	return give_up(capture_caps, 0, NULL,
 		       SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | (screen ? SW_SECCOMP_SCREEN : 0),
 		       err);

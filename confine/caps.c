@@ -6,6 +6,7 @@
 
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 enum { CAPS_MAX = 64 };
@@ -48,4 +49,12 @@ int sw_caps_keep(uint64_t keep, struct sw_error *err)
 	if (syscall(SYS_capset, &header, caps.half) < 0)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot give up capabilities");
 	return 0;
+}
+
+void sw_caps_allow_realtime(void)
+{
+	const struct rlimit lowest = {1, 1};
+	struct rlimit now;
+	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
+		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails for who may not: as it was */
 }

@@ -84,21 +84,9 @@ static int descend(const struct sw_config *config, uint64_t keep, struct sw_erro
 	return r < 0 ? r : protect(err);
 }
 
-/*
- * A stop by a process that others may interrupt lasts several times longer on a busy machine. The
- * lowest real-time priority is allowed by a limit, for which no capability need be kept.
- */
-static void allow_realtime(void)
-{
-	const struct rlimit lowest = {1, 1};
-	struct rlimit now;
-	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
-		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails for who may not: as it was */
-}
-
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
-	allow_realtime();
+	sw_caps_allow_realtime();
 	int r = descend(config, config->user_mode ? 0 : spawner_caps, err);
 	return r < 0 ? r : sw_seccomp_spawner(err);
 }
