@@ -259,8 +259,12 @@ def main():
             made = {name: os.path.join(place, f"made.{name}") for name in FORMATS}
             made["program"] = os.readlink(f"/proc/{target.pid}/exe")
             for name in FORMATS:
-                result = snapwalk("sample", target.pid, "--duration", 2 if name == "html" else 1, *PATIENT, "--format", name, "-o",
-                                  made[name])
+                def sampled():
+                    result = snapwalk("sample", target.pid, "--duration", 2 if name == "html" else 1, *PATIENT,
+                                      "--format", name, "-o", made[name])
+                    running = re.search(r"on a CPU ([\d.]+) threads", result.stderr)
+                    return result if float(running.group(1)) > 0 else None
+                result = wait_until(sampled, "samples in which a thread was on a CPU", 120)
                 tap.check(result.returncode in (0, 3) and os.path.getsize(made[name]) > 0, f"made: {name}", result)
             for wanted in ("html", "firefox"):  # the browser and the Profiler look at endings
                 os.rename(made[wanted], made[wanted] + (".json" if wanted == "firefox" else ".html"))
