@@ -309,7 +309,7 @@ static int output_open(const struct sw_options *options, struct sw_output *ret,
 		       struct sw_error *err)
 {
 	int r = sw_output_open(ret, options->output, err);
-	return r < 0 || options->no_sandbox ? r : sw_output_entrust(ret, err);
+	return r < 0 ? r : sw_sandbox_entrust(options, ret, err);
 }
 
 int sw_burst(const struct sw_options *options)

@@ -51,8 +51,8 @@ static int output_open(struct sw_delivery *ret, const struct sw_options *options
 {
 	struct sw_error err = {0};
 	int r = sw_delivery_begin(ret, options, options->format, options->output, &err);
-	if (r == 0 && !options->no_sandbox)
-		r = sw_output_entrust(&ret->output, &err);
+	if (r == 0)
+		r = sw_sandbox_entrust(options, &ret->output, &err);
 	return r < 0 ? sw_complain_error(sw_delivery_name(ret), &err) : SW_STATUS_COMPLETE;
 }
 

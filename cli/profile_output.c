@@ -5,6 +5,7 @@
 #include "common/complain.h"
 #include "deliver.h"
 #include "errors.h"
+#include "sandbox.h"
 #include "text.h"
 
 #include <fcntl.h>
@@ -33,7 +34,7 @@ int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_option
 		return sw_complain_error(options->diff, &err);
 	if (sw_output_open(&ret->output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
-	if (!options->no_sandbox && sw_output_entrust(&ret->output, &err) < 0)
+	if (sw_sandbox_entrust(options, &ret->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
 	/* People see text; what reads a pipe or a file are programs. */
 	ret->format = options->format_given                       ? options->profile_format

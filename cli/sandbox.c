@@ -189,6 +189,12 @@ int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *
 	return is_off(options) ? 0 : give_up(0, 0, &none, calls_of(NULL), err);
 }
 
+int sw_sandbox_entrust(const struct sw_options *options, struct sw_output *output,
+		       struct sw_error *err)
+{
+	return is_off(options) ? 0 : sw_output_entrust(output, err);
+}
+
 bool sw_subject_is_saved(const struct sw_subject *subject)
 {
 	return subject->kind == SW_WANT_CORE || subject->kind == SW_WANT_FIXTURE;

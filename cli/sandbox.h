@@ -2,6 +2,7 @@
 #ifndef SW_CLI_SANDBOX_H
 #define SW_CLI_SANDBOX_H
 
+#include "output.h"
 #include "select.h"
 
 /*
@@ -29,6 +30,9 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const char *writabl
 int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err);
 /* Nothing is opened any more: what is parsed was read, what is written is open. */
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err);
+/* Before one of the two above, unless nothing is given up: sw_output_entrust(). */
+int sw_sandbox_entrust(const struct sw_options *options, struct sw_output *output,
+		       struct sw_error *err);
 /* Whether there is a process to be stopped, or a file that is hostile from its first byte on. */
 bool sw_subject_is_saved(const struct sw_subject *subject);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk/goroutines.h"
 #include "errors.h"
+#include "text.h"
 
 enum { GOROUTINE_FRAMES_MAX = 1 << 21 }; /* of all goroutines */
 
@@ -122,8 +123,7 @@ int sw_walk_goroutines(struct sw_walks *walks, struct sw_walker *walker)
 		walks->goroutines_why =
 			sw_arena_printf(&walks->priv->arena,
 					"%zu goroutine%s could not be read where %s%s%s", g.n_left,
-					g.n_left == 1 ? "" : "s",
-					g.n_left == 1 ? "it was" : "they were",
+					sw_plural(g.n_left), g.n_left == 1 ? "it was" : "they were",
 					more[0] != '\0' ? "; " : "", more);
 		g.failed_nomem |= walks->goroutines_why == NULL;
 	}
