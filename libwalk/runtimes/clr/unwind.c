@@ -11,12 +11,9 @@
 #include "formats/pe_image.h"
 #include "pe/rule.h"
 #include "runtimes/clr/ranges.h"
+#include "runtimes/clr/stub.h"
 
 #include <string.h>
-
-enum {
-	STUB_WORDS = 4, /* a stub pushes at most three */
-};
 
 static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
 {
@@ -110,59 +107,12 @@ static enum sw_step method_step(struct sw_clr *clr, const struct sw_clr_code *co
 	return SW_STEP_OK;
 }
 
-/* An address in managed code, or in the runtime itself. */
-static bool is_of_runtime(struct sw_clr *clr, uint64_t avma)
-{
-	const struct sw_place *place = sw_snapshot_place(clr->snap, avma);
-	if (sw_clr_is_runtime(clr, place))
-		return true;
-	const struct sw_clr_code *code =
-		sw_clr_is_native(place) ? NULL : sw_clr_code_find(clr, avma);
-	return code != NULL && code->kind != SW_CLR_CODE_STUB;
-}
-
-/* A word that a call has left: on top one from anywhere, as native code also calls stubs; below, where
- * a stub has pushed something, from managed code or from the runtime. */
-static bool is_return_address(struct sw_clr *clr, struct sw_callee *callee, uint64_t word, bool top)
-{
-	if (sw_call_site_check(callee, word) == SW_SITE_NONE)
-		return false;
-	return top || is_of_runtime(clr, word);
-}
-
-/*
- * Stubs only jump, so that the return address is on top; some push what they need first. Other
- * registers that matter are not touched.
- */
-static enum sw_step stub_step(struct sw_clr *clr, struct sw_cursor *cursor, size_t words,
-			      struct sw_stepped *ret)
-{
-	struct sw_callee callee = sw_callee_of(cursor);
-	for (size_t i = 0; i < words; i++) {
-		uint64_t at = cursor->regs.sp_avma + i * SW_ARCH_WORD, word;
-		if (!sw_memory_u64(cursor->memory, at, &word))
-			break;
-		struct sw_regs regs = cursor->regs;
-		sw_regs_set(&regs, SW_ARCH_SP, at + SW_ARCH_WORD);
-		sw_regs_set(&regs, SW_ARCH_RA, word);
-		if (!sw_clr_hijack_undo(clr, cursor->memory, &regs) ||
-		    (regs.pc_avma == word && !is_return_address(clr, &callee, word, i == 0)))
-			continue;
-		regs.known &=
-			sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;
-		ret->regs = regs;
-		ret->weak = i > 0; /* found by the call before it */
-		return SW_STEP_OK;
-	}
-	return SW_STEP_DECLINE;
-}
-
 /* The word on top of the stack is an address of managed code, or of the runtime. */
 static bool is_called_by_runtime(struct sw_clr *clr, const struct sw_cursor *cursor)
 {
 	uint64_t word;
 	return sw_memory_u64(cursor->memory, cursor->regs.sp_avma, &word) &&
-	       is_of_runtime(clr, word);
+	       sw_clr_is_of_runtime(clr, word);
 }
 
 static const char double_mapping[] = "/memfd:doublemapper";
@@ -222,12 +172,13 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 		return sw_clr_hijack_step(clr, cursor, ret);
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
 	if (code == NULL && sw_clr_is_helper(clr, cursor))
-		return stub_step(clr, cursor, 1, ret);
+		return sw_clr_stub_step(clr, cursor, 1, ret);
 	if (code == NULL) {
 		const char *why = sw_clr_unread_why(clr, cursor->place);
 		return why != NULL ? fail(ret, SW_END_NO_UNWIND_INFO, why) : SW_STEP_DECLINE;
 	}
 	if (code->kind != SW_CLR_CODE_STUB)
 		return method_step(clr, code, cursor, ret);
-	return cursor->exact_pc ? stub_step(clr, cursor, STUB_WORDS, ret) : SW_STEP_DECLINE;
+	return cursor->exact_pc ? sw_clr_stub_step(clr, cursor, SW_CLR_STUB_WORDS, ret)
+				: SW_STEP_DECLINE;
 }

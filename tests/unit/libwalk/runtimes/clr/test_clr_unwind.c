@@ -22,6 +22,7 @@ enum {
 	CALLER = 0x200,
 	RETURN = CALLER + 0x10,
 	STUB = 0x400,
+	STUB_WITH_CODE = 0x480,
 	DEAD_THREAD = 0x7700, /* in WORLD_DATA */
 	BARRIER = 0x3000,
 	PLAIN_LEAF = 0x20, /* in PLAIN */
@@ -60,6 +61,21 @@ static const uint8_t method_code[] = {0x55, 0x48, 0x83, 0xec, 0x20, 0x90, 0x90,
 				      0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
 static const uint8_t method_unwind[] = {0x19, 0x05, 0x02, 0x00, 0x05, 0x32, 0x01, 0x50};
 static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
+
+/* As of a resolve stub of .NET 10; jne to the second way, which pops, too. */
+static const uint8_t stub_code[] = {
+	0x52,                   /* 00 push %rdx */
+	0x4c, 0x8b, 0x17,       /* 01 mov (%rdi),%r10 */
+	0x75, 0x04,             /* 04 jne 0a */
+	0x5a,                   /* 06 pop %rdx */
+	0xff, 0x60, 0x10,       /* 07 jmp *0x10(%rax) */
+	0x5a,                   /* 0a pop %rdx */
+	0xeb, 0x02,             /* 0b jmp 0f */
+	0x50, 0x90,             /* 0d */
+	0xff, 0xe0,             /* 0f jmp *%rax */
+	0xe8, 0,    0,    0, 0, /* 11 call */
+	0xc3,                   /* 16 */
+};
 
 static const struct image_fde fdes[] = {
 	{.start = 0, .end = sizeof(trip_code), IMAGE_ROWS(0x41, 0x0e, 16)}};
@@ -110,6 +126,8 @@ static void scene_make(uint64_t pc, bool exact_pc, const uint64_t *stack, size_t
 	clr_world_method(world, METHOD, 14, 0xaa0, method, 1);
 	clr_world_method(world, CALLER, 0x40, 0xbb0, caller, 1);
 	clr_world_stub(world, STUB, 0x40, 7);
+	clr_world_stub(world, STUB_WITH_CODE, 0x40, 7);
+	clr_world_bytes(world, WORLD_CODE + STUB_WITH_CODE, stub_code, sizeof(stub_code));
 	clr_world_bytes(world, WORLD_CODE + METHOD, method_code, sizeof(method_code));
 	clr_world_bytes(world, WORLD_CODE + 0x180, method_unwind, sizeof(method_unwind));
 	clr_world_bytes(world, WORLD_CODE + RETURN - sizeof(call), call, sizeof(call));
@@ -300,6 +318,34 @@ static void test_stub(void **state)
 	scene_make(WORLD_CODE + STUB + 3, false, top, 1, 0);
 	assert_int_equal(step(), SW_STEP_DECLINE);
 	scene_end();
+}
+
+/* The instructions of a stub say where the return address is, whatever else looks like one. */
+static void test_stub_instructions(void **state)
+{
+	(void) state;
+	static const struct {
+		unsigned at, depth;
+	} cases[] = {{0x00, 0}, {0x01, 1}, {0x06, 1}, {0x07, 0},
+		     {0x0a, 1}, {0x0b, 0}, {0x11, 0}, {0x16, 0}};
+	/* Native code has called it; what the stub has pushed looks like a return address, too. */
+	static const uint64_t stack[] = {WORLD_CODE + RETURN, OTHER_RETURN};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		scene_make(WORLD_CODE + STUB_WITH_CODE + cases[i].at, true, stack, 2, 0);
+		assert_int_equal(step(), SW_STEP_OK);
+		caller_is(stack[cases[i].depth], SP + 8 * (cases[i].depth + 1));
+		assert_false(s.ret.weak);
+		scene_end();
+	}
+	/* Where they do not say it, or it is none, the words are looked at as they come. */
+	static const uint64_t below[] = {1, 2, WORLD_CODE + RETURN};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		scene_make(WORLD_CODE + STUB_WITH_CODE + cases[i].at, true, below, 3, 0);
+		assert_int_equal(step(), SW_STEP_OK);
+		caller_is(WORLD_CODE + RETURN, SP + 24);
+		assert_true(s.ret.weak);
+		scene_end();
+	}
 }
 
 static void test_write_barrier(void **state)
@@ -564,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_method_exact),
 		cmocka_unit_test(test_method_bad),
 		cmocka_unit_test(test_stub),
+		cmocka_unit_test(test_stub_instructions),
 		cmocka_unit_test(test_write_barrier),
 		cmocka_unit_test(test_helper_unnamed),
 		cmocka_unit_test(test_unread),
