@@ -36,7 +36,7 @@ static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS
 		return sw_complain_error("snapwalk", &err);
 	int status = SW_STATUS_COMPLETE;
 	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
-		status = sw_read_dump_parse(&dumps[i]);
+		status = sw_read_dump_only(&dumps[i]);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	if (sw_diff_build(dumps[0].report, dumps[1].report, &diff, &err) < 0)
@@ -47,20 +47,11 @@ static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS
 	return status == SW_STATUS_COMPLETE && !complete ? SW_STATUS_MISSING : status;
 }
 
-static int output_open(struct sw_delivery *ret, const struct sw_options *options)
-{
-	struct sw_error err = {0};
-	int r = sw_delivery_begin(ret, options, options->format, options->output, &err);
-	if (r == 0)
-		r = sw_sandbox_entrust(options, &ret->output, &err);
-	return r < 0 ? sw_complain_error(sw_delivery_name(ret), &err) : SW_STATUS_COMPLETE;
-}
-
 int sw_cmd_diff(const struct sw_options *options)
 {
 	struct sw_read_dump dumps[DUMPS] = {{0}};
 	struct sw_delivery delivery;
-	int status = output_open(&delivery, options);
+	int status = sw_delivery_begin_parsing(&delivery, options);
 	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
 		status = sw_read_dump_open(&dumps[i], options, options->words[i]);
 	if (status == SW_STATUS_COMPLETE)

@@ -142,7 +142,7 @@ static int explain_lock_dumped(const struct sw_options *options)
 	if (status == SW_STATUS_COMPLETE && sw_sandbox_enter_parsing(options, &err) < 0)
 		status = sw_complain_error("snapwalk", &err);
 	if (status == SW_STATUS_COMPLETE)
-		status = sw_read_dump_parse(&dump);
+		status = sw_read_dump_only(&dump);
 	if (status == SW_STATUS_COMPLETE)
 		status = explain_lock(options, dump.word, dump.report);
 	sw_read_dump_deinit(&dump);

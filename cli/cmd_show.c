@@ -1,25 +1,53 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Dumps that the daemon keeps, printed like new ones. */
+/* Dumps that the daemon keeps, or are files of JSON, printed like new ones. */
 #include "commands.h"
-#include "daemon/call.h"
-#include "daemon/dump.h"
-#include "daemon/kept.h"
-#include "daemon/complaint.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "daemon/read_dump.h"
 #include "deliver.h"
+#include "errors.h"
+#include "sandbox.h"
 
-static int show_one(const struct sw_options *options, struct sw_delivery *delivery,
-		    const char *word)
+/* All dumps of a word. */
+static int show(struct sw_delivery *delivery, struct sw_read_dump *dump)
 {
-	char id[SW_KEPT_ID_SIZE];
-	struct sw_daemon_dump dump;
-	struct sw_complaint why;
-	int status = sw_kept_find(options, word, true, id);
-	if (status != SW_STATUS_COMPLETE)
-		return status;
-	if (!sw_daemon_read(options, id, &dump, &why))
-		return sw_complain_about(id, &why);
-	status = sw_delivery_put(delivery, id, dump.report, dump.text, dump.size);
-	sw_daemon_dump_deinit(&dump);
+	int status = SW_STATUS_COMPLETE;
+	while (sw_read_dump_more(dump) && !delivery->broken) {
+		int r = sw_read_dump_next(dump);
+		if (r == SW_STATUS_COMPLETE)
+			r = sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report,
+					    dump->text.data + dump->begin, dump->end - dump->begin);
+		status = sw_status_worse(status, r);
+	}
+	return status;
+}
+
+/* Everything is read, and what is written is open. */
+static int show_all(struct sw_delivery *delivery, struct sw_read_dump *dumps, size_t n)
+{
+	struct sw_error err = {0};
+	int status = SW_STATUS_COMPLETE;
+	if (n > 0 && sw_sandbox_enter_parsing(delivery->options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	for (size_t i = 0; i < n; i++)
+		status = sw_status_worse(status, show(delivery, &dumps[i]));
+	return status;
+}
+
+/* What cannot be read keeps nobody from the rest. */
+static int show_words(struct sw_delivery *delivery, struct sw_read_dump *dumps)
+{
+	const struct sw_options *options = delivery->options;
+	int status = SW_STATUS_COMPLETE;
+	size_t n = 0;
+	for (size_t i = 0; i < options->n_words; i++) {
+		int r = sw_read_dump_open(&dumps[n], options, options->words[i]);
+		n += r == SW_STATUS_COMPLETE;
+		status = sw_status_worse(status, r);
+	}
+	status = sw_status_worse(status, show_all(delivery, dumps, n));
+	for (size_t i = 0; i < n; i++)
+		sw_read_dump_deinit(&dumps[i]);
 	return status;
 }
 
@@ -27,10 +55,13 @@ int sw_cmd_show(const struct sw_options *options)
 {
 	struct sw_delivery delivery;
 	struct sw_error err = {0};
-	if (sw_delivery_begin(&delivery, options, options->format, options->output, &err) < 0)
-		return sw_complain_error(sw_delivery_name(&delivery), &err);
-	int status = SW_STATUS_COMPLETE;
-	for (size_t i = 0; i < options->n_words && !delivery.broken; i++)
-		status = sw_status_worse(status, show_one(options, &delivery, options->words[i]));
+	int status = sw_delivery_begin_parsing(&delivery, options);
+	sw_cleanup(sw_free_p) struct sw_read_dump *dumps = calloc(options->n_words, sizeof(*dumps));
+	if (status == SW_STATUS_COMPLETE && dumps == NULL) {
+		(void) sw_fail_nomem(&err);
+		status = sw_complain_error("show", &err);
+	}
+	if (status == SW_STATUS_COMPLETE)
+		status = show_words(&delivery, dumps);
 	return sw_delivery_end(&delivery, status);
 }

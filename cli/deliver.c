@@ -2,6 +2,7 @@
 #include "deliver.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "sandbox.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
@@ -33,6 +34,15 @@ int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 				    .color = sw_delivery_color(options, path),
 				    .columns = terminal_columns(path)};
 	return sw_output_open(&ret->output, path, err);
+}
+
+int sw_delivery_begin_parsing(struct sw_delivery *ret, const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	int r = sw_delivery_begin(ret, options, options->format, options->output, &err);
+	if (r == 0)
+		r = sw_sandbox_entrust(options, &ret->output, &err);
+	return r < 0 ? sw_complain_error(sw_delivery_name(ret), &err) : SW_STATUS_COMPLETE;
 }
 
 const char *sw_delivery_name(const struct sw_delivery *d)

@@ -22,6 +22,9 @@ bool sw_delivery_color(const struct sw_options *options, const char *path);
 /* path NULL: standard output. Errors are about sw_delivery_name(). */
 int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 		      enum sw_format format, const char *path, struct sw_error *err);
+/* Likewise, in the format and to the file that the options say, before sw_sandbox_enter_parsing().
+ * SW_STATUS_COMPLETE; else what was wrong has been said. */
+int sw_delivery_begin_parsing(struct sw_delivery *ret, const struct sw_options *options);
 const char *sw_delivery_name(const struct sw_delivery *d);
 
 /*

@@ -32,40 +32,76 @@ static int read_file(const char *path, struct sw_text *text)
 	return r < 0 ? sw_complain_error(path, &err) : SW_STATUS_COMPLETE;
 }
 
-static int read_kept(const struct sw_options *options, const char *word, struct sw_report **ret)
+static int read_kept(struct sw_read_dump *ret, const struct sw_options *options)
 {
-	char id[SW_KEPT_ID_SIZE];
 	struct sw_daemon_dump dump;
 	struct sw_complaint why;
-	struct sw_error err = {0};
-	int r = 0, status = sw_kept_find(options, word, true, id);
+	int status = sw_kept_find(options, ret->word, true, ret->id);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	if (!sw_daemon_read(options, id, &dump, &why))
-		return sw_complain_about(id, &why);
-	/* With --json the dump is handed on as text, not parsed. */
-	if (dump.report == NULL)
-		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);
-	*ret = sw_take_ptr(dump.report);
+	if (!sw_daemon_read(options, ret->id, &dump, &why))
+		return sw_complain_about(ret->id, &why);
+	ret->as_it_is = dump.report == NULL;
+	ret->report = sw_take_ptr(dump.report);
+	ret->text = (struct sw_text){.data = sw_take_ptr(dump.text),
+				     .size = dump.size,
+				     .capacity = dump.size + 1};
 	sw_daemon_dump_deinit(&dump);
-	return r < 0 ? sw_complain_error(id, &err) : SW_STATUS_COMPLETE;
+	return status;
 }
 
 int sw_read_dump_open(struct sw_read_dump *ret, const struct sw_options *options, const char *word)
 {
 	*ret = (struct sw_read_dump){.word = word};
-	return is_file(word) ? read_file(word, &ret->text) : read_kept(options, word, &ret->report);
+	return is_file(word) ? read_file(word, &ret->text) : read_kept(ret, options);
 }
 
-int sw_read_dump_parse(struct sw_read_dump *dump)
+const char *sw_read_dump_name(const struct sw_read_dump *dump)
 {
+	return dump->id[0] != '\0' ? dump->id : dump->word;
+}
+
+bool sw_read_dump_more(const struct sw_read_dump *dump)
+{
+	return dump->end == 0 || dump->end < dump->text.size;
+}
+
+/* Each dump is on a line of its own, or the only one, written over many. */
+static size_t end_find(const struct sw_read_dump *dump)
+{
+	static const char between[] = "}\n{";
 	const struct sw_text *text = &dump->text;
+	const char *found = text->size > dump->end
+				    ? memmem(text->data + dump->end, text->size - dump->end,
+					     between, sizeof(between) - 1)
+				    : NULL;
+	return found != NULL ? (size_t) (found - text->data) + 2 : text->size;
+}
+
+int sw_read_dump_next(struct sw_read_dump *dump)
+{
 	struct sw_error err = {0};
-	if (dump->report == NULL &&
-	    sw_report_parse(text->size > 0 ? text->data : "", text->size, &dump->report, &err) < 0)
-		return sw_complain_error(dump->word, &err);
-	sw_text_deinit(&dump->text);
-	return SW_STATUS_COMPLETE;
+	bool is_done = dump->end == 0 && (dump->report != NULL || dump->as_it_is);
+	dump->begin = dump->end;
+	dump->end = end_find(dump);
+	if (is_done)
+		return SW_STATUS_COMPLETE;
+	if (dump->report != NULL)
+		sw_report_destroy(sw_take_ptr(dump->report));
+	const char *json = dump->text.size > 0 ? dump->text.data + dump->begin : "";
+	int r = sw_report_parse(json, dump->end - dump->begin, &dump->report, &err);
+	return r < 0 ? sw_complain_error(sw_read_dump_name(dump), &err) : SW_STATUS_COMPLETE;
+}
+
+int sw_read_dump_only(struct sw_read_dump *dump)
+{
+	dump->as_it_is = false;
+	int status = sw_read_dump_next(dump);
+	if (status != SW_STATUS_COMPLETE || !sw_read_dump_more(dump))
+		return status;
+	sw_complain(sw_read_dump_name(dump), "it has several dumps", "usage",
+		    "each is a line: give a file of one");
+	return SW_STATUS_USAGE;
 }
 
 void sw_read_dump_deinit(struct sw_read_dump *dump)

@@ -3,24 +3,34 @@
 #define SW_CLI_DAEMON_READ_DUMP_H
 
 #include "common/options.h"
+#include "daemon/kept.h"
 #include "text.h"
 
 /*
- * A dump that a word of the command line names: a file of JSON, with a slash or ".json" at its end, or
- * one that the daemon keeps.
+ * Dumps that a word of the command line names: of a file of JSON, with a slash or ".json" at its end, all that
+ * it has, one after the other; or one that the daemon keeps.
  *
- *	open, of each -> sw_sandbox_enter_parsing() -> parse
+ *	open, of each word -> sw_sandbox_enter_parsing() -> next until no more
  */
 struct sw_read_dump {
 	const char *word;         /* borrowed */
-	struct sw_text text;      /* of a file */
-	struct sw_report *report; /* owned; what the daemon keeps is there at once */
+	char id[SW_KEPT_ID_SIZE]; /* the daemon's; of a file "" */
+	struct sw_text text;      /* JSON as it came */
+	size_t begin, end;        /* of this dump's in it */
+	struct sw_report *report; /* owned; NULL: as_it_is, or not parsed yet */
+	bool as_it_is;            /* the daemon's, complete, and asked for as JSON: not parsed */
 };
 
 /* Reads it. SW_STATUS_COMPLETE; else what was wrong has been said. */
 int sw_read_dump_open(struct sw_read_dump *ret, const struct sw_options *options, const char *word);
-/* dump->report is there afterwards. Likewise. */
-int sw_read_dump_parse(struct sw_read_dump *dump);
+/* For messages: the file, or the whole id. */
+const char *sw_read_dump_name(const struct sw_read_dump *dump);
+/* Whether there is one more than those that sw_read_dump_next() gave. */
+bool sw_read_dump_more(const struct sw_read_dump *dump);
+/* Parses it: report, begin and end are of the next dump. Likewise. */
+int sw_read_dump_next(struct sw_read_dump *dump);
+/* The only one there is; another is an error. Likewise. */
+int sw_read_dump_only(struct sw_read_dump *dump);
 void sw_read_dump_deinit(struct sw_read_dump *dump);
 
 #endif

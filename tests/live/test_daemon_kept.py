@@ -4,6 +4,7 @@
 those who may, and by nobody else."""
 import json
 import os
+import tempfile
 
 from daemon import UNPRIVILEGED, Daemon, refusal
 from harness import Tap, Target, snapwalk
@@ -17,6 +18,36 @@ def listed(client, **parameters):
 
 def capture_id(client, pid):
     return client.call("Capture", target={"pid": pid})["dump"]["id"]
+
+
+def files(tap):
+    """Dumps in files: one on each line, or one written over many; damaged ones keep nobody from the others."""
+    with Target("threads", 2, 5) as target, Target("chain_pie") as other, \
+            tempfile.TemporaryDirectory() as directory:
+        both, pretty, damaged = (os.path.join(directory, n) for n in ("both.json", "pretty", "bad.json"))
+        taken = snapwalk("--json", str(target.pid), str(other.pid), "-o", both)
+        dumps = [json.loads(line) for line in open(both)]
+        tap.equal((taken.returncode, [d["process"]["pid"] for d in dumps]),
+                  (0, [target.pid, other.pid]), "a file of two dumps")
+        for path, text in ((pretty, json.dumps(dumps[0], indent=2)), (damaged, "{}\n{")):
+            with open(path, "w") as file:
+                file.write(text)
+        got = snapwalk("show", both)
+        heads = [line for line in got.stdout.splitlines() if ", pid " in line]
+        tap.check(got.returncode == 0 and len(heads) == 2 and f"pid {target.pid}:" in heads[0] and
+                  f"pid {other.pid}:" in heads[1], "show: all dumps of a file, in their order", got)
+        got = snapwalk("show", "--json", both)
+        tap.equal([json.loads(line) for line in got.stdout.splitlines()], dumps, "as JSON, the same")
+        got = snapwalk("show", "--format", "folded", both, "--thread", "chain_pie")
+        tap.check(got.returncode == 0 and "chain_pie;" in got.stdout and "threads;" not in got.stdout,
+                  "filters and formats hold", got)
+        got = snapwalk("show", damaged, pretty, "missing.json")
+        tap.check(got.returncode == 1 and f"pid {target.pid}:" in got.stdout and
+                  "bad.json: " in got.stderr and "missing.json: it cannot be read" in got.stderr,
+                  "what is damaged is said, the others are shown", got)
+        got = snapwalk("show", os.path.join(directory, ""))
+        tap.check(got.returncode == 1 and got.stdout == "" and "cannot be read" in got.stderr,
+                  "a directory is refused", got)
 
 
 def words(tap):
@@ -175,7 +206,7 @@ def users(tap):
 
 def main():
     tap = Tap()
-    for test in (words, limits, young, users):
+    for test in (words, files, limits, young, users):
         tap.guard(test)
     tap.done()
 

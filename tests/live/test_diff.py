@@ -55,6 +55,11 @@ def others(tap, directory):
         got = snapwalk("diff", *words)
         tap.check(got.returncode == status and why in got.stderr and got.stdout == "",
                   f"diff of {len(words)}: {why}", got)
+    with open(old) as one, open(new) as other, open(bad, "w") as both:
+        both.write(f"{one.read()}\n{other.read()}\n")
+    got = snapwalk("diff", old, bad)
+    tap.check(got.returncode == 2 and "bad.json: it has several dumps" in got.stderr and
+              got.stdout == "", "diff: a file of two dumps", got)
     output = os.path.join(directory, "out.txt")
     got = snapwalk("diff", old, new, "-o", output)
     with open(output) as file:
