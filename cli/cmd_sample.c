@@ -17,9 +17,12 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 		return read;
 	if (sw_sample_run_all(run, &err) < 0)
 		return sw_complain_error(run->selection.subjects[0].name, &err);
-	if (!run->by_events &&
-	    sw_sample_run_totals(run).n_samples == 0) /* told to stop before the first one */
+	if (!run->by_events && sw_sample_run_totals(run).n_samples == 0) {
+		sw_complain(run->selection.subjects[0].name,
+			    "it was told to stop before the first sample", "no_samples",
+			    "let it run for longer");
 		return SW_STATUS_NOTHING;
+	}
 	int status = sw_sample_run_summary(run);
 	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
 }

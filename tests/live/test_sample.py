@@ -235,6 +235,18 @@ def until_told(tap):
             tap.check(child.returncode in (0, 3) and "blocked" in file.read(), "until Control-C", err)
 
 
+def stopped_early(tap):
+    """Told to stop before it begins: nothing was sampled, and it says so."""
+    def pending():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        os.kill(os.getpid(), signal.SIGTERM)
+    with Target("shares", 3) as target:
+        got = subprocess.run([SNAPWALK, "sample", str(target.pid)], preexec_fn=pending, timeout=60,
+                             capture_output=True, text=True)
+        tap.check(got.returncode == 1 and got.stdout == "" and "before the first sample" in got.stderr,
+                  "no sample was taken, said", got)
+
+
 def threads_and_programs(tap):
     """A thread that comes during the run, then execve(): both programs are in the profile."""
     with Target("shares", 3) as target:
@@ -342,7 +354,7 @@ def burst(tap):
 def main():
     tap = Tap()
     for check in (burst, every_thread_counts, off_cpu, cpu_time, busy_threads, loaded_machine, load_limit, until_told,
-                  threads_and_programs, several, cost):
+                  stopped_early, threads_and_programs, several, cost):
         if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
             tap.guard(check)
     tap.done()
