@@ -158,6 +158,18 @@ def check_blocked(tap, version, home, mode):
                   f"{version} {mode}: recognised once, with its version")
 
 
+def check_carriers(tap, version, home, mode):
+    """Virtual threads that compute: each carrier says so, and no other thread."""
+    carriers = 2
+    scheduler = [f"-Djdk.virtualThreadScheduler.{name}={carriers}" for name in ("parallelism", "maxPoolSize")]
+    with Java(home, "Virtual", *MODES[mode], *scheduler) as java:
+        ours = patient_dump(java.pid)
+        roles = {t["managed"]["name"]: t["managed"]["role"] for t in ours["threads"] if t["managed"]}
+        tap.equal(sorted(name for name, role in roles.items() if role == "carrier"),
+                  [f"ForkJoinPool-1-worker-{n}" for n in range(1, carriers + 1)],
+                  f"{version} {mode}: carriers of virtual threads among {len(roles)} threads")
+
+
 def lines_of_calls():
     """{method: line of the call of the next one}, as the source has them."""
     found = {}
@@ -274,6 +286,8 @@ def main():
             tap.guard(check_crash, version, home)
         for mode in ("default", "-Xint", "ZGC"):
             tap.guard(check_blocked, version, home, mode)
+        for mode in ("default", "ZGC") if int(version) >= 21 else ():
+            tap.guard(check_carriers, version, home, mode)
         for mode in MODES:
             tap.guard(check_stops, version, home, mode)
     tap.done()

@@ -267,6 +267,21 @@ void hotspot_world_thread(struct hotspot_world *w)
 	class_put(w, WORLD_STRING_CLASS, "java/lang/String", string, 2);
 }
 
+void hotspot_world_virtual(struct hotspot_world *w)
+{
+	enum { HANDLE = WORLD_THREADS + 0x88 };
+	static const uint16_t mounted[][6] = {{0, 17, 18, 0, 12 << 2 | 1}};
+	hotspot_world_thread(w);
+	symbol_put(w, 17, "carrierThread");
+	symbol_put(w, 18, "Ljava/lang/Thread;");
+	class_put(w, WORLD_SYNC_CLASS, "java/lang/VirtualThread", mounted, 1);
+	w->h.at.thread_virtual = 32;
+	hotspot_world_u64(w, WORLD_THREAD + 32, HANDLE);
+	hotspot_world_u64(w, HANDLE, WORLD_OTHER_OBJECT);
+	hotspot_world_u32(w, WORLD_OTHER_OBJECT + 8, WORLD_SYNC_CLASS);
+	hotspot_world_u32(w, WORLD_OTHER_OBJECT + 12, WORLD_THREAD_OBJECT);
+}
+
 static void object_put(struct hotspot_world *w, uint64_t avma, uint64_t klass)
 {
 	hotspot_world_u64(w, avma, 1); /* not locked */

@@ -63,6 +63,8 @@ void hotspot_world_routines(struct hotspot_world *w);
 uint64_t hotspot_world_interpreter(struct hotspot_world *w, const void *code, size_t n);
 /* Adds a thread with number and name, a daemon, whose stack is [0x8000, 0x9000). */
 void hotspot_world_thread(struct hotspot_world *w);
+/* ... with a virtual thread on it: WORLD_OTHER_OBJECT, of WORLD_SYNC_CLASS. */
+void hotspot_world_virtual(struct hotspot_world *w);
 /* Adds another thread, a monitor and a lock; both threads are blocked, and captured as 100 and 101. */
 void hotspot_world_locks(struct hotspot_world *w);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);

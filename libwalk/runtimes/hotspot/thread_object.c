@@ -23,10 +23,10 @@ enum { UNITS_MAX = 128 }; /* of a name; more are not read */
 
 /* All that was read of one, to compare: pointers first, then what they lead to. */
 struct reading {
-	uint64_t thread, holder, name, value, eetop, virtual_thread;
+	uint64_t thread, holder, name, value, eetop;
 	int64_t id;
 	uint32_t length;
-	uint8_t daemon, coder;
+	uint8_t daemon, coder, carrier;
 	uint8_t bytes[2 * UNITS_MAX];
 };
 
@@ -134,6 +134,27 @@ static bool referred(const struct sw_hotspot *h, const struct sw_hotspot_objects
 	return *ret != 0;
 }
 
+/*
+ * Whether the thread's other handle leads to a virtual thread that is mounted on it. Where none is, it leads
+ * to the thread's own object; but ZGC moves handles on one by one, so that two of them to one object may
+ * differ for a while, and the virtual thread itself has to say so.
+ */
+static bool is_carrier(const struct sw_hotspot *h, const struct sw_hotspot_thread_layout *l,
+		       struct sw_memory m, uint64_t thread_avma, uint64_t own_object)
+{
+	const struct sw_hotspot_objects *o = &l->objects;
+	struct sw_hotspot_field field = {"carrierThread", "Ljava/lang/Thread;", 0};
+	uint64_t object, klass, on, eetop;
+	if (!referred(h, o, m, thread_avma, h->at.thread_virtual, &object) ||
+	    object == own_object || !sw_hotspot_object_class(h, o, o->header, m, object, &klass) ||
+	    (klass = sw_hotspot_class_named(h, klass, "java/lang/VirtualThread")) == 0)
+		return false;
+	sw_hotspot_fields_find(h, klass, &field, 1);
+	return field.offset != SW_HOTSPOT_NONE &&
+	       sw_hotspot_pointer_read(o, o->pointers, m, object + (uint64_t) field.offset, &on) &&
+	       on != 0 && sw_hotspot_u64(m, on, l->eetop, &eetop) && eetop == thread_avma;
+}
+
 static bool object_read(const struct sw_hotspot *h, const struct sw_hotspot_thread_layout *l,
 			struct sw_memory m, uint64_t thread_avma, struct reading *ret)
 {
@@ -152,8 +173,7 @@ static bool object_read(const struct sw_hotspot *h, const struct sw_hotspot_thre
 		 sw_hotspot_pointer_read(o, o->pointers, m, ret->thread + (uint64_t) l->holder,
 					 &ret->holder))
 		(void) sw_hotspot_u8(m, ret->holder, l->holder_daemon, &ret->daemon);
-	/* That of the thread itself as long as no virtual one is on it. */
-	(void) referred(h, o, m, thread_avma, h->at.thread_virtual, &ret->virtual_thread);
+	ret->carrier = is_carrier(h, l, m, thread_avma, ret->thread);
 	return true;
 }
 
@@ -252,7 +272,7 @@ void sw_hotspot_thread_object_read(struct sw_hotspot *h, const struct sw_thread 
 	}
 	ret->id = r.id;
 	ret->daemon = r.daemon == 1;
-	ret->carrier = r.virtual_thread != 0 && r.virtual_thread != r.thread;
+	ret->carrier = r.carrier;
 	if (named)
 		name_convert(&r, ret->name, sizeof(ret->name));
 	if (l->objects.colored && !is_name_of(ret->name, thread->comm))

@@ -490,6 +490,37 @@ static void test_thread_class_circle(void **state)
 	assert_string_equal(note.name, "");
 }
 
+/* A virtual thread is mounted when it says itself on which thread: where ZGC is at work, the handles to one
+ * object differ for a while. */
+static void test_thread_carrier(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t avma; /* what differs from a carrier */
+		uint32_t value;
+	} none[] = {
+		{WORLD_THREADS + 0x88, 0},
+		{WORLD_THREADS + 0x88, WORLD_THREAD_OBJECT},   /* the thread's own */
+		{WORLD_THREADS + 0x88, WORLD_STRING},          /* an old place of it */
+		{WORLD_THREADS + 0x88, 0x10},                  /* nowhere */
+		{WORLD_OTHER_OBJECT + 12, 0},                  /* mounted nowhere */
+		{WORLD_OTHER_OBJECT + 12, WORLD_OTHER_OBJECT}, /* on another one */
+		{WORLD_SYNC_CLASS + 0xa0, 0},                  /* the field is not there */
+	};
+	for (size_t i = 0; i <= sizeof(none) / sizeof(none[0]); i++) {
+		struct sw_thread_info note;
+		bool is_carrier = i == sizeof(none) / sizeof(none[0]);
+		hotspot_world_deinit(&world);
+		hotspot_world_init(&world);
+		hotspot_world_virtual(&world);
+		if (!is_carrier)
+			hotspot_world_u32(&world, none[i].avma, none[i].value);
+		assert_true(noted(&note));
+		assert_string_equal(note.name, "worker-\xc3\xbc");
+		assert_string_equal(note.role, is_carrier ? "carrier" : "daemon");
+	}
+}
+
 /* ZGC: a name that the thread itself has not may be what lies there now. */
 static void test_thread_moved(void **state)
 {
@@ -537,6 +568,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_thread_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_class_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_carrier, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
