@@ -36,6 +36,7 @@ PACKAGES_MONITORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring \
 	golang-go php8.2-cli php8.2-opcache ruby protobuf-compiler chromium
 PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
+PACKAGES_KERNEL := qemu-system-x86 busybox-static cpio
 
 # ---- knobs: on the command line or in the environment -----------------------------------------
 CC       ?= gcc
@@ -253,7 +254,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench deps-monitors deps-runtimes deps-installed
+.PHONY: deps deps-check deps-lint deps-bench deps-monitors deps-runtimes deps-installed deps-kernel
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -264,6 +265,8 @@ deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
 deps-installed: deps
 	$(call install_packages,$(PACKAGES_INSTALLED))
+deps-kernel: deps
+	$(call install_packages,$(PACKAGES_KERNEL))
 deps-monitors: deps
 	$(call install_packages,$(PACKAGES_MONITORS))
 # Some packages of nodejs bring npm along, and refuse the one of that name.
@@ -403,6 +406,7 @@ help:
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
 		'make check-runtimes  real runtimes; installs them' \
 		'make check-installed  the service under systemd, in a container with Debian' \
+		'make check-kernel  the command on Debian'\''s own kernel, or KERNEL=FILE, emulated' \
 		'make check-mutants  faults that are put in one by one: does a test fail?' \
 		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \

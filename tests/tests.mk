@@ -94,6 +94,12 @@ check-flags: deps-check
 check-installed: deps-check deps-installed
 	@tests/installed.sh $(BUILD)/installed $(PACKAGES_BUILD)
 
+# On another kernel, in an emulator: tests/kernel.sh. KERNEL=FILE: that one instead of Debian's.
+.PHONY: check-kernel
+check-kernel: deps-check deps-kernel
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@KERNEL=$(KERNEL) tests/kernel.sh $(BUILD)
+
 bench: deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)

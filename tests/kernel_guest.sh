@@ -1,0 +1,95 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=dash
+# The first process of the machine that tests/kernel.sh starts.
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
+
+n=0
+# check NAME COMMAND...: ok when the command succeeds; else what there is in /tmp/out and /tmp/err.
+check() {
+	n=$((n + 1))
+	name=$1
+	shift
+	if "$@"; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		head -n 40 /tmp/out /tmp/err | sed 's/^/# /'
+	fi
+}
+has() {
+	grep -q -e "$1" /tmp/out
+}
+# run ARGUMENT...: the command, its output and status are kept. The machine is slow, as it is emulated.
+run() {
+	snapwalk "$@" >/tmp/out 2>/tmp/err
+	status=$?
+}
+status_is() {
+	[ "$status" = "$1" ]
+}
+# The folded stacks of a process that waits, sorted.
+folded() {
+	run "$@" --format folded --timeout 60000 --max-stop 10000
+	sort /tmp/out >/tmp/folded
+	cat /tmp/folded
+}
+
+echo "# $(uname -r)"
+run doctor
+check "doctor: every process can be captured" status_is 0
+check "doctor: the task iterator is there" has "^ok *iterator"
+
+# Targets read commands until their end of file.
+mkfifo /tmp/in
+sleep 100000 >/tmp/in &
+threads 20 5 </tmp/in >/tmp/started &
+blocked=$!
+while ! grep -q . /tmp/started; do sleep 0.1; done
+sleep 1
+
+run "$blocked" --timeout 60000
+check "blocked threads: complete" status_is 0
+check "blocked threads: nothing was stopped" has "nothing was stopped"
+check "blocked threads: all are there" has "^threads, pid $blocked: 21 threads, 5 distinct stacks"
+folded "$blocked" >/tmp/auto
+for stop in always never; do
+	folded "$blocked" --stop "$stop" >"/tmp/$stop"
+	check "--stop $stop: the same stacks" cmp -s /tmp/auto "/tmp/$stop"
+done
+run "$blocked" --kernel --timeout 60000
+check "--kernel: what they call in the kernel" has "futex_wait_queue"
+run record "$blocked" -o /tmp/recorded
+check "record" status_is 0
+folded --fixture /tmp/recorded >/tmp/replayed
+check "the record has the same stacks" cmp -s /tmp/auto /tmp/replayed
+
+# 20 blocked, one that waits for a moment and again, three that compute.
+shares 20 2 </tmp/in >/tmp/started2 &
+busy=$!
+sleep 2
+run "$busy" --timeout 60000 --max-stop 10000
+check "busy threads: those on a CPU were stopped, or none" has "stopped"
+check "busy threads: all stacks are there" status_is 0
+for mode in wall cpu off; do
+	run sample "$busy" --duration 5 --mode "$mode" --max-load 50 --timeout 60000
+	check "sample --mode $mode: ends by itself" [ "$status" = 0 -o "$status" = 3 ]
+	case $mode in
+	wall) check "sample --mode wall: blocked threads" has ";block " ;;
+	cpu) check "sample --mode cpu: where it computes" has ";working" ;;
+	off) check "sample --mode off: where it waits" has ";waiting" ;;
+	esac
+done
+run "$busy" --burst 3,200 --timeout 60000 --max-stop 10000
+check "--burst: those that never ran" has "never ran"
+run top "$blocked" --count 2 --interval 500
+check "top: two looks" status_is 0
+
+echo "1..$n"
+poweroff -f
