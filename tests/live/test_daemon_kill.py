@@ -132,6 +132,7 @@ def daemon_killed(tap):
         for n in range(KILLS):
             family = [daemon.pid, daemon.spawner]
             with daemon.client() as client:
+                client.call("Status")  # the daemon has asked the spawner where we are
                 client.send("Capture", {"target": {"pid": storm.pid}})
                 wait_exact(generator.uniform(0, seconds * 1.2))
                 family += daemon.workers()
