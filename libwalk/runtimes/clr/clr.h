@@ -3,7 +3,7 @@
 #define SW_CLR_RUNTIME_H
 
 #include "arena.h"
-#include "runtimes/clr/layout.h"
+#include "runtimes/clr/published/layout.h"
 #include "map.h"
 #include "pe/unwind.h"
 #include "snapshot/snapshot.h"

@@ -2,8 +2,8 @@
 #ifndef SW_CLR_LAYOUT_H
 #define SW_CLR_LAYOUT_H
 
-#include "runtimes/clr/contract.h"
-#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/published/contract.h"
+#include "runtimes/clr/published/debug_info.h"
 
 enum { SW_CLR_BUCKET_SLOTS_MAX = 16 }; /* of a hash map's bucket */
 
