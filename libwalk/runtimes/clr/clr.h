@@ -63,6 +63,8 @@ struct sw_clr {
 	bool replaced_tried;
 	struct sw_clr_names *names;        /* owned; NULL until the first name is asked for */
 	struct sw_clr_thread_infos *notes; /* owned; the same of threads */
+	struct sw_clr_locks *locks;        /* the arena's */
+	bool locks_tried;
 };
 
 #endif

@@ -101,6 +101,8 @@ void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr
 		found = sw_clr_row_resolve(contract, &thread_rows[i], layout);
 	if (!found)
 		layout->store_avma = 0;
+	if (!found || !sw_clr_global(contract, "SyncTableEntries", &layout->sync_table_avma))
+		layout->sync_table_avma = 0;
 }
 
 bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr_layout *ret,
