@@ -88,6 +88,7 @@ looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
+looked_at libwalk/runtimes/clr/locks_window.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add \
 	sw_cpython_code_read sw_cpython_frame_left sw_cpython_gil_find \
 	sw_cpython_threads_each sw_snapshot_map

@@ -71,7 +71,8 @@ static const struct known known_functions[] = {
 static const struct known known_waits[] = {
 	{"java_monitor", SW_ACTIVITY_LOCK},   {"java_lock", SW_ACTIVITY_LOCK},
 	{"python_gil", SW_ACTIVITY_LOCK},     {"java_wait", SW_ACTIVITY_CONDITION},
-	{"java_park", SW_ACTIVITY_CONDITION},
+	{"java_park", SW_ACTIVITY_CONDITION}, {"dotnet_monitor", SW_ACTIVITY_LOCK},
+	{"dotnet_lock", SW_ACTIVITY_LOCK},    {"dotnet_wait", SW_ACTIVITY_CONDITION},
 };
 
 /* Places where threads wait for work. Names of managed methods stand in longer ones. */

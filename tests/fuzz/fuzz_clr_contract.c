@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a .NET runtime says of itself: JSON out of its memory. */
-#include "runtimes/clr/layout.h"
+#include "runtimes/clr/published/layout.h"
 
 #include <stdlib.h>
 

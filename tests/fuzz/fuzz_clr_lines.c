@@ -7,7 +7,7 @@
  *	D	debug information of the JIT compiler, in both ways of writing; u16 bytes of code and u16 bytes
  *		of IL come before it
  */
-#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/published/debug_info.h"
 #include "runtimes/clr/metadata/pdb.h"
 #include "cleanup.h"
 #include "fake.h"

@@ -13,7 +13,7 @@ def program_frames(report, thread):
     if thread["stack"] is None:
         return []
     names = [f["function"] or "" for f in report["stacks"][thread["stack"]]["frames"]]
-    return [(m.group(1), int(m.group(2))) for m in (re.fullmatch(r"(?:Contended\.)?(lock|inside)(\d)", n) for n in names) if m]
+    return [(m.group(1), int(m.group(2))) for m in (re.fullmatch(r"(?:[\w.!]*\bContended\.)?(lock|inside)(\d)(?:\(\))?", n) for n in names) if m]
 
 
 def wrong_owners(report, counts, kinds, fits):

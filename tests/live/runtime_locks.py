@@ -107,25 +107,28 @@ def check_recorded(tap, version, java, wanted):
         tap.equal(told(dump(["--fixture", where]), wanted), wanted, f"{version}: recorded, and walked again")
 
 
+def check_cycles(tap, version, pid, cycles, stop):
+    """cycles: lists of names, each with the first one that the program says."""
+    def found():
+        report = dump(pid, *PATIENT, "--stop", stop)
+        return report if len(report.get("deadlocks", [])) == len(cycles) else None
+    report = wait_until(found, "the deadlocks")
+    names = {t["tid"]: t["comm"] for t in report["threads"]}
+    got = []
+    for cycle in report["deadlocks"]:
+        cycle = [names[tid] for tid in cycle]
+        at = cycle.index(next(name for name in cycle if name in {c[0] for c in cycles}))
+        got.append(cycle[at:] + cycle[:at])
+    tap.equal(sorted(got), sorted(cycles), f"{version} --stop {stop}: the deadlocks, in order")
+    text = subprocess.run([SNAPWALK, str(pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
+    heads = [line for line in text.splitlines() if line][:6]
+    tap.equal(sum(line.startswith("DEADLOCK: ") for line in heads), len(cycles),
+              f"{version} --stop {stop}: text begins with them")
+
+
 def check_deadlocks(tap, version, home, stop):
     with java_program(home, "Locks", "deadlocks") as java:
-        cycles = sorted(words[1:] for words in java.lines if words[0] == "cycle")
-
-        def found():
-            report = dump(java.pid, *PATIENT, "--stop", stop)
-            return report if len(report["deadlocks"]) == len(cycles) else None
-        report = wait_until(found, "the deadlocks")
-        names = {t["tid"]: t["comm"] for t in report["threads"]}
-        got = []
-        for cycle in report["deadlocks"]:
-            cycle = [names[tid] for tid in cycle]
-            at = cycle.index(next(name for name in cycle if name in {c[0] for c in cycles}))
-            got.append(cycle[at:] + cycle[:at])
-        tap.equal(sorted(got), cycles, f"{version} --stop {stop}: the deadlocks, in order")
-        text = subprocess.run([SNAPWALK, str(java.pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
-        heads = [line for line in text.splitlines() if line][:6]
-        tap.equal(sum(line.startswith("DEADLOCK: ") for line in heads), len(cycles),
-                  f"{version} --stop {stop}: text begins with them")
+        check_cycles(tap, version, java.pid, [words[1:] for words in java.lines if words[0] == "cycle"], stop)
 
 
 def is_lock(wait, which):

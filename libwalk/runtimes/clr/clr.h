@@ -3,7 +3,7 @@
 #define SW_CLR_RUNTIME_H
 
 #include "arena.h"
-#include "runtimes/clr/layout.h"
+#include "runtimes/clr/published/layout.h"
 #include "map.h"
 #include "pe/unwind.h"
 #include "snapshot/snapshot.h"
@@ -63,6 +63,8 @@ struct sw_clr {
 	bool replaced_tried;
 	struct sw_clr_names *names;        /* owned; NULL until the first name is asked for */
 	struct sw_clr_thread_infos *notes; /* owned; the same of threads */
+	struct sw_clr_locks *locks;        /* the arena's */
+	bool locks_tried;
 };
 
 #endif

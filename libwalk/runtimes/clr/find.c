@@ -22,9 +22,10 @@ enum {
 	RUNTIME_BYTES_MIN = 1 << 20,  /* in memory: every runtime has more than 6 MiB */
 	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
 	FIXED_LAST = 9,
-	TYPES_VERSION = 1, /* of the contract that names follow: runtimes/clr/name_layout.c */
-	DAC_MAP = 0,       /* entries of g_dacTable */
-	DAC_THREADS = 16,  /* .NET 8: ThreadStore::s_pThreadStore */
+	TYPES_VERSION = 1,   /* of the contract that names follow: runtimes/clr/name_layout.c */
+	DAC_MAP = 0,         /* entries of g_dacTable */
+	DAC_THREADS = 16,    /* .NET 8: ThreadStore::s_pThreadStore */
+	DAC_SYNC_TABLE = 80, /* .NET 8: g_pSyncTable */
 };
 
 /* What a module exports; kept in its slot. */
@@ -147,6 +148,9 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 		if (major == FIXED_FIRST)
 			(void) dac_read(r, memory, e, DAC_THREADS, &threads_avma); /* stays 0 */
 		r->at = sw_clr_layout_fixed(map_avma, threads_avma);
+		if (major == FIXED_FIRST)
+			(void) dac_read(r, memory, e, DAC_SYNC_TABLE,
+					&r->at.sync_table_avma); /* stays 0 */
 		if (r->contract.json.values != NULL)
 			sw_clr_layout_threads(&r->contract, &r->at);
 		r->usable = true;

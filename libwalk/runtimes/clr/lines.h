@@ -9,7 +9,7 @@
 /*
  * From managed code to a line:
  *
- *	code -> debug information that the JIT compiler left -> IL offset	runtimes/clr/debug_info.h
+ *	code -> debug information that the JIT compiler left -> IL offset	runtimes/clr/published/debug_info.h
  *	method's row, IL offset -> portable PDB -> file and line		runtimes/clr/metadata/pdb.h
  *
  * The PDB is in the assembly, or a file beside it with the assembly's own name; either must have the

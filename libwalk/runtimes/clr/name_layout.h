@@ -2,7 +2,7 @@
 #ifndef SW_CLR_NAME_LAYOUT_H
 #define SW_CLR_NAME_LAYOUT_H
 
-#include "runtimes/clr/contract.h"
+#include "runtimes/clr/published/contract.h"
 
 /* Offsets of what names are made of; those that a runtime need not have are SW_CLR_ABSENT. */
 struct sw_clr_name_layout {

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_R2R_DEBUG_H
 #define SW_CLR_R2R_DEBUG_H
 
-#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/published/debug_info.h"
 #include "runtimes/clr/names.h"
 
 /* Where the debug information of a ReadyToRun method is; sets all but il_bytes. */

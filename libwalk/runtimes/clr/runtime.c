@@ -8,11 +8,14 @@
  *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
  *	clr_lines      its file and line (clr_debug_info, clr_r2r_debug, clr_debug_directory,
  *	               clr_pdb, clr_pdb_files)
+ *	locks          what threads wait for, and who has it; locks_window: what is copied for that
  *	clr_threads    what is copied in the stop, with clr_collectible, code that may be freed right
  *	               after it; clr_notes what Thread objects say of threads
  */
 #include "runtimes/clr/runtime.h"
 #include "runtimes/clr/lines.h"
+#include "runtimes/clr/locks.h"
+#include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/pdb_files.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/threads.h"
@@ -99,6 +102,11 @@ static bool clr_thread(void *state, const struct sw_thread *thread, struct sw_th
 	return sw_clr_thread_info(state, thread, ret);
 }
 
+static bool clr_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
+{
+	return sw_clr_wait_read(state, thread, ret);
+}
+
 static size_t clr_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_clr *clr = state;
@@ -152,6 +160,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_ANON | SW_CODE_JIT,
 	.probe = sw_clr_probe,
 	.before = sw_clr_before,
+	.in_window = sw_clr_in_window,
 	.open = clr_open,
 	.close = clr_close,
 	.step = clr_step,
@@ -159,5 +168,6 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.names = clr_names,
 	.identify = clr_identify,
 	.thread = clr_thread,
+	.wait = clr_wait,
 	.explain = clr_explain,
 };

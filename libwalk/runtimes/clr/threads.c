@@ -4,6 +4,7 @@
 #include "native/call_site.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
+#include "runtimes/clr/locks.h"
 #include "runtimes/clr/pdb_files.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/thread_infos.h"
@@ -44,6 +45,21 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 	       sw_capture_want(w->capture, thread_avma, SW_CLR_THREAD_BYTES) == 0;
 }
 
+/* Of the first runtime that says what its threads wait for. */
+static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *r)
+{
+	const struct sw_clr_locks_at at = sw_clr_locks_at(r);
+	if (!at.usable || *capture->found != NULL)
+		return 0;
+	struct sw_clr_locks_plan *plan =
+		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*plan));
+	if (plan == NULL)
+		return -SW_E_NOMEM;
+	plan->at = at;
+	*capture->found = plan;
+	return 0;
+}
+
 int sw_clr_before(struct sw_capture *capture)
 {
 	struct sw_memory memory = capture->memory;
@@ -55,6 +71,7 @@ int sw_clr_before(struct sw_capture *capture)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		threads_each(&runtimes[i], memory, want_thread, &w);
 		sw_clr_thread_infos_prepare(capture, &runtimes[i]);
+		r = locks_prepare(capture, &runtimes[i]);
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) /* last: it may use all that may be copied */
 		sw_clr_collectible_want(capture, &runtimes[i], memory);

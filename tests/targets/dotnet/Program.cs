@@ -19,6 +19,8 @@ static class Program
             case "hung": Hung.Run(); break;
             case "names": Names.Run(); break;
             case "made": Made.Run(n); break;
+            case "locks": Locks.Run(args[1]); break;
+            case "contended": Contended.Run(); break;
             default: return 2;
         }
         return 0;

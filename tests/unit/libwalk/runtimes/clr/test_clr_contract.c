@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* clr_contract.c and clr_layout.c. */
-#include "runtimes/clr/layout.h"
+#include "runtimes/clr/published/layout.h"
 #include "fake.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/published/debug_info.h"
 #include "cleanup.h"
 #include "fake.h"
 

@@ -2,8 +2,8 @@
 #ifndef SW_CLR_LAYOUT_H
 #define SW_CLR_LAYOUT_H
 
-#include "runtimes/clr/contract.h"
-#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/published/contract.h"
+#include "runtimes/clr/published/debug_info.h"
 
 enum { SW_CLR_BUCKET_SLOTS_MAX = 16 }; /* of a hash map's bucket */
 
@@ -34,6 +34,8 @@ struct sw_clr_layout {
 	uint64_t stub_last;  /* a code header up to this is the kind of a stub */
 	uint64_t map_avma;   /* the range section map */
 	uint64_t store_avma; /* of the variable that points to the thread store; 0: not known */
+	uint64_t
+		sync_table_avma; /* of the variable that points to the table of SyncBlocks; 0: not known */
 	unsigned nibble_version;
 	enum sw_clr_debug_format debug_format; /* of what header_debug points to */
 	bool has_r2r_info; /* of ReadyToRun code the runtime says all; else the image is asked */

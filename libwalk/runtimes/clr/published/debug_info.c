@@ -21,7 +21,7 @@
  * byte is the first. Source: dotnet/runtime v8.0.0, v9.0.0 and v10.0.0,
  * src/coreclr/vm/debuginfostore.cpp, inc/nibblestream.h, inc/patchpointinfo.h.
  */
-#include "runtimes/clr/debug_info.h"
+#include "runtimes/clr/published/debug_info.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"

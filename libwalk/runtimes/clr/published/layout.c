@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/layout.h"
+#include "runtimes/clr/published/layout.h"
 #include "cleanup.h"
 
 #include <inttypes.h>
@@ -82,7 +82,7 @@ static bool globals_resolve(const struct sw_clr_contract *c, struct sw_clr_layou
 
 /*
  * Up to .NET 10 nothing is said of debug information: it is looked for where these versions have it,
- * in the code header's first word, and believed method by method (runtimes/clr/debug_info.h). A runtime that
+ * in the code header's first word, and believed method by method (runtimes/clr/published/debug_info.h). A runtime that
  * has a contract for it may write it in another way.
  */
 static void debug_resolve(const struct sw_clr_contract *c, struct sw_clr_layout *l)
@@ -101,6 +101,8 @@ void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr
 		found = sw_clr_row_resolve(contract, &thread_rows[i], layout);
 	if (!found)
 		layout->store_avma = 0;
+	if (!found || !sw_clr_global(contract, "SyncTableEntries", &layout->sync_table_avma))
+		layout->sync_table_avma = 0;
 }
 
 bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr_layout *ret,

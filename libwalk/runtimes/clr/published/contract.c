@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/contract.h"
+#include "runtimes/clr/published/contract.h"
 #include "bytes.h"
 #include "cleanup.h"
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Locks of .NET: who waits for what, and who has it, as the targets themselves know it.
+
+SNAPWALK_STOPS sets how many captures there are of programs that lock and unlock at random (50, each twice).
+"""
+import os
+import re
+import subprocess
+import tempfile
+
+import dotnet
+from contended import check_owners
+from harness import PATIENT, SNAPWALK, Tap, dump, wait_until
+from runtime_locks import by_name, check_cycles, told
+
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "50"))
+FRAMEWORKS = (("net10.0", ()), ("net9.0", ("--self-contained",)), ("net8.0", ("--self-contained",)))
+
+
+def words_of(target, first):
+    return [line.split()[1:] for line in target.lines if line.startswith(first + " ")]
+
+
+def check_kinds(tap, framework, directory):
+    with dotnet.Program("locks", "kinds", directory=directory) as target:
+        wanted = {name: (kind, owner, cls) for name, kind, owner, cls in words_of(target, "waits")}
+        got = {}
+
+        def alike():
+            got["report"] = dump(target.pid, *PATIENT)
+            return told(got["report"], wanted) == wanted
+        try:
+            wait_until(alike, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        report = got["report"]
+        waits = told(report, wanted)
+        for name, wait in wanted.items():
+            tap.equal(waits[name], wait, f"{framework}: {name}")
+        tap.equal(report["deadlocks"], [], f"{framework}: no deadlock")
+        threads = by_name(report)
+        holders = {h["tid"]: h["waiting"] for h in report["root_holders"]}
+        n = sum(owner == "holder" for _, owner, _ in wanted.values())
+        tap.equal(holders.get(threads["holder"]["tid"]), n, f"{framework}: {n} wait for the holder")
+        address = {name: threads[name]["blocked_on"]["address"] for name in wanted}
+        tap.equal(address["thin"], address["limited"], f"{framework}: the same object has one address")
+        tap.equal(len({address[name] for name in ("thin", "hashed", "text", "waiting", "again")}), 5,
+                  f"{framework}: others have others")
+        check_recorded(tap, framework, target, wanted)
+        text = subprocess.run([SNAPWALK, str(target.pid), *PATIENT, "--all"], capture_output=True, text=True).stdout
+        tap.check(re.search(r"for the monitor SwNet\.Locks\+Thing@0x[0-9a-f]+, which holder \(\d+\) has", text),
+                  f"{framework}: text says it", text)
+
+
+def check_recorded(tap, framework, target, wanted):
+    """What was recorded says the same when it is walked again, but for classes."""
+    with tempfile.TemporaryDirectory() as work:
+        where = os.path.join(work, "recorded")
+        subprocess.run([SNAPWALK, "record", str(target.pid), "-o", where, "--max-stop", "60000"], check=True,
+                       capture_output=True)
+        told_again = told(dump(["--fixture", where]), wanted)
+    owners = {name: wait[:2] for name, wait in told_again.items() if wanted[name][0] != "dotnet_lock"}
+    tap.equal(owners, {name: wait[:2] for name, wait in wanted.items() if wait[0] != "dotnet_lock"},
+              f"{framework}: recorded, and walked again")
+
+
+def check_deadlocks(tap, framework, directory):
+    with dotnet.Program("locks", "deadlocks", directory=directory) as target:
+        for stop in ("auto", "always"):
+            check_cycles(tap, framework, target.pid, words_of(target, "cycle"), stop)
+
+
+def check_random(tap, framework, directory):
+    locks = framework != "net8.0"
+
+    def is_lock(wait, which):
+        """Monitors have classes of their own. While objects move, no class is told."""
+        if locks and which >= 4:
+            return wait["kind"] == "dotnet_lock" and wait["target"] in (None, "System.Threading.Lock")
+        return wait["kind"] == "dotnet_monitor" and wait["target"] in (None, f"SwNet.Contended+Monitor{which}")
+    with dotnet.Program("contended", directory=directory) as target:
+        for stop in (("auto",), ()):
+            check_owners(tap, framework, target.pid, STOPS, stop, ("dotnet_monitor", "dotnet_lock"), is_lock)
+
+
+def main():
+    tap = Tap()
+    reason = dotnet.missing()
+    for framework, options in FRAMEWORKS:
+        if reason:
+            tap.skip(framework, reason, "the .NET SDK 10 (dotnet) in PATH")
+            continue
+        directory = dotnet.build(framework, *options)
+        for check in (check_kinds, check_deadlocks, check_random):
+            tap.guard(check, framework, directory)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+using System;
+using System.Collections.Generic;
+using System.Threading;
+
+namespace SwNet;
+
+/// Threads that wait for locks, and what they wait for: "waits NAME KIND OWNER CLASS", "-" for an owner that
+/// nobody can tell; "cycle NAME NAME" for those that wait for each other.
+static class Locks
+{
+    class Thing
+    {
+    }
+
+    static readonly List<Thread> all = new();
+
+    static void Start(string name, ThreadStart body)
+    {
+        var thread = new Thread(body) { IsBackground = true, Name = name };
+        all.Add(thread);
+        thread.Start();
+    }
+
+    static void Waits(string name, string kind, string owner, string target, ThreadStart body)
+    {
+        Console.WriteLine($"waits {name} {kind} {owner} {target}");
+        Start(name, body);
+    }
+
+    static void Forever() => Thread.Sleep(Timeout.Infinite);
+
+    public static void Run(string what)
+    {
+        if (what == "kinds")
+            Kinds();
+        else
+            Deadlocks();
+        Program.Ready();
+    }
+
+    static void Kinds()
+    {
+        var thin = new Thing();
+        var hashed = new Thing();
+        var text = new string('a', 3);
+        var again = new Thing();
+        var waited = new Thing();
+        using var held = new ManualResetEventSlim();
+        int hash = hashed.GetHashCode(); // its header has no space for a thin lock
+        Start("holder", () =>
+        {
+            lock (thin)
+                lock (hashed)
+                    lock (text)
+                    {
+#if NET9_0_OR_GREATER
+                        managed.Enter();
+#endif
+                        held.Set();
+                        Forever();
+                    }
+        });
+        held.Wait();
+        const string type = "SwNet.Locks+Thing";
+        Waits("thin", "dotnet_monitor", "holder", type, () => { lock (thin) Forever(); });
+        Waits("hashed", "dotnet_monitor", "holder", type, () => { lock (hashed) Forever(); });
+        Waits("limited", "dotnet_monitor", "holder", type, () => Monitor.TryEnter(thin, 1_000_000_000));
+        Waits("text", "dotnet_monitor", "holder", "string", () => { lock (text) Forever(); });
+#if NET9_0_OR_GREATER
+        Waits("lock", "dotnet_lock", "holder", "System.Threading.Lock", () => managed.Enter());
+        Waits("trylock", "dotnet_lock", "holder", "System.Threading.Lock", () => managed.TryEnter(1_000_000_000));
+#endif
+        Waits("waiting", "dotnet_wait", "-", type, () => { lock (waited) Monitor.Wait(waited); });
+        // Pulsed, but somebody else has the monitor meanwhile.
+        Waits("again", "dotnet_monitor", "pulser", type, () => { lock (again) Monitor.Wait(again); });
+        Thread waiter = all[^1];
+        using var pulsed = new ManualResetEventSlim();
+        while ((waiter.ThreadState & ThreadState.WaitSleepJoin) == 0)
+            Thread.Sleep(1);
+        Start("pulser", () =>
+        {
+            lock (again)
+            {
+                Monitor.Pulse(again);
+                pulsed.Set();
+                Forever();
+            }
+        });
+        pulsed.Wait();
+        GC.KeepAlive(hash);
+    }
+
+    static void Monitors(object first, object second, Barrier both)
+    {
+        lock (first)
+        {
+            both.SignalAndWait();
+            lock (second)
+                Forever();
+        }
+    }
+
+    static void Deadlocks()
+    {
+        var a = new Thing();
+        var b = new Thing();
+        var c = new Thing();
+        var ab = new Barrier(2);
+        Start("mon-ab", () => Monitors(a, b, ab));
+        Start("mon-ba", () => Monitors(b, a, ab));
+        Console.WriteLine("cycle mon-ab mon-ba");
+        var d = new Thing();
+        var e = new Thing();
+        var cde = new Barrier(3);
+        Start("mon-cd", () => Monitors(c, d, cde));
+        Start("mon-de", () => Monitors(d, e, cde));
+        Start("mon-ec", () => Monitors(e, c, cde));
+        Console.WriteLine("cycle mon-cd mon-de mon-ec");
+#if NET9_0_OR_GREATER
+        var m = new Thing();
+        var l = new Lock();
+        var ml = new Barrier(2);
+        Start("mix-ml", () =>
+        {
+            lock (m)
+            {
+                ml.SignalAndWait();
+                l.Enter();
+            }
+        });
+        Start("mix-lm", () =>
+        {
+            l.Enter();
+            ml.SignalAndWait();
+            lock (m)
+                Forever();
+        });
+        Console.WriteLine("cycle mix-ml mix-lm");
+#endif
+    }
+
+#if NET9_0_OR_GREATER
+    static readonly Lock managed = new();
+#endif
+}
