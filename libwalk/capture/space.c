@@ -99,7 +99,7 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	space->stack_bytes = options->stack_bytes;
 	space->total_bytes = options->total_bytes;
 	space->copies_max = SW_CAPTURE_RANGES;
-	if (options->goroutines)
+	if (options->goroutines || options->tasks)
 		space->copies_max += SW_CAPTURE_GOROUTINES_RANGES;
 	space->parts_max = (3 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	space->parts = sw_arena_alloc(arena, space->parts_max * sizeof(*space->parts));
@@ -109,7 +109,7 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	if (space->parts == NULL || snap->ranges == NULL)
 		return sw_fail_nomem(err);
 	size_t bytes, kept = SW_CAPTURE_SPACE_BYTES;
-	if (options->goroutines)
+	if (options->goroutines || options->tasks)
 		kept += SW_CAPTURE_GOROUTINES_BYTES;
 	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
 	    bytes > options->total_bytes)

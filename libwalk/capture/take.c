@@ -69,6 +69,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		return r;
 	take.snap->priv->pages.careful = careful;
 	take.snap->priv->goroutines = take.options.goroutines;
+	take.snap->priv->tasks = take.options.tasks;
 	take.stop.task_fd = target->task_fd;
 	take.stop.new_threads = take.options.tids == NULL && !take.options.running_only;
 	take.stop.realtime = !take.options.no_realtime;

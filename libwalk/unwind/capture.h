@@ -171,7 +171,7 @@ enum {
 	SW_CAPTURE_SPACE_BYTES = 4
 				 << 20, /* of all hooks in the window together, set aside before */
 	SW_CAPTURE_RANGES = 4096,       /* ranges in one snapshot */
-	/* More of both where sw_snapshot_options.goroutines is set. */
+	/* More of both where sw_snapshot_options.goroutines or tasks is set. */
 	SW_CAPTURE_GOROUTINES_BYTES = 128 << 20,
 	SW_CAPTURE_GOROUTINES_RANGES = 1 << 18,
 	SW_CAPTURE_STACKS = 4, /* further stacks of each thread, on average */

@@ -17,7 +17,8 @@
  *
  *	capture   probe, before, stacks, in_window
  *	walk      probe, open; for each thread step, owns and frames, then thread and wait; then
- *	          goroutines, and goroutine for each, with step, owns and frames; identify
+ *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
+ *	          each; identify
  *	output    names, inlined, explain
  *	end       close
  *
@@ -47,6 +48,13 @@ struct sw_runtime_goroutine {
 	struct sw_thread stack;
 	bool exact_pc;  /* it has not begun yet */
 	bool live_read; /* it may have gone on meanwhile */
+};
+
+/* A stack of language frames alone, on a thread or on none. */
+struct sw_runtime_task {
+	struct sw_task info; /* info.tid: the thread that runs it, whose walk has its frames */
+	bool live_read;      /* it may have gone on meanwhile */
+	bool may_miss;       /* frames may be missing before the innermost one */
 };
 
 struct sw_runtime_ops {
@@ -124,6 +132,14 @@ struct sw_runtime_ops {
 	 */
 	size_t (*goroutines)(void *state, const char **ret_why);
 	bool (*goroutine)(void *state, size_t n, struct sw_runtime_goroutine *ret);
+
+	/*
+	 * Optional, both or none; with names. As goroutines(). Then each in turn: adds its frames to sink,
+	 * unless a thread runs it. No frames and no thread: they could not be read. False: it is gone.
+	 */
+	size_t (*tasks)(void *state, const char **ret_why);
+	bool (*task)(void *state, size_t n, struct sw_runtime_task *ret,
+		     struct sw_frame_sink *sink);
 
 	/*
 	 * Optional. What of the runtime's own a thread waits for that sleeps in the kernel, and who has

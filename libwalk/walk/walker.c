@@ -11,6 +11,7 @@
 #include "native/ahead.h"
 #include "walk/goroutines.h"
 #include "walk/names.h"
+#include "walk/tasks.h"
 #include "walk/walker.h"
 #include "snapshot/read.h"
 
@@ -174,14 +175,17 @@ struct language {
 	const struct sw_active *active;
 	uint8_t owner;
 	struct sw_frame native; /* that carries them */
+	bool full;              /* there were more than the walk may have */
 };
 
 static bool language_add(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
 {
 	struct language *l = (struct language *) sink;
 	struct sw_walker *w = l->w;
-	if (w->n_frames >= w->max_frames)
+	if (w->n_frames >= w->max_frames) {
+		l->full = true;
 		return false;
+	}
 	struct sw_frame frame = {
 		.pc_avma = address_avma,
 		.sp_avma = l->native.sp_avma,
@@ -468,6 +472,31 @@ bool sw_walker_stack(struct sw_walker *w, const struct sw_thread *stack, struct 
 	return !w->failed_nomem;
 }
 
+bool sw_walker_task(struct sw_walker *w, size_t i, size_t n, struct sw_runtime_task *ret,
+		    struct sw_walk *walk)
+{
+	const struct sw_active *active = &w->active->all[i];
+	struct language l = {.sink.add = language_add,
+			     .w = w,
+			     .active = active,
+			     .owner = (uint8_t) (i + 1)};
+	w->n_frames = 0;
+	if (!active->runtime->task(active->state, n, ret, &l.sink))
+		return false;
+	for (size_t k = 0; ret->live_read && k < w->n_frames; k++)
+		w->frames[k].flags |= SW_FRAME_LIVE_READ;
+	if (ret->may_miss && w->n_frames > 0)
+		w->frames[0].flags |= SW_FRAME_MAY_MISS;
+	*walk = (struct sw_walk){.end = SW_END_COMPLETE, .n_frames = w->n_frames};
+	if (l.full) {
+		walk->end = SW_END_FRAME_LIMIT;
+		walk->why = "more frames than --depth allows";
+	}
+	if (w->n_frames > 0)
+		walk->frames = keep(w, w->frames, w->n_frames * sizeof(*w->frames));
+	return true;
+}
+
 int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *options,
 		    struct sw_error *err)
 {
@@ -489,6 +518,8 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
 	if (options->goroutines && !w.failed_nomem)
 		w.failed_nomem = sw_walk_goroutines(walks, &w) < 0;
+	if (options->tasks && !w.failed_nomem)
+		w.failed_nomem = sw_walk_tasks(walks, &w) < 0;
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }

@@ -2,12 +2,13 @@
 /*
  * A CPython whose structures anybody wrote. The first byte says the version; what follows is laid over a
  * small one that is right, in parts: u16 offset / 4 | u8 length | bytes. Then its threads' frames are
- * paired with native ones all over the stack, and named. The rest is also taken for a table of lines.
+ * paired with native ones all over the stack, and named; then its tasks are looked at. The rest is also taken for a table of lines.
  */
 #include "cpython_world.h"
 #include "lay_over.h"
 
 #include "bytes.h"
+#include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/lines.h"
 #include "runtimes/cpython/names.h"
@@ -31,6 +32,17 @@ static bool name(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t coo
 	return n->left-- > 1;
 }
 
+static void tasks(struct sw_cpython *c)
+{
+	const char *why;
+	size_t n = sw_cpython_all_tasks(c, &why);
+	for (size_t i = 0; i < n && i < 8; i++) {
+		struct names names = {.sink.add = name, .c = c, .left = 64};
+		struct sw_runtime_task task = {0};
+		(void) sw_cpython_task_show(c, i, &task, &names.sink);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cpython_world w;
@@ -42,6 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cpython_world_init(&w, minor);
 	if (w.c.usable && w.c.at.layout.type_keys != SW_CPYTHON_NONE)
 		cpython_world_name_thread(&w);
+	if (minor <= 13)
+		cpython_world_tasks(&w);
 	lay_over(w.data, sizeof(w.data), data + 1, size - 1);
 	if (minor >= 13)
 		w.c.usable = sw_cpython_layout_read(w.c.memory, WORLD_RUNTIME, minor,
@@ -57,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			(void) sw_cpython_frames(&w.c, &cursor, sp + 0x100, &names.sink);
 		}
 		(void) sw_cpython_thread_note(&w.c, &thread, &note);
+		if (minor <= 13)
+			tasks(&w.c);
 	}
 	for (int64_t offset = -2; offset < 300; offset += 7)
 		(void) sw_cpython_line(minor, (struct sw_bytes){data + 1, size - 1}, 1, offset);

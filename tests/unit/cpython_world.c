@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpython_world.h"
+#include "runtimes/cpython/all_tasks.h"
+#include "runtimes/cpython/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +241,167 @@ void cpython_world_name_thread(struct cpython_world *w)
 	cpython_world_u64(w, values, worker);
 }
 
+/* ---- tasks ------------------------------------------------------------------------------------ */
+
+/* Offsets of a task: state, what it waits for, coroutine, name. */
+static const unsigned *task_offsets(const struct cpython_world *w)
+{
+	static const unsigned offsets[][4] = {
+		{72, 104, 112, 120}, {80, 144, 152, 160}, {88, 152, 160, 168},
+		{88, 128, 136, 144}, {88, 128, 136, 144}, {96, 112, 120, 128},
+	};
+	unsigned minor = w->c.at.layout.minor;
+	return offsets[minor < 13 ? minor - 8 : 5];
+}
+
+static bool has_frame_objects(const struct cpython_world *w)
+{
+	return w->c.at.layout.minor <= 10;
+}
+
+static uint64_t coroutine_frame(const struct cpython_world *w, uint64_t coroutine)
+{
+	if (!has_frame_objects(w))
+		return coroutine + (w->c.at.layout.minor == 11 ? 80 : 72);
+	return coroutine == WORLD_OUTER   ? WORLD_OUTER_FRAME
+	       : coroutine == WORLD_INNER ? WORLD_INNER_FRAME
+					  : WORLD_TASKS + 0xd00;
+}
+
+uint64_t cpython_world_state(const struct cpython_world *w, uint64_t coroutine)
+{
+	uint64_t frame = coroutine_frame(w, coroutine);
+	switch (w->c.at.layout.minor) {
+	case 8:
+	case 9: return frame + 116;
+	case 10: return frame + 108;
+	case 11: return coroutine + 75;
+	default: return coroutine + 67;
+	}
+}
+
+uint64_t cpython_world_awaited(const struct cpython_world *w, uint64_t coroutine)
+{
+	return coroutine_frame(w, coroutine) + (has_frame_objects(w) ? 0x190 - 8 : 72);
+}
+
+/* Of the code object's number. */
+static uint64_t next_of(const struct cpython_world *w, unsigned code)
+{
+	return has_frame_objects(w) ? WORLD_STRINGS + 0x700 + 32 + WORLD_OFFSET + 2
+				    : cpython_world_code(code) + w->c.at.layout.code_instructions +
+					      WORLD_OFFSET + 2;
+}
+
+uint64_t cpython_world_next(const struct cpython_world *w, uint64_t coroutine)
+{
+	return next_of(w, coroutine == WORLD_OUTER ? 2 : coroutine == WORLD_INNER ? 1 : 0);
+}
+
+uint64_t cpython_world_task_state(const struct cpython_world *w, uint64_t task)
+{
+	return task + task_offsets(w)[0];
+}
+
+static void coroutine_put(struct cpython_world *w, uint64_t avma, unsigned code, uint64_t awaited)
+{
+	const struct sw_cpython_layout *l = &w->c.at.layout;
+	uint64_t frame = coroutine_frame(w, avma), top = frame + 0x190;
+	bool created = awaited == 0;
+	int8_t state = (int8_t) (!created ? -1 : l->minor >= 13 ? -3 : -2);
+	int32_t depth = !created, index = created          ? -1
+					  : l->minor == 10 ? WORLD_OFFSET / 2
+							   : WORLD_OFFSET;
+	static const uint8_t yield_from[] = {72, 0}, resume[] = {151, 3};
+	cpython_world_u64(w, avma + 8, WORLD_CORO_TYPE);
+	cpython_world_u64(w, frame + l->frame_code, cpython_world_code(code));
+	if (has_frame_objects(w)) {
+		cpython_world_u64(w, avma + 16, frame);
+		put(w, frame + l->frame_instruction, &index, sizeof(index));
+		cpython_world_u64(w, frame + 64, top - 8);
+		if (l->minor == 10) {
+			put(w, frame + 80, &depth, sizeof(depth));
+			put(w, frame + 108, &state, 1);
+		} else {
+			cpython_world_u64(w, frame + 72, top);
+		}
+	} else {
+		put(w, cpython_world_state(w, avma), &state, 1);
+		w->data[frame + l->frame_owner - WORLD] = 1;
+		put(w, frame + 64, &depth, sizeof(depth));
+		cpython_world_u64(w, frame + l->frame_instruction,
+				  cpython_world_code(code) + l->code_instructions +
+					  (created ? -UINT64_C(2) : WORLD_OFFSET));
+	}
+	if (!created) {
+		cpython_world_u64(w, cpython_world_awaited(w, avma), awaited);
+		put(w, next_of(w, code), has_frame_objects(w) ? yield_from : resume, 2);
+	}
+}
+
+static void name_put(struct cpython_world *w, uint64_t avma, const char *text)
+{
+	cpython_world_u64(w, avma + 8, WORLD_TASKS + 0xf20);
+	cpython_world_u64(w, avma + 16, strlen(text));
+	cpython_world_u64(w, avma + 32, ASCII);
+	put(w, avma + w->c.at.layout.string_ascii, text, strlen(text));
+}
+
+static void task_put(struct cpython_world *w, uint64_t avma, uint64_t coroutine, uint64_t waits_for,
+		     uint64_t name)
+{
+	const unsigned *offsets = task_offsets(w);
+	cpython_world_u64(w, avma + 8, WORLD_TASKS + 0x900); /* a class that is derived */
+	cpython_world_u64(w, avma + offsets[1], waits_for);
+	cpython_world_u64(w, avma + offsets[2], coroutine);
+	cpython_world_u64(w, avma + offsets[3], name);
+}
+
+void cpython_world_tasks(struct cpython_world *w)
+{
+	static struct sw_cpython_tasks_window tasks;
+	static struct sw_cpython_window window;
+	uint64_t t = WORLD_TASKS, number = t + 0x6e0;
+	tasks.asyncio = (struct sw_cpython_asyncio){
+		.types = {.coroutine_avma = WORLD_CORO_TYPE,
+			  .generator_avma = WORLD_GEN_TYPE,
+			  .async_generator_avma = t + 0xf18,
+			  .wrappers = {WORLD_WRAPPER_TYPE}},
+		.string_avma = t + 0xf20,
+		.int_avma = t + 0xf28,
+		.none_avma = t + 0xf30,
+		.sets = {{.avma = WORLD_TASK_SET,
+			  .weak = true,
+			  .task_avma = t + 0xb00,
+			  .future_avma = t + 0xf38}},
+		.n_sets = 1,
+	};
+	window.tasks = &tasks;
+	w->c.window = &window;
+	coroutine_put(w, WORLD_OUTER, 2, WORLD_INNER);
+	coroutine_put(w, WORLD_INNER, 1, WORLD_AWAITED);
+	coroutine_put(w, t + 0xe00, 0, 0);
+	cpython_world_u64(w, WORLD_AWAITED + 16, WORLD_TASK_SECOND);
+	cpython_world_u64(w, t + 0x900 + 256, t + 0xb00); /* from the class of tasks */
+	name_put(w, t + 0xa80, "first");
+	name_put(w, t + 0xa40, "Task-7");
+	cpython_world_u64(w, number + 8, t + 0xf28);
+	cpython_world_u64(w, number + 16, 1 << 3);
+	w->data[number + 24 - WORLD] = 7;
+	task_put(w, WORLD_TASK_FIRST, WORLD_OUTER, WORLD_TASK_SECOND, t + 0xa80);
+	task_put(w, WORLD_TASK_SECOND, t + 0xe00, t + 0xf30,
+		 w->c.at.layout.minor >= 12 ? number : t + 0xa40);
+	/* Slots: a reference, one that was taken out, two more references, of which one's task is gone. */
+	cpython_world_u64(w, WORLD_TASK_SET + 24, 3);
+	cpython_world_u64(w, WORLD_TASK_SET + 32, 7);
+	cpython_world_u64(w, WORLD_TASK_SET + 40, WORLD_TASK_SET + 0x80);
+	const uint64_t slots[] = {t + 0x680, 5, 1, UINT64_MAX, t + 0x6a0, 6, t + 0x6c0, 7};
+	put(w, WORLD_TASK_SET + 0x80, slots, sizeof(slots));
+	cpython_world_u64(w, t + 0x680 + 16, WORLD_TASK_FIRST);
+	cpython_world_u64(w, t + 0x6a0 + 16, WORLD_TASK_SECOND);
+	cpython_world_u64(w, t + 0x6c0 + 16, t + 0xf30);
+}
+
 void cpython_world_deinit(struct cpython_world *w)
 {
 	sw_map64_deinit(&w->c.by_spot);
@@ -248,4 +411,5 @@ void cpython_world_deinit(struct cpython_world *w)
 	free(w->c.chain.frames);
 	free(w->c.chain.groups);
 	free(w->c.positions);
+	sw_cpython_all_tasks_destroy(w->c.tasks);
 }

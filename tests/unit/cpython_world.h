@@ -13,7 +13,7 @@
  */
 enum {
 	WORLD = 0x100000, /* address of the array */
-	WORLD_BYTES = 0x5000,
+	WORLD_BYTES = 0x6000,
 	WORLD_RUNTIME = WORLD,
 	WORLD_INTERP = WORLD + 0x800,
 	WORLD_THREAD = WORLD + 0xc00,
@@ -23,6 +23,7 @@ enum {
 	WORLD_CODE_TYPE = WORLD + 0x2f00,
 	WORLD_STACK = WORLD + 0x3000,   /* native frames: inner loop 0x100, outer loop 0x100 */
 	WORLD_OBJECTS = WORLD + 0x4000, /* what leads to the thread's name */
+	WORLD_TASKS = WORLD + 0x5000,   /* of asyncio: cpython_world_tasks() */
 	WORLD_ID = 0x7f00aa00,          /* of the thread */
 	WORLD_OFFSET = 6,               /* of the instructions: the second line, 12 */
 };
@@ -40,6 +41,32 @@ struct cpython_world {
 void cpython_world_init(struct cpython_world *w, unsigned minor);
 /* threading._active, with the thread by the name "worker-1". */
 void cpython_world_name_thread(struct cpython_world *w);
+/*
+ * Two tasks of asyncio, in a set of weak references, which is found. "first" waits for the other one, in
+ * inner() for which outer() waits; "Task-7" has not begun, and is about to execute leaf().
+ */
+void cpython_world_tasks(struct cpython_world *w);
+enum {
+	WORLD_OUTER = WORLD_TASKS,         /* its coroutine */
+	WORLD_INNER = WORLD_TASKS + 0x100, /* likewise */
+	WORLD_OUTER_FRAME =
+		WORLD_TASKS + 0x200, /* up to 3.10; the top of its stack is at + 0x190 */
+	WORLD_INNER_FRAME = WORLD_TASKS + 0x400,
+	WORLD_AWAITED = WORLD_TASKS + 0x600, /* what inner() awaits, of no class */
+	WORLD_TASK_FIRST = WORLD_TASKS + 0x700,
+	WORLD_TASK_SECOND = WORLD_TASKS + 0x800,
+	WORLD_TASK_SET = WORLD_TASKS + 0xc00,
+	WORLD_CORO_TYPE = WORLD_TASKS + 0xf00,
+	WORLD_GEN_TYPE = WORLD_TASKS + 0xf08,
+	WORLD_WRAPPER_TYPE = WORLD_TASKS + 0xf10,
+};
+/* Where a coroutine has its state, its frame the next instruction, and what it awaits. */
+uint64_t cpython_world_state(const struct cpython_world *w, uint64_t coroutine);
+uint64_t cpython_world_next(const struct cpython_world *w, uint64_t coroutine);
+uint64_t cpython_world_awaited(const struct cpython_world *w, uint64_t coroutine);
+/* Where a task has its state. */
+uint64_t cpython_world_task_state(const struct cpython_world *w, uint64_t task);
+
 void cpython_world_deinit(struct cpython_world *w);
 void cpython_world_u64(struct cpython_world *w, uint64_t avma, uint64_t value);
 static inline uint64_t cpython_world_frame(unsigned i)

@@ -368,6 +368,8 @@ struct sw_snapshot_options {
 	bool peers;
 	/* Copy the goroutines of a Go program, too: for sw_walk_options.goroutines. */
 	bool goroutines;
+	/* Copy the tasks of asyncio in a Python program, too: for sw_walk_options.tasks. */
+	bool tasks;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
 	 * is its /proc/PID. NULL: all may. */
 	bool (*may_name)(void *arg, int proc_fd);
@@ -489,6 +491,17 @@ struct sw_goroutine {
 	pid_t tid;                /* of the thread that runs it; 0: none does */
 };
 
+/** What CPython's asyncio says of a task. Strings are the walks' or static. */
+struct sw_task {
+	uint64_t address_avma; /* of the object, which tells it from others of its name */
+	const char *name;      /* UTF-8 */
+	const char *state;     /* "created", "waiting", "runnable", "running" */
+	/* What it waits for: a future, which may be a task. 0: nothing */
+	uint64_t waits_for_avma;
+	const char *waits_for_name; /* of the task; NULL: it is none */
+	pid_t tid;                  /* of the thread that runs it; 0: none does */
+};
+
 /** What a thread waits for, as a runtime knows it. */
 struct sw_runtime_wait {
 	const char *kind;      /* static: "java_monitor" ... */
@@ -507,7 +520,8 @@ struct sw_walk {
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 	size_t n_trimmed;                  /* frames left out before the first one */
 	const struct sw_goroutine
-		*goroutine; /* the walks'; NULL: none, or they were not asked for */
+		*goroutine;         /* the walks'; NULL: none, or they were not asked for */
+	const struct sw_task *task; /* likewise */
 	const struct sw_runtime_wait
 		*wait; /* the walks'; NULL when no runtime knows what it waits for */
 };
@@ -522,7 +536,7 @@ struct sw_runtime {
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
- * goroutine that no thread runs. */
+ * goroutine and each task that no thread runs. */
 struct sw_walks {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_walk *walks;
@@ -532,6 +546,7 @@ struct sw_walks {
 	int64_t walk_ns;
 	size_t live_reads;
 	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
+	const char *tasks_why;      /* likewise */
 	struct sw_walks_priv *priv;
 };
 
@@ -554,6 +569,7 @@ struct sw_walk_options {
 	bool scan_all;            /* with SW_WALK_SCAN: every word that may be a return address */
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
+	bool tasks;      /* of asyncio, likewise */
 };
 
 /**

@@ -21,6 +21,11 @@ int sw_cpython_before(struct sw_capture *capture)
 	w->chain.groups = sw_arena_calloc(arena, SW_CPYTHON_GROUPS_MAX, sizeof(*w->chain.groups));
 	if (w->chain.frames == NULL || w->chain.groups == NULL)
 		return -SW_E_NOMEM;
+	if (capture->snap->priv->tasks) {
+		w->tasks = sw_cpython_tasks_prepare(capture, &w->at);
+		if (w->tasks == NULL)
+			return -SW_E_NOMEM;
+	}
 	*capture->found = w;
 	return 0;
 }

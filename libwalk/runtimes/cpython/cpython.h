@@ -11,6 +11,8 @@
 
 struct sw_cpython_functions;
 struct sw_cpython_named;
+struct sw_cpython_all_tasks;
+struct sw_cpython_window;
 
 /* What a frame executes; cookies of frames are 1 + index. */
 struct sw_cpython_position {
@@ -28,6 +30,9 @@ struct sw_cpython {
 	struct sw_cpython_at at;
 	bool usable;
 	struct sw_arena arena;
+	const struct sw_cpython_window
+		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
+	struct sw_cpython_all_tasks *tasks;           /* owned; NULL: not asked for */
 	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
 
 	struct sw_cpython_thread *threads; /* owned */

@@ -113,6 +113,17 @@ static bool frame_show(const struct sw_cpython *c, struct sw_memory memory,
 	return ret->offset >= -2 && ret->offset < INT32_MAX;
 }
 
+/* False: no more are taken. */
+static bool frame_add(struct sw_cpython *c, struct sw_memory memory,
+		      const struct sw_cpython_frame *frame, struct sw_frame_sink *sink)
+{
+	struct shown shown;
+	if (!frame_show(c, memory, frame, &shown) || !shown.begun)
+		return true;
+	uint64_t cookie = position_get(c, frame->code_avma, shown.offset);
+	return cookie != 0 && sink->add(sink, shown.address_avma, cookie);
+}
+
 /* All frames of a group, or none: they are read anew, so that the walker sees what memory they are of. */
 static bool group_add(struct sw_cpython *c, const struct sw_cursor *cursor, size_t first, size_t n,
 		      struct sw_frame_sink *sink)
@@ -126,14 +137,23 @@ static bool group_add(struct sw_cpython *c, const struct sw_cursor *cursor, size
 					   &previous, &last) ||
 		    !frame_show(c, cursor->memory, &frame, &shown))
 			return false;
-	for (size_t i = first; i < first + n; i++) {
-		const struct sw_cpython_frame *f = &c->chain.frames[i];
-		if (!frame_show(c, cursor->memory, f, &shown) || !shown.begun)
-			continue;
-		uint64_t cookie = position_get(c, f->code_avma, shown.offset);
-		if (cookie == 0 || !sink->add(sink, shown.address_avma, cookie))
+	for (size_t i = first; i < first + n; i++)
+		if (!frame_add(c, cursor->memory, &c->chain.frames[i], sink))
 			break;
-	}
+	return true;
+}
+
+bool sw_cpython_frames_add(struct sw_cpython *c, struct sw_memory memory,
+			   const struct sw_cpython_frame *frames, size_t n,
+			   struct sw_frame_sink *sink)
+{
+	struct shown shown;
+	for (size_t i = 0; i < n; i++)
+		if (!frame_show(c, memory, &frames[i], &shown))
+			return false;
+	for (size_t i = n; i > 0; i--)
+		if (!frame_add(c, memory, &frames[i - 1], sink))
+			break;
 	return true;
 }
 

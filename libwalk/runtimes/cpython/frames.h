@@ -12,4 +12,9 @@ bool sw_cpython_threads_read(struct sw_cpython *c);
 bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 		       uint64_t caller_sp_avma, struct sw_frame_sink *sink);
 
+/* Frames of no native frame, outermost first; all, or none: false. */
+bool sw_cpython_frames_add(struct sw_cpython *c, struct sw_memory memory,
+			   const struct sw_cpython_frame *frames, size_t n,
+			   struct sw_frame_sink *sink);
+
 #endif

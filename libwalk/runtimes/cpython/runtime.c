@@ -9,8 +9,10 @@
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
  *	window     what is copied while nothing changes
+ *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
  */
 #include "runtimes/cpython/runtime.h"
+#include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/before.h"
 #include "runtimes/cpython/find.h"
 #include "runtimes/cpython/frames.h"
@@ -37,16 +39,17 @@ static void cpython_close(void *state)
 	free(c->chain.frames);
 	free(c->chain.groups);
 	free(c->positions);
+	sw_cpython_all_tasks_destroy(c->tasks);
 	free(c);
 }
 
 static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_cpython *c = calloc(1, sizeof(*c));
-	(void) found; /* all that was copied is in the snapshot */
 	if (c == NULL)
 		return -SW_E_NOMEM;
 	c->snap = snap;
+	c->window = found;
 	c->source.snap = snap;
 	c->memory = sw_snapshot_memory(&c->source);
 	c->copied_source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
@@ -86,6 +89,17 @@ static bool cpython_thread(void *state, const struct sw_thread *thread, struct s
 static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
 	return sw_cpython_wait_read(state, thread, ret);
+}
+
+static size_t cpython_tasks(void *state, const char **ret_why)
+{
+	return sw_cpython_all_tasks(state, ret_why);
+}
+
+static bool cpython_task(void *state, size_t n, struct sw_runtime_task *ret,
+			 struct sw_frame_sink *sink)
+{
+	return sw_cpython_task_show(state, n, ret, sink);
 }
 
 static size_t cpython_identify(void *state, struct sw_runtime *ret, size_t max)
@@ -141,6 +155,8 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.names = cpython_names,
 	.thread = cpython_thread,
 	.wait = cpython_wait,
+	.tasks = cpython_tasks,
+	.task = cpython_task,
 	.identify = cpython_identify,
 	.explain = cpython_explain,
 };

@@ -3,6 +3,7 @@
 #define SW_CPYTHON_WINDOW_H
 
 #include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/tasks_window.h"
 #include "unwind/capture.h"
 
 enum {
@@ -25,6 +26,7 @@ struct sw_cpython_window {
 	size_t n_blocks;
 	uint64_t interp_avma; /* whose lock was copied last */
 	struct sw_cpython_chain chain;
+	struct sw_cpython_tasks_window *tasks; /* NULL: not asked for */
 };
 
 /* As sw_runtime_ops.in_window. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_TASKS_WINDOW_H
+#define SW_CPYTHON_TASKS_WINDOW_H
+
+#include "runtimes/cpython/tasks.h"
+#include "unwind/capture.h"
+
+enum {
+	SW_CPYTHON_PAGES_MAX = 28 << 10, /* of SW_CAPTURE_GOROUTINES_BYTES */
+	SW_CPYTHON_PAGE_SLOTS = 64 << 10,
+};
+
+struct sw_cpython_page {
+	uint64_t avma; /* 0: not in use */
+	const uint8_t *data;
+};
+
+/* What copying tasks in the window needs, made before. */
+struct sw_cpython_tasks_window {
+	struct sw_cpython_asyncio asyncio;
+	const struct sw_cpython_at *at; /* borrowed */
+	struct sw_capture *capture;     /* borrowed, in the window only */
+	bool whole;                     /* nothing ran meanwhile */
+	struct sw_cpython_frame frames[SW_CPYTHON_AWAITS_MAX];
+	struct sw_cpython_page pages[SW_CPYTHON_PAGE_SLOTS];
+	size_t n_pages;
+};
+
+/* Before the window: NULL when there is no memory. at is borrowed. */
+struct sw_cpython_tasks_window *sw_cpython_tasks_prepare(struct sw_capture *capture,
+							 const struct sw_cpython_at *at);
+
+/* In the window: all tasks, what they wait for, their coroutines, and the heads of their code objects. */
+void sw_cpython_tasks_copy(struct sw_capture *capture, struct sw_cpython_tasks_window *w);
+
+#endif

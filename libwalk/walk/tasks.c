@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "walk/tasks.h"
+#include "errors.h"
+#include "text.h"
+
+#include <string.h>
+
+enum { TASK_FRAMES_MAX = 1 << 21 /* of all tasks */ };
+
+struct tasks {
+	struct sw_walks *walks;
+	struct sw_walker *walker;
+	size_t capacity; /* of walks->walks */
+	size_t n_frames; /* of the walks that were made for them */
+	bool failed_nomem;
+	/* Those that could not be read, or not be found. */
+	size_t n_left;
+	const char *left_why;
+};
+
+static struct sw_walk *walk_of(const struct sw_walks *walks, pid_t tid)
+{
+	for (size_t i = 0; i < walks->n_walks && walks->walks[i].thread != NULL; i++)
+		if (walks->walks[i].thread->tid == tid)
+			return &walks->walks[i];
+	return NULL;
+}
+
+static const char *kept(struct tasks *t, const char *text)
+{
+	if (text == NULL)
+		return NULL;
+	const char *copy = sw_arena_strdup(&t->walks->priv->arena, text);
+	t->failed_nomem |= copy == NULL;
+	return copy;
+}
+
+static void info_keep(struct tasks *t, struct sw_walk *walk, const struct sw_task *info)
+{
+	struct sw_task *copy = sw_arena_alloc(&t->walks->priv->arena, sizeof(*copy));
+	t->failed_nomem |= copy == NULL;
+	if (copy == NULL)
+		return;
+	*copy = *info;
+	copy->name = kept(t, info->name);
+	copy->waits_for_name = kept(t, info->waits_for_name);
+	walk->task = copy;
+}
+
+/* What was walked for it is its, or what its thread's walk is. False: neither is there. */
+static bool task_add(struct tasks *t, const struct sw_walk *made,
+		     const struct sw_runtime_task *task)
+{
+	struct sw_walks *walks = t->walks;
+	if (made->n_frames == 0) {
+		struct sw_walk *of_thread =
+			task->info.tid != 0 ? walk_of(walks, task->info.tid) : NULL;
+		if (of_thread == NULL || of_thread->task != NULL)
+			return false;
+		info_keep(t, of_thread, &task->info);
+		return true;
+	}
+	struct sw_walk *grown =
+		sw_grow(walks->walks, walks->n_walks, &t->capacity, 256, sizeof(*grown));
+	t->failed_nomem |= grown == NULL;
+	if (grown == NULL)
+		return false;
+	walks->walks = grown;
+	walks->walks[walks->n_walks] = *made;
+	t->n_frames += made->n_frames;
+	info_keep(t, &walks->walks[walks->n_walks++], &task->info);
+	return true;
+}
+
+static void tasks_of(struct tasks *t, size_t runtime)
+{
+	const struct sw_active *active = &t->walks->priv->active.all[runtime];
+	const char *why = NULL;
+	size_t n = active->runtime->tasks(active->state, &why);
+	if (why != NULL)
+		t->left_why = why;
+	for (size_t i = 0; i < n && !t->failed_nomem; i++) {
+		struct sw_runtime_task task = {0};
+		struct sw_walk walk = {0};
+		bool full = t->n_frames > TASK_FRAMES_MAX;
+		if (!full && !sw_walker_task(t->walker, runtime, i, &task, &walk))
+			continue;
+		t->failed_nomem |= walk.n_frames > 0 && walk.frames == NULL;
+		if (full || t->failed_nomem || !task_add(t, &walk, &task))
+			t->n_left++;
+	}
+}
+
+int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
+{
+	struct tasks t = {.walks = walks, .walker = walker, .capacity = walks->snap->n_threads + 1};
+	const struct sw_active_list *active = &walks->priv->active;
+	bool any = false;
+	if (t.capacity < walks->n_walks)
+		t.capacity = walks->n_walks;
+	for (size_t i = 0; i < active->n; i++) {
+		const struct sw_active *a = &active->all[i];
+		if (a->runtime == NULL || a->runtime->tasks == NULL)
+			continue;
+		any = true;
+		tasks_of(&t, i);
+	}
+	walks->tasks_why = any ? t.left_why : "no CPython was found in the process";
+	if (t.n_left > 0) {
+		const char *more = t.left_why != NULL ? t.left_why : "";
+		walks->tasks_why =
+			sw_arena_printf(&walks->priv->arena,
+					"%zu task%s could not be read where %s%s%s", t.n_left,
+					sw_plural(t.n_left), t.n_left == 1 ? "it was" : "they were",
+					more[0] != '\0' ? "; " : "", more);
+		t.failed_nomem |= walks->tasks_why == NULL;
+	}
+	return t.failed_nomem ? -SW_E_NOMEM : 0;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/cpython: tasks of asyncio and coroutines that await each other, over made structures. */
+#include "cpython_world.h"
+#include "cleanup.h"
+#include "runtimes/cpython/all_tasks.h"
+#include "runtimes/cpython/frames.h"
+#include "runtimes/cpython/names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { OLDEST = 8, NEWEST = 13 };
+
+static struct cpython_world world;
+static struct sw_thread thread;
+
+/* What task() adds, as "name:line ...". */
+struct collected {
+	struct sw_frame_sink sink;
+	char text[256];
+	struct sw_runtime_task task;
+	bool there;
+};
+
+static bool collect(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
+{
+	struct collected *c = (struct collected *) sink;
+	struct sw_frame frame = {.pc_avma = address_avma, .cookie = cookie};
+	static struct sw_description d;
+	size_t n = strlen(c->text);
+	memset(&d, 0, sizeof(d));
+	assert_int_equal(sw_cpython_names(&world.c, &frame, &d), 1);
+	assert_string_equal(d.file, "/srv/app.py");
+	(void) snprintf(c->text + n, sizeof(c->text) - n, "%s:%u ", d.function, d.line); /* fits */
+	return true;
+}
+
+static void begin(unsigned minor)
+{
+	cpython_world_init(&world, minor);
+	cpython_world_tasks(&world);
+	thread = (struct sw_thread){.tid = 42, .captured = true, .fs_base = WORLD_ID};
+	world.snap.threads = &thread;
+	world.snap.n_threads = 1;
+	assert_true(world.c.usable);
+	assert_true(sw_cpython_threads_read(&world.c));
+}
+
+static size_t tasks(const char **ret_why)
+{
+	sw_cpython_all_tasks_destroy(world.c.tasks);
+	world.c.tasks = NULL;
+	return sw_cpython_all_tasks(&world.c, ret_why);
+}
+
+static struct collected task(size_t n)
+{
+	static struct collected got;
+	const char *why;
+	got = (struct collected){.sink.add = collect};
+	assert_int_equal(tasks(&why), 2);
+	assert_null(why);
+	got.there = sw_cpython_task_show(&world.c, n, &got.task, &got.sink);
+	return got;
+}
+
+static void test_all(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		begin(minor);
+		struct collected got = task(0);
+		assert_true(got.there);
+		assert_string_equal(got.text, "inner:12 outer:12 ");
+		assert_string_equal(got.task.info.name, "first");
+		assert_string_equal(got.task.info.state, "waiting");
+		assert_int_equal(got.task.info.address_avma, WORLD_TASK_FIRST);
+		assert_int_equal(got.task.info.waits_for_avma, WORLD_TASK_SECOND);
+		assert_string_equal(got.task.info.waits_for_name, "Task-7");
+		assert_int_equal(got.task.info.tid, 0);
+		assert_false(got.task.may_miss);
+		assert_false(got.task.live_read);
+		got = task(1);
+		assert_true(got.there);
+		assert_string_equal(got.text, "leaf:10 ");
+		assert_string_equal(got.task.info.name, "Task-7");
+		assert_string_equal(got.task.info.state, "created");
+		assert_int_equal(got.task.info.waits_for_avma, 0);
+		assert_null(got.task.info.waits_for_name);
+		cpython_world_deinit(&world);
+	}
+}
+
+/* What it waited for is done: it goes on with the next turn of the loop. One that is done itself is gone. */
+static void test_done(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		begin(minor);
+		world.data[cpython_world_task_state(&world, WORLD_TASK_SECOND) - WORLD] = 2;
+		assert_false(task(1).there);
+		struct collected got = task(0);
+		assert_string_equal(got.task.info.state, "runnable");
+		assert_int_equal(got.task.info.waits_for_avma, 0);
+		assert_string_equal(got.text, "inner:12 outer:12 ");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* One that runs has its frames on the thread whose frames lead to its own, or is missed. */
+static void test_running(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		uint8_t executing = minor <= 9;
+		begin(minor);
+		world.data[cpython_world_state(&world, WORLD_OUTER) - WORLD] = executing;
+		struct collected got = task(0);
+		assert_true(got.there);
+		assert_string_equal(got.text, "");
+		assert_int_equal(got.task.info.tid, 0);
+		if (minor <= 10) {
+			cpython_world_u64(&world, WORLD_OUTER + 16, cpython_world_frame(0));
+			world.data[cpython_world_frame(0) + (minor == 10 ? 108 : 116) - WORLD] =
+				executing;
+			got = task(0);
+			assert_string_equal(got.task.info.state, "running");
+			assert_string_equal(got.text, "");
+			assert_int_equal(got.task.info.tid, 42);
+		}
+		cpython_world_deinit(&world);
+	}
+}
+
+/* What leads to what is awaited is followed; what is no coroutine is not, and may hide frames. */
+static void test_awaited(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		begin(minor);
+		cpython_world_u64(&world, WORLD_AWAITED + 8, WORLD_WRAPPER_TYPE);
+		cpython_world_u64(&world, WORLD_AWAITED + 16, WORLD_TASK_SET);
+		struct collected got = task(0);
+		assert_string_equal(got.text, "inner:12 outer:12 ");
+		assert_true(got.task.may_miss);
+		cpython_world_u64(&world, cpython_world_awaited(&world, WORLD_OUTER),
+				  WORLD_AWAITED);
+		cpython_world_u64(&world, WORLD_AWAITED + 16, WORLD_INNER);
+		cpython_world_u64(&world, cpython_world_awaited(&world, WORLD_INNER), 0);
+		got = task(0);
+		assert_string_equal(got.text, "inner:12 outer:12 ");
+		assert_false(got.task.may_miss);
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A generator that yields to its caller awaits nothing, whatever is on its stack. */
+static void test_plain_yield(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		begin(minor);
+		cpython_world_u64(&world, WORLD_OUTER + 8, WORLD_GEN_TYPE);
+		if (minor == 13)
+			world.data[cpython_world_state(&world, WORLD_OUTER) - WORLD] = 0xfe;
+		else /* YIELD_FROM is not next, or RESUME after a yield */
+			world.data[cpython_world_next(&world, WORLD_OUTER) + (minor >= 11) -
+				   WORLD] = 1;
+		assert_string_equal(task(0).text, "outer:12 ");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A coroutine that awaits itself, one that is none, a frame without code: nothing is shown. */
+static void test_lies(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		begin(minor);
+		cpython_world_u64(&world, cpython_world_awaited(&world, WORLD_INNER), WORLD_OUTER);
+		assert_string_equal(task(0).text, "");
+		assert_true(task(0).there);
+		cpython_world_u64(&world, WORLD_OUTER + 8, WORLD_TASK_SET);
+		assert_string_equal(task(0).text, "");
+		cpython_world_deinit(&world);
+		begin(minor);
+		cpython_world_u64(&world, cpython_world_code(1) + 8, 0);
+		assert_string_equal(task(0).text, "");
+		assert_true(task(0).there);
+		cpython_world_deinit(&world);
+		begin(minor); /* neither it nor what it is derived from is a task */
+		cpython_world_u64(&world, WORLD_TASKS + 0x900 + 256, WORLD_TASKS + 0x900);
+		assert_string_equal(task(0).text, "");
+		assert_null(task(0).task.info.name);
+		cpython_world_deinit(&world);
+	}
+}
+
+/* A set that is moved, or is not to be believed: what is there is looked at, and that not all is. */
+static void test_sets(void **state)
+{
+	(void) state;
+	const char *why;
+	begin(NEWEST);
+	cpython_world_u64(&world, WORLD_TASK_SET + 24, 4);
+	assert_int_equal(tasks(&why), 2);
+	assert_string_equal(why, "not all could be copied");
+	cpython_world_u64(&world, WORLD_TASK_SET + 24, 3);
+	cpython_world_u64(&world, WORLD_TASKS + 0x6a0 + 16, WORLD_TASK_FIRST); /* twice */
+	assert_int_equal(tasks(&why), 1);
+	assert_null(why);
+	cpython_world_u64(&world, WORLD_TASK_SET + 32, UINT64_MAX);
+	assert_int_equal(tasks(&why), 0);
+	assert_string_equal(why, "not all could be copied");
+	cpython_world_u64(&world, WORLD_TASK_SET + 32, 7);
+	cpython_world_u64(&world, WORLD_TASK_SET + 40, 0);
+	assert_int_equal(tasks(&why), 0);
+	assert_string_equal(why, "not all could be copied");
+	cpython_world_deinit(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),         cmocka_unit_test(test_done),
+		cmocka_unit_test(test_running),     cmocka_unit_test(test_awaited),
+		cmocka_unit_test(test_plain_yield), cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_sets),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
