@@ -110,6 +110,14 @@ bool sw_set_goroutines(struct sw_options *o, const char *value, struct sw_usage 
 	return true;
 }
 
+bool sw_set_tasks(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->snapshot.tasks = o->walk.tasks = true;
+	return true;
+}
+
 bool sw_set_restart(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	static const enum sw_restart values[] = {SW_RESTART_NONE, SW_RESTART_INFINITE,

@@ -179,6 +179,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--trim-unknown";
 	if (o->walk.goroutines)
 		return "--goroutines";
+	if (o->walk.tasks)
+		return "--tasks";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 
@@ -234,18 +236,20 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
-/* They are found once, and walked by Go's own tables. */
-static bool check_goroutines(struct sw_options *o, struct sw_usage *usage)
+/* They are found once, and walked by what their runtime says. */
+static bool check_threadless(struct sw_options *o, struct sw_usage *usage)
 {
-	if (!o->walk.goroutines)
+	if (!o->walk.goroutines && !o->walk.tasks)
 		return true;
-	(void) snprintf(usage->about, sizeof(usage->about), "--goroutines");
+	(void) snprintf(usage->about, sizeof(usage->about), "%s",
+			o->walk.goroutines ? "--goroutines" : "--tasks");
 	if (o->burst_count > 0)
 		return sw_usage_fail(usage, "leave one of both away",
 				     "--burst looks at threads only");
 	if (o->libunwind || o->walk.mode == SW_WALK_SCAN)
 		return sw_usage_fail(usage, "leave --walk away",
-				     "goroutines are walked by Go's own tables");
+				     o->walk.goroutines ? "goroutines are walked by Go's own tables"
+							: "tasks have frames of Python only");
 	return true;
 }
 
@@ -289,7 +293,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
 	}
-	return check_goroutines(o, usage) && check_via(o, usage);
+	return check_threadless(o, usage) && check_via(o, usage);
 }
 
 bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,

@@ -133,9 +133,11 @@ static void stack_add(struct lines *lines, const struct sw_report *report,
 	lines->failed |= comms == NULL || frames->failed;
 	if (lines->failed)
 		return;
-	if (stack->n_threads == 0)
+	if (stack->n_threads == 0 && stack->n_goroutines > 0)
 		line_add(lines, "goroutine", frames->size > 0 ? frames->data : "",
 			 stack->n_goroutines);
+	if (stack->n_threads == 0 && stack->n_tasks > 0)
+		line_add(lines, "task", frames->size > 0 ? frames->data : "", stack->n_tasks);
 	for (size_t i = 0; i < stack->n_threads; i++)
 		comms[i] = report->threads[stack->threads[i]].comm;
 	qsort(comms, stack->n_threads, sizeof(*comms), compare_names);

@@ -379,6 +379,37 @@ static struct json_object *goroutines_array(const struct sw_report_stack *s)
 	return array;
 }
 
+static void add_waits_for(struct element *e, const struct sw_report_task *t)
+{
+	if (t->waits_for_avma == 0) {
+		add_null(e, "waits_for");
+		return;
+	}
+	struct element inner = element_begin();
+	add_hex(&inner, "address", t->waits_for_avma);
+	add_string(&inner, "task", t->waits_for_name);
+	add(e, "waits_for", element_end(&inner));
+}
+
+static struct json_object *task_object(const struct sw_report_task *t)
+{
+	struct element e = element_begin();
+	add_hex(&e, "address", t->address_avma);
+	add_string(&e, "name", t->name);
+	add_string(&e, "state", t->state);
+	add_waits_for(&e, t);
+	add_known(&e, "tid", t->tid > 0 ? t->tid : -1);
+	return element_end(&e);
+}
+
+static struct json_object *tasks_array(const struct sw_report_stack *s)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < s->n_tasks; i++)
+		append_to(&array, task_object(&s->tasks[i]));
+	return array;
+}
+
 struct json_object *sw_report_json_stack(const struct sw_report *r, const struct sw_report_stack *s)
 {
 	char id[24];
@@ -388,6 +419,8 @@ struct json_object *sw_report_json_stack(const struct sw_report *r, const struct
 	add(&e, "threads", tids_array(r, s));
 	if (s->n_goroutines > 0)
 		add(&e, "goroutines", goroutines_array(s));
+	if (s->n_tasks > 0)
+		add(&e, "tasks", tasks_array(s));
 	add_string(&e, "end", s->end);
 	add_string(&e, "why", s->why);
 	if (s->n_trimmed > 0)

@@ -72,9 +72,39 @@ static void threads_take(struct sw_report_builder *b, const struct sw_report *fr
 }
 
 /* Letters are those of threads: one that waits sleeps, one that could run is as good as running. */
-static char state_letter(const struct sw_report_goroutine *g)
+static char state_letter(const char *state)
 {
-	return strcmp(g->state, "runnable") == 0 || strcmp(g->state, "running") == 0 ? 'R' : 'S';
+	return strcmp(state, "runnable") == 0 || strcmp(state, "running") == 0 ||
+			       strcmp(state, "created") == 0
+		       ? 'R'
+		       : 'S';
+}
+
+/* One of stack s: that of a thread that is taken, or of no thread. */
+static bool runs_or_matches(const struct sw_report *from, const struct sw_report_stack *s,
+			    const struct sw_thread_filter *filter, bool matches,
+			    const struct moved *moved, pid_t tid, const char *state)
+{
+	bool match =
+		tid == 0 && matches && filter->name == NULL &&
+		(filter->states == NULL || strchr(filter->states, state_letter(state)) != NULL);
+	for (size_t k = 0; tid != 0 && k < s->n_threads && !match; k++)
+		match = from->threads[s->threads[k]].tid == tid &&
+			moved->threads[s->threads[k]] >= 0;
+	return match;
+}
+
+static void tasks_take(struct sw_report_builder *b, const struct sw_report *from,
+		       const struct sw_report_stack *s, const struct sw_thread_filter *filter,
+		       bool matches, const struct moved *moved, struct sw_report_stack *ret)
+{
+	struct sw_report_task *to = sw_report_calloc(b, s->n_tasks, sizeof(*s->tasks));
+	ret->tasks = to;
+	ret->n_tasks = 0;
+	for (size_t i = 0; to != NULL && i < s->n_tasks; i++)
+		if (runs_or_matches(from, s, filter, matches, moved, s->tasks[i].tid,
+				    s->tasks[i].state))
+			to[ret->n_tasks++] = s->tasks[i];
 }
 
 /* Those of threads that are taken, and those of no thread that match. */
@@ -88,13 +118,7 @@ static void goroutines_take(struct sw_report_builder *b, const struct sw_report 
 	ret->n_goroutines = 0;
 	for (size_t i = 0; to != NULL && i < s->n_goroutines; i++) {
 		const struct sw_report_goroutine *g = &s->goroutines[i];
-		bool match =
-			g->tid == 0 && matches && filter->name == NULL &&
-			(filter->states == NULL || strchr(filter->states, state_letter(g)) != NULL);
-		for (size_t k = 0; g->tid != 0 && k < s->n_threads && !match; k++)
-			match = from->threads[s->threads[k]].tid == g->tid &&
-				moved->threads[s->threads[k]] >= 0;
-		if (match)
+		if (runs_or_matches(from, s, filter, matches, moved, g->tid, g->state))
 			to[ret->n_goroutines++] = *g;
 	}
 }
@@ -118,7 +142,8 @@ static void stacks_take(struct sw_report_builder *b, const struct sw_report *fro
 		struct sw_report_stack *stack = &to->stacks[to->n_stacks];
 		*stack = *s;
 		goroutines_take(b, from, s, filter, moved->stack_matches[i], moved, stack);
-		if (n + stack->n_goroutines == 0)
+		tasks_take(b, from, s, filter, moved->stack_matches[i], moved, stack);
+		if (n + stack->n_goroutines + stack->n_tasks == 0)
 			continue;
 		stack->threads = threads;
 		to->stacks[to->n_stacks++].n_threads = n;

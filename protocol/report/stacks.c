@@ -19,7 +19,7 @@ struct group {
 	const uint32_t *distinct;   /* walk->n_frames numbers */
 	uint32_t next;              /* next group with the same hash */
 	uint32_t first; /* the first thread's number, behind which the walks of no thread are */
-	size_t n_threads, n_goroutines;
+	size_t n_threads, n_goroutines, n_tasks;
 };
 
 struct stacks {
@@ -92,6 +92,7 @@ static void find_groups(struct stacks *s)
 		s->group_of_walk[i] = group_of(s, walk, distinct);
 		s->groups[s->group_of_walk[i]].n_threads += walk->thread != NULL;
 		s->groups[s->group_of_walk[i]].n_goroutines += walk->goroutine != NULL;
+		s->groups[s->group_of_walk[i]].n_tasks += walk->task != NULL;
 		distinct += walk->n_frames;
 	}
 }
@@ -157,6 +158,7 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 		.id = id_of(s, group, bytes),
 		.threads = sw_report_calloc(s->b, group->n_threads, sizeof(*ret->threads)),
 		.goroutines = sw_report_calloc(s->b, group->n_goroutines, sizeof(*ret->goroutines)),
+		.tasks = sw_report_calloc(s->b, group->n_tasks, sizeof(*ret->tasks)),
 		.end = sw_end_name(group->walk->end),
 		.why = sw_report_copy_shared(s->b, group->walk->why),
 		.frames = frames,
@@ -166,15 +168,16 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 	kernel_fill(s, kernel_of(group->walk), ret);
 }
 
-/* Most threads first, then most goroutines, then by the first. Groups were found in that order. */
+/* Most threads first, then most goroutines or tasks, then by the first. Groups were found in that order. */
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = *(const struct group *const *) a;
 	const struct group *y = *(const struct group *const *) b;
 	if (x->n_threads != y->n_threads)
 		return x->n_threads > y->n_threads ? -1 : 1;
-	if (x->n_goroutines != y->n_goroutines && x->n_threads == 0)
-		return x->n_goroutines > y->n_goroutines ? -1 : 1;
+	size_t n = x->n_goroutines + x->n_tasks, m = y->n_goroutines + y->n_tasks;
+	if (n != m && x->n_threads == 0)
+		return n > m ? -1 : 1;
 	return (x->first > y->first) - (x->first < y->first);
 }
 
@@ -195,6 +198,19 @@ static void goroutine_fill(struct sw_report_builder *b, const struct sw_goroutin
 	};
 }
 
+static void task_fill(struct sw_report_builder *b, const struct sw_task *from,
+		      struct sw_report_task *ret)
+{
+	*ret = (struct sw_report_task){
+		.address_avma = from->address_avma,
+		.name = sw_report_copy(b, from->name),
+		.state = from->state,
+		.waits_for_avma = from->waits_for_avma,
+		.waits_for_name = sw_report_copy(b, from->waits_for_name),
+		.tid = from->tid,
+	};
+}
+
 static void assign_threads(struct stacks *s, const uint32_t *stack_of_group)
 {
 	const struct sw_walks *walks = s->b->walks;
@@ -207,6 +223,9 @@ static void assign_threads(struct stacks *s, const uint32_t *stack_of_group)
 			goroutine_fill(s->b, walks->walks[i].goroutine,
 				       (struct sw_report_goroutine *) &stack
 					       ->goroutines[stack->n_goroutines++]);
+		if (walks->walks[i].task != NULL)
+			task_fill(s->b, walks->walks[i].task,
+				  (struct sw_report_task *) &stack->tasks[stack->n_tasks++]);
 		if (walks->walks[i].thread == NULL)
 			continue;
 		size_t thread = (size_t) (walks->walks[i].thread - walks->snap->threads);

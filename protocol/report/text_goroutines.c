@@ -250,7 +250,7 @@ void sw_text_goroutines(struct sw_text_writer *w)
 	size_t lines = 0, own = 0;
 	for (size_t i = 0; i < r->n_stacks; i++) {
 		const struct sw_report_stack *s = &r->stacks[i];
-		if (s->n_threads > 0)
+		if (s->n_threads > 0 || s->n_goroutines == 0)
 			continue;
 		if (w->options->no_group) {
 			put_each(w, s);

@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "report/text_frames.h"
 #include "report/text_goroutines.h"
+#include "report/text_tasks.h"
 #include "report/text_threads.h"
 #include "report/verdict.h"
 
@@ -110,6 +111,7 @@ static void put_shown(struct sw_text_writer *w, const struct shown *shown, size_
 		if (whole) {
 			sw_text_threads(w, s->threads, s->n_threads);
 			sw_text_goroutines_run(w, s);
+			sw_text_tasks_run(w, s, 0);
 			sw_text_frames(w, s);
 		} else {
 			put_brief(w, s);

@@ -9,6 +9,7 @@
 #include "report/activity.h"
 #include "report/text_frames.h"
 #include "report/text_goroutines.h"
+#include "report/text_tasks.h"
 #include "report/text_stacks.h"
 #include "report/text_threads.h"
 #include "report/verdict.h"
@@ -119,7 +120,7 @@ static void put_when(struct sw_text_writer *w)
 static void put_missing(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	size_t threads = 0, stacks = 0, goroutines = 0;
+	size_t threads = 0, stacks = 0, goroutines = 0, tasks = 0;
 	for (size_t i = 0; i < r->n_threads; i++)
 		threads += !r->threads[i].captured &&
 			   strcmp(r->threads[i].reason, "not_requested") != 0;
@@ -127,6 +128,7 @@ static void put_missing(struct sw_text_writer *w)
 		if (strcmp(r->stacks[i].end, "complete") != 0) {
 			stacks += r->stacks[i].n_threads;
 			goroutines += r->stacks[i].n_threads == 0 ? r->stacks[i].n_goroutines : 0;
+			tasks += r->stacks[i].n_threads == 0 ? r->stacks[i].n_tasks : 0;
 		}
 	if (r->complete)
 		return;
@@ -139,6 +141,8 @@ static void put_missing(struct sw_text_writer *w)
 	if (goroutines > 0)
 		sw_put(w, " stacks of %zu goroutine%s cut short;", goroutines,
 		       sw_plural(goroutines));
+	if (tasks > 0)
+		sw_put(w, " stacks of %zu task%s cut short;", tasks, sw_plural(tasks));
 	sw_put(w, " see the end");
 	sw_style_end(w);
 	sw_put(w, "\n");
@@ -155,6 +159,7 @@ static void put_head(struct sw_text_writer *w)
 	if (r->n_all_threads > 0)
 		sw_put(w, " of %zu", r->n_all_threads);
 	sw_text_goroutines_count(w);
+	sw_text_tasks_count(w);
 	sw_put(w, ", %zu distinct stack%s", r->n_stacks, sw_plural(r->n_stacks));
 	if (r->process.exe != NULL) {
 		sw_put(w, ", ");
@@ -171,7 +176,7 @@ static void put_head(struct sw_text_writer *w)
 	put_missing(w);
 }
 
-/* Of the goroutines of a stack the one that this thread runs. */
+/* Of the goroutines and tasks of a stack the one that this thread runs. */
 static void put_run(struct sw_text_writer *w, const struct sw_report_stack *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->n_goroutines; i++) {
@@ -181,6 +186,7 @@ static void put_run(struct sw_text_writer *w, const struct sw_report_stack *s, p
 		if (s->goroutines[i].tid == tid)
 			sw_text_goroutines_run(w, &one);
 	}
+	sw_text_tasks_run(w, s, tid);
 }
 
 /* Each thread with its own stack, in the order of their ids. */
@@ -231,6 +237,7 @@ static void put_threads(struct sw_text_writer *w)
 	else
 		sw_text_stacks(w, activities);
 	sw_text_goroutines(w);
+	sw_text_tasks(w);
 }
 
 static void put_not_captured(struct sw_text_writer *w)

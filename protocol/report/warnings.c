@@ -13,7 +13,7 @@ enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4, GROUPS_MAX = 64 };
 
 /* The stacks that ended early for one reason. */
 struct cut {
-	size_t n_threads, n_goroutines;
+	size_t n_threads, n_goroutines, n_tasks;
 	pid_t tids[TIDS_SHOWN]; /* the first ones */
 	const char *why;        /* of the stack with most threads */
 };
@@ -46,7 +46,7 @@ static void count_cuts(const struct sw_report_builder *b, struct cut cuts[ENDS_M
 		if (cut->why == NULL)
 			cut->why = stack->why;
 		if (stack->n_threads == 0)
-			cut->n_goroutines += stack->n_goroutines;
+			cut->n_goroutines += stack->n_goroutines, cut->n_tasks += stack->n_tasks;
 		for (size_t t = 0; t < stack->n_threads; t++, cut->n_threads++)
 			if (cut->n_threads < TIDS_SHOWN)
 				cut->tids[cut->n_threads] = report->threads[stack->threads[t]].tid;
@@ -70,6 +70,16 @@ static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 {
 	const char *why = cut->why != NULL ? cut->why : "";
 	const char *colon = cut->why != NULL ? ": " : "";
+	if (cut->n_threads + cut->n_goroutines == 0)
+		return sw_arena_printf(b->arena, "the stack%s of %zu task%s end%s early%s%s",
+				       sw_plural(cut->n_tasks), cut->n_tasks,
+				       sw_plural(cut->n_tasks), cut->n_tasks == 1 ? "s" : "", colon,
+				       why);
+	if (cut->n_tasks > 0)
+		return sw_arena_printf(b->arena,
+				       "the stacks of %zu threads, %zu goroutines and %zu tasks "
+				       "end early%s%s",
+				       cut->n_threads, cut->n_goroutines, cut->n_tasks, colon, why);
 	if (cut->n_threads == 0)
 		return sw_arena_printf(b->arena, "the stack%s of %zu goroutine%s end%s early%s%s",
 				       sw_plural(cut->n_goroutines), cut->n_goroutines,
@@ -192,7 +202,7 @@ static bool is_complete(const struct sw_report_builder *b)
 	for (size_t i = 0; i < snap->n_warnings; i++)
 		if (means_missing(snap->warnings[i].code))
 			return false;
-	return b->walks->goroutines_why == NULL &&
+	return b->walks->goroutines_why == NULL && b->walks->tasks_why == NULL &&
 	       (b->symbols == NULL || b->symbols->n_unfinished == 0);
 }
 
@@ -215,7 +225,7 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 2;
+	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 3;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
@@ -225,9 +235,12 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
 		    sw_arena_printf(b->arena, "not all goroutines are here: %s",
 				    b->walks->goroutines_why));
+	if (b->walks->tasks_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "not all tasks are here: %s", b->walks->tasks_why));
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)
-		if (cuts[end].n_threads + cuts[end].n_goroutines > 0)
+		if (cuts[end].n_threads + cuts[end].n_goroutines + cuts[end].n_tasks > 0)
 			add(b, sw_end_name(end), cuts[end].n_threads == 1 ? cuts[end].tids[0] : 0,
 			    cut_text(b, &cuts[end]));
 	if (b->symbols != NULL && b->symbols->n_unfinished > 0)

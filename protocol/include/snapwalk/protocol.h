@@ -55,6 +55,16 @@ struct sw_report_goroutine {
 	pid_t tid;                /* of the thread of this stack that runs it; 0: none does */
 };
 
+/** A task of asyncio. */
+struct sw_report_task {
+	uint64_t address_avma; /* of the object */
+	const char *name;
+	const char *state;          /* "created", "waiting", "runnable", "running" */
+	uint64_t waits_for_avma;    /* a future, which may be a task; 0: nothing */
+	const char *waits_for_name; /* of the task; NULL: it is none */
+	pid_t tid;                  /* of the thread of this stack that runs it; 0: none does */
+};
+
 /** A distinct stack. */
 struct sw_report_stack {
 	uint64_t id;           /* XXH3-64, see snapwalk-dump(5) */
@@ -62,6 +72,8 @@ struct sw_report_stack {
 	size_t n_threads;
 	const struct sw_report_goroutine *goroutines; /* those that were asked for */
 	size_t n_goroutines;
+	const struct sw_report_task *tasks; /* likewise */
+	size_t n_tasks;
 	const char *end; /* static */
 	const char *why; /* NULL when complete */
 	const struct sw_report_frame *frames;

@@ -369,28 +369,65 @@ static void read_goroutine(struct sw_report_parser *p, void *to)
 }
 
 /* Who has a thread has one of this stack. */
+static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
+{
+	uint64_t thread = 0;
+	return tid == 0 || (sw_map64_get(&p->by_tid, (uint64_t) tid, &thread) &&
+			    p->report->threads[thread].stack == (int64_t) stack);
+}
+
 static void read_goroutines(struct sw_report_parser *p, size_t stack)
 {
 	static const struct objects goroutines = {"goroutines", "goroutine",
 						  sizeof(struct sw_report_goroutine),
 						  read_goroutine};
-	const struct sw_report *r = p->report;
 	struct sw_report_stack *s = &p->report->stacks[stack];
 	s->goroutines = read_objects(p, &goroutines, &s->n_goroutines);
-	for (size_t i = 0; i < s->n_goroutines; i++) {
-		uint64_t thread = 0;
-		pid_t tid = s->goroutines[i].tid;
-		if (tid != 0 && (!sw_map64_get(&p->by_tid, (uint64_t) tid, &thread) ||
-				 r->threads[thread].stack != (int64_t) stack))
+	for (size_t i = 0; i < s->n_goroutines; i++)
+		if (!is_of_stack(p, s->goroutines[i].tid, stack))
 			sw_parse_fail(p, "goroutines");
-	}
+}
+
+static void read_waits_for(struct sw_report_parser *p, void *to)
+{
+	struct sw_report_task *t = to;
+	t->waits_for_avma = sw_parse_address(p, "address");
+	t->waits_for_name = sw_parse_string_or_null(p, "task");
+	if (t->waits_for_avma == 0)
+		sw_parse_fail(p, "address");
+}
+
+static void read_task(struct sw_report_parser *p, void *to)
+{
+	static const struct objects waits_for = {"waits_for", "waits_for",
+						 sizeof(struct sw_report_task), read_waits_for};
+	struct sw_report_task *t = to;
+	const struct sw_report_task *waits = read_object(p, &waits_for);
+	if (waits != NULL)
+		*t = *waits;
+	t->address_avma = sw_parse_address(p, "address");
+	t->name = sw_parse_string(p, "name");
+	t->state = sw_parse_word(p, "state");
+	t->tid = read_pid(p, "tid");
+}
+
+static void read_tasks(struct sw_report_parser *p, size_t stack)
+{
+	static const struct objects tasks = {"tasks", "task", sizeof(struct sw_report_task),
+					     read_task};
+	struct sw_report_stack *s = &p->report->stacks[stack];
+	s->tasks = read_objects(p, &tasks, &s->n_tasks);
+	for (size_t i = 0; i < s->n_tasks; i++)
+		if (!is_of_stack(p, s->tasks[i].tid, stack))
+			sw_parse_fail(p, "tasks");
 }
 
 /* Each tid is that of a thread that says the same, and comes once. */
 static void read_tids(struct sw_report_parser *p, size_t stack)
 {
 	struct sw_report *r = p->report;
-	size_t least = p->report->stacks[stack].n_goroutines > 0 ? 0 : 1;
+	const struct sw_report_stack *of = &r->stacks[stack];
+	size_t least = of->n_goroutines + of->n_tasks > 0 ? 0 : 1;
 	const struct sw_json *tids = array_in(p, "threads", least), *v;
 	size_t *threads = tids == NULL ? NULL : sw_parse_calloc(p, tids->n, sizeof(*threads));
 	if (threads == NULL || p->status < 0)
@@ -449,6 +486,7 @@ void sw_parse_stack(struct sw_report_parser *p, size_t index)
 		.n_trimmed = trimmed > 0 ? (size_t) trimmed : 0,
 	};
 	read_goroutines(p, index);
+	read_tasks(p, index);
 	read_tids(p, index);
 	read_frames(p, index);
 }
