@@ -47,13 +47,24 @@ struct sw_unit *sw_symbolizer_unit(struct sw_symbolizer *s, struct sw_module *mo
 		return NULL;
 	s->units = grown;
 	struct sw_unit *unit = sw_unit_create(module);
-	if (unit == NULL ||
+	if (unit == NULL || sw_kept_recall(&s->kept, unit, &s->arena) < 0 ||
 	    sw_map64_put(&s->by_module, (uint64_t) (uintptr_t) module, s->n_units) < 0) {
 		sw_unit_destroy(unit);
 		return NULL;
 	}
 	s->units[s->n_units++] = unit;
+	s->n_entries += unit->n_entries;
 	return unit;
+}
+
+void sw_symbolizer_recall(struct sw_symbolizer *s, const void *data, size_t size)
+{
+	(void) sw_kept_open(&s->kept, (struct sw_bytes){data, size}); /* else there is nothing */
+}
+
+size_t sw_symbolizer_keep(const struct sw_symbolizer *s, void *buffer, size_t size)
+{
+	return sw_kept_write(s->units, s->n_units, s->generation, buffer, size);
 }
 
 void sw_symbolizer_trim(struct sw_symbolizer *s)

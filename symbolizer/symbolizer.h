@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "entries.h"
+#include "kept.h"
 
 /* What is kept from one snapshot to the next: a unit for each module, and the strings of all results. */
 struct sw_symbolizer {
@@ -15,6 +16,7 @@ struct sw_symbolizer {
 	size_t n_entries;    /* of all units, since the cache was last emptied */
 	size_t n_borrowers;  /* sw_symbols not destroyed yet */
 	uint64_t generation; /* counts calls */
+	struct sw_kept kept; /* results of others */
 };
 
 /* The module's unit, made if there is none; NULL: no memory. */

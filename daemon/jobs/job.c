@@ -7,6 +7,7 @@
 #include "errors.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
 #include <string.h>
 
 enum {
@@ -149,6 +150,7 @@ static void job_destroy(struct sw_job *job)
 	sw_job_run_deinit(job);
 	(void) sd_event_source_disable_unref(job->deadline);
 	sw_close_p(&job->target_pidfd);
+	sw_close_p(&job->names_fd);
 	sw_close_p(&job->program_fd);
 	free(job->require_exe);
 	free(job);
@@ -201,6 +203,7 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 			       .options = s->options,
 			       .owner = sw_dump_owner(&s->found->creds),
 			       .target_pidfd = -EBADF,
+			       .names_fd = -EBADF,
 			       .program_fd = -EBADF,
 			       .pidfd = -EBADF,
 			       .stream = -EBADF};
@@ -216,6 +219,8 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 		return NULL;
 	}
 	job->target_pidfd = sw_take_fd(s->found->pidfd);
+	if (s->names_fd > 0) /* the series may end before; fails: without it */
+		job->names_fd = fcntl(s->names_fd, F_DUPFD_CLOEXEC, 0);
 	return job;
 }
 

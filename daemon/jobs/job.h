@@ -44,6 +44,7 @@ struct sw_submission {
 	const char *reason;      /* NULL: none */
 	const char *require_exe; /* of a rule; NULL: any */
 	uint64_t seq;            /* number in its series, from 1 */
+	int names_fd;            /* of its series: worker/names.h; borrowed; 0: none */
 	bool fresh;              /* no dump that is there already */
 	bool store;
 	bool alert;   /* a rule asks */
@@ -82,7 +83,7 @@ struct sw_job {
 	struct sw_target_rights rights; /* of the target when it was stopped */
 	int program_fd;                 /* owned: sw_program_fd() of before */
 	bool store, alert, sampled;
-	int target_pidfd; /* owned */
+	int target_pidfd, names_fd; /* owned; until it runs */
 	TAILQ_HEAD(, sw_waiter) waiters;
 	sd_event_source *deadline; /* owned */
 

@@ -311,12 +311,14 @@ int sw_job_run(struct sw_job *job, struct sw_error *err)
 {
 	sd_event *event = job->jobs->event;
 	job->begin_ns = sw_clock_ns();
-	int r = sw_spawner_spawn(job->jobs->spawner, &job->request, job->target_pidfd, &job->pidfd,
-				 &job->stream, err);
+	int r = sw_spawner_spawn(job->jobs->spawner, &job->request, job->target_pidfd,
+				 job->names_fd, &job->pidfd, &job->stream, err);
 	if (r < 0)
 		return r;
 	sw_close_p(&job->target_pidfd);
 	job->target_pidfd = -EBADF;
+	sw_close_p(&job->names_fd);
+	job->names_fd = -EBADF;
 	int flags = fcntl(job->stream, F_GETFL);
 	if (flags < 0 || fcntl(job->stream, F_SETFL, flags | O_NONBLOCK) < 0 ||
 	    sd_event_add_io(event, &job->on_stream, job->stream, EPOLLIN, on_stream, job) < 0 ||

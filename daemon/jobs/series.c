@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jobs/series.h"
 #include "jobs/state.h"
+#include "worker/names.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -37,6 +38,8 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .reason = series->reason,
 						 .require_exe = series->require_exe,
 						 .seq = series->seq,
+						 .names_fd = series->names_fd > 0 ? series->names_fd
+										  : 0,
 						 .fresh = true,
 						 .store = series->store,
 						 .alert = series->alert,
@@ -114,6 +117,7 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->interval_ns = interval_ms * 1000000;
 	series->next_ns = sw_clock_ns();
 	series->left = count;
+	series->names_fd = count > 1 ? sw_names_create() : -EBADF;
 	TAILQ_INSERT_TAIL(&jobs->series, series, link);
 	/* A millisecond of slack lets wake-ups come together, but not drift. */
 	if (!copy(series, s) ||
@@ -133,6 +137,7 @@ void sw_series_destroy(struct sw_series *series)
 	sw_waiter_cancel(&series->waiter);
 	TAILQ_REMOVE(&series->jobs->series, series, link);
 	(void) sd_event_source_disable_unref(series->timer);
+	sw_close_p(&series->names_fd);
 	free(series->caller.groups);
 	free(series->reason);
 	free(series->require_exe);

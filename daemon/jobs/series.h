@@ -18,6 +18,7 @@ struct sw_series {
 	int64_t interval_ns, next_ns;
 	uint64_t left;          /* captures still to be made, without the one under way */
 	sd_event_source *timer; /* owned */
+	int names_fd;           /* owned: worker/names.h; -EBADF: none */
 	/* One capture came, or failed: outcome->refusal says why. sw_series_next() or
 	 * sw_series_destroy() must follow, at once or later. */
 	void (*done)(struct sw_series *series, const struct sw_outcome *outcome);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/run.h"
+#include "worker/names.h"
 #include "worker/target.h"
 #include "worker/wire.h"
 #include "sandbox/roles.h"
@@ -28,9 +29,12 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	int r = sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),
 				     worker->program_fd, err);
 	sw_close_p(&worker->iterator_fd); /* it shows registers of the target */
-	return r < 0 ? r
-		     : sw_sandbox_worker(worker->request.memory_mib,
-					 worker->request.names_timeout_ms, err);
+	if (r == 0)
+		r = sw_sandbox_worker(worker->request.memory_mib, worker->request.names_timeout_ms,
+				      err);
+	if (r == 0)
+		sw_names_recall(worker->names_fd, worker->session);
+	return r;
 }
 
 static struct sw_pipeline_options options_of(struct sw_worker *worker)
@@ -97,10 +101,9 @@ static void iterator_take(struct sw_worker *worker, const struct sw_worker_itera
 static int capture(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
 		   struct sw_error *err)
 {
-	struct sw_session *session = NULL;
 	struct sw_origin origin = {.kind = SW_FROM_TARGET};
 	struct sw_pipeline made;
-	int r = sw_session_create(&session, err);
+	int r = sw_session_create(&worker->session, err);
 	if (r == 0)
 		r = sw_worker_target_open(worker, &origin.target, err);
 	if (r == 0)
@@ -110,17 +113,21 @@ static int capture(struct sw_worker *worker, const struct sw_worker_iterator *it
 	if (r < 0)
 		return r;
 	const struct sw_pipeline_options options = options_of(worker);
-	r = sw_pipeline_run(session, &origin, &options, &made, err);
-	return r < 0 ? r : send_report(worker, made.report, err);
+	r = sw_pipeline_run(worker->session, &origin, &options, &made, err);
+	if (r < 0)
+		return r;
+	sw_names_keep(worker->names_fd, worker->session); /* the next one begins after our dump */
+	return send_report(worker, made.report, err);
 }
 
 void sw_worker_run(const struct sw_config *config, const struct sw_worker_request *request,
-		   const struct sw_worker_iterator *iterator, int target_pidfd, int stream)
+		   const struct sw_worker_iterator *iterator, const struct sw_worker_fds *fds)
 {
 	struct sw_worker worker = {.config = config,
 				   .request = *request,
-				   .target_pidfd = target_pidfd,
-				   .stream = stream,
+				   .target_pidfd = fds->target_pidfd,
+				   .stream = fds->stream,
+				   .names_fd = fds->names,
 				   .program_fd = -EBADF,
 				   .iterator_fd = -EBADF,
 				   .begin_ns = sw_clock_ns()};
@@ -139,8 +146,8 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 	if (r < 0) {
 		const struct sw_worker_failed failed = sw_worker_failure(&worker, -r, &err);
 		/* When this fails the broker is gone. */
-		(void) sw_worker_event_write(stream, SW_WORKER_FAILED, &failed, sizeof(failed),
-					     NULL);
+		(void) sw_worker_event_write(worker.stream, SW_WORKER_FAILED, &failed,
+					     sizeof(failed), NULL);
 	}
 	_exit(r < 0);
 }

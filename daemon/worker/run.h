@@ -11,11 +11,18 @@ struct sw_worker_iterator {
 	char refused[SW_ERROR_MESSAGE_MAX];
 };
 
+/* What a worker is given; its own. */
+struct sw_worker_fds {
+	int target_pidfd; /* negative: none */
+	int names;        /* worker/names.h; negative: none */
+	int stream;       /* to the broker */
+};
+
 /* The worker's whole life, in the forked child. It limits the iterator to the target and closes the
  * program. */
 __attribute__((noreturn)) void sw_worker_run(const struct sw_config *config,
 					     const struct sw_worker_request *request,
 					     const struct sw_worker_iterator *iterator,
-					     int target_pidfd, int stream);
+					     const struct sw_worker_fds *fds);
 
 #endif

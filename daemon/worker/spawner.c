@@ -143,12 +143,21 @@ void sw_spawner_stop(struct sw_spawner *spawner)
 }
 
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
-		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err)
+		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
+		     struct sw_error *err)
 {
-	const struct sw_spawner_order order = {.number = ++spawner->number, .request = *request};
+	const struct sw_spawner_order order = {.number = ++spawner->number,
+					       .with_target = target_pidfd >= 0,
+					       .with_names = names_fd >= 0,
+					       .request = *request};
 	int fds[SW_WIRE_FDS_MAX];
+	size_t n = 0;
 	struct sw_spawner_answer a;
-	if (sw_wire_send(spawner->fd, &order, sizeof(order), &target_pidfd, target_pidfd >= 0) < 0)
+	if (order.with_target)
+		fds[n++] = target_pidfd;
+	if (order.with_names)
+		fds[n++] = names_fd;
+	if (sw_wire_send(spawner->fd, &order, sizeof(order), fds, n) < 0)
 		return errno == EAGAIN ? sw_fail(err, SW_E_LIMIT, "too many workers are starting")
 				       : gone(err);
 	int r = answer_wait(spawner, order.number, ANSWER_MS, SW_WIRE_FDS_MAX, fds, &a, err);

@@ -30,13 +30,14 @@ int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *con
 void sw_spawner_stop(struct sw_spawner *spawner);
 
 /*
- * Start a worker. target_pidfd < 0: none. *ret_pidfd becomes readable when the worker is gone and
+ * Start a worker. target_pidfd < 0, names_fd (worker/names.h) < 0: none. *ret_pidfd becomes readable when the worker is gone and
  * is what kills it (pidfd_send_signal); *ret_stream is where its events come from. Both owned by
  * the caller. Bounded: at most a second. 0; -SW_E_IO (the spawner is gone), -SW_E_TIMEOUT (it does not
  * answer), -SW_E_LIMIT, -SW_E_NOMEM.
  */
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
-		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err);
+		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
+		     struct sw_error *err);
 
 /* The user namespace of a process, which the spawner may see and we may not. Unknown when it has
  * ended. Bounded as above. */

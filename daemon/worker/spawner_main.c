@@ -103,7 +103,7 @@ static void reap(struct spawner *s)
 
 __attribute__((noreturn)) static void work(const struct spawner *s,
 					   const struct sw_worker_request *request,
-					   int target_pidfd, int stream, pid_t parent)
+					   const struct sw_worker_fds *fds, pid_t parent)
 {
 	sigset_t none;
 	sigemptyset(&none);
@@ -111,12 +111,12 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	die_with(parent);
 	(void) close(s->fd);
 	(void) close(s->child_fd);
-	sw_worker_run(&s->config, request, &s->iterator, target_pidfd, stream);
+	sw_worker_run(&s->config, request, &s->iterator, fds);
 }
 
 /* Starts a worker; fds are its pidfd and our end of its stream. */
-static int start(struct spawner *s, const struct sw_worker_request *request, int target_pidfd,
-		 int fds[static SW_WIRE_FDS_MAX], struct sw_error *err)
+static int start(struct spawner *s, const struct sw_worker_request *request,
+		 struct sw_worker_fds *given, int fds[static SW_WIRE_FDS_MAX], struct sw_error *err)
 {
 	int pair[2];
 	if (s->n_workers >= WORKERS_MAX)
@@ -126,7 +126,8 @@ static int start(struct spawner *s, const struct sw_worker_request *request, int
 	pid_t self = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) close(pair[0]);
-		work(s, request, target_pidfd, pair[1], self);
+		given->stream = pair[1];
+		work(s, request, given, self);
 	}
 	if (pid < 0) {
 		int r = sw_fail_errno(err, errno == ENOMEM ? SW_E_NOMEM : SW_E_LIMIT,
@@ -175,11 +176,18 @@ static void apply_policy(struct spawner *s, const struct sw_spawner_policy *poli
 	s->config.require_same_namespace = s->policy.require_same_namespace;
 }
 
-static void handle_order(struct spawner *s, const struct sw_spawner_order *order, int target_pidfd)
+static void handle_order(struct spawner *s, const struct sw_spawner_order *order, const int *got,
+			 size_t n_got)
 {
 	int fds[SW_WIRE_FDS_MAX];
 	struct sw_error err = {0};
-	int r = start(s, &order->request, target_pidfd, fds, &err);
+	struct sw_worker_fds given = {.target_pidfd = -EBADF, .names = -EBADF};
+	size_t n = 0;
+	if (order->with_target && n < n_got)
+		given.target_pidfd = got[n++];
+	if (order->with_names && n < n_got)
+		given.names = got[n++];
+	int r = start(s, &order->request, &given, fds, &err);
 	answer(s, order->number, &err, fds, r == 0 ? SW_WIRE_FDS_MAX : 0);
 	for (size_t i = 0; r == 0 && i < SW_WIRE_FDS_MAX; i++)
 		(void) close(fds[i]);
@@ -204,7 +212,7 @@ static void handle_message(struct spawner *s)
 	size_t n_got = 0;
 	ssize_t size = sw_wire_receive(s->fd, &message, sizeof(message), got, &n_got);
 	if (size == sizeof(message.order))
-		handle_order(s, &message.order, n_got > 0 ? got[0] : -EBADF);
+		handle_order(s, &message.order, got, n_got);
 	else if (size == sizeof(message.look))
 		handle_look(s, &message.look, n_got > 0 ? got[0] : -EBADF);
 	else if (size == sizeof(message.policy))

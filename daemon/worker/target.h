@@ -13,7 +13,9 @@ struct sw_worker {
 	struct sw_worker_request request;
 	int target_pidfd; /* -EBADF: none */
 	int stream;
-	int64_t begin_ns; /* CLOCK_MONOTONIC */
+	int names_fd;               /* -EBADF: none */
+	struct sw_session *session; /* owned; NULL: not yet */
+	int64_t begin_ns;           /* CLOCK_MONOTONIC */
 	struct sw_caller caller;
 	int iterator_fd;              /* owned: of sw_iterator_limit(); -EBADF: none */
 	const char *iterator_refused; /* why, in words; borrowed */

@@ -9,9 +9,10 @@
 /* Messages between broker and spawner: one structure each, no pointers in it. Both are
  * one program, so that sizes and layout agree. */
 
-/* Broker to spawner; a pidfd of the target may come with it. */
+/* Broker to spawner; the descriptors that it names come with it, in this order. */
 struct sw_spawner_order {
-	uint64_t number; /* from 1 on */
+	uint64_t number;              /* from 1 on */
+	bool with_target, with_names; /* a pidfd of the target; names.h */
 	struct sw_worker_request request;
 };
 

@@ -38,7 +38,9 @@ static void module_fill(struct sw_report_builder *b, const struct sw_place *plac
 		.format = sw_module_kind_name(sw_module_kind(module)),
 		.symbols = sw_symbol_source_name(
 			b->symbols == NULL ? SW_SOURCE_NONE : sw_symbols_source(b->symbols, place)),
-		.symbols_why = b->symbols == NULL ? NULL : sw_symbols_why(b->symbols, place),
+		.symbols_why = b->symbols == NULL
+				       ? NULL
+				       : sw_report_copy(b, sw_symbols_why(b->symbols, place)),
 		.problem = sw_report_copy(b, sw_module_problem(module)),
 		.deleted = sw_module_deleted(module),
 	};

@@ -62,7 +62,8 @@ static void answers(struct sw_bytes input, bool order)
 	check(shutdown(pair[1], SHUT_WR) == 0); /* nobody waits for more */
 	if (!order) {
 		(void) sw_spawner_look(&spawner, along, 1); /* any answer */
-	} else if (sw_spawner_spawn(&spawner, &request, -EBADF, &pidfd, &stream, &err) == 0) {
+	} else if (sw_spawner_spawn(&spawner, &request, -EBADF, -EBADF, &pidfd, &stream, &err) ==
+		   0) {
 		check(close(pidfd) == 0 && close(stream) == 0);
 	} else {
 		check(memchr(err.message, '\0', sizeof(err.message)) != NULL);

@@ -31,12 +31,14 @@ static void check(bool condition)
 /* ---- instead of the daemon's ------------------------------------------------------------------ */
 
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
-		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err)
+		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
+		     struct sw_error *err)
 {
 	int ends[2];
 	(void) spawner;
 	(void) request;
 	(void) target_pidfd;
+	(void) names_fd;
 	(void) err;
 	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	gone = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -188,7 +188,7 @@ static void capture(struct sw_spawner *spawner, struct order *o)
 	if (o->pidfd > 1)
 		o->request.pid = 1;
 	int64_t begin_us = now_us();
-	int r = sw_spawner_spawn(spawner, &o->request, target_pidfd, &pidfd, &stream, &err);
+	int r = sw_spawner_spawn(spawner, &o->request, target_pidfd, -1, &pidfd, &stream, &err);
 	if (target_pidfd >= 0)
 		close(target_pidfd);
 	if (r < 0) {

@@ -21,6 +21,25 @@ SW_PUBLIC int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer 
 				   struct sw_error *err);
 SW_PUBLIC void sw_symbolizer_destroy(struct sw_symbolizer *symbolizer);
 
+/**
+ * What a symbolizer found in files, as bytes for one of another process on this machine that asks with the
+ * same options: a file whose device, inode, size and time of modification are the same is not looked into
+ * for the same addresses again. Not of modules without a file.
+ *
+ * @return how many bytes of buffer are used: with less than is needed, some results are left out. 0: there
+ *         is nothing, or no space.
+ */
+SW_PUBLIC size_t sw_symbolizer_keep(const struct sw_symbolizer *symbolizer, void *buffer,
+				    size_t size);
+/**
+ * Give a new symbolizer what another one kept. Bytes that are no such, or not whole, are as none.
+ *
+ * @param data  Borrowed until the symbolizer is destroyed. Not trusted: with other bytes names may be
+ *              wrong, nothing worse.
+ */
+SW_PUBLIC void sw_symbolizer_recall(struct sw_symbolizer *symbolizer, const void *data,
+				    size_t size);
+
 enum sw_symbol_level {
 	SW_SYMBOLS_LINES, /* names, then files, lines and inlined calls */
 	SW_SYMBOLS_NAMES,
@@ -92,7 +111,7 @@ SW_PUBLIC size_t sw_symbols_find(const struct sw_symbols *symbols, const struct 
 /** Best source used for a place's module so far. */
 SW_PUBLIC enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbols,
 						  const struct sw_place *place);
-/** Why a place's module has no lines, or not all, in words; static. NULL: it has, or nobody asked. */
+/** Why a place's module has no lines, or not all, in words; borrowed from symbols. NULL: it has, or nobody asked. */
 SW_PUBLIC const char *sw_symbols_why(const struct sw_symbols *symbols,
 				     const struct sw_place *place);
 /** Wire name ("dwarf"); static. */

@@ -32,12 +32,14 @@ static struct worker workers[WORKERS_MAX];
 static size_t n_workers;
 
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *request,
-		     int target_pidfd, int *ret_pidfd, int *ret_stream, struct sw_error *err)
+		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
+		     struct sw_error *err)
 {
 	int ends[2];
 	struct worker *w = &workers[n_workers++];
 	(void) spawner;
 	(void) err;
+	assert_int_equal(names_fd, -EBADF);
 	assert_true(n_workers <= WORKERS_MAX);
 	assert_true(target_pidfd >= 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);

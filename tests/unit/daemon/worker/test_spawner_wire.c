@@ -95,13 +95,52 @@ static void test_answers(void **state)
 		const struct sw_spawner_answer a = {.number = i + 1, .code = cases[i].code};
 		int pidfd = -EBADF, stream = -EBADF;
 		assert_int_equal(sw_wire_send(p->b, &a, sizeof(a), fds, cases[i].n_fds), 0);
-		assert_int_equal(sw_spawner_spawn(&spawner, &request, -EBADF, &pidfd, &stream,
-						  NULL),
+		assert_int_equal(sw_spawner_spawn(&spawner, &request, -EBADF, -EBADF, &pidfd,
+						  &stream, NULL),
 				 cases[i].r);
 		assert_int_equal(pidfd >= 0 && stream >= 0, cases[i].r == 0);
 		sw_close_p(&pidfd);
 		sw_close_p(&stream);
 	}
+}
+
+/* An order says which descriptors come with it: each may be left out. */
+static void test_order(void **state)
+{
+	const struct pair *p = *state;
+	static const struct sw_worker_request request = {.pid = 42};
+	struct sw_spawner spawner = {.fd = p->a, .pidfd = -EBADF};
+	int target_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int names_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	assert_true(target_fd >= 0 && names_fd >= 0);
+	for (unsigned i = 0; i < 4; i++) {
+		bool with_target = (i & 1) != 0, with_names = (i & 2) != 0;
+		const struct sw_spawner_answer a = {.number = i + 1, .code = SW_E_LIMIT};
+		struct sw_spawner_order order;
+		struct stat wanted, got;
+		int fds[SW_WIRE_FDS_MAX], pidfd, stream;
+		size_t n = 0;
+		assert_int_equal(sw_wire_send(p->b, &a, sizeof(a), NULL, 0), 0);
+		assert_int_equal(sw_spawner_spawn(&spawner, &request,
+						  with_target ? target_fd : -EBADF,
+						  with_names ? names_fd : -EBADF, &pidfd, &stream,
+						  NULL),
+				 -SW_E_LIMIT);
+		assert_int_equal(sw_wire_receive(p->b, &order, sizeof(order), fds, &n),
+				 sizeof(order));
+		assert_int_equal(order.request.pid, 42);
+		assert_int_equal(order.with_target, with_target);
+		assert_int_equal(order.with_names, with_names);
+		assert_int_equal(n, with_target + with_names);
+		if (with_names) {
+			assert_int_equal(fstat(names_fd, &wanted), 0);
+			assert_int_equal(fstat(fds[n - 1], &got), 0);
+			assert_int_equal(got.st_rdev, wanted.st_rdev);
+		}
+		while (n > 0)
+			assert_int_equal(close(fds[--n]), 0);
+	}
+	assert_int_equal(close(target_fd) + close(names_fd), 0);
 }
 
 /* Whatever is in there, nothing behind it is read: a broker that is not what it was sends it. */
@@ -203,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test(test_deny_list),
 		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
