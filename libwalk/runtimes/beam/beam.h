@@ -19,6 +19,7 @@ struct sw_beam {
 	struct sw_memory live;
 	struct sw_beam_found found;
 	uint64_t exit_avma;                 /* where a process's first function returns */
+	uint64_t main_avma;                 /* process_main() as the JIT made it; 0: not found */
 	const struct sw_thread *thread;     /* whose scheduler was looked for last */
 	struct sw_beam_scheduler scheduler; /* of it; not known: it has none */
 };

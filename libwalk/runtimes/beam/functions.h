@@ -30,4 +30,8 @@ bool sw_beam_module_find(struct sw_memory memory, const struct sw_beam_list *lis
 bool sw_beam_info_find(struct sw_memory memory, const struct sw_beam_layout *layout,
 		       uint64_t header_avma, uint64_t avma, uint64_t *ret_info_avma);
 
+/* process_main() as the JIT made it, in one of the first bytes of its memory; 0: it was not found. */
+uint64_t sw_beam_main_find(struct sw_memory memory, const struct sw_beam_layout *layout,
+			   const struct sw_snapshot *snap);
+
 #endif

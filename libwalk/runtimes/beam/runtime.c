@@ -9,6 +9,7 @@
  *	functions   which function an address belongs to; names: its name, and those of threads
  */
 #include "runtimes/beam/runtime.h"
+#include "runtimes/beam/functions.h"
 #include "runtimes/beam/names.h"
 #include "runtimes/beam/step.h"
 #include "runtimes/beam/window.h"
@@ -43,6 +44,8 @@ static int beam_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 	    !sw_memory_u64(beam->memory, beam->found.exit_svma + beam->found.place->bias,
 			   &beam->exit_avma))
 		beam->exit_avma = 0;
+	if (beam->found.layout != NULL)
+		beam->main_avma = sw_beam_main_find(beam->live, beam->found.layout, snap);
 	*ret_state = beam;
 	return 0;
 }
@@ -83,6 +86,10 @@ static size_t beam_identify(void *state, struct sw_runtime *ret, size_t max)
 		(void) snprintf(ret->problem, sizeof(ret->problem),
 				"%s could not be found: Erlang's own frames are missing",
 				f->missing); /* fits, as that below */
+	else if (f->layout != NULL && beam->main_avma == 0)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"its process_main() could not be found: schedulers that look for "
+				"work may be cut");
 	else if (f->layout == NULL)
 		(void) snprintf(ret->problem, sizeof(ret->problem),
 				"how Erlang/OTP %s (erts %s) is built is not known: its own "

@@ -8,7 +8,10 @@
 enum {
 	PID_TAG = 0x3, /* of a term's lowest four bits: erl_term.h */
 	PID_TAG_MASK = 0xf,
+	STACK_BYTES_UNKNOWN = 1 << 20, /* that are looked at when its end is not known */
 };
+
+static const uint64_t HEAP_BYTES_MAX = UINT64_C(1) << 36;
 
 static uint64_t word_at(const uint8_t *bytes, size_t at)
 {
@@ -43,10 +46,16 @@ bool sw_beam_process_parse(const struct sw_beam_layout *layout, const uint8_t *b
 		.stop_avma = word_at(bytes, layout->process_stop),
 		.hend_avma = word_at(bytes, layout->process_hend),
 	};
-	return (ret->id & PID_TAG_MASK) == PID_TAG &&
-	       (ret->htop_avma | ret->stop_avma | ret->hend_avma) % 8 == 0 && ret->htop_avma != 0 &&
-	       ret->htop_avma < ret->hend_avma && ret->stop_avma < ret->hend_avma &&
-	       ret->stop_avma > 0;
+	if ((ret->id & PID_TAG_MASK) != PID_TAG || ret->stop_avma == 0 ||
+	    (ret->htop_avma | ret->stop_avma | ret->hend_avma) % 8 != 0 ||
+	    ret->stop_avma > UINT64_MAX - STACK_BYTES_UNKNOWN)
+		return false;
+	/* While garbage is collected they are of two heaps. */
+	if (ret->htop_avma > ret->stop_avma || ret->stop_avma - ret->htop_avma > HEAP_BYTES_MAX)
+		ret->htop_avma = ret->stop_avma;
+	if (ret->hend_avma <= ret->stop_avma || ret->hend_avma - ret->stop_avma > HEAP_BYTES_MAX)
+		ret->hend_avma = ret->stop_avma + STACK_BYTES_UNKNOWN;
+	return true;
 }
 
 static bool scheduler_find(struct sw_beam *beam, uint64_t fs_base, struct sw_beam_scheduler *ret)

@@ -15,6 +15,7 @@
 enum {
 	TAG_MASK = 3,
 	FRAME_WORDS_MAX = 65536,
+	PROCESS_MAIN_BYTES = 448, /* up to where it begins to run a process */
 	RUNTIME_BYTES_MAX = 4096, /* that code of the machine pushes for a C function */
 };
 
@@ -49,6 +50,13 @@ static enum sw_step leave_machine(struct sw_beam *beam, const struct sw_beam_sch
 		return SW_STEP_OK;
 	}
 	return failed(ret, SW_END_BAD_UNWIND_INFO, "where the scheduler has begun was not found");
+}
+
+/* Whether it is the machine's first function, where it looks for a process to run. */
+static bool is_process_main(const struct sw_beam *beam, uint64_t avma)
+{
+	return beam->main_avma != 0 && avma >= beam->main_avma &&
+	       avma - beam->main_avma < PROCESS_MAIN_BYTES;
 }
 
 /* Of a function that waits for another: the first word that has no tag, and leads to code. */
@@ -100,8 +108,6 @@ static enum sw_step frame_step(struct sw_beam *beam, const struct sw_beam_schedu
 	flow.saved_known = sw_regs_get(&c->regs, SW_ARCH_FP, &flow.saved_avma) &&
 			   sw_beam_is_on_process(s, flow.saved_avma);
 	bool found = !is_waiting(beam, c, in_c) && sw_beam_flow_return(&flow, &slot, &sp);
-	if (!found && in_c && flow.header_avma == 0)
-		return leave_machine(beam, s, c, ret); /* it looks for another process */
 	if (!found && sp == 0)
 		return failed(ret, SW_END_BAD_UNWIND_INFO,
 			      "where the process's stack ends is not known");
@@ -131,7 +137,7 @@ enum sw_step sw_beam_step(struct sw_beam *beam, struct sw_cursor *cursor, struct
 		return failed(ret, SW_END_BAD_UNWIND_INFO,
 			      "the thread runs Erlang, but no scheduler is known of it");
 	bool in_c = sp <= s->registers_avma && s->registers_avma - sp < RUNTIME_BYTES_MAX;
-	if (s->process_avma == 0 && in_c)
+	if (in_c && (s->process_avma == 0 || is_process_main(beam, cursor->lookup_avma)))
 		return leave_machine(beam, s, cursor, ret);
 	if (!s->process_known || (!in_c && !sw_beam_is_on_process(s, sp)))
 		return failed(ret, SW_END_BAD_UNWIND_INFO, "the process's stack is not known");
