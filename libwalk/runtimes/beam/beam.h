@@ -24,8 +24,4 @@ struct sw_beam {
 	struct sw_beam_scheduler scheduler; /* of it; not known: it has none */
 };
 
-/* The scheduler of a thread; NULL: it is none. */
-const struct sw_beam_scheduler *sw_beam_scheduler_of(struct sw_beam *beam,
-						     const struct sw_thread *thread);
-
 #endif

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+struct sw_beam;
+
 enum { SW_BEAM_SCHEDULERS_MAX = 1024 /* of one kind: the machine's own limit */ };
 
 struct sw_beam_process {
@@ -32,6 +34,10 @@ bool sw_beam_scheduler_parse(const struct sw_beam_layout *layout, enum sw_beam_k
 /* The same of a process, of SW_BEAM_PROCESS_BYTES. False: it is none. */
 bool sw_beam_process_parse(const struct sw_beam_layout *layout, const uint8_t *bytes,
 			   struct sw_beam_process *ret);
+
+/* The scheduler of a thread; NULL: it is none. */
+const struct sw_beam_scheduler *sw_beam_scheduler_of(struct sw_beam *beam,
+						     const struct sw_thread *thread);
 
 /* Whether the thread executes on the process's own stack. */
 static inline bool sw_beam_is_on_process(const struct sw_beam_scheduler *s, uint64_t sp_avma)

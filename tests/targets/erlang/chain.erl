@@ -2,13 +2,29 @@
 %% A process in a known chain of calls, f1 to f6, which does what uses all kinds of the machine's code:
 %% C functions with and without garbage collection, exceptions, funs, messages, a deep stack.
 -module(chain).
--export([start/0, f1/1, twice/1, deep/1]).
+-export([main/0, blocked/0, f1/1, twice/1, deep/1]).
 
-start() ->
-    ets:new(chain, [named_table, public]),
-    io:format("ready ~s~n", [pid_to_list(self())]),
-    loop(0),
-    ok.
+main() ->
+    spawn(fun() ->
+        ets:new(chain, [named_table, public]),
+        io:format("~s~nready~n", [pid_to_list(self())]),
+        loop(0)
+    end).
+
+%% Says what process_info() says of a process that is in C code for as long as it is asked.
+blocked() ->
+    Subject = binary:copy(<<"a">>, 30),
+    Pid = spawn(fun() -> outer(Subject) end),
+    timer:sleep(100),
+    {current_stacktrace, Stack} = process_info(Pid, current_stacktrace),
+    Names = [io_lib:format("~s:~s/~b", [M, F, A]) || {M, F, A, _} <- Stack],
+    io:format("~s~n~s~nready~n", [pid_to_list(Pid), lists:join(" ", Names)]).
+
+outer(Subject) -> X = inner(Subject), X + 1.
+inner(Subject) -> X = match(Subject), X + 1.
+match(Subject) ->
+    Y = erlang:phash2(binary:copy(Subject, 100000)),
+    case Y of -1 -> 0; _ -> 1 + match(Subject) - 1 end.
 
 loop(N) ->
     f1(N),
