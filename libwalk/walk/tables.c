@@ -8,6 +8,7 @@
 #include "native/instructions.h"
 #include "native/pe.h"
 #include "native/scan.h"
+#include "runtimes/beam/runtime.h"
 #include "runtimes/clr/runtime.h"
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/go/runtime.h"
@@ -20,11 +21,10 @@
 #include "runtimes/wine/tables_unwinder.h"
 
 /* The last one: what nobody before it identifies. */
-static const struct sw_runtime_ops *const runtimes[] =
-	{
-		&sw_runtime_wine,  &sw_runtime_clr, &sw_runtime_hotspot, &sw_runtime_cpython,
-		&sw_runtime_go,    &sw_runtime_v8,  &sw_runtime_php,     &sw_runtime_ruby,
-		&sw_runtime_known, /* what nobody before it identifies */
+static const struct sw_runtime_ops *const runtimes[] = {
+	&sw_runtime_wine, &sw_runtime_clr,   &sw_runtime_hotspot, &sw_runtime_cpython,
+	&sw_runtime_go,   &sw_runtime_v8,    &sw_runtime_php,     &sw_runtime_ruby,
+	&sw_runtime_beam, &sw_runtime_known, /* what nobody before it identifies */
 };
 
 static const struct sw_unwinder_ops *const unwinders[] = {

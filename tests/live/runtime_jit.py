@@ -47,8 +47,7 @@ FRAMES = {
     "deno": [r"JS:.*outer .*chain\.js.*"],
     "bun": [r"JSC-[A-Z]\w+: outer#.*"],
     "sbcl": [],
-    "erlang-jpperf": [r"\$?chain:inner/2", r"\$?chain:middle/1", r"\$?chain:outer/1",
-                      r"\$?erts_beamasm:normal_exit/0"],
+    "erlang-jpperf": [r"\$?chain:inner/2", r"\$?chain:middle/1", r"\$?chain:outer/1"],
 }
 GUESSES = ["luajit", "pypy", "guile", "racket", "mono"]
 # Read by their own structures: runtime_jvm.py has the rest.

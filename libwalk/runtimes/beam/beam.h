@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BEAM_H
+#define SW_BEAM_H
+
+#include "memory.h"
+#include "runtimes/beam/find.h"
+#include "runtimes/beam/schedulers.h"
+#include "snapshot/read.h"
+#include "snapshot/snapshot.h"
+
+/* What is known of the machine in one snapshot. */
+struct sw_beam {
+	const struct sw_snapshot *snap; /* borrowed */
+	/* What was copied; never the running process, which has gone on: code may be another by now. */
+	struct sw_snapshot_memory source;
+	struct sw_memory memory;
+	/* The running process, too: for atoms, which stay what and where they are. */
+	struct sw_snapshot_memory live_source;
+	struct sw_memory live;
+	struct sw_beam_found found;
+	uint64_t exit_avma;                 /* where a process's first function returns */
+	uint64_t main_avma;                 /* process_main() as the JIT made it; 0: not found */
+	const struct sw_thread *thread;     /* whose scheduler was looked for last */
+	struct sw_beam_scheduler scheduler; /* of it; not known: it has none */
+};
+
+#endif

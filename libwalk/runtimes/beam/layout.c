@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Source: erts/emulator/beam/erl_process.h, code_ix.h, beam_code.h, atom.h and jit/x86/process_main.cpp
+ * of OTP 25. Compared with the code and the memory of Debian's erlang-base 25.2.3.
+ */
+#include "runtimes/beam/layout.h"
+#include "cleanup.h"
+
+#include <string.h>
+
+static const struct sw_beam_layout layouts[] = {
+	{
+		.release = "25",
+		.erts = "13.1.",
+		.sched_stride = 0xa300,
+		.sched_tid = 0x20,
+		.sched_process = 0xa8,
+		.sched_no = 0xb8,
+		.sched_dirty_no = 0xc0,
+		.sched_port = 0xd8,
+		.process_htop = 0x50,
+		.process_stop = 0x58,
+		.process_hend = 0x88,
+		.return_off = 0x4110,
+		.header_functions = 0x60,
+		.info_mfa = 0x10,
+		.atoms_entries = 0x74,
+		.atoms_segments = 0x78,
+		.atom_length = 24,
+		.atom_name = 32,
+	},
+};
+
+const struct sw_beam_layout *sw_beam_layout_of(const char *release, const char *erts)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(layouts); i++)
+		if (strcmp(layouts[i].release, release) == 0 &&
+		    strncmp(layouts[i].erts, erts, strlen(layouts[i].erts)) == 0)
+			return &layouts[i];
+	return NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BEAM_LAYOUT_H
+#define SW_BEAM_LAYOUT_H
+
+#include <stdint.h>
+
+/* Where things are in one release of Erlang/OTP with its JIT, in bytes. */
+struct sw_beam_layout {
+	const char *release, *erts; /* "25"; the beginning of its runtime's version: "13." */
+	/* ErtsSchedulerData; what lies before sched_registers' end is at its start */
+	uint32_t sched_stride;
+	uint16_t sched_tid, sched_process, sched_no, sched_dirty_no, sched_port;
+	/* Process */
+	uint16_t process_htop, process_stop, process_hend;
+	/* From ErtsSchedulerRegisters to the lowest place of the return address of process_main(). */
+	uint16_t return_off;
+	/* BeamCodeHeader, ErtsCodeInfo */
+	uint16_t header_functions, info_mfa;
+	/* IndexTable, Atom */
+	uint16_t atoms_entries, atoms_segments, atom_length, atom_name;
+};
+
+enum {
+	SW_BEAM_SCHED_BYTES = 256, /* of ErtsSchedulerData that are looked at */
+	SW_BEAM_PROCESS_BYTES = 256,
+	SW_BEAM_RETURN_SLOTS = 8, /* the registers are aligned to a cache line */
+};
+
+/* NULL: the release is not known. Static. */
+const struct sw_beam_layout *sw_beam_layout_of(const char *release, const char *erts);
+
+#endif

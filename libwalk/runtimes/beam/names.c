@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Functions by module, name and arity; schedulers by what they run. What is of code was copied: it may be
+ * unloaded. Atoms are never freed or moved.
+ *
+ * Source: erts/emulator/beam/atom.h, index.h and erl_term.h of OTP 25.
+ */
+#include "runtimes/beam/names.h"
+#include "runtimes/beam/functions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ATOM_TAG = 0xb, /* of a term's lowest six bits */
+	ATOM_TAG_BITS = 6,
+	ATOM_BYTES_MAX = 1020, /* 255 characters of UTF-8 */
+	SEGMENT_BITS = 10,
+	ARITY_MAX = 255,
+	PID_DATA_SHIFT = 4,
+	PID_DATA_MASK = 0xfffffff,
+	PID_NUMBER_BITS = 15,
+};
+
+static bool atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size_t size)
+{
+	const struct sw_beam_layout *at = beam->found.layout;
+	uint64_t table = beam->found.atoms_svma + beam->found.place->bias;
+	uint64_t index = term >> ATOM_TAG_BITS, segments, segment, atom, name;
+	uint32_t n;
+	int16_t length;
+	if ((term & ((1 << ATOM_TAG_BITS) - 1)) != ATOM_TAG ||
+	    !sw_memory_read(beam->live, table + at->atoms_entries, &n, sizeof(n)) || index >= n ||
+	    !sw_memory_u64(beam->live, table + at->atoms_segments, &segments) ||
+	    !sw_memory_u64(beam->live, segments + (index >> SEGMENT_BITS) * 8, &segment) ||
+	    !sw_memory_u64(beam->live, segment + index % (1 << SEGMENT_BITS) * 8, &atom) ||
+	    !sw_memory_read(beam->live, atom + at->atom_length, &length, sizeof(length)) ||
+	    length <= 0 || length > ATOM_BYTES_MAX || (size_t) length >= size ||
+	    !sw_memory_u64(beam->live, atom + at->atom_name, &name) ||
+	    !sw_memory_read(beam->live, name, ret, (size_t) length))
+		return false;
+	ret[length] = '\0';
+	return true;
+}
+
+/* *ret_start_avma stays when it is not known. */
+static bool function_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size,
+			  uint64_t *ret_start_avma)
+{
+	char module[ATOM_BYTES_MAX + 1], function[ATOM_BYTES_MAX + 1];
+	struct sw_beam_list list;
+	uint64_t header, info, mfa[3];
+	if (!sw_beam_list_read(beam->memory, &beam->found, &list) ||
+	    !sw_beam_module_find(beam->memory, &list, avma, &header)) {
+		(void) snprintf(ret, size, "[shared code of the JIT]"); /* fits */
+		return true;
+	}
+	if (!sw_beam_info_find(beam->memory, beam->found.layout, header, avma, &info) ||
+	    !sw_memory_read(beam->memory, info + beam->found.layout->info_mfa, mfa, sizeof(mfa)) ||
+	    mfa[2] > ARITY_MAX || !atom_read(beam, mfa[0], module, sizeof(module)) ||
+	    !atom_read(beam, mfa[1], function, sizeof(function)))
+		return false;
+	(void) snprintf(ret, size, "%s:%s/%" PRIu64, module, function, mfa[2]); /* cut to fit */
+	*ret_start_avma = info;
+	return true;
+}
+
+int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_description *ret)
+{
+	uint64_t avma = frame->pc_avma - !(frame->flags & SW_FRAME_EXACT_PC);
+	if (!function_read(beam, avma, ret->function, sizeof(ret->function), &ret->start_avma))
+		(void) snprintf(ret->function, sizeof(ret->function),
+				"[Erlang function]"); /* fits */
+	return 1;
+}
+
+bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
+		    struct sw_thread_info *ret)
+{
+	static const char *const kinds[] = {"scheduler", "dirty CPU scheduler",
+					    "dirty I/O scheduler"};
+	const struct sw_beam_scheduler *s = sw_beam_scheduler_of(beam, thread);
+	if (s == NULL)
+		return false;
+	ret->runtime = "beam";
+	ret->id = (int64_t) s->number;
+	int n = snprintf(ret->name, sizeof(ret->name), "%s %" PRIu64, kinds[s->kind],
+			 s->number); /* fits, as those below */
+	char *rest = ret->name + n;
+	size_t size = sizeof(ret->name) - (size_t) n;
+	uint64_t data = s->process.id >> PID_DATA_SHIFT & PID_DATA_MASK;
+	if (s->process_known)
+		(void) snprintf(rest, size, ", runs <0.%" PRIu64 ".%" PRIu64 ">",
+				data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
+	else if (s->process_avma != 0)
+		(void) snprintf(rest, size, ", runs a process");
+	else
+		(void) snprintf(rest, size, "%s", s->runs_port ? ", runs a port" : ", idle");
+	return true;
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Erlang: stops anywhere in a process whose chain of calls is known, a process that waits in C code
+against process_info(), and schedulers that have nothing to do.
+
+SNAPWALK_STOPS sets how many stops there are (100).
+"""
+import os
+import re
+import subprocess
+import tempfile
+
+from harness import Tap, patient_dump, stack_of, tool, wait_until
+from interpreted import Program, language_frames, text_of, wrong_in_stack
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "erlang")
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
+SHARED = "[shared code of the JIT]"
+# Who may stand directly on whom. A function that another one ends with takes its place.
+CALLS = {
+    "chain:loop/1": {"chain:f1/1"},
+    "chain:f1/1": {"chain:f2/1"},
+    "chain:f2/1": {"chain:f3/1"},
+    "chain:f3/1": {"chain:f4/1"},
+    "chain:f4/1": {"chain:f5/1"},
+    "chain:f5/1": {"chain:f6/1"},
+    "chain:f6/1": {"chain:work/2", "chain:-work/2-fun-0-/1", "chain:deep/1", "lists:sum/1",
+                   "lists:sum/2"},
+    "chain:work/2": {"lists:seq/2", "lists:seq_loop/3", "chain:twice/1"},  # the fun is compiled in
+    "chain:-work/2-fun-0-/1": {"chain:twice/1"},
+    "chain:deep/1": {"chain:deep/1"},
+}
+BIFS = re.compile(r"(erlang|ets|maps):")
+DEEP = 41
+
+
+def wrong_in_chain(names):
+    """names: innermost first."""
+    if names[-1] != "chain:loop/1":
+        return f"begins with {names[-1]}"
+    for inner, outer in zip(names, names[1:]):
+        if outer in (SHARED,) or (inner not in CALLS.get(outer, ()) and inner != SHARED and not BIFS.match(inner)):
+            return f"{outer} does not call {inner}"
+    if names.count("chain:deep/1") > DEEP or SHARED in names[1:]:
+        return "too many"
+    return None
+
+
+def schedulers(report):
+    """[(thread, number, what it does)] of normal schedulers."""
+    found = []
+    for thread in report["threads"]:
+        said = re.fullmatch(r"scheduler (\d+), (.*)", (thread["managed"] or {}).get("name") or "")
+        if said:
+            found.append((thread, int(said.group(1)), said.group(2)))
+    return found
+
+
+def check_stops(tap, folder):
+    wrong, ran, idle = [], 0, 0
+    with Program("erl", "+S", "2:2", "-noshell", "-noinput", "-pa", folder, "-s", "chain", "main") as erl:
+        pid = erl.lines[-1]
+        for _ in range(STOPS):
+            report = patient_dump(erl.pid, status=(0, 3))
+            for thread, _, does in schedulers(report):
+                stack = stack_of(report, thread["tid"])
+                if stack is None:
+                    wrong.append(f"no stack: {thread}")
+                    continue
+                what = wrong_in_stack(stack)
+                names = [f["function"] for f in language_frames(stack, "beam")]
+                if does == f"runs {pid}" and names != [SHARED] and names:
+                    ran += 1
+                    what = what or wrong_in_chain(names)
+                else:
+                    idle += does == "idle"
+                    # Where the machine looks for work there is no process.
+                    what = what or (None if names == [SHARED] else f"{does}: {names}")
+                if what is not None:
+                    wrong.append(f"{what}\n{text_of(stack)}")
+        tap.equal(sorted(n for _, n, _ in schedulers(report)), [1, 2], "both schedulers have their numbers")
+        tap.check(ran >= STOPS * 0.5 and idle > 0 and not wrong, f"{STOPS} stops: {ran} stacks of the process, all complete with "
+                  f"the chain; {idle} idle", f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+        found = [r for r in report["process"]["runtimes"] if r["name"] == "erlang"]
+        tap.equal([r["version"] for r in found], ["25"], "recognised, with its version")
+        tap.equal([w for w in report["warnings"] if w["code"] == "runtime"], [], "nothing to warn of")
+
+
+def check_blocked(tap, folder):
+    with Program("erl", "+S", "1:1", "-noshell", "-noinput", "-pa", folder, "-s", "chain", "blocked") as erl:
+        pid, wanted = erl.lines[-2], erl.lines[-1].split(" ")
+        names = None
+
+        def waits():
+            nonlocal names
+            report = patient_dump(erl.pid, status=(0, 3))
+            for thread, _, does in schedulers(report):
+                stack = stack_of(report, thread["tid"])
+                names = [f["function"] for f in language_frames(stack, "beam")]
+                if does == f"runs {pid}" and wrong_in_stack(stack) is None and "chain:match/1" in names:
+                    return True
+            return False
+        wait_until(waits, "the process in C code")
+        own = names[names.index("chain:match/1"):]
+        tap.equal(own, wanted[wanted.index("chain:match/1"):], "in C code: the functions of process_info()")
+
+
+def main():
+    tap = Tap()
+    tap.check(tool("erl") and tool("erlc"), "Erlang is installed")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["erlc", "-o", folder, os.path.join(SOURCES, "chain.erl")], check=True)
+        tap.guard(check_stops, folder)
+        tap.guard(check_blocked, folder)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "beam_world.h"
+
+#include <string.h>
+
+void beam_world_put(struct beam_world *w, uint64_t avma, const void *bytes, size_t n)
+{
+	memcpy(w->data + (avma - BEAM_WORLD), bytes, n);
+}
+
+void beam_world_u64(struct beam_world *w, uint64_t avma, uint64_t value)
+{
+	beam_world_put(w, avma, &value, sizeof(value));
+}
+
+static uint64_t atom_put(struct beam_world *w, unsigned i, const char *text)
+{
+	uint64_t segment = BEAM_ATOMS + 0x200, atom = BEAM_ATOMS + 0x400 + 0x40 * i;
+	uint64_t name = BEAM_ATOMS + 0x600 + 0x40 * i;
+	int16_t length = (int16_t) strlen(text);
+	beam_world_u64(w, segment + 8 * i, atom);
+	beam_world_put(w, atom + w->beam.found.layout->atom_length, &length, sizeof(length));
+	beam_world_u64(w, atom + w->beam.found.layout->atom_name, name);
+	beam_world_put(w, name, text, (size_t) length);
+	return (uint64_t) i << 6 | 0xb;
+}
+
+static void function_put(struct beam_world *w, unsigned i, uint64_t info, uint64_t name,
+			 uint64_t arity)
+{
+	const struct sw_beam_layout *at = w->beam.found.layout;
+	beam_world_u64(w, BEAM_MODULE + at->header_functions + 8 * i, info);
+	beam_world_u64(w, info + at->info_mfa, 0 << 6 | 0xb);
+	beam_world_u64(w, info + at->info_mfa + 8, name);
+	beam_world_u64(w, info + at->info_mfa + 16, arity);
+}
+
+void beam_world_init(struct beam_world *w)
+{
+	uint32_t active = 1, n_atoms = 3;
+	memset(w, 0, sizeof(*w));
+	w->region = (struct fake_region){BEAM_WORLD, w->data, sizeof(w->data)};
+	w->fake = (struct fake_memory){.regions = &w->region, .n_regions = 1};
+	w->map = (struct sw_map){.start_avma = BEAM_MODULE,
+				 .end_avma = BEAM_MODULE_END,
+				 .prot = SW_MAP_READ | SW_MAP_EXEC,
+				 .place = -1,
+				 .path = ""};
+	w->snap.maps = &w->map;
+	w->snap.n_maps = 1;
+	w->beam.snap = &w->snap;
+	w->beam.memory = w->beam.live = fake_memory(&w->fake);
+	w->beam.found = (struct sw_beam_found){.place = &w->place,
+					       .layout = sw_beam_layout_of("25", "13.1.5"),
+					       .release = "25",
+					       .erts = "13.1.5",
+					       .active_svma = BEAM_ACTIVE,
+					       .ranges_svma = BEAM_LISTS,
+					       .atoms_svma = BEAM_ATOMS};
+	beam_world_put(w, BEAM_ACTIVE, &active, sizeof(active));
+	beam_world_u64(w, BEAM_LISTS + 32, BEAM_PAIRS);
+	beam_world_u64(w, BEAM_LISTS + 40, 2);
+	beam_world_u64(w, BEAM_PAIRS, 0x1000);
+	beam_world_u64(w, BEAM_PAIRS + 8, 0x2000);
+	beam_world_u64(w, BEAM_PAIRS + 16, BEAM_MODULE);
+	beam_world_u64(w, BEAM_PAIRS + 24, BEAM_MODULE_END);
+	beam_world_u64(w, BEAM_MODULE, 2);
+	beam_world_put(w, BEAM_ATOMS + w->beam.found.layout->atoms_entries, &n_atoms,
+		       sizeof(n_atoms));
+	beam_world_u64(w, BEAM_ATOMS + w->beam.found.layout->atoms_segments, BEAM_ATOMS + 0x180);
+	beam_world_u64(w, BEAM_ATOMS + 0x180, BEAM_ATOMS + 0x200);
+	(void) atom_put(w, 0, "chain");
+	function_put(w, 0, BEAM_F1, atom_put(w, 1, "f1"), 1);
+	function_put(w, 1, BEAM_F2, atom_put(w, 2, "f2"), 2);
+}

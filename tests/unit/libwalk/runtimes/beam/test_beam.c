@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/beam: names, schedulers, processes and return addresses over made structures. */
+#include "beam_world.h"
+#include "runtimes/beam/flow.h"
+#include "runtimes/beam/names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct beam_world world;
+
+static int setup(void **state)
+{
+	(void) state;
+	beam_world_init(&world);
+	return 0;
+}
+
+static const char *name_at(uint64_t pc_avma)
+{
+	static struct sw_description d;
+	struct sw_frame frame = {.pc_avma = pc_avma, .flags = SW_FRAME_EXACT_PC};
+	memset(&d, 0, sizeof(d));
+	assert_int_equal(sw_beam_names(&world.beam, &frame, &d), 1);
+	return d.function;
+}
+
+static void test_names(void **state)
+{
+	(void) state;
+	assert_string_equal(name_at(BEAM_F1), "chain:f1/1");
+	assert_string_equal(name_at(BEAM_F2 - 1), "chain:f1/1");
+	assert_string_equal(name_at(BEAM_MODULE_END - 1), "chain:f2/2");
+	assert_string_equal(name_at(BEAM_MODULE + 8), "[Erlang function]"); /* before the first */
+	assert_string_equal(name_at(BEAM_MODULE_END), "[shared code of the JIT]");
+	beam_world_u64(&world, BEAM_F1 + 0x10, 0x47 << 6 | 0xb); /* no such atom */
+	assert_string_equal(name_at(BEAM_F1), "[Erlang function]");
+}
+
+static void test_versions(void **state)
+{
+	(void) state;
+	assert_non_null(sw_beam_layout_of("25", "13.1.5"));
+	assert_null(sw_beam_layout_of("25", "13.2"));
+	assert_null(sw_beam_layout_of("26", "14.0"));
+}
+
+static void test_schedulers(void **state)
+{
+	(void) state;
+	const struct sw_beam_layout *at = world.beam.found.layout;
+	uint8_t bytes[SW_BEAM_SCHED_BYTES] = {0};
+	uint64_t fs_base = 0x7000, number = 3, process = 0x8000;
+	struct sw_beam_scheduler s;
+	memcpy(bytes + at->sched_tid, &fs_base, 8);
+	memcpy(bytes + at->sched_no, &number, 8);
+	memcpy(bytes + at->sched_process, &process, 8);
+	assert_true(sw_beam_scheduler_parse(at, SW_BEAM_NORMAL, bytes, fs_base, &s));
+	assert_int_equal(s.number, 3);
+	assert_int_equal(s.process_avma, 0x8000);
+	assert_false(sw_beam_scheduler_parse(at, SW_BEAM_NORMAL, bytes, fs_base + 8, &s));
+	assert_false(sw_beam_scheduler_parse(at, SW_BEAM_DIRTY_IO, bytes, fs_base, &s)); /* 0 */
+}
+
+static void test_processes(void **state)
+{
+	(void) state;
+	const struct sw_beam_layout *at = world.beam.found.layout;
+	uint8_t bytes[SW_BEAM_PROCESS_BYTES] = {0};
+	uint64_t id = 0x93, htop = 0x10000, stop = 0x10800, hend = 0x11000;
+	struct sw_beam_process p;
+	memcpy(bytes, &id, 8);
+	memcpy(bytes + at->process_htop, &htop, 8);
+	memcpy(bytes + at->process_stop, &stop, 8);
+	memcpy(bytes + at->process_hend, &hend, 8);
+	assert_true(sw_beam_process_parse(at, bytes, &p));
+	assert_int_equal(p.hend_avma, 0x11000);
+	hend = 0x9000; /* of the heap before */
+	memcpy(bytes + at->process_hend, &hend, 8);
+	assert_true(sw_beam_process_parse(at, bytes, &p));
+	assert_true(p.hend_avma > stop);
+	id = 0x9b; /* no process */
+	memcpy(bytes, &id, 8);
+	assert_false(sw_beam_process_parse(at, bytes, &p));
+}
+
+/* In f2, whose frame has two words: what was not written yet looks like a return address. */
+static void test_flow(void **state)
+{
+	(void) state;
+	static const uint8_t call[] = {0xe8, 0, 0, 0, 0},
+			     code[] = {0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0xe5, /* mov rbp, rsp */
+				       0x48, 0x8d, 0x63, 0x80, 0x48, 0x89, 0xec, /* mov rsp, rbp */
+				       0x48, 0x83, 0xc4, 0x10, 0xc3};
+	uint64_t entry = BEAM_F2 + 0x28, back = BEAM_F1 + 0x40, slot = 0, sp = 0;
+	beam_world_put(&world, entry, code, sizeof(code));
+	beam_world_put(&world, back - sizeof(call), call, sizeof(call));
+	for (unsigned i = 0; i < 4; i++)
+		beam_world_u64(&world, BEAM_STACK + 8 * i, back);
+	struct sw_beam_flow flow = {.beam = &world.beam,
+				    .memory = world.beam.memory,
+				    .header_avma = BEAM_MODULE,
+				    .pc_avma = entry,
+				    .sp_avma = BEAM_STACK};
+	assert_true(sw_beam_flow_return(&flow, &slot, &sp));
+	assert_int_equal(slot, BEAM_STACK);
+	flow.pc_avma = entry + 4;
+	assert_true(sw_beam_flow_return(&flow, &slot, &sp));
+	assert_int_equal(slot, BEAM_STACK + 16);
+	flow.pc_avma = entry + 11; /* in a C function's place: the process's stack is in rbp */
+	flow.in_c = flow.saved_known = true;
+	flow.saved_avma = BEAM_STACK + 8;
+	assert_true(sw_beam_flow_return(&flow, &slot, &sp));
+	assert_int_equal(sp, BEAM_STACK + 8);
+	assert_int_equal(slot, BEAM_STACK + 24);
+	flow.saved_known = false;
+	assert_false(sw_beam_flow_return(&flow, &slot, &sp));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_names, setup),
+		cmocka_unit_test_setup(test_versions, setup),
+		cmocka_unit_test_setup(test_schedulers, setup),
+		cmocka_unit_test_setup(test_processes, setup),
+		cmocka_unit_test_setup(test_flow, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
