@@ -28,8 +28,9 @@ running='sigaction sigaddset sigemptyset sigprocmask getpid sw_helper_run'
 
 # Ours, in files that are for other times, too. They were read: sw_utf8_encode() needs nothing,
 # sw_proc_tids() is lseek() and getdents64() into the caller's memory, sw_snapshot_map() searches an array;
+# sw_beam_is_code() that and looks at the module;
 # sw_expendable_run() waits by futex() and poll() until its deadline; the pages' read pagemap, at most.
-read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_utf8_encode sw_expendable_run sw_expendable_has_died'
+read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_utf8_encode sw_expendable_run sw_expendable_has_died sw_beam_is_code'
 read_alone+=' sw_pages_may_stall sw_pages_present sw_pages_space_is_gone'
 
 files=' ' defined=' ' called=' '
@@ -81,7 +82,7 @@ looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit 
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present
 # Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, calls of PHP, frames
-# of Ruby, what V8's names need, then what the unwinder of generated code copies
+# of Ruby, processes of Erlang, what V8's names need, then what the unwinder of generated code copies
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
@@ -91,7 +92,11 @@ looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/clr/locks_window.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add \
 	sw_cpython_code_read sw_cpython_frame_left sw_cpython_gil_find \
-	sw_cpython_threads_each sw_snapshot_map
+	sw_cpython_tasks_copy sw_cpython_threads_each sw_snapshot_map
+looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read \
+	sw_cpython_task_read sw_cpython_tasks_each
+looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_string
+looked_at libwalk/runtimes/cpython/awaits.c sw_cpython_code_read sw_cpython_frame_read
 looked_at libwalk/runtimes/cpython/chain.c
 looked_at libwalk/runtimes/cpython/code.c
 looked_at libwalk/runtimes/cpython/gil.c
@@ -101,6 +106,8 @@ looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
 	sw_ruby_stack_read
+looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_process_parse sw_beam_scheduler_parse
+looked_at libwalk/runtimes/beam/schedulers.c
 looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
 looked_at libwalk/native/tls.c
 # Those who read V8's objects follow pointers in the window, too, by what copies them; every loop of theirs

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tasks of asyncio, as its C part makes them. The module asyncio.tasks has them in a set of weak references;
- * those that are in their first step and have not waited yet (eager ones, 3.12 on) are in a second one.
- *
- *	module asyncio.tasks -> _all_tasks (3.12 on: _scheduled_tasks) -> data: a set of weak references
- *	                     -> _eager_tasks: a set of tasks
+ * Tasks of asyncio, as its C part makes them, and the sets that have them. Used in the window, too: every loop
+ * has a limit, and no memory is needed.
  *
  * Source: Modules/_asynciomodule.c, Include/setobject.h, Include/object.h of 3.8.18, 3.9.18, 3.10.13, 3.11.7,
  * 3.12.1 and 3.13.0, offsets by the debug information of their builds.
  */
 #include "runtimes/cpython/tasks.h"
 #include "cleanup.h"
-#include "formats/elf_symbol.h"
 #include "runtimes/cpython/code.h"
 #include "runtimes/cpython/objects.h"
-#include "snapshot/module.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
 	HEAD_TYPE = 8, /* of PyObject */
-	TYPE_BASIC_SIZE = 32,
 	TYPE_BASE = 256,
 	BASES_MAX = 16,
 	SET_USED = 24,
@@ -52,95 +45,10 @@ static const struct layout *layout_of(unsigned minor)
 	return NULL;
 }
 
-/* ---- where they are -------------------------------------------------------------------------- */
-
-static uint64_t symbol_of(const struct sw_cpython_at *at, const struct sw_elf_symbols *symbols,
-			  const char *name)
+uint64_t sw_cpython_task_bytes(unsigned minor)
 {
-	struct sw_elf_symbol symbol;
-	return sw_elf_symbols_find(symbols, name, &symbol) ? symbol.svma + at->place->bias : 0;
-}
-
-static bool types_find(const struct sw_cpython_at *at, struct sw_cpython_asyncio *ret)
-{
-	struct sw_elf_symbols symbols;
-	if (!sw_elf_symbols_open(sw_module_elf(at->place->module), &symbols))
-		return false;
-	ret->types = (struct sw_cpython_awaitables){
-		.coroutine_avma = symbol_of(at, &symbols, "PyCoro_Type"),
-		.generator_avma = symbol_of(at, &symbols, "PyGen_Type"),
-		.async_generator_avma = symbol_of(at, &symbols, "PyAsyncGen_Type"),
-		/* From 3.13 on only one is exported: what is behind others is not shown, and the frame
-		 * before says so. */
-		.wrappers = {symbol_of(at, &symbols, "_PyCoroWrapper_Type"),
-			     symbol_of(at, &symbols, "_PyAsyncGenASend_Type"),
-			     symbol_of(at, &symbols, "_PyAsyncGenAThrow_Type")},
-	};
-	ret->int_avma = symbol_of(at, &symbols, "PyLong_Type");
-	ret->string_avma = symbol_of(at, &symbols, "PyUnicode_Type");
-	ret->none_avma = symbol_of(at, &symbols, "_Py_NoneStruct");
-	return ret->types.coroutine_avma != 0 && ret->types.generator_avma != 0 &&
-	       ret->types.async_generator_avma != 0 && ret->int_avma != 0 &&
-	       ret->string_avma != 0 && ret->none_avma != 0;
-}
-
-static void set_add(struct sw_cpython_asyncio *asyncio, struct sw_cpython_task_set set)
-{
-	for (size_t i = 0; i < asyncio->n_sets; i++)
-		if (asyncio->sets[i].avma == set.avma)
-			return; /* up to 3.11 interpreters may have it in common */
-	if (asyncio->n_sets < SW_CPYTHON_TASK_SETS_MAX)
-		asyncio->sets[asyncio->n_sets++] = set;
-}
-
-/* False: asyncio is loaded, but not as it must be. */
-static bool sets_find(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t interp,
-		      struct sw_cpython_asyncio *asyncio)
-{
-	const struct layout *l = layout_of(at->layout.minor);
-	const char *name = at->layout.minor >= 12 ? "_scheduled_tasks" : "_all_tasks";
-	struct sw_cpython_task_set set = {.weak = true}, eager;
-	uint64_t all, bytes;
-	if (!sw_cpython_global_get(at, memory, interp, "asyncio.tasks", name, &all))
-		return true;
-	if (!sw_cpython_global_get(at, memory, interp, "asyncio.tasks", "_CTask", &set.task_avma) ||
-	    !sw_cpython_global_get(at, memory, interp, "asyncio.futures", "_CFuture",
-				   &set.future_avma) ||
-	    !sw_cpython_attribute_get(at, memory, all, "data", &set.avma) ||
-	    !sw_memory_u64(memory, set.task_avma + TYPE_BASIC_SIZE, &bytes) || bytes != l->bytes)
-		return false;
-	set_add(asyncio, set);
-	eager = set;
-	eager.weak = false;
-	if (at->layout.minor >= 12 &&
-	    sw_cpython_global_get(at, memory, interp, "asyncio.tasks", "_eager_tasks", &eager.avma))
-		set_add(asyncio, eager);
-	return true;
-}
-
-void sw_cpython_asyncio_find(const struct sw_cpython_at *at, struct sw_memory memory,
-			     struct sw_cpython_asyncio *ret)
-{
-	uint64_t interp;
-	*ret = (struct sw_cpython_asyncio){0};
-	ret->why = "tasks of this version are not read";
-	if (layout_of(at->layout.minor) == NULL)
-		return;
-	ret->why = "the classes of coroutines were not found in the file of the interpreter";
-	if (!types_find(at, ret))
-		return;
-	ret->why = NULL;
-	if (!sw_memory_u64(memory, at->runtime_avma + at->layout.runtime_head, &interp))
-		return;
-	for (size_t i = 0; i < SW_CPYTHON_INTERPRETERS_MAX && interp != 0; i++) {
-		if (!sets_find(at, memory, interp, ret))
-			ret->why = "asyncio is loaded, but its tasks are not what is known of "
-				   "this version";
-		if (!sw_memory_u64(memory, interp + at->layout.interp_next, &interp))
-			break;
-	}
-	if (ret->n_sets == 0 && ret->why == NULL)
-		ret->why = "asyncio is not loaded";
+	const struct layout *l = layout_of(minor);
+	return l != NULL ? l->bytes : 0;
 }
 
 /* ---- the sets -------------------------------------------------------------------------------- */
@@ -225,6 +133,21 @@ static bool is_a(struct sw_memory memory, uint64_t avma, uint64_t wanted)
 	return false;
 }
 
+/* "Task-12". This runs in the window, too: without stdio. */
+static void number_put(char ret[static SW_CPYTHON_TASK_NAME_BYTES], uint32_t number)
+{
+	static const char head[] = "Task-";
+	char digits[10];
+	size_t n = 0, at = sizeof(head) - 1;
+	do
+		digits[n++] = (char) ('0' + number % 10);
+	while ((number /= 10) > 0);
+	memcpy(ret, head, at);
+	while (n > 0)
+		ret[at++] = digits[--n];
+	ret[at] = '\0';
+}
+
 /* From 3.12 on a name that nobody asked for yet is only its number. */
 static bool name_read(const struct sw_cpython_at *at, const struct sw_cpython_asyncio *asyncio,
 		      struct sw_memory memory, uint64_t avma,
@@ -243,7 +166,7 @@ static bool name_read(const struct sw_cpython_at *at, const struct sw_cpython_as
 	    !sw_memory_u64(memory, avma + INT_TAG, &tag) || tag >> 3 != 1 || (tag & 3) != 0 ||
 	    !sw_memory_read(memory, avma + INT_DIGIT, &digit, sizeof(digit)))
 		return false;
-	(void) snprintf(ret, SW_CPYTHON_TASK_NAME_BYTES, "Task-%u", digit); /* fits */
+	number_put(ret, digit);
 	return true;
 }
 

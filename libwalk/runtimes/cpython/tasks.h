@@ -26,6 +26,9 @@ struct sw_cpython_asyncio {
 	const char *why; /* static; why it is not read; NULL */
 };
 
+/* Of one in this version; 0: not known. */
+uint64_t sw_cpython_task_bytes(unsigned minor);
+
 /* Reads the file's symbols, and the modules of all interpreters. Target running. */
 void sw_cpython_asyncio_find(const struct sw_cpython_at *at, struct sw_memory memory,
 			     struct sw_cpython_asyncio *ret);

@@ -4,18 +4,12 @@
  * together lie together.
  */
 #include "runtimes/cpython/tasks_window.h"
-#include "arena.h"
 #include "map.h"
 #include "runtimes/cpython/code.h"
-#include "snapshot/snapshot.h"
 
 #include <string.h>
 
-enum {
-	PAGE = 4096,
-	SET_USED = 24,     /* of PySetObject */
-	TASK_BYTES = 3072, /* that one takes, about */
-};
+enum { PAGE = SW_CPYTHON_PAGE_BYTES };
 
 static const uint8_t *page_get(struct sw_cpython_tasks_window *w, uint64_t avma)
 {
@@ -70,27 +64,6 @@ static bool task_copy(void *arg, const struct sw_cpython_task_set *set, uint64_t
 		(void) sw_cpython_code_read(w->at, memory, w->frames[i].code_avma, &code);
 	}
 	return w->n_pages < SW_CPYTHON_PAGES_MAX && !sw_capture_is_late(w->capture);
-}
-
-struct sw_cpython_tasks_window *sw_cpython_tasks_prepare(struct sw_capture *capture,
-							 const struct sw_cpython_at *at)
-{
-	struct sw_cpython_tasks_window *w =
-		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
-	uint64_t n, expected = 0;
-	if (w == NULL)
-		return NULL;
-	w->at = at;
-	memset(w->pages, 0, sizeof(w->pages)); /* touched now, not in the window */
-	sw_cpython_asyncio_find(at, capture->memory, &w->asyncio);
-	for (size_t i = 0; i < w->asyncio.n_sets; i++)
-		if (sw_memory_u64(capture->memory, w->asyncio.sets[i].avma + SET_USED, &n))
-			expected += n < SW_CPYTHON_TASKS_MAX ? n : SW_CPYTHON_TASKS_MAX;
-	expected *= TASK_BYTES;
-	if (expected > (uint64_t) SW_CPYTHON_PAGES_MAX * PAGE)
-		expected = (uint64_t) SW_CPYTHON_PAGES_MAX * PAGE;
-	sw_capture_expect(capture, (size_t) expected);
-	return w;
 }
 
 void sw_cpython_tasks_copy(struct sw_capture *capture, struct sw_cpython_tasks_window *w)

@@ -8,6 +8,7 @@
 enum {
 	SW_CPYTHON_PAGES_MAX = 28 << 10, /* of SW_CAPTURE_GOROUTINES_BYTES */
 	SW_CPYTHON_PAGE_SLOTS = 64 << 10,
+	SW_CPYTHON_PAGE_BYTES = 4096,
 };
 
 struct sw_cpython_page {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What copying tasks needs, set aside before the window. */
+#include "runtimes/cpython/tasks_window.h"
+#include "arena.h"
+#include "snapshot/snapshot.h"
+
+#include <string.h>
+
+enum {
+	SET_USED = 24,     /* of PySetObject */
+	TASK_BYTES = 3072, /* that one takes, about */
+};
+
+struct sw_cpython_tasks_window *sw_cpython_tasks_prepare(struct sw_capture *capture,
+							 const struct sw_cpython_at *at)
+{
+	struct sw_cpython_tasks_window *w =
+		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
+	uint64_t n, expected = 0;
+	if (w == NULL)
+		return NULL;
+	w->at = at;
+	memset(w->pages, 0, sizeof(w->pages)); /* touched now, not in the window */
+	sw_cpython_asyncio_find(at, capture->memory, &w->asyncio);
+	for (size_t i = 0; i < w->asyncio.n_sets; i++)
+		if (sw_memory_u64(capture->memory, w->asyncio.sets[i].avma + SET_USED, &n))
+			expected += n < SW_CPYTHON_TASKS_MAX ? n : SW_CPYTHON_TASKS_MAX;
+	expected *= TASK_BYTES;
+	if (expected > (uint64_t) SW_CPYTHON_PAGES_MAX * SW_CPYTHON_PAGE_BYTES)
+		expected = (uint64_t) SW_CPYTHON_PAGES_MAX * SW_CPYTHON_PAGE_BYTES;
+	sw_capture_expect(capture, (size_t) expected);
+	return w;
+}
