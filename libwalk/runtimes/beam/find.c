@@ -17,7 +17,7 @@ static bool is_machine(const struct sw_place *place)
 	       strcmp(slash != NULL ? slash + 1 : path, "beam.smp") == 0;
 }
 
-static struct sw_place *machine_place(const struct sw_snapshot *snap)
+static struct sw_place *machine_probe(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_places; i++)
 		if (is_machine(&snap->places[i]))
@@ -27,7 +27,7 @@ static struct sw_place *machine_place(const struct sw_snapshot *snap)
 
 bool sw_beam_probe(const struct sw_snapshot *snap)
 {
-	return machine_place(snap) != NULL;
+	return machine_probe(snap) != NULL;
 }
 
 static bool text_read(const struct sw_elf_symbols *symbols, const char *name, char *ret,
@@ -141,7 +141,7 @@ static void module_look(struct sw_module *module, struct sw_beam_found *f)
 
 bool sw_beam_find(const struct sw_snapshot *snap, struct sw_beam_found *ret)
 {
-	struct sw_place *place = machine_place(snap);
+	struct sw_place *place = machine_probe(snap);
 	*ret = (struct sw_beam_found){.place = place};
 	if (place == NULL)
 		return false;
