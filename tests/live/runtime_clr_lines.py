@@ -3,7 +3,7 @@
 """Files and lines of managed frames, as the program's own StackTrace has them: with a PDB beside the
 assembly, in it, of another build, without one; of code that was compiled in all ways.
 
-SNAPWALK_STOPS=N: how many random stops (default 300)."""
+SNAPWALK_STOPS=N: how many random stops (default 150)."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ import dotnet
 from daemon import PATIENT, Daemon
 from harness import dump, module_of, patient_dump, snapwalk, stack_of
 
-STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "150"))
 
 
 def own(report):
