@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk/goroutines.h"
 #include "errors.h"
-#include "text.h"
+#include "walk/unthreaded.h"
 
 enum { GOROUTINE_FRAMES_MAX = 1 << 21 }; /* of all goroutines */
 
@@ -16,14 +16,6 @@ struct goroutines {
 	const char *left_why;
 };
 
-static struct sw_walk *walk_of(const struct sw_walks *walks, pid_t tid)
-{
-	for (size_t i = 0; tid != 0 && i < walks->n_walks && walks->walks[i].thread != NULL; i++)
-		if (walks->walks[i].thread->tid == tid)
-			return &walks->walks[i];
-	return NULL;
-}
-
 /* Whether the walk leads over that stack. */
 static bool is_on(const struct sw_walk *walk, const struct sw_thread *stack)
 {
@@ -36,15 +28,11 @@ static bool is_on(const struct sw_walk *walk, const struct sw_thread *stack)
 static struct sw_walk *walk_add(struct goroutines *g, const struct sw_active *active,
 				const struct sw_runtime_goroutine *from)
 {
-	struct sw_walks *walks = g->walks;
-	struct sw_walk *grown =
-		sw_grow(walks->walks, walks->n_walks, &g->capacity, 256, sizeof(*grown));
-	if (grown == NULL) {
+	struct sw_walk *walk = sw_walk_more(g->walks, &g->capacity);
+	if (walk == NULL) {
 		g->failed_nomem = true;
 		return NULL;
 	}
-	walks->walks = grown;
-	struct sw_walk *walk = &walks->walks[walks->n_walks++];
 	*walk = (struct sw_walk){0};
 	unsigned flags = (from->exact_pc ? SW_FRAME_EXACT_PC : 0U) |
 			 (from->live_read ? SW_FRAME_LIVE_READ : 0U);
@@ -62,7 +50,7 @@ static struct sw_walk *walk_add(struct goroutines *g, const struct sw_active *ac
 static struct sw_walk *goroutine_walk(struct goroutines *g, const struct sw_active *active,
 				      const struct sw_runtime_goroutine *from)
 {
-	struct sw_walk *of_thread = walk_of(g->walks, from->info.tid);
+	struct sw_walk *of_thread = sw_walk_of_thread(g->walks, from->info.tid);
 	if (of_thread != NULL && is_on(of_thread, &from->stack))
 		return of_thread;
 	bool left = of_thread != NULL && of_thread->end == SW_END_COMPLETE;
@@ -117,15 +105,8 @@ int sw_walk_goroutines(struct sw_walks *walks, struct sw_walker *walker)
 		any = true;
 		goroutines_of(&g, a);
 	}
-	walks->goroutines_why = any ? g.left_why : "no code of Go was found in the process";
-	if (g.n_left > 0) {
-		const char *more = g.left_why != NULL ? g.left_why : "";
-		walks->goroutines_why =
-			sw_arena_printf(&walks->priv->arena,
-					"%zu goroutine%s could not be read where %s%s%s", g.n_left,
-					sw_plural(g.n_left), g.n_left == 1 ? "it was" : "they were",
-					more[0] != '\0' ? "; " : "", more);
-		g.failed_nomem |= walks->goroutines_why == NULL;
-	}
+	walks->goroutines_why = any ? sw_walk_left_why(walks, g.n_left, "goroutine", g.left_why)
+				    : "no code of Go was found in the process";
+	g.failed_nomem |= g.n_left > 0 && walks->goroutines_why == NULL;
 	return g.failed_nomem ? -SW_E_NOMEM : 0;
 }

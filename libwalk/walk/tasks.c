@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk/tasks.h"
 #include "errors.h"
-#include "text.h"
+#include "walk/unthreaded.h"
 
 #include <string.h>
 
@@ -17,14 +17,6 @@ struct tasks {
 	size_t n_left;
 	const char *left_why;
 };
-
-static struct sw_walk *walk_of(const struct sw_walks *walks, pid_t tid)
-{
-	for (size_t i = 0; i < walks->n_walks && walks->walks[i].thread != NULL; i++)
-		if (walks->walks[i].thread->tid == tid)
-			return &walks->walks[i];
-	return NULL;
-}
 
 static const char *kept(struct tasks *t, const char *text)
 {
@@ -53,22 +45,19 @@ static bool task_add(struct tasks *t, const struct sw_walk *made,
 {
 	struct sw_walks *walks = t->walks;
 	if (made->n_frames == 0) {
-		struct sw_walk *of_thread =
-			task->info.tid != 0 ? walk_of(walks, task->info.tid) : NULL;
+		struct sw_walk *of_thread = sw_walk_of_thread(walks, task->info.tid);
 		if (of_thread == NULL || of_thread->task != NULL)
 			return false;
 		info_keep(t, of_thread, &task->info);
 		return true;
 	}
-	struct sw_walk *grown =
-		sw_grow(walks->walks, walks->n_walks, &t->capacity, 256, sizeof(*grown));
-	t->failed_nomem |= grown == NULL;
-	if (grown == NULL)
+	struct sw_walk *walk = sw_walk_more(walks, &t->capacity);
+	t->failed_nomem |= walk == NULL;
+	if (walk == NULL)
 		return false;
-	walks->walks = grown;
-	walks->walks[walks->n_walks] = *made;
+	*walk = *made;
 	t->n_frames += made->n_frames;
-	info_keep(t, &walks->walks[walks->n_walks++], &task->info);
+	info_keep(t, walk, &task->info);
 	return true;
 }
 
@@ -105,15 +94,8 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		any = true;
 		tasks_of(&t, i);
 	}
-	walks->tasks_why = any ? t.left_why : "no CPython was found in the process";
-	if (t.n_left > 0) {
-		const char *more = t.left_why != NULL ? t.left_why : "";
-		walks->tasks_why =
-			sw_arena_printf(&walks->priv->arena,
-					"%zu task%s could not be read where %s%s%s", t.n_left,
-					sw_plural(t.n_left), t.n_left == 1 ? "it was" : "they were",
-					more[0] != '\0' ? "; " : "", more);
-		t.failed_nomem |= walks->tasks_why == NULL;
-	}
+	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
+			       : "no CPython was found in the process";
+	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }

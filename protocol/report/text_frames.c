@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The frames of one stack in the text. */
 #include "report/text_frames.h"
+#include "report/activity.h"
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/text_put.h"
@@ -82,6 +83,18 @@ size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stac
 			sw_frame_place_name(&w->text, w->report, f);
 	}
 	return n;
+}
+
+void sw_put_own_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t at,
+		      size_t most)
+{
+	for (size_t i = 0; i < most; i++, at++) {
+		at = sw_own_frame(w->report, stack, at);
+		if (at == stack->n_frames)
+			break;
+		sw_put(w, i == 0 ? "  " : " < ");
+		sw_put_foreign(w, stack->frames[at].function);
+	}
 }
 
 /* How many bytes of a name are shown. */

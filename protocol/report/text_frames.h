@@ -9,6 +9,10 @@ void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stac
 /* "read < fetch < main": names of at most so many innermost frames. Returns how many there are. */
 size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t most);
 
+/* "  read < fetch < main": names of at most so many frames of the program's own, from frame at on. */
+void sw_put_own_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t at,
+		      size_t most);
+
 /* What to call a frame without a name: "libc.so.6+0x29d90" or "0x7f0012345678". The same in all
  * formats for people. */
 void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,

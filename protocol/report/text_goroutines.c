@@ -4,7 +4,6 @@
  * lines a group is a line.
  */
 #include "report/text_goroutines.h"
-#include "report/activity.h"
 #include "report/builder.h"
 #include "report/text_frames.h"
 
@@ -191,13 +190,7 @@ static void put_brief(struct sw_text_writer *w, const struct sw_report_stack *s)
 	put_waits(w, s);
 	while (at < s->n_frames && is_of_runtime(&s->frames[at]) && !is_runtimes_own(s))
 		at++;
-	for (size_t i = 0; i < BRIEF_FRAMES; i++, at++) {
-		at = sw_own_frame(w->report, s, at);
-		if (at == s->n_frames)
-			break;
-		sw_put(w, i == 0 ? "  " : " < ");
-		sw_put_foreign(w, s->frames[at].function);
-	}
+	sw_put_own_names(w, s, at, BRIEF_FRAMES);
 	sw_put(w, "\n");
 }
 

@@ -4,7 +4,6 @@
  * hundred lines a group is a line.
  */
 #include "report/text_tasks.h"
-#include "report/activity.h"
 #include "report/builder.h"
 #include "report/text_frames.h"
 
@@ -107,16 +106,9 @@ static void put_whole(struct sw_text_writer *w, const struct sw_report_stack *s)
 /* "  inner < middle < outer" */
 static void put_brief(struct sw_text_writer *w, const struct sw_report_stack *s)
 {
-	size_t at = 0;
 	put_who(w, s);
 	put_waits(w, s);
-	for (size_t i = 0; i < BRIEF_FRAMES; i++, at++) {
-		at = sw_own_frame(w->report, s, at);
-		if (at == s->n_frames)
-			break;
-		sw_put(w, i == 0 ? "  " : " < ");
-		sw_put_foreign(w, s->frames[at].function);
-	}
+	sw_put_own_names(w, s, 0, BRIEF_FRAMES);
 	sw_put(w, "\n");
 }
 
