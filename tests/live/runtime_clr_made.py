@@ -18,7 +18,7 @@ PROVEN = {"context", "cfi", "runtime"}
 # The methods that are made. Code that began to exist between our look and the stop, and was freed
 # right after it, has no name any more, and hardly ever a frame.
 NAMES = {f"Made{i}" for i in range(8)} | {"InvokeStub_Item..ctor"}
-LOST = re.compile(r"\[jit 0x[0-9a-f]+\]|\?(\(\?)? \[dynamic method\]")
+LOST = re.compile(r"\[jit 0x[0-9a-f]+\]|\? \[dynamic method\]")
 
 
 def look(stack, counts, wrong):

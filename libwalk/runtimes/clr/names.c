@@ -21,6 +21,7 @@
 #include "runtimes/clr/metadata/string.h"
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/signature.h"
+#include "snapshot/live.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,18 +69,17 @@ static bool method_read(struct sw_memory m, const struct sw_clr_name_layout *at,
 }
 
 /* Made at run time, by the program or by the runtime: it has a name and nothing else. */
-static void dynamic_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+static void dynamic_name(struct sw_memory m, const struct sw_clr_name_layout *at,
 			 const struct method *method, struct sw_text *text)
 {
 	uint64_t name_avma = 0;
 	uint32_t flags = 0;
 	if (at->dynamic_name == SW_CLR_ABSENT ||
-	    !sw_clr_u64(names->memory, method->avma, at->dynamic_name, &name_avma) ||
-	    !sw_clr_utf8_read(names->memory, name_avma, SW_CLR_NAME_MAX, text) || text->size == 0)
+	    !sw_clr_u64(m, method->avma, at->dynamic_name, &name_avma) ||
+	    !sw_clr_utf8_read(m, name_avma, SW_CLR_NAME_MAX, text) || text->size == 0)
 		sw_text_append(text, "?", 1);
 	if (at->dynamic_flags != SW_CLR_ABSENT)
-		(void) sw_clr_u32(names->memory, method->avma, at->dynamic_flags,
-				  &flags); /* stays 0 */
+		(void) sw_clr_u32(m, method->avma, at->dynamic_flags, &flags); /* stays 0 */
 	sw_text_printf(text, flags & DYNAMIC_IL_STUB ? " [IL stub]" : " [dynamic method]");
 }
 
@@ -168,7 +168,7 @@ static void method_text(struct sw_clr_names *names, const struct sw_clr_name_lay
 {
 	uint64_t module_avma;
 	switch (method->flags & CLASS_MASK) {
-	case CLASS_DYNAMIC: dynamic_name(names, at, method, text); return;
+	case CLASS_DYNAMIC: dynamic_name(names->memory, at, method, text); return;
 	case CLASS_ARRAY: array_name(names, at, method, text); return;
 	default: break;
 	}
@@ -206,6 +206,19 @@ const char *sw_clr_method_name(struct sw_clr_names *names, const struct sw_clr_n
 	return name;
 }
 
+bool sw_clr_dynamic_name_holds(struct sw_memory now, const struct sw_clr_name_layout *at,
+			       uint64_t method_avma, const char *name)
+{
+	struct method method;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (!method_read(now, at, method_avma, &method))
+		return false;
+	if ((method.flags & CLASS_MASK) != CLASS_DYNAMIC)
+		return true;
+	dynamic_name(now, at, &method, &text);
+	return !text.failed && strncmp(text.data, name, SW_CLR_METHOD_NAME_MAX) == 0;
+}
+
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
 
 struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr)
@@ -238,6 +251,19 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 	free(names);
 }
 
+/* Whether a name that was read since live_before is of this code. The runtime gives what a freed method
+ * had (code, MethodDesc, the memory of its name) to the next one. */
+static bool name_remains(struct sw_clr *clr, const struct sw_clr_code *code, size_t live_before,
+			 const char *name)
+{
+	if (!code->collectible || clr->source.live_reads == live_before || !clr->snap->live)
+		return true;
+	return sw_clr_dynamic_name_holds(sw_live_memory(clr->snap),
+					 &clr->names->at[code->runtime - clr->runtimes],
+					 code->method_avma, name) &&
+	       sw_clr_collectible_remains(clr, code, live_before);
+}
+
 void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code, struct sw_description *ret)
 {
 	const char *name = NULL;
@@ -249,8 +275,10 @@ void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code, struct 
 					  code->method_avma);
 	else if (names != NULL && code->kind == SW_CLR_CODE_R2R)
 		name = sw_clr_entry_point_name(names, code, &start);
-	if (!sw_clr_collectible_remains(clr, code, live_before))
+	if (name != NULL && !name_remains(clr, code, live_before, name)) {
 		name = NULL; /* of what is there instead */
+		(void) sw_map64_put(&names->methods, code->method_avma, 0);
+	}
 	ret->start_avma = start.start_avma;
 	const char *funclet = start.index > 0 ? " (funclet)" : "";
 	if (name != NULL)

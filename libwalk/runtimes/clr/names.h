@@ -41,6 +41,10 @@ const struct sw_clr_module *sw_clr_module_get(struct sw_clr_names *names,
 const char *sw_clr_method_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			       uint64_t method_avma);
 
+/* Whether a method that was made at run time has this name in the memory now. True for all others. */
+bool sw_clr_dynamic_name_holds(struct sw_memory now, const struct sw_clr_name_layout *at,
+			       uint64_t method_avma, const char *name);
+
 /* The module of a method and its row there. False: it was made at run time, or is that of an array. */
 bool sw_clr_method_row(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 		       uint64_t method_avma, uint64_t *ret_module_avma, uint32_t *ret_rid);

@@ -85,6 +85,25 @@ static void test_dynamic(void **state)
 	name_is(w, NAMED_DATA + NAMED_OUTER, 7, 0, "? [IL stub]");
 }
 
+/* Its memory goes to the next method: what was read of it before may be anything. */
+static void test_dynamic_holds(void **state)
+{
+	struct clr_named *w = *state;
+	const struct sw_memory now = w->names->memory;
+	const char *name = "Emitted [dynamic method]";
+	uint64_t row = clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1);
+	assert_true(sw_clr_dynamic_name_holds(now, &w->at, row, name)); /* it has a row */
+	uint64_t made = clr_named_method(w, NAMED_DATA + NAMED_OUTER, 7, 0);
+	clr_named_put(w, made - NAMED_DATA + 32, NAMED_DATA + NAMED_NAME, 8);
+	clr_named_put(w, made - NAMED_DATA + 28, 0x4000, 4);
+	memcpy(w->data + NAMED_NAME, "Emitted", 8);
+	assert_true(sw_clr_dynamic_name_holds(now, &w->at, made, name));
+	assert_false(sw_clr_dynamic_name_holds(now, &w->at, made, "\x1b(\x7f [dynamic method]"));
+	memcpy(w->data + NAMED_NAME, "Emitter", 8);
+	assert_false(sw_clr_dynamic_name_holds(now, &w->at, made, name));
+	assert_false(sw_clr_dynamic_name_holds(now, &w->at, 0x10, name));
+}
+
 static void test_without_metadata(void **state)
 {
 	struct clr_named *w = *state;
@@ -224,6 +243,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_generic_method, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_arrays, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dynamic, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dynamic_holds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_without_metadata, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loader_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fixed, setup, teardown),
