@@ -133,7 +133,7 @@ void sw_kernel_stacks_read(struct sw_take *take)
 			warn(take, "all threads were stopped, and left what they called",
 			     take->options.stop == SW_STOP_ALWAYS
 				     ? " (--stop always)"
-				     : "; run it as root, see snapwalk doctor");
+				     : "; snapwalk doctor says why");
 		return;
 	}
 	for (size_t i = 0; i < take->stop.n; i++)

@@ -5,6 +5,7 @@
 #include "capture/kernel.h"
 #include "capture/reader.h"
 #include "capture/touchless.h"
+#include "capture/waits.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -85,6 +86,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		r = take.window != NULL ? sw_take_windows(&take) : sw_stop_run(&take.stop, err);
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
+	sw_waits_restarted(take.snap->threads, take.snap->n_threads);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
 	*stopped_ns += take.stop.stopped_ns;
 	if (r == 0 && take.stop.refused)

@@ -5,6 +5,7 @@
 #include "snapshot/snapshot.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 void sw_wait_read(const struct sw_take *take, struct sw_thread *t)
 {
@@ -98,5 +99,21 @@ void sw_waits_check(struct sw_take *take)
 		const struct sw_wait *place = place_find(w, w->keys[i]);
 		if (place != NULL && moved[place - w->places])
 			sw_wait_read(take, &take->snap->threads[i]);
+	}
+}
+
+/* Source: set_restart_fn() in kernel/time/hrtimer.c, fs/select.c, kernel/futex/waitwake.c, v6.1: no other
+ * call but sleeping is restarted so. */
+void sw_waits_restarted(struct sw_thread *threads, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct sw_thread *t = &threads[i];
+		if (t->syscall != SYS_restart_syscall)
+			continue;
+		if (strncmp(t->wchan, "futex_", strlen("futex_")) == 0)
+			t->syscall = SYS_futex;
+		else if (strncmp(t->wchan, "poll_", strlen("poll_")) == 0 ||
+			 strncmp(t->wchan, "do_sys_poll", strlen("do_sys_poll")) == 0)
+			t->syscall = SYS_poll;
 	}
 }

@@ -36,4 +36,12 @@ void sw_waits_read(struct sw_take *take, const struct sw_iterate_record *records
  * Those that share it are read one by one. */
 void sw_waits_check(struct sw_take *take);
 
+/*
+ * After the windows: a call that goes on after a stop or a signal is restart_syscall() by its number, and
+ * has the arguments that it had. Of those that are told apart by what they wait in, sw_thread.syscall is
+ * the call itself: futex() and poll(). Sleeping goes on for what was left, which stands nowhere: it keeps
+ * the number.
+ */
+void sw_waits_restarted(struct sw_thread *threads, size_t n);
+
 #endif

@@ -307,7 +307,8 @@ static bool in_same_call(const struct resolver *r, const struct sw_thread *t)
 	char name[64];
 	uint64_t first = 0;
 	(void) snprintf(name, sizeof(name), "task/%d/syscall", (int) t->tid); /* fits */
-	return syscall_read(r->proc_fd, name, &now) && now.number == t->syscall &&
+	return syscall_read(r->proc_fd, name, &now) &&
+	       (now.number == t->syscall || now.number == SYS_restart_syscall) &&
 	       sw_regs_get(&t->regs, SW_X86_64_RDI, &first) && now.arguments[0] == first &&
 	       now.sp_avma == t->regs.sp_avma && now.pc_avma == t->regs.pc_avma;
 }

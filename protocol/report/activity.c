@@ -10,7 +10,10 @@
 
 #include <string.h>
 
-enum { FRAMES_SEEN = 32 /* from the innermost: a place to wait in is not far from it */ };
+enum {
+	FRAMES_SEEN = 32, /* from the innermost: a place to wait in is not far from it */
+	CALL_FRAMES = 2,  /* a call and its wrapper in the C library */
+};
 
 /* A system call or a function, and what a thread in it waits for. */
 struct known {
@@ -197,6 +200,28 @@ static enum sw_activity of_functions(const struct sw_report_stack *s)
 	return SW_ACTIVITY_OTHER;
 }
 
+/*
+ * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have their own
+ * name again, and the rest sleeps. Where that is not known (it is 0 for all threads on Linux 5.10), the
+ * functions that make the call are named as it is.
+ */
+static enum sw_activity of_restarted(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	if (t->wchan != NULL)
+		return SW_ACTIVITY_TIMER;
+	for (size_t i = 0; s != NULL && i < s->n_frames && i < CALL_FRAMES; i++) {
+		const char *name = s->frames[i].function;
+		enum sw_activity found = name == NULL
+						 ? SW_ACTIVITY_OTHER
+						 : look_up(known_calls, SW_ARRAY_SIZE(known_calls),
+							   name + strspn(name, "_"));
+		if (found != SW_ACTIVITY_OTHER)
+			return found;
+	}
+	return of_functions(s);
+}
+
 enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	if (r->process.crash != NULL && r->process.crash->tid == t->tid)
@@ -213,6 +238,9 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	enum sw_activity found = of_wait(t);
 	if (found == SW_ACTIVITY_OTHER)
 		found = look_up(known_calls, SW_ARRAY_SIZE(known_calls), t->syscall);
+	if (found == SW_ACTIVITY_OTHER && t->syscall != NULL &&
+	    strcmp(t->syscall, "restart_syscall") == 0)
+		found = of_restarted(r, t);
 	if (found != SW_ACTIVITY_OTHER)
 		return found;
 	return t->syscall != NULL && strncmp(t->syscall, "futex", 5) == 0

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Processes and threads that cannot be stopped, or change while they are: an answer, in time, with
 the reason, and nothing left behind."""
+import json
 import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import (PATIENT, SNAPWALK, Tap, Target, iterator_refused, stack_of, state_of, wait_blocked,
@@ -419,11 +421,44 @@ def frozen_in(tap, version, group, target):
               f"{name}: captured whole after the thaw")
 
 
+def restarted_calls(tap):
+    """A call that goes on after a stop has another number: it is still told which one it is."""
+    names = {"poll(timeout)": "poll", "futex_WAIT_timeout": "futex", "nanosleep": None}
+    with Target("blocking", 600000, 600000, *names) as target:
+        tids = {words[2]: words[1] for words in map(str.split, target.lines)
+                if words[0] == "call"}
+
+        def numbers():
+            return {read(f"/proc/{target.pid}/task/{tid}/syscall").split()[0] for tid in tids}
+
+        wait_until(lambda: numbers() == {"7", "202", "35"}, "poll, futex and nanosleep")
+        capture(target.pid, "--stop", "always", status=(0,))
+        wait_until(lambda: numbers() == {"219"}, "the calls to go on after the stop")
+        for how in ("auto", "always", "auto"):
+            report = capture(target.pid, "--stop", how, status=(0,))
+            got = {tids[str(t["tid"])]: t["syscall"] for t in report["threads"]
+                   if str(t["tid"]) in tids}
+            tap.equal(got, {name: call or "restart_syscall" for name, call in names.items()},
+                      f"calls that go on after a stop, --stop {how}")
+            wait_until(lambda: numbers() == {"219"}, "the calls to go on")
+        code, out, err, _ = run("dump", target.pid)
+        tap.check(code == 0 and "asleep 1" in out, "who goes on sleeping is asleep", (out, err))
+        for thread in report["threads"]:
+            thread["wchan"] = None  # as some kernels say
+            if tids.get(str(thread["tid"])) == "nanosleep":
+                stack_of(report, thread["tid"])["frames"][0]["function"] = "clock_nanosleep"
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(report, file)
+            file.flush()
+            code, out, err, _ = run("show", file.name)
+        tap.check(code == 0 and "asleep 1" in out, "the same told by the function alone", (out, err))
+
+
 def main():
     tap = Tap()
     for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, touched,
                  churn, replaced_program, seccomp_strict, io_worker, hanging_memory, slow_to_stop,
-                 frozen):
+                 frozen, restarted_calls):
         tap.guard(test)
     tap.guard(dying, "killed")
     tap.guard(dying, "exiting")

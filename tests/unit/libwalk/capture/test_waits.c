@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <cmocka.h>
 
@@ -150,13 +151,36 @@ static void test_many(void **state)
 	assert_int_equal(f->take.waits->n, SW_WAITS_MAX);
 }
 
+/* What goes on after a stop is told apart by what it waits in; sleeping stays what it is. */
+static void test_restarted(void **state)
+{
+	(void) state;
+	struct sw_thread threads[] = {
+		{.syscall = SYS_restart_syscall, .wchan = "futex_wait_queue"},
+		{.syscall = SYS_restart_syscall, .wchan = "poll_schedule_timeout.constprop.0"},
+		{.syscall = SYS_restart_syscall, .wchan = "hrtimer_nanosleep"},
+		{.syscall = SYS_restart_syscall, .wchan = ""},
+		{.syscall = SYS_read, .wchan = "futex_wait_queue"},
+	};
+	static const int64_t expected[] = {SYS_futex, SYS_poll, SYS_restart_syscall,
+					   SYS_restart_syscall, SYS_read};
+	sw_waits_restarted(threads, 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(threads[i].syscall, expected[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make, fixture_free)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_shared), TEST(test_longest), TEST(test_running),
-		TEST(test_moved),  TEST(test_ended),   TEST(test_many),
+		TEST(test_shared),
+		TEST(test_longest),
+		TEST(test_running),
+		TEST(test_moved),
+		TEST(test_ended),
+		TEST(test_many),
+		cmocka_unit_test(test_restarted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
