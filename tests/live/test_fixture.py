@@ -27,7 +27,7 @@ def summary(report):
         lines.append(f"thread {thread['tid']} {stack['end']}")
         for frame in stack["frames"]:
             marks = [word for word in ("inlined", "signal", "may_miss", "internal") if frame.get(word)]
-            if frame["kind"] in ("cpython", "v8js"):
+            if frame["kind"] in ("cpython", "v8js", "ruby", "php") and frame["file"]:
                 marks.append(f"{frame['file']}:{frame['line']}")
             lines.append(" ".join(["", frame["function"] or frame["pc"], frame["trust"],
                                    frame["by"], *marks]))
