@@ -148,7 +148,7 @@ entries=$(grep -rlE 'struct sw_(runtime|unwinder|jit_source|capture)_ops' libwal
 	xargs awk '
 		/const struct sw_(runtime|unwinder|jit_source|capture)_ops [a-z_0-9]+ = \{/ {
 			inside = 1
-			hooks = /sw_capture_ops/ ? "stack|stack_known|copy|wanted|read_many|is_whole" \
+			hooks = /sw_capture_ops/ ? "stack|stack_known|copy|copy_many|wanted|in_stack|read_many|is_whole" \
 						 : "stacks|in_window|capture"
 		}
 		inside {

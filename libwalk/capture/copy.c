@@ -222,17 +222,34 @@ bool sw_capture_is_over(struct sw_capture *capture)
 	return sw_clock_ns() > space->stop->deadline_ns;
 }
 
-bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+/* What lies in one of n parts. Who asks for many goes in their order: each search goes on where the last one
+ * found something. */
+static bool parts_find(const struct sw_capture_part *parts, size_t n, size_t *at, uint64_t avma,
+		       void *buffer, size_t bytes)
 {
-	const struct sw_capture_space *space = capture->arg;
-	for (size_t i = 0; i < space->n_want; i++) {
-		const struct sw_capture_part *p = &space->parts[i];
+	size_t k = *at < n ? *at : 0;
+	for (size_t i = 0; i < n; i++, k = k + 1 < n ? k + 1 : 0) {
+		const struct sw_capture_part *p = &parts[k];
 		if (avma < p->avma || avma - p->avma > p->bytes ||
 		    bytes > p->bytes - (avma - p->avma))
 			continue;
 		if (buffer != NULL)
 			memcpy(buffer, p->to + (avma - p->avma), bytes);
+		*at = k;
 		return true;
 	}
 	return false;
+}
+
+bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	struct sw_capture_space *space = capture->arg;
+	return parts_find(space->parts, space->n_want, &space->wanted_at, avma, buffer, bytes);
+}
+
+bool sw_capture_in_stack_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	struct sw_capture_space *space = capture->arg;
+	return parts_find(space->parts + space->n_want, space->n_found - space->n_want,
+			  &space->stack_at, avma, buffer, bytes);
 }

@@ -17,6 +17,8 @@ bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t byt
 void sw_capture_copies(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 bool sw_capture_is_over(struct sw_capture *capture);
 bool sw_capture_wanted_find(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
+bool sw_capture_in_stack_find(struct sw_capture *capture, uint64_t avma, void *buffer,
+			      size_t bytes);
 void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 
 #endif

@@ -155,6 +155,7 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 						  .expect = expect,
 						  .is_late = sw_capture_is_over,
 						  .wanted = sw_capture_wanted_find,
+						  .in_stack = sw_capture_in_stack_find,
 						  .read_many = sw_capture_reads,
 						  .is_whole = sw_capture_all_held,
 						  .open = open_in_root,

@@ -63,14 +63,15 @@ struct sw_capture_space {
 	size_t warm;                   /* bytes of the pool that are there */
 	struct sw_capture_part *parts; /* owned by the snapshot's arena */
 	size_t n_parts, parts_max;
-	size_t stacks_max;         /* n_parts may not pass it in the stacks hooks */
-	size_t n_found;            /* parts that were found without those hooks */
-	size_t asked;              /* the part that a hook asked for last: they go by threads */
-	size_t first, first_used;  /* n_parts and used when this window began */
-	size_t n_hooked;           /* parts that the stacks hooks added */
-	size_t n_want, want_bytes; /* the first parts: what prepare hooks wanted */
-	size_t ranges_max;         /* of snap->ranges */
-	size_t copies_max;         /* of them, that hooks copied in the window */
+	size_t stacks_max;          /* n_parts may not pass it in the stacks hooks */
+	size_t n_found;             /* parts that were found without those hooks */
+	size_t asked;               /* the part that a hook asked for last: they go by threads */
+	size_t first, first_used;   /* n_parts and used when this window began */
+	size_t n_hooked;            /* parts that the stacks hooks added */
+	size_t n_want, want_bytes;  /* the first parts: what prepare hooks wanted */
+	size_t wanted_at, stack_at; /* where hooks found something last, of these and of stacks */
+	size_t ranges_max;          /* of snap->ranges */
+	size_t copies_max;          /* of them, that hooks copied in the window */
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
 	/* Of a window of capture/window.h; a stop of all threads leaves them as they are, 0. */

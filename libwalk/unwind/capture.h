@@ -34,6 +34,7 @@ struct sw_capture_ops {
 	void (*expect)(struct sw_capture *capture, size_t bytes);
 	bool (*is_late)(struct sw_capture *capture);
 	bool (*wanted)(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
+	bool (*in_stack)(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 	void (*read_many)(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 	bool (*is_whole)(struct sw_capture *capture);
 	int (*open)(struct sw_capture *capture, const char *path, struct stat *st);
@@ -109,11 +110,20 @@ static inline bool sw_capture_is_late(struct sw_capture *capture)
 	return capture->ops->is_late(capture);
 }
 
-/* In the window: what lies in one range that was wanted, and was copied. buffer may be NULL. */
+/* In the window: what lies in one range that was wanted, and was copied. buffer may be NULL. Costs least in
+ * the order in which the ranges were wanted. */
 static inline bool sw_capture_wanted(struct sw_capture *capture, uint64_t avma, void *buffer,
 				     size_t bytes)
 {
 	return capture->ops->wanted(capture, avma, buffer, bytes);
+}
+
+/* In in_window(): the same of the threads' stacks, with what the C library keeps at their upper ends; in the
+ * order of threads. They are kept only of those that did not run: ask sw_capture_is_whole(). */
+static inline bool sw_capture_in_stack(struct sw_capture *capture, uint64_t avma, void *buffer,
+				       size_t bytes)
+{
+	return capture->ops->in_stack(capture, avma, buffer, bytes);
 }
 
 /* In the window: reads at once, without keeping, to follow pointers; one system call for up to
@@ -167,7 +177,7 @@ static inline ssize_t sw_capture_proc_read(struct sw_capture *capture, const cha
 
 enum {
 	SW_CAPTURE_READS = 64,
-	SW_CAPTURE_WANT_BYTES = 1 << 20, /* of all hooks before the window together */
+	SW_CAPTURE_WANT_BYTES = 2 << 20, /* of all hooks before the window together */
 	SW_CAPTURE_SPACE_BYTES = 4
 				 << 20, /* of all hooks in the window together, set aside before */
 	SW_CAPTURE_RANGES = 4096,       /* ranges in one snapshot */

@@ -4,6 +4,7 @@
 
 SNAPWALK_STOPS sets how many captures there are of programs that lock and unlock at random (50, each twice).
 """
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ import tempfile
 
 import dotnet
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, Tap, dump, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, wait_until
 from runtime_locks import by_name, check_cycles, told
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "50"))
@@ -71,6 +72,35 @@ def check_deadlocks(tap, framework, directory):
             check_cycles(tap, framework, target.pid, words_of(target, "cycle"), stop)
 
 
+def check_many(tap, framework, directory):
+    """What 1,000 threads wait for is read many at once: it takes few system calls in the window."""
+    n = 1000
+    kinds = ("dotnet_monitor", "dotnet_wait", "dotnet_lock", "dotnet_wait", None)
+    wanted = {f"many-{i}": (kinds[i % 5], "holder" if i % 5 in (0, 2) else "-") for i in range(n)}
+    got = {}
+    with dotnet.Program("locks", "many", str(n), directory=directory) as target:
+        def alike():
+            report = dump(target.pid, *PATIENT)
+            waits = told(report, wanted)
+            got["waits"] = {name: wait[:2] if wait[0].startswith("dotnet_") else (None, "-")
+                            for name, wait in waits.items()}
+            got["objects"] = {t["blocked_on"]["address"] for t in report["threads"]
+                              if t["comm"].startswith("many-") and wanted[t["comm"]][0]}
+            return got["waits"] == wanted
+        try:
+            wait_until(alike, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        wrong = [(name, wait) for name, wait in got["waits"].items() if wait != wanted[name]]
+        tap.check(got["waits"] == wanted, f"{framework}: {n} threads that wait", wrong)
+        tap.equal(len(got["objects"]), 3 + n // 5, f"{framework}: for so many objects")
+        # Where somebody runs, the window is tried again.
+        reads = subprocess.run([os.path.join(TARGETS, "drive_reads"), str(target.pid)], check=True,
+                               capture_output=True, text=True).stdout
+        tap.check(0 < json.loads(reads)["calls"] < n / 4, f"{framework}: few system calls for {n} threads", reads)
+        print(f"# {framework}: {reads}", end="")
+
+
 def check_random(tap, framework, directory):
     locks = framework != "net8.0"
 
@@ -94,6 +124,8 @@ def main():
         directory = dotnet.build(framework, *options)
         for check in (check_kinds, check_deadlocks, check_random):
             tap.guard(check, framework, directory)
+        if framework == "net10.0":
+            tap.guard(check_many, framework, directory)
     tap.done()
 
 

@@ -16,7 +16,7 @@ import subprocess
 from harness import TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_until
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python")
-BUSY, BLOCKED = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in ("busy.py", "blocked.py"))
+BUSY, BLOCKED, MANY = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in ("busy.py", "blocked.py", "many.py"))
 STOPS = int(os.environ.get("SNAPWALK_PYTHON_STOPS", "200"))
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LOOP = "_PyEval_EvalFrameDefault"
@@ -206,6 +206,20 @@ def text_is_short(tap, version, pid, theirs):
     tap.check(f"  {LOOP}" in verbose, f"{version}: but not with -v", verbose[:4000])
 
 
+def check_many(tap, version, path):
+    """What was copied of stacks is not read again, word by word, while nothing of the process may run."""
+    n = 100
+    with Target("python", MANY, n, path=path) as target:
+        report = patient_dump(target.pid)
+        names = {t["managed"]["name"] for t in report["threads"] if t["managed"]}
+        tap.check({f"many-{i}" for i in range(n)} <= names, f"{version}: names of {n} threads", sorted(names))
+        reads = subprocess.run([os.path.join(TARGETS, "drive_reads"), str(target.pid)], check=True,
+                               capture_output=True, text=True).stdout
+        print(f"# {version}: {reads}", end="")
+        if minor(version) >= 11:  # before, nothing of the interpreter is on stacks
+            tap.check(json.loads(reads)["calls"] < 12 * n, f"{version}: few system calls for {n} threads", reads)
+
+
 def check_refused(tap, version, path):
     with Target("python", BUSY, path=path) as target:
         report = patient_dump(target.pid, status=(0, 3))
@@ -226,6 +240,7 @@ def main():
             continue
         tap.guard(check_blocked, version, path)
         tap.guard(check_busy, version, path)
+        tap.guard(check_many, version, path)
     tap.done()
 
 

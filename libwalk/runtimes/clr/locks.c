@@ -94,6 +94,7 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *r)
 		at.holder_is_id = major == 10;
 		at.usable = (sw_clr_field(c, "Thread", "ThreadLocalDataPtr", &at.first) ||
 			     major == 9) &&
+			    at.first < SW_CLR_FIRST_MAX &&
 			    sw_clr_field(c, "Thread", "Id", &at.id) &&
 			    at.id <= SW_CLR_THREAD_BYTES - 4 &&
 			    sw_clr_global(c, "GCThread", &at.suspender_avma);

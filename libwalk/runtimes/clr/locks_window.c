@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied of locks while nothing changes: where each Thread says what it waits for, and the locks. The
- * heads of Threads are copied anyhow, but for those that have come since; so are stacks. locks.c makes sense
- * of it.
+ * What is copied of locks while nothing changes: where each Thread says what it waits for, and the locks. Most
+ * of what leads there was copied anyhow: the heads of Threads, but for those that have come since, and stacks,
+ * which have the variables of threads at their upper ends. The locks are copied many at once. locks.c makes
+ * sense of it.
  *
  * Objects move, and owners change with each instruction, so that nothing here may be read later. When
  * somebody runs, or when there is more than what was set aside, the copy has no mark at its end and nothing
@@ -11,25 +12,24 @@
  * In the window: nothing is allocated, opened or parsed.
  */
 #include "runtimes/clr/locks_window.h"
-#include "runtimes/clr/threads.h"
+#include "map.h"
 
 #include <string.h>
 
 struct copying {
 	struct sw_capture *capture;
 	struct sw_clr_locks_plan *plan;
+	/* What is to be copied next, and for whom: an index in plan->threads or plan->locks. */
+	struct sw_capture_read reads[SW_CAPTURE_READS];
+	size_t whose[SW_CAPTURE_READS];
+	size_t n_reads;
 };
 
-/* False when it cannot be read, or when there is no more space: then *c->plan has it. */
-static bool copy(struct copying *c, uint64_t avma, size_t bytes, const uint8_t **ret)
+static uint64_t u64_of(const uint8_t *bytes, size_t offset)
 {
-	if (c->plan->n_ranges >= SW_CLR_LOCK_RANGES_MAX ||
-	    c->capture->snap->n_ranges >= SW_CAPTURE_RANGES) {
-		c->plan->n_ranges = SIZE_MAX;
-		return false;
-	}
-	c->plan->n_ranges++;
-	return sw_capture_copy(c->capture, avma, bytes, ret);
+	uint64_t value;
+	memcpy(&value, bytes + offset, sizeof(value));
+	return value;
 }
 
 static bool is_full(const struct copying *c)
@@ -37,11 +37,64 @@ static bool is_full(const struct copying *c)
 	return c->plan->n_ranges == SIZE_MAX;
 }
 
-static uint64_t u64_of(const uint8_t *bytes, size_t offset)
+/* False when there is no more space: then *c->plan has it. */
+static bool space_take(struct copying *c, size_t n)
 {
-	uint64_t value;
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
+	if (is_full(c) || n > SW_CLR_LOCK_RANGES_MAX - c->plan->n_ranges ||
+	    c->capture->snap->n_ranges > SW_CAPTURE_RANGES - n) {
+		c->plan->n_ranges = SIZE_MAX;
+		return false;
+	}
+	c->plan->n_ranges += n;
+	return true;
+}
+
+/* False when it cannot be read, or when there is no more space. */
+static bool copy(struct copying *c, uint64_t avma, size_t bytes, const uint8_t **ret)
+{
+	return space_take(c, 1) && sw_capture_copy(c->capture, avma, bytes, ret);
+}
+
+/* Copies those of c->reads; each gets what was copied for it. What cannot be read, as what leads to it is
+ * nonsense, is missing for the reader as well. */
+static void reads_end(struct copying *c,
+		      void (*each)(struct copying *c, size_t whose, const uint8_t *data))
+{
+	if (c->n_reads > 0 && space_take(c, c->n_reads)) {
+		sw_capture_copy_many(c->capture, c->reads, c->n_reads);
+		for (size_t i = 0; i < c->n_reads; i++)
+			if (c->reads[i].ok)
+				each(c, c->whose[i], c->reads[i].buffer);
+	}
+	c->n_reads = 0;
+}
+
+static void reads_add(struct copying *c, uint64_t avma, size_t bytes, size_t whose,
+		      void (*each)(struct copying *c, size_t whose, const uint8_t *data))
+{
+	c->whose[c->n_reads] = whose;
+	c->reads[c->n_reads++] = (struct sw_capture_read){.avma = avma, .bytes = bytes};
+	if (c->n_reads == SW_CAPTURE_READS)
+		reads_end(c, each);
+}
+
+/* ---- the threads ----------------------------------------------------------------------------- */
+
+/* The head of a Thread; its word about what it waits for becomes the last one of plan->threads. */
+static bool thread_read(struct copying *c, uint64_t thread, uint8_t head[SW_CLR_THREAD_BYTES])
+{
+	struct sw_clr_locks_plan *plan = c->plan;
+	uint64_t first;
+	const uint8_t *data;
+	if (!sw_capture_wanted(c->capture, thread, head, SW_CLR_THREAD_BYTES) ||
+	    !sw_capture_wanted(c->capture, thread + plan->at.first, &first, sizeof(first))) {
+		if (!copy(c, thread, sw_clr_lock_thread_bytes(&plan->at), &data))
+			return false;
+		memcpy(head, data, SW_CLR_THREAD_BYTES);
+		first = u64_of(data, plan->at.first);
+	}
+	plan->threads[plan->n_threads++] = first;
+	return true;
 }
 
 /* The Thread objects, as they are linked. False when they are not all there. */
@@ -54,96 +107,138 @@ static bool threads_list(struct copying *c)
 	if (!sw_capture_read(c->capture, plan->at.store_avma, &store, sizeof(store)) ||
 	    !copy(c, store + plan->at.store_first, sizeof(link), &data))
 		return false;
-	for (link = u64_of(data, 0); link != 0; link = u64_of(data, plan->at.next)) {
+	for (link = u64_of(data, 0); link != 0; link = u64_of(head, plan->at.next)) {
 		uint64_t thread = link - plan->at.next;
-		if (plan->n_threads == SW_CLR_LOCK_THREADS_MAX || thread % 8 != 0)
-			return false;
-		plan->threads[plan->n_threads++] = thread;
-		if (sw_capture_wanted(c->capture, thread, head, sizeof(head)))
-			data = head;
-		else if (!copy(c, thread, sizeof(head), &data))
+		if (plan->n_threads == SW_CLR_LOCK_THREADS_MAX || thread % 8 != 0 ||
+		    !thread_read(c, thread, head))
 			return false;
 	}
 	return true;
 }
 
-/* Only once. */
-static bool is_new(struct copying *c, uint64_t lock)
+static void local_read(struct copying *c, size_t whose, const uint8_t *data)
+{
+	c->plan->threads[whose] = u64_of(data, SW_CLR_LOCAL_FIRST - SW_CLR_LOCAL_THREAD);
+}
+
+/* From each ThreadLocalData to what its thread waits for. */
+static void locals_read(struct copying *c)
+{
+	struct sw_clr_locks_plan *plan = c->plan;
+	uint8_t data[SW_CLR_LOCAL_BYTES];
+	for (size_t i = 0; i < plan->n_threads; i++) {
+		uint64_t avma = plan->threads[i] + SW_CLR_LOCAL_THREAD;
+		if (plan->threads[i] == 0)
+			continue;
+		plan->threads[i] = 0;
+		if (sw_capture_in_stack(c->capture, avma, data, sizeof(data)))
+			local_read(c, i, data);
+		else
+			reads_add(c, avma, sizeof(data), i, local_read);
+	}
+	reads_end(c, local_read);
+}
+
+/* ---- what they wait for ---------------------------------------------------------------------- */
+
+/* Only once; of no more than there are threads. */
+static void lock_add(struct sw_clr_locks_plan *plan, uint64_t lock, bool is_monitor)
+{
+	size_t i = (size_t) sw_mix64(lock) % SW_CLR_LOCK_SLOTS;
+	while (plan->seen[i] != 0 && plan->seen[i] != lock)
+		i = (i + 1) % SW_CLR_LOCK_SLOTS;
+	if (plan->seen[i] == lock || lock == 0 || lock % 8 != 0)
+		return;
+	plan->seen[i] = lock;
+	plan->locks[plan->n_locks++] =
+		(struct sw_clr_waited){.avma = lock, .is_monitor = is_monitor};
+}
+
+/* What is not on a stack, the reader does not believe either. */
+static void locks_find(struct copying *c)
+{
+	struct sw_clr_locks_plan *plan = c->plan;
+	for (size_t i = 0; i < plan->n_threads; i++) {
+		uint8_t blocking[SW_CLR_BLOCKING_BYTES];
+		uint64_t avma = plan->threads[i], lock;
+		uint32_t kind;
+		if (avma == 0 || avma % 8 != 0 ||
+		    !sw_capture_in_stack(c->capture, avma, blocking, sizeof(blocking)))
+			continue;
+		memcpy(&kind, blocking + plan->at.kind, sizeof(kind));
+		lock = u64_of(blocking, 0);
+		if (kind <= SW_CLR_BLOCKING_WAIT)
+			lock_add(plan, lock, true);
+		else if (kind == SW_CLR_BLOCKING_LOCK &&
+			 sw_capture_in_stack(c->capture, lock, &lock, sizeof(lock)))
+			lock_add(plan, lock, false);
+	}
+}
+
+static void monitor_read(struct copying *c, size_t whose, const uint8_t *data)
+{
+	struct sw_clr_waited *lock = &c->plan->locks[whose];
+	uint32_t index;
+	memcpy(&index, data + SW_CLR_MONITOR_INDEX, sizeof(index));
+	lock->index = lock->is_monitor ? index & SW_CLR_INDEX_MASK : 0;
+}
+
+static void entry_read(struct copying *c, size_t whose, const uint8_t *data)
+{
+	c->plan->locks[whose].object = u64_of(data, SW_CLR_ENTRY_OBJECT);
+}
+
+static void nothing_read(struct copying *c, size_t whose, const uint8_t *data)
+{
+	(void) c;
+	(void) whose;
+	(void) data;
+}
+
+/* Their entries in the table: all that lie between the first and the last of them, unless these are many. */
+static void entries_copy(struct copying *c)
+{
+	struct sw_clr_locks_plan *plan = c->plan;
+	uint32_t first = UINT32_MAX, last = 0;
+	const uint8_t *data = NULL;
+	for (size_t i = 0; i < plan->n_locks; i++) {
+		uint32_t index = plan->locks[i].index;
+		first = index != 0 && index < first ? index : first;
+		last = index > last ? index : last;
+	}
+	if (last == 0)
+		return;
+	if (last - first >= SW_CLR_ENTRIES_MAX ||
+	    !copy(c, plan->table_avma + first * (uint64_t) SW_CLR_ENTRY_BYTES,
+		  (last - first + 1) * (size_t) SW_CLR_ENTRY_BYTES, &data))
+		data = NULL;
+	for (size_t i = 0; i < plan->n_locks; i++) {
+		uint64_t index = plan->locks[i].index;
+		if (index != 0 && data != NULL)
+			entry_read(c, i, data + (index - first) * SW_CLR_ENTRY_BYTES);
+		else if (index != 0)
+			reads_add(c, plan->table_avma + index * SW_CLR_ENTRY_BYTES,
+				  SW_CLR_ENTRY_BYTES, i, entry_read);
+	}
+	reads_end(c, entry_read);
+}
+
+static void locks_copy(struct copying *c)
 {
 	struct sw_clr_locks_plan *plan = c->plan;
 	for (size_t i = 0; i < plan->n_locks; i++)
-		if (plan->locks[i] == lock)
-			return false;
-	if (plan->n_locks == SW_CLR_LOCKS_MAX) {
-		plan->n_ranges = SIZE_MAX;
-		return false;
+		reads_add(c, plan->locks[i].avma,
+			  plan->locks[i].is_monitor ? SW_CLR_MONITOR_BYTES : SW_CLR_LOCK_BYTES, i,
+			  monitor_read);
+	reads_end(c, monitor_read);
+	entries_copy(c);
+	for (size_t i = 0; i < plan->n_locks; i++) {
+		uint64_t object = plan->locks[i].object;
+		if (object > SW_CLR_HEADER_BYTES && object % 8 == 0)
+			reads_add(c, object - SW_CLR_HEADER_BYTES, 2 * SW_CLR_HEADER_BYTES, i,
+				  nothing_read);
 	}
-	plan->locks[plan->n_locks++] = lock;
-	return true;
-}
-
-/* What cannot be read, as what leads to it is nonsense, is missing for the reader as well. */
-static void monitor_copy(struct copying *c, uint64_t lock)
-{
-	const uint8_t *data;
-	if (lock % 8 != 0 || !is_new(c, lock) || !copy(c, lock, SW_CLR_MONITOR_BYTES, &data))
-		return;
-	uint64_t index = (u64_of(data, SW_CLR_MONITOR_INDEX - 4) >> 32) & SW_CLR_INDEX_MASK;
-	if (!copy(c, c->plan->table_avma + index * SW_CLR_ENTRY_BYTES, SW_CLR_ENTRY_BYTES, &data))
-		return;
-	uint64_t object = u64_of(data, SW_CLR_ENTRY_OBJECT);
-	if (object > SW_CLR_HEADER_BYTES && object % 8 == 0)
-		(void) copy(c, object - SW_CLR_HEADER_BYTES, 2 * SW_CLR_HEADER_BYTES, &data);
-}
-
-static void lock_copy(struct copying *c, uint64_t slot)
-{
-	const uint8_t *data;
-	uint64_t object;
-	if (slot % 8 == 0 && sw_capture_read(c->capture, slot, &object, sizeof(object)) &&
-	    object % 8 == 0 && is_new(c, object))
-		(void) copy(c, object, SW_CLR_LOCK_BYTES, &data);
-}
-
-/* A thread that waits: what led there, and the lock. */
-static void blocking_copy(struct copying *c, uint64_t thread, uint64_t local, uint64_t first)
-{
-	const struct sw_clr_locks_at *at = &c->plan->at;
-	uint8_t blocking[SW_CLR_BLOCKING_BYTES];
-	const uint8_t *data;
-	uint32_t kind;
-	if (!copy(c, thread + at->first, sizeof(first), &data) ||
-	    (!at->direct && !copy(c, local + SW_CLR_LOCAL_THREAD,
-				  SW_CLR_LOCAL_END - SW_CLR_LOCAL_THREAD, &data)) ||
-	    first % 8 != 0 || !sw_capture_read(c->capture, first, blocking, sizeof(blocking)))
-		return;
-	memcpy(&kind, blocking + at->kind, sizeof(kind));
-	if (kind == SW_CLR_BLOCKING_LOCK)
-		lock_copy(c, u64_of(blocking, 0));
-	else if (kind <= SW_CLR_BLOCKING_WAIT)
-		monitor_copy(c, u64_of(blocking, 0));
-}
-
-/* n Thread objects at once, SW_CAPTURE_READS at most. */
-static void threads_copy(struct copying *c, const uint64_t *threads, size_t n)
-{
-	const struct sw_clr_locks_at *at = &c->plan->at;
-	struct sw_capture_read reads[SW_CAPTURE_READS];
-	uint64_t locals[SW_CAPTURE_READS], firsts[SW_CAPTURE_READS];
-	for (size_t i = 0; i < n; i++)
-		reads[i] = (struct sw_capture_read){threads[i] + at->first, &locals[i],
-						    sizeof(locals[i]), false};
-	sw_capture_read_many(c->capture, reads, n);
-	for (size_t i = 0; i < n; i++) {
-		firsts[i] = reads[i].ok ? locals[i] : 0;
-		reads[i] = (struct sw_capture_read){firsts[i] + SW_CLR_LOCAL_FIRST, &firsts[i],
-						    sizeof(firsts[i]), false};
-	}
-	if (!at->direct)
-		sw_capture_read_many(c->capture, reads, n);
-	for (size_t i = 0; i < n; i++)
-		if ((at->direct || reads[i].ok) && firsts[i] != 0)
-			blocking_copy(c, threads[i], locals[i], firsts[i]);
+	reads_end(c, nothing_read);
 }
 
 int sw_clr_in_window(struct sw_capture *capture)
@@ -154,6 +249,7 @@ int sw_clr_in_window(struct sw_capture *capture)
 	if (plan == NULL || !plan->at.usable || !sw_capture_is_whole(capture))
 		return 0;
 	plan->n_threads = plan->n_locks = plan->n_ranges = 0; /* the window may be repeated */
+	memset(plan->seen, 0, sizeof(plan->seen));
 	if (!copy(&c, plan->at.sync_table_avma, sizeof(plan->table_avma), &data))
 		return 0;
 	plan->table_avma = u64_of(data, 0);
@@ -161,10 +257,10 @@ int sw_clr_in_window(struct sw_capture *capture)
 	     !copy(&c, plan->at.suspender_avma, sizeof(uint64_t), &data)) ||
 	    !threads_list(&c))
 		return 0;
-	for (size_t i = 0; i < plan->n_threads && !is_full(&c); i += SW_CAPTURE_READS) {
-		size_t n = plan->n_threads - i;
-		threads_copy(&c, plan->threads + i, n < SW_CAPTURE_READS ? n : SW_CAPTURE_READS);
-	}
+	if (!plan->at.direct)
+		locals_read(&c);
+	locks_find(&c);
+	locks_copy(&c);
 	if (!is_full(&c))
 		(void) copy(&c, plan->at.store_avma, SW_CLR_LOCKS_MARK, &data);
 	return 0;

@@ -2,12 +2,14 @@
 #ifndef SW_CLR_LOCKS_WINDOW_H
 #define SW_CLR_LOCKS_WINDOW_H
 
+#include "runtimes/clr/threads.h"
 #include "unwind/capture.h"
 
 enum {
 	SW_CLR_LOCK_THREADS_MAX = 2048, /* Thread objects; with more, no locks are told */
-	SW_CLR_LOCKS_MAX = 512,         /* that are waited for; the same */
-	SW_CLR_LOCK_RANGES_MAX = 2900,  /* of SW_CAPTURE_RANGES */
+	SW_CLR_LOCK_RANGES_MAX = 3500,  /* of SW_CAPTURE_RANGES */
+	SW_CLR_FIRST_MAX = 1200,
+	SW_CLR_LOCK_SLOTS = 4096, /* power of two; half of them are used at most */
 	/* The length of the last range that is copied, which begins at the variable of the thread store: that
 	 * it is there says that the others are, and that all are of one instant. */
 	SW_CLR_LOCKS_MARK = 11,
@@ -23,6 +25,7 @@ enum {
 	SW_CLR_ENTRY_BLOCK = 0,
 	SW_CLR_ENTRY_OBJECT = 8,
 	SW_CLR_ENTRY_BYTES = 16,
+	SW_CLR_ENTRIES_MAX = 4096, /* that are copied as one: one range more costs as much */
 	/* Before an object. */
 	SW_CLR_HEADER_BYTES = 8,
 	/* System.Threading.Lock */
@@ -33,6 +36,7 @@ enum {
 	SW_CLR_LOCAL_THREAD = 24,
 	SW_CLR_LOCAL_FIRST = 40,
 	SW_CLR_LOCAL_END = 48,
+	SW_CLR_LOCAL_BYTES = SW_CLR_LOCAL_END - SW_CLR_LOCAL_THREAD,
 	/* What a thread waits for: ThreadBlockingInfo, of .NET 8 DebugBlockingItem. */
 	SW_CLR_BLOCKING_BYTES = 24,
 };
@@ -48,7 +52,8 @@ struct sw_clr_locks_at {
 	bool usable;
 	bool direct;             /* Thread has the address, not its ThreadLocalData */
 	bool holder_is_id;       /* an AwareLock has the number of a Thread, u32, not its address */
-	uint32_t first;          /* in Thread: that address, or that of ThreadLocalData */
+	uint32_t first;          /* in Thread: that address, or that of ThreadLocalData; less than
+				    SW_CLR_FIRST_MAX */
 	uint32_t kind;           /* in what is there: enum sw_clr_blocking; the lock is at 0 */
 	uint32_t next, osid, id; /* in Thread */
 	uint32_t state;          /* the same */
@@ -59,16 +64,33 @@ struct sw_clr_locks_at {
 		suspender_avma; /* the same: the thread that has stopped the others; 0: not known */
 };
 
+/* A lock that somebody waits for. */
+struct sw_clr_waited {
+	uint64_t avma;
+	uint64_t object; /* a monitor's */
+	uint32_t index;  /* its number in the table; 0: it has none */
+	bool is_monitor;
+};
+
 /* What must be known before the window, and space for what is found in it. */
 struct sw_clr_locks_plan {
 	struct sw_clr_locks_at at;
+	/* Of each: where its ThreadLocalData is, then where it says what it waits for; 0: it does not. */
 	uint64_t threads[SW_CLR_LOCK_THREADS_MAX];
 	size_t n_threads;
-	uint64_t locks[SW_CLR_LOCKS_MAX]; /* that were copied */
+	struct sw_clr_waited locks[SW_CLR_LOCK_THREADS_MAX]; /* each once */
 	size_t n_locks;
+	uint64_t seen[SW_CLR_LOCK_SLOTS]; /* addresses of these */
 	size_t n_ranges;
 	uint64_t table_avma; /* of SyncTableEntries */
 };
+
+/* From a Thread's beginning on, all that is told of it: one range costs less than two. */
+static inline size_t sw_clr_lock_thread_bytes(const struct sw_clr_locks_at *at)
+{
+	size_t bytes = at->first + sizeof(uint64_t);
+	return bytes > SW_CLR_THREAD_BYTES ? bytes : SW_CLR_THREAD_BYTES;
+}
 
 /* The hook of the same name: the threads, what they wait for, and what says who has it. */
 int sw_clr_in_window(struct sw_capture *capture);

@@ -35,6 +35,7 @@ static void threads_each(const struct sw_clr_runtime *r, struct sw_memory m,
 
 struct wanting {
 	struct sw_capture *capture;
+	size_t bytes; /* of each */
 	size_t n;
 };
 
@@ -42,7 +43,7 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 {
 	struct wanting *w = arg;
 	return w->n++ < SW_CLR_THREADS_COPIED &&
-	       sw_capture_want(w->capture, thread_avma, SW_CLR_THREAD_BYTES) == 0;
+	       sw_capture_want(w->capture, thread_avma, w->bytes) == 0;
 }
 
 /* Of the first runtime that says what its threads wait for. */
@@ -69,6 +70,8 @@ int sw_clr_before(struct sw_capture *capture)
 	int r = sw_clr_runtimes_find(capture->snap, memory, true, runtimes, &n);
 	/* Threads that come after this, or are too many, are read when the process runs again. */
 	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct sw_clr_locks_at at = sw_clr_locks_at(&runtimes[i]);
+		w.bytes = at.usable ? sw_clr_lock_thread_bytes(&at) : SW_CLR_THREAD_BYTES;
 		threads_each(&runtimes[i], memory, want_thread, &w);
 		sw_clr_thread_infos_prepare(capture, &runtimes[i]);
 		r = locks_prepare(capture, &runtimes[i]);

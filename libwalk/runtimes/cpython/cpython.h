@@ -38,7 +38,11 @@ struct sw_cpython {
 	struct sw_cpython_thread *threads; /* owned */
 	size_t n_threads, threads_capacity;
 
-	uint64_t active_interp_avma, active_avma; /* threading._active of an interpreter */
+	/* threading._active of an interpreter: thread's id -> its Thread; the same as read a second time,
+	 * when it had to be read from the running process. */
+	uint64_t active_interp_avma;
+	struct sw_map64 active, active_again;
+	bool active_is_live;
 
 	/* The chain of one thread at a time. */
 	const struct sw_thread *thread; /* whose it is; borrowed */

@@ -34,6 +34,8 @@ static void cpython_close(void *state)
 		return;
 	sw_map64_deinit(&c->by_spot);
 	sw_map64_deinit(&c->named);
+	sw_map64_deinit(&c->active);
+	sw_map64_deinit(&c->active_again);
 	sw_arena_deinit(&c->arena);
 	free(c->threads);
 	free(c->chain.frames);

@@ -13,30 +13,60 @@
 
 enum { NAME_BYTES = 128 };
 
-struct search {
-	const struct sw_cpython_at *at;
+struct listing {
 	struct sw_memory memory;
-	uint64_t id;
-	uint64_t object_avma; /* 0: not found yet */
+	struct sw_map64 *objects;
 };
 
-static bool is_thread(void *arg, uint64_t key_avma, uint64_t value_avma)
+static bool object_add(void *arg, uint64_t key_avma, uint64_t value_avma)
 {
-	struct search *s = arg;
+	struct listing *l = arg;
 	uint64_t id;
-	if (sw_cpython_int(s->memory, key_avma, &id) && id == s->id)
-		s->object_avma = value_avma;
-	return s->object_avma == 0;
+	return !sw_cpython_int(l->memory, key_avma, &id) ||
+	       sw_map64_put(l->objects, id, value_avma) == 0; /* no memory: others have no name */
 }
 
-static bool name_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t active_avma,
-		      uint64_t id, char *ret, size_t size)
+static void active_list(const struct sw_cpython *c, struct sw_memory memory, uint64_t active_avma,
+			struct sw_map64 *ret)
 {
-	struct search s = {.at = at, .memory = memory, .id = id};
+	struct listing l = {memory, ret};
+	sw_cpython_dict_each(&c->at, memory, active_avma, object_add, &l);
+}
+
+/* Read once for all threads of an interpreter: most processes have one. */
+static void active_read(struct sw_cpython *c, uint64_t interp_avma)
+{
+	uint64_t active_avma;
+	size_t live_before = c->source.live_reads;
+	if (c->active_interp_avma == interp_avma)
+		return;
+	c->active_interp_avma = interp_avma;
+	c->active_is_live = false;
+	sw_map64_deinit(&c->active);
+	sw_map64_deinit(&c->active_again);
+	if (!sw_cpython_global_get(&c->at, c->memory, interp_avma, "threading", "_active",
+				   &active_avma))
+		return; /* threading is not loaded */
+	active_list(c, c->memory, active_avma, &c->active);
+	c->active_is_live = c->source.live_reads != live_before && c->snap->live;
+	if (c->active_is_live)
+		active_list(c, sw_live_memory(c->snap), active_avma, &c->active_again);
+}
+
+/* The Thread; false when there is none, or the dictionary changed while it was read. */
+static bool object_find(const struct sw_cpython *c, uint64_t id, uint64_t *ret)
+{
+	uint64_t again;
+	return sw_map64_get(&c->active, id, ret) && *ret != 0 &&
+	       (!c->active_is_live ||
+		(sw_map64_get(&c->active_again, id, &again) && again == *ret));
+}
+
+static bool name_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t object_avma,
+		      char *ret, size_t size)
+{
 	uint64_t name;
-	sw_cpython_dict_each(at, memory, active_avma, is_thread, &s);
-	return s.object_avma != 0 &&
-	       sw_cpython_attribute_get(at, memory, s.object_avma, "_name", &name) &&
+	return sw_cpython_attribute_get(at, memory, object_avma, "_name", &name) &&
 	       sw_cpython_string(at, memory, name, ret, size);
 }
 
@@ -53,31 +83,22 @@ static bool is_same(const struct sw_cpython *c, const struct sw_cpython_thread *
 		sw_memory_u64(now, thread->avma + l->thread_number, &is) && was == is);
 }
 
-/* threading._active of the interpreter that was asked for last: most processes have one. */
-static uint64_t active_of(struct sw_cpython *c, uint64_t interp_avma)
-{
-	if (c->active_interp_avma != interp_avma) {
-		c->active_interp_avma = interp_avma;
-		c->active_avma = 0; /* threading is not loaded */
-		(void) sw_cpython_global_get(&c->at, c->memory, interp_avma, "threading", "_active",
-					     &c->active_avma);
-	}
-	return c->active_avma;
-}
-
 bool sw_cpython_thread_name(struct sw_cpython *c, const struct sw_cpython_thread *thread, char *ret,
 			    size_t size)
 {
 	char first[NAME_BYTES], again[NAME_BYTES];
 	size_t live_before = c->source.live_reads;
+	uint64_t object;
 	if (c->at.layout.type_keys == SW_CPYTHON_NONE)
 		return false;
-	uint64_t active = active_of(c, thread->interp_avma);
-	if (active == 0 || !name_read(&c->at, c->memory, active, thread->id, first, sizeof(first)))
+	active_read(c, thread->interp_avma);
+	if (!object_find(c, thread->id, &object) ||
+	    !name_read(&c->at, c->memory, object, first, sizeof(first)))
 		return false;
-	if (c->source.live_reads != live_before && c->snap->live) {
+	/* As long as the thread is there, so is its Thread. */
+	if (c->active_is_live || (c->source.live_reads != live_before && c->snap->live)) {
 		struct sw_memory now = sw_live_memory(c->snap);
-		if (!name_read(&c->at, now, active, thread->id, again, sizeof(again)) ||
+		if (!name_read(&c->at, now, object, again, sizeof(again)) ||
 		    strcmp(first, again) != 0 || !is_same(c, thread, now))
 			return false;
 	}

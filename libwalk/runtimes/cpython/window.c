@@ -47,7 +47,8 @@ static bool window_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	struct sw_cpython_window *w = arg;
 	uint8_t *to = buffer;
 	if (w->stack != NULL && avma >= w->stack->start_avma && avma < w->stack->end_avma)
-		return sw_capture_read(w->capture, avma, buffer, length);
+		return sw_capture_in_stack(w->capture, avma, buffer, length) ||
+		       sw_capture_read(w->capture, avma, buffer, length);
 	while (length > 0) {
 		size_t skip = avma % SW_CPYTHON_BLOCK_BYTES, n = SW_CPYTHON_BLOCK_BYTES - skip;
 		if (n > length)

@@ -15,10 +15,7 @@
 
 #include <string.h>
 
-enum {
-	LINE_BYTES = 512, /* of handles, which lie close together */
-	LINES = 16,       /* that are at hand */
-};
+enum { LINE_BYTES = 512 }; /* of handles, which lie close together */
 
 struct copying {
 	struct sw_capture *capture;
@@ -26,11 +23,11 @@ struct copying {
 	struct sw_hotspot_locks_plan *plan;
 	size_t n_ranges;
 	bool failed; /* something is missing */
-	struct {
-		uint64_t avma;
-		const uint8_t *bytes;
-	} lines[LINES];
-	size_t next_line;
+	/* What is to be copied next, with one system call; where the copy is to be noted, or NULL. */
+	struct sw_capture_read reads[SW_CAPTURE_READS];
+	const uint8_t **to[SW_CAPTURE_READS];
+	bool needed[SW_CAPTURE_READS];
+	size_t n_reads;
 };
 
 static void part_add(int64_t offset, int64_t bytes, int64_t *begin, int64_t *end)
@@ -76,28 +73,47 @@ int64_t sw_hotspot_monitor_bytes(const struct sw_hotspot_layout *at)
 	return end;
 }
 
-/* The copy, or NULL. Where others have used up the ranges it is not tried: sw_capture_copy() would warn,
- * which missing locks are no reason for. */
-static const uint8_t *copy(struct copying *c, uint64_t avma, size_t bytes)
+/* Where others have used up the ranges it is not tried: sw_capture_copy_many() would warn, which missing
+ * locks are no reason for. */
+static void reads_end(struct copying *c)
 {
-	const uint8_t *data;
-	if (c->n_ranges < SW_HOTSPOT_LOCK_RANGES_MAX &&
-	    c->capture->snap->n_ranges < SW_CAPTURE_RANGES &&
-	    sw_capture_copy(c->capture, avma, bytes, &data)) {
-		c->n_ranges++;
-		return data;
+	size_t n = c->n_reads;
+	c->n_reads = 0;
+	if (n == 0)
+		return;
+	if (n > SW_HOTSPOT_LOCK_RANGES_MAX - c->n_ranges ||
+	    c->capture->snap->n_ranges > SW_CAPTURE_RANGES - n) {
+		c->failed = true;
+		return;
 	}
-	c->failed = true;
-	return NULL;
+	c->n_ranges += n;
+	sw_capture_copy_many(c->capture, c->reads, n);
+	for (size_t i = 0; i < n; i++)
+		if (c->reads[i].ok && c->to[i] != NULL)
+			*c->to[i] = c->reads[i].buffer;
+		else if (!c->reads[i].ok)
+			c->failed |= c->needed[i];
 }
 
-/* Things that are missing because they cannot be read, as what leads to them is nonsense, are missing
- * for the reader as well, who finds nothing where they should be. */
-static void copy_if_there(struct copying *c, uint64_t avma, size_t bytes)
+/* Needed is all but what cannot be read when what leads to it is nonsense: that is missing for the reader as
+ * well, who finds nothing where it should be. */
+static void reads_add(struct copying *c, uint64_t avma, size_t bytes, const uint8_t **to,
+		      bool needed)
 {
-	bool failed = c->failed, full = c->n_ranges >= SW_HOTSPOT_LOCK_RANGES_MAX;
-	if (copy(c, avma, bytes) == NULL && !full)
-		c->failed = failed;
+	c->reads[c->n_reads] = (struct sw_capture_read){.avma = avma, .bytes = bytes};
+	c->to[c->n_reads] = to;
+	c->needed[c->n_reads++] = needed;
+	if (c->n_reads == SW_CAPTURE_READS)
+		reads_end(c);
+}
+
+/* The copy, or NULL. */
+static const uint8_t *copy(struct copying *c, uint64_t avma, size_t bytes)
+{
+	const uint8_t *data = NULL;
+	reads_add(c, avma, bytes, &data, true);
+	reads_end(c);
+	return data;
 }
 
 static uint64_t u64_of(const uint8_t *bytes, int64_t offset)
@@ -107,97 +123,138 @@ static uint64_t u64_of(const uint8_t *bytes, int64_t offset)
 	return value;
 }
 
-/* A word with others around it, which are wanted soon. 0 when it cannot be read. */
-static uint64_t word_at(struct copying *c, uint64_t avma)
+/* The slot of a line, or an empty one for it; NULL when too many are used. */
+static struct sw_hotspot_line *line_slot(struct sw_hotspot_locks_plan *plan, uint64_t start)
+{
+	size_t i = (size_t) sw_mix64(start) % SW_HOTSPOT_LINE_SLOTS;
+	while (plan->lines[i].avma != 0 && plan->lines[i].avma != start)
+		i = (i + 1) % SW_HOTSPOT_LINE_SLOTS;
+	return plan->lines[i].avma == start || plan->n_lines < SW_HOTSPOT_LINE_SLOTS / 2
+		       ? &plan->lines[i]
+		       : NULL;
+}
+
+/* A word will be asked for: it is copied with others around it, once. */
+static void word_want(struct copying *c, uint64_t avma)
 {
 	uint64_t start = avma & -(uint64_t) LINE_BYTES;
-	uint64_t value = 0;
-	if (avma % 8 != 0 || avma == 0)
-		return 0;
-	for (size_t i = 0; i < LINES; i++)
-		if (c->lines[i].bytes != NULL && c->lines[i].avma == start)
-			return u64_of(c->lines[i].bytes, (int64_t) (avma - start));
-	if (!sw_hotspot_is_new(&c->plan->seen, start))
-		return sw_capture_read(c->capture, avma, &value, sizeof(value)) ? value : 0;
-	const uint8_t *bytes = copy(c, start, LINE_BYTES);
-	if (bytes == NULL)
-		return 0;
-	c->lines[c->next_line].avma = start;
-	c->lines[c->next_line].bytes = bytes;
-	c->next_line = (c->next_line + 1) % LINES;
-	return u64_of(bytes, (int64_t) (avma - start));
+	struct sw_hotspot_line *line =
+		avma % 8 == 0 && start != 0 ? line_slot(c->plan, start) : NULL;
+	if (line == NULL || line->avma != 0)
+		return;
+	line->avma = start;
+	c->plan->n_lines++;
+	reads_add(c, start, LINE_BYTES, &line->bytes, true);
+}
+
+/* 0 when it cannot be read. */
+static uint64_t word_at(struct copying *c, uint64_t avma)
+{
+	uint64_t start = avma & -(uint64_t) LINE_BYTES, value = 0;
+	struct sw_hotspot_line *line =
+		avma % 8 == 0 && start != 0 ? line_slot(c->plan, start) : NULL;
+	if (line == NULL)
+		return avma % 8 == 0 && sw_capture_read(c->capture, avma, &value, sizeof(value))
+			       ? value
+			       : 0;
+	word_want(c, avma);
+	if (line->bytes == NULL)
+		reads_end(c);
+	return line->bytes != NULL ? u64_of(line->bytes, (int64_t) (avma - start)) : 0;
+}
+
+static bool has_handles(const struct copying *c)
+{
+	return c->plan->version >= 16;
 }
 
 /* The object that a field of the VM's own refers to: by a handle since 16. */
 static uint64_t object_of(struct copying *c, uint64_t word)
 {
-	if (c->plan->version >= 16 && word != 0)
+	if (has_handles(c) && word != 0)
 		word = word_at(c, word);
 	return sw_hotspot_handle_decode(&c->plan->layout.objects, word);
+}
+
+static void object_want(struct copying *c, const uint8_t *bytes, int64_t offset)
+{
+	if (has_handles(c) && offset != SW_HOTSPOT_NONE)
+		word_want(c, u64_of(bytes, offset));
 }
 
 static void object_copy(struct copying *c, uint64_t object)
 {
 	if (object != 0 && object % 8 == 0 && sw_hotspot_is_new(&c->plan->seen, object))
-		copy_if_there(c, object, SW_HOTSPOT_OBJECT_BYTES);
+		reads_add(c, object, SW_HOTSPOT_OBJECT_BYTES, NULL, false);
 }
 
 static void monitor_copy(struct copying *c, uint64_t monitor)
 {
-	if (monitor == 0 || monitor % 8 != 0 || !sw_hotspot_is_new(&c->plan->seen, monitor))
+	struct sw_hotspot_locks_plan *plan = c->plan;
+	if (monitor == 0 || monitor % 8 != 0 || !sw_hotspot_is_new(&plan->seen, monitor))
 		return;
-	const uint8_t *bytes = copy(c, monitor, (size_t) sw_hotspot_monitor_bytes(c->at));
-	if (bytes != NULL)
-		object_copy(c, object_of(c, u64_of(bytes, c->at->monitor_object)));
+	plan->monitors[plan->n_monitors] = NULL;
+	reads_add(c, monitor, (size_t) sw_hotspot_monitor_bytes(c->at),
+		  &plan->monitors[plan->n_monitors++], true);
 }
 
 /* What a java.lang.Thread says: in which state it is, for what it is parked. */
 static void thread_object_copy(struct copying *c, uint64_t object, bool parked)
 {
-	const struct sw_hotspot_thread_layout *l = &c->plan->layout;
+	struct sw_hotspot_locks_plan *plan = c->plan;
+	const struct sw_hotspot_thread_layout *l = &plan->layout;
 	int64_t begin = SW_HOTSPOT_NONE, end = SW_HOTSPOT_NONE;
-	if (!l->usable || object == 0 || object % 8 != 0 ||
-	    !sw_hotspot_is_new(&c->plan->seen, object))
+	if (!l->usable || object == 0 || object % 8 != 0 || !sw_hotspot_is_new(&plan->seen, object))
 		return;
 	part_add(0, 16, &begin, &end);
 	part_add(l->park_blocker, 8, &begin, &end);
 	part_add(l->status, 4, &begin, &end);
 	part_add(l->holder, 8, &begin, &end);
-	const uint8_t *bytes = end <= SW_HOTSPOT_PARTS_MAX ? copy(c, object, (size_t) end) : NULL;
-	if (bytes == NULL)
+	struct sw_hotspot_thread_copy *t = &plan->objects[plan->n_objects];
+	*t = (struct sw_hotspot_thread_copy){.parked = parked};
+	if (end > SW_HOTSPOT_PARTS_MAX)
 		return;
+	plan->n_objects++;
+	reads_add(c, object, (size_t) end, &t->bytes, true);
+}
+
+/* What that leads to. */
+static void blocker_copy(struct copying *c, const struct sw_hotspot_thread_copy *t)
+{
+	const struct sw_hotspot_thread_layout *l = &c->plan->layout;
 	bool narrow = l->objects.pointers == SW_HOTSPOT_POINTERS_NARROW;
-	int64_t field = parked                         ? l->park_blocker
+	int64_t field = t->parked                      ? l->park_blocker
 			: l->status == SW_HOTSPOT_NONE ? l->holder
 						       : SW_HOTSPOT_NONE;
-	if (field == SW_HOTSPOT_NONE)
+	if (field == SW_HOTSPOT_NONE || t->bytes == NULL)
 		return;
-	uint64_t word = u64_of(bytes, field);
+	uint64_t word = u64_of(t->bytes, field);
 	object_copy(c, narrow ? sw_hotspot_narrow_decode(&l->objects, (uint32_t) word)
 			      : sw_hotspot_handle_decode(&l->objects, word));
 }
 
-static void thread_copy(struct copying *c, uint64_t thread, int64_t begin, int64_t end)
+static void thread_monitors_copy(struct copying *c, const uint8_t *bytes)
+{
+	object_want(c, bytes, c->at->thread_object);
+	object_want(c, bytes, c->at->thread_virtual);
+	monitor_copy(c, u64_of(bytes, c->at->thread_pending));
+	monitor_copy(c, u64_of(bytes, c->at->thread_waiting));
+}
+
+/* Of one that is blocked, and not because it enters a monitor. */
+static void thread_state_copy(struct copying *c, const uint8_t *bytes)
 {
 	const struct sw_hotspot_layout *at = c->at;
-	const uint8_t *bytes = thread % 8 == 0 && thread != 0
-				       ? copy(c, thread + (uint64_t) begin, (size_t) (end - begin))
-				       : NULL;
-	if (bytes == NULL)
-		return;
-	bytes -= begin;
 	uint64_t object = 0, mounted = 0;
+	if ((uint32_t) u64_of(bytes, at->thread_state) != (uint32_t) at->state_blocked ||
+	    u64_of(bytes, at->thread_pending) != 0)
+		return;
 	if (at->thread_object != SW_HOTSPOT_NONE)
 		object = object_of(c, u64_of(bytes, at->thread_object));
 	if (at->thread_virtual != SW_HOTSPOT_NONE)
 		mounted = object_of(c, u64_of(bytes, at->thread_virtual));
-	uint64_t pending = u64_of(bytes, at->thread_pending);
-	uint64_t waiting = u64_of(bytes, at->thread_waiting);
-	monitor_copy(c, pending);
-	monitor_copy(c, waiting);
-	if ((uint32_t) u64_of(bytes, at->thread_state) == (uint32_t) at->state_blocked &&
-	    pending == 0)
-		thread_object_copy(c, mounted != 0 ? mounted : object, waiting == 0);
+	thread_object_copy(c, mounted != 0 ? mounted : object,
+			   u64_of(bytes, at->thread_waiting) == 0);
 }
 
 /* What says whether objects are where pointers lead. */
@@ -219,33 +276,74 @@ static void collector_copy(struct copying *c)
 	}
 }
 
+/* The JavaThreads; how many. 0: they are not all there. */
+static size_t threads_copy(struct copying *c, int64_t begin, int64_t end)
+{
+	const struct sw_hotspot_layout *at = c->at;
+	int64_t list_begin = SW_HOTSPOT_NONE, list_end = SW_HOTSPOT_NONE;
+	uint32_t n;
+	uint64_t list = word_at(c, c->plan->bias + (uint64_t) at->thread_list);
+	part_add(at->list_length, 4, &list_begin, &list_end);
+	part_add(at->list_threads, 8, &list_begin, &list_end);
+	const uint8_t *head = list != 0 && list_end <= SW_HOTSPOT_PARTS_MAX
+				      ? copy(c, list, (size_t) list_end)
+				      : NULL;
+	if (head == NULL)
+		return 0;
+	memcpy(&n, head + at->list_length, sizeof(n));
+	if (n == 0 || n > SW_HOTSPOT_LOCK_THREADS_MAX)
+		return 0;
+	const uint8_t *threads = copy(c, u64_of(head, at->list_threads), 8 * (size_t) n);
+	for (size_t i = 0; threads != NULL && i < n; i++) {
+		uint64_t thread = u64_of(threads, 8 * (int64_t) i);
+		c->plan->threads[i] = NULL;
+		if (thread % 8 == 0 && thread != 0)
+			reads_add(c, thread + (uint64_t) begin, (size_t) (end - begin),
+				  &c->plan->threads[i], true);
+	}
+	reads_end(c);
+	return threads != NULL ? n : 0;
+}
+
+/* From all threads to all that they wait for, step by step: each step is copied with few system calls. */
+static void waits_copy(struct copying *c, size_t n, int64_t begin)
+{
+	struct sw_hotspot_locks_plan *plan = c->plan;
+	for (size_t i = 0; i < n; i++)
+		if (plan->threads[i] != NULL)
+			thread_monitors_copy(c, plan->threads[i] - begin);
+	reads_end(c);
+	for (size_t i = 0; i < plan->n_monitors; i++)
+		if (plan->monitors[i] != NULL)
+			object_want(c, plan->monitors[i], c->at->monitor_object);
+	reads_end(c);
+	for (size_t i = 0; i < n; i++)
+		if (plan->threads[i] != NULL)
+			thread_state_copy(c, plan->threads[i] - begin);
+	reads_end(c);
+	for (size_t i = 0; i < plan->n_monitors; i++)
+		if (plan->monitors[i] != NULL)
+			object_copy(c,
+				    object_of(c, u64_of(plan->monitors[i], c->at->monitor_object)));
+	for (size_t i = 0; i < plan->n_objects; i++)
+		blocker_copy(c, &plan->objects[i]);
+	reads_end(c);
+}
+
 void sw_hotspot_locks_copy(struct sw_capture *capture, const struct sw_hotspot_layout *at,
 			   struct sw_hotspot_locks_plan *plan)
 {
 	struct copying c = {.capture = capture, .at = at, .plan = plan};
-	uint64_t list_avma = plan->bias + (uint64_t) at->thread_list;
 	int64_t begin, end;
-	uint32_t n;
 	if (!plan->usable || !sw_capture_is_whole(capture) ||
 	    !sw_hotspot_lock_thread_part(at, &begin, &end))
 		return;
 	memset(&plan->seen, 0, sizeof(plan->seen)); /* the window may be repeated */
-	uint64_t list = word_at(&c, list_avma);
-	int64_t list_begin = SW_HOTSPOT_NONE, list_end = SW_HOTSPOT_NONE;
-	part_add(at->list_length, 4, &list_begin, &list_end);
-	part_add(at->list_threads, 8, &list_begin, &list_end);
-	const uint8_t *head = list != 0 && list_end <= SW_HOTSPOT_PARTS_MAX
-				      ? copy(&c, list, (size_t) list_end)
-				      : NULL;
-	if (head == NULL)
-		return;
-	memcpy(&n, head + at->list_length, sizeof(n));
-	if (n == 0 || n > SW_HOTSPOT_LOCK_THREADS_MAX)
-		return;
-	const uint8_t *threads = copy(&c, u64_of(head, at->list_threads), 8 * (size_t) n);
+	memset(plan->lines, 0, sizeof(plan->lines));
+	plan->n_lines = plan->n_monitors = plan->n_objects = 0;
+	size_t n = threads_copy(&c, begin, end);
 	collector_copy(&c);
-	for (size_t i = 0; threads != NULL && i < n && !c.failed; i++)
-		thread_copy(&c, u64_of(threads, 8 * (int64_t) i), begin, end);
-	if (threads != NULL && !c.failed)
-		(void) copy(&c, list_avma, SW_HOTSPOT_LOCKS_MARK);
+	waits_copy(&c, n, begin);
+	if (n > 0 && !c.failed)
+		(void) copy(&c, plan->bias + (uint64_t) at->thread_list, SW_HOTSPOT_LOCKS_MARK);
 }

@@ -8,7 +8,8 @@
 
 enum {
 	SW_HOTSPOT_LOCK_THREADS_MAX = 2048, /* JavaThreads; with more, no locks are told */
-	SW_HOTSPOT_LOCK_RANGES_MAX = 3000,  /* of SW_CAPTURE_RANGES */
+	SW_HOTSPOT_LOCK_RANGES_MAX = 3500,  /* of SW_CAPTURE_RANGES */
+	SW_HOTSPOT_LINE_SLOTS = 2048,       /* power of two; half of them are used at most */
 	SW_HOTSPOT_LOCK_STACK_MAX = 8,      /* LockStack::CAPACITY */
 	SW_HOTSPOT_OBJECT_BYTES = 48,       /* of an object that is waited for */
 	SW_HOTSPOT_PARTS_MAX = 4096,        /* bytes of a JavaThread, or of a monitor */
@@ -17,13 +18,33 @@ enum {
 	SW_HOTSPOT_LOCKS_MARK = 11,
 };
 
-/* What must be known before the window. */
+/* Memory with handles, as it was copied; avma 0: an empty slot. */
+struct sw_hotspot_line {
+	uint64_t avma;
+	const uint8_t *bytes; /* NULL: it cannot be read */
+};
+
+/* The copy of a java.lang.Thread; NULL as above. */
+struct sw_hotspot_thread_copy {
+	const uint8_t *bytes;
+	bool parked;
+};
+
+/* What must be known before the window, and space for what is found in it. */
 struct sw_hotspot_locks_plan {
 	bool usable;
 	uint64_t bias;
 	int version;
 	struct sw_hotspot_thread_layout layout;
 	struct sw_hotspot_seen seen;
+	struct sw_hotspot_line lines[SW_HOTSPOT_LINE_SLOTS];
+	size_t n_lines;
+	/* Copies, as above: of JavaThreads, and of what they wait for. */
+	const uint8_t *threads[SW_HOTSPOT_LOCK_THREADS_MAX];
+	const uint8_t *monitors[2 * SW_HOTSPOT_LOCK_THREADS_MAX];
+	size_t n_monitors;
+	struct sw_hotspot_thread_copy objects[SW_HOTSPOT_LOCK_THREADS_MAX];
+	size_t n_objects;
 };
 
 /* [*ret_begin, *ret_end) of a JavaThread has all that is told of it. False when the VM does not publish it. */

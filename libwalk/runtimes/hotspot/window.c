@@ -81,8 +81,11 @@ static void thread_copy(struct sw_capture *capture, struct sw_hotspot_window *w,
 	const uint8_t *copy;
 	if (map == NULL || t->regs.sp_avma == 0)
 		return;
-	if (bytes > map->end_avma - sp)
-		bytes = (map->end_avma - sp) & -UINT64_C(8);
+	uint64_t end = map->end_avma;
+	if (t->fs_base > sp && t->fs_base < end) /* the thread's control block, above its stack */
+		end = t->fs_base;
+	if (bytes > end - sp)
+		bytes = (end - sp) & -UINT64_C(8);
 	if (sw_hotspot_cache_has(&w->cache, pc)) {
 		address_copy(capture, w, line, pc);
 		(void) sw_capture_copy(capture, pc - CODE_BYTES, 2 * CODE_BYTES,
@@ -91,7 +94,8 @@ static void thread_copy(struct sw_capture *capture, struct sw_hotspot_window *w,
 	if (bytes > STACKS_BYTES - w->stacks_bytes)
 		bytes = STACKS_BYTES - w->stacks_bytes;
 	w->stacks_bytes += (size_t) bytes;
-	if (bytes == 0 || !sw_capture_read(capture, sp, w->stack, (size_t) bytes))
+	if (bytes == 0 || (!sw_capture_in_stack(capture, sp, w->stack, (size_t) bytes) &&
+			   !sw_capture_read(capture, sp, w->stack, (size_t) bytes)))
 		return;
 	for (size_t i = 0; i < bytes / 8; i++)
 		if (sw_hotspot_cache_has(&w->cache, w->stack[i]))

@@ -30,10 +30,12 @@ static class Locks
 
     static void Forever() => Thread.Sleep(Timeout.Infinite);
 
-    public static void Run(string what)
+    public static void Run(string what, int n)
     {
         if (what == "kinds")
             Kinds();
+        else if (what == "many")
+            Many(n);
         else
             Deadlocks();
         Program.Ready();
@@ -89,6 +91,43 @@ static class Locks
         });
         pulsed.Wait();
         GC.KeepAlive(hash);
+    }
+
+    /// n threads. Of five, one waits for the monitor of all, one to be pulsed by it, one for a Lock, one for an
+    /// object of its own, as those do that wait for a task, and one for nothing of .NET.
+    static void Many(int n)
+    {
+        var one = new Thing();
+        var pulse = new Thing();
+        using var held = new ManualResetEventSlim();
+        Start("holder", () =>
+        {
+            lock (one)
+            {
+#if NET9_0_OR_GREATER
+                managed.Enter();
+#endif
+                held.Set();
+                Forever();
+            }
+        });
+        held.Wait();
+        for (int i = 0; i < n; i++)
+        {
+            ThreadStart body = (i % 5) switch
+            {
+                0 => () => { lock (one) Forever(); },
+                1 => () => { lock (pulse) Monitor.Wait(pulse); },
+#if NET9_0_OR_GREATER
+                2 => () => managed.Enter(),
+#else
+                2 => () => { lock (one) Forever(); },
+#endif
+                3 => () => { var own = new Thing(); lock (own) Monitor.Wait(own); },
+                _ => Forever,
+            };
+            new Thread(body, 256 * 1024) { IsBackground = true, Name = $"many-{i}" }.Start();
+        }
     }
 
     static void Monitors(object first, object second, Barrier both)

@@ -341,6 +341,43 @@ static void test_wanted(void **state)
 	end(f);
 }
 
+/* In any order, again and again; stacks are found from the red zone to where their copies end. */
+static void test_in_stack(void **state)
+{
+	struct fixture *f = start(3);
+	struct sw_capture *capture = &f->space->capture;
+	uint8_t bytes[8];
+	(void) state;
+	for (size_t i = 0; i < 3; i++) /* what is wanted comes before stacks */
+		assert_int_equal(sw_capture_want(capture, stack_avma(i), 16), 0);
+	f->space->n_want = f->space->n_parts;
+	sw_capture_space_fill(f->space, &f->stop);
+	static const size_t order[] = {0, 2, 1, 1, 0, 1, 2, 2};
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		size_t thread = order[i];
+		assert_true(sw_capture_in_stack(capture, begin_of(thread), bytes, 8));
+		assert_memory_equal(bytes, memory + begin_of(thread) - STACK_AVMA, 8);
+		assert_true(
+			sw_capture_in_stack(capture, stack_avma(thread) + TOP_OFF - 8, bytes, 8));
+		assert_false(
+			sw_capture_in_stack(capture, stack_avma(thread) + TOP_OFF - 7, bytes, 8));
+		assert_false(sw_capture_in_stack(capture, begin_of(thread) - 1, bytes, 8));
+		assert_true(sw_capture_wanted(capture, stack_avma(thread) + 8, bytes, 8));
+		assert_memory_equal(bytes, memory + thread * STACK_BYTES + 8, 8);
+		assert_false(sw_capture_in_stack(capture, stack_avma(thread) + 8, bytes, 8));
+	}
+	assert_false(sw_capture_in_stack(capture, UINT64_MAX, bytes, 8));
+	/* A window with fewer stacks than there were. */
+	f->stop.n = 1;
+	sw_capture_space_fill(f->space, &f->stop);
+	assert_true(sw_capture_in_stack(capture, begin_of(0), bytes, 8));
+	assert_false(sw_capture_in_stack(capture, begin_of(2), bytes, 8));
+	f->stop.n = 0;
+	sw_capture_space_fill(f->space, &f->stop);
+	assert_false(sw_capture_in_stack(capture, begin_of(0), bytes, 8));
+	end(f);
+}
+
 static void test_reads(void **state)
 {
 	struct fixture *f = start(1);
@@ -420,15 +457,16 @@ static void test_lock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),       cmocka_unit_test(test_partly),
-		cmocka_unit_test(test_cut),         cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_two_stacks),  cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_without_readv),
-		cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_stalled),
-		cmocka_unit_test(test_space_left),  cmocka_unit_test(test_range_partly),
-		cmocka_unit_test(test_ranges_max),  cmocka_unit_test(test_wanted),
-		cmocka_unit_test(test_reads),       cmocka_unit_test(test_all_held),
-		cmocka_unit_test(test_stack_bound), cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_whole),      cmocka_unit_test(test_partly),
+		cmocka_unit_test(test_cut),        cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_two_stacks), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_deadline),   cmocka_unit_test(test_without_readv),
+		cmocka_unit_test(test_unfinished), cmocka_unit_test(test_stalled),
+		cmocka_unit_test(test_space_left), cmocka_unit_test(test_range_partly),
+		cmocka_unit_test(test_ranges_max), cmocka_unit_test(test_wanted),
+		cmocka_unit_test(test_in_stack),   cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_all_held),   cmocka_unit_test(test_stack_bound),
+		cmocka_unit_test(test_lock),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

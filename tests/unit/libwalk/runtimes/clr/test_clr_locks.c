@@ -23,7 +23,9 @@ enum {
 	AT_TABLE = 0x110,
 	AT_THREADS = 0x1000, /* Thread objects, with what belongs to each */
 	THREAD_BYTES = 0x800,
-	AT_LOCAL = 0x600, /* in there: ThreadLocalData; of 8 it is beyond what is read */
+	AT_LOCAL = 0x600, /* in there: ThreadLocalData */
+	FIRST = 568,      /* the same: its address */
+	WANTED_BYTES = FIRST + 8,
 	N_THREADS = 3,
 	AT_ENTRIES = 0x4000,
 	AT_MONITOR = 0x5000,
@@ -80,7 +82,7 @@ static void thread_make(unsigned i)
 	put(at + 16, 10 + i, 4);
 	put(at + LINK, i < last ? DATA + thread_at(i + 1) + LINK : 0, 8);
 	put(at + 296, TID + i, 4);
-	put(at + 568, DATA + at + AT_LOCAL, 8);
+	put(at + FIRST, DATA + at + AT_LOCAL, 8);
 	put(at + AT_LOCAL + 24, DATA + at, 8);
 }
 
@@ -148,13 +150,30 @@ static void read_many(struct sw_capture *capture, struct sw_capture_read *reads,
 		reads[i].ok = target_read(reads[i].avma, reads[i].buffer, reads[i].bytes);
 }
 
+static void copy_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *data;
+		reads[i].ok = copy(capture, reads[i].avma, reads[i].bytes, &data);
+		reads[i].buffer = reads[i].ok ? (void *) (uintptr_t) data : NULL;
+	}
+}
+
 static bool wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
 	(void) capture;
 	for (unsigned i = 0; i < w.wanted; i++)
-		if (avma == DATA + thread_at(i))
+		if (avma >= DATA + thread_at(i) &&
+		    avma + bytes <= DATA + thread_at(i) + WANTED_BYTES)
 			return target_read(avma, buffer, bytes);
 	return false;
+}
+
+static bool in_stack(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	(void) capture;
+	return avma >= stack_avma(0) && avma < stack_avma(N_THREADS) &&
+	       target_read(avma, buffer, bytes);
 }
 
 static bool is_whole(struct sw_capture *capture)
@@ -177,7 +196,7 @@ static void snapshot_make(void)
 	}
 	for (unsigned i = 0; i < w.wanted; i++)
 		fake_snapshot_range(w.snap, DATA + thread_at(i), w.data + thread_at(i),
-				    SW_CLR_THREAD_BYTES);
+				    WANTED_BYTES);
 }
 
 static void clr_make(const char *version)
@@ -211,8 +230,10 @@ static void world_destroy(void)
 static bool waits_version(const char *version)
 {
 	static const struct sw_capture_ops ops = {.copy = copy,
+						  .copy_many = copy_many,
 						  .read_many = read_many,
 						  .wanted = wanted,
+						  .in_stack = in_stack,
 						  .is_whole = is_whole};
 	void *found = &w.plan;
 	struct sw_capture capture = {.ops = &ops, .found = &found};

@@ -402,6 +402,9 @@ static void test_thread_name(void **state)
 		assert_string_equal(note.name, "worker-1");
 		cpython_world_u64(&world, WORLD_OBJECTS + 0x400 + 24, 1); /* another thread's id */
 		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "worker-1"); /* they are read once for all threads */
+		world.c.active_interp_avma = 0;
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
 		assert_string_equal(note.name, "");
 		cpython_world_deinit(&world);
 	}
