@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/wine/ntdll.h"
-#include "formats/pe_image.h"
 #include "snapshot/pe_loader.h"
 #include "snapshot/snapshot.h"
+#include "pe/exports.h"
 #include "runtimes/wine/teb.h"
 #include "snapshot/read.h"
 
@@ -10,87 +10,10 @@
 #include <strings.h>
 
 enum {
-	/* IMAGE_EXPORT_DIRECTORY: PE format, ".edata section". */
-	EXPORT_DIRECTORY_BYTES = 40,
-	EXPORT_N_FUNCTIONS = 20,
-	EXPORT_N_NAMES = 24,
-	EXPORT_FUNCTIONS = 28,
-	EXPORT_NAMES = 32,
-	EXPORT_ORDINALS = 36,
-	NAME_MAX_BYTES = 64, /* of the names that are looked for, with NUL */
 	/* Where each process has the system call dispatcher's address, for code that looks like
 	 * Windows' (Wine 8.0 and 10.0, dlls/ntdll/unix/signal_x86_64.c, signal_init_process()). */
 	USER_SHARED_DISPATCHER = 0x7ffe1000,
 };
-
-struct exports {
-	struct sw_memory memory;
-	uint64_t base_avma;
-	uint32_t n_functions, n_names;
-	uint32_t functions_rva, names_rva, ordinals_rva;
-};
-
-static bool exports_open(struct sw_memory memory, uint64_t base_avma, struct exports *ret)
-{
-	struct sw_pe_image image;
-	uint8_t raw[EXPORT_DIRECTORY_BYTES];
-	struct sw_bytes bytes = {raw, sizeof(raw)};
-	if (!sw_pe_image_read(memory, base_avma, &image) || image.exports.rva == 0 ||
-	    !sw_memory_read(memory, base_avma + image.exports.rva, raw, sizeof(raw)))
-		return false;
-	*ret = (struct exports){.memory = memory, .base_avma = base_avma};
-	return sw_bytes_u32(bytes, EXPORT_N_FUNCTIONS, &ret->n_functions) &&
-	       sw_bytes_u32(bytes, EXPORT_N_NAMES, &ret->n_names) &&
-	       sw_bytes_u32(bytes, EXPORT_FUNCTIONS, &ret->functions_rva) &&
-	       sw_bytes_u32(bytes, EXPORT_NAMES, &ret->names_rva) &&
-	       sw_bytes_u32(bytes, EXPORT_ORDINALS, &ret->ordinals_rva) &&
-	       ret->n_names <= SW_WINE_EXPORTS_MAX;
-}
-
-/* Compares name with that of index; false when it cannot be read. */
-static bool name_compare(const struct exports *e, const char *name, uint32_t index, int *ret)
-{
-	char at[NAME_MAX_BYTES];
-	uint32_t rva;
-	size_t length = strlen(name) + 1;
-	if (length > sizeof(at) ||
-	    !sw_memory_read(e->memory, e->base_avma + e->names_rva + 4 * (uint64_t) index, &rva,
-			    sizeof(rva)) ||
-	    !sw_memory_read(e->memory, e->base_avma + rva, at, length))
-		return false;
-	*ret = strncmp(name, at, length);
-	return true;
-}
-
-/* Names are sorted (PE format, "Export name pointer table"). 0 when it is not there. */
-static uint64_t export_find(const struct exports *e, const char *name)
-{
-	uint32_t low = 0, high = e->n_names, rva;
-	uint16_t ordinal;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order;
-		if (!name_compare(e, name, middle, &order))
-			return 0;
-		if (order < 0) {
-			high = middle;
-		} else if (order > 0) {
-			low = middle + 1;
-		} else {
-			bool known = sw_memory_read(e->memory,
-						    e->base_avma + e->ordinals_rva +
-							    2 * (uint64_t) middle,
-						    &ordinal, sizeof(ordinal)) &&
-				     ordinal < e->n_functions &&
-				     sw_memory_read(e->memory,
-						    e->base_avma + e->functions_rva +
-							    4 * (uint64_t) ordinal,
-						    &rva, sizeof(rva));
-			return known && rva != 0 ? e->base_avma + rva : 0;
-		}
-	}
-	return 0;
-}
 
 /* The function returns the address of the string: lea rax, [rip + disp32]; ret. */
 static void version_read(struct sw_memory memory, uint64_t function_avma, char version[32])
@@ -114,30 +37,30 @@ static void version_read(struct sw_memory memory, uint64_t function_avma, char v
 }
 
 /* An exported variable that holds the address of Unix code. */
-static uint64_t pointer_read(const struct exports *e, const char *name)
+static uint64_t pointer_read(const struct sw_pe_exports *e, const char *name)
 {
-	uint64_t at = export_find(e, name), value;
+	uint64_t at = sw_pe_export_find(e, name), value;
 	return at != 0 && sw_memory_u64(e->memory, at, &value) ? value : 0;
 }
 
 static void names_read(struct sw_memory memory, struct sw_wine_ntdll *n)
 {
-	struct exports e;
-	if (!exports_open(memory, n->place->start_avma, &e)) {
+	struct sw_pe_exports e;
+	if (!sw_pe_exports_open(memory, n->place->start_avma, &e)) {
 		n->problem = "ntdll.dll's exports could not be read";
 		return;
 	}
-	n->callback_avma = export_find(&e, "KiUserCallbackDispatcher");
-	n->exception_avma = export_find(&e, "KiUserExceptionDispatcher");
-	n->apc_avma = export_find(&e, "KiUserApcDispatcher");
-	n->loader_avma = export_find(&e, "LdrInitializeThunk");
-	n->delete_table_avma = export_find(&e, "RtlDeleteFunctionTable");
+	n->callback_avma = sw_pe_export_find(&e, "KiUserCallbackDispatcher");
+	n->exception_avma = sw_pe_export_find(&e, "KiUserExceptionDispatcher");
+	n->apc_avma = sw_pe_export_find(&e, "KiUserApcDispatcher");
+	n->loader_avma = sw_pe_export_find(&e, "LdrInitializeThunk");
+	n->delete_table_avma = sw_pe_export_find(&e, "RtlDeleteFunctionTable");
 	n->unix_call_avma = pointer_read(&e, "__wine_unix_call_dispatcher");
 	n->syscall_avma = pointer_read(&e, "__wine_syscall_dispatcher");
 	if (n->syscall_avma == 0 &&
 	    !sw_memory_u64(memory, USER_SHARED_DISPATCHER, &n->syscall_avma))
 		n->syscall_avma = 0;
-	version_read(memory, export_find(&e, "wine_get_version"), n->version);
+	version_read(memory, sw_pe_export_find(&e, "wine_get_version"), n->version);
 	if (n->syscall_avma == 0 || n->unix_call_avma == 0)
 		n->problem = "ntdll.dll does not say where system calls and unix calls go";
 }

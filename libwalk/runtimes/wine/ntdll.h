@@ -22,8 +22,6 @@ struct sw_wine_ntdll {
 	uint64_t syscall_avma, unix_call_avma;
 };
 
-enum { SW_WINE_EXPORTS_MAX = 65536 };
-
 /* False: the snapshot is of no Wine process: no thread has a TEB, or there is no ntdll.dll. TEBs that
  * are not laid out as those of runtimes/wine/teb.h are a problem. */
 bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *ret);
