@@ -12,7 +12,7 @@
 
 enum { MACHINE_SP_OFF = 24 }; /* rip, cs, eflags, rsp, ss: what the processor pushes */
 
-static uint32_t preserved(enum sw_pe_rules rules)
+uint32_t sw_pe_preserved(enum sw_pe_rules rules)
 {
 	uint32_t mask = sw_arch_preserved();
 	if (rules == SW_PE_WINDOWS)
@@ -22,7 +22,8 @@ static uint32_t preserved(enum sw_pe_rules rules)
 
 void sw_pe_draft_init(const struct sw_pe_env *env, struct sw_pe_draft *draft)
 {
-	draft->rule = (struct sw_pe_rule){.preserved = preserved(env->rules), .ops = draft->ops};
+	draft->rule =
+		(struct sw_pe_rule){.preserved = sw_pe_preserved(env->rules), .ops = draft->ops};
 }
 
 bool sw_pe_draft_add(struct sw_pe_draft *draft, enum sw_pe_what what, unsigned reg, uint64_t off)

@@ -63,6 +63,9 @@ void sw_pe_rule_make_leaf(struct sw_pe_env *env, uint64_t pc_avma, struct sw_pe_
 enum sw_pe_result sw_pe_rule_apply(const struct sw_pe_rule *rule, struct sw_pe_env *env,
 				   const struct sw_regs *regs, struct sw_regs *ret);
 
+/* The registers that a function leaves as they are, as a mask of DWARF numbers. */
+uint32_t sw_pe_preserved(enum sw_pe_rules rules);
+
 /*
  * Rules of one image, or of one range of dynamic tables: tables and code must not change while they
  * are kept. Zero-initialised is a valid empty one.

@@ -4,6 +4,7 @@
 
 enum {
 	TEB_SELF = 0x30,
+	TEB_THREAD_ID = 0x48,
 	TEB_PEB = 0x60,
 	PEB_LDR = 0x18,
 	LDR_LOAD_ORDER = 0x10, /* head of the list; entries begin with their links */
@@ -18,6 +19,11 @@ bool sw_pe_is_teb(struct sw_memory memory, uint64_t gs_base)
 	uint64_t self;
 	return gs_base != 0 && gs_base % sizeof(uint64_t) == 0 && gs_base <= INT64_MAX &&
 	       sw_memory_u64(memory, gs_base + TEB_SELF, &self) && self == gs_base;
+}
+
+bool sw_pe_thread_id(struct sw_memory memory, uint64_t gs_base, uint64_t *ret)
+{
+	return sw_pe_is_teb(memory, gs_base) && sw_memory_u64(memory, gs_base + TEB_THREAD_ID, ret);
 }
 
 /* RFC 3629; at most 4 bytes. */

@@ -23,6 +23,9 @@ struct sw_pe_loaded {
 /* Whether a thread's gs base points to a TEB: it says so itself. */
 bool sw_pe_is_teb(struct sw_memory memory, uint64_t gs_base);
 
+/* The thread's number as Windows counts, by its TEB. False: there is none. */
+bool sw_pe_thread_id(struct sw_memory memory, uint64_t gs_base, uint64_t *ret);
+
 /*
  * Calls each with the modules in the order of loading. Stops when it answers false. False: the list
  * does not come back to its head within SW_PE_LOADED_MAX entries, or could not be read to its end.

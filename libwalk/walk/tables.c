@@ -20,9 +20,10 @@
 #include "runtimes/wine/runtime.h"
 #include "runtimes/wine/tables_unwinder.h"
 
-/* The last one: what nobody before it identifies. */
+/* The first that knows something of a thread tells it: .NET before Wine, which runs it. The last one:
+ * what nobody before it identifies. */
 static const struct sw_runtime_ops *const runtimes[] = {
-	&sw_runtime_wine, &sw_runtime_clr,   &sw_runtime_hotspot, &sw_runtime_cpython,
+	&sw_runtime_clr,  &sw_runtime_wine,  &sw_runtime_hotspot, &sw_runtime_cpython,
 	&sw_runtime_go,   &sw_runtime_v8,    &sw_runtime_php,     &sw_runtime_ruby,
 	&sw_runtime_beam, &sw_runtime_known, /* what nobody before it identifies */
 };

@@ -5,7 +5,7 @@
 #include "arena.h"
 #include "runtimes/clr/published/layout.h"
 #include "map.h"
-#include "pe/unwind.h"
+#include "pe/rule.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/read.h"
 
@@ -37,12 +37,19 @@ struct sw_clr_runtime {
 	struct sw_place *place;          /* its module; borrowed */
 	struct sw_clr_contract contract; /* json NULL: it has none */
 	struct sw_clr_layout at;
+	bool is_windows;   /* it is one for Windows: so are its calls and its threads' numbers */
 	bool usable;       /* at is valid */
 	char version[64];  /* "" when unknown */
 	char problem[192]; /* why it is not usable, or what of it is not; "" when all is well */
 };
 
 enum { SW_CLR_RUNTIMES_MAX = 4 };
+
+/* By which rules its code is unwound, and which registers are preserved. */
+static inline enum sw_pe_rules sw_clr_rules(const struct sw_clr_runtime *runtime)
+{
+	return runtime->is_windows ? SW_PE_WINDOWS : SW_PE_CLR_SYSV;
+}
 
 /* All of them, and what was found with their help. */
 struct sw_clr {
@@ -66,5 +73,11 @@ struct sw_clr {
 	struct sw_clr_locks *locks;        /* the arena's */
 	bool locks_tried;
 };
+
+/* Registers that code of the process leaves as they are; there is a runtime. */
+static inline uint32_t sw_clr_preserved(const struct sw_clr *clr)
+{
+	return sw_pe_preserved(sw_clr_rules(&clr->runtimes[0]));
+}
 
 #endif

@@ -2,13 +2,15 @@
 /*
  * Which modules are a CoreCLR: libcoreclr.so, or a program that has it linked in. They export
  * DotNetRuntimeContractDescriptor (.NET 9 and later) and g_dacTable, whose first entry is the address
- * of the range section map (src/coreclr/inc/dacvars.h; .NET 8 and 9 are read by it).
+ * of the range section map (src/coreclr/inc/dacvars.h; .NET 8 and 9 are read by it). One for Windows
+ * is read by the descriptor alone: published/windows.c.
  */
 #include "runtimes/clr/find.h"
 #include "snapshot/snapshot.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "runtimes/clr/clr.h"
+#include "runtimes/clr/published/windows.h"
 #include "formats/elf_symbol.h"
 #include "snapshot/module.h"
 
@@ -28,7 +30,7 @@ enum {
 	DAC_SYNC_TABLE = 80, /* .NET 8: g_pSyncTable */
 };
 
-/* What a module exports; kept in its slot. */
+/* What a module exports; of an ELF file kept in its slot. */
 struct exports {
 	bool has_contract, has_dac;
 	uint64_t contract_svma, dac_svma;
@@ -53,6 +55,14 @@ static const struct exports *exports_get(struct sw_module *module)
 		e->dac_svma = e->has_dac ? dac.svma : 0;
 	}
 	return *slot = e;
+}
+
+/* The same of a module for Windows, whose memory says it. */
+static struct exports exports_pe(const struct sw_place *place, struct sw_memory memory)
+{
+	uint64_t contract_avma = sw_clr_pe_contract(memory, place->start_avma);
+	return (struct exports){.has_contract = contract_avma != 0,
+				.contract_svma = contract_avma - place->start_avma};
 }
 
 /* ---- its version -------------------------------------------------------------------------- */
@@ -113,11 +123,12 @@ static bool version_of_image(struct sw_module *module, struct sw_text *text)
 	return false;
 }
 
-static void version_find(struct sw_clr_runtime *r)
+static void version_find(struct sw_clr_runtime *r, struct sw_memory memory)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	if ((version_of_path(sw_module_path(r->place->module), &text) ||
-	     version_of_image(r->place->module, &text)) &&
+	     (r->is_windows ? sw_clr_pe_version(memory, r->place->start_avma, &text)
+			    : version_of_image(r->place->module, &text))) &&
 	    text.data != NULL)
 		(void) snprintf(r->version, sizeof(r->version), "%s", text.data); /* cut to fit */
 }
@@ -136,7 +147,11 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 {
 	uint64_t map_avma, threads_avma = 0;
 	long major = strtol(r->version, NULL, 10);
-	if (major < FIXED_FIRST || major > FIXED_LAST)
+	if (r->is_windows)
+		(void) snprintf(r->problem, sizeof(r->problem),
+				"it does not describe how its code is found; of those for Windows "
+				".NET 10 is the first that does");
+	else if (major < FIXED_FIRST || major > FIXED_LAST)
 		(void) snprintf(
 			r->problem, sizeof(r->problem),
 			"it does not describe how its code is found, and is neither .NET 8 nor "
@@ -180,7 +195,7 @@ static int runtime_read(struct sw_clr_runtime *r, struct sw_memory memory, const
 {
 	uint64_t version;
 	const char *why = "";
-	version_find(r);
+	version_find(r, memory);
 	if (e->has_contract) {
 		int code = sw_clr_contract_read(memory, e->contract_svma + r->place->bias,
 						&r->contract, &why);
@@ -206,6 +221,8 @@ static int runtime_read(struct sw_clr_runtime *r, struct sw_memory memory, const
 static bool is_candidate(const struct sw_snapshot *snap, const struct sw_place *place,
 			 bool only_likely)
 {
+	if (sw_module_kind(place->module) == SW_MODULE_PE)
+		return sw_clr_pe_is_candidate(place);
 	if (sw_module_kind(place->module) != SW_MODULE_ELF)
 		return false;
 	const char *path = sw_module_path(place->module);
@@ -236,13 +253,15 @@ int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory
 		struct sw_place *place = &snap->places[i];
 		if (!is_candidate(snap, place, only_likely))
 			continue;
-		const struct exports *e = exports_get(place->module);
+		bool is_windows = sw_module_kind(place->module) == SW_MODULE_PE;
+		struct exports pe = is_windows ? exports_pe(place, memory) : (struct exports){0};
+		const struct exports *e = is_windows ? &pe : exports_get(place->module);
 		if (e == NULL)
 			return -SW_E_NOMEM;
 		if ((!e->has_contract && !e->has_dac) || !sw_place_resolve(place, snap))
 			continue;
 		struct sw_clr_runtime *r = &runtimes[*ret_n];
-		*r = (struct sw_clr_runtime){.place = place};
+		*r = (struct sw_clr_runtime){.place = place, .is_windows = is_windows};
 		int code = runtime_read(r, memory, e);
 		if (code < 0)
 			return code;

@@ -10,8 +10,7 @@
  *
  * OnHijackTripThread() is not called but returned to, so that its own call frame information is one
  * word off. It has no symbol; it is known by its instructions, which are also what tells where its
- * pushes are. Source: dotnet/runtime v10.0.0, src/coreclr/vm/amd64/unixasmhelpers.S and
- * vm/threadsuspend.cpp.
+ * pushes are. Source: dotnet/runtime v10.0.0, src/coreclr/vm/threadsuspend.cpp.
  */
 #include "runtimes/clr/hijack.h"
 #include "arch/arch.h"
@@ -19,6 +18,7 @@
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
 #include "cfi/function.h"
+#include "pe/function.h"
 #include "runtimes/clr/ranges.h"
 
 #include <string.h>
@@ -29,10 +29,29 @@ enum {
 	OFFSET_UNKNOWN = 0, /* in clr->hijacks: not that function */
 };
 
-/* push rax, rbp, rbx, r15, r14, r13, r12: space, then enum's PUSH_CALLEE_SAVED_REGISTERS. */
-static const uint8_t trip_start[] = {0x50, 0x55, 0x53, 0x41, 0x57, 0x41,
-				     0x56, 0x41, 0x55, 0x41, 0x54};
-static const uint8_t mov_rdi_rsp[] = {0x48, 0x89, 0xe7};
+/* Its first instructions: space, then the registers that are kept; and how it passes where they are.
+ * Sources: dotnet/runtime v10.0.0, src/coreclr/vm/amd64/unixasmhelpers.S and AsmHelpers.asm. */
+enum { MOV_BYTES = 3 };
+struct trip {
+	const uint8_t *start;
+	size_t bytes;
+	uint8_t mov[MOV_BYTES];
+};
+
+static const uint8_t unix_start[] = {
+	/* push rax, rbp, rbx, r15, r14, r13, r12 */
+	0x50, 0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54,
+};
+static const uint8_t windows_start[] = {
+	/* mov %rsp, %rdx; push rax, rdx, r15, r14, r13, r12, rbp, rbx, rsi, rdi */
+	0x48, 0x8b, 0xd4, 0x50, 0x52, 0x41, 0x57, 0x41, 0x56,
+	0x41, 0x55, 0x41, 0x54, 0x55, 0x53, 0x56, 0x57,
+};
+static const struct trip trips[] = {
+	{unix_start, sizeof(unix_start), {0x48, 0x89, 0xe7}},       /* mov %rsp, %rdi */
+	{windows_start, sizeof(windows_start), {0x48, 0x8b, 0xcc}}, /* mov %rsp, %rcx */
+};
+enum { N_TRIPS = sizeof(trips) / sizeof(*trips) };
 
 /* The stack as the instructions up to some offset leave it. */
 struct stack {
@@ -43,10 +62,13 @@ struct stack {
 
 static bool is_trip_code(struct sw_bytes code)
 {
-	return code.size >= sizeof(trip_start) &&
-	       memcmp(code.data, trip_start, sizeof(trip_start)) == 0 &&
-	       memmem(code.data, code.size < 32 ? code.size : 32, mov_rdi_rsp,
-		      sizeof(mov_rdi_rsp)) != NULL;
+	for (size_t i = 0; i < N_TRIPS; i++) {
+		const struct trip *t = &trips[i];
+		if (code.size >= t->bytes && memcmp(code.data, t->start, t->bytes) == 0 &&
+		    memmem(code.data, code.size < 32 ? code.size : 32, t->mov, MOV_BYTES) != NULL)
+			return true;
+	}
+	return false;
 }
 
 /* x86-64's number of a register in instructions -> DWARF's. */
@@ -75,8 +97,11 @@ static size_t instruction(const uint8_t *c, struct stack *s)
 		s->n--;
 		return prefix + 1;
 	}
-	if (memcmp(c, mov_rdi_rsp, sizeof(mov_rdi_rsp)) == 0)
-		return sizeof(mov_rdi_rsp);
+	for (size_t i = 0; i < N_TRIPS; i++)
+		if (memcmp(c, trips[i].mov, MOV_BYTES) == 0)
+			return MOV_BYTES;
+	if (memcmp(c, windows_start, MOV_BYTES) == 0)
+		return MOV_BYTES;
 	if (memcmp(c, "\x48\x8d\x64\x24", 4) == 0) { /* lea disp8(%rsp), %rsp */
 		s->extra -= (int8_t) c[4];
 		return 5;
@@ -126,6 +151,25 @@ static bool trip_at(struct sw_clr *clr, uint64_t start_avma, uint8_t code[CODE_B
 	       is_trip_code((struct sw_bytes){code, CODE_BYTES});
 }
 
+/* Of the native function that the cursor is in. */
+static bool function_start(struct sw_clr *clr, const struct sw_cursor *cursor, uint64_t *ret_avma)
+{
+	const struct sw_place *place = cursor->place;
+	struct sw_pe_code code;
+	if (sw_module_kind(place->module) == SW_MODULE_PE) {
+		if (!sw_pe_code_at(clr->memory, place, cursor->lookup_avma, &code) ||
+		    !code.has_entry)
+			return false;
+		*ret_avma = code.start_avma;
+		return true;
+	}
+	struct sw_elf_cfi *cfi = sw_elf_cfi_get(place->module);
+	if (cfi == NULL || !sw_elf_function_start(cfi, cursor->lookup_avma - place->bias, ret_avma))
+		return false;
+	*ret_avma += place->bias;
+	return true;
+}
+
 /*
  * How far behind the function's start pc is; false when it is in another one. Remembered. A native
  * function returns to the very start when a method that was hijacked has ended with a jump to it.
@@ -133,22 +177,17 @@ static bool trip_at(struct sw_clr *clr, uint64_t start_avma, uint8_t code[CODE_B
 static bool trip_offset(struct sw_clr *clr, const struct sw_cursor *cursor,
 			uint8_t code[CODE_BYTES], size_t *ret)
 {
-	uint64_t pc = cursor->regs.pc_avma, key = pc << 1 | cursor->exact_pc, kept, start_svma;
-	const struct sw_place *place = cursor->place;
+	uint64_t pc = cursor->regs.pc_avma, key = pc << 1 | cursor->exact_pc, kept, start;
 	if (sw_map64_get(&clr->hijacks, key, &kept)) {
 		*ret = (size_t) kept - 1;
 		return kept != OFFSET_UNKNOWN && trip_at(clr, pc - *ret, code);
 	}
-	struct sw_elf_cfi *cfi = sw_elf_cfi_get(place->module);
 	kept = OFFSET_UNKNOWN;
-	if (!cursor->exact_pc && trip_at(clr, pc, code)) {
+	if (!cursor->exact_pc && trip_at(clr, pc, code))
 		kept = 1;
-	} else if (cfi != NULL &&
-		   sw_elf_function_start(cfi, cursor->lookup_avma - place->bias, &start_svma)) {
-		uint64_t start = start_svma + place->bias;
-		if (pc - start < CODE_BYTES && trip_at(clr, start, code))
-			kept = pc - start + 1;
-	}
+	else if (function_start(clr, cursor, &start) && pc - start < CODE_BYTES &&
+		 trip_at(clr, start, code))
+		kept = pc - start + 1;
 	(void) sw_map64_put(&clr->hijacks, key, kept); /* lost: it is looked up again */
 	*ret = (size_t) kept - 1;
 	return kept != OFFSET_UNKNOWN;
@@ -167,9 +206,10 @@ enum sw_step sw_clr_hijack_step(struct sw_clr *clr, struct sw_cursor *cursor,
 	uint64_t top = cursor->regs.sp_avma + SW_ARCH_WORD * stack.n + (uint64_t) stack.extra;
 	uint64_t slot = top - SW_ARCH_WORD, pc, word;
 	ret->regs = cursor->regs;
-	ret->regs.known &= sw_arch_preserved();
+	uint32_t preserved = sw_clr_preserved(clr);
+	ret->regs.known &= preserved;
 	for (size_t i = 1; i < stack.n; i++)
-		if ((sw_arch_preserved() >> stack.pushed[i] & 1) &&
+		if ((preserved >> stack.pushed[i] & 1) &&
 		    sw_memory_u64(cursor->memory, top - SW_ARCH_WORD * (i + 1), &word))
 			sw_regs_set(&ret->regs, stack.pushed[i], word);
 	const struct sw_clr_code *found = NULL;

@@ -79,7 +79,8 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *r)
 	};
 	const struct sw_clr_contract *c = &r->contract;
 	long major = strtol(r->version, NULL, 10);
-	if (!r->usable || at.store_avma == 0 || at.sync_table_avma == 0 ||
+	/* How threads for Windows wait is not known. */
+	if (r->is_windows || !r->usable || at.store_avma == 0 || at.sync_table_avma == 0 ||
 	    at.next > SW_CLR_THREAD_BYTES - 8 || at.osid > SW_CLR_THREAD_BYTES - 4 ||
 	    at.state > SW_CLR_THREAD_BYTES - 4)
 		return at;

@@ -92,8 +92,9 @@ static const char *module_name(struct sw_clr_names *names, const struct sw_clr_n
 		return "";
 	if (text.data == NULL)
 		return "";
-	const char *slash = strrchr(text.data, '/');
-	return sw_arena_strdup(names->arena, slash != NULL ? slash + 1 : text.data);
+	/* "Z:\\app\\T.dll": one of Windows begins with its drive, or with two backslashes. */
+	const char *name = strrchr(text.data, text.data[0] == '/' ? '/' : '\\');
+	return sw_arena_strdup(names->arena, name != NULL ? name + 1 : text.data);
 }
 
 const struct sw_clr_module *sw_clr_module_get(struct sw_clr_names *names,

@@ -24,6 +24,7 @@ enum {
 	FLAG_CODE_HEAP = 2,
 	FLAG_RANGE_LIST = 4,
 	HEADER_BYTES = 8, /* a pointer before the code */
+	UNUSED_MAX = 64,  /* entries of a method without code */
 
 	/* A word of the nibble map: eight nibbles, the first one in the highest bits, each for 32
 	 * bytes of code; 0: nothing starts there, n: at (n - 1) * 4. */
@@ -204,6 +205,21 @@ static bool stub_set(struct sw_clr_code *ret, const char *name)
 	return true;
 }
 
+/*
+ * Space for a method's entries is set aside before it is compiled; those at the end that it did not need
+ * stay empty (seen of methods with loops in 10.0 for Windows). The runtime itself looks at all in turn:
+ * vm/codeman.cpp, EEJitManager::LazyGetFunctionEntry().
+ */
+static uint32_t functions_used(const struct sw_clr_layout *at, struct sw_memory m, uint64_t table,
+			       uint32_t n)
+{
+	struct sw_pe_function f;
+	for (uint32_t i = 0; i < UNUSED_MAX && n > 1; i++, n--)
+		if (!sw_clr_function_read(at, m, table, n - 1, &f) || f.end_rva != 0)
+			break;
+	return n;
+}
+
 static bool jit_find(const struct sw_clr_runtime *runtime, struct sw_memory m,
 		     const struct section *section, uint64_t pc_avma, struct sw_clr_code *ret)
 {
@@ -224,8 +240,9 @@ static bool jit_find(const struct sw_clr_runtime *runtime, struct sw_memory m,
 	uint64_t table = header + at->header_unwind, rva = pc_avma - section->begin_avma;
 	if (rva > UINT32_MAX || !sw_clr_u64(m, header, at->header_method, &ret->method_avma) ||
 	    !sw_clr_u32(m, header, at->header_n_unwind, &n_functions) ||
-	    !sw_clr_function_search(at, m, table, n_functions, (uint32_t) rva, &i,
-				    &ret->function) ||
+	    n_functions > SW_CLR_FUNCTIONS_MAX ||
+	    !sw_clr_function_search(at, m, table, functions_used(at, m, table, n_functions),
+				    (uint32_t) rva, &i, &ret->function) ||
 	    !sw_clr_function_covers(&ret->function, (uint32_t) rva))
 		return false;
 	ret->kind = SW_CLR_CODE_JIT;

@@ -148,7 +148,7 @@ static void clr_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 		       code->index > 0 ? ", in a funclet" : "");
 	struct sw_pe_env env = {.memory = clr->memory,
 				.base_avma = code->base_avma,
-				.rules = SW_PE_CLR_SYSV};
+				.rules = sw_clr_rules(code->runtime)};
 	sw_pe_function_print(&env, &code->function, text);
 }
 

@@ -96,7 +96,7 @@ static bool caller_at(struct sw_clr *clr, const struct sw_cursor *cursor, uint64
 	if (ret->pc_avma == word && (sw_call_site_check(&callee, word) == SW_SITE_NONE ||
 				     (!anybody && !sw_clr_is_of_runtime(clr, word))))
 		return false;
-	ret->known &= sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;
+	ret->known &= sw_clr_preserved(clr) | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Threads as the runtime sees them. A Thread object is matched with a thread by the stack that it
- * remembers: the number that it has for it is another one in another pid namespace.
+ * remembers: the number that it has for it is another one in another pid namespace. Windows' numbers
+ * are in the threads' TEBs.
  *
  *	Thread -> handle -> System.Threading.Thread -> String		its name
  *
@@ -15,6 +16,7 @@
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/metadata/string.h"
 #include "runtimes/clr/threads.h"
+#include "snapshot/pe_loader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ enum {
 /* What it takes to read a Thread; from the first runtime that says so. */
 struct sw_clr_thread_infos {
 	struct sw_map64 by_thread; /* index in snap->threads -> Thread */
+	bool is_windows;
+	struct sw_map64 by_number; /* of Windows, the thread's number -> index in snap->threads */
 	uint32_t id, state, disabled, osid, handle;
 	uint32_t string_first, string_length;
 	uint64_t string_table;         /* MethodTable of System.String; 0: unknown */
@@ -87,6 +91,13 @@ struct span {
 	size_t thread;                 /* index in snap->threads */
 };
 
+/* Of all threads, by where they end. */
+struct spans {
+	struct span *spans; /* owned */
+	size_t n;
+	size_t guess; /* the word of an object that led to the last one */
+};
+
 static int span_order(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -107,41 +118,79 @@ static const struct span *span_find(const struct span *spans, size_t n, uint64_t
 }
 
 /* The stack that an object has an address of. Most have it in the same word. */
-static const struct span *words_span(const uint64_t words[SW_CLR_THREAD_WORDS],
-				     const struct span *spans, size_t n, size_t *guess)
+static const struct span *words_span(const uint64_t words[SW_CLR_THREAD_WORDS], struct spans *spans)
 {
-	const struct span *found = span_find(spans, n, words[*guess]);
+	const struct span *found = span_find(spans->spans, spans->n, words[spans->guess]);
 	for (size_t i = 0; i < SW_CLR_THREAD_WORDS && found == NULL; i++) {
-		found = span_find(spans, n, words[i]);
+		found = span_find(spans->spans, spans->n, words[i]);
 		if (found != NULL)
-			*guess = i;
+			spans->guess = i;
 	}
 	return found;
 }
 
-static struct span *spans_make(const struct sw_snapshot *snap, size_t *ret_n)
+static int spans_make(const struct sw_snapshot *snap, struct spans *ret)
 {
 	struct span *spans = calloc(snap->n_threads + 1, sizeof(*spans));
 	size_t n = 0;
-	for (size_t i = 0; spans != NULL && i < snap->n_threads; i++) {
+	if (spans == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		if (t->captured && t->stack_end_avma != 0)
 			spans[n++] = (struct span){t->regs.sp_avma, t->stack_end_avma, i};
 	}
 	if (n > 0)
 		qsort(spans, n, sizeof(*spans), span_order);
-	*ret_n = n;
-	return spans;
+	*ret = (struct spans){.spans = spans, .n = n};
+	return 0;
+}
+
+static void spans_free(struct spans *spans)
+{
+	free(spans->spans);
+}
+
+static int numbers_read(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
+{
+	for (size_t i = 0; i < clr->snap->n_threads; i++) {
+		const struct sw_thread *t = &clr->snap->threads[i];
+		uint64_t number;
+		if (!t->captured || !sw_pe_thread_id(clr->memory, t->gs_base, &number))
+			continue;
+		int r = sw_map64_put(&notes->by_number, number, i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Of a Thread with these first words: its index in snap->threads. */
+static bool thread_find(const struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
+			struct spans *spans, const uint64_t words[SW_CLR_THREAD_WORDS],
+			uint32_t osid, uint64_t *ret)
+{
+	if (notes->is_windows)
+		return sw_map64_get(&notes->by_number, osid, ret);
+	const struct span *span = words_span(words, spans);
+	const struct sw_thread *thread = NULL;
+	if (span == NULL && osid <= INT32_MAX) /* it is on a stack of its own making */
+		thread = sw_snapshot_thread(clr->snap, (pid_t) osid);
+	if (span == NULL && thread == NULL)
+		return false;
+	*ret = span != NULL ? span->thread : (size_t) (thread - clr->snap->threads);
+	return true;
 }
 
 static int threads_match(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
 {
 	const uint64_t *threads;
-	uint64_t words[SW_CLR_THREAD_WORDS];
-	size_t n = sw_clr_threads_get(clr, &threads), n_spans, guess = 0;
-	sw_cleanup(sw_free_p) struct span *spans = spans_make(clr->snap, &n_spans);
-	if (spans == NULL)
-		return -SW_E_NOMEM;
+	uint64_t words[SW_CLR_THREAD_WORDS], index;
+	size_t n = sw_clr_threads_get(clr, &threads);
+	sw_cleanup(spans_free) struct spans spans = {0};
+	int r = notes->is_windows ? numbers_read(clr, notes) : spans_make(clr->snap, &spans);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t state, osid;
 		if (!sw_memory_read(clr->memory, threads[i], words, sizeof(words)) ||
@@ -149,14 +198,9 @@ static int threads_match(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
 		    state & (SW_CLR_STATE_UNSTARTED | SW_CLR_STATE_DEAD) ||
 		    !sw_clr_u32(clr->memory, threads[i], notes->osid, &osid))
 			continue;
-		const struct span *span = words_span(words, spans, n_spans, &guess);
-		const struct sw_thread *thread = NULL;
-		if (span == NULL && osid <= INT32_MAX) /* it is on a stack of its own making */
-			thread = sw_snapshot_thread(clr->snap, (pid_t) osid);
-		if (span == NULL && thread == NULL)
+		if (!thread_find(clr, notes, &spans, words, osid, &index))
 			continue;
-		size_t index = span != NULL ? span->thread : (size_t) (thread - clr->snap->threads);
-		int r = sw_map64_put(&notes->by_thread, index, threads[i]);
+		r = sw_map64_put(&notes->by_thread, index, threads[i]);
 		if (r < 0)
 			return r;
 	}
@@ -178,6 +222,7 @@ static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
 			   struct sw_clr_thread_infos *notes)
 {
 	const struct sw_clr_contract *c = &r->contract;
+	notes->is_windows = r->is_windows;
 	notes->state = r->at.thread_state;
 	notes->osid = r->at.thread_osid;
 	if (c->json.values == NULL) { /* .NET 8, as seen in 8.0.31 */
@@ -215,8 +260,10 @@ static struct sw_clr_thread_infos *notes_get(struct sw_clr *clr)
 
 void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *notes)
 {
-	if (notes != NULL)
+	if (notes != NULL) {
 		sw_map64_deinit(&notes->by_thread);
+		sw_map64_deinit(&notes->by_number);
+	}
 	free(notes);
 }
 

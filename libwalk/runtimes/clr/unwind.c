@@ -79,7 +79,7 @@ static enum sw_step method_step(struct sw_clr *clr, const struct sw_clr_code *co
 {
 	struct sw_pe_env env = {.memory = cursor->memory,
 				.base_avma = code->base_avma,
-				.rules = SW_PE_CLR_SYSV,
+				.rules = sw_clr_rules(code->runtime),
 				.exact_pc = cursor->exact_pc};
 	const struct sw_pe_rule *rule;
 	uint64_t header;
@@ -168,7 +168,7 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 {
 	if (clr->n_runtimes == 0)
 		return SW_STEP_DECLINE;
-	if (sw_clr_is_native(cursor->place))
+	if (sw_clr_is_native(cursor->place) || sw_clr_is_runtime(clr, cursor->place))
 		return sw_clr_hijack_step(clr, cursor, ret);
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
 	if (code == NULL && sw_clr_is_helper(clr, cursor))

@@ -161,6 +161,12 @@ static void test_base(void **state)
 		sw_map64_deinit(&w->names->modules);
 		name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
 	}
+	/* Of Windows, "Z:\\T.dll". */
+	static const char windows[] = "Z\0:\0\\\0T\0.\0d\0l\0l\0\0";
+	memcpy(w->data + NAMED_PATH, windows, sizeof(windows));
+	sw_map64_deinit(&w->names->modules);
+	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 3,
+		"T.dll!N.Outer+Inner`1.Call(T, U&, List`1[int])");
 	/* Without a path, as the compiler called it. */
 	clr_named_put(w, NAMED_MODULE + 200, 0, 8);
 	sw_map64_deinit(&w->names->modules);

@@ -111,6 +111,26 @@ static void test_nibbles_bucket(void **state)
 	}
 }
 
+/* Entries that were set aside for a method and not used have nothing in them. */
+static void test_unused(void **state)
+{
+	static const struct sw_pe_function one[] = {{0x40, 0x50, 0x900}, {0}, {0}};
+	static const struct sw_pe_function two[] = {{0x80, 0x90, 0x900}, {0x90, 0xa0, 0x910}, {0}};
+	static const struct sw_pe_function none[] = {{0}, {0}};
+	(void) state;
+	clr_world_init(&world, 2);
+	clr_world_method(&world, 0x40, 0x10, 0xaa0, one, 3);
+	clr_world_method(&world, 0x80, 0x20, 0xbb0, two, 3);
+	clr_world_method(&world, 0xc0, 0x20, 0xcc0, none, 2);
+	assert_int_equal(found(WORLD_CODE + 0x44).function.unwind_rva, 0x900);
+	assert_int_equal(found(WORLD_CODE + 0x88).index, 0);
+	assert_int_equal(found(WORLD_CODE + 0x98).index, 1);
+	not_found(WORLD_CODE + 0xc4);
+	/* More than there can be. */
+	clr_world_u32(&world, WORLD_DATA + WORLD_HEADERS + 32, UINT32_MAX);
+	not_found(WORLD_CODE + 0x44);
+}
+
 /* What lies outside of the heap is no code of it, whatever its map says. */
 static void test_heap_bounds(void **state)
 {
@@ -339,13 +359,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nibbles_1),     cmocka_unit_test(test_nibbles_2),
 		cmocka_unit_test(test_nibbles_empty), cmocka_unit_test(test_nibbles_bucket),
-		cmocka_unit_test(test_heap_bounds),   cmocka_unit_test(test_stubs),
-		cmocka_unit_test(test_sections),      cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_nowhere),       cmocka_unit_test(test_image),
-		cmocka_unit_test(test_thunks),        cmocka_unit_test(test_hot_cold),
-		cmocka_unit_test(test_hash_full),     cmocka_unit_test(test_image_asked),
-		cmocka_unit_test(test_reads),         cmocka_unit_test(test_reads_back),
-		cmocka_unit_test(test_reads_hash),
+		cmocka_unit_test(test_unused),        cmocka_unit_test(test_heap_bounds),
+		cmocka_unit_test(test_stubs),         cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_nowhere),
+		cmocka_unit_test(test_image),         cmocka_unit_test(test_thunks),
+		cmocka_unit_test(test_hot_cold),      cmocka_unit_test(test_hash_full),
+		cmocka_unit_test(test_image_asked),   cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_reads_back),    cmocka_unit_test(test_reads_hash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ enum {
 	AT_HANDLE = 0x400, /* in there */
 	AT_OBJECT = 0x480,
 	AT_STRING = 0x500,
+	AT_TEB = 0x3800,
 	N_THREADS = 4,
 	DATA_BYTES = 0x4000,
 	STRING_TABLE = 0x5550,
@@ -206,6 +207,36 @@ static void test_circle(void **state)
 	note_is(w, 103, 12, "a name longer than comm", "preemptive", "");
 }
 
+/*
+ * Windows' numbers: 105 is what Linux calls another thread, and all Thread objects have addresses of stacks
+ * that are others' here.
+ */
+static void test_windows(void **state)
+{
+	struct world *w = *state;
+	thread_make(w, 0, 105, stack_of(102) - 8, NULL);
+	thread_make(w, 2, 0x1f0, stack_of(101) - 8, "other");
+	for (unsigned i = 0; i < 2; i++) {
+		put(w, AT_TEB + i * 0x100 + 0x30, DATA + AT_TEB + i * 0x100, 8);
+		put(w, AT_TEB + i * 0x100 + 0x48, i == 0 ? 0x1f0 : 2, 8);
+	}
+	world_finish(w);
+	w->clr->runtimes[0].is_windows = true;
+	for (size_t i = 0; i < w->snap->n_threads; i++)
+		if (w->snap->threads[i].tid == 104)
+			w->snap->threads[i].gs_base = DATA + AT_TEB;
+		else if (w->snap->threads[i].tid == 101)
+			w->snap->threads[i].gs_base = DATA + AT_TEB + 0x100;
+		else if (w->snap->threads[i].tid == 103)
+			w->snap->threads[i].gs_base = DATA + AT_TEB + 8; /* no TEB */
+	note_is(w, 104, 12, "other", "preemptive", "");
+	note_is(w, 101, 11, ".NET Finalizer", "preemptive", "finalizer");
+	note_is(w, 105, -1, "", "", "signals");
+	struct sw_thread_info note = {0};
+	assert_false(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, 103), &note));
+	assert_false(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, 106), &note));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +244,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
