@@ -38,12 +38,18 @@ def newest(directory, names):
     return max(os.path.getmtime(os.path.join(directory, name)) for name in names)
 
 
-def build(framework="net10.0", *options):
-    """The directory with the program "swnet"; options go to dotnet publish, if there are any."""
+WINDOWS = "win-x64"
+
+
+def build(framework="net10.0", *options, system="linux-x64"):
+    """The directory with the program "swnet", of WINDOWS "swnet.exe"; options go to dotnet publish, if
+    there are any."""
     key = "-".join([framework, *(re.sub(r"\W", "", o) for o in options)])
+    if system == WINDOWS:
+        key += "-" + WINDOWS
     work = os.path.abspath(os.path.join(BUILD, "tests", "dotnet", key))
     out = os.path.join(work, "out")
-    program = os.path.join(out, "swnet")
+    program = os.path.join(out, "swnet.exe" if system == WINDOWS else "swnet")
     names = os.listdir(SOURCES)
     if os.path.exists(program) and os.path.getmtime(program) >= newest(SOURCES, names):
         return out
@@ -53,16 +59,20 @@ def build(framework="net10.0", *options):
         shutil.copy(os.path.join(SOURCES, name), work)
     env = {**os.environ, "SwFramework": framework, "DOTNET_CLI_TELEMETRY_OPTOUT": "1",
            "DOTNET_NOLOGO": "1", "MSBUILDDISABLENODEREUSE": "1"}
-    what = ["publish", "-r", "linux-x64", *options] if options else ["build"]
+    what = ["publish", "-r", system, *options] if options else ["build"]
     # No server of the compiler stays behind.
     result = subprocess.run(["dotnet", *what, "-c", "Release", "-o", out, "--nologo",
                              "-p:UseSharedCompilation=false"], cwd=work, env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900)
     if result.returncode != 0:
         raise RuntimeError(f"dotnet {what}: {result.stdout[-2000:]}")
-    subprocess.run(["gcc", "-O2", "-g", "-Wall", "-Wextra", "-shared", "-fPIC", "-pthread", "-o",
-                    os.path.join(out, "libswnative.so"), os.path.join(work, "native.c")],
-                   check=True)
+    if system == WINDOWS:
+        compiler = ["x86_64-w64-mingw32-gcc", "-O2", "-g", "-Wall", "-Wextra", "-shared", "-o",
+                    os.path.join(out, "swnative.dll"), os.path.join(work, "native_windows.c")]
+    else:
+        compiler = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-shared", "-fPIC", "-pthread", "-o",
+                    os.path.join(out, "libswnative.so"), os.path.join(work, "native.c")]
+    subprocess.run(compiler, check=True)
     os.utime(program)
     return out
 

@@ -17,7 +17,7 @@ import dotnet
 from harness import dump, module_of, patient_dump, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "800"))
-PROVEN = {"context", "cfi", "runtime"}
+PROVEN = {"context", "cfi", "unwind_info", "runtime"}
 
 
 def incomplete(report):
@@ -193,7 +193,8 @@ def look(report, methods, storm, counts, bad):
         stack = stack_of(report, thread["tid"])
         frames = stack["frames"] if stack else []
         counts["walks"] += 1
-        wrong = None if stack and stack["end"] == "complete" else "it is not complete"
+        wrong = None if stack and stack["end"] == "complete" else (
+            f"it is not complete: {stack['end'], stack['why']}" if stack else "it has no stack")
         if any(f["trust"] not in PROVEN for f in frames):
             wrong = wrong or "it has a guess"
         if any(f["kind"] == "unknown" for f in frames):
@@ -211,12 +212,10 @@ def look(report, methods, storm, counts, bad):
                                   *(f"  {f['pc']} {f['by']} {f['function']}" for f in frames)]))
 
 
-def random_stops(tap, what, target, stops):
+def stops_at_random(tap, what, target, stops, storm):
+    """Of the storm, whose threads' numbers are known: where they were, counted."""
     rng, counts, bad = random.Random(stops), Counter(), []
     methods = target.methods()
-    storm = {t["tid"] for t in patient_dump(target.pid, "--symbols", "none")["threads"]
-             if t["comm"].startswith("storm-")}
-    tap.equal(len(storm), 6, f"{what}: its threads are there")
     for _ in range(stops):
         report = dump(target.pid, "--symbols", "names", "--max-stop", 10000, "--timeout", 60000,
                       status=(0, 3))
@@ -226,9 +225,17 @@ def random_stops(tap, what, target, stops):
               f"{len(bad)} of them\n" + "\n".join(bad[:3]))
     ends = [key for key in counts if isinstance(key, tuple)]
     tap.equal(len(ends), 1, f"{what}: all threads of the storm begin in the same way {ends}")
+    print(f"# {what}: {dict(counts)}")
+    return counts
+
+
+def random_stops(tap, what, target, stops):
+    storm = {t["tid"] for t in patient_dump(target.pid, "--symbols", "none")["threads"]
+             if t["comm"].startswith("storm-")}
+    tap.equal(len(storm), 6, f"{what}: its threads are there")
+    counts = stops_at_random(tap, what, target, stops, storm)
     tap.check(counts["clr"] > stops // 20 and counts["native"] > stops // 20,
               f"{what}: they were in managed and in native code", counts)
-    print(f"# {what}: {dict(counts)}")
 
 
 def test_storm(tap):

@@ -51,25 +51,24 @@ def differs(ours, theirs, what):
     return f"missing {missing}\n" + "\n".join(ours) if missing else None
 
 
-def test_names(tap):
-    """Module, type, method and parameters, as reflection spells them."""
-    with dotnet.Program("names") as target:
-        report = patient_dump(target.pid)
-        lines = [line for line in target.lines if line.startswith("names ")]
-        exact = {}
-        for line in lines:
-            head, *theirs = line.split(" | ")
-            _, tid, what = head.split(" ")
-            ours = managed(stack_of(report, int(tid)))
-            exact[what] = [re.sub(r">d__\d+", ">d__0", name) for name in ours]
-            if what == "emitted-type":  # reflection does not tell what the module is called
-                theirs = [name.replace("<In Memory Module>", "RefEmit_InMemoryManifestModule")
-                          for name in theirs]
-            wrong = differs([without_arguments(name) for name in ours], theirs, what)
-            tap.check(not wrong, f"names: {what} is as reflection says", wrong)
-        frame = next(f for f in stack_of(report, int(tid))["frames"] if f["kind"] == "clr")
-        said = snapwalk("explain", target.pid, frame["pc"]).stdout
-        tap.check(f"clr: {frame['function']}\n" in said, "names: explain has them, too", said)
+def check_names(tap, target):
+    """Of "names": module, type, method and parameters, as reflection spells them."""
+    report = patient_dump(target.pid)
+    lines = [line for line in target.lines if line.startswith("names ")]
+    exact = {}
+    for line in lines:
+        head, *theirs = line.split(" | ")
+        _, tid, what = head.split(" ")
+        ours = managed(stack_of(report, int(tid)))
+        exact[what] = [re.sub(r">d__\d+", ">d__0", name) for name in ours]
+        if what == "emitted-type":  # reflection does not tell what the module is called
+            theirs = [name.replace("<In Memory Module>", "RefEmit_InMemoryManifestModule")
+                      for name in theirs]
+        wrong = differs([without_arguments(name) for name in ours], theirs, what)
+        tap.check(not wrong, f"names: {what} is as reflection says", wrong)
+    frame = next(f for f in stack_of(report, int(tid))["frames"] if f["kind"] == "clr")
+    said = snapwalk("explain", target.pid, frame["pc"]).stdout
+    tap.check(f"clr: {frame['function']}\n" in said, "names: explain has them, too", said)
     tap.check(len(lines) >= 18, f"names: {len(lines)} stacks")
     wanted = {
         "nested": "swnet.dll!SwNet.Names+Outer`1+Inner`1[System.__Canon,int].Other[long](T, V)",
@@ -84,21 +83,32 @@ def test_names(tap):
                   f"{name}\n" + "\n".join(exact.get(what, [])))
 
 
+def test_names(tap):
+    with dotnet.Program("names") as target:
+        check_names(tap, target)
+
+
+def check_stacks(tap, report, target):
+    """Of "stacks": the same methods in the same order as StackTrace says. How many threads and frames."""
+    count = frames = 0
+    for tid, (what, truth) in target.truth().items():
+        # A method that was made has a name alone.
+        theirs = [words.removeprefix("?.") for _, _, words in truth]
+        ours = [without_arguments(name.removesuffix(" [dynamic method]")).partition("(")[0]
+                for name in managed(stack_of(report, tid))]
+        ours = [name.partition("!")[2] or name for name in ours]
+        at = ours.index(theirs[0]) if theirs[0] in ours else 0  # what it called to wait
+        wrong = differs(ours[at:], theirs, what)
+        tap.check(not wrong, f"stacks: {what} is as StackTrace says", wrong)
+        count, frames = count + 1, frames + len(theirs)
+    return count, frames
+
+
 def test_stacks(tap):
     """All ways to be on a stack: the same methods in the same order as StackTrace says."""
-    count = frames = 0
     with dotnet.Program("stacks") as target:
         report = patient_dump(target.pid)
-        for tid, (what, truth) in target.truth().items():
-            # A method that was made has a name alone.
-            theirs = [words.removeprefix("?.") for _, _, words in truth]
-            ours = [without_arguments(name.removesuffix(" [dynamic method]")).partition("(")[0]
-                    for name in managed(stack_of(report, tid))]
-            ours = [name.partition("!")[2] or name for name in ours]
-            at = ours.index(theirs[0]) if theirs[0] in ours else 0  # what it called to wait
-            wrong = differs(ours[at:], theirs, what)
-            tap.check(not wrong, f"stacks: {what} is as StackTrace says", wrong)
-            count, frames = count + 1, frames + len(theirs)
+        count, frames = check_stacks(tap, report, target)
         labels = {f["function"] for s in report["stacks"] for f in s["frames"] if f["kind"] == "clr"}
         check_threads(tap, report, target)
     tap.check(count >= 45, f"stacks: {count} threads, {frames} frames")
