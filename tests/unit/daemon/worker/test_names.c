@@ -19,7 +19,7 @@
 static void test_size(void **state)
 {
 	struct stat st;
-	int fd = sw_names_create();
+	int fd = sw_names_create(0);
 	(void) state;
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -59,7 +59,7 @@ static void test_nothing(void **state)
 	assert_int_equal(ftruncate(small, 100), 0);
 	sw_names_recall(small, session);
 	sw_names_keep(small, session);
-	int fd = sw_names_create();
+	int fd = sw_names_create(0);
 	sw_names_keep(fd, session);
 	assert_true(is_zero(fd));
 	sw_session_destroy(session);
