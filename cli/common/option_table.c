@@ -37,10 +37,12 @@ const struct sw_option sw_option_table[] = {
 
 	{"json", 0, NULL, HOOKED | KEPT | SW_FOR_DIFF, "short for --format json", sw_set_json,
 	 false},
-	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_SHOW | SW_FOR_HOOK,
+	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_HOOK,
 	 "how to print (default text; hook: json)", sw_set_format, false},
 	{"format", 0, SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default text on a terminal, else folded)", sw_set_profile_format, false},
+	{"format", 0, SW_PROFILE_FORMATS, SW_FOR_SHOW,
+	 "how to print (default text); dumps: text, folded or json", sw_set_show_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
 	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_HOOK,

@@ -57,13 +57,14 @@ static bool finish(const struct sw_options *options, struct sw_stream *stream,
 		   struct sw_daemon_dump *ret, struct sw_complaint *why)
 {
 	struct sw_error err = {0};
-	struct sw_daemon_dump dump = {.coalesced = stream->coalesced};
+	struct sw_daemon_dump dump = {.coalesced = stream->coalesced,
+				      .profile = sw_stream_is_profile(stream)};
 	take_summary(&dump, stream->summary);
 	bool as_it_is = options->format == SW_FORMAT_JSON && dump.complete && !options->verbose &&
 			options->filter.states == NULL && options->filter.function == NULL &&
 			options->filter.name == NULL;
 	int r = sw_stream_finish(stream, &dump.text, &dump.size, &err);
-	if (r == 0 && !as_it_is)
+	if (r == 0 && !as_it_is && !dump.profile)
 		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);
 	if (r < 0) {
 		sw_complaint_of_error(why, &err);

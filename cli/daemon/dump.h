@@ -8,10 +8,11 @@
 struct sw_daemon_dump {
 	char *text; /* owned; JSON */
 	size_t size;
-	struct sw_report *report; /* owned; NULL: it is complete and printed as it came */
+	struct sw_report
+		*report; /* owned; NULL: it is complete and printed as it came, or a profile */
 	char id[128], comm[64];
 	int64_t time_ns; /* CLOCK_REALTIME; 0: unknown */
-	bool coalesced, stored, complete;
+	bool coalesced, stored, complete, profile;
 };
 
 void sw_daemon_dump_deinit(struct sw_daemon_dump *dump);
