@@ -230,6 +230,8 @@ static void test_bad_lines(void **state)
 	bad("sample 7 --format xml",
 	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp");
 	bad("dump 7 --format html", "--format: 'html' is unknown: give text|json|folded");
+	bad("show 1-2 --format xml",
+	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp");
 	bad("sample 7 --format pprof --diff old.json",
 	    "--diff: this format has no differences: give --format text or html");
 	bad("dump 7 --diff old.json", "--diff: is no option of dump: see snapwalk dump --help");
@@ -383,6 +385,17 @@ static void test_show_and_watch(void **state)
 	assert_int_equal(o.n_words, 2);
 	assert_string_equal(o.words[0], "20261120T103550Z-7-1");
 	assert_string_equal(o.words[1], "other");
+	sw_options_deinit(&o);
+	good("show 1-2 --format pprof", &o);
+	assert_int_equal(o.profile_format, SW_PROFILE_PPROF);
+	sw_options_deinit(&o);
+	good("show 1-2 --format folded", &o);
+	assert_int_equal(o.profile_format, SW_PROFILE_FOLDED);
+	assert_int_equal(o.format, SW_FORMAT_FOLDED);
+	sw_options_deinit(&o);
+	good("show 1-2 --json", &o);
+	assert_int_equal(o.profile_format, SW_PROFILE_JSON);
+	assert_int_equal(o.format, SW_FORMAT_JSON);
 	sw_options_deinit(&o);
 	good("watch --json", &o);
 	assert_int_equal(o.format, SW_FORMAT_JSON);
