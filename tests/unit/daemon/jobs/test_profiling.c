@@ -27,6 +27,7 @@ enum { HOUR_MS = 3600 * 1000, RATE_HZ = 100, WAIT_US = 60 * 1000 * 1000 };
 static int worker_stream, worker_gone, worker_names;
 static struct sw_worker_request request;
 static size_t n_workers;
+static uid_t target_owner; /* as workers see it */
 
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *asked,
 		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
@@ -90,6 +91,7 @@ static int setup(void **state)
 	struct sw_error err = {0};
 	assert_non_null(f);
 	n_workers = 0;
+	target_owner = getuid();
 	assert_int_equal(sw_config_init(&f->config), 0);
 	f->config.store = false;
 	f->config.stop_percent_x100 = 10000;
@@ -201,7 +203,7 @@ static void end(struct fixture *f)
 static void answer(struct fixture *f, const char *schema, const char *id, const char *arrays,
 		   char ret[static 1024])
 {
-	const struct sw_worker_resumed resumed = {.owner = getuid()};
+	const struct sw_worker_resumed resumed = {.owner = target_owner};
 	int size = snprintf(ret, 1024,
 			    "{\"schema\":\"%s\",\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\","
 			    "\"complete\":true,\"process\":{\"pid\":%d,\"starttime\":%llu,"
@@ -259,6 +261,25 @@ static void test_handed_on(void **state)
 	assert_int_equal(f->n_told, 1);
 	assert_int_equal(f->n_failures, 0);
 	assert_true(TAILQ_EMPTY(&f->jobs.series));
+}
+
+/* Who may see all of it may have seen each sample. */
+static void test_owner(void **state)
+{
+	struct fixture *f = *state;
+	char said[1024];
+	start(f);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 2);
+	target_owner = getuid() + 1;
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 3);
+	target_owner = getuid();
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 4);
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+	assert_int_equal(f->owner, (uid_t) SW_DUMP_PRIVILEGED_ONLY);
 }
 
 /* Later samples may fail; what else a worker says is a failure, too. */
@@ -376,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_handed_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_owner, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_never_begun, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_shared, setup, teardown),
