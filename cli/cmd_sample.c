@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "common/complain.h"
 #include "profile_output.h"
+#include "sample_daemon.h"
 #include "sample_run.h"
 #include "sandbox.h"
 
@@ -29,6 +30,8 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 
 int sw_cmd_sample(const struct sw_options *options)
 {
+	if (options->via == SW_VIA_DAEMON)
+		return sw_sample_by_daemon(options);
 	struct sw_sample_run run;
 	struct sw_profile_output output;
 	int status = sw_sample_run_open(&run, options);

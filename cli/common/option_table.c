@@ -90,7 +90,7 @@ const struct sw_option sw_option_table[] = {
 	 "N captures with MS between: who never ran, who is busy where", sw_set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", sw_set_via, false},
-	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN,
+	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN | SW_FOR_SAMPLE,
 	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", sw_set_socket, false},
 
 	{"depth", 0, "N", WALKS | SW_FOR_HOOK, "frames in one stack (default 1024)", sw_set_depth,

@@ -5,6 +5,7 @@ kept as dumps are; rules make one; what ends it early leaves what there is, or n
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -140,6 +141,24 @@ def shown(tap, daemon):
             tap.check(got.returncode == 2 and said in got.stderr.decode(), f"{words[0]}: {said}", got)
 
 
+def by_command(tap, daemon):
+    with Target("threads", 8, 10) as target:
+        wait_blocked(target.pid, WAITS)
+        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "1",
+                       "--rate", "10")
+        said = got.stderr.decode()
+        match = re.fullmatch(r"(\d+) of (\d+) samples in [\d.]+ s; the daemon keeps them as (\S+)\n",
+                             said)
+        if not tap.check(match and got.returncode in (0, 3), "sample --via daemon", got):
+            return
+        total = sum(int(line.rpartition(b" ")[2]) for line in got.stdout.splitlines())
+        tap.equal(total, 9 * int(match[1]), "it prints what the daemon sampled")
+        tap.equal(snapwalk(daemon, "show", match[3], "--format", "folded").stdout, got.stdout,
+                  "which show has, too")
+        got = snapwalk(daemon, "sample", "4194303", "--via", "daemon")
+        tap.check(got.returncode == 1 and b"4194303" in got.stderr, "a process that is not there", got)
+
+
 def refused(tap, daemon):
     invalid = "org.varlink.service.InvalidParameter"
     with Target("threads", 1, 5) as target:
@@ -232,7 +251,7 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (added_up, shown, refused, cut_short):
+        for test in (added_up, shown, by_command, refused, cut_short):
             tap.guard(test, daemon)
     tap.guard(by_rule)
     tap.done()

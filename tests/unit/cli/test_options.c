@@ -312,8 +312,22 @@ static void test_via(void **state)
 				words[i][0]);
 		bad(line, wanted);
 	}
-	bad("sample 7 --via daemon",
-	    "--via: sample does not ask the daemon: use --via direct, or leave it away");
+	bad("explain 7 0x1 --via daemon",
+	    "--via: explain does not ask the daemon: use --via direct, or leave it away");
+	good("sample 7 --via daemon --socket /s", &o);
+	assert_int_equal(o.via, SW_VIA_DAEMON);
+	sw_options_deinit(&o);
+	static const char *const samples[] = {"--mode cpu", "--rate 101", "--duration 0",
+					      "--duration 3601"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(samples); i++) {
+		char line[128], said[256];
+		(void) snprintf(line, sizeof(line), "sample 7 --via daemon %s", samples[i]);
+		(void) snprintf(said, sizeof(said),
+				"%.*s: the daemon samples by the wall clock, up to 100 times a "
+				"second, for 1 to 3600 seconds: leave --via away",
+				(int) strcspn(samples[i], " "), samples[i]);
+		bad(line, said);
+	}
 	bad("7 --socket '", "--socket: the value is empty: give the path of a socket");
 	bad("doctor --socket /s", "--socket: is no option of doctor: see snapwalk doctor --help");
 }
