@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Dumps that the daemon keeps, or are files of JSON, printed like new ones. */
+/* Dumps and profiles that the daemon keeps, or are files of JSON, printed like new ones. */
 #include "commands.h"
 #include "cleanup.h"
 #include "common/complain.h"
@@ -8,15 +8,29 @@
 #include "errors.h"
 #include "sandbox.h"
 
+static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dump, const char *json,
+		    size_t size)
+{
+	if (delivery->options->profile_format <= SW_PROFILE_JSON)
+		return sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report, json, size);
+	sw_complain(sw_read_dump_name(dump), "it is a dump: this format is for profiles", "usage",
+		    "give --format text, folded or json");
+	return SW_STATUS_USAGE;
+}
+
 /* All dumps of a word. */
 static int show(struct sw_delivery *delivery, struct sw_read_dump *dump)
 {
 	int status = SW_STATUS_COMPLETE;
 	while (sw_read_dump_more(dump) && !delivery->broken) {
 		int r = sw_read_dump_next(dump);
-		if (r == SW_STATUS_COMPLETE)
-			r = sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report,
-					    dump->text.data + dump->begin, dump->end - dump->begin);
+		const char *json = dump->text.data + dump->begin;
+		size_t size = dump->end - dump->begin;
+		if (r == SW_STATUS_COMPLETE && dump->profile != NULL)
+			r = sw_delivery_put_profile(delivery, sw_read_dump_name(dump),
+						    dump->profile, json, size);
+		else if (r == SW_STATUS_COMPLETE)
+			r = put_dump(delivery, dump, json, size);
 		status = sw_status_worse(status, r);
 	}
 	return status;

@@ -134,6 +134,58 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 
+/* What is no lines of text is one profile in one file. */
+static bool check_profile(const struct sw_delivery *d, const char *about)
+{
+	const char *message = NULL, *remedy = NULL;
+	enum sw_profile_format format = d->options->profile_format;
+	if (is_filtered(d->options)) {
+		message = "it is a profile: --state, --function and --thread are for dumps";
+		remedy = "leave them away";
+	} else if (format > SW_PROFILE_JSON && d->n_written > 0) {
+		message = "only one profile fits into this format";
+		remedy = "show them one by one";
+	} else if ((format == SW_PROFILE_PPROF || format == SW_PROFILE_OTLP) &&
+		   d->output.path == NULL && isatty(STDOUT_FILENO)) {
+		message = "a terminal cannot show this format";
+		remedy = "give -o FILE";
+	}
+	if (message != NULL)
+		sw_complain(about, message, "usage", remedy);
+	return message == NULL;
+}
+
+static int write_profile(struct sw_delivery *d, const struct sw_profile *profile, const char *json,
+			 size_t json_size, struct sw_error *err)
+{
+	sw_cleanup(sw_free_p) char *data = NULL;
+	size_t size = 0;
+	enum sw_profile_format format = d->options->profile_format;
+	const struct sw_profile_write_options how = {.color = d->color,
+						     .all = d->options->all,
+						     .columns = d->columns};
+	if (format == SW_PROFILE_JSON)
+		return put(d, json, json_size, err);
+	int r = sw_profile_write(profile, format, &how, &data, &size, err);
+	if (r < 0 || format <= SW_PROFILE_JSON)
+		return r < 0 ? r : put(d, data, size, err);
+	r = sw_output_write(&d->output, data, size, err);
+	d->n_written += r == 0;
+	d->broken = r < 0 || d->output.reader_gone;
+	return r;
+}
+
+int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
+			    const struct sw_profile *profile, const char *json, size_t json_size)
+{
+	struct sw_error err = {0};
+	if (!check_profile(d, about))
+		return SW_STATUS_USAGE;
+	if (write_profile(d, profile, json, json_size, &err) < 0)
+		return sw_complain_error(sw_delivery_name(d), &err);
+	return sw_profile_is_complete(profile) ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
+}
+
 int sw_delivery_end(struct sw_delivery *d, int status)
 {
 	struct sw_error err = {0};

@@ -36,6 +36,10 @@ const char *sw_delivery_name(const struct sw_delivery *d);
 int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,
 		    const char *json, size_t json_size);
 
+/* Likewise a profile, in options->profile_format. json as above, not NULL. */
+int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
+			    const struct sw_profile *profile, const char *json, size_t json_size);
+
 /* Makes the file appear if there is something in it; returns the worse of status and its own. */
 int sw_delivery_end(struct sw_delivery *d, int status);
 

@@ -12,6 +12,7 @@ bool sw_set_json(struct sw_options *o, const char *value, struct sw_usage *usage
 	(void) value;
 	(void) usage;
 	o->format = SW_FORMAT_JSON;
+	o->profile_format = SW_PROFILE_JSON;
 	o->format_given = true;
 	return true;
 }
@@ -37,6 +38,17 @@ bool sw_set_profile_format(struct sw_options *o, const char *value, struct sw_us
 		return false;
 	o->profile_format = values[n];
 	o->format_given = true;
+	return true;
+}
+
+/* Of dumps and profiles: those for profiles alone are refused when it is a dump. */
+bool sw_set_show_format(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (!sw_set_profile_format(o, value, usage))
+		return false;
+	o->format = o->profile_format == SW_PROFILE_JSON     ? SW_FORMAT_JSON
+		    : o->profile_format == SW_PROFILE_FOLDED ? SW_FORMAT_FOLDED
+							     : SW_FORMAT_TEXT;
 	return true;
 }
 

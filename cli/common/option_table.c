@@ -37,10 +37,12 @@ const struct sw_option sw_option_table[] = {
 
 	{"json", 0, NULL, HOOKED | KEPT | SW_FOR_DIFF, "short for --format json", sw_set_json,
 	 false},
-	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_SHOW | SW_FOR_HOOK,
+	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_HOOK,
 	 "how to print (default text; hook: json)", sw_set_format, false},
 	{"format", 0, SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default text on a terminal, else folded)", sw_set_profile_format, false},
+	{"format", 0, SW_PROFILE_FORMATS, SW_FOR_SHOW,
+	 "how to print (default text); dumps: text, folded or json", sw_set_show_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
 	{"output", 'o', "FILE", REPORTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_HOOK,
@@ -88,7 +90,7 @@ const struct sw_option sw_option_table[] = {
 	 "N captures with MS between: who never ran, who is busy where", sw_set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", sw_set_via, false},
-	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN,
+	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN | SW_FOR_SAMPLE,
 	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", sw_set_socket, false},
 
 	{"depth", 0, "N", WALKS | SW_FOR_HOOK, "frames in one stack (default 1024)", sw_set_depth,

@@ -18,6 +18,8 @@ enum {
 	DEFAULT_INTERVAL_MS = 1000,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
 	DEFAULT_LIST_LIMIT = 100,
+	DAEMON_RATE_MAX_HZ = 100, /* of its profiles */
+	DAEMON_MAX_S = 3600,
 	/* Its words are dumps. */
 	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
@@ -184,10 +186,27 @@ static const char *only_direct(const struct sw_options *o)
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 
+/* Its profiles are by the wall clock, of one process. */
+static bool check_sample_via(const struct sw_options *o, struct sw_usage *usage)
+{
+	const char *about = o->mode != SW_MODE_WALL                              ? "--mode"
+			    : o->rate_hz > DAEMON_RATE_MAX_HZ                    ? "--rate"
+			    : o->duration_s == 0 || o->duration_s > DAEMON_MAX_S ? "--duration"
+										 : "";
+	if (about[0] == '\0')
+		return true;
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", about);
+	return sw_usage_fail(usage, "leave --via away",
+			     "the daemon samples by the wall clock, up to %d times a second, for "
+			     "1 to %d seconds",
+			     DAEMON_RATE_MAX_HZ, DAEMON_MAX_S);
+}
+
 static bool check_via(struct sw_options *o, struct sw_usage *usage)
 {
 	const char *direct = only_direct(o);
-	if (o->via == SW_VIA_DAEMON && !(o->command->bit & (SW_FOR_DUMP | SW_FOR_HOOK))) {
+	enum sw_command_bit bit = o->command->bit;
+	if (o->via == SW_VIA_DAEMON && !(bit & (SW_FOR_DUMP | SW_FOR_HOOK | SW_FOR_SAMPLE))) {
 		(void) snprintf(usage->about, sizeof(usage->about), "--via");
 		return sw_usage_fail(usage, "use --via direct, or leave it away",
 				     "%s does not ask the daemon", o->command->name);
@@ -197,6 +216,8 @@ static bool check_via(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "leave it away, or use --via direct",
 				     "the daemon does not do that");
 	}
+	if (o->via == SW_VIA_DAEMON && bit == SW_FOR_SAMPLE && !check_sample_via(o, usage))
+		return false;
 	if (direct[0] != '\0')
 		o->via = SW_VIA_DIRECT;
 	return true;

@@ -90,7 +90,7 @@ struct sw_options {
 	const char *reason;
 	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
-	enum sw_profile_format profile_format;          /* sample; with format_given */
+	enum sw_profile_format profile_format;          /* sample, with format_given; show */
 	enum sw_sample_mode mode;                       /* sample */
 	const char *diff;                               /* sample; NULL: not given */
 	uint32_t interval_ms, count;                    /* top; count 0: no end */

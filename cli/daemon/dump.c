@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SILENCE_MS = 60000 }; /* a full queue before us, and a capture */
+enum { MS_PER_S = 1000, SILENCE_MS = 60000 }; /* a full queue before us, and a capture */
 
 void sw_daemon_dump_deinit(struct sw_daemon_dump *dump)
 {
@@ -57,13 +57,14 @@ static bool finish(const struct sw_options *options, struct sw_stream *stream,
 		   struct sw_daemon_dump *ret, struct sw_complaint *why)
 {
 	struct sw_error err = {0};
-	struct sw_daemon_dump dump = {.coalesced = stream->coalesced};
+	struct sw_daemon_dump dump = {.coalesced = stream->coalesced,
+				      .profile = sw_stream_is_profile(stream)};
 	take_summary(&dump, stream->summary);
 	bool as_it_is = options->format == SW_FORMAT_JSON && dump.complete && !options->verbose &&
 			options->filter.states == NULL && options->filter.function == NULL &&
 			options->filter.name == NULL;
 	int r = sw_stream_finish(stream, &dump.text, &dump.size, &err);
-	if (r == 0 && !as_it_is)
+	if (r == 0 && !as_it_is && !dump.profile)
 		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);
 	if (r < 0) {
 		sw_complaint_of_error(why, &err);
@@ -75,12 +76,11 @@ static bool finish(const struct sw_options *options, struct sw_stream *stream,
 }
 
 static bool call(const struct sw_options *options, const char *method,
-		 struct json_object *parameters, struct sw_daemon_dump *ret,
+		 struct json_object *parameters, uint32_t takes_ms, struct sw_daemon_dump *ret,
 		 struct sw_complaint *why)
 {
 	struct sw_stream stream = {0};
-	int wait_ms =
-		SILENCE_MS + (int) (options->timeout_ms < INT32_MAX / 2 ? options->timeout_ms : 0);
+	int wait_ms = SILENCE_MS + (int) (takes_ms < INT32_MAX / 2 ? takes_ms : 0);
 	bool ok = sw_daemon_call(options, method, parameters, true, wait_ms, take_piece, &stream,
 				 why) &&
 		  finish(options, &stream, ret, why);
@@ -130,8 +130,9 @@ static bool add_reason(struct json_object *p, const char *reason)
 	return sw_json_add(p, "reason", json_object_new_string(copy));
 }
 
-bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *reason,
-		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why)
+/* NULL: out of memory. */
+static struct json_object *parameters_of(const struct sw_options *options, pid_t pid,
+					 const char *reason)
 {
 	struct json_object *p = json_object_new_object();
 	struct json_object *target = json_object_new_object();
@@ -143,7 +144,27 @@ bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;
 	}
-	return call(options, "io.snapwalk.Capture", p, ret, ret_why);
+	return p;
+}
+
+bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *reason,
+		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why)
+{
+	return call(options, "io.snapwalk.Capture", parameters_of(options, pid, reason),
+		    options->timeout_ms, ret, ret_why);
+}
+
+bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_daemon_dump *ret,
+		       struct sw_complaint *ret_why)
+{
+	uint32_t duration_ms = options->duration_s * MS_PER_S;
+	struct json_object *p = parameters_of(options, pid, NULL);
+	if (!sw_json_add(p, "duration_ms", json_object_new_int64(duration_ms)) ||
+	    !sw_json_add(p, "rate_hz", json_object_new_int64(options->rate_hz))) {
+		(void) json_object_put(p); /* NULL is legal */
+		p = NULL;
+	}
+	return call(options, "io.snapwalk.Profile", p, duration_ms, ret, ret_why);
 }
 
 bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_daemon_dump *ret,
@@ -157,7 +178,7 @@ bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;
 	}
-	return call(options, "io.snapwalk.Read", p, ret, ret_why);
+	return call(options, "io.snapwalk.Read", p, options->timeout_ms, ret, ret_why);
 }
 
 void sw_daemon_say_coalesced(const char *about, const struct sw_daemon_dump *dump, int64_t begin_ns)

@@ -8,16 +8,20 @@
 struct sw_daemon_dump {
 	char *text; /* owned; JSON */
 	size_t size;
-	struct sw_report *report; /* owned; NULL: it is complete and printed as it came */
+	struct sw_report
+		*report; /* owned; NULL: it is complete and printed as it came, or a profile */
 	char id[128], comm[64];
 	int64_t time_ns; /* CLOCK_REALTIME; 0: unknown */
-	bool coalesced, stored, complete;
+	bool coalesced, stored, complete, profile;
 };
 
 void sw_daemon_dump_deinit(struct sw_daemon_dump *dump);
 /* Asks for a capture. False with *ret_why filled. */
 bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *reason,
 		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why);
+/* Asks for a profile, as the options of sample say. Likewise. */
+bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_daemon_dump *ret,
+		       struct sw_complaint *ret_why);
 /* A dump that is kept. */
 bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_daemon_dump *ret,
 		    struct sw_complaint *ret_why);

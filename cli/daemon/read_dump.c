@@ -6,12 +6,13 @@
 #include "daemon/dump.h"
 #include "daemon/kept.h"
 #include "errors.h"
+#include "json.h"
 #include "text.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 1 << 30 };
+enum { FILE_BYTES_MAX = 1 << 30, DEPTH_MAX = 16 };
 
 /* An id has neither a slash nor this ending. */
 static bool is_file(const char *word)
@@ -41,7 +42,7 @@ static int read_kept(struct sw_read_dump *ret, const struct sw_options *options)
 		return status;
 	if (!sw_daemon_read(options, ret->id, &dump, &why))
 		return sw_complain_about(ret->id, &why);
-	ret->as_it_is = dump.report == NULL;
+	ret->as_it_is = dump.report == NULL && !dump.profile;
 	ret->report = sw_take_ptr(dump.report);
 	ret->text = (struct sw_text){.data = sw_take_ptr(dump.text),
 				     .size = dump.size,
@@ -78,6 +79,25 @@ static size_t end_find(const struct sw_read_dump *dump)
 	return found != NULL ? (size_t) (found - text->data) + 2 : text->size;
 }
 
+/* Its first member says so. */
+static bool is_profile(const char *json, size_t size)
+{
+	static const char schema[] = "schema", profile[] = "\"snapwalk.profile/";
+	struct sw_json_scan scan = sw_json_scan_begin(json, size, DEPTH_MAX);
+	struct sw_json_part name, value;
+	return scan.close == '}' && sw_json_scan_next(&scan, &name, &value, NULL) > 0 &&
+	       name.size == sizeof(schema) - 1 && memcmp(name.data, schema, name.size) == 0 &&
+	       value.size >= sizeof(profile) - 1 &&
+	       memcmp(value.data, profile, sizeof(profile) - 1) == 0;
+}
+
+static void parsed_free(struct sw_read_dump *dump)
+{
+	if (dump->report != NULL)
+		sw_report_destroy(sw_take_ptr(dump->report));
+	sw_profile_destroy(sw_take_ptr(dump->profile)); /* NULL is fine */
+}
+
 int sw_read_dump_next(struct sw_read_dump *dump)
 {
 	struct sw_error err = {0};
@@ -86,10 +106,11 @@ int sw_read_dump_next(struct sw_read_dump *dump)
 	dump->end = end_find(dump);
 	if (is_done)
 		return SW_STATUS_COMPLETE;
-	if (dump->report != NULL)
-		sw_report_destroy(sw_take_ptr(dump->report));
+	parsed_free(dump);
 	const char *json = dump->text.size > 0 ? dump->text.data + dump->begin : "";
-	int r = sw_report_parse(json, dump->end - dump->begin, &dump->report, &err);
+	size_t size = dump->end - dump->begin;
+	int r = is_profile(json, size) ? sw_profile_parse(json, size, &dump->profile, &err)
+				       : sw_report_parse(json, size, &dump->report, &err);
 	return r < 0 ? sw_complain_error(sw_read_dump_name(dump), &err) : SW_STATUS_COMPLETE;
 }
 
@@ -97,6 +118,11 @@ int sw_read_dump_only(struct sw_read_dump *dump)
 {
 	dump->as_it_is = false;
 	int status = sw_read_dump_next(dump);
+	if (status == SW_STATUS_COMPLETE && dump->profile != NULL) {
+		sw_complain(sw_read_dump_name(dump), "it is a profile, not a dump", "usage",
+			    "'snapwalk show' prints it");
+		return SW_STATUS_USAGE;
+	}
 	if (status != SW_STATUS_COMPLETE || !sw_read_dump_more(dump))
 		return status;
 	sw_complain(sw_read_dump_name(dump), "it has several dumps", "usage",
@@ -107,7 +133,5 @@ int sw_read_dump_only(struct sw_read_dump *dump)
 void sw_read_dump_deinit(struct sw_read_dump *dump)
 {
 	sw_text_deinit(&dump->text);
-	if (dump->report != NULL)
-		sw_report_destroy(dump->report);
-	dump->report = NULL;
+	parsed_free(dump);
 }

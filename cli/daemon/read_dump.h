@@ -7,18 +7,19 @@
 #include "text.h"
 
 /*
- * Dumps that a word of the command line names: of a file of JSON, with a slash or ".json" at its end, all that
+ * Dumps and profiles that a word of the command line names: of a file of JSON, with a slash or ".json" at its end, all that
  * it has, one after the other; or one that the daemon keeps.
  *
  *	open, of each word -> sw_sandbox_enter_parsing() -> next until no more
  */
 struct sw_read_dump {
-	const char *word;         /* borrowed */
-	char id[SW_KEPT_ID_SIZE]; /* the daemon's; of a file "" */
-	struct sw_text text;      /* JSON as it came */
-	size_t begin, end;        /* of this dump's in it */
-	struct sw_report *report; /* owned; NULL: as_it_is, or not parsed yet */
-	bool as_it_is;            /* the daemon's, complete, and asked for as JSON: not parsed */
+	const char *word;           /* borrowed */
+	char id[SW_KEPT_ID_SIZE];   /* the daemon's; of a file "" */
+	struct sw_text text;        /* JSON as it came */
+	size_t begin, end;          /* of this dump's in it */
+	struct sw_report *report;   /* owned; NULL: as_it_is, not parsed yet, or a profile */
+	struct sw_profile *profile; /* owned; NULL: not parsed yet, or a dump */
+	bool as_it_is;              /* the daemon's, complete, and asked for as JSON: not parsed */
 };
 
 /* Reads it. SW_STATUS_COMPLETE; else what was wrong has been said. */
@@ -29,7 +30,7 @@ const char *sw_read_dump_name(const struct sw_read_dump *dump);
 bool sw_read_dump_more(const struct sw_read_dump *dump);
 /* Parses it: report, begin and end are of the next dump. Likewise. */
 int sw_read_dump_next(struct sw_read_dump *dump);
-/* The only one there is; another is an error. Likewise. */
+/* The only one there is, and a dump; others are errors. Likewise. */
 int sw_read_dump_only(struct sw_read_dump *dump);
 void sw_read_dump_deinit(struct sw_read_dump *dump);
 

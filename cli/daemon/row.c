@@ -30,16 +30,17 @@ void sw_row(struct sw_text *text, struct json_object *summary)
 	struct json_object *complete = json_object_object_get(summary, "complete");
 	bool pinned = json_object_get_boolean(json_object_object_get(summary, "pinned"));
 	bool partial = complete != NULL && !json_object_get_boolean(complete);
+	bool profile = strcmp(sw_json_string(summary, "kind"), "profile") == 0;
 	const char *reason = sw_json_string(summary, "reason");
 	sw_text_printf(text, "%-*s ", ID_WIDTH, sw_json_string(summary, "id"));
 	put_time(text, sw_json_string(summary, "time"));
 	sw_text_printf(text,
-		       " %7" PRId64 " %-*s %7" PRId64 " %7" PRId64 " %6" PRId64 ".%d%s%s%s%s\n",
+		       " %7" PRId64 " %-*s %7" PRId64 " %7" PRId64 " %6" PRId64 ".%d%s%s%s%s%s\n",
 		       sw_json_int(process, "pid"), COMM_WIDTH, sw_json_string(process, "comm"),
 		       sw_json_int(summary, "n_threads"), sw_json_int(summary, "n_stacks"),
 		       stopped_us / 1000, (int) (stopped_us % 1000 / 100),
-		       partial ? " (incomplete)" : "", pinned ? " (pinned)" : "",
-		       reason[0] != '\0' ? " " : "", reason);
+		       profile ? " (profile)" : "", partial ? " (incomplete)" : "",
+		       pinned ? " (pinned)" : "", reason[0] != '\0' ? " " : "", reason);
 }
 
 void sw_row_json(struct sw_text *text, struct json_object *object)

@@ -12,13 +12,20 @@
 
 enum { STREAM_BYTES_MAX = 1 << 30 };
 
+static const struct {
+	const char *name;
+	bool of_dump, of_profile;
+} arrays[SW_STREAM_ARRAYS] = {
+	{"processes", false, true}, {"threads", true, true},   {"stacks", true, false},
+	{"modules", true, true},    {"frames", false, true},   {"nodes", false, true},
+	{"samples", false, true},   {"warnings", true, false},
+};
+
 void sw_stream_deinit(struct sw_stream *stream)
 {
 	sw_text_deinit(&stream->head);
-	sw_text_deinit(&stream->threads);
-	sw_text_deinit(&stream->stacks);
-	sw_text_deinit(&stream->modules);
-	sw_text_deinit(&stream->warnings);
+	for (size_t i = 0; i < SW_STREAM_ARRAYS; i++)
+		sw_text_deinit(&stream->arrays[i]);
 	free(stream->dump);
 	(void) json_object_put(stream->summary); /* NULL is legal */
 	*stream = (struct sw_stream){0};
@@ -77,11 +84,14 @@ static int take_head(struct sw_stream *s, struct json_object *head, struct sw_er
 
 static int check_size(const struct sw_stream *s, struct sw_error *err)
 {
-	if (s->head.failed || s->threads.failed || s->stacks.failed || s->modules.failed ||
-	    s->warnings.failed)
+	size_t all = s->head.size;
+	bool failed = s->head.failed;
+	for (size_t i = 0; i < SW_STREAM_ARRAYS; i++) {
+		all += s->arrays[i].size;
+		failed |= s->arrays[i].failed;
+	}
+	if (failed)
 		return sw_fail_nomem(err);
-	size_t all = s->head.size + s->threads.size + s->stacks.size + s->modules.size +
-		     s->warnings.size;
 	if (all > STREAM_BYTES_MAX)
 		return sw_fail(err, SW_E_LIMIT, "the dump is above %d MiB", STREAM_BYTES_MAX >> 20);
 	return 0;
@@ -95,14 +105,8 @@ int sw_stream_take(struct sw_stream *stream, struct json_object *parameters, str
 	int r = dump != NULL ? take_whole(stream, dump, err) : 0;
 	if (r == 0 && head != NULL)
 		r = take_head(stream, head, err);
-	if (r == 0)
-		r = take_elements(&stream->threads, parameters, "threads", err);
-	if (r == 0)
-		r = take_elements(&stream->stacks, parameters, "stacks", err);
-	if (r == 0)
-		r = take_elements(&stream->modules, parameters, "modules", err);
-	if (r == 0)
-		r = take_elements(&stream->warnings, parameters, "warnings", err);
+	for (size_t i = 0; i < SW_STREAM_ARRAYS && r == 0; i++)
+		r = take_elements(&stream->arrays[i], parameters, arrays[i].name, err);
 	if (summary != NULL) {
 		(void) json_object_put(stream->summary); /* NULL is legal */
 		stream->summary = json_object_get(summary);
@@ -110,6 +114,11 @@ int sw_stream_take(struct sw_stream *stream, struct json_object *parameters, str
 	if (json_object_get_boolean(json_object_object_get(parameters, "coalesced")))
 		stream->coalesced = true;
 	return r < 0 ? r : check_size(stream, err);
+}
+
+bool sw_stream_is_profile(const struct sw_stream *stream)
+{
+	return strcmp(sw_json_string(stream->summary, "kind"), "profile") == 0;
 }
 
 static void put_array(struct sw_text *to, const char *name, const struct sw_text *elements)
@@ -131,10 +140,10 @@ int sw_stream_finish(struct sw_stream *stream, char **ret_text, size_t *ret_size
 		return sw_fail(err, SW_E_FORMAT, "the daemon sent only a part of the dump");
 	struct sw_text *all = &stream->head;
 	all->size--; /* the bracket that closes the head */
-	put_array(all, "threads", &stream->threads);
-	put_array(all, "stacks", &stream->stacks);
-	put_array(all, "modules", &stream->modules);
-	put_array(all, "warnings", &stream->warnings);
+	bool profile = sw_stream_is_profile(stream);
+	for (size_t i = 0; i < SW_STREAM_ARRAYS; i++)
+		if (profile ? arrays[i].of_profile : arrays[i].of_dump)
+			put_array(all, arrays[i].name, &stream->arrays[i]);
 	sw_text_append(all, "}\n", 2);
 	if (all->failed)
 		return sw_fail_nomem(err);

@@ -8,18 +8,30 @@
 
 enum { DUMP_HEAD_MAX = 256 << 10, DUMP_DEPTH_MAX = 16 };
 
-static const char *const array_names[SW_DUMP_ARRAYS] = {
-	[SW_DUMP_MODULES] = "modules",
-	[SW_DUMP_STACKS] = "stacks",
-	[SW_DUMP_THREADS] = "threads",
-	[SW_DUMP_WARNINGS] = "warnings",
+static const struct sw_dump_kind dump_kind = {
+	.name = "dump",
+	.arrays = {"modules", "stacks", "threads", "warnings"},
+	.threads = 2,
+	.stacks = 1,
 };
 
-static int array_of(struct sw_json_part name)
+static const struct sw_dump_kind profile_kind = {
+	.schema = "\"snapwalk.profile/1\"",
+	.name = "profile",
+	.arrays = {"processes", "threads", "modules", "frames", "nodes", "samples"},
+	.threads = 1,
+	.stacks = 5,
+};
+
+static bool is(struct sw_json_part part, const char *text)
 {
-	for (int i = 0; i < SW_DUMP_ARRAYS; i++)
-		if (strlen(array_names[i]) == name.size &&
-		    memcmp(array_names[i], name.data, name.size) == 0)
+	return strlen(text) == part.size && memcmp(text, part.data, part.size) == 0;
+}
+
+static int array_of(const struct sw_dump *dump, struct sw_json_part name)
+{
+	for (int i = 0; dump->kind->arrays[i] != NULL; i++)
+		if (is(name, dump->kind->arrays[i]))
 			return i;
 	return -1;
 }
@@ -32,7 +44,9 @@ static int scan(struct sw_dump *dump, struct sw_text *head, struct sw_error *err
 	int r;
 	sw_text_append(head, "{", 1);
 	while ((r = sw_json_scan_next(&s, &name, &value, err)) > 0) {
-		int array = array_of(name);
+		if (head->size == 1 && is(name, "schema") && is(value, profile_kind.schema))
+			dump->kind = &profile_kind;
+		int array = array_of(dump, name);
 		if (s.close != '}' ||
 		    (array >= 0 && (dump->arrays[array].data != NULL || value.data[0] != '[')))
 			return sw_fail(err, SW_E_FORMAT, "the dump is no object of arrays");
@@ -48,7 +62,7 @@ static int scan(struct sw_dump *dump, struct sw_text *head, struct sw_error *err
 			return sw_fail(err, SW_E_FORMAT, "the dump's head is too long");
 	}
 	sw_text_append(head, "}", 1);
-	for (int i = 0; i < SW_DUMP_ARRAYS; i++)
+	for (int i = 0; dump->kind->arrays[i] != NULL; i++)
 		if (r < 0 || dump->arrays[i].data == NULL)
 			return sw_fail(err, SW_E_FORMAT, "the dump is malformed or incomplete");
 	dump->size = (size_t) (s.at - dump->text); /* a newline follows */
@@ -60,9 +74,10 @@ static int build(struct sw_dump *dump, struct sw_error *err)
 	struct sw_text head = {0};
 	int r = scan(dump, &head, err);
 	dump->head = head.data;
+	dump->profile = dump->kind == &profile_kind;
 	if (r == 0)
-		r = sw_summary_build(dump, (int64_t) dump->arrays[SW_DUMP_THREADS].n,
-				     (int64_t) dump->arrays[SW_DUMP_STACKS].n, err);
+		r = sw_summary_build(dump, (int64_t) dump->arrays[dump->kind->threads].n,
+				     (int64_t) dump->arrays[dump->kind->stacks].n, err);
 	return r;
 }
 
@@ -73,7 +88,7 @@ int sw_dump_create(char *text, size_t size, struct sw_dump **ret, struct sw_erro
 		free(text);
 		return sw_fail_nomem(err);
 	}
-	*dump = (struct sw_dump){.refs = 1, .text = text, .size = size};
+	*dump = (struct sw_dump){.refs = 1, .kind = &dump_kind, .text = text, .size = size};
 	int r = build(dump, err);
 	if (r < 0) {
 		sw_dump_unref(dump);
@@ -115,8 +130,8 @@ const char *sw_dump_summary_text(const struct sw_dump *dump)
 
 /* {"stacks":[...]}: as many elements as make a reply, at least one if there is one. Empty arrays
  * give an empty one. 1: the array has more; 0. */
-static int array_part(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
-		      enum sw_dump_array array, struct sw_text *text)
+static int array_part(const struct sw_dump *dump, struct sw_dump_cursor *cursor, size_t array,
+		      struct sw_text *text)
 {
 	const struct sw_json_part *whole = &dump->arrays[array];
 	struct sw_json_part none, element;
@@ -124,7 +139,7 @@ static int array_part(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
 	if (!cursor->in_array)
 		cursor->scan = sw_json_scan_begin(whole->data, whole->size, DUMP_DEPTH_MAX);
 	cursor->in_array = true;
-	sw_text_printf(text, "{\"%s\":[", array_names[array]);
+	sw_text_printf(text, "{\"%s\":[", dump->kind->arrays[array]);
 	size_t first = text->size;
 	while (text->size - begin < SW_DUMP_PART_MAX) {
 		if (sw_json_scan_next(&cursor->scan, &none, &element, NULL) <= 0) {
@@ -161,8 +176,8 @@ int sw_dump_next(const struct sw_dump *dump, struct sw_dump_cursor *cursor,
 		cursor->step++;
 		return 1;
 	}
-	if (cursor->step <= SW_DUMP_ARRAYS)
-		return array_part(dump, cursor, (enum sw_dump_array)(cursor->step - 1), text);
+	if (dump->kind->arrays[cursor->step - 1] != NULL)
+		return array_part(dump, cursor, (size_t) cursor->step - 1, text);
 	sw_text_append(text, "{", 1);
 	append_end(dump, coalesced, text);
 	return 0;
@@ -172,7 +187,7 @@ int sw_dump_whole(const struct sw_dump *dump, enum sw_coalesced coalesced, struc
 {
 	if (dump->size > SW_DUMP_REPLY_MAX)
 		return -SW_E_LIMIT;
-	sw_text_printf(text, "{\"dump\":");
+	sw_text_printf(text, "{\"%s\":", dump->kind->name);
 	sw_text_append(text, dump->text, dump->size);
 	sw_text_append(text, ",", 1);
 	append_end(dump, coalesced, text);

@@ -11,21 +11,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The arrays of a dump, in the order in which a "more" series has them. */
-enum sw_dump_array {
-	SW_DUMP_MODULES,
-	SW_DUMP_STACKS,
-	SW_DUMP_THREADS,
-	SW_DUMP_WARNINGS,
-	SW_DUMP_ARRAYS,
+enum { SW_DUMP_ARRAYS_MAX = 6 };
+
+/* What is kept: a dump, or a profile with the head of one. */
+struct sw_dump_kind {
+	const char *schema; /* the first member's value, with its quotes; NULL: any other */
+	const char *name;
+	/* The arrays, in the order in which a "more" series has them. */
+	const char *arrays[SW_DUMP_ARRAYS_MAX + 1];
+	size_t threads, stacks; /* those that the summary counts */
 };
 
 /* A dump as its text, which a worker wrote: checked, but never built up as objects. */
 struct sw_dump {
 	unsigned refs;
-	char *text; /* owned */
+	const struct sw_dump_kind *kind; /* static */
+	char *text;                      /* owned */
 	size_t size;
-	struct sw_json_part arrays[SW_DUMP_ARRAYS]; /* of text */
+	struct sw_json_part arrays[SW_DUMP_ARRAYS_MAX]; /* of text */
 	char *head;                  /* owned; the dump without its arrays, as JSON */
 	struct json_object *summary; /* owned; io.snapwalk's Summary */
 	/* Parts of the summary, its own. */
@@ -35,7 +38,7 @@ struct sw_dump {
 	uint64_t starttime;
 	int64_t time_ns; /* CLOCK_REALTIME */
 	int64_t stopped_us, total_us, n_threads;
-	bool complete, stored;
+	bool complete, stored, profile;
 };
 
 /* Consumes text (malloc'ed), also on failure. -SW_E_FORMAT: it is no dump; -SW_E_NOMEM. */

@@ -38,11 +38,19 @@ static bool same_exe(const struct sw_job *job, const struct sw_submission *s)
 	return strcmp(job->require_exe, s->require_exe) == 0;
 }
 
+bool sw_job_is_sample(const struct sw_job *job)
+{
+	return job->request.profile.rate_hz > 0;
+}
+
 static struct sw_job *job_find(struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	struct sw_job *job;
+	if (s->profile != NULL)
+		return NULL;
 	TAILQ_FOREACH(job, &jobs->list, link)
-	if (job->state != SW_JOB_ENDED && same_process(job, s->found->pid, s->found->starttime) &&
+	if (job->state != SW_JOB_ENDED && !sw_job_is_sample(job) &&
+	    same_process(job, s->found->pid, s->found->starttime) &&
 	    memcmp(&job->options, &s->options, sizeof(job->options)) == 0 && same_right(job, s) &&
 	    same_exe(job, s))
 		return job;
@@ -141,6 +149,8 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 	/* With fewer groups the worker can only refuse what it might have permitted. */
 	for (; r->n_groups < caller->n_groups && r->n_groups < SW_WORKER_GROUPS_MAX; r->n_groups++)
 		r->groups[r->n_groups] = caller->groups[r->n_groups];
+	if (s->profile != NULL)
+		r->profile = *s->profile;
 	if (s->reason != NULL)
 		(void) snprintf(r->reason, sizeof(r->reason), "%s", s->reason); /* checked before */
 }
@@ -399,11 +409,13 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 	/* From now on: for its process to end. When this fails it comes at its old time. */
 	(void) sd_event_source_set_time_relative(job->deadline, END_MS * UINT64_C(1000));
 	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
-	if (dump == NULL)
+	/* Later samples of a profile may fail: it says how many. */
+	if (dump == NULL && job->request.profile.size == 0)
 		publish_failure(job, refusal);
 	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
 		const struct sw_outcome outcome = {.dump = dump,
 						   .coalesced = waiter->coalesced,
+						   .owner = job->owner,
 						   .refusal = refusal};
 		TAILQ_REMOVE(&job->waiters, waiter, link);
 		waiter->job = NULL;
@@ -414,6 +426,19 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 		jobs->n_queued--;
 		remove_job(job);
 	}
+}
+
+bool sw_refusal_is_final(const struct sw_refusal *refusal)
+{
+	static const char *const final[] = {SW_INTERFACE ".NoSuchProcess",
+					    SW_INTERFACE ".TargetExited",
+					    SW_INTERFACE ".ProcessChanged",
+					    SW_INTERFACE ".NotPermitted",
+					    SW_INTERFACE ".NotTraceable"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(final); i++)
+		if (strcmp(refusal->name, final[i]) == 0)
+			return true;
+	return false;
 }
 
 void sw_job_left(struct sw_job *job)

@@ -23,6 +23,7 @@ struct sw_jobs;
 struct sw_outcome {
 	struct sw_dump *dump; /* borrowed; NULL: refused */
 	bool coalesced;
+	uid_t owner;                      /* of the dump: sw_dump_owner() */
 	const struct sw_refusal *refusal; /* borrowed */
 };
 
@@ -45,7 +46,10 @@ struct sw_submission {
 	const char *require_exe; /* of a rule; NULL: any */
 	uint64_t seq;            /* number in its series, from 1 */
 	int names_fd;            /* of its series: worker/names.h; borrowed; 0: none */
-	bool fresh;              /* no dump that is there already */
+	/* A sample of a profile: it is no capture for others, and what comes of the profile is up to the waiter. NULL:
+	 * a dump. */
+	const struct sw_worker_profile *profile;
+	bool fresh; /* no dump that is there already */
 	bool store;
 	bool alert;   /* a rule asks */
 	bool sampled; /* one of many */
@@ -66,6 +70,9 @@ void sw_waiter_cancel(struct sw_waiter *waiter);
 void sw_waiter_detach(struct sw_waiter *waiter);
 /* Ends all jobs, kills their workers. */
 void sw_jobs_end(struct sw_jobs *jobs);
+
+/* Errors after which there is nothing to wait for in a series. */
+bool sw_refusal_is_final(const struct sw_refusal *refusal);
 
 /* ---- inside jobs ---- */
 
@@ -103,6 +110,7 @@ struct sw_job {
  * dump is borrowed. The job may be freed. */
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
 void sw_job_tell(struct sw_job *job, const char *state);
+bool sw_job_is_sample(const struct sw_job *job); /* of a profile */
 /* Its process was killed. When it waits for what no signal ends, its slot is free nevertheless. */
 void sw_job_left(struct sw_job *job);
 /* It is over and its process is gone: frees it, and starts the next ones. */

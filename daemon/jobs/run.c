@@ -108,6 +108,14 @@ static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
 	return job->require_exe == NULL || sw_rule_exe_allowed(&rule, dump->exe);
 }
 
+/* What was asked for: a dump, or the profile that the job knows. */
+static bool is_asked_for(const struct sw_job *job, const struct sw_dump *dump)
+{
+	const struct sw_worker_profile *profile = &job->request.profile;
+	return dump->profile == sw_job_is_sample(job) &&
+	       (profile->id[0] == '\0' || strcmp(profile->id, dump->id) == 0);
+}
+
 static void account(struct sw_job *job, const struct sw_dump *dump)
 {
 	struct sw_counters *n = job->jobs->counters;
@@ -116,6 +124,22 @@ static void account(struct sw_job *job, const struct sw_dump *dump)
 	n->capture_us_total += (uint64_t) dump->total_us;
 	n->threads_total += (uint64_t) dump->n_threads;
 	n->dump_bytes_total += dump->size;
+}
+
+static void publish(struct sw_job *job, struct sw_dump *dump)
+{
+	struct sw_jobs *jobs = job->jobs;
+	const char *reason = job->request.reason;
+	/* The first of a sample is worth a line, the thousand that follow are not. */
+	bool quiet = job->request.seq > 1 && !job->store;
+	const struct sw_origin origin = {.owner = job->owner,
+					 .by = job->request.caller_uid,
+					 .alert = job->alert,
+					 .sampled = job->sampled};
+	sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
+			reason[0] != '\0' ? reason : NULL);
+	if (job->require_exe == NULL)
+		sw_recent_add(&jobs->recent, dump, job, job->owner, jobs->config->min_interval_ms);
 }
 
 /* Consumes the payload. */
@@ -132,6 +156,8 @@ static void worker_dumped(struct sw_job *job)
 	enum sw_deny_rule rule = judge(job, dump);
 	if (dump->pid != job->request.pid || dump->starttime != job->request.starttime)
 		failed_ourselves(job, "the worker told of another process");
+	else if (!is_asked_for(job, dump))
+		failed_ourselves(job, "the worker told of something else than it was asked for");
 	else if (rule != SW_DENY_NONE) {
 		jobs->counters->denied_total++;
 		(void) sw_refuse_denied(&refusal, dump->pid, rule);
@@ -143,21 +169,11 @@ static void worker_dumped(struct sw_job *job)
 		sw_job_finish(job, NULL, &refusal);
 	} else {
 		/* Set-uid programs change their user between the two looks at them. */
-		uid_t owner =
-			job->owner == dump->uid ? job->owner : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-		const char *reason = job->request.reason;
+		if (job->owner != dump->uid)
+			job->owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
 		account(job, dump);
-		/* The first of a sample is worth a line, the thousand that follow are not. */
-		bool quiet = job->request.seq > 1 && !job->store;
-		const struct sw_origin origin = {.owner = owner,
-						 .by = job->request.caller_uid,
-						 .alert = job->alert,
-						 .sampled = job->sampled};
-		sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
-				reason[0] != '\0' ? reason : NULL);
-		if (job->require_exe == NULL)
-			sw_recent_add(&jobs->recent, dump, job, owner,
-				      jobs->config->min_interval_ms);
+		if (!sw_job_is_sample(job))
+			publish(job, dump);
 		sw_job_finish(job, dump, &refusal);
 	}
 	sw_dump_unref(dump);

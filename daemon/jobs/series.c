@@ -40,6 +40,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .seq = series->seq,
 						 .names_fd = series->names_fd > 0 ? series->names_fd
 										  : 0,
+						 .profile = series->profile,
 						 .fresh = true,
 						 .store = series->store,
 						 .alert = series->alert,
@@ -117,7 +118,9 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->interval_ns = interval_ms * 1000000;
 	series->next_ns = sw_clock_ns();
 	series->left = count;
-	series->names_fd = count > 1 ? sw_names_create() : -EBADF;
+	series->profile = s->profile;
+	series->names_fd =
+		count > 1 ? sw_names_create(s->profile != NULL ? SW_PROFILE_BYTES : 0) : -EBADF;
 	TAILQ_INSERT_TAIL(&jobs->series, series, link);
 	/* A millisecond of slack lets wake-ups come together, but not drift. */
 	if (!copy(series, s) ||
@@ -144,7 +147,21 @@ void sw_series_destroy(struct sw_series *series)
 	free(series);
 }
 
-/* When the connections are gone only those of alerts are left: done() frees what they
+bool sw_series_pay(struct sw_jobs *jobs, const struct sw_caller *caller, struct sw_refusal *refusal)
+{
+	if (caller->uid == 0 || (jobs->config->user_mode && caller->privileged))
+		return true;
+	uint32_t ms = sw_limits_take(jobs->limits, caller->uid, sw_clock_ns());
+	if (ms == 0)
+		return true;
+	jobs->counters->busy_rate_total++;
+	return sw_refuse(refusal, SW_INTERFACE ".Busy",
+			 sw_object_add(sw_object_int("retry_after_ms", ms), "why",
+				       json_object_new_string("rate")),
+			 "busy (rate)");
+}
+
+/* When the connections are gone only those that nobody waits for are left: done() frees what they
  * hold. */
 void sw_series_end(struct sw_jobs *jobs)
 {
@@ -154,6 +171,7 @@ void sw_series_end(struct sw_jobs *jobs)
 	const struct sw_outcome outcome = {.refusal = &refusal};
 	while ((series = TAILQ_FIRST(&jobs->series)) != NULL) {
 		sw_waiter_cancel(&series->waiter);
+		series->left = 0;
 		series->done(series, &outcome);
 	}
 	sw_refusal_deinit(&refusal);

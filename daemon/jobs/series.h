@@ -15,6 +15,7 @@ struct sw_series {
 	struct sw_job_options options;
 	char *reason, *require_exe; /* owned; NULL: none */
 	bool store, alert, sampled;
+	const struct sw_worker_profile *profile; /* borrowed; NULL: dumps */
 	int64_t interval_ns, next_ns;
 	uint64_t left;          /* captures still to be made, without the one under way */
 	sd_event_source *timer; /* owned */
@@ -27,10 +28,15 @@ struct sw_series {
 };
 
 /* As it should be but for owner and functions, which the caller sets before sw_series_next().
- * Copies the caller and the strings. NULL: no memory. */
+ * Copies the caller and the strings; the profile of the submission is borrowed, and may change between two
+ * captures. NULL: no memory. */
 struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submission *submission,
 				   uint64_t count, int64_t interval_ms);
 void sw_series_destroy(struct sw_series *series); /* NULL is fine */
+/* A whole series costs its caller as much as one capture: its stops are limited by the target's budget, and
+ * it is never more than one capture under way. To be called before sw_series_create(). False: *refusal. */
+bool sw_series_pay(struct sw_jobs *jobs, const struct sw_caller *caller,
+		   struct sw_refusal *refusal);
 /* Ends all series: done() of each says why. */
 void sw_series_end(struct sw_jobs *jobs);
 

@@ -92,6 +92,7 @@ static int fill(struct sw_dump *dump, struct json_object *head, int64_t n_thread
 	struct json_object *process = member(head, "process", json_type_object);
 	struct json_object *reason = member(head, "reason", json_type_string);
 	if (s == NULL || add_shared(s, "id", member(head, "id", json_type_string)) < 0 ||
+	    (dump->profile && add(s, "kind", json_object_new_string(dump->kind->name)) < 0) ||
 	    add_shared(s, "time", member(head, "time", json_type_string)) < 0 ||
 	    (reason != NULL && add_shared(s, "reason", reason) < 0) ||
 	    add_shared(s, "complete", member(head, "complete", json_type_boolean)) < 0 ||

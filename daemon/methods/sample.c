@@ -77,20 +77,6 @@ static void on_state(struct sw_series *series, const char *state)
 		      true);
 }
 
-/* Errors after which there is nothing to wait for. */
-static bool is_final(const struct sw_refusal *refusal)
-{
-	static const char *const final[] = {SW_INTERFACE ".NoSuchProcess",
-					    SW_INTERFACE ".TargetExited",
-					    SW_INTERFACE ".ProcessChanged",
-					    SW_INTERFACE ".NotPermitted",
-					    SW_INTERFACE ".NotTraceable"};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(final); i++)
-		if (strcmp(refusal->name, final[i]) == 0)
-			return true;
-	return false;
-}
-
 static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 {
 	struct sample *sample = series->owner;
@@ -102,7 +88,7 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		sw_connection_kick(call->connection); /* which pumps */
 		return;
 	}
-	if (is_final(outcome->refusal)) {
+	if (sw_refusal_is_final(outcome->refusal)) {
 		sw_call_error(call, outcome->refusal->name,
 			      json_object_get(outcome->refusal->parameters));
 		return;
@@ -139,24 +125,6 @@ static bool start(struct sw_call *call, const struct sw_submission *submission,
 	return true;
 }
 
-/* A whole sample costs its caller as much as one capture: its stops are limited by the target's
- * budget, and it is never more than one capture under way. */
-static bool take_token(struct sw_call *call, struct sw_refusal *refusal)
-{
-	const struct sw_caller *caller = &call->connection->caller;
-	struct sw_jobs *jobs = jobs_of(call);
-	if (caller->uid == 0 || (jobs->config->user_mode && caller->privileged))
-		return true;
-	uint32_t ms = sw_limits_take(jobs->limits, caller->uid, sw_clock_ns());
-	if (ms == 0)
-		return true;
-	jobs->counters->busy_rate_total++;
-	return sw_refuse(refusal, SW_INTERFACE ".Busy",
-			 sw_object_add(sw_object_int("retry_after_ms", ms), "why",
-				       json_object_new_string("rate")),
-			 "busy (rate)");
-}
-
 void sw_method_sample(struct sw_call *call)
 {
 	struct sw_jobs *jobs = jobs_of(call);
@@ -177,7 +145,7 @@ void sw_method_sample(struct sw_call *call)
 	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
 		sw_call_invalid(call, bad);
 	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal) ||
-		 !take_token(call, &refusal))
+		 !sw_series_pay(jobs, caller, &refusal))
 		sw_call_refuse(call, &refusal);
 	else if (!start(call, &submission, &p))
 		sw_call_failed(call, "not enough memory");

@@ -10,6 +10,7 @@ extern const struct sw_method sw_method_table[];
 /* Each in a file of its name, which has nothing else for others. */
 void sw_method_capture(struct sw_call *call);
 void sw_method_sample(struct sw_call *call);
+void sw_method_profile(struct sw_call *call);
 void sw_method_trigger(struct sw_call *call);
 void sw_method_list(struct sw_call *call);
 void sw_method_read(struct sw_call *call);

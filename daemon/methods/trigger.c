@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * An alert: each rule that matches names processes, and each of those is captured as often as the
- * rule says. The reply comes with the first dump of each; the others follow by themselves, also
- * when the caller has gone.
+ * rule says, or profiled. The reply comes with the first dump of each, or the first sample; the
+ * others follow by themselves, also when the caller has gone.
  */
 #include "methods/table.h"
 #include "methods/context.h"
 #include "methods/target.h"
 #include "rules/match.h"
 #include "rpc/params.h"
-#include "jobs/series.h"
+#include "jobs/profile.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -173,8 +173,60 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		conclude(t);
 }
 
+static void on_begun(struct sw_profiling *profiling, const struct sw_outcome *outcome)
+{
+	struct trigger *t = profiling->arg;
+	profiling->arg = NULL;
+	if (t == NULL)
+		return;
+	t->pending--;
+	note(t, profiling->series, outcome);
+	conclude(t);
+}
+
+static void on_profile(struct sw_profiling *profiling, const struct sw_outcome *outcome)
+{
+	on_begun(profiling, outcome); /* or it has not begun */
+	sw_profiling_destroy(profiling);
+}
+
 /* The rules act with the daemon's own authority: only Deny= limits them. */
 static const struct sw_caller rule_caller = {.privileged = true};
+
+static void start_series(struct trigger *t, const struct sw_rule *rule,
+			 const struct sw_submission *submission)
+{
+	struct sw_series *series =
+		sw_series_create(t->methods->jobs, submission, rule->count, rule->interval_ms);
+	if (series == NULL)
+		return;
+	series->owner = t;
+	series->done = on_done;
+	if (sw_series_next(series))
+		t->pending++;
+	else
+		sw_series_destroy(series);
+}
+
+static void start_profile(struct trigger *t, const struct sw_rule *rule,
+			  const struct sw_submission *submission, struct sw_refusal *refusal)
+{
+	struct sw_profiling *profiling =
+		sw_profiling_create(t->methods->jobs, submission, SW_PROFILE_RATE_HZ,
+				    rule->profile_ms, refusal);
+	if (profiling == NULL) {
+		note_busy(t, refusal);
+		skip(t, rule->name, refusal->message);
+		return;
+	}
+	profiling->arg = t;
+	profiling->begun = on_begun;
+	profiling->done = on_profile;
+	if (sw_profiling_start(profiling))
+		t->pending++;
+	else
+		sw_profiling_destroy(profiling);
+}
 
 static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 {
@@ -197,18 +249,10 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 		skip(t, rule->name, refusal.message);
 	else if (found.creds.exe[0] != '\0' && !sw_rule_exe_allowed(rule, found.creds.exe))
 		skip(t, rule->name, "RequireExe= forbids its executable");
-	else {
-		struct sw_series *series = sw_series_create(t->methods->jobs, &submission,
-							    rule->count, rule->interval_ms);
-		if (series != NULL) {
-			series->owner = t;
-			series->done = on_done;
-			if (sw_series_next(series))
-				t->pending++;
-			else
-				sw_series_destroy(series);
-		}
-	}
+	else if (rule->profile_ms > 0)
+		start_profile(t, rule, &submission, &refusal);
+	else
+		start_series(t, rule, &submission);
 	sw_found_deinit(&found);
 	sw_refusal_deinit(&refusal);
 }

@@ -15,6 +15,8 @@ enum {
 	WORDS_MAX = 32, /* of Match=, of Target= */
 	MAX_TARGETS_MAX = 64,
 	COUNT_MAX = 1000,
+	MS_PER_S = 1000,
+	PROFILE_MAX_S = 3600,
 };
 
 struct parser {
@@ -172,6 +174,15 @@ static void set_cooldown(struct parser *p, const char *value)
 		complain(p, p->line, "CooldownSec=: not seconds: %.100s", value);
 }
 
+static void set_profile(struct parser *p, const char *value)
+{
+	uint32_t ms = 0;
+	if (!sw_rule_ms_parse(value, &ms) || ms < MS_PER_S || ms > PROFILE_MAX_S * MS_PER_S)
+		complain(p, p->line, "ProfileSec=: 1 to %d seconds, not %.100s", PROFILE_MAX_S,
+			 value);
+	p->rule.profile_ms = ms;
+}
+
 static const struct {
 	const char *name;
 	void (*set)(struct parser *p, const char *value);
@@ -186,6 +197,7 @@ static const struct {
 	{"Count", set_count, false},
 	{"IntervalSec", set_interval, false},
 	{"CooldownSec", set_cooldown, false},
+	{"ProfileSec", set_profile, false},
 };
 
 static void set_key(struct parser *p, const char *name, const char *value)
@@ -210,6 +222,14 @@ static void set_key(struct parser *p, const char *name, const char *value)
 		p->rules->n_unsafe++; /* probably RequireExe= */
 }
 
+static bool is_seen(const struct parser *p, const char *name)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return (p->seen & 1u << i) != 0;
+	return false;
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 static const struct sw_rule *find_rule(const struct sw_rules *rules, const char *name)
@@ -229,6 +249,10 @@ static void rule_check(struct parser *p)
 		complain(p, p->rule_line, "rule %s has no Match=", rule->name);
 	if (p->n_targets == 0 && !p->bad)
 		complain(p, p->rule_line, "rule %s has no Target=", rule->name);
+	if (is_seen(p, "ProfileSec") && (is_seen(p, "Count") || is_seen(p, "IntervalSec")))
+		complain(p, p->rule_line,
+			 "rule %s has ProfileSec= and Count= or IntervalSec=: either or",
+			 rule->name);
 	if (p->rules->n_rules == RULES_MAX)
 		complain(p, p->rule_line, "more than %d rules", RULES_MAX);
 	else if (find_rule(p->rules, rule->name) != NULL)

@@ -19,8 +19,21 @@
 
 enum {
 	SW_WORKER_REASON_MAX = 512,
+	SW_WORKER_ID_MAX = 64,
 	SW_WORKER_GROUPS_MAX = 64,
 	SW_WORKER_DENY_MAX = 32768,
+};
+
+/* One sample of a profile: what the series knows of those before it. The first profile is begun by its worker,
+ * each following one is given the profile so far, and all answer with the new one. */
+struct sw_worker_profile {
+	uint32_t rate_hz; /* 0: no profile, a dump */
+	uint32_t size;    /* of the profile so far, as JSON: worker/names.h; 0: this is the first */
+	int64_t begin_ns; /* CLOCK_MONOTONIC, when it began */
+	int64_t begin_real_ns;         /* CLOCK_REALTIME, the same instant */
+	char id[SW_WORKER_ID_MAX + 1]; /* of the profile so far */
+	/* Timings of the samples so far, added up. */
+	int64_t attach_us, copy_us, unwind_us, symbolize_us, interrupted_calls;
 };
 
 /* What a worker is to do. No pointers: crosses a socket. */
@@ -40,6 +53,7 @@ struct sw_worker_request {
 	uint32_t symbols; /* enum sw_symbol_level */
 	bool no_inlines;
 	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
+	struct sw_worker_profile profile;
 };
 
 /* What comes back on the worker's stream: headers, each followed by its payload. */
@@ -47,7 +61,7 @@ enum sw_worker_event_type {
 	SW_WORKER_RESUMED =
 		1,        /* nothing is held any more; struct sw_worker_resumed. With it comes the
 				* descriptor of sw_program_fd() */
-	SW_WORKER_DUMP,   /* the dump as JSON text */
+	SW_WORKER_DUMP,   /* the dump as JSON text, or the profile */
 	SW_WORKER_FAILED, /* struct sw_worker_failed; nothing follows */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/run.h"
 #include "worker/names.h"
+#include "worker/profile.h"
 #include "worker/target.h"
 #include "worker/wire.h"
 #include "sandbox/roles.h"
@@ -52,8 +53,9 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			     .stack_bytes = request->stack_bytes,
 			     .permit = sw_worker_permit,
 			     .permit_arg = worker,
-			     /* Of a series, which must not wait, the first. */
-			     .peers = request->seq <= 1,
+			     /* Of a series, which must not wait, the first; samples of a profile
+			      * must not differ. */
+			     .peers = request->seq <= 1 && request->profile.rate_hz == 0,
 			     .may_name = sw_worker_may_name,
 			     .may_name_arg = worker},
 		.walk = {.max_frames = request->depth, .deadline_ns = deadline_ns},
@@ -117,6 +119,8 @@ static int capture(struct sw_worker *worker, const struct sw_worker_iterator *it
 	if (r < 0)
 		return r;
 	sw_names_keep(worker->names_fd, worker->session); /* the next one begins after our dump */
+	if (worker->request.profile.rate_hz > 0)
+		return sw_worker_profile_send(worker, made.report, err);
 	return send_report(worker, made.report, err);
 }
 

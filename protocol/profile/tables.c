@@ -16,7 +16,8 @@ enum {
 	MAX_THREADS = 32768,
 	MAX_ROWS = 1 << 20,
 	MAX_BYTES = 128 << 20,
-	FIRST = 64, /* elements that a table begins with */
+	LOST_SHARE = 50, /* one of so many rounds may be lost of a complete one */
+	FIRST = 64,      /* elements that a table begins with */
 	NODE_BYTES = sizeof(struct sw_profile_node) + 1 + 2 * 16, /* with its place in the index */
 	FRAME_BYTES = sizeof(struct sw_profile_frame) + 2 * 16,
 	STRING_BYTES = sizeof(struct sw_profile_string) + 2 * 16,
@@ -235,9 +236,25 @@ static int add_roots(struct sw_profile *p)
 		.item_bytes = sizeof(struct sw_profile_##type), .key_bytes = (key) \
 	}
 
+static size_t limit_of(size_t given, size_t otherwise)
+{
+	return given != 0 ? given : otherwise;
+}
+
+void sw_profile_set_limits(struct sw_profile *p, const struct sw_profile_limits *limits)
+{
+	p->limits = (struct sw_profile_limits){
+		.max_stacks = limit_of(limits->max_stacks, MAX_STACKS),
+		.max_threads = limit_of(limits->max_threads, MAX_THREADS),
+		.max_rows = limit_of(limits->max_rows, MAX_ROWS),
+		.max_bytes = limit_of(limits->max_bytes, MAX_BYTES),
+	};
+}
+
 int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile **ret,
 		      struct sw_error *err)
 {
+	static const struct sw_profile_limits defaults;
 	struct sw_profile *p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return sw_fail_nomem(err);
@@ -249,17 +266,9 @@ int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile 
 		.processes = TABLE(process, sizeof(uint32_t)),
 		.threads = TABLE(thread, sizeof(struct sw_profile_thread)),
 		.rows = TABLE(row, offsetof(struct sw_profile_row, count)),
-		.limits = limits != NULL ? *limits : (struct sw_profile_limits){0},
 		.seed = random_seed(),
 	};
-	if (p->limits.max_stacks == 0)
-		p->limits.max_stacks = MAX_STACKS;
-	if (p->limits.max_threads == 0)
-		p->limits.max_threads = MAX_THREADS;
-	if (p->limits.max_rows == 0)
-		p->limits.max_rows = MAX_ROWS;
-	if (p->limits.max_bytes == 0)
-		p->limits.max_bytes = MAX_BYTES;
+	sw_profile_set_limits(p, limits != NULL ? limits : &defaults);
 	if (add_roots(p) < 0) {
 		sw_profile_destroy(p);
 		return sw_fail_nomem(err);
@@ -285,6 +294,16 @@ void sw_profile_destroy(struct sw_profile *p)
 void sw_profile_set_info(struct sw_profile *profile, const struct sw_profile_info *info)
 {
 	profile->info = *info;
+}
+
+const struct sw_profile_info *sw_profile_get_info(const struct sw_profile *profile)
+{
+	return &profile->info;
+}
+
+bool sw_profile_is_complete(const struct sw_profile *p)
+{
+	return p->left_count == 0 && p->info.n_lost <= p->info.n_wanted / LOST_SHARE;
 }
 
 struct sw_profile_totals sw_profile_totals(const struct sw_profile *p)

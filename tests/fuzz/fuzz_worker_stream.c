@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What a worker says to the broker: parts of a stream, each u8 how many descriptors come along | u16 n | n
- * bytes. The spawner is the one below; the event loop is the real one. Whoever waits is told once, and
- * nothing stays behind.
+ * bytes. It was asked for a dump, and then for a sample of a profile. The spawner is the one below; the event
+ * loop is the real one. Whoever waits is told once, and nothing stays behind.
  */
 #include "jobs/job.h"
 #include "jobs/state.h"
@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int stream, gone; /* the worker's */
 static size_t n_done;
+static bool wants_profile;
 
 static void check(bool condition)
 {
@@ -76,6 +77,7 @@ static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 	n_done++;
 	check(outcome->dump != NULL || outcome->refusal->name != NULL);
 	check(outcome->dump == NULL || outcome->dump->id[0] != '\0');
+	check(outcome->dump == NULL || outcome->dump->profile == wants_profile);
 }
 
 static void loop(sd_event *event)
@@ -108,7 +110,8 @@ static void say_all(sd_event *event, struct sw_bytes input)
 	}
 }
 
-static void capture(const struct sw_config *config, sd_event *event, struct sw_bytes input)
+static void capture(const struct sw_config *config, sd_event *event, struct sw_bytes input,
+		    const struct sw_worker_profile *profile)
 {
 	static const struct sw_caller root = {.privileged = true};
 	struct sw_counters counters = {0};
@@ -122,10 +125,12 @@ static void capture(const struct sw_config *config, sd_event *event, struct sw_b
 				 .pidfd = fcntl(spawner.pidfd, F_DUPFD_CLOEXEC, 0)};
 	const struct sw_submission s = {.caller = &root,
 					.found = &found,
+					.profile = profile,
 					.options = {.depth = 9, .max_stop_ms = 100}};
 	sw_jobs_init(&jobs, config, &counters);
 	check(sw_jobs_start(&jobs, event, &spawner, NULL) == 0);
 	n_done = 0;
+	wants_profile = profile != NULL;
 	check(sw_job_submit(&jobs, &s, &waiter, &dump, &refusal) == SW_SUBMITTED_WAIT);
 	sw_found_deinit(&found);
 	loop(event);
@@ -145,6 +150,7 @@ static void capture(const struct sw_config *config, sd_event *event, struct sw_b
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct sw_config config;
+	static const struct sw_worker_profile profile = {.rate_hz = 10};
 	static sd_event *event;
 	if (event == NULL) {
 		check(sw_config_init(&config) == 0 && sd_event_new(&event) >= 0);
@@ -152,7 +158,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		config.rules_dir[0] = '\0';
 	}
 	int before = lowest_free_fd();
-	capture(&config, event, (struct sw_bytes){data, size});
+	capture(&config, event, (struct sw_bytes){data, size}, NULL);
+	capture(&config, event, (struct sw_bytes){data, size}, &profile);
 	check(lowest_free_fd() == before);
 	return 0;
 }

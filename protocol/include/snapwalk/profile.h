@@ -72,6 +72,12 @@ SW_PUBLIC void sw_profile_destroy(struct sw_profile *profile);
 
 /** Replaces what was said before. */
 SW_PUBLIC void sw_profile_set_info(struct sw_profile *profile, const struct sw_profile_info *info);
+/** What was said last, or by the text that was read. The profile's. */
+SW_PUBLIC const struct sw_profile_info *sw_profile_get_info(const struct sw_profile *profile);
+
+/** Limits for what is added from now on; what is there already stays. */
+SW_PUBLIC void sw_profile_set_limits(struct sw_profile *profile,
+				     const struct sw_profile_limits *limits);
 
 /**
  * Count every thread of a report once.
@@ -108,6 +114,9 @@ SW_PUBLIC int sw_profile_restate(struct sw_profile *profile, uint32_t row,
 				 enum sw_profile_state state, uint32_t *ret_row,
 				 struct sw_error *err);
 
+/** Whether nothing was left out, and no more than 2 % of the rounds are lost. */
+SW_PUBLIC bool sw_profile_is_complete(const struct sw_profile *profile);
+
 SW_PUBLIC struct sw_profile_totals sw_profile_totals(const struct sw_profile *profile);
 
 /* ---- writing and reading --------------------------------------------------------------------- */
@@ -140,6 +149,17 @@ struct sw_profile_write_options {
 SW_PUBLIC int sw_profile_write(const struct sw_profile *profile, enum sw_profile_format format,
 			       const struct sw_profile_write_options *options, char **ret,
 			       size_t *ret_size, struct sw_error *err);
+
+/**
+ * The profile as JSON with what a dump has in its head: id, time, reason, complete, process and timings,
+ * so that it can be kept among dumps.
+ *
+ * @param head  Of this report only those are looked at: they are the profile's.
+ * @param ret   As of sw_profile_write().
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_profile_write_kept(const struct sw_profile *profile, const struct sw_report *head,
+				    char **ret, size_t *ret_size, struct sw_error *err);
 
 /**
  * The profile of a JSON text, whoever wrote it. What is beyond the default limits is left out and

@@ -230,6 +230,8 @@ static void test_bad_lines(void **state)
 	bad("sample 7 --format xml",
 	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp");
 	bad("dump 7 --format html", "--format: 'html' is unknown: give text|json|folded");
+	bad("show 1-2 --format xml",
+	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp");
 	bad("sample 7 --format pprof --diff old.json",
 	    "--diff: this format has no differences: give --format text or html");
 	bad("dump 7 --diff old.json", "--diff: is no option of dump: see snapwalk dump --help");
@@ -310,8 +312,22 @@ static void test_via(void **state)
 				words[i][0]);
 		bad(line, wanted);
 	}
-	bad("sample 7 --via daemon",
-	    "--via: sample does not ask the daemon: use --via direct, or leave it away");
+	bad("explain 7 0x1 --via daemon",
+	    "--via: explain does not ask the daemon: use --via direct, or leave it away");
+	good("sample 7 --via daemon --socket /s", &o);
+	assert_int_equal(o.via, SW_VIA_DAEMON);
+	sw_options_deinit(&o);
+	static const char *const samples[] = {"--mode cpu", "--rate 101", "--duration 0",
+					      "--duration 3601"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(samples); i++) {
+		char line[128], said[256];
+		(void) snprintf(line, sizeof(line), "sample 7 --via daemon %s", samples[i]);
+		(void) snprintf(said, sizeof(said),
+				"%.*s: the daemon samples by the wall clock, up to 100 times a "
+				"second, for 1 to 3600 seconds: leave --via away",
+				(int) strcspn(samples[i], " "), samples[i]);
+		bad(line, said);
+	}
 	bad("7 --socket '", "--socket: the value is empty: give the path of a socket");
 	bad("doctor --socket /s", "--socket: is no option of doctor: see snapwalk doctor --help");
 }
@@ -383,6 +399,17 @@ static void test_show_and_watch(void **state)
 	assert_int_equal(o.n_words, 2);
 	assert_string_equal(o.words[0], "20261120T103550Z-7-1");
 	assert_string_equal(o.words[1], "other");
+	sw_options_deinit(&o);
+	good("show 1-2 --format pprof", &o);
+	assert_int_equal(o.profile_format, SW_PROFILE_PPROF);
+	sw_options_deinit(&o);
+	good("show 1-2 --format folded", &o);
+	assert_int_equal(o.profile_format, SW_PROFILE_FOLDED);
+	assert_int_equal(o.format, SW_FORMAT_FOLDED);
+	sw_options_deinit(&o);
+	good("show 1-2 --json", &o);
+	assert_int_equal(o.profile_format, SW_PROFILE_JSON);
+	assert_int_equal(o.format, SW_FORMAT_JSON);
 	sw_options_deinit(&o);
 	good("watch --json", &o);
 	assert_int_equal(o.format, SW_FORMAT_JSON);

@@ -54,6 +54,43 @@ static void test_rows(void **state)
 	sw_profile_destroy(p);
 }
 
+/* Limits that come later are for what comes after them. */
+static void test_later_limits(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	const struct sw_profile_limits none = {.max_stacks = 1};
+	uint32_t rows[4];
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, NULL, NULL), 0);
+	sw_profile_set_limits(p, &none);
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
+	assert_int_equal(sw_profile_totals(p).n_stacks, 3);
+	assert_int_equal(sw_profile_totals(p).count, 8);
+	assert_int_equal(sw_profile_totals(p).left_count, 0);
+	sw_profile_destroy(p);
+	p = create(NULL);
+	sw_profile_set_limits(p, &none);
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
+	assert_int_equal(sw_profile_totals(p).n_stacks, 1);
+	assert_int_equal(sw_profile_totals(p).left_count, 3);
+	assert_false(sw_profile_is_complete(p));
+	sw_profile_destroy(p);
+}
+
+static void test_complete(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(NULL);
+	struct sw_profile_info info = {.n_wanted = 100, .n_lost = 2};
+	sw_profile_set_info(p, &info);
+	assert_true(sw_profile_is_complete(p));
+	info.n_lost++;
+	sw_profile_set_info(p, &info);
+	assert_int_equal(sw_profile_get_info(p)->n_lost, 3);
+	assert_false(sw_profile_is_complete(p));
+	sw_profile_destroy(p);
+}
+
 /* Names are clean: no control characters, no bytes that are not UTF-8. */
 static void test_names(void **state)
 {
@@ -272,6 +309,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_later_limits),
+		cmocka_unit_test(test_complete),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_cut_stack),
 		cmocka_unit_test(test_weights),

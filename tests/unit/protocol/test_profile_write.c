@@ -393,6 +393,18 @@ static void test_no_memory(void **state)
 		assert_int_equal(r, -SW_E_NOMEM);
 	}
 	free(text);
+	for (size_t n = 0;; n++) {
+		size_t size;
+		text = NULL;
+		refuse.left = n;
+		refuse.armed = true;
+		int r = sw_profile_write_kept(p, &sample_report, &text, &size, NULL);
+		refuse.armed = false;
+		free(text);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -SW_E_NOMEM);
+	}
 	sw_profile_destroy(p);
 }
 
@@ -406,6 +418,41 @@ static void test_no_memory(void **state)
 
 #endif
 
+/* What a store says of a dump, in front of what is the same as ever. */
+static void test_kept(void **state)
+{
+	static const char schema[] = "{\"schema\":\"snapwalk.profile/1\"";
+	static const char first[] = ",\"id\":\"20261120T103550.084579-4242-0badcafe\","
+				    "\"time\":\"2026-11-20T10:35:50.084579Z\",\"reason\":\"why\","
+				    "\"complete\":true,\"process\":{\"pid\":4242,";
+	(void) state;
+	struct sw_profile *p = create();
+	struct sw_report head = sample_report;
+	char *plain = write_as(p, SW_PROFILE_JSON), *kept = NULL;
+	size_t size, n = sizeof(schema) - 1;
+	head.reason = "why";
+	head.complete = true;
+	assert_int_equal(sw_profile_write_kept(p, &head, &kept, &size, NULL), 0);
+	assert_int_equal(strlen(kept), size);
+	assert_memory_equal(kept, schema, n);
+	assert_memory_equal(kept + n, first, sizeof(first) - 1);
+	assert_non_null(strstr(kept, "\"timings\":{\"stopped_us\":850,"));
+	assert_string_equal(kept + size - (strlen(plain) - n), plain + n);
+	struct sw_profile *read = NULL;
+	assert_int_equal(sw_profile_parse(kept, size, &read, NULL), 0);
+	char *again = write_as(read, SW_PROFILE_JSON);
+	assert_string_equal(again, plain);
+	free(again);
+	free(kept);
+	head.reason = NULL;
+	assert_int_equal(sw_profile_write_kept(p, &head, &kept, &size, NULL), 0);
+	assert_null(strstr(kept, "reason"));
+	free(kept);
+	free(plain);
+	sw_profile_destroy(read);
+	sw_profile_destroy(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,7 +461,8 @@ int main(void)
 		cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_hostile_name),
 		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_protobuf),
 		cmocka_unit_test(test_locations),    cmocka_unit_test(test_gzip),
-		cmocka_unit_test(test_difference),   cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_difference),   cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,14 @@
 	",\"threads\":[{\"tid\":42},{\"tid\":43}],\"stacks\":[{\"id\":\"x\"}],\"modules\":[]," \
 	"\"warnings\":[]"
 
+#define PROFILE                                                                               \
+	"\"schema\":\"snapwalk.profile/1\",\"id\":\"0-1\",\"time\":\"2026-11-20T10:35:50Z\"," \
+	"\"complete\":true,\"process\":{\"pid\":42,\"starttime\":1,\"uid\":1,\"comm\":\"a\"," \
+	"\"exe\":\"\",\"cgroup\":\"\"},\"timings\":{\"stopped_us\":1,\"total_us\":2}"
+#define TABLES                                                                                   \
+	",\"processes\":[{\"pid\":42}],\"threads\":[{\"tid\":42}],\"modules\":[],\"frames\":[]," \
+	"\"nodes\":[[null,0]],\"samples\":[{\"thread\":0},{\"thread\":0}]"
+
 static int create(const char *text, struct sw_dump **ret, struct sw_error *err)
 {
 	char *copy = strdup(text);
@@ -78,6 +86,10 @@ static void test_refused(void **state)
 		"{" HEAD ",\"threads\":{},\"stacks\":[],\"modules\":[],\"warnings\":[]}",
 		"{" HEAD ARRAYS ",\"threads\":[]}",
 		"{" HEAD ARRAYS ",\"x\":\"\xff\"}",
+		/* a profile without its tables, with those of a dump, and one that says it late */
+		"{" PROFILE "}",
+		"{" PROFILE ARRAYS "}",
+		"{\"x\":1," PROFILE TABLES "}",
 		"{\"id\":\"../../etc/passwd\",\"time\":\"2026-11-20T10:35:50Z\",\"complete\":true,"
 		"\"process\":{\"pid\":42,\"starttime\":1,\"uid\":1,\"comm\":\"a\"},"
 		"\"timings\":{\"stopped_us\":1,\"total_us\":1}" ARRAYS "}",
@@ -126,6 +138,42 @@ static void test_parts(void **state)
 	assert_memory_equal(text.data, "{\"dump\":{" HEAD ARRAYS "},\"summary\":{", 20);
 	assert_null(strstr(text.data, "coalesced"));
 	sw_text_deinit(&text);
+	sw_dump_unref(dump);
+}
+
+/* A profile has other arrays; what it is says its first member. */
+static void test_profile(void **state)
+{
+	static const char *const wanted[] = {
+		"{\"head\":{" PROFILE "}}",
+		"{\"processes\":[{\"pid\":42}]}",
+		"{\"threads\":[{\"tid\":42}]}",
+		"{\"modules\":[]}",
+		"{\"frames\":[]}",
+		"{\"nodes\":[[null,0]]}",
+		"{\"samples\":[{\"thread\":0},{\"thread\":0}]}",
+	};
+	(void) state;
+	struct sw_dump *dump = dump_of("{" PROFILE TABLES "}");
+	struct sw_dump_cursor cursor = {0};
+	struct sw_text text = {0};
+	assert_true(dump->profile);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++) {
+		assert_int_equal(sw_dump_next(dump, &cursor, SW_COALESCED_NO, &text), 1);
+		assert_string_equal(text.data, wanted[i]);
+		sw_text_deinit(&text);
+	}
+	assert_int_equal(sw_dump_next(dump, &cursor, SW_COALESCED_NO, &text), 0);
+	assert_non_null(strstr(text.data, "\"kind\":\"profile\""));
+	assert_non_null(strstr(text.data, "\"n_threads\":1,\"n_stacks\":2,"));
+	sw_text_deinit(&text);
+	assert_int_equal(sw_dump_whole(dump, SW_COALESCED_NO, &text), 0);
+	assert_memory_equal(text.data, "{\"profile\":{" PROFILE TABLES "},", 20);
+	sw_text_deinit(&text);
+	sw_dump_unref(dump);
+	dump = dump_of("{" HEAD ARRAYS "}");
+	assert_false(dump->profile);
+	assert_null(strstr(sw_dump_summary_text(dump), "kind"));
 	sw_dump_unref(dump);
 }
 
@@ -208,9 +256,10 @@ static void test_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_summary),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_parts),     cmocka_unit_test(test_large),
-		cmocka_unit_test(test_too_large), cmocka_unit_test(test_times),
+		cmocka_unit_test(test_summary), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_parts),   cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_large),   cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

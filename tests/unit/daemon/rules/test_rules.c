@@ -56,7 +56,8 @@ static const char full[] = "# comment\n"
 			   "[rule other]\r\n"
 			   "Match=a=b\r\n"
 			   "Host=host\r\n"
-			   "Target=comm:100%%\r\n";
+			   "Target=comm:100%%\r\n"
+			   "ProfileSec=10.5\r\n";
 
 static void fields(void **state)
 {
@@ -89,6 +90,8 @@ static void fields(void **state)
 	assert_int_equal(r->count, 1);
 	assert_int_equal(r->interval_ms, 1000);
 	assert_int_equal(r->cooldown_ms, 300000);
+	assert_int_equal(r->profile_ms, 10500);
+	assert_int_equal(rules.rules[0].profile_ms, 0);
 	sw_rules_deinit(&rules);
 	assert_int_equal(rules.n_rules, 0);
 }
@@ -121,6 +124,13 @@ static void mistakes(void **state)
 		{"IntervalSec=1.0005\n", "r.conf:9: IntervalSec=: not seconds: 1.0005\n"},
 		{"CooldownSec=-1\n", "r.conf:9: CooldownSec=: not seconds: -1\n"},
 		{"CooldownSec=604801\n", "r.conf:9: CooldownSec=: not seconds: 604801\n"},
+		{"ProfileSec=0.5\n", "r.conf:9: ProfileSec=: 1 to 3600 seconds, not 0.5\n"},
+		{"ProfileSec=3601\n", "r.conf:9: ProfileSec=: 1 to 3600 seconds, not 3601\n"},
+		{"ProfileSec=10s\n", "r.conf:9: ProfileSec=: 1 to 3600 seconds, not 10s\n"},
+		{"ProfileSec=10\nCount=2\n",
+		 "r.conf:5: rule bad has ProfileSec= and Count= or IntervalSec=: either or\n"},
+		{"IntervalSec=2\nProfileSec=10\n",
+		 "r.conf:5: rule bad has ProfileSec= and Count= or IntervalSec=: either or\n"},
 		{"Source=a b\n", "r.conf:9: Source=: not a name: a b\n"},
 	};
 	(void) state;

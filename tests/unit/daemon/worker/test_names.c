@@ -19,7 +19,7 @@
 static void test_size(void **state)
 {
 	struct stat st;
-	int fd = sw_names_create();
+	int fd = sw_names_create(0);
 	(void) state;
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -59,11 +59,36 @@ static void test_nothing(void **state)
 	assert_int_equal(ftruncate(small, 100), 0);
 	sw_names_recall(small, session);
 	sw_names_keep(small, session);
-	int fd = sw_names_create();
+	int fd = sw_names_create(0);
 	sw_names_keep(fd, session);
 	assert_true(is_zero(fd));
 	sw_session_destroy(session);
 	assert_int_equal(close(fd) + close(small) + close(pair[0]) + close(pair[1]), 0);
+}
+
+/* The profile is behind the names, which it leaves alone. */
+static void test_profile(void **state)
+{
+	(void) state;
+	int fd = sw_names_create(SW_PROFILE_BYTES);
+	sw_cleanup(sw_free_p) char *big = malloc(SW_PROFILE_BYTES + 1);
+	assert_true(fd >= 0);
+	assert_non_null(big);
+	memset(big, 'x', SW_PROFILE_BYTES + 1);
+	assert_true(sw_names_put_profile(fd, big, SW_PROFILE_BYTES));
+	assert_true(is_zero(fd));
+	assert_false(sw_names_put_profile(fd, big, SW_PROFILE_BYTES + 1));
+	assert_true(sw_names_put_profile(fd, "{}", 2));
+	char *given = sw_names_profile(fd, 2);
+	assert_string_equal(given, "{}");
+	free(given);
+	assert_null(sw_names_profile(fd, SW_PROFILE_BYTES + 1));
+	assert_null(sw_names_profile(-EBADF, 2));
+	assert_int_equal(close(fd), 0);
+	fd = sw_names_create(0); /* of a series that makes none */
+	assert_false(sw_names_put_profile(fd, "{}", 2));
+	assert_null(sw_names_profile(fd, 2));
+	assert_int_equal(close(fd), 0);
 }
 
 int main(void)
@@ -71,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_size),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_profile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_JOBS_PROFILE_H
+#define SW_DAEMON_JOBS_PROFILE_H
+
+#include "jobs/series.h"
+
+/*
+ * A series whose captures are samples of one profile. Each worker is given the profile so far and answers with
+ * the new one, which is checked as a dump is: nobody adds up anything but workers. When the first sample fails
+ * there is no profile; later ones may, and are counted in it as lost.
+ */
+struct sw_profiling {
+	struct sw_series *series;         /* owned */
+	struct sw_worker_profile request; /* of the next sample */
+	struct sw_dump *dump;             /* owned; the profile so far; NULL: none yet */
+	int64_t end_ns;                   /* CLOCK_MONOTONIC */
+	uid_t owner;                      /* who may see it, at every sample */
+	bool store;
+	/* The first sample is there, and with it the profile's id. Optional. */
+	void (*begun)(struct sw_profiling *profiling, const struct sw_outcome *outcome);
+	/* It is finished, and published; or failed before it had begun: outcome->refusal.
+	 * sw_profiling_destroy() must follow, at once or later. */
+	void (*done)(struct sw_profiling *profiling, const struct sw_outcome *outcome);
+	void *arg; /* of both */
+};
+
+enum { SW_PROFILE_RATE_HZ = 10 }; /* when nobody says another */
+
+/* As it should be but for its functions, which the caller sets before sw_profiling_start(). The submission is
+ * as for sw_series_create(). NULL: *refusal. */
+struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs,
+					 const struct sw_submission *submission, uint32_t rate_hz,
+					 int64_t duration_ms, struct sw_refusal *refusal);
+/* False: nothing will happen. */
+bool sw_profiling_start(struct sw_profiling *profiling);
+/* Nothing of one that is not finished is kept. NULL is fine. */
+void sw_profiling_destroy(struct sw_profiling *profiling);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Samples for some seconds, added up; the reply comes with the whole. */
+#include "methods/table.h"
+#include "methods/context.h"
+#include "methods/stream.h"
+#include "methods/target.h"
+#include "jobs/profile.h"
+#include "rpc/params.h"
+#include "cleanup.h"
+
+enum { DURATION_MIN_MS = 100, DURATION_MAX_MS = 3600 * 1000, RATE_MAX_HZ = 100 };
+
+struct profile {
+	struct sw_profiling *profiling; /* owned */
+	struct sw_call *call;           /* borrowed; owns us */
+	struct sw_dump_stream stream;
+};
+
+struct profile_params {
+	struct json_object *target, *options;
+	const char *reason;
+	int64_t duration_ms, rate_hz;
+};
+
+static const struct sw_param profile_table[] = {
+	{"target", SW_PARAM_OBJECT, offsetof(struct profile_params, target), .required = true},
+	{"duration_ms", SW_PARAM_INT, offsetof(struct profile_params, duration_ms), true,
+	 .min = DURATION_MIN_MS, .max = DURATION_MAX_MS},
+	{"rate_hz", SW_PARAM_INT, offsetof(struct profile_params, rate_hz), .min = 1,
+	 .max = RATE_MAX_HZ},
+	{"reason", SW_PARAM_STRING, offsetof(struct profile_params, reason),
+	 .max = SW_WORKER_REASON_MAX - 1},
+	{"options", SW_PARAM_OBJECT, offsetof(struct profile_params, options), .required = false},
+};
+
+static void cancel(struct sw_call *call)
+{
+	struct profile *profile = call->state;
+	sw_profiling_destroy(profile->profiling);
+	sw_dump_stream_deinit(&profile->stream);
+	free(profile);
+}
+
+static bool pump(struct sw_call *call)
+{
+	struct profile *profile = call->state;
+	return profile->stream.dump != NULL &&
+	       sw_dump_stream_next(&profile->stream, call, true) == SW_STREAMED_PART;
+}
+
+static void on_done(struct sw_profiling *profiling, const struct sw_outcome *outcome)
+{
+	struct profile *profile = profiling->arg;
+	struct sw_call *call = profile->call;
+	if (outcome->dump == NULL) {
+		sw_call_error(call, outcome->refusal->name,
+			      json_object_get(outcome->refusal->parameters));
+	} else if (call->message.more) {
+		sw_dump_stream_begin(&profile->stream, outcome->dump, SW_COALESCED_NO);
+		sw_connection_kick(call->connection); /* which pumps */
+	} else {
+		sw_dump_send_whole(outcome->dump, call, SW_COALESCED_NO);
+	}
+}
+
+/* Nobody waits for it. */
+static void on_done_alone(struct sw_profiling *profiling, const struct sw_outcome *outcome)
+{
+	(void) outcome;
+	sw_profiling_destroy(profiling);
+}
+
+static bool answer_later(struct sw_call *call, struct sw_profiling *profiling)
+{
+	struct profile *profile = calloc(1, sizeof(*profile));
+	if (profile == NULL)
+		return false;
+	*profile = (struct profile){.profiling = profiling, .call = call};
+	profiling->arg = profile;
+	profiling->done = on_done;
+	call->state = profile;
+	call->cancel = cancel;
+	call->pump = pump;
+	return true;
+}
+
+static void start(struct sw_call *call, const struct sw_submission *submission,
+		  const struct profile_params *p, struct sw_refusal *refusal)
+{
+	const struct sw_methods *methods = call->context;
+	uint32_t rate_hz = p->rate_hz > 0 ? (uint32_t) p->rate_hz : SW_PROFILE_RATE_HZ;
+	struct sw_profiling *profiling =
+		sw_profiling_create(methods->jobs, submission, rate_hz, p->duration_ms, refusal);
+	if (profiling == NULL) {
+		sw_call_refuse(call, refusal);
+		return;
+	}
+	profiling->done = on_done_alone;
+	if ((!call->message.oneway && !answer_later(call, profiling)) ||
+	    !sw_profiling_start(profiling)) {
+		if (call->state == NULL)
+			sw_profiling_destroy(profiling);
+		sw_call_failed(call, "not enough memory");
+	} else if (call->message.oneway) {
+		sw_call_reply(call, NULL, false);
+	}
+}
+
+void sw_method_profile(struct sw_call *call)
+{
+	const struct sw_methods *methods = call->context;
+	struct sw_jobs *jobs = methods->jobs;
+	const struct sw_caller *caller = &call->connection->caller;
+	struct profile_params p = {0};
+	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_refusal refusal = {0};
+	struct sw_submission submission = {.caller = caller, .found = &found, .store = true};
+	const char *bad = NULL;
+	if (!sw_params_read(call->message.parameters, profile_table, SW_ARRAY_SIZE(profile_table),
+			    &p, &bad) ||
+	    !sw_options_read(jobs->config, p.options, &submission.options, &submission.store,
+			     &bad)) {
+		sw_call_invalid(call, bad);
+		return;
+	}
+	submission.reason = p.reason;
+	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
+		sw_call_invalid(call, bad);
+	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal) ||
+		 !sw_series_pay(jobs, caller, &refusal))
+		sw_call_refuse(call, &refusal);
+	else
+		start(call, &submission, &p, &refusal);
+	sw_found_deinit(&found);
+	sw_refusal_deinit(&refusal);
+}

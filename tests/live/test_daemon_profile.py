@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Profile: samples that the daemon's workers add up. What is kept of them is read back in all formats, and is
+kept as dumps are; rules make one; what ends it early leaves what there is, or nothing."""
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+import jsonschema
+
+from daemon import Daemon, UNPRIVILEGED, ended, n_fds, refusal
+from harness import BUILD, SNAPWALK, Tap, Target, wait_blocked, wait_until
+from test_daemon_integrations import ids_of, reasons_of, rule, trigger
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WAITS = (0, 35, 202, 230, 232)  # read, nanosleep, futex, clock_nanosleep, epoll_wait
+ARRAYS = ("processes", "threads", "modules", "frames", "nodes", "samples")
+LONG_MS = 600 * 1000  # nobody waits for it
+
+
+def schema():
+    with open(os.path.join(HERE, "../../protocol/snapwalk-profile.schema.json")) as file:
+        return jsonschema.Draft202012Validator(json.load(file))
+
+
+def profile(daemon, pid, **more):
+    with daemon.client() as client:
+        return client.call("Profile", **{"target": {"pid": pid}, "duration_ms": 1000, "rate_hz": 20,
+                                         **more})
+
+
+def functions_of(made, node):
+    """From the innermost frame of a node on."""
+    functions = []
+    while node is not None:
+        node, frame = made["nodes"][node]
+        functions.append(made["frames"][frame]["function"])
+    return functions
+
+
+def joined(replies):
+    made, last = {}, {}
+    for reply in replies:
+        made.update(reply.get("head", {}))
+        for name in ARRAYS:
+            if name in reply:
+                made[name] = made.get(name, []) + reply[name]
+        last = reply
+    return made, last
+
+
+def added_up(tap, daemon):
+    """Threads that wait: each was seen in each sample, where a dump sees it."""
+    with Target("threads", 8, 10) as target:
+        wait_blocked(target.pid, WAITS)
+        reply = profile(daemon, target.pid, reason="why")
+        made, summary = reply["profile"], reply["summary"]
+        tap.equal([e.message for e in schema().iter_errors(made)], [], "as its schema says")
+        n = made["n_samples"]
+        tap.check(n >= 1 and n + made["n_lost"] == made["n_wanted"],
+                  "it says how many samples there are of how many",
+                  {k: made[k] for k in ("n_samples", "n_lost", "n_wanted")})
+        counts, stacks = {}, {}
+        for row in made["samples"]:
+            tid = made["threads"][row["thread"]]["tid"]
+            counts[tid] = counts.get(tid, 0) + row["count"]
+            # What a wait is called may change when the thread was stopped, its stack does not.
+            stacks.setdefault(tid, set()).add(tuple(functions_of(made, row["node"])))
+        dump = daemon.capture(target.pid)["dump"]
+        tap.equal(counts, {t["tid"]: n for t in dump["threads"]}, "each thread is in each sample")
+        wanted = {t["tid"]: {tuple(f["function"] for f in dump["stacks"][t["stack"]]["frames"])}
+                  for t in dump["threads"]}
+        tap.equal(stacks, wanted, "one stack each, that of a dump")
+        tap.equal([(p["pid"], p["comm"]) for p in made["processes"]], [(target.pid, "threads")],
+                  "the process")
+        tap.equal((summary["kind"], summary["reason"], summary["n_threads"], summary["stored"]),
+                  ("profile", "why", 9, True), "its summary")
+        again = daemon.call("Read", id=summary["id"])
+        tap.equal(again, {k: reply[k] for k in ("profile", "summary")}, "Read: the same")
+        with daemon.client() as client:
+            parts, last = joined(client.stream("Read", id=summary["id"]))
+        tap.equal((parts, last["summary"]), (made, summary), "Read with more: the same in parts")
+        with daemon.client() as client:
+            parts, last = joined(client.stream("Profile", target={"pid": target.pid},
+                                               duration_ms=200, options={"store": False}))
+        tap.equal((sorted(parts), last["summary"]["stored"]), (sorted(set(made) - {"reason"}), False),
+                  "Profile with more, and not kept")
+        tap.equal([s["id"] for s in daemon.call("List")["summaries"]],
+                  [dump["id"], summary["id"]], "the first one is listed among the dumps")
+
+
+def snapwalk(daemon, *words):
+    return subprocess.run([SNAPWALK, *words, "--socket", daemon.socket_path], capture_output=True,
+                          timeout=120)
+
+
+def shown(tap, daemon):
+    with Target("threads", 8, 10) as target:
+        wait_blocked(target.pid, WAITS)
+        made = profile(daemon, target.pid, duration_ms=500)
+        name = made["summary"]["id"]
+        status = 0 if made["summary"]["complete"] else 3
+        n = made["profile"]["n_samples"]
+
+        def show(*words):
+            got = snapwalk(daemon, "show", *words)
+            tap.equal((got.returncode, got.stderr), (status, b""), f"show {' '.join(words[1:])}")
+            return got.stdout
+
+        row = snapwalk(daemon, "list").stdout.decode().splitlines()[1]
+        tap.check(row.startswith(name) and "(profile)" in row, "list says that it is a profile", row)
+        text = show("latest").decode()
+        tap.check(f"pid {target.pid}: {n} " in text and "wait_condition" in text, "text", text)
+        document = show(name, "--json")
+        tap.equal(json.loads(document), made["profile"], "json")
+        path = os.path.join(daemon.directory, "profile.json")
+        with open(path, "wb") as file:
+            file.write(document)
+        folded = show(name, "--format", "folded")
+        tap.equal(sum(int(line.rpartition(" ")[2]) for line in folded.decode().splitlines()), 9 * n,
+                  "folded: all samples")
+        tap.equal(show(path, "--format", "folded"), folded, "the same of a file")
+        out = os.path.join(daemon.directory, "out")
+        for form, check in (("pprof", lambda data: b"wait_condition" in gzip.decompress(data)),
+                            ("speedscope", lambda data: json.loads(data)["shared"]["frames"]),
+                            ("firefox", lambda data: json.loads(data)["threads"]),
+                            ("html", lambda data: data.startswith(b"<!DOCTYPE html>")),
+                            ("otlp", lambda data: b"wait_condition" in data)):
+            show(name, "--format", form, "-o", out)
+            with open(out, "rb") as file:
+                tap.check(check(file.read()), f"{form} is what it is called")
+        daemon.capture(target.pid)
+        for words, said in ((("show", "latest", "--format", "html"), "this format is for profiles"),
+                            (("show", name, "--state", "R"), "--state, --function and --thread are"),
+                            (("show", name, path, "--format", "html"), "only one profile fits"),
+                            (("diff", name, "latest"), "it is a profile, not a dump")):
+            got = snapwalk(daemon, *words)
+            tap.check(got.returncode == 2 and said in got.stderr.decode(), f"{words[0]}: {said}", got)
+
+
+def by_command(tap, daemon):
+    with Target("threads", 8, 10) as target:
+        wait_blocked(target.pid, WAITS)
+        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "1",
+                       "--rate", "10")
+        said = got.stderr.decode()
+        match = re.fullmatch(r"(\d+) of (\d+) samples in [\d.]+ s; the daemon keeps them as (\S+)\n",
+                             said)
+        if not tap.check(match and got.returncode in (0, 3), "sample --via daemon", got):
+            return
+        total = sum(int(line.rpartition(b" ")[2]) for line in got.stdout.splitlines())
+        tap.equal(total, 9 * int(match[1]), "it prints what the daemon sampled")
+        tap.equal(snapwalk(daemon, "show", match[3], "--format", "folded").stdout, got.stdout,
+                  "which show has, too")
+        got = snapwalk(daemon, "sample", "4194303", "--via", "daemon")
+        tap.check(got.returncode == 1 and b"4194303" in got.stderr, "a process that is not there", got)
+
+
+def refused(tap, daemon):
+    invalid = "org.varlink.service.InvalidParameter"
+    with Target("threads", 1, 5) as target:
+        for change, wanted in (({"duration_ms": 99}, (invalid, {"parameter": "duration_ms"})),
+                               ({"duration_ms": 3600001}, (invalid, {"parameter": "duration_ms"})),
+                               ({"rate_hz": 0}, (invalid, {"parameter": "rate_hz"})),
+                               ({"rate_hz": 101}, (invalid, {"parameter": "rate_hz"})),
+                               ({"target": {"pid": 4194303}},
+                                ("NoSuchProcess", {"pid": 4194303}))):
+            tap.equal(refusal(profile, daemon, target.pid, **change), wanted, f"{change}: {wanted[0]}")
+        if not daemon.root:
+            tap.skip("another user", "not root", tap.ROOT)
+            return
+        name = profile(daemon, target.pid, duration_ms=200)["summary"]["id"]
+        with daemon.client(uid=UNPRIVILEGED) as other:
+            tap.equal(refusal(other.call, "Profile", target={"pid": target.pid}, duration_ms=200)[0],
+                      "NotPermitted", "of another user's process")
+            tap.equal(refusal(other.call, "Read", id=name)[0], "NoSuchDump", "nor is it there for them")
+
+
+def samples(daemon):
+    return daemon.status()["counters"]["captures_total"]
+
+
+def cut_short(tap, daemon):
+    """The process ends: what there is. The caller does: nothing is."""
+    with Target("threads", 2, 5) as target, daemon.client() as client:
+        before = samples(daemon)
+        client.send("Profile", {"target": {"pid": target.pid}, "duration_ms": LONG_MS})
+        wait_until(lambda: samples(daemon) >= before + 3, "three samples")
+        target.process.kill()
+        target.process.wait()
+        made = client.receive()[0]
+        tap.check(made["profile"]["n_samples"] >= 3, "the target ends: what was sampled until then",
+                  made["summary"])
+        tap.check(made["summary"]["id"] in {s["id"] for s in daemon.call("List")["summaries"]},
+                  "it is kept")
+    stored = daemon.stored()
+    with Target("threads", 2, 5) as target:
+        files = n_fds(daemon.pid) if daemon.root else None
+        before = samples(daemon)
+        with daemon.client() as client:
+            client.send("Profile", {"target": {"pid": target.pid}, "duration_ms": LONG_MS})
+            wait_until(lambda: samples(daemon) >= before + 3, "three samples")
+        wait_until(lambda: daemon.status()["connections"] == 1, "the hang-up to be seen")
+        wait_until(lambda: all(map(ended, daemon.workers())), "the workers to end")
+        tap.equal(daemon.stored(), stored, "a caller that hangs up: nothing is kept")
+        if daemon.root:
+            wait_until(lambda: n_fds(daemon.pid) <= files, "the descriptors to be closed")
+
+
+def by_rule(tap):
+    """An alert: its id at once, the profile when it is finished. Others' dumps do not evict it. What is not
+    finished when the daemon ends is kept as it is."""
+    files = {"10.conf": rule("slow", ProfileSec=1),
+             "20.conf": rule("long", Match="alertname=Long", ProfileSec=600),
+             "30.conf": rule("bad", Match="alertname=Bad", ProfileSec=10, Count=2)}
+    with Daemon({"MaxFiles": 6}, rules=files) as daemon, Target("threads", 2, 5) as target, \
+            daemon.client() as listener:
+        tap.check("30.conf:1: rule bad has ProfileSec= and Count= or IntervalSec=: either or"
+                  in daemon.log(), "a rule with both is refused, with file and line")
+        events = listener.stream("Subscribe")
+        tap.equal(next(events)["event"], "ready", "somebody listens")
+        reply = trigger(daemon, target.pid)
+        tap.equal(len(ids_of(reply)), 1, "an alert is answered with an id")
+        tap.equal(reasons_of(reply), {"long": "labels"}, "no other rule acts")
+        event = next(events)
+        name = ids_of(reply)[0]
+        tap.equal((event["event"], event["summary"]["id"], event["summary"]["kind"]),
+                  ("captured", name, "profile"), "one event, when it is finished")
+        made = daemon.call("Read", id=name)["profile"]
+        tap.check(1 <= made["n_samples"] <= 10 and "slow" in made["reason"],
+                  "ten times a second; its reason names the rule", made["n_samples"])
+        for _ in range(12):
+            daemon.capture(target.pid)
+        wait_until(lambda: len(daemon.stored()) == 6, "the store to be full")
+        tap.check(f"{name}.json.zst" in daemon.stored(), "manual dumps do not evict it", daemon.stored())
+        before = samples(daemon)
+        name, = ids_of(trigger(daemon, target.pid, alertname="Long"))
+        tap.check(f"{name}.json.zst" not in daemon.stored(), "which comes before the profile")
+        wait_until(lambda: samples(daemon) >= before + 3, "three samples")
+        daemon.stop()
+        daemon.start()
+        made = daemon.call("Read", id=name)["profile"]
+        tap.check(made["n_samples"] >= 3, "the daemon ends: what was sampled until then is kept")
+
+
+def main():
+    tap = Tap()
+    if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
+        sys.exit("snapwalkd was not built")
+    with Daemon() as daemon:
+        for test in (added_up, shown, by_command, refused, cut_short):
+            tap.guard(test, daemon)
+    tap.guard(by_rule)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

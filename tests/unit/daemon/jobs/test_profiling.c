@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Profiles without captures: the spawner below gives pipes, and what workers say is written by the tests. The
+ * process that is profiled is a child that waits. Each profile would take an hour: what ends it is said.
+ */
+#include "jobs/profile.h"
+#include "jobs/state.h"
+#include "worker/names.h"
+#include "worker/wire.h"
+#include "bytes.h"
+#include "cleanup.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+enum { HOUR_MS = 3600 * 1000, RATE_HZ = 100, WAIT_US = 60 * 1000 * 1000 };
+
+/* Of the last worker. */
+static int worker_stream, worker_gone, worker_names;
+static struct sw_worker_request request;
+static size_t n_workers;
+static uid_t target_owner; /* as workers see it */
+
+int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *asked,
+		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
+		     struct sw_error *err)
+{
+	int ends[2];
+	(void) spawner;
+	(void) err;
+	assert_true(target_pidfd >= 0);
+	assert_true(names_fd >= 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	worker_names = dup(names_fd);
+	worker_stream = ends[1];
+	worker_gone = eventfd(0, EFD_NONBLOCK);
+	request = *asked;
+	n_workers++;
+	*ret_stream = ends[0];
+	*ret_pidfd = dup(worker_gone);
+	return 0;
+}
+
+int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
+			 struct sw_error *err)
+{
+	(void) spawner;
+	(void) config;
+	(void) err;
+	return 0;
+}
+
+struct fixture {
+	struct sw_config config;
+	struct sw_counters counters;
+	struct sw_jobs jobs;
+	sd_event *event;
+	struct sw_spawner spawner;
+	struct sw_caller caller;
+	pid_t pid;
+	struct sw_subscriber subscriber;
+	size_t n_told, n_failures; /* by the subscriber */
+	bool begun, done;
+	char id[64];       /* of what was done */
+	char refused[128]; /* and why it was not */
+	uid_t owner;
+};
+
+static void tell(struct sw_subscriber *subscriber, uid_t owner, const struct sw_dump *dump,
+		 const char *failure)
+{
+	struct fixture *f =
+		(struct fixture *) ((char *) subscriber - offsetof(struct fixture, subscriber));
+	(void) owner;
+	(void) failure;
+	f->n_told += dump != NULL;
+	f->n_failures += dump == NULL;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct sw_error err = {0};
+	assert_non_null(f);
+	n_workers = 0;
+	target_owner = getuid();
+	assert_int_equal(sw_config_init(&f->config), 0);
+	f->config.store = false;
+	f->config.stop_percent_x100 = 10000;
+	f->caller = (struct sw_caller){.uid = getuid(), .gid = getgid(), .privileged = true};
+	f->spawner.pidfd = eventfd(0, 0);
+	f->pid = fork();
+	if (f->pid == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* when an assertion fails */
+		for (;;)
+			(void) pause();
+	}
+	sw_jobs_init(&f->jobs, &f->config, &f->counters);
+	assert_true(sd_event_new(&f->event) >= 0);
+	assert_int_equal(sw_jobs_start(&f->jobs, f->event, &f->spawner, &err), 0);
+	f->subscriber.tell = tell;
+	sw_publish_subscribe(&f->jobs.publisher, &f->subscriber);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	sw_jobs_deinit(&f->jobs);
+	sd_event_unref(f->event);
+	sw_config_deinit(&f->config);
+	assert_int_equal(close(f->spawner.pidfd), 0);
+	assert_int_equal(kill(f->pid, SIGKILL), 0);
+	assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+	free(f);
+	return 0;
+}
+
+static void on_begun(struct sw_profiling *profiling, const struct sw_outcome *outcome)
+{
+	struct fixture *f = profiling->arg;
+	assert_non_null(outcome->dump);
+	assert_false(f->begun);
+	f->begun = true;
+}
+
+static void on_done(struct sw_profiling *profiling, const struct sw_outcome *outcome)
+{
+	struct fixture *f = profiling->arg;
+	assert_false(f->done);
+	f->done = true;
+	f->owner = outcome->owner;
+	(void) snprintf(f->id, sizeof(f->id), "%s", outcome->dump != NULL ? outcome->dump->id : "");
+	(void) snprintf(f->refused, sizeof(f->refused), "%s",
+			outcome->dump == NULL ? outcome->refusal->name : "");
+	sw_profiling_destroy(profiling);
+}
+
+static struct sw_profiling *create(struct fixture *f, struct sw_refusal *refusal)
+{
+	struct sw_found found = {.pidfd = -EBADF};
+	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, refusal));
+	const struct sw_submission s = {.caller = &f->caller,
+					.found = &found,
+					.options = {.depth = 9, .max_stop_ms = 100}};
+	struct sw_profiling *p = sw_profiling_create(&f->jobs, &s, RATE_HZ, HOUR_MS, refusal);
+	sw_found_deinit(&found);
+	if (p != NULL) {
+		p->arg = f;
+		p->begun = on_begun;
+		p->done = on_done;
+	}
+	return p;
+}
+
+/* Until the next worker is asked. */
+static void wait_for_worker(struct fixture *f, size_t n)
+{
+	while (n_workers < n)
+		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+	assert_int_equal(n_workers, n);
+}
+
+static void start(struct fixture *f)
+{
+	struct sw_refusal refusal = {0};
+	struct sw_profiling *p = create(f, &refusal);
+	assert_non_null(p);
+	assert_true(sw_profiling_start(p));
+	wait_for_worker(f, 1);
+}
+
+static void say(uint32_t type, const void *payload, size_t size)
+{
+	assert_int_equal(sw_worker_event_write(worker_stream, type, payload, size, NULL), 0);
+}
+
+/* The worker ends, and what it said is heard. */
+static void end(struct fixture *f)
+{
+	assert_int_equal(close(worker_stream), 0);
+	assert_int_equal(close(worker_names), 0);
+	assert_int_equal(eventfd_write(worker_gone, 1), 0);
+	assert_int_equal(close(worker_gone), 0);
+	while (f->jobs.n_running > 0)
+		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+}
+
+#define DUMP_ARRAYS "\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]"
+#define PROFILE_ARRAYS \
+	"\"processes\":[],\"threads\":[],\"modules\":[],\"frames\":[],\"nodes\":[],\"samples\":[]"
+
+/* What a worker says; *ret is the text. */
+static void answer(struct fixture *f, const char *schema, const char *id, const char *arrays,
+		   char ret[static 1024])
+{
+	const struct sw_worker_resumed resumed = {.owner = target_owner};
+	int size = snprintf(ret, 1024,
+			    "{\"schema\":\"%s\",\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\","
+			    "\"complete\":true,\"process\":{\"pid\":%d,\"starttime\":%llu,"
+			    "\"uid\":%d,\"comm\":\"a\",\"exe\":\"/bin/a\"},\"timings\":{"
+			    "\"stopped_us\":0,\"total_us\":9,\"copy_us\":%zu,\"attach_us\":-1},%s}",
+			    schema, id, (int) f->pid, (unsigned long long) request.starttime,
+			    (int) getuid(), 100 * n_workers, arrays);
+	say(SW_WORKER_RESUMED, &resumed, sizeof(resumed));
+	say(SW_WORKER_DUMP, ret, (size_t) size);
+	end(f);
+}
+
+static void answer_profile(struct fixture *f, const char *id, char ret[static 1024])
+{
+	answer(f, "snapwalk.profile/1", id, PROFILE_ARRAYS, ret);
+}
+
+static void fail_with(struct fixture *f, int code)
+{
+	const struct sw_worker_failed failed = {.code = code};
+	say(SW_WORKER_FAILED, &failed, sizeof(failed));
+	end(f);
+}
+
+/* Each worker is given what the one before it has made; what is published is the last. */
+static void test_handed_on(void **state)
+{
+	struct fixture *f = *state;
+	char said[1024];
+	start(f);
+	assert_int_equal(request.profile.rate_hz, RATE_HZ);
+	assert_int_equal(request.profile.size, 0);
+	assert_string_equal(request.profile.id, "");
+	int64_t begin_ns = request.profile.begin_ns;
+	answer_profile(f, "0-1", said);
+	assert_true(f->begun);
+	for (size_t i = 2; i < 5; i++) {
+		wait_for_worker(f, i);
+		assert_int_equal(request.profile.begin_ns, begin_ns);
+		assert_int_equal(request.profile.size, strlen(said));
+		assert_string_equal(request.profile.id, "0-1");
+		assert_int_equal(request.profile.copy_us, 100 * (i - 1));
+		assert_int_equal(request.profile.attach_us, 0); /* a worker may say anything */
+		sw_cleanup(sw_free_p) char *given =
+			sw_names_profile(worker_names, request.profile.size);
+		assert_string_equal(given, said);
+		answer_profile(f, "0-1", said);
+	}
+	assert_int_equal(f->n_told, 0);
+	wait_for_worker(f, 5);
+	fail_with(f, SW_E_EXITED);
+	assert_true(f->done);
+	assert_string_equal(f->id, "0-1");
+	assert_int_equal(f->owner, getuid());
+	assert_int_equal(f->n_told, 1);
+	assert_int_equal(f->n_failures, 0);
+	assert_true(TAILQ_EMPTY(&f->jobs.series));
+}
+
+/* Who may see all of it may have seen each sample. */
+static void test_owner(void **state)
+{
+	struct fixture *f = *state;
+	char said[1024];
+	start(f);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 2);
+	target_owner = getuid() + 1;
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 3);
+	target_owner = getuid();
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 4);
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+	assert_int_equal(f->owner, (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+}
+
+/* Later samples may fail; what else a worker says is a failure, too. */
+static void test_lost(void **state)
+{
+	struct fixture *f = *state;
+	char said[1024], other[1024];
+	start(f);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 2);
+	fail_with(f, SW_E_STOP_TIMEOUT);
+	wait_for_worker(f, 3);
+	answer(f, "snapwalk.dump/1", "0-1", DUMP_ARRAYS, other);
+	wait_for_worker(f, 4);
+	answer_profile(f, "0-2", other);
+	wait_for_worker(f, 5);
+	sw_cleanup(sw_free_p) char *given = sw_names_profile(worker_names, request.profile.size);
+	assert_string_equal(given, said);
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+	assert_int_equal(f->n_failures, 0);
+}
+
+static void test_never_begun(void **state)
+{
+	struct fixture *f = *state;
+	start(f);
+	fail_with(f, SW_E_STOP_TIMEOUT);
+	assert_true(f->done);
+	assert_false(f->begun);
+	assert_string_equal(f->refused, "io.snapwalk.StopTimeout");
+	assert_int_equal(f->n_told, 0);
+	assert_int_equal(f->n_failures, 1);
+	assert_true(TAILQ_EMPTY(&f->jobs.series));
+}
+
+/* A sample is no capture for somebody else, though the options are the same. */
+static void heard(struct sw_waiter *waiter, const struct sw_outcome *outcome)
+{
+	(void) waiter;
+	assert_non_null(outcome->dump);
+	assert_false(outcome->dump->profile);
+	assert_false(outcome->coalesced);
+}
+
+static void test_not_shared(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_waiter waiter = {.done = heard};
+	struct sw_refusal refusal = {0};
+	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_dump *dump = NULL;
+	char said[1024];
+	start(f);
+	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, &refusal));
+	int names = sw_names_create(0);
+	const struct sw_submission s = {.caller = &f->caller,
+					.found = &found,
+					.names_fd = names,
+					.options = {.depth = 9, .max_stop_ms = 100}};
+	assert_int_equal(sw_job_submit(&f->jobs, &s, &waiter, &dump, &refusal), SW_SUBMITTED_WAIT);
+	assert_false(waiter.coalesced);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 2);
+	assert_int_equal(request.profile.rate_hz, 0);
+	answer(f, "snapwalk.dump/1", "0-2", DUMP_ARRAYS, said);
+	assert_null(waiter.job);
+	wait_for_worker(f, 3);
+	assert_int_equal(request.profile.rate_hz, RATE_HZ);
+	/* Nor is the profile so far a recent dump. */
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+	sw_found_deinit(&found);
+	assert_int_equal(close(names), 0);
+}
+
+/* What there is when the daemon ends is kept. */
+static void test_daemon_ends(void **state)
+{
+	struct fixture *f = *state;
+	char said[1024];
+	start(f);
+	answer_profile(f, "0-1", said);
+	sw_series_end(&f->jobs);
+	assert_true(f->done);
+	assert_string_equal(f->id, "0-1");
+	assert_int_equal(f->n_told, 1);
+}
+
+/* A user has four at once, alerts have the rest. */
+static void test_space(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_profiling *all[5] = {0};
+	struct sw_refusal refusal = {0};
+	for (size_t i = 0; i < 4; i++) {
+		all[i] = create(f, &refusal);
+		assert_non_null(all[i]);
+	}
+	assert_null(create(f, &refusal));
+	assert_string_equal(refusal.name, "io.snapwalk.Busy");
+	sw_refusal_deinit(&refusal);
+	f->caller.uid++;
+	all[4] = create(f, &refusal);
+	assert_non_null(all[4]);
+	for (size_t i = 0; i < 5; i++)
+		sw_profiling_destroy(all[i]);
+	f->caller.uid--;
+	all[0] = create(f, &refusal);
+	assert_non_null(all[0]);
+	sw_profiling_destroy(all[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_handed_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_owner, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_never_begun, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_daemon_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_space, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
