@@ -23,7 +23,7 @@ int sw_status_of(const struct sw_error *err)
 	return err->code == SW_E_NOT_PERMITTED ? SW_STATUS_DENIED : SW_STATUS_NOTHING;
 }
 
-/* Bytes of the character at s; 0 when it is none that may be printed: C0, DEL, C1 in UTF-8 (U+0080
+/* Bytes of the character at s; 0 when it may not be printed: C0, DEL, C1 in UTF-8 (U+0080
  * to U+009F), which terminals obey, too, and bytes that are no UTF-8 (0x9b alone is C1 to some).
  * Source: Unicode 15.0 §3.9, table 3-7. */
 static size_t printable_length(const char *text)

@@ -131,8 +131,10 @@ void sw_kernel_stacks_read(struct sw_take *take)
 	if (take->window == NULL) {
 		if (take->options.kernel_stacks)
 			warn(take, "all threads were stopped, and left what they called",
-			     take->options.stop == SW_STOP_ALWAYS ? " (--stop always)"
-								  : "; snapwalk doctor says why");
+			     take->options.stop == SW_STOP_ALWAYS
+				     ? " (--stop always)"
+				     : "; run it as root on Linux 6.1 or newer, see snapwalk "
+				       "doctor");
 		return;
 	}
 	for (size_t i = 0; i < take->stop.n; i++)

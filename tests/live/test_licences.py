@@ -23,7 +23,8 @@ BINARY = (b"\x7fELF", b"MZ")
 # SPDX identifiers; "public domain" has none.
 LICENCES = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Beerware", "CC0-1.0", "FTL",
             "GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-or-later", "HPND-sell-variant", "ISC",
-            "LGPL-2.1-or-later", "MIT", "PHP-3.01", "Python-2.0.1", "Unicode-DFS-2016", "X11",
+            "LGPL-2.1-or-later", "LGPL-3.0-or-later", "MIT", "PHP-3.01", "Python-2.0.1", "Ruby",
+            "Unicode-DFS-2016", "X11",
             "ZPL-2.1", "Zend-2.0", "Zlib", "bzip2-1.0.6", "libpng-2.0", "public domain",
             "Classpath-exception-2.0", "GCC-exception-3.1", "LLVM-exception"}
 

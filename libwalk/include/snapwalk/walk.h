@@ -498,7 +498,7 @@ struct sw_task {
 	const char *state;     /* "created", "waiting", "runnable", "running" */
 	/* What it waits for: a future, which may be a task. 0: nothing */
 	uint64_t waits_for_avma;
-	const char *waits_for_name; /* of the task; NULL: it is none */
+	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread that runs it; 0: none does */
 };
 

@@ -31,11 +31,11 @@ struct sw_beam_scheduler {
 bool sw_beam_scheduler_parse(const struct sw_beam_layout *layout, enum sw_beam_kind kind,
 			     const uint8_t *bytes, uint64_t fs_base, struct sw_beam_scheduler *ret);
 
-/* The same of a process, of SW_BEAM_PROCESS_BYTES. False: it is none. */
+/* The same of a process, of SW_BEAM_PROCESS_BYTES. False: it is not one. */
 bool sw_beam_process_parse(const struct sw_beam_layout *layout, const uint8_t *bytes,
 			   struct sw_beam_process *ret);
 
-/* The scheduler of a thread; NULL: it is none. */
+/* The scheduler of a thread; NULL: the thread is not one. */
 const struct sw_beam_scheduler *sw_beam_scheduler_of(struct sw_beam *beam,
 						     const struct sw_thread *thread);
 

@@ -151,14 +151,14 @@ static void spans_free(struct spans *spans)
 	free(spans->spans);
 }
 
-static int numbers_read(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
+static int numbers_read(struct sw_clr *clr, struct sw_clr_thread_infos *infos)
 {
 	for (size_t i = 0; i < clr->snap->n_threads; i++) {
 		const struct sw_thread *t = &clr->snap->threads[i];
 		uint64_t number;
 		if (!t->captured || !sw_pe_thread_id(clr->memory, t->gs_base, &number))
 			continue;
-		int r = sw_map64_put(&notes->by_number, number, i);
+		int r = sw_map64_put(&infos->by_number, number, i);
 		if (r < 0)
 			return r;
 	}
@@ -166,12 +166,12 @@ static int numbers_read(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
 }
 
 /* Of a Thread with these first words: its index in snap->threads. */
-static bool thread_find(const struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
+static bool thread_find(const struct sw_clr *clr, const struct sw_clr_thread_infos *infos,
 			struct spans *spans, const uint64_t words[SW_CLR_THREAD_WORDS],
 			uint32_t osid, uint64_t *ret)
 {
-	if (notes->is_windows)
-		return sw_map64_get(&notes->by_number, osid, ret);
+	if (infos->is_windows)
+		return sw_map64_get(&infos->by_number, osid, ret);
 	const struct span *span = words_span(words, spans);
 	const struct sw_thread *thread = NULL;
 	if (span == NULL && osid <= INT32_MAX) /* it is on a stack of its own making */
@@ -182,25 +182,25 @@ static bool thread_find(const struct sw_clr *clr, const struct sw_clr_thread_inf
 	return true;
 }
 
-static int threads_match(struct sw_clr *clr, struct sw_clr_thread_infos *notes)
+static int threads_match(struct sw_clr *clr, struct sw_clr_thread_infos *infos)
 {
 	const uint64_t *threads;
 	uint64_t words[SW_CLR_THREAD_WORDS], index;
 	size_t n = sw_clr_threads_get(clr, &threads);
 	sw_cleanup(spans_free) struct spans spans = {0};
-	int r = notes->is_windows ? numbers_read(clr, notes) : spans_make(clr->snap, &spans);
+	int r = infos->is_windows ? numbers_read(clr, infos) : spans_make(clr->snap, &spans);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t state, osid;
 		if (!sw_memory_read(clr->memory, threads[i], words, sizeof(words)) ||
-		    !sw_clr_u32(clr->memory, threads[i], notes->state, &state) ||
+		    !sw_clr_u32(clr->memory, threads[i], infos->state, &state) ||
 		    state & (SW_CLR_STATE_UNSTARTED | SW_CLR_STATE_DEAD) ||
-		    !sw_clr_u32(clr->memory, threads[i], notes->osid, &osid))
+		    !sw_clr_u32(clr->memory, threads[i], infos->osid, &osid))
 			continue;
-		if (!thread_find(clr, notes, &spans, words, osid, &index))
+		if (!thread_find(clr, infos, &spans, words, osid, &index))
 			continue;
-		r = sw_map64_put(&notes->by_thread, index, threads[i]);
+		r = sw_map64_put(&infos->by_thread, index, threads[i]);
 		if (r < 0)
 			return r;
 	}
@@ -219,52 +219,52 @@ static uint64_t variable_read(struct sw_clr *clr, const struct sw_clr_contract *
 }
 
 static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
-			   struct sw_clr_thread_infos *notes)
+			   struct sw_clr_thread_infos *infos)
 {
 	const struct sw_clr_contract *c = &r->contract;
-	notes->is_windows = r->is_windows;
-	notes->state = r->at.thread_state;
-	notes->osid = r->at.thread_osid;
+	infos->is_windows = r->is_windows;
+	infos->state = r->at.thread_state;
+	infos->osid = r->at.thread_osid;
 	if (c->json.values == NULL) { /* .NET 8, as seen in 8.0.31 */
-		notes->id = 32;
-		notes->disabled = 12;
-		notes->has_ids = true;
+		infos->id = 32;
+		infos->disabled = 12;
+		infos->has_ids = true;
 		return;
 	}
-	notes->has_ids = sw_clr_field(c, "Thread", "Id", &notes->id) &&
-			 sw_clr_field(c, "Thread", "PreemptiveGCDisabled", &notes->disabled);
-	notes->string_table = variable_read(clr, c, "StringMethodTable");
-	notes->has_names = notes->string_table != 0 &&
-			   sw_clr_field(c, "Thread", "GCHandle", &notes->handle) &&
-			   sw_clr_field(c, "String", "m_FirstChar", &notes->string_first) &&
-			   sw_clr_field(c, "String", "m_StringLength", &notes->string_length);
-	notes->finalizer = variable_read(clr, c, "FinalizerThread");
-	notes->suspender = variable_read(clr, c, "GCThread");
+	infos->has_ids = sw_clr_field(c, "Thread", "Id", &infos->id) &&
+			 sw_clr_field(c, "Thread", "PreemptiveGCDisabled", &infos->disabled);
+	infos->string_table = variable_read(clr, c, "StringMethodTable");
+	infos->has_names = infos->string_table != 0 &&
+			   sw_clr_field(c, "Thread", "GCHandle", &infos->handle) &&
+			   sw_clr_field(c, "String", "m_FirstChar", &infos->string_first) &&
+			   sw_clr_field(c, "String", "m_StringLength", &infos->string_length);
+	infos->finalizer = variable_read(clr, c, "FinalizerThread");
+	infos->suspender = variable_read(clr, c, "GCThread");
 }
 
 static struct sw_clr_thread_infos *notes_get(struct sw_clr *clr)
 {
-	if (clr->notes != NULL)
-		return clr->notes;
-	struct sw_clr_thread_infos *notes = calloc(1, sizeof(*notes));
-	if (notes == NULL)
+	if (clr->infos != NULL)
+		return clr->infos;
+	struct sw_clr_thread_infos *infos = calloc(1, sizeof(*infos));
+	if (infos == NULL)
 		return NULL;
 	for (size_t i = 0; i < clr->n_runtimes; i++)
 		if (clr->runtimes[i].usable && clr->runtimes[i].at.store_avma != 0) {
-			layout_resolve(clr, &clr->runtimes[i], notes);
-			(void) threads_match(clr, notes); /* no memory: those found so far */
+			layout_resolve(clr, &clr->runtimes[i], infos);
+			(void) threads_match(clr, infos); /* no memory: those found so far */
 			break;
 		}
-	return clr->notes = notes;
+	return clr->infos = infos;
 }
 
-void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *notes)
+void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *infos)
 {
-	if (notes != NULL) {
-		sw_map64_deinit(&notes->by_thread);
-		sw_map64_deinit(&notes->by_number);
+	if (infos != NULL) {
+		sw_map64_deinit(&infos->by_thread);
+		sw_map64_deinit(&infos->by_number);
 	}
-	free(notes);
+	free(infos);
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -277,39 +277,39 @@ static bool comm_agrees(const char *comm, const char *name)
 	       (n == length || (length > COMM_BYTES && n >= COMM_WHOLE_MIN));
 }
 
-static bool string_read(struct sw_clr *clr, const struct sw_clr_thread_infos *notes, uint64_t avma,
+static bool string_read(struct sw_clr *clr, const struct sw_clr_thread_infos *infos, uint64_t avma,
 			struct sw_text *text)
 {
 	uint64_t table;
 	uint32_t length;
 	return avma % 8 == 0 && sw_clr_u64(clr->memory, avma, 0, &table) &&
-	       (table & ~(uint64_t) OBJECT_TABLE_MASK) == notes->string_table &&
-	       sw_clr_u32(clr->memory, avma, notes->string_length, &length) && length > 0 &&
+	       (table & ~(uint64_t) OBJECT_TABLE_MASK) == infos->string_table &&
+	       sw_clr_u32(clr->memory, avma, infos->string_length, &length) && length > 0 &&
 	       length <= NAME_UNITS_MAX &&
-	       sw_clr_utf16_read_n(clr->memory, avma + notes->string_first, length, text);
+	       sw_clr_utf16_read_n(clr->memory, avma + infos->string_first, length, text);
 }
 
-static bool name_read(struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
+static bool name_read(struct sw_clr *clr, const struct sw_clr_thread_infos *infos,
 		      uint64_t thread_avma, struct sw_text *text)
 {
 	uint64_t handle, object, words[OBJECT_WORDS];
-	if (!sw_clr_u64(clr->memory, thread_avma, notes->handle, &handle) ||
+	if (!sw_clr_u64(clr->memory, thread_avma, infos->handle, &handle) ||
 	    !sw_clr_u64(clr->memory, handle, 0, &object) || object == 0 ||
 	    !sw_memory_read(clr->memory, object, words, sizeof(words)))
 		return false;
 	for (size_t i = 1; i < OBJECT_WORDS; i++) /* behind its MethodTable */
-		if (words[i] != 0 && string_read(clr, notes, words[i], text))
+		if (words[i] != 0 && string_read(clr, infos, words[i], text))
 			return true;
 	return false;
 }
 
-static void name_note(struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
+static void name_note(struct sw_clr *clr, const struct sw_clr_thread_infos *infos,
 		      const struct sw_thread *thread, uint64_t thread_avma,
 		      struct sw_thread_info *ret)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	/* The first thread keeps the program's name: PAL_SetThreadName would rename the process. */
-	if (!notes->has_names || !name_read(clr, notes, thread_avma, &text) || text.failed ||
+	if (!infos->has_names || !name_read(clr, infos, thread_avma, &text) || text.failed ||
 	    (thread->tid != clr->snap->process.pid && !comm_agrees(thread->comm, text.data)))
 		return;
 	size_t n = text.size < sizeof(ret->name) ? text.size : sizeof(ret->name) - 1;
@@ -319,39 +319,39 @@ static void name_note(struct sw_clr *clr, const struct sw_clr_thread_infos *note
 	ret->name[n] = '\0';
 }
 
-static void thread_read(struct sw_clr *clr, const struct sw_clr_thread_infos *notes,
+static void thread_read(struct sw_clr *clr, const struct sw_clr_thread_infos *infos,
 			const struct sw_thread *thread, uint64_t thread_avma,
 			struct sw_thread_info *ret)
 {
 	uint32_t id, disabled, state;
-	if (notes->has_ids && sw_clr_u32(clr->memory, thread_avma, notes->id, &id) &&
-	    sw_clr_u32(clr->memory, thread_avma, notes->disabled, &disabled)) {
+	if (infos->has_ids && sw_clr_u32(clr->memory, thread_avma, infos->id, &id) &&
+	    sw_clr_u32(clr->memory, thread_avma, infos->disabled, &disabled)) {
 		ret->id = id;
 		ret->mode = disabled != 0 ? "cooperative" : "preemptive";
 	}
-	if (thread_avma == notes->suspender)
+	if (thread_avma == infos->suspender)
 		ret->role = "suspending";
-	else if (thread_avma == notes->finalizer)
+	else if (thread_avma == infos->finalizer)
 		ret->role = "finalizer";
-	else if (ret->role == NULL && sw_clr_u32(clr->memory, thread_avma, notes->state, &state) &&
+	else if (ret->role == NULL && sw_clr_u32(clr->memory, thread_avma, infos->state, &state) &&
 		 state & SW_CLR_STATE_POOL_WORKER)
 		ret->role = "thread-pool";
-	name_note(clr, notes, thread, thread_avma, ret);
+	name_note(clr, infos, thread, thread_avma, ret);
 }
 
 bool sw_clr_thread_info(struct sw_clr *clr, const struct sw_thread *thread,
 			struct sw_thread_info *ret)
 {
 	uint64_t thread_avma;
-	const struct sw_clr_thread_infos *notes = clr->n_runtimes > 0 ? notes_get(clr) : NULL;
-	if (notes == NULL)
+	const struct sw_clr_thread_infos *infos = clr->n_runtimes > 0 ? notes_get(clr) : NULL;
+	if (infos == NULL)
 		return false;
 	ret->runtime = "clr";
 	ret->id = -1;
 	ret->role = role_by_comm(thread->comm);
-	bool known = sw_map64_get(&notes->by_thread, (uint64_t) (thread - clr->snap->threads),
+	bool known = sw_map64_get(&infos->by_thread, (uint64_t) (thread - clr->snap->threads),
 				  &thread_avma);
 	if (known)
-		thread_read(clr, notes, thread, thread_avma, ret);
+		thread_read(clr, infos, thread, thread_avma, ret);
 	return known || ret->role != NULL;
 }

@@ -31,7 +31,7 @@ struct sw_cpython_coroutine {
 		awaited_avma; /* what it awaits, or yields from; 0: nothing, or it is not suspended */
 };
 
-/* False when it is none, or cannot be read. */
+/* False when it is not one, or cannot be read. */
 bool sw_cpython_coroutine_read(const struct sw_cpython_at *at,
 			       const struct sw_cpython_awaitables *types, struct sw_memory memory,
 			       uint64_t avma, struct sw_cpython_coroutine *ret);

@@ -61,7 +61,7 @@ struct sw_report_task {
 	const char *name;
 	const char *state;          /* "created", "waiting", "runnable", "running" */
 	uint64_t waits_for_avma;    /* a future, which may be a task; 0: nothing */
-	const char *waits_for_name; /* of the task; NULL: it is none */
+	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread of this stack that runs it; 0: none does */
 };
 
