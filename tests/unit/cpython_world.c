@@ -406,6 +406,8 @@ void cpython_world_deinit(struct cpython_world *w)
 {
 	sw_map64_deinit(&w->c.by_spot);
 	sw_map64_deinit(&w->c.named);
+	sw_map64_deinit(&w->c.active);
+	sw_map64_deinit(&w->c.active_again);
 	sw_arena_deinit(&w->c.arena);
 	free(w->c.threads);
 	free(w->c.chain.frames);

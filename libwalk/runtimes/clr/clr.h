@@ -69,7 +69,7 @@ struct sw_clr {
 	struct sw_map64 replaced; /* slot on a stack -> address of what was there, in a Thread */
 	bool replaced_tried;
 	struct sw_clr_names *names;        /* owned; NULL until the first name is asked for */
-	struct sw_clr_thread_infos *notes; /* owned; the same of threads */
+	struct sw_clr_thread_infos *infos; /* owned; the same of threads */
 	struct sw_clr_locks *locks;        /* the arena's */
 	bool locks_tried;
 };

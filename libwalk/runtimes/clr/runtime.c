@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * .NET: managed code of CoreCLR processes, without any help of the runtime. The clr_*.c do the work:
+ * .NET: managed code of CoreCLR processes, without any help of the runtime. The other files do the work:
  *
- *	clr_find       which modules are a runtime, their descriptor (clr_contract, clr_layout)
- *	clr_ranges     address -> method (clr_r2r: code of ReadyToRun images); clr_code remembers
- *	clr_unwind     one frame further; clr_hijack where the garbage collector interferes
- *	clr_names      method -> name (clr_types, clr_modules, clr_metadata, clr_signature)
- *	clr_lines      its file and line (clr_debug_info, clr_r2r_debug, clr_debug_directory,
- *	               clr_pdb, clr_pdb_files)
+ *	find           which modules are a runtime; published/: what it says of itself, or is known of it
+ *	ranges         address -> method (r2r: code of ReadyToRun images)
+ *	unwind         one frame further; hijack where the garbage collector interferes, stub
+ *	names          method -> name (types, modules, entry_points, metadata/)
+ *	lines          its file and line (r2r_debug, pdb_files, metadata/)
  *	locks          what threads wait for, and who has it; locks_window: what is copied for that
- *	clr_threads    what is copied in the stop, with clr_collectible, code that may be freed right
- *	               after it; clr_notes what Thread objects say of threads
+ *	threads        what is copied in the stop, with collectible, code that may be freed right after it
+ *	thread_infos   what Thread objects say of threads
  */
 #include "runtimes/clr/runtime.h"
 #include "runtimes/clr/lines.h"
@@ -36,7 +35,7 @@ static void clr_close(void *state)
 	if (clr == NULL)
 		return;
 	sw_clr_names_destroy(clr->names);
-	sw_clr_thread_infos_destroy(clr->notes);
+	sw_clr_thread_infos_destroy(clr->infos);
 	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);

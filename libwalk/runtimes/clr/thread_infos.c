@@ -242,7 +242,7 @@ static void layout_resolve(struct sw_clr *clr, const struct sw_clr_runtime *r,
 	infos->suspender = variable_read(clr, c, "GCThread");
 }
 
-static struct sw_clr_thread_infos *notes_get(struct sw_clr *clr)
+static struct sw_clr_thread_infos *infos_get(struct sw_clr *clr)
 {
 	if (clr->infos != NULL)
 		return clr->infos;
@@ -343,7 +343,7 @@ bool sw_clr_thread_info(struct sw_clr *clr, const struct sw_thread *thread,
 			struct sw_thread_info *ret)
 {
 	uint64_t thread_avma;
-	const struct sw_clr_thread_infos *infos = clr->n_runtimes > 0 ? notes_get(clr) : NULL;
+	const struct sw_clr_thread_infos *infos = clr->n_runtimes > 0 ? infos_get(clr) : NULL;
 	if (infos == NULL)
 		return false;
 	ret->runtime = "clr";

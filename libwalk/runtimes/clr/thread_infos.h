@@ -7,13 +7,13 @@
 struct sw_capture;
 struct sw_clr_thread_infos;
 
-/* What is copied in the stop for notes: which thread finalizes, and which one suspends the others. */
+/* What is copied in the stop for these: which thread finalizes, and which one suspends the others. */
 void sw_clr_thread_infos_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime);
 
 /* What the runtime knows of a thread (*ret is zeroed). */
 bool sw_clr_thread_info(struct sw_clr *clr, const struct sw_thread *thread,
 			struct sw_thread_info *ret);
 
-void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *notes);
+void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *infos);
 
 #endif

@@ -136,7 +136,7 @@ static void world_finish(struct world *w)
 static int teardown(void **state)
 {
 	struct world *w = *state;
-	sw_clr_thread_infos_destroy(w->clr->notes);
+	sw_clr_thread_infos_destroy(w->clr->infos);
 	sw_clr_contract_deinit(&w->clr->runtimes[0].contract);
 	sw_arena_deinit(&w->clr->arena);
 	free(w->clr);
