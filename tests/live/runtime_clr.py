@@ -4,7 +4,7 @@
 instants, while the runtime hangs, with 500 threads; of .NET 8, 9 and 10, in one file, from a core
 and from a recording. What is right is said by the programs themselves.
 
-SNAPWALK_STOPS=N: how many random stops (default 800)."""
+SNAPWALK_STOPS=N: how many random stops (default 500)."""
 import os
 import random
 import resource
@@ -16,7 +16,7 @@ from collections import Counter
 import dotnet
 from harness import dump, module_of, patient_dump, snapwalk, stack_of
 
-STOPS = int(os.environ.get("SNAPWALK_STOPS", "800"))
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "unwind_info", "runtime"}
 
 

@@ -15,9 +15,9 @@ from safety import capture, let_go, run_time, status_field, tasks
 
 THREADS = 12
 RATE = 1000
-KILLS = 300
+KILLS = 200
 MANY_THREADS = 64  # a large target is looked at in another way before the stop
-AIMED_KILLS = 300
+AIMED_KILLS = 200
 AIMED_RATE = 5000  # so that a signal is on its way at every instant
 CHECK_EVERY = 20
 
@@ -128,7 +128,7 @@ def restart_written(tap):
     with Target("blocking", 300000, 300000, *names) as target:
         calls = [line.split() for line in target.lines if line.startswith("call ")]
         seconds = run_time(target.pid)
-        for _ in range(AIMED_KILLS // 3):
+        for _ in range(AIMED_KILLS // 2):
             kill_at(start(target.pid, "--stop", "always"),
                     generator.uniform(0, seconds))
             if let_go(target.pid):
