@@ -95,17 +95,19 @@ def off_cpu(tap):
             ns = {name: off_ns(profile, name) for name in ("block", "wait_long", "wait_short")}
             seconds = profile["duration_ns"] / 1e9
             tap.equal(profile["mode"], "off", f"{rate} Hz: the profile says what it is")
-            tap.check(abs(ns["block"] / 1e9 / 20 - seconds) < 1.2 / rate + 0.05,
+            tap.check(abs(ns["block"] / 1e9 / 20 - seconds) < 1.2 / rate + 0.15,
                       f"{rate} Hz: threads that never run are blocked all the time", (ns, result.stderr))
             if refused:
                 tap.skip("blocked time by counters", refused, "Linux 6.1, root")
                 continue
             tap.check("nothing was stopped" in result.stderr, f"{rate} Hz: nobody is stopped", result.stderr)
             unseen = re.search(r"and ([\d.]+) s between samples", result.stderr)
-            found = ns["wait_long"] + ns["wait_short"] + (float(unseen.group(1)) * 1e9 if unseen else 0)
+            placed = (ns["wait_long"] + ns["wait_short"]) / 1e9
+            found = placed + (float(unseen.group(1)) if unseen else 0)
             # What it measured itself has the time in which it waits for a CPU, and what is before and after.
-            # It waits nearly all the time, and the clocks differ by a tick.
-            tap.check(0.3 * seconds < found / 1e9 < 1.02 * seconds + 0.02, f"{rate} Hz: the time in short waits is found", (ns, truth))
+            # It waits nearly all the time, and the clocks differ by a tick. Between samples others wait, too.
+            tap.check(0.3 * seconds < found < 1.2 * seconds and placed < 1.02 * seconds + 0.02,
+                      f"{rate} Hz: the time in short waits is found", (ns, truth, result.stderr))
             if rate > 100:
                 tap.check(abs(share(ns["wait_long"], ns["wait_short"]) -
                               share(truth["wait_long"], truth["wait_short"])) < share_error(taken(result)[0]),
