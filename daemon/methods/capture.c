@@ -137,11 +137,7 @@ void sw_method_capture(struct sw_call *call)
 		return;
 	}
 	submission.reason = p.reason;
-	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
-		sw_call_invalid(call, bad);
-	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal))
-		sw_call_refuse(call, &refusal);
-	else if (prepare(call))
+	if (sw_target_take(call, p.target, &found, &refusal) && prepare(call))
 		submit(call, &submission, &refusal);
 	sw_found_deinit(&found);
 	sw_refusal_deinit(&refusal);

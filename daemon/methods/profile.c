@@ -124,13 +124,12 @@ void sw_method_profile(struct sw_call *call)
 		return;
 	}
 	submission.reason = p.reason;
-	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
-		sw_call_invalid(call, bad);
-	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal) ||
-		 !sw_series_pay(jobs, caller, &refusal))
-		sw_call_refuse(call, &refusal);
-	else
-		start(call, &submission, &p, &refusal);
+	if (sw_target_take(call, p.target, &found, &refusal)) {
+		if (sw_series_pay(jobs, caller, &refusal))
+			start(call, &submission, &p, &refusal);
+		else
+			sw_call_refuse(call, &refusal);
+	}
 	sw_found_deinit(&found);
 	sw_refusal_deinit(&refusal);
 }

@@ -142,13 +142,12 @@ void sw_method_sample(struct sw_call *call)
 		sw_call_invalid(call, bad);
 		return;
 	}
-	if (!sw_target_resolve(call, p.target, &found, &refusal, &bad) && bad != NULL)
-		sw_call_invalid(call, bad);
-	else if (refusal.name != NULL || !sw_target_permitted(jobs, caller, &found, &refusal) ||
-		 !sw_series_pay(jobs, caller, &refusal))
-		sw_call_refuse(call, &refusal);
-	else if (!start(call, &submission, &p))
-		sw_call_failed(call, "not enough memory");
+	if (sw_target_take(call, p.target, &found, &refusal)) {
+		if (!sw_series_pay(jobs, caller, &refusal))
+			sw_call_refuse(call, &refusal);
+		else if (!start(call, &submission, &p))
+			sw_call_failed(call, "not enough memory");
+	}
 	sw_found_deinit(&found);
 	sw_refusal_deinit(&refusal);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Target of a call, or of a rule -> processes. */
 #include "methods/target.h"
+#include "methods/context.h"
 #include "rpc/params.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -91,8 +92,9 @@ static bool invalid(struct sw_refusal *refusal, const char *detail)
 			 "%s", detail);
 }
 
-bool sw_target_resolve(struct sw_call *call, struct json_object *target, struct sw_found *ret,
-		       struct sw_refusal *refusal, const char **ret_bad)
+/* False: refused. *ret_bad: a parameter is wrong, refusal is not filled. */
+static bool resolve(struct sw_call *call, struct json_object *target, struct sw_found *ret,
+		    struct sw_refusal *refusal, const char **ret_bad)
 {
 	struct target_params p = {.pidfd = -1};
 	*ret = (struct sw_found){.pidfd = -EBADF};
@@ -122,6 +124,21 @@ bool sw_target_resolve(struct sw_call *call, struct json_object *target, struct 
 			return invalid(refusal, "no pidfd of a running process came with the call");
 	}
 	return sw_found_init(ret, (pid_t) p.pid, (uint64_t) p.starttime, pidfd, refusal);
+}
+
+bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_found *ret,
+		    struct sw_refusal *refusal)
+{
+	const struct sw_methods *methods = call->context;
+	const char *bad = NULL;
+	if (resolve(call, target, ret, refusal, &bad) &&
+	    sw_target_permitted(methods->jobs, &call->connection->caller, ret, refusal))
+		return true;
+	if (bad != NULL)
+		sw_call_invalid(call, bad);
+	else
+		sw_call_refuse(call, refusal);
+	return false;
 }
 
 int sw_target_select(const char *kind, const char *value, size_t max, pid_t *ret_pids,

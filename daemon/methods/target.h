@@ -5,9 +5,9 @@
 #include "jobs/found.h"
 #include "rpc/call.h"
 
-/* Target of a call. False: refused. *ret_bad: a parameter is wrong, refusal is not filled. */
-bool sw_target_resolve(struct sw_call *call, struct json_object *target, struct sw_found *ret,
-		       struct sw_refusal *refusal, const char **ret_bad);
+/* Target of a call, which the caller may have captured. False: the call was answered, why not. */
+bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_found *ret,
+		    struct sw_refusal *refusal);
 
 /* By the words of a rule: "pid", "comm", "unit", "cgroup", "container". Up to max pids.
  * 0; -SW_E_INVALID, -SW_E_NOT_FOUND, or an error of sw_select_processes(). */
