@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpython_world.h"
+#include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/window.h"
 
@@ -404,14 +405,5 @@ void cpython_world_tasks(struct cpython_world *w)
 
 void cpython_world_deinit(struct cpython_world *w)
 {
-	sw_map64_deinit(&w->c.by_spot);
-	sw_map64_deinit(&w->c.named);
-	sw_map64_deinit(&w->c.active);
-	sw_map64_deinit(&w->c.active_again);
-	sw_arena_deinit(&w->c.arena);
-	free(w->c.threads);
-	free(w->c.chain.frames);
-	free(w->c.chain.groups);
-	free(w->c.positions);
-	sw_cpython_all_tasks_destroy(w->c.tasks);
+	sw_cpython_deinit(&w->c);
 }

@@ -27,11 +27,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void cpython_close(void *state)
+void sw_cpython_deinit(struct sw_cpython *c)
 {
-	struct sw_cpython *c = state;
-	if (c == NULL)
-		return;
 	sw_map64_deinit(&c->by_spot);
 	sw_map64_deinit(&c->named);
 	sw_map64_deinit(&c->active);
@@ -42,6 +39,14 @@ static void cpython_close(void *state)
 	free(c->chain.groups);
 	free(c->positions);
 	sw_cpython_all_tasks_destroy(c->tasks);
+}
+
+static void cpython_close(void *state)
+{
+	struct sw_cpython *c = state;
+	if (c == NULL)
+		return;
+	sw_cpython_deinit(c);
 	free(c);
 }
 

@@ -4,6 +4,11 @@
 
 #include "unwind/runtime.h"
 
+struct sw_cpython;
+
+/* Frees what it owns, not itself. */
+void sw_cpython_deinit(struct sw_cpython *c);
+
 extern const struct sw_runtime_ops sw_runtime_cpython;
 
 #endif
