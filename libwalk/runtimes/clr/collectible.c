@@ -211,14 +211,19 @@ void sw_clr_collectible_want(struct sw_capture *capture, const struct sw_clr_run
 		table_look(&l, runtime->at.map_avma + runtime->at.map_top, SW_CLR_MAP_LEVELS - 1);
 }
 
+bool sw_clr_collectible_is_live(const struct sw_clr *clr, const struct sw_clr_code *code,
+				size_t live_before)
+{
+	return code->collectible && clr->source.live_reads != live_before && clr->snap->live;
+}
+
 bool sw_clr_collectible_remains(const struct sw_clr *clr, const struct sw_clr_code *code,
 				size_t live_before)
 {
-	const struct sw_memory memory = sw_live_memory(clr->snap);
 	struct sw_clr_code now;
-	if (!code->collectible || clr->source.live_reads == live_before)
+	if (!sw_clr_collectible_is_live(clr, code, live_before))
 		return true;
-	return !clr->snap->live ||
-	       (sw_clr_range_find(code->runtime, memory, code->start_avma, &now) &&
-		now.start_avma == code->start_avma && now.method_avma == code->method_avma);
+	return sw_clr_range_find(code->runtime, sw_live_memory(clr->snap), code->start_avma,
+				 &now) &&
+	       now.start_avma == code->start_avma && now.method_avma == code->method_avma;
 }

@@ -14,8 +14,13 @@
 void sw_clr_collectible_want(struct sw_capture *capture, const struct sw_clr_runtime *runtime,
 			     struct sw_memory memory);
 
+/* After the stop: whether something of code was read in the running process, which may have freed it, since
+ * clr->source.live_reads was live_before. */
+bool sw_clr_collectible_is_live(const struct sw_clr *clr, const struct sw_clr_code *code,
+				size_t live_before);
+
 /*
- * After the stop: whether what was read of code since clr->source.live_reads was live_before may be
+ * The same: whether what was read of code since clr->source.live_reads was live_before may be
  * believed. False when it was read in the running process, where code that may be freed is not there
  * any more: it may be anything.
  */

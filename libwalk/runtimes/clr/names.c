@@ -256,7 +256,7 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 static bool name_remains(struct sw_clr *clr, const struct sw_clr_code *code, size_t live_before,
 			 const char *name)
 {
-	if (!code->collectible || clr->source.live_reads == live_before || !clr->snap->live)
+	if (!sw_clr_collectible_is_live(clr, code, live_before))
 		return true;
 	return sw_clr_dynamic_name_holds(sw_live_memory(clr->snap),
 					 &clr->names->at[code->runtime - clr->runtimes],
