@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "commands.h"
+#include "cache/unpacker.h"
 #include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
@@ -84,16 +85,20 @@ static void prepare_process(void)
 	(void) sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-static int run(const struct sw_options *options)
+static int run(struct sw_options *options)
 {
 	struct sw_error err = {0};
+	struct sw_unpacker unpacker;
 	int status = SW_STATUS_COMPLETE;
 	if (options->help)
 		sw_options_help(stdout, commands, options->command);
 	else if (options->version)
 		puts("snapwalk " SW_VERSION);
-	else
+	else {
+		sw_unpacker_begin(&unpacker, options);
 		status = options->command->run(options);
+		sw_unpacker_end(&unpacker);
+	}
 	/* A reader that closed the pipe has read enough; a full disk is an error. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
 		(void) sw_fail_errno(&err, SW_E_IO, "writing failed");

@@ -88,9 +88,19 @@ static void allow_beside(struct paths *p, const char *module)
 		allow_printf(p, "%.*s.debug", (int) (dot - module), module);
 }
 
+/* What was unpacked of debug files before. */
+static void allow_unpacked(struct paths *p, const struct sw_options *options)
+{
+	const struct sw_unpacked *unpacked = options->symbolize.unpacked;
+	for (size_t i = 0; unpacked != NULL && i < SW_ARRAY_SIZE(unpacked->directories); i++)
+		if (unpacked->directories[i] != NULL)
+			allow(p, unpacked->directories[i], SW_LANDLOCK_READ);
+}
+
 static void allow_debug_files(struct paths *p, const struct sw_options *options,
 			      const struct sw_snapshot *snap)
 {
+	allow_unpacked(p, options);
 	allow(p,
 	      options->symbolize.debug_dir != NULL ? options->symbolize.debug_dir
 						   : "/usr/lib/debug",

@@ -4,6 +4,9 @@
 
 #include "unit.h"
 
+/* Where Debian and its kin install debug files. */
+#define SW_DEBUG_DIR "/usr/lib/debug"
+
 /* Bytes that a unit keeps open: a mapped file or decompressed data. */
 struct sw_image {
 	struct sw_bytes bytes;

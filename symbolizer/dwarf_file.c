@@ -4,6 +4,8 @@
 #include "deadline.h"
 #include "debugfile.h"
 #include "elf_handle.h"
+#include "map.h"
+#include "unpacked/file.h"
 
 #include <endian.h>
 #include <libdeflate.h>
@@ -229,12 +231,50 @@ static bool alt_find(const struct sw_elf *elf, const char *debug_dir, struct sw_
 static enum sw_dwarf_open alt_open(struct sw_dwarf_file *file, const struct sw_elf *elf,
 				   const struct sw_request *request);
 
-static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
-				    const struct plan *plan, const struct sw_request *request)
+/* Where the sections are behind the file: what was unpacked by another release may be of another order. */
+static uint64_t layout_of(const struct sw_elf *elf, const struct plan *plan)
 {
-	if (!region_map(file, fd, elf, plan))
-		return SW_DWARF_NONE;
-	headers_edit(file->region, elf, plan);
+	uint64_t behind = page_up(elf->image.size), hash = plan->region_bytes - behind;
+	for (size_t k = 0; k < SW_ARRAY_SIZE(plan->wanted); k++) {
+		const struct wanted *w = &plan->wanted[k];
+		if (w->how == STORED)
+			continue;
+		hash = sw_mix64(hash ^ k);
+		hash = sw_mix64(hash ^ (w->off - behind));
+		hash = sw_mix64(hash ^ w->bytes);
+	}
+	return hash;
+}
+
+bool sw_dwarf_file_key(const struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
+		       struct sw_unpacked_key *ret)
+{
+	*ret = (struct sw_unpacked_key){.layout = file->layout, .bytes = file->unpacked.size};
+	return sw_elf_build_id(elf, &ret->build_id) && fstat(fd, &ret->of) == 0;
+}
+
+/* Whether the sections were unpacked before, and are mapped now. */
+static bool is_kept(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
+		    struct sw_unpacked *unpacked)
+{
+	struct sw_unpacked_key key;
+	if (unpacked == NULL || !sw_dwarf_file_key(file, fd, elf, &key) ||
+	    !sw_unpacked_may(unpacked, &key))
+		return false;
+	if (sw_unpacked_map(unpacked, &key, (void *) file->unpacked.data))
+		return true;
+	sw_unpacked_ask(unpacked, &key);
+	return false;
+}
+
+static enum sw_dwarf_open sections_inflate(struct sw_dwarf_file *file, const struct plan *plan,
+					   const struct sw_request *request)
+{
+	int64_t inflate_ns = (int64_t) (plan->inflated_bytes / INFLATE_BYTES_PER_US) * 1000;
+	if (request->deadline_ns != 0 && sw_clock_ns() + inflate_ns > request->deadline_ns) {
+		file->why = "the time limit leaves too little to unpack its debug information";
+		return SW_DWARF_LATE;
+	}
 	for (size_t k = 0; k < SW_ARRAY_SIZE(plan->wanted); k++) {
 		const struct wanted *w = &plan->wanted[k];
 		if (w->how == STORED)
@@ -245,6 +285,23 @@ static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const st
 		if (!inflate(w, file->region + w->off))
 			return SW_DWARF_NONE;
 		file->why = NULL;
+	}
+	return SW_DWARF_OPENED;
+}
+
+static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
+				    const struct plan *plan, const struct sw_request *request)
+{
+	uint64_t behind = page_up(elf->image.size);
+	if (!region_map(file, fd, elf, plan))
+		return SW_DWARF_NONE;
+	headers_edit(file->region, elf, plan);
+	file->unpacked = (struct sw_bytes){file->region + behind, plan->region_bytes - behind};
+	file->layout = layout_of(elf, plan);
+	if (!is_kept(file, fd, elf, request->unpacked)) {
+		enum sw_dwarf_open r = sections_inflate(file, plan, request);
+		if (r != SW_DWARF_OPENED)
+			return r;
 	}
 	const struct wanted *aranges = &plan->wanted[WANTED_ARANGES];
 	if (aranges->section.type != SHT_NULL)
@@ -278,11 +335,6 @@ enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const 
 	file->why = plan.why;
 	if (!planned)
 		return SW_DWARF_NONE;
-	int64_t inflate_ns = (int64_t) (plan.inflated_bytes / INFLATE_BYTES_PER_US) * 1000;
-	if (request->deadline_ns != 0 && sw_clock_ns() + inflate_ns > request->deadline_ns) {
-		file->why = "the time limit leaves too little to unpack its debug information";
-		return SW_DWARF_LATE;
-	}
 	enum sw_dwarf_open r = file_fill(file, fd, elf, &plan, request);
 	if (r != SW_DWARF_OPENED)
 		sw_dwarf_file_close(file);

@@ -4,6 +4,7 @@
 
 #include "provider.h"
 #include "unit.h"
+#include "unpacked/file.h"
 
 #include <elfutils/libdw.h>
 
@@ -16,6 +17,8 @@
  *
  *	region:  | file, copy on write | .debug_info | .debug_line | ... | a page of zeros |
  *
+ * What lies behind the file is mapped from the disk when it was unpacked before (unpacked/file.h).
+ *
  * All section headers were checked to lie inside; a string without end, or a number cut short, runs
  * into another section or the zeros, never out of the region.
  */
@@ -26,6 +29,8 @@ struct sw_dwarf_file {
 	Dwarf *dwarf;
 	uint64_t base;             /* what DWARF's addresses are more than the svma; 0 for ELF */
 	struct sw_bytes aranges;   /* .debug_aranges in region; empty when there is none */
+	struct sw_bytes unpacked;  /* in region: what was compressed, as it is kept on disk */
+	uint64_t layout;           /* says where in it which section is */
 	struct sw_dwarf_file *alt; /* owned; what dwz moved out of it */
 	const char *
 		why; /* static: what is missing, in words; NULL: nothing. Stays when it is closed */
@@ -40,6 +45,9 @@ enum sw_dwarf_open {
 /* elf is a view of the file's whole contents; both are only used during the call. */
 enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
 				      const struct sw_request *request);
+/* Of an open file: what its unpacked sections are kept as. False: they cannot be. */
+bool sw_dwarf_file_key(const struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
+		       struct sw_unpacked_key *ret);
 /* The DWARF sections of a PE file. */
 enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd,
 				    const struct sw_pe_file *pe);

@@ -6,13 +6,13 @@
 #include "symbolizer.h"
 #include "cleanup.h"
 #include "deadline.h"
+#include "debugfile.h"
 #include "errors.h"
 #include "arena.h"
 #include "providers.h"
 
 #include <string.h>
 
-static const char DEFAULT_DEBUG_DIR[] = "/usr/lib/debug";
 
 /* One distinct address of a snapshot, or one managed frame. */
 struct result {
@@ -202,8 +202,9 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 	struct sw_symbols_priv *priv = symbols->priv;
 	struct sw_request request = {
 		.arena = &priv->symbolizer->arena,
-		.debug_dir = o->debug_dir != NULL ? o->debug_dir : DEFAULT_DEBUG_DIR,
+		.debug_dir = o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
 		.deadline_ns = o->deadline_ns,
+		.unpacked = o->unpacked,
 	};
 	int r = frames_collect(priv, walks);
 	if (r == 0)

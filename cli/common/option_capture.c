@@ -210,6 +210,15 @@ bool sw_set_no_sandbox(struct sw_options *o, const char *value, struct sw_usage 
 	return true;
 }
 
+bool sw_set_cache(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (strcmp(value, "none") != 0 && (value[0] != '/' || strlen(value) >= PATH_MAX))
+		return sw_usage_fail(usage, "give the whole path of a directory, or none",
+				     "it must begin with '/'");
+	o->cache = value;
+	return true;
+}
+
 bool sw_set_no_inlines(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;

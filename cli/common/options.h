@@ -86,6 +86,7 @@ struct sw_options {
 	enum sw_text_time time;
 	struct sw_thread_filter filter; /* strings borrowed from argv */
 	bool no_sandbox;
+	const char *cache; /* a directory, or "none"; NULL: not given */
 	enum sw_color color;
 	const char *reason;
 	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */

@@ -40,6 +40,33 @@ SW_PUBLIC size_t sw_symbolizer_keep(const struct sw_symbolizer *symbolizer, void
 SW_PUBLIC void sw_symbolizer_recall(struct sw_symbolizer *symbolizer, const void *data,
 				    size_t size);
 
+/**
+ * Debug sections that were unpacked before, of files that packages install: unpacking those of the C library
+ * takes longer than all the rest of a dump. They are made by a process of its own, with sw_unpack_serve(),
+ * and mapped here.
+ */
+struct sw_unpacked {
+	const char *directories
+		[2];      /* borrowed; looked into in this order; NULL: none. No other user may
+				       write them */
+	uid_t owner;      /* whose files are believed; besides root's */
+	char boot_id[40]; /* sw_unpacked_init() */
+	int ask_fd; /* a pipe to sw_unpack_serve(), which does not block; negative: nobody is asked */
+	uint32_t n_asked; /* counted: for how many files nothing was there */
+};
+
+/** Without directories. False: what this machine's start is called cannot be read, and nothing can be kept. */
+SW_PUBLIC bool sw_unpacked_init(struct sw_unpacked *ret);
+/**
+ * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe, into
+ * directory, until nobody has the pipe's other end. Only of files that belong to root or the owner, and that
+ * nobody else may write. What is wrong with a file is of no interest: it is unpacked by who needs it, then.
+ *
+ * @param debug_dir  NULL: "/usr/lib/debug".
+ */
+SW_PUBLIC void sw_unpack_serve(int fd, const char *debug_dir, const char *directory,
+			       const struct sw_unpacked *unpacked);
+
 enum sw_symbol_level {
 	SW_SYMBOLS_LINES, /* names, then files, lines and inlined calls */
 	SW_SYMBOLS_NAMES,
@@ -53,6 +80,7 @@ struct sw_symbolize_options {
 	bool no_demangle;
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. What is there by then is the result */
 	const char *debug_dir; /* default "/usr/lib/debug"; a module's first use of it counts */
+	struct sw_unpacked *unpacked; /* borrowed; NULL: all is unpacked anew */
 };
 
 /** Where a module's names came from; the best of what was used. */
