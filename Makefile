@@ -393,6 +393,7 @@ uninstall:
 	@rmdir "$(DESTDIR)$(INCLUDEDIR)/snapwalk" "$(DESTDIR)$(DATADIR)/snapwalk" "$(DESTDIR)$(DATADIR)/doc/snapwalk" \
 		"$(DESTDIR)$(SYSCONFDIR)/snapwalk/snapwalk.conf.d" "$(DESTDIR)$(SYSCONFDIR)/snapwalk/rules.d" \
 		"$(DESTDIR)$(SYSCONFDIR)/snapwalk" 2>/dev/null || true
+	@[ -n "$(DESTDIR)" ] || rm -f /var/cache/snapwalk/*.sections /var/cache/snapwalk/daemon/*.sections
 
 .PHONY: clean help
 clean:

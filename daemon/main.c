@@ -10,6 +10,7 @@
 #include "prepare.h"
 #include "sandbox/roles.h"
 
+#include <confine/unpacker.h>
 #include <snapwalk/clock.h>
 #include <snapwalk/walk.h>
 #include <fcntl.h>
@@ -132,6 +133,7 @@ static int config_load(const struct arguments *arguments, sw_config_say_fn *say,
 	if (arguments->user) {
 		replace(&config->state_dir,
 			user_path("XDG_STATE_HOME", ".local/state", "snapwalk"));
+		replace(&config->cache_dir, user_path("XDG_CACHE_HOME", ".cache", "snapwalk"));
 		replace(&config->rules_dir,
 			user_path("XDG_CONFIG_HOME", ".config", "snapwalk/rules.d"));
 		own = user_path("XDG_CONFIG_HOME", ".config", "snapwalk/snapwalk.conf");
@@ -183,6 +185,9 @@ static void make_directories(const struct sw_config *config)
 {
 	if (config->store)
 		make_directory(config->state_dir, 0750, config);
+	if (strcmp(config->cache_dir, SW_SYSTEM_CACHE_DIR "/daemon") == 0 && geteuid() == 0)
+		(void) mkdir(SW_SYSTEM_CACHE_DIR, 0755); /* root's: the next one fails */
+	make_directory(config->cache_dir, 0755, config);
 	if (config->socket_path == NULL && sd_listen_fds(0) <= 0)
 		make_directory("/run/snapwalk", 0755, config);
 	else if (config->user_mode && config->socket_path != NULL) {
@@ -344,11 +349,12 @@ static int run(struct service *service)
 		r = sw_prepare(service->config, to_log, to_log, NULL, &err);
 	if (r == 0)
 		r = sw_broker_init(&service->broker, service->config, &err);
-	if (r == 0)
+	if (r == 0) {
+		make_directories(service->config); /* there is a user to give them to */
 		r = sw_spawner_start(service->config, &spawner, &err);
+	}
 	if (r == 0) {
 		sigset_t before;
-		make_directories(service->config); /* there is a user to give them to */
 		block_signals(&before);
 		r = serve(service, &spawner, &err);
 		sw_broker_deinit(&service->broker);

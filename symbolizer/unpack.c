@@ -13,7 +13,7 @@
 static const uint64_t SERVED_BYTES_MAX = UINT64_C(4) << 30;
 
 struct server {
-	const char *debug_dir, *directory;
+	const char *debug_dir;
 	const struct sw_unpacked *unpacked;
 	uint64_t n_bytes; /* written in all */
 };
@@ -28,8 +28,7 @@ static void unpack(struct server *s, const struct sw_image *image, const struct 
 		return;
 	if (sw_dwarf_file_key(&file, image->fd, elf, &key) && sw_unpacked_may(s->unpacked, &key) &&
 	    key.bytes <= SERVED_BYTES_MAX - s->n_bytes &&
-	    sw_unpacked_write(s->directory, s->unpacked->boot_id, &key, file.unpacked.data,
-			      &ignored) == 0)
+	    sw_unpacked_write(s->unpacked, &key, file.unpacked.data, &ignored) == 0)
 		s->n_bytes += key.bytes;
 	sw_dwarf_file_close(&file);
 }
@@ -44,12 +43,10 @@ static void answer(struct server *s, struct sw_bytes id)
 	sw_image_deinit(&image);
 }
 
-void sw_unpack_serve(int fd, const char *debug_dir, const char *directory,
-		     const struct sw_unpacked *unpacked)
+void sw_unpack_serve(int fd, const char *debug_dir, const struct sw_unpacked *unpacked)
 {
 	struct server server = {
 		.debug_dir = debug_dir != NULL ? debug_dir : SW_DEBUG_DIR,
-		.directory = directory,
 		.unpacked = unpacked,
 	};
 	struct sw_unpacked_request request;

@@ -17,15 +17,10 @@ struct sw_unpacker {
 	int end_fd; /* says that the child has ended; negative: there is none */
 };
 
-/* The directory is looked for, made when it is not there, and the child started, unless the options say that
- * nothing is captured here or no lines are wanted. Before anything is captured, and as long as the process is
- * small. The options use it until sw_unpacker_end(). */
+/* Starts the child, unless the options say that nothing is captured here or no lines are wanted. Before anything
+ * is captured, as long as the process is small. The options use it until sw_unpacker_end(). */
 void sw_unpacker_begin(struct sw_unpacker *ret, struct sw_options *options);
 /* Waits for the child, if it has anything to do, but not long: it goes on alone. */
 void sw_unpacker_end(struct sw_unpacker *unpacker);
-
-/* Where they are kept. False with the reason, in words: nowhere. */
-bool sw_unpacker_directory(const struct sw_options *options, bool make, char ret[static PATH_MAX],
-			   char why[static 128]);
 
 #endif

@@ -113,7 +113,7 @@ const struct sw_option sw_option_table[] = {
 	{"no-sandbox", 0, NULL, NAMES | SW_FOR_TOP | SW_FOR_DIFF | SW_FOR_RECORD | SW_FOR_HOOK,
 	 "keep all privileges while files are read that the target chose", sw_set_no_sandbox,
 	 false},
-	{"cache", 0, "DIR|none", NAMES | SW_FOR_TOP | SW_FOR_DOCTOR,
+	{"cache", 0, "DIR|none", NAMES | SW_FOR_TOP,
 	 "where unpacked debug sections are kept, for lines (default: /var/cache/snapwalk as root, "
 	 "else ~/.cache/snapwalk)",
 	 sw_set_cache, false},

@@ -8,6 +8,7 @@
 #include "config/value.h"
 #include "errors.h"
 
+#include <confine/unpacker.h>
 #include <snapwalk/walk.h>
 
 #include <ctype.h>
@@ -45,6 +46,7 @@ const char *const sw_config_stop_modes[] = {
 
 static const struct sw_config_key keys[] = {
 	KEY_WITH("StateDirectory", PATH, state_dir, 0, 0, SW_KEY_RESTART),
+	KEY_WITH("CacheDirectory", PATH, cache_dir, 0, 0, SW_KEY_RESTART),
 	KEY("RulesDirectory", PATH, rules_dir, 0, 0),
 	KEY_WITH("User", STRING, user, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
 	KEY_WITH("Group", STRING, group, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
@@ -325,6 +327,7 @@ int sw_config_init(struct sw_config *config)
 		.store_max_files = 1000,
 	};
 	if (set_string(&config->state_dir, "/var/lib/snapwalk") &&
+	    set_string(&config->cache_dir, SW_SYSTEM_CACHE_DIR "/daemon") &&
 	    set_string(&config->rules_dir, SW_SYSCONFDIR "/snapwalk/rules.d") &&
 	    set_string(&config->user, "snapwalk") && set_string(&config->group, "snapwalk") &&
 	    set_string(&config->trigger_user, "snapwalk-gate") &&
@@ -338,6 +341,7 @@ void sw_config_deinit(struct sw_config *config)
 {
 	free(config->socket_path);
 	free(config->state_dir);
+	free(config->cache_dir);
 	free(config->rules_dir);
 	free(config->user);
 	free(config->group);

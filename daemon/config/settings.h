@@ -15,6 +15,7 @@
 struct sw_config {
 	char *socket_path;  /* --socket; NULL: /run/snapwalk/io.snapwalk, or activation */
 	char *state_dir;    /* StateDirectory=; /var/lib/snapwalk */
+	char *cache_dir;    /* CacheDirectory=; SW_SYSTEM_CACHE_DIR/daemon */
 	char *rules_dir;    /* RulesDirectory=; /etc/snapwalk/rules.d */
 	char *user;         /* User= to become when started as root; "snapwalk" */
 	char *group;        /* Group= whose members may capture everything; "snapwalk" */

@@ -7,6 +7,7 @@
 #include <confine/caps.h>
 #include <confine/landlock.h>
 #include <confine/seccomp.h>
+#include <snapwalk/symbolize.h>
 
 #include <grp.h>
 #include <linux/capability.h>
@@ -20,6 +21,7 @@ enum {
 	MIB = 1 << 20,
 };
 
+static const char debug_dir[] = "/usr/lib/debug";
 static const uint64_t spawner_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
 									     << CAP_DAC_READ_SEARCH;
 
@@ -120,9 +122,27 @@ static int limit(int resource, uint64_t value, struct sw_error *err)
 	return 0;
 }
 
-int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_error *err)
+int sw_sandbox_unprivileged(const struct sw_config *config, struct sw_error *err)
 {
-	static const struct sw_landlock_path debug_files = {"/usr/lib/debug", SW_LANDLOCK_READ};
+	return descend(config, 0, err);
+}
+
+/* Debug files, and what was unpacked of them. */
+static int landlock_enter(const struct sw_unpacked *unpacked, struct sw_error *err)
+{
+	struct sw_landlock_path paths[1 + SW_ARRAY_SIZE(unpacked->directories)];
+	size_t n = 0;
+	paths[n++] = (struct sw_landlock_path){debug_dir, SW_LANDLOCK_READ};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(unpacked->directories); i++)
+		if (unpacked->directories[i] != NULL)
+			paths[n++] = (struct sw_landlock_path){unpacked->directories[i],
+							       SW_LANDLOCK_READ};
+	return sw_landlock_enter(paths, n, err);
+}
+
+int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms,
+		      const struct sw_unpacked *unpacked, struct sw_error *err)
+{
 	uint64_t memory = address_space_bytes() + (uint64_t) memory_mib * MIB;
 	int r = limit(RLIMIT_AS, memory, err);
 	if (r == 0)
@@ -134,6 +154,6 @@ int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_
 	if (r == 0)
 		r = sw_caps_keep(0, err);
 	if (r == 0)
-		r = sw_landlock_enter(&debug_files, 1, err);
+		r = landlock_enter(unpacked, err);
 	return r < 0 ? r : sw_seccomp_parser(0, err);
 }

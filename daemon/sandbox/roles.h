@@ -4,6 +4,8 @@
 
 #include "config/settings.h"
 
+struct sw_unpacked;
+
 /*
  * Started as root, spawner and broker become User=; started as that user with ambient capabilities
  * (the unit) or as anybody with --user, they stay who they are. -SW_E_NOT_FOUND when there is no such
@@ -21,11 +23,14 @@ int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
 /* The same without any capability; a seccomp filter, also for what it starts (OnDump=), refuses
  * what neither needs: tracing, mounting, namespaces, kernel modules, BPF... */
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err);
+/* The user as above and no capability: for a process that confines itself further. */
+int sw_sandbox_unprivileged(const struct sw_config *config, struct sw_error *err);
 /*
  * A worker after its snapshot and before what was captured is parsed: no capability; memory_mib more
- * address space than now; names_timeout_ms and some seconds more of CPU; only files below /usr/lib/debug, where the kernel has
- * Landlock; a seccomp filter for reading, mapping and writing to what is open.
+ * address space than now; names_timeout_ms and some seconds more of CPU; only files below /usr/lib/debug and what was unpacked of
+ * them, where the kernel has Landlock; a seccomp filter for reading, mapping and writing to what is open.
  */
-int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms, struct sw_error *err);
+int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms,
+		      const struct sw_unpacked *unpacked, struct sw_error *err);
 
 #endif

@@ -32,7 +32,7 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	sw_close_p(&worker->iterator_fd); /* it shows registers of the target */
 	if (r == 0)
 		r = sw_sandbox_worker(worker->request.memory_mib, worker->request.names_timeout_ms,
-				      err);
+				      &worker->unpacked, err);
 	if (r == 0)
 		sw_names_recall(worker->names_fd, worker->session);
 	return r;
@@ -61,7 +61,8 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 		.walk = {.max_frames = request->depth, .deadline_ns = deadline_ns},
 		.symbolize = {.level = (enum sw_symbol_level) request->symbols,
 			      .no_inlines = request->no_inlines,
-			      .deadline_ns = deadline_ns},
+			      .deadline_ns = deadline_ns,
+			      .unpacked = &worker->unpacked},
 		.report = {.reason = request->reason[0] != '\0' ? request->reason : NULL,
 			   .seq = request->seq,
 			   .begin_ns = worker->begin_ns},
@@ -125,13 +126,15 @@ static int capture(struct sw_worker *worker, const struct sw_worker_iterator *it
 }
 
 void sw_worker_run(const struct sw_config *config, const struct sw_worker_request *request,
-		   const struct sw_worker_iterator *iterator, const struct sw_worker_fds *fds)
+		   const struct sw_worker_iterator *iterator, const struct sw_unpacked *unpacked,
+		   const struct sw_worker_fds *fds)
 {
 	struct sw_worker worker = {.config = config,
 				   .request = *request,
 				   .target_pidfd = fds->target_pidfd,
 				   .stream = fds->stream,
 				   .names_fd = fds->names,
+				   .unpacked = *unpacked,
 				   .program_fd = -EBADF,
 				   .iterator_fd = -EBADF,
 				   .begin_ns = sw_clock_ns()};

@@ -5,6 +5,8 @@
 #include "config/settings.h"
 #include "worker/messages.h"
 
+#include <snapwalk/symbolize.h>
+
 /* What the spawner has of the task iterator. */
 struct sw_worker_iterator {
 	int program_fd; /* owned; negative: refused says why */
@@ -23,6 +25,7 @@ struct sw_worker_fds {
 __attribute__((noreturn)) void sw_worker_run(const struct sw_config *config,
 					     const struct sw_worker_request *request,
 					     const struct sw_worker_iterator *iterator,
+					     const struct sw_unpacked *unpacked,
 					     const struct sw_worker_fds *fds);
 
 #endif

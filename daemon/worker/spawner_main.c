@@ -3,6 +3,7 @@
  * takes a structure, forks, hands two descriptors back. It parses nothing. */
 #include "worker/spawner_main.h"
 #include "worker/run.h"
+#include "worker/unpacker.h"
 #include "worker/wire.h"
 #include "sandbox/roles.h"
 #include "cleanup.h"
@@ -23,8 +24,9 @@
 
 enum {
 	WORKERS_MAX = 256, /* at once, whatever the broker asks for */
-	SOCKET_FD = 3,     /* where our end is put */
-	ITERATOR_FD = 4,   /* where the task iterator is put; all above is closed */
+	SOCKET_FD =
+		3, /* where our end is put; behind it what else is needed, and all above is closed */
+	MOVED_FD = 64, /* out of the way, at first */
 	FDS_CLOSE_MAX = 65536,
 };
 
@@ -35,6 +37,8 @@ struct spawner {
 	int fd;
 	int child_fd; /* readable when a worker has ended */
 	struct sw_worker_iterator iterator;
+	struct sw_unpacked unpacked;
+	pid_t unpacker;        /* its process; 0: none */
 	bool realtime_refused; /* to its workers, as to itself */
 	unsigned n_workers;
 };
@@ -46,30 +50,28 @@ static void die_with(pid_t parent)
 		_exit(1);
 }
 
-/* Descriptors of the broker: its sockets, and whatever it was started with. The socket moves first:
- * it is one of the first three when these were closed. */
-static int close_others(int fd, int *iterator_fd)
+/* Descriptors of the broker: its sockets, and whatever it was started with. What is needed moves first: it may be
+ * one of the first three, when these were closed. */
+static void close_others(int *const needed[], size_t n)
 {
-	if (fd != SOCKET_FD) {
-		/* Its place may be that of the iterator. */
-		int moved =
-			*iterator_fd < 0 ? -1 : fcntl(*iterator_fd, F_DUPFD_CLOEXEC, ITERATOR_FD);
-		if ((*iterator_fd >= 0 && moved < 0) || dup3(fd, SOCKET_FD, O_CLOEXEC) < 0)
+	int next = SOCKET_FD;
+	for (size_t i = 0; i < n; i++)
+		if (*needed[i] >= 0 &&
+		    (*needed[i] = fcntl(*needed[i], F_DUPFD_CLOEXEC, MOVED_FD)) < 0)
 			_exit(1);
-		*iterator_fd = moved;
+	for (size_t i = 0; i < n; i++) {
+		if (*needed[i] < 0)
+			continue;
+		if (dup3(*needed[i], next, O_CLOEXEC) < 0)
+			_exit(1);
+		*needed[i] = next++;
 	}
-	if (*iterator_fd >= 0 && *iterator_fd != ITERATOR_FD &&
-	    dup3(*iterator_fd, ITERATOR_FD, O_CLOEXEC) < 0)
-		_exit(1);
-	int first = *iterator_fd >= 0 ? ITERATOR_FD + 1 : ITERATOR_FD;
-	*iterator_fd = *iterator_fd >= 0 ? ITERATOR_FD : -EBADF;
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0)
 		_exit(1);
-	if (syscall(SYS_close_range, first, ~0U, 0) < 0) /* Linux 5.9 */
-		for (int i = first; i < FDS_CLOSE_MAX; i++)
+	if (syscall(SYS_close_range, next, ~0U, 0) < 0) /* Linux 5.9 */
+		for (int i = next; i < FDS_CLOSE_MAX; i++)
 			(void) close(i); /* most are not open */
-	return SOCKET_FD;
 }
 
 /* A key for the terminal, or a manager that signals the whole group, is for the broker: it ends
@@ -97,7 +99,8 @@ static void reap(struct spawner *s)
 		siginfo_t info = {0};
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
 			return;
-		s->n_workers--;
+		if (info.si_pid != s->unpacker)
+			s->n_workers--;
 	}
 }
 
@@ -111,7 +114,7 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	die_with(parent);
 	(void) close(s->fd);
 	(void) close(s->child_fd);
-	sw_worker_run(&s->config, request, &s->iterator, fds);
+	sw_worker_run(&s->config, request, &s->iterator, &s->unpacked, fds);
 }
 
 /* Starts a worker; fds are its pidfd and our end of its stream. */
@@ -249,6 +252,7 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	struct spawner s = {.config = *config, .fd = fd};
 	struct sw_error err = {0};
 	iterator_load(config, &s.iterator);
+	s.unpacker = sw_unpacker_start(config, &s.unpacked.ask_fd);
 	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
 	int r = sw_sandbox_spawner(config, &err); /* first: looking a user up opens files */
 	if (r < 0) {
@@ -256,7 +260,8 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 		_exit(1);
 	}
 	die_with(parent);
-	s.fd = close_others(fd, &s.iterator.program_fd);
+	sw_unpacker_find(config, &s.unpacked);
+	close_others((int *const[]){&s.fd, &s.iterator.program_fd, &s.unpacked.ask_fd}, 3);
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);

@@ -5,6 +5,7 @@
 #include "policy/authorize.h"
 #include "worker/messages.h"
 
+#include <snapwalk/symbolize.h>
 #include <snapwalk/walk.h>
 
 /* One capture. */
@@ -14,6 +15,7 @@ struct sw_worker {
 	int target_pidfd; /* -EBADF: none */
 	int stream;
 	int names_fd;               /* -EBADF: none */
+	struct sw_unpacked unpacked;
 	struct sw_session *session; /* owned; NULL: not yet */
 	int64_t begin_ns;           /* CLOCK_MONOTONIC */
 	struct sw_caller caller;

@@ -53,16 +53,17 @@ static void name_of(struct sw_bytes id, char ret[static NAME_BYTES])
 	(void) snprintf(ret + n, NAME_BYTES - n, "%s", suffix); /* fits */
 }
 
+/* Of root or the owner, and written by nobody else. */
 static bool is_believed(const struct sw_unpacked *unpacked, const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == unpacked->owner) &&
+	return (st->st_uid == 0 || st->st_uid == unpacked->owner) &&
 	       (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool sw_unpacked_may(const struct sw_unpacked *unpacked, const struct sw_unpacked_key *key)
 {
-	return is_believed(unpacked, &key->of) && key->bytes >= SW_UNPACKED_WORTH_BYTES &&
-	       key->bytes <= SW_UNPACKED_BYTES_MAX &&
+	return S_ISREG(key->of.st_mode) && is_believed(unpacked, &key->of) &&
+	       key->bytes >= SW_UNPACKED_WORTH_BYTES && key->bytes <= SW_UNPACKED_BYTES_MAX &&
 	       key->build_id.size >= SW_UNPACKED_ID_BYTES_MIN &&
 	       key->build_id.size <= SW_UNPACKED_ID_BYTES_MAX;
 }
@@ -74,6 +75,20 @@ bool sw_unpacked_init(struct sw_unpacked *ret)
 	*ret = (struct sw_unpacked){.ask_fd = -EBADF, .owner = geteuid()};
 	/* A UUID: 36 characters. */
 	return fd >= 0 && sw_pread(fd, ret->boot_id, sizeof(ret->boot_id) - 1, 0) >= 36;
+}
+
+bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory)
+{
+	struct stat st;
+	if (lstat(directory, &st) < 0 || !S_ISDIR(st.st_mode) || !is_believed(unpacked, &st))
+		return false;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(unpacked->directories); i++) {
+		if (unpacked->directories[i] == NULL) {
+			unpacked->directories[i] = directory;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* ---- read ----------------------------------------------------------------------------------- */
@@ -91,7 +106,7 @@ static int file_open(const char *directory, const struct sw_unpacked *unpacked,
 		return -1;
 	/* O_NONBLOCK: should it not be a file. */
 	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || !is_believed(unpacked, &st) ||
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_believed(unpacked, &st) ||
 	    (uint64_t) st.st_size != SW_UNPACKED_PAGE_BYTES + key->bytes ||
 	    sw_pread(fd, &is, sizeof(is), 0) != sizeof(is) || memcmp(&is, &wanted, sizeof(is)) != 0)
 		return -1;
@@ -212,9 +227,10 @@ static int file_fill(int fd, const struct sw_unpacked_key *key, const char *boot
 	return 0;
 }
 
-int sw_unpacked_write(const char *directory, const char *boot_id, const struct sw_unpacked_key *key,
+int sw_unpacked_write(const struct sw_unpacked *unpacked, const struct sw_unpacked_key *key,
 		      const void *sections, struct sw_error *err)
 {
+	const char *directory = unpacked->directories[0];
 	char name[NAME_BYTES], new_name[NAME_BYTES];
 	sw_cleanup(sw_close_p) int dir_fd =
 		open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -230,7 +246,7 @@ int sw_unpacked_write(const char *directory, const char *boot_id, const struct s
 		       0644);
 	if (fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "%s/%s", directory, new_name);
-	r = file_fill(fd, key, boot_id, sections, err);
+	r = file_fill(fd, key, unpacked->boot_id, sections, err);
 	if (r == 0 && renameat(dir_fd, new_name, dir_fd, name) < 0)
 		r = sw_fail_errno(err, SW_E_IO, "%s/%s", directory, name);
 	if (r < 0)

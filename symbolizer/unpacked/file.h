@@ -49,9 +49,9 @@ struct sw_unpacked_request {
 /* Has the sections of that file unpacked by who reads the pipe; not when that has too much to do. */
 void sw_unpacked_ask(struct sw_unpacked *unpacked, const struct sw_unpacked_key *key);
 
-/* Writes DIRECTORY/BUILD-ID.sections in one step. Makes space, if it must, by removing what was not used for the
- * longest time. 0; -SW_E_IO; -SW_E_LIMIT: there is too little space on the disk. */
-int sw_unpacked_write(const char *directory, const char *boot_id, const struct sw_unpacked_key *key,
+/* Writes BUILD-ID.sections of the first directory in one step. Makes space, if it must, by removing what was not
+ * used for the longest time. 0; -SW_E_IO; -SW_E_LIMIT: there is too little space on the disk. */
+int sw_unpacked_write(const struct sw_unpacked *unpacked, const struct sw_unpacked_key *key,
 		      const void *sections, struct sw_error *err);
 
 #endif

@@ -233,6 +233,7 @@ class Daemon:
     def write_config(self, **changes):
         self.config.update(changes)
         words = {"StateDirectory": self.state, "RulesDirectory": self.rules_directory,
+                 "CacheDirectory": os.path.join(self.directory, "cache"),
                  **self.config}
         with open(self.config_path, "w") as file:
             file.write("[snapwalkd]\n" + "".join(f"{k}={v}\n" for k, v in words.items()))

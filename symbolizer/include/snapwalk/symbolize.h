@@ -46,26 +46,27 @@ SW_PUBLIC void sw_symbolizer_recall(struct sw_symbolizer *symbolizer, const void
  * and mapped here.
  */
 struct sw_unpacked {
-	const char *directories
-		[2];      /* borrowed; looked into in this order; NULL: none. No other user may
-				       write them */
-	uid_t owner;      /* whose files are believed; besides root's */
-	char boot_id[40]; /* sw_unpacked_init() */
+	const char *directories[2]; /* borrowed; looked into in this order; NULL: none */
+	uid_t owner;                /* whose files are believed, besides root's */
+	char boot_id[40];
 	int ask_fd; /* a pipe to sw_unpack_serve(), which does not block; negative: nobody is asked */
 	uint32_t n_asked; /* counted: for how many files nothing was there */
 };
 
-/** Without directories. False: what this machine's start is called cannot be read, and nothing can be kept. */
+/** Without directories, for files of this user. False: what this start of the machine is called cannot be read,
+ * and nothing can be kept. */
 SW_PUBLIC bool sw_unpacked_init(struct sw_unpacked *ret);
+/** One more directory, borrowed. False: it is not there, is none of root or the owner, another user may write
+ * it, or there are two. */
+SW_PUBLIC bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory);
 /**
- * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe, into
+ * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe, into the first
  * directory, until nobody has the pipe's other end. Only of files that belong to root or the owner, and that
- * nobody else may write. What is wrong with a file is of no interest: it is unpacked by who needs it, then.
+ * nobody else may write. What is wrong with a file is of no interest here: who needs it finds out.
  *
  * @param debug_dir  NULL: "/usr/lib/debug".
  */
-SW_PUBLIC void sw_unpack_serve(int fd, const char *debug_dir, const char *directory,
-			       const struct sw_unpacked *unpacked);
+SW_PUBLIC void sw_unpack_serve(int fd, const char *debug_dir, const struct sw_unpacked *unpacked);
 
 enum sw_symbol_level {
 	SW_SYMBOLS_LINES, /* names, then files, lines and inlined calls */

@@ -10,6 +10,7 @@
 
 #include <confine/filter.h>
 #include <confine/landlock.h>
+#include <snapwalk/symbolize.h>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -30,6 +31,7 @@
 #include <sys/wait.h>
 
 /* Each sandbox is entered by a child of its own. What it found out is its exit status. */
+static const struct sw_unpacked nothing_unpacked = {.ask_fd = -EBADF};
 enum { FINE = 0, SANDBOX_FAILED = 100, MEMORY_MIB = 64, MIB = 1 << 20, NAMES_MS = 3000 };
 
 static int status_of(void (*child)(void))
@@ -64,7 +66,7 @@ static void assert_fine(void (*child)(void))
 static void enter_worker(void)
 {
 	struct sw_error err = {0};
-	if (sw_sandbox_worker(MEMORY_MIB, NAMES_MS, &err) != 0) {
+	if (sw_sandbox_worker(MEMORY_MIB, NAMES_MS, &nothing_unpacked, &err) != 0) {
 		dprintf(2, "%s\n", err.message);
 		_exit(SANDBOX_FAILED);
 	}
@@ -150,7 +152,7 @@ static void assert_caps(const struct inside *c, const char *value)
 
 static int worker_enter(struct sw_error *err)
 {
-	return sw_sandbox_worker(MEMORY_MIB, NAMES_MS, err);
+	return sw_sandbox_worker(MEMORY_MIB, NAMES_MS, &nothing_unpacked, err);
 }
 
 static void test_worker_status(void **state)
