@@ -79,25 +79,36 @@ static const struct known known_waits[] = {
 };
 
 /* Places where threads wait for work. Names of managed methods stand in longer ones. */
+#define WHOLE(name, place)                          \
+	{                                           \
+		name, sizeof(name) - 1, true, place \
+	}
+#define PART(name, place)                            \
+	{                                            \
+		name, sizeof(name) - 1, false, place \
+	}
 static const struct {
-	const char *function; /* part of a name when whole is false */
-	bool whole;
+	const char *function;
+	size_t length;
+	bool whole; /* else part of a name */
 	const char *place;
 } idle_functions[] = {
-	{"java.util.concurrent.ThreadPoolExecutor.getTask", false, "a Java thread pool"},
-	{"java.util.concurrent.ForkJoinPool.awaitWork", false, "a Java fork-join pool"},
-	{"java.lang.ref.Reference.waitForReferencePendingList", false, "the Java VM"},
-	{"java.lang.ref.ReferenceQueue.remove", false, "the Java VM"},
-	{"System.Threading.LowLevelLifoSemaphore.Wait", false, "the .NET thread pool"},
-	{"System.Threading.PortableThreadPool.GateThread.", false, "the .NET thread pool"},
-	{"System.Net.Sockets.SocketAsyncEngine.EventLoop", false, "the .NET socket engine"},
-	{"runtime.stopm", true, "the Go scheduler"},
-	{"runtime.sysmon", true, "the Go scheduler"},
-	{"g_thread_pool_wait_for_new_task", true, "a GLib thread pool"},
-	{"PlatformWorkerThread", false, "the V8 platform"},
-	{"tokio::runtime::scheduler::multi_thread::worker::Context::park", false, "Tokio"},
-	{"rayon_core::sleep::Sleep::sleep", false, "Rayon"},
+	PART("java.util.concurrent.ThreadPoolExecutor.getTask", "a Java thread pool"),
+	PART("java.util.concurrent.ForkJoinPool.awaitWork", "a Java fork-join pool"),
+	PART("java.lang.ref.Reference.waitForReferencePendingList", "the Java VM"),
+	PART("java.lang.ref.ReferenceQueue.remove", "the Java VM"),
+	PART("System.Threading.LowLevelLifoSemaphore.Wait", "the .NET thread pool"),
+	PART("System.Threading.PortableThreadPool.GateThread.", "the .NET thread pool"),
+	PART("System.Net.Sockets.SocketAsyncEngine.EventLoop", "the .NET socket engine"),
+	WHOLE("runtime.stopm", "the Go scheduler"),
+	WHOLE("runtime.sysmon", "the Go scheduler"),
+	WHOLE("g_thread_pool_wait_for_new_task", "a GLib thread pool"),
+	PART("PlatformWorkerThread", "the V8 platform"),
+	PART("tokio::runtime::scheduler::multi_thread::worker::Context::park", "Tokio"),
+	PART("rayon_core::sleep::Sleep::sleep", "Rayon"),
 };
+#undef WHOLE
+#undef PART
 
 /* System calls in which a thread waits for work whoever calls them. */
 static const struct {
@@ -135,18 +146,29 @@ static bool sleeps(const struct sw_report_thread *t)
 	return t->state == 'S' || t->state == '?';
 }
 
+/* For each frame of each thread: most names are too short for all but a few. */
+static const char *place_of_function(const char *name)
+{
+	size_t length = strlen(name);
+	for (size_t k = 0; k < SW_ARRAY_SIZE(idle_functions); k++) {
+		const char *known = idle_functions[k].function;
+		if (idle_functions[k].whole
+			    ? length == idle_functions[k].length && strcmp(name, known) == 0
+			    : length >= idle_functions[k].length && strstr(name, known) != NULL)
+			return idle_functions[k].place;
+	}
+	return NULL;
+}
+
 static const char *place_of_stack(const struct sw_report_stack *s)
 {
 	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
 	bool worker = false, waits = false;
 	for (size_t i = 0; i < n; i++) {
 		const char *f = s->frames[i].function;
-		for (size_t k = 0; f != NULL && k < SW_ARRAY_SIZE(idle_functions); k++) {
-			const char *known = idle_functions[k].function;
-			if (idle_functions[k].whole ? strcmp(f, known) == 0
-						    : strstr(f, known) != NULL)
-				return idle_functions[k].place;
-		}
+		const char *place = f != NULL ? place_of_function(f) : NULL;
+		if (place != NULL)
+			return place;
 		/* libuv (v1.48 src/threadpool.c): worker() waits with uv_cond_wait() itself. */
 		worker |= waits && f != NULL && strcmp(f, "worker") == 0;
 		waits = f != NULL && strcmp(f, "uv_cond_wait") == 0;
