@@ -63,11 +63,12 @@ class Bench:
                      results.pause_us(ALWAYS) / results.pause_us("floor"), 1.15, " × floor's pause")
             self.bar(f"{threads} threads with names", names / floor, 0.5, " × floor",
                      note=f" ({names:.1f} ms, floor {floor:.1f})")
+            self.bar(f"{threads} threads with lines", results.wall(LINES) / names, 1.3, " × names",
+                     note=f" ({results.wall(LINES):.1f} ms)")
             self.bar("memory, 1000 threads", results.rss(LINES), 48, " MB")
         else:
             self.bar("100 threads with names", names, 12, " ms")
-        self.bar(f"{threads} threads with lines", results.wall(LINES) / names, 1.3, " × names",
-                 note=f" ({results.wall(LINES):.1f} ms)")
+            self.bar("100 threads with lines", results.wall(LINES), 100, " ms")
         if "eu-stack" in results:
             self.bar(f"faster than eu-stack, {threads} threads", results.wall("eu-stack") / names,
                      30 if threads == 1000 else 5, " ×", at_least=True)
