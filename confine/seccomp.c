@@ -150,6 +150,9 @@ static const struct sw_filter_rule no_ptrace_options = {.argument = 3, .mask = U
 									rax),
 						      .also = &restarts};
 
+/* PROCMAP_QUERY: _IOWR('f', 17, struct procmap_query), include/uapi/linux/fs.h, v6.11. */
+static const uint32_t maps_query = 0xc0686611;
+
 /* SW_SECCOMP_CAPTURE, with these arguments. Those of a stop come first. */
 static const struct sw_filter_rule capture_rules[] = {
 	{.call = SYS_ptrace,
@@ -165,6 +168,7 @@ static const struct sw_filter_rule capture_rules[] = {
 	 .mask = UINT32_MAX,
 	 .value = PTRACE_POKEUSER,
 	 .also = &result_restarts},
+	ALLOWED(SYS_ioctl, 1, maps_query),
 	ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
 	ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
 	/* It is tried anew where it was refused at first. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
 #include "process/files.h"
+#include "process/map_query.h"
 #include "capture/take.h"
 #include "capture/before.h"
 #include "capture/threads.h"
@@ -10,6 +11,8 @@
 #include "errors.h"
 #include "waits/own_tids.h"
 #include "waits/peers.h"
+
+#include <fcntl.h>
 
 #include <snapwalk/clock.h>
 
@@ -154,6 +157,14 @@ static void warn_limits(struct sw_take *take)
 	}
 }
 
+/* As far as the kernel tells: else it may be. */
+static bool code_is_other(const struct sw_take *take)
+{
+	sw_cleanup(sw_close_p) int fd = openat(take->live_fd, "maps", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ||
+	       sw_map_compare_code(fd, take->snap->maps, take->snap->n_maps) != SW_MAP_COMPARE_SAME;
+}
+
 /* The maps were read before the stop. When they changed since, both times are needed: what was
  * mapped at the stop was nearly always there before it, or is still there after it. */
 static bool maps_are_old(struct sw_take *take)
@@ -169,7 +180,7 @@ static bool maps_are_old(struct sw_take *take)
 	}
 	/* Space for code is set aside long before, so that the size tells nothing of new code. */
 	return sw_proc_statm_pages(take->stop.statm) != take->maps_pages ||
-	       sw_snapshot_has_made_code(snap);
+	       (sw_snapshot_has_made_code(snap) && code_is_other(take));
 }
 
 /* The address space that was opened before the stop has ended: by an exit, or by an execve. */

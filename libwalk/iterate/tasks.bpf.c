@@ -15,8 +15,9 @@ int sw_tasks(struct bpf_iter__task *ctx)
 	if (task == NULL) /* behind the last one */
 		return 0;
 	struct sw_iterate_record r;
-	record_fill(ctx->meta, task, &r);
+	struct seq_file *seq = ctx->meta->seq; /* once: see pointer_at() */
+	record_fill(seq, task, &r);
 	/* Where it does not fit, the kernel shows this thread again on the next read. */
-	(void) bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
+	(void) bpf_seq_write(seq, &r, sizeof(r));
 	return 0;
 }

@@ -81,11 +81,11 @@ static __always_inline uint64_t wait_key(struct task_struct *task, uint64_t *buf
 }
 
 /* All of it. r may have anything in it before. */
-static __always_inline void record_fill(struct bpf_iter_meta *meta, struct task_struct *task,
+static __always_inline void record_fill(struct seq_file *seq, struct task_struct *task,
 					struct sw_iterate_record *r)
 {
 	/* Before the registers, whose space it uses: a program has 512 bytes in all. */
-	r->wait_key = wait_keys_are_wanted(meta->seq) ? wait_key(task, r->regs) : 0;
+	r->wait_key = wait_keys_are_wanted(seq) ? wait_key(task, r->regs) : 0;
 	proof_read(task, r);
 	times_read(task, r);
 	r->exec_id = task->self_exec_id;
@@ -95,7 +95,7 @@ static __always_inline void record_fill(struct bpf_iter_meta *meta, struct task_
 	r->traced = task->ptrace;
 	r->tracer = r->traced != 0 ? numbers_of(pointer_at(&task->parent)).reader : 0;
 	const struct signal_struct *signal = pointer_at(&task->signal);
-	r->is_last = task->thread_node.next == &signal->thread_head;
+	r->is_last = pointer_at(&task->thread_node.next) == &signal->thread_head;
 	r->state = task->__state;
 	r->exit_state = task->exit_state;
 	r->flags = task->flags;

@@ -48,26 +48,40 @@ static void add(struct sw_holders *h, const struct sw_holder *holder)
 	h->items[h->n++] = *holder;
 }
 
-/* One file descriptor: the link says what it is, and its mode for what it is open. */
-static void add_link(struct sw_holders *h, int fd_dir, const char *name, pid_t pid)
+/* One file descriptor: the link says what it is. False: we may not know, and of none that this process has. */
+static bool add_link(struct sw_holders *h, int fd_dir, const char *name, pid_t pid)
 {
 	char link[LINK_BYTES];
-	struct stat st;
-	struct sw_holder holder = {.pid = pid};
+	struct sw_holder holder = {.pid = pid, .fd = -1};
 	ssize_t n = readlinkat(fd_dir, name, link, sizeof(link) - 1);
 	if (n <= 0)
-		return;
+		return n == 0 || (errno != EACCES && errno != EPERM);
 	link[n] = '\0';
-	if (sw_fd_link_parse(link, "pipe", &holder.inode)) {
-		if (fstatat(fd_dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return;
-		holder.reads = (st.st_mode & S_IRUSR) != 0;
-		holder.writes = (st.st_mode & S_IWUSR) != 0;
-		add(h, &holder);
-	} else if (sw_fd_link_parse(link, "socket", &holder.inode)) {
-		holder.reads = holder.writes = true;
-		add(h, &holder);
-	}
+	if (sw_fd_link_parse(link, "pipe", &holder.inode))
+		holder.fd = (int) strtol(name, NULL, 10);
+	else if (!sw_fd_link_parse(link, "socket", &holder.inode))
+		return true;
+	add(h, &holder);
+	return true;
+}
+
+/* The mode of the link says for what it is open: proc(5), /proc/PID/fd. */
+bool sw_holder_has_end(const struct sw_holder *holder, bool written)
+{
+	char path[64], link[LINK_BYTES];
+	struct stat st;
+	uint64_t inode = 0;
+	if (holder->fd < 0)
+		return true;
+	(void) snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) holder->pid,
+			holder->fd); /* fits */
+	if (lstat(path, &st) < 0 || (st.st_mode & (written ? S_IWUSR : S_IRUSR)) == 0)
+		return false;
+	ssize_t n = readlinkat(AT_FDCWD, path, link, sizeof(link) - 1);
+	if (n <= 0)
+		return false;
+	link[n] = '\0';
+	return sw_fd_link_parse(link, "pipe", &inode) && inode == holder->inode;
 }
 
 static void scan_process(struct sw_holders *h, pid_t pid)
@@ -80,9 +94,10 @@ static void scan_process(struct sw_holders *h, pid_t pid)
 		return;
 	}
 	struct dirent *e;
-	while (h->n < HOLDERS_MAX && (e = readdir(dir)) != NULL)
+	bool permitted = true;
+	while (permitted && h->n < HOLDERS_MAX && (e = readdir(dir)) != NULL)
 		if (e->d_name[0] != '.')
-			add_link(h, dirfd(dir), e->d_name, pid);
+			permitted = add_link(h, dirfd(dir), e->d_name, pid);
 }
 
 static int compare_near(const void *a, const void *b)

@@ -14,7 +14,7 @@
 struct sw_holder {
 	uint64_t inode;
 	pid_t pid;
-	bool reads, writes; /* of a pipe: this end */
+	int fd; /* of a pipe; of a socket -1 */
 };
 
 struct sw_holders {
@@ -34,6 +34,11 @@ void sw_holders_deinit(struct sw_holders *holders);
 /* Those that have it open, *ret_n of them next to each other. */
 const struct sw_holder *sw_holders_find(const struct sw_holders *holders, uint64_t inode,
 					size_t *ret_n);
+
+/* Whether it has the end of a pipe that is written to, or the one that is read from; of a socket it has
+ * both. False, too, when it has closed it since. Asked of the few that matter: it takes as long as it took
+ * to find them. */
+bool sw_holder_has_end(const struct sw_holder *holder, bool written);
 
 /* What a link in /proc/PID/fd says: "pipe:[123]", with kind "pipe". False: it is something else. */
 bool sw_fd_link_parse(const char *link, const char *kind, uint64_t *ret_inode);

@@ -143,14 +143,14 @@ static void other_end(struct resolver *r, pid_t self, uint64_t inode, bool reads
 	const struct sw_holders *all = holders(r);
 	const struct sw_holder *h = sw_holders_find(all, inode, &n);
 	pid_t owner = 0;
-	for (size_t i = 0; i < n; i++) {
-		if ((reads && !h[i].reads) || (!reads && !h[i].writes))
+	/* Of two that could, neither is known to be the one. */
+	for (size_t i = 0; i < n && distinct < 2; i++) {
+		if (h[i].pid == owner || !sw_holder_has_end(&h[i], !reads))
 			continue;
-		distinct += h[i].pid != owner;
+		distinct++;
 		owner = h[i].pid;
 	}
 	ret->proven = all->complete;
-	/* Of two that could, neither is known to be the one. */
 	if (distinct == 1 && !all->cut)
 		owner_set(r, self, owner, ret);
 }

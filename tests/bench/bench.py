@@ -13,13 +13,13 @@ import sys
 
 import bench_daemon
 import bench_programs as programs
-from bench_measure import Results, Tools, compare, frames_of
+from bench_measure import Results, Tools, compare, different_walks, frames_of
 
 NAMES, LINES, TEXT = "snapwalk --json, names", "snapwalk --json", "snapwalk"
+ALWAYS = "--stop always"  # with names
 PEERS = [tool for tool in ("eu-stack", "eu-stack -q", "gdb") if shutil.which(tool.split()[0])]
-FLOOR_1000_MS = 17  # what the floor program took where the bars were set
-# Names have the tight bars. Files and lines cost what unpacking debug information costs where it is
-# installed (libc's alone: 9 MB); the whole command must stay under 100 ms with them, too.
+BUSY = 100  # threads
+MANY, MANY_RUNS = 10000, 3  # threads
 
 
 class Bench:
@@ -48,31 +48,53 @@ class Bench:
             runs = self.runs if threads >= 100 else 2 * self.runs
             with programs.workload(self.build, threads, 30) as program:
                 program.settle()
-                results = compare(self.tools, program.pid, [TEXT, LINES, NAMES, "floor", *PEERS],
-                                  runs)
+                results = compare(self.tools, program.pid,
+                                  [TEXT, LINES, NAMES, ALWAYS, "floor", *PEERS], runs)
             self.commands.append((f"{threads} threads", results))
             self.stops.append((threads, results))
             if threads >= 100:
                 self.judge_workload(threads, results)
 
     def judge_workload(self, threads, results):
-        floor = results.wall("floor")
+        names, floor = results.wall(NAMES), results.wall("floor")
+        self.bar(f"stopped, {threads} threads", results.most(NAMES, "stopped_us"), 0, " µs")
         if threads == 1000:
-            self.bar("stopped, 1000 threads", results.pause_us(NAMES) / results.pause_us("floor"),
-                     1.15, " × floor's pause")
-            scale = max(1.0, floor / FLOOR_1000_MS)
-            note = f" (50 ms where floor takes {FLOOR_1000_MS}, here {floor:.1f})"
-            self.bar("1000 threads with names", results.wall(NAMES), 50 * scale, " ms", note=note)
-            self.bar("1000 threads with lines", results.wall(LINES), 100 * scale, " ms")
+            self.bar(f"stopped, {threads} threads, {ALWAYS}",
+                     results.pause_us(ALWAYS) / results.pause_us("floor"), 1.15, " × floor's pause")
+            self.bar(f"{threads} threads with names", names / floor, 0.5, " × floor",
+                     note=f" ({names:.1f} ms, floor {floor:.1f})")
+            self.bar(f"{threads} threads with lines", results.wall(LINES) / names, 1.3, " × names",
+                     note=f" ({results.wall(LINES):.1f} ms)")
             self.bar("memory, 1000 threads", results.rss(LINES), 48, " MB")
-            faster = 10
         else:
-            self.bar("100 threads with names", results.wall(NAMES), 12, " ms")
+            self.bar("100 threads with names", names, 12, " ms")
             self.bar("100 threads with lines", results.wall(LINES), 100, " ms")
-            faster = 5
         if "eu-stack" in results:
-            self.bar(f"faster than eu-stack, {threads} threads",
-                     results.wall("eu-stack") / results.wall(NAMES), faster, " ×", at_least=True)
+            self.bar(f"faster than eu-stack, {threads} threads", results.wall("eu-stack") / names,
+                     30 if threads == 1000 else 5, " ×", at_least=True)
+
+    def run_busy(self):
+        self.say(f"{BUSY} busy threads")
+        with programs.busy(self.build, BUSY) as program:
+            results = compare(self.tools, program.pid, [NAMES], self.runs)
+        self.bar(f"stopped of {BUSY} busy threads", results.most(NAMES, "n_stopped"),
+                 len(os.sched_getaffinity(0)), "", note=", the number of CPUs")
+
+    def run_many(self):
+        """Within the defaults: a run that leaves something out does not count."""
+        self.say(f"{MANY} threads")
+        few, many = Results(), Results()
+        with programs.workload(self.build, MANY // 10, 30) as one, \
+                programs.workload(self.build, MANY, 30) as ten:
+            for program in (one, ten):
+                program.settle()
+                self.tools.run(NAMES, program.pid)
+            for _ in range(MANY_RUNS):
+                few.add(NAMES, self.tools.run(NAMES, one.pid))
+                many.add(NAMES, self.tools.run(NAMES, ten.pid))
+        self.bar(f"{MANY} threads with names", many.wall(NAMES) / few.wall(NAMES), 10,
+                 f" × {MANY // 10}", note=f" ({many.wall(NAMES):.0f} ms)")
+        self.bar(f"stopped, {MANY} threads", many.most(NAMES, "stopped_us"), 0, " µs")
 
     # ---- doubling ----------------------------------------------------------------------------
 
@@ -112,14 +134,18 @@ class Bench:
             self.say(name)
             with programs.start(name, self.build) as program:
                 program.settle()
-                results = compare(self.tools, program.pid, [TEXT, LINES, NAMES, "floor", *PEERS],
-                                  self.runs)
+                results = compare(self.tools, program.pid,
+                                  [TEXT, LINES, NAMES, ALWAYS, "floor", *PEERS], self.runs)
+                different = different_walks(self.tools, program.pid)
             report = results.last(NAMES)["report"]
             frames, complete, threads = frames_of(report)
             self.say(f"  {threads} threads, {frames} frames, {complete} complete")
             self.commands.append((f"{name}, {threads} threads", results))
             self.bar(f"{name} with names", results.wall(NAMES), 30, " ms")
             self.bar(f"{name} with lines", results.wall(LINES), 100, " ms")
+            self.bar(f"{name}, stopped", results.pause_us(NAMES) / results.pause_us(ALWAYS), 0.2,
+                     f" × {ALWAYS}", note=f" ({results.pause_us(NAMES):.0f} µs)")
+            self.bar(f"{name}, walks unlike {ALWAYS}", different, 0, "")
             if name == "chromium":
                 self.bar("memory, chromium", results.rss(LINES), 64, " MB")
 
@@ -135,7 +161,7 @@ class Bench:
         yield table(("work", "reached", "bar", ""),
                     [(work, reached, bar, "PASS" if met else "MISS")
                      for work, reached, bar, met in self.bars])
-        tools = [TEXT, LINES, NAMES, "floor", *PEERS]
+        tools = [TEXT, LINES, NAMES, ALWAYS, "floor", *PEERS]
         if self.commands:
             yield "Whole command: wall clock ms (CPU ms, peak MB)."
             yield table(("work", *tools),
@@ -148,9 +174,9 @@ class Bench:
                          for work, r in self.commands])
         if self.stops:
             yield "Time stopped, µs."
-            yield table(("threads", "snapwalk", "floor", "ratio"),
-                        [(n, f"{r.pause_us(NAMES):.0f}", f"{r.pause_us('floor'):.0f}",
-                          f"{r.pause_us(NAMES) / r.pause_us('floor'):.2f}") for n, r in self.stops])
+            yield table(("threads", "snapwalk", ALWAYS, "floor", f"{ALWAYS} / floor"),
+                        [(n, *(f"{r.pause_us(tool):.0f}" for tool in (NAMES, ALWAYS, "floor")),
+                          f"{r.pause_us(ALWAYS) / r.pause_us('floor'):.2f}") for n, r in self.stops])
         for work, rows in self.doublings:
             yield f"Twice the {work}: snapwalk --json with names."
             yield table(("size", "wall ms", "CPU ms (least)", "floor's", "peak MB", "stopped µs"),
@@ -172,8 +198,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--only", default="workloads,doubling,real,daemon",
-                        help="parts, separated by commas: workloads, doubling, real, daemon")
+    parser.add_argument("--only", default="workloads,limits,doubling,real,daemon",
+                        help="parts, separated by commas: workloads, limits, doubling, real, daemon")
     parser.add_argument("--markdown", action="store_true",
                         help="only the tables, between the marks that the README has")
     args = parser.parse_args()
@@ -181,6 +207,9 @@ def main():
     bench = Bench(os.path.abspath(args.build), args.runs, args.markdown)
     if "workloads" in parts:
         bench.run_workloads()
+    if "limits" in parts:
+        bench.run_busy()
+        bench.run_many()
     if "doubling" in parts:
         bench.run_doubling("threads",
                            [(f"{n} threads", n, 30) for n in (125, 250, 500, 1000, 2000)])

@@ -2,6 +2,7 @@
 """Runs the tools against a process, in turn, and keeps medians."""
 import json
 import os
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ class Tools:
             "snapwalk": [snapwalk, "dump"],
             "snapwalk --json": [snapwalk, "dump", "--json"],
             "snapwalk --json, names": [snapwalk, "dump", "--json", "--symbols", "names"],
+            "--stop always": [snapwalk, "dump", "--json", "--symbols", "names", "--stop", "always"],
             "floor": [os.path.join(targets, "floor")],
             "eu-stack": ["eu-stack", "-p"],
             "eu-stack -q": ["eu-stack", "-q", "-p"],
@@ -34,7 +36,7 @@ class Tools:
         limit: such a dump is cheaper than a whole one and must not count."""
         for _ in range(tries):
             cost = self.run_once(tool, pid)
-            if cost["status"] == 0 or not tool.startswith("snapwalk"):
+            if cost["status"] == 0 or not tool.startswith(("snapwalk", "--stop")):
                 return cost
             self.repeated += 1
         raise RuntimeError(f"{tool} {pid}: status {cost['status']}, {tries} times")
@@ -46,7 +48,7 @@ class Tools:
         wall, cpu, rss, status = map(int, done.stdout.split())
         cost = {"wall_ms": wall / 1e3, "cpu_ms": cpu / 1e3, "rss_mb": rss / 1024,
                 "status": os.waitstatus_to_exitcode(status)}
-        if cost["status"] == 0 and (tool == "floor" or "--json" in tool):
+        if cost["status"] == 0 and (tool == "floor" or "--json" in self.commands[tool]):
             with open(self.output.name) as output:
                 cost["report"] = json.load(output)
         return cost
@@ -84,6 +86,10 @@ class Results:
     def timing_us(self, tool, name):
         return self.median(tool, lambda c: c["report"]["timings"][name])
 
+    def most(self, tool, name):
+        """The largest of any run, of timings."""
+        return max(c["report"]["timings"][name] for c in self.costs[tool])
+
     def last(self, tool):
         return self.costs[tool][-1]
 
@@ -111,3 +117,19 @@ def frames_of(report):
         frames += sum(not f["inlined"] for f in stack["frames"])
         complete += stack["end"] == "complete"
     return frames, complete, len(report["threads"])
+
+
+def different_walks(tools, pid):
+    """How many walks of a process that stands still are other ones by --stop always."""
+    def walks(tool):
+        report = tools.run(tool, pid)["report"]
+        stacks = [(s["end"], [(f["pc"], f["function"], f["by"], f["trust"]) for f in s["frames"]])
+                  for s in report["stacks"]]
+        return {t["tid"]: None if t["stack"] is None else stacks[t["stack"]]
+                for t in report["threads"]}
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        by_iterator, by_stop = walks("snapwalk --json, names"), walks("--stop always")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    return sum(by_iterator.get(tid) != by_stop.get(tid) for tid in {*by_iterator, *by_stop})

@@ -85,6 +85,11 @@ def workload(build, threads, frames):
                                           str(threads), str(frames)])
 
 
+def busy(build, threads):
+    return Program(f"{threads} busy threads", [os.path.join(build, "tests", "targets", "states"),
+                                               "spin", str(threads)])
+
+
 def java(build):
     classes = os.path.join(build, "tests", "bench")
     source = os.path.join(HERE, "IdleThreads.java")

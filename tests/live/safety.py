@@ -6,10 +6,12 @@ import subprocess
 import threading
 import time
 
-from harness import PATIENT, SNAPWALK, snapwalk, state_of
+from harness import PATIENT, SNAPWALK, TARGETS, snapwalk, state_of, tool
 
 # Exit statuses of a capture that gave something, and of one that gave nothing, with a reason.
 GAVE = (0, 3)
+NO_BTF = ("the task iterator needs a kernel with type information "
+          "(/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)")
 ANSWERED = (0, 1, 3)
 
 
@@ -105,6 +107,20 @@ def capture(pid, *args, status=GAVE, **more):
     if code not in status:
         raise RuntimeError(f"status {code}, wanted one of {status}\n{err}")
     return parse(out)
+
+
+def without_btf():
+    """The beginning of a command that sees a kernel without type information: no /sys/kernel/btf, and bpf()
+    fails as it does where a type is looked for: EINVAL, bpf_find_btf_id() in kernel/bpf/btf.c, v6.1. None:
+    it cannot be made here."""
+    tools = tool("unshare"), tool("mount")
+    if os.geteuid() != 0 or None in tools:
+        return None
+    hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$@"'
+    command = [tools[0], "--mount", "--propagation", "private", "sh", "-c", hide, "sh"]
+    if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
+        return None
+    return [*command, os.path.join(TARGETS, "without"), "bpf=EINVAL", "--"]
 
 
 def median(values):

@@ -10,7 +10,7 @@ import sys
 
 from daemon import Daemon, refusal
 from harness import BUILD, TARGETS, Tap, Target, iterator_refused, state_of, tool, wait_until
-from safety import tasks
+from safety import NO_BTF, tasks, without_btf
 
 SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
 READ, STOPPED = ({"iterator"}, 0), ({"ptrace"}, 4)
@@ -86,6 +86,21 @@ def refused(tap):
         tap.equal(refusal(daemon.capture, target.pid)[0], "Failed", "Stop=never: it stops nothing")
 
 
+def without_types(tap):
+    """A kernel without BTF: it starts, says so, and stops all threads."""
+    prefix = without_btf()
+    if prefix is None:
+        tap.skip("a kernel without BTF", "not root, or no mount namespace of its own", tap.ROOT)
+        return
+    with Target("states", "plain", 3) as target, Daemon(prefix=prefix) as daemon:
+        settled(target)
+        tap.equal(daemon.status().get("iterator_refused"), NO_BTF, "no BTF: Status says why")
+        tap.check(f"captures stop all threads: {NO_BTF}" in daemon.log(), "no BTF: and the journal", daemon.log())
+        dump = daemon.capture(target.pid)["dump"]
+        tap.equal((how(dump), dump["timings"]["stopped_why"], {s["end"] for s in dump["stacks"]}),
+                  (STOPPED, NO_BTF, {"complete"}), "no BTF: a complete dump by stopping all, which says why")
+
+
 def without_realtime(tap):
     """Status and dumps say that captures have no real-time priority."""
     prefix = (os.path.join(TARGETS, "without"), "sched_setscheduler=EPERM", "--")
@@ -112,6 +127,7 @@ def main():
     else:
         tap.skip("what is stopped", "not root", tap.ROOT)
     tap.guard(refused)
+    tap.guard(without_types)
     tap.guard(without_realtime)
     tap.done()
 

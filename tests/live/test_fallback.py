@@ -3,9 +3,9 @@
 """Kernels that lack a system call give the same dump (targets/without.c takes it away)."""
 import os
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, may_be_realtime, state_of,
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, iterator_refused, may_be_realtime, state_of,
                      wait_until)
-from safety import capture, frames_of, held, run, tasks
+from safety import NO_BTF, capture, frames_of, held, run, tasks, without_btf
 
 WITHOUT = os.path.join(TARGETS, "without")
 CASES = (
@@ -53,6 +53,28 @@ def without_iterator(tap, target):
         tap.equal(held(target.pid), [], f"{how}: nothing held")
 
 
+def without_types(tap, target):
+    """A kernel without BTF: the same stacks by ptrace, and all say what the iterator needs."""
+    prefix = without_btf()
+    if prefix is None:
+        tap.skip("a kernel without BTF", "not root, or no mount namespace of its own", Tap.ROOT)
+        return
+    command = [*prefix, SNAPWALK]
+    normal, report = capture(target.pid, status=(0,)), capture(target.pid, status=(0,), command=command)
+    tap.equal(frames_of(report), frames_of(normal), "no BTF: same stacks")
+    tap.equal((report["timings"]["n_stopped"], {t["captured_by"] for t in report["threads"]},
+               report["timings"]["stopped_why"]), (9, {"ptrace"}, NO_BTF),
+              "no BTF: all threads are stopped, and the dump says why")
+    code, out, err, _ = run("dump", "-v", *PATIENT, target.pid, command=command)
+    tap.check(code == 0 and f"All threads were stopped: {NO_BTF}" in out, "no BTF: -v says why", out[:400] + err)
+    code, out, err, _ = run("dump", "--json", "--stop", "never", target.pid, command=command)
+    tap.check(code != 0 and out == "" and f"cannot be captured without a stop: {NO_BTF}" in err
+              and err.count("\n") == 1, "no BTF: --stop never is refused, in one line", err)
+    code, out, err, _ = run("doctor", command=command)
+    tap.check(NO_BTF in out, "no BTF: doctor says it", out + err)
+    tap.equal(held(target.pid), [], "no BTF: nothing held")
+
+
 def without_realtime(tap, target):
     """That it has no real-time priority is said, whether threads are stopped or not."""
     command = [WITHOUT, "sched_setscheduler=EPERM", "--", SNAPWALK]
@@ -94,6 +116,7 @@ def main():
             tap.skip("the task iterator", iterator_refused())
         else:
             tap.guard(without_iterator, target)
+            tap.guard(without_types, target)
             tap.guard(never_without_ptrace, target)
     tap.done()
 

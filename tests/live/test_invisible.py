@@ -291,12 +291,18 @@ def cell(name, mode, collect):
     return "short write" if name == "write_pipe_partial" else f"returned {returned[0]}"
 
 
+def touchless_cell(name, collect):
+    """Of the ways that stop no thread which waits: one cell, as they are alike."""
+    words = [cell(name, mode, collect) for mode in TOUCHLESS]
+    return words[0] if len(set(words)) == 1 else f"{', '.join(TOUCHLESS)}: {', '.join(words)}"
+
+
 def markdown(collect, kinds):
     """Calls that show anything have a row each; the others share the last one."""
     spoken = {name: SPOKEN.get(name, f"`{name}`") for name in kinds}
-    columns = ("auto", *MODES)
-    cells = {name: [cell(name, mode, collect) for mode in columns] for name in kinds}
-    print("| blocked in | time limit | default | `--stop always --restart none` (as other tracers) "
+    cells = {name: [touchless_cell(name, collect), *(cell(name, mode, collect) for mode in MODES)]
+             for name in kinds}
+    print("| blocked in | time limit | default, `--stop never` | `--stop always --restart none` (as other tracers) "
           "| `--stop always` | `--stop always --restart all` |\n|---|---|---|---|---|---|")
     for name, kind in kinds.items():
         if set(cells[name]) != {UNNOTICED}:

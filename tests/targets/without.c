@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Run a program under a kernel that lacks system calls: they fail with ENOSYS (or EPERM).
+ * Run a program under a kernel that lacks system calls: they fail with ENOSYS, or as is said.
  *
- *	without CALL[=EPERM]... -- PROGRAM [ARGUMENT...]
+ *	without CALL[=EPERM|EINVAL|ENOTTY]... -- PROGRAM [ARGUMENT...]
  */
 #include <err.h>
 #include <errno.h>
@@ -32,7 +32,13 @@ static const struct {
 	{"mlock", SYS_mlock},
 	{"ptrace", SYS_ptrace},
 	{"bpf", SYS_bpf},
+	{"ioctl", SYS_ioctl},
 };
+
+static const struct {
+	const char *name;
+	int number;
+} errors[] = {{"EPERM", EPERM}, {"EINVAL", EINVAL}, {"ENOTTY", ENOTTY}};
 
 enum { CALLS_MAX = 16 };
 
@@ -45,6 +51,17 @@ static unsigned number_of(const char *word)
 	errx(2, "without: unknown call '%s'", word);
 }
 
+static int error_of(const char *word)
+{
+	const char *name = strchr(word, '=');
+	if (name == NULL)
+		return ENOSYS;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (strcmp(errors[i].name, name + 1) == 0)
+			return errors[i].number;
+	errx(2, "without: unknown error '%s'", word);
+}
+
 int main(int argc, char **argv)
 {
 	struct sock_filter filter[1 + 2 * CALLS_MAX + 1] = {
@@ -53,7 +70,7 @@ int main(int argc, char **argv)
 	unsigned short n = 1;
 	int i = 1;
 	for (; i < argc && strcmp(argv[i], "--") != 0 && i <= CALLS_MAX; i++) {
-		int error = strstr(argv[i], "=EPERM") != NULL ? EPERM : ENOSYS;
+		int error = error_of(argv[i]);
 		filter[n++] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
 							    number_of(argv[i]), 0, 1);
 		filter[n++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K,
@@ -61,7 +78,7 @@ int main(int argc, char **argv)
 	}
 	filter[n++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	if (i + 1 >= argc)
-		errx(2, "usage: without CALL[=EPERM]... -- PROGRAM [ARGUMENT...]");
+		errx(2, "usage: without CALL[=ERROR]... -- PROGRAM [ARGUMENT...]");
 	struct sock_fprog program = {n, filter};
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)

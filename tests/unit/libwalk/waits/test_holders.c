@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who has which end of a pipe: our own ones, as /proc says it. */
+#include "waits/holders.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { ENOUGH_NS = 1000000000 };
+
+struct world {
+	int ends[2];
+	uint64_t inode;
+	struct sw_holders holders;
+};
+
+static const struct sw_holder *ours(const struct world *w, int fd)
+{
+	size_t n;
+	const struct sw_holder *found = sw_holders_find(&w->holders, w->inode, &n);
+	for (size_t i = 0; i < n; i++)
+		if (found[i].pid == getpid() && found[i].fd == fd)
+			return &found[i];
+	return NULL;
+}
+
+static void world_begin(struct world *w)
+{
+	struct stat st;
+	assert_int_equal(pipe2(w->ends, O_CLOEXEC), 0);
+	assert_int_equal(fstat(w->ends[0], &st), 0);
+	w->inode = st.st_ino;
+	const struct sw_budget budget = sw_budget_begin(ENOUGH_NS, ENOUGH_NS);
+	sw_holders_scan(&w->holders, getpid(), &budget);
+}
+
+static void world_end(struct world *w)
+{
+	sw_holders_deinit(&w->holders);
+	close(w->ends[0]);
+	close(w->ends[1]);
+}
+
+static void both_ends_are_found(void **state)
+{
+	(void) state;
+	struct world w;
+	world_begin(&w);
+	const struct sw_holder *reader = ours(&w, w.ends[0]), *writer = ours(&w, w.ends[1]);
+	assert_non_null(reader);
+	assert_non_null(writer);
+	assert_false(sw_holder_has_end(reader, true));
+	assert_true(sw_holder_has_end(reader, false));
+	assert_true(sw_holder_has_end(writer, true));
+	assert_false(sw_holder_has_end(writer, false));
+	world_end(&w);
+}
+
+/* What was closed since, and what is another file now, does not count. */
+static void closed_since(void **state)
+{
+	(void) state;
+	struct world w;
+	int others[2];
+	world_begin(&w);
+	const struct sw_holder *writer = ours(&w, w.ends[1]);
+	assert_non_null(writer);
+	close(w.ends[1]);
+	assert_false(sw_holder_has_end(writer, true));
+	assert_int_equal(pipe2(others, O_CLOEXEC), 0);
+	if (others[1] != w.ends[1])
+		assert_int_equal(dup2(others[1], w.ends[1]), w.ends[1]);
+	assert_false(sw_holder_has_end(writer, true));
+	close(others[0]);
+	if (others[1] != w.ends[1])
+		close(others[1]);
+	world_end(&w);
+}
+
+static void a_socket_has_both(void **state)
+{
+	(void) state;
+	const struct sw_holder holder = {.inode = 1, .pid = 1, .fd = -1};
+	assert_true(sw_holder_has_end(&holder, true) && sw_holder_has_end(&holder, false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_ends_are_found),
+		cmocka_unit_test(closed_since),
+		cmocka_unit_test(a_socket_has_both),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
