@@ -6,6 +6,7 @@
 #include "symbolizer.h"
 #include "cleanup.h"
 #include "deadline.h"
+#include "debug_packages.h"
 #include "debugfile.h"
 #include "errors.h"
 #include "arena.h"
@@ -209,6 +210,8 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 	int r = frames_collect(priv, walks);
 	if (r == 0)
 		r = units_look_up(priv, o->level, &request);
+	if (r == 0 && o->package_lists != NULL)
+		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists, &request);
 	symbols->n_addresses = priv->n_results;
 	for (size_t i = 0; i < priv->n_results && r == 0; i++)
 		r = result_finish(symbols, &priv->results[i], o);
@@ -288,4 +291,10 @@ const char *sw_symbols_why(const struct sw_symbols *symbols, const struct sw_pla
 {
 	const struct sw_unit *unit = unit_of(symbols, place);
 	return unit != NULL ? unit->lines_why : NULL;
+}
+
+const char *sw_symbols_debug_package(const struct sw_symbols *symbols, const struct sw_place *place)
+{
+	const struct sw_unit *unit = unit_of(symbols, place);
+	return unit != NULL ? unit->debug_package : NULL;
 }

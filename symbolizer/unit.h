@@ -23,8 +23,10 @@ struct sw_unit {
 	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */
 	enum sw_symbol_source source; /* the best used so far */
 	const char *lines_why; /* borrowed: why lines are missing; NULL: none is, or nobody asked */
-	struct sw_map64 by_svma;  /* -> index into entries */
-	struct sw_entry *entries; /* owned */
+	bool package_tried;
+	const char *debug_package; /* borrowed: which Debian package has its symbols; NULL */
+	struct sw_map64 by_svma;   /* -> index into entries */
+	struct sw_entry *entries;  /* owned */
 	size_t n_entries, capacity;
 	uint64_t generation;            /* of the last call that asked for one of its addresses */
 	struct sw_debugfile *debugfile; /* owned: debugfile.h; NULL: not looked for */

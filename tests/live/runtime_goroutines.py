@@ -221,6 +221,23 @@ def check_versions(tap):
             process.stdout.close()
 
 
+def check_hint(tap):
+    """Who did not ask for goroutines is told how."""
+    process = subprocess.Popen([made("parked")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        while process.stdout.readline().strip() not in ("ready", ""):
+            pass
+        for options, wanted in ((), True), (("--goroutines",), False):
+            report = json.loads(snapwalk("--json", *options, str(process.pid)).stdout)
+            hints = [hint["code"] for hint in report.get("hints", [])]
+            tap.equal("goroutines" in hints, wanted, f"hint{' '.join(('', *options))}")
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
 def check_others(tap):
     """No Go, and options that do not go with it."""
     process = subprocess.Popen(["sleep", "1000"])
@@ -249,6 +266,7 @@ def main():
         tap.guard(check_running, name)
     tap.guard(check_text)
     tap.guard(check_versions)
+    tap.guard(check_hint)
     tap.guard(check_others)
     tap.done()
 
