@@ -3,7 +3,7 @@
 #include "debug_packages.h"
 #include "cleanup.h"
 #include "debugfile.h"
-#include "package.h"
+#include "packages/find.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>

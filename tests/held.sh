@@ -99,7 +99,7 @@ looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_string
 looked_at libwalk/runtimes/cpython/awaits.c sw_cpython_code_read sw_cpython_frame_read
 looked_at libwalk/runtimes/cpython/chain.c
 looked_at libwalk/runtimes/cpython/code.c
-looked_at libwalk/runtimes/cpython/gil.c
+looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
 looked_at libwalk/runtimes/cpython/rlock.c
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse

@@ -13,7 +13,6 @@
  */
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
-#include "runtimes/cpython/before.h"
 #include "runtimes/cpython/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"

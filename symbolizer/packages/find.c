@@ -13,9 +13,10 @@
  * library packages); https://wiki.debian.org/AutomaticDebugPackages (NAME-dbgsym); debian/rules of glibc
  * and python3.x, which have -dbg packages instead.
  */
-#include "package.h"
+#include "packages/find.h"
 #include "cleanup.h"
-#include "deadline.h"
+
+#include <snapwalk/clock.h>
 
 #include <ctype.h>
 #include <dirent.h>
@@ -24,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 enum {
@@ -83,6 +83,11 @@ static void take_name(struct sw_package_want *want, const char *file)
 		memcpy(want->name, file, length);
 		want->name[length] = '\0';
 	}
+}
+
+static bool is_late(const struct search *s)
+{
+	return s->deadline_ns != 0 && sw_clock_ns() > s->deadline_ns;
 }
 
 static bool room_make(struct search *s, size_t size)
@@ -178,9 +183,8 @@ static void look_everywhere(struct search *s, bool alike)
 		sw_close_p(&fd);
 		return;
 	}
-	for (unsigned n = 0;
-	     n < ENTRIES_MAX && s->n_left > 0 && !sw_deadline_passed(s->deadline_ns) &&
-	     (entry = readdir(directory)) != NULL;
+	for (unsigned n = 0; n < ENTRIES_MAX && s->n_left > 0 && !is_late(s) &&
+			     (entry = readdir(directory)) != NULL;
 	     n++) {
 		const char *dot = strrchr(entry->d_name, '.');
 		if (dot != NULL && dot != entry->d_name && strcmp(dot, LIST) == 0 &&
@@ -203,7 +207,7 @@ void sw_packages_find(const char *lists, struct sw_package_want *wants, size_t n
 		wants[i].name[0] = wants[i].guess[0] = '\0';
 	if (fd < 0)
 		return;
-	for (size_t i = 0; i < n && !sw_deadline_passed(deadline_ns); i++)
+	for (size_t i = 0; i < n && !is_late(&s); i++)
 		guess(&s, &wants[i]);
 	look_everywhere(&s, true);
 	look_everywhere(&s, false);

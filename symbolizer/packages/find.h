@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_PACKAGE_H
-#define SW_PACKAGE_H
+#ifndef SW_PACKAGES_FIND_H
+#define SW_PACKAGES_FIND_H
 
 #include <stddef.h>
 #include <stdint.h>

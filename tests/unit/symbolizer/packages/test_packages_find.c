@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "package.h"
+#include "packages/find.h"
 #include "cleanup.h"
 
 #include <fcntl.h>
