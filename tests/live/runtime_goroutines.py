@@ -4,6 +4,7 @@
 
 SNAPWALK_STOPS sets how many dumps there are of a program whose goroutines run (30).
 """
+import json
 import os
 import re
 import shutil
