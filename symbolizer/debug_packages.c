@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* For modules whose symbols are not here: the package to install. */
-#include "debug_packages.h"
+#include "arena.h"
 #include "cleanup.h"
 #include "debugfile.h"
 #include "packages/find.h"
@@ -32,7 +32,7 @@ static int take(struct sw_unit *unit, const struct sw_package_want *want, struct
 }
 
 int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *lists,
-			   const struct sw_request *request)
+			   struct sw_arena *arena, int64_t limit_ns)
 {
 	struct sw_package_want wants[UNITS_MAX];
 	struct sw_unit *of[UNITS_MAX];
@@ -45,11 +45,11 @@ int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *l
 		wants[n_wants].path = sw_module_path(units[i]->module);
 		of[n_wants++] = units[i];
 	}
-	if (request->deadline_ns != 0 && request->deadline_ns < deadline_ns)
-		deadline_ns = request->deadline_ns;
+	if (limit_ns != 0 && limit_ns < deadline_ns)
+		deadline_ns = limit_ns;
 	if (n_wants > 0)
 		sw_packages_find(lists, wants, n_wants, deadline_ns);
 	for (size_t i = 0; i < n_wants && r == 0; i++)
-		r = take(of[i], &wants[i], request->arena);
+		r = take(of[i], &wants[i], arena);
 	return r;
 }

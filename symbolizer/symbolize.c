@@ -6,14 +6,12 @@
 #include "symbolizer.h"
 #include "cleanup.h"
 #include "deadline.h"
-#include "debug_packages.h"
 #include "debugfile.h"
 #include "errors.h"
 #include "arena.h"
 #include "providers.h"
 
 #include <string.h>
-
 
 /* One distinct address of a snapshot, or one managed frame. */
 struct result {
@@ -211,7 +209,8 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 	if (r == 0)
 		r = units_look_up(priv, o->level, &request);
 	if (r == 0 && o->package_lists != NULL)
-		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists, &request);
+		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists,
+					   request.arena, o->deadline_ns);
 	symbols->n_addresses = priv->n_results;
 	for (size_t i = 0; i < priv->n_results && r == 0; i++)
 		r = result_finish(symbols, &priv->results[i], o);

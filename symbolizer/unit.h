@@ -8,6 +8,8 @@
 
 #include <snapwalk/symbolize.h>
 
+struct sw_arena;
+
 enum { SW_PROVIDERS_MAX = 16 };
 
 /* A module as the symbolizer sees it. Lives as long as the symbolizer; everything lazy is tried
@@ -33,6 +35,10 @@ struct sw_unit {
 	void *slot[SW_PROVIDERS_MAX];   /* the provider's own; freed by its forget */
 };
 
+/* Of units that have no symbols but those that they export: which package would have them. Each is looked for
+ * once: debug_packages.c. 0 or -SW_E_NOMEM. */
+int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *lists,
+			   struct sw_arena *arena, int64_t deadline_ns);
 /* The ELF view of the module's image, or NULL. */
 const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
 /* The PE view of it, or NULL. */
