@@ -4,7 +4,6 @@
 
 SNAPWALK_STOPS sets how many dumps there are of a program whose goroutines run (30).
 """
-import json
 import os
 import re
 import shutil
@@ -224,19 +223,14 @@ def check_versions(tap):
 
 def check_hint(tap):
     """Who did not ask for goroutines is told how."""
-    process = subprocess.Popen([made("parked")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = start("parked")
     try:
-        while process.stdout.readline().strip() not in ("ready", ""):
-            pass
         for options, wanted in ((), True), (("--goroutines",), False):
-            report = json.loads(snapwalk("--json", *options, str(process.pid)).stdout)
+            report = dump_of(process.pid, *options)
             hints = [hint["code"] for hint in report.get("hints", [])]
             tap.equal("goroutines" in hints, wanted, f"hint{' '.join(('', *options))}")
     finally:
-        process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
+        end(process)
 
 
 def check_others(tap):
