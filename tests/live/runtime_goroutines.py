@@ -223,7 +223,7 @@ def check_versions(tap):
 
 def check_hint(tap):
     """Who did not ask for goroutines is told how."""
-    process = start("parked")
+    process = start("parked", "3")
     try:
         for options, wanted in ((), True), (("--goroutines",), False):
             report = dump_of(process.pid, *options)
