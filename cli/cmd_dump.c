@@ -73,6 +73,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
 	how.snapshot.peers = true;
+	how.symbolize.package_lists = SW_PACKAGE_LISTS;
 	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, NULL, &got,
 					      &err)
 			 : sw_obtain_apart(d->session, subject, &how, &d->delivery, &apart, &err);

@@ -105,6 +105,7 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	      options->symbolize.debug_dir != NULL ? options->symbolize.debug_dir
 						   : "/usr/lib/debug",
 	      SW_LANDLOCK_READ);
+	allow(p, SW_PACKAGE_LISTS, SW_LANDLOCK_LIST);
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_places && n < MODULES_MAX; i++) {
 		const struct sw_module *module = snap->places[i].module;

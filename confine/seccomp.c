@@ -30,7 +30,7 @@ static const uint32_t parser_calls[] = {
 	SYS_sched_yield, SYS_sigaltstack,     SYS_exit,
 	SYS_exit_group,  SYS_restart_syscall, SYS_poll,
 	SYS_ppoll,       SYS_clock_nanosleep, SYS_readlink,
-	SYS_readlinkat,
+	SYS_readlinkat,  SYS_getdents64, /* of directories that Landlock lets it read */
 };
 
 /* Nothing of ours asks for these: who does is not us any more. All other calls that are not listed
@@ -86,10 +86,9 @@ static const uint32_t parser_deadly[] = {
 
 /* SW_SECCOMP_FILES */
 static const uint32_t file_calls[] = {
-	SYS_mkdirat,    SYS_mkdir,    SYS_renameat2, SYS_renameat,        SYS_rename,
-	SYS_unlinkat,   SYS_unlink,   SYS_rmdir,     SYS_copy_file_range, SYS_ftruncate,
-	SYS_getdents64, SYS_pwrite64, SYS_sendfile,  SYS_fsync,           SYS_lstat,
-	SYS_fstatfs,
+	SYS_mkdirat,  SYS_mkdir,    SYS_renameat2, SYS_renameat,        SYS_rename,
+	SYS_unlinkat, SYS_unlink,   SYS_rmdir,     SYS_copy_file_range, SYS_ftruncate,
+	SYS_pwrite64, SYS_sendfile, SYS_fsync,     SYS_lstat,           SYS_fstatfs,
 };
 
 /*
@@ -115,7 +114,6 @@ static const uint32_t capture_calls[] = {
 	SYS_statx,
 	SYS_statfs,
 	SYS_fstatfs,
-	SYS_getdents64,
 	SYS_close_range,
 	SYS_pidfd_getfd,
 	SYS_memfd_create,

@@ -143,11 +143,10 @@ static bool link_matches(const struct sw_elf *main, const struct sw_elf *elf, ui
 	return lzma_crc32(elf->image.data, elf->image.size, 0) == crc;
 }
 
-/* Whether the path leads us to the very file that the target has mapped. In a container it may lead to
- * another file of the host: what is beside that one is none of the target's. */
-static bool is_ours(struct sw_module *module)
+bool sw_unit_is_here(const struct sw_unit *unit)
 {
 	struct stat mapped, named;
+	struct sw_module *module = unit->module;
 	int fd = sw_module_fd(module);
 	/* Without a link it is the copy of a file whose file system may not answer: not to be asked. */
 	return fd >= 0 && fstat(fd, &mapped) == 0 && mapped.st_nlink > 0 &&
@@ -167,12 +166,12 @@ static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
 	return false;
 }
 
-static bool by_debuglink(const struct sw_elf *main, struct sw_module *module, const char *debug_dir,
-			 struct sw_image *image, struct sw_elf *elf)
+static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
+			 const char *debug_dir, struct sw_image *image, struct sw_elf *elf)
 {
 	struct debuglink link;
 	char directory[PATH_MAX], name[PATH_MAX];
-	const char *path = sw_module_path(module);
+	const char *path = sw_module_path(unit->module);
 	const char *slash = strrchr(path, '/');
 	if (path[0] != '/' || !debuglink_read(main, &link))
 		return false;
@@ -180,7 +179,7 @@ static bool by_debuglink(const struct sw_elf *main, struct sw_module *module, co
 	if (n < 0 || (size_t) n >= sizeof(directory))
 		return false;
 	const char *beside = n == 0 ? "/" : directory;
-	if (is_ours(module)) {
+	if (sw_unit_is_here(unit)) {
 		if (linked_map(main, &link, beside, link.name, image, elf))
 			return true;
 		n = snprintf(name, sizeof(name), ".debug/%s", link.name);
@@ -202,7 +201,7 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, cons
 	if (sw_elf_build_id(main, &id) &&
 	    sw_debugfile_by_build_id(debug_dir, id, &file->image, &file->elf))
 		return true;
-	return by_debuglink(main, unit->module, debug_dir, &file->image, &file->elf);
+	return by_debuglink(main, unit, debug_dir, &file->image, &file->elf);
 }
 
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)

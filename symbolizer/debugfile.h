@@ -30,6 +30,10 @@ struct sw_debugfile {
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir);
 void sw_debugfile_destroy(struct sw_debugfile *file);
 
+/* Whether the module's path leads us to the very file that the target has mapped. In a container it may lead
+ * to another file of the host: what is beside that one, or is known of it, is none of the target's. */
+bool sw_unit_is_here(const struct sw_unit *unit);
+
 /* debug_dir/.build-id/ab/cdef….debug, if it has that build-id itself. image is the caller's. */
 bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,
 			      struct sw_elf *elf);

@@ -13,7 +13,6 @@
 
 #include <string.h>
 
-
 /* One distinct address of a snapshot, or one managed frame. */
 struct result {
 	uint64_t avma, cookie; /* of the frame: a hash that collides must not give a wrong name */
@@ -209,6 +208,9 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 	int r = frames_collect(priv, walks);
 	if (r == 0)
 		r = units_look_up(priv, o->level, &request);
+	if (r == 0 && o->package_lists != NULL)
+		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists,
+					   request.arena, o->deadline_ns);
 	symbols->n_addresses = priv->n_results;
 	for (size_t i = 0; i < priv->n_results && r == 0; i++)
 		r = result_finish(symbols, &priv->results[i], o);
@@ -288,4 +290,10 @@ const char *sw_symbols_why(const struct sw_symbols *symbols, const struct sw_pla
 {
 	const struct sw_unit *unit = unit_of(symbols, place);
 	return unit != NULL ? unit->lines_why : NULL;
+}
+
+const char *sw_symbols_debug_package(const struct sw_symbols *symbols, const struct sw_place *place)
+{
+	const struct sw_unit *unit = unit_of(symbols, place);
+	return unit != NULL ? unit->debug_package : NULL;
 }

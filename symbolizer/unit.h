@@ -8,6 +8,8 @@
 
 #include <snapwalk/symbolize.h>
 
+struct sw_arena;
+
 enum { SW_PROVIDERS_MAX = 16 };
 
 /* A module as the symbolizer sees it. Lives as long as the symbolizer; everything lazy is tried
@@ -23,14 +25,20 @@ struct sw_unit {
 	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */
 	enum sw_symbol_source source; /* the best used so far */
 	const char *lines_why; /* borrowed: why lines are missing; NULL: none is, or nobody asked */
-	struct sw_map64 by_svma;  /* -> index into entries */
-	struct sw_entry *entries; /* owned */
+	bool package_tried;
+	const char *debug_package; /* borrowed: which Debian package has its symbols; NULL */
+	struct sw_map64 by_svma;   /* -> index into entries */
+	struct sw_entry *entries;  /* owned */
 	size_t n_entries, capacity;
 	uint64_t generation;            /* of the last call that asked for one of its addresses */
 	struct sw_debugfile *debugfile; /* owned: debugfile.h; NULL: not looked for */
 	void *slot[SW_PROVIDERS_MAX];   /* the provider's own; freed by its forget */
 };
 
+/* Of units that have no symbols but those that they export: which package would have them. Each is looked for
+ * once: debug_packages.c. 0 or -SW_E_NOMEM. */
+int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *lists,
+			   struct sw_arena *arena, int64_t deadline_ns);
 /* The ELF view of the module's image, or NULL. */
 const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
 /* The PE view of it, or NULL. */

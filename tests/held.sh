@@ -91,7 +91,7 @@ looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_cop
 looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/clr/locks_window.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add \
-	sw_cpython_code_read sw_cpython_frame_left sw_cpython_gil_find \
+	sw_cpython_code_read sw_cpython_frame_left sw_cpython_gil_find sw_cpython_rlock_copy \
 	sw_cpython_tasks_copy sw_cpython_threads_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read \
 	sw_cpython_task_read sw_cpython_tasks_each
@@ -99,7 +99,8 @@ looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_string
 looked_at libwalk/runtimes/cpython/awaits.c sw_cpython_code_read sw_cpython_frame_read
 looked_at libwalk/runtimes/cpython/chain.c
 looked_at libwalk/runtimes/cpython/code.c
-looked_at libwalk/runtimes/cpython/gil.c
+looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
+looked_at libwalk/runtimes/cpython/rlock.c
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c

@@ -127,12 +127,13 @@ int sw_sandbox_unprivileged(const struct sw_config *config, struct sw_error *err
 	return descend(config, 0, err);
 }
 
-/* Debug files, and what was unpacked of them. */
+/* Debug files, what was unpacked of them, and dpkg's lists of files. */
 static int landlock_enter(const struct sw_unpacked *unpacked, struct sw_error *err)
 {
-	struct sw_landlock_path paths[1 + SW_ARRAY_SIZE(unpacked->directories)];
+	struct sw_landlock_path paths[2 + SW_ARRAY_SIZE(unpacked->directories)];
 	size_t n = 0;
 	paths[n++] = (struct sw_landlock_path){debug_dir, SW_LANDLOCK_READ};
+	paths[n++] = (struct sw_landlock_path){SW_PACKAGE_LISTS, SW_LANDLOCK_LIST};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(unpacked->directories); i++)
 		if (unpacked->directories[i] != NULL)
 			paths[n++] = (struct sw_landlock_path){unpacked->directories[i],

@@ -45,6 +45,8 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 		request->names_timeout_ms == 0
 			? 0
 			: worker->begin_ns + (int64_t) request->names_timeout_ms * NS_PER_MS;
+	/* Of a series, which must not wait, the first; samples of a profile must not differ. */
+	bool first = request->seq <= 1 && request->profile.rate_hz == 0;
 	return (struct sw_pipeline_options){
 		.snapshot = {.stop = (enum sw_stop_mode) request->stop,
 			     .iterator_fd = worker->iterator_fd >= 0 ? worker->iterator_fd : 0,
@@ -53,16 +55,15 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			     .stack_bytes = request->stack_bytes,
 			     .permit = sw_worker_permit,
 			     .permit_arg = worker,
-			     /* Of a series, which must not wait, the first; samples of a profile
-			      * must not differ. */
-			     .peers = request->seq <= 1 && request->profile.rate_hz == 0,
+			     .peers = first,
 			     .may_name = sw_worker_may_name,
 			     .may_name_arg = worker},
 		.walk = {.max_frames = request->depth, .deadline_ns = deadline_ns},
 		.symbolize = {.level = (enum sw_symbol_level) request->symbols,
 			      .no_inlines = request->no_inlines,
 			      .deadline_ns = deadline_ns,
-			      .unpacked = &worker->unpacked},
+			      .unpacked = &worker->unpacked,
+			      .package_lists = first ? SW_PACKAGE_LISTS : NULL},
 		.report = {.reason = request->reason[0] != '\0' ? request->reason : NULL,
 			   .seq = request->seq,
 			   .begin_ns = worker->begin_ns},

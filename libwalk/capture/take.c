@@ -52,6 +52,15 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 	return o;
 }
 
+/* Those that are captured are held together. */
+static int stop_all(struct sw_take *take)
+{
+	int r = sw_stop_run(&take->stop, take->err);
+	for (size_t i = 0; r == 0 && i < take->stop.n; i++)
+		take->snap->threads[i].stayed = true;
+	return r;
+}
+
 static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		     const struct sw_snapshot_options *options, const struct sw_tables *tables,
 		     bool careful, int64_t *stopped_ns, struct sw_snapshot **ret,
@@ -83,7 +92,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	if (r == 0)
 		r = sw_take_before(&take);
 	if (r == 0)
-		r = take.window != NULL ? sw_take_windows(&take) : sw_stop_run(&take.stop, err);
+		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);

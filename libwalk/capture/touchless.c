@@ -349,7 +349,7 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 	if (s->finished && !s->stalled)
 		s->timed_out = false;
 	for (size_t i = 0; i < s->n; i++) {
-		take->snap->threads[i].moved = sw_window_since(w, i) != SW_SINCE_STAYED;
+		take->snap->threads[i].stayed = sw_window_stayed(w, i);
 		if (w->threads[i].taken || s->tracees[i].reason != 0)
 			continue;
 		s->tracees[i].reason = w->threads[i].refused != 0 ? w->threads[i].refused : running;

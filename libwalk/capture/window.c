@@ -97,6 +97,19 @@ static bool pass_of_window(struct sw_window *w, size_t which)
 	return true;
 }
 
+/* Before anything is read, in this window or a later one. */
+static void first_look(struct sw_window *w)
+{
+	for (size_t i = 0; i < w->stop->n && !w->began; i++) {
+		struct sw_window_thread *t = &w->threads[i];
+		const struct sw_iterate_record *r =
+			t->before != 0 ? &w->records[0][t->before - 1] : NULL;
+		t->waited = r != NULL && r->on_cpu == 0;
+		t->first_switches = r != NULL ? sw_iterate_switches(r) : 0;
+	}
+	w->began = true;
+}
+
 /* Whether nobody seems to run: what hooks are told, and what the second pass must confirm. */
 static bool nobody_runs(const struct sw_window *w)
 {
@@ -263,6 +276,7 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 		w->failed = true;
 		return;
 	}
+	first_look(w);
 	for (size_t i = 0; i < stop->n; i++) {
 		if (w->whole)
 			w->threads[i].taken = false;
@@ -342,4 +356,13 @@ enum sw_since sw_window_since(const struct sw_window *w, size_t thread)
 	if (last == NULL || last->on_cpu != 0 || sw_iterate_switches(last) != t->n_switches)
 		return SW_SINCE_RAN;
 	return sw_iterate_state(last) == 'R' ? SW_SINCE_WOKEN : SW_SINCE_STAYED;
+}
+
+bool sw_window_stayed(const struct sw_window *w, size_t thread)
+{
+	const struct sw_window_thread *t = &w->threads[thread];
+	const struct sw_iterate_record *last = sw_window_last(w, thread);
+	/* Who was held ran before, or in between: a window without passes has no later look. */
+	return t->taken && !t->by_ptrace && t->waited && last != NULL && last->on_cpu == 0 &&
+	       sw_iterate_switches(last) == t->first_switches;
 }

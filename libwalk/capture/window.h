@@ -20,6 +20,8 @@ struct sw_window_thread {
 	bool asked;   /* a stop was tried in the last window: it is we who traced it */
 	int refused;  /* SW_E_*: it could not be stopped, so it is only read */
 	bool running; /* on a CPU at the last look */
+	bool waited;  /* it was on none at the first look of all, before anything was read */
+	uint64_t first_switches; /* then */
 };
 
 struct sw_window {
@@ -28,6 +30,8 @@ struct sw_window {
 	struct sw_window_thread *threads;     /* the snapshot's arena's: stop->capacity */
 	struct sw_iterate_record *records[2]; /* likewise, of the two passes */
 	struct sw_iterate_pass passes[2];
+
+	bool began; /* the first look was taken */
 
 	/* Set before each window. */
 	int pass_fds[2];  /* owned: iterators */
@@ -76,5 +80,8 @@ void sw_window_look_again(struct sw_window *window, int fd);
 const struct sw_iterate_record *sw_window_last(const struct sw_window *window, size_t thread);
 
 enum sw_since sw_window_since(const struct sw_window *window, size_t thread);
+
+/* Whether a thread that was taken did not run from the first look of all windows to the last one. */
+bool sw_window_stayed(const struct sw_window *window, size_t thread);
 
 #endif

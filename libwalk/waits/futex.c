@@ -70,9 +70,9 @@ static uint32_t mutex_owner(struct sw_bytes bytes, uint64_t command)
 		return 0;
 	if ((word & TID_MASK) == owner) /* glibc, robust */
 		return owner;
-	/* musl keeps the owner of all types but the normal one. */
+	/* musl keeps the owner of all but those that are neither of another type (1, 2) nor robust (4). */
 	uint32_t type = word_at(bytes, MUSL_TYPE_OFF);
-	return type <= MUSL_TYPE_MAX && (type & 3) != 0 ? word & TID_MASK : 0;
+	return type <= MUSL_TYPE_MAX && type != 0 ? word & TID_MASK : 0;
 }
 
 /* glibc's writer; readers are only counted, and musl keeps nobody. */

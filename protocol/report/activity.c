@@ -72,10 +72,11 @@ static const struct known known_functions[] = {
 
 /* What runtimes say that threads wait for (sw_report_wait.kind). */
 static const struct known known_waits[] = {
-	{"java_monitor", SW_ACTIVITY_LOCK},   {"java_lock", SW_ACTIVITY_LOCK},
-	{"python_gil", SW_ACTIVITY_LOCK},     {"java_wait", SW_ACTIVITY_CONDITION},
-	{"java_park", SW_ACTIVITY_CONDITION}, {"dotnet_monitor", SW_ACTIVITY_LOCK},
-	{"dotnet_lock", SW_ACTIVITY_LOCK},    {"dotnet_wait", SW_ACTIVITY_CONDITION},
+	{"java_monitor", SW_ACTIVITY_LOCK},     {"java_lock", SW_ACTIVITY_LOCK},
+	{"python_gil", SW_ACTIVITY_LOCK},       {"python_rlock", SW_ACTIVITY_LOCK},
+	{"java_wait", SW_ACTIVITY_CONDITION},   {"java_park", SW_ACTIVITY_CONDITION},
+	{"dotnet_monitor", SW_ACTIVITY_LOCK},   {"dotnet_lock", SW_ACTIVITY_LOCK},
+	{"dotnet_wait", SW_ACTIVITY_CONDITION},
 };
 
 /* Places where threads wait for work. Names of managed methods stand in longer ones. */

@@ -43,6 +43,10 @@ static void module_fill(struct sw_report_builder *b, const struct sw_place *plac
 				       : sw_report_copy(b, sw_symbols_why(b->symbols, place)),
 		.problem = sw_report_copy(b, sw_module_problem(module)),
 		.deleted = sw_module_deleted(module),
+		.debug_package =
+			b->symbols == NULL
+				? NULL
+				: sw_report_copy(b, sw_symbols_debug_package(b->symbols, place)),
 	};
 }
 
@@ -187,6 +191,8 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 		sw_report_build_warnings(&b);
 	/* last, for total_us */
 	sw_report_build_process(&b, options != NULL ? options : &defaults);
+	if (!b.failed)
+		sw_report_build_hints(&b);
 	if (!b.failed)
 		sw_report_build_crash(&b);
 	if (!b.failed)

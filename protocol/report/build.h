@@ -10,5 +10,6 @@ void sw_report_build_process(struct sw_report_builder *b, const struct sw_report
 
 void sw_report_build_stacks(struct sw_report_builder *b); /* after modules and threads */
 void sw_report_build_warnings(struct sw_report_builder *b);
+void sw_report_build_hints(struct sw_report_builder *b); /* after stacks and the process */
 
 #endif

@@ -146,6 +146,18 @@ static void put_peers(struct writer *w, const struct sw_report *r)
 	}
 }
 
+/* Likewise. */
+static void put_hints(struct writer *w, const struct sw_report *r)
+{
+	if (r->n_hints == 0)
+		return;
+	put(w, "],\"hints\":[");
+	for (size_t i = 0; i < r->n_hints; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_json_object_append(&w->text, sw_report_json_hint(&r->hints[i]));
+	}
+}
+
 static void put_report(struct writer *w, const struct sw_report *r)
 {
 	sw_json_object_append(&w->text, sw_report_json_head(r));
@@ -172,6 +184,7 @@ static void put_report(struct writer *w, const struct sw_report *r)
 	}
 	put_graph(w, r);
 	put_peers(w, r);
+	put_hints(w, r);
 	put(w, "]}\n");
 }
 

@@ -471,6 +471,8 @@ struct json_object *sw_report_json_module(const struct sw_report_module *m)
 	add_flag(&e, "deleted", m->deleted);
 	if (m->problem != NULL)
 		add_string(&e, "problem", m->problem);
+	if (m->debug_package != NULL)
+		add_string(&e, "debug_package", m->debug_package);
 	return element_end(&e);
 }
 
@@ -480,5 +482,13 @@ struct json_object *sw_report_json_warning(const struct sw_report_warning *w)
 	add_string(&e, "code", w->code);
 	add_known(&e, "tid", w->tid == 0 ? -1 : w->tid);
 	add_string(&e, "message", w->message);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_hint(const struct sw_report_hint *hint)
+{
+	struct element e = element_begin();
+	add_string(&e, "code", hint->code);
+	add_string(&e, "message", hint->message);
 	return element_end(&e);
 }

@@ -29,5 +29,6 @@ struct json_object *sw_report_json_stack(const struct sw_report *report,
 struct json_object *sw_report_json_frame(const struct sw_report_frame *frame);
 struct json_object *sw_report_json_module(const struct sw_report_module *module);
 struct json_object *sw_report_json_warning(const struct sw_report_warning *warning);
+struct json_object *sw_report_json_hint(const struct sw_report_hint *hint);
 
 #endif

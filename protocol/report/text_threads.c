@@ -286,10 +286,11 @@ static void put_waits(struct sw_text_writer *w, const size_t *threads, size_t n_
 static const struct {
 	const char *kind, *text;
 } runtime_waits[] = {
-	{"java_monitor", "for the monitor"}, {"java_lock", "for the lock"},
-	{"java_wait", "to be notified of"},  {"java_park", "parked for"},
-	{"python_gil", "for the GIL"},       {"dotnet_monitor", "for the monitor"},
-	{"dotnet_lock", "for the lock"},     {"dotnet_wait", "to be notified of"},
+	{"java_monitor", "for the monitor"},   {"java_lock", "for the lock"},
+	{"java_wait", "to be notified of"},    {"java_park", "parked for"},
+	{"python_gil", "for the GIL"},         {"python_rlock", "for the RLock"},
+	{"dotnet_monitor", "for the monitor"}, {"dotnet_lock", "for the lock"},
+	{"dotnet_wait", "to be notified of"},
 };
 
 /* "for the monitor com.shop.Stock@0x6d3a8, which http-9 (4303) has". False: it is another kind. */

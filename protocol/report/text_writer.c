@@ -286,6 +286,18 @@ static void put_warnings(struct sw_text_writer *w)
 	}
 }
 
+static void put_hints(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	if (r->n_hints > 0)
+		sw_put_styled(w, SW_STYLE_BOLD, "\nHints\n");
+	for (size_t i = 0; i < r->n_hints; i++) {
+		sw_put(w, "  ");
+		sw_put_foreign(w, r->hints[i].message);
+		sw_put(w, "\n");
+	}
+}
+
 static void put_modules(struct sw_text_writer *w)
 {
 	sw_put_styled(w, SW_STYLE_BOLD, "\nModules\n");
@@ -375,6 +387,7 @@ int sw_report_text(const struct sw_report *report, const struct sw_text_options 
 		put_timings(&w);
 	}
 	put_warnings(&w);
+	put_hints(&w);
 	if (w.text.failed) {
 		sw_text_deinit(&w.text);
 		return sw_fail_nomem(err);

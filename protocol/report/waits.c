@@ -188,16 +188,6 @@ static const struct sw_runtime_wait *runtime_wait(const struct sw_walks *walks, 
 									  : NULL;
 }
 
-/* Whether the thread waited from before the capture until its end. */
-static bool is_proven(const struct sw_snapshot *snap, const struct sw_thread *t)
-{
-	if (t->moved)
-		return false;
-	if (!snap->live || t->since_ns > snap->times.take_ns)
-		return true;
-	return t->captured_by == SW_CAPTURED_PTRACE && snap->n_stopped == snap->n_threads;
-}
-
 void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -219,10 +209,9 @@ void sw_report_build_waits(struct sw_report_builder *b)
 			return;
 		*kept = wait;
 		t->blocked_on = kept;
-		/* All that runtimes say is of one instant. */
-		proven[i] = (runtime != NULL && !from->moved) ||
-			    (is_proven(snap, from) &&
-			     (from->wait_for == NULL || from->wait_for->proven));
+		/* Of a thread of another instant its owner may have given up what this one waited for. */
+		proven[i] = (!snap->live || from->stayed) &&
+			    (runtime != NULL || from->wait_for == NULL || from->wait_for->proven);
 	}
 	if (!b->failed)
 		sw_report_build_wait_graph(b, proven);

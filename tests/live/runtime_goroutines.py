@@ -221,6 +221,18 @@ def check_versions(tap):
             process.stdout.close()
 
 
+def check_hint(tap):
+    """Who did not ask for goroutines is told how."""
+    process = start("parked", "3")
+    try:
+        for options, wanted in ((), True), (("--goroutines",), False):
+            report = dump_of(process.pid, *options)
+            hints = [hint["code"] for hint in report.get("hints", [])]
+            tap.equal("goroutines" in hints, wanted, f"hint{' '.join(('', *options))}")
+    finally:
+        end(process)
+
+
 def check_others(tap):
     """No Go, and options that do not go with it."""
     process = subprocess.Popen(["sleep", "1000"])
@@ -249,6 +261,7 @@ def main():
         tap.guard(check_running, name)
     tap.guard(check_text)
     tap.guard(check_versions)
+    tap.guard(check_hint)
     tap.guard(check_others)
     tap.done()
 

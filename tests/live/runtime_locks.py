@@ -132,9 +132,9 @@ def check_deadlocks(tap, version, home, stop):
 
 
 def is_lock(wait, which):
-    """Monitors have classes of their own."""
+    """Monitors have classes of their own. Once in 100,000 captures the class is not known."""
     return wait["kind"] == ("java_monitor" if which < 4 else "java_lock") and \
-        (which >= 4 or wait["target"] == f"Contended$Monitor{which}")
+        (which >= 4 or wait["target"] in (f"Contended$Monitor{which}", None))
 
 
 def check_random(tap, version, home, options):
@@ -184,6 +184,37 @@ def check_gil_turns(tap, version, python):
     tap.check(known * 10 >= STOPS, f"{version}: the owner is known", known)
 
 
+def rlock_waits(report):
+    """{tid: owner's tid or 0}"""
+    waits = {t["tid"]: t.get("blocked_on") or {} for t in report["threads"]}
+    return {tid: wait["owner_tid"] or 0 for tid, wait in waits.items() if wait.get("kind") == "python_rlock"}
+
+
+def check_rlocks(tap, version, python, stop):
+    with Program(python, os.path.join(PROGRAMS, "rlocks.py")) as program:
+        wanted = {int(tid): int(owner) for word, tid, owner in program.lines if word == "waits" and owner != "0"}
+        known = minor(version) <= 13
+
+        def all_wait():
+            report = dump(program.pid, *PATIENT, "--stop", stop)
+            return report if rlock_waits(report) == (wanted if known else {}) else None
+        report = wait_until(all_wait, "all to wait")
+        tap.check(len(wanted) == 3, f"{version} --stop {stop}: who waits for an RLock, and who has it")
+        tap.equal([(h["tid"], h["waiting"]) for h in report["root_holders"]], [(program.pid, 3)] if known else [],
+                  f"{version} --stop {stop}: who holds them up")
+        addresses = {t["blocked_on"]["address"] for t in report["threads"] if t["tid"] in wanted}
+        tap.check(len(addresses) == 1, f"{version} --stop {stop}: the same lock has one address", addresses)
+    with Program(python, os.path.join(PROGRAMS, "rlocks.py"), "cycle") as program:
+        (_, first, second), = [words for words in program.lines if words[0] == "cycle"]
+        cycle = [int(first), int(second)]
+
+        def found():
+            report = dump(program.pid, *PATIENT, "--stop", stop)
+            return report["deadlocks"] if report.get("deadlocks") else None
+        if known:
+            tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{version} --stop {stop}: the deadlock")
+
+
 def main():
     tap = Tap()
     found = machines()
@@ -200,6 +231,8 @@ def main():
         if minor(version) >= 8:
             tap.guard(check_gil, version, python)
             tap.guard(check_gil_turns, version, python)
+            for stop in ("auto", "always"):
+                tap.guard(check_rlocks, version, python, stop)
     tap.done()
 
 

@@ -327,11 +327,70 @@ def test_as_eu_addr2line(tap):
               "lines as eu-addr2line says")
 
 
+PROGRAM = "/usr/bin/sleep"
+
+
+def package_of(path):
+    """As dpkg says; None where it does not know."""
+    for name in (path, path.removeprefix("/usr")):
+        said = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)
+        if said.returncode == 0:
+            return said.stdout.split(":")[0]
+    return None
+
+
+def hint_of(command, *args):
+    """(the module's package, code of what is said of it, the text's line)"""
+    with subprocess.Popen(command) as process:
+        try:
+            wait_blocked(process.pid, (230,))
+            report = dump(process.pid, "--max-stop", 5000, *args)
+            text = subprocess.run([SNAPWALK, "--max-stop", "5000", *args, str(process.pid)], capture_output=True,
+                                  text=True).stdout
+        finally:
+            process.kill()
+    name = os.path.basename(report["process"]["exe"])
+    module, = [m for m in report["modules"] if os.path.basename(m["path"]) == name]
+    hints = {hint["code"]: hint["message"] for hint in report.get("hints", []) if name in hint["message"]}
+    lines = text.partition("\nHints\n")[2].splitlines()
+    return module, hints, [line.strip() for line in lines if name in line]
+
+
+def test_package(tap):
+    """Whose symbols are in a package: which one, as dpkg knows it; not of a copy of the file."""
+    if not tool("dpkg-query") or not package_of(os.path.realpath(PROGRAM)):
+        tap.skip("the package with symbols", f"dpkg does not know {PROGRAM}", "Debian")
+        return
+    module, hints, lines = hint_of([PROGRAM, "1000"])
+    if module["symbols"] != "dynsym" and module["symbols"] != "none":
+        tap.skip("the package with symbols", f"{PROGRAM} has symbols here", "no coreutils-dbgsym")
+        return
+    wanted = package_of(os.path.realpath(PROGRAM)) + "-dbgsym"
+    tap.equal((module.get("debug_package"), list(hints)), (wanted, ["debug_package"]), "the package with symbols")
+    tap.check(wanted in hints.get("debug_package", ""), "it is said", hints)
+    tap.equal(lines, list(hints.values()), "text has the same line, once")
+    for options in (("--no-sandbox",), ("--symbols", "names")):
+        tap.equal(hint_of([PROGRAM, "1000"], *options)[0].get("debug_package"), wanted, f"the same with {options[0]}")
+    tap.equal(hint_of([PROGRAM, "1000"], "--symbols", "none")[0].get("debug_package"), None, "not without names")
+    with tempfile.TemporaryDirectory() as directory:
+        copy = os.path.join(directory, "sleep")
+        shutil.copy(PROGRAM, copy)
+        module, hints, _ = hint_of([copy, "1000"])
+        tap.equal((module.get("debug_package"), list(hints)), (None, ["debug_file"]), "a copy is in no package")
+        tap.check(f"debuginfo {module['build_id']}'" in hints.get("debug_file", ""), "its build-id is said", hints)
+        if no_mounts():
+            tap.skip("a file of another root", no_mounts(), tap.MOUNTS)
+            return
+        script = f"mount --bind {copy} {PROGRAM} && exec {PROGRAM} 1000"
+        module, hints, _ = hint_of(["unshare", "-m", "sh", "-c", script])
+        tap.equal((module["path"], module.get("debug_package")), (PROGRAM, None), "nor is a file of another root")
+
+
 def main():
     tap = Tap()
     for test in (test_formats, test_zstd, test_options, test_split_dwarf, test_stripped, test_debuglink,
                  test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_label,
-                 test_as_eu_addr2line):
+                 test_package, test_as_eu_addr2line):
         tap.guard(test)
     tap.done()
 

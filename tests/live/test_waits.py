@@ -6,11 +6,12 @@ SNAPWALK_STOPS sets how many captures there are of a program that locks and unlo
 """
 import json
 import os
+import re
 import subprocess
 import tempfile
 
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, Tap, Target, dump, snapwalk, state_of, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, snapwalk, state_of, tool, wait_until
 
 
 def all_sleep(pid):
@@ -21,15 +22,15 @@ def waits(report):
     return {t["tid"]: t.get("blocked_on") for t in report["threads"]}
 
 
-def kinds(tap):
-    with Target("locks", "kinds") as target:
+def kinds(tap, program):
+    with Target(program, "kinds") as target:
         def said():
             return [line.split() for line in target.lines if line.startswith("waits ")]
         wait_until(lambda: all_sleep(target.pid), "all to wait")
         for options in ((), ("--stop", "always")):
             report = dump(target.pid, *PATIENT, *options)
             got = waits(report)
-            name = " ".join(options) or "default"
+            name = f"{program} {' '.join(options) or 'default'}"
             for _, tid, kind, owner in said():
                 wait = got[int(tid)] or {}
                 tap.equal((wait.get("kind"), wait.get("owner_tid") or 0), (kind, int(owner)),
@@ -39,8 +40,31 @@ def kinds(tap):
                       [(int(owners[0][3]), len(owners))], f"{name}: the holder, and how many wait")
             tap.equal(report.get("deadlocks"), [], f"{name}: no deadlock")
         run = subprocess.run([SNAPWALK, str(target.pid), *PATIENT], capture_output=True, text=True)
-        tap.check(f"\n{len(owners)} threads wait for locks ({owners[0][3]}), which is " in run.stdout,
+        tap.check(f"\n{len(owners)} threads wait for {program} ({owners[0][3]}), which is " in run.stdout,
                   "text says it", run.stdout)
+
+
+def pid_namespace(tap):
+    """What the target has in its memory are thread ids of its own namespace; what is said are ours."""
+    if not tool("unshare") or os.geteuid() != 0:
+        tap.skip("locks in a pid namespace", "not root, or no unshare", Tap.ROOT)
+        return
+    with Target(None, "-p", "-f", "--kill-child", os.path.join(TARGETS, "locks"), "kinds", path=tool("unshare")) as outer:
+        with open(f"/proc/{outer.pid}/task/{outer.pid}/children") as children:
+            pid = int(children.read().split()[0])
+        wait_until(lambda: all_sleep(pid), "all to wait")
+        ours = {}
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/status") as file:
+                ours[re.search(r"NSpid:.*\s(\d+)\n", file.read()).group(1)] = int(tid)
+        said = [line.split() for line in outer.lines if line.startswith("waits ")]
+        tap.check(said and all(ours[tid] != int(tid) for _, tid, _, _ in said), "pid namespace: its ids are others", ours)
+        for options in ((), ("--stop", "always")):
+            got = waits(dump(pid, *PATIENT, *options))
+            for _, tid, kind, owner in said:
+                wait = got[ours[tid]] or {}
+                tap.equal((wait.get("kind"), wait.get("owner_tid")), (kind, ours.get(owner)),
+                          f"pid namespace {' '.join(options)}: {kind} of {'nobody' if owner == '0' else 'the holder'}")
 
 
 def deadlock(tap):
@@ -96,7 +120,9 @@ def at_random(tap, *options):
 
 
 tap = Tap()
-tap.guard(kinds)
+tap.guard(kinds, "locks")
+tap.guard(kinds, "locks_musl")
+tap.guard(pid_namespace)
 tap.guard(at_random, "auto")
 tap.guard(at_random)
 tap.guard(deadlock)

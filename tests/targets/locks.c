@@ -14,7 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __GLIBC__
+#define MUSL_UNKNOWN(owner) (owner)
+#else
+/* musl keeps no owner of such locks. */
+#define MUSL_UNKNOWN(owner) 0
+#define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_NORMAL
+#endif
+
 static pthread_mutex_t mutexes[8];
+/* Of those that are normal in all ways musl keeps none. */
+static const char is_plain[8] = {1, 0, 0, 1, 0, 0, 0, 1};
 static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER, read_by_us = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t beside = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +60,7 @@ static NOINLINE void *hold(void *arg)
 
 static NOINLINE void *wait_mutex(void *arg)
 {
-	say("mutex", holder);
+	say("mutex", is_plain[(pthread_mutex_t *) arg - mutexes] ? MUSL_UNKNOWN(holder) : holder);
 	pthread_mutex_lock(arg);
 	KEEP();
 	return NULL;
@@ -58,7 +68,7 @@ static NOINLINE void *wait_mutex(void *arg)
 
 static NOINLINE void *wait_read(void *arg)
 {
-	say("rwlock", holder);
+	say("rwlock", MUSL_UNKNOWN(holder));
 	pthread_rwlock_rdlock(arg);
 	KEEP();
 	return NULL;
@@ -66,7 +76,7 @@ static NOINLINE void *wait_read(void *arg)
 
 static NOINLINE void *wait_write(void *arg)
 {
-	say("rwlock", arg == &written ? holder : 0);
+	say("rwlock", arg == &written ? MUSL_UNKNOWN(holder) : 0);
 	pthread_rwlock_wrlock(arg);
 	KEEP();
 	return NULL;
@@ -99,7 +109,7 @@ static NOINLINE void *wait_barrier(void *arg)
 
 static NOINLINE void *wait_thread(void *arg)
 {
-	say("thread", holder);
+	say("thread", MUSL_UNKNOWN(holder));
 	pthread_join(to_join, NULL);
 	KEEP();
 	return arg;

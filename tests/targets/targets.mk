@@ -43,6 +43,9 @@ $(T)/chain_musl: tests/targets/chain.c $(TARGET_DEPS)
 $(T)/chain_musl_static: tests/targets/chain.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	musl-gcc $(TARGET_CFLAGS) -static -o $@ $<
+$(T)/locks_musl: tests/targets/locks.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	musl-gcc $(TARGET_CFLAGS) -static -o $@ $<
 $(T)/chain_stripped: $(T)/chain_pie
 	strip -o $@ $<
 # Debug information in a file of its own, found by debuglink (and by build-id where installed).
@@ -110,7 +113,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

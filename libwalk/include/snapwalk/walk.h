@@ -154,8 +154,8 @@ struct sw_thread {
 	char state;       /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
 	bool captured;    /* registers and stack are here */
 	int reason;       /* SW_E_* why not captured; 0 when captured */
-	bool moved;       /* it went on after it was read, while others were still to be read: what
-			     it waited for is not of one instant with what they do */
+	bool stayed;      /* it was proven not to run from before the first thread was read until
+			     after the last one was: what such threads waited for is of one instant */
 	uint32_t flags;   /* PF_* word of /proc/PID/stat */
 	char wchan[64];   /* kernel function it waits in, before the stop; "" when none */
 	int64_t syscall;  /* number of the system call it is in, -1 when in none or unknown */

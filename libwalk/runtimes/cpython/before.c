@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the interpreter is, and memory for what runs in the window: window.c. */
-#include "runtimes/cpython/before.h"
+#include "runtimes/cpython/window.h"
 #include "arena.h"
 #include "errors.h"
 #include "runtimes/cpython/find.h"
-#include "runtimes/cpython/window.h"
 #include "snapshot/snapshot.h"
 
 int sw_cpython_before(struct sw_capture *capture)

@@ -8,12 +8,13 @@
  *	0         8            16      24             32    80 ... 120
  *
  * Whoever takes it sets locked before last_holder, with the mutex held: while somebody has that, the
- * holder is not known. Locks of threading are semaphores, which do not say who has them.
+ * holder is not known. Locks of threading are semaphores, which do not say who has them; but rlock.c.
  *
  * Source: Include/internal/pycore_gil.h and Python/ceval_gil.c (take_gil()), 3.8.18 to 3.14; sizes of
  * pthread_cond_t and pthread_mutex_t of glibc and musl on x86-64.
  */
 #include "runtimes/cpython/gil.h"
+#include "runtimes/cpython/rlock.h"
 #include "arch/arch.h"
 #include "bytes.h"
 #include "snapshot/snapshot.h"
@@ -75,10 +76,7 @@ static pid_t thread_with_state(const struct sw_cpython *c, uint64_t state_avma)
 	for (size_t i = 0; i < c->n_threads; i++)
 		if (c->threads[i].avma == state_avma)
 			id = c->threads[i].id;
-	for (size_t i = 0; id != 0 && i < c->snap->n_threads; i++)
-		if (c->snap->threads[i].captured && c->snap->threads[i].fs_base == id)
-			return c->snap->threads[i].tid;
-	return 0;
+	return sw_cpython_tid_of(c->snap, id);
 }
 
 bool sw_cpython_wait_read(struct sw_cpython *c, const struct sw_thread *thread,

@@ -13,11 +13,11 @@
  */
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
-#include "runtimes/cpython/before.h"
 #include "runtimes/cpython/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
 #include "runtimes/cpython/gil.h"
+#include "runtimes/cpython/rlock.h"
 #include "runtimes/cpython/names.h"
 #include "runtimes/cpython/window.h"
 #include "snapshot/module.h"
@@ -95,7 +95,8 @@ static bool cpython_thread(void *state, const struct sw_thread *thread, struct s
 
 static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
-	return sw_cpython_wait_read(state, thread, ret);
+	return sw_cpython_wait_read(state, thread, ret) ||
+	       sw_cpython_rlock_wait(state, thread, ret);
 }
 
 static size_t cpython_tasks(void *state, const char **ret_why)

@@ -12,6 +12,7 @@
 #include "map.h"
 #include "runtimes/cpython/code.h"
 #include "runtimes/cpython/gil.h"
+#include "runtimes/cpython/rlock.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -154,6 +155,8 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	if (w->at.layout.thread_number != SW_CPYTHON_NONE) /* what the note needs; else not there */
 		(void) sw_memory_u64(memory, thread->avma + w->at.layout.thread_number, &word);
 	lock_copy(w, memory, thread->interp_avma);
+	if (w->at.layout.minor <= SW_CPYTHON_RLOCK_MINOR_MAX)
+		sw_cpython_rlock_copy(w->capture, t);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
 	w->chain.innermost_avma = 0;

@@ -29,6 +29,8 @@ struct sw_cpython_window {
 	struct sw_cpython_tasks_window *tasks; /* NULL: not asked for */
 };
 
+/* As sw_runtime_ops.before: before.c. */
+int sw_cpython_before(struct sw_capture *capture);
 /* As sw_runtime_ops.in_window. */
 int sw_cpython_in_window(struct sw_capture *capture);
 

@@ -159,12 +159,19 @@ struct sw_report_module {
 	const char
 		*symbols_why; /* why it has no lines, or not all; NULL: it has, or nobody asked */
 	const char *problem;  /* why its image could not be used; NULL: it could */
+	const char *debug_package; /* that would have its symbols, which are missing; NULL */
 	bool deleted;
 };
 
 struct sw_report_warning {
 	const char *code; /* static */
 	pid_t tid;        /* 0: the process */
+	const char *message;
+};
+
+/** What would show more than is here. */
+struct sw_report_hint {
+	const char *code; /* static in a report that was built */
 	const char *message;
 };
 
@@ -240,6 +247,8 @@ struct sw_report {
 	size_t n_root_holders;
 	struct sw_report_peer *peers;
 	size_t n_peers;
+	struct sw_report_hint *hints; /* one of a kind for all threads */
+	size_t n_hints;
 	size_t n_all_threads; /* of which threads[] are some: sw_report_select(); 0: all are here */
 	struct sw_report_priv *priv;
 };

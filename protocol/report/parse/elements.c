@@ -17,6 +17,7 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 		.symbols_why = sw_parse_string_or_null(p, "symbols_why"),
 		.problem = sw_parse_string_or_null(p, "problem"),
 		.deleted = sw_parse_flag(p, "deleted"),
+		.debug_package = sw_parse_string_or_null(p, "debug_package"),
 	};
 }
 
@@ -218,6 +219,21 @@ static void read_holder(struct sw_report_parser *p, void *to)
 		.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX),
 		.waiting = (size_t) sw_parse_int(p, "waiting", 1, INT64_MAX),
 	};
+}
+
+static void read_hint(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_hint *) to = (struct sw_report_hint){
+		.code = sw_parse_word(p, "code"),
+		.message = sw_parse_string(p, "message"),
+	};
+}
+
+void sw_parse_hints(struct sw_report_parser *p)
+{
+	static const struct objects hints = {"hints", "hint", sizeof(struct sw_report_hint),
+					     read_hint};
+	p->report->hints = read_objects(p, &hints, &p->report->n_hints);
 }
 
 void sw_parse_wait_graph(struct sw_report_parser *p)

@@ -9,6 +9,7 @@ void sw_parse_crash(struct sw_report_parser *p);
 void sw_parse_runtimes(struct sw_report_parser *p);
 /* From p->from, the dump: deadlocks and root holders. */
 void sw_parse_wait_graph(struct sw_report_parser *p);
+void sw_parse_hints(struct sw_report_parser *p);
 /* From p->from, the element, into the report's array, at index: modules before threads before
  * stacks, because they say which they mean by index or tid. */
 void sw_parse_module(struct sw_report_parser *p, size_t index);

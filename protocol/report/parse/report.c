@@ -158,6 +158,7 @@ static void read_head(struct sw_report_parser *p)
 	read_process(p);
 	read_timings(p);
 	sw_parse_wait_graph(p);
+	sw_parse_hints(p);
 }
 
 /* One element at a time, each a tree of its own, in the memory of the one before. */

@@ -40,6 +40,8 @@ SW_PUBLIC size_t sw_symbolizer_keep(const struct sw_symbolizer *symbolizer, void
 SW_PUBLIC void sw_symbolizer_recall(struct sw_symbolizer *symbolizer, const void *data,
 				    size_t size);
 
+#define SW_PACKAGE_LISTS "/var/lib/dpkg/info"
+
 /**
  * Debug sections that were unpacked before, of files that packages install: unpacking those of the C library
  * takes longer than all the rest of a dump. They are made by a process of its own, with sw_unpack_serve(),
@@ -82,6 +84,9 @@ struct sw_symbolize_options {
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. What is there by then is the result */
 	const char *debug_dir; /* default "/usr/lib/debug"; a module's first use of it counts */
 	struct sw_unpacked *unpacked; /* borrowed; NULL: all is unpacked anew */
+	/* SW_PACKAGE_LISTS, the directory of dpkg's lists of files, for sw_symbols_debug_package(). NULL:
+	 * nobody asks for it. */
+	const char *package_lists;
 };
 
 /** Where a module's names came from; the best of what was used. */
@@ -143,6 +148,13 @@ SW_PUBLIC enum sw_symbol_source sw_symbols_source(const struct sw_symbols *symbo
 /** Why a place's module has no lines, or not all, in words; borrowed from symbols. NULL: it has, or nobody asked. */
 SW_PUBLIC const char *sw_symbols_why(const struct sw_symbols *symbols,
 				     const struct sw_place *place);
+/**
+ * The Debian package that would have the symbols of a place's module, which has none but those that it
+ * exports; borrowed from symbols.
+ * NULL: it has, or no package of this machine has the module's file, or nobody asked.
+ */
+SW_PUBLIC const char *sw_symbols_debug_package(const struct sw_symbols *symbols,
+					       const struct sw_place *place);
 /** Wire name ("dwarf"); static. */
 SW_PUBLIC const char *sw_symbol_source_name(enum sw_symbol_source source);
 

@@ -488,9 +488,18 @@ static void test_runtime_waits(void **state)
 	assert_string_equal(t[2].blocked_on->kind, "java_lock");
 	assert_false(t[2].blocked_on->has_address);
 	assert_null(t[3].blocked_on);
-	/* A cycle of one instant needs no further proof. */
 	assert_int_equal(r->n_deadlocks, 1);
 	assert_int_equal(r->deadlocks[0].n, 2);
+	/* Of a process that ran meanwhile a cycle is one only of threads that did not. */
+	s.snap->live = true;
+	for (unsigned stayed = 0; stayed < 4; stayed++) {
+		s.snap->threads[1].stayed = stayed & 1;
+		s.snap->threads[2].stayed = stayed & 2;
+		s.snap->threads[1].since_ns = s.snap->threads[2].since_ns = INT64_MAX;
+		r = build(&s);
+		assert_int_equal(r->threads[1].blocked_on->owner_tid, 12);
+		assert_int_equal(r->n_deadlocks, stayed == 3);
+	}
 	scene_deinit(&s);
 }
 

@@ -486,6 +486,45 @@ static void test_since(void **state)
 	end(f);
 }
 
+/* Who did not run from the first look of all to the last one. */
+static void test_stayed(void **state)
+{
+	struct fixture *f = start();
+	(void) state;
+	f->records[0][0].on_cpu = 1; /* this one ran at first */
+	f->records[0][1].n_voluntary--;
+	run(f);
+	assert_taken(f, "nnt");
+	assert_false(sw_window_stayed(f->window, 0)); /* not taken */
+	assert_true(sw_window_stayed(f->window, 2));
+	/* In the next window both are taken, but waited for something else before. */
+	f->records[0][0] = f->records[1][0];
+	f->records[0][1] = f->records[1][1];
+	f->window->whole = false;
+	run(f);
+	assert_taken(f, "ttt");
+	assert_since(f, SW_SINCE_STAYED, SW_SINCE_STAYED, SW_SINCE_STAYED);
+	assert_false(sw_window_stayed(f->window, 0));
+	assert_false(sw_window_stayed(f->window, 1));
+	assert_true(sw_window_stayed(f->window, 2));
+	/* It runs now, ran since, or was stopped, with nobody to look at the others. */
+	f->records[1][2].on_cpu = 1;
+	look_again(f);
+	assert_false(sw_window_stayed(f->window, 2));
+	f->records[1][2].on_cpu = 0;
+	look_again(f);
+	assert_true(sw_window_stayed(f->window, 2));
+	f->records[1][2].n_involuntary++;
+	look_again(f);
+	assert_false(sw_window_stayed(f->window, 2));
+	f->records[1][2].n_involuntary--;
+	look_again(f);
+	f->window->threads[2].by_ptrace = true;
+	f->window->with_passes = false;
+	assert_false(sw_window_stayed(f->window, 2));
+	end(f);
+}
+
 static void test_nobody_seen(void **state)
 {
 	struct fixture *f = start();
@@ -522,16 +561,27 @@ static void test_look_finds_no_new(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_sleep),   cmocka_unit_test(test_ran),
-		cmocka_unit_test(test_on_a_cpu),    cmocka_unit_test(test_gone_meanwhile),
-		cmocka_unit_test(test_rest),        cmocka_unit_test(test_rest_in_vain),
-		cmocka_unit_test(test_carrier),     cmocka_unit_test(test_id_again),
-		cmocka_unit_test(test_new_thread),  cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_cut),         cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_held),        cmocka_unit_test(test_skipped),
-		cmocka_unit_test(test_doubtful),    cmocka_unit_test(test_no_second_pass),
-		cmocka_unit_test(test_killed),      cmocka_unit_test(test_since),
-		cmocka_unit_test(test_nobody_seen), cmocka_unit_test(test_look_finds_no_new),
+		cmocka_unit_test(test_all_sleep),
+		cmocka_unit_test(test_ran),
+		cmocka_unit_test(test_on_a_cpu),
+		cmocka_unit_test(test_gone_meanwhile),
+		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_rest_in_vain),
+		cmocka_unit_test(test_carrier),
+		cmocka_unit_test(test_id_again),
+		cmocka_unit_test(test_new_thread),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_skipped),
+		cmocka_unit_test(test_doubtful),
+		cmocka_unit_test(test_no_second_pass),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_since),
+		cmocka_unit_test(test_stayed),
+		cmocka_unit_test(test_nobody_seen),
+		cmocka_unit_test(test_look_finds_no_new),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,7 @@ static void test_mutex(void **state)
 	/* musl: type in front of the word; the normal type keeps nobody */
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 1), 102);
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 2), 102);
+	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 4), 102); /* robust */
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 16, 1}, 0), 0);
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 0x100), 0);
 }

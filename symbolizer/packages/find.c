@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which Debian package has a file, by the lists that dpkg keeps of what it installed: what
+ * "dpkg -S FILE" says, without running it.
+ *
+ *	/var/lib/dpkg/info/NAME.list, NAME:ARCH.list	a path per line, as the package has it
+ *
+ * Most libraries are in a package that is named after them, whose list is looked into first; all
+ * others cost a look into each list (a thousand packages: some milliseconds), for all files at once.
+ * Of a path, which the target chose, nothing is opened: only lists, whose names have no slash.
+ *
+ * Source: dpkg-query(1), --search; Debian Policy 4.6.2, 5.6.1 (characters of a name) and 8.1 (names of
+ * library packages); https://wiki.debian.org/AutomaticDebugPackages (NAME-dbgsym); debian/rules of glibc
+ * and python3.x, which have -dbg packages instead.
+ */
+#include "packages/find.h"
+#include "cleanup.h"
+
+#include <snapwalk/clock.h>
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	ENTRIES_MAX = 1 << 17,     /* of the directory; 5,000 packages have 30,000 */
+	LIST_BYTES_MAX = 16 << 20, /* the largest have 2 MB */
+	ALL_BYTES_MAX = 256 << 20,
+	ALIKE = 4, /* characters */
+};
+
+static const char LIST[] = ".list";
+
+/* What is left to be found, and what it may still cost. */
+struct search {
+	int fd; /* borrowed: the directory */
+	struct sw_package_want *wants;
+	size_t n, n_left;
+	uint64_t bytes;
+	int64_t deadline_ns;
+	char *buffer; /* owned: a list; grows */
+	size_t capacity;
+};
+
+/*
+ * Since directories below / are links to those below /usr, a package may have a file by either name, and
+ * the maps have the second one: both are looked for without "/usr".
+ */
+static const char *short_path(const char *path)
+{
+	return strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
+}
+
+/* Whether a line of the list is this path, with or without "/usr". */
+static bool list_has(const char *list, size_t size, const char *path)
+{
+	const char *wanted = short_path(path), *end = list + size, *at = list;
+	size_t length = strlen(wanted);
+	while ((at = memmem(at, (size_t) (end - at), wanted, length)) != NULL) {
+		size_t before = (size_t) (at - list);
+		if (before >= 4 && memcmp(at - 4, "/usr", 4) == 0)
+			before -= 4;
+		bool begins = before == 0 || list[before - 1] == '\n';
+		at += length;
+		if (begins && (at == end || *at == '\n'))
+			return true;
+	}
+	return false;
+}
+
+/* NAME of NAME.list or NAME:ARCH.list, which may be longer than it is kept. */
+static void take_name(struct sw_package_want *want, const char *file)
+{
+	size_t length = strcspn(file, ":");
+	if (file[length] == '\0')
+		length -= sizeof(LIST) - 1;
+	if (length < sizeof(want->name)) {
+		memcpy(want->name, file, length);
+		want->name[length] = '\0';
+	}
+}
+
+static bool is_late(const struct search *s)
+{
+	return s->deadline_ns != 0 && sw_clock_ns() > s->deadline_ns;
+}
+
+static bool room_make(struct search *s, size_t size)
+{
+	if (size <= s->capacity)
+		return true;
+	free(s->buffer);
+	s->capacity = size * 2;
+	s->buffer = malloc(s->capacity);
+	if (s->buffer == NULL)
+		s->capacity = 0;
+	return s->buffer != NULL;
+}
+
+static void list_look(struct search *s, const char *file, struct sw_package_want *wants, size_t n)
+{
+	struct stat st;
+	sw_cleanup(sw_close_p) int fd =
+		openat(s->fd, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    st.st_size > LIST_BYTES_MAX || s->bytes < (uint64_t) st.st_size)
+		return;
+	size_t size = (size_t) st.st_size;
+	/* read, not mapped: a file that dpkg cuts meanwhile must not be a signal */
+	ssize_t got = room_make(s, size) ? read(fd, s->buffer, size) : -1;
+	for (size_t i = 0; got > 0 && i < n; i++) {
+		if (wants[i].name[0] != '\0' || !list_has(s->buffer, (size_t) got, wants[i].path))
+			continue;
+		take_name(&wants[i], file);
+		s->n_left -= wants[i].name[0] != '\0';
+	}
+	s->bytes -= size;
+}
+
+/* What a name may have. */
+static bool name_is_good(const char *name)
+{
+	for (const char *c = name; *c != '\0'; c++)
+		if (!islower((unsigned char) *c) && !isdigit((unsigned char) *c) &&
+		    (c == name || strchr("+-.", *c) == NULL))
+			return false;
+	return name[0] != '\0';
+}
+
+/* The package that policy would have a file in: libfoo2 for libfoo.so.2.1, libfoo-1-2 for libfoo-1.so.2;
+ * a program's own name. */
+static bool name_guess(const char *path, char *ret, size_t size)
+{
+	const char *base = strrchr(path, '/') + 1, *so = strstr(base, ".so.");
+	size_t stem = so != NULL ? (size_t) (so - base) : strlen(base);
+	const char *version = so != NULL ? so + 4 : "";
+	bool dash = stem > 0 && isdigit((unsigned char) base[stem - 1]) && so != NULL;
+	int n = snprintf(ret, size, "%.*s%s%.*s", (int) stem, base, dash ? "-" : "",
+			 (int) strcspn(version, "."), version);
+	if (n <= 0 || (size_t) n >= size)
+		return false;
+	for (char *c = ret; *c != '\0'; c++)
+		*c = *c == '_' ? '-' : (char) tolower((unsigned char) *c);
+	return name_is_good(ret);
+}
+
+static void guess(struct search *s, struct sw_package_want *want)
+{
+	/* The architectures of a program for this machine, and of one for all. */
+	static const char *const endings[] = {":amd64.list", ".list"};
+	char file[SW_PACKAGE_NAME_MAX + 16];
+	if (!name_guess(want->path, want->guess, sizeof(want->guess)))
+		want->guess[0] = '\0';
+	for (size_t i = 0; i < SW_ARRAY_SIZE(endings) && want->guess[0] != '\0' && s->n_left > 0;
+	     i++) {
+		(void) snprintf(file, sizeof(file), "%s%s", want->guess, endings[i]); /* fits */
+		list_look(s, file, want, 1);
+	}
+}
+
+/* Whether the name begins like a guess: python3.11-minimal and python3.11. */
+static bool is_alike(const struct search *s, const char *file)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->wants[i].name[0] == '\0' && s->wants[i].guess[0] != '\0' &&
+		    strncmp(s->wants[i].guess, file, ALIKE) == 0)
+			return true;
+	return false;
+}
+
+/* All lists that are alike, or all that are not. */
+static void look_everywhere(struct search *s, bool alike)
+{
+	int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_closedir_p) DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	if (directory == NULL) {
+		sw_close_p(&fd);
+		return;
+	}
+	for (unsigned n = 0; n < ENTRIES_MAX && s->n_left > 0 && !is_late(s) &&
+			     (entry = readdir(directory)) != NULL;
+	     n++) {
+		const char *dot = strrchr(entry->d_name, '.');
+		if (dot != NULL && dot != entry->d_name && strcmp(dot, LIST) == 0 &&
+		    is_alike(s, entry->d_name) == alike)
+			list_look(s, entry->d_name, s->wants, s->n);
+	}
+}
+
+void sw_packages_find(const char *lists, struct sw_package_want *wants, size_t n,
+		      int64_t deadline_ns)
+{
+	sw_cleanup(sw_close_p) int fd = open(lists, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct search s = {.fd = fd,
+			   .wants = wants,
+			   .n = n,
+			   .n_left = n,
+			   .bytes = ALL_BYTES_MAX,
+			   .deadline_ns = deadline_ns};
+	for (size_t i = 0; i < n; i++)
+		wants[i].name[0] = wants[i].guess[0] = '\0';
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < n && !is_late(&s); i++)
+		guess(&s, &wants[i]);
+	look_everywhere(&s, true);
+	look_everywhere(&s, false);
+	free(s.buffer);
+}
+
+/* "python3.11" of "libpython3.11-minimal"; how long it is in *ret_length. */
+static const char *python_of(const char *package, size_t *ret_length)
+{
+	const char *name = strncmp(package, "lib", 3) == 0 ? package + 3 : package;
+	if (strncmp(name, "python3.", 8) != 0)
+		return NULL;
+	*ret_length = 8 + strspn(name + 8, "0123456789");
+	return *ret_length > 8 ? name : NULL;
+}
+
+void sw_package_debug_name(const char *package, char ret[static SW_PACKAGE_NAME_MAX])
+{
+	size_t length = strlen(package);
+	const char *name = package, *python = python_of(package, &length), *ending = "-dbgsym";
+	if (python != NULL)
+		name = python;
+	if (python != NULL || strcmp(package, "libc6") == 0)
+		ending = "-dbg";
+	int n = snprintf(ret, SW_PACKAGE_NAME_MAX, "%.*s%s", (int) length, name, ending);
+	if (n < 0 || n >= SW_PACKAGE_NAME_MAX)
+		ret[0] = '\0';
+}

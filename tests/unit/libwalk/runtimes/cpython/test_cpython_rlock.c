@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/cpython/rlock: who waits for an RLock, and who has it, over made structures. */
+#include "cpython_world.h"
+#include "arch/arch.h"
+#include "runtimes/cpython/rlock.h"
+#include "snapshot/snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <cmocka.h>
+
+enum {
+	OTHER_ID = 0x7f00bb00,
+	SEMAPHORE = 0x7f001230,
+	LOCK = WORLD_OBJECTS + 0x800,
+	TYPE = WORLD_OBJECTS + 0x900,
+	NAME = WORLD_OBJECTS + 0xa00,
+	SP = WORLD_TASKS,
+	SAVED = SP + 0x4f8, /* the last word that is looked at */
+};
+
+static struct cpython_world world;
+static struct sw_thread threads[2];
+static struct sw_runtime_wait wait;
+
+/* The first thread waits for what the second one has. */
+static void make(unsigned minor)
+{
+	cpython_world_init(&world, minor);
+	assert_true(world.c.usable);
+	cpython_world_u64(&world, LOCK + 8, TYPE);
+	cpython_world_u64(&world, LOCK + 16, SEMAPHORE);
+	cpython_world_u64(&world, LOCK + 24, OTHER_ID);
+	cpython_world_u64(&world, LOCK + 32, 1);
+	cpython_world_u64(&world, TYPE + 24, NAME);
+	memcpy(world.data + (NAME - WORLD), "_thread.RLock", sizeof("_thread.RLock"));
+	cpython_world_u64(&world, SAVED, LOCK);
+	for (size_t i = 0; i < 2; i++)
+		threads[i] = (struct sw_thread){.tid = 100 + (pid_t) i,
+						.captured = true,
+						.captured_by = SW_CAPTURED_CORE,
+						.syscall = SYS_futex,
+						.regs.sp_avma = SP,
+						.fs_base = i == 0 ? WORLD_ID : OTHER_ID};
+	sw_regs_set(&threads[0].regs, SW_X86_64_RDI, SEMAPHORE);
+	world.snap.threads = threads;
+	world.snap.n_threads = 2;
+}
+
+static bool waits(void)
+{
+	wait = (struct sw_runtime_wait){0};
+	return sw_cpython_rlock_wait(&world.c, &threads[0], &wait);
+}
+
+static pid_t owner(void)
+{
+	assert_true(waits());
+	assert_string_equal(wait.kind, "python_rlock");
+	assert_int_equal(wait.address_avma, LOCK);
+	return wait.owner_tid;
+}
+
+static void test_versions(void **state)
+{
+	(void) state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		make(minor);
+		if (minor <= 13)
+			assert_int_equal(owner(), 101);
+		else
+			assert_false(waits()); /* it has another layout */
+		cpython_world_deinit(&world);
+	}
+}
+
+static void test_owner_unknown(void **state)
+{
+	(void) state;
+	static const uint64_t cases[][2] = {
+		{0, 0},               /* given back, or not taken yet */
+		{OTHER_ID, 0},        /* about to be */
+		{OTHER_ID + 0x10, 1}, /* of no thread that is here */
+		{WORLD_ID, 1},        /* it has it by now */
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make(11);
+		cpython_world_u64(&world, LOCK + 24, cases[i][0]);
+		cpython_world_u64(&world, LOCK + 32, cases[i][1]);
+		assert_int_equal(owner(), 0);
+		cpython_world_deinit(&world);
+	}
+	make(11);
+	threads[1].captured = false;
+	assert_int_equal(owner(), 0);
+	cpython_world_deinit(&world);
+}
+
+/* The address is in a register; further out; the lock is of another semaphore, or is no RLock. */
+static void test_found(void **state)
+{
+	(void) state;
+	make(12);
+	cpython_world_u64(&world, SAVED, 0);
+	assert_false(waits());
+	sw_regs_set(&threads[0].regs, SW_X86_64_RBX, LOCK);
+	assert_int_equal(owner(), 101);
+	sw_regs_set(&threads[0].regs, SW_X86_64_RBX, LOCK + 1);
+	cpython_world_u64(&world, SAVED + 8, LOCK);
+	assert_false(waits());
+	cpython_world_u64(&world, SAVED, LOCK);
+	assert_true(waits());
+	threads[0].syscall = SYS_read;
+	assert_false(waits());
+	threads[0].syscall = SYS_futex;
+	sw_regs_set(&threads[0].regs, SW_X86_64_RDI, SEMAPHORE + 8);
+	assert_false(waits());
+	sw_regs_set(&threads[0].regs, SW_X86_64_RDI, SEMAPHORE);
+	memcpy(world.data + (NAME - WORLD), "_thread.lock", sizeof("_thread.lock"));
+	assert_false(waits());
+	memcpy(world.data + (NAME - WORLD), "_thread.RLocks", sizeof("_thread.RLocks"));
+	assert_false(waits());
+	cpython_world_deinit(&world);
+}
+
+/* Of a live process only what was copied while nothing ran. */
+static void test_of_one_instant(void **state)
+{
+	(void) state;
+	static struct sw_snapshot_priv priv;
+	make(11);
+	struct sw_range ranges[] = {
+		{LOCK, SW_CPYTHON_RLOCK_BYTES - 1, world.data + (LOCK - WORLD)},
+		{LOCK, SW_CPYTHON_RLOCK_BYTES, world.data + (LOCK - WORLD)},
+	};
+	threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
+	world.snap.priv = &priv;
+	world.snap.ranges = ranges;
+	world.snap.n_ranges = 1;
+	assert_false(waits());
+	world.snap.n_ranges = 2;
+	assert_int_equal(owner(), 101);
+	priv.hooks_torn = true;
+	assert_false(waits());
+	priv.hooks_torn = false;
+	cpython_world_deinit(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_owner_unknown),
+		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_of_one_instant),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

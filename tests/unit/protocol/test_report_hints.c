@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report/build.h"
+#include "sample_report.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* A report in the making, of which the rest is there: a stack of one frame, two modules. */
+struct scene {
+	struct sw_runtime runtimes[2];
+	struct sw_walks walks;
+	struct sw_report_frame frame;
+	struct sw_report_goroutine goroutine;
+	size_t threads[1];
+	struct sw_report_stack stack;
+	struct sw_report_module modules[3];
+	struct sw_report_registry registry;
+	struct sw_report report;
+	struct sw_symbols symbols;
+	struct sw_arena arena;
+};
+
+static void scene_init(struct scene *s)
+{
+	*s = (struct scene){
+		.frame = sample_frame(NULL, 0),
+		.threads = {0},
+		.modules = {{.path = "/usr/lib/libx.so.1",
+			     .format = "elf",
+			     .build_id = "ab12",
+			     .symbols = "dynsym"},
+			    {.path = "/y/libx.so.1", .format = "elf", .symbols = "none"},
+			    {.path = "[anon]", .format = "jit", .symbols = "none"}},
+		.registry = {.name = "perf-map"},
+	};
+	s->stack = (struct sw_report_stack){.threads = s->threads,
+					    .n_threads = 1,
+					    .frames = &s->frame,
+					    .n_frames = 1};
+	s->walks = (struct sw_walks){.runtimes = s->runtimes, .n_runtimes = 0};
+	s->report = (struct sw_report){.stacks = &s->stack,
+				       .n_stacks = 1,
+				       .modules = s->modules,
+				       .n_modules = 3};
+	s->report.process.registries = &s->registry;
+}
+
+/* "code: message", one below the other. */
+static const char *hints_of(struct scene *s)
+{
+	static char text[2048];
+	struct sw_report_builder b = {.walks = &s->walks,
+				      .symbols = &s->symbols,
+				      .report = &s->report,
+				      .arena = &s->arena};
+	size_t used = 0;
+	s->report.n_hints = 0;
+	sw_report_build_hints(&b);
+	assert_false(b.failed);
+	text[0] = '\0';
+	for (size_t i = 0; i < s->report.n_hints; i++)
+		used += (size_t) snprintf(text + used, sizeof(text) - used, "%s: %s\n",
+					  s->report.hints[i].code, s->report.hints[i].message);
+	sw_arena_deinit(&s->arena);
+	return text;
+}
+
+static void runtime_add(struct scene *s, const char *name, const char *problem)
+{
+	struct sw_runtime *r = &s->runtimes[s->walks.n_runtimes++];
+	r->name = name;
+	(void) snprintf(r->problem, sizeof(r->problem), "%s", problem);
+}
+
+static void test_packages(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	s.frame.function = "f";
+	s.modules[0].debug_package = s.modules[1].debug_package = "libx1-dbgsym";
+	assert_string_equal(hints_of(&s), "debug_package: symbols of libx.so.1 are in "
+					  "libx1-dbgsym, which can be installed\n");
+	s.modules[2] = s.modules[0];
+	s.modules[2].path = "z";
+	s.modules[2].debug_package = "z-dbg";
+	assert_string_equal(hints_of(&s), "debug_package: symbols of libx.so.1, z are in "
+					  "libx1-dbgsym, z-dbg, which can be installed\n");
+}
+
+/* However many there are, it is a line. */
+static void test_many_packages(void **state)
+{
+	(void) state;
+	struct scene s;
+	struct sw_report_module modules[100];
+	char names[100][8];
+	scene_init(&s);
+	for (size_t i = 0; i < 100; i++) {
+		(void) snprintf(names[i], sizeof(names[i]), "m%zu", i);
+		modules[i] = s.modules[1];
+		modules[i].path = modules[i].debug_package = names[i];
+	}
+	s.report.modules = modules;
+	s.report.n_modules = 100;
+	assert_string_equal(hints_of(&s), "debug_package: symbols of m0, m1, m2, m3, … are in m0, "
+					  "m1, m2, m3, …, which can be installed\n");
+}
+
+static void test_file(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	const char *wanted =
+		"debug_file: libx.so.1 has no symbols: if a server has its debug file, "
+		"'debuginfod-find debuginfo ab12' fetches it\n";
+	assert_string_equal(hints_of(&s), wanted);
+	s.frame.trust = "scan"; /* may be no frame */
+	assert_string_equal(hints_of(&s), "");
+	s.frame.trust = "cfi";
+	s.frame.function = "f";
+	assert_string_equal(hints_of(&s), "");
+	s.frame.function = NULL;
+	s.modules[0].symbols = "symtab";
+	assert_string_equal(hints_of(&s), "");
+	s.frame.module = 1; /* without a build-id nobody can be asked for it */
+	assert_string_equal(hints_of(&s), "");
+}
+
+static void test_maps(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	s.frame.module = 2;
+	assert_string_equal(hints_of(&s), ""); /* made by nobody knows whom */
+	runtime_add(&s, "v8", "");
+	runtime_add(&s, "cpython", "");
+	const char *v8 = "perf_map: code of v8 has no names here: start node with "
+			 "--perf-basic-prof, deno with --v8-flags=--perf-basic-prof\n";
+	assert_string_equal(hints_of(&s), v8);
+	s.frame.module = -1;
+	assert_string_equal(hints_of(&s), v8);
+	s.frame.kind = "kernel";
+	assert_string_equal(hints_of(&s), "");
+	s.frame.kind = "jit";
+	s.frame.function = "f"; /* named: no need for it */
+	assert_string_equal(hints_of(&s), "");
+	(void) snprintf(s.runtimes[1].problem, sizeof(s.runtimes[1].problem), "unknown version");
+	const char *python =
+		"perf_map: code of cpython has no names here: start it with -X perf or "
+		"PYTHONPERFSUPPORT=1 (Python 3.12)\n";
+	assert_string_equal(hints_of(&s), python);
+	s.report.process.n_registries = 1; /* it has such a map */
+	assert_string_equal(hints_of(&s), "");
+}
+
+static void test_goroutines(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	s.frame.function = "f";
+	runtime_add(&s, "go", "");
+	s.stack.goroutines = &s.goroutine;
+	s.stack.n_goroutines = 1;
+	const char *wanted = "goroutines: goroutines that no thread runs are not here: "
+			     "--goroutines shows them\n";
+	assert_string_equal(hints_of(&s), wanted);
+	s.stack.n_threads = 0; /* they are here */
+	assert_string_equal(hints_of(&s), "");
+	s.stack.n_threads = 1;
+	s.walks.goroutines_why = "asked for, but not found";
+	assert_string_equal(hints_of(&s), "");
+	s.walks.goroutines_why = NULL;
+	(void) snprintf(s.runtimes[0].problem, sizeof(s.runtimes[0].problem), "unknown version");
+	assert_string_equal(hints_of(&s), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_packages),   cmocka_unit_test(test_many_packages),
+		cmocka_unit_test(test_file),       cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_goroutines),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

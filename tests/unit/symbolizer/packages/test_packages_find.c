@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "packages/find.h"
+#include "cleanup.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { NAMES_MAX = 32 };
+
+/* A directory of lists. */
+struct lists {
+	char path[64];
+	char names[NAMES_MAX][300];
+	size_t n;
+};
+
+static char *file_of(const struct lists *l, const char *name, char *ret, size_t size)
+{
+	(void) snprintf(ret, size, "%s/%s", l->path, name);
+	return ret;
+}
+
+static void put(struct lists *l, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f = fopen(file_of(l, name, path, sizeof(path)), "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+	assert_int_equal(fclose(f), 0);
+	(void) snprintf(l->names[l->n++], sizeof(l->names[0]), "%s", name);
+}
+
+static int setup(void **state)
+{
+	struct lists *l = calloc(1, sizeof(*l));
+	assert_non_null(l);
+	strcpy(l->path, "/tmp/snapwalk-test-XXXXXX");
+	assert_non_null(mkdtemp(l->path));
+	*state = l;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct lists *l = *state;
+	char path[512];
+	for (size_t i = 0; i < l->n; i++)
+		(void) unlink(file_of(l, l->names[i], path, sizeof(path)));
+	assert_int_equal(rmdir(l->path), 0);
+	free(l);
+	return 0;
+}
+
+static const char *find(const struct lists *l, const char *path)
+{
+	static struct sw_package_want want;
+	want = (struct sw_package_want){.path = path};
+	sw_packages_find(l->path, &want, 1, 0);
+	return want.name;
+}
+
+/* A file is in the list that has its whole path as a line, with or without "/usr". */
+static void test_lines(void **state)
+{
+	struct lists *l = *state;
+	put(l, "one:amd64.list", "/.\n/lib\n/lib/x\n/lib/x/liba.so.1\n/usr/lib/libb.so.1.2\n");
+	put(l, "two.list", "/usr/lib/libb.so.1\n/opt/usr/bin/c\n/usr/bin/d");
+	assert_string_equal(find(l, "/usr/lib/x/liba.so.1"), "one");
+	assert_string_equal(find(l, "/lib/x/liba.so.1"), "one");
+	assert_string_equal(find(l, "/lib/libb.so.1.2"), "one");
+	assert_string_equal(find(l, "/usr/lib/libb.so.1"), "two");
+	assert_string_equal(find(l, "/usr/bin/d"), "two"); /* the last line has no end */
+	assert_string_equal(find(l, "/opt/usr/bin/c"), "two");
+	assert_string_equal(find(l, "/usr/bin/c"), "");     /* the end of another path */
+	assert_string_equal(find(l, "/lib/x/liba.so"), ""); /* the beginning of one */
+	assert_string_equal(find(l, "/usr"), "");
+}
+
+/* The package that the name suggests is looked into first, and others where that has not the file. */
+static void test_guess(void **state)
+{
+	struct lists *l = *state;
+	put(l, "libfoo-bar2-3:amd64.list", "/usr/lib/libfoo_Bar2.so.3.1\n/usr/bin/same\n");
+	put(l, "same.list", "/usr/bin/same\n");
+	put(l, "another.list", "/usr/lib/libfoo_Bar2.so.3.1\n/usr/bin/other\n");
+	put(l, "samely.list", "/usr/bin/samefile\n");
+	assert_string_equal(find(l, "/usr/lib/libfoo_Bar2.so.3.1"), "libfoo-bar2-3");
+	assert_string_equal(find(l, "/usr/bin/same"), "same");
+	assert_string_equal(find(l, "/usr/bin/other"), "another");
+	assert_string_equal(find(l, "/usr/bin/samefile"), "samely");
+}
+
+/* Several are found together, and each has its own. */
+static void test_several(void **state)
+{
+	struct lists *l = *state;
+	put(l, "a.list", "/usr/bin/one\n/usr/bin/two\n");
+	put(l, "b.list", "/usr/bin/three\n");
+	struct sw_package_want wants[] = {{.path = "/usr/bin/three"},
+					  {.path = "/usr/bin/none"},
+					  {.path = "/usr/bin/two"}};
+	sw_packages_find(l->path, wants, SW_ARRAY_SIZE(wants), 0);
+	assert_string_equal(wants[0].name, "b");
+	assert_string_equal(wants[1].name, "");
+	assert_string_equal(wants[2].name, "a");
+	sw_packages_find(l->path, wants, SW_ARRAY_SIZE(wants), 1); /* the time is over */
+	assert_string_equal(wants[0].name, "");
+	sw_packages_find("/nonexistent", wants, SW_ARRAY_SIZE(wants), 0);
+	assert_string_equal(wants[2].name, "");
+}
+
+/* Nothing but a regular file called NAME.list is read, whatever the path that is looked for. */
+static void test_others(void **state)
+{
+	struct lists *l = *state;
+	char path[512], name[NAME_MAX + 1];
+	put(l, "a.postinst", "/usr/bin/x\n");
+	put(l, ".list", "/usr/bin/x\n");
+	memset(name, 'n', sizeof(name));
+	strcpy(name + NAME_MAX - 5, ".list");
+	put(l, name, "/usr/bin/x\n");
+	assert_int_equal(mkfifo(file_of(l, "fifo.list", path, sizeof(path)), 0600), 0);
+	(void) snprintf(l->names[l->n++], sizeof(l->names[0]), "fifo.list");
+	assert_int_equal(symlink("a.postinst", file_of(l, "link.list", path, sizeof(path))), 0);
+	(void) snprintf(l->names[l->n++], sizeof(l->names[0]), "link.list");
+	assert_string_equal(find(l, "/usr/bin/x"), "");
+	assert_string_equal(find(l, "/usr/bin/fifo"), "");
+	assert_string_equal(find(l, "/"), "");
+	assert_string_equal(find(l, "/usr/bin/.."), "");
+	assert_string_equal(find(l, "/lib/lib\n.so.1"), "");
+}
+
+static void test_debug_names(void **state)
+{
+	static const char *const names[][2] = {
+		{"libc6", "libc6-dbg"},
+		{"libc6-i386", "libc6-i386-dbgsym"},
+		{"python3.11-minimal", "python3.11-dbg"},
+		{"libpython3.11", "python3.11-dbg"},
+		{"python3.", "python3.-dbgsym"},
+		{"nginx", "nginx-dbgsym"},
+	};
+	char ret[SW_PACKAGE_NAME_MAX], name[SW_PACKAGE_NAME_MAX];
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		sw_package_debug_name(names[i][0], ret);
+		assert_string_equal(ret, names[i][1]);
+	}
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 7] = '\0';
+	sw_package_debug_name(name, ret);
+	assert_string_equal(ret, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_guess, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_several, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+		cmocka_unit_test(test_debug_names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
