@@ -3,7 +3,7 @@
 """snapwalk is killed at random instants: the target goes on as if nothing had been.
 
 The target receives numbered signals all the while and keeps books (targets/signal_storm.c).
-SNAPWALK_KILLS=1000: how many kills while blocked calls are held.
+SNAPWALK_KILLS=1000: how many kills while calls are blocked.
 """
 import os
 import random
@@ -130,18 +130,16 @@ def restart_written(tap):
              "futex_WAIT", "read_pipe", "poll(-1)")
     with Target("blocking", 300000, 300000, *names) as target:
         calls = [line.split() for line in target.lines if line.startswith("call ")]
-        hits = 0
-        for _ in range(20 * HELD_KILLS):
-            process = start(target.pid, "--stop", "always")
-            if while_traced(target.pid, process, int(generator.choice(calls)[2])):
-                wait_exact(generator.uniform(0, 0.0008))
-                process.kill()
-                hits += process.wait() == -9
-            process.wait()
-            if let_go(target.pid) or hits == HELD_KILLS:
+        seconds = run_time(target.pid, "--stop", "always")
+        killed = 0
+        for n in range(20 * HELD_KILLS):
+            if let_go(target.pid) or killed == HELD_KILLS:
                 break
+            if n % CHECK_EVERY == 0:  # the load of the machine changes
+                seconds = run_time(target.pid, "--stop", "always", times=3)
+            killed += kill_at(start(target.pid, "--stop", "always"), generator.uniform(0, seconds))
         tap.equal(let_go(target.pid), [], "blocked threads: none stayed stopped or traced")
-        tap.equal(hits, HELD_KILLS, "kills came while they were traced")
+        tap.equal(killed, HELD_KILLS, "kills came during the run")
         for call in calls:
             target.send(f"release {call[1]}")
         got = {}
@@ -149,7 +147,7 @@ def restart_written(tap):
             words = target.readline().split()
             got[words[1]] = words[2:4]
         odd = {c[1]: got[c[1]] for c in calls if got[c[1]] != c[4:6]}
-        tap.equal(odd, {}, f"after {hits} kills every call returned its event, none EINTR")
+        tap.equal(odd, {}, f"after {killed} kills every call returned its event, none EINTR")
 
 
 def terminal_signals(tap):
