@@ -369,6 +369,7 @@ int sw_cmd_hook(const struct sw_options *options)
 	}
 	limit_time(options->timeout_ms);
 	uint32_t walk_ms = options->timeout_ms / 4 * 3;
+	h.options.whole_ms = walk_ms + 1;
 	h.options.timeout_ms = walk_ms < HOOK_WALK_MS ? walk_ms + 1 : HOOK_WALK_MS;
 	if (!options->format_given)
 		h.options.format = SW_FORMAT_JSON;

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { NS_PER_MS = 1000000 };
+
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
 {
 	if (options->timeout_ms == 0)
@@ -22,7 +24,12 @@ struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, i
 		.libunwind = options->libunwind,
 		.symbolize = options->symbolize,
 		.report = {.reason = options->reason, .seq = 1, .begin_ns = begin_ns},
+		.limit_ns = (int64_t) options->timeout_ms * NS_PER_MS,
+		.end_ns = options->whole_ms == 0
+				  ? 0
+				  : options->begin_ns + (int64_t) options->whole_ms * NS_PER_MS,
 	};
+	/* By those who walk without the pipeline. */
 	how.walk.deadline_ns = how.symbolize.deadline_ns = sw_deadline_ns(options, begin_ns);
 	return how;
 }

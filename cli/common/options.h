@@ -79,6 +79,7 @@ struct sw_options {
 	bool libunwind; /* who walks */
 	struct sw_symbolize_options symbolize;
 	uint32_t timeout_ms; /* 0: no limit */
+	uint32_t whole_ms;   /* of a hook: when walking and naming have to be over; 0: no limit */
 	bool timeout_given, stop_given;
 	enum sw_via via;
 	const char *socket_path; /* --socket, NULL: not given */

@@ -15,7 +15,12 @@
 #include <inttypes.h>
 #include <sys/prctl.h>
 
-enum { NS_PER_MS = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
+enum {
+	WALKED_PARTS = 4,
+	/* of the time for all, three of them */ NS_PER_MS = 1000000,
+	NS_PER_US = 1000,
+	NS_PER_S = 1000000000
+};
 
 /* The target runs again. Bytes of it and of its files are looked at only after this, without
  * capabilities, but for what unwinders must know before the stop (libwalk/runtimes/clr/threads.c). */
@@ -41,10 +46,6 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 static struct sw_pipeline_options options_of(struct sw_worker *worker)
 {
 	const struct sw_worker_request *request = &worker->request;
-	int64_t deadline_ns =
-		request->names_timeout_ms == 0
-			? 0
-			: worker->begin_ns + (int64_t) request->names_timeout_ms * NS_PER_MS;
 	/* Of a series, which must not wait, the first; samples of a profile must not differ. */
 	bool first = request->seq <= 1 && request->profile.rate_hz == 0;
 	return (struct sw_pipeline_options){
@@ -58,12 +59,15 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			     .peers = first,
 			     .may_name = sw_worker_may_name,
 			     .may_name_arg = worker},
-		.walk = {.max_frames = request->depth, .deadline_ns = deadline_ns},
+		.walk = {.max_frames = request->depth},
 		.symbolize = {.level = (enum sw_symbol_level) request->symbols,
 			      .no_inlines = request->no_inlines,
-			      .deadline_ns = deadline_ns,
 			      .unpacked = &worker->unpacked,
 			      .package_lists = first ? SW_PACKAGE_LISTS : NULL},
+		.limit_ns = (int64_t) request->names_timeout_ms * NS_PER_MS,
+		/* Afterwards we are ended, with what is there. */
+		.end_ns = worker->begin_ns +
+			  (int64_t) worker->config->timeout_ms * NS_PER_MS / WALKED_PARTS * 3,
 		.report = {.reason = request->reason[0] != '\0' ? request->reason : NULL,
 			   .seq = request->seq,
 			   .begin_ns = worker->begin_ns},

@@ -136,11 +136,22 @@ static void warn_limits(struct sw_take *take)
 				 "the limit of %u ms for the stop was reached: everything was "
 				 "released",
 				 take->options.max_stop_ms);
+	if (take->n_undescribed > 0)
+		sw_snapshot_warn(
+			snap, SW_WARN_TIMEOUT, 0, SW_E_TIMEOUT,
+			"what %u threads wait for in the kernel was not read: there was no "
+			"time left for it",
+			(unsigned) take->n_undescribed);
 	if (take->stop.died)
 		sw_snapshot_warn(
 			snap, SW_WARN_CAPTURE, 0, SW_E_IO,
 			"our process that held the target was killed (by hand, or for want of "
 			"memory): only what it had copied by then is here");
+}
+
+static void warn_stacks(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		int why = take->stop.timed_out ? SW_E_STOP_TIMEOUT : SW_E_MEMORY;
@@ -299,6 +310,8 @@ int sw_take_after(struct sw_take *take)
 	snap->times.stopped_ns = s->stopped_ns;
 	snap->realtime_refused = s->realtime_refused;
 	snap->times.copy_ns = s->copy_ns;
+	warn_limits(
+		take); /* before the threads, of which there may be more than space for warnings */
 	for (size_t i = 0; i < s->n; i++) {
 		snap->threads[i].tid = s->tracees[i].tid;
 		thread_finish(take, i);
@@ -307,7 +320,7 @@ int sw_take_after(struct sw_take *take)
 	int r = fail_all(take);
 	if (r < 0)
 		return r;
-	warn_limits(take);
+	warn_stacks(take);
 	sw_own_tids_fill(snap, take->target->proc_fd, take->target->task_fd);
 	if (maps_are_old(take))
 		r = maps_renew(take);

@@ -75,7 +75,7 @@ void sw_capture_parts_copy(struct sw_capture_space *space)
 	size_t begin = space->first;
 	for (size_t first = begin; first < space->n_parts;) {
 		/* The first batch is always copied: without it the answer is worth nothing. */
-		if (first > begin && sw_clock_ns() > space->stop->deadline_ns) {
+		if (first > begin && sw_clock_ns() > space->stop->copy_end_ns) {
 			space->out_of_time = true;
 			for (size_t i = first; i < space->n_parts; i++)
 				space->parts[i].bytes = 0;
@@ -219,7 +219,7 @@ void sw_capture_copies(struct sw_capture *capture, struct sw_capture_read *reads
 bool sw_capture_is_over(struct sw_capture *capture)
 {
 	const struct sw_capture_space *space = capture->arg;
-	return sw_clock_ns() > space->stop->deadline_ns;
+	return sw_clock_ns() > space->stop->copy_end_ns;
 }
 
 /* What lies in one of n parts. Who asks for many goes in their order: each search goes on where the last one

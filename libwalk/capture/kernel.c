@@ -6,6 +6,7 @@
 #include "iterate/thread.h"
 #include "snapshot/snapshot.h"
 
+#include <snapwalk/clock.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,13 @@ static void warn(struct sw_take *take, const char *why, const char *remedy)
 			 "no kernel stacks: %s%s", why, remedy);
 }
 
+static bool is_time(struct sw_take *take)
+{
+	bool time = take->describe_end_ns == 0 || sw_clock_ns() < take->describe_end_ns;
+	take->n_undescribed += !time;
+	return time;
+}
+
 void sw_kernel_stacks_read(struct sw_take *take)
 {
 	struct reader r = {.take = take};
@@ -138,7 +146,7 @@ void sw_kernel_stacks_read(struct sw_take *take)
 		return;
 	}
 	for (size_t i = 0; i < take->stop.n; i++)
-		if (is_wanted(take, i))
+		if (is_wanted(take, i) && is_time(take))
 			thread_read(&r, &take->snap->threads[i]);
 	if (r.n_read > 0)
 		moved_drop(take);

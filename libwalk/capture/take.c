@@ -19,6 +19,7 @@ enum {
 	MIN_STACK_BYTES = 4096,
 	MAX_STOP_MS_LIMIT = 60000,
 	NS_PER_MS = 1000000,
+	DESCRIBE_MS = 1000, /* see struct sw_take */
 	TAKE_AGAIN_MAX = 3,
 	CHANGED_AGAIN_MAX = 200,       /* where one program follows the other, */
 	CHANGED_AGAIN_NS = 1000000000, /* and for how long */
@@ -52,6 +53,7 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 	return o;
 }
 
+<<<<<<< HEAD
 /* Those that are captured are held together. */
 static int stop_all(struct sw_take *take)
 {
@@ -59,6 +61,14 @@ static int stop_all(struct sw_take *take)
 	for (size_t i = 0; r == 0 && i < take->stop.n; i++)
 		take->snap->threads[i].stayed = true;
 	return r;
+=======
+/* Of all threads. The reader is raised before: on a busy machine it would wait for its turn while they are held. */
+static int stop_all(struct sw_take *take, struct sw_error *err)
+{
+	if (take->stop.realtime && take->space->reader != NULL)
+		sw_expendable_raise(take->space->reader);
+	return sw_stop_run(&take->stop, err);
+>>>>>>> w12
 }
 
 static int take_once(struct sw_context *ctx, const struct sw_target *target,
@@ -80,6 +90,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->pages.careful = careful;
 	take.snap->priv->goroutines = take.options.goroutines;
 	take.snap->priv->tasks = take.options.tasks;
+	take.describe_end_ns = begin_ns + DESCRIBE_MS * (int64_t) NS_PER_MS;
 	take.stop.task_fd = target->task_fd;
 	take.stop.new_threads = take.options.tids == NULL && !take.options.running_only;
 	take.stop.realtime = !take.options.no_realtime;
@@ -92,7 +103,11 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	if (r == 0)
 		r = sw_take_before(&take);
 	if (r == 0)
+<<<<<<< HEAD
 		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
+=======
+		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take, err);
+>>>>>>> w12
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);

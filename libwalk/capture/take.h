@@ -25,8 +25,10 @@ struct sw_take {
 	struct sw_window *window;           /* the snapshot's arena's; NULL: all are stopped */
 	struct sw_waits *waits; /* the snapshot's arena's; NULL: each thread's was read by itself */
 	size_t n_waits;         /* threads that it tells of */
-	uint64_t maps_pages;    /* size of the memory that the maps describe; 0 unknown */
-	struct sw_proc_stat leader; /* of the thread group's leader */
+	int64_t describe_end_ns; /* until when files of /proc are read that the stacks do not need; 0: no limit */
+	_Atomic uint32_t n_undescribed; /* threads for which there was no time then */
+	uint64_t maps_pages;            /* size of the memory that the maps describe; 0 unknown */
+	struct sw_proc_stat leader;     /* of the thread group's leader */
 	const struct sw_tables *tables;
 	struct sw_error *err;
 };

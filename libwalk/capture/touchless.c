@@ -207,7 +207,7 @@ static int window_session(void *arg)
 	struct sw_window *w = arg;
 	struct sw_stop *s = w->stop;
 	int64_t begin_ns = sw_clock_ns();
-	s->deadline_ns = begin_ns + s->max_stop_ns;
+	s->deadline_ns = s->copy_end_ns = begin_ns + s->max_stop_ns;
 	s->time_ns = sw_realtime_ns();
 	ssize_t n = s->statm_fd >= 0 ? pread(s->statm_fd, s->statm, sizeof(s->statm) - 1, 0) : 0;
 	s->statm[n > 0 ? n : 0] = '\0';

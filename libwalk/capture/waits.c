@@ -4,15 +4,20 @@
 #include "iterate/thread.h"
 #include "snapshot/snapshot.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-void sw_wait_read(const struct sw_take *take, struct sw_thread *t)
+void sw_wait_read(struct sw_take *take, struct sw_thread *t)
 {
 	char name[32];
 	t->wchan[0] = '\0';
 	if (t->state != 'S' && t->state != 'D')
 		return;
+	if (take->describe_end_ns != 0 && sw_clock_ns() > take->describe_end_ns) {
+		take->n_undescribed++;
+		return;
+	}
 	(void) snprintf(name, sizeof(name), "%d/wchan", (int) t->tid); /* fits */
 	ssize_t n = sw_proc_read_small(take->target->task_fd, name, t->wchan, sizeof(t->wchan));
 	if (n <= 0 || strcmp(t->wchan, "0") == 0)

@@ -26,7 +26,7 @@ struct sw_waits {
 };
 
 /* What one thread waits in, by its file. */
-void sw_wait_read(const struct sw_take *take, struct sw_thread *t);
+void sw_wait_read(struct sw_take *take, struct sw_thread *t);
 
 /* After the first pass: records are in the order of the snapshot's threads. Without memory all threads
  * are read one by one. */

@@ -201,7 +201,7 @@ static int prove(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 
 static void stop_reset(struct sw_stop *s)
 {
-	s->deadline_ns = sw_clock_ns() + s->max_stop_ns;
+	s->deadline_ns = s->copy_end_ns = sw_clock_ns() + s->max_stop_ns;
 	s->timed_out = s->stalled = s->finished = s->died = s->changed = false;
 	s->time_ns = sw_realtime_ns();
 }

@@ -58,7 +58,7 @@ __attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *
 							    enum sw_warning_code code, pid_t tid,
 							    int reason, const char *fmt, ...);
 
-enum { SW_WARNINGS_MAX = 4096 };
+enum { SW_WARNINGS_MAX = 40000 }; /* one for each thread, and what else there is */
 
 /*
  * Add the PE images that a Windows process's own list of modules names and maps do not show: where

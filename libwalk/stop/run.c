@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -46,9 +47,17 @@ static void seize(struct sw_stop *s, size_t from)
 	}
 }
 
-static void interrupt(struct sw_stop *s, size_t from)
+static void not_in_time(struct sw_stop *s, struct sw_tracee *t)
 {
-	for (size_t i = from; i < s->n; i++) {
+	s->timed_out = true;
+	t->reason = SW_E_STOP_TIMEOUT;
+}
+
+/* Those of [from, end); how many. */
+static size_t interrupt_some(struct sw_stop *s, size_t from, size_t end)
+{
+	size_t n = 0;
+	for (size_t i = from; i < end; i++) {
 		struct sw_tracee *t = &s->tracees[i];
 		if (t->phase != SW_TRACEE_SEIZED)
 			continue;
@@ -57,8 +66,7 @@ static void interrupt(struct sw_stop *s, size_t from)
 			s->deadline_ns = now_ns + s->max_stop_ns;
 		/* Letting go takes as long as interrupting: that half of the time is kept for it. */
 		if (now_ns > s->deadline_ns - s->max_stop_ns / 2) {
-			s->timed_out = true;
-			t->reason = SW_E_STOP_TIMEOUT;
+			not_in_time(s, t);
 			continue;
 		}
 		t->interrupt_ns = now_ns;
@@ -66,7 +74,39 @@ static void interrupt(struct sw_stop *s, size_t from)
 		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
 			sw_tracee_lose(t, SW_E_EXITED);
 		atomic_fetch_add(&s->progress, 1);
+		n++;
 	}
+	return n;
+}
+
+/* For how many more threads there is time. */
+static size_t room(const struct sw_stop *s, int64_t now_ns)
+{
+	int64_t spent_ns = s->max_stop_ns - (s->deadline_ns - now_ns);
+	return s->n_interrupted == 0
+		       ? SIZE_MAX
+		       : sw_pace_room(&s->pace, s->n_interrupted, spent_ns, s->max_stop_ns);
+}
+
+/* For whom there is no time is left alone: those who are held shall be copied and let go by the deadline. */
+static void interrupt(struct sw_stop *s, size_t from)
+{
+	while (from < s->n) {
+		int64_t begin_ns = sw_clock_ns();
+		size_t most = room(s, begin_ns);
+		size_t end = s->n - from > SW_PACE_BATCH ? from + SW_PACE_BATCH : s->n;
+		if (most < end - from)
+			end = from + most;
+		if (most == 0)
+			break;
+		size_t n = interrupt_some(s, from, end);
+		sw_pace_note(&s->pace, n, sw_clock_ns() - begin_ns);
+		s->n_interrupted += n;
+		from = end;
+	}
+	for (; from < s->n; from++)
+		if (s->tracees[from].phase == SW_TRACEE_SEIZED)
+			not_in_time(s, &s->tracees[from]);
 }
 
 /* Before the stop: everything runs, so that this is only the bulk. */
@@ -83,24 +123,6 @@ static void attach(struct sw_stop *s)
 	}
 }
 
-/* While all known threads stand still, only the few unknown ones can make more. False when the
- * count still does not fit. */
-static bool stop_new_threads(struct sw_stop *s)
-{
-	bool known = sw_stop_all_known(s);
-	for (int pass = 0; !known && s->new_threads && pass < LIST_PASSES_MAX; pass++) {
-		size_t from = s->n;
-		sw_stop_list_new(s);
-		if (s->n == from || s->timed_out)
-			break;
-		seize(s, from);
-		interrupt(s, from);
-		sw_stop_wait(s, from);
-		known = sw_stop_all_known(s);
-	}
-	return known;
-}
-
 /* A thread of another program that we hold: see sw_stop_is_foreign(). */
 static void drop_strangers(struct sw_stop *s)
 {
@@ -110,6 +132,7 @@ static void drop_strangers(struct sw_stop *s)
 			continue;
 		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* gone when it fails */
 		sw_tracee_lose(t, SW_E_EXITED);
+		t->has_regs = false;
 	}
 }
 
@@ -134,13 +157,49 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 	const struct sw_arch_call call = sw_arch_call_get(&t->regs);
 	switch (sw_restart_decide(call.number, call.result, call.args, s->restart)) {
 	case SW_RESTART_NOTHING: break;
-	case SW_RESTART_HIDE: t->hide_stop = true; break;
+	case SW_RESTART_HIDE:
+		(void) ptrace(PTRACE_POKEUSER, t->tid, sw_arch_result_offset(),
+			      (long) -SW_ERESTARTNOHAND); /* fails when it was killed */
+		t->hide_stop = true;
+		break;
 	case SW_RESTART_VISIBLE: t->visible |= t->signal == 0; break; /* else the signal's doing */
 	}
 }
 
-/* The register is changed only now, so that there is no moment at which we could be killed and
- * leave more behind than a call that begins again. */
+/*
+ * Stops those from that one on. Meanwhile we do not end with those who started us: a call that is interrupted
+ * returns EINTR unless its register says that it begins again, and that is written as soon as all have
+ * stopped. Whoever kills our caller then kills us, and the target does not notice. The alarm ends all
+ * waiting here; what may wait for longer is done before or after.
+ */
+static void hold(struct sw_stop *s, size_t from)
+{
+	(void) prctl(PR_SET_PDEATHSIG, SIGALRM); /* a signal that there is */
+	interrupt(s, from);
+	sw_stop_wait(s, from);
+	for (size_t i = from; i < s->n; i++)
+		if (s->tracees[i].phase == SW_TRACEE_STOPPED)
+			registers_read(s, &s->tracees[i]);
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* likewise */
+}
+
+/* While all known threads stand still, only the few unknown ones can make more. False when the
+ * count still does not fit. */
+static bool stop_new_threads(struct sw_stop *s)
+{
+	bool known = sw_stop_all_known(s);
+	for (int pass = 0; !known && s->new_threads && pass < LIST_PASSES_MAX; pass++) {
+		size_t from = s->n;
+		sw_stop_list_new(s);
+		if (s->n == from || s->timed_out)
+			break;
+		seize(s, from);
+		hold(s, from);
+		known = sw_stop_all_known(s);
+	}
+	return known;
+}
+
 static void release(struct sw_stop *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -153,10 +212,7 @@ static void release(struct sw_stop *s)
 		}
 		if (t->phase != SW_TRACEE_STOPPED)
 			continue;
-		if (t->hide_stop)
-			(void) ptrace(PTRACE_POKEUSER, t->tid, sw_arch_result_offset(),
-				      (long) -SW_ERESTARTNOHAND);   /* fails when it was killed */
-		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* likewise */
+		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* fails when it was killed */
 		t->release_ns = sw_clock_ns();
 		t->phase = SW_TRACEE_RELEASED;
 		atomic_fetch_add(&s->progress, 1);
@@ -181,19 +237,9 @@ static void rehearse(struct sw_stop *s)
 	(void) sw_clock_ns();
 }
 
-static int session(void *arg)
+/* All that we know of stand still. */
+static void use(struct sw_stop *s)
 {
-	struct sw_stop *s = arg;
-	int64_t begin_ns = sw_clock_ns();
-	sw_alarm_prepare();
-	rehearse(s);
-	attach(s);
-	s->attach_ns = sw_clock_ns() - begin_ns;
-	if (s->realtime)
-		s->realtime_refused |= !sw_priority_raise(0);
-	begin_ns = sw_clock_ns();
-	interrupt(s, 0);
-	sw_stop_wait(s, 0);
 	if (!stop_new_threads(s))
 		drop_strangers(s);
 	s->time_ns = sw_realtime_ns();
@@ -201,16 +247,30 @@ static int session(void *arg)
 	s->statm[n > 0 ? n : 0] = '\0';
 	s->refused = !sw_stop_is_permitted(s);
 	s->changed = !s->refused && !same_program(s);
-	if (!s->changed) {
-		int64_t copy_ns = sw_clock_ns();
-		/* Also when it may not be copied: they tell which calls are to begin again. */
-		for (size_t i = 0; i < s->n; i++)
-			if (s->tracees[i].phase == SW_TRACEE_STOPPED)
-				registers_read(s, &s->tracees[i]);
-		if (!s->refused)
-			s->stopped(s->arg, s);
-		s->copy_ns = sw_clock_ns() - copy_ns;
-	}
+	s->copy_end_ns = s->deadline_ns - sw_pace_release_ns(&s->pace, s->n_interrupted);
+	int64_t copy_ns = sw_clock_ns();
+	if (!s->changed && !s->refused)
+		s->stopped(s->arg, s);
+	s->copy_ns = sw_clock_ns() - copy_ns;
+}
+
+static int session(void *arg)
+{
+	struct sw_stop *s = arg;
+	pid_t parent = getppid();
+	int64_t begin_ns = sw_clock_ns();
+	sw_alarm_prepare();
+	rehearse(s);
+	attach(s);
+	s->attach_ns = sw_clock_ns() - begin_ns;
+	s->pace = (struct sw_pace){0};
+	s->n_interrupted = 0;
+	if (s->realtime)
+		s->realtime_refused |= !sw_priority_raise(0);
+	begin_ns = sw_clock_ns();
+	hold(s, 0);
+	if (getppid() == parent) /* else nobody waits for it */
+		use(s);
 	release(s);
 	s->stopped_ns = sw_clock_ns() - begin_ns;
 	s->finished = true;

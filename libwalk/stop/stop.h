@@ -2,6 +2,8 @@
 #ifndef SW_STOP_H
 #define SW_STOP_H
 
+#include "stop/pace.h"
+
 #include <snapwalk/walk.h>
 #include <stdatomic.h>
 #include <sys/user.h>
@@ -65,16 +67,19 @@ struct sw_stop {
 
 	/* Results. */
 	int64_t deadline_ns; /* valid from the first INTERRUPT on; 0 before */
+	int64_t copy_end_ns; /* until when may be copied; likewise from before stopped() on */
 	int64_t attach_ns, stopped_ns, copy_ns;
 	int64_t time_ns; /* CLOCK_REALTIME */
 	bool changed;    /* it became another program: nothing was copied */
 	bool refused;    /* permit() said no: nothing was copied */
 	bool realtime_refused;
 	bool timed_out;
-	bool stalled;   /* the copy had not come to its end when everything was let go */
-	bool finished;  /* the session came to its end */
-	bool died;      /* the helper was killed by somebody else before that: as little as was
+	bool stalled;  /* the copy had not come to its end when everything was let go */
+	bool finished; /* the session came to its end */
+	bool died;     /* the helper was killed by somebody else before that: as little as was
 			    reached is there */
+	struct sw_pace pace;
+	size_t n_interrupted;
 	char statm[32]; /* first bytes of statm in the stop, not parsed; "" unknown */
 	bool overflow;  /* more threads than capacity */
 	_Atomic uint32_t progress;

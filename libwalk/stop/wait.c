@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 enum {
+	WAIT_STEPS = 4,
 	ALARM_AGAIN_US = 1000, /* after the first alarm */
 	NS_PER_US = 1000,
 	NS_PER_MS = 1000000,
@@ -102,27 +103,70 @@ bool sw_stop_holds_any(const struct sw_stop *s)
 	return false;
 }
 
+/* When waiting has to end if so many are to be copied and let go. */
+static int64_t wait_end(const struct sw_stop *s, size_t n)
+{
+	int64_t after_ns = sw_pace_after_ns(&s->pace, n);
+	if (after_ns < s->max_stop_ns / 4)
+		after_ns = s->max_stop_ns / 4;
+	return s->deadline_ns - after_ns;
+}
+
+static size_t held_count(const struct sw_stop *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += s->tracees[i].phase == SW_TRACEE_STOPPED;
+	return n;
+}
+
+/* Where few have stopped by the time that is kept for all, some of it is theirs: on a busy machine the
+ * first one may come late. In steps, as many may stop at once. Returns how many are left. */
+static size_t wait_all(struct sw_stop *s, size_t n)
+{
+	int64_t end_ns = wait_end(s, s->n_interrupted);
+	for (;;) {
+		n = wait_until(s, n, end_ns);
+		int64_t now_ns = sw_clock_ns();
+		int64_t left_ns = wait_end(s, held_count(s)) - now_ns;
+		if (n == 0 || left_ns < NS_PER_MS)
+			return n;
+		end_ns = now_ns + left_ns / WAIT_STEPS;
+	}
+}
+
+static size_t pending_list(struct sw_stop *s, size_t from, bool uninterruptible)
+{
+	size_t n = 0;
+	for (size_t i = from; i < s->n; i++) {
+		const struct sw_tracee *t = &s->tracees[i];
+		if (t->phase == SW_TRACEE_INTERRUPTED && t->uninterruptible == uninterruptible)
+			s->pending[n++] = (uint32_t) i;
+	}
+	return n;
+}
+
+static void late(struct sw_stop *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		s->tracees[s->pending[i]].reason = SW_E_STOP_TIMEOUT;
+}
+
 /* Looks at all; then waits for each by its own id: waitpid(-1) searches a list of all of them at
  * every call. */
 void sw_stop_wait(struct sw_stop *s, size_t from)
 {
-	for (int d = 0; d <= 1; d++) {
-		size_t n = 0;
-		for (size_t i = from; i < s->n; i++) {
-			struct sw_tracee *t = &s->tracees[i];
-			if (t->phase == SW_TRACEE_INTERRUPTED && t->uninterruptible == d)
-				s->pending[n++] = (uint32_t) i;
-		}
-		/* The others must not be held for one that may never come (vfork parent, frozen
-		 * cgroup, dead disk). */
-		int64_t end_ns = s->deadline_ns - s->max_stop_ns / 4; /* time for the copy */
-		int64_t late_ns = end_ns;
-		int64_t grace_ns = sw_clock_ns() + SW_STOP_D_GRACE_MS * NS_PER_MS;
-		if (d && sw_stop_holds_any(s) && grace_ns < end_ns)
-			end_ns = grace_ns;
-		n = wait_until(s, n, end_ns);
-		for (size_t i = 0; i < n; i++)
-			s->tracees[s->pending[i]].reason = SW_E_STOP_TIMEOUT;
-		s->timed_out |= n > 0 && end_ns == late_ns;
-	}
+	size_t n = wait_all(s, pending_list(s, from, false));
+	late(s, n);
+	s->timed_out |= n > 0;
+	/* The others must not be held for one that may never come (vfork parent, frozen cgroup, dead
+	 * disk). */
+	int64_t end_ns = wait_end(s, s->n_interrupted);
+	int64_t late_ns = end_ns;
+	int64_t grace_ns = sw_clock_ns() + SW_STOP_D_GRACE_MS * NS_PER_MS;
+	if (sw_stop_holds_any(s) && grace_ns < end_ns)
+		end_ns = grace_ns;
+	n = wait_until(s, pending_list(s, from, true), end_ns);
+	late(s, n);
+	s->timed_out |= n > 0 && end_ns == late_ns;
 }

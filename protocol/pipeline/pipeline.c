@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "errors.h"
 
+#include <snapwalk/clock.h>
 #include <snapwalk/pipeline.h>
 
 #include <stdlib.h>
+
+enum { NAMES_PART = 4 }; /* of the limit */
 
 struct sw_session {
 	struct sw_context *ctx;           /* owned */
@@ -81,22 +84,41 @@ static int take(struct sw_session *session, const struct sw_origin *origin,
 	return r;
 }
 
-static int walk(const struct sw_pipeline_options *options, struct sw_pipeline *p,
+static int64_t sooner(int64_t deadline_ns, int64_t end_ns)
+{
+	return end_ns != 0 && end_ns < deadline_ns ? end_ns : deadline_ns;
+}
+
+static int walk(const struct sw_pipeline_options *options, int64_t begin_ns, struct sw_pipeline *p,
 		struct sw_error *err)
 {
-	return options->libunwind ? sw_walk_libunwind(p->snap, &options->walk, &p->walks, err)
-				  : sw_walk_all(p->snap, &options->walk, &p->walks, err);
+	struct sw_walk_options o = options->walk;
+	if (options->limit_ns > 0)
+		o.deadline_ns = sooner(begin_ns + options->limit_ns, options->end_ns);
+	return options->libunwind ? sw_walk_libunwind(p->snap, &o, &p->walks, err)
+				  : sw_walk_all(p->snap, &o, &p->walks, err);
+}
+
+/* begin_ns: of the walk. */
+static int64_t names_end(const struct sw_pipeline_options *options, int64_t begin_ns)
+{
+	int64_t end_ns = begin_ns + options->limit_ns;
+	int64_t least_ns = sw_clock_ns() + options->limit_ns / NAMES_PART;
+	if (options->limit_ns <= 0)
+		return options->symbolize.deadline_ns;
+	return sooner(end_ns > least_ns ? end_ns : least_ns, options->end_ns);
 }
 
 static int name(struct sw_session *session, const struct sw_pipeline_options *options,
-		struct sw_pipeline *p, struct sw_error *err)
+		int64_t begin_ns, struct sw_pipeline *p, struct sw_error *err)
 {
 	struct sw_symbolizer *symbolizer;
+	struct sw_symbolize_options o = options->symbolize;
+	o.deadline_ns = names_end(options, begin_ns);
 	if (options->symbolize.level == SW_SYMBOLS_NONE)
 		return 0;
 	int r = sw_session_symbolizer(session, &symbolizer, err);
-	return r < 0 ? r
-		     : sw_symbolize(symbolizer, p->walks, &options->symbolize, &p->symbols, err);
+	return r < 0 ? r : sw_symbolize(symbolizer, p->walks, &o, &p->symbols, err);
 }
 
 int sw_pipeline_run(struct sw_session *session, const struct sw_origin *origin,
@@ -105,10 +127,11 @@ int sw_pipeline_run(struct sw_session *session, const struct sw_origin *origin,
 {
 	*ret = (struct sw_pipeline){0};
 	int r = take(session, origin, options, ret, err);
+	int64_t begin_ns = sw_clock_ns();
 	if (r == 0 && options->last <= SW_PIPELINE_WALK)
-		r = walk(options, ret, err);
+		r = walk(options, begin_ns, ret, err);
 	if (r == 0 && options->last <= SW_PIPELINE_NAME)
-		r = name(session, options, ret, err);
+		r = name(session, options, begin_ns, ret, err);
 	if (r == 0 && options->last <= SW_PIPELINE_REPORT)
 		r = sw_report_build(ret->walks, ret->symbols, &options->report, &ret->report, err);
 	if (r < 0)

@@ -4,7 +4,8 @@
 dump is still there after as much as they could do in an hour, and the command of OnDump= ran for it.
 
 The daemon's defaults let ten users store 60 dumps a minute each, in a store of 1,000: an hour replaces it
-36 times. Here it is small, and replaced as often (SNAPWALK_TURNS). Needs root: it plays other users."""
+36 times. Here it is small, and replaced as often (SNAPWALK_TURNS). SNAPWALK_ABUSE_SECONDS=3600 is an hour
+indeed, with the rate and the store of the defaults and an alert a minute. Needs root: it plays other users."""
 import contextlib
 import os
 import threading
@@ -18,8 +19,11 @@ USERS = range(64101, 64111)
 # Fewer places than users: who has most is no help.
 MAX_FILES, TURNS_BEFORE = 8, 3
 TURNS = int(os.environ.get("SNAPWALK_TURNS", 36))
-CONFIG = {"MaxFiles": MAX_FILES, "RatePerMinute": 60000, "RateBurst": 1000, "OnDumpUser": "nobody",
-          "OnDumpTimeoutSec": 60, "Queue": 64}
+SECONDS = int(os.environ.get("SNAPWALK_ABUSE_SECONDS", 0))
+BETWEEN_ALERTS = 60
+ON_DUMP = {"OnDumpUser": "nobody", "OnDumpTimeoutSec": 60}
+CONFIG = {"MaxFiles": MAX_FILES, "RatePerMinute": 60000, "RateBurst": 1000, "Queue": 64, **ON_DUMP}
+DEFAULT_FILES = 1000  # MaxFiles=
 
 
 class Abusers:
@@ -27,7 +31,7 @@ class Abusers:
         self.clients = [daemon.client(uid) for uid in USERS]  # one by one: ids are the process's
         self.lock = threading.Lock()
         self.end = threading.Event()
-        self.stored, self.errors = 0, []
+        self.stored, self.errors, self.busy = 0, [], 0
         self.threads = [threading.Thread(target=self.abuse, args=(client, target.pid))
                         for client, target in zip(self.clients, targets)]
 
@@ -39,6 +43,9 @@ class Abusers:
                 except Refused as error:
                     if error.name != "Busy":
                         raise
+                    self.busy += 1
+                    if error.parameters["why"] == "rate":
+                        self.end.wait(error.parameters["retry_after_ms"] / 1000)
                     continue
                 with self.lock:
                     self.stored += 1
@@ -108,9 +115,49 @@ def one_alert(tap):
               f"{counters.get('on_dump_dropped_total', 0)} had no OnDump=")
 
 
+def alert_runs(tap, daemon, pid, out):
+    """The id of its dump and how long it took to come, with OnDump= run for it."""
+    begin = time.monotonic()
+    ids = ids_of(trigger(daemon, pid))
+    seconds = time.monotonic() - begin
+    tap.equal(len(ids), 1, f"an alert has its dump, after {seconds * 1000:.0f} ms")
+    wait_until(lambda: os.path.exists(os.path.join(out, ids[0])), "OnDump= to run for it", 120)
+    return ids[0], seconds
+
+
+def an_hour(tap):
+    """As above with the defaults, and in real time."""
+    if os.geteuid() != 0:
+        tap.skip("captures of ten users", "not root", tap.ROOT)
+        return
+    with Daemon(ON_DUMP, rules={"r.conf": rule("stuck", CooldownSec=0)}) as daemon, \
+            contextlib.ExitStack() as stack:
+        out = hook(daemon)
+        sick = stack.enter_context(Target("threads", 2, 10))
+        targets = [stack.enter_context(Target("threads", 2, 10, user=uid, group=uid, extra_groups=[]))
+                   for uid in USERS]
+        end = time.monotonic() + SECONDS
+        alerts = []
+        with Abusers(daemon, targets) as abusers:
+            while not abusers.errors and time.monotonic() < end:
+                alerts.append(alert_runs(tap, daemon, sick.pid, out))
+                print(f"# {abusers.stored} stored, {abusers.busy} refused", flush=True)
+                abusers.end.wait(max(0, min(BETWEEN_ALERTS, end - time.monotonic())))
+            counters = daemon.status()["counters"]
+        tap.equal(abusers.errors, [], f"{abusers.stored} captures of {len(USERS)} users")
+        tap.check(len(daemon.stored()) <= DEFAULT_FILES, "the store has not grown",
+                  len(daemon.stored()))
+        gone = [i for i, _ in alerts if refusal(daemon.call, "Read", id=i)[0] is not None]
+        tap.equal(gone, [], f"the dumps of all {len(alerts)} alerts are there afterwards")
+        took = sorted(seconds * 1000 for _, seconds in alerts)
+        print(f"# in {SECONDS} s {abusers.stored} dumps of the users, {abusers.busy} refused; alerts took "
+              f"{took[len(took) // 2]:.0f} ms (median), {took[-1]:.0f} ms (longest); of the users' dumps "
+              f"{counters.get('on_dump_dropped_total', 0)} had no OnDump=")
+
+
 def main():
     tap = Tap()
-    tap.guard(one_alert)
+    tap.guard(an_hour if SECONDS else one_alert)
     tap.done()
 
 

@@ -125,6 +125,7 @@ static long registers(const struct fake_thread *t, struct iovec *space)
 	if (!has_stopped(t) || t->dies_held)
 		return refuse(ESRCH);
 	note('r');
+	fake_kernel.now_ns += fake_kernel.registers_ns;
 	if (t->regs_bytes != 0 && t->regs_bytes < space->iov_len)
 		space->iov_len = t->regs_bytes;
 	memcpy(space->iov_base, &t->regs, space->iov_len);
@@ -147,6 +148,7 @@ static long detach(struct fake_thread *t, int signal)
 	if (!has_stopped(t))
 		return refuse(ESRCH);
 	note('d');
+	fake_kernel.now_ns += fake_kernel.detach_ns;
 	t->detached = true;
 	t->detach_signal = signal;
 	t->detach_ns = fake_kernel.now_ns;

@@ -23,7 +23,7 @@
 enum {
 	FAKE_TASK_FD = 1000, /* the directory; no open file has this number */
 	FAKE_TICK_NS = 1000,
-	FAKE_THREADS_MAX = 8,
+	FAKE_THREADS_MAX = 1000,
 	FAKE_LOG_MAX = 64,
 	FAKE_RANGES_MAX = 8,
 };
@@ -68,6 +68,8 @@ struct fake_kernel {
 	int64_t copy_ns;      /* what a process_vm_readv() takes */
 	int64_t seize_ns;     /* what a SEIZE takes */
 	int64_t interrupt_ns; /* likewise */
+	int64_t registers_ns; /* likewise */
+	int64_t detach_ns;    /* likewise */
 	int openat_errno;     /* of a thread's directory */
 	int readv_errno;      /* of each process_vm_readv() */
 	struct fake_range ranges[FAKE_RANGES_MAX];

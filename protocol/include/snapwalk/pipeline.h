@@ -57,13 +57,19 @@ enum sw_pipeline_step {
 };
 
 /** Zero-initialised means the defaults. Each step has its own limit: snapshot.max_stop_ms,
- * walk.deadline_ns and symbolize.deadline_ns. */
+ * walk.deadline_ns and symbolize.deadline_ns, or limit_ns in the place of both. */
 struct sw_pipeline_options {
 	struct sw_snapshot_options snapshot;
 	struct sw_walk_options walk;
 	bool libunwind; /* who walks: see sw_walk_libunwind() */
 	struct sw_symbolize_options symbolize;
 	struct sw_report_options report;
+	/*
+	 * > 0: what walking and naming may take, from the moment when the snapshot is there: what it took to
+	 * make it costs no stack. Walking comes first; names have what it left, and a quarter in any case.
+	 * end_ns (CLOCK_MONOTONIC, 0: none) ends both, whatever is left.
+	 */
+	int64_t limit_ns, end_ns;
 	enum sw_pipeline_step last;
 	/*
 	 * Called once the snapshot is there and the target runs again, before anything of it is

@@ -2,6 +2,7 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <snapwalk/clock.h>
 #include <snapwalk/pipeline.h>
 
 #include <setjmp.h>
@@ -137,6 +138,41 @@ static void test_deadlines(void **state)
 	sw_pipeline_deinit(&p);
 }
 
+/* What lasted longer than the limit before the walk has cost no stack and no name. */
+static int resumed_late(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
+{
+	const int64_t *until_ns = arg;
+	(void) snap;
+	(void) err;
+	while (sw_clock_ns() < *until_ns)
+		;
+	return 0;
+}
+
+static void test_limit(void **state)
+{
+	const int64_t limit_ns = 700000000; /* of which some ms are needed */
+	struct sw_pipeline p;
+	int64_t late_ns = sw_clock_ns() + limit_ns + limit_ns / 10;
+	struct sw_pipeline_options options = {.limit_ns = limit_ns,
+					      .walk.deadline_ns = 1,
+					      .symbolize.deadline_ns = 1,
+					      .resumed = resumed_late,
+					      .resumed_arg = &late_ns};
+	assert_int_equal(sw_pipeline_run(*state, &fixture, &options, &p, NULL), 0);
+	assert_true(sw_clock_ns() > late_ns);
+	assert_true(p.walks->n_walks > 0);
+	for (size_t i = 0; i < p.walks->n_walks; i++)
+		assert_int_not_equal(p.walks->walks[i].end, SW_END_TIMEOUT);
+	sw_pipeline_deinit(&p);
+	/* But for a time at which all has to be over. */
+	options.end_ns = late_ns;
+	assert_int_equal(sw_pipeline_run(*state, &fixture, &options, &p, NULL), 0);
+	for (size_t i = 0; i < p.walks->n_walks; i++)
+		assert_int_equal(p.walks->walks[i].end, SW_END_TIMEOUT);
+	sw_pipeline_deinit(&p);
+}
+
 static void test_not_there(void **state)
 {
 	struct seen seen = {0};
@@ -170,6 +206,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_resumed_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_from_snapshot, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadlines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_session, setup, teardown),
 	};

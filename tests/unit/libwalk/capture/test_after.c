@@ -121,7 +121,7 @@ static int setup(void **state)
 	s->finished = true;
 	s->max_stop_ns = 100000000;
 	s->time_ns = 5;
-	s->deadline_ns = INT64_MAX;
+	s->deadline_ns = s->copy_end_ns = INT64_MAX;
 	(void) snprintf(s->statm, sizeof(s->statm), "%llu ",
 			(unsigned long long) f->take.maps_pages);
 	*state = f;

@@ -77,7 +77,8 @@ static struct fixture *start_with(size_t n, const struct sw_snapshot_options *op
 				  .mem_fd = -EBADF,
 				  .new_threads = true,
 				  .finished = true,
-				  .deadline_ns = INT64_MAX};
+				  .deadline_ns = INT64_MAX,
+				  .copy_end_ns = INT64_MAX};
 	assert_int_equal(sw_capture_space_create(f.snap, &f.stop, options, THREADS, &f.space, NULL),
 			 0);
 	f.space->capture = sw_capture_of(f.space);
@@ -218,7 +219,7 @@ static void test_deadline(void **state)
 		f->tracees[i].regs.fs_base = 0;
 		fake_kernel.ranges[i].start_avma = f->snap->maps[i].start_avma;
 	}
-	f->stop.deadline_ns = (int64_t) 1000 * 1000000000 + 5 * FAKE_TICK_NS;
+	f->stop.copy_end_ns = (int64_t) 1000 * 1000000000 + 5 * FAKE_TICK_NS;
 	fake_kernel.copy_ns = 100 * FAKE_TICK_NS;
 	run(f);
 	assert_true(f->snap->threads[0].stack_bytes > 0);

@@ -80,7 +80,8 @@ static struct fixture *start(void)
 				  .capacity = THREADS,
 				  .mem_fd = -EBADF,
 				  .new_threads = true,
-				  .deadline_ns = INT64_MAX};
+				  .deadline_ns = INT64_MAX,
+				  .copy_end_ns = INT64_MAX};
 	assert_int_equal(sw_capture_space_create(f.snap, &f.stop, &options, THREADS, &f.space,
 						 NULL),
 			 0);

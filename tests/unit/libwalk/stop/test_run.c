@@ -127,7 +127,7 @@ static void test_new_meanwhile(void **state)
 	fake_kernel.threads[2] = (struct fake_thread){.tid = 13, .born_held = 1};
 	fake_kernel.threads[3] = (struct fake_thread){.tid = 14, .born_held = 3};
 	run(f);
-	assert_string_equal(fake_kernel.log, "ssiisisirrrrdddd");
+	assert_string_equal(fake_kernel.log, "ssiirrsirsirdddd");
 	assert_int_equal(f->n_with_regs, 4);
 	assert_int_equal(f->tracees[3].tid, 14);
 	/* Nobody asked for others. */
@@ -179,7 +179,7 @@ static void test_foreign(void **state)
 	run(f);
 	assert_true(fake_kernel.threads[1].detached);
 	assert_int_equal(fake_kernel.threads[1].detach_signal, SIGUSR1);
-	assert_string_equal(f->before, "sssiiidrr");
+	assert_string_equal(f->before, "sssiiirrrd");
 	assert_int_equal(f->n_with_regs, 2);
 	assert_int_equal(f->tracees[1].phase, SW_TRACEE_LOST);
 	assert_int_equal(f->tracees[1].reason, SW_E_EXITED);
@@ -248,6 +248,56 @@ static void test_half_time(void **state)
 	run(f);
 	assert_int_equal(f->n_with_regs, 6);
 	assert_false(f->stop.timed_out);
+}
+
+/* What a crowd takes, of which not all fit into the time: those who were interrupted are copied and let go
+ * within it, the others are left alone. */
+static void run_crowd(struct fixture *f, int max_stop_ms)
+{
+	f->stop.max_stop_ns = max_stop_ms * (int64_t) MS;
+	fake_kernel.interrupt_ns = 10000;
+	fake_kernel.registers_ns = 5000;
+	fake_kernel.detach_ns = 12000;
+	for (size_t i = 0; i < fake_kernel.n; i++)
+		if (fake_kernel.threads[i].stops_after_ns == 0)
+			fake_kernel.threads[i].stops_after_ns = 5 * MS;
+	run(f);
+	const struct fake_thread *first = &fake_kernel.threads[0];
+	for (size_t i = 0; i < fake_kernel.n; i++) {
+		const struct fake_thread *t = &fake_kernel.threads[i];
+		assert_int_equal(t->detached, t->interrupted && t->stops_after_ns != FAKE_NEVER);
+		assert_in_range(t->detach_ns, 0, first->interrupt_ns + f->stop.max_stop_ns);
+		if (!t->interrupted)
+			assert_int_equal(f->tracees[i].reason, SW_E_STOP_TIMEOUT);
+	}
+	assert_in_range(f->stop.stopped_ns, 0, f->stop.max_stop_ns);
+}
+
+static void test_crowd(void **state)
+{
+	struct fixture *f = start(FAKE_THREADS_MAX);
+	(void) state;
+	run_crowd(f, 50);
+	assert_true(f->stop.timed_out);
+	assert_int_equal(f->n_with_regs, fake_kernel.n_interrupted);
+	assert_in_range(f->n_with_regs, 600, 700);
+	f = start(FAKE_THREADS_MAX);
+	run_crowd(f, 100);
+	assert_false(f->stop.timed_out);
+	assert_int_equal(f->n_with_regs, FAKE_THREADS_MAX);
+}
+
+/* The time that letting them go takes is kept when they are waited for, too, and when they are copied. */
+static void test_crowd_late(void **state)
+{
+	struct fixture *f = start(FAKE_THREADS_MAX);
+	(void) state;
+	fake_kernel.threads[300].stops_after_ns = FAKE_NEVER;
+	run_crowd(f, 40);
+	size_t n = (size_t) fake_kernel.n_interrupted;
+	assert_in_range(n, 500, 600);
+	assert_int_equal(f->n_with_regs, n - 1);
+	assert_in_range(f->stop.deadline_ns - f->stop.copy_end_ns, n * 12000, n * 15000);
 }
 
 /* A quarter of the time is for the copy. One that stops after the copy is let go, and is not in it. */
@@ -319,7 +369,7 @@ static void test_uninterruptible(void **state)
 	assert_int_equal(f->n_with_regs, 1);
 }
 
-/* A call that ends with EINTR because of us begins again; the register is written last. */
+/* A call that ends with EINTR because of us begins again; the register is written at once. */
 static void test_restart(void **state)
 {
 	struct fixture *f = start(3);
@@ -328,7 +378,7 @@ static void test_restart(void **state)
 	set_epoll_wait(&fake_kernel.threads[2].regs);
 	fake_kernel.threads[2].regs.r10 = 5000; /* a time limit: it would begin anew */
 	run(f);
-	assert_string_equal(fake_kernel.log, "sssiiirrrdpdd");
+	assert_string_equal(fake_kernel.log, "sssiiirrprddd");
 	assert_true(fake_kernel.threads[1].poked);
 	assert_int_equal(fake_kernel.threads[1].poked_value, -514);
 	assert_int_equal(fake_kernel.threads[1].poked_offset, sw_arch_result_offset());
@@ -418,6 +468,8 @@ int main(void)
 		cmocka_unit_test(test_dead),
 		cmocka_unit_test(test_refused_to_seize),
 		cmocka_unit_test(test_half_time),
+		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_crowd_late),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_late_in_copy),
 		cmocka_unit_test(test_uninterruptible),

@@ -385,7 +385,7 @@ static void test_copy(void **state)
 	static struct capture_case c;
 	static struct sw_go_list list;
 	capture_case_init(&c);
-	c.stop.deadline_ns = INT64_MAX;
+	c.stop.copy_end_ns = INT64_MAX;
 	many_init(&list);
 	many.g[3][GO_G_STATUS] = 6; /* dead */
 	many.g[4][7] = at(&many.stacks[5][1]);
@@ -413,7 +413,7 @@ static void test_copy_limits(void **state)
 	static struct capture_case c;
 	static struct sw_go_list list;
 	capture_case_init(&c);
-	c.stop.deadline_ns = INT64_MAX;
+	c.stop.copy_end_ns = INT64_MAX;
 	many_init(&list);
 	many.globals[0] = UINT64_MAX;
 	sw_go_list_copy(&c.capture, &list); /* beyond the end of the array */
@@ -424,11 +424,11 @@ static void test_copy_limits(void **state)
 	assert_int_equal(c.snap->n_ranges, 2);
 	c.snap->n_ranges = 0;
 	many.globals[0] = MANY;
-	c.stop.deadline_ns = sw_clock_ns() - 1;
+	c.stop.copy_end_ns = sw_clock_ns() - 1;
 	sw_go_list_copy(&c.capture, &list);
 	assert_int_equal(c.snap->n_ranges, 3);
 	c.snap->n_ranges = 0;
-	c.stop.deadline_ns = INT64_MAX;
+	c.stop.copy_end_ns = INT64_MAX;
 	c.space.used = c.space.size - sizeof(many.list) - 16 - 8 * GO_G_WORDS;
 	sw_go_list_copy(&c.capture, &list);
 	assert_int_equal(c.snap->n_ranges, 3);

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""10,000 threads: a stop of all keeps its bound, with as many stacks as fit into it, and none of them is
+lost to the time that it takes to describe so many threads.
+
+SNAPWALK_CROWD: how many threads; SNAPWALK_RUNS: how many captures the figure is of."""
+import os
+
+from daemon import Daemon
+from harness import Tap, Target
+from safety import capture, median
+
+CROWD = int(os.environ.get("SNAPWALK_CROWD", 10000))
+RUNS = int(os.environ.get("SNAPWALK_RUNS", 5))
+MAX_STOP_MS = 100
+SLACK_MS = 5    # a thread of ours that had to wait for its turn
+TRIES = 4       # on a machine that does something else
+SHORT_MS = 250  # more than walking takes, and less than describing does
+
+
+def ends(report):
+    """How many threads have a stack that ended so."""
+    found = {}
+    for stack in report["stacks"]:
+        found[stack["end"]] = found.get(stack["end"], 0) + len(stack["threads"])
+    return found
+
+
+def look(tap, report):
+    """Stacks are whole or said to be missing. Its stop in milliseconds."""
+    captured = sum(t["captured"] for t in report["threads"])
+    codes = {w["code"] for w in report["warnings"]}
+    why = {t["reason"] for t in report["threads"] if not t["captured"]}
+    said = why == {"stop_timeout"} and {"thread_missing", "stop_timeout"} <= codes
+    if not captured or ends(report) != {"complete": captured} or (why and not said):
+        tap.check(False, "whole stacks, or the reason why not",
+                  f"{captured} of {len(report['threads'])}, {ends(report)}, {why}, {codes}")
+    return report["timings"]["stopped_us"] / 1000, captured
+
+
+def bound(tap, target):
+    for _ in range(TRIES):
+        seen = [look(tap, capture(target.pid, "--stop", "always", "--max-stop", MAX_STOP_MS,
+                                  "--symbols", "none")) for _ in range(RUNS)]
+        stops, captured = [ms for ms, _ in seen], [n for _, n in seen]
+        print(f"# held for {min(stops):.0f} to {max(stops):.0f} ms, median {median(stops):.0f}; "
+              f"{min(captured)} to {max(captured)} stacks, median {median(captured)}", flush=True)
+        if median(stops) <= MAX_STOP_MS + SLACK_MS:
+            break
+    tap.check(median(stops) <= MAX_STOP_MS + SLACK_MS,
+              f"{CROWD} threads: a stop lasts no longer than --max-stop", stops)
+    tap.check(median(captured) >= min(CROWD, 1000), "and has the stacks for which there was time", captured)
+
+
+def before_walking_ms(report):
+    timings = report["timings"]
+    return (timings["total_us"] - timings["unwind_us"] - timings["symbolize_us"]) / 1000
+
+
+def describing(tap, what, take):
+    for _ in range(TRIES):
+        report = take()
+        found = ends(report)
+        if before_walking_ms(report) > SHORT_MS and set(found) == {"complete"}:
+            break
+    tap.check(before_walking_ms(report) > SHORT_MS,
+              f"{what}: what comes before walking takes longer than walking may", report["timings"])
+    tap.equal(set(found), {"complete"}, f"{what}: and costs no stack")
+
+
+def by_daemon(tap, target):
+    if os.geteuid() != 0:
+        tap.skip("a capture of the daemon with all threads stopped", "not root", tap.ROOT)
+        return
+    with Daemon({"NamesTimeoutMs": SHORT_MS, "Stop": "always", "MaxStopMs": MAX_STOP_MS}) as daemon:
+        describing(tap, "daemon", lambda: daemon.capture(target.pid)["dump"])
+
+
+def main():
+    tap = Tap()
+    with Target("threads", CROWD, 3) as target:
+        tap.guard(bound, target)
+        tap.guard(describing, "command",
+                  lambda: capture(target.pid, "--stop", "always", "--max-stop", MAX_STOP_MS,
+                                  "--timeout", SHORT_MS))
+        tap.guard(by_daemon, target)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
