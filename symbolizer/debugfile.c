@@ -143,9 +143,7 @@ static bool link_matches(const struct sw_elf *main, const struct sw_elf *elf, ui
 	return lzma_crc32(elf->image.data, elf->image.size, 0) == crc;
 }
 
-/* Whether the path leads us to the very file that the target has mapped. In a container it may lead to
- * another file of the host: what is beside that one is none of the target's. */
-static bool is_ours(struct sw_module *module)
+bool sw_debugfile_is_ours(struct sw_module *module)
 {
 	struct stat mapped, named;
 	int fd = sw_module_fd(module);
@@ -180,7 +178,7 @@ static bool by_debuglink(const struct sw_elf *main, struct sw_module *module, co
 	if (n < 0 || (size_t) n >= sizeof(directory))
 		return false;
 	const char *beside = n == 0 ? "/" : directory;
-	if (is_ours(module)) {
+	if (sw_debugfile_is_ours(module)) {
 		if (linked_map(main, &link, beside, link.name, image, elf))
 			return true;
 		n = snprintf(name, sizeof(name), ".debug/%s", link.name);

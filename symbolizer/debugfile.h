@@ -34,4 +34,8 @@ void sw_debugfile_destroy(struct sw_debugfile *file);
 bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,
 			      struct sw_elf *elf);
 
+/* Whether the path leads us to the very file that the target has mapped. In a container it may lead to
+ * another file of the host: what is beside that one is none of the target's. */
+bool sw_debugfile_is_ours(struct sw_module *module);
+
 #endif

@@ -82,6 +82,11 @@ struct sw_symbolize_options {
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. What is there by then is the result */
 	const char *debug_dir; /* default "/usr/lib/debug"; a module's first use of it counts */
 	struct sw_unpacked *unpacked; /* borrowed; NULL: all is unpacked anew */
+	/** Reads a .dwo file by the absolute name that the program has for it, for a process that may not
+	 * open it. @return its size, with its bytes in *ret until the next call; 0: there is none.
+	 * Default, NULL: regular files are opened. */
+	size_t (*dwo_read)(void *arg, const char *path, int64_t deadline_ns, const void **ret);
+	void *dwo_arg;
 };
 
 /** Where a module's names came from; the best of what was used. */
