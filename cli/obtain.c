@@ -2,6 +2,7 @@
 #include "obtain.h"
 #include "apart.h"
 #include "common/complain.h"
+#include "common/dwo_reader.h"
 #include "errors.h"
 #include "sandbox.h"
 
@@ -58,11 +59,50 @@ int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 struct confine {
 	const struct sw_options *options;
 	const char *writable;
+	struct sw_dwo_reader dwo_reader;
 };
+
+/* Distributions have their debug information elsewhere: what is not theirs may have .dwo files. */
+static bool may_have_dwo(const struct sw_snapshot *snap)
+{
+	static const char *const theirs[] = {"/usr/lib", "/usr/bin", "/usr/sbin",
+					     "/lib",     "/bin",     "/sbin"};
+	for (size_t i = 0; i < snap->n_places; i++) {
+		const struct sw_module *module = snap->places[i].module;
+		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF)
+			continue;
+		const char *path = sw_module_path(module);
+		size_t k = 0;
+		while (k < SW_ARRAY_SIZE(theirs) &&
+		       strncmp(path, theirs[k], strlen(theirs[k])) != 0)
+			k++;
+		if (path[0] == '/' && k == SW_ARRAY_SIZE(theirs))
+			return true;
+	}
+	return false;
+}
+
+/* Before the sandbox is entered, which lets nobody fork. */
+static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
+{
+	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
+	    may_have_dwo(snap))
+		sw_dwo_reader_start(&c->dwo_reader);
+}
+
+static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)
+{
+	c->dwo_reader.fd = -EBADF;
+	if (!c->options->no_sandbox) {
+		how->symbolize.dwo_read = sw_dwo_reader_read;
+		how->symbolize.dwo_arg = &c->dwo_reader;
+	}
+}
 
 static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
 {
-	const struct confine *c = arg;
+	struct confine *c = arg;
+	dwo_reader_start(c, snap);
 	return sw_sandbox_enter(c->options, snap, c->writable, err);
 }
 
@@ -81,8 +121,11 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 	if (!sw_subject_is_saved(subject)) {
 		confined.resumed = confine;
 		confined.resumed_arg = &arg;
+		dwo_reader_use(&arg, &confined);
 	}
-	return sw_obtain(session, subject, options, &confined, ret, err);
+	r = sw_obtain(session, subject, options, &confined, ret, err);
+	sw_dwo_reader_end(&arg.dwo_reader);
+	return r;
 }
 
 /* ---- by a child ------------------------------------------------------------------------------ */
@@ -125,9 +168,12 @@ static int tell(void *arg, int fd)
 		r = sw_obtain_confined(a->session, a->subject, options, a->how, NULL, &made, &err);
 	else {
 		const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = a->snap};
-		r = sw_sandbox_enter(options, a->snap, NULL, &err);
+		struct confine c = {.options = options};
+		struct sw_pipeline_options how = *a->how;
+		dwo_reader_use(&c, &how);
+		r = confine(&c, a->snap, &err);
 		if (r == 0)
-			r = sw_pipeline_run(a->session, &origin, a->how, &made, &err);
+			r = sw_pipeline_run(a->session, &origin, &how, &made, &err);
 	}
 	return r < 0 ? sw_complain_error(a->subject->name, &err) : render(a, made.report);
 }

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { MODULES_MAX = 256, PATHS_MAX = 3 * MODULES_MAX + 8 };
+enum { MODULES_MAX = 256, PATHS_MAX = 4 * MODULES_MAX + 8 };
 
 static const uint64_t read_caps = UINT64_C(1) << CAP_DAC_READ_SEARCH;
 static const uint64_t write_caps = UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1)
@@ -73,8 +73,8 @@ __attribute__((format(printf, 2, 3))) static void allow_printf(struct paths *p, 
 }
 
 /*
- * Debug files beside a module: DIR/.debug, DIR/NAME.debug, and DIR/STEM.debug of STEM.so. Not all of
- * DIR: a target may map /etc/shadow's neighbour.
+ * Debug files beside a module: DIR/.debug, DIR/NAME.debug, DIR/NAME.dwp, and DIR/STEM.debug of STEM.so.
+ * Not all of DIR: a target may map /etc/shadow's neighbour.
  */
 static void allow_beside(struct paths *p, const char *module)
 {
@@ -84,6 +84,7 @@ static void allow_beside(struct paths *p, const char *module)
 	const char *dot = strrchr(slash, '.');
 	allow_printf(p, "%.*s/.debug", (int) (slash - module), module);
 	allow_printf(p, "%s.debug", module);
+	allow_printf(p, "%s.dwp", module);
 	if (dot != NULL)
 		allow_printf(p, "%.*s.debug", (int) (dot - module), module);
 }

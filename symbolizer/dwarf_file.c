@@ -1,167 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dwarf_file.h"
 #include "cleanup.h"
-#include "deadline.h"
 #include "debugfile.h"
+#include "dwarf/plan.h"
 #include "elf_handle.h"
 #include "map.h"
 #include "unpacked/file.h"
 
-#include <endian.h>
-#include <libdeflate.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <zstd.h>
-
-enum {
-	PAGE_BYTES = 4096,
-	INFLATE_BYTES_PER_US =
-		200,              /* a slow machine's rate; to know before what cannot be in time */
-	DEFLATE_RATIO_MAX = 1032, /* RFC 1951 cannot do better: more is a lie in the header */
-	ZSTD_RATIO_MAX = 1 << 16, /* RFC 8878: a block of 128 KiB has a header of 3 bytes */
-	ZDEBUG_HEADER_BYTES = 12,
-	ELFCOMPRESS_ZSTD_ = 2, /* gABI 4.3, since 2022; elf.h of glibc 2.36 does not have it */
-};
-static const uint64_t INFLATED_BYTES_MAX = UINT64_C(2) << 30; /* of one file */
-
-/* All that lines and inlined calls need. Not here, though libdw would load them: locations, macros,
- * types by signature, names, frames. .gnu_debugaltlink neither: libdw would open a file of that
- * name on its own. */
-static const char *const wanted_names[] = {
-	".debug_info",     ".debug_abbrev", ".debug_line",    ".debug_str",  ".debug_line_str",
-	".debug_rnglists", ".debug_ranges", ".debug_aranges", ".debug_addr", ".debug_str_offsets",
-};
-enum { WANTED_INFO = 0, WANTED_ABBREV = 1, WANTED_ARANGES = 7 };
-
-struct wanted {
-	struct sw_elf_section section; /* type SHT_NULL: the file lacks it */
-	enum { STORED, DEFLATED, ZSTD } how;
-	bool renamed;         /* ".zdebug_info" */
-	struct sw_bytes from; /* compressed: the stream */
-	uint64_t off, bytes;  /* in the region */
-};
-
-struct plan {
-	struct wanted wanted[SW_ARRAY_SIZE(wanted_names)];
-	uint64_t inflated_bytes;
-	uint64_t region_bytes;
-	const char *why; /* static: it cannot be used; NULL: there is none */
-};
-
-static uint64_t page_up(uint64_t bytes)
-{
-	return (bytes + PAGE_BYTES - 1) & ~(uint64_t) (PAGE_BYTES - 1);
-}
-
-/* Reads the compression header (gABI 4.3, "Section Compression"). */
-static bool header_read(struct wanted *w, struct sw_bytes bytes)
-{
-	uint32_t type;
-	if (!sw_bytes_u32(bytes, offsetof(Elf64_Chdr, ch_type), &type) ||
-	    (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD_) ||
-	    !sw_bytes_u64(bytes, offsetof(Elf64_Chdr, ch_size), &w->bytes))
-		return false;
-	w->how = type == ELFCOMPRESS_ZLIB ? DEFLATED : ZSTD;
-	return sw_bytes_sub(bytes, sizeof(Elf64_Chdr), bytes.size - sizeof(Elf64_Chdr), &w->from);
-}
-
-/* "ZLIB" and a big-endian size: binutils before there were flags, and gcc -gz=zlib-gnu. */
-static bool zdebug_read(struct wanted *w, struct sw_bytes bytes)
-{
-	if (!sw_bytes_has(bytes, 0, ZDEBUG_HEADER_BYTES) || memcmp(bytes.data, "ZLIB", 4) != 0 ||
-	    !sw_bytes_u64(bytes, 4, &w->bytes))
-		return false;
-	w->bytes = be64toh(w->bytes);
-	w->how = DEFLATED;
-	w->renamed = true;
-	return sw_bytes_sub(bytes, ZDEBUG_HEADER_BYTES, bytes.size - ZDEBUG_HEADER_BYTES, &w->from);
-}
-
-static bool plan_compressed(struct plan *plan, struct wanted *w, struct sw_bytes bytes, bool zdebug)
-{
-	plan->why = "its debug information is compressed in a way that is not known";
-	if (!(zdebug ? zdebug_read(w, bytes) : header_read(w, bytes)))
-		return false;
-	plan->why = "its debug information is damaged, or too much";
-	uint64_t ratio_max = w->how == ZSTD ? ZSTD_RATIO_MAX : DEFLATE_RATIO_MAX;
-	if (w->bytes > INFLATED_BYTES_MAX - plan->inflated_bytes ||
-	    w->bytes / ratio_max > w->from.size)
-		return false;
-	plan->why = NULL;
-	w->off = plan->region_bytes;
-	plan->inflated_bytes += w->bytes;
-	plan->region_bytes += page_up(w->bytes);
-	return true;
-}
-
-/* Which of the wanted sections it is; SW_ARRAY_SIZE(wanted_names): none. */
-static size_t wanted_index(const char *name, bool *ret_zdebug)
-{
-	size_t k = 0;
-	*ret_zdebug = strncmp(name, ".zdebug_", 8) == 0;
-	if (!*ret_zdebug && strncmp(name, ".debug_", 7) != 0)
-		return SW_ARRAY_SIZE(wanted_names);
-	while (k < SW_ARRAY_SIZE(wanted_names) &&
-	       strcmp(name + 1 + *ret_zdebug, wanted_names[k] + 1) != 0)
-		k++;
-	return k;
-}
-
-/* Finds the sections and gives each compressed one its place behind the file. */
-static bool plan_make(struct plan *plan, const struct sw_elf *elf)
-{
-	*plan = (struct plan){.region_bytes = page_up(elf->image.size)};
-	for (uint32_t i = 1; i < elf->n_sections; i++) {
-		struct sw_elf_section section;
-		struct sw_bytes bytes;
-		bool zdebug;
-		if (!sw_elf_section(elf, i, &section))
-			continue;
-		size_t k = wanted_index(section.name, &zdebug);
-		if (k == SW_ARRAY_SIZE(wanted_names) || plan->wanted[k].section.type != SHT_NULL ||
-		    !sw_elf_section_bytes(elf, &section, &bytes))
-			continue;
-		struct wanted *w = &plan->wanted[k];
-		w->off = section.off;
-		w->bytes = section.size;
-		if ((zdebug || (section.flags & SHF_COMPRESSED)) &&
-		    !plan_compressed(plan, w, bytes, zdebug))
-			return false;
-		w->section = section;
-	}
-	plan->region_bytes += PAGE_BYTES;
-	return plan->wanted[WANTED_INFO].section.type != SHT_NULL &&
-	       plan->wanted[WANTED_ABBREV].section.type != SHT_NULL;
-}
-
-static bool region_map(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
-		       const struct plan *plan)
-{
-	struct stat st;
-	if (fstat(fd, &st) < 0 || (uint64_t) st.st_size != elf->image.size)
-		return false;
-	void *p = mmap(NULL, plan->region_bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
-		return false;
-	file->region = p;
-	file->region_bytes = plan->region_bytes;
-	return mmap(p, elf->image.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
-	       p;
-}
-
-static bool inflate(const struct wanted *w, uint8_t *to)
-{
-	if (w->how == ZSTD)
-		return ZSTD_decompress(to, w->bytes, w->from.data, w->from.size) == w->bytes;
-	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-	if (d == NULL)
-		return false;
-	enum libdeflate_result r =
-		libdeflate_zlib_decompress(d, w->from.data, w->from.size, to, w->bytes, NULL);
-	libdeflate_free_decompressor(d);
-	return r == LIBDEFLATE_SUCCESS;
-}
 
 static void put(uint8_t *header, size_t field, uint64_t value, size_t bytes)
 {
@@ -170,7 +16,8 @@ static void put(uint8_t *header, size_t field, uint64_t value, size_t bytes)
 
 /* Shows libelf only what is wanted. The names of sections stay; whatever else there is becomes an
  * empty NOBITS section, which libdw skips. */
-static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct plan *plan)
+static void headers_edit(uint8_t *region, const struct sw_elf *elf,
+			 const struct sw_dwarf_plan *plan)
 {
 	uint64_t names_off = (uint64_t) (elf->section_names.data - elf->image.data);
 	put(region, offsetof(Elf64_Ehdr, e_phnum), 0, sizeof(uint16_t));
@@ -185,8 +32,8 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct
 		put(header, offsetof(Elf64_Shdr, sh_flags), 0, sizeof(uint64_t));
 		put(header, offsetof(Elf64_Shdr, sh_size), 0, sizeof(uint64_t));
 	}
-	for (size_t k = 0; k < SW_ARRAY_SIZE(plan->wanted); k++) {
-		const struct wanted *w = &plan->wanted[k];
+	for (size_t k = 0; k < SW_DWARF_SECTIONS; k++) {
+		const struct sw_dwarf_wanted *w = &plan->wanted[k];
 		if (w->section.type == SHT_NULL)
 			continue;
 		uint8_t *header = region + elf->header.e_shoff +
@@ -199,7 +46,7 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf, const struct
 		if (w->renamed) /* one byte shorter than what is there */
 			strcpy((char *) region +
 				       ((const uint8_t *) w->section.name - elf->image.data),
-			       wanted_names[k]);
+			       sw_dwarf_section_names[k]);
 	}
 }
 
@@ -232,12 +79,12 @@ static enum sw_dwarf_open alt_open(struct sw_dwarf_file *file, const struct sw_e
 				   const struct sw_request *request);
 
 /* Where the sections are behind the file: what was unpacked by another release may be of another order. */
-static uint64_t layout_of(const struct sw_elf *elf, const struct plan *plan)
+static uint64_t layout_of(const struct sw_elf *elf, const struct sw_dwarf_plan *plan)
 {
-	uint64_t behind = page_up(elf->image.size), hash = plan->region_bytes - behind;
-	for (size_t k = 0; k < SW_ARRAY_SIZE(plan->wanted); k++) {
-		const struct wanted *w = &plan->wanted[k];
-		if (w->how == STORED)
+	uint64_t behind = sw_dwarf_plan_behind(elf), hash = plan->region_bytes - behind;
+	for (size_t k = 0; k < SW_DWARF_SECTIONS; k++) {
+		const struct sw_dwarf_wanted *w = &plan->wanted[k];
+		if (w->how == SW_DWARF_STORED)
 			continue;
 		hash = sw_mix64(hash ^ k);
 		hash = sw_mix64(hash ^ (w->off - behind));
@@ -267,45 +114,44 @@ static bool is_kept(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf
 	return false;
 }
 
-static enum sw_dwarf_open sections_inflate(struct sw_dwarf_file *file, const struct plan *plan,
-					   const struct sw_request *request)
+static enum sw_dwarf_open sections_inflate(struct sw_dwarf_file *file,
+					   const struct sw_dwarf_plan *plan, int64_t deadline_ns)
 {
-	int64_t inflate_ns = (int64_t) (plan->inflated_bytes / INFLATE_BYTES_PER_US) * 1000;
-	if (request->deadline_ns != 0 && sw_clock_ns() + inflate_ns > request->deadline_ns) {
+	if (sw_dwarf_plan_late(plan, deadline_ns)) {
 		file->why = "the time limit leaves too little to unpack its debug information";
 		return SW_DWARF_LATE;
 	}
-	for (size_t k = 0; k < SW_ARRAY_SIZE(plan->wanted); k++) {
-		const struct wanted *w = &plan->wanted[k];
-		if (w->how == STORED)
-			continue;
-		if (sw_deadline_passed(request->deadline_ns))
-			return SW_DWARF_LATE;
-		file->why = "its debug information is damaged, or too much";
-		if (!inflate(w, file->region + w->off))
-			return SW_DWARF_NONE;
-		file->why = NULL;
-	}
-	return SW_DWARF_OPENED;
+	return sw_dwarf_plan_inflate(plan, file->region, deadline_ns, &file->why);
+}
+
+static void section_bytes(const struct sw_dwarf_file *file, const struct sw_dwarf_plan *plan,
+			  enum sw_dwarf_which which, struct sw_bytes *ret)
+{
+	const struct sw_dwarf_wanted *w = &plan->wanted[which];
+	if (w->section.type != SHT_NULL)
+		*ret = (struct sw_bytes){file->region + w->off, w->bytes};
 }
 
 static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
-				    const struct plan *plan, const struct sw_request *request)
+				    const struct sw_dwarf_plan *plan,
+				    const struct sw_request *request)
 {
-	uint64_t behind = page_up(elf->image.size);
-	if (!region_map(file, fd, elf, plan))
+	file->region_bytes = plan->region_bytes;
+	file->region = sw_dwarf_plan_map(plan, fd, elf);
+	if (file->region == NULL)
 		return SW_DWARF_NONE;
 	headers_edit(file->region, elf, plan);
+	uint64_t behind = sw_dwarf_plan_behind(elf);
 	file->unpacked = (struct sw_bytes){file->region + behind, plan->region_bytes - behind};
 	file->layout = layout_of(elf, plan);
 	if (!is_kept(file, fd, elf, request->unpacked)) {
-		enum sw_dwarf_open r = sections_inflate(file, plan, request);
+		enum sw_dwarf_open r = sections_inflate(file, plan, request->deadline_ns);
 		if (r != SW_DWARF_OPENED)
 			return r;
 	}
-	const struct wanted *aranges = &plan->wanted[WANTED_ARANGES];
-	if (aranges->section.type != SHT_NULL)
-		file->aranges = (struct sw_bytes){file->region + aranges->off, aranges->bytes};
+	section_bytes(file, plan, SW_DWARF_ARANGES, &file->aranges);
+	section_bytes(file, plan, SW_DWARF_ADDR, &file->addr);
+	section_bytes(file, plan, SW_DWARF_RANGES, &file->ranges);
 	file->elf = sw_elf_handle((struct sw_bytes){file->region, file->region_bytes});
 	if (file->elf == NULL)
 		return SW_DWARF_NONE;
@@ -316,7 +162,7 @@ static enum sw_dwarf_open file_fill(struct sw_dwarf_file *file, int fd, const st
 enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
 				      const struct sw_request *request)
 {
-	struct plan plan;
+	struct sw_dwarf_plan plan;
 	struct sw_elf_section relocations;
 	uint16_t type = elf->header.e_type;
 	*file = (struct sw_dwarf_file){0};
@@ -331,7 +177,7 @@ enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const 
 		return SW_DWARF_NONE;
 	if (type != ET_EXEC && type != ET_DYN && type != ET_REL)
 		return SW_DWARF_NONE;
-	bool planned = plan_make(&plan, elf);
+	bool planned = sw_dwarf_plan_make(&plan, elf, false);
 	file->why = plan.why;
 	if (!planned)
 		return SW_DWARF_NONE;

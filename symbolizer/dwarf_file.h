@@ -2,6 +2,7 @@
 #ifndef SW_DWARF_FILE_H
 #define SW_DWARF_FILE_H
 
+#include "dwarf/plan.h"
 #include "provider.h"
 #include "unit.h"
 #include "unpacked/file.h"
@@ -27,19 +28,14 @@ struct sw_dwarf_file {
 	size_t region_bytes;
 	Elf *elf; /* owned, over region */
 	Dwarf *dwarf;
-	uint64_t base;             /* what DWARF's addresses are more than the svma; 0 for ELF */
-	struct sw_bytes aranges;   /* .debug_aranges in region; empty when there is none */
-	struct sw_bytes unpacked;  /* in region: what was compressed, as it is kept on disk */
-	uint64_t layout;           /* says where in it which section is */
-	struct sw_dwarf_file *alt; /* owned; what dwz moved out of it */
+	uint64_t base;                /* what DWARF's addresses are more than the svma; 0 for ELF */
+	struct sw_bytes aranges;      /* .debug_aranges in region; empty when there is none */
+	struct sw_bytes addr, ranges; /* .debug_addr, .debug_ranges: likewise */
+	struct sw_bytes unpacked;     /* in region: what was compressed, as it is kept on disk */
+	uint64_t layout;              /* says where in it which section is */
+	struct sw_dwarf_file *alt;    /* owned; what dwz moved out of it */
 	const char *
 		why; /* static: what is missing, in words; NULL: nothing. Stays when it is closed */
-};
-
-enum sw_dwarf_open {
-	SW_DWARF_OPENED,
-	SW_DWARF_NONE, /* no debug information, or not usable */
-	SW_DWARF_LATE, /* the deadline does not allow it */
 };
 
 /* elf is a view of the file's whole contents; both are only used during the call. */

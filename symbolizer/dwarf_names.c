@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dwarf_names.h"
 #include "cleanup.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 #include "text.h"
 
 #include <dwarf.h>

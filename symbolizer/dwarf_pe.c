@@ -8,6 +8,8 @@
  */
 #include "cleanup.h"
 #include "dwarf_file.h"
+#include "dwarf/plan.h"
+#include "dwarf/tables.h"
 #include "elf_handle.h"
 
 #include <sys/mman.h>
@@ -15,23 +17,10 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* As for ELF files: all that lines and inlined calls need. */
-static const char *const wanted_names[] = {
-	".debug_info",     ".debug_abbrev", ".debug_line",    ".debug_str",  ".debug_line_str",
-	".debug_rnglists", ".debug_ranges", ".debug_aranges", ".debug_addr", ".debug_str_offsets",
-};
-enum { WANTED_INFO = 0, WANTED_ABBREV = 1, WANTED_ARANGES = 7, N_WANTED = 10 };
-_Static_assert(SW_ARRAY_SIZE(wanted_names) == N_WANTED, "the number is that of the names");
-
-/* What is written behind the file: one page. */
-struct tables {
-	Elf64_Shdr sections[N_WANTED + 2]; /* the empty one, those wanted, the names */
-	char names[256];
-};
-_Static_assert(sizeof(struct tables) <= PAGE_BYTES, "there is one page for them");
+_Static_assert((int) SW_DWARF_TABLES_BYTES <= PAGE_BYTES, "there is one page for them");
 
 struct plan {
-	struct sw_bytes sections[N_WANTED]; /* size 0: the file lacks it */
+	struct sw_bytes sections[SW_DWARF_SECTIONS]; /* size 0: the file lacks it */
 	size_t tables_off;
 };
 
@@ -39,12 +28,13 @@ static bool plan_make(struct plan *plan, const struct sw_pe_file *pe)
 {
 	*plan = (struct plan){.tables_off = (pe->image.size + PAGE_BYTES - 1) &
 					    ~(size_t) (PAGE_BYTES - 1)};
-	for (size_t k = 0; k < N_WANTED; k++) {
-		const struct sw_pe_section *s = sw_pe_file_section_named(pe, wanted_names[k]);
+	for (size_t k = 0; k < SW_DWARF_SECTIONS; k++) {
+		const struct sw_pe_section *s =
+			sw_pe_file_section_named(pe, sw_dwarf_section_names[k]);
 		if (s != NULL)
 			(void) sw_pe_file_section_bytes(pe, s, &plan->sections[k]); /* cut: none */
 	}
-	return plan->sections[WANTED_INFO].size > 0 && plan->sections[WANTED_ABBREV].size > 0;
+	return plan->sections[SW_DWARF_INFO].size > 0 && plan->sections[SW_DWARF_ABBREV].size > 0;
 }
 
 static bool region_map(struct sw_dwarf_file *file, int fd, const struct sw_pe_file *pe,
@@ -63,53 +53,23 @@ static bool region_map(struct sw_dwarf_file *file, int fd, const struct sw_pe_fi
 	return mmap(p, pe->image.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) == p;
 }
 
-static Elf64_Word name_add(struct tables *tables, size_t *used, const char *name)
-{
-	size_t at = *used, bytes = strlen(name) + 1;
-	if (bytes > sizeof(tables->names) - at)
-		return 0; /* the names are ours and fit */
-	memcpy(tables->names + at, name, bytes);
-	*used += bytes;
-	return (Elf64_Word) at;
-}
-
+/* The ELF header goes over the DOS header, which is of the same size. */
 static void tables_write(struct sw_dwarf_file *file, const struct sw_pe_file *pe,
 			 const struct plan *plan)
 {
-	struct tables tables = {0};
-	size_t used = 1, n = 1;
-	for (size_t k = 0; k < N_WANTED; k++) {
-		if (plan->sections[k].size == 0)
+	struct sw_dwarf_section sections[SW_DWARF_SECTIONS] = {0};
+	for (size_t k = 0; k < SW_DWARF_SECTIONS; k++) {
+		struct sw_bytes bytes = plan->sections[k];
+		if (bytes.size == 0)
 			continue;
-		size_t off = (size_t) (plan->sections[k].data - pe->image.data);
-		tables.sections[n++] =
-			(Elf64_Shdr){.sh_name = name_add(&tables, &used, wanted_names[k]),
-				     .sh_type = SHT_PROGBITS,
-				     .sh_offset = off,
-				     .sh_size = plan->sections[k].size,
-				     .sh_addralign = 1};
-		if (k == WANTED_ARANGES)
+		sections[k] = (struct sw_dwarf_section){sw_dwarf_section_names[k],
+							(uint64_t) (bytes.data - pe->image.data),
+							bytes.size};
+		if (k == SW_DWARF_ARANGES)
 			file->aranges =
-				(struct sw_bytes){file->region + off, plan->sections[k].size};
+				(struct sw_bytes){file->region + sections[k].off, bytes.size};
 	}
-	tables.sections[n] =
-		(Elf64_Shdr){.sh_name = name_add(&tables, &used, ".shstrtab"),
-			     .sh_type = SHT_STRTAB,
-			     .sh_offset = plan->tables_off + offsetof(struct tables, names),
-			     .sh_size = sizeof(tables.names),
-			     .sh_addralign = 1};
-	const Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-					       ELFDATA2LSB, EV_CURRENT},
-				   .e_type = ET_EXEC,
-				   .e_machine = EM_X86_64,
-				   .e_version = EV_CURRENT,
-				   .e_shoff = plan->tables_off,
-				   .e_ehsize = sizeof(Elf64_Ehdr),
-				   .e_shentsize = sizeof(Elf64_Shdr),
-				   .e_shnum = (Elf64_Half) (n + 1),
-				   .e_shstrndx = (Elf64_Half) n};
-	memcpy(file->region, &header, sizeof(header)); /* over the DOS header, of the same size */
-	memcpy(file->region + plan->tables_off, &tables, sizeof(tables));
+	sw_dwarf_tables_write(file->region, plan->tables_off, sections, SW_DWARF_SECTIONS);
 }
 
 enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const struct sw_pe_file *pe)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dwarf_scopes.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 
 #include <dwarf.h>
 
@@ -8,11 +8,11 @@ enum {
 	NESTING_MAX = 64, /* namespaces in namespaces */
 	DIES_MAX = 1 << 26,
 	DIES_DEADLINE_EVERY = 4096,
-	FUNCTION_RANGES_MAX = 1 << 16,
 };
 
 struct search {
 	const struct sw_dwarf_want *wants;
+	const struct sw_dwarf_skeleton *skeleton; /* NULL: the unit is whole */
 	size_t n, n_found;
 	struct sw_scopes *scopes;
 	int64_t deadline_ns;
@@ -40,7 +40,7 @@ static bool scope_below(struct search *s, Dwarf_Die *parent, uint64_t svma, Dwar
 		int tag = dwarf_tag(&child);
 		bool scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
 			     tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
-		if (scope && dwarf_haspc(&child, svma) == 1) {
+		if (scope && sw_dwarf_ranges_hold(&child, s->skeleton, svma)) {
 			*ret = child;
 			return true;
 		}
@@ -67,16 +67,13 @@ static void function_enter(struct search *s, Dwarf_Die *function, size_t i)
 
 static void function_match(struct search *s, Dwarf_Die *function)
 {
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
-	for (int k = 0; k < FUNCTION_RANGES_MAX; k++) {
-		at = dwarf_ranges(function, at, &base, &start, &end);
-		if (at <= 0)
-			return;
+	struct sw_dwarf_ranges ranges;
+	uint64_t start, end;
+	sw_dwarf_ranges_begin(&ranges, function, s->skeleton);
+	while (sw_dwarf_ranges_next(&ranges, &start, &end))
 		for (size_t i = 0; i < s->n && s->wants[i].svma < end; i++)
 			if (s->wants[i].svma >= start && !s->scopes[i].found)
 				function_enter(s, function, i);
-	}
 }
 
 static bool has_code(Dwarf_Die *die)
@@ -104,10 +101,12 @@ static void functions_search(struct search *s, Dwarf_Die *parent, int nesting)
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
-bool sw_dwarf_scopes_find(Dwarf_Die *unit, const struct sw_dwarf_want *wants, size_t n,
-			  struct sw_scopes *scopes, int64_t deadline_ns)
+bool sw_dwarf_scopes_find(Dwarf_Die *unit, const struct sw_dwarf_skeleton *skeleton,
+			  const struct sw_dwarf_want *wants, size_t n, struct sw_scopes *scopes,
+			  int64_t deadline_ns)
 {
 	struct search search = {.wants = wants,
+				.skeleton = skeleton,
 				.n = n,
 				.scopes = scopes,
 				.deadline_ns = deadline_ns};

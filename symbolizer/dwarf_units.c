@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dwarf_units.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 
 #include <dwarf.h>
 

@@ -4,7 +4,7 @@
  */
 #include "entries.h"
 #include "cleanup.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 #include "debugfile.h"
 #include "elf_frames.h"
 #include "languages.h"

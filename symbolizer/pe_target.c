@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_target.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 #include "symtab.h"
 
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * Files, lines and inlined calls from DWARF 2 to 5, in the module's own file or its debug file.
  */
 #include "cleanup.h"
-#include "deadline.h"
-#include "debugfile.h"
+#include "dwarf/deadline.h"
 #include "dwarf_names.h"
 #include "dwarf_scopes.h"
+#include "dwarf_split.h"
 #include "providers.h"
 
 #include <dwarf.h>
@@ -16,6 +16,8 @@ enum { PATH_MAX_BYTES = 1 << 14 };
 struct dwarf_slot {
 	enum sw_dwarf_open state;
 	struct sw_dwarf_file file;
+	struct sw_dwp dwp;
+	struct sw_unit *unit; /* borrowed */
 };
 
 /* One unit's share of the work. */
@@ -24,6 +26,7 @@ struct unit_job {
 	uint64_t base; /* from an svma to DWARF's address */
 	struct sw_dwarf_names names;
 	Dwarf_Die die;
+	Dwarf_CU *split;       /* the unit whose DIEs number files as die does; NULL: none */
 	const char *directory; /* DW_AT_comp_dir, or NULL */
 	Dwarf_Files *files;    /* NULL: no line table */
 	size_t n_files;
@@ -88,7 +91,7 @@ static const char *file_name(const struct unit_job *job, uint32_t index)
 /* The file a function is declared in, by the table of the unit that says so: with link-time
  * optimization and dwz that is another one. (dwarf_decl_file() takes index 0 for none, which is the
  * unit's own file since DWARF 5.) */
-static const char *declared_in(Dwarf_Die *die)
+static const char *declared_in(const struct unit_job *job, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word index;
@@ -96,8 +99,11 @@ static const char *declared_in(Dwarf_Die *die)
 	Dwarf_Files *files;
 	size_t n_files;
 	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attr) == NULL ||
-	    dwarf_formudata(&attr, &index) != 0 ||
-	    dwarf_cu_die(attr.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL ||
+	    dwarf_formudata(&attr, &index) != 0)
+		return NULL;
+	if (attr.cu == job->split)
+		return index <= INT32_MAX ? file_name(job, (uint32_t) index) : NULL;
+	if (dwarf_cu_die(attr.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL ||
 	    dwarf_getsrcfiles(&unit, &files, &n_files) != 0 || index >= n_files)
 		return NULL;
 	return dwarf_filesrc(files, index, NULL, NULL);
@@ -107,10 +113,11 @@ static const char *declared_in(Dwarf_Die *die)
  * The line minus the function's first, when both are in the same file. die is the function, or the
  * inlined call whose origin is one.
  */
-static int32_t line_offset(Dwarf_Die *die, const char *path, uint32_t line)
+static int32_t line_offset(const struct unit_job *job, Dwarf_Die *die, const char *path,
+			   uint32_t line)
 {
 	uint32_t first = attr_number(die, DW_AT_decl_line);
-	const char *declared = first != 0 && line >= first ? declared_in(die) : NULL;
+	const char *declared = first != 0 && line >= first ? declared_in(job, die) : NULL;
 	if (declared == NULL || strcmp(declared, path) != 0)
 		return -1;
 	return (int32_t) (line - first);
@@ -124,7 +131,7 @@ static int position_fill(struct unit_job *job, Dwarf_Die *die, const char *path,
 	if (path == NULL || line == 0)
 		return 0;
 	if (die != NULL)
-		symbol->line_offset = line_offset(die, path, line);
+		symbol->line_offset = line_offset(job, die, path, line);
 	symbol->file = path_join(job->request->arena, job->directory, path);
 	return symbol->file != NULL ? 0 : -SW_E_NOMEM;
 }
@@ -194,29 +201,47 @@ static int symbols_fill(struct unit_job *job, struct sw_want *want, struct sw_sc
 	return 0;
 }
 
-/* All wants of one unit. 1: the deadline came. */
-static int unit_lines(struct sw_dwarf_file *file, struct sw_dwarf_want *wants, size_t n,
-		      const struct sw_request *request)
+/* Wants of one unit whose functions are in split, NULL: in the unit itself. 1: the deadline came. */
+static int scopes_lines(struct unit_job *job, struct sw_dwarf_split *split,
+			struct sw_dwarf_want *wants, size_t n)
 {
-	struct unit_job job = {.request = request,
-			       .base = file->base,
-			       .names = {request->arena, request->deadline_ns, NULL, 0}};
+	const struct sw_request *request = job->request;
 	sw_cleanup(sw_free_p) struct sw_scopes *scopes = calloc(n, sizeof(*scopes));
 	if (scopes == NULL)
 		return -SW_E_NOMEM;
+	if (!sw_dwarf_scopes_find(split != NULL ? &split->die : &job->die,
+				  split != NULL ? &split->skeleton : NULL, wants, n, scopes,
+				  request->deadline_ns))
+		return 1;
+	if (dwarf_getsrcfiles(&job->die, &job->files, &job->n_files) != 0)
+		job->files = NULL;
+	job->directory = attr_text(&job->die, DW_AT_comp_dir);
+	job->split = split != NULL ? split->die.cu : NULL;
+	int r = 0;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = symbols_fill(job, wants[i].want, &scopes[i]);
+	return r;
+}
+
+/* All wants of one unit. 1: the deadline came. */
+static int unit_lines(struct dwarf_slot *slot, struct sw_dwarf_want *wants, size_t n,
+		      const struct sw_request *request)
+{
+	struct sw_dwarf_file *file = &slot->file;
+	struct unit_job job = {.request = request,
+			       .base = file->base,
+			       .names = {request->arena, request->deadline_ns, NULL, 0}};
+	struct sw_dwarf_split split;
 	int r = 0;
 	if (dwarf_offdie(file->dwarf, wants[0].die_off, &job.die) != NULL) {
-		if (dwarf_hasattr(&job.die, DW_AT_dwo_name) ||
-		    dwarf_hasattr(&job.die, DW_AT_GNU_dwo_name))
-			file->why = "its inlined calls are in .dwo files, which are not read";
-		if (!sw_dwarf_scopes_find(&job.die, wants, n, scopes, request->deadline_ns))
+		enum sw_dwarf_open opened = sw_dwarf_split_open(&split, &job.die, file, slot->unit,
+								&slot->dwp, request);
+		if (opened == SW_DWARF_LATE)
 			return 1;
-		if (dwarf_getsrcfiles(&job.die, &job.files, &job.n_files) != 0)
-			job.files = NULL;
-		job.directory = attr_text(&job.die, DW_AT_comp_dir);
-		for (size_t i = 0; i < n && r == 0; i++)
-			r = symbols_fill(&job, wants[i].want, &scopes[i]);
+		r = scopes_lines(&job, opened == SW_DWARF_OPENED ? &split : NULL, wants, n);
 		sw_dwarf_names_deinit(&job.names);
+		if (opened == SW_DWARF_OPENED)
+			sw_dwarf_file_close(&split.file);
 	}
 	for (size_t i = 0; i < n && r == 0; i++)
 		wants[i].want->finished = true;
@@ -231,9 +256,10 @@ static int by_unit(const void *a, const void *b)
 	return (x->svma > y->svma) - (x->svma < y->svma);
 }
 
-static int file_lines(struct sw_dwarf_file *file, struct sw_want *wants, size_t n,
+static int file_lines(struct dwarf_slot *slot, struct sw_want *wants, size_t n,
 		      const struct sw_request *request)
 {
+	struct sw_dwarf_file *file = &slot->file;
 	sw_cleanup(sw_free_p) struct sw_dwarf_want *list = calloc(n, sizeof(*list));
 	if (list == NULL)
 		return -SW_E_NOMEM;
@@ -254,7 +280,7 @@ static int file_lines(struct sw_dwarf_file *file, struct sw_want *wants, size_t 
 		}
 		if (sw_deadline_passed(request->deadline_ns))
 			return 0;
-		int r = unit_lines(file, &list[i], end - i, request);
+		int r = unit_lines(slot, &list[i], end - i, request);
 		if (r != 0)
 			return r < 0 ? r : 0;
 		i = end;
@@ -293,12 +319,13 @@ static int dwarf_lines(struct sw_unit *unit, void **slot, struct sw_want *wants,
 		if (dwarf == NULL)
 			return -SW_E_NOMEM;
 		dwarf->state = SW_DWARF_LATE;
+		dwarf->unit = unit;
 		*slot = dwarf;
 	}
 	if (dwarf->state == SW_DWARF_LATE)
 		dwarf->state = slot_open(unit, &dwarf->file, request);
 	if (dwarf->state == SW_DWARF_OPENED) {
-		int r = file_lines(&dwarf->file, wants, n, request);
+		int r = file_lines(dwarf, wants, n, request);
 		unit->lines_why = dwarf->file.why;
 		return r;
 	}
@@ -312,6 +339,7 @@ static void dwarf_forget(void *slot)
 {
 	struct dwarf_slot *dwarf = slot;
 	sw_dwarf_file_close(&dwarf->file);
+	sw_dwp_deinit(&dwarf->dwp);
 	free(dwarf);
 }
 

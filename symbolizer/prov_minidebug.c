@@ -4,7 +4,7 @@
  * 13.1, "Debugging information in a special section"). Fedora has it in every binary.
  */
 #include "cleanup.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 #include "symtab.h"
 #include "debugfile.h"
 #include "providers.h"

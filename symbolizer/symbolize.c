@@ -5,7 +5,7 @@
  */
 #include "symbolizer.h"
 #include "cleanup.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 #include "debugfile.h"
 #include "errors.h"
 #include "arena.h"
@@ -204,6 +204,7 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 		.debug_dir = o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
 		.deadline_ns = o->deadline_ns,
 		.unpacked = o->unpacked,
+		.options = o,
 	};
 	int r = frames_collect(priv, walks);
 	if (r == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symtab.h"
 #include "cleanup.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 
 enum {
 	SYMTAB_DEADLINE_EVERY = 1 << 16, /* symbols */

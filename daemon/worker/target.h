@@ -14,7 +14,7 @@ struct sw_worker {
 	struct sw_worker_request request;
 	int target_pidfd; /* -EBADF: none */
 	int stream;
-	int names_fd;               /* -EBADF: none */
+	int names_fd; /* -EBADF: none */
 	struct sw_unpacked unpacked;
 	struct sw_session *session; /* owned; NULL: not yet */
 	int64_t begin_ns;           /* CLOCK_MONOTONIC */

@@ -115,8 +115,8 @@ enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma);
 /* Code that is known by its instructions, because it never has, or often lacks, usable tables. */
 enum sw_known_code {
 	SW_CODE_UNKNOWN,
-	SW_CODE_SIGRETURN,    /* the kernel's signal frame is at sp */
-	SW_CODE_THREAD_START, /* nothing called it: the thread's or process's first code */
+	SW_CODE_SIGRETURN, /* the kernel's signal frame is at sp */
+	SW_CODE_THREAD_START, /* nothing called it: the thread's, process's or coroutine's first code */
 };
 
 /*

@@ -195,11 +195,50 @@ static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
 	return sw_arch_call_before(code, pc, &target) != SW_CALL_NONE;
 }
 
+/*
+ * pc is where glibc's makecontext() makes a coroutine's function return to: the start of
+ * __start_context. glibc 2.36 sysdeps/unix/sysv/linux/x86_64/__start_context.S; built for shadow stacks,
+ * it looks for those first.
+ */
+static bool is_start_context(struct sw_memory code, uint64_t pc)
+{
+	static const uint8_t rsp_from_rbx[] = {0x48, 0x89, 0xdc};
+	static const uint8_t next_is_zero[] = {0x48, 0x8b, 0x3c, 0x24, /* mov (%rsp),%rdi */
+					       0x48, 0x85, 0xff,       /* test %rdi,%rdi */
+					       0x74, 0x08, 0xe8};      /* je; call setcontext */
+	static const uint8_t has_shadow[] = {0x64, 0xf7, 0x04, 0x25, 0x48, 0, 0,
+					     0,    0x02, 0,    0,    0}; /* testl $2,%fs:0x48 */
+	uint8_t bytes[sizeof(rsp_from_rbx) + sizeof(has_shadow)];
+	if (!sw_memory_read(code, pc, bytes, sizeof(bytes)) ||
+	    memcmp(bytes, rsp_from_rbx, sizeof(rsp_from_rbx)) != 0)
+		return false;
+	const uint8_t *at = bytes + sizeof(rsp_from_rbx);
+	return memcmp(at, next_is_zero, sizeof(next_is_zero)) == 0 ||
+	       memcmp(at, has_shadow, sizeof(has_shadow)) == 0;
+}
+
+/*
+ * pc is where the function of a Boost.Context fiber returns to: "finish", behind the code that pushed
+ * its address. Boost 1.74 libs/context/src/asm/make_x86_64_sysv_elf_gas.S.
+ */
+static bool is_fcontext_finish(struct sw_memory code, uint64_t pc)
+{
+	static const uint8_t start[] = {0x55,             /* push %rbp */
+					0xff, 0xe3,       /* jmp *%rbx */
+					0x48, 0x31, 0xff, /* xor %rdi,%rdi   <- pc */
+					0xe8};            /* call _exit */
+	enum { BEFORE = 3, CALL_BYTES = 5, HLT = 0xf4 };
+	uint8_t bytes[sizeof(start) - 1 + CALL_BYTES + 1];
+	return pc >= BEFORE && sw_memory_read(code, pc - BEFORE, bytes, sizeof(bytes)) &&
+	       memcmp(bytes, start, sizeof(start)) == 0 && bytes[sizeof(bytes) - 1] == HLT;
+}
+
 enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64_t entry)
 {
 	if (is_sigreturn(code, pc))
 		return SW_CODE_SIGRETURN;
-	if (is_musl_clone(code, pc) || is_entry_call(code, pc, entry))
+	if (is_musl_clone(code, pc) || is_start_context(code, pc) || is_fcontext_finish(code, pc) ||
+	    is_entry_call(code, pc, entry))
 		return SW_CODE_THREAD_START;
 	return SW_CODE_UNKNOWN;
 }

@@ -87,6 +87,11 @@ struct sw_symbolize_options {
 	/* SW_PACKAGE_LISTS, the directory of dpkg's lists of files, for sw_symbols_debug_package(). NULL:
 	 * nobody asks for it. */
 	const char *package_lists;
+	/** Reads a .dwo file by the absolute name that the program has for it, for a process that may not
+	 * open it. @return its size, with its bytes in *ret until the next call; 0: there is none.
+	 * Default, NULL: regular files are opened. */
+	size_t (*dwo_read)(void *arg, const char *path, int64_t deadline_ns, const void **ret);
+	void *dwo_arg;
 };
 
 /** Where a module's names came from; the best of what was used. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_make.h"
 #include "cleanup.h"
-#include "deadline.h"
+#include "dwarf/deadline.h"
 #include "entries.h"
 #include "providers.h"
 

@@ -171,6 +171,41 @@ static void test_musl_clone(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
 }
 
+static void test_start_context(void **state)
+{
+	(void) state;
+	/* mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je +8; call */
+	struct sw_memory m = memory_beginning(BYTES(0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48,
+						    0x85, 0xff, 0x74, 0x08, 0xe8, 1, 2, 3, 4));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
+	assert_int_equal(sw_arch_known_code(m, AT + 3, 0), SW_CODE_UNKNOWN);
+	code[32 + 12] = 0xe9; /* jmp */
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+	/* mov %rbx,%rsp; testl $2,%fs:0x48 */
+	m = memory_beginning(
+		BYTES(0x48, 0x89, 0xdc, 0x64, 0xf7, 0x04, 0x25, 0x48, 0, 0, 0, 2, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
+	code[32 + 2] = 0xe5; /* mov %rsp,%rbp */
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+}
+
+static void test_fcontext_finish(void **state)
+{
+	(void) state;
+	/* push %rbp; jmp *%rbx | xor %rdi,%rdi; call _exit; hlt */
+	static const uint8_t after[] = {0x48, 0x31, 0xff, 0xe8, 1, 2, 3, 4, 0xf4};
+	struct sw_memory m = memory_ending(BYTES(0x55, 0xff, 0xe3));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN); /* what follows counts */
+	memcpy(code + 32, after, sizeof(after));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
+	assert_int_equal(sw_arch_known_code(m, AT + 3, 0), SW_CODE_UNKNOWN);
+	code[32 + 8] = 0x90; /* not hlt */
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+	code[32 + 8] = 0xf4;
+	code[32 - 1] = 0xe0; /* jmp *%rax */
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+}
+
 static void test_clone_side(void **state)
 {
 	(void) state;
@@ -265,6 +300,8 @@ int main(void)
 		cmocka_unit_test(test_fp_place),
 		cmocka_unit_test(test_sigreturn),
 		cmocka_unit_test(test_musl_clone),
+		cmocka_unit_test(test_start_context),
+		cmocka_unit_test(test_fcontext_finish),
 		cmocka_unit_test(test_clone_side),
 		cmocka_unit_test(test_entry_call),
 		cmocka_unit_test(test_register_names),

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/dwo_reader.h"
+#include "cleanup.h"
+
+#include <confine/caps.h>
+#include <confine/seccomp.h>
+#include <snapwalk/clock.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { NS_PER_MS = 1000000, WAIT_MAX_MS = 5000 };
+static const size_t SPACE_BYTES = 256 << 20; /* of one file */
+
+/* ---- in the child -------------------------------------------------------------------------------- */
+
+/* O_PATH opens nothing: opening alone waits at a FIFO, or does something to a device. */
+static int regular_open(const char *path, size_t *ret_size)
+{
+	struct stat st;
+	char link[32];
+	size_t length = strlen(path);
+	if (path[0] != '/' || length < 4 || strcmp(path + length - 4, ".dwo") != 0)
+		return -1;
+	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < SELFMAG ||
+	    (uint64_t) st.st_size > SPACE_BYTES)
+		return -1;
+	*ret_size = (size_t) st.st_size;
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+	return open(link, O_RDONLY | O_CLOEXEC);
+}
+
+static uint64_t file_copy(const char *path, uint8_t *space)
+{
+	size_t size = 0, n = 0;
+	sw_cleanup(sw_close_p) int fd = regular_open(path, &size);
+	while (fd >= 0 && n < size) {
+		ssize_t part = read(fd, space + n, n == 0 ? SELFMAG : size - n);
+		if (part <= 0 || (n == 0 && memcmp(space, ELFMAG, SELFMAG) != 0))
+			break;
+		n += (size_t) part;
+	}
+	return n == size ? n : 0;
+}
+
+static void serve(int fd, uint8_t *space)
+{
+	char path[PATH_MAX];
+	struct sw_error err;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
+		return;
+#ifndef __SANITIZE_ADDRESS__
+	if (sw_seccomp_parser(0, &err) < 0)
+		return;
+#endif
+	for (;;) {
+		ssize_t n = read(fd, path, sizeof(path) - 1);
+		if (n <= 0)
+			return;
+		path[n] = '\0';
+		uint64_t size = file_copy(path, space);
+		if (write(fd, &size, sizeof(size)) != sizeof(size))
+			return;
+	}
+}
+
+/* ---- in the parent ------------------------------------------------------------------------------- */
+
+void sw_dwo_reader_start(struct sw_dwo_reader *reader)
+{
+	int fds[2];
+	*reader = (struct sw_dwo_reader){.fd = -EBADF};
+	void *space = mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (space == MAP_FAILED)
+		return;
+	reader->space = space;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return;
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+		(void) close(fds[0]);                    /* a socket */
+		if (getppid() == parent)
+			serve(fds[1], space);
+		_exit(0);
+	}
+	(void) close(fds[1]); /* a socket */
+	reader->fd = fds[0];
+	if (pid < 0)
+		sw_close_p(&reader->fd);
+	else
+		reader->pid = pid;
+	(void) mprotect(space, SPACE_BYTES, PROT_READ); /* or it is writable, which hurts nobody */
+}
+
+size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, const void **ret)
+{
+	struct sw_dwo_reader *reader = arg;
+	struct pollfd p = {.fd = reader->fd, .events = POLLIN};
+	uint64_t size = 0;
+	size_t length = strlen(path);
+	int64_t wait_ms = WAIT_MAX_MS;
+	if (reader->fd < 0 || length == 0 || length >= PATH_MAX ||
+	    write(reader->fd, path, length) != (ssize_t) length)
+		return 0;
+	if (deadline_ns != 0 && (deadline_ns - sw_clock_ns()) / NS_PER_MS < wait_ms)
+		wait_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
+	if (poll(&p, 1, wait_ms > 0 ? (int) wait_ms : 0) != 1 ||
+	    read(reader->fd, &size, sizeof(size)) != sizeof(size) || size > SPACE_BYTES) {
+		sw_close_p(
+			&reader->fd); /* its answer would be taken for that to the next question */
+		return 0;
+	}
+	*ret = reader->space;
+	return (size_t) size;
+}
+
+void sw_dwo_reader_end(struct sw_dwo_reader *reader)
+{
+	sw_close_p(&reader->fd);
+	if (reader->space != NULL)
+		(void) munmap((void *) reader->space, SPACE_BYTES); /* ours */
+	*reader = (struct sw_dwo_reader){.fd = -EBADF};
+}

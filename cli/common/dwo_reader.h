@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_DWO_READER_H
+#define SW_CLI_DWO_READER_H
+
+#include <snapwalk/error.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Reads .dwo files for a process that may open none: their names are in the program, so that it is not
+ * known beforehand which they are. It is a child that parses nothing, has no capabilities, and opens
+ * regular ELF files of such names alone. What it reads comes through shared memory: a file system that
+ * does not answer costs the time limit, and descriptors need not be received.
+ */
+struct sw_dwo_reader {
+	int fd;               /* owned; -EBADF: there is no child, or it did not answer */
+	const uint8_t *space; /* owned */
+	int64_t pid;          /* 0: none */
+};
+
+/* Without a child nothing is read, which is no error. */
+void sw_dwo_reader_start(struct sw_dwo_reader *reader);
+/* As struct sw_symbolize_options says of dwo_read. */
+size_t sw_dwo_reader_read(void *reader, const char *path, int64_t deadline_ns, const void **ret);
+/* It ends by itself when we do, too. */
+void sw_dwo_reader_end(struct sw_dwo_reader *reader);
+
+#endif
