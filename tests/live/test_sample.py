@@ -277,7 +277,7 @@ def background(target, *args):
 
 def cpu_of(pid):
     with open(f"/proc/{pid}/schedstat") as file:
-        return int(file.read().split()[0]) // 30_000_000
+        return int(file.read().split()[0]) // 15_000_000
 
 
 def finished(child):
