@@ -2,7 +2,7 @@
 /*
  * Names from the module's own tables: .symtab when it was not stripped, .dynsym as what is left.
  */
-#include "prov_symtab.h"
+#include "providers.h"
 #include "symtab.h"
 
 static int symtab_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,

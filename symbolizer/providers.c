@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "providers.h"
-#include "prov_symtab.h"
 #include "unit.h"
 #include "cleanup.h"
 

@@ -53,22 +53,16 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 	return o;
 }
 
-<<<<<<< HEAD
-/* Those that are captured are held together. */
+/* Of all threads, which are held together. The reader is raised before: on a busy machine it would wait for its
+ * turn meanwhile. */
 static int stop_all(struct sw_take *take)
 {
+	if (take->stop.realtime && take->space->reader != NULL)
+		sw_expendable_raise(take->space->reader);
 	int r = sw_stop_run(&take->stop, take->err);
 	for (size_t i = 0; r == 0 && i < take->stop.n; i++)
 		take->snap->threads[i].stayed = true;
 	return r;
-=======
-/* Of all threads. The reader is raised before: on a busy machine it would wait for its turn while they are held. */
-static int stop_all(struct sw_take *take, struct sw_error *err)
-{
-	if (take->stop.realtime && take->space->reader != NULL)
-		sw_expendable_raise(take->space->reader);
-	return sw_stop_run(&take->stop, err);
->>>>>>> w12
 }
 
 static int take_once(struct sw_context *ctx, const struct sw_target *target,
@@ -103,11 +97,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	if (r == 0)
 		r = sw_take_before(&take);
 	if (r == 0)
-<<<<<<< HEAD
 		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
-=======
-		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take, err);
->>>>>>> w12
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);

@@ -54,8 +54,7 @@ static int check_wanted(struct sw_take *take, size_t n)
 }
 
 /* What /proc says of a thread. False: it is gone. */
-bool sw_take_describe(struct sw_take *take, struct sw_thread *t,
-		      struct sw_proc_stat *ret_stat)
+bool sw_take_describe(struct sw_take *take, struct sw_thread *t, struct sw_proc_stat *ret_stat)
 {
 	char name[32];
 	(void) snprintf(name, sizeof(name), "%d/stat", (int) t->tid); /* fits */

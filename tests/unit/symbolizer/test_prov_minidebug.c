@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_make.h"
 #include "entries.h"
-#include "prov_symtab.h"
+#include "providers.h"
 #include "providers.h"
 
 #include <lzma.h>
