@@ -15,7 +15,7 @@ RUNS = int(os.environ.get("SNAPWALK_RUNS", 5))
 MAX_STOP_MS = 100
 SLACK_MS = 5    # a thread of ours that had to wait for its turn
 TRIES = 4       # on a machine that does something else
-SHORT_MS = 250  # more than walking takes, and less than describing does
+SHORT_MS = 100  # more than walking takes, and less than describing does
 
 
 def ends(report):
