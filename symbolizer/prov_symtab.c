@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names from the module's own tables: .symtab when it was not stripped, .dynsym as what is left.
+ * Names from symbol tables: the module's .symtab when it was not stripped, that of its separate debug file, and
+ * .dynsym as what is left.
  */
-#include "providers.h"
+#include "prov_symtab.h"
+#include "debugfile.h"
 #include "symtab.h"
 
 static int symtab_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,
@@ -16,10 +18,23 @@ static int symtab_names(struct sw_unit *unit, void **slot, struct sw_want *wants
 	return 0;
 }
 
+static int debugfile_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,
+			   const struct sw_request *request)
+{
+	(void) slot; /* the unit keeps the file: lines need it, too */
+	struct sw_symtab table;
+	if (sw_wants_settled(wants, n))
+		return 0;
+	const struct sw_debugfile *file = sw_unit_debugfile(unit, request->debug_dir);
+	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
+		(void) sw_symtab_scan(&table, wants, n, request->deadline_ns);
+	return 0;
+}
+
 static int dynsym_names(struct sw_unit *unit, void **slot, struct sw_want *wants, size_t n,
 			const struct sw_request *request)
 {
-	(void) slot; /* as above */
+	(void) slot; /* as of .symtab */
 	const struct sw_elf *elf = sw_unit_elf(unit);
 	struct sw_symtab table;
 	if (elf == NULL || sw_wants_settled(wants, n))
@@ -35,6 +50,12 @@ const struct sw_provider_ops sw_prov_symtab = {
 	.name = "symtab",
 	.kinds = 1 << SW_MODULE_ELF | 1 << SW_MODULE_VDSO,
 	.names = symtab_names,
+};
+
+const struct sw_provider_ops sw_prov_debugfile = {
+	.name = "debugfile",
+	.kinds = 1 << SW_MODULE_ELF,
+	.names = debugfile_names,
 };
 
 const struct sw_provider_ops sw_prov_dynsym = {

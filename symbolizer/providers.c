@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "prov_symtab.h"
 #include "providers.h"
 #include "unit.h"
 #include "cleanup.h"

@@ -8,7 +8,6 @@
 extern const struct sw_provider_ops *const sw_providers[];
 extern const size_t sw_n_providers;
 
-extern const struct sw_provider_ops sw_prov_runtime, sw_prov_symtab, sw_prov_dynsym,
-	sw_prov_debugfile, sw_prov_minidebug, sw_prov_pe, sw_prov_dwarf;
+extern const struct sw_provider_ops sw_prov_runtime, sw_prov_minidebug, sw_prov_pe, sw_prov_dwarf;
 
 #endif

@@ -2,7 +2,9 @@
 #include "elf_make.h"
 #include "entries.h"
 #include "providers.h"
+#include "prov_symtab.h"
 #include "providers.h"
+#include "prov_symtab.h"
 
 #include <lzma.h>
 #include <stdarg.h>
