@@ -166,6 +166,15 @@ def children(pid):
     return found
 
 
+def name_of(pid):
+    """Its short name; "" when it has ended."""
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def ended(pid):
     """It runs no more; who has to reap it may take its time."""
     return state_of(pid) in ("", "Z", "X")
@@ -285,8 +294,12 @@ class Daemon:
         found = children(self.pid)
         return found[0] if found else 0
 
-    def workers(self):
+    def helpers(self):
+        """What the spawner has started: workers, and the process that unpacks debug files, as long as it lives."""
         return children(self.spawner) if self.spawner else []
+
+    def workers(self):
+        return [pid for pid in self.helpers() if name_of(pid) != "snapwalk-unpack"]
 
     def alive(self):
         return self.process.poll() is None and self.answers() is not None
@@ -296,7 +309,7 @@ class Daemon:
 
     def stop(self, number=signal.SIGTERM):
         """Its exit status, after that of its children."""
-        family = [self.pid, *children(self.pid), *self.workers()]
+        family = [self.pid, *children(self.pid), *self.helpers()]
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:

@@ -6,11 +6,12 @@ That a file is used is seen by what it says: one of zeros leaves the C library w
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
 
-from daemon import Daemon
+from daemon import Daemon, ended, name_of
 from harness import SNAPWALK, Tap, Target, no_mounts, public, wait_until
 
 HEAD_BYTES = 4096
@@ -157,22 +158,14 @@ def by_the_daemon(tap, target, lines):
         os.unlink(path)
         tap.equal(libc_lines(daemon.capture(target.pid)["dump"])[0], lines, "without it: as at first")
         tap.check(kept(cache), "and it is kept again")
-        names = [name_of(pid) for pid in daemon_processes(daemon)]
-        tap.check("snapwalk-unpack" in names, "by a process of its own", names)
-
-
-def name_of(pid):
-    with open(f"/proc/{pid}/comm") as file:
-        return file.read().strip()
-
-
-def daemon_processes(daemon):
-    """The daemon's, and those of its spawner."""
-    found = [daemon.process.pid]
-    for pid in found:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            found += [int(word) for word in file.read().split()]
-    return found
+        helpers = [pid for pid in daemon.helpers() if name_of(pid) == "snapwalk-unpack"]
+        tap.equal(len(helpers), 1, "by a process of its own")
+        os.kill(helpers[0], signal.SIGKILL)
+        os.unlink(path)
+        wait_until(lambda: ended(helpers[0]), "it to end")
+        again = [libc_lines(daemon.capture(target.pid)["dump"])[0] for _ in range(2)]
+        tap.equal(again, [lines, lines], "without that process nothing is kept, and all is there")
+    tap.check(all(map(ended, helpers)), "nothing is left")
 
 
 def run(tap):

@@ -135,7 +135,7 @@ def daemon_killed(tap):
                 client.call("Status")  # the daemon has asked the spawner where we are
                 client.send("Capture", {"target": {"pid": storm.pid}})
                 wait_exact(generator.uniform(0, seconds * 1.2))
-                family += daemon.workers()
+                family += daemon.helpers()
                 for pid in family[:2] if n % 3 == 0 else [family[n % 3 - 1]]:
                     kill(pid)
                 got = answer(client)
