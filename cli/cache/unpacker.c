@@ -2,6 +2,7 @@
 #include "cache/unpacker.h"
 #include "cleanup.h"
 
+#include <confine/descriptors.h>
 #include <confine/unpacker.h>
 
 #include <fcntl.h>
@@ -59,19 +60,6 @@ static bool directories_find(struct sw_unpacker *u, const char *chosen)
 
 /* ---- the child ------------------------------------------------------------------------------ */
 
-/* Only the pipes stay open: who waits for the end of our output must not wait for the child. */
-static void files_close(int ask_fd, int end_fd)
-{
-	unsigned low = (unsigned) (ask_fd < end_fd ? ask_fd : end_fd);
-	unsigned high = (unsigned) (ask_fd < end_fd ? end_fd : ask_fd);
-	(void) close_range(0, low - 1, 0); /* low is 3 or more: standard_files_fill() */
-	if (low + 1 < high)
-		(void) close_range(low + 1, high - 1, 0);
-	(void) close_range(high + 1, ~0U, 0);
-	for (int fd = 0; fd < 3; fd++)
-		(void) open("/dev/null", O_RDWR); /* the lowest: 0 to 2 */
-}
-
 __attribute__((noreturn)) static void child(const struct sw_unpacker *u, const char *debug_dir,
 					    int ask_fd, int end_fd)
 {
@@ -79,7 +67,8 @@ __attribute__((noreturn)) static void child(const struct sw_unpacker *u, const c
 	struct sw_error ignored;                   /* nothing is kept, then */
 	(void) sigaction(SIGBUS, &as_usual, NULL); /* ours speaks to the user */
 	(void) prctl(PR_SET_NAME, "snapwalk-unpack");
-	files_close(ask_fd, end_fd);
+	/* Who waits for the end of our output must not wait for the child. */
+	sw_confine_descriptors((int *const[]){&ask_fd, &end_fd}, 2);
 	if (sw_confine_unpacker(debug_dir, u->unpacked.directories[0], &ignored) == 0)
 		sw_unpack_serve(ask_fd, debug_dir, &u->unpacked);
 	_exit(0);

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "priority.h"
 
+#include <confine/descriptors.h>
 #include <snapwalk/iterator.h>
 
 #include <fcntl.h>
@@ -22,13 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum {
-	WORKERS_MAX = 256, /* at once, whatever the broker asks for */
-	SOCKET_FD =
-		3, /* where our end is put; behind it what else is needed, and all above is closed */
-	MOVED_FD = 64, /* out of the way, at first */
-	FDS_CLOSE_MAX = 65536,
-};
+enum { WORKERS_MAX = 256 }; /* at once, whatever the broker asks for */
 
 struct spawner {
 	struct sw_config config; /* the broker's, but for what a policy has changed */
@@ -48,30 +43,6 @@ static void die_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
-}
-
-/* Descriptors of the broker: its sockets, and whatever it was started with. What is needed moves first: it may be
- * one of the first three, when these were closed. */
-static void close_others(int *const needed[], size_t n)
-{
-	int next = SOCKET_FD;
-	for (size_t i = 0; i < n; i++)
-		if (*needed[i] >= 0 &&
-		    (*needed[i] = fcntl(*needed[i], F_DUPFD_CLOEXEC, MOVED_FD)) < 0)
-			_exit(1);
-	for (size_t i = 0; i < n; i++) {
-		if (*needed[i] < 0)
-			continue;
-		if (dup3(*needed[i], next, O_CLOEXEC) < 0)
-			_exit(1);
-		*needed[i] = next++;
-	}
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(null_fd, 1) < 0 || dup2(null_fd, 2) < 0)
-		_exit(1);
-	if (syscall(SYS_close_range, next, ~0U, 0) < 0) /* Linux 5.9 */
-		for (int i = next; i < FDS_CLOSE_MAX; i++)
-			(void) close(i); /* most are not open */
 }
 
 /* A key for the terminal, or a manager that signals the whole group, is for the broker: it ends
@@ -261,7 +232,9 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	}
 	die_with(parent);
 	sw_unpacker_find(config, &s.unpacked);
-	close_others((int *const[]){&s.fd, &s.iterator.program_fd, &s.unpacked.ask_fd}, 3);
+	/* Not the broker's sockets, nor whatever it was started with. */
+	sw_confine_descriptors((int *const[]){&s.fd, &s.iterator.program_fd, &s.unpacked.ask_fd},
+			       3);
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);

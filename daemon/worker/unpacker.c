@@ -3,28 +3,12 @@
 #include "sandbox/roles.h"
 #include "cleanup.h"
 
+#include <confine/descriptors.h>
 #include <confine/unpacker.h>
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-
-enum { ASK_FD = 3, FDS_CLOSE_MAX = 65536 };
-
-/* The broker's sockets are none of ours. */
-static void files_close(int ask_fd)
-{
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0 || (ask_fd != ASK_FD && dup3(ask_fd, ASK_FD, O_CLOEXEC) < 0))
-		_exit(1);
-	for (int fd = 0; fd < ASK_FD; fd++)
-		if (dup2(null_fd, fd) < 0)
-			_exit(1);
-	if (syscall(SYS_close_range, ASK_FD + 1, ~0U, 0) < 0) /* Linux 5.9 */
-		for (int fd = ASK_FD + 1; fd < FDS_CLOSE_MAX; fd++)
-			(void) close(fd); /* most are not open */
-}
 
 __attribute__((noreturn)) static void serve(const struct sw_config *config, int ask_fd)
 {
@@ -35,13 +19,13 @@ __attribute__((noreturn)) static void serve(const struct sw_config *config, int 
 	for (size_t i = 0; i < SW_ARRAY_SIZE(ignored); i++)
 		(void) signal(ignored[i], SIG_IGN);
 	(void) prctl(PR_SET_NAME, "snapwalk-unpack");
-	files_close(ask_fd);
+	sw_confine_descriptors((int *const[]){&ask_fd}, 1);
 	if (sw_sandbox_unprivileged(config, &err) < 0)
 		_exit(1);
 	sw_unpacker_find(config, &unpacked);
 	if (unpacked.directories[0] == config->cache_dir &&
 	    sw_confine_unpacker("/usr/lib/debug", config->cache_dir, &err) == 0)
-		sw_unpack_serve(ASK_FD, NULL, &unpacked);
+		sw_unpack_serve(ask_fd, NULL, &unpacked);
 	_exit(0);
 }
 
