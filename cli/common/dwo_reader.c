@@ -3,6 +3,7 @@
 #include "cleanup.h"
 
 #include <confine/caps.h>
+#include <confine/descriptors.h>
 #include <confine/seccomp.h>
 #include <snapwalk/clock.h>
 #include <elf.h>
@@ -90,17 +91,17 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader)
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-		(void) close(fds[0]);                    /* a socket */
+		/* It may sleep in a file system that does not answer: nobody waits for our output's end then. */
+		sw_confine_descriptors((int *const[]){&fds[1]}, 1);
 		if (getppid() == parent)
 			serve(fds[1], space);
 		_exit(0);
 	}
 	(void) close(fds[1]); /* a socket */
-	reader->fd = fds[0];
-	if (pid < 0)
-		sw_close_p(&reader->fd);
+	if (pid > 0)
+		reader->fd = fds[0];
 	else
-		reader->pid = pid;
+		(void) close(fds[0]);                   /* likewise */
 	(void) mprotect(space, SPACE_BYTES, PROT_READ); /* or it is writable, which hurts nobody */
 }
 
@@ -118,8 +119,9 @@ size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, cons
 		wait_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
 	if (poll(&p, 1, wait_ms > 0 ? (int) wait_ms : 0) != 1 ||
 	    read(reader->fd, &size, sizeof(size)) != sizeof(size) || size > SPACE_BYTES) {
-		sw_close_p(
-			&reader->fd); /* its answer would be taken for that to the next question */
+		/* Its answer would be taken for that to the next question. */
+		sw_close_p(&reader->fd);
+		reader->fd = -EBADF;
 		return 0;
 	}
 	*ret = reader->space;

@@ -16,7 +16,6 @@
 struct sw_dwo_reader {
 	int fd;               /* owned; -EBADF: there is no child, or it did not answer */
 	const uint8_t *space; /* owned */
-	int64_t pid;          /* 0: none */
 };
 
 /* Without a child nothing is read, which is no error. */

@@ -15,12 +15,7 @@
 #include <inttypes.h>
 #include <sys/prctl.h>
 
-enum {
-	WALKED_PARTS = 4,
-	/* of the time for all, three of them */ NS_PER_MS = 1000000,
-	NS_PER_US = 1000,
-	NS_PER_S = 1000000000
-};
+enum { NS_PER_MS = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
 
 /* The target runs again. Bytes of it and of its files are looked at only after this, without
  * capabilities, but for what unwinders must know before the stop (libwalk/runtimes/clr/threads.c). */
@@ -65,9 +60,9 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 			      .unpacked = &worker->unpacked,
 			      .package_lists = first ? SW_PACKAGE_LISTS : NULL},
 		.limit_ns = (int64_t) request->names_timeout_ms * NS_PER_MS,
-		/* Afterwards we are ended, with what is there. */
-		.end_ns = worker->begin_ns +
-			  (int64_t) worker->config->timeout_ms * NS_PER_MS / WALKED_PARTS * 3,
+		/* Three quarters of the time for all: at its end we are killed, whatever is there. */
+		.end_ns =
+			worker->begin_ns + (int64_t) worker->config->timeout_ms * NS_PER_MS / 4 * 3,
 		.report = {.reason = request->reason[0] != '\0' ? request->reason : NULL,
 			   .seq = request->seq,
 			   .begin_ns = worker->begin_ns},

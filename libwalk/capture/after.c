@@ -310,8 +310,8 @@ int sw_take_after(struct sw_take *take)
 	snap->times.stopped_ns = s->stopped_ns;
 	snap->realtime_refused = s->realtime_refused;
 	snap->times.copy_ns = s->copy_ns;
-	warn_limits(
-		take); /* before the threads, of which there may be more than space for warnings */
+	/* Before the threads, of which there may be more than there is space for warnings. */
+	warn_limits(take);
 	for (size_t i = 0; i < s->n; i++) {
 		snap->threads[i].tid = s->tracees[i].tid;
 		thread_finish(take, i);

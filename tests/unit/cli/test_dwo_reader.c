@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The child that reads .dwo files: what it opens, and what happens when it does not answer. */
+#include "common/dwo_reader.h"
+#include "cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 256, LONG_AGO_NS = 1 };
+
+static char directory[] = "/tmp/snapwalk-test-XXXXXX";
+
+static int setup(void **state)
+{
+	(void) state;
+	return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[PATH_BYTES];
+	(void) state;
+	(void) snprintf(command, sizeof(command), "rm -rf %s", directory);
+	return system(command);
+}
+
+static const char *path_of(const char *name)
+{
+	static char path[PATH_BYTES];
+	(void) snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return path;
+}
+
+static void file_make(const char *name, const char *bytes)
+{
+	sw_cleanup(sw_close_p) int fd = open(path_of(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, strlen(bytes)), strlen(bytes));
+}
+
+static void regular_files_of_that_name_are_read(void **state)
+{
+	struct sw_dwo_reader reader;
+	const void *bytes = NULL;
+	(void) state;
+	file_make("a.dwo", "\177ELF and more");
+	file_make("b.dwo", "something else");
+	file_make("c.elf", "\177ELF and more");
+	assert_int_equal(mkfifo(path_of("d.dwo"), 0600), 0);
+	sw_dwo_reader_start(&reader);
+	assert_int_equal(sw_dwo_reader_read(&reader, path_of("b.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_dwo_reader_read(&reader, path_of("c.elf"), 0, &bytes), 0);
+	assert_int_equal(sw_dwo_reader_read(&reader, path_of("d.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_dwo_reader_read(&reader, path_of("e.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_dwo_reader_read(&reader, path_of("a.dwo"), 0, &bytes), 13);
+	assert_memory_equal(bytes, "\177ELF and more", 13);
+	sw_dwo_reader_end(&reader);
+}
+
+/* It is asked no more: what it says would be of the question before. */
+static void after_no_answer_it_is_not_asked(void **state)
+{
+	struct sw_dwo_reader reader;
+	const void *bytes = NULL;
+	(void) state;
+	sw_dwo_reader_start(&reader);
+	int fd = reader.fd;
+	for (int i = 0; i < 100000 && reader.fd >= 0; i++)
+		(void) sw_dwo_reader_read(&reader, path_of("a.dwo"), LONG_AGO_NS, &bytes);
+	assert_int_equal(reader.fd, -EBADF);
+	/* Its number is another file's now, which nobody writes to. */
+	sw_cleanup(sw_close_p) int other =
+		open(path_of("other"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(other, fd);
+	assert_int_equal(sw_dwo_reader_read(&reader, path_of("a.dwo"), 0, &bytes), 0);
+	assert_int_equal(lseek(other, 0, SEEK_END), 0);
+	sw_dwo_reader_end(&reader);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(regular_files_of_that_name_are_read),
+		cmocka_unit_test(after_no_answer_it_is_not_asked),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
