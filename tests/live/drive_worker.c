@@ -228,6 +228,7 @@ int main(int argc, char **argv)
 	struct sw_config config = {.user = user,
 				   .group = group,
 				   .deny = deny_list,
+				   .timeout_ms = 60000,
 				   .dump_bytes_max = 64 << 20};
 	struct sw_spawner spawner;
 	struct sw_error err = {0};

@@ -41,6 +41,8 @@ def settled(report):
             thread.pop(key, None)
         thread.get("blocked_on", {}).pop("since_ms", None)
     report["process"].pop("uptime_ms", None)
+    for module in report["modules"]:
+        module.pop("debug_package", None)  # of files that are here
     return {key: report[key] for key in ("process", "threads", "stacks", "modules")}
 
 

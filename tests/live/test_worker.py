@@ -188,9 +188,9 @@ def privileges(tap):
         whole(tap, driver, target.pid, "with these")
         tap.equal(sorted(os.path.basename(os.readlink(f"/proc/{spawner}/fd/{fd}")).split(":")[0]
                          for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
-                  sorted(["anon_inode", "null", "null", "null", "socket"] +
+                  sorted(["anon_inode", "null", "null", "null", "pipe", "socket"] +
                          ["anon_inode"] * (not driver.iterator_refused)) if root else [],
-                  "the spawner keeps the iterator open and nothing else, of workers neither")
+                  "the spawner keeps the iterator, and the pipe to who unpacks, and nothing else, of workers neither")
         wait_until(lambda: not children_of(spawner), "the worker to be reaped")
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Of a child that was forked for something else: the descriptors that are needed become 3 and those behind it, in
- * their order; the first three are /dev/null, all others are closed. Negative ones stay as they are. What cannot be
- * done ends the process. */
+/* Of a child that was forked for something else: all descriptors are closed but those that are needed, and the first
+ * three are /dev/null. Needed ones that were among these have another number then; negative ones are none. What
+ * cannot be done ends the process. */
 void sw_confine_descriptors(int *const needed[], size_t n);
 
 #endif
