@@ -14,6 +14,7 @@
 #include "runtimes/clr/name_layout.h"
 #include "runtimes/clr/entry_points.h"
 #include "cleanup.h"
+#include "utf8.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/r2r_debug.h"
@@ -68,7 +69,20 @@ static bool method_read(struct sw_memory m, const struct sw_clr_name_layout *at,
 	return true;
 }
 
-/* Made at run time, by the program or by the runtime: it has a name and nothing else. */
+static bool is_well_formed(const char *s, size_t size)
+{
+	uint32_t c;
+	for (size_t off = 0, n; off < size; off += n) {
+		n = sw_utf8_decode(s + off, size - off, &c);
+		if (c == SW_UTF8_REPLACEMENT && (n != 3 || memcmp(s + off, "\xef\xbf\xbd", n) != 0))
+			return false;
+	}
+	return true;
+}
+
+/* Made at run time, by the program or by the runtime: it has a name and nothing else. The runtime makes that of
+ * UTF-16 (coreclr/vm/runtimehandles.cpp, ModuleHandle::GetDynamicMethod): other bytes are what malloc() keeps in
+ * memory that was freed. */
 static void dynamic_name(struct sw_memory m, const struct sw_clr_name_layout *at,
 			 const struct method *method, struct sw_text *text)
 {
@@ -78,6 +92,7 @@ static void dynamic_name(struct sw_memory m, const struct sw_clr_name_layout *at
 	    !sw_clr_u64(m, method->avma, at->dynamic_name, &name_avma) ||
 	    !sw_clr_utf8_read(m, name_avma, SW_CLR_NAME_MAX, text) || text->size == 0)
 		sw_text_append(text, "?", 1);
+	text->failed |= !is_well_formed(text->data, text->size);
 	if (at->dynamic_flags != SW_CLR_ABSENT)
 		(void) sw_clr_u32(m, method->avma, at->dynamic_flags, &flags); /* stays 0 */
 	sw_text_printf(text, flags & DYNAMIC_IL_STUB ? " [IL stub]" : " [dynamic method]");
@@ -252,16 +267,18 @@ void sw_clr_names_destroy(struct sw_clr_names *names)
 }
 
 /* Whether a name that was read since live_before is of this code. The runtime gives what a freed method
- * had (code, MethodDesc, the memory of its name) to the next one. */
+ * had (code, MethodDesc, the memory of its name) to the next one. Between two looks at the name the code is there:
+ * a name that was freed may stay in memory for a while, but the next method's is another. */
 static bool name_remains(struct sw_clr *clr, const struct sw_clr_code *code, size_t live_before,
 			 const char *name)
 {
 	if (!sw_clr_collectible_is_live(clr, code, live_before))
 		return true;
-	return sw_clr_dynamic_name_holds(sw_live_memory(clr->snap),
-					 &clr->names->at[code->runtime - clr->runtimes],
-					 code->method_avma, name) &&
-	       sw_clr_collectible_remains(clr, code, live_before);
+	struct sw_memory now = sw_live_memory(clr->snap);
+	const struct sw_clr_name_layout *at = &clr->names->at[code->runtime - clr->runtimes];
+	return sw_clr_dynamic_name_holds(now, at, code->method_avma, name) &&
+	       sw_clr_collectible_remains(clr, code, live_before) &&
+	       sw_clr_dynamic_name_holds(now, at, code->method_avma, name);
 }
 
 void sw_clr_describe(struct sw_clr *clr, const struct sw_clr_code *code, struct sw_description *ret)

@@ -102,6 +102,13 @@ static void test_dynamic_holds(void **state)
 	memcpy(w->data + NAMED_NAME, "Emitter", 8);
 	assert_false(sw_clr_dynamic_name_holds(now, &w->at, made, name));
 	assert_false(sw_clr_dynamic_name_holds(now, &w->at, 0x10, name));
+	/* What malloc() leaves there is none, however often it is read. */
+	memcpy(w->data + NAMED_NAME, "\x90\xe1?6", 5);
+	assert_false(sw_clr_dynamic_name_holds(now, &w->at, made, "\x90\xe1?6 [dynamic method]"));
+	assert_null(sw_clr_method_name(w->names, &w->at, made));
+	memcpy(w->data + NAMED_NAME, "\xef\xbf\xbd\xc3\xa9", 6); /* well-formed */
+	assert_true(sw_clr_dynamic_name_holds(now, &w->at, made,
+					      "\xef\xbf\xbd\xc3\xa9 [dynamic method]"));
 }
 
 static void test_without_metadata(void **state)
