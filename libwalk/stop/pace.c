@@ -36,7 +36,7 @@ int64_t sw_pace_after_ns(const struct sw_pace *pace, size_t n)
 	return sw_pace_release_ns(pace, n) + (int64_t) n * pace->least_ns * COPY_PERCENT / 100;
 }
 
-size_t sw_pace_room(const struct sw_pace *pace, size_t n, int64_t spent_ns, int64_t limit_ns)
+size_t sw_pace_more(const struct sw_pace *pace, size_t n, int64_t spent_ns, int64_t limit_ns)
 {
 	int64_t stopped_ns = pace->least_ns * STOPPED_PERCENT / 100;
 	if (n > 0 && stopped_ns < spent_ns / (int64_t) n)

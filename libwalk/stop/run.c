@@ -80,12 +80,12 @@ static size_t interrupt_some(struct sw_stop *s, size_t from, size_t end)
 }
 
 /* For how many more threads there is time. */
-static size_t room(const struct sw_stop *s, int64_t now_ns)
+static size_t more_in_time(const struct sw_stop *s, int64_t now_ns)
 {
 	int64_t spent_ns = s->max_stop_ns - (s->deadline_ns - now_ns);
 	return s->n_interrupted == 0
 		       ? SIZE_MAX
-		       : sw_pace_room(&s->pace, s->n_interrupted, spent_ns, s->max_stop_ns);
+		       : sw_pace_more(&s->pace, s->n_interrupted, spent_ns, s->max_stop_ns);
 }
 
 /* For whom there is no time is left alone: those who are held shall be copied and let go by the deadline. */
@@ -93,7 +93,7 @@ static void interrupt(struct sw_stop *s, size_t from)
 {
 	while (from < s->n) {
 		int64_t begin_ns = sw_clock_ns();
-		size_t most = room(s, begin_ns);
+		size_t most = more_in_time(s, begin_ns);
 		size_t end = s->n - from > SW_PACE_BATCH ? from + SW_PACE_BATCH : s->n;
 		if (most < end - from)
 			end = from + most;

@@ -28,18 +28,18 @@ static void test_room(void **state)
 {
 	struct sw_pace pace = {0};
 	(void) state;
-	assert_true(sw_pace_room(&pace, 0, 0, 100 * MS) == SIZE_MAX);
+	assert_true(sw_pace_more(&pace, 0, 0, 100 * MS) == SIZE_MAX);
 	/* Nothing was noted: what they took until now is all that is known. */
-	assert_int_equal(sw_pace_room(&pace, 10, 100 * US, 100 * MS), 10000 - 10);
+	assert_int_equal(sw_pace_more(&pace, 10, 100 * US, 100 * MS), 10000 - 10);
 	pace = (struct sw_pace){.least_ns = 2 * US, .most_ns = 5 * US};
 	/* 8 us to its stop, 3.4 for the copy, 6 to let it go. */
 	assert_int_equal(sw_pace_after_ns(&pace, 1000), 9400 * US);
 	assert_int_equal(sw_pace_release_ns(&pace, 1000), 6000 * US);
-	assert_int_equal(sw_pace_room(&pace, 512, 512 * 3 * US, 100 * MS), 5747 - 512);
-	assert_int_equal(sw_pace_room(&pace, 5747, 5747 * 3 * US, 100 * MS), 0);
-	assert_int_equal(sw_pace_room(&pace, 6000, 6000 * 3 * US, 100 * MS), 0);
+	assert_int_equal(sw_pace_more(&pace, 512, 512 * 3 * US, 100 * MS), 5747 - 512);
+	assert_int_equal(sw_pace_more(&pace, 5747, 5747 * 3 * US, 100 * MS), 0);
+	assert_int_equal(sw_pace_more(&pace, 6000, 6000 * 3 * US, 100 * MS), 0);
 	/* Slower than it was thought. */
-	assert_int_equal(sw_pace_room(&pace, 512, 512 * 16 * US, 100 * MS), 3937 - 512);
+	assert_int_equal(sw_pace_more(&pace, 512, 512 * 16 * US, 100 * MS), 3937 - 512);
 }
 
 int main(void)
