@@ -61,7 +61,7 @@ looked_at() {
 looked_at libwalk/stop/run.c $running ptrace prctl getppid pread clock_gettime process_vm_readv waitid \
 	sw_arch_call_get sw_arch_result_offset sw_restart_decide \
 	sw_pages_space_is_gone sw_priority_raise sw_alarm_prepare sw_alarm_set sw_stop_all_known sw_stop_is_permitted sw_stop_is_foreign \
-	sw_pace_after_ns sw_pace_note sw_pace_release_ns sw_pace_room sw_stop_list_new sw_stop_look sw_stop_wait
+	sw_pace_after_ns sw_pace_note sw_pace_release_ns sw_pace_more sw_stop_list_new sw_stop_look sw_stop_wait
 # shellcheck disable=SC2086
 looked_at libwalk/stop/wait.c $running waitid setitimer clock_gettime sw_pace_after_ns
 looked_at libwalk/stop/pace.c
