@@ -102,22 +102,26 @@ def test_busy(tap):
             tap.check(len(named) > len(stops), f"{name}: the chain is there", len(named))
 
 
+def check_blocked(tap, name, running):
+    wanted = [(frame["function"], frame["line"]) for frame in json.loads(running.first)]
+
+    def frames():
+        stack = stack_of(patient_dump(running.pid), running.pid)
+        return [(f["function"], f["line"]) for f in stack["frames"] if f["kind"] == "v8js"]
+    found = wait_until(lambda: len(frames()) >= len(wanted) and frames(), "frames")
+    tap.equal(found[:len(wanted)], wanted, f"{name}: functions and lines of a blocked thread")
+    report = patient_dump(running.pid)
+    runtimes = [r["name"] for r in report["process"]["runtimes"]]
+    tap.equal(runtimes.count("v8"), 1, f"{name}: identified once")
+    tap.equal(stack_of(report, running.pid)["end"], "complete", f"{name}: complete")
+
+
 def test_blocked(tap):
     """What the program's own Error says of its stack is what is seen of it while it waits."""
     for node in nodes():
-        with Node(node, "blocked.js") as running:
-            said = json.loads(running.first)
-
-            def frames(pid=running.pid):
-                stack = stack_of(patient_dump(pid), pid)
-                return [(f["function"], f["line"]) for f in stack["frames"] if f["kind"] == "v8js"]
-            wanted = [(frame["function"], frame["line"]) for frame in said]
-            found = wait_until(lambda: len(frames()) >= len(wanted) and frames(), "frames")
-            tap.equal(found[:len(wanted)], wanted, f"{node}: functions and lines of a blocked thread")
-            report = patient_dump(running.pid)
-            runtimes = [r["name"] for r in report["process"]["runtimes"]]
-            tap.equal(runtimes.count("v8"), 1, f"{node}: identified once")
-            tap.equal(stack_of(report, running.pid)["end"], "complete", f"{node}: complete")
+        for mode, options in MODES.items():
+            with Node(node, "blocked.js", *options) as running:
+                check_blocked(tap, f"{node} {mode}", running)
 
 
 def main():

@@ -246,7 +246,7 @@ static bool table_next(struct table *t)
 		delta = (int64_t) (code >> 2);
 	else if (delta < 0)
 		delta = -(delta + 1);
-	t->code += t->code < 0 ? delta + 1 : delta;
+	t->code += delta;
 	t->position = (int64_t) ((uint64_t) t->position + (uint64_t) with_sign(position));
 	return true;
 }

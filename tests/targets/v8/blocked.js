@@ -4,7 +4,7 @@
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
 function where(error) {
-    return error.stack.split('\n').slice(1, 4).map((line) => {
+    return error.stack.split('\n').slice(1, 6).map((line) => {
         const words = /at (?:new )?(\S+) \(.*:(\d+):\d+\)/.exec(line);
         return {function: words[1].split('.').pop(), line: Number(words[2])};
     });
@@ -20,6 +20,25 @@ class Desk {
     }
 }
 
-const arrow = () => [1].forEach(() => new Desk().take(1));
+// Calls on lines of their own, the last one the one that is seen: the line is that of its own position.
+function first(n) {
+    return [
+        Number(
+            n),
+        new Desk()
+            .take(n)];
+}
+
+function spread(n) {
+    return Number(
+        n
+    ) + Number(
+        n
+    ) + first(
+        n
+    );
+}
+
+const arrow = () => [1].forEach(() => spread(1));
 
 arrow();
