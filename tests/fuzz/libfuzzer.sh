@@ -20,29 +20,30 @@ flags=(-std=gnu17 -D_GNU_SOURCE '-DSW_VERSION="fuzz"' '-DSW_SYSCONFDIR="/etc"'
 	"-DSW_TESTS_DIR=\"$PWD/tests\"" -g -O1 -fno-omit-frame-pointer
 	'-fsanitize=address,undefined' -fno-sanitize-recover=undefined)
 objects=()
-for file in libwalk/*/*.c libwalk/*/*/*.c symbolizer/*.c protocol/*.c protocol/*/*.c \
-	daemon/*.c daemon/*/*.c cli/*.c cli/*/*.c; do
+while read -r file; do
 	case $file in */main.c | *.bpf.c | */iterate/programs.c) continue ;; esac
-	[ -e "$file" ] || continue
 	object=$out/obj/${file//\//_}.o
 	objects+=("$object")
 	if [ ! -e "$object" ] || [ "$file" -nt "$object" ]; then
 		# shellcheck disable=SC2086
 		clang "${flags[@]}" -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
 	fi
+done < <(find libwalk symbolizer protocol confine daemon cli -name '*.c' | sort)
+# What tests share: of it, too, each fuzzer takes what it needs.
+for file in tests/unit/*.c; do
+	object=$out/obj/${file//\//_}.o
+	objects+=("$object")
+	# shellcheck disable=SC2086
+	clang "${flags[@]}" -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
 done
 # An archive: a fuzzer may have its own in place of some of it.
 rm -f "$out/all.a"
 ar rcs "$out/all.a" "${objects[@]}"
 
 for name in "${names[@]}"; do
-	extra=()
-	for file in tests/unit/*.c; do
-		case ${file##*/} in test_*) ;; *) extra+=("$file") ;; esac
-	done
 	# shellcheck disable=SC2086
 	clang "${flags[@]}" -fsanitize=fuzzer $includes -o "$out/$name" "tests/fuzz/$name.c" \
-		"${extra[@]}" "$out/all.a" $libs -lcmocka
+		"$out/all.a" $libs -lcmocka
 	mkdir -p "$out/$name.found"
 	echo "fuzz: $name for $seconds s"
 	"$out/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
