@@ -30,7 +30,8 @@ static inline bool sw_bytes_sub(struct sw_bytes b, uint64_t offset, uint64_t len
 {
 	if (!sw_bytes_has(b, offset, length))
 		return false;
-	*ret = (struct sw_bytes){b.data + offset, (size_t) length};
+	/* No bytes may have no address, to which C17 does not let 0 be added. */
+	*ret = (struct sw_bytes){b.size > 0 ? b.data + offset : b.data, (size_t) length};
 	return true;
 }
 
@@ -38,7 +39,8 @@ static inline bool sw_bytes_copy(struct sw_bytes b, uint64_t offset, void *to, s
 {
 	if (!sw_bytes_has(b, offset, length))
 		return false;
-	memcpy(to, b.data + offset, length);
+	if (length > 0)
+		memcpy(to, b.data + offset, length);
 	return true;
 }
 
