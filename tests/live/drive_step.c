@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * drive_step PID BEGIN END EVERY [START-END ...]: single-steps a process from BEGIN to END and walks its
- * stack at every EVERYth instruction, and at each one while a walk may be ahead (below). The oracle is a shadow stack: each call instruction pushes its return
- * address, and what the stack pointer has passed is popped. The walk must equal it, by tables alone.
+ * stack at every EVERYth instruction, and more often while a walk may be ahead (below). The oracle is a
+ * shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
+ * is popped. The walk must equal it, by tables alone.
  * longjmp's tables show the jump as done as soon as its registers are loaded, and libgcc is shown in the
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
  * and must equal the shadow stack then.
@@ -24,7 +25,13 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { SHADOW_MAX = 256, MISMATCHES_SHOWN = 10, STEPS_MAX = 200000, INSTRUCTION_MAX = 15 };
+enum {
+	SHADOW_MAX = 256,
+	MISMATCHES_SHOWN = 10,
+	STEPS_MAX = 200000,
+	INSTRUCTION_MAX = 15,
+	EARLY_SHARE = 32
+};
 
 struct stepper {
 	pid_t pid;
@@ -254,7 +261,6 @@ static void compare(struct stepper *s)
 		die("the thread was not captured");
 	if (s->steps == 0)
 		adopt(s, &walks->walks[0]);
-	early_settle(s);
 	if (!walk_equals(s, &walks->walks[0]) && !early_keep(s, &walks->walks[0]))
 		print_mismatch(s, &walks->walks[0]);
 	sw_walks_destroy(walks);
@@ -288,7 +294,8 @@ int main(int argc, char **argv)
 	if (every == 0)
 		return 2;
 	while (s.steps < STEPS_MAX && s.regs.rip != end) {
-		if (s.steps % every == 0 || s.early_walks > 0) {
+		early_settle(&s);
+		if (s.steps % (s.early_walks > 0 ? 1 + every / EARLY_SHARE : every) == 0) {
 			let_go_stopped(&s);
 			compare(&s);
 			hold(&s, false);

@@ -54,9 +54,9 @@ def main():
     for name in ("stepped", "stepped_cet"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, least_in_plt=20))
     # 80,000 instructions and more, of which libgcc looks at tables for most; 1 walks at each.
-    every = int(os.environ.get("SNAPWALK_EVERY", "101"))
-    for name in ("stepped_throw", "stepped_throw_libgcc", "stepped_throw_static"):
-        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=1000))
+    every = int(os.environ.get("SNAPWALK_EVERY", "211"))
+    for name in ("stepped_throw", "stepped_throw_static"):
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=400))
     tap.done()
 
 

@@ -80,11 +80,10 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
-# Where libgcc is: a library, in the program, in a program that has no libraries at all.
+# libgcc as a library, and in the program.
 $(T)/stepped_throw: THROW_LDFLAGS :=
-$(T)/stepped_throw_libgcc: THROW_LDFLAGS := -static-libgcc
 $(T)/stepped_throw_static: THROW_LDFLAGS := -static
-THROW_TARGETS := $(addprefix $(T)/stepped_,throw throw_libgcc throw_static)
+THROW_TARGETS := $(addprefix $(T)/stepped_,throw throw_static)
 $(THROW_TARGETS): tests/targets/stepped_throw.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra $(THROW_LDFLAGS) -o $@ $<
