@@ -56,7 +56,7 @@ def main():
     # 80,000 instructions and more, of which libgcc looks at tables for most; 1 walks at each.
     every = int(os.environ.get("SNAPWALK_EVERY", "211"))
     for name in ("stepped_throw", "stepped_throw_static"):
-        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=400))
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=200))
     tap.done()
 
 
