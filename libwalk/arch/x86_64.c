@@ -233,6 +233,11 @@ static bool is_fcontext_finish(struct sw_memory code, uint64_t pc)
 	       memcmp(bytes, start, sizeof(start)) == 0 && bytes[sizeof(bytes) - 1] == HLT;
 }
 
+bool sw_arch_is_first_insn(struct sw_memory code, uint64_t pc)
+{
+	return is_start_context(code, pc);
+}
+
 enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64_t entry)
 {
 	if (is_sigreturn(code, pc))

@@ -8,11 +8,16 @@
 #include "native/call_site.h"
 #include "cfi/find.h"
 #include "cfi/function.h"
+#include "native/landing_pad.h"
 #include "native/rule_step.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
 
 #include <inttypes.h>
+
+/* Wire names of who found a frame. */
+enum { SOURCE_CFI, SOURCE_INSTRUCTIONS };
+static const char *const sources[] = {"elf-cfi", "instructions", NULL};
 
 static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *why)
 {
@@ -76,6 +81,19 @@ static enum sw_step known_code_step(struct sw_cursor *cursor, struct sw_stepped 
 	return step == SW_STEP_DECLINE ? plt_step(cursor, ret) : step;
 }
 
+/* What the table says is no longer, or not quite, true while libgcc goes on in an exception's handler. */
+static bool handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
+			 const struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	struct sw_stepped s = *ret;
+	if (sw_handler_step(cfi, rule, cursor, &s) != SW_STEP_OK)
+		return false;
+	s.weak = true;
+	s.source = SOURCE_INSTRUCTIONS;
+	*ret = s;
+	return true;
+}
+
 static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
@@ -93,6 +111,8 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
 	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
 	}
+	if (sw_may_lead_to_handler(rule) && handler_step(cfi, rule, cursor, ret))
+		return SW_STEP_OK;
 	return sw_step_by_cfi(rule, place->bias, cursor, ret);
 }
 
@@ -146,7 +166,8 @@ static void elf_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 const struct sw_unwinder_ops sw_unwind_elf = {
 	.name = "elf-cfi",
 	.trust = SW_TRUST_CFI,
-	.weak_trust = SW_TRUST_CFI,
+	.weak_trust = SW_TRUST_INSTRUCTIONS,
+	.sources = sources,
 	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
 	.step = elf_step,
 	.explain = elf_explain,

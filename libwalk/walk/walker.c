@@ -344,6 +344,15 @@ static bool scan_on(struct sw_walker *w)
 	return found;
 }
 
+/* The thread's first frame is proven, but not what lies between. Names are looked up where its code is. */
+static void first_frame(struct sw_walker *w)
+{
+	struct sw_frame *frame = &w->frames[w->n_frames - 1];
+	frame->flags &= (uint16_t) ~SW_FRAME_AFTER_GUESS;
+	if (!w->cursor.exact_pc && sw_arch_is_first_insn(w->cursor.memory, frame->pc_avma))
+		frame->flags |= SW_FRAME_EXACT_PC;
+}
+
 static void walk_frames(struct sw_walker *w)
 {
 	const struct sw_walk_options *o = w->options;
@@ -356,9 +365,8 @@ static void walk_frames(struct sw_walker *w)
 		if (!step(w) && !scan_on(w))
 			break;
 	}
-	/* The thread's first frame is proven, but not what lies between. */
 	if (w->end == SW_END_COMPLETE)
-		w->frames[w->n_frames - 1].flags &= (uint16_t) ~SW_FRAME_AFTER_GUESS;
+		first_frame(w);
 	if (w->end != SW_END_FRAME_LIMIT) /* the last frame's caller is not known */
 		language_frames(w, 0);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * drive_step PID BEGIN END [START-END ...]: single-steps a process from BEGIN to END and walks its
- * stack at every instruction. The oracle is a shadow stack: each call instruction pushes its return
- * address, and what the stack pointer has passed is popped. The walk must equal it, by tables alone.
- * longjmp's tables show the jump as done as soon as its registers are loaded: such walks are kept until
- * the jump is done and must equal the shadow stack then.
+ * drive_step PID BEGIN END EVERY [START-END ...]: single-steps a process from BEGIN to END and walks its
+ * stack at every EVERYth instruction, and more often while a walk may be ahead (below). The oracle is a
+ * shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
+ * is popped. The walk must equal it, by tables alone.
+ * longjmp's tables show the jump as done as soon as its registers are loaded, and libgcc is shown in the
+ * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
+ * and must equal the shadow stack then.
  *
  * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
  * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
  * was in one (PLT stubs). Prints "armed" when the process may run towards BEGIN, then
  *
  *	mismatch ...
- *	steps N mismatches N ranges N
+ *	steps N mismatches N ranges N ahead N
  */
 #include <snapwalk/walk.h>
 
@@ -23,7 +25,13 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { SHADOW_MAX = 256, MISMATCHES_SHOWN = 10, STEPS_MAX = 200000, INSTRUCTION_MAX = 15 };
+enum {
+	SHADOW_MAX = 256,
+	MISMATCHES_SHOWN = 10,
+	STEPS_MAX = 200000,
+	INSTRUCTION_MAX = 15,
+	EARLY_SHARE = 32
+};
 
 struct stepper {
 	pid_t pid;
@@ -37,7 +45,8 @@ struct stepper {
 	uint8_t code[INSTRUCTION_MAX + 1];
 	size_t steps, mismatches;
 	uint64_t early[SHADOW_MAX]; /* callers in walks that may be ahead of a jump */
-	size_t n_early, early_walks;
+	uint64_t early_sp;
+	size_t n_early, early_walks, ahead_walks;
 };
 
 static void die(const char *what)
@@ -182,29 +191,44 @@ static void print_mismatch(struct stepper *s, const struct sw_walk *walk)
 	}
 }
 
+/* The frame from which on a walk may be ahead: the functions that jump come before it. */
+static size_t early_begin(const struct stepper *s, const struct sw_walk *walk)
+{
+	size_t k = 1;
+	while (k < walk->n_frames && k <= s->depth &&
+	       walk->frames[k].pc_avma == s->shadow[s->depth - k].address &&
+	       walk->frames[k].trust == SW_TRUST_CFI)
+		k++;
+	return k < walk->n_frames && walk->frames[k].trust == SW_TRUST_INSTRUCTIONS ? k : 1;
+}
+
 /* Keeps a walk that may be ahead. False: it is not like those before it. */
 static bool early_keep(struct stepper *s, const struct sw_walk *walk)
 {
-	size_t n = walk->n_frames - 1;
+	size_t k = early_begin(s, walk), n = walk->n_frames - k;
 	if (walk->end != SW_END_COMPLETE || n == 0 || n > SHADOW_MAX ||
-	    (s->early_walks > 0 && n != s->n_early))
+	    (s->early_walks > 0 && (n != s->n_early || walk->frames[k].sp_avma != s->early_sp)))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t pc = walk->frames[i + 1].pc_avma;
-		if (walk->frames[i + 1].trust != SW_TRUST_CFI ||
-		    (s->early_walks > 0 && s->early[i] != pc))
+		const struct sw_frame *frame = &walk->frames[k + i];
+		if ((i > 0 && frame->trust != SW_TRUST_CFI) ||
+		    (i == 0 && frame->trust > SW_TRUST_INSTRUCTIONS) ||
+		    (s->early_walks > 0 && s->early[i] != frame->pc_avma))
 			return false;
-		s->early[i] = pc;
+		s->early[i] = frame->pc_avma;
 	}
 	s->n_early = n;
+	s->early_sp = walk->frames[k].sp_avma;
 	s->early_walks++;
+	s->ahead_walks++;
 	return true;
 }
 
 /* The jump is done when the process is where the kept walks said: all else must fit, too. */
 static void early_settle(struct stepper *s)
 {
-	if (s->early_walks == 0 || s->early[0] != s->regs.rip || s->n_early != s->depth + 1)
+	if (s->early_walks == 0 || s->early[0] != s->regs.rip || s->early_sp != s->regs.rsp ||
+	    s->n_early != s->depth + 1)
 		return;
 	for (size_t i = 1; i < s->n_early; i++)
 		if (s->early[i] != s->shadow[s->depth - i].address)
@@ -237,7 +261,6 @@ static void compare(struct stepper *s)
 		die("the thread was not captured");
 	if (s->steps == 0)
 		adopt(s, &walks->walks[0]);
-	early_settle(s);
 	if (!walk_equals(s, &walks->walks[0]) && !early_keep(s, &walks->walks[0]))
 		print_mismatch(s, &walks->walks[0]);
 	sw_walks_destroy(walks);
@@ -258,7 +281,7 @@ static bool in_ranges(uint64_t pc, char **ranges)
 int main(int argc, char **argv)
 {
 	struct sw_error err = {0};
-	if (argc < 4)
+	if (argc < 5)
 		return 2;
 	struct stepper s = {.pid = atoi(argv[1])};
 	uint64_t end = strtoull(argv[3], NULL, 16);
@@ -267,19 +290,24 @@ int main(int argc, char **argv)
 	hold(&s, true);
 	run_to(&s, strtoull(argv[2], NULL, 16));
 	look(&s);
-	size_t counted = 0;
+	size_t counted = 0, every = strtoul(argv[4], NULL, 10);
+	if (every == 0)
+		return 2;
 	while (s.steps < STEPS_MAX && s.regs.rip != end) {
-		let_go_stopped(&s);
-		compare(&s);
-		hold(&s, false);
+		early_settle(&s);
+		if (s.steps % (s.early_walks > 0 ? 1 + every / EARLY_SHARE : every) == 0) {
+			let_go_stopped(&s);
+			compare(&s);
+			hold(&s, false);
+		}
 		step(&s);
-		counted += in_ranges(s.regs.rip, argv + 4);
+		counted += in_ranges(s.regs.rip, argv + 5);
 	}
 	let_go_stopped(&s);
 	for (size_t i = 0; s.early_walks > 0 && i < s.n_early; i++)
 		printf("mismatch   kept walk %#llx\n", (unsigned long long) s.early[i]);
-	printf("steps %zu mismatches %zu ranges %zu\n", s.steps, s.mismatches + s.early_walks,
-	       counted);
+	printf("steps %zu mismatches %zu ranges %zu ahead %zu\n", s.steps,
+	       s.mismatches + s.early_walks, counted, s.ahead_walks);
 	sw_target_close(s.target);
 	sw_context_destroy(s.ctx);
 	return s.steps == STEPS_MAX;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A walk at every single instruction of a program: PLT stubs that bind lazily, the dynamic linker's
-resolver, prologues, epilogues. A shadow stack of its calls says what each walk must be."""
+resolver, prologues, epilogues, exceptions. A shadow stack of its calls says what each walk must be."""
 import os
 import re
 import subprocess
@@ -22,7 +22,8 @@ def load_bias(pid, path):
         return min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path))
 
 
-def walk_everywhere(tap, name):
+def walk_everywhere(tap, name, every=1, least_in_plt=0, least_ahead=0):
+    """At every so many instructions."""
     path = os.path.join(TARGETS, name)
     with Target(name) as target:
         address = dict(line.split(" ") for line in target.lines)
@@ -30,19 +31,20 @@ def walk_everywhere(tap, name):
         ranges = [f"{start + bias:x}-{end + bias:x}" for start, end in plt_ranges(path)]
         wait_until(lambda: state_of(target.pid) == "S", f"{name} to read")
         with subprocess.Popen([os.path.join(TARGETS, "drive_step"), str(target.pid),
-                               address["begin"], address["end"], *ranges],
+                               address["begin"], address["end"], str(every), *ranges],
                               stdout=subprocess.PIPE, text=True) as driver:
             first = driver.stdout.readline().strip()
             target.send("go")
             rest = driver.stdout.read().splitlines()
         if not tap.check(first == "armed", f"{name}: the driver holds it", first):
             return
-        totals = re.fullmatch(r"steps (\d+) mismatches (\d+) ranges (\d+)", rest[-1])
+        totals = re.fullmatch(r"steps (\d+) mismatches (\d+) ranges (\d+) ahead (\d+)", rest[-1])
         if not tap.check(totals, f"{name}: the driver came to the end", "\n".join(rest)):
             return
-        steps, mismatches, in_plt = map(int, totals.groups())
+        steps, mismatches, in_plt, ahead = map(int, totals.groups())
         tap.check(steps > 2000, f"{name}: {steps} instructions")
-        tap.check(in_plt >= 20, f"{name}: {in_plt} of them in PLT stubs")
+        tap.check(in_plt >= least_in_plt, f"{name}: {in_plt} of them in PLT stubs")
+        tap.check(ahead >= least_ahead, f"{name}: {ahead} of them on the way into another frame")
         tap.check(mismatches == 0, f"{name}: each walk equals the shadow stack",
                   f"{mismatches} do not\n" + "\n".join(rest))
 
@@ -50,7 +52,11 @@ def walk_everywhere(tap, name):
 def main():
     tap = Tap()
     for name in ("stepped", "stepped_cet"):
-        tap.guard(lambda t, n=name: walk_everywhere(t, n))
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, least_in_plt=20))
+    # 80,000 instructions and more, of which libgcc looks at tables for most; 1 walks at each.
+    every = int(os.environ.get("SNAPWALK_EVERY", "211"))
+    for name in ("stepped_throw", "stepped_throw_static"):
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=200))
     tap.done()
 
 

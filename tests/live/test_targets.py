@@ -200,10 +200,10 @@ def test_null_call(tap):
                       "null call: the caller is marked as found on the stack", frames[zero + 1])
 
 
-def test_coroutine(tap):
+def test_coroutine(tap, program):
     """glibc pushes the start of __start_context as a return address: pc - 1 lies before it, where
-    no CFI is. Its instructions are known: nothing called it."""
-    with Target("coroutine") as target:
+    no CFI is. Its instructions are known: nothing called it. The static program has its name."""
+    with Target(program) as target:
         wait_blocked(target.pid)
         report = patient_dump(target.pid)
         for tid, functions in expected_stacks(target.lines).items():
@@ -214,6 +214,9 @@ def test_coroutine(tap):
             tap.equal(own_functions(report, tid)[:3], functions, "coroutine: functions")
             tap.equal((stack["end"], len(stack["frames"])), ("complete", 4), "coroutine: the end is proven")
             tap.equal(trusts(stack), ["context", "cfi", "cfi", "cfi"], "coroutine: trust")
+            first = stack["frames"][-1]
+            if program == "coroutine_static":
+                tap.equal(first["function"], "__start_context", "coroutine: the first frame has its own name")
 
 
 def test_musl(tap):
@@ -269,8 +272,10 @@ def main():
     tap = Tap()
     for test in (test_plain, test_signal_frames, test_deep, test_leaf, test_assembly,
                  test_stripped, test_library, test_deleted_program, test_null_call,
-                 test_coroutine, test_musl, test_no_tables, test_names):
+                 test_musl, test_no_tables, test_names):
         tap.guard(test)
+    for program in ("coroutine", "coroutine_static"):
+        tap.guard(test_coroutine, program)
     tap.done()
 
 

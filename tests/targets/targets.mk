@@ -80,6 +80,17 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
+$(T)/coroutine_static: tests/targets/coroutine.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -static -o $@ $<
+# libgcc as a library, and in the program.
+$(T)/stepped_throw: THROW_LDFLAGS :=
+$(T)/stepped_throw_static: THROW_LDFLAGS := -static
+THROW_TARGETS := $(addprefix $(T)/stepped_,throw throw_static)
+$(THROW_TARGETS): tests/targets/stepped_throw.cc $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra $(THROW_LDFLAGS) -o $@ $<
+
 # JIT compilers that register their code include one header of ours, and nothing else.
 JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files libgcc_churn)
 $(JIT_TARGETS): $(T)/%: tests/targets/%.c $(TARGET_DEPS) libwalk/include/snapwalk/ftable.h
@@ -113,7 +124,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

@@ -178,7 +178,9 @@ static void test_start_context(void **state)
 	struct sw_memory m = memory_beginning(BYTES(0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48,
 						    0x85, 0xff, 0x74, 0x08, 0xe8, 1, 2, 3, 4));
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
+	assert_true(sw_arch_is_first_insn(m, AT));
 	assert_int_equal(sw_arch_known_code(m, AT + 3, 0), SW_CODE_UNKNOWN);
+	assert_false(sw_arch_is_first_insn(m, AT + 3));
 	code[32 + 12] = 0xe9; /* jmp */
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
 	/* mov %rbx,%rsp; testl $2,%fs:0x48 */
