@@ -76,7 +76,8 @@ static const struct known known_waits[] = {
 	{"python_gil", SW_ACTIVITY_LOCK},       {"python_rlock", SW_ACTIVITY_LOCK},
 	{"java_wait", SW_ACTIVITY_CONDITION},   {"java_park", SW_ACTIVITY_CONDITION},
 	{"dotnet_monitor", SW_ACTIVITY_LOCK},   {"dotnet_lock", SW_ACTIVITY_LOCK},
-	{"dotnet_wait", SW_ACTIVITY_CONDITION},
+	{"dotnet_wait", SW_ACTIVITY_CONDITION}, {"ruby_gvl", SW_ACTIVITY_LOCK},
+	{"ruby_mutex", SW_ACTIVITY_LOCK},
 };
 
 /* Places where threads wait for work. Names of managed methods stand in longer ones. */

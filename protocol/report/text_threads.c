@@ -290,7 +290,8 @@ static const struct {
 	{"java_wait", "to be notified of"},    {"java_park", "parked for"},
 	{"python_gil", "for the GIL"},         {"python_rlock", "for the RLock"},
 	{"dotnet_monitor", "for the monitor"}, {"dotnet_lock", "for the lock"},
-	{"dotnet_wait", "to be notified of"},
+	{"dotnet_wait", "to be notified of"},  {"ruby_gvl", "for the GVL"},
+	{"ruby_mutex", "for the Mutex"},
 };
 
 /* "for the monitor com.shop.Stock@0x6d3a8, which http-9 (4303) has". False: it is another kind. */

@@ -2,15 +2,34 @@
 /*
  * Source: vm_core.h, iseq.h, iseq.c (succ_index_table), method.h, symbol.h and include/ruby/internal/core
  * of Ruby 3.0 to 3.4; for YJIT yjit_codegen.c of 3.1 (yjit_entry_prologue(): three registers). 3.1 was
- * compared with Debian's libruby3.1 3.1.7.
+ * compared with Debian's libruby3.1 3.1.7. Locks: thread_pthread.h, ractor_core.h and thread_sync.c of 3.1;
+ * offsets as the compiler gives them for what Debian's ruby3.1-dev 3.1.2 and 3.1.7 declare.
  */
 #include "runtimes/ruby/layout.h"
 #include "cleanup.h"
 
+static const struct sw_ruby_lock_layout locks_3_1 = {
+	.thread_bytes = 272,
+	.thread_ractor = 24,
+	.thread_ec = 40,
+	.thread_id = 80,
+	.thread_node = 104,
+	.thread_cond = 120,
+	.thread_wakes = 248,
+	.thread_mutex = 264,
+	.ractor_gvl = 336,
+	.gvl_lock = 8,
+	.gvl_queue = 48,
+	.gvl_yield = 80,
+	.gvl_yield_end = 176,
+};
+
 static const struct sw_ruby_layout layouts[] = {
-	{3, 0, 56, 120, 136, 144, 8, 16, 0},  {3, 1, 64, 120, 136, 144, 12, 16, 32},
-	{3, 2, 64, 112, 128, 136, 12, 24, 0}, {3, 3, 56, 112, 128, 136, 12, 24, 0},
-	{3, 4, 56, 112, 128, 136, 12, 24, 0},
+	{3, 0, 56, 120, 136, 144, 8, 16, 0, NULL},
+	{3, 1, 64, 120, 136, 144, 12, 16, 32, &locks_3_1},
+	{3, 2, 64, 112, 128, 136, 12, 24, 0, NULL},
+	{3, 3, 56, 112, 128, 136, 12, 24, 0, NULL},
+	{3, 4, 56, 112, 128, 136, 12, 24, 0, NULL},
 };
 
 const struct sw_ruby_layout *sw_ruby_layout_of(unsigned major, unsigned minor)

@@ -5,6 +5,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Where one release series has what tells of its locks, in bytes, with glibc: with another C library a
+ * thread has two condition variables.
+ */
+struct sw_ruby_lock_layout {
+	uint16_t thread_bytes; /* rb_thread_t: that are looked at */
+	uint16_t thread_ractor;
+	uint16_t thread_ec;
+	uint16_t thread_id;    /* what the C library calls it */
+	uint16_t thread_node;  /* in the list of those that wait for the GVL */
+	uint16_t thread_cond;  /* for that, and to sleep */
+	uint16_t thread_wakes; /* what wakes it from what it sleeps in */
+	uint16_t thread_mutex; /* locking_mutex */
+	uint16_t ractor_gvl;   /* rb_ractor_t */
+	uint16_t gvl_lock;     /* rb_global_vm_lock_t, which begins with the owner */
+	uint16_t gvl_queue;
+	uint16_t
+		gvl_yield; /* condition variables of those that gave it up: [gvl_yield, gvl_yield_end) */
+	uint16_t gvl_yield_end;
+};
+
 /* Where things are in one release series of Ruby, in bytes. What is the same in all of them is in enum
  * sw_ruby_offset. */
 struct sw_ruby_layout {
@@ -16,6 +37,7 @@ struct sw_ruby_layout {
 	uint8_t entry_bytes;  /* iseq_insn_info_entry */
 	uint8_t embedded_off; /* text of a String that is in its object */
 	uint8_t yjit_bytes;   /* of a frame of YJIT's code with its return address; 0: not known */
+	const struct sw_ruby_lock_layout *locks; /* static; NULL: not known */
 };
 
 enum sw_ruby_offset {
@@ -23,7 +45,9 @@ enum sw_ruby_offset {
 	SW_RUBY_EC_STACK = 0,
 	SW_RUBY_EC_STACK_SIZE = 8, /* in words */
 	SW_RUBY_EC_CFP = 16,
-	SW_RUBY_EC_BYTES = 24,
+	SW_RUBY_EC_FIBER = 40,
+	SW_RUBY_EC_THREAD = 48,
+	SW_RUBY_EC_BYTES = 56, /* that are looked at */
 	/* rb_control_frame_t */
 	SW_RUBY_FRAME_PC = 0,
 	SW_RUBY_FRAME_SP = 8,
@@ -54,6 +78,13 @@ enum sw_ruby_offset {
 	SW_RUBY_STRING_TEXT = 24,
 	SW_RUBY_ARRAY_EMBEDDED = 16,
 	SW_RUBY_ARRAY_ITEMS = 32,
+	/* RTypedData, rb_data_type_t */
+	SW_RUBY_DATA_TYPE = 16,
+	SW_RUBY_DATA_POINTER = 32,
+	SW_RUBY_DATA_BYTES = 40,
+	SW_RUBY_TYPE_NAME = 0,
+	/* rb_mutex_t */
+	SW_RUBY_MUTEX_FIBER = 0,
 	/* rb_symbols_t */
 	SW_RUBY_SYMBOLS_LAST = 0, /* u32 */
 	SW_RUBY_SYMBOLS_IDS = 16,
@@ -73,6 +104,7 @@ enum sw_ruby_flag {
 	SW_RUBY_TYPE_MASK = 0x1f,
 	SW_RUBY_STRING = 0x05,
 	SW_RUBY_ARRAY = 0x07,
+	SW_RUBY_DATA = 0x0c,
 	SW_RUBY_IMEMO = 0x1a,
 	SW_RUBY_IMEMO_SHIFT = 12,
 	SW_RUBY_IMEMO_MASK = 0xf,

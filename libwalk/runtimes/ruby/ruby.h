@@ -22,6 +22,8 @@ struct sw_ruby_chain {
 	uint64_t cfp_avma;
 };
 
+struct sw_ruby_known;
+
 /* What is known of the Ruby in one snapshot. */
 struct sw_ruby {
 	const struct sw_snapshot *snap; /* borrowed */
@@ -30,7 +32,10 @@ struct sw_ruby {
 					     may be others by now */
 	struct sw_ruby_found found;
 	struct sw_ruby_vm vm;
-	struct sw_ruby_chain chain; /* of the thread that is being walked */
+	struct sw_ruby_chain chain;  /* of the thread that is being walked */
+	struct sw_ruby_known *known; /* owned; waits.c: its threads, by their address */
+	size_t n_known;
+	bool known_read;
 	bool cut; /* frames of a thread could not be read, or lie on no native frame */
 };
 

@@ -7,11 +7,13 @@
  *	window     what is copied while nothing changes
  *	chain      the frames of a thread; frames: which of them lie on which native frame
  *	yjit       generated code
+ *	locks      who has the GVL or a Mutex; waits: who wants it
  */
 #include "runtimes/ruby/runtime.h"
 #include "runtimes/ruby/before.h"
 #include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/waits.h"
 #include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"
 
@@ -25,6 +27,7 @@ static void ruby_close(void *state)
 	if (ruby == NULL)
 		return;
 	free(ruby->chain.frames);
+	free(ruby->known);
 	free(ruby);
 }
 
@@ -59,6 +62,16 @@ static bool ruby_frames(void *state, const struct sw_cursor *callee, uint64_t ca
 static int ruby_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	return sw_ruby_names(state, frame, ret);
+}
+
+static bool ruby_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
+{
+	return sw_ruby_thread_note(state, thread, ret);
+}
+
+static bool ruby_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
+{
+	return sw_ruby_wait(state, thread, ret);
 }
 
 static size_t ruby_identify(void *state, struct sw_runtime *ret, size_t max)
@@ -101,5 +114,7 @@ const struct sw_runtime_ops sw_runtime_ruby = {
 	.step = ruby_step,
 	.frames = ruby_frames,
 	.names = ruby_names,
+	.thread = ruby_thread,
+	.wait = ruby_wait,
 	.identify = ruby_identify,
 };

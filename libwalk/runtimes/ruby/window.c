@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What is copied while nothing changes: the frames of each thread, and of each function in them what its
- * name, file and line need. All of that are objects that the garbage collector frees or moves, so
+ * name, file and line need; the locks that threads wait for. All of that are objects that the garbage collector frees or moves, so
  * nothing of it is read later. To copy what names need, they are asked for, through a memory that keeps
  * what is read.
  *
@@ -9,6 +9,7 @@
  */
 #include "runtimes/ruby/window.h"
 #include "map.h"
+#include "runtimes/ruby/locks.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -98,6 +99,24 @@ static void name_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm,
 		(void) sw_ruby_iseq_name(vm, frame->iseq_avma, frame->pc_avma, &name);
 }
 
+/* What tells for which lock the thread waits, and who has it. Nothing where threads run: it would be of
+ * several instants. */
+static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
+{
+	struct sw_ruby_thread thread;
+	const uint8_t *data;
+	uint64_t owner;
+	if (!w->whole || vm->found->layout->locks == NULL ||
+	    !sw_ruby_thread_read(vm, fs_base, &thread))
+		return;
+	if (thread.gvl_avma != w->gvl_avma)
+		(void) sw_capture_copy(w->capture, thread.gvl_avma, SW_RUBY_GVL_BYTES,
+				       &data); /* else: not known */
+	w->gvl_avma = thread.gvl_avma;
+	if (thread.mutex_avma != 0)
+		(void) sw_ruby_mutex_owner(vm, &thread, &owner); /* wanted for its reads */
+}
+
 static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
 {
 	struct sw_ruby_stack stack;
@@ -105,6 +124,7 @@ static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, u
 	memset(w->bulk, 0, sizeof(w->bulk));
 	if (!sw_ruby_stack_read(vm, fs_base, &stack))
 		return;
+	locks_copy(w, vm, fs_base);
 	bulk_copy(w, 0, stack.first_avma, stack.end_avma);
 	uint64_t values_end_avma = 0, avma = stack.first_avma;
 	if (sw_memory_u64(vm->memory, avma + SW_RUBY_FRAME_SP, &values_end_avma) &&
@@ -127,6 +147,8 @@ int sw_ruby_in_window(struct sw_capture *capture)
 	w->capture = capture;
 	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
 	w->n_seen = 0;
+	w->gvl_avma = 0;
+	w->whole = sw_capture_is_whole(capture);
 	for (size_t i = 0; i < capture->snap->n_threads && i < THREADS_MAX; i++)
 		if (capture->snap->threads[i].fs_base != 0)
 			thread_copy(w, &vm, capture->snap->threads[i].fs_base);

@@ -20,6 +20,8 @@ struct sw_ruby_window {
 	struct sw_capture *capture;
 	struct sw_ruby_seen seen[SW_RUBY_SEEN_SLOTS];
 	size_t n_seen;
+	bool whole;              /* nothing runs */
+	uint64_t gvl_avma;       /* the last one that was copied */
 	struct sw_range bulk[2]; /* frames and values of the thread that is copied */
 };
 

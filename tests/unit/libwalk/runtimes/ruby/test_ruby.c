@@ -174,6 +174,12 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 	return true;
 }
 
+static bool is_whole(struct sw_capture *capture)
+{
+	(void) capture;
+	return true;
+}
+
 static void assert_named(uint64_t iseq_avma, const char *label)
 {
 	struct fake_memory fake = {.regions = copies, .n_regions = n_copies};
@@ -187,7 +193,7 @@ static void assert_named(uint64_t iseq_avma, const char *label)
 static void test_window_no_places(void **state)
 {
 	(void) state;
-	static const struct sw_capture_ops ops = {.copy = copy};
+	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
 	struct sw_ruby_window *window = calloc(1, sizeof(*window));
 	void *found = window;
 	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};

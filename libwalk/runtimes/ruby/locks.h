@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUBY_LOCKS_H
+#define SW_RUBY_LOCKS_H
+
+#include "runtimes/ruby/vm.h"
+
+enum {
+	/* Of a GVL that are copied in the window, and one more: a range of this length is there only when
+	 * nothing ran while it was copied. */
+	SW_RUBY_GVL_BYTES = 185,
+};
+
+/* What a thread of Ruby says of the locks that it wants. */
+struct sw_ruby_thread {
+	uint64_t avma; /* rb_thread_t */
+	uint64_t ec_avma, fiber_avma;
+	uint64_t gvl_avma;
+	uint64_t mutex_avma; /* the object whose lock it wants; 0: none */
+	bool can_be_woken;   /* it has given the GVL up, or is about to, and sleeps */
+};
+
+/* A GVL. */
+struct sw_ruby_gvl {
+	uint64_t owner_avma; /* rb_thread_t; 0: nobody has it */
+	uint64_t first_avma; /* of those that wait, a node in rb_thread_t */
+};
+
+/* False: it has no Ruby, or one that does not fit the layout. The layout must have locks. */
+bool sw_ruby_thread_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_thread *ret);
+
+/* False: the bytes are no GVL. */
+bool sw_ruby_gvl_parse(const struct sw_ruby_lock_layout *at, struct sw_bytes bytes,
+		       struct sw_ruby_gvl *ret);
+
+/*
+ * Which thread (rb_thread_t) has the Mutex that this one wants; 0: nobody has it. False: it is no Mutex,
+ * or who has it cannot be told.
+ */
+bool sw_ruby_mutex_owner(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
+			 uint64_t *ret_avma);
+
+#endif
