@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "process/proc.h"
+#include "snapshot/module.h"
 #include "snapshot/read.h"
 #include "waits/calls.h"
 #include "waits/holders.h"
@@ -91,8 +92,10 @@ static uint64_t switches_read(int proc_fd, const char *name)
 
 static const struct sw_holders *holders(struct resolver *r)
 {
+	/* By an iterator where this process has loaded one: the daemon's workers may not. */
 	if (!r->scanned)
-		sw_holders_scan(&r->holders, r->snap->process.pid, &r->budget);
+		sw_holders_scan(&r->holders, r->snap->process.pid, r->snap->ctx->iterator_fd >= 0,
+				&r->budget);
 	r->scanned = true;
 	return &r->holders;
 }
