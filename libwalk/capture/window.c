@@ -366,3 +366,9 @@ bool sw_window_stayed(const struct sw_window *w, size_t thread)
 	return t->taken && !t->by_ptrace && t->waited && last != NULL && last->on_cpu == 0 &&
 	       sw_iterate_switches(last) == t->first_switches;
 }
+
+uint64_t sw_window_switches(const struct sw_window *w, size_t thread)
+{
+	const struct sw_window_thread *t = &w->threads[thread];
+	return t->taken && !t->by_ptrace && t->before != 0 ? t->n_switches + 1 : 0;
+}

@@ -84,4 +84,7 @@ enum sw_since sw_window_since(const struct sw_window *window, size_t thread);
 /* Whether a thread that was taken did not run from the first look of all windows to the last one. */
 bool sw_window_stayed(const struct sw_window *window, size_t thread);
 
+/* How often a thread had left a CPU when it was taken, + 1; 0: unknown, as of those that were stopped. */
+uint64_t sw_window_switches(const struct sw_window *window, size_t thread);
+
 #endif

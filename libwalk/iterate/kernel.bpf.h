@@ -33,8 +33,19 @@ typedef uint32_t __wsum;
 
 struct pid_namespace;
 
+struct super_block {
+	unsigned long s_magic;
+} SW_KERNEL;
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+} SW_KERNEL;
+
 struct file {
 	unsigned int f_flags;
+	unsigned int f_mode;
+	struct inode *f_inode;
 } SW_KERNEL;
 
 struct seq_file {
@@ -80,6 +91,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	int pid;
 	struct task_struct *parent;
+	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	unsigned long nvcsw, nivcsw;
 	uint64_t start_boottime;
@@ -98,6 +110,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+} SW_KERNEL;
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	uint32_t fd;
+	struct file *file;
 } SW_KERNEL;
 
 /* Nothing is read before what stands above it. x86-64 keeps loads in order by itself. */

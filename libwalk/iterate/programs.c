@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* Generated code: not ours to warn about. */
+#include <files.lskel.h>
 #include <kernel_stacks.lskel.h>
 #include <moved.lskel.h>
 #include <tasks.lskel.h>
@@ -51,6 +52,18 @@ static int kernel_stacks_load(int *ret_program_fd)
 	return r;
 }
 
+static int files_load(int *ret_program_fd)
+{
+	struct sw_files *skeleton = sw_files__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	int r = sw_files__load(skeleton);
+	if (r == 0)
+		*ret_program_fd = take(&skeleton->progs.sw_files.prog_fd);
+	sw_files__destroy(skeleton);
+	return r;
+}
+
 int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 {
 	struct sw_moved *skeleton = sw_moved__open();
@@ -70,6 +83,7 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
 	switch (program) {
 	case SW_ITERATE_THREADS: return threads_load(ret_program_fd);
 	case SW_ITERATE_KERNEL_STACKS: return kernel_stacks_load(ret_program_fd);
+	case SW_ITERATE_FILES: return files_load(ret_program_fd);
 	}
 	return -EINVAL;
 }

@@ -79,3 +79,13 @@ int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved)
 		return -SW_E_NO_PROCESS;
 	return moved->n <= SW_ITERATE_MOVED_MAX ? 0 : -SW_E_INVALID;
 }
+
+long sw_iterate_read_files(int fd, struct sw_iterate_file *files, size_t max)
+{
+	ssize_t n;
+	/* EAGAIN: a million others came before the next one, bpf_seq_read() in kernel/bpf/bpf_iter.c. */
+	for (int i = 0; (n = read(fd, files, max * sizeof(*files))) < 0; i++)
+		if ((errno != EINTR && errno != EAGAIN) || i == READS_MAX)
+			return -errno;
+	return n % (ssize_t) sizeof(*files) == 0 ? n / (ssize_t) sizeof(*files) : -EINVAL;
+}

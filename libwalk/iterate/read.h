@@ -37,4 +37,12 @@ int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved);
 int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
 				  struct sw_iterate_pass *ret_pass);
 
+/**
+ * The next ones of a pass over files: as many as the kernel hands out at a time.
+ *
+ * @param fd  From sw_iterate_files_open().
+ * @return How many, at most max; 0: there are no more; negative errno.
+ */
+long sw_iterate_read_files(int fd, struct sw_iterate_file *files, size_t max);
+
 #endif

@@ -67,4 +67,15 @@ struct sw_iterate_moved {
 	uint32_t tids[SW_ITERATE_MOVED_MAX]; /* in the pid namespace of who reads */
 };
 
+enum { SW_ITERATE_READS = 1, SW_ITERATE_WRITES = 2 }; /* FMODE_*, include/linux/fs.h */
+
+/* One descriptor of a pipe or socket. */
+struct sw_iterate_file {
+	uint64_t inode; /* what stands in the link of /proc/PID/fd */
+	uint32_t pid;   /* the process, in the pid namespace of who reads; 0: it is not there */
+	uint32_t fd;
+	uint32_t mode;    /* SW_ITERATE_*: for what it is open; 0: for neither (O_PATH) */
+	uint32_t is_pipe; /* else a socket */
+};
+
 #endif

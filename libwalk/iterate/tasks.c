@@ -120,3 +120,14 @@ int sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 	*ret_fd = fd;
 	return 0;
 }
+
+int sw_iterate_files_open(int *ret_fd, struct sw_error *err)
+{
+	sw_cleanup(sw_close_p) int program_fd = -EBADF, link_fd = -EBADF;
+	union bpf_iter_link_info all;
+	memset(&all, 0, sizeof(all));
+	int r = sw_iterate_load(SW_ITERATE_FILES, &program_fd, err);
+	if (r == 0)
+		r = link_create(program_fd, &all, &link_fd, err);
+	return r == 0 ? sw_iterate_open(link_fd, ret_fd, err) : r;
+}

@@ -104,6 +104,17 @@ bool sw_proc_status_number(const char *text, const char *key, uint64_t *ret)
 	return false;
 }
 
+uint64_t sw_proc_switches(const char *text)
+{
+	uint64_t voluntary, involuntary;
+	const char *state = strstr(text, "\nState:\t");
+	if (state == NULL || state[strlen("\nState:\t")] == 'R' ||
+	    !sw_proc_status_number(text, "voluntary_ctxt_switches", &voluntary) ||
+	    !sw_proc_status_number(text, "nonvoluntary_ctxt_switches", &involuntary))
+		return 0;
+	return voluntary + involuntary + 1;
+}
+
 /* cgroups(7): hierarchy:controllers:path, one line for each hierarchy. */
 bool sw_proc_cgroup_find(const char *text, const char **ret, size_t *ret_length)
 {

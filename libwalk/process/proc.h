@@ -28,6 +28,10 @@ bool sw_proc_stat_read(int dirfd, const char *name, struct sw_proc_stat *ret);
 /* First number after "key:" at the start of a line, as in /proc/PID/status. */
 bool sw_proc_status_number(const char *text, const char *key, uint64_t *ret);
 
+/* How often the thread of a /proc/PID/status had left a CPU, + 1; 0: unknown, or it runs now. The kernel
+ * writes the state first, so that whoever ran in between has left its CPU once more. */
+uint64_t sw_proc_switches(const char *text);
+
 /* The path in /proc/PID/cgroup: of the unified hierarchy (0::), else of name=systemd, else the
  * first. *ret is borrowed from text, not terminated. */
 bool sw_proc_cgroup_find(const char *text, const char **ret, size_t *ret_length);

@@ -9,12 +9,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Who has which pipe or socket open, by /proc/PID/fd of all processes. */
+/* Who has which pipe or socket open: by an iterator of the kernel, or by /proc/PID/fd of all processes. */
 
 struct sw_holder {
 	uint64_t inode;
 	pid_t pid;
-	int fd; /* of a pipe; of a socket -1 */
+	int fd;                         /* of a pipe; of a socket -1 */
+	bool mode_known, reads, writes; /* for what it was open */
 };
 
 struct sw_holders {
@@ -25,10 +26,14 @@ struct sw_holders {
 };
 
 /*
- * What the kernel shows us of all processes, those whose numbers are next to near first. As far
- * as the budget goes, and 100,000 files. Without memory it is not complete.
+ * What the kernel shows us of all processes, as far as the budget goes, and 100,000 files. Without memory
+ * it is not complete.
+ *
+ * @param near         By /proc those whose numbers are next to it come first.
+ * @param by_iterator  Where the kernel lets us (iterate/tasks.h); else, and where it does not, by /proc.
  */
-void sw_holders_scan(struct sw_holders *holders, pid_t near, const struct sw_budget *budget);
+void sw_holders_scan(struct sw_holders *holders, pid_t near, bool by_iterator,
+		     const struct sw_budget *budget);
 void sw_holders_deinit(struct sw_holders *holders);
 
 /* Those that have it open, *ret_n of them next to each other. */

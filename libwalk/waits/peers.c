@@ -2,13 +2,15 @@
 /*
  * Each distinct file descriptor that threads wait on is followed once, by one thread that is seen to wait
  * on it before and after: that its context switches are the same in number proves that it did not return
- * from its call in between, so that the descriptor was the same file. Processes at the other ends that
- * have one thread are followed in the same way, as far as they wait, too.
+ * from its call in between, so that the descriptor was the same file. Where the iterator took the thread,
+ * the first look is the capture's. Processes at the other ends that have one thread are followed in the
+ * same way, as far as they wait, too.
  */
 #include "waits/peers.h"
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "process/proc.h"
+#include "snapshot/module.h"
 #include "snapshot/read.h"
 #include "waits/calls.h"
 #include "waits/holders.h"
@@ -77,22 +79,20 @@ static bool syscall_read(int proc_fd, const char *name, struct sw_proc_syscall *
 	       sw_proc_syscall_parse(text, ret);
 }
 
-/* How often a thread was switched out; 0: unknown. */
+/* How often a thread was switched out; 0: unknown, or it runs. */
 static uint64_t switches_read(int proc_fd, const char *name)
 {
 	char text[STATUS_BYTES];
-	uint64_t voluntary = 0, involuntary = 0;
-	if (sw_proc_read_small(proc_fd, name, text, sizeof(text)) <= 0 ||
-	    !sw_proc_status_number(text, "voluntary_ctxt_switches", &voluntary) ||
-	    !sw_proc_status_number(text, "nonvoluntary_ctxt_switches", &involuntary))
-		return 0;
-	return voluntary + involuntary + 1;
+	return sw_proc_read_small(proc_fd, name, text, sizeof(text)) > 0 ? sw_proc_switches(text)
+									 : 0;
 }
 
 static const struct sw_holders *holders(struct resolver *r)
 {
+	/* By an iterator where this process has loaded one: the daemon's workers may not. */
 	if (!r->scanned)
-		sw_holders_scan(&r->holders, r->snap->process.pid, &r->budget);
+		sw_holders_scan(&r->holders, r->snap->process.pid, r->snap->ctx->iterator_fd >= 0,
+				&r->budget);
 	r->scanned = true;
 	return &r->holders;
 }
@@ -338,8 +338,8 @@ static struct followed *followed_find(struct resolver *r, const struct sw_blocki
 	struct followed *f = &r->followed[r->n_followed++];
 	const struct sw_thread *t = &r->snap->threads[thread];
 	*f = (struct followed){.call = *call, .thread = thread};
-	f->switches = switches_of(r, t);
-	if (f->switches == 0 || !in_same_call(r, t))
+	f->switches = t->switches != 0 ? t->switches : switches_of(r, t);
+	if (f->switches == 0 || (t->switches == 0 && !in_same_call(r, t)))
 		return f;
 	f->valid = true;
 	resolve(r, r->proc_fd, r->snap->process.pid, call, &f->found);

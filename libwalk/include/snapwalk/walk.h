@@ -151,18 +151,20 @@ struct sw_thread {
 	pid_t tid;
 	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
 	char comm[SW_COMM_MAX];
-	char state;       /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
-	bool captured;    /* registers and stack are here */
-	int reason;       /* SW_E_* why not captured; 0 when captured */
-	bool stayed;      /* it was proven not to run from before the first thread was read until
+	char state;        /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
+	bool captured;     /* registers and stack are here */
+	int reason;        /* SW_E_* why not captured; 0 when captured */
+	bool stayed;       /* it was proven not to run from before the first thread was read until
 			     after the last one was: what such threads waited for is of one instant */
-	uint32_t flags;   /* PF_* word of /proc/PID/stat */
-	char wchan[64];   /* kernel function it waits in, before the stop; "" when none */
-	int64_t syscall;  /* number of the system call it is in, -1 when in none or unknown */
-	bool interrupted; /* its system call returns EINTR because of us */
-	int64_t cpu_ns;   /* CPU time used, -1 when unknown */
-	int64_t stop_ns;  /* time it was held, -1 when never */
-	int64_t since_ns; /* for how long it had been off the CPU; 0: it was on one; -1: unknown */
+	uint64_t switches; /* how often it had left a CPU when it was captured, + 1; 0: unknown.
+			      As long as it waits with as many it has not run since */
+	uint32_t flags;    /* PF_* word of /proc/PID/stat */
+	char wchan[64];    /* kernel function it waits in, before the stop; "" when none */
+	int64_t syscall;   /* number of the system call it is in, -1 when in none or unknown */
+	bool interrupted;  /* its system call returns EINTR because of us */
+	int64_t cpu_ns;    /* CPU time used, -1 when unknown */
+	int64_t stop_ns;   /* time it was held, -1 when never */
+	int64_t since_ns;  /* for how long it had been off the CPU; 0: it was on one; -1: unknown */
 	enum sw_captured_by captured_by;
 	struct sw_regs regs;
 	uint64_t fs_base, gs_base;

@@ -103,6 +103,26 @@ static const char *cgroup(const char *text)
 	return found;
 }
 
+/* Who runs may be on its way out of the call; its count grows only when it leaves the CPU. */
+static void switches_of_who_waits(void **state)
+{
+	(void) state;
+	assert_int_equal(sw_proc_switches("Name:\tx\nState:\tS (sleeping)\n"
+					  "voluntary_ctxt_switches:\t40\n"
+					  "nonvoluntary_ctxt_switches:\t2\n"),
+			 43);
+	assert_int_equal(sw_proc_switches("Name:\tx\nState:\tR (running)\n"
+					  "voluntary_ctxt_switches:\t40\n"
+					  "nonvoluntary_ctxt_switches:\t2\n"),
+			 0);
+	assert_int_equal(sw_proc_switches("Name:\tx\nState:\tD (disk sleep)\n"
+					  "voluntary_ctxt_switches:\t40\n"),
+			 0);
+	assert_int_equal(sw_proc_switches("Name:\tx\nvoluntary_ctxt_switches:\t40\n"
+					  "nonvoluntary_ctxt_switches:\t2\n"),
+			 0);
+}
+
 static void cgroups(void **state)
 {
 	(void) state;
@@ -175,6 +195,7 @@ static void statm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(switches_of_who_waits),
 		cmocka_unit_test(statm),
 		cmocka_unit_test(stat_fields),
 		cmocka_unit_test(stat_hostile_names),

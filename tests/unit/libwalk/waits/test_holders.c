@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who has which end of a pipe: our own ones, as /proc says it. */
 #include "waits/holders.h"
+#include "iterate/tasks.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -27,14 +30,14 @@ static const struct sw_holder *ours(const struct world *w, int fd)
 	return NULL;
 }
 
-static void world_begin(struct world *w)
+static void world_begin(struct world *w, bool by_iterator)
 {
 	struct stat st;
 	assert_int_equal(pipe2(w->ends, O_CLOEXEC), 0);
 	assert_int_equal(fstat(w->ends[0], &st), 0);
 	w->inode = st.st_ino;
 	const struct sw_budget budget = sw_budget_begin(ENOUGH_NS, ENOUGH_NS);
-	sw_holders_scan(&w->holders, getpid(), &budget);
+	sw_holders_scan(&w->holders, getpid(), by_iterator, &budget);
 }
 
 static void world_end(struct world *w)
@@ -44,11 +47,10 @@ static void world_end(struct world *w)
 	close(w->ends[1]);
 }
 
-static void both_ends_are_found(void **state)
+static void check_both_ends(bool by_iterator)
 {
-	(void) state;
 	struct world w;
-	world_begin(&w);
+	world_begin(&w, by_iterator);
 	const struct sw_holder *reader = ours(&w, w.ends[0]), *writer = ours(&w, w.ends[1]);
 	assert_non_null(reader);
 	assert_non_null(writer);
@@ -59,13 +61,72 @@ static void both_ends_are_found(void **state)
 	world_end(&w);
 }
 
+static void both_ends_are_found(void **state)
+{
+	(void) state;
+	check_both_ends(false);
+}
+
+static bool iterator_refused(void)
+{
+	int fd = -EBADF;
+	if (sw_iterate_files_open(&fd, NULL) < 0)
+		return true;
+	close(fd);
+	return false;
+}
+
+/* Here nothing is asked of the links but whether it is still so. */
+static void both_ends_by_iterator(void **state)
+{
+	(void) state;
+	if (iterator_refused())
+		skip();
+	check_both_ends(true);
+	struct world w;
+	world_begin(&w, true);
+	const struct sw_holder *reader = ours(&w, w.ends[0]), *writer = ours(&w, w.ends[1]);
+	assert_true(reader->mode_known && reader->reads && !reader->writes);
+	assert_true(writer->mode_known && !writer->reads && writer->writes);
+	assert_true(w.holders.complete && !w.holders.cut);
+	world_end(&w);
+}
+
+/* Of a socket, too, whose other descriptors are not kept apart; a file on a disk is neither. */
+static void sockets_by_iterator(void **state)
+{
+	(void) state;
+	struct world w;
+	struct stat st;
+	int pair[2], file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	size_t n;
+	if (iterator_refused())
+		skip();
+	assert_true(file >= 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(fstat(pair[0], &st), 0);
+	world_begin(&w, true);
+	const struct sw_holder *found = sw_holders_find(&w.holders, st.st_ino, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(found->pid, getpid());
+	assert_int_equal(found->fd, -1);
+	assert_int_equal(fstat(file, &st), 0);
+	found = sw_holders_find(&w.holders, st.st_ino, &n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_not_equal(found[i].pid, getpid());
+	world_end(&w);
+	close(pair[0]);
+	close(pair[1]);
+	close(file);
+}
+
 /* What was closed since, and what is another file now, does not count. */
 static void closed_since(void **state)
 {
 	(void) state;
 	struct world w;
 	int others[2];
-	world_begin(&w);
+	world_begin(&w, false);
 	const struct sw_holder *writer = ours(&w, w.ends[1]);
 	assert_non_null(writer);
 	close(w.ends[1]);
@@ -90,8 +151,8 @@ static void a_socket_has_both(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_ends_are_found),
-		cmocka_unit_test(closed_since),
+		cmocka_unit_test(both_ends_are_found), cmocka_unit_test(both_ends_by_iterator),
+		cmocka_unit_test(sockets_by_iterator), cmocka_unit_test(closed_since),
 		cmocka_unit_test(a_socket_has_both),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
