@@ -2,6 +2,7 @@
 #include "waits/holders.h"
 #include "arena.h"
 #include "cleanup.h"
+#include "waits/visible.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,7 +85,7 @@ bool sw_holder_has_end(const struct sw_holder *holder, bool written)
 	return sw_fd_link_parse(link, "pipe", &inode) && inode == holder->inode;
 }
 
-static void scan_process(struct sw_holders *h, pid_t pid)
+void sw_holders_scan_process(struct sw_holders *h, pid_t pid)
 {
 	char path[64];
 	(void) snprintf(path, sizeof(path), "/proc/%d/fd", (int) pid); /* fits */
@@ -98,6 +99,8 @@ static void scan_process(struct sw_holders *h, pid_t pid)
 	while (permitted && h->n < HOLDERS_MAX && (e = readdir(dir)) != NULL)
 		if (e->d_name[0] != '.')
 			permitted = add_link(h, dirfd(dir), e->d_name, pid);
+	h->complete &=
+		permitted || !sw_process_may_hide_end(pid); /* it may have one that nobody sees */
 }
 
 static int compare_near(const void *a, const void *b)
@@ -137,8 +140,8 @@ void sw_holders_scan(struct sw_holders *h, pid_t near, const struct sw_budget *b
 	sw_cleanup(sw_free_p) struct near_pid *pids = list(near, &n);
 	if (pids == NULL)
 		return;
-	h->complete = n < PIDS_MAX;
-	h->cut = !h->complete;
+	h->cut = n == PIDS_MAX;
+	h->complete = !h->cut && sw_all_processes_listed();
 	qsort(pids, n, sizeof(*pids), compare_near);
 	for (size_t i = 0; i < n; i++) {
 		if (i % CLOCK_EVERY == 0 && sw_budget_spent(budget)) {
@@ -146,7 +149,7 @@ void sw_holders_scan(struct sw_holders *h, pid_t near, const struct sw_budget *b
 			h->cut = true;
 			break;
 		}
-		scan_process(h, pids[i].pid);
+		sw_holders_scan_process(h, pids[i].pid);
 	}
 	if (h->n > 1)
 		qsort(h->items, h->n, sizeof(*h->items), compare_holders);
