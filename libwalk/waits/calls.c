@@ -23,6 +23,12 @@ static bool child(int pid, struct sw_blocking_call *ret)
 	return pid > 0 || pid == -1; /* else a process group */
 }
 
+static bool opening(uint64_t path_avma, struct sw_blocking_call *ret)
+{
+	*ret = (struct sw_blocking_call){.kind = SW_BLOCKS_OPEN, .fd = -1, .path_avma = path_avma};
+	return true;
+}
+
 bool sw_blocking_call_of(int64_t number, const uint64_t arguments[6], struct sw_blocking_call *ret)
 {
 	switch (number) {
@@ -46,6 +52,10 @@ bool sw_blocking_call_of(int64_t number, const uint64_t arguments[6], struct sw_
 		if (arguments[0] == P_ALL)
 			return child(-1, ret);
 		return arguments[0] == P_PID && child((int) (uint32_t) arguments[1], ret);
+	case SYS_open:
+	case SYS_creat: return opening(arguments[0], ret);
+	case SYS_openat:
+	case SYS_openat2: return opening(arguments[1], ret);
 	default: return false;
 	}
 }

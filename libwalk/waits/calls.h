@@ -13,14 +13,16 @@ enum sw_blocking_kind {
 	SW_BLOCKS_FLOCK,      /* the owner of a lock, flock(2) */
 	SW_BLOCKS_FCNTL,      /* the same, fcntl(2) */
 	SW_BLOCKS_WAIT,       /* a child */
+	SW_BLOCKS_OPEN,       /* the file that it opens */
 };
 
 struct sw_blocking_call {
 	enum sw_blocking_kind kind;
-	int64_t fd;   /* -1: none */
-	bool writes;  /* to fd; else it reads */
-	bool limited; /* it ends by itself after some time */
-	pid_t pid;    /* of the child, in the caller's pid namespace; 0: any */
+	int64_t fd;         /* -1: none */
+	bool writes;        /* to fd; else it reads */
+	bool limited;       /* it ends by itself after some time */
+	uint64_t path_avma; /* of a file that it opens */
+	pid_t pid;          /* of the child, in the caller's pid namespace; 0: any */
 };
 
 /* False: it waits for nothing of these. */

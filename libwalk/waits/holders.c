@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "iterate/read.h"
 #include "iterate/tasks.h"
+#include "waits/visible.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -89,7 +90,7 @@ bool sw_holder_has_end(const struct sw_holder *holder, bool written)
 	return sw_fd_link_parse(link, "pipe", &inode) && inode == holder->inode;
 }
 
-static void scan_process(struct sw_holders *h, pid_t pid)
+void sw_holders_scan_process(struct sw_holders *h, pid_t pid)
 {
 	char path[64];
 	(void) snprintf(path, sizeof(path), "/proc/%d/fd", (int) pid); /* fits */
@@ -103,6 +104,8 @@ static void scan_process(struct sw_holders *h, pid_t pid)
 	while (permitted && h->n < HOLDERS_MAX && (e = readdir(dir)) != NULL)
 		if (e->d_name[0] != '.')
 			permitted = add_link(h, dirfd(dir), e->d_name, pid);
+	h->complete &=
+		permitted || !sw_process_may_hide_end(pid); /* it may have one that nobody sees */
 }
 
 static int compare_near(const void *a, const void *b)
@@ -160,7 +163,7 @@ static bool scan_by_iterator(struct sw_holders *h, const struct sw_budget *budge
 	long n;
 	if (files == NULL || sw_iterate_files_open(&fd, NULL) != 0)
 		return false;
-	*h = (struct sw_holders){.complete = true};
+	*h = (struct sw_holders){.complete = sw_all_processes_listed()};
 	while ((n = sw_iterate_read_files(fd, files, FILES_AT_ONCE)) > 0) {
 		for (long i = 0; i < n; i++)
 			add_file(h, &files[i]);
@@ -181,8 +184,8 @@ static void scan_by_links(struct sw_holders *h, pid_t near, const struct sw_budg
 	sw_cleanup(sw_free_p) struct near_pid *pids = list(near, &n);
 	if (pids == NULL)
 		return;
-	h->complete = n < PIDS_MAX;
-	h->cut = !h->complete;
+	h->cut = n == PIDS_MAX;
+	h->complete = !h->cut && sw_all_processes_listed();
 	qsort(pids, n, sizeof(*pids), compare_near);
 	for (size_t i = 0; i < n; i++) {
 		if (i % CLOCK_EVERY == 0 && sw_budget_spent(budget)) {
@@ -190,7 +193,7 @@ static void scan_by_links(struct sw_holders *h, pid_t near, const struct sw_budg
 			h->cut = true;
 			break;
 		}
-		scan_process(h, pids[i].pid);
+		sw_holders_scan_process(h, pids[i].pid);
 	}
 }
 

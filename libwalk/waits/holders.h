@@ -21,7 +21,7 @@ struct sw_holder {
 struct sw_holders {
 	struct sw_holder *items; /* owned; by inode, then pid */
 	size_t n, capacity;
-	bool complete; /* every process could be looked at */
+	bool complete; /* every process, and each of its files, could be looked at */
 	bool cut;      /* not all were, for want of time or space: others may have it, too */
 };
 
@@ -34,6 +34,8 @@ struct sw_holders {
  */
 void sw_holders_scan(struct sw_holders *holders, pid_t near, bool by_iterator,
 		     const struct sw_budget *budget);
+/* One process. What of it may not be looked at makes them incomplete. */
+void sw_holders_scan_process(struct sw_holders *holders, pid_t pid);
 void sw_holders_deinit(struct sw_holders *holders);
 
 /* Those that have it open, *ret_n of them next to each other. */

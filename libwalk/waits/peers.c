@@ -13,10 +13,13 @@
 #include "snapshot/module.h"
 #include "snapshot/read.h"
 #include "waits/calls.h"
+#include "waits/fifo.h"
 #include "waits/holders.h"
 #include "waits/locks.h"
+#include "waits/opens.h"
 #include "waits/own_tids.h"
 #include "waits/sockets.h"
+#include "waits/visible.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -151,8 +154,21 @@ static void other_end(struct resolver *r, pid_t self, uint64_t inode, bool reads
 		owner = h[i].pid;
 	}
 	ret->proven = all->complete;
+	ret->others = !all->complete;
 	if (distinct == 1 && !all->cut)
 		owner_set(r, self, owner, ret);
+}
+
+static void other_end_of_fifo(struct resolver *r, pid_t self, const struct sw_fifo *fifo,
+			      const char *link, bool reads, struct sw_wait_for *ret)
+{
+	const struct sw_fifo_ends ends = sw_fifo_ends_find(fifo, link, reads, &r->budget);
+	ret->kind = "fifo";
+	ret->target = keep(r, link);
+	ret->proven = ends.complete && sw_all_processes_listed();
+	ret->others = !ret->proven;
+	if (ends.distinct == 1 && !ends.cut)
+		owner_set(r, self, ends.owner, ret);
 }
 
 static void resolve_tcp(struct resolver *r, int proc_fd, pid_t self, uint64_t inode,
@@ -190,6 +206,7 @@ static void resolve_descriptor(struct resolver *r, int proc_fd, pid_t self,
 {
 	char link[LINK_BYTES];
 	uint64_t inode = 0;
+	struct sw_fifo fifo;
 	if (!fd_link_read(proc_fd, call->fd, link))
 		return;
 	if (sw_fd_link_parse(link, "pipe", &inode)) {
@@ -203,6 +220,8 @@ static void resolve_descriptor(struct resolver *r, int proc_fd, pid_t self,
 		} else {
 			resolve_tcp(r, proc_fd, self, inode, ret);
 		}
+	} else if (link[0] == '/' && sw_fifo_of(proc_fd, call->fd, &fifo)) {
+		other_end_of_fifo(r, self, &fifo, link, !call->writes, ret);
 	} else {
 		ret->target = keep(r, link);
 	}
@@ -294,6 +313,7 @@ static void resolve(struct resolver *r, int proc_fd, pid_t self,
 		ret->kind = "child";
 		owner_set(r, self, child_find(r, proc_fd, self, call->pid), ret);
 		break;
+	case SW_BLOCKS_OPEN:
 	case SW_BLOCKS_NOT: break;
 	}
 	ret->proven = ret->proven && !call->limited;
@@ -323,7 +343,7 @@ static uint64_t switches_of(const struct resolver *r, const struct sw_thread *t)
 static bool same_call(const struct sw_blocking_call *a, const struct sw_blocking_call *b)
 {
 	return a->kind == b->kind && a->fd == b->fd && a->writes == b->writes && a->pid == b->pid &&
-	       a->limited == b->limited;
+	       a->path_avma == b->path_avma && a->limited == b->limited;
 }
 
 /* The one that is known for the call; NULL: there is no space for another one. */
@@ -342,7 +362,10 @@ static struct followed *followed_find(struct resolver *r, const struct sw_blocki
 	if (f->switches == 0 || (t->switches == 0 && !in_same_call(r, t)))
 		return f;
 	f->valid = true;
-	resolve(r, r->proc_fd, r->snap->process.pid, call, &f->found);
+	if (call->kind == SW_BLOCKS_OPEN)
+		f->valid = sw_open_waits(r->snap, t, call->path_avma, &f->found);
+	else
+		resolve(r, r->proc_fd, r->snap->process.pid, call, &f->found);
 	return f;
 }
 

@@ -56,6 +56,10 @@ static const struct {
 	{"pread64", "file", true},
 	{"pwrite64", "file", true},
 	{"fsync", "file", true},
+	{"open", "file", false},
+	{"openat", "file", false},
+	{"openat2", "file", false},
+	{"creat", "file", false},
 	{"recvfrom", "socket", true},
 	{"recvmsg", "socket", true},
 	{"recvmmsg", "socket", true},
@@ -140,7 +144,7 @@ static void kernel_fill(struct sw_report_builder *b, const struct sw_wait_for *f
 	ret->owner_pid = from->owner_pid;
 	ret->owner_tid = from->owner_tid;
 	if (from->kind != NULL || from->target != NULL)
-		ret->trust = "kernel";
+		ret->trust = from->others && from->owner_pid != 0 ? "visible" : "kernel";
 }
 
 static bool call_fill(struct sw_report_builder *b, const struct sw_thread *from,

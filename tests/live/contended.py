@@ -16,7 +16,7 @@ def program_frames(report, thread):
     return [(m.group(1), int(m.group(2))) for m in (re.fullmatch(r"(?:[\w.!]*\bContended\.)?(lock|inside)(\d)(?:\(\))?", n) for n in names) if m]
 
 
-def wrong_owners(report, counts, kinds, fits):
+def wrong_owners(report, counts, kinds, fits, ownerless=()):
     """What does not fit the stacks of the same capture. Runtimes have locks of other kinds, too."""
     wrong = []
     frames = {t["tid"]: program_frames(report, t) for t in report["threads"]}
@@ -24,6 +24,8 @@ def wrong_owners(report, counts, kinds, fits):
                 if t["stack"] is not None and report["stacks"][t["stack"]]["end"] == "complete"}
     for thread in report["threads"]:
         wait = thread.get("blocked_on") or {}
+        if wait.get("kind") in ownerless and wait["owner_tid"] is not None:
+            wrong.append(f"{thread['comm']} waits for {wait}, which has no owner")
         if wait.get("kind") not in kinds:
             continue
         own = frames[thread["tid"]]
@@ -54,9 +56,10 @@ def wrong_owners(report, counts, kinds, fits):
     return wrong
 
 
-def check_owners(tap, name, pid, stops, options, kinds, fits):
+def check_owners(tap, name, pid, stops, options, kinds, fits, ownerless=()):
     """Captures a program so often, and counts. fits(wait, number): whether it waits for that lock. None: threads are of different instants, owners are those
-    of when the one that waits was read, so that only cycles can be wrong."""
+    of when the one that waits was read, so that only cycles can be wrong. ownerless: kinds of which nobody may be
+    named."""
     counts = {"waits": 0, "known": 0, "proven": 0}
     wrong, n = [], 0
     run = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(pid), str(stops), *options],
@@ -65,7 +68,7 @@ def check_owners(tap, name, pid, stops, options, kinds, fits):
         for line in run.stdout:
             n += 1
             report = json.loads(line)
-            wrong += wrong_owners(report, counts, kinds, fits) if fits is not None else report.get("deadlocks", [])
+            wrong += wrong_owners(report, counts, kinds, fits, ownerless) if fits is not None else report.get("deadlocks", [])
     name = f"{name} {' '.join(options) or 'always'}"
     tap.equal((run.returncode, n), (0, stops), f"{name}: {stops} captures")
     tap.check(not wrong, f"{name}: no owner that is not, no deadlock {counts if fits else str()}", "\n".join(map(str, wrong[:10])))

@@ -215,6 +215,12 @@ def check_rlocks(tap, version, python, stop):
             tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{version} --stop {stop}: the deadlock")
 
 
+def check_python_random(tap, version, python, options):
+    with Program(python, os.path.join(PROGRAMS, "contended.py")) as program:
+        check_owners(tap, version, program.pid, STOPS, options, ("python_rlock",), lambda wait, which: which < 4,
+                     ("semaphore",))
+
+
 def main():
     tap = Tap()
     found = machines()
@@ -233,6 +239,9 @@ def main():
             tap.guard(check_gil_turns, version, python)
             for stop in ("auto", "always"):
                 tap.guard(check_rlocks, version, python, stop)
+            if minor(version) <= 13:  # of later ones nobody is told
+                for stop in (("auto",), ()):
+                    tap.guard(check_python_random, version, python, stop)
     tap.done()
 
 

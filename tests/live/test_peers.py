@@ -7,15 +7,18 @@ import subprocess
 import tempfile
 
 from daemon import UNPRIVILEGED, Daemon
-from harness import PATIENT, Tap, Target, dump, iterator_refused, snapwalk, wait_blocked, wait_until
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, snapwalk, tool, wait_blocked,
+                     wait_until)
 
-READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 0, 1, 35, 61, 72, 73
+OPENAT, READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 257, 0, 1, 35, 61, 72, 73
 CLOCK_NANOSLEEP, PAUSE = 230, 34
 # WAY: the call that waits, kind, whether the peer is named, whether both wait
 WAYS = {
     "pipe": (READ, "pipe", True, True),
     "unix": (READ, "unix_socket", True, True),
     "tcp": (READ, "tcp", True, True),
+    "fifo": (READ, "fifo", True, True),
+    "fifoopen": (OPENAT, "fifo", False, False),
     "full": (WRITE, "pipe", True, False),
     "flock": (FLOCK, "file_lock", True, False),
     "fcntl": (FCNTL, "file_lock", True, False),
@@ -23,6 +26,7 @@ WAYS = {
     "two": (READ, "pipe", False, False),
     "self": (READ, "pipe", True, False),
 }
+FILES = ("flock", "fcntl", "fifo", "fifoopen")
 
 
 def told(target):
@@ -46,7 +50,7 @@ def text_with(target, words):
 def way(tap, name, directory):
     call, kind, named, both = WAYS[name]
     both = both and iterator_refused() == "" and os.geteuid() == 0
-    arguments = [os.path.join(directory, name)] if name in ("flock", "fcntl") else []
+    arguments = [os.path.join(directory, name)] if name in FILES else []
     with Target("peers", name, *arguments) as target:
         says = told(target)
         wait_blocked(target.pid, (call,))
@@ -59,8 +63,9 @@ def way(tap, name, directory):
                   (kind, owner, None if name == "self" else owner), f"{name}: for whom")
         if name == "tcp":
             tap.equal(wait["target"].rpartition(":")[0], "127.0.0.1", "tcp: the address")
-        if name in ("flock", "fcntl"):
-            tap.equal(wait["target"], arguments[0], f"{name}: the file")
+        if name in FILES:
+            file = arguments[0] + (".from" if name == "fifo" else "")
+            tap.equal(wait["target"], file, f"{name}: the file")
         peers = [(p["pid"], p["tid"], p["comm"]) for p in report.get("peers", [])]
         tap.equal(peers, [(owner, owner, "peers")] if named and name != "self" else [], f"{name}: the other process")
         tap.equal(report.get("deadlocks") or [], [[target.pid, owner]] if both else [], f"{name}: the deadlock, in order")
@@ -74,6 +79,29 @@ def way(tap, name, directory):
                 run = snapwalk("dump", "--json", *PATIENT, "--follow", target.pid)
                 return [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()] == [target.pid, owner]
             tap.check(wait_until(followed, "both"), "--follow: both")
+
+
+def within(tap):
+    """In a pid namespace processes outside may have the other end, too: who has it is told, and no more."""
+    if not tool("unshare") or not tool("nsenter") or os.geteuid() != 0:
+        tap.skip("peers in a pid namespace", "not root, or no unshare", Tap.ROOT)
+        return
+    with Target(None, "-p", "-f", "--kill-child", "--mount-proc", os.path.join(TARGETS, "peers"), "pipe",
+                path=tool("unshare")) as outer:
+        with open(f"/proc/{outer.pid}/task/{outer.pid}/children") as children:
+            pid = int(children.read().split()[0])
+        wait_blocked(pid, (READ,))
+
+        def seen():
+            run = subprocess.run([tool("nsenter"), "-t", str(pid), "-p", "-m", SNAPWALK, "dump", "--json", "1", *PATIENT],
+                                 capture_output=True, text=True)
+            report = json.loads(run.stdout)
+            wait = report["threads"][0].get("blocked_on") or {}
+            return (wait, report.get("deadlocks") or []) if wait.get("owner_pid") else None
+        wait, deadlocks = wait_until(seen, "the process at the other end")
+        tap.equal((wait["kind"], wait["owner_pid"], wait["trust"]), ("pipe", told(outer)["peer"], "visible"),
+                  "pid namespace: who has it among those that can be seen")
+        tap.equal(deadlocks, [], "pid namespace: no deadlock is proven")
 
 
 def timer(tap):
@@ -126,6 +154,7 @@ tap = Tap()
 with tempfile.TemporaryDirectory() as directory:
     for name in WAYS:
         tap.guard(way, name, directory)
+tap.guard(within)
 tap.guard(timer)
 tap.guard(by_daemon)
 tap.done()

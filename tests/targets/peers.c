@@ -3,6 +3,8 @@
  * peers WAY: two processes of which one waits for the other, or each for the other. Prints "self PID" and
  * "peer PID", the child, which ends with its parent. Ways:
  *	pipe unix tcp	both read what the other one never writes
+ *	fifo		as pipe, by two FIFOs (peers fifo FILE), of which each opens what it needs
+ *	fifoopen	opens a FIFO that nobody else opens (peers fifoopen FILE)
  *	full		writes to a pipe that the child never reads
  *	flock fcntl	the child holds the lock of a file (peers WAY FILE)
  *	child		waits for the child to end
@@ -22,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -77,6 +80,40 @@ static void by_pipes(void)
 	close(from[1]);
 	say(child);
 	read_forever(from[0]);
+}
+
+/* Each opens its ends itself, so that nobody has one that it does not use. The child says so before it waits. */
+static void by_fifos(const char *path)
+{
+	char to[4096], from[4096];
+	(void) snprintf(to, sizeof(to), "%s.to", path);       /* or it is not made */
+	(void) snprintf(from, sizeof(from), "%s.from", path); /* the same */
+	if (mkfifo(to, 0600) < 0 || mkfifo(from, 0600) < 0)
+		exit(1);
+	pid_t child = start();
+	if (child == 0) {
+		int in = open(to, O_RDONLY | O_CLOEXEC);
+		(void) !open(from, O_WRONLY | O_CLOEXEC);
+		tell();
+		read_forever(in);
+	}
+	(void) !open(to, O_WRONLY | O_CLOEXEC);
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	say(child);
+	read_forever(in);
+}
+
+static void by_open(const char *path)
+{
+	if (mkfifo(path, 0600) < 0)
+		exit(1);
+	pid_t child = start();
+	if (child == 0) {
+		tell();
+		pause();
+	}
+	say(child);
+	(void) !open(path, O_RDONLY);
 }
 
 static void by_sockets(int pair[2])
@@ -176,6 +213,10 @@ int main(int argc, char **argv)
 		by_sockets(pair);
 	} else if (strcmp(way, "full") == 0) {
 		by_full_pipe();
+	} else if (argc > 2 && strcmp(way, "fifo") == 0) {
+		by_fifos(argv[2]);
+	} else if (argc > 2 && strcmp(way, "fifoopen") == 0) {
+		by_open(argv[2]);
 	} else if (argc > 2) {
 		by_lock(argv[2], strcmp(way, "flock") == 0);
 	} else if (strcmp(way, "two") == 0) {

@@ -2,17 +2,21 @@
 /* Who has which end of a pipe: our own ones, as /proc says it. */
 #include "waits/holders.h"
 #include "iterate/tasks.h"
+#include "skip.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { ENOUGH_NS = 1000000000 };
+enum { ENOUGH_NS = 1000000000, NOBODY = 65534 };
 
 struct world {
 	int ends[2];
@@ -148,12 +152,67 @@ static void a_socket_has_both(void **state)
 	assert_true(sw_holder_has_end(&holder, true) && sw_holder_has_end(&holder, false));
 }
 
+/* Two processes of one user, one of which has more privileges: its files are listed, and that is all. */
+static pid_t privileged(void)
+{
+	int told[2];
+	char c;
+	assert_int_equal(pipe(told), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0 ||
+		    prctl(PR_SET_DUMPABLE, 1) < 0 || write(told[1], "", 1) != 1)
+			_exit(1);
+		(void) pause();
+		_exit(0);
+	}
+	close(told[1]);
+	assert_int_equal(read(told[0], &c, 1), 1);
+	close(told[0]);
+	return pid;
+}
+
+/* The exit status: whether a search of that process alone is complete, asked by that user. */
+static int complete_for_user(pid_t pid)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		struct sw_holders holders = {.complete = true};
+		if (setresuid(NOBODY, NOBODY, NOBODY) < 0)
+			_exit(2);
+		sw_holders_scan_process(&holders, pid);
+		_exit(holders.complete);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Files that are listed and may not be looked at: one of them may be the one that is searched. */
+static void files_that_may_not_be_seen(void **state)
+{
+	(void) state;
+	if (geteuid() != 0)
+		SKIP_NOT_ROOT();
+	pid_t pid = privileged();
+	struct sw_holders holders = {.complete = true};
+	sw_holders_scan_process(&holders, pid);
+	bool for_root = holders.complete;
+	sw_holders_deinit(&holders);
+	int for_user = complete_for_user(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(for_root);
+	assert_int_equal(for_user, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ends_are_found), cmocka_unit_test(both_ends_by_iterator),
 		cmocka_unit_test(sockets_by_iterator), cmocka_unit_test(closed_since),
 		cmocka_unit_test(a_socket_has_both),
+		cmocka_unit_test(files_that_may_not_be_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
