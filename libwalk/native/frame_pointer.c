@@ -7,7 +7,9 @@
  * caller's correct frame pointer. So nothing is believed that is not confirmed: the chain must lie in
  * the thread's stack and go up, the return address must come after a CALL, and no call that is known
  * to lead into this very function may have left its return address below. Generated code gets more
- * credit, and its frames a mark.
+ * credit, and its frames a mark: where rbp is not its frame pointer (mono, LuaJIT), the chain leaps
+ * over callers. What may be their return addresses is listed before the frame that the chain leads
+ * to, each as a guess, because some may be of calls that have returned.
  * rbp = 0 marks the deepest frame (psABI 1.0, §3.4.1) only in code that keeps frame pointers, which
  * nothing says of this code: it proves no end. Entry code that is known by its instructions ends in
  * cfi/find.c.
@@ -25,6 +27,10 @@
 enum {
 	FP_WORDS_MAX = 1024, /* of the frame, searched for return addresses that rbp skips */
 };
+
+enum { BY_CHAIN, BY_SCAN };
+
+static const char *const sources[] = {"frame-pointer", "stack-scan", NULL};
 
 static bool on_stack(const struct sw_cursor *c, uint64_t avma)
 {
@@ -88,26 +94,38 @@ static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, u
 }
 
 /* What lies between sp and the pair. */
-enum skipped {
-	SKIPPED_NOTHING,
-	SKIPPED_MAYBE,    /* a return address into generated code: frames may be missing */
-	SKIPPED_VERIFIED, /* this function's own return address: rbp is not this function's */
+struct skipped {
+	bool verified;    /* this function's own return address: rbp is not this function's */
+	uint64_t at_avma; /* the nearest return address into generated code: frames may be ... */
+	uint64_t return_avma; /* ... missing; 0 when there is none */
 };
 
-static enum skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
+/* Whether guesses before the pair are being listed. */
+static bool is_listing(const struct sw_cursor *c, uint64_t pair_avma)
+{
+	return c->leap != NULL && c->leap->to_avma == pair_avma;
+}
+
+/* While they are, all behind the nearest one has been looked at already. */
+static struct skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
-	enum skipped found = SKIPPED_NOTHING;
+	struct skipped found = {0};
 	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
 	for (size_t n = 0; n < FP_WORDS_MAX && at < end_avma; n++, at += SW_ARCH_WORD) {
 		uint64_t word;
 		if (!sw_memory_u64(c->memory, at, &word))
 			break;
 		enum sw_call_site site = sw_call_site_check(callee, word);
-		if (site == SW_SITE_VERIFIED)
-			return SKIPPED_VERIFIED;
-		if (site != SW_SITE_NONE && is_generated(c->snap, word))
-			found = SKIPPED_MAYBE;
+		found.verified = site == SW_SITE_VERIFIED;
+		if (found.verified)
+			break;
+		if (site != SW_SITE_NONE && found.return_avma == 0 && is_generated(c->snap, word)) {
+			found.at_avma = at;
+			found.return_avma = word;
+			if (is_listing(c, end_avma))
+				break;
+		}
 	}
 	return found;
 }
@@ -136,41 +154,65 @@ static int fp_attach(const struct sw_snapshot *snap, void *found, void **ret_sta
 	return 0;
 }
 
+/* [at]: the caller's rbp and the return address. */
+static bool pair_read(const struct sw_cursor *c, uint64_t rbp, uint64_t at, uint64_t pair[2])
+{
+	if (at >= c->regs.sp_avma)
+		return sw_memory_read(c->memory, at, pair, 2 * sizeof(*pair));
+	pair[0] = rbp; /* at entry it is the caller's already */
+	return sw_memory_u64(c->memory, at + SW_ARCH_WORD, &pair[1]);
+}
+
+/* What else the function saved, and where, is not known. */
+static void caller_set(struct sw_stepped *ret, uint64_t rbp, uint64_t cfa, uint64_t return_avma)
+{
+	ret->regs.known = 0;
+	sw_regs_set(&ret->regs, SW_ARCH_FP, rbp);
+	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, return_avma);
+}
+
+/* A caller that the chain leaps over, if the word is that: rbp still leads to the same pair. */
+static bool guess(const struct sw_cursor *c, const struct skipped *skipped, uint64_t at,
+		  struct sw_stepped *ret)
+{
+	uint64_t rbp;
+	if (c->leap == NULL || !sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) || rbp != at)
+		return false;
+	c->leap->to_avma = at;
+	caller_set(ret, rbp, skipped->at_avma + SW_ARCH_WORD, skipped->return_avma);
+	ret->flags |= SW_FRAME_MAY_MISS;
+	ret->weak = true;
+	ret->source = BY_SCAN;
+	return true;
+}
+
 static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	const struct fp_state *st = state;
-	uint64_t rbp, at, words[2];
+	uint64_t rbp, at, pair[2];
 	bool rbp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &rbp);
 	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
-	    !pair_find(cursor, rbp, &at))
+	    !pair_find(cursor, rbp, &at) || !pair_read(cursor, rbp, at, pair))
 		return SW_STEP_DECLINE;
-	if (at < cursor->regs.sp_avma) { /* at entry: rbp is the caller's already */
-		words[0] = rbp;
-		if (!sw_memory_u64(cursor->memory, at + SW_ARCH_WORD, &words[1]))
-			return SW_STEP_DECLINE;
-	} else if (!sw_memory_read(cursor->memory, at, words, sizeof(words))) {
-		return SW_STEP_DECLINE;
-	}
-	uint64_t cfa = at + sizeof(words);
+	uint64_t cfa = at + sizeof(pair);
 	struct sw_callee callee = sw_callee_of(cursor);
-	bool pushed = sw_call_site_check(&callee, words[1]) == SW_SITE_NONE;
-	if (pushed && !pushed_by_runtime(cursor, words[1], cfa, words[0]))
+	bool pushed = sw_call_site_check(&callee, pair[1]) == SW_SITE_NONE;
+	if (pushed && !pushed_by_runtime(cursor, pair[1], cfa, pair[0]))
 		return SW_STEP_DECLINE;
-	enum skipped skipped = skipped_look(&callee, at);
-	if (skipped == SKIPPED_VERIFIED)
+	const struct skipped skipped = skipped_look(&callee, at);
+	if (skipped.verified)
 		return SW_STEP_DECLINE; /* the scan finds it */
 
-	/* What else the function saved, and where, is not known. */
 	ret->regs = cursor->regs;
-	ret->regs.known = 0;
-	sw_regs_set(&ret->regs, SW_ARCH_FP, words[0]);
-	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);
-	sw_regs_set(&ret->regs, SW_ARCH_RA, words[1]);
+	bool may_miss = skipped.return_avma != 0 && !is_honest(state, cursor);
+	if (may_miss && guess(cursor, &skipped, at, ret))
+		return SW_STEP_OK;
+	caller_set(ret, pair[0], cfa, pair[1]);
 	/* An entry: names belong to what begins there. */
-	bool entry = pushed && (words[0] == 0 || sw_arch_padding_before(cursor->memory, words[1]));
+	bool entry = pushed && (pair[0] == 0 || sw_arch_padding_before(cursor->memory, pair[1]));
 	if (entry)
 		ret->flags |= SW_FRAME_EXACT_PC;
-	if ((pushed && !entry) || (skipped == SKIPPED_MAYBE && !is_honest(st, cursor)))
+	if (may_miss || is_listing(cursor, at) || (pushed && !entry))
 		ret->flags |= SW_FRAME_MAY_MISS;
 	return SW_STEP_OK;
 }
@@ -203,8 +245,9 @@ static void fp_explain(void *state, const struct sw_snapshot *snap, uint64_t avm
 const struct sw_unwinder_ops sw_unwind_frame_pointer = {
 	.name = "frame-pointer",
 	.trust = SW_TRUST_FRAME_POINTER,
-	.weak_trust = SW_TRUST_FRAME_POINTER,
+	.weak_trust = SW_TRUST_SCAN,
 	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.sources = sources,
 	.attach = fp_attach,
 	.detach = free,
 	.step = fp_step,

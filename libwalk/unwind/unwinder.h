@@ -36,6 +36,11 @@ enum sw_step {
 			    ret->final is set */
 };
 
+/* Of steps by frame pointer, from one to the next. Zeroed for each thread. */
+struct sw_leap {
+	uint64_t to_avma; /* what rbp leads to, while guesses before it are listed; else 0 */
+};
+
 /* What a step may see. The walker owns it; memory reads are counted and marked there. */
 struct sw_cursor {
 	const struct sw_snapshot *snap;
@@ -50,6 +55,7 @@ struct sw_cursor {
 	const struct sw_active_list *active; /* who is asked, for sw_walk_ahead(); NULL: nobody */
 	size_t *ahead_left;                  /* steps that it may still make for this thread */
 	const struct sw_walk_options *options; /* NULL: the defaults */
+	struct sw_leap *leap;                  /* NULL: nothing is listed */
 };
 
 /* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */

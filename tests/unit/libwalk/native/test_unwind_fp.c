@@ -222,9 +222,9 @@ static void test_leaf_without_frame(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
-/* Stopped at pc with a return address into generated code below the pair that rbp leads to: how the
- * frame behind it is marked. runtime: a file that is mapped, too. */
-static void leaps_over_generated(uint64_t pc, const char *runtime, uint32_t flags)
+/* Stopped at pc with a return address into generated code below the pair that rbp leads to: it is listed
+ * as a guess, or taken for stale. runtime: a file that is mapped, too. */
+static void leaps_over_generated(uint64_t pc, const char *runtime, bool listed)
 {
 	static const uint8_t jit_code[] = {0x90, 0xff, 0xd0, 0x90}; /* call *%rax at 1 */
 	static const uint64_t stack[] = {
@@ -243,19 +243,107 @@ static void leaps_over_generated(uint64_t pc, const char *runtime, uint32_t flag
 	fake_snapshot_range(snap, JIT + 4, "\x90\x90\x90\x90\x90\x90\x90\x90", 8);
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, pc, stack, 4);
 	sw_regs_set(&thread->regs, SW_ARCH_FP, SP + 16);
-	walk_is(snap, NULL,
-		FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
-		       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", flags}),
-		SW_END_COMPLETE, NULL);
+	if (listed)
+		walk_is(snap, NULL,
+			FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
+			       {JIT + 3, SP + 16, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+			       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer",
+				SW_FRAME_MAY_MISS}),
+			SW_END_COMPLETE, NULL);
+	else
+		walk_is(snap, NULL,
+			FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
+			       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", 0}),
+			SW_END_COMPLETE, NULL);
 }
 
 /* In JIT code a call cannot be verified; a return address into code without tables that the chain
- * leaps over is told by a flag (OpenJDK without -XX:+PreserveFramePointer). */
+ * leaps over may be a caller's (OpenJDK without -XX:+PreserveFramePointer, mono). */
 static void test_chain_that_may_miss(void **state)
 {
 	(void) state;
-	leaps_over_generated(JIT + 3, NULL, SW_FRAME_MAY_MISS);
-	leaps_over_generated(JIT + 3, "/usr/lib/libjvm.so", SW_FRAME_MAY_MISS);
+	leaps_over_generated(JIT + 3, NULL, true);
+	leaps_over_generated(JIT + 3, "/usr/lib/libjvm.so", true);
+}
+
+/* Generated code with a call at 0 and at 4, and none before 8. */
+static struct sw_snapshot *with_generated(void)
+{
+	static const uint8_t jit_code[32] = {0x90, 0xff, 0xd0, 0x90, 0x90, 0xff, 0xd0, 0x90};
+	struct sw_snapshot *snap = snapshot(true);
+	(void) fake_snapshot_map(snap, JIT, JIT + 0x1000, "r-xp", "");
+	fake_snapshot_range(snap, JIT - 4, "\x90\x90\x90\x90", 4);
+	fake_snapshot_range(snap, JIT, jit_code, sizeof(jit_code));
+	return snap;
+}
+
+/* All return addresses into generated code, in their order, and nothing else: neither a word that no call
+ * comes before nor one into a file. Behind the pair the chain is believed again: its words are no guess. */
+static void test_leapt_over_are_listed(void **state)
+{
+	(void) state;
+	const uint64_t stack[] = {
+		JIT + 3,              /* f */
+		0x1234,      JIT + 9, /* no call before it */
+		JIT + 7,              /* g */
+		CODE + 0x19,          /* a file's: a stale one */
+		JIT + 3,              /* f again */
+		SP + 80,     JIT + 7, /* the pair that rbp leads to */
+		JIT + 9,     JIT + 9, /* no call before them */
+		0xbb,        CODE + 0x42,
+	};
+	struct sw_snapshot *snap = with_generated();
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 12, stack, 12);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP + 48);
+	walk_is(snap, NULL,
+		FRAMES({JIT + 12, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {JIT + 3, SP + 8, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {JIT + 7, SP + 32, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {JIT + 3, SP + 48, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {JIT + 7, SP + 64, "frame-pointer", "frame_pointer", SW_FRAME_MAY_MISS},
+		       {CODE + 0x42, SP + 96, "frame-pointer", "frame_pointer", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
+/* A file's function that saves no rbp, called from code that was generated: its own return address is
+ * found, though others into generated code lie before it. */
+static void test_own_return_address_goes_first(void **state)
+{
+	(void) state;
+	const uint64_t stack[] = {JIT + 3, CODE + 0x19, 0xbb, CODE + 0x42};
+	struct sw_snapshot *snap = with_generated();
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x24, stack, 4);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, SP + 16);
+	walk_is(snap, NULL,
+		FRAMES({CODE + 0x24, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {CODE + 0x19, SP + 16, "stack-scan", "scan_verified", 0},
+		       {CODE + 0x42, SP + 32, "frame-pointer", "frame_pointer", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
+enum { MANY_WORDS = 2 * 1024 };
+
+/* Not further than 8 KiB from one to the next; that more may be there is said. */
+static void test_listing_is_bounded(void **state)
+{
+	(void) state;
+	static uint64_t stack[MANY_WORDS + 2];
+	memset(stack, 0, sizeof(stack));
+	stack[0] = stack[1] = JIT + 3;
+	stack[MANY_WORDS - 1] = JIT + 7; /* too far from the one before it */
+	stack[MANY_WORDS] = 0xbb;
+	stack[MANY_WORDS + 1] = CODE + 0x42;
+	struct sw_snapshot *snap = with_generated();
+	struct sw_thread *thread = fake_snapshot_stack(snap, 1, JIT + 12, stack, MANY_WORDS + 2);
+	uint64_t sp = thread->regs.sp_avma;
+	sw_regs_set(&thread->regs, SW_ARCH_FP, sp + MANY_WORDS * 8);
+	walk_is(snap, NULL,
+		FRAMES({JIT + 12, sp, "context", "context", SW_FRAME_EXACT_PC},
+		       {JIT + 3, sp + 8, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {JIT + 3, sp + 16, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {CODE + 0x42, sp + MANY_WORDS * 8 + 16, "frame-pointer", "frame_pointer",
+			SW_FRAME_MAY_MISS}),
+		SW_END_COMPLETE, NULL);
 }
 
 /* Where all generated code keeps frame pointers, it misses nothing; but a function of a file may leave
@@ -263,8 +351,8 @@ static void test_chain_that_may_miss(void **state)
 static void test_honest_runtime(void **state)
 {
 	(void) state;
-	leaps_over_generated(JIT + 3, "/usr/bin/sbcl", 0);
-	leaps_over_generated(CODE + 0x38, "/usr/bin/sbcl", SW_FRAME_MAY_MISS);
+	leaps_over_generated(JIT + 3, "/usr/bin/sbcl", false);
+	leaps_over_generated(CODE + 0x38, "/usr/bin/sbcl", true);
 }
 
 /* HotSpot's interpreter pushes return addresses that no CALL precedes. They count as long as the
@@ -375,6 +463,9 @@ int main(void)
 		cmocka_unit_test(test_declined),
 		cmocka_unit_test(test_leaf_without_frame),
 		cmocka_unit_test(test_chain_that_may_miss),
+		cmocka_unit_test(test_leapt_over_are_listed),
+		cmocka_unit_test(test_own_return_address_goes_first),
+		cmocka_unit_test(test_listing_is_bounded),
 		cmocka_unit_test(test_honest_runtime),
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_made_by_deoptimizer),

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""php-fpm under load: stops anywhere in workers that serve requests, whose chain of calls the script says.
+
+SNAPWALK_STOPS sets how many stacks in PHP code there are in each mode (60).
+"""
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+
+import fastcgi
+from harness import Tap, patient_dump, stack_of, wait_until
+from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
+
+SCRIPT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "php", "fpm.php"))
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
+SAID_MAX = 0.001  # of the stacks: cut or guessed, and said so
+WORKERS = 2
+URI = "private=4711"
+OPCACHE = {"opcache.enable": "1", "opcache.jit_buffer_size": "16M", "opcache.file_update_protection": "0"}
+MODES = {"no JIT": {**OPCACHE, "opcache.jit": "disable"}, "JIT function": {**OPCACHE, "opcache.jit": "function"},
+         "JIT tracing": {**OPCACHE, "opcache.jit": "tracing"}}
+NATIVE = {"array_map": {"{closure}"}}
+
+
+def program():
+    found = sorted(glob.glob("/usr/sbin/php-fpm[0-9]*"))
+    return found[-1] if found else None
+
+
+class Server:
+    """php-fpm with some workers, all of which serve requests until the block ends."""
+
+    def __init__(self, settings):
+        self.settings = settings
+        self.done = threading.Event()
+        self.served, self.failed = 0, []
+
+    def __enter__(self):
+        self.directory = tempfile.mkdtemp(prefix="fpm-")
+        self.socket = os.path.join(self.directory, "socket")
+        # As the user who runs the test: the script may lie where nobody else can read.
+        user = "user = root\ngroup = root\n" if os.geteuid() == 0 else ""
+        config = os.path.join(self.directory, "fpm.conf")
+        with open(config, "w") as file:
+            file.write(f"[global]\nerror_log = {self.directory}/log\ndaemonize = no\n[www]\n{user}"
+                       f"listen = {self.socket}\npm = static\npm.max_children = {WORKERS}\n")
+        options = [word for key, value in self.settings.items() for word in ("-d", f"{key}={value}")]
+        self.process = subprocess.Popen([program(), "-n", "-d", "zend_extension=opcache", *options, "--allow-to-run-as-root",
+                                         "--fpm-config", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.clients = [threading.Thread(target=self.load) for _ in range(WORKERS + 1)]
+        try:
+            wait_until(lambda: len(self.workers()) == WORKERS and os.path.exists(self.socket), "php-fpm")
+            for client in self.clients:
+                client.start()
+            wait_until(lambda: self.served > 20 or self.failed, "requests to be served")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def workers(self):
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as children:
+            return [int(child) for child in children.read().split()]
+
+    def load(self):
+        while not self.done.is_set():
+            try:
+                answer = fastcgi.request(self.socket, SCRIPT, URI)
+            except OSError as error:
+                self.failed.append(str(error))
+                return
+            if not answer.endswith(b"served\n"):
+                self.failed.append(answer.decode(errors="replace"))
+                return
+            self.served += 1
+
+    def __exit__(self, *exc):
+        self.done.set()
+        for client in self.clients:
+            if client.ident:
+                client.join()
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.directory)
+
+
+def wrong_in_worker(stack, calls):
+    """(what it says itself that it lacks, what is wrong, whether it is in PHP code)"""
+    frames = language_frames(stack, "php")
+    if wrong_in_stack(stack) is not None:
+        return wrong_in_stack(stack), None, False
+    if not frames:  # between two requests
+        return None, None, False
+    if any(f["file"] and os.path.realpath(f["file"]) != SCRIPT for f in frames):
+        return None, "another file", True
+    return None, wrong_in_chain(frames, calls, "{main}", NATIVE), True
+
+
+def check_stops(tap, mode):
+    calls = calls_of(SCRIPT)
+    wrong, said, private, inside, stacks, names = [], [], [], 0, 0, set()
+    with Server(MODES[mode]) as server:
+        while inside < STOPS and stacks < 100 * STOPS and not server.failed:
+            for pid in server.workers():
+                report = patient_dump(pid, status=(0, 3))
+                stack = stack_of(report, pid)
+                lacks, what, is_inside = wrong_in_worker(stack, calls)
+                stacks += 1
+                inside += is_inside
+                names |= {f["function"] for f in language_frames(stack, "php")}
+                for where, text in ((said, lacks), (wrong, what)):
+                    if text is not None:
+                        where.append(f"{text}\n{text_of(stack)}")
+                if URI in str(report):
+                    private.append(pid)
+        tap.equal(server.failed, [], f"{mode}: {server.served} requests were served meanwhile")
+    tap.check(inside >= STOPS and not wrong and len(said) <= max(1, SAID_MAX * stacks),
+              f"{mode}: {inside} stacks in PHP code of {stacks}: complete, the chain and its lines in each",
+              f"{len(wrong)} wrong, {len(said)} said\n" + "\n".join((wrong + said)[:3]))
+    tap.check({"{main}", "f1", "F::f2", "f3", "f4", "f5", "f6"} <= names, f"{mode}: all functions were seen", names)
+    tap.equal(private, [], f"{mode}: no request's address in a dump")
+    print(f"# {mode}: {stacks} stops, {inside} in PHP code, {len(said)} said, {len(wrong)} wrong, {server.served} served")
+
+
+def main():
+    tap = Tap()
+    if program() is None:
+        tap.skip("php-fpm", "no php-fpm here", "php8.2-fpm")
+    else:
+        for mode in MODES:
+            tap.guard(check_stops, mode)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
