@@ -211,8 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ends_are_found), cmocka_unit_test(both_ends_by_iterator),
 		cmocka_unit_test(sockets_by_iterator), cmocka_unit_test(closed_since),
-		cmocka_unit_test(a_socket_has_both),
-		cmocka_unit_test(files_that_may_not_be_seen),
+		cmocka_unit_test(a_socket_has_both),   cmocka_unit_test(files_that_may_not_be_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
