@@ -117,12 +117,13 @@ enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread
 
 /** What a thread waits for in a system call that is not futex(), as the kernel tells it. */
 struct sw_wait_for {
-	const char *kind;   /* static: "pipe", "unix_socket", "tcp", "file_lock", "child", "fifo"; NULL */
+	const char *
+		kind; /* static: "pipe", "unix_socket", "tcp", "file_lock", "child", "fifo"; NULL */
 	const char *target; /* an address, a path; NULL. The snapshot's */
 	int64_t fd;         /* -1: none */
 	pid_t owner_pid;    /* the process at the other end, the owner, the child; 0: unknown */
 	pid_t owner_tid;    /* its thread, when it has only one; 0: unknown */
-	bool others; /* who has it may be another: not all processes could be looked at */
+	bool others;        /* who has it may be another: not all processes could be looked at */
 	bool proven; /* all processes were looked at, and the thread did not move meanwhile */
 };
 
