@@ -117,8 +117,8 @@ enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread
 
 /** What a thread waits for in a system call that is not futex(), as the kernel tells it. */
 struct sw_wait_for {
-	const char *
-		kind; /* static: "pipe", "unix_socket", "tcp", "file_lock", "child", "fifo"; NULL */
+	/** Static: "pipe", "fifo", "unix_socket", "tcp", "file_lock", "child"; NULL. */
+	const char *kind;
 	const char *target; /* an address, a path; NULL. The snapshot's */
 	int64_t fd;         /* -1: none */
 	pid_t owner_pid;    /* the process at the other end, the owner, the child; 0: unknown */
