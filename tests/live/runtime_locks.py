@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, snapwalk, wait_until
 from runtime_jvm import CLASSES, MODES, compile_all, machines
 from runtime_python import PROGRAMS, interpreters, minor
 
@@ -131,6 +131,23 @@ def check_deadlocks(tap, version, home, stop):
         check_cycles(tap, version, java.pid, [words[1:] for words in java.lines if words[0] == "cycle"], stop)
 
 
+def check_text(tap, version, home):
+    """Who is woken at night reads the first lines: who holds up how many, what runs."""
+    with java_program(home, "Crowded") as target:
+        def text():
+            lines = snapwalk("dump", target.pid, *PATIENT).stdout.splitlines()
+            return lines if any(line.startswith("60 threads wait for counter ") for line in lines) else None
+        lines = wait_until(text, "all to wait")
+        first = "\n".join(lines[:40])
+        for wanted in (r"^100 threads wait for packer \(\d+\), which is sleeping",
+                       r"^60 threads wait for counter \(\d+\), which is running",
+                       r"^1 thread runs: counter .* in Crowded\.holdStock",
+                       r"^ +#\d+ +Crowded\.holdStock\b.*Crowded\.java:3[78]",
+                       r"^\d+ threads +order-.*\n.*for the monitor .*, which packer \(\d+\) has"):
+            tap.check(re.search(wanted, first, re.M), f"{version}: in the first 40 lines: {wanted}", first)
+        tap.check(len(lines) <= 150, f"{version}: at most 150 lines for 500 threads", len(lines))
+
+
 def is_lock(wait, which):
     """Monitors have classes of their own. Once in 100,000 captures the class is not known."""
     return wait["kind"] == ("java_monitor" if which < 4 else "java_lock") and \
@@ -231,6 +248,7 @@ def main():
             tap.guard(check_kinds, version, home, mode)
         for stop in ("auto", "always"):
             tap.guard(check_deadlocks, version, home, stop)
+        tap.guard(check_text, version, home)
         for stop in (("auto",), ()):
             tap.guard(check_random, version, home, stop)
     for version, python in interpreters().items():
