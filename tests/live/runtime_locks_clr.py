@@ -12,7 +12,7 @@ import tempfile
 
 import dotnet
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, snapwalk, wait_until
 from runtime_locks import by_name, check_cycles, told
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "50"))
@@ -94,6 +94,9 @@ def check_many(tap, framework, directory):
         wrong = [(name, wait) for name, wait in got["waits"].items() if wait != wanted[name]]
         tap.check(got["waits"] == wanted, f"{framework}: {n} threads that wait", wrong)
         tap.equal(len(got["objects"]), 3 + n // 5, f"{framework}: for so many objects")
+        text = snapwalk("dump", target.pid, *PATIENT).stdout.splitlines()
+        tap.check(any(line.startswith(f"{n * 2 // 5} threads wait for holder (") for line in text[:10]) and
+                  len(text) <= 150, f"{framework}: as text, the holder first, in at most 150 lines", text)
         # Where somebody runs, the window is tried again.
         reads = subprocess.run([os.path.join(TARGETS, "drive_reads"), str(target.pid)], check=True,
                                capture_output=True, text=True).stdout
