@@ -47,7 +47,8 @@ enum sw_ruby_offset {
 	SW_RUBY_EC_CFP = 16,
 	SW_RUBY_EC_FIBER = 40,
 	SW_RUBY_EC_THREAD = 48,
-	SW_RUBY_EC_BYTES = 56, /* that are looked at */
+	SW_RUBY_EC_FRAMES_BYTES = 24, /* with what leads to the frames */
+	SW_RUBY_EC_BYTES = 56,        /* and with what leads to the thread */
 	/* rb_control_frame_t */
 	SW_RUBY_FRAME_PC = 0,
 	SW_RUBY_FRAME_SP = 8,

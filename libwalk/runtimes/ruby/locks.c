@@ -42,7 +42,8 @@ bool sw_ruby_thread_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct s
 	struct sw_bytes e = {ec, sizeof(ec)}, t = {thread, at->thread_bytes};
 	uint64_t own_ec, id, ractor, wakes;
 	*ret = (struct sw_ruby_thread){0};
-	if (at->thread_bytes > sizeof(thread) || !sw_ruby_ec_read(vm, fs_base, &ret->ec_avma, ec) ||
+	if (at->thread_bytes > sizeof(thread) ||
+	    !sw_ruby_ec_read(vm, fs_base, &ret->ec_avma, ec, sizeof(ec)) ||
 	    !sw_bytes_u64(e, SW_RUBY_EC_FIBER, &ret->fiber_avma) ||
 	    !sw_bytes_u64(e, SW_RUBY_EC_THREAD, &ret->avma) || ret->avma == 0 ||
 	    ret->avma % 8 != 0 || !sw_memory_read(vm->memory, ret->avma, thread, t.size) ||

@@ -20,12 +20,12 @@ enum {
 };
 
 bool sw_ruby_ec_read(const struct sw_ruby_vm *vm, uint64_t fs_base, uint64_t *ret_avma,
-		     uint8_t ret[static SW_RUBY_EC_BYTES])
+		     uint8_t *ret, size_t n)
 {
 	uint64_t slot, ec;
 	if (!sw_tls_address(&vm->found->ec, vm->memory, vm->found->place->bias, fs_base, &slot) ||
 	    !sw_memory_u64(vm->memory, slot, &ec) || ec == 0 || ec % 8 != 0 ||
-	    !sw_memory_read(vm->memory, ec, ret, SW_RUBY_EC_BYTES))
+	    !sw_memory_read(vm->memory, ec, ret, n))
 		return false;
 	*ret_avma = ec;
 	return true;
@@ -34,9 +34,9 @@ bool sw_ruby_ec_read(const struct sw_ruby_vm *vm, uint64_t fs_base, uint64_t *re
 bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret)
 {
 	uint64_t words, bytes;
-	uint8_t data[SW_RUBY_EC_BYTES];
+	uint8_t data[SW_RUBY_EC_FRAMES_BYTES];
 	struct sw_bytes b = {data, sizeof(data)};
-	if (!sw_ruby_ec_read(vm, fs_base, &ret->ec_avma, data))
+	if (!sw_ruby_ec_read(vm, fs_base, &ret->ec_avma, data, sizeof(data)))
 		return false;
 	(void) sw_bytes_u64(b, SW_RUBY_EC_STACK, &ret->values_avma); /* these fit */
 	(void) sw_bytes_u64(b, SW_RUBY_EC_STACK_SIZE, &words);

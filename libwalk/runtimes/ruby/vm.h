@@ -41,9 +41,9 @@ struct sw_ruby_frame {
 	enum sw_ruby_frame_kind kind;
 };
 
-/* The execution context of a thread, and what is looked at of it. False: the thread has no Ruby. */
+/* The execution context of a thread, and its first n bytes. False: the thread has no Ruby. */
 bool sw_ruby_ec_read(const struct sw_ruby_vm *vm, uint64_t fs_base, uint64_t *ret_avma,
-		     uint8_t ret[static SW_RUBY_EC_BYTES]);
+		     uint8_t *ret, size_t n);
 /* False: the thread has no Ruby. */
 bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret);
 bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ruby_frame *ret);

@@ -183,12 +183,12 @@ static void test_lines(void **state)
 	assert_int_equal(sw_v8_line(heap(&layout), script, 30), 7);
 }
 
-/* {0, position 5}, {6, position 47}: as V8 12 and as V8 14 write them. */
+/* {0, position 5}, {6, position 47}: as V8 12 and as V8 14 write them. The first counts from -1. */
 static void test_positions(void **state)
 {
 	(void) state;
-	static const uint8_t old[] = {0x01, 0x18, 0x0c, 0xa8, 0x01};
-	static const uint8_t flagged[] = {0x02, 0x18, 0x1b, 0xa8, 0x01};
+	static const uint8_t old[] = {0x03, 0x18, 0x0c, 0xa8, 0x01};
+	static const uint8_t flagged[] = {0x06, 0x18, 0x1b, 0xa8, 0x01};
 	uint64_t bytecode = make(TYPE_BYTECODE, 80), table = make(212, 32);
 	struct sw_v8_layout newer = layout;
 	newer.positions_flagged = true;
