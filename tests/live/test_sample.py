@@ -165,7 +165,8 @@ def busy_threads(tap):
         result = sampled(target, "--max-load", 100)
         n = taken(result)[0]
         found = count_of(result, "work_three"), count_of(result, "work_one")
-        tap.check(result.returncode in (0, 3) and sum(found) >= 0.9 * 4 * n, "busy threads are found", result)
+        tap.check(result.returncode == (3 if unread(result) else 0) and sum(found) + unread(result) >= 0.97 * 4 * n
+                  and sum(found) >= 0.7 * 4 * n, "busy threads are found, or said to be unread", result)
         truth = measured(target)
         tap.check(abs(share(*found) - share(truth["work_three"], truth["work_one"])) < 15,
                   "with the shares that they measured", (found, truth))
@@ -194,6 +195,12 @@ def loaded_machine(tap):
               "loaded: 0, or 3 with the reason", result)
     tap.check(got >= 1 and count_of(result, "blocked") == 50 * (got - failed(result)),
               "loaded: what is there is whole", result)
+
+
+def unread(result):
+    """A thread that ran while it was to be read, and was not stopped in time: more of them on a loaded machine."""
+    found = re.search(r"^(\d+) stacks? of threads that ran could not be read", result.stderr, re.M)
+    return int(found.group(1)) if found else 0
 
 
 def failed(result):
@@ -294,13 +301,47 @@ def several(tap):
         tap.check(result.returncode in (0, 3) and count_of(result, "blocked") == 18 * taken(result)[0]
                   and "of 2 processes" in result.stderr, "two processes, one profile", result)
     with Target("shares", 7) as one, Target("shares", 11) as other:
-        child = subprocess.Popen([SNAPWALK, "sample", str(one.pid), str(other.pid), "--duration", "2"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: cpu_of(child.pid) > 0, "it to begin")
+        child, terminal = on_a_terminal(one.pid, other.pid, "--duration", "0")
+        wait_for_samples(terminal, 1)
         one.process.kill()
-        out, err = child.communicate(timeout=60)
-        tap.check(child.returncode == 3 and f"{one.pid}: it ended while it was sampled (exited)" in err
-                  and "blocked" in out, "one ends: the other is sampled to the end", (child.returncode, err))
+        wait_for_samples(terminal, 20)
+        child.send_signal(signal.SIGINT)
+        said = rest_of(terminal)
+        out = child.communicate(timeout=60)[0]
+        tap.check(child.returncode == 3 and f"{one.pid}: it ended while it was sampled (exited)" in said
+                  and "blocked" in out, "one ends: the other is sampled to the end", (child.returncode, said))
+
+
+def on_a_terminal(*args):
+    """A run that shows its progress; (process, where to read it)."""
+    ours, its = os.openpty()
+    child = subprocess.Popen([SNAPWALK, "sample", *map(str, args)], stdout=subprocess.PIPE, stderr=its, text=True)
+    os.close(its)
+    return child, ours
+
+
+def wait_for_samples(terminal, n):
+    """Until the progress says that more than so many were taken since this was asked."""
+    text, first = "", None
+    for _ in range(1000):
+        text += os.read(terminal, 4096).decode()
+        shown = [int(m) for m in re.findall(r"\r(\d+) samples,", text)]
+        if shown:
+            first = shown[0] if first is None else first
+            if shown[-1] >= first + n:
+                return
+    raise RuntimeError(f"no {n} samples: {text}")
+
+
+def rest_of(terminal):
+    text = b""
+    try:
+        while part := os.read(terminal, 4096):
+            text += part
+    except OSError:  # EIO: the other end is closed
+        pass
+    os.close(terminal)
+    return text.decode()
 
 
 def cost(tap):
