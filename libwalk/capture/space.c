@@ -111,8 +111,8 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	size_t bytes, kept = SW_CAPTURE_SPACE_BYTES;
 	if (options->goroutines || options->tasks)
 		kept += SW_CAPTURE_GOROUTINES_BYTES;
-	if (__builtin_mul_overflow(n_threads, options->stack_bytes, &bytes) ||
-	    bytes > options->total_bytes)
+	if (__builtin_add_overflow(options->stack_bytes, SW_CAPTURE_ROOT_BYTES, &bytes) ||
+	    __builtin_mul_overflow(n_threads, bytes, &bytes) || bytes > options->total_bytes)
 		bytes = options->total_bytes;
 	int r = pool_create(space, bytes + kept + SW_CAPTURE_WANT_BYTES, kept, err);
 	if (r < 0)
@@ -245,7 +245,7 @@ static void part_hand_over(struct sw_capture_space *space, const struct sw_captu
 		return;
 	const struct sw_thread *t = &space->snap->threads[p->thread];
 	sw_snapshot_warn(space->snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
-			 "thread %d (%s): only the first %zu bytes of its stack were copied",
+			 "thread %d (%s): only the first %zu bytes of the stack were copied",
 			 t->tid, t->comm, p->bytes);
 }
 

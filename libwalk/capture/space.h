@@ -15,6 +15,7 @@ enum {
 	SW_CAPTURE_BATCH_BYTES = 16 << 20,   /* bytes in one, so that the deadline is seen */
 	SW_CAPTURE_PREFAULT_BYTES = 16384,   /* of a stack, whose pages are there before the stop */
 	SW_CAPTURE_UNKNOWN_BYTES = 64 << 10, /* of a stack whose mapping is not known */
+	SW_CAPTURE_ROOT_BYTES = 16 << 10,    /* at the upper end of a stack that is too long */
 };
 
 static inline uint64_t sw_capture_page_up(uint64_t avma)

@@ -58,6 +58,14 @@ static void unknown_stack_add(struct sw_capture_space *space, uint64_t begin, ui
 	part_add(space, begin & -(uint64_t) SW_CAPTURE_PAGE, end, (int32_t) i, (int32_t) i);
 }
 
+/* Of a stack that is not copied in whole, what its first functions have, too: a program with little on a large
+ * stack, as Ruby's threads, whose VM has 1 MiB in the middle of it, has a walk of the instant. */
+static void root_add(struct sw_capture_space *space, uint64_t copied_end, uint64_t top, size_t i)
+{
+	uint64_t begin = top - SW_CAPTURE_ROOT_BYTES;
+	part_add(space, begin > copied_end ? begin : copied_end, top, -1, (int32_t) i);
+}
+
 static void stack_add(struct sw_capture_space *space, size_t i)
 {
 	struct sw_thread *t = &space->snap->threads[i];
@@ -72,6 +80,8 @@ static void stack_add(struct sw_capture_space *space, size_t i)
 			begin = map->start_avma;
 		uint64_t top = t->fs_base > sp ? stack_top(map, t->fs_base) : map->end_avma;
 		part_add(space, begin, top, (int32_t) i, (int32_t) i);
+		if (top > begin && top - begin > space->stack_bytes)
+			root_add(space, begin + space->stack_bytes, top, i);
 	}
 	/* On an alternate signal stack, or on a coroutine's: the frames below those of the handler
 	 * are on the thread's own stack. */

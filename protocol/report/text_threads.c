@@ -325,7 +325,11 @@ void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t
 	if (wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid) {
 		sw_put(w, " for ");
 		sw_put_thread(w, wait->owner_pid);
-		sw_put(w, " (%s)", wait->kind);
+		sw_put(w,
+		       strcmp(wait->trust, "visible") == 0
+			       ? " (%s), or one that could not be looked at"
+			       : " (%s)",
+		       wait->kind);
 	} else if (wait->owner_tid != 0) {
 		sw_put(w, " for thread %d (%s)", (int) wait->owner_tid, wait->kind);
 	}

@@ -114,7 +114,7 @@ static bool group_add(struct group *groups, size_t *n, const struct sw_snapshot 
 		      const struct sw_warning *w)
 {
 	if (w->code != SW_WARN_THREAD_MISSING && w->code != SW_WARN_INTERRUPTED &&
-	    w->code != SW_WARN_MEMORY)
+	    w->code != SW_WARN_MEMORY && w->code != SW_WARN_STACK_LIMIT)
 		return false;
 	const struct sw_thread *thread = sw_snapshot_thread(snap, w->tid);
 	const char *what = said_of_thread(w, thread);
@@ -153,6 +153,23 @@ static const char *group_text(struct sw_report_builder *b, const struct group *g
 			       strstr(g->what, " may return ") != NULL ? "may return" : "returns");
 }
 
+/* A stack that was not copied in whole, but what its walk needed of it was. */
+static bool made_no_difference(const struct sw_report_builder *b, const struct sw_warning *w)
+{
+	const struct sw_snapshot *snap = b->walks->snap;
+	const struct sw_thread *thread = sw_snapshot_thread(snap, w->tid);
+	if (w->code != SW_WARN_STACK_LIMIT || thread == NULL)
+		return false;
+	int32_t at = b->report->threads[thread - snap->threads].stack;
+	if (at < 0 || b->ends[at]->end != SW_END_COMPLETE)
+		return false;
+	const struct sw_report_stack *stack = &b->report->stacks[at];
+	for (size_t i = 0; i < stack->n_frames; i++)
+		if (stack->frames[i].live_read)
+			return false;
+	return true;
+}
+
 /* One line for each thing that is said, however many threads it is said of. */
 static void add_snapshot_warnings(struct sw_report_builder *b)
 {
@@ -161,7 +178,7 @@ static void add_snapshot_warnings(struct sw_report_builder *b)
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_warnings; i++) {
 		const struct sw_warning *w = &snap->warnings[i];
-		if (!group_add(groups, &n, snap, w))
+		if (!made_no_difference(b, w) && !group_add(groups, &n, snap, w))
 			add(b, sw_warning_name(w->code), w->tid, sw_report_copy(b, w->message));
 	}
 	for (size_t i = 0; i < n; i++)

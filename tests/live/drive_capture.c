@@ -149,9 +149,11 @@ static void print_thread(const struct sw_snapshot *snap, const struct sw_thread 
 	if (!t->captured)
 		return;
 	struct sw_snapshot_memory memory = {.snap = snap, .thread = t};
-	uint64_t word;
-	if (t->stack_end_avma > 8 &&
-	    sw_memory_u64(sw_snapshot_memory(&memory), t->stack_end_avma - 8, &word))
+	uint64_t word, copied_end_avma = t->stack_avma + t->stack_bytes;
+	/* The first that was not copied, or the last of the stack. */
+	uint64_t avma =
+		copied_end_avma < t->stack_end_avma ? copied_end_avma : t->stack_end_avma - 8;
+	if (t->stack_end_avma > 8 && sw_memory_u64(sw_snapshot_memory(&memory), avma, &word))
 		printf("word %d %s\n", (int) t->tid, memory.live_reads == 0 ? "copy" : "live");
 }
 

@@ -85,7 +85,9 @@ def check_stops(tap, mode):
                   f"lines in each; {lines} innermost functions with a line", f"{len(wrong)} wrong, {len(said)} said\n" + "\n".join((wrong + said)[:3]))
         found = [r for r in report["process"]["runtimes"] if r["name"] == "ruby"]
         tap.equal([r["version"] for r in found], [version()], f"{mode}: recognised, with its version")
-        tap.equal([w for w in report["warnings"] if w["code"] == "runtime"], [], f"{mode}: nothing to warn of")
+        # What lies before an instruction of generated code is read later.
+        codes = ("runtime",) if mode == "YJIT" else ("runtime", "stack_limit")
+        tap.equal([w for w in report["warnings"] if w["code"] in codes], [], f"{mode}: nothing to warn of")
 
 
 def version():

@@ -10,6 +10,7 @@
 #include "runtimes/ruby/window.h"
 #include "map.h"
 #include "runtimes/ruby/locks.h"
+#include "runtimes/ruby/yjit.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -117,6 +118,17 @@ static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, ui
 		(void) sw_ruby_mutex_owner(vm, &thread, &owner); /* wanted for its reads */
 }
 
+/* The generated code before the instruction that is next, which tells whether a frame is being filled. */
+static void code_copy(struct sw_ruby_window *w, const struct sw_snapshot *snap, uint64_t pc_avma)
+{
+	const uint8_t *data;
+	const struct sw_map *map = sw_snapshot_map(snap, pc_avma);
+	if (w->found.layout->yjit_bytes != 0 && map != NULL && (map->prot & SW_MAP_EXEC) &&
+	    map->inode == 0 && pc_avma > SW_RUBY_FILL_BYTES)
+		(void) sw_capture_copy(w->capture, pc_avma - SW_RUBY_FILL_BYTES, SW_RUBY_FILL_BYTES,
+				       &data); /* else: as it is later */
+}
+
 static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
 {
 	struct sw_ruby_stack stack;
@@ -149,8 +161,12 @@ int sw_ruby_in_window(struct sw_capture *capture)
 	w->n_seen = 0;
 	w->gvl_avma = 0;
 	w->whole = sw_capture_is_whole(capture);
-	for (size_t i = 0; i < capture->snap->n_threads && i < THREADS_MAX; i++)
-		if (capture->snap->threads[i].fs_base != 0)
-			thread_copy(w, &vm, capture->snap->threads[i].fs_base);
+	for (size_t i = 0; i < capture->snap->n_threads && i < THREADS_MAX; i++) {
+		const struct sw_thread *t = &capture->snap->threads[i];
+		if (t->fs_base == 0)
+			continue;
+		thread_copy(w, &vm, t->fs_base);
+		code_copy(w, capture->snap, t->regs.pc_avma);
+	}
 	return 0;
 }

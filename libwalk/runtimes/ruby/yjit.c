@@ -18,7 +18,6 @@
 
 enum {
 	PUSHED_BYTES_MAX = 160, /* registers that it saves, and alignment */
-	FILL_BYTES = 96,        /* of code that fills a frame */
 };
 
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
@@ -110,14 +109,14 @@ bool sw_ruby_yjit_fills(struct sw_bytes before)
 size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
 {
 	const struct sw_ruby_chain *c = &ruby->chain;
-	uint8_t code[FILL_BYTES];
+	uint8_t code[SW_RUBY_FILL_BYTES];
 	uint64_t cfp, pc = cursor->regs.pc_avma;
 	if (c->n < 2 || !sw_regs_get(&cursor->regs, SW_X86_64_R13, &cfp))
 		return 0;
 	/* Of a C method: it is about to be called, or has returned. */
 	if (cfp == c->frames[1].avma)
 		return 1;
-	return cfp == c->frames[0].avma && pc > FILL_BYTES &&
-	       sw_memory_read(cursor->memory, pc - FILL_BYTES, code, sizeof(code)) &&
+	return cfp == c->frames[0].avma && pc > SW_RUBY_FILL_BYTES &&
+	       sw_memory_read(cursor->memory, pc - SW_RUBY_FILL_BYTES, code, sizeof(code)) &&
 	       sw_ruby_yjit_fills((struct sw_bytes){code, sizeof(code)});
 }

@@ -5,6 +5,8 @@
 #include "runtimes/ruby/ruby.h"
 #include "unwind/unwinder.h"
 
+enum { SW_RUBY_FILL_BYTES = 96 }; /* of code that fills a frame */
+
 /* Whether the frame at the cursor may be in code of YJIT: executable memory that is no file's. */
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
 

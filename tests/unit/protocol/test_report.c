@@ -390,6 +390,31 @@ static void test_warning_codes(void **state)
 	}
 }
 
+/* A stack that was not copied in whole is worth a word only where its walk needed the rest. */
+static void test_stack_limit(void **state)
+{
+	(void) state;
+	static const struct {
+		bool live_read;
+		enum sw_end end;
+		size_t n_warnings;
+	} cases[] = {
+		{false, SW_END_COMPLETE, 0},
+		{true, SW_END_COMPLETE, 1},
+		{false, SW_END_STACK_LIMIT, 2}, /* and that it ends early */
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct scene s;
+		scene_init(&s);
+		struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
+		only[0].flags |= cases[i].live_read ? SW_FRAME_LIVE_READ : 0;
+		add_walk(&s, 10, only, 1, cases[i].end, NULL);
+		sw_snapshot_warn(s.snap, SW_WARN_STACK_LIMIT, 10, SW_E_LIMIT, "%s", "it is so");
+		assert_int_equal(build(&s)->n_warnings, cases[i].n_warnings);
+		scene_deinit(&s);
+	}
+}
+
 /* What was recognised, and what a runtime says of its threads; trouble with it leaves no gap. */
 static void test_runtimes(void **state)
 {
@@ -649,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_unfinished_names),
 		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_warning_codes),
+		cmocka_unit_test(test_stack_limit),
 		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test(test_runtime_waits),
 		cmocka_unit_test(test_process),

@@ -159,6 +159,11 @@ static void test_cut(void **state)
 	assert_int_equal(f->snap->n_warnings, 1);
 	assert_int_equal(f->snap->warnings[0].code, SW_WARN_STACK_LIMIT);
 	assert_int_equal(f->snap->warnings[0].tid, 11);
+	/* Its upper end is there, too: a walk may leap over what lies between. */
+	assert_int_equal(f->snap->n_ranges, 1);
+	assert_int_equal(f->snap->ranges[0].start_avma, stack_avma(1) - STACK_MAX);
+	assert_int_equal(f->snap->ranges[0].bytes, STACK_MAX);
+	assert_int_equal(f->snap->ranges[0].data[0], byte_at(stack_avma(1) - STACK_MAX));
 	end(f);
 }
 
@@ -185,10 +190,12 @@ static void test_two_stacks(void **state)
 	f->tracees[0].regs.fs_base = stack_avma(1) + 0x1100;
 	run(f);
 	assert_stack(f, 0, begin_of(0), STACK_MAX);
-	assert_int_equal(f->snap->n_ranges, 1);
-	/* Of that one the upper end is kept, where its first frames are. */
-	assert_int_equal(f->snap->ranges[0].start_avma, stack_avma(1));
-	assert_int_equal(f->snap->ranges[0].bytes, 0x2000);
+	/* The upper end of both is kept, where their first frames are. */
+	assert_int_equal(f->snap->n_ranges, 2);
+	assert_int_equal(f->snap->ranges[0].start_avma, stack_avma(1) - STACK_MAX);
+	assert_int_equal(f->snap->ranges[0].bytes, STACK_MAX);
+	assert_int_equal(f->snap->ranges[1].start_avma, stack_avma(1));
+	assert_int_equal(f->snap->ranges[1].bytes, 0x2000);
 	end(f);
 }
 

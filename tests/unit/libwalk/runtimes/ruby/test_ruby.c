@@ -5,6 +5,7 @@
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"
+#include "runtimes/ruby/yjit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -210,6 +211,40 @@ static void test_window_no_places(void **state)
 	free(window);
 }
 
+/* What tells whether compiled code is filling a frame is copied for the thread that was interrupted in it. */
+static void test_window_code(void **state)
+{
+	(void) state;
+	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
+	struct sw_map code = {.start_avma = RUBY_WORLD,
+			      .end_avma = RUBY_WORLD + RUBY_WORLD_BYTES,
+			      .prot = SW_MAP_READ | SW_MAP_EXEC,
+			      .path = ""};
+	struct sw_ruby_window *window = calloc(1, sizeof(*window));
+	void *found = window;
+	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
+	assert_non_null(window);
+	window->found = world.ruby.found;
+	world.thread.regs.pc_avma = RUBY_WORLD + 0x1234;
+	world.snap.threads = &world.thread;
+	world.snap.n_threads = 1;
+	world.snap.maps = &code;
+	world.snap.n_maps = 1;
+	for (uint64_t inode = 0; inode < 2; inode++) {
+		code.inode = inode; /* a file's code is read as it is later */
+		n_copies = 0;
+		assert_int_equal(sw_ruby_in_window(&capture), 0);
+		bool copied = false;
+		for (size_t i = 0; i < n_copies; i++)
+			copied |=
+				copies[i].start_avma == RUBY_WORLD + 0x1234 - SW_RUBY_FILL_BYTES &&
+				copies[i].size == SW_RUBY_FILL_BYTES;
+		assert_int_equal(copied, inode == 0);
+	}
+	world.snap.n_maps = 0;
+	free(window);
+}
+
 static void test_stack_hostile(void **state)
 {
 	(void) state;
@@ -275,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_window_no_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_window_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tls, setup, teardown),
 	};
