@@ -107,7 +107,7 @@ looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
-	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read
+	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
 looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_process_parse sw_beam_scheduler_parse
 looked_at libwalk/runtimes/beam/schedulers.c

@@ -102,6 +102,9 @@ def within(tap):
         tap.equal((wait["kind"], wait["owner_pid"], wait["trust"]), ("pipe", told(outer)["peer"], "visible"),
                   "pid namespace: who has it among those that can be seen")
         tap.equal(deadlocks, [], "pid namespace: no deadlock is proven")
+        text = subprocess.run([tool("nsenter"), "-t", str(pid), "-p", "-m", SNAPWALK, "1", *PATIENT],
+                              capture_output=True, text=True).stdout
+        tap.check("(pipe), or one that could not be looked at" in text, "pid namespace: the text says so", text)
 
 
 def timer(tap):
