@@ -97,6 +97,7 @@ static const struct {
 } idle_functions[] = {
 	PART("java.util.concurrent.ThreadPoolExecutor.getTask", "a Java thread pool"),
 	PART("java.util.concurrent.ForkJoinPool.awaitWork", "a Java fork-join pool"),
+	WHOLE("JLI_Launch", "the Java launcher"), /* main() has a thread of its own */
 	PART("java.lang.ref.Reference.waitForReferencePendingList", "the Java VM"),
 	PART("java.lang.ref.ReferenceQueue.remove", "the Java VM"),
 	PART("System.Threading.LowLevelLifoSemaphore.Wait", "the .NET thread pool"),

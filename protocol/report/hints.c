@@ -201,9 +201,25 @@ static void hint_goroutines(struct sw_report_builder *b)
 		}
 }
 
+/* Only those of HotSpot have carriers: JDK 21 and later. */
+static void hint_virtual_threads(struct sw_report_builder *b)
+{
+	const struct sw_report *r = b->report;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_managed *m = r->threads[i].managed;
+		if (m == NULL || m->role == NULL ||
+		    (strcmp(m->role, "carrier") != 0 && strcmp(m->role, "idle-carrier") != 0))
+			continue;
+		add(b, "virtual_threads",
+		    sw_report_copy(b, "virtual threads that no thread carries are not here: "
+				      "'jcmd PID Thread.dump_to_file FILE' lists them"));
+		return;
+	}
+}
+
 void sw_report_build_hints(struct sw_report_builder *b)
 {
-	enum { OTHERS = 3 };
+	enum { OTHERS = 4 };
 	sw_cleanup(nameless_deinit) struct nameless nameless = {0};
 	b->report->hints =
 		sw_report_calloc(b, OTHERS + SW_ARRAY_SIZE(remedies), sizeof(*b->report->hints));
@@ -212,6 +228,7 @@ void sw_report_build_hints(struct sw_report_builder *b)
 	if (b->failed)
 		return;
 	hint_goroutines(b);
+	hint_virtual_threads(b);
 	hint_packages(b);
 	hint_file(b, &nameless);
 	hint_maps(b, nameless.generated);

@@ -48,15 +48,31 @@ static void put_deadlocks(struct sw_text_writer *w)
 		sw_put(w, "%zu more deadlocks\n", r->n_deadlocks - shown);
 }
 
+/* How many wait who would not do so if all were well: the first thread of Java waits for main() all the
+ * time. */
+static size_t waiting_for(const struct sw_report *r, const enum sw_activity *activities,
+			  const struct sw_report_holder *h)
+{
+	size_t n = h->waiting;
+	for (size_t i = 0; i < r->n_threads && n > 0; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		n -= activities[i] == SW_ACTIVITY_IDLE && wait != NULL && wait->owner_tid == h->tid;
+	}
+	return n;
+}
+
 /* "37 threads wait for holder (2533), which is sleeping in read" */
-static void put_holders(struct sw_text_writer *w)
+static void put_holders(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	const struct sw_report *r = w->report;
 	for (size_t i = 0; i < r->n_root_holders && i < HOLDERS_SHOWN; i++) {
 		const struct sw_report_holder *h = &r->root_holders[i];
 		const struct sw_report_thread *t = sw_thread_of(r, h->tid);
+		size_t waiting = waiting_for(r, activities, h);
+		if (waiting == 0)
+			continue;
 		sw_style_begin(w, SW_STYLE_BOLD);
-		sw_put(w, "%zu thread%s for ", h->waiting, h->waiting == 1 ? " waits" : "s wait");
+		sw_put(w, "%zu thread%s for ", waiting, waiting == 1 ? " waits" : "s wait");
 		sw_put_thread(w, h->tid);
 		sw_style_end(w);
 		if (t != NULL) {
@@ -173,7 +189,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	}
 	if (r->n_all_threads == 0) {
 		put_deadlocks(w);
-		put_holders(w);
+		put_holders(w, activities);
 	}
 	put_running(w, activities);
 	put_counts(w, counts);

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import BUILD, PATIENT, TARGETS, Tap, patient_dump, stack_of, wait_until
+from harness import BUILD, PATIENT, TARGETS, Tap, patient_dump, snapwalk, stack_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jvm")
 CLASSES = os.path.join(BUILD, "tests", "jvm")
@@ -48,9 +48,9 @@ def compile_all(home):
 class Java:
     """A program that has said that it is ready."""
 
-    def __init__(self, home, program, *options, cwd=None):
+    def __init__(self, home, program, *options, cwd=None, args=()):
         self.cwd = cwd
-        self.command = [os.path.join(home, "bin", "java"), "-Xmx256m", *options, "-cp", CLASSES, program]
+        self.command = [os.path.join(home, "bin", "java"), "-Xmx256m", *options, "-cp", CLASSES, program, *args]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -168,6 +168,21 @@ def check_carriers(tap, version, home, mode):
         tap.equal(sorted(name for name, role in roles.items() if role == "carrier"),
                   [f"ForkJoinPool-1-worker-{n}" for n in range(1, carriers + 1)],
                   f"{version} {mode}: carriers of virtual threads among {len(roles)} threads")
+
+
+def check_parked(tap, version, home):
+    """Virtual threads that sleep have no thread: the dump says that there may be some."""
+    with Java(home, "Virtual", args=("sleep",)) as java:
+        def parked():
+            ours = patient_dump(java.pid)
+            roles = [t["managed"]["role"] for t in ours["threads"] if t["managed"]]
+            return ours if "idle-carrier" in roles and "carrier" not in roles else None
+        ours = wait_until(parked, "carriers that carry nothing")
+        tap.equal([h["code"] for h in ours.get("hints", []) if h["code"] == "virtual_threads"], ["virtual_threads"],
+                  f"{version}: virtual threads that no thread carries: said")
+        text = snapwalk(java.pid, *PATIENT).stdout
+        tap.check(f" waits for java ({java.pid + 1})" not in text and "in the Java launcher" in text,
+                  f"{version}: the first thread, which waits for main(), is idle", text[:2000])
 
 
 def lines_of_calls():
@@ -288,6 +303,8 @@ def main():
             tap.guard(check_blocked, version, home, mode)
         for mode in ("default", "ZGC") if int(version) >= 21 else ():
             tap.guard(check_carriers, version, home, mode)
+        if int(version) >= 21:
+            tap.guard(check_parked, version, home)
         for mode in MODES:
             tap.guard(check_stops, version, home, mode)
     tap.done()

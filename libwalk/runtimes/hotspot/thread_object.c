@@ -155,6 +155,24 @@ static bool is_carrier(const struct sw_hotspot *h, const struct sw_hotspot_threa
 	       on != 0 && sw_hotspot_u64(m, on, l->eetop, &eetop) && eetop == thread_avma;
 }
 
+/* The scheduler's threads have a class of their own: jdk.internal.misc.CarrierThread (JDK 20 and later). */
+static enum sw_hotspot_carrier carrier_read(const struct sw_hotspot *h,
+					    const struct sw_hotspot_thread_layout *l,
+					    struct sw_memory m, uint64_t thread_avma,
+					    uint64_t own_object)
+{
+	uint64_t klass;
+	if (is_carrier(h, l, m, thread_avma, own_object))
+		return SW_HOTSPOT_CARRIER_BUSY;
+	return h->version >= 20 &&
+			       sw_hotspot_object_class(h, &l->objects, l->objects.header, m,
+						       own_object, &klass) &&
+			       sw_hotspot_class_named(h, klass,
+						      "jdk/internal/misc/CarrierThread") != 0
+		       ? SW_HOTSPOT_CARRIER_IDLE
+		       : SW_HOTSPOT_CARRIER_NONE;
+}
+
 static bool object_read(const struct sw_hotspot *h, const struct sw_hotspot_thread_layout *l,
 			struct sw_memory m, uint64_t thread_avma, struct reading *ret)
 {
@@ -173,7 +191,7 @@ static bool object_read(const struct sw_hotspot *h, const struct sw_hotspot_thre
 		 sw_hotspot_pointer_read(o, o->pointers, m, ret->thread + (uint64_t) l->holder,
 					 &ret->holder))
 		(void) sw_hotspot_u8(m, ret->holder, l->holder_daemon, &ret->daemon);
-	ret->carrier = is_carrier(h, l, m, thread_avma, ret->thread);
+	ret->carrier = (uint8_t) carrier_read(h, l, m, thread_avma, ret->thread);
 	return true;
 }
 
@@ -272,7 +290,7 @@ void sw_hotspot_thread_object_read(struct sw_hotspot *h, const struct sw_thread 
 	}
 	ret->id = r.id;
 	ret->daemon = r.daemon == 1;
-	ret->carrier = r.carrier;
+	ret->carrier = (enum sw_hotspot_carrier) r.carrier;
 	if (named)
 		name_convert(&r, ret->name, sizeof(ret->name));
 	if (l->objects.colored && !is_name_of(ret->name, thread->comm))

@@ -24,12 +24,18 @@ const struct sw_hotspot_thread_layout *sw_hotspot_thread_layout(struct sw_hotspo
 bool sw_hotspot_thread_layout_find(const struct sw_hotspot *h, uint64_t thread_avma,
 				   struct sw_hotspot_thread_layout *layout);
 
+enum sw_hotspot_carrier {
+	SW_HOTSPOT_CARRIER_NONE,
+	SW_HOTSPOT_CARRIER_IDLE, /* of the scheduler of virtual threads; none is mounted on it */
+	SW_HOTSPOT_CARRIER_BUSY, /* a virtual thread is mounted on it */
+};
+
 /* What java.lang.Thread says of a JavaThread; zeroed, and id -1, when it could not be read. */
 struct sw_hotspot_thread_object {
 	char name[128]; /* UTF-8, cut to fit; "" when unknown */
 	int64_t id;
 	bool daemon;
-	bool carrier; /* a virtual thread is mounted on it */
+	enum sw_hotspot_carrier carrier;
 };
 
 void sw_hotspot_thread_object_read(struct sw_hotspot *h, const struct sw_thread *thread,

@@ -76,8 +76,8 @@ bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread
 		return false;
 	sw_hotspot_thread_object_read(h, thread, avma, &object);
 	*ret = (struct sw_thread_info){.runtime = "hotspot", .id = object.id};
-	if (object.carrier)
-		ret->role = "carrier";
+	if (object.carrier != SW_HOTSPOT_CARRIER_NONE)
+		ret->role = object.carrier == SW_HOTSPOT_CARRIER_IDLE ? "idle-carrier" : "carrier";
 	else if (object.daemon)
 		ret->role = "daemon";
 	memcpy(ret->name, object.name, sizeof(ret->name));

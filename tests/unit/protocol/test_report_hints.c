@@ -111,6 +111,30 @@ static void test_many_packages(void **state)
 					  "m1, m2, m3, …, which can be installed\n");
 }
 
+/* Who carries them tells that there are some, whether it does so now or not. */
+static void test_virtual_threads(void **state)
+{
+	(void) state;
+	static const char *const roles[] = {"daemon", "carrier", "idle-carrier", NULL};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(roles); i++) {
+		struct scene s;
+		struct sw_report_managed managed = {.runtime = "hotspot", .role = roles[i]};
+		struct sw_report_thread threads[3] = {{.tid = 1},
+						      {.tid = 2, .managed = &managed},
+						      {.tid = 3, .managed = &managed}};
+		scene_init(&s);
+		s.frame.function = "f";
+		s.report.threads = threads;
+		s.report.n_threads = 3;
+		assert_string_equal(hints_of(&s),
+				    i == 1 || i == 2
+					    ? "virtual_threads: virtual threads that no thread "
+					      "carries are not here: 'jcmd PID "
+					      "Thread.dump_to_file FILE' lists them\n"
+					    : "");
+	}
+}
+
 static void test_file(void **state)
 {
 	(void) state;
@@ -185,8 +209,11 @@ static void test_goroutines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packages),   cmocka_unit_test(test_many_packages),
-		cmocka_unit_test(test_file),       cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_virtual_threads),
+		cmocka_unit_test(test_packages),
+		cmocka_unit_test(test_many_packages),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_goroutines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,6 +437,53 @@ static void test_crowd(void **state)
 	free(text);
 }
 
+/* Who waits for another while all is well does not make that one a holder: Java's first thread, which waits
+ * for main() to end. */
+static void test_holder_of_idle(void **state)
+{
+	(void) state;
+	struct sw_report_wait wait = {.kind = "thread",
+				      .owner_tid = 12,
+				      .fd = -1,
+				      .trust = "memory"};
+	struct sw_report_holder holder = {.tid = 12, .pid = 11, .waiting = 1};
+	size_t indices[] = {0, 1, 2};
+	struct sw_report_thread threads[3];
+	struct sw_report_frame frames[2] = {sample_frame("JLI_Launch", 1), sample_frame("main", 1)};
+	struct sw_report_stack stacks[2];
+	for (size_t i = 0; i < 3; i++)
+		threads[i] = (struct sw_report_thread){.tid = (pid_t) (11 + i),
+						       .comm = "java",
+						       .state = 'S',
+						       .captured = true,
+						       .cpu_ns = -1,
+						       .stack = i > 0};
+	for (size_t i = 0; i < 2; i++)
+		stacks[i] = (struct sw_report_stack){.threads = &indices[i],
+						     .n_threads = 1 + i,
+						     .end = "complete",
+						     .frames = &frames[i],
+						     .n_frames = 1};
+	struct sw_report report = sample_report;
+	report.stacks = stacks;
+	report.n_stacks = 2;
+	report.threads = threads;
+	report.n_threads = 3;
+	report.n_warnings = 0;
+	report.root_holders = &holder;
+	report.n_root_holders = 1;
+	threads[0].blocked_on = &wait;
+	char *text = text_of(&report, NULL);
+	assert_null(strstr(text, "waits for"));
+	assert_contains(text, "\n1 thread is idle: 1 in the Java launcher (--all shows it)\n");
+	free(text);
+	threads[2].blocked_on = &wait;
+	holder.waiting = 2;
+	text = text_of(&report, NULL);
+	assert_contains(text, "\n1 thread waits for java (12)");
+	free(text);
+}
+
 static void test_all_idle(void **state)
 {
 	(void) state;
@@ -596,6 +643,7 @@ int main(void)
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_interpreter_recursion),
 		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_holder_of_idle),
 		cmocka_unit_test(test_all_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
