@@ -16,7 +16,8 @@ import subprocess
 from harness import TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_until
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python")
-BUSY, BLOCKED, MANY = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in ("busy.py", "blocked.py", "many.py"))
+BUSY, BLOCKED, MANY, INTERPRETERS = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in (
+    "busy.py", "blocked.py", "many.py", "interpreters.py"))
 STOPS = int(os.environ.get("SNAPWALK_PYTHON_STOPS", "200"))
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LOOP = "_PyEval_EvalFrameDefault"
@@ -220,6 +221,59 @@ def check_many(tap, version, path):
             tap.check(json.loads(reads)["calls"] < 12 * n, f"{version}: few system calls for {n} threads", reads)
 
 
+# Of interpreters.py, with the line of the call in each, from the outermost one.
+IN_ANOTHER = [("Thread._bootstrap", None), ("Thread._bootstrap_inner", None), ("Thread.run", None),
+              ("run_in_another", 30), ("<module>", 12), ("s1", 10), ("s2", 7), ("s2.<locals>.<listcomp>", 7), ("s3", 5),
+              ("s4", 3), ("s4.<locals>.<genexpr>", 3)]
+
+
+def wrong_in_another(stack, version):
+    """What the thread runs in an interpreter of its own, and who called that in the first one."""
+    wrong = wrong_in_stack(stack)
+    if wrong is not None:
+        return wrong
+    chain = [call for call in IN_ANOTHER if minor(version) < 12 or "listcomp" not in call[0]]  # compiled in since
+    if minor(version) <= 10:
+        chain = [(without_scopes(name), line) for name, line in chain]
+    frames = python_frames(stack)[::-1]
+    if len(frames) > len(chain):
+        return f"{len(frames)} frames"
+    for frame, (name, line) in zip(frames, chain):
+        if frame["function"] != name:
+            return f"{frame['function']} for {name}"
+        if line is not None and frame is not frames[-1] and frame["line"] != line:
+            return f"{name} at {frame['line']}, not {line}"
+    return None if len(frames) > 4 else "nothing of the other interpreter"
+
+
+def check_interpreters(tap, version, path):
+    """Each thread runs in an interpreter of its own, from 3.12 on without waiting for the others."""
+    wrong, threads = [], 0
+    with Target("python", INTERPRETERS, path=path) as target:
+        wait_until(lambda: sum("s1" in [f["function"] for f in python_frames(s)] for s in patient_dump(
+            target.pid, status=(0, 3))["stacks"]) == 2, "both to be busy")
+        for report in dumps_of(target.pid, STOPS // 2):
+            for stack in report["stacks"]:
+                for tid in stack["threads"]:
+                    if tid == target.pid:
+                        continue
+                    threads += 1
+                    what = wrong_in_another(stack, version)
+                    if what is not None:
+                        wrong.append(f"{what}\n{text_of(stack)}")
+    tap.check(threads == 2 * (STOPS // 2) and not wrong, f"{version}: {threads} stacks in other interpreters: complete, "
+              "the chain and its lines in each", f"{len(wrong)} are not\n" + "\n".join(wrong[:3]))
+
+
+def dumps_of(pid, n):
+    driver = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(pid), str(n)], stdout=subprocess.PIPE,
+                              text=True)
+    for line in driver.stdout:
+        yield json.loads(line)
+    if driver.wait() != 0:
+        raise RuntimeError(f"drive_dumps: {driver.returncode}")
+
+
 def check_refused(tap, version, path):
     with Target("python", BUSY, path=path) as target:
         report = patient_dump(target.pid, status=(0, 3))
@@ -240,6 +294,7 @@ def main():
             continue
         tap.guard(check_blocked, version, path)
         tap.guard(check_busy, version, path)
+        tap.guard(check_interpreters, version, path)
         tap.guard(check_many, version, path)
     tap.done()
 
