@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Goroutines in the text: those with the same stack are one group, as threads are. Behind the first hundred
- * lines a group is a line.
+ * Goroutines in the text: those with the same stack are one group, as threads are.
  */
 #include "report/text_goroutines.h"
 #include "report/builder.h"
-#include "report/text_frames.h"
+#include "report/text_parked.h"
 
 #include <inttypes.h>
 
@@ -13,9 +12,6 @@ enum {
 	IDS_SHOWN = 6,
 	WAITS_SHOWN = 3,
 	PLACES_SHOWN = 3,
-	WHOLE_LINES = 100, /* of groups, from where on they are brief */
-	HEAD_LINES = 4,    /* of a group: an empty one, who, what, by whom */
-	BRIEF_FRAMES = 3,
 	MS_PER_S = 1000,
 	MS_PER_MIN = 60 * MS_PER_S,
 	MS_PER_H = 60 * MS_PER_MIN,
@@ -171,53 +167,43 @@ static bool is_runtimes_own(const struct sw_report_stack *s)
 	return true;
 }
 
-static void put_whole(struct sw_text_writer *w, const struct sw_report_stack *s)
+static size_t count(const struct sw_report_stack *s)
 {
-	sw_put(w, "\n");
-	put_who(w, s);
-	sw_put(w, "\n");
-	put_waits(w, s);
-	sw_put(w, "\n");
-	sw_text_frames(w, s);
-	put_created(w, s);
+	return s->n_goroutines;
 }
 
-/* "  inner < middle < outer", of the program: how the runtime waits is the same for all. */
-static void put_brief(struct sw_text_writer *w, const struct sw_report_stack *s)
+static struct sw_report_stack only(const struct sw_report_stack *s, size_t i)
+{
+	struct sw_report_stack ret = *s;
+	ret.goroutines = &s->goroutines[i];
+	ret.n_goroutines = 1;
+	return ret;
+}
+
+/* How the runtime waits is the same for all. */
+static size_t first_told(const struct sw_report_stack *s)
 {
 	size_t at = 0;
-	put_who(w, s);
-	put_waits(w, s);
 	while (at < s->n_frames && is_of_runtime(&s->frames[at]) && !is_runtimes_own(s))
 		at++;
-	sw_put_own_names(w, s, at, BRIEF_FRAMES);
-	sw_put(w, "\n");
+	return at;
 }
 
-/* Each by itself, as threads are then. */
-static void put_each(struct sw_text_writer *w, const struct sw_report_stack *s)
-{
-	for (size_t i = 0; i < s->n_goroutines; i++) {
-		struct sw_report_stack one = *s;
-		one.goroutines = &s->goroutines[i];
-		one.n_goroutines = 1;
-		put_whole(w, &one);
-	}
-}
+static const struct sw_text_parked parked = {
+	.noun = "goroutine",
+	.head_lines = 4, /* an empty one, who, what, by whom */
+	.count = count,
+	.only = only,
+	.first_told = first_told,
+	.left_out = is_runtimes_own,
+	.put_who = put_who,
+	.put_waits = put_waits,
+	.put_end = put_created,
+};
 
 void sw_text_goroutines_count(struct sw_text_writer *w)
 {
-	const struct sw_report *r = w->report;
-	size_t n = 0, groups = 0;
-	for (size_t i = 0; i < r->n_stacks; i++) {
-		n += r->stacks[i].n_goroutines;
-		groups += r->stacks[i].n_goroutines > 0;
-	}
-	if (n == 0)
-		return;
-	sw_put(w, ", ");
-	sw_put_number(w, n);
-	sw_put(w, " goroutine%s in %zu group%s", sw_plural(n), groups, sw_plural(groups));
+	sw_text_parked_count(w, &parked);
 }
 
 void sw_text_goroutines_run(struct sw_text_writer *w, const struct sw_report_stack *stack)
@@ -238,34 +224,7 @@ void sw_text_goroutines_run(struct sw_text_writer *w, const struct sw_report_sta
 
 void sw_text_goroutines(struct sw_text_writer *w)
 {
-	const struct sw_report *r = w->report;
-	bool all = w->options->all || w->options->verbose, brief = false;
-	size_t lines = 0, own = 0;
-	for (size_t i = 0; i < r->n_stacks; i++) {
-		const struct sw_report_stack *s = &r->stacks[i];
-		if (s->n_threads > 0 || s->n_goroutines == 0)
-			continue;
-		if (w->options->no_group) {
-			put_each(w, s);
-			continue;
-		}
-		if (!all && is_runtimes_own(s)) {
-			own += s->n_goroutines;
-			continue;
-		}
-		size_t wanted = HEAD_LINES + s->n_frames;
-		bool whole = all || lines == 0 || (!brief && lines + wanted <= WHOLE_LINES);
-		lines += wanted;
-		if (!whole && !brief)
-			sw_put(w, "\n");
-		brief = !whole;
-		if (whole)
-			put_whole(w, s);
-		else
-			put_brief(w, s);
-	}
-	if (brief)
-		sw_put(w, "(--all shows these whole)\n");
+	size_t own = sw_text_parked(w, &parked);
 	if (own > 0)
 		sw_put(w, "\n%zu goroutine%s of the runtime itself (--all shows %s)\n", own,
 		       sw_plural(own), own == 1 ? "it" : "them");

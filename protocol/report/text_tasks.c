@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tasks of asyncio in the text: those with the same stack are one group, as threads are. Behind the first
- * hundred lines a group is a line.
+ * Tasks of asyncio in the text: those with the same stack are one group, as threads are.
  */
 #include "report/text_tasks.h"
 #include "report/builder.h"
-#include "report/text_frames.h"
+#include "report/text_parked.h"
 
 #include <inttypes.h>
 
 enum {
 	NAMES_SHOWN = 6,
 	WAITS_SHOWN = 3,
-	WHOLE_LINES = 100, /* of groups, from where on they are brief */
-	HEAD_LINES = 3,    /* of a group: an empty one, who, what */
-	BRIEF_FRAMES = 3,
 };
 
 /* Those that are in the same state, for the same reason, and one of them. */
@@ -93,49 +89,31 @@ static void put_who(struct sw_text_writer *w, const struct sw_report_stack *s)
 	sw_style_end(w);
 }
 
-static void put_whole(struct sw_text_writer *w, const struct sw_report_stack *s)
+static size_t count(const struct sw_report_stack *s)
 {
-	sw_put(w, "\n");
-	put_who(w, s);
-	sw_put(w, "\n");
-	put_waits(w, s);
-	sw_put(w, "\n");
-	sw_text_frames(w, s);
+	return s->n_tasks;
 }
 
-/* "  inner < middle < outer" */
-static void put_brief(struct sw_text_writer *w, const struct sw_report_stack *s)
+static struct sw_report_stack only(const struct sw_report_stack *s, size_t i)
 {
-	put_who(w, s);
-	put_waits(w, s);
-	sw_put_own_names(w, s, 0, BRIEF_FRAMES);
-	sw_put(w, "\n");
+	struct sw_report_stack ret = *s;
+	ret.tasks = &s->tasks[i];
+	ret.n_tasks = 1;
+	return ret;
 }
 
-/* Each by itself, as threads are then. */
-static void put_each(struct sw_text_writer *w, const struct sw_report_stack *s)
-{
-	for (size_t i = 0; i < s->n_tasks; i++) {
-		struct sw_report_stack one = *s;
-		one.tasks = &s->tasks[i];
-		one.n_tasks = 1;
-		put_whole(w, &one);
-	}
-}
+static const struct sw_text_parked parked = {
+	.noun = "task",
+	.head_lines = 3, /* an empty one, who, what */
+	.count = count,
+	.only = only,
+	.put_who = put_who,
+	.put_waits = put_waits,
+};
 
 void sw_text_tasks_count(struct sw_text_writer *w)
 {
-	const struct sw_report *r = w->report;
-	size_t n = 0, groups = 0;
-	for (size_t i = 0; i < r->n_stacks; i++) {
-		n += r->stacks[i].n_tasks;
-		groups += r->stacks[i].n_tasks > 0;
-	}
-	if (n == 0)
-		return;
-	sw_put(w, ", ");
-	sw_put_number(w, n);
-	sw_put(w, " task%s in %zu group%s", sw_plural(n), groups, sw_plural(groups));
+	sw_text_parked_count(w, &parked);
 }
 
 void sw_text_tasks_run(struct sw_text_writer *w, const struct sw_report_stack *stack, pid_t tid)
@@ -154,28 +132,5 @@ void sw_text_tasks_run(struct sw_text_writer *w, const struct sw_report_stack *s
 
 void sw_text_tasks(struct sw_text_writer *w)
 {
-	const struct sw_report *r = w->report;
-	bool all = w->options->all || w->options->verbose, brief = false;
-	size_t lines = 0;
-	for (size_t i = 0; i < r->n_stacks; i++) {
-		const struct sw_report_stack *s = &r->stacks[i];
-		if (s->n_threads > 0 || s->n_tasks == 0)
-			continue;
-		if (w->options->no_group) {
-			put_each(w, s);
-			continue;
-		}
-		size_t wanted = HEAD_LINES + s->n_frames;
-		bool whole = all || lines == 0 || (!brief && lines + wanted <= WHOLE_LINES);
-		lines += wanted;
-		if (!whole && !brief)
-			sw_put(w, "\n");
-		brief = !whole;
-		if (whole)
-			put_whole(w, s);
-		else
-			put_brief(w, s);
-	}
-	if (brief)
-		sw_put(w, "(--all shows these whole)\n");
+	(void) sw_text_parked(w, &parked); /* none is left out */
 }
