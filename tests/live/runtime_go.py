@@ -125,7 +125,8 @@ class Checker:
             if not file.symbols or len(code) < 5 or code[0] != 0xe8 or callee["function"] == "runtime.asyncPreempt":
                 continue
             called = file.name(svma + struct.unpack("<i", code[1:])[0])
-            exact = callee is frames[0] or frames[frames.index(callee) - 1].get("signal", False)
+            before = frames[frames.index(callee) - 1]
+            exact = callee is frames[0] or before.get("signal", False) or before["function"] == "runtime.asyncPreempt"
             found = file.name(int(callee["offset"], 16) - (not exact))
             # On the system's own stack systemstack() jumps.
             if found != called and called != "runtime.systemstack" and found not in JUMPS.get(called, ()):
