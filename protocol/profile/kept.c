@@ -3,7 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "json_object.h"
-#include "report/json_elements.h"
+#include "report/json/elements.h"
 #include "text.h"
 
 #include <snapwalk/profile.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "report/json_elements.h"
+#include "report/json/elements.h"
 #include "sample_report.h"
 #include "cleanup.h"
 #include "json_object.h"

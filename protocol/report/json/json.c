@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The report as JSON: one line, written element by element (report/json_elements.c), so that it
+ * The report as JSON: one line, written element by element (report/json/elements.c), so that it
  * takes the memory of its text and of one element. Only the brackets and commas between elements
  * are put here.
  */
@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "arena.h"
 #include "map.h"
-#include "report/json_elements.h"
+#include "report/json/elements.h"
 #include "json_object.h"
 
 #include <stdlib.h>

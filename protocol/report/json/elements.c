@@ -4,7 +4,7 @@
  * and snapwalk-dump(5): the fields of the schema's "required" lists are always there, null when
  * unknown; the others only when they say something.
  */
-#include "report/json_elements.h"
+#include "report/json/elements.h"
 #include "utc.h"
 #include "utf8.h"
 
