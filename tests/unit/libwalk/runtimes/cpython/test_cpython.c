@@ -87,6 +87,10 @@ static void test_pairing(void **state)
 		assert_string_equal(got.text, "");
 		assert_true(native_frame(WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
 		assert_string_equal(got.text, "outer:12 ");
+		/* Another thread, which is none of Python's. */
+		const struct sw_thread other = {.tid = 2, .fs_base = WORLD_ID + 0x1000};
+		(void) native_frame_of(&other, WORLD_STACK, WORLD_STACK + 0x100, &got);
+		assert_string_equal(got.text, "");
 		cpython_world_deinit(&world);
 	}
 }

@@ -173,6 +173,41 @@ static void test_goroutine(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
 }
 
+/* No frame has 20 bytes, or 1 GiB: what lies there is no return address. */
+static void test_frame_size(void **state)
+{
+	(void) state;
+	static const uint8_t sizes[] = {2, 4, 0x30, 0x38, 0x2f, 4, 0};
+	uint8_t *table = memmem(world.image, sizeof(world.image), sizes, sizeof(sizes));
+	assert_non_null(table);
+	table[2] = 0x28;
+	goroutine_put(0);
+	EXPECT(SW_END_NO_UNWIND_INFO, {GO_LEAF, 0}, {GO_OUTER, 0x18});
+}
+
+/* A signal interrupted main.outer() at its first instruction: what comes before it is another function. */
+static void test_signal_first(void **state)
+{
+	(void) state;
+	enum { FRAME = 1, OUTERS = 60 }; /* words */
+	struct sw_walks *walks;
+	/* mov $15, %rax; syscall */
+	go_world_code(&world, GO_OUTER, 0x28, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9);
+	world.stack[0] = go_world_pc(GO_OUTER, 0x28);
+	world.stack[FRAME + sw_arch_sigframe_off(SW_ARCH_RA) / 8] = go_world_pc(GO_OUTER, 0);
+	world.stack[FRAME + sw_arch_sigframe_off(SW_ARCH_SP) / 8] = go_world_stack(OUTERS);
+	world.stack[OUTERS] = go_world_pc(GO_GOEXIT, 1);
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
+	const struct sw_walk *walk = &walks->walks[0];
+	assert_int_equal(walk->end, SW_END_COMPLETE);
+	assert_int_equal(walk->n_frames, 4);
+	assert_int_equal(walk->frames[2].pc_avma, go_world_pc(GO_OUTER, 0));
+	assert_true(walk->frames[2].flags & SW_FRAME_EXACT_PC);
+	sw_walks_destroy(walks);
+	fake_snapshot_destroy(snap);
+}
+
 static void test_names(void **state)
 {
 	(void) state;
@@ -525,6 +560,8 @@ int main(void)
 		cmocka_unit_test_setup(test_table_cut, setup),
 		cmocka_unit_test_setup(test_tls, setup),
 		cmocka_unit_test_setup(test_goroutine, setup),
+		cmocka_unit_test_setup(test_frame_size, setup),
+		cmocka_unit_test_setup(test_signal_first, setup),
 		cmocka_unit_test_setup(test_names, setup),
 		cmocka_unit_test_setup(test_systemstack, setup),
 		cmocka_unit_test_setup(test_morestack, setup),

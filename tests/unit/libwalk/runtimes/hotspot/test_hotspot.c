@@ -318,6 +318,34 @@ static void test_step_stub_end(void **state)
 	}
 }
 
+/* The same without a frame of rbp's: 00 add $0x10, %rsp; 04 pop %r12; 06 pop %rbp; 07 ret */
+static void test_step_stub_pops(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x48, 0x83, 0xc4, 0x10, 0x41, 0x5c, 0x5d, 0xc3};
+	static const uint64_t words[] = {1, 2, 3, 0x2222, WORLD_CALL, 6};
+	static const uint64_t no_call[] = {1, 2, 3, 0x2222, 0x3333, 6};
+	static const struct {
+		unsigned off, sp;
+	} places[] = {{0, 0x8000}, {4, 0x8010}, {6, 0x8018}, {7, 0x8020}};
+	struct sw_stepped s;
+	hotspot_world_stub(&world);
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x80 + places[i].off,
+					       .sp_avma = places[i].sp},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, i == 3 ? 0x2222 : 0x1111);
+		assert_int_equal(stepped_from(words, 6, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8028);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+		/* What it would return to comes after no call: it is no end, or not of this frame. */
+		assert_true(stepped_from(no_call, 6, &c, &s) != SW_STEP_OK ||
+			    s.regs.pc_avma != 0x3333);
+	}
+}
+
 /* The barrier at the entry of methods: push $-1; push %rbp; mov %rsp, %rbp. */
 static void test_step_entry_barrier(void **state)
 {
@@ -558,6 +586,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_stub_pops, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),

@@ -157,6 +157,18 @@ static void test_names_hostile(void **state)
 	assert_string_equal(said(&frame), "[C method] :0");
 }
 
+/* A name that has a NUL in it is none that Ruby made: it is not cut there. */
+static void test_name_zero(void **state)
+{
+	(void) state;
+	uint64_t label = RUBY_STRINGS + 0x80 + SW_RUBY_OBJECT_LENGTH; /* "leaf" */
+	struct sw_ruby_name name;
+	assert_true(sw_ruby_iseq_name(&world.ruby.vm, RUBY_ISEQS, 0, &name));
+	assert_string_equal(name.label, "leaf");
+	world.data[label + 2 - RUBY_WORLD] = '\0';
+	assert_false(sw_ruby_iseq_name(&world.ruby.vm, RUBY_ISEQS, 0, &name));
+}
+
 /* ---- the window -------------------------------------------------------------------------------- */
 
 enum { COPIES_MAX = 64 };
@@ -309,6 +321,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_name_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_window_no_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_window_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_hostile, setup, teardown),

@@ -117,11 +117,29 @@ static void test_strings(void **state)
 	assert_string_equal(text, "ser");
 	assert_true(sw_v8_string(heap(&layout), wide, text, sizeof(text)));
 	assert_string_equal(text, "\303\251\342\202\254");
+	put(wide, 16, 0xde00d83d); /* one character of two units */
+	assert_true(sw_v8_string(heap(&layout), wide, text, sizeof(text)));
+	assert_string_equal(text, "\360\237\230\200");
 	assert_true(sw_v8_string(heap(&layout), first, text, 4)); /* cut to fit */
 	assert_string_equal(text, "res");
 	put(cons, 16, cons); /* a string in itself */
 	assert_false(sw_v8_string(heap(&layout), cons, text, sizeof(text)));
 	assert_false(sw_v8_string(heap(&layout), make(TYPE_SCRIPT, 64), text, sizeof(text)));
+}
+
+static void test_kinds(void **state)
+{
+	(void) state;
+	uint64_t avma, array = make(TYPE_SCRIPT, 32);
+	uint32_t n;
+	assert_true(sw_v8_is_string(heap(&layout), make_string("a")));
+	assert_false(sw_v8_is_string(heap(&layout), array));
+	put(array, 8, smi(2));
+	assert_true(sw_v8_array(heap(&layout), array, &avma, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(avma, array - 1 + 16);
+	put(array, 8, smi(-1));
+	assert_false(sw_v8_array(heap(&layout), array, &avma, &n));
 }
 
 static uint64_t make_function(const char *own, const char *inferred, int32_t locals)
@@ -207,6 +225,7 @@ static void test_positions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_kinds, setup),
 		cmocka_unit_test_setup(test_strings, setup),
 		cmocka_unit_test_setup(test_function, setup),
 		cmocka_unit_test_setup(test_lines, setup),
