@@ -26,7 +26,12 @@ static enum sw_next next_whole(const struct sw_round *r)
 {
 	if (r->mode == SW_STOP_NEVER)
 		return r->elapsed_ns < r->limit_ns / 2 ? SW_NEXT_WHOLE : SW_NEXT_WHOLE_LAST;
-	if (r->n_whole >= SW_WHOLE_MAX || r->elapsed_ns > SW_WAITING_NS)
+	/* Those that wait for an event mostly go on doing so, and need not be stopped. Of hundreds that run in turn
+	 * the stop takes as long as one of all, and has to be the only one. */
+	bool late = r->n_whole >= SW_WHOLE_MAX || r->elapsed_ns > SW_WAITING_NS;
+	if (late && r->n_runnable < SW_RUNNABLE_MAX && r->n_waiting <= SW_WAITING_MAX)
+		return SW_NEXT_WHOLE_RUNNABLE;
+	if (late)
 		return SW_NEXT_WHOLE_STOP;
 	/* Another one would run on the CPU of the one that is stopped. */
 	return r->n_waiting > 0 || r->n_rest_running == 0 ? SW_NEXT_WHOLE : SW_NEXT_WHOLE_RUNNING;

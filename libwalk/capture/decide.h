@@ -23,6 +23,7 @@ struct sw_round {
 	bool hooks;             /* what was copied for hooks must be of one instant */
 	bool quiescent;         /* and it was */
 	size_t n_whole;         /* windows with all threads so far */
+	size_t n_runnable;      /* of these, with all stopped that ran or wanted to */
 	bool all_stopped;       /* the last one was a full stop */
 	size_t n_rest;          /* threads that are still to be taken */
 	size_t n_rest_running;  /* of these, on a CPU at the last look */
@@ -35,18 +36,21 @@ struct sw_round {
 
 enum sw_next {
 	SW_NEXT_DONE,
-	SW_NEXT_WHOLE,         /* all threads once more, and the hooks */
-	SW_NEXT_WHOLE_RUNNING, /* the same with those stopped that are on a CPU */
-	SW_NEXT_WHOLE_STOP,    /* the same with all stopped */
-	SW_NEXT_WHOLE_LAST,    /* the same with none stopped, for good: hooks are told */
-	SW_NEXT_REST,          /* only those that are left */
-	SW_NEXT_REST_RUNNING,  /* those of them stopped that are on a CPU */
-	SW_NEXT_REST_STOP,     /* all of them stopped */
-	SW_NEXT_GIVE_UP,       /* the rest is listed without stack */
+	SW_NEXT_WHOLE,          /* all threads once more, and the hooks */
+	SW_NEXT_WHOLE_RUNNING,  /* the same with those stopped that are on a CPU */
+	SW_NEXT_WHOLE_RUNNABLE, /* the same with those stopped, too, that wait for one */
+	SW_NEXT_WHOLE_STOP,     /* the same with all stopped */
+	SW_NEXT_WHOLE_LAST,     /* the same with none stopped, for good: hooks are told */
+	SW_NEXT_REST,           /* only those that are left */
+	SW_NEXT_REST_RUNNING,   /* those of them stopped that are on a CPU */
+	SW_NEXT_REST_STOP,      /* all of them stopped */
+	SW_NEXT_GIVE_UP,        /* the rest is listed without stack */
 };
 
 enum {
-	SW_WHOLE_MAX = 3,         /* windows before the full stop */
+	SW_WHOLE_MAX = 3,         /* windows with all threads before more are stopped */
+	SW_RUNNABLE_MAX = 2,      /* and with those stopped that run or want to, */
+	SW_WAITING_MAX = 64,      /* if not more than so many want to */
 	SW_RUNNING_TRIES = 3,     /* looks at a thread that is on a CPU, with one to spare for it */
 	SW_STOPS_MAX = 3,         /* stops of what is left, */
 	SW_AFTER_TRIES = 10,      /* and windows after the last one */

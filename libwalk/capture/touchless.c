@@ -162,6 +162,7 @@ static bool to_be_stopped(const struct sw_window *w, size_t i, enum sw_next next
 		return false;
 	switch (next) {
 	case SW_NEXT_WHOLE_RUNNING: return t->running;
+	case SW_NEXT_WHOLE_RUNNABLE: return t->runnable;
 	case SW_NEXT_WHOLE_STOP: return true;
 	case SW_NEXT_REST_RUNNING: return !t->taken && t->running;
 	case SW_NEXT_REST_STOP: return !t->taken;
@@ -327,6 +328,7 @@ static void round_note(struct sw_round *round, const struct sw_window *w, enum s
 	if (w->whole)
 		round->quiescent = w->quiescent;
 	round->n_whole += w->whole;
+	round->n_runnable += next == SW_NEXT_WHOLE_RUNNABLE;
 	round->all_stopped |= next == SW_NEXT_WHOLE_STOP || next == SW_NEXT_WHOLE_LAST;
 	/* Of a pass that was cut short, nobody knows who is missing. */
 	bool cut = w->with_passes && w->passes[0].cut;

@@ -47,6 +47,11 @@ static size_t thread_add(struct sw_window *w, const struct sw_iterate_record *re
 	return s->n++;
 }
 
+static bool waits_for_cpu(const struct sw_iterate_record *r)
+{
+	return r->on_cpu == 0 && r->state == 0 && r->exit_state == 0 && !sw_iterate_is_worker(r);
+}
+
 /* Finds the thread of each record; both are in order of age, so the search goes on where it was. */
 static void records_match(struct sw_window *w, size_t which)
 {
@@ -70,6 +75,7 @@ static void records_match(struct sw_window *w, size_t which)
 			continue;
 		w->threads[i].start_ns = record->start_ns;
 		w->threads[i].running = record->on_cpu != 0;
+		w->threads[i].runnable = record->on_cpu != 0 || waits_for_cpu(record);
 		*(which == 0 ? &w->threads[i].before : &w->threads[i].after) = (uint32_t) k + 1;
 		at++;
 	}
@@ -129,9 +135,7 @@ static size_t waiting_count(const struct sw_window *w)
 {
 	size_t n = 0;
 	for (size_t k = 0; k < w->passes[0].n; k++) {
-		const struct sw_iterate_record *r = &w->records[0][k];
-		n += r->on_cpu == 0 && r->state == 0 && r->exit_state == 0 &&
-		     !sw_iterate_is_worker(r);
+		n += waits_for_cpu(&w->records[0][k]);
 	}
 	return n;
 }

@@ -17,10 +17,11 @@ struct sw_window_thread {
 	uint32_t before, after; /* index + 1 of its record in the pass; 0: none */
 	bool taken;             /* in this window or an earlier one */
 	bool by_ptrace;
-	bool asked;   /* a stop was tried in the last window: it is we who traced it */
-	int refused;  /* SW_E_*: it could not be stopped, so it is only read */
-	bool running; /* on a CPU at the last look */
-	bool waited;  /* it was on none at the first look of all, before anything was read */
+	bool asked;    /* a stop was tried in the last window: it is we who traced it */
+	int refused;   /* SW_E_*: it could not be stopped, so it is only read */
+	bool running;  /* on a CPU at the last look */
+	bool runnable; /* or waited for one */
+	bool waited;   /* it was on none at the first look of all, before anything was read */
 	uint64_t first_switches; /* then */
 };
 

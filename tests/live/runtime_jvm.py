@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import BUILD, PATIENT, TARGETS, Tap, patient_dump, snapwalk, stack_of, wait_until
+from harness import BUILD, PATIENT, TARGETS, Tap, iterator_refused, patient_dump, snapwalk, stack_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jvm")
 CLASSES = os.path.join(BUILD, "tests", "jvm")
@@ -245,6 +245,16 @@ def stops_of(pid, tid, n):
     return stacks
 
 
+def check_who_is_stopped(tap, version, home):
+    """Two threads compute, the VM's own wait: what hooks copy is of one instant, and who waits is not stopped."""
+    with Java(home, "Busy") as java:
+        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
+        dumps = [patient_dump(java.pid) for _ in range(30)]
+        stopped = sorted(d["timings"]["n_stopped"] for d in dumps)
+        tap.check(sum(n >= len(dumps[0]["threads"]) // 2 for n in stopped) < len(dumps) // 2,
+                  f"{version}: more often than not few threads are stopped", (len(dumps[0]["threads"]), stopped))
+
+
 def check_stops(tap, version, home, mode):
     lines = lines_of_calls()
     with Java(home, "Busy", *MODES[mode]) as java:
@@ -305,6 +315,8 @@ def main():
             tap.guard(check_carriers, version, home, mode)
         if int(version) >= 21:
             tap.guard(check_parked, version, home)
+        if iterator_refused() == "":
+            tap.guard(check_who_is_stopped, version, home)
         for mode in MODES:
             tap.guard(check_stops, version, home, mode)
     tap.done()

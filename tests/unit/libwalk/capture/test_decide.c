@@ -192,8 +192,15 @@ static void hooks(void **state)
 	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_RUNNING);
 	round.n_waiting = 3;
 	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE);
-	assert_int_equal(after(round, 0, 13 * MS), SW_NEXT_WHOLE_STOP);
+	assert_int_equal(after(round, 0, 13 * MS), SW_NEXT_WHOLE_RUNNABLE);
 	round.n_whole = SW_WHOLE_MAX;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_RUNNABLE);
+	round.n_waiting = SW_WAITING_MAX + 1; /* as long as a stop of all, which is surer */
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_STOP);
+	round.n_waiting = SW_WAITING_MAX;
+	round.n_runnable = SW_RUNNABLE_MAX - 1;
+	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_RUNNABLE);
+	round.n_runnable = SW_RUNNABLE_MAX;
 	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE_STOP);
 	round.all_stopped = true;
 	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_REST);
