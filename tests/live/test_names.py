@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Names, files, lines and inlined calls, from every place debug information can be in."""
+import errno
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 
 from harness import SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, tool, wait_blocked
 
@@ -248,6 +250,31 @@ def test_dwp(tap):
             tap.equal(module.get("symbols_why"), None, f"{name}: nothing is missing")
 
 
+class Watched:
+    """Whether somebody opens a FIFO to read: then it can be opened to write without waiting."""
+
+    def __init__(self, path):
+        self.path, self.opened, self.over = path, False, threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+
+    def watch(self):
+        while not self.over.wait(0.01):
+            try:
+                os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
+                self.opened = True
+            except OSError as e:
+                if e.errno != errno.ENXIO:
+                    raise
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.over.set()
+        self.thread.join()
+
+
 def test_split_missing(tap):
     """Names are left, and it is said what is missing; nothing but a regular file is opened."""
     with tempfile.TemporaryDirectory() as directory:
@@ -259,9 +286,11 @@ def test_split_missing(tap):
         tap.equal(module.get("symbols_why"), why, "no .dwo: said why")
         os.mkfifo(dwo)
         for how in ((), ("--no-sandbox",)):
-            frames, module = frames_of(path, *how)
+            with Watched(dwo) as fifo:
+                frames, module = frames_of(path, *how)
             check_names(tap, frames, f"a FIFO as .dwo {how}")
             tap.equal(module.get("symbols_why"), why, f"a FIFO as .dwo {how}: said why")
+            tap.check(not fifo.opened, f"a FIFO as .dwo {how}: nobody has opened it", fifo)
         os.remove(dwo)
         other, other_dwo = build_split(os.path.join(directory, "other"), "g++", 5, "-DOTHER=1", "-O1")
         os.rename(other_dwo, dwo)
