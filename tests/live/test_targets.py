@@ -200,6 +200,17 @@ def test_null_call(tap):
                       "null call: the caller is marked as found on the stack", frames[zero + 1])
 
 
+def test_coroutine_exit(tap, program):
+    """The first frame of a coroutine has called exit()."""
+    with Target(program) as target:
+        wait_blocked(target.pid)
+        report = patient_dump(target.pid, status=(0, 3))
+        tid, functions = next(iter(expected_stacks(target.lines).items()))
+        stack = stack_of(report, tid)
+        tap.equal((own_functions(report, tid)[:2], stack["end"], stack["frames"][-1]["function"], set(trusts(stack)[1:])),
+                  (functions, "complete", "__start_context", {"cfi"}), f"{program}: the end is proven")
+
+
 def test_coroutine(tap, program):
     """glibc pushes the start of __start_context as a return address: pc - 1 lies before it, where
     no CFI is. Its instructions are known: nothing called it. The static program has its name."""
@@ -276,6 +287,7 @@ def main():
         tap.guard(test)
     for program in ("coroutine", "coroutine_static"):
         tap.guard(test_coroutine, program)
+        tap.guard(test_coroutine_exit, program.replace("coroutine", "coroutine_exit"))
     tap.done()
 
 
