@@ -186,7 +186,7 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 # With a reader of its own for the toy interpreter.
 $(T)/drive_toy: tests/unit/toy/runtime.c tests/unit/toy/runtime.h
 $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
-$(T)/toy: TARGET_CFLAGS += -rdynamic
+$(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
 targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(COMPARED_TARGETS) \
