@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dwarf_names.h"
+#include "languages.h"
 #include "cleanup.h"
 #include "dwarf/deadline.h"
 #include "text.h"
@@ -206,19 +207,27 @@ static int qualified_name(struct sw_dwarf_names *names, Dwarf_Die *die, const ch
 	return *ret != NULL ? 0 : -SW_E_NOMEM;
 }
 
-/* Languages whose functions have scopes. In C a nested function is the only one: as gdb shows it. */
-static bool has_scopes(Dwarf_Die *die)
+/* How a DIE's own name becomes the function's. */
+enum naming {
+	NAMING_PLAIN,  /* C: a nested function is the only one with a scope; as gdb shows it */
+	NAMING_SCOPES, /* scope::name */
+	NAMING_ADA,    /* GNAT's names have the scopes: package__procedure */
+};
+
+static enum naming naming_of(Dwarf_Die *die)
 {
 	Dwarf_Die unit;
 	if (dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
-		return false;
+		return NAMING_PLAIN;
 	switch (dwarf_srclang(&unit)) {
 	case DW_LANG_C89:
 	case DW_LANG_C:
 	case DW_LANG_C99:
 	case DW_LANG_C11:
-	case DW_LANG_Mips_Assembler: return false;
-	default: return true;
+	case DW_LANG_Mips_Assembler: return NAMING_PLAIN;
+	case DW_LANG_Ada83:
+	case DW_LANG_Ada95: return NAMING_ADA;
+	default: return NAMING_SCOPES;
 	}
 }
 
@@ -237,8 +246,12 @@ int sw_dwarf_name(struct sw_dwarf_names *names, Dwarf_Die *die, struct sw_symbol
 	const char *name = attr_text(die, DW_AT_name);
 	if (name == NULL)
 		return 0;
-	if (has_scopes(die))
+	enum naming naming = naming_of(die);
+	if (naming == NAMING_SCOPES)
 		return qualified_name(names, die, name, &symbol->function);
+	sw_cleanup(sw_free_p) char *ada = naming == NAMING_ADA ? sw_demangle_ada(name, true) : NULL;
+	if (ada != NULL)
+		name = ada;
 	symbol->function = sw_arena_strndup(names->arena, name, strnlen(name, NAME_BYTES_MAX));
 	return symbol->function != NULL ? 0 : -SW_E_NOMEM;
 }

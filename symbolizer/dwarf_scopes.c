@@ -17,6 +17,7 @@ struct search {
 	struct sw_scopes *scopes;
 	int64_t deadline_ns;
 	uint32_t dies; /* looked at */
+	bool nested;   /* in functions, too */
 	bool stopped;
 };
 
@@ -93,6 +94,12 @@ static void functions_search(struct search *s, Dwarf_Die *parent, int nesting)
 		case DW_TAG_subprogram:
 			if (has_code(&child))
 				function_match(s, &child);
+			if (s->nested)
+				functions_search(s, &child, nesting + 1);
+			break;
+		case DW_TAG_lexical_block:
+			if (s->nested)
+				functions_search(s, &child, nesting + 1);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module: functions_search(s, &child, nesting + 1); break;
@@ -111,5 +118,10 @@ bool sw_dwarf_scopes_find(Dwarf_Die *unit, const struct sw_dwarf_skeleton *skele
 				.scopes = scopes,
 				.deadline_ns = deadline_ns};
 	functions_search(&search, unit, 0);
+	/* Functions in functions (Ada, Pascal, D, Fortran; an extension of gcc's C) lie in none by their
+	 * addresses. To look into all costs more, and few programs have them. */
+	search.nested = true;
+	if (!search.stopped && search.n_found < n)
+		functions_search(&search, unit, 0);
 	return !search.stopped;
 }

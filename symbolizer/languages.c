@@ -99,21 +99,65 @@ static bool is_gnat_library(const char *name)
 	return false;
 }
 
+/* The bytes before digits that a name ends in. */
+static size_t before_digits(const char *name, size_t n)
+{
+	while (n > 0 && isdigit((unsigned char) name[n - 1]))
+		n--;
+	return n;
+}
+
+/*
+ * Cuts what libiberty (2.40) does not know at the end of a name. gcc numbers nested functions: ".12".
+ * gcc 12 gcc/ada/exp_dbug.ads: TB, TKB the body of a task; N, P the operation of a protected object without
+ * its lock and with it; _E12b, _B12b an entry's body and barrier. Names themselves have no capitals.
+ */
+static void ada_ending_cut(char *name)
+{
+	size_t n = strlen(name), before = before_digits(name, n);
+	if (before > 1 && before < n && name[before - 1] == '.')
+		name[n = before - 1] = '\0';
+	if (n > 3 && strcmp(name + n - 3, "TKB") == 0)
+		name[n - 3] = '\0';
+	else if (n > 2 && strcmp(name + n - 2, "TB") == 0)
+		name[n - 2] = '\0';
+	else if (n > 2 && (name[n - 1] == 'N' || name[n - 1] == 'P') &&
+		 !isupper((unsigned char) name[n - 2]))
+		name[n - 1] = '\0';
+	else if (n > 2 && name[n - 1] == 'b') {
+		before = before_digits(name, n - 1);
+		if (before > 2 && before < n - 1 && strchr("EB", name[before - 1]) != NULL &&
+		    name[before - 2] == '_')
+			name[before - 2] = '\0';
+	}
+}
+
+/* A part that gcc put elsewhere is marked as its demangler does for C++. */
+static char *ada_marked(const char *name)
+{
+	char *marked = NULL;
+	return asprintf(&marked, "%s [clone .cold]", name) < 0 ? NULL : marked;
+}
+
 char *sw_demangle_ada(const char *mangled, bool program_is_ada)
 {
 	const char *within = mangled[0] == '\0' ? NULL : strstr(mangled + 1, "__");
 	if (!is_gnat_library(mangled) &&
 	    (!program_is_ada || within == NULL || !islower((unsigned char) mangled[0])))
 		return NULL;
-	if (strnlen(mangled, OTHER_MANGLED_MAX) == OTHER_MANGLED_MAX)
+	size_t n = strnlen(mangled, OTHER_MANGLED_MAX);
+	if (n == OTHER_MANGLED_MAX)
 		return NULL;
-	char *text = ada_demangle(mangled, 0);
+	bool cold = n > 5 && strcmp(mangled + n - 5, ".cold") == 0;
+	sw_cleanup(sw_free_p) char *name = strndup(mangled, cold ? n - 5 : n);
+	if (name == NULL)
+		return NULL;
+	ada_ending_cut(name);
+	sw_cleanup(sw_free_p) char *text = ada_demangle(name, 0);
 	/* What it does not know it gives back in brackets. */
-	if (text != NULL && (text[0] == '<' || strcmp(text, mangled) == 0)) {
-		free(text);
+	if (text == NULL || text[0] == '<' || strcmp(text, mangled) == 0)
 		return NULL;
-	}
-	return text;
+	return cold ? ada_marked(text) : sw_take_ptr(text);
 }
 
 bool sw_elf_is_ada(const struct sw_elf *elf)

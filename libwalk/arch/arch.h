@@ -37,8 +37,9 @@ enum {
 	SW_ARCH_RED_ZONE = 128,
 	/* Longest CALL that arch_call_before() looks for, without prefixes. */
 	SW_ARCH_CALL_MAX = 7,
-	/* Bytes of code from an entry point in which its only call must lie. */
-	SW_ARCH_ENTRY_MAX = 64,
+	/* Bytes of code from an entry point in which its only call must lie: 80 in Free Pascal 3.2.2,
+	 * rtl/linux/x86_64/si_c.inc. */
+	SW_ARCH_ENTRY_MAX = 96,
 };
 
 static inline bool sw_regs_get(const struct sw_regs *regs, unsigned number, uint64_t *ret)

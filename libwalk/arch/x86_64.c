@@ -168,10 +168,18 @@ static bool is_musl_clone(struct sw_memory code, uint64_t pc)
 	       memcmp(bytes, sequence, sizeof(sequence)) == 0;
 }
 
+/* xor %ebp,%ebp or xor %rbp,%rbp: the bytes, 0 when it is not. */
+static size_t clears_rbp(const uint8_t *bytes)
+{
+	size_t prefix = bytes[0] == 0x48;
+	return bytes[prefix] == 0x31 && bytes[prefix + 1] == 0xed ? prefix + 2 : 0;
+}
+
 /*
  * pc is where the call of a process's entry code returns to. The entry code must clear rbp, "to mark
- * the deepest stack frame" (psABI 1.0, §3.4.1). A call in a function that merely follows the entry
- * code must not pass for it: that function is then what an earlier call leads to.
+ * the deepest stack frame" (psABI 1.0, §3.4.1): first, or last before the call (Free Pascal 3.2.2
+ * rtl/linux/x86_64/si_prc.inc). A call in a function that merely follows the entry code must not pass
+ * for it: that function is then what an earlier call leads to.
  */
 static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
 {
@@ -182,10 +190,9 @@ static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
 	if (!sw_memory_read(code, entry, bytes, size))
 		return false;
 	size_t at = memcmp(bytes, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
-	at += bytes[at] == 0x48; /* xor %ebp,%ebp or xor %rbp,%rbp */
-	if (bytes[at] != 0x31 || bytes[at + 1] != 0xed)
+	if (clears_rbp(bytes + at) == 0 && (size < 8 || clears_rbp(bytes + size - 8) != 3))
 		return false;
-	for (at += 2; at + 5 < size; at++) {
+	for (; at + 5 < size; at++) {
 		int32_t displacement;
 		memcpy(&displacement, bytes + at + 1, sizeof(displacement));
 		if (bytes[at] == 0xe8 && displacement >= 0 && at + 5 + (size_t) displacement < size)

@@ -275,6 +275,20 @@ static Dwarf_CFI *debug_table(struct sw_elf_cfi *cfi)
 	return cfi->debug != NULL ? sw_debug_frame_cfi(cfi->debug) : NULL;
 }
 
+/* Whether svma is anywhere in a function that is only ever returned to, at its first instruction. Its
+ * table has one row. */
+static bool called_by_nobody(struct sw_elf_cfi *cfi, uint64_t svma)
+{
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr start, end;
+	bool is_signal;
+	if (cfi->eh == NULL || dwarf_cfi_addrframe(cfi->eh, svma, &frame) != 0)
+		return false;
+	int ra = dwarf_frame_info(frame, &start, &end, &is_signal);
+	free(frame);
+	return ra >= 0 && sw_arch_is_first_insn(sw_elf_cfi_memory(cfi), start);
+}
+
 /*
  * Code known by its instructions goes before what the tables say of it, unless they say the same:
  * its tables are missing or wrong (musl's clone), or begin too late for pc - 1 (trampolines).
@@ -302,6 +316,8 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 								   : SW_ELF_ROW_FOUND;
 	case SW_CODE_UNKNOWN: break;
 	}
+	if (row == SW_ELF_ROW_FOUND && called_by_nobody(cfi, svma))
+		*ret = &first_frame;
 	return row;
 }
 

@@ -8,6 +8,7 @@
 #include "native/call_site.h"
 #include "cfi/find.h"
 #include "cfi/function.h"
+#include "formats/elf_symbol.h"
 #include "native/landing_pad.h"
 #include "native/rule_step.h"
 #include "snapshot/snapshot.h"
@@ -94,6 +95,18 @@ static bool handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
 	return true;
 }
 
+/* A fiber of D begins with this function, and druntime puts 0 where it would return to: core/thread/fiber.d
+ * of druntime 2.100, Fiber.initStack(). Of anything else 0 proves no end. */
+static bool is_fiber_entry(struct sw_elf_cfi *cfi, uint64_t svma)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	uint64_t start;
+	return sw_elf_symbols_open(sw_elf_cfi_elf(cfi), &symbols) &&
+	       sw_elf_symbols_find(&symbols, "fiber_entryPoint", &symbol) &&
+	       sw_elf_function_start(cfi, svma, &start) && start == symbol.svma;
+}
+
 static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
@@ -113,7 +126,11 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	}
 	if (sw_may_lead_to_handler(rule) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
-	return sw_step_by_cfi(rule, place->bias, cursor, ret);
+	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
+	if (step == SW_STEP_OK && ret->regs.pc_avma == 0 && !rule->signal &&
+	    is_fiber_entry(cfi, cursor->lookup_avma - place->bias))
+		return SW_STEP_END;
+	return step;
 }
 
 static void explain_place(const struct sw_place *place, struct sw_elf_cfi *cfi, uint64_t svma,

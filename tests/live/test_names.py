@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 import threading
 
-from harness import SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, tool, wait_blocked
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, own_functions, tool,
+                     wait_blocked)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "targets", "lib", "names.cc")
@@ -75,6 +76,95 @@ def check_lines(tap, frames, name):
     # Without parameters where the compiler gave no linkage name: internal functions of gcc.
     scoped = [(f["function"] or "?").split("(")[0] for f in chain[1:3]]
     tap.equal(scoped, ["outer::inlined_inner", "outer::inlined_middle"], f"{name}: scopes")
+
+
+NESTED = """
+#include <unistd.h>
+static volatile int released;
+static inline __attribute__((always_inline)) void waits(void)
+{
+	while (!released)
+		pause();
+	released = 2;
+}
+static __attribute__((noipa)) int outer(int n)
+{
+	int sum = n;
+	__attribute__((noipa, noinline)) void inner(int m)
+	{
+		{
+			sum += m;
+			waits();
+			sum += released;
+		}
+		__asm__ volatile("" ::: "memory");
+	}
+	inner(n + 1);
+	inner(n + 2);
+	return sum;
+}
+int main(void)
+{
+	return outer(3) + released;
+}
+"""
+
+
+def test_nested(tap):
+    """A function in a function, which lies apart from it: what is inlined there."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "nested")
+        run("gcc", "-O2", "-g", "-x", "c", "-o", path, "-", input=NESTED.encode())
+        with subprocess.Popen([path]) as process:
+            try:
+                wait_blocked(process.pid)
+                report = dump(process.pid)
+            finally:
+                process.kill()
+    tap.equal([re.sub(r"\.\d+$", "", name) for name in own_functions(report, process.pid)],
+              ["inlined:waits", "inner", "outer", "main"], "a function in a function has inlined calls")
+
+
+ADA = """
+#include <unistd.h>
+static volatile int released;
+const char __gnat_ada_main_program_name[] = "tasks";
+static inline __attribute__((always_inline)) void tasks__store__putN(void)
+{
+	while (!released)
+		pause();
+	released = 2;
+}
+__attribute__((noipa)) int tasks__workerTB(int n)
+{
+	tasks__store__putN();
+	return released + n;
+}
+int main(void)
+{
+	return tasks__workerTB(3) + released;
+}
+"""
+
+
+def test_ada(tap):
+    """Names as GNAT writes them: inlined calls have theirs in DWARF alone, in a unit that is in Ada."""
+    with tempfile.TemporaryDirectory() as directory:
+        path, assembler = os.path.join(directory, "tasks"), os.path.join(directory, "tasks.s")
+        run("gcc", "-O2", "-g", "-gdwarf-5", "-dA", "-S", "-x", "c", "-o", assembler, "-", input=ADA.encode())
+        with open(assembler) as file:
+            text, n = re.subn(r"\.byte\s+\S+(\s*# DW_AT_language)", r".byte 0xd\1", file.read())
+        with open(assembler, "w") as file:
+            file.write(text)
+        run("gcc", "-o", path, assembler)
+        with subprocess.Popen([path]) as process:
+            try:
+                wait_blocked(process.pid)
+                report = dump(process.pid)
+            finally:
+                process.kill()
+    tap.equal((n, own_functions(report, process.pid)), (1, ["inlined:tasks.store.put", "tasks.worker", "main"]),
+              "names of a program in Ada")
 
 
 def section_off(path, name):
@@ -547,8 +637,8 @@ def test_package(tap):
 
 def main():
     tap = Tap()
-    for test in (test_formats, test_zstd, test_options, test_split_dwarf, test_split_based, test_split_damaged,
-                 test_dwp, test_split_missing, test_stripped, test_debuglink, test_build_id, test_minidebug, test_dwz,
+    for test in (test_formats, test_nested, test_ada, test_zstd, test_options, test_split_dwarf, test_split_based,
+                 test_split_damaged, test_dwp, test_split_missing, test_stripped, test_debuglink, test_build_id, test_minidebug, test_dwz,
                  test_dwz_missing, test_label, test_package, test_as_eu_addr2line):
         tap.guard(test)
     tap.done()

@@ -200,6 +200,30 @@ def test_null_call(tap):
                       "null call: the caller is marked as found on the stack", frames[zero + 1])
 
 
+def test_coroutine_exit(tap, program):
+    """The first frame of a coroutine has called exit()."""
+    with Target(program) as target:
+        wait_blocked(target.pid)
+        report = patient_dump(target.pid, status=(0, 3))
+        tid, functions = next(iter(expected_stacks(target.lines).items()))
+        stack = stack_of(report, tid)
+        tap.equal((own_functions(report, tid)[:2], stack["end"], stack["frames"][-1]["function"], set(trusts(stack)[1:])),
+                  (functions, "complete", "__start_context", {"cfi"}), f"{program}: the end is proven")
+
+
+def test_fiber_entry(tap):
+    """A return address of 0 is the end of a fiber of D, and no end of anything else."""
+    for args, wanted in (((), ("complete", None)),
+                         (("other",), ("bad_unwind_info", "the return address is 0, which proves no end"))):
+        with Target("fiber_entry", *args) as target:
+            wait_blocked(target.pid)
+            report = patient_dump(target.pid, status=(0, 3))
+            tid, functions = next(iter(expected_stacks(target.lines).items()))
+            stack = stack_of(report, tid)
+            tap.equal((own_functions(report, tid), stack["end"], stack["why"]), (functions, *wanted),
+                      f"fiber_entry {' '.join(args)}: {functions[-1]}")
+
+
 def test_coroutine(tap, program):
     """glibc pushes the start of __start_context as a return address: pc - 1 lies before it, where
     no CFI is. Its instructions are known: nothing called it. The static program has its name."""
@@ -274,8 +298,10 @@ def main():
                  test_stripped, test_library, test_deleted_program, test_null_call,
                  test_musl, test_no_tables, test_names):
         tap.guard(test)
+    tap.guard(test_fiber_entry)
     for program in ("coroutine", "coroutine_static"):
         tap.guard(test_coroutine, program)
+        tap.guard(test_coroutine_exit, program.replace("coroutine", "coroutine_exit"))
     tap.done()
 
 

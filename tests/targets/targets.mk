@@ -80,7 +80,7 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fno-builtin -fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt -o $@ $<
 
-$(T)/coroutine_static: tests/targets/coroutine.c $(TARGET_DEPS)
+$(T)/coroutine_static $(T)/coroutine_exit_static: $(T)/%_static: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -static -o $@ $<
 # libgcc as a library, and in the program.
@@ -90,6 +90,71 @@ THROW_TARGETS := $(addprefix $(T)/stepped_,throw throw_static)
 $(THROW_TARGETS): tests/targets/stepped_throw.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra $(THROW_LDFLAGS) -o $@ $<
+
+# ---- two busy programs, built in many ways: test_compare_busy.py ----------------------------------
+# The program in C by gcc (with -O2, unless it says otherwise), by clang and with musl; that in C++.
+COMPARED_O0           := -O0
+COMPARED_O1           := -O1
+COMPARED_O2           :=
+COMPARED_O3           := -O3
+COMPARED_Os           := -Os
+COMPARED_pointer      := -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+COMPARED_no_pointer   := -O1 -fomit-frame-pointer
+COMPARED_nopie        := -fno-pie -no-pie
+COMPARED_static       := -fno-pie -static
+COMPARED_static_pie   := -fPIE -static-pie
+COMPARED_lto          := -flto
+COMPARED_split_dwarf  := -gsplit-dwarf
+COMPARED_cet          := -fcf-protection=full -Wl,-z,ibtplt
+COMPARED_no_cet       := -fcf-protection=none
+COMPARED_pg           := -pg
+COMPARED_fentry       := -pg -mfentry
+COMPARED_instrument   := -finstrument-functions
+COMPARED_lazy         := -fno-builtin -Wl,-z,lazy
+COMPARED_no_plt       := -fno-builtin -fno-plt -Wl,-z,now
+COMPARED_bare_plt     := -fno-builtin -fno-pie -no-pie -Wl,-z,lazy -Wl,--no-ld-generated-unwind-info
+COMPARED_nohdr        := -Wl,--no-eh-frame-hdr
+COMPARED_debug_frame  := -fno-asynchronous-unwind-tables -fno-unwind-tables
+COMPARED_own_tables   := -fno-dwarf2-cfi-asm
+COMPARED_probed       := -fstack-clash-protection -fstack-protector-all
+COMPARED_wide         := -O3 -mavx2
+COMPARED_pushes       := -Os -mno-red-zone -mpush-args -mno-accumulate-outgoing-args
+COMPARED_accumulate   := -maccumulate-outgoing-args
+COMPARED_large        := -fno-pie -no-pie -mcmodel=large
+COMPARED_sections     := -ffunction-sections -Wl,--gc-sections
+COMPARED_gold         := -fuse-ld=gold
+COMPARED_GCC := O0 O1 O2 O3 Os pointer no_pointer nopie static static_pie lto split_dwarf cet no_cet pg \
+	fentry instrument lazy no_plt bare_plt nohdr debug_frame own_tables probed wide pushes accumulate large \
+	sections $(if $(shell command -v ld.gold),gold)
+COMPARED_CLANG := O0 O1 O2 O3 Os pointer nopie static static_pie cet
+COMPARED_MUSL := O0 O2 pointer static static_pie
+COMPARED_GXX := O0 O2 O3 pointer static static_pie lto
+COMPARED_CLANGXX := O0 O2 Os
+COMPARED_TARGETS := $(addprefix $(T)/compared_,$(addprefix gcc_,$(COMPARED_GCC)) $(addprefix clang_,$(COMPARED_CLANG)) \
+	$(addprefix musl_,$(COMPARED_MUSL)) $(addprefix g++_,$(COMPARED_GXX)) \
+	$(addprefix clang++_,$(COMPARED_CLANGXX)) gcc_stripped musl_stripped g++_stripped)
+COMPARED := tests/targets/compared
+COMPARED_DEPS := $(COMPARED)/record.h tests/targets/targets.mk
+# gcc warns of a function that never returns, which is what that is for.
+COMPARED_C := -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wno-infinite-recursion -pthread
+
+$(addprefix $(T)/compared_gcc_,$(COMPARED_GCC)): $(T)/compared_gcc_%: $(COMPARED)/busy.c $(COMPARED)/frames.S $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	gcc -std=gnu17 $(COMPARED_C) $(COMPARED_$*) -o $@ $(filter %.c %.S,$^) -lm
+$(addprefix $(T)/compared_clang_,$(COMPARED_CLANG)): $(T)/compared_clang_%: $(COMPARED)/busy.c $(COMPARED)/frames.S $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	clang -std=gnu17 $(filter-out -Wno-infinite-recursion,$(COMPARED_C)) $(COMPARED_$*) -o $@ $(filter %.c %.S,$^) -lm
+$(addprefix $(T)/compared_musl_,$(COMPARED_MUSL)): $(T)/compared_musl_%: $(COMPARED)/busy.c $(COMPARED)/frames.S $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	musl-gcc -std=gnu17 $(COMPARED_C) $(COMPARED_$*) -o $@ $(filter %.c %.S,$^) -lm
+$(addprefix $(T)/compared_g++_,$(COMPARED_GXX)): $(T)/compared_g++_%: $(COMPARED)/throwing.cc $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	g++ -std=gnu++17 $(COMPARED_C) $(COMPARED_$*) -o $@ $<
+$(addprefix $(T)/compared_clang++_,$(COMPARED_CLANGXX)): $(T)/compared_clang++_%: $(COMPARED)/throwing.cc $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	clang++ -std=gnu++17 $(filter-out -Wno-infinite-recursion,$(COMPARED_C)) $(COMPARED_$*) -o $@ $<
+$(T)/compared_gcc_stripped $(T)/compared_musl_stripped $(T)/compared_g++_stripped: $(T)/compared_%_stripped: $(T)/compared_%_O2
+	strip -o $@ $<
 
 # JIT compilers that register their code include one header of ours, and nothing else.
 JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files libgcc_churn)
@@ -121,10 +186,10 @@ $(DRIVERS): $(T)/%: tests/live/%.c tests/targets/targets.mk $(TESTS_ARCHIVES)
 # With a reader of its own for the toy interpreter.
 $(T)/drive_toy: tests/unit/toy/runtime.c tests/unit/toy/runtime.h
 $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
-$(T)/toy: TARGET_CFLAGS += -rdynamic
+$(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(COMPARED_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

@@ -70,6 +70,17 @@ static void test_ada(void **state)
 	is(sw_demangle("_ada_main_loop"), "main_loop");
 	is(sw_demangle_ada("workers__fib.100", true), "workers.fib");
 	is(sw_demangle_ada("workers__fib.100", false), NULL);
+	is(sw_demangle_ada("tasks__workerTB", true), "tasks.worker");
+	is(sw_demangle_ada("tasks__workerTB.4", true), "tasks.worker");
+	is(sw_demangle_ada("tasks__workerTB.4.cold", true), "tasks.worker [clone .cold]");
+	is(sw_demangle_ada("tasks__workerTKB", true), "tasks.worker");
+	is(sw_demangle_ada("tasks__store__putN.7", true), "tasks.store.put");
+	is(sw_demangle_ada("tasks__store__putP", true), "tasks.store.put");
+	is(sw_demangle_ada("tasks__store__take_E7b.11", true), "tasks.store.take");
+	is(sw_demangle_ada("tasks__store__take_B12b", true), "tasks.store.take");
+	is(sw_demangle_ada("tasks__store7b", true), "tasks.store7b");
+	is(sw_demangle_ada("tasks__workerVIP.15", true), NULL); /* made by the compiler */
+	is(sw_demangle_ada("a__.1", true), NULL);
 	is(sw_demangle_ada("__libc_start_main", true), NULL);
 	is(sw_demangle_ada("main", true), NULL);
 	is(sw_demangle_ada("", true), NULL);

@@ -239,6 +239,29 @@ static void test_clone_side(void **state)
 	assert_int_equal(sw_arch_clone_side(m, AT + 2, 0), SW_CLONE_NONE);
 }
 
+/* Free Pascal fills tables first: its call is the last of 80 bytes. */
+static void test_long_entry(void **state)
+{
+	(void) state;
+	enum { BYTES_MAX = 96, CALL = 5, XOR = 3 };
+	static const uint8_t call[CALL] = {0xe8, 0x0a}, xor[XOR] = {
+								0x48, 0x31, 0xed};
+	static uint8_t bytes[BYTES_MAX];
+	static const struct fake_region region[] = {{AT, bytes, sizeof(bytes)}};
+	struct fake_memory fake = {.regions = region, .n_regions = 1};
+	struct sw_memory m = fake_memory(&fake);
+	for (int last = 0; last < 2; last++) {
+		memset(bytes, 0x90, sizeof(bytes));
+		memcpy(bytes + 80 - CALL, call, CALL);
+		assert_int_equal(sw_arch_known_code(m, AT + 80, AT), SW_CODE_UNKNOWN);
+		memcpy(last ? bytes + 80 - CALL - XOR : bytes, xor, XOR);
+		assert_int_equal(sw_arch_known_code(m, AT + 80, AT), SW_CODE_THREAD_START);
+		/* Not that of a function that the first call leads to. */
+		memcpy(bytes + 40, call, CALL);
+		assert_int_equal(sw_arch_known_code(m, AT + 80, AT), SW_CODE_UNKNOWN);
+	}
+}
+
 static void test_entry_call(void **state)
 {
 	(void) state;
@@ -306,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_fcontext_finish),
 		cmocka_unit_test(test_clone_side),
 		cmocka_unit_test(test_entry_call),
+		cmocka_unit_test(test_long_entry),
 		cmocka_unit_test(test_register_names),
 		cmocka_unit_test(test_regs),
 	};

@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Busy programs, built in many ways, at random instants: the program counters of each thread equal
+those of eu-stack and gdb, and the functions are those of the program's own record.
+
+The test stops the program with SIGSTOP; snapwalk, which stops it again or not, eu-stack and gdb look
+at it one after another. What snapwalk says must agree with the record at each stop of each build. Where
+another tool differs, REASONS must have that build with a reason that holds at that frame of that stack.
+
+SNAPWALK_STOPS=N: N stops of each build. Names of builds as arguments: of these alone.
+"""
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+
+import oracles
+from compared import RECORD_BYTES, RECORDS, Program, agrees
+from harness import (INTERPRETED, TARGETS, Tap, Target, dump, module_of, pcs_of, stack_of, state_of,
+                     tool, wait_until)
+
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "1"))
+MAX_GAP = 0.02
+INSTALLS = ("_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow")
+
+
+class Stack:
+    """One thread at one stop."""
+
+    def __init__(self, program, report, tid):
+        self.program, self.report = program, report
+        self.whole = stack_of(report, tid)
+        self.frames = [f for f in self.whole["frames"]
+                       if not f["inlined"] and f["kind"] not in INTERPRETED]
+        self.pcs = pcs_of(report, tid)
+        # What a signal interrupted may be at its first instruction.
+        self.signals = {pc for pc, f in zip(self.pcs, self.frames) if f.get("signal")}
+
+    def lookups(self, pcs):
+        return [pc if i == 0 or pcs[i - 1] in self.signals else pc - 1 for i, pc in enumerate(pcs)]
+
+    def true(self, pcs, recorded):
+        return agrees(self.program.seen(self.lookups(pcs)), recorded)
+
+
+def without_tables(stack, alike):
+    """No tables: eu-stack ends there or follows a frame pointer, gdb guesses by what the function
+    begins with. Alike is the number of frames that are the same."""
+    return any(stack.program.without_tables(address, module_of(stack.report, frame))
+               for address, frame in list(zip(stack.lookups(stack.pcs), stack.frames))[:alike])
+
+
+def into_handler(stack, alike):
+    """libgcc goes to the handler of an exception: it has overwritten what the functions on the way
+    had saved, and they are never returned to. The record says of each that it has left."""
+    return any(frame["by"] == "instructions" and inner["function"] in INSTALLS
+               for inner, frame in zip(stack.frames, stack.frames[1:alike + 1]))
+
+
+# Beginning of a build's name: why other tools are wrong there. Nowhere else.
+REASONS = {
+    "musl_": (without_tables, "the C library has no tables"),
+    "gcc_bare_plt": (without_tables, "the linker made no tables for its stubs"),
+    "g++_": (into_handler, "registers are overwritten on the way to a handler"),
+    "clang++_": (into_handler, "registers are overwritten on the way to a handler"),
+}
+
+
+def reason_of(build):
+    return next((REASONS[begin] for begin in REASONS if build.startswith(begin)), (None, ""))
+
+
+def words(pcs):
+    return " ".join(hex(pc) for pc in pcs)
+
+
+def told(stack, recorded, peers):
+    """What all say of a thread, for a failure."""
+    lines = [f"record {' '.join(map(str, recorded[::-1]))}"]
+    lines += [f"{f['pc']} {f['function']} {os.path.basename(module_of(stack.report, f))} {f['by']}"
+              for f in stack.frames]
+    lines.append(f"{stack.whole['end']} {stack.whole['why']}")
+    for name, pcs in peers.items():
+        lines.append(f"{name}: {words(pcs)} = {' '.join(stack.program.seen(stack.lookups(pcs))[::-1])}")
+    return "\n".join(lines)
+
+
+def alike_with(ours, theirs):
+    count = 0
+    while count < min(len(ours), len(theirs)) and ours[count] == theirs[count]:
+        count += 1
+    return count
+
+
+class Build:
+    """What was found in all stops of one build."""
+
+    def __init__(self, name, peers):
+        self.name = name
+        self.stacks = 0
+        self.wrong = []                          # of snapwalk
+        self.unexplained = {p: [] for p in peers}
+        self.excused = Counter()                 # by peer
+
+    def add(self, stack, again, recorded, peers):
+        self.stacks += 1
+        ours = stack.pcs
+        story = told(stack, recorded, peers)
+        if stack.whole["end"] != "complete" or not stack.true(ours, recorded):
+            self.wrong.append(story)
+        for other in again:
+            if other.pcs != ours or other.whole["end"] != stack.whole["end"]:
+                self.wrong.append(story + f"\nand then {other.whole['end']} {words(other.pcs)}")
+        holds, _ = reason_of(self.name)
+        for peer, theirs in peers.items():
+            if theirs == ours:
+                continue
+            if holds and holds(stack, alike_with(ours, theirs)):
+                self.excused[peer] += 1
+            else:
+                self.unexplained[peer].append(story)
+
+
+def suspend(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: all(state_of(pid, tid) == "T" for tid in os.listdir(f"/proc/{pid}/task")),
+               f"{pid} to stop")
+
+
+def look(found, program, peers):
+    """One stop, and what all say."""
+    pid = program.pid
+    suspend(pid)
+    recorded = program.recorded()
+    reports = [dump(pid, "--stop", "always", status=(0, 3)),
+               dump(pid, "--stop", "auto", status=(0, 3))]
+    said = {name: ask(pid) for name, ask in peers.items()}
+    suspend(pid)
+    reports.append(dump(pid, "--stop", "always", "--symbols", "none", status=(0, 3)))
+    for tid in recorded:
+        stack, *again = (Stack(program, report, tid) for report in reports)
+        found.add(stack, again, recorded[tid], {name: of[tid] for name, of in said.items()})
+    os.kill(pid, signal.SIGCONT)
+
+
+def check_build(tap, build, peers):
+    found = Build(build, peers)
+    with tempfile.NamedTemporaryFile() as records:
+        records.truncate(RECORDS * RECORD_BYTES)
+        with Target("compared_" + build, records.name) as target:
+            program = Program(target.pid, build, records)
+            for _ in range(STOPS):
+                time.sleep(random.random() * MAX_GAP)
+                look(found, program, peers)
+    tap.check(found.stacks == 3 * STOPS and not found.wrong,
+              f"{build}: the {found.stacks} stacks of {STOPS} stops are complete, true, and the same "
+              "with a stop, without, and again", "\n\n".join(found.wrong[:3]))
+    _, reason = reason_of(build)
+    for peer in peers:
+        title = f"{build}: all as {peer} says"
+        if found.excused[peer]:
+            title += f", but {found.excused[peer]} where it is wrong: {reason}"
+        tap.check(not found.unexplained[peer], title, "\n\n".join(found.unexplained[peer][:3]))
+
+
+def test_agrees(tap):
+    """The comparison itself: what can be, and what cannot."""
+    chain = ["r_main", "r_work", "r_sorting", "r_compare"]
+    for seen, recorded, wanted in (
+            (chain, chain, True),
+            (chain, chain[:3], True),                      # on its way in or out
+            (chain, chain[:2], False),                     # two are not
+            (chain[:3], chain, False),                     # one is missing
+            (chain[:2] + chain[3:], chain, False),
+            (chain[1:], chain, False),
+            (["r_main", "r_other"], ["r_main", "r_work"], False),
+            ([*chain, "r_on_timer", "r_fib"], [*chain[:3], "r_on_timer"], True),
+            ([*chain, "r_on_timer", "r_fib"], [*chain[:2], "r_on_timer"], False),
+            (["r_main", "r_tail_outer", "r_after_jump"], ["r_main", "r_after_jump"], True),
+            (["r_main", "r_leap", "r_leap", "r_leap_last"], ["r_main"], True),
+            (["r_main", "r_leap", "r_leap", "r_fib"], ["r_main"], False)):
+        tap.equal(agrees(seen, recorded), wanted, f"agrees({seen}, {recorded})")
+
+
+def builds():
+    names = {name.removeprefix("compared_").removesuffix(".dwo") for name in os.listdir(TARGETS)
+             if name.startswith("compared_")}
+    return sorted(name for name in names if os.access(os.path.join(TARGETS, "compared_" + name), os.X_OK))
+
+
+def has_avx2():
+    with open("/proc/cpuinfo") as cpus:
+        return " avx2 " in cpus.read()
+
+
+def main():
+    tap = Tap()
+    random.seed(18)
+    tap.guard(test_agrees)
+    peers = {}
+    if tool("eu-stack"):
+        peers["eu-stack"] = lambda pid: oracles.eu_stack(pid)[0]
+    else:
+        tap.skip("comparison with eu-stack", "it is not installed", "package elfutils")
+    if tool("gdb"):
+        gdb = oracles.Gdb()
+        peers["gdb"] = gdb.stacks
+    else:
+        tap.skip("comparison with gdb", "it is not installed", "package gdb")
+    names = sys.argv[1:] or builds()
+    for name in names:
+        if name == "gcc_wide" and not has_avx2():
+            tap.skip(name, "the processor has no AVX2", "a processor that has")
+            continue
+        tap.guard(lambda t, n=name: check_build(t, n, peers))
+    if "gdb" in peers:
+        gdb.close()
+    tap.check(len(names) >= 50 or sys.argv[1:], f"{len(names)} builds, {len(names) * STOPS} stops")
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
