@@ -40,6 +40,8 @@ enum {
 	/* Bytes of code from an entry point in which its only call must lie: 80 in Free Pascal 3.2.2,
 	 * rtl/linux/x86_64/si_c.inc. */
 	SW_ARCH_ENTRY_MAX = 96,
+	/* Most bytes of a function that sw_arch_is_first_insn() knows: 26 in glibc 2.36. */
+	SW_ARCH_FIRST_MAX = 64,
 };
 
 static inline bool sw_regs_get(const struct sw_regs *regs, unsigned number, uint64_t *ret)

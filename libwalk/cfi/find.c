@@ -226,6 +226,8 @@ enum sw_elf_row sw_elf_cfi_entry(struct sw_elf_cfi *cfi, uint64_t svma, struct s
 	return entry_find(cfi, svma, ret, ret_svma, &listed);
 }
 
+static const struct sw_cfi_rule first_frame = {.ra_undefined = true};
+
 static enum sw_elf_row row_of(int result)
 {
 	switch (result) {
@@ -236,14 +238,21 @@ static enum sw_elf_row row_of(int result)
 	}
 }
 
-/* What one table says of svma. */
+/* What one table says of svma. A function that is only ever returned to, at its first instruction, has one
+ * row: wherever svma is in it, it is a first frame. */
 static enum sw_elf_row row_in(struct sw_elf_cfi *cfi, Dwarf_CFI *table, uint64_t svma,
 			      const struct sw_cfi_rule **ret)
 {
 	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr start, end;
+	bool is_signal;
 	if (table == NULL || dwarf_cfi_addrframe(table, svma, &frame) != 0)
 		return SW_ELF_ROW_NONE;
 	int r = sw_cfi_rule_compile(frame, &cfi->arena, ret);
+	if (r == 0 && dwarf_frame_info(frame, &start, &end, &is_signal) >= 0 &&
+	    end - start <= SW_ARCH_FIRST_MAX && !is_signal &&
+	    sw_arch_is_first_insn(sw_elf_cfi_memory(cfi), start))
+		*ret = &first_frame;
 	free(frame); /* ours, says libdw.h */
 	return row_of(r);
 }
@@ -275,20 +284,6 @@ static Dwarf_CFI *debug_table(struct sw_elf_cfi *cfi)
 	return cfi->debug != NULL ? sw_debug_frame_cfi(cfi->debug) : NULL;
 }
 
-/* Whether svma is anywhere in a function that is only ever returned to, at its first instruction. Its
- * table has one row. */
-static bool called_by_nobody(struct sw_elf_cfi *cfi, uint64_t svma)
-{
-	Dwarf_Frame *frame = NULL;
-	Dwarf_Addr start, end;
-	bool is_signal;
-	if (cfi->eh == NULL || dwarf_cfi_addrframe(cfi->eh, svma, &frame) != 0)
-		return false;
-	int ra = dwarf_frame_info(frame, &start, &end, &is_signal);
-	free(frame);
-	return ra >= 0 && sw_arch_is_first_insn(sw_elf_cfi_memory(cfi), start);
-}
-
 /*
  * Code known by its instructions goes before what the tables say of it, unless they say the same:
  * its tables are missing or wrong (musl's clone), or begin too late for pc - 1 (trampolines).
@@ -296,7 +291,6 @@ static bool called_by_nobody(struct sw_elf_cfi *cfi, uint64_t svma)
 static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 				const struct sw_cfi_rule **ret)
 {
-	static const struct sw_cfi_rule first_frame = {.ra_undefined = true};
 	enum sw_elf_row row = row_in_eh(cfi, svma, ret);
 	if (row == SW_ELF_ROW_NONE)
 		row = row_in(cfi, debug_table(cfi), svma, ret);
@@ -316,8 +310,6 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 								   : SW_ELF_ROW_FOUND;
 	case SW_CODE_UNKNOWN: break;
 	}
-	if (row == SW_ELF_ROW_FOUND && called_by_nobody(cfi, svma))
-		*ret = &first_frame;
 	return row;
 }
 
