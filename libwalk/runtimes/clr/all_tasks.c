@@ -11,7 +11,7 @@
  *
  * on its stack. That function looks at the box when the method is done, so that it is in a register which is preserved, or
  * in the frame. Which of the words there it is, is not said: one counts if it leads to an object of the class for which
- * that code was made, which is not done yet, and if no other one does.
+ * that code was made, which is not done yet, and if no other one does, or if only its state machine is that of the method.
  *
  * All is of the instant at which nothing changed but what does not: classes and names. Objects move only when a collector
  * runs; then nothing is told.
@@ -34,6 +34,8 @@
 enum {
 	NOTES_MAX = 1 << 16,
 	NOTE_REGS = 6,
+	CANDIDATES_MAX = 8,
+	INNER_FRAMES = 3,       /* between the frame that has the box and its method's */
 	FRAME_BYTES_MAX = 4096, /* of AsyncStateMachineBox.MoveNext(): it has some hundred */
 	PROMISE_WORDS = 4,      /* of an iterator's, in which its continuation is */
 	FRAME_KINDS_MAX = 1 << 20,
@@ -251,10 +253,15 @@ static void graph_find(struct sw_clr *clr)
 
 /* ---- what threads run --------------------------------------------------------------------------- */
 
-/* Of the words that lead to a box for which this code was made. */
+/* Boxes for which this code was made that words in the frame lead to. */
 struct candidates {
-	uint64_t running, other; /* by its state; 0: none */
-	bool many_running, many_other;
+	struct {
+		uint64_t box_avma, fields_avma;
+		bool running; /* by its state */
+		bool done;    /* and who awaited it goes on, called by it */
+	} all[CANDIDATES_MAX];
+	size_t n;
+	bool more;
 };
 
 static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t word, uint64_t table)
@@ -262,8 +269,11 @@ static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t wor
 	struct sw_clr_all_tasks *all = clr->tasks;
 	uint64_t fields;
 	int32_t state;
-	if (word == 0 || word % 8 != 0 || word == c->running || word == c->other ||
-	    !sw_clr_may_be_object(all->graph, word))
+	bool done = false;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->all[i].box_avma == word)
+			return;
+	if (!sw_clr_may_be_object(all->graph, word))
 		return;
 	const struct sw_clr_class *class =
 		sw_clr_class_of(&all->at, &all->classes, all->memory, word);
@@ -274,33 +284,108 @@ static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t wor
 	if (class == NULL || class->canon_avma != table || !sw_clr_box_pending(&all->chain, word) ||
 	    machine_of(clr, word, &state, &fields) == NULL)
 		return;
-	if (state == SW_CLR_STATE_RUNNING) {
-		c->many_running |= c->running != 0;
-		c->running = word;
-	} else {
-		c->many_other |= c->other != 0;
-		c->other = word;
-	}
+	c->more |= c->n == CANDIDATES_MAX;
+	if (c->more)
+		return;
+	c->all[c->n].box_avma = word;
+	c->all[c->n].fields_avma = fields;
+	c->all[c->n].done = done;
+	c->all[c->n++].running = state == SW_CLR_STATE_RUNNING;
 }
 
-/* The box whose method the frame has called; 0: that cannot be told. */
-static uint64_t box_of(struct sw_clr *clr, const struct note *note, uint64_t table)
+/* Calls each for the words of a frame: registers that were preserved for it, and its own memory. */
+static void words_each(struct sw_clr *clr, const struct note *note,
+		       void (*each)(struct sw_clr *clr, void *arg, uint64_t word), void *arg)
 {
-	struct candidates c = {0};
 	struct sw_snapshot_memory source = {.snap = clr->snap,
 					    .thread = note->thread,
 					    .no_live = true};
 	struct sw_memory stack = sw_snapshot_memory(&source);
 	uint64_t word;
 	for (size_t i = 0; i < NOTE_REGS; i++)
-		candidate_add(clr, &c, note->regs[i], table);
+		each(clr, arg, note->regs[i]);
 	for (uint64_t at = note->sp_avma; at < note->end_avma; at += SW_ARCH_WORD)
 		if (sw_memory_u64(stack, at, &word))
-			candidate_add(clr, &c, word, table);
-	if (c.running != 0)
-		return c.many_running ? 0 : c.running;
-	/* Called a moment ago, or about to wait: its state is not what it will be. */
-	return c.many_other ? 0 : c.other;
+			each(clr, arg, word);
+}
+
+struct looking {
+	struct candidates *candidates;
+	uint64_t table;
+	bool seen[CANDIDATES_MAX];
+};
+
+static void word_take(struct sw_clr *clr, void *arg, uint64_t word)
+{
+	struct looking *l = arg;
+	candidate_add(clr, l->candidates, word, l->table);
+}
+
+/* What MoveNext() works on: the state machine, in the box or by itself. */
+static void word_compare(struct sw_clr *clr, void *arg, uint64_t word)
+{
+	struct looking *l = arg;
+	(void) clr;
+	for (size_t i = 0; i < l->candidates->n; i++)
+		l->seen[i] |= word == l->candidates->all[i].fields_avma ||
+			      (word + SW_CLR_OBJECT_HEAD == l->candidates->all[i].fields_avma);
+}
+
+/* Only those that keep says. */
+static void candidates_keep(struct candidates *c, const bool keep[CANDIDATES_MAX])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		if (keep[i])
+			c->all[n++] = c->all[i];
+	c->n = n;
+}
+
+/* Of several the one that the functions which it has called have, too. */
+static void candidates_compare(struct sw_clr *clr, size_t index, struct looking *l)
+{
+	const struct note *notes = clr->tasks->notes;
+	size_t n = 0;
+	for (size_t k = 1; k <= INNER_FRAMES && k <= index; k++)
+		if (notes[index - k].thread == notes[index].thread)
+			words_each(clr, &notes[index - k], word_compare, l);
+	for (size_t i = 0; i < l->candidates->n; i++)
+		n += l->seen[i];
+	if (n == 1)
+		candidates_keep(l->candidates, l->seen);
+}
+
+/* No two threads run the same one, and who runs one has said so, but in its first and last instructions. */
+static void candidates_exclude(struct sw_clr *clr, struct candidates *c, pid_t tid)
+{
+	bool keep[CANDIDATES_MAX] = {false}, running[CANDIDATES_MAX] = {false};
+	uint64_t other;
+	size_t n_running = 0, n_done = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		n_done += c->all[i].done;
+		keep[i] = !sw_map64_get(&clr->tasks->runs, c->all[i].box_avma, &other) ||
+			  other == (uint64_t) tid;
+		running[i] = keep[i] && c->all[i].running;
+		n_running += running[i];
+	}
+	candidates_keep(c, n_running > 0 && n_done == 0 ? running : keep);
+}
+
+/* The box whose method the frame has called; false: that cannot be told. */
+static bool box_of(struct sw_clr *clr, size_t index, uint64_t table, bool exclude,
+		   uint64_t *ret_box, bool *ret_done)
+{
+	const struct note *note = &clr->tasks->notes[index];
+	struct candidates c = {.n = 0};
+	struct looking l = {.candidates = &c, .table = table};
+	words_each(clr, note, word_take, &l);
+	if (c.n > 1)
+		candidates_compare(clr, index, &l);
+	if (c.n > 1 && exclude)
+		candidates_exclude(clr, &c, note->thread->tid);
+	*ret_box = c.all[0].box_avma;
+	*ret_done = c.all[0].done;
+	return c.n == 1 && !c.more;
 }
 
 static bool entry_add(struct sw_clr_all_tasks *all, uint64_t box, pid_t tid)
@@ -315,25 +400,28 @@ static bool entry_add(struct sw_clr_all_tasks *all, uint64_t box, pid_t tid)
 	return true;
 }
 
-static void running_find(struct sw_clr *clr, size_t *ret_lost)
+/* Those that can be told, but those that were. Returns how many cannot. */
+static size_t running_find(struct sw_clr *clr, bool exclude)
 {
 	struct sw_clr_all_tasks *all = clr->tasks;
+	size_t lost = 0;
 	for (size_t i = 0; i < all->n_notes; i++) {
 		const struct note *note = &all->notes[i];
-		uint64_t table, before;
+		uint64_t table, tid, box;
+		bool done;
 		if (!is_box_method(clr, note->code, &table))
 			continue;
-		uint64_t box = box_of(clr, note, table);
-		if (box == 0) {
-			++*ret_lost;
+		if (!box_of(clr, i, table, exclude, &box, &done)) {
+			lost++;
 			continue;
 		}
-		if (sw_map64_get(&all->runs, box, &before))
+		if (done || sw_map64_get(&all->runs, box, &tid))
 			continue;
 		all->failed_nomem |=
 			sw_map64_put(&all->runs, box, (uint64_t) note->thread->tid) < 0;
 		entry_add(all, box, note->thread->tid);
 	}
+	return lost;
 }
 
 /* ---- what waits --------------------------------------------------------------------------------- */
@@ -413,7 +501,8 @@ static void tasks_find(struct sw_clr *clr, const char **ret_why)
 	*ret_why = NULL;
 	all->chain = (struct sw_clr_chain){&all->at, &all->classes, all->memory, promised, clr};
 	graph_find(clr);
-	running_find(clr, &lost);
+	if (running_find(clr, false) > 0) /* then those that the others leave */
+		lost = running_find(clr, true);
 	waiting_find(clr);
 	if (all->graph->incomplete)
 		*ret_why = "there is more than what is copied of objects";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 using System;
 using System.Collections.Generic;
+using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -130,29 +131,49 @@ static class Awaits
 
     static readonly List<Task> keep = new();
 
-    // ---- at random: each instance of Leaf knows its caller by its depth and kind ----
+    // ---- at random: what Leaf calls tells who awaits it ----
 
-    static async Task Leaf(int kind, int spins)
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void SpinA(int n)
+    {
+        for (int i = 0; i < n; i++)
+            Interlocked.Increment(ref sink);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void SpinB(int n)
+    {
+        for (int i = 0; i < n; i++)
+            Interlocked.Increment(ref sink);
+    }
+
+    static void Spin(bool a)
+    {
+        if (a)
+            SpinA(20000);
+        else
+            SpinB(20000);
+    }
+
+    static async Task Leaf(bool a, int n)
     {
         await Task.Yield();
-        for (int i = 0; i < spins; i++)
-            Interlocked.Increment(ref sink);
-        if (kind % 2 == 0)
+        Spin(a);
+        if (n % 2 == 0)
             await Task.Yield();
-        for (int i = 0; i < spins; i++)
-            Interlocked.Increment(ref sink);
+        Spin(a);
     }
 
     static async Task LeafOfA(int n)
     {
         await Task.Yield();
-        await Leaf(n, 20000);
+        await Leaf(true, n);
     }
 
     static async ValueTask LeafOfB(int n)
     {
         await Task.Yield();
-        await Leaf(n, 20000).ConfigureAwait(false);
+        await Leaf(false, n).ConfigureAwait(false);
     }
 
     static async Task RootA()

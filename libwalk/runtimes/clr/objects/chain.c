@@ -18,17 +18,27 @@
 enum {
 	/* Task.TaskStateFlags: Faulted, Canceled, RanToCompletion */
 	TASK_DONE = 0x200000 | 0x400000 | 0x1000000,
-	/* InternalTaskOptions.PromiseTask, TaskStateFlags.WaitingForActivation: with what a box is made */
-	BOX_FLAGS = 0x400 | 0x2000000,
+	/* With what a box is made: InternalTaskOptions.PromiseTask, TaskStateFlags.WaitingForActivation */
+	BOX_MADE = 0x400,
+	BOX_WAITS = 0x2000000,
 	LIST_MAX = 64,
 	ELEMENTS = 2 * SW_CLR_OBJECT_HEAD, /* of an array */
 };
 
-bool sw_clr_box_pending(const struct sw_clr_chain *chain, uint64_t box_avma)
+bool sw_clr_is_box(const struct sw_clr_chain *chain, uint64_t box_avma, bool *ret_done)
 {
 	uint32_t flags;
-	return sw_clr_u32(chain->memory, box_avma, chain->at->task_flags, &flags) &&
-	       (flags & (BOX_FLAGS | TASK_DONE)) == BOX_FLAGS;
+	if (!sw_clr_u32(chain->memory, box_avma, chain->at->task_flags, &flags) ||
+	    !(flags & BOX_MADE))
+		return false;
+	*ret_done = flags & TASK_DONE;
+	return *ret_done || flags & BOX_WAITS;
+}
+
+bool sw_clr_box_pending(const struct sw_clr_chain *chain, uint64_t box_avma)
+{
+	bool done;
+	return sw_clr_is_box(chain, box_avma, &done) && !done;
 }
 
 static uint64_t field_get(const struct sw_clr_chain *c, uint64_t object, uint32_t offset)

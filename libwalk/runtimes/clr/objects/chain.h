@@ -30,6 +30,9 @@ uint64_t sw_clr_chain_next(const struct sw_clr_chain *chain, uint64_t box_avma, 
 /* Whether a box is neither completed, nor failed, nor canceled. */
 bool sw_clr_box_pending(const struct sw_clr_chain *chain, uint64_t box_avma);
 
+/* The same, done or not: by the flags with which one is made. */
+bool sw_clr_is_box(const struct sw_clr_chain *chain, uint64_t box_avma, bool *ret_done);
+
 /* Where the state machine's fields begin; *ret_table: its class. False: it cannot be read. */
 bool sw_clr_machine_find(const struct sw_clr_chain *chain, uint64_t box_avma, uint64_t *ret_table,
 			 uint64_t *ret_fields_avma);
