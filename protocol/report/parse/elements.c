@@ -396,9 +396,8 @@ static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stac
 static bool is_task_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
 {
 	uint64_t thread;
-	return is_of_stack(p, tid, stack) ||
-	       (p->report->stacks[stack].n_threads == 0 &&
-		sw_map64_get(&p->by_tid, (uint64_t) tid, &thread));
+	return is_of_stack(p, tid, stack) || (p->report->stacks[stack].n_threads == 0 &&
+					      sw_map64_get(&p->by_tid, (uint64_t) tid, &thread));
 }
 
 static void read_goroutines(struct sw_report_parser *p, size_t stack)
