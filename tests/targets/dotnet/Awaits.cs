@@ -131,6 +131,48 @@ static class Awaits
 
     static readonly List<Task> keep = new();
 
+    // ---- nobody has a reference but the timer, or the queue of a pool that has no thread left ----
+
+    static async Task Sleeper() => await Task.Delay(TimeSpan.FromDays(1));
+
+    static async Task<int> SleeperOuter()
+    {
+        await Sleeper();
+        return 1;
+    }
+
+    static async Task Queued()
+    {
+        await Task.Yield();
+        Spin(true);
+    }
+
+    static async Task QueuedOuter()
+    {
+        await Queued();
+        Spin(true);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Leave()
+    {
+        int n = Math.Max(Environment.ProcessorCount, 2);
+        ThreadPool.SetMinThreads(n, 4);
+        ThreadPool.SetMaxThreads(n, 4);
+        _ = SleeperOuter();
+        for (int i = 0; i < n; i++)
+            ThreadPool.UnsafeQueueUserWorkItem(_ =>
+            {
+                Interlocked.Increment(ref begun);
+                Thread.Sleep(Timeout.Infinite);
+            }, null);
+        while (begun < n)
+            Thread.Sleep(10);
+        _ = QueuedOuter();
+        Chain("waiting", "Sleeper", "SleeperOuter");
+        Chain("waiting", "Queued", "QueuedOuter");
+    }
+
     // ---- at random: what Leaf calls tells who awaits it ----
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -201,6 +243,13 @@ static class Awaits
 
     public static void Run(string what)
     {
+        if (what == "roots")
+        {
+            var thread = new Thread(Leave); // whose stack is gone then
+            thread.Start();
+            thread.Join();
+            Program.Ready();
+        }
         ThreadPool.SetMinThreads(12, 4);
         if (what == "random")
         {
