@@ -477,6 +477,11 @@ static bool classes_find(struct sw_clr *clr, const char **ret_why)
 		    clr->runtimes[i].contract.json.values == NULL)
 			continue;
 		all->runtime = i;
+		/* That costs some milliseconds: it was found for the window. */
+		if (clr->window != NULL && clr->window->at.usable) {
+			all->at = clr->window->at;
+			return true;
+		}
 		if (sw_clr_classes_find(&clr->runtimes[i].contract, clr->memory, library_open,
 					&library, &all->at, ret_why))
 			return true;

@@ -51,13 +51,14 @@ static void clr_close(void *state)
 
 static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	/* Found anew: a recorded snapshot needs what is read for that, and what was read before the stop
-	 * is not kept. */
-	(void) found;
+	/* Runtimes are found anew: a recorded snapshot needs what is read for that, and what was read before the
+	 * stop is not kept. */
+	const struct sw_clr_locks_plan *plan = found;
 	struct sw_clr *clr = calloc(1, sizeof(*clr));
 	if (clr == NULL)
 		return -SW_E_NOMEM;
 	clr->snap = snap;
+	clr->window = plan != NULL ? plan->tasks : NULL;
 	clr->source.snap = snap;
 	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);

@@ -134,6 +134,10 @@ static void graph(void **state)
 	clr_objects_put(&w, near + 16, farther, 8);
 	clr_objects_put(&w, farther + 8, hidden, 8);
 	uint64_t on_stack[] = {1, root, unknown, 0};
+	/* A static field. */
+	uint64_t fixed = clr_objects_new(&w, w.other), held = clr_objects_box(&w, 0);
+	clr_objects_put(&w, fixed, held, 8);
+	w.at.slots[w.at.n_slots++] = fixed;
 	struct sw_snapshot *snap = fake_snapshot_create();
 	fake_snapshot_map(snap, OBJECTS_DATA, OBJECTS_DATA + OBJECTS_BYTES, "rw-p", "");
 	fake_snapshot_stack(snap, 7, 0x1000, on_stack, 4);
@@ -148,6 +152,7 @@ static void graph(void **state)
 	assert_true(reached(root));
 	assert_true(reached(near)); /* one object of another class */
 	assert_true(reached(far));
+	assert_true(reached(held));
 	assert_false(reached(hidden)); /* two */
 	assert_false(reached(unknown));
 	/* A MethodTable on a stack is no object. */
