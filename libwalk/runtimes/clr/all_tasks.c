@@ -40,6 +40,8 @@ enum {
 	PROMISE_WORDS = 4,      /* of an iterator's, in which its continuation is */
 	FRAME_KINDS_MAX = 1 << 20,
 	NAME_BYTES = 40,
+	BLOCK_BYTES = 4096,
+	BLOCKS = 256,
 };
 
 /* Registers that functions preserve: rbx, rbp, r12 to r15 in DWARF's numbers. */
@@ -102,15 +104,45 @@ static bool library_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 	return true;
 }
 
+/* Memory of the process before the window, in blocks: names are many, and lie together. */
+struct blocks {
+	struct sw_memory memory;
+	struct {
+		uint64_t avma; /* 0: not in use */
+		uint8_t data[BLOCK_BYTES];
+	} all[BLOCKS];
+};
+
+static bool blocks_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct blocks *b = arg;
+	uint64_t skip = avma % BLOCK_BYTES, start = avma - skip;
+	size_t i = (size_t) (start / BLOCK_BYTES) % BLOCKS;
+	if (start == 0 || length > BLOCK_BYTES - skip)
+		return sw_memory_read(b->memory, avma, buffer, length);
+	if (b->all[i].avma != start) {
+		b->all[i].avma = 0;
+		if (!sw_memory_read(b->memory, start, b->all[i].data, BLOCK_BYTES))
+			return sw_memory_read(b->memory, avma, buffer, length);
+		b->all[i].avma = start;
+	}
+	memcpy(buffer, b->all[i].data + skip, length);
+	return true;
+}
+
 struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 						 const struct sw_clr_runtime *runtime)
 {
 	struct sw_arena *arena = &capture->snap->priv->arena;
 	struct sw_clr_tasks_window *w = sw_arena_calloc(arena, 1, sizeof(*w));
-	struct sw_clr_names names = {.memory = capture->memory, .arena = arena};
+	static const struct sw_memory_ops ops = {.read = blocks_read};
+	sw_cleanup(sw_free_p) struct blocks *blocks = calloc(1, sizeof(*blocks));
+	struct sw_memory memory = {&ops, blocks};
+	struct sw_clr_names names = {.memory = memory, .arena = arena};
 	struct library library = {&names, &names.at[0]};
-	if (w == NULL)
+	if (w == NULL || blocks == NULL)
 		return NULL;
+	blocks->memory = capture->memory;
 	memset(w, 0, sizeof(*w)); /* touched now, not in the window */
 	w->graph.n_stack_maps = capture->snap->n_maps;
 	w->graph.stack_maps = sw_arena_calloc(arena, w->graph.n_stack_maps + 1, 1);
@@ -121,8 +153,8 @@ struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 		sw_clr_name_layout_resolve(&runtime->contract, &names.at[0]);
 	/* With false it is found again afterwards, and said. */
 	if (names.at[0].usable)
-		(void) sw_clr_classes_find(&runtime->contract, capture->memory, library_open,
-					   &library, &w->at, &w->why);
+		(void) sw_clr_classes_find(&runtime->contract, memory, library_open, &library,
+					   &w->at, &w->why);
 	sw_map64_deinit(&names.modules);
 	if (w->at.usable)
 		sw_capture_expect(capture, 4 << 20);
