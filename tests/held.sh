@@ -90,7 +90,12 @@ looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
-looked_at libwalk/runtimes/clr/locks_window.c
+looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy
+looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close \
+	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find
+looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
+looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_class_of sw_clr_field_find
+looked_at libwalk/runtimes/clr/objects/classes.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add \
 	sw_cpython_code_read sw_cpython_frame_left sw_cpython_gil_find sw_cpython_rlock_copy \
 	sw_cpython_tasks_copy sw_cpython_threads_each sw_snapshot_map

@@ -84,7 +84,7 @@ const struct sw_option sw_option_table[] = {
 	 "blocked calls to hide the stop from (default infinite)", sw_set_restart, false},
 	{"goroutines", 0, NULL, SW_FOR_DUMP,
 	 "all goroutines of Go programs, grouped as threads are", sw_set_goroutines, false},
-	{"tasks", 0, NULL, SW_FOR_DUMP, "all tasks of Python's asyncio, grouped as threads are",
+	{"tasks", 0, NULL, SW_FOR_DUMP, "tasks of Python's asyncio, and async methods of .NET",
 	 sw_set_tasks, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
 	 "N captures with MS between: who never ran, who is busy where", sw_set_burst, false},

@@ -269,8 +269,9 @@ static bool check_threadless(struct sw_options *o, struct sw_usage *usage)
 				     "--burst looks at threads only");
 	if (o->libunwind || o->walk.mode == SW_WALK_SCAN)
 		return sw_usage_fail(usage, "leave --walk away",
-				     o->walk.goroutines ? "goroutines are walked by Go's own tables"
-							: "tasks have frames of Python only");
+				     o->walk.goroutines
+					     ? "goroutines are walked by Go's own tables"
+					     : "tasks have frames of their language only");
 	return true;
 }
 

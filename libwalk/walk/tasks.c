@@ -39,7 +39,7 @@ static void info_keep(struct tasks *t, struct sw_walk *walk, const struct sw_tas
 	walk->task = copy;
 }
 
-/* What was walked for it is its, or what its thread's walk is. False: neither is there. */
+/* What was walked for it is its, whoever runs it; or what its thread's walk is. False: neither is there. */
 static bool task_add(struct tasks *t, const struct sw_walk *made,
 		     const struct sw_runtime_task *task)
 {
@@ -95,7 +95,7 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		tasks_of(&t, i);
 	}
 	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
-			       : "no CPython was found in the process";
+			       : "neither CPython nor .NET was found in the process";
 	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }

@@ -80,7 +80,7 @@ static char state_letter(const char *state)
 		       : 'S';
 }
 
-/* One of stack s: that of a thread that is taken, or of no thread. */
+/* One of stack s: of a thread that is taken, or of no thread. */
 static bool runs_or_matches(const struct sw_report *from, const struct sw_report_stack *s,
 			    const struct sw_thread_filter *filter, bool matches,
 			    const struct moved *moved, pid_t tid, const char *state)
@@ -91,6 +91,9 @@ static bool runs_or_matches(const struct sw_report *from, const struct sw_report
 	for (size_t k = 0; tid != 0 && k < s->n_threads && !match; k++)
 		match = from->threads[s->threads[k]].tid == tid &&
 			moved->threads[s->threads[k]] >= 0;
+	/* A task with a stack of its own. */
+	for (size_t i = 0; tid != 0 && s->n_threads == 0 && i < from->n_threads && !match; i++)
+		match = from->threads[i].tid == tid && moved->threads[i] >= 0;
 	return match;
 }
 

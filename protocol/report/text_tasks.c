@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tasks of asyncio in the text: those with the same stack are one group, as threads are.
+ * Tasks in the text: those with the same stack are one group, as threads are.
  */
 #include "report/text_tasks.h"
 #include "report/builder.h"
@@ -21,7 +21,7 @@ struct kind {
 
 static bool same_wait(const struct sw_report_task *a, const struct sw_report_task *b)
 {
-	return strcmp(a->state, b->state) == 0 &&
+	return strcmp(a->state, b->state) == 0 && a->tid == b->tid &&
 	       sw_same_text(a->waits_for_name, b->waits_for_name);
 }
 
@@ -64,6 +64,8 @@ static void put_waits(struct sw_text_writer *w, const struct sw_report_stack *s)
 		if (n > 1 || more > 0)
 			sw_put(w, "%zu ", kinds[i].n);
 		put_wait(w, kinds[i].first);
+		if (kinds[i].first->tid != 0)
+			sw_put(w, " on thread %d", (int) kinds[i].first->tid);
 	}
 	if (more > 0)
 		sw_put(w, "; %zu otherwise", more);

@@ -8,7 +8,7 @@
 #include "clr_r2r_make.h"
 
 #include "bytes.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 
 #include <string.h>
 

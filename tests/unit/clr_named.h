@@ -4,7 +4,7 @@
 
 #include "clr_make.h"
 #include "runtimes/clr/names.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "fake.h"
 
 /*

@@ -372,7 +372,7 @@ struct sw_snapshot_options {
 	bool peers;
 	/* Copy the goroutines of a Go program, too: for sw_walk_options.goroutines. */
 	bool goroutines;
-	/* Copy the tasks of asyncio in a Python program, too: for sw_walk_options.tasks. */
+	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
 	 * is its /proc/PID. NULL: all may. */
@@ -495,7 +495,7 @@ struct sw_goroutine {
 	pid_t tid;                /* of the thread that runs it; 0: none does */
 };
 
-/** What CPython's asyncio says of a task. Strings are the walks' or static. */
+/** What CPython's asyncio, or .NET, says of a task. Strings are the walks' or static. */
 struct sw_task {
 	uint64_t address_avma; /* of the object, which tells it from others of its name */
 	const char *name;      /* UTF-8 */
@@ -573,7 +573,7 @@ struct sw_walk_options {
 	bool scan_all;            /* with SW_WALK_SCAN: every word that may be a return address */
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
-	bool tasks;      /* of asyncio, likewise */
+	bool tasks;      /* of asyncio and of .NET, likewise */
 };
 
 /**

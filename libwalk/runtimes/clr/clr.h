@@ -72,6 +72,9 @@ struct sw_clr {
 	struct sw_clr_thread_infos *infos; /* owned; the same of threads */
 	struct sw_clr_locks *locks;        /* the arena's */
 	bool locks_tried;
+	const struct sw_clr_tasks_window
+		*window;                /* borrowed: what copied tasks; NULL: nothing did */
+	struct sw_clr_all_tasks *tasks; /* owned; NULL until something is known of them */
 };
 
 /* Registers that code of the process leaves as they are; there is a runtime. */

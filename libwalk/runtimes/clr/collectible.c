@@ -18,7 +18,7 @@
 #include "runtimes/clr/ranges.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/threads.h"
 
 #include <string.h>

@@ -24,8 +24,9 @@ enum {
 	RUNTIME_BYTES_MIN = 1 << 20,  /* in memory: every runtime has more than 6 MiB */
 	FIXED_FIRST = 8, /* major versions whose layout is known without a descriptor */
 	FIXED_LAST = 9,
-	TYPES_VERSION = 1,   /* of the contract that names follow: runtimes/clr/name_layout.c */
-	DAC_MAP = 0,         /* entries of g_dacTable */
+	TYPES_VERSION =
+		1,   /* of the contract that names follow: runtimes/clr/published/name_layout.c */
+	DAC_MAP = 0, /* entries of g_dacTable */
 	DAC_THREADS = 16,    /* .NET 8: ThreadStore::s_pThreadStore */
 	DAC_SYNC_TABLE = 80, /* .NET 8: g_pSyncTable */
 };

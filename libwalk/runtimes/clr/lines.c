@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/r2r_debug.h"
-#include "runtimes/clr/pdb_files.h"
+#include "runtimes/clr/metadata/pdb_files.h"
 #include "runtimes/clr/collectible.h"
 #include "cleanup.h"
 #include "runtimes/clr/r2r.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/metadata/debug_directory.h"
 
 #include <inttypes.h>
@@ -160,6 +160,18 @@ void sw_clr_line_describe(struct sw_clr *clr, const struct sw_clr_code *code, ui
 		il_off = SW_CLR_IL_UNKNOWN;
 	if (!sw_clr_pdb_line(pdb, row.rid, il_off, &file, &line) || file.failed ||
 	    !sw_clr_collectible_remains(clr, code, live_before))
+		return;
+	(void) snprintf(ret->file, sizeof(ret->file), "%s", file.data); /* cut to fit */
+	ret->line = line;
+}
+
+void sw_clr_row_line(struct sw_clr *clr, uint64_t module_avma, const struct sw_clr_module *module,
+		     uint32_t rid, uint32_t il_off, struct sw_description *ret)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text file = {0};
+	uint32_t line;
+	const struct sw_clr_pdb *pdb = pdb_get(clr, module_avma, module);
+	if (pdb == NULL || !sw_clr_pdb_line(pdb, rid, il_off, &file, &line) || file.failed)
 		return;
 	(void) snprintf(ret->file, sizeof(ret->file), "%s", file.data); /* cut to fit */
 	ret->line = line;

@@ -20,6 +20,10 @@
 void sw_clr_line_describe(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t lookup_avma,
 			  struct sw_description *ret);
 
+/* The same of a place in the IL of a method of a module. */
+void sw_clr_row_line(struct sw_clr *clr, uint64_t module_avma, const struct sw_clr_module *module,
+		     uint32_t rid, uint32_t il_off, struct sw_description *ret);
+
 /* Module, token, IL offset and line, for explain(). */
 void sw_clr_il_explain(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t avma,
 		       struct sw_text *text);

@@ -13,6 +13,7 @@
  */
 #include "runtimes/clr/locks_window.h"
 #include "map.h"
+#include "runtimes/clr/objects/tasks_window.h"
 
 #include <string.h>
 
@@ -246,6 +247,8 @@ int sw_clr_in_window(struct sw_capture *capture)
 	struct sw_clr_locks_plan *plan = *capture->found;
 	struct copying c = {.capture = capture, .plan = plan};
 	const uint8_t *data;
+	if (plan != NULL && plan->tasks != NULL)
+		sw_clr_tasks_copy(capture, plan->tasks);
 	if (plan == NULL || !plan->at.usable || !sw_capture_is_whole(capture))
 		return 0;
 	plan->n_threads = plan->n_locks = plan->n_ranges = 0; /* the window may be repeated */

@@ -82,7 +82,8 @@ struct sw_clr_locks_plan {
 	size_t n_locks;
 	uint64_t seen[SW_CLR_LOCK_SLOTS]; /* addresses of these */
 	size_t n_ranges;
-	uint64_t table_avma; /* of SyncTableEntries */
+	uint64_t table_avma;               /* of SyncTableEntries */
+	struct sw_clr_tasks_window *tasks; /* NULL: not asked for */
 };
 
 /* From a Thread's beginning on, all that is told of it: one range costs less than two. */

@@ -11,7 +11,7 @@
  */
 #include "runtimes/clr/names.h"
 #include "runtimes/clr/types.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/entry_points.h"
 #include "cleanup.h"
 #include "utf8.h"
@@ -175,6 +175,16 @@ bool sw_clr_method_row(struct sw_clr_names *names, const struct sw_clr_name_layo
 	    !method_module(names, at, &method, ret_module_avma))
 		return false;
 	*ret_rid = method.rid;
+	return true;
+}
+
+bool sw_clr_method_table(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			 uint64_t method_avma, uint64_t *ret_table_avma)
+{
+	struct method method;
+	if (!at->usable || !method_read(names->memory, at, method_avma, &method))
+		return false;
+	*ret_table_avma = method.table_avma;
 	return true;
 }
 

@@ -5,7 +5,7 @@
 #include "runtimes/clr/metadata/image.h"
 #include "runtimes/clr/clr.h"
 #include "unwind/unwinder.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/r2r_debug.h"
 
 struct sw_clr_image; /* runtimes/clr/entry_points.c */
@@ -48,6 +48,10 @@ bool sw_clr_dynamic_name_holds(struct sw_memory now, const struct sw_clr_name_la
 /* The module of a method and its row there. False: it was made at run time, or is that of an array. */
 bool sw_clr_method_row(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 		       uint64_t method_avma, uint64_t *ret_module_avma, uint32_t *ret_rid);
+
+/* The MethodTable for which the code of a method was made. */
+bool sw_clr_method_table(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			 uint64_t method_avma, uint64_t *ret_table_avma);
 
 /* "Namespace.Type.Method(int)": a row of metadata alone. */
 bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_text *text);

@@ -9,13 +9,16 @@
  *	lines          its file and line (r2r_debug, pdb_files, metadata/)
  *	locks          what threads wait for, and who has it; locks_window: what is copied for that
  *	threads        what is copied in the stop, with collectible, code that may be freed right after it
+ *	all_tasks      async methods that wait, and those that threads run, with who awaits them: by
+ *	               objects/ and machines
  *	thread_infos   what Thread objects say of threads
  */
 #include "runtimes/clr/runtime.h"
+#include "runtimes/clr/all_tasks.h"
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/locks_window.h"
-#include "runtimes/clr/pdb_files.h"
+#include "runtimes/clr/metadata/pdb_files.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
@@ -34,6 +37,7 @@ static void clr_close(void *state)
 	struct sw_clr *clr = state;
 	if (clr == NULL)
 		return;
+	sw_clr_all_tasks_destroy(clr->tasks);
 	sw_clr_names_destroy(clr->names);
 	sw_clr_thread_infos_destroy(clr->infos);
 	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
@@ -47,13 +51,14 @@ static void clr_close(void *state)
 
 static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	/* Found anew: a recorded snapshot needs what is read for that, and what was read before the stop
-	 * is not kept. */
-	(void) found;
+	/* Runtimes are found anew: a recorded snapshot needs what is read for that, and what was read before the
+	 * stop is not kept. */
+	const struct sw_clr_locks_plan *plan = found;
 	struct sw_clr *clr = calloc(1, sizeof(*clr));
 	if (clr == NULL)
 		return -SW_E_NOMEM;
 	clr->snap = snap;
+	clr->window = plan != NULL ? plan->tasks : NULL;
 	clr->source.snap = snap;
 	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);
@@ -81,6 +86,10 @@ static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 
 static int clr_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
+	if (frame->cookie != 0) { /* of a task: there is no code */
+		sw_clr_task_frame_describe(state, frame->cookie, ret);
+		return ret->function[0] != '\0';
+	}
 	const struct sw_clr_code *code = sw_clr_code_find(state, frame->pc_avma);
 	if (code == NULL) { /* see clr_owns() */
 		(void) snprintf(ret->function, sizeof(ret->function), "[runtime helper]");
@@ -104,6 +113,16 @@ static bool clr_thread(void *state, const struct sw_thread *thread, struct sw_th
 static bool clr_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
 	return sw_clr_wait_read(state, thread, ret);
+}
+
+static size_t clr_tasks(void *state, const char **ret_why)
+{
+	return sw_clr_all_tasks(state, ret_why);
+}
+
+static bool clr_task(void *state, size_t n, struct sw_runtime_task *ret, struct sw_frame_sink *sink)
+{
+	return sw_clr_task_show(state, n, ret, sink);
 }
 
 static size_t clr_identify(void *state, struct sw_runtime *ret, size_t max)
@@ -168,5 +187,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.identify = clr_identify,
 	.thread = clr_thread,
 	.wait = clr_wait,
+	.tasks = clr_tasks,
+	.task = clr_task,
 	.explain = clr_explain,
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/threads.h"
 #include "arch/arch.h"
+#include "runtimes/clr/all_tasks.h"
 #include "native/call_site.h"
 #include "runtimes/clr/collectible.h"
 #include "runtimes/clr/lines.h"
 #include "runtimes/clr/locks.h"
-#include "runtimes/clr/pdb_files.h"
+#include "runtimes/clr/metadata/pdb_files.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/find.h"
@@ -46,17 +47,21 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 	       sw_capture_want(w->capture, thread_avma, w->bytes) == 0;
 }
 
-/* Of the first runtime that says what its threads wait for. */
+/* Of the first runtime that says what its threads wait for, or of whose tasks something is asked. */
 static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *r)
 {
 	const struct sw_clr_locks_at at = sw_clr_locks_at(r);
-	if (!at.usable || *capture->found != NULL)
+	bool tasks = capture->snap->priv->tasks && r->usable && !r->is_windows;
+	if ((!at.usable && !tasks) || *capture->found != NULL)
 		return 0;
 	struct sw_clr_locks_plan *plan =
 		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*plan));
 	if (plan == NULL)
 		return -SW_E_NOMEM;
 	plan->at = at;
+	plan->tasks = tasks ? sw_clr_tasks_prepare(capture, r) : NULL;
+	if (tasks && plan->tasks == NULL)
+		return -SW_E_NOMEM;
 	*capture->found = plan;
 	return 0;
 }

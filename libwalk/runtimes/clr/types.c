@@ -8,7 +8,7 @@
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/names.h"
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/metadata/names.h"
 
 #include <string.h>

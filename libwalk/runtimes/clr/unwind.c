@@ -5,6 +5,7 @@
  * Source: dotnet/runtime v10.0.0, docs/design/coreclr/botr/clr-abi.md, src/coreclr/jit/unwindamd64.cpp.
  */
 #include "runtimes/clr/unwind.h"
+#include "runtimes/clr/all_tasks.h"
 #include "runtimes/clr/hijack.h"
 #include "arch/arch.h"
 #include "native/call_site.h"
@@ -177,8 +178,12 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 		const char *why = sw_clr_unread_why(clr, cursor->place);
 		return why != NULL ? fail(ret, SW_END_NO_UNWIND_INFO, why) : SW_STEP_DECLINE;
 	}
-	if (code->kind != SW_CLR_CODE_STUB)
-		return method_step(clr, code, cursor, ret);
+	if (code->kind != SW_CLR_CODE_STUB) {
+		enum sw_step step = method_step(clr, code, cursor, ret);
+		if (step == SW_STEP_OK)
+			sw_clr_tasks_note(clr, code, cursor, ret->regs.sp_avma);
+		return step;
+	}
 	return cursor->exact_pc ? sw_clr_stub_step(clr, cursor, SW_CLR_STUB_WORDS, ret)
 				: SW_STEP_DECLINE;
 }

@@ -392,6 +392,14 @@ static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stac
 			    p->report->threads[thread].stack == (int64_t) stack);
 }
 
+/* A task that a thread runs may have a stack of its own, besides the thread's: who awaits it. */
+static bool is_task_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
+{
+	uint64_t thread;
+	return is_of_stack(p, tid, stack) || (p->report->stacks[stack].n_threads == 0 &&
+					      sw_map64_get(&p->by_tid, (uint64_t) tid, &thread));
+}
+
 static void read_goroutines(struct sw_report_parser *p, size_t stack)
 {
 	static const struct objects goroutines = {"goroutines", "goroutine",
@@ -434,7 +442,7 @@ static void read_tasks(struct sw_report_parser *p, size_t stack)
 	struct sw_report_stack *s = &p->report->stacks[stack];
 	s->tasks = read_objects(p, &tasks, &s->n_tasks);
 	for (size_t i = 0; i < s->n_tasks; i++)
-		if (!is_of_stack(p, s->tasks[i].tid, stack))
+		if (!is_task_of_stack(p, s->tasks[i].tid, stack))
 			sw_parse_fail(p, "tasks");
 }
 

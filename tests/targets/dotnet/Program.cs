@@ -21,6 +21,7 @@ static class Program
             case "made": Made.Run(n); break;
             case "locks": Locks.Run(args[1], args.Length > 2 ? int.Parse(args[2]) : 0); break;
             case "contended": Contended.Run(); break;
+            case "awaits": Awaits.Run(args[1]); break;
             default: return 2;
         }
         return 0;

@@ -22,7 +22,8 @@ enum {
 	IL_TINY = 2,
 	IL_FAT = 3,
 	IL_TINY_SHIFT = 2,
-	IL_FAT_BYTES = 4, /* where its size is */
+	IL_FAT_HEADER_SHIFT = 12, /* of the flags: its own length, in words of four bytes */
+	IL_FAT_BYTES = 4,         /* where its size is */
 };
 
 bool sw_clr_pe_address(const struct sw_clr_pe *pe, uint32_t rva, uint64_t *ret_avma)
@@ -91,21 +92,36 @@ bool sw_clr_pe_metadata(const struct sw_clr_pe *pe, struct sw_clr_metadata *ret)
 	       sw_clr_metadata_open(pe->memory, avma, bytes, ret);
 }
 
-bool sw_clr_il_bytes(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
-		     uint32_t method_rid, uint32_t *ret)
+bool sw_clr_il_find(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
+		    uint32_t method_rid, struct sw_clr_il *ret)
 {
 	uint32_t rva;
 	uint64_t avma;
 	uint8_t first;
+	uint16_t flags;
 	if (!sw_clr_metadata_get(metadata, SW_CLR_TABLE_METHOD, method_rid, METHOD_RVA, &rva) ||
 	    rva == 0 || !sw_clr_pe_address(pe, rva, &avma) ||
 	    !sw_clr_u8(pe->memory, avma, 0, &first))
 		return false;
 	if ((first & IL_FORMAT) == IL_TINY) {
-		*ret = first >> IL_TINY_SHIFT;
+		*ret = (struct sw_clr_il){avma + 1, first >> IL_TINY_SHIFT};
 		return true;
 	}
-	return (first & IL_FORMAT) == IL_FAT && sw_clr_u32(pe->memory, avma, IL_FAT_BYTES, ret);
+	if ((first & IL_FORMAT) != IL_FAT || !sw_clr_u16(pe->memory, avma, 0, &flags) ||
+	    !sw_clr_u32(pe->memory, avma, IL_FAT_BYTES, &ret->bytes))
+		return false;
+	ret->avma = avma + 4 * (uint64_t) (flags >> IL_FAT_HEADER_SHIFT);
+	return true;
+}
+
+bool sw_clr_il_bytes(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
+		     uint32_t method_rid, uint32_t *ret)
+{
+	struct sw_clr_il il;
+	if (!sw_clr_il_find(pe, metadata, method_rid, &il))
+		return false;
+	*ret = il.bytes;
+	return true;
 }
 
 bool sw_clr_image_metadata(struct sw_memory memory, uint64_t base_avma, bool mapped,

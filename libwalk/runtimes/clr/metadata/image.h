@@ -33,6 +33,14 @@ bool sw_clr_pe_metadata(const struct sw_clr_pe *pe, struct sw_clr_metadata *ret)
 bool sw_clr_image_metadata(struct sw_memory memory, uint64_t base_avma, bool mapped,
 			   struct sw_clr_metadata *ret);
 
+/* The IL of a method: where, and how much. */
+struct sw_clr_il {
+	uint64_t avma;
+	uint32_t bytes;
+};
+bool sw_clr_il_find(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
+		    uint32_t method_rid, struct sw_clr_il *ret);
+
 /* Bytes of the IL of a method, which is a row of the image's metadata. False: it has none. */
 bool sw_clr_il_bytes(const struct sw_clr_pe *pe, const struct sw_clr_metadata *metadata,
 		     uint32_t method_rid, uint32_t *ret);

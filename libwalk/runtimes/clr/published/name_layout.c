@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/name_layout.h"
+#include "runtimes/clr/published/name_layout.h"
 #include "cleanup.h"
-#include "runtimes/clr/names.h"
 
 #include <stddef.h>
 

@@ -4,9 +4,8 @@
  * the name that the assembly's mapping has: nothing is read of them, and of the assembly, until the
  * process runs again. Which of them belongs to which assembly is said by their ids.
  */
-#include "runtimes/clr/pdb_files.h"
+#include "runtimes/clr/metadata/pdb_files.h"
 #include "cleanup.h"
-#include "runtimes/clr/lines.h"
 #include "map.h"
 #include "snapshot/side_file.h"
 #include "snapshot/snapshot.h"

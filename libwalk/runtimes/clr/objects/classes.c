@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/clr/objects/classes.h"
+#include "map.h"
+#include "runtimes/clr/metadata/remote.h"
+
+#include <string.h>
+
+enum {
+	/* MethodTable.MTFlags and EEClassOrCanonMT, src/coreclr/vm/methodtable.h */
+	FLAGS_COMPONENT_SIZE = (int) 0x80000000, /* the lower half is a size */
+	FLAGS_GENERIC = 0x30,
+	CLASS_IS_TABLE = 1,
+	ROW_SHIFT = 8,
+	DICT_INFO_BYTES = 8,
+	DICTS_MAX = 1024,
+	OBJECT_BYTES_MAX = 1 << 20, /* of one without its elements */
+	/* FieldDesc, src/coreclr/vm/field.h */
+	FIELD_TABLE = 0,
+	FIELD_TOKEN = 8,
+	FIELD_OFFSET = 12,
+	FIELD_BYTES = 16,
+	FIELD_RID = 0xffffff,
+	FIELD_STATIC = 0x1000000,
+	FIELD_OFFSET_MASK = 0x7ffffff,
+};
+
+static uint64_t canon_of(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
+			 uint64_t *ret_class)
+{
+	uint64_t word, own;
+	if (!sw_clr_u64(m, table, at->table_class, &word))
+		return 0;
+	if (word & CLASS_IS_TABLE) {
+		table = word & ~(uint64_t) CLASS_IS_TABLE;
+		if (table % 8 != 0 || !sw_clr_u64(m, table, at->table_class, &word))
+			return 0;
+	}
+	*ret_class = word;
+	/* An EEClass has the MethodTable that has it: what leads back is one. */
+	return word % 8 == 0 && sw_clr_u64(m, word, at->class_table, &own) && own == table ? table
+											   : 0;
+}
+
+static bool is_of_library(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
+			  uint32_t *ret_rid)
+{
+	uint64_t module;
+	uint32_t flags2;
+	if (!sw_clr_u64(m, table, at->table_module, &module) || module != at->library_avma ||
+	    !sw_clr_u32(m, table, at->table_flags2, &flags2))
+		return false;
+	*ret_rid = flags2 >> ROW_SHIFT;
+	return true;
+}
+
+/* Its own, or that of the nearest of its parents that has one. */
+static enum sw_clr_kind kind_of(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table)
+{
+	uint32_t rid;
+	for (unsigned i = 0; i < SW_CLR_PARENTS_MAX && table != 0 && table % 8 == 0; i++) {
+		if (is_of_library(at, m, table, &rid))
+			for (size_t k = 0; k < at->n_known; k++)
+				if (at->known[k].rid == rid)
+					return at->known[k].kind;
+		if (!sw_clr_u64(m, table, at->table_parent, &table))
+			break;
+	}
+	return SW_CLR_OTHER;
+}
+
+static bool class_read(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
+		       struct sw_clr_class *ret)
+{
+	uint32_t flags;
+	uint64_t class;
+	*ret = (struct sw_clr_class){.table_avma = table};
+	if (!sw_clr_u32(m, table, at->table_flags, &flags) ||
+	    !sw_clr_u32(m, table, at->table_base, &ret->base_bytes) || ret->base_bytes % 8 != 0 ||
+	    ret->base_bytes < 2 * SW_CLR_OBJECT_HEAD || ret->base_bytes > OBJECT_BYTES_MAX)
+		return false;
+	ret->canon_avma = canon_of(at, m, table, &class);
+	if (ret->canon_avma == 0)
+		return false;
+	if (flags & (uint32_t) FLAGS_COMPONENT_SIZE) {
+		ret->component_bytes = (uint16_t) flags;
+		ret->kind = ret->component_bytes >= 8 ? SW_CLR_ARRAY : SW_CLR_OTHER;
+		return true;
+	}
+	ret->kind = (uint8_t) kind_of(at, m, table);
+	return true;
+}
+
+void sw_clr_class_cache_reset(struct sw_clr_class_cache *cache)
+{
+	memset(cache->slots, 0, sizeof(cache->slots));
+	cache->n = 0;
+}
+
+const struct sw_clr_class *sw_clr_class_get(const struct sw_clr_classes *at,
+					    struct sw_clr_class_cache *cache, uint64_t table_avma)
+{
+	if (table_avma == 0 || table_avma % 8 != 0)
+		return NULL;
+	size_t i = (size_t) sw_mix64(table_avma) % SW_CLR_CLASS_CACHE;
+	while (cache->slots[i].table_avma != 0 && cache->slots[i].table_avma != table_avma)
+		i = (i + 1) % SW_CLR_CLASS_CACHE;
+	struct sw_clr_class *c = &cache->slots[i];
+	if (c->table_avma == 0) {
+		struct sw_clr_class read;
+		read.ok = class_read(at, cache->memory, table_avma, &read);
+		/* Words that are no class are many: half of the cache is enough for those that are. */
+		if (cache->n == SW_CLR_CLASS_CACHE / 2) {
+			sw_clr_class_cache_reset(cache);
+			c = &cache->slots[(size_t) sw_mix64(table_avma) % SW_CLR_CLASS_CACHE];
+		}
+		cache->n++;
+		*c = read;
+		c->table_avma = table_avma;
+	}
+	return c->ok ? c : NULL;
+}
+
+const struct sw_clr_class *sw_clr_class_of(const struct sw_clr_classes *at,
+					   struct sw_clr_class_cache *cache,
+					   struct sw_memory memory, uint64_t object_avma)
+{
+	uint64_t word;
+	if (object_avma == 0 || object_avma % 8 != 0 || !sw_memory_u64(memory, object_avma, &word))
+		return NULL;
+	return sw_clr_class_get(at, cache, word & ~(uint64_t) SW_CLR_TABLE_UNMASK);
+}
+
+/* How many FieldDescs of its own a class has. */
+static bool fields_count(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
+			 uint64_t *ret_list, uint32_t *ret_n)
+{
+	uint64_t class, parent, parent_class;
+	uint16_t n, statics, inherited = 0;
+	uint64_t canon = canon_of(at, m, table, &class);
+	if (canon == 0 || !sw_clr_u64(m, canon, at->table_parent, &parent) ||
+	    !sw_clr_u16(m, class, at->class_n_fields, &n) ||
+	    !sw_clr_u16(m, class, at->class_n_statics, &statics) ||
+	    (parent != 0 && (canon_of(at, m, parent, &parent_class) == 0 ||
+			     !sw_clr_u16(m, parent_class, at->class_n_fields, &inherited))) ||
+	    n < inherited || !sw_clr_u64(m, class, at->class_fields, ret_list))
+		return false;
+	*ret_n = (uint32_t) (n - inherited) + statics;
+	return *ret_n <= SW_CLR_FIELDS_MAX;
+}
+
+bool sw_clr_field_find(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
+		       uint32_t field_rid, bool is_static, uint32_t *ret)
+{
+	uint64_t list, owner, class;
+	uint32_t n, token, offset;
+	if (!fields_count(at, m, table, &list, &n))
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t field = list + i * FIELD_BYTES;
+		if (!sw_clr_u64(m, field, FIELD_TABLE, &owner) ||
+		    !sw_clr_u32(m, field, FIELD_TOKEN, &token))
+			return false;
+		if ((token & FIELD_RID) != field_rid || !!(token & FIELD_STATIC) != is_static)
+			continue;
+		if (owner != canon_of(at, m, table, &class) ||
+		    !sw_clr_u32(m, field, FIELD_OFFSET, &offset))
+			return false;
+		*ret = offset & FIELD_OFFSET_MASK;
+		return true;
+	}
+	return false;
+}
+
+uint64_t sw_clr_box_table(const struct sw_clr_classes *at, struct sw_memory memory,
+			  uint64_t table_avma)
+{
+	uint32_t rid;
+	for (unsigned i = 0; i < 2 && table_avma != 0 && table_avma % 8 == 0; i++) {
+		if (is_of_library(at, memory, table_avma, &rid) && rid == at->box_rid)
+			return table_avma;
+		if (!sw_clr_u64(memory, table_avma, at->table_parent, &table_avma))
+			return 0;
+	}
+	return 0;
+}
+
+bool sw_clr_argument(const struct sw_clr_classes *at, struct sw_memory memory, uint64_t table_avma,
+		     unsigned n, uint64_t *ret)
+{
+	uint64_t dicts, own;
+	uint32_t flags;
+	uint16_t n_dicts, count;
+	return sw_clr_u32(memory, table_avma, at->table_flags, &flags) &&
+	       !(flags & (uint32_t) FLAGS_COMPONENT_SIZE) && flags & FLAGS_GENERIC &&
+	       sw_clr_u64(memory, table_avma, at->table_arguments, &dicts) &&
+	       dicts > DICT_INFO_BYTES &&
+	       sw_clr_u16(memory, dicts - DICT_INFO_BYTES, at->dict_n, &n_dicts) &&
+	       sw_clr_u16(memory, dicts - DICT_INFO_BYTES, at->dict_arguments, &count) &&
+	       n_dicts > 0 && n_dicts <= DICTS_MAX && n < count &&
+	       sw_clr_u64(memory, dicts, 8 * ((uint64_t) n_dicts - 1), &own) &&
+	       sw_clr_u64(memory, own, 8 * (uint64_t) n, ret);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLR_FIND_CLASSES_H
+#define SW_CLR_FIND_CLASSES_H
+
+#include "runtimes/clr/objects/classes.h"
+
+/* Target running, or a snapshot. open() opens the metadata of a Module, that of the
+ * runtime's own library. False with
+ * *ret_why (static): tasks of this runtime cannot be read. */
+bool sw_clr_classes_find(const struct sw_clr_contract *contract, struct sw_memory memory,
+			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
+			 void *arg, struct sw_clr_classes *ret, const char **ret_why);
+
+/* The row of a field of a type; 0: it has none. */
+uint32_t sw_clr_field_rid(const struct sw_clr_metadata *m, uint32_t type_rid, const char *name);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Tasks are copied by being read, as they will be read afterwards, page by page: objects that were made together
+ * lie together, as do MethodTables. In the window: nothing is allocated, opened or parsed.
+ */
+#include "runtimes/clr/objects/tasks_window.h"
+#include "map.h"
+#include "runtimes/clr/objects/chain.h"
+
+#include <string.h>
+
+enum { PAGE = SW_CLR_PAGE_BYTES };
+
+static const uint8_t *page_get(struct sw_clr_tasks_window *w, uint64_t avma)
+{
+	size_t i = (size_t) sw_mix64(avma) % SW_CLR_PAGE_SLOTS;
+	const uint8_t *data;
+	while (w->pages[i].avma != 0 && w->pages[i].avma != avma)
+		i = (i + 1) % SW_CLR_PAGE_SLOTS;
+	if (w->pages[i].avma == avma)
+		return w->pages[i].data;
+	if (avma == 0 || w->n_pages == SW_CLR_PAGES_MAX)
+		return NULL;
+	if (!sw_capture_copy(w->capture, avma, PAGE, &data))
+		data = NULL; /* not tried again: words that lead nowhere come often */
+	w->n_pages++;
+	w->pages[i] = (struct sw_clr_page){avma, data};
+	return data;
+}
+
+static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_clr_tasks_window *w = arg;
+	uint8_t *to = buffer;
+	while (length > 0) {
+		size_t skip = avma % PAGE, n = PAGE - skip < length ? PAGE - skip : length;
+		const uint8_t *page = page_get(w, avma - skip);
+		if (page == NULL)
+			return false;
+		memcpy(to, page + skip, n);
+		avma += n;
+		to += n;
+		length -= n;
+	}
+	return true;
+}
+
+static bool stacks_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_clr_tasks_window *w = arg;
+	return sw_capture_in_stack(w->capture, avma, buffer, length);
+}
+
+static const struct sw_memory_ops pages_ops = {.read = pages_read};
+static const struct sw_memory_ops stacks_ops = {.read = stacks_read};
+
+static bool go_on(void *arg)
+{
+	const struct sw_clr_tasks_window *w = arg;
+	return w->n_pages < SW_CLR_PAGES_MAX && !sw_capture_is_late(w->capture);
+}
+
+/* What says where the state machines of boxes have what: for those who have what was recorded alone. */
+static void machines_read(struct sw_clr_tasks_window *w)
+{
+	struct sw_clr_chain chain = {.at = &w->at,
+				     .classes = &w->classes,
+				     .memory = w->graph.memory};
+	for (size_t i = 0; i < w->graph.n && go_on(w); i++) {
+		uint64_t table, fields;
+		uint32_t offset;
+		if (w->graph.nodes[i].kind == SW_CLR_BOX &&
+		    sw_clr_machine_find(&chain, w->graph.nodes[i].avma, &table, &fields))
+			(void) sw_clr_field_find(&w->at, w->graph.memory, table, 0, false,
+						 &offset); /* reads all of them */
+	}
+}
+
+void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w)
+{
+	const uint8_t *data;
+	uint64_t suspender;
+	if (!w->at.usable || !sw_capture_is_whole(capture))
+		return;
+	if (w->n_pages > 0) /* the window is repeated */
+		memset(w->pages, 0, sizeof(w->pages));
+	sw_clr_class_cache_reset(&w->classes);
+	w->classes.memory = (struct sw_memory){&pages_ops, w};
+	w->n_pages = 0;
+	w->capture = capture;
+	w->graph.at = &w->at;
+	w->graph.classes = &w->classes;
+	w->graph.memory = (struct sw_memory){&pages_ops, w};
+	w->graph.snap = capture->snap;
+	w->graph.go_on = go_on;
+	w->graph.arg = w;
+	sw_clr_graph_reset(&w->graph);
+	/* While a collector has stopped the threads, objects move: nothing would be told. */
+	if (sw_memory_u64(w->graph.memory, w->at.suspender_avma, &suspender) && suspender == 0) {
+		sw_clr_graph_roots(&w->graph, (struct sw_memory){&stacks_ops, w});
+		sw_clr_graph_close(&w->graph);
+		machines_read(w);
+	}
+	(void) sw_capture_copy(capture, w->at.library_avma, SW_CLR_TASKS_MARK, &data);
+	w->capture = NULL;
+}

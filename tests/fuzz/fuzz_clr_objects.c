@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Objects and classes that anybody wrote. The input is laid over a small world that is right, in parts:
+ * u16 offset / 8 | u8 length | bytes. Then all boxes are asked who awaits them, and what can be reached is followed.
+ */
+#include "clr_objects.h"
+
+#include "bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READS_MAX = 3000000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void lay_over(struct clr_objects *w, const uint8_t *data, size_t size)
+{
+	struct sw_bytes b = {data, size}, part;
+	uint16_t offset;
+	uint8_t length;
+	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
+	     at += 3 + length) {
+		size_t to = (size_t) offset * 8 % sizeof(w->data);
+		if (!sw_bytes_sub(b, at + 3, length, &part))
+			return;
+		if (length > sizeof(w->data) - to)
+			length = (uint8_t) (sizeof(w->data) - to);
+		memcpy(w->data + to, part.data, length);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct clr_objects w;
+	uint64_t boxes[8], table, fields, stack[8];
+	bool forks;
+	uint32_t offset;
+	clr_objects_init(&w);
+	for (size_t i = 0; i < 8; i++)
+		boxes[i] = clr_objects_box(&w, i > 0 ? boxes[i - 1] : 0);
+	lay_over(&w, data, size);
+	memcpy(stack, boxes, sizeof(stack));
+	struct sw_snapshot *snap = fake_snapshot_create();
+	fake_snapshot_map(snap, OBJECTS_DATA, OBJECTS_DATA + OBJECTS_BYTES, "rw-p", "");
+	fake_snapshot_stack(snap, 7, 0x1000, stack, 8);
+	fake_snapshot_finish(snap);
+	w.graph.snap = snap;
+	struct fake_region regions[] = {w.region,
+					{snap->threads[0].stack_avma, stack, sizeof(stack)}};
+	struct fake_memory all = {.regions = regions, .n_regions = 2};
+	sw_clr_graph_roots(&w.graph, fake_memory(&all));
+	sw_clr_graph_close(&w.graph);
+	for (size_t i = 0; i < w.graph.n && i < 64; i++) {
+		uint64_t at = w.graph.nodes[i].avma;
+		(void) sw_clr_chain_next(&w.chain, at, &forks);
+		if (sw_clr_machine_find(&w.chain, at, &table, &fields))
+			(void) sw_clr_field_find(&w.at, w.memory, table, 0, false, &offset);
+	}
+	if (w.fake.reads > READS_MAX)
+		__builtin_trap(); /* every loop has a limit */
+	fake_snapshot_destroy(snap);
+	return 0;
+}
