@@ -66,6 +66,8 @@ static char *of_other_language(const char *mangled)
 		text = sw_demangle_d(mangled);
 	else if (mangled[0] == '_' && mangled[1] == '_')
 		text = sw_demangle_fortran(mangled);
+	if (text == NULL)
+		text = sw_demangle_pascal(mangled);
 	return text != NULL ? text : sw_demangle_ada(mangled, false);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "languages.h"
 #include "cleanup.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -88,6 +89,62 @@ char *sw_demangle_ocaml(const char *mangled)
 	}
 	text[n] = '\0';
 	return text;
+}
+
+/* "A$B$$RESULT" as "(A, B)"; nothing for a checksum, which long lists are replaced by. */
+static void pascal_arguments(struct sw_text *text, const char *at)
+{
+	bool any = false;
+	if (strncmp(at, "crc", 3) == 0)
+		return;
+	for (; *at != '\0' && *at != '$'; any = true) {
+		size_t n = strcspn(at, "$");
+		sw_text_printf(text, "%s%.*s", any ? ", " : "(", (int) n, at);
+		at += n + (at[n] == '$');
+	}
+	if (any)
+		sw_text_append(text, ")", 1);
+}
+
+/* [at, end) is "P$PROGRAM" or "UNIT", and then "$_$CLASS_$_" or "$_$FUNCTION$ARGUMENT". */
+static void pascal_owners(struct sw_text *text, const char *at, const char *end)
+{
+	static const char outer[] = "$_$", method[] = "_$_";
+	enum { SIZE = sizeof(outer) - 1 };
+	if (end - at > SIZE && memcmp(end - SIZE, method, SIZE) == 0)
+		end -= SIZE;
+	if (strncmp(at, "P$", 2) == 0 && strncmp(at + 1, outer, SIZE) != 0)
+		at += 2;
+	while (at != NULL && at < end) {
+		size_t n = strcspn(at, "$"), left = (size_t) (end - at);
+		sw_text_printf(text, "%.*s.", (int) (n < left ? n : left), at);
+		at = strstr(at, outer);
+		at = at != NULL ? at + SIZE : NULL;
+	}
+}
+
+char *sw_demangle_pascal(const char *mangled)
+{
+	static const char mark[] = "_$$_";
+	enum { MARK = sizeof(mark) - 1 };
+	if (!isalpha((unsigned char) mangled[0]) ||
+	    strnlen(mangled, OTHER_MANGLED_MAX) == OTHER_MANGLED_MAX)
+		return NULL;
+	const char *name = NULL;
+	for (const char *at = mangled; (at = strstr(at, mark)) != NULL; at += MARK)
+		name = at;
+	/* A wrapper of an interface's method has the names of both in its own. */
+	if (name == NULL || name[MARK] == '\0' || name[MARK] == '$' ||
+	    strncmp(mangled, "WRPR_$", 6) == 0)
+		return NULL;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	pascal_owners(&text, mangled, name);
+	name += MARK;
+	size_t n = strcspn(name, "$");
+	sw_text_append(&text, name, n);
+	if (name[n] == '$')
+		pascal_arguments(&text, name + n + 1);
+	return text.failed ? NULL : strndup(text.data, text.size);
 }
 
 static bool is_gnat_library(const char *name)

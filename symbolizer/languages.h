@@ -13,6 +13,8 @@
 char *sw_demangle_d(const char *mangled);
 /* gfortran: "__module_MOD_procedure". */
 char *sw_demangle_fortran(const char *mangled);
+/* Free Pascal 3.2: "UNIT$_$CLASS_$__$$_METHOD$ARGUMENT$$RESULT"; compiler/symdef.pas, make_mangledname(). */
+char *sw_demangle_pascal(const char *mangled);
 /* OCaml's native compiler: "camlStdlib__Map__find_1234". */
 char *sw_demangle_ocaml(const char *mangled);
 /* GNAT, by libiberty: "package__procedure__2". Other languages have such names, too: only for those of

@@ -76,25 +76,47 @@ def gdb(pid):
 
 
 class Gdb:
-    """gdb(), again and again: what takes gdb most of its time is done once for a program."""
+    """gdb(), again and again: what takes gdb most of its time is done once for a program. When gdb ends
+    before it has answered (it may fail an assertion of its own), another one is asked, once."""
 
     def __init__(self):
+        self.process = None
+
+    def start(self):
+        self.close()
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([*GDB_COMMAND, *gdb_python(GDB_SERVE)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors)
 
+    def ask(self, pid):
+        """What it says; None when it ended."""
+        try:
+            self.process.stdin.write(f"{pid}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        said = (line for line in self.process.stdout if line.startswith("STACKS "))
+        return next(said, None)
+
     def stacks(self, pid):
-        self.process.stdin.write(f"{pid}\n")
-        self.process.stdin.flush()
-        for line in self.process.stdout:
-            if line.startswith("STACKS "):
-                return gdb_said(line)
-        self.errors.seek(0)
-        raise RuntimeError(f"gdb says nothing of {pid}: {self.errors.read()[-2000:]}")
+        said = self.ask(pid) if self.process else None
+        if said is None:
+            self.start()
+            said = self.ask(pid)
+        if said is None:
+            self.errors.seek(0)
+            raise RuntimeError(f"gdb says nothing of {pid}: {self.errors.read()[-2000:]}")
+        return gdb_said(said)
 
     def close(self):
-        self.process.stdin.close()
+        if self.process is None:
+            return
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
         self.process.stdout.close()
         self.process.wait()
         self.errors.close()
+        self.process = None

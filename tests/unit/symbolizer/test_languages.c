@@ -61,6 +61,25 @@ static void test_ocaml(void **state)
 	is(sw_demangle("caml"), NULL);
 }
 
+static void test_pascal(void **state)
+{
+	(void) state;
+	is(sw_demangle("P$CHAIN_$$_FIB$LONGINT$$LONGINT"), "CHAIN.FIB(LONGINT)");
+	is(sw_demangle("CLASSES$_$TFPLIST_$__$$_ADD$POINTER$LONGINT$$LONGINT"),
+	   "CLASSES.TFPLIST.ADD(POINTER, LONGINT)");
+	is(sw_demangle("P$CHAIN$_$TWORK_$__$$_EXECUTE"), "CHAIN.TWORK.EXECUTE");
+	is(sw_demangle("SYSTEM_$$_STACKTOP$$POINTER"), "SYSTEM.STACKTOP");
+	is(sw_demangle("CLASSES$_$TCOMPONENT_$__$$_INVOKE$crc9CCA9DC9"),
+	   "CLASSES.TCOMPONENT.INVOKE");
+	is(sw_demangle("P$_$TWORK_$__$$_RUN"), "P.TWORK.RUN");            /* a unit of that name */
+	is(sw_demangle("CLASSES$_$A$TB$$C_$$_INNER"), "CLASSES.A.INNER"); /* a function in one */
+	is(sw_demangle("SYSTEM_$$_"), NULL);
+	is(sw_demangle("SYSTEM_$$_$X"), NULL);
+	is(sw_demangle("_$$_A"), NULL);
+	is(sw_demangle("WRPR_$A_$$_TB_$_IC_$_3_$_A$_$TB_$__$$_GET$$IC"), NULL);
+	is(sw_demangle("scala_$dollar"), NULL);
+}
+
 static void test_ada(void **state)
 {
 	(void) state;
@@ -110,11 +129,9 @@ static void test_program_is_ada(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_d),
-		cmocka_unit_test(test_fortran),
-		cmocka_unit_test(test_ocaml),
-		cmocka_unit_test(test_ada),
-		cmocka_unit_test(test_program_is_ada),
+		cmocka_unit_test(test_d),     cmocka_unit_test(test_fortran),
+		cmocka_unit_test(test_ocaml), cmocka_unit_test(test_pascal),
+		cmocka_unit_test(test_ada),   cmocka_unit_test(test_program_is_ada),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
