@@ -81,8 +81,8 @@ def test_deep(tap):
                   first)
         last = len(live) - live[::-1].index(True) if True in live else 0
         tap.check(all(live[first:last]), "deep 200, 64 KiB copied: the rest is marked live_read", live)
-        tap.check(20 <= len(live) - last <= 45, "deep 200, 64 KiB copied: but for those at the upper end, of which 16 KiB are",
-                  live)
+        # Above main() are the environment and a gap of random size.
+        tap.check(len(live) - last <= 45, "deep 200, 64 KiB copied: but for those in the upper 16 KiB", live)
 
         report = patient_dump(target.pid, "--depth", 50, status=(3,))
         stack = stack_of(report, target.pid)
