@@ -152,6 +152,15 @@ static void wait_of(const struct sw_report_thread *t, char *ret)
 			target != NULL ? target : "");
 }
 
+/* Whom the iterator captured had no CPU at that instant: his state says that he wants one. */
+static bool waits_for_cpu(const struct sw_report_thread *t, enum sw_profile_state given)
+{
+	if (given != SW_PROFILE_AS_REPORTED)
+		return given == SW_PROFILE_RUNNABLE;
+	return t->captured_by != NULL &&
+	       strcmp(t->captured_by, sw_captured_by_name(SW_CAPTURED_ITERATOR)) == 0;
+}
+
 static int state_of(struct adding *a, const struct sw_report_thread *t, enum sw_profile_state given,
 		    struct sw_profile_row *row)
 {
@@ -159,9 +168,9 @@ static int state_of(struct adding *a, const struct sw_report_thread *t, enum sw_
 	const char *place = NULL;
 	bool blocked =
 		given >= SW_PROFILE_BLOCKED || (given == SW_PROFILE_AS_REPORTED && t->state != 'R');
-	row->state =
-		blocked ? SW_PROFILE_BLOCKED
-			: (given == SW_PROFILE_RUNNABLE ? SW_PROFILE_RUNNABLE : SW_PROFILE_ON_CPU);
+	row->state = blocked                   ? SW_PROFILE_BLOCKED
+		     : waits_for_cpu(t, given) ? SW_PROFILE_RUNNABLE
+					       : SW_PROFILE_ON_CPU;
 	if (blocked)
 		place = sw_idle_place(a->report, t);
 	if (place != NULL || given == SW_PROFILE_IDLE)

@@ -21,7 +21,8 @@ struct sw_profile;
 
 /** What a thread did at a sample. */
 enum sw_profile_state {
-	SW_PROFILE_AS_REPORTED, /* as the report has it: 'R' is on the CPU, all others are not */
+	SW_PROFILE_AS_REPORTED, /* as the report has it: 'R' is on the CPU, but runnable when the iterator
+				 * captured it; all others are blocked */
 	SW_PROFILE_ON_CPU,
 	SW_PROFILE_RUNNABLE, /* wants a CPU and has none */
 	SW_PROFILE_BLOCKED,

@@ -130,6 +130,34 @@ static void test_cut_stack(void **state)
 	sw_profile_destroy(p);
 }
 
+/* 'R' of a report: whom the iterator captured had no CPU. */
+static void test_runnable(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *captured_by;
+		char state;
+		enum sw_profile_state wanted;
+	} cases[] = {{"iterator", 'R', SW_PROFILE_RUNNABLE},
+		     {"ptrace", 'R', SW_PROFILE_ON_CPU},
+		     {"core", 'R', SW_PROFILE_ON_CPU},
+		     {NULL, 'R', SW_PROFILE_ON_CPU},
+		     {"iterator", 'D', SW_PROFILE_BLOCKED}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_profile *p = create(NULL);
+		struct sw_report_thread thread = sample_report.threads[0];
+		struct sw_report report = sample_report;
+		uint32_t row;
+		thread.state = cases[i].state;
+		thread.captured_by = cases[i].captured_by;
+		report.threads = &thread;
+		report.n_threads = 1;
+		assert_int_equal(sw_profile_add(p, &report, NULL, &row, NULL), 0);
+		assert_int_equal(sw_profile_row_at(p, row)->state, cases[i].wanted);
+		sw_profile_destroy(p);
+	}
+}
+
 static void test_weights(void **state)
 {
 	(void) state;
@@ -308,17 +336,12 @@ static void test_other_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_later_limits),
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_cut_stack),
-		cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_limit_of_stacks),
-		cmocka_unit_test(test_limit_of_bytes),
-		cmocka_unit_test(test_limit_of_threads),
-		cmocka_unit_test(test_long_name),
-		cmocka_unit_test(test_other_process),
+		cmocka_unit_test(test_rows),           cmocka_unit_test(test_later_limits),
+		cmocka_unit_test(test_complete),       cmocka_unit_test(test_names),
+		cmocka_unit_test(test_cut_stack),      cmocka_unit_test(test_runnable),
+		cmocka_unit_test(test_weights),        cmocka_unit_test(test_limit_of_stacks),
+		cmocka_unit_test(test_limit_of_bytes), cmocka_unit_test(test_limit_of_threads),
+		cmocka_unit_test(test_long_name),      cmocka_unit_test(test_other_process),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
