@@ -285,6 +285,16 @@ def module_of(report, frame):
     return "" if frame["module"] is None else report["modules"][frame["module"]]["path"]
 
 
+# These of libgcc overwrite what the functions on the way to an exception's handler had saved, which are
+# never returned to, and go there.
+INSTALLS = ("_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow")
+
+
+def is_handler(frames, i):
+    """A frame is what libgcc is just going to: its tables no longer tell the caller, its code does."""
+    return i > 0 and frames[i]["by"] == "instructions" and frames[i - 1]["function"] in INSTALLS
+
+
 # Their frames stand beside the native ones that execute them.
 INTERPRETED = ("cpython", "php", "ruby")
 

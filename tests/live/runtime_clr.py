@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 import dotnet
-from harness import dump, module_of, patient_dump, snapwalk, stack_of
+from harness import dump, is_handler, module_of, patient_dump, snapwalk, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "unwind_info", "runtime"}
@@ -195,7 +195,7 @@ def look(report, methods, storm, counts, bad):
         counts["walks"] += 1
         wrong = None if stack and stack["end"] == "complete" else (
             f"it is not complete: {stack['end'], stack['why']}" if stack else "it has no stack")
-        if any(f["trust"] not in PROVEN for f in frames):
+        if any(f["trust"] not in PROVEN and not is_handler(frames, i) for i, f in enumerate(frames)):
             wrong = wrong or "it has a guess"
         if any(f["kind"] == "unknown" for f in frames):
             wrong = wrong or "it has code of nobody"

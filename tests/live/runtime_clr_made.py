@@ -11,7 +11,7 @@ import time
 from collections import Counter
 
 import dotnet
-from harness import dump, stack_of
+from harness import dump, is_handler, stack_of
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
 PROVEN = {"context", "cfi", "runtime"}
@@ -34,7 +34,7 @@ def look(stack, counts, wrong):
             if made.group(1) not in NAMES and not LOST.match(name):
                 wrong.append(name)
         lost = lost or frame["kind"] == "unknown"
-        lost = lost or (frame["trust"] not in PROVEN and
+        lost = lost or (frame["trust"] not in PROVEN and not is_handler(frames, i) and
                         not (i == 1 and frame["trust"] == "scan_verified"))
     counts["lost"] += bool(lost)
 

@@ -19,12 +19,11 @@ from collections import Counter
 
 import oracles
 from compared import RECORD_BYTES, RECORDS, Program, agrees
-from harness import (INTERPRETED, TARGETS, Tap, Target, dump, module_of, pcs_of, stack_of, state_of,
-                     tool, wait_until)
+from harness import (INTERPRETED, TARGETS, Tap, Target, dump, is_handler, module_of, pcs_of, stack_of,
+                     state_of, tool, wait_until)
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "1"))
 MAX_GAP = 0.02
-INSTALLS = ("_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow")
 
 
 class Stack:
@@ -56,8 +55,7 @@ def without_tables(stack, alike):
 def into_handler(stack, alike):
     """libgcc goes to the handler of an exception: it has overwritten what the functions on the way
     had saved, and they are never returned to. The record says of each that it has left."""
-    return any(frame["by"] == "instructions" and inner["function"] in INSTALLS
-               for inner, frame in zip(stack.frames, stack.frames[1:alike + 1]))
+    return any(is_handler(stack.frames, i) for i in range(min(len(stack.frames), alike + 1)))
 
 
 # Beginning of a build's name: why other tools are wrong there. Nowhere else.
