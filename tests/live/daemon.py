@@ -305,7 +305,8 @@ class Daemon:
         return self.process.poll() is None and self.answers() is not None
 
     def stored(self):
-        return sorted(n for n in os.listdir(self.state) if n.endswith(".json.zst"))
+        """The files of the stored dumps. One that begins with a dot is just being written."""
+        return sorted(n for n in os.listdir(self.state) if n.endswith(".json.zst") and n[0] != ".")
 
     def stop(self, number=signal.SIGTERM):
         """Its exit status, after that of its children."""
