@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, Tap, Target, dump, no_kernel_core, own_functions, snapwalk, state_of, wait_until)
+from harness import (SNAPWALK, Tap, Target, dump, no_kernel_core, own_functions, snapwalk, wait_blocked, wait_until)
 
 # HOW: signal, code, address, access, words of the text
 WAYS = {
@@ -28,7 +28,7 @@ def core_of(directory, who, how, by=None):
     """The tids, and the core file; by: the signal that is sent."""
     with Target("crash", who, how, cwd=directory) as target:
         told = tids(target)
-        wait_until(lambda: state_of(target.pid, told["waits"]) == "S", "the reader")
+        wait_blocked(target.pid, calls=(0,), tids=[told["waits"]])
         if by is None:
             target.send("")
         else:

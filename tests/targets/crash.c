@@ -6,6 +6,7 @@
 #include "target.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,6 +46,9 @@ static void *crash(void *arg)
 	printf("crashes %ld\n", syscall(SYS_gettid));
 	fflush(stdout);
 	pthread_barrier_wait(&met);
+	while (spun ==
+	       0) /* on a loaded machine that thread may have been woken only, and be in futex() still */
+		sched_yield();
 	ready();
 	/* Not before the test says so: that the others are where they are is for it to see. */
 	char c;
