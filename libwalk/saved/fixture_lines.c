@@ -107,6 +107,8 @@ bool sw_fixture_save_threads(struct sw_fixture_saver *s)
 		for (unsigned k = 0; k < SW_REGS_MAX; k++)
 			sw_text_printf(&s->text, " 0x%" PRIx64, t->regs.val[k]);
 		sw_text_append(&s->text, "\n", 1);
+		if (t->own_tid != 0)
+			sw_text_printf(&s->text, "owntid %d\n", t->own_tid);
 	}
 	return true;
 }

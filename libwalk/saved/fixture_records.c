@@ -20,6 +20,8 @@
  *	thread TID CAPTURED REASON FLAGS STATE SYSCALL INTERRUPTED CPU_NS STOP_NS FS_BASE GS_BASE
  *		STACK_START STACK_END STACK_BYTES OFFSET COMM WCHAN	(in one line)
  *	regs KNOWN PC SP VALUE...	of the thread before; 17 values by DWARF number
+ *	owntid TID			of the thread before, where it has another id in its own pid namespace:
+ *					locks hold that one. -1: it could not be asked for
  *	module KIND DELETED NAME PATH	numbered from 0; NAME is "-" when there is no file
  *	place MODULE START END		numbered from 0
  *	map START END FILE_OFFSET INODE MAJOR MINOR PROT PLACE PATH
@@ -170,6 +172,14 @@ static void take_regs(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 		r->val[i] = sw_fixture_u64(line, UINT64_MAX);
 }
 
+static void take_owntid(struct sw_fixture_loader *l, struct sw_fixture_line *line)
+{
+	if (l->thread == NULL)
+		line->bad = true;
+	else
+		l->thread->own_tid = (pid_t) sw_fixture_i64(line, -1, INT32_MAX);
+}
+
 /* Only plain names: what is read lies below the fixture's directory. */
 static bool name_ok(const char *name)
 {
@@ -293,6 +303,7 @@ static const struct sw_fixture_record records[] = {
 	{"range", take_range, offsetof(struct sw_fixture_counts, ranges), RANGES_MAX},
 	{"thread", take_thread, offsetof(struct sw_fixture_counts, threads), THREADS_MAX},
 	{"regs", take_regs, SIZE_MAX, 0},
+	{"owntid", take_owntid, SIZE_MAX, 0},
 	{"module", take_module, offsetof(struct sw_fixture_counts, modules), MODULES_MAX},
 	{"place", take_place, offsetof(struct sw_fixture_counts, places), PLACES_MAX},
 	{"map", take_map, offsetof(struct sw_fixture_counts, maps), SW_MAPS_MAX},

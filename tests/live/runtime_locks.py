@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, snapwalk, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, no_mounts, snapwalk, wait_until
 from runtime_jvm import CLASSES, MODES, compile_all, machines
 from runtime_python import PROGRAMS, interpreters, minor
 
@@ -19,33 +19,49 @@ STOPS = int(os.environ.get("SNAPWALK_STOPS", "75"))
 # The compiler leaves calls as they are: stacks are what owners are compared with.
 CALLS = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Contended.*")
 JVM_MODES = {"17": ("default", "ZGC"), "25": ("default", "ZGC", "compact")}
+NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 OPTIONS = {**MODES, "compact": ["-XX:+UseCompactObjectHeaders", "-XX:+UnlockExperimentalVMOptions"]}
 
 
 class Program:
-    """One that says what it does until it is ready."""
+    """One that says what it does until it is ready. inside: it has a pid namespace of its own, and knows its
+    threads by other numbers than we do."""
 
-    def __init__(self, *command):
-        self.command = command
+    def __init__(self, *command, inside=False):
+        self.command = [*(NAMESPACE if inside else ()), *command]
+        self.inside = inside
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         self.lines = []
         for line in self.process.stdout:
             if line.strip() == "ready":
+                if self.inside:
+                    with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as children:
+                        self.pid = int(children.read())
                 return self
             self.lines.append(line.split())
         raise RuntimeError(f"{self.command}: ended")
 
+    def tid(self, word):
+        """Our number of the thread that the program names."""
+        for tid in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{tid}/status", encoding="utf-8", errors="replace") as status:
+                numbers = next(line.split()[1:] for line in status if line.startswith("NSpid:"))
+            if numbers[-1] == word:
+                return int(tid)
+        raise ValueError(f"{self.pid} has no thread {word}")
+
     def __exit__(self, *exc):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
         self.process.stdout.close()
 
 
-def java_program(home, program, *words, options=()):
-    return Program(os.path.join(home, "bin", "java"), "-Xmx64m", *options, "-cp", CLASSES, program, *words)
+def java_program(home, program, *words, options=(), inside=False):
+    return Program(os.path.join(home, "bin", "java"), "-Xmx64m", *options, "-cp", CLASSES, program, *words, inside=inside)
 
 
 def by_name(report):
@@ -62,13 +78,14 @@ def told(report, names):
     return found
 
 
-def check_kinds(tap, version, home, mode):
-    with java_program(home, "Locks", "kinds", options=OPTIONS[mode]) as java:
+def check_kinds(tap, version, home, mode, inside=False):
+    with java_program(home, "Locks", "kinds", options=OPTIONS[mode], inside=inside) as java:
         wanted = {name: (kind, owner, target) for word, name, kind, owner, target in java.lines if word == "waits"}
         if version == "25" and mode == "ZGC":  # who has a thin lock stands on a stack, where pointers may be old
             wanted = {name: (kind, "-" if kind == "java_monitor" and name != "again" else owner, target)
                       for name, (kind, owner, target) in wanted.items()}
         got = {}
+        version += " in a namespace" if inside else ""
 
         def alike():
             got["report"] = dump(java.pid, *PATIENT)
@@ -165,10 +182,11 @@ def gil_waits(report):
     return {tid: wait["owner_tid"] for tid, wait in waits.items() if wait.get("kind") == "python_gil"}
 
 
-def check_gil(tap, version, python):
-    with Program(python, os.path.join(PROGRAMS, "gil.py"), "hold") as program:
-        wanting = [int(tid) for word, tid in program.lines if word == "wants"]
-        holder, = [int(tid) for word, tid in program.lines if word == "holds"]
+def check_gil(tap, version, python, inside=False):
+    with Program(python, os.path.join(PROGRAMS, "gil.py"), "hold", inside=inside) as program:
+        version += " in a namespace" if inside else ""
+        wanting = [program.tid(word) for verb, word in program.lines if verb == "wants"]
+        holder, = [program.tid(word) for verb, word in program.lines if verb == "holds"]
         wanted = {tid: holder for tid in wanting}
 
         def all_wait():
@@ -207,35 +225,47 @@ def rlock_waits(report):
     return {tid: wait["owner_tid"] or 0 for tid, wait in waits.items() if wait.get("kind") == "python_rlock"}
 
 
-def check_rlocks(tap, version, python, stop):
-    with Program(python, os.path.join(PROGRAMS, "rlocks.py")) as program:
-        wanted = {int(tid): int(owner) for word, tid, owner in program.lines if word == "waits" and owner != "0"}
+def check_rlocks(tap, version, python, stop, inside=False):
+    with Program(python, os.path.join(PROGRAMS, "rlocks.py"), inside=inside) as program:
+        wanted = {program.tid(tid): program.tid(owner) for word, tid, owner in program.lines
+                  if word == "waits" and owner != "0"}
         known = minor(version) <= 13
+        named = version + (" in a namespace" if inside else "")
 
         def all_wait():
             report = dump(program.pid, *PATIENT, "--stop", stop)
             return report if rlock_waits(report) == (wanted if known else {}) else None
         report = wait_until(all_wait, "all to wait")
-        tap.check(len(wanted) == 3, f"{version} --stop {stop}: who waits for an RLock, and who has it")
+        tap.check(len(wanted) == 3, f"{named} --stop {stop}: who waits for an RLock, and who has it")
         tap.equal([(h["tid"], h["waiting"]) for h in report["root_holders"]], [(program.pid, 3)] if known else [],
-                  f"{version} --stop {stop}: who holds them up")
+                  f"{named} --stop {stop}: who holds them up")
         addresses = {t["blocked_on"]["address"] for t in report["threads"] if t["tid"] in wanted}
-        tap.check(len(addresses) == 1, f"{version} --stop {stop}: the same lock has one address", addresses)
-    with Program(python, os.path.join(PROGRAMS, "rlocks.py"), "cycle") as program:
+        tap.check(len(addresses) == 1, f"{named} --stop {stop}: the same lock has one address", addresses)
+    with Program(python, os.path.join(PROGRAMS, "rlocks.py"), "cycle", inside=inside) as program:
         (_, first, second), = [words for words in program.lines if words[0] == "cycle"]
-        cycle = [int(first), int(second)]
+        cycle = [program.tid(first), program.tid(second)]
 
         def found():
             report = dump(program.pid, *PATIENT, "--stop", stop)
             return report["deadlocks"] if report.get("deadlocks") else None
         if known:
-            tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{version} --stop {stop}: the deadlock")
+            tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{named} --stop {stop}: the deadlock")
 
 
 def check_python_random(tap, version, python, options):
     with Program(python, os.path.join(PROGRAMS, "contended.py")) as program:
         check_owners(tap, version, program.pid, STOPS, options, ("python_rlock",), lambda wait, which: which < 4,
                      ("semaphore",))
+
+
+def check_namespaces(tap, machine, python):
+    """As in containers. The command line is the same; the ids that locks hold are not."""
+    if no_mounts():
+        tap.skip("in a namespace", no_mounts(), tap.MOUNTS)
+        return
+    check_kinds(tap, *machine, "default", inside=True)
+    check_gil(tap, *python, inside=True)
+    check_rlocks(tap, *python, "auto", inside=True)
 
 
 def main():
@@ -260,6 +290,9 @@ def main():
             if minor(version) <= 13:  # of later ones nobody is told
                 for stop in (("auto",), ()):
                     tap.guard(check_python_random, version, python, stop)
+    for machine in found.items():
+        tap.guard(check_namespaces, machine, max(((v, p) for v, p in interpreters().items() if minor(v) <= 13),
+                                                 key=lambda item: minor(item[0])))
     tap.done()
 
 

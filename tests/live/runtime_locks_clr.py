@@ -12,8 +12,8 @@ import tempfile
 
 import dotnet
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, snapwalk, wait_until
-from runtime_locks import by_name, check_cycles, told
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, no_mounts, snapwalk, wait_until
+from runtime_locks import Program, by_name, check_cycles, told
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "50"))
 FRAMEWORKS = (("net10.0", ()), ("net9.0", ("--self-contained",)), ("net8.0", ("--self-contained",)))
@@ -23,8 +23,27 @@ def words_of(target, first):
     return [line.split()[1:] for line in target.lines if line.startswith(first + " ")]
 
 
-def check_kinds(tap, framework, directory):
-    with dotnet.Program("locks", "kinds", directory=directory) as target:
+class Inside(Program):
+    """In a pid namespace of its own: locks hold other ids than ours."""
+
+    def __init__(self, mode, *args, directory):
+        super().__init__(os.path.join(directory, "swnet"), mode, *args, inside=True)
+
+    def __enter__(self):
+        super().__enter__()
+        self.lines = [" ".join(words) for words in self.lines]
+        return self
+
+
+def check_namespace(tap, framework, directory):
+    if no_mounts():
+        tap.skip(f"{framework} in a namespace", no_mounts(), tap.MOUNTS)
+    else:
+        check_kinds(tap, f"{framework} in a namespace", directory, Inside)
+
+
+def check_kinds(tap, framework, directory, program=dotnet.Program):
+    with program("locks", "kinds", directory=directory) as target:
         wanted = {name: (kind, owner, cls) for name, kind, owner, cls in words_of(target, "waits")}
         got = {}
 
@@ -125,7 +144,7 @@ def main():
             tap.skip(framework, reason, "the .NET SDK 10 (dotnet) in PATH")
             continue
         directory = dotnet.build(framework, *options)
-        for check in (check_kinds, check_deadlocks, check_random):
+        for check in (check_kinds, check_namespace, check_deadlocks, check_random):
             tap.guard(check, framework, directory)
         if framework == "net10.0":
             tap.guard(check_many, framework, directory)

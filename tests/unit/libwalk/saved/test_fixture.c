@@ -209,6 +209,7 @@ static struct sw_snapshot *make_snapshot(void)
 	for (unsigned i = 0; i < SW_REGS_MAX; i += 2)
 		sw_regs_set(&t->regs, i, 0xf000000000000000 + i);
 	t->fs_base = 0x7f0000000000;
+	t->own_tid = 77;
 	t->gs_base = 1;
 	t->interrupted = true;
 	t->stop_ns = 55;
@@ -236,6 +237,7 @@ static void assert_same_thread(const struct sw_thread *a, const struct sw_thread
 	assert_int_equal(a->interrupted, b->interrupted);
 	assert_true(a->syscall == b->syscall && a->cpu_ns == b->cpu_ns && a->stop_ns == b->stop_ns);
 	assert_memory_equal(&a->regs, &b->regs, sizeof(a->regs));
+	assert_int_equal(a->own_tid, b->own_tid);
 	assert_true(a->fs_base == b->fs_base && a->gs_base == b->gs_base);
 	assert_true(a->stack_avma == b->stack_avma && a->stack_end_avma == b->stack_end_avma);
 	assert_int_equal(a->stack_bytes, b->stack_bytes);
