@@ -2,6 +2,7 @@
 #include "snapshot/snapshot.h"
 #include "process/files.h"
 #include "process/map_query.h"
+#include "capture/waits.h"
 #include "capture/take.h"
 #include "capture/before.h"
 #include "capture/threads.h"
@@ -107,6 +108,10 @@ static void thread_finish(struct sw_take *take, size_t i)
 		t->captured_by = take->window != NULL && !sw_window_by_ptrace(take->window, i)
 					 ? SW_CAPTURED_ITERATOR
 					 : SW_CAPTURED_PTRACE;
+	if (t->captured && t->captured_by == SW_CAPTURED_PTRACE) {
+		const struct sw_arch_call call = sw_arch_call_get(&tracee->regs);
+		sw_wait_stopped(t, &call);
+	}
 	if (t->stop_ns > snap->times.longest_thread_ns)
 		snap->times.longest_thread_ns = t->stop_ns;
 	if (!t->captured && t->reason == 0)

@@ -2,6 +2,7 @@
 #ifndef SW_CAPTURE_WAITS_H
 #define SW_CAPTURE_WAITS_H
 
+#include "arch/user_regs.h"
 #include "capture/take.h"
 #include "iterate/record.h"
 
@@ -18,11 +19,12 @@ struct sw_waits {
 		uint64_t key;
 		size_t thread;       /* whose file was read: the one that waits for longest */
 		uint64_t arrived_ns; /* its */
-		uint64_t n_switches; /* its, at the first pass */
 		char wchan[64];
 	} places[SW_WAITS_MAX];
 	size_t n;
-	uint64_t *keys; /* by thread; the snapshot's arena's */
+	/* By thread, of the first pass; the snapshot's arena's. */
+	uint64_t *keys, *switches;
+	bool *again; /* read once more after the windows */
 };
 
 /* What one thread waits in, by its file. */
@@ -32,9 +34,13 @@ void sw_wait_read(struct sw_take *take, struct sw_thread *t);
  * are read one by one. */
 void sw_waits_read(struct sw_take *take, const struct sw_iterate_record *records, size_t n);
 
-/* After the windows: where the thread that was read has moved, what was read may be of another place.
- * Those that share it are read one by one. */
+/* After the windows. Of who moved between the first pass and the copy of its registers, the state is that of
+ * the copy. What it waits in is read again, and of those that share what was read of it; it stays unknown of
+ * who has moved since the copy. */
 void sw_waits_check(struct sw_take *take);
+
+/* The state of a thread that was stopped, by its registers then: the one that it has is from before the stop. */
+void sw_wait_stopped(struct sw_thread *t, const struct sw_arch_call *call);
 
 /*
  * After the windows: a call that goes on after a stop or a signal is restart_syscall() by its number, and

@@ -258,8 +258,10 @@ static void judge(struct sw_window *w)
 		s->tracees[i].has_regs = t->taken;
 		if (t->before == 0)
 			continue;
-		t->n_switches = sw_iterate_switches(&w->records[0][t->before - 1]);
-		t->state = sw_iterate_state(&w->records[0][t->before - 1]);
+		const struct sw_iterate_record *record = &w->records[0][t->before - 1];
+		t->n_switches = sw_iterate_switches(record);
+		t->state = sw_iterate_state(record);
+		t->since_ns = sw_iterate_waits_ns(record);
 	}
 	parts_drop(w);
 	rest_count(w);

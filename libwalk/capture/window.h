@@ -14,6 +14,7 @@ struct sw_window_thread {
 	uint64_t start_ns;      /* of its last record; 0: it had none */
 	uint64_t n_switches;    /* when it was taken; not of those that were stopped */
 	char state;             /* likewise */
+	int64_t since_ns;       /* likewise: sw_iterate_waits_ns() */
 	uint32_t before, after; /* index + 1 of its record in the pass; 0: none */
 	bool taken;             /* in this window or an earlier one */
 	bool by_ptrace;

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import (PATIENT, SNAPWALK, Tap, Target, iterator_refused, stack_of, state_of, wait_blocked,
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, iterator_refused, stack_of, state_of, wait_blocked,
                      wait_until)
 from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
                     status_field, tasks, thread_of, warned)
@@ -454,11 +454,33 @@ def restarted_calls(tap):
         tap.check(code == 0 and "asleep 1" in out, "the same told by the function alone", (out, err))
 
 
+def of_one_instant(tap):
+    """What a thread is said to do, and where its registers are: it may move while we look."""
+    captures, odd, n = 100, [], 0
+    sleeps = ("clock_nanosleep", "nanosleep", "restart_syscall")
+    with Target("contended") as target:
+        for options in (["auto"], []):
+            run = subprocess.run([os.path.join(TARGETS, "drive_dumps"), str(target.pid), str(captures), *options],
+                                 capture_output=True, text=True, check=True)
+            for line in run.stdout.splitlines():
+                for thread in json.loads(line)["threads"]:
+                    n += thread["state"] == "S"
+                    what = thread["state"], thread["syscall"], thread["wchan"], thread["captured_by"]
+                    if thread["state"] == "S" and thread["syscall"] is None:
+                        odd.append(what)
+                    if thread["captured_by"] == "iterator" and thread["wchan"] and \
+                            (thread["wchan"] == "hrtimer_nanosleep") != (thread["syscall"] in sleeps) and \
+                            thread["syscall"] in (*sleeps, "futex"):
+                        odd.append(what)
+    tap.check(n > captures, "of one instant: threads that sleep", n)
+    tap.equal(odd, [], f"of one instant: what {n} of them sleep in")
+
+
 def main():
     tap = Tap()
     for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, touched,
                  churn, replaced_program, seccomp_strict, io_worker, hanging_memory, slow_to_stop,
-                 frozen, restarted_calls):
+                 frozen, restarted_calls, of_one_instant):
         tap.guard(test)
     tap.guard(dying, "killed")
     tap.guard(dying, "exiting")

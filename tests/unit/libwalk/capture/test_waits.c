@@ -5,6 +5,7 @@
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -27,6 +28,7 @@ struct fixture {
 	struct sw_iterate_record records[N];
 	struct sw_window_thread window_threads[N];
 	struct sw_window window;
+	struct sw_stop stop;
 	struct sw_take take;
 };
 
@@ -53,6 +55,9 @@ static int fixture_make(void **state)
 	f->take.snap->n_threads = N;
 	f->take.window = &f->window;
 	f->window.threads = f->window_threads;
+	f->window.stop = &f->stop;
+	f->stop.n = N;
+	f->take.link_fd = -1;
 	f->window.records[0] = f->records;
 	for (int i = 0; i < N; i++) {
 		f->threads[i] =
@@ -112,16 +117,76 @@ static void test_running(void **state)
 	assert_string_equal(f->threads[2].wchan, f->threads[0].wchan);
 }
 
-/* The one that was read may have been at another place by then: all are read by themselves. */
+/* The one that was read may have been at another place by then: nothing is said of all that share it, as there
+ * is no later look here. */
 static void test_moved(void **state)
 {
 	struct fixture *f = *state;
 	sw_waits_read(&f->take, f->records, N);
 	assert_string_not_equal(f->threads[2].wchan, "");
+	f->window_threads[0].taken = true;
+	f->window_threads[0].n_switches = 1;
 	f->records[0].n_voluntary++;
 	sw_waits_check(&f->take);
-	assert_string_not_equal(f->threads[0].wchan, "");
+	assert_string_equal(f->threads[0].wchan, "");
 	assert_string_equal(f->threads[2].wchan, "");
+}
+
+/* The state is that of the copy; of who was stopped it is left to sw_wait_stopped(). */
+static void test_moved_before_copy(void **state)
+{
+	struct fixture *f = *state;
+	sw_waits_read(&f->take, f->records, N);
+	f->window_threads[1].taken = f->window_threads[2].taken = f->window_threads[3].taken = true;
+	f->window_threads[1].n_switches = 1;
+	f->window_threads[2].n_switches = 1;
+	f->window_threads[2].by_ptrace = true;
+	f->window_threads[3].state = 'R'; /* it has not moved */
+	f->window_threads[1].state = f->window_threads[2].state = 'R';
+	f->window_threads[1].since_ns = 5;
+	sw_waits_check(&f->take);
+	assert_int_equal(f->threads[1].state, 'R');
+	assert_int_equal(f->threads[1].since_ns, 5);
+	assert_string_equal(f->threads[1].wchan, "");
+	assert_int_equal(f->threads[2].state, 'S');
+	assert_int_equal(f->threads[3].state, 'S');
+	assert_string_equal(f->threads[3].wchan, f->threads[0].wchan);
+}
+
+static void test_stopped(void **state)
+{
+	enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516, RETURNED = 3 };
+	static const struct {
+		char before;
+		int64_t number, result;
+		char expected;
+	} cases[] = {
+		{'S', SYS_futex, -ERESTARTSYS, 'S'},
+		{'S', SYS_poll, -ERESTART_RESTARTBLOCK, 'S'},
+		{'S', SYS_epoll_wait, -EINTR, 'S'},
+		{'R', SYS_futex, -ERESTARTSYS, 'S'}, /* it fell asleep */
+		{'S', SYS_futex, 0, 'R'},            /* it was woken */
+		{'S', SYS_fcntl, RETURNED, 'R'},
+		{'S', -1, -ERESTARTSYS, 'R'}, /* in no call: the program's own number */
+		{'D', SYS_read, RETURNED, 'D'},
+		{'S', SYS_write, RETURNED, 'S'}, /* some of it */
+		{'S', SYS_write, 0, 'R'},
+		{'R', SYS_fcntl, 0, 'R'},
+		{'R', -1, 0, 'R'},
+		{'T', SYS_futex, -ERESTARTSYS, 'T'},
+		{'T', -1, 0, 'T'},
+	};
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_thread t = {.state = cases[i].before, .since_ns = 7, .wchan = "a_place"};
+		const struct sw_arch_call call = {.number = cases[i].number,
+						  .result = cases[i].result};
+		sw_wait_stopped(&t, &call);
+		assert_int_equal(t.state, cases[i].expected);
+		assert_int_equal(t.since_ns, t.state == cases[i].before ? 7 : -1);
+		if (cases[i].before == 'S')
+			assert_string_equal(t.wchan, t.state == 'S' ? "a_place" : "");
+	}
 }
 
 static void test_ended(void **state)
@@ -178,6 +243,8 @@ int main(void)
 		TEST(test_longest),
 		TEST(test_running),
 		TEST(test_moved),
+		TEST(test_moved_before_copy),
+		TEST(test_stopped),
 		TEST(test_ended),
 		TEST(test_many),
 		cmocka_unit_test(test_restarted),
