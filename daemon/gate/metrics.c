@@ -19,6 +19,7 @@ struct sample {
 	char name[COUNTER_NAME_MAX + 32];   /* with unit and suffix, without labels */
 	const char *labels;                 /* borrowed; "" or "{...}" */
 	const char *type;                   /* static */
+	const char *help;                   /* static; NULL: a counter that we do not know */
 	int64_t value;
 	bool micros;
 	bool written;
@@ -60,6 +61,41 @@ static bool ends_with(const char *s, const char *suffix)
 	return length >= n && strcmp(s + length - n, suffix) == 0;
 }
 
+/* What the daemon's counter counts; key: its name, with labels perhaps. NULL: unknown, as of a later daemon. */
+static const char *help_of(const char *key, size_t length)
+{
+	static const struct {
+		const char *name, *help;
+	} known[] = {
+		{"calls_total", "Calls of the socket."},
+		{"connections_total", "Connections to the socket that were taken."},
+		{"connections_refused_total",
+		 "Connections to the socket that were refused: too many."},
+		{"captures_total", "Captures that ended with a dump."},
+		{"captures_failed_total", "Captures that ended with an error."},
+		{"captures_incomplete_total", "Dumps that are not complete."},
+		{"coalesced_total", "Calls that were answered with the dump of another call."},
+		{"busy_queue_total", "Captures refused: the queue is full."},
+		{"busy_rate_total", "Captures refused: too many of one user."},
+		{"busy_target_total", "Captures refused: the process was captured just before."},
+		{"denied_total", "Calls and alerts refused: not permitted."},
+		{"workers_killed_total",
+		 "Workers ended by the daemon: at their deadline, or no longer wanted."},
+		{"workers_died_total", "Workers that ended by themselves without an answer."},
+		{"alerts_total", "Alerts received."},
+		{"stopped_us_total", "Time for which processes were stopped."},
+		{"capture_us_total", "Time that captures took, from the call to the dump."},
+		{"threads_total", "Threads in dumps."},
+		{"dump_bytes_total", "Bytes of dumps, as JSON."},
+		{"store_failed_total", "Dumps that could not be stored."},
+		{"on_dump_dropped_total", "Runs of OnDump left out: too many wait."},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(known); i++)
+		if (strlen(known[i].name) == length && memcmp(known[i].name, key, length) == 0)
+			return known[i].help;
+	return NULL;
+}
+
 /* "stop_us_sum" becomes family snapwalk_stop_seconds and name snapwalk_stop_seconds_sum. */
 static bool sample_init(struct sample *ret, const char *key, int64_t value)
 {
@@ -71,6 +107,7 @@ static bool sample_init(struct sample *ret, const char *key, int64_t value)
 		return false;
 	char stem[COUNTER_NAME_MAX + 1];
 	(void) snprintf(stem, sizeof(stem), "%.*s", (int) length, bare);
+	ret->help = help_of(bare, length);
 	const char *part = "";
 	for (size_t i = 0; i < SW_ARRAY_SIZE(parts) && part[0] == '\0'; i++)
 		if (ends_with(stem, parts[i]))
@@ -108,6 +145,8 @@ static void put_family(struct sw_text *text, struct sample *samples, size_t n, s
 		if (strcmp(samples[i].family, f->family) == 0 &&
 		    ends_with(samples[i].name, "_bucket"))
 			type = "histogram";
+	if (f->help != NULL)
+		sw_text_printf(text, "# HELP %s %s\n", f->family, f->help);
 	sw_text_printf(text, "# TYPE %s %s\n", f->family, type);
 	for (size_t i = first; i < n; i++) {
 		if (strcmp(samples[i].family, f->family) != 0)

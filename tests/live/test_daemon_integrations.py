@@ -240,11 +240,13 @@ def gate_slots(tap):
 
 def metrics_format(tap, text):
     """Prometheus' text format 0.0.4: HELP and TYPE before samples, numbers as values."""
-    typed, odd = set(), []
+    typed, helped, odd = set(), set(), []
     for line in text.splitlines():
         words = line.split(" ")
         if line.startswith("# TYPE "):
             typed.add(words[2])
+        elif line.startswith("# HELP ") and len(words) > 3:
+            helped.add(words[2])
         elif not line.startswith("#"):
             name = words[0].split("{")[0]
             base = name
@@ -257,6 +259,7 @@ def metrics_format(tap, text):
             if name not in typed and base not in typed:
                 odd.append(line)
     tap.equal(odd, [], "/metrics: every sample has a type and a number")
+    tap.equal(typed - helped, set(), "/metrics: everything says what it is")
     if tool("promtool"):
         check = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
                                text=True)

@@ -84,9 +84,12 @@ static void test_counters(void **state)
 	       "\"captures_total{result=\\\"failed\\\"}\":1,\"stop_us_sum\":1250007,"
 	       "\"stop_us_count\":8,\"wait_us_total\":5,\"snapwalk_dump_bytes_sum\":12}}",
 	       "snapwalk_up 1\n"
+	       "# HELP snapwalk_captures_total Captures that ended with a dump.\n"
 	       "# TYPE snapwalk_captures_total counter\n"
 	       "snapwalk_captures_total{result=\"ok\"} 7\n"
 	       "snapwalk_captures_total{result=\"failed\"} 1\n"
+	       "# HELP snapwalk_coalesced_total Calls that were answered with the dump of another "
+	       "call.\n"
 	       "# TYPE snapwalk_coalesced_total counter\n"
 	       "snapwalk_coalesced_total 3\n"
 	       "# TYPE snapwalk_stop_seconds summary\n"
