@@ -29,6 +29,8 @@
 enum {
 	LIST_PASSES_MAX = 8,  /* listings until no thread is new */
 	HELPER_SLACK_MS = 50, /* beyond max_stop without any progress: the helper is stuck */
+	LATE_MS = 300,        /* for those who have not stopped when all others are let go */
+	LATE_LOOK_MS = 1,
 	NS_PER_MS = 1000000,
 };
 
@@ -166,10 +168,24 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 	}
 }
 
+/* Interrupted, and about to stop: it waits for a CPU. One in state D does not notice that we end. */
+static bool is_late(const struct sw_tracee *t)
+{
+	return t->phase == SW_TRACEE_INTERRUPTED && !t->uninterruptible;
+}
+
+static bool any_late(const struct sw_stop *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (is_late(&s->tracees[i]))
+			return true;
+	return false;
+}
+
 /*
  * Stops those from that one on. Meanwhile we do not end with those who started us: a call that is interrupted
- * returns EINTR unless its register says that it begins again, and that is written as soon as all have
- * stopped. Whoever kills our caller then kills us, and the target does not notice. The alarm ends all
+ * returns EINTR unless its register says that it begins again, and that is written as soon as the thread has
+ * stopped. Whoever kills our caller when all have kills us, and the target does not notice. The alarm ends all
  * waiting here; what may wait for longer is done before or after.
  */
 static void hold(struct sw_stop *s, size_t from)
@@ -180,7 +196,8 @@ static void hold(struct sw_stop *s, size_t from)
 	for (size_t i = from; i < s->n; i++)
 		if (s->tracees[i].phase == SW_TRACEE_STOPPED)
 			registers_read(s, &s->tracees[i]);
-	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* likewise */
+	if (!any_late(s))
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* likewise */
 }
 
 /* While all known threads stand still, only the few unknown ones can make more. False when the
@@ -200,23 +217,60 @@ static bool stop_new_threads(struct sw_stop *s)
 	return known;
 }
 
+static void let_go(struct sw_stop *s, struct sw_tracee *t)
+{
+	(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* fails when it was killed */
+	t->release_ns = sw_clock_ns();
+	t->phase = SW_TRACEE_RELEASED;
+	atomic_fetch_add(&s->progress, 1);
+}
+
+/* Whether one that comes too late for the copy has stopped: its call begins again, too. */
+static bool stopped_late(struct sw_stop *s, struct sw_tracee *t, int flags)
+{
+	if (!sw_stop_look(t, flags) || t->phase != SW_TRACEE_STOPPED)
+		return false;
+	registers_read(s, t);
+	t->has_regs = false;
+	return t->phase == SW_TRACEE_STOPPED;
+}
+
 static void release(struct sw_stop *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct sw_tracee *t = &s->tracees[i];
-		/* One that comes too late for the copy still has its call restarted. */
-		if (t->phase == SW_TRACEE_INTERRUPTED && sw_stop_look(t, WNOHANG) &&
-		    t->phase == SW_TRACEE_STOPPED) {
-			registers_read(s, t);
-			t->has_regs = false;
+		if (t->phase == SW_TRACEE_STOPPED ||
+		    (t->phase == SW_TRACEE_INTERRUPTED && stopped_late(s, t, WNOHANG)))
+			let_go(s, t);
+	}
+}
+
+/*
+ * All others run again. Who still waits for a CPU to stop on would return EINTR if we ended now: on a busy
+ * machine that takes longer than a stop may. It is held from one look to the next at most; the first
+ * one is waited for, the alarm ends that.
+ */
+static void release_late(struct sw_stop *s)
+{
+	int64_t begin_ns = sw_clock_ns(), end_ns = begin_ns + LATE_MS * NS_PER_MS;
+	for (int64_t look_ns = begin_ns; any_late(s) && look_ns < end_ns;) {
+		int flags = 0;
+		int64_t now_ns = sw_clock_ns();
+		sw_alarm_set(LATE_LOOK_MS * NS_PER_MS);
+		for (size_t i = 0; i < s->n; i++) {
+			struct sw_tracee *t = &s->tracees[i];
+			if (!is_late(t))
+				continue;
+			if (stopped_late(s, t, flags)) {
+				t->interrupt_ns = look_ns; /* since when it may be held */
+				let_go(s, t);
+			}
+			flags = WNOHANG;
 		}
-		if (t->phase != SW_TRACEE_STOPPED)
-			continue;
-		(void) ptrace(PTRACE_DETACH, t->tid, 0, t->signal); /* fails when it was killed */
-		t->release_ns = sw_clock_ns();
-		t->phase = SW_TRACEE_RELEASED;
+		look_ns = now_ns;
 		atomic_fetch_add(&s->progress, 1);
 	}
+	sw_alarm_set(0);
 }
 
 /* Calls once, to no effect, what is called while the target is stopped: the dynamic linker looks
@@ -273,6 +327,7 @@ static int session(void *arg)
 		use(s);
 	release(s);
 	s->stopped_ns = sw_clock_ns() - begin_ns;
+	release_late(s);
 	s->finished = true;
 	return 0;
 }

@@ -51,7 +51,6 @@ struct fake_thread {
 	bool poked;
 	unsigned long poked_offset;
 	long poked_value;
-	bool poked_before_detach;
 };
 
 /* Memory that can be read; size is whole. */

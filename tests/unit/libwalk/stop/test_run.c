@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ struct fixture {
 	int n_copied, n_asked;
 	bool answer;
 	size_t n_with_regs; /* when it was copied */
+	int death_signal;   /* likewise: what the helper gets when who started it ends */
 	char before[FAKE_LOG_MAX];
 };
 
@@ -36,6 +38,7 @@ static void stopped(void *arg, struct sw_stop *stop)
 	f->n_copied++;
 	for (size_t i = 0; i < stop->n; i++)
 		f->n_with_regs += stop->tracees[i].has_regs;
+	(void) prctl(PR_GET_PDEATHSIG, &f->death_signal);
 	memcpy(f->before, fake_kernel.log, sizeof(f->before));
 }
 
@@ -317,6 +320,8 @@ static void test_late(void **state)
 	int64_t held_ns = fake_kernel.threads[2].detach_ns - fake_kernel.threads[2].interrupt_ns;
 	assert_in_range(held_ns, MAX_STOP_MS / 4 * INT64_C(3) * MS - MS,
 			MAX_STOP_MS / 4 * INT64_C(3) * MS + 5 * MS);
+	assert_true(f->stop.stopped_ns < MAX_STOP_MS * INT64_C(1) * MS);
+	assert_false(fake_kernel.hangs);
 }
 
 static void copy_long(void *arg, struct sw_stop *stop)
@@ -346,6 +351,53 @@ static void test_late_in_copy(void **state)
 	assert_true(fake_kernel.threads[1].poked);
 	assert_false(f->tracees[1].has_regs);
 	assert_int_equal(f->tracees[1].reason, SW_E_STOP_TIMEOUT);
+}
+
+/* One that was in state D and stops while it is copied is let go with the others. */
+static void test_uninterruptible_late(void **state)
+{
+	struct fixture *f = start(2);
+	(void) state;
+	f->stop.stopped = copy_long;
+	f->tracees[0].uninterruptible = true;
+	fake_kernel.threads[0].stops_after_ns = MAX_STOP_MS / 8 * (int64_t) MS;
+	set_epoll_wait(&fake_kernel.threads[0].regs);
+	run(f);
+	assert_int_equal(f->n_with_regs, 1);
+	assert_true(fake_kernel.threads[0].poked);
+	assert_true(fake_kernel.threads[0].detached);
+}
+
+/* When all others run again: the helper waits, and lives on without who started it. Two of them: who stops
+ * second is not held until the first one does. */
+static void test_late_for_all(void **state)
+{
+	struct fixture *f = start(3);
+	(void) state;
+	for (size_t i = 0; i < 2; i++) {
+		fake_kernel.threads[i].stops_after_ns =
+			(MAX_STOP_MS / 4 * 3 + 100 - 50 * (int) i) * (int64_t) MS;
+		set_epoll_wait(&fake_kernel.threads[i].regs);
+	}
+	run(f);
+	assert_int_equal(f->death_signal, SIGALRM);
+	assert_int_equal(f->n_with_regs, 1);
+	for (size_t i = 0; i < 2; i++) {
+		const struct fake_thread *t = &fake_kernel.threads[i];
+		assert_true(t->poked && t->detached);
+		assert_true(t->detach_ns - t->interrupt_ns - t->stops_after_ns < 3 * MS);
+		assert_true(f->tracees[i].release_ns - f->tracees[i].interrupt_ns < 3 * MS);
+		assert_int_equal(f->tracees[i].reason, SW_E_STOP_TIMEOUT);
+		assert_true(t->detach_ns > fake_kernel.threads[2].detach_ns);
+	}
+}
+
+static void test_death_signal(void **state)
+{
+	struct fixture *f = start(1);
+	(void) state;
+	run(f);
+	assert_int_equal(f->death_signal, SIGKILL);
 }
 
 /* In state D before: it is waited for shortly, once all others have stopped. */
@@ -472,6 +524,9 @@ int main(void)
 		cmocka_unit_test(test_crowd_late),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_late_in_copy),
+		cmocka_unit_test(test_uninterruptible_late),
+		cmocka_unit_test(test_late_for_all),
+		cmocka_unit_test(test_death_signal),
 		cmocka_unit_test(test_uninterruptible),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_32_bit),
