@@ -9,7 +9,37 @@
 #include "worker/ondump.h"
 
 #include <pwd.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+
+/* r, with where the key was given before the message. */
+static int at_key(const struct sw_config *config, const char *name, int r, struct sw_error *err)
+{
+	const struct sw_config_place *place = sw_config_key_place(config, name);
+	if (r < 0 && place != NULL && err != NULL) {
+		char message[sizeof(place->path) + sizeof(err->message) + 16];
+		(void) snprintf(message, sizeof(message), "%s:%u: %s", place->path, place->line,
+				err->message);
+		message[sizeof(err->message) - 1] = '\0'; /* cut is fine: it is prose */
+		memcpy(err->message, message, sizeof(err->message));
+	}
+	return r;
+}
+
+/* A mistake of a key that was given, which does not keep the daemon from starting. */
+static void problem_at(struct sw_config *config, const char *name, const char *value,
+		       const char *what, sw_config_say_fn *say, void *arg)
+{
+	const struct sw_config_place *place = sw_config_key_place(config, name);
+	char text[512];
+	if (place == NULL)
+		return;
+	(void) snprintf(text, sizeof(text), "%s:%u: %s=%.150s: %s", place->path, place->line, name,
+			value, what); /* cut is fine: it is prose */
+	config->n_problems++;
+	say(arg, text);
+}
 
 /* A name that a file gave is a mistake when nobody has it; one that is only our default is not: no
  * member, no caller. */
@@ -20,7 +50,7 @@ static int check_group(const struct sw_config *config, sw_config_say_fn *note, v
 	char text[256];
 	if (sw_group_find(config->group, &gid))
 		return 0;
-	if (sw_config_key_given(config, "Group"))
+	if (sw_config_key_place(config, "Group") != NULL)
 		return sw_fail(err, SW_E_NOT_FOUND, "there is no group %s (Group=)", config->group);
 	(void) snprintf(text, sizeof(text),
 			"there is no group %.100s (Group=): only root may capture "
@@ -37,7 +67,7 @@ static int check_trigger_user(const struct sw_config *config, sw_config_say_fn *
 	char text[256];
 	if (getpwnam(config->trigger_user) != NULL)
 		return 0;
-	if (sw_config_key_given(config, "TriggerUser"))
+	if (sw_config_key_place(config, "TriggerUser") != NULL)
 		return sw_fail(err, SW_E_NOT_FOUND, "there is no user %s (TriggerUser=)",
 			       config->trigger_user);
 	(void) snprintf(
@@ -55,15 +85,9 @@ static int check_rules(struct sw_config *config, sw_config_say_fn *say, void *ar
 {
 	struct sw_rules rules = {0};
 	struct stat st;
-	char text[512];
-	if (sw_config_key_given(config, "RulesDirectory") &&
-	    (stat(config->rules_dir, &st) < 0 || !S_ISDIR(st.st_mode))) {
-		(void) snprintf(text, sizeof(text), /* cut is fine: it is prose */
-				"RulesDirectory=%.400s: there is no such directory",
-				config->rules_dir);
-		config->n_problems++;
-		say(arg, text);
-	}
+	if (stat(config->rules_dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		problem_at(config, "RulesDirectory", config->rules_dir,
+			   "there is no such directory", say, arg);
 	int r = sw_rules_load(config->rules_dir, say, arg, &rules, err);
 	config->n_problems += rules.n_problems;
 	if (r == 0 && rules.n_unsafe > 0)
@@ -73,20 +97,33 @@ static int check_rules(struct sw_config *config, sw_config_say_fn *say, void *ar
 	return r;
 }
 
+static void check_on_dump(struct sw_config *config, sw_config_say_fn *say, void *arg)
+{
+	const char *program = config->on_dump != NULL ? config->on_dump[0] : NULL;
+	struct stat st;
+	if (program != NULL && program[0] == '/' &&
+	    (stat(program, &st) < 0 || !S_ISREG(st.st_mode) || (st.st_mode & 0111) == 0))
+		problem_at(config, "OnDump", program, "there is no such program", say, arg);
+	if (program == NULL && getpwnam(config->on_dump_user) == NULL)
+		problem_at(config, "OnDumpUser", config->on_dump_user, "there is no such user", say,
+			   arg);
+}
+
 int sw_prepare(struct sw_config *config, sw_config_say_fn *say, sw_config_say_fn *note, void *arg,
 	       struct sw_error *err)
 {
 	int rules = check_rules(config, say, arg, err); /* said before the first error ends it */
+	check_on_dump(config, say, arg);
 	if (config->n_unsafe > 0)
 		return sw_fail(err, SW_E_INVALID,
 			       "the configuration has a mistake in what protects (%zu): see above",
 			       config->n_unsafe);
 	int r = rules;
 	if (r == 0)
-		r = sw_sandbox_check_user(config, err);
+		r = at_key(config, "User", sw_sandbox_check_user(config, err), err);
 	if (r == 0 && !config->user_mode)
-		r = check_group(config, note, arg, err);
+		r = at_key(config, "Group", check_group(config, note, arg, err), err);
 	if (r == 0 && !config->user_mode)
-		r = check_trigger_user(config, note, arg, err);
-	return r < 0 ? r : sw_on_dump_check(config, err);
+		r = at_key(config, "TriggerUser", check_trigger_user(config, note, arg, err), err);
+	return r < 0 ? r : at_key(config, "OnDump", sw_on_dump_check(config, err), err);
 }

@@ -79,6 +79,8 @@ static const struct sw_config_key keys[] = {
 	KEY("MaxFiles", U32, store_max_files, 1, 1000000),
 };
 
+_Static_assert(SW_ARRAY_SIZE(keys) <= SW_CONFIG_KEYS_MAX, "each key has a place");
+
 /* One file being read. */
 struct reading {
 	struct sw_config *config;
@@ -104,6 +106,7 @@ __attribute__((format(printf, 2, 3))) static void problem(struct reading *r, con
 }
 
 static void note_line(struct reading *r, const char *line);
+static bool names_key(const char *line);
 
 /* inih asks for lines like fgets(); reading them ourselves counts them, which inih does not. */
 static char *next_line(char *line, int size, void *stream)
@@ -125,6 +128,12 @@ static char *next_line(char *line, int size, void *stream)
 		line[0] = '\0';
 	}
 	const char *begin = line + strspn(line, " \t\r\n");
+	if (begin != line && names_key(begin)) {
+		problem(r, "a blank before the key makes it a part of the value above: the line is "
+			   "ignored");
+		note_line(r, line);
+		line[0] = '\0';
+	}
 	/* inih reports the first of them only. */
 	if (*begin != '\0' && strchr("#;[", *begin) == NULL && strpbrk(begin, "=:") == NULL &&
 	    begin == line) {
@@ -199,6 +208,17 @@ static void note_line(struct reading *r, const char *line)
 	note_key(r, name);
 }
 
+/* "KEY=...", or nearly so. */
+static bool names_key(const char *line)
+{
+	char name[40];
+	size_t length = strcspn(line, " \t=\r\n");
+	if (length >= sizeof(name) || line[length + strspn(line + length, " \t")] != '=')
+		return false;
+	(void) snprintf(name, sizeof(name), "%.*s", (int) length, line);
+	return key_guess(name) != NULL;
+}
+
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *r = user;
@@ -217,7 +237,9 @@ static int on_key(void *user, const char *section, const char *name, const char 
 	}
 	const char *why = NULL;
 	if (sw_config_value_set(key, value, r->config, &why) == 0) {
-		r->config->keys_given |= UINT64_C(1) << (key - keys);
+		struct sw_config_place *place = &r->config->places[key - keys];
+		(void) snprintf(place->path, sizeof(place->path), "%s", r->path);
+		place->line = r->line;
 		return 1;
 	}
 	if (why == NULL) {
@@ -352,10 +374,11 @@ void sw_config_deinit(struct sw_config *config)
 	*config = (struct sw_config){0};
 }
 
-bool sw_config_key_given(const struct sw_config *config, const char *name)
+const struct sw_config_place *sw_config_key_place(const struct sw_config *config, const char *name)
 {
 	const struct sw_config_key *key = key_find(name);
-	return key != NULL && (config->keys_given >> (key - keys) & 1);
+	return key != NULL && config->places[key - keys].line > 0 ? &config->places[key - keys]
+								  : NULL;
 }
 
 static bool list_equal(char *const *a, char *const *b)

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { SW_CONFIG_KEYS_MAX = 40 };
+
 /*
  * snapwalk.conf(5): every limit that a client or target can run into. settings.c has the table of
  * keys with defaults and ranges; unknown keys and bad values are warned about with file and line.
@@ -51,8 +53,11 @@ struct sw_config {
 	bool group_looked_up, group_found; /* sw_group_find() was asked before the sandbox */
 	uint32_t group_gid;                /* Group=, when found; not looked up: at each caller */
 	size_t n_problems;                 /* unknown keys, bad values */
-	size_t n_unsafe;     /* of them, in what protects: not to be started or reloaded with */
-	uint64_t keys_given; /* which keys were given a value: sw_config_key_given() */
+	size_t n_unsafe; /* of them, in what protects: not to be started or reloaded with */
+	struct sw_config_place {
+		char path[256];       /* cut: it is for messages */
+		unsigned line;        /* from 1; 0: no file gave it a value */
+	} places[SW_CONFIG_KEYS_MAX]; /* by key: sw_config_key_place() */
 };
 
 /* Words of Stop= and of the option "stop" of calls, by enum sw_stop_mode; NULL-terminated. */
@@ -70,8 +75,8 @@ void sw_config_deinit(struct sw_config *config);
 int sw_config_load(struct sw_config *config, const char *path, sw_config_say_fn *say, void *arg,
 		   struct sw_error *err);
 
-/* Has a file said something about a key, other than nothing? */
-bool sw_config_key_given(const struct sw_config *config, const char *name);
+/* Where a key was given its value; the config's. NULL: nowhere, it has its default. */
+const struct sw_config_place *sw_config_key_place(const struct sw_config *config, const char *name);
 /* Names the keys that differ and that only a restart makes hold. How many. */
 size_t sw_config_restart_needed(const struct sw_config *old, const struct sw_config *new,
 				sw_config_say_fn *say, void *arg);

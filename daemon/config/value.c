@@ -165,6 +165,8 @@ static const char *deny_problem(const char *word)
 		return NULL;
 	if (strchr(word, '/') != NULL)
 		return "a relative path";
+	if (strpbrk(word, ",=") != NULL)
+		return "words are separated by blanks, and have no ',' or '='";
 	return strlen(word) > COMM_MAX ? "a name longer than 15 bytes, which no process has" : NULL;
 }
 

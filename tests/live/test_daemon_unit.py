@@ -155,17 +155,22 @@ def refused(tap):
     cases = (("Deny=uid:x", None, ":{}: Deny=uid:x: not a user id", True),
              ("Deny=bin/gpg", None, ":{}: Deny=bin/gpg: a relative path", True),
              ("Dney=gpg", None, ":{}: unknown key Dney: is Deny meant?", True),
-             ("Group=no-such-group", None, "there is no group no-such-group (Group=)", True),
-             ("TriggerUser=no-such-user", None, "no user no-such-user (TriggerUser=)", True),
-             ("User=no-such-user", None, "there is no user no-such-user to run as", True),
+             ("Group=no-such-group", None, ":{}: there is no group no-such-group (Group=)", True),
+             ("TriggerUser=no-such-user", None, ":{}: there is no user no-such-user (TriggerUser=)",
+              True),
+             ("User=no-such-user", None, ":{}: there is no user no-such-user to run as", True),
+             ("MaxUse=1G\n Deny=gpg", None, ":{}: a blank before the key", True),
              ("OnDump=/bin/cat\nOnDumpUser=no-such-user", None, "OnDumpUser=no-such-user", True),
-             ("OnDump=cat", None, "OnDump=cat: not an absolute path", True),
+             ("OnDump=cat", None, ":{}: OnDump=cat: not an absolute path", True),
+             ("OnDump=/no/such/program", None, ":{}: OnDump=/no/such/program: there is no such", False),
+             ("OnDumpUser=no-such-user", None, ":{}: OnDumpUser=no-such-user: there is no", False),
              ("", BAD_RULE + "RequireExe=bin/x\n", "RequireExe=: not an absolute path", True),
              ("", BAD_RULE + "RequireExec=/bin/x\n", "unknown key RequireExec=", True),
              ("", BAD_RULE + "Count=many\n", "rule a is left out", False),
              ("MaxAge=30 days", None, ":{}: MaxAge=30 days: not a unit that is known", False),
              ("StateDirectory=relative", None, "not an absolute path: expected", False),
-             ("RulesDirectory=/no/such/directory", None, "there is no such directory", False))
+             ("RulesDirectory=/no/such/directory", None,
+              ":{}: RulesDirectory=/no/such/directory: there is no such directory", False))
     if os.geteuid() != 0:
         cases = tuple(c for c in cases if "User" not in c[0] and "Group" not in c[0])
     for line, rule, said, unsafe in cases:
@@ -243,7 +248,7 @@ def no_user(tap):
                 file.write(f"[snapwalkd]\nUser={user}\nStateDirectory={state}\n")
             got = subprocess.run([SNAPWALKD, "--config", config, "--socket", f"{directory}/socket"],
                                  capture_output=True, text=True, timeout=60)
-            tap.equal((got.returncode, got.stderr), (1, f"<3>snapwalkd: {why}\n"),
+            tap.equal((got.returncode, got.stderr), (1, f"<3>snapwalkd: {config}:2: {why}\n"),
                       f"User={user}: it does not start")
             tap.equal(os.listdir(directory), ["snapwalk.conf"], f"User={user}: nothing was made")
 

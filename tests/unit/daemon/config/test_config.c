@@ -174,6 +174,10 @@ static void test_unsafe(void **state)
 		{"[snapwalkd]\nUser=\n", 1},
 		{"[snapwalkd]\nGruop=x\nTrigerUser=y\n", 2},
 		{"[snapwalkd]\nRequireSameNamespace=perhaps\n", 1},
+		{"[snapwalkd]\nDeny=gpg,ssh\n", 1},
+		{"[snapwalkd]\nMaxUse=1G\n Deny=gpg\n", 1}, /* would be a part of MaxUse= */
+		{"[snapwalkd]\nDeny=gpg\n\tDney =ssh\n", 1},
+		{"[snapwalkd]\nDeny=gpg\n ssh\n uid:7\n", 0},
 		{"[snapwalkd]\nDeny=uid:0 gpg-agent /usr/bin/gpg \"/opt/my app\" uid:4294967295\n",
 		 0},
 		{"[snapwalkd]\nColour=red\nWorkers=x\nStor=no\nMaxAge=30 days\n", 0},
@@ -204,8 +208,8 @@ static void test_restart(void **state)
 	assert_string_equal(f->said[0], "User");
 	assert_string_equal(f->said[1], "OnDump");
 	assert_string_equal(f->said[2], "OnDumpTimeoutSec");
-	assert_true(sw_config_key_given(&f->config, "User"));
-	assert_false(sw_config_key_given(&f->config, "Group"));
+	assert_int_equal(sw_config_key_place(&f->config, "User")->line, 2);
+	assert_null(sw_config_key_place(&f->config, "Group"));
 	sw_config_deinit(&other);
 }
 
