@@ -103,7 +103,6 @@ static void thread_finish(struct sw_take *take, size_t i)
 		t->stop_ns = end_ns - tracee->interrupt_ns;
 	if (tracee->held_ns != 0)
 		t->stop_ns = tracee->held_ns + (t->stop_ns > 0 ? t->stop_ns : 0);
-	snap->n_stopped += tracee->interrupt_ns != 0 || tracee->held_ns != 0;
 	if (t->captured)
 		t->captured_by = take->window != NULL && !sw_window_by_ptrace(take->window, i)
 					 ? SW_CAPTURED_ITERATOR
@@ -130,6 +129,14 @@ static void thread_finish(struct sw_take *take, size_t i)
 			 t->comm, (long) t->syscall, unknown ? "may return" : "returns");
 }
 
+static uint32_t stopped_count(const struct sw_stop *s)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += s->tracees[i].interrupt_ns != 0 || s->tracees[i].held_ns != 0;
+	return n;
+}
+
 static void warn_limits(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
@@ -138,15 +145,18 @@ static void warn_limits(struct sw_take *take)
 				 "more threads than the limit of %zu", take->options.max_threads);
 	if (take->stop.timed_out)
 		sw_snapshot_warn(snap, SW_WARN_STOP_TIMEOUT, 0, SW_E_STOP_TIMEOUT,
-				 "the limit of %u ms for the stop was reached: everything was "
-				 "released",
+				 snap->n_stopped > 0
+					 ? "the limit of %u ms for the stop was reached: "
+					   "everything was released"
+					 : "the limit of %u ms for the copy was reached: "
+					   "the rest was not copied (nothing was stopped)",
 				 take->options.max_stop_ms);
 	if (take->n_undescribed > 0)
-		sw_snapshot_warn(
-			snap, SW_WARN_TIMEOUT, 0, SW_E_TIMEOUT,
-			"what %u threads wait for in the kernel was not read: there was no "
-			"time left for it",
-			(unsigned) take->n_undescribed);
+		sw_snapshot_warn(snap, SW_WARN_TIMEOUT, 0, SW_E_TIMEOUT,
+				 "what %u thread%s for in the kernel was not read: there was no "
+				 "time left for it",
+				 (unsigned) take->n_undescribed,
+				 take->n_undescribed == 1 ? " waits" : "s wait");
 	if (take->stop.died)
 		sw_snapshot_warn(
 			snap, SW_WARN_CAPTURE, 0, SW_E_IO,
@@ -315,6 +325,7 @@ int sw_take_after(struct sw_take *take)
 	snap->times.stopped_ns = s->stopped_ns;
 	snap->realtime_refused = s->realtime_refused;
 	snap->times.copy_ns = s->copy_ns;
+	snap->n_stopped = stopped_count(s);
 	/* Before the threads, of which there may be more than there is space for warnings. */
 	warn_limits(take);
 	for (size_t i = 0; i < s->n; i++) {

@@ -340,7 +340,8 @@ def slow_to_stop(tap):
             outcomes.append("late" if late else code)
         tap.equal(odd, [], "slow to stop: status 0, or 3 with stop_timeout, everything released")
         if not iterator_refused():
-            report = capture(target.pid, "--max-stop", "50", "--symbols", "none", status=(0,))
+            report = capture(target.pid, "--max-stop", "50", "--timeout", "60000", "--symbols",
+                             "none", status=(0,))
             tap.check(report["timings"]["n_stopped"] <= 1, "slow to stop: it need not stop",
                       report["timings"])
         tap.check("late" in outcomes, "slow to stop: --max-stop 2 was too short at least once",

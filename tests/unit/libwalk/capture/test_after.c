@@ -243,6 +243,44 @@ static void test_died(void **state)
 	assert_int_equal(n_warnings(f, SW_WARN_CAPTURE, 0), 1);
 }
 
+static const char *message_of(const struct fixture *f, enum sw_warning_code code)
+{
+	for (size_t i = 0; i < f->take.snap->n_warnings; i++)
+		if (f->take.snap->warnings[i].code == code)
+			return f->take.snap->warnings[i].message;
+	return "";
+}
+
+/* Of a stop that there was, and of none. */
+static void test_limits(void **state)
+{
+	struct fixture *f = *state;
+	copy(f);
+	f->take.stop.timed_out = true;
+	f->take.n_undescribed = 1;
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_string_equal(
+		message_of(f, SW_WARN_STOP_TIMEOUT),
+		"the limit of 100 ms for the stop was reached: everything was released");
+	assert_string_equal(
+		message_of(f, SW_WARN_TIMEOUT),
+		"what 1 thread waits for in the kernel was not read: there was no time left "
+		"for it");
+}
+
+static void test_limit_of_copy(void **state)
+{
+	struct fixture *f = *state;
+	copy(f);
+	f->take.stop.timed_out = true;
+	for (size_t i = 0; i < 2; i++)
+		f->take.stop.tracees[i].interrupt_ns = 0;
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_string_equal(message_of(f, SW_WARN_STOP_TIMEOUT),
+			    "the limit of 100 ms for the copy was reached: the rest was not copied "
+			    "(nothing was stopped)");
+}
+
 static void test_interrupted(void **state)
 {
 	struct fixture *f = *state;
@@ -289,6 +327,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_died, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limit_of_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fresh, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
 	};
