@@ -39,6 +39,11 @@ while read -r file; do
 done < <(git ls-files --cached --others --exclude-standard |
 	grep -vE '^(LICENSE|NEWS|tests/fuzz/corpus/.*|tests/fixtures/.*/[^.]*|tests/targets/otlp/opentelemetry/.*|.*\.(xz|dll))$' |
 	xargs -d '\n' grep -aLE 'SPDX-License-Identifier: [A-Z]')
+# What is read with privileges is public: each runtime that looks before the copy.
+while read -r runtime; do
+	grep -q "^| \`$runtime\` |" SECURITY.md ||
+		complain "SECURITY.md does not say what $runtime reads before the copy"
+done < <(grep -lE '\.before = ' libwalk/runtimes/*/runtime.c | cut -d / -f 3)
 # A fault that cannot be put in is found by nobody until make check-mutants runs.
 for patch in tests/mutate/*.patch; do
 	patch -p1 --fuzz=0 --dry-run -s -i "$patch" >/dev/null || complain "$patch: does not apply any more"

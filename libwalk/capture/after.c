@@ -129,9 +129,9 @@ static void thread_finish(struct sw_take *take, size_t i)
 			 t->comm, (long) t->syscall, unknown ? "may return" : "returns");
 }
 
-static uint32_t stopped_count(const struct sw_stop *s)
+static size_t stopped_count(const struct sw_stop *s)
 {
-	uint32_t n = 0;
+	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		n += s->tracees[i].interrupt_ns != 0 || s->tracees[i].held_ns != 0;
 	return n;
