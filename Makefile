@@ -4,7 +4,7 @@
 #	sudo make check    install what the tests need, build, run them
 #	make help          the rest
 
-# ---- sudo make: what is in build/ belongs to who called it, also when something fails -----------
+# ---- sudo make: what is in build/ belongs to the user who called it, also when something fails -----------
 ifneq ($(and $(SUDO_UID),$(SUDO_GID),$(filter 0,$(shell id -u)),$(if $(AS_SUDO),,1)),)
 .PHONY: as-sudo
 $(or $(MAKECMDGOALS),all): as-sudo ;

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /*
- * Dumps for who has given its privileges up: made by a child that was there before, which parses nothing
+ * Dumps for a process that has given its privileges up: made by a child that was there before, which parses nothing
  * itself. It can be told to dump that one process into a new file of the current directory, nothing else, and
  * ends with us.
  */

@@ -56,5 +56,5 @@ void sw_caps_allow_realtime(void)
 	const struct rlimit lowest = {1, 1};
 	struct rlimit now;
 	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
-		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails for who may not: as it was */
+		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails without the right: as it was */
 }

@@ -27,7 +27,7 @@ void sw_commands_deinit(struct sw_commands *commands)
 }
 
 /* Users have the half that alerts leave them, and each only a part of it. */
-static bool has_room(const struct sw_commands *commands, size_t bytes, uid_t by, bool alert)
+static bool has_space(const struct sw_commands *commands, size_t bytes, uid_t by, bool alert)
 {
 	const struct sw_command *command;
 	size_t n_users = 0, n_own = 0, user_bytes = 0;
@@ -48,7 +48,7 @@ bool sw_commands_add(struct sw_commands *commands, struct sw_dump *dump, uid_t b
 		     const char *reason)
 {
 	struct sw_command *command =
-		has_room(commands, dump->size, by, alert) ? malloc(sizeof(*command)) : NULL;
+		has_space(commands, dump->size, by, alert) ? malloc(sizeof(*command)) : NULL;
 	if (command == NULL)
 		return false;
 	*command = (struct sw_command){.dump = dump, .by = by, .alert = alert};

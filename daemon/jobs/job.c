@@ -84,7 +84,7 @@ static size_t count_state(const struct sw_jobs *jobs, enum sw_job_state state, u
 }
 
 /* A quarter of the queue is for root, Group= and alerts, and no user has more than a quarter. */
-static bool queue_has_room(const struct sw_jobs *jobs, const struct sw_submission *s)
+static bool queue_has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	size_t all = jobs->config->queue, quarter = all / 4;
 	if (jobs->n_queued >= all || s->alert || s->caller->privileged)
@@ -109,7 +109,7 @@ static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission 
 {
 	struct sw_counters *n = jobs->counters;
 	int64_t now_ns = sw_clock_ns();
-	if (!queue_has_room(jobs, s))
+	if (!queue_has_space(jobs, s))
 		return busy(refusal, &n->busy_queue_total, "queue", QUEUE_RETRY_MS);
 	uint32_t ms = sw_limits_target(jobs->limits, s->found->pid, s->found->starttime, now_ns);
 	if (ms == 0 && has_left(jobs, s->found->pid, s->found->starttime))

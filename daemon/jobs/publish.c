@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What happens to every new dump besides being sent to who asked for it. */
+/* What happens to every new dump besides being sent to the caller. */
 #include "jobs/publish.h"
 #include "cleanup.h"
 #include "errors.h"

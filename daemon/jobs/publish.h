@@ -30,7 +30,7 @@ struct sw_origin {
 	bool sampled; /* one of many: neither a command nor, but for the first, the journal */
 };
 
-/* What happens to every new dump besides being sent to who asked for it. */
+/* What happens to every new dump besides being sent to the caller. */
 struct sw_publisher {
 	const struct sw_config *config; /* borrowed; replaced by a reload */
 	struct sw_counters *counters;   /* borrowed */

@@ -27,7 +27,7 @@ static void tell(struct sw_subscriber *subscriber, uid_t owner, const struct sw_
 	struct subscription *s = (struct subscription *) subscriber; /* its first member */
 	if (!sw_authorize_dump(&s->call->connection->caller, owner))
 		return;
-	if (!sw_call_has_room(s->call) || s->dropped) {
+	if (!sw_call_has_space(s->call) || s->dropped) {
 		s->dropped = true;
 		return;
 	}

@@ -15,7 +15,7 @@ static const struct sw_method *method_find(const struct sw_server *server, const
 	return NULL;
 }
 
-bool sw_call_has_room(const struct sw_call *call)
+bool sw_call_has_space(const struct sw_call *call)
 {
 	return call->connection->output_bytes < SW_CONNECTION_OUTPUT_MAX;
 }

@@ -45,6 +45,6 @@ void sw_call_refuse(struct sw_call *call, struct sw_refusal *refusal);
 /* io.snapwalk.Failed, for what has no error of its own */
 void sw_call_failed(struct sw_call *call, const char *detail);
 /* May a stream send another reply? */
-bool sw_call_has_room(const struct sw_call *call);
+bool sw_call_has_space(const struct sw_call *call);
 
 #endif

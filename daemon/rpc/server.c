@@ -163,7 +163,7 @@ static bool is_reserved(const struct sw_server *server, const struct sw_caller *
  * A quarter of the places is for root, Group= and TriggerUser=. Of the others a user has at most half
  * of what the rest leaves, so that a few users cannot keep others out.
  */
-bool sw_server_has_room(const struct sw_server *server, const struct sw_caller *caller)
+bool sw_server_has_space(const struct sw_server *server, const struct sw_caller *caller)
 {
 	const struct sw_config *config = server->config;
 	const struct sw_connection *c;
@@ -185,7 +185,7 @@ static bool may_connect(struct sw_server *server, int fd)
 {
 	struct sw_caller caller = {0};
 	bool may = sw_caller_init(server->config, fd, &caller, NULL) == 0 &&
-		   sw_server_has_room(server, &caller);
+		   sw_server_has_space(server, &caller);
 	sw_caller_deinit(&caller);
 	server->counters->connections_refused_total += !may;
 	return may;

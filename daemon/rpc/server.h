@@ -48,6 +48,6 @@ int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *
 void sw_server_deinit(struct sw_server *server);
 
 /* May this peer have a connection? */
-bool sw_server_has_room(const struct sw_server *server, const struct sw_caller *caller);
+bool sw_server_has_space(const struct sw_server *server, const struct sw_caller *caller);
 
 #endif

@@ -63,7 +63,7 @@ enum sw_json_type {
 	SW_JSON_NULL,
 	SW_JSON_BOOLEAN,
 	SW_JSON_INTEGER, /* fits into an int64_t */
-	SW_JSON_NUMBER,  /* any other: its text, for who can use it */
+	SW_JSON_NUMBER,  /* any other: its text, for callers that can use it */
 	SW_JSON_STRING,
 	SW_JSON_ARRAY,
 	SW_JSON_OBJECT,

@@ -151,5 +151,5 @@ void sw_kernel_stacks_read(struct sw_take *take)
 	if (r.n_read > 0)
 		moved_drop(take);
 	if (r.n_refused > 0 && take->options.kernel_stacks)
-		warn(take, "the kernel shows them to who has CAP_SYS_ADMIN", ": run it as root");
+		warn(take, "the kernel shows them only with CAP_SYS_ADMIN", ": run it as root");
 }

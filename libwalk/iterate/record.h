@@ -31,9 +31,9 @@ struct sw_iterate_record {
 	uint64_t exec_id;      /* grows with every execve() of the process */
 	uint64_t wait_key; /* tells places of the kernel apart in which threads wait; 0: unknown, or
 				not asked for with sw_iterate_want_wait_keys() */
-	uint32_t tid;      /* in the pid namespace of who reads */
+	uint32_t tid;      /* in the pid namespace of the reader */
 	uint32_t inner_tid; /* in its own pid namespace */
-	uint32_t tracer;    /* who traces it, in the pid namespace of who reads; 0: nobody there */
+	uint32_t tracer;    /* who traces it, in the pid namespace of the reader; 0: nobody there */
 	uint32_t is_last;   /* in this instant no thread of its process is younger */
 	uint32_t on_cpu;
 	uint32_t state;      /* task_struct.__state */
@@ -64,7 +64,7 @@ struct sw_iterate_moved {
 				ended, or the list could not be followed to its end */
 	uint32_t n;        /* of tids[] */
 	uint32_t more;     /* there is no space for some: the next pass tells of them */
-	uint32_t tids[SW_ITERATE_MOVED_MAX]; /* in the pid namespace of who reads */
+	uint32_t tids[SW_ITERATE_MOVED_MAX]; /* in the pid namespace of the reader */
 };
 
 enum { SW_ITERATE_READS = 1, SW_ITERATE_WRITES = 2 }; /* FMODE_*, include/linux/fs.h */
@@ -72,7 +72,7 @@ enum { SW_ITERATE_READS = 1, SW_ITERATE_WRITES = 2 }; /* FMODE_*, include/linux/
 /* One descriptor of a pipe or socket. */
 struct sw_iterate_file {
 	uint64_t inode; /* what stands in the link of /proc/PID/fd */
-	uint32_t pid;   /* the process, in the pid namespace of who reads; 0: it is not there */
+	uint32_t pid;   /* the process, in the pid namespace of the reader; 0: it is not there */
 	uint32_t fd;
 	uint32_t mode;    /* SW_ITERATE_*: for what it is open; 0: for neither (O_PATH) */
 	uint32_t is_pipe; /* else a socket */

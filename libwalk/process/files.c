@@ -61,7 +61,7 @@ static bool same_contents(struct sw_live *live, int fd, const struct sw_map *exe
 	return compared > 0;
 }
 
-/* Of a file on a disk the way to it may lead to who does not answer; of another one we are where that
+/* Of a file on a disk the path to it may lead to a server that does not answer; of another one we are where that
  * is no harm. */
 static int name_open(struct sw_live *live, enum sw_root root, const char *path, struct stat *st)
 {

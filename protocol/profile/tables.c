@@ -39,7 +39,7 @@ static bool table_find(const struct sw_profile_table *t, uint64_t seed, const vo
 		       uint64_t *ret_slot, uint32_t *ret)
 {
 	uint64_t i;
-	/* Two keys of one hash: the next number. The seed is not known to who makes the names. */
+	/* Two keys of one hash: the next number. The seed is not known to the program that makes the names. */
 	for (*ret_slot = XXH3_64bits_withSeed(key, t->key_bytes, seed);
 	     sw_map64_get(&t->index, *ret_slot, &i); ++*ret_slot) {
 		if (memcmp(item_at(t, i), key, t->key_bytes) == 0) {

@@ -46,7 +46,7 @@ bool sw_unpacked_map(const struct sw_unpacked *unpacked, const struct sw_unpacke
 struct sw_unpacked_request {
 	uint8_t n_bytes, build_id[SW_UNPACKED_ID_BYTES_MAX];
 };
-/* Has the sections of that file unpacked by who reads the pipe; not when that has too much to do. */
+/* Has the sections of that file unpacked by the process that reads the pipe; not when it has too much to do. */
 void sw_unpacked_ask(struct sw_unpacked *unpacked, const struct sw_unpacked_key *key);
 
 /* Writes BUILD-ID.sections of the first directory in one step. Makes space, if it must, by removing what was not

@@ -16,7 +16,7 @@ import time
 from harness import BUILD, public, state_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jit")
-ROOM = os.path.join(BUILD, "runtimes")
+DIRECTORY = os.path.join(BUILD, "runtimes")
 READ, POLL, SELECT, PAUSE, FUTEX, CLOCK_NANOSLEEP, EPOLL_WAIT = 0, 7, 23, 34, 202, 230, 232
 PSELECT6, PPOLL = 270, 271
 
@@ -26,7 +26,7 @@ def source(name):
 
 
 def made(name):
-    return os.path.join(ROOM, name)
+    return os.path.join(DIRECTORY, name)
 
 
 def newer(target, *sources):
@@ -39,7 +39,7 @@ def make(target, sources, command):
     path = made(target)
     if not newer(path, *sources):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        subprocess.run(command, check=True, cwd=ROOM, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, cwd=DIRECTORY, stdout=subprocess.DEVNULL)
     return path
 
 
@@ -136,7 +136,7 @@ class Running:
 class Runtime:
     """One program of the fleet.
 
-    command   a function that gives the words of the command; it may make files in ROOM
+    command   a function that gives the words of the command; it may make files in DIRECTORY
     calls     system calls that its thread waits in, in the end; empty: it computes
     find      function of Running: (pid, tid) when the thread is not the first one of the process
     ready     a line it prints; None: none
@@ -152,9 +152,9 @@ class Runtime:
         self.written = written
 
     def start(self):
-        os.makedirs(ROOM, exist_ok=True)
+        os.makedirs(DIRECTORY, exist_ok=True)
         # Another user cannot get at the build folder below a directory of mode 0700.
-        directory = tempfile.mkdtemp(prefix=f"{self.name}-", dir=None if self.user else ROOM)
+        directory = tempfile.mkdtemp(prefix=f"{self.name}-", dir=None if self.user else DIRECTORY)
         words = [word.replace("DIRECTORY", directory) for word in self.command()]
         if self.user and os.geteuid() == 0:
             shutil.chown(directory, self.user, self.user)
@@ -203,15 +203,15 @@ def install():
     """Puts the packages of npm into BUILD/runtimes, once."""
     if all(os.path.exists(path) for path in (newest_node(), deno(), bun(), wizer())):
         return
-    os.makedirs(ROOM, exist_ok=True)
+    os.makedirs(DIRECTORY, exist_ok=True)
     with open(made("package.json"), "w") as package:
         package.write('{"private": true}\n')
     subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *NPM_PACKAGES],
-                   cwd=ROOM, check=True, stdout=sys.stderr)
+                   cwd=DIRECTORY, check=True, stdout=sys.stderr)
 
 
 def node_modules(*parts):
-    return os.path.join(ROOM, "node_modules", *parts)
+    return os.path.join(DIRECTORY, "node_modules", *parts)
 
 
 def newest_node():

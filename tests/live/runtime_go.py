@@ -18,7 +18,7 @@ import sys
 from harness import BUILD, Target, module_of, patient_dump, stack_of, wait_until
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "go")
-ROOM = os.path.join(os.path.abspath(BUILD), "tests", "go")
+DIRECTORY = os.path.join(os.path.abspath(BUILD), "tests", "go")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
 ESBUILD = {"0.17.7": "1.20", "0.24.0": "1.23", "0.28.2": "1.26"}
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
@@ -38,7 +38,7 @@ JUMPS = {"runtime.morestack_noctxt": {"runtime.morestack"}, "runtime.cmpstring":
 
 
 def made(name):
-    return os.path.join(ROOM, name)
+    return os.path.join(DIRECTORY, name)
 
 
 def build(name, source, *options, cgo=False):
@@ -51,7 +51,7 @@ def build(name, source, *options, cgo=False):
 
 
 def build_all():
-    os.makedirs(ROOM, exist_ok=True)
+    os.makedirs(DIRECTORY, exist_ok=True)
     for name in ("blocked", "busy"):
         build(name, f"{name}.go")
         build(f"{name}-stripped", f"{name}.go", "-ldflags=-s -w")
@@ -60,8 +60,8 @@ def build_all():
     build("cgo", "cgo.go", cgo=True)
     build("cgo-pie", "cgo.go", "-buildmode=pie", cgo=True)
     build("liblibrary.so", "library.go", "-buildmode=c-shared", cgo=True)
-    subprocess.run(["gcc", "-O1", "-g", "-o", made("host"), os.path.join(SOURCES, "host.c"), f"-L{ROOM}", "-llibrary",
-                    "-pthread", f"-Wl,-rpath,{ROOM}"], check=True)
+    subprocess.run(["gcc", "-O1", "-g", "-o", made("host"), os.path.join(SOURCES, "host.c"), f"-L{DIRECTORY}", "-llibrary",
+                    "-pthread", f"-Wl,-rpath,{DIRECTORY}"], check=True)
 
 
 def esbuild(version):
@@ -70,7 +70,7 @@ def esbuild(version):
         with open(made("package.json"), "w") as package:
             package.write('{"private": true}\n')
         subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-                        *(f"esbuild-{v}@npm:@esbuild/linux-x64@{v}" for v in ESBUILD)], cwd=ROOM, check=True,
+                        *(f"esbuild-{v}@npm:@esbuild/linux-x64@{v}" for v in ESBUILD)], cwd=DIRECTORY, check=True,
                        stdout=sys.stderr)
     return path
 

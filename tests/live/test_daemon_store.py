@@ -80,7 +80,7 @@ def retention(tap):
             wait_until(lambda: len(daemon.stored()) == 2, "the store to shrink to MaxUse")
             tap.equal(listed(daemon), ids[:3:-1], "MaxUse= at the start: the oldest goes")
             more = [capture_id(daemon, target.pid) for _ in range(3)]
-            tap.equal(listed(daemon), more[:0:-1], "MaxUse=: as many as there is room for")
+            tap.equal(listed(daemon), more[:0:-1], "MaxUse=: as many as there is space for")
             used = sum(os.path.getsize(os.path.join(daemon.state, n)) for n in daemon.stored())
             tap.check(used <= size * 2.5, "no more bytes than MaxUse", used)
             daemon.stop()
@@ -143,7 +143,7 @@ def full_disk(tap):
         tap.equal(daemon.call("Read", id=first)["dump"], before, "the old dump is whole")
         os.unlink(ballast)
         again = daemon.capture(target.pid)
-        tap.equal(again["summary"]["stored"], True, "room again: stored again")
+        tap.equal(again["summary"]["stored"], True, "space again: stored again")
         tap.check(daemon.alive(), "the daemon is alive")
 
 

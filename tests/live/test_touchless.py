@@ -117,7 +117,7 @@ def busy(tap):
 
 
 def many(tap):
-    """Within the defaults: whatever limits of time and room there are."""
+    """Within the defaults: whatever limits of time and space there are."""
     with Target("states", "plain", MANY) as target:
         result = subprocess.run([SNAPWALK,
                                  str(target.pid), "--json", "--symbols", "names"],

@@ -241,7 +241,7 @@ static void release_accept(struct call *c)
 	(void) connect(c->other_fd, (struct sockaddr *) &c->address, c->address_bytes);
 }
 
-/* connect() blocks when the queue of the listener holds the one connection it has room for. */
+/* connect() blocks when the queue of the listener holds the one connection it has space for. */
 static int fill_queue(struct call *c, int family)
 {
 	int filler = socket(family, SOCK_STREAM, 0);

@@ -7,13 +7,13 @@
 
 static NOINLINE int descend(int depth)
 {
-	volatile char room[512];
-	room[0] = (char) depth;
+	volatile char space[512];
+	space[0] = (char) depth;
 	if (depth == 1)
 		block();
 	else
-		return descend(depth - 1) + room[0];
-	return room[0];
+		return descend(depth - 1) + space[0];
+	return space[0];
 }
 
 int main(int argc, char **argv)

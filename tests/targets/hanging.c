@@ -17,18 +17,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, STACK_BYTES = 64 * PAGE, ROOM_BYTES = 16 * PAGE, HOLE_PAGES_BELOW_TOP = 6 };
+enum { PAGE = 4096, STACK_BYTES = 64 * PAGE, SPACE_BYTES = 16 * PAGE, HOLE_PAGES_BELOW_TOP = 6 };
 
 static pthread_barrier_t waits;
 
-/* The hole is in the middle of room: nothing that is needed is lost. */
+/* The hole is in the middle of space: nothing that is needed is lost. */
 static NOINLINE void wait_below(void)
 {
-	char room[ROOM_BYTES];
-	__asm__ volatile("" : : "r"(room) : "memory");
+	char space[SPACE_BYTES];
+	__asm__ volatile("" : : "r"(space) : "memory");
 	(void) pthread_barrier_wait(&waits);
 	block();
-	__asm__ volatile("" : : "r"(room) : "memory");
+	__asm__ volatile("" : : "r"(space) : "memory");
 }
 
 static void *thread(void *arg)

@@ -26,12 +26,12 @@ int main(int argc, char **argv)
 		(void) close(fd);
 	}
 	long n = atol(argv[1]);
-	char *room = mmap(NULL, (size_t) n * 2 * PAGE, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (room == MAP_FAILED)
+	char *space = mmap(NULL, (size_t) n * 2 * PAGE, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (space == MAP_FAILED)
 		err(1, "mmap");
 	long done = 0;
-	while (done < n && mprotect(room + done * 2 * PAGE, PAGE, PROT_READ | PROT_EXEC) == 0)
+	while (done < n && mprotect(space + done * 2 * PAGE, PAGE, PROT_READ | PROT_EXEC) == 0)
 		done++; /* stops at vm.max_map_count */
 	printf("mapped %ld\nready\n", done);
 	fflush(stdout);

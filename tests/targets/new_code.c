@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Compiles all the time: each function is in a page that has just become executable, in room that was
+ * Compiles all the time: each function is in a page that has just become executable, in space that was
  * set aside long before, so that the size of the memory does not change. run() calls them, they call
  * work(). A page stays executable for the next PAGES / 2 of them, which take seconds, so that whoever
  * reads the maps before and after it stops the program has seen the page in one of them.
@@ -30,11 +30,11 @@ static bool page_make(unsigned char *page)
 	return mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0;
 }
 
-static NOINLINE void run(unsigned char *room)
+static NOINLINE void run(unsigned char *space)
 {
 	for (size_t i = 0;; i++) {
-		unsigned char *page = room + i % PAGES * PAGE;
-		unsigned char *old = room + (i + PAGES / 2) % PAGES * PAGE;
+		unsigned char *page = space + i % PAGES * PAGE;
+		unsigned char *old = space + (i + PAGES / 2) % PAGES * PAGE;
 		if (!page_make(page) || mprotect(old, PAGE, PROT_NONE) < 0)
 			return;
 		((void (*)(void (*)(void)))(void *) page)(work);
@@ -43,12 +43,12 @@ static NOINLINE void run(unsigned char *room)
 
 int main(void)
 {
-	unsigned char *room = mmap(NULL, (size_t) PAGES * PAGE, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (room == MAP_FAILED || !page_make(room)) /* there is such code from the start */
+	unsigned char *space = mmap(NULL, (size_t) PAGES * PAGE, PROT_NONE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (space == MAP_FAILED || !page_make(space)) /* there is such code from the start */
 		return 1;
 	puts("ready");
 	(void) fflush(stdout);
-	run(room);
+	run(space);
 	return 1;
 }

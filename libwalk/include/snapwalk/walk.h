@@ -593,7 +593,7 @@ SW_PUBLIC int sw_walk_libunwind(const struct sw_snapshot *snap,
 				const struct sw_walk_options *options, struct sw_walks **ret,
 				struct sw_error *err);
 /**
- * Load libunwind now, for who may not open and map files any more when it is to walk.
+ * Load libunwind now, for a process that may not open and map files any more when it is to walk.
  *
  * @return 0; -SW_E_UNSUPPORTED: libunwind is not installed.
  */

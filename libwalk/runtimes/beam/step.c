@@ -4,7 +4,7 @@
  * begun. A word of a term has a tag in its lowest two bits, a return address has none: while a function
  * waits for another one that holds for all words of its frame.
  *
- * The machine's code never returns to who called it, and keeps no register for it: its return address
+ * The machine's code never returns to its caller, and keeps no register for it: its return address
  * is found by what it is, the one behind the call of process_main().
  */
 #include "runtimes/beam/step.h"

@@ -26,7 +26,7 @@ struct sw_v8_function_code {
 	struct sw_bytes code;
 	bool prologue; /* it calls another one first, which sets up its frame */
 	bool framed; /* what no way leads to is entered with its frame: catch blocks, tables of jumps */
-	bool begins_framed; /* it is jumped to in the frame of who does so */
+	bool begins_framed; /* it is jumped to in the frame of the code that does so */
 	uint64_t entered;   /* where it is entered in the middle, with its frame; 0: nowhere */
 };
 

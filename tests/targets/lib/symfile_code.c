@@ -16,10 +16,10 @@ static NOINLINE void inner(blocker *block)
 
 static NOINLINE void middle(blocker *block)
 {
-	char room[40];
-	__asm__ volatile("" : : "r"(room) : "memory");
+	char space[40];
+	__asm__ volatile("" : : "r"(space) : "memory");
 	inner(block);
-	__asm__ volatile("" : : "r"(room) : "memory");
+	__asm__ volatile("" : : "r"(space) : "memory");
 }
 
 static NOINLINE void outer(blocker *block)

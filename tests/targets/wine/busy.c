@@ -93,18 +93,18 @@ static PLAIN void computing(void)
 /* A frame that the stack has to be probed for, and one whose size is known only when it runs. */
 static PLAIN void large(int n)
 {
-	volatile char room[20000];
-	for (size_t i = 0; i < sizeof(room); i += 1000)
-		room[i] = (char) n;
-	sink = room[n];
+	volatile char space[20000];
+	for (size_t i = 0; i < sizeof(space); i += 1000)
+		space[i] = (char) n;
+	sink = space[n];
 }
 
 static PLAIN void variable(int n)
 {
-	volatile char *room = alloca((size_t) n * 100 + 1);
-	room[0] = 1;
+	volatile char *space = alloca((size_t) n * 100 + 1);
+	space[0] = 1;
 	large(n);
-	sink = room[0];
+	sink = space[0];
 	KEEP();
 }
 

@@ -2,7 +2,7 @@
 /*
  * What a Task has in m_continuationObject:
  *
- *	the box of who awaits it			await, without a context to go back to
+ *	the box of its awaiter			await, without a context to go back to
  *	an Action, whose target is that box		a hand-written awaiter
  *	a Task						WhenAll(), WhenAny(), Task.Run(async ...): promises
  *	a TaskContinuation				await with a SynchronizationContext or a TaskScheduler; ContinueWith()

@@ -13,7 +13,7 @@
  * src/coreclr/vm/field.h for FieldDesc {MethodTable *, u32 token:24 static:1 ..., u32 offset:27 type:5}.
  */
 
-/* Classes that lead from what is pending to who awaits it. Derived ones count as well. */
+/* Classes that lead from what is pending to the method that awaits it. Derived ones count as well. */
 enum sw_clr_kind {
 	SW_CLR_OTHER, /* none of them */
 	SW_CLR_ARRAY, /* of references, or of structures that may have some */

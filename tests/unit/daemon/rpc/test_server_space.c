@@ -15,7 +15,7 @@ static size_t connect_all(struct sw_server *server, uid_t uid, bool privileged)
 {
 	const struct sw_caller caller = {.uid = uid, .privileged = privileged};
 	size_t n = 0;
-	for (; sw_server_has_room(server, &caller); n++) {
+	for (; sw_server_has_space(server, &caller); n++) {
 		struct sw_connection *c = calloc(1, sizeof(*c));
 		assert_non_null(c);
 		c->caller = caller;
