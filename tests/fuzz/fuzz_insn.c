@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	for (size_t at = 0; at < size; at++) {
 		struct sw_insn insn;
-		if (sw_arch_insn(data + at, size - at, at, &insn) &&
+		if (sw_arch_insn(false, data + at, size - at, at, &insn) &&
 		    (insn.length == 0 || insn.length > SW_INSN_BYTES_MAX ||
 		     insn.length > size - at))
 			__builtin_trap();
