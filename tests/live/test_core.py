@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from harness import (TARGETS, Tap, Target, dump, expected_stacks, gcore, module_of,
-                     no_kernel_core, own_functions, pcs_of, snapwalk, stack_of, tool, wait_blocked,
+                     no_kernel_core, own_functions, pcs_of, same_stacks, snapwalk, stack_of, tool, wait_blocked,
                      wait_until)
 
 GDB_TARGETS = [("chain_pie",), ("chain_nopie",), ("chain_static",), ("chain_static_pie",),
@@ -31,21 +31,6 @@ def crash(name, directory, coredump_filter=None):
         target.process.wait()
         cores = wait_until(lambda: os.listdir(directory), "the kernel's core file")
         return live, target.lines, os.path.join(directory, cores[0])
-
-
-def same_stacks(tap, name, live, core):
-    """Program counters, functions, end and trust of every thread."""
-    tap.equal([t["tid"] for t in core["threads"]], [t["tid"] for t in live["threads"]],
-              f"{name}: the same threads")
-    for thread in live["threads"]:
-        tid = thread["tid"]
-        tap.equal(pcs_of(core, tid), pcs_of(live, tid), f"{name}: the same program counters")
-        one, other = stack_of(core, tid), stack_of(live, tid)
-        tap.equal([(f["function"], f["line"], f["trust"], f["by"]) for f in one["frames"]],
-                  [(f["function"], f["line"], f["trust"], f["by"]) for f in other["frames"]],
-                  f"{name}: the same names, lines and trust")
-        tap.equal((one["end"], one["why"], one["id"]), (other["end"], other["why"], other["id"]),
-                  f"{name}: the same end and id")
 
 
 def test_gdb(tap):
