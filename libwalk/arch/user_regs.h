@@ -8,10 +8,10 @@
 /* Registers as ptrace(2) gives them. */
 
 /* Whether they are of 32-bit code: a program for i386, or that part of a 64-bit one (Wine). */
+enum { SW_ARCH_USER32_CS = 0x23 /* Linux arch/x86/include/asm/segment.h, __USER32_CS */ };
 static inline bool sw_arch_is_32bit(const struct user_regs_struct *r)
 {
-	enum { USER32_CS = 0x23 }; /* Linux arch/x86/include/asm/segment.h, __USER32_CS */
-	return r->cs == USER32_CS;
+	return r->cs == SW_ARCH_USER32_CS;
 }
 
 /* Fills t's registers, thread pointer and system call. Signal-safe: runs while the target is
