@@ -5,6 +5,8 @@
 #include "syscall_name.h"
 #include "cleanup.h"
 
+#include <snapwalk/walk.h>
+
 /* clang-format off */
 static const char *const names_x86_64[] = {
 	[0] = "read", [1] = "write", [2] = "open", [3] = "close", [4] = "stat", [5] = "fstat",
@@ -112,6 +114,12 @@ static const char *const names_x86_64[] = {
 
 const char *sw_syscall_name(int64_t number)
 {
+	enum { SAME_FIRST = 424 }; /* from here on both machines have the same */
+	if (number >= SW_SYSCALL_I386) {
+		number -= SW_SYSCALL_I386;
+		if (number < SAME_FIRST)
+			return sw_syscall_name_i386(number);
+	}
 	if (number < 0 || (uint64_t) number >= SW_ARRAY_SIZE(names_x86_64))
 		return NULL;
 	return names_x86_64[number];

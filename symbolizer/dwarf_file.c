@@ -14,35 +14,68 @@ static void put(uint8_t *header, size_t field, uint64_t value, size_t bytes)
 	memcpy(header + field, &value, bytes); /* little-endian only, as the ELF view */
 }
 
+/* Where the fields that are changed lie in the headers, and how large addresses and sizes are. */
+struct layout {
+	size_t header_bytes, word_bytes;
+	size_t e_phnum, e_phoff;
+	size_t sh_type, sh_flags, sh_offset, sh_size, sh_addralign, sh_entsize;
+};
+
+static const struct layout layout_64 = {
+	.header_bytes = sizeof(Elf64_Shdr),
+	.word_bytes = sizeof(uint64_t),
+	.e_phnum = offsetof(Elf64_Ehdr, e_phnum),
+	.e_phoff = offsetof(Elf64_Ehdr, e_phoff),
+	.sh_type = offsetof(Elf64_Shdr, sh_type),
+	.sh_flags = offsetof(Elf64_Shdr, sh_flags),
+	.sh_offset = offsetof(Elf64_Shdr, sh_offset),
+	.sh_size = offsetof(Elf64_Shdr, sh_size),
+	.sh_addralign = offsetof(Elf64_Shdr, sh_addralign),
+	.sh_entsize = offsetof(Elf64_Shdr, sh_entsize),
+};
+
+static const struct layout layout_32 = {
+	.header_bytes = sizeof(Elf32_Shdr),
+	.word_bytes = sizeof(uint32_t),
+	.e_phnum = offsetof(Elf32_Ehdr, e_phnum),
+	.e_phoff = offsetof(Elf32_Ehdr, e_phoff),
+	.sh_type = offsetof(Elf32_Shdr, sh_type),
+	.sh_flags = offsetof(Elf32_Shdr, sh_flags),
+	.sh_offset = offsetof(Elf32_Shdr, sh_offset),
+	.sh_size = offsetof(Elf32_Shdr, sh_size),
+	.sh_addralign = offsetof(Elf32_Shdr, sh_addralign),
+	.sh_entsize = offsetof(Elf32_Shdr, sh_entsize),
+};
+
 /* Shows libelf only what is wanted. The names of sections stay; whatever else there is becomes an
  * empty NOBITS section, which libdw skips. */
 static void headers_edit(uint8_t *region, const struct sw_elf *elf,
 			 const struct sw_dwarf_plan *plan)
 {
+	const struct layout *l = elf->is_32bit ? &layout_32 : &layout_64;
 	uint64_t names_off = (uint64_t) (elf->section_names.data - elf->image.data);
-	put(region, offsetof(Elf64_Ehdr, e_phnum), 0, sizeof(uint16_t));
-	put(region, offsetof(Elf64_Ehdr, e_phoff), 0, sizeof(uint64_t));
+	put(region, l->e_phnum, 0, sizeof(uint16_t));
+	put(region, l->e_phoff, 0, l->word_bytes);
 	for (uint32_t i = 1; i < elf->n_sections; i++) {
-		uint8_t *header = region + elf->header.e_shoff + (uint64_t) i * sizeof(Elf64_Shdr);
-		uint64_t off;
-		memcpy(&off, header + offsetof(Elf64_Shdr, sh_offset), sizeof(off));
+		uint8_t *header = region + elf->header.e_shoff + i * l->header_bytes;
+		uint64_t off = 0;
+		memcpy(&off, header + l->sh_offset, l->word_bytes);
 		if (off == names_off)
 			continue;
-		put(header, offsetof(Elf64_Shdr, sh_type), SHT_NOBITS, sizeof(uint32_t));
-		put(header, offsetof(Elf64_Shdr, sh_flags), 0, sizeof(uint64_t));
-		put(header, offsetof(Elf64_Shdr, sh_size), 0, sizeof(uint64_t));
+		put(header, l->sh_type, SHT_NOBITS, sizeof(uint32_t));
+		put(header, l->sh_flags, 0, l->word_bytes);
+		put(header, l->sh_size, 0, l->word_bytes);
 	}
 	for (size_t k = 0; k < SW_DWARF_SECTIONS; k++) {
 		const struct sw_dwarf_wanted *w = &plan->wanted[k];
 		if (w->section.type == SHT_NULL)
 			continue;
-		uint8_t *header = region + elf->header.e_shoff +
-				  (uint64_t) w->section.index * sizeof(Elf64_Shdr);
-		put(header, offsetof(Elf64_Shdr, sh_type), SHT_PROGBITS, sizeof(uint32_t));
-		put(header, offsetof(Elf64_Shdr, sh_offset), w->off, sizeof(uint64_t));
-		put(header, offsetof(Elf64_Shdr, sh_size), w->bytes, sizeof(uint64_t));
-		put(header, offsetof(Elf64_Shdr, sh_addralign), 1, sizeof(uint64_t));
-		put(header, offsetof(Elf64_Shdr, sh_entsize), 0, sizeof(uint64_t));
+		uint8_t *header = region + elf->header.e_shoff + w->section.index * l->header_bytes;
+		put(header, l->sh_type, SHT_PROGBITS, sizeof(uint32_t));
+		put(header, l->sh_offset, w->off, l->word_bytes);
+		put(header, l->sh_size, w->bytes, l->word_bytes);
+		put(header, l->sh_addralign, 1, l->word_bytes);
+		put(header, l->sh_entsize, 0, l->word_bytes);
 		if (w->renamed) /* one byte shorter than what is there */
 			strcpy((char *) region +
 				       ((const uint8_t *) w->section.name - elf->image.data),

@@ -57,6 +57,7 @@ static bool wanted_read(Dwarf_Die *die, const struct sw_dwarf_file *file, struct
 	Dwarf_Attribute attr;
 	Dwarf_Addr base;
 	Dwarf_Half version;
+	uint8_t address_bytes;
 	uint64_t ranges_base = 0;
 	if (dwarf_attr(die, DW_AT_dwo_name, &attr) == NULL &&
 	    dwarf_attr(die, DW_AT_GNU_dwo_name, &attr) == NULL)
@@ -65,7 +66,9 @@ static bool wanted_read(Dwarf_Die *die, const struct sw_dwarf_file *file, struct
 	/* A unit that has it all, as clang -fsplit-dwarf-inlining writes them, is no skeleton to libdw,
 	 * which then knows no id in DWARF 4. */
 	if (ret->name == NULL ||
-	    dwarf_cu_info(die->cu, &version, NULL, NULL, NULL, &ret->id, NULL, NULL) != 0)
+	    dwarf_cu_info(die->cu, &version, NULL, NULL, NULL, &ret->id, &address_bytes, NULL) !=
+		    0 ||
+	    address_bytes != sizeof(uint64_t)) /* dwarf/ranges.h knows no other */
 		return false;
 	(void) number(die, DW_AT_GNU_dwo_id, DW_AT_GNU_dwo_id, &ret->id); /* else: the header's */
 	if (dwarf_attr(die, DW_AT_comp_dir, &attr) != NULL)

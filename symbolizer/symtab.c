@@ -215,23 +215,40 @@ static void labels_spread(struct sw_want *wants, size_t n)
 			wants[i].label = wants[i - 1].label;
 }
 
+/* The entry at an index, which is whole: none of these can fail. */
+static struct symbol symbol_at(const struct sw_elf_table *table, size_t i)
+{
+	struct sw_bytes raw = {table->symbols.data + i * sizeof(Elf64_Sym), sizeof(Elf64_Sym)};
+	struct symbol s = {0};
+	(void) sw_bytes_u32(raw, offsetof(Elf64_Sym, st_name), &s.name);
+	(void) sw_bytes_u8(raw, offsetof(Elf64_Sym, st_info), &s.info);
+	(void) sw_bytes_u16(raw, offsetof(Elf64_Sym, st_shndx), &s.section);
+	(void) sw_bytes_u64(raw, offsetof(Elf64_Sym, st_value), &s.start_svma);
+	(void) sw_bytes_u64(raw, offsetof(Elf64_Sym, st_size), &s.size_bytes);
+	return s;
+}
+
+static struct symbol symbol32_at(const struct sw_elf_table *table, size_t i)
+{
+	Elf64_Sym sym = {0};
+	(void) sw_elf_symbol_read(table, i, &sym);
+	return (struct symbol){.name = sym.st_name,
+			       .info = sym.st_info,
+			       .section = sym.st_shndx,
+			       .start_svma = sym.st_value,
+			       .size_bytes = sym.st_size};
+}
+
 static bool scan_symbols(struct scan *scan, int64_t deadline_ns)
 {
-	struct sw_bytes symbols = scan->table->table.symbols;
-	size_t n = symbols.size / sizeof(Elf64_Sym);
+	const struct sw_elf_table *table = &scan->table->table;
+	size_t n = table->symbols.size / sw_elf_symbol_bytes(table->is_32bit);
 	for (size_t i = 1; i < n; i++) {
 		if (i % SYMTAB_DEADLINE_EVERY == 0 && sw_deadline_passed(deadline_ns))
 			return false;
 		if (scan->matches > SYMTAB_MATCHES_MAX)
 			return false;
-		struct sw_bytes raw = {symbols.data + i * sizeof(Elf64_Sym), sizeof(Elf64_Sym)};
-		struct symbol s = {0};
-		/* The entry is whole: none of these can fail. */
-		(void) sw_bytes_u32(raw, offsetof(Elf64_Sym, st_name), &s.name);
-		(void) sw_bytes_u8(raw, offsetof(Elf64_Sym, st_info), &s.info);
-		(void) sw_bytes_u16(raw, offsetof(Elf64_Sym, st_shndx), &s.section);
-		(void) sw_bytes_u64(raw, offsetof(Elf64_Sym, st_value), &s.start_svma);
-		(void) sw_bytes_u64(raw, offsetof(Elf64_Sym, st_size), &s.size_bytes);
+		struct symbol s = table->is_32bit ? symbol32_at(table, i) : symbol_at(table, i);
 		consider(scan, &s);
 	}
 	return true;
@@ -276,7 +293,7 @@ bool sw_symtab_find_dynamic(const struct sw_elf *elf, uint64_t bias, enum sw_sym
 			    struct sw_symtab *ret)
 {
 	struct sw_elf_dynamic d;
-	struct sw_symtab found = {.elf = elf, .source = source};
+	struct sw_symtab found = {.elf = elf, .source = source, .table.is_32bit = elf->is_32bit};
 	struct sw_elf_table *table = &found.table;
 	if (!sw_elf_dynamic(elf, &d) ||
 	    (!sw_elf_loaded(elf, d.symbols_svma, &table->symbols) &&

@@ -79,8 +79,7 @@ static void check_kind(struct sw_doctor *d)
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "kind", "give another process",
 			      "this is snapwalk itself");
 	else if (elf_class(d) == ELFCLASS32)
-		sw_doctor_say(d, SW_VERDICT_REFUSED, "kind", "only 64-bit x86 processes work",
-			      "a 32-bit program");
+		sw_doctor_say(d, SW_VERDICT_OK, "kind", NULL, "a 32-bit program");
 	else if (elf_class(d) == ELFCLASS64)
 		sw_doctor_say(d, SW_VERDICT_OK, "kind", NULL, "a 64-bit program");
 	else

@@ -7,8 +7,11 @@
 #include <snapwalk/walk.h>
 
 /*
- * What depends on the processor. Only arch_*.c knows registers and instructions; the rest works in
- * DWARF register numbers. x86-64 is the first and so far the only one.
+ * What depends on the processor. Only the files of this folder know registers and instructions; the rest
+ * works in the numbers of struct sw_regs, which are DWARF's of x86-64. Programs for i386 run on the same
+ * processor and have the lower halves of the first eight of them, and the pc: only tables, which number
+ * them otherwise, are translated (sw_arch_reg_of_column()). Whether code is such says the memory that it
+ * is in (sw_memory_is_32bit()).
  * Source: System V AMD64 psABI 1.0, figure 3.36 (DWARF register numbers).
  */
 enum {
@@ -32,7 +35,8 @@ enum {
 	SW_ARCH_SP = SW_X86_64_RSP,
 	SW_ARCH_FP = SW_X86_64_RBP,
 	SW_ARCH_RA = SW_X86_64_RA,
-	SW_ARCH_WORD = 8, /* bytes of a return address on the stack */
+	SW_ARCH_WORD =
+		8, /* bytes of a return address on the stack; of i386 sw_memory_word_bytes() */
 	/* Bytes below sp that a leaf function may use: psABI 1.0, §3.2.2 "red zone". */
 	SW_ARCH_RED_ZONE = 128,
 	/* Longest CALL that arch_call_before() looks for, without prefixes. */
@@ -75,11 +79,34 @@ static inline void sw_regs_forget(struct sw_regs *regs, unsigned number)
 		regs->known &= ~(UINT32_C(1) << number);
 }
 
-/* "rbp"; static. Unknown numbers give "r?". */
-const char *sw_arch_reg_name(unsigned number);
+/* "rbp", "ebp"; static. Unknown numbers give "r?". */
+const char *sw_arch_reg_name(bool is_32bit, unsigned number);
 
-/* The register numbers that a function leaves as they were (psABI 1.0, figure 3.4), as a mask. */
-uint32_t sw_arch_preserved(void);
+/* The register numbers that a function leaves as they were (psABI 1.0, figure 3.4; Intel386 psABI 1.1,
+ * table 2.3), as a mask. */
+uint32_t sw_arch_preserved(bool is_32bit);
+
+/* The register that tables of call frame information have in a column; SW_REGS_MAX: none of ours. */
+static inline unsigned sw_arch_reg_of_column(bool is_32bit, uint64_t column)
+{
+	/* Intel386 psABI 1.1, table 2.14: eax ecx edx ebx esp ebp esi edi, return address */
+	static const uint8_t i386[] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX,
+				       SW_X86_64_RBX, SW_X86_64_RSP, SW_X86_64_RBP,
+				       SW_X86_64_RSI, SW_X86_64_RDI, SW_X86_64_RA};
+	uint64_t n = is_32bit ? sizeof(i386) : SW_REGS_MAX;
+	if (column >= n)
+		return SW_REGS_MAX;
+	return is_32bit ? i386[column] : (unsigned) column;
+}
+
+/* The other way; -1 when the machine has no such register. */
+static inline int sw_arch_column_of_reg(bool is_32bit, unsigned reg)
+{
+	for (unsigned column = is_32bit ? 0 : reg; column < SW_REGS_MAX; column++)
+		if (sw_arch_reg_of_column(is_32bit, column) == reg)
+			return (int) column;
+	return -1;
+}
 
 /* What comes before a return address: bits, since bytes can be read both ways. */
 enum sw_call {
@@ -99,11 +126,18 @@ bool sw_arch_call_slot(struct sw_memory memory, uint64_t return_avma, uint64_t *
  * target. */
 bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma);
 
+/* The same of i386's libraries, whose PLT entries count from the module's global offset table: true and the
+ * distance of the word from that. */
+bool sw_arch_jump_got(struct sw_memory memory, uint64_t avma, uint32_t *ret_off);
+
 /* True when the byte before avma only fills a gap between functions (INT3): code begins at avma. */
 bool sw_arch_padding_before(struct sw_memory memory, uint64_t avma);
 
 /* The instruction at pc is RET: the return address is at [rsp], whatever came before. */
 bool sw_arch_at_return(struct sw_memory memory, uint64_t pc_avma);
+
+/* i386: in a function that only tells its caller the pc: mov (%esp),%REG; ret. */
+bool sw_arch_is_pc_thunk(struct sw_memory memory, uint64_t pc_avma);
 
 /* A pushed-and-set-up, or not yet or no longer set-up, frame pointer at pc: what the instructions at
  * pc say about where the return address is. */
@@ -118,7 +152,8 @@ enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma);
 /* Code that is known by its instructions, because it never has, or often lacks, usable tables. */
 enum sw_known_code {
 	SW_CODE_UNKNOWN,
-	SW_CODE_SIGRETURN, /* the kernel's signal frame is at sp */
+	SW_CODE_SIGRETURN,     /* the kernel's signal frame is at sp */
+	SW_CODE_SIGRETURN_OLD, /* i386: that of a handler without SA_SIGINFO */
 	SW_CODE_THREAD_START, /* nothing called it: the thread's, process's or coroutine's first code */
 };
 
@@ -144,5 +179,8 @@ enum sw_clone_side sw_arch_clone_side(struct sw_memory code, uint64_t pc, uint64
 
 /* Where the kernel's signal frame keeps register number, from the sp of the trampoline's frame. */
 unsigned sw_arch_sigframe_off(unsigned number);
+
+/* The same of any trampoline; -1: it does not. */
+int sw_arch_sigframe_place(enum sw_known_code code, bool is_32bit, unsigned number);
 
 #endif

@@ -44,7 +44,7 @@ static bool insn_at(struct sw_memory code, uint64_t avma, struct sw_insn *ret)
 	uint8_t bytes[SW_INSN_BYTES_MAX];
 	for (size_t n = sizeof(bytes); n > 0; n--) /* fewer: the end of what can be read */
 		if (sw_memory_read(code, avma, bytes, n))
-			return sw_arch_insn(bytes, n, avma, ret);
+			return sw_arch_insn(false, bytes, n, avma, ret);
 	return false;
 }
 
@@ -80,6 +80,8 @@ static bool leads_to_end(struct sw_memory code, uint64_t pc_avma)
 enum sw_eh_return sw_arch_eh_return(struct sw_memory code, uint64_t pc_avma, bool exact_pc)
 {
 	static const size_t done[] = {0, MOV_BYTES, MOV_BYTES + POP_BYTES};
+	if (sw_memory_is_32bit(code))
+		return SW_EH_RETURN_NO; /* other instructions, which are not known */
 	for (size_t i = 0; exact_pc && i < sizeof(done) / sizeof(done[0]); i++)
 		if (code_is(code, pc_avma, end + done[i], END_BYTES - done[i]))
 			return SW_EH_RETURN_DONE;

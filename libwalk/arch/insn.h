@@ -22,12 +22,13 @@ enum sw_insn_op {
 	SW_INSN_POP,      /* one word, into reg */
 	SW_INSN_SP_ADD,   /* sp += value */
 	SW_INSN_SP_AND,   /* sp &= value */
-	SW_INSN_SP_FROM_FP, /* sp = fp + value */
-	SW_INSN_FP_FROM_SP, /* fp = sp + value */
-	SW_INSN_LEAVE,      /* sp = fp, pop fp */
-	SW_INSN_LOAD_SP,    /* reg = [sp + value] */
-	SW_INSN_LOAD_FP,    /* reg = [fp + value] */
-	SW_INSN_SP_LOST,    /* sp = something else */
+	SW_INSN_SP_FROM_FP,  /* sp = fp + value */
+	SW_INSN_FP_FROM_SP,  /* fp = sp + value */
+	SW_INSN_LEAVE,       /* sp = fp, pop fp */
+	SW_INSN_LOAD_SP,     /* reg = [sp + value] */
+	SW_INSN_LOAD_FP,     /* reg = [fp + value] */
+	SW_INSN_SP_FROM_REG, /* sp = reg + value: in 32-bit mode, where main() aligns its stack so */
+	SW_INSN_SP_LOST,     /* sp = something else */
 };
 
 struct sw_insn {
@@ -43,9 +44,9 @@ struct sw_insn {
 };
 
 /*
- * Decodes the instruction at avma, of which n bytes are in code. False: not an instruction of 64-bit
- * mode, not one that we know, or it does not end within n bytes.
+ * Decodes the instruction at avma, of which n bytes are in code. False: not an instruction of that mode,
+ * not one that we know, or it does not end within n bytes.
  */
-bool sw_arch_insn(const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret);
+bool sw_arch_insn(bool is_32bit, const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The length of every x86-64 instruction, and what those do that move the stack pointer, restore
- * registers or jump. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode maps of appendix A.
+ * registers or jump. In 32-bit mode, too: what differs is in one_byte_32() and where is_32bit is asked. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode maps of appendix A.
  */
 #include "arch/insn.h"
 #include "arch/arch.h"
@@ -97,6 +97,7 @@ enum {
 struct decoder {
 	const uint8_t *code;
 	size_t n, at;
+	bool is_32bit;
 	bool operand16, address32, vector; /* prefixes: 66, 67, VEX or EVEX */
 	uint8_t rex;
 	unsigned map; /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, more: EVEX's */
@@ -146,7 +147,7 @@ static bool prefixes(struct decoder *d)
 		case 0xf2:
 		case 0xf3: break;
 		default:
-			if ((d->op & 0xf0) != 0x40)
+			if ((d->op & 0xf0) != 0x40 || d->is_32bit)
 				return true;
 			d->rex = d->op; /* counts only when it stands last */
 			return byte(d, &d->op);
@@ -171,11 +172,19 @@ static bool vector(struct decoder *d)
 	return d->map >= 1 && byte(d, &d->op);
 }
 
+/* In 32-bit mode these opcodes had other meanings first, in which their ModRM is never a register. */
+static bool is_vector(const struct decoder *d)
+{
+	if (d->op != 0xc4 && d->op != 0xc5 && d->op != 0x62)
+		return false;
+	return !d->is_32bit || (d->at < d->n && d->code[d->at] >= 0xc0);
+}
+
 static bool opcode(struct decoder *d)
 {
 	if (!prefixes(d))
 		return false;
-	if (d->op == 0xc4 || d->op == 0xc5 || d->op == 0x62)
+	if (is_vector(d))
 		return vector(d);
 	if (d->op != ESCAPE)
 		return true;
@@ -189,6 +198,29 @@ static bool opcode(struct decoder *d)
 	return true;
 }
 
+/* What 32-bit mode has where 64-bit mode has something else, or nothing. */
+static uint8_t one_byte_32(uint8_t op)
+{
+	switch (op) {
+	case 0x06 ... 0x07: /* push, pop of segment registers */
+	case 0x0e:
+	case 0x16 ... 0x17:
+	case 0x1e ... 0x1f:
+	case 0x27: /* daa, das, aaa, aas */
+	case 0x2f:
+	case 0x37:
+	case 0x3f:
+	case 0x40 ... 0x4f: /* inc, dec */
+	case 0x60 ... 0x61: /* pusha, popa */
+	case 0xce: /* into */ return 0;
+	case 0x62: /* bound, les, lds */
+	case 0xc4 ... 0xc5: return M;
+	case 0x82: return MB;
+	case 0xd4 ... 0xd5: /* aam, aad */ return B;
+	default: return one_byte[op];
+	}
+}
+
 static uint8_t follows(const struct decoder *d)
 {
 	if (d->vector) {
@@ -197,7 +229,7 @@ static uint8_t follows(const struct decoder *d)
 		return nothing ? 0 : immediate ? MB : M;
 	}
 	switch (d->map) {
-	case 0: return one_byte[d->op];
+	case 0: return d->is_32bit ? one_byte_32(d->op) : one_byte[d->op];
 	case 1: return two_byte[d->op];
 	case 2: return M;
 	default: return MB;
@@ -212,6 +244,8 @@ static bool modrm(struct decoder *d)
 	unsigned mod = d->modrm >> 6, rm = d->modrm & 7;
 	if (mod == 3)
 		return true;
+	if (d->is_32bit && d->address32)
+		return false; /* 16-bit addresses, which no compiler uses */
 	bool has_sib = rm == 4, index = false;
 	if (has_sib) {
 		if (!byte(d, &sib))
@@ -328,7 +362,10 @@ static void lea(const struct decoder *d, struct sw_insn *i)
 		set(i, SW_INSN_SP_ADD, d->displacement);
 	else if (to == REG_SP && d->has_base && d->base == REG_FP)
 		set(i, SW_INSN_SP_FROM_FP, d->displacement);
-	else if (to == REG_SP)
+	else if (to == REG_SP && d->has_base && d->is_32bit) {
+		set(i, SW_INSN_SP_FROM_REG, d->displacement);
+		i->reg = dwarf_number(d->base);
+	} else if (to == REG_SP)
 		set(i, SW_INSN_SP_LOST, 0);
 	else if (to == REG_FP && d->has_base && d->base == REG_SP)
 		set(i, SW_INSN_FP_FROM_SP, d->displacement);
@@ -387,7 +424,7 @@ static void plain(const struct decoder *d, struct sw_insn *i)
 
 static void one_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t next)
 {
-	bool wide = d->rex & 8;
+	bool wide = d->is_32bit ? !d->operand16 : d->rex & 8;
 	unsigned low = (d->op & 7U) | (d->rex & 1U) << 3;
 	switch (d->op) {
 	case OP_PUSH ... OP_PUSH + 7:
@@ -405,7 +442,20 @@ static void one_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t nex
 	case 0x9d: i->op = SW_INSN_POP; break;
 	case OP_JCC8 ... OP_JCC8 + 15:
 	case 0xe0 ... 0xe3: set_target(i, SW_INSN_BRANCH, next + (uint64_t) d->immediate); break;
-	case OP_ALU_B: break;
+	case OP_ALU_B:
+	case 0x82: break;
+	case 0x06: /* push es, cs, ss, ds; in 32-bit mode alone, as the next ones */
+	case 0x0e:
+	case 0x16:
+	case 0x1e: i->op = SW_INSN_PUSH; break;
+	case 0x07:
+	case 0x17:
+	case 0x1f: i->op = SW_INSN_POP; break;
+	case 0x40 ... 0x4f: /* inc, dec */
+		if ((d->op & 7) == REG_SP)
+			i->op = SW_INSN_SP_LOST;
+		break;
+	case 0x60 ... 0x61: i->op = SW_INSN_SP_LOST; break;
 	case OP_ALU_Z:
 	case OP_ALU_SIGNED: arithmetic(d, i); break;
 	case OP_MOV_STORE:
@@ -466,16 +516,17 @@ static void two_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t nex
 	}
 }
 
-bool sw_arch_insn(const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret)
+bool sw_arch_insn(bool is_32bit, const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret)
 {
-	struct decoder d = {.code = code, .n = n};
+	struct decoder d = {.code = code, .n = n, .is_32bit = is_32bit};
 	*ret = (struct sw_insn){.op = SW_INSN_PLAIN, .reg = SW_INSN_NO_REG};
 	if (!opcode(&d))
 		return false;
 	bool absolute = d.map == 0 && d.op >= 0xa0 && d.op <= 0xa3; /* mov to or from an address */
 	d.follows = follows(&d);
 	if (absolute) {
-		if (!number(&d, d.address32 ? 4 : 8, &d.displacement))
+		size_t length = is_32bit ? 4 : 8;
+		if (!number(&d, d.address32 ? length / 2 : length, &d.displacement))
 			return false;
 	} else if ((d.follows & X) || ((d.follows & M) && !modrm(&d)) || !immediate(&d)) {
 		return false;
@@ -487,5 +538,7 @@ bool sw_arch_insn(const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *
 		two_byte_op(&d, ret, avma + d.at);
 	else
 		one_byte_op(&d, ret, avma + d.at);
+	if (is_32bit)
+		ret->target = (uint32_t) ret->target;
 	return true;
 }

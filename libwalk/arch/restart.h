@@ -21,7 +21,7 @@ enum sw_restart_verdict {
 	SW_RESTART_VISIBLE, /* it will see EINTR */
 };
 
-/* number: of the system call, negative when in none. args: its six arguments. */
+/* number: of the system call as in sw_thread.syscall, negative when in none. args: its six arguments. */
 enum sw_restart_verdict sw_restart_decide(int64_t number, int64_t result, const uint64_t args[6],
 					  enum sw_restart mode);
 

@@ -7,12 +7,19 @@
 
 /* Registers as ptrace(2) gives them. */
 
+/* Whether they are of 32-bit code: a program for i386, or that part of a 64-bit one (Wine). */
+enum { SW_ARCH_USER32_CS = 0x23 /* Linux arch/x86/include/asm/segment.h, __USER32_CS */ };
+static inline bool sw_arch_is_32bit(const struct user_regs_struct *r)
+{
+	return r->cs == SW_ARCH_USER32_CS;
+}
+
 /* Fills t's registers, thread pointer and system call. Signal-safe: runs while the target is
  * stopped. */
 void sw_arch_thread_fill(struct sw_thread *t, const struct user_regs_struct *r);
 
-/* The system call the thread is in: its number (negative: none), what its result register holds,
- * its arguments. */
+/* The system call the thread is in: its number as in sw_thread.syscall (negative: none), what its result
+ * register holds, its arguments. */
 struct sw_arch_call {
 	int64_t number;
 	int64_t result;

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * x86-64: registers, the few instructions we look at, and code that is known by its bytes.
+ * x86-64: registers, the few instructions we look at, and code that is known by its bytes. Of 32-bit
+ * programs, too; what differs is in i386.c.
  * Source of encodings: Intel SDM volume 2 (2023), CALL, JMP, PUSH, POP, RET, ENDBR64, and chapter 2
  * for ModRM and SIB.
  */
 #include "arch/arch.h"
+#include "arch/i386.h"
 #include "cleanup.h"
 
 #include <string.h>
 
-const char *sw_arch_reg_name(unsigned number)
+const char *sw_arch_reg_name(bool is_32bit, unsigned number)
 {
+	if (is_32bit)
+		return sw_i386_reg_name(number);
 	static const char *const names[SW_REGS_MAX] = {
 		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
 		"r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra",
@@ -18,8 +22,11 @@ const char *sw_arch_reg_name(unsigned number)
 	return number < SW_ARRAY_SIZE(names) ? names[number] : "r?";
 }
 
-uint32_t sw_arch_preserved(void)
+uint32_t sw_arch_preserved(bool is_32bit)
 {
+	if (is_32bit)
+		return UINT32_C(1) << SW_X86_64_RBX | UINT32_C(1) << SW_X86_64_RBP |
+		       UINT32_C(1) << SW_X86_64_RSI | UINT32_C(1) << SW_X86_64_RDI;
 	return UINT32_C(1) << SW_X86_64_RBX | UINT32_C(1) << SW_X86_64_RBP | UINT32_C(0xf000);
 }
 
@@ -63,7 +70,8 @@ unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
 	if (code[SW_ARCH_CALL_MAX - 5] == 0xe8) {
 		int32_t displacement;
 		memcpy(&displacement, code + SW_ARCH_CALL_MAX - 4, sizeof(displacement));
-		*ret_target_avma = return_avma + (uint64_t) (int64_t) displacement;
+		*ret_target_avma =
+			sw_memory_wrap(memory, return_avma + (uint64_t) (int64_t) displacement);
 		found |= SW_CALL_DIRECT;
 	}
 	return found;
@@ -78,27 +86,51 @@ bool sw_arch_call_slot(struct sw_memory memory, uint64_t return_avma, uint64_t *
 	    !sw_memory_read(memory, return_avma - sizeof(code), code, sizeof(code)) ||
 	    code[0] != 0xff || code[1] != 0x15)
 		return false;
+	if (sw_memory_is_32bit(memory))
+		return sw_i386_slot(code, 0x15, ret_slot_avma);
 	memcpy(&displacement, code + 2, sizeof(displacement));
 	*ret_slot_avma = return_avma + (uint64_t) (int64_t) displacement;
 	return true;
 }
 
-static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+/* The last byte is fa for 64-bit code, fb for 32-bit code; each does nothing in the other. */
+enum { ENDBR_BYTES = 4 };
+
+static bool is_endbr(const uint8_t *code)
+{
+	return code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e &&
+	       (code[3] == 0xfa || code[3] == 0xfb);
+}
 
 bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slot_avma)
 {
-	/* [endbr64] [bnd] jmp *disp32(%rip) */
+	/* [endbr] [bnd] jmp *disp32(%rip); of 32-bit code jmp *disp32 */
 	uint8_t code[12];
 	if (!sw_memory_read(memory, avma, code, sizeof(code)))
 		return false;
-	size_t at = memcmp(code, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+	size_t at = is_endbr(code) ? ENDBR_BYTES : 0;
 	if (code[at] == 0xf2)
 		at++;
 	if (code[at] != 0xff || code[at + 1] != 0x25)
 		return false;
+	if (sw_memory_is_32bit(memory))
+		return sw_i386_slot(code + at, 0x25, ret_slot_avma);
 	int32_t displacement;
 	memcpy(&displacement, code + at + 2, sizeof(displacement));
 	*ret_slot_avma = avma + at + 6 + (uint64_t) (int64_t) displacement;
+	return true;
+}
+
+bool sw_arch_jump_got(struct sw_memory memory, uint64_t avma, uint32_t *ret_off)
+{
+	/* [endbr32] jmp *disp32(%ebx) */
+	uint8_t code[12];
+	if (!sw_memory_is_32bit(memory) || !sw_memory_read(memory, avma, code, sizeof(code)))
+		return false;
+	size_t at = is_endbr(code) ? ENDBR_BYTES : 0;
+	if (code[at] != 0xff || code[at + 1] != 0xa3)
+		return false;
+	memcpy(ret_off, code + at + 2, sizeof(*ret_off));
 	return true;
 }
 
@@ -123,18 +155,31 @@ bool sw_arch_at_return(struct sw_memory memory, uint64_t pc_avma)
 	       is_ret(code);
 }
 
+bool sw_arch_is_pc_thunk(struct sw_memory memory, uint64_t pc_avma)
+{
+	enum { MOV_BYTES = 3, BYTES = 4, REG_BITS = 0x38 };
+	uint8_t code[BYTES];
+	for (uint64_t back = 0; sw_memory_is_32bit(memory) && back <= MOV_BYTES; back += MOV_BYTES)
+		if (sw_memory_read(memory, pc_avma - back, code, sizeof(code)) && code[0] == 0x8b &&
+		    (code[1] & ~REG_BITS) == 0x04 && code[2] == 0x24 && code[3] == 0xc3)
+			return true;
+	return false;
+}
+
 enum sw_fp_place sw_arch_fp_place(struct sw_memory memory, uint64_t pc_avma)
 {
 	uint8_t code[8];
 	if (!sw_memory_read(memory, pc_avma, code, sizeof(code)))
 		return SW_FP_IN_BODY;
 	const uint8_t *at = code;
-	if (memcmp(at, endbr64, sizeof(endbr64)) == 0)
-		at += sizeof(endbr64);
+	if (is_endbr(at))
+		at += ENDBR_BYTES;
 	if (at[0] == 0x55 || is_ret(code)) /* push %rbp */
 		return SW_FP_AT_ENTRY;
-	bool mov_rsp_rbp = code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) ||
-					       (code[1] == 0x8b && code[2] == 0xec));
+	bool mov_rsp_rbp = sw_memory_is_32bit(memory)
+				   ? sw_i386_sets_fp(code)
+				   : code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) ||
+							 (code[1] == 0x8b && code[2] == 0xec));
 	if (mov_rsp_rbp || (code[0] == 0x5d && is_ret(code + 1))) /* pop %rbp; ret */
 		return SW_FP_PUSHED;
 	return SW_FP_IN_BODY;
@@ -189,7 +234,7 @@ static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
 	size_t size = (size_t) (pc - entry);
 	if (!sw_memory_read(code, entry, bytes, size))
 		return false;
-	size_t at = memcmp(bytes, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+	size_t at = is_endbr(bytes) ? ENDBR_BYTES : 0;
 	if (clears_rbp(bytes + at) == 0 && (size < 8 || clears_rbp(bytes + size - 8) != 3))
 		return false;
 	for (; at + 5 < size; at++) {
@@ -242,11 +287,17 @@ static bool is_fcontext_finish(struct sw_memory code, uint64_t pc)
 
 bool sw_arch_is_first_insn(struct sw_memory code, uint64_t pc)
 {
-	return is_start_context(code, pc);
+	return !sw_memory_is_32bit(code) && is_start_context(code, pc);
 }
 
 enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64_t entry)
 {
+	if (sw_memory_is_32bit(code)) {
+		enum sw_known_code known = sw_i386_sigreturn(code, pc);
+		return known == SW_CODE_UNKNOWN && is_entry_call(code, pc, entry)
+			       ? SW_CODE_THREAD_START
+			       : known;
+	}
 	if (is_sigreturn(code, pc))
 		return SW_CODE_SIGRETURN;
 	if (is_musl_clone(code, pc) || is_start_context(code, pc) || is_fcontext_finish(code, pc) ||
@@ -263,6 +314,8 @@ enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64
 enum sw_clone_side sw_arch_clone_side(struct sw_memory code, uint64_t pc, uint64_t rax)
 {
 	enum { SYSCALL, TEST, JL, JE, RET, N };
+	if (sw_memory_is_32bit(code))
+		return SW_CLONE_NONE;
 	for (unsigned form = 0; form < 4; form++) {
 		bool near_jl = form & 1, near_je = form & 2;
 		const size_t length[N] = {2, 3, near_jl ? 6 : 2, near_je ? 6 : 2, 1};
@@ -314,4 +367,9 @@ unsigned sw_arch_sigframe_off(unsigned number)
 		[SW_X86_64_RA] = 16,
 	};
 	return 40 + 8U * words[number < SW_REGS_MAX ? number : 0];
+}
+
+int sw_arch_sigframe_place(enum sw_known_code code, bool is_32bit, unsigned number)
+{
+	return is_32bit ? sw_i386_sigframe_place(code, number) : (int) sw_arch_sigframe_off(number);
 }

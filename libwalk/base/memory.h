@@ -16,6 +16,7 @@ struct sw_thread;
 struct sw_memory_ops {
 	/* All of length bytes, or false with buffer undefined. Never partial. */
 	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
+	bool is_32bit; /* of a 32-bit program: words and addresses have 4 bytes */
 };
 
 struct sw_memory {
@@ -31,6 +32,35 @@ static inline bool sw_memory_read(struct sw_memory m, uint64_t avma, void *buffe
 static inline bool sw_memory_u64(struct sw_memory m, uint64_t avma, uint64_t *ret)
 {
 	return m.ops->read(m.arg, avma, ret, sizeof(*ret));
+}
+
+static inline bool sw_memory_is_32bit(struct sw_memory m)
+{
+	return m.ops->is_32bit;
+}
+
+/* Bytes of an address, and of what PUSH puts on the stack. */
+static inline unsigned sw_memory_word_bytes(struct sw_memory m)
+{
+	return m.ops->is_32bit ? 4 : 8;
+}
+
+/* A word, as a number. */
+static inline bool sw_memory_word(struct sw_memory m, uint64_t avma, uint64_t *ret)
+{
+	uint32_t half;
+	if (!m.ops->is_32bit)
+		return sw_memory_u64(m, avma, ret);
+	if (!m.ops->read(m.arg, avma, &half, sizeof(half)))
+		return false;
+	*ret = half;
+	return true;
+}
+
+/* An address that was calculated: those of 32-bit programs wrap around at 4 GiB. */
+static inline uint64_t sw_memory_wrap(struct sw_memory m, uint64_t avma)
+{
+	return m.ops->is_32bit ? (uint32_t) avma : avma;
 }
 
 #endif

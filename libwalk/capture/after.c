@@ -306,8 +306,8 @@ static int fail_all(struct sw_take *take)
 			       pid, take->options.max_stop_ms);
 	case SW_E_ARCH:
 		return sw_fail(take->err, SW_E_ARCH,
-			       "process %d runs 32-bit code: only 64-bit x86 code can be captured",
-			       pid);
+			       "process %d runs %s code, but its program is of the other kind", pid,
+			       take->stop.is_32bit ? "64-bit" : "32-bit");
 	default: return sw_fail(take->err, SW_E_EXITED, "process %d exited meanwhile", pid);
 	}
 }

@@ -54,7 +54,7 @@ static void process_describe(struct sw_take *take)
 	uint64_t uid;
 	*p = (struct sw_process){.pid = target->pid,
 				 .starttime = target->starttime,
-				 .elf_class = 64,
+				 .elf_class = sw_proc_elf_class(take->live_fd),
 				 .exe = "",
 				 .cgroup = ""};
 	if (sw_proc_read_small(target->proc_fd, "status", text, sizeof(text)) > 0 &&
@@ -149,6 +149,7 @@ int sw_take_files(struct sw_take *take)
 	if (take->live_fd < 0)
 		return sw_fail(take->err, SW_E_EXITED, "process %d has exited", take->target->pid);
 	process_describe(take);
+	take->stop.is_32bit = snap->process.elf_class == 32;
 	snap->priv->mem_fd = openat(take->live_fd, "mem", O_RDONLY | O_CLOEXEC);
 	if (snap->priv->mem_fd < 0 &&
 	    (errno == EACCES || errno == EPERM || sw_errno_is_shortage(errno)))

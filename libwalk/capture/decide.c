@@ -5,7 +5,7 @@
 
 enum { FLAG_EXITING = 0x4, FLAG_KTHREAD = 0x200000 }; /* include/linux/sched.h, v6.1 */
 
-enum sw_take_how sw_take_how(const struct sw_iterate_record *record, int *ret_reason)
+enum sw_take_how sw_take_how(const struct sw_iterate_record *record, bool is_32bit, int *ret_reason)
 {
 	*ret_reason = 0;
 	if (sw_iterate_is_worker(record))
@@ -14,7 +14,7 @@ enum sw_take_how sw_take_how(const struct sw_iterate_record *record, int *ret_re
 		*ret_reason = SW_E_ZOMBIE;
 	else if (record->flags & FLAG_EXITING)
 		*ret_reason = SW_E_EXITED;
-	else if (sw_iterate_has_registers(record) && sw_iterate_is_32bit(record))
+	else if (sw_iterate_has_registers(record) && sw_iterate_is_32bit(record) != is_32bit)
 		*ret_reason = SW_E_ARCH;
 	if (*ret_reason != 0)
 		return SW_TAKE_NOT;

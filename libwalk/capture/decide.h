@@ -15,7 +15,8 @@ enum sw_take_how {
 };
 
 /* *ret_reason: SW_E_* for SW_TAKE_NOT, else 0. */
-enum sw_take_how sw_take_how(const struct sw_iterate_record *record, int *ret_reason);
+enum sw_take_how sw_take_how(const struct sw_iterate_record *record, bool is_32bit,
+			     int *ret_reason);
 
 /* What is known after a window. */
 struct sw_round {

@@ -201,7 +201,7 @@ void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_ta
 	space->main_stack = main_stack_find(space->snap);
 	/* Touched now, not in the stop. */
 	memset(space->parts, 0, space->snap->n_threads * sizeof(*space->parts));
-	hooks_find(space, tables);
+	hooks_find(space, sw_tables_of(tables, space->snap));
 	space->capture = sw_capture_of(space);
 	for (size_t i = 0; i < space->n_hooks; i++) {
 		const struct sw_hook *hook = &space->hooks[i];

@@ -163,7 +163,7 @@ static void thread_choose(struct sw_window *w, size_t i)
 	}
 	const struct sw_iterate_record *record = &w->records[0][t->before - 1];
 	int reason = 0;
-	if (sw_take_how(record, &reason) == SW_TAKE_READ) {
+	if (sw_take_how(record, w->stop->is_32bit, &reason) == SW_TAKE_READ) {
 		sw_iterate_registers(record, &tracee->regs);
 		tracee->has_regs = w->space->chosen[i] = true;
 		t->by_ptrace = false;
@@ -201,7 +201,7 @@ static bool carrier_lasts(const struct sw_window *w)
 	const struct sw_iterate_record *b = &w->records[1][t->after - 1];
 	int reason;
 	return a->exec_id == b->exec_id && b->in_exec == 0 &&
-	       sw_take_how(b, &reason) != SW_TAKE_NOT;
+	       sw_take_how(b, w->stop->is_32bit, &reason) != SW_TAKE_NOT;
 }
 
 static bool is_proven(const struct sw_window *w, const struct sw_window_thread *t)

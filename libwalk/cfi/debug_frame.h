@@ -21,7 +21,7 @@ enum {
 /* NULL when there is none, it is too large or malformed, or there is no memory. */
 struct sw_debug_frame *sw_debug_frame_open(const struct sw_elf *elf);
 /* The same over bytes that somebody has put together; they are copied. */
-struct sw_debug_frame *sw_debug_frame_make(struct sw_bytes entries);
+struct sw_debug_frame *sw_debug_frame_make(struct sw_bytes entries, bool is_32bit);
 void sw_debug_frame_close(struct sw_debug_frame *frame);
 /* Borrowed. */
 Dwarf_CFI *sw_debug_frame_cfi(struct sw_debug_frame *frame);

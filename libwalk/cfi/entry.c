@@ -11,6 +11,7 @@ struct taker {
 	uint64_t svma; /* of bytes.data[0] */
 	uint64_t text_svma, data_svma;
 	uint64_t at;
+	bool is_32bit;
 	bool failed;
 };
 
@@ -45,12 +46,12 @@ static uint64_t take_leb(struct taker *t)
 	return 0;
 }
 
-/* A pointer in one of the encodings that code addresses have on x86-64. */
-static uint64_t take_pointer(struct taker *t, uint8_t encoding)
+/* A pointer in one of the encodings that code addresses have on x86-64 and i386, not wrapped around. */
+static uint64_t pointer_take(struct taker *t, uint8_t encoding)
 {
 	uint64_t here = t->svma + t->at, value;
 	switch (encoding & 0x0f) {
-	case DW_EH_PE_absptr:
+	case DW_EH_PE_absptr: value = take(t, t->is_32bit ? 4 : 8); break;
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8: value = take(t, 8); break;
 	case DW_EH_PE_udata4: value = take(t, 4); break;
@@ -64,6 +65,12 @@ static uint64_t take_pointer(struct taker *t, uint8_t encoding)
 	case DW_EH_PE_datarel: t->failed |= t->data_svma == 0; return value + t->data_svma;
 	default: t->failed = true; return 0;
 	}
+}
+
+static uint64_t take_pointer(struct taker *t, uint8_t encoding)
+{
+	uint64_t value = pointer_take(t, encoding);
+	return t->is_32bit ? (uint32_t) value : value;
 }
 
 /* What of a CIE its FDEs need. */
@@ -127,7 +134,8 @@ static int entry_begin(const struct sw_cfi_section *s, uint64_t offset, struct t
 			      .svma = s->svma,
 			      .text_svma = s->text_svma,
 			      .data_svma = s->data_svma,
-			      .at = offset};
+			      .at = offset,
+			      .is_32bit = s->is_32bit};
 	if (offset >= s->bytes.size)
 		return 0;
 	uint64_t length = take(ret, 4);
@@ -166,7 +174,7 @@ int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 	int r = entry_begin(section, offset, &t);
 	if (r <= 0)
 		return r;
-	*ret = (struct sw_cfi_entry){.next_off = t.bytes.size};
+	*ret = (struct sw_cfi_entry){.next_off = t.bytes.size, .is_32bit = section->is_32bit};
 	uint64_t id_off = t.at, id = take(&t, 4);
 	if (t.failed)
 		return -1;
@@ -189,6 +197,8 @@ int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 	ret->columns = cie.columns;
 	ret->start_svma = take_pointer(&t, cie.encoding);
 	ret->end_svma = ret->start_svma + take_pointer(&t, cie.encoding & 0x0f);
+	if (section->is_32bit && ret->end_svma > UINT32_MAX)
+		ret->end_svma = UINT64_C(1) << 32;
 	if (cie.has_data)
 		skip(&t, take_leb(&t));
 	if (t.failed || !sw_bytes_sub(t.bytes, t.at, t.bytes.size - t.at, &ret->program))
@@ -232,10 +242,13 @@ static const char *operands(uint8_t opcode)
 }
 
 /* Libdw stops at what it does not know, and so do we. *address is set when one is in it. */
-static bool program_sane(struct sw_bytes program, uint8_t encoding, bool *address)
+static bool program_sane(struct sw_bytes program, const struct sw_cfi_entry *entry, bool *address)
 {
 	/* The bases only have to be there: what the pointers are does not matter. */
-	struct taker t = {.bytes = program, .text_svma = 1, .data_svma = 1};
+	struct taker t = {.bytes = program,
+			  .text_svma = 1,
+			  .data_svma = 1,
+			  .is_32bit = entry->is_32bit};
 	size_t remembered = 0;
 	while (t.at < program.size && !t.failed) {
 		uint8_t opcode = (uint8_t) take(&t, 1);
@@ -257,7 +270,7 @@ static bool program_sane(struct sw_bytes program, uint8_t encoding, bool *addres
 				skip(&t, take_leb(&t));
 			if (*operand == 'p') {
 				*address = true;
-				(void) take_pointer(&t, encoding);
+				(void) take_pointer(&t, entry->encoding);
 			}
 			if (*operand >= '1' && *operand <= '8')
 				skip(&t, (uint64_t) (*operand - '0'));
@@ -269,8 +282,8 @@ static bool program_sane(struct sw_bytes program, uint8_t encoding, bool *addres
 bool sw_cfi_entry_sane(const struct sw_cfi_entry *entry)
 {
 	bool address;
-	return program_sane(entry->program, entry->encoding, &address) &&
-	       program_sane(entry->cie_program, entry->encoding, &address);
+	return program_sane(entry->program, entry, &address) &&
+	       program_sane(entry->cie_program, entry, &address);
 }
 
 bool sw_cfi_entry_has_place(const struct sw_cfi_entry *entry)
@@ -280,8 +293,8 @@ bool sw_cfi_entry_has_place(const struct sw_cfi_entry *entry)
 	if (encoding == DW_EH_PE_absptr || encoding == DW_EH_PE_udata8 ||
 	    encoding == DW_EH_PE_sdata8)
 		return false;
-	(void) program_sane(entry->program, encoding, &address);     /* only for address */
-	(void) program_sane(entry->cie_program, encoding, &address); /* only for address */
+	(void) program_sane(entry->program, entry, &address);     /* only for address */
+	(void) program_sane(entry->cie_program, entry, &address); /* only for address */
 	return address;
 }
 

@@ -22,6 +22,7 @@ struct sw_cfi_section {
 	struct sw_bytes bytes;
 	uint64_t svma; /* of bytes.data[0] */
 	bool debug_frame;
+	bool is_32bit; /* plain addresses have 4 bytes, and wrap around */
 	/* What pointers may count from; 0: not known, entries with such pointers are malformed. */
 	uint64_t text_svma, data_svma;
 };
@@ -32,6 +33,7 @@ struct sw_cfi_entry {
 	struct sw_bytes program;       /* its instructions */
 	struct sw_bytes cie_program;   /* FDE: those of its CIE, executed before */
 	uint8_t encoding;              /* DW_EH_PE_* of code addresses */
+	bool is_32bit;                 /* the section's */
 	uint8_t version;               /* of its CIE, as the next two */
 	bool signal;                   /* 'S': the code is a signal trampoline's */
 	struct sw_bytes columns;       /* alignments and return address column, as they are */

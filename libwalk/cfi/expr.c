@@ -15,15 +15,11 @@ enum {
 	OP_PICK = DW_OP_pick,        /* value from the top */
 };
 
-static bool reg_valid(uint64_t reg)
-{
-	return reg < SW_REGS_MAX;
-}
-
 /* Operations that push something known at compile time, and registers. False: another kind. */
-static bool compile_push(const Dwarf_Op *op, struct sw_cfi_op *out, bool *ret_valid)
+static bool compile_push(const Dwarf_Op *op, bool is_32bit, struct sw_cfi_op *out, bool *ret_valid)
 {
 	uint8_t atom = op->atom;
+	uint64_t column = UINT64_MAX;
 	out->value = op->number;
 	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
 		out->code = OP_PUSH;
@@ -34,23 +30,25 @@ static bool compile_push(const Dwarf_Op *op, struct sw_cfi_op *out, bool *ret_va
 		out->code = OP_ADDR;
 	} else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
 		out->code = OP_REG;
-		out->reg = (uint8_t) (atom - DW_OP_breg0);
+		column = (uint64_t) (atom - DW_OP_breg0);
 	} else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
 		/* A location, which means nothing here; yet fiber switches are written so in the
 		 * field (wasmtime), and elfutils takes the register's value. */
 		out->code = OP_REG;
-		out->reg = (uint8_t) (atom - DW_OP_reg0);
+		column = (uint64_t) (atom - DW_OP_reg0);
 		out->value = 0;
 	} else if (atom == DW_OP_bregx || atom == DW_OP_regx) {
-		*ret_valid = reg_valid(op->number);
 		out->code = OP_REG;
-		out->reg = *ret_valid ? (uint8_t) op->number : 0;
+		column = op->number;
 		out->value = atom == DW_OP_bregx ? op->number2 : 0;
 	} else {
 		return false;
 	}
-	if (out->code == OP_REG && !reg_valid(out->reg))
-		*ret_valid = false;
+	if (out->code == OP_REG) {
+		unsigned reg = sw_arch_reg_of_column(is_32bit, column);
+		*ret_valid = reg < SW_REGS_MAX;
+		out->reg = (uint8_t) reg;
+	}
 	return true;
 }
 
@@ -64,11 +62,12 @@ static int index_at(const Dwarf_Op *ops, size_t n_ops, uint64_t offset)
 	return offset > ops[n_ops - 1].offset ? (int) n_ops : -1;
 }
 
-static bool compile_one(const Dwarf_Op *ops, size_t n_ops, size_t index, struct sw_cfi_op *out)
+static bool compile_one(const Dwarf_Op *ops, size_t n_ops, size_t index, bool is_32bit,
+			struct sw_cfi_op *out)
 {
 	const Dwarf_Op *op = &ops[index];
 	bool valid = true;
-	if (compile_push(op, out, &valid))
+	if (compile_push(op, is_32bit, out, &valid))
 		return valid;
 	out->code = op->atom;
 	switch (op->atom) {
@@ -108,7 +107,7 @@ static bool compile_one(const Dwarf_Op *ops, size_t n_ops, size_t index, struct 
 	case DW_OP_deref_size:
 		out->code = OP_DEREF;
 		if (op->atom == DW_OP_deref)
-			out->value = 8;
+			out->value = is_32bit ? 4 : 8;
 		return out->value == 1 || out->value == 2 || out->value == 4 || out->value == 8;
 	case DW_OP_skip:
 	case DW_OP_bra: {
@@ -124,7 +123,7 @@ static bool compile_one(const Dwarf_Op *ops, size_t n_ops, size_t index, struct 
 	}
 }
 
-int sw_cfi_expr_compile(const Dwarf_Op *ops, size_t n_ops, struct sw_arena *arena,
+int sw_cfi_expr_compile(const Dwarf_Op *ops, size_t n_ops, bool is_32bit, struct sw_arena *arena,
 			const struct sw_cfi_expr **ret)
 {
 	if (n_ops == 0)
@@ -136,9 +135,10 @@ int sw_cfi_expr_compile(const Dwarf_Op *ops, size_t n_ops, struct sw_arena *aren
 	if (expr == NULL)
 		return -SW_E_NOMEM;
 	for (size_t i = 0; i < n_ops; i++)
-		if (!compile_one(ops, n_ops, i, &expr->ops[i]))
+		if (!compile_one(ops, n_ops, i, is_32bit, &expr->ops[i]))
 			return -SW_E_FORMAT;
 	expr->n_ops = n_ops;
+	expr->is_32bit = is_32bit;
 	*ret = expr;
 	return 0;
 }
@@ -146,18 +146,31 @@ int sw_cfi_expr_compile(const Dwarf_Op *ops, size_t n_ops, struct sw_arena *aren
 struct stack {
 	uint64_t word[SW_CFI_EXPR_STACK_MAX];
 	size_t depth;
+	bool is_32bit; /* words are kept with their sign extended: DWARF compares and divides so */
 };
+
+/* As it is on the stack. */
+static uint64_t fit(const struct stack *s, uint64_t value)
+{
+	return s->is_32bit ? (uint64_t) (int64_t) (int32_t) (uint32_t) value : value;
+}
+
+/* As an unsigned number. */
+static uint64_t plain(const struct stack *s, uint64_t value)
+{
+	return s->is_32bit ? (uint32_t) value : value;
+}
 
 static bool push(struct stack *s, uint64_t value)
 {
 	if (s->depth == SW_CFI_EXPR_STACK_MAX)
 		return false;
-	s->word[s->depth++] = value;
+	s->word[s->depth++] = fit(s, value);
 	return true;
 }
 
 /* a is the second from the top, b the top. */
-static bool binary(uint8_t code, uint64_t a, uint64_t b, uint64_t *ret)
+static bool binary(const struct stack *s, uint8_t code, uint64_t a, uint64_t b, uint64_t *ret)
 {
 	int64_t sa = (int64_t) a, sb = (int64_t) b;
 	switch (code) {
@@ -175,10 +188,10 @@ static bool binary(uint8_t code, uint64_t a, uint64_t b, uint64_t *ret)
 	case DW_OP_mod:
 		if (b == 0)
 			return false;
-		*ret = a % b;
+		*ret = plain(s, a) % plain(s, b);
 		return true;
 	case DW_OP_shl: *ret = b < 64 ? a << b : 0; return true;
-	case DW_OP_shr: *ret = b < 64 ? a >> b : 0; return true;
+	case DW_OP_shr: *ret = b < 64 ? plain(s, a) >> b : 0; return true;
 	case DW_OP_shra: *ret = (uint64_t) (sa >> (b < 64 ? b : 63)); return true;
 	case DW_OP_eq: *ret = a == b; return true;
 	case DW_OP_ne: *ret = a != b; return true;
@@ -224,12 +237,13 @@ static bool shuffle(struct stack *s, const struct sw_cfi_op *op)
 			top[-1] += op->value;
 		else if (op->code == DW_OP_neg || (int64_t) top[-1] < 0)
 			top[-1] = 0 - top[-1];
+		top[-1] = fit(s, top[-1]);
 		return true;
 	default: {
 		uint64_t value;
-		if (s->depth < 2 || !binary(op->code, top[-2], top[-1], &value))
+		if (s->depth < 2 || !binary(s, op->code, top[-2], top[-1], &value))
 			return false;
-		top[-2] = value;
+		top[-2] = fit(s, value);
 		s->depth--;
 		return true;
 	}
@@ -256,7 +270,7 @@ static enum sw_cfi_result execute(struct stack *s, const struct sw_cfi_op *op,
 	case OP_DEREF:
 		if (s->depth < 1)
 			return SW_CFI_BAD;
-		env->fault_avma = s->word[--s->depth];
+		env->fault_avma = plain(s, s->word[--s->depth]);
 		if (!sw_memory_read(env->memory, env->fault_avma, &value, (size_t) op->value))
 			return SW_CFI_UNREADABLE;
 		break;
@@ -270,6 +284,7 @@ enum sw_cfi_result sw_cfi_expr_eval(const struct sw_cfi_expr *expr, struct sw_cf
 {
 	struct stack s;
 	s.depth = 0;
+	s.is_32bit = expr->is_32bit;
 	size_t at = 0;
 	for (size_t steps = 0; at < expr->n_ops; steps++) {
 		const struct sw_cfi_op *op = &expr->ops[at++];
@@ -290,7 +305,7 @@ enum sw_cfi_result sw_cfi_expr_eval(const struct sw_cfi_expr *expr, struct sw_cf
 	}
 	if (s.depth == 0)
 		return SW_CFI_BAD;
-	*ret = s.word[s.depth - 1];
+	*ret = plain(&s, s.word[s.depth - 1]);
 	return SW_CFI_OK;
 }
 
@@ -333,10 +348,11 @@ void sw_cfi_expr_print(const struct sw_cfi_expr *expr, struct sw_text *text)
 		const char *space = i == 0 ? "" : " ";
 		int64_t value = (int64_t) op->value;
 		if (op->code == OP_REG && value == 0)
-			sw_text_printf(text, "%s%s", space, sw_arch_reg_name(op->reg));
+			sw_text_printf(text, "%s%s", space,
+				       sw_arch_reg_name(expr->is_32bit, op->reg));
 		else if (op->code == OP_REG)
-			sw_text_printf(text, "%s%s%+" PRId64, space, sw_arch_reg_name(op->reg),
-				       value);
+			sw_text_printf(text, "%s%s%+" PRId64, space,
+				       sw_arch_reg_name(expr->is_32bit, op->reg), value);
 		else if (op->code == OP_PUSH)
 			sw_text_printf(text, "%s%" PRId64, space, value);
 		else if (op->code == OP_ADDR)

@@ -45,13 +45,14 @@ struct sw_cfi_op {
 };
 
 struct sw_cfi_expr {
+	bool is_32bit; /* the stack's values have 4 bytes */
 	size_t n_ops;
 	struct sw_cfi_op ops[];
 };
 
 /* From libdw's operations; memory from the arena. 0; -SW_E_FORMAT for what is unknown or makes no
  * sense in call frame information; -SW_E_LIMIT; -SW_E_NOMEM. */
-int sw_cfi_expr_compile(const Dwarf_Op *ops, size_t n_ops, struct sw_arena *arena,
+int sw_cfi_expr_compile(const Dwarf_Op *ops, size_t n_ops, bool is_32bit, struct sw_arena *arena,
 			const struct sw_cfi_expr **ret);
 
 /* SW_CFI_OK and the top of the stack. */

@@ -47,7 +47,7 @@ static void end_entry(struct writer *w, size_t start)
 static void write_pair(struct writer *w, const struct sw_cfi_entry *e)
 {
 	static const uint32_t cie_id = 0xffffffff, cie_off = 0, length = 0;
-	static const uint8_t sizes[2] = {8, 0}; /* version 4: of addresses and segments */
+	const uint8_t sizes[2] = {e->is_32bit ? 4 : 8, 0}; /* version 4: addresses, segments */
 	uint64_t bytes = e->end_svma - e->start_svma;
 	put(w, &length, sizeof(length));
 	put(w, &cie_id, sizeof(cie_id));
@@ -61,22 +61,22 @@ static void write_pair(struct writer *w, const struct sw_cfi_entry *e)
 	size_t start = w->size;
 	put(w, &length, sizeof(length));
 	put(w, &cie_off, sizeof(cie_off));
-	put(w, &e->start_svma, sizeof(e->start_svma));
-	put(w, &bytes, sizeof(bytes));
+	put(w, &e->start_svma, sizes[0]); /* little-endian: the lower half first */
+	put(w, &bytes, sizes[0]);
 	put_bytes(w, e->program);
 	end_entry(w, start);
 }
 
-static int rule_make(struct sw_bytes pair, uint64_t avma, struct sw_arena *arena,
+static int rule_make(struct sw_bytes pair, bool is_32bit, uint64_t avma, struct sw_arena *arena,
 		     const struct sw_cfi_rule **ret)
 {
-	struct sw_debug_frame *table = sw_debug_frame_make(pair);
+	struct sw_debug_frame *table = sw_debug_frame_make(pair, is_32bit);
 	Dwarf_Frame *frame = NULL;
 	if (table == NULL)
 		return -SW_E_FORMAT;
 	int r = -SW_E_NOT_FOUND;
 	if (dwarf_cfi_addrframe(sw_debug_frame_cfi(table), avma, &frame) == 0)
-		r = sw_cfi_rule_compile(frame, arena, ret);
+		r = sw_cfi_rule_compile(frame, is_32bit, arena, ret);
 	free(frame); /* ours, says libdw.h */
 	sw_debug_frame_close(table);
 	return r;
@@ -101,7 +101,7 @@ int sw_cfi_fde_rule(const struct sw_cfi_section *section, uint64_t fde_off, uint
 		return -SW_E_NOMEM;
 	w = (struct writer){.bytes = bytes};
 	write_pair(&w, &e);
-	return rule_make((struct sw_bytes){bytes, w.size}, avma, arena, ret);
+	return rule_make((struct sw_bytes){bytes, w.size}, e.is_32bit, avma, arena, ret);
 }
 
 int sw_cfi_fde_find(const struct sw_cfi_section *section, uint64_t avma, uint64_t *ret_off,

@@ -110,9 +110,11 @@ static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
 	if (cfi == NULL)
 		return NULL;
 	cfi->elf = sw_module_elf(module);
-	cfi->unusable = cfi->elf == NULL || cfi->elf->header.e_machine != EM_X86_64;
+	cfi->unusable = cfi->elf == NULL ||
+			cfi->elf->header.e_machine != (cfi->elf->is_32bit ? EM_386 : EM_X86_64);
 	if (cfi->unusable)
 		return cfi;
+	cfi->frame.is_32bit = cfi->elf->is_32bit;
 	cfi->handle = sw_elf_handle(cfi->elf->image);
 	hdr_find(cfi);
 	if (cfi->handle != NULL && frame_find(cfi))
@@ -165,8 +167,9 @@ static bool image_read(void *arg, uint64_t svma, void *buffer, size_t length)
 
 struct sw_memory sw_elf_cfi_memory(struct sw_elf_cfi *cfi)
 {
-	static const struct sw_memory_ops ops = {.read = image_read};
-	return (struct sw_memory){.ops = &ops, .arg = cfi};
+	static const struct sw_memory_ops ops[2] = {{.read = image_read},
+						    {.read = image_read, .is_32bit = true}};
+	return (struct sw_memory){.ops = &ops[cfi->elf->is_32bit], .arg = cfi};
 }
 
 /* The offset of the entry for svma that the search table does not have. */
@@ -248,7 +251,7 @@ static enum sw_elf_row row_in(struct sw_elf_cfi *cfi, Dwarf_CFI *table, uint64_t
 	bool is_signal;
 	if (table == NULL || dwarf_cfi_addrframe(table, svma, &frame) != 0)
 		return SW_ELF_ROW_NONE;
-	int r = sw_cfi_rule_compile(frame, &cfi->arena, ret);
+	int r = sw_cfi_rule_compile(frame, cfi->elf->is_32bit, &cfi->arena, ret);
 	if (r == 0 && dwarf_frame_info(frame, &start, &end, &is_signal) >= 0 &&
 	    end - start <= SW_ARCH_FIRST_MAX && !is_signal &&
 	    sw_arch_is_first_insn(sw_elf_cfi_memory(cfi), start))
@@ -306,8 +309,10 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 	switch (known) {
 	case SW_CODE_THREAD_START: *ret = &first_frame; return SW_ELF_ROW_FOUND;
 	case SW_CODE_SIGRETURN:
-		return sw_cfi_rule_sigreturn(&cfi->arena, ret) < 0 ? SW_ELF_ROW_NOMEM
-								   : SW_ELF_ROW_FOUND;
+	case SW_CODE_SIGRETURN_OLD:
+		return sw_cfi_rule_sigreturn(known, cfi->elf->is_32bit, &cfi->arena, ret) < 0
+			       ? SW_ELF_ROW_NOMEM
+			       : SW_ELF_ROW_FOUND;
 	case SW_CODE_UNKNOWN: break;
 	}
 	return row;

@@ -18,7 +18,7 @@ enum {
 	SW_ELF_RULES_MAX = 65536,
 };
 
-/* NULL when the module is no x86-64 ELF image or there is no memory. */
+/* NULL when the module is no ELF image for x86-64 or i386, or there is no memory. */
 struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module);
 
 enum sw_elf_row {

@@ -15,13 +15,12 @@ bool sw_elf_entry_find(struct sw_elf_cfi *cfi, uint64_t svma, struct sw_elf_entr
 }
 
 /* The nearest code symbol at or below svma that reaches it. */
-static bool symbol_nearest(struct sw_bytes symbols, bool all, uint64_t svma, uint64_t *best)
+static bool symbol_nearest(const struct sw_elf_table *table, bool all, uint64_t svma,
+			   uint64_t *best)
 {
 	bool found = false;
 	Elf64_Sym sym;
-	for (size_t i = 0;
-	     i < SW_ELF_SYMBOLS_MAX && sw_bytes_copy(symbols, i * sizeof(sym), &sym, sizeof(sym));
-	     i++) {
+	for (size_t i = 0; i < SW_ELF_SYMBOLS_MAX && sw_elf_symbol_read(table, i, &sym); i++) {
 		unsigned type = ELF64_ST_TYPE(sym.st_info);
 		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS || sym.st_value > svma ||
 		    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
@@ -41,11 +40,11 @@ static bool symbol_start(struct sw_elf_cfi *cfi, uint64_t svma, uint64_t *ret)
 {
 	const struct sw_elf *elf = sw_elf_cfi_elf(cfi);
 	struct sw_elf_section s;
-	struct sw_bytes symbols;
+	struct sw_elf_table table = {.is_32bit = elf->is_32bit};
 	for (uint32_t i = 1; sw_elf_section(elf, i, &s); i++)
 		if ((s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) &&
-		    sw_elf_section_bytes(elf, &s, &symbols) &&
-		    symbol_nearest(symbols, s.type == SHT_SYMTAB, svma, ret))
+		    sw_elf_section_bytes(elf, &s, &table.symbols) &&
+		    symbol_nearest(&table, s.type == SHT_SYMTAB, svma, ret))
 			return true;
 	return false;
 }

@@ -36,9 +36,10 @@ static bool cfa_is_plain(const Dwarf_Op *ops, size_t n_ops, struct sw_cfi_rule *
 	} else {
 		return false;
 	}
-	if (reg >= SW_REGS_MAX || !fits_offset(offset))
+	unsigned number = sw_arch_reg_of_column(rule->is_32bit, reg);
+	if (number >= SW_REGS_MAX || !fits_offset(offset))
 		return false;
-	rule->cfa_reg = (uint8_t) reg;
+	rule->cfa_reg = (uint8_t) number;
 	rule->cfa_offset = (int32_t) (int64_t) offset;
 	return true;
 }
@@ -53,7 +54,7 @@ static int compile_cfa(struct draft *d, Dwarf_Frame *frame)
 		return -SW_E_NOT_FOUND;
 	if (cfa_is_plain(ops, n_ops, &d->rule))
 		return 0;
-	return sw_cfi_expr_compile(ops, n_ops, d->arena, &d->rule.cfa_expr);
+	return sw_cfi_expr_compile(ops, n_ops, d->rule.is_32bit, d->arena, &d->rule.cfa_expr);
 }
 
 /* Adds a register's rule that is not "lost" or "same". */
@@ -70,13 +71,14 @@ static int compile_reg(struct draft *d, unsigned reg, const Dwarf_Op *ops, size_
 		if (reg == SW_ARCH_SP && r.how == SW_CFI_CFA_PLUS && r.offset == 0)
 			return 0; /* what it is anyway */
 	} else if (n_ops == 1 && ops[0].atom == DW_OP_regx) {
-		if (ops[0].number >= SW_REGS_MAX)
+		unsigned from = sw_arch_reg_of_column(d->rule.is_32bit, ops[0].number);
+		if (from >= SW_REGS_MAX)
 			return -SW_E_FORMAT;
 		r.how = SW_CFI_REGISTER;
-		r.offset = (int32_t) ops[0].number;
+		r.offset = (int32_t) from;
 	} else {
 		const struct sw_cfi_expr *expr;
-		int e = sw_cfi_expr_compile(ops, n, d->arena, &expr);
+		int e = sw_cfi_expr_compile(ops, n, d->rule.is_32bit, d->arena, &expr);
 		if (e < 0)
 			return e;
 		r.how = value ? SW_CFI_VALUE_EXPR : SW_CFI_EXPR;
@@ -107,7 +109,8 @@ static int compile_column(struct draft *d, Dwarf_Frame *frame, unsigned reg, int
 	 * means rbx (elfutils 0.188, backends/x86_64_cfi.c), so that rbx comes as "undefined". No
 	 * compiler says that of rbx, and _dl_runtime_resolve's CFA is rbx + 32.
 	 */
-	if ((ops == NULL || reg == RBX) && (sw_arch_preserved() & (UINT32_C(1) << reg)))
+	if ((ops == NULL || reg == RBX) &&
+	    (sw_arch_preserved(d->rule.is_32bit) & (UINT32_C(1) << reg)))
 		d->rule.same_mask |= UINT32_C(1) << reg;
 	return 0;
 }
@@ -129,9 +132,10 @@ static int draft_keep(struct draft *d, const struct sw_cfi_rule **ret)
 	return d->rule.regs == NULL || d->rule.exprs == NULL || *ret == NULL ? -SW_E_NOMEM : 0;
 }
 
-int sw_cfi_rule_compile(Dwarf_Frame *frame, struct sw_arena *arena, const struct sw_cfi_rule **ret)
+int sw_cfi_rule_compile(Dwarf_Frame *frame, bool is_32bit, struct sw_arena *arena,
+			const struct sw_cfi_rule **ret)
 {
-	struct draft d = {.arena = arena};
+	struct draft d = {.arena = arena, .rule.is_32bit = is_32bit};
 	int ra_column =
 		dwarf_frame_info(frame, &d.rule.start_svma, &d.rule.end_svma, &d.rule.signal);
 	if (ra_column < 0)
@@ -139,22 +143,27 @@ int sw_cfi_rule_compile(Dwarf_Frame *frame, struct sw_arena *arena, const struct
 	int r = compile_cfa(&d, frame);
 	if (r == 0)
 		r = compile_column(&d, frame, SW_ARCH_RA, ra_column);
-	for (unsigned reg = 0; r == 0 && !d.rule.ra_undefined && reg < SW_ARCH_RA; reg++)
-		if ((int) reg != ra_column)
-			r = compile_column(&d, frame, reg, (int) reg);
+	for (unsigned reg = 0; r == 0 && !d.rule.ra_undefined && reg < SW_ARCH_RA; reg++) {
+		int column = sw_arch_column_of_reg(is_32bit, reg);
+		if (column >= 0 && column != ra_column)
+			r = compile_column(&d, frame, reg, column);
+	}
 	return r < 0 ? r : draft_keep(&d, ret);
 }
 
-int sw_cfi_rule_sigreturn(struct sw_arena *arena, const struct sw_cfi_rule **ret)
+int sw_cfi_rule_sigreturn(enum sw_known_code code, bool is_32bit, struct sw_arena *arena,
+			  const struct sw_cfi_rule **ret)
 {
-	struct draft d = {.arena = arena};
+	struct draft d = {.arena = arena, .rule.is_32bit = is_32bit};
 	d.rule.cfa_reg = SW_ARCH_SP;
 	d.rule.signal = true;
-	for (unsigned reg = 0; reg < SW_REGS_MAX; reg++)
-		d.regs[d.rule.n_regs++] =
-			(struct sw_cfi_reg_rule){.reg = (uint8_t) reg,
-						 .how = SW_CFI_AT_CFA,
-						 .offset = (int32_t) sw_arch_sigframe_off(reg)};
+	for (unsigned reg = 0; reg < SW_REGS_MAX; reg++) {
+		int off = sw_arch_sigframe_place(code, is_32bit, reg);
+		if (off >= 0)
+			d.regs[d.rule.n_regs++] = (struct sw_cfi_reg_rule){.reg = (uint8_t) reg,
+									   .how = SW_CFI_AT_CFA,
+									   .offset = off};
+	}
 	return draft_keep(&d, ret);
 }
 
@@ -183,6 +192,38 @@ static enum sw_cfi_result reg_value(const struct sw_cfi_rule *rule, const struct
 	return SW_CFI_BAD;
 }
 
+static enum sw_cfi_result read_word_32(struct sw_cfi_env *env, uint64_t avma, uint64_t *ret)
+{
+	uint32_t word;
+	env->fault_avma = avma;
+	if (!sw_memory_read(env->memory, avma, &word, sizeof(word)))
+		return SW_CFI_UNREADABLE;
+	*ret = word;
+	return SW_CFI_OK;
+}
+
+/* The same of a rule for i386: apart, so that those of x86-64 do not pay for it. */
+static __attribute__((noinline)) enum sw_cfi_result reg_value_32(const struct sw_cfi_rule *rule,
+								 const struct sw_cfi_reg_rule *r,
+								 struct sw_cfi_env *env,
+								 uint64_t *ret)
+{
+	uint64_t at = (uint32_t) (env->cfa + (uint64_t) (int64_t) r->offset);
+	enum sw_cfi_result e;
+	switch ((enum sw_cfi_how) r->how) {
+	case SW_CFI_AT_CFA: return read_word_32(env, at, ret);
+	case SW_CFI_CFA_PLUS: *ret = at; return SW_CFI_OK;
+	case SW_CFI_REGISTER:
+		return sw_regs_get(env->regs, (unsigned) r->offset, ret) ? SW_CFI_OK
+									 : SW_CFI_UNKNOWN_REG;
+	case SW_CFI_EXPR:
+		e = sw_cfi_expr_eval(rule->exprs[r->offset], env, &at);
+		return e == SW_CFI_OK ? read_word_32(env, at, ret) : e;
+	case SW_CFI_VALUE_EXPR: return sw_cfi_expr_eval(rule->exprs[r->offset], env, ret);
+	}
+	return SW_CFI_BAD;
+}
+
 static enum sw_cfi_result cfa_value(const struct sw_cfi_rule *rule, struct sw_cfi_env *env)
 {
 	env->has_cfa = false;
@@ -194,6 +235,8 @@ static enum sw_cfi_result cfa_value(const struct sw_cfi_rule *rule, struct sw_cf
 		if (!sw_regs_get(env->regs, rule->cfa_reg, &env->cfa))
 			return SW_CFI_UNKNOWN_REG;
 		env->cfa += (uint64_t) (int64_t) rule->cfa_offset;
+		if (rule->is_32bit)
+			env->cfa = (uint32_t) env->cfa;
 	}
 	env->has_cfa = true;
 	return SW_CFI_OK;
@@ -214,7 +257,8 @@ enum sw_cfi_result sw_cfi_rule_apply(const struct sw_cfi_rule *rule, struct sw_c
 	for (size_t i = 0; i < rule->n_regs; i++) {
 		const struct sw_cfi_reg_rule *one = &rule->regs[i];
 		uint64_t value;
-		r = reg_value(rule, one, env, &value);
+		r = rule->is_32bit ? reg_value_32(rule, one, env, &value)
+				   : reg_value(rule, one, env, &value);
 		if (r == SW_CFI_OK)
 			sw_regs_set(&regs, one->reg, value);
 		else if (one->reg == SW_ARCH_RA || one->reg == SW_ARCH_SP)
@@ -227,12 +271,12 @@ enum sw_cfi_result sw_cfi_rule_apply(const struct sw_cfi_rule *rule, struct sw_c
 static void print_reg(const struct sw_cfi_rule *rule, const struct sw_cfi_reg_rule *r,
 		      struct sw_text *text)
 {
-	sw_text_printf(text, ", %s = ", sw_arch_reg_name(r->reg));
+	sw_text_printf(text, ", %s = ", sw_arch_reg_name(rule->is_32bit, r->reg));
 	switch ((enum sw_cfi_how) r->how) {
 	case SW_CFI_AT_CFA: sw_text_printf(text, "[CFA%+d]", r->offset); break;
 	case SW_CFI_CFA_PLUS: sw_text_printf(text, "CFA%+d", r->offset); break;
 	case SW_CFI_REGISTER:
-		sw_text_printf(text, "%s", sw_arch_reg_name((unsigned) r->offset));
+		sw_text_printf(text, "%s", sw_arch_reg_name(rule->is_32bit, (unsigned) r->offset));
 		break;
 	case SW_CFI_EXPR:
 	case SW_CFI_VALUE_EXPR:
@@ -255,7 +299,8 @@ void sw_cfi_rule_print(const struct sw_cfi_rule *rule, struct sw_text *text)
 		sw_cfi_expr_print(rule->cfa_expr, text);
 		sw_text_printf(text, ")");
 	} else {
-		sw_text_printf(text, "%s%+d", sw_arch_reg_name(rule->cfa_reg), rule->cfa_offset);
+		sw_text_printf(text, "%s%+d", sw_arch_reg_name(rule->is_32bit, rule->cfa_reg),
+			       rule->cfa_offset);
 	}
 	for (unsigned reg = 0; reg < SW_REGS_MAX; reg++) /* the return address last */
 		for (size_t i = 0; i < rule->n_regs; i++)

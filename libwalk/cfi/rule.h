@@ -2,11 +2,13 @@
 #ifndef SW_CFI_RULE_H
 #define SW_CFI_RULE_H
 
+#include "arch/arch.h"
 #include "cfi/expr.h"
 
 /*
  * One row of call frame information as a small rule: how to get from a frame's registers to its
- * caller's. Compiled once per code address from what libdw found, then needs libdw no more.
+ * caller's. Registers have the numbers of struct sw_regs, also those of i386, whose tables number them
+ * differently. Compiled once per code address from what libdw found, then needs libdw no more.
  *
  *	CFA  = cfa_reg + cfa_offset | value of an expression
  *	reg  = lost, unless: in same_mask (unchanged) | one of regs[]
@@ -37,6 +39,7 @@ struct sw_cfi_rule {
 	uint8_t n_regs;
 	bool signal;                        /* the frame is a signal trampoline */
 	bool ra_undefined;                  /* nothing called this: the first frame */
+	bool is_32bit;                      /* of i386: all values have 4 bytes */
 	const struct sw_cfi_reg_rule *regs; /* n_regs of them */
 };
 
@@ -45,10 +48,12 @@ struct sw_cfi_rule {
  * @return 0; -SW_E_NOT_FOUND when the row says nothing of the CFA (registered but empty, as
  *         LuaJIT's); -SW_E_FORMAT; -SW_E_LIMIT; -SW_E_NOMEM.
  */
-int sw_cfi_rule_compile(Dwarf_Frame *frame, struct sw_arena *arena, const struct sw_cfi_rule **ret);
+int sw_cfi_rule_compile(Dwarf_Frame *frame, bool is_32bit, struct sw_arena *arena,
+			const struct sw_cfi_rule **ret);
 
-/* The rule of a kernel signal frame, which needs no table. 0; -SW_E_NOMEM. */
-int sw_cfi_rule_sigreturn(struct sw_arena *arena, const struct sw_cfi_rule **ret);
+/* The rule of a kernel signal frame, which needs no table; code is which. 0; -SW_E_NOMEM. */
+int sw_cfi_rule_sigreturn(enum sw_known_code code, bool is_32bit, struct sw_arena *arena,
+			  const struct sw_cfi_rule **ret);
 
 /* SW_CFI_OK and the caller's registers. A register whose memory cannot be read is lost; when it is
  * the return address the result is SW_CFI_UNREADABLE. */

@@ -328,6 +328,12 @@ int sw_walk_libunwind(const struct sw_snapshot *snap, const struct sw_walk_optio
 	int64_t begin_ns = sw_clock_ns();
 	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
 	struct sw_libunwind lib;
+	if (snap->process.elf_class == 32)
+		return sw_fail(
+			err, SW_E_ARCH,
+			"process %d is a 32-bit program, which libunwind of this machine does "
+			"not walk",
+			(int) snap->process.pid);
 	int r = sw_libunwind_load(&lib, err);
 	if (r == 0)
 		r = sw_walks_create(snap, &sw_tables, &walks, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "events/rings.h"
 #include "arch/perf_regs.h"
+#include "arch/user_regs.h"
 
 #include <string.h>
 
@@ -54,8 +55,9 @@ static bool sample_parse(const struct sw_events_rings *r, size_t size, struct sw
 	at += 16;
 	if ((pid_t) tid <= 0)
 		return false; /* it has ended, or is of another namespace: perf_event_tid(), v6.1 */
-	if (abi != PERF_SAMPLE_REGS_ABI_64 || size < at + sizeof(regs) + 8)
-		return false; /* it was in no user code, or in 32-bit code */
+	bool is_32bit = abi == PERF_SAMPLE_REGS_ABI_32;
+	if ((!is_32bit && abi != PERF_SAMPLE_REGS_ABI_64) || size < at + sizeof(regs) + 8)
+		return false; /* it was in no user code */
 	memcpy(regs, r->record + at, sizeof(regs));
 	at += sizeof(regs);
 	memcpy(&stack_size, r->record + at, sizeof(stack_size));
@@ -68,6 +70,8 @@ static bool sample_parse(const struct sw_events_rings *r, size_t size, struct sw
 					 .stack_bytes = (size_t) (valid < stack_size ? valid
 										     : stack_size)};
 	sw_arch_perf_regs(regs, &ret->regs);
+	if (is_32bit)
+		ret->regs.cs = SW_ARCH_USER32_CS; /* which is not asked for */
 	return true;
 }
 

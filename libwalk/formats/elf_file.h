@@ -20,7 +20,8 @@ enum {
 
 struct sw_elf {
 	struct sw_bytes image; /* borrowed */
-	Elf64_Ehdr header;
+	Elf64_Ehdr header;     /* of a 32-bit file the same, widened */
+	bool is_32bit;
 	uint32_t n_sections; /* 0: none, or they do not lie in the image */
 	uint32_t n_segments; /* that lie in the image */
 	/* As the header says; more when the file is cut short, UINT64_MAX when that lost the number. */
@@ -44,13 +45,14 @@ struct sw_elf_segment {
 	uint64_t align;
 };
 
-/* False when it is no little-endian ELF64 file; its machine is not looked at. Without section headers
- * it is still one. */
+/* False when it is no little-endian ELF file of 64 bits, whose machine is not looked at, nor one of 32
+ * bits for i386. Without section headers it is still one. */
 bool sw_elf_init(struct sw_elf *elf, struct sw_bytes image);
 /* The same for core files, which have a segment for each mapping: no limit but the file's size. */
 bool sw_elf_init_core(struct sw_elf *elf, struct sw_bytes image);
+/* A 64-bit one, as it is in the file. */
 bool sw_elf_header_fits(const Elf64_Ehdr *header);
-/* The header by itself, of an image that cannot be had in one part. */
+/* The header by itself, of an image that cannot be had in one part; of a 32-bit one, widened. */
 bool sw_elf_header(struct sw_memory memory, uint64_t base, Elf64_Ehdr *ret);
 
 bool sw_elf_section(const struct sw_elf *elf, uint32_t index, struct sw_elf_section *ret);
@@ -62,6 +64,8 @@ bool sw_elf_section_bytes(const struct sw_elf *elf, const struct sw_elf_section 
 			  struct sw_bytes *ret);
 
 bool sw_elf_segment(const struct sw_elf *elf, uint32_t index, struct sw_elf_segment *ret);
+/* Of a program header as it is in the file. */
+size_t sw_elf_segment_bytes(const Elf64_Ehdr *header);
 /* The first of that type. */
 bool sw_elf_segment_typed(const struct sw_elf *elf, uint32_t type, struct sw_elf_segment *ret);
 /* Those of an image at base that cannot be had in one part, at most max; how many. */
@@ -86,9 +90,18 @@ bool sw_elf_build_id(const struct sw_elf *elf, struct sw_bytes *ret);
 
 /* A symbol table and its strings. */
 struct sw_elf_table {
-	struct sw_bytes symbols; /* Elf64_Sym[] */
+	struct sw_bytes symbols; /* Elf64_Sym[], or Elf32_Sym[] */
 	struct sw_bytes strings;
+	bool is_32bit;
 };
+
+static inline size_t sw_elf_symbol_bytes(bool is_32bit)
+{
+	return is_32bit ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+}
+
+/* The symbol at an index, widened. False behind the last one. */
+bool sw_elf_symbol_read(const struct sw_elf_table *table, uint64_t index, Elf64_Sym *ret);
 
 /* The table of the first section of a type (SHT_SYMTAB, SHT_DYNSYM). False when there is none, or it is
  * not whole. */
@@ -97,7 +110,7 @@ bool sw_elf_table_typed(const struct sw_elf *elf, uint32_t type, struct sw_elf_t
 /* What PT_DYNAMIC says of the exported symbols; 0 for what it does not. In an image copied from memory
  * ld.so has added the bias. */
 struct sw_elf_dynamic {
-	uint64_t symbols_svma, strings_svma, strings_bytes, gnu_hash_svma;
+	uint64_t symbols_svma, strings_svma, strings_bytes, gnu_hash_svma, got_svma;
 };
 
 bool sw_elf_dynamic(const struct sw_elf *elf, struct sw_elf_dynamic *ret);

@@ -20,10 +20,14 @@ struct thread_struct {
 
 enum { SELECTOR = 0xffff };
 
-enum { CALL_EXECVE = 59, CALL_EXECVEAT = 322 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
+enum { CALL_EXECVE = 59, CALL_EXECVEAT = 322 };       /* arch/x86/entry/syscalls/syscall_64.tbl */
+enum { CALL_EXECVE_32 = 11, CALL_EXECVEAT_32 = 358 }; /* syscall_32.tbl */
+enum { USER32_CS = 0x23 }; /* arch/x86/include/asm/segment.h, __USER32_CS */
 
 static __always_inline bool call_is_exec(const uint64_t regs[SW_ITERATE_REGS])
 {
+	if (regs[17] == USER32_CS)
+		return regs[15] == CALL_EXECVE_32 || regs[15] == CALL_EXECVEAT_32;
 	return regs[15] == CALL_EXECVE || regs[15] == CALL_EXECVEAT;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "iterate/thread.h"
+#include "arch/user_regs.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,8 +22,6 @@ enum {
 	STATE_IDLE = STATE_UNINTERRUPTIBLE | STATE_NOLOAD,
 };
 
-enum { USER32_CS = 0x23 }; /* arch/x86/include/asm/segment.h, __USER32_CS */
-
 static_assert(sizeof(struct user_regs_struct) == SW_ITERATE_REGS * sizeof(uint64_t),
 	      "records have the registers in the layout of ptrace(2)");
 
@@ -41,7 +40,7 @@ bool sw_iterate_is_32bit(const struct sw_iterate_record *r)
 {
 	struct user_regs_struct regs;
 	sw_iterate_registers(r, &regs);
-	return regs.cs == USER32_CS;
+	return sw_arch_is_32bit(&regs);
 }
 
 /* Source: linux include/linux/sched.h __task_state_index(), v6.1. */

@@ -72,7 +72,7 @@ static enum sw_step plain_step(struct sw_cursor *cursor, unsigned reg, uint64_t 
 		return fail(ret, sw_cursor_memory_end(cursor, at),
 			    "the return address could not be read");
 	ret->regs = cursor->regs;
-	ret->regs.known &= has_fp ? 0 : sw_arch_preserved();
+	ret->regs.known &= has_fp ? 0 : sw_arch_preserved(false);
 	if (has_fp)
 		sw_regs_set(&ret->regs, SW_ARCH_FP, words[0]);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, cfa);

@@ -5,6 +5,7 @@
 #include "native/tail_jump.h"
 #include "pe/function.h"
 #include "snapshot/read.h"
+#include "snapshot/snapshot.h"
 
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
 {
@@ -58,13 +59,32 @@ static bool is_file_code(const struct sw_snapshot *snap, uint64_t avma)
 	return place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF;
 }
 
+/* A jump as PLT entries are: true and the word that holds the target. */
+static bool jump_slot(const struct sw_cursor *c, uint64_t avma, uint64_t *ret_slot_avma)
+{
+	uint32_t off;
+	struct sw_elf_dynamic dynamic;
+	if (sw_arch_jump_slot(c->memory, avma, ret_slot_avma))
+		return true;
+	if (!sw_arch_jump_got(c->memory, avma, &off))
+		return false;
+	struct sw_place *place = (struct sw_place *) sw_snapshot_place(c->snap, avma);
+	struct sw_elf_cfi *cfi = place != NULL && sw_place_resolve(place, c->snap)
+					 ? sw_elf_cfi_get(place->module)
+					 : NULL;
+	if (cfi == NULL || !sw_elf_dynamic(sw_elf_cfi_elf(cfi), &dynamic) || dynamic.got_svma == 0)
+		return false;
+	*ret_slot_avma = sw_memory_wrap(c->memory, place->bias + dynamic.got_svma + off);
+	return true;
+}
+
 /* To code without an entry, as the frame's is, before it and with none between: one of a few functions
  * of assembly. What only jumps to another image has no entry either. */
 static enum sw_call_site direct_to_about(const struct sw_callee *callee, uint64_t target_avma)
 {
 	uint64_t slot_avma;
 	return leads_to_callee(callee, target_avma) &&
-			       !sw_arch_jump_slot(callee->cursor->memory, target_avma, &slot_avma)
+			       !jump_slot(callee->cursor, target_avma, &slot_avma)
 		       ? SW_SITE_LIKELY
 		       : SW_SITE_OTHER;
 }
@@ -78,8 +98,8 @@ static enum sw_call_site direct_to_generated(const struct sw_callee *callee, uin
 			 sw_module_kind(c->place->module) == SW_MODULE_JIT;
 	if (!generated || !is_file_code(c->snap, target_avma))
 		return SW_SITE_POSSIBLE;
-	if (sw_arch_jump_slot(c->memory, target_avma, &slot_avma) &&
-	    (!sw_memory_u64(c->memory, slot_avma, &target_avma) ||
+	if (jump_slot(c, target_avma, &slot_avma) &&
+	    (!sw_memory_word(c->memory, slot_avma, &target_avma) ||
 	     !is_file_code(c->snap, target_avma)))
 		return SW_SITE_POSSIBLE;
 	return SW_SITE_OTHER;
@@ -121,8 +141,8 @@ static enum sw_call_site direct_check(struct sw_callee *callee, uint64_t target_
 	if (leads_to_callee(callee, target_avma))
 		return SW_SITE_VERIFIED;
 	uint64_t slot_avma;
-	if (sw_arch_jump_slot(c->memory, target_avma, &slot_avma)) {
-		if (!sw_memory_u64(c->memory, slot_avma, &target_avma))
+	if (jump_slot(c, target_avma, &slot_avma)) {
+		if (!sw_memory_word(c->memory, slot_avma, &target_avma))
 			return SW_SITE_POSSIBLE;
 		if (leads_to_callee(callee, target_avma))
 			return SW_SITE_VERIFIED;
@@ -137,9 +157,15 @@ static bool slot_leads(struct sw_callee *callee, uint64_t return_avma)
 	const struct sw_cursor *c = callee->cursor;
 	uint64_t slot_avma, target_avma;
 	return sw_arch_call_slot(c->memory, return_avma, &slot_avma) && callee_start(callee) &&
-	       sw_memory_u64(c->memory, slot_avma, &target_avma) &&
+	       sw_memory_word(c->memory, slot_avma, &target_avma) &&
 	       sw_is_executable(c->snap, target_avma) &&
 	       (leads_to_callee(callee, target_avma) || jumps_to_callee(callee, target_avma));
+}
+
+static bool is_sigreturn(struct sw_memory memory, uint64_t avma)
+{
+	enum sw_known_code known = sw_arch_known_code(memory, avma, 0);
+	return known == SW_CODE_SIGRETURN || known == SW_CODE_SIGRETURN_OLD;
 }
 
 enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma)
@@ -156,8 +182,7 @@ enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_a
 		return SW_SITE_VERIFIED;
 	/* The kernel "calls" signal handlers: what they return to comes after no CALL. */
 	if (site < SW_SITE_POSSIBLE &&
-	    ((call & SW_CALL_INDIRECT) ||
-	     sw_arch_known_code(c->memory, return_avma, 0) == SW_CODE_SIGRETURN))
+	    ((call & SW_CALL_INDIRECT) || is_sigreturn(c->memory, return_avma)))
 		site = SW_SITE_POSSIBLE;
 	return site;
 }

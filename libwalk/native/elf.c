@@ -33,8 +33,8 @@ static enum sw_step entry_step(const struct sw_cursor *cursor, uint64_t caller,
 {
 	const struct sw_regs *r = &cursor->regs;
 	ret->regs = *r;
-	ret->regs.known &= sw_arch_preserved();
-	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
+	ret->regs.known &= sw_arch_preserved(sw_memory_is_32bit(cursor->memory));
+	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + sw_memory_word_bytes(cursor->memory));
 	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
 	return SW_STEP_OK;
 }
@@ -51,7 +51,7 @@ static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 	case SW_CLONE_CHILD: return SW_STEP_END;
 	case SW_CLONE_PARENT: break;
 	}
-	if (!sw_memory_u64(cursor->memory, r->sp_avma, &caller))
+	if (!sw_memory_word(cursor->memory, r->sp_avma, &caller))
 		return fail(ret, sw_cursor_memory_end(cursor, r->sp_avma),
 			    "the return address could not be read");
 	return entry_step(cursor, caller, ret);
@@ -67,7 +67,7 @@ static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 	struct sw_callee callee = sw_callee_of(cursor);
 	uint64_t slot, caller;
 	if (!sw_arch_jump_slot(cursor->memory, r->pc_avma, &slot) ||
-	    !sw_memory_u64(cursor->memory, r->sp_avma, &caller) ||
+	    !sw_memory_word(cursor->memory, r->sp_avma, &caller) ||
 	    sw_call_site_check(&callee, caller) == SW_SITE_NONE)
 		return SW_STEP_DECLINE;
 	return entry_step(cursor, caller, ret);
@@ -107,6 +107,27 @@ static bool is_fiber_entry(struct sw_elf_cfi *cfi, uint64_t svma)
 	       sw_elf_function_start(cfi, svma, &start) && start == symbol.svma;
 }
 
+/*
+ * The assembly of glibc for i386 (2.36: memcpy(), strcpy() and their like) has tables that do not tell of
+ * all that it pushes: what they take for the return address is then any word. Where the frame begins is
+ * known all the same, so that others may look for it.
+ */
+static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw_cursor *cursor,
+				 const struct sw_stepped *s)
+{
+	if (rule->signal)
+		return false;
+	/* They fetch their own pc by such a call, with wrong tables behind it. */
+	bool thunk = !cursor->exact_pc && cursor->depth == 2 &&
+		     sw_arch_is_pc_thunk(cursor->memory, cursor->callee_avma);
+	if (!cursor->exact_pc && !thunk)
+		return false;
+	struct sw_callee callee = sw_callee_of(cursor);
+	enum sw_call_site site = sw_call_site_check(&callee, s->regs.pc_avma);
+	return site == SW_SITE_NONE || s->regs.sp_avma <= cursor->regs.sp_avma ||
+	       (thunk && site == SW_SITE_OTHER);
+}
+
 static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
@@ -114,7 +135,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	if (place == NULL || place->resolved != 1)
 		return SW_STEP_DECLINE;
 	struct sw_elf_cfi *cfi = sw_elf_cfi_get(place->module);
-	if (cfi == NULL)
+	if (cfi == NULL || sw_elf_cfi_elf(cfi)->is_32bit != sw_memory_is_32bit(cursor->memory))
 		return SW_STEP_DECLINE;
 	const struct sw_cfi_rule *rule;
 	switch (sw_elf_cfi_row(cfi, cursor->lookup_avma - place->bias, &rule)) {
@@ -127,6 +148,9 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	if (sw_may_lead_to_handler(rule) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
+	if (rule->is_32bit && step == SW_STEP_OK && is_no_return_address(rule, cursor, ret))
+		return fail(ret, SW_END_BAD_UNWIND_INFO,
+			    "the call frame information leads to what is no return address");
 	if (step == SW_STEP_OK && ret->regs.pc_avma == 0 && !rule->signal &&
 	    is_fiber_entry(cfi, cursor->lookup_avma - place->bias))
 		return SW_STEP_END;

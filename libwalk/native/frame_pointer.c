@@ -34,9 +34,9 @@ static const char *const sources[] = {"frame-pointer", "stack-scan", NULL};
 
 static bool on_stack(const struct sw_cursor *c, uint64_t avma)
 {
-	uint64_t end_avma = sw_cursor_stack_end(c);
-	return avma >= c->regs.sp_avma && avma % SW_ARCH_WORD == 0 && avma < end_avma &&
-	       end_avma - avma >= 2 * SW_ARCH_WORD;
+	uint64_t end_avma = sw_cursor_stack_end(c), word_bytes = sw_memory_word_bytes(c->memory);
+	return avma >= c->regs.sp_avma && avma % word_bytes == 0 && avma < end_avma &&
+	       end_avma - avma >= 2 * word_bytes;
 }
 
 /* Where the two words are: [at] caller's rbp, [at + 8] the return address. */
@@ -48,7 +48,9 @@ static bool pair_find(const struct sw_cursor *c, uint64_t rbp, uint64_t *ret_at_
 	switch (sw_arch_fp_place(c->memory, c->regs.pc_avma)) {
 	case SW_FP_IN_BODY: return on_stack(c, rbp);
 	case SW_FP_PUSHED: *ret_at_avma = c->regs.sp_avma; return true;
-	case SW_FP_AT_ENTRY: *ret_at_avma = c->regs.sp_avma - SW_ARCH_WORD; return true;
+	case SW_FP_AT_ENTRY:
+		*ret_at_avma = c->regs.sp_avma - sw_memory_word_bytes(c->memory);
+		return true;
 	}
 	return false;
 }
@@ -89,7 +91,8 @@ static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, u
 	if (next_rbp == 0)
 		return generated && is_generated(c->snap, c->lookup_avma);
 	return next_rbp >= cfa && on_stack(c, next_rbp) &&
-	       sw_memory_u64(c->memory, next_rbp + SW_ARCH_WORD, &next_return_avma) &&
+	       sw_memory_word(c->memory, next_rbp + sw_memory_word_bytes(c->memory),
+			      &next_return_avma) &&
 	       sw_is_executable(c->snap, next_return_avma);
 }
 
@@ -111,10 +114,11 @@ static struct skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
 	struct skipped found = {0};
-	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
-	for (size_t n = 0; n < FP_WORDS_MAX && at < end_avma; n++, at += SW_ARCH_WORD) {
+	uint64_t word_bytes = sw_memory_word_bytes(c->memory);
+	uint64_t at = (c->regs.sp_avma + word_bytes - 1) & ~(uint64_t) (word_bytes - 1);
+	for (size_t n = 0; n < FP_WORDS_MAX && at < end_avma; n++, at += word_bytes) {
 		uint64_t word;
-		if (!sw_memory_u64(c->memory, at, &word))
+		if (!sw_memory_word(c->memory, at, &word))
 			break;
 		enum sw_call_site site = sw_call_site_check(callee, word);
 		found.verified = site == SW_SITE_VERIFIED;
@@ -157,10 +161,11 @@ static int fp_attach(const struct sw_snapshot *snap, void *found, void **ret_sta
 /* [at]: the caller's rbp and the return address. */
 static bool pair_read(const struct sw_cursor *c, uint64_t rbp, uint64_t at, uint64_t pair[2])
 {
-	if (at >= c->regs.sp_avma)
-		return sw_memory_read(c->memory, at, pair, 2 * sizeof(*pair));
-	pair[0] = rbp; /* at entry it is the caller's already */
-	return sw_memory_u64(c->memory, at + SW_ARCH_WORD, &pair[1]);
+	if (at < c->regs.sp_avma)
+		pair[0] = rbp; /* at entry it is the caller's already */
+	else if (!sw_memory_word(c->memory, at, &pair[0]))
+		return false;
+	return sw_memory_word(c->memory, at + sw_memory_word_bytes(c->memory), &pair[1]);
 }
 
 /* What else the function saved, and where, is not known. */
@@ -180,7 +185,8 @@ static bool guess(const struct sw_cursor *c, const struct skipped *skipped, uint
 	if (c->leap == NULL || !sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) || rbp != at)
 		return false;
 	c->leap->to_avma = at;
-	caller_set(ret, rbp, skipped->at_avma + SW_ARCH_WORD, skipped->return_avma);
+	caller_set(ret, rbp, skipped->at_avma + sw_memory_word_bytes(c->memory),
+		   skipped->return_avma);
 	ret->flags |= SW_FRAME_MAY_MISS;
 	ret->weak = true;
 	ret->source = BY_SCAN;
@@ -194,7 +200,7 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
 	    !pair_find(cursor, rbp, &at) || !pair_read(cursor, rbp, at, pair))
 		return SW_STEP_DECLINE;
-	uint64_t cfa = at + sizeof(pair);
+	uint64_t cfa = at + 2 * sw_memory_word_bytes(cursor->memory);
 	struct sw_callee callee = sw_callee_of(cursor);
 	bool pushed = sw_call_site_check(&callee, pair[1]) == SW_SITE_NONE;
 	if (pushed && !pushed_by_runtime(cursor, pair[1], cfa, pair[0]))
@@ -226,18 +232,26 @@ static void fp_explain(void *state, const struct sw_snapshot *snap, uint64_t avm
 		return;
 	}
 	struct sw_snapshot_memory memory = {.snap = snap};
-	switch (sw_arch_fp_place(sw_snapshot_memory(&memory), avma)) {
+	struct sw_memory m = sw_snapshot_memory(&memory);
+	const char *fp = sw_arch_reg_name(sw_memory_is_32bit(m), SW_ARCH_FP);
+	const char *sp = sw_arch_reg_name(sw_memory_is_32bit(m), SW_ARCH_SP);
+	unsigned word = sw_memory_word_bytes(m);
+	switch (sw_arch_fp_place(m, avma)) {
 	case SW_FP_IN_BODY:
-		sw_text_printf(text,
-			       "if no table helps: rbp = [rbp], ra = [rbp+8], CFA = rbp+16\n");
+		sw_text_printf(text, "if no table helps: %s = [%s], ra = [%s+%u], CFA = %s+%u\n",
+			       fp, fp, fp, word, fp, 2 * word);
 		break;
 	case SW_FP_AT_ENTRY:
-		sw_text_printf(text, "if no table helps, when stopped exactly here: ra = [rsp], "
-				     "CFA = rsp+8; as a caller: ra = [rbp+8]\n");
+		sw_text_printf(text,
+			       "if no table helps, when stopped exactly here: ra = [%s], "
+			       "CFA = %s+%u; as a caller: ra = [%s+%u]\n",
+			       sp, sp, word, fp, word);
 		break;
 	case SW_FP_PUSHED:
-		sw_text_printf(text, "if no table helps, when stopped exactly here: rbp = [rsp], "
-				     "ra = [rsp+8], CFA = rsp+16; as a caller: ra = [rbp+8]\n");
+		sw_text_printf(text,
+			       "if no table helps, when stopped exactly here: %s = [%s], "
+			       "ra = [%s+%u], CFA = %s+%u; as a caller: ra = [%s+%u]\n",
+			       fp, sp, sp, word, sp, 2 * word, fp, word);
 		break;
 	}
 }

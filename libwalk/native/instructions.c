@@ -33,6 +33,8 @@ struct machine {
 
 struct follower {
 	const struct sw_cursor *cursor;
+	bool is_32bit;
+	unsigned word_bytes;
 	struct sw_callee callee;
 	struct machine ways[WAYS_MAX];
 	size_t n_ways;
@@ -63,8 +65,8 @@ static size_t code_read(struct follower *f, uint64_t avma, const uint8_t **ret)
 static bool stack_word(const struct follower *f, const struct machine *m, uint64_t avma,
 		       uint64_t *ret)
 {
-	bool pushed = avma + SW_ARCH_WORD > m->pushed_avma && avma < m->pushed_end_avma;
-	return !pushed && avma % SW_ARCH_WORD == 0 && sw_memory_u64(f->cursor->memory, avma, ret);
+	bool pushed = avma + f->word_bytes > m->pushed_avma && avma < m->pushed_end_avma;
+	return !pushed && avma % f->word_bytes == 0 && sw_memory_word(f->cursor->memory, avma, ret);
 }
 
 static void load(const struct follower *f, struct machine *m, uint8_t reg, uint64_t avma)
@@ -87,16 +89,16 @@ static void sp_set(struct machine *m, uint64_t sp_avma)
 static void pop(const struct follower *f, struct machine *m, uint8_t reg)
 {
 	load(f, m, reg, m->regs.sp_avma);
-	sp_set(m, m->regs.sp_avma + SW_ARCH_WORD);
+	sp_set(m, m->regs.sp_avma + f->word_bytes);
 }
 
-static void push(struct machine *m)
+static void push(const struct follower *f, struct machine *m)
 {
-	sp_set(m, m->regs.sp_avma - SW_ARCH_WORD);
+	sp_set(m, m->regs.sp_avma - f->word_bytes);
 	if (m->pushed_end_avma == 0 || m->regs.sp_avma < m->pushed_avma)
 		m->pushed_avma = m->regs.sp_avma;
-	if (m->regs.sp_avma + SW_ARCH_WORD > m->pushed_end_avma)
-		m->pushed_end_avma = m->regs.sp_avma + SW_ARCH_WORD;
+	if (m->regs.sp_avma + f->word_bytes > m->pushed_end_avma)
+		m->pushed_end_avma = m->regs.sp_avma + f->word_bytes;
 }
 
 static void way_add(struct follower *f, const struct machine *m, uint64_t pc_avma)
@@ -137,9 +139,10 @@ static bool returned(struct follower *f, const struct machine *m, uint64_t value
 	enum sw_call_site site = sw_call_site_check(&f->callee, return_avma);
 	if (site == SW_SITE_NONE)
 		return false;
-	sw_regs_set(&caller, SW_ARCH_SP, m->regs.sp_avma + SW_ARCH_WORD + value);
+	sw_regs_set(&caller, SW_ARCH_SP, m->regs.sp_avma + f->word_bytes + value);
 	sw_regs_set(&caller, SW_ARCH_RA, return_avma);
-	caller.known &= sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA;
+	caller.known &= sw_arch_preserved(f->is_32bit) | UINT32_C(1) << SW_ARCH_SP |
+			UINT32_C(1) << SW_ARCH_RA;
 	enum sw_ahead ahead = sw_walk_ahead(f->cursor, &caller, NULL, NULL);
 	if (ahead == SW_AHEAD_BAD)
 		return false;
@@ -171,6 +174,11 @@ static bool effect(struct follower *f, struct machine *m, const struct sw_insn *
 	switch (insn->op) {
 	case SW_INSN_PLAIN: sw_regs_forget(&m->regs, insn->reg); return true;
 	case SW_INSN_SP_LOST: m->sp_lost = true; return true;
+	case SW_INSN_SP_FROM_REG:
+		m->sp_lost = !sw_regs_get(&m->regs, insn->reg, &fp);
+		if (!m->sp_lost)
+			sp_set(m, fp + (uint64_t) insn->value);
+		return true;
 	case SW_INSN_LEAVE:
 	case SW_INSN_SP_FROM_FP:
 		if (!fp_known)
@@ -195,7 +203,7 @@ static bool effect(struct follower *f, struct machine *m, const struct sw_insn *
 		return true;
 	}
 	switch (insn->op) {
-	case SW_INSN_PUSH: push(m); break;
+	case SW_INSN_PUSH: push(f, m); break;
 	case SW_INSN_POP: pop(f, m, insn->reg); break;
 	case SW_INSN_SP_ADD: sp_set(m, m->regs.sp_avma + (uint64_t) insn->value); break;
 	case SW_INSN_SP_AND: sp_set(m, m->regs.sp_avma & (uint64_t) insn->value); break;
@@ -218,7 +226,7 @@ static bool way_follow(struct follower *f, struct machine m)
 		const uint8_t *code;
 		struct sw_insn insn;
 		size_t n = code_read(f, pc, &code);
-		if (!sw_arch_insn(code, n, pc, &insn))
+		if (!sw_arch_insn(f->is_32bit, code, n, pc, &insn))
 			return false;
 		switch (insn.op) {
 		case SW_INSN_JUMP_FAR:
@@ -249,9 +257,12 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
 	    (cursor->place != NULL && sw_known_file_keeps_fp(cursor->place->module)))
 		return SW_STEP_DECLINE;
-	struct follower f = {.cursor = cursor, .callee = sw_callee_of(cursor)};
+	struct follower f = {.cursor = cursor,
+			     .is_32bit = sw_memory_is_32bit(cursor->memory),
+			     .word_bytes = sw_memory_word_bytes(cursor->memory),
+			     .callee = sw_callee_of(cursor)};
 	struct machine start = {.regs = cursor->regs};
-	start.regs.known &= sw_arch_preserved() | UINT32_C(1) << SW_ARCH_SP;
+	start.regs.known &= sw_arch_preserved(f.is_32bit) | UINT32_C(1) << SW_ARCH_SP;
 	way_add(&f, &start, cursor->regs.pc_avma);
 	while (f.n_ways > 0) {
 		struct machine m = f.ways[--f.n_ways];

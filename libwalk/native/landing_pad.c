@@ -81,7 +81,8 @@ bool sw_may_lead_to_handler(const struct sw_cfi_rule *rule)
 	/* In these two the handler is told of the exception; no other function saves them
 	 * (psABI 1.0, §3.2.1; GCC's EH_RETURN_DATA_REGNO). */
 	int32_t offset;
-	return saved_at(rule, SW_X86_64_RAX, &offset) && saved_at(rule, SW_X86_64_RDX, &offset);
+	return !rule->is_32bit && /* whose contexts have another layout */
+	       saved_at(rule, SW_X86_64_RAX, &offset) && saved_at(rule, SW_X86_64_RDX, &offset);
 }
 
 /* The context of the function's own caller: all registers that the table says it saved, and only those. */
@@ -146,7 +147,7 @@ static bool handler_regs(const struct context *c, const struct sw_cfi_rule *rule
 			 const struct sw_cursor *cursor, uint64_t cfa_avma, struct sw_regs *ret)
 {
 	uint32_t preserved =
-		sw_arch_preserved() & ~(UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA);
+		sw_arch_preserved(false) & ~(UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA);
 	int32_t lowest;
 	*ret = (struct sw_regs){0};
 	if (!saved_at(rule, SW_X86_64_RAX, &lowest))
@@ -193,7 +194,7 @@ static enum sw_step done_step(const struct sw_cfi_rule *rule, const struct sw_cu
 	    !sw_is_executable(cursor->snap, regs.pc_avma))
 		return SW_STEP_DECLINE;
 	ret->regs = cursor->regs;
-	ret->regs.known &= sw_arch_preserved();
+	ret->regs.known &= sw_arch_preserved(false);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, regs.sp_avma);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, regs.pc_avma);
 	return SW_STEP_OK;

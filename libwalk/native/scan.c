@@ -48,10 +48,10 @@ struct scan {
 /* Whether rbp may be that of a caller whose frame begins at cfa: a pair above, with a return address. */
 static bool is_frame_pointer(const struct sw_cursor *c, uint64_t cfa, uint64_t rbp)
 {
-	uint64_t word;
+	uint64_t word, word_bytes = sw_memory_word_bytes(c->memory);
 	struct sw_callee callee = sw_callee_of(c);
-	return rbp >= cfa && rbp < sw_cursor_stack_end(c) && rbp % SW_ARCH_WORD == 0 &&
-	       sw_memory_u64(c->memory, rbp + SW_ARCH_WORD, &word) &&
+	return rbp >= cfa && rbp < sw_cursor_stack_end(c) && rbp % word_bytes == 0 &&
+	       sw_memory_word(c->memory, rbp + word_bytes, &word) &&
 	       sw_call_site_check(&callee, word) != SW_SITE_NONE;
 }
 
@@ -59,18 +59,19 @@ static bool is_frame_pointer(const struct sw_cursor *c, uint64_t cfa, uint64_t r
  * the return address, and then used it for something else (HotSpot's compiled code). */
 static void keep_frame_pointer(const struct sw_cursor *c, uint64_t cfa, struct sw_regs *regs)
 {
-	uint64_t rbp;
+	uint64_t rbp, word_bytes = sw_memory_word_bytes(c->memory);
 	if ((sw_regs_get(&c->regs, SW_ARCH_FP, &rbp) && is_frame_pointer(c, cfa, rbp)) ||
-	    (cfa - 2 * SW_ARCH_WORD >= c->regs.sp_avma &&
-	     sw_memory_u64(c->memory, cfa - 2 * SW_ARCH_WORD, &rbp) &&
+	    (cfa - 2 * word_bytes >= c->regs.sp_avma &&
+	     sw_memory_word(c->memory, cfa - 2 * word_bytes, &rbp) &&
 	     is_frame_pointer(c, cfa, rbp)))
 		sw_regs_set(regs, SW_ARCH_FP, rbp);
 }
 
 /* The caller's registers. */
-static void caller_set(const struct candidate *found, struct sw_regs *regs)
+static void caller_set(const struct sw_cursor *c, const struct candidate *found,
+		       struct sw_regs *regs)
 {
-	sw_regs_set(regs, SW_ARCH_SP, found->at_avma + SW_ARCH_WORD);
+	sw_regs_set(regs, SW_ARCH_SP, found->at_avma + sw_memory_word_bytes(c->memory));
 	sw_regs_set(regs, SW_ARCH_RA, found->return_avma);
 }
 
@@ -78,7 +79,7 @@ static struct sw_regs caller_regs(const struct sw_cursor *c, const struct candid
 {
 	struct sw_regs regs = c->regs;
 	regs.known = 0;
-	caller_set(found, &regs);
+	caller_set(c, found, &regs);
 	keep_frame_pointer(c, regs.sp_avma, &regs);
 	return regs;
 }
@@ -117,15 +118,16 @@ static struct scan scan_stack(const struct sw_cursor *c)
 	struct scan s = {.generated = is_generated(c->snap, c->lookup_avma)};
 	struct sw_callee callee = sw_callee_of(c);
 	const struct candidate *possible = &s.best[0][SW_SITE_POSSIBLE];
-	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
+	uint64_t word_bytes = sw_memory_word_bytes(c->memory);
+	uint64_t at = (c->regs.sp_avma + word_bytes - 1) & ~(uint64_t) (word_bytes - 1);
 	uint64_t end_avma = sw_cursor_stack_end(c);
-	for (size_t n = 0; at < end_avma; n++, at += SW_ARCH_WORD) {
+	for (size_t n = 0; at < end_avma; n++, at += word_bytes) {
 		uint64_t word;
 		if (s.best[0][SW_SITE_VERIFIED].found || s.first.found ||
-		    (possible->found && at - possible->at_avma > VERIFY_WORDS * SW_ARCH_WORD))
+		    (possible->found && at - possible->at_avma > VERIFY_WORDS * word_bytes))
 			break;
 		s.limit = n == SCAN_WORDS_MAX;
-		if (s.limit || !sw_memory_u64(c->memory, at, &word))
+		if (s.limit || !sw_memory_word(c->memory, at, &word))
 			break;
 		enum sw_call_site site = sw_call_site_check(&callee, word);
 		struct candidate found = {true, at, word};
@@ -160,7 +162,8 @@ static const struct candidate *entry_pick(const struct sw_cursor *c, const struc
 					  const struct candidate *pick)
 {
 	const struct sw_ahead_frame through = {.pc_avma = pick->return_avma,
-					       .sp_avma = pick->at_avma + SW_ARCH_WORD};
+					       .sp_avma = pick->at_avma +
+							  sw_memory_word_bytes(c->memory)};
 	for (size_t i = 0; i < s->n_entries; i++) {
 		bool is_through;
 		struct sw_regs regs = caller_regs(c, &s->entries[i]);
@@ -178,8 +181,9 @@ static enum sw_step next_word(struct sw_cursor *c, struct sw_stepped *ret)
 {
 	struct sw_callee callee = sw_callee_of(c);
 	uint64_t end_avma = sw_cursor_stack_end(c), word;
-	uint64_t at = (c->regs.sp_avma + SW_ARCH_WORD - 1) & ~(uint64_t) (SW_ARCH_WORD - 1);
-	for (; at < end_avma && sw_memory_u64(c->memory, at, &word); at += SW_ARCH_WORD) {
+	uint64_t word_bytes = sw_memory_word_bytes(c->memory);
+	uint64_t at = (c->regs.sp_avma + word_bytes - 1) & ~(uint64_t) (word_bytes - 1);
+	for (; at < end_avma && sw_memory_word(c->memory, at, &word); at += word_bytes) {
 		enum sw_call_site site = sw_call_site_check(&callee, word);
 		if (site == SW_SITE_NONE)
 			continue;
@@ -200,14 +204,14 @@ static enum sw_step bad_pc_step(struct sw_cursor *c, struct sw_stepped *ret)
 {
 	struct candidate found = {.at_avma = c->regs.sp_avma};
 	struct sw_callee callee = sw_callee_of(c);
-	if (!sw_memory_u64(c->memory, found.at_avma, &found.return_avma))
+	if (!sw_memory_word(c->memory, found.at_avma, &found.return_avma))
 		return SW_STEP_DECLINE;
 	enum sw_call_site site = sw_call_site_check(&callee, found.return_avma);
 	if (site == SW_SITE_NONE)
 		return SW_STEP_DECLINE;
 	ret->regs = c->regs;
-	ret->regs.known &= sw_arch_preserved();
-	caller_set(&found, &ret->regs);
+	ret->regs.known &= sw_arch_preserved(sw_memory_is_32bit(c->memory));
+	caller_set(c, &found, &ret->regs);
 	ret->weak = site == SW_SITE_OTHER;
 	return SW_STEP_OK;
 }

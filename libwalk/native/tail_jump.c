@@ -67,16 +67,17 @@ static bool jumped_by_slot(struct follower *f, const struct way *way, uint64_t p
 {
 	uint64_t slot_avma, target_avma;
 	return way->depth == 0 && sw_arch_jump_slot(f->to->memory, pc_avma, &slot_avma) &&
-	       sw_memory_u64(f->to->memory, slot_avma, &target_avma) && jumped(f, way, target_avma);
+	       sw_memory_word(f->to->memory, slot_avma, &target_avma) &&
+	       jumped(f, way, target_avma);
 }
 
 /* What an instruction that goes on behind itself does to sp and fp. False: it cannot be followed. */
-static bool effect(struct way *way, const struct sw_insn *insn)
+static bool effect(struct way *way, const struct sw_insn *insn, unsigned word_bytes)
 {
 	switch (insn->op) {
-	case SW_INSN_PUSH: way->depth += SW_ARCH_WORD; return true;
+	case SW_INSN_PUSH: way->depth += word_bytes; return true;
 	case SW_INSN_POP:
-		way->depth -= SW_ARCH_WORD;
+		way->depth -= word_bytes;
 		way->fp_known &= insn->reg != SW_ARCH_FP;
 		return true;
 	case SW_INSN_SP_ADD: way->depth -= insn->value; return true;
@@ -87,7 +88,7 @@ static bool effect(struct way *way, const struct sw_insn *insn)
 	case SW_INSN_SP_FROM_FP: way->depth = way->fp_depth - insn->value; return way->fp_known;
 	case SW_INSN_LEAVE: {
 		bool known = way->fp_known;
-		way->depth = way->fp_depth - SW_ARCH_WORD;
+		way->depth = way->fp_depth - word_bytes;
 		way->fp_known = false;
 		return known;
 	}
@@ -108,7 +109,7 @@ static bool way_follow(struct follower *f, struct way way)
 		f->n_insns++;
 		--*f->to->insns_left;
 		size_t n = code_read(f, pc, &code);
-		if (!sw_arch_insn(code, n, pc, &insn))
+		if (!sw_arch_insn(sw_memory_is_32bit(f->to->memory), code, n, pc, &insn))
 			return false;
 		switch (insn.op) {
 		case SW_INSN_JUMP: return jumped(f, &way, insn.target);
@@ -118,7 +119,7 @@ static bool way_follow(struct follower *f, struct way way)
 				return true;
 			break;
 		default:
-			if (!effect(&way, &insn))
+			if (!effect(&way, &insn, sw_memory_word_bytes(f->to->memory)))
 				return false;
 		}
 		way.pc_avma = pc + insn.length;

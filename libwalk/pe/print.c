@@ -8,7 +8,7 @@
 
 static const char *reg_name(unsigned number)
 {
-	return sw_arch_reg_name(sw_pe_dwarf_reg(number));
+	return sw_arch_reg_name(false, sw_pe_dwarf_reg(number));
 }
 
 static void print_code(const struct sw_pe_info *info, const struct sw_pe_code *code,

@@ -14,7 +14,7 @@ enum { MACHINE_SP_OFF = 24 }; /* rip, cs, eflags, rsp, ss: what the processor pu
 
 uint32_t sw_pe_preserved(enum sw_pe_rules rules)
 {
-	uint32_t mask = sw_arch_preserved();
+	uint32_t mask = sw_arch_preserved(false);
 	if (rules == SW_PE_WINDOWS)
 		mask |= UINT32_C(1) << SW_X86_64_RSI | UINT32_C(1) << SW_X86_64_RDI;
 	return mask;

@@ -3,11 +3,13 @@
 #include "cleanup.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 
 enum {
+	AUXV_BYTES = 1024,           /* AT_PAGESZ is among its first entries */
 	STAT_TEXT_MAX = 1024,        /* 52 numbers and a name of at most 64 bytes */
 	DIRENTS_BYTES = 16 * 1024,   /* one getdents64 call */
 	TASK_DIRENTS_CALLS = 100000, /* calls for one listing: more threads than a pid can be */
@@ -80,6 +82,26 @@ ssize_t sw_proc_read_small(int dirfd, const char *name, char *buffer, size_t siz
 	if (n >= 0)
 		buffer[n] = '\0';
 	return n;
+}
+
+/* Whether an auxiliary vector with words of that size has the size of pages, as every one has. */
+static bool auxv_fits(const char *auxv, size_t size, size_t word)
+{
+	for (size_t at = 0; size - at >= 2 * word; at += 2 * word) {
+		uint64_t type = 0, value = 0;
+		memcpy(&type, auxv + at, word); /* little endian: the lower bytes */
+		memcpy(&value, auxv + at + word, word);
+		if (type == AT_PAGESZ)
+			return value == (uint64_t) sysconf(_SC_PAGESIZE);
+	}
+	return false;
+}
+
+int sw_proc_elf_class(int dirfd)
+{
+	char auxv[AUXV_BYTES];
+	ssize_t n = sw_proc_read_small(dirfd, "auxv", auxv, sizeof(auxv));
+	return n > 0 && auxv_fits(auxv, (size_t) n, sizeof(uint32_t)) ? 32 : 64;
 }
 
 bool sw_proc_stat_read(int dirfd, const char *name, struct sw_proc_stat *ret)

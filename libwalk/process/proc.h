@@ -45,6 +45,10 @@ bool sw_proc_tids(int task_fd, pid_t *tids, size_t max, size_t *ret_n);
 /* The first number of /proc/PID/statm, proc(5): the size of all mappings, in pages; 0 for none. */
 uint64_t sw_proc_statm_pages(const char *text);
 
+/* 32 or 64: of the program that runs now, by its auxiliary vector, which the kernel has: its file may be
+ * on a file system that does not answer. 64 when that cannot be read. */
+int sw_proc_elf_class(int dirfd);
+
 /* Whole files of /proc that fit a small buffer; NUL-terminated. Length, or -1 with errno. */
 ssize_t sw_proc_read_small(int dirfd, const char *name, char *buffer, size_t size);
 

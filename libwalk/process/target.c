@@ -187,7 +187,7 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 	return 0;
 }
 
-/* The first bytes of the program; -SW_E_ARCH when it is not x86-64. */
+/* The first bytes of the program; -SW_E_ARCH when it is for neither x86-64 nor i386. */
 static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *err)
 {
 	uint8_t ident[EI_NIDENT + 4];
@@ -202,11 +202,15 @@ static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *e
 		return 0;
 	uint16_t machine = (uint16_t) (ident[18] | ident[19] << 8); /* e_machine, gABI 4.1 */
 	if (memcmp(ident, ELFMAG, SELFMAG) != 0 ||
-	    (ident[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64))
+	    (ident[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64) ||
+	    (ident[EI_CLASS] == ELFCLASS32 && machine == EM_386))
 		return 0;
 	return sw_fail(err, SW_E_ARCH,
-		       "process %d runs a %s program: only 64-bit x86 ones can be captured",
-		       (int) t->pid, ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "foreign");
+		       "process %d runs %s: only 64-bit and 32-bit x86 ones can be captured",
+		       (int) t->pid,
+		       ident[EI_CLASS] == ELFCLASS32 && machine == EM_X86_64
+			       ? "a program of the x32 ABI"
+			       : "a foreign program");
 }
 
 static int check_kind(struct sw_target *t, struct sw_error *err)

@@ -215,6 +215,8 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 		s->has_kept = has_thread(s, s->kept.tid);
 		if (s->has_kept)
 			return;
+		if (sw_arch_is_32bit(&s->kept.regs) != (s->snap->process.elf_class == 32))
+			continue; /* code of the other kind: Wine's new WoW64 */
 		/* Code that came may be where other was: no sample is walked by old maps for long. */
 		bool unknown = !is_known_code(s, s->kept.regs.rip);
 		if ((s->code_came || unknown) &&

@@ -43,6 +43,7 @@ bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables
 {
 	if (sw_snapshot_has_made_code(snap) || sw_snapshot_has_kind(snap, SW_MODULE_PE))
 		return false;
+	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; i < tables->n_runtimes; i++)
 		if (tables->runtimes[i]->probe(snap))
 			return false;
@@ -91,6 +92,7 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 	s->statm_fd = -EBADF;
 	s->realtime = !options->no_realtime;
 	s->restart = options->restart;
+	s->is_32bit = base->process.elf_class == 32;
 	s->max_stop_ns = (options->max_stop_ms != 0 ? options->max_stop_ms : MAX_STOP_MS) *
 			 (int64_t) NS_PER_MS;
 	const struct sw_snapshot_options sizes = {
@@ -154,7 +156,8 @@ static bool is_proven(struct sw_light *l, struct sw_light_thread *t, size_t i, s
 	int reason;
 	if ((pid_t) before->tid == l->space->carrier)
 		*carried = after != NULL && after->exec_id == before->exec_id &&
-			   after->in_exec == 0 && sw_take_how(after, &reason) != SW_TAKE_NOT;
+			   after->in_exec == 0 &&
+			   sw_take_how(after, l->stop.is_32bit, &reason) != SW_TAKE_NOT;
 	if (after == NULL) {
 		t->reason = SW_E_EXITED;
 		return false;
@@ -232,7 +235,7 @@ static int window_touchless(struct sw_light *l, struct sw_light_thread *threads,
 			continue;
 		s->tracees[i] =
 			(struct sw_tracee){.tid = (pid_t) t->record->tid, .phase = SW_TRACEE_LOST};
-		if (sw_take_how(t->record, &t->reason) != SW_TAKE_READ) {
+		if (sw_take_how(t->record, s->is_32bit, &t->reason) != SW_TAKE_READ) {
 			t->reason = t->reason != 0 ? t->reason : SW_E_RUNNING;
 			continue;
 		}

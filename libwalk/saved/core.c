@@ -155,7 +155,7 @@ static void set_stack(struct reader *r, struct sw_thread *t)
  * What a thread did when the process ended, which no note says. One that waited was woken to end, or to be
  * held by a debugger: its call returns one of the codes by which the kernel begins it anew.
  */
-static char state_of(const struct sw_thread *t)
+static char state_of(const struct sw_thread *t, bool is_32bit)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516 }; /* Linux include/linux/errno.h */
 	uint64_t result = 0;
@@ -163,18 +163,18 @@ static char state_of(const struct sw_thread *t)
 		return 'R';
 	if (!sw_regs_get(&t->regs, SW_X86_64_RAX, &result))
 		return '?';
-	result = -result;
+	result = is_32bit ? (uint32_t) -result : -result;
 	return (result >= RESTART_FIRST && result <= RESTART_LAST) || result == EINTR ? 'S' : '?';
 }
 
 static void set_threads(struct reader *r)
 {
 	struct sw_core_notes *n = &r->notes;
-	r->snap->crash = sw_core_crash(n->threads[0].tid, n->signal, n->siginfo);
+	r->snap->crash = sw_core_crash(n->threads[0].tid, n->signal, n->siginfo, n->is_32bit);
 	for (size_t i = 0; i < n->n_threads; i++) {
 		struct sw_thread *t = &n->threads[i];
 		set_stack(r, t);
-		t->state = state_of(t);
+		t->state = state_of(t, n->is_32bit);
 		/* The notes know one name and one state: the process's and its first thread's. That
 		 * state is what the dump made of it (waiting for the dump, or traced), except when
 		 * the kernel dumps because of that very thread, which comes first then. */
@@ -195,7 +195,7 @@ static int set_process(struct reader *r, struct sw_error *err)
 	p->pid = n->has_process ? n->pid : n->threads[0].tid;
 	p->ppid = n->ppid;
 	p->uid = n->uid;
-	p->elf_class = 64;
+	p->elf_class = n->is_32bit ? 32 : 64;
 	memcpy(p->comm, n->comm, sizeof(p->comm));
 	if (program == NULL)
 		return 0;
@@ -234,6 +234,7 @@ static int read_core(struct reader *r, const char *path, struct sw_error *err)
 	result = sw_core_elf_parse(&priv->arena, file, path, &r->core, err);
 	if (result < 0)
 		return result;
+	r->notes.is_32bit = r->core.is_32bit;
 	for (size_t i = 0; i < r->core.n_notes; i++)
 		if (sw_core_notes_parse(&priv->arena, r->core.notes[i], &r->notes) < 0)
 			return sw_fail_nomem(err);
@@ -279,6 +280,7 @@ static void runtimes_before(struct sw_snapshot *snap, const struct sw_tables *ta
 						  .open = open_here,
 						  .proc_read = proc_read};
 	struct sw_snapshot_memory memory = {.snap = snap};
+	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; i < tables->n_runtimes; i++) {
 		const struct sw_runtime_ops *r = tables->runtimes[i];
 		if (r->before == NULL || !r->probe(snap))

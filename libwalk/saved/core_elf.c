@@ -52,15 +52,14 @@ static int check_kind(struct sw_bytes file, const char *name, struct sw_error *e
 		return sw_fail(err, SW_E_FORMAT, "%s: an ELF file of type %u, not a core file",
 			       name, type);
 	}
-	if (file.data[EI_CLASS] == ELFCLASS32)
-		return sw_fail(err, SW_E_ARCH, "%s: a core file of a 32-bit process", name);
-	if (file.data[EI_CLASS] != ELFCLASS64)
+	bool is_32bit = file.data[EI_CLASS] == ELFCLASS32;
+	if (!is_32bit && file.data[EI_CLASS] != ELFCLASS64)
 		return sw_fail(err, SW_E_FORMAT, "%s: an ELF file of unknown class", name);
-	if (machine != EM_X86_64)
+	if (machine != (is_32bit ? EM_386 : EM_X86_64))
 		return sw_fail(err, SW_E_ARCH,
 			       "%s: a core file of another machine (ELF machine %u)", name,
 			       machine);
-	if (file.size < sizeof(Elf64_Ehdr))
+	if (!is_32bit && file.size < sizeof(Elf64_Ehdr))
 		return sw_fail(err, SW_E_FORMAT, "%s: cut short within the ELF header", name);
 	return 0;
 }
@@ -111,7 +110,7 @@ static void take_segments(struct sw_core_elf *core, const struct sw_elf *elf, ui
 	struct sw_elf_segment s;
 	for (uint32_t i = 0; i < count && sw_elf_segment(elf, i, &s); i++) {
 		if (elf->n_segments_said == UINT64_MAX &&
-		    elf->header.e_phoff + i * sizeof(Elf64_Phdr) >= end_off)
+		    elf->header.e_phoff + i * sw_elf_segment_bytes(&elf->header) >= end_off)
 			return;
 		if (s.off < end_off)
 			end_off = s.off;
@@ -146,15 +145,16 @@ int sw_core_elf_parse(struct sw_arena *arena, struct sw_bytes file, const char *
 		return r;
 	struct sw_elf elf;
 	(void) sw_elf_init_core(&elf, file); /* it is one: checked */
-	if (elf.header.e_phentsize != sizeof(Elf64_Phdr))
+	size_t segment_bytes = sw_elf_segment_bytes(&elf.header);
+	if (elf.header.e_phentsize != segment_bytes)
 		return sw_fail(err, SW_E_FORMAT, "%s: program headers of %u bytes", name,
 			       elf.header.e_phentsize);
-	struct sw_core_elf core = {0};
+	struct sw_core_elf core = {.is_32bit = elf.is_32bit};
 	uint32_t count = elf.n_segments;
 	if (elf.n_segments_said == UINT64_MAX)
-		core.missing_bytes = sizeof(Elf64_Shdr);
+		core.missing_bytes = elf.header.e_shentsize;
 	else
-		core.missing_bytes = (elf.n_segments_said - count) * sizeof(Elf64_Phdr);
+		core.missing_bytes = (elf.n_segments_said - count) * segment_bytes;
 	core.limited = count > SW_CORE_SEGMENTS_MAX;
 	if (core.limited)
 		count = SW_CORE_SEGMENTS_MAX;

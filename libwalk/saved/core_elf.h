@@ -22,6 +22,7 @@ struct sw_core_elf {
 	size_t n_notes;
 	uint64_t
 		missing_bytes; /* what the headers promise and the file, cut short, does not hold */
+	bool is_32bit;         /* of a program for i386 */
 	bool limited;          /* more segments than SW_CORE_SEGMENTS_MAX: the rest is left out */
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The notes of Linux x86-64 core files, as the kernel and gdb write them.
+ * The notes of Linux x86-64 and i386 core files, as the kernel and gdb write them.
  * Source: System V gABI 4.1, chapter 5 (note layout); Linux v6.1 include/uapi/linux/elfcore.h and
  * include/linux/elfcore.h (elf_prstatus, elf_prpsinfo), arch/x86/include/uapi/asm/ptrace.h
- * (user_regs_struct), fs/binfmt_elf.c fill_files_note() (NT_FILE), getauxval(3).
+ * (user_regs_struct), fs/binfmt_elf.c fill_files_note() (NT_FILE), getauxval(3); of i386
+ * include/linux/elfcore-compat.h and arch/x86/include/asm/user32.h (user_regs_struct32).
  */
 #include "saved/core_notes.h"
 #include "arch/arch.h"
@@ -15,52 +16,110 @@
 enum {
 	NOTE_HEADER_BYTES = 12,
 	NOTE_ALIGN = 4,
-	/* struct elf_prstatus */
 	PRSTATUS_CURSIG_OFF = 12,
-	PRSTATUS_PID_OFF = 32,
-	PRSTATUS_UTIME_OFF = 48, /* two struct timeval: user, system */
-	PRSTATUS_REGS_OFF = 112,
-	PRSTATUS_BYTES = 336,
-	/* struct elf_prpsinfo */
 	PRPSINFO_SNAME_OFF = 1,
-	PRPSINFO_UID_OFF = 16,
-	PRPSINFO_PID_OFF = 24,
-	PRPSINFO_PPID_OFF = 28,
-	PRPSINFO_FNAME_OFF = 40,
 	PRPSINFO_FNAME_BYTES = 16,
-	PRPSINFO_BYTES = 136,
-	/* struct user_regs_struct: number of 64-bit words before each */
-	USER_ORIG_RAX = 15,
-	USER_RIP = 16,
-	USER_RSP = 19,
-	USER_FS_BASE = 21,
-	USER_GS_BASE = 22,
+	NONE = 0xff, /* no such word */
 	THREADS_FIRST = 64,
 };
 
-/* Word of user_regs_struct for each DWARF number (psABI 1.0, figure 3.36). */
-static const uint8_t user_word[SW_REGS_MAX] = {
-	10 /* rax */, 12 /* rdx */, 11 /* rcx */, 5 /* rbx */, 13 /* rsi */, 14 /* rdi */,
-	4 /* rbp */,  USER_RSP,     9 /* r8 */,   8 /* r9 */,  7 /* r10 */,  6 /* r11 */,
-	3 /* r12 */,  2 /* r13 */,  1 /* r14 */,  0 /* r15 */, USER_RIP,
+/* What differs between the two machines. */
+struct layout {
+	uint8_t word_bytes;
+	/* struct elf_prstatus; utime_off: two struct timeval: user, system */
+	uint8_t pid_off, utime_off, regs_off;
+	uint16_t prstatus_bytes;
+	/* struct elf_prpsinfo */
+	uint8_t uid_off, uid_bytes, process_off, ppid_off, fname_off, prpsinfo_bytes;
+	/* struct user_regs_struct: number of words before each, of those of struct sw_regs by number */
+	uint8_t orig_rax, fs_base, gs_base;
+	uint8_t word[SW_REGS_MAX];
 };
 
-static uint64_t user_reg(struct sw_bytes prstatus, unsigned word)
+static const struct layout layout_64 = {
+	.word_bytes = 8,
+	.pid_off = 32,
+	.utime_off = 48,
+	.regs_off = 112,
+	.prstatus_bytes = 336,
+	.uid_off = 16,
+	.uid_bytes = 4,
+	.process_off = 24,
+	.ppid_off = 28,
+	.fname_off = 40,
+	.prpsinfo_bytes = 136,
+	.orig_rax = 15,
+	.fs_base = 21,
+	.gs_base = 22,
+	.word = {10 /* rax */, 12 /* rdx */, 11 /* rcx */, 5 /* rbx */, 13 /* rsi */, 14 /* rdi */,
+		 4 /* rbp */, 19 /* rsp */, 9 /* r8 */, 8 /* r9 */, 7 /* r10 */, 6 /* r11 */,
+		 3 /* r12 */, 2 /* r13 */, 1 /* r14 */, 0 /* r15 */, 16 /* rip */},
+};
+
+static const struct layout layout_32 = {
+	.word_bytes = 4,
+	.pid_off = 24,
+	.utime_off = 40,
+	.regs_off = 72,
+	.prstatus_bytes = 144,
+	.uid_off = 8,
+	.uid_bytes = 2,
+	.process_off = 12,
+	.ppid_off = 16,
+	.fname_off = 28,
+	.prpsinfo_bytes = 124,
+	.orig_rax = 11,
+	.fs_base = NONE,
+	.gs_base = NONE,
+	.word = {6 /* eax */, 2 /* edx */, 1 /* ecx */, 0 /* ebx */, 3 /* esi */, 4 /* edi */,
+		 5 /* ebp */, 15 /* esp */, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
+		 12 /* eip */},
+};
+
+static const struct layout *layout_of(const struct sw_core_notes *notes)
+{
+	return notes->is_32bit ? &layout_32 : &layout_64;
+}
+
+/* A word of the machine. */
+static bool word_at(const struct layout *l, struct sw_bytes bytes, uint64_t off, uint64_t *ret)
+{
+	uint32_t half;
+	if (l->word_bytes == sizeof(*ret))
+		return sw_bytes_u64(bytes, off, ret);
+	if (!sw_bytes_u32(bytes, off, &half))
+		return false;
+	*ret = half;
+	return true;
+}
+
+static uint64_t user_reg(const struct layout *l, struct sw_bytes prstatus, unsigned word)
 {
 	uint64_t value = 0;
-	(void) sw_bytes_u64(prstatus, PRSTATUS_REGS_OFF + word * sizeof(value), &value);
+	if (word != NONE)
+		(void) word_at(l, prstatus, l->regs_off + word * l->word_bytes,
+			       &value); /* inside: the size was checked */
 	return value;
 }
 
+/* In none: -1. */
+static int64_t call_number(const struct layout *l, struct sw_bytes prstatus)
+{
+	uint64_t number = user_reg(l, prstatus, l->orig_rax);
+	if (l == &layout_32)
+		return (int32_t) (uint32_t) number < 0 ? -1 : SW_SYSCALL_I386 + (int64_t) number;
+	return (int64_t) number < 0 ? -1 : (int64_t) number;
+}
+
 /* User and system time; -1 when the writer did not fill them in (gdb). */
-static int64_t cpu_time_ns(struct sw_bytes prstatus)
+static int64_t cpu_time_ns(const struct layout *l, struct sw_bytes prstatus)
 {
 	enum { SECONDS_MAX = 1 << 30 };
 	int64_t total_ns = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		uint64_t s = 0, us = 0;
-		(void) sw_bytes_u64(prstatus, PRSTATUS_UTIME_OFF + i * 16, &s);
-		(void) sw_bytes_u64(prstatus, PRSTATUS_UTIME_OFF + i * 16 + 8, &us);
+		uint64_t s = 0, us = 0, at = l->utime_off + i * 2 * l->word_bytes;
+		(void) word_at(l, prstatus, at, &s); /* likewise */
+		(void) word_at(l, prstatus, at + l->word_bytes, &us);
 		if (s > SECONDS_MAX || us >= 1000000)
 			return -1;
 		total_ns += (int64_t) s * 1000000000 + (int64_t) us * 1000;
@@ -70,7 +129,8 @@ static int64_t cpu_time_ns(struct sw_bytes prstatus)
 
 static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw_core_notes *notes)
 {
-	if (desc.size != PRSTATUS_BYTES) {
+	const struct layout *l = layout_of(notes);
+	if (desc.size != l->prstatus_bytes) {
 		notes->malformed = true;
 		return 0;
 	}
@@ -91,42 +151,42 @@ static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw
 	}
 	struct sw_thread *t = &notes->threads[notes->n_threads++];
 	uint32_t tid = 0;
-	(void) sw_bytes_u32(desc, PRSTATUS_PID_OFF, &tid); /* inside: size was checked */
+	(void) sw_bytes_u32(desc, l->pid_off, &tid); /* inside: size was checked */
 	*t = (struct sw_thread){
 		.tid = (pid_t) tid,
 		.state = '?',
 		.captured = true,
-		.syscall = (int64_t) user_reg(desc, USER_ORIG_RAX),
-		.cpu_ns = cpu_time_ns(desc),
+		.syscall = call_number(l, desc),
+		.cpu_ns = cpu_time_ns(l, desc),
 		.stop_ns = -1,
 		.since_ns = -1,
 		.captured_by = SW_CAPTURED_CORE,
-		.fs_base = user_reg(desc, USER_FS_BASE),
-		.gs_base = user_reg(desc, USER_GS_BASE),
+		.fs_base = user_reg(l, desc, l->fs_base),
+		.gs_base = user_reg(l, desc, l->gs_base),
 	};
-	if (t->syscall < 0)
-		t->syscall = -1;
 	uint16_t signal = 0;
 	if (notes->n_threads == 1 && sw_bytes_u16(desc, PRSTATUS_CURSIG_OFF, &signal))
 		notes->signal = signal;
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
-		sw_regs_set(&t->regs, i, user_reg(desc, user_word[i]));
+		if (l->word[i] != NONE)
+			sw_regs_set(&t->regs, i, user_reg(l, desc, l->word[i]));
 	return 0;
 }
 
 static void take_prpsinfo(struct sw_bytes desc, struct sw_core_notes *notes)
 {
-	if (desc.size != PRPSINFO_BYTES) {
+	const struct layout *l = layout_of(notes);
+	if (desc.size != l->prpsinfo_bytes) {
 		notes->malformed = true;
 		return;
 	}
 	uint8_t state = 0;
 	uint32_t uid = 0, pid = 0, ppid = 0;
 	(void) sw_bytes_u8(desc, PRPSINFO_SNAME_OFF, &state); /* all inside: size was checked */
-	(void) sw_bytes_u32(desc, PRPSINFO_UID_OFF, &uid);
-	(void) sw_bytes_u32(desc, PRPSINFO_PID_OFF, &pid);
-	(void) sw_bytes_u32(desc, PRPSINFO_PPID_OFF, &ppid);
-	const char *fname = (const char *) desc.data + PRPSINFO_FNAME_OFF;
+	(void) sw_bytes_copy(desc, l->uid_off, &uid, l->uid_bytes); /* little-endian */
+	(void) sw_bytes_u32(desc, l->process_off, &pid);
+	(void) sw_bytes_u32(desc, l->ppid_off, &ppid);
+	const char *fname = (const char *) desc.data + l->fname_off;
 	notes->has_process = true;
 	notes->state = strchr("RSDTtZXI", state) != NULL && state != '\0' ? (char) state : '?';
 	notes->uid = uid;
@@ -138,10 +198,11 @@ static void take_prpsinfo(struct sw_bytes desc, struct sw_core_notes *notes)
 
 static void take_auxv(struct sw_bytes desc, struct sw_core_notes *notes)
 {
+	const struct layout *l = layout_of(notes);
 	uint64_t type, value;
 	for (uint64_t offset = 0;
-	     sw_bytes_u64(desc, offset, &type) && sw_bytes_u64(desc, offset + sizeof(type), &value);
-	     offset += 2 * sizeof(type)) {
+	     word_at(l, desc, offset, &type) && word_at(l, desc, offset + l->word_bytes, &value);
+	     offset += 2 * l->word_bytes) {
 		if (type == AT_NULL)
 			return;
 		if (type == AT_SYSINFO_EHDR)
@@ -178,14 +239,15 @@ static void sort_files(struct sw_core_notes *notes)
 /* count, page size, count × {start, end, offset in pages}, count × path with NUL. */
 static int take_files(struct sw_arena *arena, struct sw_bytes desc, struct sw_core_notes *notes)
 {
-	enum { ENTRY_BYTES = 24, TABLE_OFF = 16 };
+	const struct layout *l = layout_of(notes);
+	const uint64_t entry_bytes = 3 * l->word_bytes, table_off = 2 * l->word_bytes;
 	uint64_t count = 0, page_bytes = 0;
-	if (!sw_bytes_u64(desc, 0, &count) || !sw_bytes_u64(desc, 8, &page_bytes) ||
-	    count > (desc.size - TABLE_OFF) / ENTRY_BYTES) {
+	if (!word_at(l, desc, 0, &count) || !word_at(l, desc, l->word_bytes, &page_bytes) ||
+	    count > (desc.size - table_off) / entry_bytes) {
 		notes->malformed = true;
 		return 0;
 	}
-	uint64_t path_off = TABLE_OFF + count * ENTRY_BYTES;
+	uint64_t path_off = table_off + count * entry_bytes;
 	if (count > SW_CORE_FILES_MAX) {
 		notes->limited = true;
 		count = SW_CORE_FILES_MAX;
@@ -197,10 +259,10 @@ static int take_files(struct sw_arena *arena, struct sw_bytes desc, struct sw_co
 		return -SW_E_NOMEM;
 	for (uint64_t i = 0; i < count; i++) {
 		struct sw_core_file f = {0};
-		uint64_t entry = TABLE_OFF + i * ENTRY_BYTES, pages = 0;
-		(void) sw_bytes_u64(desc, entry, &f.start_avma); /* inside: count was checked */
-		(void) sw_bytes_u64(desc, entry + 8, &f.end_avma);
-		(void) sw_bytes_u64(desc, entry + 16, &pages);
+		uint64_t entry = table_off + i * entry_bytes, pages = 0;
+		(void) word_at(l, desc, entry, &f.start_avma); /* inside: count was checked */
+		(void) word_at(l, desc, entry + l->word_bytes, &f.end_avma);
+		(void) word_at(l, desc, entry + 2 * l->word_bytes, &pages);
 		if (!sw_bytes_str(desc, path_off, &f.path)) {
 			notes->malformed = true;
 			break;

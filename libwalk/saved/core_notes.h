@@ -17,6 +17,7 @@ struct sw_core_file {
 
 /* What the notes of a core file say. */
 struct sw_core_notes {
+	bool is_32bit; /* set by who reads them: what follows is in the layout of i386 */
 	struct sw_thread *threads; /* the arena's; in the file's order: the first is the one that
 				      crashed. Registers are set, stacks not */
 	size_t n_threads, threads_capacity;

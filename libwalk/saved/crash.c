@@ -11,12 +11,14 @@
 #include <signal.h>
 
 enum {
-	/* struct siginfo of 64-bit processes */
+	/* struct siginfo */
 	SIGNO_OFF = 0,
 	CODE_OFF = 8,
+	/* of 64-bit processes; of 32-bit ones 4 less: there is no gap before them */
 	PID_OFF = 16,
 	UID_OFF = 20,
 	ADDRESS_OFF = 16,
+	GAP_BYTES = 4,
 	ADDRESS_BITS = 47,
 };
 
@@ -44,10 +46,10 @@ static bool has_address(int signal)
 	       signal == SIGTRAP;
 }
 
-struct sw_crash sw_core_crash(pid_t tid, int signal, struct sw_bytes siginfo)
+struct sw_crash sw_core_crash(pid_t tid, int signal, struct sw_bytes siginfo, bool is_32bit)
 {
 	uint32_t signo = 0, code = 0, pid = 0, uid = 0;
-	uint64_t address = 0;
+	uint64_t address = 0, less = is_32bit ? GAP_BYTES : 0;
 	if (!ends_with_core(signal))
 		return (struct sw_crash){0};
 	struct sw_crash crash = {.signal = signal, .tid = tid};
@@ -58,10 +60,12 @@ struct sw_crash sw_core_crash(pid_t tid, int signal, struct sw_bytes siginfo)
 	crash.code = (int) code;
 	/* Above 0 and not SI_KERNEL the kernel filled in the fault's part, else a sender's, if any. */
 	if (crash.code > 0 && crash.code < SI_KERNEL && has_address(signal)) {
-		crash.has_address = sw_bytes_u64(siginfo, ADDRESS_OFF, &address);
+		crash.has_address = sw_bytes_copy(siginfo, ADDRESS_OFF - less, &address,
+						  is_32bit ? 4 : 8); /* little-endian */
 		crash.address_avma = address;
 	} else if ((crash.code == SI_USER || crash.code == SI_TKILL || crash.code == SI_QUEUE) &&
-		   sw_bytes_u32(siginfo, PID_OFF, &pid) && sw_bytes_u32(siginfo, UID_OFF, &uid)) {
+		   sw_bytes_u32(siginfo, PID_OFF - less, &pid) &&
+		   sw_bytes_u32(siginfo, UID_OFF - less, &uid)) {
 		crash.sender_pid = (pid_t) pid;
 		crash.sender_uid = uid;
 	}
@@ -101,6 +105,8 @@ void sw_core_crash_access(struct sw_snapshot *snap)
 	}
 	if (!crash->has_address && !refused)
 		return;
+	if (snap->process.elf_class == 32)
+		return; /* arch/access.h knows 64-bit code */
 	uint8_t code[SW_INSN_BYTES_MAX];
 	struct sw_access operands[SW_ACCESS_OPERANDS];
 	size_t n = sw_arch_access(t, code, code_read(snap, t->regs.pc_avma, code), operands);

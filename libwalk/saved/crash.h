@@ -13,7 +13,7 @@ enum { SW_CORE_SIGINFO_BYTES = 128 };
  * note NT_SIGINFO says of it (siginfo; no bytes: there is none). A signal that ends no process with a core
  * is none: debuggers write cores of processes that only stop.
  */
-struct sw_crash sw_core_crash(pid_t tid, int signal, struct sw_bytes siginfo);
+struct sw_crash sw_core_crash(pid_t tid, int signal, struct sw_bytes siginfo, bool is_32bit);
 
 /* What the crashed thread wanted of the address, told by the instruction at its pc. Once the snapshot's
  * memory can be read. */

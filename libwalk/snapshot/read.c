@@ -208,6 +208,7 @@ static bool snapshot_read(void *arg, uint64_t avma, void *buffer, size_t length)
 
 struct sw_memory sw_snapshot_memory(struct sw_snapshot_memory *memory)
 {
-	static const struct sw_memory_ops ops = {.read = snapshot_read};
-	return (struct sw_memory){&ops, memory};
+	static const struct sw_memory_ops ops[2] = {{.read = snapshot_read},
+						    {.read = snapshot_read, .is_32bit = true}};
+	return (struct sw_memory){&ops[memory->snap->process.elf_class == 32], memory};
 }

@@ -151,8 +151,13 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 		sw_tracee_lose(t, SW_E_EXITED); /* killed while stopped: nothing to let go */
 		return;
 	}
-	if (space.iov_len != sizeof(t->regs)) {
-		t->reason = SW_E_ARCH; /* runs 32-bit code: 68 bytes came */
+	/* Of a thread in 32-bit code 68 bytes came. This call gives all threads' in one layout. */
+	if (space.iov_len != sizeof(t->regs) && ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0) {
+		sw_tracee_lose(t, SW_E_EXITED);
+		return;
+	}
+	if (sw_arch_is_32bit(&t->regs) != s->is_32bit) {
+		t->reason = SW_E_ARCH;
 		return;
 	}
 	t->has_regs = true;

@@ -51,6 +51,7 @@ struct sw_stop {
 	int statm_fd;     /* borrowed: /proc/PID/task/TID/statm, -EBADF for none */
 	bool new_threads; /* also stop threads that appear meanwhile */
 	bool realtime;    /* SCHED_FIFO while stopped */
+	bool is_32bit; /* the program is for i386: threads in code of the other kind are let go */
 	enum sw_restart restart;
 	int64_t max_stop_ns;
 	struct sw_tracee *tracees; /* owned by the caller */

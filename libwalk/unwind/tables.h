@@ -11,7 +11,16 @@ struct sw_tables {
 	size_t n_runtimes;
 	const struct sw_unwinder_ops *const *unwinders;
 	size_t n_unwinders;
+	const struct sw_tables *of_32bit; /* those that know 32-bit programs; NULL: all do */
 };
+
+/* Those that take part for the process of a snapshot. */
+static inline const struct sw_tables *sw_tables_of(const struct sw_tables *tables,
+						   const struct sw_snapshot *snap)
+{
+	return snap->process.elf_class == 32 && tables->of_32bit != NULL ? tables->of_32bit
+									 : tables;
+}
 
 enum { SW_TABLES_MAX = 48 /* rows of both together */ };
 

@@ -75,11 +75,17 @@ bool sw_proc_syscall_parse(const char *text, struct sw_proc_syscall *ret)
 	       ret->number >= 0;
 }
 
+/* The number is as in sw_thread.syscall. */
 static bool syscall_read(int proc_fd, const char *name, struct sw_proc_syscall *ret)
 {
 	char text[256];
-	return sw_proc_read_small(proc_fd, name, text, sizeof(text)) > 0 &&
-	       sw_proc_syscall_parse(text, ret);
+	if (sw_proc_read_small(proc_fd, name, text, sizeof(text)) <= 0 ||
+	    !sw_proc_syscall_parse(text, ret))
+		return false;
+	/* Programs for i386 have other numbers, and their stacks here; others nearly never. */
+	if (ret->sp_avma <= UINT32_MAX && sw_proc_elf_class(proc_fd) == 32)
+		ret->number += SW_SYSCALL_I386;
+	return true;
 }
 
 /* How often a thread was switched out; 0: unknown, or it runs. */

@@ -69,6 +69,7 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 		     struct sw_active_list *list, struct sw_error *err)
 {
 	int r = 0;
+	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; r == 0 && i < tables->n_runtimes; i++)
 		r = runtime_attach(snap, tables->runtimes[i], list, err);
 	for (size_t i = 0; r == 0 && i < tables->n_unwinders; i++)

@@ -34,6 +34,19 @@ static const struct sw_unwinder_ops *const unwinders[] = {
 	&sw_unwind_scan,
 };
 
+/* What reads structures of the process knows those of 64 bits only. */
+static const struct sw_unwinder_ops *const unwinders_32bit[] = {
+	&sw_unwind_elf,
+	&sw_unwind_instructions,
+	&sw_unwind_frame_pointer,
+	&sw_unwind_scan,
+};
+
+static const struct sw_tables tables_32bit = {
+	.unwinders = unwinders_32bit,
+	.n_unwinders = SW_ARRAY_SIZE(unwinders_32bit),
+};
+
 _Static_assert(SW_ARRAY_SIZE(runtimes) + SW_ARRAY_SIZE(unwinders) <= SW_TABLES_MAX,
 	       "all may take part in one walk");
 
@@ -42,4 +55,5 @@ const struct sw_tables sw_tables = {
 	.n_runtimes = SW_ARRAY_SIZE(runtimes),
 	.unwinders = unwinders,
 	.n_unwinders = SW_ARRAY_SIZE(unwinders),
+	.of_32bit = &tables_32bit,
 };

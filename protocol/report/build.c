@@ -86,6 +86,7 @@ static const char *syscall_text(struct sw_report_builder *b, int64_t number)
 	const char *name = sw_syscall_name(number);
 	if (name != NULL || number < 0)
 		return name;
+	number -= number >= SW_SYSCALL_I386 ? SW_SYSCALL_I386 : 0;
 	name = sw_arena_printf(b->arena, "syscall_%lld", (long long) number);
 	b->failed |= name == NULL;
 	return name;

@@ -146,8 +146,10 @@ static const char *group_text(struct sw_report_builder *b, const struct group *g
 	}
 	if (g->code != SW_WARN_INTERRUPTED || g->first->syscall < 0)
 		return sw_arena_printf(b->arena, "%s%s", who, g->what);
-	const char *call = sw_syscall_name(g->first->syscall);
-	(void) snprintf(number, sizeof(number), "system call %ld", (long) g->first->syscall);
+	int64_t of = g->first->syscall;
+	const char *call = sw_syscall_name(of);
+	of -= of >= SW_SYSCALL_I386 ? SW_SYSCALL_I386 : 0;
+	(void) snprintf(number, sizeof(number), "system call %ld", (long) of);
 	return sw_arena_printf(b->arena, "%s: %s %s EINTR because of the stop", who,
 			       call != NULL ? call : number,
 			       strstr(g->what, " may return ") != NULL ? "may return" : "returns");

@@ -39,15 +39,23 @@ uint64_t sw_dwarf_plan_behind(const struct sw_elf *elf)
 }
 
 /* Reads the compression header (gABI 4.3, "Section Compression"). */
-static bool header_read(struct sw_dwarf_wanted *w, struct sw_bytes bytes)
+static bool header_read(struct sw_dwarf_wanted *w, struct sw_bytes bytes, bool is_32bit)
 {
-	uint32_t type;
+	uint32_t type, size;
+	size_t header_bytes = is_32bit ? sizeof(Elf32_Chdr) : sizeof(Elf64_Chdr);
 	if (!sw_bytes_u32(bytes, offsetof(Elf64_Chdr, ch_type), &type) ||
-	    (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD_) ||
-	    !sw_bytes_u64(bytes, offsetof(Elf64_Chdr, ch_size), &w->bytes))
+	    (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD_))
 		return false;
+	if (is_32bit) {
+		if (!sw_bytes_u32(bytes, offsetof(Elf32_Chdr, ch_size), &size))
+			return false;
+		w->bytes = size;
+	} else if (!sw_bytes_u64(bytes, offsetof(Elf64_Chdr, ch_size), &w->bytes)) {
+		return false;
+	}
 	w->how = type == ELFCOMPRESS_ZLIB ? SW_DWARF_DEFLATED : SW_DWARF_ZSTD;
-	return sw_bytes_sub(bytes, sizeof(Elf64_Chdr), bytes.size - sizeof(Elf64_Chdr), &w->from);
+	return sw_bytes_has(bytes, 0, header_bytes) &&
+	       sw_bytes_sub(bytes, header_bytes, bytes.size - header_bytes, &w->from);
 }
 
 /* "ZLIB" and a big-endian size: binutils before there were flags, and gcc -gz=zlib-gnu. */
@@ -63,10 +71,10 @@ static bool zdebug_read(struct sw_dwarf_wanted *w, struct sw_bytes bytes)
 }
 
 static bool plan_compressed(struct sw_dwarf_plan *plan, struct sw_dwarf_wanted *w,
-			    struct sw_bytes bytes, bool zdebug)
+			    struct sw_bytes bytes, bool zdebug, bool is_32bit)
 {
 	plan->why = "its debug information is compressed in a way that is not known";
-	if (!(zdebug ? zdebug_read(w, bytes) : header_read(w, bytes)))
+	if (!(zdebug ? zdebug_read(w, bytes) : header_read(w, bytes, is_32bit)))
 		return false;
 	plan->why = "its debug information is damaged, or too much";
 	uint64_t ratio_max = w->how == SW_DWARF_ZSTD ? ZSTD_RATIO_MAX : DEFLATE_RATIO_MAX;
@@ -118,7 +126,7 @@ bool sw_dwarf_plan_make(struct sw_dwarf_plan *plan, const struct sw_elf *elf, bo
 		w->off = section.off;
 		w->bytes = section.size;
 		if ((zdebug || (section.flags & SHF_COMPRESSED)) &&
-		    !plan_compressed(plan, w, bytes, zdebug))
+		    !plan_compressed(plan, w, bytes, zdebug, elf->is_32bit))
 			return false;
 		w->section = section;
 		w->part_bytes = w->bytes;

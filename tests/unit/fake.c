@@ -32,6 +32,12 @@ struct sw_memory fake_memory(struct fake_memory *fake)
 	return (struct sw_memory){&ops, fake};
 }
 
+struct sw_memory fake_memory_32(struct fake_memory *fake)
+{
+	static const struct sw_memory_ops ops = {.read = fake_read, .is_32bit = true};
+	return (struct sw_memory){&ops, fake};
+}
+
 static void *keep(struct sw_snapshot *snap, const void *bytes, size_t size)
 {
 	void *copy = sw_arena_alloc(&snap->priv->arena, size);

@@ -132,6 +132,15 @@ static long registers(const struct fake_thread *t, struct iovec *space)
 	return 0;
 }
 
+/* The kernel gives them in the layout of who asks, also those of a thread in 32-bit code. */
+static long all_registers(const struct fake_thread *t, struct user_regs_struct *ret)
+{
+	if (!has_stopped(t) || t->dies_held)
+		return refuse(ESRCH);
+	*ret = t->regs;
+	return 0;
+}
+
 static long poke(struct fake_thread *t, unsigned long offset, long value)
 {
 	if (!has_stopped(t))
@@ -170,6 +179,7 @@ long __wrap_ptrace(int request, ...)
 	case PTRACE_SEIZE: return seize(t, (long) data);
 	case PTRACE_INTERRUPT: return interrupt(t);
 	case PTRACE_GETREGSET: return registers(t, (struct iovec *) data);
+	case PTRACE_GETREGS: return all_registers(t, (struct user_regs_struct *) data);
 	case PTRACE_POKEUSER: return poke(t, address, (long) data);
 	case PTRACE_DETACH: return detach(t, (int) data);
 	default: return refuse(EIO);

@@ -93,7 +93,8 @@ struct sw_place {
 
 enum { SW_REGS_MAX = 17 };
 
-/** Registers in DWARF numbering of the architecture (x86-64: 7 is rsp, 16 the return address). */
+/** Registers in DWARF numbering of x86-64 (7 is rsp, 16 the return address). 32-bit programs have the
+ * lower halves of the first eight, and 16. */
 struct sw_regs {
 	uint32_t known; /* bit N: val[N] is valid; pc and sp are always valid */
 	uint64_t val[SW_REGS_MAX];
@@ -149,6 +150,8 @@ struct sw_kernel_stack {
 	size_t n_frames;
 };
 
+enum { SW_SYSCALL_I386 = 1 << 16 /* numbers of 32-bit programs' calls begin here */ };
+
 struct sw_thread {
 	pid_t tid;
 	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
@@ -162,14 +165,16 @@ struct sw_thread {
 			      As long as it waits with as many it has not run since */
 	uint32_t flags;    /* PF_* word of /proc/PID/stat */
 	char wchan[64];    /* kernel function it waits in, before the stop; "" when none */
-	int64_t syscall;   /* number of the system call it is in, -1 when in none or unknown */
+	int64_t syscall;   /* number of the system call it is in, of i386's with SW_SYSCALL_I386
+			      added; -1 when in none or unknown */
 	bool interrupted;  /* its system call returns EINTR because of us */
 	int64_t cpu_ns;    /* CPU time used, -1 when unknown */
 	int64_t stop_ns;   /* time it was held, -1 when never */
 	int64_t since_ns;  /* for how long it had been off the CPU; 0: it was on one; -1: unknown */
 	enum sw_captured_by captured_by;
 	struct sw_regs regs;
-	uint64_t fs_base, gs_base;
+	uint64_t fs_base,
+		gs_base;         /* of 32-bit programs fs_base is that of gs: the thread pointer */
 	uint64_t stack_avma;     /* first byte of the copied stack */
 	uint64_t stack_end_avma; /* end of the mapping that holds sp; 0 when sp is in no mapping */
 	size_t stack_bytes;      /* how much was copied */
@@ -194,7 +199,7 @@ struct sw_process {
 	uid_t uid;
 	uint64_t starttime; /* clock ticks since boot, field 22 of /proc/PID/stat */
 	int64_t uptime_ms;  /* age of the process, -1 when unknown */
-	int elf_class;      /* 64 */
+	int elf_class;      /* 64; 32: a program for i386 */
 	char comm[SW_COMM_MAX];
 	const char *exe;    /* path, "" when unknown; the snapshot's */
 	const char *cgroup; /* path, "" when unknown; the snapshot's */
@@ -310,7 +315,7 @@ struct sw_target; /* pid, pidfd, /proc/PID directory, start time */
  *
  * @param pid  A process id in our own pid namespace. A thread id gives that thread's process.
  * @return 0; -SW_E_NO_PROCESS, -SW_E_ZOMBIE, -SW_E_KERNEL_THREAD, -SW_E_SELF, -SW_E_NOT_PERMITTED,
- *         -SW_E_ARCH (a 32-bit process), -SW_E_NOMEM. Free with sw_target_close().
+ *         -SW_E_ARCH (a program for another machine), -SW_E_NOMEM. Free with sw_target_close().
  */
 SW_PUBLIC int sw_target_open(pid_t pid, struct sw_target **ret, struct sw_error *err);
 SW_PUBLIC void sw_target_close(struct sw_target *target);

@@ -146,6 +146,7 @@ static enum next insn_follow(struct follower *f, struct way *w, const uint8_t *c
 	case SW_INSN_SP_AND:
 	case SW_INSN_SP_FROM_FP:
 	case SW_INSN_LEAVE:
+	case SW_INSN_SP_FROM_REG:
 	case SW_INSN_SP_LOST: return NEXT_END;
 	case SW_INSN_PLAIN:
 	case SW_INSN_CALL:
@@ -166,7 +167,7 @@ static bool way_follow(struct follower *f, struct way w)
 			return false;
 		switch_stack(f, &w, code, &length);
 		if (length == 0) {
-			if (!sw_arch_insn(code, sizeof(code), w.pc_avma, &insn))
+			if (!sw_arch_insn(false, code, sizeof(code), w.pc_avma, &insn))
 				return false;
 			enum next next = insn_follow(f, &w, code, &insn);
 			if (next != NEXT_ON)

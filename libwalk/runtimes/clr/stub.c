@@ -40,7 +40,7 @@ static bool insn_at(struct sw_memory memory, uint64_t avma, struct sw_insn *ret)
 	size_t n = sizeof(code);
 	while (n > 0 && !sw_memory_read(memory, avma, code, n))
 		n--; /* the last bytes that are mapped, or that were copied */
-	return sw_arch_insn(code, n, avma, ret);
+	return sw_arch_insn(false, code, n, avma, ret);
 }
 
 static bool depth_of(int64_t bytes, int64_t *ret)

@@ -202,7 +202,7 @@ struct content {
 static void content_read(const struct sw_cursor *callee, uint64_t caller_sp_avma,
 			 struct content *ret)
 {
-	uint32_t kept = callee->exact_pc ? UINT32_MAX : sw_arch_preserved();
+	uint32_t kept = callee->exact_pc ? UINT32_MAX : sw_arch_preserved(false);
 	uint64_t sp = callee->regs.sp_avma, bytes = caller_sp_avma - sp - SAVED_BYTES;
 	ret->n = ret->n_registers = 0;
 	if (caller_sp_avma <= sp + SAVED_BYTES)

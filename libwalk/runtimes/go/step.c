@@ -93,7 +93,7 @@ static void saved_by_crosscall(const struct sw_go_frame *f, uint64_t cfa, struct
 	if (f->cursor->exact_pc) {
 		/* On the way in and out they are still, or again, in their registers, and rbp is in one
 		 * of both places: where it points tells. */
-		uint32_t preserved = sw_arch_preserved();
+		uint32_t preserved = sw_arch_preserved(false);
 		for (unsigned i = 0; i < SW_REGS_MAX; i++)
 			if ((preserved & UINT32_C(1) << i) && sw_regs_get(r, i, &word) &&
 			    i != SW_ARCH_SP && i != SW_ARCH_RA)

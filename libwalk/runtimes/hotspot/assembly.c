@@ -34,7 +34,7 @@ enum sw_step sw_hotspot_assembly_step(const struct sw_hotspot *h, const struct s
 	if (from == NULL || from->module != h->place->module || has_no_table(from, caller - 1))
 		return SW_STEP_DECLINE;
 	ret->regs = *r;
-	ret->regs.known &= sw_arch_preserved();
+	ret->regs.known &= sw_arch_preserved(false);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
 	return SW_STEP_OK;

@@ -46,7 +46,7 @@ static void caller_set(const struct sw_cursor *cursor, uint64_t cfa, uint64_t re
 {
 	static const unsigned saved[] = {SW_X86_64_R13, SW_X86_64_R12, SW_X86_64_RBX};
 	ret->regs = cursor->regs;
-	ret->regs.known &= sw_arch_preserved();
+	ret->regs.known &= sw_arch_preserved(false);
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t value;
 		if (sw_memory_u64(cursor->memory, cfa - SW_ARCH_WORD * (2 + i), &value))

@@ -292,7 +292,7 @@ static bool is_of_call(struct sw_v8_heap heap, uint64_t at, uint64_t return_avma
 	size_t checked = 0;
 	for (size_t off = 0; off < code.size;) {
 		struct sw_insn i;
-		if (!sw_arch_insn(code.data + off, code.size - off, off, &i))
+		if (!sw_arch_insn(false, code.data + off, code.size - off, off, &i))
 			return false;
 		if (i.op == SW_INSN_BRANCH)
 			checked = (size_t) i.target;

@@ -142,7 +142,7 @@ static bool way_follow(struct flow *f, struct way w, struct sw_v8_state *ret)
 			*ret = w.state;
 			return true;
 		}
-		if (!sw_arch_insn(f->code.data + at, f->code.size - at, at, &i))
+		if (!sw_arch_insn(false, f->code.data + at, f->code.size - at, at, &i))
 			return false;
 		if (i.op == SW_INSN_BRANCH || i.op == SW_INSN_JUMP)
 			way_add(f, i.target, &w.state);

@@ -159,7 +159,8 @@ enum sw_step sw_v8_step(struct sw_v8 *v8, const struct sw_cursor *cursor, struct
 	if (inlining_unknown(v8, caller.pc))
 		ret->flags |= SW_FRAME_MAY_MISS;
 	ret->regs = cursor->regs;
-	ret->regs.known &= f.here.is_walker ? sw_arch_preserved() : 0; /* it changes none of them */
+	ret->regs.known &=
+		f.here.is_walker ? sw_arch_preserved(false) : 0; /* it changes none of them */
 	sw_regs_set(&ret->regs, SW_ARCH_SP, caller.sp);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, caller.pc);
 	if (caller.fp_known)

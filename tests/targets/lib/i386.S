@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A 32-bit program, which is recognised and refused. Says "ready" and waits. No C library: the
+/* A 32-bit program. Says "ready" and waits. No C library: the
  * 64-bit compiler alone can make it. System calls by number of arch/x86/entry/syscalls/syscall_32.tbl */
 	.globl _start
 _start:

@@ -286,12 +286,94 @@ static void test_entry_call(void **state)
 static void test_register_names(void **state)
 {
 	(void) state;
-	assert_string_equal(sw_arch_reg_name(SW_X86_64_RDX), "rdx");
-	assert_string_equal(sw_arch_reg_name(SW_X86_64_R15), "r15");
-	assert_string_equal(sw_arch_reg_name(SW_ARCH_RA), "ra");
-	assert_string_equal(sw_arch_reg_name(17), "r?");
+	assert_string_equal(sw_arch_reg_name(false, SW_X86_64_RDX), "rdx");
+	assert_string_equal(sw_arch_reg_name(false, SW_X86_64_R15), "r15");
+	assert_string_equal(sw_arch_reg_name(false, SW_ARCH_RA), "ra");
+	assert_string_equal(sw_arch_reg_name(false, 17), "r?");
 	/* rbx, rbp, r12 to r15 */
-	assert_int_equal(sw_arch_preserved(), 1u << 3 | 1u << 6 | 0xf000);
+	assert_int_equal(sw_arch_preserved(false), 1u << 3 | 1u << 6 | 0xf000);
+}
+
+static struct sw_memory of_i386(struct sw_memory m)
+{
+	return fake_memory_32(m.arg);
+}
+
+/* Intel386 psABI 1.1, table 2.14. */
+static void test_i386_registers(void **state)
+{
+	(void) state;
+	static const char *const columns[] = {"eax", "ecx", "edx", "ebx", "esp",
+					      "ebp", "esi", "edi", "ra"};
+	for (unsigned i = 0; i < 9; i++) {
+		unsigned reg = sw_arch_reg_of_column(true, i);
+		assert_string_equal(sw_arch_reg_name(true, reg), columns[i]);
+		assert_int_equal(sw_arch_column_of_reg(true, reg), i);
+	}
+	assert_int_equal(sw_arch_reg_of_column(true, 4), SW_ARCH_SP);
+	assert_int_equal(sw_arch_reg_of_column(true, 8), SW_ARCH_RA);
+	assert_int_equal(sw_arch_reg_of_column(true, 9), SW_REGS_MAX);
+	assert_int_equal(sw_arch_reg_of_column(true, UINT64_MAX), SW_REGS_MAX);
+	assert_int_equal(sw_arch_column_of_reg(true, SW_X86_64_R8), -1);
+	assert_string_equal(sw_arch_reg_name(true, SW_X86_64_R8), "e?");
+	assert_int_equal(sw_arch_reg_of_column(false, 16), SW_ARCH_RA);
+	assert_int_equal(sw_arch_reg_of_column(false, 17), SW_REGS_MAX);
+	assert_int_equal(sw_arch_column_of_reg(false, 7), 7);
+	/* ebx, ebp, esi, edi */
+	assert_int_equal(sw_arch_preserved(true), 1u << 3 | 1u << 6 | 1u << 4 | 1u << 5);
+}
+
+static void test_i386_code(void **state)
+{
+	(void) state;
+	uint64_t address;
+	uint32_t off;
+	/* call back by more than there is before it: addresses wrap around */
+	struct sw_memory m = of_i386(memory_ending(BYTES(0xe8, 0, 0, 0, 0x80)));
+	assert_int_equal(sw_arch_call_before(m, AT, &address), SW_CALL_DIRECT);
+	assert_int_equal(address, 0x80400100);
+	/* call, jmp through an absolute address */
+	m = of_i386(memory_ending(BYTES(0xff, 0x15, 0x10, 0x20, 0x04, 0xf8)));
+	assert_true(sw_arch_call_slot(m, AT, &address));
+	assert_int_equal(address, 0xf8042010);
+	m = of_i386(memory_beginning(BYTES(0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0x25, 0x10, 0x20, 4, 8)));
+	assert_true(sw_arch_jump_slot(m, AT, &address));
+	assert_int_equal(address, 0x8042010);
+	assert_false(sw_arch_jump_got(m, AT, &off));
+	/* jmp *0x14(%ebx) */
+	m = of_i386(memory_beginning(BYTES(0xff, 0xa3, 0x14, 0, 0, 0)));
+	assert_true(sw_arch_jump_got(m, AT, &off));
+	assert_int_equal(off, 0x14);
+	assert_false(sw_arch_jump_slot(m, AT, &address));
+	assert_false(sw_arch_jump_got(memory_beginning(BYTES(0xff, 0xa3)), AT, &off));
+	/* mov %esp,%ebp, which begins as xchg %r12,... would in 64-bit code */
+	m = of_i386(memory_beginning(BYTES(0x89, 0xe5)));
+	assert_int_equal(sw_arch_fp_place(m, AT), SW_FP_PUSHED);
+	m = of_i386(memory_beginning(BYTES(0x48, 0x89, 0xe5)));
+	assert_int_equal(sw_arch_fp_place(m, AT), SW_FP_IN_BODY); /* dec %eax comes first */
+	/* mov (%esp),%ebx; ret */
+	m = of_i386(memory_beginning(BYTES(0x8b, 0x1c, 0x24, 0xc3)));
+	assert_true(sw_arch_is_pc_thunk(m, AT));
+	assert_true(sw_arch_is_pc_thunk(m, AT + 3));
+	assert_false(sw_arch_is_pc_thunk(m, AT + 1));
+	m = of_i386(memory_beginning(BYTES(0x8b, 0x5c, 0x24, 0x04)));
+	assert_false(sw_arch_is_pc_thunk(m, AT));
+}
+
+static void test_i386_sigreturn(void **state)
+{
+	(void) state;
+	struct sw_memory m = of_i386(memory_beginning(BYTES(0xb8, 0xad, 0, 0, 0, 0xcd, 0x80)));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_SIGRETURN);
+	m = of_i386(memory_beginning(BYTES(0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80)));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_SIGRETURN_OLD);
+	m = of_i386(memory_beginning(BYTES(0xb8, 0xac, 0, 0, 0, 0xcd, 0x80)));
+	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_sigframe_place(SW_CODE_SIGRETURN_OLD, true, SW_ARCH_RA), 60);
+	assert_int_equal(sw_arch_sigframe_place(SW_CODE_SIGRETURN, true, SW_ARCH_RA), 216);
+	assert_int_equal(sw_arch_sigframe_place(SW_CODE_SIGRETURN, true, SW_ARCH_SP), 188);
+	assert_int_equal(sw_arch_sigframe_place(SW_CODE_SIGRETURN, true, SW_X86_64_R8), -1);
+	assert_int_equal(sw_arch_sigframe_place(SW_CODE_SIGRETURN, false, SW_ARCH_RA), 168);
 }
 
 static void test_regs(void **state)
@@ -324,6 +406,9 @@ int main(void)
 		cmocka_unit_test(test_padding_before),
 		cmocka_unit_test(test_fp_place),
 		cmocka_unit_test(test_sigreturn),
+		cmocka_unit_test(test_i386_registers),
+		cmocka_unit_test(test_i386_code),
+		cmocka_unit_test(test_i386_sigreturn),
 		cmocka_unit_test(test_musl_clone),
 		cmocka_unit_test(test_start_context),
 		cmocka_unit_test(test_fcontext_finish),

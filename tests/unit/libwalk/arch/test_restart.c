@@ -49,6 +49,19 @@ static const struct row rows[] = {
 	{SYS_write, {5}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
 	{SYS_writev, {5}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
 	{SYS_connect, {5}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
+	/* of 32-bit programs: epoll_wait, ipc (semop, semtimedop, msgrcv), recvfrom */
+	{SW_SYSCALL_I386 + 256, {3, 1, 8, NO_LIMIT_INT}, SW_RESTART_HIDE, SW_RESTART_HIDE},
+	{SW_SYSCALL_I386 + 256, {3, 1, 8, 5000}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
+	{SW_SYSCALL_I386 + 117, {1, 1, 1, 0, 8, 8}, SW_RESTART_HIDE, SW_RESTART_HIDE},
+	{SW_SYSCALL_I386 + 117, {4, 1, 1, 0, 8, 0}, SW_RESTART_HIDE, SW_RESTART_HIDE},
+	{SW_SYSCALL_I386 + 117, {4, 1, 1, 0, 8, 8}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
+	{SW_SYSCALL_I386 + 117, {12, 1, 1, 0, 8, 0}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
+	{SW_SYSCALL_I386 + 371, {5}, SW_RESTART_VISIBLE, SW_RESTART_HIDE},
+	/* x86-64's epoll_wait is i386's lchown32 or so: another call */
+	{SW_SYSCALL_I386 + SYS_epoll_wait,
+	 {3, 1, 8, NO_LIMIT_INT},
+	 SW_RESTART_VISIBLE,
+	 SW_RESTART_VISIBLE},
 	/* not known to be safe to begin again */
 	{SYS_close, {5}, SW_RESTART_VISIBLE, SW_RESTART_VISIBLE},
 	{9999, {0}, SW_RESTART_VISIBLE, SW_RESTART_VISIBLE},

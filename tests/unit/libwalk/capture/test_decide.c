@@ -28,7 +28,7 @@ static struct sw_iterate_record sleeper(void)
 static void assert_how(struct sw_iterate_record r, enum sw_take_how how, int reason)
 {
 	int got = 77;
-	assert_int_equal(sw_take_how(&r, &got), how);
+	assert_int_equal(sw_take_how(&r, false, &got), how);
 	assert_int_equal(got, reason);
 }
 

@@ -37,7 +37,7 @@ static int compile_only(const Dwarf_Op *ops, size_t n)
 {
 	struct sw_arena arena = {0};
 	const struct sw_cfi_expr *expr;
-	int r = sw_cfi_expr_compile(ops, n, &arena, &expr);
+	int r = sw_cfi_expr_compile(ops, n, false, &arena, &expr);
 	sw_arena_deinit(&arena);
 	return r;
 }
@@ -46,7 +46,7 @@ static enum sw_cfi_result run(struct frame *f, const Dwarf_Op *ops, size_t n, ui
 {
 	struct sw_arena arena = {0};
 	const struct sw_cfi_expr *expr;
-	assert_int_equal(sw_cfi_expr_compile(ops, n, &arena, &expr), 0);
+	assert_int_equal(sw_cfi_expr_compile(ops, n, false, &arena, &expr), 0);
 	enum sw_cfi_result r = sw_cfi_expr_eval(expr, &f->env, ret);
 	sw_arena_deinit(&arena);
 	return r;
@@ -62,6 +62,53 @@ static uint64_t value(const Dwarf_Op *ops, size_t n)
 	uint64_t result = 0xdead;
 	assert_int_equal(run(&f, ops, n, &result), SW_CFI_OK);
 	return result;
+}
+
+/* The same of a program for i386. */
+static uint64_t value_32(const Dwarf_Op *ops, size_t n)
+{
+	struct frame f;
+	struct sw_arena arena = {0};
+	const struct sw_cfi_expr *expr;
+	uint64_t result = 0xdead;
+	frame_init(&f);
+	f.env.memory = fake_memory_32(&f.fake);
+	assert_int_equal(sw_cfi_expr_compile(ops, n, true, &arena, &expr), 0);
+	assert_int_equal(sw_cfi_expr_eval(expr, &f.env, &result), SW_CFI_OK);
+	sw_arena_deinit(&arena);
+	return result;
+}
+
+/* Registers by i386's numbers, words of 4 bytes, numbers that wrap around. */
+static void test_32_bit(void **state)
+{
+	(void) state;
+	const uint64_t minus_8 = (uint64_t) -8, minus_1 = (uint64_t) -1;
+	assert_int_equal(value_32(OPS({DW_OP_breg4, 0x10, 0, 0})), 0x7010);    /* esp */
+	assert_int_equal(value_32(OPS({DW_OP_breg5, minus_8, 0, 0})), 0x7018); /* ebp */
+	assert_int_equal(value_32(OPS({DW_OP_breg4, 4, 0, 0}, {DW_OP_deref, 0, 0, 2})), 0x11223344);
+	assert_int_equal(value_32(OPS({DW_OP_lit8, 0, 0, 0}, {DW_OP_const1s, (uint64_t) -16, 0, 1},
+				      {DW_OP_plus, 0, 0, 3})),
+			 0xfffffff8);
+	assert_int_equal(value_32(OPS({DW_OP_const1s, minus_8, 0, 0}, {DW_OP_lit4, 0, 0, 2},
+				      {DW_OP_shr, 0, 0, 3})),
+			 0x0fffffff);
+	assert_int_equal(value_32(OPS({DW_OP_const1s, minus_8, 0, 0}, {DW_OP_lit1, 0, 0, 2},
+				      {DW_OP_shra, 0, 0, 3})),
+			 0xfffffffc);
+	assert_int_equal(value_32(OPS({DW_OP_const4u, 0x80000000, 0, 0}, {DW_OP_lit1, 0, 0, 5},
+				      {DW_OP_lt, 0, 0, 6})),
+			 1); /* it is negative */
+	assert_int_equal(value_32(OPS({DW_OP_const4u, 0xffffffff, 0, 0}, {DW_OP_lit10, 0, 0, 5},
+				      {DW_OP_mod, 0, 0, 6})),
+			 5);
+	assert_int_equal(value_32(OPS({DW_OP_const1s, minus_1, 0, 0})), 0xffffffff);
+	/* x86-64's rip is no register there */
+	struct sw_arena arena = {0};
+	const struct sw_cfi_expr *expr;
+	assert_int_equal(sw_cfi_expr_compile(OPS({DW_OP_breg16, 0, 0, 0}), true, &arena, &expr),
+			 -SW_E_FORMAT);
+	sw_arena_deinit(&arena);
 }
 
 static enum sw_cfi_result failure(const Dwarf_Op *ops, size_t n)
@@ -313,7 +360,7 @@ static void test_print(void **state)
 	};
 	struct sw_arena arena = {0};
 	const struct sw_cfi_expr *expr;
-	assert_int_equal(sw_cfi_expr_compile(ops, 6, &arena, &expr), 0);
+	assert_int_equal(sw_cfi_expr_compile(ops, 6, false, &arena, &expr), 0);
 	struct sw_text text = {0};
 	sw_cfi_expr_print(expr, &text);
 	assert_string_equal(text.data, "rsp+8 ra 15 and deref8 -4");
@@ -324,6 +371,7 @@ static void test_print(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_32_bit),
 		cmocka_unit_test(test_arithmetic),
 		cmocka_unit_test(test_shifts),
 		cmocka_unit_test(test_comparisons_are_signed),

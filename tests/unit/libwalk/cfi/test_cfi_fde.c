@@ -62,6 +62,32 @@ static void test_encodings(void **state)
 	}
 }
 
+/* A table for i386: its numbers of registers, 4 bytes in plain addresses, which wrap around. */
+static void test_i386(void **state)
+{
+	(void) state;
+	static const uint8_t bytes[] = {
+		/* 0: CIE, "zR" plain; alignments 1 and -4, return address in column 8 */
+		20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 8, 1, DW_EH_PE_absptr,
+		DW_CFA_def_cfa, 4, 4, DW_CFA_offset | 8, 1, DW_CFA_nop, DW_CFA_nop,
+		/* 24: FDE for [0xfffff000, 4 GiB): push %ebp; mov %esp,%ebp; push %esi */
+		28, 0, 0, 0, 28, 0, 0, 0, 0, 0xf0, 0xff, 0xff, 0, 0x10, 0, 0, 0,
+		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 5, 2,
+		DW_CFA_advance_loc | 2, DW_CFA_def_cfa_register, 5, DW_CFA_advance_loc | 1,
+		DW_CFA_offset | 6, 3, DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, 0, 0, 0, 0};
+	const struct sw_cfi_section section = {.bytes = {bytes, sizeof(bytes)}, .is_32bit = true};
+	struct sw_cfi_entry entry;
+	assert_int_equal(sw_cfi_entry_read(&section, 24, &entry), 1);
+	assert_int_equal(entry.start_svma, 0xfffff000);
+	assert_int_equal(entry.end_svma, UINT64_C(1) << 32);
+	assert_true(entry.is_32bit);
+	rule_is(&section, 24, 0xfffff000, "CFA = esp+4, ra = [CFA-4]");
+	rule_is(&section, 24, 0xfffff001, "CFA = esp+8, ebp = [CFA-8], ra = [CFA-4]");
+	rule_is(&section, 24, 0xfffff003, "CFA = ebp+8, ebp = [CFA-8], ra = [CFA-4]");
+	rule_is(&section, 24, 0xfffff004,
+		"CFA = ebp+8, esi = [CFA-12], ebp = [CFA-8], ra = [CFA-4]");
+}
+
 /* Without a base such pointers mean nothing. */
 static void test_no_base(void **state)
 {
@@ -204,9 +230,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_encodings), cmocka_unit_test(test_no_base),
-		cmocka_unit_test(test_empty),     cmocka_unit_test(test_set_loc),
-		cmocka_unit_test(test_excessive), cmocka_unit_test(test_find),
-		cmocka_unit_test(test_fdes),      cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_i386),      cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_set_loc),   cmocka_unit_test(test_excessive),
+		cmocka_unit_test(test_find),      cmocka_unit_test(test_fdes),
+		cmocka_unit_test(test_letters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 /* One function of 16 bytes with the rows under test, through libdw as in real life. */
@@ -28,7 +29,7 @@ static int compile(struct fixture *f, const struct image_fde *fde, unsigned at)
 	assert_non_null(f->cfi);
 	Dwarf_Frame *frame;
 	assert_int_equal(dwarf_cfi_addrframe(f->cfi, IMAGE_CODE + at, &frame), 0);
-	int r = sw_cfi_rule_compile(frame, &f->arena, &f->rule);
+	int r = sw_cfi_rule_compile(frame, false, &f->arena, &f->rule);
 	free(frame);
 	return r;
 }
@@ -292,7 +293,7 @@ static void test_sigreturn(void **state)
 					 14, 15, 50, 60, 0x7f00, 30, 10, 0,  20, 0x7e00, 0x401140};
 	struct sw_arena arena = {0};
 	const struct sw_cfi_rule *rule;
-	assert_int_equal(sw_cfi_rule_sigreturn(&arena, &rule), 0);
+	assert_int_equal(sw_cfi_rule_sigreturn(SW_CODE_SIGRETURN, false, &arena, &rule), 0);
 	assert_true(rule->signal);
 	struct sw_regs regs = registers(), caller;
 	uint64_t fault;
@@ -301,6 +302,35 @@ static void test_sigreturn(void **state)
 						       9, 10, 11, 12, 13, 14, 15,     0x401140};
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		assert_int_equal(reg(&caller, i), expected[i]);
+	sw_arena_deinit(&arena);
+}
+
+/* i386's: esp -> the signal, two pointers, siginfo (128 bytes), uc_flags uc_link uc_stack[3], gs fs es ds
+ * edi esi ebp esp ebx edx ecx eax trapno err eip. What lies behind is not read. */
+static void test_sigreturn_32(void **state)
+{
+	(void) state;
+	uint32_t stack[3 + 32 + 5 + 15] = {0};
+	static const uint32_t saved[] = {50, 40,         0x7f00, 0xfff01000, 30,       10,
+					 20, 0xffffffff, 0,      0,          0x8049123};
+	memcpy(stack + 3 + 32 + 5 + 4, saved, sizeof(saved));
+	struct sw_arena arena = {0};
+	const struct sw_cfi_rule *rule;
+	assert_int_equal(sw_cfi_rule_sigreturn(SW_CODE_SIGRETURN, true, &arena, &rule), 0);
+	struct sw_regs regs = registers(), caller;
+	const struct fake_region region = {0x7000, stack, sizeof(stack)};
+	struct fake_memory fake = {.regions = &region, .n_regions = 1};
+	struct sw_cfi_env env = {.regs = &regs, .memory = fake_memory_32(&fake)};
+	assert_int_equal(sw_cfi_rule_apply(rule, &env, &caller), SW_CFI_OK);
+	assert_int_equal(caller.pc_avma, 0x8049123);
+	assert_int_equal(caller.sp_avma, 0xfff01000);
+	assert_int_equal(reg(&caller, SW_X86_64_RAX), 0xffffffff);
+	assert_int_equal(reg(&caller, SW_X86_64_RDX), 10);
+	assert_int_equal(reg(&caller, SW_X86_64_RSI), 40);
+	assert_int_equal(reg(&caller, SW_X86_64_RBP), 0x7f00);
+	print_is(rule, "CFA = esp+0, eax = [CFA+204], edx = [CFA+196], ecx = [CFA+200], "
+		       "ebx = [CFA+192], esi = [CFA+180], edi = [CFA+176], ebp = [CFA+184], "
+		       "esp = [CFA+188], ra = [CFA+216]");
 	sw_arena_deinit(&arena);
 }
 
@@ -316,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_signal_frame),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_sigreturn),
+		cmocka_unit_test(test_sigreturn_32),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

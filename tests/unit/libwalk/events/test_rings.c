@@ -248,7 +248,7 @@ static void test_hostile_samples(void **state)
 		uint64_t value;
 	} words[] = {
 		{ABI, PERF_SAMPLE_REGS_ABI_NONE},
-		{ABI, PERF_SAMPLE_REGS_ABI_32},
+		{ABI, 3},
 		{ABI, UINT64_MAX},
 		{STACK_SIZE, 0},
 		{STACK_SIZE, STACK_BYTES + 1},

@@ -89,6 +89,113 @@ static void test_loaded(void **state)
 	assert_false(sw_elf_loaded(&elf, 0x9020, &bytes)); /* zeros, not in the file */
 }
 
+/*
+ * A file for i386: header | program headers | section headers: none, names, .symtab | names | symbols
+ */
+struct file_32 {
+	Elf32_Ehdr header;
+	Elf32_Phdr load, dynamic;
+	Elf32_Shdr sections[3];
+	char names[24];
+	Elf32_Sym symbols[2];
+	Elf32_Dyn tags[3];
+};
+
+static const struct file_32 *make_32(void)
+{
+	static struct file_32 f;
+	f = (struct file_32){
+		.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
+				       EV_CURRENT},
+			   .e_type = ET_DYN,
+			   .e_machine = EM_386,
+			   .e_entry = 0x1234,
+			   .e_phoff = offsetof(struct file_32, load),
+			   .e_phentsize = sizeof(Elf32_Phdr),
+			   .e_phnum = 2,
+			   .e_shoff = offsetof(struct file_32, sections),
+			   .e_shentsize = sizeof(Elf32_Shdr),
+			   .e_shnum = 3,
+			   .e_shstrndx = 1},
+		.load = {.p_type = PT_LOAD,
+			 .p_flags = PF_R | PF_X,
+			 .p_vaddr = 0x8048000,
+			 .p_filesz = sizeof(f),
+			 .p_memsz = 0x2000,
+			 .p_align = 0x1000},
+		.dynamic = {.p_type = PT_DYNAMIC,
+			    .p_offset = offsetof(struct file_32, tags),
+			    .p_filesz = sizeof(f.tags)},
+		.sections = {[1] = {.sh_name = 1,
+				    .sh_type = SHT_STRTAB,
+				    .sh_offset = offsetof(struct file_32, names),
+				    .sh_size = sizeof(f.names)},
+			     [2] = {.sh_name = 8,
+				    .sh_type = SHT_SYMTAB,
+				    .sh_offset = offsetof(struct file_32, symbols),
+				    .sh_size = sizeof(f.symbols),
+				    .sh_link = 1,
+				    .sh_entsize = sizeof(Elf32_Sym)}},
+		.names = "\0.names\0.symtab\0f",
+		.symbols = {[1] = {.st_name = 16,
+				   .st_value = 0x8048100,
+				   .st_size = 0x20,
+				   .st_info = STT_FUNC,
+				   .st_shndx = 1}},
+		.tags = {{DT_PLTGOT, {0x804a000}}, {DT_STRSZ, {7}}, {DT_NULL, {0}}},
+	};
+	return &f;
+}
+
+static void test_32_bit(void **state)
+{
+	(void) state;
+	const struct file_32 *f = make_32();
+	struct sw_elf elf;
+	struct sw_elf_section section;
+	struct sw_elf_segment segment;
+	struct sw_elf_table table;
+	struct sw_elf_dynamic dynamic;
+	struct sw_bytes bytes;
+	Elf64_Sym symbol;
+	struct file_32 changed = *f;
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){(const uint8_t *) f, sizeof(*f)}));
+	assert_true(elf.is_32bit);
+	assert_int_equal(elf.header.e_entry, 0x1234);
+	assert_int_equal(elf.n_sections, 3);
+	assert_true(sw_elf_section_named(&elf, ".symtab", &section));
+	assert_int_equal(section.index, 2);
+	assert_int_equal(section.entry_bytes, 16);
+	assert_int_equal(elf.n_segments, 2);
+	assert_true(sw_elf_segment(&elf, 0, &segment));
+	assert_int_equal(segment.svma, 0x8048000);
+	assert_int_equal(segment.flags, PF_R | PF_X);
+	assert_int_equal(segment.memory_bytes, 0x2000);
+	assert_int_equal(segment.align, 0x1000);
+	assert_true(sw_elf_loaded(&elf, 0x8048010, &bytes));
+	assert_ptr_equal(bytes.data, (const uint8_t *) f + 0x10);
+	assert_true(sw_elf_table_typed(&elf, SHT_SYMTAB, &table));
+	assert_true(sw_elf_symbol_read(&table, 1, &symbol));
+	assert_int_equal(symbol.st_value, 0x8048100);
+	assert_int_equal(symbol.st_size, 0x20);
+	assert_int_equal(symbol.st_info, STT_FUNC);
+	assert_false(sw_elf_symbol_read(&table, 2, &symbol));
+	assert_false(sw_elf_symbol_read(&table, UINT64_MAX, &symbol));
+	assert_true(sw_elf_dynamic(&elf, &dynamic));
+	assert_int_equal(dynamic.got_svma, 0x804a000);
+	assert_int_equal(dynamic.strings_bytes, 7);
+	/* Cut short, with headers of the other class, of another machine. */
+	assert_false(
+		sw_elf_init(&elf, (struct sw_bytes){(const uint8_t *) f, sizeof(Elf32_Ehdr) - 1}));
+	changed.header.e_phentsize = sizeof(Elf64_Phdr);
+	changed.header.e_shentsize = sizeof(Elf64_Shdr);
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){(uint8_t *) &changed, sizeof(changed)}));
+	assert_int_equal(elf.n_segments, 0);
+	assert_int_equal(elf.n_sections, 0);
+	changed.header.e_machine = EM_X86_64; /* x32 */
+	assert_false(sw_elf_init(&elf, (struct sw_bytes){(uint8_t *) &changed, sizeof(changed)}));
+}
+
 static void test_not_elf(void **state)
 {
 	(void) state;
@@ -177,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_sections, setup),
+		cmocka_unit_test(test_32_bit),
 		cmocka_unit_test_setup(test_build_id, setup),
 		cmocka_unit_test_setup(test_loaded, setup),
 		cmocka_unit_test_setup(test_not_elf, setup),

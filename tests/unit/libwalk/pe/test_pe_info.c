@@ -183,7 +183,7 @@ static void test_register_numbers(void **state)
 		"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 	};
 	for (unsigned i = 0; i < SW_PE_REGS; i++)
-		assert_string_equal(sw_arch_reg_name(sw_pe_dwarf_reg(i)), names[i]);
+		assert_string_equal(sw_arch_reg_name(false, sw_pe_dwarf_reg(i)), names[i]);
 }
 
 int main(void)

@@ -114,7 +114,7 @@ static void complain(struct replay *r, const char *what, const uint64_t *at, int
 		bool known = sw_regs_get(got, numbers[i], &value);
 		if (!known || value != expected->regs[i])
 			print_message("  %s is %s0x%llx, must be 0x%llx\n",
-				      sw_arch_reg_name(numbers[i]), known ? "" : "lost, ",
+				      sw_arch_reg_name(false, numbers[i]), known ? "" : "lost, ",
 				      (unsigned long long) value,
 				      (unsigned long long) expected->regs[i]);
 	}

@@ -144,6 +144,108 @@ static void test_plain(void **state)
 	assert_warning(f, 0, SW_WARN_PARTIAL, "the core file does not say which files were mapped");
 }
 
+/* A core of a program for i386: one thread on the page at 0xffffd000, in poll(), killed by SIGSEGV. */
+static void put_32(uint8_t *to, size_t at, uint32_t value)
+{
+	memcpy(to + at, &value, sizeof(value));
+}
+
+static void test_32_bit(void **state)
+{
+	struct fixture *f = *state;
+	enum { STACK_32 = 0xffffd000, TEXT_32 = 0x8048000, NOTES = 512 };
+	/* ebx ecx edx esi edi ebp eax ds es fs gs orig_eax eip cs eflags esp ss */
+	static const uint32_t regs[17] = {3,
+					  1,
+					  2,
+					  6,
+					  7,
+					  5,
+					  (uint32_t) -516,
+					  0,
+					  0,
+					  0,
+					  0,
+					  168,
+					  TEXT_32 + 0x123,
+					  0x23,
+					  0,
+					  STACK_32 + 0x800,
+					  0};
+	uint8_t prstatus[144] = {0}, prpsinfo[124] = {0}, siginfo[128] = {0};
+	const uint32_t auxv[] = {AT_SYSINFO_EHDR, 0xf7fc0000, AT_ENTRY, TEXT_32 + 0x10, 0, 0};
+	uint32_t files[5 + 1] = {1, PAGE, TEXT_32, TEXT_32 + PAGE, 0};
+	memcpy(files + 5, "/p", 3);
+	put_32(prstatus, 12, SIGSEGV);
+	put_32(prstatus, 24, 41);
+	put_32(prstatus, 40, 2); /* user time: 2 s */
+	memcpy(prstatus + 72, regs, sizeof(regs));
+	prpsinfo[1] = 'R';
+	put_32(prpsinfo, 8, 1000);
+	put_32(prpsinfo, 12, 41);
+	put_32(prpsinfo, 16, 7);
+	strcpy((char *) prpsinfo + 28, "old");
+	put_32(siginfo, 0, SIGSEGV);
+	put_32(siginfo, 8, 1);
+	put_32(siginfo, 12, 0xdead0);
+	core_note(&f->b, "CORE", NT_PRPSINFO, prpsinfo, sizeof(prpsinfo));
+	core_note(&f->b, "CORE", NT_PRSTATUS, prstatus, sizeof(prstatus));
+	core_note(&f->b, "CORE", NT_SIGINFO, siginfo, sizeof(siginfo));
+	core_note(&f->b, "CORE", NT_AUXV, auxv, sizeof(auxv));
+	core_note(&f->b, "CORE", NT_FILE, files, sizeof(files));
+	Elf32_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32,
+					 ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_CORE,
+			     .e_machine = EM_386,
+			     .e_phoff = sizeof(header),
+			     .e_phentsize = sizeof(Elf32_Phdr),
+			     .e_phnum = 3};
+	Elf32_Phdr segments[3] = {
+		{.p_type = PT_NOTE, .p_offset = NOTES, .p_filesz = (uint32_t) f->b.n_notes},
+		{.p_type = PT_LOAD, .p_vaddr = TEXT_32, .p_memsz = PAGE, .p_flags = PF_R | PF_X},
+		{.p_type = PT_LOAD,
+		 .p_vaddr = STACK_32,
+		 .p_offset = 2 * PAGE,
+		 .p_filesz = PAGE,
+		 .p_memsz = PAGE,
+		 .p_flags = PF_R | PF_W}};
+	uint8_t *file = calloc(3, PAGE);
+	assert_non_null(file);
+	memcpy(file, &header, sizeof(header));
+	memcpy(file + sizeof(header), segments, sizeof(segments));
+	memcpy(file + NOTES, f->b.notes, f->b.n_notes);
+	memcpy(file + 2 * PAGE, stack_page, PAGE);
+	sw_cleanup(sw_fclose_p) FILE *out = fopen(f->path, "we");
+	assert_non_null(out);
+	assert_int_equal(fwrite(file, PAGE, 3, out), 3);
+	assert_int_equal(fflush(out), 0);
+	free(file);
+
+	assert_int_equal(open_core(f, NULL), 0);
+	const struct sw_snapshot *s = f->snap;
+	const struct sw_thread *t = &s->threads[0];
+	assert_int_equal(s->process.elf_class, 32);
+	assert_int_equal(s->process.pid, 41);
+	assert_int_equal(s->process.ppid, 7);
+	assert_int_equal(s->process.uid, 1000);
+	assert_string_equal(s->process.comm, "old");
+	assert_string_equal(s->process.exe, "/p");
+	assert_int_equal(s->n_threads, 1);
+	assert_int_equal(t->syscall, SW_SYSCALL_I386 + 168);
+	assert_int_equal(t->cpu_ns, 2000000000);
+	assert_int_equal(t->regs.known, 0x100ff);
+	assert_int_equal(t->regs.pc_avma, TEXT_32 + 0x123);
+	assert_int_equal(t->regs.sp_avma, STACK_32 + 0x800);
+	assert_int_equal(t->regs.val[SW_X86_64_RBX], 3);
+	assert_int_equal(t->regs.val[SW_X86_64_RDX], 2);
+	assert_int_equal(t->regs.val[SW_X86_64_RSI], 6);
+	assert_int_equal(t->regs.val[SW_X86_64_RBP], 5);
+	assert_int_equal(t->stack_end_avma, STACK_32 + PAGE);
+	assert_int_equal(s->crash.signal, SIGSEGV);
+	assert_int_equal(s->crash.address_avma, 0xdead0);
+	assert_int_equal(s->n_warnings, 1); /* /p is not there */
+}
+
 /* Threads are sorted by tid; only the process's thread has its name, only a crash its state. */
 static void test_threads(void **state)
 {
@@ -330,7 +432,8 @@ static void test_refused(void **state)
 		const char *message;
 	} cases[] = {
 		{0, 'X', SW_E_FORMAT, ": not an ELF file, thus no core file"},
-		{EI_CLASS, ELFCLASS32, SW_E_ARCH, ": a core file of a 32-bit process"},
+		{EI_CLASS, ELFCLASS32, SW_E_ARCH,
+		 ": a core file of another machine (ELF machine 62)"},
 		{EI_CLASS, 9, SW_E_FORMAT, ": an ELF file of unknown class"},
 		{EI_DATA, ELFDATA2MSB, SW_E_ARCH, ": of a big-endian machine"},
 		{offsetof(Elf64_Ehdr, e_machine), EM_AARCH64, SW_E_ARCH,
@@ -603,6 +706,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_plain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_32_bit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_and_vdso, setup, teardown),

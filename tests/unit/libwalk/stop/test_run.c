@@ -450,11 +450,27 @@ static void test_32_bit(void **state)
 	struct fixture *f = start(2);
 	(void) state;
 	fake_kernel.threads[0].regs_bytes = 68;
+	fake_kernel.threads[0].regs.cs = 0x23;
 	run(f);
 	assert_false(f->tracees[0].has_regs);
 	assert_int_equal(f->tracees[0].reason, SW_E_ARCH);
 	assert_true(fake_kernel.threads[0].detached);
 	assert_int_equal(f->n_with_regs, 1);
+	/* Of a 32-bit program; its epoll_wait() begins again, too. The other runs 64-bit code. */
+	f = start(2);
+	f->stop.is_32bit = true;
+	fake_kernel.threads[0].regs_bytes = 68;
+	fake_kernel.threads[0].regs = (struct user_regs_struct){.cs = 0x23,
+								.orig_rax = 256,
+								.rax = 0xfffffffc,
+								.rsi = 0xffffffff,
+								.rip = 0xf7f00123};
+	run(f);
+	assert_true(f->tracees[0].has_regs);
+	assert_int_equal(f->tracees[0].regs.rip, 0xf7f00123);
+	assert_int_equal(fake_kernel.threads[0].poked_value, -514);
+	assert_false(f->tracees[0].visible);
+	assert_int_equal(f->tracees[1].reason, SW_E_ARCH);
 }
 
 /* Whoever must be asked is asked of a directory that can be opened; otherwise nothing is copied. */
