@@ -72,6 +72,9 @@ $(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 $(T)/plugin.so $(T)/refuse.so $(T)/attack.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+$(T)/stepped_switch: tests/targets/stepped_switch.c tests/targets/lib/switch_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/switch_frames.S
 # Lazy binding: the first call goes through the PLT stub and the dynamic linker's resolver.
 $(T)/stepped: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
