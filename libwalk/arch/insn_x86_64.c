@@ -559,6 +559,13 @@ static bool move_one_byte(const struct decoder *d, struct sw_move *ret)
 	    (d->op == OP_MOV_STORE || d->op == OP_MOV_LOAD || d->op == OP_LEA))
 		return move_of(d, ret);
 	switch (d->op) {
+	case OP_ALU_Z: /* add, sub */
+	case OP_ALU_SIGNED:
+		ret->op = SW_MOVE_COPY;
+		ret->to = ret->from = dwarf_number(field_rm(d));
+		ret->value = (d->modrm >> 3 & 7) == 0 ? d->immediate : -d->immediate;
+		return (d->rex & 8) && is_register(d) &&
+		       ((d->modrm >> 3 & 7) == 0 || (d->modrm >> 3 & 7) == 5);
 	case 0x31: /* xor of a register with itself */
 		ret->op = SW_MOVE_FORGET;
 		ret->to = dwarf_number(field_rm(d));

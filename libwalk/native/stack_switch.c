@@ -12,7 +12,11 @@
  * it, it gives how far above sp the return address is on the stack that is entered, and so, when sp is about to
  * change, on the one that is left; all preserved registers are as the caller left them.
  *
- * Seen: Boost 1.74 libs/context/src/asm/{jump,make,ontop}_x86_64_sysv_elf_gas.S, and those of
+ * LLVM's libunwind goes into the handler of an exception in the same way, only that sp becomes that of a frame
+ * further up, and what it goes to was never called: __libunwind_Registers_x86_64_jumpto(). From its first
+ * instruction on registers are lost, so that the handler is what calls.
+ *
+ * Seen: LLVM 14 libunwind/src/UnwindRegistersRestore.S, Boost 1.74 libs/context/src/asm/{jump,make,ontop}_x86_64_sysv_elf_gas.S, and those of
  * other libraries that push and pop and end in RET.
  */
 #include "native/stack_switch.h"
@@ -38,7 +42,8 @@ struct executed {
 	size_t n_stores;
 	uint64_t loaded_avma[SW_REGS_MAX]; /* where registers were loaded from; 0: they were not */
 	uint32_t changed;                  /* registers, before the switch */
-	bool switched;
+	bool drops; /* not to another stack: to a frame further up on this one */
+	bool switched, dropped;
 	uint64_t left_sp_avma; /* at the switch */
 	uint64_t slot_avma;    /* of the return address */
 };
@@ -84,8 +89,16 @@ static void reg_write(struct executed *e, uint8_t to, const uint64_t *value)
 }
 
 /* sp becomes something that is not counted from it. False: the second time. */
-static bool sp_enter(struct executed *e)
+static bool sp_enter(struct executed *e, const uint64_t *value)
 {
+	if (e->drops) {
+		if (value == NULL || *value <= e->cursor->regs.sp_avma ||
+		    *value >= sw_cursor_stack_end(e->cursor))
+			return false;
+		e->dropped = true;
+		reg_write(e, SW_ARCH_SP, value);
+		return true;
+	}
 	if (e->switched)
 		return false;
 	e->switched = true;
@@ -101,6 +114,16 @@ static void load(struct executed *e, uint8_t to, const uint64_t *avma)
 	e->loaded_avma[to] = avma != NULL ? *avma : 0;
 }
 
+/* What COPY, LOAD and POP give. */
+static bool move_value(const struct executed *e, const struct sw_move *m, uint64_t *ret)
+{
+	uint64_t from = e->regs.sp_avma;
+	if (m->op != SW_MOVE_POP && !sw_regs_get(&e->regs, m->from, &from))
+		return false;
+	*ret = from + (uint64_t) m->value;
+	return m->op == SW_MOVE_COPY || word_read(e, *ret, ret);
+}
+
 /* False: it cannot be known what it does. */
 static bool execute(struct executed *e, const struct sw_move *m)
 {
@@ -109,16 +132,15 @@ static bool execute(struct executed *e, const struct sw_move *m)
 	if (m->op == SW_MOVE_NOTHING)
 		return true;
 	if (m->to == SW_ARCH_SP && m->op != SW_MOVE_STORE && m->op != SW_MOVE_PUSH && !relative)
-		return sp_enter(e);
+		return sp_enter(e, move_value(e, m, &value) ? &value : NULL);
 	switch (m->op) {
 	case SW_MOVE_COPY:
+		reg_write(e, m->to, move_value(e, m, &value) ? &value : NULL);
+		return true;
 	case SW_MOVE_LOAD: {
 		bool known = sw_regs_get(&e->regs, m->from, &value);
 		value += (uint64_t) m->value;
-		if (m->op == SW_MOVE_COPY)
-			reg_write(e, m->to, known ? &value : NULL);
-		else
-			load(e, m->to, known ? &value : NULL);
+		load(e, m->to, known ? &value : NULL);
 		return true;
 	}
 	case SW_MOVE_FORGET: reg_write(e, m->to, NULL); return true;
@@ -230,19 +252,50 @@ static bool is_caller(const struct sw_cursor *cursor, const struct sw_regs *regs
 		(site == SW_SITE_VERIFIED || sw_is_called_near(cursor, regs->pc_avma)));
 }
 
+/* Into the handler of an exception: nothing calls what goes on there. */
+static bool is_handler(const struct sw_cursor *cursor, const struct sw_regs *regs)
+{
+	const struct sw_map *map = sw_snapshot_map(cursor->snap, regs->pc_avma);
+	if (map == NULL || map->place < 0)
+		return false;
+	struct sw_place *place = &cursor->snap->places[map->place];
+	struct sw_elf_cfi *cfi =
+		sw_place_resolve(place, cursor->snap) ? sw_elf_cfi_get(place->module) : NULL;
+	struct sw_cfi_entry entry;
+	uint64_t entry_svma;
+	/* Its row counts, not that of the byte before it, as for return addresses. */
+	struct sw_regs behind = *regs;
+	sw_regs_set(&behind, SW_ARCH_RA, regs->pc_avma + 1);
+	return cfi != NULL &&
+	       sw_elf_cfi_entry(cfi, regs->pc_avma - place->bias, &entry, &entry_svma) ==
+		       SW_ELF_ROW_FOUND &&
+	       entry.has_lsda && sw_walk_ahead(cursor, &behind, NULL, NULL) >= SW_AHEAD_GOOD;
+}
+
+static bool caller_of(struct executed *e, struct sw_stepped *ret)
+{
+	const struct sw_cursor *cursor = e->cursor;
+	struct sw_regs caller;
+	if (!run(e) || (e->drops && !e->dropped) || !caller_find(e, &caller))
+		return false;
+	ret->regs = caller;
+	ret->flags = 0;
+	if (sw_arch_known_code(cursor->memory, caller.pc_avma, 0) == SW_CODE_THREAD_START ||
+	    is_caller(cursor, &caller))
+		return true;
+	ret->flags = SW_FRAME_EXACT_PC;
+	return is_entry(cursor, caller.pc_avma) || is_handler(cursor, &caller);
+}
+
 enum sw_step sw_stack_switch_step(const struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	struct executed e = {.cursor = cursor, .regs = cursor->regs};
-	struct sw_regs caller;
-	if (!cursor->exact_pc || !run(&e) || !caller_find(&e, &caller))
-		return SW_STEP_DECLINE;
-	bool first = is_entry(cursor, caller.pc_avma);
-	if (!first &&
-	    sw_arch_known_code(cursor->memory, caller.pc_avma, 0) != SW_CODE_THREAD_START &&
-	    !is_caller(cursor, &caller))
-		return SW_STEP_DECLINE;
-	ret->regs = caller;
-	if (first)
-		ret->flags = SW_FRAME_EXACT_PC;
-	return SW_STEP_OK;
+	struct sw_stepped s = *ret;
+	for (int drops = 0; cursor->exact_pc && drops < 2; drops++) {
+		struct executed e = {.cursor = cursor, .regs = cursor->regs, .drops = drops != 0};
+		if (!caller_of(&e, &s))
+			continue;
+		*ret = s;
+		return SW_STEP_OK;
+	}
+	return SW_STEP_DECLINE;
 }

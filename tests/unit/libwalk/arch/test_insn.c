@@ -152,6 +152,8 @@ static const struct move_case moves[] = {
 	{CODE(0x48, 0x8d, 0x64, 0x24, 0xc8), SW_MOVE_COPY, SP, SP,
 	 -0x38},                                                     /* lea -0x38(%rsp),%rsp */
 	{CODE(0x48, 0x83, 0xec, 0x18), SW_MOVE_COPY, SP, SP, -0x18}, /* sub $0x18,%rsp */
+	{CODE(0x48, 0x83, 0xe8, 0x10), SW_MOVE_COPY, AX, AX, -0x10}, /* sub $0x10,%rax */
+	{CODE(0x49, 0x81, 0xc4, 0, 1, 0, 0), SW_MOVE_COPY, 12, 12, 0x100}, /* add $0x100,%r12 */
 	{CODE(0x48, 0x8d, 0x40, 0xc0), SW_MOVE_COPY, AX, AX, -0x40}, /* lea -0x40(%rax),%rax */
 	{CODE(0x48, 0x8d, 0x0d, 0x10, 0, 0, 0), SW_MOVE_FORGET, CX, 0,
 	 0x10},                                            /* lea 0x10(%rip),%rcx */
@@ -205,6 +207,9 @@ static void test_no_moves(void **state)
 {
 	(void) state;
 	static const uint8_t no[][SW_INSN_BYTES_MAX] = {
+		{0x83, 0xe8, 0x10},             /* sub $0x10,%eax */
+		{0x48, 0x83, 0xe0, 0xf0},       /* and $-16,%rax */
+		{0x48, 0x83, 0x28, 0x10},       /* subq $0x10,(%rax) */
 		{0x89, 0xfc},                   /* mov %edi,%esp */
 		{0x66, 0x48, 0x89, 0xf8},       /* with an operand size */
 		{0x48, 0x01, 0xfc},             /* add %rdi,%rsp */
