@@ -4,6 +4,7 @@
 #include "capture/before.h"
 #include "capture/kernel.h"
 #include "capture/reader.h"
+#include "capture/returns.h"
 #include "capture/touchless.h"
 #include "capture/waits.h"
 #include "cleanup.h"
@@ -100,6 +101,8 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
+	if (r == 0 && !take.stop.refused && !take.stop.changed)
+		sw_returns_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
 	*stopped_ns += take.stop.stopped_ns;
@@ -108,6 +111,8 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 			    "process %d may not be captured by the one who asks", target->pid);
 	if (r == 0)
 		r = sw_take_after(&take);
+	if (r == 0)
+		sw_returns_put_back(&take);
 	if (r < 0)
 		return r;
 	take.snap->times.take_ns = sw_clock_ns() - begin_ns;

@@ -72,6 +72,9 @@ $(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 $(T)/plugin.so $(T)/refuse.so $(T)/attack.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+$(T)/probed: tests/targets/probed.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $<
 $(T)/haskell: tests/targets/haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/haskell_frames.S
