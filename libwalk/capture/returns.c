@@ -81,6 +81,15 @@ static void put_back(const struct sw_snapshot *snap, const struct sw_thread *t,
 	}
 }
 
+/* They are in another order than in the windows. */
+static const struct sw_thread *thread_of(const struct sw_snapshot *snap, pid_t tid)
+{
+	for (size_t i = 0; i < snap->n_threads; i++)
+		if (snap->threads[i].tid == tid)
+			return &snap->threads[i];
+	return NULL;
+}
+
 void sw_returns_put_back(struct sw_take *take)
 {
 	const struct sw_snapshot *snap = take->snap;
@@ -89,10 +98,15 @@ void sw_returns_put_back(struct sw_take *take)
 		const struct sw_iterate_returns *r = &take->returns[k];
 		for (size_t i = 0; r->n > 0 && i < take->stop.n; i++) {
 			const struct sw_window_thread *w = &take->window->threads[i];
-			if (snap->threads[i].tid == (pid_t) r->tid && w->start_ns == r->start_ns &&
-			    w->taken && !w->by_ptrace &&
-			    sw_window_since(take->window, i) != SW_SINCE_RAN)
-				put_back(snap, &snap->threads[i], page, r);
+			const struct sw_thread *t =
+				take->stop.tracees[i].tid == (pid_t) r->tid &&
+						w->start_ns == r->start_ns && w->taken &&
+						!w->by_ptrace &&
+						sw_window_since(take->window, i) != SW_SINCE_RAN
+					? thread_of(snap, (pid_t) r->tid)
+					: NULL;
+			if (t != NULL)
+				put_back(snap, t, page, r);
 		}
 	}
 }
