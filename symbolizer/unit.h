@@ -18,7 +18,7 @@ struct sw_unit {
 	struct sw_module *module; /* borrowed from the context */
 	uint32_t kind;            /* 1 << enum sw_module_kind */
 	bool elf_tried, is_elf;
-	struct sw_elf elf;      /* its image */
+	struct sw_elf elf; /* its image */
 	bool languages_tried;
 	bool is_ada, is_haskell; /* whether it is a program by GNAT; by GHC */
 	bool pe_tried, is_pe;
