@@ -5,7 +5,7 @@ times; and that nothing is left behind in that program."""
 import os
 import subprocess
 
-from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_until
+from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_blocked, wait_until
 from safety import held, tasks
 
 STACK_DEFAULT = 256 << 10
@@ -108,12 +108,14 @@ def large_environment(tap):
     """More than is copied of a stack: what lies above the main thread's stack counts as little as what lies below."""
     env = dict(os.environ, **{f"LARGE{i}": 100000 * "x" for i in range(3)})
     with Target("deep", 2, env=env) as target:
+        wait_blocked(target.pid)
         got = Captured(target.pid)
         t, start = got.threads[target.pid], start_of_stack(target.pid)
         tap.check(start < t["end"] <= start + 4096, "environment: the stack ends where it began", (start, t))
         tap.equal(t["stack"] + t["bytes"], t["end"], "environment: a small stack is whole")
         tap.equal(got.warnings, [], "environment: and no warning")
     with Target("deep", 3000, env=env) as target:
+        wait_blocked(target.pid)
         got = Captured(target.pid)
         t, start = got.threads[target.pid], start_of_stack(target.pid)
         tap.equal(t["bytes"], STACK_DEFAULT, "environment: of a deep one the limit")
