@@ -113,14 +113,17 @@ static void want_settle(struct sw_unit *unit, struct sw_want *want)
 static char *name_demangle(struct sw_unit *unit, const char *raw)
 {
 	char *text = sw_demangle(raw);
-	if (text != NULL || strstr(raw, "__") == NULL)
+	if (text != NULL || strchr(raw, '_') == NULL)
 		return text;
-	if (!unit->ada_tried) {
+	if (!unit->languages_tried) {
 		const struct sw_elf *elf = sw_unit_elf(unit);
-		unit->ada_tried = true;
+		unit->languages_tried = true;
 		unit->is_ada = elf != NULL && sw_elf_is_ada(elf);
+		unit->is_haskell = elf != NULL && !unit->is_ada && sw_elf_is_haskell(elf);
 	}
-	return unit->is_ada ? sw_demangle_ada(raw, true) : NULL;
+	if (unit->is_haskell)
+		return sw_demangle_haskell(raw);
+	return unit->is_ada && strstr(raw, "__") != NULL ? sw_demangle_ada(raw, true) : NULL;
 }
 
 /* Makes the public symbol of what was found. NULL: out of memory. */

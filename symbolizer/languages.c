@@ -217,11 +217,139 @@ char *sw_demangle_ada(const char *mangled, bool program_is_ada)
 	return cold ? ada_marked(text) : sw_take_ptr(text);
 }
 
-bool sw_elf_is_ada(const struct sw_elf *elf)
+/* name begins and ends with a 0. */
+static bool has_symbol(const struct sw_elf *elf, const char *name, size_t bytes)
 {
-	static const char name[] = "\0__gnat_ada_main_program_name";
 	struct sw_elf_table table;
 	return (sw_elf_table_typed(elf, SHT_SYMTAB, &table) ||
 		sw_elf_table_typed(elf, SHT_DYNSYM, &table)) &&
-	       memmem(table.strings.data, table.strings.size, name, sizeof(name)) != NULL;
+	       memmem(table.strings.data, table.strings.size, name, bytes) != NULL;
+}
+
+bool sw_elf_is_ada(const struct sw_elf *elf)
+{
+	static const char name[] = "\0__gnat_ada_main_program_name";
+	return has_symbol(elf, name, sizeof(name));
+}
+
+/* ---- GHC -------------------------------------------------------------------------------------- */
+
+/* "z23U", "zc3U": a character by its number; those whose number begins with a letter have 0 before it. */
+static const char *z_number(const char *at, struct sw_text *text)
+{
+	uint32_t value = 0;
+	for (; isxdigit((unsigned char) *at) && !isupper((unsigned char) *at); at++) {
+		value = value << 4 |
+			(uint32_t) (isdigit((unsigned char) *at) ? *at - '0' : *at - 'a' + 10);
+		if (value > 0x10ffff)
+			return NULL;
+	}
+	if (*at != 'U' || value < ' ')
+		return NULL;
+	char utf8[4];
+	size_t n = value < 0x80 ? 1 : value < 0x800 ? 2 : value < 0x10000 ? 3 : 4;
+	for (size_t i = n - 1; i > 0; i--, value >>= 6)
+		utf8[i] = (char) (0x80 | (value & 0x3f));
+	utf8[0] = (char) (n == 1 ? value : (0xf00U >> n & 0xf0) | value);
+	sw_text_append(text, utf8, n);
+	return at + 1;
+}
+
+/* "Z2T", "Z3H": a tuple, or an unboxed one, with so many parts. */
+static const char *z_tuple(const char *at, struct sw_text *text)
+{
+	enum { PARTS_MAX = 64 };
+	unsigned parts = 0;
+	for (; isdigit((unsigned char) *at) && parts <= PARTS_MAX; at++)
+		parts = parts * 10 + (unsigned) (*at - '0');
+	if ((*at != 'T' && *at != 'H') || parts > PARTS_MAX)
+		return NULL;
+	sw_text_append(text, *at == 'T' ? "(" : "(#", *at == 'T' ? 1 : 2);
+	for (unsigned i = 1; i < parts; i++)
+		sw_text_append(text, ",", 1);
+	sw_text_append(text, *at == 'T' ? ")" : "#)", *at == 'T' ? 1 : 2);
+	return at + 1;
+}
+
+/* One escaped character of GHC 9.0, libraries/ghc-boot/GHC/Utils/Encoding.hs, from behind "z" or "Z" on; what
+ * follows it. NULL: it is none. */
+static const char *z_escape(char z, const char *at, struct sw_text *text)
+{
+	static const char small[] = "a&b|c^d$e=g>h#i.l<m-n!p+q'r\\s/t*u_v%zz";
+	static const char large[] = "L(R)M[N]C:ZZ";
+	if (isdigit((unsigned char) *at))
+		return z == 'z' ? z_number(at, text) : z_tuple(at, text);
+	for (const char *c = z == 'z' ? small : large; *c != '\0'; c += 2)
+		if (*c == *at) {
+			sw_text_append(text, c + 1, 1);
+			return at + 1;
+		}
+	return NULL;
+}
+
+/* Appends [at, end) as it was written. False: it is no such name. */
+static bool z_decode(const char *at, const char *end, struct sw_text *text)
+{
+	if (at >= end)
+		return false;
+	while (at < end) {
+		const char *next = at + 1;
+		if (*at == 'z' || *at == 'Z')
+			next = z_escape(*at, next, text);
+		else if (isalnum((unsigned char) *at))
+			sw_text_append(text, at, 1);
+		else
+			return false;
+		if (next == NULL || next > end)
+			return false;
+		at = next;
+	}
+	return true;
+}
+
+/* The end of the name proper, before what GHC calls its code and data. */
+static const char *haskell_end(const char *name)
+{
+	static const char *const kinds[] = {"_con_info", "_con_entry", "_static_info", "_info",
+					    "_entry",    "_fast",      "_slow",        "_closure"};
+	size_t n = strlen(name);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++) {
+		size_t k = strlen(kinds[i]);
+		if (n > k && strcmp(name + n - k, kinds[i]) == 0)
+			return name + n - k;
+	}
+	return NULL;
+}
+
+/* "Module_name", or with the package before it, which people do not write. Parts have no "_" in them. */
+char *sw_demangle_haskell(const char *mangled)
+{
+	if (strnlen(mangled, OTHER_MANGLED_MAX) == OTHER_MANGLED_MAX)
+		return NULL;
+	const char *end = haskell_end(mangled), *part[3] = {mangled};
+	size_t n = 1;
+	for (const char *at = mangled; end != NULL && at < end; at++)
+		if (*at == '_') {
+			if (n == SW_ARRAY_SIZE(part))
+				return NULL;
+			part[n++] = at + 1;
+		}
+	if (end == NULL || n < 2)
+		return NULL;
+	const char *module = part[n - 2], *name = part[n - 1];
+	if (!isupper((unsigned char) module[0]))
+		return NULL;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (!z_decode(module, name - 1, &text))
+		return NULL;
+	sw_text_append(&text, ".", 1);
+	if (!z_decode(name, end, &text) || text.failed)
+		return NULL;
+	return strndup(text.data, text.size);
+}
+
+bool sw_elf_is_haskell(const struct sw_elf *elf)
+{
+	static const char name[] = "\0stg_upd_frame_info";
+	return has_symbol(elf, name, sizeof(name));
 }

@@ -21,6 +21,11 @@ char *sw_demangle_ocaml(const char *mangled);
  * GNAT's library, or any of a program by GNAT. */
 char *sw_demangle_ada(const char *mangled, bool program_is_ada);
 
+/* GHC: "package_Module_name_info", of a program with Haskell code. */
+char *sw_demangle_haskell(const char *mangled);
+/* Whether GHC made code of it. */
+bool sw_elf_is_haskell(const struct sw_elf *elf);
+
 /* Whether gnatbind made the program's start. */
 bool sw_elf_is_ada(const struct sw_elf *elf);
 

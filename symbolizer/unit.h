@@ -18,8 +18,9 @@ struct sw_unit {
 	struct sw_module *module; /* borrowed from the context */
 	uint32_t kind;            /* 1 << enum sw_module_kind */
 	bool elf_tried, is_elf;
-	struct sw_elf elf;      /* its image */
-	bool ada_tried, is_ada; /* whether it is a program by GNAT */
+	struct sw_elf elf; /* its image */
+	bool languages_tried;
+	bool is_ada, is_haskell; /* whether it is a program by GNAT; by GHC */
 	bool pe_tried, is_pe;
 	struct sw_pe_file pe; /* the same, when it is a PE file */
 	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */

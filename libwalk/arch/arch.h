@@ -168,6 +168,10 @@ enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64
  * __start_context(). What lies before it is another function. */
 bool sw_arch_is_first_insn(struct sw_memory code, uint64_t pc);
 
+/* Whether pc is the first instruction of a Boost.Context fiber: it pushes rbp, the return address of the
+ * fiber's function, and jumps to that. */
+bool sw_arch_is_fiber_start(struct sw_memory code, uint64_t pc);
+
 /* Between the system call of clone() and the branch behind it there is no table that could hold for
  * both: the parent returns to its caller, the child has nothing on its stack. */
 enum sw_clone_side {

@@ -49,4 +49,27 @@ struct sw_insn {
  */
 bool sw_arch_insn(bool is_32bit, const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret);
 
+/* Instructions of which all that they do to general registers and memory is known. */
+enum sw_move_op {
+	SW_MOVE_NOTHING, /* to them */
+	SW_MOVE_FORGET,  /* to = something */
+	SW_MOVE_COPY,    /* to = from + value */
+	SW_MOVE_LOAD,    /* to = [from + value] */
+	SW_MOVE_STORE,   /* [to + value] = from */
+	SW_MOVE_PUSH,    /* of from */
+	SW_MOVE_POP,     /* into to */
+	SW_MOVE_JUMP,    /* to the address in from */
+	SW_MOVE_RETURN,
+};
+
+struct sw_move {
+	enum sw_move_op op;
+	uint8_t length;   /* in bytes */
+	uint8_t to, from; /* DWARF numbers */
+	int64_t value;
+};
+
+/* As sw_arch_insn(). False: also when it is none of these. */
+bool sw_arch_move(const uint8_t *code, size_t n, uint64_t avma, struct sw_move *ret);
+
 #endif

@@ -99,6 +99,7 @@ struct decoder {
 	size_t n, at;
 	bool is_32bit;
 	bool operand16, address32, vector; /* prefixes: 66, 67, VEX or EVEX */
+	bool segment;                      /* FS or GS */
 	uint8_t rex;
 	unsigned map; /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, more: EVEX's */
 	uint8_t op, modrm, follows;
@@ -137,12 +138,12 @@ static bool prefixes(struct decoder *d)
 		switch (d->op) {
 		case 0x66: d->operand16 = true; break;
 		case 0x67: d->address32 = true; break;
+		case 0x64:
+		case 0x65: d->segment = true; break;
 		case 0x26:
 		case 0x2e:
 		case 0x36:
 		case 0x3e:
-		case 0x64:
-		case 0x65:
 		case 0xf0:
 		case 0xf2:
 		case 0xf3: break;
@@ -516,29 +517,148 @@ static void two_byte_op(const struct decoder *d, struct sw_insn *i, uint64_t nex
 	}
 }
 
+/* Decodes all of the instruction. *ret_absolute: it moves to or from an address. */
+static bool decode(struct decoder *d, bool *ret_absolute)
+{
+	if (!opcode(d))
+		return false;
+	*ret_absolute = d->map == 0 && d->op >= 0xa0 && d->op <= 0xa3;
+	d->follows = follows(d);
+	if (*ret_absolute) {
+		size_t length = d->is_32bit ? 4 : 8;
+		return number(d, d->address32 ? length / 2 : length, &d->displacement);
+	}
+	return !(d->follows & X) && (!(d->follows & M) || modrm(d)) && immediate(d);
+}
+
+static void describe(const struct decoder *d, bool absolute, uint64_t avma, struct sw_insn *ret)
+{
+	*ret = (struct sw_insn){.op = SW_INSN_PLAIN,
+				.reg = SW_INSN_NO_REG,
+				.length = (uint8_t) d->at};
+	if (d->vector || d->map > 1 || absolute)
+		return;
+	if (d->map == 1)
+		two_byte_op(d, ret, avma + d->at);
+	else
+		one_byte_op(d, ret, avma + d->at);
+	if (d->is_32bit)
+		ret->target = (uint32_t) ret->target;
+}
+
 bool sw_arch_insn(bool is_32bit, const uint8_t *code, size_t n, uint64_t avma, struct sw_insn *ret)
 {
 	struct decoder d = {.code = code, .n = n, .is_32bit = is_32bit};
-	*ret = (struct sw_insn){.op = SW_INSN_PLAIN, .reg = SW_INSN_NO_REG};
-	if (!opcode(&d))
+	bool absolute;
+	if (!decode(&d, &absolute))
 		return false;
-	bool absolute = d.map == 0 && d.op >= 0xa0 && d.op <= 0xa3; /* mov to or from an address */
-	d.follows = follows(&d);
-	if (absolute) {
-		size_t length = is_32bit ? 4 : 8;
-		if (!number(&d, d.address32 ? length / 2 : length, &d.displacement))
-			return false;
-	} else if ((d.follows & X) || ((d.follows & M) && !modrm(&d)) || !immediate(&d)) {
-		return false;
-	}
-	ret->length = (uint8_t) d.at;
-	if (d.vector || d.map > 1 || absolute)
-		return true;
-	if (d.map == 1)
-		two_byte_op(&d, ret, avma + d.at);
-	else
-		one_byte_op(&d, ret, avma + d.at);
-	if (is_32bit)
-		ret->target = (uint32_t) ret->target;
+	describe(&d, absolute, avma, ret);
 	return true;
+}
+
+/* ---- moves ------------------------------------------------------------------------------------ */
+
+/* NOP, ENDBR64, the states of SSE and x87 to and from memory, moves of vectors. */
+static bool is_inert(const struct decoder *d)
+{
+	unsigned group = (d->modrm >> 3) & 7;
+	if (d->vector)
+		return false;
+	if (d->map == 0)
+		return (d->op == OP_XCHG_RAX && !(d->rex & 1)) ||
+		       (d->op == 0xd9 && !is_register(d) && (group == 5 || group == 7));
+	if (d->map != 1)
+		return false;
+	switch (d->op) {
+	case 0x10 ... 0x11: /* movups */
+	case 0x28 ... 0x29: /* movaps */
+	case 0x1f: return true;
+	case 0x1e: return is_register(d) && d->modrm >= 0xfa && d->modrm <= 0xfb;
+	case 0xae: return !is_register(d) && (group == 2 || group == 3);
+	default: return false;
+	}
+}
+
+/* MOV of 64 bits between a register and one or memory, LEA. */
+static bool move_of(const struct decoder *d, struct sw_move *ret)
+{
+	uint8_t reg = dwarf_number(field_reg(d));
+	bool memory = !is_register(d);
+	uint8_t rm = dwarf_number(memory ? d->base : field_rm(d));
+	bool somewhere = memory && (!d->has_base || d->segment);
+	ret->value = memory ? d->displacement : 0;
+	switch (d->op) {
+	case OP_LEA:
+		ret->op = d->has_base ? SW_MOVE_COPY : SW_MOVE_FORGET;
+		ret->to = reg;
+		ret->from = rm;
+		return memory;
+	case OP_MOV_LOAD:
+		ret->op = somewhere ? SW_MOVE_FORGET : memory ? SW_MOVE_LOAD : SW_MOVE_COPY;
+		ret->to = reg;
+		ret->from = rm;
+		return true;
+	default:
+		ret->op = d->segment ? SW_MOVE_NOTHING : memory ? SW_MOVE_STORE : SW_MOVE_COPY;
+		ret->to = rm;
+		ret->from = reg;
+		return d->op == OP_MOV_STORE && (!somewhere || d->segment);
+	}
+}
+
+static bool move_one_byte(const struct decoder *d, struct sw_move *ret)
+{
+	unsigned low = (d->op & 7U) | (d->rex & 1U) << 3;
+	if ((d->rex & 8) && !d->operand16 &&
+	    (d->op == OP_MOV_STORE || d->op == OP_MOV_LOAD || d->op == OP_LEA))
+		return move_of(d, ret);
+	switch (d->op) {
+	case OP_ALU_Z: /* add, sub */
+	case OP_ALU_SIGNED:
+		ret->op = SW_MOVE_COPY;
+		ret->to = ret->from = dwarf_number(field_rm(d));
+		ret->value = (d->modrm >> 3 & 7) == 0 ? d->immediate : -d->immediate;
+		return (d->rex & 8) && is_register(d) &&
+		       ((d->modrm >> 3 & 7) == 0 || (d->modrm >> 3 & 7) == 5);
+	case 0x31: /* xor of a register with itself */
+		ret->op = SW_MOVE_FORGET;
+		ret->to = dwarf_number(field_rm(d));
+		return is_register(d) && field_rm(d) == field_reg(d) && field_rm(d) != REG_SP;
+	case OP_MOV_IMM ... OP_MOV_IMM + 7:
+		ret->op = SW_MOVE_FORGET;
+		ret->to = dwarf_number(low);
+		return low != REG_SP;
+	case OP_PUSH ... OP_PUSH + 7:
+		ret->op = SW_MOVE_PUSH;
+		ret->from = dwarf_number(low);
+		return !d->operand16;
+	case OP_POP ... OP_POP + 7:
+		ret->op = SW_MOVE_POP;
+		ret->to = dwarf_number(low);
+		return !d->operand16;
+	case OP_RET: ret->op = SW_MOVE_RETURN; return true;
+	case OP_GROUP5:
+		ret->op = SW_MOVE_JUMP;
+		ret->from = dwarf_number(field_rm(d));
+		return is_register(d) && ((d->modrm >> 3) & 7) == 4;
+	default: return false;
+	}
+}
+
+bool sw_arch_move(const uint8_t *code, size_t n, uint64_t avma, struct sw_move *ret)
+{
+	struct decoder d = {.code = code, .n = n};
+	struct sw_insn insn;
+	bool absolute;
+	if (!decode(&d, &absolute) || absolute)
+		return false;
+	describe(&d, absolute, avma, &insn);
+	*ret = (struct sw_move){.op = SW_MOVE_NOTHING, .length = insn.length};
+	if (insn.op == SW_INSN_SP_ADD) {
+		ret->op = SW_MOVE_COPY;
+		ret->to = ret->from = SW_ARCH_SP;
+		ret->value = insn.value;
+		return true;
+	}
+	return is_inert(&d) || (d.map == 0 && !d.vector && move_one_byte(&d, ret));
 }

@@ -270,19 +270,31 @@ static bool is_start_context(struct sw_memory code, uint64_t pc)
 }
 
 /*
- * pc is where the function of a Boost.Context fiber returns to: "finish", behind the code that pushed
- * its address. Boost 1.74 libs/context/src/asm/make_x86_64_sysv_elf_gas.S.
+ * The first code of a Boost.Context fiber. Its function returns to "finish", behind the code that pushed that
+ * address. Boost 1.74 libs/context/src/asm/make_x86_64_sysv_elf_gas.S.
  */
-static bool is_fcontext_finish(struct sw_memory code, uint64_t pc)
+static bool is_fcontext_start(struct sw_memory code, uint64_t pc, size_t off)
 {
 	static const uint8_t start[] = {0x55,             /* push %rbp */
 					0xff, 0xe3,       /* jmp *%rbx */
-					0x48, 0x31, 0xff, /* xor %rdi,%rdi   <- pc */
+					0x48, 0x31, 0xff, /* xor %rdi,%rdi   <- finish */
 					0xe8};            /* call _exit */
-	enum { BEFORE = 3, CALL_BYTES = 5, HLT = 0xf4 };
+	enum { CALL_BYTES = 5, HLT = 0xf4 };
 	uint8_t bytes[sizeof(start) - 1 + CALL_BYTES + 1];
-	return pc >= BEFORE && sw_memory_read(code, pc - BEFORE, bytes, sizeof(bytes)) &&
+	return pc >= off && sw_memory_read(code, pc - off, bytes, sizeof(bytes)) &&
 	       memcmp(bytes, start, sizeof(start)) == 0 && bytes[sizeof(bytes) - 1] == HLT;
+}
+
+/* pc is in "finish": where the function returned to, at its call, or where that returns to. */
+static bool is_fcontext_finish(struct sw_memory code, uint64_t pc)
+{
+	return is_fcontext_start(code, pc, 3) || is_fcontext_start(code, pc, 6) ||
+	       is_fcontext_start(code, pc, 11);
+}
+
+bool sw_arch_is_fiber_start(struct sw_memory code, uint64_t pc)
+{
+	return is_fcontext_start(code, pc, 0);
 }
 
 bool sw_arch_is_first_insn(struct sw_memory code, uint64_t pc)

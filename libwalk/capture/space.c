@@ -78,14 +78,6 @@ static void expect(struct sw_capture *capture, size_t bytes)
 	space->warm = from + bytes;
 }
 
-static const struct sw_map *main_stack_find(const struct sw_snapshot *snap)
-{
-	for (size_t i = 0; i < snap->n_maps; i++)
-		if (strcmp(snap->maps[i].path, "[stack]") == 0)
-			return &snap->maps[i];
-	return NULL;
-}
-
 int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 			    const struct sw_snapshot_options *options, size_t n_threads,
 			    struct sw_capture_space **ret, struct sw_error *err)
@@ -196,9 +188,25 @@ static void hooks_find(struct sw_capture_space *space, const struct sw_tables *t
 	}
 }
 
+void sw_capture_main_stack_find(struct sw_capture_space *space)
+{
+	const struct sw_snapshot *snap = space->snap;
+	const struct sw_map *map = NULL;
+	for (size_t i = 0; i < snap->n_maps && map == NULL; i++)
+		if (strcmp(snap->maps[i].path, "[stack]") == 0)
+			map = &snap->maps[i];
+	space->main_stack = map;
+	space->main_stack_end_avma = map != NULL ? map->end_avma : 0;
+	struct sw_proc_stat stat;
+	if (map == NULL || !sw_proc_stat_read(space->proc_fd, "stat", &stat) ||
+	    stat.start_stack_avma < map->start_avma || stat.start_stack_avma >= map->end_avma)
+		return;
+	space->main_stack_end_avma = sw_capture_page_up(stat.start_stack_avma + 1);
+}
+
 void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_tables *tables)
 {
-	space->main_stack = main_stack_find(space->snap);
+	sw_capture_main_stack_find(space);
 	/* Touched now, not in the stop. */
 	memset(space->parts, 0, space->snap->n_threads * sizeof(*space->parts));
 	hooks_find(space, sw_tables_of(tables, space->snap));

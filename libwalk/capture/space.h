@@ -75,6 +75,7 @@ struct sw_capture_space {
 	size_t copies_max;          /* of them, that hooks copied in the window */
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
+	uint64_t main_stack_end_avma;    /* above it lie arguments and environment */
 	/* Of a window of capture/window.h; a stop of all threads leaves them as they are, 0. */
 	bool *chosen;   /* by thread: whether it is in the window; NULL: who has registers */
 	bool only_rest; /* threads that an earlier window left; no hooks */
@@ -98,6 +99,9 @@ void sw_capture_space_warm(struct sw_capture_space *space, size_t n_threads);
 
 /* What hooks get, but for what is their own. */
 struct sw_capture sw_capture_of(struct sw_capture_space *space);
+
+/* Finds the main thread's stack by the maps and the process's stat. */
+void sw_capture_main_stack_find(struct sw_capture_space *space);
 
 /* Once maps and threads are known: finds out who of tables has something to do, and lets them prepare. */
 void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_tables *tables);

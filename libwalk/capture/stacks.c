@@ -36,13 +36,27 @@ static void part_add(struct sw_capture_space *space, uint64_t begin, uint64_t en
 	space->n_parts++;
 }
 
-/* Where the used part of a mapping ends. Thread stacks have the thread's control block at their
- * top (glibc, musl); what lies above belongs to somebody else whose mapping was merged. */
-static uint64_t stack_top(const struct sw_map *map, uint64_t fs_base)
+/* Where the used part of a mapping ends. Above the main thread's stack lie arguments and environment, which may
+ * be megabytes. Thread stacks have the thread's control block at their top (glibc, musl); what lies above
+ * belongs to somebody else whose mapping was merged. */
+static uint64_t stack_top(const struct sw_capture_space *space, const struct sw_map *map,
+			  uint64_t sp, uint64_t fs_base)
 {
+	if (map == space->main_stack && sp < space->main_stack_end_avma)
+		return space->main_stack_end_avma;
+	if (fs_base <= sp)
+		return map->end_avma;
 	uint64_t end = sw_capture_page_up(fs_base);
 	return fs_base >= map->start_avma && end > fs_base && end < map->end_avma ? end
 										  : map->end_avma;
+}
+
+/* Of a stack that is not copied in whole, what its first functions have, too: a program with little on a large
+ * stack, as Ruby's threads, whose VM has 1 MiB in the middle of it, has a walk of the instant. */
+static void root_add(struct sw_capture_space *space, uint64_t copied_end, uint64_t top, size_t i)
+{
+	uint64_t begin = top - SW_CAPTURE_ROOT_BYTES;
+	part_add(space, begin > copied_end ? begin : copied_end, top, -1, (int32_t) i);
 }
 
 /* A stack in no mapping that we know: the thread or its stack is newer than our maps, or the main
@@ -54,16 +68,11 @@ static void unknown_stack_add(struct sw_capture_space *space, uint64_t begin, ui
 	if (__builtin_add_overflow(sp, SW_CAPTURE_UNKNOWN_BYTES, &end))
 		return;
 	if (main_stack != NULL && sp < main_stack->start_avma && end > main_stack->start_avma)
-		end = main_stack->end_avma;
-	part_add(space, begin & -(uint64_t) SW_CAPTURE_PAGE, end, (int32_t) i, (int32_t) i);
-}
-
-/* Of a stack that is not copied in whole, what its first functions have, too: a program with little on a large
- * stack, as Ruby's threads, whose VM has 1 MiB in the middle of it, has a walk of the instant. */
-static void root_add(struct sw_capture_space *space, uint64_t copied_end, uint64_t top, size_t i)
-{
-	uint64_t begin = top - SW_CAPTURE_ROOT_BYTES;
-	part_add(space, begin > copied_end ? begin : copied_end, top, -1, (int32_t) i);
+		end = space->main_stack_end_avma;
+	begin &= -(uint64_t) SW_CAPTURE_PAGE;
+	part_add(space, begin, end, (int32_t) i, (int32_t) i);
+	if (end > begin && end - begin > space->stack_bytes)
+		root_add(space, begin + space->stack_bytes, end, i);
 }
 
 static void stack_add(struct sw_capture_space *space, size_t i)
@@ -75,10 +84,10 @@ static void stack_add(struct sw_capture_space *space, size_t i)
 	if (map == NULL) {
 		unknown_stack_add(space, begin, sp, i);
 	} else {
-		t->stack_end_avma = map->end_avma;
+		uint64_t top = stack_top(space, map, sp, t->fs_base);
+		t->stack_end_avma = map == space->main_stack ? top : map->end_avma;
 		if (begin < map->start_avma)
 			begin = map->start_avma;
-		uint64_t top = t->fs_base > sp ? stack_top(map, t->fs_base) : map->end_avma;
 		part_add(space, begin, top, (int32_t) i, (int32_t) i);
 		if (top > begin && top - begin > space->stack_bytes)
 			root_add(space, begin + space->stack_bytes, top, i);
@@ -89,7 +98,8 @@ static void stack_add(struct sw_capture_space *space, size_t i)
 					   ? space->main_stack
 					   : sw_snapshot_map(space->snap, t->fs_base);
 	if (own != NULL && own != map && (own->prot & SW_MAP_WRITE))
-		part_add(space, own->start_avma, stack_top(own, t->fs_base), -1, (int32_t) i);
+		part_add(space, own->start_avma, stack_top(space, own, 0, t->fs_base), -1,
+			 (int32_t) i);
 }
 
 bool sw_capture_stack_add(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma)

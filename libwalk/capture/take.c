@@ -4,6 +4,7 @@
 #include "capture/before.h"
 #include "capture/kernel.h"
 #include "capture/reader.h"
+#include "capture/returns.h"
 #include "capture/touchless.h"
 #include "capture/waits.h"
 #include "cleanup.h"
@@ -23,6 +24,8 @@ enum {
 	TAKE_AGAIN_MAX = 3,
 	CHANGED_AGAIN_MAX = 200,       /* where one program follows the other, */
 	CHANGED_AGAIN_NS = 1000000000, /* and for how long */
+	LATER_MAX = 2,
+	LATER_MS = 20, /* a collection of .NET's takes a few */
 };
 
 static void take_deinit(struct sw_take *take)
@@ -100,6 +103,8 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
+	if (r == 0 && !take.stop.refused && !take.stop.changed)
+		sw_returns_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
 	*stopped_ns += take.stop.stopped_ns;
@@ -108,6 +113,8 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 			    "process %d may not be captured by the one who asks", target->pid);
 	if (r == 0)
 		r = sw_take_after(&take);
+	if (r == 0)
+		sw_returns_put_back(&take);
 	if (r < 0)
 		return r;
 	take.snap->times.take_ns = sw_clock_ns() - begin_ns;
@@ -145,6 +152,34 @@ static void take_carefully(struct sw_context *ctx, struct sw_target *target,
 			 "only what is in memory");
 	sw_snapshot_destroy(*snap);
 	*snap = second;
+}
+
+/* In a moment once more, and another time: the process is in a state that ends soon. */
+static void take_later(struct sw_context *ctx, struct sw_target *target,
+		       const struct sw_snapshot_options *options, const struct sw_tables *tables,
+		       struct sw_snapshot **snap)
+{
+	const struct timespec moment = {.tv_nsec = LATER_MS * NS_PER_MS};
+	for (int i = 0; i < LATER_MAX && (*snap)->priv->try_later; i++) {
+		struct sw_snapshot_options left =
+			options_fill(options); /* of the stop's limit, too */
+		struct sw_snapshot *next = NULL;
+		int64_t stopped_ns = 0,
+			used_ms = ((*snap)->times.stopped_ns + NS_PER_MS - 1) / NS_PER_MS;
+		if (used_ms >= (int64_t) left.max_stop_ms)
+			return;
+		left.max_stop_ms -= (unsigned) used_ms;
+		(void) nanosleep(&moment, NULL); /* shorter: earlier */
+		if (take_once(ctx, target, &left, tables, false, &stopped_ns, &next, NULL) < 0)
+			return;
+		next->times.stopped_ns += (*snap)->times.stopped_ns;
+		next->times.copy_ns += (*snap)->times.copy_ns;
+		next->times.take_ns += (*snap)->times.take_ns;
+		if (next->times.longest_thread_ns < (*snap)->times.longest_thread_ns)
+			next->times.longest_thread_ns = (*snap)->times.longest_thread_ns;
+		sw_snapshot_destroy(*snap);
+		*snap = next;
+	}
 }
 
 /*
@@ -189,5 +224,7 @@ int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
 	(*ret)->times.stopped_ns += stopped_ns;
 	if ((*ret)->priv->pages.stalled)
 		take_carefully(ctx, target, options, tables, ret);
+	else
+		take_later(ctx, target, options, tables, ret);
 	return 0;
 }

@@ -76,7 +76,7 @@ static uint64_t take_pointer(struct taker *t, uint8_t encoding)
 /* What of a CIE its FDEs need. */
 struct cie {
 	bool has_data; /* 'z': FDEs have augmentation data */
-	bool signal;
+	bool signal, has_lsda;
 	uint8_t version, encoding;
 	struct sw_bytes columns, program;
 };
@@ -112,6 +112,7 @@ static bool cie_read(struct taker *t, struct cie *ret)
 		} else if (*l == 'R') {
 			ret->encoding = (uint8_t) take(t, 1);
 		} else if (*l == 'L') {
+			ret->has_lsda = true;
 			skip(t, 1);
 		} else if (*l == 'P') {
 			(void) take_pointer(t, (uint8_t) take(t, 1));
@@ -166,6 +167,13 @@ int sw_cfi_entry_skip(const struct sw_cfi_section *section, uint64_t offset, boo
 	return 1;
 }
 
+static bool is_zero(struct sw_bytes bytes, uint64_t off, uint64_t end_off)
+{
+	while (off < end_off && bytes.data[off] == 0)
+		off++;
+	return off >= end_off;
+}
+
 int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 		      struct sw_cfi_entry *ret)
 {
@@ -199,10 +207,11 @@ int sw_cfi_entry_read(const struct sw_cfi_section *section, uint64_t offset,
 	ret->end_svma = ret->start_svma + take_pointer(&t, cie.encoding & 0x0f);
 	if (section->is_32bit && ret->end_svma > UINT32_MAX)
 		ret->end_svma = UINT64_C(1) << 32;
-	if (cie.has_data)
-		skip(&t, take_leb(&t));
+	uint64_t data_bytes = cie.has_data ? take_leb(&t) : 0, data_off = t.at;
+	skip(&t, data_bytes);
 	if (t.failed || !sw_bytes_sub(t.bytes, t.at, t.bytes.size - t.at, &ret->program))
 		return -1;
+	ret->has_lsda = cie.has_lsda && !is_zero(t.bytes, data_off, t.at);
 	return 1;
 }
 

@@ -36,6 +36,7 @@ struct sw_cfi_entry {
 	bool is_32bit;                 /* the section's */
 	uint8_t version;               /* of its CIE, as the next two */
 	bool signal;                   /* 'S': the code is a signal trampoline's */
+	bool has_lsda;                 /* FDE: 'L': the function has handlers of exceptions */
 	struct sw_bytes columns;       /* alignments and return address column, as they are */
 	uint64_t next_off;
 };

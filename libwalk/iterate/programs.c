@@ -13,6 +13,7 @@
 #include <files.lskel.h>
 #include <kernel_stacks.lskel.h>
 #include <moved.lskel.h>
+#include <returns.lskel.h>
 #include <tasks.lskel.h>
 
 /* Takes the descriptor out of a skeleton. */
@@ -52,6 +53,18 @@ static int kernel_stacks_load(int *ret_program_fd)
 	return r;
 }
 
+static int returns_load(int *ret_program_fd)
+{
+	struct sw_returns *skeleton = sw_returns__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	int r = sw_returns__load(skeleton);
+	if (r == 0)
+		*ret_program_fd = take(&skeleton->progs.sw_returns.prog_fd);
+	sw_returns__destroy(skeleton);
+	return r;
+}
+
 static int files_load(int *ret_program_fd)
 {
 	struct sw_files *skeleton = sw_files__open();
@@ -83,6 +96,7 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
 	switch (program) {
 	case SW_ITERATE_THREADS: return threads_load(ret_program_fd);
 	case SW_ITERATE_KERNEL_STACKS: return kernel_stacks_load(ret_program_fd);
+	case SW_ITERATE_RETURNS: return returns_load(ret_program_fd);
 	case SW_ITERATE_FILES: return files_load(ret_program_fd);
 	}
 	return -EINVAL;

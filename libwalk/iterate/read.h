@@ -37,6 +37,10 @@ int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved);
 int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
 				  struct sw_iterate_pass *ret_pass);
 
+/** The same for SW_ITERATE_RETURNS. */
+int sw_iterate_read_returns(int fd, struct sw_iterate_returns *returns, size_t max,
+			    struct sw_iterate_pass *ret_pass);
+
 /**
  * The next ones of a pass over files: as many as the kernel hands out at a time.
  *

@@ -54,6 +54,19 @@ struct sw_iterate_kernel_stack {
 	uint64_t frames[SW_ITERATE_FRAMES_MAX]; /* kernel addresses, innermost first; rest 0 */
 };
 
+enum { SW_ITERATE_RETURNS_MAX = 16 };
+
+/* Of one thread: return addresses that the kernel replaced; the innermost ones, and these first. */
+struct sw_iterate_returns {
+	uint64_t start_ns; /* as in its record */
+	uint32_t tid;
+	uint32_t n;
+	struct {
+		uint64_t slot_avma;   /* where it stood */
+		uint64_t return_avma; /* the kernel's own, when one slot has the returns of two */
+	} returns[SW_ITERATE_RETURNS_MAX]; /* rest 0 */
+};
+
 enum { SW_ITERATE_MOVED_MAX = 4096 };
 
 /* Of a pass over a process: who may have run since the one before. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "native/ahead.h"
+#include "arch/arch.h"
 #include "native/call_site.h"
 #include "snapshot/snapshot.h"
 #include "unwind/tables.h"
@@ -57,8 +58,10 @@ static bool leads_on(struct sw_cursor *c, const struct sw_stepped *s)
 	if (!exact_pc && s->regs.pc_avma == 0)
 		return false;
 	struct sw_callee callee = sw_callee_of(c);
+	/* What coroutines return to in the end comes after no call. */
 	return exact_pc || s->callee_signal ||
-	       sw_call_site_check(&callee, s->regs.pc_avma) != SW_SITE_NONE;
+	       sw_call_site_check(&callee, s->regs.pc_avma) != SW_SITE_NONE ||
+	       sw_arch_known_code(c->memory, s->regs.pc_avma, 0) == SW_CODE_THREAD_START;
 }
 
 enum sw_ahead sw_walk_ahead(const struct sw_cursor *cursor, const struct sw_regs *regs,

@@ -186,3 +186,11 @@ enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_a
 		site = SW_SITE_POSSIBLE;
 	return site;
 }
+
+bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma)
+{
+	enum { NEAR_BYTES = 4096 };
+	uint64_t target_avma;
+	return (sw_arch_call_before(c->memory, return_avma, &target_avma) & SW_CALL_DIRECT) &&
+	       target_avma <= c->regs.pc_avma && c->regs.pc_avma - target_avma < NEAR_BYTES;
+}

@@ -9,6 +9,7 @@
 #include "cfi/find.h"
 #include "cfi/function.h"
 #include "formats/elf_symbol.h"
+#include "native/haskell.h"
 #include "native/landing_pad.h"
 #include "native/rule_step.h"
 #include "snapshot/snapshot.h"
@@ -76,9 +77,10 @@ static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 /* No table covers the code, which tells all the same what it is: a leaf's. */
 static enum sw_step known_code_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	if (!cursor->exact_pc)
-		return SW_STEP_DECLINE;
-	enum sw_step step = clone_step(cursor, ret);
+	enum sw_step step = sw_haskell_step(cursor, ret);
+	if (step != SW_STEP_DECLINE || !cursor->exact_pc)
+		return step;
+	step = clone_step(cursor, ret);
 	return step == SW_STEP_DECLINE ? plt_step(cursor, ret) : step;
 }
 

@@ -14,13 +14,13 @@
 #include "native/ahead.h"
 #include "native/call_site.h"
 #include "native/known_files.h"
+#include "native/stack_switch.h"
 
 enum {
 	INSNS_MAX = 4096, /* of all ways: compilers' largest functions end sooner on some way */
 	BLOCKS_MAX = 256, /* each is gone through once */
 	WAYS_MAX = 32,    /* that wait to be tried */
 	CHUNK_BYTES = 64,
-	NEAR_BYTES = 4096,
 };
 
 /* The processor as far as it matters. */
@@ -121,14 +121,6 @@ static bool block_enter(struct follower *f, uint64_t avma)
 	return true;
 }
 
-/* A direct call to shortly before the frame's pc: to its function, when nothing says where that begins. */
-static bool is_called_near(const struct sw_cursor *c, uint64_t return_avma)
-{
-	uint64_t target_avma;
-	return (sw_arch_call_before(c->memory, return_avma, &target_avma) & SW_CALL_DIRECT) &&
-	       target_avma <= c->regs.pc_avma && c->regs.pc_avma - target_avma < NEAR_BYTES;
-}
-
 /* A RET with m. True: there is no need to look further. */
 static bool returned(struct follower *f, const struct machine *m, uint64_t value)
 {
@@ -148,7 +140,7 @@ static bool returned(struct follower *f, const struct machine *m, uint64_t value
 		return false;
 	bool sure = site == SW_SITE_VERIFIED ||
 		    (site >= SW_SITE_POSSIBLE &&
-		     (ahead >= SW_AHEAD_GOOD || is_called_near(f->cursor, return_avma)));
+		     (ahead >= SW_AHEAD_GOOD || sw_is_called_near(f->cursor, return_avma)));
 	if (!f->found || sure) {
 		f->agree = true;
 		f->caller = caller;
@@ -257,6 +249,8 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
 	    (cursor->place != NULL && sw_known_file_keeps_fp(cursor->place->module)))
 		return SW_STEP_DECLINE;
+	if (sw_stack_switch_step(cursor, ret) == SW_STEP_OK)
+		return SW_STEP_OK;
 	struct follower f = {.cursor = cursor,
 			     .is_32bit = sw_memory_is_32bit(cursor->memory),
 			     .word_bytes = sw_memory_word_bytes(cursor->memory),

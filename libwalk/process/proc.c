@@ -39,7 +39,16 @@ static bool number_next(const char **p, const char *end, uint64_t *ret)
  * it, as everything after it is numbers. */
 bool sw_proc_stat_parse(const char *text, size_t size, struct sw_proc_stat *ret)
 {
-	enum { PPID = 4, FLAGS = 9, UTIME = 14, STIME = 15, START = 22, VSIZE = 23, LAST = VSIZE };
+	enum {
+		PPID = 4,
+		FLAGS = 9,
+		UTIME = 14,
+		STIME = 15,
+		START = 22,
+		VSIZE = 23,
+		STACK = 28,
+		LAST = STACK
+	};
 	const char *open = memchr(text, '(', size);
 	const char *close = memrchr(text, ')', size);
 	if (open == NULL || close == NULL || close < open)
@@ -54,13 +63,14 @@ bool sw_proc_stat_parse(const char *text, size_t size, struct sw_proc_stat *ret)
 	memcpy(stat.comm, open + 1, length);
 	uint64_t field[LAST + 1] = {0};
 	for (int i = PPID; i <= LAST; i++)
-		if (!number_next(&p, end, &field[i]))
+		if (!number_next(&p, end, &field[i]) && i <= VSIZE)
 			return false;
 	stat.ppid = (pid_t) field[PPID];
 	stat.flags = (uint32_t) field[FLAGS];
 	stat.cpu_ticks = field[UTIME] + field[STIME];
 	stat.starttime = field[START];
 	stat.vsize_bytes = field[VSIZE];
+	stat.start_stack_avma = field[STACK];
 	*ret = stat;
 	return true;
 }

@@ -17,6 +17,7 @@ struct sw_proc_stat {
 	uint64_t cpu_ticks; /* user + system */
 	uint64_t starttime;
 	uint64_t vsize_bytes;
+	uint64_t start_stack_avma; /* sp of the program's first instruction; 0: not told */
 };
 
 /* The text of /proc/PID/stat or /proc/PID/task/TID/stat. */

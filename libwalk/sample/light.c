@@ -113,9 +113,7 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 	l->space->reader = l->reader;
 	l->space->chosen = l->chosen;
 	l->space->proc_fd = target->proc_fd;
-	for (size_t i = 0; i < l->snap->n_maps; i++)
-		if (strcmp(l->snap->maps[i].path, "[stack]") == 0)
-			l->space->main_stack = &l->snap->maps[i];
+	sw_capture_main_stack_find(l->space);
 	*ret = l;
 	return 0;
 }

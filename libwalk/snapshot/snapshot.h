@@ -24,6 +24,7 @@ struct sw_snapshot_priv {
 	bool goroutines;       /* of sw_snapshot_options */
 	bool tasks;            /* likewise */
 	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */
+	bool try_later;        /* a hook could not copy what it is for, but may in a moment */
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	struct sw_range
 		*live; /* owned: pages that snapshot/live.c read, in the order of their reading */

@@ -235,11 +235,20 @@ static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 	}
 }
 
+/* Where executable memory begins there is no call before: a tool has put that address there, and goes on to the
+ * function's caller by means of its own. */
+static bool is_trampoline(struct sw_walker *w, uint64_t return_avma)
+{
+	const struct sw_map *map = map_at(w, return_avma);
+	return map != NULL && map->start_avma == return_avma && (map->prot & SW_MAP_EXEC);
+}
+
 /* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
 static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 			const struct sw_stepped *s, size_t live_before)
 {
-	bool exact_pc = s->flags & SW_FRAME_EXACT_PC;
+	uint32_t flags = s->flags;
+	bool exact_pc = flags & SW_FRAME_EXACT_PC;
 	if (s->callee_signal)
 		w->frames[w->n_frames - 1].flags |= SW_FRAME_SIGNAL;
 	const char *why;
@@ -254,7 +263,11 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 	/* Nothing is tried instead: tables that are wrong have made sp a guess, too. After a
 	 * signal any pc is possible, also the wild one that caused it. */
 	const struct sw_map *map = map_at(w, s->regs.pc_avma - !exact_pc);
-	if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
+	if (!s->callee_signal && !exact_pc && (map == NULL || !(map->prot & SW_MAP_EXEC)) &&
+	    is_trampoline(w, s->regs.pc_avma)) {
+		exact_pc = true;
+		flags |= SW_FRAME_EXACT_PC;
+	} else if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 		return false;
 	}
@@ -277,7 +290,7 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 		.place = w->cursor.place,
 		.by = sw_active_by(active, s->source),
 		.trust = (uint8_t) (s->weak ? active->weak_trust : active->trust),
-		.flags = (uint16_t) (s->flags &
+		.flags = (uint16_t) (flags &
 				     (SW_FRAME_EXACT_PC | SW_FRAME_MAY_MISS | SW_FRAME_LIVE_READ)),
 	};
 	frame.flags |= guess_flag(w, frame.trust);

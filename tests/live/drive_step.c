@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * drive_step PID BEGIN END EVERY [START-END ...]: single-steps a process from BEGIN to END and walks its
+ * drive_step PID BEGIN END EVERY [stack:... ...] [switch:...] [START-END ...]: single-steps a process from BEGIN to END and walks its
  * stack at every EVERYth instruction, and more often while a walk may be ahead (below). The oracle is a
  * shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
  * is popped. The walk must equal it, by tables alone.
  * longjmp's tables show the jump as done as soon as its registers are loaded, and libgcc is shown in the
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
  * and must equal the shadow stack then.
+ *
+ * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables
+ * at switch:START-END; each has a shadow of its own. FIRST is where it begins, ROOT what it returns to.
  *
  * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
  * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
@@ -30,17 +33,30 @@ enum {
 	MISMATCHES_SHOWN = 10,
 	STEPS_MAX = 200000,
 	INSTRUCTION_MAX = 15,
-	EARLY_SHARE = 32
+	EARLY_SHARE = 32,
+	STACKS_MAX = 4,
+};
+
+struct range {
+	uint64_t start, end;
+};
+
+struct shadow {
+	struct {
+		uint64_t slot, address;
+	} calls[SHADOW_MAX]; /* outermost first */
+	size_t depth;
+	struct range stack;
+	uint64_t first, root; /* where it begins, by a jump, and where its function returns to */
 };
 
 struct stepper {
 	pid_t pid;
 	struct sw_context *ctx;
 	struct sw_target *target;
-	struct {
-		uint64_t slot, address;
-	} shadow[SHADOW_MAX]; /* outermost first */
-	size_t depth;
+	struct shadow stacks[STACKS_MAX + 1], *now; /* the first one: of all other stacks */
+	size_t n_stacks;
+	struct range switches; /* code that goes from one to another */
 	struct user_regs_struct regs;
 	uint8_t code[INSTRUCTION_MAX + 1];
 	size_t steps, mismatches;
@@ -91,6 +107,19 @@ static char state_of(const struct stepper *s)
 	return strrchr(line, ')')[2];
 }
 
+static bool in_range(uint64_t address, const struct range *range)
+{
+	return address >= range->start && address < range->end;
+}
+
+static void stack_find(struct stepper *s)
+{
+	s->now = &s->stacks[0];
+	for (size_t i = 1; i <= s->n_stacks; i++)
+		if (in_range(s->regs.rsp - 1, &s->stacks[i].stack))
+			s->now = &s->stacks[i];
+}
+
 /* Let go so that not one instruction runs: the signal is delivered first. */
 static void let_go_stopped(const struct stepper *s)
 {
@@ -135,11 +164,11 @@ static bool is_call(const uint8_t *code)
 static void push(struct stepper *s, uint64_t slot)
 {
 	uint64_t address;
-	if (s->depth == SHADOW_MAX)
+	if (s->now->depth == SHADOW_MAX)
 		die("the shadow stack is full");
 	read_memory(s, slot, &address, sizeof(address));
-	s->shadow[s->depth].slot = slot;
-	s->shadow[s->depth++].address = address;
+	s->now->calls[s->now->depth].slot = slot;
+	s->now->calls[s->now->depth++].address = address;
 }
 
 static void step(struct stepper *s)
@@ -149,8 +178,13 @@ static void step(struct stepper *s)
 		die("PTRACE_SINGLESTEP");
 	wait_stop(s);
 	look(s);
-	while (s->depth > 0 && s->shadow[s->depth - 1].slot < s->regs.rsp)
-		s->depth--;
+	stack_find(s);
+	/* What goes to another stack may have taken the return address for its jump. */
+	bool begins =
+		s->now->first != 0 && s->regs.rip >= s->now->first && s->regs.rip < s->now->root;
+	while (s->now->depth > 0 && (begins || !in_range(s->regs.rip, &s->switches)) &&
+	       s->now->calls[s->now->depth - 1].slot < s->regs.rsp)
+		s->now->depth--;
 	if (call)
 		push(s, s->regs.rsp);
 	s->steps++;
@@ -158,13 +192,15 @@ static void step(struct stepper *s)
 
 static bool walk_equals(const struct stepper *s, const struct sw_walk *walk)
 {
-	if (walk->end != SW_END_COMPLETE || walk->n_frames != s->depth + 1 ||
+	if (walk->end != SW_END_COMPLETE || walk->n_frames != s->now->depth + 1 ||
 	    walk->frames[0].pc_avma != s->regs.rip)
 		return false;
-	for (size_t i = 0; i < s->depth; i++)
-		if (walk->frames[i + 1].pc_avma != s->shadow[s->depth - 1 - i].address ||
-		    walk->frames[i + 1].trust != SW_TRUST_CFI)
+	for (size_t i = 0; i < s->now->depth; i++) {
+		bool switches = in_range(walk->frames[i].pc_avma, &s->switches);
+		if (walk->frames[i + 1].pc_avma != s->now->calls[s->now->depth - 1 - i].address ||
+		    walk->frames[i + 1].trust != (switches ? SW_TRUST_INSTRUCTIONS : SW_TRUST_CFI))
 			return false;
+	}
 	return true;
 }
 
@@ -174,11 +210,11 @@ static void print_mismatch(struct stepper *s, const struct sw_walk *walk)
 		return;
 	printf("mismatch step %zu end %s %s\n", s->steps, sw_end_name(walk->end),
 	       walk->why == NULL ? "" : walk->why);
-	for (size_t i = 0; i < walk->n_frames || i < s->depth + 1; i++) {
+	for (size_t i = 0; i < walk->n_frames || i < s->now->depth + 1; i++) {
 		const struct sw_frame *frame = i < walk->n_frames ? &walk->frames[i] : NULL;
-		uint64_t wanted = i == 0          ? s->regs.rip
-				  : i <= s->depth ? s->shadow[s->depth - i].address
-						  : 0;
+		uint64_t wanted = i == 0               ? s->regs.rip
+				  : i <= s->now->depth ? s->now->calls[s->now->depth - i].address
+						       : 0;
 		printf("mismatch   got %#llx %s %s+%#llx wanted %#llx\n",
 		       frame == NULL ? 0ULL : (unsigned long long) frame->pc_avma,
 		       frame == NULL ? "-" : sw_trust_name(frame->trust),
@@ -195,8 +231,8 @@ static void print_mismatch(struct stepper *s, const struct sw_walk *walk)
 static size_t early_begin(const struct stepper *s, const struct sw_walk *walk)
 {
 	size_t k = 1;
-	while (k < walk->n_frames && k <= s->depth &&
-	       walk->frames[k].pc_avma == s->shadow[s->depth - k].address &&
+	while (k < walk->n_frames && k <= s->now->depth &&
+	       walk->frames[k].pc_avma == s->now->calls[s->now->depth - k].address &&
 	       walk->frames[k].trust == SW_TRUST_CFI)
 		k++;
 	return k < walk->n_frames && walk->frames[k].trust == SW_TRUST_INSTRUCTIONS ? k : 1;
@@ -228,10 +264,10 @@ static bool early_keep(struct stepper *s, const struct sw_walk *walk)
 static void early_settle(struct stepper *s)
 {
 	if (s->early_walks == 0 || s->early[0] != s->regs.rip || s->early_sp != s->regs.rsp ||
-	    s->n_early != s->depth + 1)
+	    s->n_early != s->now->depth + 1)
 		return;
 	for (size_t i = 1; i < s->n_early; i++)
-		if (s->early[i] != s->shadow[s->depth - i].address)
+		if (s->early[i] != s->now->calls[s->now->depth - i].address)
 			return;
 	s->early_walks = 0;
 }
@@ -241,9 +277,9 @@ static void adopt(struct stepper *s, const struct sw_walk *walk)
 {
 	if (walk->n_frames < 3)
 		die("the first walk does not reach main");
-	for (size_t i = walk->n_frames - 1; i >= 2 && s->depth < SHADOW_MAX; i--) {
-		s->shadow[s->depth].slot = walk->frames[i].sp_avma - 8;
-		s->shadow[s->depth++].address = walk->frames[i].pc_avma;
+	for (size_t i = walk->n_frames - 1; i >= 2 && s->now->depth < SHADOW_MAX; i--) {
+		s->now->calls[s->now->depth].slot = walk->frames[i].sp_avma - 8;
+		s->now->calls[s->now->depth++].address = walk->frames[i].pc_avma;
 	}
 	push(s, s->regs.rsp);
 }
@@ -278,12 +314,44 @@ static bool in_ranges(uint64_t pc, char **ranges)
 	return false;
 }
 
+static struct range range_of(const char *text, char **ret_end)
+{
+	uint64_t start = strtoull(text, ret_end, 16);
+	return (struct range){start, strtoull(*ret_end + 1, ret_end, 16)};
+}
+
+/* stack:START-END:FIRST:ROOT or switch:START-END. False: it is something else. */
+static bool stack_or_switch(struct stepper *s, const char *text)
+{
+	char *end;
+	if (strncmp(text, "switch:", 7) == 0) {
+		s->switches = range_of(text + 7, &end);
+		return true;
+	}
+	if (strncmp(text, "stack:", 6) != 0)
+		return false;
+	if (s->n_stacks == STACKS_MAX)
+		die("too many stacks");
+	struct shadow *stack = &s->stacks[++s->n_stacks];
+	stack->stack = range_of(text + 6, &end);
+	stack->first = strtoull(end + 1, &end, 16);
+	stack->root = strtoull(end + 1, &end, 16);
+	stack->calls[0].slot = stack->stack.end;
+	stack->calls[0].address = stack->root;
+	stack->calls[1].address = stack->first;
+	stack->depth = 2;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct sw_error err = {0};
 	if (argc < 5)
 		return 2;
-	struct stepper s = {.pid = atoi(argv[1])};
+	struct stepper s = {.pid = atoi(argv[1]), .now = &s.stacks[0]};
+	char **ranges = argv + 5;
+	while (*ranges != NULL && stack_or_switch(&s, *ranges))
+		ranges++;
 	uint64_t end = strtoull(argv[3], NULL, 16);
 	if (sw_context_create(&s.ctx, &err) != 0 || sw_target_open(s.pid, &s.target, &err) != 0)
 		die(err.message);
@@ -301,7 +369,7 @@ int main(int argc, char **argv)
 			hold(&s, false);
 		}
 		step(&s);
-		counted += in_ranges(s.regs.rip, argv + 5);
+		counted += in_ranges(s.regs.rip, ranges);
 	}
 	let_go_stopped(&s);
 	for (size_t i = 0; s.early_walks > 0 && i < s.n_early; i++)

@@ -5,7 +5,7 @@ times; and that nothing is left behind in that program."""
 import os
 import subprocess
 
-from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_until
+from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_blocked, wait_until
 from safety import held, tasks
 
 STACK_DEFAULT = 256 << 10
@@ -96,6 +96,37 @@ def deep_stack(tap):
         total = sum(t["bytes"] for t in got.threads.values()) + sum(n for _, n in got.ranges)
         tap.check(got.threads[tid]["bytes"] >= 65536 and total <= 1 << 20,
                   "deep: the limit on all together holds", (total, got.threads))
+
+
+def start_of_stack(pid):
+    """sp of the program's first instruction: arguments and environment lie above."""
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[28 - 3])
+
+
+def large_environment(tap):
+    """More than is copied of a stack: what lies above the main thread's stack counts as little as what lies below."""
+    env = dict(os.environ, **{f"LARGE{i}": 100000 * "x" for i in range(3)})
+    with Target("deep", 2, env=env) as target:
+        wait_blocked(target.pid)
+        got = Captured(target.pid)
+        t, start = got.threads[target.pid], start_of_stack(target.pid)
+        tap.check(start < t["end"] <= start + 4096, "environment: the stack ends where it began", (start, t))
+        tap.equal(t["stack"] + t["bytes"], t["end"], "environment: a small stack is whole")
+        tap.equal(got.warnings, [], "environment: and no warning")
+    with Target("deep", 3000, env=env) as target:
+        wait_blocked(target.pid)
+        got = Captured(target.pid)
+        t, start = got.threads[target.pid], start_of_stack(target.pid)
+        tap.equal(t["bytes"], STACK_DEFAULT, "environment: of a deep one the limit")
+        tap.check((t["end"] - ROOT_BYTES, ROOT_BYTES) in got.ranges and start < t["end"] <= start + 4096,
+                  "environment: and its first functions", (start, t, got.ranges))
+    with Target("coroutine", env=env) as target:
+        wait_until(lambda: state_of(target.pid) == "S", "the coroutine to block")
+        got = Captured(target.pid)
+        start = start_of_stack(target.pid)
+        tap.check(any(at <= start - 4096 and start <= at + size for at, size in got.ranges),
+                  "environment: the main stack of a thread that is on another one", (start, got.ranges))
 
 
 def alternate_stack(tap):
@@ -224,7 +255,7 @@ def spinning(tap):
 
 def main():
     tap = Tap()
-    for test in (whole_stacks, deep_stack, alternate_stack, subsets, times, nothing_left, refusals,
+    for test in (whole_stacks, deep_stack, large_environment, alternate_stack, subsets, times, nothing_left, refusals,
                  permission):
         tap.guard(test)
     refused = iterator_refused()

@@ -136,6 +136,27 @@ def test_assembly(tap):
             tap.equal(others, {"cfi"}, f"assembly {name}: trust of the others")
 
 
+def test_haskell(tap):
+    """Code as GHC makes it: who runs it is found by the frame on the C stack, not by a scan of what lies there."""
+    for program in ("haskell", "haskell_stripped"):
+        with Target(program) as target:
+            wanted = expected_stacks(target.lines)
+            blocked = next(tid for tid, functions in wanted.items() if functions[0] == "block")
+            wait_blocked(target.pid, tids=[blocked])
+            for _ in range(10):
+                report = patient_dump(target.pid)
+                for tid, functions in wanted.items():
+                    stack = stack_of(report, tid)
+                    good = (stack["end"], set(trusts(stack)[1:])) == ("complete", {"cfi"})
+                    if program == "haskell":
+                        names = {"Main_zdwspin_info": "Main.$wspin", "Main_callsC_info": "Main.callsC"}
+                        good = good and own_functions(report, tid) == [names.get(f, f) for f in functions]
+                    else:
+                        good = good and len(stack["frames"]) == len(functions) + 2
+                    if not tap.check(good, f"{program}: {functions}", stack):
+                        return
+
+
 def test_stripped(tap):
     """Without any symbol the frames are the same: offsets belong to the twin's functions."""
     table = subprocess.run(["nm", "-S", "--defined-only", os.path.join(TARGETS, "chain_pie")],
@@ -302,6 +323,7 @@ def main():
                  test_musl, test_no_tables, test_names):
         tap.guard(test)
     tap.guard(test_fiber_entry)
+    tap.guard(test_haskell)
     for program in ("coroutine", "coroutine_static"):
         tap.guard(test_coroutine, program)
         tap.guard(test_coroutine_exit, program.replace("coroutine", "coroutine_exit"))

@@ -72,6 +72,20 @@ $(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 $(T)/plugin.so $(T)/refuse.so $(T)/attack.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+$(T)/probed: tests/targets/probed.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $<
+$(T)/haskell: tests/targets/haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/haskell_frames.S
+$(T)/haskell_stripped: $(T)/haskell
+	strip -o $@ $<
+$(T)/stepped_switch: tests/targets/stepped_switch.c tests/targets/lib/switch_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/switch_frames.S
+$(T)/stepped_jumpto: tests/targets/stepped_jumpto.c tests/targets/lib/jumpto_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/jumpto_frames.S
 # Lazy binding: the first call goes through the PLT stub and the dynamic linker's resolver.
 $(T)/stepped: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
@@ -246,7 +260,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(COMPARED_TARGETS) $(COMPARED32_TARGETS) $(I386_TARGETS) \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(COMPARED_TARGETS) $(COMPARED32_TARGETS) $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 
 # ---- Windows programs: their compiler is there for check-runtimes only ---------------------------

@@ -126,12 +126,50 @@ static void test_program_is_ada(void **state)
 	}
 }
 
+static void test_haskell(void **state)
+{
+	(void) state;
+	is(sw_demangle_haskell("Main_zdwwork_info"), "Main.$wwork");
+	is(sw_demangle_haskell("Main_loopzq_info"), "Main.loop'");
+	is(sw_demangle_haskell("ZCMain_main_info"), ":Main.main");
+	is(sw_demangle_haskell("ghczmprim_GHCziClasses_modIntzh_info"), "GHC.Classes.modInt#");
+	is(sw_demangle_haskell("base_GHCziBase_zpzp_info"), "GHC.Base.++");
+	is(sw_demangle_haskell("ghczmprim_GHCziTypes_ZC_con_info"), "GHC.Types.:");
+	is(sw_demangle_haskell("ghczmprim_GHCziTuple_Z3T_con_entry"), "GHC.Tuple.(,,)");
+	is(sw_demangle_haskell("ghczmprim_GHCziPrim_Z2H_con_info"), "GHC.Prim.(#,#)");
+	is(sw_demangle_haskell("Main_z0e9U_closure"), "Main.\u00e9");
+	is(sw_demangle_haskell("Main_z1f600U_fast"), "Main.\U0001f600");
+	is(sw_demangle_haskell("Main_z20acUzz_slow"), "Main.\u20acz");
+	/* of the runtime, which is written in another language; C */
+	is(sw_demangle_haskell("stg_ap_v_info"), NULL);
+	is(sw_demangle_haskell("stg_upd_frame_info"), NULL);
+	is(sw_demangle_haskell("sat_s1Ab_info"), NULL);
+	is(sw_demangle_haskell("Main_main"), NULL);
+	is(sw_demangle_haskell("Main_info"), NULL);
+	is(sw_demangle_haskell("_info"), NULL);
+	is(sw_demangle_haskell("__info"), NULL);
+	is(sw_demangle_haskell("Main__info"), NULL);
+	is(sw_demangle_haskell("Main_a_b_c_info"), NULL);
+	is(sw_demangle_haskell("Main_zj_info"), NULL);
+	is(sw_demangle_haskell("Main_z_info"), NULL);
+	is(sw_demangle_haskell("Main_Z9999T_info"), NULL);
+	is(sw_demangle_haskell("Main_z110000U_info"), NULL);
+	is(sw_demangle_haskell("Main_z10U_info"), NULL);
+	is(sw_demangle_haskell("Main_x$y_info"), NULL);
+	/* what any program may have is none without the runtime beside it */
+	is(sw_demangle("Main_zdwwork_info"), NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_d),     cmocka_unit_test(test_fortran),
-		cmocka_unit_test(test_ocaml), cmocka_unit_test(test_pascal),
-		cmocka_unit_test(test_ada),   cmocka_unit_test(test_program_is_ada),
+		cmocka_unit_test(test_d),
+		cmocka_unit_test(test_fortran),
+		cmocka_unit_test(test_haskell),
+		cmocka_unit_test(test_ocaml),
+		cmocka_unit_test(test_pascal),
+		cmocka_unit_test(test_ada),
+		cmocka_unit_test(test_program_is_ada),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

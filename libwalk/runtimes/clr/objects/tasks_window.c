@@ -6,6 +6,7 @@
 #include "runtimes/clr/objects/tasks_window.h"
 #include "map.h"
 #include "runtimes/clr/objects/chain.h"
+#include "snapshot/snapshot.h"
 
 #include <string.h>
 
@@ -80,6 +81,7 @@ void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w
 {
 	const uint8_t *data;
 	uint64_t suspender;
+	capture->snap->priv->try_later = false;
 	if (!w->at.usable || !sw_capture_is_whole(capture))
 		return;
 	if (w->n_pages > 0) /* the window is repeated */
@@ -96,7 +98,9 @@ void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w
 	w->graph.arg = w;
 	sw_clr_graph_reset(&w->graph);
 	/* While a collector has stopped the threads, objects move: nothing would be told. */
-	if (sw_memory_u64(w->graph.memory, w->at.suspender_avma, &suspender) && suspender == 0) {
+	bool known = sw_memory_u64(w->graph.memory, w->at.suspender_avma, &suspender);
+	capture->snap->priv->try_later = known && suspender != 0;
+	if (known && suspender == 0) {
 		sw_clr_graph_roots(&w->graph, (struct sw_memory){&stacks_ops, w});
 		sw_clr_graph_close(&w->graph);
 		machines_read(w);

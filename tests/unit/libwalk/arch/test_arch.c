@@ -200,7 +200,12 @@ static void test_fcontext_finish(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN); /* what follows counts */
 	memcpy(code + 32, after, sizeof(after));
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
-	assert_int_equal(sw_arch_known_code(m, AT + 3, 0), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_known_code(m, AT + 3, 0), SW_CODE_THREAD_START);
+	assert_int_equal(sw_arch_known_code(m, AT + 8, 0), SW_CODE_THREAD_START);
+	assert_int_equal(sw_arch_known_code(m, AT + 9, 0), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_known_code(m, AT - 3, 0), SW_CODE_UNKNOWN);
+	assert_true(sw_arch_is_fiber_start(m, AT - 3));
+	assert_false(sw_arch_is_fiber_start(m, AT));
 	code[32 + 8] = 0x90; /* not hlt */
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
 	code[32 + 8] = 0xf4;

@@ -191,13 +191,108 @@ static void test_not_known(void **state)
 	}
 }
 
+struct move_case {
+	uint8_t code[SW_INSN_BYTES_MAX];
+	size_t length;
+	enum sw_move_op op;
+	unsigned to, from;
+	int64_t value;
+};
+
+enum { AX = 0, DX = 1, CX = 2, BX = 3, SI = 4, DI = 5, FP = SW_ARCH_FP, SP = SW_ARCH_SP };
+
+static const struct move_case moves[] = {
+	{CODE(0x48, 0x8d, 0x64, 0x24, 0xc8), SW_MOVE_COPY, SP, SP,
+	 -0x38},                                                     /* lea -0x38(%rsp),%rsp */
+	{CODE(0x48, 0x83, 0xec, 0x18), SW_MOVE_COPY, SP, SP, -0x18}, /* sub $0x18,%rsp */
+	{CODE(0x48, 0x83, 0xe8, 0x10), SW_MOVE_COPY, AX, AX, -0x10}, /* sub $0x10,%rax */
+	{CODE(0x49, 0x81, 0xc4, 0, 1, 0, 0), SW_MOVE_COPY, 12, 12, 0x100}, /* add $0x100,%r12 */
+	{CODE(0x48, 0x8d, 0x40, 0xc0), SW_MOVE_COPY, AX, AX, -0x40}, /* lea -0x40(%rax),%rax */
+	{CODE(0x48, 0x8d, 0x0d, 0x10, 0, 0, 0), SW_MOVE_FORGET, CX, 0,
+	 0x10},                                            /* lea 0x10(%rip),%rcx */
+	{CODE(0x48, 0x89, 0xfc), SW_MOVE_COPY, SP, DI, 0}, /* mov %rdi,%rsp */
+	{CODE(0x48, 0x8b, 0xe7), SW_MOVE_COPY, SP, DI, 0},
+	{CODE(0x48, 0x89, 0xe0), SW_MOVE_COPY, AX, SP, 0},               /* mov %rsp,%rax */
+	{CODE(0x4c, 0x89, 0x64, 0x24, 0x08), SW_MOVE_STORE, SP, 12, 8},  /* mov %r12,8(%rsp) */
+	{CODE(0x48, 0x89, 0x26), SW_MOVE_STORE, SI, SP, 0},              /* mov %rsp,(%rsi) */
+	{CODE(0x4c, 0x8b, 0x44, 0x24, 0x38), SW_MOVE_LOAD, 8, SP, 0x38}, /* mov 0x38(%rsp),%r8 */
+	{CODE(0x49, 0x8b, 0x24, 0x24), SW_MOVE_LOAD, SP, 12, 0},         /* mov (%r12),%rsp */
+	{CODE(0x64, 0x48, 0x8b, 0x49, 0x28), SW_MOVE_FORGET, CX, CX,
+	 0x28}, /* mov %fs:0x28(%rcx),%rcx */
+	{CODE(0x64, 0x48, 0x89, 0x4a, 0x28), SW_MOVE_NOTHING, DX, CX,
+	 0x28}, /* mov %rcx,%fs:0x28(%rdx) */
+	{CODE(0x55), SW_MOVE_PUSH, 0, FP, 0},
+	{CODE(0x41, 0x5f), SW_MOVE_POP, 15, 0, 0},
+	{CODE(0x5c), SW_MOVE_POP, SP, 0, 0},
+	{CODE(0x31, 0xc0), SW_MOVE_FORGET, AX, 0, 0},
+	{CODE(0xb8, 1, 0, 0, 0), SW_MOVE_FORGET, AX, 0, 0},
+	{CODE(0x41, 0xff, 0xe0), SW_MOVE_JUMP, 0, 8, 0}, /* jmp *%r8 */
+	{CODE(0xff, 0xe3), SW_MOVE_JUMP, 0, BX, 0},
+	{CODE(0xc3), SW_MOVE_RETURN, 0, 0, 0},
+	{CODE(0x0f, 0xae, 0x1c, 0x24), SW_MOVE_NOTHING, 0, 0, 0}, /* stmxcsr (%rsp) */
+	{CODE(0x0f, 0xae, 0x14, 0x24), SW_MOVE_NOTHING, 0, 0, 0}, /* ldmxcsr (%rsp) */
+	{CODE(0xd9, 0x7c, 0x24, 0x04), SW_MOVE_NOTHING, 0, 0, 0}, /* fnstcw 4(%rsp) */
+	{CODE(0xd9, 0x6c, 0x24, 0x04), SW_MOVE_NOTHING, 0, 0, 0}, /* fldcw 4(%rsp) */
+	{CODE(0xf3, 0x0f, 0x1e, 0xfa), SW_MOVE_NOTHING, 0, 0, 0}, /* endbr64 */
+	{CODE(0x0f, 0x29, 0x34, 0x24), SW_MOVE_NOTHING, 0, 0, 0}, /* movaps %xmm6,(%rsp) */
+};
+
+static void test_moves(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(moves); i++) {
+		const struct move_case *c = &moves[i];
+		struct sw_move m;
+		print_message("move %zu\n", i);
+		assert_true(sw_arch_move(c->code, sizeof(c->code), AT, &m));
+		assert_int_equal(m.length, c->length);
+		assert_int_equal(m.op, c->op);
+		assert_int_equal(m.value, c->value);
+		if (m.op != SW_MOVE_NOTHING)
+			assert_int_equal(m.to, c->to);
+		if (m.op != SW_MOVE_NOTHING && m.op != SW_MOVE_FORGET)
+			assert_int_equal(m.from, c->from);
+	}
+}
+
+/* What writes a register or memory in another way, or goes elsewhere. */
+static void test_no_moves(void **state)
+{
+	(void) state;
+	static const uint8_t no[][SW_INSN_BYTES_MAX] = {
+		{0x83, 0xe8, 0x10},             /* sub $0x10,%eax */
+		{0x48, 0x83, 0xe0, 0xf0},       /* and $-16,%rax */
+		{0x48, 0x83, 0x28, 0x10},       /* subq $0x10,(%rax) */
+		{0x89, 0xfc},                   /* mov %edi,%esp */
+		{0x66, 0x48, 0x89, 0xf8},       /* with an operand size */
+		{0x48, 0x01, 0xfc},             /* add %rdi,%rsp */
+		{0x48, 0x89, 0x0c, 0xdc},       /* mov %rcx,(%rsp,%rbx,8) */
+		{0x31, 0xd8},                   /* xor %ebx,%eax */
+		{0xbc, 0, 0, 0, 0},             /* mov $0,%esp */
+		{0xe8, 0, 0, 0, 0},             /* call */
+		{0xeb, 0x10},                   /* jmp */
+		{0x74, 0x10},                   /* je */
+		{0xff, 0x64, 0x24, 0x38},       /* jmp *0x38(%rsp) */
+		{0xff, 0xd0},                   /* call *%rax */
+		{0xc2, 8, 0},                   /* ret $8 */
+		{0xf3, 0x48, 0x0f, 0x1e, 0xc9}, /* rdsspq %rcx */
+		{0x49, 0x90},                   /* xchg %rax,%r8 */
+		{0x0f, 0xae, 0xe8},             /* lfence */
+		{0xc5, 0xf8, 0x77},             /* vzeroupper */
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(no); i++) {
+		struct sw_move m;
+		print_message("no move %zu\n", i);
+		assert_false(sw_arch_move(no[i], sizeof(no[i]), AT, &m));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_32_bit),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_cases),     cmocka_unit_test(test_32_bit),
+		cmocka_unit_test(test_cut),       cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_moves),     cmocka_unit_test(test_no_moves),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

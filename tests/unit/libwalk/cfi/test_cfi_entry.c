@@ -48,6 +48,36 @@ static void test_entries(void **state)
 	assert_true(sw_cfi_section_sane(&s, 0));
 }
 
+/* Whether the function has handlers of exceptions: 'L' of its CIE, and an address that is not 0. */
+static void test_lsda(void **state)
+{
+	(void) state;
+	static const uint8_t with[] = {
+		20,   0, 0,    0,  0,  0,    0,    0,    1,    'z',  'L',  'R',
+		0,    1, 0x78, 16, 2,  0x1b, 0x1b, 0x0c, 7,    8,    0x90, 1, /* 24: FDE */
+		20,   0, 0,    0,  28, 0,    0,    0,    0xe0, 0xef, 0xff, 0xff,
+		0x10, 0, 0,    0,  4,  1,    2,    3,    4,    0x41, 0x0e, 16,
+	};
+	uint8_t copy[sizeof(with)];
+	struct sw_cfi_section s = view(copy, sizeof(copy));
+	struct sw_cfi_entry e;
+	memcpy(copy, with, sizeof(with));
+	assert_int_equal(sw_cfi_entry_read(&s, 24, &e), 1);
+	assert_true(e.has_lsda);
+	assert_int_equal(e.program.size, 3);
+	memset(copy + 41, 0, 4);
+	assert_int_equal(sw_cfi_entry_read(&s, 24, &e), 1);
+	assert_false(e.has_lsda);
+	copy[43] = 1;
+	assert_int_equal(sw_cfi_entry_read(&s, 24, &e), 1);
+	assert_true(e.has_lsda);
+	copy[40] = 60; /* longer than the entry */
+	assert_int_equal(sw_cfi_entry_read(&s, 24, &e), -1);
+	s = view(section, sizeof(section));
+	assert_int_equal(sw_cfi_entry_read(&s, 24, &e), 1);
+	assert_false(e.has_lsda);
+}
+
 /* Every cut is malformed or the end, never read beyond. */
 static void test_cut_anywhere(void **state)
 {
@@ -184,9 +214,9 @@ static void test_search_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),      cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_malformed),    cmocka_unit_test(test_instructions),
-		cmocka_unit_test(test_search_table),
+		cmocka_unit_test(test_entries),      cmocka_unit_test(test_lsda),
+		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_instructions), cmocka_unit_test(test_search_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,11 @@ static void stat_fields(void **state)
 	assert_int_equal(stat.cpu_ticks, 100);
 	assert_int_equal(stat.starttime, 998877);
 	assert_int_equal(stat.vsize_bytes, 123456789);
+	assert_int_equal(stat.start_stack_avma, 0); /* a kernel that does not tell */
+	assert_true(parse("42 (server) S 1 2 3 0 -1 4194560 1 2 3 4 70 30 5 6 20 0 1 0 998877 "
+			  "123456789 250 99 1 2 140720000000000 0\n",
+			  &stat));
+	assert_int_equal(stat.start_stack_avma, 140720000000000);
 }
 
 /* A program names its threads as it likes. */

@@ -87,6 +87,24 @@ static void test_frame_limit(void **state)
 	end_is(recursion(20000), &all, 20002, SW_END_COMPLETE, NULL);
 }
 
+/* A tool has made the function return to the beginning of executable memory: it is no code after a call, and what
+ * called the function is found by what lies behind. */
+static void test_trampoline(void **state)
+{
+	(void) state;
+	enum { PAGE = 0x7fff0000 };
+	static const uint64_t begins[] = {PAGE, CODE + 0x05, CODE + 0x15};
+	struct sw_snapshot *snap = snapshot();
+	(void) fake_snapshot_map(snap, PAGE, PAGE + 0x1000, "--xp", "[uprobes]");
+	(void) fake_snapshot_stack(snap, 1, CODE, begins, 3);
+	walk_is(snap, NULL,
+		FRAMES({CODE, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {PAGE, SP + 8, "elf-cfi", "cfi", SW_FRAME_EXACT_PC},
+		       {CODE + 0x05, SP + 16, "stack-scan", "scan", SW_FRAME_MAY_MISS},
+		       {CODE + 0x15, SP + 24, "elf-cfi", "cfi", 0}),
+		SW_END_COMPLETE, NULL);
+}
+
 /* What an ended walk would not say: the scan goes on, and all that comes of it is marked. */
 static void test_scan_below(void **state)
 {
@@ -302,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frame_limit),
 		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_trampoline),
 		cmocka_unit_test(test_scan_below),
 		cmocka_unit_test(test_trim_unknown),
 		cmocka_unit_test(test_the_same_frame_again),
