@@ -236,15 +236,18 @@ static bool program_sane(struct sw_bytes program, uint8_t encoding, bool *addres
 {
 	/* The bases only have to be there: what the pointers are does not matter. */
 	struct taker t = {.bytes = program, .text_svma = 1, .data_svma = 1};
-	size_t remembered = 0;
+	size_t remembered = 0, depth = 0; /* libdw frees a state when it is restored */
 	while (t.at < program.size && !t.failed) {
 		uint8_t opcode = (uint8_t) take(&t, 1);
 		if ((opcode & 0xc0) == DW_CFA_offset)
 			(void) take_leb(&t);
 		if (opcode & 0xc0)
 			continue; /* the register is in 6 bits */
-		if (opcode == DW_CFA_remember_state && ++remembered > SW_CFI_REMEMBER_MAX)
+		if (opcode == DW_CFA_remember_state &&
+		    (++remembered > SW_CFI_REMEMBERED_MAX || ++depth > SW_CFI_REMEMBER_MAX))
 			return false;
+		if (opcode == DW_CFA_restore_state && depth > 0)
+			depth--;
 		const char *operand = operands(opcode);
 		if (operand == NULL)
 			return true;
