@@ -24,12 +24,17 @@ bool sw_cpython_dict_get(const struct sw_cpython_at *at, struct sw_memory memory
 bool sw_cpython_attribute_get(const struct sw_cpython_at *at, struct sw_memory memory,
 			      uint64_t avma, const char *name, uint64_t *ret_avma);
 
+/* A module that is loaded. */
+bool sw_cpython_module_get(const struct sw_cpython_at *at, struct sw_memory memory,
+			   uint64_t interp_avma, const char *module, uint64_t *ret_avma);
+
 /* A name of a module that is loaded. */
 bool sw_cpython_global_get(const struct sw_cpython_at *at, struct sw_memory memory,
 			   uint64_t interp_avma, const char *module, const char *name,
 			   uint64_t *ret_avma);
 
 /* An int that is not negative and below 2^60. */
-bool sw_cpython_int(struct sw_memory memory, uint64_t avma, uint64_t *ret);
+bool sw_cpython_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		    uint64_t *ret);
 
 #endif
