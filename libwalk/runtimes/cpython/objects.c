@@ -23,7 +23,8 @@ enum {
 		16, /* 3.12 on: digits << 3 | sign; before: the number of digits, negative for a sign */
 	INT_DIGITS = 24,
 	INT_DIGIT_BITS = 30,
-	ENTRIES_PART = 64, /* entries that are read at once */
+	ATTRIBUTES_MAX = 1024, /* of an object: some are read while the process is held */
+	ENTRIES_PART = 64,     /* entries that are read at once */
 	NEAR = 4096,
 };
 
@@ -195,10 +196,11 @@ bool sw_cpython_attribute_get(const struct sw_cpython_at *at, struct sw_memory m
 		return false;
 	}
 	if (dict != 0)
-		return sw_cpython_dict_get(at, memory, dict, name, ret_avma);
+		return dict_table(at, memory, dict, &t) && t.n <= ATTRIBUTES_MAX &&
+		       table_get(at, memory, &t, name, ret_avma);
 	if (values == 0 || at->layout.type_keys == SW_CPYTHON_NONE ||
 	    !sw_memory_u64(memory, type + at->layout.type_keys, &keys) ||
-	    !keys_read(at, memory, keys, &t))
+	    !keys_read(at, memory, keys, &t) || t.n > ATTRIBUTES_MAX)
 		return false;
 	t.values_avma = values_of(at, values);
 	return table_get(at, memory, &t, name, ret_avma);
