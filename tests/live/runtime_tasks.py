@@ -92,8 +92,11 @@ def check_eager(tap, version, path):
         own = json.loads(target.readline())
         report = patient_dump(target.pid, "--tasks")
     found = tasks_of(report)
-    tap.equal(listed(found), sorted(([n, seen_of(o, n, unseen)] for n, o in own), key=repr),
-              f"{version}: {len(found)} eager tasks: as it says itself")
+    there = listed(found)
+    wanted = sorted(([n, seen_of(o, n, unseen)] for n, o in own), key=repr)
+    if version.endswith("t"):  # all_tasks() of another thread may miss those that have begun eagerly
+        there = [each for each in there if each in wanted]
+    tap.equal(there, wanted, f"{version}: {len(found)} eager tasks: as it says itself")
     running = [(t, s) for t, s in found if t["tid"]]
     tap.check(len(running) == 2 and "first-step" in {t["name"] for t, _ in running} and
               all("first_step" in [f["function"] for f in s["frames"]] for _, s in running),
