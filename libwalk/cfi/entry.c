@@ -258,15 +258,18 @@ static bool program_sane(struct sw_bytes program, const struct sw_cfi_entry *ent
 			  .text_svma = 1,
 			  .data_svma = 1,
 			  .is_32bit = entry->is_32bit};
-	size_t remembered = 0;
+	size_t remembered = 0, depth = 0; /* libdw frees a state when it is restored */
 	while (t.at < program.size && !t.failed) {
 		uint8_t opcode = (uint8_t) take(&t, 1);
 		if ((opcode & 0xc0) == DW_CFA_offset)
 			(void) take_leb(&t);
 		if (opcode & 0xc0)
 			continue; /* the register is in 6 bits */
-		if (opcode == DW_CFA_remember_state && ++remembered > SW_CFI_REMEMBER_MAX)
+		if (opcode == DW_CFA_remember_state &&
+		    (++remembered > SW_CFI_REMEMBERED_MAX || ++depth > SW_CFI_REMEMBER_MAX))
 			return false;
+		if (opcode == DW_CFA_restore_state && depth > 0)
+			depth--;
 		const char *operand = operands(opcode);
 		if (operand == NULL)
 			return true;

@@ -14,7 +14,9 @@
  */
 enum {
 	SW_CFI_REG_MAX = 255,     /* highest register number: the psABI goes to 129 */
-	SW_CFI_REMEMBER_MAX = 64, /* states remembered in one program */
+	SW_CFI_REMEMBER_MAX = 64, /* states remembered at a time in one program */
+	/* In all of one program; the cold part of CPython 3.14's loop has 178 (GCC 16). */
+	SW_CFI_REMEMBERED_MAX = 8192,
 };
 
 /* Bytes that hold entries. For .eh_frame this may be the whole segment around it. */

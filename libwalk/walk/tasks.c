@@ -39,17 +39,29 @@ static void info_keep(struct tasks *t, struct sw_walk *walk, const struct sw_tas
 	walk->task = copy;
 }
 
-/* What was walked for it is its, whoever runs it; or what its thread's walk is. False: neither is there. */
+/*
+ * What was walked for it is its, whoever runs it; or what its thread's walk is. False: neither is there. A
+ * thread may run several, one within the other: then each but the first has the same frames once more.
+ */
 static bool task_add(struct tasks *t, const struct sw_walk *made,
 		     const struct sw_runtime_task *task)
 {
 	struct sw_walks *walks = t->walks;
+	struct sw_walk again;
 	if (made->n_frames == 0) {
 		struct sw_walk *of_thread = sw_walk_of_thread(walks, task->info.tid);
-		if (of_thread == NULL || of_thread->task != NULL)
+		if (of_thread == NULL)
 			return false;
-		info_keep(t, of_thread, &task->info);
-		return true;
+		if (of_thread->task == NULL) {
+			info_keep(t, of_thread, &task->info);
+			return true;
+		}
+		again = (struct sw_walk){.frames = of_thread->frames,
+					 .n_frames = of_thread->n_frames,
+					 .end = of_thread->end,
+					 .why = of_thread->why,
+					 .n_trimmed = of_thread->n_trimmed};
+		made = &again;
 	}
 	struct sw_walk *walk = sw_walk_more(walks, &t->capacity);
 	t->failed_nomem |= walk == NULL;

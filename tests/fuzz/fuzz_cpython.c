@@ -51,11 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	unsigned minor = 8 + data[0] % 7;
-	cpython_world_init(&w, minor);
-	if (w.c.usable && w.c.at.layout.type_keys != SW_CPYTHON_NONE)
+	cpython_world_init_of(&w, minor, minor >= 13 && data[0] >= 0x80);
+	if (w.c.usable)
 		cpython_world_name_thread(&w);
-	if (minor <= 13)
-		cpython_world_tasks(&w);
+	cpython_world_tasks(&w);
 	lay_over(w.data, sizeof(w.data), data + 1, size - 1);
 	if (minor >= 13)
 		w.c.usable = sw_cpython_layout_read(w.c.memory, WORLD_RUNTIME, minor,
@@ -71,8 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			(void) sw_cpython_frames(&w.c, &cursor, sp + 0x100, &names.sink);
 		}
 		(void) sw_cpython_thread_note(&w.c, &thread, &note);
-		if (minor <= 13)
-			tasks(&w.c);
+		tasks(&w.c);
 	}
 	for (int64_t offset = -2; offset < 300; offset += 7)
 		(void) sw_cpython_line(minor, (struct sw_bytes){data + 1, size - 1}, 1, offset);

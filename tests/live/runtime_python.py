@@ -39,15 +39,17 @@ CALLS = {  # what the line of a call has in it, where it is not the called funct
 }
 
 
+VERSION = "import platform, sysconfig as s; print(platform.python_version() + 't' * bool(s.get_config_var('Py_GIL_DISABLED')))"
+
+
 def interpreters():
-    """{version: path} of what is installed."""
+    """{version: path} of what is installed; builds without the GIL are "3.14.0t"."""
     found = {}
     paths = glob.glob("/usr/bin/python3.[0-9]*") + glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.[0-9]*"))
     for path in sorted(paths):
         if not re.search(r"/python3\.\d+$", path):
             continue
-        version = subprocess.run([path, "-c", "import platform; print(platform.python_version())"],
-                                 capture_output=True, text=True).stdout.strip()
+        version = subprocess.run([path, "-c", VERSION], capture_output=True, text=True).stdout.strip()
         if os.environ.get("SNAPWALK_PYTHONS", "") in version:
             found[version] = path
     return found
@@ -188,12 +190,15 @@ def check_blocked(tap, version, path):
 
 
 def order_is(tap, version, report, theirs):
-    """Native functions that the program calls, or that call it, stay where they are."""
+    """Native functions that the program calls, or that call it, stay where they are. The C library may have no
+    name for what starts a thread."""
     tid = next(tid for tid, chain in theirs.items() if any(c[0].endswith("in_c_library") for c in chain))
     names = [f["function"] for f in stack_of(report, tid)["frames"] if not f.get("internal")]
     places = [next((i for i, name in enumerate(names) if re.search(wanted, name or "")), None)
               for wanted in (r"^(\w+\.<locals>\.|in_c_library\.<locals>\.)?compare$", r"^(msort_with_tmp|__?qsort_r|qsort)",
                              r"^in_c_library$", r"^(Thread\.)?run$", r"^(start_thread|clone3?|__clone3)$")]
+    if places[-1] is None and names[-1] is None:
+        places[-1] = len(names) - 1
     tap.check(None not in places and places == sorted(places),
               f"{version}: a function of C stands between those of Python", f"{places}\n" + "\n".join(map(str, names)))
 
@@ -204,7 +209,9 @@ def text_is_short(tap, version, pid, theirs):
     verbose = snapwalk("dump", "--max-stop", "60000", "--timeout", "60000", "-v", pid).stdout
     tap.check(f"  {LOOP}" not in text and "frames of the interpreter (-v)" in text and "(python)" in text,
               f"{version}: the text leaves the loop out", text[:4000])
-    tap.check(f"  {LOOP}" in verbose, f"{version}: but not with -v", verbose[:4000])
+    # The cold part of the loop, where a call goes on (GCC 16), has no name in a program without symbols.
+    tap.check(re.search(rf" ({LOOP}|python{version.rpartition('.')[0]}\+0x)", verbose),
+              f"{version}: but not with -v", verbose[:4000])
 
 
 def check_many(tap, version, path):

@@ -21,10 +21,10 @@ void cpython_world_u64(struct cpython_world *w, uint64_t avma, uint64_t value)
 
 static uint64_t string_put(struct cpython_world *w, unsigned i, const char *text)
 {
-	uint64_t avma = WORLD_STRINGS + 0x80 * (uint64_t) i;
-	bool halves = w->c.at.layout.minor >= 14;
-	cpython_world_u64(w, avma + 16, strlen(text));
-	cpython_world_u64(w, avma + 32, halves ? (uint64_t) ASCII >> 2 << 16 : ASCII);
+	uint64_t avma = WORLD_STRINGS + 0x80 * (uint64_t) i, more = w->c.at.layout.head_more;
+	bool byte = more != 0 && w->c.at.layout.minor >= 14;
+	cpython_world_u64(w, avma + more + 16, strlen(text));
+	cpython_world_u64(w, avma + more + 32, byte ? (uint64_t) ASCII >> 2 << 8 : ASCII);
 	put(w, avma + w->c.at.layout.string_ascii, text, strlen(text));
 	return avma;
 }
@@ -40,8 +40,9 @@ static uint64_t lines_put(struct cpython_world *w)
 	struct sw_bytes table = minor >= 11   ? (struct sw_bytes){locations, sizeof(locations)}
 				: minor == 10 ? (struct sw_bytes){ranges, sizeof(ranges)}
 					      : (struct sw_bytes){increments, sizeof(increments)};
-	cpython_world_u64(w, avma + 16, table.size);
-	put(w, avma + 32, table.data, table.size);
+	uint64_t more = w->c.at.layout.head_more;
+	cpython_world_u64(w, avma + more + 16, table.size);
+	put(w, avma + more + 32, table.data, table.size);
 	return avma;
 }
 
@@ -50,8 +51,18 @@ static void code_put(struct cpython_world *w, unsigned i, const char *name)
 	const struct sw_cpython_layout *l = &w->c.at.layout;
 	uint64_t avma = cpython_world_code(i), string = string_put(w, i, name);
 	uint32_t line = 10;
-	cpython_world_u64(w, avma, 3);
-	cpython_world_u64(w, avma + 8, WORLD_CODE_TYPE);
+	/* Without the GIL: a thread, and its references. */
+	cpython_world_u64(w, avma, l->head_more != 0 ? WORLD_ID : 3);
+	if (l->head_more != 0)
+		cpython_world_u64(w, avma + 8, UINT64_C(3) << 32);
+	cpython_world_u64(w, avma + l->head_more + 8, WORLD_CODE_TYPE);
+	if (l->code_copies != SW_CPYTHON_NONE) {
+		uint64_t copies = cpython_world_copies(i);
+		cpython_world_u64(w, avma + l->code_copies, copies);
+		cpython_world_u64(w, copies, 2);
+		cpython_world_u64(w, copies + 8, avma + l->code_instructions);
+		cpython_world_u64(w, copies + 16, copies + 0x20);
+	}
 	if (l->pairing == SW_CPYTHON_BY_CONTENT)
 		cpython_world_u64(w, avma + l->code_instructions, WORLD_STRINGS + 0x700);
 	else
@@ -74,6 +85,11 @@ static void frame_put(struct cpython_world *w, unsigned i, uint64_t previous)
 	} else {
 		cpython_world_u64(w, avma + l->frame_instruction,
 				  code + l->code_instructions + WORLD_OFFSET);
+	}
+	if (l->frame_copy != SW_CPYTHON_NONE && i == 1) { /* inner() executes a copy */
+		w->data[avma + l->frame_copy - WORLD] = 1;
+		cpython_world_u64(w, avma + l->frame_instruction,
+				  cpython_world_copies(i) + 0x20 + WORLD_OFFSET);
 	}
 	if (l->frame_entry != SW_CPYTHON_NONE)
 		w->data[avma + l->frame_entry - WORLD] = i != 0;
@@ -121,7 +137,7 @@ static void frames_put(struct cpython_world *w)
 }
 
 /* What a version from 3.13 on says of itself: the same as 3.13.0 but for the thread's frame. */
-static void offsets_put(struct cpython_world *w, unsigned minor)
+static void offsets_put(struct cpython_world *w, unsigned minor, bool without_gil)
 {
 	static const uint64_t of_13[] = {0, 0x030d00f0, 0,  0,   0,    0x278, 0,   0,   0x60, 0x68,
 					 0, 0,          0,  0,   0x10, 0,     0,   0,   0,    0,
@@ -132,16 +148,38 @@ static void offsets_put(struct cpython_world *w, unsigned minor)
 					 0x68, 0,          0,   0,   0,   0,     0x10, 0,   0,
 					 0,    0,          0,   0,   0,   0,     8,    16,  72,
 					 152,  160,        232, 32,  80,  8,     0,    56,  72,
-					 70,   64,         0,   0,   112, 120,   128,  136, 68,
+					 74,   64,         0,   0,   112, 120,   128,  136, 68,
 					 0,    0,          0,   200, 0,   16,    8};
+	/* By how much what is in code objects is further on without the GIL, from the first field on. */
+	unsigned first = minor == 13 ? 35 : 40, type = minor == 13 ? 45 : 51;
 	if (minor == 13)
 		put(w, WORLD_RUNTIME, of_13, sizeof(of_13));
 	else
 		put(w, WORLD_RUNTIME, of_14, sizeof(of_14));
 	put(w, WORLD_RUNTIME, "xdebugpy", 8);
+	if (!without_gil)
+		return;
+	cpython_world_u64(w, WORLD_RUNTIME + 8 * WORLD_WITHOUT_GIL, 1);
+	for (unsigned i = first; i <= type; i++) {
+		uint64_t offset;
+		memcpy(&offset, w->data + 8 * i, sizeof(offset));
+		if (offset != 0 && i != type - 1)
+			cpython_world_u64(w, WORLD_RUNTIME + 8 * i, offset + 16);
+	}
+	if (minor == 13)
+		return;
+	cpython_world_u64(w, WORLD_RUNTIME + 8 * 38, 72);  /* the number of a frame's copy */
+	cpython_world_u64(w, WORLD_RUNTIME + 8 * 36, 78);  /* its owner */
+	cpython_world_u64(w, WORLD_RUNTIME + 8 * 48, 232); /* instructions, and copies before */
+	cpython_world_u64(w, WORLD_RUNTIME + 8 * 49, 224);
 }
 
 void cpython_world_init(struct cpython_world *w, unsigned minor)
+{
+	cpython_world_init_of(w, minor, false);
+}
+
+void cpython_world_init_of(struct cpython_world *w, unsigned minor, bool without_gil)
 {
 	memset(w, 0, sizeof(*w));
 	struct sw_cpython *c = &w->c;
@@ -155,7 +193,7 @@ void cpython_world_init(struct cpython_world *w, unsigned minor)
 	c->at.runtime_avma = WORLD_RUNTIME;
 	c->at.code_type_avma = WORLD_CODE_TYPE;
 	if (minor >= 13) {
-		offsets_put(w, minor);
+		offsets_put(w, minor, without_gil);
 		c->usable = sw_cpython_layout_read(c->memory, WORLD_RUNTIME, minor, &c->at.layout,
 						   &c->at.missing);
 	} else {
@@ -194,7 +232,7 @@ static void keys_put(struct cpython_world *w, uint64_t avma, uint64_t key, uint6
 static void dict_put(struct cpython_world *w, uint64_t avma, uint64_t key, uint64_t value,
 		     bool unicode)
 {
-	cpython_world_u64(w, avma + 32, avma + 0x40);
+	cpython_world_u64(w, avma + w->c.at.layout.head_more + 32, avma + 0x40);
 	keys_put(w, avma + 0x40, key, value, unicode);
 }
 
@@ -206,21 +244,22 @@ void cpython_world_name_thread(struct cpython_world *w)
 		 keys = o + 0xa00, values = o + 0xb00, name = string_put(w, 10, "_name"),
 		 worker = string_put(w, 11, "worker-1");
 	uint32_t digits[] = {WORLD_ID & 0x3fffffff, WORLD_ID >> 30};
+	uint64_t more = l->head_more;
 	cpython_world_u64(w, WORLD_INTERP + l->interp_modules, modules);
 	dict_put(w, modules, string_put(w, 9, "threading"), module, true);
-	cpython_world_u64(w, module + 16, globals);
+	cpython_world_u64(w, module + more + 16, globals);
 	dict_put(w, globals, string_put(w, 7, "_active"), active, true);
 	dict_put(w, active, number, object, false);
-	cpython_world_u64(w, number + 16, l->minor >= 12 ? 2 << 3 : 2);
-	put(w, number + 24, digits, sizeof(digits));
+	cpython_world_u64(w, number + more + 16, l->minor >= 12 ? 2 << 3 : 2);
+	put(w, number + more + 24, digits, sizeof(digits));
 	/* A Thread; its attributes as its version has them. */
-	cpython_world_u64(w, object + 8, type);
-	cpython_world_u64(w, type + 32, 0x20);
-	cpython_world_u64(w, type + 168,
+	cpython_world_u64(w, object + more + 8, type);
+	cpython_world_u64(w, type + more + 32, 0x20);
+	cpython_world_u64(w, type + more + 168,
 			  l->minor >= 13   ? 1 << 4 | 1 << 2
 			  : l->minor >= 11 ? 1 << 4
 					   : 0);
-	cpython_world_u64(w, type + 288, 0x10);
+	cpython_world_u64(w, type + more + 288, 0x10);
 	if (l->minor <= 10) {
 		uint64_t dict = o + 0xc00;
 		cpython_world_u64(w, object + 0x10, dict);
@@ -233,7 +272,7 @@ void cpython_world_name_thread(struct cpython_world *w)
 		cpython_world_u64(w, object - 32, values);
 	if (l->minor == 12)
 		cpython_world_u64(w, object - 24, values - 1);
-	if (l->minor == 13) {
+	if (l->minor >= 13) {
 		values = object + 0x20;
 		w->data[values + 3 - WORLD] = 1; /* valid */
 		values += 8;
@@ -248,12 +287,15 @@ void cpython_world_name_thread(struct cpython_world *w)
 static const unsigned *task_offsets(const struct cpython_world *w)
 {
 	static const unsigned offsets[][4] = {
-		{72, 104, 112, 120}, {80, 144, 152, 160}, {88, 152, 160, 168},
-		{88, 128, 136, 144}, {88, 128, 136, 144}, {96, 112, 120, 128},
+		{72, 104, 112, 120}, {80, 144, 152, 160}, {88, 152, 160, 168},  {88, 128, 136, 144},
+		{88, 128, 136, 144}, {96, 112, 120, 128}, {104, 120, 128, 136},
 	};
-	unsigned minor = w->c.at.layout.minor;
-	return offsets[minor < 13 ? minor - 8 : 5];
+	return offsets[w->c.at.layout.minor - 8];
 }
+
+/* What _asyncio of 3.14.10 says of itself. */
+static const uint64_t section[] = {0xa8, 0x88,  0x60,  0x6c,  0x6d,  0x80, 0x98,
+				   0,    0x300, 0x3a8, 0x360, 0x368, 0x370};
 
 static bool has_frame_objects(const struct cpython_world *w)
 {
@@ -283,7 +325,9 @@ uint64_t cpython_world_state(const struct cpython_world *w, uint64_t coroutine)
 
 uint64_t cpython_world_awaited(const struct cpython_world *w, uint64_t coroutine)
 {
-	return coroutine_frame(w, coroutine) + (has_frame_objects(w) ? 0x190 - 8 : 72);
+	return coroutine_frame(w, coroutine) + (has_frame_objects(w)         ? 0x190 - 8
+						: w->c.at.layout.minor >= 14 ? 80
+									     : 72);
 }
 
 /* Of the code object's number. */
@@ -329,7 +373,10 @@ static void coroutine_put(struct cpython_world *w, uint64_t avma, unsigned code,
 	} else {
 		put(w, cpython_world_state(w, avma), &state, 1);
 		w->data[frame + l->frame_owner - WORLD] = 1;
-		put(w, frame + 64, &depth, sizeof(depth));
+		if (l->minor >= 14)
+			cpython_world_u64(w, frame + 64, frame + 80 + 8 * (uint64_t) depth);
+		else
+			put(w, frame + 64, &depth, sizeof(depth));
 		cpython_world_u64(w, frame + l->frame_instruction,
 				  cpython_world_code(code) + l->code_instructions +
 					  (created ? -UINT64_C(2) : WORLD_OFFSET));
@@ -358,11 +405,25 @@ static void task_put(struct cpython_world *w, uint64_t avma, uint64_t coroutine,
 	cpython_world_u64(w, avma + offsets[3], name);
 }
 
+/* Of the thread one task, of one that has ended the other. */
+static void lists_put(struct cpython_world *w)
+{
+	const uint64_t heads[] = {WORLD_INTERP + 0x300, WORLD_THREAD + 0x370};
+	const uint64_t nodes[] = {WORLD_TASK_FIRST + 0x98, WORLD_TASK_SECOND + 0x98};
+	for (size_t i = 0; i < 2; i++) {
+		cpython_world_u64(w, heads[i], nodes[i]);
+		cpython_world_u64(w, heads[i] + 8, nodes[i]);
+		cpython_world_u64(w, nodes[i], heads[i]);
+		cpython_world_u64(w, nodes[i] + 8, heads[i]);
+	}
+}
+
 void cpython_world_tasks(struct cpython_world *w)
 {
 	static struct sw_cpython_tasks_window tasks;
 	static struct sw_cpython_window window;
 	uint64_t t = WORLD_TASKS, number = t + 0x6e0;
+	bool lists = w->c.at.layout.minor >= 14;
 	tasks.asyncio = (struct sw_cpython_asyncio){
 		.types = {.coroutine_avma = WORLD_CORO_TYPE,
 			  .generator_avma = WORLD_GEN_TYPE,
@@ -371,12 +432,21 @@ void cpython_world_tasks(struct cpython_world *w)
 		.string_avma = t + 0xf20,
 		.int_avma = t + 0xf28,
 		.none_avma = t + 0xf30,
-		.sets = {{.avma = WORLD_TASK_SET,
-			  .weak = true,
+		.at = &w->c.at,
+		.sets = {{.avma = lists ? (uint64_t) WORLD_INTERP : (uint64_t) WORLD_TASK_SET,
+			  .weak = !lists,
+			  .lists = lists,
 			  .task_avma = t + 0xb00,
 			  .future_avma = t + 0xf38}},
 		.n_sets = 1,
 	};
+	if (lists)
+		(void) sw_cpython_task_layout_read(&w->c.at.layout,
+						   (struct sw_bytes){(const uint8_t *) section,
+								     sizeof(section)},
+						   &tasks.asyncio.layout);
+	else
+		(void) sw_cpython_task_layout_of(&w->c.at.layout, &tasks.asyncio.layout);
 	window.tasks = &tasks;
 	w->c.window = &window;
 	coroutine_put(w, WORLD_OUTER, 2, WORLD_INNER);
@@ -392,6 +462,8 @@ void cpython_world_tasks(struct cpython_world *w)
 	task_put(w, WORLD_TASK_FIRST, WORLD_OUTER, WORLD_TASK_SECOND, t + 0xa80);
 	task_put(w, WORLD_TASK_SECOND, t + 0xe00, t + 0xf30,
 		 w->c.at.layout.minor >= 12 ? number : t + 0xa40);
+	if (lists)
+		lists_put(w);
 	/* Slots: a reference, one that was taken out, two more references, of which one's task is gone. */
 	cpython_world_u64(w, WORLD_TASK_SET + 24, 3);
 	cpython_world_u64(w, WORLD_TASK_SET + 32, 7);

@@ -13,7 +13,7 @@
  */
 enum {
 	WORLD = 0x100000, /* address of the array */
-	WORLD_BYTES = 0x6000,
+	WORLD_BYTES = 0x6400,
 	WORLD_RUNTIME = WORLD,
 	WORLD_INTERP = WORLD + 0x800,
 	WORLD_THREAD = WORLD + 0xc00,
@@ -24,6 +24,8 @@ enum {
 	WORLD_STACK = WORLD + 0x3000,   /* native frames: inner loop 0x100, outer loop 0x100 */
 	WORLD_OBJECTS = WORLD + 0x4000, /* what leads to the thread's name */
 	WORLD_TASKS = WORLD + 0x5000,   /* of asyncio: cpython_world_tasks() */
+	WORLD_COPIES = WORLD + 0x6000,  /* of instructions, without the GIL */
+	WORLD_WITHOUT_GIL = 2,          /* word of the offsets */
 	WORLD_ID = 0x7f00aa00,          /* of the thread */
 	WORLD_OFFSET = 6,               /* of the instructions: the second line, 12 */
 };
@@ -39,6 +41,8 @@ struct cpython_world {
 };
 
 void cpython_world_init(struct cpython_world *w, unsigned minor);
+/* The same, or a build without the GIL: inner() executes a copy of its code. */
+void cpython_world_init_of(struct cpython_world *w, unsigned minor, bool without_gil);
 /* threading._active, with the thread by the name "worker-1". */
 void cpython_world_name_thread(struct cpython_world *w);
 /*
@@ -72,6 +76,10 @@ void cpython_world_u64(struct cpython_world *w, uint64_t avma, uint64_t value);
 static inline uint64_t cpython_world_frame(unsigned i)
 {
 	return WORLD_FRAMES + 0x80 * (uint64_t) i;
+}
+static inline uint64_t cpython_world_copies(unsigned i)
+{
+	return WORLD_COPIES + 0x80 * (uint64_t) i;
 }
 static inline uint64_t cpython_world_code(unsigned i)
 {

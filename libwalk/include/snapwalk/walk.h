@@ -545,7 +545,7 @@ struct sw_runtime {
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
- * goroutine and each task that no thread runs. */
+ * goroutine and each task that no thread runs, or that runs within another one. */
 struct sw_walks {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_walk *walks;

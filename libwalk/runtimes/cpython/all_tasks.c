@@ -81,7 +81,7 @@ size_t sw_cpython_all_tasks(struct sw_cpython *c, const char **ret_why)
 	if (w != NULL)
 		all->asyncio = w->asyncio;
 	else
-		sw_cpython_asyncio_find(&c->at, c->memory, &all->asyncio);
+		sw_cpython_asyncio_find(&c->at, c->snap, c->memory, &all->asyncio);
 	*ret_why = all->asyncio.why;
 	all->torn = c->snap->live && (w == NULL || !w->whole || c->snap->priv->hooks_torn);
 	if (!sw_cpython_tasks_each(&all->asyncio, c->copied, object_add, all))
@@ -117,7 +117,9 @@ static bool is_whole(const struct sw_cpython *c, const struct sw_cpython_awaits 
 {
 	uint64_t future;
 	return awaits->last_avma == 0 ||
-	       (sw_memory_u64(c->copied, awaits->last_avma + SW_CPYTHON_AWAITED, &future) &&
+	       (sw_memory_u64(c->copied,
+			      awaits->last_avma + SW_CPYTHON_AWAITED + c->at.layout.head_more,
+			      &future) &&
 		future == task->waits_for_avma);
 }
 

@@ -6,10 +6,11 @@
  *	3.8, 3.9   YIELD_FROM comes next; the frame is an object, which knows the top of its stack
  *	3.10       the same; the frame knows how deep its stack is
  *	3.11, 3.12 RESUME comes next, with 2 or more; the frame is in the object
- *	3.13       the state says it
+ *	3.13 on    the state says it; from 3.14 on the frame knows the top of its stack
  *
  * Source: Objects/genobject.c (_PyGen_yf()), Include/genobject.h, Include/internal/pycore_frame.h of 3.8.18,
- * 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0, offsets by the debug information of their builds.
+ * 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0, offsets by the debug information of their builds; 3.14.10 by
+ * its headers.
  */
 #include "runtimes/cpython/awaits.h"
 #include "runtimes/cpython/code.h"
@@ -29,6 +30,8 @@ enum {
 	/* Of others. */
 	FRAME_DEPTH = 64,
 	FRAME_LOCALS = 72,
+	FRAME_TOP = 64,       /* 3.14 */
+	FRAME_LOCALS_14 = 80, /* the stack begins there, or further on */
 	DEPTH_MAX = 1 << 20,
 	YIELD_FROM = 72,
 	RESUME = 151,              /* 3.11, 3.12 */
@@ -42,9 +45,10 @@ struct within {
 	unsigned state_off, frame_off;
 };
 
-static struct within within_of(unsigned minor)
+static struct within within_of(const struct sw_cpython_layout *l)
 {
-	return minor == 11 ? (struct within){75, 80} : (struct within){67, 72};
+	return l->minor == 11 ? (struct within){75, 80}
+			      : (struct within){67U + l->head_more, 72U + l->head_more};
 }
 
 static bool is_coroutine(const struct sw_cpython_awaitables *types, uint64_t type)
@@ -166,12 +170,32 @@ static bool is_awaiting(const struct sw_cpython_at *at, struct sw_memory memory,
 	return true;
 }
 
+/* The top of the stack of a frame that is in its coroutine. */
+static bool inline_top(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t frame_avma,
+		       uint64_t *ret)
+{
+	int32_t depth;
+	uint64_t top;
+	if (at->layout.minor < 14) {
+		if (!sw_memory_read(memory, frame_avma + FRAME_DEPTH, &depth, sizeof(depth)) ||
+		    depth < 1 || depth > DEPTH_MAX)
+			return false;
+		return sw_memory_u64(memory, frame_avma + FRAME_LOCALS + 8 * (uint64_t) (depth - 1),
+				     ret);
+	}
+	if (!sw_memory_u64(memory, frame_avma + FRAME_TOP, &top) ||
+	    top <= frame_avma + FRAME_LOCALS_14 || top - frame_avma > 8 * (uint64_t) DEPTH_MAX ||
+	    top % 8 != 0 || !sw_memory_u64(memory, top - 8, ret))
+		return false;
+	*ret &= ~UINT64_C(7); /* a reference that is not counted is marked */
+	return true;
+}
+
 static bool inline_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			struct sw_cpython_coroutine *ret)
 {
-	struct within within = within_of(at->layout.minor);
+	struct within within = within_of(&at->layout);
 	uint64_t frame_avma = avma + within.frame_off, previous;
-	int32_t depth;
 	int8_t state;
 	bool last, awaits;
 	if (!sw_memory_read(memory, avma + within.state_off, &state, 1))
@@ -184,13 +208,8 @@ static bool inline_read(const struct sw_cpython_at *at, struct sw_memory memory,
 		return false;
 	if (ret->progress != SW_CPYTHON_SUSPENDED)
 		return true;
-	if (!is_awaiting(at, memory, &ret->frame, state, &awaits) ||
-	    !sw_memory_read(memory, frame_avma + FRAME_DEPTH, &depth, sizeof(depth)) ||
-	    depth < awaits || depth > DEPTH_MAX)
-		return false;
-	return !awaits ||
-	       sw_memory_u64(memory, frame_avma + FRAME_LOCALS + 8 * (uint64_t) (depth - 1),
-			     &ret->awaited_avma);
+	return is_awaiting(at, memory, &ret->frame, state, &awaits) &&
+	       (!awaits || inline_top(at, memory, frame_avma, &ret->awaited_avma));
 }
 
 bool sw_cpython_coroutine_read(const struct sw_cpython_at *at,
@@ -199,7 +218,8 @@ bool sw_cpython_coroutine_read(const struct sw_cpython_at *at,
 {
 	uint64_t type;
 	*ret = (struct sw_cpython_coroutine){0};
-	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + HEAD_TYPE, &type) ||
+	if (avma == 0 || avma % 8 != 0 ||
+	    !sw_memory_u64(memory, avma + HEAD_TYPE + at->layout.head_more, &type) ||
 	    !is_coroutine(types, type))
 		return false;
 	return at->layout.pairing == SW_CPYTHON_BY_CONTENT ? object_read(at, memory, avma, ret)
@@ -216,10 +236,11 @@ bool sw_cpython_awaits_read(const struct sw_cpython_at *at,
 		struct sw_cpython_coroutine c;
 		uint64_t type;
 		if (steps == SW_CPYTHON_AWAITS_MAX || avma % 8 != 0 ||
-		    !sw_memory_u64(memory, avma + HEAD_TYPE, &type))
+		    !sw_memory_u64(memory, avma + HEAD_TYPE + at->layout.head_more, &type))
 			return false;
 		if (steps > 0 && is_wrapper(types, type)) {
-			if (!sw_memory_u64(memory, avma + SW_CPYTHON_AWAITED, &avma))
+			if (!sw_memory_u64(memory, avma + SW_CPYTHON_AWAITED + at->layout.head_more,
+					   &avma))
 				return false;
 			continue;
 		}

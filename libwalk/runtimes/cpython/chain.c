@@ -54,7 +54,8 @@ bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memo
 		return false;
 	*ret = (struct sw_cpython_frame){
 		.avma = avma,
-		/* 3.14 marks references that are not counted in the lowest bits. */
+		/* 3.14 marks references that are not counted in the lowest bits
+		 * (Include/internal/pycore_stackref.h). */
 		.code_avma = word_at(bytes, l->frame_code) & ~UINT64_C(7),
 		.instruction = word_at(bytes, l->frame_instruction),
 	};
@@ -62,6 +63,8 @@ bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memo
 		memcpy(&index, bytes + l->frame_instruction, sizeof(index));
 		ret->instruction = (uint64_t) (int64_t) index;
 	}
+	if (l->frame_copy != SW_CPYTHON_NONE)
+		memcpy(&ret->copy, bytes + l->frame_copy, sizeof(ret->copy));
 	ret->generator = l->frame_owner != SW_CPYTHON_NONE && bytes[l->frame_owner] == 1;
 	*ret_previous = word_at(bytes, l->frame_previous);
 	*ret_last = l->frame_entry != SW_CPYTHON_NONE ? bytes[l->frame_entry] == 1

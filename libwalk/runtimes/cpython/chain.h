@@ -16,6 +16,7 @@ struct sw_cpython_frame {
 	uint64_t code_avma;
 	uint64_t instruction; /* its address; 3.8 to 3.10: offset in the code, as they count it */
 	bool generator;       /* of a generator or coroutine */
+	int32_t copy;         /* of its code's instructions */
 };
 
 struct sw_cpython_group {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Source: Include/cpython/{code,unicodeobject}.h of the versions that layout.c names; for strings of
- * 3.14, whose state has its fields in halves of its word, that of 3.14. */
+/* Source: Include/cpython/{code,unicodeobject}.h, Include/object.h of the versions that layout.c names. */
 #include "runtimes/cpython/code.h"
 
 #include <string.h>
 
 enum {
 	HEAD_TYPE = 8, /* of PyObject */
+	/* Of builds without the GIL: those of its thread, and of others. */
+	HEAD_REFERENCES_LOCAL = 12,
+	HEAD_REFERENCES_SHARED = 16,
+	BYTES_DATA = 32,      /* of a bytes object: where its bytes begin */
+	COPIES_MAX = 1 << 16, /* of one code's instructions */
 	STRING_LENGTH = 16,
 	STRING_STATE = 32,
 	CODE_BYTES_MAX = 4096 + 8,
@@ -14,18 +18,29 @@ enum {
 	PART = 256, /* characters that are read at once */
 };
 
-/* An object that is freed has a pointer in place of its references, or nothing (obmalloc.c; glibc's
- * malloc, too). Immortal ones have up to 2^32 - 1. */
-static bool is_used(int64_t references)
-{
-	return references > 0 && references <= UINT32_MAX;
-}
-
 static uint64_t word_at(const uint8_t *bytes, unsigned offset)
 {
 	uint64_t word;
 	memcpy(&word, bytes + offset, sizeof(word));
 	return word;
+}
+
+/*
+ * An object that is freed has a pointer in place of its references, or nothing (obmalloc.c; glibc's
+ * malloc, too). Immortal ones have up to 2^32 - 1; from 3.14 on there are flags in the highest 16 bits.
+ * Without the GIL those that other threads have are counted from bit 2 on.
+ */
+static bool is_used(const struct sw_cpython_layout *l, const uint8_t *head)
+{
+	int64_t references = (int64_t) word_at(head, 0);
+	uint32_t own;
+	if (l->head_more != 0) {
+		memcpy(&own, head + HEAD_REFERENCES_LOCAL, sizeof(own));
+		return own > 0 || (int64_t) word_at(head, HEAD_REFERENCES_SHARED) > 3;
+	}
+	if (l->minor >= 14)
+		references &= (INT64_C(1) << 48) - 1;
+	return references > 0 && references <= UINT32_MAX;
 }
 
 bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
@@ -39,8 +54,7 @@ bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memor
 	bool qualified = l->code_qualname != SW_CPYTHON_NONE;
 	*ret = (struct sw_cpython_code){
 		.avma = avma,
-		.references = (int64_t) word_at(bytes, 0),
-		.type_avma = word_at(bytes, HEAD_TYPE),
+		.type_avma = word_at(bytes, HEAD_TYPE + l->head_more),
 		.function_avma = word_at(bytes, qualified ? l->code_qualname : l->code_name),
 		.filename_avma = word_at(bytes, l->code_filename),
 		.lines_avma = word_at(bytes, l->code_lines),
@@ -54,7 +68,25 @@ bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memor
 		if (index >= 0 && index < INT32_MAX / 2)
 			ret->traceable = 2 * index;
 	}
-	return ret->type_avma == at->code_type_avma && is_used(ret->references);
+	if (l->code_copies != SW_CPYTHON_NONE)
+		ret->copies_avma = word_at(bytes, l->code_copies);
+	return ret->type_avma == at->code_type_avma && is_used(l, bytes);
+}
+
+/* struct _PyCodeArray: how many there are, and where each is; the first one is in the code object. */
+bool sw_cpython_code_start(const struct sw_cpython_at *at, struct sw_memory memory,
+			   const struct sw_cpython_code *code, const struct sw_cpython_frame *frame,
+			   uint64_t *ret)
+{
+	uint64_t n;
+	*ret = code->avma + at->layout.code_instructions;
+	if (at->layout.pairing == SW_CPYTHON_BY_CONTENT)
+		*ret = code->instructions_avma + BYTES_DATA;
+	if (at->layout.code_copies == SW_CPYTHON_NONE)
+		return true;
+	return sw_memory_u64(memory, code->copies_avma, &n) && n <= COPIES_MAX &&
+	       frame->copy >= 0 && (uint64_t) frame->copy < n &&
+	       sw_memory_u64(memory, code->copies_avma + 8 + 8 * (uint64_t) frame->copy, ret);
 }
 
 bool sw_cpython_code_is(const struct sw_cpython_code *a, const struct sw_cpython_code *b)
@@ -83,15 +115,18 @@ static bool string_head(const struct sw_cpython_at *at, struct sw_memory memory,
 			uint64_t *ret_length, unsigned *ret_width, uint64_t *ret_data)
 {
 	uint64_t state;
+	avma += at->layout.head_more;
 	if (!sw_memory_u64(memory, avma + STRING_LENGTH, ret_length) ||
 	    !sw_memory_u64(memory, avma + STRING_STATE, &state))
 		return false;
-	/* interned, kind, compact, ascii; what follows is not set. 3.14 has interned in a half of its
-	 * own. */
-	unsigned fields = (unsigned) (state >> (at->layout.minor >= 14 ? 16 : 2));
+	/* interned, kind, compact, ascii; what follows is not set. Interned has two bits, or (3.14
+	 * without the GIL, and before 3.14 was released) a byte or a half of the word: kind is never 0. */
+	unsigned shift = (state & 0xfc) != 0 ? 2 : (state & 0xff00) != 0 ? 8 : 16;
+	unsigned fields = (unsigned) (state >> shift);
 	*ret_width = fields & 7;
 	bool compact = fields & 8, ascii = fields & 16;
-	*ret_data = avma + (ascii ? at->layout.string_ascii : at->layout.string_other);
+	*ret_data = avma - at->layout.head_more +
+		    (ascii ? at->layout.string_ascii : at->layout.string_other);
 	return compact && (*ret_width == 1 || *ret_width == 2 || *ret_width == 4);
 }
 

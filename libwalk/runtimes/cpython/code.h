@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_CODE_H
 #define SW_CPYTHON_CODE_H
 
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/chain.h"
 
 /*
  * Code objects. They do not change, but may be freed as soon as the process goes on: their heads are
@@ -11,11 +11,11 @@
  */
 struct sw_cpython_code {
 	uint64_t avma;
-	int64_t references;
 	uint64_t type_avma;
 	uint64_t function_avma; /* str: qualified name, or name */
 	uint64_t filename_avma, lines_avma;
 	uint64_t instructions_avma; /* 3.8 to 3.10: the object */
+	uint64_t copies_avma;       /* of instructions; 0: there are none */
 	uint32_t first_line;
 	int32_t traceable; /* offset in bytes of the first instruction that counts */
 };
@@ -23,6 +23,11 @@ struct sw_cpython_code {
 /* False when it cannot be read, or is no code object. */
 bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			  struct sw_cpython_code *ret);
+
+/* Where the instructions are that a frame of this code executes. False when that cannot be read. */
+bool sw_cpython_code_start(const struct sw_cpython_at *at, struct sw_memory memory,
+			   const struct sw_cpython_code *code, const struct sw_cpython_frame *frame,
+			   uint64_t *ret);
 
 /* Whether it is in use, and the same. */
 bool sw_cpython_code_is(const struct sw_cpython_code *a, const struct sw_cpython_code *b);

@@ -108,8 +108,12 @@ static void look(const struct sw_snapshot *snap, struct sw_memory memory, unsign
 		return;
 	ret->runtime_avma = runtime + ret->place->bias;
 	ret->code_type_avma = type.svma + ret->place->bias;
-	if (layout_find(minor, memory, ret))
-		ret->missing = NULL;
+	if (!layout_find(minor, memory, ret))
+		return;
+	ret->missing = NULL;
+	size_t n = strlen(ret->version); /* as its programs are called: python3.14t */
+	if (ret->layout.head_more != 0 && n + 1 < sizeof(ret->version))
+		memcpy(ret->version + n, "t", 2);
 }
 
 bool sw_cpython_find(const struct sw_snapshot *snap, struct sw_memory memory,

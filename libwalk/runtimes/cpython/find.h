@@ -12,10 +12,11 @@ struct sw_cpython_at {
 	struct sw_cpython_layout layout;
 	uint64_t runtime_avma;   /* _PyRuntime */
 	uint64_t code_type_avma; /* PyCode_Type */
-	char version[24];        /* "3.11.2"; "3.8" when the file does not say more */
-	const char *missing;     /* static; why it is not read, in words that "... could not be
+	char version[24];    /* "3.11.2"; "3.8" when the file does not say more; "3.14.0t" without
+				     the GIL */
+	const char *missing; /* static; why it is not read, in words that "... could not be
 				    found" may follow; NULL */
-	const char *problem;     /* static; the same as a sentence */
+	const char *problem; /* static; the same as a sentence */
 };
 
 /* Whether a file may be an interpreter, by its name. */

@@ -19,7 +19,6 @@
 
 enum {
 	NATIVE_BYTES_MAX = 4096, /* of a native frame that are looked at */
-	BYTES_DATA = 32,         /* of a bytes object: where its bytes begin */
 	SAVED_BYTES = 7 * 8,     /* at its end: six registers of the caller, the return address */
 };
 
@@ -96,13 +95,13 @@ static bool frame_show(const struct sw_cpython *c, struct sw_memory memory,
 {
 	const struct sw_cpython_layout *l = &c->at.layout;
 	struct sw_cpython_code code;
-	if (!sw_cpython_code_read(&c->at, memory, frame->code_avma, &code))
+	uint64_t start;
+	if (!sw_cpython_code_read(&c->at, memory, frame->code_avma, &code) ||
+	    !sw_cpython_code_start(&c->at, memory, &code, frame, &start))
 		return false;
-	uint64_t start = frame->code_avma + l->code_instructions;
 	ret->offset = (int64_t) (frame->instruction - start);
 	ret->begun = true;
 	if (l->pairing == SW_CPYTHON_BY_CONTENT) {
-		start = code.instructions_avma + BYTES_DATA;
 		ret->offset = (int64_t) frame->instruction;
 		if (l->minor == 10 && ret->offset > 0)
 			ret->offset *= 2;

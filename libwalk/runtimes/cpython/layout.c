@@ -3,7 +3,12 @@
  * Where what is in CPython's structures.
  * Source: Include/internal/pycore_*.h, Include/cpython/{code,pystate,frameobject}.h of 3.8.18, 3.9.18,
  * 3.10.13, 3.11.7, 3.12.1 and 3.13.0, by the debug information of their builds for x86-64; for 3.14
- * Include/internal/pycore_debug_offsets.h.
+ * Include/internal/pycore_debug_offsets.h of 3.14.10. What that does not say is the same in both kinds of
+ * builds of 3.13.5 and 3.14.10, but that the heads of objects of those without the GIL (Py_GIL_DISABLED,
+ * Include/object.h) are 16 bytes longer:
+ *
+ *	references  type                                     type at 8
+ *	thread  flags ...  references  references  type      type at 24
  */
 #include "runtimes/cpython/layout.h"
 #include "cleanup.h"
@@ -19,7 +24,8 @@
 	.code_filename = 104, .code_name = 112, .code_qualname = SW_CPYTHON_NONE,                 \
 	.code_lines = 120, .code_first_line = 40, .code_instructions = 48,                        \
 	.code_traceable = SW_CPYTHON_NONE, .code_bytes = 128, .string_ascii = 48,                 \
-	.string_other = 72, .pairing = SW_CPYTHON_BY_CONTENT
+	.string_other = 72, .frame_copy = SW_CPYTHON_NONE, .code_copies = SW_CPYTHON_NONE,        \
+	.pairing = SW_CPYTHON_BY_CONTENT
 
 static const struct sw_cpython_layout layouts[] = {
 	{WITH_FRAME_OBJECTS, .minor = 8, .frame_instruction = 104, .gil_holder = 0x488,
@@ -63,6 +69,8 @@ static const struct sw_cpython_layout layouts[] = {
 		.code_bytes = 184,
 		.string_ascii = 48,
 		.string_other = 72,
+		.frame_copy = SW_CPYTHON_NONE,
+		.code_copies = SW_CPYTHON_NONE,
 	},
 	{
 		.minor = 12,
@@ -99,6 +107,8 @@ static const struct sw_cpython_layout layouts[] = {
 		.code_bytes = 192,
 		.string_ascii = 40,
 		.string_other = 56,
+		.frame_copy = SW_CPYTHON_NONE,
+		.code_copies = SW_CPYTHON_NONE,
 	},
 };
 
@@ -120,8 +130,9 @@ struct words {
 	uint8_t thread_next, thread_interp, thread_frame, thread_id;
 	uint8_t frame_previous, frame_code, frame_instruction, frame_owner;
 	uint8_t code_filename, code_name, code_qualname, code_lines, code_first_line;
-	uint8_t code_instructions;
+	uint8_t code_instructions, code_copies;
 	uint8_t object_type;
+	uint8_t frame_copy;
 };
 
 enum {
@@ -132,6 +143,9 @@ enum {
 	LOCKED = 16,
 	FAR = 1 << 20, /* no offset in an interpreter is that large */
 	NEAR = 4096,
+	TYPE = 8, /* of PyObject */
+	TYPE_WITHOUT_GIL = 24,
+	ENABLED_BYTES = 8, /* struct _gil_runtime_state begins with it, without the GIL */
 };
 
 static const struct words words_13 = {
@@ -177,7 +191,9 @@ static const struct words words_14 = {
 	.code_lines = 43,
 	.code_first_line = 44,
 	.code_instructions = 48,
+	.code_copies = 49,
 	.object_type = 51,
+	.frame_copy = 38,
 };
 
 static bool near(uint64_t word, uint16_t *ret)
@@ -215,6 +231,25 @@ static bool words_take(const uint64_t *w, const struct words *at, struct sw_cpyt
 	       near(w[at->code_instructions], &ret->code_instructions);
 }
 
+/* Each thread has its own copy of what it executes: Include/internal/pycore_code.h (_PyCodeArray). */
+static bool copies_take(const uint64_t *w, const struct words *at, struct sw_cpython_layout *ret)
+{
+	return near(w[at->frame_copy], &ret->frame_copy) &&
+	       near(w[at->code_copies], &ret->code_copies) && ret->code_copies >= 16 &&
+	       ret->code_copies + 8 <= ret->code_instructions;
+}
+
+/* What is not said, and is in objects, or in the lock of the interpreter. */
+static void heads_set(uint8_t more, struct sw_cpython_layout *ret)
+{
+	ret->head_more = more;
+	ret->string_ascii = 40 + more;
+	ret->string_other = 56 + more;
+	ret->type_keys = 880 + more;
+	ret->gil_holder = HOLDER + (more != 0 ? ENABLED_BYTES : 0);
+	ret->gil_locked = LOCKED + (more != 0 ? ENABLED_BYTES : 0);
+}
+
 static uint16_t larger(uint16_t a, uint16_t b)
 {
 	return a > b ? a : b;
@@ -228,33 +263,33 @@ bool sw_cpython_layout_read(struct sw_memory memory, uint64_t runtime_avma, unsi
 	*ret = (struct sw_cpython_layout){
 		.minor = (uint8_t) minor,
 		.pairing = SW_CPYTHON_BY_SHIM,
-		.gil_holder = HOLDER,
-		.gil_locked = LOCKED,
+		.frame_copy = SW_CPYTHON_NONE,
+		.code_copies = SW_CPYTHON_NONE,
 		.thread_number = SW_CPYTHON_NONE,
 		.frame_entry = SW_CPYTHON_NONE,
 		.owner_shim = 3,
-		.string_ascii = 40,
-		.string_other = 56,
-		/* Not said; in 3.14 threads have their names with the kernel. */
-		.type_keys = minor == 13 ? 880 : SW_CPYTHON_NONE,
 	};
 	*ret_missing = "its debug offsets";
 	if (!sw_memory_read(memory, runtime_avma, w, sizeof(w)) || memcmp(w, "xdebugpy", 8) != 0 ||
 	    w[WORD_VERSION] >> 16 != (3U << 8 | minor))
 		return false;
-	/* Objects have another head there, and frames other code than their code object's. */
-	if (w[WORD_FREE_THREADED] != 0) {
-		*ret_missing = "how a build without the GIL is read";
+	bool threaded = w[WORD_FREE_THREADED] != 0;
+	if (w[WORD_FREE_THREADED] > 1 || !words_take(w, at, ret) ||
+	    w[at->object_type] != (threaded ? TYPE_WITHOUT_GIL : TYPE) ||
+	    (threaded && minor >= 14 && !copies_take(w, at, ret)))
 		return false;
-	}
-	if (!words_take(w, at, ret) || w[at->object_type] != 8)
-		return false;
-	ret->frame_bytes = larger(larger(ret->frame_previous, ret->frame_code),
+	heads_set(threaded ? TYPE_WITHOUT_GIL - TYPE : 0, ret);
+	uint16_t copy = ret->frame_copy != SW_CPYTHON_NONE ? ret->frame_copy : 0;
+	ret->frame_bytes = larger(larger(larger(ret->frame_previous, ret->frame_code), copy),
 				  larger(ret->frame_instruction, ret->frame_owner)) +
 			   8;
-	/* Not said; the same since 3.11: a number, padding, and a pointer are before the instructions. */
+	/* Not said; the same since 3.11: a number, padding, and a pointer are before the instructions, and
+	 * before their copies. */
 	ret->code_bytes = ret->code_instructions;
-	ret->code_traceable = (uint16_t) (ret->code_instructions - 16);
+	ret->code_traceable =
+		(uint16_t) ((ret->code_copies != SW_CPYTHON_NONE ? ret->code_copies
+								 : ret->code_instructions) -
+			    16);
 	*ret_missing = "the fields of its code objects";
 	return ret->code_bytes >= 16 &&
 	       larger(larger(ret->code_filename, ret->code_name),

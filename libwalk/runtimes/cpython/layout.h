@@ -33,7 +33,11 @@ struct sw_cpython_layout {
 	uint16_t string_ascii, string_other;
 	uint16_t type_keys;  /* of a class: the names of its instances' attributes */
 	uint16_t owner_shim; /* from this owner on, a frame is of the interpreter itself */
-	uint8_t pairing;     /* enum sw_cpython_pairing */
+	/* Of builds without the GIL from 3.14 on: each thread may have a copy of the instructions of its
+	 * own; the frame's number of it, and the code's table of them. SW_CPYTHON_NONE: there is one. */
+	uint16_t frame_copy, code_copies;
+	uint8_t pairing;   /* enum sw_cpython_pairing */
+	uint8_t head_more; /* by how much heads of objects are longer: without the GIL, else 0 */
 	uint8_t minor;
 };
 

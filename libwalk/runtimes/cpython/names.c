@@ -35,6 +35,7 @@ static char *string_read(struct sw_cpython *c, uint64_t avma, char *buffer, size
 static void table_read(struct sw_cpython *c, uint64_t avma, struct sw_bytes *ret)
 {
 	uint64_t size;
+	avma += c->at.layout.head_more;
 	if (!sw_memory_u64(c->memory, avma + BYTES_SIZE, &size) || size > TABLE_BYTES_MAX)
 		return;
 	uint8_t *data = sw_arena_alloc(&c->arena, (size_t) size);

@@ -23,7 +23,8 @@ enum {
 		16, /* 3.12 on: digits << 3 | sign; before: the number of digits, negative for a sign */
 	INT_DIGITS = 24,
 	INT_DIGIT_BITS = 30,
-	ENTRIES_PART = 64, /* entries that are read at once */
+	ATTRIBUTES_MAX = 1024, /* of an object: some are read while the process is held */
+	ENTRIES_PART = 64,     /* entries that are read at once */
 	NEAR = 4096,
 };
 
@@ -91,8 +92,9 @@ static bool dict_table(const struct sw_cpython_at *at, struct sw_memory memory, 
 		       struct table *ret)
 {
 	uint64_t keys, values;
-	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + DICT_KEYS, &keys) ||
-	    !sw_memory_u64(memory, avma + DICT_VALUES, &values))
+	if (avma == 0 || avma % 8 != 0 ||
+	    !sw_memory_u64(memory, avma + DICT_KEYS + at->layout.head_more, &keys) ||
+	    !sw_memory_u64(memory, avma + DICT_VALUES + at->layout.head_more, &values))
 		return false;
 	ret->values_avma = values_of(at, values);
 	return keys_read(at, memory, keys, ret);
@@ -147,14 +149,14 @@ bool sw_cpython_dict_get(const struct sw_cpython_at *at, struct sw_memory memory
  *
  *	3.11   values at -32, dictionary at -24
  *	3.12   at -24 either one: values less 1, or the dictionary
- *	3.13   dictionary at -24; else values after the object, if its type says so
+ *	3.13   dictionary at -24, without the GIL at -8; else values after the object, if its type says so
  */
 static bool managed_values(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			   uint64_t type, uint64_t flags, uint64_t *ret_dict, uint64_t *ret_values)
 {
 	uint64_t size;
 	*ret_values = 0;
-	if (!sw_memory_u64(memory, avma - 24, ret_dict))
+	if (!sw_memory_u64(memory, avma - (at->layout.head_more != 0 ? 8 : 24), ret_dict))
 		return false;
 	if (at->layout.minor == 11)
 		return *ret_dict != 0 || sw_memory_u64(memory, avma - 32, ret_values);
@@ -168,8 +170,9 @@ static bool managed_values(const struct sw_cpython_at *at, struct sw_memory memo
 	if (*ret_dict != 0 || !(flags & INLINE_VALUES))
 		return true;
 	uint8_t head[INLINE_VALID + 1];
-	if (!sw_memory_u64(memory, type + TYPE_BASIC_SIZE, &size) || size > NEAR ||
-	    !sw_memory_read(memory, avma + size, head, sizeof(head)) || head[INLINE_VALID] != 1)
+	if (!sw_memory_u64(memory, type + TYPE_BASIC_SIZE + at->layout.head_more, &size) ||
+	    size > NEAR || !sw_memory_read(memory, avma + size, head, sizeof(head)) ||
+	    head[INLINE_VALID] != 1)
 		return false;
 	*ret_values = avma + size;
 	return true;
@@ -180,41 +183,53 @@ bool sw_cpython_attribute_get(const struct sw_cpython_at *at, struct sw_memory m
 {
 	uint64_t type, flags, offset, dict = 0, values = 0, keys;
 	struct table t;
-	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + HEAD_TYPE, &type) ||
-	    !sw_memory_u64(memory, type + TYPE_FLAGS, &flags))
+	if (avma == 0 || avma % 8 != 0 ||
+	    !sw_memory_u64(memory, avma + HEAD_TYPE + at->layout.head_more, &type) ||
+	    !sw_memory_u64(memory, type + TYPE_FLAGS + at->layout.head_more, &flags))
 		return false;
 	if (at->layout.minor >= 11 && (flags & MANAGED_DICT)) {
 		if (!managed_values(at, memory, avma, type, flags, &dict, &values))
 			return false;
-	} else if (!sw_memory_u64(memory, type + TYPE_DICT_OFFSET, &offset) || offset == 0 ||
-		   offset > NEAR || !sw_memory_u64(memory, avma + offset, &dict)) {
+	} else if (!sw_memory_u64(memory, type + TYPE_DICT_OFFSET + at->layout.head_more,
+				  &offset) ||
+		   offset == 0 || offset > NEAR || !sw_memory_u64(memory, avma + offset, &dict)) {
 		return false;
 	}
 	if (dict != 0)
-		return sw_cpython_dict_get(at, memory, dict, name, ret_avma);
+		return dict_table(at, memory, dict, &t) && t.n <= ATTRIBUTES_MAX &&
+		       table_get(at, memory, &t, name, ret_avma);
 	if (values == 0 || at->layout.type_keys == SW_CPYTHON_NONE ||
 	    !sw_memory_u64(memory, type + at->layout.type_keys, &keys) ||
-	    !keys_read(at, memory, keys, &t))
+	    !keys_read(at, memory, keys, &t) || t.n > ATTRIBUTES_MAX)
 		return false;
 	t.values_avma = values_of(at, values);
 	return table_get(at, memory, &t, name, ret_avma);
+}
+
+bool sw_cpython_module_get(const struct sw_cpython_at *at, struct sw_memory memory,
+			   uint64_t interp_avma, const char *module, uint64_t *ret_avma)
+{
+	uint64_t modules;
+	return sw_memory_u64(memory, interp_avma + at->layout.interp_modules, &modules) &&
+	       sw_cpython_dict_get(at, memory, modules, module, ret_avma);
 }
 
 bool sw_cpython_global_get(const struct sw_cpython_at *at, struct sw_memory memory,
 			   uint64_t interp_avma, const char *module, const char *name,
 			   uint64_t *ret_avma)
 {
-	uint64_t modules, found, dict;
-	return sw_memory_u64(memory, interp_avma + at->layout.interp_modules, &modules) &&
-	       sw_cpython_dict_get(at, memory, modules, module, &found) &&
-	       sw_memory_u64(memory, found + MODULE_DICT, &dict) &&
+	uint64_t found, dict;
+	return sw_cpython_module_get(at, memory, interp_avma, module, &found) &&
+	       sw_memory_u64(memory, found + MODULE_DICT + at->layout.head_more, &dict) &&
 	       sw_cpython_dict_get(at, memory, dict, name, ret_avma);
 }
 
-bool sw_cpython_int(struct sw_memory memory, uint64_t avma, uint64_t *ret)
+bool sw_cpython_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		    uint64_t *ret)
 {
 	uint64_t head;
 	uint32_t digits[2];
+	avma += at->layout.head_more;
 	if (!sw_memory_u64(memory, avma + INT_TAG, &head) ||
 	    !sw_memory_read(memory, avma + INT_DIGITS, digits, sizeof(digits)))
 		return false;

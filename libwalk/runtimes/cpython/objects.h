@@ -20,9 +20,13 @@ void sw_cpython_dict_each(const struct sw_cpython_at *at, struct sw_memory memor
 bool sw_cpython_dict_get(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 const char *key, uint64_t *ret_avma);
 
-/* What an object itself has by this name, not its class. */
+/* What an object itself has by this name, not its class. Used in the window, too. */
 bool sw_cpython_attribute_get(const struct sw_cpython_at *at, struct sw_memory memory,
 			      uint64_t avma, const char *name, uint64_t *ret_avma);
+
+/* A module that is loaded. */
+bool sw_cpython_module_get(const struct sw_cpython_at *at, struct sw_memory memory,
+			   uint64_t interp_avma, const char *module, uint64_t *ret_avma);
 
 /* A name of a module that is loaded. */
 bool sw_cpython_global_get(const struct sw_cpython_at *at, struct sw_memory memory,
@@ -30,6 +34,7 @@ bool sw_cpython_global_get(const struct sw_cpython_at *at, struct sw_memory memo
 			   uint64_t *ret_avma);
 
 /* An int that is not negative and below 2^60. */
-bool sw_cpython_int(struct sw_memory memory, uint64_t avma, uint64_t *ret);
+bool sw_cpython_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		    uint64_t *ret);
 
 #endif

@@ -10,13 +10,19 @@
  * a register or one that was saved on the stack since. Of all words there only the object's address has
  * the semaphore's at rlock_lock, and its class's name says that it is one.
  *
+ * From 3.14 on the lock is a byte in the object, and a thread waits for its address: that is beside the
+ * semaphore of its own, which is on its stack and in rdi:
+ *
+ *	struct wait_entry   park_arg  addr  sema        rlockobject   ...  lock  thread  level
+ *	                    -16       -8    0: rdi                         16    24      32
+ *
  * The owner is set by whoever has the semaphore, and is 0 before that is given back: at any instant it
- * is who has it, or nobody.
+ * is who has it, or nobody. Without the GIL heads of objects are longer, and all of this is further on.
  *
  * Source: Modules/_threadmodule.c (rlockobject, rlock_acquire(), rlock_release()) and
  * Python/thread_pthread.h (PyThread_acquire_lock_timed(), with USE_SEMAPHORES), 3.8.18 to 3.13.0;
- * Include/cpython/object.h (tp_name). From 3.14 on it is a _PyRecursiveMutex, on which a thread waits by
- * way of a parking lot.
+ * Include/cpython/object.h (tp_name); Include/internal/pycore_lock.h (_PyRecursiveMutex) of 3.14.10,
+ * Python/parking_lot.c (struct wait_entry) and Python/lock.c of 3.13.5, and of 3.15 before its release.
  */
 #include "runtimes/cpython/rlock.h"
 #include "arch/arch.h"
@@ -32,7 +38,11 @@ enum {
 	OWNER_OFF = 24,
 	COUNT_OFF = 32,
 	END_OFF = 40,
+	BYTES_MAX = END_OFF + 16,
 	TYPE_NAME_OFF = 24,
+	PARKED_BEFORE = 8, /* of the semaphore: the address that the thread waits for */
+	PARKED_MINOR = 14,
+	LOCKED = 1,        /* of the byte that is the lock */
 	STACK_WORDS = 160, /* sem_wait() and what calls it have 500 to 900 bytes */
 	WORDS_MAX = STACK_WORDS + SW_REGS_MAX,
 };
@@ -62,35 +72,66 @@ static size_t candidates(const struct sw_regs *regs, const uint64_t *stack, size
 	return n;
 }
 
-void sw_cpython_rlock_copy(struct sw_capture *capture, const struct sw_thread *t)
+/* Where the lock that is at an address has its object. */
+static uint64_t object_of(const struct sw_cpython_layout *l, uint64_t lock_avma)
 {
+	return lock_avma - LOCK_OFF - l->head_more;
+}
+
+static void parked_copy(struct sw_capture *capture, const struct sw_cpython_layout *l,
+			uint64_t semaphore)
+{
+	uint64_t lock;
+	const uint8_t *data;
+	if (sw_capture_in_stack(capture, semaphore - PARKED_BEFORE, &lock, sizeof(lock)) &&
+	    lock % 8 == 0) /* no space: not known */
+		(void) sw_capture_copy(capture, object_of(l, lock),
+				       SW_CPYTHON_RLOCK_BYTES + l->head_more, &data);
+}
+
+void sw_cpython_rlock_copy(struct sw_capture *capture, const struct sw_cpython_at *at,
+			   const struct sw_thread *t)
+{
+	const struct sw_cpython_layout *l = &at->layout;
 	uint64_t stack[STACK_WORDS], words[WORDS_MAX], locks[SW_CAPTURE_READS], wanted;
 	struct sw_capture_read reads[SW_CAPTURE_READS];
 	const uint8_t *data;
-	if (!sw_capture_is_whole(capture) || !sw_regs_get(&t->regs, SW_X86_64_RDI, &wanted) ||
-	    !sw_capture_in_stack(capture, t->regs.sp_avma, stack, sizeof(stack)))
+	if (!sw_capture_is_whole(capture) || !sw_regs_get(&t->regs, SW_X86_64_RDI, &wanted))
+		return;
+	if (l->minor >= PARKED_MINOR) {
+		parked_copy(capture, l, wanted);
+		return;
+	}
+	if (!sw_capture_in_stack(capture, t->regs.sp_avma, stack, sizeof(stack)))
 		return;
 	size_t n = candidates(&t->regs, stack, STACK_WORDS, words);
 	for (size_t from = 0; from < n; from += SW_CAPTURE_READS) {
 		size_t part = n - from < SW_CAPTURE_READS ? n - from : SW_CAPTURE_READS;
 		for (size_t i = 0; i < part; i++)
-			reads[i] = (struct sw_capture_read){words[from + i] + LOCK_OFF, &locks[i],
-							    sizeof(locks[i]), false};
+			reads[i] =
+				(struct sw_capture_read){words[from + i] + LOCK_OFF + l->head_more,
+							 &locks[i], sizeof(locks[i]), false};
 		sw_capture_read_many(capture, reads, part);
 		for (size_t i = 0; i < part; i++)
 			if (reads[i].ok && locks[i] == wanted) /* no space: not known */
 				(void) sw_capture_copy(capture, words[from + i],
-						       SW_CPYTHON_RLOCK_BYTES, &data);
+						       SW_CPYTHON_RLOCK_BYTES + l->head_more,
+						       &data);
 	}
 }
 
-static bool is_rlock(const struct sw_cpython *c, struct sw_bytes bytes, uint64_t wanted)
+/* wanted: the semaphore, or the object's lock itself. */
+static bool is_rlock(const struct sw_cpython *c, uint64_t avma, struct sw_bytes bytes,
+		     uint64_t wanted)
 {
+	const struct sw_cpython_layout *l = &c->at.layout;
 	char name[sizeof(TYPE_NAME)];
 	uint64_t type, lock, name_avma;
-	return sw_bytes_u64(bytes, LOCK_OFF, &lock) && lock == wanted &&
-	       sw_bytes_u64(bytes, TYPE_OFF, &type) &&
-	       sw_memory_u64(c->memory, type + TYPE_NAME_OFF, &name_avma) &&
+	if (!sw_bytes_u64(bytes, LOCK_OFF + l->head_more, &lock))
+		return false;
+	return (l->minor >= PARKED_MINOR ? object_of(l, wanted) == avma : lock == wanted) &&
+	       sw_bytes_u64(bytes, TYPE_OFF + l->head_more, &type) &&
+	       sw_memory_u64(c->memory, type + TYPE_NAME_OFF + l->head_more, &name_avma) &&
 	       sw_memory_read(c->memory, name_avma, name, sizeof(name)) &&
 	       memcmp(name, TYPE_NAME, sizeof(name)) == 0;
 }
@@ -104,7 +145,8 @@ static bool copied(const struct sw_cpython *c, uint64_t wanted, uint64_t *ret_av
 		const struct sw_range *r = &snap->ranges[i];
 		*ret = (struct sw_bytes){r->data, r->bytes};
 		*ret_avma = r->start_avma;
-		if (r->bytes == SW_CPYTHON_RLOCK_BYTES && is_rlock(c, *ret, wanted))
+		if (r->bytes == (size_t) SW_CPYTHON_RLOCK_BYTES + c->at.layout.head_more &&
+		    is_rlock(c, *ret_avma, *ret, wanted))
 			return true;
 	}
 	return false;
@@ -112,20 +154,40 @@ static bool copied(const struct sw_cpython *c, uint64_t wanted, uint64_t *ret_av
 
 /* The same in a core file, which has all memory of one instant. */
 static bool of_core(const struct sw_cpython *c, const struct sw_thread *t, uint64_t wanted,
-		    uint8_t buffer[static END_OFF], uint64_t *ret_avma, struct sw_bytes *ret)
+		    uint8_t buffer[static BYTES_MAX], uint64_t *ret_avma, struct sw_bytes *ret)
 {
+	const struct sw_cpython_layout *l = &c->at.layout;
 	uint64_t stack[STACK_WORDS], words[WORDS_MAX];
-	if (!sw_memory_read(c->memory, t->regs.sp_avma, stack, sizeof(stack)))
+	size_t n = 1, bytes = (size_t) END_OFF + l->head_more;
+	if (bytes > BYTES_MAX)
 		return false;
-	size_t n = candidates(&t->regs, stack, STACK_WORDS, words);
-	*ret = (struct sw_bytes){buffer, END_OFF};
+	words[0] = object_of(l, wanted);
+	if (l->minor < PARKED_MINOR) {
+		if (!sw_memory_read(c->memory, t->regs.sp_avma, stack, sizeof(stack)))
+			return false;
+		n = candidates(&t->regs, stack, STACK_WORDS, words);
+	}
+	*ret = (struct sw_bytes){buffer, bytes};
 	for (size_t i = 0; i < n; i++) {
 		*ret_avma = words[i];
-		if (sw_memory_read(c->memory, words[i], buffer, END_OFF) &&
-		    is_rlock(c, *ret, wanted))
+		if (sw_memory_read(c->memory, words[i], buffer, bytes) &&
+		    is_rlock(c, words[i], *ret, wanted))
 			return true;
 	}
 	return false;
+}
+
+/* Who has it, as the C library calls the thread; 0: nobody, or it cannot be told. */
+static uint64_t owner_of(const struct sw_cpython_layout *l, struct sw_bytes bytes)
+{
+	uint64_t owner, count;
+	uint8_t lock;
+	if (!sw_bytes_u64(bytes, OWNER_OFF + l->head_more, &owner))
+		return 0;
+	if (l->minor >= PARKED_MINOR)
+		return sw_bytes_u8(bytes, LOCK_OFF + l->head_more, &lock) && (lock & LOCKED) ? owner
+											     : 0;
+	return sw_bytes_u64(bytes, COUNT_OFF + l->head_more, &count) && count != 0 ? owner : 0;
 }
 
 pid_t sw_cpython_tid_of(const struct sw_snapshot *snap, uint64_t id)
@@ -140,19 +202,21 @@ bool sw_cpython_rlock_wait(struct sw_cpython *c, const struct sw_thread *thread,
 			   struct sw_runtime_wait *ret)
 {
 	const struct sw_snapshot *snap = c->snap;
-	uint64_t wanted, avma, owner = 0, count = 0;
-	uint8_t buffer[END_OFF];
+	uint64_t wanted, avma;
+	uint8_t buffer[BYTES_MAX];
 	struct sw_bytes bytes;
-	if (!c->usable || c->at.layout.minor > SW_CPYTHON_RLOCK_MINOR_MAX ||
-	    thread->syscall != SYS_futex || !sw_regs_get(&thread->regs, SW_X86_64_RDI, &wanted))
+	if (!c->usable || thread->syscall != SYS_futex ||
+	    !sw_regs_get(&thread->regs, SW_X86_64_RDI, &wanted) ||
+	    (c->at.layout.minor >= PARKED_MINOR &&
+	     !sw_memory_u64(c->copied, wanted - PARKED_BEFORE, &wanted)))
 		return false;
 	bool core = snap->threads[0].captured_by == SW_CAPTURED_CORE;
 	if (core ? !of_core(c, thread, wanted, buffer, &avma, &bytes)
 		 : !copied(c, wanted, &avma, &bytes))
 		return false;
 	*ret = (struct sw_runtime_wait){.kind = "python_rlock", .address_avma = avma};
-	if (sw_bytes_u64(bytes, OWNER_OFF, &owner) && sw_bytes_u64(bytes, COUNT_OFF, &count) &&
-	    count != 0 && owner != thread->fs_base)
+	uint64_t owner = owner_of(&c->at.layout, bytes);
+	if (owner != 0 && owner != thread->fs_base)
 		ret->owner_tid = sw_cpython_tid_of(snap, owner);
 	return true;
 }

@@ -3,8 +3,11 @@
  * Tasks of asyncio, as its C part makes them, and the sets that have them. Used in the window, too: every loop
  * has a limit, and no memory is needed.
  *
+ * Those that the library itself makes, in Python, have the same in attributes.
+ *
  * Source: Modules/_asynciomodule.c, Include/setobject.h, Include/object.h of 3.8.18, 3.9.18, 3.10.13, 3.11.7,
- * 3.12.1 and 3.13.0, offsets by the debug information of their builds.
+ * 3.12.1 and 3.13.0, offsets by the debug information of their builds; for 3.14 struct
+ * _Py_AsyncioModuleDebugOffsets of Modules/_asynciomodule.c. Lib/asyncio/{tasks,futures}.py of all of them.
  */
 #include "runtimes/cpython/tasks.h"
 #include "cleanup.h"
@@ -27,28 +30,73 @@ enum {
 	INT_DIGIT = 24,
 };
 
-/* struct TaskObj; a FutureObj begins likewise. */
-static const struct layout {
+/* struct TaskObj. */
+static const struct {
 	unsigned minor;
-	uint64_t bytes; /* the class says it, too: another number is another layout */
-	unsigned state_off, waits_off, coroutine_off, name_off;
+	struct sw_cpython_task_layout of;
 } layouts[] = {
-	{8, 144, 72, 104, 112, 120},  {9, 184, 80, 144, 152, 160},  {10, 192, 88, 152, 160, 168},
-	{11, 176, 88, 128, 136, 144}, {12, 176, 88, 128, 136, 144}, {13, 144, 96, 112, 120, 128},
+	{8, {144, 72, 104, 112, 120, 0, 0, 0}},  {9, {184, 80, 144, 152, 160, 0, 0, 0}},
+	{10, {192, 88, 152, 160, 168, 0, 0, 0}}, {11, {176, 88, 128, 136, 144, 0, 0, 0}},
+	{12, {176, 88, 128, 136, 144, 0, 0, 0}}, {13, {144, 96, 112, 120, 128, 0, 0, 0}},
 };
 
-static const struct layout *layout_of(unsigned minor)
+bool sw_cpython_task_layout_of(const struct sw_cpython_layout *l,
+			       struct sw_cpython_task_layout *ret)
 {
-	for (size_t i = 0; i < SW_ARRAY_SIZE(layouts); i++)
-		if (layouts[i].minor == minor)
-			return &layouts[i];
-	return NULL;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(layouts); i++) {
+		if (layouts[i].minor != l->minor)
+			continue;
+		*ret = layouts[i].of;
+		ret->bytes += l->head_more;
+		ret->state_off += l->head_more;
+		ret->waits_off += l->head_more;
+		ret->coroutine_off += l->head_more;
+		ret->name_off += l->head_more;
+		return true;
+	}
+	return false;
 }
 
-uint64_t sw_cpython_task_bytes(unsigned minor)
+/* 64-bit words of struct _Py_AsyncioModuleDebugOffsets. */
+enum {
+	WORD_TASK_BYTES,
+	WORD_NAME,
+	WORD_IS_TASK = 3,
+	WORD_COROUTINE = 5,
+	WORD_NODE,
+	WORD_INTERP_LIST = 8,
+	WORD_THREAD_LIST = 12,
+	SECTION_WORDS,
+	TASK_BYTES_MAX = 1024,
+	STATE_BEFORE = 4, /* of what says that it is a task: an enum */
+	WAITS_BEFORE = 8, /* of the coroutine */
+	LIST_FAR = 1 << 20,
+};
+
+bool sw_cpython_task_layout_read(const struct sw_cpython_layout *l, struct sw_bytes section,
+				 struct sw_cpython_task_layout *ret)
 {
-	const struct layout *l = layout_of(minor);
-	return l != NULL ? l->bytes : 0;
+	uint64_t w[SECTION_WORDS], first = 16U + l->head_more;
+	for (size_t i = 0; i < SECTION_WORDS; i++)
+		if (!sw_bytes_u64(section, 8 * i, &w[i]))
+			return false;
+	*ret = (struct sw_cpython_task_layout){
+		.bytes = w[WORD_TASK_BYTES],
+		.state_off = w[WORD_IS_TASK] - STATE_BEFORE,
+		.waits_off = w[WORD_COROUTINE] - WAITS_BEFORE,
+		.coroutine_off = w[WORD_COROUTINE],
+		.name_off = w[WORD_NAME],
+		.node_off = w[WORD_NODE],
+		.interp_off = w[WORD_INTERP_LIST],
+		.thread_off = w[WORD_THREAD_LIST],
+	};
+	const uint64_t offs[] = {ret->state_off, ret->waits_off, ret->coroutine_off, ret->name_off,
+				 ret->node_off};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(offs); i++)
+		if (offs[i] < first || offs[i] >= ret->bytes)
+			return false;
+	return ret->bytes <= TASK_BYTES_MAX && ret->interp_off < LIST_FAR &&
+	       ret->thread_off < LIST_FAR;
 }
 
 /* ---- the sets -------------------------------------------------------------------------------- */
@@ -63,6 +111,16 @@ struct objects {
 	bool ended;      /* nobody wants more */
 };
 
+/* False when there are too many. */
+static bool object_use(struct objects *o, const struct sw_cpython_task_set *set, uint64_t avma)
+{
+	if (o->n == SW_CPYTHON_TASKS_MAX)
+		return false;
+	o->n++;
+	o->ended = !o->each(o->arg, set, avma);
+	return true;
+}
+
 /* What one slot leads to. False when it cannot be read. */
 static bool slot_use(struct objects *o, const struct sw_cpython_task_set *set, uint64_t key,
 		     uint64_t hash)
@@ -71,25 +129,21 @@ static bool slot_use(struct objects *o, const struct sw_cpython_task_set *set, u
 	if (key == 0 || hash == UINT64_MAX) /* of one that was taken out: -1 */
 		return true;
 	o->n_used++;
-	if (set->weak && !sw_memory_u64(o->memory, key + REFERENCE_OBJECT, &object))
+	if (set->weak &&
+	    !sw_memory_u64(o->memory, key + REFERENCE_OBJECT + o->asyncio->at->layout.head_more,
+			   &object))
 		return false;
-	if (object == o->asyncio->none_avma) /* it is gone */
-		return true;
-	if (o->n == SW_CPYTHON_TASKS_MAX)
-		return false;
-	o->n++;
-	o->ended = !o->each(o->arg, set, object);
-	return true;
+	return object == o->asyncio->none_avma /* it is gone */ || object_use(o, set, object);
 }
 
 static bool set_each(struct objects *o, const struct sw_cpython_task_set *set)
 {
-	uint64_t mask, table, used;
+	uint64_t mask, table, used, avma = set->avma + o->asyncio->at->layout.head_more;
 	bool all = true;
 	o->n_used = 0;
-	if (!sw_memory_u64(o->memory, set->avma + SET_USED, &used) ||
-	    !sw_memory_u64(o->memory, set->avma + SET_MASK, &mask) || mask >= SET_SLOTS_MAX ||
-	    !sw_memory_u64(o->memory, set->avma + SET_TABLE, &table))
+	if (!sw_memory_u64(o->memory, avma + SET_USED, &used) ||
+	    !sw_memory_u64(o->memory, avma + SET_MASK, &mask) || mask >= SET_SLOTS_MAX ||
+	    !sw_memory_u64(o->memory, avma + SET_TABLE, &table))
 		return false;
 	for (uint64_t from = 0; from <= mask && !o->ended; from += SET_PART) {
 		uint64_t slots[SET_PART][2];
@@ -104,6 +158,44 @@ static bool set_each(struct objects *o, const struct sw_cpython_task_set *set)
 	return all && (o->ended || o->n_used == used);
 }
 
+/* A list, from its head on. Each links to the one before it, too: else it is none. */
+static bool list_each(struct objects *o, const struct sw_cpython_task_set *set, uint64_t head)
+{
+	uint64_t node, next[2], before = head;
+	if (!sw_memory_u64(o->memory, head, &node))
+		return false;
+	for (; node != head && !o->ended; before = node, node = next[0]) {
+		if (node % 8 != 0 || !sw_memory_read(o->memory, node, next, sizeof(next)) ||
+		    next[1] != before || !object_use(o, set, node - o->asyncio->layout.node_off))
+			return false;
+	}
+	return true;
+}
+
+struct lists {
+	struct objects *objects;
+	const struct sw_cpython_task_set *set;
+	bool all;
+};
+
+static bool thread_lists(void *arg, const struct sw_cpython_thread *thread)
+{
+	struct lists *l = arg;
+	if (thread->interp_avma == l->set->avma)
+		l->all &= list_each(l->objects, l->set,
+				    thread->avma + l->objects->asyncio->layout.thread_off);
+	return !l->objects->ended;
+}
+
+/* The interpreter's own has those of threads that have ended. */
+static bool lists_each(struct objects *o, const struct sw_cpython_task_set *set)
+{
+	struct lists l = {.objects = o, .set = set};
+	l.all = list_each(o, set, set->avma + o->asyncio->layout.interp_off);
+	sw_cpython_threads_each(o->asyncio->at, o->memory, thread_lists, &l);
+	return l.all;
+}
+
 bool sw_cpython_tasks_each(const struct sw_cpython_asyncio *asyncio, struct sw_memory memory,
 			   bool (*each)(void *arg, const struct sw_cpython_task_set *set,
 					uint64_t avma),
@@ -112,22 +204,25 @@ bool sw_cpython_tasks_each(const struct sw_cpython_asyncio *asyncio, struct sw_m
 	struct objects o = {.asyncio = asyncio, .memory = memory, .each = each, .arg = arg};
 	bool all = true;
 	for (size_t i = 0; i < asyncio->n_sets && !o.ended; i++)
-		all &= set_each(&o, &asyncio->sets[i]);
+		all &= asyncio->sets[i].lists ? lists_each(&o, &asyncio->sets[i])
+					      : set_each(&o, &asyncio->sets[i]);
 	return all;
 }
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
 /* Whether an object is of a class, or of one that is derived from it. */
-static bool is_a(struct sw_memory memory, uint64_t avma, uint64_t wanted)
+static bool is_a(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		 uint64_t wanted)
 {
-	uint64_t type;
-	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + HEAD_TYPE, &type))
+	uint64_t type, more = at->layout.head_more;
+	if (wanted == 0 || avma == 0 || avma % 8 != 0 ||
+	    !sw_memory_u64(memory, avma + HEAD_TYPE + more, &type))
 		return false;
 	for (size_t i = 0; i < BASES_MAX && type != 0; i++) {
 		if (type == wanted)
 			return true;
-		if (type % 8 != 0 || !sw_memory_u64(memory, type + TYPE_BASE, &type))
+		if (type % 8 != 0 || !sw_memory_u64(memory, type + TYPE_BASE + more, &type))
 			return false;
 	}
 	return false;
@@ -153,9 +248,9 @@ static bool name_read(const struct sw_cpython_at *at, const struct sw_cpython_as
 		      struct sw_memory memory, uint64_t avma,
 		      char ret[static SW_CPYTHON_TASK_NAME_BYTES])
 {
-	uint64_t type, tag;
+	uint64_t type, tag, more = at->layout.head_more;
 	uint32_t digit;
-	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + HEAD_TYPE, &type))
+	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + HEAD_TYPE + more, &type))
 		return false;
 	ret[0] = '\0'; /* a name may be empty, too */
 	if (type == asyncio->string_avma) {
@@ -163,42 +258,78 @@ static bool name_read(const struct sw_cpython_at *at, const struct sw_cpython_as
 		return true;
 	}
 	if (type != asyncio->int_avma || at->layout.minor < 12 ||
-	    !sw_memory_u64(memory, avma + INT_TAG, &tag) || tag >> 3 != 1 || (tag & 3) != 0 ||
-	    !sw_memory_read(memory, avma + INT_DIGIT, &digit, sizeof(digit)))
+	    !sw_memory_u64(memory, avma + INT_TAG + more, &tag) || tag >> 3 != 1 ||
+	    (tag & 3) != 0 ||
+	    !sw_memory_read(memory, avma + INT_DIGIT + more, &digit, sizeof(digit)))
 		return false;
 	number_put(ret, digit);
 	return true;
 }
 
-/* fut_state: 0 is pending. */
-static bool is_pending(const struct layout *l, struct sw_memory memory, uint64_t avma, bool *ret)
+/* One of asyncio's: what it is made of. */
+enum make { NONE, IN_C, ITS_OWN };
+
+static enum make make_of(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			 uint64_t in_c, uint64_t its_own)
+{
+	if (is_a(at, memory, avma, in_c))
+		return IN_C;
+	return is_a(at, memory, avma, its_own) ? ITS_OWN : NONE;
+}
+
+static bool field_read(const struct sw_cpython_at *at, struct sw_memory memory, enum make make,
+		       uint64_t avma, uint64_t off, const char *name, uint64_t *ret)
+{
+	return make == IN_C ? sw_memory_u64(memory, avma + off, ret)
+			    : sw_cpython_attribute_get(at, memory, avma, name, ret);
+}
+
+/* fut_state: 0 is pending; in Python it is a str. */
+static bool is_pending(const struct sw_cpython_at *at, const struct sw_cpython_asyncio *asyncio,
+		       struct sw_memory memory, enum make make, uint64_t avma, bool *ret)
 {
 	uint32_t state;
-	if (!sw_memory_read(memory, avma + l->state_off, &state, sizeof(state)))
+	uint64_t object;
+	char text[16];
+	if (make == IN_C) {
+		if (!sw_memory_read(memory, avma + asyncio->layout.state_off, &state,
+				    sizeof(state)))
+			return false;
+		*ret = state == 0;
+		return true;
+	}
+	/* As long as it is pending it may be the class that says so. */
+	*ret = true;
+	if (!sw_cpython_attribute_get(at, memory, avma, "_state", &object))
+		return true;
+	if (!sw_cpython_string(at, memory, object, text, sizeof(text)))
 		return false;
-	*ret = state == 0;
+	*ret = strcmp(text, "PENDING") == 0;
 	return true;
 }
 
 static bool wait_read(const struct sw_cpython_at *at, const struct sw_cpython_asyncio *asyncio,
 		      struct sw_memory memory, const struct sw_cpython_task_set *set,
-		      struct sw_cpython_task *task)
+		      enum make make, struct sw_cpython_task *task)
 {
-	const struct layout *l = layout_of(at->layout.minor);
+	const struct sw_cpython_task_layout *l = &asyncio->layout;
 	uint64_t avma, name;
-	if (!sw_memory_u64(memory, task->avma + l->waits_off, &avma))
-		return false;
+	if (!field_read(at, memory, make, task->avma, l->waits_off, "_fut_waiter", &avma))
+		return make == ITS_OWN; /* before it has begun */
 	if (avma == 0 || avma == asyncio->none_avma)
 		return true;
 	task->waits_for_avma = avma;
 	task->waits = true; /* on a future of another make, of which that is not known */
-	task->waits_for_task = is_a(memory, avma, set->task_avma);
-	if (!task->waits_for_task && !is_a(memory, avma, set->future_avma))
+	make = make_of(at, memory, avma, set->task_avma, set->own_task_avma);
+	task->waits_for_task = make != NONE;
+	if (make == NONE)
+		make = make_of(at, memory, avma, set->future_avma, set->own_future_avma);
+	if (make == NONE)
 		return true;
-	if (!is_pending(l, memory, avma, &task->waits))
+	if (!is_pending(at, asyncio, memory, make, avma, &task->waits))
 		return false;
 	return !task->waits_for_task ||
-	       (sw_memory_u64(memory, avma + l->name_off, &name) &&
+	       (field_read(at, memory, make, avma, l->name_off, "_name", &name) &&
 		name_read(at, asyncio, memory, name, task->waits_for_name));
 }
 
@@ -206,16 +337,17 @@ bool sw_cpython_task_read(const struct sw_cpython_at *at, const struct sw_cpytho
 			  struct sw_memory memory, const struct sw_cpython_task_set *set,
 			  uint64_t avma, struct sw_cpython_task *ret)
 {
-	const struct layout *l = layout_of(at->layout.minor);
+	const struct sw_cpython_task_layout *l = &asyncio->layout;
+	enum make make = make_of(at, memory, avma, set->task_avma, set->own_task_avma);
 	uint64_t name;
 	*ret = (struct sw_cpython_task){.avma = avma};
-	if (l == NULL || !is_a(memory, avma, set->task_avma) ||
-	    !is_pending(l, memory, avma, &ret->pending))
+	if (make == NONE || !is_pending(at, asyncio, memory, make, avma, &ret->pending))
 		return false;
 	if (!ret->pending)
 		return true;
-	return sw_memory_u64(memory, avma + l->coroutine_off, &ret->coroutine_avma) &&
-	       sw_memory_u64(memory, avma + l->name_off, &name) &&
+	return field_read(at, memory, make, avma, l->coroutine_off, "_coro",
+			  &ret->coroutine_avma) &&
+	       field_read(at, memory, make, avma, l->name_off, "_name", &name) &&
 	       name_read(at, asyncio, memory, name, ret->name) &&
-	       wait_read(at, asyncio, memory, set, ret);
+	       wait_read(at, asyncio, memory, set, make, ret);
 }

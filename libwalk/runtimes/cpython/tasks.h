@@ -2,23 +2,37 @@
 #ifndef SW_CPYTHON_TASKS_H
 #define SW_CPYTHON_TASKS_H
 
+#include "bytes.h"
 #include "runtimes/cpython/awaits.h"
 
 enum {
 	SW_CPYTHON_TASKS_MAX = 1 << 16, /* of one process that are looked at */
-	SW_CPYTHON_TASK_SETS_MAX = 16,  /* two of each interpreter */
+	SW_CPYTHON_TASK_SETS_MAX = 24,  /* up to three of each interpreter */
 	SW_CPYTHON_TASK_NAME_BYTES = 128,
 };
 
-/* A set in which asyncio of an interpreter has its tasks, and the classes of what it makes. */
+/* A set in which asyncio of an interpreter has its tasks, and the classes of what it makes: in C, and those
+ * of the library itself; 0: there is none. */
 struct sw_cpython_task_set {
-	uint64_t avma;
-	bool weak; /* it has weak references to them */
+	uint64_t avma; /* of the interpreter, if it has lists instead */
+	bool weak;     /* it has weak references to them */
+	bool lists;    /* an interpreter has one, and each of its threads */
 	uint64_t task_avma, future_avma;
+	uint64_t own_task_avma, own_future_avma;
+};
+
+/* Offsets in bytes of a task that is made in C; a future begins likewise. */
+struct sw_cpython_task_layout {
+	uint64_t bytes; /* the class says it, too: another number is another layout */
+	uint64_t state_off, waits_off, coroutine_off, name_off;
+	/* Of lists, from 3.14 on: where a task is linked in, and where they begin. */
+	uint64_t node_off, interp_off, thread_off;
 };
 
 /* What asyncio of a process has. */
 struct sw_cpython_asyncio {
+	const struct sw_cpython_at *at; /* borrowed */
+	struct sw_cpython_task_layout layout;
 	struct sw_cpython_awaitables types;
 	uint64_t int_avma, string_avma, none_avma; /* classes, and None */
 	struct sw_cpython_task_set sets[SW_CPYTHON_TASK_SETS_MAX];
@@ -26,12 +40,17 @@ struct sw_cpython_asyncio {
 	const char *why; /* static; why it is not read; NULL */
 };
 
-/* Of one in this version; 0: not known. */
-uint64_t sw_cpython_task_bytes(unsigned minor);
+/* Of this version, up to 3.13. False for others. */
+bool sw_cpython_task_layout_of(const struct sw_cpython_layout *l,
+			       struct sw_cpython_task_layout *ret);
+
+/* From 3.14 on _asyncio has them in a section. False when they are not as they must be. */
+bool sw_cpython_task_layout_read(const struct sw_cpython_layout *l, struct sw_bytes section,
+				 struct sw_cpython_task_layout *ret);
 
 /* Reads the file's symbols, and the modules of all interpreters. Target running. */
-void sw_cpython_asyncio_find(const struct sw_cpython_at *at, struct sw_memory memory,
-			     struct sw_cpython_asyncio *ret);
+void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
+			     struct sw_memory memory, struct sw_cpython_asyncio *ret);
 
 /*
  * Calls each for every object in the sets, until it answers false, for SW_CPYTHON_TASKS_MAX at most. False

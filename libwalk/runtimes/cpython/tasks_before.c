@@ -6,25 +6,29 @@
 
 #include <string.h>
 
-enum {
-	SET_USED = 24,     /* of PySetObject */
-	TASK_BYTES = 3072, /* that one takes, about */
-};
+enum { TASK_BYTES = 3072 }; /* that one takes, about */
+
+static bool count(void *arg, const struct sw_cpython_task_set *set, uint64_t avma)
+{
+	(void) set;
+	(void) avma;
+	(*(uint64_t *) arg)++;
+	return true;
+}
 
 struct sw_cpython_tasks_window *sw_cpython_tasks_prepare(struct sw_capture *capture,
 							 const struct sw_cpython_at *at)
 {
 	struct sw_cpython_tasks_window *w =
 		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*w));
-	uint64_t n, expected = 0;
+	uint64_t expected = 0;
 	if (w == NULL)
 		return NULL;
 	w->at = at;
 	memset(w->pages, 0, sizeof(w->pages)); /* touched now, not in the window */
-	sw_cpython_asyncio_find(at, capture->memory, &w->asyncio);
-	for (size_t i = 0; i < w->asyncio.n_sets; i++)
-		if (sw_memory_u64(capture->memory, w->asyncio.sets[i].avma + SET_USED, &n))
-			expected += n < SW_CPYTHON_TASKS_MAX ? n : SW_CPYTHON_TASKS_MAX;
+	sw_cpython_asyncio_find(at, capture->snap, capture->memory, &w->asyncio);
+	/* Less when they change meanwhile: there is space for some more anyhow. */
+	(void) sw_cpython_tasks_each(&w->asyncio, capture->memory, count, &expected);
 	expected *= TASK_BYTES;
 	if (expected > (uint64_t) SW_CPYTHON_PAGES_MAX * SW_CPYTHON_PAGE_BYTES)
 		expected = (uint64_t) SW_CPYTHON_PAGES_MAX * SW_CPYTHON_PAGE_BYTES;

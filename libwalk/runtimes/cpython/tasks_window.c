@@ -58,10 +58,14 @@ static bool task_copy(void *arg, const struct sw_cpython_task_set *set, uint64_t
 		(void) sw_cpython_awaits_read(w->at, &w->asyncio.types, memory, task.coroutine_avma,
 					      w->frames, &awaits);
 	if (awaits.last_avma != 0)
-		(void) sw_memory_u64(memory, awaits.last_avma + SW_CPYTHON_AWAITED, &word);
+		(void) sw_memory_u64(memory,
+				     awaits.last_avma + SW_CPYTHON_AWAITED +
+					     w->at->layout.head_more,
+				     &word);
 	for (size_t i = 0; i < awaits.n_frames; i++) {
 		struct sw_cpython_code code;
-		(void) sw_cpython_code_read(w->at, memory, w->frames[i].code_avma, &code);
+		if (sw_cpython_code_read(w->at, memory, w->frames[i].code_avma, &code))
+			(void) sw_cpython_code_start(w->at, memory, &code, &w->frames[i], &word);
 	}
 	return w->n_pages < SW_CPYTHON_PAGES_MAX && !sw_capture_is_late(w->capture);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names of threads, which up to 3.13 only the program's own objects have: threading._active leads from
+ * Names of threads, which only the program's own objects have whole: threading._active leads from
  * a thread's id to its Thread, which has _name. They are read while the process runs: a name counts
  * when it is there twice, and the thread still is the one of the instant at which nothing changed.
  */
@@ -14,6 +14,7 @@
 enum { NAME_BYTES = 128 };
 
 struct listing {
+	const struct sw_cpython_at *at;
 	struct sw_memory memory;
 	struct sw_map64 *objects;
 };
@@ -22,14 +23,14 @@ static bool object_add(void *arg, uint64_t key_avma, uint64_t value_avma)
 {
 	struct listing *l = arg;
 	uint64_t id;
-	return !sw_cpython_int(l->memory, key_avma, &id) ||
+	return !sw_cpython_int(l->at, l->memory, key_avma, &id) ||
 	       sw_map64_put(l->objects, id, value_avma) == 0; /* no memory: others have no name */
 }
 
 static void active_list(const struct sw_cpython *c, struct sw_memory memory, uint64_t active_avma,
 			struct sw_map64 *ret)
 {
-	struct listing l = {memory, ret};
+	struct listing l = {&c->at, memory, ret};
 	sw_cpython_dict_each(&c->at, memory, active_avma, object_add, &l);
 }
 
@@ -89,8 +90,6 @@ bool sw_cpython_thread_name(struct sw_cpython *c, const struct sw_cpython_thread
 	char first[NAME_BYTES], again[NAME_BYTES];
 	size_t live_before = c->source.live_reads;
 	uint64_t object;
-	if (c->at.layout.type_keys == SW_CPYTHON_NONE)
-		return false;
 	active_read(c, thread->interp_avma);
 	if (!object_find(c, thread->id, &object) ||
 	    !name_read(&c->at, c->memory, object, first, sizeof(first)))

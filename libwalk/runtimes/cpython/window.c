@@ -155,8 +155,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	if (w->at.layout.thread_number != SW_CPYTHON_NONE) /* what the note needs; else not there */
 		(void) sw_memory_u64(memory, thread->avma + w->at.layout.thread_number, &word);
 	lock_copy(w, memory, thread->interp_avma);
-	if (w->at.layout.minor <= SW_CPYTHON_RLOCK_MINOR_MAX)
-		sw_cpython_rlock_copy(w->capture, t);
+	sw_cpython_rlock_copy(w->capture, &w->at, t);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
 	w->chain.innermost_avma = 0;
@@ -170,8 +169,11 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 		left_copy(w, memory, &t->regs);
 	for (size_t i = 0; i < w->chain.n_frames; i++) {
 		struct sw_cpython_code code;
+		uint64_t start;
+		if (sw_cpython_code_read(&w->at, memory, w->chain.frames[i].code_avma, &code))
+			(void) sw_cpython_code_start(&w->at, memory, &code, &w->chain.frames[i],
+						     &start);
 		/* else: it gets no name */
-		(void) sw_cpython_code_read(&w->at, memory, w->chain.frames[i].code_avma, &code);
 	}
 	w->stack = NULL;
 	return w->n_blocks < SW_CPYTHON_BLOCKS_MAX;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tasks of asyncio: in one thread a loop that waits, in another one that a task blocks. For each line on its
-input it prints what the program itself says of all tasks: {name: [state, task waited for, chain]}, the chain
-[[function, file, line], ...], innermost first. An argument: as many tasks more.
+input it prints what the program itself says of all tasks: [[name, [state, task waited for, chain]], ...], the chain
+[[function, file, line], ...], innermost first. An argument: as many tasks more; "own": the tasks and futures that
+asyncio makes in Python; "eager": tasks that begin at once, of which one is in its first step.
 """
 import asyncio
 import gc
+import itertools
 import json
 import sys
 import threading
@@ -12,7 +14,10 @@ import types
 
 forever = threading.Event()
 loops = {}
-CROWD = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+MODE = sys.argv[1] if len(sys.argv) > 1 else ""
+CROWD = int(MODE) if MODE.isdigit() else 0
+numbers = itertools.count(1)
+OWN, EAGER = MODE == "own", MODE == "eager"
 
 
 async def innermost(event):
@@ -114,8 +119,21 @@ async def awaits_custom(event):
     await Custom(event)
 
 
-class Derived(asyncio.Task):
+class Derived(asyncio.tasks._PyTask if OWN else asyncio.Task):
     pass
+
+
+def make(loop, coroutine, **more):
+    more = {"name": f"{MODE}-{next(numbers)}", "loop": loop}
+    return asyncio.tasks._PyTask(coroutine, **more) if OWN else asyncio.Task(coroutine, eager_start=True, **more)
+
+
+def prepare(loop):
+    if OWN or EAGER:
+        loop.set_task_factory(make)
+    if OWN:
+        loop.create_future = lambda: asyncio.futures._PyFuture(loop=loop)
+    return loop
 
 
 def start(coroutine, name):
@@ -126,6 +144,7 @@ def start(coroutine, name):
 
 
 async def main(ready):
+    prepare(asyncio.get_running_loop())
     event, queue = asyncio.Event(), asyncio.Queue()
     first = start(outer(event), "outer")
     kinds = [first, start(sleeps(), ""), start(gathers(event), "gathers"), start(awaits_task(first), "awaits-task"),
@@ -133,7 +152,7 @@ async def main(ready):
              start(comprehends(event), "comprehends"), start(sends(event), "sends"),
              start(awaits_old_style(event), "old-style"), start(awaits_class(event), "ünicode \u4e2d"),
              start(recurses(event, 100), "recurses"), start(queue.get(), "queue"),
-             start(awaits_custom(event), "custom"), Derived(middle(event))]
+             start(awaits_custom(event), "custom"), Derived(middle(event), name="derived")]
     kinds += [start(outer(event), f"crowd-{i}") for i in range(CROWD)]
     loops["waiting"] = asyncio.get_running_loop(), kinds
     await asyncio.sleep(0.01)
@@ -145,12 +164,18 @@ async def yields():
     await asyncio.sleep(0)
 
 
+async def first_step(ready):
+    block(ready)
+
+
 async def blocks(ready):
-    loop = asyncio.get_running_loop()
+    loop = prepare(asyncio.get_running_loop())
     kinds = [start(yields(), "yields"), start(sleeps(), "also-sleeps")]
     await asyncio.sleep(0)
     kinds.append(start(sleeps(), "not-begun"))
     loops["blocked"] = loop, kinds
+    if EAGER:
+        asyncio.Task(first_step(ready), loop=loop, name="first-step", eager_start=True)
     block(ready)
 
 
@@ -190,12 +215,17 @@ def look(task):
         return ["created", None, chain_of(coroutine)]
     waits = waiter is not None and not waiter.done()
     return ["waiting" if waits else "runnable",
-            waiter.get_name() if waits and isinstance(waiter, asyncio.Task) else None, chain_of(coroutine)]
+            waiter.get_name() if waits and isinstance(waiter, (asyncio.Task, asyncio.tasks._PyTask)) else None, chain_of(coroutine)]
 
 
 def is_created(coroutine):
     import inspect
     return inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
+
+
+def made_in_python(loop):
+    """From 3.14 on asyncio.all_tasks() does not see them."""
+    return asyncio.tasks._py_all_tasks(loop) if sys.version_info >= (3, 14) else set()
 
 
 def run(function):
@@ -208,5 +238,5 @@ run(main)
 run(blocks)
 print("ready", flush=True)
 for _ in sys.stdin:
-    print(json.dumps({task.get_name(): look(task) for loop, _ in loops.values()
-                      for task in asyncio.all_tasks(loop)}), flush=True)
+    print(json.dumps([[task.get_name(), look(task)] for loop, _ in loops.values()
+                      for task in asyncio.all_tasks(loop) | made_in_python(loop)]), flush=True)

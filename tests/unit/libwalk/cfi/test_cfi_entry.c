@@ -156,6 +156,13 @@ static void test_instructions(void **state)
 	memset(remember, 0x0a, sizeof(remember));
 	assert_true(sane(remember, SW_CFI_REMEMBER_MAX));
 	assert_false(sane(remember, SW_CFI_REMEMBER_MAX + 1));
+	static uint8_t again[2 * (SW_CFI_REMEMBERED_MAX + 1)]; /* and restored each time */
+	for (size_t i = 0; i < sizeof(again); i += 2) {
+		again[i] = 0x0a;
+		again[i + 1] = 0x0b;
+	}
+	assert_true(sane(again, 2 * SW_CFI_REMEMBERED_MAX));
+	assert_false(sane(again, sizeof(again)));
 }
 
 static enum sw_cfi_hdr hdr_read(const uint8_t *bytes, size_t size, struct sw_cfi_table *table)

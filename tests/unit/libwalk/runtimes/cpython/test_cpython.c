@@ -63,12 +63,17 @@ static bool native_frame(uint64_t sp, uint64_t caller_sp, struct collected *ret)
 	return native_frame_of(&thread, sp, caller_sp, ret);
 }
 
-static void begin(unsigned minor)
+static void world_begin(unsigned minor, bool without_gil)
 {
-	cpython_world_init(&world, minor);
+	cpython_world_init_of(&world, minor, without_gil);
 	assert_true(world.c.usable);
 	assert_true(sw_cpython_threads_read(&world.c));
 	assert_int_equal(world.c.n_threads, 1);
+}
+
+static void begin(unsigned minor)
+{
+	world_begin(minor, false);
 }
 
 /* Each native frame has the functions of its own activation, in their order; others have none. */
@@ -267,15 +272,42 @@ static void test_offsets_refused(void **state)
 	struct sw_memory m = world.c.memory;
 	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 14, &layout, &missing));
 	assert_string_equal(missing, "its debug offsets");
-	cpython_world_u64(&world, WORLD_RUNTIME + 16, 1);
-	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
-	assert_string_equal(missing, "how a build without the GIL is read");
+	for (uint64_t word = 1; word <= 2; word++) { /* without the GIL the class is elsewhere */
+		cpython_world_u64(&world, WORLD_RUNTIME + 16, word);
+		assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
+		assert_string_equal(missing, "its debug offsets");
+	}
 	cpython_world_u64(&world, WORLD_RUNTIME + 16, 0);
 	cpython_world_u64(&world, WORLD_RUNTIME + 8 * 29, 1 << 20); /* frame.previous */
 	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
 	assert_false(sw_cpython_layout_read(m, WORLD + WORLD_BYTES, 13, &layout, &missing));
 	assert_false(sw_cpython_layout_of(7, &layout));
 	cpython_world_deinit(&world);
+}
+
+/* Heads of objects are longer, and inner() executes a copy of its code. */
+static void test_without_gil(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 13; minor <= 14; minor++) {
+		struct sw_thread_info note;
+		world_begin(minor, true);
+		const struct sw_cpython_layout *l = &world.c.at.layout;
+		cpython_world_name_thread(&world);
+		assert_int_equal(l->head_more, 16);
+		assert_int_equal(l->code_traceable, minor == 13 ? 200 : 208);
+		assert_true(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+		assert_string_equal(got.text, "leaf:12 inner:12 ");
+		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
+		assert_string_equal(note.name, "worker-1");
+		if (minor == 14) { /* of a copy that is not there nothing is said */
+			world.data[cpython_world_frame(1) + l->frame_copy - WORLD] = 2;
+			world.c.thread = NULL;
+			assert_false(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+		}
+		cpython_world_deinit(&world);
+	}
 }
 
 static void string_is(const void *characters, size_t n, unsigned width, bool ascii,
@@ -396,7 +428,7 @@ static void test_thread_name(void **state)
 {
 	(void) state;
 	struct sw_thread_info note;
-	for (unsigned minor = 8; minor <= 13; minor++) {
+	for (unsigned minor = 8; minor <= 14; minor++) {
 		begin(minor);
 		assert_true(sw_cpython_thread_note(&world.c, &thread, &note));
 		assert_string_equal(note.name, "");
@@ -435,21 +467,14 @@ static void test_hostile_objects(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairing),
-		cmocka_unit_test(test_broken_chain),
-		cmocka_unit_test(test_entered),
-		cmocka_unit_test(test_left),
-		cmocka_unit_test(test_cycle),
-		cmocka_unit_test(test_code_object),
-		cmocka_unit_test(test_not_begun),
-		cmocka_unit_test(test_offsets_refused),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_unlinked_generator),
-		cmocka_unit_test(test_thread_name),
-		cmocka_unit_test(test_hostile_objects),
+		cmocka_unit_test(test_pairing),     cmocka_unit_test(test_broken_chain),
+		cmocka_unit_test(test_entered),     cmocka_unit_test(test_left),
+		cmocka_unit_test(test_cycle),       cmocka_unit_test(test_code_object),
+		cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_offsets_refused),
+		cmocka_unit_test(test_without_gil), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_lines),       cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_thread),      cmocka_unit_test(test_unlinked_generator),
+		cmocka_unit_test(test_thread_name), cmocka_unit_test(test_hostile_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

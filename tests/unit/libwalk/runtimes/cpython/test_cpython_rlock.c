@@ -19,7 +19,8 @@ enum {
 	TYPE = WORLD_OBJECTS + 0x900,
 	NAME = WORLD_OBJECTS + 0xa00,
 	SP = WORLD_TASKS,
-	SAVED = SP + 0x4f8, /* the last word that is looked at */
+	SAVED = SP + 0x4f8,  /* the last word that is looked at */
+	PARKED = SP + 0x100, /* from 3.14 on: the semaphore, behind what is waited for */
 };
 
 static struct cpython_world world;
@@ -32,12 +33,13 @@ static void make(unsigned minor)
 	cpython_world_init(&world, minor);
 	assert_true(world.c.usable);
 	cpython_world_u64(&world, LOCK + 8, TYPE);
-	cpython_world_u64(&world, LOCK + 16, SEMAPHORE);
+	cpython_world_u64(&world, LOCK + 16, minor >= 14 ? 3 : SEMAPHORE); /* locked, waited for */
 	cpython_world_u64(&world, LOCK + 24, OTHER_ID);
-	cpython_world_u64(&world, LOCK + 32, 1);
+	cpython_world_u64(&world, LOCK + 32, minor < 14);
 	cpython_world_u64(&world, TYPE + 24, NAME);
 	memcpy(world.data + (NAME - WORLD), "_thread.RLock", sizeof("_thread.RLock"));
 	cpython_world_u64(&world, SAVED, LOCK);
+	cpython_world_u64(&world, PARKED - 8, LOCK + 16);
 	for (size_t i = 0; i < 2; i++)
 		threads[i] = (struct sw_thread){.tid = 100 + (pid_t) i,
 						.captured = true,
@@ -45,7 +47,7 @@ static void make(unsigned minor)
 						.syscall = SYS_futex,
 						.regs.sp_avma = SP,
 						.fs_base = i == 0 ? WORLD_ID : OTHER_ID};
-	sw_regs_set(&threads[0].regs, SW_X86_64_RDI, SEMAPHORE);
+	sw_regs_set(&threads[0].regs, SW_X86_64_RDI, minor >= 14 ? PARKED : SEMAPHORE);
 	world.snap.threads = threads;
 	world.snap.n_threads = 2;
 }
@@ -69,12 +71,18 @@ static void test_versions(void **state)
 	(void) state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		make(minor);
-		if (minor <= 13)
-			assert_int_equal(owner(), 101);
-		else
-			assert_false(waits()); /* it has another layout */
+		assert_int_equal(owner(), 101);
 		cpython_world_deinit(&world);
 	}
+	make(14);
+	cpython_world_u64(&world, LOCK + 16, 2); /* given back; somebody is about to be woken */
+	assert_int_equal(owner(), 0);
+	cpython_world_u64(&world, LOCK + 16, 1);
+	cpython_world_u64(&world, LOCK + 24, 0); /* taken just now, or about to be given back */
+	assert_int_equal(owner(), 0);
+	cpython_world_u64(&world, PARKED - 8, LOCK + 24); /* waits for something else */
+	assert_false(waits());
+	cpython_world_deinit(&world);
 }
 
 static void test_owner_unknown(void **state)

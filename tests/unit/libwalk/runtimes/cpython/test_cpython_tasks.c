@@ -5,6 +5,7 @@
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/names.h"
+#include "runtimes/cpython/tasks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { OLDEST = 8, NEWEST = 13 };
+enum { OLDEST = 8, NEWEST_SETS = 13, NEWEST = 14 };
 
 static struct cpython_world world;
 static struct sw_thread thread;
@@ -164,7 +165,7 @@ static void test_plain_yield(void **state)
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		cpython_world_u64(&world, WORLD_OUTER + 8, WORLD_GEN_TYPE);
-		if (minor == 13)
+		if (minor >= 13)
 			world.data[cpython_world_state(&world, WORLD_OUTER) - WORLD] = 0xfe;
 		else /* YIELD_FROM is not next, or RESUME after a yield */
 			world.data[cpython_world_next(&world, WORLD_OUTER) + (minor >= 11) -
@@ -204,7 +205,7 @@ static void test_sets(void **state)
 {
 	(void) state;
 	const char *why;
-	begin(NEWEST);
+	begin(NEWEST_SETS);
 	cpython_world_u64(&world, WORLD_TASK_SET + 24, 4);
 	assert_int_equal(tasks(&why), 2);
 	assert_string_equal(why, "not all could be copied");
@@ -222,13 +223,73 @@ static void test_sets(void **state)
 	cpython_world_deinit(&world);
 }
 
+/* From 3.14 on: a list that does not lead back is not followed on. */
+static void test_lists(void **state)
+{
+	(void) state;
+	const char *why;
+	const uint64_t node = WORLD_TASK_FIRST + 0x98, head = WORLD_INTERP + 0x300;
+	static const uint64_t lies[][2] = {{0, 0}, {0, 1}, {0, WORLD + WORLD_BYTES}, {8, 0}};
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		begin(14);
+		cpython_world_u64(&world, node + lies[i][0], lies[i][1]);
+		assert_int_equal(tasks(&why), lies[i][0] == 0 ? 2 : 1);
+		assert_string_equal(why, "not all could be copied");
+		cpython_world_deinit(&world);
+	}
+	begin(14);
+	cpython_world_u64(&world, node, node); /* a circle without the head */
+	assert_int_equal(tasks(&why), 2);
+	assert_string_equal(why, "not all could be copied");
+	cpython_world_u64(&world, head, head);
+	cpython_world_u64(&world, head + 8, head);
+	assert_int_equal(tasks(&why), 1);
+	assert_null(why);
+	cpython_world_deinit(&world);
+}
+
+static void test_section(void **state)
+{
+	(void) state;
+	/* What _asyncio of 3.14.10 says of itself. */
+	static const uint64_t section[] = {0xa8,    0x88,   0x60,  0x6c,  0x6d,  0x80, 0x98,
+					   0x37248, 0x2a80, 0x3a8, 0x360, 0x368, 0x370};
+	struct sw_cpython_layout l = {.minor = 14};
+	struct sw_cpython_task_layout got;
+	uint64_t words[13];
+	assert_true(sw_cpython_task_layout_read(
+		&l, (struct sw_bytes){(const uint8_t *) section, sizeof(section)}, &got));
+	assert_int_equal(got.bytes, 168);
+	assert_int_equal(got.state_off, 104);
+	assert_int_equal(got.waits_off, 120);
+	assert_int_equal(got.coroutine_off, 128);
+	assert_int_equal(got.name_off, 136);
+	assert_int_equal(got.node_off, 152);
+	assert_int_equal(got.interp_off, 0x2a80);
+	assert_int_equal(got.thread_off, 0x370);
+	assert_false(sw_cpython_task_layout_read(
+		&l, (struct sw_bytes){(const uint8_t *) section, sizeof(section) - 1}, &got));
+	/* Too large, or not within the task. */
+	static const struct {
+		size_t word;
+		uint64_t value;
+	} lies[] = {{0, 1025}, {1, 168}, {3, 3}, {5, 23}, {6, 8}, {8, 1 << 20}, {12, UINT64_MAX}};
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		memcpy(words, section, sizeof(words));
+		words[lies[i].word] = lies[i].value;
+		assert_false(sw_cpython_task_layout_read(
+			&l, (struct sw_bytes){(const uint8_t *) words, sizeof(words)}, &got));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),         cmocka_unit_test(test_done),
 		cmocka_unit_test(test_running),     cmocka_unit_test(test_awaited),
 		cmocka_unit_test(test_plain_yield), cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_sets),        cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_section),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
