@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A Java VM whose structures anybody wrote. The input is laid over a small one that is right, in
- * parts: u16 offset / 4 | u8 length | bytes. Then its threads and locks are asked for, and addresses all over its
- * code cache are looked up, named, explained and stepped out of.
+ * parts: u16 offset / 4 | u8 length | bytes. Its threads are in an array, or each leads to the next. Then they
+ * and locks are asked for, and addresses all over its code cache are looked up, named, explained and stepped out of.
  */
 #include "hotspot_world.h"
 #include "lay_over.h"
@@ -57,6 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hotspot_world_locks(&w);
 	hotspot_world_u64(&w, WORLD_THREAD + 32, WORLD_MONITOR);
 	hotspot_world_u32(&w, WORLD_OTHER_OBJECT + 32, WORLD_SYNC);
+	if (size % 2 == 1) { /* as 8 has them, and bytecodes */
+		hotspot_world_chain(&w);
+		w.h.version = 8;
+		hotspot_world_u64(&w, WORLD_THREAD + 24, WORLD_THREAD_OBJECT);
+		hotspot_world_u64(&w, WORLD_OTHER + 24, WORLD_OTHER_OBJECT);
+	}
 	lay_over(w.data, sizeof(w.data), data, size);
 	(void) sw_hotspot_thread_note(&w.h, &thread, &note);
 	for (size_t i = 0; i < 2; i++)

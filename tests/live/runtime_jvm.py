@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Java on HotSpot: blocked threads against the VM's own view, and stops anywhere in busy code.
 
-SNAPWALK_JVM_STOPS sets how many stops there are in each mode (300).
+With each JDK below /usr/lib/jvm, and those that SNAPWALK_JDKS names: folders, with colons between them.
+SNAPWALK_JVM_STOPS sets how many stops there are in each mode (300), SNAPWALK_JVM_VERSIONS which versions
+are tried ("8 11").
 """
+import contextlib
 import ctypes
 import glob
+import json
 import os
+import random
 import re
 import resource
 import signal
@@ -20,29 +25,55 @@ CLASSES = os.path.join(BUILD, "tests", "jvm")
 STOPS = int(os.environ.get("SNAPWALK_JVM_STOPS", "300"))
 MODES = {
     "default": [], "-Xint": ["-Xint"], "C1": ["-XX:TieredStopAtLevel=1"], "C2": ["-XX:-TieredCompilation"],
-    "ZGC": ["-XX:+UseZGC"], "Serial": ["-XX:+UseSerialGC"], "Parallel": ["-XX:+UseParallelGC"],
-    "Shenandoah": ["-XX:+UseShenandoahGC"],
+    "ZGC": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],  # an experiment until 15
+    "ZGC with generations": ["-XX:+UseZGC", "-XX:+ZGenerational"],  # 21 to 23; then it is the only one
+    "G1": ["-XX:+UseG1GC"], "Serial": ["-XX:+UseSerialGC"], "Parallel": ["-XX:+UseParallelGC"],
+    "Shenandoah": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"],  # the same
+    "CMS": ["-XX:+UseConcMarkSweepGC"],  # until 13
 }
+DUMPS = max(STOPS // 3, 10)
 CORE_FILE = "core"
+HEAP = ((1 << 32) - (256 << 20), 1 << 32)  # with -Xmx256m and 32-bit pointers
 SYS_TGKILL = 234  # x86-64
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 
 
+def version_of(home):
+    """Of a JDK: "8", "17"; None when it does not run."""
+    said = subprocess.run([os.path.join(home, "bin", "java"), "-XshowSettings:properties", "-version"],
+                          capture_output=True, text=True)
+    found = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", said.stderr)
+    return found.group(1) if found and said.returncode == 0 else None
+
+
 def machines():
-    """The Java VMs of this machine, by version; each is a JDK of its own."""
+    """The Java VMs of this machine, by version, the oldest first; each is a JDK of its own."""
+    homes = [*sorted(glob.glob("/usr/lib/jvm/*")), *os.environ.get("SNAPWALK_JDKS", "").split(":")]
     found = {}
-    for libjvm in sorted(glob.glob("/usr/lib/jvm/*/lib/server/libjvm.so")):
-        home = os.path.realpath(os.path.join(os.path.dirname(libjvm), os.pardir, os.pardir))
-        with open(os.path.join(home, "release")) as lines:
-            version = re.search(r'JAVA_VERSION="(\d+)', lines.read()).group(1)
-        found[version] = home
-    return found
+    for home in {os.path.realpath(home): None for home in homes if home}:
+        if os.path.exists(os.path.join(home, "bin", "jcmd")):
+            version = version_of(home)
+            if version:
+                found[version] = home
+    return {version: found[version] for version in sorted(found, key=int)}
+
+
+def chosen(found):
+    """Those of machines() that are to be tried."""
+    versions = os.environ.get("SNAPWALK_JVM_VERSIONS", "").split()
+    return {version: home for version, home in found.items() if not versions or version in versions}
+
+
+def has_mode(home, mode):
+    """Whether a VM has what a mode asks for: builds differ by their collectors."""
+    return subprocess.run([os.path.join(home, "bin", "java"), *MODES[mode], "-version"],
+                          capture_output=True).returncode == 0
 
 
 def compile_all(home):
     sources = sorted(glob.glob(os.path.join(SOURCES, "*.java")))
     os.makedirs(CLASSES, exist_ok=True)
-    subprocess.run([os.path.join(home, "bin", "javac"), "-d", CLASSES, *sources], check=True)
+    subprocess.run([os.path.join(home, "bin", "javac"), "-encoding", "UTF-8", "-d", CLASSES, *sources], check=True)
 
 
 class Java:
@@ -69,8 +100,14 @@ class Java:
 
 
 def jcmd(home, pid):
-    return subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print"], check=True,
-                          capture_output=True, text=True).stdout
+    """What the VM says of its threads. jcmd cuts characters in two where its buffer ends: with other lines in
+    between it ends elsewhere."""
+    for more in ((), ("-l",)):
+        out = subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print", *more], check=True,
+                             capture_output=True, text=True).stdout
+        if "\ufffd" not in out:
+            break
+    return out
 
 
 def thread_names(out):
@@ -95,8 +132,8 @@ def thread_print(out):
 
 
 def method_of(name):
-    """Without what the VM puts behind names of hidden classes, which we leave out."""
-    return re.sub(r"[/+]0x[0-9a-f]+", "", name)
+    """Without what the VM puts behind names of hidden classes, which we leave out; 8 has a decimal number."""
+    return re.sub(r"[/+](0x[0-9a-f]+|\d+)", "", name)
 
 
 def java_frames(report, tid):
@@ -117,7 +154,8 @@ def wrong_in_stack(stack):
         return f"{stack['end']}: {stack['why']}"
     if any(f["trust"] in GUESSES for f in stack["frames"]):
         return "a guess"
-    if "clone3" not in names[-1] and "start_thread" not in names[-1]:
+    # A libc without symbols has no names for either.
+    if names[-1] not in ("", "?") and "clone" not in names[-1] and "start_thread" not in names[-1]:
         return f"ends in {names[-1]}"
     return None
 
@@ -146,7 +184,7 @@ def check_blocked(tap, version, home, mode):
         names = {t["tid"]: (t["managed"]["name"], t["managed"]["id"], t["managed"]["role"])
                  for t in ours["threads"] if t["managed"]}
         wanted = thread_names(out)
-        if mode == "ZGC":  # only what the thread's own name confirms
+        if mode.startswith("ZGC"):  # only what the thread's own name confirms
             wanted = {tid: (None if name == "main" else name, *rest)
                       for tid, (name, *rest) in wanted.items()}
         both = names.keys() & wanted.keys()  # compilers' threads come and go
@@ -154,7 +192,7 @@ def check_blocked(tap, version, home, mode):
         tap.equal({tid: names[tid] for tid in both}, {tid: wanted[tid] for tid in both},
                   f"{version} {mode}: names, numbers and daemons")
         found = [r for r in ours["process"]["runtimes"] if r["name"] == "hotspot"]
-        tap.equal([(r["version"] or "").split(".")[0].split("+")[0] for r in found], [version],
+        tap.equal([re.match(r"\d*", r["version"] or "").group() for r in found], [version],
                   f"{version} {mode}: recognised once, with its version")
 
 
@@ -267,8 +305,121 @@ def check_stops(tap, version, home, mode):
         cut = sum(stack["end"] != "complete" for _, stack in found)
         tap.equal(len(stacks), STOPS, f"{version} {mode}: {STOPS} stops")
         tap.check(len(wrong) == cut <= 1 + STOPS // 1000,
-                  f"{version} {mode}: complete, the chain and its lines in each",
+                  f"{version} {mode}: complete, the chain and its lines in each; {cut} of {STOPS} cut",
                   f"{len(wrong)}\n" + "\n".join(wrong[:3]))
+
+
+# Threads of Phases: what their frames may be called, the outermost first, and what says that they are at it.
+PHASES = {
+    "collecting": ([r"Phases\.collect"], r"java\.lang\.Runtime\.gc"),
+    "loading": ([r"Phases\.lambda\$main\$0", r"Phases\.load"], r"java\.lang\.(Class|ClassLoader)\.\w+"),
+    "safepoints": ([r"Phases\.safepoint"], r"java\.lang\.Thread\.(dumpThreads|getThreads|getStackTraces|getAllThreads)"),
+    "computing": ([r"Phases\.compute"], r"Phases\.f[123]"),
+}
+OF_PHASES = r"(java|jdk|sun)\.\S+|Phases\S*|\[.*\]"
+
+
+def wrong_in_phase(stack, chain):
+    """A stack is complete, or says that it is not; and it has no name that is none of that thread's."""
+    names = [f["function"] or "" for f in stack["frames"] if f["kind"] == "jvm"]
+    strange = [name for name in names if not re.fullmatch(OF_PHASES, name)]
+    if strange:
+        return f"strange: {strange}"
+    if stack["end"] != "complete" or any(f["trust"] in GUESSES or f.get("may_miss") for f in stack["frames"]):
+        return None
+    own = [name for name in reversed(names) if re.fullmatch(r"Phases\.\w+(\$\w+)*", name)]
+    inner = [f"Phases\\.f{n}" for n in range(1, 4)] if chain == [r"Phases\.compute"] else []
+    wanted = chain + inner
+    if len(own) < len(chain) or len(own) > len(wanted) or \
+            not all(re.fullmatch(pattern, name) for pattern, name in zip(wanted, own)):
+        return f"chain: {own} of {[f['function'] for f in stack['frames']]}"
+    return None
+
+
+def check_phases(tap, version, home, mode):
+    """In the middle of collections, at safepoints, while classes are loaded and unloaded."""
+    with Java(home, "Phases", *MODES[mode]) as java:
+        run = subprocess.run([os.path.join(TARGETS, "drive_dumps"), str(java.pid), str(DUMPS)], check=True,
+                             capture_output=True, text=True, timeout=600)
+        reports = [json.loads(line) for line in run.stdout.splitlines()]
+        tap.equal(len(reports), DUMPS, f"{version} {mode}: {DUMPS} captures of a VM in all phases")
+        wrong, whole, n, met = [], 0, 0, {}
+        for report in reports:
+            for thread in report["threads"]:
+                if thread["comm"] not in PHASES or thread["stack"] is None:
+                    continue
+                chain, at_it = PHASES[thread["comm"]]
+                stack = report["stacks"][thread["stack"]]
+                what = wrong_in_phase(stack, chain)
+                n += 1
+                whole += stack["end"] == "complete"
+                met[thread["comm"]] = met.get(thread["comm"], 0) + any(
+                    re.fullmatch(at_it, f["function"] or "") for f in stack["frames"])
+                if thread["managed"] and thread["managed"]["name"] not in (thread["comm"], None):
+                    what = f"a thread called {thread['managed']['name']}"
+                if what:
+                    wrong.append(f"{thread['comm']}: {what}")
+        tap.check(not wrong, f"{version} {mode}: {n} stacks are complete or say why not, {whole} complete",
+                  "\n".join(wrong[:10]))
+        tap.check(whole * 100 >= n * 98, f"{version} {mode}: nearly all are complete", (whole, n))
+        tap.equal(sorted(name for name in met if met[name] > 0), sorted(PHASES), f"{version} {mode}: in each phase {met}")
+
+
+def spoil(pid, maps):
+    """Random words over all of these mappings."""
+    noise = random.Random(1).randbytes(1 << 20)
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        for start, end in maps:
+            for at in range(start, end, len(noise)):
+                memory.seek(at)
+                with contextlib.suppress(OSError):  # pages that nobody may touch
+                    memory.write(noise[:end - at])
+
+
+def stack_pointers(pid):
+    """Of threads that wait in a call."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/syscall") as call:
+            words = call.read().split()
+        found += [int(words[-2], 16)] if len(words) > 2 else []
+    return found
+
+
+def check_spoilt(tap, version, home):
+    """A heap of nonsense: stacks do not need it. Nor do they hang when what they need is nonsense, too."""
+    with Java(home, "Blocked", "-XX:+UseSerialGC") as java:
+        def settled():
+            report = patient_dump(java.pid)
+            return report if all(s["end"] == "complete" for s in report["stacks"]) else None
+        before = wait_until(settled, "all stacks to be complete")
+        names = {t["tid"]: t["managed"]["name"] for t in before["threads"] if t["managed"]}
+        os.kill(java.pid, signal.SIGSTOP)
+        heap, rest = [], []
+        with open(f"/proc/{java.pid}/maps") as maps:
+            for line in maps:
+                start, end = (int(word, 16) for word in line.split()[0].split("-"))
+                if " rw-p " in line and " 00:00 0 " in line and "[" not in line:
+                    # What the VM of 8 knows of classes may follow without a gap.
+                    inside = max(start, HEAP[0]), min(end, HEAP[1])
+                    heap += [inside] if inside[0] < inside[1] else []
+                    rest += [part for part in ((start, min(end, HEAP[0])), (max(start, HEAP[1]), end)) if part[0] < part[1]]
+        spoil(java.pid, heap)
+        after = patient_dump(java.pid)
+        tids = [tid for tid in names if stack_of(before, tid) is not None]
+        tap.check(len(tids) >= 12 and heap, f"{version}: {len(tids)} threads, a heap of {len(heap)} mappings", heap)
+        tap.equal({tid: java_frames(after, tid) for tid in tids}, {tid: java_frames(before, tid) for tid in tids},
+                  f"{version}: a heap of nonsense: the same frames")
+        tap.equal([t["managed"]["name"] for t in after["threads"] if t["managed"] and
+                   t["managed"]["name"] not in (None, "", names[t["tid"]])], [],
+                  f"{version}: a heap of nonsense: no thread with another name")
+        tap.equal([t["blocked_on"]["owner_tid"] for t in after["threads"]
+                   if (t.get("blocked_on") or {}).get("owner_tid") not in (None, java.pid + 1)], [],
+                  f"{version}: a heap of nonsense: nobody has a lock who has not")
+        # What the VM knows of classes, methods, threads; all but stacks.
+        spoil(java.pid, [m for m in rest if not any(m[0] <= sp < m[1] for sp in stack_pointers(java.pid))])
+        report = patient_dump(java.pid, status=(0, 3))
+        tap.equal(len(report["threads"]), len(before["threads"]), f"{version}: nonsense everywhere: a dump, all threads")
 
 
 def check_crash(tap, version, home):
@@ -306,18 +457,25 @@ def main():
     if not plain:
         tap.skip("core files of VMs", "the kernel writes none where it runs",
                  "kernel.core_pattern = core, kernel.core_uses_pid = 0")
-    for version, home in found.items():
+    for version, home in chosen(found).items():
         if plain:
             tap.guard(check_crash, version, home)
-        for mode in ("default", "-Xint", "ZGC"):
-            tap.guard(check_blocked, version, home, mode)
-        for mode in ("default", "ZGC") if int(version) >= 21 else ():
-            tap.guard(check_carriers, version, home, mode)
+        modes = [mode for mode in MODES if has_mode(home, mode)]
+        for mode in ("default", "-Xint", "ZGC", "ZGC with generations"):
+            if mode in modes:
+                tap.guard(check_blocked, version, home, mode)
+        for mode in ("default", "ZGC", "ZGC with generations") if int(version) >= 21 else ():
+            if mode in modes:
+                tap.guard(check_carriers, version, home, mode)
         if int(version) >= 21:
             tap.guard(check_parked, version, home)
         if iterator_refused() == "":
             tap.guard(check_who_is_stopped, version, home)
-        for mode in MODES:
+        tap.guard(check_spoilt, version, home)
+        for mode in modes:
+            if mode not in ("-Xint", "C1", "C2"):
+                tap.guard(check_phases, version, home, mode)
+        for mode in modes:
             tap.guard(check_stops, version, home, mode)
     tap.done()
 

@@ -267,6 +267,17 @@ void hotspot_world_thread(struct hotspot_world *w)
 	class_put(w, WORLD_STRING_CLASS, "java/lang/String", string, 2);
 }
 
+void hotspot_world_chain(struct hotspot_world *w)
+{
+	struct sw_hotspot_layout *at = &w->h.at;
+	at->first_thread = at->thread_list;
+	at->thread_next = WORLD_THREAD_NEXT;
+	at->thread_list = SW_HOTSPOT_NONE;
+	hotspot_world_u64(w, WORLD_THREADS, WORLD_OTHER);
+	hotspot_world_u64(w, WORLD_OTHER + WORLD_THREAD_NEXT, WORLD_THREAD);
+	hotspot_world_u64(w, WORLD_THREAD + WORLD_THREAD_NEXT, 0);
+}
+
 void hotspot_world_virtual(struct hotspot_world *w)
 {
 	enum { HANDLE = WORLD_THREADS + 0x88 };

@@ -39,6 +39,7 @@ enum {
 	WORLD_SYNC_CLASS = WORLD_THREADS + 0x980,
 	WORLD_OWNABLE_CLASS = WORLD_THREADS + 0xa40,
 	WORLD_COLLECTOR = WORLD_THREADS + 0xb60,
+	WORLD_THREAD_NEXT = 0x98, /* offset in a JavaThread, after hotspot_world_chain() */
 };
 
 struct hotspot_world {
@@ -67,6 +68,8 @@ void hotspot_world_thread(struct hotspot_world *w);
 void hotspot_world_virtual(struct hotspot_world *w);
 /* Adds another thread, a monitor and a lock; both threads are blocked, and captured as 100 and 101. */
 void hotspot_world_locks(struct hotspot_world *w);
+/* Makes the threads lead to each other, instead of an array: as 8 and 11 publish them. */
+void hotspot_world_chain(struct hotspot_world *w);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);
 void hotspot_world_u64(struct hotspot_world *w, uint64_t avma, uint64_t value);
 void hotspot_world_u32(struct hotspot_world *w, uint64_t avma, uint32_t value);

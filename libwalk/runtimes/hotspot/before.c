@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "runtimes/hotspot/code.h"
 #include "runtimes/hotspot/published/find.h"
+#include "runtimes/hotspot/thread_list.h"
 #include "runtimes/hotspot/window.h"
 #include "snapshot/snapshot.h"
 
@@ -13,18 +14,23 @@ static void locks_prepare(const struct sw_hotspot *h, struct sw_hotspot_locks_pl
 {
 	const struct sw_hotspot_layout *at = &h->at;
 	int64_t begin, end;
-	uint64_t list, array, thread;
-	uint32_t n;
+	struct sw_hotspot_thread_list list;
+	uint64_t thread;
 	ret->bias = h->place->bias;
 	ret->version = h->version;
 	ret->usable = sw_hotspot_lock_thread_part(at, &begin, &end);
-	if (!ret->usable || !sw_hotspot_u64(h->memory, ret->bias, at->thread_list, &list) ||
-	    !sw_hotspot_u32(h->memory, list, at->list_length, &n) ||
-	    !sw_hotspot_u64(h->memory, list, at->list_threads, &array))
+	if (!ret->usable || !sw_hotspot_thread_list_begin(at, ret->bias, h->memory, &list))
 		return;
-	for (size_t i = 0; i < n && i < SW_HOTSPOT_LAYOUT_TRIES && !ret->layout.usable; i++)
-		if (sw_memory_u64(h->memory, array + 8 * i, &thread))
+	for (size_t i = 0; i < SW_HOTSPOT_LOCK_THREADS_MAX; i++) {
+		if (!sw_hotspot_thread_list_next(&list, &thread))
+			return;
+		if (i < SW_HOTSPOT_LAYOUT_TRIES && !ret->layout.usable)
 			(void) sw_hotspot_thread_layout_find(h, thread, &ret->layout);
+		if (list.chained)
+			ret->before[ret->n_before++] = thread;
+		else if (ret->layout.usable || i == SW_HOTSPOT_LAYOUT_TRIES)
+			return;
+	}
 }
 
 int sw_hotspot_before(struct sw_capture *capture)

@@ -39,6 +39,16 @@ bool sw_hotspot_cache_read(const struct sw_hotspot_layout *at, uint64_t bias, st
 	uint64_t array, data, heap;
 	uint32_t n;
 	struct sw_hotspot_cache cache = {0};
+	if (at->heaps == SW_HOTSPOT_NONE) {
+		if (!sw_hotspot_u64(m, bias, at->only_heap, &heap) ||
+		    !heap_read(at, m, heap, &cache.heaps[0]))
+			return false;
+		cache.n_heaps = 1;
+		cache.low_avma = cache.heaps[0].start_avma;
+		cache.high_avma = cache.heaps[0].end_avma;
+		*ret = cache;
+		return true;
+	}
 	if (!sw_hotspot_u64(m, bias, at->low_bound, &cache.low_avma) ||
 	    !sw_hotspot_u64(m, bias, at->high_bound, &cache.high_avma) ||
 	    !sw_hotspot_u64(m, bias, at->heaps, &array) || array == 0 ||

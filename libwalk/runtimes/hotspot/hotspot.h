@@ -93,7 +93,7 @@ struct sw_hotspot {
 	size_t n_frames, frames_capacity;
 	struct sw_hotspot_codelets *codelets; /* the arena's; NULL: not asked for yet */
 	struct sw_hotspot_thread *threads;    /* owned */
-	size_t n_threads;
+	size_t n_threads, threads_capacity;
 	bool threads_tried;
 	struct sw_hotspot_thread_layout *thread_layout; /* the arena's; NULL: not asked for yet */
 	unsigned layouts_tried;

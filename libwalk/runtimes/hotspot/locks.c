@@ -26,6 +26,7 @@
 #include "runtimes/hotspot/fields.h"
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/thread_list.h"
 #include "runtimes/hotspot/threads.h"
 
 #include <stdlib.h>
@@ -69,7 +70,7 @@ struct sw_hotspot_locks {
 static bool is_of_one_instant(const struct sw_hotspot *h)
 {
 	const struct sw_snapshot *snap = h->snap;
-	uint64_t mark = h->place->bias + (uint64_t) h->at.thread_list;
+	uint64_t mark = h->place->bias + (uint64_t) sw_hotspot_thread_list_svma(&h->at);
 	if (snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_CORE)
 		return true;
 	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++)
@@ -157,33 +158,37 @@ static struct sw_hotspot_lock_thread *thread_on_stack(const struct sw_hotspot_lo
 static void collector_read(const struct sw_hotspot *h, struct sw_hotspot_locks *l)
 {
 	const struct sw_hotspot_layout *at = &h->at;
-	uint64_t bias = h->place->bias, heap, zgc, mask;
+	const struct sw_hotspot_objects *o = &l->layout->objects;
+	uint64_t bias = h->place->bias, heap, colors, mask;
 	uint8_t active = 0;
 	/* Without a word of it, it is believed to be at work. */
 	l->objects_move = !sw_hotspot_u64(l->memory, bias, at->collected_heap, &heap) ||
 			  !sw_hotspot_u8(l->memory, heap, at->heap_gc_active, &active) ||
 			  active != 0;
-	int64_t good = l->layout->objects.with_shift ? at->zgc_load_good : at->zgc_good;
-	if (l->layout->objects.colored && sw_hotspot_u64(l->memory, bias, at->zgc, &zgc) &&
-	    sw_hotspot_u64(l->memory, zgc, good, &mask))
+	if (o->colored && sw_hotspot_u64(l->memory, bias, o->colors_svma, &colors) &&
+	    sw_hotspot_u64(l->memory, colors, o->good_off, &mask))
 		(void) sw_memory_u64(l->memory, mask, &l->good_mask); /* stays 0: none is current */
 }
 
 static void threads_read(const struct sw_hotspot *h, struct sw_hotspot_locks *l)
 {
-	const struct sw_hotspot_layout *at = &h->at;
-	uint64_t list, array, avma;
-	uint32_t n;
-	if (!sw_hotspot_u64(l->memory, h->place->bias, at->thread_list, &list) ||
-	    !sw_hotspot_u32(l->memory, list, at->list_length, &n) ||
-	    !sw_hotspot_u64(l->memory, list, at->list_threads, &array) ||
-	    n > SW_HOTSPOT_LOCK_THREADS_MAX)
+	struct sw_hotspot_thread_list list;
+	size_t capacity = 0;
+	uint64_t avma;
+	if (!sw_hotspot_thread_list_begin(&h->at, h->place->bias, l->memory, &list) ||
+	    list.left > SW_HOTSPOT_LOCK_THREADS_MAX)
 		return;
-	l->threads = calloc(n + 1, sizeof(*l->threads));
-	for (size_t i = 0; l->threads != NULL && i < n; i++)
-		if (sw_memory_u64(l->memory, array + 8 * i, &avma) &&
-		    thread_read(h, l, avma, &l->threads[l->n]))
+	while (l->n < SW_HOTSPOT_LOCK_THREADS_MAX && sw_hotspot_thread_list_next(&list, &avma)) {
+		struct sw_hotspot_lock_thread *grown =
+			sw_grow(l->threads, l->n, &capacity, 64, sizeof(*grown));
+		if (grown == NULL)
+			break;
+		l->threads = grown;
+		if (thread_read(h, l, avma, &l->threads[l->n]))
 			l->n++;
+		else if (list.chained)
+			break;
+	}
 	if (l->n > 1)
 		qsort(l->threads, l->n, sizeof(*l->threads), compare_stacks);
 	for (size_t i = 0; i < h->snap->n_threads; i++) {

@@ -11,6 +11,7 @@
  * In the window: nothing is allocated, opened or parsed.
  */
 #include "runtimes/hotspot/locks_window.h"
+#include "runtimes/hotspot/thread_list.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -51,12 +52,14 @@ bool sw_hotspot_lock_thread_part(const struct sw_hotspot_layout *at, int64_t *re
 	*ret_begin = *ret_end = SW_HOTSPOT_NONE;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		part_add(words[i], 8, ret_begin, ret_end);
+	if (sw_hotspot_thread_list_svma(at) != at->thread_list)
+		part_add(at->thread_next, 8, ret_begin, ret_end);
 	if (at->thread_lock_stack != SW_HOTSPOT_NONE && at->lock_stack_base != SW_HOTSPOT_NONE)
 		part_add(at->thread_lock_stack, at->lock_stack_base + 8 * SW_HOTSPOT_LOCK_STACK_MAX,
 			 ret_begin, ret_end);
 	return at->thread_pending != SW_HOTSPOT_NONE && at->thread_waiting != SW_HOTSPOT_NONE &&
-	       at->thread_stack_base != SW_HOTSPOT_NONE && at->thread_list != SW_HOTSPOT_NONE &&
-	       at->list_threads != SW_HOTSPOT_NONE && at->list_length != SW_HOTSPOT_NONE &&
+	       at->thread_stack_base != SW_HOTSPOT_NONE &&
+	       sw_hotspot_thread_list_svma(at) != SW_HOTSPOT_NONE &&
 	       at->thread_state != SW_HOTSPOT_NONE && at->thread_stack_size != SW_HOTSPOT_NONE &&
 	       at->monitor_owner != SW_HOTSPOT_NONE && at->monitor_object != SW_HOTSPOT_NONE &&
 	       at->state_blocked != SW_HOTSPOT_NONE &&
@@ -267,13 +270,40 @@ static void collector_copy(struct copying *c)
 		if (heap != 0)
 			(void) word_at(c, (heap + (uint64_t) at->heap_gc_active) & -UINT64_C(8));
 	}
-	if (c->plan->layout.objects.colored) {
-		int64_t good =
-			c->plan->layout.objects.with_shift ? at->zgc_load_good : at->zgc_good;
-		uint64_t zgc = word_at(c, bias + (uint64_t) at->zgc);
-		uint64_t mask = zgc != 0 ? word_at(c, zgc + (uint64_t) good) : 0;
+	const struct sw_hotspot_objects *o = &c->plan->layout.objects;
+	if (o->colored) {
+		uint64_t colors = word_at(c, bias + (uint64_t) o->colors_svma);
+		uint64_t mask = colors != 0 ? word_at(c, colors + (uint64_t) o->good_off) : 0;
 		(void) word_at(c, mask);
 	}
+}
+
+/*
+ * The JavaThreads, each of which leads to the next. Those that were there before the window nearly always
+ * are all: they are copied with few system calls, and the way from one to the next then finds them.
+ */
+static size_t chain_copy(struct copying *c, int64_t begin, int64_t end)
+{
+	struct sw_hotspot_locks_plan *plan = c->plan;
+	size_t bytes = (size_t) (end - begin);
+	uint64_t thread = word_at(c, plan->bias + (uint64_t) sw_hotspot_thread_list_svma(c->at));
+	for (size_t i = 0; i < plan->n_before; i++)
+		reads_add(c, plan->before[i] + (uint64_t) begin, bytes, &plan->threads[i], false);
+	reads_end(c);
+	for (size_t i = 0; i < SW_HOTSPOT_LOCK_THREADS_MAX; i++) {
+		if (thread == 0)
+			return i;
+		if (thread % 8 != 0)
+			return 0;
+		if (i >= plan->n_before || plan->before[i] != thread) {
+			plan->n_before = i; /* what comes behind it has other places */
+			plan->threads[i] = copy(c, thread + (uint64_t) begin, bytes);
+		}
+		if (plan->threads[i] == NULL)
+			return 0;
+		thread = u64_of(plan->threads[i], c->at->thread_next - begin);
+	}
+	return 0;
 }
 
 /* The JavaThreads; how many. 0: they are not all there. */
@@ -282,6 +312,8 @@ static size_t threads_copy(struct copying *c, int64_t begin, int64_t end)
 	const struct sw_hotspot_layout *at = c->at;
 	int64_t list_begin = SW_HOTSPOT_NONE, list_end = SW_HOTSPOT_NONE;
 	uint32_t n;
+	if (sw_hotspot_thread_list_svma(at) != at->thread_list)
+		return chain_copy(c, begin, end);
 	uint64_t list = word_at(c, c->plan->bias + (uint64_t) at->thread_list);
 	part_add(at->list_length, 4, &list_begin, &list_end);
 	part_add(at->list_threads, 8, &list_begin, &list_end);
@@ -345,5 +377,6 @@ void sw_hotspot_locks_copy(struct sw_capture *capture, const struct sw_hotspot_l
 	collector_copy(&c);
 	waits_copy(&c, n, begin);
 	if (n > 0 && !c.failed)
-		(void) copy(&c, plan->bias + (uint64_t) at->thread_list, SW_HOTSPOT_LOCKS_MARK);
+		(void) copy(&c, plan->bias + (uint64_t) sw_hotspot_thread_list_svma(at),
+			    SW_HOTSPOT_LOCKS_MARK);
 }

@@ -36,6 +36,9 @@ struct sw_hotspot_locks_plan {
 	uint64_t bias;
 	int version;
 	struct sw_hotspot_thread_layout layout;
+	/* JavaThreads, in their order, where each leads to the next. */
+	uint64_t before[SW_HOTSPOT_LOCK_THREADS_MAX];
+	size_t n_before;
 	struct sw_hotspot_seen seen;
 	struct sw_hotspot_line lines[SW_HOTSPOT_LINE_SLOTS];
 	size_t n_lines;

@@ -64,6 +64,9 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 		ret->bcp_avma = 0;
 		return true;
 	}
+	/* 8 puts the index there during a collection, as if methods could move: frame::is_bci(). */
+	if (h->version == 8 && ret->bcp_avma < m->code_bytes)
+		ret->bcp_avma += m->code_avma;
 	if (c->exact_pc && sw_regs_get(&c->regs, SW_X86_64_R13, &r13) && bcp_fits(m, r13))
 		ret->bcp_avma = r13;
 	/* What was copied and what is read now belong together: else another method has come there. */

@@ -13,11 +13,20 @@ enum {
 	COMPACT_SHIFT = 42, /* markWord::klass_shift, 24 and 25 */
 };
 
+/* Whether it is the collector that is in use: others leave 0 there. */
+static bool is_colored(const struct sw_hotspot *h, int64_t colors_svma, int64_t good_off)
+{
+	uint64_t colors, mask, value;
+	return sw_hotspot_u64(h->memory, h->place->bias, colors_svma, &colors) && colors != 0 &&
+	       sw_hotspot_u64(h->memory, colors, good_off, &mask) &&
+	       sw_memory_u64(h->memory, mask, &value) && value != 0;
+}
+
 void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objects *ret)
 {
 	const struct sw_hotspot_layout *at = &h->at;
 	struct sw_memory m = h->memory;
-	uint64_t bias = h->place->bias, zgc, mask, value;
+	uint64_t bias = h->place->bias;
 	*ret = (struct sw_hotspot_objects){0};
 	(void) sw_hotspot_u64(m, bias, at->oop_base, &ret->oop_base);      /* stays 0 */
 	(void) sw_hotspot_u32(m, bias, at->oop_shift, &ret->oop_shift);    /* stays 0 */
@@ -25,13 +34,21 @@ void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objec
 	(void) sw_hotspot_u32(m, bias, at->narrow_shift, &ret->klass_shift);
 	if (ret->oop_shift > 8 || ret->klass_shift > 16)
 		ret->oop_shift = ret->klass_shift = 0;
-	if (!sw_hotspot_u64(m, bias, at->zgc, &zgc) || zgc == 0)
-		return;
-	ret->with_shift = at->zgc_load_good != SW_HOTSPOT_NONE;
-	int64_t good = ret->with_shift ? at->zgc_load_good : at->zgc_good;
-	/* 0 when another collector is in use. */
-	ret->colored =
-		sw_hotspot_u64(m, zgc, good, &mask) && sw_memory_u64(m, mask, &value) && value != 0;
+	/* ZGC until 20; what became of it in 21 to 23; the one with generations. */
+	const struct {
+		int64_t colors_svma, good_off;
+		bool with_shift;
+	} kinds[] = {
+		{at->zgc, at->zgc_good, false},
+		{at->xgc, at->xgc_good, false},
+		{at->zgc, at->zgc_load_good, true},
+	};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !ret->colored; i++) {
+		ret->colors_svma = kinds[i].colors_svma;
+		ret->good_off = kinds[i].good_off;
+		ret->with_shift = kinds[i].with_shift;
+		ret->colored = is_colored(h, ret->colors_svma, ret->good_off);
+	}
 }
 
 bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,

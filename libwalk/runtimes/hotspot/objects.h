@@ -26,6 +26,9 @@ struct sw_hotspot_objects {
 	uint32_t klass_shift, oop_shift;
 	bool colored;    /* pointers are ZGC's: objects move while the process runs */
 	bool with_shift; /* ... and carry the color below the address */
+	/* Where colored ones have the address of what load barriers compare with: a variable, as svma,
+	 * that leads to what it is in. */
+	int64_t colors_svma, good_off;
 };
 
 /* Fills what the VM says of them; header and pointers are found out when the first one is looked at. */

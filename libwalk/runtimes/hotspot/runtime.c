@@ -7,7 +7,7 @@
  *	step       one frame further; top: where code was interrupted anywhere; epilogue; codelets
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
- *	threads    JavaThreads
+ *	thread_list, threads  JavaThreads
  *	locks      what they wait for, and who has it
  *	window     what is copied while nothing changes
  */
@@ -53,6 +53,11 @@ static void version_read(struct sw_hotspot *h)
 	for (char *c = h->release; *c != '\0'; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '\0';
+	if (h->version == 8) { /* "25.504-b01": HotSpot had versions of its own */
+		char own[sizeof(h->release)];
+		memcpy(own, h->release, sizeof(own));
+		(void) snprintf(h->release, sizeof(h->release), "8 (HotSpot %.40s)", own);
+	}
 }
 
 static int hotspot_open(const struct sw_snapshot *snap, void *found, void **ret_state)

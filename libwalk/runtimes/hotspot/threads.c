@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * JavaThreads are matched to threads by their stacks: the ids that they keep are those of the process's
- * own pid namespace. Source: src/hotspot/share/runtime/threadSMR.hpp and thread.hpp, jdk-17.0.15.
+ * own pid namespace. Source: src/hotspot/share/runtime/thread.hpp, jdk-17.0.15.
  */
 #include "runtimes/hotspot/threads.h"
+#include "runtimes/hotspot/thread_list.h"
 #include "runtimes/hotspot/thread_object.h"
 
 #include <string.h>
@@ -15,25 +16,27 @@ _Static_assert(sizeof(((struct sw_hotspot_thread_object *) NULL)->name) ==
 static void threads_read(struct sw_hotspot *h)
 {
 	const struct sw_hotspot_layout *at = &h->at;
-	uint64_t list, array, size;
-	uint32_t n;
+	struct sw_hotspot_thread_list list;
+	struct sw_hotspot_thread t;
+	uint64_t size;
 	h->threads_tried = true;
-	if (!sw_hotspot_u64(h->memory, h->place->bias, at->thread_list, &list) || list == 0 ||
-	    !sw_hotspot_u32(h->memory, list, at->list_length, &n) ||
-	    !sw_hotspot_u64(h->memory, list, at->list_threads, &array) ||
-	    n > SW_HOTSPOT_THREADS_MAX)
+	if (!sw_hotspot_thread_list_begin(at, h->place->bias, h->memory, &list) ||
+	    list.left > SW_HOTSPOT_THREADS_MAX)
 		return;
-	h->threads = calloc(n + 1, sizeof(*h->threads));
-	for (size_t i = 0; h->threads != NULL && i < n; i++) {
-		struct sw_hotspot_thread t;
-		if (!sw_memory_u64(h->memory, array + 8 * i, &t.avma))
+	for (size_t i = 0; i < SW_HOTSPOT_THREADS_MAX; i++) {
+		if (!sw_hotspot_thread_list_next(&list, &t.avma))
 			return;
-		if (sw_hotspot_u64(h->memory, t.avma, at->thread_stack_base, &t.end_avma) &&
-		    sw_hotspot_u64(h->memory, t.avma, at->thread_stack_size, &size) &&
-		    size <= t.end_avma) {
-			t.start_avma = t.end_avma - size;
-			h->threads[h->n_threads++] = t;
-		}
+		if (!sw_hotspot_u64(h->memory, t.avma, at->thread_stack_base, &t.end_avma) ||
+		    !sw_hotspot_u64(h->memory, t.avma, at->thread_stack_size, &size) ||
+		    size > t.end_avma)
+			continue;
+		t.start_avma = t.end_avma - size;
+		struct sw_hotspot_thread *grown =
+			sw_grow(h->threads, h->n_threads, &h->threads_capacity, 64, sizeof(*grown));
+		if (grown == NULL)
+			return;
+		h->threads = grown;
+		h->threads[h->n_threads++] = t;
 	}
 }
 

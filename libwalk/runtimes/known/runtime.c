@@ -32,6 +32,10 @@ static void v8_version(struct sw_module *module, char *version, size_t size)
 			value[2]); /* three numbers fit */
 }
 
+static const char NATIVE_IMAGE_PROBLEM[] = "it is Java code that was compiled ahead of time: its "
+					   "frames have the names of the file's symbols only, "
+					   "and no tables of callers";
+
 static bool runtime_of(struct sw_module *module, struct sw_runtime *ret)
 {
 	const char *path = sw_module_path(module);
@@ -47,11 +51,30 @@ static bool runtime_of(struct sw_module *module, struct sw_runtime *ret)
 	return true;
 }
 
+static bool is_program(const struct sw_snapshot *snap, const struct sw_place *place)
+{
+	return sw_module_kind(place->module) == SW_MODULE_ELF &&
+	       strcmp(sw_module_path(place->module), snap->process.exe) == 0;
+}
+
+/*
+ * A Java program that GraalVM has compiled to machine code has the objects that it begins with in a section of
+ * its own (SectionName.SVM_HEAP of com.oracle.objectfile, GraalVM 21 to 25).
+ */
+static bool is_native_image(struct sw_module *module)
+{
+	struct sw_elf_section section;
+	const struct sw_elf *elf = sw_module_elf(module);
+	return elf != NULL && sw_elf_section_named(elf, ".svm_heap", &section);
+}
+
+/* Of the program the file has to be looked at, which is not done before the process runs again. */
 static bool known_probe(const struct sw_snapshot *snap)
 {
 	struct sw_runtime runtime;
 	for (size_t i = 0; i < snap->n_places; i++)
-		if (sw_known_file_runtime(sw_module_path(snap->places[i].module), runtime.version,
+		if (is_program(snap, &snap->places[i]) ||
+		    sw_known_file_runtime(sw_module_path(snap->places[i].module), runtime.version,
 					  sizeof(runtime.version)) != NULL)
 			return true;
 	return false;
@@ -81,9 +104,20 @@ static size_t known_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_snapshot *snap = state;
 	size_t n = 0;
-	for (size_t i = 0; i < snap->n_places && n < max; i++)
-		if (runtime_of(snap->places[i].module, &ret[n]) && !is_listed(ret, n, ret[n].name))
+	for (size_t i = 0; i < snap->n_places && n < max; i++) {
+		struct sw_module *module = snap->places[i].module;
+		bool known = runtime_of(module, &ret[n]);
+		if (!known && is_program(snap, &snap->places[i]) && is_native_image(module)) {
+			ret[n].name = "native-image";
+			(void) snprintf(ret[n].where, sizeof(ret[n].where), "%s",
+					sw_module_path(module)); /* cut to fit */
+			(void) snprintf(ret[n].problem, sizeof(ret[n].problem), "%s",
+					NATIVE_IMAGE_PROBLEM); /* fits */
+			known = true;
+		}
+		if (known && !is_listed(ret, n, ret[n].name))
 			n++;
+	}
 	return n;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Source: the tables themselves, src/hotspot/share/runtime/vmStructs.cpp of jdk-17.0.15 and
- * jdk-25.0.3; names that only other versions have are of jdk8u, jdk-11 and jdk-21.
+ * jdk-25.0.3; names that only other versions have are of jdk8u504, jdk-11.0.33, jdk-21.0.13 and
+ * jdk-26.0.2.
  */
 #include "runtimes/hotspot/published/layout.h"
 #include "cleanup.h"
@@ -18,11 +19,13 @@ struct row {
 };
 
 static const struct row statics[] = {
-	{"CodeCache", "_heaps", AT(heaps), true},
-	{"CodeCache", "_low_bound", AT(low_bound), true},
-	{"CodeCache", "_high_bound", AT(high_bound), true},
+	{"CodeCache", "_heaps", AT(heaps), false},
+	{"CodeCache", "_heap", AT(only_heap), false}, /* 8 */
+	{"CodeCache", "_low_bound", AT(low_bound), false},
+	{"CodeCache", "_high_bound", AT(high_bound), false},
 	{"StubRoutines", "_call_stub_return_address", AT(call_stub_return), true},
 	{"ThreadsSMRSupport", "_java_thread_list", AT(thread_list), false},
+	{"Threads", "_thread_list", AT(first_thread), false}, /* 8 and 11 */
 	{"AbstractInterpreter", "_code", AT(interpreter), false},
 	{"ContinuationEntry", "_return_pc", AT(continuation_return), false},
 	{"CompressedOops", "_base", AT(oop_base), false},
@@ -38,6 +41,7 @@ static const struct row statics[] = {
 	{"CompressedKlassPointers", "_narrow_klass._shift", AT(narrow_shift), false},
 	{"Universe", "_narrow_klass._shift", AT(narrow_shift), false},
 	{"ZGlobalsForVMStructs", "_instance_p", AT(zgc), false},
+	{"XGlobalsForVMStructs", "_instance_p", AT(xgc), false}, /* 21 to 23: without generations */
 	{"Universe", "_collectedHeap", AT(collected_heap), false},
 	{"Abstract_VM_Version", "_s_vm_release", AT(release), false},
 	{"Abstract_VM_Version", "_vm_major_version", AT(version_major), true},
@@ -73,6 +77,7 @@ static const struct row fields[] = {
 	{"CompiledMethod", "_deopt_handler_begin", AT(nmethod_deopt_begin), false},
 	{"nmethod", "_deopt_handler_begin", AT(nmethod_deopt_begin), false},
 	{"nmethod", "_deopt_handler_offset", AT(nmethod_deopt_offset), false},
+	{"nmethod", "_deopt_handler_entry_offset", AT(nmethod_deopt_offset), false},
 	{"nmethod", "_deoptimize_offset", AT(nmethod_deopt_offset), false},
 	{"nmethod", "_scopes_pcs_offset", AT(nmethod_pcs), true},
 	{"nmethod", "_dependencies_offset", AT(nmethod_dependencies), false},
@@ -101,12 +106,14 @@ static const struct row fields[] = {
 	{"Array<u1>", "_data", AT(array_u1_data), false},
 	{"ZGlobalsForVMStructs", "_ZAddressGoodMask", AT(zgc_good), false},
 	{"ZGlobalsForVMStructs", "_ZPointerLoadGoodMask", AT(zgc_load_good), false},
+	{"XGlobalsForVMStructs", "_XAddressGoodMask", AT(xgc_good), false},
 	{"Symbol", "_length", AT(symbol_length), false},
 	{"Symbol", "_length_and_refcount", AT(symbol_length_and_refcount), false},
 	{"Symbol", "_body", AT(symbol_body), false},
 	{"Symbol", "_body[0]", AT(symbol_body), true},
 	{"ThreadsList", "_length", AT(list_length), false},
 	{"ThreadsList", "_threads", AT(list_threads), false},
+	{"JavaThread", "_next", AT(thread_next), false},
 	{"JavaThread", "_stack_base", AT(thread_stack_base), false},
 	{"Thread", "_stack_base", AT(thread_stack_base), false},
 	{"JavaThread", "_stack_size", AT(thread_stack_size), false},
@@ -223,6 +230,10 @@ bool sw_hotspot_layout_fill(const struct sw_hotspot_tables *tables, uint64_t bia
 		*ret_missing = missing_of(fields, SW_ARRAY_SIZE(fields), &layout);
 	if (*ret_missing == NULL)
 		*ret_missing = missing_of(sizes, SW_ARRAY_SIZE(sizes), &layout);
+	if (*ret_missing == NULL && layout.only_heap == SW_HOTSPOT_NONE &&
+	    (layout.heaps == SW_HOTSPOT_NONE || layout.low_bound == SW_HOTSPOT_NONE ||
+	     layout.high_bound == SW_HOTSPOT_NONE))
+		*ret_missing = "_heaps";
 	if (*ret_missing == NULL && layout.blob_code_begin == SW_HOTSPOT_NONE &&
 	    layout.blob_code_offset == SW_HOTSPOT_NONE)
 		*ret_missing = "_code_begin";

@@ -13,9 +13,10 @@ enum { SW_HOTSPOT_NONE = -1, SW_HOTSPOT_OFFSET_MAX = 1 << 16 };
 
 struct sw_hotspot_layout {
 	/* Static variables, as svma. */
-	int64_t heaps, low_bound, high_bound, call_stub_return, thread_list, interpreter;
+	int64_t heaps, only_heap, low_bound, high_bound, call_stub_return, interpreter;
+	int64_t thread_list, first_thread; /* an array, or each leads to the next */
 	int64_t continuation_return, release, version_major, version_security;
-	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc, collected_heap;
+	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc, xgc, collected_heap;
 	/* Offsets. */
 	int64_t array_length, array_data;
 	int64_t heap_memory, heap_segmap, heap_shift, space_low, space_high;
@@ -30,10 +31,11 @@ struct sw_hotspot_layout {
 	int64_t method_const, const_constants, const_code_size, const_name, const_signature;
 	int64_t const_flags, pool_holder, pool_source, klass_source, klass_name;
 	int64_t symbol_length, symbol_length_and_refcount, symbol_body;
-	int64_t list_length, list_threads, thread_stack_base, thread_stack_size, thread_state;
+	int64_t list_length, list_threads, thread_next, thread_stack_base, thread_stack_size,
+		thread_state;
 	int64_t thread_continuation, continuation_bytes, thread_object, thread_virtual;
 	int64_t klass_super, klass_constants, klass_fields, klass_field_stream;
-	int64_t array_u1_data, array_u2_data, zgc_good, zgc_load_good;
+	int64_t array_u1_data, array_u2_data, zgc_good, zgc_load_good, xgc_good;
 	int64_t queue_buffer, queue_end, codelet_size, codelet_description;
 	int64_t thread_pending, thread_waiting, thread_owner_id, thread_lock_stack;
 	int64_t lock_stack_top, lock_stack_base, heap_gc_active;

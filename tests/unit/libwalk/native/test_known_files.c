@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "native/known_files.h"
 #include "runtimes/known/runtime.h"
+#include "elf_make.h"
 #include "fake.h"
 
 #include <setjmp.h>
@@ -78,6 +79,42 @@ static void test_each_once(void **state)
 	assert_int_equal(recognise(paths, 4, found, 0), 0);
 }
 
+/* GraalVM's native images: by a section of the program. */
+static size_t recognise_program(const char *section, const char *path, struct sw_runtime *ret)
+{
+	static struct elf_make elf;
+	struct sw_snapshot *snap = fake_snapshot_create();
+	elf_make_init(&elf);
+	(void) elf_make_section(&elf, section, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x1000, NULL,
+				0x100);
+	elf_make_finish(&elf);
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, path, BASE, BASE, BASE + 0x1000, elf.bytes,
+				    elf.size);
+	fake_snapshot_finish(snap);
+	snap->process.exe = "/opt/server";
+	void *known = NULL;
+	size_t found = 0;
+	if (sw_runtime_known.probe(snap)) {
+		assert_int_equal(sw_runtime_known.open(snap, NULL, &known), 0);
+		found = sw_runtime_known.identify(known, ret, 1);
+		sw_runtime_known.close(known);
+	}
+	fake_snapshot_destroy(snap);
+	return found;
+}
+
+static void test_native_image(void **state)
+{
+	(void) state;
+	struct sw_runtime found;
+	assert_int_equal(recognise_program(".svm_heap", "/opt/server", &found), 1);
+	assert_string_equal(found.name, "native-image");
+	assert_string_equal(found.where, "/opt/server");
+	assert_non_null(strstr(found.problem, "compiled ahead of time"));
+	assert_int_equal(recognise_program(".svm_heaps", "/opt/server", &found), 0);
+	assert_int_equal(recognise_program(".svm_heap", "/opt/other", &found), 0);
+}
+
 static bool keeps_fp(const char *const *paths, size_t n)
 {
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -115,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_native_image),
 		cmocka_unit_test(test_keeps_fp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/hotspot: blobs, steps, scopes, names and lines over made structures. */
+#include "elf_make.h"
 #include "hotspot_world.h"
 #include "arch/arch.h"
 #include "runtimes/hotspot/code.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/runtime.h"
 #include "runtimes/hotspot/scopes.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
@@ -419,6 +421,46 @@ static void test_step_interpreted(void **state)
 	}
 }
 
+/* Java 8 keeps the bytecode's address a word higher; during a collection, its index in the method. */
+static void test_interpreted_bytecode(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
+	static struct sw_description d;
+	static struct fake_region regions[2];
+	static struct fake_memory fake;
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	uint64_t bytecode = sw_hotspot_method_get(&world.h, WORLD_OUTER)->code_avma;
+	const struct {
+		int version;
+		uint64_t at_56, at_64;
+		const char *function;
+		uint32_t line;
+	} cases[] = {
+		{8, bytecode + 4, 0, "p.A.outer", 12},  {8, 4, bytecode, "p.A.outer", 12},
+		{8, 1, bytecode + 4, "p.A.outer", 10},  {8, 9, bytecode, "[interpreter]", 0},
+		{17, 0, bytecode + 4, "p.A.outer", 12}, {17, bytecode, 4, "[interpreter]", 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* The frame's rbp is 0x8040. */
+		const uint64_t words[] = {
+			cases[i].at_64, cases[i].at_56, 0, 0, 0, WORLD_OUTER, 0, 0};
+		struct sw_cursor c = {.regs = {.pc_avma = begin + 2, .sp_avma = 0x8000}};
+		struct sw_frame frame = {.pc_avma = begin + 2};
+		regions[0] = world.region;
+		regions[1] = (struct fake_region){0x8000, words, sizeof(words)};
+		fake = (struct fake_memory){.regions = regions, .n_regions = 2};
+		c.memory = fake_memory(&fake);
+		sw_regs_set(&c.regs, SW_ARCH_FP, 0x8040);
+		d = (struct sw_description){0};
+		world.h.version = cases[i].version;
+		assert_true(sw_hotspot_owns(&world.h, &c, &frame.cookie));
+		assert_int_equal(sw_hotspot_describe(&world.h, &frame, 0, &d), 1);
+		assert_string_equal(d.function, cases[i].function);
+		assert_int_equal(d.line, cases[i].line);
+	}
+}
+
 /* No address of the code cache where it must be: nobody may guess on from here. */
 static void test_step_failed(void **state)
 {
@@ -449,6 +491,46 @@ static void test_thread(void **state)
 	assert_string_equal(note.role, "daemon");
 	assert_string_equal(note.mode, "in_native");
 	assert_int_equal(note.id, -1);
+}
+
+/* 8 and 11: one leads to the next, here without an end. */
+static void test_thread_chain(void **state)
+{
+	(void) state;
+	struct sw_thread_info note;
+	hotspot_world_thread(&world);
+	hotspot_world_chain(&world);
+	hotspot_world_u64(&world, WORLD_THREAD + WORLD_THREAD_NEXT, WORLD_OTHER);
+	assert_true(noted(&note));
+	assert_string_equal(note.name, "worker-\xc3\xbc");
+	assert_int_equal(world.h.n_threads, SW_HOTSPOT_THREADS_MAX);
+}
+
+/* 8: one part of the code cache, which has no list of them. */
+static void test_cache_alone(void **state)
+{
+	(void) state;
+	enum { VARIABLE = WORLD_THREADS, HEAP = WORLD_THREADS + 0x40 };
+	struct sw_hotspot_layout *at = &world.h.at;
+	struct sw_hotspot_cache cache;
+	at->only_heap = VARIABLE;
+	at->heap_memory = 0;
+	at->space_low = 0;
+	at->space_high = 8;
+	at->heap_segmap = 16;
+	at->heap_shift = 32;
+	hotspot_world_u64(&world, VARIABLE, HEAP);
+	hotspot_world_u64(&world, HEAP, WORLD_HEAP);
+	hotspot_world_u64(&world, HEAP + 8, WORLD + WORLD_BYTES);
+	hotspot_world_u64(&world, HEAP + 16, WORLD_SEGMAP);
+	hotspot_world_u32(&world, HEAP + 32, 7);
+	assert_true(sw_hotspot_cache_read(at, 0, world.h.memory, &cache));
+	assert_int_equal(cache.n_heaps, 1);
+	assert_memory_equal(&cache.heaps[0], &world.h.cache.heaps[0], sizeof(cache.heaps[0]));
+	assert_int_equal(cache.low_avma, WORLD_HEAP);
+	assert_int_equal(cache.high_avma, WORLD + WORLD_BYTES);
+	hotspot_world_u64(&world, VARIABLE, 8);
+	assert_false(sw_hotspot_cache_read(at, 0, world.h.memory, &cache));
 }
 
 /* Two bytes for each character: one of three bytes, a pair of surrogates, half a pair. */
@@ -555,24 +637,69 @@ static void test_thread_moved(void **state)
 	(void) state;
 	struct sw_thread_info note;
 	struct sw_hotspot_layout *at = &world.h.at;
-	hotspot_world_thread(&world);
-	at->zgc = WORLD_THREADS + 0x90;
-	at->zgc_good = 0;
-	hotspot_world_u64(&world, WORLD_THREADS + 0x90, WORLD_THREADS + 0x98);
-	hotspot_world_u64(&world, WORLD_THREADS + 0x98, WORLD_THREADS + 0xa0);
-	hotspot_world_u64(&world, WORLD_THREADS + 0xa0, 1);
-	assert_true(noted(&note));
-	assert_string_equal(note.name, "worker-\xc3\xbc");
-	hotspot_world_put(&world, WORLD_STRING_BYTES + 16, "X", 1);
-	assert_true(noted(&note));
-	assert_string_equal(note.name, "");
-	assert_string_equal(note.role, "daemon");
+	for (int i = 0; i < 3; i++) { /* until 20; in 21 to 23; since 21 with generations */
+		assert_int_equal(teardown(NULL), 0);
+		assert_int_equal(setup(NULL), 0);
+		hotspot_world_thread(&world);
+		*(i == 1 ? &at->xgc : &at->zgc) = WORLD_THREADS + 0x90;
+		*(i == 0 ? &at->zgc_good : i == 1 ? &at->xgc_good : &at->zgc_load_good) = 0;
+		hotspot_world_u64(&world, WORLD_THREADS + 0x90, WORLD_THREADS + 0x98);
+		hotspot_world_u64(&world, WORLD_THREADS + 0x98, WORLD_THREADS + 0xa0);
+		hotspot_world_u64(&world, WORLD_THREADS + 0xa0, 1);
+		if (i == 2) /* the color is behind the address */
+			hotspot_world_u64(&world, WORLD_THREADS + 0x80,
+					  (uint64_t) WORLD_THREAD_OBJECT << 13 | 1 << 12);
+		assert_true(noted(&note));
+		assert_string_equal(note.name, "worker-\xc3\xbc");
+		hotspot_world_put(&world, WORLD_STRING_BYTES + 16, "X", 1);
+		assert_true(noted(&note));
+		assert_string_equal(note.name, "");
+		assert_string_equal(note.role, "daemon");
+	}
+}
+
+/* ---- other VMs ----------------------------------------------------------------------------- */
+
+/* What the process's VM is said to be; the library has no tables for debuggers. */
+static void identified(const char *path, struct sw_runtime *ret)
+{
+	static struct elf_make elf;
+	struct sw_snapshot *snap = fake_snapshot_create();
+	void *state;
+	elf_make_init(&elf);
+	uint32_t text = elf_make_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+					 0x1000, NULL, 0x100);
+	elf_make_symbol(&elf, "JNI_CreateJavaVM", STB_GLOBAL, STT_FUNC, (uint16_t) text, 0x1000,
+			0x40);
+	elf_make_symtab(&elf, SHT_DYNSYM);
+	elf_make_finish(&elf);
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, path, 0x7000000, 0x7001000, 0x7002000,
+				    elf.bytes, elf.size);
+	fake_snapshot_finish(snap);
+	assert_true(sw_runtime_hotspot.probe(snap));
+	assert_int_equal(sw_runtime_hotspot.open(snap, NULL, &state), 0);
+	assert_int_equal(sw_runtime_hotspot.identify(state, ret, 1), 1);
+	sw_runtime_hotspot.close(state);
+	fake_snapshot_destroy(snap);
+}
+
+static void test_other_vms(void **state)
+{
+	(void) state;
+	struct sw_runtime vm;
+	identified("/opt/zing/lib/server/libjvm.so", &vm);
+	assert_string_equal(vm.name, "jvm");
+	assert_non_null(strstr(vm.problem, "not HotSpot"));
+	identified("/opt/semeru/lib/default/libj9vm29.so", &vm);
+	assert_string_equal(vm.name, "openj9");
+	assert_non_null(strstr(vm.problem, "not HotSpot"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unsigned5),
+		cmocka_unit_test(test_other_vms),
 		cmocka_unit_test_setup_teardown(test_blob, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_segments_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
@@ -590,8 +717,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted_bytecode, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_chain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cache_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_name_wide, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_name_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_hostile, setup, teardown),

@@ -60,6 +60,27 @@ static void test_monitor(void **state)
 }
 
 /* What its owner may be, and what none is. */
+/* 8 and 11: the threads lead to each other. */
+static void test_monitor_chain(void **state)
+{
+	(void) state;
+	hotspot_world_chain(&world);
+	enter(WORLD_OTHER);
+	is("java_monitor", WORLD_LOCK, "p.Lock", 101);
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	hotspot_world_chain(&world);
+	hotspot_world_u64(&world, WORLD_THREAD + WORLD_THREAD_NEXT, WORLD_OTHER); /* no end */
+	enter(WORLD_OTHER);
+	is("java_monitor", WORLD_LOCK, "p.Lock", 0); /* each is there many times */
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	hotspot_world_chain(&world);
+	hotspot_world_u64(&world, WORLD_THREADS, 0x40); /* there is nothing */
+	enter(WORLD_OTHER);
+	assert_false(waits());
+}
+
 static void test_monitor_owners(void **state)
 {
 	(void) state;
@@ -289,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_monitor, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_monitor_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_monitor_owners, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_monitor_by_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_monitor_anonymous, setup, teardown),

@@ -30,6 +30,7 @@ enum {
 	PENDING = 32,
 	WAITING = 40,
 	BLOCKER = 32,
+	NEXT = 48,  /* JavaThread, where there is no array */
 	OBJECT = 8, /* in a monitor: its handle */
 	LINE = 512, /* of handles */
 };
@@ -212,6 +213,63 @@ static void test_enter(void **state)
 	assert_true(is_whole_copy());
 }
 
+/* 8 and 11: from one to the next. Those that were there before are copied with few calls; first: one that is
+ * new; without: one that has ended. */
+static void chain_make(size_t n, size_t first, size_t without)
+{
+	uint64_t next = 0;
+	world_make(n);
+	w.at.first_thread = w.at.thread_list;
+	w.at.thread_list = SW_HOTSPOT_NONE;
+	w.at.thread_next = NEXT;
+	for (size_t i = n; i-- > 0;) {
+		put(JAVA_THREADS + i * BYTES + NEXT, next, 8);
+		if (i != without)
+			next = DATA + JAVA_THREADS + i * BYTES;
+	}
+	put(LIST_VARIABLE, next, 8);
+	for (size_t i = first; i < n; i++)
+		w.plan.before[w.plan.n_before++] = DATA + JAVA_THREADS + i * BYTES;
+}
+
+static void test_chain(void **state)
+{
+	static const size_t counts[] = {1, 64, 65, 500, 1000};
+	(void) state;
+	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+		size_t n = counts[k];
+		chain_make(n, 0, n);
+		/* Variable and mark; threads; handles and objects of those that are parked. */
+		assert_true(window() <= 2 + batches(n) + batches(lines(n)) + 2 * batches(n));
+		assert_true(is_whole_copy());
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(times_copied(DATA + JAVA_THREADS + i * BYTES + NEXT, 8),
+					 1);
+	}
+	for (size_t k = 0; k < 3; k++) { /* one more in front, one less at the end and in between */
+		chain_make(20, k == 0, k == 0 ? 20 : k == 1 ? 19 : 7);
+		(void) window();
+		assert_true(is_whole_copy());
+		for (size_t i = 0; i < 20; i++)
+			if (k == 0 || i != (k == 1 ? 19 : 7))
+				assert_true(times_copied(DATA + JAVA_THREADS + i * BYTES + NEXT,
+							 8) > 0);
+	}
+}
+
+/* A chain that never ends, or leads to nothing, has no mark. */
+static void test_chain_hostile(void **state)
+{
+	static const uint64_t next[] = {DATA + JAVA_THREADS, 0x40, 1};
+	(void) state;
+	for (size_t i = 0; i < 3; i++) {
+		chain_make(20, 0, 20);
+		put(JAVA_THREADS + 19 * BYTES + NEXT, next[i], 8);
+		assert_true(window() <= SW_HOTSPOT_LOCK_THREADS_MAX + 40);
+		assert_false(is_whole_copy());
+	}
+}
+
 static void test_park(void **state)
 {
 	size_t n = 1000;
@@ -290,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_enter),    cmocka_unit_test(test_park),
+		cmocka_unit_test(test_chain),    cmocka_unit_test(test_chain_hostile),
 		cmocka_unit_test(test_wait),     cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_too_many),
 	};
