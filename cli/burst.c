@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "obtain.h"
 #include "output.h"
-#include "recorder.h"
+#include "recording.h"
 #include "sandbox.h"
 #include "series/tally.h"
 
@@ -37,6 +37,7 @@ struct seen {
 
 struct burst {
 	const struct sw_options *options;
+	const struct sw_subject *subject; /* borrowed */
 	struct sw_recorder_sink sink;
 	struct sw_recorder *recorder; /* owned; NULL: it could not be opened */
 	struct sw_tally stacks;
@@ -225,12 +226,11 @@ static void put_verdict(struct sw_text *text, const struct burst *b, enum verdic
 static void put_all(struct sw_text *text, const struct burst *b, size_t n_captures,
 		    int64_t elapsed_ns)
 {
-	const struct sw_subject *subject = sw_recorder_subject(b->recorder);
 	const struct sw_recorder_totals *t = sw_recorder_totals(b->recorder);
 	size_t n_threads = sw_recorder_threads(b->recorder);
-	sw_text_printf(text, "pid %d: %zu capture%s in %.1f s, %zu thread%s; ", (int) subject->pid,
-		       n_captures, sw_plural(n_captures), (double) elapsed_ns / 1e9, n_threads,
-		       sw_plural(n_threads));
+	sw_text_printf(text, "pid %d: %zu capture%s in %.1f s, %zu thread%s; ",
+		       (int) b->subject->pid, n_captures, sw_plural(n_captures),
+		       (double) elapsed_ns / 1e9, n_threads, sw_plural(n_threads));
 	if (t->n_stopped == 0)
 		sw_text_printf(text, "nothing was stopped\n");
 	else
@@ -256,15 +256,17 @@ static int burst_open(struct burst *b, const struct sw_options *options,
 		      const struct sw_subject *subject, struct sw_session *session)
 {
 	struct sw_error err = {0};
-	*b = (struct burst){.options = options, .sink = {.rows = rows, .count = count, .arg = b}};
-	if (sw_recorder_create(subject, options, session, &b->sink, &b->recorder, &err) < 0)
+	*b = (struct burst){.options = options,
+			    .subject = subject,
+			    .sink = {.rows = rows, .count = count, .arg = b}};
+	if (sw_recording_open(subject, options, session, &b->sink, &b->recorder, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	return SW_STATUS_COMPLETE;
 }
 
 static int burst_run(struct burst *b, struct sw_text *text)
 {
-	const char *name = sw_recorder_subject(b->recorder)->name;
+	const char *name = b->subject->name;
 	struct sw_error err = {0};
 	size_t n = 0;
 	int64_t begin_ns = sw_clock_ns();

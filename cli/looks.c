@@ -5,6 +5,7 @@
 #include "common/complain.h"
 #include "errors.h"
 #include "obtain.h"
+#include "recording.h"
 #include "top/place.h"
 
 #include <snapwalk/clock.h>
@@ -79,8 +80,8 @@ int sw_looks_open(struct sw_looks *ret, const struct sw_options *options,
 	ret->sink = (struct sw_recorder_sink){.rows = rows, .count = count, .arg = ret};
 	int r = sw_session_create(&ret->session, err);
 	if (r == 0)
-		r = sw_recorder_create(&ret->subject, &ret->options, ret->session, &ret->sink,
-				       &ret->recorder, err);
+		r = sw_recording_open(&ret->subject, &ret->options, ret->session, &ret->sink,
+				      &ret->recorder, err);
 	return r;
 }
 

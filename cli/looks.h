@@ -2,7 +2,7 @@
 #ifndef SW_CLI_LOOKS_H
 #define SW_CLI_LOOKS_H
 
-#include "recorder.h"
+#include "select.h"
 #include "series/tally.h"
 #include "top/view.h"
 

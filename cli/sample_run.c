@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "cleanup.h"
 #include "obtain.h"
+#include "recording.h"
 
 #include <snapwalk/clock.h>
 #include <signal.h>
@@ -17,69 +18,6 @@ enum {
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
 
-/* ---- what is added up ------------------------------------------------------------------------ */
-
-static const enum sw_profile_state states[] = {
-	[SW_ACTIVITY_ON_CPU] = SW_PROFILE_ON_CPU,
-	[SW_ACTIVITY_RUNNABLE] = SW_PROFILE_RUNNABLE,
-	[SW_ACTIVITY_BLOCKED] = SW_PROFILE_BLOCKED,
-	[SW_ACTIVITY_OTHER] = SW_PROFILE_AS_REPORTED,
-};
-
-static int rows(void *arg, const struct sw_report *report, const bool *wanted,
-		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
-{
-	struct sw_sample_run *run = arg;
-	bool off = run->options->mode == SW_MODE_OFF;
-	bool cpu = run->options->mode == SW_MODE_CPU;
-	size_t n = report->n_threads;
-	sw_cleanup(sw_free_p) struct sw_profile_weight *weights = calloc(n + 1, sizeof(*weights));
-	if (weights == NULL)
-		return sw_fail_nomem(err);
-	for (size_t i = 0; i < n; i++)
-		if (wanted[i])
-			weights[i] = (struct sw_profile_weight){
-				.count = 1,
-				.ns = off ? 0 : run->interval_ns,
-				.state = cpu ? SW_PROFILE_ON_CPU : states[activity[i]],
-				.skip = off && activity[i] != SW_ACTIVITY_BLOCKED};
-	return sw_profile_add(run->profile, report, weights, ret_rows, err);
-}
-
-static void count(void *arg, uint32_t row, uint64_t n)
-{
-	struct sw_sample_run *run = arg;
-	bool off = run->options->mode == SW_MODE_OFF;
-	sw_profile_again(run->profile, row, n, off ? 0 : n * run->interval_ns);
-}
-
-static void blocked(void *arg, uint32_t row, uint64_t ns)
-{
-	struct sw_sample_run *run = arg;
-	sw_profile_again(run->profile, row, 0, ns);
-}
-
-/* A profile has no state for a thread that a signal has stopped: it counts as blocked. */
-static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
-		   struct sw_error *err)
-{
-	struct sw_sample_run *run = arg;
-	/* Of a thread that wants to run nothing more is counted there: the row is still that where it was. */
-	if (run->options->mode == SW_MODE_OFF && activity <= SW_ACTIVITY_RUNNABLE) {
-		*ret_row = row;
-		return 0;
-	}
-	enum sw_profile_state state =
-		activity == SW_ACTIVITY_OTHER ? SW_PROFILE_BLOCKED : states[activity];
-	return sw_profile_restate(run->profile, row, state, ret_row, err);
-}
-
-static const char *const mode_names[] = {
-	[SW_MODE_WALL] = "wall",
-	[SW_MODE_CPU] = "cpu",
-	[SW_MODE_OFF] = "off",
-};
-
 /* ---- open ----------------------------------------------------------------------------------- */
 
 /* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters
@@ -88,19 +26,20 @@ static int recorder_create(struct sw_sample_run *run, const struct sw_subject *s
 			   struct sw_recorder **ret, struct sw_error *err)
 {
 	struct sw_error ignored;
-	if (run->options->mode == SW_MODE_OFF && !run->options->stop_given) {
+	if (run->options->mode == SW_RECORD_OFF && !run->options->stop_given) {
 		run->quiet = *run->options;
 		run->quiet.snapshot.stop = SW_STOP_NEVER;
-		if (sw_recorder_create(subject, &run->quiet, run->session, &run->sink, ret,
-				       &ignored) == 0)
+		if (sw_recording_open(subject, &run->quiet, run->session, &run->sink, ret,
+				      &ignored) == 0)
 			return 0;
 	}
-	return sw_recorder_create(subject, run->options, run->session, &run->sink, ret, err);
+	return sw_recording_open(subject, run->options, run->session, &run->sink, ret, err);
 }
 
 static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
 {
 	struct sw_error err = {0};
+	run->names[run->n_recorders] = subject->name;
 	if (recorder_create(run, subject, &run->recorders[run->n_recorders], &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const struct sw_recorder *made = run->recorders[run->n_recorders++];
@@ -108,9 +47,9 @@ static int recorder_open(struct sw_sample_run *run, const struct sw_subject *sub
 	run->by_events = sw_recorder_by_events(made) && (run->n_recorders == 1 || run->by_events);
 	if (run->n_recorders == 1 && refused[0] != '\0')
 		sw_complain(subject->name, refused, "unsupported",
-			    run->options->mode == SW_MODE_CPU
+			    run->options->mode == SW_RECORD_CPU
 				    ? "threads that are on a CPU are stopped for each sample"
-			    : run->options->mode == SW_MODE_OFF
+			    : run->options->mode == SW_RECORD_OFF
 				    ? "all threads are stopped for each sample, and blocked time "
 				      "is counted by samples"
 				    : "all threads are stopped for each sample");
@@ -121,9 +60,7 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 {
 	struct sw_error err = {0};
 	const char *about = "";
-	*run = (struct sw_sample_run){.options = options,
-				      .status = SW_STATUS_COMPLETE,
-				      .interval_ns = NS_PER_S / options->rate_hz};
+	*run = (struct sw_sample_run){.options = options, .status = SW_STATUS_COMPLETE};
 	(void) sigemptyset(&run->signals); /* cannot fail */
 	(void) sigaddset(&run->signals, SIGINT);
 	(void) sigaddset(&run->signals, SIGTERM);
@@ -131,17 +68,17 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	if (sw_select(options, &run->selection, &about, &err) < 0)
 		return sw_complain_error(about, &err);
 	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
-	if (run->recorders == NULL)
+	run->names = calloc(run->selection.n_subjects + 1, sizeof(*run->names));
+	if (run->recorders == NULL || run->names == NULL)
 		(void) sw_fail_nomem(&err);
-	run->sink =
-		(struct sw_recorder_sink){.rows = rows,
-					  .count = count,
-					  .restate = restate,
-					  .blocked = options->mode == SW_MODE_OFF ? blocked : NULL,
-					  .arg = run};
-	if (run->recorders == NULL || sw_session_create(&run->session, &err) < 0 ||
+	if (run->recorders == NULL || run->names == NULL ||
+	    sw_session_create(&run->session, &err) < 0 ||
 	    sw_profile_create(NULL, &run->profile, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
+	run->adding = (struct sw_profile_adding){.profile = run->profile,
+						 .mode = options->mode,
+						 .interval_ns = NS_PER_S / options->rate_hz};
+	run->sink = sw_profile_sink(&run->adding);
 	for (size_t i = 0; i < run->selection.n_subjects; i++)
 		run->status = sw_status_worse(run->status,
 					      recorder_open(run, &run->selection.subjects[i]));
@@ -153,6 +90,7 @@ void sw_sample_run_deinit(struct sw_sample_run *run)
 	for (size_t i = 0; i < run->n_recorders; i++)
 		sw_recorder_destroy(run->recorders[i]);
 	free(run->recorders);
+	free(run->names);
 	sw_profile_destroy(run->profile);
 	sw_session_destroy(run->session);
 	sw_selection_deinit(&run->selection);
@@ -268,7 +206,7 @@ static void info_set(struct sw_sample_run *run)
 		.n_lost = t.n_lost,
 	};
 	const struct sw_profile_info info = {
-		.mode = mode_names[run->options->mode],
+		.mode = sw_record_mode_name(run->options->mode),
 		.begin_ns = run->begin_real_ns,
 		.duration_ns = run->end_ns - s->begin_ns,
 		.rate_hz = s->rate_hz,
@@ -289,8 +227,10 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 	int64_t now_ns = run->progress_ns = sw_clock_ns();
 	run->begin_real_ns = sw_realtime_ns();
 	/* The kernel takes the samples: they are fetched. */
-	sw_schedule_init(&run->schedule, now_ns, run->by_events ? FETCHES_HZ : o->rate_hz,
-			 o->duration_s, o->max_load_percent);
+	int64_t end_ns =
+		o->duration_s == 0 ? INT64_MAX : now_ns + (int64_t) o->duration_s * NS_PER_S;
+	sw_schedule_init(&run->schedule, now_ns, end_ns, run->by_events ? FETCHES_HZ : o->rate_hz,
+			 o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
 		if (wait_until(&run->signals, due_ns) ||
@@ -434,14 +374,13 @@ int sw_sample_run_summary(const struct sw_sample_run *run)
 		say_events(run, &t);
 	else
 		say_totals(run, &t);
-	if (run->options->mode == SW_MODE_OFF)
+	if (run->options->mode == SW_RECORD_OFF)
 		say_blocked(&t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
 	for (size_t i = 0; i < run->n_recorders; i++) {
 		if (!sw_recorder_has_ended(run->recorders[i]))
 			continue;
-		sw_complain(sw_recorder_subject(run->recorders[i])->name,
-			    "it ended while it was sampled", "exited",
+		sw_complain(run->names[i], "it ended while it was sampled", "exited",
 			    "the result is what was there by then");
 		status = sw_status_worse(status, SW_STATUS_MISSING);
 	}

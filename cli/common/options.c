@@ -186,19 +186,17 @@ static const char *only_direct(const struct sw_options *o)
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 
-/* Its profiles are by the wall clock, of one process. */
+/* Its profiles are of one process. */
 static bool check_sample_via(const struct sw_options *o, struct sw_usage *usage)
 {
-	const char *about = o->mode != SW_MODE_WALL                              ? "--mode"
-			    : o->rate_hz > DAEMON_RATE_MAX_HZ                    ? "--rate"
+	const char *about = o->rate_hz > DAEMON_RATE_MAX_HZ                      ? "--rate"
 			    : o->duration_s == 0 || o->duration_s > DAEMON_MAX_S ? "--duration"
 										 : "";
 	if (about[0] == '\0')
 		return true;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", about);
 	return sw_usage_fail(usage, "leave --via away",
-			     "the daemon samples by the wall clock, up to %d times a second, for "
-			     "1 to %d seconds",
+			     "the daemon samples up to %d times a second, for 1 to %d seconds",
 			     DAEMON_RATE_MAX_HZ, DAEMON_MAX_S);
 }
 
@@ -280,7 +278,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
 	if (o->rate_hz == 0)
-		o->rate_hz = o->mode == SW_MODE_CPU ? DEFAULT_CPU_RATE_HZ : DEFAULT_RATE_HZ;
+		o->rate_hz = o->mode == SW_RECORD_CPU ? DEFAULT_CPU_RATE_HZ : DEFAULT_RATE_HZ;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
 	if (bit & (SW_FOR_LIST | NAMES_DUMPS | SW_FOR_WATCH))
 		return check_kept(o, usage);

@@ -2,7 +2,7 @@
 #ifndef SW_CLI_OPTIONS_H
 #define SW_CLI_OPTIONS_H
 
-#include <snapwalk/profile.h>
+#include <snapwalk/recorder.h>
 
 #include <stdio.h>
 
@@ -54,7 +54,6 @@ struct sw_want {
 enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED };
 enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
-enum sw_sample_mode { SW_MODE_WALL, SW_MODE_CPU, SW_MODE_OFF };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* A parsed command line. Strings are borrowed from argv. */
@@ -93,7 +92,7 @@ struct sw_options {
 	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
 	enum sw_profile_format profile_format;          /* sample, with format_given; show */
-	enum sw_sample_mode mode;                       /* sample */
+	enum sw_record_mode mode;                       /* sample */
 	const char *diff;                               /* sample; NULL: not given */
 	uint32_t interval_ms, count;                    /* top; count 0: no end */
 	enum sw_top_sort top_sort;                      /* top */

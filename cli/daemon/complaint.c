@@ -165,6 +165,7 @@ static const struct known {
 	 "unpin others, or see MaxUse= and MaxFiles= in snapwalk.conf(5)", detail},
 	{interface, "TooLarge", SW_E_LIMIT, NULL, NULL, "ask for less with --depth", too_large},
 	{interface, "Busy", 0, "busy", NULL, NULL, busy},
+	{interface, "Unsupported", SW_E_UNSUPPORTED, NULL, NULL, "use --mode wall", detail},
 	{interface, "Failed", 0, "failed", "the capture failed", "see the daemon's journal",
 	 detail},
 	{service, "PermissionDenied", SW_E_NOT_PERMITTED, NULL, "the daemon does not permit it",

@@ -160,7 +160,9 @@ bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_da
 	uint32_t duration_ms = options->duration_s * MS_PER_S;
 	struct json_object *p = parameters_of(options, pid, NULL);
 	if (!sw_json_add(p, "duration_ms", json_object_new_int64(duration_ms)) ||
-	    !sw_json_add(p, "rate_hz", json_object_new_int64(options->rate_hz))) {
+	    !sw_json_add(p, "rate_hz", json_object_new_int64(options->rate_hz)) ||
+	    (options->mode != SW_RECORD_WALL &&
+	     !sw_json_add(p, "mode", json_object_new_string(sw_record_mode_name(options->mode))))) {
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;
 	}

@@ -9,6 +9,7 @@
 #include "errors.h"
 
 #include <confine/unpacker.h>
+#include <snapwalk/recorder.h>
 #include <snapwalk/walk.h>
 
 #include <ctype.h>
@@ -43,6 +44,18 @@ const char *const sw_config_stop_modes[] = {
 	[SW_STOP_ALWAYS] = "always",
 	NULL,
 };
+
+const char *const sw_config_profile_modes[] = {
+	[SW_RECORD_WALL] = "wall",
+	[SW_RECORD_CPU] = "cpu",
+	[SW_RECORD_OFF] = "off",
+	NULL,
+};
+
+bool sw_config_mode_is_cpu(uint32_t mode)
+{
+	return mode == SW_RECORD_CPU;
+}
 
 static const struct sw_config_key keys[] = {
 	KEY_WITH("StateDirectory", PATH, state_dir, 0, 0, SW_KEY_RESTART),

@@ -62,6 +62,9 @@ struct sw_config {
 
 /* Words of Stop= and of the option "stop" of calls, by enum sw_stop_mode; NULL-terminated. */
 extern const char *const sw_config_stop_modes[];
+/* Words for a profile, by enum sw_record_mode; NULL-terminated. */
+extern const char *const sw_config_profile_modes[];
+bool sw_config_mode_is_cpu(uint32_t mode);
 
 /* Where problems are reported: "file:line: what". */
 typedef void sw_config_say_fn(void *arg, const char *message);

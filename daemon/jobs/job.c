@@ -3,6 +3,7 @@
 #include "jobs/run.h"
 #include "jobs/state.h"
 #include "rpc/reply.h"
+#include "worker/life.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -14,6 +15,7 @@ enum {
 	QUEUE_RETRY_MS = 1000,
 	END_MS = 1000, /* from its dump, or its kill, to a worker's end */
 	LEFT_MAX = 16, /* killed workers that are not gone; more of them keep their slots */
+	NS_PER_MS = 1000000,
 };
 
 static bool same_process(const struct sw_job *job, pid_t pid, uint64_t starttime)
@@ -151,6 +153,7 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		r->groups[r->n_groups] = caller->groups[r->n_groups];
 	if (s->profile != NULL)
 		r->profile = *s->profile;
+	job->lasts = r->profile.rate_hz > 0 && r->profile.size > 0 && !r->profile.alone;
 	if (s->reason != NULL)
 		(void) snprintf(r->reason, sizeof(r->reason), "%s", s->reason); /* checked before */
 }
@@ -238,7 +241,7 @@ static bool target_is_busy(const struct sw_jobs *jobs, pid_t pid)
 {
 	const struct sw_job *job;
 	TAILQ_FOREACH(job, &jobs->list, link)
-	if (job->state == SW_JOB_RUNNING && job->request.pid == pid)
+	if (job->state == SW_JOB_RUNNING && job->request.pid == pid && !job->lasts)
 		return true;
 	return false;
 }
@@ -247,11 +250,13 @@ static struct sw_job *next_ready(const struct sw_jobs *jobs)
 {
 	struct sw_job *job, *best = NULL;
 	size_t fewest = 0, earliest = 0;
+	const bool has_slot = jobs->n_running < jobs->config->workers;
 	/* Alerts first; then the user with the fewest captures under way, of these the one whose turn
 	 * was longest ago, of these the one who came first. */
 	TAILQ_FOREACH(job, &jobs->list, link)
 	{
-		if (job->state != SW_JOB_QUEUED || target_is_busy(jobs, job->request.pid))
+		if (job->state != SW_JOB_QUEUED || target_is_busy(jobs, job->request.pid) ||
+		    (!has_slot && !job->lasts))
 			continue;
 		if (job->alert)
 			return job;
@@ -266,11 +271,35 @@ static struct sw_job *next_ready(const struct sw_jobs *jobs)
 	return best;
 }
 
+static void slot_take(struct sw_job *job)
+{
+	struct sw_jobs *jobs = job->jobs;
+	if (!job->lasts) {
+		jobs->n_running++;
+		return;
+	}
+	int64_t left_ms = (job->request.profile.end_ns - sw_clock_ns()) / NS_PER_MS;
+	if (left_ms > SW_WORKER_LIFE_MS)
+		left_ms = SW_WORKER_LIFE_MS;
+	uint64_t ms = jobs->config->timeout_ms + (uint64_t) (left_ms > 0 ? left_ms : 0);
+	jobs->n_lasting++;
+	/* When this fails it is cut short. */
+	(void) sd_event_source_set_time_relative(job->deadline, ms * UINT64_C(1000));
+}
+
+static void slot_give(struct sw_job *job)
+{
+	if (job->lasts)
+		job->jobs->n_lasting--;
+	else
+		job->jobs->n_running--;
+}
+
 /* Called from the event loop, not from within a submission: so are on_stream and on_deadline. */
 static void start_ready(struct sw_jobs *jobs)
 {
 	struct sw_job *job;
-	while (jobs->n_running < jobs->config->workers && (job = next_ready(jobs)) != NULL) {
+	while ((job = next_ready(jobs)) != NULL) {
 		struct sw_error err = {0};
 		struct sw_refusal refusal = {0};
 		/* Asked again: another job of this target may have used its time up meanwhile. */
@@ -286,7 +315,7 @@ static void start_ready(struct sw_jobs *jobs)
 			if (!job->alert)
 				sw_turns_had(&jobs->turns, job->request.caller_uid);
 			jobs->n_queued--;
-			jobs->n_running++;
+			slot_take(job);
 			sw_job_tell(job, "stopped");
 			continue;
 		}
@@ -416,7 +445,10 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 		const struct sw_outcome outcome = {.dump = dump,
 						   .coalesced = waiter->coalesced,
 						   .owner = job->owner,
-						   .refusal = refusal};
+						   .refusal = refusal,
+						   .lasted = ran && job->lasts,
+						   .n_sampled = job->n_sampled,
+						   .by_clock = job->by_clock};
 		TAILQ_REMOVE(&job->waiters, waiter, link);
 		waiter->job = NULL;
 		waiter->done(waiter, &outcome);
@@ -434,6 +466,7 @@ bool sw_refusal_is_final(const struct sw_refusal *refusal)
 					    SW_INTERFACE ".TargetExited",
 					    SW_INTERFACE ".ProcessChanged",
 					    SW_INTERFACE ".NotPermitted",
+					    SW_INTERFACE ".Unsupported",
 					    SW_INTERFACE ".NotTraceable"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(final); i++)
 		if (strcmp(refusal->name, final[i]) == 0)
@@ -448,7 +481,7 @@ void sw_job_left(struct sw_job *job)
 		return;
 	job->left = true;
 	jobs->n_left++;
-	jobs->n_running--;
+	slot_give(job);
 	start_soon(jobs);
 }
 
@@ -457,7 +490,7 @@ void sw_job_gone(struct sw_job *job)
 	if (job->left)
 		job->jobs->n_left--;
 	else
-		job->jobs->n_running--;
+		slot_give(job);
 	remove_job(job);
 }
 
@@ -472,9 +505,31 @@ void sw_waiter_cancel(struct sw_waiter *waiter)
 {
 	struct sw_job *job = waiter->job;
 	sw_waiter_detach(waiter);
-	if (job != NULL && job->state == SW_JOB_QUEUED && TAILQ_EMPTY(&job->waiters)) {
+	if (job == NULL || !TAILQ_EMPTY(&job->waiters))
+		return;
+	if (job->state == SW_JOB_QUEUED) {
 		job->jobs->n_queued--;
 		remove_job(job);
+	} else if (job->state == SW_JOB_RUNNING && job->lasts) {
+		struct sw_refusal refusal = {0};
+		(void) sw_refuse(&refusal, SW_INTERFACE ".Failed", NULL, "nobody waits for it");
+		sw_job_kill(job);
+		sw_job_finish(job, NULL, &refusal);
+	}
+}
+
+void sw_jobs_settle(struct sw_jobs *jobs)
+{
+	enum { SETTLE_MS = 3000 };
+	const int64_t end_ms = sw_clock_ms() + SETTLE_MS;
+	struct sw_job *job, *next;
+	TAILQ_FOREACH(job, &jobs->list, link)
+	if (job->state == SW_JOB_RUNNING && job->lasts)
+		sw_job_enough(job);
+	for (job = TAILQ_FIRST(&jobs->list); job != NULL; job = next) {
+		next = TAILQ_NEXT(job, link);
+		if (job->state == SW_JOB_RUNNING && job->lasts)
+			sw_job_await(job, end_ms);
 	}
 }
 

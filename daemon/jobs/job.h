@@ -25,6 +25,10 @@ struct sw_outcome {
 	bool coalesced;
 	uid_t owner;                      /* of the dump: sw_dump_owner() */
 	const struct sw_refusal *refusal; /* borrowed */
+	/* Of a worker that took samples as long as it lived: how many. */
+	bool lasted;
+	uint64_t n_sampled;
+	bool by_clock; /* of struct sw_worker_sampled */
 };
 
 /* Somebody who waits. Zero-initialised but for its functions. */
@@ -68,6 +72,8 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 void sw_waiter_cancel(struct sw_waiter *waiter);
 /* The same, but also a queued capture is made. */
 void sw_waiter_detach(struct sw_waiter *waiter);
+/* Tells those who sample that it is enough, and waits for what they have, not for long. */
+void sw_jobs_settle(struct sw_jobs *jobs);
 /* Ends all jobs, kills their workers. */
 void sw_jobs_end(struct sw_jobs *jobs);
 
@@ -90,6 +96,9 @@ struct sw_job {
 	struct sw_target_rights rights; /* of the target when it was stopped */
 	int program_fd;                 /* owned: sw_program_fd() of before */
 	bool store, alert, sampled;
+	/* Takes samples as long as its worker lives: it has no slot, nobody waits for its end to capture the same
+	 * process (worker/turn.h), and it ends when nobody waits for it. */
+	bool lasts;
 	int target_pidfd, names_fd; /* owned; until it runs */
 	TAILQ_HEAD(, sw_waiter) waiters;
 	sd_event_source *deadline; /* owned */
@@ -99,6 +108,9 @@ struct sw_job {
 	sd_event_source *on_exit, *on_stream; /* owned */
 	int64_t begin_ns, charged_us;
 	bool resumed;
+	bool enough;                  /* it was told so */
+	bool by_clock;                /* it said so */
+	uint64_t n_sampled;           /* as it says */
 	bool left;                    /* killed, and not gone: it has no slot any more */
 	bool late;                    /* its process should have ended long ago */
 	struct sw_worker_event event; /* its header */

@@ -13,6 +13,8 @@ enum {
 	PROFILES_MAX = 32, /* at once */
 	PROFILES_PER_USER_MAX = 4,
 	RETRY_MS = 1000,
+	FEW = 5,   /* samples of a worker that lasted: it was not worth it, */
+	ALONE = 20 /* and so many are taken one by one before another one is tried */
 };
 
 /* A worker says it: sums of such values must not overflow. */
@@ -62,14 +64,33 @@ static bool keep(struct sw_profiling *p, const struct sw_outcome *outcome)
 	return sw_names_put_profile(p->series->names_fd, dump->text, dump->size);
 }
 
+/* How the next sample is taken, or the next minute of them. */
+static void choose(struct sw_profiling *p, const struct sw_outcome *outcome)
+{
+	p->request.by_clock |= outcome->by_clock;
+	const int64_t now_ns = sw_clock_ns();
+	const bool few = outcome->lasted && (outcome->dump == NULL || outcome->n_sampled < FEW);
+	const bool events = sw_config_mode_is_cpu(p->request.mode) && !p->request.by_clock;
+	/* Samples of events are never taken one by one; a process that maps code all the time has others later. */
+	if (few && events && now_ns - p->chosen_ns < NS_PER_S)
+		p->series->next_ns = now_ns + NS_PER_S;
+	p->chosen_ns = now_ns;
+	if (few && !events)
+		p->n_alone = ALONE;
+	else if (p->n_alone > 0 && !outcome->lasted)
+		p->n_alone--;
+	p->request.alone = p->n_alone > 0 || p->request.by_clock;
+}
+
 static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 {
 	struct sw_profiling *p = series->owner;
 	bool first = p->dump == NULL, kept = true;
-	int64_t now_ns = sw_clock_ns();
-	int64_t next_ns = series->next_ns > now_ns ? series->next_ns : now_ns;
 	if (outcome->dump != NULL)
 		kept = keep(p, outcome);
+	choose(p, outcome);
+	int64_t now_ns = sw_clock_ns();
+	int64_t next_ns = series->next_ns > now_ns ? series->next_ns : now_ns;
 	if (first && p->dump != NULL && p->begun != NULL)
 		p->begun(p, outcome);
 	if (p->dump == NULL || !kept || next_ns >= p->end_ns ||
@@ -94,7 +115,7 @@ static bool has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
 }
 
 static struct sw_profiling *create(struct sw_jobs *jobs, const struct sw_submission *s,
-				   uint32_t rate_hz, int64_t duration_ms)
+				   const struct sw_profile_wish *wish)
 {
 	struct sw_profiling *p = calloc(1, sizeof(*p));
 	if (p == NULL)
@@ -103,25 +124,26 @@ static struct sw_profiling *create(struct sw_jobs *jobs, const struct sw_submiss
 	submission.profile = &p->request;
 	submission.store = false; /* samples are not: the profile is */
 	*p = (struct sw_profiling){
-		.request = {.rate_hz = rate_hz,
+		.request = {.rate_hz = wish->rate_hz,
+			    .mode = wish->mode,
 			    .begin_ns = sw_clock_ns(),
 			    .begin_real_ns = sw_realtime_ns()},
 		.store = s->store,
 	};
-	p->end_ns = p->request.begin_ns + duration_ms * NS_PER_MS;
+	p->end_ns = p->request.end_ns = p->request.begin_ns + wish->duration_ms * NS_PER_MS;
 	p->series = sw_series_create(jobs, &submission, UINT64_MAX, 0);
 	if (p->series == NULL || p->series->names_fd < 0) {
 		sw_profiling_destroy(p);
 		return NULL;
 	}
-	p->series->interval_ns = NS_PER_S / (int64_t) rate_hz;
+	p->series->interval_ns = NS_PER_S / (int64_t) wish->rate_hz;
 	p->series->owner = p;
 	p->series->done = on_done;
 	return p;
 }
 
 struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs, const struct sw_submission *s,
-					 uint32_t rate_hz, int64_t duration_ms,
+					 const struct sw_profile_wish *wish,
 					 struct sw_refusal *refusal)
 {
 	if (!has_space(jobs, s)) {
@@ -132,7 +154,7 @@ struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs, const struct sw_s
 				 "busy (queue): too many profiles are being made");
 		return NULL;
 	}
-	struct sw_profiling *p = create(jobs, s, rate_hz, duration_ms);
+	struct sw_profiling *p = create(jobs, s, wish);
 	if (p == NULL)
 		(void) sw_refuse(refusal, SW_INTERFACE ".Failed",
 				 sw_object_string("detail", "not enough memory"),

@@ -12,6 +12,7 @@
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -53,7 +54,9 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 	case SW_E_SELF: why = "self"; break;
 	case SW_E_ARCH: why = "architecture"; break;
 	default:
-		name = SW_INTERFACE ".Failed";
+		name = failed->code == SW_E_UNSUPPORTED && sw_job_is_sample(job)
+			       ? SW_INTERFACE ".Unsupported"
+			       : SW_INTERFACE ".Failed";
 		(void) json_object_put(parameters); /* the only reference */
 		parameters = sw_object_add(json_object_new_object(), "detail",
 					   json_object_new_string(message));
@@ -119,10 +122,12 @@ static bool is_asked_for(const struct sw_job *job, const struct sw_dump *dump)
 static void account(struct sw_job *job, const struct sw_dump *dump)
 {
 	struct sw_counters *n = job->jobs->counters;
-	n->captures_total++;
-	n->captures_incomplete_total += !dump->complete;
+	if (job->n_sampled == 0) { /* else they were counted as they were taken */
+		n->captures_total++;
+		n->captures_incomplete_total += !dump->complete;
+		n->threads_total += (uint64_t) dump->n_threads;
+	}
 	n->capture_us_total += (uint64_t) dump->total_us;
-	n->threads_total += (uint64_t) dump->n_threads;
 	n->dump_bytes_total += dump->size;
 }
 
@@ -179,9 +184,27 @@ static void worker_dumped(struct sw_job *job)
 	sw_dump_unref(dump);
 }
 
+/* It says so itself: no value is believed that it could not have. */
+static void worker_sampled(struct sw_job *job, const struct sw_worker_sampled *more)
+{
+	enum { SAMPLES_MAX = 1 << 20, THREADS_MAX = 1 << 30 };
+	struct sw_jobs *jobs = job->jobs;
+	const struct sw_worker_request *request = &job->request;
+	uint64_t n = more->n_samples < SAMPLES_MAX ? more->n_samples : SAMPLES_MAX;
+	job->n_sampled += n;
+	job->by_clock |= more->by_clock;
+	jobs->counters->captures_total += n;
+	jobs->counters->threads_total +=
+		more->n_threads < THREADS_MAX ? more->n_threads : THREADS_MAX;
+	charge(job, more->stopped_us);
+	if (sw_limits_target(jobs->limits, request->pid, request->starttime, sw_clock_ns()) > 0)
+		sw_job_enough(job);
+}
+
 static void on_event(struct sw_job *job)
 {
 	struct sw_worker_resumed resumed;
+	struct sw_worker_sampled sampled;
 	struct sw_worker_failed failed;
 	switch (job->event.type) {
 	case SW_WORKER_RESUMED:
@@ -191,6 +214,10 @@ static void on_event(struct sw_job *job)
 		job->rights = resumed.rights;
 		charge(job, resumed.stopped_us);
 		sw_job_tell(job, "resumed");
+		break;
+	case SW_WORKER_SAMPLED:
+		memcpy(&sampled, job->payload, sizeof(sampled));
+		worker_sampled(job, &sampled);
 		break;
 	case SW_WORKER_FAILED:
 		memcpy(&failed, job->payload, sizeof(failed));
@@ -208,6 +235,9 @@ static bool header_is_good(const struct sw_job *job)
 	const struct sw_worker_event *e = &job->event;
 	switch (e->type) {
 	case SW_WORKER_RESUMED: return e->size == sizeof(struct sw_worker_resumed) && !job->resumed;
+	case SW_WORKER_SAMPLED:
+		return e->size == sizeof(struct sw_worker_sampled) && job->resumed &&
+		       sw_job_is_sample(job);
 	case SW_WORKER_FAILED: return e->size == sizeof(struct sw_worker_failed);
 	case SW_WORKER_DUMP: return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max;
 	default: return false;
@@ -321,6 +351,25 @@ void sw_job_kill(struct sw_job *job)
 		charge(job, held_us < most_us ? held_us : most_us);
 	/* glibc 2.36 has a wrapper; older ones and musl do not. Fails when it is gone already. */
 	(void) syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+}
+
+void sw_job_enough(struct sw_job *job)
+{
+	if (!job->enough)
+		(void) shutdown(job->stream, SHUT_WR); /* fails when it is gone */
+	job->enough = true;
+}
+
+void sw_job_await(struct sw_job *job, int64_t end_ms)
+{
+	while (job->state == SW_JOB_RUNNING) {
+		struct pollfd event = {.fd = job->stream, .events = POLLIN};
+		int64_t left_ms = end_ms - sw_clock_ms();
+		if (left_ms <= 0 || poll(&event, 1, (int) left_ms) == 0)
+			return;
+		if (drain(job) < 0)
+			return;
+	}
 }
 
 int sw_job_run(struct sw_job *job, struct sw_error *err)

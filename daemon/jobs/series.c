@@ -59,10 +59,11 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *arg)
 	int64_t now_ns = sw_clock_ns();
 	(void) source;
 	(void) now_us;
-	/* Captures that were missed are not made up for. */
+	/* Captures that were missed are not made up for; those that follow come when they are due. */
 	series->next_ns += series->interval_ns;
-	if (series->next_ns < now_ns)
-		series->next_ns = now_ns;
+	if (series->next_ns < now_ns && series->interval_ns > 0)
+		series->next_ns +=
+			(now_ns - series->next_ns) / series->interval_ns * series->interval_ns;
 	series->seq++;
 	if (!submit(series, &found, &refusal)) {
 		const struct sw_outcome outcome = {.refusal = &refusal};
@@ -169,6 +170,7 @@ void sw_series_end(struct sw_jobs *jobs)
 	struct sw_refusal refusal = {0};
 	(void) sw_refuse(&refusal, SW_INTERFACE ".Failed", NULL, "the daemon ends");
 	const struct sw_outcome outcome = {.refusal = &refusal};
+	sw_jobs_settle(jobs);
 	while ((series = TAILQ_FIRST(&jobs->series)) != NULL) {
 		sw_waiter_cancel(&series->waiter);
 		series->left = 0;

@@ -20,6 +20,7 @@ struct profile_params {
 	struct json_object *target, *options;
 	const char *reason;
 	int64_t duration_ms, rate_hz;
+	int mode;
 };
 
 static const struct sw_param profile_table[] = {
@@ -28,6 +29,8 @@ static const struct sw_param profile_table[] = {
 	 .min = DURATION_MIN_MS, .max = DURATION_MAX_MS},
 	{"rate_hz", SW_PARAM_INT, offsetof(struct profile_params, rate_hz), .min = 1,
 	 .max = RATE_MAX_HZ},
+	{"mode", SW_PARAM_CHOICE, offsetof(struct profile_params, mode),
+	 .choices = sw_config_profile_modes},
 	{"reason", SW_PARAM_STRING, offsetof(struct profile_params, reason),
 	 .max = SW_WORKER_REASON_MAX - 1},
 	{"options", SW_PARAM_OBJECT, offsetof(struct profile_params, options), .required = false},
@@ -88,9 +91,13 @@ static void start(struct sw_call *call, const struct sw_submission *submission,
 		  const struct profile_params *p, struct sw_refusal *refusal)
 {
 	const struct sw_methods *methods = call->context;
-	uint32_t rate_hz = p->rate_hz > 0 ? (uint32_t) p->rate_hz : SW_PROFILE_RATE_HZ;
+	const struct sw_profile_wish wish = {
+		.mode = (uint32_t) p->mode,
+		.rate_hz = p->rate_hz > 0 ? (uint32_t) p->rate_hz : SW_PROFILE_RATE_HZ,
+		.duration_ms = p->duration_ms,
+	};
 	struct sw_profiling *profiling =
-		sw_profiling_create(methods->jobs, submission, rate_hz, p->duration_ms, refusal);
+		sw_profiling_create(methods->jobs, submission, &wish, refusal);
 	if (profiling == NULL) {
 		sw_call_refuse(call, refusal);
 		return;

@@ -211,9 +211,11 @@ static void start_series(struct trigger *t, const struct sw_rule *rule,
 static void start_profile(struct trigger *t, const struct sw_rule *rule,
 			  const struct sw_submission *submission, struct sw_refusal *refusal)
 {
+	const struct sw_profile_wish wish = {.mode = rule->profile_mode,
+					     .rate_hz = SW_PROFILE_RATE_HZ,
+					     .duration_ms = rule->profile_ms};
 	struct sw_profiling *profiling =
-		sw_profiling_create(t->methods->jobs, submission, SW_PROFILE_RATE_HZ,
-				    rule->profile_ms, refusal);
+		sw_profiling_create(t->methods->jobs, submission, &wish, refusal);
 	if (profiling == NULL) {
 		note_busy(t, refusal);
 		skip(t, rule->name, refusal->message);

@@ -2,6 +2,7 @@
 /* Rules files as rules. Strict: what is not understood is reported, and the rule does not count. */
 #include "rules/parse.h"
 #include "rules/values.h"
+#include "config/settings.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -183,6 +184,16 @@ static void set_profile(struct parser *p, const char *value)
 	p->rule.profile_ms = ms;
 }
 
+static void set_profile_mode(struct parser *p, const char *value)
+{
+	for (uint32_t i = 0; sw_config_profile_modes[i] != NULL; i++)
+		if (strcmp(sw_config_profile_modes[i], value) == 0) {
+			p->rule.profile_mode = i;
+			return;
+		}
+	complain(p, p->line, "ProfileMode=: wall, cpu or off, not %.100s", value);
+}
+
 static const struct {
 	const char *name;
 	void (*set)(struct parser *p, const char *value);
@@ -198,6 +209,7 @@ static const struct {
 	{"IntervalSec", set_interval, false},
 	{"CooldownSec", set_cooldown, false},
 	{"ProfileSec", set_profile, false},
+	{"ProfileMode", set_profile_mode, false},
 };
 
 static void set_key(struct parser *p, const char *name, const char *value)
@@ -253,6 +265,9 @@ static void rule_check(struct parser *p)
 		complain(p, p->rule_line,
 			 "rule %s has ProfileSec= and Count= or IntervalSec=: either or",
 			 rule->name);
+	if (is_seen(p, "ProfileMode") && !is_seen(p, "ProfileSec"))
+		complain(p, p->rule_line,
+			 "rule %s has ProfileMode= without ProfileSec=", rule->name);
 	if (p->rules->n_rules == RULES_MAX)
 		complain(p, p->rule_line, "more than %d rules", RULES_MAX);
 	else if (find_rule(p->rules, rule->name) != NULL)

@@ -16,6 +16,7 @@
  *	RequireExe=/usr/bin/myapp                    ; or a glob; the target must run it
  *	MaxTargets=4 / Count=3 / IntervalSec=1 / CooldownSec=300, each on a line of its own
  *	ProfileSec=10                                ; instead of Count= and IntervalSec=
+ *	ProfileMode=cpu                              ; of ProfileSec=: wall (default), cpu, off
  * A ';' after a blank begins a comment. Match= and Target= may be given again, or go on in the next
  * line when that begins with a blank; a value with a blank in it is matched by a glob with '?' there.
  * A rule with a mistake in it is left out, as it would mean more than its author wanted: a file with
@@ -26,8 +27,9 @@ struct sw_rule {
 	char **match;   /* "label=value" or "label~=glob"; NULL-terminated */
 	char **targets; /* "kind:template"; NULL-terminated */
 	uint32_t max_targets, count, interval_ms, cooldown_ms;
-	uint32_t profile_ms; /* 0: captures */
-	int64_t last_ns;     /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
+	uint32_t profile_ms;   /* 0: captures */
+	uint32_t profile_mode; /* enum sw_record_mode */
+	int64_t last_ns;       /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
 };
 
 struct sw_rules {

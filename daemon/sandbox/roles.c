@@ -22,8 +22,9 @@ enum {
 };
 
 static const char debug_dir[] = "/usr/lib/debug";
-static const uint64_t spawner_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
+static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
 									     << CAP_DAC_READ_SEARCH;
+static const uint64_t events_cap = UINT64_C(1) << CAP_PERFMON;
 
 static bool keeps_user(const struct sw_config *config)
 {
@@ -89,8 +90,13 @@ static int descend(const struct sw_config *config, uint64_t keep, struct sw_erro
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
 	sw_caps_allow_realtime();
-	int r = descend(config, config->user_mode ? 0 : spawner_caps, err);
+	int r = descend(config, config->user_mode ? 0 : capture_caps | events_cap, err);
 	return r < 0 ? r : sw_seccomp_spawner(err);
+}
+
+int sw_sandbox_worker_begin(bool with_events, struct sw_error *err)
+{
+	return with_events ? 0 : sw_caps_keep(capture_caps, err);
 }
 
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err)

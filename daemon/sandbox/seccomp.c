@@ -24,7 +24,6 @@ static const uint32_t nobodys[] = {
 	SYS_pivot_root,
 	SYS_chroot,
 	SYS_setns,
-	SYS_perf_event_open,
 	SYS_userfaultfd,
 	SYS_io_uring_setup,
 	SYS_keyctl,
@@ -66,6 +65,7 @@ static const uint32_t broker_refused[] = {
 	SYS_kcmp,
 	SYS_unshare,
 	SYS_bpf,
+	SYS_perf_event_open,
 	SYS_sched_setscheduler,
 	SYS_sched_setattr,
 };

@@ -15,6 +15,12 @@
  *	  | fork
  *	worker    one capture: CAP_SYS_PTRACE + CAP_DAC_READ_SEARCH until the snapshot is taken, then
  *	          none, seccomp and Landlock, and only then ELF, DWARF, names, JSON
+ *	  | fork, for a series of samples: two pipes
+ *	parser    what the worker is else after its snapshot; the worker keeps its capabilities, parses
+ *	          nothing, and hands samples on
+ *
+ * Of a profile of CPU time the worker opens events of the kernel before it gives its capabilities up, and needs
+ * no parser: nobody is stopped.
  */
 
 enum {
@@ -24,12 +30,16 @@ enum {
 	SW_WORKER_DENY_MAX = 32768,
 };
 
-/* One sample of a profile: what the series knows of those before it. The first profile is begun by its worker,
- * each following one is given the profile so far, and all answer with the new one. */
+/* Samples of a profile: what the series knows of those before them. The first profile is begun by its worker, with
+ * one sample; each following one is given the profile so far, and all answer with the new one. */
 struct sw_worker_profile {
 	uint32_t rate_hz; /* 0: no profile, a dump */
+	uint32_t mode;    /* enum sw_record_mode */
 	uint32_t size;    /* of the profile so far, as JSON: worker/names.h; 0: this is the first */
+	bool alone;       /* one sample, and no more */
+	bool by_clock;    /* of SW_RECORD_CPU: the kernel's events cannot be had for this process */
 	int64_t begin_ns; /* CLOCK_MONOTONIC, when it began */
+	int64_t end_ns;   /* when it is to end */
 	int64_t begin_real_ns;         /* CLOCK_REALTIME, the same instant */
 	char id[SW_WORKER_ID_MAX + 1]; /* of the profile so far */
 	/* Timings of the samples so far, added up. */
@@ -63,6 +73,18 @@ enum sw_worker_event_type {
 				* descriptor of sw_program_fd() */
 	SW_WORKER_DUMP,   /* the dump as JSON text, or the profile */
 	SW_WORKER_FAILED, /* struct sw_worker_failed; nothing follows */
+	SW_WORKER_SAMPLED, /* struct sw_worker_sampled, between RESUMED and DUMP; as often as it likes */
+	/* Between a worker and its parser: worker/parser.h. */
+	SW_PARSER_SAMPLE,
+	SW_PARSER_END,
+	SW_PARSER_DONE,
+};
+
+/* Of a profile: since the last time it was said. */
+struct sw_worker_sampled {
+	int64_t stopped_us;
+	uint64_t n_samples, n_threads; /* of all samples */
+	bool by_clock;                 /* see struct sw_worker_profile */
 };
 
 struct sw_worker_event {

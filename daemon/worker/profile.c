@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A sample of a profile. The samples before it were taken by other workers, each of a process that may have
+ * Samples of a profile. The samples before it were taken by other workers, each of a process that may have
  * been made to attack it: what they have left is read as strictly as any file.
  */
 #include "worker/profile.h"
@@ -11,7 +11,7 @@
 
 #include <snapwalk/profile.h>
 
-enum { NS_PER_US = 1000, NS_PER_S = 1000000000 };
+enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
 /* So much that its JSON, which repeats names, is usually below SW_PROFILE_BYTES. */
 static const struct sw_profile_limits limits = {
@@ -21,8 +21,8 @@ static const struct sw_profile_limits limits = {
 	.max_bytes = 4 << 20,
 };
 
-static int profile_open(const struct sw_worker *worker, struct sw_profile **ret,
-			struct sw_error *err)
+int sw_worker_profile_open(const struct sw_worker *worker, struct sw_profile **ret,
+			   struct sw_error *err)
 {
 	const struct sw_worker_profile *asked = &worker->request.profile;
 	if (asked->size == 0)
@@ -43,34 +43,63 @@ static int64_t sum(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &both) ? INT64_MAX : both;
 }
 
-static int add(struct sw_profile *profile, const struct sw_report *report, int64_t interval_ns,
-	       struct sw_error *err)
+/* By the state that the report tells: what is sampled one by one. */
+static int add(const struct sw_worker *worker, struct sw_profile *profile,
+	       const struct sw_report *report, int64_t interval_ns, struct sw_error *err)
 {
+	const enum sw_record_mode mode = (enum sw_record_mode) worker->request.profile.mode;
 	struct sw_profile_weight *weights = calloc(report->n_threads + 1, sizeof(*weights));
 	if (weights == NULL)
 		return sw_fail_nomem(err);
-	for (size_t i = 0; i < report->n_threads; i++)
-		weights[i] = (struct sw_profile_weight){.count = 1, .ns = (uint64_t) interval_ns};
+	for (size_t i = 0; i < report->n_threads; i++) {
+		bool runs = report->threads[i].state == 'R';
+		weights[i] = (struct sw_profile_weight){.count = 1,
+							.ns = (uint64_t) interval_ns,
+							.state = mode == SW_RECORD_CPU
+									 ? SW_PROFILE_ON_CPU
+									 : SW_PROFILE_AS_REPORTED,
+							.skip = (mode == SW_RECORD_CPU && !runs) ||
+								(mode == SW_RECORD_OFF && runs)};
+	}
 	return sw_profile_add(profile, report, weights, NULL, err);
 }
 
+/* How many were due from the beginning until then. */
+static uint64_t due_by(const struct sw_worker_profile *asked, int64_t when_ns)
+{
+	int64_t end_ns = when_ns < asked->end_ns ? when_ns : asked->end_ns;
+	int64_t passed_ns = end_ns > asked->begin_ns ? end_ns - asked->begin_ns : 0;
+	uint64_t seconds = (uint64_t) passed_ns / NS_PER_S;
+	uint64_t rest_ns = (uint64_t) passed_ns % NS_PER_S;
+	uint64_t due = seconds * asked->rate_hz + rest_ns * asked->rate_hz / NS_PER_S;
+	return when_ns < asked->end_ns || rest_ns * asked->rate_hz % NS_PER_S != 0 ? due + 1 : due;
+}
+
 static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
-		     const struct sw_report *report, int64_t interval_ns)
+		     const struct sw_worker_round *round)
 {
 	const struct sw_worker_profile *asked = &worker->request.profile;
 	struct sw_profile_info info = *sw_profile_get_info(profile);
-	int64_t passed_ns = worker->begin_ns - asked->begin_ns;
-	int64_t longest_ns = report->timings.longest_thread_stop_us * NS_PER_US;
-	info.mode = "wall";
+	uint64_t n_lost = 0;
+	info.mode = sw_record_mode_name((enum sw_record_mode) asked->mode);
 	info.begin_ns = asked->begin_real_ns;
-	info.duration_ns = passed_ns + interval_ns;
+	info.duration_ns = round->until_ns - asked->begin_ns;
 	info.rate_hz = asked->rate_hz;
-	info.n_samples++;
-	info.n_wanted = (uint64_t) (passed_ns / interval_ns) + 1;
-	info.n_lost = info.n_wanted > info.n_samples ? info.n_wanted - info.n_samples : 0;
-	info.stopped_ns = sum(info.stopped_ns, report->timings.stopped_us * NS_PER_US);
-	if (longest_ns > info.longest_stop_ns)
-		info.longest_stop_ns = longest_ns;
+	info.n_samples = (uint64_t) sum((int64_t) info.n_samples, (int64_t) round->n_samples);
+	info.n_late = (uint64_t) sum((int64_t) info.n_late, (int64_t) round->n_late);
+	if (round->by_events) {
+		n_lost = (uint64_t) sum((int64_t) info.n_lost, (int64_t) round->n_lost);
+		info.n_wanted = (uint64_t) sum((int64_t) info.n_samples, (int64_t) n_lost);
+	} else {
+		info.n_wanted = due_by(asked, round->end_ns);
+		if (info.n_wanted < info.n_samples) /* the last one came late by its interval */
+			info.n_wanted = info.n_samples;
+		n_lost = info.n_wanted - info.n_samples;
+	}
+	info.n_lost = n_lost;
+	info.stopped_ns = sum(info.stopped_ns, round->stopped_ns);
+	if (round->longest_ns > info.longest_stop_ns)
+		info.longest_stop_ns = round->longest_ns;
 	sw_profile_set_info(profile, &info);
 }
 
@@ -97,21 +126,15 @@ static struct sw_report head_of(const struct sw_worker *worker, const struct sw_
 	return head;
 }
 
-int sw_worker_profile_send(const struct sw_worker *worker, const struct sw_report *report,
-			   struct sw_error *err)
+int sw_worker_profile_finish(const struct sw_worker *worker, struct sw_profile *profile,
+			     const struct sw_report *head, const struct sw_worker_round *round,
+			     int stream, struct sw_error *err)
 {
-	const int64_t interval_ns = NS_PER_S / (int64_t) worker->request.profile.rate_hz;
-	struct sw_profile *profile = NULL;
 	char *json = NULL;
 	size_t size = 0, max = SW_PROFILE_BYTES;
-	int r = profile_open(worker, &profile, err);
-	if (r == 0)
-		r = add(profile, report, interval_ns, err);
-	if (r < 0)
-		return r;
-	info_set(worker, profile, report, interval_ns);
-	const struct sw_report head = head_of(worker, profile, report);
-	r = sw_profile_write_kept(profile, &head, &json, &size, err);
+	info_set(worker, profile, round);
+	const struct sw_report whole = head_of(worker, profile, head);
+	int r = sw_profile_write_kept(profile, &whole, &json, &size, err);
 	if (r < 0)
 		return r;
 	if (max > worker->config->dump_bytes_max)
@@ -119,5 +142,61 @@ int sw_worker_profile_send(const struct sw_worker *worker, const struct sw_repor
 	if (size > max)
 		return sw_fail(err, SW_E_LIMIT, "the profile has %zu bytes, of at most %zu", size,
 			       max);
-	return sw_worker_event_write(worker->stream, SW_WORKER_DUMP, json, size, err);
+	return sw_worker_event_write(stream, SW_WORKER_DUMP, json, size, err);
+}
+
+/* Begun by more than half of the interval after it was due? The broker's timer has its own grid, which is
+ * that of the profile. */
+static bool is_late(const struct sw_worker *worker, int64_t interval_ns)
+{
+	int64_t passed_ns = worker->begin_ns - worker->request.profile.begin_ns;
+	return passed_ns > 0 && passed_ns % interval_ns > interval_ns / 2;
+}
+
+int sw_worker_profile_send(const struct sw_worker *worker, const struct sw_report *report,
+			   struct sw_error *err)
+{
+	const struct sw_worker_profile *asked = &worker->request.profile;
+	const int64_t interval_ns = NS_PER_S / (int64_t) asked->rate_hz;
+	const struct sw_worker_round round = {
+		.n_samples = 1,
+		.n_late = is_late(worker, interval_ns),
+		.stopped_ns = report->timings.stopped_us * NS_PER_US,
+		.longest_ns = report->timings.longest_thread_stop_us * NS_PER_US,
+		.end_ns = worker->begin_ns + 1,
+		.until_ns = worker->begin_ns + interval_ns,
+	};
+	struct sw_profile *profile = NULL;
+	int r = sw_worker_profile_open(worker, &profile, err);
+	if (r == 0)
+		r = add(worker, profile, report, interval_ns, err);
+	return r < 0 ? r
+		     : sw_worker_profile_finish(worker, profile, report, &round, worker->stream,
+						err);
+}
+
+struct sw_recorder_options sw_worker_record_options(struct sw_worker *worker)
+{
+	const struct sw_worker_request *request = &worker->request;
+	/* Who runs has no stack that counts for blocked time: there is nobody to be stopped. */
+	const bool quiet = request->profile.mode == SW_RECORD_OFF && request->stop == SW_STOP_AUTO;
+	return (struct sw_recorder_options){
+		.mode = (enum sw_record_mode) request->profile.mode,
+		.rate_hz = request->profile.rate_hz,
+		.how = {.snapshot = {.stop = quiet ? SW_STOP_NEVER
+						   : (enum sw_stop_mode) request->stop,
+				     .max_stop_ms = request->max_stop_ms,
+				     .stack_bytes = request->stack_bytes,
+				     .permit = sw_worker_permit,
+				     .permit_arg = worker},
+			.walk = {.max_frames = request->depth},
+			.symbolize = {.level = (enum sw_symbol_level) request->symbols,
+				      .no_inlines = request->no_inlines,
+				      .unpacked = &worker->unpacked},
+			.limit_ns = (int64_t) request->names_timeout_ms * NS_PER_MS,
+			.report = {.reason = request->reason[0] != '\0' ? request->reason : NULL,
+				   .seq = request->seq}},
+		.only_events = true,
+		.fixed = true,
+	};
 }

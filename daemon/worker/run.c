@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/run.h"
+#include "worker/cpu.h"
 #include "worker/names.h"
 #include "worker/profile.h"
+#include "worker/series.h"
 #include "worker/target.h"
+#include "worker/turn.h"
 #include "worker/wire.h"
 #include "sandbox/roles.h"
 #include "cleanup.h"
@@ -12,10 +15,16 @@
 #include <snapwalk/iterator.h>
 #include <snapwalk/pipeline.h>
 
+#include <snapwalk/recorder.h>
+
 #include <inttypes.h>
 #include <sys/prctl.h>
 
-enum { NS_PER_MS = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
+enum {
+	NS_PER_MS = 1000000,
+	NS_PER_US = 1000,
+	TURN_MS = 100, /* beyond the longest stop of another */
+};
 
 /* The target runs again. Bytes of it and of its files are looked at only after this, without
  * capabilities, but for what unwinders must know before the stop (libwalk/runtimes/clr/threads.c). */
@@ -29,7 +38,11 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	};
 	int r = sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),
 				     worker->program_fd, err);
+	sw_turn_give(worker->turns_fd, snap->process.pid);
 	sw_close_p(&worker->iterator_fd); /* it shows registers of the target */
+	sw_close_p(&worker->threads_fd);
+	sw_close_p(&worker->moved_fd);
+	sw_close_p(&worker->turns_fd);
 	if (r == 0)
 		r = sw_sandbox_worker(worker->request.memory_mib, worker->request.names_timeout_ms,
 				      &worker->unpacked, err);
@@ -100,29 +113,83 @@ static void iterator_take(struct sw_worker *worker, const struct sw_worker_itera
 	}
 }
 
-/* Nothing is freed: the process ends. */
-static int capture(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
-		   struct sw_error *err)
+/* Only what a dump says of itself. */
+static void look_only(struct sw_pipeline_options *options)
 {
-	struct sw_origin origin = {.kind = SW_FROM_TARGET};
+	options->symbolize.level = SW_SYMBOLS_NONE;
+	options->walk.max_frames = 1;
+}
+
+static bool may_be_series(const struct sw_worker *worker)
+{
+	const struct sw_worker_profile *asked = &worker->request.profile;
+	return asked->size > 0 && !asked->alone && asked->mode != SW_RECORD_CPU &&
+	       worker->request.stop != SW_STOP_ALWAYS && worker->threads_fd >= 0 &&
+	       worker->moved_fd >= 0;
+}
+
+/* Nothing is freed: the process ends. */
+static int one_capture(struct sw_worker *worker, struct sw_target *target,
+		       struct sw_worker_cpu *cpu, struct sw_error *err)
+{
+	const struct sw_origin origin = {.kind = SW_FROM_TARGET, .target = target};
+	const pid_t pid = sw_target_pid(target);
+	struct sw_pipeline_options options = options_of(worker);
 	struct sw_pipeline made;
-	int r = sw_session_create(&worker->session, err);
-	if (r == 0)
-		r = sw_worker_target_open(worker, &origin.target, err);
-	if (r == 0)
-		iterator_take(worker, iterator, sw_target_pid(origin.target));
-	if (iterator->program_fd >= 0)
-		(void) close(iterator->program_fd); /* open: cannot fail */
+	const enum sw_stop_mode stop = options.snapshot.stop;
+	const bool off = worker->request.profile.rate_hz > 0 &&
+			 worker->request.profile.mode == SW_RECORD_OFF;
+	const bool by_clock = worker->request.profile.rate_hz > 0 &&
+			      worker->request.profile.mode == SW_RECORD_CPU &&
+			      cpu->recorder == NULL;
+	options.snapshot.running_only = by_clock;
+	if (cpu->recorder != NULL)
+		look_only(&options);
+	if ((cpu->recorder != NULL || off) && stop == SW_STOP_AUTO && worker->iterator_fd >= 0)
+		options.snapshot.stop = SW_STOP_NEVER;
+	/* In vain: it is tried all the same. */
+	(void) sw_turn_take(worker->turns_fd, pid, (int) worker->request.max_stop_ms + TURN_MS);
+	int r = sw_pipeline_run(worker->session, &origin, &options, &made, err);
+	if (r == -SW_E_RUNNING && options.snapshot.stop != stop) { /* its only thread runs */
+		options.snapshot.stop = stop;
+		r = sw_pipeline_run(worker->session, &origin, &options, &made, err);
+	}
 	if (r < 0)
 		return r;
-	const struct sw_pipeline_options options = options_of(worker);
-	r = sw_pipeline_run(worker->session, &origin, &options, &made, err);
-	if (r < 0)
-		return r;
+	if (cpu->recorder != NULL)
+		return sw_worker_cpu_run(worker, cpu, made.report, err);
+	if (by_clock) { /* so is the rest of the profile */
+		worker->life.more.by_clock = true;
+		r = sw_worker_life_flush(&worker->life, worker->stream, err);
+		if (r < 0)
+			return r;
+	}
 	sw_names_keep(worker->names_fd, worker->session); /* the next one begins after our dump */
 	if (worker->request.profile.rate_hz > 0)
 		return sw_worker_profile_send(worker, made.report, err);
 	return send_report(worker, made.report, err);
+}
+
+static int capture(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
+		   struct sw_error *err)
+{
+	struct sw_worker_cpu cpu = {.status_fd = -EBADF};
+	struct sw_target *target = NULL;
+	int r = sw_session_create(&worker->session, err);
+	if (r == 0)
+		r = sw_worker_target_open(worker, &target, err);
+	if (r < 0)
+		return r;
+	if (may_be_series(worker))
+		return sw_worker_series_run(worker, target, err);
+	iterator_take(worker, iterator, sw_target_pid(target));
+	sw_close_p(&worker->threads_fd);
+	sw_close_p(&worker->moved_fd);
+	worker->threads_fd = worker->moved_fd = -EBADF;
+	const struct sw_worker_profile *asked = &worker->request.profile;
+	if (asked->rate_hz > 0 && asked->mode == SW_RECORD_CPU && !asked->by_clock)
+		r = sw_worker_cpu_open(worker, target, &cpu, err);
+	return r < 0 ? r : one_capture(worker, target, &cpu, err);
 }
 
 void sw_worker_run(const struct sw_config *config, const struct sw_worker_request *request,
@@ -137,6 +204,9 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 				   .unpacked = *unpacked,
 				   .program_fd = -EBADF,
 				   .iterator_fd = -EBADF,
+				   .threads_fd = iterator->program_fd,
+				   .moved_fd = fds->moved,
+				   .turns_fd = iterator->turns_fd,
 				   .begin_ns = sw_clock_ns()};
 	struct sw_error err = {0};
 	(void) prctl(PR_SET_NAME, "snapwalk-worker");

@@ -10,6 +10,7 @@
 /* What the spawner has of the task iterator. */
 struct sw_worker_iterator {
 	int program_fd; /* owned; negative: refused says why */
+	int turns_fd;   /* owned: worker/turn.h */
 	char refused[SW_ERROR_MESSAGE_MAX];
 };
 
@@ -18,6 +19,7 @@ struct sw_worker_fds {
 	int target_pidfd; /* negative: none */
 	int names;        /* worker/names.h; negative: none */
 	int stream;       /* to the broker */
+	int moved; /* of sw_iterator_load_moved(), of nobody else meanwhile; negative: none */
 };
 
 /* The worker's whole life, in the forked child. It limits the iterator to the target and closes the

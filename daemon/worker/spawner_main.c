@@ -3,6 +3,7 @@
  * takes a structure, forks, hands two descriptors back. It parses nothing. */
 #include "worker/spawner_main.h"
 #include "worker/run.h"
+#include "worker/turn.h"
 #include "worker/unpacker.h"
 #include "worker/wire.h"
 #include "sandbox/roles.h"
@@ -12,6 +13,7 @@
 
 #include <confine/descriptors.h>
 #include <snapwalk/iterator.h>
+#include <snapwalk/recorder.h>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +25,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { WORKERS_MAX = 256 }; /* at once, whatever the broker asks for */
+enum {
+	WORKERS_MAX = 256, /* at once, whatever the broker asks for */
+	SERIES_MAX = 8, /* programs that keep what they saw; other series take samples one by one */
+};
 
 struct spawner {
 	struct sw_config config; /* the broker's, but for what a policy has changed */
@@ -32,6 +37,10 @@ struct spawner {
 	int fd;
 	int child_fd; /* readable when a worker has ended */
 	struct sw_worker_iterator iterator;
+	struct {
+		int fd;    /* owned: of sw_iterator_load_moved(); negative: none */
+		pid_t pid; /* of the worker that has it; 0: nobody */
+	} moved[SERIES_MAX];
 	struct sw_unpacked unpacked;
 	pid_t unpacker;        /* its process; 0: none */
 	bool realtime_refused; /* to its workers, as to itself */
@@ -72,6 +81,9 @@ static void reap(struct spawner *s)
 			return;
 		if (info.si_pid != s->unpacker)
 			s->n_workers--;
+		for (size_t i = 0; i < SERIES_MAX; i++)
+			if (s->moved[i].pid == info.si_pid)
+				s->moved[i].pid = 0;
 	}
 }
 
@@ -85,7 +97,26 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	die_with(parent);
 	(void) close(s->fd);
 	(void) close(s->child_fd);
+	for (size_t i = 0; i < SERIES_MAX; i++)
+		if (s->moved[i].fd >= 0 && s->moved[i].fd != fds->moved)
+			(void) close(s->moved[i].fd); /* of others */
+	const struct sw_worker_profile *profile = &request->profile;
+	if (sw_sandbox_worker_begin(profile->rate_hz > 0 && profile->mode == SW_RECORD_CPU, NULL) <
+	    0)
+		_exit(1);
 	sw_worker_run(&s->config, request, &s->iterator, &s->unpacked, fds);
+}
+
+/* One for a worker that is to take more than one sample; SERIES_MAX: none is left, or needed. */
+static size_t moved_choose(const struct spawner *s, const struct sw_worker_request *request)
+{
+	const struct sw_worker_profile *profile = &request->profile;
+	size_t i = 0;
+	if (profile->rate_hz == 0 || profile->size == 0 || profile->alone)
+		return SERIES_MAX;
+	while (i < SERIES_MAX && (s->moved[i].fd < 0 || s->moved[i].pid != 0))
+		i++;
+	return i;
 }
 
 /* Starts a worker; fds are its pidfd and our end of its stream. */
@@ -97,10 +128,12 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 		return sw_fail(err, SW_E_LIMIT, "%d workers are running already", WORKERS_MAX);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a worker's stream");
+	size_t moved = moved_choose(s, request);
 	pid_t self = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) close(pair[0]);
 		given->stream = pair[1];
+		given->moved = moved < SERIES_MAX ? s->moved[moved].fd : -EBADF;
 		work(s, request, given, self);
 	}
 	if (pid < 0) {
@@ -112,6 +145,8 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 	}
 	(void) close(pair[1]);
 	s->n_workers++;
+	if (moved < SERIES_MAX)
+		s->moved[moved].pid = pid;
 	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) {
 		int r = sw_fail_errno(err, SW_E_LIMIT, "cannot hold on to a worker");
@@ -201,6 +236,7 @@ static void handle_message(struct spawner *s)
 static void iterator_load(const struct sw_config *config, struct sw_worker_iterator *iterator)
 {
 	struct sw_error err = {0};
+	iterator->turns_fd = sw_turns_create();
 	if (config->user_mode)
 		(void) sw_fail(&err, SW_E_NOT_PERMITTED,
 			       "snapwalkd --user has no privileges for the task iterator");
@@ -208,6 +244,17 @@ static void iterator_load(const struct sw_config *config, struct sw_worker_itera
 		return;
 	iterator->program_fd = -EBADF;
 	memcpy(iterator->refused, err.message, sizeof(iterator->refused));
+}
+
+/* When one is refused its series are made of single samples. */
+static void moved_load(struct spawner *s)
+{
+	bool have = s->iterator.program_fd >= 0;
+	for (size_t i = 0; i < SERIES_MAX; i++) {
+		have = have && sw_iterator_load_moved(&s->moved[i].fd, NULL) == 0;
+		if (!have)
+			s->moved[i].fd = -EBADF;
+	}
 }
 
 /* What became of the start: see struct sw_spawner_answer. */
@@ -223,6 +270,7 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	struct spawner s = {.config = *config, .fd = fd};
 	struct sw_error err = {0};
 	iterator_load(config, &s.iterator);
+	moved_load(&s);
 	s.unpacker = sw_unpacker_start(config, &s.unpacked.ask_fd);
 	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
 	int r = sw_sandbox_spawner(config, &err); /* first: looking a user up opens files */
@@ -233,8 +281,11 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	die_with(parent);
 	sw_unpacker_find(config, &s.unpacked);
 	/* Not the broker's sockets, nor whatever it was started with. */
-	sw_confine_descriptors((int *const[]){&s.fd, &s.iterator.program_fd, &s.unpacked.ask_fd},
-			       3);
+	int *kept[4 + SERIES_MAX] = {&s.fd, &s.iterator.program_fd, &s.unpacked.ask_fd,
+				     &s.iterator.turns_fd};
+	for (size_t i = 0; i < SERIES_MAX; i++)
+		kept[4 + i] = &s.moved[i].fd;
+	sw_confine_descriptors(kept, SW_ARRAY_SIZE(kept));
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);

@@ -3,6 +3,7 @@
 #define SW_DAEMON_WORKER_TARGET_H
 
 #include "policy/authorize.h"
+#include "worker/life.h"
 #include "worker/messages.h"
 
 #include <snapwalk/symbolize.h>
@@ -18,9 +19,12 @@ struct sw_worker {
 	struct sw_unpacked unpacked;
 	struct sw_session *session; /* owned; NULL: not yet */
 	int64_t begin_ns;           /* CLOCK_MONOTONIC */
+	struct sw_worker_life life; /* of a series */
 	struct sw_caller caller;
 	int iterator_fd;              /* owned: of sw_iterator_limit(); -EBADF: none */
 	const char *iterator_refused; /* why, in words; borrowed */
+	int threads_fd, moved_fd; /* owned: programs of sw_sampler_create_lent(); -EBADF: none */
+	int turns_fd;             /* owned: worker/turn.h */
 	/* What was found when the target was captured. */
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */

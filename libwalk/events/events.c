@@ -131,6 +131,7 @@ static int attr_choose(struct perf_event_attr *attr, const struct sw_target *tar
 			.mmap = 1,
 			.comm = 1,
 			.comm_exec = 1,
+			.task = 1,
 			/* Nobody is woken: the reader comes by itself. */
 			.watermark = 1,
 			.wakeup_watermark = RINGS_BYTES,

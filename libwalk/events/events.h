@@ -4,6 +4,7 @@
 
 #include "process/target.h"
 
+#include <snapwalk/walk.h>
 #include <sys/user.h>
 
 /*
@@ -21,6 +22,7 @@ enum sw_events_kind {
 	SW_EVENTS_SAMPLE,
 	SW_EVENTS_CODE,    /* code was mapped: what is known of the maps is old */
 	SW_EVENTS_PROGRAM, /* it became another program */
+	SW_EVENTS_NAME, /* a thread has a name, or has begun with that of the one which made it */
 };
 
 struct sw_events_sample {
@@ -28,6 +30,9 @@ struct sw_events_sample {
 	struct user_regs_struct regs; /* in no system call; bases of segments are 0 */
 	const uint8_t *stack; /* from the stack pointer on; the events', until the next call */
 	size_t stack_bytes;
+	/* Of SW_EVENTS_NAME, with tid: the name, or whose. */
+	char comm[SW_COMM_MAX];
+	pid_t named_as; /* 0: comm */
 };
 
 /**
@@ -42,7 +47,7 @@ void sw_events_close(struct sw_events *events);
 
 enum { SW_EVENTS_STACK_MAX = 32 << 10 };
 
-/* What comes next. *ret only with SW_EVENTS_SAMPLE. */
+/* What comes next. *ret only with SW_EVENTS_SAMPLE and SW_EVENTS_NAME. */
 enum sw_events_kind sw_events_next(struct sw_events *events, struct sw_events_sample *ret);
 
 /* Samples that the kernel could not write so far: the rings were full. */

@@ -75,6 +75,37 @@ static bool sample_parse(const struct sw_events_rings *r, size_t size, struct sw
 	return true;
 }
 
+/* PERF_RECORD_COMM: header | pid, tid | name with a NUL, as long as the record. */
+static enum sw_events_kind name_parse(const struct sw_events_rings *r, size_t size,
+				      struct sw_events_sample *ret)
+{
+	const size_t at = sizeof(struct perf_event_header) + 8;
+	uint32_t tid;
+	if (size <= at)
+		return SW_EVENTS_NONE;
+	memcpy(&tid, r->record + at - 4, sizeof(tid));
+	*ret = (struct sw_events_sample){.tid = (pid_t) tid};
+	size_t length = size - at < sizeof(ret->comm) - 1 ? size - at : sizeof(ret->comm) - 1;
+	memcpy(ret->comm, r->record + at, length);
+	return SW_EVENTS_NAME;
+}
+
+/* PERF_RECORD_FORK: header | pid, ppid, tid, ptid | time. */
+static enum sw_events_kind fork_parse(const struct sw_events_rings *r, size_t size,
+				      struct sw_events_sample *ret)
+{
+	const size_t at = sizeof(struct perf_event_header) + 8;
+	uint32_t tid, by;
+	if (size < at + 8)
+		return SW_EVENTS_NONE;
+	memcpy(&tid, r->record + at, sizeof(tid));
+	memcpy(&by, r->record + at + 4, sizeof(by));
+	if ((pid_t) by <= 0)
+		return SW_EVENTS_NONE;
+	*ret = (struct sw_events_sample){.tid = (pid_t) tid, .named_as = (pid_t) by};
+	return SW_EVENTS_NAME;
+}
+
 static enum sw_events_kind record_kind(struct sw_events_rings *r,
 				       const struct perf_event_header *header,
 				       struct sw_events_sample *ret)
@@ -86,7 +117,8 @@ static enum sw_events_kind record_kind(struct sw_events_rings *r,
 	case PERF_RECORD_MMAP: return SW_EVENTS_CODE;
 	case PERF_RECORD_COMM:
 		return header->misc & PERF_RECORD_MISC_COMM_EXEC ? SW_EVENTS_PROGRAM
-								 : SW_EVENTS_NONE;
+								 : name_parse(r, header->size, ret);
+	case PERF_RECORD_FORK: return fork_parse(r, header->size, ret);
 	case PERF_RECORD_LOST:
 		if (header->size >= sizeof(*header) + 16) {
 			memcpy(&lost, r->record + sizeof(*header) + 8, sizeof(lost));

@@ -41,10 +41,12 @@ struct sw_cpu_sampler {
 	size_t stack_bytes;
 	struct sw_events_sample kept; /* is the first of the next batch */
 	bool has_kept;
+	bool fixed; /* maps and names are not read again */
 	bool base_old;
 	bool code_came; /* since it was made */
 	int64_t base_ns;
 	uint64_t generation, number;
+	uint64_t n_left;       /* samples that came after what is known was old */
 	struct sw_map64 names; /* tid -> index + 1 */
 	struct name {
 		int64_t read_ns;
@@ -71,7 +73,7 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	if (r < 0)
 		return r;
 	if (!sw_light_is_possible(s->base, &sw_tables))
-		return sw_fail(err, SW_E_UNSUPPORTED,
+		return sw_fail(err, SW_E_INVALID,
 			       "perf events give stacks of native code only, and process %d has "
 			       "other",
 			       (int) s->target->pid);
@@ -84,16 +86,98 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	return 0;
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A name that cannot be kept is read again, or unknown. */
+static void name_keep(struct sw_cpu_sampler *s, pid_t tid, const char comm[static SW_COMM_MAX])
+{
+	enum { NAMES_MAX = 4096 };
+	uint64_t index = 0;
+	bool known = sw_map64_get(&s->names, (uint64_t) tid, &index);
+	if (!known && s->n_names >= NAMES_MAX) {
+		sw_map64_deinit(&s->names);
+		s->n_names = 0;
+	}
+	if (!known) {
+		struct name *grown =
+			sw_grow(s->all_names, s->n_names, &s->names_max, BATCH, sizeof(*grown));
+		if (grown == NULL)
+			return;
+		s->all_names = grown;
+		if (sw_map64_put(&s->names, (uint64_t) tid, s->n_names + 1) < 0)
+			return;
+		index = ++s->n_names;
+	}
+	s->all_names[index - 1].read_ns = sw_clock_ns();
+	memcpy(s->all_names[index - 1].comm, comm, SW_COMM_MAX);
+}
+
+/* False: it is not there, or the thread is gone. */
+static bool name_read(const struct sw_cpu_sampler *s, pid_t tid, char comm[static SW_COMM_MAX])
+{
+	char path[32], text[SW_COMM_MAX + 1] = "";
+	(void) snprintf(path, sizeof(path), "%d/comm", (int) tid); /* fits */
+	if (sw_proc_read_small(s->target->task_fd, path, text, sizeof(text)) <= 0)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	memset(comm, 0, SW_COMM_MAX);
+	(void) snprintf(comm, SW_COMM_MAX, "%.*s", SW_COMM_MAX - 1, text);
+	return true;
+}
+
+static void name_find(struct sw_cpu_sampler *s, pid_t tid, char comm[static SW_COMM_MAX])
+{
+	uint64_t index = 0;
+	const struct name *known =
+		sw_map64_get(&s->names, (uint64_t) tid, &index) ? &s->all_names[index - 1] : NULL;
+	bool old = known == NULL || sw_clock_ns() - known->read_ns >= NAMES_NS;
+	if (old && !s->fixed && name_read(s, tid, comm))
+		name_keep(s, tid, comm);
+	else if (known != NULL) /* fresh; or it has ended: as it was */
+		memcpy(comm, known->comm, SW_COMM_MAX);
+	else
+		memset(comm, 0, SW_COMM_MAX);
+}
+
+/* A record of the kernel says it. */
+static void name_note(struct sw_cpu_sampler *s, const struct sw_events_sample *named)
+{
+	uint64_t index = 0;
+	if (named->named_as == 0)
+		name_keep(s, named->tid, named->comm);
+	else if (sw_map64_get(&s->names, (uint64_t) named->named_as, &index)) {
+		char comm[SW_COMM_MAX];
+		memcpy(comm, s->all_names[index - 1].comm, SW_COMM_MAX);
+		name_keep(s, named->tid, comm);
+	}
+}
+
+/* Those of all threads, as long as they can be read. */
+static void names_read(struct sw_cpu_sampler *s)
+{
+	enum { THREADS_MAX = 4096 };
+	char comm[SW_COMM_MAX];
+	size_t n = 0;
+	sw_cleanup(sw_free_p) pid_t *tids = calloc(THREADS_MAX, sizeof(*tids));
+	if (tids == NULL || !sw_proc_tids(s->target->task_fd, tids, THREADS_MAX, &n))
+		return;
+	for (size_t i = 0; i < n && i < THREADS_MAX; i++)
+		if (name_read(s, tids[i], comm))
+			name_keep(s, tids[i], comm);
+}
+
 /* ---- create, destroy ------------------------------------------------------------------------- */
 
 int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint32_t rate_hz,
-			  size_t stack_bytes, struct sw_cpu_sampler **ret, struct sw_error *err)
+			  size_t stack_bytes, bool fixed, struct sw_cpu_sampler **ret,
+			  struct sw_error *err)
 {
 	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return sw_fail_nomem(err);
 	s->ctx = ctx;
 	s->target = target;
+	s->fixed = fixed;
 	s->stack_bytes = stack_bytes == 0                    ? DEFAULT_STACK_BYTES
 			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
 							     : SW_EVENTS_STACK_MAX;
@@ -105,6 +189,8 @@ int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint
 		sw_cpu_sampler_destroy(s);
 		return r;
 	}
+	if (fixed) /* after the events: of those that begin now there is a record */
+		names_read(s);
 	*ret = s;
 	return 0;
 }
@@ -122,42 +208,6 @@ void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
-
-/* A name that cannot be kept is read again. */
-static void name_find(struct sw_cpu_sampler *s, pid_t tid, char comm[static SW_COMM_MAX])
-{
-	enum { NAMES_MAX = 4096 };
-	int64_t now_ns = sw_clock_ns();
-	uint64_t index = 0;
-	char path[32], text[SW_COMM_MAX + 1] = "";
-	bool known = sw_map64_get(&s->names, (uint64_t) tid, &index);
-	if (known && now_ns - s->all_names[index - 1].read_ns < NAMES_NS) {
-		memcpy(comm, s->all_names[index - 1].comm, SW_COMM_MAX);
-		return;
-	}
-	(void) snprintf(path, sizeof(path), "%d/comm", (int) tid); /* fits */
-	if (sw_proc_read_small(s->target->task_fd, path, text, sizeof(text)) > 0)
-		text[strcspn(text, "\n")] = '\0';
-	else if (known) /* it has ended: as it was */
-		memcpy(text, s->all_names[index - 1].comm, SW_COMM_MAX);
-	(void) snprintf(comm, SW_COMM_MAX, "%.*s", SW_COMM_MAX - 1, text);
-	if (!known && s->n_names >= NAMES_MAX) {
-		sw_map64_deinit(&s->names);
-		s->n_names = 0;
-	}
-	if (!known) {
-		struct name *grown =
-			sw_grow(s->all_names, s->n_names, &s->names_max, BATCH, sizeof(*grown));
-		if (grown == NULL)
-			return;
-		s->all_names = grown;
-		if (sw_map64_put(&s->names, (uint64_t) tid, s->n_names + 1) < 0)
-			return;
-		index = ++s->n_names;
-	}
-	s->all_names[index - 1].read_ns = now_ns;
-	memcpy(s->all_names[index - 1].comm, comm, SW_COMM_MAX);
-}
 
 static bool has_thread(const struct sw_cpu_sampler *s, pid_t tid)
 {
@@ -198,14 +248,21 @@ static bool is_known_code(const struct sw_cpu_sampler *s, uint64_t pc)
 /* Until there is nothing more, or the next one is not for this batch: that one is kept. */
 static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
+	enum { NAMES_MAX = 65536 }; /* a process names its threads as fast as it likes */
+	size_t n_names = 0;
 	s->n = 0;
-	while (s->n < BATCH && !s->base_old) {
+	while (s->n < BATCH && !s->base_old && n_names < NAMES_MAX) {
 		enum sw_events_kind kind = SW_EVENTS_SAMPLE;
 		if (!s->has_kept)
 			kind = sw_events_next(s->events, &s->kept);
 		s->has_kept = false;
 		if (kind == SW_EVENTS_NONE)
 			return;
+		if (kind == SW_EVENTS_NAME) {
+			name_note(s, &s->kept);
+			n_names++;
+			continue;
+		}
 		if (kind != SW_EVENTS_SAMPLE) {
 			s->code_came = true;
 			s->base_old = kind == SW_EVENTS_PROGRAM;
@@ -229,9 +286,27 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 	}
 }
 
+/* Those that are left are counted. */
+static int fail_old(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	enum { RECORDS_MAX = 1 << 20 };
+	enum sw_events_kind kind = SW_EVENTS_NONE;
+	s->n_left += s->has_kept;
+	s->has_kept = false;
+	for (int i = 0; i < RECORDS_MAX; i++) {
+		kind = sw_events_next(s->events, &s->kept);
+		if (kind == SW_EVENTS_NONE)
+			break;
+		s->n_left += kind == SW_EVENTS_SAMPLE;
+	}
+	return sw_fail(err, SW_E_CHANGED, "process %d has other code now", (int) s->target->pid);
+}
+
 int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	struct sw_sample sample = {.number = ++s->number, .time_ns = sw_realtime_ns()};
+	if (s->fixed && s->base_old)
+		return fail_old(s, err);
 	if (s->base_old || s->base == NULL) {
 		int r = base_take(s, err);
 		if (r < 0)
@@ -269,7 +344,7 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 
 uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *s)
 {
-	return sw_events_lost(s->events);
+	return sw_events_lost(s->events) + s->n_left;
 }
 
 bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)

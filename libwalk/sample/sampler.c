@@ -14,7 +14,9 @@
 #include "iterate/thread.h"
 #include "process/proc.h"
 #include "process/target.h"
+#include "sample/borrowed.h"
 #include "sample/code.h"
+#include "sample/handed.h"
 #include "sample/light.h"
 #include "sample/table.h"
 #include "snapshot/module.h"
@@ -22,6 +24,7 @@
 #include "walk/tables.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
 #include <string.h>
 
 enum {
@@ -54,6 +57,8 @@ struct sw_sampler {
 	struct sw_snapshot *snap; /* owned: of the last sample by sw_snapshot_take(); NULL: none */
 	struct sw_light *light;   /* owned; its base is snap */
 	bool heavy;               /* never again by sw_light_read() */
+	bool fixed;               /* by nothing else */
+	struct sw_handed handed;
 	struct sw_sample_code code;
 
 	struct sw_sample_change *changes; /* owned */
@@ -90,7 +95,7 @@ static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 		r = sw_fail(&why, SW_E_UNSUPPORTED, "%s", s->options.iterator_refused);
 	if (r == 0 && ctx->iterator_fd < 0)
 		r = sw_iterate_load(SW_ITERATE_THREADS, &ctx->iterator_fd, &why);
-	if (r == 0)
+	if (r == 0 && s->program_fd < 0)
 		r = sw_iterate_moved_program(MAX_THREADS, &s->program_fd, &why);
 	if (r == 0)
 		r = sw_iterate_link_thread(s->program_fd, t->pid, &s->link_fd, &why);
@@ -109,9 +114,30 @@ static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 	return 0;
 }
 
+static int programs_take(struct sw_sampler *s, const struct sw_sampler_programs *programs,
+			 struct sw_error *err)
+{
+	if (programs == NULL)
+		return 0;
+	s->program_fd = fcntl(programs->moved_fd, F_DUPFD_CLOEXEC, 3);
+	if (s->ctx->iterator_fd < 0)
+		s->ctx->iterator_fd = fcntl(programs->threads_fd, F_DUPFD_CLOEXEC, 3);
+	if (s->program_fd < 0 || s->ctx->iterator_fd < 0)
+		return sw_fail_errno(err, SW_E_LIMIT, "programs of the task iterator");
+	return 0;
+}
+
 int sw_sampler_create(struct sw_context *ctx, struct sw_target *target,
 		      const struct sw_snapshot_options *options, struct sw_sampler **ret,
 		      struct sw_error *err)
+{
+	return sw_sampler_create_lent(ctx, target, options, NULL, ret, err);
+}
+
+int sw_sampler_create_lent(struct sw_context *ctx, struct sw_target *target,
+			   const struct sw_snapshot_options *options,
+			   const struct sw_sampler_programs *programs, struct sw_sampler **ret,
+			   struct sw_error *err)
 {
 	struct sw_sampler *s = calloc(1, sizeof(*s));
 	if (s == NULL)
@@ -126,7 +152,9 @@ int sw_sampler_create(struct sw_context *ctx, struct sw_target *target,
 	s->program_fd = s->link_fd = s->all_link_fd = -EBADF;
 	s->all_wanted = true;
 	sw_sample_links_init(&s->links, -EBADF, -EBADF);
-	int r = iterator_prepare(s, err);
+	int r = programs_take(s, programs, err);
+	if (r == 0)
+		r = iterator_prepare(s, err);
 	if (r < 0) {
 		sw_sampler_destroy(s);
 		return r;
@@ -155,6 +183,7 @@ void sw_sampler_destroy(struct sw_sampler *s)
 	sw_close_p(&s->all_link_fd);
 	sw_close_p(&s->program_fd);
 	sw_sample_table_deinit(&s->table);
+	sw_handed_deinit(&s->handed);
 	free(s->records);
 	free(s->changes);
 	free(s->tids);
@@ -543,6 +572,9 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 	r = read_light(s, ret, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
+	if (s->fixed)
+		return sw_fail(err, SW_E_CHANGED, "process %d has other maps now",
+			       (int) s->target->pid);
 	struct sw_sample light = *ret;
 	r = read_heavy(s, s->number == 1, ret, err);
 	if (r == 0)
@@ -572,7 +604,9 @@ static void failure_keep(struct sw_sampler *s)
 
 int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
-	struct sw_sample sample = {.number = s->number + 1, .time_ns = sw_realtime_ns()};
+	struct sw_sample sample = {.number = s->number + 1,
+				   .time_ns = sw_realtime_ns(),
+				   .begin_ns = sw_clock_ns()};
 	s->number++;
 	s->n_changes = s->n_kept;
 	s->n_kept = 0;
@@ -590,4 +624,45 @@ int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error
 	s->new_program = false;
 	*ret = sample;
 	return 0;
+}
+
+/* ---- in two processes ------------------------------------------------------------------------ */
+
+bool sw_sampler_is_light(const struct sw_sampler *s)
+{
+	return s->light != NULL;
+}
+
+void sw_sampler_fix(struct sw_sampler *s)
+{
+	s->fixed = true;
+}
+
+int sw_sampler_pack(struct sw_sampler *s, const struct sw_sample *sample, const void **ret,
+		    size_t *ret_size, struct sw_error *err)
+{
+	if (s->light == NULL || sample->snap == s->snap)
+		return sw_fail(err, SW_E_INVALID, "a sample with maps of its own");
+	return sw_handed_pack(&s->handed, sample, ret, ret_size, err);
+}
+
+int sw_sampler_unpack(struct sw_sampler *s, const void *bytes, size_t size, struct sw_sample *ret,
+		      struct sw_error *err)
+{
+	int r = 0;
+	if (s->snap == NULL)
+		return sw_fail(err, SW_E_INVALID, "no sample was taken");
+	if (s->handed.snap == NULL)
+		r = sw_borrowed_create(s->snap, &s->handed.snap, err);
+	return r < 0 ? r : sw_handed_unpack(&s->handed, bytes, size, ret, err);
+}
+
+void sw_sampler_leave(struct sw_sampler *s)
+{
+	sw_sample_links_deinit(&s->links);
+	sw_close_p(&s->link_fd);
+	sw_close_p(&s->all_link_fd);
+	sw_close_p(&s->program_fd);
+	sw_close_p(&s->ctx->iterator_fd);
+	s->link_fd = s->all_link_fd = s->program_fd = s->ctx->iterator_fd = -EBADF;
 }

@@ -6,13 +6,16 @@ import gzip
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import jsonschema
 
-from daemon import Daemon, UNPRIVILEGED, ended, n_fds, refusal
-from harness import BUILD, SNAPWALK, Tap, Target, wait_blocked, wait_until
+from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal
+from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, state_of, wait_blocked, wait_until
+from safety import status_field
 from test_daemon_integrations import ids_of, reasons_of, rule, trigger
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -210,11 +213,202 @@ def cut_short(tap, daemon):
             wait_until(lambda: n_fds(daemon.pid) <= files, "the descriptors to be closed")
 
 
+def functions(made):
+    """Samples by the functions of their threads' stacks."""
+    seen = {}
+    for row in made["samples"]:
+        for name in set(functions_of(made, row["node"])):
+            seen[name] = seen.get(name, 0) + row["count"]
+    return seen
+
+
+def begin(client, daemon, pid, **more):
+    """A profile under way, from its first samples on."""
+    before = samples(daemon)
+    client.send("Profile", {"target": {"pid": pid}, "duration_ms": LONG_MS, "rate_hz": 50, **more})
+    wait_until(lambda: samples(daemon) >= before + 3, "three samples")
+
+
+def named(pids, name):
+    return [pid for pid in pids if name_of(pid) == name]
+
+
+def one_worker(tap, daemon):
+    """Samples are taken by one process and read by another, which has no privileges."""
+    if not daemon.root:
+        tap.skip("who takes samples", "not root", tap.ROOT)
+        return
+    with Target("shares", 20, 1) as target, daemon.client() as client:
+        begin(client, daemon, target.pid)
+        workers = named(daemon.workers(), "snapwalk-worker")
+        parsers = named(children(workers[0]), "snapwalk-parser")
+        tap.equal((len(workers), len(parsers)), (1, 1), "a worker and its parser")
+        worker, parser = workers[0], parsers[0]
+        tap.equal((status_field(parser, parser, "CapEff"), status_field(parser, parser, "CapPrm")),
+                  ("0" * 16, "0" * 16), "the parser has no capability")
+        tap.check(int(status_field(parser, parser, "Seccomp_filters")) >
+                  int(status_field(worker, worker, "Seccomp_filters")), "and a filter more than the worker")
+        tap.equal(int(status_field(worker, worker, "CapPrm"), 16) & ~(1 << 19 | 1 << 2), 0,
+                  "the worker has those of a capture")
+        links = [os.readlink(f"/proc/{parser}/fd/{n}") for n in os.listdir(f"/proc/{parser}/fd")]
+        tap.equal([link for link in links if "bpf" in link or "turns" in link], [],
+                  "the parser has nothing of the iterator")
+        before = samples(daemon)
+        wait_until(lambda: samples(daemon) >= before + 20, "twenty more")
+        tap.equal(named(daemon.workers(), "snapwalk-worker"), [worker], "it is still the same")
+        os.kill(parser, signal.SIGKILL)
+        wait_until(lambda: ended(worker), "the worker to end with its parser")
+        before = samples(daemon)
+        wait_until(lambda: samples(daemon) >= before + 30, "another one to go on")
+        worker, = named(daemon.workers(), "snapwalk-worker")
+        parser, = named(children(worker), "snapwalk-parser")
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: ended(parser), "the parser to end with its worker")
+        target.process.kill()
+        target.process.wait()
+        made = client.receive()[0]["profile"]
+        tap.check(made["n_lost"] >= 20, "samples of a worker that was killed are lost, and counted",
+                  (made["n_samples"], made["n_wanted"], made["n_lost"]))
+
+
+def late(tap, daemon):
+    """A worker that does not run when a sample is due."""
+    if not daemon.root:
+        tap.skip("late samples", "not root", tap.ROOT)
+        return
+    with Target("threads", 2, 5) as target, daemon.client() as client:
+        begin(client, daemon, target.pid)
+        worker, = named(daemon.workers(), "snapwalk-worker")
+        # Each time it goes on anywhere between two samples.
+        for _ in range(12):
+            os.kill(worker, signal.SIGSTOP)
+            wait_until(lambda: state_of(worker) == "T", "it to stop")
+            before = samples(daemon)
+            time.sleep(0.053)  # what is waited for is that time passes
+            os.kill(worker, signal.SIGCONT)
+            wait_until(lambda: samples(daemon) > before, "it to go on")
+        target.process.kill()
+        target.process.wait()
+        made = client.receive()[0]["profile"]
+        tap.equal([e.message for e in schema().iter_errors(made)], [], "as its schema says")
+        tap.check(made["n_late"] >= 1 and made["n_lost"] >= 12, "late and lost ones are counted",
+                  {k: made[k] for k in ("n_samples", "n_late", "n_lost", "n_wanted")})
+
+
+def modes(tap, daemon):
+    with Target("shares", 4, 1) as target:
+        if not daemon.root or "iterator_refused" in daemon.status():
+            tap.skip("modes of a profile", "no task iterator", tap.ROOT)
+            return
+        made = profile(daemon, target.pid, duration_ms=4000, rate_hz=100, mode="off")["profile"]
+        seen = {}
+        for row in made["samples"]:
+            for name in set(functions_of(made, row["node"])):
+                seen[name] = seen.get(name, 0) + row["ns"]
+        # wait_long() takes three times as long as wait_short().
+        share = seen.get("wait_long", 0) / max(seen.get("wait_short", 0), 1)
+        # Short waits that no sample saw count for others: on a busy machine there are many.
+        least, most = (2, 4) if made["n_lost"] * 10 < made["n_wanted"] else (1, 1000)
+        tap.check(made["mode"] == "off" and least < share < most, "off: blocked time as it was",
+                  (made["mode"], share, made["n_lost"]))
+        tap.check(not {"work_three", "work_one"} & set(seen), "off: no time on a CPU", seen)
+        tap.equal(made["stopped_ns"], 0, "off: nobody is stopped")
+        made = profile(daemon, target.pid, duration_ms=4000, rate_hz=100, mode="cpu")["profile"]
+        seen = functions(made)
+        share = seen.get("work_three", 0) / max(seen.get("work_one", 0), 1)
+        tap.check(made["mode"] == "cpu" and made["n_samples"] >= 10 and 1.5 < share < 6,
+                  "cpu: three of four samples", (made["n_samples"], share))
+        tap.check(not {"wait_long", "block"} & set(seen), "cpu: nobody who waits", seen)
+        tap.equal((made["stopped_ns"], made["n_samples"] + made["n_lost"]), (0, made["n_wanted"]),
+                  "cpu: nobody is stopped")
+        names = {thread["name"] for thread in made["threads"]}
+        tap.equal(names, {"shares"}, "cpu: threads have their names")
+        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "1",
+                       "--mode", "cpu", "--format", "folded")
+        tap.check(got.returncode in (0, 3) and b"work_three" in got.stdout, "sample --via daemon", got)
+        tap.equal(refusal(profile, daemon, target.pid, mode="all"),
+                  ("org.varlink.service.InvalidParameter", {"parameter": "mode"}), "another mode")
+
+
+def another_program(tap, daemon):
+    """execve() in between: one profile of both programs."""
+    next_program = os.path.join(TARGETS, "threads")
+    with Target("shares", 2, 1, next_program, "2", "5") as target, daemon.client() as client:
+        begin(client, daemon, target.pid)
+        target.send("x")
+        wait_until(lambda: name_of(target.pid) == "threads", "the other program")
+        before = samples(daemon)
+        wait_until(lambda: samples(daemon) >= before + 30, "samples of it")
+        target.process.kill()
+        target.process.wait()
+        seen = functions(client.receive()[0]["profile"])
+        tap.check("wait_long" in seen and "wait_condition" in seen, "both programs are in it", seen)
+
+
+def protected(tap, daemon):
+    """Who may see a process is asked for each sample: this one begins to protect itself."""
+    if not daemon.root:
+        tap.skip("a process that protects itself", "not root", tap.ROOT)
+        return
+    user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
+    with Target("protects", **user) as target, daemon.client(uid=UNPRIVILEGED) as client:
+        begin(client, daemon, target.pid)
+        target.send("x")
+        tap.equal(target.readline(), "ready", "it protects itself")
+        made = client.receive()[0]["profile"]
+        seen = functions(made)
+        tap.check("seen" in seen and "hidden" not in seen, "nothing of later is in the profile", seen)
+
+
+def captured_meanwhile(tap, daemon):
+    """A thread has one tracer: who captures a process that is profiled waits for its turn."""
+    with Target("shares", 2, 1) as target, daemon.client() as client, daemon.client() as other:
+        begin(client, daemon, target.pid, rate_hz=100)
+        begin(other, daemon, target.pid, rate_hz=100)
+        for _ in range(20):
+            dump = daemon.capture(target.pid)["dump"]
+            missing = [t["reason"] for t in dump["threads"] if not t["captured"]]
+            if missing:
+                break
+        tap.equal(missing, [], "whole dumps of a process that two others profile")
+        target.process.kill()
+        target.process.wait()
+        for each in (client, other):
+            made = each.receive()[0]["profile"]
+            tap.check(made["n_samples"] >= 3, "and a profile", made["n_samples"])
+
+
+def no_events(tap):
+    """A kernel without perf events: said, as an error of its own."""
+    if os.geteuid() != 0:
+        tap.skip("perf events that are refused", "not root", tap.ROOT)
+        return
+    prefix = [os.path.join(TARGETS, "without"), "perf_event_open=EPERM", "--"]
+    with Daemon(prefix=prefix) as daemon, Target("shares", 2, 1) as target:
+        name, parameters = refusal(profile, daemon, target.pid, mode="cpu")
+        tap.check(name == "Unsupported" and "CAP_PERFMON" in parameters["detail"],
+                  "the kernel refuses events: said", (name, parameters))
+        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "1",
+                       "--mode", "cpu")
+        tap.check(got.returncode == 1 and b"(unsupported): use --mode wall" in got.stderr,
+                  "by the command, too", got)
+        tap.check(profile(daemon, target.pid)["profile"]["n_samples"] > 0, "by the wall clock it can")
+
+
+def stop_percent(tap):
+    """What threads are stopped for counts against StopPercent=, sample by sample."""
+    with Daemon({"StopPercent": 1}) as daemon, Target("shares", 2, 4) as target:
+        made = profile(daemon, target.pid, duration_ms=3000, rate_hz=100,
+                       options={"stop": "always"})["profile"]
+        tap.check(0 < made["stopped_ns"] < 1200 * 10**6, "a profile keeps to it", made["stopped_ns"])
+
+
 def by_rule(tap):
     """An alert: its id at once, the profile when it is finished. Others' dumps do not evict it. What is not
     finished when the daemon ends is kept as it is."""
     files = {"10.conf": rule("slow", ProfileSec=1),
              "20.conf": rule("long", Match="alertname=Long", ProfileSec=600),
+             "40.conf": rule("cpu", Match="alertname=Cpu", ProfileSec=1, ProfileMode="cpu"),
              "30.conf": rule("bad", Match="alertname=Bad", ProfileSec=10, Count=2)}
     with Daemon({"MaxFiles": 6}, rules=files) as daemon, Target("threads", 2, 5) as target, \
             daemon.client() as listener:
@@ -224,7 +418,7 @@ def by_rule(tap):
         tap.equal(next(events)["event"], "ready", "somebody listens")
         reply = trigger(daemon, target.pid)
         tap.equal(len(ids_of(reply)), 1, "an alert is answered with an id")
-        tap.equal(reasons_of(reply), {"long": "labels"}, "no other rule acts")
+        tap.equal(reasons_of(reply), {"long": "labels", "cpu": "labels"}, "no other rule acts")
         event = next(events)
         name = ids_of(reply)[0]
         tap.equal((event["event"], event["summary"]["id"], event["summary"]["kind"]),
@@ -236,6 +430,9 @@ def by_rule(tap):
             daemon.capture(target.pid)
         wait_until(lambda: len(daemon.stored()) == 6, "the store to be full")
         tap.check(f"{name}.json.zst" in daemon.stored(), "manual dumps do not evict it", daemon.stored())
+        name, = ids_of(trigger(daemon, target.pid, alertname="Cpu"))
+        wait_until(lambda: f"{name}.json.zst" in daemon.stored(), "the other rule")
+        tap.equal(daemon.call("Read", id=name)["profile"]["mode"], "cpu", "ProfileMode=")
         before = samples(daemon)
         name, = ids_of(trigger(daemon, target.pid, alertname="Long"))
         tap.check(f"{name}.json.zst" not in daemon.stored(), "which comes before the profile")
@@ -251,9 +448,11 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (added_up, shown, by_command, refused, cut_short):
+        for test in (added_up, shown, by_command, refused, cut_short, one_worker, late, modes,
+                     another_program, protected, captured_meanwhile):
             tap.guard(test, daemon)
-    tap.guard(by_rule)
+    for test in (by_rule, no_events, stop_percent):
+        tap.guard(test)
     tap.done()
 
 

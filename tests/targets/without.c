@@ -28,6 +28,7 @@ static const struct {
 	{"statx", SYS_statx},
 	{"memfd_create", SYS_memfd_create},
 	{"close_range", SYS_close_range},
+	{"perf_event_open", SYS_perf_event_open},
 	{"madvise", SYS_madvise},
 	{"mlock", SYS_mlock},
 	{"ptrace", SYS_ptrace},

@@ -33,6 +33,12 @@ SW_PUBLIC int sw_iterator_check(struct sw_error *err);
 SW_PUBLIC int sw_iterator_load(int *ret_program_fd, struct sw_error *err);
 
 /**
+ * The same for a second program, by which a sampler (sampler.h) knows who ran since the last sample. It
+ * keeps what it saw: one sampler at a time.
+ */
+SW_PUBLIC int sw_iterator_load_moved(int *ret_program_fd, struct sw_error *err);
+
+/**
  * Limit it to one process. Needs no privilege.
  *
  * @param program_fd       Borrowed; not needed any more afterwards.

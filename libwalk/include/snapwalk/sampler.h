@@ -62,8 +62,9 @@ struct sw_sample_change {
 /** What is new. Threads that are not among the changes are and do what they were and did in the sample
  * before. */
 struct sw_sample {
-	uint64_t number; /* from 1 on */
-	int64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t number;  /* from 1 on */
+	int64_t time_ns;  /* CLOCK_REALTIME */
+	int64_t begin_ns; /* CLOCK_MONOTONIC: of what ran since then it tells nothing */
 	/* The threads that were read, in sw_snapshot.threads; others may be in it without a stack.
 	 * Borrowed until the next call with the series. NULL: none was read. */
 	struct sw_snapshot *snap;
@@ -111,6 +112,53 @@ SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
 /** NULL is allowed. The snapshot of the last sample is destroyed, too. */
 SW_PUBLIC void sw_sampler_destroy(struct sw_sampler *series);
 
+/* ---- in two processes ------------------------------------------------------------------------ */
+
+/*
+ * For somebody who samples with privileges and parses without: one process has the sampler, and parses
+ * nothing; another, forked from it after the first sample, is given the samples.
+ *
+ *	sw_sampler_create_lent, sw_sampler_next, sw_sampler_is_light, fork
+ *	in the first:  sw_sampler_next, sw_sampler_pack		... again and again
+ *	in the second: sw_sampler_leave, then sw_sampler_unpack	... as often
+ *
+ * Both have the maps and modules of the first sample. When the process has others the series is over.
+ */
+
+/** Programs of the task iterator that were loaded by somebody else: sw_iterator_load(),
+ * sw_iterator_load_moved(). */
+struct sw_sampler_programs {
+	int threads_fd, moved_fd; /* copied by dup(2) */
+};
+/** As sw_sampler_create(). -SW_E_LIMIT: no descriptor is left. */
+SW_PUBLIC int sw_sampler_create_lent(struct sw_context *ctx, struct sw_target *target,
+				     const struct sw_snapshot_options *options,
+				     const struct sw_sampler_programs *programs,
+				     struct sw_sampler **ret, struct sw_error *err);
+/** After a sample: whether the following ones can be handed on. All code is native. */
+SW_PUBLIC bool sw_sampler_is_light(const struct sw_sampler *series);
+/** From now on sw_sampler_next() answers -SW_E_CHANGED when the process has other maps or code, or more
+ * threads ran than can be handed on; then the series is over. */
+SW_PUBLIC void sw_sampler_fix(struct sw_sampler *series);
+/**
+ * A sample as bytes, for a process that has the same series.
+ * @param ret  The series', until the next call.
+ * @return 0; -SW_E_INVALID: not of this kind; -SW_E_LIMIT: above 64 MiB; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_sampler_pack(struct sw_sampler *series, const struct sw_sample *sample,
+			      const void **ret, size_t *ret_size, struct sw_error *err);
+enum { SW_SAMPLE_BYTES_MAX = 64 << 20 };
+/** Closes what only sw_sampler_next() needs. In the forked process. */
+SW_PUBLIC void sw_sampler_leave(struct sw_sampler *series);
+/**
+ * The sample of sw_sampler_pack().
+ * @param bytes  Borrowed until the next call with the series.
+ * @param ret    As of sw_sampler_next().
+ * @return 0; -SW_E_FORMAT: they are not what was packed.
+ */
+SW_PUBLIC int sw_sampler_unpack(struct sw_sampler *series, const void *bytes, size_t size,
+				struct sw_sample *ret, struct sw_error *err);
+
 /* ---- CPU time -------------------------------------------------------------------------------- */
 
 struct sw_cpu_sampler;
@@ -121,11 +169,14 @@ struct sw_cpu_sampler;
  *
  * @param ctx          Borrowed, as target, until the end.
  * @param stack_bytes  Of each sample: what lies beyond is not walked. 0: 16 KiB; at most 32 KiB.
- * @return 0; -SW_E_NOT_PERMITTED, -SW_E_UNSUPPORTED, -SW_E_LIMIT: not here, or not of this process, in words;
- *         -SW_E_EXITED, -SW_E_NOMEM, -SW_E_IO. Free with sw_cpu_sampler_destroy().
+ * @param fixed        For somebody who gives privileges up before the first sample: the process is looked at
+ *                     here and not again, and sw_cpu_sampler_next() answers -SW_E_CHANGED when it has other
+ *                     code. Then it is to be destroyed.
+ * @return 0; -SW_E_NOT_PERMITTED, -SW_E_UNSUPPORTED, -SW_E_LIMIT: not here, in words; -SW_E_INVALID: not of
+ *         this process, which has other code; -SW_E_EXITED, -SW_E_NOMEM, -SW_E_IO. Free with sw_cpu_sampler_destroy().
  */
 SW_PUBLIC int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target,
-				    uint32_t rate_hz, size_t stack_bytes,
+				    uint32_t rate_hz, size_t stack_bytes, bool fixed,
 				    struct sw_cpu_sampler **ret, struct sw_error *err);
 /** NULL is allowed. */
 SW_PUBLIC void sw_cpu_sampler_destroy(struct sw_cpu_sampler *sampler);
@@ -138,7 +189,8 @@ SW_PUBLIC void sw_cpu_sampler_destroy(struct sw_cpu_sampler *sampler);
  */
 SW_PUBLIC int sw_cpu_sampler_next(struct sw_cpu_sampler *sampler, struct sw_sample *ret,
 				  struct sw_error *err);
-/** Samples that found no space in the kernel's buffers: it was not asked often enough. */
+/** Samples that found no space in the kernel's buffers, as it was not asked often enough, or that were left
+ * there. */
 SW_PUBLIC uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *sampler);
 /** Whether time that threads spend in the kernel counts; otherwise it is not permitted. */
 SW_PUBLIC bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *sampler);

@@ -54,6 +54,8 @@ static const struct {
 	 "snapwalk.conf(5)"},
 	{"io.snapwalk.TooLarge", "{\"bytes\":99999999}", 1,
 	 "the dump has 99999999 bytes, which is too much (limit): ask for less with --depth"},
+	{"io.snapwalk.Unsupported", "{\"detail\":\"perf events are refused\"}", 1,
+	 "perf events are refused (unsupported): use --mode wall"},
 	{"io.snapwalk.Busy", "{\"retry_after_ms\":3250,\"why\":\"queue\"}", 1,
 	 "the daemon has much to do (busy): try again in 3.2 s"},
 	{"io.snapwalk.Busy", "{\"retry_after_ms\":999,\"why\":\"rate\"}", 1,
@@ -110,7 +112,7 @@ static void test_none_is_forgotten(void **state)
 		assert_int_equal(json_object_put(answer.parameters), 1);
 		n++;
 	}
-	assert_int_equal(n, 16);
+	assert_int_equal(n, 17);
 }
 
 static void test_connection(void **state)

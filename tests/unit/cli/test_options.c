@@ -317,14 +317,16 @@ static void test_via(void **state)
 	good("sample 7 --via daemon --socket /s", &o);
 	assert_int_equal(o.via, SW_VIA_DAEMON);
 	sw_options_deinit(&o);
-	static const char *const samples[] = {"--mode cpu", "--rate 101", "--duration 0",
-					      "--duration 3601"};
+	good("sample 7 --via daemon --mode cpu", &o);
+	assert_int_equal(o.mode, SW_RECORD_CPU);
+	sw_options_deinit(&o);
+	static const char *const samples[] = {"--rate 101", "--duration 0", "--duration 3601"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(samples); i++) {
 		char line[128], said[256];
 		(void) snprintf(line, sizeof(line), "sample 7 --via daemon %s", samples[i]);
 		(void) snprintf(said, sizeof(said),
-				"%.*s: the daemon samples by the wall clock, up to 100 times a "
-				"second, for 1 to 3600 seconds: leave --via away",
+				"%.*s: the daemon samples up to 100 times a second, for 1 to 3600 "
+				"seconds: leave --via away",
 				(int) strcspn(samples[i], " "), samples[i]);
 		bad(line, said);
 	}

@@ -4,6 +4,7 @@
  * process that is profiled is a child that waits. Each profile would take an hour: what ends it is said.
  */
 #include "jobs/profile.h"
+#include "jobs/run.h"
 #include "jobs/state.h"
 #include "worker/names.h"
 #include "worker/wire.h"
@@ -152,7 +153,8 @@ static struct sw_profiling *create(struct fixture *f, struct sw_refusal *refusal
 	const struct sw_submission s = {.caller = &f->caller,
 					.found = &found,
 					.options = {.depth = 9, .max_stop_ms = 100}};
-	struct sw_profiling *p = sw_profiling_create(&f->jobs, &s, RATE_HZ, HOUR_MS, refusal);
+	const struct sw_profile_wish wish = {.rate_hz = RATE_HZ, .duration_ms = HOUR_MS};
+	struct sw_profiling *p = sw_profiling_create(&f->jobs, &s, &wish, refusal);
 	sw_found_deinit(&found);
 	if (p != NULL) {
 		p->arg = f;
@@ -191,7 +193,7 @@ static void end(struct fixture *f)
 	assert_int_equal(close(worker_names), 0);
 	assert_int_equal(eventfd_write(worker_gone, 1), 0);
 	assert_int_equal(close(worker_gone), 0);
-	while (f->jobs.n_running > 0)
+	while (f->jobs.n_running + f->jobs.n_lasting > 0)
 		assert_true(sd_event_run(f->event, WAIT_US) > 0);
 }
 
@@ -369,6 +371,100 @@ static void test_daemon_ends(void **state)
 	assert_int_equal(f->n_told, 1);
 }
 
+static void run_until(struct fixture *f, const uint64_t *counter, uint64_t wanted)
+{
+	while (*counter < wanted)
+		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+	assert_int_equal(*counter, wanted);
+}
+
+static const struct sw_worker_resumed resumed_now = {.stopped_us = 1};
+
+/* A worker that goes on: it has no slot, each sample counts, its process can be captured meanwhile. */
+static void test_lasts(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_waiter waiter = {.done = heard};
+	struct sw_refusal refusal = {0};
+	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_dump *dump = NULL;
+	const struct sw_worker_sampled some = {.n_samples = 7, .n_threads = 70, .stopped_us = 5};
+	char said[1024], byte;
+	f->config.workers = 1;
+	start(f);
+	assert_false(request.profile.alone);
+	answer_profile(f, "0-1", said);
+	assert_int_equal(f->counters.captures_total, 1);
+	wait_for_worker(f, 2);
+	assert_int_equal(f->jobs.n_running, 0);
+	assert_int_equal(f->jobs.n_lasting, 1);
+	int stream = worker_stream, gone = worker_gone, names = worker_names;
+	say(SW_WORKER_RESUMED, &resumed_now, sizeof(resumed_now));
+	say(SW_WORKER_SAMPLED, &some, sizeof(some));
+	run_until(f, &f->counters.captures_total, 8);
+	assert_int_equal(f->counters.stopped_us_total, 6);
+	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, &refusal));
+	const struct sw_submission s = {.caller = &f->caller,
+					.found = &found,
+					.names_fd = names,
+					.options = {.max_stop_ms = 100}};
+	assert_int_equal(sw_job_submit(&f->jobs, &s, &waiter, &dump, &refusal), SW_SUBMITTED_WAIT);
+	wait_for_worker(f, 3);
+	assert_int_equal(request.profile.rate_hz, 0);
+	f->jobs.n_lasting--; /* not waited for */
+	answer(f, "snapwalk.dump/1", "0-2", DUMP_ARRAYS, said);
+	f->jobs.n_lasting++;
+	/* What is asked for is said at once when the daemon ends. */
+	worker_stream = stream;
+	worker_gone = gone;
+	worker_names = names;
+	assert_true(recv(stream, &byte, 1, MSG_DONTWAIT) < 0);
+	sw_job_enough(TAILQ_FIRST(&f->jobs.list));
+	assert_int_equal(recv(stream, &byte, 1, MSG_DONTWAIT), 0); /* the end */
+	sw_found_deinit(&found);
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+}
+
+/* Above StopPercent= it is told that it is enough. One that took few samples was not worth it. */
+static void test_enough(void **state)
+{
+	struct fixture *f = *state;
+	const struct sw_worker_sampled much = {.n_samples = 2, .stopped_us = INT64_C(1) << 40};
+	char said[1024], byte;
+	start(f);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 2);
+	say(SW_WORKER_RESUMED, &resumed_now, sizeof(resumed_now));
+	assert_true(recv(worker_stream, &byte, 1, MSG_DONTWAIT) < 0);
+	say(SW_WORKER_SAMPLED, &much, sizeof(much));
+	run_until(f, &f->counters.captures_total, 3);
+	assert_int_equal(recv(worker_stream, &byte, 1, MSG_DONTWAIT), 0);
+	sw_limits_destroy(f->jobs.limits);
+	assert_int_equal(sw_limits_create(&f->config, &f->jobs.limits), 0);
+	fail_with(f, SW_E_STOP_TIMEOUT);
+	wait_for_worker(f, 3);
+	assert_true(request.profile.alone);
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+}
+
+/* Nobody waits for it any more: its worker is killed. */
+static void test_left(void **state)
+{
+	struct fixture *f = *state;
+	char said[1024];
+	start(f);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 2);
+	struct sw_job *job = TAILQ_FIRST(&f->jobs.list);
+	assert_true(job->lasts);
+	sw_waiter_cancel(&TAILQ_FIRST(&f->jobs.series)->waiter);
+	assert_int_equal(job->state, SW_JOB_ENDED);
+	end(f);
+	assert_true(TAILQ_EMPTY(&f->jobs.list));
+}
+
 /* A user has four at once, alerts have the rest. */
 static void test_space(void **state)
 {
@@ -403,6 +499,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_daemon_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_space, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lasts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_enough, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

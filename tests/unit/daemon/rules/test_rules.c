@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <cmocka.h>
+#include <snapwalk/recorder.h>
 
 static const int64_t S = 1000000000;
 
@@ -57,7 +58,8 @@ static const char full[] = "# comment\n"
 			   "Match=a=b\r\n"
 			   "Host=host\r\n"
 			   "Target=comm:100%%\r\n"
-			   "ProfileSec=10.5\r\n";
+			   "ProfileSec=10.5\r\n"
+			   "ProfileMode=off\r\n";
 
 static void fields(void **state)
 {
@@ -91,7 +93,9 @@ static void fields(void **state)
 	assert_int_equal(r->interval_ms, 1000);
 	assert_int_equal(r->cooldown_ms, 300000);
 	assert_int_equal(r->profile_ms, 10500);
+	assert_int_equal(r->profile_mode, SW_RECORD_OFF);
 	assert_int_equal(rules.rules[0].profile_ms, 0);
+	assert_int_equal(rules.rules[0].profile_mode, SW_RECORD_WALL);
 	sw_rules_deinit(&rules);
 	assert_int_equal(rules.n_rules, 0);
 }
@@ -131,6 +135,9 @@ static void mistakes(void **state)
 		 "r.conf:5: rule bad has ProfileSec= and Count= or IntervalSec=: either or\n"},
 		{"IntervalSec=2\nProfileSec=10\n",
 		 "r.conf:5: rule bad has ProfileSec= and Count= or IntervalSec=: either or\n"},
+		{"ProfileSec=10\nProfileMode=all\n",
+		 "r.conf:10: ProfileMode=: wall, cpu or off, not all\n"},
+		{"ProfileMode=cpu\n", "r.conf:5: rule bad has ProfileMode= without ProfileSec=\n"},
 		{"Source=a b\n", "r.conf:9: Source=: not a name: a b\n"},
 	};
 	(void) state;

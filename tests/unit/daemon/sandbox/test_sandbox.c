@@ -368,8 +368,8 @@ static void test_spawner(void **state)
 	config = (struct sw_config){.user = (char *) "nobody"};
 	struct inside c = inside_start(spawner_enter);
 	assert_int_equal(c.result, 0);
-	/* CAP_DAC_READ_SEARCH is 2, CAP_SYS_PTRACE 19. */
-	assert_caps(&c, is_root() ? "0000000000080004" : "0000000000000000");
+	/* CAP_DAC_READ_SEARCH is 2, CAP_SYS_PTRACE 19, CAP_PERFMON 38. */
+	assert_caps(&c, is_root() ? "0000004000080004" : "0000000000000000");
 	if (is_root()) {
 		char line[128];
 		struct passwd *nobody = getpwnam("nobody");
@@ -379,7 +379,7 @@ static void test_spawner(void **state)
 		assert_line(&c, line);
 		(void) snprintf(line, sizeof(line), "Gid:\t%u\t%u\t%u\t%u", g, g, g, g);
 		assert_line(&c, line);
-		assert_line(&c, "CapBnd:\t0000000000080004");
+		assert_line(&c, "CapBnd:\t0000004000080004");
 		gid_t groups[64];
 		int n_groups = SW_ARRAY_SIZE(groups);
 		assert_true(getgrouplist("nobody", nobody->pw_gid, groups, &n_groups) > 0);
@@ -394,6 +394,23 @@ static void test_spawner(void **state)
 		assert_int_equal(soft, wanted);
 	}
 	assert_line(&c, "Seccomp:\t2");
+	inside_end(&c);
+}
+
+static int captures_enter(struct sw_error *err)
+{
+	int r = sw_sandbox_spawner(&config, err);
+	return r < 0 ? r : sw_sandbox_worker_begin(false, err);
+}
+
+/* Who opens no events of the kernel has no capability for it. */
+static void test_worker_begins(void **state)
+{
+	(void) state;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	struct inside c = inside_start(captures_enter);
+	assert_int_equal(c.result, 0);
+	assert_caps(&c, is_root() ? "0000000000080004" : "0000000000000000");
 	inside_end(&c);
 }
 
@@ -619,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_worker_dies),
 		cmocka_unit_test(test_worker_without_landlock),
 		cmocka_unit_test(test_spawner),
+		cmocka_unit_test(test_worker_begins),
 		cmocka_unit_test(test_spawner_filter),
 		cmocka_unit_test(test_spawner_of_user),
 		cmocka_unit_test(test_broker),

@@ -312,6 +312,44 @@ static void test_kinds(void **state)
 	end(f);
 }
 
+/* Names, of those that are there and of those that begin; what is cut says nothing. */
+static void test_names(void **state)
+{
+	struct fixture *f = start(RING_BYTES, 0);
+	uint8_t name[HEADER + 24] = {0}, begins[HEADER + 24] = {0};
+	struct sw_events_sample got;
+	(void) state;
+	header_make(name, PERF_RECORD_COMM, 0, sizeof(name));
+	put32(name, HEADER, 7);
+	put32(name, HEADER + 4, 11);
+	memcpy(name + HEADER + 8, "worker", 7);
+	append(f, &f->ring, name, sizeof(name));
+	header_make(begins, PERF_RECORD_FORK, 0, sizeof(begins));
+	put32(begins, HEADER + 8, 12);
+	put32(begins, HEADER + 12, 11);
+	append(f, &f->ring, begins, sizeof(begins));
+	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_NAME);
+	assert_int_equal(got.tid, 11);
+	assert_int_equal(got.named_as, 0);
+	assert_string_equal(got.comm, "worker");
+	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_NAME);
+	assert_int_equal(got.tid, 12);
+	assert_int_equal(got.named_as, 11);
+	/* Longer than any, without an end. */
+	uint8_t large[HEADER + 8 + SW_COMM_MAX + 8];
+	memset(large, 'x', sizeof(large));
+	header_make(large, PERF_RECORD_COMM, 0, sizeof(large));
+	append(f, &f->ring, large, sizeof(large));
+	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_NAME);
+	assert_int_equal(strlen(got.comm), SW_COMM_MAX - 1);
+	header_make(name, PERF_RECORD_COMM, 0, HEADER + 8);
+	append(f, &f->ring, name, HEADER + 8);
+	header_make(begins, PERF_RECORD_FORK, 0, HEADER + 8);
+	append(f, &f->ring, begins, HEADER + 8);
+	assert_none(f);
+	end(f);
+}
+
 /* Of several rings, one of which could not be had. */
 static void test_rings(void **state)
 {
@@ -367,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_samples),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_flood),
 	};

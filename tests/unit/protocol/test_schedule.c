@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "series/schedule.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <snapwalk/schedule.h>
 
 enum { MS = 1000000, S = 1000000000 };
 static const int64_t BEGIN = 5LL * S;
@@ -12,7 +11,8 @@ static const int64_t BEGIN = 5LL * S;
 static struct sw_schedule of(uint32_t rate_hz, uint32_t duration_s)
 {
 	struct sw_schedule s;
-	sw_schedule_init(&s, BEGIN, rate_hz, duration_s, 1);
+	sw_schedule_init(&s, BEGIN, duration_s == 0 ? INT64_MAX : BEGIN + (int64_t) duration_s * S,
+			 rate_hz, 1);
 	return s;
 }
 

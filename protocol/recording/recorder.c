@@ -3,14 +3,13 @@
  * A thread counts for its stack in each sample from the one in which it was read up to the one before that
  * in which it is another. That is added up when it is another: a thread that does not run costs nothing.
  */
-#include "recorder.h"
 #include "arena.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "map.h"
-#include "obtain.h"
 
 #include <snapwalk/clock.h>
+#include <snapwalk/recorder.h>
 #include <string.h>
 
 enum {
@@ -36,19 +35,19 @@ struct slot {
 };
 
 struct sw_recorder {
-	const struct sw_subject *subject; /* borrowed, as the following */
-	const struct sw_options *options;
-	struct sw_session *session;
+	struct sw_recorder_options options;
+	struct sw_session *session; /* borrowed, as the following */
 	const struct sw_recorder_sink *sink;
 	struct sw_target *target;   /* owned */
-	struct sw_sampler *sampler; /* owned; NULL: by events */
+	struct sw_sampler *sampler; /* owned; NULL: by events, or of another source */
 	struct sw_cpu_sampler *cpu; /* owned; NULL: not by events */
 	struct sw_error no_events;  /* why the kernel refused them */
 	bool running_only;
 	struct slot *slots; /* owned */
 	size_t n_slots, slots_max;
-	struct sw_map64 known; /* hash of name and frames -> row */
-	uint64_t generation;   /* of the maps that known is of */
+	struct sw_map64 known;    /* hash of name and frames -> row */
+	struct sw_report *report; /* owned: of the last walks that were not known; NULL: none */
+	uint64_t generation;      /* of the maps that known is of */
 	size_t n_threads;
 	int64_t look_ns,
 		last_look_ns; /* when this sample began, and the one before; CLOCK_MONOTONIC */
@@ -56,41 +55,65 @@ struct sw_recorder {
 	struct sw_recorder_totals totals;
 };
 
-SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
+SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
+
+const char *sw_record_mode_name(enum sw_record_mode mode)
+{
+	switch (mode) {
+	case SW_RECORD_WALL: return "wall";
+	case SW_RECORD_CPU: return "cpu";
+	case SW_RECORD_OFF: return "off";
+	}
+	return "wall";
+}
 
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
 /* Where the kernel refuses events, running threads are sampled by the clock. */
 static int events_begin(struct sw_recorder *r, struct sw_error *err)
 {
-	const struct sw_options *o = r->options;
+	const struct sw_recorder_options *o = &r->options;
 	int code = sw_cpu_sampler_create(sw_session_context(r->session), r->target, o->rate_hz,
-					 o->snapshot.stack_bytes, &r->cpu, &r->no_events);
-	if (code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED || code == -SW_E_LIMIT)
+					 o->how.snapshot.stack_bytes, o->fixed, &r->cpu,
+					 &r->no_events);
+	bool refused = code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED ||
+		       code == -SW_E_LIMIT || code == -SW_E_INVALID;
+	if (refused && !o->only_events)
 		return 0;
-	if (code < 0)
+	if (code < 0 && err != NULL)
 		*err = r->no_events;
 	return code;
 }
 
-int sw_recorder_create(const struct sw_subject *subject, const struct sw_options *options,
+static int sampling_begin(struct sw_recorder *r, struct sw_error *err)
+{
+	const struct sw_recorder_options *o = &r->options;
+	int code = 0;
+	if (o->source != NULL)
+		return 0;
+	if (o->mode == SW_RECORD_CPU && o->how.snapshot.stop != SW_STOP_ALWAYS)
+		code = events_begin(r, err);
+	if (code == 0 && r->cpu == NULL)
+		code = sw_sampler_create(sw_session_context(r->session), r->target,
+					 &o->how.snapshot, &r->sampler, err);
+	return code;
+}
+
+int sw_recorder_create(struct sw_target *target, const struct sw_recorder_options *options,
 		       struct sw_session *session, const struct sw_recorder_sink *sink,
 		       struct sw_recorder **ret, struct sw_error *err)
 {
 	struct sw_recorder *r = calloc(1, sizeof(*r));
-	if (r == NULL)
+	if (r == NULL) {
+		sw_target_close(target);
 		return sw_fail_nomem(err);
-	r->subject = subject;
-	r->options = options;
+	}
+	r->options = *options;
 	r->session = session;
 	r->sink = sink;
-	r->running_only = options->snapshot.running_only || options->mode == SW_MODE_CPU;
-	int code = sw_target_open(subject->pid, &r->target, err);
-	if (code == 0 && options->mode == SW_MODE_CPU && options->snapshot.stop != SW_STOP_ALWAYS)
-		code = events_begin(r, err);
-	if (code == 0 && r->cpu == NULL)
-		code = sw_sampler_create(sw_session_context(session), r->target, &options->snapshot,
-					 &r->sampler, err);
+	r->target = target;
+	r->running_only = options->how.snapshot.running_only || options->mode == SW_RECORD_CPU;
+	int code = sampling_begin(r, err);
 	if (code < 0) {
 		sw_recorder_destroy(r);
 		return code;
@@ -105,7 +128,10 @@ void sw_recorder_destroy(struct sw_recorder *r)
 		return;
 	sw_sampler_destroy(r->sampler);
 	sw_cpu_sampler_destroy(r->cpu);
-	sw_target_close(r->target);
+	if (r->target != NULL)
+		sw_target_close(r->target);
+	if (r->report != NULL)
+		sw_report_destroy(r->report);
 	sw_map64_deinit(&r->known);
 	free(r->slots);
 	free(r);
@@ -211,7 +237,7 @@ static void blocked_finish(struct sw_recorder *r, const struct slot *s, int64_t 
 
 static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
 {
-	const struct sw_snapshot_options *o = &r->options->snapshot;
+	const struct sw_snapshot_options *o = &r->options.how.snapshot;
 	if (r->running_only && activity > SW_ACTIVITY_RUNNABLE)
 		return false;
 	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
@@ -272,10 +298,21 @@ static size_t rows_find(const struct sw_recorder *r, const struct sw_walks *walk
 	return n;
 }
 
+/* How a sample is walked and named that begins now. */
+static struct sw_pipeline_options how_now(const struct sw_recorder *r)
+{
+	struct sw_pipeline_options how = r->options.how;
+	int64_t now_ns = sw_clock_ns();
+	how.report.begin_ns = now_ns;
+	how.walk.deadline_ns = how.symbolize.deadline_ns =
+		how.limit_ns > 0 ? now_ns + how.limit_ns : 0;
+	return how;
+}
+
 static int report_make(struct sw_recorder *r, const struct sw_walks *walks, struct sw_report **ret,
 		       struct sw_error *err)
 {
-	struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
+	struct sw_pipeline_options how = how_now(r);
 	struct sw_symbolizer *symbolizer = NULL;
 	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
 	int code = 0;
@@ -312,10 +349,13 @@ static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
 		    const struct sw_walks *walks, uint32_t *rows, bool *fresh, struct sw_error *err)
 {
 	bool light = sample->light;
-	sw_cleanup(sw_report_destroy_p) struct sw_report *report = NULL;
+	struct sw_report *report = NULL;
 	int code = report_make(r, walks, &report, err);
 	if (code < 0)
 		return code;
+	if (r->report != NULL)
+		sw_report_destroy(r->report);
+	r->report = report;
 	size_t n = report->n_threads;
 	sw_cleanup(sw_free_p) bool *wanted = calloc(n + 1, sizeof(*wanted));
 	sw_cleanup(sw_free_p) uint32_t *found = calloc(n + 1, sizeof(*found));
@@ -470,7 +510,7 @@ static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, st
 	r->generation = sample->generation;
 	if (sample->snap == NULL)
 		return 0;
-	struct sw_pipeline_options how = sw_obtain_options(r->options, sw_clock_ns());
+	struct sw_pipeline_options how = how_now(r);
 	int code = how.libunwind ? sw_walk_libunwind(sample->snap, &how.walk, &ret->walks, err)
 				 : sw_walk_all(sample->snap, &how.walk, &ret->walks, err);
 	if (code < 0)
@@ -527,15 +567,22 @@ static int events_take(struct sw_recorder *r, struct sw_error *err)
 	return code;
 }
 
+static int sample_next(struct sw_recorder *r, struct sw_sample *ret, struct sw_error *err)
+{
+	const struct sw_recorder_source *source = r->options.source;
+	return source != NULL ? source->next(source->arg, ret, err)
+			      : sw_sampler_next(r->sampler, ret, err);
+}
+
 int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
 	r->look_ns = sw_clock_ns();
-	int code = r->cpu != NULL ? events_take(r, err) : sw_sampler_next(r->sampler, &sample, err);
+	int code = r->cpu != NULL ? events_take(r, err) : sample_next(r, &sample, err);
 	if (code == 0 && r->cpu == NULL)
 		code = sample_count(r, &sample, err);
 	if (code == 0)
-		r->last_look_ns = r->look_ns;
+		r->last_look_ns = r->cpu == NULL ? sample.begin_ns : r->look_ns;
 	r->ended |= code == -SW_E_EXITED || code == -SW_E_NO_PROCESS || code == -SW_E_ZOMBIE;
 	r->totals.n_failed += code < 0 && !r->ended;
 	return code;
@@ -583,11 +630,6 @@ bool sw_recorder_has_ended(const struct sw_recorder *r)
 	return r->ended;
 }
 
-const struct sw_subject *sw_recorder_subject(const struct sw_recorder *r)
-{
-	return r->subject;
-}
-
 const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *r)
 {
 	return &r->totals;
@@ -608,4 +650,9 @@ const char *sw_recorder_refused(const struct sw_recorder *r)
 bool sw_recorder_by_events(const struct sw_recorder *r)
 {
 	return r->cpu != NULL;
+}
+
+const struct sw_report *sw_recorder_report(const struct sw_recorder *r)
+{
+	return r->report;
 }

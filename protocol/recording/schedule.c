@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "series/schedule.h"
+#include <snapwalk/schedule.h>
 
 enum { NS_PER_S = 1000000000 };
 
-void sw_schedule_init(struct sw_schedule *s, int64_t now_ns, uint32_t rate_hz, uint32_t duration_s,
+void sw_schedule_init(struct sw_schedule *s, int64_t begin_ns, int64_t end_ns, uint32_t rate_hz,
 		      uint32_t max_load_percent)
 {
 	*s = (struct sw_schedule){
-		.begin_ns = now_ns,
-		.end_ns = duration_s == 0 ? INT64_MAX : now_ns + (int64_t) duration_s * NS_PER_S,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
 		.rate_hz = rate_hz,
 		.max_load_percent = max_load_percent,
 	};
@@ -31,10 +31,17 @@ static uint64_t due_by(const struct sw_schedule *s, int64_t now_ns)
 	return n + (due_ns(s, n) < now_ns);
 }
 
+void sw_schedule_join(struct sw_schedule *s, int64_t now_ns)
+{
+	s->next = s->n_wanted = due_by(s, now_ns);
+}
+
 int64_t sw_schedule_next_ns(struct sw_schedule *s, double held_ns)
 {
 	int64_t by_rate_ns = due_ns(s, s->next);
-	int64_t by_load_ns = s->begin_ns + (int64_t) (held_ns * 100 / s->max_load_percent);
+	int64_t by_load_ns = s->begin_ns;
+	if (s->max_load_percent > 0)
+		by_load_ns += (int64_t) (held_ns * 100 / s->max_load_percent);
 	if (by_load_ns > by_rate_ns) {
 		uint64_t number = due_by(s, by_load_ns);
 		if (by_load_ns > s->end_ns)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "worker/parser.h"
+#include "worker/names.h"
+#include "worker/wire.h"
+#include "sandbox/roles.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <sys/prctl.h>
+
+enum { NS_PER_S = 1000000000 };
+
+/* Where the recorder has its samples from. */
+struct given {
+	struct sw_parser *parser;
+	bool had_first;
+	char *bytes; /* owned: of the last one */
+	size_t size, max;
+};
+
+static bool read_whole(int fd, void *to, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(fd, (char *) to + done, size - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t) n;
+	}
+	return true;
+}
+
+static bool sample_receive(struct given *g, size_t size)
+{
+	if (size > g->max) {
+		free(g->bytes);
+		g->bytes = malloc(size + size / 2);
+		g->max = g->bytes != NULL ? size + size / 2 : 0;
+	}
+	g->size = size;
+	return g->bytes != NULL && read_whole(g->parser->from_fd, g->bytes, size);
+}
+
+static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
+{
+	struct given *g = arg;
+	if (g->had_first)
+		return sw_sampler_unpack(g->parser->sampler, g->bytes, g->size, ret, err);
+	g->had_first = true;
+	*ret = g->parser->first;
+	return 0;
+}
+
+/* What only the worker needs: the iterator, the broker's ear, whose turn it is. */
+static void leave(struct sw_parser *p)
+{
+	struct sw_worker *w = p->worker;
+	int *const fds[] = {&w->stream,     &w->target_pidfd, &w->program_fd, &w->iterator_fd,
+			    &w->threads_fd, &w->moved_fd,     &w->turns_fd};
+	sw_sampler_leave(p->sampler);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(fds); i++)
+		sw_close_p(fds[i]);
+}
+
+static int confine(struct sw_parser *p, struct sw_error *err)
+{
+	const struct sw_worker_request *request = &p->worker->request;
+	(void) prctl(PR_SET_NAME, "snapwalk-parser"); /* cannot fail */
+	leave(p);
+	return sw_sandbox_worker(request->memory_mib, request->names_timeout_ms + SW_WORKER_LIFE_MS,
+				 &p->worker->unpacked, err);
+}
+
+/* Each sample until the end, which says what else is to be said. */
+static int samples_count(struct given *g, struct sw_recorder *recorder, struct sw_worker_round *ret,
+			 struct sw_error *err)
+{
+	struct sw_parser *p = g->parser;
+	for (;;) {
+		struct sw_worker_event event;
+		int32_t r = sw_recorder_sample(recorder, err);
+		int sent = sw_worker_event_write(p->to_fd, SW_PARSER_DONE, &r, sizeof(r), err);
+		if (sent < 0 || r == -SW_E_NOMEM)
+			return sent < 0 ? sent : r;
+		if (!read_whole(p->from_fd, &event, sizeof(event)))
+			return sw_fail(err, SW_E_IO, "the worker is gone");
+		if (event.type == SW_PARSER_END && event.size == sizeof(*ret))
+			return read_whole(p->from_fd, ret, sizeof(*ret))
+				       ? 0
+				       : sw_fail(err, SW_E_IO, "the worker is gone");
+		if (event.type != SW_PARSER_SAMPLE || !sample_receive(g, event.size))
+			return sw_fail(err, SW_E_NOMEM, "a sample cannot be had");
+	}
+}
+
+static int parse(struct sw_parser *p, struct sw_error *err)
+{
+	struct sw_worker *worker = p->worker;
+	struct given given = {.parser = p};
+	const struct sw_recorder_source source = {.next = next, .arg = &given};
+	struct sw_recorder_options options = sw_worker_record_options(worker);
+	struct sw_profile_adding adding = {.mode = options.mode,
+					   .interval_ns = NS_PER_S / options.rate_hz};
+	struct sw_recorder *recorder = NULL;
+	struct sw_worker_round round = {0};
+	options.source = &source;
+	int r = confine(p, err);
+	if (r == 0)
+		r = sw_worker_profile_open(worker, &adding.profile, err);
+	if (r < 0)
+		return r;
+	const struct sw_recorder_sink sink = sw_profile_sink(&adding);
+	sw_names_recall(worker->names_fd, worker->session);
+	r = sw_recorder_create(NULL, &options, worker->session, &sink, &recorder, err);
+	if (r == 0)
+		r = samples_count(&given, recorder, &round, err);
+	if (r < 0)
+		return r;
+	sw_recorder_settle(recorder);
+	sw_names_keep(worker->names_fd,
+		      worker->session); /* the next one begins after our profile */
+	if (sw_recorder_report(recorder) == NULL)
+		return sw_fail(err, SW_E_NO_THREAD, "no thread could be sampled");
+	return sw_worker_profile_finish(worker, adding.profile, sw_recorder_report(recorder),
+					&round, p->to_fd, err);
+}
+
+void sw_parser_run(struct sw_parser *p)
+{
+	struct sw_error err = {0};
+	int r = parse(p, &err);
+	if (r < 0) {
+		const struct sw_worker_failed failed = sw_worker_failure(p->worker, -r, &err);
+		/* When this fails the worker is gone. */
+		(void) sw_worker_event_write(p->to_fd, SW_WORKER_FAILED, &failed, sizeof(failed),
+					     NULL);
+	}
+	_exit(r < 0);
+}

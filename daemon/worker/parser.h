@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_WORKER_PARSER_H
+#define SW_DAEMON_WORKER_PARSER_H
+
+#include "worker/profile.h"
+
+/*
+ * The process that walks and names the samples of a series, without capabilities, while the worker that it was
+ * forked from takes them:
+ *
+ *	worker to parser	SW_PARSER_SAMPLE with what sw_sampler_pack() made; SW_PARSER_END with a struct
+ *				sw_worker_round, once
+ *	parser to worker	SW_PARSER_DONE with an int32_t, 0 or -SW_E_*, after each sample, the first one, which
+ *				it has from the beginning, too; after the end SW_WORKER_DUMP or SW_WORKER_FAILED
+ *
+ * Headers are struct sw_worker_event. The worker believes nothing of what comes.
+ */
+struct sw_parser {
+	struct sw_worker *worker;
+	struct sw_sampler *sampler;
+	struct sw_sample first;
+	int from_fd, to_fd; /* pipes: from the worker, to it */
+};
+
+/* Its whole life, in the forked process. */
+__attribute__((noreturn)) void sw_parser_run(struct sw_parser *parser);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The worker of a series: it has capabilities as long as it lives, and parses nothing. Registers come from the
+ * kernel, stacks are bytes to it, and what its parser says is passed on, within limits.
+ */
+#include "worker/series.h"
+#include "worker/parser.h"
+#include "worker/turn.h"
+#include "worker/wire.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <snapwalk/clock.h>
+#include <snapwalk/sampler.h>
+#include <snapwalk/schedule.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum {
+	NS_PER_US = 1000,
+	NS_PER_S = 1000000000,
+	MS_PER_S = 1000,
+	PIPE_BYTES = 1 << 20,
+	FAILURES_MAX = 3, /* one after the other */
+};
+
+struct series {
+	struct sw_worker *worker;
+	struct sw_target *target;
+	struct sw_sampler *sampler;
+	struct sw_schedule schedule;
+	struct sw_worker_round round;
+	pid_t pid;          /* of the process */
+	pid_t parser;       /* our child */
+	int to_fd, from_fd; /* pipes of it */
+	int proc_fd;
+	uid_t owner; /* as it was at the first sample */
+	struct sw_target_rights rights;
+	unsigned n_failures;
+};
+
+/* ---- the parser ------------------------------------------------------------------------------ */
+
+static int parser_start(struct series *s, const struct sw_sample *first, struct sw_error *err)
+{
+	int to[2], from[2];
+	if (pipe2(to, O_CLOEXEC) < 0)
+		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
+	if (pipe2(from, O_CLOEXEC) < 0) {
+		(void) close(to[0]);
+		(void) close(to[1]);
+		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
+	}
+	(void) fcntl(to[1], F_SETPIPE_SZ, PIPE_BYTES); /* or as it is: slower */
+	pid_t self = getpid();
+	s->parser = fork();
+	if (s->parser == 0) {
+		struct sw_parser parser = {.worker = s->worker,
+					   .sampler = s->sampler,
+					   .first = *first,
+					   .from_fd = to[0],
+					   .to_fd = from[1]};
+		(void) close(to[1]);
+		(void) close(from[0]);
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self)
+			_exit(1);
+		sw_parser_run(&parser);
+	}
+	(void) close(to[0]);
+	(void) close(from[1]);
+	s->to_fd = to[1];
+	s->from_fd = from[0];
+	return s->parser < 0 ? sw_fail_errno(err, SW_E_LIMIT, "cannot start a parser") : 0;
+}
+
+static bool read_whole(int fd, void *to, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(fd, (char *) to + done, size - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t) n;
+	}
+	return true;
+}
+
+static int gone(struct sw_error *err)
+{
+	return sw_fail(err, SW_E_INTERNAL, "the process that parses its samples died");
+}
+
+/* The first of what it says that is not SW_PARSER_DONE goes to the broker. */
+static int failure_pass(struct series *s, const struct sw_worker_event *event, struct sw_error *err)
+{
+	struct sw_worker_failed failed;
+	if (event->type != SW_WORKER_FAILED || event->size != sizeof(failed) ||
+	    !read_whole(s->from_fd, &failed, sizeof(failed)))
+		return gone(err);
+	failed.message[sizeof(failed.message) - 1] = '\0';
+	/* Its code is one of a capture: what it says of permission nobody has asked it. */
+	return sw_fail(err, failed.code == SW_E_NOMEM ? SW_E_NOMEM : SW_E_INTERNAL, "%s",
+		       failed.message);
+}
+
+/* Until it is done with the last sample, or the broker does not want any more (*ret_end). */
+static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
+{
+	struct sw_worker_event event;
+	int32_t code;
+	for (;;) {
+		struct pollfd events[] = {{.fd = s->from_fd, .events = POLLIN},
+					  {.fd = *ret_end ? -1 : s->worker->stream,
+					   .events = POLLIN | POLLRDHUP}};
+		if (poll(events, SW_ARRAY_SIZE(events), -1) < 0)
+			continue; /* EINTR */
+		*ret_end |= events[1].revents != 0;
+		if (events[0].revents != 0)
+			break;
+	}
+	if (!read_whole(s->from_fd, &event, sizeof(event)))
+		return gone(err);
+	if (event.type != SW_PARSER_DONE)
+		return failure_pass(s, &event, err);
+	if (event.size != sizeof(code) || !read_whole(s->from_fd, &code, sizeof(code)))
+		return gone(err);
+	if (code < 0 && s->round.n_samples > 0) /* nothing was made of it */
+		s->round.n_samples--;
+	return 0;
+}
+
+/* The profile, to the broker. */
+static int profile_pass(struct series *s, struct sw_error *err)
+{
+	struct sw_worker_event event;
+	s->round.n_late = s->schedule.n_late;
+	int r = sw_worker_event_write(s->to_fd, SW_PARSER_END, &s->round, sizeof(s->round), err);
+	if (r < 0 || !read_whole(s->from_fd, &event, sizeof(event)))
+		return gone(err);
+	if (event.type != SW_WORKER_DUMP)
+		return failure_pass(s, &event, err);
+	if (event.size == 0 || event.size > s->worker->config->dump_bytes_max)
+		return gone(err);
+	sw_cleanup(sw_free_p) char *json = malloc(event.size);
+	if (json == NULL)
+		return sw_fail_nomem(err);
+	if (!read_whole(s->from_fd, json, event.size))
+		return gone(err);
+	return sw_worker_event_write(s->worker->stream, SW_WORKER_DUMP, json, event.size, err);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static int sample_take(struct series *s, struct sw_sample *ret, struct sw_error *err)
+{
+	struct sw_worker *w = s->worker;
+	const int wait_ms = (int) w->request.max_stop_ms + MS_PER_S;
+	if (!sw_turn_take(w->turns_fd, s->pid, wait_ms))
+		return sw_fail(err, SW_E_TIMEOUT, "the process is captured by others");
+	int r = sw_sampler_next(s->sampler, ret, err);
+	sw_turn_give(w->turns_fd, s->pid);
+	return r;
+}
+
+static void sample_count(struct series *s, const struct sw_sample *sample,
+			 struct sw_worker_sampled *ret)
+{
+	s->round.n_samples++;
+	s->round.stopped_ns += sample->stopped_ns;
+	if (sample->longest_ns > s->round.longest_ns)
+		s->round.longest_ns = sample->longest_ns;
+	*ret = (struct sw_worker_sampled){.stopped_us = sample->stopped_ns / NS_PER_US,
+					  .n_samples = 1,
+					  .n_threads = sample->n_threads};
+}
+
+/* Whoever had the right to see the first sample has it for this one, too. */
+static bool is_permitted(struct series *s)
+{
+	struct sw_worker *w = s->worker;
+	return sw_worker_permit(w, s->proc_fd) && w->owner == s->owner &&
+	       memcmp(&w->rights, &s->rights, sizeof(s->rights)) == 0;
+}
+
+/* 1: go on; 0: the series is over, and what there is counts; else the failure of all. */
+static int sample_next(struct series *s, struct sw_error *err)
+{
+	struct sw_sample sample;
+	struct sw_worker_sampled more;
+	struct sw_error why = {0};
+	const void *bytes = NULL;
+	size_t size = 0;
+	int r = sample_take(s, &sample, &why);
+	if (r == -SW_E_CHANGED || r == -SW_E_EXITED || r == -SW_E_NO_PROCESS || r == -SW_E_ZOMBIE ||
+	    r == -SW_E_NOMEM)
+		return 0;
+	if (r < 0)
+		return ++s->n_failures < FAILURES_MAX;
+	s->n_failures = 0;
+	if (sample.new_program || !is_permitted(s) ||
+	    sw_sampler_pack(s->sampler, &sample, &bytes, &size, &why) < 0)
+		return 0;
+	r = sw_worker_event_write(s->to_fd, SW_PARSER_SAMPLE, bytes, size, err);
+	if (r < 0)
+		return gone(err);
+	sample_count(s, &sample, &more);
+	r = sw_worker_life_tell(&s->worker->life, s->worker->stream, &more, err);
+	return r < 0 ? r : 1;
+}
+
+static int samples_take(struct series *s, struct sw_error *err)
+{
+	struct sw_worker *w = s->worker;
+	bool waits = true; /* for the parser: one sample is always with it */
+	bool over = false;
+	int r = 1;
+	while (r > 0) {
+		int64_t due_ns = sw_schedule_next_ns(&s->schedule, 0);
+		if (waits)
+			r = parser_wait(s, &over, err);
+		if (r < 0)
+			return r;
+		waits = false;
+		r = 1;
+		if (over || !sw_worker_life_wait(&w->life, w->stream, due_ns) ||
+		    !sw_schedule_begin(&s->schedule, sw_clock_ns()))
+			break;
+		uint64_t before = s->round.n_samples;
+		r = sample_next(s, err);
+		waits = s->round.n_samples > before;
+	}
+	if (r >= 0 && waits)
+		r = parser_wait(s, &over, err);
+	return r < 0 ? r : 0;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int first_take(struct series *s, struct sw_sample *ret, struct sw_error *err)
+{
+	struct sw_worker *w = s->worker;
+	struct sw_worker_sampled more;
+	const struct sw_worker_profile *asked = &w->request.profile;
+	sw_schedule_init(&s->schedule, asked->begin_ns, asked->end_ns, asked->rate_hz, 0);
+	sw_schedule_join(&s->schedule, w->begin_ns);
+	if (s->schedule.next > 0) /* this one: it was due before we began */
+		s->schedule.next--;
+	(void) sw_schedule_begin(&s->schedule,
+				 w->begin_ns); /* the broker has asked whether it is over */
+	int r = sample_take(s, ret, err);
+	if (r < 0)
+		return r;
+	s->owner = w->owner;
+	s->rights = w->rights;
+	sample_count(s, ret, &more);
+	const struct sw_worker_resumed event = {.stopped_us = more.stopped_us,
+						.owner = w->owner,
+						.rights = w->rights};
+	more.stopped_us = 0;
+	r = sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &event, sizeof(event), w->program_fd,
+				 err);
+	return r < 0 ? r : sw_worker_life_tell(&w->life, w->stream, &more, err);
+}
+
+static int proc_open(struct series *s, struct sw_error *err)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) s->pid); /* fits */
+	s->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return s->proc_fd >= 0 ? 0
+			       : sw_fail(err, SW_E_EXITED, "process %d has exited", (int) s->pid);
+}
+
+int sw_worker_series_run(struct sw_worker *worker, struct sw_target *target, struct sw_error *err)
+{
+	const struct sw_recorder_options how = sw_worker_record_options(worker);
+	const struct sw_sampler_programs programs = {.threads_fd = worker->threads_fd,
+						     .moved_fd = worker->moved_fd};
+	struct series s = {.worker = worker,
+			   .target = target,
+			   .pid = sw_target_pid(target),
+			   .proc_fd = -EBADF};
+	struct sw_sample first;
+	sw_worker_life_begin(&worker->life, worker->request.profile.end_ns);
+	int r = proc_open(&s, err);
+	if (r == 0)
+		r = sw_sampler_create_lent(sw_session_context(worker->session), target,
+					   &how.how.snapshot, &programs, &s.sampler, err);
+	if (r == 0)
+		r = first_take(&s, &first, err);
+	if (r == 0)
+		r = parser_start(&s, &first, err);
+	if (r < 0)
+		return r;
+	bool light = sw_sampler_is_light(s.sampler);
+	sw_sampler_fix(s.sampler);
+	if (light)
+		r = samples_take(&s, err);
+	else
+		r = parser_wait(&s, &(bool){true}, err);
+	if (r < 0)
+		return r;
+	s.round.end_ns = s.round.until_ns = sw_clock_ns();
+	if (!light) { /* as any single one */
+		s.round.end_ns = worker->begin_ns + 1;
+		s.round.until_ns =
+			worker->begin_ns + NS_PER_S / (int64_t) worker->request.profile.rate_hz;
+	}
+	r = sw_worker_life_flush(&worker->life, worker->stream, err);
+	if (r == 0)
+		r = profile_pass(&s, err);
+	if (r == 0)
+		(void) waitpid(s.parser, NULL, 0); /* has ended: its time is ours */
+	return r;
+}

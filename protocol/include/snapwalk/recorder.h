@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_RECORDER_H
+#define SNAPWALK_RECORDER_H
+
+/*
+ * One process that is sampled: its series, who was where, and what is counted of it.
+ *
+ *	sw_recorder_create -> sw_recorder_sample, as often as wanted -> sw_recorder_settle -> sw_recorder_destroy
+ *
+ * It adds nothing up itself: that does a sink, for instance sw_profile_sink().
+ */
+
+#include <snapwalk/pipeline.h>
+#include <snapwalk/profile.h>
+#include <snapwalk/sampler.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sw_recorder;
+
+enum sw_record_mode {
+	SW_RECORD_WALL, /* all threads */
+	SW_RECORD_CPU,  /* those that run, or want to */
+	SW_RECORD_OFF,  /* those that are blocked, by time */
+};
+/** "wall", "cpu", "off"; static. */
+SW_PUBLIC const char *sw_record_mode_name(enum sw_record_mode mode);
+
+/** What was counted so far. */
+struct sw_recorder_totals {
+	uint64_t n_samples;                 /* that succeeded */
+	uint64_t n_failed;                  /* that did not */
+	uint64_t n_threads;                 /* of all samples together, as the following */
+	uint64_t n_read;                    /* threads that were read anew */
+	uint64_t n_missed;                  /* that ran, and whose stack could not be had */
+	uint64_t n_stopped;                 /* that were stopped for it */
+	uint64_t n_interrupted;             /* calls that returned EINTR because of that */
+	uint64_t on_cpu, runnable, blocked; /* threads, by what they did */
+	int64_t stopped_ns, longest_ns;     /* of the process; of one thread */
+	int64_t blocked_ns;                 /* told to sink->blocked(), of all threads together */
+	uint64_t n_lost;                    /* samples by events that found no space */
+	bool no_kernel;                     /* of a process time in the kernel does not count */
+	int64_t unplaced_ns; /* between samples, of threads that were not seen blocked since */
+	double held_ns; /* by how much threads that want to run were held up: of one that is stopped alone, its share */
+};
+
+/** Who adds up the stacks. A row is one thread with one stack, or all that count together with it. */
+struct sw_recorder_sink {
+	/* The rows of those threads of a report for which wanted[] is set; activity and rows are one for
+	 * each of its threads. Each counts once. 0, -SW_E_NOMEM. */
+	int (*rows)(void *arg, const struct sw_report *report, const bool *wanted,
+		    const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err);
+	void (*count)(void *arg, uint32_t row, uint64_t count);
+	/* The row of the same thread and stack with another activity. Nothing is counted. NULL: it is the
+	 * same row. 0, -SW_E_NOMEM. */
+	int (*restate)(void *arg, uint32_t row, enum sw_activity activity, uint32_t *ret_row,
+		       struct sw_error *err);
+	/* A thread was blocked for so long with the stack of a row. NULL: nobody wants to know. */
+	void (*blocked)(void *arg, uint32_t row, uint64_t ns);
+	void *arg;
+};
+enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */
+
+/** Where samples come from, when it is not a sampler of the recorder's own. */
+struct sw_recorder_source {
+	/* As sw_sampler_next(). */
+	int (*next)(void *arg, struct sw_sample *ret, struct sw_error *err);
+	void *arg;
+};
+
+/** Zero-initialised means the defaults. */
+struct sw_recorder_options {
+	enum sw_record_mode mode;
+	uint32_t rate_hz; /* of SW_RECORD_CPU: for the kernel */
+	/* How a sample is taken, walked and named; limit_ns is for each, resumed is not called. */
+	struct sw_pipeline_options how;
+	/* NULL: it samples the target. The target may then be NULL. */
+	const struct sw_recorder_source *source;
+	/* SW_RECORD_CPU: without the kernel's events it is an error. Otherwise running threads are sampled
+	 * by the clock then. */
+	bool only_events;
+	bool fixed; /* see sw_cpu_sampler_create() */
+};
+
+/**
+ * @param target   Consumed, also on failure.
+ * @param options  Copied; what it points to, session and sink are borrowed until the end.
+ * @return 0, or as sw_sampler_create() and sw_cpu_sampler_create(). Free with sw_recorder_destroy().
+ */
+SW_PUBLIC int sw_recorder_create(struct sw_target *target,
+				 const struct sw_recorder_options *options,
+				 struct sw_session *session, const struct sw_recorder_sink *sink,
+				 struct sw_recorder **ret, struct sw_error *err);
+/** NULL is allowed. */
+SW_PUBLIC void sw_recorder_destroy(struct sw_recorder *recorder);
+
+/**
+ * One sample.
+ * @return As sw_sampler_next(), sw_walk_all() and sw_report_build(); -SW_E_EXITED, -SW_E_NO_PROCESS,
+ *         -SW_E_ZOMBIE: it ended, and is not to be asked again.
+ */
+SW_PUBLIC int sw_recorder_sample(struct sw_recorder *recorder, struct sw_error *err);
+
+/** What is counted of threads that did not run since is brought to the sink. Before that is printed. */
+SW_PUBLIC void sw_recorder_settle(struct sw_recorder *recorder);
+
+/** Rows get other numbers: for each thread row() is told the one that it has, and says which it has now. */
+SW_PUBLIC void sw_recorder_renumber(struct sw_recorder *recorder,
+				    uint32_t (*row)(void *arg, uint32_t old), void *arg);
+
+/** A thread in the last sample. */
+struct sw_recorder_thread {
+	pid_t tid;
+	uint32_t row;   /* of the sink; SW_RECORDER_NO_ROW: its stack is not known */
+	uint64_t first; /* the sample, from 0 on, in which it was seen first */
+	bool ran;       /* since the sample before */
+	enum sw_activity activity;
+	struct sw_sample_times times; /* when it ran last, or another activity was seen */
+	const char *comm;             /* borrowed until the next sample */
+};
+/** Slots, of which some have a thread. */
+SW_PUBLIC size_t sw_recorder_slots(const struct sw_recorder *recorder);
+/** False: that slot has none. */
+SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slot,
+				  struct sw_recorder_thread *ret);
+
+SW_PUBLIC bool sw_recorder_has_ended(const struct sw_recorder *recorder);
+/** The recorder's; borrowed. */
+SW_PUBLIC const struct sw_recorder_totals *sw_recorder_totals(const struct sw_recorder *recorder);
+/** Threads of the process in the last sample. */
+SW_PUBLIC size_t sw_recorder_threads(const struct sw_recorder *recorder);
+/** Whether it is sampled by events of the kernel: see sw_cpu_sampler_create(). Then n_samples counts those. */
+SW_PUBLIC bool sw_recorder_by_events(const struct sw_recorder *recorder);
+/** As sw_sampler_refused(); with SW_RECORD_CPU why there are no events. */
+SW_PUBLIC const char *sw_recorder_refused(const struct sw_recorder *recorder);
+/** The report that was made last, of threads that were not known; NULL: none yet. Borrowed until the next
+ * sample. */
+SW_PUBLIC const struct sw_report *sw_recorder_report(const struct sw_recorder *recorder);
+
+/** What a sink adds to. */
+struct sw_profile_adding {
+	struct sw_profile *profile; /* borrowed */
+	enum sw_record_mode mode;
+	uint64_t interval_ns; /* that a sample stands for */
+};
+/** A sink that adds samples to a profile. @param adding  Borrowed until the end. */
+SW_PUBLIC struct sw_recorder_sink sw_profile_sink(struct sw_profile_adding *adding);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
