@@ -11,7 +11,7 @@
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
 #   capture/space.c, whose functions for the window must be in files that are looked at, like hooks;
 # - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
-#   and that of runtimes/ruby/window.c.
+#   and those of runtimes/ruby/window.c and runtimes/beam/window.c.
 #
 #	tests/held.sh CC CFLAGS
 set -uo pipefail
@@ -115,7 +115,8 @@ looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
 	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
-looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_process_parse sw_beam_scheduler_parse
+looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse
+looked_at libwalk/runtimes/beam/lines.c sw_utf8_encode
 looked_at libwalk/runtimes/beam/schedulers.c
 looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
 looked_at libwalk/native/tls.c

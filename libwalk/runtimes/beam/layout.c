@@ -23,6 +23,7 @@ static const struct sw_beam_layout layouts[] = {
 		.process_hend = 0x88,
 		.return_off = 0x4110,
 		.header_functions = 0x60,
+		.header_lines = 0x48,
 		.info_mfa = 0x10,
 		.atoms_entries = 0x74,
 		.atoms_segments = 0x78,

@@ -15,7 +15,7 @@ struct sw_beam_layout {
 	/* From ErtsSchedulerRegisters to the lowest place of the return address of process_main(). */
 	uint16_t return_off;
 	/* BeamCodeHeader, ErtsCodeInfo */
-	uint16_t header_functions, info_mfa;
+	uint16_t header_functions, header_lines, info_mfa;
 	/* IndexTable, Atom */
 	uint16_t atoms_entries, atoms_segments, atom_length, atom_name;
 };

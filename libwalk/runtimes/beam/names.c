@@ -7,6 +7,7 @@
  */
 #include "runtimes/beam/names.h"
 #include "runtimes/beam/functions.h"
+#include "runtimes/beam/lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,32 +45,48 @@ static bool atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size
 	return true;
 }
 
-/* *ret_start_avma stays when it is not known. */
-static bool function_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size,
-			  uint64_t *ret_start_avma)
+/* Only of a call: between calls the machine notes no lines. */
+static void line_read(const struct sw_beam *beam, uint64_t header, uint64_t number, uint64_t avma,
+		      struct sw_description *ret)
+{
+	struct sw_beam_line line;
+	if (!sw_beam_line_find(beam->memory, beam->found.layout, header, number, avma, &line))
+		return;
+	if (sw_beam_text_read(beam->memory, line.file, ret->file))
+		ret->line = line.line;
+	else
+		ret->file[0] = '\0';
+}
+
+static bool function_read(const struct sw_beam *beam, uint64_t avma, bool at_call,
+			  struct sw_description *ret)
 {
 	char module[ATOM_BYTES_MAX + 1], function[ATOM_BYTES_MAX + 1];
 	struct sw_beam_list list;
-	uint64_t header, info, mfa[3];
+	uint64_t header, info, number, mfa[3];
 	if (!sw_beam_list_read(beam->memory, &beam->found, &list) ||
 	    !sw_beam_module_find(beam->memory, &list, avma, &header)) {
-		(void) snprintf(ret, size, "[shared code of the JIT]"); /* fits */
+		(void) snprintf(ret->function, sizeof(ret->function),
+				"[shared code of the JIT]"); /* fits */
 		return true;
 	}
-	if (!sw_beam_info_find(beam->memory, beam->found.layout, header, avma, &info) ||
+	if (!sw_beam_info_find(beam->memory, beam->found.layout, header, avma, &info, &number) ||
 	    !sw_memory_read(beam->memory, info + beam->found.layout->info_mfa, mfa, sizeof(mfa)) ||
 	    mfa[2] > ARITY_MAX || !atom_read(beam, mfa[0], module, sizeof(module)) ||
 	    !atom_read(beam, mfa[1], function, sizeof(function)))
 		return false;
-	(void) snprintf(ret, size, "%s:%s/%" PRIu64, module, function, mfa[2]); /* cut to fit */
-	*ret_start_avma = info;
+	(void) snprintf(ret->function, sizeof(ret->function), "%s:%s/%" PRIu64, module, function,
+			mfa[2]); /* cut to fit */
+	ret->start_avma = info;
+	if (at_call)
+		line_read(beam, header, number, avma, ret);
 	return true;
 }
 
 int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_description *ret)
 {
 	uint64_t avma = frame->pc_avma - !(frame->flags & SW_FRAME_EXACT_PC);
-	if (!function_read(beam, avma, ret->function, sizeof(ret->function), &ret->start_avma))
+	if (!function_read(beam, avma, frame->cookie == SW_BEAM_AT_CALL, ret))
 		(void) snprintf(ret->function, sizeof(ret->function),
 				"[Erlang function]"); /* fits */
 	return 1;

@@ -17,8 +17,9 @@ blocked() ->
     Pid = spawn(fun() -> outer(Subject) end),
     timer:sleep(100),
     {current_stacktrace, Stack} = process_info(Pid, current_stacktrace),
-    Names = [io_lib:format("~s:~s/~b", [M, F, A]) || {M, F, A, _} <- Stack],
-    io:format("~s~n~s~nready~n", [pid_to_list(Pid), lists:join(" ", Names)]).
+    Names = [io_lib:format("~s:~s/~b ~s:~b", [M, F, A, proplists:get_value(file, L, "-"), proplists:get_value(line, L, 0)])
+             || {M, F, A, L} <- Stack],
+    io:format("~s~n~s~nready~n", [pid_to_list(Pid), lists:join(",", Names)]).
 
 outer(Subject) -> X = inner(Subject), X + 1.
 inner(Subject) -> X = match(Subject), X + 1.
