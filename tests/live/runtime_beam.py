@@ -131,6 +131,13 @@ def check_blocked(tap, folder):
         tap.equal(own, wanted, "in C code: the functions, files and lines of process_info()")
 
 
+def check_dirty(tap, folder):
+    with Program("erl", "+S", "1:1", "-noshell", "-noinput", "-pa", folder, "-s", "chain", "dirty") as erl:
+        names = [t["managed"]["name"] for t in patient_dump(erl.pid)["threads"] if t["managed"]]
+        found = {said.group(1): said.group(2) for said in (re.fullmatch(r"dirty (CPU|I/O) scheduler \d+, runs (.*)", n) for n in names) if said}
+        tap.equal(found, dict(zip(("CPU", "I/O"), erl.lines)), "what dirty schedulers execute: the functions of process_info()")
+
+
 def main():
     tap = Tap()
     tap.check(tool("erl") and tool("erlc"), "Erlang is installed")
@@ -138,6 +145,7 @@ def main():
         subprocess.run(["erlc", "-o", folder, os.path.join(SOURCES, "chain.erl")], check=True)
         tap.guard(check_stops, folder)
         tap.guard(check_blocked, folder)
+        tap.guard(check_dirty, folder)
     tap.done()
 
 

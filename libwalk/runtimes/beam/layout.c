@@ -21,6 +21,7 @@ static const struct sw_beam_layout layouts[] = {
 		.process_htop = 0x50,
 		.process_stop = 0x58,
 		.process_hend = 0x88,
+		.process_current = 0x1d8,
 		.return_off = 0x4110,
 		.header_functions = 0x60,
 		.header_lines = 0x48,

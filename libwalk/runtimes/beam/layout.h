@@ -12,6 +12,8 @@ struct sw_beam_layout {
 	uint16_t sched_tid, sched_process, sched_no, sched_dirty_no, sched_port;
 	/* Process */
 	uint16_t process_htop, process_stop, process_hend;
+	uint16_t
+		process_current; /* of one that a dirty scheduler runs, or that waits: its ErtsCodeMFA */
 	/* From ErtsSchedulerRegisters to the lowest place of the return address of process_main(). */
 	uint16_t return_off;
 	/* BeamCodeHeader, ErtsCodeInfo */

@@ -45,6 +45,19 @@ static bool atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size
 	return true;
 }
 
+/* "lists:map/2" of an ErtsCodeMFA. */
+static bool mfa_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size)
+{
+	char module[ATOM_BYTES_MAX + 1], function[ATOM_BYTES_MAX + 1];
+	uint64_t mfa[3];
+	if (!sw_memory_read(beam->memory, avma, mfa, sizeof(mfa)) || mfa[2] > ARITY_MAX ||
+	    !atom_read(beam, mfa[0], module, sizeof(module)) ||
+	    !atom_read(beam, mfa[1], function, sizeof(function)))
+		return false;
+	(void) snprintf(ret, size, "%s:%s/%" PRIu64, module, function, mfa[2]); /* cut to fit */
+	return true;
+}
+
 /* Only of a call: between calls the machine notes no lines. */
 static void line_read(const struct sw_beam *beam, uint64_t header, uint64_t number, uint64_t avma,
 		      struct sw_description *ret)
@@ -61,9 +74,8 @@ static void line_read(const struct sw_beam *beam, uint64_t header, uint64_t numb
 static bool function_read(const struct sw_beam *beam, uint64_t avma, bool at_call,
 			  struct sw_description *ret)
 {
-	char module[ATOM_BYTES_MAX + 1], function[ATOM_BYTES_MAX + 1];
 	struct sw_beam_list list;
-	uint64_t header, info, number, mfa[3];
+	uint64_t header, info, number;
 	if (!sw_beam_list_read(beam->memory, &beam->found, &list) ||
 	    !sw_beam_module_find(beam->memory, &list, avma, &header)) {
 		(void) snprintf(ret->function, sizeof(ret->function),
@@ -71,12 +83,9 @@ static bool function_read(const struct sw_beam *beam, uint64_t avma, bool at_cal
 		return true;
 	}
 	if (!sw_beam_info_find(beam->memory, beam->found.layout, header, avma, &info, &number) ||
-	    !sw_memory_read(beam->memory, info + beam->found.layout->info_mfa, mfa, sizeof(mfa)) ||
-	    mfa[2] > ARITY_MAX || !atom_read(beam, mfa[0], module, sizeof(module)) ||
-	    !atom_read(beam, mfa[1], function, sizeof(function)))
+	    !mfa_read(beam, info + beam->found.layout->info_mfa, ret->function,
+		      sizeof(ret->function)))
 		return false;
-	(void) snprintf(ret->function, sizeof(ret->function), "%s:%s/%" PRIu64, module, function,
-			mfa[2]); /* cut to fit */
 	ret->start_avma = info;
 	if (at_call)
 		line_read(beam, header, number, avma, ret);
@@ -90,6 +99,24 @@ int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_
 		(void) snprintf(ret->function, sizeof(ret->function),
 				"[Erlang function]"); /* fits */
 	return 1;
+}
+
+/* " in ets:select_delete/2": what a dirty scheduler executes, as process_info(Pid, current_function). What
+ * does not fit is left out. */
+static void current_put(const struct sw_beam *beam, const struct sw_beam_scheduler *s, char *ret,
+			size_t size)
+{
+	static const char in[] = " in ";
+	char name[2 * ATOM_BYTES_MAX + 8];
+	uint64_t mfa;
+	if (s->kind == SW_BEAM_NORMAL ||
+	    !sw_memory_u64(beam->memory, s->process_avma + beam->found.layout->process_current,
+			   &mfa) ||
+	    mfa == 0 || mfa % 8 != 0 || !mfa_read(beam, mfa, name, sizeof(name)) ||
+	    sizeof(in) + strlen(name) > size)
+		return;
+	memcpy(ret, in, sizeof(in) - 1);
+	memcpy(ret + sizeof(in) - 1, name, strlen(name) + 1);
 }
 
 bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
@@ -107,12 +134,14 @@ bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
 	char *rest = ret->name + n;
 	size_t size = sizeof(ret->name) - (size_t) n;
 	uint64_t data = s->process.id >> PID_DATA_SHIFT & PID_DATA_MASK;
-	if (s->process_known)
-		(void) snprintf(rest, size, ", runs <0.%" PRIu64 ".%" PRIu64 ">",
-				data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
-	else if (s->process_avma != 0)
+	if (s->process_known) {
+		n = snprintf(rest, size, ", runs <0.%" PRIu64 ".%" PRIu64 ">",
+			     data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
+		current_put(beam, s, rest + n, size - (size_t) n);
+	} else if (s->process_avma != 0) {
 		(void) snprintf(rest, size, ", runs a process");
-	else
+	} else {
 		(void) snprintf(rest, size, "%s", s->runs_port ? ", runs a port" : ", idle");
+	}
 	return true;
 }

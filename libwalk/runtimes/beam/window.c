@@ -168,6 +168,18 @@ static void process_copy(struct sw_capture *capture, struct sw_beam_window *w,
 		function_copy(capture, w, word - 1); /* that called a C function */
 }
 
+/* Which function a dirty scheduler executes: it has no frame. */
+static void current_copy(struct sw_capture *capture, const struct sw_beam_window *w,
+			 uint64_t process_avma)
+{
+	uint64_t mfa;
+	const uint8_t *copy;
+	if (bytes_read(capture, process_avma + w->found.layout->process_current, &mfa, sizeof(mfa),
+		       true) &&
+	    mfa != 0 && mfa % 8 == 0)
+		(void) sw_capture_copy(capture, mfa, SW_BEAM_MFA_BYTES, &copy); /* else not told */
+}
+
 static void scheduler_look(struct sw_capture *capture, struct sw_beam_window *w, int kind,
 			   uint64_t avma, bool keep)
 {
@@ -184,6 +196,8 @@ static void scheduler_look(struct sw_capture *capture, struct sw_beam_window *w,
 	    !bytes_read(capture, s.process_avma, process, sizeof(process), keep))
 		return;
 	s.process_known = sw_beam_process_parse(w->found.layout, process, &s.process);
+	if (s.process_known && keep && kind != SW_BEAM_NORMAL)
+		current_copy(capture, w, s.process_avma);
 	if (!s.process_known || kind != SW_BEAM_NORMAL)
 		return;
 	const struct sw_thread *t = &capture->snap->threads[n];

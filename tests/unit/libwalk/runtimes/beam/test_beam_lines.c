@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* runtimes/beam/lines: lines of calls, and files, over made structures. */
+/* runtimes/beam/lines, names: lines of calls, files, what dirty schedulers execute, over made structures. */
 #include "beam_world.h"
 #include "runtimes/beam/lines.h"
 #include "runtimes/beam/names.h"
@@ -116,6 +116,33 @@ static void test_names(void **state)
 	assert_int_equal(d.line, 0);
 }
 
+/* What a dirty scheduler executes. Of others that is what their processes executed before. */
+static void test_dirty(void **state)
+{
+	(void) state;
+	enum { PROCESS = BEAM_STACK };
+	const struct sw_beam_layout *at = world.beam.found.layout;
+	struct sw_thread thread = {.tid = 7};
+	struct sw_thread_info info = {0};
+	world.beam.thread = &thread; /* it was looked for */
+	world.beam.scheduler = (struct sw_beam_scheduler){.known = true,
+							  .kind = SW_BEAM_DIRTY_CPU,
+							  .number = 2,
+							  .process_avma = PROCESS,
+							  .process = {.id = 79 << 4 | 3},
+							  .process_known = true};
+	beam_world_u64(&world, PROCESS + at->process_current, BEAM_F2 + at->info_mfa);
+	assert_true(sw_beam_thread(&world.beam, &thread, &info));
+	assert_string_equal(info.name, "dirty CPU scheduler 2, runs <0.79.0> in chain:f2/2");
+	beam_world_u64(&world, BEAM_F2 + at->info_mfa + 16, 256); /* no arity */
+	assert_true(sw_beam_thread(&world.beam, &thread, &info));
+	assert_string_equal(info.name, "dirty CPU scheduler 2, runs <0.79.0>");
+	beam_world_u64(&world, PROCESS + at->process_current, BEAM_F1 + at->info_mfa);
+	world.beam.scheduler.kind = SW_BEAM_NORMAL;
+	assert_true(sw_beam_thread(&world.beam, &thread, &info));
+	assert_string_equal(info.name, "scheduler 2, runs <0.79.0>");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +151,7 @@ int main(void)
 		cmocka_unit_test_setup(test_limits, setup),
 		cmocka_unit_test_setup(test_text, setup),
 		cmocka_unit_test_setup(test_names, setup),
+		cmocka_unit_test_setup(test_dirty, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
