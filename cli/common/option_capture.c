@@ -118,6 +118,14 @@ bool sw_set_tasks(struct sw_options *o, const char *value, struct sw_usage *usag
 	return true;
 }
 
+bool sw_set_args(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->snapshot.args = o->walk.args = true;
+	return true;
+}
+
 bool sw_set_restart(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	static const enum sw_restart values[] = {SW_RESTART_NONE, SW_RESTART_INFINITE,

@@ -86,6 +86,8 @@ const struct sw_option sw_option_table[] = {
 	 "all goroutines of Go programs, grouped as threads are", sw_set_goroutines, false},
 	{"tasks", 0, NULL, SW_FOR_DUMP, "tasks of Python's asyncio, and async methods of .NET",
 	 sw_set_tasks, false},
+	{"args", 0, NULL, SW_FOR_DUMP,
+	 "also the request that each thread of PHP serves, which is private", sw_set_args, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
 	 "N captures with MS between: who never ran, who is busy where", sw_set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,

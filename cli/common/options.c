@@ -183,6 +183,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--goroutines";
 	if (o->walk.tasks)
 		return "--tasks";
+	if (o->walk.args)
+		return "--args";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 

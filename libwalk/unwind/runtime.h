@@ -16,7 +16,7 @@
  * The calls for one process, in their order:
  *
  *	capture   probe, before, stacks, in_window
- *	walk      probe, open; for each thread step, owns and frames, then thread and wait; then
+ *	walk      probe, open; for each thread step, owns and frames, then thread, wait and request; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
  *	          each; identify
  *	output    names, inlined, explain
@@ -147,6 +147,12 @@ struct sw_runtime_ops {
 	 * that cannot be proven is none.
 	 */
 	bool (*wait)(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret);
+
+	/*
+	 * Optional. The request that a thread serves (*ret is zeroed); false: none. It is private: copied
+	 * only with sw_snapshot_options.args, and asked for only with sw_walk_options.args.
+	 */
+	bool (*request)(void *state, const struct sw_thread *thread, struct sw_served *ret);
 
 	/* Optional. As in sw_unwinder_ops: the runtime with its version, and why it is not read, or
 	 * not in whole. */

@@ -422,6 +422,18 @@ static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
 	return NULL;
 }
 
+static const struct sw_served *thread_request(struct sw_walker *w, const struct sw_thread *thread)
+{
+	for (size_t i = 0; w->options->args && i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		struct sw_served request = {0};
+		if (a->runtime != NULL && a->runtime->request != NULL &&
+		    a->runtime->request(a->state, thread, &request))
+			return keep(w, &request, sizeof(request));
+	}
+	return NULL;
+}
+
 /* Leaves out the innermost frames that say nothing, unless all are such. */
 static size_t trim(struct sw_walker *w)
 {
@@ -487,6 +499,7 @@ static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, str
 	walk->thread = thread;
 	walk->info = thread_info(w, thread);
 	walk->wait = thread_wait(w, thread);
+	walk->request = thread_request(w, thread);
 }
 
 bool sw_walker_stack(struct sw_walker *w, const struct sw_thread *stack, struct sw_frame first,

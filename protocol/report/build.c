@@ -134,6 +134,20 @@ static const struct sw_report_managed *managed_fill(struct sw_report_builder *b,
 	return managed;
 }
 
+static const struct sw_report_request *request_fill(struct sw_report_builder *b,
+						    const struct sw_served *from)
+{
+	struct sw_report_request *request = sw_report_calloc(b, 1, sizeof(*request));
+	if (request != NULL)
+		*request = (struct sw_report_request){
+			.runtime = from->runtime,
+			.method = sw_report_copy_known(b, from->method),
+			.uri = sw_report_copy_known(b, from->uri),
+			.script = sw_report_copy_known(b, from->script),
+		};
+	return request;
+}
+
 static void peers_build(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -165,9 +179,13 @@ static void threads_build(struct sw_report_builder *b)
 		thread_fill(b, &snap->threads[i], &b->report->threads[i]);
 	for (size_t i = 0; i < b->walks->n_walks; i++) {
 		const struct sw_walk *walk = &b->walks->walks[i];
-		if (walk->info != NULL && walk->thread != NULL)
-			b->report->threads[walk->thread - snap->threads].managed =
-				managed_fill(b, walk->info);
+		if (walk->thread == NULL)
+			continue;
+		struct sw_report_thread *thread = &b->report->threads[walk->thread - snap->threads];
+		if (walk->info != NULL)
+			thread->managed = managed_fill(b, walk->info);
+		if (walk->request != NULL)
+			thread->request = request_fill(b, walk->request);
 	}
 }
 

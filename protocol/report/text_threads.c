@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TIDS_SHOWN = 6, NAMES_SHOWN = 3, WAITS_SHOWN = 3 };
+enum { TIDS_SHOWN = 6, NAMES_SHOWN = 3, WAITS_SHOWN = 3, REQUESTS_SHOWN = 10 };
 
 /* Threads of one kind: the same name but for the number at its end. */
 struct name {
@@ -139,6 +139,30 @@ static void put_managed(struct sw_text_writer *w, const size_t *threads, size_t 
 		}
 		sw_put(w, "\n");
 	}
+}
+
+/* "  4303 serves GET /cart?id=7, /srv/index.php", a line for each. */
+static void put_requests(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		const struct sw_report_request *r = t->request;
+		if (r == NULL ||
+		    (n++ >= REQUESTS_SHOWN && !w->options->all && !w->options->verbose))
+			continue;
+		sw_put(w, "  %d %s", (int) t->tid, r->uri != NULL ? "serves " : "runs ");
+		if (r->uri != NULL) {
+			sw_put_foreign(w, r->method);
+			sw_put(w, r->method != NULL ? " " : "");
+			sw_put_foreign(w, r->uri);
+		}
+		sw_put(w, r->uri != NULL && r->script != NULL ? ", " : "");
+		sw_put_foreign(w, r->script);
+		sw_put(w, "\n");
+	}
+	if (n > REQUESTS_SHOWN && !w->options->all && !w->options->verbose)
+		sw_put(w, "  … %zu more requests (--all shows them)\n", n - REQUESTS_SHOWN);
 }
 
 static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
@@ -381,6 +405,7 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 	sw_put(w, "\n");
 	if (w->options->verbose)
 		put_managed(w, threads, n_threads);
+	put_requests(w, threads, n_threads);
 }
 
 void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads)

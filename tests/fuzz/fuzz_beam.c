@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	beam_world_init(&w);
 	lay_over(w.data, sizeof(w.data), data, size);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		struct sw_frame frame = {.pc_avma = places[i]};
+		struct sw_frame frame = {.pc_avma = places[i] + 0x19, .cookie = SW_BEAM_AT_CALL};
 		struct sw_beam_flow flow = {.beam = &w.beam,
 					    .memory = w.beam.memory,
 					    .header_avma = BEAM_MODULE,

@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		     insn.length > size - off))
 			__builtin_trap();
 		struct sw_move move;
-		if (sw_arch_move(data + at, size - at, at, &move) &&
-		    (move.length == 0 || move.length > size - at || move.to > 15 || move.from > 15))
+		if (sw_arch_move(data + off, size - off, off, &move) &&
+		    (move.length == 0 || move.length > size - off || move.to > 15 ||
+		     move.from > 15))
 			__builtin_trap();
 	}
 	return 0;

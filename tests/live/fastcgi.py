@@ -26,10 +26,10 @@ def exactly(stream, n):
     return found
 
 
-def request(path, script, query=""):
+def request(path, script, query="", uri=None):
     """What the script wrote: headers and body."""
     params = {"SCRIPT_FILENAME": script, "REQUEST_METHOD": "GET", "QUERY_STRING": query,
-              "REQUEST_URI": f"/{query}", "SCRIPT_NAME": "/", "SERVER_PROTOCOL": "HTTP/1.1"}
+              "REQUEST_URI": uri or f"/{query}", "SCRIPT_NAME": "/", "SERVER_PROTOCOL": "HTTP/1.1"}
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(60)
         sock.connect(path)

@@ -30,6 +30,9 @@ CALLS = {
     "chain:-work/2-fun-0-/1": {"chain:twice/1"},
     "chain:deep/1": {"chain:deep/1"},
 }
+# Of functions that call another one in one line only, or wait for what that line calls.
+CALLERS = {"chain:loop/1": "    f1(N),", "chain:f1/1": "f1(N) ->", "chain:f2/1": "f2(N) ->", "chain:f3/1": "f3(N) ->",
+           "chain:f4/1": "f4(N) ->", "chain:f5/1": "f5(N) ->", "chain:f6/1": "    X = work(", "chain:deep/1": "deep(N) ->"}
 BIFS = re.compile(r"(erlang|ets|maps):")
 DEEP = 41
 
@@ -46,6 +49,25 @@ def wrong_in_chain(names):
     return None
 
 
+def lines_of(path):
+    """{function: the line that it is in while it waits}"""
+    with open(path) as source:
+        lines = source.read().splitlines()
+    return {name: next(i for i, text in enumerate(lines, 1) if text.startswith(at)) for name, at in CALLERS.items()}
+
+
+def wrong_in_lines(frames, wanted):
+    """frames: those of Erlang. Who waits for another function has its line, who runs has none."""
+    for inner, outer in zip(frames, frames[1:]):
+        if inner["function"] == SHARED:
+            continue
+        if os.path.basename(outer["file"] or "") != outer["function"].split(":")[0] + ".erl" or not outer["line"]:
+            return f"{outer['function']} has no line"
+        if outer["line"] != wanted.get(outer["function"], outer["line"]):
+            return f"{outer['function']} is in line {outer['line']}"
+    return f"{frames[0]['function']} has a line" if frames[0]["line"] else None
+
+
 def schedulers(report):
     """[(thread, number, what it does)] of normal schedulers."""
     found = []
@@ -57,7 +79,7 @@ def schedulers(report):
 
 
 def check_stops(tap, folder):
-    wrong, ran, idle = [], 0, 0
+    wrong, ran, idle, wanted = [], 0, 0, lines_of(os.path.join(SOURCES, "chain.erl"))
     with Program("erl", "+S", "2:2", "-noshell", "-noinput", "-pa", folder, "-s", "chain", "main") as erl:
         pid = erl.lines[-1]
         for _ in range(STOPS):
@@ -71,7 +93,7 @@ def check_stops(tap, folder):
                 names = [f["function"] for f in language_frames(stack, "beam")]
                 if does == f"runs {pid}" and names != [SHARED] and names:
                     ran += 1
-                    what = what or wrong_in_chain(names)
+                    what = what or wrong_in_chain(names) or wrong_in_lines(language_frames(stack, "beam"), wanted)
                 else:
                     idle += does == "idle"
                     # Where the machine looks for work there is no process.
@@ -88,21 +110,32 @@ def check_stops(tap, folder):
 
 def check_blocked(tap, folder):
     with Program("erl", "+S", "1:1", "-noshell", "-noinput", "-pa", folder, "-s", "chain", "blocked") as erl:
-        pid, wanted = erl.lines[-2], erl.lines[-1].split(" ")
-        names = None
+        pid, wanted = erl.lines[-2], erl.lines[-1].split(",")
+        names = frames = None
 
         def waits():
-            nonlocal names
+            nonlocal names, frames
             report = patient_dump(erl.pid, status=(0, 3))
             for thread, _, does in schedulers(report):
                 stack = stack_of(report, thread["tid"])
-                names = [f["function"] for f in language_frames(stack, "beam")]
+                frames = language_frames(stack, "beam")
+                names = [f["function"] for f in frames]
                 if does == f"runs {pid}" and wrong_in_stack(stack) is None and "chain:match/1" in names:
                     return True
             return False
         wait_until(waits, "the process in C code")
-        own = names[names.index("chain:match/1"):]
-        tap.equal(own, wanted[wanted.index("chain:match/1"):], "in C code: the functions of process_info()")
+        # The line of who called a C function is not told: between calls the machine notes none.
+        own = [f"{f['function']} {f['file']}:{f['line']}" for f in frames[names.index("chain:match/1") + 1:]]
+        wanted = wanted[[w.split(" ")[0] for w in wanted].index("chain:match/1") + 1:]
+        tap.check(len(own) >= 2, "it has callers", names)
+        tap.equal(own, wanted, "in C code: the functions, files and lines of process_info()")
+
+
+def check_dirty(tap, folder):
+    with Program("erl", "+S", "1:1", "-noshell", "-noinput", "-pa", folder, "-s", "chain", "dirty") as erl:
+        names = [t["managed"]["name"] for t in patient_dump(erl.pid)["threads"] if t["managed"]]
+        found = {said.group(1): said.group(2) for said in (re.fullmatch(r"dirty (CPU|I/O) scheduler \d+, runs (.*)", n) for n in names) if said}
+        tap.equal(found, dict(zip(("CPU", "I/O"), erl.lines)), "what dirty schedulers execute: the functions of process_info()")
 
 
 def main():
@@ -112,6 +145,7 @@ def main():
         subprocess.run(["erlc", "-o", folder, os.path.join(SOURCES, "chain.erl")], check=True)
         tap.guard(check_stops, folder)
         tap.guard(check_blocked, folder)
+        tap.guard(check_dirty, folder)
     tap.done()
 
 

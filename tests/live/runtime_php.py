@@ -14,7 +14,7 @@ from interpreted import Program, calls_of, language_frames, text_of, wrong_in_ch
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
-SAID_MAX = 0.02  # of the stacks: cut or guessed, and said so
+SAID_MAX = 0.001  # of the stacks: cut or guessed, and said so. Of 8000 none was
 JIT = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=16M"]
 MODES = {
     "no JIT": ["-d", "opcache.enable_cli=0"], "opcache": ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=disable"],
@@ -73,7 +73,8 @@ def check_stops(tap, mode):
         for _ in range(STOPS):
             report = patient_dump(php.pid, status=(0, 3))
             stack = stack_of(report, php.pid)
-            frames = language_frames(stack, "php")
+            # From 8.4 on closures are named with where they were made.
+            frames = [dict(f, function=re.sub(r"\{closure:.*\}", "{closure}", f["function"])) for f in language_frames(stack, "php")]
             # One that says itself that it is cut or guessed is not wrong, but must be rare.
             if wrong_in_stack(stack) is not None:
                 said.append(f"{wrong_in_stack(stack)}\n{text_of(stack)}")

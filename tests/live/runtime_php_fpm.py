@@ -5,6 +5,7 @@
 SNAPWALK_STOPS sets how many stacks in PHP code there are in each mode (60).
 """
 import glob
+import itertools
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import fastcgi
 from harness import Tap, patient_dump, stack_of, wait_until
 from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
 
+ROUTES = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "php", "routes.php"))
 SCRIPT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "php", "fpm.php"))
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
 SAID_MAX = 0.001  # of the stacks: cut or guessed, and said so
@@ -34,8 +36,8 @@ def program():
 class Server:
     """php-fpm with some workers, all of which serve requests until the block ends."""
 
-    def __init__(self, settings):
-        self.settings = settings
+    def __init__(self, settings, ask=lambda path: fastcgi.request(path, SCRIPT, URI)):
+        self.settings, self.ask = settings, ask
         self.done = threading.Event()
         self.served, self.failed = 0, []
 
@@ -69,7 +71,7 @@ class Server:
     def load(self):
         while not self.done.is_set():
             try:
-                answer = fastcgi.request(self.socket, SCRIPT, URI)
+                answer = self.ask(self.socket)
             except OSError as error:
                 self.failed.append(str(error))
                 return
@@ -78,11 +80,14 @@ class Server:
                 return
             self.served += 1
 
-    def __exit__(self, *exc):
+    def rest(self):
         self.done.set()
         for client in self.clients:
             if client.ident:
                 client.join()
+
+    def __exit__(self, *exc):
+        self.rest()
         self.process.terminate()
         self.process.wait()
         shutil.rmtree(self.directory)
@@ -126,6 +131,69 @@ def check_stops(tap, mode):
     print(f"# {mode}: {stacks} stops, {inside} in PHP code, {len(said)} said, {len(wrong)} wrong, {server.served} served")
 
 
+class Routes:
+    """Requests to two scripts, each with an address of its own that says which function serves it."""
+
+    def __init__(self, directory):
+        self.scripts = [os.path.join(directory, name) for name in ("first.php", "second.php")]
+        for script in self.scripts:
+            shutil.copy(ROUTES, script)
+        self.numbers = itertools.count()
+
+    def ask(self, path):
+        n = next(self.numbers)
+        route = f"/route/{n % 5}"
+        # The name is that of the script whatever was asked for, as it is behind a web server.
+        return fastcgi.request(path, self.scripts[n % 2], f"path={route}&private={n}",
+                               f"{route}?private={n}" + ("&long=" + "x" * 2000 if n % 7 == 0 else ""))
+
+    def wrong(self, thread, frames):
+        """What --args says against what runs; None when it fits."""
+        request = thread.get("request")
+        route = [f["function"] for f in frames if f["function"].startswith("route")]
+        if not route:
+            return None
+        if request is None or (request["runtime"], request["method"]) != ("php", "GET"):
+            return f"no request: {request}"
+        if request["script"] != next(f["file"] for f in frames if f["file"]):
+            return f"{request}: another script runs"
+        address, private = request["uri"].split("?private=")
+        if address != f"/route/{route[0][5:]}":
+            return f"{request}: {route[0]} runs"
+        number = int(private.split("&")[0])
+        if number % 5 != int(route[0][5:]) or self.scripts[number % 2] != request["script"]:
+            return f"{request}: the query is of another one"
+        # What is too long is cut, and says so.
+        whole = private == str(number) if number % 7 else private.endswith("x…") and len(private) < 1024
+        return None if whole else f"{request}: not whole"
+
+
+def check_requests(tap):
+    wrong, seen, stacks, leaked = [], set(), 0, 0
+    with tempfile.TemporaryDirectory() as directory:
+        routes = Routes(directory)
+        with Server(MODES["JIT tracing"], routes.ask) as server:
+            while len(seen) < STOPS and stacks < 100 * STOPS and not server.failed:
+                for pid in server.workers():
+                    report = patient_dump(pid, "--args", status=(0, 3))
+                    thread, frames = report["threads"][0], language_frames(stack_of(report, pid), "php")
+                    stacks += 1
+                    text = routes.wrong(thread, frames)
+                    if text is not None:
+                        wrong.append(text)
+                    elif any(f["function"].startswith("route") for f in frames):
+                        seen.add(thread["request"]["uri"])
+                    leaked += "private" in str(patient_dump(pid, status=(0, 3)))
+            tap.equal(server.failed, [], f"{server.served} requests with addresses of their own were served")
+            server.rest()
+            pid = server.workers()[0]
+            wait_until(lambda: patient_dump(pid, "--args")["threads"][0]["syscall"] == "accept", "an idle worker")
+            tap.equal(patient_dump(pid, "--args")["threads"][0].get("request"), None, "a worker that waits serves none")
+    tap.check(len(seen) >= STOPS and not wrong, f"--args: {len(seen)} requests and their scripts, at {stacks} stops",
+              "\n".join(wrong[:5]))
+    tap.equal(leaked, 0, "nothing of a request without --args")
+
+
 def main():
     tap = Tap()
     if program() is None:
@@ -133,6 +201,7 @@ def main():
     else:
         for mode in MODES:
             tap.guard(check_stops, mode)
+        tap.guard(check_requests)
     tap.done()
 
 

@@ -35,6 +35,28 @@ static void function_put(struct beam_world *w, unsigned i, uint64_t info, uint64
 	beam_world_u64(w, info + at->info_mfa + 16, arity);
 }
 
+static void lines_put(struct beam_world *w)
+{
+	static const uint64_t addresses[] = {BEAM_F1 + 0x30, BEAM_F1 + 0x40, BEAM_F2 + 0x30,
+					     BEAM_F2 + 0x50};
+	static const uint32_t places[] = {10, 12, 0x12345, 0};
+	static const char name[] = "c.erl";
+	beam_world_u64(w, BEAM_MODULE + w->beam.found.layout->header_lines, BEAM_LINES);
+	beam_world_u64(w, BEAM_LINES, BEAM_NAMES);
+	beam_world_u64(w, BEAM_LINES + 8, 4);
+	beam_world_u64(w, BEAM_LINES + 16, BEAM_PLACES);
+	for (unsigned i = 0; i < 3; i++)
+		beam_world_u64(w, BEAM_LINES + 24 + 8 * i, BEAM_ADDRESSES + 16 * i);
+	beam_world_put(w, BEAM_ADDRESSES, addresses, sizeof(addresses));
+	beam_world_put(w, BEAM_PLACES, places, sizeof(places));
+	beam_world_u64(w, BEAM_NAMES, BEAM_NAME | 1);
+	for (unsigned i = 0; i < sizeof(name) - 1; i++) {
+		uint64_t cell = BEAM_NAME + 16 * i;
+		beam_world_u64(w, cell, (uint64_t) name[i] << 4 | 0xf);
+		beam_world_u64(w, cell + 8, i + 2 < sizeof(name) ? (cell + 16) | 1 : 0x3b);
+	}
+}
+
 void beam_world_init(struct beam_world *w)
 {
 	uint32_t active = 1, n_atoms = 3;
@@ -72,4 +94,5 @@ void beam_world_init(struct beam_world *w)
 	(void) atom_put(w, 0, "chain");
 	function_put(w, 0, BEAM_F1, atom_put(w, 1, "f1"), 1);
 	function_put(w, 1, BEAM_F2, atom_put(w, 2, "f2"), 2);
+	lines_put(w);
 }

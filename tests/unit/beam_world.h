@@ -5,7 +5,8 @@
 #include "fake.h"
 #include "runtimes/beam/beam.h"
 
-/* A small machine in one array: a list of two modules, one with two functions of chain:f1/1, f2/2. */
+/* A small machine in one array: a list of two modules, one with two functions of chain:f1/1, f2/2,
+ * each with two places in c.erl. */
 enum {
 	BEAM_WORLD = 0x200000, /* address of the array */
 	BEAM_WORLD_BYTES = 0x3000,
@@ -18,6 +19,11 @@ enum {
 	BEAM_MODULE_END = BEAM_MODULE + 0x400,
 	BEAM_ATOMS = BEAM_WORLD + 0x200, /* the table; its segment follows */
 	BEAM_STACK = BEAM_WORLD + 0x2000,
+	BEAM_LINES = BEAM_WORLD + 0x2800, /* the table; its lists follow */
+	BEAM_ADDRESSES = BEAM_WORLD + 0x2880,
+	BEAM_PLACES = BEAM_WORLD + 0x2900,
+	BEAM_NAMES = BEAM_WORLD + 0x2940,
+	BEAM_NAME = BEAM_WORLD + 0x2980,
 };
 
 struct beam_world {

@@ -2,6 +2,7 @@
 #include "php_world.h"
 #include "arch/arch.h"
 #include "runtimes/php/frames.h"
+#include "runtimes/php/request.h"
 
 #include <string.h>
 
@@ -55,23 +56,54 @@ static void call_put(struct php_world *w, unsigned i, uint8_t type, uint64_t nam
 		php_world_u32(w, opcodes + k * SW_PHP_OP_BYTES + SW_PHP_OP_LINE, 10 * i + k);
 }
 
+static void request_put(struct php_world *w)
+{
+	static const char *const texts[] = {"GET",        "/index.php",  "q=1",
+					    "/srv/a.php", "REQUEST_URI", "/cart/7?id=7"};
+	static const uint8_t started = 1;
+	uint64_t bucket = PHP_BUCKETS;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		put(w, PHP_CSTRINGS + 0x20 * i, texts[i], strlen(texts[i]) + 1);
+	php_world_u64(w, PHP_SAPI + SW_PHP_SAPI_METHOD, PHP_CSTRINGS);
+	php_world_u64(w, PHP_SAPI + SW_PHP_SAPI_URI, PHP_CSTRINGS + 0x20);
+	php_world_u64(w, PHP_SAPI + SW_PHP_SAPI_QUERY, PHP_CSTRINGS + 0x40);
+	php_world_u64(w, PHP_SAPI + SW_PHP_SAPI_SCRIPT, PHP_CSTRINGS + 0x60);
+	php_world_u64(w, PHP_SAPI + SW_PHP_SAPI_CONTEXT, PHP_FCGI);
+	put(w, PHP_SAPI + SW_PHP_SAPI_STARTED, &started, 1);
+	php_world_u32(w, PHP_FCGI + SW_PHP_FCGI_HAS_ENV, 1);
+	php_world_u64(w, PHP_FCGI + SW_PHP_REQUEST_URI_BUCKET, bucket);
+	/* Another one with the same hash comes first. */
+	php_world_u64(w, bucket + SW_PHP_BUCKET_NAME, PHP_CSTRINGS + 0x60);
+	php_world_u64(w, bucket + SW_PHP_BUCKET_NEXT, bucket + 0x40);
+	bucket += 0x40;
+	php_world_u32(w, bucket, SW_PHP_REQUEST_URI_HASH);
+	php_world_u32(w, bucket + SW_PHP_BUCKET_NAME_LENGTH, 11);
+	php_world_u64(w, bucket + SW_PHP_BUCKET_NAME, PHP_CSTRINGS + 0x80);
+	php_world_u64(w, bucket + SW_PHP_BUCKET_VALUE, PHP_CSTRINGS + 0xa0);
+}
+
 void php_world_init(struct php_world *w)
 {
 	memset(w, 0, sizeof(*w));
 	w->region = (struct fake_region){PHP_WORLD, w->data, sizeof(w->data)};
 	w->fake = (struct fake_memory){.regions = &w->region, .n_regions = 1};
 	w->thread.tid = 7;
+	w->thread.captured = true;
+	w->snap.n_threads = 1;
+	w->snap.priv = &w->priv;
 	w->php.snap = &w->snap;
 	w->php.memory = fake_memory(&w->fake);
 	w->php.found = (struct sw_php_found){.place = &w->place,
 					     .layout = sw_php_layout_of(8, 2),
 					     .globals_svma = PHP_GLOBALS,
+					     .sapi_svma = PHP_SAPI,
 					     .version = "8.2.36"};
 	w->php.engine = (struct sw_php_engine){.start_svma = PHP_CODE,
 					       .end_svma = PHP_CODE + 0x100,
 					       .frame_bytes = FRAME_BYTES,
 					       .fp_slot = FP_SLOT,
-					       .hybrid = true};
+					       .hybrid = true,
+					       .jit_known = true};
 	string_put(w, 0, "/srv/a.php", 10);
 	php_world_u64(w, PHP_CLASS + SW_PHP_CLASS_NAME, string_put(w, 1, "A", 1));
 	call_put(w, 0, SW_PHP_USER_FUNCTION, string_put(w, 2, "leaf", 4), 0, 0);
@@ -79,6 +111,7 @@ void php_world_init(struct php_world *w)
 		 SW_PHP_CALL_TOP);
 	call_put(w, 2, SW_PHP_INTERNAL_FUNCTION, string_put(w, 4, "array_map", 9), 0, 0);
 	call_put(w, 3, SW_PHP_USER_FUNCTION, 0, 0, SW_PHP_CALL_TOP);
+	request_put(w);
 	php_world_u64(w, PHP_GLOBALS + w->php.found.layout->current_execute_data, PHP_LEAF);
 	php_world_u64(w, PHP_STACK + FP_SLOT, PHP_MAIN); /* as it was before {closure} */
 }

@@ -11,10 +11,12 @@
  *
  *	leaf(), A::{closure}()		run by execute_ex(), whose r14 is leaf()'s call
  *	array_map(), {main}		run by the execute_ex() before it
+ *
+ * It serves a request of FastCGI: GET /cart/7?id=7 by /srv/a.php.
  */
 enum {
 	PHP_WORLD = 0x200000, /* address of the array */
-	PHP_WORLD_BYTES = 0x2000,
+	PHP_WORLD_BYTES = 0x6000,
 	PHP_GLOBALS = PHP_WORLD + 0x100,
 	PHP_CALLS = PHP_WORLD + 0x400, /* zend_execute_data, 0x100 for each */
 	PHP_LEAF = PHP_CALLS,
@@ -26,7 +28,11 @@ enum {
 	PHP_STRINGS = PHP_WORLD + 0x1000,  /* 0x80 for each */
 	PHP_CLASS = PHP_WORLD + 0x1800,
 	PHP_STACK = PHP_WORLD + 0x1c00, /* native: a frame is 0x40 bytes, its slot of r14 at 8 */
-	PHP_CODE = 0x400000,            /* execute_ex() */
+	PHP_SAPI = PHP_WORLD + 0x2000,
+	PHP_FCGI = PHP_WORLD + 0x2400,
+	PHP_BUCKETS = PHP_WORLD + 0x4900,  /* fcgi_hash_bucket, 0x40 for each */
+	PHP_CSTRINGS = PHP_WORLD + 0x4a00, /* method, SCRIPT_NAME, query, path, name, REQUEST_URI */
+	PHP_CODE = 0x400000,               /* execute_ex() */
 };
 
 struct php_world {
@@ -35,6 +41,7 @@ struct php_world {
 	struct fake_memory fake;
 	struct sw_place place;
 	struct sw_thread thread;
+	struct sw_snapshot_priv priv;
 	struct sw_snapshot snap;
 	struct sw_php php;
 };

@@ -379,6 +379,8 @@ struct sw_snapshot_options {
 	bool goroutines;
 	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
+	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
+	bool args;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
 	 * is its /proc/PID. NULL: all may. */
 	bool (*may_name)(void *arg, int proc_fd);
@@ -485,6 +487,15 @@ struct sw_thread_info {
 	const char *role;    /* static: "finalizer", "gc" ...; NULL: none */
 };
 
+/** The request of a client that a thread serves. Strings are UTF-8 if the client's were; what is too long
+ * is cut and ends with "…". */
+struct sw_served {
+	const char *runtime; /* static: "php" */
+	char method[16];     /* "GET"; "" when unknown, as the others */
+	char uri[1024];      /* with its query */
+	char script[1024];   /* path */
+};
+
 /** What Go's runtime says of a goroutine. Strings are the walks' or static. */
 struct sw_goroutine {
 	uint64_t id;
@@ -529,8 +540,9 @@ struct sw_walk {
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 	size_t n_trimmed;                  /* frames left out before the first one */
 	const struct sw_goroutine
-		*goroutine;         /* the walks'; NULL: none, or they were not asked for */
-	const struct sw_task *task; /* likewise */
+		*goroutine;              /* the walks'; NULL: none, or they were not asked for */
+	const struct sw_task *task;      /* likewise */
+	const struct sw_served *request; /* the walks'; NULL: none, or not asked for */
 	const struct sw_runtime_wait
 		*wait; /* the walks'; NULL when no runtime knows what it waits for */
 };
@@ -579,6 +591,7 @@ struct sw_walk_options {
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
 	bool tasks;      /* of asyncio and of .NET, likewise */
+	bool args;       /* the requests that threads serve: sw_walk.request */
 };
 
 /**

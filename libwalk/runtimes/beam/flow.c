@@ -81,9 +81,10 @@ static bool is_entry(const struct follower *f, uint64_t target)
 {
 	const struct sw_beam_flow *flow = f->flow;
 	const struct sw_beam_layout *at = flow->beam->found.layout;
-	uint64_t info;
+	uint64_t info, number;
 	return flow->header_avma != 0 &&
-	       sw_beam_info_find(flow->beam->memory, at, flow->header_avma, target, &info) &&
+	       sw_beam_info_find(flow->beam->memory, at, flow->header_avma, target, &info,
+				 &number) &&
 	       target == info + at->info_mfa + SW_BEAM_MFA_BYTES;
 }
 

@@ -49,7 +49,8 @@ bool sw_beam_module_find(struct sw_memory memory, const struct sw_beam_list *lis
 }
 
 bool sw_beam_info_find(struct sw_memory memory, const struct sw_beam_layout *layout,
-		       uint64_t header_avma, uint64_t avma, uint64_t *ret_info_avma)
+		       uint64_t header_avma, uint64_t avma, uint64_t *ret_info_avma,
+		       uint64_t *ret_number)
 {
 	uint64_t n, low = 0, info = 0;
 	if (!sw_memory_u64(memory, header_avma, &n) || n > SW_BEAM_FUNCTIONS_MAX)
@@ -67,6 +68,7 @@ bool sw_beam_info_find(struct sw_memory memory, const struct sw_beam_layout *lay
 		}
 	}
 	*ret_info_avma = info;
+	*ret_number = low - 1; /* if there is one */
 	return info > header_avma && info % 8 == 0;
 }
 

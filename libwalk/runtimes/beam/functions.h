@@ -26,9 +26,10 @@ bool sw_beam_list_read(struct sw_memory memory, const struct sw_beam_found *foun
 bool sw_beam_module_find(struct sw_memory memory, const struct sw_beam_list *list, uint64_t avma,
 			 uint64_t *ret_header_avma);
 
-/* Of the function that holds avma, in a module: its ErtsCodeInfo. */
+/* Of the function that holds avma, in a module: its ErtsCodeInfo, and its number from 0. */
 bool sw_beam_info_find(struct sw_memory memory, const struct sw_beam_layout *layout,
-		       uint64_t header_avma, uint64_t avma, uint64_t *ret_info_avma);
+		       uint64_t header_avma, uint64_t avma, uint64_t *ret_info_avma,
+		       uint64_t *ret_number);
 
 /* process_main() as the JIT made it, in one of the first bytes of its memory; 0: it was not found. */
 uint64_t sw_beam_main_find(struct sw_memory memory, const struct sw_beam_layout *layout,

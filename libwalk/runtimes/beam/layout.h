@@ -12,10 +12,12 @@ struct sw_beam_layout {
 	uint16_t sched_tid, sched_process, sched_no, sched_dirty_no, sched_port;
 	/* Process */
 	uint16_t process_htop, process_stop, process_hend;
+	uint16_t
+		process_current; /* of one that a dirty scheduler runs, or that waits: its ErtsCodeMFA */
 	/* From ErtsSchedulerRegisters to the lowest place of the return address of process_main(). */
 	uint16_t return_off;
 	/* BeamCodeHeader, ErtsCodeInfo */
-	uint16_t header_functions, info_mfa;
+	uint16_t header_functions, header_lines, info_mfa;
 	/* IndexTable, Atom */
 	uint16_t atoms_entries, atoms_segments, atom_length, atom_name;
 };

@@ -7,6 +7,7 @@
  */
 #include "runtimes/beam/names.h"
 #include "runtimes/beam/functions.h"
+#include "runtimes/beam/lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,35 +45,78 @@ static bool atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size
 	return true;
 }
 
-/* *ret_start_avma stays when it is not known. */
-static bool function_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size,
-			  uint64_t *ret_start_avma)
+/* "lists:map/2" of an ErtsCodeMFA. */
+static bool mfa_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size)
 {
 	char module[ATOM_BYTES_MAX + 1], function[ATOM_BYTES_MAX + 1];
-	struct sw_beam_list list;
-	uint64_t header, info, mfa[3];
-	if (!sw_beam_list_read(beam->memory, &beam->found, &list) ||
-	    !sw_beam_module_find(beam->memory, &list, avma, &header)) {
-		(void) snprintf(ret, size, "[shared code of the JIT]"); /* fits */
-		return true;
-	}
-	if (!sw_beam_info_find(beam->memory, beam->found.layout, header, avma, &info) ||
-	    !sw_memory_read(beam->memory, info + beam->found.layout->info_mfa, mfa, sizeof(mfa)) ||
-	    mfa[2] > ARITY_MAX || !atom_read(beam, mfa[0], module, sizeof(module)) ||
+	uint64_t mfa[3];
+	if (!sw_memory_read(beam->memory, avma, mfa, sizeof(mfa)) || mfa[2] > ARITY_MAX ||
+	    !atom_read(beam, mfa[0], module, sizeof(module)) ||
 	    !atom_read(beam, mfa[1], function, sizeof(function)))
 		return false;
 	(void) snprintf(ret, size, "%s:%s/%" PRIu64, module, function, mfa[2]); /* cut to fit */
-	*ret_start_avma = info;
+	return true;
+}
+
+/* Only of a call: between calls the machine notes no lines. */
+static void line_read(const struct sw_beam *beam, uint64_t header, uint64_t number, uint64_t avma,
+		      struct sw_description *ret)
+{
+	struct sw_beam_line line;
+	if (!sw_beam_line_find(beam->memory, beam->found.layout, header, number, avma, &line))
+		return;
+	if (sw_beam_text_read(beam->memory, line.file, ret->file))
+		ret->line = line.line;
+	else
+		ret->file[0] = '\0';
+}
+
+static bool function_read(const struct sw_beam *beam, uint64_t avma, bool at_call,
+			  struct sw_description *ret)
+{
+	struct sw_beam_list list;
+	uint64_t header, info, number;
+	if (!sw_beam_list_read(beam->memory, &beam->found, &list) ||
+	    !sw_beam_module_find(beam->memory, &list, avma, &header)) {
+		(void) snprintf(ret->function, sizeof(ret->function),
+				"[shared code of the JIT]"); /* fits */
+		return true;
+	}
+	if (!sw_beam_info_find(beam->memory, beam->found.layout, header, avma, &info, &number) ||
+	    !mfa_read(beam, info + beam->found.layout->info_mfa, ret->function,
+		      sizeof(ret->function)))
+		return false;
+	ret->start_avma = info;
+	if (at_call)
+		line_read(beam, header, number, avma, ret);
 	return true;
 }
 
 int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_description *ret)
 {
 	uint64_t avma = frame->pc_avma - !(frame->flags & SW_FRAME_EXACT_PC);
-	if (!function_read(beam, avma, ret->function, sizeof(ret->function), &ret->start_avma))
+	if (!function_read(beam, avma, frame->cookie == SW_BEAM_AT_CALL, ret))
 		(void) snprintf(ret->function, sizeof(ret->function),
 				"[Erlang function]"); /* fits */
 	return 1;
+}
+
+/* " in ets:select_delete/2": what a dirty scheduler executes, as process_info(Pid, current_function). What
+ * does not fit is left out. */
+static void current_put(const struct sw_beam *beam, const struct sw_beam_scheduler *s, char *ret,
+			size_t size)
+{
+	static const char in[] = " in ";
+	char name[2 * ATOM_BYTES_MAX + 8];
+	uint64_t mfa;
+	if (s->kind == SW_BEAM_NORMAL ||
+	    !sw_memory_u64(beam->memory, s->process_avma + beam->found.layout->process_current,
+			   &mfa) ||
+	    mfa == 0 || mfa % 8 != 0 || !mfa_read(beam, mfa, name, sizeof(name)) ||
+	    sizeof(in) + strlen(name) > size)
+		return;
+	memcpy(ret, in, sizeof(in) - 1);
+	memcpy(ret + sizeof(in) - 1, name, strlen(name) + 1);
 }
 
 bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
@@ -90,12 +134,14 @@ bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
 	char *rest = ret->name + n;
 	size_t size = sizeof(ret->name) - (size_t) n;
 	uint64_t data = s->process.id >> PID_DATA_SHIFT & PID_DATA_MASK;
-	if (s->process_known)
-		(void) snprintf(rest, size, ", runs <0.%" PRIu64 ".%" PRIu64 ">",
-				data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
-	else if (s->process_avma != 0)
+	if (s->process_known) {
+		n = snprintf(rest, size, ", runs <0.%" PRIu64 ".%" PRIu64 ">",
+			     data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
+		current_put(beam, s, rest + n, size - (size_t) n);
+	} else if (s->process_avma != 0) {
 		(void) snprintf(rest, size, ", runs a process");
-	else
+	} else {
 		(void) snprintf(rest, size, "%s", s->runs_port ? ", runs a port" : ", idle");
+	}
 	return true;
 }

@@ -4,6 +4,8 @@
 
 #include "runtimes/beam/beam.h"
 
+enum { SW_BEAM_AT_CALL = 1 /* cookie: the frame waits for a function of Erlang */ };
+
 /* sw_runtime_ops.names: "lists:map/2". */
 int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_description *ret);
 

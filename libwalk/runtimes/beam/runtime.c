@@ -6,7 +6,7 @@
  *	window      what is copied while nothing changes
  *	schedulers  which thread is which, and what it runs
  *	step        one frame further; flow: by the instructions, where the top frame is not complete
- *	functions   which function an address belongs to; names: its name, and those of threads
+ *	functions   which function an address belongs to; names: its name, and those of threads; lines: where
  */
 #include "runtimes/beam/runtime.h"
 #include "runtimes/beam/functions.h"
@@ -58,8 +58,10 @@ static enum sw_step beam_step(void *state, struct sw_cursor *cursor, struct sw_s
 static bool beam_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
 	const struct sw_beam *beam = state;
-	(void) ret_cookie; /* the pc tells all */
-	return beam->found.layout != NULL && sw_beam_is_code(cursor->snap, cursor->lookup_avma);
+	if (beam->found.layout == NULL || !sw_beam_is_code(cursor->snap, cursor->lookup_avma))
+		return false;
+	*ret_cookie = sw_beam_is_waiting(beam, cursor) ? SW_BEAM_AT_CALL : 0;
+	return true;
 }
 
 static int beam_names(void *state, const struct sw_frame *frame, struct sw_description *ret)

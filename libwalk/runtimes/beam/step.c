@@ -85,11 +85,10 @@ static uint64_t module_of(const struct sw_beam *beam, uint64_t avma)
 		       : 0;
 }
 
-/* Whether all of the frame is written: it waits for a function of Erlang. */
-static bool is_waiting(const struct sw_beam *beam, const struct sw_cursor *c, bool in_c)
+bool sw_beam_is_waiting(const struct sw_beam *beam, const struct sw_cursor *c)
 {
-	return !c->exact_pc && !in_c && c->callee_avma != 0 &&
-	       sw_beam_is_code(beam->snap, c->callee_avma) && module_of(beam, c->callee_avma) != 0;
+	return !c->exact_pc && c->callee_avma != 0 && sw_beam_is_code(beam->snap, c->callee_avma) &&
+	       module_of(beam, c->callee_avma) != 0;
 }
 
 static enum sw_step frame_step(struct sw_beam *beam, const struct sw_beam_scheduler *s,
@@ -107,7 +106,9 @@ static enum sw_step frame_step(struct sw_beam *beam, const struct sw_beam_schedu
 	uint64_t slot, word, sp = in_c ? 0 : c->regs.sp_avma;
 	flow.saved_known = sw_regs_get(&c->regs, SW_ARCH_FP, &flow.saved_avma) &&
 			   sw_beam_is_on_process(s, flow.saved_avma);
-	bool found = !is_waiting(beam, c, in_c) && sw_beam_flow_return(&flow, &slot, &sp);
+	/* Then all of the frame is written. */
+	bool waits = !in_c && sw_beam_is_waiting(beam, c);
+	bool found = !waits && sw_beam_flow_return(&flow, &slot, &sp);
 	if (!found && sp == 0)
 		return failed(ret, SW_END_BAD_UNWIND_INFO,
 			      "where the process's stack ends is not known");

@@ -8,6 +8,7 @@
 #include "runtimes/beam/window.h"
 #include "cleanup.h"
 #include "map.h"
+#include "runtimes/beam/lines.h"
 
 #include <string.h>
 
@@ -102,7 +103,14 @@ static const struct sw_beam_header *header_copy(struct sw_capture *capture,
 	return h;
 }
 
-/* What the name of the function that holds avma needs. */
+/* sw_memory_ops.read: copies what is read. */
+static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_beam_window *w = arg;
+	return avma != 0 && bytes_read(w->capture, avma, buffer, length, true);
+}
+
+/* What the name of the function that holds avma needs, and its line. */
 static void function_copy(struct sw_capture *capture, struct sw_beam_window *w, uint64_t avma)
 {
 	const struct sw_beam_layout *at = w->found.layout;
@@ -119,6 +127,14 @@ static void function_copy(struct sw_capture *capture, struct sw_beam_window *w, 
 			low = middle + 1;
 		}
 	}
+	static const struct sw_memory_ops ops = {.read = copying_read};
+	const struct sw_memory copying = {&ops, w};
+	char file[SW_BEAM_FILE_MAX + 1];
+	struct sw_beam_line line;
+	/* What they read is copied by it. */
+	if (info != 0 && sw_beam_line_find(copying, at, module, low - 1, avma, &line) &&
+	    is_new(w, line.file))
+		(void) sw_beam_text_read(copying, line.file, file);
 	if (info != 0 && info % 8 == 0 && is_new(w, info))
 		(void) sw_capture_copy(capture, info, at->info_mfa + SW_BEAM_MFA_BYTES,
 				       &copy); /* else it has no name */
@@ -152,6 +168,18 @@ static void process_copy(struct sw_capture *capture, struct sw_beam_window *w,
 		function_copy(capture, w, word - 1); /* that called a C function */
 }
 
+/* Which function a dirty scheduler executes: it has no frame. */
+static void current_copy(struct sw_capture *capture, const struct sw_beam_window *w,
+			 uint64_t process_avma)
+{
+	uint64_t mfa;
+	const uint8_t *copy;
+	if (bytes_read(capture, process_avma + w->found.layout->process_current, &mfa, sizeof(mfa),
+		       true) &&
+	    mfa != 0 && mfa % 8 == 0)
+		(void) sw_capture_copy(capture, mfa, SW_BEAM_MFA_BYTES, &copy); /* else not told */
+}
+
 static void scheduler_look(struct sw_capture *capture, struct sw_beam_window *w, int kind,
 			   uint64_t avma, bool keep)
 {
@@ -168,6 +196,8 @@ static void scheduler_look(struct sw_capture *capture, struct sw_beam_window *w,
 	    !bytes_read(capture, s.process_avma, process, sizeof(process), keep))
 		return;
 	s.process_known = sw_beam_process_parse(w->found.layout, process, &s.process);
+	if (s.process_known && keep && kind != SW_BEAM_NORMAL)
+		current_copy(capture, w, s.process_avma);
 	if (!s.process_known || kind != SW_BEAM_NORMAL)
 		return;
 	const struct sw_thread *t = &capture->snap->threads[n];
@@ -226,6 +256,7 @@ int sw_beam_in_window(struct sw_capture *capture)
 		return 0;
 	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
 	w->n_seen = w->n_headers = 0;
+	w->capture = capture;
 	list_copy(capture, w);
 	schedulers_look(capture, w, true);
 	return 0;

@@ -25,6 +25,7 @@ struct sw_beam_window {
 	struct sw_beam_header headers[256];
 	size_t n_headers;
 	uint64_t chunk[SW_BEAM_CHUNK_WORDS];
+	struct sw_capture *capture; /* that is under way */
 };
 
 /* sw_runtime_ops.before, stacks, in_window. */

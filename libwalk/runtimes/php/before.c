@@ -15,8 +15,15 @@ int sw_php_before(struct sw_capture *capture)
 	if (w == NULL)
 		return -SW_E_NOMEM;
 	w->found = found;
+	w->requests = capture->snap->priv->args && found.sapi_svma != 0;
 	*capture->found = w;
 	uint64_t globals = found.globals_svma + found.place->bias;
+	if (w->requests) {
+		int r = sw_capture_want(capture, found.sapi_svma + found.place->bias,
+					found.threads ? 8 : SW_PHP_SAPI_BYTES);
+		if (r < 0)
+			return r;
+	}
 	return found.threads
 		       ? sw_capture_want(capture, globals, 8)
 		       : sw_capture_want(capture, globals + found.layout->current_execute_data, 8);

@@ -91,14 +91,20 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 	if (sw_elf_loaded(symbols.elf, symbol.svma, &code))
 		ret->fp_slot = sw_php_fp_slot(code);
 	ret->hybrid = kind_is_hybrid(&symbols);
+	ret->jit_known = found->layout->jit_known;
 	for (size_t i = 0; i < snap->n_maps && !ret->has_jit; i++)
 		ret->has_jit = is_jit_map(&snap->maps[i]);
+}
+
+bool sw_php_jit_frames(const struct sw_php_engine *engine)
+{
+	return engine->has_jit && engine->jit_known && engine->hybrid && engine->frame_bytes != 0;
 }
 
 bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor)
 {
 	const struct sw_place *place = cursor->place;
-	if (!engine->has_jit || !engine->hybrid || engine->frame_bytes == 0 ||
+	if (!sw_php_jit_frames(engine) ||
 	    (place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF))
 		return false;
 	return is_jit_map(sw_snapshot_map(cursor->snap, cursor->lookup_avma));

@@ -23,7 +23,8 @@ struct sw_php_engine {
 	uint32_t frame_bytes;          /* 0: not known */
 	int32_t fp_slot;               /* -1: not known */
 	bool hybrid;
-	bool has_jit; /* there is memory that the JIT may have used */
+	bool jit_known; /* of sw_php_layout */
+	bool has_jit;   /* there is memory that the JIT may have used */
 };
 
 void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,
@@ -33,6 +34,9 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
  * CFA, 0 when that is not known. */
 bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_found *found,
 		       const struct sw_cursor *cursor, uint64_t caller_sp_avma);
+
+/* Whether there is a JIT, the frames of whose code are known. */
+bool sw_php_jit_frames(const struct sw_php_engine *engine);
 
 /* Whether the frame at the cursor is in code of the JIT. */
 bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor);

@@ -14,6 +14,7 @@ struct sw_php_found {
 	char version[16];      /* "8.2.36"; "" when it does not say */
 	bool threads;          /* ZTS: each thread has its own globals */
 	uint64_t globals_svma; /* executor_globals; of ZTS executor_globals_offset */
+	uint64_t sapi_svma;    /* sapi_globals; of ZTS sapi_globals_offset. 0: not known */
 	int64_t thread_offset; /* ZTS: of the pointer to the globals, from fs */
 };
 

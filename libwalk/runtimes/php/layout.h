@@ -14,6 +14,7 @@ struct sw_php_layout {
 	uint16_t op_opcodes;
 	uint16_t op_filename;
 	uint16_t op_line_start; /* u32; line_end follows it */
+	bool jit_known;         /* its JIT is that of 8.0; from 8.4 on it is another one */
 };
 
 enum sw_php_offset {
@@ -37,6 +38,23 @@ enum sw_php_offset {
 	/* zend_op */
 	SW_PHP_OP_LINE = 24, /* u32 */
 	SW_PHP_OP_BYTES = 32,
+	/* sapi_globals_struct */
+	SW_PHP_SAPI_CONTEXT = 0, /* of php-fpm its fcgi_request */
+	SW_PHP_SAPI_METHOD = 8,  /* char *, as those that follow */
+	SW_PHP_SAPI_QUERY = 16,
+	SW_PHP_SAPI_SCRIPT = 40,
+	SW_PHP_SAPI_URI = 48,
+	SW_PHP_SAPI_STARTED = 436, /* u8 */
+	SW_PHP_SAPI_BYTES = 440,
+	/* fcgi_request */
+	SW_PHP_FCGI_HAS_ENV = 8288, /* u32: 1 while it has variables */
+	SW_PHP_FCGI_BUCKETS = 8296, /* fcgi_hash_bucket *[128] */
+	/* fcgi_hash_bucket */
+	SW_PHP_BUCKET_NAME_LENGTH = 4, /* u32 */
+	SW_PHP_BUCKET_NAME = 8,
+	SW_PHP_BUCKET_VALUE = 24,
+	SW_PHP_BUCKET_NEXT = 32,
+	SW_PHP_BUCKET_BYTES = 48,
 };
 
 enum {

@@ -17,6 +17,7 @@ struct sw_php {
 	struct sw_php_found found;
 	struct sw_php_engine engine;
 	struct sw_php_chain chain; /* of the thread that is being walked */
+	bool asked;                /* for requests */
 	bool cut;                  /* a chain was longer than what is followed, or not readable */
 };
 

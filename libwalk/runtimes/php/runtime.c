@@ -7,11 +7,13 @@
  *	chain      the calls of a thread; frames: which of them lie on which native frame
  *	engine     execute_ex() and generated code
  *	names      class, function, file and line
+ *	request    which request a thread serves
  */
 #include "runtimes/php/runtime.h"
 #include "runtimes/php/before.h"
 #include "runtimes/php/frames.h"
 #include "runtimes/php/names.h"
+#include "runtimes/php/request.h"
 #include "runtimes/php/window.h"
 
 #include <snapwalk/error.h>
@@ -63,6 +65,13 @@ static int php_names(void *state, const struct sw_frame *frame, struct sw_descri
 	return sw_php_names(state, frame, ret);
 }
 
+static bool php_request(void *state, const struct sw_thread *thread, struct sw_served *ret)
+{
+	struct sw_php *php = state;
+	php->asked = true;
+	return sw_php_request(php, thread, ret);
+}
+
 static void problem_say(const struct sw_php *php, char *ret, size_t size)
 {
 	const struct sw_php_found *f = &php->found;
@@ -76,9 +85,18 @@ static void problem_say(const struct sw_php *php, char *ret, size_t size)
 	else if (php->engine.start_svma == 0)
 		(void) snprintf(ret, size,
 				"execute_ex could not be found: PHP's own frames are missing");
+	else if (php->asked && f->sapi_svma == 0)
+		(void) snprintf(
+			ret, size,
+			"sapi_globals could not be found: which requests it serves is not known");
 	else if (php->cut)
 		(void) snprintf(ret, size, "not all of PHP's own frames could be copied");
-	else if (php->engine.has_jit && !(php->engine.hybrid && php->engine.frame_bytes != 0))
+	else if (php->engine.has_jit && !php->engine.jit_known)
+		(void) snprintf(ret, size,
+				"frames of code that the JIT of PHP %s made are not known: "
+				"those before them are guesses, and its own may be missing",
+				f->version);
+	else if (php->engine.has_jit && !sw_php_jit_frames(&php->engine))
 		(void) snprintf(ret, size,
 				"it was built so that frames of compiled code are not known");
 }
@@ -110,5 +128,6 @@ const struct sw_runtime_ops sw_runtime_php = {
 	.step = php_step,
 	.frames = php_frames,
 	.names = php_names,
+	.request = php_request,
 	.identify = php_identify,
 };

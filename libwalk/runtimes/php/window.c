@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "map.h"
 #include "runtimes/php/chain.h"
+#include "runtimes/php/request_window.h"
 #include "snapshot/snapshot.h"
 
 enum {
@@ -153,20 +154,27 @@ int sw_php_in_window(struct sw_capture *capture)
 	w->n_seen = 0;
 	w->page_avma = 0;
 	uint64_t globals = w->found.globals_svma + w->found.place->bias, value;
+	uint64_t sapi = w->found.sapi_svma + w->found.place->bias;
 	if (!w->found.threads) {
 		if (sw_capture_wanted(capture, globals + w->found.layout->current_execute_data,
 				      &value, sizeof(value)))
 			chain_copy(capture, w, value);
+		if (w->requests)
+			sw_php_request_copy(capture, sapi);
 		return 0;
 	}
 	for (size_t i = 0; i < capture->snap->n_threads; i++) {
 		const struct sw_thread *t = &capture->snap->threads[i];
-		uint64_t slot = t->fs_base + (uint64_t) w->found.thread_offset, own, offset;
+		uint64_t slot = t->fs_base + (uint64_t) w->found.thread_offset, own, offset,
+			 sapi_offset;
 		const uint8_t *copy;
 		if (t->fs_base == 0 || !sw_capture_wanted(capture, globals, &offset, 8) ||
 		    !sw_capture_copy(capture, slot, 8, &copy))
 			continue;
 		memcpy(&own, copy, sizeof(own));
+		if (w->requests && own != 0 &&
+		    sw_capture_wanted(capture, sapi, &sapi_offset, sizeof(sapi_offset)))
+			sw_php_request_copy(capture, own + sapi_offset);
 		if (own == 0 ||
 		    !sw_capture_copy(capture, own + offset + w->found.layout->current_execute_data,
 				     8, &copy))

@@ -12,6 +12,7 @@ struct sw_php_window {
 	struct sw_php_found found;
 	uint64_t seen[SW_PHP_SEEN_SLOTS]; /* addresses that were copied */
 	size_t n_seen;
+	bool requests;      /* are copied, too */
 	uint64_t page_avma; /* the last one copied */
 	const uint8_t *page;
 };

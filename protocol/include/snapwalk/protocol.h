@@ -108,6 +108,14 @@ struct sw_report_wait {
 				   structures; "syscall": the call's arguments alone ... */
 };
 
+/** The request that a thread serves. */
+struct sw_report_request {
+	const char *runtime;
+	const char *method; /* NULL: unknown, as the others */
+	const char *uri;    /* with its query */
+	const char *script; /* path */
+};
+
 /** Another process, for which a thread waits: at the other end of a pipe, say. */
 struct sw_report_peer {
 	pid_t pid;
@@ -148,6 +156,7 @@ struct sw_report_thread {
 	int32_t stack;           /* index into stacks[], -1 when not captured */
 	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
 	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
+	const struct sw_report_request *request; /* NULL: none, or nobody asked */
 };
 
 struct sw_report_module {

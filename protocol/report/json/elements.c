@@ -277,6 +277,18 @@ static void add_blocked_on(struct element *e, const struct sw_report_wait *wait,
 	add(e, "blocked_on", element_end(&inner));
 }
 
+static void add_request(struct element *e, const struct sw_report_request *request)
+{
+	if (request == NULL)
+		return;
+	struct element inner = element_begin();
+	add_string(&inner, "runtime", request->runtime);
+	add_string(&inner, "method", request->method);
+	add_string(&inner, "uri", request->uri);
+	add_string(&inner, "script", request->script);
+	add(e, "request", element_end(&inner));
+}
+
 struct json_object *sw_report_json_deadlock(const struct sw_report_deadlock *deadlock)
 {
 	struct json_object *tids = json_object_new_array();
@@ -324,6 +336,7 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 	add_known(&e, "stack", t->stack);
 	add_managed(&e, t->managed);
 	add_blocked_on(&e, t->blocked_on, t->since_ms);
+	add_request(&e, t->request);
 	if (t->stop_us >= 0)
 		add_int(&e, "stop_us", t->stop_us);
 	add_flag(&e, "interrupted", t->interrupted);

@@ -174,6 +174,16 @@ static void read_blocked_on(struct sw_report_parser *p, void *to)
 	wait->has_address = sw_parse_address_or_null(p, "address", &wait->address_avma);
 }
 
+static void read_request(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_request *) to = (struct sw_report_request){
+		.runtime = sw_parse_string(p, "runtime"),
+		.method = sw_parse_string_or_null(p, "method"),
+		.uri = sw_parse_string_or_null(p, "uri"),
+		.script = sw_parse_string_or_null(p, "script"),
+	};
+}
+
 static char read_state(struct sw_report_parser *p)
 {
 	const char *s = sw_parse_string(p, "state");
@@ -275,6 +285,8 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 					       sizeof(struct sw_report_managed), read_managed};
 	static const struct objects blocked_on = {"blocked_on", "blocked_on",
 						  sizeof(struct sw_report_wait), read_blocked_on};
+	static const struct objects request = {"request", "request",
+					       sizeof(struct sw_report_request), read_request};
 	struct sw_report_thread *t = &p->report->threads[index];
 	uint64_t before;
 	*t = (struct sw_report_thread){
@@ -293,6 +305,7 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.stack = (int32_t) sw_parse_known(p, "stack", INT32_MAX),
 		.managed = read_object(p, &managed),
 		.blocked_on = read_object(p, &blocked_on),
+		.request = read_object(p, &request),
 	};
 	if (t->captured != (t->stack >= 0))
 		sw_parse_fail(p, "captured");

@@ -2,7 +2,7 @@
 %% A process in a known chain of calls, f1 to f6, which does what uses all kinds of the machine's code:
 %% C functions with and without garbage collection, exceptions, funs, messages, a deep stack.
 -module(chain).
--export([main/0, blocked/0, f1/1, twice/1, deep/1]).
+-export([main/0, blocked/0, dirty/0, f1/1, twice/1, deep/1]).
 
 main() ->
     spawn(fun() ->
@@ -17,8 +17,19 @@ blocked() ->
     Pid = spawn(fun() -> outer(Subject) end),
     timer:sleep(100),
     {current_stacktrace, Stack} = process_info(Pid, current_stacktrace),
-    Names = [io_lib:format("~s:~s/~b", [M, F, A]) || {M, F, A, _} <- Stack],
-    io:format("~s~n~s~nready~n", [pid_to_list(Pid), lists:join(" ", Names)]).
+    Names = [io_lib:format("~s:~s/~b ~s:~b", [M, F, A, proplists:get_value(file, L, "-"), proplists:get_value(line, L, 0)])
+             || {M, F, A, L} <- Stack],
+    io:format("~s~n~s~nready~n", [pid_to_list(Pid), lists:join(",", Names)]).
+
+%% Two processes that dirty schedulers run, and what process_info() says of them.
+dirty() ->
+    Pids = [spawn(fun() -> erts_debug:F(wait, 3600000) end) || F <- [dirty_cpu, dirty_io]],
+    timer:sleep(100),
+    [begin
+        {current_function, {M, F, A}} = process_info(Pid, current_function),
+        io:format("~s in ~s:~s/~b~n", [pid_to_list(Pid), M, F, A])
+     end || Pid <- Pids],
+    io:format("ready~n").
 
 outer(Subject) -> X = inner(Subject), X + 1.
 inner(Subject) -> X = match(Subject), X + 1.

@@ -296,6 +296,13 @@ static void test_via(void **state)
 	assert_true(o.stop_given);
 	sw_options_deinit(&o);
 	/* What only we can do is not asked of the daemon. */
+	good("7 --args", &o);
+	assert_true(o.walk.args && o.snapshot.args);
+	assert_int_equal(o.via, SW_VIA_DIRECT);
+	sw_options_deinit(&o);
+	good("7", &o);
+	assert_false(o.walk.args || o.snapshot.args);
+	sw_options_deinit(&o);
 	good("7 --walk scan", &o);
 	assert_int_equal(o.via, SW_VIA_DIRECT);
 	sw_options_deinit(&o);
@@ -444,6 +451,8 @@ static void test_hook(void **state)
 	bad("hook monit --timeout 0", "--timeout: a monitoring system must not wait for ever: "
 				      "give 1 to 86400000");
 	bad("dump --pid 7", "--pid: is no option of dump: see snapwalk dump --help");
+	bad("7 --via daemon --args",
+	    "--args: the daemon does not do that: leave it away, or use --via direct");
 	bad("7 --via daemon --scan-all",
 	    "--scan-all: the daemon does not do that: leave it away, or use --via direct");
 	bad("7 --via daemon --scan-below 3",

@@ -99,7 +99,9 @@ static void test_waits(void **state)
 	struct sw_report waiting = sample_report;
 	assert_true(waiting.n_threads >= 2 && waiting.n_threads <= 16);
 	memcpy(threads, waiting.threads, waiting.n_threads * sizeof(*threads));
+	static const struct sw_report_request request = {.runtime = "php", .uri = "/a?b"};
 	threads[0].blocked_on = &wait;
+	threads[0].request = &request;
 	threads[1].blocked_on = &lock;
 	waiting.threads = threads;
 	waiting.process.crash = &crash;
@@ -132,6 +134,9 @@ static void test_waits(void **state)
 	assert_int_equal(report->peers[1].tid, 0);
 	assert_int_equal(report->threads[0].blocked_on->owner_pid, 77);
 	assert_string_equal(report->threads[0].blocked_on->target, "/run/x");
+	assert_string_equal(report->threads[0].request->uri, "/a?b");
+	assert_null(report->threads[0].request->method);
+	assert_null(report->threads[1].request);
 	assert_true(report->threads[1].blocked_on->has_address);
 	assert_string_equal(report->process.crash->access, "write");
 	assert_int_equal(report->process.crash->sender_uid, -1);
