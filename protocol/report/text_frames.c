@@ -120,8 +120,7 @@ static void name_shorten(struct sw_text *text, const char *name, size_t size, si
 	sw_utf8_append_plain(text, name + tail, size - tail);
 }
 
-/* Code that a runtime names. */
-static bool is_managed(const struct sw_report_frame *f)
+bool sw_frame_is_managed(const struct sw_report_frame *f)
 {
 	static const char *const others[] = {"native", "pe", "jit", "kernel", "unknown"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
@@ -138,7 +137,8 @@ static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
 {
 	size_t n = f->function != NULL ? strcspn(f->function, "!(") : 0;
 	*ret = f->function;
-	if (n == 0 || f->function[n] != '!' || f->function[n + 1] == '\0' || !is_managed(f))
+	if (n == 0 || f->function[n] != '!' || f->function[n + 1] == '\0' ||
+	    !sw_frame_is_managed(f))
 		return 0;
 	*ret += n + 1;
 	return n;
@@ -170,7 +170,7 @@ static void function_text(const struct sw_text_writer *w, const struct sw_report
  * file: that of the interpreter's builtins. */
 static bool is_interpreted(const struct sw_report_frame *f)
 {
-	return f->function_offset == 0 && is_managed(f) &&
+	return f->function_offset == 0 && sw_frame_is_managed(f) &&
 	       (f->module < 0 || (strcmp(f->kind, "v8js") == 0 && f->file != NULL));
 }
 
@@ -218,7 +218,7 @@ static void place_text(const struct sw_text_writer *w, const struct sw_report_fr
 		sw_text_printf(ret, "(inlined)");
 	else if (assembly > 0)
 		sw_utf8_append_plain(ret, f->function, assembly);
-	else if (is_interpreted(f) || (f->module < 0 && is_managed(f)))
+	else if (is_interpreted(f) || (f->module < 0 && sw_frame_is_managed(f)))
 		sw_text_printf(ret, "(%s)", language_name(f->kind));
 	else if (f->module < 0)
 		sw_text_printf(ret, "(no module)");

@@ -24,6 +24,9 @@ const char *sw_guess_name(const char *trust);
  * must be seen is not: a guess, a signal, a place where frames may be missing. */
 bool sw_frame_is_hidden(const struct sw_report_frame *frame);
 
+/* Code that a runtime names. */
+bool sw_frame_is_managed(const struct sw_report_frame *frame);
+
 /* The part of a path behind the last slash. */
 const char *sw_base_name(const char *path);
 

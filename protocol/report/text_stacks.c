@@ -40,7 +40,7 @@ static int compare(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* Stacks with a thread that is not idle, in order; how many. */
+/* Stacks with a thread that is not idle, in order; how many. That of an only thread is why one asks. */
 static size_t sort(const struct sw_text_writer *w, const enum sw_activity *activities, bool all,
 		   struct shown *ret)
 {
@@ -51,7 +51,8 @@ static size_t sort(const struct sw_text_writer *w, const enum sw_activity *activ
 		for (size_t k = 0; k < r->stacks[i].n_threads; k++)
 			if (activities[r->stacks[i].threads[k]] < activity)
 				activity = activities[r->stacks[i].threads[k]];
-		if (r->stacks[i].n_threads > 0 && (activity != SW_ACTIVITY_IDLE || all))
+		if (r->stacks[i].n_threads > 0 &&
+		    (activity != SW_ACTIVITY_IDLE || all || r->n_threads == 1))
 			ret[n++] = (struct shown){&r->stacks[i], activity};
 	}
 	if (n > 1)

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/crash.h"
+#include "report/idle.h"
 #include "report/text_threads.h"
 
 #include <string.h>
@@ -166,6 +167,11 @@ static void put_places(struct sw_text_writer *w, const struct tally *tally)
 		sw_put(w, " · %zu elsewhere", tally->more);
 }
 
+static bool is_all_shown(const struct sw_text_writer *w)
+{
+	return w->options->all || w->options->verbose || w->options->no_group;
+}
+
 void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	const struct sw_report *r = w->report;
@@ -184,7 +190,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 		if (idle > 1)
 			sw_put_styled(w, SW_STYLE_BOLD, "%zu threads are idle", idle);
 		put_places(w, &places);
-		sw_put(w, "\n");
+		sw_put(w, idle > 1 && !is_all_shown(w) ? " (--all shows them)\n" : "\n");
 		return;
 	}
 	if (r->n_all_threads == 0) {
@@ -201,7 +207,7 @@ void sw_text_idle(struct sw_text_writer *w, const enum sw_activity *activities)
 	size_t n = places.more;
 	for (size_t i = 0; i < places.n; i++)
 		n += places.rows[i].count;
-	if (n == 0)
+	if (n == 0 || n == w->report->n_threads) /* said in the beginning */
 		return;
 	sw_put_styled(w, SW_STYLE_BOLD, "\n%zu thread%s idle", n, n == 1 ? " is" : "s are");
 	put_places(w, &places);

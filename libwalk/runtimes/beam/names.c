@@ -95,7 +95,9 @@ bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
 				data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
 	else if (s->process_avma != 0)
 		(void) snprintf(rest, size, ", runs a process");
+	else if (s->runs_port)
+		(void) snprintf(rest, size, ", runs a port");
 	else
-		(void) snprintf(rest, size, "%s", s->runs_port ? ", runs a port" : ", idle");
+		ret->role = "idle";
 	return true;
 }

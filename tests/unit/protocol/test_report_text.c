@@ -502,7 +502,26 @@ static void test_all_idle(void **state)
 	report.threads = threads;
 	report.n_threads = 3;
 	char *text = text_of(&report, NULL);
-	assert_contains(text, "\nAll 3 threads are idle: 3 in accept\n");
+	assert_contains(text, "\nAll 3 threads are idle: 3 in accept (--all shows them)\n");
+	free(text);
+}
+
+/* The stack of an only thread is why one asks, wherever it waits. */
+static void test_only_idle(void **state)
+{
+	(void) state;
+	struct sw_report_thread thread = sample_threads[1];
+	thread.syscall = "accept4";
+	thread.stack = 0;
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	report.threads = &thread;
+	report.n_threads = 1;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\nThe only thread is idle: 1 in accept\n");
+	assert_contains(text, "  #0   main+0  server  f.c:2\n");
+	assert_null(strstr(text, "--all"));
 	free(text);
 }
 
@@ -645,6 +664,7 @@ int main(void)
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_holder_of_idle),
 		cmocka_unit_test(test_all_idle),
+		cmocka_unit_test(test_only_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
