@@ -6,6 +6,9 @@
 
 /* The frames of a stack and how it ended. */
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack);
+/* The same, of the innermost frames so many lines. */
+void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack *stack,
+			 size_t most_lines);
 /* "read < fetch < main": names of at most so many innermost frames. Returns how many there are. */
 size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t most);
 
