@@ -3,7 +3,7 @@
 #include "profile/tables.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "report/idle.h"
+#include "report/activity.h"
 #include "report/text_frames.h"
 
 #include <stdio.h>

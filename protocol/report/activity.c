@@ -4,7 +4,6 @@
  */
 #include "report/activity.h"
 #include "cleanup.h"
-#include "report/idle.h"
 #include "report/text_frames.h"
 
 #include <string.h>

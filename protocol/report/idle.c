@@ -5,9 +5,8 @@
  * known by name: those of runtimes, servers, event loops and thread pools in use. Whoever is in none of
  * them is shown: one stack too many does less harm than one that hides the answer.
  */
-#include "report/idle.h"
-#include "cleanup.h"
 #include "report/activity.h"
+#include "cleanup.h"
 #include "report/text_frames.h"
 
 #include <string.h>

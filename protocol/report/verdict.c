@@ -4,7 +4,7 @@
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/crash.h"
-#include "report/idle.h"
+#include "report/activity.h"
 #include "report/text_frames.h"
 #include "report/text_threads.h"
 #include "report/text_waits.h"

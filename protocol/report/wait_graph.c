@@ -3,7 +3,7 @@
  * Who waits for whom. Each thread waits for at most one other, so that the graph is one of chains:
  * from every thread it leads to a root, which waits for none, or into a cycle, which is a deadlock.
  */
-#include "report/wait_graph.h"
+#include "report/waits.h"
 #include "cleanup.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
 #include "report/activity.h"
-#include "report/idle.h"
 #include "cleanup.h"
 
 #include <stdarg.h>

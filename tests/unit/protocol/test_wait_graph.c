@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
-#include "report/wait_graph.h"
+#include "report/waits.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
