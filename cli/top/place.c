@@ -82,9 +82,7 @@ static void put_wait(struct sw_text *text, const struct sw_report_thread *t)
 void sw_top_place(const struct sw_report *report, const struct sw_report_thread *t,
 		  struct sw_text *ret)
 {
-	const char *name =
-		t->managed != NULL && t->managed->name != NULL ? t->managed->name : t->comm;
-	put(ret, name);
+	put(ret, sw_report_thread_name(t));
 	sw_text_append(ret, "\n", 1);
 	put_wait(ret, t);
 	sw_text_append(ret, "\n", 1);

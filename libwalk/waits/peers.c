@@ -9,6 +9,7 @@
 #include "waits/peers.h"
 #include "arch/arch.h"
 #include "cleanup.h"
+#include "duration.h"
 #include "process/proc.h"
 #include "snapshot/module.h"
 #include "snapshot/read.h"
@@ -39,6 +40,7 @@ enum {
 	LINK_BYTES = 512,
 	LOCKS_BYTES = 65536,
 	NS_PER_S = 1000000000,
+	MS_PER_S = 1000,
 };
 
 /* What was found for one descriptor. */
@@ -496,8 +498,11 @@ static void resolve_timer(struct resolver *r, struct sw_thread *t)
 		left >= 0 ? sw_arena_calloc(&r->snap->priv->arena, 1, sizeof(*wait)) : NULL;
 	if (wait == NULL)
 		return;
-	char text[64];
-	(void) snprintf(text, sizeof(text), "ends in %.1f s", left); /* fits, or is cut */
+	char duration[SW_DURATION_BYTES], text[64];
+	double left_ms =
+		left < (double) INT64_MAX / NS_PER_S ? left * MS_PER_S : (double) INT64_MAX / 2;
+	sw_duration_format(duration, (int64_t) left_ms);
+	(void) snprintf(text, sizeof(text), "ends in %s", duration); /* fits */
 	*wait = (struct sw_wait_for){.kind = "timer", .target = keep(r, text), .fd = -1};
 	t->wait_for = wait;
 }

@@ -193,7 +193,7 @@ static int thread_of(struct adding *a, const struct sw_report_thread *t, uint32_
 	size_t n = p->threads.n, max = p->limits.max_threads;
 	struct sw_profile_thread thread = {.pid = (uint32_t) a->report->process.pid,
 					   .tid = (uint32_t) t->tid};
-	int r = sw_profile_string_find(p, t->comm, n < max, &thread.name);
+	int r = sw_profile_string_find(p, sw_report_thread_name(t), n < max, &thread.name);
 	if (r > 0)
 		r = sw_profile_thread_find(p, &thread, n < max, ret);
 	if (r != 0)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a thread does, told by its state, its system call and the functions on its stack. Where
- * threads wait for work is known by name: those of runtimes and thread pools in use, not guessed from
- * the number of threads that wait there.
+ * What a thread does, told by its state, its system call and the functions on its stack.
  */
 #include "report/activity.h"
 #include "cleanup.h"
@@ -70,113 +68,31 @@ static const struct known known_functions[] = {
 	{"__pthread_clockjoin_ex", SW_ACTIVITY_CHILD},
 };
 
-/* What runtimes say that threads wait for (sw_report_wait.kind). */
+/* What threads wait for (sw_report_wait.kind), as far as it is more than a call. */
 static const struct known known_waits[] = {
-	{"java_monitor", SW_ACTIVITY_LOCK},     {"java_lock", SW_ACTIVITY_LOCK},
-	{"python_gil", SW_ACTIVITY_LOCK},       {"python_rlock", SW_ACTIVITY_LOCK},
-	{"java_wait", SW_ACTIVITY_CONDITION},   {"java_park", SW_ACTIVITY_CONDITION},
-	{"dotnet_monitor", SW_ACTIVITY_LOCK},   {"dotnet_lock", SW_ACTIVITY_LOCK},
-	{"dotnet_wait", SW_ACTIVITY_CONDITION}, {"ruby_gvl", SW_ACTIVITY_LOCK},
+	{"mutex", SW_ACTIVITY_LOCK},
+	{"rwlock", SW_ACTIVITY_LOCK},
+	{"file_lock", SW_ACTIVITY_LOCK},
+	{"condition", SW_ACTIVITY_CONDITION},
+	{"semaphore", SW_ACTIVITY_CONDITION},
+	{"barrier", SW_ACTIVITY_CONDITION},
+	{"java_monitor", SW_ACTIVITY_LOCK},
+	{"java_lock", SW_ACTIVITY_LOCK},
+	{"python_gil", SW_ACTIVITY_LOCK},
+	{"python_rlock", SW_ACTIVITY_LOCK},
+	{"java_wait", SW_ACTIVITY_CONDITION},
+	{"java_park", SW_ACTIVITY_CONDITION},
+	{"dotnet_monitor", SW_ACTIVITY_LOCK},
+	{"dotnet_lock", SW_ACTIVITY_LOCK},
+	{"dotnet_wait", SW_ACTIVITY_CONDITION},
+	{"ruby_gvl", SW_ACTIVITY_LOCK},
 	{"ruby_mutex", SW_ACTIVITY_LOCK},
 };
-
-/* Places where threads wait for work. Names of managed methods stand in longer ones. */
-#define WHOLE(name, place)                          \
-	{                                           \
-		name, sizeof(name) - 1, true, place \
-	}
-#define PART(name, place)                            \
-	{                                            \
-		name, sizeof(name) - 1, false, place \
-	}
-static const struct {
-	const char *function;
-	size_t length;
-	bool whole; /* else part of a name */
-	const char *place;
-} idle_functions[] = {
-	PART("java.util.concurrent.ThreadPoolExecutor.getTask", "a Java thread pool"),
-	PART("java.util.concurrent.ForkJoinPool.awaitWork", "a Java fork-join pool"),
-	WHOLE("JLI_Launch", "the Java launcher"), /* main() has a thread of its own */
-	PART("java.lang.ref.Reference.waitForReferencePendingList", "the Java VM"),
-	PART("java.lang.ref.ReferenceQueue.remove", "the Java VM"),
-	PART("System.Threading.LowLevelLifoSemaphore.Wait", "the .NET thread pool"),
-	PART("System.Threading.PortableThreadPool.GateThread.", "the .NET thread pool"),
-	PART("System.Net.Sockets.SocketAsyncEngine.EventLoop", "the .NET socket engine"),
-	WHOLE("runtime.stopm", "the Go scheduler"),
-	WHOLE("runtime.sysmon", "the Go scheduler"),
-	WHOLE("g_thread_pool_wait_for_new_task", "a GLib thread pool"),
-	PART("PlatformWorkerThread", "the V8 platform"),
-	PART("tokio::runtime::scheduler::multi_thread::worker::Context::park", "Tokio"),
-	PART("rayon_core::sleep::Sleep::sleep", "Rayon"),
-};
-#undef WHOLE
-#undef PART
-
-/* System calls in which a thread waits for work whoever calls them. */
-static const struct {
-	const char *call, *place;
-} idle_calls[] = {
-	{"accept", "accept"},     {"accept4", "accept"},     {"epoll_wait", "epoll"},
-	{"epoll_pwait", "epoll"}, {"epoll_pwait2", "epoll"},
-};
-
-/* HotSpot's own threads, by the beginning of their names, which the VM gives (jdk 17 and 25,
- * src/hotspot/share: threads named by their constructors). */
-static const char *const hotspot_names[] = {
-	"GC Thread#",      "G1 Main Marker",  "G1 Conc#",        "G1 Refine#",
-	"G1 Service",      "C1 CompilerThre", "C2 CompilerThre", "VM Thread",
-	"VM Periodic Tas", "Signal Dispatch", "Service Thread",  "Monitor Deflati",
-	"Reference Handl", "Finalizer",       "Common-Cleaner",  "Notification T",
-};
-
-static bool has_runtime(const struct sw_report *r, const char *name)
-{
-	for (size_t i = 0; i < r->process.n_runtimes; i++)
-		if (strcmp(r->process.runtimes[i].name, name) == 0)
-			return true;
-	return false;
-}
 
 const struct sw_report_stack *sw_stack_of(const struct sw_report *r,
 					  const struct sw_report_thread *t)
 {
 	return t->stack >= 0 && (size_t) t->stack < r->n_stacks ? &r->stacks[t->stack] : NULL;
-}
-
-static bool sleeps(const struct sw_report_thread *t)
-{
-	return t->state == 'S' || t->state == '?';
-}
-
-/* For each frame of each thread: most names are too short for all but a few. */
-static const char *place_of_function(const char *name)
-{
-	size_t length = strlen(name);
-	for (size_t k = 0; k < SW_ARRAY_SIZE(idle_functions); k++) {
-		const char *known = idle_functions[k].function;
-		if (idle_functions[k].whole
-			    ? length == idle_functions[k].length && strcmp(name, known) == 0
-			    : length >= idle_functions[k].length && strstr(name, known) != NULL)
-			return idle_functions[k].place;
-	}
-	return NULL;
-}
-
-static const char *place_of_stack(const struct sw_report_stack *s)
-{
-	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
-	bool worker = false, waits = false;
-	for (size_t i = 0; i < n; i++) {
-		const char *f = s->frames[i].function;
-		const char *place = f != NULL ? place_of_function(f) : NULL;
-		if (place != NULL)
-			return place;
-		/* libuv (v1.48 src/threadpool.c): worker() waits with uv_cond_wait() itself. */
-		worker |= waits && f != NULL && strcmp(f, "worker") == 0;
-		waits = f != NULL && strcmp(f, "uv_cond_wait") == 0;
-	}
-	return worker ? "the libuv thread pool" : NULL;
 }
 
 static enum sw_activity look_up(const struct known *known, size_t n, const char *name)
@@ -193,24 +109,9 @@ static enum sw_activity of_wait(const struct sw_report_thread *t)
 		       t->blocked_on != NULL ? t->blocked_on->kind : NULL);
 }
 
-const char *sw_idle_place(const struct sw_report *r, const struct sw_report_thread *t)
+bool sw_waits_for_lock(const struct sw_report_thread *t)
 {
-	if (!sleeps(t) || !t->captured || of_wait(t) == SW_ACTIVITY_LOCK)
-		return NULL;
-	const char *place = place_of_stack(sw_stack_of(r, t));
-	if (place != NULL)
-		return place;
-	for (size_t i = 0; t->syscall != NULL && i < SW_ARRAY_SIZE(idle_calls); i++)
-		if (strcmp(t->syscall, idle_calls[i].call) == 0)
-			return idle_calls[i].place;
-	if (has_runtime(r, "hotspot"))
-		for (size_t i = 0; i < SW_ARRAY_SIZE(hotspot_names); i++)
-			if (strncmp(t->comm, hotspot_names[i], strlen(hotspot_names[i])) == 0)
-				return "the Java VM";
-	if (t->managed != NULL && t->managed->role != NULL &&
-	    (strcmp(t->managed->role, "finalizer") == 0 || strcmp(t->managed->role, "gc") == 0))
-		return "the runtime";
-	return NULL;
+	return of_wait(t) == SW_ACTIVITY_LOCK;
 }
 
 static enum sw_activity of_functions(const struct sw_report_stack *s)
@@ -273,11 +174,12 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 		       : SW_ACTIVITY_OTHER;
 }
 
-/* The C library and the dynamic loader, by the name of the file. */
-static bool is_libc(const char *path)
+bool sw_frame_is_libc(const struct sw_report *r, const struct sw_report_frame *f)
 {
 	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "[vdso]"};
-	const char *base = sw_base_name(path);
+	if (f->module < 0)
+		return false;
+	const char *base = sw_base_name(r->modules[f->module].path);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
 		if (strncmp(base, names[i], strlen(names[i])) == 0)
 			return true;
@@ -289,7 +191,7 @@ size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, 
 	for (; at < s->n_frames; at++) {
 		const struct sw_report_frame *f = &s->frames[at];
 		if (f->function != NULL && f->function[0] != '\0' && !f->inlined && !f->internal &&
-		    (f->module < 0 || !is_libc(r->modules[f->module].path)))
+		    !sw_frame_is_libc(r, f))
 			break;
 	}
 	return at;

@@ -139,7 +139,7 @@ static void stack_add(struct lines *lines, const struct sw_report *report,
 	if (stack->n_threads == 0 && stack->n_tasks > 0)
 		line_add(lines, "task", frames->size > 0 ? frames->data : "", stack->n_tasks);
 	for (size_t i = 0; i < stack->n_threads; i++)
-		comms[i] = report->threads[stack->threads[i]].comm;
+		comms[i] = sw_report_thread_name(&report->threads[stack->threads[i]]);
 	qsort(comms, stack->n_threads, sizeof(*comms), compare_names);
 	for (size_t i = 0, count; i < stack->n_threads && !lines->failed; i += count) {
 		for (count = 1; i + count < stack->n_threads; count++)
@@ -182,7 +182,7 @@ static void comms_sort(struct lines *lines, const struct sw_report *report)
 	if (lines->failed)
 		return;
 	for (size_t i = 0; i < report->n_threads; i++)
-		lines->comms[lines->n_comms++] = report->threads[i].comm;
+		lines->comms[lines->n_comms++] = sw_report_thread_name(&report->threads[i]);
 	if (lines->n_comms > 1)
 		qsort(lines->comms, lines->n_comms, sizeof(*lines->comms), compare_names);
 }

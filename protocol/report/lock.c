@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is known of one lock: what it is, who holds it, who waits for it. */
 #include "cleanup.h"
+#include "duration.h"
 #include "errors.h"
 #include "report/activity.h"
 #include "report/builder.h"
 #include "report/text_threads.h"
+#include "report/text_waits.h"
 #include "report/text_frames.h"
 
 #include <inttypes.h>
@@ -85,8 +87,9 @@ static void put_waiters(struct sw_text_writer *w, uint64_t address_avma, bool in
 		sw_put(w, "    ");
 		sw_put_thread(w, t->tid);
 		if (t->since_ms >= 0) {
-			sw_put(w, ", for ");
-			sw_put_seconds(w, t->since_ms);
+			char since[SW_DURATION_BYTES];
+			sw_duration_format(since, t->since_ms);
+			sw_put(w, ", for %s", since);
 		}
 		if (t->blocked_on->address_avma != address_avma)
 			sw_put(w, ", at byte %" PRIu64 " of it",

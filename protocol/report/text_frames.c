@@ -18,8 +18,9 @@ enum {
 	NAME_SHOWN_MIN = 40,
 	BESIDE_NAME_COLUMNS = 48,
 	NAME_TAIL_BYTES = 24,
-	PERIOD_MAX = 8, /* calls in one round of a recursion */
-	FOLD_MIN = 6,   /* frames left out, at least */
+	PERIOD_MAX = 8,   /* calls in one round of a recursion */
+	FOLD_MIN = 6,     /* frames left out, at least */
+	LEFT_OUT_MIN = 2, /* frames at the end of a stack are not worth a line that says so */
 };
 
 /* The table of one stack. */
@@ -120,8 +121,7 @@ static void name_shorten(struct sw_text *text, const char *name, size_t size, si
 	sw_utf8_append_plain(text, name + tail, size - tail);
 }
 
-/* Code that a runtime names. */
-static bool is_managed(const struct sw_report_frame *f)
+bool sw_frame_is_managed(const struct sw_report_frame *f)
 {
 	static const char *const others[] = {"native", "pe", "jit", "kernel", "unknown"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
@@ -138,7 +138,8 @@ static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
 {
 	size_t n = f->function != NULL ? strcspn(f->function, "!(") : 0;
 	*ret = f->function;
-	if (n == 0 || f->function[n] != '!' || f->function[n + 1] == '\0' || !is_managed(f))
+	if (n == 0 || f->function[n] != '!' || f->function[n + 1] == '\0' ||
+	    !sw_frame_is_managed(f))
 		return 0;
 	*ret += n + 1;
 	return n;
@@ -170,7 +171,7 @@ static void function_text(const struct sw_text_writer *w, const struct sw_report
  * file: that of the interpreter's builtins. */
 static bool is_interpreted(const struct sw_report_frame *f)
 {
-	return f->function_offset == 0 && is_managed(f) &&
+	return f->function_offset == 0 && sw_frame_is_managed(f) &&
 	       (f->module < 0 || (strcmp(f->kind, "v8js") == 0 && f->file != NULL));
 }
 
@@ -218,7 +219,7 @@ static void place_text(const struct sw_text_writer *w, const struct sw_report_fr
 		sw_text_printf(ret, "(inlined)");
 	else if (assembly > 0)
 		sw_utf8_append_plain(ret, f->function, assembly);
-	else if (is_interpreted(f) || (f->module < 0 && is_managed(f)))
+	else if (is_interpreted(f) || (f->module < 0 && sw_frame_is_managed(f)))
 		sw_text_printf(ret, "(%s)", language_name(f->kind));
 	else if (f->module < 0)
 		sw_text_printf(ret, "(no module)");
@@ -385,9 +386,10 @@ static size_t wider(size_t columns, size_t other, size_t limit)
 	return widest < limit ? widest : limit;
 }
 
-static void measure(const struct sw_text_writer *w, const struct shown *shown, struct table *t)
+static void measure(const struct sw_text_writer *w, const struct shown *shown, size_t most,
+		    struct table *t)
 {
-	for (size_t i = 0; i < shown->n; i++) {
+	for (size_t i = 0; i < shown->n && i < most; i++) {
 		const struct sw_report_frame *f = shown->frames[i];
 		name_text(w, f, &t->name);
 		place_text(w, f, &t->place);
@@ -401,11 +403,13 @@ static void measure(const struct sw_text_writer *w, const struct shown *shown, s
 	}
 }
 
-static void put_shown(struct sw_text_writer *w, const struct shown *shown)
+/* At most so many lines, unless what is left out were a line or two. How many frames are left out. */
+static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t most)
 {
 	struct table table = {0};
-	measure(w, shown, &table);
-	for (size_t at = 0; at < shown->n;) {
+	size_t at = 0, lines = 0;
+	measure(w, shown, most, &table);
+	while (at < shown->n && (lines < most || shown->n - at <= LEFT_OUT_MIN)) {
 		size_t period = 1;
 		size_t folded = w->options->verbose ? 0 : fold(shown, at, &period);
 		for (size_t i = 0; i < period; i++) {
@@ -416,9 +420,11 @@ static void put_shown(struct sw_text_writer *w, const struct shown *shown)
 		if (folded > 0)
 			put_folded(w, shown, at, folded, period);
 		at += folded;
+		lines += period + (folded > 0);
 	}
 	sw_text_deinit(&table.name);
 	sw_text_deinit(&table.place);
+	return shown->n - at;
 }
 
 /* Without numbers: those are of the frames of the process, with and without them. */
@@ -434,6 +440,12 @@ static void put_kernel(struct sw_text_writer *w, const struct sw_report_stack *s
 
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
 {
+	sw_text_frames_some(w, stack, SIZE_MAX);
+}
+
+void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack *stack,
+			 size_t most_lines)
+{
 	struct shown shown;
 	if (!shown_init(w, stack, &shown)) {
 		w->text.failed = true;
@@ -443,7 +455,9 @@ void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stac
 	if (stack->n_trimmed > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s of no module left out\n",
 			      stack->n_trimmed, sw_plural(stack->n_trimmed));
-	put_shown(w, &shown);
+	size_t left_out = put_shown(w, &shown, most_lines);
+	if (left_out > 0)
+		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", left_out);
 	size_t hidden = stack->n_frames - shown.n;
 	shown_deinit(&shown);
 	if (hidden > 0)

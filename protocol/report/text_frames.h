@@ -6,6 +6,9 @@
 
 /* The frames of a stack and how it ended. */
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack);
+/* The same, of the innermost frames so many lines. */
+void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack *stack,
+			 size_t most_lines);
 /* "read < fetch < main": names of at most so many innermost frames. Returns how many there are. */
 size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t most);
 
@@ -23,6 +26,9 @@ const char *sw_guess_name(const char *trust);
 /* An interpreter's own frame, which is left out of folded stacks, and of the text unless verbose. What
  * must be seen is not: a guess, a signal, a place where frames may be missing. */
 bool sw_frame_is_hidden(const struct sw_report_frame *frame);
+
+/* Code that a runtime names. */
+bool sw_frame_is_managed(const struct sw_report_frame *frame);
 
 /* The part of a path behind the last slash. */
 const char *sw_base_name(const char *path);

@@ -3,6 +3,7 @@
  * Goroutines in the text: those with the same stack are one group, as threads are.
  */
 #include "report/text_goroutines.h"
+#include "duration.h"
 #include "report/builder.h"
 #include "report/text_parked.h"
 
@@ -13,8 +14,6 @@ enum {
 	WAITS_SHOWN = 3,
 	PLACES_SHOWN = 3,
 	MS_PER_S = 1000,
-	MS_PER_MIN = 60 * MS_PER_S,
-	MS_PER_H = 60 * MS_PER_MIN,
 };
 
 typedef bool alike(const struct sw_report_goroutine *a, const struct sw_report_goroutine *b);
@@ -63,16 +62,6 @@ static size_t kinds_of(const struct sw_report_stack *s, alike *same, struct kind
 	return n;
 }
 
-static void put_duration(struct sw_text_writer *w, int64_t ms)
-{
-	if (ms >= 2 * MS_PER_H)
-		sw_put(w, "%" PRId64 " h", ms / MS_PER_H);
-	else if (ms >= 2 * MS_PER_MIN)
-		sw_put(w, "%" PRId64 " min", ms / MS_PER_MIN);
-	else
-		sw_put(w, "%" PRId64 " s", ms / MS_PER_S);
-}
-
 /* "waiting: chan receive, for 3 h or longer" */
 static void put_wait(struct sw_text_writer *w, const struct kind *kind)
 {
@@ -83,9 +72,9 @@ static void put_wait(struct sw_text_writer *w, const struct kind *kind)
 	}
 	if (kind->least_ms < MS_PER_S)
 		return;
-	sw_put(w, ", for ");
-	put_duration(w, kind->least_ms);
-	sw_put(w, " or longer");
+	char since[SW_DURATION_BYTES];
+	sw_duration_format(since, kind->least_ms);
+	sw_put(w, ", for %s or longer", since);
 }
 
 static void put_waits(struct sw_text_writer *w, const struct sw_report_stack *s)

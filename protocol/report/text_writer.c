@@ -12,6 +12,7 @@
 #include "report/text_tasks.h"
 #include "report/text_stacks.h"
 #include "report/text_threads.h"
+#include "report/text_waits.h"
 #include "report/verdict.h"
 #include "utc.h"
 #include "utf8.h"
@@ -258,7 +259,7 @@ static void put_not_captured(struct sw_text_writer *w)
 			continue;
 		sw_put(w, "  %d ", (int) t->tid);
 		sw_style_begin(w, SW_STYLE_BOLD);
-		sw_put_foreign(w, t->comm);
+		sw_put_foreign(w, sw_report_thread_name(t));
 		sw_style_end(w);
 		sw_put(w, ": %s (%s); ", t->reason_text, t->reason);
 		sw_text_wait(w, t);

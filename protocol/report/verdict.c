@@ -4,11 +4,21 @@
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/crash.h"
+#include "report/activity.h"
+#include "report/text_frames.h"
 #include "report/text_threads.h"
+#include "report/text_waits.h"
 
 #include <string.h>
 
-enum { RUNNING_SHOWN = 6, PLACES_SHOWN = 6, DEADLOCKS_SHOWN = 8, HOLDERS_SHOWN = 8 };
+enum {
+	RUNNING_SHOWN = 6,
+	PLACES_SHOWN = 6,
+	DEADLOCKS_SHOWN = 8,
+	HOLDERS_SHOWN = 6,
+	PEERS_SHOWN = 8,
+	PEER_MIN = 2
+};
 
 /* Things that are the same for some threads, in the order of their first thread. */
 struct tally {
@@ -61,30 +71,142 @@ static size_t waiting_for(const struct sw_report *r, const enum sw_activity *act
 	return n;
 }
 
-/* "37 threads wait for holder (2533), which is sleeping in read" */
+/* The lock of an interpreter, when that is what all wait for that wait for this thread: it says more than
+ * who has it. NULL: it is not. */
+static const char *only_lock(const struct sw_report *r, const struct sw_report_holder *h)
+{
+	static const struct {
+		const char *kind, *text;
+	} locks[] = {{"python_gil", "the GIL"}, {"ruby_gvl", "the GVL"}};
+	size_t counts[SW_ARRAY_SIZE(locks)] = {0};
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		for (size_t k = 0; k < SW_ARRAY_SIZE(locks) && wait != NULL; k++)
+			counts[k] +=
+				wait->owner_tid == h->tid && strcmp(wait->kind, locks[k].kind) == 0;
+	}
+	for (size_t k = 0; k < SW_ARRAY_SIZE(locks); k++)
+		if (counts[k] == h->waiting)
+			return locks[k].text;
+	return NULL;
+}
+
+/* The function that says most of where a thread is: of the program, in its language if it has one. */
+static const struct sw_report_frame *where_it_is(const struct sw_report *r,
+						 const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	size_t own = s != NULL ? sw_own_frame(r, s, 0) : 0;
+	for (size_t i = own; s != NULL && i < s->n_frames; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (sw_frame_is_managed(f) && !f->internal && f->function != NULL &&
+		    f->file != NULL)
+			return f;
+	}
+	return s != NULL && own < s->n_frames ? &s->frames[own] : NULL;
+}
+
+/* " in spin gil.py:4" */
+static void put_where(struct sw_text_writer *w, const struct sw_report_frame *f, bool line)
+{
+	if (f == NULL)
+		return;
+	sw_put(w, " in ");
+	sw_put_foreign(w, f->function);
+	if (!line || f->file == NULL || !sw_frame_is_managed(f))
+		return;
+	sw_put(w, " ");
+	sw_put_foreign(w, sw_base_name(f->file));
+	if (f->line > 0)
+		sw_put(w, ":%u", f->line);
+}
+
+static void put_state(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	sw_put(w, "is ");
+	sw_text_wait(w, t);
+	if (t->state == 'R')
+		put_where(w, where_it_is(w->report, t), true);
+	sw_text_wait_for(w, t);
+	sw_text_since(w, t);
+}
+
+/* "37 threads wait for holder (2533), which is sleeping in read", "5 threads wait for the GIL, which burn-5
+ * (6736) has; it is running in spin gil.py:4" */
+static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *h, size_t waiting)
+{
+	const struct sw_report_thread *t = sw_thread_of(w->report, h->tid);
+	const char *lock = only_lock(w->report, h);
+	sw_style_begin(w, SW_STYLE_BOLD);
+	sw_put(w, "%zu thread%s for ", waiting, waiting == 1 ? " waits" : "s wait");
+	if (lock != NULL)
+		sw_put(w, "%s, which ", lock);
+	sw_put_thread(w, h->tid);
+	sw_style_end(w);
+	sw_put(w, lock != NULL ? " has" : "");
+	if (t != NULL) {
+		sw_put(w, lock != NULL ? "; it " : ", which ");
+		put_state(w, t);
+	}
+	sw_put(w, "\n");
+}
+
 static void put_holders(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	const struct sw_report *r = w->report;
-	for (size_t i = 0; i < r->n_root_holders && i < HOLDERS_SHOWN; i++) {
-		const struct sw_report_holder *h = &r->root_holders[i];
-		const struct sw_report_thread *t = sw_thread_of(r, h->tid);
-		size_t waiting = waiting_for(r, activities, h);
-		if (waiting == 0)
-			continue;
-		sw_style_begin(w, SW_STYLE_BOLD);
-		sw_put(w, "%zu thread%s for ", waiting, waiting == 1 ? " waits" : "s wait");
-		sw_put_thread(w, h->tid);
-		sw_style_end(w);
-		if (t != NULL) {
-			sw_put(w, ", which is ");
-			sw_text_wait(w, t);
-			sw_text_wait_for(w, t);
-		}
-		sw_put(w, "\n");
+	size_t shown = 0, more = 0;
+	for (size_t i = 0; i < r->n_root_holders; i++) {
+		size_t waiting = waiting_for(r, activities, &r->root_holders[i]);
+		if (waiting > 0 && shown++ < HOLDERS_SHOWN)
+			put_holder(w, &r->root_holders[i], waiting);
+		else
+			more += waiting > 0;
 	}
-	if (r->n_root_holders > HOLDERS_SHOWN)
-		sw_put(w, "%zu more threads that others wait for\n",
-		       r->n_root_holders - HOLDERS_SHOWN);
+	if (more > 0)
+		sw_put(w, "%zu more thread%s that others wait for\n", more, sw_plural(more));
+}
+
+/* Other processes that threads wait for, with nobody of this one between: "30 threads wait for redis-server
+ * (999) (tcp)". Whoever is in a deadlock or holds others up was told. */
+static void put_peers(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	struct {
+		const struct sw_report_wait *wait;
+		size_t n;
+	} peers[PEERS_SHOWN];
+	size_t n = 0, more = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		size_t k = 0;
+		if (wait == NULL || wait->owner_pid == 0 || wait->owner_pid == r->process.pid ||
+		    strcmp(wait->kind, "child") == 0)
+			continue;
+		while (k < n && (peers[k].wait->owner_pid != wait->owner_pid ||
+				 strcmp(peers[k].wait->kind, wait->kind) != 0))
+			k++;
+		if (k == PEERS_SHOWN) {
+			more++;
+			continue;
+		}
+		if (k == n) {
+			peers[n].wait = wait;
+			peers[n++].n = 0;
+		}
+		peers[k].n++;
+	}
+	for (size_t k = 0; k < n; k++) {
+		if (peers[k].n < PEER_MIN)
+			continue; /* the thread itself says it */
+		sw_put_styled(w, SW_STYLE_BOLD, "%zu threads wait for ", peers[k].n);
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put_thread(w, peers[k].wait->owner_pid);
+		sw_style_end(w);
+		sw_put(w, " (%s)\n", peers[k].wait->kind);
+	}
+	if (more > 0)
+		sw_put(w, "%zu more thread%s for other processes\n", more,
+		       more == 1 ? " waits" : "s wait");
 }
 
 static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITIES])
@@ -112,34 +234,27 @@ static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITI
 	sw_put(w, any ? "\n" : "");
 }
 
-static const char *where_it_is(const struct sw_report *r, const struct sw_report_thread *t)
-{
-	const struct sw_report_stack *s = sw_stack_of(r, t);
-	size_t own = s != NULL ? sw_own_frame(r, s, 0) : 0;
-	return s != NULL && own < s->n_frames ? s->frames[own].function : NULL;
-}
-
-/* "3 threads run in spin" */
+/* "3 threads run in spin gil.py:4" */
 static void put_running(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	const struct sw_report *r = w->report;
 	struct tally tally = {0};
-	for (size_t i = 0; i < r->n_threads; i++)
-		if (activities[i] == SW_ACTIVITY_RUNNING)
-			tally_add(&tally, where_it_is(r, &r->threads[i]), &r->threads[i],
-				  RUNNING_SHOWN);
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_frame *f = NULL;
+		if (activities[i] != SW_ACTIVITY_RUNNING)
+			continue;
+		f = where_it_is(r, &r->threads[i]);
+		tally_add(&tally, f != NULL ? f->function : NULL, &r->threads[i], RUNNING_SHOWN);
+	}
 	for (size_t i = 0; i < tally.n; i++) {
 		size_t n = tally.rows[i].count;
 		sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
 		if (n == 1) {
 			sw_put(w, ": ");
-			sw_put_foreign(w, tally.rows[i].first->comm);
-			sw_put(w, " (%d)", (int) tally.rows[i].first->tid);
+			sw_put_thread(w, tally.rows[i].first->tid);
 		}
-		if (tally.rows[i].what != NULL) {
-			sw_put(w, " in ");
-			sw_put_foreign(w, tally.rows[i].what);
-		}
+		/* Where in the function differs. */
+		put_where(w, where_it_is(r, tally.rows[i].first), n == 1);
 		sw_put(w, "\n");
 	}
 	if (tally.more > 0)
@@ -166,6 +281,11 @@ static void put_places(struct sw_text_writer *w, const struct tally *tally)
 		sw_put(w, " · %zu elsewhere", tally->more);
 }
 
+static bool is_all_shown(const struct sw_text_writer *w)
+{
+	return w->options->all || w->options->verbose || w->options->no_group;
+}
+
 void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	const struct sw_report *r = w->report;
@@ -184,12 +304,13 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 		if (idle > 1)
 			sw_put_styled(w, SW_STYLE_BOLD, "%zu threads are idle", idle);
 		put_places(w, &places);
-		sw_put(w, "\n");
+		sw_put(w, idle > 1 && !is_all_shown(w) ? " (--all shows them)\n" : "\n");
 		return;
 	}
 	if (r->n_all_threads == 0) {
 		put_deadlocks(w);
 		put_holders(w, activities);
+		put_peers(w);
 	}
 	put_running(w, activities);
 	put_counts(w, counts);
@@ -201,7 +322,7 @@ void sw_text_idle(struct sw_text_writer *w, const enum sw_activity *activities)
 	size_t n = places.more;
 	for (size_t i = 0; i < places.n; i++)
 		n += places.rows[i].count;
-	if (n == 0)
+	if (n == 0 || n == w->report->n_threads) /* said in the beginning */
 		return;
 	sw_put_styled(w, SW_STYLE_BOLD, "\n%zu thread%s idle", n, n == 1 ? " is" : "s are");
 	put_places(w, &places);

@@ -3,7 +3,7 @@
  * Who waits for whom. Each thread waits for at most one other, so that the graph is one of chains:
  * from every thread it leads to a root, which waits for none, or into a cycle, which is a deadlock.
  */
-#include "report/wait_graph.h"
+#include "report/waits.h"
 #include "cleanup.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@ struct graph {
 	int64_t *next;   /* owned; the thread that each waits for, at once or by other processes */
 	size_t *seen;    /* owned; the walk, from 1, that came by */
 	size_t *waiting; /* owned; who waits for each, directly or not */
+	bool *dead;      /* owned; who is in a deadlock */
 };
 
 static int compare_tids(const void *a, const void *b)
@@ -104,6 +105,7 @@ static void deadlock_add(struct graph *g, int64_t first)
 	for (size_t i = 0; tids != NULL && i < n; at = g->next[at]) {
 		size_t others;
 		bool unused;
+		g->dead[at] = true;
 		tids[i++] = r->threads[at].tid;
 		(void) by_way_of(g, owner_of(g, at), &others, tids + i, &unused);
 		i += others;
@@ -111,14 +113,15 @@ static void deadlock_add(struct graph *g, int64_t first)
 	r->deadlocks[r->n_deadlocks++] = (struct sw_report_deadlock){tids, n};
 }
 
-/* Counts a thread at the one at the end of its chain; in a cycle at nobody. */
+/* Counts a thread at the one at the end of its chain: one that waits for nobody, or the first that it meets
+ * of a deadlock. Who is in one himself is counted nowhere. */
 static void count_root(struct graph *g, size_t from)
 {
 	int64_t at = (int64_t) from;
 	size_t steps = 0;
-	while (g->next[at] != NOBODY && steps++ < g->b->report->n_threads)
+	while (g->next[at] != NOBODY && !g->dead[at] && steps++ < g->b->report->n_threads)
 		at = g->next[at];
-	if (g->next[at] == NOBODY && at != (int64_t) from)
+	if ((g->next[at] == NOBODY || g->dead[at]) && at != (int64_t) from)
 		g->waiting[at]++;
 }
 
@@ -147,8 +150,9 @@ static void graph_read(struct graph *g)
 		int64_t first = g->seen[i] == 0 ? cycle_from(g, i) : NOBODY;
 		if (first != NOBODY)
 			deadlock_add(g, first);
-		count_root(g, i);
 	}
+	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++)
+		count_root(g, i);
 	for (size_t i = 0; i < r->n_threads; i++)
 		if (g->waiting[i] > 0)
 			r->root_holders[r->n_root_holders++] =
@@ -166,8 +170,9 @@ void sw_report_build_wait_graph(struct sw_report_builder *b, const bool *proven)
 	sw_cleanup(sw_free_p) int64_t *next = calloc(n, sizeof(*next));
 	sw_cleanup(sw_free_p) size_t *seen = calloc(n, sizeof(*seen));
 	sw_cleanup(sw_free_p) size_t *waiting = calloc(n, sizeof(*waiting));
-	struct graph g = {b, proven, next, seen, waiting};
-	b->failed |= next == NULL || seen == NULL || waiting == NULL;
+	sw_cleanup(sw_free_p) bool *dead = calloc(n, sizeof(*dead));
+	struct graph g = {b, proven, next, seen, waiting, dead};
+	b->failed |= next == NULL || seen == NULL || waiting == NULL || dead == NULL;
 	if (!b->failed)
 		graph_read(&g);
 }

@@ -7,7 +7,6 @@
 #include "report/waits.h"
 #include "cleanup.h"
 #include "report/activity.h"
-#include "report/wait_graph.h"
 
 #include <string.h>
 

@@ -140,8 +140,10 @@ bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
 		current_put(beam, s, rest + n, size - (size_t) n);
 	} else if (s->process_avma != 0) {
 		(void) snprintf(rest, size, ", runs a process");
+	} else if (s->runs_port) {
+		(void) snprintf(rest, size, ", runs a port");
 	} else {
-		(void) snprintf(rest, size, "%s", s->runs_port ? ", runs a port" : ", idle");
+		ret->role = "idle";
 	}
 	return true;
 }

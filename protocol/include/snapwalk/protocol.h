@@ -133,7 +133,7 @@ struct sw_report_deadlock {
 	size_t n;
 };
 
-/** A thread that others wait for, and that waits for none of them. */
+/** A thread that others wait for, and that waits for none of them: for nobody, or in a deadlock. */
 struct sw_report_holder {
 	pid_t tid, pid;
 	size_t waiting; /* directly, or for others who wait for it */
@@ -158,6 +158,15 @@ struct sw_report_thread {
 	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
 	const struct sw_report_request *request; /* NULL: none, or nobody asked */
 };
+
+/** What a thread is called: by its runtime, which knows more than the 15 bytes of comm; else comm. */
+static inline const char *sw_report_thread_name(const struct sw_report_thread *thread)
+{
+	return thread->managed != NULL && thread->managed->name != NULL &&
+			       thread->managed->name[0] != '\0'
+		       ? thread->managed->name
+		       : thread->comm;
+}
 
 struct sw_report_module {
 	const char *path;

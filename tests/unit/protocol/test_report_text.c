@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -71,7 +72,7 @@ static void test_grouped(void **state)
 	(void) state;
 	assert_text(&sample_report, NULL,
 		    HEAD VERDICT BUSY
-		    "\n2 threads  worker-* [Order\\x1bqueue; finalizer]  (4243 4244)\n"
+		    "\n2 threads  Order\\x1bqueue, worker-12 [finalizer]  (4243 4244)\n"
 		    "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES TAIL);
 }
 
@@ -81,7 +82,7 @@ static void test_not_grouped(void **state)
 	assert_text(&sample_report, &(struct sw_text_options){.no_group = true},
 		    HEAD "\n1 thread runs: ser\\x1b[31mver (4242)\n"
 			 "running 1 · in uninterruptible sleep 1 · waiting otherwise 2\n" BUSY
-			 "\n1 thread  worker-1 [Order\\x1bqueue]  (4243)\n"
+			 "\n1 thread  Order\\x1bqueue  (4243)\n"
 			 "  sleeping in futex (futex_wait_queue); 0.02 s CPU\n" FRAMES
 			 "\n1 thread  worker-12 [finalizer]  (4244)\n"
 			 "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
@@ -96,7 +97,7 @@ static void test_verbose(void **state)
 			"        pc 0x401234, offset 0x1234, native, by elf-cfi, trust cfi, "
 			"line 5 of the function\n");
 	assert_contains(text, "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n"
-			      "  4243: clr thread 7, Order\\x1bqueue, preemptive\n"
+			      "  4243: clr thread 7, Order\\x1bqueue, preemptive, comm worker-1\n"
 			      "  4244: clr thread, worker-12, finalizer\n"
 			      "  #0 ");
 	assert_contains(text, "\nRuntimes\n"
@@ -437,6 +438,86 @@ static void test_crowd(void **state)
 	free(text);
 }
 
+/* The first forty lines have who holds up others, who runs and who waits, with their reasons, however deep
+ * their stacks are. */
+static void test_crowd_order(void **state)
+{
+	(void) state;
+	enum { BIG = 500, HOLD = 20, RUN = 2, LOCKED = 200, DEPTH = 50 };
+	static struct sw_report_thread threads[BIG];
+	static struct sw_report_wait waits[HOLD];
+	static struct sw_report_holder holders[HOLD];
+	static size_t indices[BIG];
+	static struct sw_report_frame frames[BIG][DEPTH];
+	static struct sw_report_stack stacks[BIG];
+	static char names[DEPTH][16];
+	size_t n = 0;
+	for (size_t i = 0; i < DEPTH; i++)
+		(void) snprintf(names[i], sizeof(names[i]), "f%zu", i);
+	for (size_t i = 0; i < BIG; i++) {
+		bool lock = i >= HOLD + RUN && i < HOLD + RUN + LOCKED;
+		indices[i] = i;
+		threads[i] =
+			(struct sw_report_thread){.tid = (pid_t) (1000 + i),
+						  .comm = "pool-1",
+						  .state = i >= HOLD && i < HOLD + RUN ? 'R' : 'S',
+						  .captured = true,
+						  .syscall = i < HOLD + RUN + LOCKED ? "futex"
+										     : "accept",
+						  .cpu_ns = -1,
+						  .since_ms = 5000,
+						  .blocked_on = lock ? &waits[i % HOLD] : NULL,
+						  .stack = (int32_t) i};
+		for (size_t k = 0; k < DEPTH; k++)
+			frames[i][k] = sample_frame(names[k], (uint32_t) i + 1);
+		/* one in ten of those that wait has a stack of its own */
+		bool own = !lock || (i - HOLD - RUN) % 10 == 0;
+		if (own)
+			stacks[n++] = (struct sw_report_stack){.threads = &indices[i],
+							       .end = "complete",
+							       .frames = frames[i],
+							       .n_frames = DEPTH};
+		stacks[n - 1].n_threads++;
+		threads[i].stack = (int32_t) n - 1;
+	}
+	for (size_t i = 0; i < HOLD; i++) {
+		waits[i] = (struct sw_report_wait){.kind = "mutex",
+						   .owner_tid = (pid_t) (1000 + i),
+						   .fd = -1,
+						   .trust = "memory"};
+		holders[i] = (struct sw_report_holder){(pid_t) (1000 + i), 4242, LOCKED / HOLD};
+	}
+	struct sw_report report = sample_report;
+	report.stacks = stacks;
+	report.n_stacks = n;
+	report.threads = threads;
+	report.n_threads = BIG;
+	report.n_warnings = 0;
+	report.root_holders = holders;
+	report.n_root_holders = HOLD;
+	char *text = text_of(&report, NULL);
+	size_t lines = 0, at_40 = 0;
+	for (size_t i = 0; text[i] != '\0'; i++) {
+		lines += text[i] == '\n';
+		at_40 = lines == 40 && at_40 == 0 ? i : at_40;
+	}
+	assert_in_range(lines, 100, 150);
+	text[at_40] = '\0';
+	assert_contains(
+		text,
+		"\n10 threads wait for pool-1 (1000), which is sleeping in futex for 5.0 s\n");
+	assert_contains(text, "\n14 more threads that others wait for\n");
+	assert_contains(text, "\n2 threads run in f0\n");
+	assert_contains(text,
+			"\n1 thread  pool-1  (1000)\n  sleeping in futex for 5.0 s\n  #0   f0");
+	assert_contains(text,
+			"\n       … 44 frames (--all)\n\n1 thread  pool-1  (1020)\n  running");
+	assert_contains(text, "\n10 threads  pool-1  (");
+	assert_contains(text, "\n  wait 5.0 s: 1 for a mutex, which pool-1 (1002) has; 1 for ");
+	assert_contains(text, "; 7 others; sleeping in futex\n  #0   f0");
+	free(text);
+}
+
 /* Who waits for another while all is well does not make that one a holder: Java's first thread, which waits
  * for main() to end. */
 static void test_holder_of_idle(void **state)
@@ -502,7 +583,26 @@ static void test_all_idle(void **state)
 	report.threads = threads;
 	report.n_threads = 3;
 	char *text = text_of(&report, NULL);
-	assert_contains(text, "\nAll 3 threads are idle: 3 in accept\n");
+	assert_contains(text, "\nAll 3 threads are idle: 3 in accept (--all shows them)\n");
+	free(text);
+}
+
+/* The stack of an only thread is why one asks, wherever it waits. */
+static void test_only_idle(void **state)
+{
+	(void) state;
+	struct sw_report_thread thread = sample_threads[1];
+	thread.syscall = "accept4";
+	thread.stack = 0;
+	struct sw_report_frame frames[1] = {sample_frame("main", 2)};
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 1);
+	report.threads = &thread;
+	report.n_threads = 1;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "\nThe only thread is idle: 1 in accept\n");
+	assert_contains(text, "  #0   main+0  server  f.c:2\n");
+	assert_null(strstr(text, "--all"));
 	free(text);
 }
 
@@ -570,18 +670,38 @@ static void test_managed_threads(void **state)
 	report.threads = threads;
 	report.n_threads = 8;
 	char *text = text_of(&report, NULL);
-	assert_contains(text, "\n8 threads  pool-7 [gc; Server of orders; "
-			      "Server of orders, thread pool]  (100 ");
+	assert_contains(text, "\n8 threads  pool-7 ×5, Server of orders ×3 [gc; thread pool]  "
+			      "(100 ");
 	assert_null(strstr(text, "clr thread"));
 	free(text);
 
-	struct sw_report_managed more[2] = {managed[0], managed[0]};
+	struct sw_report_managed more[3] = {managed[0], managed[0], managed[0]};
 	more[0].role = "io";
 	more[1].role = "timer";
+	more[2].role = "signals";
+	threads[1].managed = &more[2];
 	threads[5].managed = &more[0];
 	threads[6].managed = &more[1];
 	text = text_of(&report, NULL);
-	assert_contains(text, "thread pool; 2 others]  (100 ");
+	assert_contains(text, " [gc; signals; thread pool; 2 others]  (100 ");
+	free(text);
+
+	/* comm has 15 bytes: ten threads of ten names would look the same */
+	struct sw_report_managed numbered[8];
+	char names[8][32];
+	for (size_t i = 0; i < 8; i++) {
+		(void) snprintf(names[i], sizeof(names[i]), "http-nio-18081-exec-%zu", i);
+		numbered[i] = (struct sw_report_managed){.runtime = "hotspot", .name = names[i]};
+		threads[i].comm = "http-nio-18081-";
+		threads[i].managed = &numbered[i];
+	}
+	text = text_of(&report, NULL);
+	assert_contains(text, "\n8 threads  http-nio-18081-exec-*  (100 ");
+	free(text);
+	for (size_t i = 0; i < 8; i++)
+		(void) snprintf(names[i], sizeof(names[i]), "Thread-%zu (burn)", i);
+	text = text_of(&report, NULL);
+	assert_contains(text, "\n8 threads  Thread-* (burn)  (100 ");
 	free(text);
 }
 
@@ -643,8 +763,10 @@ int main(void)
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_interpreter_recursion),
 		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_crowd_order),
 		cmocka_unit_test(test_holder_of_idle),
 		cmocka_unit_test(test_all_idle),
+		cmocka_unit_test(test_only_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "report/activity.h"
+#include "cleanup.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { FRAMES = 8, THREADS = 3 };
+
+/* A report of one stack, which all of its threads have. */
+struct world {
+	struct sw_report report;
+	struct sw_report_stack stack;
+	struct sw_report_frame frames[FRAMES];
+	struct sw_report_thread threads[THREADS];
+	struct sw_report_wait waits[THREADS];
+	struct sw_report_holder holder;
+};
+
+static const size_t indices[THREADS] = {0, 1, 2};
+
+/* A name that ends in .py is a function of Python, with its file behind a space; one with "js" in front
+ * one of JavaScript; "" has none; "libc" is the C library's. */
+static struct sw_report_frame frame_of(const char *name)
+{
+	static char names[64][64];
+	static size_t used;
+	struct sw_report_frame frame = sample_frame(name, 1);
+	const char *space = strchr(name, ' ');
+	if (space != NULL && strstr(name, ".py") != NULL) {
+		char *copy = names[used++ % 64];
+		memcpy(copy, name, (size_t) (space - name));
+		copy[space - name] = '\0';
+		frame.function = copy;
+		frame.file = space + 1;
+		frame.kind = "cpython";
+		frame.module = -1;
+	} else if (strncmp(name, "js ", 3) == 0) {
+		frame.kind = "v8js";
+		frame.module = -1;
+	} else if (strstr(name, "java.") != NULL || strncmp(name, "shop.", 5) == 0) {
+		frame.kind = "jvm";
+		frame.module = -1;
+	} else if (strchr(name, '!') != NULL) {
+		frame.kind = "clr";
+	} else if (name[0] == '\0') {
+		frame.function = NULL;
+	} else if (strcmp(name, "libc") == 0) {
+		frame.module = 1;
+	}
+	return frame;
+}
+
+static void make(struct world *w, const char *syscall, const char *const names[FRAMES])
+{
+	memset(w, 0, sizeof(*w));
+	w->report = sample_report;
+	for (size_t i = 0; i < FRAMES && names[i] != NULL; i++)
+		w->frames[w->stack.n_frames++] = frame_of(names[i]);
+	w->stack.threads = indices;
+	w->stack.n_threads = THREADS;
+	w->stack.end = "complete";
+	w->stack.frames = w->frames;
+	w->report.stacks = &w->stack;
+	w->report.n_stacks = 1;
+	for (size_t i = 0; i < THREADS; i++)
+		w->threads[i] = (struct sw_report_thread){.tid = (pid_t) (10 + i),
+							  .comm = "t",
+							  .state = 'S',
+							  .captured = true,
+							  .syscall = syscall,
+							  .cpu_ns = -1,
+							  .since_ms = -1};
+	w->report.threads = w->threads;
+	w->report.n_threads = THREADS;
+	w->holder = (struct sw_report_holder){.tid = 10, .pid = 4242, .waiting = 1};
+}
+
+/* What waits, and whether for work: the second is what an engineer on call is looking for. */
+static void test_places(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *syscall, *place;
+		const char *names[FRAMES];
+	} cases[] = {
+		{"accept4", "accept", {"libc", "serve", "main"}},
+		/* a call alone says nothing: it may be a request that waits for its database */
+		{"epoll_wait", NULL, {"libc", "wait_for_reply", "h"}},
+		{"poll", NULL, {"libc", "main"}},
+		{"epoll_wait",
+		 "a read of the next command",
+		 {"libc", "WaitEventSetWaitBlock", "WaitEventSetWait", "secure_read", "pq_recvbuf",
+		  "pq_getbyte", "SocketBackend", "PostgresMain"}},
+		{"epoll_wait",
+		 NULL,
+		 {"libc", "WaitEventSetWaitBlock", "WaitEventSetWait", "WaitLatch", "ProcSleep",
+		  "WaitOnLock", "PostgresMain"}},
+		{"epoll_wait",
+		 NULL,
+		 {"libc", "WaitEventSetWait", "WaitLatch", "pg_sleep", "ExecResult",
+		  "PostgresMain"}},
+		{"epoll_wait",
+		 "PostgreSQL's own processes",
+		 {"libc", "WaitEventSetWait", "WaitLatch", "WalWriterMain"}},
+		/* node: its loop, and the same loop below a function of the program */
+		{"epoll_pwait",
+		 "an event loop",
+		 {"libc", "uv__io_poll", "uv_run", "node::SpinEventLoop(node::Environment*)",
+		  "main"}},
+		{"epoll_pwait",
+		 NULL,
+		 {"libc", "uv__io_poll", "uv_run", "node::SyncProcessRunner::Run", "js execSync",
+		  "uv_run", "main"}},
+		{"epoll_pwait", "an event loop", {"libc", "", "uv_run", "main"}},
+		{"epoll_wait",
+		 "an event loop",
+		 {"libc", "uv__io_poll", "uv_run", "__pyx_f_6uvloop_4loop_4Loop__run",
+		  "Runner.run asyncio/runners.py", "main app.py"}},
+		{"futex", "the libuv thread pool", {"libc", "uv_cond_wait", "worker", "libc"}},
+		{"futex", NULL, {"libc", "worker", "libc"}},
+		{"futex",
+		 "the V8 platform",
+		 {"libc", "node::inspector::(anonymous namespace)::StartIoThreadMain(void*)"}},
+		/* Python: asyncio, a pool, and a worker that asks somebody */
+		{"epoll_wait",
+		 "an event loop",
+		 {"libc", "select_epoll_poll",
+		  "EpollSelector.select /usr/lib/python3.11/selectors.py",
+		  "BaseEventLoop._run_once /usr/lib/python3.11/asyncio/base_events.py",
+		  "main app.py"}},
+		{"epoll_wait",
+		 NULL,
+		 {"libc", "select_epoll_poll",
+		  "EpollSelector.select /usr/lib/python3.11/selectors.py", "ask client.py",
+		  "BaseEventLoop._run_once /usr/lib/python3.11/asyncio/base_events.py"}},
+		{"epoll_wait", NULL, {"libc", "select_epoll_poll", "ask client.py", "work app.py"}},
+		{"futex",
+		 "a Python thread pool",
+		 {"libc", "lock_acquire",
+		  "_worker /usr/lib/python3.11/concurrent/futures/thread.py",
+		  "Thread.run /usr/lib/python3.11/threading.py"}},
+		{"futex", NULL, {"libc", "lock_acquire", "_worker mine.py"}},
+		/* Java and .NET */
+		{"futex",
+		 "a Java thread pool",
+		 {"libc", "java.util.concurrent.ThreadPoolExecutor.getTask",
+		  "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
+		{"futex", NULL, {"libc", "shop.Order.place", "java.lang.Thread.run"}},
+		{"futex",
+		 "the .NET thread pool",
+		 {"libc",
+		  "System.Private.CoreLib.dll!System.Threading.LowLevelLifoSemaphore.Wait(int)"}},
+		{"futex",
+		 NULL,
+		 {"libc", "app.dll!My.System.Threading.LowLevelLifoSemaphore.Wait()"}},
+		{"futex", "the Go scheduler", {"runtime.futex", "runtime.templateThread"}},
+		/* without names, anything may be between them */
+		{"epoll_wait", NULL, {"libc", "", "libc", "main"}},
+		{"futex", "Apache's workers", {"libc", "ap_queue_pop_something", "worker_thread"}},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		make(&w, cases[i].syscall, cases[i].names);
+		const char *place = sw_idle_place(&w.report, &w.threads[0]);
+		if ((place == NULL) != (cases[i].place == NULL) ||
+		    (place != NULL && strcmp(place, cases[i].place) != 0))
+			fail_msg("case %zu (%s): %s", i, cases[i].names[1],
+				 place != NULL ? place : "not idle");
+	}
+}
+
+/* A file without names that calls a library's loop back may be what waits. */
+static void test_nameless(void **state)
+{
+	(void) state;
+	struct world w;
+	make(&w, "epoll_wait", (const char *const[FRAMES]){"libc", "", "event_base_loop", "main"});
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "an event loop");
+	w.frames[2].module = 1;
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+}
+
+/* Whoever holds a lock that others want, or is owed an answer, is not idle wherever it waits. */
+static void test_holders(void **state)
+{
+	(void) state;
+	struct world w;
+	make(&w, "accept", (const char *const[FRAMES]){"libc", "serve", "main"});
+	w.report.root_holders = &w.holder;
+	w.report.n_root_holders = 1;
+	w.waits[1] = (struct sw_report_wait){.kind = "mutex", .owner_tid = 10, .fd = -1};
+	w.threads[1].blocked_on = &w.waits[1];
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	assert_null(sw_idle_place(&w.report, &w.threads[1]));
+	assert_int_equal(sw_activity_of(&w.report, &w.threads[1]), SW_ACTIVITY_LOCK);
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[2]), "accept");
+	/* main() that waits for the end of its workers is no such one */
+	w.waits[1].kind = "thread";
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "accept");
+	/* one of another process */
+	struct sw_report_peer peer = {.pid = 99, .comm = "p", .owner_tid = 12, .owner_pid = 4242};
+	w.report.peers = &peer;
+	w.report.n_peers = 1;
+	assert_null(sw_idle_place(&w.report, &w.threads[2]));
+}
+
+/* A runtime's own thread that runs code of the program's: a finalizer that hangs. */
+static void test_roles(void **state)
+{
+	(void) state;
+	static const struct sw_report_managed finalizer = {.runtime = "clr", .role = "finalizer"},
+					      signals = {.runtime = "clr", .role = "signals"},
+					      pool = {.runtime = "clr", .role = "thread-pool"};
+	struct world w;
+	make(&w, "futex", (const char *const[FRAMES]){"libc", "FinalizerThreadWorker"});
+	w.threads[0].managed = &finalizer;
+	w.threads[1].managed = &signals;
+	w.threads[2].managed = &pool;
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "the runtime");
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[1]), "the runtime");
+	assert_null(sw_idle_place(&w.report, &w.threads[2]));
+	make(&w, "futex",
+	     (const char *const[FRAMES]){"libc", "app.dll!Shop.File.Finalize()",
+					 "FinalizerThreadWorker"});
+	w.threads[0].managed = &finalizer;
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+
+	static const struct sw_report_runtime hotspot = {.name = "hotspot"};
+	make(&w, "futex", (const char *const[FRAMES]){"libc", "shop.Order.finalize"});
+	w.report.process.runtimes = &hotspot;
+	w.report.process.n_runtimes = 1;
+	w.threads[0].comm = "Finalizer";
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	w.frames[1] = sample_frame("Monitor::wait", 1);
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "the Java VM");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_roles),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample_report.h"
+#include "cleanup.h"
+#include "report/text_waits.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { N = 6 };
+
+struct world {
+	struct sw_report report;
+	struct sw_report_thread threads[N];
+	struct sw_report_wait waits[N];
+};
+
+static const size_t indices[N] = {0, 1, 2, 3, 4, 5};
+
+static void make(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->report.process.pid = 9;
+	w->report.threads = w->threads;
+	w->report.n_threads = N;
+	for (size_t i = 0; i < N; i++) {
+		w->threads[i] = (struct sw_report_thread){.tid = (pid_t) (10 + i),
+							  .comm = "t",
+							  .state = 'S',
+							  .syscall = "futex",
+							  .captured = true,
+							  .since_ms = -1};
+		w->waits[i] = (struct sw_report_wait){.kind = "mutex", .fd = -1, .trust = "memory"};
+		w->threads[i].blocked_on = &w->waits[i];
+	}
+}
+
+static void assert_waits(const struct world *world, size_t n, const char *wanted)
+{
+	const struct sw_text_options options = {0};
+	struct sw_text_writer w = {.report = &world->report, .options = &options};
+	sw_text_waits(&w, indices, n);
+	assert_string_equal(w.text.data, wanted);
+	sw_text_deinit(&w.text);
+}
+
+static void assert_one(const char *kind, pid_t owner, const char *target, const char *wanted)
+{
+	struct world w;
+	make(&w);
+	w.waits[0].kind = kind;
+	w.waits[0].owner_tid = owner;
+	w.waits[0].target = target;
+	assert_waits(&w, 1, wanted);
+}
+
+/* What is waited for is named whether somebody has it or not. */
+static void test_kinds(void **state)
+{
+	(void) state;
+	assert_one("mutex", 12, NULL, "  waits for a mutex, which t (12) has; sleeping in futex");
+	assert_one("mutex", 0, NULL, "  waits for a mutex, no owner is known; sleeping in futex");
+	assert_one("rwlock", 0, NULL,
+		   "  waits for a read-write lock, no owner is known; sleeping in futex");
+	assert_one("condition", 0, NULL, "  waits for a condition variable; sleeping in futex");
+	assert_one("semaphore", 0, NULL, "  waits for a semaphore; sleeping in futex");
+	assert_one("barrier", 0, NULL, "  waits for a barrier; sleeping in futex");
+	assert_one("thread", 12, NULL, "  waits for t (12) to end; sleeping in futex");
+	assert_one("python_gil", 12, NULL,
+		   "  waits for the GIL, which t (12) has; sleeping in futex");
+	assert_one("java_lock", 0, "com.shop.Stock",
+		   "  waits for the lock com.shop.Stock, no owner is known; sleeping in futex");
+	assert_one("timer", 0, "ends in 24 h", "  sleeping in futex, ends in 24 h");
+	assert_one("futex", 0, NULL, "  sleeping in futex");
+}
+
+static void test_since(void **state)
+{
+	(void) state;
+	struct world w;
+	make(&w);
+	w.threads[0].since_ms = 14 * 60000;
+	w.waits[0].owner_tid = 15;
+	assert_waits(&w, 1, "  waits 14 min for a mutex, which t (15) has; sleeping in futex");
+	w.threads[1].since_ms = 12 * 60000;
+	w.waits[1].owner_tid = 15;
+	assert_waits(&w, 2, "  wait 12–14 min for a mutex, which t (15) has; sleeping in futex");
+	w.threads[1].since_ms = -1; /* one is not known: then nothing is said */
+	assert_waits(&w, 2, "  wait for a mutex, which t (15) has; sleeping in futex");
+	w.threads[0].blocked_on = NULL;
+	assert_waits(&w, 1, "  sleeping in futex for 14 min");
+	w.threads[0].since_ms = 999;
+	assert_waits(&w, 1, "  sleeping in futex");
+}
+
+/* Threads of one stack that wait for each other, or for several owners. */
+static void test_several(void **state)
+{
+	(void) state;
+	struct world w;
+	make(&w);
+	w.waits[0].owner_tid = 11;
+	w.waits[1].owner_tid = 10;
+	assert_waits(&w, 2,
+		     "  wait: 1 for a mutex, which t (11) has; 1 for a mutex, which t (10) has; "
+		     "sleeping in futex");
+	w.waits[2].owner_tid = 12;
+	w.waits[3].owner_tid = 10;
+	w.waits[4].owner_tid = 13;
+	w.waits[5].owner_tid = 14;
+	assert_waits(&w, 6,
+		     "  wait: 1 for a mutex, which t (11) has; 2 for a mutex, which t (10) has; "
+		     "1 for a mutex, which t (12) has; 2 others; sleeping in futex");
+	w.threads[1].blocked_on = NULL;
+	assert_waits(&w, 2, "  wait: 1 for a mutex, which t (11) has; 1 other; sleeping in futex");
+	w.threads[0].blocked_on = NULL;
+	assert_waits(&w, 2, "  sleeping in futex");
+}
+
+static void test_peer(void **state)
+{
+	(void) state;
+	struct world w;
+	struct sw_report_peer peer = {.pid = 99, .tid = 99, .comm = "db"};
+	make(&w);
+	w.report.peers = &peer;
+	w.report.n_peers = 1;
+	w.waits[0] = (struct sw_report_wait){.kind = "pipe",
+					     .owner_pid = 99,
+					     .fd = 3,
+					     .trust = "kernel"};
+	assert_waits(&w, 1, "  waits for db (99) (pipe); sleeping in futex");
+	w.waits[0].kind = "file_lock";
+	w.waits[0].target = "/var/lock/x";
+	assert_waits(&w, 1,
+		     "  waits for a file lock, which db (99) has, /var/lock/x; sleeping in futex");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_since),
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_peer),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
