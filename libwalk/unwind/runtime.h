@@ -111,6 +111,14 @@ struct sw_runtime_ops {
 	bool (*frames)(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		       struct sw_frame_sink *sink);
 
+	/*
+	 * Optional, with owns, for a virtual machine whose functions have frames of their own. Whether a
+	 * frame, native or one that it owns, is code of the machine itself (SW_FRAME_INTERNAL). Asked for
+	 * all frames of a stack that has one which it owns and which is not: that says what the program
+	 * does. Not for routines that do the program's work, nor for libraries.
+	 */
+	bool (*internal)(void *state, const struct sw_frame *frame);
+
 	/* Optional, with owns or frames. As in sw_unwinder_ops. */
 	int (*names)(void *state, const struct sw_frame *frame, struct sw_description *ret);
 

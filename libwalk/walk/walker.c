@@ -434,6 +434,31 @@ static const struct sw_served *thread_request(struct sw_walker *w, const struct 
 	return NULL;
 }
 
+/* What a virtual machine does for the functions of its language, where they are on the stack. Not where it
+ * crashed, nor what a signal has interrupted. */
+static void internal_frames(struct sw_walker *w)
+{
+	const struct sw_crash *crash = &w->walks->snap->crash;
+	bool crashed = crash->signal != 0 && crash->tid == w->cursor.thread->tid;
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		if (a->runtime == NULL || a->runtime->internal == NULL)
+			continue;
+		size_t k = 0;
+		while (k < w->n_frames && (w->frames[k].owner != i + 1 ||
+					   a->runtime->internal(a->state, &w->frames[k])))
+			k++;
+		if (k == w->n_frames)
+			continue;
+		for (k = 0; k < w->n_frames; k++) {
+			struct sw_frame *f = &w->frames[k];
+			bool interrupted = (f->flags & SW_FRAME_EXACT_PC) && (k > 0 || crashed);
+			if (!interrupted && a->runtime->internal(a->state, f))
+				f->flags |= SW_FRAME_INTERNAL;
+		}
+	}
+}
+
 /* Leaves out the innermost frames that say nothing, unless all are such. */
 static size_t trim(struct sw_walker *w)
 {
@@ -481,6 +506,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	if (thread->pages_missing && (w->end == SW_END_MEMORY || w->end == SW_END_STACK_LIMIT))
 		finish(w, SW_END_MEMORY, "its pages did not come");
 
+	internal_frames(w);
 	if (w->options->trim_unknown)
 		walk->n_trimmed = trim(w);
 	walk->end = w->end;

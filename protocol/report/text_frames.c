@@ -438,6 +438,18 @@ static void put_kernel(struct sw_text_writer *w, const struct sw_report_stack *s
 	}
 }
 
+/* Whose frames are left out. */
+static const char *machine_name(const struct sw_report_stack *stack)
+{
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		if (strcmp(stack->frames[i].kind, "jvm") == 0)
+			return "VM";
+		if (strcmp(stack->frames[i].kind, "clr") == 0)
+			return "runtime";
+	}
+	return "interpreter";
+}
+
 void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stack)
 {
 	sw_text_frames_some(w, stack, SIZE_MAX);
@@ -461,8 +473,8 @@ void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack 
 	size_t hidden = stack->n_frames - shown.n;
 	shown_deinit(&shown);
 	if (hidden > 0)
-		sw_put_styled(w, SW_STYLE_DIM, "       … %zu %s of the interpreter (-v)\n", hidden,
-			      hidden == 1 ? "frame" : "frames");
+		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s of the %s (-v)\n", hidden,
+			      sw_plural(hidden), machine_name(stack));
 	if (strcmp(stack->end, "complete") == 0)
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);

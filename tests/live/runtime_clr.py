@@ -36,6 +36,19 @@ def guesses(report):
     return sorted({f["trust"] for s in report["stacks"] for f in s["frames"]} - PROVEN)
 
 
+def wrong_in_internal(report):
+    """Frames of the runtime's file are its own where the stack has a method; no method ever is."""
+    wrong = []
+    for stack in report["stacks"]:
+        methods = [f for f in stack["frames"] if f["kind"] == "clr" and not f["function"].startswith("[")]
+        for number, frame in enumerate(stack["frames"]):
+            runtime = module_of(report, frame).endswith("libcoreclr.so")
+            helper = frame["kind"] == "clr" and frame["function"].startswith("[")
+            if bool(frame.get("internal")) != (bool(methods) and (runtime or helper)):
+                wrong.append(f"#{number} {frame['function']} {module_of(report, frame)}")
+    return wrong
+
+
 def check_stacks(tap, what, report, truth):
     """Every thread complete, no guess, and the managed frames as the program said."""
     tap.equal([(r["name"], r.get("problem")) for r in report["process"]["runtimes"]],
@@ -43,6 +56,7 @@ def check_stacks(tap, what, report, truth):
     bad = incomplete(report)
     tap.check(not bad, f"{what}: {len(report['threads'])} threads are complete", bad)
     tap.equal(guesses(report), [], f"{what}: no frame is a guess")
+    tap.equal(wrong_in_internal(report), [], f"{what}: what is the runtime's own")
     tap.check(len(truth) >= 45, f"{what}: {len(truth)} threads told their stacks")
     for tid, (name, frames) in truth.items():
         stack = stack_of(report, tid)

@@ -160,6 +160,19 @@ def wrong_in_stack(stack):
     return None
 
 
+def wrong_in_internal(report):
+    """Frames of the VM's file and the call stub are the VM's own where the stack has a method; others never."""
+    wrong = []
+    for stack in report["stacks"]:
+        methods = [f for f in stack["frames"] if f["kind"] == "jvm" and not f["function"].startswith("[")]
+        for number, frame in enumerate(stack["frames"]):
+            path = report["modules"][frame["module"]]["path"] if frame["module"] is not None else ""
+            wanted = bool(methods) and (path.endswith("/libjvm.so") or frame["function"] == "[call_stub]")
+            if bool(frame.get("internal")) != wanted and frame["kind"] in ("native", "jvm"):
+                wrong.append(f"#{number} {frame['function']} {path}")
+    return wrong
+
+
 def check_blocked(tap, version, home, mode):
     with Java(home, "Blocked", *MODES[mode]) as java:
         out, ours, theirs = None, None, None
@@ -179,6 +192,10 @@ def check_blocked(tap, version, home, mode):
         for tid, frames in sorted(theirs.items()):
             tap.equal(java_frames(ours, tid), frames, f"{version} {mode}: {tid}: {len(frames)} frames as jcmd says")
             tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version} {mode}: {tid}: complete, nothing guessed")
+        tap.equal(wrong_in_internal(ours), [], f"{version} {mode}: what is the VM's own")
+        folded = snapwalk(java.pid, "--format", "folded", check=True).stdout
+        tap.check("Blocked.main" in folded and not re.search(r"Blocked\.[^ ]*;[^ ]*(JVM_|Unsafe_Park|ObjectMonitor)", folded),
+                  f"{version} {mode}: folded stacks end in methods", folded[:2000])
         notes = [t["managed"] for t in ours["threads"] if t["tid"] in theirs]
         tap.check(all(n and n["runtime"] == "hotspot" and n["mode"] for n in notes), f"{version} {mode}: states", notes)
         names = {t["tid"]: (t["managed"]["name"], t["managed"]["id"], t["managed"]["role"])

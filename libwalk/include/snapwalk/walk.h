@@ -459,7 +459,7 @@ enum {
 	SW_FRAME_MAY_MISS = 8,  /* frames between this one and its callee may be missing */
 	SW_FRAME_LANGUAGE = 16, /* of an interpreted function, run by the native frame that follows
 				   it, or by the first one behind others of the same native frame */
-	SW_FRAME_INTERNAL = 32, /* native, and the interpreter's own */
+	SW_FRAME_INTERNAL = 32, /* the own code of an interpreter or a virtual machine */
 	SW_FRAME_AFTER_GUESS = 64, /* no guess by its trust, but its callee or one before it is,
 				      and nothing has proven a frame in between */
 };

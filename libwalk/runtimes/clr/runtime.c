@@ -84,6 +84,19 @@ static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 		sw_clr_is_helper(clr, cursor));
 }
 
+/* The runtime's module, and what it makes to get from there to methods and back. */
+static bool clr_internal(void *state, const struct sw_frame *frame)
+{
+	struct sw_clr *clr = state;
+	for (size_t i = 0; i < clr->n_runtimes; i++)
+		if (frame->place != NULL && frame->place == clr->runtimes[i].place)
+			return true;
+	if (frame->owner == 0 || frame->cookie != 0 || strcmp(frame->kind, "clr") != 0)
+		return false;
+	const struct sw_clr_code *code = sw_clr_code_find(clr, frame->pc_avma);
+	return code == NULL || code->kind == SW_CLR_CODE_STUB;
+}
+
 static int clr_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	if (frame->cookie != 0) { /* of a task: there is no code */
@@ -183,6 +196,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.close = clr_close,
 	.step = clr_step,
 	.owns = clr_owns,
+	.internal = clr_internal,
 	.names = clr_names,
 	.identify = clr_identify,
 	.thread = clr_thread,

@@ -104,6 +104,29 @@ bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint6
 	return true;
 }
 
+bool sw_hotspot_is_internal(struct sw_hotspot *h, const struct sw_frame *frame)
+{
+	if (frame->place != NULL && frame->place == h->place)
+		return true;
+	if (!h->usable || !sw_hotspot_cache_has(&h->cache, frame->pc_avma))
+		return false;
+	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, frame->pc_avma);
+	if (blob == NULL)
+		return false;
+	switch (blob->kind) {
+	case SW_HOTSPOT_STUB:
+	case SW_HOTSPOT_FRAMELESS:
+	case SW_HOTSPOT_ADAPTER: return true;
+	case SW_HOTSPOT_ROUTINES: /* the others copy arrays, encrypt ... */
+		return frame->pc_avma == h->call_stub_return_avma ||
+		       frame->pc_avma == h->continuation_return_avma;
+	case SW_HOTSPOT_COMPILED:
+	case SW_HOTSPOT_NATIVE:
+	case SW_HOTSPOT_INTERPRETER: break;
+	}
+	return false;
+}
+
 /* ---- names -------------------------------------------------------------------------------- */
 
 static int method_describe(struct sw_hotspot *h, uint64_t method_avma, int32_t bci,

@@ -10,6 +10,9 @@ static const size_t SW_HOTSPOT_OUTERMOST = SIZE_MAX;
 /* As sw_runtime_ops.owns; the cookie of an interpreted frame is its number. */
 bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
+/* As sw_runtime_ops.internal: code of libjvm.so, and stubs that lead there or from method to method. */
+bool sw_hotspot_is_internal(struct sw_hotspot *h, const struct sw_frame *frame);
+
 /* As sw_runtime_ops.names, of one of the methods that the frame executes: 0 is the innermost. */
 int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size_t level,
 			struct sw_description *ret);

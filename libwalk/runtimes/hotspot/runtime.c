@@ -103,6 +103,11 @@ static bool hotspot_owns(void *state, const struct sw_cursor *cursor, uint64_t *
 	return sw_hotspot_owns(state, cursor, ret_cookie);
 }
 
+static bool hotspot_internal(void *state, const struct sw_frame *frame)
+{
+	return sw_hotspot_is_internal(state, frame);
+}
+
 static int hotspot_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	return sw_hotspot_describe(state, frame, SW_HOTSPOT_OUTERMOST, ret);
@@ -163,6 +168,7 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.close = hotspot_close,
 	.step = hotspot_step,
 	.owns = hotspot_owns,
+	.internal = hotspot_internal,
 	.names = hotspot_names,
 	.inlined = hotspot_inlined,
 	.thread = hotspot_thread,

@@ -309,6 +309,27 @@ static struct sw_report_frame internal_frame(const char *function)
 	return frame;
 }
 
+/* Whose frames are left out is said in the words of the language. */
+static void test_machines(void **state)
+{
+	(void) state;
+	static const char *const machines[][2] = {
+		{"jvm", "… 1 frame of the VM (-v)\n"},
+		{"clr", "… 1 frame of the runtime (-v)\n"},
+		{"cpython", "… 1 frame of the interpreter (-v)\n"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(machines); i++) {
+		struct sw_report_frame frames[2] = {internal_frame("enter"),
+						    language_frame("Parser.parse", 57)};
+		frames[1].kind = machines[i][0];
+		struct sw_report_stack stack;
+		struct sw_report report = one_stack(&stack, frames, 2);
+		char *text = text_of(&report, NULL);
+		assert_contains(text, machines[i][1]);
+		free(text);
+	}
+}
+
 /* The program's frames have the language beside them; the interpreter's are left out and counted. */
 static void test_interpreter(void **state)
 {
@@ -765,6 +786,7 @@ int main(void)
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_crowd_order),
 		cmocka_unit_test(test_holder_of_idle),
+		cmocka_unit_test(test_machines),
 		cmocka_unit_test(test_all_idle),
 		cmocka_unit_test(test_only_idle),
 	};

@@ -695,6 +695,45 @@ static void test_other_vms(void **state)
 	assert_non_null(strstr(vm.problem, "not HotSpot"));
 }
 
+static bool is_internal(uint64_t pc, const struct sw_place *place)
+{
+	const struct sw_frame frame = {.pc_avma = pc, .place = place};
+	return sw_hotspot_is_internal(&world.h, &frame);
+}
+
+/* What is the machine's own, and what the program's. */
+static void test_internal(void **state)
+{
+	(void) state;
+	static const struct sw_place machine, library;
+	world.h.place = &machine;
+	assert_true(is_internal(0x1000, world.h.place));
+	assert_false(is_internal(0x1000, &library));
+	assert_false(is_internal(0x1000, NULL));
+	assert_false(is_internal(WORLD_CALL, NULL)); /* a compiled method */
+	assert_false(is_internal(WORLD_CODE - 1, NULL));
+}
+
+static void test_internal_stub(void **state)
+{
+	(void) state;
+	hotspot_world_stub(&world);
+	assert_true(is_internal(WORLD_CALL, NULL));
+}
+
+/* Of the routines only those that lead from the machine into methods: others do the program's work. */
+static void test_internal_routines(void **state)
+{
+	(void) state;
+	hotspot_world_routines(&world);
+	assert_false(is_internal(WORLD_CALL, NULL));
+	world.h.call_stub_return_avma = WORLD_CALL;
+	assert_true(is_internal(WORLD_CALL, NULL));
+	world.h.call_stub_return_avma = 0;
+	world.h.continuation_return_avma = WORLD_CALL;
+	assert_true(is_internal(WORLD_CALL, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -719,6 +758,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interpreted_bytecode, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_internal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_internal_stub, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_internal_routines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache_alone, setup, teardown),
