@@ -39,10 +39,11 @@ def guesses(report):
 def wrong_in_internal(report):
     """Frames of the runtime's file are its own where the stack has a method; no method ever is."""
     wrong = []
+    own = {os.path.basename(r["where"]) for r in report["process"]["runtimes"]}
     for stack in report["stacks"]:
         methods = [f for f in stack["frames"] if f["kind"] == "clr" and not f["function"].startswith("[")]
         for number, frame in enumerate(stack["frames"]):
-            runtime = module_of(report, frame).endswith("libcoreclr.so")
+            runtime = frame["kind"] == "native" and os.path.basename(module_of(report, frame)) in own
             helper = frame["kind"] == "clr" and frame["function"].startswith("[")
             if bool(frame.get("internal")) != (bool(methods) and (runtime or helper)):
                 wrong.append(f"#{number} {frame['function']} {module_of(report, frame)}")
