@@ -221,6 +221,47 @@ static size_t clears_rbp(const uint8_t *bytes)
 }
 
 /*
+ * pc is in the entry code of glibc's dynamic loader, which calls _dl_start() and _dl_init() and has no
+ * tables: from its first instruction to the jump to the program, which is the only one. The loader calls
+ * constructors of libraries and the program's DT_PREINIT_ARRAY.
+ * Source: RTLD_START in glibc 2.31 to 2.41, sysdeps/x86_64/dl-machine.h.
+ */
+static bool is_loader_entry(struct sw_memory code, uint64_t pc, uint64_t entry)
+{
+	static const uint8_t start[] = {0x48, 0x89, 0xe7, 0xe8}; /* mov %rsp,%rdi; call _dl_start */
+	static const uint8_t clear_and_call[] = {0x31, 0xed,
+						 0xe8};    /* xor %ebp,%ebp; call _dl_init */
+	static const uint8_t leave[] = {0x41, 0xff, 0xe4}; /* jmp *%r12 */
+	uint8_t bytes[SW_ARCH_ENTRY_MAX];
+	if (entry == 0 || pc < entry || pc - entry >= sizeof(bytes) ||
+	    !sw_memory_read(code, entry, bytes, sizeof(bytes)) ||
+	    memcmp(bytes, start, sizeof(start)) != 0)
+		return false;
+	bool cleared = false;
+	for (size_t at = sizeof(start); at + sizeof(leave) <= sizeof(bytes); at++) {
+		cleared |= memcmp(bytes + at, clear_and_call, sizeof(clear_and_call)) == 0;
+		if (memcmp(bytes + at, leave, sizeof(leave)) == 0)
+			return cleared && pc - entry <= at;
+	}
+	return false;
+}
+
+/* pc is the first instruction of a process's entry code, which clears rbp, as psABI 1.0, §3.4.1 says. */
+static bool is_entry(struct sw_memory code, uint64_t pc, uint64_t entry)
+{
+	uint8_t bytes[sizeof(endbr64) + 3];
+	if (entry == 0 || pc != entry || !sw_memory_read(code, entry, bytes, sizeof(bytes)))
+		return false;
+	size_t at = memcmp(bytes, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+	return clears_rbp(bytes + at) != 0;
+}
+
+bool sw_arch_is_entry_code(struct sw_memory code, uint64_t pc, uint64_t entry)
+{
+	return is_entry(code, pc, entry) || is_loader_entry(code, pc, entry);
+}
+
+/*
  * pc is where the call of a process's entry code returns to. The entry code must clear rbp, "to mark
  * the deepest stack frame" (psABI 1.0, §3.4.1): first, or last before the call (Free Pascal 3.2.2
  * rtl/linux/x86_64/si_prc.inc). A call in a function that merely follows the entry code must not pass

@@ -306,6 +306,9 @@ static enum sw_elf_row row_make(struct sw_elf_cfi *cfi, uint64_t svma,
 	enum sw_known_code known = sw_arch_known_code(code, svma + 1, cfi->elf->header.e_entry);
 	if (known == SW_CODE_UNKNOWN)
 		known = sw_arch_known_code(code, svma, 0);
+	if (known == SW_CODE_UNKNOWN && row == SW_ELF_ROW_NONE &&
+	    sw_arch_is_entry_code(code, svma, cfi->elf->header.e_entry))
+		known = SW_CODE_THREAD_START;
 	switch (known) {
 	case SW_CODE_THREAD_START: *ret = &first_frame; return SW_ELF_ROW_FOUND;
 	case SW_CODE_SIGRETURN:

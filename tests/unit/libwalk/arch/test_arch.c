@@ -288,6 +288,63 @@ static void test_entry_call(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, AT - 12), SW_CODE_UNKNOWN);
 }
 
+/* RTLD_START of glibc 2.36. */
+static const uint8_t loader[] = {
+	0x48, 0x89, 0xe7,                         /* 00 mov %rsp,%rdi */
+	0xe8, 0xf8, 0x0b, 0x00, 0x00,             /* 03 call _dl_start */
+	0x49, 0x89, 0xc4,                         /* 08 mov %rax,%r12 */
+	0x48, 0x8b, 0x14, 0x24,                   /* 0b mov (%rsp),%rdx */
+	0x48, 0x89, 0xd6,                         /* 0f mov %rdx,%rsi */
+	0x49, 0x89, 0xe5,                         /* 12 mov %rsp,%r13 */
+	0x48, 0x83, 0xe4, 0xf0,                   /* 15 and $-16,%rsp */
+	0x48, 0x8b, 0x3d, 0x90, 0x84, 0x01, 0x00, /* 19 mov _rtld_global,%rdi */
+	0x49, 0x8d, 0x4c, 0xd5, 0x10,             /* 20 lea 16(%r13,%rdx,8),%rcx */
+	0x49, 0x8d, 0x55, 0x08,                   /* 25 lea 8(%r13),%rdx */
+	0x31, 0xed,                               /* 29 xor %ebp,%ebp */
+	0xe8, 0xf0, 0x9e, 0xfe, 0xff,             /* 2b call _dl_init */
+	0x48, 0x8d, 0x15, 0x29, 0x9b, 0xfe, 0xff, /* 30 lea _dl_fini,%rdx */
+	0x4c, 0x89, 0xec,                         /* 37 mov %r13,%rsp */
+	0x41, 0xff, 0xe4,                         /* 3a jmp *%r12 */
+	0x0f, 0x1f, 0x00,                         /* 3d nop */
+	0x31, 0xed, 0xe8, 0, 0, 0, 0,             /* 40 another function */
+};
+
+/* The dynamic loader's entry code, all of it and nothing behind it. */
+static void test_loader_entry(void **state)
+{
+	(void) state;
+	enum { JUMP = 0x3a, CLEAR = 0x29 };
+	static uint8_t bytes[SW_ARCH_ENTRY_MAX];
+	static const struct fake_region region[] = {{AT, bytes, sizeof(bytes)}};
+	struct fake_memory fake = {.regions = region, .n_regions = 1};
+	struct sw_memory m = fake_memory(&fake);
+	memcpy(bytes, loader, sizeof(loader));
+	for (uint64_t off = 0; off < sizeof(bytes); off++)
+		assert_int_equal(sw_arch_is_entry_code(m, AT + off, AT), off <= JUMP);
+	assert_false(sw_arch_is_entry_code(m, AT - 1, AT));
+	assert_false(sw_arch_is_entry_code(m, AT, 0));
+	assert_false(sw_arch_is_entry_code(m, AT + 8, AT + 8));
+	bytes[CLEAR] = 0x33; /* not that */
+	assert_false(sw_arch_is_entry_code(m, AT + 8, AT));
+	bytes[CLEAR] = 0x31;
+	bytes[JUMP + 2] = 0xe0;
+	assert_false(sw_arch_is_entry_code(m, AT + 8, AT));
+}
+
+/* Before its first instruction a program has called nobody; but that is all that is known. */
+static void test_entry_itself(void **state)
+{
+	(void) state;
+	struct sw_memory m = memory_beginning(BYTES(0x48, 0x31, 0xed, 0x48, 0x89, 0xe7, 0x90, 0x90));
+	assert_true(sw_arch_is_entry_code(m, AT, AT));
+	assert_false(sw_arch_is_entry_code(m, AT + 3, AT));
+	m = memory_beginning(BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xed, 0x90, 0x90));
+	assert_true(sw_arch_is_entry_code(m, AT, AT));
+	/* any function, where a linker found no entry */
+	m = memory_beginning(BYTES(0x55, 0x48, 0x89, 0xe5, 0x90, 0x90, 0x90, 0x90));
+	assert_false(sw_arch_is_entry_code(m, AT, AT));
+}
+
 static void test_register_names(void **state)
 {
 	(void) state;
@@ -420,6 +477,8 @@ int main(void)
 		cmocka_unit_test(test_clone_side),
 		cmocka_unit_test(test_entry_call),
 		cmocka_unit_test(test_long_entry),
+		cmocka_unit_test(test_loader_entry),
+		cmocka_unit_test(test_entry_itself),
 		cmocka_unit_test(test_register_names),
 		cmocka_unit_test(test_regs),
 	};
