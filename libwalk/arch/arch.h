@@ -119,6 +119,13 @@ enum sw_call {
 unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
 			     uint64_t *ret_target_avma);
 
+/*
+ * Whether it has led to pc_avma, of which nothing has run: by its displacement, or by the registers and the memory that
+ * it called through, which are as it had them. regs are the thread's: sp is where the return address lies.
+ */
+bool sw_arch_call_led(struct sw_memory memory, const struct sw_regs *regs, uint64_t return_avma,
+		      uint64_t pc_avma);
+
 /* Whether it is a call through a word at a fixed place: that word's address. */
 bool sw_arch_call_slot(struct sw_memory memory, uint64_t return_avma, uint64_t *ret_slot_avma);
 

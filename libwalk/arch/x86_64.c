@@ -77,6 +77,82 @@ unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
 	return found;
 }
 
+/* A register by its number in instructions. */
+static bool operand_reg(const struct sw_regs *regs, unsigned number, uint64_t *ret)
+{
+	static const uint8_t dwarf[] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX, SW_X86_64_RBX,
+					SW_X86_64_RSP, SW_X86_64_RBP, SW_X86_64_RSI, SW_X86_64_RDI};
+	return sw_regs_get(regs, number < 8 ? dwarf[number] : number, ret);
+}
+
+/* Where the operand of an instruction lies: its ModRM byte and what follows; rex is its prefix, 0 when it has
+ * none. next_avma is behind it. */
+static bool operand_avma(const struct sw_regs *regs, const uint8_t *modrm, uint8_t rex,
+			 uint64_t next_avma, uint64_t *ret)
+{
+	unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7, base = rm, b = (rex & 1U) << 3;
+	const uint8_t *at = modrm + 1;
+	uint64_t sum = 0, index = 0;
+	if (rm == 4) { /* SIB */
+		unsigned i = ((at[0] >> 3) & 7) | (rex & 2U) << 2;
+		base = at[0] & 7;
+		if (i != 4 && !operand_reg(regs, i, &index))
+			return false;
+		sum = index << (at[0] >> 6);
+		at++;
+	}
+	uint64_t start = 0;
+	bool wide = mod == 2 || (mod == 0 && base == 5);
+	if (mod == 0 && rm == 5)
+		start = next_avma;
+	else if (!(mod == 0 && base == 5) && !operand_reg(regs, base | b, &start))
+		return false;
+	int32_t displacement = mod == 1 ? (int8_t) at[0] : 0;
+	if (wide)
+		memcpy(&displacement, at, sizeof(displacement));
+	*ret = start + sum + (uint64_t) (int64_t) displacement;
+	return true;
+}
+
+/* code is a call through a register or memory, FF /2, that ends at next_avma. */
+static bool indirect_led(struct sw_memory memory, const struct sw_regs *regs, const uint8_t *code,
+			 uint8_t rex, uint64_t next_avma, uint64_t pc_avma)
+{
+	uint64_t where, target;
+	if (code[1] >> 6 == 3)
+		return operand_reg(regs, (code[1] & 7U) | (rex & 1U) << 3, &target) &&
+		       target == pc_avma;
+	return operand_avma(regs, code + 1, rex, next_avma, &where) &&
+	       sw_memory_u64(memory, where, &target) && target == pc_avma;
+}
+
+bool sw_arch_call_led(struct sw_memory memory, const struct sw_regs *regs, uint64_t return_avma,
+		      uint64_t pc_avma)
+{
+	uint8_t code[1 + SW_ARCH_CALL_MAX];
+	uint64_t target;
+	if ((sw_arch_call_before(memory, return_avma, &target) & SW_CALL_DIRECT) &&
+	    target == pc_avma)
+		return true;
+	if (return_avma < sizeof(code) ||
+	    !sw_memory_read(memory, return_avma - sizeof(code), code, sizeof(code)))
+		return false;
+	struct sw_regs before = *regs;
+	sw_regs_set(&before, SW_ARCH_SP, regs->sp_avma + SW_ARCH_WORD);
+	for (size_t length = 2; length <= SW_ARCH_CALL_MAX; length++) {
+		const uint8_t *at = code + sizeof(code) - length;
+		if (at[0] != 0xff || ((at[1] >> 3) & 7) != 2 ||
+		    2 + modrm_tail(at[1], length > 2 ? at[2] : 0) != length)
+			continue;
+		/* What comes before may be a prefix, or the end of another instruction. */
+		uint8_t rex = (at[-1] & 0xf0) == 0x40 ? at[-1] : 0;
+		if (indirect_led(memory, &before, at, rex, return_avma, pc_avma) ||
+		    (rex != 0 && indirect_led(memory, &before, at, 0, return_avma, pc_avma)))
+			return true;
+	}
+	return false;
+}
+
 bool sw_arch_call_slot(struct sw_memory memory, uint64_t return_avma, uint64_t *ret_slot_avma)
 {
 	/* call *disp32(%rip) */

@@ -7,6 +7,8 @@
  * A way may be wrong: behind a call that does not return other code begins. So a return address must
  * come after a CALL, and tables must not lead to nonsense from there. One whose call leads to this
  * function, or from which tables lead on, is taken at once; else all ways must agree.
+ *
+ * Where pc is no code at all, nothing of the callee has run: the CALL before the word at sp must have led to it.
  */
 #include "native/instructions.h"
 #include "arch/arch.h"
@@ -242,9 +244,36 @@ static bool way_follow(struct follower *f, struct machine m)
 	return false;
 }
 
+/* A call through a null or wild pointer. */
+static enum sw_step wild_step(const struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_regs *r = &cursor->regs;
+	uint64_t return_avma;
+	if (!cursor->exact_pc || sw_is_executable(cursor->snap, r->pc_avma) ||
+	    !sw_memory_u64(cursor->memory, r->sp_avma, &return_avma) ||
+	    !sw_is_executable(cursor->snap, return_avma) ||
+	    !sw_arch_call_led(cursor->memory, r, return_avma, r->pc_avma))
+		return SW_STEP_DECLINE;
+	ret->regs = *r;
+	ret->regs.known &= sw_arch_preserved();
+	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
+	sw_regs_set(&ret->regs, SW_ARCH_RA, return_avma);
+	return SW_STEP_OK;
+}
+
+/* Of files without tables; that of others is somebody else's, or follows no rules. */
+static bool is_file_code(const struct sw_place *place)
+{
+	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
+	return kind == SW_MODULE_ELF || kind == SW_MODULE_VDSO;
+}
+
 static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
+	enum sw_step wild = wild_step(cursor, ret);
+	if (wild != SW_STEP_DECLINE || !is_file_code(cursor->place))
+		return wild;
 	/* Builtins of such a file call and return by rules of their own. */
 	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
 	    (cursor->place != NULL && sw_known_file_keeps_fp(cursor->place->module)))
@@ -275,14 +304,15 @@ static void instructions_explain(void *state, const struct sw_snapshot *snap, ui
 	(void) state;
 	sw_text_printf(text, sw_is_executable(snap, avma)
 				     ? "if no table helps: the instructions are followed to a RET\n"
-				     : "not executable: not tried\n");
+				     : "not executable: the caller's return address is at [rsp] "
+				       "if the call before it led here\n");
 }
 
 const struct sw_unwinder_ops sw_unwind_instructions = {
 	.name = "instructions",
 	.trust = SW_TRUST_INSTRUCTIONS,
 	.weak_trust = SW_TRUST_INSTRUCTIONS,
-	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
+	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
 	.step = instructions_step,
 	.explain = instructions_explain,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/arch.h"
+#include "cleanup.h"
 #include "fake.h"
 
 #include <setjmp.h>
@@ -288,6 +289,55 @@ static void test_entry_call(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, AT - 12), SW_CODE_UNKNOWN);
 }
 
+/* Each form of an indirect call, with a target that it leads to and one that it does not. */
+static void test_call_led(void **state)
+{
+	(void) state;
+	enum { DATA = 0x2000, SP_AVMA = 0x5000, TARGET = 0x777 };
+	static const uint64_t words[] = {TARGET, TARGET + 1};
+	static const struct {
+		uint8_t code[8];
+		bool led;
+	} calls[] = {
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0}, true},       /* *%rax */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd1}, false},      /* *%rcx */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd4}, true},       /* *%r12 */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd5}, false},      /* *%r13 */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x13}, true},       /* *(%rbx) */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x53, 0x08}, false},      /* *8(%rbx) */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x55, 0xf8}, true},       /* *-8(%rbp) */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x14, 0xcb}, true},       /* *(%rbx,%rcx,8) */
+		{{0x90, 0x90, 0x90, 0x90, 0xff, 0x54, 0x24, 0x08}, true},       /* *8(%rsp) */
+		{{0x90, 0xff, 0x14, 0x25, 0x00, 0x20, 0x00, 0x00}, true},       /* *0x2000 */
+		{{0x90, 0xff, 0x94, 0x8b, 0x00, 0x00, 0x00, 0x00}, true},       /* *0(%rbx,%rcx,4) */
+		{{0x90, 0x90, 0xff, 0x15, 0x00, 0x10, 0x00, 0x00}, true},       /* *0x1000(%rip) */
+		{{0x90, 0x90, 0xff, 0x15, 0x08, 0x10, 0x00, 0x00}, false},      /* *0x1008(%rip) */
+		{{0x90, 0x90, 0x90, 0xe8, 0x77, 0xf7, 0xff, 0xff}, true},       /* direct */
+		{{0x90, 0x90, 0x90, 0xe8, 0x78, 0xf7, 0xff, 0xff}, false},      /* to elsewhere */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, false},      /* no call */
+		{{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0}, false},      /* jmp *%rax */
+	};
+	static const uint64_t top[] = {0, 0, TARGET};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
+		const struct fake_region parts[] = {
+			{0x1000 - 8, calls[i].code, 8},
+			{DATA, words, sizeof(words)},
+			{SP_AVMA, top, sizeof(top)},
+		};
+		struct fake_memory fake = {.regions = parts, .n_regions = 3};
+		struct sw_regs regs = {0};
+		sw_regs_set(&regs, SW_ARCH_SP, SP_AVMA);
+		sw_regs_set(&regs, SW_X86_64_RAX, TARGET);
+		sw_regs_set(&regs, SW_X86_64_RBX, DATA);
+		sw_regs_set(&regs, SW_X86_64_RCX, 0);
+		sw_regs_set(&regs, SW_ARCH_FP, DATA + 8);
+		sw_regs_set(&regs, SW_X86_64_R12, TARGET);
+		bool led = sw_arch_call_led(fake_memory(&fake), &regs, 0x1000, TARGET);
+		if (led != calls[i].led)
+			fail_msg("call %zu", i);
+	}
+}
+
 /* RTLD_START of glibc 2.36. */
 static const uint8_t loader[] = {
 	0x48, 0x89, 0xe7,                         /* 00 mov %rsp,%rdi */
@@ -478,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_entry_call),
 		cmocka_unit_test(test_long_entry),
 		cmocka_unit_test(test_loader_entry),
+		cmocka_unit_test(test_call_led),
 		cmocka_unit_test(test_entry_itself),
 		cmocka_unit_test(test_register_names),
 		cmocka_unit_test(test_regs),

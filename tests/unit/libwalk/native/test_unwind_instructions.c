@@ -148,12 +148,47 @@ static void test_declined(void **state)
 	assert_int_equal(STEP(round, 0, good, &s), SW_STEP_DECLINE);
 }
 
+/* Through a pointer that leads to no code: proven when the call has led there. */
+static void test_wild_call(void **state)
+{
+	(void) state;
+	enum { WILD = 0x1234 };
+	uint8_t code[0x100];
+	static const uint64_t stack[] = {CODE + BACK, 1};
+	memset(code, 0xcc, sizeof(code));
+	code[CALL] = 0xff;
+	code[CALL + 1] = 0xd0;
+	for (int led = 0; led < 2; led++) {
+		struct sw_snapshot *snap = fake_snapshot_create();
+		walk_module(snap, BIAS, &(struct image_parts){.code = code, .n_code = sizeof(code)});
+		struct sw_thread *thread = fake_snapshot_stack(snap, 1, WILD, stack, 2);
+		sw_regs_set(&thread->regs, SW_X86_64_RAX, led ? WILD : WILD + 1);
+		sw_regs_set(&thread->regs, SW_X86_64_RBX, 0xbb);
+		fake_snapshot_finish(snap);
+		struct walk_cursor w;
+		walk_cursor_init(&w, snap, &snap->threads[0], true);
+		struct sw_stepped s = {0};
+		assert_int_equal(sw_unwind_instructions.step(NULL, &w.cursor, &s),
+				 led ? SW_STEP_OK : SW_STEP_DECLINE);
+		if (led) {
+			assert_int_equal(s.regs.pc_avma, CODE + BACK);
+			assert_int_equal(s.regs.sp_avma, SP + 8);
+			assert_int_equal(walk_reg(&s.regs, SW_X86_64_RBX), 0xbb);
+			assert_false(s.regs.known & 1u << SW_X86_64_RAX);
+		}
+		walk_cursor_init(&w, snap, &snap->threads[0], false); /* a return address */
+		assert_int_equal(sw_unwind_instructions.step(NULL, &w.cursor, &s), SW_STEP_DECLINE);
+		fake_snapshot_destroy(snap);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_epilogue),      cmocka_unit_test(test_pushed),
 		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_branches),
 		cmocka_unit_test(test_no_agreement),  cmocka_unit_test(test_declined),
+		cmocka_unit_test(test_wild_call),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
