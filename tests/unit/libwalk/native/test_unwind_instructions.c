@@ -160,7 +160,8 @@ static void test_wild_call(void **state)
 	code[CALL + 1] = 0xd0;
 	for (int led = 0; led < 2; led++) {
 		struct sw_snapshot *snap = fake_snapshot_create();
-		walk_module(snap, BIAS, &(struct image_parts){.code = code, .n_code = sizeof(code)});
+		walk_module(snap, BIAS,
+			    &(struct image_parts){.code = code, .n_code = sizeof(code)});
 		struct sw_thread *thread = fake_snapshot_stack(snap, 1, WILD, stack, 2);
 		sw_regs_set(&thread->regs, SW_X86_64_RAX, led ? WILD : WILD + 1);
 		sw_regs_set(&thread->regs, SW_X86_64_RBX, 0xbb);
