@@ -34,7 +34,7 @@ PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli
 # Monitoring systems. Their packages start services: not for everybody who runs the tests.
 PACKAGES_MONITORS := monit prometheus-alertmanager
 PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap debian-archive-keyring \
-	golang-go php8.2-cli php8.2-fpm php8.2-opcache ruby ruby-sinatra puma protobuf-compiler \
+	python3-gevent golang-go php8.2-cli php8.2-fpm php8.2-opcache ruby ruby-sinatra puma protobuf-compiler \
 	chromium
 PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
 PACKAGES_KERNEL := qemu-system-x86 busybox-static cpio

@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "map.h"
 #include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/greenlet.h"
 #include "snapshot/read.h"
 
 #include <snapwalk/walk.h>
@@ -34,6 +35,7 @@ struct sw_cpython {
 		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
 	struct sw_cpython_all_tasks *tasks;           /* owned; NULL: not asked for */
 	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
+	struct sw_greenlet greenlet;
 
 	struct sw_cpython_thread *threads; /* owned */
 	size_t n_threads, threads_capacity;

@@ -9,6 +9,7 @@
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
  *	window     what is copied while nothing changes
+ *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
  */
 #include "runtimes/cpython/runtime.h"
@@ -65,6 +66,7 @@ static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_
 		cpython_close(c);
 		return 0;
 	}
+	sw_greenlet_find(snap, &c->greenlet);
 	c->usable = c->at.missing == NULL;
 	if (c->usable) {
 		c->functions = sw_cpython_functions(c->at.place->module);
@@ -75,6 +77,13 @@ static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_
 	}
 	*ret_state = c;
 	return 0;
+}
+
+static enum sw_step cpython_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	const struct sw_cpython *c = state;
+	(void) ret; /* the end, or nothing */
+	return sw_greenlet_step(&c->greenlet, cursor);
 }
 
 static bool cpython_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
@@ -159,6 +168,7 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.in_window = sw_cpython_in_window,
 	.open = cpython_open,
 	.close = cpython_close,
+	.step = cpython_step,
 	.frames = cpython_frames,
 	.names = cpython_names,
 	.thread = cpython_thread,
