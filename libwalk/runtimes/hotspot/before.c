@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "runtimes/hotspot/code.h"
 #include "runtimes/hotspot/published/find.h"
-#include "runtimes/hotspot/thread_list.h"
+#include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/window.h"
 #include "snapshot/snapshot.h"
 

@@ -26,7 +26,7 @@
 #include "runtimes/hotspot/fields.h"
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/method.h"
-#include "runtimes/hotspot/thread_list.h"
+#include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/threads.h"
 
 #include <stdlib.h>

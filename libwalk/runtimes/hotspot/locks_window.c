@@ -11,7 +11,7 @@
  * In the window: nothing is allocated, opened or parsed.
  */
 #include "runtimes/hotspot/locks_window.h"
-#include "runtimes/hotspot/thread_list.h"
+#include "runtimes/hotspot/published/thread_list.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  *	step       one frame further; top: where code was interrupted anywhere; epilogue; codelets
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
- *	thread_list, threads  JavaThreads
+ *	threads    JavaThreads
  *	locks      what they wait for, and who has it
  *	window     what is copied while nothing changes
  */

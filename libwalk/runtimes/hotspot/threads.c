@@ -4,7 +4,7 @@
  * own pid namespace. Source: src/hotspot/share/runtime/thread.hpp, jdk-17.0.15.
  */
 #include "runtimes/hotspot/threads.h"
-#include "runtimes/hotspot/thread_list.h"
+#include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/thread_object.h"
 
 #include <string.h>

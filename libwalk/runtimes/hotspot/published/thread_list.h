@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_THREAD_LIST_H
 #define SW_HOTSPOT_THREAD_LIST_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/published/layout.h"
 
 /* The JavaThreads of a VM, one by one. */
 struct sw_hotspot_thread_list {
@@ -13,8 +13,14 @@ struct sw_hotspot_thread_list {
 	bool chained;
 };
 
-/* Where the variable is that leads to them, as svma; SW_HOTSPOT_NONE: it is not published. */
-int64_t sw_hotspot_thread_list_svma(const struct sw_hotspot_layout *at);
+/* Where the variable is that leads to them, as svma; SW_HOTSPOT_NONE: it is not published. In the window, too. */
+static inline int64_t sw_hotspot_thread_list_svma(const struct sw_hotspot_layout *at)
+{
+	if (at->thread_list != SW_HOTSPOT_NONE && at->list_length != SW_HOTSPOT_NONE &&
+	    at->list_threads != SW_HOTSPOT_NONE)
+		return at->thread_list;
+	return at->thread_next != SW_HOTSPOT_NONE ? at->first_thread : SW_HOTSPOT_NONE;
+}
 
 /* False when it cannot be read. */
 bool sw_hotspot_thread_list_begin(const struct sw_hotspot_layout *at, uint64_t bias,

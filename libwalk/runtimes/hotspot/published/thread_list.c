@@ -4,15 +4,7 @@
  * Source: src/hotspot/share/runtime/threadSMR.hpp of jdk-17.0.15; thread.hpp and vmStructs.cpp of
  * jdk8u504 and jdk-11.0.33.
  */
-#include "runtimes/hotspot/thread_list.h"
-
-int64_t sw_hotspot_thread_list_svma(const struct sw_hotspot_layout *at)
-{
-	if (at->thread_list != SW_HOTSPOT_NONE && at->list_length != SW_HOTSPOT_NONE &&
-	    at->list_threads != SW_HOTSPOT_NONE)
-		return at->thread_list;
-	return at->thread_next != SW_HOTSPOT_NONE ? at->first_thread : SW_HOTSPOT_NONE;
-}
+#include "runtimes/hotspot/published/thread_list.h"
 
 bool sw_hotspot_thread_list_begin(const struct sw_hotspot_layout *at, uint64_t bias,
 				  struct sw_memory memory, struct sw_hotspot_thread_list *ret)
@@ -21,14 +13,15 @@ bool sw_hotspot_thread_list_begin(const struct sw_hotspot_layout *at, uint64_t b
 	uint32_t n;
 	int64_t svma = sw_hotspot_thread_list_svma(at);
 	*ret = (struct sw_hotspot_thread_list){.at = at, .memory = memory};
-	if (!sw_hotspot_u64(memory, bias, svma, &list) || list == 0)
+	if (svma == SW_HOTSPOT_NONE || !sw_memory_u64(memory, bias + (uint64_t) svma, &list) ||
+	    list == 0)
 		return false;
 	ret->chained = svma != at->thread_list;
 	ret->next_avma = list;
 	if (ret->chained)
 		return true;
-	if (!sw_hotspot_u32(memory, list, at->list_length, &n) ||
-	    !sw_hotspot_u64(memory, list, at->list_threads, &ret->next_avma))
+	if (!sw_memory_read(memory, list + (uint64_t) at->list_length, &n, sizeof(n)) ||
+	    !sw_memory_u64(memory, list + (uint64_t) at->list_threads, &ret->next_avma))
 		return false;
 	ret->left = n;
 	return true;
@@ -40,7 +33,8 @@ bool sw_hotspot_thread_list_next(struct sw_hotspot_thread_list *list, uint64_t *
 	if (list->chained) {
 		if (avma == 0 || avma % 8 != 0)
 			return false;
-		if (!sw_hotspot_u64(list->memory, avma, list->at->thread_next, &list->next_avma))
+		if (!sw_memory_u64(list->memory, avma + (uint64_t) list->at->thread_next,
+				   &list->next_avma))
 			list->next_avma = 0;
 		*ret_avma = avma;
 		return true;
