@@ -325,10 +325,10 @@ static bool is_loader_entry(struct sw_memory code, uint64_t pc, uint64_t entry)
 /* pc is the first instruction of a process's entry code, which clears rbp, as psABI 1.0, §3.4.1 says. */
 static bool is_entry(struct sw_memory code, uint64_t pc, uint64_t entry)
 {
-	uint8_t bytes[sizeof(endbr64) + 3];
+	uint8_t bytes[ENDBR_BYTES + 3];
 	if (entry == 0 || pc != entry || !sw_memory_read(code, entry, bytes, sizeof(bytes)))
 		return false;
-	size_t at = memcmp(bytes, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+	size_t at = is_endbr(bytes) ? ENDBR_BYTES : 0;
 	return clears_rbp(bytes + at) != 0;
 }
 

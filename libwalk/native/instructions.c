@@ -249,13 +249,15 @@ static enum sw_step wild_step(const struct sw_cursor *cursor, struct sw_stepped 
 {
 	const struct sw_regs *r = &cursor->regs;
 	uint64_t return_avma;
+	if (sw_memory_is_32bit(cursor->memory)) /* sw_arch_call_led() knows calls of 64-bit code */
+		return SW_STEP_DECLINE;
 	if (!cursor->exact_pc || sw_is_executable(cursor->snap, r->pc_avma) ||
 	    !sw_memory_u64(cursor->memory, r->sp_avma, &return_avma) ||
 	    !sw_is_executable(cursor->snap, return_avma) ||
 	    !sw_arch_call_led(cursor->memory, r, return_avma, r->pc_avma))
 		return SW_STEP_DECLINE;
 	ret->regs = *r;
-	ret->regs.known &= sw_arch_preserved();
+	ret->regs.known &= sw_arch_preserved(false);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + SW_ARCH_WORD);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, return_avma);
 	return SW_STEP_OK;
