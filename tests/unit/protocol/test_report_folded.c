@@ -15,9 +15,11 @@ static void test_lines(void **state)
 	assert_int_equal(sw_report_folded(&sample_report, &text, &size, NULL), 0);
 	assert_string_equal(
 		text,
+		"Order\\x1bqueue;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common "
+		"1\n"
 		"ser\\x1b[31mver;[cut: no_unwind_info];[unknown] [guess];"
 		"libc.so.6+0x20000 [guess];[unknown] 1\n"
-		"worker-*;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 2\n");
+		"worker-12;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 1\n");
 	assert_int_equal(size, strlen(text));
 	free(text);
 }
@@ -46,7 +48,7 @@ static void test_merges(void **state)
 	char *text;
 	size_t size;
 	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
-	assert_string_equal(text, "worker-*;main;a:b\\x0ac 3\n");
+	assert_string_equal(text, "Order\\x1bqueue;main;a:b\\x0ac 3\n");
 	free(text);
 }
 
@@ -67,6 +69,7 @@ static void test_numbered(void **state)
 	for (size_t i = 0; i < 8; i++) {
 		threads[i] = sample_threads[1];
 		threads[i].comm = comms[i];
+		threads[i].managed = NULL;
 	}
 	struct sw_report report = sample_report;
 	report.threads = threads;
@@ -102,7 +105,7 @@ static void test_interpreter(void **state)
 	char *text;
 	size_t size;
 	assert_int_equal(sw_report_folded(&report, &text, &size, NULL), 0);
-	assert_string_equal(text, "worker-*;main;guessed [guess];f 1\n");
+	assert_string_equal(text, "Order\\x1bqueue;main;guessed [guess];f 1\n");
 	free(text);
 }
 

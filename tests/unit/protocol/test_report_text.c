@@ -539,6 +539,57 @@ static void test_crowd_order(void **state)
 	free(text);
 }
 
+/* The first lines: who has an interpreter's lock, and what of the program it runs; other processes. */
+static void test_verdict(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[2] = {sample_frame("float_add", 1),
+					    language_frame("spin", 4)};
+	static const size_t indices[] = {0, 1, 2, 3};
+	struct sw_report_stack stack;
+	struct sw_report_wait gil = {.kind = "python_gil",
+				     .owner_tid = 10,
+				     .fd = -1,
+				     .trust = "runtime"},
+			      redis = {.kind = "tcp", .owner_pid = 99, .fd = 5, .trust = "kernel"};
+	struct sw_report_holder holder = {.tid = 10, .pid = 4242, .waiting = 2};
+	struct sw_report_peer peer = {.pid = 99, .comm = "redis-server"};
+	struct sw_report_thread threads[4];
+	struct sw_report report = one_stack(&stack, frames, 2);
+	for (size_t i = 0; i < 4; i++)
+		threads[i] = (struct sw_report_thread){.tid = (pid_t) (10 + i),
+						       .comm = "python3",
+						       .state = i == 0 ? 'R' : 'S',
+						       .captured = true,
+						       .cpu_ns = -1,
+						       .since_ms = -1,
+						       .blocked_on = i == 0 ? NULL : &gil};
+	static const struct sw_report_managed burn = {.runtime = "cpython",
+						      .id = -1,
+						      .name = "burn-5"};
+	threads[0].managed = &burn;
+	stack.threads = indices;
+	stack.n_threads = 4;
+	report.threads = threads;
+	report.n_threads = 4;
+	report.root_holders = &holder;
+	report.n_root_holders = 1;
+	report.peers = &peer;
+	report.n_peers = 1;
+	holder.waiting = 3;
+	char *text = text_of(&report, NULL);
+	assert_contains(text,
+			"\n3 threads wait for the GIL, which burn-5 (10) has; it is running in "
+			"spin parser.py:4\n");
+	assert_contains(text, "\n1 thread runs: burn-5 (10) in spin parser.py:4\n");
+	free(text);
+	threads[2].blocked_on = threads[3].blocked_on = &redis;
+	holder.waiting = 1;
+	text = text_of(&report, NULL);
+	assert_contains(text, "\n2 threads wait for redis-server (99) (tcp)\n");
+	free(text);
+}
+
 /* Who waits for another while all is well does not make that one a holder: Java's first thread, which waits
  * for main() to end. */
 static void test_holder_of_idle(void **state)
@@ -783,6 +834,7 @@ int main(void)
 		cmocka_unit_test(test_base_name),
 		cmocka_unit_test(test_interpreter),
 		cmocka_unit_test(test_interpreter_recursion),
+		cmocka_unit_test(test_verdict),
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_crowd_order),
 		cmocka_unit_test(test_holder_of_idle),
