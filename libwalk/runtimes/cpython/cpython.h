@@ -5,7 +5,7 @@
 #include "arena.h"
 #include "map.h"
 #include "runtimes/cpython/chain.h"
-#include "runtimes/cpython/greenlet.h"
+#include "runtimes/cpython/extensions/greenlet.h"
 #include "snapshot/read.h"
 
 #include <snapwalk/walk.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/cpython/greenlet.h"
+#include "runtimes/cpython/extensions/greenlet.h"
 #include "cleanup.h"
 #include "formats/elf_symbol.h"
 #include "snapshot/module.h"
