@@ -304,10 +304,12 @@ static void instructions_explain(void *state, const struct sw_snapshot *snap, ui
 				 struct sw_text *text)
 {
 	(void) state;
-	sw_text_printf(text, sw_is_executable(snap, avma)
-				     ? "if no table helps: the instructions are followed to a RET\n"
-				     : "not executable: the caller's return address is at [rsp] "
-				       "if the call before it led here\n");
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	if (!sw_is_executable(snap, avma))
+		sw_text_printf(text, "not executable: the caller's return address is at [rsp] "
+				     "if the call before it led here\n");
+	else if (is_file_code(map->place >= 0 ? &snap->places[map->place] : NULL))
+		sw_text_printf(text, "if no table helps: the instructions are followed to a RET\n");
 }
 
 const struct sw_unwinder_ops sw_unwind_instructions = {

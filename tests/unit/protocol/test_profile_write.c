@@ -61,9 +61,11 @@ static void test_folded(void **state)
 	char *text = write_as(p, SW_PROFILE_FOLDED);
 	assert_string_equal(
 		text,
-		"worker-*;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 20\n"
 		"ser\\x1b[31mver;[cut: no_unwind_info];[unknown] [guess];"
 		"libc.so.6+0x20000 [guess];[unknown] 10\n"
+		"Order\\x1bqueue;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common "
+		"10\n"
+		"worker-12;worker(void*);Queue<int>::pop(int&);__futex_abstimed_wait_common 10\n"
 		"bad\xef\xbf\xbd:name;[no stack: stop_timeout] 10\n");
 	free(text);
 	sw_profile_destroy(p);
@@ -85,8 +87,8 @@ static void test_text(void **state)
 		"[unknown]\n"
 		"\n"
 		"blocked, threads on average\n"
+		"    1.0  Order\\x1bqueue   futex  in Queue<int>::pop(int&)\n"
 		"    1.0  bad\xef\xbf\xbd;name      folio_wait_bit  in [no stack: stop_timeout]\n"
-		"    1.0  worker-*         futex  in Queue<int>::pop(int&)\n"
 		"\n"
 		"idle, threads on average\n"
 		"    1.0  the runtime\n"

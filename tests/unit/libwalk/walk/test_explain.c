@@ -79,6 +79,8 @@ static void test_no_code(void **state)
 	explains(
 		snap, 0x1234,
 		"mapping: 0x1000-0x2000 rw-s offset 0x0 (anonymous)\n"
+		"instructions: not executable: the caller's return address is at [rsp] if the call "
+		"before it led here\n"
 		"frame-pointer: not executable: not tried\n"
 		"stack-scan: not executable: the caller's return address is at [rsp] if a call led "
 		"here\n");
