@@ -160,6 +160,7 @@ static const struct sw_filter_rule capture_rules[] = {
 	 .also = &no_ptrace_options},
 	ALLOWED(SYS_ptrace, 0, PTRACE_INTERRUPT),
 	ALLOWED(SYS_ptrace, 0, PTRACE_GETREGSET),
+	ALLOWED(SYS_ptrace, 0, PTRACE_GETREGS),
 	ALLOWED(SYS_ptrace, 0, PTRACE_DETACH),
 	{.call = SYS_ptrace,
 	 .action = SECCOMP_RET_ALLOW,

@@ -103,7 +103,7 @@ static void check_on_dump(struct sw_config *config, sw_config_say_fn *say, void 
 	struct stat st;
 	if (program != NULL && program[0] == '/' &&
 	    (stat(program, &st) < 0 || !S_ISREG(st.st_mode) || (st.st_mode & 0111) == 0))
-		problem_at(config, "OnDump", program, "there is no such program", say, arg);
+		problem_at(config, "OnDump", program, "no program that can be run", say, arg);
 	if (program == NULL && getpwnam(config->on_dump_user) == NULL)
 		problem_at(config, "OnDumpUser", config->on_dump_user, "there is no such user", say,
 			   arg);
@@ -125,5 +125,10 @@ int sw_prepare(struct sw_config *config, sw_config_say_fn *say, sw_config_say_fn
 		r = at_key(config, "Group", check_group(config, note, arg, err), err);
 	if (r == 0 && !config->user_mode)
 		r = at_key(config, "TriggerUser", check_trigger_user(config, note, arg, err), err);
-	return r < 0 ? r : at_key(config, "OnDump", sw_on_dump_check(config, err), err);
+	if (r == 0) {
+		bool by_user = config->on_dump != NULL && config->on_dump[0][0] == '/';
+		r = at_key(config, by_user ? "OnDumpUser" : "OnDump", sw_on_dump_check(config, err),
+			   err);
+	}
+	return r;
 }

@@ -221,12 +221,13 @@ static void note_line(struct reading *r, const char *line)
 	note_key(r, name);
 }
 
-/* "KEY=...", or nearly so. */
+/* "KEY=..." or "KEY: ...", or nearly so. */
 static bool names_key(const char *line)
 {
 	char name[40];
-	size_t length = strcspn(line, " \t=\r\n");
-	if (length >= sizeof(name) || line[length + strspn(line + length, " \t")] != '=')
+	size_t length = strcspn(line, " \t=:\r\n");
+	char behind = line[length + strspn(line + length, " \t")];
+	if (length >= sizeof(name) || (behind != '=' && behind != ':'))
 		return false;
 	(void) snprintf(name, sizeof(name), "%.*s", (int) length, line);
 	return key_guess(name) != NULL;

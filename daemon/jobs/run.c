@@ -196,7 +196,8 @@ static void worker_sampled(struct sw_job *job, const struct sw_worker_sampled *m
 	jobs->counters->captures_total += n;
 	jobs->counters->threads_total +=
 		more->n_threads < THREADS_MAX ? more->n_threads : THREADS_MAX;
-	charge(job, more->stopped_us);
+	int64_t most_us = (int64_t) (n * request->max_stop_ms * 1000);
+	charge(job, more->stopped_us < most_us ? more->stopped_us : most_us);
 	if (sw_limits_target(jobs->limits, request->pid, request->starttime, sw_clock_ns()) > 0)
 		sw_job_enough(job);
 }

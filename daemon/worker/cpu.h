@@ -10,7 +10,7 @@ struct sw_worker_cpu {
 	struct sw_profile_adding adding;
 	struct sw_recorder_sink sink;
 	int status_fd; /* owned: of the process */
-	char ids[256]; /* its users and groups when it was permitted */
+	char ids[256]; /* its user and group ids when it was permitted */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "worker/names.h"
 #include "worker/wire.h"
 #include "sandbox/roles.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -18,19 +19,6 @@ struct given {
 	size_t size, max;
 };
 
-static bool read_whole(int fd, void *to, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = read(fd, (char *) to + done, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t) n;
-	}
-	return true;
-}
-
 static bool sample_receive(struct given *g, size_t size)
 {
 	if (size > g->max) {
@@ -39,7 +27,7 @@ static bool sample_receive(struct given *g, size_t size)
 		g->max = g->bytes != NULL ? size + size / 2 : 0;
 	}
 	g->size = size;
-	return g->bytes != NULL && read_whole(g->parser->from_fd, g->bytes, size);
+	return g->bytes != NULL && sw_read_all(g->parser->from_fd, g->bytes, size);
 }
 
 static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
@@ -52,7 +40,7 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 	return 0;
 }
 
-/* What only the worker needs: the iterator, the broker's ear, whose turn it is. */
+/* What only the worker needs: the iterator, the stream to the broker, the turns. */
 static void leave(struct sw_parser *p)
 {
 	struct sw_worker *w = p->worker;
@@ -83,10 +71,10 @@ static int samples_count(struct given *g, struct sw_recorder *recorder, struct s
 		int sent = sw_worker_event_write(p->to_fd, SW_PARSER_DONE, &r, sizeof(r), err);
 		if (sent < 0 || r == -SW_E_NOMEM)
 			return sent < 0 ? sent : r;
-		if (!read_whole(p->from_fd, &event, sizeof(event)))
+		if (!sw_read_all(p->from_fd, &event, sizeof(event)))
 			return sw_fail(err, SW_E_IO, "the worker is gone");
 		if (event.type == SW_PARSER_END && event.size == sizeof(*ret))
-			return read_whole(p->from_fd, ret, sizeof(*ret))
+			return sw_read_all(p->from_fd, ret, sizeof(*ret))
 				       ? 0
 				       : sw_fail(err, SW_E_IO, "the worker is gone");
 		if (event.type != SW_PARSER_SAMPLE || !sample_receive(g, event.size))

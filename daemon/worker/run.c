@@ -36,6 +36,10 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 		.owner = worker->owner,
 		.rights = worker->rights,
 	};
+	const struct sw_worker_profile *asked = &worker->request.profile;
+	/* One that samples CPU time goes on with it for a minute: a part of that is its own. */
+	bool lasts = asked->mode == SW_RECORD_CPU && asked->size > 0 && !asked->alone &&
+		     !asked->by_clock;
 	int r = sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),
 				     worker->program_fd, err);
 	sw_turn_give(worker->turns_fd, snap->process.pid);
@@ -44,7 +48,9 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	sw_close_p(&worker->moved_fd);
 	sw_close_p(&worker->turns_fd);
 	if (r == 0)
-		r = sw_sandbox_worker(worker->request.memory_mib, worker->request.names_timeout_ms,
+		r = sw_sandbox_worker(worker->request.memory_mib,
+				      worker->request.names_timeout_ms +
+					      (lasts ? SW_WORKER_LIFE_MS : 0),
 				      &worker->unpacked, err);
 	if (r == 0)
 		sw_names_recall(worker->names_fd, worker->session);
@@ -120,11 +126,16 @@ static void look_only(struct sw_pipeline_options *options)
 	options->walk.max_frames = 1;
 }
 
+bool sw_worker_may_last(const struct sw_worker_request *request)
+{
+	const struct sw_worker_profile *asked = &request->profile;
+	return asked->rate_hz > 0 && asked->size > 0 && !asked->alone &&
+	       asked->mode != SW_RECORD_CPU && request->stop != SW_STOP_ALWAYS;
+}
+
 static bool may_be_series(const struct sw_worker *worker)
 {
-	const struct sw_worker_profile *asked = &worker->request.profile;
-	return asked->size > 0 && !asked->alone && asked->mode != SW_RECORD_CPU &&
-	       worker->request.stop != SW_STOP_ALWAYS && worker->threads_fd >= 0 &&
+	return sw_worker_may_last(&worker->request) && worker->threads_fd >= 0 &&
 	       worker->moved_fd >= 0;
 }
 
@@ -147,7 +158,7 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 		look_only(&options);
 	if ((cpu->recorder != NULL || off) && stop == SW_STOP_AUTO && worker->iterator_fd >= 0)
 		options.snapshot.stop = SW_STOP_NEVER;
-	/* In vain: it is tried all the same. */
+	/* Without it the stop is tried all the same. */
 	(void) sw_turn_take(worker->turns_fd, pid, (int) worker->request.max_stop_ms + TURN_MS);
 	int r = sw_pipeline_run(worker->session, &origin, &options, &made, err);
 	if (r == -SW_E_RUNNING && options.snapshot.stop != stop) { /* its only thread runs */
@@ -187,7 +198,9 @@ static int capture(struct sw_worker *worker, const struct sw_worker_iterator *it
 	sw_close_p(&worker->moved_fd);
 	worker->threads_fd = worker->moved_fd = -EBADF;
 	const struct sw_worker_profile *asked = &worker->request.profile;
-	if (asked->rate_hz > 0 && asked->mode == SW_RECORD_CPU && !asked->by_clock)
+	/* All threads stopped: by the clock, as in the command. */
+	if (asked->rate_hz > 0 && asked->mode == SW_RECORD_CPU && !asked->by_clock &&
+	    worker->request.stop != SW_STOP_ALWAYS)
 		r = sw_worker_cpu_open(worker, target, &cpu, err);
 	return r < 0 ? r : one_capture(worker, target, &cpu, err);
 }

@@ -22,6 +22,10 @@ struct sw_worker_fds {
 	int moved; /* of sw_iterator_load_moved(), of nobody else meanwhile; negative: none */
 };
 
+/* Whether that worker may take many samples, between which nothing is parsed (worker/series.h): the spawner
+ * gives it the program that says who ran. */
+bool sw_worker_may_last(const struct sw_worker_request *request);
+
 /* The worker's whole life, in the forked child. It limits the iterator to the target and closes the
  * program. */
 __attribute__((noreturn)) void sw_worker_run(const struct sw_config *config,

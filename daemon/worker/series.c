@@ -7,6 +7,7 @@
 #include "worker/parser.h"
 #include "worker/turn.h"
 #include "worker/wire.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -76,19 +77,6 @@ static int parser_start(struct series *s, const struct sw_sample *first, struct 
 	return s->parser < 0 ? sw_fail_errno(err, SW_E_LIMIT, "cannot start a parser") : 0;
 }
 
-static bool read_whole(int fd, void *to, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = read(fd, (char *) to + done, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t) n;
-	}
-	return true;
-}
-
 static int gone(struct sw_error *err)
 {
 	return sw_fail(err, SW_E_INTERNAL, "the process that parses its samples died");
@@ -99,7 +87,7 @@ static int failure_pass(struct series *s, const struct sw_worker_event *event, s
 {
 	struct sw_worker_failed failed;
 	if (event->type != SW_WORKER_FAILED || event->size != sizeof(failed) ||
-	    !read_whole(s->from_fd, &failed, sizeof(failed)))
+	    !sw_read_all(s->from_fd, &failed, sizeof(failed)))
 		return gone(err);
 	failed.message[sizeof(failed.message) - 1] = '\0';
 	/* Its code is one of a capture: what it says of permission nobody has asked it. */
@@ -122,11 +110,11 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 		if (events[0].revents != 0)
 			break;
 	}
-	if (!read_whole(s->from_fd, &event, sizeof(event)))
+	if (!sw_read_all(s->from_fd, &event, sizeof(event)))
 		return gone(err);
 	if (event.type != SW_PARSER_DONE)
 		return failure_pass(s, &event, err);
-	if (event.size != sizeof(code) || !read_whole(s->from_fd, &code, sizeof(code)))
+	if (event.size != sizeof(code) || !sw_read_all(s->from_fd, &code, sizeof(code)))
 		return gone(err);
 	if (code < 0 && s->round.n_samples > 0) /* nothing was made of it */
 		s->round.n_samples--;
@@ -139,7 +127,7 @@ static int profile_pass(struct series *s, struct sw_error *err)
 	struct sw_worker_event event;
 	s->round.n_late = s->schedule.n_late;
 	int r = sw_worker_event_write(s->to_fd, SW_PARSER_END, &s->round, sizeof(s->round), err);
-	if (r < 0 || !read_whole(s->from_fd, &event, sizeof(event)))
+	if (r < 0 || !sw_read_all(s->from_fd, &event, sizeof(event)))
 		return gone(err);
 	if (event.type != SW_WORKER_DUMP)
 		return failure_pass(s, &event, err);
@@ -148,7 +136,7 @@ static int profile_pass(struct series *s, struct sw_error *err)
 	sw_cleanup(sw_free_p) char *json = malloc(event.size);
 	if (json == NULL)
 		return sw_fail_nomem(err);
-	if (!read_whole(s->from_fd, json, event.size))
+	if (!sw_read_all(s->from_fd, json, event.size))
 		return gone(err);
 	return sw_worker_event_write(s->worker->stream, SW_WORKER_DUMP, json, event.size, err);
 }

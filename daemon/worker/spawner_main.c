@@ -110,9 +110,8 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 /* One for a worker that is to take more than one sample; SERIES_MAX: none is left, or needed. */
 static size_t moved_choose(const struct spawner *s, const struct sw_worker_request *request)
 {
-	const struct sw_worker_profile *profile = &request->profile;
 	size_t i = 0;
-	if (profile->rate_hz == 0 || profile->size == 0 || profile->alone)
+	if (!sw_worker_may_last(request))
 		return SERIES_MAX;
 	while (i < SERIES_MAX && (s->moved[i].fd < 0 || s->moved[i].pid != 0))
 		i++;

@@ -99,6 +99,20 @@ static inline size_t sw_pread(int fd, void *buffer, size_t length, uint64_t off)
 	return got;
 }
 
+/* Reads size bytes from a file that blocks, however many calls that takes. False: it ended before, or failed. */
+static inline bool sw_read_all(int fd, void *to, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(fd, (uint8_t *) to + done, size - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t) n;
+	}
+	return true;
+}
+
 /* Writes size bytes to a file that blocks, however many calls that takes. False with errno: some may
  * have been written. */
 static inline bool sw_write_all(int fd, const void *data, size_t size)

@@ -158,9 +158,14 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 				   .arg = space};
 }
 
+static bool has_hooks(const struct sw_runtime_ops *r)
+{
+	return r->before != NULL || r->stacks != NULL || r->in_window != NULL;
+}
+
 static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
 {
-	if (hook.before == NULL && hook.stacks == NULL && hook.in_window == NULL)
+	if (hook.before == NULL && hook.in_window == NULL && hook.stacks == NULL)
 		return;
 	hook.found = sw_slots_get(&space->snap->priv->found, hook.ops, NULL);
 	if (hook.found != NULL) /* there are SW_SLOTS_MAX others: it reads what it can afterwards */
@@ -171,7 +176,7 @@ static void hooks_find(struct sw_capture_space *space, const struct sw_tables *t
 {
 	for (size_t i = 0; i < tables->n_runtimes; i++) {
 		const struct sw_runtime_ops *r = tables->runtimes[i];
-		if (r->probe(space->snap))
+		if (has_hooks(r) && r->probe(space->snap))
 			hook_add(space, (struct sw_hook){.ops = r,
 							 .name = r->name,
 							 .before = r->before,

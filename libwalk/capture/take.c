@@ -173,6 +173,10 @@ static void take_later(struct sw_context *ctx, struct sw_target *target,
 		(void) nanosleep(&moment, NULL); /* shorter: earlier */
 		if (take_once(ctx, target, &left, tables, false, &stopped_ns, &next, NULL) < 0)
 			return;
+		if (next->priv->pages.stalled) { /* the one before it has more */
+			sw_snapshot_destroy(next);
+			return;
+		}
 		next->times.stopped_ns += (*snap)->times.stopped_ns;
 		next->times.copy_ns += (*snap)->times.copy_ns;
 		next->times.take_ns += (*snap)->times.take_ns;

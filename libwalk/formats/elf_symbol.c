@@ -8,7 +8,7 @@ enum { FLAGS_MAX = 256 };
 static void dynamic_read(struct sw_elf_symbols *symbols)
 {
 	struct sw_elf_dynamic dynamic;
-	struct sw_elf_table table;
+	struct sw_elf_table table = {.is_32bit = symbols->elf->is_32bit};
 	struct sw_bytes hash;
 	if (!sw_elf_dynamic(symbols->elf, &dynamic) || dynamic.gnu_hash_svma == 0 ||
 	    !sw_elf_loaded(symbols->elf, dynamic.gnu_hash_svma, &hash) ||

@@ -59,6 +59,8 @@ enum sw_step sw_haskell_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	static const unsigned pads[] = {0, SW_ARCH_WORD}; /* around a call of C */
 	const struct sw_thread *t = cursor->thread;
+	if (sw_memory_is_32bit(cursor->memory)) /* its stack frame is that of 64-bit code */
+		return SW_STEP_DECLINE;
 	uint64_t sp = cursor->regs.sp_avma, stack_end = t->stack_avma + t->stack_bytes;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(pads); i++) {
 		uint64_t slot = sp + pads[i] + RA_OFFSET, return_avma, start_avma, bias;

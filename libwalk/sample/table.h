@@ -16,7 +16,7 @@ struct sw_sample_thread {
 	pid_t tid;
 	uint64_t start_ns; /* 0: unknown */
 	uint64_t n_switches;
-	uint64_t pass; /* the last one that listed it whole; see sw_sample_table_sweep() */
+	uint64_t pass; /* the last one that listed it whole */
 	struct sw_sample_times times;
 	uint32_t record; /* index + 1 in the pass of this sample; 0: none */
 };

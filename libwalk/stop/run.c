@@ -153,7 +153,10 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 	}
 	/* Of a thread in 32-bit code 68 bytes came. This call gives all threads' in one layout. */
 	if (space.iov_len != sizeof(t->regs) && ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0) {
-		sw_tracee_lose(t, SW_E_EXITED);
+		if (errno == ESRCH)
+			sw_tracee_lose(t, SW_E_EXITED);
+		else
+			t->reason = SW_E_ARCH; /* refused: it is let go with the others */
 		return;
 	}
 	if (sw_arch_is_32bit(&t->regs) != s->is_32bit) {

@@ -240,7 +240,8 @@ static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 static bool is_trampoline(struct sw_walker *w, uint64_t return_avma)
 {
 	const struct sw_map *map = map_at(w, return_avma);
-	return map != NULL && map->start_avma == return_avma && (map->prot & SW_MAP_EXEC);
+	return map != NULL && map->start_avma == return_avma && (map->prot & SW_MAP_EXEC) &&
+	       map->path[0] != '/'; /* the start of a file's code stands on many stacks */
 }
 
 /* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */

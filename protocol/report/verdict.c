@@ -26,7 +26,7 @@ struct tally {
 		const char *what; /* NULL: unknown */
 		const struct sw_report_thread *first;
 		size_t count;
-	} rows[PLACES_SHOWN];
+	} rows[PLACES_SHOWN > RUNNING_SHOWN ? PLACES_SHOWN : RUNNING_SHOWN];
 	size_t n, more; /* threads whose thing did not fit */
 };
 

@@ -308,7 +308,7 @@ def modes(tap, daemon):
         # wait_long() takes three times as long as wait_short().
         share = seen.get("wait_long", 0) / max(seen.get("wait_short", 0), 1)
         # Short waits that no sample saw count for others: on a busy machine there are many.
-        least, most = (2, 4) if made["n_lost"] * 10 < made["n_wanted"] else (1, 1000)
+        least, most = (1.5, 6) if made["n_lost"] * 10 < made["n_wanted"] else (1, 1000)
         tap.check(made["mode"] == "off" and least < share < most, "off: blocked time as it was",
                   (made["mode"], share, made["n_lost"]))
         tap.check(not {"work_three", "work_one"} & set(seen), "off: no time on a CPU", seen)
@@ -323,7 +323,7 @@ def modes(tap, daemon):
                   "cpu: nobody is stopped")
         names = {thread["name"] for thread in made["threads"]}
         tap.equal(names, {"shares"}, "cpu: threads have their names")
-        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "1",
+        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "4",
                        "--mode", "cpu", "--format", "folded")
         tap.check(got.returncode in (0, 3) and b"work_three" in got.stdout, "sample --via daemon", got)
         tap.equal(refusal(profile, daemon, target.pid, mode="all"),

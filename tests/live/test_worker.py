@@ -19,7 +19,9 @@ from test_kill import THREADS, Storm
 
 DRIVER = os.path.join(TARGETS, "drive_worker")
 NOBODY = 65534
-CAPS_OF_SPAWNER = "0000000000080004"  # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+# CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_PERFMON (for profiles of CPU time)
+CAPS_OF_SPAWNER = "0000004000080004"
+PROFILES = 8  # at once with one worker each: SERIES_MAX in daemon/worker/spawner_main.c
 HOSTILE_FILES, HOSTILE_BATCH = 120, 12
 AUTO, NEVER, ALWAYS = range(3)  # enum sw_stop_mode
 KILLS, CRASHES, HANGS, SPAWNER_KILLS, LATENCY_RUNS = 100, 20, 3, 100, 40
@@ -178,7 +180,7 @@ def privileges(tap):
     with Target("states", "plain", 2) as target, Driver() as driver:
         spawner = driver.spawner
         tap.equal(status_field(spawner, spawner, "CapPrm"), CAPS_OF_SPAWNER if root else "0" * 16,
-                  "the spawner has two capabilities, or none")
+                  "the spawner has three capabilities, or none")
         tap.equal(status_field(spawner, spawner, "NoNewPrivs"), "1", "and can get no more")
         if root:
             tap.equal(status_field(spawner, spawner, "Uid").split(), [str(NOBODY)] * 4,
@@ -188,9 +190,10 @@ def privileges(tap):
         whole(tap, driver, target.pid, "with these")
         tap.equal(sorted(os.path.basename(os.readlink(f"/proc/{spawner}/fd/{fd}")).split(":")[0]
                          for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
-                  sorted(["anon_inode", "null", "null", "null", "pipe", "socket"] +
-                         ["anon_inode"] * (not driver.iterator_refused)) if root else [],
-                  "the spawner keeps the iterator, and the pipe to who unpacks, and nothing else, of workers neither")
+                  sorted(["anon_inode", "memfd", "null", "null", "null", "pipe", "socket"] +
+                         ["anon_inode"] * (not driver.iterator_refused) * (1 + PROFILES)) if root else [],
+                  "the spawner keeps the iterator's programs, the turns and the pipe to the unpacker, and nothing "
+                  "of workers")
         wait_until(lambda: not children_of(spawner), "the worker to be reaped")
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 
@@ -222,7 +225,7 @@ def ambient(tap):
             return
         tap.equal(driver.sandbox, 0, "ambient: as it should be")
         tap.equal(status_field(driver.spawner, driver.spawner, "CapPrm"), CAPS_OF_SPAWNER,
-                  "ambient: the spawner keeps two")
+                  "ambient: the spawner keeps three")
         tap.equal(driver.iterator_refused, iterator_refused(), "ambient: they load the iterator")
         pid = driver.process.pid
         tap.equal([status_field(pid, pid, f"Cap{k}") for k in ("Prm", "Eff", "Inh", "Amb")],

@@ -68,12 +68,13 @@ static bool is_native_image(struct sw_module *module)
 	return elf != NULL && sw_elf_section_named(elf, ".svm_heap", &section);
 }
 
-/* Of the program the file has to be looked at, which is not done before the process runs again. */
+/* Asked when the process runs again, as there are no hooks: of the program the file is looked at. */
 static bool known_probe(const struct sw_snapshot *snap)
 {
 	struct sw_runtime runtime;
 	for (size_t i = 0; i < snap->n_places; i++)
-		if (is_program(snap, &snap->places[i]) ||
+		if ((is_program(snap, &snap->places[i]) &&
+		     is_native_image(snap->places[i].module)) ||
 		    sw_known_file_runtime(sw_module_path(snap->places[i].module), runtime.version,
 					  sizeof(runtime.version)) != NULL)
 			return true;

@@ -80,13 +80,6 @@ bool sw_v8_code_find_near(struct sw_v8_heap heap, uint64_t pc, uint64_t bytes_ma
 	return false;
 }
 
-bool sw_v8_code_is(struct sw_v8_heap heap, const struct sw_v8_code *code)
-{
-	struct sw_v8_code now;
-	return code_at(heap, code->object, code->start_avma, code->start_avma, &now) &&
-	       now.end_avma == code->end_avma && now.kind == code->kind;
-}
-
 /* ---- tables -------------------------------------------------------------------------------- */
 
 static bool element(struct sw_v8_heap heap, uint64_t array, int32_t index, uint64_t *ret)

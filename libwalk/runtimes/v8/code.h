@@ -30,9 +30,6 @@ static inline bool sw_v8_code_find(struct sw_v8_heap heap, uint64_t pc, struct s
 	return sw_v8_code_find_near(heap, pc, SW_V8_CODE_MAX, ret);
 }
 
-/* Whether the same one is still there. */
-bool sw_v8_code_is(struct sw_v8_heap heap, const struct sw_v8_code *code);
-
 /* The function that MAGLEV and TURBOFAN code was compiled for. */
 bool sw_v8_code_shared(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t *ret);
 

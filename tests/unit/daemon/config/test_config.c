@@ -177,6 +177,7 @@ static void test_unsafe(void **state)
 		{"[snapwalkd]\nDeny=gpg,ssh\n", 1},
 		{"[snapwalkd]\nMaxUse=1G\n Deny=gpg\n", 1}, /* would be a part of MaxUse= */
 		{"[snapwalkd]\nDeny=gpg\n\tDney =ssh\n", 1},
+		{"[snapwalkd]\nOnDump=/bin/cat\n  Deny: gpg\n", 1},
 		{"[snapwalkd]\nDeny=gpg\n ssh\n uid:7\n", 0},
 		{"[snapwalkd]\nDeny=uid:0 gpg-agent /usr/bin/gpg \"/opt/my app\" uid:4294967295\n",
 		 0},

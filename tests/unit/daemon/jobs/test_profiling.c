@@ -430,15 +430,19 @@ static void test_lasts(void **state)
 static void test_enough(void **state)
 {
 	struct fixture *f = *state;
-	const struct sw_worker_sampled much = {.n_samples = 2, .stopped_us = INT64_C(1) << 40};
+	const struct sw_worker_sampled two = {.n_samples = 2, .stopped_us = INT64_C(1) << 40},
+				       much = {.n_samples = 1000, .stopped_us = INT64_C(1) << 40};
 	char said[1024], byte;
 	start(f);
 	answer_profile(f, "0-1", said);
 	wait_for_worker(f, 2);
 	say(SW_WORKER_RESUMED, &resumed_now, sizeof(resumed_now));
 	assert_true(recv(worker_stream, &byte, 1, MSG_DONTWAIT) < 0);
-	say(SW_WORKER_SAMPLED, &much, sizeof(much));
+	say(SW_WORKER_SAMPLED, &two, sizeof(two)); /* no more than two stops can take */
 	run_until(f, &f->counters.captures_total, 3);
+	assert_true(recv(worker_stream, &byte, 1, MSG_DONTWAIT) < 0);
+	say(SW_WORKER_SAMPLED, &much, sizeof(much));
+	run_until(f, &f->counters.captures_total, 1003);
 	assert_int_equal(recv(worker_stream, &byte, 1, MSG_DONTWAIT), 0);
 	sw_limits_destroy(f->jobs.limits);
 	assert_int_equal(sw_limits_create(&f->config, &f->jobs.limits), 0);
