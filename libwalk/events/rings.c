@@ -95,8 +95,12 @@ static enum sw_events_kind fork_parse(const struct sw_events_rings *r, size_t si
 				      struct sw_events_sample *ret)
 {
 	const size_t at = sizeof(struct perf_event_header) + 8;
-	uint32_t tid, by;
+	uint32_t pid, parent, tid, by;
 	if (size < at + 8)
+		return SW_EVENTS_NONE;
+	memcpy(&pid, r->record + at - 8, sizeof(pid));
+	memcpy(&parent, r->record + at - 4, sizeof(parent));
+	if (pid != parent) /* a process, which is not sampled */
 		return SW_EVENTS_NONE;
 	memcpy(&tid, r->record + at, sizeof(tid));
 	memcpy(&by, r->record + at + 4, sizeof(by));

@@ -94,6 +94,8 @@ static void name_keep(struct sw_cpu_sampler *s, pid_t tid, const char comm[stati
 	enum { NAMES_MAX = 4096 };
 	uint64_t index = 0;
 	bool known = sw_map64_get(&s->names, (uint64_t) tid, &index);
+	if (!known && s->fixed && s->n_names >= NAMES_MAX)
+		return; /* those that are there could not be read again */
 	if (!known && s->n_names >= NAMES_MAX) {
 		sw_map64_deinit(&s->names);
 		s->n_names = 0;

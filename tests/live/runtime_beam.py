@@ -72,9 +72,10 @@ def schedulers(report):
     """[(thread, number, what it does)] of normal schedulers."""
     found = []
     for thread in report["threads"]:
-        said = re.fullmatch(r"scheduler (\d+), (.*)", (thread["managed"] or {}).get("name") or "")
+        managed = thread["managed"] or {}
+        said = re.fullmatch(r"scheduler (\d+)(?:, (.*))?", managed.get("name") or "")
         if said:
-            found.append((thread, int(said.group(1)), said.group(2)))
+            found.append((thread, int(said.group(1)), said.group(2) or managed["role"]))
     return found
 
 

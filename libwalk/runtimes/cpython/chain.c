@@ -4,20 +4,21 @@
 
 #include <string.h>
 
-void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
+bool sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
 			     bool (*each)(void *arg, const struct sw_cpython_thread *thread),
 			     void *arg)
 {
 	const struct sw_cpython_layout *l = &at->layout;
 	uint64_t interp, next;
+	bool all = true;
 	if (!sw_memory_u64(memory, at->runtime_avma + l->runtime_head, &interp))
-		return;
+		return false;
 	for (size_t i = 0; i < SW_CPYTHON_INTERPRETERS_MAX && interp != 0; i++, interp = next) {
 		struct sw_cpython_thread t = {.interp_avma = interp};
 		uint64_t owner;
 		if (!sw_memory_u64(memory, interp + l->interp_threads, &t.avma) ||
 		    !sw_memory_u64(memory, interp + l->interp_next, &next))
-			return;
+			return false;
 		for (size_t k = 0; k < SW_CPYTHON_THREADS_MAX && t.avma != 0; k++) {
 			uint64_t after;
 			if (!sw_memory_u64(memory, t.avma + l->thread_interp, &owner) ||
@@ -26,10 +27,12 @@ void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory me
 			    !sw_memory_u64(memory, t.avma + l->thread_next, &after))
 				break;
 			if (!each(arg, &t))
-				return;
+				return true;
 			t.avma = after;
 		}
+		all &= t.avma == 0;
 	}
+	return all && interp == 0;
 }
 
 static uint64_t word_at(const uint8_t *bytes, unsigned offset)

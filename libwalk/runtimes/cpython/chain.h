@@ -45,8 +45,9 @@ struct sw_cpython_thread {
 	uint64_t id; /* of the C library: what a thread's fs_base is */
 };
 
-/* Calls each for every thread state of every interpreter, until it answers false. */
-void sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
+/* Calls each for every thread state of every interpreter, until it answers false. False: some are not there, as what
+ * leads to them could not be read. */
+bool sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
 			     bool (*each)(void *arg, const struct sw_cpython_thread *thread),
 			     void *arg);
 

@@ -36,7 +36,7 @@ static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
 
 bool sw_cpython_threads_read(struct sw_cpython *c)
 {
-	sw_cpython_threads_each(&c->at, c->memory, thread_add, c);
+	(void) sw_cpython_threads_each(&c->at, c->memory, thread_add, c);
 	c->chain.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*c->chain.frames));
 	c->chain.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*c->chain.groups));
 	return c->chain.frames != NULL && c->chain.groups != NULL;

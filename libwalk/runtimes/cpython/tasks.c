@@ -192,8 +192,8 @@ static bool lists_each(struct objects *o, const struct sw_cpython_task_set *set)
 {
 	struct lists l = {.objects = o, .set = set};
 	l.all = list_each(o, set, set->avma + o->asyncio->layout.interp_off);
-	sw_cpython_threads_each(o->asyncio->at, o->memory, thread_lists, &l);
-	return l.all;
+	bool all = sw_cpython_threads_each(o->asyncio->at, o->memory, thread_lists, &l);
+	return all && l.all;
 }
 
 bool sw_cpython_tasks_each(const struct sw_cpython_asyncio *asyncio, struct sw_memory memory,

@@ -189,7 +189,7 @@ int sw_cpython_in_window(struct sw_capture *capture)
 	w->interp_avma = 0;
 	w->capture = capture;
 	w->stack = NULL;
-	sw_cpython_threads_each(&w->at, (struct sw_memory){&window_ops, w}, thread_copy, w);
+	(void) sw_cpython_threads_each(&w->at, (struct sw_memory){&window_ops, w}, thread_copy, w);
 	if (w->tasks != NULL) /* last: what threads need comes first */
 		sw_cpython_tasks_copy(capture, w->tasks);
 	w->capture = NULL;
