@@ -386,10 +386,10 @@ static size_t wider(size_t columns, size_t other, size_t limit)
 	return widest < limit ? widest : limit;
 }
 
-static void measure(const struct sw_text_writer *w, const struct shown *shown, size_t most,
-		    struct table *t)
+static void measure(const struct sw_text_writer *w, const struct shown *shown, size_t from,
+		    size_t most, struct table *t)
 {
-	for (size_t i = 0; i < shown->n && i < most; i++) {
+	for (size_t i = from; i < shown->n && i - from < most; i++) {
 		const struct sw_report_frame *f = shown->frames[i];
 		name_text(w, f, &t->name);
 		place_text(w, f, &t->place);
@@ -403,12 +403,23 @@ static void measure(const struct sw_text_writer *w, const struct shown *shown, s
 	}
 }
 
-/* At most so many lines, unless what is left out were a line or two. How many frames are left out. */
-static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t most)
+/* How many of the innermost frames are the C library's and the runtime's, before the program's own. */
+static size_t leading(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+		      const struct shown *shown)
+{
+	size_t own = sw_own_frame(w->report, stack, 0), n = 0;
+	while (own < stack->n_frames && n < shown->n && shown->numbers[n] < own)
+		n++;
+	return n;
+}
+
+/* At most so many lines, unless what is left out were a line or two; from that one on. How many frames are left
+ * out behind them. */
+static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t at, size_t most)
 {
 	struct table table = {0};
-	size_t at = 0, lines = 0;
-	measure(w, shown, most, &table);
+	size_t lines = 0;
+	measure(w, shown, at, most, &table);
 	while (at < shown->n && (lines < most || shown->n - at <= LEFT_OUT_MIN)) {
 		size_t period = 1;
 		size_t folded = w->options->verbose ? 0 : fold(shown, at, &period);
@@ -467,7 +478,12 @@ void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack 
 	if (stack->n_trimmed > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s of no module left out\n",
 			      stack->n_trimmed, sw_plural(stack->n_trimmed));
-	size_t left_out = put_shown(w, &shown, most_lines);
+	size_t first = most_lines < shown.n ? leading(w, stack, &shown) : 0;
+	if (first <= LEFT_OUT_MIN)
+		first = 0;
+	else
+		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", first);
+	size_t left_out = put_shown(w, &shown, first, most_lines);
 	if (left_out > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", left_out);
 	size_t hidden = stack->n_frames - shown.n;

@@ -43,14 +43,16 @@ enum kind {
 struct shown {
 	const struct sw_report_stack *stack;
 	enum kind kind;
+	size_t waiting; /* for its threads */
 };
 
-static bool is_holder(const struct sw_report *r, pid_t tid)
+/* How many threads wait for that one, at the end of all chains. */
+static size_t waiting_for(const struct sw_report *r, pid_t tid)
 {
 	for (size_t i = 0; i < r->n_root_holders; i++)
 		if (r->root_holders[i].tid == tid)
-			return true;
-	return false;
+			return r->root_holders[i].waiting;
+	return 0;
 }
 
 static bool is_dead(const struct sw_report *r, pid_t tid)
@@ -69,7 +71,9 @@ static enum kind kind_of(const struct sw_report *r, const struct sw_report_threa
 		return KIND_CRASHED;
 	if (is_dead(r, t->tid))
 		return KIND_DEADLOCK;
-	if (activity != SW_ACTIVITY_IDLE && is_holder(r, t->tid))
+	/* One that runs is told by that. */
+	if (activity != SW_ACTIVITY_IDLE && activity != SW_ACTIVITY_RUNNING &&
+	    waiting_for(r, t->tid) > 0)
 		return KIND_HOLDER;
 	switch (activity) {
 	case SW_ACTIVITY_RUNNING: return KIND_RUNNING;
@@ -85,6 +89,8 @@ static int compare(const void *a, const void *b)
 	const struct shown *x = a, *y = b;
 	if (x->kind != y->kind)
 		return (int) x->kind - (int) y->kind;
+	if (x->waiting != y->waiting)
+		return x->waiting > y->waiting ? -1 : 1;
 	if (x->stack->n_threads != y->stack->n_threads)
 		return x->stack->n_threads > y->stack->n_threads ? -1 : 1;
 	return (x->stack > y->stack) - (x->stack < y->stack);
@@ -99,15 +105,17 @@ static size_t sort(const struct sw_text_writer *w, const enum sw_activity *activ
 	for (size_t i = 0; i < r->n_stacks; i++) {
 		const struct sw_report_stack *s = &r->stacks[i];
 		enum kind kind = KIND_OTHER;
+		size_t waiting = 0;
 		bool idle = true;
 		for (size_t k = 0; k < s->n_threads; k++) {
 			enum sw_activity activity = activities[s->threads[k]];
 			enum kind of = kind_of(r, &r->threads[s->threads[k]], activity);
 			kind = of < kind ? of : kind;
+			waiting += waiting_for(r, r->threads[s->threads[k]].tid);
 			idle &= activity == SW_ACTIVITY_IDLE;
 		}
 		if (s->n_threads > 0 && (!idle || all || r->n_threads == 1))
-			ret[n++] = (struct shown){s, kind};
+			ret[n++] = (struct shown){s, kind, waiting};
 	}
 	if (n > 1)
 		qsort(ret, n, sizeof(*ret), compare);
