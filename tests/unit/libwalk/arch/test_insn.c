@@ -290,9 +290,9 @@ static void test_no_moves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),     cmocka_unit_test(test_32_bit),
-		cmocka_unit_test(test_cut),       cmocka_unit_test(test_not_known),
-		cmocka_unit_test(test_moves),     cmocka_unit_test(test_no_moves),
+		cmocka_unit_test(test_cases), cmocka_unit_test(test_32_bit),
+		cmocka_unit_test(test_cut),   cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_moves), cmocka_unit_test(test_no_moves),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
