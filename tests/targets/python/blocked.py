@@ -122,10 +122,16 @@ def in_context():
         pass
 
 
+def say(line):
+    """In one piece: print() writes its words and the end of the line one by one, and other threads' in between."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def in_server():
     handler = http.server.BaseHTTPRequestHandler
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    print("port", server.server_address[1], flush=True)
+    say(f"port {server.server_address[1]}")
     server.serve_forever(poll_interval=10 ** 6)
 
 
@@ -146,7 +152,7 @@ def main():
              in_coroutine, in_event_loop, in_recursion, in_class_body, in_exec, änderung, in_context, in_server]
     for kind in kinds:
         threading.Thread(target=kind, daemon=True, name=kind.__name__ + "-worker").start()
-    print("ready", flush=True)
+    say("ready")
     for _ in sys.stdin:
         frames = sys._current_frames()
         threads = {t.ident: t for t in threading.enumerate()}
