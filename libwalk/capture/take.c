@@ -131,6 +131,17 @@ static bool still_there(const struct sw_target *target)
 	return live_fd >= 0;
 }
 
+/* What the target felt of a capture that is not used is told by the one that is. */
+static void cost_add(struct sw_snapshot *snap, const struct sw_snapshot *unused)
+{
+	snap->times.stopped_ns += unused->times.stopped_ns;
+	snap->times.copy_ns += unused->times.copy_ns;
+	snap->times.take_ns += unused->times.take_ns;
+	if (snap->times.longest_thread_ns < unused->times.longest_thread_ns)
+		snap->times.longest_thread_ns = unused->times.longest_thread_ns;
+	snap->interrupted_calls += unused->interrupted_calls;
+}
+
 /*
  * A page did not come, of memory that shows nothing of it (userfaultfd(2), a swap that does not answer),
  * and what was to be copied after it is missing. Once more, with only what is in memory.
@@ -143,11 +154,7 @@ static void take_carefully(struct sw_context *ctx, struct sw_target *target,
 	int64_t stopped_ns = 0;
 	if (take_once(ctx, target, options, tables, true, &stopped_ns, &second, NULL) < 0)
 		return; /* the first one it is */
-	second->times.stopped_ns += (*snap)->times.stopped_ns;
-	second->times.copy_ns += (*snap)->times.copy_ns;
-	second->times.take_ns += (*snap)->times.take_ns;
-	if (second->times.longest_thread_ns < (*snap)->times.longest_thread_ns)
-		second->times.longest_thread_ns = (*snap)->times.longest_thread_ns;
+	cost_add(second, *snap);
 	sw_snapshot_warn(second, SW_WARN_STOP_TIMEOUT, 0, SW_E_STOP_TIMEOUT,
 			 "pages did not come before the limit of the stop: taken once more, with "
 			 "only what is in memory");
@@ -177,11 +184,7 @@ static void take_later(struct sw_context *ctx, struct sw_target *target,
 			sw_snapshot_destroy(next);
 			return;
 		}
-		next->times.stopped_ns += (*snap)->times.stopped_ns;
-		next->times.copy_ns += (*snap)->times.copy_ns;
-		next->times.take_ns += (*snap)->times.take_ns;
-		if (next->times.longest_thread_ns < (*snap)->times.longest_thread_ns)
-			next->times.longest_thread_ns = (*snap)->times.longest_thread_ns;
+		cost_add(next, *snap);
 		sw_snapshot_destroy(*snap);
 		*snap = next;
 	}
