@@ -69,7 +69,7 @@ struct sw_move {
 	int64_t value;
 };
 
-/* As sw_arch_insn(). False: also when it is none of these. */
+/* As sw_arch_insn(). False: also when it is another instruction. */
 bool sw_arch_move(const uint8_t *code, size_t n, uint64_t avma, struct sw_move *ret);
 
 #endif

@@ -158,15 +158,13 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 				   .arg = space};
 }
 
-static bool has_hooks(const struct sw_runtime_ops *r)
+static bool is_empty(const struct sw_hook *hook)
 {
-	return r->before != NULL || r->stacks != NULL || r->in_window != NULL;
+	return hook->before == NULL && hook->stacks == NULL && hook->in_window == NULL;
 }
 
 static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
 {
-	if (hook.before == NULL && hook.in_window == NULL && hook.stacks == NULL)
-		return;
 	hook.found = sw_slots_get(&space->snap->priv->found, hook.ops, NULL);
 	if (hook.found != NULL) /* there are SW_SLOTS_MAX others: it reads what it can afterwards */
 		space->hooks[space->n_hooks++] = hook;
@@ -174,22 +172,25 @@ static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
 
 static void hooks_find(struct sw_capture_space *space, const struct sw_tables *tables)
 {
+	/* What has no hooks is not asked before the process runs again. */
 	for (size_t i = 0; i < tables->n_runtimes; i++) {
 		const struct sw_runtime_ops *r = tables->runtimes[i];
-		if (has_hooks(r) && r->probe(space->snap))
-			hook_add(space, (struct sw_hook){.ops = r,
-							 .name = r->name,
-							 .before = r->before,
-							 .stacks = r->stacks,
-							 .in_window = r->in_window});
+		const struct sw_hook hook = {.ops = r,
+					     .name = r->name,
+					     .before = r->before,
+					     .stacks = r->stacks,
+					     .in_window = r->in_window};
+		if (!is_empty(&hook) && r->probe(space->snap))
+			hook_add(space, hook);
 	}
 	for (size_t i = 0; i < tables->n_unwinders; i++) {
 		const struct sw_unwinder_ops *u = tables->unwinders[i];
-		if (u->probe == NULL || u->probe(space->snap))
-			hook_add(space, (struct sw_hook){.ops = u,
-							 .name = u->name,
-							 .before = u->prepare,
-							 .in_window = u->capture});
+		const struct sw_hook hook = {.ops = u,
+					     .name = u->name,
+					     .before = u->prepare,
+					     .in_window = u->capture};
+		if (!is_empty(&hook) && (u->probe == NULL || u->probe(space->snap)))
+			hook_add(space, hook);
 	}
 }
 

@@ -26,7 +26,7 @@ static bool uncompressed_size(const struct section *s, uint64_t *ret)
 {
 	*ret = s->bytes.size;
 	if (s->flags & SHF_COMPRESSED) {
-		/* Elf64_Chdr: type, reserved, size, alignment; gABI 4.3, chapter 4 */
+		/* The size is at byte 8 of Elf64_Chdr, at byte 4 of Elf32_Chdr; gABI 4.3, chapter 4 */
 		Elf32_Chdr header;
 		if (!s->is_32bit)
 			return sw_bytes_u64(s->bytes, 8, ret);

@@ -25,9 +25,9 @@ void NOINLINE of_c(void)
 
 static NOINLINE size_t stale(size_t depth)
 {
-	volatile char room[256];
-	memset((char *) room, (int) depth, sizeof(room));
-	return depth == 0 ? (size_t) room[0] : stale(depth - 1) + (size_t) room[1];
+	volatile char space[256];
+	memset((char *) space, (int) depth, sizeof(space));
+	return depth == 0 ? (size_t) space[0] : stale(depth - 1) + (size_t) space[1];
 }
 
 static NOINLINE void schedule(void (*code)(void))

@@ -158,7 +158,7 @@ static bool set_each(struct objects *o, const struct sw_cpython_task_set *set)
 	return all && (o->ended || o->n_used == used);
 }
 
-/* A list, from its head on. Each links to the one before it, too: else it is none. */
+/* A list, from its head on. Each links to the one before it, too; where one does not, it is no list. */
 static bool list_each(struct objects *o, const struct sw_cpython_task_set *set, uint64_t head)
 {
 	uint64_t node, next[2], before = head;

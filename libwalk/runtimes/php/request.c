@@ -30,8 +30,8 @@ static void string_read(const struct sw_php *php, uint64_t avma, char *ret, size
 	}
 	bool whole = n < size && n < SW_PHP_REQUEST_STRING_MAX;
 	if (!whole) {
-		size_t room = size < sizeof(text) ? size : sizeof(text);
-		n = n < room - sizeof(cut) ? n : room - sizeof(cut);
+		size_t space = size < sizeof(text) ? size : sizeof(text);
+		n = n < space - sizeof(cut) ? n : space - sizeof(cut);
 		/* not within a character */
 		while (n > 0 && ((uint8_t) text[n] & 0xc0) == 0x80)
 			n--;
@@ -42,7 +42,7 @@ static void string_read(const struct sw_php *php, uint64_t avma, char *ret, size
 	ret[n] = '\0';
 }
 
-/* Of a FastCGI request; "" when it is none, or has none. */
+/* Of a FastCGI request; "" when it is of another kind, or has no such variable. */
 static void uri_read(const struct sw_php *php, uint64_t context, char *ret, size_t size)
 {
 	char name[sizeof(SW_PHP_REQUEST_URI) - 1];
