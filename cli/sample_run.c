@@ -29,6 +29,7 @@ static int recorder_create(struct sw_sample_run *run, const struct sw_subject *s
 	if (run->options->mode == SW_RECORD_OFF && !run->options->stop_given) {
 		run->quiet = *run->options;
 		run->quiet.snapshot.stop = SW_STOP_NEVER;
+		run->quiet.snapshot.blocked_only = true;
 		if (sw_recording_open(subject, &run->quiet, run->session, &run->sink, ret,
 				      &ignored) == 0)
 			return 0;

@@ -185,6 +185,7 @@ struct sw_recorder_options sw_worker_record_options(struct sw_worker *worker)
 		.rate_hz = request->profile.rate_hz,
 		.how = {.snapshot = {.stop = quiet ? SW_STOP_NEVER
 						   : (enum sw_stop_mode) request->stop,
+				     .blocked_only = quiet,
 				     .max_stop_ms = request->max_stop_ms,
 				     .stack_bytes = request->stack_bytes,
 				     .permit = sw_worker_permit,

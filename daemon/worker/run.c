@@ -158,6 +158,7 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 		look_only(&options);
 	if ((cpu->recorder != NULL || off) && stop == SW_STOP_AUTO && worker->iterator_fd >= 0)
 		options.snapshot.stop = SW_STOP_NEVER;
+	options.snapshot.blocked_only = options.snapshot.stop != stop;
 	/* Without it the stop is tried all the same. */
 	(void) sw_turn_take(worker->turns_fd, pid, (int) worker->request.max_stop_ms + TURN_MS);
 	int r = sw_pipeline_run(worker->session, &origin, &options, &made, err);

@@ -24,6 +24,8 @@ enum sw_take_how sw_take_how(const struct sw_iterate_record *record, bool is_32b
 /* What hooks copied is not of one instant. */
 static enum sw_next next_whole(const struct sw_round *r)
 {
+	if (r->mode == SW_STOP_NEVER && r->blocked_only && r->n_whole >= SW_WHOLE_MAX)
+		return SW_NEXT_WHOLE_LAST;
 	if (r->mode == SW_STOP_NEVER)
 		return r->elapsed_ns < r->limit_ns / 2 ? SW_NEXT_WHOLE : SW_NEXT_WHOLE_LAST;
 	/* Those that wait for an event mostly go on doing so, and need not be stopped. Of hundreds that run in turn
@@ -41,6 +43,8 @@ static enum sw_next next_rest(const struct sw_round *r)
 {
 	/* On a busy machine a window may begin so late that the time says nothing. */
 	bool tried = r->n_tries >= SW_MOVING_TRIES;
+	if (r->mode == SW_STOP_NEVER && r->blocked_only && r->n_rest == r->n_rest_running)
+		return SW_NEXT_GIVE_UP;
 	if (r->mode == SW_STOP_NEVER)
 		return r->elapsed_ns < r->limit_ns || !tried ? SW_NEXT_REST : SW_NEXT_GIVE_UP;
 	/* No stop takes a thread that waits in state D, for a lock of its address space at that instant,

@@ -21,6 +21,7 @@ enum sw_take_how sw_take_how(const struct sw_iterate_record *record, bool is_32b
 /* What is known after a window. */
 struct sw_round {
 	enum sw_stop_mode mode; /* AUTO or NEVER */
+	bool blocked_only;      /* those on a CPU are not wanted */
 	bool hooks;             /* what was copied for hooks must be of one instant */
 	bool quiescent;         /* and it was */
 	size_t n_whole;         /* windows with all threads so far */

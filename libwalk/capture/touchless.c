@@ -412,7 +412,9 @@ static int windows_run_soon(struct sw_take *take, struct sw_round *round)
 int sw_take_windows(struct sw_take *take)
 {
 	struct sw_stop *s = &take->stop;
-	struct sw_round round = {.mode = take->options.stop, .limit_ns = s->max_stop_ns};
+	struct sw_round round = {.mode = take->options.stop,
+				 .blocked_only = take->options.blocked_only,
+				 .limit_ns = s->max_stop_ns};
 	s->stopped = sw_window_fill;
 	s->arg = take->window;
 	s->refused = !is_permitted(take);

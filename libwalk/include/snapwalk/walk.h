@@ -355,6 +355,7 @@ struct sw_snapshot_options {
 	const pid_t *tids; /* only these threads are stopped; NULL means all */
 	size_t n_tids;
 	bool running_only; /* only threads in state R are stopped */
+	bool blocked_only; /* with SW_STOP_NEVER: threads on a CPU are not waited for */
 	/* Kernel stacks of all blocked threads; else of those in state D. Needs CAP_SYS_ADMIN, and the
 	 * task iterator. */
 	bool kernel_stacks;

@@ -181,6 +181,24 @@ static void never_stops(void **state)
 	assert_int_equal(after(round, 0, LIMIT / 2), SW_NEXT_WHOLE_LAST);
 }
 
+/* Blocked time is asked for: a thread that runs all the time is no reason to wait. */
+static void never_waits_for_running(void **state)
+{
+	(void) state;
+	struct sw_round round = left(2, 2, 0);
+	round.mode = SW_STOP_NEVER;
+	assert_int_equal(after(round, 1, 0), SW_NEXT_REST);
+	round.blocked_only = true;
+	assert_int_equal(after(round, 1, 0), SW_NEXT_GIVE_UP);
+	round.n_rest_running = 1;
+	assert_int_equal(after(round, 1, 0), SW_NEXT_REST);
+	round.hooks = true;
+	round.n_whole = SW_WHOLE_MAX - 1;
+	assert_int_equal(after(round, 0, 0), SW_NEXT_WHOLE);
+	round.n_whole = SW_WHOLE_MAX;
+	assert_int_equal(after(round, 0, 0), SW_NEXT_WHOLE_LAST);
+}
+
 /* What was copied for hooks must be of one instant. */
 static void hooks(void **state)
 {
@@ -224,6 +242,7 @@ int main(void)
 		cmocka_unit_test(looks_after_the_last_stop),
 		cmocka_unit_test(short_limit),
 		cmocka_unit_test(never_stops),
+		cmocka_unit_test(never_waits_for_running),
 		cmocka_unit_test(hooks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
