@@ -76,6 +76,7 @@ else
 	check "after two stops: who goes on sleeping is asleep" has "asleep 5"
 fi
 check "blocked threads: all are there" has "^threads, pid $blocked: 21 threads, 5 distinct stacks"
+check "blocked threads: who is at the other end of the pipe" has "for sleep ([0-9]*) (fifo), /tmp/in"
 folded "$blocked" >/tmp/auto
 folded "$blocked" --stop always >/tmp/always
 check "--stop always: the same stacks" cmp -s /tmp/auto /tmp/always
