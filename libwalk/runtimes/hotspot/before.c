@@ -3,7 +3,7 @@
 #include "runtimes/hotspot/before.h"
 #include "arena.h"
 #include "errors.h"
-#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/structures/code.h"
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/window.h"

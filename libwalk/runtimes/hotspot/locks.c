@@ -23,9 +23,9 @@
  * jvmti.h (JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER).
  */
 #include "runtimes/hotspot/locks.h"
-#include "runtimes/hotspot/fields.h"
+#include "runtimes/hotspot/structures/fields.h"
 #include "runtimes/hotspot/locks_window.h"
-#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/structures/method.h"
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/threads.h"
 

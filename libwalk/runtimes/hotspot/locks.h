@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_LOCKS_H
 #define SW_HOTSPOT_LOCKS_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 #include "unwind/runtime.h"
 
 /* As sw_runtime_ops.wait: the monitor or the lock of java.util.concurrent that the thread waits for. */

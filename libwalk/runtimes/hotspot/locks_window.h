@@ -3,7 +3,7 @@
 #define SW_HOTSPOT_LOCKS_WINDOW_H
 
 #include "runtimes/hotspot/seen.h"
-#include "runtimes/hotspot/thread_object.h"
+#include "runtimes/hotspot/structures/thread_object.h"
 #include "unwind/capture.h"
 
 enum {

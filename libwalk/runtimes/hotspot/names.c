@@ -7,10 +7,10 @@
  */
 #include "runtimes/hotspot/names.h"
 #include "arch/arch.h"
-#include "runtimes/hotspot/code.h"
-#include "runtimes/hotspot/codelets.h"
-#include "runtimes/hotspot/method.h"
-#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/structures/code.h"
+#include "runtimes/hotspot/structures/codelets.h"
+#include "runtimes/hotspot/structures/method.h"
+#include "runtimes/hotspot/structures/scopes.h"
 #include "runtimes/hotspot/top.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include "arch/arch.h"
 #include "bytes.h"
 #include "cleanup.h"
-#include "runtimes/hotspot/codelets.h"
+#include "runtimes/hotspot/structures/codelets.h"
 
 #include <string.h>
 

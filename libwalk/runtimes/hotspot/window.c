@@ -8,7 +8,7 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/hotspot/window.h"
-#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/structures/code.h"
 #include "snapshot/snapshot.h"
 
 enum {

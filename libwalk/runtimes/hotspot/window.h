@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_WINDOW_H
 #define SW_HOTSPOT_WINDOW_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/seen.h"
 #include "unwind/capture.h"

@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_SCOPES_H
 #define SW_HOTSPOT_SCOPES_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 enum { SW_HOTSPOT_SCOPES_MAX = 64, SW_HOTSPOT_PCS_BYTES_MAX = 4 << 20 };
 

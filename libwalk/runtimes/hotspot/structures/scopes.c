@@ -4,9 +4,9 @@
  * jdk-17.0.15 and jdk-25.0.3. A scope is three numbers: where its sender's is (0: none), the index
  * of its Method, its bytecode index + 1.
  */
-#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/structures/scopes.h"
 #include "bytes.h"
-#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/structures/method.h"
 
 #include <string.h>
 

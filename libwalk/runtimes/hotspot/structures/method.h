@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_METHOD_H
 #define SW_HOTSPOT_METHOD_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 enum {
 	SW_HOTSPOT_BCI_NONE = -1,      /* of native methods, and where it is not known */

@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_FIELDS_H
 #define SW_HOTSPOT_FIELDS_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 enum { SW_HOTSPOT_FIELDS_MAX = 512, SW_HOTSPOT_SUPERS_MAX = 64 };
 

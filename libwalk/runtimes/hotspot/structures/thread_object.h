@@ -2,8 +2,8 @@
 #ifndef SW_HOTSPOT_THREAD_OBJECT_H
 #define SW_HOTSPOT_THREAD_OBJECT_H
 
-#include "runtimes/hotspot/hotspot.h"
-#include "runtimes/hotspot/objects.h"
+#include "runtimes/hotspot/structures/hotspot.h"
+#include "runtimes/hotspot/structures/objects.h"
 
 enum { SW_HOTSPOT_LAYOUT_TRIES = 16 }; /* threads that are looked at for it */
 

@@ -12,8 +12,8 @@
  * Source: src/java.base/share/classes/java/lang/Thread.java and String.java of jdk-17.0.15 and
  * jdk-25.0.3; src/hotspot/share/classfile/javaClasses.hpp.
  */
-#include "runtimes/hotspot/thread_object.h"
-#include "runtimes/hotspot/fields.h"
+#include "runtimes/hotspot/structures/thread_object.h"
+#include "runtimes/hotspot/structures/fields.h"
 #include "snapshot/live.h"
 #include "utf8.h"
 

@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_OBJECTS_H
 #define SW_HOTSPOT_OBJECTS_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 /* Where an object says of which class it is. */
 enum sw_hotspot_header {

@@ -3,7 +3,7 @@
  * Source: src/hotspot/share/oops/constMethod.hpp, method.cpp (line_number_from_bci()), symbol.hpp,
  * code/compressedStream.hpp and utilities/unsigned5.hpp; jdk-17.0.15 and jdk-25.0.3.
  */
-#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/structures/method.h"
 #include "bytes.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * Sources: src/hotspot/share/oops/oop.hpp, arrayOop.hpp, markWord.hpp (klass_shift), compressedOops.hpp;
  * gc/z/zAddress.hpp (ZPointer layout) of jdk-25.0.3.
  */
-#include "runtimes/hotspot/objects.h"
+#include "runtimes/hotspot/structures/objects.h"
 
 enum {
 	KLASS_OFF = 8,

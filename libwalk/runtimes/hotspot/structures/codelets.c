@@ -3,7 +3,7 @@
  * The interpreter's codelets lie in a row, each with a header that says how long it is. Source:
  * src/hotspot/share/code/stubs.hpp and interpreter/interpreter.hpp, jdk-17.0.15 and jdk-25.0.3.
  */
-#include "runtimes/hotspot/codelets.h"
+#include "runtimes/hotspot/structures/codelets.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_CODELETS_H
 #define SW_HOTSPOT_CODELETS_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 /* A part of the interpreter: a bytecode, an entry point. */
 struct sw_hotspot_codelet {

@@ -9,7 +9,7 @@
  * Source: src/hotspot/share/memory/heap.cpp (CodeHeap::find_block_for()), code/codeBlob.hpp,
  * code/nmethod.hpp; jdk-17.0.15 and jdk-25.0.3.
  */
-#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/structures/code.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "snapshot/live.h"

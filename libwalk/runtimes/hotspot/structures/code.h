@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_CODE_H
 #define SW_HOTSPOT_CODE_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 /* Finds the parts of the code cache. False when there are none yet, or the structures are damaged. */
 bool sw_hotspot_cache_read(const struct sw_hotspot_layout *at, uint64_t bias,

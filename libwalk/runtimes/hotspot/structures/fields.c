@@ -9,9 +9,9 @@
  * Source: src/hotspot/share/oops/fieldInfo.hpp of jdk-17.0.15; fieldInfo.inline.hpp
  * (FieldInfoReader::read_field_info()) of jdk-25.0.3.
  */
-#include "runtimes/hotspot/fields.h"
+#include "runtimes/hotspot/structures/fields.h"
 #include "bytes.h"
-#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/structures/method.h"
 
 #include <string.h>
 
