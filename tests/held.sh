@@ -11,7 +11,8 @@
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
 #   capture/space.c, whose functions for the window must be in files that are looked at, like hooks;
 # - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
-#   and those of runtimes/ruby/window.c and runtimes/beam/window.c.
+#   and those of runtimes/ruby/window.c, runtimes/beam/window.c and
+#   runtimes/hotspot/virtual/window.c.
 #
 #	tests/held.sh CC CFLAGS
 set -uo pipefail
@@ -88,8 +89,11 @@ looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_m
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
-looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy
+looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
+looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count
+looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_object_class sw_hotspot_pointer_read
+looked_at libwalk/runtimes/hotspot/structures/objects.c
 looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy
 looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close \
 	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find

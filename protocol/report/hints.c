@@ -201,10 +201,32 @@ static void hint_goroutines(struct sw_report_builder *b)
 		}
 }
 
-/* Only those of HotSpot have carriers: JDK 21 and later. */
+static const struct sw_report_virtual_threads *virtual_threads(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (r->process.runtimes[i].virtual_threads != NULL)
+			return r->process.runtimes[i].virtual_threads;
+	return NULL;
+}
+
+/* Only those of HotSpot have carriers: JDK 21 and later. Where it is not known how many there are, a carrier
+ * says that there may be some. */
 static void hint_virtual_threads(struct sw_report_builder *b)
 {
 	const struct sw_report *r = b->report;
+	const struct sw_report_virtual_threads *v = virtual_threads(r);
+	if (v != NULL) {
+		int64_t n = v->count - v->mounted;
+		if (n > 0 || v->at_least)
+			add(b, "virtual_threads",
+			    sw_arena_printf(b->arena,
+					    "%s%lld virtual thread%s, %lld mounted: the stacks of "
+					    "the others are not here; 'jcmd PID "
+					    "Thread.dump_to_file FILE' lists them",
+					    v->at_least ? "at least " : "", (long long) v->count,
+					    v->count == 1 ? "" : "s", (long long) v->mounted));
+		return;
+	}
 	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct sw_report_managed *m = r->threads[i].managed;
 		if (m == NULL || m->role == NULL ||

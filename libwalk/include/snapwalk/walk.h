@@ -548,6 +548,15 @@ struct sw_walk {
 		*wait; /* the walks'; NULL when no runtime knows what it waits for */
 };
 
+/** Threads of Java that have a thread of the process only while they run: how many there were at the
+ * instant of the copy. */
+struct sw_virtual_threads {
+	bool known;
+	bool at_least;    /* there may be more: some are where they cannot be counted */
+	uint64_t count;   /* started and not ended */
+	uint64_t mounted; /* of these, those that a thread runs */
+};
+
 /** A runtime that was recognised, or a registry in which it publishes its code. */
 struct sw_runtime {
 	const char *name;  /* static: "clr", "wine", "gdb-jit" ... */
@@ -555,6 +564,7 @@ struct sw_runtime {
 	char where[256];   /* module or file it was found in; "" when there is no single one */
 	int64_t entries;   /* of a registry; -1: a runtime */
 	char problem[256]; /* why it is not used, or not in whole; "" when it is */
+	struct sw_virtual_threads virtual_threads; /* of Java 21 and later */
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each

@@ -54,6 +54,9 @@ int sw_hotspot_before(struct sw_capture *capture)
 		.usable = true,
 	};
 	locks_prepare(&h, &w->locks);
+	if (w->locks.layout.usable)
+		sw_hotspot_jdk_find(&h, &w->locks.layout.objects, &w->virtual_threads.jdk);
+	w->virtual_threads.bias = h.place->bias;
 	*capture->found = w;
 	return 0;
 }

@@ -157,17 +157,11 @@ static struct sw_hotspot_lock_thread *thread_on_stack(const struct sw_hotspot_lo
 
 static void collector_read(const struct sw_hotspot *h, struct sw_hotspot_locks *l)
 {
-	const struct sw_hotspot_layout *at = &h->at;
-	const struct sw_hotspot_objects *o = &l->layout->objects;
-	uint64_t bias = h->place->bias, heap, colors, mask;
-	uint8_t active = 0;
-	/* Without a word of it, it is believed to be at work. */
-	l->objects_move = !sw_hotspot_u64(l->memory, bias, at->collected_heap, &heap) ||
-			  !sw_hotspot_u8(l->memory, heap, at->heap_gc_active, &active) ||
-			  active != 0;
-	if (o->colored && sw_hotspot_u64(l->memory, bias, o->colors_svma, &colors) &&
-	    sw_hotspot_u64(l->memory, colors, o->good_off, &mask))
-		(void) sw_memory_u64(l->memory, mask, &l->good_mask); /* stays 0: none is current */
+	struct sw_hotspot_collector collector;
+	sw_hotspot_collector_read(&h->at, h->place->bias, &l->layout->objects, l->memory,
+				  &collector);
+	l->objects_move = collector.at_work;
+	l->good_mask = collector.good_mask;
 }
 
 static void threads_read(const struct sw_hotspot *h, struct sw_hotspot_locks *l)

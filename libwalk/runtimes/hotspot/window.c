@@ -113,5 +113,7 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(capture, w, &line, &capture->snap->threads[i]);
 	sw_hotspot_locks_copy(capture, &w->at, &w->locks);
+	sw_hotspot_virtual_copy(capture, &w->at, w->locks.handles, w->locks.n_handles,
+				&w->virtual_threads);
 	return 0;
 }

@@ -193,11 +193,20 @@ struct sw_report_hint {
 	const char *message;
 };
 
+/** Threads of Java that have a thread of the process only while they run. */
+struct sw_report_virtual_threads {
+	int64_t count;   /* started and not ended */
+	int64_t mounted; /* of these, those that a thread runs */
+	bool at_least;   /* there may be more */
+};
+
 /** A runtime that was recognised in the process. */
 struct sw_report_runtime {
 	const char *name;
 	const char *version; /* NULL: unknown */
 	const char *where;   /* module or file it was found in; NULL: no single one */
+	const struct sw_report_virtual_threads
+		*virtual_threads; /* NULL: it has none, or not known */
 };
 
 /** Where runtimes publish the code that they make. */

@@ -143,6 +143,13 @@ static struct json_object *runtime_object(const struct sw_report_runtime *r)
 	add_string(&e, "name", r->name);
 	add_string(&e, "version", r->version);
 	add_string(&e, "where", r->where);
+	if (r->virtual_threads != NULL) {
+		struct element v = element_begin();
+		add_int(&v, "count", r->virtual_threads->count);
+		add_int(&v, "mounted", r->virtual_threads->mounted);
+		add_bool(&v, "at_least", r->virtual_threads->at_least);
+		add(&e, "virtual_threads", element_end(&v));
+	}
 	return element_end(&e);
 }
 

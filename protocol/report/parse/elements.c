@@ -97,12 +97,25 @@ static pid_t read_pid(struct sw_report_parser *p, const char *name)
 	return pid > 0 ? (pid_t) pid : 0;
 }
 
+static void read_virtual_threads(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_virtual_threads *) to = (struct sw_report_virtual_threads){
+		.count = sw_parse_int(p, "count", 0, INT64_MAX),
+		.mounted = sw_parse_int(p, "mounted", 0, INT64_MAX),
+		.at_least = sw_parse_bool(p, "at_least"),
+	};
+}
+
 static void read_runtime(struct sw_report_parser *p, void *to)
 {
+	static const struct objects virtual_threads = {"virtual_threads", "virtual_threads",
+						       sizeof(struct sw_report_virtual_threads),
+						       read_virtual_threads};
 	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
 		.name = sw_parse_string(p, "name"),
 		.version = sw_parse_string_or_null(p, "version"),
 		.where = sw_parse_string_or_null(p, "where"),
+		.virtual_threads = read_object(p, &virtual_threads),
 	};
 }
 

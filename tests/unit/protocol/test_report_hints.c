@@ -135,6 +135,40 @@ static void test_virtual_threads(void **state)
 	}
 }
 
+/* Where their number is known, it is said, and only where some have no thread. */
+static void test_virtual_threads_counted(void **state)
+{
+	(void) state;
+	static const struct {
+		struct sw_report_virtual_threads counted;
+		const char *wanted;
+	} cases[] = {
+		{{1032, 8, false},
+		 "virtual_threads: 1032 virtual threads, 8 mounted: the stacks of the others are "
+		 "not here; 'jcmd PID Thread.dump_to_file FILE' lists them\n"},
+		{{1, 0, true},
+		 "virtual_threads: at least 1 virtual thread, 0 mounted: the stacks of the others "
+		 "are not here; 'jcmd PID Thread.dump_to_file FILE' lists them\n"},
+		{{8, 8, false}, ""},
+		{{0, 0, false}, ""},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct scene s;
+		struct sw_report_managed managed = {.runtime = "hotspot", .role = "carrier"};
+		struct sw_report_thread threads[1] = {{.tid = 1, .managed = &managed}};
+		struct sw_report_runtime runtimes[2] = {{.name = "v8"},
+							{.name = "hotspot",
+							 .virtual_threads = &cases[i].counted}};
+		scene_init(&s);
+		s.frame.function = "f";
+		s.report.threads = threads;
+		s.report.n_threads = 1;
+		s.report.process.runtimes = runtimes;
+		s.report.process.n_runtimes = 2;
+		assert_string_equal(hints_of(&s), cases[i].wanted);
+	}
+}
+
 static void test_file(void **state)
 {
 	(void) state;
@@ -210,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_virtual_threads),
+		cmocka_unit_test(test_virtual_threads_counted),
 		cmocka_unit_test(test_packages),
 		cmocka_unit_test(test_many_packages),
 		cmocka_unit_test(test_file),

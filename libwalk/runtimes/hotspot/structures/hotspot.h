@@ -69,6 +69,7 @@ struct sw_hotspot_interpreted {
 
 struct sw_hotspot_method;
 struct sw_hotspot_codelets;
+struct sw_hotspot_virtual_plan;
 
 /* One VM; a process has one. */
 struct sw_hotspot {
@@ -100,6 +101,7 @@ struct sw_hotspot {
 	struct sw_memory instant;       /* what was copied in the window; no ops: the snapshot's */
 	struct sw_hotspot_locks *locks; /* the arena's; NULL: not asked for yet, or unknown */
 	bool locks_tried;
+	const struct sw_hotspot_virtual_plan *window; /* borrowed; NULL: nothing was copied */
 };
 
 static inline bool sw_hotspot_u64(struct sw_memory m, uint64_t avma, int64_t offset, uint64_t *ret)

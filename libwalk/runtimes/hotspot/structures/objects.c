@@ -106,3 +106,18 @@ bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_o
 		*ret_data += 4; /* JDK-8139457: the gap is used since 23 */
 	return sw_hotspot_u32(m, object, length, ret_length);
 }
+
+void sw_hotspot_collector_read(const struct sw_hotspot_layout *at, uint64_t bias,
+			       const struct sw_hotspot_objects *o, struct sw_memory m,
+			       struct sw_hotspot_collector *ret)
+{
+	uint64_t heap, colors, mask;
+	uint8_t active = 0;
+	*ret = (struct sw_hotspot_collector){0};
+	/* Without a word of it, it is believed to be at work. */
+	ret->at_work = !sw_hotspot_u64(m, bias, at->collected_heap, &heap) ||
+		       !sw_hotspot_u8(m, heap, at->heap_gc_active, &active) || active != 0;
+	if (o->colored && sw_hotspot_u64(m, bias, o->colors_svma, &colors) &&
+	    sw_hotspot_u64(m, colors, o->good_off, &mask))
+		(void) sw_memory_u64(m, mask, &ret->good_mask); /* stays 0 */
+}

@@ -78,6 +78,17 @@ static inline bool sw_hotspot_is_current(const struct sw_hotspot_objects *o, uin
 			     : (word & good_mask) != 0;
 }
 
+/* What it is doing with objects. */
+struct sw_hotspot_collector {
+	bool at_work; /* it has stopped the program: pointers may lead to where objects will be */
+	uint64_t good_mask; /* of colored pointers; 0: none is current */
+};
+
+/* By memory of one instant. */
+void sw_hotspot_collector_read(const struct sw_hotspot_layout *at, uint64_t bias,
+			       const struct sw_hotspot_objects *o, struct sw_memory m,
+			       struct sw_hotspot_collector *ret);
+
 /* Of an array of bytes or chars: length, and where its first one is. */
 bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
 			   struct sw_memory m, uint64_t object, uint32_t *ret_length,
