@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Virtual threads of Java: how many there are, against what the program and the VM know of them.
+"""Virtual threads of Java: how many there are, against what the program and the VM know of them; and the stacks of
+those that are mounted, at any instruction.
 
 With the JDKs that runtime_jvm.py finds. SNAPWALK_STOPS sets how many captures there are of a program whose virtual
-threads start and end (75).
+threads start and end (75), SNAPWALK_JVM_STOPS how many stops of one whose virtual threads take turns (300).
 """
 import json
 import os
+import re
 import subprocess
 import tempfile
 
 from harness import PATIENT, TARGETS, Tap, patient_dump, snapwalk, wait_until
-from runtime_jvm import CLASSES, MODES, chosen, compile_all, has_mode, machines
+from runtime_jvm import CLASSES, MODES, Java, chosen, compile_all, has_mode, machines, stops_of, wrong_in_stack
 from runtime_locks import Program
 
+TURNS = int(os.environ.get("SNAPWALK_JVM_STOPS", "300"))
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "75"))
 CARRIERS = 4
 SCHEDULER = [f"-Djdk.virtualThreadScheduler.parallelism={CARRIERS}", f"-Djdk.virtualThreadScheduler.maxPoolSize={CARRIERS}"]
@@ -80,6 +83,60 @@ def check_churn(tap, version, home, mode):
                   f"{version} {mode}: the number is known in {len(known)} of {STOPS}")
 
 
+def carriers(pid):
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as comm:
+            if comm.read().startswith("ForkJoi"):
+                found.append(int(tid))
+    return sorted(found)
+
+
+# Who calls the outermost frame of a virtual thread: the VM's own, or the carrier's where the others are on the heap.
+BEHIND = {"Mounted$$Lambda.run", "jdk.internal.vm.Continuation.run", "jdk.internal.vm.Continuation.enterSpecial",
+          "java.lang.VirtualThread.run", "[StubRoutines (continuation stubs)]", "[StubRoutines (continuationstubs)]"}
+OF_CARRIER = r"(java|jdk)\.\S+|Mounted\S*|\[.*\]"
+
+
+def wrong_in_turns(stack):
+    """A part of the chain, then the carrier's frames; None when all is as it must be."""
+    wrong = wrong_in_stack(stack)
+    if wrong:
+        return wrong
+    names = [f["function"] for f in stack["frames"] if f["kind"] == "jvm"]
+    strange = [name for name in names if not re.fullmatch(OF_CARRIER, name)]
+    if strange:
+        return f"strange: {strange}"
+    if not names or names[-1] != "[call_stub]" or "java.util.concurrent.ForkJoinWorkerThread.run" not in names[-2]:
+        return "no carrier"
+    chain = [i for i, name in enumerate(names) if re.fullmatch(r"Mounted\.(f\d|compute)", name)]
+    if not chain:
+        return None
+    if chain != list(range(chain[0], chain[-1] + 1)):
+        return "something in between"
+    numbers = [0 if names[i] == "Mounted.compute" else int(names[i][-1]) for i in chain]
+    if numbers != list(range(numbers[0], numbers[0] - len(numbers), -1)):
+        return f"another chain: {numbers}"
+    behind = names[chain[-1] + 1]
+    return None if behind in BEHIND else f"behind the chain: {behind}"
+
+
+def check_turns(tap, version, home, mode):
+    options = ["-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1"]
+    with Java(home, "Mounted", *MODES[mode], *options) as java:
+        tid = wait_until(lambda: carriers(java.pid), "the carrier")[0]
+        stacks = stops_of(java.pid, tid, TURNS)
+        found = [(what, stack) for stack in stacks for what in [wrong_in_turns(stack)] if what]
+        cut = sum(stack["end"] != "complete" for _, stack in found)
+        in_chain = sum(any(f["function"].startswith("Mounted.f") for f in stack["frames"]) for stack in stacks)
+        tap.equal(len(stacks), TURNS, f"{version} {mode}: {TURNS} stops of a carrier")
+        tap.check(len(found) == cut <= 1 + TURNS // 1000,
+                  f"{version} {mode}: complete, and what it carries in its place; {in_chain} in the chain, {cut} cut",
+                  f"{len(found)}\n" + "\n".join(f"{what}: {stack['end']} {stack['why']}\n" + "\n".join(map(str, stack["frames"]))
+                                               for what, stack in found[:4]))
+        tap.check(in_chain * 50 >= TURNS, f"{version} {mode}: met in the chain", in_chain)
+
+
 def main():
     tap = Tap()
     found = {version: home for version, home in machines().items() if int(version) >= 21}
@@ -95,6 +152,8 @@ def main():
         tap.guard(check_kinds, version, home, "default", ("-XX:-UseCompressedOops",))
         for mode in ("default", "ZGC"):
             tap.guard(check_churn, version, home, mode)
+        for mode in ("default", "-Xint", "C1", "C2"):
+            tap.guard(check_turns, version, home, mode)
     tap.done()
 
 

@@ -5,6 +5,7 @@
  *	find       which module is a VM; tables, layout: what it publishes for debuggers
  *	code       address -> blob of the code cache
  *	step       one frame further; top: where code was interrupted anywhere; epilogue; codelets
+ *	continuation  where frames of a virtual thread end
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
  *	threads    JavaThreads
