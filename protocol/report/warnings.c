@@ -227,16 +227,22 @@ static bool is_complete(const struct sw_report_builder *b)
 
 /* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.
  * If it did, stacks say so by their end. */
+static void add_problem(struct sw_report_builder *b, const struct sw_runtime *r,
+			const char *problem)
+{
+	if (problem[0] != '\0')
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "%s%s%s%s%s: %s", r->name,
+				    r->version[0] != '\0' ? " " : "", r->version,
+				    r->where[0] != '\0' ? " in " : "", r->where, problem));
+}
+
 static void add_problems(struct sw_report_builder *b)
 {
 	for (size_t i = 0; i < b->walks->n_runtimes; i++) {
 		const struct sw_runtime *r = &b->walks->runtimes[i];
-		if (r->problem[0] != '\0')
-			add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
-			    sw_arena_printf(b->arena, "%s%s%s%s%s: %s", r->name,
-					    r->version[0] != '\0' ? " " : "", r->version,
-					    r->where[0] != '\0' ? " in " : "", r->where,
-					    r->problem));
+		add_problem(b, r, r->problem);
+		add_problem(b, r, r->untold);
 	}
 }
 
@@ -244,7 +250,7 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 3;
+	size_t most = snap->n_warnings + 2 * b->walks->n_runtimes + ENDS_MAX + 3;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;

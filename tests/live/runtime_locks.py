@@ -101,6 +101,8 @@ def check_kinds(tap, version, home, mode, inside=False):
         for name, wait in wanted.items():
             tap.equal(waits[name], wait, f"{version} {mode}: {name}")
         tap.equal(report["deadlocks"], [], f"{version} {mode}: no deadlock")
+        said = [w["message"] for w in report["warnings"] if w["code"] == "runtime" and "under ZGC" in w["message"]]
+        tap.equal(len(said), int(hidden), f"{version} {mode}: owners that are not known are said to be so, once")
         threads = by_name(report)
         if not hidden:
             holders = {h["tid"]: h["waiting"] for h in report["root_holders"]}

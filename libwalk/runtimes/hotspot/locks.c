@@ -32,6 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(SW_HOTSPOT_LOCK_THREADS_MAX == 2048, "as sw_hotspot_locks_untold() says");
+
 enum {
 	OWNER_ANONYMOUS = 1,
 	OWNER_ID_MIN = 3, /* smaller ones are marks */
@@ -205,6 +207,8 @@ static struct sw_hotspot_locks *locks_get(struct sw_hotspot *h, uint64_t thread_
 	if (layout == NULL)
 		return NULL;
 	h->locks_tried = true;
+	/* More than are copied in the window. */
+	h->locks_too_many = h->n_threads > SW_HOTSPOT_LOCK_THREADS_MAX;
 	if (!sw_hotspot_lock_thread_part(&h->at, &begin, &end) || !is_of_one_instant(h))
 		return NULL;
 	l = sw_arena_calloc(&h->arena, 1, sizeof(*l));
@@ -270,7 +274,7 @@ static const struct sw_hotspot_lock_thread *thread_that_locked(const struct sw_h
 	return NULL;
 }
 
-static const struct sw_hotspot_lock_thread *monitor_owner(const struct sw_hotspot *h,
+static const struct sw_hotspot_lock_thread *monitor_owner(struct sw_hotspot *h,
 							  const struct sw_hotspot_locks *l,
 							  uint64_t monitor, uint64_t object)
 {
@@ -282,6 +286,7 @@ static const struct sw_hotspot_lock_thread *monitor_owner(const struct sw_hotspo
 		if (sw_hotspot_u64(l->memory, monitor, at->monitor_stack_locker, &locker) &&
 		    locker != 0)
 			return thread_on_stack(l, locker);
+		h->owners_colored |= l->layout->objects.colored;
 		return thread_that_locked(l, object);
 	}
 	if (at->thread_owner_id != SW_HOTSPOT_NONE)
@@ -292,7 +297,7 @@ static const struct sw_hotspot_lock_thread *monitor_owner(const struct sw_hotspo
 	return thread_on_stack(l, owner);
 }
 
-static void monitor_tell(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
+static void monitor_tell(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 			 const struct sw_hotspot_lock_thread *self, uint64_t monitor, bool enters,
 			 struct sw_runtime_wait *ret)
 {
@@ -409,4 +414,13 @@ bool sw_hotspot_wait_read(struct sw_hotspot *h, const struct sw_thread *thread,
 	else
 		return park_tell(h, l, self, ret);
 	return true;
+}
+
+const char *sw_hotspot_locks_untold(const struct sw_hotspot *h)
+{
+	if (h->locks_too_many)
+		return "it has more than 2048 threads: what they wait for is not told";
+	return h->owners_colored ? "who has a monitor that it locked before others wanted it is "
+				   "not known under ZGC of this version"
+				 : NULL;
 }

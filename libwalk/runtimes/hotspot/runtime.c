@@ -142,6 +142,9 @@ static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 	*ret = (struct sw_runtime){.name = h->name, .entries = -1};
 	if (h->usable)
 		sw_hotspot_virtual_threads(h, &ret->virtual_threads);
+	const char *untold = sw_hotspot_locks_untold(h);
+	if (untold != NULL)
+		(void) snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
 	(void) snprintf(ret->version, sizeof(ret->version), "%s", h->release);
 	(void) snprintf(ret->where, sizeof(ret->where), "%s",
 			sw_module_path(h->place->module)); /* cut to fit */

@@ -101,6 +101,8 @@ struct sw_hotspot {
 	struct sw_memory instant;       /* what was copied in the window; no ops: the snapshot's */
 	struct sw_hotspot_locks *locks; /* the arena's; NULL: not asked for yet, or unknown */
 	bool locks_tried;
+	bool owners_colored; /* an owner stands only on a stack whose pointers may be old ones: ZGC */
+	bool locks_too_many; /* JavaThreads for what they wait for to be told */
 	const struct sw_hotspot_virtual_plan *window; /* borrowed; NULL: nothing was copied */
 };
 
