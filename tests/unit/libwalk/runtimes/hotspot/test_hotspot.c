@@ -461,6 +461,45 @@ static void test_interpreted_bytecode(void **state)
 	}
 }
 
+static void test_explain(void **state)
+{
+	(void) state;
+	struct sw_text text = {0};
+	sw_hotspot_explain(&world.h, WORLD_CALL, &text);
+	assert_non_null(strstr(text.data, "p.A.inner"));
+	assert_non_null(strstr(text.data, ", inlined, bci 4, A.java:"));
+	assert_non_null(strstr(text.data, ", bci 1, A.java:10\n"));
+	sw_text_deinit(&text);
+}
+
+/* Which method the interpreter executes say the threads that are at it. */
+static void test_explain_interpreted(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
+	static struct sw_thread threads[3];
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	for (size_t i = 0; i < 3; i++) {
+		threads[i] = (struct sw_thread){.tid = 71 + (pid_t) i, .captured = i < 2};
+		threads[i].regs.pc_avma = begin + (i == 1 ? 3 : 2);
+		threads[i].regs.sp_avma = 0x8000;
+		sw_regs_set(&threads[i].regs, SW_X86_64_RBX, WORLD_OUTER); /* at an entry */
+	}
+	world.snap.threads = threads;
+	world.snap.n_threads = 3;
+	struct sw_text text = {0};
+	sw_hotspot_explain(&world.h, begin + 2, &text);
+	assert_non_null(strstr(text.data, "thread 71 executes p.A.outer"));
+	assert_non_null(strstr(text.data, ", bci 0"));
+	assert_null(strstr(text.data, "thread 72"));
+	assert_null(strstr(text.data, "thread 73"));
+	sw_text_deinit(&text);
+	text = (struct sw_text){0};
+	sw_hotspot_explain(&world.h, begin + 1, &text);
+	assert_non_null(strstr(text.data, "no captured thread is at it"));
+	sw_text_deinit(&text);
+}
+
 /* No address of the code cache where it must be: nobody may guess on from here. */
 static void test_step_failed(void **state)
 {
@@ -757,6 +796,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interpreted_bytecode, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_explain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_explain_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal_stub, setup, teardown),
