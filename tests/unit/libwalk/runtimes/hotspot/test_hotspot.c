@@ -348,6 +348,36 @@ static void test_step_stub_pops(void **state)
 	}
 }
 
+/*
+ * C1's stubs save all registers before their frame is whole: 00 push %rbp; 01 mov %rsp, %rbp; 04 sub $8, %rsp;
+ * 08 mov %rax, 8(%rsp); 0d mov %rbp, (%rsp); 12 mov %r15, (%rsp); 16 sub $8, %rsp. Those for exceptions end
+ * with: 1a leave; 1b pop %rcx; 1c jmp *%rcx
+ */
+static void test_step_stub_saves(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x08, 0x48, 0x89,
+				       0x44, 0x24, 0x08, 0x48, 0x89, 0x6c, 0x24, 0x00, 0x4c, 0x89,
+				       0x3c, 0x24, 0x48, 0x83, 0xec, 0x08, 0xc9, 0x59, 0xff, 0xe1};
+	static const uint64_t words[] = {1, 0x2222, WORLD_CALL, 4, 5, 6, 7, 8};
+	static const unsigned offs[] = {8, 13, 18, 22, 28};
+	struct sw_stepped s;
+	hotspot_world_stub(&world);
+	hotspot_world_put(&world, WORLD_CODE, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
+		bool jump = offs[i] == 28;
+		struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + offs[i],
+					       .sp_avma = jump ? 0x8018 : 0x8000},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, jump ? 0x2222 : 0x8008);
+		sw_regs_set(&c.regs, SW_X86_64_RCX, WORLD_CALL);
+		assert_int_equal(stepped_from(words, 8, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8018);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+	}
+}
+
 /* The barrier at the entry of methods: push $-1; push %rbp; mov %rsp, %rbp. */
 static void test_step_entry_barrier(void **state)
 {
@@ -792,6 +822,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_pops, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_stub_saves, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
