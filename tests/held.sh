@@ -102,10 +102,10 @@ looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_ch
 looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read \
 	sw_cpython_code_start sw_cpython_task_read sw_cpython_tasks_each
 looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
-looked_at libwalk/runtimes/cpython/objects.c sw_cpython_string
-looked_at libwalk/runtimes/cpython/awaits.c sw_cpython_code_read sw_cpython_frame_read
-looked_at libwalk/runtimes/cpython/chain.c
-looked_at libwalk/runtimes/cpython/code.c
+looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
+looked_at libwalk/runtimes/cpython/structures/awaits.c sw_cpython_code_read sw_cpython_frame_read
+looked_at libwalk/runtimes/cpython/structures/chain.c
+looked_at libwalk/runtimes/cpython/structures/code.c
 looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
 looked_at libwalk/runtimes/cpython/rlock.c
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check

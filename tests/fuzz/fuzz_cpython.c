@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
-#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/names.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "map.h"
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 #include "runtimes/cpython/extensions/greenlet.h"
 #include "snapshot/read.h"
 

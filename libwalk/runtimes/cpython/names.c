@@ -5,8 +5,8 @@
  * they were so all the time.
  */
 #include "runtimes/cpython/names.h"
-#include "runtimes/cpython/code.h"
-#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/thread_names.h"
 #include "snapshot/live.h"
 

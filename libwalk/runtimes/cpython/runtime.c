@@ -14,7 +14,7 @@
  */
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/structures/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
 #include "runtimes/cpython/gil.h"

@@ -11,8 +11,8 @@
  */
 #include "runtimes/cpython/tasks.h"
 #include "cleanup.h"
-#include "runtimes/cpython/code.h"
-#include "runtimes/cpython/objects.h"
+#include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/objects.h"
 
 #include <string.h>
 

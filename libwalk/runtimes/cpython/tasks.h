@@ -3,7 +3,7 @@
 #define SW_CPYTHON_TASKS_H
 
 #include "bytes.h"
-#include "runtimes/cpython/awaits.h"
+#include "runtimes/cpython/structures/awaits.h"
 
 enum {
 	SW_CPYTHON_TASKS_MAX = 1 << 16, /* of one process that are looked at */

@@ -10,7 +10,7 @@
 #include "runtimes/cpython/window.h"
 #include "arch/arch.h"
 #include "map.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/gil.h"
 #include "runtimes/cpython/rlock.h"
 #include "snapshot/snapshot.h"

@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_WINDOW_H
 #define SW_CPYTHON_WINDOW_H
 
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 #include "runtimes/cpython/tasks_window.h"
 #include "unwind/capture.h"
 

@@ -3,7 +3,7 @@
  * Tables of lines.
  * Source: Objects/lnotab_notes.txt (3.8 to 3.10), Objects/locations.md (3.11 on) of CPython.
  */
-#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/structures/lines.h"
 
 enum { VARINT_BYTES_MAX = 6 };
 

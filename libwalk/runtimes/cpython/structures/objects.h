@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_OBJECTS_H
 #define SW_CPYTHON_OBJECTS_H
 
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/structures/find.h"
 
 /*
  * Dictionaries, and attributes of objects. Only of a process that is read while it runs: what is found

@@ -3,8 +3,8 @@
  * Source: Objects/dict-common.h, Include/internal/pycore_{dict,object}.h, Include/cpython/object.h and
  * Include/{,c}longintrepr.h of the versions that layout.c names, by the debug information of their builds.
  */
-#include "runtimes/cpython/objects.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/objects.h"
+#include "runtimes/cpython/structures/code.h"
 
 #include <string.h>
 

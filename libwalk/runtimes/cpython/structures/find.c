@@ -3,7 +3,7 @@
  * Which file is the interpreter, and of what version. A program "python3.11" may have it in itself or
  * in libpython3.11.so, which other programs load, too.
  */
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/structures/find.h"
 #include "cleanup.h"
 #include "formats/elf_symbol.h"
 #include "snapshot/module.h"

@@ -12,8 +12,8 @@
  * 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0, offsets by the debug information of their builds; 3.14.10 by
  * its headers.
  */
-#include "runtimes/cpython/awaits.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/awaits.h"
+#include "runtimes/cpython/structures/code.h"
 
 #include <string.h>
 

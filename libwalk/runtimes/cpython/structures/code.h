@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_CODE_H
 #define SW_CPYTHON_CODE_H
 
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 
 /*
  * Code objects. They do not change, but may be freed as soon as the process goes on: their heads are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Source: Include/cpython/{code,unicodeobject}.h, Include/object.h of the versions that layout.c names. */
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/code.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_CHAIN_H
 #define SW_CPYTHON_CHAIN_H
 
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/structures/find.h"
 
 /*
  * The frames of a thread, as the interpreter has them linked:

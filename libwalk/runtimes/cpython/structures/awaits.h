@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_AWAITS_H
 #define SW_CPYTHON_AWAITS_H
 
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 
 enum {
 	SW_CPYTHON_AWAITS_MAX = 4096, /* frames of one task */

@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_FIND_H
 #define SW_CPYTHON_FIND_H
 
-#include "runtimes/cpython/layout.h"
+#include "runtimes/cpython/structures/layout.h"
 
 #include <snapwalk/walk.h>
 

@@ -10,7 +10,7 @@
  *	references  type                                     type at 8
  *	thread  flags ...  references  references  type      type at 24
  */
-#include "runtimes/cpython/layout.h"
+#include "runtimes/cpython/structures/layout.h"
 #include "cleanup.h"
 
 #include <string.h>

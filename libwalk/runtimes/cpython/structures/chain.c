@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 #include "arch/arch.h"
 
 #include <string.h>
