@@ -89,23 +89,15 @@ static const struct what {
 	const char *kind, *text;
 	bool named; /* the target is the object, rather than what there is to say of it */
 } whats[] = {
-	{"java_monitor", "for the monitor", true},
-	{"java_lock", "for the lock", true},
-	{"java_wait", "to be notified of", true},
-	{"java_park", "parked for", true},
-	{"python_gil", "for the GIL", true},
-	{"python_rlock", "for the RLock", true},
-	{"dotnet_monitor", "for the monitor", true},
-	{"dotnet_lock", "for the lock", true},
-	{"dotnet_wait", "to be notified of", true},
-	{"ruby_gvl", "for the GVL", true},
-	{"ruby_mutex", "for the Mutex", true},
-	{"mutex", "for a mutex", false},
-	{"rwlock", "for a read-write lock", false},
-	{"file_lock", "for a file lock", false},
-	{"condition", "for a condition variable", false},
-	{"semaphore", "for a semaphore", false},
-	{"barrier", "for a barrier", false},
+	{"java_monitor", "for the monitor", true}, {"java_lock", "for the lock", true},
+	{"java_wait", "to be notified of", true},  {"java_park", "parked for", true},
+	{"python_gil", "for the GIL", true},       {"python_rlock", "for the RLock", true},
+	{"python_lock", "for the Lock", true},     {"dotnet_monitor", "for the monitor", true},
+	{"dotnet_lock", "for the lock", true},     {"dotnet_wait", "to be notified of", true},
+	{"ruby_gvl", "for the GVL", true},         {"ruby_mutex", "for the Mutex", true},
+	{"mutex", "for a mutex", false},           {"rwlock", "for a read-write lock", false},
+	{"file_lock", "for a file lock", false},   {"condition", "for a condition variable", false},
+	{"semaphore", "for a semaphore", false},   {"barrier", "for a barrier", false},
 };
 
 static const struct what *what_of(const struct sw_report_wait *wait)
@@ -138,7 +130,7 @@ static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
 	if (owner != 0) {
 		sw_put(w, ", which ");
 		sw_put_thread(w, owner);
-		sw_put(w, " has");
+		sw_put(w, strcmp(wait->trust, "with") == 0 ? " has (a with statement)" : " has");
 	} else if (sw_waits_for_lock(t)) {
 		sw_put(w, ", no owner is known");
 	}
@@ -199,7 +191,8 @@ static bool same_known(const struct sw_text_writer *w, const struct sw_report_th
 	    is_known(w, a) != is_known(w, b) || !sw_same_text(x->target, y->target))
 		return false;
 	/* An address is told of objects, not of words. */
-	return strcmp(x->trust, "runtime") != 0 || x->address_avma == y->address_avma;
+	bool objects = strcmp(x->trust, "runtime") == 0 || strcmp(x->trust, "with") == 0;
+	return !objects || x->address_avma == y->address_avma;
 }
 
 /* Distinct waits; the first ones. */

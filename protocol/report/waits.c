@@ -175,7 +175,7 @@ static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wa
 				       .fd = -1,
 				       .target = sw_report_copy_known(b, from->target),
 				       .owner_tid = from->owner_tid,
-				       .trust = "runtime"};
+				       .trust = from->trust != NULL ? from->trust : "runtime"};
 	if (ret->owner_tid != 0)
 		ret->owner_pid = b->report->process.pid;
 	return true;

@@ -529,6 +529,9 @@ struct sw_runtime_wait {
 	uint64_t address_avma; /* of the object; 0: unknown */
 	char target[128];      /* what it is: the object's class; "" when unknown */
 	pid_t owner_tid;       /* who has it, a thread of the process; 0: nobody, or unknown */
+	/* static: how that is known, where the lock does not say it: "with", it is in the body of a with
+	 * statement of Python. NULL: the runtime's structures say it */
+	const char *trust;
 };
 
 struct sw_walk {

@@ -8,6 +8,7 @@
  *	code       code objects and strings; lines; names: what is told of a frame
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
+ *	waited     the lock of threading that a thread waits for; rlock, lock: who has it
  *	window     what is copied while nothing changes
  *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
@@ -18,8 +19,9 @@
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
 #include "runtimes/cpython/gil.h"
-#include "runtimes/cpython/rlock.h"
+#include "runtimes/cpython/lock.h"
 #include "runtimes/cpython/names.h"
+#include "runtimes/cpython/rlock.h"
 #include "runtimes/cpython/window.h"
 #include "snapshot/module.h"
 
@@ -40,6 +42,7 @@ void sw_cpython_deinit(struct sw_cpython *c)
 	free(c->chain.groups);
 	free(c->positions);
 	sw_cpython_all_tasks_destroy(c->tasks);
+	sw_cpython_bodies_destroy(c->bodies);
 }
 
 static void cpython_close(void *state)
@@ -104,8 +107,15 @@ static bool cpython_thread(void *state, const struct sw_thread *thread, struct s
 
 static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
-	return sw_cpython_wait_read(state, thread, ret) ||
-	       sw_cpython_rlock_wait(state, thread, ret);
+	struct sw_cpython_waited waited;
+	if (sw_cpython_wait_read(state, thread, ret))
+		return true;
+	if (!sw_cpython_waited_find(state, thread, &waited))
+		return false;
+	if (!waited.again)
+		return sw_cpython_lock_wait(state, thread, &waited, ret);
+	sw_cpython_rlock_wait(state, thread, &waited, ret);
+	return true;
 }
 
 static size_t cpython_tasks(void *state, const char **ret_why)

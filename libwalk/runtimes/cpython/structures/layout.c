@@ -57,6 +57,7 @@ static const struct sw_cpython_layout layouts[] = {
 		.frame_instruction = 56,
 		.frame_owner = 69,
 		.frame_entry = 68,
+		.frame_locals = 72,
 		.frame_bytes = 72,
 		.owner_shim = SW_CPYTHON_NONE,
 		.code_filename = 112,
@@ -95,6 +96,7 @@ static const struct sw_cpython_layout layouts[] = {
 		.frame_instruction = 56,
 		.frame_owner = 70,
 		.frame_entry = SW_CPYTHON_NONE,
+		.frame_locals = 72,
 		.frame_bytes = 72,
 		.owner_shim = 3,
 		.code_filename = 112,
@@ -128,7 +130,7 @@ struct words {
 	uint8_t runtime_head;
 	uint8_t interp_next, interp_threads, interp_gil, interp_modules;
 	uint8_t thread_next, thread_interp, thread_frame, thread_id;
-	uint8_t frame_previous, frame_code, frame_instruction, frame_owner;
+	uint8_t frame_previous, frame_code, frame_instruction, frame_locals, frame_owner;
 	uint8_t code_filename, code_name, code_qualname, code_lines, code_first_line;
 	uint8_t code_instructions, code_copies;
 	uint8_t object_type;
@@ -161,6 +163,7 @@ static const struct words words_13 = {
 	.frame_previous = 29,
 	.frame_code = 30,
 	.frame_instruction = 31,
+	.frame_locals = 32,
 	.frame_owner = 33,
 	.code_filename = 35,
 	.code_name = 36,
@@ -184,6 +187,7 @@ static const struct words words_14 = {
 	.frame_previous = 32,
 	.frame_code = 33,
 	.frame_instruction = 34,
+	.frame_locals = 35,
 	.frame_owner = 36,
 	.code_filename = 40,
 	.code_name = 41,
@@ -222,6 +226,7 @@ static bool words_take(const uint64_t *w, const struct words *at, struct sw_cpyt
 	       near(w[at->frame_previous], &ret->frame_previous) &&
 	       near(w[at->frame_code], &ret->frame_code) &&
 	       near(w[at->frame_instruction], &ret->frame_instruction) &&
+	       near(w[at->frame_locals], &ret->frame_locals) &&
 	       near(w[at->frame_owner], &ret->frame_owner) &&
 	       near(w[at->code_filename], &ret->code_filename) &&
 	       near(w[at->code_name], &ret->code_name) &&

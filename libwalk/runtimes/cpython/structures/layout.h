@@ -25,7 +25,8 @@ struct sw_cpython_layout {
 	uint16_t thread_next, thread_interp, thread_frame, thread_id, thread_number;
 	uint16_t cframe_frame, cframe_previous;
 	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
-	uint16_t frame_bytes; /* that are looked at */
+	uint16_t frame_locals; /* 3.11 on: variables, and the stack behind them */
+	uint16_t frame_bytes;  /* that are looked at */
 	uint16_t code_filename, code_name, code_qualname, code_lines, code_first_line;
 	uint16_t code_instructions; /* 3.8 to 3.10: pointer to the object that has them */
 	uint16_t code_traceable;    /* 3.11 on: index of the first instruction that counts */
