@@ -166,7 +166,8 @@ struct sw_runtime_ops {
 	 * not in whole. */
 	size_t (*identify)(void *state, struct sw_runtime *ret, size_t max);
 
-	/* Optional. As in sw_unwinder_ops. */
+	/* Optional. As in sw_unwinder_ops; asked about code of further kinds (SW_CODE_*), too. */
+	uint32_t explains;
 	void (*explain)(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			struct sw_text *text);
 };

@@ -15,6 +15,7 @@
  */
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
+#include "runtimes/cpython/explain.h"
 #include "runtimes/cpython/structures/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
@@ -150,21 +151,8 @@ static size_t cpython_identify(void *state, struct sw_runtime *ret, size_t max)
 static void cpython_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			    struct sw_text *text)
 {
-	const struct sw_cpython *c = state;
-	const struct sw_place *place = c->at.place;
-	(void) snap;
-	if (!c->usable || avma < place->start_avma || avma >= place->end_avma)
-		return;
-	switch (sw_cpython_function(c->functions, avma - place->bias)) {
-	case SW_CPYTHON_LOOP:
-		sw_text_printf(text, "cpython: the loop of the interpreter, %s\n", c->at.version);
-		break;
-	case SW_CPYTHON_GLUE:
-		sw_text_printf(text, "cpython: calls and starts functions, %s\n", c->at.version);
-		break;
-	case SW_CPYTHON_OTHER:
-	case SW_CPYTHON_UNNAMED: break;
-	}
+	(void) snap; /* the state's */
+	sw_cpython_explain(state, avma, text);
 }
 
 const struct sw_runtime_ops sw_runtime_cpython = {
@@ -186,5 +174,6 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.tasks = cpython_tasks,
 	.task = cpython_task,
 	.identify = cpython_identify,
+	.explains = SW_CODE_ANON,
 	.explain = cpython_explain,
 };
