@@ -101,7 +101,7 @@ looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_ch
 	sw_cpython_tasks_copy sw_cpython_threads_each sw_cpython_withs_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read \
 	sw_cpython_code_start sw_cpython_task_read sw_cpython_tasks_each
-looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
+looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_find sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
 looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
 looked_at libwalk/runtimes/cpython/structures/awaits.c sw_cpython_code_read sw_cpython_frame_read
 looked_at libwalk/runtimes/cpython/structures/chain.c

@@ -516,7 +516,7 @@ struct sw_goroutine {
 struct sw_task {
 	uint64_t address_avma; /* of the object, which tells it from others of its name */
 	const char *name;      /* UTF-8 */
-	const char *state;     /* "created", "waiting", "runnable", "running" */
+	const char *state;     /* "created", "waiting", "runnable", "running", "unknown" */
 	/* What it waits for: a future, which may be a task. 0: nothing */
 	uint64_t waits_for_avma;
 	const char *waits_for_name; /* of the task; NULL: not a task */

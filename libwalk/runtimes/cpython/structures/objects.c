@@ -61,7 +61,8 @@ static bool keys_read(const struct sw_cpython_at *at, struct sw_memory memory, u
 	return ret->n <= SW_CPYTHON_DICT_ENTRIES_MAX;
 }
 
-static void table_each(struct sw_memory memory, const struct table *t,
+/* False when not all could be read. */
+static bool table_each(struct sw_memory memory, const struct table *t,
 		       bool (*each)(void *arg, uint64_t key_avma, uint64_t value_avma), void *arg)
 {
 	for (uint64_t from = 0; from < t->n; from += ENTRIES_PART) {
@@ -72,15 +73,16 @@ static void table_each(struct sw_memory memory, const struct table *t,
 				    (size_t) n * width * 8) ||
 		    (t->values_avma != 0 &&
 		     !sw_memory_read(memory, t->values_avma + from * 8, values, (size_t) n * 8)))
-			return;
+			return false;
 		for (uint64_t i = 0; i < n; i++) {
 			uint64_t key = entries[i * width + width - 2];
 			uint64_t value =
 				t->values_avma != 0 ? values[i] : entries[i * width + width - 1];
 			if (key != 0 && value != 0 && !each(arg, key, value))
-				return;
+				return true;
 		}
 	}
+	return true;
 }
 
 static uint64_t values_of(const struct sw_cpython_at *at, uint64_t avma)
@@ -106,7 +108,7 @@ void sw_cpython_dict_each(const struct sw_cpython_at *at, struct sw_memory memor
 {
 	struct table t;
 	if (dict_table(at, memory, avma, &t))
-		table_each(memory, &t, each, arg);
+		(void) table_each(memory, &t, each, arg); /* what cannot be read is not there */
 }
 
 struct search {
@@ -114,33 +116,37 @@ struct search {
 	struct sw_memory memory;
 	const char *key;
 	uint64_t found_avma;
+	bool unreadable; /* a key that may be it */
 };
 
 static bool is_key(void *arg, uint64_t key_avma, uint64_t value_avma)
 {
 	struct search *s = arg;
 	char text[64];
-	if (sw_cpython_string(s->at, s->memory, key_avma, text, sizeof(text)) &&
-	    strcmp(text, s->key) == 0)
+	if (!sw_cpython_string(s->at, s->memory, key_avma, text, sizeof(text)))
+		s->unreadable = true;
+	else if (strcmp(text, s->key) == 0)
 		s->found_avma = value_avma;
 	return s->found_avma == 0;
 }
 
-static bool table_get(const struct sw_cpython_at *at, struct sw_memory memory,
-		      const struct table *t, const char *key, uint64_t *ret_avma)
+static enum sw_cpython_found table_find(const struct sw_cpython_at *at, struct sw_memory memory,
+					const struct table *t, const char *key, uint64_t *ret_avma)
 {
 	struct search search = {.at = at, .memory = memory, .key = key};
-	table_each(memory, t, is_key, &search);
-	if (search.found_avma != 0)
-		*ret_avma = search.found_avma;
-	return search.found_avma != 0;
+	bool all = table_each(memory, t, is_key, &search);
+	if (search.found_avma == 0)
+		return all && !search.unreadable ? SW_CPYTHON_ABSENT : SW_CPYTHON_UNREADABLE;
+	*ret_avma = search.found_avma;
+	return SW_CPYTHON_FOUND;
 }
 
 bool sw_cpython_dict_get(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 const char *key, uint64_t *ret_avma)
 {
 	struct table t;
-	return dict_table(at, memory, avma, &t) && table_get(at, memory, &t, key, ret_avma);
+	return dict_table(at, memory, avma, &t) &&
+	       table_find(at, memory, &t, key, ret_avma) == SW_CPYTHON_FOUND;
 }
 
 /*
@@ -178,32 +184,40 @@ static bool managed_values(const struct sw_cpython_at *at, struct sw_memory memo
 	return true;
 }
 
-bool sw_cpython_attribute_get(const struct sw_cpython_at *at, struct sw_memory memory,
-			      uint64_t avma, const char *name, uint64_t *ret_avma)
+enum sw_cpython_found sw_cpython_attribute_find(const struct sw_cpython_at *at,
+						struct sw_memory memory, uint64_t avma,
+						const char *name, uint64_t *ret_avma)
 {
 	uint64_t type, flags, offset, dict = 0, values = 0, keys;
 	struct table t;
 	if (avma == 0 || avma % 8 != 0 ||
 	    !sw_memory_u64(memory, avma + HEAD_TYPE + at->layout.head_more, &type) ||
 	    !sw_memory_u64(memory, type + TYPE_FLAGS + at->layout.head_more, &flags))
-		return false;
+		return SW_CPYTHON_UNREADABLE;
 	if (at->layout.minor >= 11 && (flags & MANAGED_DICT)) {
 		if (!managed_values(at, memory, avma, type, flags, &dict, &values))
-			return false;
+			return SW_CPYTHON_UNREADABLE;
 	} else if (!sw_memory_u64(memory, type + TYPE_DICT_OFFSET + at->layout.head_more,
 				  &offset) ||
 		   offset == 0 || offset > NEAR || !sw_memory_u64(memory, avma + offset, &dict)) {
-		return false;
+		return SW_CPYTHON_UNREADABLE;
 	}
 	if (dict != 0)
-		return dict_table(at, memory, dict, &t) && t.n <= ATTRIBUTES_MAX &&
-		       table_get(at, memory, &t, name, ret_avma);
+		return dict_table(at, memory, dict, &t) && t.n <= ATTRIBUTES_MAX
+			       ? table_find(at, memory, &t, name, ret_avma)
+			       : SW_CPYTHON_UNREADABLE;
 	if (values == 0 || at->layout.type_keys == SW_CPYTHON_NONE ||
 	    !sw_memory_u64(memory, type + at->layout.type_keys, &keys) ||
 	    !keys_read(at, memory, keys, &t) || t.n > ATTRIBUTES_MAX)
-		return false;
+		return SW_CPYTHON_UNREADABLE;
 	t.values_avma = values_of(at, values);
-	return table_get(at, memory, &t, name, ret_avma);
+	return table_find(at, memory, &t, name, ret_avma);
+}
+
+bool sw_cpython_attribute_get(const struct sw_cpython_at *at, struct sw_memory memory,
+			      uint64_t avma, const char *name, uint64_t *ret_avma)
+{
+	return sw_cpython_attribute_find(at, memory, avma, name, ret_avma) == SW_CPYTHON_FOUND;
 }
 
 bool sw_cpython_module_get(const struct sw_cpython_at *at, struct sw_memory memory,
