@@ -7,6 +7,7 @@
 #include "report/build.h"
 #include "text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,10 +168,20 @@ static bool has_map(const struct sw_report *r)
 	return false;
 }
 
+/* CPython since 3.12, and what does not say its version. */
+static bool can_write(const struct sw_runtime *runtime)
+{
+	unsigned major, minor;
+	return strcmp(runtime->name, "cpython") != 0 ||
+	       sscanf(runtime->version, "%u.%u", &major, &minor) != 2 || major > 3 ||
+	       (major == 3 && minor >= 12);
+}
+
 static bool wants_map(const struct sw_walks *walks, const struct remedy *remedy, bool generated)
 {
 	for (size_t i = 0; i < walks->n_runtimes; i++)
-		if (strcmp(walks->runtimes[i].name, remedy->runtime) == 0)
+		if (strcmp(walks->runtimes[i].name, remedy->runtime) == 0 &&
+		    can_write(&walks->runtimes[i]))
 			return walks->runtimes[i].problem[0] != '\0' ||
 			       (generated && !remedy->only_problem);
 	return false;
@@ -201,6 +212,34 @@ static void hint_goroutines(struct sw_report_builder *b)
 		}
 }
 
+/* A frame of the loop that runs tasks. Counting these takes as long as showing them. */
+static bool is_of_asyncio(const struct sw_report_frame *f)
+{
+	return strcmp(f->kind, "cpython") == 0 && f->file != NULL &&
+	       strstr(f->file, "/asyncio/base_events.py") != NULL;
+}
+
+static bool uses_asyncio(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->n_stacks; i++)
+		for (size_t k = 0; k < r->stacks[i].n_frames; k++)
+			if (is_of_asyncio(&r->stacks[i].frames[k]))
+				return true;
+	return false;
+}
+
+static void hint_tasks(struct sw_report_builder *b)
+{
+	const struct sw_walks *walks = b->walks;
+	for (size_t i = 0; i < walks->n_walks; i++)
+		if (walks->walks[i].task != NULL)
+			return;
+	if (walks->tasks_why == NULL && uses_asyncio(b->report))
+		add(b, "tasks",
+		    sw_report_copy(b, "tasks of asyncio that no thread runs are not here: "
+				      "--tasks shows them"));
+}
+
 /* Only those of HotSpot have carriers: JDK 21 and later. */
 static void hint_virtual_threads(struct sw_report_builder *b)
 {
@@ -219,7 +258,7 @@ static void hint_virtual_threads(struct sw_report_builder *b)
 
 void sw_report_build_hints(struct sw_report_builder *b)
 {
-	enum { OTHERS = 4 };
+	enum { OTHERS = 5 };
 	sw_cleanup(nameless_deinit) struct nameless nameless = {0};
 	b->report->hints =
 		sw_report_calloc(b, OTHERS + SW_ARRAY_SIZE(remedies), sizeof(*b->report->hints));
@@ -228,6 +267,7 @@ void sw_report_build_hints(struct sw_report_builder *b)
 	if (b->failed)
 		return;
 	hint_goroutines(b);
+	hint_tasks(b);
 	hint_virtual_threads(b);
 	hint_packages(b);
 	hint_file(b, &nameless);

@@ -294,7 +294,7 @@ def check_locks(tap, version, python, stop):
                 return report["deadlocks"] if report.get("deadlocks") else None
             tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{version} --stop {stop}: the deadlock, {word}")
             text = subprocess.run([SNAPWALK, str(program.pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
-            tap.check(re.search(r"^DEADLOCK: ", text) and re.search(r"for the Lock, which .* \(\d+\) has \(a with statement\)", text),
+            tap.check(re.search(r"^DEADLOCK: ", text, re.M) and re.search(r"for the Lock, which .* \(\d+\) has \(a with statement\)", text),
                       f"{version} --stop {stop}: text says it", text[:3000])
 
 

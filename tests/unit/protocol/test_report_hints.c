@@ -180,7 +180,38 @@ static void test_maps(void **state)
 		"perf_map: code of cpython has no names here: start it with -X perf or "
 		"PYTHONPERFSUPPORT=1 (Python 3.12)\n";
 	assert_string_equal(hints_of(&s), python);
+	memcpy(s.runtimes[1].version, "3.15", sizeof("3.15"));
+	assert_string_equal(hints_of(&s), python);
+	memcpy(s.runtimes[1].version, "3.7", sizeof("3.7")); /* it cannot */
+	assert_string_equal(hints_of(&s), "");
+	memcpy(s.runtimes[1].version, "3.12.1", sizeof("3.12.1"));
 	s.report.process.n_registries = 1; /* it has such a map */
+	assert_string_equal(hints_of(&s), "");
+}
+
+/* A thread that runs a loop of asyncio. */
+static void test_tasks(void **state)
+{
+	(void) state;
+	struct scene s;
+	struct sw_task task = {.state = "waiting"};
+	struct sw_walk walk = {.task = &task};
+	const char *wanted = "tasks: tasks of asyncio that no thread runs are not here: --tasks "
+			     "shows them\n";
+	scene_init(&s);
+	s.frame.function = "BaseEventLoop.run_forever";
+	s.frame.kind = "cpython";
+	assert_string_equal(hints_of(&s), "");
+	s.frame.file = "/usr/lib/python3.11/asyncio/base_events.py";
+	assert_string_equal(hints_of(&s), wanted);
+	s.walks.tasks_why = "asked for, but not found";
+	assert_string_equal(hints_of(&s), "");
+	s.walks.tasks_why = NULL;
+	s.walks.walks = &walk;
+	s.walks.n_walks = 1;
+	assert_string_equal(hints_of(&s), "");
+	s.walks.n_walks = 0;
+	s.frame.kind = "native";
 	assert_string_equal(hints_of(&s), "");
 }
 
@@ -214,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_many_packages),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_goroutines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,24 +13,31 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OLDEST = 8, NEWEST = 14, DEBUG_OFFSETS_FROM = 13 };
+enum { OLDEST = 8, NEWEST = 14, DEBUG_OFFSETS_FROM = 13, SECOND = 1 << 8 };
 
-/* The minor version that a file's name says: "python3.11", "libpython3.7m.so.1.0". 0: none. */
+/* The minor version that a file's name says: "python3.11", "libpython3.7m.so.1.0"; of Python 2 and SECOND.
+ * 0: none. */
 static unsigned minor_probe(const struct sw_place *place)
 {
-	static const char *const stems[] = {"libpython3.", "python3."};
+	static const struct {
+		const char *text;
+		unsigned more;
+	} stems[] = {{"libpython3.", 0},
+		     {"python3.", 0},
+		     {"libpython2.", SECOND},
+		     {"python2.", SECOND}};
 	const char *path = sw_module_path(place->module), *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
 	if (sw_module_kind(place->module) != SW_MODULE_ELF)
 		return 0;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(stems); i++) {
-		size_t length = strlen(stems[i]);
+		size_t length = strlen(stems[i].text);
 		unsigned minor = 0;
-		if (strncmp(name, stems[i], length) != 0)
+		if (strncmp(name, stems[i].text, length) != 0)
 			continue;
 		for (size_t k = length; k < length + 2 && isdigit((unsigned char) name[k]); k++)
 			minor = minor * 10 + (unsigned) (name[k] - '0');
-		return minor;
+		return minor | stems[i].more;
 	}
 	return 0;
 }
@@ -86,8 +93,13 @@ static void look(const struct sw_snapshot *snap, struct sw_memory memory, unsign
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol type;
 	uint64_t runtime;
-	(void) snprintf(ret->version, sizeof(ret->version), "3.%u", minor);
+	(void) snprintf(ret->version, sizeof(ret->version), "%u.%u", minor & SECOND ? 2U : 3U,
+			minor & ~(unsigned) SECOND); /* fits */
 	ret->missing = "its file";
+	if (minor & SECOND) {
+		ret->problem = "Python 2 is not read: its functions have no names";
+		return;
+	}
 	if (!sw_elf_symbols_open(sw_module_elf(ret->place->module), &symbols))
 		return;
 	version_find(&symbols, minor, ret);
