@@ -101,6 +101,10 @@ struct sw_runtime_ops {
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
 	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
+	/* Optional, with owns: the kind of a frame, by its cookie, where it is not that of the row; static.
+	 * NULL: it is. */
+	const char *(*code)(void *state, uint64_t cookie);
+
 	/*
 	 * Optional. The language frames that sit on the native frame in callee, innermost first: those
 	 * of an interpreter's loop. The native frame's own memory is [callee->regs.sp_avma,

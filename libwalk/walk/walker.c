@@ -161,7 +161,12 @@ static void frame_own(struct sw_walker *w, struct sw_frame *frame)
 			continue;
 		frame->owner = (uint8_t) (i + 1);
 		frame->cookie = cookie;
-		if (a->kind != NULL)
+		const char *code = a->runtime != NULL && a->runtime->code != NULL
+					   ? a->runtime->code(a->state, cookie)
+					   : NULL;
+		if (code != NULL)
+			frame->kind = code;
+		else if (a->kind != NULL)
 			frame->kind = a->kind;
 		return;
 	}

@@ -195,7 +195,8 @@ struct sw_v8_state sw_v8_flow(const struct sw_v8_function_code *function, uint64
 			 .pc = pc,
 			 .prologue = function->prologue,
 			 .framed = function->framed};
-	const struct sw_v8_state entry = {.place = SW_V8_PLACE_STACK};
+	const struct sw_v8_state entry = {.place = SW_V8_PLACE_STACK,
+					  .offset = 8 * function->entry_words};
 	const struct sw_v8_state framed = {.place = SW_V8_PLACE_FRAME};
 	struct sw_v8_state found = {0};
 	if (f.code.size > SW_V8_FLOW_BYTES)

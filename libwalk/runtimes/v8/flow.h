@@ -26,8 +26,9 @@ struct sw_v8_function_code {
 	struct sw_bytes code;
 	bool prologue; /* it calls another one first, which sets up its frame */
 	bool framed; /* what no way leads to is entered with its frame: catch blocks, tables of jumps */
-	bool begins_framed; /* it is jumped to in the frame of the code that does so */
-	uint64_t entered;   /* where it is entered in the middle, with its frame; 0: nowhere */
+	bool begins_framed;  /* it is jumped to in the frame of the code that does so */
+	uint8_t entry_words; /* above the return address when it is entered */
+	uint64_t entered;    /* where it is entered in the middle, with its frame; 0: nowhere */
 };
 
 /* Follows a function's instructions from its entries to the one at offset pc. State UNKNOWN when no way

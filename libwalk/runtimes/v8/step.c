@@ -87,14 +87,33 @@ static bool by_handler(const struct frame *f, struct caller *ret)
 	return false;
 }
 
+static bool is_builtin(const struct frame *f, int index)
+{
+	return index >= 0 && f->here.builtin == &f->v8->program->builtins[index];
+}
+
+/* A table of jumps, by which the caller goes to what sets its frame up. */
+static bool is_way_to_prologue(const struct frame *f, const struct caller *caller)
+{
+	enum { CALL_BYTES = 5 };
+	struct sw_v8_wasm_code code;
+	return f->here.has_wasm && f->here.wasm.kind == SW_V8_WASM_JUMPS &&
+	       sw_v8_wasm_find(f->v8->heap, f->v8->wasm_state_avma, caller->pc - 1, &code) &&
+	       code.kind == SW_V8_WASM_FUNCTION && code.liftoff &&
+	       caller->pc - code.start_avma >= CALL_BYTES &&
+	       sw_v8_wasm_state_at(f->v8, &code, caller->pc - CALL_BYTES).place ==
+		       SW_V8_PLACE_STACK;
+}
+
 /* What baseline code calls before its frame is there: that the frame it returns to is not. */
 static void prologue_note(const struct frame *f, const struct caller *caller)
 {
 	const struct sw_v8_program *p = f->v8->program;
 	const struct sw_v8_state *s = &f->here.state;
-	if (f->cursor->exact_pc && p->prologue >= 0 &&
-	    f->here.builtin == &p->builtins[p->prologue] && !s->framed &&
-	    s->place != SW_V8_PLACE_FRAME)
+	if (!f->cursor->exact_pc || s->framed || s->place == SW_V8_PLACE_FRAME)
+		return;
+	if (is_builtin(f, p->prologue) || is_builtin(f, p->wasm_prologue) ||
+	    is_way_to_prologue(f, caller))
 		f->v8->unset_sp = caller->sp;
 }
 
@@ -122,7 +141,7 @@ static void preserved_restore(const struct frame *f, struct sw_stepped *ret)
 static bool is_proven(const struct frame *f)
 {
 	uint64_t context, shared;
-	if (f->here.builtin != NULL || f->here.has_code || f->here.is_walker)
+	if (f->here.builtin != NULL || f->here.has_code || f->here.has_wasm || f->here.is_walker)
 		return true;
 	if (!sw_v8_frame_slot(f->cursor, SW_V8_SLOT_CONTEXT, &context))
 		return false;
@@ -136,6 +155,13 @@ static bool inlining_unknown(struct sw_v8 *v8, uint64_t pc)
 {
 	struct sw_v8_code code;
 	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	struct sw_v8_wasm_code wasm;
+	struct sw_v8_wasm_level wasm_levels[SW_V8_WASM_INLINED_MAX];
+	bool certain;
+	if (sw_v8_is_made(v8->snap, pc - 1) &&
+	    sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, pc - 1, &wasm))
+		return wasm.kind == SW_V8_WASM_FUNCTION &&
+		       (sw_v8_wasm_levels(v8->heap, &wasm, pc, wasm_levels, &certain), !certain);
 	return sw_v8_is_made(v8->snap, pc - 1) && sw_v8_code_find(v8->heap, pc, &code) &&
 	       code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&
 	       sw_v8_code_levels(v8->heap, &code, pc, levels) == 0;

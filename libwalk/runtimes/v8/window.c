@@ -12,6 +12,7 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/wasm.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -133,11 +134,39 @@ static void bytecode_copy(struct sw_v8_window *w, uint64_t bytecode)
 		(void) sw_v8_bytecode_position(window_heap(w), bytecode, INT32_MAX);
 }
 
+static bool wasm_copy(struct sw_v8_window *w, uint64_t pc, bool exact)
+{
+	struct sw_v8_wasm_code code;
+	uint8_t bytes[16]; /* what stands around the jump of a table */
+	if (!sw_v8_wasm_find(window_heap(w), w->wasm_state_avma, pc - !exact, &code))
+		return false;
+	if (exact)
+		long_copy(w, code.start_avma,
+			  code.end_avma - code.start_avma < SW_V8_FLOW_BYTES
+				  ? code.end_avma - code.start_avma
+				  : SW_V8_FLOW_BYTES);
+	(void) sw_memory_read(window_heap(w).memory, code.start_avma, bytes, sizeof(bytes));
+	if (is_new(w, code.object))
+		sw_v8_wasm_touch(window_heap(w), &code);
+	return true;
+}
+
+/* What leads from a frame of WebAssembly to the name of its module. */
+static void instance_copy(struct sw_v8_window *w, uint64_t instance)
+{
+	enum { SCRIPT_NAME = 16 };
+	uint64_t script, name;
+	if (is_new(w, instance) && sw_v8_wasm_script(window_heap(w), instance, &script) &&
+	    sw_v8_word(window_heap(w), script, SCRIPT_NAME, &name))
+		(void) sw_v8_string(window_heap(w), name, w->function.file,
+				    sizeof(w->function.file)); /* only read */
+}
+
 static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool likely)
 {
 	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
-	if (!is_new(w, pc))
+	if (!is_new(w, pc) || wasm_copy(w, pc, exact))
 		return;
 	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
 				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {
@@ -182,6 +211,9 @@ static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, 
 		if (range != NULL && range->made)
 			code_copy(w, words[i + 3], false,
 				  is_chain(words[i + 2], avma + 8 * (i + 2), end_avma));
+		if (words[i + 1] == 2 * (uint64_t) w->at.frame_wasm && sw_v8_is_object(words[i]) &&
+		    is_chain(words[i + 2], avma + 8 * (i + 2), end_avma))
+			instance_copy(w, words[i]);
 		if (!is_frame(words + i, avma + 8 * (i + 2), end_avma))
 			continue;
 		function_copy(w, words[i]);
