@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 1 << 20 };
+enum { FRAMES_MAX = 1 << 20, ENTRY_BYTES = 16 };
 
 /* ---- what a frame executes ----------------------------------------------------------------- */
 
@@ -73,7 +73,8 @@ static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 	       sw_v8_word(v8->heap, *ret, SHARED_DATA, &data) && data == code->object;
 }
 
-/* [rbp - 8] has the type of a frame of WebAssembly, [rbp - 16] the instance that it belongs to. */
+/* [rbp - 8] has the type of a frame of WebAssembly, [rbp - 16] the instance that it belongs to; when it is
+ * entered, that is in rsi. */
 static bool wasm_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
 		      struct sw_v8_frame *ret)
 {
@@ -81,11 +82,14 @@ static bool wasm_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 	if (here->wasm.kind != SW_V8_WASM_FUNCTION)
 		return false;
 	ret->wasm = here->wasm;
-	if (here->state.place == SW_V8_PLACE_FRAME &&
-	    sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
-	    type == 2 * (uint64_t) v8->heap.at->frame_wasm &&
-	    sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &instance) &&
-	    !sw_v8_wasm_script(v8->heap, instance, &ret->script))
+	bool known = here->state.place == SW_V8_PLACE_FRAME
+			     ? sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
+				       type == 2 * (uint64_t) v8->heap.at->frame_wasm &&
+				       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &instance)
+			     : c->exact_pc &&
+				       c->regs.pc_avma - here->wasm.start_avma < ENTRY_BYTES &&
+				       sw_regs_get(&c->regs, SW_X86_64_RSI, &instance);
+	if (!known || !sw_v8_wasm_script(v8->heap, instance, &ret->script))
 		ret->script = 0;
 	return true;
 }
@@ -126,20 +130,31 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 	return true;
 }
 
+/* Code that was made to call WebAssembly or from there. In 10.2 it has the frame of a function. */
+static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
+{
+	struct sw_v8_wasm_code wasm;
+	struct sw_v8_code code;
+	uint64_t type, shared;
+	if (sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, c->lookup_avma, &wasm))
+		return wasm.kind != SW_V8_WASM_FUNCTION;
+	if (sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
+	    type == 2 * (uint64_t) v8->heap.at->frame_js_to_wasm)
+		return true;
+	return sw_v8_code_find(v8->heap, c->regs.pc_avma + c->exact_pc, &code) &&
+	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
+}
+
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
-	uint64_t off, shared, type;
-	struct sw_v8_wasm_code wasm;
+	uint64_t off, shared;
 	const struct sw_v8_builtin *b =
 		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
-	if (b == NULL && sw_v8_is_made(v8->snap, cursor->lookup_avma))
-		return sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, cursor->lookup_avma, &wasm)
-			       ? wasm.kind != SW_V8_WASM_FUNCTION
-			       : sw_v8_frame_slot(cursor, SW_V8_SLOT_CONTEXT, &type) &&
-					 type == 2 * (uint64_t) v8->heap.at->frame_js_to_wasm;
+	if (b == NULL)
+		return sw_v8_is_made(v8->snap, cursor->lookup_avma) && is_wrapper(v8, cursor);
 	/* Builtins that are functions of JavaScript are the program's calls. */
-	return b != NULL && (b->handler || cursor->exact_pc || b->interprets ||
-			     !sw_v8_frame_shared(v8, cursor, &shared));
+	return b->handler || cursor->exact_pc || b->interprets ||
+	       !sw_v8_frame_shared(v8, cursor, &shared);
 }
 
 /* ---- names --------------------------------------------------------------------------------- */

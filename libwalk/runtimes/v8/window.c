@@ -17,6 +17,8 @@
 
 #include <string.h>
 
+enum { FRAMELESS_WORDS = 3 }; /* others are looked at with the word before them */
+
 /* ---- memory that is copied ------------------------------------------------------------------- */
 
 static const struct sw_v8_block *block_get(struct sw_v8_window *w, uint64_t avma)
@@ -226,12 +228,25 @@ static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, 
 static void top_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
 	const struct sw_v8_range *range = range_at(w, t->regs.pc_avma);
-	uint64_t rdi;
+	uint64_t rdi, rsi;
 	if (range == NULL || !range->made)
 		return;
 	code_copy(w, t->regs.pc_avma, true, true);
+	if (sw_regs_get(&t->regs, SW_X86_64_RSI, &rsi) && sw_v8_is_object(rsi))
+		instance_copy(w, rsi);
 	if (sw_regs_get(&t->regs, SW_X86_64_RDI, &rdi) && sw_v8_is_object(rdi))
 		function_copy(w, rdi);
+}
+
+/* Without a frame of its own the top has its return address among the first words. */
+static void frameless_look(struct sw_v8_window *w, const struct sw_thread *t, const uint64_t *words,
+			   size_t n)
+{
+	for (size_t i = 0; i < FRAMELESS_WORDS && i < n; i++) {
+		const struct sw_v8_range *range = range_at(w, words[i]);
+		if (range != NULL && range->made)
+			code_copy(w, words[i], false, range_at(w, t->regs.pc_avma) != NULL);
+	}
 }
 
 static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
@@ -250,6 +265,8 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 					 : SW_V8_WINDOW_CHUNK_BYTES;
 		if (!sw_capture_read(w->capture, at, w->stack, (size_t) bytes))
 			return;
+		if (at == sp)
+			frameless_look(w, t, w->stack, (size_t) bytes / 8);
 		words_look(w, w->stack, (size_t) bytes / 8, at, map->end_avma, &n_frames);
 	}
 }
