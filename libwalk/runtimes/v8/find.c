@@ -113,7 +113,8 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.bytes = (uint32_t) sym.st_size,
 			.name = name,
 			.interprets = begins(name, "InterpreterEnt") ||
-				      begins(name, "BaselineOrInterpreterEnter"),
+				      begins(name, "BaselineOrInterpreterEnter") ||
+				      begins(name, "BaselineLeaveFrame"),
 			.handler = ends_with(name, "Handler"),
 		};
 	}

@@ -11,12 +11,14 @@ enum sw_v8_place {
 	SW_V8_PLACE_PUSHED,   /* the same, and the caller's rbp lies below it */
 	SW_V8_PLACE_FRAME,    /* [rbp + 8], the caller's rbp at [rbp] */
 	SW_V8_PLACE_REGISTER, /* reg: it was popped, to be pushed again */
+	SW_V8_PLACE_COPYING,  /* [reg] while index, a register, is 0; [sp] from then on */
 };
 
 struct sw_v8_state {
 	enum sw_v8_place place;
-	bool framed; /* STACK, REGISTER: rbp was set up meanwhile, for the caller */
-	uint8_t reg; /* DWARF number */
+	bool framed;        /* STACK, REGISTER: rbp was set up meanwhile, for the caller */
+	uint8_t reg, index; /* DWARF numbers */
+	uint8_t old_sp;     /* STACK: what has sp as it is where offset was 0; 0: nothing */
 	int64_t offset;
 };
 

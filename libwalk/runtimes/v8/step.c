@@ -47,6 +47,17 @@ static bool by_frame(const struct frame *f, struct caller *ret)
 	return fp_fits(f) && word(f, f->fp + 8, &ret->pc) && word(f, f->fp, &ret->fp);
 }
 
+static bool copying_pc(const struct frame *f, uint64_t *ret)
+{
+	uint64_t index, old_sp;
+	if (!sw_regs_get(&f->cursor->regs, f->here.state.index, &index) ||
+	    !sw_regs_get(&f->cursor->regs, f->here.state.reg, &old_sp))
+		return false;
+	if (index != 0)
+		return word(f, f->sp, ret);
+	return old_sp >= f->sp && old_sp - f->sp < FRAME_SPAN_MAX && word(f, old_sp, ret);
+}
+
 static bool by_state(const struct frame *f, struct caller *ret)
 {
 	const struct sw_v8_state *s = &f->here.state;
@@ -61,6 +72,7 @@ static bool by_state(const struct frame *f, struct caller *ret)
 		ret->sp = f->sp +
 			  (s->offset > 0 && s->offset < FRAME_SPAN_MAX ? (uint64_t) s->offset : 0);
 		return sw_regs_get(&f->cursor->regs, s->reg, &ret->pc);
+	case SW_V8_PLACE_COPYING: ret->sp = f->sp + 8; return copying_pc(f, &ret->pc);
 	case SW_V8_PLACE_UNKNOWN: break;
 	}
 	return false;

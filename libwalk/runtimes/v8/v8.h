@@ -14,7 +14,7 @@
 struct sw_v8_builtin {
 	uint32_t off, bytes; /* in the blob */
 	const char *name;    /* the image's, without "Builtins_" */
-	bool interprets;     /* runs bytecode in its caller's or its own frame */
+	bool interprets;     /* runs bytecode in its caller's or its own frame, or leaves that */
 	bool handler;        /* of one bytecode */
 };
 

@@ -249,6 +249,26 @@ static void frameless_look(struct sw_v8_window *w, const struct sw_thread *t, co
 	}
 }
 
+/* A builtin may have its return address in a register, or a register may say where it is. */
+static void registers_look(struct sw_v8_window *w, const struct sw_thread *t)
+{
+	const struct sw_v8_range *range = range_at(w, t->regs.pc_avma);
+	uint64_t value, word;
+	if (range == NULL || range->made)
+		return;
+	for (uint8_t i = 0; i < SW_ARCH_RA; i++) {
+		if (!sw_regs_get(&t->regs, i, &value))
+			continue;
+		if (value >= t->regs.sp_avma &&
+		    value - t->regs.sp_avma < SW_V8_WINDOW_STACK_BYTES && value % 8 == 0 &&
+		    sw_capture_read(w->capture, value, &word, sizeof(word)))
+			value = word;
+		range = range_at(w, value);
+		if (range != NULL && range->made)
+			code_copy(w, value, false, true);
+	}
+}
+
 static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
 	enum { OVERLAP = 8 }; /* words of a frame that are looked at together */
@@ -258,6 +278,7 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 	if (map == NULL || t->regs.sp_avma == 0)
 		return;
 	top_copy(w, t);
+	registers_look(w, t);
 	for (uint64_t at = sp; at < map->end_avma && at - sp < SW_V8_WINDOW_STACK_BYTES;
 	     at += SW_V8_WINDOW_CHUNK_BYTES - 8 * OVERLAP) {
 		uint64_t bytes = map->end_avma - at < SW_V8_WINDOW_CHUNK_BYTES
