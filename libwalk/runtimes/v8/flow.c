@@ -68,22 +68,33 @@ static uint8_t zeroed(struct sw_bytes code, uint64_t at)
 /*
  * Arguments are moved down, and with them the return address, which is the first word:
  *
- *	mov %rsp, %reg; ... sub %other, %rsp; xor %index, %index; then a loop over index
+ *	mov %rsp, %reg; ... sub %other, %rsp; ... xor %index, %index; then a loop over index
  *
- * Source: src/builtins/x64/builtins-x64.cc, Generate_AllocateSpaceAndShiftExistingArguments of V8 10.2 to 14.6.
+ * Source: src/builtins/x64/builtins-x64.cc, Generate_AllocateSpaceAndShiftExistingArguments, and
+ * src/codegen/x64/macro-assembler-x64.cc, InvokePrologue, of V8 10.2 to 14.6.
  */
 static void sp_lost(const struct flow *f, struct sw_v8_state *s, uint64_t next)
 {
-	uint8_t index = zeroed(f->code, next);
-	if (s->place == SW_V8_PLACE_STACK && s->offset == 0 && s->old_sp != 0 &&
-	    index != SW_INSN_NO_REG) {
-		s->place = SW_V8_PLACE_COPYING;
-		s->reg = s->old_sp;
-		s->index = index;
-	} else {
-		s->offset = UNKNOWN_OFFSET;
-	}
+	enum { BEFORE_ZEROED_MAX = 2 }; /* instructions */
+	struct sw_insn i;
+	uint8_t old_sp = s->old_sp;
 	s->old_sp = 0;
+	for (size_t n = 0; s->place == SW_V8_PLACE_STACK && s->offset == 0 && old_sp != 0 &&
+			   n <= BEFORE_ZEROED_MAX;
+	     n++) {
+		if (zeroed(f->code, next) != SW_INSN_NO_REG) {
+			s->place = SW_V8_PLACE_COPYING;
+			s->reg = old_sp;
+			s->index = SW_INSN_NO_REG;
+			return;
+		}
+		if (next >= f->code.size ||
+		    !sw_arch_insn(false, f->code.data + next, f->code.size - next, next, &i) ||
+		    i.op != SW_INSN_PLAIN)
+			break;
+		next += i.length;
+	}
+	s->offset = UNKNOWN_OFFSET;
 }
 
 static void old_sp_note(const struct flow *f, uint64_t at, struct sw_v8_state *s)
@@ -94,6 +105,14 @@ static void old_sp_note(const struct flow *f, uint64_t at, struct sw_v8_state *s
 	    move.op == SW_MOVE_COPY && move.from == SW_ARCH_SP && move.value == 0 &&
 	    move.to != SW_ARCH_FP)
 		s->old_sp = move.to;
+}
+
+static void plain(const struct flow *f, struct sw_v8_state *s, uint64_t at)
+{
+	if (s->place == SW_V8_PLACE_COPYING && s->index == SW_INSN_NO_REG)
+		s->index = zeroed(f->code, at);
+	else
+		old_sp_note(f, at, s);
 }
 
 static void offset_add(struct sw_v8_state *s, int64_t value)
@@ -164,7 +183,7 @@ static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_insn *i
 		if (s->place == SW_V8_PLACE_COPYING && i->target < at)
 			*s = (struct sw_v8_state){.place = SW_V8_PLACE_STACK, .framed = s->framed};
 		break;
-	case SW_INSN_PLAIN: old_sp_note(f, at, s); break;
+	case SW_INSN_PLAIN: plain(f, s, at); break;
 	case SW_INSN_SP_AND:
 	case SW_INSN_SP_FROM_FP:
 		if (s->place != SW_V8_PLACE_FRAME &&

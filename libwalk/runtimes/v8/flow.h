@@ -11,7 +11,7 @@ enum sw_v8_place {
 	SW_V8_PLACE_PUSHED,   /* the same, and the caller's rbp lies below it */
 	SW_V8_PLACE_FRAME,    /* [rbp + 8], the caller's rbp at [rbp] */
 	SW_V8_PLACE_REGISTER, /* reg: it was popped, to be pushed again */
-	SW_V8_PLACE_COPYING,  /* [reg] while index, a register, is 0; [sp] from then on */
+	SW_V8_PLACE_COPYING,  /* [reg] while index, a register, is 0, or there is none; [sp] then */
 };
 
 struct sw_v8_state {

@@ -11,6 +11,7 @@
  */
 #include "runtimes/v8/step.h"
 #include "arch/arch.h"
+#include "arch/insn.h"
 #include "runtimes/v8/find.h"
 
 #include <string.h>
@@ -50,8 +51,11 @@ static bool by_frame(const struct frame *f, struct caller *ret)
 static bool copying_pc(const struct frame *f, uint64_t *ret)
 {
 	uint64_t index, old_sp;
-	if (!sw_regs_get(&f->cursor->regs, f->here.state.index, &index) ||
-	    !sw_regs_get(&f->cursor->regs, f->here.state.reg, &old_sp))
+	if (f->here.state.index == SW_INSN_NO_REG)
+		index = 0; /* it is not there yet */
+	else if (!sw_regs_get(&f->cursor->regs, f->here.state.index, &index))
+		return false;
+	if (!sw_regs_get(&f->cursor->regs, f->here.state.reg, &old_sp))
 		return false;
 	if (index != 0)
 		return word(f, f->sp, ret);
@@ -69,8 +73,10 @@ static bool by_state(const struct frame *f, struct caller *ret)
 		ret->sp = f->sp + (uint64_t) s->offset + 8;
 		return s->offset >= 0 && word(f, ret->sp - 8, &ret->pc);
 	case SW_V8_PLACE_REGISTER:
-		ret->sp = f->sp +
-			  (s->offset > 0 && s->offset < FRAME_SPAN_MAX ? (uint64_t) s->offset : 0);
+		/* What was pushed since is of the frame that was set up for the caller. */
+		ret->sp = f->sp + (!s->framed && s->offset > 0 && s->offset < FRAME_SPAN_MAX
+					   ? (uint64_t) s->offset
+					   : 0);
 		return sw_regs_get(&f->cursor->regs, s->reg, &ret->pc);
 	case SW_V8_PLACE_COPYING: ret->sp = f->sp + 8; return copying_pc(f, &ret->pc);
 	case SW_V8_PLACE_UNKNOWN: break;
