@@ -30,6 +30,9 @@ struct remedy {
  */
 static const struct remedy remedies[] = {
 	{"v8", false, "start node with --perf-basic-prof, deno with --v8-flags=--perf-basic-prof"},
+	{"chromium", false,
+	 "V8 is in it, and is not read, as its symbols do not say where what is; start it with "
+	 "--no-sandbox --js-flags=--perf-basic-prof"},
 	{"clr", false, "start it with DOTNET_PerfMapEnabled=1"},
 	{"hotspot", false,
 	 "'jcmd PID Compiler.perfmap' writes them down (JDK 17), 'jcmd PID Thread.print' has its "

@@ -197,7 +197,12 @@ static struct sw_v8_program *program_make(struct sw_module *module)
 		return NULL;
 	p->prologue = p->wasm_prologue = p->wasm_lazy = -1;
 	p->missing = "its file";
-	if (!sw_elf_symbols_open(sw_module_elf(module), &symbols))
+	const struct sw_elf *elf = sw_module_elf(module);
+	if (elf != NULL && elf->is_32bit) {
+		p->missing = "it is a 32-bit program";
+		return p;
+	}
+	if (!sw_elf_symbols_open(elf, &symbols))
 		return p;
 	version_fill(&symbols, p);
 	if (!sw_v8_layout_fill(&symbols, &p->at, &p->missing))
