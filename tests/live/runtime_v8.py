@@ -23,6 +23,7 @@ LINES = {"f1": range(50, 53), "f2": range(46, 49), "f3": range(40, 45), "f4": ra
 CALLS = {("f1", "f2"): 51, ("f2", "f3"): 47, ("f3", "f4"): 43, ("f4", "f5"): 37, ("f4", "f6"): 31, ("f5", "f6"): 25}
 MAY_MISS = 8
 WASM_MODES = {"liftoff": ["--liftoff", "--no-wasm-tier-up"], "turbofan": ["--no-liftoff"], "default": []}
+CLASS_MODES = {"baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
 # As node names them; w4 has no name.
 WASM_CHAIN = ["outer", "w1", "w2", "back", "w3", "wasm-function[5]", "w5", "inner"]
 WASM_NUMBERS = {"w1": 2, "w2": 3, "w3": 4, "wasm-function[5]": 5, "w5": 6}
@@ -105,6 +106,24 @@ def test_busy(tap):
                       f"{name}: complete without a guess", (sum(whole), len(stops)))
             named = [f for _, frames in stops for f in frames if f["function"] in CALLEES]
             tap.check(len(named) > len(stops), f"{name}: the chain is there", len(named))
+
+
+def test_classes(tap):
+    """Constructors and calls of all kinds: each stack has the function that makes them, once."""
+    for node in nodes():
+        for mode, options in CLASS_MODES.items():
+            with Node(node, "classes.js", *options) as running:
+                wait_until(lambda: any(f["function"] == "build" for _, frames in stops_of(running.pid, 1)
+                                       for f in frames), "the program to begin")
+                stops = stops_of(running.pid, STOPS)
+            name = f"{node} classes {mode}"
+            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
+                     for end, frames in stops]
+            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.99 * len(stops),
+                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+            many = [frames for _, frames in stops
+                    if sum(f["function"] == "build" and f["kind"] == "v8js" for f in frames) > 1]
+            tap.equal(many, [], f"{name}: no frame twice")
 
 
 def check_blocked(tap, name, running):
@@ -202,6 +221,7 @@ def main():
     test_wasm_blocked(tap)
     test_wasm_busy(tap)
     test_busy(tap)
+    test_classes(tap)
     tap.done()
 
 
