@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/unexported.h"
 #include "runtimes/ruby/yjit.h"
 
 #include <string.h>
@@ -31,6 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			(void) sw_ruby_names(&w.ruby, &sink.frames[k], &d);
 	}
 	(void) sw_ruby_symbols_in(code, RUBY_CODE);
+	static const struct sw_elf no_file = {0};
+	const struct sw_elf_symbols no_symbols = {.elf = &no_file};
+	struct sw_tls_variable variable;
+	(void) sw_ruby_ec_in(&no_symbols, code, RUBY_CODE, &variable);
 	(void) sw_ruby_yjit_fills(code);
 	if (w.fake.reads > READS_MAX)
 		__builtin_trap(); /* every loop has a limit */

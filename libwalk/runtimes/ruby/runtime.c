@@ -3,6 +3,7 @@
  * Ruby 3: the frames that its native frames of rb_vm_exec() execute, and the way out of YJIT's code.
  *
  *	find       which module is Ruby, its version; layout: where things are in it
+ *	unexported what its library does not say by symbols
  *	vm         its structures: stacks, frames, names
  *	window     what is copied while nothing changes
  *	chain      the frames of a thread; frames: which of them lie on which native frame
