@@ -37,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sw_tls_variable variable;
 	(void) sw_ruby_ec_in(&no_symbols, code, RUBY_CODE, &variable);
 	(void) sw_ruby_yjit_fills(code);
+	(void) sw_ruby_yjit_saved(code, code);
 	if (w.fake.reads > READS_MAX)
 		__builtin_trap(); /* every loop has a limit */
 	ruby_world_deinit(&w);

@@ -118,15 +118,19 @@ static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, ui
 		(void) sw_ruby_mutex_owner(vm, &thread, &owner); /* wanted for its reads */
 }
 
-/* The generated code before the instruction that is next, which tells whether a frame is being filled. */
+/* The generated code around the instruction that is next, which tells whether a frame is being filled, and
+ * which registers are saved. */
 static void code_copy(struct sw_ruby_window *w, const struct sw_snapshot *snap, uint64_t pc_avma)
 {
 	const uint8_t *data;
 	const struct sw_map *map = sw_snapshot_map(snap, pc_avma);
 	if (w->found.layout->yjit_bytes != 0 && map != NULL && (map->prot & SW_MAP_EXEC) &&
-	    map->inode == 0 && pc_avma > SW_RUBY_FILL_BYTES)
+	    map->inode == 0 && pc_avma > SW_RUBY_FILL_BYTES) {
+		/* Where one cannot be had: as it is later. */
 		(void) sw_capture_copy(w->capture, pc_avma - SW_RUBY_FILL_BYTES, SW_RUBY_FILL_BYTES,
-				       &data); /* else: as it is later */
+				       &data);
+		(void) sw_capture_copy(w->capture, pc_avma, SW_RUBY_END_BYTES, &data);
+	}
 }
 
 static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
