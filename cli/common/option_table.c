@@ -84,7 +84,7 @@ const struct sw_option sw_option_table[] = {
 	 "blocked calls to hide the stop from (default infinite)", sw_set_restart, false},
 	{"goroutines", 0, NULL, SW_FOR_DUMP,
 	 "all goroutines of Go programs, grouped as threads are", sw_set_goroutines, false},
-	{"tasks", 0, NULL, SW_FOR_DUMP, "tasks of Python's asyncio, and async methods of .NET",
+	{"tasks", 0, NULL, SW_FOR_DUMP, "tasks of asyncio, async methods of .NET, fibers of Ruby",
 	 sw_set_tasks, false},
 	{"args", 0, NULL, SW_FOR_DUMP,
 	 "also the request that each thread of PHP serves, which is private", sw_set_args, false},

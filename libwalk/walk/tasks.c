@@ -107,7 +107,7 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		tasks_of(&t, i);
 	}
 	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
-			       : "neither CPython nor .NET was found in the process";
+			       : "none of CPython, .NET and Ruby was found in the process";
 	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }

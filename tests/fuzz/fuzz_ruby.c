@@ -8,6 +8,7 @@
 #include "lay_over.h"
 
 #include "bytes.h"
+#include "runtimes/ruby/fibers.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/unexported.h"
 #include "runtimes/ruby/yjit.h"
@@ -31,6 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t k = 0; k < sink.n; k++)
 			(void) sw_ruby_names(&w.ruby, &sink.frames[k], &d);
 	}
+	struct sw_ruby_fiber fiber;
+	(void) sw_ruby_fiber_at(&w.ruby.vm, RUBY_WORLD,
+				RUBY_WORLD + SW_RUBY_FIBER_VALUES_BYTES + 0x1000, &fiber);
 	(void) sw_ruby_symbols_in(code, RUBY_CODE);
 	static const struct sw_elf no_file = {0};
 	const struct sw_elf_symbols no_symbols = {.elf = &no_file};

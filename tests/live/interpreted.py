@@ -21,12 +21,13 @@ def interpreter(*words):
 
 
 def program(directory, name):
-    """The path of a source for interpreter()."""
-    path = os.path.join(directory, name)
+    """The path of a source, which may include its neighbours, for interpreter()."""
     if ROOT:
-        shutil.copy(path, os.path.join(ROOT, "tmp"))
+        for each in os.scandir(directory):
+            if each.is_file():
+                shutil.copy(each.path, os.path.join(ROOT, "tmp"))
         return os.path.join("/tmp", name)
-    return path
+    return os.path.join(directory, name)
 
 
 class Program:
