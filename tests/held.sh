@@ -11,7 +11,7 @@
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
 #   capture/space.c, whose functions for the window must be in files that are looked at, like hooks;
 # - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
-#   and those of runtimes/ruby/window.c and runtimes/beam/window.c.
+#   and those of runtimes/ruby/window.c, runtimes/beam/window.c and runtimes/beam/processes_window.c.
 #
 #	tests/held.sh CC CFLAGS
 set -uo pipefail
@@ -114,9 +114,15 @@ looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c sw_php_request_copy
 looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
-	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map
+	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_map \
+	sw_ruby_fiber_of
+looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
-looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse
+looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse \
+	sw_beam_processes_copy
+looked_at libwalk/runtimes/beam/processes_window.c sw_beam_full_parse sw_beam_is_parked sw_beam_table_read \
+	sw_beam_window_function sw_beam_window_module
+looked_at libwalk/runtimes/beam/processes.c
 looked_at libwalk/runtimes/beam/lines.c sw_utf8_encode
 looked_at libwalk/runtimes/beam/schedulers.c
 looked_at libwalk/runtimes/ruby/vm.c sw_tls_address

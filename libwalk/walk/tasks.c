@@ -36,6 +36,8 @@ static void info_keep(struct tasks *t, struct sw_walk *walk, const struct sw_tas
 	*copy = *info;
 	copy->name = kept(t, info->name);
 	copy->waits_for_name = kept(t, info->waits_for_name);
+	copy->registered = kept(t, info->registered);
+	copy->initial_call = kept(t, info->initial_call);
 	walk->task = copy;
 }
 
@@ -107,7 +109,7 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		tasks_of(&t, i);
 	}
 	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
-			       : "none of CPython, .NET and Ruby was found in the process";
+			       : "none of CPython, .NET, Ruby and Erlang was found in the process";
 	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }

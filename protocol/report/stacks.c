@@ -208,6 +208,10 @@ static void task_fill(struct sw_report_builder *b, const struct sw_task *from,
 		.waits_for_avma = from->waits_for_avma,
 		.waits_for_name = sw_report_copy(b, from->waits_for_name),
 		.tid = from->tid,
+		.registered = sw_report_copy(b, from->registered),
+		.initial_call = sw_report_copy(b, from->initial_call),
+		.has_messages = from->has_messages,
+		.messages = from->messages > INT64_MAX ? INT64_MAX : from->messages,
 	};
 }
 

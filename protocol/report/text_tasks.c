@@ -17,11 +17,13 @@ enum {
 struct kind {
 	const struct sw_report_task *first;
 	size_t n;
+	uint64_t messages; /* in the queues of all of them */
 };
 
 static bool same_wait(const struct sw_report_task *a, const struct sw_report_task *b)
 {
 	return strcmp(a->state, b->state) == 0 && a->tid == b->tid &&
+	       (a->messages > 0) == (b->messages > 0) &&
 	       sw_same_text(a->waits_for_name, b->waits_for_name);
 }
 
@@ -42,6 +44,7 @@ static size_t kinds_of(const struct sw_report_stack *s, struct kind ret[static W
 		if (k == n)
 			ret[n++] = (struct kind){.first = &s->tasks[i]};
 		ret[k].n++;
+		ret[k].messages += s->tasks[i].messages;
 	}
 	return n;
 }
@@ -64,6 +67,9 @@ static void put_waits(struct sw_text_writer *w, const struct sw_report_stack *s)
 		if (n > 1 || more > 0)
 			sw_put(w, "%zu ", kinds[i].n);
 		put_wait(w, kinds[i].first);
+		if (kinds[i].messages > 0)
+			sw_put(w, ", %" PRIu64 " message%s", kinds[i].messages,
+			       sw_plural(kinds[i].messages));
 		if (kinds[i].first->tid != 0)
 			sw_put(w, " on thread %d", (int) kinds[i].first->tid);
 	}
@@ -83,6 +89,10 @@ static void put_who(struct sw_text_writer *w, const struct sw_report_stack *s)
 	sw_style_begin(w, SW_STYLE_DIM);
 	for (size_t i = 0; i < shown; i++) {
 		sw_put(w, i == 0 ? "  (" : ", ");
+		if (s->tasks[i].registered != NULL) {
+			sw_put_foreign(w, s->tasks[i].registered);
+			sw_put(w, " ");
+		}
 		sw_put_foreign(w, s->tasks[i].name);
 	}
 	if (shown < n)

@@ -512,7 +512,7 @@ struct sw_goroutine {
 	pid_t tid;                /* of the thread that runs it; 0: none does */
 };
 
-/** What CPython's asyncio, or .NET, says of a task. Strings are the walks' or static. */
+/** What CPython's asyncio, .NET, Ruby or Erlang says of a task. Strings are the walks' or static. */
 struct sw_task {
 	uint64_t address_avma; /* of the object, which tells it from others of its name */
 	const char *name;      /* UTF-8 */
@@ -521,6 +521,11 @@ struct sw_task {
 	uint64_t waits_for_avma;
 	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread that runs it; 0: none does */
+	/* Of a process of Erlang. */
+	const char *registered;   /* the name that it is registered by; NULL: none */
+	const char *initial_call; /* "module:function/arity"; NULL: unknown */
+	bool has_messages;        /* it has a queue of messages */
+	uint64_t messages;        /* in it */
 };
 
 /** What a thread waits for, as a runtime knows it. */

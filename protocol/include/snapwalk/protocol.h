@@ -55,7 +55,7 @@ struct sw_report_goroutine {
 	pid_t tid;                /* of the thread of this stack that runs it; 0: none does */
 };
 
-/** A task of asyncio. */
+/** A task of asyncio or .NET, a fiber of Ruby, a process of Erlang. */
 struct sw_report_task {
 	uint64_t address_avma; /* of the object */
 	const char *name;
@@ -63,6 +63,11 @@ struct sw_report_task {
 	uint64_t waits_for_avma;    /* a future, which may be a task; 0: nothing */
 	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread of this stack that runs it; 0: none does */
+	/* Of a process of Erlang. */
+	const char *registered;   /* the name that it is registered by; NULL: none */
+	const char *initial_call; /* NULL: unknown */
+	bool has_messages;        /* it has a queue of messages */
+	uint64_t messages;        /* in it, at most INT64_MAX */
 };
 
 /** A distinct stack. */

@@ -412,6 +412,12 @@ static struct json_object *task_object(const struct sw_report_task *t)
 	add_string(&e, "state", t->state);
 	add_waits_for(&e, t);
 	add_known(&e, "tid", t->tid > 0 ? t->tid : -1);
+	if (t->registered != NULL)
+		add_string(&e, "registered", t->registered);
+	if (t->initial_call != NULL)
+		add_string(&e, "initial_call", t->initial_call);
+	if (t->has_messages)
+		add_uint(&e, "messages", t->messages);
 	return element_end(&e);
 }
 

@@ -446,6 +446,11 @@ static void read_task(struct sw_report_parser *p, void *to)
 	t->name = sw_parse_string(p, "name");
 	t->state = sw_parse_word(p, "state");
 	t->tid = read_pid(p, "tid");
+	t->registered = sw_parse_string_or_null(p, "registered");
+	t->initial_call = sw_parse_string_or_null(p, "initial_call");
+	int64_t messages = sw_parse_known(p, "messages", INT64_MAX);
+	t->has_messages = messages >= 0;
+	t->messages = messages >= 0 ? (uint64_t) messages : 0;
 }
 
 static void read_tasks(struct sw_report_parser *p, size_t stack)
