@@ -40,7 +40,7 @@ def tasks_of(report):
 
 
 def as_said(task, stack):
-    return (task.get("registered"), task["initial_call"], task["messages"], task["state"],
+    return (task.get("registered"), task.get("initial_call"), task["messages"], task["state"],
             [f["function"] for f in stack["frames"]])
 
 
@@ -72,7 +72,7 @@ def check_all(tap, folder):
             if got != (name, initial, messages, status, functions):
                 wrong.append(f"{pid}\n{got}\n{(name, initial, messages, status, functions)}")
         tap.check(not wrong, "name, first function, messages, state and stack of each", f"{len(wrong)}\n" + "\n".join(wrong[:4]))
-        deep = [s for t, s in ours.values() if t["initial_call"] == "processes:deep/2"]
+        deep = [s for t, s in ours.values() if t.get("initial_call") == "processes:deep/2"]
         lines = {(f["function"], os.path.basename(f["file"]), f["line"]) for s in deep for f in s["frames"] if f["line"]}
         with open(os.path.join(SOURCES, "processes.erl")) as source:
             text = source.read().splitlines()
@@ -83,7 +83,7 @@ def check_all(tap, folder):
 
 def wrong_in(task, stack):
     names = [f["function"] for f in stack["frames"]]
-    if stack["end"] != "complete" or task["initial_call"] != "processes:deep/2":
+    if stack["end"] != "complete" or task.get("initial_call") != "processes:deep/2":
         return None if stack["end"] == "complete" else stack["end"]
     if any(name != "processes:deep/2" for name in names[1:]):
         return "a caller"
