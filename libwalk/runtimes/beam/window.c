@@ -259,8 +259,9 @@ int sw_beam_in_window(struct sw_capture *capture)
 	w->capture = capture;
 	list_copy(capture, w);
 	schedulers_look(capture, w, true);
-	w->whole = sw_capture_is_whole(capture);
-	if (capture->snap->priv->tasks) /* last: what threads need comes first */
+	if (capture->snap->priv->tasks) { /* last: what threads need comes first */
+		w->whole = sw_capture_is_whole(capture);
 		sw_beam_processes_copy(capture, w);
+	}
 	return 0;
 }
