@@ -11,6 +11,7 @@ int sw_recording_open(const struct sw_subject *subject, const struct sw_options 
 	const struct sw_recorder_options how = {
 		.mode = options->mode,
 		.rate_hz = options->rate_hz,
+		.with_events = options->command->bit == SW_FOR_SAMPLE,
 		.how = sw_obtain_options(options, sw_clock_ns()),
 	};
 	struct sw_target *target = NULL;

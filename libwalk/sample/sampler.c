@@ -191,6 +191,14 @@ void sw_sampler_destroy(struct sw_sampler *s)
 	free(s);
 }
 
+void sw_sampler_set_stop(struct sw_sampler *s, enum sw_stop_mode stop)
+{
+	s->options.stop = stop;
+	s->options.blocked_only &= stop == SW_STOP_NEVER;
+	if (s->light != NULL)
+		sw_light_set_stop(s->light, stop);
+}
+
 const char *sw_sampler_refused(const struct sw_sampler *s)
 {
 	return s->refused.code != 0 ? s->refused.message : "";
@@ -379,6 +387,29 @@ static int wanted_add(struct sw_sampler *s, pid_t tid, const struct sw_iterate_r
 	return 0;
 }
 
+static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int reason)
+{
+	size_t slot = sw_sample_table_find(&s->table, tid, 0);
+	if (slot == SIZE_MAX)
+		return 0;
+	struct sw_sample_thread *t = &s->table.threads[slot];
+	struct sw_sample_change *change =
+		change_add(s, slot, reason == 0 ? SW_CHANGE_READ : SW_CHANGE_MISSED);
+	if (change == NULL)
+		return -SW_E_NOMEM;
+	t->stale = reason == SW_E_RUNNING || reason == SW_E_STOP_TIMEOUT; /* once more, then */
+	change->reason = reason;
+	(void) snprintf(change->comm, sizeof(change->comm), "%s", comm); /* as long as that */
+	return 0;
+}
+
+static int running_note(struct sw_sampler *s, const struct sw_iterate_record *record)
+{
+	char comm[SW_ITERATE_COMM + 1];
+	sw_iterate_comm(record, comm);
+	return change_note(s, (pid_t) record->tid, comm, SW_E_RUNNING);
+}
+
 /* Lists those whose stack is not known; s->wanted is them. */
 static int moved_find(struct sw_sampler *s, struct sw_error *err)
 {
@@ -415,31 +446,19 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 			continue;
 		if (t->stale && t->record == 0)
 			s->all_wanted = true; /* not in this pass: with the next one */
-		if (t->stale && t->record != 0 &&
-		    wanted_add(s, t->tid, &s->records[t->record - 1]) < 0)
-			return sw_fail_nomem(err);
+		const struct sw_iterate_record *record =
+			t->stale && t->record != 0 ? &s->records[t->record - 1] : NULL;
 		t->record = 0;
+		if (record == NULL)
+			continue;
+		bool running = s->options.blocked_only && record->on_cpu != 0 && s->number > 1;
+		if (running ? running_note(s, record) < 0 : wanted_add(s, t->tid, record) < 0)
+			return sw_fail_nomem(err);
 	}
 	return 0;
 }
 
 /* ---- reading them --------------------------------------------------------------------------- */
-
-static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int reason)
-{
-	size_t slot = sw_sample_table_find(&s->table, tid, 0);
-	if (slot == SIZE_MAX)
-		return 0;
-	struct sw_sample_thread *t = &s->table.threads[slot];
-	struct sw_sample_change *change =
-		change_add(s, slot, reason == 0 ? SW_CHANGE_READ : SW_CHANGE_MISSED);
-	if (change == NULL)
-		return -SW_E_NOMEM;
-	t->stale = reason == SW_E_RUNNING || reason == SW_E_STOP_TIMEOUT; /* once more, then */
-	change->reason = reason;
-	(void) snprintf(change->comm, sizeof(change->comm), "%s", comm); /* as long as that */
-	return 0;
-}
 
 /* Those that ended since the pass are left out; how many are left. */
 static size_t tids_keep(struct sw_sampler *s)
@@ -576,7 +595,15 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 		return sw_fail(err, SW_E_CHANGED, "process %d has other maps now",
 			       (int) s->target->pid);
 	struct sw_sample light = *ret;
+	size_t n_wanted = s->n_wanted;
 	r = read_heavy(s, s->number == 1, ret, err);
+	if (r == -SW_E_RUNNING && s->options.blocked_only) {
+		/* Nobody else is there. */
+		for (size_t i = 0; i < n_wanted; i++)
+			if (running_note(s, s->wanted[i].record) < 0)
+				return sw_fail_nomem(err);
+		return 0;
+	}
 	if (r == 0)
 		r = heavy_note(s, err);
 	if (r < 0)
