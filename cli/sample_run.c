@@ -9,6 +9,7 @@
 #include <snapwalk/clock.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -20,6 +21,29 @@ enum {
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
+static void naming(void *arg, bool begins)
+{
+	struct sw_sample_run *run = arg;
+	if (begins)
+		sw_priority_end(&run->before);
+	else if (run->before.raised)
+		(void) sw_priority_begin(); /* run->before is still what it was before that */
+}
+
+static int recording_open(struct sw_sample_run *run, const struct sw_subject *subject,
+			  const struct sw_options *options, struct sw_recorder **ret,
+			  struct sw_error *err)
+{
+	struct sw_recorder_options how = sw_recording_options(options);
+	struct sw_target *target = NULL;
+	how.with_events = true;
+	how.naming = naming;
+	how.naming_arg = run;
+	int r = sw_target_open(subject->pid, &target, err);
+	return r < 0 ? r
+		     : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
+}
+
 /* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters
  * can be read. */
 static int recorder_create(struct sw_sample_run *run, const struct sw_subject *subject,
@@ -30,11 +54,10 @@ static int recorder_create(struct sw_sample_run *run, const struct sw_subject *s
 		run->quiet = *run->options;
 		run->quiet.snapshot.stop = SW_STOP_NEVER;
 		run->quiet.snapshot.blocked_only = true;
-		if (sw_recording_open(subject, &run->quiet, run->session, &run->sink, ret,
-				      &ignored) == 0)
+		if (recording_open(run, subject, &run->quiet, ret, &ignored) == 0)
 			return 0;
 	}
-	return sw_recording_open(subject, run->options, run->session, &run->sink, ret, err);
+	return recording_open(run, subject, run->options, ret, err);
 }
 
 static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
@@ -55,6 +78,25 @@ static int recorder_open(struct sw_sample_run *run, const struct sw_subject *sub
 				      "is counted by samples"
 				    : "all threads are stopped for each sample");
 	return SW_STATUS_COMPLETE;
+}
+
+/* Whether nobody is stopped for a round. */
+static bool is_quiet(const struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++)
+		if (!sw_recorder_quiet(run->recorders[i]))
+			return false;
+	return run->n_recorders > 0 && !run->options->snapshot.no_realtime;
+}
+
+/* Where the limits allow no real-time priority once privileges are given up: of this there is no way back,
+ * so it is had before that. */
+static void favour(struct sw_sample_run *run)
+{
+	enum { LOWEST = -20 };
+	if (!is_quiet(run) || getpriority(PRIO_PROCESS, 0) != 0)
+		return;
+	run->favoured = setpriority(PRIO_PROCESS, 0, LOWEST) == 0;
 }
 
 int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *options)
@@ -83,6 +125,7 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	for (size_t i = 0; i < run->selection.n_subjects; i++)
 		run->status = sw_status_worse(run->status,
 					      recorder_open(run, &run->selection.subjects[i]));
+	favour(run);
 	return run->n_recorders > 0 ? SW_STATUS_COMPLETE : run->status;
 }
 
@@ -193,6 +236,42 @@ static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *e
 	return 0;
 }
 
+static int64_t cpu_ns(void)
+{
+	struct timespec t;
+	(void) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* cannot fail */
+	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* A sampler that waits for a CPU among those that it samples sees them when they let it. It has a priority
+ * as long as that takes little: rounds that nobody is stopped for, and at most a fifth of a CPU. */
+static void priority_set(struct sw_sample_run *run)
+{
+	enum { PART = 5 };
+	bool quiet = is_quiet(run);
+	bool wanted = quiet && run->round_ns < NS_PER_S / PART / run->options->rate_hz;
+	for (size_t i = 0; wanted && i < run->n_recorders; i++)
+		wanted = sw_recorder_totals(run->recorders[i])->n_samples > 0;
+	if (wanted && !run->before.raised)
+		run->before = sw_priority_begin();
+	if (!wanted && run->before.raised) {
+		sw_priority_end(&run->before);
+		run->before.raised = false;
+	}
+	if (!quiet && run->favoured)
+		run->favoured = setpriority(PRIO_PROCESS, 0, 0) < 0;
+}
+
+static int round_take(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
+{
+	enum { ROUNDS = 8 }; /* of which it is the average */
+	int64_t begin_ns = cpu_ns();
+	int r = tick(run, ret_alive, err);
+	run->round_ns += (cpu_ns() - begin_ns - run->round_ns) / ROUNDS;
+	priority_set(run);
+	return r;
+}
+
 static void info_set(struct sw_sample_run *run)
 {
 	const struct sw_schedule *s = &run->schedule;
@@ -237,11 +316,13 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 		if (wait_until(&run->signals, due_ns) ||
 		    !sw_schedule_begin(&run->schedule, sw_clock_ns()))
 			break;
-		int r = tick(run, &alive, err);
+		int r = round_take(run, &alive, err);
 		if (r < 0)
 			return r;
 		progress_show(run);
 	}
+	sw_priority_end(&run->before);
+	run->before.raised = false;
 	if (run->by_events && alive > 0) { /* those of the last interval */
 		int r = tick(run, &alive, err);
 		if (r < 0)
@@ -266,6 +347,19 @@ static unsigned long long ull(uint64_t n)
 	return n;
 }
 
+static void say_why_stopped(const struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		const char *why = sw_recorder_no_events(run->recorders[i]);
+		if (run->options->mode != SW_RECORD_WALL || why[0] == '\0')
+			continue;
+		fputs("threads on a CPU were stopped: ", stderr);
+		sw_print_visible(stderr, why);
+		fputc('\n', stderr);
+		return;
+	}
+}
+
 static void say_totals(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
 {
 	const struct sw_schedule *s = &run->schedule;
@@ -286,6 +380,8 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 	else
 		fprintf(stderr, "; %.2f threads stopped for each, %.2f ms at most\n",
 			(double) t->n_stopped / each, (double) t->longest_ns / 1e6);
+	if (t->n_stopped > 0)
+		say_why_stopped(run);
 	double per_process = each / (double) run->n_recorders;
 	fprintf(stderr, "on a CPU %.2f threads, runnable %.2f, blocked %.2f\n",
 		(double) t->on_cpu / per_process, (double) t->runnable / per_process,

@@ -2,6 +2,7 @@
 #ifndef SW_CLI_SAMPLE_RUN_H
 #define SW_CLI_SAMPLE_RUN_H
 
+#include "priority.h"
 #include "select.h"
 
 #include <snapwalk/recorder.h>
@@ -27,6 +28,9 @@ struct sw_sample_run {
 	int64_t begin_real_ns;   /* CLOCK_REALTIME */
 	struct sw_error failure; /* the last one of a sample; code 0: none */
 	int status;              /* SW_STATUS_* of processes that could not be opened */
+	struct sw_priority before; /* while .raised: what we have otherwise */
+	bool favoured;    /* its nice value is the lowest */
+	int64_t round_ns; /* CPU time of a round, on the average; so much that it is not raised for now */
 };
 
 /* Opens the processes; complains of those that cannot be had. SW_STATUS_*: of the worst, but of none when

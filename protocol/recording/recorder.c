@@ -471,13 +471,36 @@ static bool is_of_source(const struct sw_recorder *r, const struct known *all,
 	return !by_both(r) || all == &r->known[BY_EVENTS] || activity != SW_ACTIVITY_ON_CPU;
 }
 
+/* Who was read, by its stack. */
+struct found {
+	struct sw_walks *walks; /* owned, as the following: one for each of them */
+	uint32_t *rows;
+	bool *fresh;       /* the sink has counted it */
+	uint64_t *weights; /* NULL: each counts */
+};
+
+static void found_deinit(struct found *f)
+{
+	sw_walks_destroy(f->walks);
+	free(f->rows);
+	free(f->fresh);
+	free(f->weights);
+}
+
 /* By names: those whose row is not known. */
 static int rows_add(struct sw_recorder *r, struct known *all, const struct sw_sample *sample,
-		    const struct sw_walks *walks, uint32_t *rows, bool *fresh, struct sw_error *err)
+		    struct found *f, struct sw_error *err)
 {
+	const struct sw_walks *walks = f->walks;
+	uint32_t *rows = f->rows;
 	bool light = sample->light;
+	const struct sw_recorder_options *o = &r->options;
 	struct sw_report *report = NULL;
+	if (o->naming != NULL)
+		o->naming(o->naming_arg, true);
 	int code = report_make(r, walks, &report, err);
+	if (o->naming != NULL)
+		o->naming(o->naming_arg, false);
 	if (code < 0)
 		return code;
 	if (r->report != NULL)
@@ -496,7 +519,8 @@ static int rows_add(struct sw_recorder *r, struct known *all, const struct sw_sa
 	for (size_t i = 0; i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
 			continue;
-		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW &&
+		bool counts = f->weights == NULL || f->weights[w] > 0;
+		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW && counts &&
 			    is_wanted(r, report->threads[i].tid, activity[i]) &&
 			    is_of_source(r, all, activity[i]);
 	}
@@ -510,7 +534,7 @@ static int rows_add(struct sw_recorder *r, struct known *all, const struct sw_sa
 		uint64_t key = light && wanted[i] ? walk_key(&walks->walks[w]) : 0;
 		if (wanted[i])
 			rows[w] = found[i];
-		fresh[w] = wanted[i];
+		f->fresh[w] = wanted[i];
 		if (key != 0 && found[i] != SW_RECORDER_NO_ROW)
 			(void) sw_map64_put(&all->rows, key, found[i]); /* else it is found again */
 		w++;
@@ -625,18 +649,28 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 	r->n_threads = sample->n_threads;
 }
 
-/* Who was read, by its stack. */
-struct found {
-	struct sw_walks *walks; /* owned, as the following: one for each of them */
-	uint32_t *rows;
-	bool *fresh; /* the sink has counted it */
-};
 
-static void found_deinit(struct found *f)
+/* Of one that no sample has seen yet, or that has ended, the event alone tells. */
+static struct slot *slot_of_tid(struct sw_recorder *r, pid_t tid)
 {
-	sw_walks_destroy(f->walks);
-	free(f->rows);
-	free(f->fresh);
+	uint64_t number;
+	if (!sw_map64_get(&r->by_tid, (uint64_t) tid, &number) || number >= r->n_slots)
+		return NULL;
+	struct slot *s = &r->slots[number];
+	return s->used && s->tid == tid ? s : NULL;
+}
+
+/* For how many samples each event counts. */
+static int weights_take(struct sw_recorder *r, struct found *f)
+{
+	f->weights = calloc(f->walks->n_walks + 1, sizeof(*f->weights));
+	if (f->weights == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < f->walks->n_walks; i++) {
+		struct slot *s = slot_of_tid(r, f->walks->walks[i].thread->tid);
+		f->weights[i] = s != NULL ? sw_shares_take_event(&s->shares) : 1;
+	}
+	return 0;
 }
 
 static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, int source,
@@ -657,8 +691,10 @@ static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, in
 	ret->fresh = calloc(ret->walks->n_walks + 1, sizeof(*ret->fresh));
 	if (ret->rows == NULL || ret->fresh == NULL)
 		return sw_fail_nomem(err);
+	if (by_both(r) && source == BY_EVENTS && weights_take(r, ret) < 0)
+		return sw_fail_nomem(err);
 	if (rows_find(all, ret->walks, sample->light, ret->rows) > 0)
-		code = rows_add(r, all, sample, ret->walks, ret->rows, ret->fresh, err);
+		code = rows_add(r, all, sample, ret, err);
 	return code;
 }
 
@@ -673,20 +709,6 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 	return code;
 }
 
-/* For how many samples an event counts, of which the sink may have counted one already. */
-static uint64_t event_weight(struct sw_recorder *r, pid_t tid, uint32_t row, bool fresh)
-{
-	uint64_t number;
-	struct slot *s = NULL;
-	if (by_both(r) && sw_map64_get(&r->by_tid, (uint64_t) tid, &number) && number < r->n_slots)
-		s = &r->slots[number];
-	/* Of one that no sample has seen yet, or that has ended, the event alone tells. */
-	if (s == NULL || !s->used || s->tid != tid)
-		return fresh ? 0 : 1;
-	s->event_row = row;
-	return sw_shares_take_event(&s->shares, fresh);
-}
-
 /* By events: each is a sample of its own. */
 static int events_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
 {
@@ -695,9 +717,12 @@ static int events_count(struct sw_recorder *r, const struct sw_sample *sample, s
 	if (code < 0 || f.walks == NULL)
 		return code;
 	for (size_t i = 0; i < f.walks->n_walks; i++) {
-		uint64_t n = event_weight(r, f.walks->walks[i].thread->tid, f.rows[i], f.fresh[i]);
-		if (f.rows[i] != SW_RECORDER_NO_ROW && n > 0)
-			r->sink->count(r->sink->arg, f.rows[i], n);
+		uint64_t n = f.weights != NULL ? f.weights[i] : 1;
+		struct slot *s = by_both(r) ? slot_of_tid(r, f.walks->walks[i].thread->tid) : NULL;
+		if (s != NULL && n > 0)
+			s->event_row = f.rows[i];
+		if (f.rows[i] != SW_RECORDER_NO_ROW && n > f.fresh[i])
+			r->sink->count(r->sink->arg, f.rows[i], n - f.fresh[i]);
 		r->totals.n_read++;
 		if (by_both(r))
 			continue;

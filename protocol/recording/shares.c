@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "recording/shares.h"
+#include "map.h"
 
 /* Of sums of fractions that are whole numbers. */
 static const double ROUNDING = 1e-6;
@@ -59,19 +60,29 @@ void sw_shares_counted(struct sw_shares *shares, enum sw_activity seen)
 	shares->owed[state_of(seen)] -= 1;
 }
 
-/* Events come before the pass that has the counters, and a counter of one that runs is a tick old: only
- * what is beyond that is a difference that stays. */
-uint64_t sw_shares_take_event(struct sw_shares *shares, bool counted)
+/* In [0, 1): evenly, in no order. */
+static double chance(uint32_t n)
 {
-	static const double LEAST = -4, MOST = 3;
+	return (double) (sw_mix64(n) >> 40) / (double) (1 << 24);
+}
+
+/*
+ * Events come before the pass that has the counters, and a counter of one that runs is a tick old: only what
+ * is beyond that is a difference that stays. Which events count then is left to chance: of two stacks that take
+ * turns it might always be the same one.
+ */
+uint64_t sw_shares_take_event(struct sw_shares *shares)
+{
+	static const double FEWER = -2, NONE = -5, MORE = 3;
 	double *owed = &shares->owed[SW_ACTIVITY_ON_CPU];
 	uint64_t n = 1;
-	if (*owed >= MOST)
+	if (*owed >= MORE)
 		n = (uint64_t) *owed;
-	else if (*owed < LEAST && !counted)
-		n = 0;
+	else if (*owed < FEWER)
+		n = chance(shares->n_events) > (FEWER - *owed) / (FEWER - NONE);
+	shares->n_events++;
 	*owed -= (double) n;
-	return n - counted;
+	return n;
 }
 
 void sw_shares_finish(struct sw_shares *shares, uint64_t *ret_on_cpu, uint64_t *ret_rest)

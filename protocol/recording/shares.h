@@ -18,6 +18,7 @@ enum { SW_SHARES_STATES = SW_ACTIVITY_BLOCKED + 1 }; /* SW_ACTIVITY_OTHER counts
 
 struct sw_shares {
 	double owed[SW_SHARES_STATES]; /* samples; below 0: counted too early */
+	uint32_t n_events;
 };
 
 /* n samples more, between two instants of which the counters are known. With one instant, or without
@@ -33,8 +34,8 @@ uint64_t sw_shares_take(struct sw_shares *shares, enum sw_activity seen);
 void sw_shares_counted(struct sw_shares *shares, enum sw_activity seen);
 
 /* The same of one event. It is one sample, as it stands for as much time; more or none when events were
- * lost or samples were. counted: the caller has counted it already. How many more it is. */
-uint64_t sw_shares_take_event(struct sw_shares *shares, bool counted);
+ * lost or samples were. */
+uint64_t sw_shares_take_event(struct sw_shares *shares);
 
 /* The thread ends, or the run: whole samples on a CPU, and of what is left in all states. */
 void sw_shares_finish(struct sw_shares *shares, uint64_t *ret_on_cpu, uint64_t *ret_rest);

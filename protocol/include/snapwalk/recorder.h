@@ -86,6 +86,10 @@ struct sw_recorder_options {
 	 * by the clock then. */
 	bool only_events;
 	bool fixed; /* see sw_cpu_sampler_create() */
+	/* Before and after names are looked for, which may take long: for somebody who samples with a
+	 * priority. NULL: nobody wants to know. */
+	void (*naming)(void *arg, bool begins);
+	void *naming_arg; /* borrowed until the end */
 };
 
 /**
