@@ -40,8 +40,7 @@ static int recording_open(struct sw_sample_run *run, const struct sw_subject *su
 	how.naming = naming;
 	how.naming_arg = run;
 	int r = sw_target_open(subject->pid, &target, err);
-	return r < 0 ? r
-		     : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
+	return r < 0 ? r : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
 }
 
 /* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters

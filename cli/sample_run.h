@@ -25,11 +25,11 @@ struct sw_sample_run {
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_schedule schedule;
 	int64_t end_ns, progress_ns;
-	int64_t begin_real_ns;   /* CLOCK_REALTIME */
-	struct sw_error failure; /* the last one of a sample; code 0: none */
-	int status;              /* SW_STATUS_* of processes that could not be opened */
+	int64_t begin_real_ns;     /* CLOCK_REALTIME */
+	struct sw_error failure;   /* the last one of a sample; code 0: none */
+	int status;                /* SW_STATUS_* of processes that could not be opened */
 	struct sw_priority before; /* while .raised: what we have otherwise */
-	bool favoured;    /* its nice value is the lowest */
+	bool favoured;             /* its nice value is the lowest */
 	int64_t round_ns; /* CPU time of a round, on the average; so much that it is not raised for now */
 };
 

@@ -36,7 +36,7 @@ struct sw_events_sample {
 };
 
 struct sw_events_options {
-	uint32_t rate_hz;   /* samples per second of CPU time of each thread */
+	uint32_t rate_hz; /* samples per second of CPU time of each thread */
 	size_t stack_bytes; /* of each; at most SW_EVENTS_STACK_MAX, and fewer where memory is short */
 	bool clock_only;    /* not by cycles: each stands for exactly 1 / rate_hz s */
 };

@@ -186,13 +186,12 @@ int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint
 	s->stacks = malloc(BATCH * s->stack_bytes);
 	int r = s->stacks == NULL ? sw_fail_nomem(err) : base_take(s, err);
 	if (r == 0)
-		r = sw_events_open(
-			target,
-			&(struct sw_events_options){.rate_hz = rate_hz,
-						    .stack_bytes = s->stack_bytes,
-						    .clock_only =
-							    (flags & SW_CPU_SAMPLER_CLOCK) != 0},
-			&s->events, err);
+		r = sw_events_open(target,
+				   &(struct sw_events_options){
+					   .rate_hz = rate_hz,
+					   .stack_bytes = s->stack_bytes,
+					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
+				   &s->events, err);
 	if (r < 0) {
 		sw_cpu_sampler_destroy(s);
 		return r;

@@ -53,13 +53,13 @@ struct sw_recorder {
 	/* Owned; NULL: not by events. With a sampler it has the stacks of threads that run, which the sampler
 	 * leaves alone. */
 	struct sw_cpu_sampler *cpu;
-	struct sw_error no_events;  /* why the kernel refused them */
+	struct sw_error no_events; /* why the kernel refused them */
 	bool running_only;
 	struct slot *slots; /* owned */
 	size_t n_slots, slots_max;
 	struct known known[SOURCES];
-	struct sw_map64 by_tid;            /* of those slots; where events are counted for them */
-	double spent[SW_SHARES_STATES];    /* likewise: of totals */
+	struct sw_map64 by_tid;         /* of those slots; where events are counted for them */
+	double spent[SW_SHARES_STATES]; /* likewise: of totals */
 	struct sw_report *report; /* owned: of the last walks that were not known; NULL: none */
 	size_t n_threads;
 	int64_t look_ns,
@@ -118,9 +118,10 @@ static bool both_begin(struct sw_recorder *r)
 		return false;
 	bool kernel = sw_cpu_sampler_with_kernel(r->cpu);
 	if (!kernel)
-		(void) sw_fail(&r->no_events, SW_E_NOT_PERMITTED,
-			       "perf events are without time in the kernel "
-			       "(/proc/sys/kernel/perf_event_paranoid)"); /* told by sw_recorder_refused() */
+		(void) sw_fail(
+			&r->no_events, SW_E_NOT_PERMITTED,
+			"perf events are without time in the kernel "
+			"(/proc/sys/kernel/perf_event_paranoid)"); /* told by sw_recorder_refused() */
 	/* Where it is the iterator that is refused, the other way says so. */
 	if (kernel && sampler_begin(r, &quiet, &ignored) == 0)
 		return true;
@@ -648,7 +649,6 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 						     : 1);
 	r->n_threads = sample->n_threads;
 }
-
 
 /* Of one that no sample has seen yet, or that has ended, the event alone tells. */
 static struct slot *slot_of_tid(struct sw_recorder *r, pid_t tid)

@@ -21,8 +21,8 @@ void sw_shares_add(struct sw_shares *shares, uint64_t n, const struct sw_sample_
 {
 	double parts[SW_SHARES_STATES] = {0}, all = (double) n;
 	double elapsed_ns = (double) (to->time_ns - from->time_ns);
-	bool counters = from->cpu_ns >= 0 && to->cpu_ns >= 0 && from->queued_ns >= 0 &&
-			to->queued_ns >= 0;
+	bool counters =
+		from->cpu_ns >= 0 && to->cpu_ns >= 0 && from->queued_ns >= 0 && to->queued_ns >= 0;
 	if (counters && elapsed_ns > 0) {
 		double cpu = (double) (to->cpu_ns - from->cpu_ns) / elapsed_ns;
 		double queued = (double) (to->queued_ns - from->queued_ns) / elapsed_ns;

@@ -204,7 +204,7 @@ def without_stops(tap):
         by_tid, by_state = states_of(profile)
         tap.check("; nothing was stopped\n" in result.stderr and profile["stopped_ns"] == 0,
                   "no stops: nothing is stopped, said", result.stderr)
-        tap.check(len(by_tid) == 46 and all(n - unread(result) <= one <= n + 5 for one in by_tid.values()),
+        tap.check(len(by_tid) == 46 and all(n - unread(result) <= one <= n + 8 for one in by_tid.values()),
                   "no stops: each thread counts once in each sample", (n, by_tid, result.stderr))
         found_s = by_state.get("on_cpu", 0) / n * profile["duration_ns"] / 1e9
         # The time around the run is in what the kernel says, too.
@@ -217,8 +217,8 @@ def without_stops(tap):
         tap.check("nothing was stopped" not in result.stderr, "no stops: --stop always stops", result.stderr)
     with Target("sh", "-c", "echo ready; while :; do :; done", path="/bin/sh") as target:
         result = sampled(target)
-        tap.check(result.returncode == 0 and "nothing was stopped" in result.stderr and
-                  0 <= sum(counts(result.stdout).values()) - taken(result)[0] <= 5,
+        tap.check(result.returncode in (0, 3) and "nothing was stopped" in result.stderr and
+                  0 <= sum(counts(result.stdout).values()) + unread(result) - taken(result)[0] <= 8,
                   "no stops: one that is always on a CPU is seen", result)
     with Target("shares", 3, 2) as target:
         without = os.path.join(TARGETS, "without")

@@ -9,8 +9,9 @@ enum { MS = 1000000, INTERVAL_NS = 10 * MS };
 
 static struct sw_sample_times at(int64_t time_ms, int64_t cpu_ms, int64_t queued_ms)
 {
-	return (struct sw_sample_times){
-		.time_ns = time_ms * MS, .cpu_ns = cpu_ms * MS, .queued_ns = queued_ms * MS};
+	return (struct sw_sample_times){.time_ns = time_ms * MS,
+					.cpu_ns = cpu_ms * MS,
+					.queued_ns = queued_ms * MS};
 }
 
 /* Seen waiting for a CPU each time, as the sampler takes it from the thread: half of the time it was on one. */
