@@ -96,9 +96,26 @@ static void test_text(void **state)
 		"functions, of the time on a CPU\n"
 		"   self   total  function\n"
 		" 100.0%  100.0%  [unknown]\n"
+		"\n"
+		"the same, by what they call as well\n"
+		"   self   total  function\n"
+		" 100.0%  100.0%  [unknown]\n"
 		"   0.0%  100.0%  [cut: no_unwind_info]\n"
 		"   0.0%  100.0%  [unknown] [guess]\n"
 		"   0.0%  100.0%  libc.so.6+0x20000 [guess]\n");
+	free(text);
+	/* Who is blocked for a hundredth of the time is not worth a row of 0.0. */
+	struct sw_profile_info long_info = sample_info;
+	long_info.n_samples = long_info.n_wanted = 1000;
+	sw_profile_set_info(p, &long_info);
+	text = write_as(p, SW_PROFILE_TEXT);
+	assert_null(strstr(text, "    0.0  "));
+	assert_null(strstr(text, "blocked, threads"));
+	free(text);
+	size_t size;
+	const struct sw_profile_write_options all = {.all = true};
+	text = write_with(p, SW_PROFILE_TEXT, &all, &size);
+	assert_non_null(strstr(text, "    0.0  Order\\x1bqueue"));
 	free(text);
 	sw_profile_destroy(p);
 }
