@@ -117,6 +117,8 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	    sw_session_create(&run->session, &err) < 0 ||
 	    sw_profile_create(NULL, &run->profile, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
+	if (options->by_process)
+		sw_profile_set_by_process(run->profile);
 	run->adding = (struct sw_profile_adding){.profile = run->profile,
 						 .mode = options->mode,
 						 .interval_ns = NS_PER_S / options->rate_hz};

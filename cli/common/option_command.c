@@ -32,6 +32,14 @@ bool sw_set_duration(struct sw_options *o, const char *value, struct sw_usage *u
 	return sw_u32_parse(value, 0, MAX_DURATION_S, &o->duration_s, usage);
 }
 
+bool sw_set_by_process(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->by_process = true;
+	return true;
+}
+
 bool sw_set_max_load(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return sw_u32_parse(value, 1, 100, &o->max_load_percent, usage);

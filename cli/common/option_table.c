@@ -132,6 +132,8 @@ const struct sw_option sw_option_table[] = {
 	 sw_set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", sw_set_max_load, false},
+	{"by-process", 0, NULL, SW_FOR_SAMPLE, "the outermost frame of each stack is its process",
+	 sw_set_by_process, false},
 
 	{"interval", 0, "MS", SW_FOR_TOP, "time between two looks (default 1000)", sw_set_interval,
 	 false},

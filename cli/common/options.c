@@ -185,6 +185,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--tasks";
 	if (o->walk.args)
 		return "--args";
+	if (o->by_process)
+		return "--by-process";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 

@@ -241,6 +241,11 @@ static size_t limit_of(size_t given, size_t otherwise)
 	return given != 0 ? given : otherwise;
 }
 
+void sw_profile_set_by_process(struct sw_profile *p)
+{
+	p->by_process = true;
+}
+
 void sw_profile_set_limits(struct sw_profile *p, const struct sw_profile_limits *limits)
 {
 	p->limits = (struct sw_profile_limits){

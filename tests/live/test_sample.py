@@ -379,6 +379,12 @@ def several(tap):
         result = sampled([one.pid, other.pid], seconds=1)
         tap.check(result.returncode in (0, 3) and count_of(result, "blocked") == 18 * taken(result)[0]
                   and "of 2 processes" in result.stderr, "two processes, one profile", result)
+        result = sampled([one.pid, other.pid], "--by-process", seconds=1)
+        roots = {pid: sum(n for stack, n in counts(result.stdout).items()
+                          if stack.startswith(f"shares;shares ({pid});") and ";blocked" in stack)
+                 for pid in (one.pid, other.pid)}
+        tap.equal(roots, {one.pid: 7 * taken(result)[0], other.pid: 11 * taken(result)[0]},
+                  "--by-process: a root for each")
     with Target("shares", 7) as one, Target("shares", 11) as other:
         child, terminal = on_a_terminal(one.pid, other.pid, "--duration", "0")
         wait_for_samples(terminal, 1)

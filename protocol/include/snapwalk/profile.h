@@ -80,6 +80,9 @@ SW_PUBLIC const struct sw_profile_info *sw_profile_get_info(const struct sw_prof
 SW_PUBLIC void sw_profile_set_limits(struct sw_profile *profile,
 				     const struct sw_profile_limits *limits);
 
+/** Stacks that are added from now on have their process as outermost frame: "server (4242)". */
+SW_PUBLIC void sw_profile_set_by_process(struct sw_profile *profile);
+
 /**
  * Count every thread of a report once.
  *

@@ -71,6 +71,25 @@ static void test_folded(void **state)
 	sw_profile_destroy(p);
 }
 
+/* What is said of a stack comes after its process. */
+static void test_by_process(void **state)
+{
+	(void) state;
+	struct sw_profile *p = NULL;
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	sw_profile_set_by_process(p);
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, NULL, NULL), 0);
+	char *text = write_as(p, SW_PROFILE_FOLDED);
+	size_t n = 0;
+	for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1, n++)
+		assert_memory_equal(strchr(line, ';'), ";server (4242);", 15);
+	assert_int_equal(n, 4);
+	assert_non_null(strstr(text, ";server (4242);[cut: no_unwind_info];"));
+	assert_non_null(strstr(text, ";server (4242);[no stack: stop_timeout] 1"));
+	free(text);
+	sw_profile_destroy(p);
+}
+
 static void test_text(void **state)
 {
 	(void) state;
@@ -475,7 +494,7 @@ static void test_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text),
+		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text), cmocka_unit_test(test_by_process),
 		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_hostile_name),
 		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_protobuf),
