@@ -82,8 +82,8 @@ enum sw_worker_event_type {
 
 /* Of a profile: since the last time it was said. */
 struct sw_worker_sampled {
-	int64_t stopped_us;
-	uint64_t n_samples, n_threads; /* of all samples */
+	int64_t stopped_us, longest_us; /* of all; of one */
+	uint64_t n_samples, n_threads;  /* of all samples */
 	bool by_clock;                 /* see struct sw_worker_profile */
 };
 

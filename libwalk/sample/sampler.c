@@ -64,6 +64,7 @@ struct sw_sampler {
 	struct sw_sample_change *changes; /* owned */
 	size_t n_changes, changes_max;
 	size_t n_kept;                  /* of them, of a sample that failed */
+	struct sw_sample failed;        /* its stops: no more of it */
 	pid_t *tids;                    /* owned: of those that are to be read */
 	struct sw_light_thread *wanted; /* owned: likewise, with records */
 	size_t n_wanted, wanted_max;
@@ -563,12 +564,12 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 	    sw_sample_code_is_other(&s->code, s->target))
 		return 0;
 	int r = sw_light_read(s->light, s->wanted, s->n_wanted, &got, err);
-	if (r < 0)
-		return r;
 	ret->n_stopped = got.n_stopped;
 	ret->n_interrupted = got.n_interrupted;
 	ret->stopped_ns = got.stopped_ns;
 	ret->longest_ns = got.longest_ns;
+	if (r < 0)
+		return r;
 	s->heavy |= got.lost;
 	if (got.lost || got.unknown_code)
 		return 0;
@@ -616,6 +617,15 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 	return 0;
 }
 
+static void stops_add(struct sw_sample *to, const struct sw_sample *from)
+{
+	to->n_stopped += from->n_stopped;
+	to->n_interrupted += from->n_interrupted;
+	to->stopped_ns += from->stopped_ns;
+	if (from->longest_ns > to->longest_ns)
+		to->longest_ns = from->longest_ns;
+}
+
 /* What was found out is told by the next sample: who ended, and all others are asked for again. */
 static void failure_keep(struct sw_sampler *s)
 {
@@ -638,7 +648,10 @@ int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error
 	s->n_changes = s->n_kept;
 	s->n_kept = 0;
 	int r = s->by_iterator ? sample_moved(s, &sample, err) : sample_whole(s, &sample, err);
+	stops_add(&sample, &s->failed);
+	s->failed = (struct sw_sample){0};
 	if (r < 0) {
+		stops_add(&s->failed, &sample);
 		failure_keep(s);
 		return r;
 	}

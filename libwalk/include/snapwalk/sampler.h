@@ -107,8 +107,8 @@ SW_PUBLIC void sw_sampler_set_stop(struct sw_sampler *series, enum sw_stop_mode 
  *
  * @param ret  Set only on success. Everything in it is the series', until the next call with it.
  * @return 0, also when stacks are missing; as sw_snapshot_take(). After a failure the next sample may
- *         succeed, but for -SW_E_EXITED, -SW_E_NO_PROCESS and -SW_E_ZOMBIE. Changes of a sample that
- *         failed are told by the next one.
+ *         succeed, but for -SW_E_EXITED, -SW_E_NO_PROCESS and -SW_E_ZOMBIE. Changes and stops of a
+ *         sample that failed are told by the next one.
  */
 SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
 			      struct sw_error *err);
