@@ -41,6 +41,11 @@ static void say_summary(const struct sw_profile *profile, const struct sw_daemon
 	      stderr);
 	sw_print_visible(stderr, dump->stored ? dump->id : "");
 	fputc('\n', stderr);
+	if (sw_profile_ended_early(profile)[0] != '\0') {
+		fputs("it ended early: ", stderr);
+		sw_print_visible(stderr, sw_profile_ended_early(profile));
+		fputc('\n', stderr);
+	}
 }
 
 static int put_profile(struct sw_profile_output *output, const struct sw_daemon_dump *dump,

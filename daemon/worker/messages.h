@@ -84,7 +84,7 @@ enum sw_worker_event_type {
 struct sw_worker_sampled {
 	int64_t stopped_us, longest_us; /* of all; of one */
 	uint64_t n_samples, n_threads;  /* of all samples */
-	bool by_clock;                 /* see struct sw_worker_profile */
+	bool by_clock;                  /* see struct sw_worker_profile */
 };
 
 struct sw_worker_event {

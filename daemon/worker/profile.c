@@ -97,8 +97,7 @@ static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
 
 /* What a dump says of itself, of all samples: which process it is says the last one. */
 static struct sw_report head_of(const struct sw_worker *worker, const struct sw_profile *profile,
-				const struct sw_report *report,
-				const struct sw_worker_round *round)
+				const struct sw_report *report, const struct sw_worker_round *round)
 {
 	const struct sw_worker_profile *asked = &worker->request.profile;
 	const struct sw_profile_info *info = sw_profile_get_info(profile);
@@ -113,8 +112,8 @@ static struct sw_report head_of(const struct sw_worker *worker, const struct sw_
 	head.timings.copy_us = sum(head.timings.copy_us, asked->copy_us);
 	head.timings.unwind_us = sum(head.timings.unwind_us, asked->unwind_us);
 	head.timings.symbolize_us = sum(head.timings.symbolize_us, asked->symbolize_us);
-	head.timings.interrupted_calls = (size_t) sum(asked->interrupted_calls,
-						      (int64_t) round->n_interrupted);
+	head.timings.interrupted_calls =
+		(size_t) sum(asked->interrupted_calls, (int64_t) round->n_interrupted);
 	head.timings.total_us = info->duration_ns / NS_PER_US;
 	head.timings.n_stopped = -1; /* of which sample? */
 	return head;

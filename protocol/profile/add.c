@@ -111,7 +111,8 @@ static int root_of(struct adding *a, bool grow, uint32_t *ret_node)
 	*ret_node = 0;
 	if (!a->profile->by_process)
 		return 1;
-	(void) snprintf(text, sizeof(text), "%s (%d)", report->process.comm != NULL ? report->process.comm : "",
+	(void) snprintf(text, sizeof(text), "%s (%d)",
+			report->process.comm != NULL ? report->process.comm : "",
 			(int) report->process.pid); /* cut, when it is longer */
 	return mark_text(a->profile, text, grow, ret_node);
 }

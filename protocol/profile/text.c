@@ -84,6 +84,9 @@ static void put_head(struct writer *w)
 	if (info->n_lost > 0)
 		sw_text_printf(w->to, ", %" PRIu64 " lost", info->n_lost);
 	sw_text_printf(w->to, "\n");
+	if (w->profile->ended_early != 0)
+		sw_text_printf(w->to, "ended early: %s\n",
+			       sw_profile_text_of(w->profile, w->profile->ended_early));
 	put_averages(w);
 	if (w->profile->left_count > 0)
 		sw_text_printf(w->to,
@@ -202,13 +205,14 @@ static bool is_nothing(const struct writer *w, uint64_t value)
 {
 	static const double LEAST = 0.05;
 	double threads;
-	return !w->options->all && (threads_of(w, value, &threads)
-					    ? threads < LEAST
-					    : percent(value, w->view.total) < LEAST);
+	return !w->options->all &&
+	       (threads_of(w, value, &threads) ? threads < LEAST
+					       : percent(value, w->view.total) < LEAST);
 }
 
 /* Those that show something: they are sorted. */
-static size_t waitings_shown(const struct writer *w, const struct waiting *all, size_t n, size_t most)
+static size_t waitings_shown(const struct writer *w, const struct waiting *all, size_t n,
+			     size_t most)
 {
 	size_t shown = w->options->all || n < most ? n : most;
 	while (shown > 0 && is_nothing(w, all[shown - 1].value))
@@ -366,8 +370,8 @@ enum order { BY_SELF, BY_TOTAL, BY_CHANGE };
 static bool is_small(const struct writer *w, const struct function *f, enum order order)
 {
 	enum { LEAST = 50 }; /* thousandths of a percent */
-	uint64_t value = order == BY_SELF      ? f->self
-			 : order == BY_TOTAL   ? f->total
+	uint64_t value = order == BY_SELF          ? f->self
+			 : order == BY_TOTAL       ? f->total
 			 : f->total > f->old_total ? f->total
 						   : f->old_total;
 	return w->options->all ? value == 0 : value < LEAST;
@@ -410,8 +414,7 @@ static int put_functions(struct writer *w)
 			  cpu ? "functions, of the time on a CPU" : "functions");
 		return 0;
 	}
-	put_table(w, functions, BY_SELF,
-		  cpu ? "functions, of the time on a CPU" : "functions");
+	put_table(w, functions, BY_SELF, cpu ? "functions, of the time on a CPU" : "functions");
 	put_table(w, functions, BY_TOTAL, "the same, by what they call as well");
 	return 0;
 }

@@ -71,6 +71,27 @@ static void test_folded(void **state)
 	sw_profile_destroy(p);
 }
 
+/* What the daemon has put there is read, said, and written again. */
+static void test_ended_early(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(), *read = NULL;
+	assert_string_equal(sw_profile_ended_early(p), "");
+	char *text = write_as(p, SW_PROFILE_JSON), *early = NULL;
+	assert_true(asprintf(&early, "{\"ended_early\":\"process 42 exited\",%s", text + 1) > 0);
+	assert_int_equal(sw_profile_parse(early, strlen(early), &read, NULL), 0);
+	assert_string_equal(sw_profile_ended_early(read), "process 42 exited");
+	char *shown = write_as(read, SW_PROFILE_TEXT), *again = write_as(read, SW_PROFILE_JSON);
+	assert_non_null(strstr(shown, "\nended early: process 42 exited\n"));
+	assert_non_null(strstr(again, ",\"ended_early\":\"process 42 exited\""));
+	free(text);
+	free(early);
+	free(shown);
+	free(again);
+	sw_profile_destroy(p);
+	sw_profile_destroy(read);
+}
+
 /* What is said of a stack comes after its process. */
 static void test_by_process(void **state)
 {
@@ -494,7 +515,8 @@ static void test_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text), cmocka_unit_test(test_by_process),
+		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text),
+		cmocka_unit_test(test_by_process),   cmocka_unit_test(test_ended_early),
 		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_hostile_name),
 		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_protobuf),

@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 enum {
-	STACKS = 24,    /* of a thread: where it is */
-	THREADS = 40,   /* at once */
-	NAMES = 1000,   /* thread ids, which come again */
+	STACKS = 24,  /* of a thread: where it is */
+	THREADS = 40, /* at once */
+	NAMES = 1000, /* thread ids, which come again */
 	SAMPLES = 150000,
 	MS = 1000000,
 };
@@ -67,7 +67,8 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 		(struct sw_sample_change){.slot = (uint32_t) slot,
 					  .tid = t->tid,
 					  .kind = SW_CHANGE_READ,
-					  .activity = n % 2 ? SW_ACTIVITY_ON_CPU : SW_ACTIVITY_BLOCKED,
+					  .activity =
+						  n % 2 ? SW_ACTIVITY_ON_CPU : SW_ACTIVITY_BLOCKED,
 					  .times = {.time_ns = ret->begin_ns, .queued_ns = -1}};
 	return 0;
 }
@@ -104,7 +105,8 @@ static void test_flat(void **state)
 	size_t end = mallinfo2().uordblks;
 	sw_recorder_settle(recorder);
 	const struct sw_profile_totals totals = sw_profile_totals(profile);
-	printf("# %llu samples, %zu stacks, %zu threads, %zu rows, %zu KiB, of which the last fifth %zd bytes\n",
+	printf("# %llu samples, %zu stacks, %zu threads, %zu rows, %zu KiB, of which the last "
+	       "fifth %zd bytes\n",
 	       (unsigned long long) n_samples, totals.n_stacks, totals.n_threads, totals.n_rows,
 	       end / 1024, (ssize_t) (end - settled));
 	assert_int_equal(totals.n_stacks, stacks);

@@ -111,10 +111,9 @@ static void test_all_day(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_due),
-		cmocka_unit_test(test_in_time),    cmocka_unit_test(test_late_and_lost),
-		cmocka_unit_test(test_load_limit), cmocka_unit_test(test_ends_early),
-		cmocka_unit_test(test_all_day),
+		cmocka_unit_test(test_due),           cmocka_unit_test(test_in_time),
+		cmocka_unit_test(test_late_and_lost), cmocka_unit_test(test_load_limit),
+		cmocka_unit_test(test_ends_early),    cmocka_unit_test(test_all_day),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
