@@ -112,7 +112,7 @@ static NOINLINE void *appeared(void *arg)
 	return arg;
 }
 
-static void start(void *(*function)(void *))
+static void start(void *(*function)(void *) )
 {
 	pthread_t thread;
 	pthread_attr_t attr;
