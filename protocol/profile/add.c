@@ -4,7 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "report/activity.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "profile/put.h"
 #include "profile/view.h"
 #include "profile/writers.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

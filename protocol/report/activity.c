@@ -4,7 +4,6 @@
  */
 #include "report/activity.h"
 #include "cleanup.h"
-#include "report/text_frames.h"
 
 #include <string.h>
 
@@ -172,27 +171,4 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	return t->syscall != NULL && strncmp(t->syscall, "futex", 5) == 0
 		       ? of_functions(sw_stack_of(r, t))
 		       : SW_ACTIVITY_OTHER;
-}
-
-bool sw_frame_is_libc(const struct sw_report *r, const struct sw_report_frame *f)
-{
-	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "[vdso]"};
-	if (f->module < 0)
-		return false;
-	const char *base = sw_base_name(r->modules[f->module].path);
-	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
-size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, size_t at)
-{
-	for (; at < s->n_frames; at++) {
-		const struct sw_report_frame *f = &s->frames[at];
-		if (f->function != NULL && f->function[0] != '\0' && !f->inlined && !f->internal &&
-		    !sw_frame_is_libc(r, f))
-			break;
-	}
-	return at;
 }

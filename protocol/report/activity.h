@@ -34,11 +34,4 @@ bool sw_waits_for_lock(const struct sw_report_thread *thread);
 const struct sw_report_stack *sw_stack_of(const struct sw_report *report,
 					  const struct sw_report_thread *thread);
 
-/* The C library and the dynamic loader, by the name of the file. */
-bool sw_frame_is_libc(const struct sw_report *report, const struct sw_report_frame *frame);
-
-/* The index of the first frame from at on that has a name and is the program's own rather than the C
- * library's; n_frames: there is none. */
-size_t sw_own_frame(const struct sw_report *report, const struct sw_report_stack *stack, size_t at);
-
 #endif

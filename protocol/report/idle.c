@@ -7,7 +7,7 @@
  */
 #include "report/activity.h"
 #include "cleanup.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 #include "cleanup.h"
 
 #include <stdarg.h>

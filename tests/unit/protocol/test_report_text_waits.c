@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
 #include "cleanup.h"
-#include "report/text_waits.h"
+#include "report/text/waits.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_DELIVER_H
+#define SW_CLI_DELIVER_H
+
+#include "common/options.h"
+#include "run/output.h"
+
+/* Reports on their way out, wherever they come from: one file or standard output for all. */
+struct sw_delivery {
+	const struct sw_options *options; /* borrowed */
+	enum sw_format format;
+	struct sw_output output;
+	size_t n_written;
+	bool broken; /* the output failed: no use to go on */
+	bool color;
+	size_t columns; /* of the terminal; 0: there is none */
+};
+
+/* Whether text that goes to path, NULL for standard output, is coloured. */
+bool sw_delivery_color(const struct sw_options *options, const char *path);
+
+/* path NULL: standard output. Errors are about sw_delivery_name(). */
+int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
+		      enum sw_format format, const char *path, struct sw_error *err);
+/* Likewise, in the format and to the file that the options say, before sw_sandbox_enter_parsing().
+ * SW_STATUS_COMPLETE; else what was wrong has been said. */
+int sw_delivery_begin_parsing(struct sw_delivery *ret, const struct sw_options *options);
+const char *sw_delivery_name(const struct sw_delivery *d);
+
+/*
+ * Writes one report; says on standard error what is missing in it, or why it could not be written.
+ * @param report  May be NULL when json is given, it is complete and to be written as JSON.
+ * @param json    The dump as it came, with its size; NULL: made from the report.
+ * @return SW_STATUS_*.
+ */
+int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,
+		    const char *json, size_t json_size);
+
+/* Likewise a profile, in options->profile_format. json as above, not NULL. */
+int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
+			    const struct sw_profile *profile, const char *json, size_t json_size);
+
+/* Makes the file appear if there is something in it; returns the worse of status and its own. */
+int sw_delivery_end(struct sw_delivery *d, int status);
+
+#endif
