@@ -85,6 +85,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 		return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
 	for (size_t i = 0; i < apart.n_owners; i++)
 		follow(d, apart.owners[i]);
+	d->delivery.n_matched += apart.n_matched;
 	if (apart.text.size == 0)
 		return apart.status;
 	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,

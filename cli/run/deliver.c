@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "common/complain.h"
 #include "run/sandbox.h"
+#include "text.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
@@ -72,7 +73,23 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 	return sw_report_text(report, &text, ret, size, err);
 }
 
-static int render_selected(const struct sw_delivery *d, const struct sw_report *report, char **ret,
+static size_t n_of(const struct sw_report *selected)
+{
+	return selected->n_threads + selected->n_stacks; /* those of goroutines have no thread */
+}
+
+size_t sw_delivery_matches(const struct sw_delivery *d, const struct sw_report *report)
+{
+	struct sw_report *selected;
+	if (!is_filtered(d->options) ||
+	    sw_report_select(report, &d->options->filter, &selected, NULL) < 0)
+		return 0;
+	size_t n = n_of(selected);
+	sw_report_destroy(selected);
+	return n;
+}
+
+static int render_selected(struct sw_delivery *d, const struct sw_report *report, char **ret,
 			   size_t *size, struct sw_error *err)
 {
 	struct sw_report *selected;
@@ -81,6 +98,7 @@ static int render_selected(const struct sw_delivery *d, const struct sw_report *
 	int r = sw_report_select(report, &d->options->filter, &selected, err);
 	if (r < 0)
 		return r;
+	d->n_matched += n_of(selected);
 	r = render(d, selected, ret, size, err);
 	sw_report_destroy(selected);
 	return r;
@@ -117,6 +135,7 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;
 	int r;
+	(void) snprintf(d->about, sizeof(d->about), "%s", about); /* cut is fine */
 	bool as_it_is = report == NULL || (d->format == SW_FORMAT_JSON && !is_filtered(d->options));
 	if (json != NULL && as_it_is)
 		r = put(d, json, json_size, &err);
@@ -186,9 +205,31 @@ int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
 	return sw_profile_is_complete(profile) ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 
+/* "no thread matches --state D, --thread 'worker-*'" */
+static void say_nothing_matches(const struct sw_delivery *d)
+{
+	const struct sw_thread_filter *f = &d->options->filter;
+	struct sw_text text = {0};
+	sw_text_printf(&text, "no thread matches");
+	if (f->states != NULL)
+		sw_text_printf(&text, " --state %s", f->states);
+	if (f->function != NULL)
+		sw_text_printf(&text, " --function '%s'", f->function);
+	if (f->name != NULL)
+		sw_text_printf(&text, " --thread '%s'", f->name);
+	sw_complain(d->n_written == 1 ? d->about : "all targets",
+		    text.failed ? "no thread matches" : text.data, "not_found",
+		    "see what there is without the filter");
+	sw_text_deinit(&text);
+}
+
 int sw_delivery_end(struct sw_delivery *d, int status)
 {
 	struct sw_error err = {0};
+	if (is_filtered(d->options) && d->n_written > 0 && d->n_matched == 0 && !d->broken) {
+		say_nothing_matches(d);
+		status = sw_status_worse(status, SW_STATUS_NOTHING);
+	}
 	bool failed = d->broken && !d->output.reader_gone;
 	if (!failed && d->n_written > 0 && sw_output_commit(&d->output, &err) < 0)
 		status = sw_status_worse(status, sw_complain_error(sw_delivery_name(d), &err));

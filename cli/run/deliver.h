@@ -13,7 +13,9 @@ struct sw_delivery {
 	size_t n_written;
 	bool broken; /* the output failed: no use to go on */
 	bool color;
-	size_t columns; /* of the terminal; 0: there is none */
+	size_t columns;   /* of the terminal; 0: there is none */
+	char about[128];  /* the last one that was written */
+	size_t n_matched; /* threads and stacks that --state, --function and --thread let pass */
 };
 
 /* Whether text that goes to path, NULL for standard output, is coloured. */
@@ -40,7 +42,11 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
 			    const struct sw_profile *profile, const char *json, size_t json_size);
 
-/* Makes the file appear if there is something in it; returns the worse of status and its own. */
+/* How many threads and stacks of a report pass the filter, for who has another process write it. */
+size_t sw_delivery_matches(const struct sw_delivery *d, const struct sw_report *report);
+
+/* Makes the file appear if there is something in it; returns the worse of status and its own. Says so when
+ * nothing of all that was written passed the filter: SW_STATUS_NOTHING. */
 int sw_delivery_end(struct sw_delivery *d, int status);
 
 #endif

@@ -140,6 +140,7 @@ struct apart {
 
 struct header {
 	char id[sizeof((struct sw_obtained){0}.id)], comm[SW_COMM_MAX];
+	size_t n_matched;
 };
 
 static int render(struct apart *a, const struct sw_report *report)
@@ -148,6 +149,7 @@ static int render(struct apart *a, const struct sw_report *report)
 	struct sw_error err = {0};
 	(void) snprintf(header.id, sizeof(header.id), "%s", report->id);
 	(void) snprintf(header.comm, sizeof(header.comm), "%s", report->process.comm);
+	header.n_matched = sw_delivery_matches(&a->delivery, report);
 	if (sw_output_write(&a->delivery.output, (const char *) &header, sizeof(header), &err) < 0)
 		return sw_complain_error(a->subject->name, &err);
 	return sw_delivery_put(&a->delivery, a->subject->name, report, NULL, 0);
@@ -187,6 +189,7 @@ static void header_take(struct sw_obtained *o)
 	header.id[sizeof(header.id) - 1] = header.comm[sizeof(header.comm) - 1] = '\0';
 	memcpy(o->id, header.id, sizeof(o->id));
 	memcpy(o->comm, header.comm, sizeof(o->comm));
+	o->n_matched = header.n_matched;
 	o->text.size -= sizeof(header);
 	memmove(o->text.data, o->text.data + sizeof(header), o->text.size);
 }

@@ -37,6 +37,7 @@ struct sw_obtained {
 	pid_t *owners; /* the processes for which its threads wait, as far as the kernel tells; owned */
 	size_t n_owners;
 	char id[128], comm[SW_COMM_MAX];
+	size_t n_matched; /* sw_delivery_matches() */
 	int status;
 };
 int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,

@@ -40,7 +40,8 @@ static int map_file(struct reader *r, const char *path, struct sw_error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == EISDIR || errno == EINVAL
 			       ? sw_fail(err, SW_E_FORMAT, "%s: not a regular file", path)
-			       : sw_fail_errno(err, SW_E_IO, "%s", path);
+			       : sw_fail_errno(err, SW_E_IO, "%s: this core file cannot be opened",
+					       path);
 	if (st.st_size == 0)
 		return sw_fail(err, SW_E_FORMAT, "%s: an empty file, not a core file", path);
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -106,6 +106,7 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		any = true;
 		tasks_of(&t, i);
 	}
+	walks->no_tasks = !any;
 	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
 			       : "neither CPython nor .NET was found in the process";
 	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;

@@ -435,6 +435,14 @@ static const struct sw_served *thread_request(struct sw_walker *w, const struct 
 	return NULL;
 }
 
+static bool serves_requests(const struct sw_walker *w)
+{
+	for (size_t i = 0; i < w->active->n; i++)
+		if (w->active->all[i].runtime != NULL && w->active->all[i].runtime->request != NULL)
+			return true;
+	return false;
+}
+
 /* What a virtual machine does for the functions of its language, where they are on the stack. Not where it
  * crashed, nor what a signal has interrupted. */
 static void internal_frames(struct sw_walker *w)
@@ -574,6 +582,7 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		if (runtime->frames != NULL)
 			w.carriers[w.n_carriers++] = i;
 	}
+	walks->no_requests = options->args && !serves_requests(&w);
 	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
 	if (w.max_frames > SW_MAX_FRAMES)
 		w.max_frames = SW_MAX_FRAMES;

@@ -222,7 +222,7 @@ static bool is_complete(const struct sw_report_builder *b)
 		if (means_missing(snap->warnings[i].code))
 			return false;
 	return b->walks->goroutines_why == NULL && b->walks->tasks_why == NULL &&
-	       (b->symbols == NULL || b->symbols->n_unfinished == 0);
+	       !b->walks->no_requests && (b->symbols == NULL || b->symbols->n_unfinished == 0);
 }
 
 /* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.
@@ -240,23 +240,39 @@ static void add_problems(struct sw_report_builder *b)
 	}
 }
 
+/* What was asked for besides threads, and is not there. */
+static void add_unthreaded(struct sw_report_builder *b)
+{
+	const struct sw_walks *walks = b->walks;
+	if (walks->no_goroutines)
+		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,
+		    "not a Go program: no code of Go was found, so it has no goroutines");
+	else if (walks->goroutines_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "not all goroutines are here: %s",
+				    walks->goroutines_why));
+	if (walks->no_tasks)
+		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,
+		    "neither a Python nor a .NET program: tasks are known of those only");
+	else if (walks->tasks_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "not all tasks are here: %s", walks->tasks_why));
+	if (walks->no_requests)
+		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,
+		    "not a PHP program: requests are known of those only");
+}
+
 void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 3;
+	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 4;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
 	add_snapshot_warnings(b);
 	add_problems(b);
-	if (b->walks->goroutines_why != NULL)
-		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
-		    sw_arena_printf(b->arena, "not all goroutines are here: %s",
-				    b->walks->goroutines_why));
-	if (b->walks->tasks_why != NULL)
-		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
-		    sw_arena_printf(b->arena, "not all tasks are here: %s", b->walks->tasks_why));
+	add_unthreaded(b);
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)
 		if (cuts[end].n_threads + cuts[end].n_goroutines + cuts[end].n_tasks > 0)

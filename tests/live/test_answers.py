@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a person reads of a server with hundreds of threads: what is wrong, first and short."""
+import os
 import re
 import subprocess
 
-from harness import PATIENT, SNAPWALK, Tap, Target, state_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, Target, snapwalk, state_of, wait_until
 
 
 def text_of(pid, *options):
@@ -60,6 +61,22 @@ def a_service(tap):
         tap.check(f": {len(waits)} threads of 501, 1 distinct stack" in some, "--function", some)
         some = text_of(target.pid, "--thread", "hold*")
         tap.check(": 1 thread of 501" in some and "hold+" in some, "--thread", some)
+        for options in (("--thread", "zzz"), ("--state", "Zt"), ("--function", "^zzz$")):
+            got = snapwalk(*options, target.pid)
+            tap.check(got.returncode == 1 and "0 threads of 501" in got.stdout
+                      and f"{target.pid}: no thread matches {options[0]}" in got.stderr, f"{options[0]} that matches nothing",
+                      (got.returncode, got.stdout[:200], got.stderr))
+        got = snapwalk("--thread", "zzz", target.pid, os.getppid())
+        tap.check(got.returncode == 1 and got.stderr.count("no thread matches") == 1, "of two processes: said once", got.stderr)
+        got = snapwalk("--thread", "hold*", target.pid, os.getppid())
+        tap.check("no thread matches" not in got.stderr, "a match in one of two is enough", got.stderr)
+        for option, words in (("--goroutines", "not a Go program"), ("--tasks", "neither a Python nor a .NET program"),
+                              ("--args", "not a PHP program")):
+            got = snapwalk(option, target.pid)
+            tap.check(got.returncode == 3 and words in "".join(got.stdout.splitlines(True)[:5])
+                      and "Not complete" not in got.stdout and "Warnings" not in got.stdout
+                      and "(other_program): leave that option away" in got.stderr,
+                      f"{option} of another program", (got.returncode, got.stdout[:400], got.stderr))
         some = text_of(target.pid, "--state", "R", "--format", "folded")
         tap.check(some.startswith("compute-0;") and some.count("\n") == 1, "--state, folded", some)
         folded = text_of(target.pid, "--format", "folded")

@@ -154,7 +154,8 @@ def test_refused(tap):
     refused(tap, "a program", os.path.join(TARGETS, "chain_pie"),
             "a program or shared library, not a core file")
     refused(tap, "a text", __file__, "not an ELF file, thus no core file")
-    refused(tap, "nothing", "/nonexistent/core", "No such file or directory")
+    refused(tap, "nothing", "/nonexistent/core", "/nonexistent/core: this core file cannot be opened: "
+            "No such file or directory (io): check that the path is right")
     refused(tap, "a directory", TARGETS, "not a regular file")
     refused(tap, "a device", "/dev/zero", "not a regular file")
     header = bytearray(64)

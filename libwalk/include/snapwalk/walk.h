@@ -225,6 +225,7 @@ enum sw_warning_code {
 	SW_WARN_CAPTURE,        /* an unwinder's capture hook failed */
 	SW_WARN_TIMEOUT,        /* names or walks were cut by the time limit */
 	SW_WARN_RUNTIME,        /* a runtime was recognised, but cannot be read, or not in whole */
+	SW_WARN_PROGRAM,        /* the program has nothing of what was asked for */
 };
 
 struct sw_warning {
@@ -569,6 +570,8 @@ struct sw_walks {
 	size_t live_reads;
 	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
 	const char *tasks_why;      /* likewise */
+	/* Asked for, and no runtime of the process has such; then there is a reason above, too. */
+	bool no_goroutines, no_tasks, no_requests;
 	struct sw_walks_priv *priv;
 };
 

@@ -117,6 +117,28 @@ static void put_when(struct sw_text_writer *w)
 	sw_put(w, "\n");
 }
 
+/* Of another program than was expected: with that nothing else is wrong. */
+static bool is_of_program(const struct sw_report_warning *warning)
+{
+	return strcmp(warning->code, "other_program") == 0;
+}
+
+static size_t put_of_program(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_warnings; i++) {
+		if (!is_of_program(&r->warnings[i]))
+			continue;
+		sw_style_begin(w, SW_STYLE_ALARM);
+		sw_put_foreign(w, r->warnings[i].message);
+		sw_style_end(w);
+		sw_put(w, "\n");
+		n++;
+	}
+	return n;
+}
+
 /* Said before anything else, so that nobody reads half a dump as a whole one. */
 static void put_missing(struct sw_text_writer *w)
 {
@@ -131,7 +153,8 @@ static void put_missing(struct sw_text_writer *w)
 			goroutines += r->stacks[i].n_threads == 0 ? r->stacks[i].n_goroutines : 0;
 			tasks += r->stacks[i].n_threads == 0 ? r->stacks[i].n_tasks : 0;
 		}
-	if (r->complete)
+	size_t of_program = put_of_program(w);
+	if (r->complete || (of_program > 0 && of_program == r->n_warnings && threads + stacks == 0))
 		return;
 	sw_style_begin(w, SW_STYLE_ALARM);
 	sw_put(w, "Not complete:");
@@ -275,10 +298,13 @@ static void put_not_captured(struct sw_text_writer *w)
 static void put_warnings(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	if (r->n_warnings > 0)
-		sw_put_styled(w, SW_STYLE_ALARM, "\nWarnings\n");
+	size_t n = 0;
 	for (size_t i = 0; i < r->n_warnings; i++) {
 		const struct sw_report_warning *warning = &r->warnings[i];
+		if (is_of_program(warning))
+			continue; /* said in the beginning */
+		if (n++ == 0)
+			sw_put_styled(w, SW_STYLE_ALARM, "\nWarnings\n");
 		sw_put(w, "  %s: ", warning->code);
 		sw_put_foreign(w, warning->message);
 		if (warning->tid != 0)
@@ -290,6 +316,8 @@ static void put_warnings(struct sw_text_writer *w)
 static void put_hints(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
+	if (r->n_threads + r->n_stacks == 0 && r->n_all_threads > 0)
+		return; /* none that was looked for is here */
 	if (r->n_hints > 0)
 		sw_put_styled(w, SW_STYLE_BOLD, "\nHints\n");
 	for (size_t i = 0; i < r->n_hints; i++) {
