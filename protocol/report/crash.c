@@ -81,15 +81,16 @@ void sw_report_build_crash(struct sw_report_builder *b)
 		from->signal != 0 ? sw_report_calloc(b, 1, sizeof(*crash)) : NULL;
 	if (crash == NULL)
 		return;
-	*crash = (struct sw_report_crash){.number = from->signal,
-					  .tid = from->tid,
-					  .has_address = from->has_address,
-					  .address_avma = from->address_avma,
-					  .access = access_name(from->access),
-					  .sender_pid = from->sender_pid,
-					  .sender_uid = from->sender_pid != 0
-								? (int64_t) from->sender_uid
-								: -1};
+	*crash = (struct sw_report_crash){
+		.number = from->signal,
+		.tid = from->tid,
+		.has_address = from->has_address,
+		.address_avma = from->address_avma,
+		.access = access_name(from->access),
+		.sender_pid = from->sender_pid,
+		.sender_uid = from->sender_pid != 0 ? (int64_t) from->sender_uid : -1,
+		.stack_overflow = from->stack_overflow,
+		.stack_bytes = from->stack_bytes != 0 ? (int64_t) from->stack_bytes : -1};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(signals); i++)
 		if (signals[i].signal == from->signal)
 			crash->signal = signals[i].name;

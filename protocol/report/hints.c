@@ -217,9 +217,32 @@ static void hint_virtual_threads(struct sw_report_builder *b)
 	}
 }
 
+/* The Java VM handles faults of its own making (a null reference, a safepoint) by signals, and ends itself by
+ * SIGABRT when it finds one that is not; what it saw it writes down first. */
+static void hint_java_crash(struct sw_report_builder *b)
+{
+	const struct sw_report_crash *crash = b->report->process.crash;
+	for (size_t i = 0; crash != NULL && i < b->walks->n_runtimes; i++) {
+		if (strcmp(b->walks->runtimes[i].name, "hotspot") != 0)
+			continue;
+		bool fault = strcmp(crash->signal, "SIGSEGV") == 0 ||
+			     strcmp(crash->signal, "SIGBUS") == 0;
+		add(b, "java_crash",
+		    sw_arena_printf(
+			    b->arena,
+			    "%swhat the Java VM itself says of its end is in hs_err_pid%d.log, in "
+			    "the directory that it ran in or in /tmp",
+			    fault ? "Java code gets SIGSEGV also for a null reference or a "
+				    "safepoint, which is no crash; "
+				  : "",
+			    (int) b->report->process.pid));
+		return;
+	}
+}
+
 void sw_report_build_hints(struct sw_report_builder *b)
 {
-	enum { OTHERS = 4 };
+	enum { OTHERS = 5 };
 	sw_cleanup(nameless_deinit) struct nameless nameless = {0};
 	b->report->hints =
 		sw_report_calloc(b, OTHERS + SW_ARRAY_SIZE(remedies), sizeof(*b->report->hints));
@@ -227,6 +250,7 @@ void sw_report_build_hints(struct sw_report_builder *b)
 	b->failed |= nameless.modules == NULL;
 	if (b->failed)
 		return;
+	hint_java_crash(b);
 	hint_goroutines(b);
 	hint_virtual_threads(b);
 	hint_packages(b);

@@ -248,6 +248,8 @@ struct sw_crash {
 	enum sw_access_kind access; /* what the thread wanted there */
 	pid_t sender_pid;           /* 0: nobody sent it, or somebody who is not known */
 	uid_t sender_uid;
+	bool stack_overflow;  /* at the end of its stack, below which nothing may be written */
+	uint64_t stack_bytes; /* of that stack; 0: not known */
 };
 
 /** Immutable once taken. Everything in it but the modules is its own. */

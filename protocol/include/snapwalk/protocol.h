@@ -219,6 +219,8 @@ struct sw_report_crash {
 	const char *access;    /* static: "read", "write", "execute": what it wanted there; NULL */
 	pid_t sender_pid;      /* 0: nobody sent it, or not known */
 	int64_t sender_uid;    /* -1 likewise */
+	bool stack_overflow;   /* it touched what lies below its stack, which was used up */
+	int64_t stack_bytes;   /* the size of that stack; -1: not known */
 };
 
 /** One arena; copies its strings; outlives snapshot, walks and symbols. */

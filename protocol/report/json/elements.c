@@ -188,6 +188,9 @@ static void add_crash(struct element *e, const struct sw_report_crash *c)
 	add_string(&inner, "access", c->access);
 	add_known(&inner, "sender_pid", c->sender_pid > 0 ? c->sender_pid : -1);
 	add_known(&inner, "sender_uid", c->sender_uid);
+	add_flag(&inner, "stack_overflow", c->stack_overflow);
+	if (c->stack_overflow)
+		add_known(&inner, "stack_bytes", c->stack_bytes);
 	add(e, "crash", element_end(&inner));
 }
 

@@ -138,6 +138,8 @@ static void read_crash(struct sw_report_parser *p, void *to)
 		.access = sw_parse_string_or_null(p, "access"),
 		.sender_pid = read_pid(p, "sender_pid"),
 		.sender_uid = sw_parse_known(p, "sender_uid", UINT32_MAX),
+		.stack_overflow = sw_parse_flag(p, "stack_overflow"),
+		.stack_bytes = sw_parse_known(p, "stack_bytes", INT64_MAX),
 	};
 	crash->has_address = sw_parse_address_or_null(p, "address", &crash->address_avma);
 }

@@ -19,21 +19,29 @@ static void put_access(struct sw_text_writer *w, const struct sw_report_crash *c
 	sw_put(w, ": %s 0x%" PRIx64 " by ", what, c->address_avma);
 }
 
-void sw_text_crash(struct sw_text_writer *w)
+/* "SIGSEGV: stack overflow of worker (12): its stack of 8 MB is used up" */
+static void put_overflow(struct sw_text_writer *w, const struct sw_report_crash *c)
 {
-	const struct sw_report *r = w->report;
-	const struct sw_report_crash *c = r->process.crash;
-	if (c == NULL)
-		return;
+	enum { KB = 1024, MB = 1024 * 1024 };
+	sw_put(w, ": stack overflow of ");
+	sw_put_thread(w, c->tid);
+	sw_put(w, ": its stack");
+	if (c->stack_bytes >= MB)
+		sw_put(w, " of %" PRId64 " MB", (c->stack_bytes + MB / 2) / MB);
+	else if (c->stack_bytes > 0)
+		sw_put(w, " of %" PRId64 " KB", c->stack_bytes / KB);
+	sw_put(w, " is used up");
+}
+
+static void put_signal(struct sw_text_writer *w, const struct sw_report_crash *c)
+{
 	bool memory = strcmp(c->signal, "SIGSEGV") == 0 || strcmp(c->signal, "SIGBUS") == 0;
-	sw_style_begin(w, SW_STYLE_ALARM);
-	sw_put_foreign(w, c->signal);
 	if (memory && c->has_address)
 		put_access(w, c);
 	else
 		sw_put(w, " of ");
 	sw_put_thread(w, c->tid);
-	if (c->sender_pid == r->process.pid) {
+	if (c->sender_pid == w->report->process.pid) {
 		sw_put(w, ": raised by the process itself");
 	} else if (c->sender_pid != 0) {
 		sw_put(w, ": sent by process %d (uid %lld)", (int) c->sender_pid,
@@ -42,6 +50,19 @@ void sw_text_crash(struct sw_text_writer *w)
 		sw_put(w, ": ");
 		sw_put_foreign(w, c->text);
 	}
+}
+
+void sw_text_crash(struct sw_text_writer *w)
+{
+	const struct sw_report_crash *c = w->report->process.crash;
+	if (c == NULL)
+		return;
+	sw_style_begin(w, SW_STYLE_ALARM);
+	sw_put_foreign(w, c->signal);
+	if (c->stack_overflow)
+		put_overflow(w, c);
+	else
+		put_signal(w, c);
 	sw_style_end(w);
 	sw_put(w, "\n");
 }

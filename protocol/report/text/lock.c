@@ -34,6 +34,10 @@ static bool is_at(const struct sw_report_wait *wait, uint64_t address_avma, bool
 
 static const char *how_decided(const struct sw_report_wait *wait)
 {
+	bool owned = wait->owner_tid != 0 || wait->owner_pid != 0;
+	if (sw_same_text(wait->trust, "runtime"))
+		return owned ? "by the structures of the runtime, which say who holds it"
+			     : "by the structures of the runtime, which name no owner";
 	if (sw_same_text(wait->trust, "memory"))
 		return "by the function that its threads wait in; who holds it stands in its "
 		       "memory";
@@ -55,14 +59,11 @@ static void put_stack(struct sw_text_writer *w, const struct sw_report_thread *t
 static void put_owner(struct sw_text_writer *w, const struct sw_report_wait *wait)
 {
 	bool other = wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid;
-	pid_t id = other ? wait->owner_pid : wait->owner_tid;
-	if (id == 0) {
-		sw_put(w, "held by   nobody, or not known\n");
+	if (!sw_put_owner(w, "held by   ", wait)) {
+		sw_put(w, "held by   no thread, or it is not known\n");
 		return;
 	}
-	sw_put(w, "held by   ");
-	sw_put_thread(w, id);
-	const struct sw_report_thread *t = other ? NULL : sw_thread_of(w->report, id);
+	const struct sw_report_thread *t = other ? NULL : sw_thread_of(w->report, wait->owner_tid);
 	if (other)
 		sw_put(w, ", another process");
 	else if (t == NULL)
@@ -74,6 +75,12 @@ static void put_owner(struct sw_text_writer *w, const struct sw_report_wait *wai
 		put_stack(w, t);
 	}
 	sw_put(w, "\n");
+}
+
+/* It has given the monitor back, and waits for another thread to say that something has changed. */
+static bool is_notified(const struct sw_report_wait *wait)
+{
+	return strcmp(wait->kind, "java_wait") == 0 || strcmp(wait->kind, "dotnet_wait") == 0;
 }
 
 static void put_waiters(struct sw_text_writer *w, uint64_t address_avma, bool inside, size_t n)
@@ -94,6 +101,8 @@ static void put_waiters(struct sw_text_writer *w, uint64_t address_avma, bool in
 		if (t->blocked_on->address_avma != address_avma)
 			sw_put(w, ", at byte %" PRIu64 " of it",
 			       t->blocked_on->address_avma - address_avma);
+		if (is_notified(t->blocked_on))
+			sw_put(w, ", to be notified");
 		put_stack(w, t);
 		sw_put(w, "\n");
 		shown++;
@@ -169,8 +178,16 @@ int sw_report_lock(const struct sw_report *report, uint64_t address_avma,
 	}
 	if (n == 0)
 		return fail_none(report, address_avma, err);
-	sw_put(&w, "lock      %#" PRIx64 ", %s\ndecided   %s\n", address_avma,
-	       first->blocked_on->kind, how_decided(first->blocked_on));
+	const struct sw_report_wait *wait = first->blocked_on;
+	sw_put(&w, "lock      %#" PRIx64 ", %s", address_avma, wait->kind);
+	if (sw_same_text(wait->trust, "runtime") && wait->target != NULL) {
+		sw_put(&w, " ");
+		sw_put_foreign(&w, wait->target);
+	}
+	sw_put(&w, "\ndecided   %s\n", how_decided(wait));
+	if (sw_same_text(wait->trust, "runtime"))
+		sw_put(&w, "          (the address is of this dump: the runtime may move the "
+			   "object)\n");
 	put_deadlocks(&w, first);
 	put_owner(&w, first->blocked_on);
 	put_waiters(&w, address_avma, inside, n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report/text/parked.h"
 #include "report/text/frames.h"
+#include "report/text/width.h"
 
 enum {
 	WHOLE_LINES = 100, /* of groups, from where on they are brief */
@@ -11,10 +12,12 @@ static void put_whole(struct sw_text_writer *w, const struct sw_text_parked *kin
 		      const struct sw_report_stack *s)
 {
 	sw_put(w, "\n");
+	size_t from = w->text.size;
 	kind->put_who(w, s);
 	sw_put(w, "\n");
 	kind->put_waits(w, s);
 	sw_put(w, "\n");
+	sw_wrap(w, from);
 	sw_text_frames(w, s);
 	if (kind->put_end != NULL)
 		kind->put_end(w, s);
@@ -24,9 +27,11 @@ static void put_whole(struct sw_text_writer *w, const struct sw_text_parked *kin
 static void put_brief(struct sw_text_writer *w, const struct sw_text_parked *kind,
 		      const struct sw_report_stack *s)
 {
+	size_t from = w->text.size;
 	kind->put_who(w, s);
 	kind->put_waits(w, s);
 	sw_put_own_names(w, s, kind->first_told != NULL ? kind->first_told(s) : 0, BRIEF_FRAMES);
+	sw_cut(w, from);
 	sw_put(w, "\n");
 }
 

@@ -13,6 +13,7 @@
 #include "report/text/tasks.h"
 #include "report/text/threads.h"
 #include "report/text/verdict.h"
+#include "report/text/width.h"
 #include "report/frame_kind.h"
 
 #include <stdlib.h>
@@ -150,7 +151,7 @@ static size_t lines_of(const struct sw_text_writer *w)
 /* "  inner < middle < outer" */
 static void put_brief(struct sw_text_writer *w, const struct sw_report_stack *s)
 {
-	size_t at = 0;
+	size_t at = 0, from = w->text.size;
 	sw_text_threads_brief(w, s->threads, s->n_threads);
 	for (size_t i = 0; i < BRIEF_FRAMES; i++, at++) {
 		at = sw_own_frame(w->report, s, at);
@@ -159,6 +160,7 @@ static void put_brief(struct sw_text_writer *w, const struct sw_report_stack *s)
 		sw_put(w, i == 0 ? "  " : " < ");
 		sw_put_foreign(w, s->frames[at].function);
 	}
+	sw_cut(w, from);
 	sw_put(w, "\n");
 }
 

@@ -5,6 +5,7 @@
 #include "report/builder.h"
 #include "report/text/put.h"
 #include "report/text/waits.h"
+#include "report/text/width.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +72,10 @@ static void put_name(struct sw_text_writer *w, const struct name *name)
 				name->first,
 				name->first + name->number.end); /* cut is fine: a heading */
 	sw_style_begin(w, SW_STYLE_BOLD);
-	sw_put_foreign(w, name->differ ? text : name->first);
+	if (name->first[0] == '\0')
+		sw_put(w, "(no name)");
+	else
+		sw_put_foreign(w, name->differ ? text : name->first);
 	sw_style_end(w);
 }
 
@@ -80,6 +84,8 @@ static void put_names(struct sw_text_writer *w, const size_t *threads, size_t n_
 	struct name names[NAMES_SHOWN];
 	size_t n;
 	size_t more = count_names(w, threads, n_threads, names, &n);
+	if (n == 1 && names[0].first[0] == '\0')
+		return; /* a core file has no names of threads */
 	for (size_t i = 0; i < n; i++) {
 		sw_put(w, i > 0 ? ", " : "  ");
 		put_name(w, &names[i]);
@@ -186,7 +192,9 @@ static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_t
 			sw_put(w, "   ");
 			if (n_threads > 1)
 				sw_put(w, "%d ", (int) w->report->threads[threads[i]].tid);
-			sw_put_styled(w, SW_STYLE_ALARM, "crashed here");
+			sw_put_styled(w, SW_STYLE_ALARM,
+				      sw_signal_was_sent(w->report) ? "took the signal"
+								    : "crashed here");
 		}
 	sw_put(w, "\n");
 }
@@ -220,6 +228,19 @@ void sw_put_thread(struct sw_text_writer *w, pid_t tid)
 	sw_put(w, " (%d)", (int) tid);
 }
 
+void sw_put_process(struct sw_text_writer *w, pid_t pid)
+{
+	for (size_t i = 0; i < w->report->n_peers; i++) {
+		const struct sw_report_peer *peer = &w->report->peers[i];
+		if (peer->pid != pid || peer->comm == NULL || peer->comm[0] == '\0')
+			continue;
+		sw_put_foreign(w, peer->comm);
+		sw_put(w, " (%d)", (int) pid);
+		return;
+	}
+	sw_put(w, "process %d", (int) pid);
+}
+
 void sw_put_cycle(struct sw_text_writer *w, const char *begin, const struct sw_report_deadlock *d)
 {
 	sw_style_begin(w, SW_STYLE_ALARM);
@@ -245,6 +266,7 @@ static void put_cpu(struct sw_text_writer *w, const size_t *threads, size_t n_th
 
 void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
 {
+	size_t from = w->text.size;
 	sw_put_styled(w, SW_STYLE_BOLD, "%zu thread%s", n_threads, sw_plural(n_threads));
 	put_names(w, threads, n_threads);
 	put_roles(w, threads, n_threads);
@@ -255,6 +277,7 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 	if (w->options->verbose)
 		put_managed(w, threads, n_threads);
 	put_requests(w, threads, n_threads);
+	sw_wrap(w, from);
 }
 
 void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads)

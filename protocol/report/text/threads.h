@@ -18,6 +18,8 @@ struct sw_name_number sw_name_number(const char *name);
 const struct sw_report_thread *sw_thread_of(const struct sw_report *report, pid_t tid);
 /* "worker (12)", "thread 12" */
 void sw_put_thread(struct sw_text_writer *w, pid_t tid);
+/* "redis-server (999)", "process 999": another one, for which threads wait. */
+void sw_put_process(struct sw_text_writer *w, pid_t pid);
 /* "DEADLOCK: ab (12) → ba (13) → ab (12)", a line; what it begins with is of our own. */
 void sw_put_cycle(struct sw_text_writer *w, const char *begin,
 		  const struct sw_report_deadlock *deadlock);

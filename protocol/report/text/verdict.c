@@ -8,6 +8,7 @@
 #include "report/text/crash.h"
 #include "report/text/threads.h"
 #include "report/text/waits.h"
+#include "report/text/width.h"
 
 #include <string.h>
 
@@ -123,7 +124,11 @@ static void put_where(struct sw_text_writer *w, const struct sw_report_frame *f,
 
 static void put_state(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
-	sw_put(w, "is ");
+	const struct sw_report_crash *crash = w->report->process.crash;
+	if (crash == NULL)
+		sw_put(w, "is ");
+	else if (crash->tid != t->tid)
+		sw_put(w, t->state == '?' ? "" : "was ");
 	sw_text_wait(w, t);
 	if (t->state == 'R')
 		put_where(w, where_it_is(w->report, t), true);
@@ -141,7 +146,10 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 	sw_put(w, "%zu thread%s for ", waiting, waiting == 1 ? " waits" : "s wait");
 	if (lock != NULL)
 		sw_put(w, "%s, which ", lock);
-	sw_put_thread(w, h->tid);
+	if (t == NULL && h->pid != 0 && h->pid != w->report->process.pid)
+		sw_put_process(w, h->pid);
+	else
+		sw_put_thread(w, h->tid);
 	sw_style_end(w);
 	sw_put(w, lock != NULL ? " has" : "");
 	if (t != NULL) {
@@ -200,7 +208,7 @@ static void put_peers(struct sw_text_writer *w)
 			continue; /* the thread itself says it */
 		sw_put_styled(w, SW_STYLE_BOLD, "%zu threads wait for ", peers[k].n);
 		sw_style_begin(w, SW_STYLE_BOLD);
-		sw_put_thread(w, peers[k].wait->owner_pid);
+		sw_put_process(w, peers[k].wait->owner_pid);
 		sw_style_end(w);
 		sw_put(w, " (%s)\n", peers[k].wait->kind);
 	}
@@ -231,6 +239,8 @@ static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITI
 		sw_put(w, "%s%s %zu", any ? " · " : "", names[i], counts[i]);
 		any = true;
 	}
+	if (any && w->report->process.crash != NULL)
+		sw_put(w, " (at the crash)");
 	sw_put(w, any ? "\n" : "");
 }
 
@@ -248,7 +258,10 @@ static void put_running(struct sw_text_writer *w, const enum sw_activity *activi
 	}
 	for (size_t i = 0; i < tally.n; i++) {
 		size_t n = tally.rows[i].count;
-		sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
+		if (r->process.crash != NULL)
+			sw_put(w, "%zu thread%s ran at the crash", n, sw_plural(n));
+		else
+			sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
 		if (n == 1) {
 			sw_put(w, ": ");
 			sw_put_thread(w, tally.rows[i].first->tid);
@@ -289,7 +302,7 @@ static bool is_all_shown(const struct sw_text_writer *w)
 void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	const struct sw_report *r = w->report;
-	size_t counts[SW_ACTIVITIES] = {0};
+	size_t counts[SW_ACTIVITIES] = {0}, from = w->text.size;
 	for (size_t i = 0; i < r->n_threads; i++)
 		counts[activities[i]]++;
 	size_t idle = counts[SW_ACTIVITY_IDLE];
@@ -305,6 +318,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 			sw_put_styled(w, SW_STYLE_BOLD, "%zu threads are idle", idle);
 		put_places(w, &places);
 		sw_put(w, idle > 1 && !is_all_shown(w) ? " (--all shows them)\n" : "\n");
+		sw_wrap(w, from);
 		return;
 	}
 	if (r->n_all_threads == 0) {
@@ -314,12 +328,13 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	}
 	put_running(w, activities);
 	put_counts(w, counts);
+	sw_wrap(w, from);
 }
 
 void sw_text_idle(struct sw_text_writer *w, const enum sw_activity *activities)
 {
 	struct tally places = idle_places(w->report, activities);
-	size_t n = places.more;
+	size_t n = places.more, from = w->text.size;
 	for (size_t i = 0; i < places.n; i++)
 		n += places.rows[i].count;
 	if (n == 0 || n == w->report->n_threads) /* said in the beginning */
@@ -327,4 +342,5 @@ void sw_text_idle(struct sw_text_writer *w, const enum sw_activity *activities)
 	sw_put_styled(w, SW_STYLE_BOLD, "\n%zu thread%s idle", n, n == 1 ? " is" : "s are");
 	put_places(w, &places);
 	sw_put(w, " (--all shows %s)\n", n == 1 ? "it" : "them");
+	sw_wrap(w, from);
 }

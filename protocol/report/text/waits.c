@@ -27,17 +27,32 @@ static const char *state_name(char state)
 	}
 }
 
+static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid == t->tid;
+}
+
 /* Of the others of a process that crashed, what they did then is told. */
 static bool is_of_crash(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	return r->process.crash != NULL && r->process.crash->tid != t->tid;
 }
 
+bool sw_signal_was_sent(const struct sw_report *r)
+{
+	const struct sw_report_crash *crash = r->process.crash;
+	return crash != NULL && crash->sender_pid != 0 && crash->sender_pid != r->process.pid;
+}
+
 void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 {
 	/* Which state the threads of a core file were in is not written in it. */
-	bool unknown = t->state == '?' && t->syscall != NULL && is_of_crash(w->report, t);
-	sw_put(w, "%s", unknown ? "was" : state_name(t->state));
+	if (has_crashed(w->report, t))
+		sw_put(w, sw_signal_was_sent(w->report) ? "was" : "crashed");
+	else if (t->state == '?' && is_of_crash(w->report, t))
+		sw_put(w, t->syscall != NULL ? "was" : "was there");
+	else
+		sw_put(w, "%s", state_name(t->state));
 	if (t->syscall != NULL) {
 		sw_put(w, " in ");
 		sw_put_foreign(w, t->syscall);
@@ -116,18 +131,28 @@ static const struct what *what_of(const struct sw_report_wait *wait)
 	return NULL;
 }
 
-/* The thread that has what another waits for, or the process, of which it is not known which one does; 0. */
-static pid_t owner_of(const struct sw_text_writer *w, const struct sw_report_wait *wait)
+static bool is_of_other(const struct sw_text_writer *w, const struct sw_report_wait *wait)
 {
-	bool other = wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid;
-	return other ? wait->owner_pid : wait->owner_tid;
+	return wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid;
+}
+
+bool sw_put_owner(struct sw_text_writer *w, const char *before, const struct sw_report_wait *wait)
+{
+	bool other = is_of_other(w, wait);
+	if (!other && wait->owner_tid == 0)
+		return false;
+	sw_put(w, "%s", before);
+	if (other)
+		sw_put_process(w, wait->owner_pid);
+	else
+		sw_put_thread(w, wait->owner_tid);
+	return true;
 }
 
 static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
 		     const struct what *what)
 {
 	const struct sw_report_wait *wait = t->blocked_on;
-	pid_t owner = owner_of(w, wait);
 	sw_put(w, " %s", what->text);
 	if (what->named && wait->target != NULL) {
 		sw_put(w, " ");
@@ -135,21 +160,18 @@ static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
 		if (wait->has_address)
 			sw_put(w, "@0x%" PRIx64, wait->address_avma);
 	}
-	if (owner != 0) {
-		sw_put(w, ", which ");
-		sw_put_thread(w, owner);
+	if (sw_put_owner(w, ", which ", wait))
 		sw_put(w, " has");
-	} else if (sw_waits_for_lock(t)) {
+	else if (sw_waits_for_lock(t))
 		sw_put(w, ", no owner is known");
-	}
 }
 
 /* Who is waited for, where that is no lock. */
 static bool put_who(struct sw_text_writer *w, const struct sw_report_wait *wait)
 {
-	if (wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid) {
-		sw_put(w, " for ");
-		sw_put_thread(w, wait->owner_pid);
+	if (!sw_put_owner(w, " for ", wait))
+		return false;
+	if (is_of_other(w, wait)) {
 		sw_put(w,
 		       strcmp(wait->trust, "visible") == 0
 			       ? " (%s), or one that could not be looked at"
@@ -157,10 +179,6 @@ static bool put_who(struct sw_text_writer *w, const struct sw_report_wait *wait)
 		       wait->kind);
 		return true;
 	}
-	if (wait->owner_tid == 0)
-		return false;
-	sw_put(w, " for ");
-	sw_put_thread(w, wait->owner_tid);
 	sw_put(w, strcmp(wait->kind, "thread") == 0 ? " to end" : " (%s)", wait->kind);
 	return true;
 }
@@ -168,7 +186,8 @@ static bool put_who(struct sw_text_writer *w, const struct sw_report_wait *wait)
 static bool is_known(const struct sw_text_writer *w, const struct sw_report_thread *t)
 {
 	return t->blocked_on != NULL &&
-	       (what_of(t->blocked_on) != NULL || owner_of(w, t->blocked_on) != 0);
+	       (what_of(t->blocked_on) != NULL || is_of_other(w, t->blocked_on) ||
+		t->blocked_on->owner_tid != 0);
 }
 
 void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t)
@@ -180,7 +199,7 @@ void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t
 	if (what != NULL)
 		put_what(w, t, what);
 	else
-		(void) put_who(w, wait); /* nobody is known */
+		(void) put_who(w, wait); /* without one who is known nothing is told */
 	if (wait->target != NULL && (what == NULL || !what->named)) {
 		sw_put(w, ", ");
 		sw_put_foreign(w, wait->target);

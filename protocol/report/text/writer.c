@@ -14,14 +14,16 @@
 #include "report/text/threads.h"
 #include "report/text/waits.h"
 #include "report/text/verdict.h"
+#include "report/text/width.h"
 #include "utc.h"
 #include "utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { NOT_CAPTURED_SHOWN = 10 };
+enum { NOT_CAPTURED_SHOWN = 10, RUNTIMES_SHOWN = 3 };
 
 static void put_uptime(struct sw_text_writer *w, int64_t uptime_ms)
 {
@@ -172,9 +174,67 @@ static void put_missing(struct sw_text_writer *w)
 	sw_put(w, "\n");
 }
 
+/* What people call it. */
+static const char *runtime_name(const char *name)
+{
+	static const char *const names[][2] = {{"hotspot", "java"},
+					       {"clr", ".NET"},
+					       {"cpython", "python"}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i][0]) == 0)
+			return names[i][1];
+	return name;
+}
+
+/* ", java 17.0.15": without what a distribution adds. */
+static void put_runtime_versions(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t n = 0;
+	for (size_t i = 0; i < r->process.n_runtimes && n < RUNTIMES_SHOWN; i++) {
+		const struct sw_report_runtime *runtime = &r->process.runtimes[i];
+		if (runtime->version == NULL || runtime->version[0] == '\0')
+			continue;
+		char version[32];
+		(void) snprintf(version, sizeof(version), "%.*s",
+				(int) strcspn(runtime->version, "+ "),
+				runtime->version); /* cut is fine: -v has it whole */
+		sw_put(w, ", ");
+		sw_put_foreign(w, runtime_name(runtime->name));
+		sw_put(w, " ");
+		sw_put_foreign(w, version);
+		n++;
+	}
+}
+
+/* Of Java the class with which the program began, as long as its main() goes on: the command line, which names it,
+ * is in no dump. */
+static void put_main_class(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_stack *s = sw_stack_of(r, &r->threads[i]);
+		const struct sw_report_frame *first = NULL;
+		if (s == NULL || strcmp(sw_report_thread_name(&r->threads[i]), "main") != 0)
+			continue;
+		for (size_t k = 0; k < s->n_frames; k++)
+			if (strcmp(s->frames[k].kind, "jvm") == 0 && s->frames[k].function != NULL)
+				first = &s->frames[k];
+		size_t size = first != NULL ? strlen(first->function) : 0;
+		if (size <= strlen(".main") ||
+		    strcmp(first->function + size - strlen(".main"), ".main") != 0 ||
+		    strcmp(s->end, "complete") != 0)
+			continue;
+		sw_put(w, ", main class ");
+		sw_utf8_append_plain(&w->text, first->function, size - strlen(".main"));
+		return;
+	}
+}
+
 static void put_head(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
+	size_t from = w->text.size;
 	sw_style_begin(w, SW_STYLE_BOLD);
 	sw_put_foreign(w, r->process.comm);
 	sw_put(w, ", pid %d", (int) r->process.pid);
@@ -185,10 +245,12 @@ static void put_head(struct sw_text_writer *w)
 	sw_text_goroutines_count(w);
 	sw_text_tasks_count(w);
 	sw_put(w, ", %zu distinct stack%s", r->n_stacks, sw_plural(r->n_stacks));
+	put_runtime_versions(w);
 	if (r->process.exe != NULL) {
 		sw_put(w, ", ");
 		sw_put_foreign(w, r->process.exe);
 	}
+	put_main_class(w);
 	sw_put(w, "\n");
 	put_owner(w);
 	put_when(w);
@@ -198,6 +260,7 @@ static void put_head(struct sw_text_writer *w)
 		sw_put(w, "\n");
 	}
 	put_missing(w);
+	sw_wrap(w, from);
 }
 
 /* Of the goroutines and tasks of a stack the one that this thread runs. */
@@ -267,7 +330,7 @@ static void put_threads(struct sw_text_writer *w)
 static void put_not_captured(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	size_t n = 0, unasked = 0;
+	size_t n = 0, unasked = 0, from = w->text.size;
 	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct sw_report_thread *t = &r->threads[i];
 		if (t->captured)
@@ -293,12 +356,13 @@ static void put_not_captured(struct sw_text_writer *w)
 	if (unasked > 0)
 		sw_put(w, "\n%zu thread%s not asked for\n", unasked,
 		       unasked == 1 ? " was" : "s were");
+	sw_wrap(w, from);
 }
 
 static void put_warnings(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	size_t n = 0;
+	size_t n = 0, from = w->text.size;
 	for (size_t i = 0; i < r->n_warnings; i++) {
 		const struct sw_report_warning *warning = &r->warnings[i];
 		if (is_of_program(warning))
@@ -311,6 +375,7 @@ static void put_warnings(struct sw_text_writer *w)
 			sw_put(w, " (thread %d)", (int) warning->tid);
 		sw_put(w, "\n");
 	}
+	sw_wrap(w, from);
 }
 
 static void put_hints(struct sw_text_writer *w)
@@ -318,6 +383,7 @@ static void put_hints(struct sw_text_writer *w)
 	const struct sw_report *r = w->report;
 	if (r->n_threads + r->n_stacks == 0 && r->n_all_threads > 0)
 		return; /* none that was looked for is here */
+	size_t from = w->text.size;
 	if (r->n_hints > 0)
 		sw_put_styled(w, SW_STYLE_BOLD, "\nHints\n");
 	for (size_t i = 0; i < r->n_hints; i++) {
@@ -325,6 +391,7 @@ static void put_hints(struct sw_text_writer *w)
 		sw_put_foreign(w, r->hints[i].message);
 		sw_put(w, "\n");
 	}
+	sw_wrap(w, from);
 }
 
 static void put_modules(struct sw_text_writer *w)
