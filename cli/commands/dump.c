@@ -86,6 +86,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	for (size_t i = 0; i < apart.n_owners; i++)
 		follow(d, apart.owners[i]);
 	d->delivery.n_matched += apart.n_matched;
+	(void) sw_delivery_note(&d->delivery, &apart.seen); /* the child has left it out then */
 	if (apart.text.size == 0)
 		return apart.status;
 	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,

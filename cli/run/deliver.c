@@ -3,7 +3,10 @@
 #include "cleanup.h"
 #include "common/complain.h"
 #include "run/sandbox.h"
+#include "errors.h"
+#include "map.h"
 #include "text.h"
+#include "utf8.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,6 +59,63 @@ static bool is_filtered(const struct sw_options *o)
 	return o->filter.states != NULL || o->filter.function != NULL || o->filter.name != NULL;
 }
 
+/* Several processes are shown, and those that are alike need not be. */
+static bool is_brief(const struct sw_delivery *d)
+{
+	const struct sw_options *o = d->options;
+	return d->format == SW_FORMAT_TEXT && !o->all && !o->verbose && !o->no_group &&
+	       !is_filtered(o);
+}
+
+struct sw_delivery_seen sw_delivery_seen(const struct sw_delivery *d,
+					 const struct sw_report *report)
+{
+	struct sw_delivery_seen seen = {.pid = report->process.pid};
+	const char *call = NULL;
+	if (!is_brief(d))
+		return seen;
+	seen.idle_id = sw_report_idle_id(report, &call);
+	(void) snprintf(seen.comm, sizeof(seen.comm), "%s", report->process.comm);
+	(void) snprintf(seen.call, sizeof(seen.call), "%s", call != NULL ? call : "");
+	for (size_t i = 0; i < report->n_hints; i++)
+		for (const char *at = report->hints[i].message; *at != '\0'; at++)
+			seen.hints_id = sw_mix64(seen.hints_id ^ (unsigned char) *at);
+	return seen;
+}
+
+static bool are_new_hints(const struct sw_delivery *d, uint64_t id)
+{
+	for (size_t i = 0; i < d->n_hints; i++)
+		if (d->hints[i] == id)
+			return false;
+	return true;
+}
+
+bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen)
+{
+	if (seen->hints_id != 0 && d->n_hints < SW_DELIVERY_ALIKE_MAX &&
+	    are_new_hints(d, seen->hints_id))
+		d->hints[d->n_hints++] = seen->hints_id;
+	if (seen->idle_id == 0)
+		return true;
+	for (size_t i = 0; i < d->n_alike; i++) {
+		struct sw_delivery_alike *a = &d->alike[i];
+		if (a->id != seen->idle_id)
+			continue;
+		if (a->more < SW_DELIVERY_PIDS)
+			a->pids[a->more] = seen->pid;
+		a->more++;
+		return false;
+	}
+	if (d->n_alike < SW_DELIVERY_ALIKE_MAX) {
+		struct sw_delivery_alike *a = &d->alike[d->n_alike++];
+		*a = (struct sw_delivery_alike){.id = seen->idle_id};
+		memcpy(a->comm, seen->comm, sizeof(a->comm));
+		memcpy(a->call, seen->call, sizeof(a->call));
+	}
+	return true;
+}
+
 static int render(const struct sw_delivery *d, const struct sw_report *report, char **ret,
 		  size_t *size, struct sw_error *err)
 {
@@ -63,13 +123,15 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 	if (d->format == SW_FORMAT_JSON)
 		return sw_report_json(report, ret, size, err);
 	if (d->format == SW_FORMAT_FOLDED)
-		return sw_report_folded(report, ret, size, err);
+		return o->no_group ? sw_report_folded_threads(report, ret, size, err)
+				   : sw_report_folded(report, ret, size, err);
 	struct sw_text_options text = {.color = d->color,
 				       .no_group = o->no_group,
 				       .verbose = o->verbose,
 				       .all = o->all || is_filtered(o),
 				       .columns = d->columns,
-				       .time = o->time};
+				       .time = o->time,
+				       .no_hints = d->hints_given};
 	return sw_report_text(report, &text, ret, size, err);
 }
 
@@ -137,6 +199,12 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	int r;
 	(void) snprintf(d->about, sizeof(d->about), "%s", about); /* cut is fine */
 	bool as_it_is = report == NULL || (d->format == SW_FORMAT_JSON && !is_filtered(d->options));
+	if (report != NULL && is_brief(d)) {
+		struct sw_delivery_seen seen = sw_delivery_seen(d, report);
+		d->hints_given = !are_new_hints(d, seen.hints_id);
+		if (!sw_delivery_note(d, &seen))
+			return SW_STATUS_COMPLETE;
+	}
 	if (json != NULL && as_it_is)
 		r = put(d, json, json_size, &err);
 	else {
@@ -223,9 +291,38 @@ static void say_nothing_matches(const struct sw_delivery *d)
 	sw_text_deinit(&text);
 }
 
+/* "12 more processes of nginx are the same: sleeping in epoll_wait (1190 1191 …; --all shows them)" */
+static int put_alike(struct sw_delivery *d, struct sw_error *err)
+{
+	struct sw_text text = {0};
+	for (size_t i = 0; i < d->n_alike; i++) {
+		const struct sw_delivery_alike *a = &d->alike[i];
+		if (a->more == 0)
+			continue;
+		sw_text_printf(&text, "%s%zu more process%s of ", text.size == 0 ? "\n" : "",
+			       a->more, a->more == 1 ? "" : "es");
+		sw_utf8_append_plain(&text, a->comm, strlen(a->comm));
+		sw_text_printf(&text, " %s the same: ", a->more == 1 ? "is" : "are");
+		sw_text_printf(&text, a->call[0] != '\0' ? "sleeping in %s (" : "sleeping (",
+			       a->call);
+		for (size_t k = 0; k < a->more && k < SW_DELIVERY_PIDS; k++)
+			sw_text_printf(&text, "%s%d", k > 0 ? " " : "", (int) a->pids[k]);
+		sw_text_printf(&text, "%s; --all shows %s)\n",
+			       a->more > SW_DELIVERY_PIDS ? " …" : "",
+			       a->more == 1 ? "it" : "them");
+	}
+	int r = text.failed     ? sw_fail_nomem(err)
+		: text.size > 0 ? sw_output_write(&d->output, text.data, text.size, err)
+				: 0;
+	sw_text_deinit(&text);
+	return r;
+}
+
 int sw_delivery_end(struct sw_delivery *d, int status)
 {
 	struct sw_error err = {0};
+	if (!d->broken && d->n_written > 0 && put_alike(d, &err) < 0)
+		status = sw_status_worse(status, sw_complain_error(sw_delivery_name(d), &err));
 	if (is_filtered(d->options) && d->n_written > 0 && d->n_matched == 0 && !d->broken) {
 		say_nothing_matches(d);
 		status = sw_status_worse(status, SW_STATUS_NOTHING);

@@ -141,6 +141,7 @@ struct apart {
 struct header {
 	char id[sizeof((struct sw_obtained){0}.id)], comm[SW_COMM_MAX];
 	size_t n_matched;
+	struct sw_delivery_seen seen;
 };
 
 static int render(struct apart *a, const struct sw_report *report)
@@ -149,6 +150,7 @@ static int render(struct apart *a, const struct sw_report *report)
 	struct sw_error err = {0};
 	(void) snprintf(header.id, sizeof(header.id), "%s", report->id);
 	(void) snprintf(header.comm, sizeof(header.comm), "%s", report->process.comm);
+	header.seen = sw_delivery_seen(&a->delivery, report);
 	header.n_matched = sw_delivery_matches(&a->delivery, report);
 	if (sw_output_write(&a->delivery.output, (const char *) &header, sizeof(header), &err) < 0)
 		return sw_complain_error(a->subject->name, &err);
@@ -190,6 +192,8 @@ static void header_take(struct sw_obtained *o)
 	memcpy(o->id, header.id, sizeof(o->id));
 	memcpy(o->comm, header.comm, sizeof(o->comm));
 	o->n_matched = header.n_matched;
+	o->seen = header.seen;
+	o->seen.comm[sizeof(o->seen.comm) - 1] = o->seen.call[sizeof(o->seen.call) - 1] = '\0';
 	o->text.size -= sizeof(header);
 	memmove(o->text.data, o->text.data + sizeof(header), o->text.size);
 }

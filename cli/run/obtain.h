@@ -38,6 +38,7 @@ struct sw_obtained {
 	size_t n_owners;
 	char id[128], comm[SW_COMM_MAX];
 	size_t n_matched; /* sw_delivery_matches() */
+	struct sw_delivery_seen seen;
 	int status;
 };
 int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NS_PER_MS = 1000000, FRAMES_SHOWN = 64 };
+enum { NS_PER_MS = 1000000, FRAMES_SHOWN = 64, TIDS_SHOWN = 6 };
 
 /* What a thread did over all captures, in the order in which it is shown. */
 enum verdict {
@@ -31,6 +31,7 @@ struct seen {
 	uint64_t first;
 	uint32_t n, n_busy;
 	bool ran, missed;
+	enum verdict verdict;
 	char *common;   /* owned: "name;outermost;...", as far as all of its stacks agree */
 	bool same_leaf; /* they agree to the innermost function */
 };
@@ -166,11 +167,11 @@ static int sort_out(struct burst *b, struct sw_error *err)
 	bool proven = sw_recorder_refused(b->recorder)[0] == '\0' &&
 		      b->options->snapshot.stop != SW_STOP_ALWAYS;
 	for (size_t i = 0; i < b->n_seen; i++) {
-		const struct seen *s = &b->seen[i];
+		struct seen *s = &b->seen[i];
 		uint32_t row;
 		if (s->n == 0)
 			continue;
-		enum verdict v = verdict_of(s, proven);
+		enum verdict v = s->verdict = verdict_of(s, proven);
 		b->n_threads[v]++;
 		if (s->common == NULL)
 			continue;
@@ -201,6 +202,36 @@ static void put_stack(struct sw_text *text, const char *folded)
 		sw_text_printf(text, "    and %zu more\n", shown - FRAMES_SHOWN);
 }
 
+/* Whether a group is that of a stack: of the same name, or of all names that differ in the number at the end only
+ * (sw_tally_merge_numbered()). */
+static bool is_of_group(const char *group, const char *folded)
+{
+	size_t name = strcspn(group, ";"), digits;
+	if (strcmp(group, folded) == 0)
+		return true;
+	if (name == 0 || group[name - 1] != '*' || strncmp(group, folded, name - 1) != 0)
+		return false;
+	digits = strspn(folded + name - 1, "0123456789");
+	return digits > 0 && strcmp(group + name, folded + name - 1 + digits) == 0;
+}
+
+/* "  (12 13 14 +3 more)" */
+static void put_tids(struct sw_text *text, const struct burst *b, enum verdict v, const char *group,
+		     unsigned long long n)
+{
+	bool all = b->options->all || b->options->verbose || n <= TIDS_SHOWN + 1;
+	unsigned long long shown = 0;
+	for (size_t i = 0; i < b->n_seen && (all || shown < TIDS_SHOWN); i++) {
+		const struct seen *s = &b->seen[i];
+		if (s->n > 0 && s->verdict == v && s->common != NULL &&
+		    is_of_group(group, s->common))
+			sw_text_printf(text, "%s%d", shown++ == 0 ? "  (" : " ", (int) s->tid);
+	}
+	if (shown > 0 && shown < n)
+		sw_text_printf(text, " +%llu more", n - shown);
+	sw_text_printf(text, shown > 0 ? ")\n" : "\n");
+}
+
 static void put_verdict(struct sw_text *text, const struct burst *b, enum verdict v)
 {
 	static const char *const titles[VERDICTS] = {
@@ -217,8 +248,9 @@ static void put_verdict(struct sw_text *text, const struct burst *b, enum verdic
 	for (size_t i = 0; i < t->n_entries; i++) {
 		const char *folded = t->entries[i].name;
 		unsigned long long n = t->entries[i].count;
-		sw_text_printf(text, "  %llu thread%s  %.*s\n", n, sw_plural(n),
+		sw_text_printf(text, "  %llu thread%s  %.*s", n, sw_plural(n),
 			       (int) strcspn(folded, ";"), folded);
+		put_tids(text, b, v, folded, n);
 		put_stack(text, folded);
 	}
 }

@@ -79,6 +79,8 @@ def a_service(tap):
                       f"{option} of another program", (got.returncode, got.stdout[:400], got.stderr))
         some = text_of(target.pid, "--state", "R", "--format", "folded")
         tap.check(some.startswith("compute-0;") and some.count("\n") == 1, "--state, folded", some)
+        each = text_of(target.pid, "--format", "folded", "--no-group")
+        tap.check(each.count("\n") == 501 and f"\ncompute-0-{runs};" in "\n" + each, "folded, a line for each thread", each[:500])
         folded = text_of(target.pid, "--format", "folded")
         # In glibc 2.41 and newer there are functions of its own below each call that may be cancelled.
         tap.check(re.search(rf"^http-\*;.*;serve;[^;]*accept\w*(;__\w*cancel\w*)* {idle}$", folded,
@@ -86,6 +88,31 @@ def a_service(tap):
                   "numbered names are one name when folded", folded[:2000])
 
 
+def workers_of_one_kind(tap):
+    """Of processes that are alike and idle one is shown; what they do is said once, hints too."""
+    processes = [subprocess.Popen(["sleep", "1000"]) for _ in range(9)]
+    try:
+        pids = [process.pid for process in processes]
+        wait_until(lambda: all(open(f"/proc/{pid}/comm").read() == "sleep\n" and state_of(pid, pid) == "S"
+                               and "nanosleep" in open(f"/proc/{pid}/wchan").read() for pid in pids), "all to sleep")
+        text = snapwalk(*pids, *PATIENT).stdout
+        tap.check(text.count("sleep, pid") == 1 and text.endswith(
+            f"\n\n8 more processes of sleep are the same: sleeping in clock_nanosleep ({' '.join(map(str, pids[1:7]))} …; "
+            "--all shows them)\n"), "nine that sleep", text)
+        text = snapwalk(*pids[:2], os.getppid(), *PATIENT).stdout
+        tap.check(text.count("sleep, pid") == 1 and f", pid {os.getppid()}:" in text
+                  and "\n1 more process of sleep is the same: " in text, "two, and another one", text)
+        for options in (("--all",), ("-v",), ("--no-group",), ("--json",)):
+            text = snapwalk(*pids, *options, *PATIENT).stdout
+            tap.check(" the same: " not in text and text.count("sleep, pid") + text.count('"schema":') == 9,
+                      f"{options[-1]}: each", text[:3000])
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 tap = Tap()
 tap.guard(a_service)
+tap.guard(workers_of_one_kind)
 tap.done()

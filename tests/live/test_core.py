@@ -87,7 +87,7 @@ def test_overflow(tap):
         tap.equal((crash["signal"], crash.get("stack_overflow", False)), ("SIGSEGV", kind != "poke"), f"{kind}: told")
         tap.check(kind == "poke" or size - 65536 < got <= size, f"{kind}: its size", (got, size))
         wanted = "SIGSEGV: write to 0x" if kind == "poke" else "SIGSEGV: stack overflow of "
-        others = ("1 thread  (", " at the crash\n", "(at the crash)") if kind != "main" else ()
+        others = ("1 thread  (", " at the crash", "(at the crash)") if kind != "main" else ()
         tap.check(wanted in text and "not in the core file" not in text
                   and all(words in text for words in (")   crashed here\n  crashed", *others)), f"{kind}: in words", text[:1500])
 

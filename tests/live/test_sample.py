@@ -380,8 +380,12 @@ def burst(tap):
             parts[re.sub(r"^\d+ ", "", title).split(",")[0].split(" (")[0]] = (int(title.split()[0]), rest)
         still = parts.get("never ran", (0, ""))
         tap.check(result.returncode == 0 and re.match(rf"pid {target.pid}: 6 captures in ", result.stdout)
-                  and still[0] >= 21 and re.search(r"^  20 threads  shares\n    block\n    blocked\n", still[1], re.M),
+                  and still[0] >= 21 and re.search(r"^  20 threads  shares  \((\d+ ){6}\+14 more\)\n    block\n    blocked\n", still[1], re.M),
                   "burst: those that never ran, with their stack", result)
+        ids = {int(tid) for _, rest in parts.values() for line in re.findall(r"^  \d+ threads?  .*\(([\d ]+)", rest, re.M)
+               for tid in line.split()}
+        tap.check(len(ids) >= 6 and ids <= {int(tid) for tid in os.listdir(f"/proc/{target.pid}/task")},
+                  "burst: the ids of its threads", result.stdout)
         moves = parts.get("ran in between", (0, ""))
         tap.check(moves[0] == 1 and re.search(r"\n    waiting\n    start_thread\n", "\n" + moves[1]),
                   "burst: the one that comes and goes, with what its stacks have in common", result)

@@ -333,6 +333,7 @@ struct sw_text_options {
 	bool all; /* also what is collapsed otherwise: idle pools, stacks behind the first ones */
 	size_t columns; /* of the terminal: longer names are shortened; 0: nothing is */
 	enum sw_text_time time;
+	bool no_hints; /* they were given before */
 };
 
 /** The dump for people. */
@@ -349,9 +350,22 @@ SW_PUBLIC int sw_report_lock(const struct sw_report *report, uint64_t address_av
 			     const struct sw_text_options *options, char **ret_text,
 			     size_t *ret_size, struct sw_error *err);
 
+/**
+ * Whether nothing is to be seen in a process: it is complete, all threads sleep and wait for nobody, and what they
+ * wait for is work, time or input. Two of the same program that are alike have the same id.
+ *
+ * @param ret_call  What its threads are in: "epoll_wait"; NULL: not all in the same. The report's.
+ * @return 0: something is to be seen.
+ */
+SW_PUBLIC uint64_t sw_report_idle_id(const struct sw_report *report, const char **ret_call);
+
 /** Folded stacks for flame graphs: "comm;outermost;...;innermost COUNT". */
 SW_PUBLIC int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			       struct sw_error *err);
+
+/** The same with a line for each thread: "comm-TID;outermost;...;innermost 1". */
+SW_PUBLIC int sw_report_folded_threads(const struct sw_report *report, char **ret_text,
+				       size_t *ret_size, struct sw_error *err);
 
 #ifdef __cplusplus
 }

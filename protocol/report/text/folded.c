@@ -25,6 +25,7 @@ struct lines {
 	struct line *lines; /* owned */
 	size_t n, capacity;
 	bool failed;
+	bool each;          /* threads by themselves, with their ids */
 	const char **comms; /* owned; all that there are, sorted */
 	size_t n_comms;
 };
@@ -96,7 +97,9 @@ static bool is_numbered(const struct lines *lines, const char *comm)
 	return false;
 }
 
-static void line_add(struct lines *lines, const char *comm, const char *frames, size_t count)
+/* tid: of a thread by itself, else 0. */
+static void line_add(struct lines *lines, const char *comm, pid_t tid, const char *frames,
+		     size_t count)
 {
 	struct line *grown = sw_grow(lines->lines, lines->n, &lines->capacity, 64, sizeof(*grown));
 	if (grown == NULL) {
@@ -105,8 +108,10 @@ static void line_add(struct lines *lines, const char *comm, const char *frames, 
 	}
 	lines->lines = grown;
 	lines->lines[lines->n++] = (struct line){.offset = lines->text.size, .count = count};
-	bool numbered = is_numbered(lines, comm);
-	if (numbered) {
+	bool numbered = tid == 0 && is_numbered(lines, comm);
+	if (comm[0] == '\0') {
+		put_name(&lines->text, "[no name]"); /* of a core file's threads */
+	} else if (numbered) {
 		sw_cleanup(sw_free_p) char *stem = strndup(comm, stem_of(comm));
 		lines->failed |= stem == NULL;
 		put_name(&lines->text, stem != NULL ? stem : "");
@@ -114,6 +119,8 @@ static void line_add(struct lines *lines, const char *comm, const char *frames, 
 		put_name(&lines->text, comm);
 	}
 	sw_text_append(&lines->text, "*", numbered);
+	if (tid != 0)
+		sw_text_printf(&lines->text, "-%d", (int) tid);
 	sw_text_append(&lines->text, frames, strlen(frames));
 	sw_text_append(&lines->text, "", 1);
 }
@@ -134,10 +141,17 @@ static void stack_add(struct lines *lines, const struct sw_report *report,
 	if (lines->failed)
 		return;
 	if (stack->n_threads == 0 && stack->n_goroutines > 0)
-		line_add(lines, "goroutine", frames->size > 0 ? frames->data : "",
+		line_add(lines, "goroutine", 0, frames->size > 0 ? frames->data : "",
 			 stack->n_goroutines);
 	if (stack->n_threads == 0 && stack->n_tasks > 0)
-		line_add(lines, "task", frames->size > 0 ? frames->data : "", stack->n_tasks);
+		line_add(lines, "task", 0, frames->size > 0 ? frames->data : "", stack->n_tasks);
+	for (size_t i = 0; lines->each && i < stack->n_threads; i++) {
+		const struct sw_report_thread *t = &report->threads[stack->threads[i]];
+		line_add(lines, sw_report_thread_name(t), t->tid,
+			 frames->size > 0 ? frames->data : "", 1);
+	}
+	if (lines->each)
+		return;
 	for (size_t i = 0; i < stack->n_threads; i++)
 		comms[i] = sw_report_thread_name(&report->threads[stack->threads[i]]);
 	qsort(comms, stack->n_threads, sizeof(*comms), compare_names);
@@ -145,7 +159,7 @@ static void stack_add(struct lines *lines, const struct sw_report *report,
 		for (count = 1; i + count < stack->n_threads; count++)
 			if (strcmp(comms[i], comms[i + count]) != 0)
 				break;
-		line_add(lines, comms[i], frames->size > 0 ? frames->data : "", count);
+		line_add(lines, comms[i], 0, frames->size > 0 ? frames->data : "", count);
 	}
 }
 
@@ -187,10 +201,10 @@ static void comms_sort(struct lines *lines, const struct sw_report *report)
 		qsort(lines->comms, lines->n_comms, sizeof(*lines->comms), compare_names);
 }
 
-int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
-		     struct sw_error *err)
+static int fold_all(const struct sw_report *report, bool each, char **ret_text, size_t *ret_size,
+		    struct sw_error *err)
 {
-	struct lines lines = {0};
+	struct lines lines = {.each = each};
 	struct sw_text frames = {0}, text = {0};
 	comms_sort(&lines, report);
 	for (size_t i = 0; i < report->n_stacks && !lines.failed; i++)
@@ -209,4 +223,16 @@ int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *re
 	*ret_text = text.data;
 	*ret_size = text.size;
 	return 0;
+}
+
+int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
+		     struct sw_error *err)
+{
+	return fold_all(report, false, ret_text, ret_size, err);
+}
+
+int sw_report_folded_threads(const struct sw_report *report, char **ret_text, size_t *ret_size,
+			     struct sw_error *err)
+{
+	return fold_all(report, true, ret_text, ret_size, err);
 }

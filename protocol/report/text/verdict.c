@@ -287,6 +287,10 @@ static struct tally idle_places(const struct sw_report *r, const enum sw_activit
 
 static void put_places(struct sw_text_writer *w, const struct tally *tally)
 {
+	if (tally->n == 1 && tally->more == 0 && tally->rows[0].count == 1) {
+		sw_put(w, " in %s", tally->rows[0].what);
+		return;
+	}
 	for (size_t i = 0; i < tally->n; i++)
 		sw_put(w, "%s%zu in %s", i == 0 ? ": " : " · ", tally->rows[i].count,
 		       tally->rows[i].what);

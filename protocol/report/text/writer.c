@@ -483,7 +483,8 @@ int sw_report_text(const struct sw_report *report, const struct sw_text_options 
 		put_timings(&w);
 	}
 	put_warnings(&w);
-	put_hints(&w);
+	if (!w.options->no_hints)
+		put_hints(&w);
 	if (w.text.failed) {
 		sw_text_deinit(&w.text);
 		return sw_fail_nomem(err);
