@@ -21,8 +21,8 @@ struct dumper {
 	bool alone; /* nothing is left to be done with privileges once the target was captured */
 };
 
-/* A process for which threads of this one wait is dumped behind those that were asked for. One level: those
- * for which its own threads wait are not. */
+/* A process for which threads of this one wait is dumped behind those that were asked for. One
+ * level: those for which its own threads wait are not. */
 static void follow(struct dumper *d, pid_t owner)
 {
 	struct sw_error ignored; /* the limit, or no memory: as far as it goes */

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* ---- in the child -------------------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------- */
 
 /* A name that is not there yet. */
 static void name_make(pid_t pid, char path[static sizeof((struct sw_dumped){0}.path)])
@@ -63,7 +63,7 @@ static int dump_make(void *arg, int fd)
 	return status;
 }
 
-/* What it says, its first line of which counts, until it ends or nobody asks for it any more. */
+/* What it says, its first line of which counts, until it ends or is not asked for any more. */
 static void said_read(int fd, int asker_fd, pid_t pid, struct sw_dumped *dumped)
 {
 	char text[4096];
@@ -123,7 +123,7 @@ static void serve(const struct sw_options *options, pid_t target, int fd)
 	}
 }
 
-/* ---- who asks -------------------------------------------------------------------------------- */
+/* ---- asking   ----------------------------------------------------------------------------- */
 
 int sw_dumper_start(struct sw_dumper *ret, const struct sw_options *options, pid_t pid,
 		    struct sw_error *err)
@@ -162,7 +162,8 @@ void sw_dumper_answer(struct sw_dumper *dumper, struct sw_dumped *ret)
 	while (n < 0 && errno == EINTR);
 	dumper->busy = false;
 	if (n != sizeof(*ret))
-		*ret = (struct sw_dumped){.status = -1, .said = "who makes it has ended"};
+		*ret = (struct sw_dumped){.status = -1,
+					  .said = "the process that makes it has ended"};
 }
 
 void sw_dumper_end(struct sw_dumper *dumper)

@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 /*
- * Dumps for a process that has given its privileges up: made by a child that was there before, which parses nothing
- * itself. It can be told to dump that one process into a new file of the current directory, nothing else, and
- * ends with us.
+ * Dumps for a process that has given its privileges up: made by a child that was there before,
+ * which parses nothing itself. It can be told to dump that one process into a new file of the
+ * current directory, nothing else, and ends with us.
  */
 struct sw_dumper {
 	pid_t pid; /* 0: none */

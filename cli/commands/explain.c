@@ -100,7 +100,7 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 	return r < 0 ? sw_complain_error(subject->name, &err) : SW_STATUS_COMPLETE;
 }
 
-/* ---- a lock ---------------------------------------------------------------------------------- */
+/* ---- a lock ------------------------------------------------------------------------------- */
 
 static int explain_lock(const struct sw_options *options, const char *about,
 			const struct sw_report *report)
@@ -112,7 +112,7 @@ static int explain_lock(const struct sw_options *options, const char *about,
 	int r = sw_report_lock(report, options->address_avma, &how, &text, &size, &err);
 	if (r == -SW_E_NOT_FOUND) {
 		sw_complain(about, err.message, sw_error_wire(r),
-			    "what nobody waits for is not in a dump; give an address of "
+			    "a lock for which no thread waits is not in a dump; give an address of "
 			    "blocked_on in its JSON");
 		return SW_STATUS_NOTHING;
 	}

@@ -63,7 +63,7 @@ static const char *environment(const char *name)
 	return getenv(name);
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- what came of it ---------------------------------------------------------------------- */
 
 /* A line for the monitoring system's log. */
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -158,7 +158,7 @@ static int say_kept(const struct sw_subject *subject, const struct sw_daemon_dum
 	return dump->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 
-/* ---- captures -------------------------------------------------------------------------------- */
+/* ---- captures ----------------------------------------------------------------------------- */
 
 static int capture_by_daemon(struct hooker *h, const struct sw_subject *subject)
 {
@@ -260,7 +260,7 @@ static int capture(struct hooker *h)
 	return status;
 }
 
-/* ---- alerts ---------------------------------------------------------------------------------- */
+/* ---- alerts ------------------------------------------------------------------------------- */
 
 static bool take_trigger(void *arg, struct json_object *parameters, struct sw_complaint *why)
 {
@@ -300,7 +300,7 @@ static int trigger_all(struct hooker *h, const struct sw_alerts *alerts)
 	return status;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all ---------------------------------------------------------------------------------- */
 
 static int act(struct hooker *h, struct sw_hook_request *request)
 {

@@ -48,7 +48,7 @@ static int show_all(struct sw_delivery *delivery, struct sw_read_dump *dumps, si
 	return status;
 }
 
-/* What cannot be read keeps nobody from the rest. */
+/* What cannot be read does not stop the rest. */
 static int show_words(struct sw_delivery *delivery, struct sw_read_dump *dumps)
 {
 	const struct sw_options *options = delivery->options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A live view of the threads of one process: what is seen is looks.c, how it looks top/view.c, the terminal
- * top/terminal.c. Here is what happens when. */
+/* A live view of the threads of one process: what is seen is looks.c, how it looks top/view.c, the
+ * terminal top/terminal.c. Here is what happens when. */
 #include "commands/commands.h"
 #include "cleanup.h"
 #include "common/complain.h"
@@ -39,7 +39,7 @@ struct top {
 	struct sw_dumper dumper;
 };
 
-/* ---- looks ----------------------------------------------------------------------------------- */
+/* ---- looks -------------------------------------------------------------------------------- */
 
 static bool has_ended(int code)
 {
@@ -73,7 +73,7 @@ static bool is_enough(const struct top *t)
 	return t->ended || (t->options->count > 0 && t->n_looks > t->options->count);
 }
 
-/* ---- a dump, by a child ---------------------------------------------------------------------- */
+/* ---- a dump, by a child ------------------------------------------------------------------- */
 
 static void dump_begin(struct top *t)
 {
@@ -97,7 +97,7 @@ static void dump_read(struct top *t)
 	sw_make_printable(t->view.message);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- keys --------------------------------------------------------------------------------- */
 
 static void edit(struct sw_top_view *v, int key)
 {
@@ -158,7 +158,7 @@ static void press(struct top *t, int key)
 	}
 }
 
-/* ---- on a terminal --------------------------------------------------------------------------- */
+/* ---- on a terminal ------------------------------------------------------------------------ */
 
 static int on_signal(struct top *t, struct sw_error *err)
 {
@@ -238,7 +238,7 @@ static int run_on_terminal(struct top *t, struct sw_error *err)
 	return r;
 }
 
-/* ---- elsewhere ------------------------------------------------------------------------------- */
+/* ---- elsewhere ---------------------------------------------------------------------------- */
 
 /* Whether a signal says to end. */
 static bool wait_for_signal(const struct top *t)
@@ -282,7 +282,7 @@ static int run_in_lines(struct top *t, struct sw_error *err)
 	return r;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all ---------------------------------------------------------------------------------- */
 
 static int top_open(struct top *t, const struct sw_options *options, struct sw_error *err)
 {

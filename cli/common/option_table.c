@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every option: its name, who takes it, what it does. How its value is taken is in the file of its subject. */
+/* Every option: its name, for which commands, what it does. How its value is taken is in the file
+ * of its subject. */
 #include "common/option_table.h"
 #include "cleanup.h"
 #include "common/option_capture.h"
@@ -89,7 +90,7 @@ const struct sw_option sw_option_table[] = {
 	{"args", 0, NULL, SW_FOR_DUMP,
 	 "also the request that each thread of PHP serves, which is private", sw_set_args, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
-	 "N captures with MS between: who never ran, who is busy where", sw_set_burst, false},
+	 "N captures with MS between: what is busy, and what never ran", sw_set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", sw_set_via, false},
 	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN | SW_FOR_SAMPLE,

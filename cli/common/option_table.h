@@ -4,7 +4,8 @@
 
 #include "common/options.h"
 
-/* Takes the value of an option, NULL where it has none. False with usage->message and ->remedy filled. */
+/* Takes the value of an option, NULL where it has none. False with usage->message and ->remedy
+ * filled. */
 typedef bool sw_option_set(struct sw_options *options, const char *value, struct sw_usage *usage);
 
 /* One row of the option table: getopt_long(), the help and the parser all live on it. */

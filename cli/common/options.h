@@ -66,8 +66,8 @@ struct sw_options {
 	const char *exe;     /* --exe, NULL: not given */
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
-	const char **
-		words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind and what follows */
+	const char **words;  /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
+				and what follows */
 	size_t n_words;
 	uint64_t address_avma;
 	bool lock; /* explain: address is that of a lock */

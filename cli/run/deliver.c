@@ -291,7 +291,8 @@ static void say_nothing_matches(const struct sw_delivery *d)
 	sw_text_deinit(&text);
 }
 
-/* "12 more processes of nginx are the same: sleeping in epoll_wait (1190 1191 …; --all shows them)" */
+/* "12 more processes of nginx are the same: sleeping in epoll_wait (1190 1191 …; --all shows them)"
+ */
 static int put_alike(struct sw_delivery *d, struct sw_error *err)
 {
 	struct sw_text text = {0};

@@ -68,17 +68,18 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
 			    const struct sw_profile *profile, const char *json, size_t json_size);
 
-/* What sw_delivery_put() notes of a report; for who has another process write it, to note it as well. */
+/* What sw_delivery_put() notes of a report; where another process writes it, to note it here as
+ * well. */
 struct sw_delivery_seen sw_delivery_seen(const struct sw_delivery *d,
 					 const struct sw_report *report);
 /* False: a process like that was shown, so that this one is only counted. */
 bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen);
 
-/* How many threads and stacks of a report pass the filter, for who has another process write it. */
+/* How many threads and stacks of a report pass the filter, where another process writes it. */
 size_t sw_delivery_matches(const struct sw_delivery *d, const struct sw_report *report);
 
-/* Makes the file appear if there is something in it; returns the worse of status and its own. Says so when
- * nothing of all that was written passed the filter: SW_STATUS_NOTHING. */
+/* Makes the file appear if there is something in it; returns the worse of status and its own. Says
+ * so when nothing of all that was written passed the filter: SW_STATUS_NOTHING. */
 int sw_delivery_end(struct sw_delivery *d, int status);
 
 #endif

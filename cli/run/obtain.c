@@ -30,7 +30,7 @@ struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, i
 				  ? 0
 				  : options->begin_ns + (int64_t) options->whole_ms * NS_PER_MS,
 	};
-	/* By those who walk without the pipeline. */
+	/* For walks without the pipeline. */
 	how.walk.deadline_ns = how.symbolize.deadline_ns = sw_deadline_ns(options, begin_ns);
 	return how;
 }
@@ -82,7 +82,7 @@ static bool may_have_dwo(const struct sw_snapshot *snap)
 	return false;
 }
 
-/* Before the sandbox is entered, which lets nobody fork. */
+/* Before the sandbox is entered, which permits no fork. */
 static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
 {
 	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
@@ -128,7 +128,7 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 	return r;
 }
 
-/* ---- by a child ------------------------------------------------------------------------------ */
+/* ---- by a child --------------------------------------------------------------------------- */
 
 struct apart {
 	struct sw_session *session;

@@ -34,7 +34,8 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
  */
 struct sw_obtained {
 	struct sw_text text;
-	pid_t *owners; /* the processes for which its threads wait, as far as the kernel tells; owned */
+	pid_t *owners; /* the processes for which its threads wait, as far as the kernel tells;
+			  owned */
 	size_t n_owners;
 	char id[128], comm[SW_COMM_MAX];
 	size_t n_matched; /* sw_delivery_matches() */

@@ -30,7 +30,7 @@ static char *directory_of(const char *path)
 	return slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
 }
 
-/* A name beside path that nobody uses; the caller tries again when somebody does. */
+/* A name beside path that is not used; the caller tries again when it is by then. */
 static char *temporary_name(const char *path, unsigned attempt)
 {
 	char *name;
@@ -85,7 +85,7 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 	return ret->unnamed ? 0 : open_named(ret, err);
 }
 
-/* Who started us may have left a pipe that does not block. */
+/* The process that started us may have left a pipe that does not block. */
 static bool wait_writable(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -148,9 +148,10 @@ static int commit(struct sw_output *out, struct sw_error *err)
 	return 0;
 }
 
-/* ---- by a child ------------------------------------------------------------------------------ */
+/* ---- by a child --------------------------------------------------------------------------- */
 
-/* In the child: waits for a word, and says what came of it. Without one it removes what is there. */
+/* In the child: waits for a word, and says what came of it. Without one it removes what is there.
+ */
 static void place(struct sw_output *out, int fd)
 {
 	struct sw_error answer = {0};
@@ -205,8 +206,9 @@ static int let_place(struct sw_output *out, struct sw_error *err)
 			n = read(out->placer_fd, &answer, sizeof(answer));
 		while (n < 0 && errno == EINTR);
 	if (n != sizeof(answer))
-		return sw_fail(err, SW_E_IO,
-			       "the file cannot be put in place: who does it has ended");
+		return sw_fail(
+			err, SW_E_IO,
+			"the file cannot be put in place: the process that does it has ended");
 	if (answer.code == 0)
 		return 0;
 	*err = answer;
@@ -223,7 +225,7 @@ static void placer_end(struct sw_output *out)
 	free(sw_take_ptr(out->temporary));
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all ---------------------------------------------------------------------------------- */
 
 int sw_output_commit(struct sw_output *out, struct sw_error *err)
 {

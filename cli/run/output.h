@@ -28,8 +28,8 @@ struct sw_output {
 
 /* path NULL or "-": standard output. 0; -SW_E_IO; -SW_E_NOMEM. */
 int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err);
-/* Before privileges are given up: a child keeps what is needed to put the file in its place. It parses
- * nothing, and ends with us. Nothing to do for standard output. 0; -SW_E_IO. */
+/* Before privileges are given up: a child keeps what is needed to put the file in its place. It
+ * parses nothing, and ends with us. Nothing to do for standard output. 0; -SW_E_IO. */
 int sw_output_entrust(struct sw_output *out, struct sw_error *err);
 /* All of it, or -SW_E_IO. A reader that closed the pipe is no error: see reader_gone. */
 int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err);

@@ -17,8 +17,8 @@ struct sw_profile_output {
 	enum sw_profile_format format;
 };
 
-/* Before anything is sampled: opens the file, reads that of --diff. An exit status; what is wrong was
- * said. */
+/* Before anything is sampled: opens the file, reads that of --diff. An exit status; what is wrong
+ * was said. */
 int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_options *options);
 /* With what is left of privileges: parses what was read. Likewise. */
 int sw_profile_output_parse(struct sw_profile_output *out);

@@ -44,8 +44,8 @@ static void allow(struct paths *p, const char *path, enum sw_landlock_access acc
 }
 
 /*
- * Landlock is told of what a link leads to, and the directory of a module may be anybody's: only links of
- * root's or our own are followed.
+ * Landlock is told of what a link leads to, and the directory of a module may be anybody's: only
+ * links of root's or our own are followed.
  */
 static bool is_trusted(const char *path)
 {
@@ -73,8 +73,8 @@ __attribute__((format(printf, 2, 3))) static void allow_printf(struct paths *p, 
 }
 
 /*
- * Debug files beside a module: DIR/.debug, DIR/NAME.debug, DIR/NAME.dwp, and DIR/STEM.debug of STEM.so.
- * Not all of DIR: a target may map /etc/shadow's neighbour.
+ * Debug files beside a module: DIR/.debug, DIR/NAME.debug, DIR/NAME.dwp, and DIR/STEM.debug of
+ * STEM.so. Not all of DIR: a target may map /etc/shadow's neighbour.
  */
 static void allow_beside(struct paths *p, const char *module)
 {
@@ -117,7 +117,8 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	}
 }
 
-/* p: NULL: without Landlock. landlocked_caps: kept, too, where that says which files may be opened. */
+/* p: NULL: without Landlock. landlocked_caps: kept, too, where that says which files may be opened.
+ */
 static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, unsigned calls,
 		   struct sw_error *err)
 {
@@ -177,8 +178,8 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const char *writabl
 	return give_up(writable != NULL ? write_caps : read_caps, 0, &p, calls_of(writable), err);
 }
 
-/* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which needs the
- * last of them. */
+/* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which
+ * needs the last of them. */
 static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE |
 				     UINT64_C(1) << CAP_DAC_READ_SEARCH |
 				     UINT64_C(1) << CAP_CHECKPOINT_RESTORE;

@@ -48,7 +48,7 @@ struct burst {
 	size_t n_threads[VERDICTS];
 };
 
-/* ---- captures ------------------------------------------------------------------------------- */
+/* ---- captures ----------------------------------------------------------------------------- */
 
 static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
@@ -149,7 +149,7 @@ static int captures_make(struct burst *b, size_t *ret_n, struct sw_error *err)
 	return *ret_n > 0 ? 0 : -err->code;
 }
 
-/* ---- what they say --------------------------------------------------------------------------- */
+/* ---- what they say ------------------------------------------------------------------------ */
 
 static enum verdict verdict_of(const struct seen *s, bool proven)
 {
@@ -202,8 +202,8 @@ static void put_stack(struct sw_text *text, const char *folded)
 		sw_text_printf(text, "    and %zu more\n", shown - FRAMES_SHOWN);
 }
 
-/* Whether a group is that of a stack: of the same name, or of all names that differ in the number at the end only
- * (sw_tally_merge_numbered()). */
+/* Whether a group is that of a stack: of the same name, or of all names that differ in the number
+ * at the end only (sw_tally_merge_numbered()). */
 static bool is_of_group(const char *group, const char *folded)
 {
 	size_t name = strcspn(group, ";"), digits;
@@ -310,11 +310,12 @@ static int burst_run(struct burst *b, struct sw_text *text)
 	put_all(text, b, n, sw_clock_ns() - begin_ns);
 	if (sw_recorder_refused(b->recorder)[0] != '\0')
 		sw_complain(name, sw_recorder_refused(b->recorder), "unsupported",
-			    "who never ran is not known");
+			    "which threads never ran is not known");
 	return n < b->options->burst_count ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
-/* One process after the other, as each takes its time; all are opened before the first is parsed. */
+/* One process after the other, as each takes its time; all are opened before the first is parsed.
+ */
 static int run_all(const struct sw_options *options, const struct sw_selection *selection,
 		   struct sw_text *text, struct sw_error *err)
 {

@@ -126,9 +126,9 @@ static enum sw_activity of_functions(const struct sw_report_stack *s)
 }
 
 /*
- * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have their own
- * name again, and the rest sleeps. Where that is not known (it is 0 for all threads on Linux 5.10), the
- * functions that make the call are named as it is.
+ * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have
+ * their own name again, and the rest sleeps. Where that is not known (it is 0 for all threads on
+ * Linux 5.10), the functions that make the call are named as it is.
  */
 static enum sw_activity of_restarted(const struct sw_report *r, const struct sw_report_thread *t)
 {

@@ -23,8 +23,8 @@ enum sw_activity {
 enum sw_activity sw_activity_of(const struct sw_report *report,
 				const struct sw_report_thread *thread);
 
-/* The place where a thread waits for work: "accept", "the .NET thread pool" ...; NULL: it does not, or
- * others wait for it (idle.c). */
+/* The place where a thread waits for work: "accept", "the .NET thread pool" ...; NULL: it does not,
+ * or others wait for it (idle.c). */
 const char *sw_idle_place(const struct sw_report *report, const struct sw_report_thread *thread);
 
 /* Whether what it waits for is a lock. */

@@ -12,7 +12,8 @@ static uint64_t mix_text(uint64_t h, const char *text)
 	return sw_mix64(h ^ 0x100);
 }
 
-/* Nobody is waited for, and nothing is done. The end of children and threads is what a master waits for. */
+/* No other thread or process is waited for, and nothing is done. The end of children and threads is
+ * what a master waits for. */
 static bool is_quiet(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_wait *wait = t->blocked_on;

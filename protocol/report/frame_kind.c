@@ -8,7 +8,8 @@
 
 const char *sw_base_name(const char *path)
 {
-	/* A module that only a Windows process itself names has a path of drives and backslashes. */
+	/* A module that only a Windows process itself names has a path of drives and backslashes.
+	 */
 	bool drive = path[0] != '\0' && path[1] == ':' && path[2] == '\\';
 	const char *slash = strrchr(path, drive ? '\\' : '/');
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;

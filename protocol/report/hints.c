@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What would show more than this dump does: one line of a kind, however many threads it concerns. That
- * the dump lacks it is no fault: it may be complete.
+ * What would show more than this dump does: one line of a kind, however many threads it concerns.
+ * That the dump lacks it is no fault: it may be complete.
  */
 #include "cleanup.h"
 #include "report/build.h"
@@ -23,10 +23,10 @@ struct remedy {
 };
 
 /*
- * Source: node --help (12 and later), deno run --help; .NET, "Runtime configuration options for debugging
- * and profiling"; jcmd of JDK 17 (JDK-8254723); CPython 3.12, "Python support for the Linux perf
- * profiler"; ext/opcache/jit/zend_jit.h of PHP 8.0 (ZEND_JIT_DEBUG_PERF); doc/yjit/yjit.md of Ruby 3.3;
- * erl(1) of OTP 24; mono(1); QEMU 8.0, "Linux perf integration".
+ * Source: node --help (12 and later), deno run --help; .NET, "Runtime configuration options for
+ * debugging and profiling"; jcmd of JDK 17 (JDK-8254723); CPython 3.12, "Python support for the
+ * Linux perf profiler"; ext/opcache/jit/zend_jit.h of PHP 8.0 (ZEND_JIT_DEBUG_PERF);
+ * doc/yjit/yjit.md of Ruby 3.3; erl(1) of OTP 24; mono(1); QEMU 8.0, "Linux perf integration".
  */
 static const struct remedy remedies[] = {
 	{"v8", false, "start node with --perf-basic-prof, deno with --v8-flags=--perf-basic-prof"},
@@ -217,8 +217,8 @@ static void hint_virtual_threads(struct sw_report_builder *b)
 	}
 }
 
-/* The Java VM handles faults of its own making (a null reference, a safepoint) by signals, and ends itself by
- * SIGABRT when it finds one that is not; what it saw it writes down first. */
+/* The Java VM handles faults of its own making (a null reference, a safepoint) by signals, and ends
+ * itself by SIGABRT when it finds one that is not; what it saw it writes down first. */
 static void hint_java_crash(struct sw_report_builder *b)
 {
 	const struct sw_report_crash *crash = b->report->process.crash;

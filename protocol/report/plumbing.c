@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Source: dotnet/runtime v8.0.0 to v10.0.0, src/libraries/System.Private.CoreLib/src/System/Runtime/CompilerServices
- * (Async*MethodBuilder*.cs) and System/Threading (ExecutionContext.cs, ThreadPoolWorkQueue.cs, Timer.cs,
- * PortableThreadPool.WorkerThread.cs, Tasks/Task.cs, Tasks/TaskContinuation.cs).
+ * Source: dotnet/runtime v8.0.0 to v10.0.0,
+ * src/libraries/System.Private.CoreLib/src/System/Runtime/CompilerServices
+ * (Async*MethodBuilder*.cs) and System/Threading (ExecutionContext.cs, ThreadPoolWorkQueue.cs,
+ * Timer.cs, PortableThreadPool.WorkerThread.cs, Tasks/Task.cs, Tasks/TaskContinuation.cs).
  */
 #include "report/plumbing.h"
 #include "cleanup.h"
@@ -65,16 +66,16 @@ static const char *method_of_library(const struct sw_report_frame *f)
 	return NULL;
 }
 
-/* A method with its assembly in its name, and another one than the library: the program's, or of a library that it
- * brings. */
+/* A method with its assembly in its name, and another one than the library: the program's, or of a
+ * library that it brings. */
 static bool is_program(const struct sw_report_frame *f)
 {
 	return strcmp(f->kind, "clr") == 0 && f->function != NULL && !f->internal &&
 	       strchr(f->function, '!') != NULL && method_of_library(f) == NULL;
 }
 
-/* "Type`1+Inner`1[Argument].Method(parameters)" without the generic: "Type+Inner.Method". False: it is too long for
- * any that is known. */
+/* "Type`1+Inner`1[Argument].Method(parameters)" without the generic: "Type+Inner.Method". False: it
+ * is too long for any that is known. */
 static bool plain_name(const char *method, char ret[static NAME_MAX_BYTES])
 {
 	size_t n = 0, depth = 0;

@@ -170,7 +170,8 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 	kernel_fill(s, kernel_of(group->walk), ret);
 }
 
-/* Most threads first, then most goroutines or tasks, then by the first. Groups were found in that order. */
+/* Most threads first, then most goroutines or tasks, then by the first. Groups were found in that
+ * order. */
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = *(const struct group *const *) a;

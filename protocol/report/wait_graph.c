@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who waits for whom. Each thread waits for at most one other, so that the graph is one of chains:
- * from every thread it leads to a root, which waits for none, or into a cycle, which is a deadlock.
+ * Which thread waits for which. Each thread waits for at most one other, so that the graph is one
+ * of chains: from every thread it leads to a root, which waits for none, or into a cycle, which is
+ * a deadlock.
  */
 #include "report/waits.h"
 #include "cleanup.h"
@@ -46,8 +47,8 @@ static const struct sw_peer *peer_of(const struct graph *g, pid_t tid)
 }
 
 /*
- * From the thread that one waits for to the process's own thread that it leads to by way of others. Others
- * on the way are counted and, with space for them, listed. NOBODY: it leads to none.
+ * From the thread that one waits for to the process's own thread that it leads to by way of others.
+ * Others on the way are counted and, with space for them, listed. NOBODY: it leads to none.
  */
 static int64_t by_way_of(const struct graph *g, pid_t owner, size_t *ret_n, pid_t *tids,
 			 bool *ret_proven)
@@ -73,8 +74,8 @@ static pid_t owner_of(const struct graph *g, int64_t thread)
 	return wait != NULL ? wait->owner_tid : 0;
 }
 
-/* The first thread of a cycle that is found from there; NOBODY: it ends at a root. Chains that are as
- * long as there are threads are no longer than that. */
+/* The first thread of a cycle that is found from there; NOBODY: it ends at a root. Chains that are
+ * as long as there are threads are no longer than that. */
 static int64_t cycle_from(struct graph *g, size_t from)
 {
 	int64_t at = (int64_t) from;
@@ -113,8 +114,8 @@ static void deadlock_add(struct graph *g, int64_t first)
 	r->deadlocks[r->n_deadlocks++] = (struct sw_report_deadlock){tids, n};
 }
 
-/* Counts a thread at the one at the end of its chain: one that waits for nobody, or the first that it meets
- * of a deadlock. Who is in one himself is counted nowhere. */
+/* Counts a thread at the one at the end of its chain: one that waits for none, or the first that
+ * it meets of a deadlock. A thread that is in one itself is not counted. */
 static void count_root(struct graph *g, size_t from)
 {
 	int64_t at = (int64_t) from;

@@ -42,8 +42,8 @@ static const struct {
 	{"pthread_clockjoin_ex", "thread"},
 };
 
-/* System calls and what they wait for; the first argument is a file descriptor, a process or nothing
- * of interest. */
+/* System calls and what they wait for; the first argument is a file descriptor, a process or
+ * nothing of interest. */
 static const struct {
 	const char *call, *kind;
 	bool fd;
@@ -95,7 +95,8 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 		name = strncmp(name, "GI_", 3) == 0 ? name + 3 + strspn(name + 3, "_") : name;
 		for (size_t k = 0; k < SW_ARRAY_SIZE(futex_functions); k++) {
 			size_t size = strlen(futex_functions[k].function);
-			/* a symbol may have its version behind it, or what the compiler made of it */
+			/* a symbol may have its version behind it, or what the compiler made of it
+			 */
 			if (strncmp(name, futex_functions[k].function, size) == 0 &&
 			    (name[size] == '\0' || name[size] == '@' || name[size] == '.'))
 				return futex_functions[k].kind;
@@ -212,7 +213,8 @@ void sw_report_build_waits(struct sw_report_builder *b)
 			return;
 		*kept = wait;
 		t->blocked_on = kept;
-		/* Of a thread of another instant its owner may have given up what this one waited for. */
+		/* Of a thread of another instant its owner may have given up what this one waited
+		 * for. */
 		proven[i] = (!snap->live || from->stayed) &&
 			    (runtime != NULL || from->wait_for == NULL || from->wait_for->proven);
 	}

@@ -399,7 +399,7 @@ static void read_goroutine(struct sw_report_parser *p, void *to)
 	g->scanned = sw_parse_flag(p, "scanned");
 }
 
-/* Who has a thread has one of this stack. */
+/* One that a thread runs is of a thread of this stack. */
 static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
 {
 	uint64_t thread = 0;
@@ -407,7 +407,7 @@ static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stac
 			    p->report->threads[thread].stack == (int64_t) stack);
 }
 
-/* A task that a thread runs may have a stack of its own, besides the thread's: who awaits it. */
+/* A task that a thread runs may have a stack of its own, besides the thread's: what awaits it. */
 static bool is_task_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
 {
 	uint64_t thread;

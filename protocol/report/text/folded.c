@@ -74,9 +74,9 @@ static size_t stem_of(const char *comm)
 	return size;
 }
 
-/* Whether threads of the process differ from this one in the number at the end only: then they are one
- * kind, "worker-*". The sorted names with the same stem stand in a row, others that begin so among
- * them. */
+/* Whether threads of the process differ from this one in the number at the end only: then they are
+ * one kind, "worker-*". The sorted names with the same stem stand in a row, others that begin so
+ * among them. */
 static bool is_numbered(const struct lines *lines, const char *comm)
 {
 	size_t stem = stem_of(comm), low = 0, high = lines->n_comms;

@@ -82,8 +82,8 @@ static void name_shorten(struct sw_text *text, const char *name, size_t size, si
 }
 
 /*
- * A runtime may tell a method by "assembly!Namespace.Type.Method(parameters)". *ret is where the method
- * begins; how long the assembly's name is, 0 when there is none.
+ * A runtime may tell a method by "assembly!Namespace.Type.Method(parameters)". *ret is where the
+ * method begins; how long the assembly's name is, 0 when there is none.
  */
 static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
 {
@@ -118,8 +118,8 @@ static void function_text(const struct sw_text_writer *w, const struct sw_report
 		sw_text_printf(ret, "(…)");
 }
 
-/* A function that the runtime executes without code of its own. V8's frame of such a one is in node's
- * file: that of the interpreter's builtins. */
+/* A function that the runtime executes without code of its own. V8's frame of such a one is in
+ * node's file: that of the interpreter's builtins. */
 static bool is_interpreted(const struct sw_report_frame *f)
 {
 	return f->function_offset == 0 && sw_frame_is_managed(f) &&
@@ -159,7 +159,8 @@ static const char *language_name(const char *kind)
 	return kind;
 }
 
-/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
+/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to.
+ */
 static void place_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 		       struct sw_text *ret)
 {
@@ -305,7 +306,8 @@ static size_t rounds(const struct shown *s, size_t at, size_t period)
 	return same / period;
 }
 
-/* The frames that can be left out after the first round of a recursion; 0 when there is no recursion. */
+/* The frames that can be left out after the first round of a recursion; 0 when there is no
+ * recursion. */
 static size_t fold(const struct shown *s, size_t at, size_t *ret_period)
 {
 	for (size_t period = 1; period <= PERIOD_MAX; period++) {
@@ -354,7 +356,8 @@ static void measure(const struct sw_text_writer *w, const struct shown *shown, s
 	}
 }
 
-/* How many of the innermost frames are the C library's and the runtime's, before the program's own. */
+/* How many of the innermost frames are the C library's and the runtime's, before the program's own.
+ */
 static size_t leading(const struct sw_text_writer *w, const struct sw_report_stack *stack,
 		      const struct shown *shown)
 {
@@ -364,8 +367,8 @@ static size_t leading(const struct sw_text_writer *w, const struct sw_report_sta
 	return n;
 }
 
-/* At most so many lines, unless what is left out were a line or two; from that one on. How many frames are left
- * out behind them. */
+/* At most so many lines, unless what is left out were a line or two; from that one on. How many
+ * frames are left out behind them. */
 static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t at, size_t most)
 {
 	struct table table = {0};

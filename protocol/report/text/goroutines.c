@@ -94,7 +94,7 @@ static void put_waits(struct sw_text_writer *w, const struct sw_report_stack *s)
 static void put_place(struct sw_text_writer *w, const struct sw_report_goroutine *g)
 {
 	if (g->created_by == NULL) {
-		sw_put(w, "nobody that is known");
+		sw_put(w, "an unknown statement");
 		return;
 	}
 	sw_put_foreign(w, g->created_by);

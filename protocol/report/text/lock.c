@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of one lock: what it is, who holds it, who waits for it. */
+/* What is known of one lock: what it is, its owner, the threads that wait for it. */
 #include "cleanup.h"
 #include "duration.h"
 #include "errors.h"
@@ -14,8 +14,9 @@
 
 enum { WAITERS_SHOWN = 40, OTHERS_SHOWN = 12, FRAMES_SHOWN = 6 };
 
-/* A thread waits at a word of the lock, which is known by its first byte. Sizes of glibc for x86-64,
- * sysdeps/x86/nptl/bits/pthreadtypes-arch.h and semaphore.h, 2.31 to 2.42; musl's are not larger. */
+/* A thread waits at a word of the lock, which is known by its first byte. Sizes of glibc for
+ * x86-64, sysdeps/x86/nptl/bits/pthreadtypes-arch.h and semaphore.h, 2.31 to 2.42; musl's are not
+ * larger. */
 static const struct {
 	const char *kind;
 	uint64_t bytes;
@@ -119,7 +120,7 @@ static bool has_tid(const struct sw_report_deadlock *d, pid_t tid)
 	return false;
 }
 
-/* A cycle that goes through the lock: both who holds it and one who waits for it are in it. */
+/* A cycle that goes through the lock: both its owner and a thread that waits for it are in it. */
 static void put_deadlocks(struct sw_text_writer *w, const struct sw_report_thread *waiter)
 {
 	const struct sw_report *r = w->report;
@@ -169,7 +170,7 @@ int sw_report_lock(const struct sw_report *report, uint64_t address_avma,
 			const struct sw_report_wait *wait = report->threads[i].blocked_on;
 			if (!is_at(wait, address_avma, inside))
 				continue;
-			/* Who says most: one that tells the owner. */
+			/* The thread that says most: one that tells the owner. */
 			if (first == NULL ||
 			    (first->blocked_on->owner_tid == 0 && wait->owner_tid != 0))
 				first = &report->threads[i];

@@ -22,8 +22,8 @@ struct sw_text_parked {
 
 /* ", 10,212 goroutines in 9 groups"; nothing when there are none. */
 void sw_text_parked_count(struct sw_text_writer *w, const struct sw_text_parked *kind);
-/* The stacks that no thread runs; behind the first hundred lines a group is a line. Returns how many were left
- * out. */
+/* The stacks that no thread runs; behind the first hundred lines a group is a line. Returns how
+ * many were left out. */
 size_t sw_text_parked(struct sw_text_writer *w, const struct sw_text_parked *kind);
 
 #endif

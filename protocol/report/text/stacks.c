@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The stacks of a dump in the order in which they are read: who is in a deadlock, who holds up others, who
- * runs, who waits for a lock, the others by the number of their threads. Hundreds of threads have more
- * stacks than anybody reads. Where they are more than a hundred lines, the first forty have one of each
- * kind, of its innermost frames; those behind the first hundred lines are a line each, and those that wait
- * for work are counted only.
+ * The stacks of a dump in the order in which they are read: threads in a deadlock, that hold up
+ * others, that run, that wait for a lock, the others by the number of their threads. Hundreds of
+ * threads have more stacks than anybody reads. Where they are more than a hundred lines, the first
+ * forty have one of each kind, of its innermost frames; those behind the first hundred lines are a
+ * line each, and those that wait for work are counted only.
  */
 #include "report/text/stacks.h"
 #include "cleanup.h"
@@ -98,7 +98,8 @@ static int compare(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* Stacks with a thread that is not idle, in order; how many. That of an only thread is why one asks. */
+/* Stacks with a thread that is not idle, in order; how many. That of an only thread is why one
+ * asks. */
 static size_t sort(const struct sw_text_writer *w, const enum sw_activity *activities, bool all,
 		   struct shown *ret)
 {

@@ -8,8 +8,8 @@
 void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
 /* The same in the beginning of one line. */
 void sw_text_threads_brief(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
-/* Where the number of a name is: [begin, end), empty when it has none. Names that differ in it only are of
- * one kind: "worker-12", "Thread-12 (burn)". */
+/* Where the number of a name is: [begin, end), empty when it has none. Names that differ in it only
+ * are of one kind: "worker-12", "Thread-12 (burn)". */
 struct sw_name_number {
 	size_t begin, end;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is read first: what is wrong, who runs and where, how many threads do what. */
+/* What is read first: what is wrong, what runs and where, how many threads do what. */
 #include "report/text/verdict.h"
 #include "cleanup.h"
 #include "report/builder.h"
@@ -59,8 +59,8 @@ static void put_deadlocks(struct sw_text_writer *w)
 		sw_put(w, "%zu more deadlocks\n", r->n_deadlocks - shown);
 }
 
-/* How many wait who would not do so if all were well: the first thread of Java waits for main() all the
- * time. */
+/* How many wait that would not do so if all were well: the first thread of Java waits for main()
+ * all the time. */
 static size_t waiting_for(const struct sw_report *r, const enum sw_activity *activities,
 			  const struct sw_report_holder *h)
 {
@@ -72,8 +72,8 @@ static size_t waiting_for(const struct sw_report *r, const enum sw_activity *act
 	return n;
 }
 
-/* The lock of an interpreter, when that is what all wait for that wait for this thread: it says more than
- * who has it. NULL: it is not. */
+/* The lock of an interpreter, when that is what all wait for that wait for this thread: it says
+ * more than its owner. NULL: it is not. */
 static const char *only_lock(const struct sw_report *r, const struct sw_report_holder *h)
 {
 	static const struct {
@@ -92,7 +92,8 @@ static const char *only_lock(const struct sw_report *r, const struct sw_report_h
 	return NULL;
 }
 
-/* The function that says most of where a thread is: of the program, in its language if it has one. */
+/* The function that says most of where a thread is: of the program, in its language if it has one.
+ */
 static const struct sw_report_frame *where_it_is(const struct sw_report *r,
 						 const struct sw_report_thread *t)
 {
@@ -136,8 +137,8 @@ static void put_state(struct sw_text_writer *w, const struct sw_report_thread *t
 	sw_text_since(w, t);
 }
 
-/* "37 threads wait for holder (2533), which is sleeping in read", "5 threads wait for the GIL, which burn-5
- * (6736) has; it is running in spin gil.py:4" */
+/* "37 threads wait for holder (2533), which is sleeping in read", "5 threads wait for the GIL,
+ * which burn-5 (6736) has; it is running in spin gil.py:4" */
 static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *h, size_t waiting)
 {
 	const struct sw_report_thread *t = sw_thread_of(w->report, h->tid);
@@ -174,8 +175,8 @@ static void put_holders(struct sw_text_writer *w, const enum sw_activity *activi
 		sw_put(w, "%zu more thread%s that others wait for\n", more, sw_plural(more));
 }
 
-/* Other processes that threads wait for, with nobody of this one between: "30 threads wait for redis-server
- * (999) (tcp)". Whoever is in a deadlock or holds others up was told. */
+/* Other processes that threads wait for, with no thread of this one between: "30 threads wait for
+ * redis-server (999) (tcp)". Whoever is in a deadlock or holds others up was told. */
 static void put_peers(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;

@@ -166,7 +166,7 @@ static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
 		sw_put(w, ", no owner is known");
 }
 
-/* Who is waited for, where that is no lock. */
+/* The thread or process that is waited for, where that is no lock. */
 static bool put_who(struct sw_text_writer *w, const struct sw_report_wait *wait)
 {
 	if (!sw_put_owner(w, " for ", wait))
@@ -283,7 +283,7 @@ static bool any_known(const struct sw_text_writer *w, const struct distinct *d)
 	return false;
 }
 
-/* Owners that differ are told apart: they are who one asks next. */
+/* Owners that differ are told apart: they are what one looks at next. */
 static void put_distinct(struct sw_text_writer *w, const struct distinct *d)
 {
 	size_t shown = 0, more = d->more;

@@ -6,7 +6,8 @@
 
 enum { INDENT = 4, COLUMNS_MIN = 40 /* in less nothing can be read anyway */ };
 
-/* Bytes of what is at s: a character, or a sequence of ours that sets a style, which has no column. */
+/* Bytes of what is at s: a character, or a sequence of ours that sets a style, which has no column.
+ */
 static size_t step(const char *s, size_t size, size_t *columns)
 {
 	size_t n = 1;
@@ -28,7 +29,8 @@ static size_t width_of(const struct sw_text_writer *w)
 							       : w->options->columns;
 }
 
-/* How much of a line fits, and in *ret_space where its last space is, which is not in its indentation; 0: none. */
+/* How much of a line fits, and in *ret_space where its last space is, which is not in its
+ * indentation; 0: none. */
 static size_t fitting(const char *line, size_t size, size_t width, size_t indent, size_t *ret_space)
 {
 	size_t columns = 0, at = 0, margin = 0;

@@ -5,8 +5,8 @@
 #include "report/text/put.h"
 
 /*
- * What was put from byte from on is fitted to the terminal's width, where there is one; files have none, and get
- * all. from is where a line begins.
+ * What was put from byte from on is fitted to the terminal's width, where there is one; files have
+ * none, and get all. from is where a line begins.
  */
 
 /* Lines that are longer go on in the next one, indented, at a space. */

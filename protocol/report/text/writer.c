@@ -207,8 +207,8 @@ static void put_runtime_versions(struct sw_text_writer *w)
 	}
 }
 
-/* Of Java the class with which the program began, as long as its main() goes on: the command line, which names it,
- * is in no dump. */
+/* Of Java the class with which the program began, as long as its main() goes on: the command line,
+ * which names it, is in no dump. */
 static void put_main_class(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
