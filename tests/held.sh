@@ -74,7 +74,7 @@ looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_
 looked_at libwalk/waits/range.c
 looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
 looked_at libwalk/capture/reader.c clock_gettime sw_capture_space_fill sw_priority_raise \
-	sw_expendable_has_died sw_expendable_run
+	sw_expendable_has_died sw_expendable_run sw_iterate_read_returns
 looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_matter sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
 	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how

@@ -186,6 +186,7 @@ struct sw_recorder_options sw_worker_record_options(struct sw_worker *worker)
 		.how = {.snapshot = {.stop = quiet ? SW_STOP_NEVER
 						   : (enum sw_stop_mode) request->stop,
 				     .blocked_only = quiet,
+				     .returns_fd = worker->returns_fd >= 0 ? worker->returns_fd : 0,
 				     .max_stop_ms = request->max_stop_ms,
 				     .stack_bytes = request->stack_bytes,
 				     .permit = sw_worker_permit,

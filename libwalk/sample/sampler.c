@@ -6,7 +6,7 @@
  * when the maps turn out to be old, and goes on from its snapshot.
  */
 #include "arena.h"
-#include "capture/take.h"
+#include "capture/returns.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/read.h"
@@ -103,8 +103,11 @@ static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 		r = sw_iterate_link_pid(ctx->iterator_fd, t->pid, &s->all_link_fd, &why);
 	sw_sample_links_init(&s->links, ctx->iterator_fd, s->all_link_fd);
 	s->by_iterator = r == 0;
-	if (r == 0)
+	if (r == 0) {
+		if (s->options.returns_fd <= 0)
+			sw_returns_load(ctx);
 		return 0;
+	}
 	s->refused = why;
 	if (r == -SW_E_NOMEM)
 		return sw_fail_nomem(err);
@@ -664,5 +667,7 @@ void sw_sampler_leave(struct sw_sampler *s)
 	sw_close_p(&s->all_link_fd);
 	sw_close_p(&s->program_fd);
 	sw_close_p(&s->ctx->iterator_fd);
+	sw_close_p(&s->ctx->returns_fd);
+	s->ctx->returns_fd = -EBADF;
 	s->link_fd = s->all_link_fd = s->program_fd = s->ctx->iterator_fd = -EBADF;
 }

@@ -344,6 +344,8 @@ struct sw_snapshot_options {
 	 * made in our pid namespace. Borrowed. 0: it is made here.
 	 */
 	int iterator_fd;
+	/* Likewise, of sw_iterator_load_returns(): for processes whose returns tools probe. */
+	int returns_fd;
 	/* Why there is none, in words. It is not tried then. Borrowed; NULL: it is tried. */
 	const char *iterator_refused;
 	uint32_t max_stop_ms; /* default 100 */
