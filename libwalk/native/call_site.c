@@ -77,9 +77,11 @@ static bool jump_slot(const struct sw_cursor *c, uint64_t avma, uint64_t *ret_sl
 	struct sw_elf_cfi *cfi = place != NULL && sw_place_resolve(place, c->snap)
 					 ? sw_elf_cfi_get(place->module)
 					 : NULL;
-	if (cfi == NULL || !sw_elf_dynamic(sw_elf_cfi_elf(cfi), &dynamic) || dynamic.got_svma == 0)
+	const struct sw_elf *elf = cfi != NULL ? sw_elf_cfi_elf(cfi) : NULL;
+	if (elf == NULL || !sw_elf_dynamic(elf, &dynamic) || dynamic.got_svma == 0)
 		return false;
-	*ret_slot_avma = sw_memory_wrap(c->memory, place->bias + dynamic.got_svma + off);
+	uint64_t got_avma = sw_elf_dynamic_avma(elf, place->bias, dynamic.got_svma);
+	*ret_slot_avma = sw_memory_wrap(c->memory, got_avma + off);
 	return true;
 }
 
