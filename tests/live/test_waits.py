@@ -112,16 +112,21 @@ def one_lock(tap):
         tap.equal(snapwalk("explain", *words).returncode, 2, f"explain of {len(words)} words")
 
 
-def at_random(tap, *options):
-    with Target("contended") as target:
+def at_random(tap, *options, program="contended"):
+    with Target(program) as target:
         fits = None if options else lambda wait, which: wait["kind"] == ("mutex" if which < 6 else "rwlock")
-        check_owners(tap, "contended", target.pid, int(os.environ.get("SNAPWALK_STOPS", "100")), options,
+        check_owners(tap, program, target.pid, int(os.environ.get("SNAPWALK_STOPS", "100")), options,
                      ("mutex", "rwlock"), fits)
 
 
 tap = Tap()
 tap.guard(kinds, "locks")
 tap.guard(kinds, "locks_musl")
+if os.path.exists(os.path.join(TARGETS, "i386_locks")):
+    tap.guard(kinds, "i386_locks")
+    tap.guard(lambda t: at_random(t, program="i386_contended"))
+else:
+    tap.skip("locks of programs for i386", "gcc makes none", "gcc-multilib")
 tap.guard(pid_namespace)
 tap.guard(at_random, "auto")
 tap.guard(at_random)
