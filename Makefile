@@ -126,7 +126,7 @@ OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
 ORDER_LIBWALK  := base arch formats process stop iterate events snapshot waits unwind capture saved cfi pe native \
-	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/hotspot/published runtimes/cpython/extensions runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
+	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/clr/code runtimes/clr/tasks runtimes/hotspot/published runtimes/cpython/extensions runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
 ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk
 .DEFAULT_GOAL := all

@@ -10,7 +10,7 @@
 #include "arch/insn.h"
 #include "native/call_site.h"
 #include "runtimes/clr/hijack.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/unwind.h"
 
 enum {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/threads.h"
 #include "arch/arch.h"
-#include "runtimes/clr/all_tasks.h"
+#include "runtimes/clr/tasks/all_tasks.h"
 #include "native/call_site.h"
-#include "runtimes/clr/collectible.h"
-#include "runtimes/clr/lines.h"
+#include "runtimes/clr/code/collectible.h"
+#include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/metadata/pdb_files.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/find.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #define SW_CLR_LINES_H
 
 #include "unwind/capture.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/metadata/pdb.h"
 
 /*

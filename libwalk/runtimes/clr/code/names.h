@@ -3,12 +3,12 @@
 #define SW_CLR_NAMES_H
 
 #include "runtimes/clr/metadata/image.h"
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "unwind/unwinder.h"
 #include "runtimes/clr/published/name_layout.h"
-#include "runtimes/clr/r2r_debug.h"
+#include "runtimes/clr/code/r2r_debug.h"
 
-struct sw_clr_image; /* runtimes/clr/entry_points.c */
+struct sw_clr_image; /* runtimes/clr/code/entry_points.c */
 
 /* A module of the runtime. */
 struct sw_clr_module {
@@ -27,8 +27,8 @@ struct sw_clr_names {
 	struct sw_map64 modules;            /* Module -> struct sw_clr_module */
 	struct sw_map64 methods;            /* MethodDesc -> char * */
 	struct sw_map64 pdbs;               /* Module -> struct sw_clr_pdb; 0: it has none */
-	struct sw_clr_unpacked *unpacked;   /* owned: runtimes/clr/lines.c */
-	struct sw_clr_r2r_debug *r2r_debug; /* owned: runtimes/clr/r2r_debug.c */
+	struct sw_clr_unpacked *unpacked;   /* owned: runtimes/clr/code/lines.c */
+	struct sw_clr_r2r_debug *r2r_debug; /* owned: runtimes/clr/code/r2r_debug.c */
 	struct sw_clr_image *images;        /* ReadyToRun images that were asked themselves */
 };
 

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_TYPES_H
 #define SW_CLR_TYPES_H
 
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 
 /* A type that the runtime has loaded: Namespace.Type`1[int]. */
 void sw_clr_type_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,

@@ -5,7 +5,7 @@
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/ExecutionManager.md,
  * src/coreclr/vm/readytoruninfo.cpp and vm/hash.cpp.
  */
-#include "runtimes/clr/r2r.h"
+#include "runtimes/clr/code/r2r.h"
 #include "runtimes/clr/metadata/remote.h"
 
 #include <string.h>

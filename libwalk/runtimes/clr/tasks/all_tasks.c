@@ -16,13 +16,13 @@
  * All is of the instant at which nothing changed but what does not: classes and names. Objects move only when a collector
  * runs; then nothing is told.
  */
-#include "runtimes/clr/all_tasks.h"
-#include "runtimes/clr/machines.h"
+#include "runtimes/clr/tasks/all_tasks.h"
+#include "runtimes/clr/tasks/machines.h"
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/objects/find_classes.h"
 #include "runtimes/clr/objects/tasks_window.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 #include "arch/arch.h"
 #include "cleanup.h"
 

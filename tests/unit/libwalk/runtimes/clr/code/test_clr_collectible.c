@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "runtimes/clr/collectible.h"
+#include "runtimes/clr/code/collectible.h"
 #include "capture/space.h"
 #include "clr_world.h"
 

@@ -9,9 +9,9 @@
  * Source: dotnet/roslyn v4.12, Lowering/AsyncRewriter/AsyncMethodToStateMachineRewriter.cs, GenerateAwaitForIncompleteTask(),
  * and Symbols/Synthesized/GeneratedNames.cs.
  */
-#include "runtimes/clr/machines.h"
+#include "runtimes/clr/tasks/machines.h"
 #include "cleanup.h"
-#include "runtimes/clr/lines.h"
+#include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/objects/find_classes.h"

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_R2R_H
 #define SW_CLR_R2R_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 
 /* Tables of RUNTIME_FUNCTION as the runtime lays them out, and the code of ReadyToRun images. */
 enum {

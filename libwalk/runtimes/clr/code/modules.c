@@ -10,7 +10,7 @@
  */
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/metadata/string.h"
 

@@ -12,13 +12,13 @@
  *
  * Source: dotnet/runtime v10.0.0, docs/design/coreclr/botr/readytorun-format.md; the same in v8.0.0.
  */
-#include "runtimes/clr/entry_points.h"
+#include "runtimes/clr/code/entry_points.h"
 #include "bytes.h"
 #include "cleanup.h"
-#include "runtimes/clr/r2r.h"
+#include "runtimes/clr/code/r2r.h"
 #include "runtimes/clr/metadata/instances.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/metadata/native_array.h"
 
 #include <stdlib.h>

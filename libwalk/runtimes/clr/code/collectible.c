@@ -12,14 +12,13 @@
  * Source: dotnet/runtime v10.0.0, src/coreclr/vm/codeman.h, RangeSectionFragmentPointer, and
  * vm/dynamicmethod.cpp, HostCodeHeap.
  */
-#include "runtimes/clr/collectible.h"
+#include "runtimes/clr/code/collectible.h"
 #include "snapshot/live.h"
-#include "runtimes/clr/r2r.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/r2r.h"
+#include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/published/name_layout.h"
-#include "runtimes/clr/threads.h"
 
 #include <string.h>
 

@@ -9,15 +9,15 @@
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/RuntimeTypeSystem.md and
  * src/coreclr/vm/method.hpp.
  */
-#include "runtimes/clr/names.h"
-#include "runtimes/clr/types.h"
+#include "runtimes/clr/code/names.h"
+#include "runtimes/clr/code/types.h"
 #include "runtimes/clr/published/name_layout.h"
-#include "runtimes/clr/entry_points.h"
+#include "runtimes/clr/code/entry_points.h"
 #include "cleanup.h"
 #include "utf8.h"
-#include "runtimes/clr/collectible.h"
-#include "runtimes/clr/lines.h"
-#include "runtimes/clr/r2r_debug.h"
+#include "runtimes/clr/code/collectible.h"
+#include "runtimes/clr/code/lines.h"
+#include "runtimes/clr/code/r2r_debug.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/metadata/string.h"
 #include "runtimes/clr/metadata/names.h"

@@ -3,7 +3,7 @@
 #define SW_CLR_COLLECTIBLE_H
 
 #include "unwind/capture.h"
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 
 /*
  * Before the stop: wants what finding, unwinding and naming code takes that the runtime may free while

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* clr_ranges.c and clr_r2r.c. */
-#include "runtimes/clr/r2r.h"
+#include "runtimes/clr/code/r2r.h"
 #include "clr_world.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,10 +5,10 @@
  * bytes before the element. Source: dotnet/runtime v10.0.0, src/coreclr/vm/readytoruninfo.cpp
  * (GetDebugInfo()); docs/design/coreclr/botr/readytorun-format.md.
  */
-#include "runtimes/clr/r2r_debug.h"
+#include "runtimes/clr/code/r2r_debug.h"
 #include "cleanup.h"
-#include "runtimes/clr/r2r.h"
-#include "runtimes/clr/lines.h"
+#include "runtimes/clr/code/r2r.h"
+#include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/metadata/native_array.h"
 

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_ALL_TASKS_H
 #define SW_CLR_ALL_TASKS_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "unwind/capture.h"
 #include "unwind/runtime.h"
 

@@ -10,8 +10,8 @@
  * Sources: dotnet/runtime v10.0.0, docs/design/datacontracts/ExecutionManager.md,
  * src/coreclr/vm/codeman.h, inc/nibblemapmacros.h; v9.0.0 for the first nibble map.
  */
-#include "runtimes/clr/ranges.h"
-#include "runtimes/clr/r2r.h"
+#include "runtimes/clr/code/ranges.h"
+#include "runtimes/clr/code/r2r.h"
 #include "runtimes/clr/metadata/remote.h"
 
 #include "cleanup.h"

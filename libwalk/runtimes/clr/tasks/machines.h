@@ -2,7 +2,7 @@
 #ifndef SW_CLR_MACHINES_H
 #define SW_CLR_MACHINES_H
 
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/objects/chain.h"
 
 /* State machines of async methods: the classes that compilers make of them. */

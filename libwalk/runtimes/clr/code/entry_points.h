@@ -2,7 +2,7 @@
 #ifndef SW_CLR_ENTRY_POINTS_H
 #define SW_CLR_ENTRY_POINTS_H
 
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 
 /* Where the method of an address begins, and which of its functions the address is in. */
 struct sw_clr_start {

@@ -4,10 +4,10 @@
  * (pointers, references, generic parameters).
  * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/RuntimeTypeSystem.md.
  */
-#include "runtimes/clr/types.h"
+#include "runtimes/clr/code/types.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/metadata/names.h"
 

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_RANGES_H
 #define SW_CLR_RANGES_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 
 enum {
 	SW_CLR_MAP_LEVELS = 5,  /* of the range section map */
