@@ -64,6 +64,12 @@ static bool may_be_direct(const struct sw_subject *subject)
 	return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
+/* Who awaits the async methods that threads run: --tasks has it, and other ways to walk have nothing to find it by. */
+static bool shows_awaits(const struct sw_options *o)
+{
+	return !o->walk.tasks && !o->libunwind && o->walk.mode != SW_WALK_SCAN;
+}
+
 static int dump_directly(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns,
 			 bool *ret_refused)
 {
@@ -73,6 +79,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
 	how.snapshot.peers = true;
+	how.snapshot.awaits = how.walk.awaits = shows_awaits(d->options);
 	how.symbolize.package_lists = SW_PACKAGE_LISTS;
 	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, NULL, &got,
 					      &err)

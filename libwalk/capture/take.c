@@ -87,6 +87,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->pages.careful = careful;
 	take.snap->priv->goroutines = take.options.goroutines;
 	take.snap->priv->tasks = take.options.tasks;
+	take.snap->priv->awaits = take.options.awaits;
 	take.snap->priv->args = take.options.args;
 	take.describe_end_ns = begin_ns + DESCRIBE_MS * (int64_t) NS_PER_MS;
 	take.stop.task_fd = target->task_fd;

@@ -55,6 +55,7 @@ struct sw_runtime_task {
 	struct sw_task info; /* info.tid: the thread that runs it, whose walk has its frames */
 	bool live_read;      /* it may have gone on meanwhile */
 	bool may_miss;       /* frames may be missing before the innermost one */
+	const char *cut_why; /* static; why there may be more behind the outermost one; NULL */
 };
 
 struct sw_runtime_ops {
@@ -146,6 +147,8 @@ struct sw_runtime_ops {
 	 * unless a thread runs it. No frames and no thread: they could not be read. False: it is gone.
 	 */
 	size_t (*tasks)(void *state, const char **ret_why);
+	/* Optional, with tasks, and instead of it. Those alone that threads run and somebody awaits. */
+	size_t (*awaited)(void *state, const char **ret_why);
 	bool (*task)(void *state, size_t n, struct sw_runtime_task *ret,
 		     struct sw_frame_sink *sink);
 

@@ -556,6 +556,10 @@ bool sw_walker_task(struct sw_walker *w, size_t i, size_t n, struct sw_runtime_t
 		walk->end = SW_END_FRAME_LIMIT;
 		walk->why = "more frames than --depth allows";
 	}
+	if (ret->cut_why != NULL && !l.full) {
+		walk->end = SW_END_MEMORY;
+		walk->why = ret->cut_why;
+	}
 	if (w->n_frames > 0)
 		walk->frames = keep(w, w->frames, w->n_frames * sizeof(*w->frames));
 	return true;
@@ -584,6 +588,8 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		w.failed_nomem = sw_walk_goroutines(walks, &w) < 0;
 	if (options->tasks && !w.failed_nomem)
 		w.failed_nomem = sw_walk_tasks(walks, &w) < 0;
+	else if (options->awaits && !w.failed_nomem)
+		w.failed_nomem = sw_walk_awaited(walks, &w) < 0;
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }

@@ -123,11 +123,21 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
+/* Those that threads run are there by the stacks of these. */
+static size_t tasks_waiting(const struct sw_report_stack *stack)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < stack->n_tasks; i++)
+		n += stack->tasks[i].tid == 0;
+	return n;
+}
+
 /* One line for each name that the threads of a stack have. */
 static void stack_add(struct lines *lines, const struct sw_report *report,
 		      const struct sw_report_stack *stack, struct sw_text *frames)
 {
 	sw_cleanup(sw_free_p) const char **comms = calloc(stack->n_threads + 1, sizeof(*comms));
+	size_t waiting;
 	frames->size = 0;
 	put_frames(frames, report, stack);
 	lines->failed |= comms == NULL || frames->failed;
@@ -136,8 +146,8 @@ static void stack_add(struct lines *lines, const struct sw_report *report,
 	if (stack->n_threads == 0 && stack->n_goroutines > 0)
 		line_add(lines, "goroutine", frames->size > 0 ? frames->data : "",
 			 stack->n_goroutines);
-	if (stack->n_threads == 0 && stack->n_tasks > 0)
-		line_add(lines, "task", frames->size > 0 ? frames->data : "", stack->n_tasks);
+	if (stack->n_threads == 0 && (waiting = tasks_waiting(stack)) > 0)
+		line_add(lines, "task", frames->size > 0 ? frames->data : "", waiting);
 	for (size_t i = 0; i < stack->n_threads; i++)
 		comms[i] = sw_report_thread_name(&report->threads[stack->threads[i]]);
 	qsort(comms, stack->n_threads, sizeof(*comms), compare_names);

@@ -244,7 +244,7 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 3;
+	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 4;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
@@ -257,6 +257,12 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 	if (b->walks->tasks_why != NULL)
 		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
 		    sw_arena_printf(b->arena, "not all tasks are here: %s", b->walks->tasks_why));
+	if (b->walks->awaits_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena,
+				    "who awaits the async methods that threads run is not known of "
+				    "all: %s",
+				    b->walks->awaits_why));
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)
 		if (cuts[end].n_threads + cuts[end].n_goroutines + cuts[end].n_tasks > 0)

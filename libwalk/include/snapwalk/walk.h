@@ -380,6 +380,8 @@ struct sw_snapshot_options {
 	bool goroutines;
 	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
+	/* Copy of .NET who awaits the async methods that threads run: for sw_walk_options.awaits. */
+	bool awaits;
 	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
 	bool args;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
@@ -569,6 +571,7 @@ struct sw_walks {
 	size_t live_reads;
 	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
 	const char *tasks_why;      /* likewise */
+	const char *awaits_why;     /* likewise */
 	struct sw_walks_priv *priv;
 };
 
@@ -592,7 +595,8 @@ struct sw_walk_options {
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
 	bool tasks;      /* of asyncio and of .NET, likewise */
-	bool args;       /* the requests that threads serve: sw_walk.request */
+	bool awaits; /* of the async methods of .NET that threads run, with who awaits them; tasks has them, too */
+	bool args; /* the requests that threads serve: sw_walk.request */
 };
 
 /**

@@ -134,6 +134,11 @@ static size_t clr_tasks(void *state, const char **ret_why)
 	return sw_clr_all_tasks(state, ret_why);
 }
 
+static size_t clr_awaited(void *state, const char **ret_why)
+{
+	return sw_clr_awaited_tasks(state, ret_why);
+}
+
 static bool clr_task(void *state, size_t n, struct sw_runtime_task *ret, struct sw_frame_sink *sink)
 {
 	return sw_clr_task_show(state, n, ret, sink);
@@ -203,6 +208,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.thread = clr_thread,
 	.wait = clr_wait,
 	.tasks = clr_tasks,
+	.awaited = clr_awaited,
 	.task = clr_task,
 	.explain = clr_explain,
 };

@@ -5,7 +5,7 @@
  * Source: dotnet/runtime v10.0.0, docs/design/coreclr/botr/clr-abi.md, src/coreclr/jit/unwindamd64.cpp.
  */
 #include "runtimes/clr/unwind.h"
-#include "runtimes/clr/tasks/all_tasks.h"
+#include "runtimes/clr/tasks/running.h"
 #include "runtimes/clr/hijack.h"
 #include "arch/arch.h"
 #include "native/call_site.h"

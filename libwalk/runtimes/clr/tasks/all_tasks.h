@@ -3,19 +3,13 @@
 #define SW_CLR_ALL_TASKS_H
 
 #include "runtimes/clr/code/clr.h"
-#include "unwind/capture.h"
 #include "unwind/runtime.h"
-
-/* Before the window: of the first runtime whose tasks can be read; NULL: there is no memory. */
-struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
-						 const struct sw_clr_runtime *runtime);
-
-/* A frame of managed code was stepped out of, to the stack pointer of its caller. */
-void sw_clr_tasks_note(struct sw_clr *clr, const struct sw_clr_code *code,
-		       const struct sw_cursor *cursor, uint64_t caller_sp_avma);
 
 /* As sw_runtime_ops.tasks and task. */
 size_t sw_clr_all_tasks(struct sw_clr *clr, const char **ret_why);
+/* As sw_runtime_ops.awaited. */
+size_t sw_clr_awaited_tasks(struct sw_clr *clr, const char **ret_why);
+
 bool sw_clr_task_show(struct sw_clr *clr, size_t n, struct sw_runtime_task *ret,
 		      struct sw_frame_sink *sink);
 
