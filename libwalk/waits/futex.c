@@ -9,6 +9,9 @@
  *	kind at 16; struct_rwlock.h: readers at 0, writers, wrphase_futex at 8, writers_futex at 12,
  *	two words, cur_writer at 24
  *	musl 1.1 to 1.2, src/internal/pthread_impl.h: mutex type at 0, lock at 4, waiters at 8
+ *	glibc, sysdeps/nptl/stdio-lock.h: lock at 0, count, owner at 8, the address of a thread's descriptor, which is
+ *	its thread pointer
+ *	musl, src/stdio/__lockfile.c: the owner, and whether somebody waits
  * A mutex with priority inheritance, and a robust one, has the owner in the lock word (futex(2)).
  */
 #include "waits/range.h"
@@ -31,6 +34,8 @@ enum {
 	GLIBC_KIND_MAX = 0x3ff,
 	MUSL_TYPE_OFF = -4,
 	MUSL_TYPE_MAX = 15,
+	MUSL_STDIO_WAITERS = 0x40000000,
+	COUNT_OFF = 4,
 };
 
 /* The copied bytes around the word; of a core file or fixture they are with the rest. */
@@ -92,6 +97,28 @@ static pid_t thread_by_id(const struct sw_snapshot *snap, uint32_t id)
 	return 0;
 }
 
+/* The thread that has this thread pointer: glibc's pthread_t. */
+static pid_t thread_by_pointer(const struct sw_snapshot *snap, uint64_t pointer)
+{
+	for (size_t i = 0; pointer != 0 && i < snap->n_threads; i++)
+		if (snap->threads[i].captured && snap->threads[i].fs_base == pointer)
+			return snap->threads[i].tid;
+	return 0;
+}
+
+static void stdio_owner(const struct sw_snapshot *snap, struct sw_bytes bytes,
+			struct sw_futex_wait *ret)
+{
+	uint32_t word = word_at(bytes, 0);
+	uint64_t pointer = word_at(bytes, GLIBC_OWNER_OFF) |
+			   (uint64_t) word_at(bytes, GLIBC_OWNER_OFF + 4) << 32;
+	if (word == LLL_CONTENDED && (int32_t) word_at(bytes, COUNT_OFF) > 0)
+		ret->stdio_owner = thread_by_pointer(snap, pointer);
+	ret->is_stdio = ret->stdio_owner != 0;
+	if (word & MUSL_STDIO_WAITERS && !(word & (uint32_t) WAITERS))
+		ret->stdio_owner = thread_by_id(snap, word & ~(uint32_t) MUSL_STDIO_WAITERS);
+}
+
 bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 		   struct sw_futex_wait *ret)
 {
@@ -116,6 +143,7 @@ bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 	pid_t phase = thread_by_id(snap, rwlock_owner(bytes, true));
 	pid_t writers = thread_by_id(snap, rwlock_owner(bytes, false));
 	ret->rwlock_owner = phase == 0 || writers == 0 ? phase + writers : 0;
+	stdio_owner(snap, bytes, ret);
 	ret->joined = thread_by_id(snap, word_at(bytes, 0));
 	return true;
 }

@@ -70,23 +70,16 @@ static const struct known known_functions[] = {
 
 /* What threads wait for (sw_report_wait.kind), as far as it is more than a call. */
 static const struct known known_waits[] = {
-	{"mutex", SW_ACTIVITY_LOCK},
-	{"rwlock", SW_ACTIVITY_LOCK},
-	{"file_lock", SW_ACTIVITY_LOCK},
-	{"condition", SW_ACTIVITY_CONDITION},
-	{"semaphore", SW_ACTIVITY_CONDITION},
-	{"barrier", SW_ACTIVITY_CONDITION},
-	{"java_monitor", SW_ACTIVITY_LOCK},
-	{"java_lock", SW_ACTIVITY_LOCK},
-	{"python_gil", SW_ACTIVITY_LOCK},
-	{"python_rlock", SW_ACTIVITY_LOCK},
-	{"java_wait", SW_ACTIVITY_CONDITION},
-	{"java_park", SW_ACTIVITY_CONDITION},
-	{"dotnet_monitor", SW_ACTIVITY_LOCK},
-	{"dotnet_lock", SW_ACTIVITY_LOCK},
-	{"dotnet_wait", SW_ACTIVITY_CONDITION},
-	{"ruby_gvl", SW_ACTIVITY_LOCK},
-	{"ruby_mutex", SW_ACTIVITY_LOCK},
+	{"mutex", SW_ACTIVITY_LOCK},          {"rwlock", SW_ACTIVITY_LOCK},
+	{"file_lock", SW_ACTIVITY_LOCK},      {"stdio", SW_ACTIVITY_LOCK},
+	{"once", SW_ACTIVITY_CONDITION},      {"semaphore_set", SW_ACTIVITY_CONDITION},
+	{"condition", SW_ACTIVITY_CONDITION}, {"semaphore", SW_ACTIVITY_CONDITION},
+	{"barrier", SW_ACTIVITY_CONDITION},   {"java_monitor", SW_ACTIVITY_LOCK},
+	{"java_lock", SW_ACTIVITY_LOCK},      {"python_gil", SW_ACTIVITY_LOCK},
+	{"python_rlock", SW_ACTIVITY_LOCK},   {"java_wait", SW_ACTIVITY_CONDITION},
+	{"java_park", SW_ACTIVITY_CONDITION}, {"dotnet_monitor", SW_ACTIVITY_LOCK},
+	{"dotnet_lock", SW_ACTIVITY_LOCK},    {"dotnet_wait", SW_ACTIVITY_CONDITION},
+	{"ruby_gvl", SW_ACTIVITY_LOCK},       {"ruby_mutex", SW_ACTIVITY_LOCK},
 };
 
 const struct sw_report_stack *sw_stack_of(const struct sw_report *r,

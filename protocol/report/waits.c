@@ -40,6 +40,10 @@ static const struct {
 	{"pthread_join", "thread"},
 	{"pthread_timedjoin_np", "thread"},
 	{"pthread_clockjoin_ex", "thread"},
+	{"lockfile", "stdio"}, /* musl; glibc's is known by its words */
+	{"pthread_once", "once"},
+	{"pthread_once_slow", "once"},
+	{"pthread_once_full", "once"},
 };
 
 /* System calls and what they wait for; the first argument is a file descriptor, a process or nothing
@@ -77,6 +81,10 @@ static const struct {
 	{"ppoll", "poll", false},
 	{"select", "poll", false},
 	{"pselect6", "poll", false},
+	{"msgrcv", "message_queue", false},
+	{"msgsnd", "message_queue", false},
+	{"semop", "semaphore_set", false},
+	{"semtimedop", "semaphore_set", false},
 	{"nanosleep", "timer", false},
 	{"clock_nanosleep", "timer", false},
 	{"wait4", "child", false},
@@ -122,6 +130,10 @@ static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from
 		ret->owner_tid = wait.rwlock_owner;
 	else if (strcmp(ret->kind, "thread") == 0)
 		ret->owner_tid = wait.joined;
+	else if (strcmp(ret->kind, "futex") == 0 && wait.is_stdio)
+		ret->kind = "stdio";
+	if (strcmp(ret->kind, "stdio") == 0)
+		ret->owner_tid = wait.stdio_owner;
 	if (ret->owner_tid != 0) {
 		ret->trust = "memory";
 		ret->owner_pid = b->report->process.pid;

@@ -118,7 +118,8 @@ enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread
 
 /** What a thread waits for in a system call that is not futex(), as the kernel tells it. */
 struct sw_wait_for {
-	/** Static: "pipe", "fifo", "unix_socket", "tcp", "file_lock", "child"; NULL. */
+	/** Static: "pipe", "fifo", "unix_socket", "tcp", "file_lock", "child", "timer", "message_queue",
+	 * "semaphore_set"; NULL. */
 	const char *kind;
 	const char *target; /* an address, a path; NULL. The snapshot's */
 	int64_t fd;         /* -1: none */
@@ -292,6 +293,8 @@ struct sw_futex_wait {
 	pid_t mutex_owner;  /* who holds it, if it is a pthread_mutex_t of glibc or musl */
 	pid_t rwlock_owner; /* who writes, if it is a pthread_rwlock_t of glibc */
 	pid_t joined;       /* who it waits for, if it is in pthread_join() */
+	pid_t stdio_owner;  /* who has the FILE, if it is the lock of one of glibc or musl */
+	bool is_stdio;      /* it is one of glibc: its owner is there by the address of a thread */
 };
 
 /**

@@ -76,6 +76,33 @@ static void test_mutex(void **state)
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 0x100), 0);
 }
 
+static void test_stdio(void **state)
+{
+	(void) state;
+	struct world w;
+	struct sw_futex_wait wait;
+	/* glibc: lock 2, count, the address of the owner's descriptor, which is no tid */
+	const uint32_t words[8] = {2, 1, 0x6543, 0x7f12};
+	wait = wait_on(&w, FUTEX_WAIT, words, 0);
+	assert_int_equal(wait.stdio_owner, 0); /* no thread's */
+	w.threads[1].captured = true;
+	w.threads[1].fs_base = UINT64_C(0x7f1200006543);
+	assert_true(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+	assert_int_equal(wait.stdio_owner, 101);
+	assert_true(wait.is_stdio);
+	assert_int_equal(wait.mutex_owner, 0);
+	w.threads[1].fs_base++;
+	assert_true(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+	assert_int_equal(wait.stdio_owner, 0);
+	assert_false(wait.is_stdio);
+	/* musl: the owner, and that somebody waits */
+	wait = wait_on(&w, FUTEX_WAIT, (uint32_t[8]){0x40000000 | 102}, 0);
+	assert_int_equal(wait.stdio_owner, 102);
+	assert_false(wait.is_stdio);
+	wait = wait_on(&w, FUTEX_WAIT, (uint32_t[8]){102}, 0);
+	assert_int_equal(wait.stdio_owner, 0);
+}
+
 static void test_rwlock(void **state)
 {
 	(void) state;
@@ -119,9 +146,8 @@ static void test_other_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mutex),
-		cmocka_unit_test(test_rwlock),
-		cmocka_unit_test(test_namespace),
+		cmocka_unit_test(test_mutex),       cmocka_unit_test(test_stdio),
+		cmocka_unit_test(test_rwlock),      cmocka_unit_test(test_namespace),
 		cmocka_unit_test(test_other_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
