@@ -131,6 +131,23 @@ static void put_state(struct sw_text_writer *w, const struct sw_report_thread *t
 	sw_text_since(w, t);
 }
 
+/* Behind a process that was just told: ", which waits for dbserver (2514)", and so on. */
+static void put_behind(struct sw_text_writer *w, pid_t pid)
+{
+	const struct sw_report *r = w->report;
+	for (size_t steps = 0; steps < r->n_peers; steps++) {
+		size_t i = 0;
+		while (i < r->n_peers && r->peers[i].pid != pid)
+			i++;
+		if (i == r->n_peers || r->peers[i].owner_pid == 0 ||
+		    r->peers[i].owner_pid == r->process.pid)
+			return;
+		pid = r->peers[i].owner_pid;
+		sw_put(w, ", which waits for ");
+		sw_put_thread(w, pid);
+	}
+}
+
 /* "37 threads wait for holder (2533), which is sleeping in read", "5 threads wait for the GIL, which burn-5
  * (6736) has; it is running in spin gil.py:4" */
 static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *h, size_t waiting)
@@ -147,6 +164,10 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 	if (t != NULL) {
 		sw_put(w, lock != NULL ? "; it " : ", which ");
 		put_state(w, t);
+	}
+	for (size_t i = 1; i < h->n_waits_for; i++) {
+		sw_put(w, ", which waits for ");
+		sw_put_thread(w, h->waits_for[i]);
 	}
 	sw_put(w, "\n");
 }
@@ -202,7 +223,9 @@ static void put_peers(struct sw_text_writer *w)
 		sw_style_begin(w, SW_STYLE_BOLD);
 		sw_put_thread(w, peers[k].wait->owner_pid);
 		sw_style_end(w);
-		sw_put(w, " (%s)\n", peers[k].wait->kind);
+		sw_put(w, " (%s)", peers[k].wait->kind);
+		put_behind(w, peers[k].wait->owner_pid);
+		sw_put(w, "\n");
 	}
 	if (more > 0)
 		sw_put(w, "%zu more thread%s for other processes\n", more,

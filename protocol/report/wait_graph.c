@@ -133,6 +133,35 @@ static int compare_holders(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+/* The process that another one waits for; 0: none, or it is not known. */
+static pid_t process_behind(const struct sw_snapshot *snap, pid_t pid)
+{
+	for (size_t i = 0; snap != NULL && i < snap->n_peers; i++)
+		if (snap->peers[i].pid == pid)
+			return snap->peers[i].wait_for.owner_pid;
+	return 0;
+}
+
+/* Other processes behind a thread; it is in no deadlock, so that none of them waits for it. */
+static void others_add(struct graph *g, int64_t thread, struct sw_report_holder *holder)
+{
+	const struct sw_report *r = g->b->report;
+	const struct sw_snapshot *snap = g->b->walks != NULL ? g->b->walks->snap : NULL;
+	const struct sw_report_wait *wait = r->threads[thread].blocked_on;
+	size_t most = snap != NULL ? snap->n_peers : 0;
+	pid_t *pids = most > 0 && wait != NULL && !g->dead[thread]
+			      ? sw_report_calloc(g->b, most, sizeof(*pids))
+			      : NULL;
+	pid_t pid = pids != NULL ? wait->owner_pid : 0;
+	holder->waits_for = pids;
+	while (pid != 0 && pid != r->process.pid && holder->n_waits_for < most) {
+		pids[holder->n_waits_for++] = pid;
+		pid = process_behind(snap, pid);
+		for (size_t i = 0; i < holder->n_waits_for; i++)
+			pid = pid == pids[i] ? 0 : pid;
+	}
+}
+
 static void graph_read(struct graph *g)
 {
 	struct sw_report *r = g->b->report;
@@ -153,12 +182,15 @@ static void graph_read(struct graph *g)
 	}
 	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++)
 		count_root(g, i);
-	for (size_t i = 0; i < r->n_threads; i++)
-		if (g->waiting[i] > 0)
-			r->root_holders[r->n_root_holders++] =
-				(struct sw_report_holder){.tid = r->threads[i].tid,
-							  .pid = r->process.pid,
-							  .waiting = g->waiting[i]};
+	for (size_t i = 0; i < r->n_threads; i++) {
+		if (g->waiting[i] == 0)
+			continue;
+		struct sw_report_holder *holder = &r->root_holders[r->n_root_holders++];
+		*holder = (struct sw_report_holder){.tid = r->threads[i].tid,
+						    .pid = r->process.pid,
+						    .waiting = g->waiting[i]};
+		others_add(g, (int64_t) i, holder);
+	}
 	if (r->n_root_holders > 1)
 		qsort(r->root_holders, r->n_root_holders, sizeof(*r->root_holders),
 		      compare_holders);

@@ -120,6 +120,25 @@ def timer(tap):
         tap.check(not known or (said[3] == "min" and 15 <= int(said[2]) <= 16), "a timer: that is true", said)
 
 
+def behind(tap):
+    """Three threads wait for one that waits for a process that waits for another one."""
+    with Target("peers", "behind") as target:
+        says = told(target)
+
+        def one():
+            report = dump(target.pid)
+            roots = report.get("root_holders") or [{}]
+            return (report, roots[0]) if roots[0].get("waiting") == 3 and len(roots[0].get("waits_for", [])) == 2 else None
+        report, root = wait_until(one, "all to be known")
+        tap.equal((root["tid"], root["waits_for"]), (target.pid, [says["peer"], says["last"]]),
+                  "behind: the processes behind the holder, in order")
+        tap.equal(report["deadlocks"], [], "behind: no deadlock")
+        words = (f"\n3 threads wait for peers ({target.pid}), which is sleeping in read")
+        text = text_with(target, f", which waits for peers ({says['last']})\n") and \
+            snapwalk("dump", *PATIENT, target.pid).stdout
+        tap.check(words in text and f" for peers ({says['peer']}) (pipe)" in text, "behind: text says it", text)
+
+
 def timerfd(tap):
     for name, words in (("timerfd", r"expires in 1[56] min"), ("unarmed", "is not armed")):
         with Target("peers", name) as target:
@@ -191,6 +210,7 @@ with tempfile.TemporaryDirectory() as directory:
         tap.guard(way, name, directory)
 tap.guard(within)
 tap.guard(timer)
+tap.guard(behind)
 tap.guard(timerfd)
 tap.guard(system_v)
 tap.guard(by_daemon)

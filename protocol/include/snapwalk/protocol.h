@@ -137,6 +137,9 @@ struct sw_report_deadlock {
 struct sw_report_holder {
 	pid_t tid, pid;
 	size_t waiting; /* directly, or for others who wait for it */
+	/* The other processes that it waits for itself, each for the next, as far as that is known. */
+	const pid_t *waits_for;
+	size_t n_waits_for;
 };
 
 struct sw_report_thread {

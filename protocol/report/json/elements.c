@@ -303,6 +303,12 @@ struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
 	add_int(&e, "tid", holder->tid);
 	add_int(&e, "pid", holder->pid);
 	add_uint(&e, "waiting", holder->waiting);
+	if (holder->n_waits_for > 0) {
+		struct json_object *pids = json_object_new_array();
+		for (size_t i = 0; i < holder->n_waits_for; i++)
+			append_to(&pids, json_object_new_int64(holder->waits_for[i]));
+		add(&e, "waits_for", pids);
+	}
 	return element_end(&e);
 }
 

@@ -208,27 +208,41 @@ static void read_peer(struct sw_report_parser *p, void *to)
 	};
 }
 
+static const pid_t *read_pids(struct sw_report_parser *p, const struct sw_json *from,
+			      const char *name, size_t *ret_n)
+{
+	pid_t *to = sw_parse_calloc(p, from->n, sizeof(*to));
+	for (const struct sw_json *v = sw_json_first(from); to != NULL && v != NULL;
+	     v = sw_json_next(from, v)) {
+		if (v->type != SW_JSON_INTEGER || v->integer < 1 || v->integer > INT32_MAX)
+			sw_parse_fail(p, name);
+		else
+			to[(*ret_n)++] = (pid_t) v->integer;
+	}
+	return to;
+}
+
 static void read_deadlock(struct sw_report_parser *p, const struct sw_json *tids,
 			  struct sw_report_deadlock *ret)
 {
-	pid_t *to = sw_parse_calloc(p, tids->n, sizeof(*to));
-	ret->tids = to;
-	for (const struct sw_json *v = sw_json_first(tids); to != NULL && v != NULL;
-	     v = sw_json_next(tids, v)) {
-		if (v->type != SW_JSON_INTEGER || v->integer < 1 || v->integer > INT32_MAX)
-			sw_parse_fail(p, "deadlocks");
-		else
-			to[ret->n++] = (pid_t) v->integer;
-	}
+	ret->tids = read_pids(p, tids, "deadlocks", &ret->n);
 }
 
 static void read_holder(struct sw_report_parser *p, void *to)
 {
-	*(struct sw_report_holder *) to = (struct sw_report_holder){
+	struct sw_report_holder *ret = to;
+	const struct sw_json *waits_for = sw_json_member(p->from, "waits_for");
+	*ret = (struct sw_report_holder){
 		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
 		.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX),
 		.waiting = (size_t) sw_parse_int(p, "waiting", 1, INT64_MAX),
 	};
+	if (waits_for == NULL)
+		return;
+	if (waits_for->type == SW_JSON_ARRAY && waits_for->n > 0)
+		ret->waits_for = read_pids(p, waits_for, "waits_for", &ret->n_waits_for);
+	else
+		sw_parse_fail(p, "waits_for");
 }
 
 static void read_hint(struct sw_report_parser *p, void *to)
