@@ -126,7 +126,10 @@ OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
 ORDER_LIBWALK  := base arch formats process stop iterate events snapshot waits unwind capture saved cfi pe native \
-	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/hotspot/published runtimes/cpython/extensions runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
+	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/clr/code runtimes/clr/tasks \
+	runtimes/hotspot/published runtimes/hotspot/structures runtimes/hotspot/virtual \
+	runtimes/cpython/extensions,runtimes/cpython/structures \
+	runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
 ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk
 .DEFAULT_GOAL := all
@@ -311,8 +314,8 @@ layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOC
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked .'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
-		--public protocol/include/snapwalk --order 'include/snapwalk . report report/json,report/parse profile,pipeline,diff recording'
-	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common cache,daemon,doctor,hook,top,series .'
+		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse profile,pipeline,diff recording'
+	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common cache,daemon,doctor,hook,top run series commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 
@@ -414,7 +417,7 @@ help:
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \
 		'make lint layers   what a compiler does not see; who may include and call what' \
 		'make fmt           format the C code' \
-		'make fuzz bench    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \
+		'make fuzz bench bench-sampling    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \
 		'make clean'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

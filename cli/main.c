@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "commands.h"
+#include "commands/commands.h"
 #include "cache/unpacker.h"
 #include "common/complain.h"
 #include "errors.h"
-#include "obtain.h"
+#include "run/obtain.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>

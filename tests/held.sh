@@ -11,7 +11,8 @@
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
 #   capture/space.c, whose functions for the window must be in files that are looked at, like hooks;
 # - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
-#   and those of runtimes/ruby/window.c and runtimes/beam/window.c.
+#   and those of runtimes/ruby/window.c, runtimes/beam/window.c, runtimes/beam/processes_window.c and
+#   runtimes/hotspot/virtual/window.c.
 #
 #	tests/held.sh CC CFLAGS
 set -uo pipefail
@@ -74,7 +75,7 @@ looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_
 looked_at libwalk/waits/range.c
 looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
 looked_at libwalk/capture/reader.c clock_gettime sw_capture_space_fill sw_priority_raise \
-	sw_expendable_has_died sw_expendable_run
+	sw_expendable_has_died sw_expendable_run sw_iterate_read_returns
 looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_matter sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
 	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
@@ -88,35 +89,47 @@ looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_m
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
-looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy
+looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
+looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count
+looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_object_class sw_hotspot_pointer_read
+looked_at libwalk/runtimes/hotspot/structures/objects.c
 looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy
 looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close \
-	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find
+	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy
+looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get \
+	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_snapshot_map strcmp
 looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
 looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_class_of sw_clr_field_find
 looked_at libwalk/runtimes/clr/objects/classes.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add \
-	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_rlock_copy \
-	sw_cpython_tasks_copy sw_cpython_threads_each sw_snapshot_map
+	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_waited_copy \
+	sw_cpython_tasks_copy sw_cpython_threads_each sw_cpython_withs_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read \
 	sw_cpython_code_start sw_cpython_task_read sw_cpython_tasks_each
-looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
-looked_at libwalk/runtimes/cpython/objects.c sw_cpython_string
-looked_at libwalk/runtimes/cpython/awaits.c sw_cpython_code_read sw_cpython_frame_read
-looked_at libwalk/runtimes/cpython/chain.c
-looked_at libwalk/runtimes/cpython/code.c
+looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_find sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
+looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
+looked_at libwalk/runtimes/cpython/structures/awaits.c sw_cpython_code_read sw_cpython_frame_read
+looked_at libwalk/runtimes/cpython/structures/chain.c
+looked_at libwalk/runtimes/cpython/structures/code.c
 looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
-looked_at libwalk/runtimes/cpython/rlock.c
+looked_at libwalk/runtimes/cpython/waited.c
+looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cpython_code_start
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c sw_php_request_copy
 looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
-	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map
+	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_map \
+	sw_ruby_fiber_of
+looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
-looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse
+looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse \
+	sw_beam_processes_copy
+looked_at libwalk/runtimes/beam/processes_window.c sw_beam_full_parse sw_beam_is_parked sw_beam_table_read \
+	sw_beam_window_function sw_beam_window_module
+looked_at libwalk/runtimes/beam/processes.c
 looked_at libwalk/runtimes/beam/lines.c sw_utf8_encode
 looked_at libwalk/runtimes/beam/schedulers.c
 looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
@@ -124,8 +137,12 @@ looked_at libwalk/native/tls.c
 # Those who read V8's objects follow pointers in the window, too, by what copies them; every loop of theirs
 # has a limit, and they need no memory.
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters \
-	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of
-looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn
+	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
+	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch
+looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \
+	sw_v8_positions_open sw_v8_positions_unsigned
+looked_at libwalk/runtimes/v8/positions.c
+looked_at libwalk/runtimes/v8/wasm.c sw_v8_object sw_v8_positions_find
 looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
 	sw_v8_string sw_v8_type
 looked_at libwalk/runtimes/v8/object.c sw_utf8_encode

@@ -50,7 +50,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT
 
 -include tests/targets/targets.mk
 
-.PHONY: tests-build unit-tests check-run check-asan check-runtimes bench fuzz
+.PHONY: tests-build unit-tests check-run check-asan check-runtimes bench bench-sampling fuzz
 tests-build: unit-tests $(FUZZ) targets
 unit-tests: $(UNIT)
 
@@ -103,6 +103,11 @@ check-kernel: deps-check deps-kernel
 bench: deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
+
+# What sampling costs the target, and how right its shares are: five minutes on a machine that does nothing else.
+bench-sampling:
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@$(PYTHON) tests/bench/sampling.py --build $(BUILD)
 
 # Coverage-guided, clang only: make fuzz FUZZ_SECONDS=60
 FUZZ_SECONDS ?= 30

@@ -67,7 +67,7 @@ __attribute__((noreturn)) static void child(const struct sw_unpacker *u, const c
 	struct sw_error ignored;                   /* nothing is kept, then */
 	(void) sigaction(SIGBUS, &as_usual, NULL); /* ours speaks to the user */
 	(void) prctl(PR_SET_NAME, "snapwalk-unpack");
-	/* Who waits for the end of our output must not wait for the child. */
+	/* A process that waits for the end of our output must not wait for the child. */
 	sw_confine_descriptors((int *const[]){&ask_fd, &end_fd}, 2);
 	if (sw_confine_unpacker(debug_dir, u->unpacked.directories[0], &ignored) == 0)
 		sw_unpack_serve(ask_fd, debug_dir, &u->unpacked);

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "text.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { WARNINGS_SHOWN = 10 };
@@ -139,10 +140,26 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
+/* Of files the system's reason says more than the code. */
+static const char *remedy_of(const struct sw_error *err)
+{
+	const char *remedy = sw_remedy(sw_error_wire(err->code));
+	if (err->code != SW_E_IO)
+		return remedy;
+	switch (err->sys_errno) {
+	case ENOENT:
+	case ENOTDIR: return "check that the path is right";
+	case EACCES:
+	case EPERM: return "see who may use it with 'ls -l', or run as root";
+	case ENOSPC:
+	case EDQUOT: return "free some space, or give another place";
+	default: return remedy;
+	}
+}
+
 int sw_complain_error(const char *about, const struct sw_error *err)
 {
-	const char *wire = sw_error_wire(err->code);
-	sw_complain(about, err->message, wire, sw_remedy(wire));
+	sw_complain(about, err->message, sw_error_wire(err->code), remedy_of(err));
 	return sw_status_of(err);
 }
 

@@ -22,7 +22,7 @@
 enum { NS_PER_MS = 1000000, WAIT_MAX_MS = 5000 };
 static const size_t SPACE_BYTES = 256 << 20; /* of one file */
 
-/* ---- in the child -------------------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------- */
 
 /* O_PATH opens nothing: opening alone waits at a FIFO, or does something to a device. */
 static int regular_open(const char *path, size_t *ret_size)
@@ -75,7 +75,7 @@ static void serve(int fd, uint8_t *space)
 	}
 }
 
-/* ---- in the parent ------------------------------------------------------------------------------- */
+/* ---- in the parent ------------------------------------------------------------------------ */
 
 void sw_dwo_reader_start(struct sw_dwo_reader *reader)
 {
@@ -91,7 +91,8 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader)
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-		/* It may sleep in a file system that does not answer: nobody waits for our output's end then. */
+		/* It may sleep in a file system that does not answer: nobody waits for our output's
+		 * end then. */
 		sw_confine_descriptors((int *const[]){&fds[1]}, 1);
 		if (getppid() == parent)
 			serve(fds[1], space);

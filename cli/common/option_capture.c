@@ -17,7 +17,7 @@ enum {
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
 };
 
-/* ---- capture ----------------------------------------------------------------------------------- */
+/* ---- capture ------------------------------------------------------------------------------ */
 
 static bool set_tids(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
@@ -144,7 +144,7 @@ bool sw_set_via(struct sw_options *o, const char *value, struct sw_usage *usage)
 	return n >= 0;
 }
 
-/* ---- walk and names ---------------------------------------------------------------------------- */
+/* ---- walk and names ----------------------------------------------------------------------- */
 
 bool sw_set_depth(struct sw_options *o, const char *value, struct sw_usage *usage)
 {

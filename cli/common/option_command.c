@@ -13,7 +13,7 @@ enum {
 	MAX_LIMIT = 1000000,
 };
 
-/* ---- sample ------------------------------------------------------------------------------------ */
+/* ---- sample ------------------------------------------------------------------------------- */
 
 bool sw_set_mode(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
@@ -32,12 +32,20 @@ bool sw_set_duration(struct sw_options *o, const char *value, struct sw_usage *u
 	return sw_u32_parse(value, 0, MAX_DURATION_S, &o->duration_s, usage);
 }
 
+bool sw_set_by_process(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->by_process = true;
+	return true;
+}
+
 bool sw_set_max_load(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return sw_u32_parse(value, 1, 100, &o->max_load_percent, usage);
 }
 
-/* ---- top --------------------------------------------------------------------------------------- */
+/* ---- top ---------------------------------------------------------------------------------- */
 
 bool sw_set_interval(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
@@ -69,7 +77,7 @@ bool sw_set_filter(struct sw_options *o, const char *value, struct sw_usage *usa
 	return true;
 }
 
-/* ---- daemon ------------------------------------------------------------------------------------ */
+/* ---- daemon ------------------------------------------------------------------------------- */
 
 bool sw_set_socket(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
@@ -124,7 +132,7 @@ bool sw_set_soft(struct sw_options *o, const char *value, struct sw_usage *usage
 	return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------------- */
+/* ---- all ---------------------------------------------------------------------------------- */
 
 bool sw_set_help(struct sw_options *o, const char *value, struct sw_usage *usage)
 {

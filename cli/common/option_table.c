@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every option: its name, who takes it, what it does. How its value is taken is in the file of its subject. */
+/* Every option: its name, for which commands, what it does. How its value is taken is in the file
+ * of its subject. */
 #include "common/option_table.h"
 #include "cleanup.h"
 #include "common/option_capture.h"
@@ -84,12 +85,12 @@ const struct sw_option sw_option_table[] = {
 	 "blocked calls to hide the stop from (default infinite)", sw_set_restart, false},
 	{"goroutines", 0, NULL, SW_FOR_DUMP,
 	 "all goroutines of Go programs, grouped as threads are", sw_set_goroutines, false},
-	{"tasks", 0, NULL, SW_FOR_DUMP, "tasks of Python's asyncio, and async methods of .NET",
-	 sw_set_tasks, false},
+	{"tasks", 0, NULL, SW_FOR_DUMP | SW_FOR_RECORD,
+	 "tasks of asyncio, .NET, fibers of Ruby, Erlang's processes", sw_set_tasks, false},
 	{"args", 0, NULL, SW_FOR_DUMP,
 	 "also the request that each thread of PHP serves, which is private", sw_set_args, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
-	 "N captures with MS between: who never ran, who is busy where", sw_set_burst, false},
+	 "N captures with MS between: what is busy, and what never ran", sw_set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", sw_set_via, false},
 	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN | SW_FOR_SAMPLE,
@@ -132,6 +133,8 @@ const struct sw_option sw_option_table[] = {
 	 sw_set_duration, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", sw_set_max_load, false},
+	{"by-process", 0, NULL, SW_FOR_SAMPLE, "the outermost frame of each stack is its process",
+	 sw_set_by_process, false},
 
 	{"interval", 0, "MS", SW_FOR_TOP, "time between two looks (default 1000)", sw_set_interval,
 	 false},

@@ -4,7 +4,8 @@
 
 #include "common/options.h"
 
-/* Takes the value of an option, NULL where it has none. False with usage->message and ->remedy filled. */
+/* Takes the value of an option, NULL where it has none. False with usage->message and ->remedy
+ * filled. */
 typedef bool sw_option_set(struct sw_options *options, const char *value, struct sw_usage *usage);
 
 /* One row of the option table: getopt_long(), the help and the parser all live on it. */
@@ -18,7 +19,7 @@ struct sw_option {
 	bool is_target;
 };
 
-enum { SW_OPTIONS_MAX = 64 };
+enum { SW_OPTIONS_MAX = 72 };
 
 extern const struct sw_option sw_option_table[];
 extern const size_t sw_n_options;

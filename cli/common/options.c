@@ -64,7 +64,8 @@ static const struct sw_option *option_of(int value)
 	return NULL;
 }
 
-/* An option may have a row for each of several commands, one behind the other: that of this command. */
+/* An option may have a row for each of several commands, one behind the other: that of this
+ * command. */
 static const struct sw_option *row_of(const struct sw_option *option, enum sw_command_bit command)
 {
 	const struct sw_option *end = sw_option_table + sw_n_options, *row = option;
@@ -185,6 +186,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--tasks";
 	if (o->walk.args)
 		return "--args";
+	if (o->by_process)
+		return "--by-process";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 

@@ -66,8 +66,8 @@ struct sw_options {
 	const char *exe;     /* --exe, NULL: not given */
 	const char *output;  /* NULL: standard output */
 	const char *address; /* explain: the last word */
-	const char **
-		words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind and what follows */
+	const char **words;  /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
+				and what follows */
 	size_t n_words;
 	uint64_t address_avma;
 	bool lock; /* explain: address is that of a lock */
@@ -91,6 +91,7 @@ struct sw_options {
 	const char *reason;
 	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
+	bool by_process;                                /* sample */
 	enum sw_profile_format profile_format;          /* sample, with format_given; show */
 	enum sw_record_mode mode;                       /* sample */
 	const char *diff;                               /* sample; NULL: not given */

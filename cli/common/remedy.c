@@ -49,6 +49,7 @@ static const struct {
 	{"partial_input", "the rest of the input is missing, make it again"},
 	{"runtime", "its frames may be guessed, unnamed or missing: try again, or see CAVEATS in "
 		    "snapwalk(1)"},
+	{"other_program", "leave that option away, or give another process"},
 	{"capture_incomplete", "try again, or allow more with --max-stop"},
 };
 

@@ -112,7 +112,8 @@ int sw_kept_find(const struct sw_options *options, const char *word, bool newest
 	struct finding f = {.word = word};
 	struct sw_complaint why;
 	int status = SW_STATUS_COMPLETE;
-	/* Asked for as it is: then it is one call, which a daemon of an earlier version has, too. */
+	/* Asked for as it is: then it is one call, which a daemon of an earlier version has, too.
+	 */
 	if (is_whole(word) && strlen(word) < SW_KEPT_ID_SIZE) {
 		memcpy(ret_id, word, strlen(word) + 1);
 		return status;

@@ -7,8 +7,8 @@
 #include "text.h"
 
 /*
- * Dumps and profiles that a word of the command line names: of a file of JSON, with a slash or ".json" at its
- * end, all that it has, one after the other; or one that the daemon keeps.
+ * Dumps and profiles that a word of the command line names: of a file of JSON, with a slash or
+ *".json" at its end, all that it has, one after the other; or one that the daemon keeps.
  *
  *	open, of each word -> sw_sandbox_enter_parsing() -> next until no more
  */

@@ -13,8 +13,8 @@
 
 enum { ROWS = 24, COLUMNS = 80, SIZE_MOST = 1000, RESTORE_MS = 200 };
 
-/* ECMA-48, and the private modes of xterm(1): 1049 the alternate screen, 25 the cursor, 7 lines that go on
- * below themselves. CAN ends a sequence that was cut. */
+/* ECMA-48, and the private modes of xterm(1): 1049 the alternate screen, 25 the cursor, 7 lines
+ * that go on below themselves. CAN ends a sequence that was cut. */
 static const char enter_text[] = "\033[?1049h\033[?25l\033[?7l\033[H\033[2J";
 static const char leave_text[] = "\030\033[m\033[?7h\033[?25h\033[?1049l";
 
@@ -132,7 +132,7 @@ void sw_terminal_close(struct sw_terminal *t)
 	sw_text_deinit(&t->pending);
 }
 
-/* ---- output ---------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------- */
 
 bool sw_terminal_is_busy(const struct sw_terminal *t)
 {
@@ -172,7 +172,7 @@ void sw_terminal_draw(struct sw_terminal *t, const struct sw_text *lines, size_t
 	sw_terminal_flush(t);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- keys --------------------------------------------------------------------------------- */
 
 void sw_terminal_read(struct sw_terminal *t)
 {

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <termios.h>
 
-/* The terminal that standard input and output are: a screen of our own, and keys as they are typed. What it
- * was is there again after sw_terminal_close(), and when a fault ends the program. */
+/* The terminal that standard input and output are: a screen of our own, and keys as they are typed.
+ * What it was is there again after sw_terminal_close(), and when a fault ends the program. */
 
 enum sw_key {
 	SW_KEY_NONE = 0, /* 1 to 126: as typed */
@@ -41,8 +41,8 @@ struct sw_terminal {
 /* Whether standard input and output are terminals, and TERM says that they understand sequences. */
 bool sw_terminal_is_there(void);
 
-/* Before privileges are given up; nothing is shown yet. 0; -SW_E_IO. *ret must not be moved until it is
- * closed. */
+/* Before privileges are given up; nothing is shown yet. 0; -SW_E_IO. *ret must not be moved until
+ * it is closed. */
 int sw_terminal_open(struct sw_terminal *ret, struct sw_error *err);
 void sw_terminal_close(struct sw_terminal *t);
 
@@ -53,7 +53,8 @@ int sw_terminal_enter(struct sw_terminal *t, struct sw_error *err);
 /* Asks for its size. */
 void sw_terminal_measure(struct sw_terminal *t);
 
-/* Shows lines; the line head is shown inverted. Left out while the terminal is busy with the one before. */
+/* Shows lines; the line head is shown inverted. Left out while the terminal is busy with the one
+ * before. */
 void sw_terminal_draw(struct sw_terminal *t, const struct sw_text *lines, size_t head);
 /* Writes what is pending, as far as the terminal takes it now. */
 void sw_terminal_flush(struct sw_terminal *t);

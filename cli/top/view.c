@@ -18,7 +18,7 @@ enum {
 	NS_PER_MS = 1000000,
 };
 
-/* ---- parts ----------------------------------------------------------------------------------- */
+/* ---- parts -------------------------------------------------------------------------------- */
 
 void sw_top_age(int64_t ns, char ret[static 8])
 {
@@ -61,7 +61,7 @@ static const char *line_of(const struct sw_top_thread *t, size_t number, size_t 
 	return line;
 }
 
-/* ---- which, in which order ------------------------------------------------------------------- */
+/* ---- which, in which order ---------------------------------------------------------------- */
 
 static bool passes(const struct sw_top_thread *t, const char *filter)
 {
@@ -136,7 +136,7 @@ static size_t choose(struct sw_top_list *list, const struct sw_top_view *view)
 	return n;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- lines -------------------------------------------------------------------------------- */
 
 /* A line that is cut at columns; columns 0: never. It is there without an end. */
 struct line {

@@ -10,9 +10,9 @@
 /* What top shows, as lines of text. Knows neither terminal nor process. */
 
 /*
- * What is known of where a thread is, one line each: its name, what it waits for ("" nothing, or unknown),
- * the frames that say most ("a < b < c"), and all frames that are kept, innermost first. Nothing in it
- * steers a terminal.
+ * What is known of where a thread is, one line each: its name, what it waits for ("" nothing, or
+ * unknown), the frames that say most ("a < b < c"), and all frames that are kept, innermost first.
+ * Nothing in it steers a terminal.
  */
 enum { SW_TOP_NAME, SW_TOP_WAITS, SW_TOP_FRAMES, SW_TOP_STACK };
 
@@ -43,8 +43,8 @@ struct sw_top_view {
 	char message[256]; /* instead of the line of keys, until the next key; printable */
 };
 
-/* For a terminal of rows and columns: at most so many lines and characters, each line ends with '\n' but
- * the last. view->first is brought into range. */
+/* For a terminal of rows and columns: at most so many lines and characters, each line ends with
+ * '\n' but the last. view->first is brought into range. */
 void sw_top_render(struct sw_top_list *list, struct sw_top_view *view, size_t rows, size_t columns,
 		   struct sw_text *ret);
 

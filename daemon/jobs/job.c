@@ -197,7 +197,7 @@ static int on_deadline(sd_event_source *source, uint64_t now_us, void *arg)
 	(void) source;
 	(void) now_us;
 	(void) sw_refuse(&refusal, SW_INTERFACE ".Timeout", sw_object_string("what", what),
-			 "it took longer than %u ms", job->jobs->config->timeout_ms);
+			 "it took longer than %llu ms", (unsigned long long) job->deadline_ms);
 	if (job->state == SW_JOB_RUNNING) {
 		job->jobs->counters->workers_killed_total++;
 		sw_job_kill(job);
@@ -224,7 +224,8 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 	request_fill(job, s);
 	(void) snprintf(job->comm, sizeof(job->comm), "%s", s->found->creds.comm); /* same size */
 	job->require_exe = s->require_exe != NULL ? strdup(s->require_exe) : NULL;
-	uint64_t us = jobs->config->timeout_ms * UINT64_C(1000);
+	job->deadline_ms = jobs->config->timeout_ms;
+	uint64_t us = job->deadline_ms * UINT64_C(1000);
 	if ((s->require_exe != NULL && job->require_exe == NULL) ||
 	    sd_event_add_time_relative(jobs->event, &job->deadline, CLOCK_MONOTONIC, us, 0,
 				       on_deadline, job) < 0) {
@@ -284,7 +285,8 @@ static void slot_take(struct sw_job *job)
 	uint64_t ms = jobs->config->timeout_ms + (uint64_t) (left_ms > 0 ? left_ms : 0);
 	jobs->n_lasting++;
 	/* When this fails it is cut short. */
-	(void) sd_event_source_set_time_relative(job->deadline, ms * UINT64_C(1000));
+	if (sd_event_source_set_time_relative(job->deadline, ms * UINT64_C(1000)) >= 0)
+		job->deadline_ms = ms;
 }
 
 static void slot_give(struct sw_job *job)

@@ -102,6 +102,7 @@ struct sw_job {
 	int target_pidfd, names_fd; /* owned; until it runs */
 	TAILQ_HEAD(, sw_waiter) waiters;
 	sd_event_source *deadline; /* owned */
+	uint64_t deadline_ms;      /* from when it began to wait, or to run, on */
 
 	/* The worker's. */
 	int pidfd, stream;                    /* owned */

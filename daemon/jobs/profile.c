@@ -35,8 +35,40 @@ static void publish(struct sw_profiling *p)
 			p->series->reason);
 }
 
+/* Why it ended before its time, in the profile itself: a member behind the schema, which is the first one. Without
+ * memory it is not said. */
+static void reason_add(struct sw_profiling *p, const char *why)
+{
+	struct json_object *member = sw_object_string("ended_early", why);
+	const char *object = json_object_to_json_string_ext(member, JSON_C_TO_STRING_PLAIN);
+	const char *rest = memchr(p->dump->text, ',', p->dump->size);
+	struct sw_dump *dump = NULL;
+	if (member != NULL && object != NULL && rest != NULL) {
+		size_t first = (size_t) (rest - p->dump->text), left = p->dump->size - first;
+		size_t length = strlen(object) - 2, size = first + 1 + length + left;
+		char *text = malloc(size + 1);
+		if (text != NULL) {
+			char *at = mempcpy(text, p->dump->text, first);
+			*at++ = ',';
+			at = mempcpy(at, object + 1, length); /* without its braces */
+			at = mempcpy(at, rest, left);
+			*at = '\0';
+			(void) sw_dump_create(text, size, &dump, NULL); /* else it stays as it is */
+		}
+	}
+	(void) json_object_put(member); /* the only reference */
+	if (dump == NULL)
+		return;
+	sw_dump_unref(p->dump);
+	p->dump = dump;
+}
+
 static void finish(struct sw_profiling *p, const struct sw_outcome *outcome)
 {
+	bool early = outcome->dump == NULL && outcome->refusal != NULL &&
+		     sw_clock_ns() < p->end_ns - p->series->interval_ns;
+	if (p->dump != NULL && early)
+		reason_add(p, outcome->refusal->message);
 	const struct sw_outcome finished = {.dump = p->dump, .owner = p->owner};
 	if (p->dump != NULL)
 		publish(p);

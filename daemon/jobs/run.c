@@ -79,14 +79,15 @@ static void failed_ourselves(struct sw_job *job, const char *detail)
 	sw_job_finish(job, NULL, &refusal);
 }
 
-static void charge(struct sw_job *job, int64_t stopped_us)
+static void charge(struct sw_job *job, int64_t stopped_us, int64_t longest_us)
 {
 	job->resumed = true;
 	if (stopped_us < 0)
 		stopped_us = 0;
 	job->jobs->counters->stopped_us_total += (uint64_t) stopped_us;
-	sw_limits_stopped(job->jobs->limits, job->request.pid, job->request.starttime, stopped_us,
-			  sw_clock_ns());
+	sw_limits_stopped_often(job->jobs->limits, job->request.pid, job->request.starttime,
+				stopped_us, longest_us < stopped_us ? longest_us : stopped_us,
+				sw_clock_ns());
 }
 
 /* What the broker could not see without the worker's capabilities: the path of the executable. */
@@ -197,7 +198,7 @@ static void worker_sampled(struct sw_job *job, const struct sw_worker_sampled *m
 	jobs->counters->threads_total +=
 		more->n_threads < THREADS_MAX ? more->n_threads : THREADS_MAX;
 	int64_t most_us = (int64_t) (n * request->max_stop_ms * 1000);
-	charge(job, more->stopped_us < most_us ? more->stopped_us : most_us);
+	charge(job, more->stopped_us < most_us ? more->stopped_us : most_us, more->longest_us);
 	if (sw_limits_target(jobs->limits, request->pid, request->starttime, sw_clock_ns()) > 0)
 		sw_job_enough(job);
 }
@@ -213,7 +214,7 @@ static void on_event(struct sw_job *job)
 		job->owner =
 			resumed.owner; /* as it stood still, rather than when it was looked up */
 		job->rights = resumed.rights;
-		charge(job, resumed.stopped_us);
+		charge(job, resumed.stopped_us, resumed.stopped_us);
 		sw_job_tell(job, "resumed");
 		break;
 	case SW_WORKER_SAMPLED:
@@ -349,7 +350,7 @@ void sw_job_kill(struct sw_job *job)
 	int64_t held_us = (sw_clock_ns() - job->begin_ns) / 1000;
 	int64_t most_us = job->options.max_stop_ms * INT64_C(1000);
 	if (!job->resumed)
-		charge(job, held_us < most_us ? held_us : most_us);
+		charge(job, held_us < most_us ? held_us : most_us, most_us);
 	/* glibc 2.36 has a wrapper; older ones and musl do not. Fails when it is gone already. */
 	(void) syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
 }

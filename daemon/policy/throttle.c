@@ -167,16 +167,27 @@ uint32_t sw_limits_target(struct sw_limits *limits, pid_t pid, uint64_t starttim
 void sw_limits_stopped(struct sw_limits *limits, pid_t pid, uint64_t starttime, int64_t stopped_us,
 		       int64_t now_ns)
 {
+	sw_limits_stopped_often(limits, pid, starttime, stopped_us, stopped_us, now_ns);
+}
+
+static uint32_t us_of(int64_t us)
+{
+	return us > INT32_MAX ? INT32_MAX : us < 0 ? 0 : (uint32_t) us;
+}
+
+void sw_limits_stopped_often(struct sw_limits *limits, pid_t pid, uint64_t starttime,
+			     int64_t stopped_us, int64_t longest_us, int64_t now_ns)
+{
 	if (stopped_us <= 0)
 		return;
 	struct budget *b = budget_find(limits, pid, starttime);
 	if (b == NULL)
 		b = budget_add(limits, pid, starttime);
 	(void) budget_advance(b, now_ns); /* only the forgetting matters here */
-	uint32_t us = stopped_us > INT32_MAX ? INT32_MAX : (uint32_t) stopped_us;
+	uint32_t us = us_of(stopped_us), longest = us_of(longest_us);
 	uint32_t *slot = &b->us[b->slot_s % SLOTS];
 	if (__builtin_add_overflow(*slot, us, slot))
 		*slot = UINT32_MAX;
-	if (us > b->longest_us)
-		b->longest_us = us;
+	if (longest > b->longest_us)
+		b->longest_us = longest;
 }

@@ -55,6 +55,8 @@ int sw_worker_life_tell(struct sw_worker_life *life, int stream,
 {
 	struct sw_worker_sampled *sum = &life->more;
 	sum->stopped_us += more->stopped_us;
+	if (more->longest_us > sum->longest_us)
+		sum->longest_us = more->longest_us;
 	sum->n_samples += more->n_samples;
 	sum->n_threads += more->n_threads;
 	sum->by_clock |= more->by_clock;

@@ -82,9 +82,9 @@ enum sw_worker_event_type {
 
 /* Of a profile: since the last time it was said. */
 struct sw_worker_sampled {
-	int64_t stopped_us;
-	uint64_t n_samples, n_threads; /* of all samples */
-	bool by_clock;                 /* see struct sw_worker_profile */
+	int64_t stopped_us, longest_us; /* of all; of one */
+	uint64_t n_samples, n_threads;  /* of all samples */
+	bool by_clock;                  /* see struct sw_worker_profile */
 };
 
 struct sw_worker_event {

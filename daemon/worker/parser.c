@@ -45,7 +45,7 @@ static void leave(struct sw_parser *p)
 {
 	struct sw_worker *w = p->worker;
 	int *const fds[] = {&w->stream,     &w->target_pidfd, &w->program_fd, &w->iterator_fd,
-			    &w->threads_fd, &w->moved_fd,     &w->turns_fd};
+			    &w->threads_fd, &w->moved_fd,     &w->returns_fd, &w->turns_fd};
 	sw_sampler_leave(p->sampler);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(fds); i++)
 		sw_close_p(fds[i]);

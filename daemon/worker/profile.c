@@ -10,6 +10,7 @@
 #include "errors.h"
 
 #include <snapwalk/profile.h>
+#include <snapwalk/schedule.h>
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
@@ -64,17 +65,6 @@ static int add(const struct sw_worker *worker, struct sw_profile *profile,
 	return sw_profile_add(profile, report, weights, NULL, err);
 }
 
-/* How many were due from the beginning until then. */
-static uint64_t due_by(const struct sw_worker_profile *asked, int64_t when_ns)
-{
-	int64_t end_ns = when_ns < asked->end_ns ? when_ns : asked->end_ns;
-	int64_t passed_ns = end_ns > asked->begin_ns ? end_ns - asked->begin_ns : 0;
-	uint64_t seconds = (uint64_t) passed_ns / NS_PER_S;
-	uint64_t rest_ns = (uint64_t) passed_ns % NS_PER_S;
-	uint64_t due = seconds * asked->rate_hz + rest_ns * asked->rate_hz / NS_PER_S;
-	return when_ns < asked->end_ns || rest_ns * asked->rate_hz % NS_PER_S != 0 ? due + 1 : due;
-}
-
 static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
 		     const struct sw_worker_round *round)
 {
@@ -91,7 +81,9 @@ static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
 		n_lost = (uint64_t) sum((int64_t) info.n_lost, (int64_t) round->n_lost);
 		info.n_wanted = (uint64_t) sum((int64_t) info.n_samples, (int64_t) n_lost);
 	} else {
-		info.n_wanted = due_by(asked, round->end_ns);
+		struct sw_schedule schedule;
+		sw_schedule_init(&schedule, asked->begin_ns, asked->end_ns, asked->rate_hz, 0);
+		info.n_wanted = sw_schedule_due(&schedule, round->end_ns);
 		if (info.n_wanted < info.n_samples) /* the last one came late by its interval */
 			info.n_wanted = info.n_samples;
 		n_lost = info.n_wanted - info.n_samples;
@@ -105,7 +97,7 @@ static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
 
 /* What a dump says of itself, of all samples: which process it is says the last one. */
 static struct sw_report head_of(const struct sw_worker *worker, const struct sw_profile *profile,
-				const struct sw_report *report)
+				const struct sw_report *report, const struct sw_worker_round *round)
 {
 	const struct sw_worker_profile *asked = &worker->request.profile;
 	const struct sw_profile_info *info = sw_profile_get_info(profile);
@@ -120,7 +112,8 @@ static struct sw_report head_of(const struct sw_worker *worker, const struct sw_
 	head.timings.copy_us = sum(head.timings.copy_us, asked->copy_us);
 	head.timings.unwind_us = sum(head.timings.unwind_us, asked->unwind_us);
 	head.timings.symbolize_us = sum(head.timings.symbolize_us, asked->symbolize_us);
-	head.timings.interrupted_calls += (size_t) asked->interrupted_calls;
+	head.timings.interrupted_calls =
+		(size_t) sum(asked->interrupted_calls, (int64_t) round->n_interrupted);
 	head.timings.total_us = info->duration_ns / NS_PER_US;
 	head.timings.n_stopped = -1; /* of which sample? */
 	return head;
@@ -133,7 +126,7 @@ int sw_worker_profile_finish(const struct sw_worker *worker, struct sw_profile *
 	char *json = NULL;
 	size_t size = 0, max = SW_PROFILE_BYTES;
 	info_set(worker, profile, round);
-	const struct sw_report whole = head_of(worker, profile, head);
+	const struct sw_report whole = head_of(worker, profile, head, round);
 	int r = sw_profile_write_kept(profile, &whole, &json, &size, err);
 	if (r < 0)
 		return r;
@@ -161,6 +154,7 @@ int sw_worker_profile_send(const struct sw_worker *worker, const struct sw_repor
 	const struct sw_worker_round round = {
 		.n_samples = 1,
 		.n_late = is_late(worker, interval_ns),
+		.n_interrupted = report->timings.interrupted_calls,
 		.stopped_ns = report->timings.stopped_us * NS_PER_US,
 		.longest_ns = report->timings.longest_thread_stop_us * NS_PER_US,
 		.end_ns = worker->begin_ns + 1,
@@ -186,6 +180,7 @@ struct sw_recorder_options sw_worker_record_options(struct sw_worker *worker)
 		.how = {.snapshot = {.stop = quiet ? SW_STOP_NEVER
 						   : (enum sw_stop_mode) request->stop,
 				     .blocked_only = quiet,
+				     .returns_fd = worker->returns_fd >= 0 ? worker->returns_fd : 0,
 				     .max_stop_ms = request->max_stop_ms,
 				     .stack_bytes = request->stack_bytes,
 				     .permit = sw_worker_permit,

@@ -11,6 +11,7 @@ struct sw_worker_round {
 	uint64_t n_samples, n_late;
 	uint64_t n_lost; /* of events; other ones are lost where they were due and not taken */
 	bool by_events;
+	uint64_t n_interrupted; /* system calls that returned EINTR */
 	int64_t stopped_ns, longest_ns;
 	int64_t end_ns;   /* CLOCK_MONOTONIC: what was due by then could have been sampled */
 	int64_t until_ns; /* up to when it counts */

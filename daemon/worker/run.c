@@ -46,6 +46,7 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	sw_close_p(&worker->iterator_fd); /* it shows registers of the target */
 	sw_close_p(&worker->threads_fd);
 	sw_close_p(&worker->moved_fd);
+	sw_close_p(&worker->returns_fd);
 	sw_close_p(&worker->turns_fd);
 	if (r == 0)
 		r = sw_sandbox_worker(worker->request.memory_mib,
@@ -65,6 +66,7 @@ static struct sw_pipeline_options options_of(struct sw_worker *worker)
 	return (struct sw_pipeline_options){
 		.snapshot = {.stop = (enum sw_stop_mode) request->stop,
 			     .iterator_fd = worker->iterator_fd >= 0 ? worker->iterator_fd : 0,
+			     .returns_fd = worker->returns_fd >= 0 ? worker->returns_fd : 0,
 			     .iterator_refused = worker->iterator_refused,
 			     .max_stop_ms = request->max_stop_ms,
 			     .stack_bytes = request->stack_bytes,
@@ -220,6 +222,7 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 				   .iterator_fd = -EBADF,
 				   .threads_fd = iterator->program_fd,
 				   .moved_fd = fds->moved,
+				   .returns_fd = iterator->returns_fd,
 				   .turns_fd = iterator->turns_fd,
 				   .begin_ns = sw_clock_ns()};
 	struct sw_error err = {0};

@@ -10,6 +10,7 @@
 /* What the spawner has of the task iterator. */
 struct sw_worker_iterator {
 	int program_fd; /* owned; negative: refused says why */
+	int returns_fd; /* owned: of sw_iterator_load_returns(); negative: none */
 	int turns_fd;   /* owned: worker/turn.h */
 	char refused[SW_ERROR_MESSAGE_MAX];
 };

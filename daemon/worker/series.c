@@ -161,7 +161,9 @@ static void sample_count(struct series *s, const struct sw_sample *sample,
 	s->round.stopped_ns += sample->stopped_ns;
 	if (sample->longest_ns > s->round.longest_ns)
 		s->round.longest_ns = sample->longest_ns;
+	s->round.n_interrupted += sample->n_interrupted;
 	*ret = (struct sw_worker_sampled){.stopped_us = sample->stopped_ns / NS_PER_US,
+					  .longest_us = sample->stopped_ns / NS_PER_US,
 					  .n_samples = 1,
 					  .n_threads = sample->n_threads};
 }
@@ -248,7 +250,7 @@ static int first_take(struct series *s, struct sw_sample *ret, struct sw_error *
 	const struct sw_worker_resumed event = {.stopped_us = more.stopped_us,
 						.owner = w->owner,
 						.rights = w->rights};
-	more.stopped_us = 0;
+	more.stopped_us = more.longest_us = 0;
 	r = sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &event, sizeof(event), w->program_fd,
 				 err);
 	return r < 0 ? r : sw_worker_life_tell(&w->life, w->stream, &more, err);

@@ -236,11 +236,15 @@ static void iterator_load(const struct sw_config *config, struct sw_worker_itera
 {
 	struct sw_error err = {0};
 	iterator->turns_fd = sw_turns_create();
+	iterator->returns_fd = -EBADF;
 	if (config->user_mode)
 		(void) sw_fail(&err, SW_E_NOT_PERMITTED,
 			       "snapwalkd --user has no privileges for the task iterator");
-	else if (sw_iterator_load(&iterator->program_fd, &err) == 0)
+	else if (sw_iterator_load(&iterator->program_fd, &err) == 0) {
+		if (sw_iterator_load_returns(&iterator->returns_fd, NULL) < 0)
+			iterator->returns_fd = -EBADF; /* what tools replace stays replaced */
 		return;
+	}
 	iterator->program_fd = -EBADF;
 	memcpy(iterator->refused, err.message, sizeof(iterator->refused));
 }
@@ -280,10 +284,10 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	die_with(parent);
 	sw_unpacker_find(config, &s.unpacked);
 	/* Not the broker's sockets, nor whatever it was started with. */
-	int *kept[4 + SERIES_MAX] = {&s.fd, &s.iterator.program_fd, &s.unpacked.ask_fd,
-				     &s.iterator.turns_fd};
+	int *kept[5 + SERIES_MAX] = {&s.fd, &s.iterator.program_fd, &s.iterator.returns_fd,
+				     &s.unpacked.ask_fd, &s.iterator.turns_fd};
 	for (size_t i = 0; i < SERIES_MAX; i++)
-		kept[4 + i] = &s.moved[i].fd;
+		kept[5 + i] = &s.moved[i].fd;
 	sw_confine_descriptors(kept, SW_ARRAY_SIZE(kept));
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)

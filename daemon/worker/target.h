@@ -24,6 +24,7 @@ struct sw_worker {
 	int iterator_fd;              /* owned: of sw_iterator_limit(); -EBADF: none */
 	const char *iterator_refused; /* why, in words; borrowed */
 	int threads_fd, moved_fd; /* owned: programs of sw_sampler_create_lent(); -EBADF: none */
+	int returns_fd;           /* owned: of sw_iterator_load_returns(); -EBADF: none */
 	int turns_fd;             /* owned: worker/turn.h */
 	/* What was found when the target was captured. */
 	enum sw_deny_rule rule;

@@ -42,10 +42,7 @@ static bool does_nothing(struct sw_memory code, uint64_t avma)
 static bool insn_at(struct sw_memory code, uint64_t avma, struct sw_insn *ret)
 {
 	uint8_t bytes[SW_INSN_BYTES_MAX];
-	for (size_t n = sizeof(bytes); n > 0; n--) /* fewer: the end of what can be read */
-		if (sw_memory_read(code, avma, bytes, n))
-			return sw_arch_insn(false, bytes, n, avma, ret);
-	return false;
+	return sw_arch_insn(false, bytes, sw_insn_read(code, avma, bytes), avma, ret);
 }
 
 /* Whether it comes to the end without a call of anything. Branches only loop, or leave out what a

@@ -43,6 +43,16 @@ struct sw_insn {
 	uint64_t target; /* address */
 };
 
+/* The bytes of an instruction: fewer at the end of what can be read. How many; 0: none. */
+static inline size_t sw_insn_read(struct sw_memory memory, uint64_t avma,
+				  uint8_t code[SW_INSN_BYTES_MAX])
+{
+	size_t n = SW_INSN_BYTES_MAX;
+	while (n > 0 && !sw_memory_read(memory, avma, code, n))
+		n--;
+	return n;
+}
+
 /*
  * Decodes the instruction at avma, of which n bytes are in code. False: not an instruction of that mode,
  * not one that we know, or it does not end within n bytes.
@@ -56,6 +66,7 @@ enum sw_move_op {
 	SW_MOVE_COPY,    /* to = from + value */
 	SW_MOVE_LOAD,    /* to = [from + value] */
 	SW_MOVE_STORE,   /* [to + value] = from */
+	SW_MOVE_CLOBBER, /* [to + value] = something, of stored bytes */
 	SW_MOVE_PUSH,    /* of from */
 	SW_MOVE_POP,     /* into to */
 	SW_MOVE_JUMP,    /* to the address in from */
@@ -65,6 +76,7 @@ enum sw_move_op {
 struct sw_move {
 	enum sw_move_op op;
 	uint8_t length;   /* in bytes */
+	uint8_t stored;   /* likewise: at most; of SW_MOVE_CLOBBER only */
 	uint8_t to, from; /* DWARF numbers */
 	int64_t value;
 };

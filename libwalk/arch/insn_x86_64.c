@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The length of every x86-64 instruction, and what those do that move the stack pointer, restore
- * registers or jump. In 32-bit mode, too: what differs is in one_byte_32() and where is_32bit is asked. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode maps of appendix A.
+ * registers or jump. In 32-bit mode, too: what differs is in one_byte_32() and where is_32bit is asked.
+ * Source: Intel SDM volume 2 (2023), chapter 2 and the opcode maps of appendix A.
  */
 #include "arch/insn.h"
 #include "arch/arch.h"
@@ -558,7 +559,35 @@ bool sw_arch_insn(bool is_32bit, const uint8_t *code, size_t n, uint64_t avma, s
 
 /* ---- moves ------------------------------------------------------------------------------------ */
 
-/* NOP, ENDBR64, the states of SSE and x87 to and from memory, moves of vectors. */
+/* Bytes that moves of vectors and of the states of SSE and x87 write to memory, at most; 0: they are none, or
+ * write none. */
+static uint8_t clobbered_bytes(const struct decoder *d)
+{
+	unsigned group = (d->modrm >> 3) & 7;
+	if (d->vector || is_register(d))
+		return 0;
+	if (d->map == 0)
+		return d->op == 0xd9 && group == 7 ? 2 : 0;  /* fnstcw */
+	if (d->map == 1 && (d->op == 0x11 || d->op == 0x29)) /* movups, movaps */
+		return 16;
+	return d->map == 1 && d->op == 0xae && group == 3 ? 4 : 0; /* stmxcsr */
+}
+
+/* False: it is not known where. */
+static bool clobber(const struct decoder *d, uint8_t bytes, struct sw_move *ret)
+{
+	bool of_code =
+		!d->address32 && (d->modrm & 0xc7) == 5; /* relative to rip: not on a stack */
+	if (d->segment || of_code)
+		return true;
+	ret->op = SW_MOVE_CLOBBER;
+	ret->to = dwarf_number(d->base);
+	ret->value = d->displacement;
+	ret->stored = bytes;
+	return d->has_base;
+}
+
+/* NOP, ENDBR64, the states of SSE and x87 from memory, moves of vectors. */
 static bool is_inert(const struct decoder *d)
 {
 	unsigned group = (d->modrm >> 3) & 7;
@@ -660,5 +689,8 @@ bool sw_arch_move(const uint8_t *code, size_t n, uint64_t avma, struct sw_move *
 		ret->value = insn.value;
 		return true;
 	}
+	uint8_t bytes = clobbered_bytes(&d);
+	if (bytes != 0)
+		return clobber(&d, bytes, ret);
 	return is_inert(&d) || (d.map == 0 && !d.vector && move_one_byte(&d, ret));
 }

@@ -6,8 +6,10 @@
  * between any two instructions. tests/held.sh looks at what it calls.
  */
 #include "capture/reader.h"
+#include "capture/returns.h"
 #include "capture/space.h"
 #include "capture/stacks.h"
+#include "iterate/read.h"
 #include "priority.h"
 
 #include <snapwalk/clock.h>
@@ -25,9 +27,21 @@ static void fill_job(void *arg)
 	sw_capture_space_fill(space, space->stop);
 }
 
+/* Before anything that may not come to its end. */
+static void returns_read(struct sw_returns *r)
+{
+	struct sw_iterate_pass pass;
+	if (r != NULL && r->fd >= 0 && sw_iterate_read_returns(r->fd, r->all, r->max, &pass) == 0) {
+		r->n = pass.n;
+		atomic_signal_fence(memory_order_release);
+		r->told = true;
+	}
+}
+
 void sw_capture_reader_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_capture_space *space = arg;
+	returns_read(space->returns);
 	int64_t until_ns = sw_clock_ns();
 	if (space->reader == NULL) {
 		sw_capture_space_fill(space, stop);

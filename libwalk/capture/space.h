@@ -23,6 +23,8 @@ static inline uint64_t sw_capture_page_up(uint64_t avma)
 	return (avma + SW_CAPTURE_PAGE - 1) & -(uint64_t) SW_CAPTURE_PAGE;
 }
 
+struct sw_returns;
+
 /* One part of memory to copy. */
 struct sw_capture_part {
 	uint64_t avma;
@@ -52,6 +54,7 @@ struct sw_capture_space {
 	struct sw_snapshot *snap;            /* borrowed */
 	struct sw_stop *stop;                /* borrowed */
 	struct sw_expendable *reader;        /* borrowed: copies; NULL: it cannot be had */
+	struct sw_returns *returns;          /* the snapshot's arena's; NULL: none are replaced */
 	int proc_fd;                         /* borrowed: /proc/PID */
 	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
 	size_t n_hooks;

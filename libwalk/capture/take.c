@@ -62,7 +62,9 @@ static int stop_all(struct sw_take *take)
 {
 	if (take->stop.realtime && take->space->reader != NULL)
 		sw_expendable_raise(take->space->reader);
+	sw_returns_begin(take->space->returns);
 	int r = sw_stop_run(&take->stop, take->err);
+	sw_returns_put_back(take->space);
 	for (size_t i = 0; r == 0 && i < take->stop.n; i++)
 		take->snap->threads[i].stayed = true;
 	return r;
@@ -87,6 +89,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->pages.careful = careful;
 	take.snap->priv->goroutines = take.options.goroutines;
 	take.snap->priv->tasks = take.options.tasks;
+	take.snap->priv->awaits = take.options.awaits;
 	take.snap->priv->args = take.options.args;
 	take.describe_end_ns = begin_ns + DESCRIBE_MS * (int64_t) NS_PER_MS;
 	take.stop.task_fd = target->task_fd;
@@ -101,21 +104,21 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	if (r == 0)
 		r = sw_take_before(&take);
 	if (r == 0)
+		sw_returns_prepare(&take);
+	if (r == 0)
 		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
 	if (r == 0 && !take.stop.refused && !take.stop.changed)
 		sw_kernel_stacks_read(&take);
-	if (r == 0 && !take.stop.refused && !take.stop.changed)
-		sw_returns_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
+	if (take.space != NULL)
+		sw_returns_deinit(take.space->returns);
 	*stopped_ns += take.stop.stopped_ns;
 	if (r == 0 && take.stop.refused)
 		r = sw_fail(err, SW_E_NOT_PERMITTED,
 			    "process %d may not be captured by the one who asks", target->pid);
 	if (r == 0)
 		r = sw_take_after(&take);
-	if (r == 0)
-		sw_returns_put_back(&take);
 	if (r < 0)
 		return r;
 	take.snap->times.take_ns = sw_clock_ns() - begin_ns;

@@ -6,7 +6,6 @@
 #include "process/proc.h"
 #include "process/target.h"
 
-struct sw_iterate_returns;
 struct sw_waits;
 struct sw_window;
 
@@ -26,8 +25,6 @@ struct sw_take {
 	struct sw_window *window;           /* the snapshot's arena's; NULL: all are stopped */
 	struct sw_waits *waits; /* the snapshot's arena's; NULL: each thread's was read by itself */
 	size_t n_waits;         /* threads that it tells of */
-	struct sw_iterate_returns *returns; /* the snapshot's arena's: replaced return addresses */
-	size_t n_returns;
 	int64_t describe_end_ns; /* until when files of /proc are read that the stacks do not need; 0: no limit */
 	_Atomic uint32_t n_undescribed; /* threads for which there was no time then */
 	uint64_t maps_pages;            /* size of the memory that the maps describe; 0 unknown */

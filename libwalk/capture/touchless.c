@@ -2,6 +2,7 @@
 #include "capture/touchless.h"
 #include "arch/arch.h"
 #include "capture/decide.h"
+#include "capture/returns.h"
 #include "capture/waits.h"
 #include "capture/window_create.h"
 #include "cleanup.h"
@@ -283,6 +284,7 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	w->with_passes = w->whole || others;
 	s->finished = false;
 	int r = w->with_passes ? iterators_open(take, take->err) : 0;
+	sw_returns_begin(take->space->returns);
 	if (r == 0)
 		r = n_stop == 0 ? touchless(take) : stop_some(take, next == SW_NEXT_WHOLE_STOP);
 	/* Nobody else writes to the space from here on. */
@@ -291,6 +293,7 @@ static int window_run(struct sw_take *take, enum sw_next next)
 		take->space->reader = NULL;
 	}
 	sw_window_settle(w);
+	sw_returns_put_back(take->space);
 	iterators_close(w);
 	return r;
 }

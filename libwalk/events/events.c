@@ -107,22 +107,22 @@ static int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
 /* Cycles where the machine counts them, else the clock; with the kernel's time where that is permitted. -errno:
  * neither. */
 static int attr_choose(struct perf_event_attr *attr, const struct sw_target *target,
-		       uint32_t rate_hz, size_t stack_bytes, int cpu)
+		       const struct sw_events_options *o, int cpu)
 {
 	int error = 0;
-	for (int i = 0; i < 4; i++) {
+	for (int i = o->clock_only ? 1 : 0; i < 4; i += o->clock_only ? 2 : 1) {
 		bool cycles = i % 2 == 0;
 		*attr = (struct perf_event_attr){
 			.size = sizeof(*attr),
 			.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
 			.config = cycles ? (uint64_t) PERF_COUNT_HW_CPU_CYCLES
 					 : (uint64_t) PERF_COUNT_SW_CPU_CLOCK,
-			.sample_period = cycles ? rate_hz : NS_PER_S / rate_hz,
+			.sample_period = cycles ? o->rate_hz : NS_PER_S / o->rate_hz,
 			.freq = cycles,
 			.sample_type =
 				PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 			.sample_regs_user = SW_ARCH_PERF_REGS,
-			.sample_stack_user = (uint32_t) stack_bytes,
+			.sample_stack_user = (uint32_t) o->stack_bytes,
 			.inherit = 1,
 			.inherit_thread = 1,
 			.exclude_kernel = i >= 2,
@@ -228,15 +228,17 @@ static int threads_open(struct sw_events *e, const struct perf_event_attr *attr,
 	return r;
 }
 
-int sw_events_open(const struct sw_target *target, uint32_t rate_hz, size_t stack_bytes,
+int sw_events_open(const struct sw_target *target, const struct sw_events_options *options,
 		   struct sw_events **ret, struct sw_error *err)
 {
 	struct perf_event_attr attr;
+	struct sw_events_options how = *options;
 	struct sw_events *e = calloc(1, sizeof(*e));
 	if (e == NULL)
 		return sw_fail_nomem(err);
-	if (stack_bytes > SW_EVENTS_STACK_MAX)
-		stack_bytes = SW_EVENTS_STACK_MAX;
+	if (how.stack_bytes > SW_EVENTS_STACK_MAX)
+		how.stack_bytes = SW_EVENTS_STACK_MAX;
+	how.stack_bytes &= ~(size_t) 7;
 	int r = cpus_find(e, err), error = 0;
 	if (r < 0) {
 		sw_events_close(e);
@@ -246,8 +248,7 @@ int sw_events_open(const struct sw_target *target, uint32_t rate_hz, size_t stac
 	while (e->rings.bytes > RING_MIN_BYTES && e->rings.bytes * e->rings.n > RINGS_BYTES)
 		e->rings.bytes /= 2;
 	for (; e->rings.bytes >= RING_MIN_BYTES; e->rings.bytes /= 2) {
-		error = attr_choose(&attr, target, rate_hz, stack_bytes & ~(size_t) 7,
-				    e->rings.all[0].cpu);
+		error = attr_choose(&attr, target, &how, e->rings.all[0].cpu);
 		e->kernel = !attr.exclude_kernel;
 		if (error == 0)
 			error = threads_open(e, &attr, target);

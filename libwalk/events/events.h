@@ -35,13 +35,17 @@ struct sw_events_sample {
 	pid_t named_as; /* 0: comm */
 };
 
+struct sw_events_options {
+	uint32_t rate_hz; /* samples per second of CPU time of each thread */
+	size_t stack_bytes; /* of each; at most SW_EVENTS_STACK_MAX, and fewer where memory is short */
+	bool clock_only;    /* not by cycles: each stands for exactly 1 / rate_hz s */
+};
+
 /**
- * @param rate_hz      Samples per second of CPU time of each thread.
- * @param stack_bytes  Of each; at most SW_EVENTS_STACK_MAX, and fewer where memory is short.
  * @return 0; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_LIMIT: too many threads and
  *         CPUs; -SW_E_EXITED, -SW_E_NOMEM, -SW_E_IO.
  */
-int sw_events_open(const struct sw_target *target, uint32_t rate_hz, size_t stack_bytes,
+int sw_events_open(const struct sw_target *target, const struct sw_events_options *options,
 		   struct sw_events **ret, struct sw_error *err);
 void sw_events_close(struct sw_events *events);
 

@@ -433,3 +433,13 @@ bool sw_elf_dynamic(const struct sw_elf *elf, struct sw_elf_dynamic *ret)
 	*ret = dynamic;
 	return true;
 }
+
+uint64_t sw_elf_dynamic_avma(const struct sw_elf *elf, uint64_t bias, uint64_t dynamic_svma)
+{
+	struct sw_elf_segment s;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++)
+		if (s.type == PT_LOAD && dynamic_svma >= s.svma &&
+		    dynamic_svma - s.svma < s.memory_bytes)
+			return bias + dynamic_svma;
+	return dynamic_svma;
+}

@@ -115,4 +115,7 @@ struct sw_elf_dynamic {
 
 bool sw_elf_dynamic(const struct sw_elf *elf, struct sw_elf_dynamic *ret);
 
+/* Where that is in memory, whoever has added the bias: only what is of no segment has it already. */
+uint64_t sw_elf_dynamic_avma(const struct sw_elf *elf, uint64_t bias, uint64_t dynamic_svma);
+
 #endif

@@ -24,6 +24,11 @@ int sw_iterator_load_moved(int *ret_program_fd, struct sw_error *err)
 	return sw_iterate_moved_program(MAX_THREADS, ret_program_fd, err);
 }
 
+int sw_iterator_load_returns(int *ret_program_fd, struct sw_error *err)
+{
+	return sw_iterate_load(SW_ITERATE_RETURNS, ret_program_fd, err);
+}
+
 int sw_iterator_limit(int program_fd, pid_t pid, int *ret_iterator_fd, struct sw_error *err)
 {
 	return sw_iterate_link_pid(program_fd, pid, ret_iterator_fd, err);

@@ -69,7 +69,7 @@ int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks
 	return pass_read(fd, stacks, sizeof(*stacks), max, ret_pass);
 }
 
-int sw_iterate_read_returns(int fd, struct sw_iterate_returns *returns, size_t max,
+int sw_iterate_read_returns(int fd, struct sw_iterate_return *returns, size_t max,
 			    struct sw_iterate_pass *ret_pass)
 {
 	return pass_read(fd, returns, sizeof(*returns), max, ret_pass);

@@ -37,8 +37,8 @@ int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved);
 int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
 				  struct sw_iterate_pass *ret_pass);
 
-/** The same for SW_ITERATE_RETURNS. */
-int sw_iterate_read_returns(int fd, struct sw_iterate_returns *returns, size_t max,
+/** The same for SW_ITERATE_RETURNS, of which a thread has several, or none. */
+int sw_iterate_read_returns(int fd, struct sw_iterate_return *returns, size_t max,
 			    struct sw_iterate_pass *ret_pass);
 
 /**

@@ -54,17 +54,20 @@ struct sw_iterate_kernel_stack {
 	uint64_t frames[SW_ITERATE_FRAMES_MAX]; /* kernel addresses, innermost first; rest 0 */
 };
 
-enum { SW_ITERATE_RETURNS_MAX = 16 };
+enum {
+	SW_ITERATE_RETURNS_MAX = 64, /* of one thread: MAX_URETPROBE_DEPTH, <linux/uprobes.h> */
+	SW_ITERATE_RETURN = 0,
+	SW_ITERATE_STEP = 1,
+};
 
-/* Of one thread: return addresses that the kernel replaced; the innermost ones, and these first. */
-struct sw_iterate_returns {
-	uint64_t start_ns; /* as in its record */
+/* Of a thread that tools probe. A SW_ITERATE_RETURN: an address to return to that the kernel replaced;
+ * the innermost ones first. A SW_ITERATE_STEP: an instruction that is executed elsewhere. */
+struct sw_iterate_return {
 	uint32_t tid;
-	uint32_t n;
-	struct {
-		uint64_t slot_avma;   /* where it stood */
-		uint64_t return_avma; /* the kernel's own, when one slot has the returns of two */
-	} returns[SW_ITERATE_RETURNS_MAX]; /* rest 0 */
+	uint32_t what;
+	uint64_t at_avma; /* where the address stood; where the instruction is executed */
+	uint64_t
+		is_avma; /* the address, the kernel's own when one place has two; the instruction's own */
 };
 
 enum { SW_ITERATE_MOVED_MAX = 4096 };

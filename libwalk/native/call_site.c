@@ -13,6 +13,17 @@ bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
 	return map != NULL && (map->prot & SW_MAP_EXEC);
 }
 
+bool sw_is_native_code(const struct sw_place *place)
+{
+	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
+	return kind == SW_MODULE_ELF || kind == SW_MODULE_VDSO;
+}
+
+static bool is_native_at(const struct sw_snapshot *snap, uint64_t avma)
+{
+	return sw_is_native_code(sw_snapshot_place(snap, avma));
+}
+
 static bool pe_code_at(const struct sw_snapshot *snap, const struct sw_place *place, uint64_t avma,
 		       struct sw_pe_code *ret)
 {
@@ -53,12 +64,6 @@ static bool leads_to_callee(const struct sw_callee *callee, uint64_t target_avma
 	return target_avma >= callee->start_avma && target_avma <= callee->cursor->regs.pc_avma;
 }
 
-static bool is_file_code(const struct sw_snapshot *snap, uint64_t avma)
-{
-	const struct sw_place *place = sw_snapshot_place(snap, avma);
-	return place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF;
-}
-
 /* A jump as PLT entries are: true and the word that holds the target. */
 static bool jump_slot(const struct sw_cursor *c, uint64_t avma, uint64_t *ret_slot_avma)
 {
@@ -72,9 +77,11 @@ static bool jump_slot(const struct sw_cursor *c, uint64_t avma, uint64_t *ret_sl
 	struct sw_elf_cfi *cfi = place != NULL && sw_place_resolve(place, c->snap)
 					 ? sw_elf_cfi_get(place->module)
 					 : NULL;
-	if (cfi == NULL || !sw_elf_dynamic(sw_elf_cfi_elf(cfi), &dynamic) || dynamic.got_svma == 0)
+	const struct sw_elf *elf = cfi != NULL ? sw_elf_cfi_elf(cfi) : NULL;
+	if (elf == NULL || !sw_elf_dynamic(elf, &dynamic) || dynamic.got_svma == 0)
 		return false;
-	*ret_slot_avma = sw_memory_wrap(c->memory, place->bias + dynamic.got_svma + off);
+	uint64_t got_avma = sw_elf_dynamic_avma(elf, place->bias, dynamic.got_svma);
+	*ret_slot_avma = sw_memory_wrap(c->memory, got_avma + off);
 	return true;
 }
 
@@ -96,11 +103,11 @@ static enum sw_call_site direct_to_generated(const struct sw_callee *callee, uin
 	uint64_t slot_avma;
 	bool generated = c->place == NULL || sw_module_kind(c->place->module) == SW_MODULE_ANON ||
 			 sw_module_kind(c->place->module) == SW_MODULE_JIT;
-	if (!generated || !is_file_code(c->snap, target_avma))
+	if (!generated || !is_native_at(c->snap, target_avma))
 		return SW_SITE_POSSIBLE;
 	if (jump_slot(c, target_avma, &slot_avma) &&
 	    (!sw_memory_word(c->memory, slot_avma, &target_avma) ||
-	     !is_file_code(c->snap, target_avma)))
+	     !is_native_at(c->snap, target_avma)))
 		return SW_SITE_POSSIBLE;
 	return SW_SITE_OTHER;
 }

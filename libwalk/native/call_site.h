@@ -40,4 +40,7 @@ bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma);
 /* True when avma is in executable memory. */
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma);
 
+/* Code of compilers: of ELF files and of the vDSO. NULL: code of no file. */
+bool sw_is_native_code(const struct sw_place *place);
+
 #endif

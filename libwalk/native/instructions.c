@@ -263,18 +263,12 @@ static enum sw_step wild_step(const struct sw_cursor *cursor, struct sw_stepped 
 	return SW_STEP_OK;
 }
 
-/* Of files without tables; that of others is somebody else's, or follows no rules. */
-static bool is_file_code(const struct sw_place *place)
-{
-	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
-	return kind == SW_MODULE_ELF || kind == SW_MODULE_VDSO;
-}
-
 static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
 	enum sw_step wild = wild_step(cursor, ret);
-	if (wild != SW_STEP_DECLINE || !is_file_code(cursor->place))
+	/* Code without tables; that of others is somebody else's, or follows no rules. */
+	if (wild != SW_STEP_DECLINE || !sw_is_native_code(cursor->place))
 		return wild;
 	/* Builtins of such a file call and return by rules of their own. */
 	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
@@ -308,7 +302,7 @@ static void instructions_explain(void *state, const struct sw_snapshot *snap, ui
 	if (!sw_is_executable(snap, avma))
 		sw_text_printf(text, "not executable: the caller's return address is at [rsp] "
 				     "if the call before it led here\n");
-	else if (is_file_code(map->place >= 0 ? &snap->places[map->place] : NULL))
+	else if (sw_is_native_code(map->place >= 0 ? &snap->places[map->place] : NULL))
 		sw_text_printf(text, "if no table helps: the instructions are followed to a RET\n");
 }
 

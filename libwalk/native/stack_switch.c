@@ -16,8 +16,9 @@
  * further up, and what it goes to was never called: __libunwind_Registers_x86_64_jumpto(). From its first
  * instruction on registers are lost, so that the handler is what calls.
  *
- * Seen: LLVM 14 libunwind/src/UnwindRegistersRestore.S, Boost 1.74 libs/context/src/asm/{jump,make,ontop}_x86_64_sysv_elf_gas.S, and those of
- * other libraries that push and pop and end in RET.
+ * Seen: LLVM 14 libunwind/src/UnwindRegistersRestore.S, Boost 1.74
+ * libs/context/src/asm/{jump,make,ontop}_x86_64_sysv_elf_gas.S, and those of other libraries that push and
+ * pop and end in RET.
  */
 #include "native/stack_switch.h"
 #include "arch/arch.h"
@@ -37,7 +38,8 @@ struct executed {
 	struct sw_regs regs; /* sp is always known */
 	struct {
 		uint64_t avma, value;
-		bool known;
+		unsigned bytes;
+		bool known;   /* value; of a word only */
 	} stores[STORES_MAX]; /* the last one counts */
 	size_t n_stores;
 	uint64_t loaded_avma[SW_REGS_MAX]; /* where registers were loaded from; 0: they were not */
@@ -55,11 +57,11 @@ static bool word_read(const struct executed *e, uint64_t avma, uint64_t *ret)
 {
 	for (size_t i = e->n_stores; i > 0; i--) {
 		uint64_t at = e->stores[i - 1].avma;
-		if (at == avma) {
+		if (at == avma && e->stores[i - 1].bytes == SW_ARCH_WORD) {
 			*ret = e->stores[i - 1].value;
 			return e->stores[i - 1].known;
 		}
-		if (at < avma + SW_ARCH_WORD && avma < at + SW_ARCH_WORD)
+		if (at < avma + SW_ARCH_WORD && avma < at + e->stores[i - 1].bytes)
 			return false;
 	}
 	return !e->switched && sw_memory_u64(e->cursor->memory, avma, ret);
@@ -71,8 +73,20 @@ static bool word_write(struct executed *e, uint64_t avma, uint8_t from)
 		return false;
 	uint64_t value = 0;
 	e->stores[e->n_stores].avma = avma;
+	e->stores[e->n_stores].bytes = SW_ARCH_WORD;
 	e->stores[e->n_stores].known = sw_regs_get(&e->regs, from, &value);
 	e->stores[e->n_stores++].value = value;
+	return true;
+}
+
+/* Something that is no general register. */
+static bool bytes_write(struct executed *e, uint64_t avma, unsigned bytes)
+{
+	if (e->n_stores == STORES_MAX)
+		return false;
+	e->stores[e->n_stores].avma = avma;
+	e->stores[e->n_stores].bytes = bytes;
+	e->stores[e->n_stores++].known = false;
 	return true;
 }
 
@@ -124,6 +138,15 @@ static bool move_value(const struct executed *e, const struct sw_move *m, uint64
 	return m->op == SW_MOVE_COPY || word_read(e, *ret, ret);
 }
 
+/* The end of a function with a frame pointer, mov %rbp,%rsp: to nowhere but further up in its own frame. */
+static bool frame_ends(const struct executed *e, const struct sw_move *m)
+{
+	uint64_t fp;
+	return m->op == SW_MOVE_COPY && m->from == SW_ARCH_FP && !e->switched &&
+	       sw_regs_get(&e->regs, SW_ARCH_FP, &fp) && fp >= e->regs.sp_avma &&
+	       fp < sw_cursor_stack_end(e->cursor);
+}
+
 /* False: it cannot be known what it does. */
 static bool execute(struct executed *e, const struct sw_move *m)
 {
@@ -131,8 +154,9 @@ static bool execute(struct executed *e, const struct sw_move *m)
 	bool relative = m->op == SW_MOVE_COPY && m->from == SW_ARCH_SP;
 	if (m->op == SW_MOVE_NOTHING)
 		return true;
-	if (m->to == SW_ARCH_SP && m->op != SW_MOVE_STORE && m->op != SW_MOVE_PUSH && !relative)
-		return sp_enter(e, move_value(e, m, &value) ? &value : NULL);
+	bool stores = m->op == SW_MOVE_STORE || m->op == SW_MOVE_CLOBBER;
+	if (m->to == SW_ARCH_SP && !stores && m->op != SW_MOVE_PUSH && !relative)
+		return !frame_ends(e, m) && sp_enter(e, move_value(e, m, &value) ? &value : NULL);
 	switch (m->op) {
 	case SW_MOVE_COPY:
 		reg_write(e, m->to, move_value(e, m, &value) ? &value : NULL);
@@ -147,6 +171,9 @@ static bool execute(struct executed *e, const struct sw_move *m)
 	case SW_MOVE_STORE:
 		return sw_regs_get(&e->regs, m->to, &value) &&
 		       word_write(e, value + (uint64_t) m->value, m->from);
+	case SW_MOVE_CLOBBER:
+		return sw_regs_get(&e->regs, m->to, &value) &&
+		       bytes_write(e, value + (uint64_t) m->value, m->stored);
 	case SW_MOVE_PUSH:
 		sw_regs_set(&e->regs, SW_ARCH_SP, sp - SW_ARCH_WORD);
 		return word_write(e, sp - SW_ARCH_WORD, m->from);
@@ -190,10 +217,8 @@ static bool run(struct executed *e)
 	uint64_t pc = e->cursor->regs.pc_avma;
 	for (size_t i = 0; i < MOVES_MAX && sw_is_executable(e->cursor->snap, pc); i++) {
 		uint8_t code[SW_INSN_BYTES_MAX];
-		size_t n = sizeof(code);
+		size_t n = sw_insn_read(e->cursor->memory, pc, code);
 		struct sw_move m;
-		while (n > 0 && !sw_memory_read(e->cursor->memory, pc, code, n))
-			n--;
 		if (!sw_arch_move(code, n, pc, &m))
 			return false;
 		if (m.op == SW_MOVE_JUMP || m.op == SW_MOVE_RETURN)

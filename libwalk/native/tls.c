@@ -19,6 +19,6 @@ bool sw_tls_address(const struct sw_tls_variable *variable, struct sw_memory mem
 	    !sw_memory_u64(memory, fs_base + 8, &dtv) ||
 	    !sw_memory_u64(memory, dtv + module * DTV_ENTRY_BYTES, &block))
 		return false;
-	*ret_avma = block + offset;
+	*ret_avma = block + offset + (uint64_t) variable->offset;
 	return block != 0 && block != UINT64_MAX; /* this: not allocated in this thread */
 }

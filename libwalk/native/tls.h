@@ -15,7 +15,7 @@
  */
 struct sw_tls_variable {
 	bool program;
-	int64_t offset;    /* of the program's */
+	int64_t offset;    /* of the program's; of a library's, behind what its pair says */
 	uint64_t got_svma; /* of the library's pair */
 };
 

@@ -15,13 +15,18 @@ static bool symbol_named(const struct sw_elf_table *table, uint64_t index, const
 	       sw_bytes_str(table->strings, ret->st_name, &own) && strcmp(own, name) == 0;
 }
 
+static bool relocations(const struct sw_elf_symbols *symbols, struct sw_bytes *ret)
+{
+	struct sw_elf_section section;
+	return sw_elf_section_named(symbols->elf, ".rela.dyn", &section) &&
+	       sw_elf_section_bytes(symbols->elf, &section, ret);
+}
+
 /* The pair of a library, by the relocation that fills its first word. */
 static bool got_find(const struct sw_elf_symbols *symbols, const char *name, uint64_t *ret_svma)
 {
-	struct sw_elf_section section;
 	struct sw_bytes bytes;
-	if (!sw_elf_section_named(symbols->elf, ".rela.dyn", &section) ||
-	    !sw_elf_section_bytes(symbols->elf, &section, &bytes))
+	if (!relocations(symbols, &bytes))
 		return false;
 	for (uint64_t i = 0; i < RELOCATIONS_MAX; i++) {
 		Elf64_Rela rela;
@@ -55,4 +60,25 @@ bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
 	ret->program = true;
 	ret->offset = (int64_t) symbol.svma - (int64_t) end;
 	return true;
+}
+
+bool sw_tls_of_pair(const struct sw_elf_symbols *symbols, uint64_t got_svma, int64_t offset,
+		    struct sw_tls_variable *ret)
+{
+	struct sw_bytes bytes;
+	Elf64_Rela rela;
+	struct sw_elf_segment tls;
+	if (!relocations(symbols, &bytes) || !sw_elf_segment_typed(symbols->elf, PT_TLS, &tls) ||
+	    offset < 0 || (uint64_t) offset >= tls.memory_bytes)
+		return false;
+	for (uint64_t i = 0; i < RELOCATIONS_MAX; i++) {
+		if (!sw_bytes_copy(bytes, i * sizeof(rela), &rela, sizeof(rela)))
+			return false;
+		if (rela.r_offset == got_svma && ELF64_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 &&
+		    ELF64_R_SYM(rela.r_info) == 0) {
+			*ret = (struct sw_tls_variable){.offset = offset, .got_svma = got_svma};
+			return true;
+		}
+	}
+	return false;
 }

@@ -9,4 +9,11 @@
 bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
 		 struct sw_tls_variable *ret);
 
+/*
+ * A variable of a library by the pair in its GOT, which a relocation fills with the library's own module:
+ * that of one variable (offset 0), or of all of them. False: there is no such pair.
+ */
+bool sw_tls_of_pair(const struct sw_elf_symbols *symbols, uint64_t got_svma, int64_t offset,
+		    struct sw_tls_variable *ret);
+
 #endif

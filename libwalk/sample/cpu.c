@@ -171,7 +171,7 @@ static void names_read(struct sw_cpu_sampler *s)
 /* ---- create, destroy ------------------------------------------------------------------------- */
 
 int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint32_t rate_hz,
-			  size_t stack_bytes, bool fixed, struct sw_cpu_sampler **ret,
+			  size_t stack_bytes, unsigned flags, struct sw_cpu_sampler **ret,
 			  struct sw_error *err)
 {
 	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
@@ -179,19 +179,24 @@ int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint
 		return sw_fail_nomem(err);
 	s->ctx = ctx;
 	s->target = target;
-	s->fixed = fixed;
+	s->fixed = (flags & SW_CPU_SAMPLER_FIXED) != 0;
 	s->stack_bytes = stack_bytes == 0                    ? DEFAULT_STACK_BYTES
 			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
 							     : SW_EVENTS_STACK_MAX;
 	s->stacks = malloc(BATCH * s->stack_bytes);
 	int r = s->stacks == NULL ? sw_fail_nomem(err) : base_take(s, err);
 	if (r == 0)
-		r = sw_events_open(target, rate_hz, s->stack_bytes, &s->events, err);
+		r = sw_events_open(target,
+				   &(struct sw_events_options){
+					   .rate_hz = rate_hz,
+					   .stack_bytes = s->stack_bytes,
+					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
+				   &s->events, err);
 	if (r < 0) {
 		sw_cpu_sampler_destroy(s);
 		return r;
 	}
-	if (fixed) /* after the events: of those that begin now there is a record */
+	if (s->fixed) /* after the events: of those that begin now there is a record */
 		names_read(s);
 	*ret = s;
 	return 0;

@@ -135,6 +135,11 @@ void sw_light_destroy(struct sw_light *l)
 	free(l);
 }
 
+void sw_light_set_stop(struct sw_light *l, enum sw_stop_mode stop)
+{
+	l->mode = stop;
+}
+
 size_t sw_light_capacity(const struct sw_light *light)
 {
 	(void) light;

@@ -42,6 +42,9 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 		    struct sw_light **ret, struct sw_error *err);
 void sw_light_destroy(struct sw_light *light);
 
+/* As sw_sampler_set_stop(). */
+void sw_light_set_stop(struct sw_light *light, enum sw_stop_mode stop);
+
 /* Of so many threads it can read. */
 size_t sw_light_capacity(const struct sw_light *light);
 

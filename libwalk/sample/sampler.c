@@ -6,7 +6,7 @@
  * when the maps turn out to be old, and goes on from its snapshot.
  */
 #include "arena.h"
-#include "capture/take.h"
+#include "capture/returns.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/read.h"
@@ -64,6 +64,7 @@ struct sw_sampler {
 	struct sw_sample_change *changes; /* owned */
 	size_t n_changes, changes_max;
 	size_t n_kept;                  /* of them, of a sample that failed */
+	struct sw_sample failed;        /* its stops: no more of it */
 	pid_t *tids;                    /* owned: of those that are to be read */
 	struct sw_light_thread *wanted; /* owned: likewise, with records */
 	size_t n_wanted, wanted_max;
@@ -103,8 +104,11 @@ static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 		r = sw_iterate_link_pid(ctx->iterator_fd, t->pid, &s->all_link_fd, &why);
 	sw_sample_links_init(&s->links, ctx->iterator_fd, s->all_link_fd);
 	s->by_iterator = r == 0;
-	if (r == 0)
+	if (r == 0) {
+		if (s->options.returns_fd <= 0)
+			sw_returns_load(ctx);
 		return 0;
+	}
 	s->refused = why;
 	if (r == -SW_E_NOMEM)
 		return sw_fail_nomem(err);
@@ -189,6 +193,14 @@ void sw_sampler_destroy(struct sw_sampler *s)
 	free(s->tids);
 	free(s->wanted);
 	free(s);
+}
+
+void sw_sampler_set_stop(struct sw_sampler *s, enum sw_stop_mode stop)
+{
+	s->options.stop = stop;
+	s->options.blocked_only &= stop == SW_STOP_NEVER;
+	if (s->light != NULL)
+		sw_light_set_stop(s->light, stop);
 }
 
 const char *sw_sampler_refused(const struct sw_sampler *s)
@@ -379,6 +391,29 @@ static int wanted_add(struct sw_sampler *s, pid_t tid, const struct sw_iterate_r
 	return 0;
 }
 
+static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int reason)
+{
+	size_t slot = sw_sample_table_find(&s->table, tid, 0);
+	if (slot == SIZE_MAX)
+		return 0;
+	struct sw_sample_thread *t = &s->table.threads[slot];
+	struct sw_sample_change *change =
+		change_add(s, slot, reason == 0 ? SW_CHANGE_READ : SW_CHANGE_MISSED);
+	if (change == NULL)
+		return -SW_E_NOMEM;
+	t->stale = reason == SW_E_RUNNING || reason == SW_E_STOP_TIMEOUT; /* once more, then */
+	change->reason = reason;
+	(void) snprintf(change->comm, sizeof(change->comm), "%s", comm); /* as long as that */
+	return 0;
+}
+
+static int running_note(struct sw_sampler *s, const struct sw_iterate_record *record)
+{
+	char comm[SW_ITERATE_COMM + 1];
+	sw_iterate_comm(record, comm);
+	return change_note(s, (pid_t) record->tid, comm, SW_E_RUNNING);
+}
+
 /* Lists those whose stack is not known; s->wanted is them. */
 static int moved_find(struct sw_sampler *s, struct sw_error *err)
 {
@@ -415,31 +450,19 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 			continue;
 		if (t->stale && t->record == 0)
 			s->all_wanted = true; /* not in this pass: with the next one */
-		if (t->stale && t->record != 0 &&
-		    wanted_add(s, t->tid, &s->records[t->record - 1]) < 0)
-			return sw_fail_nomem(err);
+		const struct sw_iterate_record *record =
+			t->stale && t->record != 0 ? &s->records[t->record - 1] : NULL;
 		t->record = 0;
+		if (record == NULL)
+			continue;
+		bool running = s->options.blocked_only && record->on_cpu != 0 && s->number > 1;
+		if (running ? running_note(s, record) < 0 : wanted_add(s, t->tid, record) < 0)
+			return sw_fail_nomem(err);
 	}
 	return 0;
 }
 
 /* ---- reading them --------------------------------------------------------------------------- */
-
-static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int reason)
-{
-	size_t slot = sw_sample_table_find(&s->table, tid, 0);
-	if (slot == SIZE_MAX)
-		return 0;
-	struct sw_sample_thread *t = &s->table.threads[slot];
-	struct sw_sample_change *change =
-		change_add(s, slot, reason == 0 ? SW_CHANGE_READ : SW_CHANGE_MISSED);
-	if (change == NULL)
-		return -SW_E_NOMEM;
-	t->stale = reason == SW_E_RUNNING || reason == SW_E_STOP_TIMEOUT; /* once more, then */
-	change->reason = reason;
-	(void) snprintf(change->comm, sizeof(change->comm), "%s", comm); /* as long as that */
-	return 0;
-}
 
 /* Those that ended since the pass are left out; how many are left. */
 static size_t tids_keep(struct sw_sampler *s)
@@ -544,12 +567,12 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 	    sw_sample_code_is_other(&s->code, s->target))
 		return 0;
 	int r = sw_light_read(s->light, s->wanted, s->n_wanted, &got, err);
-	if (r < 0)
-		return r;
 	ret->n_stopped = got.n_stopped;
 	ret->n_interrupted = got.n_interrupted;
 	ret->stopped_ns = got.stopped_ns;
 	ret->longest_ns = got.longest_ns;
+	if (r < 0)
+		return r;
 	s->heavy |= got.lost;
 	if (got.lost || got.unknown_code)
 		return 0;
@@ -576,7 +599,15 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 		return sw_fail(err, SW_E_CHANGED, "process %d has other maps now",
 			       (int) s->target->pid);
 	struct sw_sample light = *ret;
+	size_t n_wanted = s->n_wanted;
 	r = read_heavy(s, s->number == 1, ret, err);
+	if (r == -SW_E_RUNNING && s->options.blocked_only) {
+		/* Nobody else is there. */
+		for (size_t i = 0; i < n_wanted; i++)
+			if (running_note(s, s->wanted[i].record) < 0)
+				return sw_fail_nomem(err);
+		return 0;
+	}
 	if (r == 0)
 		r = heavy_note(s, err);
 	if (r < 0)
@@ -587,6 +618,15 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 	if (s->snap != NULL)
 		light_prepare(s);
 	return 0;
+}
+
+static void stops_add(struct sw_sample *to, const struct sw_sample *from)
+{
+	to->n_stopped += from->n_stopped;
+	to->n_interrupted += from->n_interrupted;
+	to->stopped_ns += from->stopped_ns;
+	if (from->longest_ns > to->longest_ns)
+		to->longest_ns = from->longest_ns;
 }
 
 /* What was found out is told by the next sample: who ended, and all others are asked for again. */
@@ -611,7 +651,10 @@ int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error
 	s->n_changes = s->n_kept;
 	s->n_kept = 0;
 	int r = s->by_iterator ? sample_moved(s, &sample, err) : sample_whole(s, &sample, err);
+	stops_add(&sample, &s->failed);
+	s->failed = (struct sw_sample){0};
 	if (r < 0) {
+		stops_add(&s->failed, &sample);
 		failure_keep(s);
 		return r;
 	}
@@ -664,5 +707,7 @@ void sw_sampler_leave(struct sw_sampler *s)
 	sw_close_p(&s->all_link_fd);
 	sw_close_p(&s->program_fd);
 	sw_close_p(&s->ctx->iterator_fd);
+	sw_close_p(&s->ctx->returns_fd);
+	s->ctx->returns_fd = -EBADF;
 	s->link_fd = s->all_link_fd = s->program_fd = s->ctx->iterator_fd = -EBADF;
 }

@@ -40,7 +40,8 @@ static int map_file(struct reader *r, const char *path, struct sw_error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == EISDIR || errno == EINVAL
 			       ? sw_fail(err, SW_E_FORMAT, "%s: not a regular file", path)
-			       : sw_fail_errno(err, SW_E_IO, "%s", path);
+			       : sw_fail_errno(err, SW_E_IO, "%s: this core file cannot be opened",
+					       path);
 	if (st.st_size == 0)
 		return sw_fail(err, SW_E_FORMAT, "%s: an empty file, not a core file", path);
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -135,10 +136,19 @@ static int make_maps(struct reader *r, struct sw_error *err)
 /* From the red zone below sp to the end of what the core holds of the mapping. */
 static void set_stack(struct reader *r, struct sw_thread *t)
 {
-	const struct sw_core_segment *s = sw_core_elf_segment(&r->core, t->regs.sp_avma);
-	if (s == NULL)
+	size_t i = sw_core_elf_next(&r->core, t->regs.sp_avma);
+	/* One that used its stack up is in the guard below it. */
+	i += i < r->core.n_segments && r->core.segments[i].prot == 0;
+	if (i == r->core.n_segments)
 		return;
-	uint64_t skip = t->regs.sp_avma - s->start_avma;
+	const struct sw_core_segment *s = &r->core.segments[i];
+	uint64_t sp_avma = t->regs.sp_avma;
+	if (s->start_avma > sp_avma) {
+		if (s->start_avma - sp_avma > SW_STACK_GUARD_MAX || (s->prot & SW_MAP_WRITE) == 0)
+			return;
+		sp_avma = s->start_avma;
+	}
+	uint64_t skip = sp_avma - s->start_avma;
 	skip -= skip < SW_ARCH_RED_ZONE ? skip : SW_ARCH_RED_ZONE;
 	t->stack_avma = s->start_avma + skip;
 	t->stack_end_avma = s->end_avma;
@@ -326,6 +336,7 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *
 	if (result < 0)
 		return result;
 	sw_core_crash_access(snap);
+	sw_crash_overflow(snap);
 	runtimes_before(snap, tables);
 	*ret = sw_take_ptr(snap);
 	return 0;

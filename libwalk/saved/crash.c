@@ -22,6 +22,12 @@ enum {
 	ADDRESS_BITS = 47,
 };
 
+enum {
+	STACK_FRAME_MAX =
+		64 * 1024,       /* from sp to what a function at the end of its stack touches */
+	STACK_LAST_BYTES = 4096, /* of a stack that has space for no more frames */
+};
+
 static bool ends_with_core(int signal)
 {
 	switch (signal) {
@@ -121,4 +127,53 @@ void sw_core_crash_access(struct sw_snapshot *snap)
 		}
 		return;
 	}
+}
+
+/* The mapping above an address that nothing may touch: what lies between has no access at all. NULL: there is
+ * none, or it is too far. */
+static const struct sw_map *map_above(const struct sw_snapshot *snap, uint64_t avma)
+{
+	size_t i = 0;
+	while (i < snap->n_maps && (snap->maps[i].end_avma <= avma || snap->maps[i].prot == 0))
+		i++;
+	const struct sw_map *map = i < snap->n_maps ? &snap->maps[i] : NULL;
+	bool ours = map != NULL && map->start_avma > avma &&
+		    map->start_avma - avma <= SW_STACK_GUARD_MAX &&
+		    (map->prot & (SW_MAP_READ | SW_MAP_WRITE)) == (SW_MAP_READ | SW_MAP_WRITE);
+	return ours ? map : NULL;
+}
+
+/*
+ * The size of a thread's stack, when the mapping ends with it: C libraries put their own record of a thread at
+ * the top, to which fs points; the kernel joins mappings that are alike, so that another end may be anything's.
+ * The first stack of a process grows, is never joined, and lies above all else (Linux v6.1
+ * arch/x86/mm/mmap.c, stack_maxrandom_size(): 16 GB). 0: not known.
+ */
+static uint64_t stack_size(const struct sw_thread *t, const struct sw_map *map)
+{
+	enum { RECORD_MAX = 64 * 1024 };
+	static const uint64_t first_from = UINT64_C(0x7ffbfffff000);
+	bool whole = map->start_avma >= first_from ||
+		     (t->fs_base >= map->start_avma && t->fs_base < map->end_avma &&
+		      map->end_avma - t->fs_base <= RECORD_MAX);
+	return whole ? map->end_avma - map->start_avma : 0;
+}
+
+void sw_crash_overflow(struct sw_snapshot *snap)
+{
+	struct sw_crash *crash = &snap->crash;
+	const struct sw_thread *t =
+		crash->signal == SIGSEGV ? sw_snapshot_thread(snap, crash->tid) : NULL;
+	if (t == NULL || !crash->has_address || !crash->has_code || crash->code == SI_KERNEL ||
+	    crash->access == SW_ACCESS_EXECUTE)
+		return;
+	uint64_t sp = t->regs.sp_avma, at = crash->address_avma;
+	/* A push is below sp, a large frame is filled from anywhere in it. */
+	if ((sp > at ? sp - at : at - sp) > STACK_FRAME_MAX)
+		return;
+	const struct sw_map *map = map_above(snap, at);
+	if (map == NULL || sp > map->start_avma + STACK_LAST_BYTES)
+		return;
+	crash->stack_overflow = true;
+	crash->stack_bytes = stack_size(t, map);
 }

@@ -6,6 +6,7 @@
 #include "snapshot/snapshot.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "saved/crash.h"
 #include "saved/fixture_load.h"
 
 #include <fcntl.h>
@@ -153,6 +154,7 @@ int sw_snapshot_load(struct sw_context *ctx, const char *directory, struct sw_sn
 		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, SW_E_FORMAT,
 				 "the fixture's memory is cut short");
 	sw_snapshot_index(snap);
+	sw_crash_overflow(snap);
 	*ret = sw_take_ptr(snap);
 	return 0;
 }

@@ -14,7 +14,7 @@ int sw_context_create(struct sw_context **ret, struct sw_error *err)
 	struct sw_context *ctx = calloc(1, sizeof(*ctx));
 	if (ctx == NULL)
 		return sw_fail_nomem(err);
-	ctx->iterator_fd = -EBADF;
+	ctx->iterator_fd = ctx->returns_fd = -EBADF;
 	*ret = ctx;
 	return 0;
 }
@@ -42,6 +42,7 @@ void sw_context_destroy(struct sw_context *ctx)
 	free(ctx->modules);
 	sw_map64_deinit(&ctx->by_identity);
 	sw_close_p(&ctx->iterator_fd);
+	sw_close_p(&ctx->returns_fd);
 	free(ctx);
 }
 

@@ -49,6 +49,8 @@ struct sw_context {
 	struct sw_map64 by_identity;    /* mix of device, inode, mtime, size -> index */
 	int iterator_fd;                /* owned: program of the task iterator; -EBADF: none */
 	struct sw_error iterator_error; /* why it was not loaded; code 0: it was not tried */
+	int returns_fd;                 /* owned: that of SW_ITERATE_RETURNS; -EBADF: none */
+	bool returns_tried;
 };
 
 /* Takes over fd (also on failure) of a regular file whose fstat is *st; the same file gives the

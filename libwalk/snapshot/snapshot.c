@@ -200,6 +200,7 @@ const char *sw_warning_name(enum sw_warning_code code)
 	case SW_WARN_CAPTURE: return "capture_incomplete";
 	case SW_WARN_TIMEOUT: return "timeout";
 	case SW_WARN_RUNTIME: return "runtime";
+	case SW_WARN_PROGRAM: return "other_program";
 	}
 	return "unknown";
 }

@@ -23,6 +23,7 @@ struct sw_snapshot_priv {
 	struct sw_pages pages; /* which reads of mem_fd may not come back */
 	bool goroutines;       /* of sw_snapshot_options */
 	bool tasks;            /* likewise */
+	bool awaits;           /* likewise */
 	bool args;             /* likewise */
 	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */
 	bool try_later;        /* a hook could not copy what it is for, but may in a moment */

@@ -55,6 +55,7 @@ struct sw_runtime_task {
 	struct sw_task info; /* info.tid: the thread that runs it, whose walk has its frames */
 	bool live_read;      /* it may have gone on meanwhile */
 	bool may_miss;       /* frames may be missing before the innermost one */
+	const char *cut_why; /* static; why there may be more behind the outermost one; NULL */
 };
 
 struct sw_runtime_ops {
@@ -101,6 +102,10 @@ struct sw_runtime_ops {
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
 	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
+	/* Optional, with owns: the kind of a frame, by its cookie, where it is not that of the row; static.
+	 * NULL: it is. */
+	const char *(*code)(void *state, uint64_t cookie);
+
 	/*
 	 * Optional. The language frames that sit on the native frame in callee, innermost first: those
 	 * of an interpreter's loop. The native frame's own memory is [callee->regs.sp_avma,
@@ -146,6 +151,8 @@ struct sw_runtime_ops {
 	 * unless a thread runs it. No frames and no thread: they could not be read. False: it is gone.
 	 */
 	size_t (*tasks)(void *state, const char **ret_why);
+	/* Optional, with tasks, and instead of it. Those alone that threads run and somebody awaits. */
+	size_t (*awaited)(void *state, const char **ret_why);
 	bool (*task)(void *state, size_t n, struct sw_runtime_task *ret,
 		     struct sw_frame_sink *sink);
 
@@ -166,7 +173,8 @@ struct sw_runtime_ops {
 	 * not in whole. */
 	size_t (*identify)(void *state, struct sw_runtime *ret, size_t max);
 
-	/* Optional. As in sw_unwinder_ops. */
+	/* Optional. As in sw_unwinder_ops; asked about code of further kinds (SW_CODE_*), too. */
+	uint32_t explains;
 	void (*explain)(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			struct sw_text *text);
 };

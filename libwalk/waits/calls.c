@@ -29,6 +29,15 @@ static bool opening(uint64_t path_avma, struct sw_blocking_call *ret)
 	return true;
 }
 
+static bool ipc(uint64_t id, enum sw_blocking_kind kind, bool writes, struct sw_blocking_call *ret)
+{
+	*ret = (struct sw_blocking_call){.kind = kind,
+					 .fd = -1,
+					 .id = (int) (uint32_t) id,
+					 .writes = writes};
+	return true;
+}
+
 bool sw_blocking_call_of(int64_t number, const uint64_t arguments[6], struct sw_blocking_call *ret)
 {
 	switch (number) {
@@ -52,6 +61,10 @@ bool sw_blocking_call_of(int64_t number, const uint64_t arguments[6], struct sw_
 		if (arguments[0] == P_ALL)
 			return child(-1, ret);
 		return arguments[0] == P_PID && child((int) (uint32_t) arguments[1], ret);
+	case SYS_msgrcv: return ipc(arguments[0], SW_BLOCKS_MESSAGES, false, ret);
+	case SYS_msgsnd: return ipc(arguments[0], SW_BLOCKS_MESSAGES, true, ret);
+	case SYS_semop:
+	case SYS_semtimedop: return ipc(arguments[0], SW_BLOCKS_SEMAPHORES, false, ret);
 	case SYS_open:
 	case SYS_creat: return opening(arguments[0], ret);
 	case SYS_openat:

@@ -14,6 +14,8 @@ enum sw_blocking_kind {
 	SW_BLOCKS_FCNTL,      /* the same, fcntl(2) */
 	SW_BLOCKS_WAIT,       /* a child */
 	SW_BLOCKS_OPEN,       /* the file that it opens */
+	SW_BLOCKS_MESSAGES, /* a message queue of System V: one to receive, or with writes room for one */
+	SW_BLOCKS_SEMAPHORES, /* a set of semaphores of System V */
 };
 
 struct sw_blocking_call {
@@ -23,6 +25,7 @@ struct sw_blocking_call {
 	bool limited;       /* it ends by itself after some time */
 	uint64_t path_avma; /* of a file that it opens */
 	pid_t pid;          /* of the child, in the caller's pid namespace; 0: any */
+	int id;             /* of the queue or the set */
 };
 
 /* False: it waits for nothing of these. */

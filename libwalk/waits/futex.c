@@ -4,11 +4,15 @@
  * thread's registers, while it was proven to wait, so that the owner they tell is the one of that
  * instant; nothing is read later.
  *
- * Layouts, x86-64:
+ * Layouts of x86-64, and of i386 where nothing else is said:
  *	glibc 2.31 to 2.42, sysdeps/x86/nptl/bits/struct_mutex.h: lock at 0, count, owner at 8, nusers,
  *	kind at 16; struct_rwlock.h: readers at 0, writers, wrphase_futex at 8, writers_futex at 12,
  *	two words, cur_writer at 24
+ *	the same for i386: kind at 12, before nusers; cur_writer at 28, behind four flags of a byte
  *	musl 1.1 to 1.2, src/internal/pthread_impl.h: mutex type at 0, lock at 4, waiters at 8
+ *	glibc, sysdeps/nptl/stdio-lock.h: lock at 0, count, owner at 8, the address of a thread's descriptor, which is
+ *	its thread pointer
+ *	musl, src/stdio/__lockfile.c: the owner, and whether somebody waits
  * A mutex with priority inheritance, and a robust one, has the owner in the lock word (futex(2)).
  */
 #include "waits/range.h"
@@ -28,9 +32,16 @@ enum {
 	LLL_CONTENDED = 2, /* glibc: locked, and somebody waits */
 	GLIBC_OWNER_OFF = 8,
 	GLIBC_KIND_OFF = 16,
+	GLIBC32_KIND_OFF = 12,
+	GLIBC_PHASE_OFF = 8,
+	GLIBC_WRITERS_OFF = 12,
+	GLIBC_WRITER_OFF = 24, /* readers are only counted, and musl keeps nobody */
+	GLIBC32_WRITER_OFF = 28,
 	GLIBC_KIND_MAX = 0x3ff,
 	MUSL_TYPE_OFF = -4,
 	MUSL_TYPE_MAX = 15,
+	MUSL_STDIO_WAITERS = 0x40000000,
+	COUNT_OFF = 4,
 };
 
 /* The copied bytes around the word; of a core file or fixture they are with the rest. */
@@ -59,13 +70,16 @@ static uint32_t word_at(struct sw_bytes bytes, int offset)
 	return value;
 }
 
-static uint32_t mutex_owner(struct sw_bytes bytes, uint64_t command)
+static uint32_t mutex_owner(struct sw_bytes bytes, uint64_t command, bool is_32bit)
 {
 	uint32_t word = word_at(bytes, 0), owner = word_at(bytes, GLIBC_OWNER_OFF);
 	if (command == COMMAND_LOCK_PI || command == COMMAND_LOCK_PI2)
 		return word & TID_MASK;
 	if (word == LLL_CONTENDED)
-		return word_at(bytes, GLIBC_KIND_OFF) <= GLIBC_KIND_MAX ? owner : 0;
+		return word_at(bytes, is_32bit ? GLIBC32_KIND_OFF : GLIBC_KIND_OFF) <=
+				       GLIBC_KIND_MAX
+			       ? owner
+			       : 0;
 	if (!(word & (uint32_t) WAITERS))
 		return 0;
 	if ((word & TID_MASK) == owner) /* glibc, robust */
@@ -73,12 +87,6 @@ static uint32_t mutex_owner(struct sw_bytes bytes, uint64_t command)
 	/* musl keeps the owner of all but those that are neither of another type (1, 2) nor robust (4). */
 	uint32_t type = word_at(bytes, MUSL_TYPE_OFF);
 	return type <= MUSL_TYPE_MAX && type != 0 ? word & TID_MASK : 0;
-}
-
-/* glibc's writer; readers are only counted, and musl keeps nobody. */
-static uint32_t rwlock_owner(struct sw_bytes bytes, bool wrphase)
-{
-	return word_at(bytes, wrphase ? 16 : 12);
 }
 
 /* The process's thread of that id, which is one of the target's own pid namespace. */
@@ -92,30 +100,53 @@ static pid_t thread_by_id(const struct sw_snapshot *snap, uint32_t id)
 	return 0;
 }
 
+/* The thread that has this thread pointer: glibc's pthread_t. */
+static pid_t thread_by_pointer(const struct sw_snapshot *snap, uint64_t pointer)
+{
+	for (size_t i = 0; pointer != 0 && i < snap->n_threads; i++)
+		if (snap->threads[i].captured && snap->threads[i].fs_base == pointer)
+			return snap->threads[i].tid;
+	return 0;
+}
+
+static void stdio_owner(const struct sw_snapshot *snap, struct sw_bytes bytes,
+			struct sw_futex_wait *ret)
+{
+	uint32_t word = word_at(bytes, 0);
+	uint64_t pointer = word_at(bytes, GLIBC_OWNER_OFF) |
+			   (uint64_t) word_at(bytes, GLIBC_OWNER_OFF + 4) << 32;
+	if (word == LLL_CONTENDED && (int32_t) word_at(bytes, COUNT_OFF) > 0)
+		ret->stdio_owner = thread_by_pointer(snap, pointer);
+	ret->is_stdio = ret->stdio_owner != 0;
+	if (word & MUSL_STDIO_WAITERS && !(word & (uint32_t) WAITERS))
+		ret->stdio_owner = thread_by_id(snap, word & ~(uint32_t) MUSL_STDIO_WAITERS);
+}
+
 bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 		   struct sw_futex_wait *ret)
 {
-	uint64_t word_avma, operation = 0;
-	if (t->syscall != SYS_futex || !t->captured ||
-	    !sw_regs_get(&t->regs, SW_X86_64_RDI, &word_avma))
+	uint64_t word_avma, operation;
+	bool is_32bit = t->syscall >= SW_SYSCALL_I386;
+	if (!t->captured || !sw_futex_call(t, &word_avma, &operation))
 		return false;
 	*ret = (struct sw_futex_wait){.word_avma = word_avma};
 	uint8_t buffer[SW_WAIT_BYTES];
 	struct sw_bytes bytes;
-	if (!sw_regs_get(&t->regs, SW_X86_64_RSI, &operation) ||
-	    !bytes_get(snap, t, buffer, &bytes))
+	if (!bytes_get(snap, t, buffer, &bytes))
 		return true;
 	operation &= COMMAND_MASK;
-	ret->mutex_owner = thread_by_id(snap, mutex_owner(bytes, operation));
+	ret->mutex_owner = thread_by_id(snap, mutex_owner(bytes, operation, is_32bit));
 	/* One with priority inheritance is handed over by the kernel, before the call returns. Others are
 	 * taken after it: who waits for what it has itself waits for ever. */
 	if (ret->mutex_owner == t->tid &&
 	    (operation == COMMAND_LOCK_PI || operation == COMMAND_LOCK_PI2))
 		ret->mutex_owner = 0;
-	/* Readers wait for the phase, writers for either word: 24 - 8 and 24 - 12 to cur_writer. */
-	pid_t phase = thread_by_id(snap, rwlock_owner(bytes, true));
-	pid_t writers = thread_by_id(snap, rwlock_owner(bytes, false));
+	/* Readers wait for the phase, writers for either word. */
+	const int writer_off = is_32bit ? GLIBC32_WRITER_OFF : GLIBC_WRITER_OFF;
+	pid_t phase = thread_by_id(snap, word_at(bytes, writer_off - GLIBC_PHASE_OFF));
+	pid_t writers = thread_by_id(snap, word_at(bytes, writer_off - GLIBC_WRITERS_OFF));
 	ret->rwlock_owner = phase == 0 || writers == 0 ? phase + writers : 0;
+	stdio_owner(snap, bytes, ret);
 	ret->joined = thread_by_id(snap, word_at(bytes, 0));
 	return true;
 }

@@ -20,6 +20,7 @@
 #include "waits/opens.h"
 #include "waits/own_tids.h"
 #include "waits/sockets.h"
+#include "waits/unowned.h"
 #include "waits/visible.h"
 
 #include <fcntl.h>
@@ -230,9 +231,24 @@ static void resolve_descriptor(struct resolver *r, int proc_fd, pid_t self,
 		}
 	} else if (link[0] == '/' && sw_fifo_of(proc_fd, call->fd, &fifo)) {
 		other_end_of_fifo(r, self, &fifo, link, !call->writes, ret);
+	} else if (!call->writes && strcmp(link, "anon_inode:[timerfd]") == 0) {
+		char text[SW_UNOWNED_TEXT_BYTES];
+		ret->kind = "timer";
+		if (sw_timerfd_text(proc_fd, call->fd, text))
+			ret->target = keep(r, text);
 	} else {
 		ret->target = keep(r, link);
 	}
+}
+
+static void resolve_ipc(struct resolver *r, int proc_fd, const struct sw_blocking_call *call,
+			struct sw_wait_for *ret)
+{
+	char text[SW_UNOWNED_TEXT_BYTES];
+	bool messages = call->kind == SW_BLOCKS_MESSAGES;
+	ret->kind = messages ? "message_queue" : "semaphore_set";
+	sw_ipc_text(proc_fd, messages, call->id, call->writes, text);
+	ret->target = keep(r, text);
 }
 
 /* As much as there is space for; the kernel gives a page or so at a time. */
@@ -321,6 +337,8 @@ static void resolve(struct resolver *r, int proc_fd, pid_t self,
 		ret->kind = "child";
 		owner_set(r, self, child_find(r, proc_fd, self, call->pid), ret);
 		break;
+	case SW_BLOCKS_MESSAGES:
+	case SW_BLOCKS_SEMAPHORES: resolve_ipc(r, proc_fd, call, ret); break;
 	case SW_BLOCKS_OPEN:
 	case SW_BLOCKS_NOT: break;
 	}
@@ -351,7 +369,7 @@ static uint64_t switches_of(const struct resolver *r, const struct sw_thread *t)
 static bool same_call(const struct sw_blocking_call *a, const struct sw_blocking_call *b)
 {
 	return a->kind == b->kind && a->fd == b->fd && a->writes == b->writes && a->pid == b->pid &&
-	       a->path_avma == b->path_avma && a->limited == b->limited;
+	       a->id == b->id && a->path_avma == b->path_avma && a->limited == b->limited;
 }
 
 /* The one that is known for the call; NULL: there is no space for another one. */

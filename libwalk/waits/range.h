@@ -6,6 +6,10 @@
 
 enum { SW_FUTEX_BEFORE_BYTES = 16 /* of what is copied, in front of the word */ };
 
+/* The word and the operation of the futex(2) that the thread is in, of either kind of program. */
+bool sw_futex_call(const struct sw_thread *thread, uint64_t *ret_word_avma,
+		   uint64_t *ret_operation);
+
 /*
  * The memory around the word on which the thread waits, by the registers of its system call: what a
  * capture copies together with the thread's stack. False when it is in no futex. Called in the window,

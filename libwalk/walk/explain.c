@@ -62,7 +62,8 @@ static void explain_active(const struct sw_active_list *active, const struct sw_
 	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
 	for (size_t i = 0; i < active->n; i++) {
 		const struct sw_active *a = &active->all[i];
-		if (!(a->kinds & (UINT32_C(1) << kind)))
+		uint32_t kinds = a->kinds | (a->runtime != NULL ? a->runtime->explains : 0);
+		if (!(kinds & (UINT32_C(1) << kind)))
 			continue;
 		struct sw_text own = {0};
 		sw_active_explain(a, snap, avma, &own);

@@ -105,6 +105,7 @@ int sw_walk_goroutines(struct sw_walks *walks, struct sw_walker *walker)
 		any = true;
 		goroutines_of(&g, a);
 	}
+	walks->no_goroutines = !any;
 	walks->goroutines_why = any ? sw_walk_left_why(walks, g.n_left, "goroutine", g.left_why)
 				    : "no code of Go was found in the process";
 	g.failed_nomem |= g.n_left > 0 && walks->goroutines_why == NULL;

@@ -36,6 +36,8 @@ static void info_keep(struct tasks *t, struct sw_walk *walk, const struct sw_tas
 	*copy = *info;
 	copy->name = kept(t, info->name);
 	copy->waits_for_name = kept(t, info->waits_for_name);
+	copy->registered = kept(t, info->registered);
+	copy->initial_call = kept(t, info->initial_call);
 	walk->task = copy;
 }
 
@@ -73,11 +75,12 @@ static bool task_add(struct tasks *t, const struct sw_walk *made,
 	return true;
 }
 
-static void tasks_of(struct tasks *t, size_t runtime)
+static void tasks_of(struct tasks *t, size_t runtime,
+		     size_t (*list)(void *state, const char **ret_why))
 {
 	const struct sw_active *active = &t->walks->priv->active.all[runtime];
 	const char *why = NULL;
-	size_t n = active->runtime->tasks(active->state, &why);
+	size_t n = list(active->state, &why);
 	if (why != NULL)
 		t->left_why = why;
 	for (size_t i = 0; i < n && !t->failed_nomem; i++) {
@@ -104,10 +107,25 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		if (a->runtime == NULL || a->runtime->tasks == NULL)
 			continue;
 		any = true;
-		tasks_of(&t, i);
+		tasks_of(&t, i, a->runtime->tasks);
 	}
+	walks->no_tasks = !any;
 	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
-			       : "neither CPython nor .NET was found in the process";
+			       : "none of CPython, .NET, Ruby and Erlang was found in the process";
 	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;
+	return t.failed_nomem ? -SW_E_NOMEM : 0;
+}
+
+int sw_walk_awaited(struct sw_walks *walks, struct sw_walker *walker)
+{
+	struct tasks t = {.walks = walks, .walker = walker, .capacity = walks->snap->n_threads + 1};
+	const struct sw_active_list *active = &walks->priv->active;
+	if (t.capacity < walks->n_walks)
+		t.capacity = walks->n_walks;
+	for (size_t i = 0; i < active->n; i++)
+		if (active->all[i].runtime != NULL && active->all[i].runtime->awaited != NULL)
+			tasks_of(&t, i, active->all[i].runtime->awaited);
+	walks->awaits_why = sw_walk_left_why(walks, t.n_left, "async method", t.left_why);
+	t.failed_nomem |= t.n_left > 0 && walks->awaits_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }

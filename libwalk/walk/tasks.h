@@ -8,4 +8,7 @@
  * walks->tasks_why says why these are not all. -SW_E_NOMEM. */
 int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker);
 
+/* The same of those alone that threads run and somebody awaits, and walks->awaits_why. */
+int sw_walk_awaited(struct sw_walks *walks, struct sw_walker *walker);
+
 #endif

@@ -161,7 +161,12 @@ static void frame_own(struct sw_walker *w, struct sw_frame *frame)
 			continue;
 		frame->owner = (uint8_t) (i + 1);
 		frame->cookie = cookie;
-		if (a->kind != NULL)
+		const char *code = a->runtime != NULL && a->runtime->code != NULL
+					   ? a->runtime->code(a->state, cookie)
+					   : NULL;
+		if (code != NULL)
+			frame->kind = code;
+		else if (a->kind != NULL)
 			frame->kind = a->kind;
 		return;
 	}
@@ -435,6 +440,14 @@ static const struct sw_served *thread_request(struct sw_walker *w, const struct 
 	return NULL;
 }
 
+static bool serves_requests(const struct sw_walker *w)
+{
+	for (size_t i = 0; i < w->active->n; i++)
+		if (w->active->all[i].runtime != NULL && w->active->all[i].runtime->request != NULL)
+			return true;
+	return false;
+}
+
 /* What a virtual machine does for the functions of its language, where they are on the stack. Not where it
  * crashed, nor what a signal has interrupted. */
 static void internal_frames(struct sw_walker *w)
@@ -556,6 +569,10 @@ bool sw_walker_task(struct sw_walker *w, size_t i, size_t n, struct sw_runtime_t
 		walk->end = SW_END_FRAME_LIMIT;
 		walk->why = "more frames than --depth allows";
 	}
+	if (ret->cut_why != NULL && !l.full) {
+		walk->end = SW_END_MEMORY;
+		walk->why = ret->cut_why;
+	}
 	if (w->n_frames > 0)
 		walk->frames = keep(w, w->frames, w->n_frames * sizeof(*w->frames));
 	return true;
@@ -574,6 +591,7 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		if (runtime->frames != NULL)
 			w.carriers[w.n_carriers++] = i;
 	}
+	walks->no_requests = options->args && !serves_requests(&w);
 	w.max_frames = options->max_frames == 0 ? SW_DEFAULT_FRAMES : options->max_frames;
 	if (w.max_frames > SW_MAX_FRAMES)
 		w.max_frames = SW_MAX_FRAMES;
@@ -584,6 +602,8 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		w.failed_nomem = sw_walk_goroutines(walks, &w) < 0;
 	if (options->tasks && !w.failed_nomem)
 		w.failed_nomem = sw_walk_tasks(walks, &w) < 0;
+	else if (options->awaits && !w.failed_nomem)
+		w.failed_nomem = sw_walk_awaited(walks, &w) < 0;
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }

@@ -3,8 +3,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "report/builder.h"
-#include "report/text_frames.h"
-#include "report/text_threads.h"
+#include "report/text/frames.h"
+#include "report/text/threads.h"
 #include "utc.h"
 
 #include <snapwalk/diff.h>

@@ -4,7 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "report/activity.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,18 +84,37 @@ static int frame_of(struct adding *a, const struct sw_report_frame *f, bool grow
 	return r > 0 ? sw_profile_frame_find(p, &frame, grow, ret) : r;
 }
 
-/* What is said about a stack stands at its root, so that it is not taken for one that begins there. */
-static int mark(struct sw_profile *p, const char *what, const char *reason, bool grow,
-		uint32_t *ret_node)
+static int mark_text(struct sw_profile *p, const char *text, bool grow, uint32_t *node)
 {
-	char text[MARK_BYTES];
 	struct sw_profile_frame frame = {.flags = SW_PROFILE_MARK};
 	uint32_t index = 0;
-	(void) snprintf(text, sizeof(text), "[%s: %s]", what, reason);
 	int r = sw_profile_string_find(p, text, grow, &frame.function);
 	if (r > 0)
 		r = sw_profile_frame_find(p, &frame, grow, &index);
-	return r > 0 ? sw_profile_node_find(p, 0, index, grow, ret_node) : r;
+	return r > 0 ? sw_profile_node_find(p, *node, index, grow, node) : r;
+}
+
+/* What is said about a stack stands at its root, so that it is not taken for one that begins there. */
+static int mark(struct sw_profile *p, const char *what, const char *reason, bool grow,
+		uint32_t *node)
+{
+	char text[MARK_BYTES];
+	(void) snprintf(text, sizeof(text), "[%s: %s]", what, reason);
+	return mark_text(p, text, grow, node);
+}
+
+/* Where stacks of the report begin. */
+static int root_of(struct adding *a, bool grow, uint32_t *ret_node)
+{
+	const struct sw_report *report = a->report;
+	char text[MARK_BYTES];
+	*ret_node = 0;
+	if (!a->profile->by_process)
+		return 1;
+	(void) snprintf(text, sizeof(text), "%s (%d)",
+			report->process.comm != NULL ? report->process.comm : "",
+			(int) report->process.pid); /* cut, when it is longer */
+	return mark_text(a->profile, text, grow, ret_node);
 }
 
 static int node_of_stack(struct adding *a, const struct sw_report_stack *s, uint32_t *ret)
@@ -103,11 +122,12 @@ static int node_of_stack(struct adding *a, const struct sw_report_stack *s, uint
 	struct sw_profile *p = a->profile;
 	bool grow = sw_profile_has_space(p);
 	uint32_t node = 0, frame = 0;
-	int r = 1;
-	bool deep = s->n_frames > SW_PROFILE_DEPTH_MAX;
-	if (deep || strcmp(s->end, "complete") != 0)
+	const size_t max = SW_PROFILE_DEPTH_MAX - p->by_process;
+	int r = root_of(a, grow, &node);
+	bool deep = s->n_frames > max;
+	if (r > 0 && (deep || strcmp(s->end, "complete") != 0))
 		r = mark(p, "cut", deep ? "frame_limit" : s->end, grow, &node);
-	for (size_t i = deep ? SW_PROFILE_DEPTH_MAX : s->n_frames; i > 0 && r > 0; i--) {
+	for (size_t i = deep ? max : s->n_frames; i > 0 && r > 0; i--) {
 		r = frame_of(a, &s->frames[i - 1], grow, &frame);
 		if (r > 0)
 			r = sw_profile_node_find(p, node, frame, grow, &node);
@@ -122,9 +142,13 @@ static int node_of_stack(struct adding *a, const struct sw_report_stack *s, uint
 
 static int node_of_thread(struct adding *a, const struct sw_report_thread *t, uint32_t *ret)
 {
-	if (t->stack < 0)
-		return mark(a->profile, "no stack", t->reason != NULL ? t->reason : "unknown",
-			    sw_profile_has_space(a->profile), ret);
+	if (t->stack < 0) {
+		bool grow = sw_profile_has_space(a->profile);
+		int r = root_of(a, grow, ret);
+		return r > 0 ? mark(a->profile, "no stack",
+				    t->reason != NULL ? t->reason : "unknown", grow, ret)
+			     : r;
+	}
 	uint32_t *known = &a->nodes[t->stack];
 	if (*known == UNSEEN) {
 		int r = node_of_stack(a, &a->report->stacks[t->stack], known);

@@ -11,7 +11,7 @@
 #include "profile/put.h"
 #include "profile/view.h"
 #include "profile/writers.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,8 +95,9 @@ static int64_t frame_category(const struct writer *w, size_t i)
 		{"native", NATIVE},   {"pe", NATIVE},         {"kernel", KERNEL},
 		{"blocked", BLOCKED}, {"runnable", RUNNABLE}, {"idle", IDLE},
 		{"jit", MANAGED},     {"clr", MANAGED},       {"jvm", MANAGED},
-		{"cpython", MANAGED}, {"v8js", MANAGED},      {"go", MANAGED},
-		{"php", MANAGED},     {"ruby", MANAGED},      {"beam", MANAGED},
+		{"cpython", MANAGED}, {"v8js", MANAGED},      {"wasm", MANAGED},
+		{"go", MANAGED},      {"php", MANAGED},       {"ruby", MANAGED},
+		{"beam", MANAGED},
 	};
 	const char *kind = sw_profile_text_of(w->t, frame_at(w, i)->kind);
 	for (size_t k = 0; k < SW_ARRAY_SIZE(known); k++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names for what is in the tables, the same in all formats. */
 #include "profile/frame_name.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -45,6 +45,8 @@ static void put_head(struct sw_text *text, const struct sw_profile *p)
 		       p->left_ns);
 	put_string(text, p, "host", p->host);
 	put_string(text, p, "kernel", p->kernel);
+	if (p->ended_early != 0)
+		put_string(text, p, "ended_early", p->ended_early);
 }
 
 static void put_processes(struct sw_text *text, const struct sw_profile *p)

@@ -246,8 +246,8 @@ static const char *frame_type(const char *kind)
 		const char *kind, *type;
 	} types[] = {
 		{"native", "native"}, {"pe", "native"},       {"clr", "dotnet"}, {"jvm", "jvm"},
-		{"kernel", "kernel"}, {"cpython", "cpython"}, {"v8js", "v8js"},  {"go", "go"},
-		{"php", "php"},       {"ruby", "ruby"},       {"beam", "beam"},
+		{"kernel", "kernel"}, {"cpython", "cpython"}, {"v8js", "v8js"},  {"wasm", "v8js"},
+		{"go", "go"},         {"php", "php"},         {"ruby", "ruby"},  {"beam", "beam"},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(types); i++)
 		if (strcmp(types[i].kind, kind) == 0)

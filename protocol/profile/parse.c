@@ -323,6 +323,10 @@ static void read_head(struct parser *p)
 	uint32_t host = get_string(p, "host"), kernel = get_string(p, "kernel");
 	p->profile->host = host != NO_SPACE ? host : 0;
 	p->profile->kernel = kernel != NO_SPACE ? kernel : 0;
+	if (sw_json_member_of(p->from, "ended_early", SW_JSON_STRING) != NULL) {
+		uint32_t why = get_string(p, "ended_early");
+		p->profile->ended_early = why != NO_SPACE ? why : 0;
+	}
 }
 
 /* The array of this name; N_ARRAYS: none. */

@@ -241,6 +241,16 @@ static size_t limit_of(size_t given, size_t otherwise)
 	return given != 0 ? given : otherwise;
 }
 
+const char *sw_profile_ended_early(const struct sw_profile *p)
+{
+	return sw_profile_text_of(p, p->ended_early);
+}
+
+void sw_profile_set_by_process(struct sw_profile *p)
+{
+	p->by_process = true;
+}
+
 void sw_profile_set_limits(struct sw_profile *p, const struct sw_profile_limits *limits)
 {
 	p->limits = (struct sw_profile_limits){

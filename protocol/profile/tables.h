@@ -72,9 +72,10 @@ struct sw_profile {
 	uint8_t *is_stack; /* owned; of each node: a stack ends here */
 	size_t is_stack_capacity;
 	struct sw_profile_limits limits;
+	bool by_process; /* the root of each stack is its process */
 	struct sw_profile_info info;
-	uint32_t host, kernel; /* strings */
-	uint64_t seed;         /* of hashes: names are the target's */
+	uint32_t host, kernel, ended_early; /* strings */
+	uint64_t seed;                      /* of hashes: names are the target's */
 	size_t n_stacks, n_bytes;
 	uint64_t count, ns, left_count, left_ns;
 };

@@ -84,6 +84,9 @@ static void put_head(struct writer *w)
 	if (info->n_lost > 0)
 		sw_text_printf(w->to, ", %" PRIu64 " lost", info->n_lost);
 	sw_text_printf(w->to, "\n");
+	if (w->profile->ended_early != 0)
+		sw_text_printf(w->to, "ended early: %s\n",
+			       sw_profile_text_of(w->profile, w->profile->ended_early));
 	put_averages(w);
 	if (w->profile->left_count > 0)
 		sw_text_printf(w->to,
@@ -197,6 +200,26 @@ static void put_number(struct writer *w, uint64_t value, uint64_t whole)
 		sw_text_printf(w->to, "%5.1f %% ", percent(value, whole));
 }
 
+/* Whether put_number() would show 0.0. */
+static bool is_nothing(const struct writer *w, uint64_t value)
+{
+	static const double LEAST = 0.05;
+	double threads;
+	return !w->options->all &&
+	       (threads_of(w, value, &threads) ? threads < LEAST
+					       : percent(value, w->view.total) < LEAST);
+}
+
+/* Those that show something: they are sorted. */
+static size_t waitings_shown(const struct writer *w, const struct waiting *all, size_t n,
+			     size_t most)
+{
+	size_t shown = w->options->all || n < most ? n : most;
+	while (shown > 0 && is_nothing(w, all[shown - 1].value))
+		shown--;
+	return shown;
+}
+
 static int put_blocked(struct writer *w)
 {
 	const struct sw_profile *t = w->view.tables;
@@ -204,9 +227,9 @@ static int put_blocked(struct writer *w)
 	size_t n;
 	if (waitings_make(w, SW_PROFILE_BLOCKED, true, &all, &n) < 0)
 		return -SW_E_NOMEM;
-	if (n > 0)
+	size_t shown = waitings_shown(w, all, n, WAITS_SHOWN);
+	if (shown > 0)
 		put_title(w, "blocked, threads on average");
-	size_t shown = w->options->all || n < WAITS_SHOWN ? n : WAITS_SHOWN;
 	for (size_t i = 0; i < shown; i++) {
 		uint32_t frame = own_frame(t, all[i].node);
 		const char *wait = sw_profile_text_of(t, all[i].wait);
@@ -219,7 +242,7 @@ static int put_blocked(struct writer *w)
 							  sw_profile_frame_at(t, frame)->function));
 		sw_text_printf(w->to, "\n");
 	}
-	if (shown < n)
+	if (shown > 0 && shown < n)
 		sw_text_printf(w->to, "         and %zu more\n", n - shown);
 	free(all);
 	return 0;
@@ -231,9 +254,10 @@ static int put_idle(struct writer *w)
 	size_t n;
 	if (waitings_make(w, SW_PROFILE_IDLE, false, &all, &n) < 0)
 		return -SW_E_NOMEM;
-	if (n > 0) {
+	size_t shown = waitings_shown(w, all, n, IDLE_SHOWN);
+	if (shown > 0) {
 		put_title(w, "idle, threads on average");
-		for (size_t i = 0; i < n && (i < IDLE_SHOWN || w->options->all); i++) {
+		for (size_t i = 0; i < shown; i++) {
 			put_number(w, all[i].value, w->view.total);
 			sw_text_printf(w->to, " %s\n",
 				       sw_profile_text_of(w->view.tables, all[i].wait));
@@ -259,6 +283,14 @@ static int compare_functions(const void *a, const void *b)
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
 	return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+static int compare_totals(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return compare_functions(a, b);
 }
 
 /* Against another profile: what changed most first. */
@@ -332,6 +364,40 @@ static void put_function(struct writer *w, const struct function *f)
 		       sw_profile_text_of(t, sw_profile_frame_at(t, f->frame)->function));
 }
 
+enum order { BY_SELF, BY_TOTAL, BY_CHANGE };
+
+/* Whether all that would be shown of a function is 0.0 %. */
+static bool is_small(const struct writer *w, const struct function *f, enum order order)
+{
+	enum { LEAST = 50 }; /* thousandths of a percent */
+	uint64_t value = order == BY_SELF          ? f->self
+			 : order == BY_TOTAL       ? f->total
+			 : f->total > f->old_total ? f->total
+						   : f->old_total;
+	return w->options->all ? value == 0 : value < LEAST;
+}
+
+static void put_table(struct writer *w, struct function *functions, enum order order,
+		      const char *title)
+{
+	static int (*const compare[])(const void *, const void *) = {
+		[BY_SELF] = compare_functions,
+		[BY_TOTAL] = compare_totals,
+		[BY_CHANGE] = compare_changes,
+	};
+	size_t n = w->view.tables->frames.n, shown = 0;
+	qsort(functions, n, sizeof(*functions), compare[order]);
+	put_title(w, title);
+	sw_text_printf(w->to, "%7s %7s%s  function\n", "self", "total",
+		       order == BY_CHANGE ? "  change " : "");
+	for (size_t i = 0; i < n && (shown < FUNCTIONS_SHOWN || w->options->all); i++) {
+		if (is_small(w, &functions[i], order))
+			continue;
+		put_function(w, &functions[i]);
+		shown++;
+	}
+}
+
 static int put_functions(struct writer *w)
 {
 	const struct sw_profile *t = w->view.tables;
@@ -339,21 +405,17 @@ static int put_functions(struct writer *w)
 		calloc(t->frames.n + 1, sizeof(*functions));
 	bool cpu = w->by_state[SW_PROFILE_ON_CPU] > 0, old = w->options->old != NULL;
 	uint64_t whole = 0, old_whole = 0;
-	size_t shown = 0;
 	if (functions == NULL)
 		return -SW_E_NOMEM;
 	functions_count(w, functions, cpu, &whole, &old_whole);
 	functions_scale(w, functions, whole, old_whole);
-	qsort(functions, t->frames.n, sizeof(*functions),
-	      old ? compare_changes : compare_functions);
-	put_title(w, cpu ? "functions, of the time on a CPU" : "functions");
-	sw_text_printf(w->to, "%7s %7s%s  function\n", "self", "total", old ? "  change " : "");
-	for (size_t i = 0; i < t->frames.n && (shown < FUNCTIONS_SHOWN || w->options->all); i++) {
-		if (functions[i].total + functions[i].old_total == 0)
-			continue;
-		put_function(w, &functions[i]);
-		shown++;
+	if (old) {
+		put_table(w, functions, BY_CHANGE,
+			  cpu ? "functions, of the time on a CPU" : "functions");
+		return 0;
 	}
+	put_table(w, functions, BY_SELF, cpu ? "functions, of the time on a CPU" : "functions");
+	put_table(w, functions, BY_TOTAL, "the same, by what they call as well");
 	return 0;
 }
 

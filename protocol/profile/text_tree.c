@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "profile/text_tree.h"
 #include "cleanup.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 #include "utf8.h"
 
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "map.h"
+#include "recording/shares.h"
 
 #include <snapwalk/clock.h>
 #include <snapwalk/recorder.h>
@@ -32,7 +33,16 @@ struct slot {
 	struct sw_sample_times times; /* of the last change: up to it blocked time is told */
 	int64_t pending_ns;           /* blocked, with a stack that was not seen */
 	uint64_t since;               /* the first sample for which it is not counted yet */
+	struct sw_shares shares;      /* only where running threads are sampled by events */
+	uint32_t event_row;           /* likewise: of the last event; SW_RECORDER_NO_ROW */
 };
+
+/* Walks whose names are known, of one source of samples. */
+struct known {
+	struct sw_map64 rows; /* hash of name and frames -> row */
+	uint64_t generation;  /* of the maps that they are of */
+};
+enum { BY_SAMPLER, BY_EVENTS, SOURCES };
 
 struct sw_recorder {
 	struct sw_recorder_options options;
@@ -40,14 +50,17 @@ struct sw_recorder {
 	const struct sw_recorder_sink *sink;
 	struct sw_target *target;   /* owned */
 	struct sw_sampler *sampler; /* owned; NULL: by events, or of another source */
-	struct sw_cpu_sampler *cpu; /* owned; NULL: not by events */
-	struct sw_error no_events;  /* why the kernel refused them */
+	/* Owned; NULL: not by events. With a sampler it has the stacks of threads that run, which the sampler
+	 * leaves alone. */
+	struct sw_cpu_sampler *cpu;
+	struct sw_error no_events; /* why the kernel refused them */
 	bool running_only;
 	struct slot *slots; /* owned */
 	size_t n_slots, slots_max;
-	struct sw_map64 known;    /* hash of name and frames -> row */
+	struct known known[SOURCES];
+	struct sw_map64 by_tid;         /* of those slots; where events are counted for them */
+	double spent[SW_SHARES_STATES]; /* likewise: of totals */
 	struct sw_report *report; /* owned: of the last walks that were not known; NULL: none */
-	uint64_t generation;      /* of the maps that known is of */
 	size_t n_threads;
 	int64_t look_ns,
 		last_look_ns; /* when this sample began, and the one before; CLOCK_MONOTONIC */
@@ -70,12 +83,12 @@ const char *sw_record_mode_name(enum sw_record_mode mode)
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
 /* Where the kernel refuses events, running threads are sampled by the clock. */
-static int events_begin(struct sw_recorder *r, struct sw_error *err)
+static int events_begin(struct sw_recorder *r, size_t stack_bytes, unsigned flags,
+			struct sw_error *err)
 {
 	const struct sw_recorder_options *o = &r->options;
 	int code = sw_cpu_sampler_create(sw_session_context(r->session), r->target, o->rate_hz,
-					 o->how.snapshot.stack_bytes, o->fixed, &r->cpu,
-					 &r->no_events);
+					 stack_bytes, flags, &r->cpu, &r->no_events);
 	bool refused = code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED ||
 		       code == -SW_E_LIMIT || code == -SW_E_INVALID;
 	if (refused && !o->only_events)
@@ -85,18 +98,58 @@ static int events_begin(struct sw_recorder *r, struct sw_error *err)
 	return code;
 }
 
+static int sampler_begin(struct sw_recorder *r, const struct sw_snapshot_options *options,
+			 struct sw_error *err)
+{
+	return sw_sampler_create(sw_session_context(r->session), r->target, options, &r->sampler,
+				 err);
+}
+
+/* Threads that run are left to events, so that nobody is stopped. False: that cannot be had. */
+static bool both_begin(struct sw_recorder *r)
+{
+	enum { STACK_BYTES = 32 << 10 };
+	struct sw_snapshot_options quiet = r->options.how.snapshot;
+	size_t stack_bytes = quiet.stack_bytes != 0 ? quiet.stack_bytes : STACK_BYTES;
+	struct sw_error ignored;
+	quiet.stop = SW_STOP_NEVER;
+	quiet.blocked_only = true;
+	if (events_begin(r, stack_bytes, SW_CPU_SAMPLER_CLOCK, &ignored) < 0 || r->cpu == NULL)
+		return false;
+	bool kernel = sw_cpu_sampler_with_kernel(r->cpu);
+	if (!kernel)
+		(void) sw_fail(
+			&r->no_events, SW_E_NOT_PERMITTED,
+			"perf events are without time in the kernel "
+			"(/proc/sys/kernel/perf_event_paranoid)"); /* told by sw_recorder_refused() */
+	/* Where it is the iterator that is refused, the other way says so. */
+	if (kernel && sampler_begin(r, &quiet, &ignored) == 0)
+		return true;
+	sw_cpu_sampler_destroy(r->cpu);
+	r->cpu = NULL;
+	return false;
+}
+
 static int sampling_begin(struct sw_recorder *r, struct sw_error *err)
 {
 	const struct sw_recorder_options *o = &r->options;
+	bool always = o->how.snapshot.stop == SW_STOP_ALWAYS;
 	int code = 0;
 	if (o->source != NULL)
 		return 0;
-	if (o->mode == SW_RECORD_CPU && o->how.snapshot.stop != SW_STOP_ALWAYS)
-		code = events_begin(r, err);
+	if (o->mode == SW_RECORD_WALL && o->with_events && !always && both_begin(r))
+		return 0;
+	if (o->mode == SW_RECORD_CPU && !always)
+		code = events_begin(r, o->how.snapshot.stack_bytes,
+				    o->fixed ? SW_CPU_SAMPLER_FIXED : 0, err);
 	if (code == 0 && r->cpu == NULL)
-		code = sw_sampler_create(sw_session_context(r->session), r->target,
-					 &o->how.snapshot, &r->sampler, err);
+		code = sampler_begin(r, &o->how.snapshot, err);
 	return code;
+}
+
+static bool by_both(const struct sw_recorder *r)
+{
+	return r->cpu != NULL && r->sampler != NULL;
 }
 
 int sw_recorder_create(struct sw_target *target, const struct sw_recorder_options *options,
@@ -132,18 +185,82 @@ void sw_recorder_destroy(struct sw_recorder *r)
 		sw_target_close(r->target);
 	if (r->report != NULL)
 		sw_report_destroy(r->report);
-	sw_map64_deinit(&r->known);
+	for (size_t i = 0; i < SOURCES; i++)
+		sw_map64_deinit(&r->known[i].rows);
+	sw_map64_deinit(&r->by_tid);
 	free(r->slots);
 	free(r);
 }
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-/* Up to the sample before this one. */
-static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample)
+static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
+{
+	const struct sw_snapshot_options *o = &r->options.how.snapshot;
+	if (r->running_only && activity > SW_ACTIVITY_RUNNABLE)
+		return false;
+	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
+		if (o->tids[i] == tid)
+			return true;
+	return o->tids == NULL;
+}
+
+static uint64_t rounded(double n)
+{
+	return n > 0 ? (uint64_t) (n + 0.5) : 0;
+}
+
+/* As slot_count(), by what its counters say; until: at which instant. */
+static void slot_share(struct sw_recorder *r, struct slot *s, uint64_t sample,
+		       const struct sw_sample_times *until)
+{
+	uint64_t n = sample - s->since;
+	sw_shares_add(&s->shares, n, &s->times, until, s->activity, r->spent);
+	n = s->counted && s->activity != SW_ACTIVITY_ON_CPU
+		    ? sw_shares_take(&s->shares, s->activity)
+		    : 0;
+	if (n > 0)
+		r->sink->count(r->sink->arg, s->row, n);
+	s->since = sample;
+	struct sw_recorder_totals *t = &r->totals;
+	t->on_cpu = rounded(r->spent[SW_ACTIVITY_ON_CPU]);
+	t->runnable = rounded(r->spent[SW_ACTIVITY_RUNNABLE]);
+	t->blocked = rounded(r->spent[SW_ACTIVITY_BLOCKED]);
+}
+
+static void row_count(struct sw_recorder *r, uint32_t row, uint64_t n)
+{
+	if (n == 0)
+		return;
+	if (row == SW_RECORDER_NO_ROW)
+		r->totals.n_missed += n;
+	else
+		r->sink->count(r->sink->arg, row, n);
+}
+
+/* It ends, or the run does: what is left goes where it was seen last. */
+static void slot_share_finish(struct sw_recorder *r, struct slot *s)
+{
+	uint64_t n_on_cpu, n_rest;
+	if (!s->used || !is_wanted(r, s->tid, SW_ACTIVITY_ON_CPU))
+		return;
+	if (r->running_only)
+		s->shares.owed[SW_ACTIVITY_BLOCKED] = 0;
+	sw_shares_finish(&s->shares, &n_on_cpu, &n_rest);
+	row_count(r, s->event_row, n_on_cpu);
+	row_count(r, s->counted && s->row != SW_RECORDER_NO_ROW ? s->row : s->event_row, n_rest);
+}
+
+/* Up to the sample before this one; until: the instant of that one, of a thread that moved. */
+static void slot_count(struct sw_recorder *r, struct slot *s, uint64_t sample,
+		       const struct sw_sample_times *until)
 {
 	if (!s->used)
 		return;
+	if (by_both(r)) {
+		slot_share(r, s, sample, until);
+		return;
+	}
 	uint64_t n = sample - s->since;
 	struct sw_recorder_totals *t = &r->totals;
 	switch (s->activity) {
@@ -235,17 +352,6 @@ static void blocked_finish(struct sw_recorder *r, const struct slot *s, int64_t 
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct sw_recorder *r, pid_t tid, enum sw_activity activity)
-{
-	const struct sw_snapshot_options *o = &r->options.how.snapshot;
-	if (r->running_only && activity > SW_ACTIVITY_RUNNABLE)
-		return false;
-	for (size_t i = 0; o->tids != NULL && i < o->n_tids; i++)
-		if (o->tids[i] == tid)
-			return true;
-	return o->tids == NULL;
-}
-
 static struct slot *slot_of(struct sw_recorder *r, size_t number)
 {
 	while (number >= r->slots_max) {
@@ -258,6 +364,21 @@ static struct slot *slot_of(struct sw_recorder *r, size_t number)
 	while (r->n_slots <= number)
 		r->slots[r->n_slots++] = (struct slot){0};
 	return &r->slots[number];
+}
+
+/* Which slot a thread has. The map forgets nothing: it is made anew when most of it is of threads that have
+ * ended. */
+static int tid_note(struct sw_recorder *r, pid_t tid, size_t number)
+{
+	enum { SPARE = 1024 };
+	int code = 0;
+	if (r->by_tid.count > 2 * r->n_slots + SPARE) {
+		sw_map64_deinit(&r->by_tid);
+		for (size_t i = 0; code == 0 && i < r->n_slots; i++)
+			if (r->slots[i].used)
+				code = sw_map64_put(&r->by_tid, (uint64_t) r->slots[i].tid, i);
+	}
+	return code == 0 ? sw_map64_put(&r->by_tid, (uint64_t) tid, number) : code;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -285,13 +406,13 @@ static uint64_t walk_key(const struct sw_walk *walk)
 }
 
 /* The rows of those walks of which they are known. How many are not. */
-static size_t rows_find(const struct sw_recorder *r, const struct sw_walks *walks, bool light,
+static size_t rows_find(const struct known *all, const struct sw_walks *walks, bool light,
 			uint32_t *rows)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < walks->n_walks; i++) {
 		uint64_t key = light ? walk_key(&walks->walks[i]) : 0, row = SW_RECORDER_NO_ROW;
-		bool known = key != 0 && sw_map64_get(&r->known, key, &row);
+		bool known = key != 0 && sw_map64_get(&all->rows, key, &row);
 		rows[i] = (uint32_t) row;
 		n += !known;
 	}
@@ -344,13 +465,43 @@ static int activities_find(const struct sw_sample *sample, const struct sw_repor
 	return code;
 }
 
-/* By names: those whose row is not known. */
-static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
-		    const struct sw_walks *walks, uint32_t *rows, bool *fresh, struct sw_error *err)
+/* Of a thread that was on a CPU when a sample began the events have the stack. */
+static bool is_of_source(const struct sw_recorder *r, const struct known *all,
+			 enum sw_activity activity)
 {
+	return !by_both(r) || all == &r->known[BY_EVENTS] || activity != SW_ACTIVITY_ON_CPU;
+}
+
+/* Who was read, by its stack. */
+struct found {
+	struct sw_walks *walks; /* owned, as the following: one for each of them */
+	uint32_t *rows;
+	bool *fresh;       /* the sink has counted it */
+	uint64_t *weights; /* NULL: each counts */
+};
+
+static void found_deinit(struct found *f)
+{
+	sw_walks_destroy(f->walks);
+	free(f->rows);
+	free(f->fresh);
+	free(f->weights);
+}
+
+/* By names: those whose row is not known. */
+static int rows_add(struct sw_recorder *r, struct known *all, const struct sw_sample *sample,
+		    struct found *f, struct sw_error *err)
+{
+	const struct sw_walks *walks = f->walks;
+	uint32_t *rows = f->rows;
 	bool light = sample->light;
+	const struct sw_recorder_options *o = &r->options;
 	struct sw_report *report = NULL;
+	if (o->naming != NULL)
+		o->naming(o->naming_arg, true);
 	int code = report_make(r, walks, &report, err);
+	if (o->naming != NULL)
+		o->naming(o->naming_arg, false);
 	if (code < 0)
 		return code;
 	if (r->report != NULL)
@@ -369,22 +520,24 @@ static int rows_add(struct sw_recorder *r, const struct sw_sample *sample,
 	for (size_t i = 0; i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
 			continue;
-		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW &&
-			    is_wanted(r, report->threads[i].tid, activity[i]);
+		bool counts = f->weights == NULL || f->weights[w] > 0;
+		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW && counts &&
+			    is_wanted(r, report->threads[i].tid, activity[i]) &&
+			    is_of_source(r, all, activity[i]);
 	}
 	code = r->sink->rows(r->sink->arg, report, wanted, activity, found, err);
 	w = 0;
-	if (r->known.count > KNOWN_MAX)
-		sw_map64_deinit(&r->known);
+	if (all->rows.count > KNOWN_MAX)
+		sw_map64_deinit(&all->rows);
 	for (size_t i = 0; code == 0 && i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
 			continue;
 		uint64_t key = light && wanted[i] ? walk_key(&walks->walks[w]) : 0;
 		if (wanted[i])
 			rows[w] = found[i];
-		fresh[w] = wanted[i];
+		f->fresh[w] = wanted[i];
 		if (key != 0 && found[i] != SW_RECORDER_NO_ROW)
-			(void) sw_map64_put(&r->known, key, found[i]); /* else it is found again */
+			(void) sw_map64_put(&all->rows, key, found[i]); /* else it is found again */
 		w++;
 	}
 	return code;
@@ -422,15 +575,21 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		struct slot *s = slot_of(r, change->slot);
 		if (s == NULL)
 			return sw_fail_nomem(err);
-		slot_count(r, s, now);
+		slot_count(r, s, now, &change->times);
 		const struct slot before = *s;
 		if (change->kind == SW_CHANGE_ENDED) {
 			blocked_finish(r, s, r->last_look_ns);
+			if (by_both(r))
+				slot_share_finish(r, s);
 			*s = (struct slot){0};
 			continue;
 		}
-		if (!s->used)
+		if (!s->used) {
 			s->first = now;
+			s->event_row = SW_RECORDER_NO_ROW;
+			if (by_both(r) && tid_note(r, change->tid, change->slot) < 0)
+				return sw_fail_nomem(err);
+		}
 		s->used = true;
 		s->tid = change->tid;
 		s->since = now;
@@ -455,11 +614,14 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 		s->fresh = w != SIZE_MAX && fresh[w];
 		s->counted = w != SIZE_MAX && s->row != SW_RECORDER_NO_ROW &&
 			     is_wanted(r, change->tid, change->activity);
+		if (by_both(r) && s->fresh)
+			sw_shares_counted(&s->shares, s->activity);
 		if (before.used)
 			blocked_account(r, &before, s);
 		r->totals.n_read += change->kind == SW_CHANGE_READ;
 		r->totals.n_missed +=
 			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason) &&
+			!(by_both(r) && change->reason == SW_E_RUNNING) &&
 			(r->sink->blocked == NULL || change->activity == SW_ACTIVITY_BLOCKED);
 	}
 	return 0;
@@ -488,26 +650,36 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 	r->n_threads = sample->n_threads;
 }
 
-/* Who was read, by its stack. */
-struct found {
-	struct sw_walks *walks; /* owned, as the following: one for each of them */
-	uint32_t *rows;
-	bool *fresh; /* the sink has counted it */
-};
-
-static void found_deinit(struct found *f)
+/* Of one that no sample has seen yet, or that has ended, the event alone tells. */
+static struct slot *slot_of_tid(struct sw_recorder *r, pid_t tid)
 {
-	sw_walks_destroy(f->walks);
-	free(f->rows);
-	free(f->fresh);
+	uint64_t number;
+	if (!sw_map64_get(&r->by_tid, (uint64_t) tid, &number) || number >= r->n_slots)
+		return NULL;
+	struct slot *s = &r->slots[number];
+	return s->used && s->tid == tid ? s : NULL;
 }
 
-static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, struct found *ret,
-		       struct sw_error *err)
+/* For how many samples each event counts. */
+static int weights_take(struct sw_recorder *r, struct found *f)
 {
-	if (sample->generation != r->generation)
-		sw_map64_deinit(&r->known);
-	r->generation = sample->generation;
+	f->weights = calloc(f->walks->n_walks + 1, sizeof(*f->weights));
+	if (f->weights == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < f->walks->n_walks; i++) {
+		struct slot *s = slot_of_tid(r, f->walks->walks[i].thread->tid);
+		f->weights[i] = s != NULL ? sw_shares_take_event(&s->shares) : 1;
+	}
+	return 0;
+}
+
+static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, int source,
+		       struct found *ret, struct sw_error *err)
+{
+	struct known *all = &r->known[source];
+	if (sample->generation != all->generation)
+		sw_map64_deinit(&all->rows);
+	all->generation = sample->generation;
 	if (sample->snap == NULL)
 		return 0;
 	struct sw_pipeline_options how = how_now(r);
@@ -519,15 +691,17 @@ static int sample_find(struct sw_recorder *r, const struct sw_sample *sample, st
 	ret->fresh = calloc(ret->walks->n_walks + 1, sizeof(*ret->fresh));
 	if (ret->rows == NULL || ret->fresh == NULL)
 		return sw_fail_nomem(err);
-	if (rows_find(r, ret->walks, sample->light, ret->rows) > 0)
-		code = rows_add(r, sample, ret->walks, ret->rows, ret->fresh, err);
+	if (by_both(r) && source == BY_EVENTS && weights_take(r, ret) < 0)
+		return sw_fail_nomem(err);
+	if (rows_find(all, ret->walks, sample->light, ret->rows) > 0)
+		code = rows_add(r, all, sample, ret, err);
 	return code;
 }
 
 static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
 {
 	sw_cleanup(found_deinit) struct found f = {0};
-	int code = sample_find(r, sample, &f, err);
+	int code = sample_find(r, sample, BY_SAMPLER, &f, err);
 	if (code == 0)
 		code = changes_note(r, sample, f.walks, f.rows, f.fresh, err);
 	if (code == 0)
@@ -539,16 +713,52 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 static int events_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
 {
 	sw_cleanup(found_deinit) struct found f = {0};
-	int code = sample_find(r, sample, &f, err);
+	int code = sample_find(r, sample, BY_EVENTS, &f, err);
 	if (code < 0 || f.walks == NULL)
 		return code;
 	for (size_t i = 0; i < f.walks->n_walks; i++) {
-		if (f.rows[i] != SW_RECORDER_NO_ROW && !f.fresh[i])
-			r->sink->count(r->sink->arg, f.rows[i], 1);
-		r->totals.n_samples++;
+		uint64_t n = f.weights != NULL ? f.weights[i] : 1;
+		struct slot *s = by_both(r) ? slot_of_tid(r, f.walks->walks[i].thread->tid) : NULL;
+		if (s != NULL && n > 0)
+			s->event_row = f.rows[i];
+		if (f.rows[i] != SW_RECORDER_NO_ROW && n > f.fresh[i])
+			r->sink->count(r->sink->arg, f.rows[i], n - f.fresh[i]);
 		r->totals.n_read++;
+		if (by_both(r))
+			continue;
+		r->totals.n_samples++;
 		r->totals.on_cpu++;
 	}
+	return 0;
+}
+
+/* Those of threads that run, of the time before the sample that begins now. What was before the first one
+ * counts for none. */
+static int both_take(struct sw_recorder *r, struct sw_error *err)
+{
+	struct sw_error why = {0};
+	struct sw_sample sample;
+	int64_t deadline_ns = sw_clock_ns() + EVENTS_NS;
+	int code;
+	do {
+		code = sw_cpu_sampler_next(r->cpu, &sample, &why);
+		if (code == 0 && r->totals.n_samples > 0)
+			code = events_count(r, &sample, &why);
+	} while (code == 0 && sample.more && sw_clock_ns() < deadline_ns);
+	if (code != -SW_E_INVALID) {
+		if (code == -SW_E_NOMEM)
+			return sw_fail_nomem(err);
+		return 0; /* the sampler says what is the matter with the process */
+	}
+	/* It has other code than native now: as if there had been no events. */
+	for (size_t i = 0; i < r->n_slots; i++) {
+		slot_count(r, &r->slots[i], r->totals.n_samples, &r->slots[i].times);
+		slot_share_finish(r, &r->slots[i]);
+	}
+	r->no_events = why;
+	sw_cpu_sampler_destroy(r->cpu);
+	r->cpu = NULL;
+	sw_sampler_set_stop(r->sampler, r->options.how.snapshot.stop);
 	return 0;
 }
 
@@ -578,11 +788,14 @@ int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_sample sample;
 	r->look_ns = sw_clock_ns();
-	int code = r->cpu != NULL ? events_take(r, err) : sample_next(r, &sample, err);
-	if (code == 0 && r->cpu == NULL)
+	bool only_events = sw_recorder_by_events(r);
+	int code = by_both(r) ? both_take(r, err) : 0;
+	if (code == 0)
+		code = only_events ? events_take(r, err) : sample_next(r, &sample, err);
+	if (code == 0 && !only_events)
 		code = sample_count(r, &sample, err);
 	if (code == 0)
-		r->last_look_ns = r->cpu == NULL ? sample.begin_ns : r->look_ns;
+		r->last_look_ns = only_events ? r->look_ns : sample.begin_ns;
 	r->ended |= code == -SW_E_EXITED || code == -SW_E_NO_PROCESS || code == -SW_E_ZOMBIE;
 	r->totals.n_failed += code < 0 && !r->ended;
 	return code;
@@ -591,18 +804,25 @@ int sw_recorder_sample(struct sw_recorder *r, struct sw_error *err)
 void sw_recorder_settle(struct sw_recorder *r)
 {
 	for (size_t i = 0; i < r->n_slots; i++) {
-		slot_count(r, &r->slots[i], r->totals.n_samples);
+		slot_count(r, &r->slots[i], r->totals.n_samples, &r->slots[i].times);
 		blocked_finish(r, &r->slots[i], r->last_look_ns);
+		if (by_both(r))
+			slot_share_finish(r, &r->slots[i]);
 	}
 }
 
 void sw_recorder_renumber(struct sw_recorder *r, uint32_t (*row)(void *arg, uint32_t old),
 			  void *arg)
 {
-	sw_map64_deinit(&r->known);
-	for (size_t i = 0; i < r->n_slots; i++)
-		if (r->slots[i].used && r->slots[i].row != SW_RECORDER_NO_ROW)
-			r->slots[i].row = row(arg, r->slots[i].row);
+	for (size_t i = 0; i < SOURCES; i++)
+		sw_map64_deinit(&r->known[i].rows);
+	for (size_t i = 0; i < r->n_slots; i++) {
+		struct slot *s = &r->slots[i];
+		if (s->used && s->row != SW_RECORDER_NO_ROW)
+			s->row = row(arg, s->row);
+		if (s->used && s->event_row != SW_RECORDER_NO_ROW)
+			s->event_row = row(arg, s->event_row);
+	}
 }
 
 size_t sw_recorder_slots(const struct sw_recorder *r)
@@ -642,14 +862,24 @@ size_t sw_recorder_threads(const struct sw_recorder *r)
 
 const char *sw_recorder_refused(const struct sw_recorder *r)
 {
-	if (r->no_events.code != 0)
+	if (r->options.mode == SW_RECORD_CPU && r->no_events.code != 0)
 		return r->no_events.message;
 	return r->sampler != NULL ? sw_sampler_refused(r->sampler) : "";
 }
 
+const char *sw_recorder_no_events(const struct sw_recorder *r)
+{
+	return r->no_events.code != 0 ? r->no_events.message : "";
+}
+
+bool sw_recorder_quiet(const struct sw_recorder *r)
+{
+	return by_both(r);
+}
+
 bool sw_recorder_by_events(const struct sw_recorder *r)
 {
-	return r->cpu != NULL;
+	return r->cpu != NULL && r->sampler == NULL;
 }
 
 const struct sw_report *sw_recorder_report(const struct sw_recorder *r)

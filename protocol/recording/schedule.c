@@ -31,6 +31,11 @@ static uint64_t due_by(const struct sw_schedule *s, int64_t now_ns)
 	return n + (due_ns(s, n) < now_ns);
 }
 
+uint64_t sw_schedule_due(const struct sw_schedule *s, int64_t now_ns)
+{
+	return due_by(s, now_ns < s->end_ns ? now_ns : s->end_ns);
+}
+
 void sw_schedule_join(struct sw_schedule *s, int64_t now_ns)
 {
 	s->next = s->n_wanted = due_by(s, now_ns);
@@ -73,7 +78,7 @@ bool sw_schedule_begin(struct sw_schedule *s, int64_t now_ns)
 
 void sw_schedule_finish(struct sw_schedule *s, int64_t now_ns)
 {
-	uint64_t due = due_by(s, now_ns < s->end_ns ? now_ns : s->end_ns);
+	uint64_t due = sw_schedule_due(s, now_ns);
 	if (due > s->next)
 		s->n_lost += due - s->next;
 	else if (s->next - due <= s->n_left_out) /* put off to a time that did not come */

@@ -4,7 +4,6 @@
  */
 #include "report/activity.h"
 #include "cleanup.h"
-#include "report/text_frames.h"
 
 #include <string.h>
 
@@ -70,23 +69,17 @@ static const struct known known_functions[] = {
 
 /* What threads wait for (sw_report_wait.kind), as far as it is more than a call. */
 static const struct known known_waits[] = {
-	{"mutex", SW_ACTIVITY_LOCK},
-	{"rwlock", SW_ACTIVITY_LOCK},
-	{"file_lock", SW_ACTIVITY_LOCK},
-	{"condition", SW_ACTIVITY_CONDITION},
-	{"semaphore", SW_ACTIVITY_CONDITION},
-	{"barrier", SW_ACTIVITY_CONDITION},
-	{"java_monitor", SW_ACTIVITY_LOCK},
-	{"java_lock", SW_ACTIVITY_LOCK},
-	{"python_gil", SW_ACTIVITY_LOCK},
-	{"python_rlock", SW_ACTIVITY_LOCK},
-	{"java_wait", SW_ACTIVITY_CONDITION},
-	{"java_park", SW_ACTIVITY_CONDITION},
-	{"dotnet_monitor", SW_ACTIVITY_LOCK},
-	{"dotnet_lock", SW_ACTIVITY_LOCK},
-	{"dotnet_wait", SW_ACTIVITY_CONDITION},
-	{"ruby_gvl", SW_ACTIVITY_LOCK},
-	{"ruby_mutex", SW_ACTIVITY_LOCK},
+	{"mutex", SW_ACTIVITY_LOCK},          {"rwlock", SW_ACTIVITY_LOCK},
+	{"file_lock", SW_ACTIVITY_LOCK},      {"stdio", SW_ACTIVITY_LOCK},
+	{"once", SW_ACTIVITY_CONDITION},      {"semaphore_set", SW_ACTIVITY_CONDITION},
+	{"condition", SW_ACTIVITY_CONDITION}, {"semaphore", SW_ACTIVITY_CONDITION},
+	{"barrier", SW_ACTIVITY_CONDITION},   {"java_monitor", SW_ACTIVITY_LOCK},
+	{"java_lock", SW_ACTIVITY_LOCK},      {"python_gil", SW_ACTIVITY_LOCK},
+	{"python_rlock", SW_ACTIVITY_LOCK},   {"python_lock", SW_ACTIVITY_LOCK},
+	   {"java_wait", SW_ACTIVITY_CONDITION},
+	{"java_park", SW_ACTIVITY_CONDITION}, {"dotnet_monitor", SW_ACTIVITY_LOCK},
+	{"dotnet_lock", SW_ACTIVITY_LOCK},    {"dotnet_wait", SW_ACTIVITY_CONDITION},
+	{"ruby_gvl", SW_ACTIVITY_LOCK},       {"ruby_mutex", SW_ACTIVITY_LOCK},
 };
 
 const struct sw_report_stack *sw_stack_of(const struct sw_report *r,
@@ -127,9 +120,9 @@ static enum sw_activity of_functions(const struct sw_report_stack *s)
 }
 
 /*
- * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have their own
- * name again, and the rest sleeps. Where that is not known (it is 0 for all threads on Linux 5.10), the
- * functions that make the call are named as it is.
+ * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have
+ * their own name again, and the rest sleeps. Where that is not known (it is 0 for all threads on
+ * Linux 5.10), the functions that make the call are named as it is.
  */
 static enum sw_activity of_restarted(const struct sw_report *r, const struct sw_report_thread *t)
 {
@@ -172,27 +165,4 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	return t->syscall != NULL && strncmp(t->syscall, "futex", 5) == 0
 		       ? of_functions(sw_stack_of(r, t))
 		       : SW_ACTIVITY_OTHER;
-}
-
-bool sw_frame_is_libc(const struct sw_report *r, const struct sw_report_frame *f)
-{
-	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "[vdso]"};
-	if (f->module < 0)
-		return false;
-	const char *base = sw_base_name(r->modules[f->module].path);
-	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
-size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, size_t at)
-{
-	for (; at < s->n_frames; at++) {
-		const struct sw_report_frame *f = &s->frames[at];
-		if (f->function != NULL && f->function[0] != '\0' && !f->inlined && !f->internal &&
-		    !sw_frame_is_libc(r, f))
-			break;
-	}
-	return at;
 }

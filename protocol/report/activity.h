@@ -23,8 +23,8 @@ enum sw_activity {
 enum sw_activity sw_activity_of(const struct sw_report *report,
 				const struct sw_report_thread *thread);
 
-/* The place where a thread waits for work: "accept", "the .NET thread pool" ...; NULL: it does not, or
- * others wait for it (idle.c). */
+/* The place where a thread waits for work: "accept", "the .NET thread pool" ...; NULL: it does not,
+ * or others wait for it (idle.c). */
 const char *sw_idle_place(const struct sw_report *report, const struct sw_report_thread *thread);
 
 /* Whether what it waits for is a lock. */
@@ -33,12 +33,5 @@ bool sw_waits_for_lock(const struct sw_report_thread *thread);
 /* NULL: it has none. */
 const struct sw_report_stack *sw_stack_of(const struct sw_report *report,
 					  const struct sw_report_thread *thread);
-
-/* The C library and the dynamic loader, by the name of the file. */
-bool sw_frame_is_libc(const struct sw_report *report, const struct sw_report_frame *frame);
-
-/* The index of the first frame from at on that has a name and is the program's own rather than the C
- * library's; n_frames: there is none. */
-size_t sw_own_frame(const struct sw_report *report, const struct sw_report_stack *stack, size_t at);
 
 #endif

@@ -211,9 +211,9 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 	/* last, for total_us */
 	sw_report_build_process(&b, options != NULL ? options : &defaults);
 	if (!b.failed)
-		sw_report_build_hints(&b);
-	if (!b.failed)
 		sw_report_build_crash(&b);
+	if (!b.failed)
+		sw_report_build_hints(&b);
 	if (!b.failed)
 		sw_report_build_waits(&b);
 	sw_map64_deinit(&b.copies);

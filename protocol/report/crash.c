@@ -3,12 +3,8 @@
  * include/uapi/asm-generic/siginfo.h. */
 #include "report/crash.h"
 #include "cleanup.h"
-#include "report/text_threads.h"
 
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { ANY_SIGNAL = 0, SEGV_BOUNDS = 3, SEGV_KEY = 4 };
 
@@ -85,15 +81,16 @@ void sw_report_build_crash(struct sw_report_builder *b)
 		from->signal != 0 ? sw_report_calloc(b, 1, sizeof(*crash)) : NULL;
 	if (crash == NULL)
 		return;
-	*crash = (struct sw_report_crash){.number = from->signal,
-					  .tid = from->tid,
-					  .has_address = from->has_address,
-					  .address_avma = from->address_avma,
-					  .access = access_name(from->access),
-					  .sender_pid = from->sender_pid,
-					  .sender_uid = from->sender_pid != 0
-								? (int64_t) from->sender_uid
-								: -1};
+	*crash = (struct sw_report_crash){
+		.number = from->signal,
+		.tid = from->tid,
+		.has_address = from->has_address,
+		.address_avma = from->address_avma,
+		.access = access_name(from->access),
+		.sender_pid = from->sender_pid,
+		.sender_uid = from->sender_pid != 0 ? (int64_t) from->sender_uid : -1,
+		.stack_overflow = from->stack_overflow,
+		.stack_bytes = from->stack_bytes != 0 ? (int64_t) from->stack_bytes : -1};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(signals); i++)
 		if (signals[i].signal == from->signal)
 			crash->signal = signals[i].name;
@@ -103,44 +100,4 @@ void sw_report_build_crash(struct sw_report_builder *b)
 	}
 	code_fill(from, crash);
 	b->report->process.crash = crash;
-}
-
-/* What it wanted of the address. */
-static void put_access(struct sw_text_writer *w, const struct sw_report_crash *c)
-{
-	const char *what = "access to";
-	if (c->access != NULL && strcmp(c->access, "read") == 0)
-		what = "read of";
-	else if (c->access != NULL && strcmp(c->access, "write") == 0)
-		what = "write to";
-	else if (c->access != NULL && strcmp(c->access, "execute") == 0)
-		what = "jump to";
-	sw_put(w, ": %s 0x%" PRIx64 " by ", what, c->address_avma);
-}
-
-void sw_text_crash(struct sw_text_writer *w)
-{
-	const struct sw_report *r = w->report;
-	const struct sw_report_crash *c = r->process.crash;
-	if (c == NULL)
-		return;
-	bool memory = strcmp(c->signal, "SIGSEGV") == 0 || strcmp(c->signal, "SIGBUS") == 0;
-	sw_style_begin(w, SW_STYLE_ALARM);
-	sw_put_foreign(w, c->signal);
-	if (memory && c->has_address)
-		put_access(w, c);
-	else
-		sw_put(w, " of ");
-	sw_put_thread(w, c->tid);
-	if (c->sender_pid == r->process.pid) {
-		sw_put(w, ": raised by the process itself");
-	} else if (c->sender_pid != 0) {
-		sw_put(w, ": sent by process %d (uid %lld)", (int) c->sender_pid,
-		       (long long) c->sender_uid);
-	} else if (c->text != NULL) {
-		sw_put(w, ": ");
-		sw_put_foreign(w, c->text);
-	}
-	sw_style_end(w);
-	sw_put(w, "\n");
 }

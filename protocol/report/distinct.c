@@ -99,8 +99,8 @@ static void entry_fill(struct sw_report_builder *b, struct sw_distinct_frame *en
 	entry->frames = frames;
 }
 
-/* An interpreter's frames differ in where they are and what they were found by (the cookie), but are
- * the same to the reader when they have the same name, file and line. */
+/* An interpreter's frames differ in where they are and what they were found by (the cookie), but
+ * are the same to the reader when they have the same name, file and line. */
 static bool reads_alike(const struct sw_distinct_frame *a, const struct sw_distinct_frame *b)
 {
 	if (!alike(a->frame, b->frame) || !sw_same_text(a->managed_name, b->managed_name) ||

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What would show more than this dump does: one line of a kind, however many threads it concerns. That
- * the dump lacks it is no fault: it may be complete.
+ * What would show more than this dump does: one line of a kind, however many threads it concerns.
+ * That the dump lacks it is no fault: it may be complete.
  */
 #include "cleanup.h"
 #include "report/build.h"
 #include "text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +24,16 @@ struct remedy {
 };
 
 /*
- * Source: node --help (12 and later), deno run --help; .NET, "Runtime configuration options for debugging
- * and profiling"; jcmd of JDK 17 (JDK-8254723); CPython 3.12, "Python support for the Linux perf
- * profiler"; ext/opcache/jit/zend_jit.h of PHP 8.0 (ZEND_JIT_DEBUG_PERF); doc/yjit/yjit.md of Ruby 3.3;
- * erl(1) of OTP 24; mono(1); QEMU 8.0, "Linux perf integration".
+ * Source: node --help (12 and later), deno run --help; .NET, "Runtime configuration options for
+ * debugging and profiling"; jcmd of JDK 17 (JDK-8254723); CPython 3.12, "Python support for the
+ * Linux perf profiler"; ext/opcache/jit/zend_jit.h of PHP 8.0 (ZEND_JIT_DEBUG_PERF);
+ * doc/yjit/yjit.md of Ruby 3.3; erl(1) of OTP 24; mono(1); QEMU 8.0, "Linux perf integration".
  */
 static const struct remedy remedies[] = {
 	{"v8", false, "start node with --perf-basic-prof, deno with --v8-flags=--perf-basic-prof"},
+	{"chromium", false,
+	 "V8 is in it, and is not read, as its symbols do not say where what is; start it with "
+	 "--no-sandbox --js-flags=--perf-basic-prof"},
 	{"clr", false, "start it with DOTNET_PerfMapEnabled=1"},
 	{"hotspot", false,
 	 "'jcmd PID Compiler.perfmap' writes them down (JDK 17), 'jcmd PID Thread.print' has its "
@@ -167,10 +171,20 @@ static bool has_map(const struct sw_report *r)
 	return false;
 }
 
+/* CPython since 3.12, and what does not say its version. */
+static bool can_write(const struct sw_runtime *runtime)
+{
+	unsigned major, minor;
+	return strcmp(runtime->name, "cpython") != 0 ||
+	       sscanf(runtime->version, "%u.%u", &major, &minor) != 2 || major > 3 ||
+	       (major == 3 && minor >= 12);
+}
+
 static bool wants_map(const struct sw_walks *walks, const struct remedy *remedy, bool generated)
 {
 	for (size_t i = 0; i < walks->n_runtimes; i++)
-		if (strcmp(walks->runtimes[i].name, remedy->runtime) == 0)
+		if (strcmp(walks->runtimes[i].name, remedy->runtime) == 0 &&
+		    can_write(&walks->runtimes[i]))
 			return walks->runtimes[i].problem[0] != '\0' ||
 			       (generated && !remedy->only_problem);
 	return false;
@@ -201,10 +215,60 @@ static void hint_goroutines(struct sw_report_builder *b)
 		}
 }
 
-/* Only those of HotSpot have carriers: JDK 21 and later. */
+/* A frame of the loop that runs tasks. Counting these takes as long as showing them. */
+static bool is_of_asyncio(const struct sw_report_frame *f)
+{
+	return strcmp(f->kind, "cpython") == 0 && f->file != NULL &&
+	       strstr(f->file, "/asyncio/base_events.py") != NULL;
+}
+
+static bool uses_asyncio(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->n_stacks; i++)
+		for (size_t k = 0; k < r->stacks[i].n_frames; k++)
+			if (is_of_asyncio(&r->stacks[i].frames[k]))
+				return true;
+	return false;
+}
+
+static void hint_tasks(struct sw_report_builder *b)
+{
+	const struct sw_walks *walks = b->walks;
+	for (size_t i = 0; i < walks->n_walks; i++)
+		if (walks->walks[i].task != NULL)
+			return;
+	if (walks->tasks_why == NULL && uses_asyncio(b->report))
+		add(b, "tasks",
+		    sw_report_copy(b, "tasks of asyncio that no thread runs are not here: "
+				      "--tasks shows them"));
+}
+
+static const struct sw_report_virtual_threads *virtual_threads(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (r->process.runtimes[i].virtual_threads != NULL)
+			return r->process.runtimes[i].virtual_threads;
+	return NULL;
+}
+
+/* Only those of HotSpot have carriers: JDK 21 and later. Where it is not known how many there are, a carrier
+ * says that there may be some. */
 static void hint_virtual_threads(struct sw_report_builder *b)
 {
 	const struct sw_report *r = b->report;
+	const struct sw_report_virtual_threads *v = virtual_threads(r);
+	if (v != NULL) {
+		int64_t n = v->count - v->mounted;
+		if (n > 0 || v->at_least)
+			add(b, "virtual_threads",
+			    sw_arena_printf(b->arena,
+					    "%s%lld virtual thread%s, %lld mounted: the stacks of "
+					    "the others are not here; 'jcmd PID "
+					    "Thread.dump_to_file FILE' lists them",
+					    v->at_least ? "at least " : "", (long long) v->count,
+					    v->count == 1 ? "" : "s", (long long) v->mounted));
+		return;
+	}
 	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct sw_report_managed *m = r->threads[i].managed;
 		if (m == NULL || m->role == NULL ||
@@ -217,9 +281,32 @@ static void hint_virtual_threads(struct sw_report_builder *b)
 	}
 }
 
+/* The Java VM handles faults of its own making (a null reference, a safepoint) by signals, and ends
+ * itself by SIGABRT when it finds one that is not; what it saw it writes down first. */
+static void hint_java_crash(struct sw_report_builder *b)
+{
+	const struct sw_report_crash *crash = b->report->process.crash;
+	for (size_t i = 0; crash != NULL && i < b->walks->n_runtimes; i++) {
+		if (strcmp(b->walks->runtimes[i].name, "hotspot") != 0)
+			continue;
+		bool fault = strcmp(crash->signal, "SIGSEGV") == 0 ||
+			     strcmp(crash->signal, "SIGBUS") == 0;
+		add(b, "java_crash",
+		    sw_arena_printf(
+			    b->arena,
+			    "%swhat the Java VM itself says of its end is in hs_err_pid%d.log, in "
+			    "the directory that it ran in or in /tmp",
+			    fault ? "Java code gets SIGSEGV also for a null reference or a "
+				    "safepoint, which is no crash; "
+				  : "",
+			    (int) b->report->process.pid));
+		return;
+	}
+}
+
 void sw_report_build_hints(struct sw_report_builder *b)
 {
-	enum { OTHERS = 4 };
+	enum { OTHERS = 5 };
 	sw_cleanup(nameless_deinit) struct nameless nameless = {0};
 	b->report->hints =
 		sw_report_calloc(b, OTHERS + SW_ARRAY_SIZE(remedies), sizeof(*b->report->hints));
@@ -227,7 +314,9 @@ void sw_report_build_hints(struct sw_report_builder *b)
 	b->failed |= nameless.modules == NULL;
 	if (b->failed)
 		return;
+	hint_java_crash(b);
 	hint_goroutines(b);
+	hint_tasks(b);
 	hint_virtual_threads(b);
 	hint_packages(b);
 	hint_file(b, &nameless);

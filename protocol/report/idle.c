@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether a thread waits for work. A system call does not tell: epoll_wait(2) is what an event loop does
- * when there is nothing to do, and what a request does that waits for its database. So the places are
- * known by name: those of runtimes, servers, event loops and thread pools in use. Whoever is in none of
- * them is shown: one stack too many does less harm than one that hides the answer.
+ * Whether a thread waits for work. A system call does not tell: epoll_wait(2) is what an event loop
+ * does when there is nothing to do, and what a request does that waits for its database. So the
+ * places are known by name: those of runtimes, servers, event loops and thread pools in use.
+ * Whoever is in none of them is shown: one stack too many does less harm than one that hides the
+ * answer.
  */
 #include "report/activity.h"
 #include "cleanup.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 
 #include <string.h>
 
@@ -17,13 +18,14 @@ enum how {
 	POOL, /* whatever it calls is its own wait */
 	WAIT, /* a wait that others call: who does decides */
 	LOOP, /* when nothing but waits is between it and the call */
-	ROOT, /* the same, unless a function of a language called it: that one waits for something */
+	ROOT, /* the same, unless a function of a language called it: that one waits for something
+	       */
 };
 
 enum match { WHOLE, BEGIN, PART };
 
-/* Functions; of .NET's without the assembly. Managed methods have parameters behind; what C++ and Rust put
- * around a name differs. */
+/* Functions; of .NET's without the assembly. Managed methods have parameters behind; what C++ and
+ * Rust put around a name differs. */
 struct known {
 	const char *function;
 	size_t length;
@@ -334,7 +336,8 @@ static bool is_runtimes_thread(const struct sw_report *r, const struct sw_report
 	return false;
 }
 
-/* Who waits for somebody else has work. The end of a thread is no lock: main() waits for its workers. */
+/* A thread that waits for another one has work. The end of a thread is no lock: main() waits for
+ * its workers. */
 static bool is_join(const struct sw_report_wait *wait)
 {
 	return strcmp(wait->kind, "thread") == 0;
@@ -346,7 +349,8 @@ static bool waits_for_owner(const struct sw_report_thread *t)
 	return wait != NULL && !is_join(wait) && (wait->owner_tid != 0 || wait->owner_pid != 0);
 }
 
-/* Those that wait for nobody and are waited for are all in root_holders, which tells most threads apart. */
+/* Those that wait for none and are waited for are all in root_holders, which tells most threads
+ * apart. */
 static bool is_waited_for(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	bool holds = false;

@@ -64,6 +64,18 @@ static void process_fill(struct sw_report_builder *b)
 	report->process.container = copy_part(b, sw_cgroup_container(report->process.cgroup));
 }
 
+static const struct sw_report_virtual_threads *
+virtual_threads(struct sw_report_builder *b, const struct sw_virtual_threads *from)
+{
+	struct sw_report_virtual_threads *ret =
+		from->known ? sw_report_calloc(b, 1, sizeof(*ret)) : NULL;
+	if (ret != NULL)
+		*ret = (struct sw_report_virtual_threads){.count = (int64_t) from->count,
+							  .mounted = (int64_t) from->mounted,
+							  .at_least = from->at_least};
+	return ret;
+}
+
 /* What was recognised: registries have entries, runtimes have none. */
 static void runtimes_fill(struct sw_report_builder *b)
 {
@@ -89,7 +101,8 @@ static void runtimes_fill(struct sw_report_builder *b)
 			runtimes[report->process.n_runtimes++] = (struct sw_report_runtime){
 				.name = from->name,
 				.version = sw_report_copy_known(b, from->version),
-				.where = where};
+				.where = where,
+				.virtual_threads = virtual_threads(b, &from->virtual_threads)};
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A report of some of the threads of another one: for those who look for one state, function or name
- * among hundreds. The process, the modules and the warnings stay what they are.
+ * A report of some of the threads of another one: for those who look for one state, function or
+ * name among hundreds. The process, the modules and the warnings stay what they are.
  */
 #include "cleanup.h"
 #include "errors.h"

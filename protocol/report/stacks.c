@@ -6,6 +6,7 @@
  */
 #include "cleanup.h"
 #include "report/distinct.h"
+#include "report/plumbing.h"
 #include "stack_id.h"
 #include "report/build.h"
 
@@ -154,6 +155,7 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 		memcpy(frames + at, entry->frames, entry->n_frames * sizeof(*frames));
 		at += entry->n_frames;
 	}
+	sw_report_mark_plumbing(frames, n_frames);
 	*ret = (struct sw_report_stack){
 		.id = id_of(s, group, bytes),
 		.threads = sw_report_calloc(s->b, group->n_threads, sizeof(*ret->threads)),
@@ -168,7 +170,8 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 	kernel_fill(s, kernel_of(group->walk), ret);
 }
 
-/* Most threads first, then most goroutines or tasks, then by the first. Groups were found in that order. */
+/* Most threads first, then most goroutines or tasks, then by the first. Groups were found in that
+ * order. */
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = *(const struct group *const *) a;
@@ -208,6 +211,10 @@ static void task_fill(struct sw_report_builder *b, const struct sw_task *from,
 		.waits_for_avma = from->waits_for_avma,
 		.waits_for_name = sw_report_copy(b, from->waits_for_name),
 		.tid = from->tid,
+		.registered = sw_report_copy(b, from->registered),
+		.initial_call = sw_report_copy(b, from->initial_call),
+		.has_messages = from->has_messages,
+		.messages = from->messages > INT64_MAX ? INT64_MAX : from->messages,
 	};
 }
 

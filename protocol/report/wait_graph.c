@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who waits for whom. Each thread waits for at most one other, so that the graph is one of chains:
- * from every thread it leads to a root, which waits for none, or into a cycle, which is a deadlock.
+ * Which thread waits for which. Each thread waits for at most one other, so that the graph is one
+ * of chains: from every thread it leads to a root, which waits for none, or into a cycle, which is
+ * a deadlock.
  */
 #include "report/waits.h"
 #include "cleanup.h"
@@ -46,8 +47,8 @@ static const struct sw_peer *peer_of(const struct graph *g, pid_t tid)
 }
 
 /*
- * From the thread that one waits for to the process's own thread that it leads to by way of others. Others
- * on the way are counted and, with space for them, listed. NOBODY: it leads to none.
+ * From the thread that one waits for to the process's own thread that it leads to by way of others.
+ * Others on the way are counted and, with space for them, listed. NOBODY: it leads to none.
  */
 static int64_t by_way_of(const struct graph *g, pid_t owner, size_t *ret_n, pid_t *tids,
 			 bool *ret_proven)
@@ -73,8 +74,8 @@ static pid_t owner_of(const struct graph *g, int64_t thread)
 	return wait != NULL ? wait->owner_tid : 0;
 }
 
-/* The first thread of a cycle that is found from there; NOBODY: it ends at a root. Chains that are as
- * long as there are threads are no longer than that. */
+/* The first thread of a cycle that is found from there; NOBODY: it ends at a root. Chains that are
+ * as long as there are threads are no longer than that. */
 static int64_t cycle_from(struct graph *g, size_t from)
 {
 	int64_t at = (int64_t) from;
@@ -113,8 +114,8 @@ static void deadlock_add(struct graph *g, int64_t first)
 	r->deadlocks[r->n_deadlocks++] = (struct sw_report_deadlock){tids, n};
 }
 
-/* Counts a thread at the one at the end of its chain: one that waits for nobody, or the first that it meets
- * of a deadlock. Who is in one himself is counted nowhere. */
+/* Counts a thread at the one at the end of its chain: one that waits for none, or the first that
+ * it meets of a deadlock. A thread that is in one itself is not counted. */
 static void count_root(struct graph *g, size_t from)
 {
 	int64_t at = (int64_t) from;
@@ -131,6 +132,35 @@ static int compare_holders(const void *a, const void *b)
 	if (x->waiting != y->waiting)
 		return x->waiting > y->waiting ? -1 : 1;
 	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* The process that another one waits for; 0: none, or it is not known. */
+static pid_t process_behind(const struct sw_snapshot *snap, pid_t pid)
+{
+	for (size_t i = 0; snap != NULL && i < snap->n_peers; i++)
+		if (snap->peers[i].pid == pid)
+			return snap->peers[i].wait_for.owner_pid;
+	return 0;
+}
+
+/* Other processes behind a thread; it is in no deadlock, so that none of them waits for it. */
+static void others_add(struct graph *g, int64_t thread, struct sw_report_holder *holder)
+{
+	const struct sw_report *r = g->b->report;
+	const struct sw_snapshot *snap = g->b->walks != NULL ? g->b->walks->snap : NULL;
+	const struct sw_report_wait *wait = r->threads[thread].blocked_on;
+	size_t most = snap != NULL ? snap->n_peers : 0;
+	pid_t *pids = most > 0 && wait != NULL && !g->dead[thread]
+			      ? sw_report_calloc(g->b, most, sizeof(*pids))
+			      : NULL;
+	pid_t pid = pids != NULL ? wait->owner_pid : 0;
+	holder->waits_for = pids;
+	while (pid != 0 && pid != r->process.pid && holder->n_waits_for < most) {
+		pids[holder->n_waits_for++] = pid;
+		pid = process_behind(snap, pid);
+		for (size_t i = 0; i < holder->n_waits_for; i++)
+			pid = pid == pids[i] ? 0 : pid;
+	}
 }
 
 static void graph_read(struct graph *g)
@@ -153,12 +183,15 @@ static void graph_read(struct graph *g)
 	}
 	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++)
 		count_root(g, i);
-	for (size_t i = 0; i < r->n_threads; i++)
-		if (g->waiting[i] > 0)
-			r->root_holders[r->n_root_holders++] =
-				(struct sw_report_holder){.tid = r->threads[i].tid,
-							  .pid = r->process.pid,
-							  .waiting = g->waiting[i]};
+	for (size_t i = 0; i < r->n_threads; i++) {
+		if (g->waiting[i] == 0)
+			continue;
+		struct sw_report_holder *holder = &r->root_holders[r->n_root_holders++];
+		*holder = (struct sw_report_holder){.tid = r->threads[i].tid,
+						    .pid = r->process.pid,
+						    .waiting = g->waiting[i]};
+		others_add(g, (int64_t) i, holder);
+	}
 	if (r->n_root_holders > 1)
 		qsort(r->root_holders, r->n_root_holders, sizeof(*r->root_holders),
 		      compare_holders);

@@ -40,10 +40,14 @@ static const struct {
 	{"pthread_join", "thread"},
 	{"pthread_timedjoin_np", "thread"},
 	{"pthread_clockjoin_ex", "thread"},
+	{"lockfile", "stdio"}, /* musl; glibc's is known by its words */
+	{"pthread_once", "once"},
+	{"pthread_once_slow", "once"},
+	{"pthread_once_full", "once"},
 };
 
-/* System calls and what they wait for; the first argument is a file descriptor, a process or nothing
- * of interest. */
+/* System calls and what they wait for; the first argument is a file descriptor, a process or
+ * nothing of interest. */
 static const struct {
 	const char *call, *kind;
 	bool fd;
@@ -77,6 +81,10 @@ static const struct {
 	{"ppoll", "poll", false},
 	{"select", "poll", false},
 	{"pselect6", "poll", false},
+	{"msgrcv", "message_queue", false},
+	{"msgsnd", "message_queue", false},
+	{"semop", "semaphore_set", false},
+	{"semtimedop", "semaphore_set", false},
 	{"nanosleep", "timer", false},
 	{"clock_nanosleep", "timer", false},
 	{"wait4", "child", false},
@@ -95,7 +103,8 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 		name = strncmp(name, "GI_", 3) == 0 ? name + 3 + strspn(name + 3, "_") : name;
 		for (size_t k = 0; k < SW_ARRAY_SIZE(futex_functions); k++) {
 			size_t size = strlen(futex_functions[k].function);
-			/* a symbol may have its version behind it, or what the compiler made of it */
+			/* a symbol may have its version behind it, or what the compiler made of it
+			 */
 			if (strncmp(name, futex_functions[k].function, size) == 0 &&
 			    (name[size] == '\0' || name[size] == '@' || name[size] == '.'))
 				return futex_functions[k].kind;
@@ -122,6 +131,10 @@ static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from
 		ret->owner_tid = wait.rwlock_owner;
 	else if (strcmp(ret->kind, "thread") == 0)
 		ret->owner_tid = wait.joined;
+	else if (strcmp(ret->kind, "futex") == 0 && wait.is_stdio)
+		ret->kind = "stdio";
+	if (strcmp(ret->kind, "stdio") == 0)
+		ret->owner_tid = wait.stdio_owner;
 	if (ret->owner_tid != 0) {
 		ret->trust = "memory";
 		ret->owner_pid = b->report->process.pid;
@@ -175,7 +188,7 @@ static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wa
 				       .fd = -1,
 				       .target = sw_report_copy_known(b, from->target),
 				       .owner_tid = from->owner_tid,
-				       .trust = "runtime"};
+				       .trust = from->trust != NULL ? from->trust : "runtime"};
 	if (ret->owner_tid != 0)
 		ret->owner_pid = b->report->process.pid;
 	return true;
@@ -212,7 +225,8 @@ void sw_report_build_waits(struct sw_report_builder *b)
 			return;
 		*kept = wait;
 		t->blocked_on = kept;
-		/* Of a thread of another instant its owner may have given up what this one waited for. */
+		/* Of a thread of another instant its owner may have given up what this one waited
+		 * for. */
 		proven[i] = (!snap->live || from->stayed) &&
 			    (runtime != NULL || from->wait_for == NULL || from->wait_for->proven);
 	}

@@ -222,41 +222,69 @@ static bool is_complete(const struct sw_report_builder *b)
 		if (means_missing(snap->warnings[i].code))
 			return false;
 	return b->walks->goroutines_why == NULL && b->walks->tasks_why == NULL &&
-	       (b->symbols == NULL || b->symbols->n_unfinished == 0);
+	       !b->walks->no_requests && (b->symbols == NULL || b->symbols->n_unfinished == 0);
 }
 
 /* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.
  * If it did, stacks say so by their end. */
+static void add_problem(struct sw_report_builder *b, const struct sw_runtime *r,
+			const char *problem)
+{
+	if (problem[0] != '\0')
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "%s%s%s%s%s: %s", r->name,
+				    r->version[0] != '\0' ? " " : "", r->version,
+				    r->where[0] != '\0' ? " in " : "", r->where, problem));
+}
+
 static void add_problems(struct sw_report_builder *b)
 {
 	for (size_t i = 0; i < b->walks->n_runtimes; i++) {
 		const struct sw_runtime *r = &b->walks->runtimes[i];
-		if (r->problem[0] != '\0')
-			add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
-			    sw_arena_printf(b->arena, "%s%s%s%s%s: %s", r->name,
-					    r->version[0] != '\0' ? " " : "", r->version,
-					    r->where[0] != '\0' ? " in " : "", r->where,
-					    r->problem));
+		add_problem(b, r, r->problem);
+		add_problem(b, r, r->untold);
 	}
+}
+
+/* What was asked for besides threads, and is not there. */
+static void add_unthreaded(struct sw_report_builder *b)
+{
+	const struct sw_walks *walks = b->walks;
+	if (walks->no_goroutines)
+		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,
+		    "not a Go program: no code of Go was found, so it has no goroutines");
+	else if (walks->goroutines_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "not all goroutines are here: %s",
+				    walks->goroutines_why));
+	if (walks->no_tasks)
+		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,
+		    "not a program of Python, .NET, Ruby or Erlang: tasks are known of those only");
+	else if (walks->tasks_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena, "not all tasks are here: %s", walks->tasks_why));
+	if (walks->awaits_why != NULL)
+		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
+		    sw_arena_printf(b->arena,
+				    "who awaits the async methods that threads run is not known of "
+				    "all: %s",
+				    walks->awaits_why));
+	if (walks->no_requests)
+		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,
+		    "not a PHP program: requests are known of those only");
 }
 
 void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + b->walks->n_runtimes + ENDS_MAX + 3;
+	size_t most = snap->n_warnings + 2 * b->walks->n_runtimes + ENDS_MAX + 8;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
 	add_snapshot_warnings(b);
 	add_problems(b);
-	if (b->walks->goroutines_why != NULL)
-		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
-		    sw_arena_printf(b->arena, "not all goroutines are here: %s",
-				    b->walks->goroutines_why));
-	if (b->walks->tasks_why != NULL)
-		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
-		    sw_arena_printf(b->arena, "not all tasks are here: %s", b->walks->tasks_why));
+	add_unthreaded(b);
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)
 		if (cuts[end].n_threads + cuts[end].n_goroutines + cuts[end].n_tasks > 0)

@@ -7,7 +7,7 @@
 #include "clr_world.h"
 
 #include "bytes.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 
 #include <string.h>
 

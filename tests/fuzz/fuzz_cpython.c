@@ -2,7 +2,8 @@
 /*
  * A CPython whose structures anybody wrote. The first byte says the version; what follows is laid over a
  * small one that is right, in parts: u16 offset / 4 | u8 length | bytes. Then its threads' frames are
- * paired with native ones all over the stack, and named; then its tasks are looked at. The rest is also taken for a table of lines.
+ * paired with native ones all over the stack, and named; then its tasks are
+ * looked at, and in which with statements it is. The rest is also taken for a table of lines.
  */
 #include "cpython_world.h"
 #include "lay_over.h"
@@ -10,7 +11,8 @@
 #include "bytes.h"
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
-#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/lock.h"
+#include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/names.h"
 
 #include <string.h>
@@ -43,6 +45,19 @@ static void tasks(struct sw_cpython *c)
 	}
 }
 
+/* Somebody waits for what the first object there is, as it is entered by a with statement. */
+static void locks(struct cpython_world *w, struct sw_thread *thread)
+{
+	struct sw_runtime_wait wait;
+	struct sw_cpython_waited waited = {.avma = WORLD_OBJECTS,
+					   .bytes = {w->data + (WORLD_OBJECTS - WORLD), 64}};
+	thread->captured = true;
+	thread->captured_by = SW_CAPTURED_CORE;
+	w->snap.threads = thread;
+	w->snap.n_threads = 1;
+	(void) sw_cpython_lock_wait(&w->c, thread, &waited, &wait);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cpython_world w;
@@ -71,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		(void) sw_cpython_thread_note(&w.c, &thread, &note);
 		tasks(&w.c);
+		locks(&w, &thread);
 	}
 	for (int64_t offset = -2; offset < 300; offset += 7)
 		(void) sw_cpython_line(minor, (struct sw_bytes){data + 1, size - 1}, 1, offset);

@@ -8,7 +8,9 @@
 #include "lay_over.h"
 
 #include "bytes.h"
+#include "runtimes/ruby/fibers.h"
 #include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/unexported.h"
 #include "runtimes/ruby/yjit.h"
 
 #include <string.h>
@@ -30,8 +32,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t k = 0; k < sink.n; k++)
 			(void) sw_ruby_names(&w.ruby, &sink.frames[k], &d);
 	}
+	struct sw_ruby_fiber fiber;
+	(void) sw_ruby_fiber_at(&w.ruby.vm, RUBY_WORLD,
+				RUBY_WORLD + SW_RUBY_FIBER_VALUES_BYTES + 0x1000, &fiber);
 	(void) sw_ruby_symbols_in(code, RUBY_CODE);
+	static const struct sw_elf no_file = {0};
+	const struct sw_elf_symbols no_symbols = {.elf = &no_file};
+	struct sw_tls_variable variable;
+	(void) sw_ruby_ec_in(&no_symbols, code, RUBY_CODE, &variable);
 	(void) sw_ruby_yjit_fills(code);
+	(void) sw_ruby_yjit_saved(code, code);
 	if (w.fake.reads > READS_MAX)
 		__builtin_trap(); /* every loop has a limit */
 	ruby_world_deinit(&w);

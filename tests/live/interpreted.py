@@ -4,11 +4,30 @@
 A line that calls something says so in a comment: "-> name name". Two neighbours of a stack fit when the
 line of the outer one says that it calls the inner one.
 """
+import os
 import re
+import shutil
 import subprocess
 
+# Of another Debian, whose interpreters are looked at then: SNAPWALK_ROOT.
+ROOT = os.environ.get("SNAPWALK_ROOT")
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LAST = ("_start", "start_thread", "clone3")
+
+
+def interpreter(*words):
+    """A command of this machine, or of the other Debian."""
+    return ["chroot", ROOT, *words] if ROOT else list(words)
+
+
+def program(directory, name):
+    """The path of a source, which may include its neighbours, for interpreter()."""
+    if ROOT:
+        for each in os.scandir(directory):
+            if each.is_file():
+                shutil.copy(each.path, os.path.join(ROOT, "tmp"))
+        return os.path.join("/tmp", name)
+    return os.path.join(directory, name)
 
 
 class Program:
@@ -58,7 +77,8 @@ def wrong_in_stack(stack):
     if any(f["trust"] in GUESSES for f in stack["frames"]):
         return "a guess"
     last = stack["frames"][-1]["function"] or ""
-    return None if last.startswith(LAST) else f"ends in {last}"
+    # The C library's own symbols are in a package that the other Debian does not have.
+    return None if last.startswith(LAST) or (ROOT and last == "") else f"ends in {last}"
 
 
 def wrong_in_chain(frames, calls, outermost, native):

@@ -7,6 +7,7 @@ and from a recording. What is right is said by the programs themselves.
 SNAPWALK_STOPS=N: how many random stops (default 500)."""
 import os
 import random
+import re
 import resource
 import subprocess
 import tempfile
@@ -36,13 +37,29 @@ def guesses(report):
     return sorted({f["trust"] for s in report["stacks"] for f in s["frames"]} - PROVEN)
 
 
+# What leads from the thread pool, or from what was awaited, to a method that goes on.
+PLUMBING = re.compile(r"^System\.Private\.CoreLib(\.dll)?!System\.(Runtime\.CompilerServices\.\w*Async\w*Builder|"
+                      r"Threading\.(ExecutionContext\.Run|ThreadPoolWorkQueue\.Dispatch|PortableThreadPool\+WorkerThread\.|"
+                      r"TimerQueue|QueueUserWorkItemCallback|Tasks\.(AwaitTaskContinuation\.Run|Task(`1.*)?\.("
+                      r"Execute|Finish|InnerInvoke|RunCont|TrySetResult)|Task\+DelayPromise)))")
+
+
 def wrong_in_internal(report):
-    """Frames of the runtime's file are its own where the stack has a method; no method ever is."""
+    """Frames of the runtime's file are its own where the stack has a method; of methods only those of its library
+    outside of one of the program's that hand work on."""
     wrong = []
     own = {os.path.basename(r["where"]) for r in report["process"]["runtimes"]}
     for stack in report["stacks"]:
         methods = [f for f in stack["frames"] if f["kind"] == "clr" and not f["function"].startswith("[")]
+        program = False
         for number, frame in enumerate(stack["frames"]):
+            program |= frame in methods and not frame["function"].startswith("System.Private.CoreLib")
+            begins = number > 0 and "Threading.Thread.StartCallback" in (frame["function"] or "") and \
+                stack["frames"][number - 1].get("internal") and stack["frames"][number - 1]["kind"] == "clr"
+            if frame in methods and program and (PLUMBING.match(frame["function"]) or begins):
+                if not frame.get("internal"):
+                    wrong.append(f"#{number} {frame['function']}")
+                continue
             runtime = frame["kind"] == "native" and os.path.basename(module_of(report, frame)) in own
             helper = frame["kind"] == "clr" and frame["function"].startswith("[")
             if bool(frame.get("internal")) != (bool(methods) and (runtime or helper)):

@@ -31,6 +31,28 @@ def chains(report):
                   for state, _, frames in tasks_of(report))
 
 
+def check_default(tap, target, what, wanted):
+    """Without being asked: who awaits what threads run, and nothing that waits."""
+    running = [c for c in wanted if c[0] == "running" and len(c) > 2]
+    got = {}
+
+    def alike():
+        got["report"] = dump(target.pid, *PATIENT)
+        return chains(got["report"]) == running
+    try:
+        wait_until(alike, "the chains of those that run")
+    except Exception:  # noqa: BLE001 - what differs is said below
+        pass
+    tap.equal(chains(got["report"]), running, f"{what}: without --tasks those that run")
+    tap.equal([w for w in got["report"]["warnings"] if "awaits" in w["message"]], [], f"{what}: and no warning")
+    if running:
+        check_threads(tap, got["report"])
+    folded = subprocess.run([SNAPWALK, str(target.pid), *PATIENT, "--format", "folded"], capture_output=True, text=True,
+                            timeout=120).stdout
+    tap.equal([line for line in folded.splitlines() if line.startswith("task;")], [],
+              f"{what}: folded stacks have each thread once")
+
+
 def check_known(tap, what, *options):
     directory = dotnet.build("net10.0", *options)
     with dotnet.Program("awaits", what, directory=directory) as target:
@@ -47,6 +69,7 @@ def check_known(tap, what, *options):
         report = got["report"]
         tap.equal(chains(report), wanted, f"{what}: all chains, and no others")
         tap.equal([w for w in report["warnings"] if "tasks" in w["message"]], [], f"{what}: all of them")
+        check_default(tap, target, what, wanted)
         if what == "roots":
             return
         frames = {method(f): f for _, _, fs in tasks_of(report) for f in fs}
@@ -78,16 +101,16 @@ def check_forms(tap, target, wanted):
         tap.check(re.search(r"running on thread \d+", text), "text says which thread runs it", text)
 
 
-def taken(pid):
+def taken(pid, *options):
     """Complete or not: it says when objects move."""
-    result = subprocess.run([SNAPWALK, str(pid), "--tasks", "--json", *PATIENT], capture_output=True, text=True,
+    result = subprocess.run([SNAPWALK, str(pid), *options, "--json", *PATIENT], capture_output=True, text=True,
                             timeout=120)
     if result.returncode not in (0, 3):
         raise RuntimeError(result.stderr)
     return json.loads(result.stdout)
 
 
-def check_random(tap):
+def check_random(tap, *options):
     """0 wrong chains at random instants, next to a thread that allocates."""
     wrong, told, running, refused = [], 0, 0, 0
     legal = {("Leaf", "LeafOfA", "RootA"), ("Leaf", "LeafOfB", "RootB")}
@@ -95,9 +118,10 @@ def check_random(tap):
     legal |= {c[i:k] for c in legal for i in range(3) for k in range(i + 1, 4)}
     with dotnet.Program("awaits", "random") as target:
         for _ in range(STOPS):
-            report = taken(target.pid)
+            report = taken(target.pid, *options)
             if any("move objects" in w["message"] for w in report["warnings"]):
                 refused += 1
+                tap.check(not tasks_of(report), "nothing is told while objects move")
                 continue
             by_tid = {}
             for state, tid, frames in tasks_of(report):
@@ -145,8 +169,13 @@ def awaits_unoptimized(tap):
 
 
 def awaits_random(tap):
+    check_random(tap, "--tasks")
+
+
+def awaits_random_default(tap):
     check_random(tap)
 
 
 if __name__ == "__main__":
-    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_unoptimized, awaits_random])
+    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_unoptimized, awaits_random,
+                awaits_random_default])

@@ -238,7 +238,7 @@ def check_others(tap):
     process = subprocess.Popen(["sleep", "1000"])
     try:
         got = snapwalk("--goroutines", "--json", str(process.pid))
-        tap.check(got.returncode == 3 and "no code of Go was found" in got.stdout, "a program without Go says so",
+        tap.check(got.returncode == 3 and "not a Go program" in got.stdout, "a program without Go says so",
                   (got.returncode, got.stdout[-300:]))
     finally:
         process.kill()

@@ -326,6 +326,21 @@ def check_stops(tap, version, home, mode):
                   f"{len(wrong)}\n" + "\n".join(wrong[:3]))
 
 
+def check_thrown(tap, version, home):
+    """Exceptions in code of C1, whose stubs take them to their handlers."""
+    with Java(home, "Thrown", *MODES["C1"]) as java:
+        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that throws")
+        tid = computing_thread(java.pid)
+        wait_until(lambda: not any(f["function"] == "[interpreter]" for s in stops_of(java.pid, tid, 20) for f in s["frames"]),
+                   "compiled code")
+        stacks = stops_of(java.pid, tid, STOPS)
+        wrong = [(what, stack) for stack in stacks for what in [wrong_in_stack(stack)] if what]
+        in_stubs = sum("exception" in (stack["frames"][0]["function"] or "") for stack in stacks)
+        tap.check(len(wrong) <= 1 + STOPS // 1000 and all(stack["end"] != "complete" for _, stack in wrong),
+                  f"{version}: {len(stacks)} stops of code that throws, {in_stubs} in what leads to handlers, {len(wrong)} cut",
+                  "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
+
+
 # Threads of Phases: what their frames may be called, the outermost first, and what says that they are at it.
 PHASES = {
     "collecting": ([r"Phases\.collect"], r"java\.lang\.Runtime\.gc"),
@@ -494,6 +509,7 @@ def main():
                 tap.guard(check_phases, version, home, mode)
         for mode in modes:
             tap.guard(check_stops, version, home, mode)
+        tap.guard(check_thrown, version, home)
     tap.done()
 
 

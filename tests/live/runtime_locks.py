@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, no_mounts, snapwalk, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, dump, gcore, no_mounts, snapwalk, wait_until
 from runtime_jvm import CLASSES, MODES, chosen, compile_all, machines
 from runtime_python import PROGRAMS, interpreters, minor
 
@@ -101,6 +101,8 @@ def check_kinds(tap, version, home, mode, inside=False):
         for name, wait in wanted.items():
             tap.equal(waits[name], wait, f"{version} {mode}: {name}")
         tap.equal(report["deadlocks"], [], f"{version} {mode}: no deadlock")
+        said = [w["message"] for w in report["warnings"] if w["code"] == "runtime" and "under ZGC" in w["message"]]
+        tap.equal(len(said), int(hidden), f"{version} {mode}: owners that are not known are said to be so, once")
         threads = by_name(report)
         if not hidden:
             holders = {h["tid"]: h["waiting"] for h in report["root_holders"]}
@@ -254,10 +256,66 @@ def check_rlocks(tap, version, python, stop, inside=False):
         tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{named} --stop {stop}: the deadlock")
 
 
+def lock_waits(report):
+    """{tid: owner's tid or 0}"""
+    waits = {t["tid"]: t.get("blocked_on") or {} for t in report["threads"]}
+    for wait in waits.values():
+        if wait.get("kind") == "python_lock" and (wait["trust"] == "with") != (wait["owner_tid"] is not None):
+            raise ValueError(wait)
+    return {tid: wait["owner_tid"] or 0 for tid, wait in waits.items() if wait.get("kind") == "python_lock"}
+
+
+def check_locks(tap, version, python, stop):
+    """Locks do not say who has them; with statements do."""
+    with Program(python, os.path.join(PROGRAMS, "locks.py")) as program:
+        wanted = {int(tid): int(owner) for word, tid, owner in (line for line in program.lines if line[0] == "waits")}
+        got = {}
+
+        def all_wait():
+            got["report"] = dump(program.pid, *PATIENT, "--stop", stop)
+            return lock_waits(got["report"]) == wanted
+        try:
+            wait_until(all_wait, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        report = got["report"]
+        tap.equal(lock_waits(report), wanted, f"{version} --stop {stop}: who waits for a Lock, and in whose with statement it is")
+        tap.equal(report.get("deadlocks", []), [], f"{version} --stop {stop}: no deadlock")
+        others = {int(line[1]) for line in program.lines if line[0] == "other"}
+        kinds = {t["blocked_on"]["kind"] for t in report["threads"] if t["tid"] in others}
+        tap.check(len(others) == 3 and kinds <= {"semaphore", "futex", "condition"},
+                  f"{version} --stop {stop}: conditions and threads that are to end are no locks", kinds)
+        if stop == "auto":
+            check_recorded_locks(tap, version, program, wanted)
+    for word in ("cycle", "itself"):
+        with Program(python, os.path.join(PROGRAMS, "locks.py"), word) as program:
+            cycle = [int(tid) for tid in program.lines[0][1:]]
+
+            def found():
+                report = dump(program.pid, *PATIENT, "--stop", stop)
+                return report["deadlocks"] if report.get("deadlocks") else None
+            tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{version} --stop {stop}: the deadlock, {word}")
+            text = subprocess.run([SNAPWALK, str(program.pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
+            tap.check(re.search(r"^DEADLOCK: ", text, re.M) and re.search(r"for the Lock, which .* \(\d+\) has \(a with statement\)", text),
+                      f"{version} --stop {stop}: text says it", text[:3000])
+
+
+def check_recorded_locks(tap, version, program, wanted):
+    """What was recorded says the same when it is walked again; so does a core file."""
+    with tempfile.TemporaryDirectory() as directory:
+        core = os.path.join(directory, "core")
+        gcore(program.pid, core)
+        tap.equal(lock_waits(dump(["--core", core], status=(0, 3))), wanted, f"{version}: of a core file")
+    with tempfile.TemporaryDirectory() as directory:
+        where = os.path.join(directory, "recorded")
+        subprocess.run([SNAPWALK, "record", str(program.pid), "-o", where, "--max-stop", "60000"], check=True, capture_output=True)
+        tap.equal(lock_waits(dump(["--fixture", where])), wanted, f"{version}: recorded, and walked again")
+
+
 def check_python_random(tap, version, python, options):
     with Program(python, os.path.join(PROGRAMS, "contended.py")) as program:
-        check_owners(tap, version, program.pid, STOPS, options, ("python_rlock",), lambda wait, which: which < 4,
-                     ("semaphore",))
+        check_owners(tap, version, program.pid, STOPS, options, ("python_rlock", "python_lock"),
+                     lambda wait, which: (which < 4) == (wait["kind"] == "python_rlock"), ("semaphore",))
 
 
 def check_namespaces(tap, machine, python):
@@ -290,6 +348,7 @@ def main():
                 tap.guard(check_gil_turns, version, python)
             for stop in ("auto", "always"):
                 tap.guard(check_rlocks, version, python, stop)
+                tap.guard(check_locks, version, python, stop)
             for stop in (("auto",), ()):
                 tap.guard(check_python_random, version, python, stop)
     for machine in found.items():

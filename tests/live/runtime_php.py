@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PHP: a blocked program against debug_print_backtrace(), stops anywhere in a busy one, php-fpm.
 
-SNAPWALK_STOPS sets how many stops there are in each mode (60).
+SNAPWALK_STOPS sets how many stops there are in each mode (60); SNAPWALK_ROOT is the root of another Debian,
+whose PHP is looked at; SNAPWALK_MODES are some of the modes, with commas.
 """
 import os
 import re
@@ -10,7 +11,8 @@ import subprocess
 import tempfile
 
 from harness import Tap, patient_dump, stack_of, tool, wait_until
-from interpreted import Program, calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
+from interpreted import (Program, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
+                         wrong_in_stack)
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
@@ -24,7 +26,7 @@ NATIVE = {"array_map": {"{closure}", "Work::{closure}", "strtoupper"}, "usort": 
 
 
 def php_program(name, mode):
-    return Program("php", *MODES[mode], os.path.join(SOURCES, name))
+    return Program(*interpreter("php", *MODES[mode], program(SOURCES, name)))
 
 
 def backtrace(lines):
@@ -92,7 +94,7 @@ def check_stops(tap, mode):
 
 
 def version():
-    out = subprocess.run(["php", "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"], check=True,
+    out = subprocess.run(interpreter("php", "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"), check=True,
                          capture_output=True, text=True).stdout
     return out.split(".")
 
@@ -100,7 +102,7 @@ def version():
 def main():
     tap = Tap()
     tap.check(tool("php"), "PHP is installed")
-    for mode in MODES:
+    for mode in os.environ.get("SNAPWALK_MODES", ",".join(MODES)).split(","):
         tap.guard(check_blocked, mode)
         tap.guard(check_stops, mode)
     tap.done()

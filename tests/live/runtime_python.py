@@ -185,8 +185,26 @@ def check_blocked(tap, version, path):
         found = {t["tid"]: t["managed"]["name"] for t in report["threads"] if t["tid"] in names and t["managed"]}
         tap.equal(found, names, f"{version}: its threads have the names that the program gave them")
         text_is_short(tap, version, target.pid, theirs)
+        explained(tap, version, target.pid, stack_of(report, target.pid))
         for each in sockets:
             each.close()
+
+
+def explained(tap, version, pid, stack):
+    """What a frame's pc is: the instruction of a code object, which may be asked for, too."""
+    wrong, asked = [], python_frames(stack)[:4]
+    for f in asked:
+        wanted = f": {f['function']} at {f['file']}:{f['line']}, CPython {version if minor(version) > 10 else version.rpartition('.')[0]}"
+        said = [line for line in snapwalk("explain", "--max-stop", "60000", pid, f["pc"]).stdout.splitlines()
+                if line.startswith("cpython: ")]
+        found = re.fullmatch(r"cpython: code object (0x[0-9a-f]+), bytecode offset (\d+) of (\d+)(: .*)", said[0]) if len(said) == 1 else None
+        if not found or found.group(4) != wanted or int(found.group(2)) >= int(found.group(3)):
+            wrong.append((said, wanted))
+            continue
+        of_code = snapwalk("explain", "--max-stop", "60000", pid, found.group(1)).stdout
+        if f"cpython: code object {found.group(1)}: {f['function']} at {f['file']}:" not in of_code:
+            wrong.append((of_code, wanted))
+    tap.check(asked and not wrong, f"{version}: what addresses of {len(asked)} frames are", wrong[:1])
 
 
 def order_is(tap, version, report, theirs):

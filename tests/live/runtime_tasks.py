@@ -53,7 +53,16 @@ def check_waiting(tap, version, path):
         target.send("")
         own = dict(json.loads(target.readline()))
         report = patient_dump(target.pid, "--tasks")
+        with tempfile.TemporaryDirectory() as directory:
+            where = os.path.join(directory, "recorded")
+            run = snapwalk("record", "--tasks", "--max-stop", "60000", "-o", where, target.pid)
+            tap.equal(run.returncode, 0, f"{version}: recorded with its tasks")
+            again = patient_dump(["--fixture", where], "--tasks")
+        hints = [{h["code"] for h in patient_dump(target.pid, *words).get("hints", ())} for words in ((), ("--tasks",))]
+        tap.check("tasks" in hints[0] and "tasks" not in hints[1], f"{version}: says how they are shown", hints)
     found = tasks_of(report)
+    tap.equal({t["name"]: as_own(t, s) for t, s in tasks_of(again)}, {t["name"]: as_own(t, s) for t, s in found},
+              f"{version}: the same of the record")
     tap.equal({t["name"]: as_own(t, s) for t, s in found}, {n: seen_of(o, n, unseen) for n, o in own.items()},
               f"{version}: {len(found)} tasks, what they wait for, their functions and lines are as it says itself")
     tap.equal({t["name"] for t, s in found for f in s["frames"] if not t["tid"] and f.get("may_miss")}, unseen,

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""JavaScript in node: a blocked program against its own view, and stops anywhere in a known chain of calls.
+"""JavaScript and WebAssembly in node: blocked programs against their own view, and stops anywhere in known chains
+of calls.
 
 SNAPWALK_STOPS sets how many stops there are in each mode (100); SNAPWALK_NODES names further programs, by
 colons.
@@ -21,6 +22,11 @@ CALLEES = {"f1": {"f2"}, "f2": {"f3"}, "f3": {"f4"}, "f4": {"f5", "f6"}, "f5": {
 LINES = {"f1": range(50, 53), "f2": range(46, 49), "f3": range(40, 45), "f4": range(28, 39), "f5": range(24, 27)}
 CALLS = {("f1", "f2"): 51, ("f2", "f3"): 47, ("f3", "f4"): 43, ("f4", "f5"): 37, ("f4", "f6"): 31, ("f5", "f6"): 25}
 MAY_MISS = 8
+WASM_MODES = {"liftoff": ["--liftoff", "--no-wasm-tier-up"], "turbofan": ["--no-liftoff"], "default": []}
+CLASS_MODES = {"baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
+# As node names them; w4 has no name.
+WASM_CHAIN = ["outer", "w1", "w2", "back", "w3", "wasm-function[5]", "w5", "inner"]
+WASM_NUMBERS = {"w1": 2, "w2": 3, "w3": 4, "wasm-function[5]": 5, "w5": 6}
 
 
 def nodes():
@@ -32,8 +38,8 @@ def nodes():
 class Node:
     """A program that has said that it is ready."""
 
-    def __init__(self, node, script, *options):
-        self.command = [node, *options, os.path.join(SOURCES, script)]
+    def __init__(self, node, script, *options, arguments=()):
+        self.command = [node, *options, os.path.join(SOURCES, script), *arguments]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -60,7 +66,7 @@ def stops_of(pid, count):
             stops.append((words[1], []))
         elif words[0] == "frame":
             stops[-1][1].append({"trust": words[2], "kind": words[3], "flags": int(words[4], 16),
-                                 "function": words[5], "line": int(words[6])})
+                                 "function": words[5], "line": int(words[6]), "file": words[7]})
     return stops
 
 
@@ -102,6 +108,24 @@ def test_busy(tap):
             tap.check(len(named) > len(stops), f"{name}: the chain is there", len(named))
 
 
+def test_classes(tap):
+    """Constructors and calls of all kinds: each stack has the function that makes them, once."""
+    for node in nodes():
+        for mode, options in CLASS_MODES.items():
+            with Node(node, "classes.js", *options) as running:
+                wait_until(lambda: any(f["function"] == "build" for _, frames in stops_of(running.pid, 1)
+                                       for f in frames), "the program to begin")
+                stops = stops_of(running.pid, STOPS)
+            name = f"{node} classes {mode}"
+            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
+                     for end, frames in stops]
+            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.99 * len(stops),
+                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+            many = [frames for _, frames in stops
+                    if sum(f["function"] == "build" and f["kind"] == "v8js" for f in frames) > 1]
+            tap.equal(many, [], f"{name}: no frame twice")
+
+
 def check_blocked(tap, name, running):
     wanted = [(frame["function"], frame["line"]) for frame in json.loads(running.first)]
 
@@ -124,11 +148,83 @@ def test_blocked(tap):
                 check_blocked(tap, f"{node} {mode}", running)
 
 
+def wasm_wrong_of(frames):
+    """What cannot be in a stack of wasm.js."""
+    wrong = []
+    for i, frame in enumerate(frames):
+        # The innermost one may have given up what says where it is from.
+        if i == 0 and frame["file"] == "?":
+            continue
+        number = WASM_NUMBERS.get(frame["function"])
+        if frame["kind"] == "wasm" and (
+                number is None or f":wasm-function[{number}]" not in frame["file"]):
+            wrong.append(f"{frame['function']} of {frame['file']}")
+    chain = [f for f in reversed(frames) if f["kind"] in ("v8js", "wasm") and f["function"] in WASM_CHAIN]
+    for outer, inner in zip(chain, chain[1:]):
+        calls = WASM_CHAIN.index(inner["function"]) - WASM_CHAIN.index(outer["function"])
+        if calls != 1 and (calls < 1 or not outer["flags"] & MAY_MISS):
+            wrong.append(f"{outer['function']} calls {inner['function']}")
+    return wrong
+
+
+def test_wasm_busy(tap):
+    for node in nodes():
+        for mode, options in WASM_MODES.items():
+            with Node(node, "wasm.js", *options) as running:
+                wait_until(lambda: any(f["kind"] == "wasm" for _, frames in stops_of(running.pid, 1)
+                                       for f in frames), "the program to begin")
+                stops = stops_of(running.pid, STOPS)
+            name = f"{node} WebAssembly {mode}"
+            wrong = [words for _, frames in stops for words in wasm_wrong_of(frames)]
+            tap.equal(wrong, [], f"{name}: no wrong name, no wrong place")
+            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
+                     for end, frames in stops]
+            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.99 * len(stops),
+                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+
+
+def place_of(frame):
+    """As node's own stacks say it of WebAssembly: bytes of the module instead of lines."""
+    if frame["kind"] != "wasm":
+        return (frame["function"], frame["file"], frame["line"])
+    url, _, offset = (frame["file"] or "").rpartition(":")
+    number = WASM_NUMBERS.get(frame["function"])
+    return (frame["function"], url.removesuffix(f":wasm-function[{number}]"), offset)
+
+
+def check_wasm_blocked(tap, name, running):
+    wanted = [(frame["function"], frame["file"], frame.get("line") or frame["offset"])
+              for frame in json.loads(running.first)]
+
+    def frames():
+        stack = stack_of(patient_dump(running.pid), running.pid)
+        return [place_of(f) for f in stack["frames"] if f["kind"] in ("v8js", "wasm")]
+    found = wait_until(lambda: len(frames()) >= len(wanted) and frames(), "frames")
+    # A function that compiled code has on its way out is without its line.
+    found = [(one[0], one[1], one[2] or other[2]) for one, other in zip(found, wanted)]
+    tap.equal(found, wanted, f"{name}: functions of JavaScript and WebAssembly, and where they are")
+    report = patient_dump(running.pid)
+    stack = stack_of(report, running.pid)
+    tap.equal(stack["end"], "complete", f"{name}: complete")
+    ways = [f for f in stack["frames"] if f["kind"] == "unknown"]
+    tap.check(ways and all(f.get("internal") for f in ways), f"{name}: ways in and out are V8's own", ways)
+
+
+def test_wasm_blocked(tap):
+    for node in nodes():
+        for mode, options in WASM_MODES.items():
+            with Node(node, "wasm.js", *options, arguments=["blocked"]) as running:
+                check_wasm_blocked(tap, f"{node} WebAssembly {mode}", running)
+
+
 def main():
     tap = Tap()
     jit_fleet.install()
     test_blocked(tap)
+    test_wasm_blocked(tap)
+    test_wasm_busy(tap)
     test_busy(tap)
+    test_classes(tap)
     tap.done()
 
 

@@ -3,6 +3,7 @@
 """Core files: gdb's and the kernel's walk to the stacks of the live process; incomplete, foreign and
 malformed ones end in what can be had or in one clear line."""
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -64,6 +65,31 @@ def test_kernel(tap):
         with tempfile.TemporaryDirectory() as directory:
             live, _, path = crash("chain_pie", directory, coredump_filter)
             same_stacks(tap, f"a core with filter {coredump_filter}", live, dump(["--core", path]))
+
+
+def test_overflow(tap):
+    """A stack that was used up is told from other faults, with its size as the kernel had it."""
+    if no_kernel_core():
+        tap.skip("stacks that are used up", *no_kernel_core())
+        return
+    for kind in ("worker", "main", "poke"):
+        with tempfile.TemporaryDirectory() as directory:
+            with Target("overflow", kind, cwd=directory) as target:
+                target.send("")
+                target.process.wait()
+            core = os.path.join(directory, *wait_until(lambda: os.listdir(directory), "the kernel's core file"))
+            crash = dump(["--core", core, "--depth", "20"], status=(0, 3))["process"]["crash"]
+            text = snapwalk("--core", core, "--depth", "20").stdout
+        size = int(target.lines[0].split()[1])
+        if kind == "main":  # it had not grown to its limit yet
+            size = resource.getrlimit(resource.RLIMIT_STACK)[0]
+        got = crash.get("stack_bytes", 0)
+        tap.equal((crash["signal"], crash.get("stack_overflow", False)), ("SIGSEGV", kind != "poke"), f"{kind}: told")
+        tap.check(kind == "poke" or size - 65536 < got <= size, f"{kind}: its size", (got, size))
+        wanted = "SIGSEGV: write to 0x" if kind == "poke" else "SIGSEGV: stack overflow of "
+        others = ("1 thread  (", " at the crash", "(at the crash)") if kind != "main" else ()
+        tap.check(wanted in text and "not in the core file" not in text
+                  and all(words in text for words in (")   crashed here\n  crashed", *others)), f"{kind}: in words", text[:1500])
 
 
 def only_registers(tap, report, name):
@@ -154,7 +180,8 @@ def test_refused(tap):
     refused(tap, "a program", os.path.join(TARGETS, "chain_pie"),
             "a program or shared library, not a core file")
     refused(tap, "a text", __file__, "not an ELF file, thus no core file")
-    refused(tap, "nothing", "/nonexistent/core", "No such file or directory")
+    refused(tap, "nothing", "/nonexistent/core", "/nonexistent/core: this core file cannot be opened: "
+            "No such file or directory (io): check that the path is right")
     refused(tap, "a directory", TARGETS, "not a regular file")
     refused(tap, "a device", "/dev/zero", "not a regular file")
     header = bytearray(64)
@@ -171,7 +198,7 @@ def test_refused(tap):
 
 def main():
     tap = Tap()
-    for test in (test_gdb, test_kernel, test_incomplete, test_moved_program, test_refused):
+    for test in (test_gdb, test_kernel, test_overflow, test_incomplete, test_moved_program, test_refused):
         tap.guard(test)
     tap.done()
 

@@ -3,6 +3,7 @@
 """Processes that wait for one another by what the kernel has: pipes, sockets, file locks, children."""
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -11,7 +12,7 @@ from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_ref
                      wait_until)
 
 OPENAT, READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 257, 0, 1, 35, 61, 72, 73
-CLOCK_NANOSLEEP, PAUSE = 230, 34
+CLOCK_NANOSLEEP, PAUSE, MSGRCV, SEMOP, SEMTIMEDOP = 230, 34, 70, 65, 220
 # WAY: the call that waits, kind, whether the peer is named, whether both wait
 WAYS = {
     "pipe": (READ, "pipe", True, True),
@@ -119,6 +120,54 @@ def timer(tap):
         tap.check(not known or (said[3] == "min" and 15 <= int(said[2]) <= 16), "a timer: that is true", said)
 
 
+def behind(tap):
+    """Three threads wait for one that waits for a process that waits for another one."""
+    with Target("peers", "behind") as target:
+        says = told(target)
+
+        def one():
+            report = dump(target.pid)
+            roots = report.get("root_holders") or [{}]
+            return (report, roots[0]) if roots[0].get("waiting") == 3 and len(roots[0].get("waits_for", [])) == 2 else None
+        report, root = wait_until(one, "all to be known")
+        tap.equal((root["tid"], root["waits_for"]), (target.pid, [says["peer"], says["last"]]),
+                  "behind: the processes behind the holder, in order")
+        tap.equal(report["deadlocks"], [], "behind: no deadlock")
+        words = (f"\n3 threads wait for peers ({target.pid}), which is sleeping in read")
+        text = text_with(target, f", which waits for peers ({says['last']})\n") and \
+            snapwalk("dump", *PATIENT, target.pid).stdout
+        tap.check(words in text and f" for peers ({says['peer']}) (pipe)" in text, "behind: text says it", text)
+
+
+def timerfd(tap):
+    for name, words in (("timerfd", r"expires in 1[56] min"), ("unarmed", "is not armed")):
+        with Target("peers", name) as target:
+            wait_blocked(target.pid, (READ,))
+            wait = wait_until(lambda: (lambda w: w if w["target"] else None)(dump(target.pid)["threads"][0]["blocked_on"]),
+                              "the timer")
+            tap.equal((wait["kind"], wait["owner_pid"]), ("timer", None), f"{name}: a timer that is read")
+            tap.check(re.fullmatch(words, wait["target"]), f"{name}: when it expires", wait)
+
+
+def system_v(tap):
+    """Nobody owns them: what is known is said, and no more."""
+    for name, kind, what, remove in (("msgrcv", "message_queue", "queue {id}, key 0x0, 0 messages, last sent by process {peer}", "-q"),
+                                     ("semop", "semaphore_set", "set {id}, key 0x0, 3 semaphores", "-s")):
+        calls = {"msgrcv": (MSGRCV,), "semop": (SEMOP, SEMTIMEDOP)}[name]  # since glibc 2.34 the second one
+        with Target("peers", name) as target:
+            says = told(target)
+            try:
+                wait_blocked(target.pid, calls)
+                wait = wait_until(lambda: (lambda w: w if w["target"] else None)(dump(target.pid)["threads"][0]["blocked_on"]),
+                                  "what is known of it")
+                tap.equal((wait["kind"], wait["owner_pid"], wait["target"]), (kind, None, what.format(**says)),
+                          f"{name}: what it waits for")
+                words = f" for a {'message queue' if name == 'msgrcv' else 'set of semaphores'}"
+                tap.check(text_with(target, words), f"{name}: text says it")
+            finally:
+                subprocess.run([tool("ipcrm"), remove, str(says["id"])], check=True)
+
+
 def by_daemon(tap):
     """Whoever may read a dump must be able to look at the processes that it names: that of another user's
     process names nobody of root's, who holds the other end of its pipe; one of root's does."""
@@ -161,5 +210,8 @@ with tempfile.TemporaryDirectory() as directory:
         tap.guard(way, name, directory)
 tap.guard(within)
 tap.guard(timer)
+tap.guard(behind)
+tap.guard(timerfd)
+tap.guard(system_v)
 tap.guard(by_daemon)
 tap.done()

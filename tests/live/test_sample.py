@@ -175,6 +175,85 @@ def busy_threads(tap):
         tap.check(3 < on_cpu + runnable < 5.2 and 10.5 < blocked <= 12, "what they do is said", result.stderr)
 
 
+def states_of(profile):
+    """{tid: samples}, {state: samples}"""
+    by_tid, by_state = {}, {}
+    for s in profile["samples"]:
+        tid = profile["threads"][s["thread"]]["tid"]
+        by_tid[tid] = by_tid.get(tid, 0) + s["count"]
+        by_state[s["state"]] = by_state.get(s["state"], 0) + s["count"]
+    return by_tid, by_state
+
+
+def without_stops(tap):
+    """By the wall clock threads on a CPU are sampled by events: nobody is stopped, each thread counts once in each
+    sample (events of the last moment may be too many), and what is on a CPU is what the kernel says."""
+    refused = iterator_refused()
+    if refused:
+        tap.skip("wall without a stop", refused, "Linux 6.1, root")
+        return
+    with Target("shares", 40, 4) as target:
+        before = cpu_ns(target.pid)
+        result = sampled(target, "--format", "json")
+        used_s = (cpu_ns(target.pid) - before) / 1e9
+        if "threads on a CPU were stopped: perf events" in result.stderr:
+            tap.skip("wall without a stop", result.stderr, "perf_event_paranoid below 3, no filter")
+            return
+        profile = json.loads(result.stdout)
+        n = taken(result)[0]
+        by_tid, by_state = states_of(profile)
+        tap.check("; nothing was stopped\n" in result.stderr and profile["stopped_ns"] == 0,
+                  "no stops: nothing is stopped, said", result.stderr)
+        tap.check(len(by_tid) == 46 and all(n - unread(result) <= one <= n + 8 for one in by_tid.values()),
+                  "no stops: each thread counts once in each sample", (n, by_tid, result.stderr))
+        found_s = by_state.get("on_cpu", 0) / n * profile["duration_ns"] / 1e9
+        # The time around the run is in what the kernel says, too.
+        tap.check(0.6 * used_s - 0.15 < found_s < 1.05 * used_s + 0.15, "no stops: CPU time is what the kernel says",
+                  (found_s, used_s, result.stderr))
+        tap.check(all(profile["samples"][i]["state"] != "on_cpu" or "working" in stack
+                      for i, stack in enumerate(stacks_of(profile)) if "work_" in stack),
+                  "no stops: stacks are whole", profile["samples"])
+        result = sampled(target, "--stop", "always", "--max-load", 100, seconds=1)
+        tap.check("nothing was stopped" not in result.stderr, "no stops: --stop always stops", result.stderr)
+    with Target("sh", "-c", "echo ready; while :; do :; done", path="/bin/sh") as target:
+        result = sampled(target)
+        tap.check(result.returncode in (0, 3) and "nothing was stopped" in result.stderr and
+                  0 <= sum(counts(result.stdout).values()) + unread(result) - taken(result)[0] <= 8,
+                  "no stops: one that is always on a CPU is seen", result)
+    with Target("shares", 3, 2) as target:
+        without = os.path.join(TARGETS, "without")
+        result = subprocess.run([without, "perf_event_open=EPERM", "--", SNAPWALK, "sample", str(target.pid), "--duration",
+                                 str(SECONDS), "--max-load", "100"], capture_output=True, text=True, timeout=100)
+        tap.check("threads on a CPU were stopped: perf events are refused" in result.stderr and
+                  count_of(result, "work_three") > 0, "no stops: without events as ever, which is said", result)
+    program = "while True: pass"
+    with Target("shares", 3, 2, "/usr/bin/python3", "-c", program) as target:
+        child = background(target, "--max-load", "100", "--rate", "100")
+        target.send("exec")
+        wait_until(lambda: "python" in os.readlink(f"/proc/{target.pid}/exe"), "the other program")
+        time.sleep(1)
+        result = finished(child)
+        tap.check("threads on a CPU were stopped: perf events give stacks of native code only" in result.stderr and
+                  count_of(result, "work_three") > 0 and count_of(result, "<module>") > 0,
+                  "no stops: code that is not native comes, and is sampled as ever", result)
+
+
+def cpu_ns(pid):
+    total = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total
+
+
+def stacks_of(profile):
+    """Of each sample: its functions, outermost first."""
+    names = []
+    for parent, frame in profile["nodes"]:
+        names.append((names[parent] + ";" if parent is not None else "") + (profile["frames"][frame]["function"] or "?"))
+    return [names[s["node"]] if s["node"] is not None else "" for s in profile["samples"]]
+
+
 def loaded_machine(tap):
     """With 20 busy loops beside it a run takes its time, and says what is missing."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOAD)]
@@ -300,6 +379,12 @@ def several(tap):
         result = sampled([one.pid, other.pid], seconds=1)
         tap.check(result.returncode in (0, 3) and count_of(result, "blocked") == 18 * taken(result)[0]
                   and "of 2 processes" in result.stderr, "two processes, one profile", result)
+        result = sampled([one.pid, other.pid], "--by-process", seconds=1)
+        roots = {pid: sum(n for stack, n in counts(result.stdout).items()
+                          if stack.startswith(f"shares;shares ({pid});") and ";blocked" in stack)
+                 for pid in (one.pid, other.pid)}
+        tap.equal(roots, {one.pid: 7 * taken(result)[0], other.pid: 11 * taken(result)[0]},
+                  "--by-process: a root for each")
     with Target("shares", 7) as one, Target("shares", 11) as other:
         child, terminal = on_a_terminal(one.pid, other.pid, "--duration", "0")
         wait_for_samples(terminal, 1)
@@ -380,8 +465,12 @@ def burst(tap):
             parts[re.sub(r"^\d+ ", "", title).split(",")[0].split(" (")[0]] = (int(title.split()[0]), rest)
         still = parts.get("never ran", (0, ""))
         tap.check(result.returncode == 0 and re.match(rf"pid {target.pid}: 6 captures in ", result.stdout)
-                  and still[0] >= 21 and re.search(r"^  20 threads  shares\n    block\n    blocked\n", still[1], re.M),
+                  and still[0] >= 21 and re.search(r"^  20 threads  shares  \((\d+ ){6}\+14 more\)\n    block\n    blocked\n", still[1], re.M),
                   "burst: those that never ran, with their stack", result)
+        ids = {int(tid) for _, rest in parts.values() for line in re.findall(r"^  \d+ threads?  .*\(([\d ]+)", rest, re.M)
+               for tid in line.split()}
+        tap.check(len(ids) >= 6 and ids <= {int(tid) for tid in os.listdir(f"/proc/{target.pid}/task")},
+                  "burst: the ids of its threads", result.stdout)
         moves = parts.get("ran in between", (0, ""))
         tap.check(moves[0] == 1 and re.search(r"\n    waiting\n    start_thread\n", "\n" + moves[1]),
                   "burst: the one that comes and goes, with what its stacks have in common", result)
@@ -396,7 +485,7 @@ def burst(tap):
 
 def main():
     tap = Tap()
-    for check in (burst, every_thread_counts, off_cpu, cpu_time, busy_threads, loaded_machine, load_limit, until_told,
+    for check in (burst, every_thread_counts, off_cpu, cpu_time, without_stops, busy_threads, loaded_machine, load_limit, until_told,
                   stopped_early, threads_and_programs, several, cost):
         if len(sys.argv) < 2 or check.__name__ in sys.argv[1:]:
             tap.guard(check)

@@ -28,11 +28,13 @@ static const char is_plain[8] = {1, 0, 0, 1, 0, 0, 0, 1};
 static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER, read_by_us = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t beside = PTHREAD_MUTEX_INITIALIZER;
-static sem_t nothing, told;
+static sem_t nothing, told, runs_once;
 static pthread_barrier_t both, too_few;
 static pthread_t to_join;
 static long holder;
-enum { OTHERS = 7 /* that wait for no mutex */ };
+static FILE *stream;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+enum { OTHERS = 10 /* that wait for no mutex */ };
 
 static long self(void)
 {
@@ -53,8 +55,41 @@ static NOINLINE void *hold(void *arg)
 		pthread_mutex_lock(&mutexes[i]);
 	pthread_rwlock_wrlock(&written);
 	pthread_rwlock_rdlock(&read_by_us);
+	flockfile(stream);
 	pthread_barrier_wait(&both);
 	block();
+	return arg;
+}
+
+static NOINLINE void *wait_stream(void *arg)
+{
+	say("stdio", holder);
+	if (arg == NULL)
+		flockfile(stream);
+	else
+		fputs("text", stream);
+	KEEP();
+	return arg;
+}
+
+static void never_done(void)
+{
+	sem_post(&runs_once);
+	block();
+}
+
+static NOINLINE void *run_once(void *arg)
+{
+	pthread_once(&once, never_done);
+	KEEP();
+	return arg;
+}
+
+static NOINLINE void *wait_once(void *arg)
+{
+	say("once", 0);
+	pthread_once(&once, never_done);
+	KEEP();
 	return arg;
 }
 
@@ -144,6 +179,9 @@ static void kinds(void)
 	mutex_make(&mutexes[5], PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
 	mutex_make(&mutexes[6], PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_ROBUST);
 	mutex_make(&mutexes[7], PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
+	stream = fopen("/dev/null", "w");
+	if (stream == NULL)
+		abort();
 	to_join = start(hold, NULL);
 	pthread_barrier_wait(&both);
 	for (size_t i = 0; i < sizeof(mutexes) / sizeof(mutexes[0]); i++)
@@ -155,6 +193,11 @@ static void kinds(void)
 	start(wait_semaphore, NULL);
 	start(wait_barrier, NULL);
 	start(wait_thread, NULL);
+	start(wait_stream, NULL);
+	start(wait_stream, &stream);
+	start(run_once, NULL);
+	sem_wait(&runs_once);
+	start(wait_once, NULL);
 	for (size_t i = 0; i < sizeof(mutexes) / sizeof(mutexes[0]) + OTHERS; i++)
 		sem_wait(&told);
 }
@@ -179,6 +222,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&too_few, NULL, 2);
 	sem_init(&nothing, 0, 0);
 	sem_init(&told, 0, 0);
+	sem_init(&runs_once, 0, 0);
 	if (argc > 1 && strcmp(argv[1], "kinds") == 0) {
 		kinds();
 	} else {

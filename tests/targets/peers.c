@@ -10,21 +10,31 @@
  *	child		waits for the child to end
  *	two		reads a pipe that the child and another one could write to
  *	self		reads a pipe that only itself could write to
+ *	behind		three threads wait for a lock, whose holder reads what the child never writes, which
+ *			reads what a child of its own never writes; prints "last PID"
  *	timer		sleeps for 1,000 s
+ *	timerfd		reads a timer that expires in 1,000 s; unarmed: one that does not
+ *	msgrcv semop	waits for a message, or a semaphore, of System V that nobody gives; prints "id ID". The child
+ *			sent and received one message before
  */
 #include "target.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -198,6 +208,95 @@ static void of_two(void)
 	read_forever(fds[0]);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_lock(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	return arg;
+}
+
+static void by_way_of_others(void)
+{
+	int first[2], second[2];
+	if (pipe(first) < 0 || pipe(second) < 0)
+		exit(1);
+	pid_t child = start();
+	if (child == 0) {
+		pid_t last = start();
+		if (last == 0) {
+			close(first[0]);
+			close(first[1]);
+			close(second[0]);
+			pause();
+		}
+		close(first[0]);
+		close(second[1]);
+		printf("last %d\n", (int) last);
+		fflush(stdout);
+		tell();
+		read_forever(second[0]);
+	}
+	close(first[1]);
+	close(second[0]);
+	close(second[1]);
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 3; i++) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, wait_lock, NULL) != 0)
+			exit(1);
+	}
+	say(child);
+	read_forever(first[0]);
+}
+
+static void by_timerfd(bool armed)
+{
+	const struct itimerspec when = {.it_value.tv_sec = armed ? 1000 : 0};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t times;
+	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0)
+		exit(1);
+	tell();
+	say(getpid());
+	(void) !read(fd, &times, sizeof(times));
+}
+
+/* They end with the process, unless it is killed: whoever killed it removes what "id" names. */
+static void by_messages(void)
+{
+	struct {
+		long type;
+		char text[8];
+	} message = {.type = 1};
+	int id = msgget(IPC_PRIVATE, 0600);
+	if (id < 0)
+		exit(1);
+	pid_t child = start();
+	if (child == 0) {
+		if (msgsnd(id, &message, 1, 0) < 0 ||
+		    msgrcv(id, &message, sizeof(message.text), 0, 0) < 0)
+			_exit(1);
+		tell();
+		pause();
+	}
+	printf("id %d\n", id);
+	say(child);
+	(void) msgrcv(id, &message, sizeof(message.text), 0, 0);
+}
+
+static void by_semaphores(void)
+{
+	struct sembuf down = {.sem_op = -1};
+	int id = semget(IPC_PRIVATE, 3, 0600);
+	if (id < 0)
+		exit(1);
+	printf("id %d\n", id);
+	tell();
+	say(getpid());
+	(void) semop(id, &down, 1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -229,6 +328,14 @@ int main(int argc, char **argv)
 		tell();
 		say(getpid());
 		nanosleep(&(struct timespec){.tv_sec = 1000}, NULL);
+	} else if (strcmp(way, "behind") == 0) {
+		by_way_of_others();
+	} else if (strcmp(way, "timerfd") == 0 || strcmp(way, "unarmed") == 0) {
+		by_timerfd(strcmp(way, "timerfd") == 0);
+	} else if (strcmp(way, "msgrcv") == 0) {
+		by_messages();
+	} else if (strcmp(way, "semop") == 0) {
+		by_semaphores();
 	} else if (strcmp(way, "child") == 0) {
 		pid_t child = start();
 		if (child == 0) {

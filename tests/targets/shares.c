@@ -3,7 +3,8 @@
  * shares BLOCKED BUSY [NEXT]: threads whose time is known. BLOCKED ones wait, one waits now in wait_long()
  * and now in wait_short(), BUSY ones spend three times as much CPU time in work_three() as in work_one().
  * When its input ends it says how many nanoseconds the waiting and the CPU time of all BUSY threads were
- * ("wait_long N" ...). A line on its input: one more thread, in appeared(), or with "work" in work_later(). With NEXT a line instead makes it
+ * ("wait_long N" ...), and how much work that was ("work N"). So it does for a line "count". Another line on its
+ * input: one more thread, in appeared(), or with "work" in work_later(). With NEXT a line instead makes it
  * that program.
  */
 #include "target.h"
@@ -17,7 +18,7 @@
 
 enum { LONG_MS = 24, SHORT_MS = 8, UNIT_NS = 4000000, STACK_BYTES = 65536 };
 
-static _Atomic int64_t long_ns, short_ns, three_ns, one_ns;
+static _Atomic int64_t long_ns, short_ns, three_ns, one_ns, work;
 static volatile uint64_t sink;
 
 static int64_t now_ns(clockid_t clock)
@@ -45,18 +46,22 @@ static NOINLINE void wait_short(void)
 	KEEP();
 }
 
-static NOINLINE void work_three(int64_t until_ns)
+static NOINLINE int64_t work_three(int64_t until_ns)
 {
-	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
-		for (int i = 0; i < 20000; i++)
-			sink += (uint64_t) i;
+	int64_t n = 0;
+	for (; now_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns; n++)
+		for (volatile int i = 0; i < 5000; i++)
+			;
+	return n;
 }
 
-static NOINLINE void work_one(int64_t until_ns)
+static NOINLINE int64_t work_one(int64_t until_ns)
 {
-	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
-		for (int i = 0; i < 20000; i++)
-			sink += (uint64_t) i;
+	int64_t n = 0;
+	for (; now_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns; n++)
+		for (volatile int i = 0; i < 5000; i++)
+			;
+	return n;
 }
 
 static void *waiting(void *arg)
@@ -76,9 +81,10 @@ static void *working(void *arg)
 {
 	for (;;) {
 		int64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
-		work_three(begin + 3 * UNIT_NS);
+		int64_t n = work_three(begin + 3 * UNIT_NS);
 		int64_t middle = now_ns(CLOCK_THREAD_CPUTIME_ID);
-		work_one(middle + UNIT_NS);
+		n += work_one(middle + UNIT_NS);
+		work += n;
 		three_ns += middle - begin;
 		one_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - middle;
 	}
@@ -106,7 +112,7 @@ static NOINLINE void *appeared(void *arg)
 	return arg;
 }
 
-static void start(void *(*function)(void *))
+static void start(void *(*function)(void *) )
 {
 	pthread_t thread;
 	pthread_attr_t attr;
@@ -114,6 +120,14 @@ static void start(void *(*function)(void *))
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	if (pthread_create(&thread, &attr, function, NULL) != 0)
 		abort();
+}
+
+static void say(void)
+{
+	printf("wait_long %lld\nwait_short %lld\nwork_three %lld\nwork_one %lld\nwork %lld\n",
+	       (long long) long_ns, (long long) short_ns, (long long) three_ns, (long long) one_ns,
+	       (long long) work);
+	fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -127,12 +141,15 @@ int main(int argc, char **argv)
 		start(working);
 	ready();
 	while (fgets(line, sizeof(line), stdin) != NULL) {
+		if (strcmp(line, "count\n") == 0) {
+			say();
+			continue;
+		}
 		if (argc > 3)
 			execv(argv[3], argv + 3);
 		start(strcmp(line, "work\n") == 0 ? work_later : appeared);
 		ready();
 	}
-	printf("wait_long %lld\nwait_short %lld\nwork_three %lld\nwork_one %lld\n",
-	       (long long) long_ns, (long long) short_ns, (long long) three_ns, (long long) one_ns);
+	say();
 	return 0;
 }

@@ -72,7 +72,7 @@ $(T)/exceptions $(T)/throwing: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 $(T)/plugin.so $(T)/refuse.so $(T)/attack.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
-$(T)/probed: tests/targets/probed.c $(TARGET_DEPS)
+$(T)/probed $(T)/probed_busy: $(T)/%: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $<
 $(T)/haskell: tests/targets/haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
@@ -198,7 +198,7 @@ $(T)/compared_i386_gcc_stripped $(T)/compared_i386_g++_stripped: $(T)/compared_i
 
 # Blocked programs for i386: test_i386.py.
 CHAINS32 := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet bare
-PLAIN32 := inlines nullcall variable leaf tailcall plugin_user deep exceptions
+PLAIN32 := locks contended probed_busy inlines nullcall variable leaf tailcall plugin_user deep exceptions
 I386_TARGETS := $(if $(M32),$(addprefix $(T)/i386_,$(addprefix chain_,$(CHAINS32) clang stripped separate) $(PLAIN32) \
 	plugin.so handlers epoll))
 

@@ -68,6 +68,7 @@ void beam_world_init(struct beam_world *w)
 				 .prot = SW_MAP_READ | SW_MAP_EXEC,
 				 .place = -1,
 				 .path = ""};
+	w->snap.priv = &w->priv;
 	w->snap.maps = &w->map;
 	w->snap.n_maps = 1;
 	w->beam.snap = &w->snap;

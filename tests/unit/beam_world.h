@@ -32,6 +32,7 @@ struct beam_world {
 	struct fake_memory fake;
 	struct sw_place place;
 	struct sw_map map; /* of the module's code */
+	struct sw_snapshot_priv priv;
 	struct sw_snapshot snap;
 	struct sw_beam beam;
 };

@@ -3,7 +3,7 @@
 #define CLR_NAMED_H
 
 #include "clr_make.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/published/name_layout.h"
 #include "fake.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "clr_r2r_make.h"
-#include "runtimes/clr/entry_points.h"
+#include "runtimes/clr/code/entry_points.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
 #define CLR_R2R_MAKE_H
 
 #include "clr_make.h"
-#include "runtimes/clr/names.h"
-#include "runtimes/clr/entry_points.h"
+#include "runtimes/clr/code/names.h"
+#include "runtimes/clr/code/entry_points.h"
 #include "fake.h"
 
 /*

@@ -2,7 +2,7 @@
 #ifndef CLR_WORLD_H
 #define CLR_WORLD_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "fake.h"
 
 /*

@@ -103,6 +103,7 @@ static void sections_put(uint8_t *image, const struct image_parts *parts, Elf64_
 					  .sh_offset = at,
 					  .sh_size = s->size,
 					  .sh_entsize = s->entry_size,
+					  .sh_link = s->link,
 					  .sh_addralign = 8};
 		strcpy(names + names_size, s->name);
 		names_size += strlen(s->name) + 1;
@@ -140,10 +141,12 @@ uint8_t *elf_image(const struct image_parts *parts)
 		.e_phoff = sizeof(ehdr),
 		.e_ehsize = sizeof(ehdr),
 		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = parts->n_fdes > 0 ? 2 : 1,
+		.e_phnum = parts->tls_bytes > 0 ? 3
+			   : parts->n_fdes > 0  ? 2
+						: 1,
 		.e_shentsize = sizeof(Elf64_Shdr),
 	};
-	Elf64_Phdr phdrs[2] = {
+	Elf64_Phdr phdrs[3] = {
 		{.p_type = PT_LOAD,
 		 .p_flags = PF_R | PF_X,
 		 .p_filesz = IMAGE_BYTES,
@@ -156,6 +159,7 @@ uint8_t *elf_image(const struct image_parts *parts)
 		 .p_filesz = hdr_size,
 		 .p_memsz = hdr_size,
 		 .p_align = 4},
+		{.p_type = PT_TLS, .p_flags = PF_R, .p_memsz = parts->tls_bytes, .p_align = 8},
 	};
 	if (parts->n_sections > 0)
 		sections_put(image, parts, &ehdr);

@@ -38,6 +38,7 @@ struct image_section {
 	const void *data;
 	size_t size;
 	uint64_t entry_size;
+	uint32_t link; /* the first section has index 1 */
 };
 
 struct image_parts {
@@ -48,6 +49,7 @@ struct image_parts {
 	size_t n_fdes;
 	const struct image_section *sections;
 	size_t n_sections;
+	uint64_t tls_bytes; /* of variables that each thread has; with n_fdes > 0 */
 };
 
 #define IMAGE_ROWS(...) \

@@ -3,7 +3,7 @@
 #define HOTSPOT_WORLD_H
 
 #include "fake.h"
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 /*
  * A small Java VM in one array: a code cache with a compiled method and the interpreter, and two

@@ -101,7 +101,7 @@ void php_world_init(struct php_world *w)
 	w->php.engine = (struct sw_php_engine){.start_svma = PHP_CODE,
 					       .end_svma = PHP_CODE + 0x100,
 					       .frame_bytes = FRAME_BYTES,
-					       .fp_slot = FP_SLOT,
+					       .fp_below = FRAME_BYTES - FP_SLOT,
 					       .hybrid = true,
 					       .jit_known = true};
 	string_put(w, 0, "/srv/a.php", 10);

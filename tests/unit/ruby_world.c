@@ -98,6 +98,7 @@ void ruby_world_init(struct ruby_world *w)
 	memset(w, 0, sizeof(*w));
 	w->region = (struct fake_region){RUBY_WORLD, w->data, sizeof(w->data)};
 	w->fake = (struct fake_memory){.regions = &w->region, .n_regions = 1};
+	w->snap.priv = &w->priv;
 	w->thread.tid = 7;
 	w->thread.fs_base = RUBY_FS;
 	w->ruby.snap = &w->snap;

@@ -39,6 +39,7 @@ struct ruby_world {
 	struct fake_memory fake;
 	struct sw_place place;
 	struct sw_thread thread;
+	struct sw_snapshot_priv priv;
 	struct sw_snapshot snap;
 	struct sw_ruby ruby;
 };

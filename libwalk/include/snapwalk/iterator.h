@@ -39,6 +39,12 @@ SW_PUBLIC int sw_iterator_load(int *ret_program_fd, struct sw_error *err);
 SW_PUBLIC int sw_iterator_load_moved(int *ret_program_fd, struct sw_error *err);
 
 /**
+ * The same for a third one, which tells the return addresses that the kernel has replaced for tools:
+ * sw_snapshot_options.returns_fd.
+ */
+SW_PUBLIC int sw_iterator_load_returns(int *ret_program_fd, struct sw_error *err);
+
+/**
  * Limit it to one process. Needs no privilege.
  *
  * @param program_fd       Borrowed; not needed any more afterwards.

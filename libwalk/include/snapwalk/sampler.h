@@ -99,13 +99,16 @@ SW_PUBLIC int sw_sampler_create(struct sw_context *ctx, struct sw_target *target
  * the series. */
 SW_PUBLIC const char *sw_sampler_refused(const struct sw_sampler *series);
 
+/** Whom following samples may stop, as in the options. */
+SW_PUBLIC void sw_sampler_set_stop(struct sw_sampler *series, enum sw_stop_mode stop);
+
 /**
  * Take a sample.
  *
  * @param ret  Set only on success. Everything in it is the series', until the next call with it.
  * @return 0, also when stacks are missing; as sw_snapshot_take(). After a failure the next sample may
- *         succeed, but for -SW_E_EXITED, -SW_E_NO_PROCESS and -SW_E_ZOMBIE. Changes of a sample that
- *         failed are told by the next one.
+ *         succeed, but for -SW_E_EXITED, -SW_E_NO_PROCESS and -SW_E_ZOMBIE. Changes and stops of a
+ *         sample that failed are told by the next one.
  */
 SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
 			      struct sw_error *err);
@@ -163,20 +166,27 @@ SW_PUBLIC int sw_sampler_unpack(struct sw_sampler *series, const void *bytes, si
 
 struct sw_cpu_sampler;
 
+enum {
+	/* For somebody who gives privileges up before the first sample: the process is looked at in
+	 * sw_cpu_sampler_create() and not again, and sw_cpu_sampler_next() answers -SW_E_CHANGED when it has
+	 * other code. Then it is to be destroyed. */
+	SW_CPU_SAMPLER_FIXED = 1 << 0,
+	/* Not by cycles, even where the machine counts them: each sample stands for exactly 1 / rate_hz s. */
+	SW_CPU_SAMPLER_CLOCK = 1 << 1,
+};
+
 /**
  * Begin a series of samples of CPU time: of each thread so many in each second that it runs, taken by the
  * kernel (perf_event_open(2)), of threads that come, too. Nothing is stopped. For native code only.
  *
  * @param ctx          Borrowed, as target, until the end.
  * @param stack_bytes  Of each sample: what lies beyond is not walked. 0: 16 KiB; at most 32 KiB.
- * @param fixed        For somebody who gives privileges up before the first sample: the process is looked at
- *                     here and not again, and sw_cpu_sampler_next() answers -SW_E_CHANGED when it has other
- *                     code. Then it is to be destroyed.
+ * @param flags        SW_CPU_SAMPLER_*.
  * @return 0; -SW_E_NOT_PERMITTED, -SW_E_UNSUPPORTED, -SW_E_LIMIT: not here, in words; -SW_E_INVALID: not of
  *         this process, which has other code; -SW_E_EXITED, -SW_E_NOMEM, -SW_E_IO. Free with sw_cpu_sampler_destroy().
  */
 SW_PUBLIC int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target,
-				    uint32_t rate_hz, size_t stack_bytes, bool fixed,
+				    uint32_t rate_hz, size_t stack_bytes, unsigned flags,
 				    struct sw_cpu_sampler **ret, struct sw_error *err);
 /** NULL is allowed. */
 SW_PUBLIC void sw_cpu_sampler_destroy(struct sw_cpu_sampler *sampler);

@@ -118,7 +118,8 @@ enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread
 
 /** What a thread waits for in a system call that is not futex(), as the kernel tells it. */
 struct sw_wait_for {
-	/** Static: "pipe", "fifo", "unix_socket", "tcp", "file_lock", "child"; NULL. */
+	/** Static: "pipe", "fifo", "unix_socket", "tcp", "file_lock", "child", "timer", "message_queue",
+	 * "semaphore_set"; NULL. */
 	const char *kind;
 	const char *target; /* an address, a path; NULL. The snapshot's */
 	int64_t fd;         /* -1: none */
@@ -225,6 +226,7 @@ enum sw_warning_code {
 	SW_WARN_CAPTURE,        /* an unwinder's capture hook failed */
 	SW_WARN_TIMEOUT,        /* names or walks were cut by the time limit */
 	SW_WARN_RUNTIME,        /* a runtime was recognised, but cannot be read, or not in whole */
+	SW_WARN_PROGRAM,        /* the program has nothing of what was asked for */
 };
 
 struct sw_warning {
@@ -247,6 +249,8 @@ struct sw_crash {
 	enum sw_access_kind access; /* what the thread wanted there */
 	pid_t sender_pid;           /* 0: nobody sent it, or somebody who is not known */
 	uid_t sender_uid;
+	bool stack_overflow;  /* at the end of its stack, below which nothing may be written */
+	uint64_t stack_bytes; /* of that stack; 0: not known */
 };
 
 /** Immutable once taken. Everything in it but the modules is its own. */
@@ -292,6 +296,8 @@ struct sw_futex_wait {
 	pid_t mutex_owner;  /* who holds it, if it is a pthread_mutex_t of glibc or musl */
 	pid_t rwlock_owner; /* who writes, if it is a pthread_rwlock_t of glibc */
 	pid_t joined;       /* who it waits for, if it is in pthread_join() */
+	pid_t stdio_owner;  /* who has the FILE, if it is the lock of one of glibc or musl */
+	bool is_stdio;      /* it is one of glibc: its owner is there by the address of a thread */
 };
 
 /**
@@ -344,6 +350,8 @@ struct sw_snapshot_options {
 	 * made in our pid namespace. Borrowed. 0: it is made here.
 	 */
 	int iterator_fd;
+	/* Likewise, of sw_iterator_load_returns(): for processes whose returns tools probe. */
+	int returns_fd;
 	/* Why there is none, in words. It is not tried then. Borrowed; NULL: it is tried. */
 	const char *iterator_refused;
 	uint32_t max_stop_ms; /* default 100 */
@@ -380,6 +388,8 @@ struct sw_snapshot_options {
 	bool goroutines;
 	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
+	/* Copy of .NET who awaits the async methods that threads run: for sw_walk_options.awaits. */
+	bool awaits;
 	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
 	bool args;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd
@@ -512,15 +522,20 @@ struct sw_goroutine {
 	pid_t tid;                /* of the thread that runs it; 0: none does */
 };
 
-/** What CPython's asyncio, or .NET, says of a task. Strings are the walks' or static. */
+/** What CPython's asyncio, .NET, Ruby or Erlang says of a task. Strings are the walks' or static. */
 struct sw_task {
 	uint64_t address_avma; /* of the object, which tells it from others of its name */
 	const char *name;      /* UTF-8 */
-	const char *state;     /* "created", "waiting", "runnable", "running" */
+	const char *state;     /* "created", "waiting", "runnable", "running", "unknown" */
 	/* What it waits for: a future, which may be a task. 0: nothing */
 	uint64_t waits_for_avma;
 	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread that runs it; 0: none does */
+	/* Of a process of Erlang. */
+	const char *registered;   /* the name that it is registered by; NULL: none */
+	const char *initial_call; /* "module:function/arity"; NULL: unknown */
+	bool has_messages;        /* it has a queue of messages */
+	uint64_t messages;        /* in it */
 };
 
 /** What a thread waits for, as a runtime knows it. */
@@ -529,6 +544,9 @@ struct sw_runtime_wait {
 	uint64_t address_avma; /* of the object; 0: unknown */
 	char target[128];      /* what it is: the object's class; "" when unknown */
 	pid_t owner_tid;       /* who has it, a thread of the process; 0: nobody, or unknown */
+	/* static: how that is known, where the lock does not say it: "with", it is in the body of a with
+	 * statement of Python. NULL: the runtime's structures say it */
+	const char *trust;
 };
 
 struct sw_walk {
@@ -548,6 +566,15 @@ struct sw_walk {
 		*wait; /* the walks'; NULL when no runtime knows what it waits for */
 };
 
+/** Threads of Java that have a thread of the process only while they run: how many there were at the
+ * instant of the copy. */
+struct sw_virtual_threads {
+	bool known;
+	bool at_least;    /* there may be more: some are where they cannot be counted */
+	uint64_t count;   /* started and not ended */
+	uint64_t mounted; /* of these, those that a thread runs */
+};
+
 /** A runtime that was recognised, or a registry in which it publishes its code. */
 struct sw_runtime {
 	const char *name;  /* static: "clr", "wine", "gdb-jit" ... */
@@ -555,6 +582,8 @@ struct sw_runtime {
 	char where[256];   /* module or file it was found in; "" when there is no single one */
 	int64_t entries;   /* of a registry; -1: a runtime */
 	char problem[256]; /* why it is not used, or not in whole; "" when it is */
+	char untold[256];  /* what of its threads is not told though it is used; "" */
+	struct sw_virtual_threads virtual_threads; /* of Java 21 and later */
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
@@ -569,6 +598,9 @@ struct sw_walks {
 	size_t live_reads;
 	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
 	const char *tasks_why;      /* likewise */
+	const char *awaits_why;     /* likewise */
+	/* Asked for, and no runtime of the process has such; then there is a reason above, too. */
+	bool no_goroutines, no_tasks, no_requests;
 	struct sw_walks_priv *priv;
 };
 
@@ -592,7 +624,8 @@ struct sw_walk_options {
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
 	bool tasks;      /* of asyncio and of .NET, likewise */
-	bool args;       /* the requests that threads serve: sw_walk.request */
+	bool awaits; /* of the async methods of .NET that threads run, with who awaits them; tasks has them, too */
+	bool args; /* the requests that threads serve: sw_walk.request */
 };
 
 /**

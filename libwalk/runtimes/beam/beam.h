@@ -8,6 +8,9 @@
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
+struct sw_beam_all_processes;
+struct sw_beam_window;
+
 /* What is known of the machine in one snapshot. */
 struct sw_beam {
 	const struct sw_snapshot *snap; /* borrowed */
@@ -18,10 +21,12 @@ struct sw_beam {
 	struct sw_snapshot_memory live_source;
 	struct sw_memory live;
 	struct sw_beam_found found;
-	uint64_t exit_avma;                 /* where a process's first function returns */
-	uint64_t main_avma;                 /* process_main() as the JIT made it; 0: not found */
-	const struct sw_thread *thread;     /* whose scheduler was looked for last */
-	struct sw_beam_scheduler scheduler; /* of it; not known: it has none */
+	uint64_t exit_avma;                  /* where a process's first function returns */
+	uint64_t main_avma;                  /* process_main() as the JIT made it; 0: not found */
+	const struct sw_thread *thread;      /* whose scheduler was looked for last */
+	struct sw_beam_scheduler scheduler;  /* of it; not known: it has none */
+	const struct sw_beam_window *window; /* borrowed; NULL: nothing was copied in one */
+	struct sw_beam_all_processes *processes; /* owned; NULL: they were not asked for */
 };
 
 #endif

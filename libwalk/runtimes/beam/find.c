@@ -133,6 +133,8 @@ static void module_look(struct sw_module *module, struct sw_beam_found *f)
 		}
 		memcpy((char *) f + wanted[i].at, &symbol.svma, sizeof(symbol.svma));
 	}
+	if (sw_elf_symbols_find(&symbols, "erts_proc", &symbol))
+		f->processes_svma = symbol.svma;
 	if (!ranges_find(&symbols, f))
 		f->missing = "the list of its code";
 	else

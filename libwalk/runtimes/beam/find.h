@@ -21,6 +21,7 @@ struct sw_beam_found {
 	uint64_t exit_svma;         /* of the pointer to where a process's first function returns */
 	uint64_t process_main_svma; /* what a scheduler's thread calls */
 	uint64_t atoms_svma;
+	uint64_t processes_svma; /* the table of processes; 0: not known */
 };
 
 /* Whether a module is the machine by its name. A look-up, no more. */

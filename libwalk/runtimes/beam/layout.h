@@ -14,6 +14,10 @@ struct sw_beam_layout {
 	uint16_t process_htop, process_stop, process_hend;
 	uint16_t
 		process_current; /* of one that a dirty scheduler runs, or that waits: its ErtsCodeMFA */
+	uint16_t process_registered, process_next, process_initial, process_messages, process_state,
+		process_messages_in;
+	/* ErtsPTab */
+	uint16_t table_places, table_n;
 	/* From ErtsSchedulerRegisters to the lowest place of the return address of process_main(). */
 	uint16_t return_off;
 	/* BeamCodeHeader, ErtsCodeInfo */

@@ -24,7 +24,7 @@ enum {
 	PID_NUMBER_BITS = 15,
 };
 
-static bool atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size_t size)
+bool sw_beam_atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size_t size)
 {
 	const struct sw_beam_layout *at = beam->found.layout;
 	uint64_t table = beam->found.atoms_svma + beam->found.place->bias;
@@ -45,17 +45,30 @@ static bool atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size
 	return true;
 }
 
-/* "lists:map/2" of an ErtsCodeMFA. */
-static bool mfa_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size)
+bool sw_beam_mfa_put(const struct sw_beam *beam, const uint64_t mfa[static 3], char *ret,
+		     size_t size)
 {
 	char module[ATOM_BYTES_MAX + 1], function[ATOM_BYTES_MAX + 1];
-	uint64_t mfa[3];
-	if (!sw_memory_read(beam->memory, avma, mfa, sizeof(mfa)) || mfa[2] > ARITY_MAX ||
-	    !atom_read(beam, mfa[0], module, sizeof(module)) ||
-	    !atom_read(beam, mfa[1], function, sizeof(function)))
+	if (mfa[2] > ARITY_MAX || !sw_beam_atom_read(beam, mfa[0], module, sizeof(module)) ||
+	    !sw_beam_atom_read(beam, mfa[1], function, sizeof(function)))
 		return false;
 	(void) snprintf(ret, size, "%s:%s/%" PRIu64, module, function, mfa[2]); /* cut to fit */
 	return true;
+}
+
+void sw_beam_pid_put(uint64_t id, char *ret, size_t size)
+{
+	uint64_t data = id >> PID_DATA_SHIFT & PID_DATA_MASK;
+	(void) snprintf(ret, size, "<0.%" PRIu64 ".%" PRIu64 ">", data % (1 << PID_NUMBER_BITS),
+			data >> PID_NUMBER_BITS); /* fits */
+}
+
+/* Of an ErtsCodeMFA. */
+static bool mfa_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size)
+{
+	uint64_t mfa[3];
+	return sw_memory_read(beam->memory, avma, mfa, sizeof(mfa)) &&
+	       sw_beam_mfa_put(beam, mfa, ret, size);
 }
 
 /* Only of a call: between calls the machine notes no lines. */
@@ -94,8 +107,12 @@ static bool function_read(const struct sw_beam *beam, uint64_t avma, bool at_cal
 
 int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_description *ret)
 {
-	uint64_t avma = frame->pc_avma - !(frame->flags & SW_FRAME_EXACT_PC);
-	if (!function_read(beam, avma, frame->cookie == SW_BEAM_AT_CALL, ret))
+	uint64_t avma = frame->pc_avma;
+	if (frame->cookie != SW_BEAM_AT_NEXT && !(frame->flags & SW_FRAME_EXACT_PC))
+		avma--;
+	if (frame->cookie == SW_BEAM_MFA
+		    ? !mfa_read(beam, frame->pc_avma, ret->function, sizeof(ret->function))
+		    : !function_read(beam, avma, frame->cookie == SW_BEAM_AT_CALL, ret))
 		(void) snprintf(ret->function, sizeof(ret->function),
 				"[Erlang function]"); /* fits */
 	return 1;
@@ -133,10 +150,10 @@ bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
 			 s->number); /* fits, as those below */
 	char *rest = ret->name + n;
 	size_t size = sizeof(ret->name) - (size_t) n;
-	uint64_t data = s->process.id >> PID_DATA_SHIFT & PID_DATA_MASK;
 	if (s->process_known) {
-		n = snprintf(rest, size, ", runs <0.%" PRIu64 ".%" PRIu64 ">",
-			     data % (1 << PID_NUMBER_BITS), data >> PID_NUMBER_BITS);
+		char pid[40];
+		sw_beam_pid_put(s->process.id, pid, sizeof(pid));
+		n = snprintf(rest, size, ", runs %s", pid);
 		current_put(beam, s, rest + n, size - (size_t) n);
 	} else if (s->process_avma != 0) {
 		(void) snprintf(rest, size, ", runs a process");

@@ -6,9 +6,11 @@
  *	window      what is copied while nothing changes
  *	schedulers  which thread is which, and what it runs
  *	step        one frame further; flow: by the instructions, where the top frame is not complete
+ *	processes   the machine's own, by its table; all_processes: what is shown of them
  *	functions   which function an address belongs to; names: its name, and those of threads; lines: where
  */
 #include "runtimes/beam/runtime.h"
+#include "runtimes/beam/all_processes.h"
 #include "runtimes/beam/functions.h"
 #include "runtimes/beam/names.h"
 #include "runtimes/beam/step.h"
@@ -22,16 +24,20 @@ enum { SWITCHES_MAX = 64 /* of one walk */ };
 
 static void beam_close(void *state)
 {
-	free(state);
+	struct sw_beam *beam = state;
+	if (beam == NULL)
+		return;
+	sw_beam_all_processes_destroy(beam->processes);
+	free(beam);
 }
 
 static int beam_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_beam *beam = calloc(1, sizeof(*beam));
-	(void) found; /* all that was copied is in the snapshot */
 	if (beam == NULL)
 		return -SW_E_NOMEM;
 	beam->snap = snap;
+	beam->window = found;
 	beam->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	beam->memory = sw_snapshot_memory(&beam->source);
 	beam->live_source = (struct sw_snapshot_memory){.snap = snap};
@@ -72,6 +78,17 @@ static int beam_names(void *state, const struct sw_frame *frame, struct sw_descr
 static bool beam_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	return sw_beam_thread(state, thread, ret);
+}
+
+static size_t beam_tasks(void *state, const char **ret_why)
+{
+	return sw_beam_all_processes(state, ret_why);
+}
+
+static bool beam_task(void *state, size_t n, struct sw_runtime_task *ret,
+		      struct sw_frame_sink *sink)
+{
+	return sw_beam_process_show(state, n, ret, sink);
 }
 
 static size_t beam_identify(void *state, struct sw_runtime *ret, size_t max)
@@ -117,5 +134,7 @@ const struct sw_runtime_ops sw_runtime_beam = {
 	.owns = beam_owns,
 	.names = beam_names,
 	.thread = beam_thread,
+	.tasks = beam_tasks,
+	.task = beam_task,
 	.identify = beam_identify,
 };

@@ -9,6 +9,8 @@
 #include "cleanup.h"
 #include "map.h"
 #include "runtimes/beam/lines.h"
+#include "runtimes/beam/processes_window.h"
+#include "snapshot/snapshot.h"
 
 #include <string.h>
 
@@ -70,8 +72,7 @@ static uint64_t word_of(const uint8_t *bytes, uint64_t i)
 	return word;
 }
 
-/* The module that holds avma, in the list as copied; 0: none. */
-static uint64_t module_of(const struct sw_beam_window *w, uint64_t avma)
+uint64_t sw_beam_window_module(const struct sw_beam_window *w, uint64_t avma)
 {
 	uint64_t low = 0, high = w->pairs != NULL ? w->list.n : 0;
 	while (low < high) {
@@ -110,11 +111,10 @@ static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return avma != 0 && bytes_read(w->capture, avma, buffer, length, true);
 }
 
-/* What the name of the function that holds avma needs, and its line. */
-static void function_copy(struct sw_capture *capture, struct sw_beam_window *w, uint64_t avma)
+void sw_beam_window_function(struct sw_capture *capture, struct sw_beam_window *w, uint64_t avma)
 {
 	const struct sw_beam_layout *at = w->found.layout;
-	uint64_t module = is_new(w, avma) ? module_of(w, avma) : 0, low = 0, info = 0;
+	uint64_t module = is_new(w, avma) ? sw_beam_window_module(w, avma) : 0, low = 0, info = 0;
 	const struct sw_beam_header *h = module != 0 ? header_copy(capture, w, module) : NULL;
 	const uint8_t *copy;
 	for (uint64_t high = h != NULL ? h->n : 0; low < high;) {
@@ -160,12 +160,12 @@ static void process_copy(struct sw_capture *capture, struct sw_beam_window *w,
 			return;
 		for (size_t i = 0; i < words; i++, done++)
 			if (((w->chunk[i] & 3) == 0 || done < TOP_WORDS) &&
-			    module_of(w, w->chunk[i]) != 0)
-				function_copy(capture, w, w->chunk[i] - 1);
+			    sw_beam_window_module(w, w->chunk[i]) != 0)
+				sw_beam_window_function(capture, w, w->chunk[i] - 1);
 		at += words * 8;
 	}
 	if (!here && sw_capture_read(capture, s->registers_avma - 8, &word, 8))
-		function_copy(capture, w, word - 1); /* that called a C function */
+		sw_beam_window_function(capture, w, word - 1); /* that called a C function */
 }
 
 /* Which function a dirty scheduler executes: it has no frame. */
@@ -206,7 +206,7 @@ static void scheduler_look(struct sw_capture *capture, struct sw_beam_window *w,
 		return;
 	}
 	if (sw_beam_is_code(capture->snap, t->regs.pc_avma))
-		function_copy(capture, w, t->regs.pc_avma);
+		sw_beam_window_function(capture, w, t->regs.pc_avma);
 	process_copy(capture, w, t, &s);
 }
 
@@ -259,5 +259,9 @@ int sw_beam_in_window(struct sw_capture *capture)
 	w->capture = capture;
 	list_copy(capture, w);
 	schedulers_look(capture, w, true);
+	if (capture->snap->priv->tasks) { /* last: what threads need comes first */
+		w->whole = sw_capture_is_whole(capture);
+		sw_beam_processes_copy(capture, w);
+	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "runtimes/beam/find.h"
 #include "runtimes/beam/functions.h"
+#include "runtimes/beam/processes.h"
 #include "runtimes/beam/schedulers.h"
 #include "unwind/capture.h"
 
@@ -26,7 +27,14 @@ struct sw_beam_window {
 	size_t n_headers;
 	uint64_t chunk[SW_BEAM_CHUNK_WORDS];
 	struct sw_capture *capture; /* that is under way */
+	bool whole;                 /* nothing runs */
+	bool processes_cut;         /* not all were copied */
 };
+
+/* The module that holds avma, in the list as copied; 0: none. */
+uint64_t sw_beam_window_module(const struct sw_beam_window *w, uint64_t avma);
+/* Copies what the name of the function that holds avma needs, and its line. */
+void sw_beam_window_function(struct sw_capture *capture, struct sw_beam_window *w, uint64_t avma);
 
 /* sw_runtime_ops.before, stacks, in_window. */
 int sw_beam_before(struct sw_capture *capture);

@@ -9,7 +9,7 @@
 #include "snapshot/snapshot.h"
 #include "bytes.h"
 #include "cleanup.h"
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "runtimes/clr/published/windows.h"
 #include "formats/elf_symbol.h"
 #include "snapshot/module.h"

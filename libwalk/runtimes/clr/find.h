@@ -2,7 +2,7 @@
 #ifndef SW_CLR_FIND_H
 #define SW_CLR_FIND_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 
 /* Whether one may be there: all of them make code, and are in an ELF file of some size. */
 bool sw_clr_probe(const struct sw_snapshot *snap);

@@ -19,7 +19,7 @@
 #include "runtimes/clr/unwind.h"
 #include "cfi/function.h"
 #include "pe/function.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 
 #include <string.h>
 

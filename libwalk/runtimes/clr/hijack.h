@@ -2,7 +2,7 @@
 #ifndef SW_CLR_HIJACK_H
 #define SW_CLR_HIJACK_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "unwind/unwinder.h"
 
 /*

@@ -27,7 +27,7 @@
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/threads.h"
-#include "runtimes/clr/types.h"
+#include "runtimes/clr/code/types.h"
 #include "arch/arch.h"
 #include "cleanup.h"
 

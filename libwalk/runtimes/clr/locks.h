@@ -2,7 +2,7 @@
 #ifndef SW_CLR_LOCKS_H
 #define SW_CLR_LOCKS_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "runtimes/clr/locks_window.h"
 #include "unwind/runtime.h"
 

@@ -3,19 +3,20 @@
  * .NET: managed code of CoreCLR processes, without any help of the runtime. The other files do the work:
  *
  *	find           which modules are a runtime; published/: what it says of itself, or is known of it
- *	ranges         address -> method (r2r: code of ReadyToRun images)
+ *	code/          ranges: address -> method (r2r: code of ReadyToRun images)
+ *	               names: method -> name (types, modules, entry_points, metadata/)
+ *	               lines: its file and line (r2r_debug, pdb_files, metadata/)
+ *	               collectible: code that may be freed right after the stop
  *	unwind         one frame further; hijack where the garbage collector interferes, stub
- *	names          method -> name (types, modules, entry_points, metadata/)
- *	lines          its file and line (r2r_debug, pdb_files, metadata/)
  *	locks          what threads wait for, and who has it; locks_window: what is copied for that
- *	threads        what is copied in the stop, with collectible, code that may be freed right after it
- *	all_tasks      async methods that wait, and those that threads run, with who awaits them: by
- *	               objects/ and machines
+ *	threads        what is copied in the stop
+ *	tasks/         async methods that wait, and those that threads run, with who awaits them: by
+ *	               objects/
  *	thread_infos   what Thread objects say of threads
  */
 #include "runtimes/clr/runtime.h"
-#include "runtimes/clr/all_tasks.h"
-#include "runtimes/clr/lines.h"
+#include "runtimes/clr/tasks/all_tasks.h"
+#include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/metadata/pdb_files.h"
@@ -25,7 +26,7 @@
 
 #include "cleanup.h"
 #include "runtimes/clr/find.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 #include "snapshot/read.h"
 
 #include <inttypes.h>
@@ -133,6 +134,11 @@ static size_t clr_tasks(void *state, const char **ret_why)
 	return sw_clr_all_tasks(state, ret_why);
 }
 
+static size_t clr_awaited(void *state, const char **ret_why)
+{
+	return sw_clr_awaited_tasks(state, ret_why);
+}
+
 static bool clr_task(void *state, size_t n, struct sw_runtime_task *ret, struct sw_frame_sink *sink)
 {
 	return sw_clr_task_show(state, n, ret, sink);
@@ -202,6 +208,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.thread = clr_thread,
 	.wait = clr_wait,
 	.tasks = clr_tasks,
+	.awaited = clr_awaited,
 	.task = clr_task,
 	.explain = clr_explain,
 };

@@ -10,7 +10,7 @@
 #include "arch/insn.h"
 #include "native/call_site.h"
 #include "runtimes/clr/hijack.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/unwind.h"
 
 enum {
@@ -37,10 +37,7 @@ static bool is_stub(struct sw_clr *clr, uint64_t avma)
 static bool insn_at(struct sw_memory memory, uint64_t avma, struct sw_insn *ret)
 {
 	uint8_t code[SW_INSN_BYTES_MAX];
-	size_t n = sizeof(code);
-	while (n > 0 && !sw_memory_read(memory, avma, code, n))
-		n--; /* the last bytes that are mapped, or that were copied */
-	return sw_arch_insn(false, code, n, avma, ret);
+	return sw_arch_insn(false, code, sw_insn_read(memory, avma, code), avma, ret);
 }
 
 static bool depth_of(int64_t bytes, int64_t *ret)

@@ -2,7 +2,7 @@
 #ifndef SW_CLR_THREAD_INFOS_H
 #define SW_CLR_THREAD_INFOS_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 
 struct sw_capture;
 struct sw_clr_thread_infos;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/threads.h"
 #include "arch/arch.h"
-#include "runtimes/clr/all_tasks.h"
+#include "runtimes/clr/tasks/prepare.h"
 #include "native/call_site.h"
-#include "runtimes/clr/collectible.h"
-#include "runtimes/clr/lines.h"
+#include "runtimes/clr/code/collectible.h"
+#include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/metadata/pdb_files.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/find.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 
 #include <stdlib.h>
 
@@ -47,11 +47,12 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 	       sw_capture_want(w->capture, thread_avma, w->bytes) == 0;
 }
 
-/* Of the first runtime that says what its threads wait for, or of whose tasks something is asked. */
+/* Of the first runtime that says what its threads wait for, or whose tasks are read. */
 static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *r)
 {
 	const struct sw_clr_locks_at at = sw_clr_locks_at(r);
-	bool tasks = capture->snap->priv->tasks && r->usable && !r->is_windows;
+	bool tasks = (capture->snap->priv->tasks || capture->snap->priv->awaits) && r->usable &&
+		     !r->is_windows;
 	if ((!at.usable && !tasks) || *capture->found != NULL)
 		return 0;
 	struct sw_clr_locks_plan *plan =

@@ -3,7 +3,7 @@
 #define SW_CLR_THREADS_H
 
 #include "unwind/capture.h"
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 
 /* The runtime's Thread objects. What matters of them changes all the time: it is copied in the stop. */
 enum {

@@ -5,13 +5,13 @@
  * Source: dotnet/runtime v10.0.0, docs/design/coreclr/botr/clr-abi.md, src/coreclr/jit/unwindamd64.cpp.
  */
 #include "runtimes/clr/unwind.h"
-#include "runtimes/clr/all_tasks.h"
+#include "runtimes/clr/tasks/running.h"
 #include "runtimes/clr/hijack.h"
 #include "arch/arch.h"
 #include "native/call_site.h"
 #include "formats/pe_image.h"
 #include "pe/rule.h"
-#include "runtimes/clr/ranges.h"
+#include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/stub.h"
 
 #include <string.h>

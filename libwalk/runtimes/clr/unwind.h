@@ -2,7 +2,7 @@
 #ifndef SW_CLR_UNWIND_H
 #define SW_CLR_UNWIND_H
 
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "unwind/unwinder.h"
 
 /* Out of the frame at the cursor, when it is managed code or the runtime's way into the GC. */

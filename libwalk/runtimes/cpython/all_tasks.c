@@ -78,10 +78,10 @@ size_t sw_cpython_all_tasks(struct sw_cpython *c, const char **ret_why)
 	*ret_why = "the interpreter is not read";
 	if (!c->usable)
 		return 0;
+	/* Also where it was found before: what it is found by is kept with the snapshot, which may be recorded. */
+	sw_cpython_asyncio_find(&c->at, c->snap, c->memory, &all->asyncio);
 	if (w != NULL)
 		all->asyncio = w->asyncio;
-	else
-		sw_cpython_asyncio_find(&c->at, c->snap, c->memory, &all->asyncio);
 	*ret_why = all->asyncio.why;
 	all->torn = c->snap->live && (w == NULL || !w->whole || c->snap->priv->hooks_torn);
 	if (!sw_cpython_tasks_each(&all->asyncio, c->copied, object_add, all))
@@ -108,6 +108,8 @@ static const char *state_of(const struct sw_cpython_task *task, enum sw_cpython_
 		return "running";
 	if (progress == SW_CPYTHON_CREATED)
 		return "created";
+	if (task->wait_is_unknown)
+		return "unknown";
 	return task->waits ? "waiting" : "runnable";
 }
 

@@ -18,7 +18,7 @@
  */
 #include "runtimes/cpython/tasks.h"
 #include "formats/elf_symbol.h"
-#include "runtimes/cpython/objects.h"
+#include "runtimes/cpython/structures/objects.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

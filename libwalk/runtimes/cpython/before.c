@@ -3,7 +3,7 @@
 #include "runtimes/cpython/window.h"
 #include "arena.h"
 #include "errors.h"
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/structures/find.h"
 #include "snapshot/snapshot.h"
 
 int sw_cpython_before(struct sw_capture *capture)

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "map.h"
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 #include "runtimes/cpython/extensions/greenlet.h"
 #include "snapshot/read.h"
 
@@ -13,6 +13,7 @@
 struct sw_cpython_functions;
 struct sw_cpython_named;
 struct sw_cpython_all_tasks;
+struct sw_cpython_bodies;
 struct sw_cpython_window;
 
 /* What a frame executes; cookies of frames are 1 + index. */
@@ -34,6 +35,7 @@ struct sw_cpython {
 	const struct sw_cpython_window
 		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
 	struct sw_cpython_all_tasks *tasks;           /* owned; NULL: not asked for */
+	struct sw_cpython_bodies *bodies;             /* owned; NULL: not needed yet */
 	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
 	struct sw_greenlet greenlet;
 

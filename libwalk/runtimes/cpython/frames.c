@@ -10,7 +10,7 @@
  */
 #include "runtimes/cpython/frames.h"
 #include "arch/arch.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/functions.h"
 #include "snapshot/snapshot.h"
 

@@ -8,13 +8,13 @@
  *	0         8            16      24             32    80 ... 120
  *
  * Whoever takes it sets locked before last_holder, with the mutex held: while somebody has that, the
- * holder is not known. Locks of threading are semaphores, which do not say who has them; but rlock.c.
+ * holder is not known.
  *
  * Source: Include/internal/pycore_gil.h and Python/ceval_gil.c (take_gil()), 3.8.18 to 3.14; sizes of
  * pthread_cond_t and pthread_mutex_t of glibc and musl on x86-64.
  */
 #include "runtimes/cpython/gil.h"
-#include "runtimes/cpython/rlock.h"
+#include "runtimes/cpython/waited.h"
 #include "arch/arch.h"
 #include "bytes.h"
 #include "snapshot/snapshot.h"
@@ -43,7 +43,7 @@ static bool copy_find(const struct sw_cpython *c, uint64_t gil,
 		      uint8_t buffer[static SW_CPYTHON_GIL_BYTES], struct sw_bytes *ret)
 {
 	const struct sw_snapshot *snap = c->snap;
-	if (snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_CORE) {
+	if (sw_cpython_is_of_core(snap)) {
 		*ret = (struct sw_bytes){buffer, SW_CPYTHON_GIL_BYTES};
 		return sw_memory_read(c->memory, gil, buffer, SW_CPYTHON_GIL_BYTES);
 	}

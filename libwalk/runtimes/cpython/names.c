@@ -5,8 +5,8 @@
  * they were so all the time.
  */
 #include "runtimes/cpython/names.h"
-#include "runtimes/cpython/code.h"
-#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/thread_names.h"
 #include "snapshot/live.h"
 
@@ -41,6 +41,22 @@ static void table_read(struct sw_cpython *c, uint64_t avma, struct sw_bytes *ret
 	uint8_t *data = sw_arena_alloc(&c->arena, (size_t) size);
 	if (data != NULL && sw_memory_read(c->memory, avma + BYTES_DATA, data, (size_t) size))
 		*ret = (struct sw_bytes){data, (size_t) size};
+}
+
+bool sw_cpython_code_describe(struct sw_cpython *c, const struct sw_cpython_code *code,
+			      int64_t offset, struct sw_description *ret)
+{
+	struct sw_bytes lines = {0};
+	*ret = (struct sw_description){0};
+	if (!sw_cpython_string(&c->at, c->memory, code->function_avma, ret->function,
+			       sizeof(ret->function)))
+		return false;
+	/* What else cannot be read is not told. */
+	(void) sw_cpython_string(&c->at, c->memory, code->filename_avma, ret->file,
+				 sizeof(ret->file));
+	table_read(c, code->lines_avma, &lines);
+	ret->line = sw_cpython_line(c->at.layout.minor, lines, code->first_line, offset);
+	return true;
 }
 
 static struct sw_cpython_named *code_name(struct sw_cpython *c, uint64_t avma)

@@ -3,6 +3,7 @@
 #define SW_CPYTHON_NAMES_H
 
 #include "runtimes/cpython/cpython.h"
+#include "runtimes/cpython/structures/code.h"
 
 /* As sw_runtime_ops.names. */
 int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame,
@@ -11,5 +12,9 @@ int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame,
 /* As sw_runtime_ops.thread. */
 bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread,
 			    struct sw_thread_info *ret);
+
+/* Function, file and line of a code object that is in use, and was read just now. */
+bool sw_cpython_code_describe(struct sw_cpython *c, const struct sw_cpython_code *code,
+			      int64_t offset, struct sw_description *ret);
 
 #endif

@@ -1,181 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has the RLock of threading that a thread waits for. A lock of the interpreter is a semaphore, which
- * does not say who has it; an RLock has one, and its owner beside it:
+ * Who has an RLock of threading: that stands beside the lock (waited.c). The owner is set by whoever has the
+ * lock, and is 0 before that is given back: at any instant it is who has it, or nobody.
  *
- *	rlockobject   references  type  rlock_lock  rlock_owner  rlock_count
- *	              0           8     16          24           32 ... 40
- *
- * The thread waits in sem_wait(), with the semaphore in rdi, which was called for the object: that is in
- * a register or one that was saved on the stack since. Of all words there only the object's address has
- * the semaphore's at rlock_lock, and its class's name says that it is one.
- *
- * From 3.14 on the lock is a byte in the object, and a thread waits for its address: that is beside the
- * semaphore of its own, which is on its stack and in rdi:
- *
- *	struct wait_entry   park_arg  addr  sema        rlockobject   ...  lock  thread  level
- *	                    -16       -8    0: rdi                         16    24      32
- *
- * The owner is set by whoever has the semaphore, and is 0 before that is given back: at any instant it
- * is who has it, or nobody. Without the GIL heads of objects are longer, and all of this is further on.
- *
- * Source: Modules/_threadmodule.c (rlockobject, rlock_acquire(), rlock_release()) and
- * Python/thread_pthread.h (PyThread_acquire_lock_timed(), with USE_SEMAPHORES), 3.8.18 to 3.13.0;
- * Include/cpython/object.h (tp_name); Include/internal/pycore_lock.h (_PyRecursiveMutex) of 3.14.10,
- * Python/parking_lot.c (struct wait_entry) and Python/lock.c of 3.13.5, and of 3.15 before its release.
+ * Source: Modules/_threadmodule.c (rlock_acquire(), rlock_release()), 3.8.18 to 3.13.0;
+ * Include/internal/pycore_lock.h (_PyRecursiveMutex) of 3.14.10.
  */
 #include "runtimes/cpython/rlock.h"
-#include "arch/arch.h"
-#include "bytes.h"
-#include "snapshot/snapshot.h"
-
-#include <string.h>
-#include <sys/syscall.h>
 
 enum {
-	TYPE_OFF = 8,
 	LOCK_OFF = 16,
 	OWNER_OFF = 24,
 	COUNT_OFF = 32,
-	END_OFF = 40,
-	BYTES_MAX = END_OFF + 16,
-	TYPE_NAME_OFF = 24,
-	PARKED_BEFORE = 8, /* of the semaphore: the address that the thread waits for */
-	PARKED_MINOR = 14,
-	LOCKED = 1,        /* of the byte that is the lock */
-	STACK_WORDS = 160, /* sem_wait() and what calls it have 500 to 900 bytes */
-	WORDS_MAX = STACK_WORDS + SW_REGS_MAX,
+	LOCKED = 1, /* of the byte that is the lock */
 };
-
-_Static_assert((int) END_OFF < (int) SW_CPYTHON_RLOCK_BYTES, "all of it is copied");
-
-static const char TYPE_NAME[] = "_thread.RLock";
-
-/* What may be the address of an object, each once; from the registers, then from the stack. */
-static size_t candidates(const struct sw_regs *regs, const uint64_t *stack, size_t n_stack,
-			 uint64_t ret[static WORDS_MAX])
-{
-	size_t n = 0;
-	for (size_t i = 0; i < SW_REGS_MAX + n_stack; i++) {
-		uint64_t word = 0;
-		if (i >= SW_REGS_MAX)
-			word = stack[i - SW_REGS_MAX];
-		else if (!sw_regs_get(regs, (unsigned) i, &word))
-			continue;
-		bool near = word - regs->sp_avma < STACK_WORDS * sizeof(word);
-		bool seen = word % 8 != 0 || word < 1 << 16 || word >> 47 != 0 || near;
-		for (size_t k = 0; k < n && !seen; k++)
-			seen = ret[k] == word;
-		if (!seen)
-			ret[n++] = word;
-	}
-	return n;
-}
-
-/* Where the lock that is at an address has its object. */
-static uint64_t object_of(const struct sw_cpython_layout *l, uint64_t lock_avma)
-{
-	return lock_avma - LOCK_OFF - l->head_more;
-}
-
-static void parked_copy(struct sw_capture *capture, const struct sw_cpython_layout *l,
-			uint64_t semaphore)
-{
-	uint64_t lock;
-	const uint8_t *data;
-	if (sw_capture_in_stack(capture, semaphore - PARKED_BEFORE, &lock, sizeof(lock)) &&
-	    lock % 8 == 0) /* no space: not known */
-		(void) sw_capture_copy(capture, object_of(l, lock),
-				       SW_CPYTHON_RLOCK_BYTES + l->head_more, &data);
-}
-
-void sw_cpython_rlock_copy(struct sw_capture *capture, const struct sw_cpython_at *at,
-			   const struct sw_thread *t)
-{
-	const struct sw_cpython_layout *l = &at->layout;
-	uint64_t stack[STACK_WORDS], words[WORDS_MAX], locks[SW_CAPTURE_READS], wanted;
-	struct sw_capture_read reads[SW_CAPTURE_READS];
-	const uint8_t *data;
-	if (!sw_capture_is_whole(capture) || !sw_regs_get(&t->regs, SW_X86_64_RDI, &wanted))
-		return;
-	if (l->minor >= PARKED_MINOR) {
-		parked_copy(capture, l, wanted);
-		return;
-	}
-	if (!sw_capture_in_stack(capture, t->regs.sp_avma, stack, sizeof(stack)))
-		return;
-	size_t n = candidates(&t->regs, stack, STACK_WORDS, words);
-	for (size_t from = 0; from < n; from += SW_CAPTURE_READS) {
-		size_t part = n - from < SW_CAPTURE_READS ? n - from : SW_CAPTURE_READS;
-		for (size_t i = 0; i < part; i++)
-			reads[i] =
-				(struct sw_capture_read){words[from + i] + LOCK_OFF + l->head_more,
-							 &locks[i], sizeof(locks[i]), false};
-		sw_capture_read_many(capture, reads, part);
-		for (size_t i = 0; i < part; i++)
-			if (reads[i].ok && locks[i] == wanted) /* no space: not known */
-				(void) sw_capture_copy(capture, words[from + i],
-						       SW_CPYTHON_RLOCK_BYTES + l->head_more,
-						       &data);
-	}
-}
-
-/* wanted: the semaphore, or the object's lock itself. */
-static bool is_rlock(const struct sw_cpython *c, uint64_t avma, struct sw_bytes bytes,
-		     uint64_t wanted)
-{
-	const struct sw_cpython_layout *l = &c->at.layout;
-	char name[sizeof(TYPE_NAME)];
-	uint64_t type, lock, name_avma;
-	if (!sw_bytes_u64(bytes, LOCK_OFF + l->head_more, &lock))
-		return false;
-	return (l->minor >= PARKED_MINOR ? object_of(l, wanted) == avma : lock == wanted) &&
-	       sw_bytes_u64(bytes, TYPE_OFF + l->head_more, &type) &&
-	       sw_memory_u64(c->memory, type + TYPE_NAME_OFF + l->head_more, &name_avma) &&
-	       sw_memory_read(c->memory, name_avma, name, sizeof(name)) &&
-	       memcmp(name, TYPE_NAME, sizeof(name)) == 0;
-}
-
-/* The object in the copies of the window. */
-static bool copied(const struct sw_cpython *c, uint64_t wanted, uint64_t *ret_avma,
-		   struct sw_bytes *ret)
-{
-	const struct sw_snapshot *snap = c->snap;
-	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++) {
-		const struct sw_range *r = &snap->ranges[i];
-		*ret = (struct sw_bytes){r->data, r->bytes};
-		*ret_avma = r->start_avma;
-		if (r->bytes == (size_t) SW_CPYTHON_RLOCK_BYTES + c->at.layout.head_more &&
-		    is_rlock(c, *ret_avma, *ret, wanted))
-			return true;
-	}
-	return false;
-}
-
-/* The same in a core file, which has all memory of one instant. */
-static bool of_core(const struct sw_cpython *c, const struct sw_thread *t, uint64_t wanted,
-		    uint8_t buffer[static BYTES_MAX], uint64_t *ret_avma, struct sw_bytes *ret)
-{
-	const struct sw_cpython_layout *l = &c->at.layout;
-	uint64_t stack[STACK_WORDS], words[WORDS_MAX];
-	size_t n = 1, bytes = (size_t) END_OFF + l->head_more;
-	if (bytes > BYTES_MAX)
-		return false;
-	words[0] = object_of(l, wanted);
-	if (l->minor < PARKED_MINOR) {
-		if (!sw_memory_read(c->memory, t->regs.sp_avma, stack, sizeof(stack)))
-			return false;
-		n = candidates(&t->regs, stack, STACK_WORDS, words);
-	}
-	*ret = (struct sw_bytes){buffer, bytes};
-	for (size_t i = 0; i < n; i++) {
-		*ret_avma = words[i];
-		if (sw_memory_read(c->memory, words[i], buffer, bytes) &&
-		    is_rlock(c, words[i], *ret, wanted))
-			return true;
-	}
-	return false;
-}
 
 /* Who has it, as the C library calls the thread; 0: nobody, or it cannot be told. */
 static uint64_t owner_of(const struct sw_cpython_layout *l, struct sw_bytes bytes)
@@ -184,39 +22,17 @@ static uint64_t owner_of(const struct sw_cpython_layout *l, struct sw_bytes byte
 	uint8_t lock;
 	if (!sw_bytes_u64(bytes, OWNER_OFF + l->head_more, &owner))
 		return 0;
-	if (l->minor >= PARKED_MINOR)
+	if (l->minor >= SW_CPYTHON_PARKED_MINOR)
 		return sw_bytes_u8(bytes, LOCK_OFF + l->head_more, &lock) && (lock & LOCKED) ? owner
 											     : 0;
 	return sw_bytes_u64(bytes, COUNT_OFF + l->head_more, &count) && count != 0 ? owner : 0;
 }
 
-pid_t sw_cpython_tid_of(const struct sw_snapshot *snap, uint64_t id)
+void sw_cpython_rlock_wait(const struct sw_cpython *c, const struct sw_thread *thread,
+			   const struct sw_cpython_waited *waited, struct sw_runtime_wait *ret)
 {
-	for (size_t i = 0; id != 0 && i < snap->n_threads; i++)
-		if (snap->threads[i].captured && snap->threads[i].fs_base == id)
-			return snap->threads[i].tid;
-	return 0;
-}
-
-bool sw_cpython_rlock_wait(struct sw_cpython *c, const struct sw_thread *thread,
-			   struct sw_runtime_wait *ret)
-{
-	const struct sw_snapshot *snap = c->snap;
-	uint64_t wanted, avma;
-	uint8_t buffer[BYTES_MAX];
-	struct sw_bytes bytes;
-	if (!c->usable || thread->syscall != SYS_futex ||
-	    !sw_regs_get(&thread->regs, SW_X86_64_RDI, &wanted) ||
-	    (c->at.layout.minor >= PARKED_MINOR &&
-	     !sw_memory_u64(c->copied, wanted - PARKED_BEFORE, &wanted)))
-		return false;
-	bool core = snap->threads[0].captured_by == SW_CAPTURED_CORE;
-	if (core ? !of_core(c, thread, wanted, buffer, &avma, &bytes)
-		 : !copied(c, wanted, &avma, &bytes))
-		return false;
-	*ret = (struct sw_runtime_wait){.kind = "python_rlock", .address_avma = avma};
-	uint64_t owner = owner_of(&c->at.layout, bytes);
+	uint64_t owner = owner_of(&c->at.layout, waited->bytes);
+	*ret = (struct sw_runtime_wait){.kind = "python_rlock", .address_avma = waited->avma};
 	if (owner != 0 && owner != thread->fs_base)
-		ret->owner_tid = sw_cpython_tid_of(snap, owner);
-	return true;
+		ret->owner_tid = sw_cpython_tid_of(c->snap, owner);
 }

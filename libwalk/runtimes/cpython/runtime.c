@@ -8,18 +8,21 @@
  *	code       code objects and strings; lines; names: what is told of a frame
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
+ *	waited     the lock of threading that a thread waits for; rlock, lock: who has it
  *	window     what is copied while nothing changes
  *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
  */
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
-#include "runtimes/cpython/find.h"
+#include "runtimes/cpython/explain.h"
+#include "runtimes/cpython/structures/find.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
 #include "runtimes/cpython/gil.h"
-#include "runtimes/cpython/rlock.h"
+#include "runtimes/cpython/lock.h"
 #include "runtimes/cpython/names.h"
+#include "runtimes/cpython/rlock.h"
 #include "runtimes/cpython/window.h"
 #include "snapshot/module.h"
 
@@ -40,6 +43,7 @@ void sw_cpython_deinit(struct sw_cpython *c)
 	free(c->chain.groups);
 	free(c->positions);
 	sw_cpython_all_tasks_destroy(c->tasks);
+	sw_cpython_bodies_destroy(c->bodies);
 }
 
 static void cpython_close(void *state)
@@ -104,8 +108,15 @@ static bool cpython_thread(void *state, const struct sw_thread *thread, struct s
 
 static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
-	return sw_cpython_wait_read(state, thread, ret) ||
-	       sw_cpython_rlock_wait(state, thread, ret);
+	struct sw_cpython_waited waited;
+	if (sw_cpython_wait_read(state, thread, ret))
+		return true;
+	if (!sw_cpython_waited_find(state, thread, &waited))
+		return false;
+	if (!waited.again)
+		return sw_cpython_lock_wait(state, thread, &waited, ret);
+	sw_cpython_rlock_wait(state, thread, &waited, ret);
+	return true;
 }
 
 static size_t cpython_tasks(void *state, const char **ret_why)
@@ -140,21 +151,8 @@ static size_t cpython_identify(void *state, struct sw_runtime *ret, size_t max)
 static void cpython_explain(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			    struct sw_text *text)
 {
-	const struct sw_cpython *c = state;
-	const struct sw_place *place = c->at.place;
-	(void) snap;
-	if (!c->usable || avma < place->start_avma || avma >= place->end_avma)
-		return;
-	switch (sw_cpython_function(c->functions, avma - place->bias)) {
-	case SW_CPYTHON_LOOP:
-		sw_text_printf(text, "cpython: the loop of the interpreter, %s\n", c->at.version);
-		break;
-	case SW_CPYTHON_GLUE:
-		sw_text_printf(text, "cpython: calls and starts functions, %s\n", c->at.version);
-		break;
-	case SW_CPYTHON_OTHER:
-	case SW_CPYTHON_UNNAMED: break;
-	}
+	(void) snap; /* the state's */
+	sw_cpython_explain(state, avma, text);
 }
 
 const struct sw_runtime_ops sw_runtime_cpython = {
@@ -176,5 +174,6 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.tasks = cpython_tasks,
 	.task = cpython_task,
 	.identify = cpython_identify,
+	.explains = SW_CODE_ANON,
 	.explain = cpython_explain,
 };

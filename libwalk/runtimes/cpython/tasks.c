@@ -11,8 +11,8 @@
  */
 #include "runtimes/cpython/tasks.h"
 #include "cleanup.h"
-#include "runtimes/cpython/code.h"
-#include "runtimes/cpython/objects.h"
+#include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/objects.h"
 
 #include <string.h>
 
@@ -211,21 +211,21 @@ bool sw_cpython_tasks_each(const struct sw_cpython_asyncio *asyncio, struct sw_m
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
-/* Whether an object is of a class, or of one that is derived from it. */
+/* Whether an object is of a class, or of one that is derived from it. False: it could not be read. */
 static bool is_a(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
-		 uint64_t wanted)
+		 uint64_t wanted, bool *ret)
 {
 	uint64_t type, more = at->layout.head_more;
-	if (wanted == 0 || avma == 0 || avma % 8 != 0 ||
-	    !sw_memory_u64(memory, avma + HEAD_TYPE + more, &type))
+	*ret = false;
+	if (wanted == 0)
+		return true;
+	if (avma == 0 || avma % 8 != 0 || !sw_memory_u64(memory, avma + HEAD_TYPE + more, &type))
 		return false;
-	for (size_t i = 0; i < BASES_MAX && type != 0; i++) {
-		if (type == wanted)
-			return true;
+	for (size_t i = 0; i < BASES_MAX && type != 0 && type != wanted; i++)
 		if (type % 8 != 0 || !sw_memory_u64(memory, type + TYPE_BASE + more, &type))
 			return false;
-	}
-	return false;
+	*ret = type == wanted;
+	return true;
 }
 
 /* "Task-12". This runs in the window, too: without stdio. */
@@ -267,14 +267,19 @@ static bool name_read(const struct sw_cpython_at *at, const struct sw_cpython_as
 }
 
 /* One of asyncio's: what it is made of. */
-enum make { NONE, IN_C, ITS_OWN };
+enum make { NONE, IN_C, ITS_OWN, UNREADABLE };
 
 static enum make make_of(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 uint64_t in_c, uint64_t its_own)
 {
-	if (is_a(at, memory, avma, in_c))
+	bool is;
+	if (!is_a(at, memory, avma, in_c, &is))
+		return UNREADABLE;
+	if (is)
 		return IN_C;
-	return is_a(at, memory, avma, its_own) ? ITS_OWN : NONE;
+	if (!is_a(at, memory, avma, its_own, &is))
+		return UNREADABLE;
+	return is ? ITS_OWN : NONE;
 }
 
 static bool field_read(const struct sw_cpython_at *at, struct sw_memory memory, enum make make,
@@ -300,12 +305,27 @@ static bool is_pending(const struct sw_cpython_at *at, const struct sw_cpython_a
 	}
 	/* As long as it is pending it may be the class that says so. */
 	*ret = true;
-	if (!sw_cpython_attribute_get(at, memory, avma, "_state", &object))
-		return true;
+	enum sw_cpython_found found =
+		sw_cpython_attribute_find(at, memory, avma, "_state", &object);
+	if (found != SW_CPYTHON_FOUND)
+		return found == SW_CPYTHON_ABSENT;
 	if (!sw_cpython_string(at, memory, object, text, sizeof(text)))
 		return false;
 	*ret = strcmp(text, "PENDING") == 0;
 	return true;
+}
+
+/* What it waits for. False when that could not be read. */
+static bool waiter_read(const struct sw_cpython_at *at, const struct sw_cpython_asyncio *asyncio,
+			struct sw_memory memory, enum make make, const struct sw_cpython_task *task,
+			uint64_t *ret)
+{
+	enum sw_cpython_found found;
+	*ret = 0;
+	if (make == IN_C)
+		return sw_memory_u64(memory, task->avma + asyncio->layout.waits_off, ret);
+	found = sw_cpython_attribute_find(at, memory, task->avma, "_fut_waiter", ret);
+	return found != SW_CPYTHON_UNREADABLE; /* absent: before it has begun */
 }
 
 static bool wait_read(const struct sw_cpython_at *at, const struct sw_cpython_asyncio *asyncio,
@@ -314,19 +334,19 @@ static bool wait_read(const struct sw_cpython_at *at, const struct sw_cpython_as
 {
 	const struct sw_cpython_task_layout *l = &asyncio->layout;
 	uint64_t avma, name;
-	if (!field_read(at, memory, make, task->avma, l->waits_off, "_fut_waiter", &avma))
-		return make == ITS_OWN; /* before it has begun */
+	if (!waiter_read(at, asyncio, memory, make, task, &avma))
+		return false;
 	if (avma == 0 || avma == asyncio->none_avma)
 		return true;
 	task->waits_for_avma = avma;
 	task->waits = true; /* on a future of another make, of which that is not known */
 	make = make_of(at, memory, avma, set->task_avma, set->own_task_avma);
-	task->waits_for_task = make != NONE;
+	task->waits_for_task = make == IN_C || make == ITS_OWN;
 	if (make == NONE)
 		make = make_of(at, memory, avma, set->future_avma, set->own_future_avma);
 	if (make == NONE)
 		return true;
-	if (!is_pending(at, asyncio, memory, make, avma, &task->waits))
+	if (make == UNREADABLE || !is_pending(at, asyncio, memory, make, avma, &task->waits))
 		return false;
 	return !task->waits_for_task ||
 	       (field_read(at, memory, make, avma, l->name_off, "_name", &name) &&
@@ -341,13 +361,17 @@ bool sw_cpython_task_read(const struct sw_cpython_at *at, const struct sw_cpytho
 	enum make make = make_of(at, memory, avma, set->task_avma, set->own_task_avma);
 	uint64_t name;
 	*ret = (struct sw_cpython_task){.avma = avma};
-	if (make == NONE || !is_pending(at, asyncio, memory, make, avma, &ret->pending))
+	if (make == NONE || make == UNREADABLE ||
+	    !is_pending(at, asyncio, memory, make, avma, &ret->pending))
 		return false;
 	if (!ret->pending)
 		return true;
-	return field_read(at, memory, make, avma, l->coroutine_off, "_coro",
-			  &ret->coroutine_avma) &&
-	       field_read(at, memory, make, avma, l->name_off, "_name", &name) &&
-	       name_read(at, asyncio, memory, name, ret->name) &&
-	       wait_read(at, asyncio, memory, set, make, ret);
+	if (!field_read(at, memory, make, avma, l->coroutine_off, "_coro", &ret->coroutine_avma) ||
+	    !field_read(at, memory, make, avma, l->name_off, "_name", &name) ||
+	    !name_read(at, asyncio, memory, name, ret->name))
+		return false;
+	ret->wait_is_unknown = !wait_read(at, asyncio, memory, set, make, ret);
+	if (ret->wait_is_unknown)
+		ret->waits = ret->waits_for_task = false;
+	return true;
 }

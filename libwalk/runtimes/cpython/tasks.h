@@ -3,7 +3,7 @@
 #define SW_CPYTHON_TASKS_H
 
 #include "bytes.h"
-#include "runtimes/cpython/awaits.h"
+#include "runtimes/cpython/structures/awaits.h"
 
 enum {
 	SW_CPYTHON_TASKS_MAX = 1 << 16, /* of one process that are looked at */
@@ -68,6 +68,7 @@ struct sw_cpython_task {
 	char name[SW_CPYTHON_TASK_NAME_BYTES]; /* UTF-8 */
 	uint64_t waits_for_avma;               /* a future; 0: none */
 	bool waits;                            /* that is not done; else it is about to go on */
+	bool wait_is_unknown; /* whether it waits, and for what, could not be read */
 	bool waits_for_task;
 	char waits_for_name[SW_CPYTHON_TASK_NAME_BYTES]; /* of the task */
 };

@@ -5,7 +5,7 @@
  */
 #include "runtimes/cpython/tasks_window.h"
 #include "map.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/code.h"
 
 #include <string.h>
 

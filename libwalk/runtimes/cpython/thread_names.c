@@ -5,8 +5,8 @@
  * when it is there twice, and the thread still is the one of the instant at which nothing changed.
  */
 #include "runtimes/cpython/thread_names.h"
-#include "runtimes/cpython/code.h"
-#include "runtimes/cpython/objects.h"
+#include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/objects.h"
 #include "snapshot/live.h"
 
 #include <string.h>

@@ -10,9 +10,10 @@
 #include "runtimes/cpython/window.h"
 #include "arch/arch.h"
 #include "map.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/withs.h"
+#include "runtimes/cpython/waited.h"
 #include "runtimes/cpython/gil.h"
-#include "runtimes/cpython/rlock.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -143,6 +144,27 @@ static void left_copy(struct sw_cpython_window *w, struct sw_memory memory,
 			(void) sw_cpython_frame_left(&w->at, memory, values[i], innermost);
 }
 
+/* The exit of a with statement, by which lock.c knows who is in its body. */
+static void with_copy(void *arg, uint64_t object_avma, uint64_t exit_avma)
+{
+	struct sw_cpython_window *w = arg;
+	uint64_t words[4];
+	(void) object_avma;
+	if (exit_avma != 0) /* else: not known */
+		(void) window_read(w, exit_avma + w->at.layout.head_more, words, sizeof(words));
+}
+
+/* Before all else: whether somebody waits for a lock of threading. */
+static bool waited_copy(void *arg, const struct sw_cpython_thread *thread)
+{
+	struct sw_cpython_window *w = arg;
+	const struct sw_thread *t =
+		thread->id != 0 ? thread_of(w->capture->snap, thread->id) : NULL;
+	if (t != NULL)
+		w->lock_is_waited |= sw_cpython_waited_copy(w->capture, &w->at, t);
+	return true;
+}
+
 static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 {
 	struct sw_cpython_window *w = arg;
@@ -155,7 +177,6 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	if (w->at.layout.thread_number != SW_CPYTHON_NONE) /* what the note needs; else not there */
 		(void) sw_memory_u64(memory, thread->avma + w->at.layout.thread_number, &word);
 	lock_copy(w, memory, thread->interp_avma);
-	sw_cpython_rlock_copy(w->capture, &w->at, t);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
 	w->chain.innermost_avma = 0;
@@ -174,6 +195,9 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 			(void) sw_cpython_code_start(&w->at, memory, &code, &w->chain.frames[i],
 						     &start);
 		/* else: it gets no name */
+		if (w->lock_is_waited)
+			(void) sw_cpython_withs_each(&w->at, memory, &w->chain.frames[i], with_copy,
+						     w); /* else: not known */
 	}
 	w->stack = NULL;
 	return w->n_blocks < SW_CPYTHON_BLOCKS_MAX;
@@ -182,6 +206,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 int sw_cpython_in_window(struct sw_capture *capture)
 {
 	struct sw_cpython_window *w = *capture->found;
+	struct sw_memory memory = {&window_ops, w};
 	if (w == NULL)
 		return 0;
 	memset(w->blocks, 0, sizeof(w->blocks)); /* the window may be repeated */
@@ -189,7 +214,9 @@ int sw_cpython_in_window(struct sw_capture *capture)
 	w->interp_avma = 0;
 	w->capture = capture;
 	w->stack = NULL;
-	(void) sw_cpython_threads_each(&w->at, (struct sw_memory){&window_ops, w}, thread_copy, w);
+	w->lock_is_waited = false;
+	(void) sw_cpython_threads_each(&w->at, memory, waited_copy, w);
+	(void) sw_cpython_threads_each(&w->at, memory, thread_copy, w);
 	if (w->tasks != NULL) /* last: what threads need comes first */
 		sw_cpython_tasks_copy(capture, w->tasks);
 	w->capture = NULL;

@@ -2,7 +2,7 @@
 #ifndef SW_CPYTHON_WINDOW_H
 #define SW_CPYTHON_WINDOW_H
 
-#include "runtimes/cpython/chain.h"
+#include "runtimes/cpython/structures/chain.h"
 #include "runtimes/cpython/tasks_window.h"
 #include "unwind/capture.h"
 
@@ -25,6 +25,7 @@ struct sw_cpython_window {
 	struct sw_cpython_block blocks[SW_CPYTHON_SLOTS];
 	size_t n_blocks;
 	uint64_t interp_avma; /* whose lock was copied last */
+	bool lock_is_waited;  /* one of threading, by somebody */
 	struct sw_cpython_chain chain;
 	struct sw_cpython_tasks_window *tasks; /* NULL: not asked for */
 };

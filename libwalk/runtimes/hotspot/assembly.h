@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_ASSEMBLY_H
 #define SW_HOTSPOT_ASSEMBLY_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 #include "unwind/unwinder.h"
 
 /* Out of a routine of libjvm.so that no table covers. As sw_runtime_ops.step. */

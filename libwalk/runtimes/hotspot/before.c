@@ -3,7 +3,7 @@
 #include "runtimes/hotspot/before.h"
 #include "arena.h"
 #include "errors.h"
-#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/structures/code.h"
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/window.h"
@@ -54,6 +54,9 @@ int sw_hotspot_before(struct sw_capture *capture)
 		.usable = true,
 	};
 	locks_prepare(&h, &w->locks);
+	if (w->locks.layout.usable)
+		sw_hotspot_jdk_find(&h, &w->locks.layout.objects, &w->virtual_threads.jdk);
+	w->virtual_threads.bias = h.place->bias;
 	*capture->found = w;
 	return 0;
 }

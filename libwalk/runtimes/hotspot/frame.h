@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_FRAME_H
 #define SW_HOTSPOT_FRAME_H
 
-#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/structures/code.h"
 #include "unwind/unwinder.h"
 
 /* Where a frame's caller is. Java code keeps nothing but rsp and rbp. */

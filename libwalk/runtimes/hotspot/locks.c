@@ -23,14 +23,16 @@
  * jvmti.h (JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER).
  */
 #include "runtimes/hotspot/locks.h"
-#include "runtimes/hotspot/fields.h"
+#include "runtimes/hotspot/structures/fields.h"
 #include "runtimes/hotspot/locks_window.h"
-#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/structures/method.h"
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(SW_HOTSPOT_LOCK_THREADS_MAX == 2048, "as sw_hotspot_locks_untold() says");
 
 enum {
 	OWNER_ANONYMOUS = 1,
@@ -157,17 +159,11 @@ static struct sw_hotspot_lock_thread *thread_on_stack(const struct sw_hotspot_lo
 
 static void collector_read(const struct sw_hotspot *h, struct sw_hotspot_locks *l)
 {
-	const struct sw_hotspot_layout *at = &h->at;
-	const struct sw_hotspot_objects *o = &l->layout->objects;
-	uint64_t bias = h->place->bias, heap, colors, mask;
-	uint8_t active = 0;
-	/* Without a word of it, it is believed to be at work. */
-	l->objects_move = !sw_hotspot_u64(l->memory, bias, at->collected_heap, &heap) ||
-			  !sw_hotspot_u8(l->memory, heap, at->heap_gc_active, &active) ||
-			  active != 0;
-	if (o->colored && sw_hotspot_u64(l->memory, bias, o->colors_svma, &colors) &&
-	    sw_hotspot_u64(l->memory, colors, o->good_off, &mask))
-		(void) sw_memory_u64(l->memory, mask, &l->good_mask); /* stays 0: none is current */
+	struct sw_hotspot_collector collector;
+	sw_hotspot_collector_read(&h->at, h->place->bias, &l->layout->objects, l->memory,
+				  &collector);
+	l->objects_move = collector.at_work;
+	l->good_mask = collector.good_mask;
 }
 
 static void threads_read(const struct sw_hotspot *h, struct sw_hotspot_locks *l)
@@ -211,6 +207,8 @@ static struct sw_hotspot_locks *locks_get(struct sw_hotspot *h, uint64_t thread_
 	if (layout == NULL)
 		return NULL;
 	h->locks_tried = true;
+	/* More than are copied in the window. */
+	h->locks_too_many = h->n_threads > SW_HOTSPOT_LOCK_THREADS_MAX;
 	if (!sw_hotspot_lock_thread_part(&h->at, &begin, &end) || !is_of_one_instant(h))
 		return NULL;
 	l = sw_arena_calloc(&h->arena, 1, sizeof(*l));
@@ -276,7 +274,7 @@ static const struct sw_hotspot_lock_thread *thread_that_locked(const struct sw_h
 	return NULL;
 }
 
-static const struct sw_hotspot_lock_thread *monitor_owner(const struct sw_hotspot *h,
+static const struct sw_hotspot_lock_thread *monitor_owner(struct sw_hotspot *h,
 							  const struct sw_hotspot_locks *l,
 							  uint64_t monitor, uint64_t object)
 {
@@ -288,6 +286,7 @@ static const struct sw_hotspot_lock_thread *monitor_owner(const struct sw_hotspo
 		if (sw_hotspot_u64(l->memory, monitor, at->monitor_stack_locker, &locker) &&
 		    locker != 0)
 			return thread_on_stack(l, locker);
+		h->owners_colored |= l->layout->objects.colored;
 		return thread_that_locked(l, object);
 	}
 	if (at->thread_owner_id != SW_HOTSPOT_NONE)
@@ -298,7 +297,7 @@ static const struct sw_hotspot_lock_thread *monitor_owner(const struct sw_hotspo
 	return thread_on_stack(l, owner);
 }
 
-static void monitor_tell(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
+static void monitor_tell(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 			 const struct sw_hotspot_lock_thread *self, uint64_t monitor, bool enters,
 			 struct sw_runtime_wait *ret)
 {
@@ -415,4 +414,13 @@ bool sw_hotspot_wait_read(struct sw_hotspot *h, const struct sw_thread *thread,
 	else
 		return park_tell(h, l, self, ret);
 	return true;
+}
+
+const char *sw_hotspot_locks_untold(const struct sw_hotspot *h)
+{
+	if (h->locks_too_many)
+		return "it has more than 2048 threads: what they wait for is not told";
+	return h->owners_colored ? "who has a monitor that it locked before others wanted it is "
+				   "not known under ZGC of this version"
+				 : NULL;
 }

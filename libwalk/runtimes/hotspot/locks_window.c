@@ -362,11 +362,29 @@ static void waits_copy(struct copying *c, size_t n, int64_t begin)
 	reads_end(c);
 }
 
+/* For virtual/window.c. */
+static void handles_note(struct copying *c, size_t n, int64_t begin)
+{
+	struct sw_hotspot_locks_plan *plan = c->plan;
+	const struct sw_hotspot_layout *at = c->at;
+	if (!has_handles(c) || at->thread_object == SW_HOTSPOT_NONE ||
+	    at->thread_virtual == SW_HOTSPOT_NONE)
+		return;
+	for (size_t i = 0; i < n && plan->threads[i] != NULL; i++) {
+		const uint8_t *bytes = plan->threads[i] - begin;
+		plan->handles[plan->n_handles++] = u64_of(bytes, at->thread_object);
+		plan->handles[plan->n_handles++] = u64_of(bytes, at->thread_virtual);
+	}
+	if (plan->n_handles != 2 * n)
+		plan->n_handles = 0;
+}
+
 void sw_hotspot_locks_copy(struct sw_capture *capture, const struct sw_hotspot_layout *at,
 			   struct sw_hotspot_locks_plan *plan)
 {
 	struct copying c = {.capture = capture, .at = at, .plan = plan};
 	int64_t begin, end;
+	plan->n_handles = 0;
 	if (!plan->usable || !sw_capture_is_whole(capture) ||
 	    !sw_hotspot_lock_thread_part(at, &begin, &end))
 		return;
@@ -376,6 +394,7 @@ void sw_hotspot_locks_copy(struct sw_capture *capture, const struct sw_hotspot_l
 	size_t n = threads_copy(&c, begin, end);
 	collector_copy(&c);
 	waits_copy(&c, n, begin);
+	handles_note(&c, n, begin);
 	if (n > 0 && !c.failed)
 		(void) copy(&c, plan->bias + (uint64_t) sw_hotspot_thread_list_svma(at),
 			    SW_HOTSPOT_LOCKS_MARK);

@@ -3,7 +3,7 @@
 #define SW_HOTSPOT_LOCKS_WINDOW_H
 
 #include "runtimes/hotspot/seen.h"
-#include "runtimes/hotspot/thread_object.h"
+#include "runtimes/hotspot/structures/thread_object.h"
 #include "unwind/capture.h"
 
 enum {
@@ -48,6 +48,10 @@ struct sw_hotspot_locks_plan {
 	size_t n_monitors;
 	struct sw_hotspot_thread_copy objects[SW_HOTSPOT_LOCK_THREADS_MAX];
 	size_t n_objects;
+	/* The handles of JavaThreads to their own object, and to what runs on them, two for each; n_handles: of
+	 * all of them, or 0. */
+	uint64_t handles[2 * SW_HOTSPOT_LOCK_THREADS_MAX];
+	size_t n_handles;
 };
 
 /* [*ret_begin, *ret_end) of a JavaThread has all that is told of it. False when the VM does not publish it. */

@@ -7,10 +7,10 @@
  */
 #include "runtimes/hotspot/names.h"
 #include "arch/arch.h"
-#include "runtimes/hotspot/code.h"
-#include "runtimes/hotspot/codelets.h"
-#include "runtimes/hotspot/method.h"
-#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/structures/code.h"
+#include "runtimes/hotspot/structures/codelets.h"
+#include "runtimes/hotspot/structures/method.h"
+#include "runtimes/hotspot/structures/scopes.h"
 #include "runtimes/hotspot/top.h"
 
 #include <inttypes.h>
@@ -211,10 +211,54 @@ static const char *tier_name(const struct sw_hotspot_blob *b)
 	return b->level == 4 ? "compiled by C2" : "compiled by C1";
 }
 
+static void place_print(struct sw_hotspot *h, const struct sw_hotspot_method *m, int32_t bci,
+			const char *how, bool exact, struct sw_text *text)
+{
+	uint32_t line = sw_hotspot_method_line(h, m, bci);
+	sw_text_printf(text, "%s%s%s", m->name, m->signature, how);
+	if (bci != SW_HOTSPOT_BCI_NONE)
+		sw_text_printf(text, ", bci %" PRId32 "%s", bci, exact ? "" : ", about");
+	if (line != 0)
+		sw_text_printf(text, ", %s:%" PRIu32, m->file, line);
+	sw_text_printf(text, "\n");
+}
+
+/* The interpreter's code says nothing of methods: which one, the frames of threads that are there say. */
+static void interpreted_explain(struct sw_hotspot *h, const struct sw_hotspot_blob *b,
+				uint64_t avma, struct sw_text *text)
+{
+	const struct sw_hotspot_codelet *codelet = sw_hotspot_codelet_at(h, avma);
+	size_t n = 0;
+	if (codelet != NULL)
+		sw_text_printf(text, "codelet %s\n", codelet->name);
+	for (size_t i = 0; i < h->snap->n_threads; i++) {
+		const struct sw_thread *t = &h->snap->threads[i];
+		struct sw_cursor c = {.snap = h->snap,
+				      .thread = t,
+				      .memory = h->memory,
+				      .regs = t->regs,
+				      .exact_pc = true};
+		struct sw_hotspot_interpreted frame;
+		const struct sw_hotspot_method *m;
+		if (!t->captured || t->regs.pc_avma != avma ||
+		    !interpreted_read(h, b, &c, &frame) ||
+		    (m = sw_hotspot_method_get(h, frame.method_avma)) == NULL)
+			continue;
+		sw_text_printf(text, "thread %d executes ", t->tid);
+		place_print(h, m,
+			    m->code_bytes > 0 ? (int32_t) (frame.bcp_avma - m->code_avma)
+					      : SW_HOTSPOT_BCI_NONE,
+			    "", true, text);
+		n++;
+	}
+	if (n == 0)
+		sw_text_printf(text, "no captured thread is at it: frames say which method "
+				     "they execute\n");
+}
+
 void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *text)
 {
 	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
-	const struct sw_hotspot_codelet *codelet;
 	bool exact;
 	if (!h->usable || !sw_hotspot_cache_has(&h->cache, avma)) {
 		sw_text_printf(text, "%s\n", h->usable ? "not in the code cache" : h->missing);
@@ -227,9 +271,8 @@ void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *tex
 	}
 	sw_text_printf(text, "%s: code 0x%" PRIx64 "-0x%" PRIx64 ", frame of %" PRIu64 " bytes\n",
 		       b->name, b->code_avma, b->code_end_avma, b->frame_bytes);
-	codelet = b->kind == SW_HOTSPOT_INTERPRETER ? sw_hotspot_codelet_at(h, avma) : NULL;
-	if (codelet != NULL)
-		sw_text_printf(text, "codelet %s\n", codelet->name);
+	if (b->kind == SW_HOTSPOT_INTERPRETER)
+		interpreted_explain(h, b, avma, text);
 	if (b->kind != SW_HOTSPOT_COMPILED && b->kind != SW_HOTSPOT_NATIVE)
 		return;
 	sw_text_printf(text, "%s, level %d, compile id %d%s\n", tier_name(b), b->level,
@@ -238,8 +281,6 @@ void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *tex
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_hotspot_method *m = sw_hotspot_method_get(h, scopes[i].method_avma);
 		if (m != NULL)
-			sw_text_printf(text, "%s%s%s, bci %d%s\n", m->name, m->signature,
-				       i + 1 < n ? ", inlined" : "", scopes[i].bci,
-				       exact ? "" : ", about");
+			place_print(h, m, scopes[i].bci, i + 1 < n ? ", inlined" : "", exact, text);
 	}
 }

@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_NAMES_H
 #define SW_HOTSPOT_NAMES_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 #include "unwind/runtime.h"
 
 static const size_t SW_HOTSPOT_OUTERMOST = SIZE_MAX;

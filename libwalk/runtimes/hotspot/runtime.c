@@ -5,11 +5,13 @@
  *	find       which module is a VM; tables, layout: what it publishes for debuggers
  *	code       address -> blob of the code cache
  *	step       one frame further; top: where code was interrupted anywhere; epilogue; codelets
+ *	continuation  where frames of a virtual thread end
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
  *	threads    JavaThreads
  *	locks      what they wait for, and who has it
  *	window     what is copied while nothing changes
+ *	virtual    virtual threads: how many there are
  */
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/hotspot/assembly.h"
@@ -19,6 +21,7 @@
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
+#include "runtimes/hotspot/virtual/number.h"
 #include "runtimes/hotspot/window.h"
 
 #include <inttypes.h>
@@ -64,10 +67,12 @@ static int hotspot_open(const struct sw_snapshot *snap, void *found, void **ret_
 {
 	struct sw_hotspot *h = calloc(1, sizeof(*h));
 	struct sw_hotspot_vm vm;
-	(void) found; /* all that was copied is in the snapshot */
 	if (h == NULL)
 		return -SW_E_NOMEM;
+	const struct sw_hotspot_window *window =
+		found; /* else: all that was copied is in the snapshot */
 	h->snap = snap;
+	h->window = window != NULL ? &window->virtual_threads : NULL;
 	h->source.snap = snap;
 	h->memory = sw_snapshot_memory(&h->source);
 	if (!sw_hotspot_find(snap, h->memory, &vm)) {
@@ -131,10 +136,15 @@ static bool hotspot_wait(void *state, const struct sw_thread *thread, struct sw_
 
 static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 {
-	const struct sw_hotspot *h = state;
+	struct sw_hotspot *h = state;
 	if (max == 0)
 		return 0;
 	*ret = (struct sw_runtime){.name = h->name, .entries = -1};
+	if (h->usable)
+		sw_hotspot_virtual_threads(h, &ret->virtual_threads);
+	const char *untold = sw_hotspot_locks_untold(h);
+	if (untold != NULL)
+		(void) snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
 	(void) snprintf(ret->version, sizeof(ret->version), "%s", h->release);
 	(void) snprintf(ret->where, sizeof(ret->where), "%s",
 			sw_module_path(h->place->module)); /* cut to fit */

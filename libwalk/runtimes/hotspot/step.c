@@ -11,6 +11,7 @@
  * jdk-17.0.15 and jdk-25.0.3.
  */
 #include "runtimes/hotspot/step.h"
+#include "runtimes/hotspot/continuation.h"
 #include "arch/arch.h"
 #include "runtimes/hotspot/epilogue.h"
 #include "runtimes/hotspot/threads.h"
@@ -165,28 +166,54 @@ static bool call_stub_step(const struct sw_hotspot_frame *f, struct sw_stepped *
 	return true;
 }
 
+/* Where it is published where the continuation's entry is. */
+static bool entry_read(const struct sw_hotspot_frame *f, const struct sw_hotspot_caller *caller,
+		       struct sw_hotspot_caller *ret)
+{
+	const struct sw_hotspot *h = f->h;
+	uint64_t thread, entry;
+	if (h->continuation_return_avma == 0 || h->at.continuation_bytes == SW_HOTSPOT_NONE ||
+	    !sw_hotspot_thread_find(f->h, f->cursor->thread, &thread) ||
+	    !sw_hotspot_u64(h->memory, thread, h->at.thread_continuation, &entry) ||
+	    entry < caller->sp)
+		return false;
+	*ret = (struct sw_hotspot_caller){.pc = h->continuation_return_avma,
+					  .sp = entry,
+					  .fp = entry + (uint64_t) h->at.continuation_bytes,
+					  .fp_known = true};
+	return true;
+}
+
 /*
  * A frame of a virtual thread whose callers were not brought back to the stack: it returns to a stub
- * that would. The frames of the thread that carries it go on at the continuation's entry.
+ * that would. The frames of the thread that carries it go on at the continuation's entry. False: it returns to
+ * something else.
  */
 static bool barrier_pass(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *caller,
 			 struct sw_stepped *ret)
 {
 	const struct sw_hotspot *h = f->h;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
-	uint64_t thread, entry;
+	struct sw_hotspot_caller entry;
 	if (b->kind != SW_HOTSPOT_ROUTINES || caller->pc == h->call_stub_return_avma ||
-	    f->blob->kind == SW_HOTSPOT_ROUTINES || h->continuation_return_avma == 0 ||
-	    h->at.continuation_bytes == SW_HOTSPOT_NONE ||
-	    !sw_hotspot_thread_find(f->h, f->cursor->thread, &thread) ||
-	    !sw_hotspot_u64(h->memory, thread, h->at.thread_continuation, &entry) ||
-	    entry < caller->sp)
+	    f->blob->kind == SW_HOTSPOT_ROUTINES ||
+	    (!entry_read(f, caller, &entry) &&
+	     (!sw_hotspot_is_continuation_stub(b) ||
+	      !sw_hotspot_continuation_caller(f, caller->sp, &entry))))
 		return false;
-	*caller = (struct sw_hotspot_caller){.pc = h->continuation_return_avma,
-					     .sp = entry,
-					     .fp = entry + (uint64_t) h->at.continuation_bytes,
-					     .fp_known = true};
+	*caller = entry;
 	ret->flags |= SW_FRAME_MAY_MISS;
+	return true;
+}
+
+/* The stub itself, while it brings frames back. */
+static bool continuation_stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret,
+				   struct sw_stepped *stepped)
+{
+	if (!sw_hotspot_is_continuation_stub(f->blob) ||
+	    !sw_hotspot_continuation_caller(f, f->sp, ret))
+		return false;
+	stepped->flags |= SW_FRAME_MAY_MISS;
 	return true;
 }
 
@@ -243,9 +270,10 @@ enum sw_step sw_hotspot_step(struct sw_hotspot *h, struct sw_cursor *cursor, str
 					       : failed(ret, "the frame of the Java VM's call stub "
 							     "could not be read");
 	struct sw_hotspot_caller caller;
-	if (!blob_step(&f, &caller))
+	bool in_stub = continuation_stub_step(&f, &caller, ret);
+	if (!in_stub && !blob_step(&f, &caller))
 		return failed(ret, "no return address where Java code has it");
-	if (!barrier_pass(&f, &caller, ret))
+	if (!in_stub && !barrier_pass(&f, &caller, ret))
 		deopt_undo(&f, &caller);
 	ret->regs = (struct sw_regs){0};
 	sw_regs_set(&ret->regs, SW_ARCH_SP, caller.sp);

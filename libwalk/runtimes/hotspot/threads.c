@@ -5,7 +5,7 @@
  */
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/published/thread_list.h"
-#include "runtimes/hotspot/thread_object.h"
+#include "runtimes/hotspot/structures/thread_object.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SW_HOTSPOT_THREADS_H
 #define SW_HOTSPOT_THREADS_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 
 enum { SW_HOTSPOT_THREADS_MAX = 65536 };
 

@@ -9,15 +9,15 @@
 #include "arch/arch.h"
 #include "bytes.h"
 #include "cleanup.h"
-#include "runtimes/hotspot/codelets.h"
+#include "runtimes/hotspot/structures/codelets.h"
 
 #include <string.h>
 
 enum {
 	BEFORE_BYTES = 64, /* of code that are looked at */
 	AFTER_BYTES = 64,
-	ENTRY_BYTES = 512,   /* from the start of an entry point to its frame; it has 130 */
-	PROLOGUE_BYTES = 64, /* of a stub */
+	ENTRY_BYTES = 512,    /* from the start of an entry point to its frame; it has 130 */
+	PROLOGUE_BYTES = 128, /* of a stub */
 	SENDER_MAX = 1 << 20,
 };
 
@@ -249,9 +249,15 @@ static size_t prologue_instruction(struct sw_bytes b, struct pushed *p)
 	if (memcmp(c, "\x48\x8b\xec", 3) == 0 || memcmp(c, "\x48\x89\xe5", 3) == 0)
 		return 3;
 	if (memcmp(c, "\x48\x89\x6c\x24", 4) == 0) { /* mov %rbp, imm8(%rsp) */
-		p->rbp = p->bytes - c[4];
+		if (p->rbp == 0)                     /* else it is the stub's own by now */
+			p->rbp = p->bytes - c[4];
 		return 5;
 	}
+	/* Stubs of C1 save all registers: mov %reg, imm8(%rsp), mov %reg, (%rsp). */
+	if ((c[0] & 0xfb) == 0x48 && c[1] == 0x89 && c[3] == 0x24 && (c[2] & 0xc7) == 0x44)
+		return 5;
+	if ((c[0] & 0xfb) == 0x48 && c[1] == 0x89 && c[3] == 0x24 && (c[2] & 0xc7) == 0x04)
+		return 4;
 	if (memcmp(c, "\xf3\x0f\x1e\xfa", 4) == 0)
 		return 4;
 	return 0;
@@ -263,11 +269,27 @@ static bool is_jumped_to(const struct sw_hotspot_blob *b)
 	return strcasestr(b->name, "exception") != NULL || strstr(b->name, "rethrow") != NULL;
 }
 
+/* leave; pop %rcx; jmp *%rcx: C1's way to the handler of an exception, to which the return address was changed. */
+static bool handler_jump(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
+{
+	static const uint8_t jump[] = {0xc9, 0x59, 0xff, 0xe1};
+	uint8_t code[sizeof(jump)];
+	if (f->pc - f->blob->code_avma < 2 ||
+	    !sw_memory_read(f->h->memory, f->pc - 2, code, sizeof(code)) ||
+	    memcmp(code, jump, sizeof(jump)) != 0)
+		return false;
+	*ret = (struct sw_hotspot_caller){.sp = f->sp, .fp = f->fp, .fp_known = f->fp_known};
+	return sw_regs_get(&f->cursor->regs, SW_X86_64_RCX, &ret->pc) &&
+	       sw_hotspot_is_return(f, ret->pc);
+}
+
 bool sw_hotspot_top_stub(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
 	uint8_t code[PROLOGUE_BYTES];
 	uint64_t offset = f->pc - f->blob->code_avma, size, at = 0, rdx;
 	struct pushed p = {0};
+	if (handler_jump(f, ret))
+		return true;
 	size = f->blob->code_end_avma - f->blob->code_avma;
 	if (offset >= sizeof(code))
 		return false;

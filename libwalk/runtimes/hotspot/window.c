@@ -8,7 +8,7 @@
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/hotspot/window.h"
-#include "runtimes/hotspot/code.h"
+#include "runtimes/hotspot/structures/code.h"
 #include "snapshot/snapshot.h"
 
 enum {
@@ -113,5 +113,7 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(capture, w, &line, &capture->snap->threads[i]);
 	sw_hotspot_locks_copy(capture, &w->at, &w->locks);
+	sw_hotspot_virtual_copy(capture, &w->at, w->locks.handles, w->locks.n_handles,
+				&w->virtual_threads);
 	return 0;
 }

@@ -2,9 +2,10 @@
 #ifndef SW_HOTSPOT_WINDOW_H
 #define SW_HOTSPOT_WINDOW_H
 
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/structures/hotspot.h"
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/seen.h"
+#include "runtimes/hotspot/virtual/window.h"
 #include "unwind/capture.h"
 
 enum {
@@ -17,6 +18,7 @@ struct sw_hotspot_window {
 	struct sw_hotspot_cache cache;
 	struct sw_hotspot_seen seen; /* pcs, lines, blocks */
 	struct sw_hotspot_locks_plan locks;
+	struct sw_hotspot_virtual_plan virtual_threads;
 	size_t stacks_bytes; /* read so far */
 	uint64_t stack[SW_HOTSPOT_STACK_BYTES / 8];
 };

@@ -68,13 +68,24 @@ static bool is_native_image(struct sw_module *module)
 	return elf != NULL && sw_elf_section_named(elf, ".svm_heap", &section);
 }
 
+/* A program with V8 in it that lets libraries call it, as those of Electron do, whatever they are called:
+ * v8::V8::GetVersion(), include/v8-initialization.h. */
+static bool exports_v8(struct sw_module *module)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	return sw_elf_symbols_open(sw_module_elf(module), &symbols) &&
+	       sw_elf_symbols_find(&symbols, "_ZN2v82V810GetVersionEv", &symbol);
+}
+
 /* Asked when the process runs again, as there are no hooks: of the program the file is looked at. */
 static bool known_probe(const struct sw_snapshot *snap)
 {
 	struct sw_runtime runtime;
 	for (size_t i = 0; i < snap->n_places; i++)
 		if ((is_program(snap, &snap->places[i]) &&
-		     is_native_image(snap->places[i].module)) ||
+		     (is_native_image(snap->places[i].module) ||
+		      exports_v8(snap->places[i].module))) ||
 		    sw_known_file_runtime(sw_module_path(snap->places[i].module), runtime.version,
 					  sizeof(runtime.version)) != NULL)
 			return true;
@@ -114,6 +125,13 @@ static size_t known_identify(void *state, struct sw_runtime *ret, size_t max)
 					sw_module_path(module)); /* cut to fit */
 			(void) snprintf(ret[n].problem, sizeof(ret[n].problem), "%s",
 					NATIVE_IMAGE_PROBLEM); /* fits */
+			known = true;
+		}
+		if (!known && is_program(snap, &snap->places[i]) && exports_v8(module)) {
+			ret[n].name = "v8";
+			v8_version(module, ret[n].version, sizeof(ret[n].version));
+			(void) snprintf(ret[n].where, sizeof(ret[n].where), "%s",
+					sw_module_path(module)); /* cut to fit */
 			known = true;
 		}
 		if (known && !is_listed(ret, n, ret[n].name))

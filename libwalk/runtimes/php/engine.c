@@ -17,7 +17,11 @@
 enum {
 	KIND_HYBRID = 4,
 	START_BYTES = 128, /* of execute_ex() that are looked at */
+	CODE_BYTES_MAX = 1 << 20,
+	JUMPS_MAX = 1 << 14, /* out of it, that are looked at */
 	FRAME_BYTES_MAX = 4096,
+	FRAME_REGS_MAX = 17,
+	POINTER_CFA = 16,       /* above a frame pointer */
 	PUSHED_BYTES_MAX = 512, /* by generated code: arguments, registers at a trace's exit */
 };
 
@@ -36,6 +40,40 @@ int32_t sw_php_fp_slot(struct sw_bytes code)
 				       : -1;
 	}
 	return -1;
+}
+
+uint32_t sw_php_fp_below_rbp(struct sw_bytes code)
+{
+	size_t size = code.size < START_BYTES ? code.size : START_BYTES;
+	for (size_t i = 0; i + 7 <= size; i++) {
+		uint32_t word;
+		const uint8_t *c = code.data + i;
+		if (c[0] != 0x4c || c[1] != 0x89)
+			continue;
+		if (c[2] == 0x75)
+			return c[3] >= 0x80 ? 0x100u - c[3] : 0;
+		if (c[2] == 0xb5)
+			return sw_bytes_u32(code, i + 3, &word) && -word < FRAME_BYTES_MAX ? -word
+											   : 0;
+	}
+	return 0;
+}
+
+bool sw_php_jump_out(struct sw_bytes code, uint64_t code_svma, size_t *off, uint64_t *ret_svma)
+{
+	for (size_t i = *off; i + 6 <= code.size; i++) {
+		const uint8_t *c = code.data + i;
+		size_t op = c[0] == 0xe9 ? 1 : c[0] == 0x0f && (c[1] & 0xf0) == 0x80 ? 2 : 0;
+		uint32_t displacement;
+		if (op == 0 || !sw_bytes_u32(code, i + op, &displacement))
+			continue;
+		*ret_svma = code_svma + i + op + 4 + (uint64_t) (int64_t) (int32_t) displacement;
+		if (*ret_svma - code_svma < code.size)
+			continue;
+		*off = i + 1;
+		return true;
+	}
+	return false;
 }
 
 /* "mov eax, KIND" */
@@ -65,6 +103,57 @@ static uint32_t frame_bytes_at(struct sw_elf_cfi *cfi, uint64_t svma)
 	return (uint32_t) rule->cfa_offset;
 }
 
+/* How a frame is laid out whose CFA is that of its frame pointer. */
+struct pointer_frame {
+	uint8_t n_regs;
+	struct sw_cfi_reg_rule regs[FRAME_REGS_MAX];
+};
+
+static bool pointer_frame_at(struct sw_elf_cfi *cfi, uint64_t svma, struct pointer_frame *ret)
+{
+	const struct sw_cfi_rule *rule;
+	if (sw_elf_cfi_row(cfi, svma, &rule) != SW_ELF_ROW_FOUND || rule->cfa_expr != NULL ||
+	    rule->cfa_reg != SW_ARCH_FP || rule->cfa_offset != POINTER_CFA ||
+	    rule->n_regs > FRAME_REGS_MAX)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	ret->n_regs = rule->n_regs;
+	for (uint8_t i = 0; i < rule->n_regs; i++) {
+		ret->regs[i].reg = rule->regs[i].reg;
+		ret->regs[i].how = rule->regs[i].how;
+		ret->regs[i].offset = rule->regs[i].offset;
+	}
+	return true;
+}
+
+/*
+ * The part of execute_ex() that is rarely executed has an entry of its own, and no symbol: execute_ex() jumps
+ * into it, its entry begins with the frame set up, and that is the same frame.
+ */
+static void cold_find(struct sw_php_engine *engine, struct sw_bytes code)
+{
+	struct pointer_frame own, other;
+	struct sw_elf_entry entry = {0};
+	uint64_t target;
+	if (code.size > engine->end_svma - engine->start_svma)
+		code.size = (size_t) (engine->end_svma - engine->start_svma);
+	if (code.size > CODE_BYTES_MAX || !pointer_frame_at(engine->cfi, engine->body_svma, &own))
+		return;
+	for (size_t off = 0, n = 0; n < JUMPS_MAX; n++) {
+		if (!sw_php_jump_out(code, engine->start_svma, &off, &target))
+			return;
+		if ((target >= entry.start_svma && target < entry.end_svma) ||
+		    !sw_elf_entry_find(engine->cfi, target, &entry) ||
+		    entry.start_svma == engine->start_svma ||
+		    !pointer_frame_at(engine->cfi, entry.start_svma, &other) ||
+		    memcmp(&own, &other, sizeof(own)) != 0)
+			continue;
+		engine->cold_start_svma = entry.start_svma;
+		engine->cold_end_svma = entry.end_svma;
+		return;
+	}
+}
+
 /* Executable memory that is shared and no module's: the JIT's buffer is part of opcache's memory. */
 static bool is_jit_map(const struct sw_map *map)
 {
@@ -77,7 +166,7 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol symbol;
 	struct sw_bytes code;
-	*ret = (struct sw_php_engine){.fp_slot = -1};
+	*ret = (struct sw_php_engine){0};
 	if (!sw_elf_symbols_open(sw_module_elf(found->place->module), &symbols) ||
 	    !sw_elf_symbols_find(&symbols, "execute_ex", &symbol) || symbol.size == 0)
 		return;
@@ -88,8 +177,16 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 	ret->body_svma = symbol.svma + symbol.size / 2;
 	if (ret->cfi != NULL)
 		ret->frame_bytes = frame_bytes_at(ret->cfi, ret->body_svma);
-	if (sw_elf_loaded(symbols.elf, symbol.svma, &code))
-		ret->fp_slot = sw_php_fp_slot(code);
+	if (ret->cfi != NULL && sw_elf_loaded(symbols.elf, symbol.svma, &code)) {
+		int32_t slot = sw_php_fp_slot(code);
+		uint32_t below = sw_php_fp_below_rbp(code);
+		if (slot >= 0 && (uint32_t) slot < ret->frame_bytes)
+			ret->fp_below = ret->frame_bytes - (uint32_t) slot;
+		else if (ret->frame_bytes == 0 && below != 0)
+			ret->fp_below = POINTER_CFA + below;
+		if (ret->frame_bytes == 0)
+			cold_find(ret, code);
+	}
 	ret->hybrid = kind_is_hybrid(&symbols);
 	ret->jit_known = found->layout->jit_known;
 	for (size_t i = 0; i < snap->n_maps && !ret->has_jit; i++)
@@ -148,6 +245,7 @@ bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_f
 	if (cursor->place != found->place)
 		return sw_php_in_jit(engine, cursor);
 	return (svma >= engine->start_svma && svma < engine->end_svma) ||
+	       (svma >= engine->cold_start_svma && svma < engine->cold_end_svma) ||
 	       in_cold(engine, found, cursor, caller_sp_avma);
 }
 

@@ -14,14 +14,18 @@
  *	CFA - 8			return address
  *	CFA - 16 ...		saved rbx, rbp, r12, r13
  *	CFA - frame_bytes	sp while code of PHP runs
- *	    + fp_slot		r14 as it was at the entry: what the caller's PHP executed
+ *	CFA - fp_below		r14 as it was at the entry: what the caller's PHP executed
+ *
+ * Where its frame has a frame pointer (gcc 14 of PHP 8.4), CFA = rbp + 16.
  */
 struct sw_php_engine {
 	struct sw_elf_cfi *cfi;        /* NULL: there are no tables */
 	uint64_t start_svma, end_svma; /* [start, end) of execute_ex(); 0: not known */
 	uint64_t body_svma;            /* an instruction of it, with its frame set up */
-	uint32_t frame_bytes;          /* 0: not known */
-	int32_t fp_slot;               /* -1: not known */
+	uint32_t frame_bytes;          /* 0: not known, or with a frame pointer */
+	uint32_t fp_below;             /* 0: not known */
+	/* Of one with a frame pointer, the part that is rarely executed: [start, end); 0: none is known. */
+	uint64_t cold_start_svma, cold_end_svma;
 	bool hybrid;
 	bool jit_known; /* of sw_php_layout */
 	bool has_jit;   /* there is memory that the JIT may have used */
@@ -48,5 +52,14 @@ enum sw_step sw_php_engine_step(const struct sw_php_engine *engine,
 
 /* In the code of execute_ex()'s start, the slot of "mov [rsp + slot], r14"; -1: there is none. */
 int32_t sw_php_fp_slot(struct sw_bytes code);
+
+/* The same of "mov [rbp - n], r14": n; 0: there is none. */
+uint32_t sw_php_fp_below_rbp(struct sw_bytes code);
+
+/*
+ * The next direct jump in code at code_svma that leads out of it: *off goes on behind it. False: there is no
+ * other. Bytes are looked at: some are no jumps.
+ */
+bool sw_php_jump_out(struct sw_bytes code, uint64_t code_svma, size_t *off, uint64_t *ret_svma);
 
 #endif

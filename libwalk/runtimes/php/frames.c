@@ -89,11 +89,8 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 	if (last < c->n)
 		calls_add(c, last, callee, jit, sink);
 	/* What the execute_ex() further out executes. */
-	c->fp_known = caller_sp_avma != 0 && php->engine.frame_bytes != 0 &&
-		      php->engine.fp_slot >= 0 &&
-		      sw_memory_u64(callee->memory,
-				    caller_sp_avma - php->engine.frame_bytes +
-					    (uint64_t) php->engine.fp_slot,
-				    &c->fp_avma);
+	c->fp_known =
+		caller_sp_avma != 0 && php->engine.fp_below != 0 &&
+		sw_memory_u64(callee->memory, caller_sp_avma - php->engine.fp_below, &c->fp_avma);
 	return true;
 }

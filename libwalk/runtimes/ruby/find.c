@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/ruby/find.h"
 #include "native/tls_symbol.h"
+#include "runtimes/ruby/unexported.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
@@ -102,19 +103,29 @@ static bool version_read(const struct sw_elf_symbols *symbols, struct sw_ruby_fo
 	return true;
 }
 
-/* All but place. */
-static void module_look(const struct sw_elf_symbols *symbols, struct sw_ruby_found *f)
+static bool vm_exec_find(const struct sw_elf_symbols *symbols, struct sw_module *module,
+			 struct sw_ruby_found *f)
 {
 	struct sw_elf_symbol symbol;
+	if (!sw_elf_symbols_find(symbols, "rb_vm_exec", &symbol) || symbol.size == 0)
+		return sw_ruby_vm_exec_find(symbols, module, &f->start_svma, &f->end_svma);
+	f->start_svma = symbol.svma;
+	if (__builtin_add_overflow(symbol.svma, symbol.size, &f->end_svma))
+		f->end_svma = symbol.svma;
+	return true;
+}
+
+/* All but place. */
+static void module_look(const struct sw_elf_symbols *symbols, struct sw_module *module,
+			struct sw_ruby_found *f)
+{
 	if (!version_read(symbols, f)) {
 		f->missing = "its version";
-	} else if (f->layout != NULL && !sw_tls_find(symbols, "ruby_current_ec", &f->ec)) {
+	} else if (f->layout != NULL && !sw_tls_find(symbols, "ruby_current_ec", &f->ec) &&
+		   !sw_ruby_ec_find(symbols, &f->ec)) {
 		f->layout = NULL;
 		f->missing = "ruby_current_ec";
-	} else if (sw_elf_symbols_find(symbols, "rb_vm_exec", &symbol) && symbol.size > 0) {
-		f->start_svma = symbol.svma;
-		if (__builtin_add_overflow(symbol.svma, symbol.size, &f->end_svma))
-			f->end_svma = symbol.svma;
+	} else if (vm_exec_find(symbols, module, f)) {
 		f->symbols_svma = symbols_find(symbols);
 	} else {
 		f->layout = NULL;
@@ -144,7 +155,7 @@ static bool place_look(const struct sw_snapshot *snap, struct sw_place *place,
 		ret->missing = "ruby_version";
 		return false;
 	}
-	module_look(&symbols, ret);
+	module_look(&symbols, place->module, ret);
 	struct sw_ruby_found *kept = slot != NULL ? malloc(sizeof(*kept)) : NULL;
 	if (kept != NULL) {
 		*kept = *ret;

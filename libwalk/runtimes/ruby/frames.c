@@ -26,21 +26,21 @@ static size_t run_end(const struct sw_ruby_chain *c)
 	return i;
 }
 
+bool sw_ruby_frame_add(struct sw_frame_sink *sink, const struct sw_ruby_frame *frame, bool pc_known)
+{
+	if (frame->kind == SW_RUBY_FRAME_C)
+		return sink->add(sink, frame->method_avma, frame->method_avma | COOKIE_C);
+	return sink->add(sink, pc_known ? frame->pc_avma : frame->iseq_avma, frame->iseq_avma);
+}
+
 static void frames_add(struct sw_ruby_chain *c, struct sw_frame_sink *sink)
 {
 	size_t last = run_end(c);
 	for (; c->next < c->n && c->next <= last; c->next++) {
 		const struct sw_ruby_frame *f = &c->frames[c->next];
-		uint64_t address = f->pc_avma, cookie = f->iseq_avma;
-		if (f->kind == SW_RUBY_FRAME_OTHER)
-			continue;
-		if (f->kind == SW_RUBY_FRAME_C) {
-			address = f->method_avma;
-			cookie = f->method_avma | COOKIE_C;
-		} else if (c->next == c->top && c->jit_seen) {
-			address = f->iseq_avma; /* generated code does not keep pc up to date */
-		}
-		if (!sink->add(sink, address, cookie))
+		/* Generated code does not keep pc up to date. */
+		bool pc_known = c->next != c->top || !c->jit_seen;
+		if (f->kind != SW_RUBY_FRAME_OTHER && !sw_ruby_frame_add(sink, f, pc_known))
 			return;
 	}
 }

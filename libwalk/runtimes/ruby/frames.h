@@ -9,6 +9,10 @@
 bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		    struct sw_frame_sink *sink);
 
+/* The frame, which is not SW_RUBY_FRAME_OTHER, for names(): as sw_frame_sink.add. pc_known: it is at its pc. */
+bool sw_ruby_frame_add(struct sw_frame_sink *sink, const struct sw_ruby_frame *frame,
+		       bool pc_known);
+
 /* sw_runtime_ops.names. */
 int sw_ruby_names(struct sw_ruby *ruby, const struct sw_frame *frame, struct sw_description *ret);
 

@@ -23,6 +23,8 @@ struct sw_ruby_chain {
 };
 
 struct sw_ruby_known;
+struct sw_ruby_window;
+struct sw_ruby_all_fibers;
 
 /* What is known of the Ruby in one snapshot. */
 struct sw_ruby {
@@ -32,8 +34,10 @@ struct sw_ruby {
 					     may be others by now */
 	struct sw_ruby_found found;
 	struct sw_ruby_vm vm;
-	struct sw_ruby_chain chain;  /* of the thread that is being walked */
-	struct sw_ruby_known *known; /* owned; waits.c: its threads, by their address */
+	struct sw_ruby_chain chain;          /* of the thread that is being walked */
+	const struct sw_ruby_window *window; /* borrowed; NULL: nothing was copied in one */
+	struct sw_ruby_all_fibers *fibers;   /* owned; NULL: they were not asked for */
+	struct sw_ruby_known *known;         /* owned; waits.c: its threads, by their address */
 	size_t n_known;
 	bool known_read;
 	bool cut; /* frames of a thread could not be read, or lie on no native frame */

@@ -3,15 +3,20 @@
  * Ruby 3: the frames that its native frames of rb_vm_exec() execute, and the way out of YJIT's code.
  *
  *	find       which module is Ruby, its version; layout: where things are in it
+ *	unexported what its library does not say by symbols
  *	vm         its structures: stacks, frames, names
  *	window     what is copied while nothing changes
  *	chain      the frames of a thread; frames: which of them lie on which native frame
  *	yjit       generated code
+ *	fibers     stacks of fibers; all_fibers: what is shown of those that no thread
+ *	           runs; fiber_root: where the native stack of one ends
  *	locks      who has the GVL or a Mutex; waits: who wants it
  */
 #include "runtimes/ruby/runtime.h"
+#include "runtimes/ruby/all_fibers.h"
 #include "runtimes/ruby/before.h"
 #include "runtimes/ruby/chain.h"
+#include "runtimes/ruby/fiber_root.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/waits.h"
 #include "runtimes/ruby/window.h"
@@ -28,16 +33,17 @@ static void ruby_close(void *state)
 		return;
 	free(ruby->chain.frames);
 	free(ruby->known);
+	sw_ruby_all_fibers_destroy(ruby->fibers);
 	free(ruby);
 }
 
 static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_ruby *ruby = calloc(1, sizeof(*ruby));
-	(void) found; /* all that was copied is in the snapshot */
 	if (ruby == NULL)
 		return -SW_E_NOMEM;
 	ruby->snap = snap;
+	ruby->window = found;
 	ruby->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	ruby->vm = (struct sw_ruby_vm){sw_snapshot_memory(&ruby->source), &ruby->found};
 	if (!sw_ruby_find(snap, &ruby->found)) {
@@ -50,7 +56,8 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 
 static enum sw_step ruby_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	return sw_ruby_yjit_step(state, cursor, ret);
+	enum sw_step step = sw_ruby_yjit_step(state, cursor, ret);
+	return step == SW_STEP_DECLINE ? sw_ruby_fiber_root_step(state, cursor, ret) : step;
 }
 
 static bool ruby_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
@@ -67,6 +74,17 @@ static int ruby_names(void *state, const struct sw_frame *frame, struct sw_descr
 static bool ruby_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	return sw_ruby_thread_note(state, thread, ret);
+}
+
+static size_t ruby_tasks(void *state, const char **ret_why)
+{
+	return sw_ruby_all_fibers(state, ret_why);
+}
+
+static bool ruby_task(void *state, size_t n, struct sw_runtime_task *ret,
+		      struct sw_frame_sink *sink)
+{
+	return sw_ruby_fiber_show(state, n, ret, sink);
 }
 
 static bool ruby_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
@@ -115,6 +133,8 @@ const struct sw_runtime_ops sw_runtime_ruby = {
 	.frames = ruby_frames,
 	.names = ruby_names,
 	.thread = ruby_thread,
+	.tasks = ruby_tasks,
+	.task = ruby_task,
 	.wait = ruby_wait,
 	.identify = ruby_identify,
 };

@@ -9,6 +9,7 @@
  */
 #include "runtimes/ruby/window.h"
 #include "map.h"
+#include "runtimes/ruby/fibers.h"
 #include "runtimes/ruby/locks.h"
 #include "runtimes/ruby/yjit.h"
 #include "snapshot/snapshot.h"
@@ -118,34 +119,77 @@ static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, ui
 		(void) sw_ruby_mutex_owner(vm, &thread, &owner); /* wanted for its reads */
 }
 
-/* The generated code before the instruction that is next, which tells whether a frame is being filled. */
+/* The generated code around the instruction that is next, which tells whether a frame is being filled, and
+ * which registers are saved. */
 static void code_copy(struct sw_ruby_window *w, const struct sw_snapshot *snap, uint64_t pc_avma)
 {
 	const uint8_t *data;
 	const struct sw_map *map = sw_snapshot_map(snap, pc_avma);
 	if (w->found.layout->yjit_bytes != 0 && map != NULL && (map->prot & SW_MAP_EXEC) &&
-	    map->inode == 0 && pc_avma > SW_RUBY_FILL_BYTES)
+	    map->inode == 0 && pc_avma > SW_RUBY_FILL_BYTES) {
+		/* Where one cannot be had: as it is later. */
 		(void) sw_capture_copy(w->capture, pc_avma - SW_RUBY_FILL_BYTES, SW_RUBY_FILL_BYTES,
-				       &data); /* else: as it is later */
+				       &data);
+		(void) sw_capture_copy(w->capture, pc_avma, SW_RUBY_END_BYTES, &data);
+	}
+}
+
+static void stack_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm,
+		       const struct sw_ruby_stack *stack)
+{
+	struct sw_ruby_frame frame;
+	bulk_copy(w, 0, stack->first_avma, stack->end_avma);
+	uint64_t values_end_avma = 0, avma = stack->first_avma;
+	if (sw_memory_u64(vm->memory, avma + SW_RUBY_FRAME_SP, &values_end_avma) &&
+	    values_end_avma <= stack->first_avma)
+		bulk_copy(w, 1, stack->values_avma, values_end_avma);
+	for (size_t i = 0; i < SW_RUBY_FRAMES_MAX && avma < stack->end_avma; i++) {
+		if (sw_ruby_frame_read(vm, avma, &frame))
+			name_copy(w, vm, &frame);
+		avma += vm->found->layout->frame_bytes;
+	}
+	memset(w->bulk, 0, sizeof(w->bulk));
 }
 
 static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
 {
 	struct sw_ruby_stack stack;
-	struct sw_ruby_frame frame;
-	memset(w->bulk, 0, sizeof(w->bulk));
+	struct sw_ruby_fiber fiber;
 	if (!sw_ruby_stack_read(vm, fs_base, &stack))
 		return;
+	(void) sw_ruby_fiber_of(vm, w->capture->snap, &stack, &fiber); /* wanted for its reads */
 	locks_copy(w, vm, fs_base);
-	bulk_copy(w, 0, stack.first_avma, stack.end_avma);
-	uint64_t values_end_avma = 0, avma = stack.first_avma;
-	if (sw_memory_u64(vm->memory, avma + SW_RUBY_FRAME_SP, &values_end_avma) &&
-	    values_end_avma <= stack.first_avma)
-		bulk_copy(w, 1, stack.values_avma, values_end_avma);
-	for (size_t i = 0; i < SW_RUBY_FRAMES_MAX && avma < stack.end_avma; i++) {
-		if (sw_ruby_frame_read(vm, avma, &frame))
-			name_copy(w, vm, &frame);
-		avma += vm->found->layout->frame_bytes;
+	stack_copy(w, vm, &stack);
+}
+
+/* sw_memory_ops.read: copies what is read and not remembered, as it is read once. */
+static bool plain_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_ruby_window *w = arg;
+	const uint8_t *data;
+	if (!sw_capture_copy(w->capture, avma, length, &data))
+		return false;
+	memcpy(buffer, data, length);
+	return true;
+}
+
+/* Of threads that run one, it was copied with the thread, and is once more. */
+static void fibers_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm)
+{
+	static const struct sw_memory_ops ops = {.read = plain_read};
+	const struct sw_ruby_vm plain = {.memory = {&ops, w}, .found = &w->found};
+	const struct sw_map *map;
+	struct sw_ruby_fiber fiber;
+	size_t at = 0, n = 0;
+	while (sw_ruby_fiber_map(w->capture->snap, &at, &map)) {
+		if (n == SW_RUBY_FIBERS_MAX || sw_capture_is_late(w->capture)) {
+			w->fibers_cut = true;
+			return;
+		}
+		if (sw_ruby_fiber_at(&plain, map->start_avma, map->end_avma, &fiber)) {
+			n++;
+			stack_copy(w, vm, &fiber.stack);
+		}
 	}
 }
 
@@ -168,5 +212,8 @@ int sw_ruby_in_window(struct sw_capture *capture)
 		thread_copy(w, &vm, t->fs_base);
 		code_copy(w, capture->snap, t->regs.pc_avma);
 	}
+	w->fibers_cut = false;
+	if (capture->snap->priv->tasks) /* last: what threads need comes first */
+		fibers_copy(w, &vm);
 	return 0;
 }

@@ -21,6 +21,7 @@ struct sw_ruby_window {
 	struct sw_ruby_seen seen[SW_RUBY_SEEN_SLOTS];
 	size_t n_seen;
 	bool whole;              /* nothing runs */
+	bool fibers_cut;         /* not all were looked at */
 	uint64_t gvl_avma;       /* the last one that was copied */
 	struct sw_range bulk[2]; /* frames and values of the thread that is copied */
 };

@@ -8,6 +8,15 @@
  *	CFA - 32	the caller's rbx; rbx is the stack of values
  *	sp		CFA - 32, and lower while it calls functions
  *
+ * It begins and ends with
+ *
+ *	41 55  41 54  53		push r13, push r12, push rbx
+ *	49 89 fc  49 89 f5		mov r12, rdi, mov r13, rsi
+ *	...
+ *	5b  41 5c  41 5d		pop rbx, pop r12, pop r13
+ *	[48 c7 c0 / b8 / 48 b8 value]	mov rax, value
+ *	c3				ret
+ *
  * Source: yjit_codegen.c of Ruby 3.1, yjit_entry_prologue(), push_regs(). It has no tables.
  */
 #include "runtimes/ruby/yjit.h"
@@ -18,6 +27,7 @@
 
 enum {
 	PUSHED_BYTES_MAX = 160, /* registers that it saves, and alignment */
+	SAVED = 3,              /* registers */
 };
 
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
@@ -41,13 +51,14 @@ static bool is_return(const struct sw_ruby *ruby, const struct sw_cursor *cursor
 	       sw_call_site_check(&callee, return_avma) == SW_SITE_POSSIBLE;
 }
 
+/* n: how many registers are saved. */
 static void caller_set(const struct sw_cursor *cursor, uint64_t cfa, uint64_t return_avma,
-		       struct sw_stepped *ret)
+		       unsigned n, struct sw_stepped *ret)
 {
-	static const unsigned saved[] = {SW_X86_64_R13, SW_X86_64_R12, SW_X86_64_RBX};
+	static const unsigned saved[SAVED] = {SW_X86_64_R13, SW_X86_64_R12, SW_X86_64_RBX};
 	ret->regs = cursor->regs;
 	ret->regs.known &= sw_arch_preserved(false);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < n && i < SAVED; i++) {
 		uint64_t value;
 		if (sw_memory_u64(cursor->memory, cfa - SW_ARCH_WORD * (2 + i), &value))
 			sw_regs_set(&ret->regs, saved[i], value);
@@ -58,24 +69,97 @@ static void caller_set(const struct sw_cursor *cursor, uint64_t cfa, uint64_t re
 	sw_regs_set(&ret->regs, SW_ARCH_RA, return_avma);
 }
 
+/* At which of the first instructions the code before and from pc on is; -1: none. */
+static int saved_at_entry(struct sw_bytes before, struct sw_bytes from)
+{
+	static const uint8_t entry[] = {0x41, 0x55, 0x41, 0x54, 0x53, 0x49,
+					0x89, 0xfc, 0x49, 0x89, 0xf5};
+	static const size_t ends[] = {0, 2, 4, 5};
+	for (int n = 0; n <= SAVED; n++) {
+		size_t done = ends[n], left = sizeof(entry) - done;
+		if (before.size >= done && from.size >= left &&
+		    memcmp(before.data + before.size - done, entry, done) == 0 &&
+		    memcmp(from.data, entry + done, left) == 0)
+			return n;
+	}
+	return -1;
+}
+
+/* The same of the last ones. */
+static int saved_at_exit(struct sw_bytes from)
+{
+	static const struct {
+		uint8_t bytes[3];
+		size_t n, all; /* to compare, and with what is behind them */
+	} pops[SAVED] = {{{0x5b}, 1, 1}, {{0x41, 0x5c}, 2, 2}, {{0x41, 0x5d}, 2, 2}},
+	  moves[] = {{{0x48, 0xc7, 0xc0}, 3, 7}, {{0xb8}, 1, 5}, {{0x48, 0xb8}, 2, 10}};
+	size_t at = 0;
+	int n = 0;
+	for (size_t i = 0; i < SAVED; i++) {
+		bool pop = from.size - at >= pops[i].n &&
+			   memcmp(from.data + at, pops[i].bytes, pops[i].n) == 0;
+		if (!pop && n > 0)
+			return -1; /* one that is followed by another */
+		if (pop) {
+			n++;
+			at += pops[i].all;
+		}
+	}
+	for (size_t i = 0; i < sizeof(moves) / sizeof(*moves); i++)
+		if (from.size - at >= moves[i].all &&
+		    memcmp(from.data + at, moves[i].bytes, moves[i].n) == 0) {
+			at += moves[i].all;
+			break;
+		}
+	return at < from.size && from.data[at] == 0xc3 ? n : -1;
+}
+
+int sw_ruby_yjit_saved(struct sw_bytes before, struct sw_bytes from)
+{
+	int n = saved_at_entry(before, from);
+	return n >= 0 ? n : saved_at_exit(from);
+}
+
+/* The same for a cursor. */
+static int saved_at(const struct sw_cursor *cursor)
+{
+	uint8_t before[SW_RUBY_ENTRY_BYTES], from[SW_RUBY_END_BYTES];
+	uint64_t pc = cursor->regs.pc_avma;
+	struct sw_bytes b = {before, sizeof(before)};
+	if (!cursor->exact_pc || pc < sizeof(before) ||
+	    !sw_memory_read(cursor->memory, pc, from, sizeof(from)))
+		return -1;
+	if (!sw_memory_read(cursor->memory, pc - b.size, before, b.size))
+		b.size = 0; /* where the memory begins */
+	return sw_ruby_yjit_saved(b, (struct sw_bytes){from, sizeof(from)});
+}
+
 enum sw_step sw_ruby_yjit_step(struct sw_ruby *ruby, struct sw_cursor *cursor,
 			       struct sw_stepped *ret)
 {
 	uint64_t ec, return_avma, own;
 	struct sw_ruby_stack stack;
 	if (!sw_ruby_in_yjit(ruby, cursor) ||
-	    !sw_ruby_stack_read(&ruby->vm, cursor->thread->fs_base, &stack) ||
-	    !sw_regs_get(&cursor->regs, SW_X86_64_R12, &ec))
+	    !sw_ruby_stack_read(&ruby->vm, cursor->thread->fs_base, &stack))
 		return SW_STEP_DECLINE;
+	int saved = saved_at(cursor);
+	if (saved >= 0) {
+		uint64_t end = cursor->regs.sp_avma + SW_ARCH_WORD * (uint64_t) (saved + 1);
+		if (!sw_memory_u64(cursor->memory, end - SW_ARCH_WORD, &return_avma) ||
+		    !is_return(ruby, cursor, return_avma))
+			return SW_STEP_DECLINE;
+		caller_set(cursor, end, return_avma, (unsigned) saved, ret);
+		return SW_STEP_OK;
+	}
 	own = stack.ec_avma;
-	if (ec != own) /* its first and last instructions, or somebody else's code */
+	if (!sw_regs_get(&cursor->regs, SW_X86_64_R12, &ec) || ec != own) /* somebody else's code */
 		return SW_STEP_DECLINE;
 	uint64_t cfa = cursor->regs.sp_avma + ruby->found.layout->yjit_bytes;
 	for (unsigned n = 0; n <= PUSHED_BYTES_MAX; n += SW_ARCH_WORD, cfa += SW_ARCH_WORD) {
 		if (!sw_memory_u64(cursor->memory, cfa - SW_ARCH_WORD, &return_avma))
 			return SW_STEP_DECLINE;
 		if (is_return(ruby, cursor, return_avma)) {
-			caller_set(cursor, cfa, return_avma, ret);
+			caller_set(cursor, cfa, return_avma, SAVED, ret);
 			return SW_STEP_OK;
 		}
 	}
@@ -111,7 +195,8 @@ size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_curso
 	const struct sw_ruby_chain *c = &ruby->chain;
 	uint8_t code[SW_RUBY_FILL_BYTES];
 	uint64_t cfp, pc = cursor->regs.pc_avma;
-	if (c->n < 2 || !sw_regs_get(&cursor->regs, SW_X86_64_R13, &cfp))
+	/* In its first and last instructions r13 is the caller's. */
+	if (c->n < 2 || !sw_regs_get(&cursor->regs, SW_X86_64_R13, &cfp) || saved_at(cursor) >= 0)
 		return 0;
 	/* Of a C method: it is about to be called, or has returned. */
 	if (cfp == c->frames[1].avma)

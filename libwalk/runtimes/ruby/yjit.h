@@ -5,7 +5,11 @@
 #include "runtimes/ruby/ruby.h"
 #include "unwind/unwinder.h"
 
-enum { SW_RUBY_FILL_BYTES = 96 }; /* of code that fills a frame */
+enum {
+	SW_RUBY_FILL_BYTES = 96, /* of code that fills a frame */
+	SW_RUBY_ENTRY_BYTES = 5, /* of code that saves registers: they begin a function of YJIT */
+	SW_RUBY_END_BYTES = 16,  /* that give them back, or follow those */
+};
 
 /* Whether the frame at the cursor may be in code of YJIT: executable memory that is no file's. */
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
@@ -19,6 +23,10 @@ enum sw_step sw_ruby_yjit_step(struct sw_ruby *ruby, struct sw_cursor *cursor,
  * was interrupted: it puts a frame into the chain before it fills it.
  */
 size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
+
+/* How many registers are saved above sp, then the return address, where code at its first or last
+ * instructions is interrupted: what was executed, and what comes. -1: it is elsewhere. */
+int sw_ruby_yjit_saved(struct sw_bytes before, struct sw_bytes from);
 
 /* Whether code that was executed to its end has put a method's frame into the chain, and not filled
  * it. */

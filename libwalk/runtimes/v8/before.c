@@ -9,7 +9,7 @@
 
 int sw_v8_before(struct sw_capture *capture)
 {
-	const struct sw_place *place;
+	struct sw_place *place;
 	const struct sw_snapshot *snap = capture->snap;
 	const struct sw_v8_program *p = sw_v8_find(snap, &place);
 	if (p == NULL || !p->usable)
@@ -18,6 +18,7 @@ int sw_v8_before(struct sw_capture *capture)
 	if (w == NULL)
 		return -SW_E_NOMEM;
 	w->at = p->at;
+	w->wasm_state_avma = sw_v8_wasm_state(snap, p, place);
 	for (size_t i = 0; i < snap->n_maps && w->n_ranges < SW_V8_WINDOW_RANGES_MAX; i++) {
 		const struct sw_map *m = &snap->maps[i];
 		uint64_t from = m->file_off, bytes = m->end_avma - m->start_avma;

@@ -5,13 +5,11 @@
  *	10.2        Code object of 128 bytes, instructions
  *	11.3 on     instruction stream: map, Code, ... instructions; Code says where they begin
  *
- * Positions: pairs of numbers, deltas of the address and of the position; the position has bits 1-30 for
- * that in the source (+ 1), from 31 on for the inlined call (+ 1), whose own position is in a table.
- * Source: src/objects/code.h, instruction-stream.h, deoptimization-data.h, src/codegen/
- * source-position-table.cc, source-position.h of V8 10.2 to 14.6.
+ * Source: src/objects/code.h, instruction-stream.h, deoptimization-data.h of V8 10.2 to 14.6.
  */
 #include "runtimes/v8/code.h"
 #include "arch/insn.h"
+#include "runtimes/v8/positions.h"
 
 #include <string.h>
 
@@ -22,7 +20,6 @@ enum {
 	KIND_MASK = 15,
 	DATA = 16, /* of arrays */
 	WRAPPED_SHARED = 8,
-	TABLE_STEPS_MAX = 65536,
 	CALL_SPAN_MAX = 512, /* bytes between a position and the end of its call */
 };
 
@@ -168,106 +165,14 @@ bool sw_v8_code_has_inlined(struct sw_v8_heap heap, const struct sw_v8_code *cod
 	return !inlined_open(heap, code, &inlined) || inlined.n > 0;
 }
 
-/* A table of positions that is gone through. */
-struct table {
-	struct sw_v8_heap heap;
-	uint64_t avma, end_avma;
-	uint8_t bytes[256];
-	uint64_t bytes_avma;
-	size_t n_bytes;
-	int64_t code, position; /* of the entry; code -1: before the first one */
-};
-
-static bool table_open(struct sw_v8_heap heap, uint64_t array, struct table *ret)
-{
-	uint32_t n;
-	ret->heap = heap;
-	ret->n_bytes = 0;
-	ret->code = -1;
-	ret->position = 0;
-	if (!sw_v8_array(heap, array, &ret->avma, &n) || n > SW_V8_TABLE_MAX)
-		return false;
-	ret->end_avma = ret->avma + n;
-	return true;
-}
-
-static bool table_byte(struct table *t, uint8_t *ret)
-{
-	if (t->avma >= t->end_avma)
-		return false;
-	if (t->n_bytes == 0 || t->avma - t->bytes_avma >= t->n_bytes) {
-		size_t n = sizeof(t->bytes);
-		if (n > t->end_avma - t->avma)
-			n = (size_t) (t->end_avma - t->avma);
-		if (!sw_memory_read(t->heap.memory, t->avma, t->bytes, n))
-			return false;
-		t->bytes_avma = t->avma;
-		t->n_bytes = n;
-	}
-	*ret = t->bytes[t->avma++ - t->bytes_avma];
-	return true;
-}
-
-static bool table_unsigned(struct table *t, uint64_t *ret)
-{
-	uint64_t value = 0;
-	uint8_t byte;
-	unsigned shift = 0;
-	do {
-		if (shift > 63 || !table_byte(t, &byte))
-			return false;
-		value |= (uint64_t) (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	*ret = value;
-	return true;
-}
-
-static int64_t with_sign(uint64_t value)
-{
-	return (int64_t) (value >> 1) ^ -(int64_t) (value & 1);
-}
-
-static bool table_next(struct table *t)
-{
-	uint64_t code, position;
-	if (!table_unsigned(t, &code) || !table_unsigned(t, &position))
-		return false;
-	/* The sign, or the flags, tell statements from expressions. */
-	int64_t delta = with_sign(code);
-	if (t->heap.at->positions_flagged)
-		delta = (int64_t) (code >> 2);
-	else if (delta < 0)
-		delta = -(delta + 1);
-	t->code += delta;
-	t->position = (int64_t) ((uint64_t) t->position + (uint64_t) with_sign(position));
-	return true;
-}
-
-/* The last entry that is not behind offset. */
+/* The last entry that is not behind offset, of an array of bytes. */
 static bool table_find(struct sw_v8_heap heap, uint64_t array, int64_t offset, int64_t *ret_code,
 		       uint64_t *ret_position)
 {
-	struct table t;
-	bool found = false;
-	if (!table_open(heap, array, &t))
-		return false;
-	for (size_t n = 0; n < TABLE_STEPS_MAX && table_next(&t) && t.code <= offset; n++) {
-		*ret_code = t.code;
-		*ret_position = (uint64_t) t.position;
-		found = true;
-	}
-	return found;
-}
-
-static int32_t in_source(uint64_t position)
-{
-	return position & 1 ? -1 : (int32_t) (position >> 1 & ((1U << 30) - 1)) - 1;
-}
-
-static uint32_t inlined_id(uint64_t position)
-{
-	return (uint32_t) (position >> 31 & 0xffff);
+	uint64_t avma;
+	uint32_t n;
+	return sw_v8_array(heap, array, &avma, &n) &&
+	       sw_v8_positions_find(heap, avma, n, offset, ret_code, ret_position);
 }
 
 /*
@@ -322,19 +227,19 @@ size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, 
 	    !table_find(heap, array, offset, &at, &position) ||
 	    !is_of_call(heap, code->start_avma + (uint64_t) at, pc))
 		return 0;
-	for (uint32_t id = inlined_id(position), last = inlined.n + 1; id != 0; n++) {
+	for (uint32_t id = sw_v8_position_inlined(position), last = inlined.n + 1; id != 0; n++) {
 		uint64_t outer;
 		/* What was inlined stands behind that into which it was. */
 		if (n + 1 >= SW_V8_INLINED_MAX || id >= last ||
 		    !inlined_call(heap, &inlined, id - 1, &outer, &ret[n].shared))
 			return 0;
-		ret[n].position = in_source(position);
+		ret[n].position = sw_v8_position_in_source(position);
 		last = id;
 		position = outer;
-		id = inlined_id(position);
+		id = sw_v8_position_inlined(position);
 	}
 	ret[n].shared = shared;
-	ret[n++].position = in_source(position);
+	ret[n++].position = sw_v8_position_in_source(position);
 	return n;
 }
 
@@ -413,23 +318,24 @@ static uint32_t bytecode_bytes(struct sw_v8_heap heap, uint64_t bytecode, uint32
 int32_t sw_v8_baseline_offset(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
 			      struct sw_bytes sizes, uint64_t *ret_bytecode)
 {
-	struct table t;
-	uint64_t array, bytecode, end, delta, length;
-	uint32_t offset = 0, bytes = 0;
+	struct sw_v8_positions t;
+	uint64_t array, avma, bytecode, end, delta, length;
+	uint32_t offset = 0, bytes = 0, n_bytes;
 	if (sizes.size == 0 || code->kind != SW_V8_BASELINE ||
 	    !sw_v8_object(heap, code->object, heap.at->code_deopt, heap.at->type_bytecode,
 			  &bytecode) ||
 	    !sw_v8_word(heap, bytecode, 8, &length) || !sw_v8_is_smi(length) ||
 	    !sw_v8_word(heap, code->object, heap.at->code_positions, &array) ||
-	    !table_open(heap, array, &t) || !table_unsigned(&t, &end) ||
+	    !sw_v8_array(heap, array, &avma, &n_bytes) ||
+	    !sw_v8_positions_open(heap, avma, n_bytes, &t) || !sw_v8_positions_unsigned(&t, &end) ||
 	    end >= pc - code->start_avma)
 		return -1;
-	for (size_t n = 0; n < TABLE_STEPS_MAX && end < pc - code->start_avma; n++) {
+	for (size_t n = 0; n < SW_V8_POSITION_STEPS_MAX && end < pc - code->start_avma; n++) {
 		offset += bytes;
 		if (offset >= (uint32_t) sw_v8_smi(length))
 			return -1;
 		bytes = bytecode_bytes(heap, bytecode, offset, sizes);
-		if (bytes == 0 || !table_unsigned(&t, &delta))
+		if (bytes == 0 || !sw_v8_positions_unsigned(&t, &delta))
 			return -1;
 		end += delta;
 	}
@@ -445,5 +351,5 @@ int32_t sw_v8_bytecode_position(struct sw_v8_heap heap, uint64_t bytecode, int32
 	    !sw_v8_word(heap, bytecode, heap.at->bytecode_positions, &array) ||
 	    !table_find(heap, array, offset, &at, &position))
 		return -1;
-	return in_source(position);
+	return sw_v8_position_in_source(position);
 }

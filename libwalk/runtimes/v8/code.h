@@ -8,7 +8,6 @@ enum sw_v8_kind { SW_V8_OTHER_CODE, SW_V8_BASELINE, SW_V8_MAGLEV, SW_V8_TURBOFAN
 
 enum {
 	SW_V8_CODE_MAX = 512 << 10, /* bytes of one part of code */
-	SW_V8_TABLE_MAX = 64 << 10, /* bytes of its tables */
 	SW_V8_INLINED_MAX = 64,     /* levels at one place */
 	SW_V8_POSITIONS_MAX = 1024, /* inlined calls in one part of code */
 };

@@ -37,7 +37,7 @@ bool sw_v8_probe(const struct sw_snapshot *snap)
 struct wanted {
 	uint64_t code_svma, data_svma, size_svma; /* 0: not there */
 	uint64_t sizes_svma, sizes_bytes;
-	uint64_t walker_svma;
+	uint64_t walker_svma, wasm_svma;
 };
 
 static bool begins(const char *s, const char *with)
@@ -55,6 +55,8 @@ static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w
 		w->size_svma = sym->st_value;
 	else if (strcmp(name, "PushAllRegistersAndIterateStack") == 0)
 		w->walker_svma = sym->st_value;
+	else if (strcmp(name, "_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE") == 0)
+		w->wasm_svma = sym->st_value;
 	else if (strcmp(name, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") == 0) {
 		w->sizes_svma = sym->st_value;
 		w->sizes_bytes = sym->st_size;
@@ -86,6 +88,14 @@ static int compare_builtins(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
+static int index_of(const struct sw_v8_program *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_builtins; i++)
+		if (strcmp(p->builtins[i].name, name) == 0)
+			return (int) i;
+	return -1;
+}
+
 static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_table *table,
 				 uint64_t blob_svma)
 {
@@ -103,16 +113,17 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.bytes = (uint32_t) sym.st_size,
 			.name = name,
 			.interprets = begins(name, "InterpreterEnt") ||
-				      begins(name, "BaselineOrInterpreterEnter"),
+				      begins(name, "BaselineOrInterpreterEnter") ||
+				      begins(name, "BaselineLeaveFrame"),
 			.handler = ends_with(name, "Handler"),
 		};
 	}
 	if (p->n_builtins == 0)
 		return "names of builtins: the file is stripped";
 	qsort(p->builtins, p->n_builtins, sizeof(*p->builtins), compare_builtins);
-	for (size_t i = 0; i < p->n_builtins; i++)
-		if (strcmp(p->builtins[i].name, "BaselineOutOfLinePrologue") == 0)
-			p->prologue = (int) i;
+	p->prologue = index_of(p, "BaselineOutOfLinePrologue");
+	p->wasm_prologue = index_of(p, "WasmLiftoffFrameSetup");
+	p->wasm_lazy = index_of(p, "WasmCompileLazy");
 	return NULL;
 }
 
@@ -137,6 +148,7 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
 	    !sw_elf_loaded(elf, svma, &bytes) || !sw_bytes_sub(bytes, 0, size, &p->blob))
 		return "the code of its builtins";
 	p->blob_off = (uint64_t) (p->blob.data - elf->image.data);
+	p->wasm_state_svma = w.wasm_svma;
 	if (w.sizes_svma != 0 && sw_elf_loaded(elf, w.sizes_svma, &bytes) &&
 	    !sw_bytes_sub(bytes, 0, w.sizes_bytes, &p->sizes))
 		p->sizes = (struct sw_bytes){0};
@@ -183,9 +195,14 @@ static struct sw_v8_program *program_make(struct sw_module *module)
 	struct sw_v8_program *p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return NULL;
-	p->prologue = -1;
+	p->prologue = p->wasm_prologue = p->wasm_lazy = -1;
 	p->missing = "its file";
-	if (!sw_elf_symbols_open(sw_module_elf(module), &symbols))
+	const struct sw_elf *elf = sw_module_elf(module);
+	if (elf != NULL && elf->is_32bit) {
+		p->missing = "it is a 32-bit program";
+		return p;
+	}
+	if (!sw_elf_symbols_open(elf, &symbols))
 		return p;
 	version_fill(&symbols, p);
 	if (!sw_v8_layout_fill(&symbols, &p->at, &p->missing))
@@ -195,8 +212,7 @@ static struct sw_v8_program *program_make(struct sw_module *module)
 	return p;
 }
 
-const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap,
-				       const struct sw_place **ret_place)
+const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap, struct sw_place **ret_place)
 {
 	for (size_t i = 0; i < snap->n_places; i++) {
 		struct sw_module *module = snap->places[i].module;
@@ -254,6 +270,14 @@ const struct sw_v8_builtin *sw_v8_builtin_at(const struct sw_snapshot *snap,
 		return NULL;
 	*ret_off = off - p->builtins[low - 1].off;
 	return &p->builtins[low - 1];
+}
+
+uint64_t sw_v8_wasm_state(const struct sw_snapshot *snap, const struct sw_v8_program *p,
+			  struct sw_place *place)
+{
+	if (p->wasm_state_svma == 0 || !sw_place_resolve(place, snap))
+		return 0;
+	return p->wasm_state_svma + place->bias;
 }
 
 bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma)

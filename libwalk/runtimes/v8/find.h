@@ -8,8 +8,7 @@
 bool sw_v8_probe(const struct sw_snapshot *snap);
 
 /* The file with V8, and what is known of it: NULL when there is none, or there is no memory. */
-const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap,
-				       const struct sw_place **ret_place);
+const struct sw_v8_program *sw_v8_find(const struct sw_snapshot *snap, struct sw_place **ret_place);
 
 /* The builtin at an address, of whatever mapping of the file; NULL: none. */
 const struct sw_v8_builtin *sw_v8_builtin_at(const struct sw_snapshot *snap,
@@ -19,6 +18,10 @@ const struct sw_v8_builtin *sw_v8_builtin_at(const struct sw_snapshot *snap,
 /* Whether an address is in program->walker, and where there. */
 bool sw_v8_is_walker(const struct sw_snapshot *snap, const struct sw_v8_program *program,
 		     uint64_t avma, uint64_t *ret_off);
+
+/* Where the variable is that leads to code of WebAssembly; 0: it is not known. */
+uint64_t sw_v8_wasm_state(const struct sw_snapshot *snap, const struct sw_v8_program *program,
+			  struct sw_place *place);
 
 /* Whether an address is in memory that has code of no file. */
 bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma);

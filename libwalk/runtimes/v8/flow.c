@@ -47,6 +47,74 @@ static void way_add(struct flow *f, uint64_t target, const struct sw_v8_state *s
 		f->ways[f->n_ways++] = (struct way){(uint32_t) target, *s};
 }
 
+/* xor %reg, %reg: DWARF number of what is 0 then; else SW_INSN_NO_REG. */
+static uint8_t zeroed(struct sw_bytes code, uint64_t at)
+{
+	/* Of encodings 0 to 7; those from 8 on are the same. */
+	static const uint8_t numbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+	enum { REX = 0x40, REX_R = 4, REX_B = 1, XOR_TO = 0x31, XOR_FROM = 0x33, REGISTERS = 3 };
+	uint8_t b[3] = {0};
+	bool rex = at < code.size && (code.data[at] & 0xf0) == REX;
+	if (!sw_bytes_copy(code, at + rex, b + 1, 2))
+		return SW_INSN_NO_REG;
+	b[0] = rex ? code.data[at] : 0;
+	unsigned to = b[2] >> 3 & 7, from = b[2] & 7;
+	if ((b[1] != XOR_TO && b[1] != XOR_FROM) || b[2] >> 6 != REGISTERS || to != from ||
+	    !(b[0] & REX_R) != !(b[0] & REX_B))
+		return SW_INSN_NO_REG;
+	return b[0] & REX_B ? (uint8_t) (8 + to) : numbers[to];
+}
+
+/*
+ * Arguments are moved down, and with them the return address, which is the first word:
+ *
+ *	mov %rsp, %reg; ... sub %other, %rsp; ... xor %index, %index; then a loop over index
+ *
+ * Source: src/builtins/x64/builtins-x64.cc, Generate_AllocateSpaceAndShiftExistingArguments, and
+ * src/codegen/x64/macro-assembler-x64.cc, InvokePrologue, of V8 10.2 to 14.6.
+ */
+static void sp_lost(const struct flow *f, struct sw_v8_state *s, uint64_t next)
+{
+	enum { BEFORE_ZEROED_MAX = 2 }; /* instructions */
+	struct sw_insn i;
+	uint8_t old_sp = s->old_sp;
+	s->old_sp = 0;
+	for (size_t n = 0; s->place == SW_V8_PLACE_STACK && s->offset == 0 && old_sp != 0 &&
+			   n <= BEFORE_ZEROED_MAX;
+	     n++) {
+		if (zeroed(f->code, next) != SW_INSN_NO_REG) {
+			s->place = SW_V8_PLACE_COPYING;
+			s->reg = old_sp;
+			s->index = SW_INSN_NO_REG;
+			return;
+		}
+		if (next >= f->code.size ||
+		    !sw_arch_insn(false, f->code.data + next, f->code.size - next, next, &i) ||
+		    i.op != SW_INSN_PLAIN)
+			break;
+		next += i.length;
+	}
+	s->offset = UNKNOWN_OFFSET;
+}
+
+static void old_sp_note(const struct flow *f, uint64_t at, struct sw_v8_state *s)
+{
+	struct sw_move move;
+	if (s->place == SW_V8_PLACE_STACK && s->offset == 0 &&
+	    sw_arch_move(f->code.data + at, f->code.size - at, at, &move) &&
+	    move.op == SW_MOVE_COPY && move.from == SW_ARCH_SP && move.value == 0 &&
+	    move.to != SW_ARCH_FP)
+		s->old_sp = move.to;
+}
+
+static void plain(const struct flow *f, struct sw_v8_state *s, uint64_t at)
+{
+	if (s->place == SW_V8_PLACE_COPYING && s->index == SW_INSN_NO_REG)
+		s->index = zeroed(f->code, at);
+	else
+		old_sp_note(f, at, s);
+}
+
 static void offset_add(struct sw_v8_state *s, int64_t value)
 {
 	if (s->offset != UNKNOWN_OFFSET)
@@ -88,7 +156,7 @@ static void popped(struct sw_v8_state *s, const struct sw_insn *i)
 	offset_add(s, -8);
 }
 
-static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_insn *i)
+static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_insn *i, uint64_t at)
 {
 	switch (i->op) {
 	case SW_INSN_PUSH: pushed(s, i); break;
@@ -107,6 +175,15 @@ static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_insn *i
 		break;
 	case SW_INSN_SP_ADD: offset_add(s, -i->value); break;
 	case SW_INSN_SP_LOST:
+		if (s->place != SW_V8_PLACE_FRAME)
+			sp_lost(f, s, at + i->length);
+		break;
+	case SW_INSN_BRANCH:
+		/* The loop's end: at least one word was moved. */
+		if (s->place == SW_V8_PLACE_COPYING && i->target < at)
+			*s = (struct sw_v8_state){.place = SW_V8_PLACE_STACK, .framed = s->framed};
+		break;
+	case SW_INSN_PLAIN: plain(f, s, at); break;
 	case SW_INSN_SP_AND:
 	case SW_INSN_SP_FROM_FP:
 		if (s->place != SW_V8_PLACE_FRAME &&
@@ -154,7 +231,7 @@ static bool way_follow(struct flow *f, struct way w, struct sw_v8_state *ret)
 			way_end(f, at + i.length, &i, &w.state);
 			return false;
 		}
-		moved(f, &w.state, &i);
+		moved(f, &w.state, &i, at);
 		at += i.length;
 		/* Arguments are moved down: other ways say what holds behind that. */
 		if (w.state.place != SW_V8_PLACE_FRAME && w.state.place != SW_V8_PLACE_REGISTER &&
@@ -195,7 +272,8 @@ struct sw_v8_state sw_v8_flow(const struct sw_v8_function_code *function, uint64
 			 .pc = pc,
 			 .prologue = function->prologue,
 			 .framed = function->framed};
-	const struct sw_v8_state entry = {.place = SW_V8_PLACE_STACK};
+	const struct sw_v8_state entry = {.place = SW_V8_PLACE_STACK,
+					  .offset = 8 * function->entry_words};
 	const struct sw_v8_state framed = {.place = SW_V8_PLACE_FRAME};
 	struct sw_v8_state found = {0};
 	if (f.code.size > SW_V8_FLOW_BYTES)

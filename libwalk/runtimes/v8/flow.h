@@ -11,12 +11,14 @@ enum sw_v8_place {
 	SW_V8_PLACE_PUSHED,   /* the same, and the caller's rbp lies below it */
 	SW_V8_PLACE_FRAME,    /* [rbp + 8], the caller's rbp at [rbp] */
 	SW_V8_PLACE_REGISTER, /* reg: it was popped, to be pushed again */
+	SW_V8_PLACE_COPYING,  /* [reg] while index, a register, is 0, or there is none; [sp] then */
 };
 
 struct sw_v8_state {
 	enum sw_v8_place place;
-	bool framed; /* STACK, REGISTER: rbp was set up meanwhile, for the caller */
-	uint8_t reg; /* DWARF number */
+	bool framed;        /* STACK, REGISTER: rbp was set up meanwhile, for the caller */
+	uint8_t reg, index; /* DWARF numbers */
+	uint8_t old_sp;     /* STACK: what has sp as it is where offset was 0; 0: nothing */
 	int64_t offset;
 };
 
@@ -26,8 +28,9 @@ struct sw_v8_function_code {
 	struct sw_bytes code;
 	bool prologue; /* it calls another one first, which sets up its frame */
 	bool framed; /* what no way leads to is entered with its frame: catch blocks, tables of jumps */
-	bool begins_framed; /* it is jumped to in the frame of the code that does so */
-	uint64_t entered;   /* where it is entered in the middle, with its frame; 0: nowhere */
+	bool begins_framed;  /* it is jumped to in the frame of the code that does so */
+	uint8_t entry_words; /* above the return address when it is entered */
+	uint64_t entered;    /* where it is entered in the middle, with its frame; 0: nowhere */
 };
 
 /* Follows a function's instructions from its entries to the one at offset pc. State UNKNOWN when no way

@@ -9,29 +9,59 @@
 
 static const struct sw_v8_state framed = {.place = SW_V8_PLACE_FRAME};
 
-/* Code is copied with its Code object; what is not there of it is not needed. */
-static struct sw_v8_state code_flow(struct sw_v8 *v8, const struct sw_v8_code *code, uint64_t pc)
+/* Code is copied with what says whose it is; what is not there of it is not needed. */
+static struct sw_v8_state made_flow(struct sw_v8 *v8, struct sw_v8_function_code function,
+				    uint64_t start_avma, uint64_t end_avma, uint64_t pc)
 {
 	enum { BEHIND = 16 };
-	uint64_t n = code->end_avma - code->start_avma;
+	uint64_t n = end_avma - start_avma;
 	if (n > SW_V8_FLOW_BYTES)
 		n = SW_V8_FLOW_BYTES;
 	uint8_t *bytes = malloc(n);
 	struct sw_v8_state state = {0};
 	if (bytes == NULL)
 		return state;
-	if (!sw_memory_read(v8->heap.memory, code->start_avma, bytes, n)) {
-		n = pc - code->start_avma + BEHIND < n ? pc - code->start_avma + BEHIND : n;
-		if (!sw_memory_read(v8->heap.memory, code->start_avma, bytes, n))
+	if (!sw_memory_read(v8->heap.memory, start_avma, bytes, n)) {
+		n = pc - start_avma + BEHIND < n ? pc - start_avma + BEHIND : n;
+		if (!sw_memory_read(v8->heap.memory, start_avma, bytes, n))
 			n = 0;
 	}
-	struct sw_v8_function_code function = {.code = {bytes, n},
-					       .prologue = code->kind == SW_V8_BASELINE,
-					       .framed = code->kind != SW_V8_OTHER_CODE,
-					       .entered = sw_v8_code_entered(v8->heap, code)};
-	state = sw_v8_flow(&function, pc - code->start_avma);
+	function.code = (struct sw_bytes){bytes, n};
+	state = sw_v8_flow(&function, pc - start_avma);
 	free(bytes);
 	return state;
+}
+
+static struct sw_v8_state code_flow(struct sw_v8 *v8, const struct sw_v8_code *code, uint64_t pc)
+{
+	struct sw_v8_function_code function = {.prologue = code->kind == SW_V8_BASELINE,
+					       .framed = code->kind != SW_V8_OTHER_CODE,
+					       .entered = sw_v8_code_entered(v8->heap, code)};
+	return made_flow(v8, function, code->start_avma, code->end_avma, pc);
+}
+
+/* A table of jumps has no frame. Where it leads to code that is compiled first, it has pushed which one. */
+static struct sw_v8_state jumps_state(struct sw_v8 *v8, const struct sw_v8_wasm_code *code,
+				      uint64_t pc)
+{
+	enum { FAR_TARGET = 8 }; /* jmp *2(%rip); 2 bytes; the address */
+	uint64_t target, off;
+	uint32_t words = sw_v8_wasm_jump_words(v8->heap, pc, code->start_avma);
+	const struct sw_v8_program *p = v8->program;
+	if (words == 0 && p->wasm_lazy >= 0 &&
+	    sw_memory_u64(v8->heap.memory, pc + FAR_TARGET, &target) &&
+	    sw_v8_builtin_at(v8->snap, p, target, &off) == &p->builtins[p->wasm_lazy] && off == 0)
+		words = 1;
+	return (struct sw_v8_state){.place = SW_V8_PLACE_STACK, .offset = 8 * (int64_t) words};
+}
+
+struct sw_v8_state sw_v8_wasm_state_at(struct sw_v8 *v8, const struct sw_v8_wasm_code *code,
+				       uint64_t pc)
+{
+	struct sw_v8_function_code function = {.prologue = code->liftoff, .framed = true};
+	return code->kind == SW_V8_WASM_JUMPS
+		       ? jumps_state(v8, code, pc)
+		       : made_flow(v8, function, code->start_avma, code->end_avma, pc);
 }
 
 static struct sw_v8_state made_state(const struct sw_cursor *c)
@@ -44,9 +74,11 @@ static struct sw_v8_state made_state(const struct sw_cursor *c)
 	return framed;
 }
 
-/* What a function goes on with after a deoptimisation: it is jumped to in the frame that was made anew.
+/* What a function goes on with after a deoptimisation: it is jumped to in the frame that was made anew. What
+ * baseline code ends with, in its frame.
  * Source: src/builtins/x64/builtins-x64.cc, Generate_InterpreterEnterBytecode and
- * Generate_BaselineOrInterpreterEntry of V8 10.2 to 14.6. */
+ * Generate_BaselineOrInterpreterEntry, builtins-internal-gen.cc, Generate_BaselineLeaveFrame of V8 10.2 to
+ * 14.6. */
 static bool begins_framed(const struct sw_v8_builtin *builtin)
 {
 	static const char entry[] = "InterpreterEntry"; /* ...Trampoline: is called */
@@ -64,13 +96,18 @@ bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct s
 	    !sw_v8_is_made(v8->snap, cursor->lookup_avma))
 		return false;
 	if (ret->builtin == NULL && !ret->is_walker)
+		ret->has_wasm = sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, cursor->lookup_avma,
+						&ret->wasm);
+	if (ret->builtin == NULL && !ret->is_walker && !ret->has_wasm)
 		ret->has_code = sw_v8_code_find(v8->heap, pc + cursor->exact_pc, &ret->code);
 	if (!cursor->exact_pc) {
 		if (v8->unset_sp != 0 && v8->unset_sp == cursor->regs.sp_avma)
 			ret->state = (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
 	} else if (ret->builtin != NULL) {
-		struct sw_v8_function_code function = {.begins_framed =
-							       begins_framed(ret->builtin)};
+		bool lazy = v8->program->wasm_lazy >= 0 &&
+			    ret->builtin == &v8->program->builtins[v8->program->wasm_lazy];
+		struct sw_v8_function_code function = {.begins_framed = begins_framed(ret->builtin),
+						       .entry_words = lazy};
 		if (!sw_bytes_sub(v8->program->blob, ret->builtin->off, ret->builtin->bytes,
 				  &function.code))
 			return false;
@@ -78,6 +115,8 @@ bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct s
 	} else if (ret->is_walker) {
 		struct sw_v8_function_code function = {.code = v8->program->walker};
 		ret->state = sw_v8_flow(&function, ret->off);
+	} else if (ret->has_wasm) {
+		ret->state = sw_v8_wasm_state_at(v8, &ret->wasm, pc);
 	} else if (ret->has_code) {
 		ret->state = code_flow(v8, &ret->code, pc);
 	} else {

@@ -28,11 +28,17 @@ struct sw_v8_here {
 	bool is_walker;                      /* neither: program->walker */
 	bool has_code;
 	struct sw_v8_code code;
+	bool has_wasm;
+	struct sw_v8_wasm_code wasm;
 	struct sw_v8_state state;
 };
 
 /* False when pc is in no code of V8. */
 bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct sw_v8_here *ret);
+
+/* What holds at an instruction of WebAssembly's code. */
+struct sw_v8_state sw_v8_wasm_state_at(struct sw_v8 *v8, const struct sw_v8_wasm_code *code,
+				       uint64_t pc);
 
 /* A word of the frame whose rbp is set up; not one that was not written yet. */
 bool sw_v8_frame_slot(const struct sw_cursor *cursor, enum sw_v8_slot slot, uint64_t *ret);

@@ -6,6 +6,20 @@
 
 enum { SW_V8_NONE = -1 };
 
+/* Where things of WebAssembly are: wasm.c says what they are. Objects of C++, but for those of type_*. */
+struct sw_v8_wasm_layout {
+	int32_t state_ranges, state_wrappers;
+	int32_t module_codes, module_module, module_bytes; /* of a NativeModule */
+	int32_t module_functions;                          /* of the module that it leads to */
+	int32_t code_meta, code_sizes, code_protected, code_index, code_flags;
+	uint8_t kind_bits, kind_jumps;
+	bool has_inlined;
+	/* Of the heap: from what a frame has to the Script. */
+	int32_t data_instance; /* SW_V8_NONE: the frame has the instance itself */
+	int32_t instance_module, module_script;
+	int32_t type_instance, type_module;
+};
+
 /*
  * Where things are in a version of V8: from the constants that it publishes for debuggers (v8dbg_*), and
  * what they do not say by its version. Offsets count from the begin of an object; SW_V8_NONE: it has no
@@ -19,7 +33,7 @@ struct sw_v8_layout {
 	int32_t function_shared, shared_name, shared_script;
 	int32_t bytecode_data, kind_baseline;
 	int32_t deopt_literals, deopt_shared, deopt_positions; /* indices */
-	int32_t frame_entry, frame_construct_entry, frame_wasm,
+	int32_t frame_entry, frame_construct_entry, frame_wasm, frame_js_to_wasm,
 		frame_types; /* frame_types: how many */
 	/* By version. */
 	int32_t header_code; /* from an instruction stream's begin back to the word that leads to its Code;
@@ -29,6 +43,7 @@ struct sw_v8_layout {
 	int32_t scope_locals;   /* offset of the first name */
 	bool scope_flags_raw;   /* an integer, no Smi */
 	bool positions_flagged; /* an address's delta has two flags below it, and no sign */
+	struct sw_v8_wasm_layout wasm;
 };
 
 /* False with *ret_missing (static) when the version is not known, or says other things than it did. */

@@ -9,20 +9,22 @@
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/frame.h"
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/wire.h"
 #include "snapshot/live.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 1 << 20 };
+enum { FRAMES_MAX = 1 << 20, ENTRY_BYTES = 16 };
 
 /* ---- what a frame executes ----------------------------------------------------------------- */
 
 static bool is_same(const struct sw_v8_frame *a, const struct sw_v8_frame *b)
 {
 	return a->shared == b->shared && a->bytecode == b->bytecode && a->offset == b->offset &&
-	       a->code.object == b->code.object && a->pc == b->pc && a->exact == b->exact;
+	       a->code.object == b->code.object && a->pc == b->pc && a->exact == b->exact &&
+	       a->wasm.object == b->wasm.object && a->script == b->script;
 }
 
 static uint64_t cookie_of(struct sw_v8 *v8, const struct sw_v8_frame *frame)
@@ -30,6 +32,7 @@ static uint64_t cookie_of(struct sw_v8 *v8, const struct sw_v8_frame *frame)
 	uint64_t key = sw_mix64(frame->shared ^ sw_mix64(frame->bytecode)), kept;
 	key = sw_mix64(key ^ sw_mix64((uint64_t) frame->offset ^ sw_mix64(frame->code.object)));
 	key = sw_mix64(key ^ frame->pc ^ (uint64_t) frame->exact << 63);
+	key = sw_mix64(key ^ sw_mix64(frame->wasm.object ^ sw_mix64(frame->script)));
 	if (sw_map64_get(&v8->by_frame, key, &kept) && kept <= v8->n_frames &&
 	    is_same(&v8->frames[kept - 1], frame))
 		return kept;
@@ -70,10 +73,33 @@ static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 	       sw_v8_word(v8->heap, *ret, SHARED_DATA, &data) && data == code->object;
 }
 
+/* [rbp - 8] has the type of a frame of WebAssembly, [rbp - 16] the instance that it belongs to; when it is
+ * entered, that is in rsi. */
+static bool wasm_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
+		      struct sw_v8_frame *ret)
+{
+	uint64_t type, instance;
+	if (here->wasm.kind != SW_V8_WASM_FUNCTION)
+		return false;
+	ret->wasm = here->wasm;
+	bool known = here->state.place == SW_V8_PLACE_FRAME
+			     ? sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
+				       type == 2 * (uint64_t) v8->heap.at->frame_wasm &&
+				       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &instance)
+			     : c->exact_pc &&
+				       c->regs.pc_avma - here->wasm.start_avma < ENTRY_BYTES &&
+				       sw_regs_get(&c->regs, SW_X86_64_RSI, &instance);
+	if (!known || !sw_v8_wasm_script(v8->heap, instance, &ret->script))
+		ret->script = 0;
+	return true;
+}
+
 static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
 		      struct sw_v8_frame *ret)
 {
 	bool is_framed = here->state.place == SW_V8_PLACE_FRAME;
+	if (here->has_wasm)
+		return wasm_read(v8, c, here, ret);
 	if (!here->has_code || here->code.kind == SW_V8_OTHER_CODE)
 		return is_framed && interpreted_read(v8, c, ret);
 	ret->code = here->code;
@@ -96,7 +122,7 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 				       interpreted_read(v8, cursor, &frame);
 	if (!known)
 		return false;
-	if (frame.code.object != 0) {
+	if (frame.code.object != 0 || frame.wasm.object != 0) {
 		frame.pc = cursor->regs.pc_avma;
 		frame.exact = cursor->exact_pc;
 	}
@@ -104,14 +130,31 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 	return true;
 }
 
+/* Code that was made to call WebAssembly or from there. In 10.2 it has the frame of a function. */
+static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
+{
+	struct sw_v8_wasm_code wasm;
+	struct sw_v8_code code;
+	uint64_t type, shared;
+	if (sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, c->lookup_avma, &wasm))
+		return wasm.kind != SW_V8_WASM_FUNCTION;
+	if (sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
+	    type == 2 * (uint64_t) v8->heap.at->frame_js_to_wasm)
+		return true;
+	return sw_v8_code_find(v8->heap, c->regs.pc_avma + c->exact_pc, &code) &&
+	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
+}
+
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
 	uint64_t off, shared;
 	const struct sw_v8_builtin *b =
 		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
+	if (b == NULL)
+		return sw_v8_is_made(v8->snap, cursor->lookup_avma) && is_wrapper(v8, cursor);
 	/* Builtins that are functions of JavaScript are the program's calls. */
-	return b != NULL && (b->handler || cursor->exact_pc || b->interprets ||
-			     !sw_v8_frame_shared(v8, cursor, &shared));
+	return b->handler || cursor->exact_pc || b->interprets ||
+	       !sw_v8_frame_shared(v8, cursor, &shared);
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -156,6 +199,74 @@ static int function_describe(struct sw_v8 *v8, const struct sw_v8_level *level,
 	return 1;
 }
 
+/* ---- names of WebAssembly ------------------------------------------------------------------- */
+
+/*
+ * A module's bytes never change, and are there as long as its code is: that is looked at before and after.
+ * Where the C++ library frees memory, it writes over the first two words.
+ */
+static bool is_there(struct sw_v8 *v8, const struct sw_v8_wasm_code *code, uint64_t ret_bytes[2])
+{
+	uint64_t words[2], bytes_avma;
+	struct sw_snapshot_memory source = {.snap = v8->snap};
+	struct sw_memory memory =
+		v8->snap->live ? sw_live_memory(v8->snap) : sw_snapshot_memory(&source);
+	return sw_memory_read(memory, code->object, words, sizeof(words)) &&
+	       words[0] == code->module && words[1] == code->start_avma &&
+	       sw_memory_u64(memory, code->module + (uint64_t) v8->heap.at->wasm.module_bytes,
+			     &bytes_avma) &&
+	       sw_memory_read(memory, bytes_avma, ret_bytes, 2 * sizeof(*ret_bytes));
+}
+
+static bool wasm_name(struct sw_v8 *v8, const struct sw_v8_wasm_code *code, uint32_t index,
+		      char *ret, size_t size)
+{
+	uint64_t bytes[2], after[2];
+	struct sw_snapshot_memory source = {.snap = v8->snap};
+	return is_there(v8, code, bytes) &&
+	       sw_v8_wire_name(sw_snapshot_memory(&source), bytes[0], bytes[1], index, ret, size) &&
+	       is_there(v8, code, after) && memcmp(bytes, after, sizeof(bytes)) == 0;
+}
+
+/* As V8 itself does: where the script is from, the function's number, and where in the module's bytes. */
+static void wasm_place(struct sw_v8 *v8, uint64_t script, const struct sw_v8_wasm_level *level,
+		       char *ret, size_t size)
+{
+	enum { SCRIPT_NAME = 16 };
+	uint64_t name;
+	char url[512], offset[32] = "";
+	if (script == 0 || !sw_v8_word(v8->heap, script, SCRIPT_NAME, &name) ||
+	    !sw_v8_string(v8->heap, name, url, sizeof(url)))
+		return;
+	if (level->offset >= 0)
+		(void) snprintf(offset, sizeof(offset), ":0x%" PRIx64, (uint64_t) level->offset);
+	(void) snprintf(ret, size, "%s:wasm-function[%u]%s", url, level->index, offset); /* fits */
+}
+
+static int wasm_describe(struct sw_v8 *v8, const struct sw_v8_frame *f, size_t level,
+			 struct sw_description *ret)
+{
+	struct sw_v8_wasm_level levels[SW_V8_WASM_INLINED_MAX] = {{f->wasm.index, -1}};
+	bool certain;
+	size_t n = f->exact ? 1 : sw_v8_wasm_levels(v8->heap, &f->wasm, f->pc, levels, &certain);
+	if (level == SW_V8_OUTERMOST)
+		level = n - 1;
+	if (level >= n)
+		return 0;
+	if (level == n - 1)
+		ret->start_avma = f->wasm.start_avma;
+	if (!wasm_name(v8, &f->wasm, levels[level].index, ret->function, sizeof(ret->function)))
+		(void) snprintf(ret->function, sizeof(ret->function), "wasm-function[%u]",
+				levels[level].index); /* fits */
+	wasm_place(v8, f->script, &levels[level], ret->file, sizeof(ret->file));
+	return 1;
+}
+
+bool sw_v8_is_wasm(const struct sw_v8 *v8, uint64_t cookie)
+{
+	return cookie != 0 && cookie <= v8->n_frames && v8->frames[cookie - 1].wasm.object != 0;
+}
+
 /* The functions that a frame executes, innermost first; at least one. */
 static size_t levels_of(struct sw_v8 *v8, const struct sw_v8_frame *frame,
 			struct sw_v8_level ret[SW_V8_INLINED_MAX])
@@ -185,6 +296,8 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 		return level == 0 || level == SW_V8_OUTERMOST;
 	}
 	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
+	if (f->wasm.object != 0)
+		return wasm_describe(v8, f, level, ret);
 	size_t n = levels_of(v8, f, levels);
 	if (level == SW_V8_OUTERMOST)
 		level = n - 1;
@@ -199,16 +312,29 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 
 void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text)
 {
-	static const char *const kinds[] = {"made by V8 for itself, or for WebAssembly",
-					    "compiled by Sparkplug", "compiled by Maglev",
-					    "compiled by TurboFan"};
+	static const char *const kinds[] = {"made by V8 for itself", "compiled by Sparkplug",
+					    "compiled by Maglev", "compiled by TurboFan"};
 	struct sw_v8_code code;
+	struct sw_v8_wasm_code wasm;
 	struct sw_v8_function function;
 	uint64_t off, shared;
 	const struct sw_v8_builtin *b = sw_v8_builtin_at(v8->snap, v8->program, avma, &off);
 	if (b != NULL) {
 		sw_text_printf(text, "builtin %s+%" PRIu64 "%s\n", b->name, off,
 			       b->handler ? ", of the interpreter" : "");
+		return;
+	}
+	if (sw_v8_is_made(v8->snap, avma) &&
+	    sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, avma, &wasm)) {
+		sw_text_printf(text, "WasmCode: 0x%" PRIx64 "-0x%" PRIx64 ", ", wasm.start_avma,
+			       wasm.end_avma);
+		if (wasm.kind == SW_V8_WASM_FUNCTION)
+			sw_text_printf(text, "wasm-function[%u], compiled by %s\n", wasm.index,
+				       wasm.liftoff ? "Liftoff" : "TurboFan");
+		else
+			sw_text_printf(text, "%s\n",
+				       wasm.kind == SW_V8_WASM_JUMPS ? "a table of jumps"
+								     : "a wrapper of a call");
 		return;
 	}
 	if (!sw_v8_is_made(v8->snap, avma) || !sw_v8_code_find(v8->heap, avma + 1, &code)) {

@@ -5,7 +5,8 @@
  *	find      which module has V8, and its builtins; layout: what it publishes for debuggers
  *	flow      where a function's return address is at each of its instructions
  *	frame     what a pc is in; step: one frame further
- *	object, function, code   objects; names and lines; what was compiled into what
+ *	object, function, code, positions   objects; names and lines; what was compiled into what
+ *	wasm, wire               code of WebAssembly, which is no object; names of its functions
  *	names     which function a frame is in
  *	before, window           what is copied while nothing moves
  */
@@ -45,6 +46,7 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	/* Of a process that runs again, what was not copied may have moved: it is not read. */
 	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
+	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);
 	*ret_state = v8;
 	return 0;
 }
@@ -81,6 +83,11 @@ static int v8_inlined(void *state, const struct sw_frame *frame, size_t level,
 		      struct sw_description *ret)
 {
 	return sw_v8_describe(state, frame, level, ret);
+}
+
+static const char *v8_code(void *state, uint64_t cookie)
+{
+	return sw_v8_is_wasm(state, cookie) ? "wasm" : NULL;
 }
 
 static size_t v8_identify(void *state, struct sw_runtime *ret, size_t max)
@@ -123,6 +130,7 @@ const struct sw_runtime_ops sw_runtime_v8 = {
 	.close = v8_close,
 	.step = v8_step,
 	.owns = v8_owns,
+	.code = v8_code,
 	.frames = v8_frames,
 	.names = v8_names,
 	.inlined = v8_inlined,

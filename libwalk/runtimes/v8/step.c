@@ -11,6 +11,7 @@
  */
 #include "runtimes/v8/step.h"
 #include "arch/arch.h"
+#include "arch/insn.h"
 #include "runtimes/v8/find.h"
 
 #include <string.h>
@@ -47,6 +48,20 @@ static bool by_frame(const struct frame *f, struct caller *ret)
 	return fp_fits(f) && word(f, f->fp + 8, &ret->pc) && word(f, f->fp, &ret->fp);
 }
 
+static bool copying_pc(const struct frame *f, uint64_t *ret)
+{
+	uint64_t index, old_sp;
+	if (f->here.state.index == SW_INSN_NO_REG)
+		index = 0; /* it is not there yet */
+	else if (!sw_regs_get(&f->cursor->regs, f->here.state.index, &index))
+		return false;
+	if (!sw_regs_get(&f->cursor->regs, f->here.state.reg, &old_sp))
+		return false;
+	if (index != 0)
+		return word(f, f->sp, ret);
+	return old_sp >= f->sp && old_sp - f->sp < FRAME_SPAN_MAX && word(f, old_sp, ret);
+}
+
 static bool by_state(const struct frame *f, struct caller *ret)
 {
 	const struct sw_v8_state *s = &f->here.state;
@@ -58,9 +73,12 @@ static bool by_state(const struct frame *f, struct caller *ret)
 		ret->sp = f->sp + (uint64_t) s->offset + 8;
 		return s->offset >= 0 && word(f, ret->sp - 8, &ret->pc);
 	case SW_V8_PLACE_REGISTER:
-		ret->sp = f->sp +
-			  (s->offset > 0 && s->offset < FRAME_SPAN_MAX ? (uint64_t) s->offset : 0);
+		/* What was pushed since is of the frame that was set up for the caller. */
+		ret->sp = f->sp + (!s->framed && s->offset > 0 && s->offset < FRAME_SPAN_MAX
+					   ? (uint64_t) s->offset
+					   : 0);
 		return sw_regs_get(&f->cursor->regs, s->reg, &ret->pc);
+	case SW_V8_PLACE_COPYING: ret->sp = f->sp + 8; return copying_pc(f, &ret->pc);
 	case SW_V8_PLACE_UNKNOWN: break;
 	}
 	return false;
@@ -87,14 +105,33 @@ static bool by_handler(const struct frame *f, struct caller *ret)
 	return false;
 }
 
+static bool is_builtin(const struct frame *f, int index)
+{
+	return index >= 0 && f->here.builtin == &f->v8->program->builtins[index];
+}
+
+/* A table of jumps, by which the caller goes to what sets its frame up. */
+static bool is_way_to_prologue(const struct frame *f, const struct caller *caller)
+{
+	enum { CALL_BYTES = 5 };
+	struct sw_v8_wasm_code code;
+	return f->here.has_wasm && f->here.wasm.kind == SW_V8_WASM_JUMPS &&
+	       sw_v8_wasm_find(f->v8->heap, f->v8->wasm_state_avma, caller->pc - 1, &code) &&
+	       code.kind == SW_V8_WASM_FUNCTION && code.liftoff &&
+	       caller->pc - code.start_avma >= CALL_BYTES &&
+	       sw_v8_wasm_state_at(f->v8, &code, caller->pc - CALL_BYTES).place ==
+		       SW_V8_PLACE_STACK;
+}
+
 /* What baseline code calls before its frame is there: that the frame it returns to is not. */
 static void prologue_note(const struct frame *f, const struct caller *caller)
 {
 	const struct sw_v8_program *p = f->v8->program;
 	const struct sw_v8_state *s = &f->here.state;
-	if (f->cursor->exact_pc && p->prologue >= 0 &&
-	    f->here.builtin == &p->builtins[p->prologue] && !s->framed &&
-	    s->place != SW_V8_PLACE_FRAME)
+	if (!f->cursor->exact_pc || s->framed || s->place == SW_V8_PLACE_FRAME)
+		return;
+	if (is_builtin(f, p->prologue) || is_builtin(f, p->wasm_prologue) ||
+	    is_way_to_prologue(f, caller))
 		f->v8->unset_sp = caller->sp;
 }
 
@@ -122,7 +159,7 @@ static void preserved_restore(const struct frame *f, struct sw_stepped *ret)
 static bool is_proven(const struct frame *f)
 {
 	uint64_t context, shared;
-	if (f->here.builtin != NULL || f->here.has_code || f->here.is_walker)
+	if (f->here.builtin != NULL || f->here.has_code || f->here.has_wasm || f->here.is_walker)
 		return true;
 	if (!sw_v8_frame_slot(f->cursor, SW_V8_SLOT_CONTEXT, &context))
 		return false;
@@ -136,6 +173,13 @@ static bool inlining_unknown(struct sw_v8 *v8, uint64_t pc)
 {
 	struct sw_v8_code code;
 	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	struct sw_v8_wasm_code wasm;
+	struct sw_v8_wasm_level wasm_levels[SW_V8_WASM_INLINED_MAX];
+	bool certain;
+	if (sw_v8_is_made(v8->snap, pc - 1) &&
+	    sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, pc - 1, &wasm))
+		return wasm.kind == SW_V8_WASM_FUNCTION &&
+		       (sw_v8_wasm_levels(v8->heap, &wasm, pc, wasm_levels, &certain), !certain);
 	return sw_v8_is_made(v8->snap, pc - 1) && sw_v8_code_find(v8->heap, pc, &code) &&
 	       code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&
 	       sw_v8_code_levels(v8->heap, &code, pc, levels) == 0;

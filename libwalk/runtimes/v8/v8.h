@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/layout.h"
+#include "runtimes/v8/wasm.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
@@ -13,7 +14,7 @@
 struct sw_v8_builtin {
 	uint32_t off, bytes; /* in the blob */
 	const char *name;    /* the image's, without "Builtins_" */
-	bool interprets;     /* runs bytecode in its caller's or its own frame */
+	bool interprets;     /* runs bytecode in its caller's or its own frame, or leaves that */
 	bool handler;        /* of one bytecode */
 };
 
@@ -27,7 +28,10 @@ struct sw_v8_program {
 	uint64_t blob_off;              /* in the file */
 	struct sw_v8_builtin *builtins; /* owned; by off */
 	size_t n_builtins;
-	int prologue; /* index of BaselineOutOfLinePrologue; -1: it has none */
+	/* Set up the frame of the code that calls them; indices, -1: it has none. */
+	int prologue, wasm_prologue;
+	int wasm_lazy;            /* is entered with one word above the return address */
+	uint64_t wasm_state_svma; /* the variable that leads to code of WebAssembly; 0: unknown */
 	/* What finds pointers on the stack for the collector: assembly without tables, which keeps rbp. */
 	struct sw_bytes walker;
 	uint64_t walker_off;   /* in the file */
@@ -36,20 +40,23 @@ struct sw_v8_program {
 
 /* What a frame executes. */
 struct sw_v8_frame {
-	uint64_t shared;        /* 0: unknown */
-	uint64_t bytecode;      /* of an interpreted one */
-	int32_t offset;         /* in it; -1: unknown */
-	struct sw_v8_code code; /* object 0: none */
-	uint64_t pc;            /* with code */
-	bool exact;             /* pc is that of an interrupted instruction */
+	uint64_t shared;             /* 0: unknown */
+	uint64_t bytecode;           /* of an interpreted one */
+	int32_t offset;              /* in it; -1: unknown */
+	struct sw_v8_code code;      /* object 0: none */
+	uint64_t pc;                 /* with code */
+	bool exact;                  /* pc is that of an interrupted instruction */
+	struct sw_v8_wasm_code wasm; /* object 0: none */
+	uint64_t script;             /* of WebAssembly; 0: unknown */
 };
 
 struct sw_v8 {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_snapshot_memory source;
 	struct sw_v8_heap heap;              /* over source */
-	const struct sw_place *place;        /* borrowed from the snapshot */
+	struct sw_place *place;              /* borrowed from the snapshot */
 	const struct sw_v8_program *program; /* the module's */
+	uint64_t wasm_state_avma;            /* 0: unknown */
 	struct sw_map64 by_frame;            /* mix of a frame's words -> 1 + index */
 	struct sw_v8_frame *frames;          /* owned; cookies are 1 + index */
 	size_t n_frames, frames_capacity;

@@ -12,9 +12,12 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/wasm.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
+
+enum { FRAMELESS_WORDS = 3 }; /* others are looked at with the word before them */
 
 /* ---- memory that is copied ------------------------------------------------------------------- */
 
@@ -133,11 +136,39 @@ static void bytecode_copy(struct sw_v8_window *w, uint64_t bytecode)
 		(void) sw_v8_bytecode_position(window_heap(w), bytecode, INT32_MAX);
 }
 
+static bool wasm_copy(struct sw_v8_window *w, uint64_t pc, bool exact)
+{
+	struct sw_v8_wasm_code code;
+	uint8_t bytes[16]; /* what stands around the jump of a table */
+	if (!sw_v8_wasm_find(window_heap(w), w->wasm_state_avma, pc - !exact, &code))
+		return false;
+	if (exact)
+		long_copy(w, code.start_avma,
+			  code.end_avma - code.start_avma < SW_V8_FLOW_BYTES
+				  ? code.end_avma - code.start_avma
+				  : SW_V8_FLOW_BYTES);
+	(void) sw_memory_read(window_heap(w).memory, code.start_avma, bytes, sizeof(bytes));
+	if (is_new(w, code.object))
+		sw_v8_wasm_touch(window_heap(w), &code);
+	return true;
+}
+
+/* What leads from a frame of WebAssembly to the name of its module. */
+static void instance_copy(struct sw_v8_window *w, uint64_t instance)
+{
+	enum { SCRIPT_NAME = 16 };
+	uint64_t script, name;
+	if (is_new(w, instance) && sw_v8_wasm_script(window_heap(w), instance, &script) &&
+	    sw_v8_word(window_heap(w), script, SCRIPT_NAME, &name))
+		(void) sw_v8_string(window_heap(w), name, w->function.file,
+				    sizeof(w->function.file)); /* only read */
+}
+
 static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool likely)
 {
 	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
-	if (!is_new(w, pc))
+	if (!is_new(w, pc) || wasm_copy(w, pc, exact))
 		return;
 	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
 				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {
@@ -182,6 +213,9 @@ static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, 
 		if (range != NULL && range->made)
 			code_copy(w, words[i + 3], false,
 				  is_chain(words[i + 2], avma + 8 * (i + 2), end_avma));
+		if (words[i + 1] == 2 * (uint64_t) w->at.frame_wasm && sw_v8_is_object(words[i]) &&
+		    is_chain(words[i + 2], avma + 8 * (i + 2), end_avma))
+			instance_copy(w, words[i]);
 		if (!is_frame(words + i, avma + 8 * (i + 2), end_avma))
 			continue;
 		function_copy(w, words[i]);
@@ -194,12 +228,45 @@ static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, 
 static void top_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
 	const struct sw_v8_range *range = range_at(w, t->regs.pc_avma);
-	uint64_t rdi;
+	uint64_t rdi, rsi;
 	if (range == NULL || !range->made)
 		return;
 	code_copy(w, t->regs.pc_avma, true, true);
+	if (sw_regs_get(&t->regs, SW_X86_64_RSI, &rsi) && sw_v8_is_object(rsi))
+		instance_copy(w, rsi);
 	if (sw_regs_get(&t->regs, SW_X86_64_RDI, &rdi) && sw_v8_is_object(rdi))
 		function_copy(w, rdi);
+}
+
+/* Without a frame of its own the top has its return address among the first words. */
+static void frameless_look(struct sw_v8_window *w, const struct sw_thread *t, const uint64_t *words,
+			   size_t n)
+{
+	for (size_t i = 0; i < FRAMELESS_WORDS && i < n; i++) {
+		const struct sw_v8_range *range = range_at(w, words[i]);
+		if (range != NULL && range->made)
+			code_copy(w, words[i], false, range_at(w, t->regs.pc_avma) != NULL);
+	}
+}
+
+/* A builtin may have its return address in a register, or a register may say where it is. */
+static void registers_look(struct sw_v8_window *w, const struct sw_thread *t)
+{
+	const struct sw_v8_range *range = range_at(w, t->regs.pc_avma);
+	uint64_t value, word;
+	if (range == NULL || range->made)
+		return;
+	for (uint8_t i = 0; i < SW_ARCH_RA; i++) {
+		if (!sw_regs_get(&t->regs, i, &value))
+			continue;
+		if (value >= t->regs.sp_avma &&
+		    value - t->regs.sp_avma < SW_V8_WINDOW_STACK_BYTES && value % 8 == 0 &&
+		    sw_capture_read(w->capture, value, &word, sizeof(word)))
+			value = word;
+		range = range_at(w, value);
+		if (range != NULL && range->made)
+			code_copy(w, value, false, true);
+	}
 }
 
 static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
@@ -211,6 +278,7 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 	if (map == NULL || t->regs.sp_avma == 0)
 		return;
 	top_copy(w, t);
+	registers_look(w, t);
 	for (uint64_t at = sp; at < map->end_avma && at - sp < SW_V8_WINDOW_STACK_BYTES;
 	     at += SW_V8_WINDOW_CHUNK_BYTES - 8 * OVERLAP) {
 		uint64_t bytes = map->end_avma - at < SW_V8_WINDOW_CHUNK_BYTES
@@ -218,6 +286,8 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 					 : SW_V8_WINDOW_CHUNK_BYTES;
 		if (!sw_capture_read(w->capture, at, w->stack, (size_t) bytes))
 			return;
+		if (at == sp)
+			frameless_look(w, t, w->stack, (size_t) bytes / 8);
 		words_look(w, w->stack, (size_t) bytes / 8, at, map->end_avma, &n_frames);
 	}
 }

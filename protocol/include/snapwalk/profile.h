@@ -76,9 +76,15 @@ SW_PUBLIC void sw_profile_set_info(struct sw_profile *profile, const struct sw_p
 /** What was said last, or by the text that was read. The profile's. */
 SW_PUBLIC const struct sw_profile_info *sw_profile_get_info(const struct sw_profile *profile);
 
+/** Why it ended before its time, by the text that was read; "": it did not. The profile's. */
+SW_PUBLIC const char *sw_profile_ended_early(const struct sw_profile *profile);
+
 /** Limits for what is added from now on; what is there already stays. */
 SW_PUBLIC void sw_profile_set_limits(struct sw_profile *profile,
 				     const struct sw_profile_limits *limits);
+
+/** Stacks that are added from now on have their process as outermost frame: "server (4242)". */
+SW_PUBLIC void sw_profile_set_by_process(struct sw_profile *profile);
 
 /**
  * Count every thread of a report once.

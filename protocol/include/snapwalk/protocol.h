@@ -55,7 +55,7 @@ struct sw_report_goroutine {
 	pid_t tid;                /* of the thread of this stack that runs it; 0: none does */
 };
 
-/** A task of asyncio. */
+/** A task of asyncio or .NET, a fiber of Ruby, a process of Erlang. */
 struct sw_report_task {
 	uint64_t address_avma; /* of the object */
 	const char *name;
@@ -63,6 +63,11 @@ struct sw_report_task {
 	uint64_t waits_for_avma;    /* a future, which may be a task; 0: nothing */
 	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread of this stack that runs it; 0: none does */
+	/* Of a process of Erlang. */
+	const char *registered;   /* the name that it is registered by; NULL: none */
+	const char *initial_call; /* NULL: unknown */
+	bool has_messages;        /* it has a queue of messages */
+	uint64_t messages;        /* in it, at most INT64_MAX */
 };
 
 /** A distinct stack. */
@@ -137,6 +142,9 @@ struct sw_report_deadlock {
 struct sw_report_holder {
 	pid_t tid, pid;
 	size_t waiting; /* directly, or for others who wait for it */
+	/* The other processes that it waits for itself, each for the next, as far as that is known. */
+	const pid_t *waits_for;
+	size_t n_waits_for;
 };
 
 struct sw_report_thread {
@@ -193,11 +201,20 @@ struct sw_report_hint {
 	const char *message;
 };
 
+/** Threads of Java that have a thread of the process only while they run. */
+struct sw_report_virtual_threads {
+	int64_t count;   /* started and not ended */
+	int64_t mounted; /* of these, those that a thread runs */
+	bool at_least;   /* there may be more */
+};
+
 /** A runtime that was recognised in the process. */
 struct sw_report_runtime {
 	const char *name;
 	const char *version; /* NULL: unknown */
 	const char *where;   /* module or file it was found in; NULL: no single one */
+	const struct sw_report_virtual_threads
+		*virtual_threads; /* NULL: it has none, or not known */
 };
 
 /** Where runtimes publish the code that they make. */
@@ -219,6 +236,8 @@ struct sw_report_crash {
 	const char *access;    /* static: "read", "write", "execute": what it wanted there; NULL */
 	pid_t sender_pid;      /* 0: nobody sent it, or not known */
 	int64_t sender_uid;    /* -1 likewise */
+	bool stack_overflow;   /* it touched what lies below its stack, which was used up */
+	int64_t stack_bytes;   /* the size of that stack; -1: not known */
 };
 
 /** One arena; copies its strings; outlives snapshot, walks and symbols. */
@@ -331,6 +350,7 @@ struct sw_text_options {
 	bool all; /* also what is collapsed otherwise: idle pools, stacks behind the first ones */
 	size_t columns; /* of the terminal: longer names are shortened; 0: nothing is */
 	enum sw_text_time time;
+	bool no_hints; /* they were given before */
 };
 
 /** The dump for people. */
@@ -347,9 +367,22 @@ SW_PUBLIC int sw_report_lock(const struct sw_report *report, uint64_t address_av
 			     const struct sw_text_options *options, char **ret_text,
 			     size_t *ret_size, struct sw_error *err);
 
+/**
+ * Whether nothing is to be seen in a process: it is complete, all threads sleep and wait for nobody, and what they
+ * wait for is work, time or input. Two of the same program that are alike have the same id.
+ *
+ * @param ret_call  What its threads are in: "epoll_wait"; NULL: not all in the same. The report's.
+ * @return 0: something is to be seen.
+ */
+SW_PUBLIC uint64_t sw_report_idle_id(const struct sw_report *report, const char **ret_call);
+
 /** Folded stacks for flame graphs: "comm;outermost;...;innermost COUNT". */
 SW_PUBLIC int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			       struct sw_error *err);
+
+/** The same with a line for each thread: "comm-TID;outermost;...;innermost 1". */
+SW_PUBLIC int sw_report_folded_threads(const struct sw_report *report, char **ret_text,
+				       size_t *ret_size, struct sw_error *err);
 
 #ifdef __cplusplus
 }

@@ -73,7 +73,11 @@ struct sw_recorder_source {
 /** Zero-initialised means the defaults. */
 struct sw_recorder_options {
 	enum sw_record_mode mode;
-	uint32_t rate_hz; /* of SW_RECORD_CPU: for the kernel */
+	uint32_t rate_hz; /* of SW_RECORD_CPU and with_events: for the kernel */
+	/* SW_RECORD_WALL, native code: threads on a CPU are sampled by events of the kernel, where it permits
+	 * them and the task iterator, and nobody is stopped; see sw_recorder_quiet(). As many samples are
+	 * taken as rate_hz says. */
+	bool with_events;
 	/* How a sample is taken, walked and named; limit_ns is for each, resumed is not called. */
 	struct sw_pipeline_options how;
 	/* NULL: it samples the target. The target may then be NULL. */
@@ -82,6 +86,10 @@ struct sw_recorder_options {
 	 * by the clock then. */
 	bool only_events;
 	bool fixed; /* see sw_cpu_sampler_create() */
+	/* Before and after names are looked for, which may take long: for somebody who samples with a
+	 * priority. NULL: nobody wants to know. */
+	void (*naming)(void *arg, bool begins);
+	void *naming_arg; /* borrowed until the end */
 };
 
 /**
@@ -133,8 +141,12 @@ SW_PUBLIC const struct sw_recorder_totals *sw_recorder_totals(const struct sw_re
 SW_PUBLIC size_t sw_recorder_threads(const struct sw_recorder *recorder);
 /** Whether it is sampled by events of the kernel: see sw_cpu_sampler_create(). Then n_samples counts those. */
 SW_PUBLIC bool sw_recorder_by_events(const struct sw_recorder *recorder);
+/** Whether no thread is stopped: events have the stacks of those that run. */
+SW_PUBLIC bool sw_recorder_quiet(const struct sw_recorder *recorder);
 /** As sw_sampler_refused(); with SW_RECORD_CPU why there are no events. */
 SW_PUBLIC const char *sw_recorder_refused(const struct sw_recorder *recorder);
+/** Why there are no events, with SW_RECORD_CPU and with_events; "": there are, or they were not asked for. */
+SW_PUBLIC const char *sw_recorder_no_events(const struct sw_recorder *recorder);
 /** The report that was made last, of threads that were not known; NULL: none yet. Borrowed until the next
  * sample. */
 SW_PUBLIC const struct sw_report *sw_recorder_report(const struct sw_recorder *recorder);

@@ -31,6 +31,9 @@ struct sw_schedule {
 SW_PUBLIC void sw_schedule_init(struct sw_schedule *s, int64_t begin_ns, int64_t end_ns,
 				uint32_t rate_hz, uint32_t max_load_percent);
 
+/** How many samples are due in [begin, now), and before the end. */
+SW_PUBLIC uint64_t sw_schedule_due(const struct sw_schedule *s, int64_t now_ns);
+
 /** A run that others have begun goes on at this instant: what was due before it is not this one's. */
 SW_PUBLIC void sw_schedule_join(struct sw_schedule *s, int64_t now_ns);
 

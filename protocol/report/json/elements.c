@@ -143,6 +143,13 @@ static struct json_object *runtime_object(const struct sw_report_runtime *r)
 	add_string(&e, "name", r->name);
 	add_string(&e, "version", r->version);
 	add_string(&e, "where", r->where);
+	if (r->virtual_threads != NULL) {
+		struct element v = element_begin();
+		add_int(&v, "count", r->virtual_threads->count);
+		add_int(&v, "mounted", r->virtual_threads->mounted);
+		add_bool(&v, "at_least", r->virtual_threads->at_least);
+		add(&e, "virtual_threads", element_end(&v));
+	}
 	return element_end(&e);
 }
 
@@ -188,6 +195,9 @@ static void add_crash(struct element *e, const struct sw_report_crash *c)
 	add_string(&inner, "access", c->access);
 	add_known(&inner, "sender_pid", c->sender_pid > 0 ? c->sender_pid : -1);
 	add_known(&inner, "sender_uid", c->sender_uid);
+	add_flag(&inner, "stack_overflow", c->stack_overflow);
+	if (c->stack_overflow)
+		add_known(&inner, "stack_bytes", c->stack_bytes);
 	add(e, "crash", element_end(&inner));
 }
 
@@ -303,6 +313,12 @@ struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
 	add_int(&e, "tid", holder->tid);
 	add_int(&e, "pid", holder->pid);
 	add_uint(&e, "waiting", holder->waiting);
+	if (holder->n_waits_for > 0) {
+		struct json_object *pids = json_object_new_array();
+		for (size_t i = 0; i < holder->n_waits_for; i++)
+			append_to(&pids, json_object_new_int64(holder->waits_for[i]));
+		add(&e, "waits_for", pids);
+	}
 	return element_end(&e);
 }
 
@@ -412,6 +428,12 @@ static struct json_object *task_object(const struct sw_report_task *t)
 	add_string(&e, "state", t->state);
 	add_waits_for(&e, t);
 	add_known(&e, "tid", t->tid > 0 ? t->tid : -1);
+	if (t->registered != NULL)
+		add_string(&e, "registered", t->registered);
+	if (t->initial_call != NULL)
+		add_string(&e, "initial_call", t->initial_call);
+	if (t->has_messages)
+		add_uint(&e, "messages", t->messages);
 	return element_end(&e);
 }
 

@@ -97,12 +97,25 @@ static pid_t read_pid(struct sw_report_parser *p, const char *name)
 	return pid > 0 ? (pid_t) pid : 0;
 }
 
+static void read_virtual_threads(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_virtual_threads *) to = (struct sw_report_virtual_threads){
+		.count = sw_parse_int(p, "count", 0, INT64_MAX),
+		.mounted = sw_parse_int(p, "mounted", 0, INT64_MAX),
+		.at_least = sw_parse_bool(p, "at_least"),
+	};
+}
+
 static void read_runtime(struct sw_report_parser *p, void *to)
 {
+	static const struct objects virtual_threads = {"virtual_threads", "virtual_threads",
+						       sizeof(struct sw_report_virtual_threads),
+						       read_virtual_threads};
 	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
 		.name = sw_parse_string(p, "name"),
 		.version = sw_parse_string_or_null(p, "version"),
 		.where = sw_parse_string_or_null(p, "where"),
+		.virtual_threads = read_object(p, &virtual_threads),
 	};
 }
 
@@ -138,6 +151,8 @@ static void read_crash(struct sw_report_parser *p, void *to)
 		.access = sw_parse_string_or_null(p, "access"),
 		.sender_pid = read_pid(p, "sender_pid"),
 		.sender_uid = sw_parse_known(p, "sender_uid", UINT32_MAX),
+		.stack_overflow = sw_parse_flag(p, "stack_overflow"),
+		.stack_bytes = sw_parse_known(p, "stack_bytes", INT64_MAX),
 	};
 	crash->has_address = sw_parse_address_or_null(p, "address", &crash->address_avma);
 }
@@ -208,27 +223,41 @@ static void read_peer(struct sw_report_parser *p, void *to)
 	};
 }
 
+static const pid_t *read_pids(struct sw_report_parser *p, const struct sw_json *from,
+			      const char *name, size_t *ret_n)
+{
+	pid_t *to = sw_parse_calloc(p, from->n, sizeof(*to));
+	for (const struct sw_json *v = sw_json_first(from); to != NULL && v != NULL;
+	     v = sw_json_next(from, v)) {
+		if (v->type != SW_JSON_INTEGER || v->integer < 1 || v->integer > INT32_MAX)
+			sw_parse_fail(p, name);
+		else
+			to[(*ret_n)++] = (pid_t) v->integer;
+	}
+	return to;
+}
+
 static void read_deadlock(struct sw_report_parser *p, const struct sw_json *tids,
 			  struct sw_report_deadlock *ret)
 {
-	pid_t *to = sw_parse_calloc(p, tids->n, sizeof(*to));
-	ret->tids = to;
-	for (const struct sw_json *v = sw_json_first(tids); to != NULL && v != NULL;
-	     v = sw_json_next(tids, v)) {
-		if (v->type != SW_JSON_INTEGER || v->integer < 1 || v->integer > INT32_MAX)
-			sw_parse_fail(p, "deadlocks");
-		else
-			to[ret->n++] = (pid_t) v->integer;
-	}
+	ret->tids = read_pids(p, tids, "deadlocks", &ret->n);
 }
 
 static void read_holder(struct sw_report_parser *p, void *to)
 {
-	*(struct sw_report_holder *) to = (struct sw_report_holder){
+	struct sw_report_holder *ret = to;
+	const struct sw_json *waits_for = sw_json_member(p->from, "waits_for");
+	*ret = (struct sw_report_holder){
 		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
 		.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX),
 		.waiting = (size_t) sw_parse_int(p, "waiting", 1, INT64_MAX),
 	};
+	if (waits_for == NULL)
+		return;
+	if (waits_for->type == SW_JSON_ARRAY && waits_for->n > 0)
+		ret->waits_for = read_pids(p, waits_for, "waits_for", &ret->n_waits_for);
+	else
+		sw_parse_fail(p, "waits_for");
 }
 
 static void read_hint(struct sw_report_parser *p, void *to)
@@ -397,7 +426,7 @@ static void read_goroutine(struct sw_report_parser *p, void *to)
 	g->scanned = sw_parse_flag(p, "scanned");
 }
 
-/* Who has a thread has one of this stack. */
+/* One that a thread runs is of a thread of this stack. */
 static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
 {
 	uint64_t thread = 0;
@@ -405,7 +434,7 @@ static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stac
 			    p->report->threads[thread].stack == (int64_t) stack);
 }
 
-/* A task that a thread runs may have a stack of its own, besides the thread's: who awaits it. */
+/* A task that a thread runs may have a stack of its own, besides the thread's: what awaits it. */
 static bool is_task_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
 {
 	uint64_t thread;
@@ -446,6 +475,11 @@ static void read_task(struct sw_report_parser *p, void *to)
 	t->name = sw_parse_string(p, "name");
 	t->state = sw_parse_word(p, "state");
 	t->tid = read_pid(p, "tid");
+	t->registered = sw_parse_string_or_null(p, "registered");
+	t->initial_call = sw_parse_string_or_null(p, "initial_call");
+	int64_t messages = sw_parse_known(p, "messages", INT64_MAX);
+	t->has_messages = messages >= 0;
+	t->messages = messages >= 0 ? (uint64_t) messages : 0;
 }
 
 static void read_tasks(struct sw_report_parser *p, size_t stack)

@@ -4,8 +4,8 @@
  * written as text or folded as if it had just been made here. The file may be anybody's: everything
  * is checked that the writers rely on, above all the indices that elements have of one another.
  *
- * The text is checked as a whole and then read element by element, as it is written: never more than
- * a stack is held as a tree.
+ * The text is checked as a whole and then read element by element, as it is written: never more
+ * than a stack is held as a tree.
  */
 #include "report/parse/fields.h"
 #include "report/parse/elements.h"

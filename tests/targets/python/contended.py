@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Threads that lock and unlock at random, in an order in which they cannot wait for each other. Their stacks
 record who has what: whoever is in insideN() has the lock N, whoever is in lockN() alone wants it, or has it
-just now or no longer. 0 to 3 are RLocks, 4 to 7 are Locks, which do not say who has them.
+just now or no longer. 0 to 3 are RLocks, 4 to 7 are Locks, which do not say who has them: a with statement does.
+6 and 7 are sometimes taken without one, and given back in the middle of one.
 """
 import random
 import sys
@@ -25,10 +26,10 @@ def hold(last):
 
 
 def take(which):
-    TAKES[which]()
+    random.choice(TAKES[which])()
 
 
-CODE = """
+BY_CALLS = """
 def lock{n}():
     locks[{n}].acquire()
     inside{n}()
@@ -38,9 +39,38 @@ def lock{n}():
 def inside{n}():
     hold({n})
 """
-for n in range(LAST + 1):
-    exec(compile(CODE.format(n=n), "<contended>", "exec"))
-TAKES = [globals()[f"lock{n}"] for n in range(LAST + 1)]
+BY_WITH = """
+def lock{n}():
+    with locks[{n}]:
+        inside{n}()
+
+
+def inside{n}():
+    hold({n})
+"""
+BY_CONDITION = """
+def lock{n}():
+    with locks[{n}]:
+        conditions[{n}].wait(0.0005)
+        inside{n}()
+
+
+def inside{n}():
+    hold({n})
+"""
+conditions = [threading.Condition(lock) for lock in locks]
+
+
+def takes(n):
+    """The ways to take one."""
+    def made(code):
+        names = dict(globals())
+        exec(compile(code.format(n=n), "<contended>", "exec"), names)
+        return names[f"lock{n}"]
+    return [made(code) for code in ([BY_CALLS] if n < 4 else [BY_WITH] if n < 6 else [BY_WITH, BY_WITH, BY_CALLS, BY_CONDITION])]
+
+
+TAKES = [takes(n) for n in range(LAST + 1)]
 
 
 def taker():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "deliver.h"
+#include "run/deliver.h"
 #include "cleanup.h"
 #include "common/complain.h"
 

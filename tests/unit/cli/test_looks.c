@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The looks of top at a process of this test: places are found again when they were numbered anew. */
-#include "looks.h"
+#include "series/looks.h"
 #include "still_process.h"
 
 #include <setjmp.h>

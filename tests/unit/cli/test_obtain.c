@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "obtain.h"
+#include "run/obtain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "output.h"
+#include "run/output.h"
 #include "cleanup.h"
 
 #include <setjmp.h>

@@ -23,7 +23,7 @@ static void test_every_error_has_a_remedy(void **state)
 static void test_every_warning_has_a_remedy(void **state)
 {
 	(void) state;
-	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_RUNTIME; w++)
+	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_PROGRAM; w++)
 		if (sw_remedy(sw_warning_name((enum sw_warning_code) w))[0] == '\0')
 			fail_msg("warning %s has no remedy",
 				 sw_warning_name((enum sw_warning_code) w));

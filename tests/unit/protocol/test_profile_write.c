@@ -71,6 +71,46 @@ static void test_folded(void **state)
 	sw_profile_destroy(p);
 }
 
+/* What the daemon has put there is read, said, and written again. */
+static void test_ended_early(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create(), *read = NULL;
+	assert_string_equal(sw_profile_ended_early(p), "");
+	char *text = write_as(p, SW_PROFILE_JSON), *early = NULL;
+	assert_true(asprintf(&early, "{\"ended_early\":\"process 42 exited\",%s", text + 1) > 0);
+	assert_int_equal(sw_profile_parse(early, strlen(early), &read, NULL), 0);
+	assert_string_equal(sw_profile_ended_early(read), "process 42 exited");
+	char *shown = write_as(read, SW_PROFILE_TEXT), *again = write_as(read, SW_PROFILE_JSON);
+	assert_non_null(strstr(shown, "\nended early: process 42 exited\n"));
+	assert_non_null(strstr(again, ",\"ended_early\":\"process 42 exited\""));
+	free(text);
+	free(early);
+	free(shown);
+	free(again);
+	sw_profile_destroy(p);
+	sw_profile_destroy(read);
+}
+
+/* What is said of a stack comes after its process. */
+static void test_by_process(void **state)
+{
+	(void) state;
+	struct sw_profile *p = NULL;
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	sw_profile_set_by_process(p);
+	assert_int_equal(sw_profile_add(p, &sample_report, NULL, NULL, NULL), 0);
+	char *text = write_as(p, SW_PROFILE_FOLDED);
+	size_t n = 0;
+	for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1, n++)
+		assert_memory_equal(strchr(line, ';'), ";server (4242);", 15);
+	assert_int_equal(n, 4);
+	assert_non_null(strstr(text, ";server (4242);[cut: no_unwind_info];"));
+	assert_non_null(strstr(text, ";server (4242);[no stack: stop_timeout] 1"));
+	free(text);
+	sw_profile_destroy(p);
+}
+
 static void test_text(void **state)
 {
 	(void) state;
@@ -96,9 +136,26 @@ static void test_text(void **state)
 		"functions, of the time on a CPU\n"
 		"   self   total  function\n"
 		" 100.0%  100.0%  [unknown]\n"
+		"\n"
+		"the same, by what they call as well\n"
+		"   self   total  function\n"
+		" 100.0%  100.0%  [unknown]\n"
 		"   0.0%  100.0%  [cut: no_unwind_info]\n"
 		"   0.0%  100.0%  [unknown] [guess]\n"
 		"   0.0%  100.0%  libc.so.6+0x20000 [guess]\n");
+	free(text);
+	/* Who is blocked for a hundredth of the time is not worth a row of 0.0. */
+	struct sw_profile_info long_info = sample_info;
+	long_info.n_samples = long_info.n_wanted = 1000;
+	sw_profile_set_info(p, &long_info);
+	text = write_as(p, SW_PROFILE_TEXT);
+	assert_null(strstr(text, "    0.0  "));
+	assert_null(strstr(text, "blocked, threads"));
+	free(text);
+	size_t size;
+	const struct sw_profile_write_options all = {.all = true};
+	text = write_with(p, SW_PROFILE_TEXT, &all, &size);
+	assert_non_null(strstr(text, "    0.0  Order\\x1bqueue"));
 	free(text);
 	sw_profile_destroy(p);
 }
@@ -459,6 +516,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text),
+		cmocka_unit_test(test_by_process),   cmocka_unit_test(test_ended_early),
 		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_hostile_name),
 		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_protobuf),

@@ -135,6 +135,40 @@ static void test_virtual_threads(void **state)
 	}
 }
 
+/* Where their number is known, it is said, and only where some have no thread. */
+static void test_virtual_threads_counted(void **state)
+{
+	(void) state;
+	static const struct {
+		struct sw_report_virtual_threads counted;
+		const char *wanted;
+	} cases[] = {
+		{{1032, 8, false},
+		 "virtual_threads: 1032 virtual threads, 8 mounted: the stacks of the others are "
+		 "not here; 'jcmd PID Thread.dump_to_file FILE' lists them\n"},
+		{{1, 0, true},
+		 "virtual_threads: at least 1 virtual thread, 0 mounted: the stacks of the others "
+		 "are not here; 'jcmd PID Thread.dump_to_file FILE' lists them\n"},
+		{{8, 8, false}, ""},
+		{{0, 0, false}, ""},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct scene s;
+		struct sw_report_managed managed = {.runtime = "hotspot", .role = "carrier"};
+		struct sw_report_thread threads[1] = {{.tid = 1, .managed = &managed}};
+		struct sw_report_runtime runtimes[2] = {{.name = "v8"},
+							{.name = "hotspot",
+							 .virtual_threads = &cases[i].counted}};
+		scene_init(&s);
+		s.frame.function = "f";
+		s.report.threads = threads;
+		s.report.n_threads = 1;
+		s.report.process.runtimes = runtimes;
+		s.report.process.n_runtimes = 2;
+		assert_string_equal(hints_of(&s), cases[i].wanted);
+	}
+}
+
 static void test_file(void **state)
 {
 	(void) state;
@@ -180,7 +214,38 @@ static void test_maps(void **state)
 		"perf_map: code of cpython has no names here: start it with -X perf or "
 		"PYTHONPERFSUPPORT=1 (Python 3.12)\n";
 	assert_string_equal(hints_of(&s), python);
+	memcpy(s.runtimes[1].version, "3.15", sizeof("3.15"));
+	assert_string_equal(hints_of(&s), python);
+	memcpy(s.runtimes[1].version, "3.7", sizeof("3.7")); /* it cannot */
+	assert_string_equal(hints_of(&s), "");
+	memcpy(s.runtimes[1].version, "3.12.1", sizeof("3.12.1"));
 	s.report.process.n_registries = 1; /* it has such a map */
+	assert_string_equal(hints_of(&s), "");
+}
+
+/* A thread that runs a loop of asyncio. */
+static void test_tasks(void **state)
+{
+	(void) state;
+	struct scene s;
+	struct sw_task task = {.state = "waiting"};
+	struct sw_walk walk = {.task = &task};
+	const char *wanted = "tasks: tasks of asyncio that no thread runs are not here: --tasks "
+			     "shows them\n";
+	scene_init(&s);
+	s.frame.function = "BaseEventLoop.run_forever";
+	s.frame.kind = "cpython";
+	assert_string_equal(hints_of(&s), "");
+	s.frame.file = "/usr/lib/python3.11/asyncio/base_events.py";
+	assert_string_equal(hints_of(&s), wanted);
+	s.walks.tasks_why = "asked for, but not found";
+	assert_string_equal(hints_of(&s), "");
+	s.walks.tasks_why = NULL;
+	s.walks.walks = &walk;
+	s.walks.n_walks = 1;
+	assert_string_equal(hints_of(&s), "");
+	s.walks.n_walks = 0;
+	s.frame.kind = "native";
 	assert_string_equal(hints_of(&s), "");
 }
 
@@ -210,10 +275,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_virtual_threads),
+		cmocka_unit_test(test_virtual_threads_counted),
 		cmocka_unit_test(test_packages),
 		cmocka_unit_test(test_many_packages),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_goroutines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

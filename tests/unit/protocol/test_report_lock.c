@@ -130,9 +130,58 @@ static void words_of_one(void **state)
 		"lock      0x3008, rwlock\n"
 		"decided   by the function that its threads wait in; who holds it is not in its "
 		"memory\n"
-		"held by   nobody, or not known\n"
+		"held by   no thread, or it is not known\n"
 		"waiting   1 thread\n"
 		"    r (3)\n");
+}
+
+/* A runtime's object says who holds it; who waits to be notified has given it back. */
+static void of_runtime(void **state)
+{
+	(void) state;
+	static const struct sw_report_wait enter = {.kind = "java_monitor",
+						    .has_address = true,
+						    .address_avma = 0x6000,
+						    .fd = -1,
+						    .target = "com.shop.Stock",
+						    .owner_tid = 3,
+						    .trust = "runtime"},
+					   notified = {.kind = "java_wait",
+						       .has_address = true,
+						       .address_avma = 0x6000,
+						       .fd = -1,
+						       .target = "com.shop.Stock",
+						       .trust = "runtime"};
+	struct sw_report_thread all[] = {
+		{.tid = 1,
+		 .comm = "n",
+		 .state = 'S',
+		 .blocked_on = &notified,
+		 .since_ms = -1,
+		 .stack = -1},
+		{.tid = 2,
+		 .comm = "e",
+		 .state = 'S',
+		 .blocked_on = &enter,
+		 .since_ms = -1,
+		 .stack = -1},
+		{.tid = 3, .comm = "o", .state = 'R', .since_ms = -1, .stack = -1},
+	};
+	struct sw_report r = {.threads = all, .n_threads = SW_ARRAY_SIZE(all)};
+	struct sw_text_options options = {0};
+	char *text;
+	size_t size;
+	r.process.pid = 1;
+	assert_int_equal(sw_report_lock(&r, 0x6000, &options, &text, &size, NULL), 0);
+	assert_string_equal(
+		text, "lock      0x6000, java_monitor com.shop.Stock\n"
+		      "decided   by the structures of the runtime, which say who holds it\n"
+		      "          (the address is of this dump: the runtime may move the object)\n"
+		      "held by   o (3), which is running\n"
+		      "waiting   2 threads\n"
+		      "    n (1), to be notified\n"
+		      "    e (2)\n");
+	free(text);
 }
 
 static void of_nobody(void **state)
@@ -142,7 +191,7 @@ static void of_nobody(void **state)
 		    "lock      0x4000, futex\n"
 		    "decided   a word that threads wait at with futex(2), in no function that is "
 		    "known: what it belongs to, and who holds it, cannot be told\n"
-		    "held by   nobody, or not known\n"
+		    "held by   no thread, or it is not known\n"
 		    "waiting   1 thread\n"
 		    "    f (5)\n");
 	assert_lock(
@@ -178,9 +227,8 @@ static void none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_deadlock),
-		cmocka_unit_test(words_of_one),
-		cmocka_unit_test(of_nobody),
+		cmocka_unit_test(in_a_deadlock), cmocka_unit_test(words_of_one),
+		cmocka_unit_test(of_nobody),     cmocka_unit_test(of_runtime),
 		cmocka_unit_test(none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,11 @@ static void test_waits(void **state)
 		{.pid = 79, .comm = "", .state = 'R'},
 	};
 	struct sw_report_deadlock deadlock = {(const pid_t[]){4242, 78}, 2};
-	struct sw_report_holder holder = {.tid = 4242, .pid = 4242, .waiting = 3};
+	struct sw_report_holder holder = {.tid = 4242,
+					  .pid = 4242,
+					  .waiting = 3,
+					  .waits_for = (const pid_t[]){77, 79},
+					  .n_waits_for = 2};
 	struct sw_report_thread threads[16];
 	struct sw_report waiting = sample_report;
 	assert_true(waiting.n_threads >= 2 && waiting.n_threads <= 16);
@@ -128,6 +132,9 @@ static void test_waits(void **state)
 	assert_string_equal(report->hints[1].code, "perf_map");
 	assert_null(report->modules[0].debug_package);
 	assert_string_equal(report->modules[1].debug_package, "libc6-dbg");
+	assert_non_null(strstr(json, "\"waiting\":3,\"waits_for\":[77,79]}"));
+	assert_int_equal(report->root_holders[0].n_waits_for, 2);
+	assert_int_equal(report->root_holders[0].waits_for[1], 79);
 	assert_int_equal(report->n_peers, 2);
 	assert_int_equal(report->peers[0].tid, 78);
 	assert_int_equal(report->peers[0].owner_pid, 4242);

@@ -116,6 +116,37 @@ static void test_there_and_back(void **state)
 	expect_in(json, "\"state\":\"runnable\",\"waits_for\":null,\"tid\":null}");
 }
 
+/* Processes of Erlang: what tasks have besides. */
+static void test_processes(void **state)
+{
+	(void) state;
+	static struct scene s;
+	scene_init(&s);
+	for (size_t i = 0; i < CROWD; i++) {
+		struct sw_report_task *t = &s.crowd[i];
+		*t = (struct sw_report_task){.address_avma = t->address_avma,
+					     .name = "<0.81.0>",
+					     .state = "waiting",
+					     .initial_call = "proc_lib:init_p/5",
+					     .registered = i == 0 ? "rex" : NULL,
+					     .has_messages = true,
+					     .messages = i == 0 ? 7 : 0};
+	}
+	sw_cleanup(sw_free_p) char *json = json_of(&s.report);
+	expect_in(json, "\"tid\":null,\"registered\":\"rex\",\"initial_call\":\"proc_lib:init_p/"
+			"5\",\"messages\":7}");
+	expect_in(json, "\"tid\":null,\"initial_call\":\"proc_lib:init_p/5\",\"messages\":0}");
+	sw_cleanup(sw_report_destroy_p) struct sw_report *r = NULL;
+	assert_int_equal(sw_report_parse(json, strlen(json), &r, NULL), 0);
+	sw_cleanup(sw_free_p) char *again = json_of(r);
+	assert_string_equal(again, json);
+	assert_int_equal(r->stacks[2].tasks[0].messages, 7);
+	assert_false(r->stacks[0].tasks[0].has_messages);
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, (struct sw_text_options){0});
+	expect_in(text, "(rex <0.81.0>, <0.81.0>");
+	expect_in(text, "1 waiting, 7 messages");
+}
+
 static void test_refused(void **state)
 {
 	(void) state;
@@ -213,9 +244,9 @@ static void test_filters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_text),           cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_refused),        cmocka_unit_test(test_text),
+		cmocka_unit_test(test_folded),         cmocka_unit_test(test_filters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
-#include "report/text_frames.h"
+#include "report/frame_kind.h"
 #include "cleanup.h"
 
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static void assert_contains(const char *text, const char *part)
 }
 
 #define HEAD                                                                                    \
-	"server, pid 4242: 4 threads, 2 distinct stacks, /usr/bin/server\n"                     \
+	"server, pid 4242: 4 threads, 2 distinct stacks, .NET 10.0.0, /usr/bin/server\n"        \
 	"uid 1000, parent 1, unit x.service, up 81 s\n"                                         \
 	"2026-11-20 10:35:50.084 UTC on web1, stopped for 0.85 ms, 1 system call interrupted\n" \
 	"Not complete: 1 thread not captured; stacks of 1 thread cut short; see the end\n"
@@ -257,6 +257,37 @@ static void test_long_name(void **state)
 	/* however narrow */
 	text = text_of(&report, &(struct sw_text_options){.columns = 1});
 	assert_contains(text, "  #0   nnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnnnnnnnnnnZ+0  server");
+	free(text);
+}
+
+/* The class with which a Java program began: the outermost frame of main(), while that goes on. */
+static void test_java_head(void **state)
+{
+	(void) state;
+	static const struct sw_report_runtime runtime = {.name = "hotspot",
+							 .version = "17.0.15+6-Debian"};
+	static const struct sw_report_managed thread = {.runtime = "hotspot",
+							.id = -1,
+							.name = "main"};
+	struct sw_report_frame frames[3] = {sample_frame("shop.Stock.main", 1),
+					    sample_frame("shop.Orders.main", 2),
+					    sample_frame("main", 3)};
+	frames[0].kind = frames[1].kind = "jvm";
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, 3);
+	struct sw_report_thread main_thread = report.threads[0];
+	main_thread.managed = &thread;
+	main_thread.stack = 0;
+	report.threads = &main_thread;
+	report.n_threads = 1;
+	report.process.runtimes = &runtime;
+	report.process.n_runtimes = 1;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, ", java 17.0.15, /usr/bin/server, main class shop.Orders\n");
+	free(text);
+	stack.end = "memory"; /* what is behind it is not known */
+	text = text_of(&report, NULL);
+	assert_null(strstr(text, "main class"));
 	free(text);
 }
 
@@ -628,7 +659,7 @@ static void test_holder_of_idle(void **state)
 	threads[0].blocked_on = &wait;
 	char *text = text_of(&report, NULL);
 	assert_null(strstr(text, "waits for"));
-	assert_contains(text, "\n1 thread is idle: 1 in the Java launcher (--all shows it)\n");
+	assert_contains(text, "\n1 thread is idle in the Java launcher (--all shows it)\n");
 	free(text);
 	threads[2].blocked_on = &wait;
 	holder.waiting = 2;
@@ -672,7 +703,7 @@ static void test_only_idle(void **state)
 	report.threads = &thread;
 	report.n_threads = 1;
 	char *text = text_of(&report, NULL);
-	assert_contains(text, "\nThe only thread is idle: 1 in accept\n");
+	assert_contains(text, "\nThe only thread is idle in accept\n");
 	assert_contains(text, "  #0   main+0  server  f.c:2\n");
 	assert_null(strstr(text, "--all"));
 	free(text);
@@ -827,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_managed_name),
+		cmocka_unit_test(test_java_head),
 		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_managed_threads),
 		cmocka_unit_test(test_nothing),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
 #include "cleanup.h"
-#include "report/text_waits.h"
+#include "report/text/waits.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -137,13 +137,56 @@ static void test_peer(void **state)
 		     "  waits for a file lock, which db (99) has, /var/lock/x; sleeping in futex");
 }
 
+/* Of another process it is never called a thread: its name, or that it is a process. */
+static void test_processes(void **state)
+{
+	(void) state;
+	static struct sw_report_peer peer = {.pid = 999, .tid = 1001, .comm = "redis-server"};
+	struct world w;
+	make(&w);
+	w.report.peers = &peer;
+	w.report.n_peers = 1;
+	w.waits[0].kind = "tcp";
+	w.waits[0].owner_pid = 999;
+	assert_waits(&w, 1, "  waits for redis-server (999) (tcp); sleeping in futex");
+	w.waits[0].owner_pid = 1001; /* the number of a thread of another one */
+	assert_waits(&w, 1, "  waits for process 1001 (tcp); sleeping in futex");
+	w.waits[0].kind = "file_lock";
+	assert_waits(&w, 1, "  waits for a file lock, which process 1001 has; sleeping in futex");
+}
+
+/* In a core file: what was, at the crash; the state of most is not written there. */
+static void test_at_the_crash(void **state)
+{
+	(void) state;
+	struct sw_report_crash crash = {.signal = "SIGSEGV", .tid = 10};
+	struct world w;
+	make(&w);
+	w.report.process.crash = &crash;
+	for (size_t i = 0; i < N; i++)
+		w.threads[i].blocked_on = NULL;
+	w.threads[0].syscall = NULL;
+	w.threads[0].state = 'R';
+	assert_waits(&w, 1, "  crashed");
+	w.threads[0].syscall = "tgkill";
+	assert_waits(&w, 1, "  crashed in tgkill");
+	crash.sender_pid = 7; /* the thread has done nothing */
+	assert_waits(&w, 1, "  was in tgkill");
+	crash.tid = 11;
+	w.threads[0].state = '?';
+	assert_waits(&w, 1, "  was in tgkill at the crash");
+	w.threads[0].syscall = NULL;
+	assert_waits(&w, 1, "  was there at the crash");
+	w.threads[0].state = 'R';
+	assert_waits(&w, 1, "  running at the crash");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_since),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_peer),
+		cmocka_unit_test(test_processes), cmocka_unit_test(test_at_the_crash),
+		cmocka_unit_test(test_kinds),     cmocka_unit_test(test_since),
+		cmocka_unit_test(test_several),   cmocka_unit_test(test_peer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,18 @@ static void test_late_and_lost(void **state)
 	assert_int_equal(s.n_lost, 8);
 }
 
+/* Of [begin, now), and not after the end. */
+static void test_due(void **state)
+{
+	(void) state;
+	const struct sw_schedule s = of(10, 1);
+	assert_int_equal(sw_schedule_due(&s, BEGIN), 0);
+	assert_int_equal(sw_schedule_due(&s, BEGIN + 1), 1);
+	assert_int_equal(sw_schedule_due(&s, BEGIN + 100 * MS), 1);
+	assert_int_equal(sw_schedule_due(&s, BEGIN + 101 * MS), 2);
+	assert_int_equal(sw_schedule_due(&s, BEGIN + 30LL * S), 10);
+}
+
 /* 1 %: 3 ms held want 300 ms. The run goes on to its end, however long it was held. */
 static void test_load_limit(void **state)
 {
@@ -99,9 +111,9 @@ static void test_all_day(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_time),    cmocka_unit_test(test_late_and_lost),
-		cmocka_unit_test(test_load_limit), cmocka_unit_test(test_ends_early),
-		cmocka_unit_test(test_all_day),
+		cmocka_unit_test(test_due),           cmocka_unit_test(test_in_time),
+		cmocka_unit_test(test_late_and_lost), cmocka_unit_test(test_load_limit),
+		cmocka_unit_test(test_ends_early),    cmocka_unit_test(test_all_day),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,12 +130,49 @@ static void test_others(void **state)
 	}
 }
 
+/* 11 → 10 → 77 → 78 → 79, of which no more is known; 13 → 12 → 80 ↔ 81, which is a cycle of others. */
+static void test_behind(void **state)
+{
+	(void) state;
+	struct world w;
+	struct sw_peer peers[] = {
+		{.pid = 77, .wait_for = {.owner_pid = 78}},
+		{.pid = 78, .wait_for = {.owner_pid = 79}},
+		{.pid = 79},
+		{.pid = 80, .wait_for = {.owner_pid = 81}},
+		{.pid = 81, .wait_for = {.owner_pid = 80}},
+	};
+	const struct sw_snapshot snap = {.peers = peers, .n_peers = 5};
+	const struct sw_walks walks = {.snap = &snap};
+	make(&w, (const pid_t[N]){0, 10, 0, 12, 0, 0, 0, 0});
+	w.waits[0] = (struct sw_report_wait){.kind = "pipe", .owner_pid = 77};
+	w.waits[2] = (struct sw_report_wait){.kind = "pipe", .owner_pid = 80};
+	w.threads[0].blocked_on = &w.waits[0];
+	w.threads[2].blocked_on = &w.waits[2];
+	struct sw_report_builder b = {.walks = &walks,
+				      .report = w.report,
+				      .arena = &w.report->priv->arena};
+	sw_report_build_wait_graph(&b, w.proven);
+	assert_false(b.failed);
+	assert_int_equal(w.report->n_root_holders, 2);
+	assert_holder(&w, 0, 10, 1);
+	assert_holder(&w, 1, 12, 1);
+	const struct sw_report_holder *h = w.report->root_holders;
+	assert_int_equal(h[0].n_waits_for, 3);
+	assert_int_equal(h[0].waits_for[0], 77);
+	assert_int_equal(h[0].waits_for[1], 78);
+	assert_int_equal(h[0].waits_for[2], 79);
+	assert_int_equal(h[1].n_waits_for, 2);
+	assert_int_equal(h[1].waits_for[0], 80);
+	assert_int_equal(h[1].waits_for[1], 81);
+	sw_report_destroy(w.report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chains),
-		cmocka_unit_test(test_cycles),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_chains),     cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_others),     cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_not_proven),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,8 @@ static uint64_t box_find(const struct sw_clr_chain *c, uint64_t object, bool *fo
 		--*left;
 		const struct sw_clr_class *class =
 			sw_clr_class_of(c->at, c->classes, c->memory, object);
+		if (class == NULL && c->cut != NULL)
+			*c->cut = true;
 		switch (class != NULL ? class->kind : SW_CLR_OTHER) {
 		case SW_CLR_BOX: return sw_clr_box_pending(c, object) ? object : 0;
 		case SW_CLR_TASK: object = field_get(c, object, c->at->task_continuation); break;

@@ -18,6 +18,7 @@ struct sw_clr_chain {
 	 * it is none. */
 	uint64_t (*promised)(void *arg, uint64_t box_avma);
 	void *arg;
+	bool *cut; /* borrowed; set where something cannot be read; NULL: nobody asks */
 };
 
 /* The box itself when it is one that is not done; else that behind a delegate, a promise, a continuation. 0: none.

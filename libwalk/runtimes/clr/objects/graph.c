@@ -82,13 +82,19 @@ static void stack_mark(struct sw_clr_graph *g, uint64_t sp_avma)
 		g->stack_maps[map - g->snap->maps] = 1;
 }
 
-void sw_clr_graph_roots(struct sw_clr_graph *graph, struct sw_memory stacks)
+void sw_clr_graph_stacks(struct sw_clr_graph *graph)
 {
 	const struct sw_snapshot *snap = graph->snap;
 	memset(graph->stack_maps, 0, graph->n_stack_maps);
 	for (size_t i = 0; i < snap->n_threads; i++)
 		if (snap->threads[i].stack_end_avma != 0) /* its registers are known */
 			stack_mark(graph, snap->threads[i].regs.sp_avma);
+}
+
+void sw_clr_graph_roots(struct sw_clr_graph *graph, struct sw_memory stacks)
+{
+	const struct sw_snapshot *snap = graph->snap;
+	sw_clr_graph_stacks(graph);
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *thread = &snap->threads[i];
 		if (thread->stack_end_avma == 0)

@@ -49,6 +49,9 @@ void sw_clr_graph_word(struct sw_clr_graph *graph, uint64_t word, bool any);
  * MethodTables, too. */
 bool sw_clr_may_be_object(const struct sw_clr_graph *graph, uint64_t avma);
 
+/* Marks the maps in which threads have their stacks; sw_clr_graph_roots() does, too. */
+void sw_clr_graph_stacks(struct sw_clr_graph *graph);
+
 /* Registers and stacks of all threads, and static fields. stacks reads what was copied of a thread's. */
 void sw_clr_graph_roots(struct sw_clr_graph *graph, struct sw_memory stacks);
 

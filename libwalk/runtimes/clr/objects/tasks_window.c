@@ -5,12 +5,11 @@
  */
 #include "runtimes/clr/objects/tasks_window.h"
 #include "map.h"
+#include "runtimes/clr/objects/awaits_window.h"
 #include "runtimes/clr/objects/chain.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
-
-enum { PAGE = SW_CLR_PAGE_BYTES };
 
 static const uint8_t *page_get(struct sw_clr_tasks_window *w, uint64_t avma)
 {
@@ -20,9 +19,9 @@ static const uint8_t *page_get(struct sw_clr_tasks_window *w, uint64_t avma)
 		i = (i + 1) % SW_CLR_PAGE_SLOTS;
 	if (w->pages[i].avma == avma)
 		return w->pages[i].data;
-	if (avma == 0 || w->n_pages == SW_CLR_PAGES_MAX)
+	if (avma == 0 || w->n_pages == w->pages_max)
 		return NULL;
-	if (!sw_capture_copy(w->capture, avma, PAGE, &data))
+	if (!sw_capture_copy(w->capture, avma, w->page_bytes, &data))
 		data = NULL; /* not tried again: words that lead nowhere come often */
 	w->n_pages++;
 	w->pages[i] = (struct sw_clr_page){avma, data};
@@ -34,7 +33,8 @@ static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	struct sw_clr_tasks_window *w = arg;
 	uint8_t *to = buffer;
 	while (length > 0) {
-		size_t skip = avma % PAGE, n = PAGE - skip < length ? PAGE - skip : length;
+		size_t skip = avma % w->page_bytes,
+		       n = w->page_bytes - skip < length ? w->page_bytes - skip : length;
 		const uint8_t *page = page_get(w, avma - skip);
 		if (page == NULL)
 			return false;
@@ -55,10 +55,20 @@ static bool stacks_read(void *arg, uint64_t avma, void *buffer, size_t length)
 static const struct sw_memory_ops pages_ops = {.read = pages_read};
 static const struct sw_memory_ops stacks_ops = {.read = stacks_read};
 
-static bool go_on(void *arg)
+struct sw_memory sw_clr_tasks_pages(struct sw_clr_tasks_window *w)
 {
-	const struct sw_clr_tasks_window *w = arg;
-	return w->n_pages < SW_CLR_PAGES_MAX && !sw_capture_is_late(w->capture);
+	return (struct sw_memory){&pages_ops, w};
+}
+
+struct sw_memory sw_clr_tasks_stacks(struct sw_clr_tasks_window *w)
+{
+	return (struct sw_memory){&stacks_ops, w};
+}
+
+bool sw_clr_tasks_go_on(void *window)
+{
+	const struct sw_clr_tasks_window *w = window;
+	return w->n_pages < w->pages_max && !sw_capture_is_late(w->capture);
 }
 
 /* What says where the state machines of boxes have what: for those who have what was recorded alone. */
@@ -67,7 +77,7 @@ static void machines_read(struct sw_clr_tasks_window *w)
 	struct sw_clr_chain chain = {.at = &w->at,
 				     .classes = &w->classes,
 				     .memory = w->graph.memory};
-	for (size_t i = 0; i < w->graph.n && go_on(w); i++) {
+	for (size_t i = 0; i < w->graph.n && sw_clr_tasks_go_on(w); i++) {
 		uint64_t table, fields;
 		uint32_t offset;
 		if (w->graph.nodes[i].kind == SW_CLR_BOX &&
@@ -94,13 +104,16 @@ void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w
 	w->graph.classes = &w->classes;
 	w->graph.memory = (struct sw_memory){&pages_ops, w};
 	w->graph.snap = capture->snap;
-	w->graph.go_on = go_on;
+	w->graph.go_on = sw_clr_tasks_go_on;
 	w->graph.arg = w;
 	sw_clr_graph_reset(&w->graph);
 	/* While a collector has stopped the threads, objects move: nothing would be told. */
 	bool known = sw_memory_u64(w->graph.memory, w->at.suspender_avma, &suspender);
-	capture->snap->priv->try_later = known && suspender != 0;
-	if (known && suspender == 0) {
+	/* A dump that was not asked for tasks does not wait for it. */
+	capture->snap->priv->try_later = known && suspender != 0 && !w->running_only;
+	if (known && suspender == 0 && w->running_only) {
+		sw_clr_awaits_copy(w);
+	} else if (known && suspender == 0) {
 		sw_clr_graph_roots(&w->graph, (struct sw_memory){&stacks_ops, w});
 		sw_clr_graph_close(&w->graph);
 		machines_read(w);

@@ -9,6 +9,13 @@ enum {
 	SW_CLR_PAGES_MAX = 8 << 10, /* of SW_CAPTURE_GOROUTINES_BYTES */
 	SW_CLR_PAGE_SLOTS = 16 << 10,
 	SW_CLR_PAGE_BYTES = 4096,
+	/* Of those alone that threads run, and who awaits them: less, so that it costs every capture little. */
+	SW_CLR_AWAITS_PAGES_MAX = 2 << 10,
+	SW_CLR_AWAITS_PAGE_BYTES = 512,
+	SW_CLR_READ_BLOCKS = 256, /* power of two */
+	SW_CLR_READ_BLOCK_BYTES = 4096,
+	SW_CLR_VERDICTS = 4096,     /* power of two */
+	SW_CLR_AWAITS_NS = 4000000, /* of one window, in which threads may be stopped */
 	/* The length of the last range that is copied, which begins at the runtime's library: that it is there
 	 * says that the others are, and that all are of one instant. */
 	SW_CLR_TASKS_MARK = 13,
@@ -22,15 +29,37 @@ struct sw_clr_page {
 /* What copying tasks in the window needs, made before. */
 struct sw_clr_tasks_window {
 	struct sw_clr_classes at;
-	const char *why;            /* static; why they are not read; NULL */
+	const char *why;   /* static; why they are not read; NULL */
+	bool running_only; /* see awaits_window.h */
+	size_t page_bytes, pages_max;
 	struct sw_capture *capture; /* borrowed, in the window only */
 	struct sw_clr_class_cache classes;
 	struct sw_clr_graph graph;
 	struct sw_clr_page pages[SW_CLR_PAGE_SLOTS];
 	size_t n_pages;
+	/* With running_only: what is read and not kept; and of pages whether objects, or classes, may be there. */
+	struct {
+		uint64_t avma; /* 0: not in use */
+		uint8_t data[SW_CLR_READ_BLOCK_BYTES];
+	} blocks[SW_CLR_READ_BLOCKS];
+	struct {
+		uint64_t page; /* 0: not in use */
+		bool objects, classes;
+	} verdicts[SW_CLR_VERDICTS];
+	struct {
+		uint64_t avma; /* what may be a class; 0: not in use */
+		bool box;
+	} tables[SW_CLR_VERDICTS];
 };
 
-/* In the window: all that leads to tasks. */
+/* What it takes to read objects by copying them. */
+struct sw_memory sw_clr_tasks_pages(struct sw_clr_tasks_window *w);
+struct sw_memory sw_clr_tasks_stacks(struct sw_clr_tasks_window *w);
+
+/* Whether there is room and time for more. */
+bool sw_clr_tasks_go_on(void *window);
+
+/* In the window: all that leads to tasks; with running_only, awaits_window.h. */
 void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w);
 
 #endif

@@ -17,6 +17,7 @@ struct sw_hotspot_layout {
 	int64_t thread_list, first_thread; /* an array, or each leads to the next */
 	int64_t continuation_return, release, version_major, version_security;
 	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc, xgc, collected_heap;
+	int64_t loaders;
 	/* Offsets. */
 	int64_t array_length, array_data;
 	int64_t heap_memory, heap_segmap, heap_shift, space_low, space_high;
@@ -39,6 +40,7 @@ struct sw_hotspot_layout {
 	int64_t queue_buffer, queue_end, codelet_size, codelet_description;
 	int64_t thread_pending, thread_waiting, thread_owner_id, thread_lock_stack;
 	int64_t lock_stack_top, lock_stack_base, heap_gc_active;
+	int64_t loader_object, loader_next, loader_classes, klass_mirror, klass_next;
 	int64_t monitor_owner, monitor_object, monitor_stack_locker;
 	/* Sizes. */
 	int64_t block_bytes, const_bytes, pool_bytes, nmethod_bytes;

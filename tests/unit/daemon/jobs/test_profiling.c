@@ -69,9 +69,9 @@ struct fixture {
 	pid_t pid;
 	struct sw_subscriber subscriber;
 	size_t n_told, n_failures; /* by the subscriber */
-	bool begun, done;
-	char id[64];       /* of what was done */
-	char refused[128]; /* and why it was not */
+	bool begun, done, early;   /* early: said in the profile */
+	char id[64];               /* of what was done */
+	char refused[128];         /* and why it was not */
 	uid_t owner;
 };
 
@@ -140,6 +140,9 @@ static void on_done(struct sw_profiling *profiling, const struct sw_outcome *out
 	assert_false(f->done);
 	f->done = true;
 	f->owner = outcome->owner;
+	f->early = outcome->dump != NULL &&
+		   strstr(outcome->dump->text,
+			  "{\"schema\":\"snapwalk.profile/1\",\"ended_early\":\"") != NULL;
 	(void) snprintf(f->id, sizeof(f->id), "%s", outcome->dump != NULL ? outcome->dump->id : "");
 	(void) snprintf(f->refused, sizeof(f->refused), "%s",
 			outcome->dump == NULL ? outcome->refusal->name : "");
@@ -258,6 +261,7 @@ static void test_handed_on(void **state)
 	wait_for_worker(f, 5);
 	fail_with(f, SW_E_EXITED);
 	assert_true(f->done);
+	assert_true(f->early); /* and why is in it */
 	assert_string_equal(f->id, "0-1");
 	assert_int_equal(f->owner, getuid());
 	assert_int_equal(f->n_told, 1);

@@ -83,6 +83,9 @@ static void reconfigure(void **state)
 	assert_int_equal(sw_limits_target(l, 7, 1, T0), 0);
 	sw_limits_stopped(l, 7, 1, 150001, T0);
 	assert_int_equal(sw_limits_target(l, 7, 1, T0), 61000);
+	/* Many short ones, told together, are not a long one, for which there would be no space. */
+	sw_limits_stopped_often(l, 8, 1, 250000, 1000, T0);
+	assert_int_equal(sw_limits_target(l, 8, 1, T0), 0);
 	sw_limits_destroy(l);
 }
 

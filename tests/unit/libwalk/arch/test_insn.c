@@ -229,12 +229,18 @@ static const struct move_case moves[] = {
 	{CODE(0x41, 0xff, 0xe0), SW_MOVE_JUMP, 0, 8, 0}, /* jmp *%r8 */
 	{CODE(0xff, 0xe3), SW_MOVE_JUMP, 0, BX, 0},
 	{CODE(0xc3), SW_MOVE_RETURN, 0, 0, 0},
-	{CODE(0x0f, 0xae, 0x1c, 0x24), SW_MOVE_NOTHING, 0, 0, 0}, /* stmxcsr (%rsp) */
-	{CODE(0x0f, 0xae, 0x14, 0x24), SW_MOVE_NOTHING, 0, 0, 0}, /* ldmxcsr (%rsp) */
-	{CODE(0xd9, 0x7c, 0x24, 0x04), SW_MOVE_NOTHING, 0, 0, 0}, /* fnstcw 4(%rsp) */
-	{CODE(0xd9, 0x6c, 0x24, 0x04), SW_MOVE_NOTHING, 0, 0, 0}, /* fldcw 4(%rsp) */
-	{CODE(0xf3, 0x0f, 0x1e, 0xfa), SW_MOVE_NOTHING, 0, 0, 0}, /* endbr64 */
-	{CODE(0x0f, 0x29, 0x34, 0x24), SW_MOVE_NOTHING, 0, 0, 0}, /* movaps %xmm6,(%rsp) */
+	{CODE(0x0f, 0xae, 0x5c, 0x24, 0x08), SW_MOVE_CLOBBER, SP, 0, 8}, /* stmxcsr 8(%rsp) */
+	{CODE(0x0f, 0xae, 0x14, 0x24), SW_MOVE_NOTHING, 0, 0, 0},        /* ldmxcsr (%rsp) */
+	{CODE(0xd9, 0x7c, 0x24, 0x04), SW_MOVE_CLOBBER, SP, 0, 4},       /* fnstcw 4(%rsp) */
+	{CODE(0xd9, 0x6c, 0x24, 0x04), SW_MOVE_NOTHING, 0, 0, 0},        /* fldcw 4(%rsp) */
+	{CODE(0xf3, 0x0f, 0x1e, 0xfa), SW_MOVE_NOTHING, 0, 0, 0},        /* endbr64 */
+	{CODE(0x0f, 0x29, 0x34, 0x24), SW_MOVE_CLOBBER, SP, 0, 0},       /* movaps %xmm6,(%rsp) */
+	{CODE(0x0f, 0x11, 0x47, 0xf0), SW_MOVE_CLOBBER, DI, 0, -16},    /* movups %xmm0,-16(%rdi) */
+	{CODE(0x0f, 0x28, 0x34, 0x24), SW_MOVE_NOTHING, 0, 0, 0},       /* movaps (%rsp),%xmm6 */
+	{CODE(0x0f, 0x28, 0xc1), SW_MOVE_NOTHING, 0, 0, 0},             /* movaps %xmm1,%xmm0 */
+	{CODE(0x0f, 0x11, 0x05, 8, 0, 0, 0), SW_MOVE_NOTHING, 0, 0, 0}, /* movups %xmm0,8(%rip) */
+	{CODE(0x64, 0x0f, 0x11, 0x04, 0x24), SW_MOVE_NOTHING, 0, 0,
+	 0}, /* movups %xmm0,%fs:(%rsp) */
 };
 
 static void test_moves(void **state)
@@ -250,6 +256,8 @@ static void test_moves(void **state)
 		assert_int_equal(m.value, c->value);
 		if (m.op != SW_MOVE_NOTHING)
 			assert_int_equal(m.to, c->to);
+		unsigned stored = c->code[0] == 0xd9 ? 2 : c->code[1] == 0xae ? 4 : 16;
+		assert_int_equal(m.stored, m.op == SW_MOVE_CLOBBER ? stored : 0);
 		if (m.op != SW_MOVE_NOTHING && m.op != SW_MOVE_FORGET)
 			assert_int_equal(m.from, c->from);
 	}
@@ -279,6 +287,7 @@ static void test_no_moves(void **state)
 		{0x49, 0x90},                   /* xchg %rax,%r8 */
 		{0x0f, 0xae, 0xe8},             /* lfence */
 		{0xc5, 0xf8, 0x77},             /* vzeroupper */
+		{0x0f, 0x11, 0x04, 0xdc},       /* movups %xmm0,(%rsp,%rbx,8) */
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(no); i++) {
 		struct sw_move m;

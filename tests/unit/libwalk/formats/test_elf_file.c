@@ -184,6 +184,9 @@ static void test_32_bit(void **state)
 	assert_true(sw_elf_dynamic(&elf, &dynamic));
 	assert_int_equal(dynamic.got_svma, 0x804a000);
 	assert_int_equal(dynamic.strings_bytes, 7);
+	/* As in the file, and as ld.so leaves it in memory. */
+	assert_int_equal(sw_elf_dynamic_avma(&elf, 0x10000000, 0x8049ff4), 0x18049ff4);
+	assert_int_equal(sw_elf_dynamic_avma(&elf, 0x10000000, 0x18049ff4), 0x18049ff4);
 	/* Cut short, with headers of the other class, of another machine. */
 	assert_false(
 		sw_elf_init(&elf, (struct sw_bytes){(const uint8_t *) f, sizeof(Elf32_Ehdr) - 1}));

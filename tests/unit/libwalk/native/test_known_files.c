@@ -37,6 +37,9 @@ static void test_names(void **state)
 	} cases[] = {
 		{"/usr/lib/jvm/java-17/lib/server/libjvm.so", "hotspot", ""},
 		{"/usr/bin/node", "v8", ""},
+		{"/usr/lib/chromium/chromium", "chromium", ""},
+		{"/opt/google/chrome/chrome", "chromium", ""},
+		{"/usr/lib/electron/electron", "chromium", ""},
 		{"/usr/bin/python3.11", "cpython", "3.11"},
 		{"/usr/lib/libpython3.12.so.1.0", "cpython", "3.12"},
 		{"/usr/lib/libruby-3.1.so.3.1.2", "ruby", "3.1"},
@@ -115,6 +118,40 @@ static void test_native_image(void **state)
 	assert_int_equal(recognise_program(".svm_heap", "/opt/other", &found), 0);
 }
 
+/* Electron's programs have names of their own, and let libraries call V8. */
+static void test_exports_v8(void **state)
+{
+	(void) state;
+	static struct elf_make elf;
+	static const struct {
+		const char *symbol;
+		size_t found;
+	} cases[] = {{"_ZN2v82V810GetVersionEv", 1}, {"_ZN2v82V810GetVersion", 0}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_snapshot *snap = fake_snapshot_create();
+		struct sw_runtime found[2];
+		void *known = NULL;
+		elf_make_init(&elf);
+		uint16_t text =
+			(uint16_t) elf_make_section(&elf, ".text", SHT_PROGBITS,
+						    SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL, 0x100);
+		elf_make_symbol(&elf, cases[i].symbol, STB_GLOBAL, STT_FUNC, text, 0x1000, 16);
+		elf_make_symtab(&elf, SHT_DYNSYM);
+		elf_make_finish(&elf);
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/opt/editor", BASE, BASE,
+					    BASE + 0x1000, elf.bytes, elf.size);
+		fake_snapshot_finish(snap);
+		snap->process.exe = "/opt/editor";
+		assert_int_equal(sw_runtime_known.probe(snap), cases[i].found);
+		assert_int_equal(sw_runtime_known.open(snap, NULL, &known), 0);
+		assert_int_equal(sw_runtime_known.identify(known, found, 2), cases[i].found);
+		if (cases[i].found == 1)
+			assert_string_equal(found[0].name, "v8");
+		sw_runtime_known.close(known);
+		fake_snapshot_destroy(snap);
+	}
+}
+
 static bool keeps_fp(const char *const *paths, size_t n)
 {
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -150,9 +187,8 @@ static void test_keeps_fp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_each_once),
-		cmocka_unit_test(test_native_image),
+		cmocka_unit_test(test_names),        cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_native_image), cmocka_unit_test(test_exports_v8),
 		cmocka_unit_test(test_keeps_fp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

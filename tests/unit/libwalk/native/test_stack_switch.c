@@ -34,6 +34,8 @@ static const uint8_t moves[] = {
 /* push %rbx; mov %rsp,(%rsi); mov (%rdi),%rsp; pop %rbx; ret */
 static const uint8_t pushes[] = {0x53, 0x48, 0x89, 0x26, 0x48, 0x8b, 0x27, 0x5b, 0xc3};
 
+static uint64_t frame_pointer = 0xf;
+
 /* Of the code's instruction at pc, with a stack of n words from sp up. */
 static enum sw_step step(const uint8_t *bytes, size_t n_bytes, size_t pc, const uint64_t *stack,
 			 size_t n, uint64_t r8, struct sw_stepped *ret)
@@ -48,7 +50,7 @@ static enum sw_step step(const uint8_t *bytes, size_t n_bytes, size_t pc, const 
 	walk_module(snap, BIAS, &(struct image_parts){.code = code, .n_code = sizeof(code)});
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + pc, stack, n);
 	sw_regs_set(&thread->regs, SW_X86_64_RBX, 0xb);
-	sw_regs_set(&thread->regs, SW_ARCH_FP, 0xf);
+	sw_regs_set(&thread->regs, SW_ARCH_FP, frame_pointer);
 	sw_regs_set(&thread->regs, SW_X86_64_RDI, OTHER);
 	sw_regs_set(&thread->regs, SW_X86_64_RSI, OTHER + 8);
 	if (r8 != 0)
@@ -168,12 +170,52 @@ static void test_declined(void **state)
 	assert_false(s.regs.known & UINT32_C(1) << SW_X86_64_RBX);
 }
 
+/* The end of a function with a frame pointer is no switch: rbp leads up in its own frame. */
+static void test_frame_pointer(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x48, 0x89, 0xec, 0x5d,
+				       0xc3}; /* mov %rbp,%rsp; pop %rbp; ret */
+	/* What is above sp looks like a return address, too. */
+	static const uint64_t stack[] = {1, CODE + BACK, 3, CODE + BACK, 5};
+	struct sw_stepped s;
+	frame_pointer = SP + 0x10;
+	assert_int_equal(STEP(code, 0, stack, 0, &s), SW_STEP_DECLINE);
+	frame_pointer = SP;
+	assert_int_equal(STEP(code, 0, stack, 0, &s), SW_STEP_DECLINE);
+	frame_pointer = OTHER;
+	assert_int_equal(STEP(code, 0, stack, 0, &s), SW_STEP_OK);
+	is(&s, SP + 0x10, 0xb, OTHER);
+	frame_pointer = 0xf;
+}
+
+/* What a vector or the state of SSE was written to is not what it was. */
+static void test_clobbered(void **state)
+{
+	(void) state;
+	/* movups %xmm0,(%rsp) or 16 bytes further up; mov %rdi,%rsp; pop %rbx; ret */
+	static const uint8_t over[] = {0x0f, 0x11, 0x04, 0x24, 0x48, 0x89, 0xfc, 0x5b, 0xc3};
+	static const uint8_t beside[] = {0x0f, 0x11, 0x44, 0x24, 0x10,
+					 0x48, 0x89, 0xfc, 0x5b, 0xc3};
+	static const uint8_t state4[] = {0x0f, 0xae, 0x5c, 0x24, 0x0c,
+					 0x48, 0x89, 0xfc, 0x5b, 0xc3};
+	static const uint8_t state2[] = {0xd9, 0x7c, 0x24, 0x06, 0x48, 0x89, 0xfc, 0x5b, 0xc3};
+	static const uint64_t stack[] = {0xbb, CODE + BACK, 3, 4};
+	struct sw_stepped s;
+	assert_int_equal(STEP(beside, 0, stack, 0, &s), SW_STEP_OK);
+	is(&s, SP + 0x10, 0xb, 0xf);
+	assert_int_equal(STEP(state2, 0, stack, 0, &s), SW_STEP_OK);
+	assert_int_equal(STEP(over, 0, stack, 0, &s), SW_STEP_DECLINE);
+	assert_int_equal(STEP(state4, 0, stack, 0, &s), SW_STEP_DECLINE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_before), cmocka_unit_test(test_behind),
-		cmocka_unit_test(test_jump),   cmocka_unit_test(test_pushes),
-		cmocka_unit_test(test_first),  cmocka_unit_test(test_declined),
+		cmocka_unit_test(test_before),        cmocka_unit_test(test_behind),
+		cmocka_unit_test(test_jump),          cmocka_unit_test(test_pushes),
+		cmocka_unit_test(test_first),         cmocka_unit_test(test_declined),
+		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_clobbered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

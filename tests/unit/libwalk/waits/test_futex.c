@@ -76,6 +76,68 @@ static void test_mutex(void **state)
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 0x100), 0);
 }
 
+static void test_stdio(void **state)
+{
+	(void) state;
+	struct world w;
+	struct sw_futex_wait wait;
+	/* glibc: lock 2, count, the address of the owner's descriptor, which is no tid */
+	const uint32_t words[8] = {2, 1, 0x6543, 0x7f12};
+	wait = wait_on(&w, FUTEX_WAIT, words, 0);
+	assert_int_equal(wait.stdio_owner, 0); /* no thread's */
+	w.threads[1].captured = true;
+	w.threads[1].fs_base = UINT64_C(0x7f1200006543);
+	assert_true(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+	assert_int_equal(wait.stdio_owner, 101);
+	assert_true(wait.is_stdio);
+	assert_int_equal(wait.mutex_owner, 0);
+	w.threads[1].fs_base++;
+	assert_true(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+	assert_int_equal(wait.stdio_owner, 0);
+	assert_false(wait.is_stdio);
+	/* musl: the owner, and that somebody waits */
+	wait = wait_on(&w, FUTEX_WAIT, (uint32_t[8]){0x40000000 | 102}, 0);
+	assert_int_equal(wait.stdio_owner, 102);
+	assert_false(wait.is_stdio);
+	wait = wait_on(&w, FUTEX_WAIT, (uint32_t[8]){102}, 0);
+	assert_int_equal(wait.stdio_owner, 0);
+}
+
+/* A program for i386: other numbers and registers, glibc's kind before the count of users. */
+static void test_32_bit(void **state)
+{
+	(void) state;
+	static const int64_t calls[] = {SW_SYSCALL_I386 + 240, SW_SYSCALL_I386 + 422};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
+		struct world w;
+		struct sw_futex_wait wait;
+		const uint32_t mutexes[] = {2, 1, 101, 0x80, 0xffff},
+			       locks[] = {3, 2, 9, 9, 0, 102};
+		(void) wait_on(&w, 0, (uint32_t[8]){0}, 0);
+		struct sw_thread *t = &w.threads[0];
+		t->syscall = calls[i];
+		t->regs = (struct sw_regs){0};
+		sw_regs_set(&t->regs, SW_X86_64_RBX, WORD);
+		sw_regs_set(&t->regs, SW_X86_64_RCX, FUTEX_WAIT | FUTEX_PRIVATE_FLAG);
+		memcpy(t->wait + SW_FUTEX_BEFORE_BYTES, mutexes, sizeof(mutexes));
+		assert_true(sw_futex_wait(&w.snap, t, &wait));
+		assert_int_equal(wait.word_avma, WORD);
+		assert_int_equal(wait.mutex_owner, 101);
+		memcpy(t->wait + SW_FUTEX_BEFORE_BYTES, locks, sizeof(locks));
+		assert_true(sw_futex_wait(&w.snap, t, &wait));
+		assert_int_equal(wait.rwlock_owner, 102); /* from the phase on */
+		memset(t->wait + SW_FUTEX_BEFORE_BYTES, 0, sizeof(locks));
+		memcpy(t->wait + SW_FUTEX_BEFORE_BYTES + 16, (uint32_t[1]){101}, 4);
+		assert_true(sw_futex_wait(&w.snap, t, &wait));
+		assert_int_equal(wait.rwlock_owner, 101); /* from the writers' word on */
+	}
+	struct world w;
+	struct sw_futex_wait wait;
+	(void) wait_on(&w, 0, (uint32_t[8]){0}, 0);
+	w.threads[0].syscall = SW_SYSCALL_I386 + SYS_futex; /* another call there */
+	assert_false(sw_futex_wait(&w.snap, &w.threads[0], &wait));
+}
+
 static void test_rwlock(void **state)
 {
 	(void) state;
@@ -119,9 +181,9 @@ static void test_other_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mutex),
-		cmocka_unit_test(test_rwlock),
-		cmocka_unit_test(test_namespace),
+		cmocka_unit_test(test_mutex),       cmocka_unit_test(test_stdio),
+		cmocka_unit_test(test_32_bit),
+		cmocka_unit_test(test_rwlock),      cmocka_unit_test(test_namespace),
 		cmocka_unit_test(test_other_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which files are asked if they are a .NET runtime, and what is said of one that is not understood. */
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "runtimes/clr/find.h"
 #include "walk_case.h"
 #include "snapshot/read.h"

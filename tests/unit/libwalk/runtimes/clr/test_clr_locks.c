@@ -2,7 +2,7 @@
 /* runtimes/clr/locks and locks_window: what is copied of made structures, and who has what by that. */
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/locks_window.h"
-#include "runtimes/clr/names.h"
+#include "runtimes/clr/code/names.h"
 #include "runtimes/clr/threads.h"
 #include "fake.h"
 #include "snapshot/read.h"

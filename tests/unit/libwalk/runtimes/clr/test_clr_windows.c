@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A runtime for Windows: how it is found, and how its code is left. */
-#include "runtimes/clr/clr.h"
+#include "runtimes/clr/code/clr.h"
 #include "arch/arch.h"
 #include "clr_world.h"
 #include "pe_load.h"

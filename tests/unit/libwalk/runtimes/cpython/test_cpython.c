@@ -3,10 +3,10 @@
 #include "cpython_world.h"
 #include "arch/arch.h"
 #include "cleanup.h"
-#include "runtimes/cpython/code.h"
+#include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/functions.h"
-#include "runtimes/cpython/lines.h"
+#include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/names.h"
 
 #include <setjmp.h>

@@ -55,7 +55,11 @@ static void make(unsigned minor)
 static bool waits(void)
 {
 	wait = (struct sw_runtime_wait){0};
-	return sw_cpython_rlock_wait(&world.c, &threads[0], &wait);
+	struct sw_cpython_waited waited;
+	if (!sw_cpython_waited_find(&world.c, &threads[0], &waited) || !waited.again)
+		return false;
+	sw_cpython_rlock_wait(&world.c, &threads[0], &waited, &wait);
+	return true;
 }
 
 static pid_t owner(void)
@@ -141,8 +145,8 @@ static void test_of_one_instant(void **state)
 	static struct sw_snapshot_priv priv;
 	make(11);
 	struct sw_range ranges[] = {
-		{LOCK, SW_CPYTHON_RLOCK_BYTES - 1, world.data + (LOCK - WORLD)},
-		{LOCK, SW_CPYTHON_RLOCK_BYTES, world.data + (LOCK - WORLD)},
+		{LOCK, SW_CPYTHON_WAITED_BYTES - 1, world.data + (LOCK - WORLD)},
+		{LOCK, SW_CPYTHON_WAITED_BYTES, world.data + (LOCK - WORLD)},
 	};
 	threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
 	world.snap.priv = &priv;

@@ -5,6 +5,7 @@
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/names.h"
+#include "runtimes/cpython/structures/objects.h"
 #include "runtimes/cpython/tasks.h"
 
 #include <setjmp.h>
@@ -57,6 +58,13 @@ static size_t tasks(const char **ret_why)
 	return sw_cpython_all_tasks(&world.c, ret_why);
 }
 
+/* Where a task has what it waits for. */
+static unsigned waits_off(unsigned minor)
+{
+	static const unsigned offs[] = {104, 144, 152, 128, 128, 112, 120};
+	return offs[minor - OLDEST];
+}
+
 static struct collected task(size_t n)
 {
 	static struct collected got;
@@ -107,6 +115,58 @@ static void test_done(void **state)
 		assert_string_equal(got.task.info.state, "runnable");
 		assert_int_equal(got.task.info.waits_for_avma, 0);
 		assert_string_equal(got.text, "inner:12 outer:12 ");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* What it waits for cannot be read: its stack is shown, and that it is not known whether it waits. */
+static void test_unreadable(void **state)
+{
+	(void) state;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		begin(minor);
+		cpython_world_u64(&world, WORLD_TASK_FIRST + waits_off(minor), 0x7000);
+		struct collected got = task(0);
+		assert_true(got.there);
+		assert_string_equal(got.task.info.state, "unknown");
+		assert_int_equal(got.task.info.waits_for_avma, 0);
+		assert_string_equal(got.text, "inner:12 outer:12 ");
+		cpython_world_deinit(&world);
+		/* A class that has no base is another one. */
+		begin(minor);
+		cpython_world_u64(&world, WORLD_TASK_FIRST + waits_off(minor), WORLD_AWAITED);
+		cpython_world_u64(&world, WORLD_AWAITED + 8, WORLD_TASKS + 0xe80);
+		assert_string_equal(task(0).task.info.state, "waiting");
+		cpython_world_u64(&world, WORLD_AWAITED + 8, 0x7000);
+		assert_string_equal(task(0).task.info.state, "unknown");
+		cpython_world_deinit(&world);
+	}
+}
+
+/* An attribute that is not there is something else than one that cannot be read. */
+static void test_attributes(void **state)
+{
+	(void) state;
+	const uint64_t object = WORLD_OBJECTS + 0x480, type = WORLD_OBJECTS + 0x580;
+	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+		uint64_t value = 0;
+		begin(minor);
+		cpython_world_name_thread(&world);
+		assert_int_equal(sw_cpython_attribute_find(&world.c.at, world.c.memory, object,
+							   "_name", &value),
+				 SW_CPYTHON_FOUND);
+		assert_int_equal(sw_cpython_attribute_find(&world.c.at, world.c.memory, object,
+							   "_state", &value),
+				 SW_CPYTHON_ABSENT);
+		cpython_world_u64(&world,
+				  minor <= 10 ? WORLD_OBJECTS + 0xc00 + 32
+					      : type + world.c.at.layout.type_keys,
+				  0x7000);
+		assert_int_equal(sw_cpython_attribute_find(&world.c.at, world.c.memory, object,
+							   "_state", &value),
+				 SW_CPYTHON_UNREADABLE);
+		assert_false(sw_cpython_attribute_get(&world.c.at, world.c.memory, object, "_name",
+						      &value));
 		cpython_world_deinit(&world);
 	}
 }
@@ -286,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),         cmocka_unit_test(test_done),
+		cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_running),     cmocka_unit_test(test_awaited),
 		cmocka_unit_test(test_plain_yield), cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_sets),        cmocka_unit_test(test_lists),

@@ -3,11 +3,11 @@
 #include "elf_make.h"
 #include "hotspot_world.h"
 #include "arch/arch.h"
-#include "runtimes/hotspot/code.h"
-#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/structures/code.h"
+#include "runtimes/hotspot/structures/method.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/runtime.h"
-#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/structures/scopes.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
 
@@ -348,6 +348,36 @@ static void test_step_stub_pops(void **state)
 	}
 }
 
+/*
+ * C1's stubs save all registers before their frame is whole: 00 push %rbp; 01 mov %rsp, %rbp; 04 sub $8, %rsp;
+ * 08 mov %rax, 8(%rsp); 0d mov %rbp, (%rsp); 12 mov %r15, (%rsp); 16 sub $8, %rsp. Those for exceptions end
+ * with: 1a leave; 1b pop %rcx; 1c jmp *%rcx
+ */
+static void test_step_stub_saves(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x08, 0x48, 0x89,
+				       0x44, 0x24, 0x08, 0x48, 0x89, 0x6c, 0x24, 0x00, 0x4c, 0x89,
+				       0x3c, 0x24, 0x48, 0x83, 0xec, 0x08, 0xc9, 0x59, 0xff, 0xe1};
+	static const uint64_t words[] = {1, 0x2222, WORLD_CALL, 4, 5, 6, 7, 8};
+	static const unsigned offs[] = {8, 13, 18, 22, 28};
+	struct sw_stepped s;
+	hotspot_world_stub(&world);
+	hotspot_world_put(&world, WORLD_CODE, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
+		bool jump = offs[i] == 28;
+		struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + offs[i],
+					       .sp_avma = jump ? 0x8018 : 0x8000},
+				      .exact_pc = true};
+		sw_regs_set(&c.regs, SW_ARCH_FP, jump ? 0x2222 : 0x8008);
+		sw_regs_set(&c.regs, SW_X86_64_RCX, WORLD_CALL);
+		assert_int_equal(stepped_from(words, 8, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, 0x8018);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+	}
+}
+
 /* The barrier at the entry of methods: push $-1; push %rbp; mov %rsp, %rbp. */
 static void test_step_entry_barrier(void **state)
 {
@@ -459,6 +489,45 @@ static void test_interpreted_bytecode(void **state)
 		assert_string_equal(d.function, cases[i].function);
 		assert_int_equal(d.line, cases[i].line);
 	}
+}
+
+static void test_explain(void **state)
+{
+	(void) state;
+	struct sw_text text = {0};
+	sw_hotspot_explain(&world.h, WORLD_CALL, &text);
+	assert_non_null(strstr(text.data, "p.A.inner"));
+	assert_non_null(strstr(text.data, ", inlined, bci 4, A.java:"));
+	assert_non_null(strstr(text.data, ", bci 1, A.java:10\n"));
+	sw_text_deinit(&text);
+}
+
+/* Which method the interpreter executes say the threads that are at it. */
+static void test_explain_interpreted(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
+	static struct sw_thread threads[3];
+	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
+	for (size_t i = 0; i < 3; i++) {
+		threads[i] = (struct sw_thread){.tid = 71 + (pid_t) i, .captured = i < 2};
+		threads[i].regs.pc_avma = begin + (i == 1 ? 3 : 2);
+		threads[i].regs.sp_avma = 0x8000;
+		sw_regs_set(&threads[i].regs, SW_X86_64_RBX, WORLD_OUTER); /* at an entry */
+	}
+	world.snap.threads = threads;
+	world.snap.n_threads = 3;
+	struct sw_text text = {0};
+	sw_hotspot_explain(&world.h, begin + 2, &text);
+	assert_non_null(strstr(text.data, "thread 71 executes p.A.outer"));
+	assert_non_null(strstr(text.data, ", bci 0"));
+	assert_null(strstr(text.data, "thread 72"));
+	assert_null(strstr(text.data, "thread 73"));
+	sw_text_deinit(&text);
+	text = (struct sw_text){0};
+	sw_hotspot_explain(&world.h, begin + 1, &text);
+	assert_non_null(strstr(text.data, "no captured thread is at it"));
+	sw_text_deinit(&text);
 }
 
 /* No address of the code cache where it must be: nobody may guess on from here. */
@@ -753,10 +822,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_pops, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_stub_saves, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interpreted_bytecode, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_explain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_explain_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal_stub, setup, teardown),

@@ -3,7 +3,7 @@
 #include "hotspot_world.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/locks_window.h"
-#include "runtimes/hotspot/objects.h"
+#include "runtimes/hotspot/structures/objects.h"
 #include "snapshot/snapshot.h"
 
 #include <setjmp.h>

@@ -96,6 +96,41 @@ static void test_fp_slot(void **state)
 	assert_int_equal(sw_php_fp_slot((struct sw_bytes){NULL, 0}), -1);
 }
 
+/* As gcc 14.2 has made Debian's PHP 8.4. */
+static void test_fp_below(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {
+		0x48, 0x89, 0x45, 0xd8, /* mov [rbp-0x28], rax */
+		0x31, 0xc0,             /* xor eax, eax */
+		0x4c, 0x89, 0x75, 0xc8, /* mov [rbp-0x38], r14 */
+		0x49, 0x89, 0xfe,       /* mov r14, rdi */
+	};
+	static const uint8_t far[] = {0x4c, 0x89, 0xb5, 0x00, 0xff, 0xff, 0xff};
+	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){code, sizeof(code)}), 0x38);
+	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){code, 8}), 0);
+	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){far, sizeof(far)}), 0x100);
+}
+
+static void test_jump_out(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {
+		0x0f, 0x84, 0x01, 0x00, 0x00, 0x00, /* je +1: within */
+		0x90, 0xe9, 0x00, 0xf0, 0xff, 0xff, /* jmp -0x1000 */
+		0x0f, 0x85, 0x00, 0x10, 0x00, 0x00, /* jne +0x1000 */
+		0x90,
+	};
+	const struct sw_bytes b = {code, sizeof(code)};
+	size_t off = 0;
+	uint64_t to = 0;
+	assert_true(sw_php_jump_out(b, 0x5000, &off, &to));
+	assert_int_equal(to, 0x400c);
+	assert_true(sw_php_jump_out(b, 0x5000, &off, &to));
+	assert_int_equal(to, 0x6012);
+	assert_false(sw_php_jump_out(b, 0x5000, &off, &to));
+}
+
 static void test_runs(void **state)
 {
 	(void) state;
@@ -220,6 +255,8 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_version),
 		cmocka_unit_test(test_fp_slot),
+		cmocka_unit_test(test_fp_below),
+		cmocka_unit_test(test_jump_out),
 		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_line_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_between, setup, teardown),

@@ -251,6 +251,9 @@ static void test_window_code(void **state)
 			copied |=
 				copies[i].start_avma == RUBY_WORLD + 0x1234 - SW_RUBY_FILL_BYTES &&
 				copies[i].size == SW_RUBY_FILL_BYTES;
+		for (size_t i = 0; i < n_copies && copied; i++)
+			if (copies[i].start_avma == RUBY_WORLD + 0x1234)
+				assert_int_equal(copies[i].size, SW_RUBY_END_BYTES);
 		assert_int_equal(copied, inode == 0);
 	}
 	world.snap.n_maps = 0;
@@ -290,6 +293,34 @@ static void test_yjit_fills(void **state)
 	assert_false(sw_ruby_yjit_fills((struct sw_bytes){code, sizeof(code)}));
 }
 
+/* Of a function of YJIT: how many registers are saved at each instruction. */
+static void test_yjit_saved(void **state)
+{
+	(void) state;
+	static const uint8_t entry[] = {0x1e, 0x1e, 0x1e, 0x1e, 0x1e, 0x41, 0x55, 0x41, 0x54, 0x53,
+					0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x8b, 0x5d, 0x08},
+			     leave[] = {0x5b, 0x41, 0x5c, 0x41, 0x5d, 0xc3, 0x00},
+			     side[] = {0x5b, 0x41, 0x5c, 0x41, 0x5d, 0xb8, 0x34, 0, 0, 0, 0xc3},
+			     twice[] = {0x5b, 0x41, 0x5d, 0xc3};
+	const struct sw_bytes none = {0};
+	static const int wanted[] = {0, -1, 1, -1, 2, 3, -1};
+	for (size_t i = 0; i < 7; i++)
+		assert_int_equal(sw_ruby_yjit_saved((struct sw_bytes){entry + i, 5},
+						    (struct sw_bytes){entry + 5 + i, 15 - i}),
+				 wanted[i]);
+	assert_int_equal(sw_ruby_yjit_saved(none, (struct sw_bytes){entry + 7, 13}), -1);
+	static const int left[] = {3, 2, -1, 1, -1, 0};
+	for (size_t i = 0; i < 6; i++)
+		if (left[i] >= 0)
+			assert_int_equal(sw_ruby_yjit_saved(none,
+							    (struct sw_bytes){leave + i, 7 - i}),
+					 left[i]);
+	assert_int_equal(sw_ruby_yjit_saved(none, (struct sw_bytes){side, sizeof(side)}), 3);
+	assert_int_equal(sw_ruby_yjit_saved(none, (struct sw_bytes){side + 5, 6}), 0);
+	assert_int_equal(sw_ruby_yjit_saved(none, (struct sw_bytes){side + 5, 5}), -1); /* no ret */
+	assert_int_equal(sw_ruby_yjit_saved(none, (struct sw_bytes){twice, 4}), -1);
+}
+
 /* A library's variable: module 2 of the thread's vector. */
 static void test_tls(void **state)
 {
@@ -316,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_yjit_fills),
+		cmocka_unit_test(test_yjit_saved),
 		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left, setup, teardown),

@@ -121,12 +121,66 @@ static void test_prologue(void **state)
 	assert_int_equal(sw_v8_flow(&f, 5).place, SW_V8_PLACE_STACK);
 }
 
+/*
+ * Builtins_CallVarargs of V8 11.3, where it moves the return address and arguments down; after the first word that
+ * is where sp points to:
+ *
+ *	0 mov %rsp, %r8; 3 sub %r10, %rsp; 6 lea 1(%rax), %r9; 10 xor %r12d, %r12d
+ *	13 mov (%r8, %r12, 8), %r10; 17 mov %r10, (%rsp, %r12, 8); 21 inc %r12; 24 cmp %rax, %r12
+ *	27 jle 13; 29 lea 8(%rsp, %rax, 8), %r8; 34 xor %r12d, %r12d; 37 ret
+ */
+static void test_copying(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x4c, 0x8b, 0xc4, 0x49, 0x2b, 0xe2, 0x4c, 0x8d, 0x48, 0x01,
+				       0x45, 0x33, 0xe4, 0x4f, 0x8b, 0x14, 0xe0, 0x4e, 0x89, 0x14,
+				       0xe4, 0x49, 0xff, 0xc4, 0x4c, 0x3b, 0xe0, 0x7e, 0xf0, 0x4c,
+				       0x8d, 0x44, 0xc4, 0x08, 0x45, 0x33, 0xe4, 0xc3};
+	enum { NO_INDEX = 0xff };
+	static const struct {
+		uint64_t pc;
+		enum sw_v8_place place;
+		uint8_t index;
+	} rows[] = {
+		{0, SW_V8_PLACE_STACK, 0},          {3, SW_V8_PLACE_STACK, 0},
+		{6, SW_V8_PLACE_COPYING, NO_INDEX}, {10, SW_V8_PLACE_COPYING, NO_INDEX},
+		{13, SW_V8_PLACE_COPYING, 12},      {21, SW_V8_PLACE_COPYING, 12},
+		{27, SW_V8_PLACE_COPYING, 12},      {29, SW_V8_PLACE_STACK, 0},
+		{37, SW_V8_PLACE_STACK, 0},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++) {
+		struct sw_v8_state s = at(code, sizeof(code), rows[i].pc);
+		assert_int_equal(s.place, rows[i].place);
+		assert_int_equal(s.offset, 0);
+		if (s.place == SW_V8_PLACE_COPYING) {
+			assert_int_equal(s.reg, 8);
+			assert_int_equal(s.index, rows[i].index);
+		}
+	}
+	/* without a copy of sp nothing is known */
+	static const uint8_t lost[] = {0x49, 0x2b, 0xe2, 0x45, 0x33, 0xe4, 0xc3};
+	assert_int_equal(at(lost, sizeof(lost), 3).place, SW_V8_PLACE_UNKNOWN);
+}
+
+/* pop %r15; push %rbp: what is entered with a word above its return address. */
+static void test_entry_words(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x41, 0x5f, 0x55, 0xc3};
+	struct sw_v8_function_code f = {.code = {code, sizeof(code)}, .entry_words = 1};
+	assert_int_equal(sw_v8_flow(&f, 0).offset, 8);
+	assert_int_equal(sw_v8_flow(&f, 2).offset, 0);
+	assert_int_equal(sw_v8_flow(&f, 2).place, SW_V8_PLACE_STACK);
+	assert_int_equal(sw_v8_flow(&f, 3).place, SW_V8_PLACE_PUSHED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_function), cmocka_unit_test(test_frameless),
 		cmocka_unit_test(test_entered),  cmocka_unit_test(test_prologue),
 		cmocka_unit_test(test_moved),    cmocka_unit_test(test_framed_entry),
+		cmocka_unit_test(test_copying),  cmocka_unit_test(test_entry_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

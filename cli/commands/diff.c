@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What changed between two dumps, which the daemon keeps or are files of JSON. */
+#include "commands/commands.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "run/deliver.h"
+#include "daemon/read_dump.h"
+#include "run/sandbox.h"
+
+#include <snapwalk/diff.h>
+
+enum { DUMPS = 2 };
+
+static int write_diff(struct sw_delivery *delivery, const struct sw_diff *diff)
+{
+	const struct sw_options *options = delivery->options;
+	struct sw_error err = {0};
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size = 0;
+	struct sw_text_options how = {.color = delivery->color, .all = options->all};
+	int r = options->format == SW_FORMAT_JSON ? sw_diff_json(diff, &text, &size, &err)
+						  : sw_diff_text(diff, &how, &text, &size, &err);
+	if (r == 0)
+		r = sw_output_write(&delivery->output, text, size, &err);
+	if (r == 0)
+		r = sw_output_commit(&delivery->output, &err);
+	return r < 0 ? sw_complain_error(sw_delivery_name(delivery), &err) : SW_STATUS_COMPLETE;
+}
+
+/* Everything is read, and what is written is open. */
+static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS])
+{
+	struct sw_error err = {0};
+	struct sw_diff *diff = NULL;
+	if (sw_sandbox_enter_parsing(delivery->options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int status = SW_STATUS_COMPLETE;
+	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
+		status = sw_read_dump_only(&dumps[i]);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	if (sw_diff_build(dumps[0].report, dumps[1].report, &diff, &err) < 0)
+		return sw_complain_error("diff", &err);
+	status = write_diff(delivery, diff);
+	sw_diff_destroy(diff);
+	bool complete = dumps[0].report->complete && dumps[1].report->complete;
+	return status == SW_STATUS_COMPLETE && !complete ? SW_STATUS_MISSING : status;
+}
+
+int sw_cmd_diff(const struct sw_options *options)
+{
+	struct sw_read_dump dumps[DUMPS] = {{0}};
+	struct sw_delivery delivery;
+	int status = sw_delivery_begin_parsing(&delivery, options);
+	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
+		status = sw_read_dump_open(&dumps[i], options, options->words[i]);
+	if (status == SW_STATUS_COMPLETE)
+		status = compare(&delivery, dumps);
+	sw_output_deinit(&delivery.output);
+	for (size_t i = 0; i < DUMPS; i++)
+		sw_read_dump_deinit(&dumps[i]);
+	return status;
+}

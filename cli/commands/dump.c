@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All threads of one or several targets, once: by ourselves or through the daemon. */
+#include "commands/commands.h"
+#include "series/burst.h"
+#include "daemon/call.h"
+#include "daemon/dump.h"
+#include "daemon/complaint.h"
+#include "run/deliver.h"
+#include "run/obtain.h"
+
+#include <snapwalk/clock.h>
+#include <sys/stat.h>
+
+/* One run of the command over all its targets. */
+struct dumper {
+	const struct sw_options *options;
+	struct sw_session *session;     /* owned */
+	struct sw_selection *selection; /* borrowed; grows with --follow */
+	bool followed;                  /* what is dumped was found by --follow */
+	struct sw_delivery delivery;
+	bool alone; /* nothing is left to be done with privileges once the target was captured */
+};
+
+/* A process for which threads of this one wait is dumped behind those that were asked for. One
+ * level: those for which its own threads wait are not. */
+static void follow(struct dumper *d, pid_t owner)
+{
+	struct sw_error ignored; /* the limit, or no memory: as far as it goes */
+	if (d->options->follow && !d->followed)
+		(void) sw_selection_add(d->selection, owner, "", &ignored);
+}
+
+static void follow_reported(struct dumper *d, const struct sw_report *report)
+{
+	for (size_t i = 0; i < report->n_threads; i++) {
+		const struct sw_report_wait *wait = report->threads[i].blocked_on;
+		if (wait != NULL && wait->owner_pid != 0 && wait->owner_pid != report->process.pid)
+			follow(d, wait->owner_pid);
+	}
+}
+
+static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
+{
+	struct sw_daemon_dump dump;
+	struct sw_complaint why;
+	int64_t begin_ns = sw_realtime_ns();
+	if (!sw_daemon_capture(d->options, subject->pid, d->options->reason, &dump, &why))
+		return sw_complain_about(subject->name, &why);
+	sw_daemon_say_coalesced(subject->name, &dump, begin_ns);
+	if (dump.report != NULL)
+		follow_reported(d, dump.report);
+	int status =
+		sw_delivery_put(&d->delivery, subject->name, dump.report, dump.text, dump.size);
+	sw_daemon_dump_deinit(&dump);
+	return status;
+}
+
+/* Whether trying is worth it: the kernel has the last word. */
+static bool may_be_direct(const struct sw_subject *subject)
+{
+	char path[32];
+	struct stat st;
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) subject->pid);
+	return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
+}
+
+/* Who awaits the async methods that threads run: --tasks has it, and other ways to walk have nothing to find it by. */
+static bool shows_awaits(const struct sw_options *o)
+{
+	return !o->walk.tasks && !o->libunwind && o->walk.mode != SW_WALK_SCAN;
+}
+
+static int dump_directly(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns,
+			 bool *ret_refused)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	sw_cleanup(sw_obtained_deinit) struct sw_obtained apart = {0};
+	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
+	how.report.seq = d->delivery.n_written + 1;
+	how.snapshot.peers = true;
+	how.snapshot.awaits = how.walk.awaits = shows_awaits(d->options);
+	how.symbolize.package_lists = SW_PACKAGE_LISTS;
+	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, NULL, &got,
+					      &err)
+			 : sw_obtain_apart(d->session, subject, &how, &d->delivery, &apart, &err);
+	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
+		       sw_daemon_listens(d->options);
+	if (r < 0)
+		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
+	if (d->alone)
+		return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+	for (size_t i = 0; i < apart.n_owners; i++)
+		follow(d, apart.owners[i]);
+	d->delivery.n_matched += apart.n_matched;
+	(void) sw_delivery_note(&d->delivery, &apart.seen); /* the child has left it out then */
+	if (apart.text.size == 0)
+		return apart.status;
+	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,
+							     apart.text.data, apart.text.size));
+}
+
+static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)
+{
+	bool by_daemon = d->options->via == SW_VIA_DAEMON;
+	if (d->options->via == SW_VIA_AUTO)
+		by_daemon = !may_be_direct(subject) && sw_daemon_listens(d->options);
+	int status = SW_STATUS_COMPLETE;
+	if (!by_daemon)
+		status = dump_directly(d, subject, begin_ns, &by_daemon);
+	return by_daemon ? dump_by_daemon(d, subject) : status;
+}
+
+static void show_progress(size_t done, size_t all)
+{
+	fprintf(stderr, "\r%zu of %zu targets%s", done, all, done == all ? "\r\033[K" : "");
+}
+
+static int dump_all(struct dumper *d, struct sw_selection *selection)
+{
+	enum { PROGRESS_FROM = 16 }; /* fewer are done before anybody could read it */
+	bool progress = selection->n_subjects >= PROGRESS_FROM && isatty(STDERR_FILENO) &&
+			!isatty(STDOUT_FILENO);
+	size_t asked = selection->n_subjects;
+	int status = SW_STATUS_COMPLETE;
+	d->alone = selection->n_subjects == 1 && d->delivery.output.direct && !d->options->follow;
+	d->selection = selection;
+	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
+		d->followed = i >= asked;
+		/* It may grow, and be elsewhere then. */
+		const struct sw_subject subject = selection->subjects[i];
+		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
+		status = sw_status_worse(status, dump_one(d, &subject, begin_ns));
+		if (progress)
+			show_progress(i + 1, selection->n_subjects);
+	}
+	return status;
+}
+
+int sw_cmd_dump(const struct sw_options *options)
+{
+	struct dumper d = {.options = options};
+	struct sw_selection selection;
+	struct sw_error err = {0};
+	const char *about = "";
+	int status;
+	if (options->burst_count > 0)
+		return sw_burst(options);
+	if (sw_select(options, &selection, &about, &err) < 0)
+		status = sw_complain_error(about, &err);
+	else if (sw_delivery_begin(&d.delivery, options, options->format, options->output, &err) <
+		 0)
+		status = sw_complain_error(sw_delivery_name(&d.delivery), &err);
+	else if (sw_session_create(&d.session, &err) < 0)
+		status = sw_delivery_end(&d.delivery, sw_complain_error("snapwalk", &err));
+	else {
+		status = sw_delivery_end(&d.delivery, dump_all(&d, &selection));
+		sw_session_destroy(d.session);
+	}
+	sw_selection_deinit(&selection);
+	return status;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is known of an address: module, unwinders' entries, symbol. */
+#include "commands/commands.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "run/obtain.h"
+#include "run/sandbox.h"
+#include "daemon/read_dump.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Only the maps are of interest: hold one thread, copy little. A leader that has exited cannot be
+ * held; then all are. */
+static int obtain_maps(struct sw_session *session, const struct sw_subject *subject,
+		       const struct sw_options *options, struct sw_pipeline *ret,
+		       struct sw_error *err)
+{
+	struct sw_pipeline_options how = sw_obtain_options(options, options->begin_ns);
+	struct sw_pipeline_options narrow = how;
+	how.last = narrow.last = SW_PIPELINE_TAKE;
+	if (subject->kind == SW_WANT_PID && narrow.snapshot.tids == NULL) {
+		narrow.snapshot.tids = &subject->pid;
+		narrow.snapshot.n_tids = 1;
+		if (sw_obtain_confined(session, subject, options, &narrow, NULL, ret, err) == 0)
+			return 0;
+	}
+	return sw_obtain_confined(session, subject, options, &how, NULL, ret, err);
+}
+
+static void append_symbol(struct sw_text *text, const struct sw_symbol *s)
+{
+	sw_text_printf(text, "symbol    %s", s->function != NULL ? s->function : "?");
+	if (!s->inlined)
+		sw_text_printf(text, "+%" PRIu64, s->function_offset);
+	if (s->file != NULL)
+		sw_text_printf(text, " at %s:%" PRIu32, s->file, s->line);
+	sw_text_printf(text, " (%s)%s\n", sw_symbol_source_name(s->source),
+		       s->inlined ? ", inlined into" : "");
+}
+
+/* The symbolizer names the frames of walks; the address becomes a walk of one frame. */
+static int append_names(struct sw_session *session, const struct sw_snapshot *snap,
+			const struct sw_options *options, struct sw_text *text,
+			struct sw_error *err)
+{
+	struct sw_frame frame = {
+		.pc_avma = options->address_avma,
+		.place = sw_snapshot_place(snap, options->address_avma),
+		.flags = SW_FRAME_EXACT_PC,
+	};
+	struct sw_walk walk = {.frames = &frame, .n_frames = 1, .end = SW_END_COMPLETE};
+	struct sw_walks walks = {.snap = snap, .walks = &walk, .n_walks = 1};
+	struct sw_symbolize_options symbolize = options->symbolize;
+	symbolize.deadline_ns = sw_deadline_ns(options, options->begin_ns);
+	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
+	struct sw_symbolizer *symbolizer;
+	int r = sw_session_symbolizer(session, &symbolizer, err);
+	if (r == 0)
+		r = sw_symbolize(symbolizer, &walks, &symbolize, &symbols, err);
+	if (r < 0)
+		return r;
+	const struct sw_symbol *found = NULL;
+	size_t n = sw_symbols_find(symbols, &frame, &found);
+	for (size_t i = 0; i < n; i++)
+		append_symbol(text, &found[i]);
+	if (n == 0)
+		sw_text_printf(text, "symbol    none\n");
+	return 0;
+}
+
+static int explain(struct sw_session *session, const struct sw_subject *subject,
+		   const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline taken = {0};
+	if (obtain_maps(session, subject, options, &taken, &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	sw_cleanup(sw_free_p) char *text = NULL;
+	int r = sw_explain(taken.snap, options->address_avma, &text, &err);
+	if (r == -SW_E_NOT_FOUND) {
+		char about[32]; /* with 0x: digits alone would look like a process */
+		(void) snprintf(about, sizeof(about), "0x%" PRIx64, options->address_avma);
+		sw_complain(about, err.message, sw_error_wire(r),
+			    "give an address inside a line of /proc/PID/maps");
+		return SW_STATUS_NOTHING;
+	}
+	if (r == 0) {
+		struct sw_text all = {0};
+		sw_text_append(&all, text, strlen(text));
+		if (options->symbolize.level != SW_SYMBOLS_NONE)
+			r = append_names(session, taken.snap, options, &all, &err);
+		if (r == 0 && all.failed)
+			r = sw_fail_nomem(&err);
+		if (r == 0)
+			sw_print_visible(stdout, all.data);
+		sw_text_deinit(&all);
+	}
+	return r < 0 ? sw_complain_error(subject->name, &err) : SW_STATUS_COMPLETE;
+}
+
+/* ---- a lock ------------------------------------------------------------------------------- */
+
+static int explain_lock(const struct sw_options *options, const char *about,
+			const struct sw_report *report)
+{
+	struct sw_text_options how = {.color = sw_delivery_color(options, NULL)};
+	struct sw_error err = {0};
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size = 0;
+	int r = sw_report_lock(report, options->address_avma, &how, &text, &size, &err);
+	if (r == -SW_E_NOT_FOUND) {
+		sw_complain(about, err.message, sw_error_wire(r),
+			    "a lock for which no thread waits is not in a dump; give an address of "
+			    "blocked_on in its JSON");
+		return SW_STATUS_NOTHING;
+	}
+	if (r < 0)
+		return sw_complain_error(about, &err);
+	(void) fwrite(text, 1, size, stdout); /* main() checks at the end */
+	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
+}
+
+static int explain_lock_live(struct sw_session *session, const struct sw_subject *subject,
+			     const struct sw_options *options)
+{
+	struct sw_pipeline_options how = sw_obtain_options(options, options->begin_ns);
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	struct sw_error err = {0};
+	how.snapshot.peers = true;
+	if (sw_obtain_confined(session, subject, options, &how, NULL, &got, &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	return explain_lock(options, subject->name, got.report);
+}
+
+static int explain_lock_dumped(const struct sw_options *options)
+{
+	struct sw_read_dump dump;
+	struct sw_error err = {0};
+	int status = sw_read_dump_open(&dump, options, options->words[0]);
+	if (status == SW_STATUS_COMPLETE && sw_sandbox_enter_parsing(options, &err) < 0)
+		status = sw_complain_error("snapwalk", &err);
+	if (status == SW_STATUS_COMPLETE)
+		status = sw_read_dump_only(&dump);
+	if (status == SW_STATUS_COMPLETE)
+		status = explain_lock(options, dump.word, dump.report);
+	sw_read_dump_deinit(&dump);
+	return status;
+}
+
+int sw_cmd_explain(const struct sw_options *options)
+{
+	struct sw_subject subject;
+	if (options->n_words > 0)
+		return explain_lock_dumped(options);
+	int status = sw_select_one(options, &subject);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	struct sw_session *session;
+	struct sw_error err = {0};
+	if (sw_session_create(&session, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	status = options->lock ? explain_lock_live(session, &subject, options)
+			       : explain(session, &subject, options);
+	sw_session_destroy(session);
+	return status;
+}

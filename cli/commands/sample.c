@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Samples over a while, and the profile made of them. What is between is in sample_run.c, recorder.c and
+ * schedule.c. */
+#include "commands/commands.h"
+#include "common/complain.h"
+#include "daemon/complaint.h"
+#include "daemon/dump.h"
+#include "run/profile_output.h"
+#include "series/sample_run.h"
+#include "run/sandbox.h"
+#include "run/select.h"
+
+static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
+{
+	struct sw_error err = {0};
+	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int read = sw_profile_output_parse(output);
+	if (read != SW_STATUS_COMPLETE)
+		return read;
+	if (sw_sample_run_all(run, &err) < 0)
+		return sw_complain_error(run->selection.subjects[0].name, &err);
+	if (!run->by_events && sw_sample_run_totals(run).n_samples == 0) {
+		sw_complain(run->selection.subjects[0].name,
+			    "it was told to stop before the first sample", "no_samples",
+			    "let it run for longer");
+		return SW_STATUS_NOTHING;
+	}
+	int status = sw_sample_run_summary(run);
+	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
+}
+
+/* ---- by the daemon ---- */
+
+static void say_summary(const struct sw_profile *profile, const struct sw_daemon_dump *dump)
+{
+	const struct sw_profile_info *info = sw_profile_get_info(profile);
+	fprintf(stderr, "%llu of %llu samples in %.1f s", (unsigned long long) info->n_samples,
+		(unsigned long long) info->n_wanted, (double) info->duration_ns / 1e9);
+	fputs(dump->stored ? "; the daemon keeps them as " : "; the daemon does not keep them",
+	      stderr);
+	sw_print_visible(stderr, dump->stored ? dump->id : "");
+	fputc('\n', stderr);
+	if (sw_profile_ended_early(profile)[0] != '\0') {
+		fputs("it ended early: ", stderr);
+		sw_print_visible(stderr, sw_profile_ended_early(profile));
+		fputc('\n', stderr);
+	}
+}
+
+static int put_profile(struct sw_profile_output *output, const struct sw_daemon_dump *dump,
+		       const char *name)
+{
+	struct sw_error err = {0};
+	struct sw_profile *profile = NULL;
+	if (sw_sandbox_enter_parsing(output->options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int status = sw_profile_output_parse(output);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	if (sw_profile_parse(dump->text, dump->size, &profile, &err) < 0)
+		return sw_complain_error(name, &err);
+	say_summary(profile, dump);
+	status = sw_profile_output_write(output, profile);
+	if (!sw_profile_is_complete(profile))
+		status = sw_status_worse(status, SW_STATUS_MISSING);
+	sw_profile_destroy(profile);
+	return status;
+}
+
+static int sample_by_daemon(const struct sw_options *options)
+{
+	struct sw_subject subject;
+	struct sw_profile_output output;
+	struct sw_daemon_dump dump = {0};
+	struct sw_complaint why;
+	int status = sw_select_one(options, &subject);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	status = sw_profile_output_open(&output, options);
+	if (status == SW_STATUS_COMPLETE)
+		status = sw_daemon_profile(options, subject.pid, &dump, &why)
+				 ? put_profile(&output, &dump, subject.name)
+				 : sw_complain_about(subject.name, &why);
+	sw_daemon_dump_deinit(&dump);
+	sw_profile_output_deinit(&output);
+	return status;
+}
+
+int sw_cmd_sample(const struct sw_options *options)
+{
+	if (options->via == SW_VIA_DAEMON)
+		return sample_by_daemon(options);
+	struct sw_sample_run run;
+	struct sw_profile_output output;
+	int status = sw_sample_run_open(&run, options);
+	if (status == SW_STATUS_COMPLETE) {
+		status = sw_profile_output_open(&output, options);
+		if (status == SW_STATUS_COMPLETE)
+			status = sample(&run, &output);
+		sw_profile_output_deinit(&output);
+	}
+	sw_sample_run_deinit(&run);
+	return status;
+}

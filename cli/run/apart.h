@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_APART_H
+#define SW_CLI_APART_H
+
+#include <snapwalk/error.h>
+
+#include "text.h"
+
+#include <sys/types.h>
+
+/*
+ * Work that gives its privileges up, done by a child where the command needs them later: for the
+ * next target, or to put a file in its place. The child has a copy of everything as it was.
+ */
+struct sw_apart {
+	pid_t pid; /* 0: none */
+	int fd;    /* owned; reads what the child writes */
+};
+
+/* work writes to fd; what it returns, 0 to 127, is the child's exit status. -SW_E_IO, -SW_E_NOMEM.
+ */
+int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *arg,
+		   struct sw_error *err);
+/* Waits for the end of it; adds all that it wrote to text. 0, or -SW_E_INTERNAL when it was killed.
+ */
+int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_status,
+		    struct sw_error *err);
+
+#endif

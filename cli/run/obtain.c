@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/obtain.h"
+#include "run/apart.h"
+#include "common/complain.h"
+#include "common/dwo_reader.h"
+#include "errors.h"
+#include "run/sandbox.h"
+
+#include <string.h>
+
+enum { NS_PER_MS = 1000000 };
+
+int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
+{
+	if (options->timeout_ms == 0)
+		return 0;
+	return begin_ns + (int64_t) options->timeout_ms * 1000000;
+}
+
+struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, int64_t begin_ns)
+{
+	struct sw_pipeline_options how = {
+		.snapshot = options->snapshot,
+		.walk = options->walk,
+		.libunwind = options->libunwind,
+		.symbolize = options->symbolize,
+		.report = {.reason = options->reason, .seq = 1, .begin_ns = begin_ns},
+		.limit_ns = (int64_t) options->timeout_ms * NS_PER_MS,
+		.end_ns = options->whole_ms == 0
+				  ? 0
+				  : options->begin_ns + (int64_t) options->whole_ms * NS_PER_MS,
+	};
+	/* For walks without the pipeline. */
+	how.walk.deadline_ns = how.symbolize.deadline_ns = sw_deadline_ns(options, begin_ns);
+	return how;
+}
+
+int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
+	      const struct sw_options *options, const struct sw_pipeline_options *how,
+	      struct sw_pipeline *ret, struct sw_error *err)
+{
+	sw_cleanup(sw_target_close_p) struct sw_target *target = NULL;
+	struct sw_origin origin = {.path = subject->path, .exe_path = options->exe};
+	*ret = (struct sw_pipeline){0};
+	if (subject->kind == SW_WANT_CORE)
+		origin.kind = SW_FROM_CORE;
+	else if (subject->kind == SW_WANT_FIXTURE)
+		origin.kind = SW_FROM_FIXTURE;
+	else {
+		int r = sw_target_open(subject->pid, &target, err);
+		if (r < 0)
+			return r;
+		origin.kind = SW_FROM_TARGET;
+		origin.target = target;
+	}
+	return sw_pipeline_run(session, &origin, how, ret, err);
+}
+
+struct confine {
+	const struct sw_options *options;
+	const char *writable;
+	struct sw_dwo_reader dwo_reader;
+};
+
+/* Distributions have their debug information elsewhere: what is not theirs may have .dwo files. */
+static bool may_have_dwo(const struct sw_snapshot *snap)
+{
+	static const char *const theirs[] = {"/usr/lib", "/usr/bin", "/usr/sbin",
+					     "/lib",     "/bin",     "/sbin"};
+	for (size_t i = 0; i < snap->n_places; i++) {
+		const struct sw_module *module = snap->places[i].module;
+		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF)
+			continue;
+		const char *path = sw_module_path(module);
+		size_t k = 0;
+		while (k < SW_ARRAY_SIZE(theirs) &&
+		       strncmp(path, theirs[k], strlen(theirs[k])) != 0)
+			k++;
+		if (path[0] == '/' && k == SW_ARRAY_SIZE(theirs))
+			return true;
+	}
+	return false;
+}
+
+/* Before the sandbox is entered, which permits no fork. */
+static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
+{
+	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
+	    may_have_dwo(snap))
+		sw_dwo_reader_start(&c->dwo_reader);
+}
+
+static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)
+{
+	c->dwo_reader.fd = -EBADF;
+	if (!c->options->no_sandbox) {
+		how->symbolize.dwo_read = sw_dwo_reader_read;
+		how->symbolize.dwo_arg = &c->dwo_reader;
+	}
+}
+
+static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
+{
+	struct confine *c = arg;
+	dwo_reader_start(c, snap);
+	return sw_sandbox_enter(c->options, snap, c->writable, err);
+}
+
+int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
+		       const struct sw_options *options, const struct sw_pipeline_options *how,
+		       const char *writable, struct sw_pipeline *ret, struct sw_error *err)
+{
+	struct confine arg = {.options = options, .writable = writable};
+	struct sw_pipeline_options confined = *how;
+	*ret = (struct sw_pipeline){0};
+	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0; /* the sandbox loads no code */
+	if (r == 0 && sw_subject_is_saved(subject))
+		r = sw_sandbox_enter_saved(options, writable, err);
+	if (r < 0)
+		return r;
+	if (!sw_subject_is_saved(subject)) {
+		confined.resumed = confine;
+		confined.resumed_arg = &arg;
+		dwo_reader_use(&arg, &confined);
+	}
+	r = sw_obtain(session, subject, options, &confined, ret, err);
+	sw_dwo_reader_end(&arg.dwo_reader);
+	return r;
+}
+
+/* ---- by a child --------------------------------------------------------------------------- */
+
+struct apart {
+	struct sw_session *session;
+	const struct sw_subject *subject;
+	const struct sw_pipeline_options *how;
+	struct sw_delivery delivery; /* a copy, which writes to the pipe */
+	struct sw_snapshot *snap;    /* NULL: the child makes it */
+};
+
+struct header {
+	char id[sizeof((struct sw_obtained){0}.id)], comm[SW_COMM_MAX];
+	size_t n_matched;
+	struct sw_delivery_seen seen;
+};
+
+static int render(struct apart *a, const struct sw_report *report)
+{
+	struct header header = {0};
+	struct sw_error err = {0};
+	(void) snprintf(header.id, sizeof(header.id), "%s", report->id);
+	(void) snprintf(header.comm, sizeof(header.comm), "%s", report->process.comm);
+	header.seen = sw_delivery_seen(&a->delivery, report);
+	header.n_matched = sw_delivery_matches(&a->delivery, report);
+	if (sw_output_write(&a->delivery.output, (const char *) &header, sizeof(header), &err) < 0)
+		return sw_complain_error(a->subject->name, &err);
+	return sw_delivery_put(&a->delivery, a->subject->name, report, NULL, 0);
+}
+
+/* In the child: nothing is freed, it ends. */
+static int tell(void *arg, int fd)
+{
+	struct apart *a = arg;
+	const struct sw_options *options = a->delivery.options;
+	struct sw_pipeline made;
+	struct sw_error err = {0};
+	int r;
+	a->delivery.output.fd = fd;
+	a->delivery.output.direct = true;
+	a->delivery.n_written = 0;
+	if (a->snap == NULL)
+		r = sw_obtain_confined(a->session, a->subject, options, a->how, NULL, &made, &err);
+	else {
+		const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = a->snap};
+		struct confine c = {.options = options};
+		struct sw_pipeline_options how = *a->how;
+		dwo_reader_use(&c, &how);
+		r = confine(&c, a->snap, &err);
+		if (r == 0)
+			r = sw_pipeline_run(a->session, &origin, &how, &made, &err);
+	}
+	return r < 0 ? sw_complain_error(a->subject->name, &err) : render(a, made.report);
+}
+
+static void header_take(struct sw_obtained *o)
+{
+	struct header header;
+	if (o->text.size < sizeof(header))
+		return;
+	memcpy(&header, o->text.data, sizeof(header));
+	header.id[sizeof(header.id) - 1] = header.comm[sizeof(header.comm) - 1] = '\0';
+	memcpy(o->id, header.id, sizeof(o->id));
+	memcpy(o->comm, header.comm, sizeof(o->comm));
+	o->n_matched = header.n_matched;
+	o->seen = header.seen;
+	o->seen.comm[sizeof(o->seen.comm) - 1] = o->seen.call[sizeof(o->seen.call) - 1] = '\0';
+	o->text.size -= sizeof(header);
+	memmove(o->text.data, o->text.data + sizeof(header), o->text.size);
+}
+
+static int owners_take(struct sw_obtained *o, const struct sw_snapshot *snap, struct sw_error *err)
+{
+	o->owners = calloc(snap->n_threads, sizeof(*o->owners));
+	if (o->owners == NULL)
+		return sw_fail_nomem(err);
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_wait_for *w = snap->threads[i].wait_for;
+		if (w != NULL && w->proven && w->owner_pid != 0 &&
+		    w->owner_pid != snap->process.pid)
+			o->owners[o->n_owners++] = w->owner_pid;
+	}
+	return 0;
+}
+
+int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
+		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
+		    struct sw_obtained *ret, struct sw_error *err)
+{
+	struct sw_pipeline_options take = *how;
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline taken = {0};
+	struct apart a = {.session = session,
+			  .subject = subject,
+			  .how = how,
+			  .delivery = *delivery};
+	struct sw_apart child;
+	*ret = (struct sw_obtained){0};
+	take.last = SW_PIPELINE_TAKE;
+	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0;
+	if (r == 0 && !sw_subject_is_saved(subject))
+		r = sw_obtain(session, subject, delivery->options, &take, &taken, err);
+	a.snap = taken.snap;
+	if (r == 0 && a.snap != NULL)
+		r = owners_take(ret, a.snap, err);
+	if (r == 0)
+		r = sw_apart_start(&child, tell, &a, err);
+	if (r == 0)
+		r = sw_apart_finish(&child, &ret->text, &ret->status, err);
+	if (r < 0)
+		sw_obtained_deinit(ret);
+	else
+		header_take(ret);
+	return r;
+}
+
+void sw_obtained_deinit(struct sw_obtained *obtained)
+{
+	sw_text_deinit(&obtained->text);
+	free(obtained->owners);
+	obtained->owners = NULL;
+	obtained->n_owners = 0;
+}
+
+size_t sw_count_missing(const struct sw_snapshot *snap)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		bool expected = t->reason == 0 || t->reason == SW_E_SKIPPED ||
+				t->reason == SW_E_IO_WORKER || t->reason == SW_E_KERNEL_THREAD ||
+				t->reason == SW_E_ZOMBIE || t->reason == SW_E_EXITED;
+		n += !t->captured && !expected;
+	}
+	return n;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_OBTAIN_H
+#define SW_CLI_OBTAIN_H
+
+#include "cleanup.h"
+#include "run/deliver.h"
+#include "run/select.h"
+#include "text.h"
+
+#include <snapwalk/pipeline.h>
+
+/* When --timeout ends for work that began at begin_ns; 0 means no limit. */
+int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns);
+
+/* What the command line says of a capture that began at begin_ns, for sw_pipeline_run(). */
+struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, int64_t begin_ns);
+
+/* sw_pipeline_run() on a process, a core file or a fixture. */
+int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
+	      const struct sw_options *options, const struct sw_pipeline_options *how,
+	      struct sw_pipeline *ret, struct sw_error *err);
+
+/*
+ * The same by a process that gives its privileges up in time (sandbox.h), and has them no more when
+ * this returns. writable: as there.
+ */
+int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
+		       const struct sw_options *options, const struct sw_pipeline_options *how,
+		       const char *writable, struct sw_pipeline *ret, struct sw_error *err);
+
+/*
+ * The same by a child, which renders the report for delivery and says on standard error what is
+ * missing. A process is captured by ourselves, the child reads what was captured.
+ */
+struct sw_obtained {
+	struct sw_text text;
+	pid_t *owners; /* the processes for which its threads wait, as far as the kernel tells;
+			  owned */
+	size_t n_owners;
+	char id[128], comm[SW_COMM_MAX];
+	size_t n_matched; /* sw_delivery_matches() */
+	struct sw_delivery_seen seen;
+	int status;
+};
+int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
+		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
+		    struct sw_obtained *ret, struct sw_error *err);
+void sw_obtained_deinit(struct sw_obtained *obtained);
+
+/* Threads without registers although they were asked for and have a user stack. */
+size_t sw_count_missing(const struct sw_snapshot *snap);
+
+SW_DEFINE_CLEANUP(struct sw_session *, sw_session_destroy);
+SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
+SW_DEFINE_CLEANUP(struct sw_target *, sw_target_close);
+
+#endif

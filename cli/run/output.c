@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/output.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { OUTPUT_MODE = 0666, TEMPORARY_TRIES = 16 };
+
+/* Devices and pipes cannot appear by rename: replacing /dev/null by a file would be a disaster. */
+static bool is_direct(const char *path)
+{
+	struct stat st;
+	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+		return true;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (slash == NULL)
+		return strdup(".");
+	return slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
+}
+
+/* A name beside path that is not used; the caller tries again when it is by then. */
+static char *temporary_name(const char *path, unsigned attempt)
+{
+	char *name;
+	if (asprintf(&name, "%s.%d-%u.tmp", path, (int) getpid(), attempt) < 0)
+		return NULL;
+	return name;
+}
+
+/* Where files without a name do not exist (some network and union file systems). */
+static int open_named(struct sw_output *out, struct sw_error *err)
+{
+	for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
+		sw_cleanup(sw_free_p) char *name = temporary_name(out->path, i);
+		if (name == NULL)
+			return sw_fail_nomem(err);
+		out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, OUTPUT_MODE);
+		if (out->fd >= 0) {
+			out->temporary = sw_take_ptr(name);
+			return 0;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return sw_fail_errno(err, SW_E_IO, "cannot write there");
+}
+
+/* Opened before the target is touched, so that a bad path costs it nothing. */
+int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err)
+{
+	*ret = (struct sw_output){.fd = STDOUT_FILENO, .direct = true};
+	if (path == NULL || strcmp(path, "-") == 0)
+		return 0;
+	ret->path = path;
+	if (is_direct(path)) {
+		ret->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return ret->fd < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write there") : 0;
+	}
+	ret->direct = false;
+	struct stat st;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		ret->fd = -EBADF;
+		return sw_fail(err, SW_E_IO, "it is a directory");
+	}
+	sw_cleanup(sw_free_p) char *directory = directory_of(path);
+	if (directory == NULL) {
+		ret->fd = -EBADF;
+		return sw_fail_nomem(err);
+	}
+	/* Without a name, nothing is left behind even by SIGKILL. */
+	ret->fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, OUTPUT_MODE);
+	ret->unnamed = ret->fd >= 0;
+	return ret->unnamed ? 0 : open_named(ret, err);
+}
+
+/* The process that started us may have left a pipe that does not block. */
+static bool wait_writable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	return poll(&p, 1, -1) >= 0 || errno == EINTR;
+}
+
+int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
+{
+	while (size > 0 && !out->reader_gone) {
+		ssize_t n = write(out->fd, data, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN && wait_writable(out->fd))
+			continue;
+		if (n < 0 && errno == EPIPE) {
+			out->reader_gone = true;
+			return 0;
+		}
+		if (n < 0)
+			return sw_fail_errno(err, SW_E_IO, "writing failed");
+		data += n;
+		size -= (size_t) n;
+	}
+	return 0;
+}
+
+/* Gives a name to a file that has none. */
+static int link_unnamed(struct sw_output *out, struct sw_error *err)
+{
+	char link[64];
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", out->fd);
+	for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
+		sw_cleanup(sw_free_p) char *name = temporary_name(out->path, i);
+		if (name == NULL)
+			return sw_fail_nomem(err);
+		if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+			out->temporary = sw_take_ptr(name);
+			return 0;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return sw_fail_errno(err, SW_E_IO, "the file cannot be given its name");
+}
+
+static int commit(struct sw_output *out, struct sw_error *err)
+{
+	if (out->unnamed) {
+		int r = link_unnamed(out, err);
+		if (r < 0)
+			return r;
+	}
+	/* Some file systems tell of a full disk only now. */
+	int fd = sw_take_fd(out->fd);
+	if (close(fd) < 0)
+		return sw_fail_errno(err, SW_E_IO, "writing failed");
+	if (rename(out->temporary, out->path) < 0)
+		return sw_fail_errno(err, SW_E_IO, "the file cannot be put in place");
+	free(sw_take_ptr(out->temporary));
+	return 0;
+}
+
+/* ---- by a child --------------------------------------------------------------------------- */
+
+/* In the child: waits for a word, and says what came of it. Without one it removes what is there.
+ */
+static void place(struct sw_output *out, int fd)
+{
+	struct sw_error answer = {0};
+	sigset_t all;
+	ssize_t n;
+	char word;
+	sigfillset(&all);
+	(void) sigprocmask(SIG_SETMASK, &all, NULL); /* cannot fail */
+	do
+		n = read(fd, &word, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1) {
+		(void) commit(out, &answer);                /* answer.code says it */
+		(void) !write(fd, &answer, sizeof(answer)); /* or nobody waits any more */
+	}
+	sw_output_deinit(out);
+}
+
+int sw_output_entrust(struct sw_output *out, struct sw_error *err)
+{
+	int fds[2];
+	if (out->direct)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot make a pair of sockets");
+	(void) fflush(NULL); /* the child must not write it again */
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void) close(fds[0]); /* a socket */
+		place(out, fds[1]);
+		_exit(0);
+	}
+	(void) close(fds[1]); /* likewise */
+	if (pid < 0) {
+		(void) close(fds[0]); /* likewise */
+		return sw_fail_errno(err, SW_E_IO, "cannot fork");
+	}
+	out->placer = pid;
+	out->placer_fd = fds[0];
+	return 0;
+}
+
+static int let_place(struct sw_output *out, struct sw_error *err)
+{
+	struct sw_error answer = {0};
+	ssize_t n = -1;
+	int fd = sw_take_fd(out->fd);
+	if (close(fd) < 0)
+		return sw_fail_errno(err, SW_E_IO, "writing failed");
+	if (write(out->placer_fd, "", 1) == 1)
+		do
+			n = read(out->placer_fd, &answer, sizeof(answer));
+		while (n < 0 && errno == EINTR);
+	if (n != sizeof(answer))
+		return sw_fail(
+			err, SW_E_IO,
+			"the file cannot be put in place: the process that does it has ended");
+	if (answer.code == 0)
+		return 0;
+	*err = answer;
+	return -answer.code;
+}
+
+/* What is not there by now the child removes. */
+static void placer_end(struct sw_output *out)
+{
+	sw_close_p(&out->placer_fd);
+	while (waitpid(out->placer, NULL, 0) < 0 && errno == EINTR)
+		;
+	out->placer = 0;
+	free(sw_take_ptr(out->temporary));
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+int sw_output_commit(struct sw_output *out, struct sw_error *err)
+{
+	if (out->direct)
+		return 0;
+	return out->placer != 0 ? let_place(out, err) : commit(out, err);
+}
+
+void sw_output_deinit(struct sw_output *out)
+{
+	if (out->path != NULL)
+		sw_close_p(&out->fd);
+	out->fd = -EBADF;
+	if (out->placer != 0)
+		placer_end(out);
+	if (out->temporary != NULL)
+		(void) unlink(out->temporary); /* already failing: the first error counts */
+	free(sw_take_ptr(out->temporary));
+}

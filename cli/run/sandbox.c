@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/sandbox.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "errors.h"
+
+#include <confine/caps.h>
+#include <confine/landlock.h>
+#include <confine/seccomp.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { MODULES_MAX = 256, PATHS_MAX = 4 * MODULES_MAX + 8 };
+
+static const uint64_t read_caps = UINT64_C(1) << CAP_DAC_READ_SEARCH;
+static const uint64_t write_caps = UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1)
+									     << CAP_DAC_READ_SEARCH;
+
+/* What Landlock lets the process open. */
+struct paths {
+	struct sw_landlock_path all[PATHS_MAX];
+	size_t n;
+	char *names[PATHS_MAX]; /* owned */
+	size_t n_names;
+};
+
+static void paths_deinit(struct paths *p)
+{
+	for (size_t i = 0; i < p->n_names; i++)
+		free(p->names[i]);
+}
+
+static void allow(struct paths *p, const char *path, enum sw_landlock_access access)
+{
+	if (p->n < PATHS_MAX)
+		p->all[p->n++] = (struct sw_landlock_path){path, access};
+}
+
+/*
+ * Landlock is told of what a link leads to, and the directory of a module may be anybody's: only
+ * links of root's or our own are followed.
+ */
+static bool is_trusted(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 &&
+	       (!S_ISLNK(st.st_mode) || st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+__attribute__((format(printf, 2, 3))) static void allow_printf(struct paths *p, const char *fmt,
+							       ...)
+{
+	va_list ap;
+	char *path = NULL;
+	va_start(ap, fmt);
+	int n = p->n_names < PATHS_MAX ? vasprintf(&path, fmt, ap) : -1;
+	va_end(ap);
+	if (n < 0)
+		return; /* a file less may be read */
+	if (!is_trusted(path)) {
+		free(path);
+		return;
+	}
+	p->names[p->n_names++] = path;
+	allow(p, path, SW_LANDLOCK_READ);
+}
+
+/*
+ * Debug files beside a module: DIR/.debug, DIR/NAME.debug, DIR/NAME.dwp, and DIR/STEM.debug of
+ * STEM.so. Not all of DIR: a target may map /etc/shadow's neighbour.
+ */
+static void allow_beside(struct paths *p, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+	if (module[0] != '/')
+		return;
+	const char *dot = strrchr(slash, '.');
+	allow_printf(p, "%.*s/.debug", (int) (slash - module), module);
+	allow_printf(p, "%s.debug", module);
+	allow_printf(p, "%s.dwp", module);
+	if (dot != NULL)
+		allow_printf(p, "%.*s.debug", (int) (dot - module), module);
+}
+
+/* What was unpacked of debug files before. */
+static void allow_unpacked(struct paths *p, const struct sw_options *options)
+{
+	const struct sw_unpacked *unpacked = options->symbolize.unpacked;
+	for (size_t i = 0; unpacked != NULL && i < SW_ARRAY_SIZE(unpacked->directories); i++)
+		if (unpacked->directories[i] != NULL)
+			allow(p, unpacked->directories[i], SW_LANDLOCK_READ);
+}
+
+static void allow_debug_files(struct paths *p, const struct sw_options *options,
+			      const struct sw_snapshot *snap)
+{
+	allow_unpacked(p, options);
+	allow(p,
+	      options->symbolize.debug_dir != NULL ? options->symbolize.debug_dir
+						   : "/usr/lib/debug",
+	      SW_LANDLOCK_READ);
+	allow(p, SW_PACKAGE_LISTS, SW_LANDLOCK_LIST);
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_places && n < MODULES_MAX; i++) {
+		const struct sw_module *module = snap->places[i].module;
+		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF)
+			continue;
+		allow_beside(p, sw_module_path(module));
+		n++;
+	}
+}
+
+/* p: NULL: without Landlock. landlocked_caps: kept, too, where that says which files may be opened.
+ */
+static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, unsigned calls,
+		   struct sw_error *err)
+{
+	tzset(); /* reads a file */
+#ifdef __SANITIZE_ADDRESS__
+	if (p != NULL)
+		allow(p, "/proc",
+		      SW_LANDLOCK_LIST); /* where its check for leaks finds the threads */
+#endif
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot give up new privileges");
+	/* Before the capabilities are gone: a path may be below somebody's private directory. */
+	int r = p != NULL ? sw_landlock_enter(p->all, p->n, err) : 1;
+	if (r >= 0)
+		r = sw_caps_keep(r == 0 ? caps | landlocked_caps : caps, err);
+#ifdef __SANITIZE_ADDRESS__
+	(void) calls; /* its check for leaks clones a thread that traces this one */
+	return r < 0 ? r : 0;
+#else
+	return r < 0 ? r : sw_seccomp_parser(calls, err);
+#endif
+}
+
+static unsigned calls_of(const char *writable)
+{
+	return SW_SECCOMP_TERMINAL | (writable != NULL ? SW_SECCOMP_FILES : 0);
+}
+
+static bool is_off(const struct sw_options *options)
+{
+	return options->no_sandbox;
+}
+
+int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
+		     const char *writable, struct sw_error *err)
+{
+	sw_cleanup(paths_deinit) struct paths p = {0};
+	if (is_off(options))
+		return 0;
+	allow_debug_files(&p, options, snap);
+	if (writable != NULL)
+		allow(&p, writable, SW_LANDLOCK_WRITE);
+	/* The directory of a module that has such a file may be closed to all but its user. */
+	uint64_t beside_caps = p.n_names > 0 ? read_caps : 0;
+	return give_up(writable != NULL ? write_caps : 0, beside_caps, &p, calls_of(writable), err);
+}
+
+int sw_sandbox_enter_saved(const struct sw_options *options, const char *writable,
+			   struct sw_error *err)
+{
+	sw_cleanup(paths_deinit) struct paths p = {0};
+	if (is_off(options))
+		return 0;
+	allow(&p, "/", SW_LANDLOCK_LIST);
+	if (writable != NULL)
+		allow(&p, writable, SW_LANDLOCK_WRITE);
+	return give_up(writable != NULL ? write_caps : read_caps, 0, &p, calls_of(writable), err);
+}
+
+/* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which
+ * needs the last of them. */
+static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE |
+				     UINT64_C(1) << CAP_DAC_READ_SEARCH |
+				     UINT64_C(1) << CAP_CHECKPOINT_RESTORE;
+
+int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err)
+{
+	int r = options->libunwind ? sw_walk_libunwind_load(err)
+				   : 0; /* the sandbox loads no code */
+	if (r < 0 || is_off(options))
+		return r;
+	sw_caps_allow_realtime();
+	return give_up(capture_caps, 0, NULL,
+		       SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | (screen ? SW_SECCOMP_SCREEN : 0),
+		       err);
+}
+
+int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
+{
+	struct paths none = {0};
+	return is_off(options) ? 0 : give_up(0, 0, &none, calls_of(NULL), err);
+}
+
+int sw_sandbox_entrust(const struct sw_options *options, struct sw_output *output,
+		       struct sw_error *err)
+{
+	return is_off(options) ? 0 : sw_output_entrust(output, err);
+}
+
+bool sw_subject_is_saved(const struct sw_subject *subject)
+{
+	return subject->kind == SW_WANT_CORE || subject->kind == SW_WANT_FIXTURE;
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "series/sample_run.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "cleanup.h"
+#include "run/obtain.h"
+#include "series/recording.h"
+
+#include <snapwalk/clock.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum {
+	NS_PER_S = 1000000000,
+	PER_CENT = 100,
+	FETCHES_HZ = 10,
+	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
+};
+
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static void naming(void *arg, bool begins)
+{
+	struct sw_sample_run *run = arg;
+	if (begins)
+		sw_priority_end(&run->before);
+	else if (run->before.raised)
+		(void) sw_priority_begin(); /* run->before is still what it was before that */
+}
+
+static int recording_open(struct sw_sample_run *run, const struct sw_subject *subject,
+			  const struct sw_options *options, struct sw_recorder **ret,
+			  struct sw_error *err)
+{
+	struct sw_recorder_options how = sw_recording_options(options);
+	struct sw_target *target = NULL;
+	how.with_events = true;
+	how.naming = naming;
+	how.naming_arg = run;
+	int r = sw_target_open(subject->pid, &target, err);
+	return r < 0 ? r : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
+}
+
+/* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters
+ * can be read. */
+static int recorder_create(struct sw_sample_run *run, const struct sw_subject *subject,
+			   struct sw_recorder **ret, struct sw_error *err)
+{
+	struct sw_error ignored;
+	if (run->options->mode == SW_RECORD_OFF && !run->options->stop_given) {
+		run->quiet = *run->options;
+		run->quiet.snapshot.stop = SW_STOP_NEVER;
+		run->quiet.snapshot.blocked_only = true;
+		if (recording_open(run, subject, &run->quiet, ret, &ignored) == 0)
+			return 0;
+	}
+	return recording_open(run, subject, run->options, ret, err);
+}
+
+static int recorder_open(struct sw_sample_run *run, const struct sw_subject *subject)
+{
+	struct sw_error err = {0};
+	run->names[run->n_recorders] = subject->name;
+	if (recorder_create(run, subject, &run->recorders[run->n_recorders], &err) < 0)
+		return sw_complain_error(subject->name, &err);
+	const struct sw_recorder *made = run->recorders[run->n_recorders++];
+	const char *refused = sw_recorder_refused(made);
+	run->by_events = sw_recorder_by_events(made) && (run->n_recorders == 1 || run->by_events);
+	if (run->n_recorders == 1 && refused[0] != '\0')
+		sw_complain(subject->name, refused, "unsupported",
+			    run->options->mode == SW_RECORD_CPU
+				    ? "threads that are on a CPU are stopped for each sample"
+			    : run->options->mode == SW_RECORD_OFF
+				    ? "all threads are stopped for each sample, and blocked time "
+				      "is counted by samples"
+				    : "all threads are stopped for each sample");
+	return SW_STATUS_COMPLETE;
+}
+
+/* Whether nobody is stopped for a round. */
+static bool is_quiet(const struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++)
+		if (!sw_recorder_quiet(run->recorders[i]))
+			return false;
+	return run->n_recorders > 0 && !run->options->snapshot.no_realtime;
+}
+
+/* Where the limits allow no real-time priority once privileges are given up: of this there is no way back,
+ * so it is had before that. */
+static void favour(struct sw_sample_run *run)
+{
+	enum { LOWEST = -20 };
+	if (!is_quiet(run) || getpriority(PRIO_PROCESS, 0) != 0)
+		return;
+	run->favoured = setpriority(PRIO_PROCESS, 0, LOWEST) == 0;
+}
+
+int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	const char *about = "";
+	*run = (struct sw_sample_run){.options = options, .status = SW_STATUS_COMPLETE};
+	(void) sigemptyset(&run->signals); /* cannot fail */
+	(void) sigaddset(&run->signals, SIGINT);
+	(void) sigaddset(&run->signals, SIGTERM);
+	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
+	if (sw_select(options, &run->selection, &about, &err) < 0)
+		return sw_complain_error(about, &err);
+	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));
+	run->names = calloc(run->selection.n_subjects + 1, sizeof(*run->names));
+	if (run->recorders == NULL || run->names == NULL)
+		(void) sw_fail_nomem(&err);
+	if (run->recorders == NULL || run->names == NULL ||
+	    sw_session_create(&run->session, &err) < 0 ||
+	    sw_profile_create(NULL, &run->profile, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	if (options->by_process)
+		sw_profile_set_by_process(run->profile);
+	run->adding = (struct sw_profile_adding){.profile = run->profile,
+						 .mode = options->mode,
+						 .interval_ns = NS_PER_S / options->rate_hz};
+	run->sink = sw_profile_sink(&run->adding);
+	for (size_t i = 0; i < run->selection.n_subjects; i++)
+		run->status = sw_status_worse(run->status,
+					      recorder_open(run, &run->selection.subjects[i]));
+	favour(run);
+	return run->n_recorders > 0 ? SW_STATUS_COMPLETE : run->status;
+}
+
+void sw_sample_run_deinit(struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++)
+		sw_recorder_destroy(run->recorders[i]);
+	free(run->recorders);
+	free(run->names);
+	sw_profile_destroy(run->profile);
+	sw_session_destroy(run->session);
+	sw_selection_deinit(&run->selection);
+}
+
+/* ---- run ------------------------------------------------------------------------------------ */
+
+struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
+{
+	struct sw_recorder_totals sum = {0};
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		const struct sw_recorder_totals *t = sw_recorder_totals(run->recorders[i]);
+		sum.n_samples += t->n_samples;
+		sum.n_failed += t->n_failed;
+		sum.n_threads += t->n_threads;
+		sum.n_read += t->n_read;
+		sum.n_missed += t->n_missed;
+		sum.n_stopped += t->n_stopped;
+		sum.n_interrupted += t->n_interrupted;
+		sum.on_cpu += t->on_cpu;
+		sum.runnable += t->runnable;
+		sum.blocked += t->blocked;
+		sum.stopped_ns += t->stopped_ns;
+		sum.held_ns += t->held_ns;
+		sum.blocked_ns += t->blocked_ns;
+		sum.unplaced_ns += t->unplaced_ns;
+		sum.n_lost += t->n_lost;
+		sum.no_kernel |= t->no_kernel;
+		if (t->longest_ns > sum.longest_ns)
+			sum.longest_ns = t->longest_ns;
+	}
+	return sum;
+}
+
+/* Of the process that was held up most: one with many is not slower for it. */
+static double held_ns(const struct sw_sample_run *run)
+{
+	double most = 0;
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		double held = sw_recorder_totals(run->recorders[i])->held_ns;
+		most = held > most ? held : most;
+	}
+	return most;
+}
+
+/* Waits; true when a signal says to stop. */
+static bool wait_until(const sigset_t *signals, int64_t when_ns)
+{
+	int64_t left_ns = when_ns - sw_clock_ns();
+	if (left_ns < 0)
+		left_ns = 0;
+	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
+	return sigtimedwait(signals, NULL, &t) > 0;
+}
+
+static void progress_show(struct sw_sample_run *run)
+{
+	int64_t now_ns = sw_clock_ns();
+	if (now_ns - run->progress_ns < NS_PER_S / 4 || !isatty(STDERR_FILENO))
+		return;
+	run->progress_ns = now_ns;
+	double seconds = (double) (now_ns - run->schedule.begin_ns) / 1e9;
+	unsigned long long n = sw_sample_run_totals(run).n_samples;
+	if (run->options->duration_s == 0)
+		fprintf(stderr, "\r%llu samples, %.0f s", n, seconds);
+	else
+		fprintf(stderr, "\r%llu samples, %.0f of %u s", n, seconds,
+			run->options->duration_s);
+}
+
+/* Whether a process that was never sampled need not be asked again. */
+static bool is_hopeless(const struct sw_recorder *recorder, int code)
+{
+	return sw_recorder_totals(recorder)->n_samples == 0 &&
+	       (code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED || code == -SW_E_ARCH ||
+		code == -SW_E_TRACED);
+}
+
+/* One sample of each process; *ret_alive: how many may be asked again. */
+static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
+{
+	*ret_alive = 0;
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		struct sw_recorder *recorder = run->recorders[i];
+		struct sw_error why = {0};
+		if (sw_recorder_has_ended(recorder))
+			continue;
+		int r = sw_recorder_sample(recorder, &why);
+		if (r == -SW_E_NOMEM)
+			return sw_fail_nomem(err);
+		if (r < 0)
+			run->failure = why;
+		if (r < 0 && run->n_recorders == 1 && is_hopeless(recorder, r)) {
+			*err = why;
+			return r;
+		}
+		*ret_alive += !sw_recorder_has_ended(recorder);
+	}
+	return 0;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec t;
+	(void) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* cannot fail */
+	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* A sampler that waits for a CPU among those that it samples sees them when they let it. It has a priority
+ * as long as that takes little: rounds that nobody is stopped for, and at most a fifth of a CPU. */
+static void priority_set(struct sw_sample_run *run)
+{
+	enum { PART = 5 };
+	bool quiet = is_quiet(run);
+	bool wanted = quiet && run->round_ns < NS_PER_S / PART / run->options->rate_hz;
+	for (size_t i = 0; wanted && i < run->n_recorders; i++)
+		wanted = sw_recorder_totals(run->recorders[i])->n_samples > 0;
+	if (wanted && !run->before.raised)
+		run->before = sw_priority_begin();
+	if (!wanted && run->before.raised) {
+		sw_priority_end(&run->before);
+		run->before.raised = false;
+	}
+	if (!quiet && run->favoured)
+		run->favoured = setpriority(PRIO_PROCESS, 0, 0) < 0;
+}
+
+static int round_take(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
+{
+	enum { ROUNDS = 8 }; /* of which it is the average */
+	int64_t begin_ns = cpu_ns();
+	int r = tick(run, ret_alive, err);
+	run->round_ns += (cpu_ns() - begin_ns - run->round_ns) / ROUNDS;
+	priority_set(run);
+	return r;
+}
+
+static void info_set(struct sw_sample_run *run)
+{
+	const struct sw_schedule *s = &run->schedule;
+	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	const struct sw_profile_info by_events = {
+		.mode = "cpu",
+		.begin_ns = run->begin_real_ns,
+		.duration_ns = run->end_ns - s->begin_ns,
+		.rate_hz = run->options->rate_hz,
+		.n_samples = t.n_samples,
+		.n_wanted = t.n_samples + t.n_lost,
+		.n_lost = t.n_lost,
+	};
+	const struct sw_profile_info info = {
+		.mode = sw_record_mode_name(run->options->mode),
+		.begin_ns = run->begin_real_ns,
+		.duration_ns = run->end_ns - s->begin_ns,
+		.rate_hz = s->rate_hz,
+		.n_samples = s->n_wanted - s->n_lost - s->n_left_out,
+		.n_wanted = s->n_wanted,
+		.n_late = s->n_late,
+		.n_lost = s->n_lost + s->n_left_out,
+		.stopped_ns = t.stopped_ns,
+		.longest_stop_ns = t.longest_ns,
+	};
+	sw_profile_set_info(run->profile, run->by_events ? &by_events : &info);
+}
+
+int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
+{
+	const struct sw_options *o = run->options;
+	size_t alive = run->n_recorders;
+	int64_t now_ns = run->progress_ns = sw_clock_ns();
+	run->begin_real_ns = sw_realtime_ns();
+	/* The kernel takes the samples: they are fetched. */
+	int64_t end_ns =
+		o->duration_s == 0 ? INT64_MAX : now_ns + (int64_t) o->duration_s * NS_PER_S;
+	sw_schedule_init(&run->schedule, now_ns, end_ns, run->by_events ? FETCHES_HZ : o->rate_hz,
+			 o->max_load_percent);
+	while (alive > 0) {
+		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
+		if (wait_until(&run->signals, due_ns) ||
+		    !sw_schedule_begin(&run->schedule, sw_clock_ns()))
+			break;
+		int r = round_take(run, &alive, err);
+		if (r < 0)
+			return r;
+		progress_show(run);
+	}
+	sw_priority_end(&run->before);
+	run->before.raised = false;
+	if (run->by_events && alive > 0) { /* those of the last interval */
+		int r = tick(run, &alive, err);
+		if (r < 0)
+			return r;
+	}
+	run->end_ns = sw_clock_ns();
+	sw_schedule_finish(&run->schedule, run->end_ns);
+	for (size_t i = 0; i < run->n_recorders; i++)
+		sw_recorder_settle(run->recorders[i]);
+	info_set(run);
+	if (sw_sample_run_totals(run).n_samples == 0 && run->failure.code != 0) {
+		*err = run->failure;
+		return -err->code;
+	}
+	return 0;
+}
+
+/* ---- what is said of it ---------------------------------------------------------------------- */
+
+static unsigned long long ull(uint64_t n)
+{
+	return n;
+}
+
+static void say_why_stopped(const struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		const char *why = sw_recorder_no_events(run->recorders[i]);
+		if (run->options->mode != SW_RECORD_WALL || why[0] == '\0')
+			continue;
+		fputs("threads on a CPU were stopped: ", stderr);
+		sw_print_visible(stderr, why);
+		fputc('\n', stderr);
+		return;
+	}
+}
+
+static void say_totals(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	const struct sw_schedule *s = &run->schedule;
+	double seconds = (double) (run->end_ns - s->begin_ns) / 1e9;
+	double each = t->n_samples > 0 ? (double) t->n_samples : 1;
+	uint64_t n_rounds = s->n_wanted - s->n_lost - s->n_left_out;
+	size_t n_threads = 0;
+	for (size_t i = 0; i < run->n_recorders; i++)
+		n_threads += sw_recorder_threads(run->recorders[i]);
+	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu thread%s",
+		ull(n_rounds), ull(s->n_wanted), seconds,
+		seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads,
+		sw_plural(n_threads));
+	if (run->n_recorders > 1)
+		fprintf(stderr, " of %zu processes", run->n_recorders);
+	if (t->n_stopped == 0)
+		fputs("; nothing was stopped\n", stderr);
+	else
+		fprintf(stderr, "; %.2f threads stopped for each, %.2f ms at most\n",
+			(double) t->n_stopped / each, (double) t->longest_ns / 1e6);
+	if (t->n_stopped > 0)
+		say_why_stopped(run);
+	double per_process = each / (double) run->n_recorders;
+	fprintf(stderr, "on a CPU %.2f threads, runnable %.2f, blocked %.2f\n",
+		(double) t->on_cpu / per_process, (double) t->runnable / per_process,
+		(double) t->blocked / per_process);
+}
+
+static void say_events(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	double seconds = (double) (run->end_ns - run->schedule.begin_ns) / 1e9;
+	double cpu = (double) t->n_samples / run->options->rate_hz;
+	fprintf(stderr,
+		"%llu samples in %.1f s, for %.2f s of CPU time (%u a second of it); nothing was "
+		"stopped\n",
+		ull(t->n_samples), seconds, cpu, run->options->rate_hz);
+	if (t->no_kernel)
+		fputs("time in the kernel does not count: /proc/sys/kernel/perf_event_paranoid is "
+		      "above 1\n",
+		      stderr);
+	if (t->n_lost > 0)
+		fprintf(stderr, "%llu samples are lost: they were not fetched in time\n",
+			ull(t->n_lost));
+}
+
+static void say_blocked(const struct sw_recorder_totals *t)
+{
+	fprintf(stderr, "blocked for %.1f s, all threads together", (double) t->blocked_ns / 1e9);
+	if (t->unplaced_ns > 0)
+		fprintf(stderr, ", and %.3f s between samples, nobody saw where",
+			(double) t->unplaced_ns / 1e9);
+	fputc('\n', stderr);
+}
+
+/* Whether part of whole is so much that the result is not what was asked for. */
+static bool is_much(uint64_t part, uint64_t whole)
+{
+	return part * PER_CENT > whole * MISSING_PER_CENT;
+}
+
+static int say_missing(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	const struct sw_schedule *s = &run->schedule;
+	int status = SW_STATUS_COMPLETE;
+	if (s->n_late > 0 && !run->by_events)
+		fprintf(stderr, "%llu sample%s came late by more than half of the interval\n",
+			ull(s->n_late), sw_plural(s->n_late));
+	if (s->n_lost > 0 && !run->by_events)
+		fprintf(stderr, "%llu sample%s lost: there was no CPU, or it took too long\n",
+			ull(s->n_lost), s->n_lost == 1 ? " is" : "s are");
+	if (s->n_left_out > 0)
+		fprintf(stderr,
+			"%llu sample%s left out, so that the target is not stopped for more "
+			"than %u %% "
+			"of the time (--max-load)\n",
+			ull(s->n_left_out), s->n_left_out == 1 ? " was" : "s were",
+			s->max_load_percent);
+	if (t->n_failed > 0) {
+		fprintf(stderr, "%llu sample%s failed: ", ull(t->n_failed), sw_plural(t->n_failed));
+		sw_print_visible(stderr, run->failure.message);
+		fputc('\n', stderr);
+	}
+	if (t->n_missed > 0)
+		fprintf(stderr, "%llu stack%s of threads that ran could not be read\n",
+			ull(t->n_missed), sw_plural(t->n_missed));
+	if (t->n_interrupted > 0)
+		fprintf(stderr, "%llu time%s a system call with a time limit returned EINTR\n",
+			ull(t->n_interrupted), sw_plural(t->n_interrupted));
+	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
+	if (totals.left_count > 0) {
+		fprintf(stderr, "%llu stacks found no space and are not counted\n",
+			ull(totals.left_count));
+		status = SW_STATUS_MISSING;
+	}
+	uint64_t lost = run->by_events ? t->n_lost : s->n_lost + s->n_left_out;
+	uint64_t wanted = run->by_events ? t->n_lost + t->n_samples : s->n_wanted;
+	if (is_much(lost, wanted) || is_much(t->n_failed, t->n_failed + t->n_samples) ||
+	    is_much(t->n_missed, t->n_missed + t->n_read))
+		status = SW_STATUS_MISSING;
+	return status;
+}
+
+int sw_sample_run_summary(const struct sw_sample_run *run)
+{
+	const struct sw_recorder_totals t = sw_sample_run_totals(run);
+	if (run->progress_ns != run->schedule.begin_ns)
+		fputs("\r\033[K", stderr);
+	if (run->by_events)
+		say_events(run, &t);
+	else
+		say_totals(run, &t);
+	if (run->options->mode == SW_RECORD_OFF)
+		say_blocked(&t);
+	int status = sw_status_worse(run->status, say_missing(run, &t));
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		if (!sw_recorder_has_ended(run->recorders[i]))
+			continue;
+		sw_complain(run->names[i], "it ended while it was sampled", "exited",
+			    "the result is what was there by then");
+		status = sw_status_worse(status, SW_STATUS_MISSING);
+	}
+	return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BEAM_PROCESSES_H
+#define SW_BEAM_PROCESSES_H
+
+#include "memory.h"
+#include "runtimes/beam/find.h"
+
+#include <stdbool.h>
+
+enum {
+	SW_BEAM_TABLE_MAX = 1 << 20, /* places in the table of processes that are looked at */
+	SW_BEAM_FULL_BYTES = 0x2a8,  /* of Process, for all that is shown of one */
+	SW_BEAM_OWN_STACK_MAX = 256
+				<< 10, /* bytes of one's stack; of a longer one it is not shown */
+	SW_BEAM_REGISTERED_BYTES = 40, /* RegProc */
+};
+
+/* A process, whether a scheduler runs it or not. */
+struct sw_beam_full {
+	uint64_t id; /* a term */
+	uint32_t state;
+	uint64_t stop_avma, hend_avma; /* the stack, [stop, hend) */
+	uint64_t next_avma;            /* where it goes on */
+	uint64_t current_avma;         /* ErtsCodeMFA of what it waits in; 0: none */
+	uint64_t registered_avma;      /* RegProc; 0: it has no name */
+	uint64_t initial[3];           /* module, function, arity */
+	uint64_t messages;             /* in its queues */
+};
+
+/* The table of processes: places that have an address or 0. False: it is not there. */
+bool sw_beam_table_read(struct sw_memory memory, const struct sw_beam_found *found,
+			uint64_t *ret_avma, uint64_t *ret_n);
+
+/* Of SW_BEAM_FULL_BYTES. False: it is no process, or is no longer one. */
+bool sw_beam_full_parse(const struct sw_beam_layout *layout, const uint8_t *bytes,
+			struct sw_beam_full *ret);
+
+/* As process_info(Pid, status) says it. Static. */
+const char *sw_beam_state_name(uint32_t state);
+/* Whether what the process says of its stack is so: nobody executes it, or changes it. */
+bool sw_beam_is_parked(uint32_t state);
+
+#endif

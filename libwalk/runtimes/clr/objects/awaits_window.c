@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A thread that runs an async method has its box on its stack. Of a thousand threads that wait for something else each has
+ * a hundred words that are objects, too: they are read a page at a time, and not kept; only boxes are copied. In the window: nothing is allocated, opened or parsed.
+ */
+#include "runtimes/clr/objects/awaits_window.h"
+#include "map.h"
+#include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/objects/chain.h"
+#include "snapshot/snapshot.h"
+
+#include <snapwalk/clock.h>
+#include <string.h>
+
+enum {
+	CHUNK_WORDS = 64,
+	PAGE_SHIFT = 12,
+	BLOCK = SW_CLR_READ_BLOCK_BYTES,
+};
+
+/* Classes stay where they are, and are read again afterwards. */
+static bool blocks_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_clr_tasks_window *w = arg;
+	uint64_t skip = avma % BLOCK, start = avma - skip;
+	size_t i = (size_t) sw_mix64(start) % SW_CLR_READ_BLOCKS;
+	if (start == 0 || length > BLOCK - skip)
+		return sw_capture_read(w->capture, avma, buffer, length);
+	if (w->blocks[i].avma != start) {
+		w->blocks[i].avma = 0;
+		if (!sw_capture_read(w->capture, start, w->blocks[i].data, BLOCK))
+			return sw_capture_read(w->capture, avma, buffer, length);
+		w->blocks[i].avma = start;
+	}
+	memcpy(buffer, w->blocks[i].data + skip, length);
+	return true;
+}
+
+static const struct sw_memory_ops blocks_ops = {.read = blocks_read};
+
+/* Asked once for each page. */
+static size_t page_look(struct sw_clr_tasks_window *w, uint64_t page)
+{
+	size_t i = (size_t) (page ^ page >> 12) % SW_CLR_VERDICTS;
+	if (w->verdicts[i].page == page)
+		return i;
+	const struct sw_map *map = sw_snapshot_map(w->capture->snap, page << PAGE_SHIFT);
+	w->verdicts[i].page = page;
+	w->verdicts[i].objects = sw_clr_may_be_object(&w->graph, page << PAGE_SHIFT);
+	w->verdicts[i].classes = map != NULL && map->prot & SW_MAP_READ;
+	return i;
+}
+
+static bool may_be_object(struct sw_clr_tasks_window *w, uint64_t word)
+{
+	return word >> PAGE_SHIFT != 0 && word % 8 == 0 &&
+	       w->verdicts[page_look(w, word >> PAGE_SHIFT)].objects;
+}
+
+static bool may_be_class(struct sw_clr_tasks_window *w, uint64_t word)
+{
+	return word >> PAGE_SHIFT != 0 && w->verdicts[page_look(w, word >> PAGE_SHIFT)].classes;
+}
+
+/* True: it was not there before, and is now. */
+static bool node_add(struct sw_clr_graph *g, uint64_t avma)
+{
+	size_t i = (size_t) sw_mix64(avma) % SW_CLR_NODE_SLOTS;
+	while (g->seen[i] != 0 && g->nodes[g->seen[i] - 1].avma != avma)
+		i = (i + 1) % SW_CLR_NODE_SLOTS;
+	if (g->seen[i] != 0)
+		return false;
+	g->incomplete |= g->n == SW_CLR_NODES_MAX;
+	if (g->incomplete)
+		return false;
+	g->nodes[g->n] = (struct sw_clr_node){.avma = avma, .kind = SW_CLR_OTHER};
+	g->seen[i] = (uint32_t) ++g->n;
+	return true;
+}
+
+static void word_take(struct sw_clr_tasks_window *w, uint64_t word)
+{
+	if (may_be_object(w, word))
+		(void) node_add(&w->graph, word); /* it is there then */
+}
+
+static void stack_take(struct sw_clr_tasks_window *w, const struct sw_thread *thread)
+{
+	struct sw_memory stacks = sw_clr_tasks_stacks(w);
+	uint64_t words[CHUNK_WORDS], at = thread->regs.sp_avma & ~UINT64_C(7), end;
+	if (__builtin_add_overflow(at, SW_CLR_ROOT_STACK_BYTES, &end) ||
+	    end > thread->stack_end_avma)
+		end = thread->stack_end_avma;
+	while (at < end) {
+		size_t n = end - at < sizeof(words) ? (size_t) (end - at) & ~(size_t) 7
+						    : sizeof(words);
+		/* What was copied may end anywhere. */
+		if (n == 0 || (!sw_memory_read(stacks, at, words, n) &&
+			       !sw_memory_read(stacks, at, words, n = sizeof(*words))))
+			return;
+		for (size_t i = 0; i < n / 8; i++)
+			word_take(w, words[i]);
+		at += n;
+	}
+}
+
+/* Whether an object is a box. Those are classes of the runtime's own library: of no other one more is read. */
+static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
+{
+	struct sw_memory m = {&blocks_ops, w};
+	uint64_t table, module;
+	if (!sw_memory_u64(m, object, &table))
+		return false;
+	table &= ~(uint64_t) SW_CLR_TABLE_UNMASK;
+	size_t i = (size_t) sw_mix64(table) % SW_CLR_VERDICTS;
+	if (w->tables[i].avma != table) {
+		w->tables[i].avma = table;
+		w->tables[i].box = false;
+		if (!may_be_class(w, table) || !sw_clr_u64(m, table, w->at.table_module, &module) ||
+		    module != w->at.library_avma)
+			return false;
+		const struct sw_clr_class *c = sw_clr_class_get(&w->at, &w->classes, table);
+		w->tables[i].box = c != NULL && c->kind == SW_CLR_BOX;
+	}
+	return w->tables[i].box;
+}
+
+static void box_add(struct sw_clr_tasks_window *w, uint64_t avma)
+{
+	if (node_add(&w->graph, avma)) /* else its turn comes, or was */
+		w->graph.nodes[w->graph.n - 1].kind = SW_CLR_BOX;
+}
+
+/* The object itself, and with any the boxes that its fields lead to. */
+static void object_read(struct sw_clr_tasks_window *w, uint64_t avma, bool any)
+{
+	struct sw_clr_graph *g = &w->graph;
+	const struct sw_clr_class *c = sw_clr_class_of(&w->at, &w->classes, g->memory, avma);
+	uint64_t words[CHUNK_WORDS], bytes = c != NULL ? c->base_bytes - 2 * SW_CLR_OBJECT_HEAD : 0;
+	g->incomplete |= bytes > SW_CLR_SCAN_BYTES;
+	bytes = bytes > SW_CLR_SCAN_BYTES ? SW_CLR_SCAN_BYTES : bytes & ~UINT64_C(7);
+	for (uint64_t at = 0; at < bytes; at += sizeof(words)) {
+		size_t n = bytes - at < sizeof(words) ? (size_t) (bytes - at) : sizeof(words);
+		if (!sw_clr_read(g->memory, avma, SW_CLR_OBJECT_HEAD + at, words, n))
+			return;
+		for (size_t i = 0; any && i < n / 8; i++) {
+			if (may_be_object(w, words[i]) && is_box(w, words[i]))
+				box_add(w, words[i]);
+		}
+	}
+}
+
+/* Who awaits it, and all that is read of it afterwards. */
+static void box_follow(struct sw_clr_tasks_window *w, const struct sw_clr_chain *chain,
+		       uint64_t box)
+{
+	uint64_t table, fields, next;
+	bool forks;
+	if (!sw_clr_box_pending(chain, box))
+		return;
+	next = sw_clr_chain_next(chain, box, &forks);
+	if (next != 0)
+		box_add(w, next);
+	/* An iterator has its caller among its fields. */
+	object_read(w, box, next == 0);
+	if (sw_clr_machine_find(chain, box, &table, &fields) &&
+	    (fields < box || fields - box > SW_CLR_SCAN_BYTES)) /* an object of its own */
+		object_read(w, fields - SW_CLR_OBJECT_HEAD, next == 0);
+}
+
+/* Such a thread runs async methods more often than others. */
+static bool comes_first(const struct sw_thread *t)
+{
+	return t->state == 'R' || strcmp(t->comm, ".NET TP Worker") == 0;
+}
+
+static bool go_on(const struct sw_clr_tasks_window *w, int64_t end_ns)
+{
+	return sw_clr_tasks_go_on((void *) w) && sw_clock_ns() < end_ns;
+}
+
+/* Each thread with all that its stack leads to, so that what there is time for is whole. */
+static void thread_take(struct sw_clr_tasks_window *w, const struct sw_clr_chain *chain,
+			const struct sw_thread *thread, size_t *looked, int64_t end_ns)
+{
+	struct sw_clr_graph *g = &w->graph;
+	for (unsigned r = 0; r < SW_REGS_MAX && r < 32; r++)
+		if (thread->regs.known >> r & 1)
+			word_take(w, thread->regs.val[r]);
+	stack_take(w, thread);
+	for (; *looked < g->n && go_on(w, end_ns); ++*looked) {
+		const struct sw_clr_node *node = &g->nodes[*looked];
+		if (node->kind == SW_CLR_BOX || is_box(w, node->avma))
+			box_follow(w, chain, node->avma);
+	}
+}
+
+void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
+{
+	const struct sw_snapshot *snap = w->capture->snap;
+	struct sw_clr_graph *g = &w->graph;
+	struct sw_clr_chain chain = {.at = &w->at, .classes = &w->classes, .memory = g->memory};
+	int64_t end_ns = sw_clock_ns() + SW_CLR_AWAITS_NS;
+	size_t looked = 0;
+	memset(w->verdicts, 0, sizeof(w->verdicts));
+	memset(w->tables, 0, sizeof(w->tables));
+	for (size_t i = 0; i < SW_CLR_READ_BLOCKS; i++)
+		w->blocks[i].avma = 0;
+	w->classes.memory = (struct sw_memory){&blocks_ops, w};
+	sw_clr_graph_stacks(g);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < snap->n_threads && go_on(w, end_ns); i++)
+			if (snap->threads[i].stack_end_avma != 0 &&
+			    comes_first(&snap->threads[i]) == (pass == 0))
+				thread_take(w, &chain, &snap->threads[i], &looked, end_ns);
+}

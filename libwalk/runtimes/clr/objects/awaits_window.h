@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLR_AWAITS_WINDOW_H
+#define SW_CLR_AWAITS_WINDOW_H
+
+#include "runtimes/clr/objects/tasks_window.h"
+
+/*
+ * In the window, part of sw_clr_tasks_copy(): the boxes that words on threads' stacks lead to, and those that lead on from
+ * there to who awaits them. Nothing else is looked at: no timers, no queues, no other objects.
+ */
+void sw_clr_awaits_copy(struct sw_clr_tasks_window *w);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which classes lead to tasks, and where their fields are: found before the window, or afterwards. */
+#include "runtimes/clr/tasks/prepare.h"
+#include "runtimes/clr/code/names.h"
+#include "runtimes/clr/objects/find_classes.h"
+#include "runtimes/clr/objects/tasks_window.h"
+#include "cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCK_BYTES = 4096,
+	BLOCKS = 256,
+	EXPECTED = 4 << 20, /* to be copied */
+	EXPECTED_RUNNING = 128 << 10,
+};
+
+struct library {
+	struct sw_clr_names *names;
+	const struct sw_clr_name_layout *at;
+};
+
+static bool library_open(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret)
+{
+	const struct library *l = arg;
+	const struct sw_clr_module *m = sw_clr_module_get(l->names, l->at, module_avma);
+	if (m == NULL || !m->has_metadata)
+		return false;
+	*ret = m->metadata;
+	return true;
+}
+
+/* Memory of the process before the window, in blocks: names are many, and lie together. */
+struct blocks {
+	struct sw_memory memory;
+	struct {
+		uint64_t avma; /* 0: not in use */
+		uint8_t data[BLOCK_BYTES];
+	} all[BLOCKS];
+};
+
+static bool blocks_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct blocks *b = arg;
+	uint64_t skip = avma % BLOCK_BYTES, start = avma - skip;
+	size_t i = (size_t) (start / BLOCK_BYTES) % BLOCKS;
+	if (start == 0 || length > BLOCK_BYTES - skip)
+		return sw_memory_read(b->memory, avma, buffer, length);
+	if (b->all[i].avma != start) {
+		b->all[i].avma = 0;
+		if (!sw_memory_read(b->memory, start, b->all[i].data, BLOCK_BYTES))
+			return sw_memory_read(b->memory, avma, buffer, length);
+		b->all[i].avma = start;
+	}
+	memcpy(buffer, b->all[i].data + skip, length);
+	return true;
+}
+
+struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
+						 const struct sw_clr_runtime *runtime)
+{
+	struct sw_arena *arena = &capture->snap->priv->arena;
+	struct sw_clr_tasks_window *w = sw_arena_calloc(arena, 1, sizeof(*w));
+	static const struct sw_memory_ops ops = {.read = blocks_read};
+	sw_cleanup(sw_free_p) struct blocks *blocks = calloc(1, sizeof(*blocks));
+	struct sw_memory memory = {&ops, blocks};
+	struct sw_clr_names names = {.memory = memory, .arena = arena};
+	struct library library = {&names, &names.at[0]};
+	if (w == NULL || blocks == NULL)
+		return NULL;
+	blocks->memory = capture->memory;
+	memset(w, 0, sizeof(*w)); /* touched now, not in the window */
+	w->running_only = !capture->snap->priv->tasks;
+	w->page_bytes = w->running_only ? SW_CLR_AWAITS_PAGE_BYTES : SW_CLR_PAGE_BYTES;
+	w->pages_max = w->running_only ? SW_CLR_AWAITS_PAGES_MAX : SW_CLR_PAGES_MAX;
+	w->graph.n_stack_maps = capture->snap->n_maps;
+	w->graph.stack_maps = sw_arena_calloc(arena, w->graph.n_stack_maps + 1, 1);
+	if (w->graph.stack_maps == NULL)
+		return NULL;
+	memset(w->graph.stack_maps, 0, w->graph.n_stack_maps);
+	if (runtime->contract.json.values != NULL)
+		sw_clr_name_layout_resolve(&runtime->contract, &names.at[0]);
+	/* With false it is found again afterwards, and said. */
+	if (names.at[0].usable)
+		(void) sw_clr_classes_find(&runtime->contract, memory, library_open, &library,
+					   &w->at, &w->why);
+	sw_map64_deinit(&names.modules);
+	if (w->at.usable)
+		sw_capture_expect(capture, w->running_only ? EXPECTED_RUNNING : EXPECTED);
+	return w;
+}
+
+bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
+{
+	struct sw_clr_all_tasks *all = clr->tasks;
+	struct sw_clr_names *names = sw_clr_names_get(clr);
+	*ret_why = "tasks are read of .NET 10 only";
+	for (size_t i = 0; names != NULL && i < clr->n_runtimes; i++) {
+		struct library library = {names, &names->at[i]};
+		if (clr->runtimes[i].is_windows || !names->at[i].usable ||
+		    clr->runtimes[i].contract.json.values == NULL)
+			continue;
+		all->runtime = i;
+		/* That costs some milliseconds: it was found for the window. */
+		if (clr->window != NULL && clr->window->at.usable) {
+			all->at = clr->window->at;
+			return true;
+		}
+		if (sw_clr_classes_find(&clr->runtimes[i].contract, clr->memory, library_open,
+					&library, &all->at, ret_why))
+			return true;
+	}
+	return false;
+}

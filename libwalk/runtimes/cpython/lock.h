@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_LOCK_H
+#define SW_CPYTHON_LOCK_H
+
+#include "runtimes/cpython/waited.h"
+
+struct sw_cpython_bodies;
+
+/* As sw_runtime_ops.wait: of a thread that waits for this Lock. False: it is a part of something that is no
+ * lock, such as a condition. */
+bool sw_cpython_lock_wait(struct sw_cpython *c, const struct sw_thread *thread,
+			  const struct sw_cpython_waited *waited, struct sw_runtime_wait *ret);
+
+void sw_cpython_bodies_destroy(struct sw_cpython_bodies *bodies);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtimes/cpython/structures/chain.h"
+#include "arch/arch.h"
+
+#include <string.h>
+
+bool sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
+			     bool (*each)(void *arg, const struct sw_cpython_thread *thread),
+			     void *arg)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint64_t interp, next;
+	bool all = true;
+	if (!sw_memory_u64(memory, at->runtime_avma + l->runtime_head, &interp))
+		return false;
+	for (size_t i = 0; i < SW_CPYTHON_INTERPRETERS_MAX && interp != 0; i++, interp = next) {
+		struct sw_cpython_thread t = {.interp_avma = interp};
+		uint64_t owner;
+		if (!sw_memory_u64(memory, interp + l->interp_threads, &t.avma) ||
+		    !sw_memory_u64(memory, interp + l->interp_next, &next))
+			return false;
+		for (size_t k = 0; k < SW_CPYTHON_THREADS_MAX && t.avma != 0; k++) {
+			uint64_t after;
+			if (!sw_memory_u64(memory, t.avma + l->thread_interp, &owner) ||
+			    owner != interp ||
+			    !sw_memory_u64(memory, t.avma + l->thread_id, &t.id) ||
+			    !sw_memory_u64(memory, t.avma + l->thread_next, &after))
+				break;
+			if (!each(arg, &t))
+				return true;
+			t.avma = after;
+		}
+		all &= t.avma == 0;
+	}
+	return all && interp == 0;
+}
+
+static uint64_t word_at(const uint8_t *bytes, unsigned offset)
+{
+	uint64_t word;
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+enum { FRAME_BYTES_MAX = 4096 + 8, OBJECT_TYPE = 8 };
+
+/* *ret_last: it is the outermost that its activation of the loop executes (3.11), or that activation's
+ * own (3.12 on), which has no code. */
+bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   struct sw_cpython_frame *ret, uint64_t *ret_previous, bool *ret_last)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint8_t bytes[FRAME_BYTES_MAX];
+	int32_t index;
+	if (l->frame_bytes > sizeof(bytes) || avma % 8 != 0 ||
+	    !sw_memory_read(memory, avma, bytes, l->frame_bytes))
+		return false;
+	*ret = (struct sw_cpython_frame){
+		.avma = avma,
+		/* 3.14 marks references that are not counted in the lowest bits
+		 * (Include/internal/pycore_stackref.h). */
+		.code_avma = word_at(bytes, l->frame_code) & ~UINT64_C(7),
+		.instruction = word_at(bytes, l->frame_instruction),
+	};
+	if (l->pairing == SW_CPYTHON_BY_CONTENT) {
+		memcpy(&index, bytes + l->frame_instruction, sizeof(index));
+		ret->instruction = (uint64_t) (int64_t) index;
+	}
+	if (l->frame_copy != SW_CPYTHON_NONE)
+		memcpy(&ret->copy, bytes + l->frame_copy, sizeof(ret->copy));
+	ret->generator = l->frame_owner != SW_CPYTHON_NONE && bytes[l->frame_owner] == 1;
+	*ret_previous = word_at(bytes, l->frame_previous);
+	*ret_last = l->frame_entry != SW_CPYTHON_NONE ? bytes[l->frame_entry] == 1
+		    : l->frame_owner != SW_CPYTHON_NONE
+			    ? bytes[l->frame_owner] >= l->owner_shim && bytes[l->frame_owner] < 8
+			    : false;
+	return true;
+}
+
+bool sw_cpython_frame_left(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   uint64_t innermost_avma)
+{
+	uint64_t previous, references, type, wanted;
+	return avma != innermost_avma && avma % 8 == 0 &&
+	       sw_memory_u64(memory, avma + at->layout.frame_previous, &previous) &&
+	       previous == innermost_avma && sw_memory_u64(memory, avma, &references) &&
+	       references != 0 && /* of one that is kept for the next call: 0 */
+	       sw_memory_u64(memory, avma + OBJECT_TYPE, &type) &&
+	       sw_memory_u64(memory, innermost_avma + OBJECT_TYPE, &wanted) && type == wanted;
+}
+
+static bool frame_add(struct sw_cpython_chain *chain, const struct sw_cpython_frame *frame)
+{
+	if (chain->n_frames == SW_CPYTHON_FRAMES_MAX)
+		return false;
+	chain->frames[chain->n_frames++] = *frame;
+	return true;
+}
+
+static bool group_add(struct sw_cpython_chain *chain, uint64_t loop_avma, size_t first)
+{
+	if (chain->n_groups == SW_CPYTHON_GROUPS_MAX)
+		return false;
+	chain->groups[chain->n_groups++] = (struct sw_cpython_group){.loop_avma = loop_avma,
+								     .first = first,
+								     .n = chain->n_frames - first};
+	return true;
+}
+
+/* One frame for each activation. */
+static void objects_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			struct sw_cpython_chain *chain)
+{
+	size_t first = chain->n_frames;
+	struct sw_cpython_frame frame;
+	bool last;
+	while (avma != 0 && sw_cpython_frame_read(at, memory, avma, &frame, &avma, &last) &&
+	       frame_add(chain, &frame))
+		;
+	(void) group_add(chain, 0, first); /* no space: nothing is paired */
+}
+
+/*
+ * The frames from avma on up to the last one of their activation, which is *ret_loop; *ret_previous
+ * is what comes after them.
+ */
+static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   struct sw_cpython_chain *chain, uint64_t *ret_loop,
+			   uint64_t *ret_previous)
+{
+	bool shims = at->layout.frame_entry == SW_CPYTHON_NONE;
+	for (bool last = false; !last; avma = *ret_previous) {
+		struct sw_cpython_frame frame;
+		if (avma == 0 ||
+		    !sw_cpython_frame_read(at, memory, avma, &frame, ret_previous, &last) ||
+		    (!(last && shims) && !frame_add(chain, &frame)))
+			return false;
+		*ret_loop = avma;
+	}
+	return true;
+}
+
+/*
+ * A generator may be the innermost frame before its caller is linked to it, and still when it has been
+ * unlinked (3.12: FOR_ITER_GEN and YIELD_VALUE, as compilers order their stores): then a register of
+ * the interrupted code has the caller. Of several frames in registers it is the one that leads to all
+ * others.
+ */
+static bool resumed_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			const struct sw_regs *regs, struct sw_cpython_chain *chain,
+			uint64_t *ret_loop, uint64_t *ret_previous)
+{
+	struct sw_cpython_frame frame;
+	size_t first = chain->n_frames, n_found = 0;
+	uint64_t found = 0, value, loop, previous;
+	bool last;
+	if (regs == NULL || !sw_cpython_frame_read(at, memory, avma, &frame, &previous, &last) ||
+	    !frame.generator || last || previous != 0)
+		return false;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
+		if (!sw_regs_get(regs, i, &value) || value == avma || value % 8 != 0)
+			continue;
+		if (activation_add(at, memory, value, chain, &loop, &previous) &&
+		    chain->n_frames - first > n_found) {
+			found = value;
+			n_found = chain->n_frames - first;
+		}
+		chain->n_frames = first;
+	}
+	return found != 0 && activation_add(at, memory, found, chain, ret_loop, ret_previous);
+}
+
+/* As activation_add(), of the innermost activation when there are registers; else nothing is added. */
+static bool whole_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		      const struct sw_regs *regs, struct sw_cpython_chain *chain,
+		      uint64_t *ret_loop, uint64_t *ret_previous)
+{
+	size_t first = chain->n_frames;
+	if (activation_add(at, memory, avma, chain, ret_loop, ret_previous))
+		return true;
+	chain->n_frames = first;
+	return resumed_add(at, memory, avma, regs, chain, ret_loop, ret_previous);
+}
+
+/* The frames of the activation that has the cframe; false when it is not whole. *ret_outer is the next
+ * one; 0 when the cframe has none, as that of the thread state. */
+static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t cframe,
+		       const struct sw_regs *regs, struct sw_cpython_chain *chain,
+		       uint64_t *ret_outer)
+{
+	const struct sw_cpython_layout *l = &at->layout;
+	uint64_t innermost, loop, previous, below;
+	size_t first = chain->n_frames;
+	*ret_outer = 0;
+	if (!sw_memory_u64(memory, cframe + l->cframe_frame, &innermost) ||
+	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
+		return false;
+	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
+	    whole_add(at, memory, innermost, regs, chain, &loop, &previous) && previous == below)
+		return group_add(chain, cframe, first);
+	chain->n_frames = first;
+	return false;
+}
+
+/* Each activation has a cframe, in which its innermost frame is. */
+size_t sw_cpython_cframes_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			      uint64_t cframe, const struct sw_regs *regs,
+			      struct sw_cpython_chain *chain)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX && cframe != 0; i++) {
+		uint64_t outer;
+		n += cframe_add(at, memory, cframe, i == 0 ? regs : NULL, chain, &outer);
+		cframe = outer;
+	}
+	return n;
+}
+
+static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		      const struct sw_regs *regs, struct sw_cpython_chain *chain)
+{
+	for (; avma != 0; regs = NULL) {
+		size_t first = chain->n_frames;
+		uint64_t shim;
+		if (!whole_add(at, memory, avma, regs, chain, &shim, &avma)) {
+			chain->n_frames = first;
+			return;
+		}
+		if (!group_add(chain, shim, first))
+			return;
+	}
+}
+
+void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			  uint64_t thread_avma, const struct sw_regs *regs,
+			  struct sw_cpython_chain *chain)
+{
+	uint64_t avma;
+	if (!sw_memory_u64(memory, thread_avma + at->layout.thread_frame, &avma) || avma == 0)
+		return;
+	switch ((enum sw_cpython_pairing) at->layout.pairing) {
+	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
+	case SW_CPYTHON_BY_CFRAME:
+		if (chain->innermost_avma == 0 || avma < chain->innermost_avma)
+			chain->innermost_avma = avma; /* a thread may have several states */
+		/* None: it executes nothing, or is about to. */
+		(void) sw_cpython_cframes_add(at, memory, avma, regs, chain);
+		break;
+	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, regs, chain); break;
+	}
+}

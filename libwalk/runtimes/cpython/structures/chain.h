@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_CHAIN_H
+#define SW_CPYTHON_CHAIN_H
+
+#include "runtimes/cpython/structures/find.h"
+
+/*
+ * The frames of a thread, as the interpreter has them linked:
+ *
+ *	thread state -> innermost frame -> previous -> ...
+ *
+ * in groups: those that one activation of its loop executes.
+ */
+struct sw_cpython_frame {
+	uint64_t avma;
+	uint64_t code_avma;
+	uint64_t instruction; /* its address; 3.8 to 3.10: offset in the code, as they count it */
+	bool generator;       /* of a generator or coroutine */
+	int32_t copy;         /* of its code's instructions */
+};
+
+struct sw_cpython_group {
+	uint64_t loop_avma; /* lies in the native frame of the loop */
+	size_t first, n;    /* of the frames, innermost first */
+};
+
+struct sw_cpython_chain {
+	struct sw_cpython_frame *frames; /* borrowed: space for SW_CPYTHON_FRAMES_MAX */
+	size_t n_frames;
+	struct sw_cpython_group *groups; /* borrowed: space for SW_CPYTHON_GROUPS_MAX */
+	size_t n_groups;
+	uint64_t innermost_avma; /* 3.11, 3.12: the innermost cframe, whole or not; 0: none */
+};
+
+enum {
+	SW_CPYTHON_FRAMES_MAX = 16384, /* of one thread */
+	SW_CPYTHON_GROUPS_MAX = 8192,
+	SW_CPYTHON_INTERPRETERS_MAX = 64,
+	SW_CPYTHON_THREADS_MAX = 8192, /* of one interpreter */
+};
+
+/* A thread state. */
+struct sw_cpython_thread {
+	uint64_t avma, interp_avma;
+	uint64_t id; /* of the C library: what a thread's fs_base is */
+};
+
+/* Calls each for every thread state of every interpreter, until it answers false. False: some are not there, as what
+ * leads to them could not be read. */
+bool sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory memory,
+			     bool (*each)(void *arg, const struct sw_cpython_thread *thread),
+			     void *arg);
+
+/*
+ * Adds the frames of a thread state. A group is there only when it is whole, and fits to its
+ * neighbours: the interpreter may have been interrupted while it entered or left one. regs are those
+ * that the thread was interrupted with. Frames of versions that are paired by content are one group without loop.
+ */
+void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			  uint64_t thread_avma, const struct sw_regs *regs,
+			  struct sw_cpython_chain *chain);
+
+/*
+ * 3.11, 3.12: adds what the cframe leads to, itself first. regs: those that the thread was interrupted
+ * with if it is the innermost; else NULL. How many activations.
+ */
+size_t sw_cpython_cframes_add(const struct sw_cpython_at *at, struct sw_memory memory,
+			      uint64_t cframe, const struct sw_regs *regs,
+			      struct sw_cpython_chain *chain);
+
+/*
+ * 3.8 to 3.10: whether avma is a frame that the innermost one called and that is not executed: its
+ * activation has not linked it yet, or has left it.
+ */
+bool sw_cpython_frame_left(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   uint64_t innermost_avma);
+
+/* A frame as it is. False when it cannot be read. */
+bool sw_cpython_frame_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   struct sw_cpython_frame *ret, uint64_t *ret_previous, bool *ret_last);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_HOTSPOT_H
+#define SW_HOTSPOT_H
+
+#include "arena.h"
+#include "map.h"
+#include "runtimes/hotspot/published/layout.h"
+#include "snapshot/read.h"
+#include "snapshot/snapshot.h"
+
+enum {
+	SW_HOTSPOT_HEAPS_MAX = 8,       /* there are one or three */
+	SW_HOTSPOT_BLOB_BYTES = 512,    /* of a header that are read; the largest has 352 */
+	SW_HOTSPOT_HOPS_MAX = 4096,     /* in a segment map */
+	SW_HOTSPOT_CODE_MAX = 64 << 20, /* bytes of one blob */
+	SW_HOTSPOT_FRAME_WORDS_MAX = 1 << 20,
+};
+
+/* A part of the code cache. */
+struct sw_hotspot_heap {
+	uint64_t start_avma, end_avma; /* [start, end), constant */
+	uint64_t segmap_avma;          /* a byte for each segment */
+	unsigned shift;                /* of a segment's size */
+};
+
+/* The code cache of a process: constant but for what is in it. */
+struct sw_hotspot_cache {
+	struct sw_hotspot_heap heaps[SW_HOTSPOT_HEAPS_MAX];
+	size_t n_heaps;
+	uint64_t low_avma, high_avma; /* [low, high) holds all of them */
+};
+
+enum sw_hotspot_kind {
+	SW_HOTSPOT_STUB, /* of the runtime, with a frame */
+	SW_HOTSPOT_COMPILED,
+	SW_HOTSPOT_NATIVE, /* a wrapper of a native method */
+	SW_HOTSPOT_INTERPRETER,
+	SW_HOTSPOT_FRAMELESS, /* vtable stubs, adapters of method handles: the return address is at sp */
+	SW_HOTSPOT_ADAPTER,  /* between interpreted and compiled code */
+	SW_HOTSPOT_ROUTINES, /* StubRoutines: many stubs, one of them the call stub */
+};
+
+/* A part of the code cache that is in use. */
+struct sw_hotspot_blob {
+	uint64_t avma, end_avma;
+	uint64_t code_avma, code_end_avma; /* [code, code_end) */
+	enum sw_hotspot_kind kind;
+	char name[64];
+	bool live; /* read when the process ran again */
+	bool gone; /* looked at again: it was another one */
+	uint64_t frame_bytes;
+	int64_t frame_complete; /* offset in the code from which on the frame is set up; -1: never */
+	/* Of compiled methods. */
+	uint64_t method_avma; /* Method */
+	int32_t compile_id;
+	int8_t level;
+	bool osr;
+	int64_t orig_pc_off; /* of the slot in the frame; 0: none */
+	uint64_t deopt_avma; /* 0: none */
+	uint64_t pcs_avma, pcs_end_avma;
+	uint64_t scopes_avma, scopes_end_avma;
+	uint64_t metadata_avma;
+};
+
+/* What an interpreted frame executes. */
+struct sw_hotspot_interpreted {
+	uint64_t method_avma, bcp_avma;
+};
+
+struct sw_hotspot_method;
+struct sw_hotspot_codelets;
+struct sw_hotspot_virtual_plan;
+
+/* One VM; a process has one. */
+struct sw_hotspot {
+	const struct sw_snapshot *snap;   /* borrowed */
+	struct sw_snapshot_memory source; /* of memory */
+	struct sw_memory memory;
+	const struct sw_place *place; /* of libjvm.so; borrowed from the snapshot */
+	struct sw_hotspot_layout at;
+	struct sw_hotspot_cache cache;
+	bool usable;
+	const char *name;    /* static: wire name */
+	const char *missing; /* static; why it is not usable */
+	int version;         /* 17, 25; 8 is 25 in its own tables and comes as 8 */
+	char release[64];
+	uint64_t call_stub_return_avma, continuation_return_avma;
+	struct sw_arena arena;
+	struct sw_map64 blobs;       /* address -> struct sw_hotspot_blob, 0: not in use */
+	struct sw_map64 by_pc;       /* -> the same */
+	struct sw_map64 methods;     /* Method -> struct sw_hotspot_method, 0: not to be read */
+	struct sw_map64 interpreted; /* mix of both words -> 1 + index */
+	struct sw_hotspot_interpreted *frames; /* owned; cookies are 1 + index */
+	size_t n_frames, frames_capacity;
+	struct sw_hotspot_codelets *codelets; /* the arena's; NULL: not asked for yet */
+	struct sw_hotspot_thread *threads;    /* owned */
+	size_t n_threads, threads_capacity;
+	bool threads_tried;
+	struct sw_hotspot_thread_layout *thread_layout; /* the arena's; NULL: not asked for yet */
+	unsigned layouts_tried;
+	struct sw_memory instant;       /* what was copied in the window; no ops: the snapshot's */
+	struct sw_hotspot_locks *locks; /* the arena's; NULL: not asked for yet, or unknown */
+	bool locks_tried;
+	bool owners_colored; /* an owner stands only on a stack whose pointers may be old ones: ZGC */
+	bool locks_too_many; /* JavaThreads for what they wait for to be told */
+	const struct sw_hotspot_virtual_plan *window; /* borrowed; NULL: nothing was copied */
+};
+
+static inline bool sw_hotspot_u64(struct sw_memory m, uint64_t avma, int64_t offset, uint64_t *ret)
+{
+	return offset >= 0 && sw_memory_u64(m, avma + (uint64_t) offset, ret);
+}
+
+static inline bool sw_hotspot_u32(struct sw_memory m, uint64_t avma, int64_t offset, uint32_t *ret)
+{
+	return offset >= 0 && sw_memory_read(m, avma + (uint64_t) offset, ret, sizeof(*ret));
+}
+
+static inline bool sw_hotspot_u16(struct sw_memory m, uint64_t avma, int64_t offset, uint16_t *ret)
+{
+	return offset >= 0 && sw_memory_read(m, avma + (uint64_t) offset, ret, sizeof(*ret));
+}
+
+static inline bool sw_hotspot_u8(struct sw_memory m, uint64_t avma, int64_t offset, uint8_t *ret)
+{
+	return offset >= 0 && sw_memory_read(m, avma + (uint64_t) offset, ret, sizeof(*ret));
+}
+
+#endif

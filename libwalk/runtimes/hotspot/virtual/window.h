@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_HOTSPOT_VIRTUAL_WINDOW_H
+#define SW_HOTSPOT_VIRTUAL_WINDOW_H
+
+#include "runtimes/hotspot/virtual/containers.h"
+#include "unwind/capture.h"
+
+enum {
+	SW_HOTSPOT_VIRTUAL_LINE = 1024,
+	SW_HOTSPOT_VIRTUAL_LINES = 384,  /* that are copied */
+	SW_HOTSPOT_VIRTUAL_SLOTS = 1024, /* power of two */
+	SW_HOTSPOT_VIRTUAL_TABLE_MAX =
+		4096, /* slots of a table, which has about as many executors */
+};
+
+/* Set aside before the window, and what was found in it. */
+struct sw_hotspot_virtual_plan {
+	struct sw_hotspot_jdk jdk;
+	uint64_t bias;
+	struct sw_capture *capture; /* borrowed, while it copies */
+	struct {
+		uint64_t avma;
+		const uint8_t *data;
+	} lines[SW_HOTSPOT_VIRTUAL_SLOTS];
+	size_t n_lines;
+	struct sw_hotspot_virtual_count count; /* known: nothing ran meanwhile */
+	size_t n_mounted;
+};
+
+/* How many have a thread; handles: two of each JavaThread. False when it is not known. */
+bool sw_hotspot_mounted_count(const struct sw_hotspot_heap_reader *r, const uint64_t *handles,
+			      size_t n, size_t *ret);
+
+/* In the window, behind the copy of the JavaThreads, which gives handles. */
+void sw_hotspot_virtual_copy(struct sw_capture *capture, const struct sw_hotspot_layout *at,
+			     const uint64_t *handles, size_t n_handles,
+			     struct sw_hotspot_virtual_plan *plan);
+
+#endif

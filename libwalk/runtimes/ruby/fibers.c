@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Fibers. Nothing has a list of them: each that has begun has a stack of its own, a mapping behind a page
+ * that nobody can read, and that leads to the fiber:
+ *
+ *	end		its VM stack: frames grow down from here, values up from the other end
+ *	end - 128 KiB	its machine stack, which grows down; its first function, fiber_entry(), has the
+ *			rb_fiber_t in a register that rb_fiber_start() and others save
+ *	start
+ *
+ *	rb_fiber_t	rb_context_t, which has the Fiber and at 80 the execution context;
+ *			..., prev, resuming_fiber, status, {sp, the rb_fiber_t}, {start, current, size ...}
+ *
+ * A word on the machine stack counts only if the rb_fiber_t at it leads back: its context to the fiber and to
+ * this VM stack, and what it says of its stack to this mapping.
+ *
+ * Source: cont.c (rb_fiber_struct, rb_context_struct, fiber_pool_stack, fiber_prepare_stack(),
+ * fiber_entry()), coroutine/amd64/Context.h of Ruby 3.1.2 and 3.3.8.
+ *
+ * In the window, too: nothing is allocated or opened.
+ */
+#include "runtimes/ruby/fibers.h"
+#include "bytes.h"
+
+enum {
+	MACHINE_BYTES = 512, /* of the machine stack, that are looked at */
+	CANDIDATES_MAX = 8,  /* different words there that are followed */
+	FIBER_BYTES = 768,   /* rb_fiber_t: that are looked at */
+	FIBER_OBJECT = 16,
+	FIBER_EC = 80,
+	PAGE = 4096,
+	WORD = 8,
+};
+
+static uint64_t word(struct sw_bytes bytes, size_t off)
+{
+	uint64_t value = 0;
+	(void) sw_bytes_u64(bytes, off, &value); /* what is not there is 0, and fits nothing */
+	return value;
+}
+
+/* Where it says of which memory its stack is: the offset of resuming_fiber. 0: nowhere. */
+static size_t resuming_off(struct sw_bytes fiber, uint64_t avma, uint64_t start_avma,
+			   uint64_t end_avma)
+{
+	for (size_t off = FIBER_EC + SW_RUBY_EC_BYTES; off + 7 * WORD <= fiber.size; off += WORD)
+		if (word(fiber, off + 3 * WORD) == avma &&
+		    word(fiber, off + 4 * WORD) == start_avma &&
+		    word(fiber, off + 6 * WORD) == end_avma - start_avma)
+			return off;
+	return 0;
+}
+
+static bool fiber_read(const struct sw_ruby_vm *vm, uint64_t avma, uint64_t start_avma,
+		       uint64_t end_avma, struct sw_ruby_fiber *ret)
+{
+	uint8_t data[FIBER_BYTES];
+	struct sw_bytes fiber = {data, sizeof(data)};
+	uint64_t values = end_avma - SW_RUBY_FIBER_VALUES_BYTES;
+	if (!sw_memory_read(vm->memory, avma, data, sizeof(data)))
+		return false;
+	size_t off = resuming_off(fiber, avma, start_avma, end_avma);
+	*ret = (struct sw_ruby_fiber){
+		.avma = avma,
+		.object_avma = word(fiber, FIBER_OBJECT),
+		.resuming_avma = word(fiber, off),
+		.start_avma = start_avma,
+		.stack = {.ec_avma = avma + FIBER_EC,
+			  .values_avma = values,
+			  .first_avma = word(fiber, FIBER_EC + SW_RUBY_EC_CFP),
+			  .end_avma = end_avma},
+	};
+	const struct sw_ruby_stack *s = &ret->stack;
+	if (off == 0 || word(fiber, FIBER_EC + SW_RUBY_EC_FIBER) != avma ||
+	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK) != values ||
+	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK_SIZE) != SW_RUBY_FIBER_VALUES_BYTES / WORD ||
+	    s->first_avma < values || s->first_avma >= end_avma ||
+	    (end_avma - s->first_avma) % vm->found->layout->frame_bytes != 0)
+		return false;
+	if (ret->resuming_avma != 0 && !sw_memory_u64(vm->memory, ret->resuming_avma + FIBER_OBJECT,
+						      &ret->resuming_object_avma))
+		ret->resuming_object_avma = 0;
+	return true;
+}
+
+bool sw_ruby_fiber_at(const struct sw_ruby_vm *vm, uint64_t start_avma, uint64_t end_avma,
+		      struct sw_ruby_fiber *ret)
+{
+	uint8_t data[MACHINE_BYTES];
+	struct sw_bytes machine = {data, sizeof(data)};
+	uint64_t tried[CANDIDATES_MAX];
+	size_t n = 0;
+	if (vm->found->layout == NULL ||
+	    end_avma - start_avma < SW_RUBY_FIBER_VALUES_BYTES + MACHINE_BYTES ||
+	    !sw_memory_read(vm->memory, end_avma - SW_RUBY_FIBER_VALUES_BYTES - sizeof(data), data,
+			    sizeof(data)))
+		return false;
+	for (size_t off = sizeof(data); off > 0 && n < CANDIDATES_MAX; off -= WORD) {
+		uint64_t avma = word(machine, off - WORD);
+		size_t i = 0;
+		while (i < n && tried[i] != avma)
+			i++;
+		if (avma < PAGE || avma % WORD != 0 || i < n ||
+		    (avma >= start_avma && avma < end_avma))
+			continue;
+		tried[n++] = avma;
+		if (fiber_read(vm, avma, start_avma, end_avma, ret))
+			return true;
+	}
+	return false;
+}
+
+bool sw_ruby_fiber_of(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
+		      const struct sw_ruby_stack *stack, struct sw_ruby_fiber *ret)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, stack->end_avma - 1);
+	return map != NULL && map->end_avma == stack->end_avma &&
+	       stack->end_avma - stack->values_avma == SW_RUBY_FIBER_VALUES_BYTES &&
+	       stack->ec_avma > FIBER_EC &&
+	       fiber_read(vm, stack->ec_avma - FIBER_EC, map->start_avma, map->end_avma, ret);
+}
+
+bool sw_ruby_fiber_map(const struct sw_snapshot *snap, size_t *at, const struct sw_map **ret)
+{
+	for (size_t i = *at > 0 ? *at : 1; i < snap->n_maps; i++) {
+		const struct sw_map *m = &snap->maps[i], *guard = m - 1;
+		if (m->inode != 0 || m->path[0] != '\0' ||
+		    m->prot != (SW_MAP_READ | SW_MAP_WRITE) ||
+		    m->end_avma - m->start_avma <= SW_RUBY_FIBER_VALUES_BYTES ||
+		    guard->end_avma != m->start_avma || guard->inode != 0 ||
+		    (guard->prot & (SW_MAP_READ | SW_MAP_WRITE | SW_MAP_EXEC)) != 0 ||
+		    guard->end_avma - guard->start_avma != PAGE)
+			continue;
+		*ret = m;
+		*at = i + 1;
+		return true;
+	}
+	*at = snap->n_maps;
+	return false;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_RUBY_FIBERS_H
+#define SW_RUBY_FIBERS_H
+
+#include "runtimes/ruby/vm.h"
+#include "snapshot/snapshot.h"
+
+enum {
+	SW_RUBY_FIBERS_MAX = 8192,              /* of one process that are looked at */
+	SW_RUBY_FIBER_VALUES_BYTES = 128 << 10, /* RUBY_FIBER_VM_STACK_SIZE, where nobody sets it */
+};
+
+/* A fiber that has begun and not ended, and has a stack of its own. */
+struct sw_ruby_fiber {
+	uint64_t avma;          /* rb_fiber_t */
+	uint64_t object_avma;   /* the Fiber */
+	uint64_t resuming_avma; /* the rb_fiber_t that it has resumed; 0: none */
+	uint64_t resuming_object_avma;
+	uint64_t start_avma; /* its memory: [start, stack.end_avma) */
+	struct sw_ruby_stack stack;
+};
+
+/*
+ * Whether the memory [start, end) is the stack of a fiber, read by the VM's memory. False: it is not, or cannot
+ * be read.
+ */
+bool sw_ruby_fiber_at(const struct sw_ruby_vm *vm, uint64_t start_avma, uint64_t end_avma,
+		      struct sw_ruby_fiber *ret);
+
+/* The fiber that a thread runs, by the frames of its context. False: it is the thread's first one, or cannot be
+ * read. */
+bool sw_ruby_fiber_of(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
+		      const struct sw_ruby_stack *stack, struct sw_ruby_fiber *ret);
+
+/* The next mapping from *at on that may be such a stack; *at goes on behind it. False: there are no more. */
+bool sw_ruby_fiber_map(const struct sw_snapshot *snap, size_t *at, const struct sw_map **ret);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a frame is to people: a guess, somebody else's code, the C library's. */
+#include "report/frame_kind.h"
+#include "cleanup.h"
+#include "utf8.h"
+
+#include <string.h>
+
+const char *sw_base_name(const char *path)
+{
+	/* A module that only a Windows process itself names has a path of drives and backslashes.
+	 */
+	bool drive = path[0] != '\0' && path[1] == ':' && path[2] == '\\';
+	const char *slash = strrchr(path, drive ? '\\' : '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+const char *sw_guess_name(const char *trust)
+{
+	static const struct {
+		const char *trust, *name;
+	} guesses[] = {
+		{"frame_pointer", "frame pointer"},
+		{"scan_verified", "scan, verified"},
+		{"scan", "scan"},
+	};
+	for (size_t i = 0; i < sizeof(guesses) / sizeof(guesses[0]); i++)
+		if (strcmp(trust, guesses[i].trust) == 0)
+			return guesses[i].name;
+	return NULL;
+}
+
+bool sw_frame_is_hidden(const struct sw_report_frame *frame)
+{
+	return frame->internal && !frame->signal && !frame->may_miss &&
+	       sw_guess_name(frame->trust) == NULL;
+}
+
+void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
+			 const struct sw_report_frame *frame)
+{
+	if (frame->module >= 0 && frame->has_offset) {
+		const char *base = sw_base_name(report->modules[frame->module].path);
+		sw_utf8_append_plain(text, base, strlen(base));
+		sw_text_printf(text, "+%#llx", (unsigned long long) frame->offset);
+	} else {
+		sw_text_printf(text, "%#llx", (unsigned long long) frame->pc_avma);
+	}
+}
+
+bool sw_frame_is_managed(const struct sw_report_frame *f)
+{
+	static const char *const others[] = {"native", "pe", "jit", "kernel", "unknown"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		if (strcmp(f->kind, others[i]) == 0)
+			return false;
+	return true;
+}
+
+bool sw_frame_is_libc(const struct sw_report *r, const struct sw_report_frame *f)
+{
+	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "[vdso]"};
+	if (f->module < 0)
+		return false;
+	const char *base = sw_base_name(r->modules[f->module].path);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, size_t at)
+{
+	for (; at < s->n_frames; at++) {
+		const struct sw_report_frame *f = &s->frames[at];
+		if (f->function != NULL && f->function[0] != '\0' && !f->inlined && !f->internal &&
+		    !sw_frame_is_libc(r, f))
+			break;
+	}
+	return at;
+}

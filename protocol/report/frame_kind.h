@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_REPORT_FRAME_KIND_H
+#define SW_REPORT_FRAME_KIND_H
+
+#include "text.h"
+
+#include <snapwalk/protocol.h>
+
+/* What to call a frame without a name: "libc.so.6+0x29d90" or "0x7f0012345678". The same in all
+ * formats for people. */
+void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
+			 const struct sw_report_frame *frame);
+
+/* "frame pointer", "scan": how a frame was guessed; NULL when it is no guess. */
+const char *sw_guess_name(const char *trust);
+/* An interpreter's own frame, which is left out of folded stacks, and of the text unless verbose.
+ * What must be seen is not: a guess, a signal, a place where frames may be missing. */
+bool sw_frame_is_hidden(const struct sw_report_frame *frame);
+
+/* Code that a runtime names. */
+bool sw_frame_is_managed(const struct sw_report_frame *frame);
+
+/* The part of a path behind the last slash. */
+const char *sw_base_name(const char *path);
+
+/* The C library and the dynamic loader, by the name of the file. */
+bool sw_frame_is_libc(const struct sw_report *report, const struct sw_report_frame *frame);
+
+/* The index of the first frame from at on that has a name and is the program's own rather than the
+ * C library's; n_frames: there is none. */
+size_t sw_own_frame(const struct sw_report *report, const struct sw_report_stack *stack, size_t at);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is read first: what is wrong, what runs and where, how many threads do what. */
+#include "report/text/verdict.h"
+#include "cleanup.h"
+#include "report/builder.h"
+#include "report/activity.h"
+#include "report/frame_kind.h"
+#include "report/text/crash.h"
+#include "report/text/threads.h"
+#include "report/text/waits.h"
+#include "report/text/width.h"
+
+#include <string.h>
+
+enum {
+	RUNNING_SHOWN = 6,
+	PLACES_SHOWN = 6,
+	DEADLOCKS_SHOWN = 8,
+	HOLDERS_SHOWN = 6,
+	PEERS_SHOWN = 8,
+	PEER_MIN = 2
+};
+
+/* Things that are the same for some threads, in the order of their first thread. */
+struct tally {
+	struct {
+		const char *what; /* NULL: unknown */
+		const struct sw_report_thread *first;
+		size_t count;
+	} rows[PLACES_SHOWN > RUNNING_SHOWN ? PLACES_SHOWN : RUNNING_SHOWN];
+	size_t n, more; /* threads whose thing did not fit */
+};
+
+static void tally_add(struct tally *t, const char *what, const struct sw_report_thread *thread,
+		      size_t limit)
+{
+	size_t i = 0;
+	while (i < t->n && !sw_same_text(t->rows[i].what, what))
+		i++;
+	if (i == limit) {
+		t->more++;
+		return;
+	}
+	if (i == t->n) {
+		t->rows[t->n].what = what;
+		t->rows[t->n].first = thread;
+		t->rows[t->n++].count = 0;
+	}
+	t->rows[i].count++;
+}
+
+static void put_deadlocks(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t shown = r->n_deadlocks < DEADLOCKS_SHOWN ? r->n_deadlocks : DEADLOCKS_SHOWN;
+	for (size_t i = 0; i < shown; i++)
+		sw_put_cycle(w, "DEADLOCK: ", &r->deadlocks[i]);
+	if (shown < r->n_deadlocks)
+		sw_put(w, "%zu more deadlocks\n", r->n_deadlocks - shown);
+}
+
+/* How many wait that would not do so if all were well: the first thread of Java waits for main()
+ * all the time. */
+static size_t waiting_for(const struct sw_report *r, const enum sw_activity *activities,
+			  const struct sw_report_holder *h)
+{
+	size_t n = h->waiting;
+	for (size_t i = 0; i < r->n_threads && n > 0; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		n -= activities[i] == SW_ACTIVITY_IDLE && wait != NULL && wait->owner_tid == h->tid;
+	}
+	return n;
+}
+
+/* The lock of an interpreter, when that is what all wait for that wait for this thread: it says
+ * more than its owner. NULL: it is not. */
+static const char *only_lock(const struct sw_report *r, const struct sw_report_holder *h)
+{
+	static const struct {
+		const char *kind, *text;
+	} locks[] = {{"python_gil", "the GIL"}, {"ruby_gvl", "the GVL"}};
+	size_t counts[SW_ARRAY_SIZE(locks)] = {0};
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		for (size_t k = 0; k < SW_ARRAY_SIZE(locks) && wait != NULL; k++)
+			counts[k] +=
+				wait->owner_tid == h->tid && strcmp(wait->kind, locks[k].kind) == 0;
+	}
+	for (size_t k = 0; k < SW_ARRAY_SIZE(locks); k++)
+		if (counts[k] == h->waiting)
+			return locks[k].text;
+	return NULL;
+}
+
+/* The function that says most of where a thread is: of the program, in its language if it has one.
+ */
+static const struct sw_report_frame *where_it_is(const struct sw_report *r,
+						 const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	size_t own = s != NULL ? sw_own_frame(r, s, 0) : 0;
+	for (size_t i = own; s != NULL && i < s->n_frames; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (sw_frame_is_managed(f) && !f->internal && f->function != NULL &&
+		    f->file != NULL)
+			return f;
+	}
+	return s != NULL && own < s->n_frames ? &s->frames[own] : NULL;
+}
+
+/* " in spin gil.py:4" */
+static void put_where(struct sw_text_writer *w, const struct sw_report_frame *f, bool line)
+{
+	if (f == NULL)
+		return;
+	sw_put(w, " in ");
+	sw_put_foreign(w, f->function);
+	if (!line || f->file == NULL || !sw_frame_is_managed(f))
+		return;
+	sw_put(w, " ");
+	sw_put_foreign(w, sw_base_name(f->file));
+	if (f->line > 0)
+		sw_put(w, ":%u", f->line);
+}
+
+static void put_state(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	const struct sw_report_crash *crash = w->report->process.crash;
+	if (crash == NULL)
+		sw_put(w, "is ");
+	else if (crash->tid != t->tid)
+		sw_put(w, t->state == '?' ? "" : "was ");
+	sw_text_wait(w, t);
+	if (t->state == 'R')
+		put_where(w, where_it_is(w->report, t), true);
+	sw_text_wait_for(w, t);
+	sw_text_since(w, t);
+}
+
+/* Behind a process that was just told: ", which waits for dbserver (2514)", and so on. */
+static void put_behind(struct sw_text_writer *w, pid_t pid)
+{
+	const struct sw_report *r = w->report;
+	for (size_t steps = 0; steps < r->n_peers; steps++) {
+		size_t i = 0;
+		while (i < r->n_peers && r->peers[i].pid != pid)
+			i++;
+		if (i == r->n_peers || r->peers[i].owner_pid == 0 ||
+		    r->peers[i].owner_pid == r->process.pid)
+			return;
+		pid = r->peers[i].owner_pid;
+		sw_put(w, ", which waits for ");
+		sw_put_process(w, pid);
+	}
+}
+
+/* "37 threads wait for holder (2533), which is sleeping in read", "5 threads wait for the GIL,
+ * which burn-5 (6736) has; it is running in spin gil.py:4" */
+static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *h, size_t waiting)
+{
+	const struct sw_report_thread *t = sw_thread_of(w->report, h->tid);
+	const char *lock = only_lock(w->report, h);
+	sw_style_begin(w, SW_STYLE_BOLD);
+	sw_put(w, "%zu thread%s for ", waiting, waiting == 1 ? " waits" : "s wait");
+	if (lock != NULL)
+		sw_put(w, "%s, which ", lock);
+	if (t == NULL && h->pid != 0 && h->pid != w->report->process.pid)
+		sw_put_process(w, h->pid);
+	else
+		sw_put_thread(w, h->tid);
+	sw_style_end(w);
+	sw_put(w, lock != NULL ? " has" : "");
+	if (t != NULL) {
+		sw_put(w, lock != NULL ? "; it " : ", which ");
+		put_state(w, t);
+	}
+	for (size_t i = 1; i < h->n_waits_for; i++) {
+		sw_put(w, ", which waits for ");
+		sw_put_process(w, h->waits_for[i]);
+	}
+	sw_put(w, "\n");
+}
+
+static void put_holders(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	const struct sw_report *r = w->report;
+	size_t shown = 0, more = 0;
+	for (size_t i = 0; i < r->n_root_holders; i++) {
+		size_t waiting = waiting_for(r, activities, &r->root_holders[i]);
+		if (waiting > 0 && shown++ < HOLDERS_SHOWN)
+			put_holder(w, &r->root_holders[i], waiting);
+		else
+			more += waiting > 0;
+	}
+	if (more > 0)
+		sw_put(w, "%zu more thread%s that others wait for\n", more, sw_plural(more));
+}
+
+/* Other processes that threads wait for, with no thread of this one between: "30 threads wait for
+ * redis-server (999) (tcp)". Whoever is in a deadlock or holds others up was told. */
+static void put_peers(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	struct {
+		const struct sw_report_wait *wait;
+		size_t n;
+	} peers[PEERS_SHOWN];
+	size_t n = 0, more = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		size_t k = 0;
+		if (wait == NULL || wait->owner_pid == 0 || wait->owner_pid == r->process.pid ||
+		    strcmp(wait->kind, "child") == 0)
+			continue;
+		while (k < n && (peers[k].wait->owner_pid != wait->owner_pid ||
+				 strcmp(peers[k].wait->kind, wait->kind) != 0))
+			k++;
+		if (k == PEERS_SHOWN) {
+			more++;
+			continue;
+		}
+		if (k == n) {
+			peers[n].wait = wait;
+			peers[n++].n = 0;
+		}
+		peers[k].n++;
+	}
+	for (size_t k = 0; k < n; k++) {
+		if (peers[k].n < PEER_MIN)
+			continue; /* the thread itself says it */
+		sw_put_styled(w, SW_STYLE_BOLD, "%zu threads wait for ", peers[k].n);
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put_process(w, peers[k].wait->owner_pid);
+		sw_style_end(w);
+		sw_put(w, " (%s)", peers[k].wait->kind);
+		put_behind(w, peers[k].wait->owner_pid);
+		sw_put(w, "\n");
+	}
+	if (more > 0)
+		sw_put(w, "%zu more thread%s for other processes\n", more,
+		       more == 1 ? " waits" : "s wait");
+}
+
+static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITIES])
+{
+	static const char *const names[SW_ACTIVITIES] = {
+		[SW_ACTIVITY_CRASHED] = "crashed",
+		[SW_ACTIVITY_RUNNING] = "running",
+		[SW_ACTIVITY_LOCK] = "waiting for a lock",
+		[SW_ACTIVITY_DISK] = "in uninterruptible sleep",
+		[SW_ACTIVITY_STOPPED] = "stopped",
+		[SW_ACTIVITY_IO] = "waiting for I/O",
+		[SW_ACTIVITY_CONDITION] = "waiting for a condition",
+		[SW_ACTIVITY_CHILD] = "waiting for another to end",
+		[SW_ACTIVITY_TIMER] = "asleep",
+		[SW_ACTIVITY_OTHER] = "waiting otherwise",
+		[SW_ACTIVITY_IDLE] = "idle",
+	};
+	bool any = false;
+	for (size_t i = 0; i < SW_ACTIVITIES; i++) {
+		if (counts[i] == 0)
+			continue;
+		sw_put(w, "%s%s %zu", any ? " · " : "", names[i], counts[i]);
+		any = true;
+	}
+	if (any && w->report->process.crash != NULL)
+		sw_put(w, " (at the crash)");
+	sw_put(w, any ? "\n" : "");
+}
+
+/* "3 threads run in spin gil.py:4" */
+static void put_running(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	const struct sw_report *r = w->report;
+	struct tally tally = {0};
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_frame *f = NULL;
+		if (activities[i] != SW_ACTIVITY_RUNNING)
+			continue;
+		f = where_it_is(r, &r->threads[i]);
+		tally_add(&tally, f != NULL ? f->function : NULL, &r->threads[i], RUNNING_SHOWN);
+	}
+	for (size_t i = 0; i < tally.n; i++) {
+		size_t n = tally.rows[i].count;
+		if (r->process.crash != NULL)
+			sw_put(w, "%zu thread%s ran at the crash", n, sw_plural(n));
+		else
+			sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
+		if (n == 1) {
+			sw_put(w, ": ");
+			sw_put_thread(w, tally.rows[i].first->tid);
+		}
+		/* Where in the function differs. */
+		put_where(w, where_it_is(r, tally.rows[i].first), n == 1);
+		sw_put(w, "\n");
+	}
+	if (tally.more > 0)
+		sw_put(w, "%zu more thread%s elsewhere\n", tally.more,
+		       tally.more == 1 ? " runs" : "s run");
+}
+
+static struct tally idle_places(const struct sw_report *r, const enum sw_activity *activities)
+{
+	struct tally tally = {0};
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (activities[i] == SW_ACTIVITY_IDLE)
+			tally_add(&tally, sw_idle_place(r, &r->threads[i]), &r->threads[i],
+				  PLACES_SHOWN);
+	return tally;
+}
+
+static void put_places(struct sw_text_writer *w, const struct tally *tally)
+{
+	if (tally->n == 1 && tally->more == 0 && tally->rows[0].count == 1) {
+		sw_put(w, " in %s", tally->rows[0].what);
+		return;
+	}
+	for (size_t i = 0; i < tally->n; i++)
+		sw_put(w, "%s%zu in %s", i == 0 ? ": " : " · ", tally->rows[i].count,
+		       tally->rows[i].what);
+	if (tally->more > 0)
+		sw_put(w, " · %zu elsewhere", tally->more);
+}
+
+static bool is_all_shown(const struct sw_text_writer *w)
+{
+	return w->options->all || w->options->verbose || w->options->no_group;
+}
+
+void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	const struct sw_report *r = w->report;
+	size_t counts[SW_ACTIVITIES] = {0}, from = w->text.size;
+	for (size_t i = 0; i < r->n_threads; i++)
+		counts[activities[i]]++;
+	size_t idle = counts[SW_ACTIVITY_IDLE];
+	if (r->n_threads == 0)
+		return;
+	sw_put(w, "\n");
+	sw_text_crash(w);
+	if (idle == r->n_threads) {
+		struct tally places = idle_places(r, activities);
+		sw_put_styled(w, SW_STYLE_BOLD, "%s",
+			      idle > 1 ? "All " : "The only thread is idle");
+		if (idle > 1)
+			sw_put_styled(w, SW_STYLE_BOLD, "%zu threads are idle", idle);
+		put_places(w, &places);
+		sw_put(w, idle > 1 && !is_all_shown(w) ? " (--all shows them)\n" : "\n");
+		sw_wrap(w, from);
+		return;
+	}
+	if (r->n_all_threads == 0) {
+		put_deadlocks(w);
+		put_holders(w, activities);
+		put_peers(w);
+	}
+	put_running(w, activities);
+	put_counts(w, counts);
+	sw_wrap(w, from);
+}
+
+void sw_text_idle(struct sw_text_writer *w, const enum sw_activity *activities)
+{
+	struct tally places = idle_places(w->report, activities);
+	size_t n = places.more, from = w->text.size;
+	for (size_t i = 0; i < places.n; i++)
+		n += places.rows[i].count;
+	if (n == 0 || n == w->report->n_threads) /* said in the beginning */
+		return;
+	sw_put_styled(w, SW_STYLE_BOLD, "\n%zu thread%s idle", n, n == 1 ? " is" : "s are");
+	put_places(w, &places);
+	sw_put(w, " (--all shows %s)\n", n == 1 ? "it" : "them");
+	sw_wrap(w, from);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What threads wait for, for whom, and since when, as text. */
+#include "report/text/waits.h"
+#include "cleanup.h"
+#include "duration.h"
+#include "report/activity.h"
+#include "report/builder.h"
+#include "report/text/threads.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { WAITS_SHOWN = 3, SINCE_MIN_MS = 1000 };
+
+static const char *state_name(char state)
+{
+	switch (state) {
+	case 'R': return "running";
+	case 'S': return "sleeping";
+	case 'D': return "in uninterruptible sleep";
+	case 'T': return "stopped";
+	case 't': return "held by a tracer";
+	case 'Z': return "zombie";
+	case 'X': return "dead";
+	case 'I': return "idle";
+	default: return "in an unknown state";
+	}
+}
+
+static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid == t->tid;
+}
+
+/* Of the others of a process that crashed, what they did then is told. */
+static bool is_of_crash(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return r->process.crash != NULL && r->process.crash->tid != t->tid;
+}
+
+bool sw_signal_was_sent(const struct sw_report *r)
+{
+	const struct sw_report_crash *crash = r->process.crash;
+	return crash != NULL && crash->sender_pid != 0 && crash->sender_pid != r->process.pid;
+}
+
+void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	/* Which state the threads of a core file were in is not written in it. */
+	if (has_crashed(w->report, t))
+		sw_put(w, sw_signal_was_sent(w->report) ? "was" : "crashed");
+	else if (t->state == '?' && is_of_crash(w->report, t))
+		sw_put(w, t->syscall != NULL ? "was" : "was there");
+	else
+		sw_put(w, "%s", state_name(t->state));
+	if (t->syscall != NULL) {
+		sw_put(w, " in ");
+		sw_put_foreign(w, t->syscall);
+	}
+	if (t->wchan != NULL) {
+		sw_put(w, " (");
+		sw_put_foreign(w, t->wchan);
+		sw_put(w, ")");
+	}
+	if (is_of_crash(w->report, t))
+		sw_put(w, " at the crash");
+}
+
+static bool same_wait(const struct sw_report_thread *a, const struct sw_report_thread *b)
+{
+	return a->state == b->state && sw_same_text(a->wchan, b->wchan) &&
+	       sw_same_text(a->syscall, b->syscall);
+}
+
+static void put_calls(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	const struct sw_report_thread *waits[WAITS_SHOWN];
+	size_t counts[WAITS_SHOWN] = {0}, n = 0, more = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		size_t k = 0;
+		while (k < n && !same_wait(waits[k], t))
+			k++;
+		if (k == WAITS_SHOWN) {
+			more++;
+			continue;
+		}
+		if (k == n)
+			waits[n++] = t;
+		counts[k]++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		sw_put(w, i > 0 ? ", " : "");
+		if (n > 1 || more > 0)
+			sw_put(w, "%zu ", counts[i]);
+		sw_text_wait(w, waits[i]);
+	}
+	if (more > 0)
+		sw_put(w, ", %zu otherwise", more);
+}
+
+/* What is waited for, by sw_report_wait.kind. */
+static const struct what {
+	const char *kind, *text;
+	bool named; /* the target is the object, rather than what there is to say of it */
+} whats[] = {
+	{"java_monitor", "for the monitor", true},
+	{"java_lock", "for the lock", true},
+	{"java_wait", "to be notified of", true},
+	{"java_park", "parked for", true},
+	{"python_gil", "for the GIL", true},
+	{"python_rlock", "for the RLock", true},
+	{"python_lock", "for the Lock", true},
+	{"dotnet_monitor", "for the monitor", true},
+	{"dotnet_lock", "for the lock", true},
+	{"dotnet_wait", "to be notified of", true},
+	{"ruby_gvl", "for the GVL", true},
+	{"ruby_mutex", "for the Mutex", true},
+	{"mutex", "for a mutex", false},
+	{"rwlock", "for a read-write lock", false},
+	{"file_lock", "for a file lock", false},
+	{"stdio", "for a stream of stdio", false},
+	{"once", "for the function of a pthread_once() that another thread runs", false},
+	{"message_queue", "for a message queue", false},
+	{"semaphore_set", "for a set of semaphores", false},
+	{"condition", "for a condition variable", false},
+	{"semaphore", "for a semaphore", false},
+	{"barrier", "for a barrier", false},
+};
+
+static const struct what *what_of(const struct sw_report_wait *wait)
+{
+	for (size_t i = 0; wait != NULL && i < SW_ARRAY_SIZE(whats); i++)
+		if (strcmp(whats[i].kind, wait->kind) == 0)
+			return &whats[i];
+	return NULL;
+}
+
+static bool is_of_other(const struct sw_text_writer *w, const struct sw_report_wait *wait)
+{
+	return wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid;
+}
+
+bool sw_put_owner(struct sw_text_writer *w, const char *before, const struct sw_report_wait *wait)
+{
+	bool other = is_of_other(w, wait);
+	if (!other && wait->owner_tid == 0)
+		return false;
+	sw_put(w, "%s", before);
+	if (other)
+		sw_put_process(w, wait->owner_pid);
+	else
+		sw_put_thread(w, wait->owner_tid);
+	return true;
+}
+
+static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
+		     const struct what *what)
+{
+	const struct sw_report_wait *wait = t->blocked_on;
+	sw_put(w, " %s", what->text);
+	if (what->named && wait->target != NULL) {
+		sw_put(w, " ");
+		sw_put_foreign(w, wait->target);
+		if (wait->has_address)
+			sw_put(w, "@0x%" PRIx64, wait->address_avma);
+	}
+	if (sw_put_owner(w, ", which ", wait))
+		sw_put(w, strcmp(wait->trust, "with") == 0 ? " has (a with statement)" : " has");
+	else if (sw_waits_for_lock(t))
+		sw_put(w, ", no owner is known");
+}
+
+/* The thread or process that is waited for, where that is no lock. */
+static bool put_who(struct sw_text_writer *w, const struct sw_report_wait *wait)
+{
+	if (!sw_put_owner(w, " for ", wait))
+		return false;
+	if (is_of_other(w, wait)) {
+		sw_put(w,
+		       strcmp(wait->trust, "visible") == 0
+			       ? " (%s), or one that could not be looked at"
+			       : " (%s)",
+		       wait->kind);
+		return true;
+	}
+	sw_put(w, strcmp(wait->kind, "thread") == 0 ? " to end" : " (%s)", wait->kind);
+	return true;
+}
+
+static bool is_known(const struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	return t->blocked_on != NULL &&
+	       (what_of(t->blocked_on) != NULL || is_of_other(w, t->blocked_on) ||
+		t->blocked_on->owner_tid != 0);
+}
+
+void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	const struct sw_report_wait *wait = t->blocked_on;
+	if (wait == NULL)
+		return;
+	const struct what *what = what_of(wait);
+	if (what != NULL)
+		put_what(w, t, what);
+	else
+		(void) put_who(w, wait); /* without one who is known nothing is told */
+	if (wait->target != NULL && (what == NULL || !what->named)) {
+		sw_put(w, ", ");
+		sw_put_foreign(w, wait->target);
+	}
+}
+
+/* Whether the same can be said of both. */
+static bool same_known(const struct sw_text_writer *w, const struct sw_report_thread *a,
+		       const struct sw_report_thread *b)
+{
+	const struct sw_report_wait *x = a->blocked_on, *y = b->blocked_on;
+	if (x == y)
+		return true;
+	if (x == NULL || y == NULL || strcmp(x->kind, y->kind) != 0 ||
+	    x->owner_tid != y->owner_tid || x->owner_pid != y->owner_pid ||
+	    is_known(w, a) != is_known(w, b) || !sw_same_text(x->target, y->target))
+		return false;
+	/* An address is told of objects, not of words. */
+	bool objects = strcmp(x->trust, "runtime") == 0 || strcmp(x->trust, "with") == 0;
+	return !objects || x->address_avma == y->address_avma;
+}
+
+/* Distinct waits; the first ones. */
+struct distinct {
+	const struct sw_report_thread *first[WAITS_SHOWN];
+	size_t counts[WAITS_SHOWN], n, more;
+};
+
+static struct distinct distinct_of(const struct sw_text_writer *w, const size_t *threads,
+				   size_t n_threads)
+{
+	struct distinct d = {0};
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		size_t k = 0;
+		while (k < d.n && !same_known(w, d.first[k], t))
+			k++;
+		if (k == WAITS_SHOWN ||
+		    (k == d.n && !is_known(w, t) && n_threads > 1 && t->blocked_on == NULL)) {
+			d.more++;
+			continue;
+		}
+		if (k == d.n)
+			d.first[d.n++] = t;
+		d.counts[k]++;
+	}
+	return d;
+}
+
+/* Times of the group; false: all are short, or one is not known. */
+static bool since_of(const struct sw_text_writer *w, const size_t *threads, size_t n_threads,
+		     char ret[static SW_DURATION_RANGE_BYTES])
+{
+	int64_t least = INT64_MAX, most = -1;
+	for (size_t i = 0; i < n_threads; i++) {
+		int64_t ms = w->report->threads[threads[i]].since_ms;
+		if (ms < 0)
+			return false;
+		least = ms < least ? ms : least;
+		most = ms > most ? ms : most;
+	}
+	if (most < SINCE_MIN_MS)
+		return false;
+	sw_duration_format_range(ret, least, most);
+	return true;
+}
+
+void sw_text_since(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	char since[SW_DURATION_BYTES];
+	if (t->since_ms < SINCE_MIN_MS)
+		return;
+	sw_duration_format(since, t->since_ms);
+	sw_put(w, is_known(w, t) ? ", for %s" : " for %s", since);
+}
+
+static bool any_known(const struct sw_text_writer *w, const struct distinct *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (is_known(w, d->first[i]))
+			return true;
+	return false;
+}
+
+/* Owners that differ are told apart: they are what one looks at next. */
+static void put_distinct(struct sw_text_writer *w, const struct distinct *d)
+{
+	size_t shown = 0, more = d->more;
+	for (size_t i = 0; i < d->n; i++) {
+		if (!is_known(w, d->first[i])) {
+			more += d->counts[i];
+			continue;
+		}
+		if (d->n > 1 || d->more > 0)
+			sw_put(w, shown > 0 ? "; %zu" : ": %zu", d->counts[i]);
+		sw_text_wait_for(w, d->first[i]);
+		shown++;
+	}
+	if (more > 0)
+		sw_put(w, "; %zu other%s", more, sw_plural(more));
+}
+
+void sw_text_waits(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	struct distinct d = distinct_of(w, threads, n_threads);
+	char since[SW_DURATION_RANGE_BYTES];
+	bool has_since = since_of(w, threads, n_threads, since);
+	sw_put(w, "  ");
+	if (any_known(w, &d)) {
+		sw_put(w, n_threads == 1 ? "waits" : "wait");
+		if (has_since)
+			sw_put(w, " %s", since);
+		put_distinct(w, &d);
+		sw_put(w, "; ");
+		put_calls(w, threads, n_threads);
+		return;
+	}
+	put_calls(w, threads, n_threads);
+	if (has_since)
+		sw_put(w, " for %s", since);
+	if (d.n == 1 && d.more == 0)
+		sw_text_wait_for(w, d.first[0]);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_TEXT_WAITS_H
+#define SW_TEXT_WAITS_H
+
+#include "report/text/put.h"
+
+/* "sleeping in futex (futex_wait_queue)" */
+void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *thread);
+/* " for the monitor com.shop.Stock@0x6d3a8, which http-9 (4303) has"; nothing when it is not known.
+ */
+void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *thread);
+/* The process or the thread that has what is waited for, behind a word; false, and nothing: none is
+ * known. */
+bool sw_put_owner(struct sw_text_writer *w, const char *before, const struct sw_report_wait *wait);
+/* Whether the signal that ended the process came from another one: its thread has done nothing
+ * then. */
+bool sw_signal_was_sent(const struct sw_report *report);
+/* " for 14 min"; nothing when it is less than a second, or unknown. */
+void sw_text_since(struct sw_text_writer *w, const struct sw_report_thread *thread);
+/* What threads of one stack do: "  wait 12–14 min for a mutex, which a (12) has; sleeping in futex"
+ */
+void sw_text_waits(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
+
+#endif

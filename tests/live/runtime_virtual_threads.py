@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Virtual threads of Java: how many there are, against what the program and the VM know of them; and the stacks of
+those that are mounted, at any instruction.
+
+With the JDKs that runtime_jvm.py finds. SNAPWALK_STOPS sets how many captures there are of a program whose virtual
+threads start and end (75), SNAPWALK_JVM_STOPS how many stops of one whose virtual threads take turns (300).
+"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from harness import PATIENT, TARGETS, Tap, patient_dump, snapwalk, wait_until
+from runtime_jvm import CLASSES, MODES, Java, chosen, compile_all, has_mode, machines, stops_of, wrong_in_stack
+from runtime_locks import Program
+
+TURNS = int(os.environ.get("SNAPWALK_JVM_STOPS", "300"))
+STOPS = int(os.environ.get("SNAPWALK_STOPS", "75"))
+CARRIERS = 4
+SCHEDULER = [f"-Djdk.virtualThreadScheduler.parallelism={CARRIERS}", f"-Djdk.virtualThreadScheduler.maxPoolSize={CARRIERS}"]
+
+
+def counted(home, *args, options=()):
+    return Program(os.path.join(home, "bin", "java"), "-Xmx256m", *SCHEDULER, *options, "-cp", CLASSES, "Counted", *args)
+
+
+def threads_of(report):
+    found = [r.get("virtual_threads") for r in report["process"]["runtimes"] if r["name"] == "hotspot"]
+    return found[0] if found else None
+
+
+def vm_count(home, pid):
+    """Of the VM's own dump, which says since 24 which threads are virtual."""
+    with tempfile.TemporaryDirectory() as where:
+        path = os.path.join(where, "threads.json")
+        subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.dump_to_file", "-format=json", path],
+                       check=True, capture_output=True)
+        with open(path, encoding="utf-8") as dumped:
+            containers = json.load(dumped)["threadDump"]["threadContainers"]
+    return len({t["tid"] for c in containers for t in c["threads"] if t.get("virtual")})
+
+
+def check_kinds(tap, version, home, mode, options=()):
+    named = f"{version} {mode}{' '.join(('', *options))}"
+    with counted(home, options=[*MODES[mode], *options]) as java:
+        said = {word: int(number) for word, number in java.lines}
+
+        def settled():
+            report = patient_dump(java.pid)
+            found = threads_of(report)
+            return report if found and found["mounted"] == said["mounted"] and found["count"] == said["count"] else None
+        if mode.startswith("ZGC"):  # pointers may be old ones, of before objects were moved: then it is not known
+            tap.check(threads_of(patient_dump(java.pid)) in ({**said, "at_least": False}, None),
+                      f"{named}: as many as the program has, or not known")
+            return
+        report = None
+        try:
+            report = wait_until(settled, "the program's numbers")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            report = patient_dump(java.pid)
+        tap.equal(threads_of(report), {**said, "at_least": False}, f"{named}: as many as the program has")
+        if int(version) >= 24 and not options:
+            tap.equal(vm_count(home, java.pid), said["count"], f"{named}: and as the VM's own dump has")
+        text = snapwalk(java.pid, *PATIENT).stdout
+        tap.check(f"{said['count']} virtual threads, {said['mounted']} mounted: " in text, f"{named}: text says it", text[-2000:])
+
+
+def check_churn(tap, version, home, mode):
+    """Whatever happens meanwhile: those that sleep are counted, and of others no more than there can be."""
+    with counted(home, "churn", options=MODES[mode]) as java:
+        said = {word: int(number) for word, number in java.lines}
+        run = subprocess.run([os.path.join(TARGETS, "drive_dumps"), str(java.pid), str(STOPS), "auto"], check=True,
+                             capture_output=True, text=True, timeout=600)
+        found = [threads_of(json.loads(line)) for line in run.stdout.splitlines()]
+        known = [f for f in found if f]
+        # One that has ended is still counted while its carrier takes leave of it.
+        wrong = [f for f in known if f["at_least"] or f["mounted"] > CARRIERS or
+                 not said["count"] <= f["count"] <= said["count"] + said["churning"] + CARRIERS]
+        tap.equal((len(found), wrong[:5]), (STOPS, []), f"{version} {mode}: never too many nor too few")
+        tap.check(len(known) * 10 >= STOPS * 9 or mode.startswith("ZGC"),
+                  f"{version} {mode}: the number is known in {len(known)} of {STOPS}")
+
+
+def carriers(pid):
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as comm:
+            if comm.read().startswith("ForkJoi"):
+                found.append(int(tid))
+    return sorted(found)
+
+
+# Who calls the outermost frame of a virtual thread: the VM's own, or the carrier's where the others are on the heap.
+BEHIND = {"Mounted$$Lambda.run", "jdk.internal.vm.Continuation.run", "jdk.internal.vm.Continuation.enterSpecial",
+          "java.lang.VirtualThread.run", "[StubRoutines (continuation stubs)]", "[StubRoutines (continuationstubs)]"}
+OF_CARRIER = r"(java|jdk)\.\S+|Mounted\S*|\[.*\]"
+
+
+def wrong_in_turns(stack):
+    """A part of the chain, then the carrier's frames; None when all is as it must be."""
+    wrong = wrong_in_stack(stack)
+    if wrong:
+        return wrong
+    names = [f["function"] for f in stack["frames"] if f["kind"] == "jvm"]
+    strange = [name for name in names if not re.fullmatch(OF_CARRIER, name)]
+    if strange:
+        return f"strange: {strange}"
+    if not names or names[-1] != "[call_stub]" or "java.util.concurrent.ForkJoinWorkerThread.run" not in names[-2]:
+        return "no carrier"
+    chain = [i for i, name in enumerate(names) if re.fullmatch(r"Mounted\.(f\d|compute)", name)]
+    if not chain:
+        return None
+    if chain != list(range(chain[0], chain[-1] + 1)):
+        return "something in between"
+    numbers = [0 if names[i] == "Mounted.compute" else int(names[i][-1]) for i in chain]
+    if numbers != list(range(numbers[0], numbers[0] - len(numbers), -1)):
+        return f"another chain: {numbers}"
+    behind = names[chain[-1] + 1]
+    return None if behind in BEHIND else f"behind the chain: {behind}"
+
+
+def check_turns(tap, version, home, mode):
+    options = ["-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1"]
+    with Java(home, "Mounted", *MODES[mode], *options) as java:
+        tid = wait_until(lambda: carriers(java.pid), "the carrier")[0]
+        stacks = stops_of(java.pid, tid, TURNS)
+        found = [(what, stack) for stack in stacks for what in [wrong_in_turns(stack)] if what]
+        cut = sum(stack["end"] != "complete" for _, stack in found)
+        in_chain = sum(any(f["function"].startswith("Mounted.f") for f in stack["frames"]) for stack in stacks)
+        tap.equal(len(stacks), TURNS, f"{version} {mode}: {TURNS} stops of a carrier")
+        tap.check(len(found) == cut <= 1 + TURNS // 1000,
+                  f"{version} {mode}: complete, and what it carries in its place; {in_chain} in the chain, {cut} cut",
+                  f"{len(found)}\n" + "\n".join(f"{what}: {stack['end']} {stack['why']}\n" + "\n".join(map(str, stack["frames"]))
+                                               for what, stack in found[:4]))
+        tap.check(in_chain * 50 >= TURNS, f"{version} {mode}: met in the chain", in_chain)
+
+
+def main():
+    tap = Tap()
+    found = {version: home for version, home in machines().items() if int(version) >= 21}
+    if not found:
+        tap.skip("virtual threads", "no JDK has them", "SNAPWALK_JDKS=FOLDER of a JDK 21 or later")
+    else:
+        compile_all(machines()[min(machines(), key=int)])
+    for version, home in chosen(found).items():
+        for mode in ("default", "Serial", "Parallel", "ZGC", "ZGC with generations", "Shenandoah"):
+            if has_mode(home, mode):
+                tap.guard(check_kinds, version, home, mode)
+        tap.guard(check_kinds, version, home, "default", ("-Djdk.trackAllThreads=false",))
+        tap.guard(check_kinds, version, home, "default", ("-XX:-UseCompressedOops",))
+        for mode in ("default", "ZGC"):
+            tap.guard(check_churn, version, home, mode)
+        for mode in ("default", "-Xint", "C1", "C2"):
+            tap.guard(check_turns, version, home, mode)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "recording/shares.h"
+
+enum { MS = 1000000, INTERVAL_NS = 10 * MS };
+
+static struct sw_sample_times at(int64_t time_ms, int64_t cpu_ms, int64_t queued_ms)
+{
+	return (struct sw_sample_times){.time_ns = time_ms * MS,
+					.cpu_ns = cpu_ms * MS,
+					.queued_ns = queued_ms * MS};
+}
+
+/* Seen waiting for a CPU each time, as the sampler takes it from the thread: half of the time it was on one. */
+static void test_by_counters(void **state)
+{
+	(void) state;
+	struct sw_shares s = {0};
+	double spent[SW_SHARES_STATES] = {0};
+	uint64_t runnable = 0, on_cpu = 0, n_on_cpu, n_rest;
+	for (int i = 0; i < 1000; i++) {
+		const struct sw_sample_times from = at(10 * i, 5 * i, 3 * i),
+					     to = at(10 * i + 10, 5 * i + 5, 3 * i + 3);
+		sw_shares_add(&s, 1, &from, &to, SW_ACTIVITY_RUNNABLE, spent);
+		runnable += sw_shares_take(&s, SW_ACTIVITY_RUNNABLE);
+		if (i % 2 == 1)
+			on_cpu += sw_shares_take_event(&s);
+	}
+	assert_int_equal(on_cpu, 500);
+	assert_in_range(runnable, 299, 300);
+	assert_in_range((uint64_t) (spent[SW_ACTIVITY_BLOCKED] + 0.5), 200, 200);
+	sw_shares_finish(&s, &n_on_cpu, &n_rest);
+	assert_int_equal(n_on_cpu, 0);
+	/* It was never seen blocked. */
+	assert_int_equal(on_cpu + runnable + n_rest, 1000);
+}
+
+/* Nothing ran between: what was seen counts, whole, and one that was counted before does not again. */
+static void test_unmoved(void **state)
+{
+	(void) state;
+	struct sw_shares s = {0};
+	double spent[SW_SHARES_STATES] = {0};
+	const struct sw_sample_times same = at(7, 1, 1);
+	sw_shares_counted(&s, SW_ACTIVITY_BLOCKED);
+	sw_shares_add(&s, 594, &same, &same, SW_ACTIVITY_BLOCKED, spent);
+	assert_int_equal(sw_shares_take(&s, SW_ACTIVITY_BLOCKED), 593);
+	assert_int_equal(sw_shares_take(&s, SW_ACTIVITY_BLOCKED), 0);
+	/* Stopped by a signal counts as blocked. */
+	sw_shares_add(&s, 3, &same, &same, SW_ACTIVITY_OTHER, spent);
+	assert_int_equal(sw_shares_take(&s, SW_ACTIVITY_OTHER), 3);
+	assert_true(spent[SW_ACTIVITY_BLOCKED] > 596.9 && spent[SW_ACTIVITY_BLOCKED] < 597.1);
+}
+
+static void test_without_counters(void **state)
+{
+	(void) state;
+	struct sw_shares s = {0};
+	double spent[SW_SHARES_STATES] = {0};
+	const struct sw_sample_times from = {.time_ns = 1, .cpu_ns = 1, .queued_ns = -1},
+				     to = {.time_ns = 2 * MS, .cpu_ns = 2, .queued_ns = -1};
+	sw_shares_add(&s, 2, &from, &to, SW_ACTIVITY_RUNNABLE, spent);
+	assert_int_equal(sw_shares_take(&s, SW_ACTIVITY_RUNNABLE), 2);
+}
+
+/* Half of the samples are lost: events count half; each second of two that alternate, not one of them. */
+static void test_lost_samples(void **state)
+{
+	(void) state;
+	struct sw_shares s = {0};
+	double spent[SW_SHARES_STATES] = {0};
+	uint64_t counted[2] = {0};
+	for (int i = 0; i < 1000; i++) {
+		const struct sw_sample_times from = at(20 * i, 20 * i, 0),
+					     to = at(20 * i + 20, 20 * i + 20, 0);
+		counted[0] += sw_shares_take_event(&s);
+		counted[1] += sw_shares_take_event(&s);
+		sw_shares_add(&s, 1, &from, &to, SW_ACTIVITY_ON_CPU, spent);
+	}
+	assert_in_range(counted[0] + counted[1], 995, 1010);
+	assert_in_range(counted[0], 400, 600);
+}
+
+/* Events are lost: the others count for them. */
+static void test_lost_events(void **state)
+{
+	(void) state;
+	struct sw_shares s = {0};
+	double spent[SW_SHARES_STATES] = {0};
+	uint64_t counted = 0, n_on_cpu, n_rest;
+	for (int i = 0; i < 1000; i++) {
+		const struct sw_sample_times from = at(10 * i, 10 * i, 0),
+					     to = at(10 * i + 10, 10 * i + 10, 0);
+		sw_shares_add(&s, 1, &from, &to, SW_ACTIVITY_ON_CPU, spent);
+		if (i % 4 == 0)
+			counted += sw_shares_take_event(&s);
+	}
+	assert_in_range(counted, 990, 1000);
+	sw_shares_finish(&s, &n_on_cpu, &n_rest);
+	assert_int_equal(counted + n_on_cpu + n_rest, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_counters),      cmocka_unit_test(test_unmoved),
+		cmocka_unit_test(test_without_counters), cmocka_unit_test(test_lost_samples),
+		cmocka_unit_test(test_lost_events),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
