@@ -16,7 +16,8 @@ __attribute__((noinline)) static int deep(int n)
 {
 	volatile char frame[1000];
 	frame[n % (int) sizeof(frame)] = (char) n;
-	sink += deep(n + 1);
+	if (n >= 0) /* always */
+		sink += deep(n + 1);
 	return frame[0];
 }
 

@@ -99,7 +99,7 @@ void clr_objects_init(struct clr_objects *w)
 	w->array = class_make(w, OBJECTS_OTHER_RID, 0, 0x18);
 	clr_objects_put(w, w->array, 0x80000008, 4);
 	box_make(w);
-	w->chain = (struct sw_clr_chain){&w->at, &w->cache, w->memory, NULL, NULL};
+	w->chain = (struct sw_clr_chain){.at = &w->at, .classes = &w->cache, .memory = w->memory};
 	w->graph.at = &w->at;
 	w->graph.classes = &w->cache;
 	w->graph.memory = w->memory;

@@ -537,7 +537,9 @@ static void test_crowd_order(void **state)
 						   .owner_tid = (pid_t) (1000 + i),
 						   .fd = -1,
 						   .trust = "memory"};
-		holders[i] = (struct sw_report_holder){(pid_t) (1000 + i), 4242, LOCKED / HOLD};
+		holders[i] = (struct sw_report_holder){.tid = (pid_t) (1000 + i),
+						       .pid = 4242,
+						       .waiting = LOCKED / HOLD};
 	}
 	struct sw_report report = sample_report;
 	report.stacks = stacks;

@@ -181,10 +181,9 @@ static void test_other_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mutex),       cmocka_unit_test(test_stdio),
-		cmocka_unit_test(test_32_bit),
-		cmocka_unit_test(test_rwlock),      cmocka_unit_test(test_namespace),
-		cmocka_unit_test(test_other_calls),
+		cmocka_unit_test(test_mutex),     cmocka_unit_test(test_stdio),
+		cmocka_unit_test(test_32_bit),    cmocka_unit_test(test_rwlock),
+		cmocka_unit_test(test_namespace), cmocka_unit_test(test_other_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
