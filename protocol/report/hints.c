@@ -32,8 +32,7 @@ struct remedy {
 static const struct remedy remedies[] = {
 	{"v8", false, "start node with --perf-basic-prof, deno with --v8-flags=--perf-basic-prof"},
 	{"chromium", false,
-	 "V8 is in it, and is not read, as its symbols do not say where what is; start it with "
-	 "--no-sandbox --js-flags=--perf-basic-prof"},
+	 "V8 is in it, and its functions have no names: only node's V8 is read"},
 	{"clr", false, "start it with DOTNET_PerfMapEnabled=1"},
 	{"hotspot", false,
 	 "'jcmd PID Compiler.perfmap' writes them down (JDK 17), 'jcmd PID Thread.print' has its "
@@ -306,7 +305,7 @@ static void hint_java_crash(struct sw_report_builder *b)
 
 void sw_report_build_hints(struct sw_report_builder *b)
 {
-	enum { OTHERS = 5 };
+	enum { OTHERS = 6 };
 	sw_cleanup(nameless_deinit) struct nameless nameless = {0};
 	b->report->hints =
 		sw_report_calloc(b, OTHERS + SW_ARRAY_SIZE(remedies), sizeof(*b->report->hints));
