@@ -108,7 +108,6 @@ static const uint32_t capture_calls[] = {
 	SYS_sched_getscheduler,
 	SYS_sched_getparam,
 	SYS_sched_setscheduler,
-	SYS_setpriority,
 	SYS_access,
 	SYS_faccessat,
 	SYS_faccessat2,

@@ -102,6 +102,8 @@ bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen
 		struct sw_delivery_alike *a = &d->alike[i];
 		if (a->id != seen->idle_id)
 			continue;
+		if (a->pid == seen->pid) /* another dump of it */
+			return true;
 		if (a->more < SW_DELIVERY_PIDS)
 			a->pids[a->more] = seen->pid;
 		a->more++;
@@ -109,7 +111,7 @@ bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen
 	}
 	if (d->n_alike < SW_DELIVERY_ALIKE_MAX) {
 		struct sw_delivery_alike *a = &d->alike[d->n_alike++];
-		*a = (struct sw_delivery_alike){.id = seen->idle_id};
+		*a = (struct sw_delivery_alike){.id = seen->idle_id, .pid = seen->pid};
 		memcpy(a->comm, seen->comm, sizeof(a->comm));
 		memcpy(a->call, seen->call, sizeof(a->call));
 	}
@@ -304,8 +306,9 @@ static int put_alike(struct sw_delivery *d, struct sw_error *err)
 			       a->more, a->more == 1 ? "" : "es");
 		sw_utf8_append_plain(&text, a->comm, strlen(a->comm));
 		sw_text_printf(&text, " %s the same: ", a->more == 1 ? "is" : "are");
-		sw_text_printf(&text, a->call[0] != '\0' ? "sleeping in %s (" : "sleeping (",
-			       a->call);
+		sw_text_printf(&text, a->call[0] != '\0' ? "sleeping in " : "sleeping");
+		sw_utf8_append_plain(&text, a->call, strlen(a->call));
+		sw_text_printf(&text, " (");
 		for (size_t k = 0; k < a->more && k < SW_DELIVERY_PIDS; k++)
 			sw_text_printf(&text, "%s%d", k > 0 ? " " : "", (int) a->pids[k]);
 		sw_text_printf(&text, "%s; --all shows %s)\n",

@@ -15,8 +15,9 @@ enum {
 struct sw_delivery_alike {
 	uint64_t id; /* sw_report_idle_id() */
 	char comm[SW_DELIVERY_COMM_BYTES], call[SW_DELIVERY_COMM_BYTES];
+	pid_t pid; /* of the first one, which is shown */
 	pid_t pids[SW_DELIVERY_PIDS];
-	size_t more; /* besides the first one */
+	size_t more; /* besides it */
 };
 
 /* What of a report matters to those that come after it. */

@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <confine/descriptors.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -158,6 +159,8 @@ static void place(struct sw_output *out, int fd)
 	sigset_t all;
 	ssize_t n;
 	char word;
+	/* Not the descriptors of what is captured: the kernel's events live as long as one of theirs. */
+	sw_confine_descriptors((int *const[]){&fd, &out->fd}, 2);
 	sigfillset(&all);
 	(void) sigprocmask(SIG_SETMASK, &all, NULL); /* cannot fail */
 	do

@@ -9,7 +9,6 @@
 #include <snapwalk/clock.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -88,16 +87,6 @@ static bool is_quiet(const struct sw_sample_run *run)
 	return run->n_recorders > 0 && !run->options->snapshot.no_realtime;
 }
 
-/* Where the limits allow no real-time priority once privileges are given up: of this there is no way back,
- * so it is had before that. */
-static void favour(struct sw_sample_run *run)
-{
-	enum { LOWEST = -20 };
-	if (!is_quiet(run) || getpriority(PRIO_PROCESS, 0) != 0)
-		return;
-	run->favoured = setpriority(PRIO_PROCESS, 0, LOWEST) == 0;
-}
-
 int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *options)
 {
 	struct sw_error err = {0};
@@ -126,7 +115,6 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	for (size_t i = 0; i < run->selection.n_subjects; i++)
 		run->status = sw_status_worse(run->status,
 					      recorder_open(run, &run->selection.subjects[i]));
-	favour(run);
 	return run->n_recorders > 0 ? SW_STATUS_COMPLETE : run->status;
 }
 
@@ -249,8 +237,7 @@ static int64_t cpu_ns(void)
 static void priority_set(struct sw_sample_run *run)
 {
 	enum { PART = 5 };
-	bool quiet = is_quiet(run);
-	bool wanted = quiet && run->round_ns < NS_PER_S / PART / run->options->rate_hz;
+	bool wanted = is_quiet(run) && run->round_ns < NS_PER_S / PART / run->options->rate_hz;
 	for (size_t i = 0; wanted && i < run->n_recorders; i++)
 		wanted = sw_recorder_totals(run->recorders[i])->n_samples > 0;
 	if (wanted && !run->before.raised)
@@ -259,8 +246,6 @@ static void priority_set(struct sw_sample_run *run)
 		sw_priority_end(&run->before);
 		run->before.raised = false;
 	}
-	if (!quiet && run->favoured)
-		run->favoured = setpriority(PRIO_PROCESS, 0, 0) < 0;
 }
 
 static int round_take(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)

@@ -29,7 +29,6 @@ struct sw_sample_run {
 	struct sw_error failure;   /* the last one of a sample; code 0: none */
 	int status;                /* SW_STATUS_* of processes that could not be opened */
 	struct sw_priority before; /* while .raised: what we have otherwise */
-	bool favoured;             /* its nice value is the lowest */
 	int64_t round_ns; /* CPU time of a round, on the average; so much that it is not raised for now */
 };
 

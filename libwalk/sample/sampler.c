@@ -587,6 +587,15 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 	return 1;
 }
 
+static void stops_add(struct sw_sample *to, const struct sw_sample *from)
+{
+	to->n_stopped += from->n_stopped;
+	to->n_interrupted += from->n_interrupted;
+	to->stopped_ns += from->stopped_ns;
+	if (from->longest_ns > to->longest_ns)
+		to->longest_ns = from->longest_ns;
+}
+
 static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	int r = moved_find(s, err);
@@ -612,21 +621,10 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 		r = heavy_note(s, err);
 	if (r < 0)
 		return r;
-	ret->n_stopped += light.n_stopped;
-	ret->n_interrupted += light.n_interrupted;
-	ret->stopped_ns += light.stopped_ns;
+	stops_add(ret, &light);
 	if (s->snap != NULL)
 		light_prepare(s);
 	return 0;
-}
-
-static void stops_add(struct sw_sample *to, const struct sw_sample *from)
-{
-	to->n_stopped += from->n_stopped;
-	to->n_interrupted += from->n_interrupted;
-	to->stopped_ns += from->stopped_ns;
-	if (from->longest_ns > to->longest_ns)
-		to->longest_ns = from->longest_ns;
 }
 
 /* What was found out is told by the next sample: who ended, and all others are asked for again. */

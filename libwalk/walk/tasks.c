@@ -86,6 +86,11 @@ static void tasks_of(struct tasks *t, size_t runtime,
 	for (size_t i = 0; i < n && !t->failed_nomem; i++) {
 		struct sw_runtime_task task = {0};
 		struct sw_walk walk = {0};
+		if (sw_walker_is_late(t->walker)) {
+			t->n_left += n - i;
+			t->left_why = "the time limit was reached";
+			return;
+		}
 		bool full = t->n_frames > TASK_FRAMES_MAX;
 		if (!full && !sw_walker_task(t->walker, runtime, i, &task, &walk))
 			continue;

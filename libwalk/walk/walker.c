@@ -62,6 +62,11 @@ static bool frame_append(struct sw_walker *w, const struct sw_frame *frame)
 	return true;
 }
 
+bool sw_walker_is_late(const struct sw_walker *w)
+{
+	return w->options->deadline_ns != 0 && sw_clock_ns() > w->options->deadline_ns;
+}
+
 static void finish(struct sw_walker *w, enum sw_end end, const char *why)
 {
 	w->end = end;
@@ -513,7 +518,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	if (!frame_append(w, &first))
 		return;
 	w->cursor.depth = w->n_frames;
-	if (w->options->deadline_ns != 0 && sw_clock_ns() > w->options->deadline_ns)
+	if (sw_walker_is_late(w))
 		finish(w, SW_END_TIMEOUT, "the time limit was reached before this thread");
 	else
 		walk_frames(w);

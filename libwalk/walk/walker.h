@@ -23,6 +23,9 @@ struct sw_walker;
 bool sw_walker_stack(struct sw_walker *walker, const struct sw_thread *stack, struct sw_frame first,
 		     struct sw_walk *walk);
 
+/* The time limit of the options is over. */
+bool sw_walker_is_late(const struct sw_walker *walker);
+
 /* The walk of a task, the n-th of a runtime, which is the i-th in the list. False: it is gone. A walk without
  * frames: the thread in *ret runs it, or it could not be read. frames is NULL when there is no memory. */
 bool sw_walker_task(struct sw_walker *walker, size_t i, size_t n, struct sw_runtime_task *ret,

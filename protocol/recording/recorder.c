@@ -27,7 +27,8 @@ struct slot {
 	uint32_t row;          /* of the sink; SW_RECORDER_NO_ROW */
 	bool counted;          /* it has a stack, and is one of those that are wanted */
 	bool used;
-	bool fresh; /* the sink has counted the first of them */
+	bool fresh;     /* the sink has counted the first of them */
+	bool stackless; /* it has none: a worker of the kernel's, or it has ended */
 	enum sw_activity activity;
 	char comm[SW_COMM_MAX];
 	struct sw_sample_times times; /* of the last change: up to it blocked time is told */
@@ -222,6 +223,7 @@ static void slot_share(struct sw_recorder *r, struct slot *s, uint64_t sample,
 	if (n > 0)
 		r->sink->count(r->sink->arg, s->row, n);
 	s->since = sample;
+	s->fresh = false;
 	struct sw_recorder_totals *t = &r->totals;
 	t->on_cpu = rounded(r->spent[SW_ACTIVITY_ON_CPU]);
 	t->runnable = rounded(r->spent[SW_ACTIVITY_RUNNABLE]);
@@ -238,17 +240,35 @@ static void row_count(struct sw_recorder *r, uint32_t row, uint64_t n)
 		r->sink->count(r->sink->arg, row, n);
 }
 
+/* The place where it was met on a CPU last, for time in which it was not: it never held still for so long that
+ * its stack could be read. */
+static void event_row_count(struct sw_recorder *r, const struct slot *s, enum sw_activity activity,
+			    uint64_t n)
+{
+	uint32_t row = s->event_row;
+	if (row != SW_RECORDER_NO_ROW &&
+	    (r->sink->restate == NULL ||
+	     r->sink->restate(r->sink->arg, row, activity, &row, NULL) < 0))
+		row = SW_RECORDER_NO_ROW;
+	row_count(r, row, n);
+}
+
 /* It ends, or the run does: what is left goes where it was seen last. */
 static void slot_share_finish(struct sw_recorder *r, struct slot *s)
 {
-	uint64_t n_on_cpu, n_rest;
-	if (!s->used || !is_wanted(r, s->tid, SW_ACTIVITY_ON_CPU))
+	uint64_t n_on_cpu, n_rest, n_blocked;
+	if (!s->used || s->stackless || !is_wanted(r, s->tid, SW_ACTIVITY_ON_CPU))
 		return;
 	if (r->running_only)
 		s->shares.owed[SW_ACTIVITY_BLOCKED] = 0;
-	sw_shares_finish(&s->shares, &n_on_cpu, &n_rest);
+	sw_shares_finish(&s->shares, &n_on_cpu, &n_rest, &n_blocked);
 	row_count(r, s->event_row, n_on_cpu);
-	row_count(r, s->counted && s->row != SW_RECORDER_NO_ROW ? s->row : s->event_row, n_rest);
+	if (s->counted && s->row != SW_RECORDER_NO_ROW) {
+		row_count(r, s->row, n_rest);
+		return;
+	}
+	event_row_count(r, s, SW_ACTIVITY_BLOCKED, n_blocked);
+	event_row_count(r, s, SW_ACTIVITY_RUNNABLE, n_rest - n_blocked);
 }
 
 /* Up to the sample before this one; until: the instant of that one, of a thread that moved. */
@@ -608,6 +628,7 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			continue;
 		}
 		s->moved = now;
+		s->stackless = change->kind == SW_CHANGE_MISSED && has_no_stack(change->reason);
 		size_t w =
 			change->kind == SW_CHANGE_READ ? walk_find(walks, change->tid) : SIZE_MAX;
 		s->row = w != SIZE_MAX ? rows[w] : SW_RECORDER_NO_ROW;
@@ -620,7 +641,7 @@ static int changes_note(struct sw_recorder *r, const struct sw_sample *sample,
 			blocked_account(r, &before, s);
 		r->totals.n_read += change->kind == SW_CHANGE_READ;
 		r->totals.n_missed +=
-			change->kind == SW_CHANGE_MISSED && !has_no_stack(change->reason) &&
+			change->kind == SW_CHANGE_MISSED && !s->stackless &&
 			!(by_both(r) && change->reason == SW_E_RUNNING) &&
 			(r->sink->blocked == NULL || change->activity == SW_ACTIVITY_BLOCKED);
 	}

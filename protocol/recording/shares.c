@@ -85,12 +85,16 @@ uint64_t sw_shares_take_event(struct sw_shares *shares)
 	return n;
 }
 
-void sw_shares_finish(struct sw_shares *shares, uint64_t *ret_on_cpu, uint64_t *ret_rest)
+void sw_shares_finish(struct sw_shares *shares, uint64_t *ret_on_cpu, uint64_t *ret_rest,
+		      uint64_t *ret_blocked)
 {
 	double rest = 0.5;
 	*ret_on_cpu = sw_shares_take(shares, SW_ACTIVITY_ON_CPU);
 	for (size_t i = 0; i < SW_SHARES_STATES; i++)
 		rest += shares->owed[i];
 	*ret_rest = whole_take(&rest);
+	*ret_blocked = whole_take(&shares->owed[SW_ACTIVITY_BLOCKED]);
+	if (*ret_blocked > *ret_rest)
+		*ret_blocked = *ret_rest;
 	*shares = (struct sw_shares){0};
 }

@@ -37,7 +37,9 @@ void sw_shares_counted(struct sw_shares *shares, enum sw_activity seen);
  * lost or samples were. */
 uint64_t sw_shares_take_event(struct sw_shares *shares);
 
-/* The thread ends, or the run: whole samples on a CPU, and of what is left in all states. */
-void sw_shares_finish(struct sw_shares *shares, uint64_t *ret_on_cpu, uint64_t *ret_rest);
+/* The thread ends, or the run: whole samples on a CPU, of what is left in all states, and how many of these it
+ * was blocked. */
+void sw_shares_finish(struct sw_shares *shares, uint64_t *ret_on_cpu, uint64_t *ret_rest,
+		      uint64_t *ret_blocked);
 
 #endif

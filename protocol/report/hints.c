@@ -31,8 +31,7 @@ struct remedy {
  */
 static const struct remedy remedies[] = {
 	{"v8", false, "start node with --perf-basic-prof, deno with --v8-flags=--perf-basic-prof"},
-	{"chromium", false,
-	 "V8 is in it, and its functions have no names: only node's V8 is read"},
+	{"chromium", false, "V8 is in it, and its functions have no names: only node's V8 is read"},
 	{"clr", false, "start it with DOTNET_PerfMapEnabled=1"},
 	{"hotspot", false,
 	 "'jcmd PID Compiler.perfmap' writes them down (JDK 17), 'jcmd PID Thread.print' has its "

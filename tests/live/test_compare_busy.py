@@ -69,7 +69,8 @@ def to_handler_as_others(stack, peers):
     """In a program for i386 libgcc has begun to overwrite what the functions on the way had saved: its
     structures are not read there, and all tools say the same, as far as they go (at_expression())."""
     return any((f["function"] or "").startswith("_Unwind_") for f in stack.frames[:4]) and all(
-        len(theirs) > 4 and theirs == stack.pcs[:len(theirs)] for theirs in peers.values())
+        theirs == stack.pcs[:len(theirs)] and (len(theirs) > 4 or len(theirs) == len(stack.pcs))
+        for theirs in peers.values())
 
 
 def wrong_tables(stack, alike):

@@ -112,7 +112,7 @@ def one_lock(tap):
                 continue
             for where in ((str(target.pid),), (path,)) if kind == "rwlock" else ((path,),):
                 run = snapwalk("explain", "--lock", wait["address"], *where)
-                holder = f"held by   locks ({owner}), which is" if owner != "0" else "held by   nobody"
+                holder = f"held by   locks ({owner}), which is" if owner != "0" else "held by   no thread, or it is not known"
                 tap.check(run.returncode == 0 and f", {kind}\n" in run.stdout and
                           holder in run.stdout and f"    locks ({tid}), for" in run.stdout,
                           f"explain --lock: {kind} in {'a dump' if '/' in where[0] else 'a process'}",

@@ -69,8 +69,10 @@ static void batch_copy(struct sw_capture *capture, struct sw_beam_window *w,
 			process_look(capture, w, processes->reads[i].buffer, &stacks, &others);
 	sw_capture_copy_many(capture, stacks.reads, stacks.n);
 	sw_capture_copy_many(capture, others.reads, others.n);
-	for (size_t i = 0; i < stacks.n; i++)
+	for (size_t i = 0; i < stacks.n && !w->processes_cut; i++) {
 		stack_names(capture, w, &stacks.reads[i]);
+		w->processes_cut = sw_capture_is_late(capture);
+	}
 	processes->n = 0;
 }
 
@@ -105,8 +107,9 @@ void sw_beam_processes_copy(struct sw_capture *capture, struct sw_beam_window *w
 		add(&processes, process, SW_BEAM_FULL_BYTES);
 		if (processes.n == SW_CAPTURE_READS) {
 			batch_copy(capture, w, &processes);
-			w->processes_cut = sw_capture_is_late(capture);
+			w->processes_cut |= sw_capture_is_late(capture);
 		}
 	}
-	batch_copy(capture, w, &processes);
+	if (!w->processes_cut)
+		batch_copy(capture, w, &processes);
 }

@@ -123,15 +123,17 @@ static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_th
 			  struct sw_cpython_chain *chain, struct sw_cpython_bodies *b)
 {
 	const struct sw_thread *thread = thread_of(c->snap, t->id);
+	if (thread == NULL)
+		return;
 	struct inside *grown =
 		sw_grow(b->threads, b->n_threads, &b->threads_capacity, 64, sizeof(*grown));
 	b->failed |= grown == NULL;
-	if (thread == NULL || grown == NULL)
+	if (grown == NULL)
 		return;
+	b->threads = grown;
 	chain->n_frames = chain->n_groups = 0;
 	chain->innermost_avma = 0;
 	sw_cpython_chain_add(&c->at, instant(c), t->avma, &thread->regs, chain);
-	b->threads = grown;
 	struct inside *in = &b->threads[b->n_threads++];
 	*in = (struct inside){t->avma, t->id, b->n_frames, chain->n_frames};
 	b->thread = in;

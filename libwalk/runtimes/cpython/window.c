@@ -195,7 +195,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 			(void) sw_cpython_code_start(&w->at, memory, &code, &w->chain.frames[i],
 						     &start);
 		/* else: it gets no name */
-		if (w->lock_is_waited)
+		if (w->lock_is_waited && !sw_capture_is_late(w->capture))
 			(void) sw_cpython_withs_each(&w->at, memory, &w->chain.frames[i], with_copy,
 						     w); /* else: not known */
 	}

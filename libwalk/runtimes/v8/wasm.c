@@ -254,7 +254,8 @@ void sw_v8_wasm_touch(struct sw_v8_heap heap, const struct sw_v8_wasm_code *code
 	(void) sw_memory_read(heap.memory, code->module + (uint64_t) heap.at->wasm.module_bytes,
 			      bytes, sizeof(bytes));
 	(void) sw_memory_read(heap.memory, bytes[0], bytes, sizeof(bytes));
-	for (uint32_t i = 0; i < code->inlined_bytes / INLINED_BYTES && i < SW_V8_TABLE_MAX; i++)
+	uint32_t n = code->inlined_bytes / INLINED_BYTES, most = SW_V8_TABLE_MAX / INLINED_BYTES;
+	for (uint32_t i = 0; i < n && i < most; i++)
 		if (!inlined_call(heap, code, i, &index, &position))
 			break;
 }

@@ -168,7 +168,7 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 {
 	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
-	if (!is_new(w, pc) || wasm_copy(w, pc, exact))
+	if (!is_new(w, pc) || sw_capture_is_late(w->capture) || wasm_copy(w, pc, exact))
 		return;
 	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
 				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {

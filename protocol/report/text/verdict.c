@@ -174,7 +174,8 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 		sw_put(w, lock != NULL ? "; it " : ", which ");
 		put_state(w, t);
 	}
-	for (size_t i = 1; i < h->n_waits_for; i++) {
+	/* Its state has told the first one. */
+	for (size_t i = t != NULL ? 1 : 0; i < h->n_waits_for; i++) {
 		sw_put(w, ", which waits for ");
 		sw_put_process(w, h->waits_for[i]);
 	}

@@ -495,8 +495,8 @@ static void test_runtime_waits(void **state)
 		t->state = i == 3 ? 'R' : 'S';
 		t->syscall = 202; /* futex */
 		t->captured = true;
-		t->regs.val[5] = 0x9000; /* rdi: the word */
-		t->regs.known |= 1u << 5;
+		t->regs.val[5] = 0x9000;            /* rdi: the word */
+		t->regs.known |= 1u << 5 | 1u << 4; /* rsi: FUTEX_WAIT */
 		if (i > 0)
 			s.walks[i].wait = &waits[i - 1];
 	}

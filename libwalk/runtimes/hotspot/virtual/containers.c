@@ -87,13 +87,22 @@ static bool array_read(const struct sw_hotspot_heap_reader *r, uint64_t array, u
 	       sw_memory_read(r->memory, array + length, ret_length, sizeof(*ret_length));
 }
 
+/* Tables may lead to each other, or be looked at again and again. */
+static bool step(const struct sw_hotspot_heap_reader *r)
+{
+	if (*r->steps_left == 0)
+		return false;
+	--*r->steps_left;
+	return true;
+}
+
 /* ---- maps ------------------------------------------------------------------------------------ */
 
 /* base and the values of cells together; null: no cells. */
 static bool sum_read(const struct sw_hotspot_heap_reader *r, uint64_t base_avma,
 		     uint64_t cells_avma, enum sw_hotspot_jdk_field value, uint64_t *ret)
 {
-	uint64_t sum, cells, data, step;
+	uint64_t sum, cells, data, size;
 	uint32_t n;
 	if (!sw_memory_u64(r->memory, base_avma, &sum) ||
 	    !sw_hotspot_heap_pointer(r, cells_avma, &cells))
@@ -101,12 +110,12 @@ static bool sum_read(const struct sw_hotspot_heap_reader *r, uint64_t base_avma,
 	*ret = sum;
 	if (cells == 0)
 		return true;
-	if (!array_read(r, cells, &n, &data, &step) || n > CELLS_MAX ||
+	if (!array_read(r, cells, &n, &data, &size) || n > CELLS_MAX ||
 	    r->jdk->off[value] == SW_HOTSPOT_NONE)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t cell, one = 0;
-		if (!sw_hotspot_heap_pointer(r, data + step * i, &cell) ||
+		if (!step(r) || !sw_hotspot_heap_pointer(r, data + size * i, &cell) ||
 		    (cell != 0 && !sw_memory_u64(r->memory, field(r, cell, value), &one)))
 			return false;
 		sum += one;
@@ -137,8 +146,9 @@ static bool bin_each(const struct sw_hotspot_heap_reader *r, uint64_t node, sw_h
 		return false;
 	for (size_t i = 0; i < BIN_MAX && node != 0; i++) {
 		uint64_t key, klass = class_of(r, node);
-		if (klass == 0 || (klass != jdk->klass[SW_HOTSPOT_JDK_NODE] &&
-				   klass != jdk->klass[SW_HOTSPOT_JDK_TREE_NODE]))
+		if (!step(r) || klass == 0 ||
+		    (klass != jdk->klass[SW_HOTSPOT_JDK_NODE] &&
+		     klass != jdk->klass[SW_HOTSPOT_JDK_TREE_NODE]))
 			return false;
 		if (!sw_hotspot_heap_pointer(r, field(r, node, SW_HOTSPOT_JDK_NODE_KEY_OFF),
 					     &key) ||
@@ -153,16 +163,16 @@ static bool bin_each(const struct sw_hotspot_heap_reader *r, uint64_t node, sw_h
 bool sw_hotspot_map_each(const struct sw_hotspot_heap_reader *r, uint64_t map,
 			 sw_hotspot_key_fn *fn, void *arg)
 {
-	uint64_t table, other = 0, data, step;
+	uint64_t table, other = 0, data, size;
 	uint32_t n;
 	if (!sw_hotspot_heap_pointer(r, field(r, map, SW_HOTSPOT_JDK_MAP_TABLE_OFF), &table))
 		return false;
 	for (size_t k = 0; k < TABLES_MAX && table != 0; k++) {
-		if (!array_read(r, table, &n, &data, &step) || n > r->table_max)
+		if (!array_read(r, table, &n, &data, &size) || n > r->table_max)
 			return false;
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t node;
-			if (!sw_hotspot_heap_pointer(r, data + step * i, &node) ||
+			if (!step(r) || !sw_hotspot_heap_pointer(r, data + size * i, &node) ||
 			    (node != 0 && !bin_each(r, node, fn, arg, &other)))
 				return false;
 		}

@@ -16,6 +16,7 @@ struct sw_hotspot_heap_reader {
 	struct sw_memory memory;
 	uint64_t good_mask; /* of colored pointers, as load barriers have it; 0: none is current */
 	size_t table_max;   /* slots of a hash table that are looked at */
+	size_t *steps_left; /* of slots, cells and nodes of all tables together; borrowed */
 };
 
 /* A pointer in an object. False: not read, or it may be an old one. */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { THREADS_MAX = 1 << 16, CORE_TABLE_MAX = 1 << 20 };
+enum { THREADS_MAX = 1 << 16, CORE_TABLE_MAX = 1 << 20, CORE_STEPS_MAX = 1 << 24 };
 
 struct handles {
 	uint64_t *words; /* owned */
@@ -43,10 +43,12 @@ static void core_read(struct sw_hotspot *h, struct sw_hotspot_virtual_count *ret
 	const struct sw_hotspot_thread_layout *layout = NULL;
 	struct sw_hotspot_jdk jdk;
 	struct sw_hotspot_collector collector;
+	size_t steps_left = CORE_STEPS_MAX;
 	if (handles_read(h, &handles, &layout)) {
 		struct sw_hotspot_heap_reader r = {.jdk = &jdk,
 						   .memory = h->memory,
-						   .table_max = CORE_TABLE_MAX};
+						   .table_max = CORE_TABLE_MAX,
+						   .steps_left = &steps_left};
 		sw_hotspot_jdk_find(h, &layout->objects, &jdk);
 		sw_hotspot_collector_read(&h->at, h->place->bias, &jdk.objects, r.memory,
 					  &collector);

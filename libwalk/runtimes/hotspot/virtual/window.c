@@ -3,14 +3,18 @@
  * Virtual threads are counted while nothing changes: the VM keeps their numbers, so that it takes a few reads
  * for each executor.
  *
- * In the window: nothing is allocated, opened or parsed; the reads are bounded by the lines.
+ * In the window: nothing is allocated, opened or parsed; the reads are bounded by the lines and STEPS_MAX.
  */
 #include "runtimes/hotspot/virtual/window.h"
 #include "map.h"
 
 #include <string.h>
 
-enum { LINE = SW_HOTSPOT_VIRTUAL_LINE, SLOTS = SW_HOTSPOT_VIRTUAL_SLOTS };
+enum {
+	LINE = SW_HOTSPOT_VIRTUAL_LINE,
+	SLOTS = SW_HOTSPOT_VIRTUAL_SLOTS,
+	STEPS_MAX = 1 << 16, /* through tables: a few ms */
+};
 
 static const uint8_t *line_get(struct sw_hotspot_virtual_plan *p, uint64_t avma)
 {
@@ -84,9 +88,11 @@ void sw_hotspot_virtual_copy(struct sw_capture *capture, const struct sw_hotspot
 	memset(plan->lines, 0, sizeof(plan->lines)); /* the window may be repeated */
 	plan->n_lines = 0;
 	plan->capture = capture;
+	size_t steps_left = STEPS_MAX;
 	struct sw_hotspot_heap_reader r = {.jdk = &plan->jdk,
 					   .memory = {&lines_ops, plan},
-					   .table_max = SW_HOTSPOT_VIRTUAL_TABLE_MAX};
+					   .table_max = SW_HOTSPOT_VIRTUAL_TABLE_MAX,
+					   .steps_left = &steps_left};
 	sw_hotspot_collector_read(at, plan->bias, &plan->jdk.objects, r.memory, &collector);
 	r.good_mask = collector.good_mask;
 	if (!collector.at_work &&

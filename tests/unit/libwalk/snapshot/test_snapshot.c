@@ -141,11 +141,11 @@ static void test_warning_names(void **state)
 	static const char *const names[] = {
 		"stop_timeout",      "thread_missing",  "interrupted_call", "stack_limit",
 		"memory_unreadable", "module_unusable", "partial_input",    "capture_incomplete",
-		"timeout",           "runtime",
+		"timeout",           "runtime",         "other_program",
 	};
-	for (unsigned i = 0; i <= SW_WARN_RUNTIME; i++)
+	for (unsigned i = 0; i <= SW_WARN_PROGRAM; i++)
 		assert_string_equal(sw_warning_name((enum sw_warning_code) i), names[i]);
-	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_RUNTIME + 1)),
+	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_PROGRAM + 1)),
 			    "unknown");
 }
 

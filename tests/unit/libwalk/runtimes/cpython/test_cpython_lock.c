@@ -285,6 +285,23 @@ static void test_no_owner(void **state)
 	cpython_world_deinit(&world);
 }
 
+/* A thread that has just begun is in the interpreter's list, and has no id yet. */
+static void test_thread_without_id(void **state)
+{
+	(void) state;
+	make(11, false);
+	enter(LEAF);
+	struct sw_cpython_thread *both = calloc(2, sizeof(*both));
+	assert_non_null(both);
+	both[0] = both[1] = world.c.threads[0];
+	both[0].id = 0;
+	free(world.c.threads);
+	world.c.threads = both;
+	world.c.n_threads = 2;
+	assert_int_equal(owner(), 100);
+	cpython_world_deinit(&world);
+}
+
 static void file_is(const char *file)
 {
 	uint64_t avma = WORLD_STRINGS + 0x400;
@@ -355,9 +372,13 @@ static void test_library(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),   cmocka_unit_test(test_body),
-		cmocka_unit_test(test_tables),     cmocka_unit_test(test_no_owner),
-		cmocka_unit_test(test_given_back), cmocka_unit_test(test_library),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_body),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_no_owner),
+		cmocka_unit_test(test_thread_without_id),
+		cmocka_unit_test(test_given_back),
+		cmocka_unit_test(test_library),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@ struct heap {
 	struct fake_memory fake;
 	struct sw_hotspot_jdk jdk;
 	struct sw_hotspot_heap_reader r;
+	size_t steps_left;
 };
 
 static uint64_t klass_of(enum sw_hotspot_jdk_class klass)
@@ -95,7 +96,9 @@ static void heap_init(struct heap *h)
 		h->jdk.off[offs[i].field] = offs[i].off;
 	h->r = (struct sw_hotspot_heap_reader){.jdk = &h->jdk,
 					       .memory = fake_memory(&h->fake),
-					       .table_max = 16};
+					       .table_max = 16,
+					       .steps_left = &h->steps_left};
+	h->steps_left = 1000;
 }
 
 static uint64_t node(struct heap *h, enum sw_hotspot_jdk_class klass, uint64_t key, uint64_t next)
@@ -239,6 +242,12 @@ static void test_damaged(void **state)
 	check(&h, false, 0, false);
 	*at(&h, one, 0) = 1;
 	*at(&h, *at(&h, one, 16), 8) = klass_of(SW_HOTSPOT_JDK_NODE);
+	check(&h, false, 0, false);
+	/* Tables that lead to each other take no more than so many steps. */
+	heap_init(&h);
+	one = pool(&h, set(&h, 0, 20));
+	containers_put(&h, &one, 1);
+	h.steps_left = 1;
 	check(&h, false, 0, false);
 }
 
