@@ -78,7 +78,7 @@ static int saved_at_entry(struct sw_bytes before, struct sw_bytes from)
 	for (int n = 0; n <= SAVED; n++) {
 		size_t done = ends[n], left = sizeof(entry) - done;
 		if (before.size >= done && from.size >= left &&
-		    memcmp(before.data + before.size - done, entry, done) == 0 &&
+		    (done == 0 || memcmp(before.data + before.size - done, entry, done) == 0) &&
 		    memcmp(from.data, entry + done, left) == 0)
 			return n;
 	}

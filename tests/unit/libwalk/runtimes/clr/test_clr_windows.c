@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A runtime for Windows: how it is found, and how its code is left. */
+#include "runtimes/clr/code/names.h"
+#include "runtimes/clr/tasks/all_tasks.h"
 #include "runtimes/clr/code/clr.h"
 #include "arch/arch.h"
 #include "clr_world.h"
@@ -275,6 +277,8 @@ static void scene_make(uint64_t pc, bool exact_pc, const uint64_t *stack, size_t
 
 static void scene_end(void)
 {
+	sw_clr_all_tasks_destroy(s.clr.tasks);
+	sw_clr_names_destroy(s.clr.names);
 	sw_map64_deinit(&s.clr.by_pc);
 	sw_map64_deinit(&s.clr.rules);
 	sw_map64_deinit(&s.clr.hijacks);

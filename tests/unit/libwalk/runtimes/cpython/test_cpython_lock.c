@@ -42,7 +42,8 @@ static struct sw_runtime_wait wait;
 
 static void bytes_put(uint64_t avma, const void *bytes, size_t n)
 {
-	memcpy(world.data + (avma - WORLD), bytes, n);
+	if (n > 0) /* bytes may be NULL then */
+		memcpy(world.data + (avma - WORLD), bytes, n);
 }
 
 static uint64_t more(void)
