@@ -73,6 +73,8 @@ looked_at libwalk/arch/user_regs_x86_64.c
 looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim \
 	sw_futex_range sw_snapshot_map
 looked_at libwalk/waits/range.c
+looked_at libwalk/unwind/copied.c
+looked_at libwalk/base/memory_blocks.c
 looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
 looked_at libwalk/capture/reader.c clock_gettime sw_capture_space_fill sw_priority_raise \
 	sw_expendable_has_died sw_expendable_run sw_iterate_read_returns
@@ -91,21 +93,21 @@ looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
-looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count
+looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count sw_copied_blocks_begin sw_copied_blocks_memory
 looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_object_class sw_hotspot_pointer_read
 looked_at libwalk/runtimes/hotspot/structures/objects.c
 looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy
-looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close \
+looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
 	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy
-looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get \
+looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get sw_memory_by_blocks \
 	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_snapshot_map strcmp
 looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
 looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_class_of sw_clr_field_find
 looked_at libwalk/runtimes/clr/objects/classes.c
-looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add \
+looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
 	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_waited_copy \
 	sw_cpython_tasks_copy sw_cpython_threads_each sw_cpython_withs_each sw_snapshot_map
-looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read \
+looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
 	sw_cpython_code_start sw_cpython_task_read sw_cpython_tasks_each
 looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_find sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
 looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
@@ -120,14 +122,14 @@ looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c sw_php_request_copy
 looked_at libwalk/runtimes/php/request_window.c
-looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name \
+looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
 	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_map \
 	sw_ruby_fiber_of
 looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
 looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse \
 	sw_beam_processes_copy
-looked_at libwalk/runtimes/beam/processes_window.c sw_beam_full_parse sw_beam_is_parked sw_beam_table_read \
+looked_at libwalk/runtimes/beam/processes_window.c sw_beam_full_parse sw_beam_is_parked sw_beam_table_read sw_copied_memory \
 	sw_beam_window_function sw_beam_window_module
 looked_at libwalk/runtimes/beam/processes.c
 looked_at libwalk/runtimes/beam/lines.c sw_utf8_encode
@@ -136,7 +138,7 @@ looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
 looked_at libwalk/native/tls.c
 # Those who read V8's objects follow pointers in the window, too, by what copies them; every loop of theirs
 # has a limit, and they need no memory.
-looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters \
+looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
 	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch
 looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \

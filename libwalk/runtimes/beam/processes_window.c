@@ -6,6 +6,7 @@
  * In the window: nothing is allocated, opened or parsed.
  */
 #include "runtimes/beam/processes_window.h"
+#include "unwind/copied.h"
 
 #include <string.h>
 
@@ -76,26 +77,14 @@ static void batch_copy(struct sw_capture *capture, struct sw_beam_window *w,
 	processes->n = 0;
 }
 
-static bool copying_read(void *arg, uint64_t avma, void *buffer, size_t length)
-{
-	struct sw_capture *capture = arg;
-	const uint8_t *copy;
-	if (!sw_capture_copy(capture, avma, length, &copy))
-		return false;
-	memcpy(buffer, copy, length);
-	return true;
-}
-
 void sw_beam_processes_copy(struct sw_capture *capture, struct sw_beam_window *w)
 {
-	static const struct sw_memory_ops ops = {.read = copying_read};
-	const struct sw_memory copying = {&ops, capture};
 	const uint8_t *table;
 	uint64_t avma, n;
 	struct batch processes;
 	processes.n = 0;
 	w->processes_cut = false;
-	if (!sw_beam_table_read(copying, &w->found, &avma, &n))
+	if (!sw_beam_table_read(sw_copied_memory(capture), &w->found, &avma, &n))
 		return;
 	if (n > SW_BEAM_TABLE_MAX)
 		n = SW_BEAM_TABLE_MAX;

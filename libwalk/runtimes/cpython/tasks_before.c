@@ -25,7 +25,11 @@ struct sw_cpython_tasks_window *sw_cpython_tasks_prepare(struct sw_capture *capt
 	if (w == NULL)
 		return NULL;
 	w->at = at;
-	memset(w->pages, 0, sizeof(w->pages)); /* touched now, not in the window */
+	memset(w->slots, 0, sizeof(w->slots)); /* touched now, not in the window */
+	w->pages = (struct sw_copied_blocks){.slots = w->slots,
+					     .n_slots = SW_CPYTHON_PAGE_SLOTS,
+					     .block_bytes = SW_CPYTHON_PAGE_BYTES,
+					     .max = SW_CPYTHON_PAGES_MAX};
 	sw_cpython_asyncio_find(at, capture->snap, capture->memory, &w->asyncio);
 	/* Less when they change meanwhile: there is space for some more anyhow. */
 	(void) sw_cpython_tasks_each(&w->asyncio, capture->memory, count, &expected);

@@ -3,17 +3,12 @@
 #define SW_CPYTHON_TASKS_WINDOW_H
 
 #include "runtimes/cpython/tasks.h"
-#include "unwind/capture.h"
+#include "unwind/copied.h"
 
 enum {
 	SW_CPYTHON_PAGES_MAX = 28 << 10, /* of SW_CAPTURE_GOROUTINES_BYTES */
 	SW_CPYTHON_PAGE_SLOTS = 64 << 10,
 	SW_CPYTHON_PAGE_BYTES = 4096,
-};
-
-struct sw_cpython_page {
-	uint64_t avma; /* 0: not in use */
-	const uint8_t *data;
 };
 
 /* What copying tasks in the window needs, made before. */
@@ -23,8 +18,8 @@ struct sw_cpython_tasks_window {
 	struct sw_capture *capture;     /* borrowed, in the window only */
 	bool whole;                     /* nothing ran meanwhile */
 	struct sw_cpython_frame frames[SW_CPYTHON_AWAITS_MAX];
-	struct sw_cpython_page pages[SW_CPYTHON_PAGE_SLOTS];
-	size_t n_pages;
+	struct sw_copied_block slots[SW_CPYTHON_PAGE_SLOTS];
+	struct sw_copied_blocks pages; /* of these */
 };
 
 /* Before the window: NULL when there is no memory. at is borrowed. */

@@ -26,44 +26,14 @@ enum {
 	ROOT_BYTES = 4096, /* of a thread state, which has the outermost cframe */
 };
 
-/* The copy of a block; NULL when it cannot be read, or there is no space for more. */
-static const uint8_t *block_get(struct sw_cpython_window *w, uint64_t avma)
-{
-	size_t i = (size_t) sw_mix64(avma) % SW_CPYTHON_SLOTS;
-	while (w->blocks[i].avma != 0 && w->blocks[i].avma != avma)
-		i = (i + 1) % SW_CPYTHON_SLOTS;
-	if (w->blocks[i].avma == avma)
-		return w->blocks[i].data;
-	const uint8_t *data;
-	if (avma == 0 || w->n_blocks == SW_CPYTHON_BLOCKS_MAX ||
-	    !sw_capture_copy(w->capture, avma, SW_CPYTHON_BLOCK_BYTES, &data))
-		return NULL;
-	w->n_blocks++;
-	w->blocks[i] = (struct sw_cpython_block){avma, data};
-	return data;
-}
-
 /* Memory of the process in the window, which is copied by being read. */
 static bool window_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_cpython_window *w = arg;
-	uint8_t *to = buffer;
 	if (w->stack != NULL && avma >= w->stack->start_avma && avma < w->stack->end_avma)
 		return sw_capture_in_stack(w->capture, avma, buffer, length) ||
 		       sw_capture_read(w->capture, avma, buffer, length);
-	while (length > 0) {
-		size_t skip = avma % SW_CPYTHON_BLOCK_BYTES, n = SW_CPYTHON_BLOCK_BYTES - skip;
-		if (n > length)
-			n = length;
-		const uint8_t *block = block_get(w, avma - skip);
-		if (block == NULL)
-			return false;
-		memcpy(to, block + skip, n);
-		avma += n;
-		to += n;
-		length -= n;
-	}
-	return true;
+	return sw_memory_read(sw_copied_blocks_memory(&w->blocks), avma, buffer, length);
 }
 
 static const struct sw_memory_ops window_ops = {.read = window_read};
@@ -200,7 +170,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 						     w); /* else: not known */
 	}
 	w->stack = NULL;
-	return w->n_blocks < SW_CPYTHON_BLOCKS_MAX;
+	return sw_copied_blocks_has_space(&w->blocks);
 }
 
 int sw_cpython_in_window(struct sw_capture *capture)
@@ -209,8 +179,7 @@ int sw_cpython_in_window(struct sw_capture *capture)
 	struct sw_memory memory = {&window_ops, w};
 	if (w == NULL)
 		return 0;
-	memset(w->blocks, 0, sizeof(w->blocks)); /* the window may be repeated */
-	w->n_blocks = 0;
+	sw_copied_blocks_begin(&w->blocks, capture);
 	w->interp_avma = 0;
 	w->capture = capture;
 	w->stack = NULL;

@@ -4,7 +4,7 @@
 
 #include "runtimes/cpython/structures/chain.h"
 #include "runtimes/cpython/tasks_window.h"
-#include "unwind/capture.h"
+#include "unwind/copied.h"
 
 enum {
 	SW_CPYTHON_BLOCK_BYTES = 512, /* power of two, and a part of a page */
@@ -12,20 +12,15 @@ enum {
 	SW_CPYTHON_SLOTS = 8192,      /* power of two */
 };
 
-struct sw_cpython_block {
-	uint64_t avma; /* 0: not in use */
-	const uint8_t *data;
-};
-
 /* What in_window() needs, made before: sw_capture.found. */
 struct sw_cpython_window {
 	struct sw_cpython_at at;
 	struct sw_capture *capture; /* borrowed, in the window only */
 	const struct sw_map *stack; /* of the thread that is looked at */
-	struct sw_cpython_block blocks[SW_CPYTHON_SLOTS];
-	size_t n_blocks;
-	uint64_t interp_avma; /* whose lock was copied last */
-	bool lock_is_waited;  /* one of threading, by somebody */
+	struct sw_copied_block slots[SW_CPYTHON_SLOTS];
+	struct sw_copied_blocks blocks; /* of these */
+	uint64_t interp_avma;           /* whose lock was copied last */
+	bool lock_is_waited;            /* one of threading, by somebody */
 	struct sw_cpython_chain chain;
 	struct sw_cpython_tasks_window *tasks; /* NULL: not asked for */
 };

@@ -57,6 +57,11 @@ int sw_hotspot_before(struct sw_capture *capture)
 	if (w->locks.layout.usable)
 		sw_hotspot_jdk_find(&h, &w->locks.layout.objects, &w->virtual_threads.jdk);
 	w->virtual_threads.bias = h.place->bias;
+	w->virtual_threads.lines = (struct sw_copied_blocks){.slots = w->virtual_threads.slots,
+							     .n_slots = SW_HOTSPOT_VIRTUAL_SLOTS,
+							     .block_bytes = SW_HOTSPOT_VIRTUAL_LINE,
+							     .max = SW_HOTSPOT_VIRTUAL_LINES,
+							     .until_late = true};
 	*capture->found = w;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "runtimes/ruby/locks.h"
 #include "runtimes/ruby/yjit.h"
 #include "snapshot/snapshot.h"
+#include "unwind/copied.h"
 
 #include <string.h>
 
@@ -162,22 +163,12 @@ static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, u
 	stack_copy(w, vm, &stack);
 }
 
-/* sw_memory_ops.read: copies what is read and not remembered, as it is read once. */
-static bool plain_read(void *arg, uint64_t avma, void *buffer, size_t length)
-{
-	struct sw_ruby_window *w = arg;
-	const uint8_t *data;
-	if (!sw_capture_copy(w->capture, avma, length, &data))
-		return false;
-	memcpy(buffer, data, length);
-	return true;
-}
-
 /* Of threads that run one, it was copied with the thread, and is once more. */
 static void fibers_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm)
 {
-	static const struct sw_memory_ops ops = {.read = plain_read};
-	const struct sw_ruby_vm plain = {.memory = {&ops, w}, .found = &w->found};
+	/* Not remembered, as it is read once. */
+	const struct sw_ruby_vm plain = {.memory = sw_copied_memory(w->capture),
+					 .found = &w->found};
 	const struct sw_map *map;
 	struct sw_ruby_fiber fiber;
 	size_t at = 0, n = 0;

@@ -18,6 +18,11 @@ int sw_v8_before(struct sw_capture *capture)
 	if (w == NULL)
 		return -SW_E_NOMEM;
 	w->at = p->at;
+	w->blocks = (struct sw_copied_blocks){.slots = w->slots,
+					      .n_slots = SW_V8_WINDOW_BLOCK_SLOTS,
+					      .block_bytes = SW_V8_WINDOW_BLOCK_BYTES,
+					      .max = SW_V8_WINDOW_BLOCKS_MAX,
+					      .once = true};
 	w->wasm_state_avma = sw_v8_wasm_state(snap, p, place);
 	for (size_t i = 0; i < snap->n_maps && w->n_ranges < SW_V8_WINDOW_RANGES_MAX; i++) {
 		const struct sw_map *m = &snap->maps[i];

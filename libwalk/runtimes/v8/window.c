@@ -21,50 +21,9 @@ enum { FRAMELESS_WORDS = 3 }; /* others are looked at with the word before them 
 
 /* ---- memory that is copied ------------------------------------------------------------------- */
 
-static const struct sw_v8_block *block_get(struct sw_v8_window *w, uint64_t avma)
-{
-	size_t i = (size_t) sw_mix64(avma) % SW_V8_WINDOW_BLOCK_SLOTS;
-	while (w->blocks[i].avma != 0 && w->blocks[i].avma != avma)
-		i = (i + 1) % SW_V8_WINDOW_BLOCK_SLOTS;
-	struct sw_v8_block *b = &w->blocks[i];
-	if (b->avma == avma)
-		return b;
-	if (w->n_blocks >= SW_V8_WINDOW_BLOCKS_MAX)
-		return NULL;
-	w->n_blocks++;
-	b->avma = avma;
-	if (!sw_capture_copy(w->capture, avma, SW_V8_WINDOW_BLOCK_BYTES, &b->data))
-		b->data = NULL;
-	return b;
-}
-
-static bool window_read(void *arg, uint64_t avma, void *buffer, size_t length)
-{
-	struct sw_v8_window *w = arg;
-	uint8_t *to = buffer;
-	uint64_t end;
-	if (avma < SW_V8_WINDOW_BLOCK_BYTES || __builtin_add_overflow(avma, length, &end))
-		return false;
-	while (length > 0) {
-		uint64_t start = avma & -(uint64_t) SW_V8_WINDOW_BLOCK_BYTES;
-		size_t skip = (size_t) (avma - start), n = SW_V8_WINDOW_BLOCK_BYTES - skip;
-		const struct sw_v8_block *b = block_get(w, start);
-		if (b == NULL || b->data == NULL)
-			return false;
-		if (n > length)
-			n = length;
-		memcpy(to, b->data + skip, n);
-		to += n;
-		avma += n;
-		length -= n;
-	}
-	return true;
-}
-
 static struct sw_v8_heap window_heap(struct sw_v8_window *w)
 {
-	static const struct sw_memory_ops ops = {.read = window_read};
-	return (struct sw_v8_heap){&w->at, {&ops, w}};
+	return (struct sw_v8_heap){&w->at, sw_copied_blocks_memory(&w->blocks)};
 }
 
 /* True on first sight of an address; false also when there are too many. */
@@ -298,9 +257,9 @@ int sw_v8_in_window(struct sw_capture *capture)
 	if (w == NULL)
 		return 0;
 	/* The window may be repeated. */
-	memset(w->blocks, 0, sizeof(w->blocks));
+	sw_copied_blocks_begin(&w->blocks, capture);
 	memset(w->seen, 0, sizeof(w->seen));
-	w->n_blocks = w->n_seen = w->misses = 0;
+	w->n_seen = w->misses = 0;
 	w->capture = capture;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(w, &capture->snap->threads[i]);

@@ -3,7 +3,7 @@
 #define SW_V8_WINDOW_H
 
 #include "runtimes/v8/function.h"
-#include "unwind/capture.h"
+#include "unwind/copied.h"
 
 enum {
 	SW_V8_WINDOW_STACK_BYTES = 256 << 10, /* that are looked at, from sp on */
@@ -24,11 +24,6 @@ enum {
 	SW_V8_WINDOW_ENDS_MAX = 64 << 10,
 };
 
-struct sw_v8_block {
-	uint64_t avma;
-	const uint8_t *data; /* NULL: it could not be read */
-};
-
 /* [start, end) of code: builtins or made. */
 struct sw_v8_range {
 	uint64_t start_avma, end_avma;
@@ -41,8 +36,8 @@ struct sw_v8_window {
 	struct sw_capture *capture; /* that of the call */
 	struct sw_v8_range ranges[SW_V8_WINDOW_RANGES_MAX];
 	size_t n_ranges;
-	struct sw_v8_block blocks[SW_V8_WINDOW_BLOCK_SLOTS];
-	size_t n_blocks;
+	struct sw_copied_block slots[SW_V8_WINDOW_BLOCK_SLOTS];
+	struct sw_copied_blocks blocks;         /* of these */
 	uint64_t seen[SW_V8_WINDOW_SEEN_SLOTS]; /* what was dealt with */
 	size_t n_seen, misses;
 	/* For those who read: what they make of it is not used. */

@@ -15,28 +15,12 @@
 enum {
 	CHUNK_WORDS = 64,
 	PAGE_SHIFT = 12,
-	BLOCK = SW_CLR_READ_BLOCK_BYTES,
 };
 
-/* Classes stay where they are, and are read again afterwards. */
-static bool blocks_read(void *arg, uint64_t avma, void *buffer, size_t length)
+static bool plain_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	struct sw_clr_tasks_window *w = arg;
-	uint64_t skip = avma % BLOCK, start = avma - skip;
-	size_t i = (size_t) sw_mix64(start) % SW_CLR_READ_BLOCKS;
-	if (start == 0 || length > BLOCK - skip)
-		return sw_capture_read(w->capture, avma, buffer, length);
-	if (w->blocks[i].avma != start) {
-		w->blocks[i].avma = 0;
-		if (!sw_capture_read(w->capture, start, w->blocks[i].data, BLOCK))
-			return sw_capture_read(w->capture, avma, buffer, length);
-		w->blocks[i].avma = start;
-	}
-	memcpy(buffer, w->blocks[i].data + skip, length);
-	return true;
+	return sw_capture_read(arg, avma, buffer, length);
 }
-
-static const struct sw_memory_ops blocks_ops = {.read = blocks_read};
 
 /* Asked once for each page. */
 static size_t page_look(struct sw_clr_tasks_window *w, uint64_t page)
@@ -107,7 +91,7 @@ static void stack_take(struct sw_clr_tasks_window *w, const struct sw_thread *th
 /* Whether an object is a box. Those are classes of the runtime's own library: of no other one more is read. */
 static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
 {
-	struct sw_memory m = {&blocks_ops, w};
+	struct sw_memory m = sw_memory_by_blocks(&w->reads);
 	uint64_t table, module;
 	if (!sw_memory_u64(m, object, &table))
 		return false;
@@ -197,6 +181,7 @@ static void thread_take(struct sw_clr_tasks_window *w, const struct sw_clr_chain
 
 void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
 {
+	static const struct sw_memory_ops plain_ops = {.read = plain_read};
 	const struct sw_snapshot *snap = w->capture->snap;
 	struct sw_clr_graph *g = &w->graph;
 	struct sw_clr_chain chain = {.at = &w->at, .classes = &w->classes, .memory = g->memory};
@@ -206,7 +191,10 @@ void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
 	memset(w->tables, 0, sizeof(w->tables));
 	for (size_t i = 0; i < SW_CLR_READ_BLOCKS; i++)
 		w->blocks[i].avma = 0;
-	w->classes.memory = (struct sw_memory){&blocks_ops, w};
+	/* Classes stay where they are, and are read again afterwards. */
+	w->reads =
+		(struct sw_memory_blocks){{&plain_ops, w->capture}, w->blocks, SW_CLR_READ_BLOCKS};
+	w->classes.memory = sw_memory_by_blocks(&w->reads);
 	sw_clr_graph_stacks(g);
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < snap->n_threads && go_on(w, end_ns); i++)

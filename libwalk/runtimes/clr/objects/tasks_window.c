@@ -11,54 +11,13 @@
 
 #include <string.h>
 
-static const uint8_t *page_get(struct sw_clr_tasks_window *w, uint64_t avma)
-{
-	size_t i = (size_t) sw_mix64(avma) % SW_CLR_PAGE_SLOTS;
-	const uint8_t *data;
-	while (w->pages[i].avma != 0 && w->pages[i].avma != avma)
-		i = (i + 1) % SW_CLR_PAGE_SLOTS;
-	if (w->pages[i].avma == avma)
-		return w->pages[i].data;
-	if (avma == 0 || w->n_pages == w->pages_max)
-		return NULL;
-	if (!sw_capture_copy(w->capture, avma, w->page_bytes, &data))
-		data = NULL; /* not tried again: words that lead nowhere come often */
-	w->n_pages++;
-	w->pages[i] = (struct sw_clr_page){avma, data};
-	return data;
-}
-
-static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
-{
-	struct sw_clr_tasks_window *w = arg;
-	uint8_t *to = buffer;
-	while (length > 0) {
-		size_t skip = avma % w->page_bytes,
-		       n = w->page_bytes - skip < length ? w->page_bytes - skip : length;
-		const uint8_t *page = page_get(w, avma - skip);
-		if (page == NULL)
-			return false;
-		memcpy(to, page + skip, n);
-		avma += n;
-		to += n;
-		length -= n;
-	}
-	return true;
-}
-
 static bool stacks_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_clr_tasks_window *w = arg;
 	return sw_capture_in_stack(w->capture, avma, buffer, length);
 }
 
-static const struct sw_memory_ops pages_ops = {.read = pages_read};
 static const struct sw_memory_ops stacks_ops = {.read = stacks_read};
-
-struct sw_memory sw_clr_tasks_pages(struct sw_clr_tasks_window *w)
-{
-	return (struct sw_memory){&pages_ops, w};
-}
 
 struct sw_memory sw_clr_tasks_stacks(struct sw_clr_tasks_window *w)
 {
@@ -68,7 +27,7 @@ struct sw_memory sw_clr_tasks_stacks(struct sw_clr_tasks_window *w)
 bool sw_clr_tasks_go_on(void *window)
 {
 	const struct sw_clr_tasks_window *w = window;
-	return w->n_pages < w->pages_max && !sw_capture_is_late(w->capture);
+	return sw_copied_blocks_has_space(&w->pages) && !sw_capture_is_late(w->capture);
 }
 
 /* What says where the state machines of boxes have what: for those who have what was recorded alone. */
@@ -94,15 +53,13 @@ void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w
 	capture->snap->priv->try_later = false;
 	if (!w->at.usable || !sw_capture_is_whole(capture))
 		return;
-	if (w->n_pages > 0) /* the window is repeated */
-		memset(w->pages, 0, sizeof(w->pages));
+	sw_copied_blocks_begin(&w->pages, capture);
 	sw_clr_class_cache_reset(&w->classes);
-	w->classes.memory = (struct sw_memory){&pages_ops, w};
-	w->n_pages = 0;
+	w->classes.memory = sw_copied_blocks_memory(&w->pages);
 	w->capture = capture;
 	w->graph.at = &w->at;
 	w->graph.classes = &w->classes;
-	w->graph.memory = (struct sw_memory){&pages_ops, w};
+	w->graph.memory = sw_copied_blocks_memory(&w->pages);
 	w->graph.snap = capture->snap;
 	w->graph.go_on = sw_clr_tasks_go_on;
 	w->graph.arg = w;

@@ -2,8 +2,9 @@
 #ifndef SW_CLR_TASKS_WINDOW_H
 #define SW_CLR_TASKS_WINDOW_H
 
+#include "memory_blocks.h"
 #include "runtimes/clr/objects/graph.h"
-#include "unwind/capture.h"
+#include "unwind/copied.h"
 
 enum {
 	SW_CLR_PAGES_MAX = 8 << 10, /* of SW_CAPTURE_GOROUTINES_BYTES */
@@ -12,8 +13,7 @@ enum {
 	/* Of those alone that threads run, and who awaits them: less, so that it costs every capture little. */
 	SW_CLR_AWAITS_PAGES_MAX = 2 << 10,
 	SW_CLR_AWAITS_PAGE_BYTES = 512,
-	SW_CLR_READ_BLOCKS = 256, /* power of two */
-	SW_CLR_READ_BLOCK_BYTES = 4096,
+	SW_CLR_READ_BLOCKS = 256,
 	SW_CLR_VERDICTS = 4096,     /* power of two */
 	SW_CLR_AWAITS_NS = 4000000, /* of one window, in which threads may be stopped */
 	/* The length of the last range that is copied, which begins at the runtime's library: that it is there
@@ -21,27 +21,19 @@ enum {
 	SW_CLR_TASKS_MARK = 13,
 };
 
-struct sw_clr_page {
-	uint64_t avma; /* 0: not in use */
-	const uint8_t *data;
-};
-
 /* What copying tasks in the window needs, made before. */
 struct sw_clr_tasks_window {
 	struct sw_clr_classes at;
-	const char *why;   /* static; why they are not read; NULL */
-	bool running_only; /* see awaits_window.h */
-	size_t page_bytes, pages_max;
+	const char *why;            /* static; why they are not read; NULL */
+	bool running_only;          /* see awaits_window.h */
 	struct sw_capture *capture; /* borrowed, in the window only */
 	struct sw_clr_class_cache classes;
 	struct sw_clr_graph graph;
-	struct sw_clr_page pages[SW_CLR_PAGE_SLOTS];
-	size_t n_pages;
+	struct sw_copied_block slots[SW_CLR_PAGE_SLOTS];
+	struct sw_copied_blocks pages; /* of these */
 	/* With running_only: what is read and not kept; and of pages whether objects, or classes, may be there. */
-	struct {
-		uint64_t avma; /* 0: not in use */
-		uint8_t data[SW_CLR_READ_BLOCK_BYTES];
-	} blocks[SW_CLR_READ_BLOCKS];
+	struct sw_memory_block blocks[SW_CLR_READ_BLOCKS];
+	struct sw_memory_blocks reads; /* of these */
 	struct {
 		uint64_t page; /* 0: not in use */
 		bool objects, classes;
@@ -52,11 +44,10 @@ struct sw_clr_tasks_window {
 	} tables[SW_CLR_VERDICTS];
 };
 
-/* What it takes to read objects by copying them. */
-struct sw_memory sw_clr_tasks_pages(struct sw_clr_tasks_window *w);
+/* What was copied of stacks. */
 struct sw_memory sw_clr_tasks_stacks(struct sw_clr_tasks_window *w);
 
-/* Whether there is room and time for more. */
+/* Whether there is space and time for more. */
 bool sw_clr_tasks_go_on(void *window);
 
 /* In the window: all that leads to tasks; with running_only, awaits_window.h. */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-	BLOCK_BYTES = 4096,
 	BLOCKS = 256,
 	EXPECTED = 4 << 20, /* to be copied */
 	EXPECTED_RUNNING = 128 << 10,
@@ -31,49 +30,28 @@ static bool library_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 	return true;
 }
 
-/* Memory of the process before the window, in blocks: names are many, and lie together. */
-struct blocks {
-	struct sw_memory memory;
-	struct {
-		uint64_t avma; /* 0: not in use */
-		uint8_t data[BLOCK_BYTES];
-	} all[BLOCKS];
-};
-
-static bool blocks_read(void *arg, uint64_t avma, void *buffer, size_t length)
-{
-	struct blocks *b = arg;
-	uint64_t skip = avma % BLOCK_BYTES, start = avma - skip;
-	size_t i = (size_t) (start / BLOCK_BYTES) % BLOCKS;
-	if (start == 0 || length > BLOCK_BYTES - skip)
-		return sw_memory_read(b->memory, avma, buffer, length);
-	if (b->all[i].avma != start) {
-		b->all[i].avma = 0;
-		if (!sw_memory_read(b->memory, start, b->all[i].data, BLOCK_BYTES))
-			return sw_memory_read(b->memory, avma, buffer, length);
-		b->all[i].avma = start;
-	}
-	memcpy(buffer, b->all[i].data + skip, length);
-	return true;
-}
-
 struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 						 const struct sw_clr_runtime *runtime)
 {
 	struct sw_arena *arena = &capture->snap->priv->arena;
 	struct sw_clr_tasks_window *w = sw_arena_calloc(arena, 1, sizeof(*w));
-	static const struct sw_memory_ops ops = {.read = blocks_read};
-	sw_cleanup(sw_free_p) struct blocks *blocks = calloc(1, sizeof(*blocks));
-	struct sw_memory memory = {&ops, blocks};
+	/* Names are many, and lie together. */
+	sw_cleanup(sw_free_p) struct sw_memory_block *all = calloc(BLOCKS, sizeof(*all));
+	struct sw_memory_blocks blocks = {capture->memory, all, BLOCKS};
+	struct sw_memory memory = sw_memory_by_blocks(&blocks);
 	struct sw_clr_names names = {.memory = memory, .arena = arena};
 	struct library library = {&names, &names.at[0]};
-	if (w == NULL || blocks == NULL)
+	if (w == NULL || all == NULL)
 		return NULL;
-	blocks->memory = capture->memory;
 	memset(w, 0, sizeof(*w)); /* touched now, not in the window */
 	w->running_only = !capture->snap->priv->tasks;
-	w->page_bytes = w->running_only ? SW_CLR_AWAITS_PAGE_BYTES : SW_CLR_PAGE_BYTES;
-	w->pages_max = w->running_only ? SW_CLR_AWAITS_PAGES_MAX : SW_CLR_PAGES_MAX;
+	w->pages = (struct sw_copied_blocks){
+		.slots = w->slots,
+		.n_slots = SW_CLR_PAGE_SLOTS,
+		.block_bytes = w->running_only ? SW_CLR_AWAITS_PAGE_BYTES : SW_CLR_PAGE_BYTES,
+		.max = w->running_only ? SW_CLR_AWAITS_PAGES_MAX : SW_CLR_PAGES_MAX,
+		.once = true, /* words that lead nowhere come often */
+	};
 	w->graph.n_stack_maps = capture->snap->n_maps;
 	w->graph.stack_maps = sw_arena_calloc(arena, w->graph.n_stack_maps + 1, 1);
 	if (w->graph.stack_maps == NULL)

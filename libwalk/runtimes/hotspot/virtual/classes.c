@@ -10,14 +10,15 @@
  */
 #include "runtimes/hotspot/virtual/classes.h"
 #include "cleanup.h"
+#include "memory_blocks.h"
 #include "runtimes/hotspot/structures/fields.h"
 #include "runtimes/hotspot/structures/method.h"
-#include "runtimes/hotspot/virtual/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+	BLOCKS = 128, /* of memory, that are kept */
 	LOADERS_MAX = 1 << 16,
 	CLASSES_MAX = 1 << 16, /* of the VM's own loader */
 	NAME_MAX_BYTES = 96,
@@ -184,13 +185,10 @@ void sw_hotspot_jdk_find(const struct sw_hotspot *h, const struct sw_hotspot_obj
 	if (h->version < 21 || at->loaders == SW_HOTSPOT_NONE ||
 	    at->klass_mirror == SW_HOTSPOT_NONE || at->klass_next == SW_HOTSPOT_NONE)
 		return;
-	struct sw_hotspot_pages *pages = calloc(1, sizeof(*pages));
-	if (pages == NULL)
-		return;
-	struct sw_memory m = sw_hotspot_pages_init(pages, h->memory);
-	bool all = classes_read(h, m, ret);
-	free(pages);
-	if (!all)
+	/* What the VM has of classes lies close together. */
+	sw_cleanup(sw_free_p) struct sw_memory_block *blocks = calloc(BLOCKS, sizeof(*blocks));
+	struct sw_memory_blocks reads = {h->memory, blocks, BLOCKS};
+	if (blocks == NULL || !classes_read(h, sw_memory_by_blocks(&reads), ret))
 		return;
 	fields_read(h, ret);
 	ret->usable = is_known(ret);

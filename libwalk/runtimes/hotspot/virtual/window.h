@@ -3,7 +3,7 @@
 #define SW_HOTSPOT_VIRTUAL_WINDOW_H
 
 #include "runtimes/hotspot/virtual/containers.h"
-#include "unwind/capture.h"
+#include "unwind/copied.h"
 
 enum {
 	SW_HOTSPOT_VIRTUAL_LINE = 1024,
@@ -17,12 +17,8 @@ enum {
 struct sw_hotspot_virtual_plan {
 	struct sw_hotspot_jdk jdk;
 	uint64_t bias;
-	struct sw_capture *capture; /* borrowed, while it copies */
-	struct {
-		uint64_t avma;
-		const uint8_t *data;
-	} lines[SW_HOTSPOT_VIRTUAL_SLOTS];
-	size_t n_lines;
+	struct sw_copied_block slots[SW_HOTSPOT_VIRTUAL_SLOTS];
+	struct sw_copied_blocks lines;         /* of these */
 	struct sw_hotspot_virtual_count count; /* known: nothing ran meanwhile */
 	size_t n_mounted;
 };
