@@ -78,8 +78,7 @@ struct sw_delivery_seen sw_delivery_seen(const struct sw_delivery *d,
 	(void) snprintf(seen.comm, sizeof(seen.comm), "%s", report->process.comm);
 	(void) snprintf(seen.call, sizeof(seen.call), "%s", call != NULL ? call : "");
 	for (size_t i = 0; i < report->n_hints; i++)
-		for (const char *at = report->hints[i].message; *at != '\0'; at++)
-			seen.hints_id = sw_mix64(seen.hints_id ^ (unsigned char) *at);
+		seen.hints_id = sw_mix_text(seen.hints_id, report->hints[i].message);
 	return seen;
 }
 

@@ -43,21 +43,15 @@ static void reason_add(struct sw_profiling *p, const char *why)
 	const char *object = json_object_to_json_string_ext(member, JSON_C_TO_STRING_PLAIN);
 	const char *rest = memchr(p->dump->text, ',', p->dump->size);
 	struct sw_dump *dump = NULL;
-	if (member != NULL && object != NULL && rest != NULL) {
-		size_t first = (size_t) (rest - p->dump->text), left = p->dump->size - first;
-		size_t length = strlen(object) - 2, size = first + 1 + length + left;
-		char *text = malloc(size + 1);
-		if (text != NULL) {
-			char *at = mempcpy(text, p->dump->text, first);
-			*at++ = ',';
-			at = mempcpy(at, object + 1, length); /* without its braces */
-			at = mempcpy(at, rest, left);
-			*at = '\0';
-			(void) sw_dump_create(text, size, &dump, NULL); /* else it stays as it is */
-		}
-	}
+	char *text = NULL;
+	int size = -1;
+	if (member != NULL && object != NULL && rest != NULL)
+		size = asprintf(&text, "%.*s,%.*s%s", (int) (rest - p->dump->text), p->dump->text,
+				(int) strlen(object) - 2, object + 1, /* without its braces */
+				rest);
 	(void) json_object_put(member); /* the only reference */
-	if (dump == NULL)
+	/* Else it stays as it is. */
+	if (size < 0 || sw_dump_create(text, (size_t) size, &dump, NULL) < 0)
 		return;
 	sw_dump_unref(p->dump);
 	p->dump = dump;

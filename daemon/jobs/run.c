@@ -85,9 +85,8 @@ static void charge(struct sw_job *job, int64_t stopped_us, int64_t longest_us)
 	if (stopped_us < 0)
 		stopped_us = 0;
 	job->jobs->counters->stopped_us_total += (uint64_t) stopped_us;
-	sw_limits_stopped_often(job->jobs->limits, job->request.pid, job->request.starttime,
-				stopped_us, longest_us < stopped_us ? longest_us : stopped_us,
-				sw_clock_ns());
+	sw_limits_stopped(job->jobs->limits, job->request.pid, job->request.starttime, stopped_us,
+			  longest_us < stopped_us ? longest_us : stopped_us, sw_clock_ns());
 }
 
 /* What the broker could not see without the worker's capabilities: the path of the executable. */

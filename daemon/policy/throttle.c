@@ -164,19 +164,13 @@ uint32_t sw_limits_target(struct sw_limits *limits, pid_t pid, uint64_t starttim
 	return wait_ms((b->slot_s + SLOTS) * NS_PER_S - now_ns);
 }
 
-void sw_limits_stopped(struct sw_limits *limits, pid_t pid, uint64_t starttime, int64_t stopped_us,
-		       int64_t now_ns)
-{
-	sw_limits_stopped_often(limits, pid, starttime, stopped_us, stopped_us, now_ns);
-}
-
 static uint32_t us_of(int64_t us)
 {
 	return us > INT32_MAX ? INT32_MAX : us < 0 ? 0 : (uint32_t) us;
 }
 
-void sw_limits_stopped_often(struct sw_limits *limits, pid_t pid, uint64_t starttime,
-			     int64_t stopped_us, int64_t longest_us, int64_t now_ns)
+void sw_limits_stopped(struct sw_limits *limits, pid_t pid, uint64_t starttime, int64_t stopped_us,
+		       int64_t longest_us, int64_t now_ns)
 {
 	if (stopped_us <= 0)
 		return;

@@ -35,4 +35,12 @@ static inline uint64_t sw_mix64(uint64_t x)
 	return x ^ (x >> 31);
 }
 
+/* The same of each byte of a text. */
+static inline uint64_t sw_mix_text(uint64_t h, const char *text)
+{
+	for (; *text != '\0'; text++)
+		h = sw_mix64(h ^ (unsigned char) *text);
+	return h;
+}
+
 #endif

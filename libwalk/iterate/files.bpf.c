@@ -12,13 +12,6 @@ enum {
 	SOCKFS_MAGIC = 0x534F434B,
 };
 
-static __always_inline uint64_t word_at(const void *address)
-{
-	uint64_t word = 0;
-	(void) bpf_probe_read_kernel(&word, sizeof(word), address);
-	return word;
-}
-
 SEC("iter/task_file")
 int sw_files(struct bpf_iter__task_file *ctx)
 {

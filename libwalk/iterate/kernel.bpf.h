@@ -143,6 +143,11 @@ static __always_inline const void *pointer_at(const void *address)
 	return pointer;
 }
 
+static __always_inline uint64_t word_at(const void *address)
+{
+	return (uint64_t) pointer_at(address);
+}
+
 static __always_inline uint32_t number_at(const void *address)
 {
 	uint32_t number = 0;

@@ -38,13 +38,6 @@ struct walk {
 	struct sw_iterate_moved *moved;
 };
 
-static __always_inline uint64_t word_at(const void *address)
-{
-	uint64_t word = 0;
-	(void) bpf_probe_read_kernel(&word, sizeof(word), address);
-	return word;
-}
-
 /* Most of the time goes into memory that is in no cache: as few fields as will do. What is loaded through a pointer that is bad by now is 0: then the list is cut, and the next pass has all
  * of it. */
 static long thread_look(uint32_t index, void *arg)

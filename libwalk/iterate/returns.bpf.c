@@ -29,11 +29,6 @@ struct task_struct___uprobes {
 	struct uprobe_task *utask;
 } SW_KERNEL;
 
-static __always_inline uint64_t word_at(const void *address)
-{
-	return (uint64_t) pointer_at(address);
-}
-
 SEC("iter/task")
 int sw_returns(struct bpf_iter__task *ctx)
 {

@@ -407,11 +407,11 @@ static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int re
 	return 0;
 }
 
-static int running_note(struct sw_sampler *s, const struct sw_iterate_record *record)
+static int look_note(struct sw_sampler *s, const struct sw_iterate_record *record, int reason)
 {
 	char comm[SW_ITERATE_COMM + 1];
 	sw_iterate_comm(record, comm);
-	return change_note(s, (pid_t) record->tid, comm, SW_E_RUNNING);
+	return change_note(s, (pid_t) record->tid, comm, reason);
 }
 
 /* Lists those whose stack is not known; s->wanted is them. */
@@ -456,7 +456,8 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 		if (record == NULL)
 			continue;
 		bool running = s->options.blocked_only && record->on_cpu != 0 && s->number > 1;
-		if (running ? running_note(s, record) < 0 : wanted_add(s, t->tid, record) < 0)
+		if (running ? look_note(s, record, SW_E_RUNNING) < 0
+			    : wanted_add(s, t->tid, record) < 0)
 			return sw_fail_nomem(err);
 	}
 	return 0;
@@ -578,12 +579,9 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 		return 0;
 	ret->snap = got.snap;
 	ret->time_ns = got.time_ns;
-	for (size_t i = 0; i < s->n_wanted; i++) {
-		char comm[SW_ITERATE_COMM + 1];
-		sw_iterate_comm(s->wanted[i].record, comm);
-		if (change_note(s, (pid_t) s->wanted[i].record->tid, comm, s->wanted[i].reason) < 0)
+	for (size_t i = 0; i < s->n_wanted; i++)
+		if (look_note(s, s->wanted[i].record, s->wanted[i].reason) < 0)
 			return sw_fail_nomem(err);
-	}
 	return 1;
 }
 
@@ -613,7 +611,7 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 	if (r == -SW_E_RUNNING && s->options.blocked_only) {
 		/* Nobody else is there. */
 		for (size_t i = 0; i < n_wanted; i++)
-			if (running_note(s, s->wanted[i].record) < 0)
+			if (look_note(s, s->wanted[i].record, SW_E_RUNNING) < 0)
 				return sw_fail_nomem(err);
 		return 0;
 	}

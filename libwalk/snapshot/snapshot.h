@@ -49,6 +49,17 @@ void sw_snapshot_index(struct sw_snapshot *snap);
 /* Only of threads and ranges: maps and places stay as they are. May be called again. */
 void sw_snapshot_index_threads(struct sw_snapshot *snap);
 
+/* The captured thread that has this thread pointer, which the C library calls a thread by (pthread_t of glibc
+ * and musl); NULL. */
+static inline const struct sw_thread *sw_snapshot_thread_by_pointer(const struct sw_snapshot *snap,
+								    uint64_t pointer)
+{
+	for (size_t i = 0; pointer != 0 && i < snap->n_threads; i++)
+		if (snap->threads[i].captured && snap->threads[i].fs_base == pointer)
+			return &snap->threads[i];
+	return NULL;
+}
+
 /* Whether there is executable memory that is no file's: code that the process has made, and that may
  * have become more at any time. Asks for places. */
 bool sw_snapshot_has_made_code(const struct sw_snapshot *snap);

@@ -14,7 +14,7 @@ enum sw_blocking_kind {
 	SW_BLOCKS_FCNTL,      /* the same, fcntl(2) */
 	SW_BLOCKS_WAIT,       /* a child */
 	SW_BLOCKS_OPEN,       /* the file that it opens */
-	SW_BLOCKS_MESSAGES, /* a message queue of System V: one to receive, or with writes room for one */
+	SW_BLOCKS_MESSAGES, /* a message queue of System V: one to receive, or with writes space for one */
 	SW_BLOCKS_SEMAPHORES, /* a set of semaphores of System V */
 };
 

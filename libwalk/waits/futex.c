@@ -100,23 +100,15 @@ static pid_t thread_by_id(const struct sw_snapshot *snap, uint32_t id)
 	return 0;
 }
 
-/* The thread that has this thread pointer: glibc's pthread_t. */
-static pid_t thread_by_pointer(const struct sw_snapshot *snap, uint64_t pointer)
-{
-	for (size_t i = 0; pointer != 0 && i < snap->n_threads; i++)
-		if (snap->threads[i].captured && snap->threads[i].fs_base == pointer)
-			return snap->threads[i].tid;
-	return 0;
-}
-
 static void stdio_owner(const struct sw_snapshot *snap, struct sw_bytes bytes,
 			struct sw_futex_wait *ret)
 {
 	uint32_t word = word_at(bytes, 0);
 	uint64_t pointer = word_at(bytes, GLIBC_OWNER_OFF) |
 			   (uint64_t) word_at(bytes, GLIBC_OWNER_OFF + 4) << 32;
-	if (word == LLL_CONTENDED && (int32_t) word_at(bytes, COUNT_OFF) > 0)
-		ret->stdio_owner = thread_by_pointer(snap, pointer);
+	const struct sw_thread *owner = sw_snapshot_thread_by_pointer(snap, pointer);
+	if (word == LLL_CONTENDED && (int32_t) word_at(bytes, COUNT_OFF) > 0 && owner != NULL)
+		ret->stdio_owner = owner->tid;
 	ret->is_stdio = ret->stdio_owner != 0;
 	if (word & MUSL_STDIO_WAITERS && !(word & (uint32_t) WAITERS))
 		ret->stdio_owner = thread_by_id(snap, word & ~(uint32_t) MUSL_STDIO_WAITERS);

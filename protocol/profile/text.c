@@ -409,13 +409,10 @@ static int put_functions(struct writer *w)
 		return -SW_E_NOMEM;
 	functions_count(w, functions, cpu, &whole, &old_whole);
 	functions_scale(w, functions, whole, old_whole);
-	if (old) {
-		put_table(w, functions, BY_CHANGE,
-			  cpu ? "functions, of the time on a CPU" : "functions");
-		return 0;
-	}
-	put_table(w, functions, BY_SELF, cpu ? "functions, of the time on a CPU" : "functions");
-	put_table(w, functions, BY_TOTAL, "the same, by what they call as well");
+	put_table(w, functions, old ? BY_CHANGE : BY_SELF,
+		  cpu ? "functions, of the time on a CPU" : "functions");
+	if (!old)
+		put_table(w, functions, BY_TOTAL, "the same, by what they call as well");
 	return 0;
 }
 

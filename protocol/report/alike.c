@@ -7,9 +7,7 @@
 
 static uint64_t mix_text(uint64_t h, const char *text)
 {
-	for (; text != NULL && *text != '\0'; text++)
-		h = sw_mix64(h ^ (unsigned char) *text);
-	return sw_mix64(h ^ 0x100);
+	return sw_mix64(sw_mix_text(h, text != NULL ? text : "") ^ 0x100);
 }
 
 /* No other thread or process is waited for, and nothing is done. The end of children and threads is

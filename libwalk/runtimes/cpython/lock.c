@@ -111,18 +111,10 @@ static struct sw_memory instant(const struct sw_cpython *c)
 	return sw_cpython_is_of_core(c->snap) ? c->memory : c->copied;
 }
 
-static const struct sw_thread *thread_of(const struct sw_snapshot *snap, uint64_t id)
-{
-	for (size_t i = 0; id != 0 && i < snap->n_threads; i++)
-		if (snap->threads[i].captured && snap->threads[i].fs_base == id)
-			return &snap->threads[i];
-	return NULL;
-}
-
 static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_thread *t,
 			  struct sw_cpython_chain *chain, struct sw_cpython_bodies *b)
 {
-	const struct sw_thread *thread = thread_of(c->snap, t->id);
+	const struct sw_thread *thread = sw_snapshot_thread_by_pointer(c->snap, t->id);
 	if (thread == NULL)
 		return;
 	struct inside *grown =

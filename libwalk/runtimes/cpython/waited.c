@@ -184,8 +184,6 @@ bool sw_cpython_waited_find(const struct sw_cpython *c, const struct sw_thread *
 
 pid_t sw_cpython_tid_of(const struct sw_snapshot *snap, uint64_t id)
 {
-	for (size_t i = 0; id != 0 && i < snap->n_threads; i++)
-		if (snap->threads[i].captured && snap->threads[i].fs_base == id)
-			return snap->threads[i].tid;
-	return 0;
+	const struct sw_thread *thread = sw_snapshot_thread_by_pointer(snap, id);
+	return thread != NULL ? thread->tid : 0;
 }

@@ -33,12 +33,6 @@ static bool is_at(const struct sw_report_wait *wait, uint64_t address_avma, bool
 	return off == 0;
 }
 
-/* What it is about is an object of a runtime. */
-static bool is_object(const struct sw_report_wait *wait)
-{
-	return sw_same_text(wait->trust, "runtime") || sw_same_text(wait->trust, "with");
-}
-
 static const char *how_decided(const struct sw_report_wait *wait)
 {
 	bool owned = wait->owner_tid != 0 || wait->owner_pid != 0;
@@ -190,12 +184,12 @@ int sw_report_lock(const struct sw_report *report, uint64_t address_avma,
 		return fail_none(report, address_avma, err);
 	const struct sw_report_wait *wait = first->blocked_on;
 	sw_put(&w, "lock      %#" PRIx64 ", %s", address_avma, wait->kind);
-	if (is_object(wait) && wait->target != NULL) {
+	if (sw_waits_for_object(wait) && wait->target != NULL) {
 		sw_put(&w, " ");
 		sw_put_foreign(&w, wait->target);
 	}
 	sw_put(&w, "\ndecided   %s\n", how_decided(wait));
-	if (is_object(wait))
+	if (sw_waits_for_object(wait))
 		sw_put(&w, "          (the address is of this dump: the runtime may move the "
 			   "object)\n");
 	put_deadlocks(&w, first);

@@ -141,6 +141,11 @@ static bool is_of_other(const struct sw_text_writer *w, const struct sw_report_w
 	return wait->owner_pid != 0 && wait->owner_pid != w->report->process.pid;
 }
 
+bool sw_waits_for_object(const struct sw_report_wait *wait)
+{
+	return sw_same_text(wait->trust, "runtime") || sw_same_text(wait->trust, "with");
+}
+
 bool sw_put_owner(struct sw_text_writer *w, const char *before, const struct sw_report_wait *wait)
 {
 	bool other = is_of_other(w, wait);
@@ -223,8 +228,7 @@ static bool same_known(const struct sw_text_writer *w, const struct sw_report_th
 	    is_known(w, a) != is_known(w, b) || !sw_same_text(x->target, y->target))
 		return false;
 	/* An address is told of objects, not of words. */
-	bool objects = strcmp(x->trust, "runtime") == 0 || strcmp(x->trust, "with") == 0;
-	return !objects || x->address_avma == y->address_avma;
+	return !sw_waits_for_object(x) || x->address_avma == y->address_avma;
 }
 
 /* Distinct waits; the first ones. */

@@ -160,7 +160,6 @@ struct candidates {
 	struct {
 		uint64_t box_avma, fields_avma;
 		bool running; /* by its state */
-		bool done;    /* and who awaited it goes on, called by it */
 	} all[CANDIDATES_MAX];
 	size_t n;
 	bool more;
@@ -171,7 +170,6 @@ static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t wor
 	struct sw_clr_all_tasks *all = clr->tasks;
 	uint64_t fields;
 	int32_t state;
-	bool done = false;
 	for (size_t i = 0; i < c->n; i++)
 		if (c->all[i].box_avma == word)
 			return;
@@ -191,7 +189,6 @@ static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t wor
 		return;
 	c->all[c->n].box_avma = word;
 	c->all[c->n].fields_avma = fields;
-	c->all[c->n].done = done;
 	c->all[c->n++].running = state == SW_CLR_STATE_RUNNING;
 }
 
@@ -262,20 +259,19 @@ static void candidates_exclude(struct sw_clr *clr, struct candidates *c, pid_t t
 {
 	bool keep[CANDIDATES_MAX] = {false}, running[CANDIDATES_MAX] = {false};
 	uint64_t other;
-	size_t n_running = 0, n_done = 0;
+	size_t n_running = 0;
 	for (size_t i = 0; i < c->n; i++) {
-		n_done += c->all[i].done;
 		keep[i] = !sw_map64_get(&clr->tasks->runs, c->all[i].box_avma, &other) ||
 			  other == (uint64_t) tid;
 		running[i] = keep[i] && c->all[i].running;
 		n_running += running[i];
 	}
-	candidates_keep(c, n_running > 0 && n_done == 0 ? running : keep);
+	candidates_keep(c, n_running > 0 ? running : keep);
 }
 
 /* The box whose method the frame has called; false: that cannot be told. */
 static bool box_of(struct sw_clr *clr, size_t index, uint64_t table, bool exclude,
-		   uint64_t *ret_box, bool *ret_done)
+		   uint64_t *ret_box)
 {
 	const struct sw_clr_note *note = &clr->tasks->notes[index];
 	struct candidates c = {.n = 0};
@@ -286,7 +282,6 @@ static bool box_of(struct sw_clr *clr, size_t index, uint64_t table, bool exclud
 	if (c.n > 1 && exclude)
 		candidates_exclude(clr, &c, note->thread->tid);
 	*ret_box = c.all[0].box_avma;
-	*ret_done = c.all[0].done;
 	return c.n == 1 && !c.more;
 }
 
@@ -309,14 +304,13 @@ size_t sw_clr_running_find(struct sw_clr *clr, bool exclude)
 	for (size_t i = 0; i < all->n_notes; i++) {
 		const struct sw_clr_note *note = &all->notes[i];
 		uint64_t table, tid, box;
-		bool done;
 		if (!is_box_method(clr, note->code, &table))
 			continue;
-		if (!box_of(clr, i, table, exclude, &box, &done)) {
+		if (!box_of(clr, i, table, exclude, &box)) {
 			lost++;
 			continue;
 		}
-		if (done || sw_map64_get(&all->runs, box, &tid))
+		if (sw_map64_get(&all->runs, box, &tid))
 			continue;
 		all->failed_nomem |=
 			sw_map64_put(&all->runs, box, (uint64_t) note->thread->tid) < 0;

@@ -294,7 +294,7 @@ static void test_budget_at_start(void **state)
 	submit(f, 42, 10, &b);
 	loop(f);
 	assert_int_equal(n_workers, 1);
-	sw_limits_stopped(f->jobs.limits, 42, 7, 700000, sw_clock_ns());
+	sw_limits_stopped(f->jobs.limits, 42, 7, 700000, 700000, sw_clock_ns());
 	say_dump(&workers[0], "0-1");
 	end(&workers[0]);
 	loop(f);

@@ -62,7 +62,7 @@ static void no_rate(void **state)
 	(void) state;
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(sw_limits_take(l, 1000, T0), 0);
-		sw_limits_stopped(l, 7, 1, 1000000, T0);
+		sw_limits_stopped(l, 7, 1, 1000000, 1000000, T0);
 		assert_int_equal(sw_limits_target(l, 7, 1, T0), 0);
 	}
 	sw_limits_destroy(l);
@@ -79,12 +79,12 @@ static void reconfigure(void **state)
 	assert_int_equal(sw_limits_take(l, 1000, T0 + S), 0);
 	assert_int_equal(sw_limits_take(l, 1000, T0 + S), 10000);
 	/* 0.5 % of 60 s is 300 ms. */
-	sw_limits_stopped(l, 7, 1, 150000, T0);
+	sw_limits_stopped(l, 7, 1, 150000, 150000, T0);
 	assert_int_equal(sw_limits_target(l, 7, 1, T0), 0);
-	sw_limits_stopped(l, 7, 1, 150001, T0);
+	sw_limits_stopped(l, 7, 1, 150001, 150001, T0);
 	assert_int_equal(sw_limits_target(l, 7, 1, T0), 61000);
 	/* Many short ones, told together, are not a long one, for which there would be no space. */
-	sw_limits_stopped_often(l, 8, 1, 250000, 1000, T0);
+	sw_limits_stopped(l, 8, 1, 250000, 1000, T0);
 	assert_int_equal(sw_limits_target(l, 8, 1, T0), 0);
 	sw_limits_destroy(l);
 }
@@ -110,7 +110,7 @@ static void budget(void **state)
 	assert_int_equal(sw_limits_target(l, 42, 9, T0), 0);
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(sw_limits_target(l, 42, 9, T0 + i * S), 0);
-		sw_limits_stopped(l, 42, 9, 100000, T0 + i * S);
+		sw_limits_stopped(l, 42, 9, 100000, 100000, T0 + i * S);
 	}
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 6 * S), 55000);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 60 * S + 999 * MS), 1);
@@ -137,7 +137,7 @@ static void budget_holds(void **state)
 			now_ns += wait * MS;
 			assert_int_equal(sw_limits_target(l, 42, 9, now_ns), 0);
 		}
-		sw_limits_stopped(l, 42, 9, STOP_US, now_ns);
+		sw_limits_stopped(l, 42, 9, STOP_US, STOP_US, now_ns);
 		assert_true(n < STOPS_MAX);
 		at_ns[n++] = now_ns;
 		while (at_ns[first] <= now_ns - 60 * S)
@@ -156,14 +156,14 @@ static void long_stop(void **state)
 {
 	struct sw_limits *l = make(60, 20, 1); /* 0.01 %: 6 ms */
 	(void) state;
-	sw_limits_stopped(l, 42, 9, 100000, T0);
+	sw_limits_stopped(l, 42, 9, 100000, 100000, T0);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 500 * MS), 60500);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 61 * S), 0);
 	/* Nonsense is not counted, and nothing overflows. */
-	sw_limits_stopped(l, 42, 9, -1, T0 + 61 * S);
+	sw_limits_stopped(l, 42, 9, -1, -1, T0 + 61 * S);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 61 * S), 0);
 	for (int i = 0; i < 4; i++)
-		sw_limits_stopped(l, 42, 9, INT64_MAX, T0 + 62 * S);
+		sw_limits_stopped(l, 42, 9, INT64_MAX, INT64_MAX, T0 + 62 * S);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 62 * S), 61000);
 	sw_limits_destroy(l);
 }
@@ -174,7 +174,7 @@ static void many_targets(void **state)
 	struct sw_limits *l = make(60, 20, 100);
 	(void) state;
 	for (pid_t pid = 1; pid <= 10000; pid++)
-		sw_limits_stopped(l, pid, 1, 600000, T0 + pid);
+		sw_limits_stopped(l, pid, 1, 600000, 600000, T0 + pid);
 	assert_int_equal(sw_limits_target(l, 10000, 1, T0 + 20000), 61000);
 	assert_int_equal(sw_limits_target(l, 10000 - 511, 1, T0 + 20000), 61000);
 	assert_int_equal(sw_limits_target(l, 10000 - 512, 1, T0 + 20000), 0);
