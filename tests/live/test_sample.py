@@ -172,7 +172,8 @@ def busy_threads(tap):
                   "with the shares that they measured", (found, truth))
         on_cpu, runnable, blocked = map(float, re.search(
             r"on a CPU ([\d.]+) threads, runnable ([\d.]+), blocked ([\d.]+)", result.stderr).groups())
-        tap.check(3 < on_cpu + runnable < 5.2 and 10.5 < blocked <= 12, "what they do is said", result.stderr)
+        # Twelve wait.  What is runnable is measured, the rest is blocked: a little of a busy thread can be.
+        tap.check(3 < on_cpu + runnable < 5.2 and 10.5 < blocked < 12.5, "what they do is said", result.stderr)
 
 
 def states_of(profile):
