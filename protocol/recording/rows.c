@@ -95,11 +95,14 @@ static int activities_find(const struct sw_sample *sample, const struct sw_repor
 }
 
 /* Of a thread that was on a CPU when a sample began the events have the stack. */
-static bool is_of_source(const struct sw_recorder *r, const struct sw_recorder_known *all,
+static bool is_of_source(struct sw_recorder *r, const struct sw_recorder_known *all, pid_t tid,
 			 enum sw_activity activity)
 {
-	return !sw_recorder_by_both(r) || all == &r->known[SW_BY_EVENTS] ||
-	       activity != SW_ACTIVITY_ON_CPU;
+	if (!sw_recorder_by_both(r) || all == &r->known[SW_BY_EVENTS])
+		return true;
+	const struct sw_recorder_slot *s = sw_recorder_slot_of_tid(r, tid);
+	return activity != SW_ACTIVITY_ON_CPU &&
+	       (s == NULL || sw_shares_allow(&s->shares, activity));
 }
 
 void sw_recorder_found_deinit(struct sw_recorder_found *f)
@@ -146,7 +149,7 @@ static int rows_add(struct sw_recorder *r, struct sw_recorder_known *all,
 		bool counts = f->weights == NULL || f->weights[w] > 0;
 		wanted[i] = rows[w++] == SW_RECORDER_NO_ROW && counts &&
 			    sw_recorder_wants(r, report->threads[i].tid, activity[i]) &&
-			    is_of_source(r, all, activity[i]);
+			    is_of_source(r, all, report->threads[i].tid, activity[i]);
 	}
 	code = r->sink->rows(r->sink->arg, report, wanted, activity, found, err);
 	w = 0;

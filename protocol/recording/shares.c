@@ -55,6 +55,13 @@ uint64_t sw_shares_take(struct sw_shares *shares, enum sw_activity seen)
 	return whole_take(&shares->owed[state_of(seen)]);
 }
 
+bool sw_shares_allow(const struct sw_shares *shares, enum sw_activity seen)
+{
+	static const double FEWEST = -2;
+	return state_of(seen) != SW_ACTIVITY_RUNNABLE ||
+	       shares->owed[SW_ACTIVITY_RUNNABLE] > FEWEST;
+}
+
 void sw_shares_counted(struct sw_shares *shares, enum sw_activity seen)
 {
 	shares->owed[state_of(seen)] -= 1;

@@ -30,6 +30,10 @@ void sw_shares_add(struct sw_shares *shares, uint64_t n, const struct sw_sample_
 /* The thread is in that state with a known stack: whole samples that count for it. */
 uint64_t sw_shares_take(struct sw_shares *shares, enum sw_activity seen);
 
+/* Whether a stack that is new may count before it is owed. A sampler on a machine with few idle CPUs takes one from
+ * the thread at each look: it is seen waiting far more often than it waits. */
+bool sw_shares_allow(const struct sw_shares *shares, enum sw_activity seen);
+
 /* One of them was counted already. */
 void sw_shares_counted(struct sw_shares *shares, enum sw_activity seen);
 

@@ -38,6 +38,28 @@ static void test_by_counters(void **state)
 	assert_int_equal(on_cpu + runnable + n_rest, 1000);
 }
 
+/* As test_by_counters(), with another stack at each look, which counts as soon as it is seen: a tenth of the
+ * time it waited for a CPU. */
+static void test_new_stacks(void **state)
+{
+	(void) state;
+	struct sw_shares s = {0};
+	double spent[SW_SHARES_STATES] = {0};
+	uint64_t runnable = 0;
+	for (int i = 0; i < 1000; i++) {
+		const struct sw_sample_times from = at(10 * i, 9 * i, i),
+					     to = at(10 * i + 10, 9 * i + 9, i + 1);
+		const bool allowed = sw_shares_allow(&s, SW_ACTIVITY_RUNNABLE);
+		sw_shares_add(&s, 1, &from, &to, SW_ACTIVITY_RUNNABLE, spent);
+		if (allowed)
+			sw_shares_counted(&s, SW_ACTIVITY_RUNNABLE);
+		runnable += allowed;
+		(void) sw_shares_take_event(&s); /* of those on a CPU */
+	}
+	assert_in_range(runnable, 98, 103);
+	assert_true(sw_shares_allow(&s, SW_ACTIVITY_BLOCKED));
+}
+
 /* Nothing ran between: what was seen counts, whole, and one that was counted before does not again. */
 static void test_unmoved(void **state)
 {
@@ -126,9 +148,10 @@ static void test_never_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_counters),      cmocka_unit_test(test_unmoved),
-		cmocka_unit_test(test_without_counters), cmocka_unit_test(test_lost_samples),
-		cmocka_unit_test(test_lost_events),      cmocka_unit_test(test_never_held),
+		cmocka_unit_test(test_by_counters),  cmocka_unit_test(test_new_stacks),
+		cmocka_unit_test(test_unmoved),      cmocka_unit_test(test_without_counters),
+		cmocka_unit_test(test_lost_samples), cmocka_unit_test(test_lost_events),
+		cmocka_unit_test(test_never_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
