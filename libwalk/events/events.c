@@ -106,8 +106,8 @@ static int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
 
 /* Cycles where the machine counts them, else the clock; with the kernel's time where that is permitted. -errno:
  * neither. */
-static int attr_choose(struct perf_event_attr *attr, const struct sw_target *target,
-		       const struct sw_events_options *o, int cpu)
+static int attr_choose(struct perf_event_attr *attr, pid_t tid, const struct sw_events_options *o,
+		       int cpu)
 {
 	int error = 0;
 	for (int i = o->clock_only ? 1 : 0; i < 4; i += o->clock_only ? 2 : 1) {
@@ -136,7 +136,7 @@ static int attr_choose(struct perf_event_attr *attr, const struct sw_target *tar
 			.watermark = 1,
 			.wakeup_watermark = RINGS_BYTES,
 		};
-		int fd = event_open(attr, target->pid, cpu);
+		int fd = event_open(attr, tid, cpu);
 		if (fd >= 0) {
 			(void) close(fd); /* of an event: nothing is lost */
 			return 0;
@@ -192,46 +192,67 @@ static int thread_open(struct sw_events *e, const struct perf_event_attr *attr, 
 	return 0;
 }
 
-/* *ret_tids is the caller's, also when it fails. */
-static int tids_list(const struct sw_target *target, pid_t **ret_tids, size_t *ret_n)
+struct tids {
+	pid_t *all; /* owned */
+	size_t n;
+};
+
+static void tids_free(struct tids *tids)
+{
+	free(tids->all);
+}
+
+static int tids_list(const struct sw_target *target, struct tids *ret)
 {
 	enum { TIDS_FIRST = 256 };
 	/* Again when there are more than there was space for. */
 	for (size_t max = 0, n = TIDS_FIRST; n > max;) {
 		max = n + n / 4;
-		pid_t *grown = reallocarray(*ret_tids, max, sizeof(*grown));
+		pid_t *grown = reallocarray(ret->all, max, sizeof(*grown));
 		if (grown == NULL)
 			return -ENOMEM;
-		*ret_tids = grown;
+		ret->all = grown;
 		if (!sw_proc_tids(target->task_fd, grown, max, &n))
 			return -ESRCH;
-		*ret_n = n;
+		ret->n = n;
 	}
 	return 0;
 }
 
-/* The first thread's come first: fds[i] is that of ring i. A thread that one of those makes which have no
- * event yet has none: it is a matter of microseconds. */
-static int threads_open(struct sw_events *e, const struct perf_event_attr *attr,
-			const struct sw_target *target)
+/* The events of the first thread come first: fds[i] is that of ring i. A thread that one of those makes which have
+ * no event yet has none: it is a matter of microseconds. */
+static int threads_open(struct sw_events *e, const struct perf_event_attr *attr, const pid_t *tids,
+			size_t n)
 {
-	int r = thread_open(e, attr, target->pid);
+	int r = thread_open(e, attr, tids[0]);
 	if (r == 0 && e->n_fds < e->rings.n)
 		return -ESRCH;
-	sw_cleanup(sw_free_p) pid_t *tids = NULL;
-	size_t n = 0;
-	if (r == 0)
-		r = tids_list(target, &tids, &n);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (tids[i] != target->pid)
-			r = thread_open(e, attr, tids[i]);
+	for (size_t i = 1; r == 0 && i < n; i++)
+		r = thread_open(e, attr, tids[i]);
+	return r;
+}
+
+/* The thread that all began with may have ended before the others. */
+static int events_open(struct sw_events *e, const struct tids *tids,
+		       const struct sw_events_options *how)
+{
+	struct perf_event_attr attr;
+	int r = -ESRCH;
+	for (size_t first = 0; r == -ESRCH && first < tids->n; first++) {
+		r = attr_choose(&attr, tids->all[first], how, e->rings.all[0].cpu);
+		e->kernel = !attr.exclude_kernel;
+		if (r == 0)
+			r = threads_open(e, &attr, tids->all + first, tids->n - first);
+		if (r == -ESRCH)
+			close_fds(e);
+	}
 	return r;
 }
 
 int sw_events_open(const struct sw_target *target, const struct sw_events_options *options,
 		   struct sw_events **ret, struct sw_error *err)
 {
-	struct perf_event_attr attr;
+	sw_cleanup(tids_free) struct tids tids = {0};
 	struct sw_events_options how = *options;
 	struct sw_events *e = calloc(1, sizeof(*e));
 	if (e == NULL)
@@ -248,10 +269,9 @@ int sw_events_open(const struct sw_target *target, const struct sw_events_option
 	while (e->rings.bytes > RING_MIN_BYTES && e->rings.bytes * e->rings.n > RINGS_BYTES)
 		e->rings.bytes /= 2;
 	for (; e->rings.bytes >= RING_MIN_BYTES; e->rings.bytes /= 2) {
-		error = attr_choose(&attr, target, &how, e->rings.all[0].cpu);
-		e->kernel = !attr.exclude_kernel;
+		error = tids_list(target, &tids);
 		if (error == 0)
-			error = threads_open(e, &attr, target);
+			error = events_open(e, &tids, &how);
 		if (error != -EPERM || e->n_fds == 0)
 			break;
 		/* Memory for a later ring was not permitted. */

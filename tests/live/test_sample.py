@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, wait_until)
+from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, state_of, wait_until)
 
 SECONDS = int(os.environ.get("SNAPWALK_SECONDS", "3"))
 LOAD = 20
@@ -221,6 +221,12 @@ def without_stops(tap):
         tap.check(result.returncode in (0, 3) and "nothing was stopped" in result.stderr and
                   0 <= sum(counts(result.stdout).values()) + unread(result) - taken(result)[0] <= 8,
                   "no stops: one that is always on a CPU is seen", result)
+    with Target("shares", 3, 2) as target:
+        target.send("leave")
+        wait_until(lambda: state_of(target.pid) == "Z", "its first thread ends")
+        result = sampled(target)
+        tap.check(result.returncode in (0, 3) and "nothing was stopped" in result.stderr and
+                  count_of(result, "work_three") > 0, "no stops: nor when the first thread has ended", result)
     with Target("shares", 3, 2) as target:
         without = os.path.join(TARGETS, "without")
         result = subprocess.run([without, "perf_event_open=EPERM", "--", SNAPWALK, "sample", str(target.pid), "--duration",

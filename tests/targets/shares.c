@@ -4,8 +4,8 @@
  * and now in wait_short(), BUSY ones spend three times as much CPU time in work_three() as in work_one().
  * When its input ends it says how many nanoseconds the waiting and the CPU time of all BUSY threads were
  * ("wait_long N" ...), and how much work that was ("work N"). So it does for a line "count". Another line on its
- * input: one more thread, in appeared(), or with "work" in work_later(). With NEXT a line instead makes it
- * that program.
+ * input: one more thread, in appeared(), or with "work" in work_later(); "leave": the first thread ends. With
+ * NEXT a line instead makes it that program.
  */
 #include "target.h"
 
@@ -145,6 +145,8 @@ int main(int argc, char **argv)
 			say();
 			continue;
 		}
+		if (strcmp(line, "leave\n") == 0)
+			pthread_exit(NULL);
 		if (argc > 3)
 			execv(argv[3], argv + 3);
 		start(strcmp(line, "work\n") == 0 ? work_later : appeared);
