@@ -45,10 +45,12 @@ static void reason_add(struct sw_profiling *p, const char *why)
 	struct sw_dump *dump = NULL;
 	char *text = NULL;
 	int size = -1;
-	if (member != NULL && object != NULL && rest != NULL)
-		size = asprintf(&text, "%.*s,%.*s%s", (int) (rest - p->dump->text), p->dump->text,
+	if (member != NULL && object != NULL && rest != NULL) {
+		size_t first = (size_t) (rest - p->dump->text);
+		size = asprintf(&text, "%.*s,%.*s%.*s", (int) first, p->dump->text,
 				(int) strlen(object) - 2, object + 1, /* without its braces */
-				rest);
+				(int) (p->dump->size - first), rest);
+	}
 	(void) json_object_put(member); /* the only reference */
 	/* Else it stays as it is. */
 	if (size < 0 || sw_dump_create(text, (size_t) size, &dump, NULL) < 0)

@@ -65,7 +65,8 @@ def every_thread_counts(tap):
         n = taken(result)[0]
         tap.equal(count_of(result, "blocked"), 100 * n, "blocked threads count in each sample")
         found = count_of(result, "wait_long"), count_of(result, "wait_short")
-        tap.check(n - n // 20 <= sum(found) <= n, "so does the one that comes and goes", result)
+        # A new stack counts at once, also where its state is owed no sample yet.
+        tap.check(n - n // 20 <= sum(found) <= n + 8, "so does the one that comes and goes", result)
         if refused:
             tap.skip("nothing is stopped", refused, "Linux 6.1, root")
         else:
