@@ -69,6 +69,12 @@ bool sw_frame_is_libc(const struct sw_report *r, const struct sw_report_frame *f
 	return false;
 }
 
+const char *sw_frame_method(const struct sw_report_frame *f)
+{
+	size_t n = strcspn(f->function, "!(");
+	return f->function[n] == '!' && sw_frame_is_managed(f) ? f->function + n + 1 : f->function;
+}
+
 size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, size_t at)
 {
 	for (; at < s->n_frames; at++) {

@@ -207,13 +207,6 @@ static bool ends(const char *path, const char *with)
 	return size >= wanted && strcmp(path + size - wanted, with) == 0;
 }
 
-/* Without the assembly, which stands before a method of .NET. */
-static const char *method_of(const struct sw_report_frame *f)
-{
-	size_t n = strcspn(f->function, "!(");
-	return f->function[n] == '!' && sw_frame_is_managed(f) ? f->function + n + 1 : f->function;
-}
-
 /* For each frame of each thread: most names are too short, or begin with another letter. */
 static bool is_known(const struct known *k, const char *name, size_t length)
 {
@@ -229,7 +222,7 @@ static bool is_known(const struct known *k, const char *name, size_t length)
 
 static const struct known *look_up(const struct sw_report_frame *f)
 {
-	const char *name = method_of(f);
+	const char *name = sw_frame_method(f);
 	size_t length = strlen(name);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(known); i++)
 		if (is_known(&known[i], name, length) &&
@@ -314,7 +307,7 @@ static bool is_runtimes_own(const struct sw_report_stack *s)
 	for (size_t i = 0; s != NULL && i < s->n_frames; i++) {
 		bool own = !is_program(&s->frames[i]);
 		for (size_t k = 0; k < SW_ARRAY_SIZE(own_code) && !own; k++)
-			own = begins(method_of(&s->frames[i]), own_code[k]);
+			own = begins(sw_frame_method(&s->frames[i]), own_code[k]);
 		if (!own)
 			return false;
 	}

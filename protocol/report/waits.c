@@ -7,6 +7,7 @@
 #include "report/waits.h"
 #include "cleanup.h"
 #include "report/activity.h"
+#include "report/frame_kind.h"
 
 #include <string.h>
 
@@ -44,6 +45,18 @@ static const struct {
 	{"pthread_once", "once"},
 	{"pthread_once_slow", "once"},
 	{"pthread_once_full", "once"},
+};
+
+/* Functions that wait for nothing but the time, on whatever their runtime chose. */
+static const struct {
+	const char *kind, *function; /* of the frame */
+} sleeps[] = {
+	{"jvm", "java.lang.Thread.sleep"},       /* to JDK 18 */
+	{"jvm", "java.lang.Thread.sleep0"},      /* to JDK 20 */
+	{"jvm", "java.lang.Thread.sleepNanos0"}, /* since */
+	{"clr", "System.Threading.Thread.Sleep"},
+	{"clr", "System.Threading.Thread.SleepInternal"},
+	{"ruby", "sleep"}, /* of C: without a file */
 };
 
 /* System calls and what they wait for; the first argument is a file descriptor, a process or
@@ -111,6 +124,34 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 		}
 	}
 	return "futex";
+}
+
+/* A method of .NET has its parameters behind the name. */
+static bool is_sleep(const struct sw_report_frame *f)
+{
+	const char *name = sw_frame_method(f);
+	const size_t size = strcspn(name, "(");
+	for (size_t i = 0; i < SW_ARRAY_SIZE(sleeps); i++)
+		if (strlen(sleeps[i].function) == size &&
+		    strncmp(name, sleeps[i].function, size) == 0 &&
+		    strcmp(f->kind, sleeps[i].kind) == 0)
+			return f->line == 0;
+	return false;
+}
+
+/* By the innermost function of the program's language. */
+static bool is_asleep(const struct sw_report_stack *s, const char *kind)
+{
+	static const char *const ways[] = {"condition", "futex", "poll"};
+	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN, way = 0;
+	while (way < SW_ARRAY_SIZE(ways) && strcmp(kind, ways[way]) != 0)
+		way++;
+	for (size_t i = 0; way < SW_ARRAY_SIZE(ways) && i < n; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (sw_frame_is_managed(f) && !f->internal && f->function != NULL)
+			return is_sleep(f);
+	}
+	return false;
 }
 
 /* False: the thread is not in a futex. */
@@ -220,6 +261,11 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		if (!runtime_fill(b, runtime, &wait) && !futex_fill(b, from, t, &wait) &&
 		    !call_fill(b, from, t, &wait))
 			continue;
+		if (wait.owner_tid == 0 && wait.owner_pid == 0 &&
+		    is_asleep(sw_stack_of(b->report, t), wait.kind))
+			wait = (struct sw_report_wait){.kind = "sleep",
+						       .fd = -1,
+						       .trust = "syscall"};
 		struct sw_report_wait *kept = sw_report_calloc(b, 1, sizeof(*kept));
 		if (kept == NULL)
 			return;

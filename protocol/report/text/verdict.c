@@ -92,20 +92,39 @@ static const char *only_lock(const struct sw_report *r, const struct sw_report_h
 	return NULL;
 }
 
-/* The function that says most of where a thread is: of the program, in its language if it has one.
- */
+/* Of the language itself: what the program waits with. */
+static bool is_of_language(const struct sw_report_frame *f)
+{
+	static const struct {
+		const char *kind, *prefix;
+	} packages[] = {{"jvm", "java."}, {"jvm", "jdk."}, {"jvm", "sun."}, {"clr", "System."}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(packages); i++)
+		if (strcmp(f->kind, packages[i].kind) == 0 &&
+		    strncmp(sw_frame_method(f), packages[i].prefix, strlen(packages[i].prefix)) ==
+			    0)
+			return true;
+	return false;
+}
+
+/* The function that says most of where a thread is: of the program, in its language if it has one. Of one that
+ * waits, the one that called what it waits with. */
 static const struct sw_report_frame *where_it_is(const struct sw_report *r,
 						 const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);
+	const struct sw_report_frame *first = NULL;
 	size_t own = s != NULL ? sw_own_frame(r, s, 0) : 0;
 	for (size_t i = own; s != NULL && i < s->n_frames; i++) {
 		const struct sw_report_frame *f = &s->frames[i];
-		if (sw_frame_is_managed(f) && !f->internal && f->function != NULL &&
-		    f->file != NULL)
+		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL ||
+		    f->file == NULL)
+			continue;
+		if (t->state == 'R' || (f->line > 0 && !is_of_language(f)))
 			return f;
+		if (first == NULL)
+			first = f;
 	}
-	return s != NULL && own < s->n_frames ? &s->frames[own] : NULL;
+	return first != NULL ? first : s != NULL && own < s->n_frames ? &s->frames[own] : NULL;
 }
 
 /* " in spin gil.py:4" */
@@ -154,7 +173,7 @@ static void put_behind(struct sw_text_writer *w, pid_t pid)
 	}
 }
 
-/* "37 threads wait for holder (2533), which is sleeping in read", "5 threads wait for the GIL,
+/* "37 threads wait for holder (2533), which is sleeping in read, in Stock.load Stock.java:88", "5 threads wait for the GIL,
  * which burn-5 (6736) has; it is running in spin gil.py:4" */
 static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *h, size_t waiting)
 {
@@ -173,6 +192,11 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 	if (t != NULL) {
 		sw_put(w, lock != NULL ? "; it " : ", which ");
 		put_state(w, t);
+	}
+	if (t != NULL && t->state != 'R' && h->n_waits_for <= 1) {
+		const struct sw_report_frame *f = where_it_is(w->report, t);
+		sw_put(w, f != NULL ? "," : "");
+		put_where(w, f, true);
 	}
 	/* Its state has told the first one. */
 	for (size_t i = t != NULL ? 1 : 0; i < h->n_waits_for; i++) {

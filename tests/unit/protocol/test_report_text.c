@@ -557,9 +557,8 @@ static void test_crowd_order(void **state)
 	}
 	assert_in_range(lines, 100, 150);
 	text[at_40] = '\0';
-	assert_contains(
-		text,
-		"\n10 threads wait for pool-1 (1000), which is sleeping in futex for 5.0 s\n");
+	assert_contains(text, "\n10 threads wait for pool-1 (1000), which is sleeping in futex for "
+			      "5.0 s, in f0\n");
 	assert_contains(text, "\n14 more threads that others wait for\n");
 	assert_contains(text, "\n2 threads run in f0\n");
 	assert_contains(text,
